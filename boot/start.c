@@ -23,7 +23,7 @@ extern uint8_t boot_page[], trampoline[], trampoline_end[];
 void boot_main(uint32_t magic, uint32_t information);
 _Noreturn void boot_enter(uint64_t root, uint64_t stack);
 
-/* Too large for the stack. */
+/* These are too large for the stack. */
 static struct bootinfo info;
 static struct acpi_topology topology;
 static struct instance facts;

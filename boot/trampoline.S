@@ -67,14 +67,14 @@ start_cpu:
     cpuid
     shrl $24, %ebx
     movl %ebx, %edi
-2:  movl $boot_page, %esi           /* reached through the low mapping of the boot page tables */
+2:  movl $boot_page, %esi           /* at its physical address: the low mapping of the boot page tables */
     movl 4(%rsi), %ecx
     addl $START_SLOTS_OFFSET, %esi
 3:  cmpl %edi, SLOT_APIC_ID(%rsi)
     je 4f
     addl $START_SLOT_SIZE, %esi
     loop 3b
-5:  hlt                             /* no starter has asked for this CPU */
+5:  hlt                             /* no starter has started this CPU */
     jmp 5b
 4:  cmpl $SLOT_READY, SLOT_STATE(%rsi)
     jne 5b
@@ -83,7 +83,7 @@ start_cpu:
     movl $SLOT_TAKEN, SLOT_STATE(%rsi)
     movabsq $6f, %rcx
     jmp *%rcx
-6:  movq %rax, %cr3                 /* this code has the same address there */
+6:  movq %rax, %cr3                 /* the new tables map this code at the same address */
     movq %rdx, %rsp
     popq %rdi
     xorl %ebp, %ebp

@@ -38,7 +38,6 @@
 #include "tasks/tasks.h"
 
 #define LAPIC_SIZE 4096
-#define OPTION_MAX 64u /* bytes of a name or a value that is said */
 
 static struct cpu boot_cpu;
 
@@ -166,28 +165,12 @@ static void start_own_cpus(void)
 /* The boot option panic=K is how the path of a panic is tested. */
 static void panic_if_asked(void)
 {
-    if (option_number(instance.cmdline, "panic", KERNELS_MAX) == instance.kernel)
+    if (option_number(instance.cmdline, "panic") == instance.kernel)
         panic("kernel: the boot option panic=%u asks for this", instance.kernel);
-}
-
-/* What is on the command line and nobody will ask for, or is no number where one is meant. */
-static void check_options(void)
-{
-    static const char *const numbers[] = {"panic", "ring", "seed", "tracesize"};
-    const char *rest = instance.cmdline;
-    char name[OPTION_MAX];
-
-    while (option_unknown(&rest, name, sizeof(name)))
-        log_event("option kernel: %s= is not known", name);
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-        if (!option_is_number(instance.cmdline, numbers[i]))
-            log_event("option kernel: %s= makes no sense: it is a number", numbers[i]);
-    }
 }
 
 static void first_task(void *unused)
 {
-    char boot[OPTION_MAX];
     kernel_set all = instance.kernels == 64 ? ~0ull : (1ull << instance.kernels) - 1;
 
     (void)unused;
@@ -196,10 +179,7 @@ static void first_task(void *unused)
         panic_if_asked();
         return;
     }
-    if (option_find(instance.cmdline, "boot", boot, sizeof(boot)) && strcmp(boot, "manual") != 0 &&
-        strcmp(boot, "all") != 0)
-        log_event("option kernel: boot= makes no sense: all is used");
-    if (strcmp(boot, "manual") != 0) {
+    if (option_is(instance.cmdline, "boot", "all")) {
         int error = start_kernels(all);
 
         if (error != 0)
@@ -236,7 +216,7 @@ static void print_plan(void)
 static void clock_start(void)
 {
     clock_init(&instance.rates);
-    clock_share(&window_boot_page()->clock, option_number(instance.cmdline, "skew", 0) * instance.kernel);
+    clock_share(&window_boot_page()->clock, option_number(instance.cmdline, "skew") * instance.kernel);
 }
 
 void kernel_main(void *unused)
@@ -292,7 +272,6 @@ void kernel_main(void *unused)
     start_own_cpus();
     if (instance.kernel == 0) {
         print_plan();
-        check_options();
         serial_init();
         initramfs_init();
     }

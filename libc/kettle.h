@@ -123,12 +123,11 @@ int kettle_control(const char *words);
  * a signal handler has run. ENOSYS: not running on Kettle. Waits for the other kernels. */
 int kettle_audit(pid_t pid, char *report, size_t size);
 
-/* From now on kernels find the pages of process PID, or of the caller's (0), by STRATEGY: home, members, broadcast,
- * chain, upfront, adaptive (mm/retrieve/retrieval.md). Its threads keep running; faults and changes of its
- * memory wait meanwhile. Its children, and the next program that it executes, use the strategy of the option retrieve=.
- * EINVAL: no such strategy. ESRCH:
- * no such process, or it is just ending or beginning another program. ENOMEM: nothing has changed. EFAULT, ENOSYS.
- * Waits for the kernels that host the address space. */
+/* From now on kernels find the pages of process PID, or of the caller's (0), by STRATEGY, a name in
+ * /proc/kettle/strategies (mm/retrieve/retrieval.md). Its threads keep running; faults and changes of its memory wait
+ * meanwhile. Its children, and the next program that it executes, use the strategy of the option retrieve=.
+ * EINVAL: no such strategy. ESRCH: no such process, or it is just ending or beginning another program. ENOMEM: nothing
+ * has changed. EFAULT, ENOSYS. Waits for the kernels that host the address space. */
 int kettle_retrieve(pid_t pid, const char *strategy);
 
 /* Acquires the lock of LENGTH bytes of the caller's memory at ADDRESS over all kernels, as a fault or a change does,

@@ -1,4 +1,4 @@
-/* A request whose sender waits for the answer, as long as he likes. See the header. */
+/* A request whose task waits for the answer. See the header. */
 #include "msg/call.h"
 
 #include "kernel/abi/errno.h"
@@ -8,11 +8,11 @@
 #include "msg/channel_internal.h"
 #include "msg/request.h"
 
-#define LOOKS_MAX 10000u /* by a waiting task: interrupts are off meanwhile */
+#define LOOKS_MAX 10000u /* polls by a waiting task, during which interrupts are off */
 
 struct waiting_call {
     struct completion done;
-    struct completion gone; /* of a long request: it is in the ring */
+    struct completion gone; /* a request that was queued is in the ring */
     struct msg_asking asking;
     void *reply;
     uint32_t room;
@@ -32,7 +32,7 @@ static void call_answer(void *context, uint32_t kernel, const void *reply, int l
     completion_signal(&call->done);
 }
 
-/* Looks for messages for a while, as the answer is likely to come soon. */
+/* Polls for messages for a while, because the answer is likely to arrive soon. */
 static __attribute__((noinline)) void idle_poll_answer(const struct completion *done)
 {
     bool first = !cpu_several || cpu_index() == 0;
@@ -44,13 +44,14 @@ static __attribute__((noinline)) void idle_poll_answer(const struct completion *
         return;
     if (first)
         msg_doorbell_disarm();
-    for (; budget > 0 && !done->done && wait_ops.alone(); budget--) { /* the answer may need a thread of this CPU */
+    for (; budget > 0 && !done->done && wait_ops.alone();
+         budget--) { /* what the answer waits for may need a thread of this CPU */
         if (!idle_poll_look() || !msg_poll())
             cpu_relax();
     }
     while (first && !msg_doorbell_arm()) {
         msg_poll();
-        cpu_relax(); /* another CPU may be at it, and its handler may wait for our TLB */
+        cpu_relax(); /* another CPU may be polling, and its handler may wait for a TLB shootdown of this CPU */
     }
 }
 
@@ -59,14 +60,14 @@ void msg_wait(struct completion *done, const struct wait_reason *reason)
     uint64_t start;
 
     idle_poll_answer(done);
-    if (done->done && !cpu_several) /* with several CPUs its lock may still be held */
+    if (done->done && !cpu_several) /* with several CPUs, the signalling one may still hold DONE's lock */
         return;
     start = msg_ticks();
     completion_wait(done, reason);
     msg_idle_gave_up(msg_ticks_to_ns(msg_ticks() - start));
 }
 
-/* Nobody waits for CALL's answer any more. False: it is being given. */
+/* Abandons CALL. False: its answer is being delivered. */
 static bool abandon(struct waiting_call *call)
 {
     struct msg_asking *asking = &call->asking;
@@ -86,7 +87,7 @@ static bool abandon(struct waiting_call *call)
     spin_unlock(&msg_requests.lock);
     id = (uint16_t)(asking->header >> MSG_REQUEST_SHIFT);
     unsent = slow && msg_unqueue(msg_peer(asking->kernel), &asking->outgoing);
-    if (slow && !unsent) { /* whoever sends it still has our memory in hand */
+    if (slow && !unsent) { /* the CPU that sends it still uses this task's memory */
         struct wait_reason reason = {.what = "rest of a request to go", .kernel = (int32_t)asking->kernel};
 
         completion_wait(&call->gone, &reason);
@@ -99,7 +100,7 @@ static bool abandon(struct waiting_call *call)
         failed = msg_credit_back_locked(asking->kernel, msg_kinds[type].class);
     } else if (found) {
         request->state = REQUEST_ABANDONED;
-        kept = !request->credit && asking->kernel != instance.kernel;
+        kept = !request->credit;
     }
     spin_unlock(&msg_requests.lock);
     msg_request_failed(failed);
@@ -122,7 +123,7 @@ static inline void call_start(struct waiting_call *call, uint32_t kernel, enum m
     msg_request_ask(&call->asking, kernel, type, data, length, call_answer, call, call_gone, sure);
 }
 
-/* The same of this kernel itself. */
+/* The same for a request to this kernel itself. */
 static void call_own(struct waiting_call *call, enum msg_type type, const void *data, uint32_t length)
 {
     struct msg m = {.ticket = {.type = type & MSG_ROW_BITS, .kernel = instance.kernel & MSG_SOURCE_BITS},

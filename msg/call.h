@@ -15,15 +15,15 @@ typedef void (*msg_answer)(void *context, uint32_t kernel, const void *reply, in
 /* A callback that ignores the reply: the int at ERROR, 0 before, becomes the lowest negative LENGTH, if any. */
 void msg_note_error(void *error, uint32_t kernel, const void *reply, int length);
 
-/* A request under way, in memory of the asker. A slot of the request table points to it. */
+/* A request under way, in the requester's memory. A slot of the request table points to it. */
 struct msg_asking {
-    struct list node; /* [k] table_lock: among those that wait for a credit */
+    struct list node; /* [k] table_lock: in the list of requests that wait for a credit or a slot */
     const void *data; /* [i] */
-    uint64_t header;  /* without source */
+    uint64_t header;  /* without the source */
     uint32_t kernel;  /* [i] */
     bool sure;        /* [i] if no slot is free it waits for one, instead of failing */
-    bool waits;       /* [k] table_lock: for a credit, or a slot */
-    bool slow;        /* [k] table_lock: it went to the queue, so OUTGOING.done is called */
+    bool waits;       /* [k] table_lock: it waits for a credit or a slot */
+    bool slow;        /* [k] table_lock: it went into the queue, so OUTGOING.done is called */
     msg_answer answer;
     void *context;
     struct msg_outgoing outgoing;
@@ -40,41 +40,42 @@ void msg_ask(struct msg_asking *asking, uint32_t kernel, enum msg_type type, con
 /* Waits until DONE is signalled, for answers to msg_ask: polls for messages for a while, then blocks. Tasks only. */
 void msg_wait(struct completion *done, const struct wait_reason *reason);
 
-/* How long the asking task waits. */
+/* How long the requesting task waits. */
 struct msg_policy {
-    uint64_t timeout;  /* ns; 0: as long as it takes */
+    uint64_t timeout;  /* ns; 0: no limit */
     enum wait_end end; /* which other events end the wait */
-    bool sure;         /* it waits for a slot of the request table if there is none, and may use the reserved ones: for
-                          requests that are answered without another request of this kernel's */
+    bool sure; /* it waits for a slot of the request table if none is free, and may use the reserved ones: for requests
+                  that are answered without another request of this kernel */
 };
 
-/* Asks KERNEL and waits for the answer, which is copied to REPLY (at most ROOM bytes; a longer one is -EMSGSIZE).
- * Returns the reply's length, or a negative errno: the peer's, -EAGAIN when it cannot be reached yet, -EINVAL when
- * there is no such kernel, -ENOMEM when there is no slot for it in the request table. WHY names the wait in a dump.
- * Tasks only. */
+/* Sends a request to KERNEL and waits for the answer, which is copied to REPLY (at most ROOM bytes; a longer one is
+ * -EMSGSIZE). Returns the length of the reply, or a negative errno: the peer's; -EAGAIN: it cannot be reached yet;
+ * -EINVAL: there is no such kernel; -ENOMEM: the request table has no slot. WHY names the wait in a dump. Tasks
+ * only. */
 int msg_call(uint32_t kernel, enum msg_type type, const void *data, uint32_t length, void *reply, uint32_t room,
              const char *why, uint64_t key);
-/* The same, but gives up by POLICY with -ETIMEDOUT or -EINTR (interrupted or to die): the answer, if it comes, is
- * dropped and counted, and a peer that keeps the request is told. KERNEL may be this one: the task runs the handler,
- * which must be one that keeps the request. */
+/* The same, but gives up by POLICY with -ETIMEDOUT or -EINTR (interrupted or killed): an answer that still arrives is
+ * dropped and counted, and a kernel that keeps the request is notified. KERNEL may be this one: then the task runs the
+ * handler. */
 int msg_call_within(const struct msg_policy *policy, uint32_t kernel, enum msg_type type, const void *data,
                     uint32_t length, void *reply, uint32_t room, const char *why, uint64_t key);
 
-/* Asks every kernel of SET and waits for all answers. EACH is called once per kernel in the context of a handler (it
- * must not wait; calls do not overlap), with LENGTH or a negative errno. NULL: nobody looks at the answers. The request
- * stays in order with other messages of its class to the same kernel. Tasks only. */
+/* Sends a request to every kernel of SET and waits for all answers. EACH is called once per kernel in the context of a
+ * handler (it must not wait; calls do not overlap), with LENGTH or a negative errno. EACH may be NULL: the answers are
+ * ignored. The request stays in order with other messages of its class to the same kernel. Tasks only. */
 void msg_gather(kernel_set set, enum msg_type type, const void *data, uint32_t length, msg_answer each, void *context,
                 const char *why, uint64_t key);
-/* The same by way of other kernels where that is quicker, so without that order, and the ticket names the relay: see
- * msg/multicast.c. Replies of the type are FIXED. */
+/* The same through relays where that is faster; then the order is not kept, and the ticket names the relay: see
+ * msg/multicast.c. Replies of the type must be FIXED. */
 void msg_multicast(kernel_set set, enum msg_type type, const void *data, uint32_t length, msg_answer each,
                    void *context, const char *why, uint64_t key);
 
-/* How often an idle CPU, or one whose task waits for an answer, looks for messages before it halts or blocks. It
- * adapts, below the option poll=: msg_idle_gave_up says how many NANOSECONDS after a look in vain something came. */
+/* The number of polls of an idle CPU, or of one whose task waits for an answer, before it halts or blocks. It adapts,
+ * up to the option poll=: the caller of msg_idle_gave_up passes how many NANOSECONDS after it gave up a message or its
+ * answer arrived. */
 uint32_t msg_idle_budget(void);
 void msg_idle_gave_up(uint64_t nanoseconds);
-/* Something has come: msg_poll has work. Looks at one or two cache lines of our own. */
+/* True if msg_poll has work. Reads one or two cache lines of this kernel's own memory. */
 bool idle_poll_look(void);
 
 #endif

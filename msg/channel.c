@@ -25,17 +25,13 @@ struct msg_memory msg_memory;
 uint32_t msg_reserve;
 volatile bool msg_special;
 
-/* Slots of every ring: a power of two, or the default when the option makes no sense. */
+/* Slots of every ring: a power of two from RING_SLOTS_MIN to RING_SLOTS_MAX. */
 static uint32_t ring_slots(const char *cmdline)
 {
-    uint64_t slots = option_number(cmdline, "ring", RING_SLOTS_DEFAULT);
-
-    if (slots < RING_SLOTS_MIN || slots > RING_SLOTS_MAX || (slots & (slots - 1)) != 0)
-        return RING_SLOTS_DEFAULT;
-    return (uint32_t)slots;
+    return (uint32_t)option_number(cmdline, "ring");
 }
 
-/* What a source's two rings take: whole pages, as only that source may write them. */
+/* Bytes of a source's two rings: whole pages, because only that source may write them. */
 static uint64_t rings_size(uint32_t slots)
 {
     return ((uint64_t)MSG_CLASSES * slots * RING_SLOT_SIZE + PAGE_SIZE - 1) & ~(uint64_t)(PAGE_SIZE - 1);
@@ -46,7 +42,8 @@ uint64_t msg_channel_size(uint32_t kernels, const char *cmdline)
     return sizeof(struct channel_head) + kernels * rings_size(ring_slots(cmdline));
 }
 
-/* Of the peer's receiving memory we map its first page and our rings writable, its counters to read, no more. */
+/* Maps, of the peer's receiving memory, its first page and this kernel's rings writable, and its counters read-only;
+ * nothing else. */
 static void peer_open(uint32_t kernel, uint32_t slots)
 {
     uint64_t base = instance.plan.kernels[kernel].chunk + instance.layout.channel;
@@ -109,9 +106,6 @@ void msg_init(const struct msg_memory *memory)
 {
     uint32_t slots = ring_slots(instance.cmdline);
 
-    if (instance.kernel == 0 && option_number(instance.cmdline, "ring", slots) != slots)
-        log_event("option msg: ring= must be a power of two from %u to %u: %u slots it is", RING_SLOTS_MIN,
-                  RING_SLOTS_MAX, slots);
     msg_memory = *memory;
     msg_reserve = slots / 4 < RESERVE_MAX ? slots / 4 : RESERVE_MAX;
     msg_own_head = window_direct(instance.plan.kernels[instance.kernel].chunk + instance.layout.channel);
@@ -230,7 +224,7 @@ bool msg_doorbell_arm(void)
     uint64_t word = msg_own_head->doorbell;
 
     msg_own_head->doorbell = (word & 1) != 0 ? word + 2 : word + 1;
-    memory_fence(); /* arm, then look: see announce_locked in msg/send.c */
+    memory_fence(); /* the doorbell is armed before the hints are read: see announce_locked in msg/send.c */
     if (!msg_hinted() && !inject_due_now())
         return true;
     msg_doorbell_disarm();
@@ -244,6 +238,6 @@ void msg_doorbell_interrupt(void)
         msg_poll();
         if (msg_doorbell_arm())
             break;
-        cpu_relax(); /* another CPU may be at it, and its handler may wait for our TLB */
+        cpu_relax(); /* another CPU may be polling, and its handler may wait for a TLB shootdown of this CPU */
     }
 }

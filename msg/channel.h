@@ -31,13 +31,13 @@ void msg_init(const struct msg_memory *memory);
  * reaches neither the handler nor the asker. REPLY_SIZE of a notice is 0. */
 void msg_register(enum msg_type type, msg_handler handler, uint32_t size, uint32_t reply_size);
 
-/* True when the channel to a peer maps physical address PA at VA and, if WRITE, may be written there. */
+/* True if the channel to a peer maps physical address PA at VA and, with WRITE, maps it writable. */
 bool msg_maps(uint64_t va, uint64_t pa, bool write);
 
 /* KERNEL has opened its rings: from now on messages may be sent to it. */
 void msg_peer_reach(uint32_t kernel);
 bool msg_peer_reachable(uint32_t kernel);
-/* All other kernels that messages may be sent to now. */
+/* Returns all other kernels to which messages may be sent now. */
 kernel_set msg_peers_reachable(void);
 /* From now on programs may migrate to KERNEL: every running kernel can reach it. boot/boot.md describes the protocol.
  */
@@ -50,23 +50,23 @@ void msg_peer_leave(uint32_t kernel);
  * Time), in units of 32 counts. Any context. */
 uint64_t msg_time(void);
 
-/* Sends a notice. Waits while the ring is full: tasks only. -EAGAIN: the kernel cannot be reached yet; -EINVAL: no such
- * kernel, or ourselves. */
+/* Sends a notice. Waits while the ring is full: tasks only. -EAGAIN: the kernel cannot be reached yet; -EINVAL: there
+ * is no such kernel, or it is this one. */
 int msg_notify(uint32_t kernel, enum msg_type type, const void *data, uint32_t length);
 
-/* A message that waits for room in its ring, in memory of its sender. */
+/* A message that waits for room in its ring, in its sender's memory. */
 struct msg_outgoing {
-    struct list node;                            /* [k] the peer's tx_lock */
-    uint64_t header;                             /* of fragment 0 */
-    const uint8_t *data;                         /* valid until done */
-    uint32_t fragment;                           /* [k] tx_lock: the next one */
-    uint8_t class;                               /* enum msg_class */
-    volatile bool queued;                        /* [k] tx_lock: waits for room, at least with its last fragment */
-    void (*done)(struct msg_outgoing *outgoing); /* it has gone: the memory is free again. Must not wait. NULL: none */
+    struct list node;     /* [k] the peer's tx_lock */
+    uint64_t header;      /* of fragment 0 */
+    const uint8_t *data;  /* valid until done */
+    uint32_t fragment;    /* [k] tx_lock: the next one */
+    uint8_t class;        /* enum msg_class */
+    volatile bool queued; /* [k] tx_lock: at least its last fragment waits for room */
+    void (*done)(struct msg_outgoing
+                     *outgoing); /* it is in the ring, and its memory is no longer used. Must not wait. May be NULL */
 };
-/* As msg_notify, but never waits: any context. OUTGOING and DATA stay as they are until DONE is called (or DONE is NULL
- * and OUTGOING is never given back), perhaps before this returns. KERNEL has sent us something, so it can be reached.
- */
+/* As msg_notify, but never waits: any context. OUTGOING and DATA must not change until DONE is called, perhaps before
+ * this returns; if DONE is NULL, never. KERNEL must have sent a message to this kernel, so that it can be reached. */
 void msg_post(struct msg_outgoing *outgoing, uint32_t kernel, enum msg_type type, const void *data, uint32_t length,
               void (*done)(struct msg_outgoing *outgoing));
 
@@ -81,23 +81,23 @@ struct msg_kept {
     struct msg_ticket ticket;
     struct msg_outgoing outgoing;
     uint64_t payload[MSG_SHORT / 8];
-    void (*cancelled)(struct msg_kept *kept); /* [i] the asker has given up: a hint. In a handler, under kept_lock: it
-                                                 must neither wait nor answer. Or NULL */
+    void (*cancelled)(struct msg_kept *kept); /* [i] or NULL: the requester has given up, a hint. Called under
+                                                 kept_lock: must neither wait nor answer */
     void (*done)(struct msg_kept *kept);      /* see msg_kept_reply */
 };
 
-/* In the handler of M: the answer comes later, through KEPT. CANCELLED may be NULL. */
+/* In the handler of M: keeps the request, to be answered later through KEPT. CANCELLED may be NULL. */
 void msg_keep(const struct msg *m, struct msg_kept *kept, void (*cancelled)(struct msg_kept *kept));
 /* Answers in at most one slot. DONE (or NULL) is called once KEPT is no longer used, perhaps before this returns, and
  * must not wait. Any context that holds no lock which DONE takes; never waits. */
 void msg_kept_reply(struct msg_kept *kept, const void *data, uint32_t length, void (*done)(struct msg_kept *kept));
 void msg_kept_reply_error(struct msg_kept *kept, int error, void (*done)(struct msg_kept *kept));
-/* The same with up to MSG_MAX bytes, which stay as they are until DONE. */
+/* The same with up to MSG_MAX bytes, which must not change until DONE is called. */
 void msg_kept_reply_long(struct msg_kept *kept, const void *data, uint32_t length, void (*done)(struct msg_kept *kept));
 
-/* How many requests are kept. */
+/* Returns the number of kept requests. */
 uint64_t msg_kept_count(void);
-/* Memory that msg/ has allocated for good, at the first message of a kind or the first long message of a peer. */
+/* Memory that msg/ has allocated for good: at the first message of a type, or the first long message of a peer. */
 struct msg_stays {
     uint64_t objects; /* larger than half a page */
     uint64_t bytes;   /* whole pages */
@@ -116,8 +116,8 @@ void msg_doorbell_disarm(void);
 /* Handles the doorbell interrupt: drains the rings and arms again. */
 void msg_doorbell_interrupt(void);
 
-/* When the next message that fault injection holds back in a ring is due, as clock_now, or 0. The caller has to see to
- * it that a CPU polls then. */
+/* Returns when the next message that fault injection holds back in a ring is due, as clock_now, or 0. The caller has to
+ * make sure that a CPU polls then. */
 uint64_t msg_due(void);
 
 /* The board: words that each kernel alone writes and the others read without a message. Higher layers define their
@@ -131,7 +131,7 @@ volatile uint64_t *msg_board_own(void);
  * It is zero until that kernel writes it. */
 const volatile uint64_t *msg_board_of(uint32_t kernel);
 
-/* Writes this kernel's message statistics to TEXT, SIZE bytes, from record *CURSOR on; returns the length, and in
+/* Writes this kernel's message statistics to TEXT, SIZE bytes, from record *CURSOR on. Returns the length, and in
  * *CURSOR the record to continue with, 0 at the end. */
 size_t msg_report(char *text, size_t size, uint64_t *cursor);
 /* The same for the trace. */

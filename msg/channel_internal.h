@@ -1,8 +1,8 @@
-/* What the files of msg/ know of each other: the shared memory of a channel, the peers, time, counters.
+/* Declarations that the files of msg/ share: the shared memory of a channel, the peers, time, counters.
  *
- * Locks, in the order they are taken: rx_lock is held while messages are taken and handled (one CPU at a time, so the
- * order of a pair is kept through dispatch); then whatever a handler takes; then a peer's tx_lock while slots are
- * filled. An instance with one CPU pays a load, a compare and a store for each. */
+ * Locks, in the order in which they are taken: rx_lock is held while messages are taken and handled, by one CPU at a
+ * time, so that the order of a pair and class is kept up to the handlers; then the locks that a handler takes; then a
+ * peer's tx_lock while slots are filled. In an instance with one CPU, each costs a load, a compare and a store. */
 #ifndef MSG_CHANNEL_INTERNAL_H
 #define MSG_CHANNEL_INTERNAL_H
 
@@ -14,30 +14,30 @@
 #include "msg/ring.h"
 #include "msg/stats.h"
 
-/* The head of an instance's receiving memory: three pages with different writers. The rings follow, by source, both
- * classes of a source together on pages of their own. */
+/* The head of an instance's receiving memory: three pages with different writers. The rings follow, by source; the
+ * rings of one source are on pages of their own. */
 struct channel_head {
-    volatile uint16_t hints[KERNELS_MAX]; /* [m] by source, who alone writes it: see HINT_SLOT */
-    volatile uint8_t wants[KERNELS_MAX];  /* [m] by source, who alone writes it: wishes to be told of room, so far */
+    volatile uint16_t hints[KERNELS_MAX]; /* [m] by source, which alone writes it: see HINT_SLOT */
+    volatile uint8_t wants[KERNELS_MAX];  /* [m] by source, which alone writes it: the number of its wishes for room */
     uint8_t pad0[PAGE_SIZE - 3 * KERNELS_MAX];
     struct {
-        volatile uint64_t count[MSG_CLASSES]; /* slots taken so far, by the receiver */
+        volatile uint64_t count[MSG_CLASSES]; /* written by the receiver: slots taken so far */
         volatile uint8_t answered;            /* the last wish for room that it has answered */
         uint8_t pad[RING_SLOT_SIZE - 8 * MSG_CLASSES - 1];
     } taken[KERNELS_MAX];       /* by source; senders read it */
-    volatile uint64_t doorbell; /* by the receiver: generation << 1 | armed; senders read it */
+    volatile uint64_t doorbell; /* written by the receiver, read by senders: generation << 1 | armed */
     uint8_t pad1[RING_SLOT_SIZE - 8];
-    volatile uint64_t board[MSG_BOARD_WORDS]; /* by the receiver: see msg_board_own; the others read it */
+    volatile uint64_t board[MSG_BOARD_WORDS]; /* written by the receiver, read by all others: see msg_board_own */
     uint8_t pad2[PAGE_SIZE - RING_SLOT_SIZE - 8 * MSG_BOARD_WORDS];
 };
 
-/* A hint counts: slots filled in both rings modulo 2^12, and below that signals about room modulo 2^4. The receiver
- * looks when it has changed. Between two looks there are fewer than 2^12 slots, and a few signals: each wish waits for
- * its answer. */
+/* A hint has two counters: slots filled in both rings modulo 2^12, and below that signals about room modulo 2^4. The
+ * receiver looks into the rings when the hint has changed. Between two looks fewer than 2^12 slots are filled and at
+ * most two signals are sent, because each wish waits for its answer; so a changed hint never looks unchanged. */
 #define HINT_SLOT 16u
 #define HINT_SLOTS_MASK 0xfffu
 
-/* Why a sender does not put messages straight into a ring. */
+/* Why messages to a peer are not put straight into a ring. */
 #define BLOCKED_UNREACHED 1u
 #define BLOCKED_QUEUE 2u /* earlier messages wait for room */
 #define BLOCKED_TRACE 4u
@@ -45,70 +45,68 @@ struct channel_head {
 struct peer;
 
 struct sender_class {
-    struct ring_sender ring;       /* [k] tx_lock */
-    uint64_t limit;                /* [i] slots that ordinary traffic may fill; the rest is for replies of one slot */
-    uint64_t fast_limit;           /* [k] tx_lock: the same, or 0 when the fast path is closed: see msg_put_fast */
-    uint64_t fast_reply_limit;     /* [k] tx_lock: all slots, or 0 */
-    uint64_t source;               /* [i] of its messages, as in their headers */
+    struct ring_sender ring; /* [k] tx_lock */
+    uint64_t limit;      /* [i] slots that ordinary traffic may fill; the others are reserved for replies of one slot */
+    uint64_t fast_limit; /* [k] tx_lock: LIMIT, or 0 when the fast path is closed: see msg_put_fast */
+    uint64_t fast_reply_limit;     /* [k] tx_lock: the number of slots, or 0 when the fast path is closed */
+    uint64_t source;               /* [i] source field of the headers */
     struct peer *peer;             /* [i] */
-    volatile uint16_t *hint;       /* [i] ours at the peer */
+    volatile uint16_t *hint;       /* [i] this kernel's hint at the peer */
     const volatile uint64_t *bell; /* [i] the peer's doorbell word */
     struct list queue;             /* [k] tx_lock: struct msg_outgoing, first come first */
 };
 
 struct reassembly {
     uint8_t *bytes;    /* MSG_MAX, or NULL until the first fragment */
-    uint32_t expected; /* next fragment; 0: none under way */
-    uint32_t last;     /* its last fragment, while one is under way */
+    uint32_t expected; /* the next fragment; 0: no message is under way */
+    uint32_t last;     /* the last fragment of the message under way */
     uint64_t header;   /* of fragment 0 */
-    uint64_t next;     /* header of the next fragment; of the other kind, so no match: none, or there are no bytes */
+    uint64_t next;     /* header of the next fragment; never matches without one, or without BYTES */
 };
 
 struct peer {
     uint32_t kernel; /* [i] */
-    bool started;    /* [a] every kernel can reach it: programs may go there */
+    bool started;    /* [a] every kernel can reach it: programs may migrate there */
 
     struct spinlock tx_lock;
-    volatile uint32_t blocked; /* [k] tx_lock, read without: BLOCKED_* */
+    volatile uint32_t blocked; /* [k] tx_lock, read without it: BLOCKED_* */
     struct sender_class out[MSG_CLASSES];
-    uint16_t hint;             /* [k] tx_lock: ours at the peer */
-    uint8_t wants;             /* [k] tx_lock: our wishes at the peer */
-    uint64_t rung;             /* [k] tx_lock: doorbell word we have rung for */
+    uint16_t hint;             /* [k] tx_lock: this kernel's hint at the peer */
+    uint8_t wants;             /* [k] tx_lock: this kernel's wishes at the peer */
+    uint64_t rung;             /* [k] tx_lock: the doorbell word for which this kernel has rung */
     struct channel_head *head; /* [i] the peer's receiving memory */
-    uint32_t apic_id;          /* [i] of the CPU that takes its doorbells */
+    uint32_t apic_id;          /* [i] of the CPU that takes the peer's doorbells */
 
     struct ring_receiver in[MSG_CLASSES];      /* [k] rx_lock */
-    uint8_t wants_seen;                        /* [k] rx_lock: the peer's wishes that were answered */
-    uint64_t empty_at[MSG_CLASSES];            /* [k] rx_lock: position where its ring was last found empty */
-    uint64_t most[MSG_CLASSES];                /* [k] rx_lock: most slots taken until it was found empty again */
-    struct reassembly partial[MSG_CLASSES][2]; /* [k] rx_lock: requests and notices, replies */
+    uint8_t wants_seen;                        /* [k] rx_lock: the peer's wishes that have been seen */
+    uint64_t empty_at[MSG_CLASSES];            /* [k] rx_lock: the position where the ring was last found empty */
+    uint64_t most[MSG_CLASSES];                /* [k] rx_lock: the most slots taken between two such positions */
+    struct reassembly partial[MSG_CLASSES][2]; /* [k] rx_lock: of requests and notices; of replies */
 };
 
-/* What is looked up for every message that arrives, by the first byte of its header. */
+/* What the receiver looks up for every message, by the type and reply bit of its header. */
 struct msg_row {
-    uint64_t expect; /* header of a good message without request id and source; until the first one of another row: no
-                        match */
+    uint64_t expect;         /* header of a valid message without id and source; no match before the first one */
     msg_handler handler;     /* [i] or NULL */
-    struct msg_times *times; /* [k] rx_lock: NULL until the first one */
+    struct msg_times *times; /* [k] rx_lock: NULL until the first message */
     uint64_t received;       /* [k] rx_lock */
     uint64_t bytes_received; /* [k] rx_lock, of messages of variable length only */
-    uint32_t size;           /* [i] bytes, the least where more may follow */
-    bool bytes;              /* [i] more may follow */
-    uint64_t first; /* with BYTES: header of a good first fragment without request id, length and source; until the
-                       first message of another row: no match */
+    uint32_t size;           /* [i] bytes of the payload struct, which is the least if more may follow */
+    bool bytes;              /* [i] more bytes may follow */
+    uint64_t first;          /* with BYTES: the same of a first fragment, and without length */
     uint64_t pad;
 };
 
-extern struct peer *msg_peers[KERNELS_MAX]; /* [i] NULL for ourselves and what is not in the plan */
+extern struct peer *msg_peers[KERNELS_MAX]; /* [i] NULL for this kernel and for those that are not in the plan */
 extern struct sender_class *msg_senders[KERNELS_MAX][MSG_CLASSES]; /* [i] of the peers */
 extern struct msg_row msg_rows[MSG_ROWS];
 extern struct channel_head *msg_own_head; /* [i] */
 extern struct msg_memory msg_memory;      /* [i] */
 extern struct spinlock msg_rx_lock;
-extern uint32_t msg_reserve;      /* [i] slots of a ring that only replies of one slot may use */
-extern volatile bool msg_special; /* [a] trace or fault injection: take the long way */
+extern uint32_t msg_reserve;      /* [i] slots of a ring that are reserved for replies of one slot */
+extern volatile bool msg_special; /* [a] trace or fault injection is on: messages take the slow path */
 
-/* NULL: no such kernel, or ourselves. */
+/* Return NULL if there is no such kernel, or for this kernel. */
 static inline struct sender_class *msg_sender(uint32_t kernel, enum msg_class class)
 {
     return kernel < KERNELS_MAX ? msg_senders[kernel][class] : NULL;
@@ -119,16 +117,17 @@ static inline struct peer *msg_peer(uint32_t kernel)
     return kernel < KERNELS_MAX ? msg_peers[kernel] : NULL;
 }
 
-/* Interrupts the peer's first CPU, if it was not done for this WORD. [tx_lock] */
+/* Interrupts the peer's first CPU, unless this kernel has done so for this WORD. With tx_lock held. */
 void msg_ring_doorbell(struct peer *peer, uint64_t word);
-/* Changes why the peer is blocked, and so whether the fast path is open. [tx_lock] */
+/* Changes the reasons for which the peer is blocked, and opens or closes the fast path accordingly. With tx_lock
+ * held. */
 void msg_set_blocked(struct peer *peer, uint32_t set, uint32_t clear);
 
-/* Sending; all for one message of at most MSG_MAX bytes, HEADER without source. */
+/* --- sending: each for one message of at most MSG_MAX bytes, HEADER without source --- */
 
-/* The fast path into a ring, of an instance with one CPU: nothing else runs meanwhile, so there is nothing to lock.
- * False, and nothing has happened, when the general way has to be taken: several CPUs, no room that we know of,
- * messages that wait for room, a trace, or a payload that is not 0 to 6 whole words. */
+/* The fast path into a ring, in an instance with one CPU: no other code runs meanwhile, so no lock is needed. Returns
+ * false without any effect if the general path has to be taken: several CPUs, no known room, messages that wait for
+ * room, a trace, or a payload that is not 0 to 6 whole words. */
 static inline __attribute__((always_inline)) bool msg_put_fast(struct sender_class *out, uint64_t header,
                                                                const void *data, bool reply)
 {
@@ -149,75 +148,78 @@ static inline __attribute__((always_inline)) bool msg_put_fast(struct sender_cla
     return true;
 }
 
-/* Puts a short message into its ring if there is room at once. REPLY: room includes the reserve. */
+/* Puts a short message into its ring if there is room now. REPLY: it may use the reserve. */
 bool msg_put(struct peer *peer, enum msg_class class, uint64_t header, const void *data, bool reply);
-/* Puts OUTGOING (header, data, class, done set) into its ring now, or when there is room. Never waits. */
+/* Puts OUTGOING (header, data, class and done are set) into its ring now, or when there is room. Never waits. */
 void msg_queue(struct peer *peer, struct msg_outgoing *outgoing);
-/* Takes OUTGOING out of the queue again. False: some of it has gone out, and DONE is called or will be. */
+/* Removes OUTGOING from the queue. False: a part of it is in the ring already, and DONE has been or will be called. */
 bool msg_unqueue(struct peer *peer, struct msg_outgoing *outgoing);
-/* Puts it now or waits until there was room. 0, -EAGAIN, -EINVAL. */
+/* Puts a message into its ring, and waits until there was room. 0, -EAGAIN, -EINVAL. */
 int msg_send(uint32_t kernel, enum msg_class class, uint64_t header, const void *data);
-/* A blocked peer gives a sign of life: it can be reached, and perhaps it has made room for the queues to it. rx_lock
- * held. */
+/* Called when a blocked peer has changed its hint: it can be reached, and may have made room for the queues to it. With
+ * rx_lock held. */
 void msg_unblock(struct peer *peer);
-/* Tells the peer that we have made room. */
+/* Signals the peer that this kernel has made room. */
 void msg_signal_room(struct peer *peer);
 
-/* Receiving. */
+/* --- receiving --- */
 
-/* Checks and handles a slot that was taken from PEER, the long way. QUEUED: how long it lay in the ring. */
+/* The slow path: checks and handles a slot that was taken from PEER. QUEUED: ticks that it was in the ring. */
 void msg_receive_unusual(struct peer *peer, enum msg_class class, const struct ring_message *slot, uint64_t queued);
-/* A fragment of a long message that is what is to be expected: the next, or the first when none is under way. False,
- * and nothing has happened: it is not. */
+/* Takes a fragment of a long message if it is the expected one: the next, or the first if no message is under way.
+ * Returns false without any effect if it is not. */
 bool msg_take_fragment(struct peer *peer, enum msg_class class, uint64_t header, const uint64_t *payload, uint64_t time,
                        uint64_t queued);
-/* Adds a fragment, the long way, of a message longer than one slot; dispatches it when it was the last. */
+/* The slow path for a fragment of a message longer than one slot. Dispatches the message after its last fragment. */
 void msg_reassemble(struct peer *peer, enum msg_class class, const struct msg_header *header,
                     const struct ring_message *slot, uint64_t queued);
-/* Handles the message with header WORD, an answer, an error or what else it is, and notes it in the trace. */
+/* Handles the message with header WORD, which may be a request, a notice, an answer or an error, and traces it. */
 void msg_dispatch(uint64_t word, uint64_t time, const void *data, uint64_t queued);
-/* Counts what was dropped; the first of each KIND (0 to 31) is logged. */
+/* Counts a dropped message. The first of each KIND (0 to 31) is logged. */
 void msg_drop(uint64_t *counter, uint32_t kind, const struct peer *peer, const char *what);
-/* Memory that is never given back, as what it is for comes again. */
+/* Allocates memory that is never freed, because it will be needed again. */
 void *msg_allocate_for_good(size_t size);
-/* Handles a message and counts it. */
+/* Calls the handler of a message and counts the message. */
 void msg_deliver(struct msg_row *row, const struct msg *m, uint64_t queued);
-/* Who takes replies: the handler of all rows with the reply bit, and what else a reply can say. */
+/* Take replies: the handler of all rows with the reply bit; errors; and "kept" replies. */
 void msg_take_reply(const struct msg *m);
 void msg_take_reply_error(const struct msg *m, int error);
 void msg_take_kept(const struct msg *m);
 
-/* A slot of the request table for a request to ourselves, made by a relay. False: no memory. */
+/* Takes a slot of the request table for a request of this kernel to itself. False: there is no slot. */
 struct msg_asking;
 bool msg_own_request(struct msg_asking *asking, uint16_t type,
                      void (*answer)(void *context, uint32_t kernel, const void *reply, int length), void *context,
                      uint16_t *id);
 
-/* The receiving side of PEER is as at start; rx_lock is held. */
+/* Resets the receiving side of PEER to its initial state. With rx_lock held. */
 void msg_receive_reset_locked(struct peer *peer);
-/* No request to KERNEL is under way: its credits are all there. */
+/* True if no request to KERNEL is under way, so that it has all its credits. */
 bool msg_call_reset(uint32_t kernel);
 
-/* Parts that have options and messages of their own. */
+/* --- parts with options and messages of their own --- */
 void msg_kept_init(void);
+/* KERNEL has given up the request that CANCEL names: who keeps it is notified. */
+struct msg_cancel;
+void msg_kept_cancel(uint32_t kernel, const struct msg_cancel *cancel);
 void msg_multicast_init(void);
 void msg_exercise_init(void);
 void msg_control_init(void);
 
-/* The last hint of each peer that was followed. [k] rx_lock, read without */
+/* The last hint of each peer that has been followed. [k] rx_lock, read without it */
 union msg_seen {
     uint16_t hints[KERNELS_MAX];
     uint64_t words[KERNELS_MAX / 4];
 };
 extern union msg_seen msg_seen;
 
-/* Four hints in each. */
+/* Returns the hints as words, with four hints in each. */
 static inline const volatile uint64_t *msg_hint_words(void)
 {
     return (const volatile uint64_t *)(const volatile void *)msg_own_head->hints;
 }
 
-/* A peer has changed its hint. One cache line for every 32 kernels is read. */
+/* True if a peer has changed its hint. Reads one cache line for every 32 kernels. */
 static inline bool msg_hinted(void)
 {
     const volatile uint64_t *hints = msg_hint_words(), *seen = msg_seen.words;

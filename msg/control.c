@@ -1,5 +1,5 @@
-/* Options of the channel, on the boot command line and from programs while running: how idle CPUs poll, fault
- * injection, the trace. */
+/* The options of the channel, on the boot command line and changed by programs: polling of idle CPUs, fault injection,
+ * the trace. */
 #include "boot/options/control.h"
 #include "boot/options/options.h"
 #include "kernel/instance/instance.h"
@@ -13,37 +13,16 @@
 
 /* --- poll= --- */
 
-static bool parse_polls(const char *value, uint32_t *polls)
-{
-    uint64_t number = IDLE_POLLS_ALWAYS;
-
-    if (strcmp(value, "always") != 0 && !option_parse_number(value, IDLE_POLLS_ALWAYS - 1, &number))
-        return false;
-    *polls = (uint32_t)number;
-    return true;
-}
-
-static bool check_polls(const char *value)
-{
-    uint32_t polls;
-
-    return parse_polls(value, &polls);
-}
-
 static void set_polls(const char *value)
 {
-    uint32_t polls;
+    uint64_t polls;
 
-    if (parse_polls(value, &polls))
-        idle_set_polls(polls);
+    if (!option_parse_number(value, IDLE_POLLS_ALWAYS - 1, &polls))
+        polls = IDLE_POLLS_ALWAYS; /* the word "always" */
+    idle_set_polls((uint32_t)polls);
 }
 
 /* --- trace= --- */
-
-static bool check_trace(const char *value)
-{
-    return strcmp(value, "on") == 0 || strcmp(value, "off") == 0 || strcmp(value, "clear") == 0;
-}
 
 static int set_trace(const char *value)
 {
@@ -66,7 +45,7 @@ static bool parse_type(const char *name, int32_t *type)
     return false;
 }
 
-/* One "name:value". */
+/* Parses one "name:value". */
 static bool parse_part(const char *name, const char *value, struct inject_rule *rule)
 {
     uint64_t number = 0;
@@ -92,7 +71,7 @@ static bool parse_part(const char *name, const char *value, struct inject_rule *
     return true;
 }
 
-/* *ON: false for "off". */
+/* Parses the value of inject=. *ON: false for "off". */
 static bool parse_inject(const char *value, struct inject_rule *rule, bool *on)
 {
     char copy[OPTION_WORDS_MAX];
@@ -140,9 +119,9 @@ static void set_inject(const char *value)
 
 void msg_control_init(void)
 {
-    static struct option polls = {.name = "poll", .check = check_polls, .set = set_polls};
+    static struct option polls = {.name = "poll", .set = set_polls};
     static struct option inject = {.name = "inject", .check = check_inject, .set = set_inject};
-    static struct option trace = {.name = "trace", .check = check_trace, .try_set = set_trace};
+    static struct option trace = {.name = "trace", .try_set = set_trace};
 
     option_add(&polls);
     option_add(&inject);

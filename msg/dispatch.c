@@ -1,5 +1,4 @@
-/* What becomes of a message that was taken: checks, and its row's handler. The long way; msg/receive.c has the short
- * one. */
+/* The slow path of a message that was taken: checks, and the handler of its row. msg/receive.c has the fast path. */
 #include "kernel/abi/errno.h"
 #include "kernel/lib/log.h"
 #include "kernel/lib/string.h"
@@ -34,7 +33,7 @@ void *msg_allocate_for_good(size_t size)
     return memory;
 }
 
-/* The first message of a row: from now on it may go the fast path. */
+/* After the first message of a row: allocates its histograms and opens the fast path for it. */
 static bool row_prepare(struct msg_row *row, uint32_t number)
 {
     if (row->times != NULL)

@@ -1,4 +1,4 @@
-/* Exercises of the channel. See the header.
+/* Exercising the channel. See the header.
  *
  * Every one-way message of a checked exercise with 24 bytes or more begins with its stream, its number in the stream
  * and the seed; the rest is a function of these. */
@@ -24,7 +24,7 @@ struct msg_survey { /* SURVEY */
 
 _Static_assert(sizeof(struct msg_exercise) == MSG_SHORT, "one slot");
 
-/* One sending task, seen from the sender by receiver, or the other way round. */
+/* The state of one stream, at the sender by receiver, and at the receiver by sender. */
 struct stream {
     struct stream *next;
     uint32_t stream;
@@ -63,7 +63,7 @@ static uint64_t mix(uint64_t seed, uint64_t stream, uint64_t number, uint64_t in
     return z ^ z >> 32;
 }
 
-/* The content behind the head, whole words; what is left over stays 0. */
+/* Fills the content behind the head, in whole words; remaining bytes stay 0. */
 static void fill(uint64_t *words, uint32_t size)
 {
     for (uint32_t i = CHECKED / 8; i < size / 8; i++)
@@ -95,7 +95,7 @@ static __attribute__((noinline)) void check(const struct msg *m, struct kettle_t
         stream->number = words[1] + 1;
 }
 
-static void handle_tell(const struct msg *m)
+static void handle_notify(const struct msg *m)
 {
     struct kettle_tally *tally = &tallies[m->ticket.kernel];
     const uint64_t *words = m->data;
@@ -154,7 +154,7 @@ int exercise_check(const struct exercise *e)
     return 0;
 }
 
-/* The next message of the exercise's stream to KERNEL, put together in WORDS. */
+/* Composes the next message of the exercise's stream to KERNEL in WORDS. */
 static int compose(const struct exercise *e, uint32_t kernel, uint64_t *words)
 {
     struct stream *stream;
@@ -173,7 +173,7 @@ static int compose(const struct exercise *e, uint32_t kernel, uint64_t *words)
     return 0;
 }
 
-static int tell(const struct exercise *e, uint32_t kernel, uint64_t *words)
+static int notify(const struct exercise *e, uint32_t kernel, uint64_t *words)
 {
     enum msg_type type = e->urgent ? MSG_TELL_URGENT : e->size == MSG_SHORT ? MSG_TELL : MSG_TELL_BYTES;
 
@@ -186,7 +186,7 @@ static int tell(const struct exercise *e, uint32_t kernel, uint64_t *words)
     return msg_notify(kernel, type, words, e->urgent ? MSG_SHORT : e->size);
 }
 
-/* An answer that is looked for without a completion. */
+/* An answer that is polled for, without a completion. */
 struct polled_answer {
     volatile bool there;
     int length;
@@ -256,7 +256,7 @@ static inline int operate(const struct exercise *e, uint32_t kernel, uint64_t *w
     switch (e->operation) {
     case KETTLE_MESSAGES_ONE_WAY:
         for (kernel_set rest = e->kernels; rest != 0 && result == 0; rest &= rest - 1)
-            result = tell(e, (uint32_t)__builtin_ctzll(rest), words);
+            result = notify(e, (uint32_t)__builtin_ctzll(rest), words);
         return result;
     case KETTLE_MESSAGES_ROUND_TRIP:
         return ask(e, kernel, words);
@@ -269,8 +269,8 @@ static inline int operate(const struct exercise *e, uint32_t kernel, uint64_t *w
     }
 }
 
-/* Nothing but the messages: what they cost is not to drown in the cost of composing them. */
-static int tell_plainly(uint32_t kernel, enum msg_type type, const uint64_t *words, uint32_t count)
+/* Sends messages and does nothing else, so that a measurement does not include the cost of composing them. */
+static int notify_plainly(uint32_t kernel, enum msg_type type, const uint64_t *words, uint32_t count)
 {
     int result = 0;
 
@@ -289,14 +289,14 @@ int exercise_run(const struct exercise *e, uint32_t first, uint32_t count, uint6
 
     if (words == NULL)
         return -ENOMEM;
-    assert(turn != 0); /* exercise_check */
+    assert(turn != 0); /* exercise_check has checked it */
     for (uint32_t i = first % kernel_set_count(e->kernels); i > 0; i--)
         turn &= turn - 1;
     if (e->operation == KETTLE_MESSAGES_HANDLER && first_cpu)
         msg_doorbell_disarm();
     if (samples == NULL && e->operation == KETTLE_MESSAGES_ONE_WAY && e->size == MSG_SHORT && e->seed == 0 &&
         (turn & (turn - 1)) == 0) {
-        result = tell_plainly((uint32_t)__builtin_ctzll(turn), e->urgent ? MSG_TELL_URGENT : MSG_TELL, words, count);
+        result = notify_plainly((uint32_t)__builtin_ctzll(turn), e->urgent ? MSG_TELL_URGENT : MSG_TELL, words, count);
         count = 0;
     }
     for (uint32_t i = 0; i < count && result >= 0; i++) {
@@ -341,9 +341,9 @@ void exercise_tally(uint32_t kernel, struct kettle_tally *tally)
 
 void msg_exercise_init(void)
 {
-    msg_register(MSG_TELL, handle_tell, sizeof(struct msg_exercise), 0);
-    msg_register(MSG_TELL_URGENT, handle_tell, sizeof(struct msg_exercise), 0);
-    msg_register(MSG_TELL_BYTES, handle_tell, 0, 0);
+    msg_register(MSG_TELL, handle_notify, sizeof(struct msg_exercise), 0);
+    msg_register(MSG_TELL_URGENT, handle_notify, sizeof(struct msg_exercise), 0);
+    msg_register(MSG_TELL_BYTES, handle_notify, 0, 0);
     msg_register(MSG_ECHO, handle_echo, 0, 0);
     msg_register(MSG_ASK, handle_ask, sizeof(struct msg_exercise), sizeof(struct msg_exercise));
     msg_register(MSG_ASK_URGENT, handle_ask, sizeof(struct msg_exercise), sizeof(struct msg_exercise));

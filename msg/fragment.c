@@ -1,16 +1,16 @@
-/* Messages of more than one slot: their fragments are put together as they come. */
+/* Reassembly: putting the fragments of messages of more than one slot together. */
 #include "kernel/abi/errno.h"
 #include "kernel/lib/string.h"
 #include "msg/channel_internal.h"
 
-#define FRAGMENTS 24u /* taken at once: they are only copied */
+#define FRAGMENTS 24u /* fragments taken in one run, as they are only copied */
 
 static uint64_t no_fragment(const struct reassembly *partial)
 {
-    return ~partial->header & MSG_REPLY_BIT; /* of the other kind */
+    return ~partial->header & MSG_REPLY_BIT; /* a header of the other kind, which never matches */
 }
 
-/* The next fragment is number EXPECTED. */
+/* Sets the number of the next fragment to EXPECTED. */
 static inline void fragment_next(struct reassembly *partial, uint32_t expected)
 {
     partial->expected = expected;
@@ -28,13 +28,13 @@ static inline void fragment_copy(uint8_t *to, const volatile uint64_t *payload)
     }
 }
 
-/* The fragment HEADER in the middle of a long message, whose PAYLOAD has been taken out, and up to FRAGMENTS of those
- * that lie behind it, are only to be copied. They bring no time of their own: what is done with a message is done when
- * its last fragment comes. */
+/* Takes a fragment from the middle of a long message, whose HEADER and PAYLOAD have been read, and up to FRAGMENTS of
+ * those that follow it in the ring. They are only copied: the message is timed, counted and handled with its last
+ * fragment. */
 static inline void take_middle(struct reassembly *partial, struct ring_receiver *shared, uint64_t header,
                                const uint64_t *payload)
 {
-    struct ring_receiver ring = *shared; /* in registers: nobody else changes it */
+    struct ring_receiver ring = *shared; /* in registers: no other code changes it meanwhile */
     uint8_t *to = partial->bytes + partial->expected * MSG_SHORT;
     uint32_t next = partial->expected + 1;
     uint32_t end = partial->last - next < FRAGMENTS ? partial->last : next + FRAGMENTS;

@@ -4,12 +4,12 @@
 #include "msg/channel_internal.h"
 #include "msg/request.h"
 
-#define GATHER_NEAR 8u /* kernels asked at the same time without memory for more */
+#define GATHER_NEAR 8u /* kernels asked at the same time without allocating memory */
 
 struct gathering {
     struct completion done;
     struct spinlock lock;
-    uint32_t left; /* [k] lock: answers still to come, and one until all requests are out */
+    uint32_t left; /* [k] lock: answers still to come, plus one until all requests are sent */
     msg_answer each;
     void *context;
 };
@@ -37,7 +37,7 @@ static void gather_answer(void *context, uint32_t kernel, const void *reply, int
     one_less(gathering);
 }
 
-/* A round of asking: SET has at most as many kernels as ASKINGS has places. */
+/* One round: SET has at most as many kernels as ASKINGS has elements. */
 static void gather_some(struct gathering *gathering, kernel_set set, struct msg_asking *askings, enum msg_type type,
                         const void *data, uint32_t length, const struct wait_reason *reason)
 {
@@ -77,7 +77,7 @@ void msg_gather(kernel_set set, enum msg_type type, const void *data, uint32_t l
             return;
         }
     }
-    while (set != 0) { /* all at once, or without memory for that one group after the other */
+    while (set != 0) { /* all at once or, without memory, one group after the other */
         kernel_set some = 0;
 
         for (uint32_t i = 0; i < GATHER_NEAR && set != 0; i++, set &= set - 1)

@@ -1,14 +1,14 @@
-/* How long a CPU that has nothing else to do looks for messages before it halts, or blocks a task that waits for an
- * answer. Looking costs the others nothing here; halting costs an interrupt and a wake. So: look for about as long as
- * messages have recently taken to come, and never longer than the option poll= says. After Linux's halt polling (its
- * documentation, virt/kvm/halt-polling). */
+/* How long a CPU without other work polls for messages before it halts, or blocks a task that waits for an answer.
+ * Polling costs other threads nothing here; halting costs an interrupt and a wakeup. So a CPU polls for about as long
+ * as messages have recently taken to arrive, up to the option poll=. After Linux's halt polling (its documentation,
+ * virt/kvm/halt-polling). */
 #include "msg/idle.h"
 #include "msg/call.h"
 #include "msg/channel_internal.h"
 #include "msg/inject.h"
 
 #define BUDGET_LEAST 16u
-#define SOON 50000ull /* ns: a message that comes so soon after we gave up was worth waiting for */
+#define SOON 50000ull /* ns: a message that arrives sooner after giving up was worth polling for */
 
 static uint32_t most = IDLE_POLLS_DEFAULT; /* option poll= */
 static uint32_t budget = IDLE_POLLS_DEFAULT;

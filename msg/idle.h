@@ -1,4 +1,4 @@
-/* The option poll=: how often an idle CPU looks for messages before it halts. See msg/idle.c. */
+/* The option poll=: how often an idle CPU polls for messages before it halts. See msg/idle.c. */
 #ifndef MSG_IDLE_H
 #define MSG_IDLE_H
 
@@ -7,7 +7,7 @@
 #define IDLE_POLLS_DEFAULT 400u
 #define IDLE_POLLS_ALWAYS UINT32_MAX /* never halt */
 
-/* POLLS at most, from now on; 0: halt at once. */
+/* Sets the greatest number of polls; 0: halt at once. */
 void idle_set_polls(uint32_t polls);
 
 #endif

@@ -6,7 +6,7 @@
 
 struct held_ring {
     uint64_t until;   /* ns, as clock_now */
-    uint64_t decided; /* position of the last message that a decision was made for, and one more */
+    uint64_t decided; /* one more than the position of the last message that was decided on */
     uint64_t random;  /* state of the ring's sequence */
 };
 
@@ -49,7 +49,7 @@ void inject_set(const struct inject_rule *wanted)
     }
     msg_special = on || trace_is_on();
     if (inject_due != 0)
-        inject_due = 1; /* what is held is looked at again */
+        inject_due = 1; /* so that held messages are checked again at once */
     spin_unlock(&msg_rx_lock);
 }
 
@@ -63,7 +63,7 @@ static uint64_t draw(uint64_t *state)
     return z ^ z >> 31;
 }
 
-/* How long the next message of RING is to be held, in ns. */
+/* Decides how long the next message of RING is held, in ns. */
 static uint64_t decide(uint32_t kernel, struct held_ring *ring, uint64_t header, uint64_t now)
 {
     uint64_t time = rule.slow;

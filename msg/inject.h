@@ -18,11 +18,11 @@ struct inject_rule {
     int32_t peer;   /* only messages from this kernel, or -1 */
     int32_t type;   /* only messages of this type and their replies, or -1 */
     uint64_t hold;  /* ns from now during which no message is taken */
-    uint64_t slow;  /* ns after each message: a slow consumer */
+    uint64_t slow;  /* ns that each message waits at the head of its ring: a slow consumer */
 };
 
 void inject_init(void);
-/* Sets the rule to WANTED; NULL: stops the injection. */
+/* Sets the rule; NULL stops the injection. */
 void inject_set(const struct inject_rule *wanted);
 bool inject_is_on(void);
 
@@ -31,7 +31,7 @@ bool inject_holds(uint32_t kernel, enum msg_class class, const struct ring_recei
 /* Returns the kernels whose ring of CLASS was held and is held no longer. Under rx_lock. */
 uint64_t inject_released(enum msg_class class);
 
-/* Nothing of KERNEL is held. Under rx_lock. */
+/* Drops what is recorded of KERNEL's rings, which hold no message back any more. Under rx_lock. */
 void inject_reset(uint32_t kernel);
 
 extern volatile uint64_t inject_due; /* [a] ns, as clock_now: when the next ring is released; 0: none is held */

@@ -1,4 +1,4 @@
-/* Answers: at once in the handler, or later for a request that was kept. See msg/channel.h and msg/PROTOCOL.md. */
+/* Answers: at once in the handler, or later for a kept request. See msg/channel.h and msg/PROTOCOL.md. */
 #include "kernel/abi/errno.h"
 #include "kernel/lib/log.h"
 #include "kernel/lib/panic.h"
@@ -9,7 +9,7 @@
 #include "msg/wait_dump.h"
 #include "msg/wire.h"
 
-static struct spinlock kept_lock; /* before a peer's tx_lock */
+static struct spinlock kept_lock; /* taken before a peer's tx_lock */
 static struct list kept_requests; /* [k] kept_lock: struct msg_kept, not yet answered */
 
 static uint64_t reply_header(const struct msg_ticket *ticket, uint32_t length)
@@ -18,7 +18,7 @@ static uint64_t reply_header(const struct msg_ticket *ticket, uint32_t length)
            (uint64_t)length << MSG_LENGTH_SHIFT;
 }
 
-/* The answer to a request that a relay here has made for another kernel. */
+/* Answers a request of this kernel to itself. */
 static void reply_own(const struct msg_ticket *ticket, uint64_t header, const void *data)
 {
     struct msg m = {.ticket = *ticket, .length = (uint32_t)msg_header_length(header), .data = data};
@@ -32,7 +32,7 @@ static void reply_own(const struct msg_ticket *ticket, uint64_t header, const vo
     msg_take_reply_error(&m, (int)error);
 }
 
-/* Room is certain for the peer's credits; a peer that asks beyond them loses the answer. */
+/* Within the credits of a peer there is always room; a peer that exceeds them loses the answer. */
 static __attribute__((noinline)) void reply_slowly(const struct msg_ticket *ticket, uint64_t header, const void *data)
 {
     struct peer *peer = msg_peer(ticket->kernel);
@@ -72,7 +72,8 @@ void msg_keep(const struct msg *m, struct msg_kept *kept, void (*cancelled)(stru
     list_append(&kept_requests, &kept->node);
     spin_unlock(&kept_lock);
     if (m->ticket.kernel != instance.kernel)
-        reply_now(&m->ticket, reply_header(&m->ticket, 0) | MSG_KEPT_BIT, &kept->ticket); /* no bytes of it */
+        reply_now(&m->ticket, reply_header(&m->ticket, 0) | MSG_KEPT_BIT,
+                  &kept->ticket); /* a valid pointer, of which no bytes are sent */
 }
 
 static void kept_gone(struct msg_outgoing *outgoing)
@@ -129,15 +130,13 @@ void msg_kept_reply_long(struct msg_kept *kept, const void *data, uint32_t lengt
     kept_send(kept, reply_header(&kept->ticket, length), data, done);
 }
 
-static void handle_cancel(const struct msg *m)
+void msg_kept_cancel(uint32_t kernel, const struct msg_cancel *cancel)
 {
-    const struct msg_cancel *cancel = m->data;
-
     spin_lock(&kept_lock);
     list_for_each(node, &kept_requests) {
         struct msg_kept *kept = container_of(node, struct msg_kept, node);
 
-        if (kept->ticket.kernel == m->ticket.kernel && kept->ticket.request == cancel->request &&
+        if (kept->ticket.kernel == kernel && kept->ticket.request == cancel->request &&
             kept->ticket.type == cancel->type) {
             if (kept->cancelled != NULL)
                 kept->cancelled(kept);
@@ -145,6 +144,11 @@ static void handle_cancel(const struct msg *m)
         }
     }
     spin_unlock(&kept_lock);
+}
+
+static void handle_cancel(const struct msg *m)
+{
+    msg_kept_cancel(m->ticket.kernel, m->data);
 }
 
 void msg_dump_kept(void)

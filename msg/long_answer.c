@@ -1,4 +1,4 @@
-/* Long answers. See the header. */
+/* Long and late answers. See the header. */
 #include "msg/long_answer.h"
 
 #include "msg/channel_internal.h"

@@ -1,6 +1,5 @@
-/* An answer that is longer than a slot, or is sent later: an object of the answerer, freed when the answer has been
- * sent.
- */
+/* An answer that is longer than a slot, or is sent later, in an object of the answering code that is freed when the
+ * answer has been sent. */
 #ifndef MSG_LONG_ANSWER_H
 #define MSG_LONG_ANSWER_H
 
@@ -8,23 +7,23 @@
 
 struct long_answer {
     struct msg_kept kept;
-    uint32_t size; /* of the object that begins with this */
+    uint32_t size; /* of the whole object */
 };
 
-/* Bytes of an answer for which an object of MSG_MAX bytes has room, beside this and a few words of the keeper's. */
+/* Bytes of an answer that fit in an object of MSG_MAX bytes, behind this struct and a few words of the keeper's. */
 #define LONG_ANSWER_MAX (MSG_MAX - 256u)
 
-/* An object of SIZE bytes that begins with a struct long_answer; the rest is not set. NULL without memory. Any context.
- */
+/* Allocates an object of SIZE bytes that begins with a struct long_answer; its content is unspecified. NULL: out of
+ * memory. Any context. */
 void *long_answer_create(uint32_t size);
-/* Frees an object that is not sent; NULL is ignored. */
+/* Frees an object that is not sent. ANSWER may be NULL. */
 void long_answer_free(struct long_answer *answer);
-/* In the handler of M: it is answered later. */
+/* In the handler of M: keeps the request, to be answered later. */
 void long_answer_keep(const struct msg *m, struct long_answer *answer);
-/* LENGTH bytes at BYTES, which are in the object, are the answer; or LENGTH is a negative errno. The object is gone.
- * Any context. */
+/* Answers with LENGTH bytes at BYTES, which are in the object, or with the negative errno LENGTH. Frees the object when
+ * the answer has been sent. Any context. */
 void long_answer_give(struct long_answer *answer, const void *bytes, int length);
-/* Both at once. */
+/* Keeps M and answers it. */
 void long_answer_send(const struct msg *m, struct long_answer *answer, const void *bytes, uint32_t length);
 
 #endif

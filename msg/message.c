@@ -1,4 +1,4 @@
-/* The table of messages, in the form the code looks things up in. */
+/* The table of messages, indexed by number. */
 #include "msg/message.h"
 
 #include "kernel/abi/errno.h"
@@ -12,6 +12,7 @@
 #define TASK MSG_RUNS_TASK
 #define EITHER MSG_RUNS_EITHER
 #define WORKER MSG_RUNS_WORKER
+#define KEPT MSG_RUNS_KEPT
 #define ANY MSG_ASKS_ANY
 #define FIRST MSG_ASKS_FIRST
 #define TO_FIRST MSG_TO_FIRST

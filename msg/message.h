@@ -1,5 +1,5 @@
-/* Messages between instances: numbers, the header word, and what a handler sees. The wire format is in
- * msg/PROTOCOL.md. */
+/* Messages between instances: numbers, the header word, and the handler's view of a message. msg/PROTOCOL.md has the
+ * wire format. */
 #ifndef MSG_MESSAGE_H
 #define MSG_MESSAGE_H
 
@@ -25,7 +25,7 @@ static inline uint32_t kernel_set_count(kernel_set set)
 #define MSG_SHORT 48u  /* bytes of payload in one slot */
 #define MSG_MAX 65536u /* bytes of payload of a fragmented message */
 #define MSG_TYPES 512u
-#define MSG_ROWS (2 * MSG_TYPES) /* a type, and its reply: the lowest bits of a header */
+#define MSG_ROWS (2 * MSG_TYPES) /* types and their replies: the lowest bits of a header */
 
 enum msg_type {
 #define REQUEST(number, name, request, reply, class, size, reply_size, meaning) MSG_##name = (number),
@@ -37,12 +37,13 @@ enum msg_type {
 #undef RETIRED
 };
 
-/* Each class has a ring of its own between every two instances, and URGENT ones are taken first. */
+/* Each class has a ring of its own between every two instances; URGENT messages are taken first. */
 enum msg_class { MSG_ORDINARY, MSG_URGENT, MSG_CLASSES };
 
-/* Who does what an OPERATION asks; MSG_RUNS_OTHER: it is none. */
-enum msg_runs { MSG_RUNS_OTHER, MSG_RUNS_HANDLER, MSG_RUNS_EITHER, MSG_RUNS_TASK, MSG_RUNS_WORKER };
-/* Which kernels may ask it, and which do it: any, only kernel 0 asks, or only kernel 0 does it. */
+/* Where an OPERATION is performed; MSG_RUNS_OTHER: the message is not an operation. */
+enum msg_runs { MSG_RUNS_OTHER, MSG_RUNS_HANDLER, MSG_RUNS_EITHER, MSG_RUNS_TASK, MSG_RUNS_WORKER, MSG_RUNS_KEPT };
+/* Which kernels may send an operation, and to which: any to any, only kernel 0 sends it, or it is sent only to kernel
+ * 0. */
 enum msg_asks { MSG_ASKS_ANY, MSG_ASKS_FIRST, MSG_TO_FIRST };
 
 /* A row of messages.def. */
@@ -54,29 +55,29 @@ struct msg_kind {
     bool reply_bytes; /* the same for the reply */
     uint8_t runs;     /* enum msg_runs */
     uint8_t asks;     /* enum msg_asks */
-    uint8_t lost;     /* an errno: what the asker gets when the kernel does not run */
+    uint8_t lost;     /* errno for the requester if the receiver does not run */
 };
 
 extern const struct msg_kind msg_kinds[MSG_TYPES];
 
-/* The word that opens every slot, from bit 0: type 9, reply 1, source 6, request 16, length 17, fragment 11, error 1,
+/* The first word of every slot, from bit 0: type 9, reply 1, source 6, request 16, length 17, fragment 11, error 1,
  * kept 1, zero 2. */
 struct msg_header {
     uint16_t type;     /* enum msg_type */
     bool reply;        /* this answers a request */
     uint8_t source;    /* sending instance */
-    uint16_t request;  /* request id, chosen by the asking instance; repeated in the reply; 0 in a notice */
+    uint16_t request;  /* request id, chosen by the requesting instance and repeated in the reply; 0 in a notice */
     uint32_t length;   /* bytes of payload in all fragments together, at most MSG_MAX */
     uint16_t fragment; /* from 0 */
     bool error;        /* a reply whose payload is a negative errno in 8 bytes */
-    bool kept;         /* a reply that says: the answer comes later */
+    bool kept;         /* a reply which says that the answer follows later */
 };
 
 #define MSG_TYPE_BITS (MSG_TYPES - 1ull)
 #define MSG_REPLY_BIT ((uint64_t)MSG_TYPES)
 #define MSG_ROW_BITS (MSG_ROWS - 1ull)
 #define MSG_SOURCE_SHIFT 10
-#define MSG_SOURCE_BITS (KERNELS_MAX - 1ull) /* shifted down */
+#define MSG_SOURCE_BITS (KERNELS_MAX - 1ull) /* before the shift */
 #define MSG_REQUEST_SHIFT 16
 #define MSG_REQUEST_BITS (0xffffull << MSG_REQUEST_SHIFT)
 #define MSG_LENGTH_SHIFT 32
@@ -116,19 +117,19 @@ static inline uint64_t msg_header_length(uint64_t word)
     return word >> MSG_LENGTH_SHIFT & 0x1ffff;
 }
 
-/* What identifies a request to be answered: the low half of its header. */
+/* Identifies a request that is to be answered: the low half of its header. */
 struct msg_ticket {
-    uint16_t type : 10;  /* with the reply bit, where it came with a reply */
-    uint16_t kernel : 6; /* who asked */
+    uint16_t type : 10;  /* with the reply bit, if the message is a reply */
+    uint16_t kernel : 6; /* the requesting kernel */
     uint16_t request;
 };
 
-/* A message as its handler sees it; valid until the handler returns. It begins as a header does. */
+/* A message as its handler sees it; valid until the handler returns. The first 8 bytes have the layout of a header. */
 struct msg {
     struct msg_ticket ticket;
     uint32_t length;  /* bytes */
-    uint64_t time;    /* of its sending: see msg_time */
-    const void *data; /* 8-byte aligned copy in our own memory: the sender cannot change it any more */
+    uint64_t time;    /* when it was sent: see msg_time */
+    const void *data; /* 8-byte aligned copy in this kernel's memory, which the sender cannot change any more */
 };
 
 struct msg_none { /* an empty payload */

@@ -1,9 +1,9 @@
-/* One request to many kernels, all answers gathered. Up to FAN kernels are asked directly. A larger set is divided by
- * node into at most FAN parts; the first kernel of a part is asked to relay: it asks the others of its part in the same
- * way, handles the request itself, and gives all answers back in one message. So the asker sends and takes at most FAN
- * messages, and what crosses between nodes is one request and one answer for each part.
+/* One request to many kernels, with all answers gathered. Up to FAN kernels are asked directly. A larger set is divided
+ * by node into at most FAN parts; the first kernel of a part is asked to relay: it asks the others of its part in the
+ * same way, handles the request itself, and returns all answers in one message. So the asker sends and receives at most
+ * FAN messages, and only one request and one answer for each part cross between nodes.
  *
- * A relay needs memory for the answers. One that has none says so, and the asker asks those kernels itself. */
+ * A relay needs memory for the answers. Without it, it refuses, and the asker asks those kernels itself. */
 #include "msg/multicast.h"
 
 #include "kernel/abi/errno.h"
@@ -19,33 +19,34 @@
 
 struct round;
 
-/* Kernels that one message goes to. */
+/* The kernels to which one message goes. */
 struct part {
     struct round *round; /* [i] */
-    kernel_set set;      /* [i] the first is asked; if there are more, to relay */
+    kernel_set set;      /* [i] the first one is asked; if there are more, to relay */
     struct msg_asking asking;
 };
 
-/* One round of asking, by a task or by a relay. What relays are told lies behind it. */
+/* One round of requests, by a task or by a relay. The payloads for its relays follow it in memory. */
 struct round {
     struct spinlock lock;
-    uint32_t left;       /* [k] lock: answers still to come, and one until all requests are out */
-    uint32_t reply_size; /* [i] bytes of a good answer */
+    uint32_t left;       /* [k] lock: answers still to come, plus one until all requests are sent */
+    uint32_t reply_size; /* [i] bytes of a valid answer */
     msg_answer each;
     void *context;                         /* [i] of EACH, which is called under lock */
-    void (*finished)(struct round *round); /* [i] all answers are there */
+    void (*finished)(struct round *round); /* [i] called when all answers have arrived */
     struct part parts[FAN];
 };
 
-static uint8_t by_node[KERNELS_MAX]; /* [i] the kernels of the plan, those of one node beside each other */
+static uint8_t by_node[KERNELS_MAX]; /* [i] the kernels of the plan, ordered by node */
 
 static uint32_t node_of(uint32_t kernel)
 {
     return instance.plan.kernels[kernel].node;
 }
 
-/* Cuts the kernels of SET, in order of their nodes, into runs of at most MOST; a new one begins at each node if NODES.
- * Those of our own node are runs of one as long as ALONE. Returns how many; beyond FAN it stops counting. */
+/* Cuts the kernels of SET, in order of their nodes, into runs of at most MOST. NODES: a run does not cross a border of
+ * nodes. ALONE: each kernel of this node is a run of its own. Returns the number of runs, or FAN + 1 if there are more
+ * than FAN. */
 static uint32_t cut(kernel_set set, uint32_t most, bool nodes, bool alone, struct part *parts)
 {
     uint32_t runs = 0, length = 0, node = 0;
@@ -70,9 +71,9 @@ static uint32_t cut(kernel_set set, uint32_t most, bool nodes, bool alone, struc
     return runs;
 }
 
-/* Divides SET, which is not empty, into at most FAN parts: a relay for each other node, and our own node's kernels
- * without one; if those are too many, runs as short as can be, at the borders of nodes if they are few enough. Returns
- * how many. */
+/* Divides SET, which is not empty, into at most FAN parts: one relay for each other node, and the kernels of this node
+ * without a relay. If those are too many, the shortest possible runs, which end at the borders of nodes if these are
+ * few enough. Returns the number of parts. */
 static uint32_t divide(kernel_set set, struct part *parts)
 {
     uint32_t count = kernel_set_count(set);
@@ -83,8 +84,8 @@ static uint32_t divide(kernel_set set, struct part *parts)
     return runs <= FAN ? runs : cut(set, (count + FAN - 1) / FAN, false, false, parts);
 }
 
-/* Memory of rounds and relays is used again: most are of one size, and none of it has to be zero. */
-static struct spinlock spare_lock; /* taken alone */
+/* Memory of rounds and relays is reused: most objects fit in one size, and none has to be zeroed. */
+static struct spinlock spare_lock; /* no other lock is held with it */
 static void *spare[2];             /* [k] spare_lock: SPARE_SIZE bytes each, or NULL */
 
 static void *memory_take(size_t size)
@@ -141,7 +142,8 @@ static void one_less(struct round *round)
         round->finished(round);
 }
 
-/* The answers of all kernels of SET, from a relay, or its error. What it leaves out or gets wrong is an error too. */
+/* Passes on the answers of all kernels of SET from a relay's reply, or its error. An answer that is missing or invalid
+ * is an error, too. */
 static void unpack_locked(struct round *round, kernel_set set, const uint8_t *reply, int length)
 {
     struct msg_relayed head = {0};
@@ -176,7 +178,7 @@ static void unpack_locked(struct round *round, kernel_set set, const uint8_t *re
         round->each(round->context, (uint32_t)__builtin_ctzll(set), reply, missing);
 }
 
-/* No REPLY: the answer is not the kernel's, the request did not go out. */
+/* REPLY NULL: the errno is not the kernel's; the request was not sent. */
 static void part_answer(void *context, uint32_t kernel, const void *reply, int length)
 {
     struct part *part = context;
@@ -201,8 +203,8 @@ static size_t round_size(uint32_t length)
     return sizeof(struct round) + FAN * relay_size(length);
 }
 
-/* Asks the kernels of SET, which may be empty; ROUND is set up but for its parts. DATA stays until all have answered.
- * The caller ends with one_less; after the last one ROUND->finished is called. */
+/* Sends the requests to the kernels of SET, which may be empty; ROUND is initialised except for its parts. DATA stays
+ * valid until all have answered. The caller ends with one_less; after the last answer ROUND->finished is called. */
 static void ask_parts(struct round *round, kernel_set set, enum msg_type type, const void *data, uint32_t length)
 {
     bool urgent = msg_kinds[type].class == MSG_URGENT;
@@ -227,7 +229,7 @@ static void ask_parts(struct round *round, kernel_set set, enum msg_type type, c
     }
 }
 
-/* The asking task's side. */
+/* --- the requesting task --- */
 struct multicast {
     struct completion done;
     msg_answer each;
@@ -277,17 +279,17 @@ void msg_multicast(kernel_set set, enum msg_type type, const void *data, uint32_
         msg_gather(multicast.not_asked, type, data, length, each, context, why, key);
 }
 
-/* The relay's side. */
+/* --- the relay --- */
 struct relaying {
     struct msg_kept kept;
-    struct msg_asking own; /* the request as it is handled here */
+    struct msg_asking own; /* the request as handled by this kernel */
     uint32_t room;         /* bytes of this object */
     uint32_t length;       /* of the answer so far */
     enum msg_type type;
     uint32_t data_length;
-    struct msg_relayed *answer; /* at the end of this object; records follow */
-    void *data;                 /* of the request, before that */
-    struct round round;         /* last: what its relays are told follows */
+    struct msg_relayed *answer; /* at the end of this object; records follow it */
+    void *data;                 /* the payload of the request, before the answer */
+    struct round round;         /* last: the payloads for its relays follow it */
 };
 
 static void collect(void *context, uint32_t kernel, const void *reply, int length)
@@ -301,7 +303,7 @@ static void collect(void *context, uint32_t kernel, const void *reply, int lengt
         return;
     }
     if (length < 0 && reply == NULL)
-        record.length = RELAY_NOT_ASKED; /* not the kernel's answer: there is no way to it from here */
+        record.length = RELAY_NOT_ASKED; /* not the kernel's answer: it cannot be reached from here */
     memcpy(to, &record, sizeof(record));
     relaying->length += (uint32_t)sizeof(record);
     if (record.length > 0) {
@@ -334,8 +336,8 @@ static void own_answer(void *context, uint32_t kernel, const void *reply, int le
     one_less(&relaying->round);
 }
 
-/* Handles the request here as if it had come from ourselves. Its answer is the one that ask_parts leaves to the caller.
- */
+/* Handles the request on this kernel as a request to itself. Its answer takes the place of the one_less that ask_parts
+ * leaves to the caller. */
 static void handle_own(struct relaying *relaying)
 {
     struct msg m = {.ticket = {.type = relaying->type & MSG_ROW_BITS, .kernel = instance.kernel & MSG_SOURCE_BITS},
@@ -381,7 +383,7 @@ static void handle_relay(const struct msg *m)
     room = answer_at + sizeof(struct msg_relayed) + answers;
     relaying = memory_take(room);
     if (relaying == NULL) {
-        msg_reply_error(&m->ticket, -EAGAIN); /* nobody was asked */
+        msg_reply_error(&m->ticket, -EAGAIN); /* no kernel has been asked */
         return;
     }
     msg_stats.relayed++;
@@ -397,7 +399,7 @@ static void handle_relay(const struct msg *m)
     msg_keep(m, &relaying->kept, NULL);
     ask_parts(&relaying->round, relay->kernels & ~(1ull << instance.kernel), relaying->type, relaying->data, length);
     spin_lock(&relaying->round.lock);
-    relaying->round.left++; /* the handler may answer, and then go on reading the request */
+    relaying->round.left++; /* the handler may answer and then continue to read the request */
     spin_unlock(&relaying->round.lock);
     handle_own(relaying);
     one_less(&relaying->round);

@@ -1,5 +1,5 @@
-/* Whether messages are under way, for the code that quiesces all kernels. The messages of the quiescing protocol
- * itself, with types from MSG_QUIET_FIRST up to MSG_QUIET_END, are not counted. */
+/* Whether messages are under way, for the code that quiesces all kernels. Messages of the quiescing protocol itself,
+ * with types from MSG_QUIET_FIRST up to MSG_QUIET_END, are not counted. */
 #ifndef MSG_QUIET_H
 #define MSG_QUIET_H
 
@@ -14,10 +14,10 @@ static inline bool msg_is_quiet(uint32_t type)
     return type >= MSG_QUIET_FIRST && type < MSG_QUIET_END;
 }
 
-/* Requests of this kernel that are not yet answered; peers are told again of those that nobody waits for. Any context.
- */
+/* Returns the number of this kernel's requests that are not answered yet. Sends CANCEL again for abandoned requests
+ * that a peer keeps. Any context. */
 uint32_t msg_unanswered(void);
-/* Messages that this kernel has taken since it started. Any context. */
+/* Returns the number of messages that this kernel has taken since it started. Any context. */
 uint64_t msg_taken(void);
 
 #endif

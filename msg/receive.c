@@ -1,33 +1,33 @@
-/* Receiving: which peer's turn it is, and what is taken from a ring. See msg/PROTOCOL.md.
+/* Receiving: the order in which peers are served, and taking messages from a ring. See msg/PROTOCOL.md.
  *
- * The fast path through drain() is for a message whose header is exactly what its row expects; all else, and everything
- * while messages are traced or held back, goes the long way: msg/fragment.c, msg/dispatch.c. */
+ * The fast path through drain() is for a message whose header is exactly what its row expects. All others, and all
+ * messages while the trace or fault injection is on, take the slow path: msg/fragment.c, msg/dispatch.c. */
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/lib/string.h"
 #include "msg/channel_internal.h"
 #include "msg/inject.h"
 
-#define QUANTUM 8u /* messages taken from one peer before urgent ones, and the next peer, are looked for */
+#define QUANTUM 8u /* messages taken from one ring before the next check for urgent messages and other peers */
 
 struct spinlock msg_rx_lock;
 union msg_seen msg_seen __attribute__((aligned(64)));
 
 /* [k] rx_lock */
-static uint64_t busy[MSG_CLASSES]; /* peers whose ring may have more */
-static uint32_t turn[MSG_CLASSES]; /* whose turn it is */
-static uint64_t room_wishes;       /* peers to be told when their rings are empty */
+static uint64_t busy[MSG_CLASSES]; /* peers whose ring may have more messages */
+static uint32_t turn[MSG_CLASSES]; /* the kernel that is served next */
+static uint64_t room_wishes;       /* peers to be signalled when both of their rings are empty */
 
-/* Answers a peer's wish for room once both its rings are empty. */
-static __attribute__((noinline)) void tell_of_room(struct peer *peer)
+/* Answers a peer's wish for room when both its rings are empty. */
+static __attribute__((noinline)) void notify_of_room(struct peer *peer)
 {
     if (ring_ready(&peer->in[MSG_URGENT]) || ring_ready(&peer->in[MSG_ORDINARY]))
-        return; /* they are taken first: see serve */
+        return; /* their messages are taken first: see serve */
     room_wishes &= ~(1ull << peer->kernel);
     msg_own_head->taken[peer->kernel].answered = peer->wants_seen;
     msg_signal_room(peer);
 }
 
-/* The peer's signals have changed: it wishes for room. */
+/* The signals in a peer's hint have changed: the peer may have a new wish for room. */
 static __attribute__((noinline)) void follow_signals(struct peer *peer)
 {
     uint8_t wants = msg_own_head->wants[peer->kernel];
@@ -36,11 +36,11 @@ static __attribute__((noinline)) void follow_signals(struct peer *peer)
         return;
     peer->wants_seen = wants;
     room_wishes |= 1ull << peer->kernel;
-    tell_of_room(peer);
+    notify_of_room(peer);
 }
 
-/* Follows a hint that has changed by CHANGE: which rings have something, has it made room for us, does it wish for
- * some. */
+/* Follows a hint that differs by CHANGE from the last one: checks both rings for messages, lets queued messages go out,
+ * and checks for a wish for room. */
 static inline void follow_hint(struct peer *peer, uint16_t change)
 {
     uint64_t bit = 1ull << peer->kernel;
@@ -55,8 +55,8 @@ static inline void follow_hint(struct peer *peer, uint16_t change)
         follow_signals(peer);
 }
 
-/* The hint is read before the rings: a sender publishes before it changes its hint. So what is not found now comes with
- * another change. */
+/* The hints are read before the rings, and a sender publishes a slot before it changes its hint. So a message that this
+ * scan misses is announced by a later change of the hint. */
 static void scan_hints(void)
 {
     const volatile uint64_t *hints = msg_hint_words();
@@ -79,7 +79,7 @@ static void scan_hints(void)
     }
 }
 
-/* A message as it is copied out of its slot: what a handler sees begins with the header itself. */
+/* A message as it is copied out of its slot. The handler's view of it, struct msg, begins with the header. */
 struct taken {
     struct msg m;
     uint64_t payload[6];
@@ -96,7 +96,7 @@ static __attribute__((noinline)) void take_unusual(struct peer *peer, enum msg_c
     msg_receive_unusual(peer, class, &message, queued);
 }
 
-/* A message of one slot of a row with bytes, whose length is good; it is counted. */
+/* True for a valid message of one slot in a row with BYTES; counts its bytes. */
 static inline bool is_short(struct msg_row *row, uint64_t header, uint64_t source)
 {
     uint64_t length = msg_header_length(header);
@@ -108,8 +108,8 @@ static inline bool is_short(struct msg_row *row, uint64_t header, uint64_t sourc
     return true;
 }
 
-/* Takes up to QUANTUM messages, or runs of fragments. True: the ring may have more. SEVERAL is a constant: the instance
- * has several CPUs. */
+/* Takes up to QUANTUM messages or runs of fragments. True: the ring may have more. SEVERAL is a constant: whether the
+ * instance has several CPUs. */
 static inline __attribute__((always_inline)) bool drain(struct peer *peer, enum msg_class class, bool several)
 {
     struct ring_receiver *ring = &peer->in[class];
@@ -135,7 +135,7 @@ static inline __attribute__((always_inline)) bool drain(struct peer *peer, enum 
         taken.payload[3] = slot->payload[3];
         taken.payload[4] = slot->payload[4];
         taken.payload[5] = slot->payload[5];
-        *counter = ++ring->next; /* gives the slot back: before a reply returns its credit */
+        *counter = ++ring->next; /* returns the slot before a reply can return its credit */
         queued = msg_time_since(publish >> 16, now);
         taken.m.time = now - queued;
         if (__builtin_expect((int64_t)queued < 0, 0) || several) {
@@ -165,7 +165,7 @@ static __attribute__((noinline)) bool drain_several(struct peer *peer, enum msg_
     return drain(peer, class, true);
 }
 
-/* As drain, one message, when some are traced or held back. */
+/* As drain for one message, while the trace or fault injection is on. */
 static bool drain_special(struct peer *peer, enum msg_class class)
 {
     struct ring_message slot;
@@ -203,7 +203,7 @@ static inline __attribute__((always_inline)) void serve(enum msg_class class)
         peer->most[class] = position - peer->empty_at[class];
     peer->empty_at[class] = position;
     if (room_wishes >> kernel & 1)
-        tell_of_room(peer);
+        notify_of_room(peer);
 }
 
 bool msg_poll(void)
@@ -217,15 +217,16 @@ bool msg_poll(void)
         busy[MSG_ORDINARY] |= inject_released(MSG_ORDINARY);
         busy[MSG_URGENT] |= inject_released(MSG_URGENT);
     }
-    /* While this CPU is at it, the first CPU may arm the doorbell and go to sleep, and no sender rings for a message
-     * that it has rung for before: so all that is there is taken here. One CPU alone looks again before it sleeps. */
+    /* While this CPU polls, the first CPU may arm the doorbell and halt, and no sender rings again for a word for which
+     * it has rung. So this CPU has to take everything that is pending. With only one CPU, the same CPU checks again
+     * before it halts. */
     for (;;) {
         if (!any || cpu_several || (busy[MSG_URGENT] | busy[MSG_ORDINARY]) != 0)
             scan_hints();
         if ((busy[MSG_URGENT] | busy[MSG_ORDINARY]) == 0)
             break;
         serve(busy[MSG_URGENT] != 0 ? MSG_URGENT : MSG_ORDINARY);
-        cpu_answer(); /* there may be no end to it */
+        cpu_answer(); /* this loop may run for any length of time */
         any = true;
     }
     spin_unlock(&msg_rx_lock);

@@ -1,12 +1,12 @@
-/* What a kernel knows of its messages, as text, for /proc/kettle/messages: a line for each type and for each reply, one
+/* The message statistics of a kernel as text, for /proc/kettle/messages: a line for each type and for each reply, one
  * for each peer, and one of totals. */
 #include "kernel/lib/printf.h"
 #include "kernel/lib/string.h"
 #include "msg/channel_internal.h"
 
-#define PEERS_FROM MSG_ROWS /* cursor: rows, then peers, then the totals */
+#define PEERS_FROM MSG_ROWS /* the cursor counts rows, then peers, then the line of totals */
 #define TOTALS (PEERS_FROM + KERNELS_MAX)
-#define LINE_MAX 768 /* above any line, whatever the numbers */
+#define LINE_MAX 768 /* longer than any line */
 
 static int times(char *text, size_t room, const char *what, const struct msg_histogram *histogram)
 {
@@ -36,7 +36,7 @@ static int format_row(char *text, size_t room, uint32_t index)
     return length + snprintf(text + length, room - (size_t)length, "\n");
 }
 
-/* The most slots found waiting: those taken in one go, and not more than there are. */
+/* The most slots that were taken between two empty states of the ring, at most the number of its slots. */
 static uint64_t most(const struct peer *peer, enum msg_class class)
 {
     uint64_t slots = peer->in[class].mask + 1;
@@ -89,7 +89,7 @@ size_t msg_report(char *text, size_t size, uint64_t *cursor)
         char *to = text + length;
 
         if (size - length < LINE_MAX)
-            return length; /* the next part goes on here */
+            return length; /* the next part continues here */
         if (*cursor < PEERS_FROM)
             length += (size_t)format_row(to, LINE_MAX, (uint32_t)*cursor);
         else if (*cursor < TOTALS)

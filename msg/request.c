@@ -35,7 +35,7 @@ bool msg_requests_grow_locked(void)
 
 bool msg_request_wait_locked(struct msg_asking *asking)
 {
-    if (!asking->sure || msg_requests.used == 0) /* nobody would give one back */
+    if (!asking->sure || msg_requests.used == 0) /* no request is under way that would free a slot */
         return false;
     asking->waits = true;
     list_append(&msg_requests.waiting, &asking->node);
@@ -107,13 +107,14 @@ void msg_ask(struct msg_asking *asking, uint32_t kernel, enum msg_type type, con
     msg_request_ask(asking, kernel, type, data, length, answer, context, NULL, true);
 }
 
-/* A wrong peer answers what it cannot have seen: the asker's memory is still in its queue. */
+/* True if the request is not entirely in the ring yet: then the requester's memory is still in the queue, and a reply
+ * comes from a faulty peer. */
 static inline bool not_yet_sent(const struct msg_request *request)
 {
     return request->state == REQUEST_WAITING && request->asking->outgoing.queued;
 }
 
-/* Ends the request that M answers, with LENGTH or an errno for the asker. */
+/* Ends the request that M answers, with LENGTH, which may be an errno, for the requester. */
 static void take(const struct msg *m, int length)
 {
     uint16_t type = m->ticket.type & MSG_TYPE_BITS;
@@ -153,13 +154,16 @@ void msg_take_reply_error(const struct msg *m, int error)
     take(m, error);
 }
 
-/* Best effort: what the peer does with the word is its own affair, so one that finds no room is left out. */
+/* Best effort: a CANCEL is only a hint, so one that finds no room is not sent. */
 void msg_request_cancel(uint32_t kernel, uint16_t type, uint16_t id)
 {
     struct msg_cancel message = {.request = id, .type = type};
     uint64_t header = MSG_CANCEL | (uint64_t)sizeof(message) << MSG_LENGTH_SHIFT;
 
-    msg_put(msg_peer(kernel), msg_kinds[MSG_CANCEL].class, header, &message, false);
+    if (kernel == instance.kernel)
+        msg_kept_cancel(kernel, &message);
+    else
+        msg_put(msg_peer(kernel), msg_kinds[MSG_CANCEL].class, header, &message, false);
 }
 
 void msg_take_kept(const struct msg *m)
@@ -205,7 +209,7 @@ void msg_dump_asked(void)
     }
 }
 
-/* A word of cancellation that found no room is said again. */
+/* Sends CANCEL again, in case the first one found no room. */
 uint32_t msg_unanswered(void)
 {
     uint32_t count = 0;

@@ -1,4 +1,4 @@
-/* The table of requests that are under way, and the credits. See msg/call.h for those who ask.
+/* The table of requests that are under way, and the credits. msg/call.h has the interface for requesters.
  *
  * A request id is a slot of the table and the slot's generation, so a late reply to a reused slot is recognised. A
  * credit is the right to have one unanswered request at the peer, and guarantees room for its short reply. It is
@@ -17,15 +17,15 @@
 #define REQUEST_BLOCKS ((1u << REQUEST_INDEX_BITS) / REQUEST_BLOCK)
 #define REQUEST_NO_SLOT UINT16_MAX
 #define REQUEST_SLOTS (1u << REQUEST_INDEX_BITS)
-#define REQUEST_RESERVED (REQUEST_SLOTS / 8) /* slots for requests that are sure */
+#define REQUEST_RESERVED (REQUEST_SLOTS / 8) /* slots reserved for requests that are sure */
 
 enum request_state { REQUEST_FREE, REQUEST_WAITING, REQUEST_ABANDONED };
 
 struct msg_request {
     struct msg_asking *asking; /* while WAITING */
     uint8_t state;             /* enum request_state */
-    uint8_t kernel;            /* who was asked */
-    bool credit;               /* not yet given back */
+    uint8_t kernel;            /* the receiver of the request */
+    bool credit;               /* the credit has not been returned */
     uint16_t type;
     uint16_t generation;
     uint16_t next_free; /* index, or REQUEST_NO_SLOT */
@@ -37,31 +37,33 @@ struct msg_credits {
 };
 
 struct msg_requests {
-    /* Before a peer's tx_lock: a request is sent under it, so that giving up finds it sent or not. */
+    /* taken before a peer's tx_lock: requests are sent under this lock, so that a task that gives up finds its request
+     * either sent or not */
     struct spinlock lock;
-    uint32_t block_count;                                 /* [k] lock */
-    uint16_t first_free;                                  /* [k] lock */
-    uint32_t used;                                        /* [k] lock: slots */
-    struct list waiting;                                  /* [k] lock: struct msg_asking that wait for a slot */
-    struct msg_request *blocks[REQUEST_BLOCKS];           /* [k] lock */
+    uint32_t block_count;                       /* [k] lock */
+    uint16_t first_free;                        /* [k] lock */
+    uint32_t used;                              /* [k] lock: slots in use */
+    struct list waiting;                        /* [k] lock: struct msg_asking that wait for a slot, first come first */
+    struct msg_request *blocks[REQUEST_BLOCKS]; /* [k] lock */
     struct msg_credits credits[KERNELS_MAX][MSG_CLASSES]; /* [k] lock */
 };
 extern struct msg_requests msg_requests;
 
-/* Room for more requests. False: no memory. */
+/* Adds a block of slots. False: out of memory, or the table is full. */
 bool msg_requests_grow_locked(void);
-/* No slot is free: queues ASKING for one if it is sure. False: it is not sure, and the request fails. */
+/* Called when no slot is free: queues ASKING for a slot if it is sure. False: it is not sure, or no request is under
+ * way that would free a slot; the request fails. */
 bool msg_request_wait_locked(struct msg_asking *asking);
-/* A slot is free again: the first request that waits for one takes it, or waits for a credit now. */
+/* A slot has become free: the first request that waits for one takes it, or waits for a credit now. */
 void msg_request_pass_on_locked(void);
-/* Sends what cannot go the fast path, now or when there is room. */
+/* Sends a request that cannot take the fast path, now or when there is room. */
 void msg_request_send_slowly_locked(struct msg_asking *asking, struct peer *peer);
-/* The next request that waits for a credit takes the one that has come back. Returns it if it fails for want of memory.
- */
+/* A credit has been returned: the next request that waits for one takes it. Returns that request if it fails for lack
+ * of a slot, else NULL. */
 struct msg_asking *msg_request_start_next_locked(struct msg_credits *c);
-/* KERNEL cannot be asked, and ANSWER has been told so; false: it can. */
+/* If KERNEL cannot be reached, calls ANSWER with an error and returns true. */
 bool msg_request_refused(uint32_t kernel, msg_answer answer, void *context);
-/* Tells KERNEL that nobody waits any more for the request ID, which it keeps. */
+/* Notifies KERNEL, perhaps this one, that the request ID, which it keeps, has been abandoned. */
 void msg_request_cancel(uint32_t kernel, uint16_t type, uint16_t id);
 
 static inline struct msg_request *msg_request_at(uint32_t index)
@@ -69,7 +71,7 @@ static inline struct msg_request *msg_request_at(uint32_t index)
     return &msg_requests.blocks[index / REQUEST_BLOCK][index % REQUEST_BLOCK];
 }
 
-/* A slot for a request to KERNEL, its id in *ID. False: there is none, or what there is is reserved. */
+/* Takes a slot for a request to KERNEL, and returns its id in *ID. False: there is none, or only reserved ones. */
 static inline bool msg_request_take_locked(struct msg_asking *asking, uint32_t kernel, uint16_t type, bool credit,
                                            uint16_t *id)
 {
@@ -90,7 +92,7 @@ static inline bool msg_request_take_locked(struct msg_asking *asking, uint32_t k
     return true;
 }
 
-/* The request that a reply names, or NULL: nobody asked that. */
+/* Returns the request to which a reply belongs, or NULL: there is no such request. */
 static inline struct msg_request *msg_request_find_locked(uint32_t kernel, uint16_t type, uint16_t id)
 {
     uint32_t index = id & ((1u << REQUEST_INDEX_BITS) - 1);
@@ -114,7 +116,7 @@ static inline void msg_request_free_locked(struct msg_request *request, uint16_t
     msg_requests.first_free = id & ((1u << REQUEST_INDEX_BITS) - 1);
 }
 
-/* The slot of REQUEST is free; whoever waits for one has it now. */
+/* Frees the slot of REQUEST, which goes to the first request that waits for one. */
 static inline void msg_request_back_locked(struct msg_request *request, uint16_t id)
 {
     msg_request_free_locked(request, id);
@@ -122,7 +124,8 @@ static inline void msg_request_back_locked(struct msg_request *request, uint16_t
         msg_request_pass_on_locked();
 }
 
-/* Gives a request its slot and sends it; one that is sure waits for a slot if there is none. False: there is none. */
+/* Takes a slot for a request and sends it; if there is no slot, a request that is sure waits for one. False: it
+ * failed. */
 static inline __attribute__((always_inline)) bool
 msg_request_start_locked(struct msg_asking *asking, struct msg_credits *c, struct peer *peer, enum msg_class class)
 {
@@ -147,7 +150,7 @@ static inline struct msg_asking *msg_credit_back_locked(uint32_t kernel, enum ms
     return list_empty(&c->waiting) ? NULL : msg_request_start_next_locked(c);
 }
 
-/* FAILED is what msg_credit_back_locked returned; without locks. */
+/* Completes FAILED, the result of msg_credit_back_locked, with -ENOMEM. Without locks. */
 static inline void msg_request_failed(struct msg_asking *failed)
 {
     if (failed != NULL)

@@ -1,4 +1,4 @@
-/* Forgetting a peer. See the header. */
+/* Resetting the channel to a peer. See the header. */
 #include "msg/reset.h"
 
 #include "kernel/abi/errno.h"

@@ -1,8 +1,8 @@
 /* One single-producer, single-consumer ring. See the header.
  *
  * Ordering, on x86 (TSO) and in C11 terms: the sender writes header and payload, then publish with release; the
- * receiver reads publish with acquire and only then the rest. The receiver gives a slot back by a release store of its
- * count; the sender reads it with acquire before it writes the slot again. */
+ * receiver reads publish with acquire, and only then the rest. The receiver returns a slot by a release store to its
+ * counter; the sender reads the counter with acquire before it writes the slot again. */
 #include "msg/ring.h"
 
 _Static_assert(sizeof(struct ring_slot) == RING_SLOT_SIZE, "a slot is a cache line");

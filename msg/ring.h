@@ -29,7 +29,7 @@ struct ring_sender {
     const volatile uint64_t *counter; /* [i] [m] slots that the receiver has taken out so far */
     uint64_t mask;                    /* [i] slots - 1 */
     uint64_t next;                    /* [s] slots filled so far */
-    uint64_t known_taken;             /* [s] last good value read from counter; never ahead of next */
+    uint64_t known_taken;             /* [s] last valid value read from counter; never ahead of next */
 };
 
 struct ring_receiver {
@@ -46,8 +46,8 @@ struct ring_message {
     uint64_t payload[6];
 };
 
-/* A slot's successive uses differ in sequence: the ring has at most 2^10 slots, and zeroed memory, sequence 0, is not
- * what the first use of any slot is waited for with. */
+/* The sequence number that publishes a position. The successive uses of a slot have different ones, as a ring has at
+ * most 2^10 slots. Zeroed memory has sequence 0, which is never that of the first use of a slot. */
 static inline uint16_t ring_sequence(uint64_t position)
 {
     return (uint16_t)(position + 1);
@@ -59,12 +59,11 @@ static inline uint64_t ring_used(const struct ring_sender *ring)
     return ring->next - ring->known_taken;
 }
 
-/* Looks at the receiver's counter. One that claims that more was taken than was sent, or less than before, is not
- * believed. */
+/* Reads the receiver's counter. A value that is ahead of what was sent, or behind the last one, is ignored. */
 void ring_refresh(struct ring_sender *ring);
 
-/* Fills and publishes the next slot. There must be room: the caller has asked ring_used. DATA has WORDS <= 6 words, not
- * always aligned. TIME is below 2^48. */
+/* Fills and publishes the next slot. The caller has checked with ring_used that there is room. DATA has WORDS <= 6
+ * words, which may be unaligned. TIME is below 2^48. */
 static inline void ring_put(struct ring_sender *ring, uint64_t header, uint64_t time, const void *data, uint32_t words)
 {
     struct ring_slot *slot = &ring->slots[ring->next & ring->mask];

@@ -1,4 +1,4 @@
-/* Sending: straight into the ring when there is room, else through the peer's queue. See msg/PROTOCOL.md. */
+/* Sending: straight into the ring if there is room, otherwise through the peer's queue. See msg/PROTOCOL.md. */
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/apic.h"
 #include "kernel/arch/x86_64/traps.h"
@@ -32,14 +32,15 @@ void msg_set_blocked(struct peer *peer, uint32_t set, uint32_t clear)
     }
 }
 
-/* A hint that differs without another slot. */
+/* Returns a hint that differs from HINT but announces no slot. */
 static uint16_t hint_signal(uint16_t hint)
 {
     return (uint16_t)((hint & ~(HINT_SLOT - 1)) | ((hint + 1) & (HINT_SLOT - 1)));
 }
 
-/* Makes the receiver look. Slot and hint must be visible before we read its doorbell, as the receiver arms before it
- * looks at the hints: one of the two sees the other. That takes a full fence on both sides. */
+/* Announces slots or a signal by a new hint, and rings the doorbell if it is armed. The slots and the hint must be
+ * visible before the doorbell is read, as the receiver arms the doorbell before it reads the hints: at least one of the
+ * two sees the other's store. That takes a full fence on both sides. */
 static inline void announce_locked(struct peer *peer, uint16_t hint)
 {
     uint64_t word;
@@ -64,7 +65,7 @@ static inline void put_slot_locked(struct ring_sender *ring, uint64_t header, ui
 {
     uint64_t words[6];
 
-    if ((length & 7) != 0) { /* never read behind the sender's last byte */
+    if ((length & 7) != 0) { /* never read beyond the sender's last byte */
         words[length / 8] = 0;
         memcpy(words, data, length);
         data = words;
@@ -72,7 +73,7 @@ static inline void put_slot_locked(struct ring_sender *ring, uint64_t header, ui
     ring_put(ring, header, time, data, (length + 7) / 8);
 }
 
-/* TRUE for a reply of one slot: it may use the reserve, and passes what waits for room. */
+/* REPLY: a reply of one slot, which may use the reserve and overtakes messages that wait for room. */
 static inline bool put_locked(struct peer *peer, enum msg_class class, uint64_t header, const void *data,
                               uint32_t length, bool reply)
 {
@@ -86,7 +87,7 @@ static inline bool put_locked(struct peer *peer, enum msg_class class, uint64_t 
     return true;
 }
 
-/* Traced, or not yet reached. */
+/* Puts a message to a peer that is traced, not reached yet, or has a queue. */
 static __attribute__((noinline)) bool put_blocked_locked(struct peer *peer, enum msg_class class, uint64_t header,
                                                          const void *data, bool reply)
 {
@@ -119,16 +120,16 @@ bool msg_put(struct peer *peer, enum msg_class class, uint64_t header, const voi
     return put;
 }
 
-/* Puts the fragments up to END, for which there is room. */
+/* Puts the fragments before END, for which there is room. */
 static void put_range_locked(struct sender_class *out, const struct msg_outgoing *outgoing, uint64_t time, uint32_t end)
 {
-    struct ring_sender ring = out->ring; /* in registers: we have the lock */
+    struct ring_sender ring = out->ring; /* in registers: this CPU holds the lock */
     uint64_t header = outgoing->header | (uint64_t)outgoing->fragment << MSG_FRAGMENT_SHIFT | out->source;
     uint32_t left = (uint32_t)msg_header_length(outgoing->header) - outgoing->fragment * MSG_SHORT;
     const uint8_t *data = outgoing->data + outgoing->fragment * MSG_SHORT;
 
     for (uint32_t i = outgoing->fragment; i < end; i++) {
-        if (left >= MSG_SHORT) /* a constant length: no more than the copy */
+        if (left >= MSG_SHORT) /* a constant length, so that only the copy remains */
             put_slot_locked(&ring, header, time, data, MSG_SHORT);
         else
             put_slot_locked(&ring, header, time, data, left);
@@ -139,7 +140,7 @@ static void put_range_locked(struct sender_class *out, const struct msg_outgoing
     out->ring.next = ring.next;
 }
 
-/* Puts what there is room for and announces it once. True when the last fragment went. */
+/* Puts as many fragments as there is room for, and announces them once. True if the last one is in the ring. */
 static bool put_fragments_locked(struct peer *peer, struct msg_outgoing *outgoing)
 {
     struct sender_class *out = &peer->out[outgoing->class];
@@ -165,11 +166,11 @@ static bool put_fragments_locked(struct peer *peer, struct msg_outgoing *outgoin
     return true;
 }
 
-/* The receiver sees the wish with the hint, takes all it finds, and then changes its hint at us. */
+/* The receiver sees the wish with the hint, takes all messages, and then changes its hint at this kernel. */
 static void wish_for_room_locked(struct peer *peer)
 {
     if (peer->head->taken[instance.kernel].answered != peer->wants)
-        return; /* the one before is still open */
+        return; /* the previous wish is not answered yet */
     msg_stats.room_waits++;
     peer->head->wants[instance.kernel] = ++peer->wants;
     announce_locked(peer, hint_signal(peer->hint));
@@ -183,7 +184,8 @@ static bool queues_empty_locked(const struct peer *peer)
 void msg_queue(struct peer *peer, struct msg_outgoing *outgoing)
 {
     struct list *queue = &peer->out[outgoing->class].queue;
-    void (*done)(struct msg_outgoing * outgoing) = outgoing->done; /* once it has gone, its memory may too */
+    void (*done)(struct msg_outgoing *
+                 outgoing) = outgoing->done; /* read now, because OUTGOING may be freed as soon as it has gone out */
     bool gone;
 
     outgoing->fragment = 0;
@@ -218,7 +220,7 @@ bool msg_unqueue(struct peer *peer, struct msg_outgoing *outgoing)
     return untouched;
 }
 
-/* The first message of a queue, if all of it could be put: it is no longer in the queue. */
+/* Puts the first message of QUEUE. Returns it, removed from the queue, if all of it is in the ring; otherwise NULL. */
 static struct msg_outgoing *flush_first(struct peer *peer, struct list *queue)
 {
     struct msg_outgoing *outgoing = NULL;
@@ -250,7 +252,7 @@ void msg_unblock(struct peer *peer)
         struct msg_outgoing *outgoing;
 
         while ((outgoing = flush_first(peer, &peer->out[class].queue)) != NULL) {
-            if (outgoing->done != NULL) /* its answer is not taken before we let go of rx_lock */
+            if (outgoing->done != NULL) /* its answer cannot be taken before rx_lock is released */
                 outgoing->done(outgoing);
         }
     }

@@ -3,7 +3,7 @@
 
 #include "kernel/arch/x86_64/clock.h"
 
-#define AHEAD_MAX (1ull << 40) /* ticks, hours: no counter of a peer is that far ahead of ours */
+#define AHEAD_MAX (1ull << 40) /* ticks, which are hours: the counter of no correct peer is that far ahead */
 
 struct msg_stats msg_stats;
 struct msg_sent msg_sent[MSG_ROWS];

@@ -1,8 +1,8 @@
 /* Time stamps and counters of the channel.
  *
- * Time on messages is a hybrid logical clock (Kulkarni et al., "Logical Physical Clocks", 2014): the processor's time
- * stamp counter, moved ahead where Lamport's rule asks for it. So it orders events as a Lamport clock does, and tells
- * how long a message has waited. One tick is 32 counts; 48 bits last for more than a month at 3 GHz. */
+ * The time of messages is a hybrid logical clock (Kulkarni et al., "Logical Physical Clocks", 2014): the processor's
+ * time stamp counter, moved ahead where Lamport's rule requires it. So it orders events as a Lamport clock does, and
+ * also measures how long a message has waited. One tick is 32 counts; 48 bits last for more than a month at 3 GHz. */
 #ifndef MSG_STATS_H
 #define MSG_STATS_H
 
@@ -28,7 +28,7 @@ struct msg_times {
     struct msg_histogram handling; /* ticks in the handler */
 };
 
-/* [k] rx_lock, but for what senders count: these may miss some when several CPUs send. */
+/* [k] rx_lock, except for the counters of senders, which may miss some events when several CPUs send. */
 struct msg_stats {
     uint64_t bad_type, bad_source, bad_length, bad_fragment, bad_header, bad_time, late_reply, no_memory, overrun;
     uint64_t doorbells_sent, doorbells_received, polls, room_waits, room_signals, credit_waits, cancelled, timed_out;
@@ -41,18 +41,19 @@ struct msg_sent {
 
 extern struct msg_stats msg_stats;
 extern struct msg_sent msg_sent[MSG_ROWS]; /* by type and reply bit */
-extern volatile uint64_t msg_clock;        /* [a] the last time that was sent or seen ahead of the counter */
+extern volatile uint64_t msg_clock;        /* [a] the latest time that was sent, or received ahead of the counter */
 
 uint64_t msg_clock_tick_several(void);
 void msg_sent_several(uint16_t row, uint64_t bytes);
 
-/* The counter part alone. */
+/* Returns the time stamp counter in ticks, without the logical part. */
 static inline uint64_t msg_ticks(void)
 {
     return (rdtsc_unordered() - instance.rates.tsc_base) >> MSG_TICK_SHIFT;
 }
 
-/* A time after every one that was sent or seen here before; the first in an instance with one CPU. */
+/* Returns a time later than every one that this kernel has sent or received; msg_clock_tick_one for an instance with
+ * one CPU. */
 static inline uint64_t msg_clock_tick_one(void)
 {
     uint64_t now = msg_ticks();
@@ -68,10 +69,11 @@ static inline uint64_t msg_clock_tick(void)
     return cpu_several ? msg_clock_tick_several() : msg_clock_tick_one();
 }
 
-/* A message came from after NOW by our counter: the clock follows, unless the time is absurd. */
+/* A message has TIME, later than NOW by this kernel's counter, or may have: moves the clock to TIME, unless that is
+ * impossibly far ahead. */
 void msg_clock_behind(uint64_t time, uint64_t now);
 
-/* Ticks from TIME, of which only the 48 bits that travel are known, to NOW; below zero when TIME is ahead. */
+/* Returns the ticks from TIME, of which only the lower 48 bits are known, to NOW; negative if TIME is ahead. */
 static inline uint64_t msg_time_since(uint64_t time, uint64_t now)
 {
     return (uint64_t)((int64_t)((now - time) << 16) >> 16);
@@ -97,7 +99,7 @@ static inline void msg_histogram_add(struct msg_histogram *histogram, uint64_t v
         histogram->most = value;
 }
 
-/* The value below which PART of 1000 lie, from its bucket's middle; 0 when there are none. */
+/* Returns the value below which PART of 1000 values are, from the middle of its bucket; 0 if there are none. */
 uint64_t msg_histogram_quantile(const struct msg_histogram *histogram, uint32_t part);
 uint64_t msg_ticks_to_ns(uint64_t ticks);
 

@@ -8,15 +8,13 @@
 #include "msg/channel_internal.h"
 #include "msg/inject.h"
 
-#define RECORDS_MAX 65536u
-
 struct record {
-    uint64_t time; /* sent: the clock then; taken: when it had been sent */
+    uint64_t time; /* when the message was sent; of a note: the clock when it was made */
     union {
         uint64_t header;  /* of a message */
-        const char *note; /* of a note: what it says */
+        const char *note; /* of a note: its text */
     };
-    uint32_t queued; /* ticks, at most; of a note its figures */
+    uint32_t queued; /* ticks, capped; of a note: its first figure */
     uint32_t handled;
     uint32_t tid; /* of a note */
     uint8_t peer;
@@ -24,7 +22,7 @@ struct record {
 };
 _Static_assert(sizeof(struct record) == 32, "half a cache line");
 
-static struct spinlock lock;   /* taken last */
+static struct spinlock lock;   /* no other lock is taken with it held */
 static struct record *records; /* [k] lock */
 static uint32_t capacity;      /* [i] records there is room for */
 static uint64_t next;          /* [k] lock: records written so far */
@@ -32,11 +30,7 @@ static volatile bool on;
 
 void trace_init(void)
 {
-    uint64_t wanted = option_number(instance.cmdline, "tracesize", TRACE_RECORDS_DEFAULT);
-
-    if (instance.kernel == 0 && (wanted < 1 || wanted > RECORDS_MAX))
-        log_event("option msg: tracesize= must be a number from 1 to %u: %u it is", RECORDS_MAX, TRACE_RECORDS_DEFAULT);
-    capacity = wanted < 1 || wanted > RECORDS_MAX ? TRACE_RECORDS_DEFAULT : (uint32_t)wanted;
+    capacity = (uint32_t)option_number(instance.cmdline, "tracesize");
 }
 
 bool trace_is_on(void)
@@ -117,7 +111,7 @@ void trace_note(const char *what, uint32_t tid, uint32_t peer, uint64_t first, u
         add(&record);
 }
 
-/* False: overwritten, or not yet there. */
+/* Reads the record at POSITION. False: it has been overwritten, or does not exist yet. */
 static bool get(uint64_t position, struct record *record)
 {
     bool there;
@@ -148,7 +142,7 @@ static int format(char *text, size_t room, const struct record *record)
         (unsigned long)msg_ticks_to_ns(record->queued), (unsigned long)msg_ticks_to_ns(record->handled));
 }
 
-/* The cursor is a position and one more, so that 0 is the oldest record there is. */
+/* The cursor is one more than a position, so that 0 means the oldest record. */
 size_t msg_trace_report(char *text, size_t size, uint64_t *cursor)
 {
     uint64_t end = next;

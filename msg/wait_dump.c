@@ -1,4 +1,4 @@
-/* What a kernel waits for from others, and others from it. See the header. */
+/* The wait dump. See the header. */
 #include "msg/wait_dump.h"
 
 #include "kernel/arch/x86_64/clock.h"

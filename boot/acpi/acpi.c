@@ -23,7 +23,7 @@ void acpi_say(const struct acpi_report *report, const char *format, ...)
     report->line(report->context, text);
 }
 
-/* All CPUs on one node, no memory known. */
+/* Puts all CPUs on one node, without memory. */
 static void set_one_node(struct acpi_topology *out)
 {
     out->node_count = 1;

@@ -33,7 +33,7 @@ struct acpi_ioapic {
     uint32_t gsi_base; /* first global system interrupt it serves */
 };
 
-struct acpi_override { /* an ISA interrupt that is not identity-mapped, edge, active high */
+struct acpi_override { /* an ISA interrupt that is not identity-mapped, edge-triggered and active high */
     uint32_t gsi;
     uint8_t irq;
     bool active_low;

@@ -15,7 +15,8 @@ enum {
 #define SRAT_ENTRIES 48 /* offset of the first structure */
 #define NODE_NONE UINT32_MAX
 
-/* Domains have eight bits before revision 2; what is now their upper part was reserved and may hold anything. */
+/* Before revision 2, domains have eight bits. The bytes that are now their upper part were reserved and may have any
+ * value. */
 #define SRAT_REVISION_WIDE_DOMAINS 2
 #define SRAT_NARROW_DOMAIN 0xffu
 
@@ -60,7 +61,7 @@ static const uint8_t minimum_length[SRAT_TYPES] = {
     [SRAT_X2APIC] = sizeof(struct srat_x2apic),
 };
 
-/* An enabled entry of any kind in one form. */
+/* The common form of enabled entries of all kinds. */
 struct affinity {
     bool memory;
     uint32_t domain;

@@ -7,8 +7,8 @@
 #include "kernel/lib/string.h"
 
 #define VALUE_MAX 128u /* bytes of a value on the command line */
-#define WISHES_MAX 16u /* options in one text */
-#define NAME_MAX 64u
+#define WISHES_MAX 16u /* changes in one text */
+#define SHOWN_MAX 64   /* bytes of a word that are logged */
 
 static const char *command_line = "";         /* [i] */
 static uint32_t own_kernel, kernel_count = 1; /* [i] */
@@ -23,12 +23,34 @@ struct wishes {
     } wish[WISHES_MAX];
 };
 
+static void log_invalid(const struct option_row *row, const char *value, size_t length)
+{
+    log_event("option invalid %s='%.*s'; using %s (%s)", row->name, length < SHOWN_MAX ? (int)length : SHOWN_MAX, value,
+              row->fallback, row->values);
+}
+
 void option_start(const char *cmdline, uint32_t kernel, uint32_t kernels)
 {
+    struct option_wrong wrong;
+
     command_line = cmdline;
     own_kernel = kernel;
     kernel_count = kernels;
     options = NULL;
+    if (kernel != 0)
+        return;
+    while (option_wrong(&cmdline, &wrong)) {
+        if (wrong.row != NULL)
+            log_invalid(wrong.row, wrong.text, wrong.length);
+        else
+            log_event("option unknown option '%.*s'", wrong.length < SHOWN_MAX ? (int)wrong.length : SHOWN_MAX,
+                      wrong.text);
+    }
+}
+
+static bool is_valid(const struct option *option, const char *value)
+{
+    return option_valid(option->name, value) && (option->check == NULL || option->check(value));
 }
 
 static int set(const struct option *option, const char *value)
@@ -45,27 +67,12 @@ int option_add(struct option *option)
 
     option->next = options;
     options = option;
-    if (!option_find(command_line, option->name, value, sizeof(value)))
+    if (!option_find(command_line, option->name, value, sizeof(value)) || !option_valid(option->name, value))
         return 0;
-    if (option->check(value))
+    if (is_valid(option, value))
         return set(option, value);
     if (own_kernel == 0)
-        log_event("option msg: %s= makes no sense and is left out", option->name);
-    return 0;
-}
-
-size_t option_choose(const char *part, const char *name, const char *const *names, size_t count)
-{
-    char value[NAME_MAX];
-
-    if (!option_find(command_line, name, value, sizeof(value)))
-        return 0;
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(names[i], value) == 0)
-            return i;
-    }
-    if (own_kernel == 0)
-        log_event("option %s: %s= makes no sense: %s is used", part, name, names[0]);
+        log_invalid(option_row(option->name), value, strlen(value));
     return 0;
 }
 
@@ -88,7 +95,7 @@ static bool parse_word(const char *name, const char *value, struct wishes *wishe
         return parse_kernel(value, wishes);
     while (option != NULL && strcmp(option->name, name) != 0)
         option = option->next;
-    if (option == NULL || !option->check(value))
+    if (option == NULL || !is_valid(option, value))
         return false;
     while (i < wishes->count && wishes->wish[i].option != option)
         i++;

@@ -42,7 +42,8 @@ static int number_cpus(const struct plan_input *input, struct plan *out, char *e
     return 0;
 }
 
-/* The nodes in the order in which kernels are numbered: the boot CPU's node first, then ascending. */
+/* Returns the node at POSITION in the order in which kernels are numbered: the boot CPU's node first, then
+ * ascending. */
 static uint32_t node_at(const struct plan *plan, uint32_t position)
 {
     uint32_t boot_node = plan->cpus[0].node;

@@ -1,6 +1,6 @@
 /* The memory that may be assigned: usable in the firmware's map, neither reserved there nor busy, above the first
- * megabyte, in whole pages, cut at the boundaries of nodes in the SRAT. The entries may come in any order and overlap.
- */
+ * megabyte, in whole pages, cut at the boundaries of nodes in the SRAT. The entries may come in any order and
+ * overlap. */
 #include <stdbool.h>
 
 #include "boot/plan/internal.h"
@@ -8,7 +8,7 @@
 
 #define LOW_END (1ULL << 20) /* memory below it is left to the firmware */
 
-/* Half-open, in bytes. */
+/* The addresses [start, end), in bytes. */
 struct span {
     uint64_t start;
     uint64_t end;
@@ -30,13 +30,13 @@ static uint64_t end_of(uint64_t base, uint64_t size)
     return size > UINT64_MAX - base ? UINT64_MAX : base + size;
 }
 
-/* The whole pages inside a span. */
+/* Returns the whole pages inside a range. */
 static struct span span_inside(uint64_t base, uint64_t size)
 {
     return (struct span){page_up(base), page_down(end_of(base, size))};
 }
 
-/* All pages that a span touches. */
+/* Returns all pages that a range touches. */
 static struct span span_around(uint64_t base, uint64_t size)
 {
     if (size == 0)
@@ -44,13 +44,13 @@ static struct span span_around(uint64_t base, uint64_t size)
     return (struct span){page_down(base), page_up(end_of(base, size))};
 }
 
-/* The pages whose first byte is inside a span. */
+/* Returns the pages whose first byte is inside a range. */
 static struct span span_starting(uint64_t base, uint64_t size)
 {
     return (struct span){page_up(base), page_up(end_of(base, size))};
 }
 
-/* True when SPAN covers AT. Lowers *NEXT to the first boundary of SPAN above AT. */
+/* Returns whether SPAN contains AT. Lowers *NEXT to the first boundary of SPAN above AT. */
 static bool span_covers(struct span span, uint64_t at, uint64_t *next)
 {
     if (span.start >= span.end || at >= span.end)

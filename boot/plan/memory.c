@@ -27,7 +27,7 @@ static bool has_memory(const struct plan *plan, uint32_t node)
     return false;
 }
 
-/* How many chunks fit into the free ranges of NODE. */
+/* Returns how many chunks fit into the free ranges of NODE. */
 static uint64_t count_chunks(const struct plan *plan, uint32_t node)
 {
     uint64_t chunks = 0;
@@ -69,7 +69,7 @@ static bool nearer(const struct plan *plan, uint32_t from, uint32_t a, uint32_t 
     return a != from && plan->distance[from][b] < plan->distance[from][a];
 }
 
-/* The kernels that get memory of NODE: those with a CPU there, else those of the nearest node with kernels. */
+/* Returns the kernels that get memory of NODE: those with a CPU there, else those of the nearest node with kernels. */
 static uint64_t find_sharers(const struct plan *plan, uint32_t node)
 {
     uint32_t best = NO_NODE;
@@ -84,7 +84,7 @@ static uint64_t find_sharers(const struct plan *plan, uint32_t node)
     return best == NO_NODE ? 0 : kernels_on(plan, best);
 }
 
-/* The nearest node with room for one more chunk, or NO_NODE. */
+/* Returns the node nearest to FROM that has room for one more chunk than it has sharers, or NO_NODE. */
 static uint32_t find_lender(const struct plan *plan, const uint64_t sharers[NODES_MAX], uint32_t from)
 {
     uint32_t best = NO_NODE;
@@ -113,7 +113,8 @@ static void decide_sharers(const struct plan *plan, uint64_t sharers[NODES_MAX])
     }
 }
 
-/* Decides on which node kernel K gets its chunk: the nearest of the nodes it shares that has room for one. */
+/* Returns the node on which kernel K gets its chunk: the nearest of the nodes it shares that has room for one more, or
+ * NO_NODE. HOMES are the nodes of the SETTLED kernels. */
 static uint32_t choose_home(const struct plan *plan, const uint64_t sharers[NODES_MAX], const uint8_t *homes,
                             uint64_t settled, uint32_t k)
 {
@@ -163,7 +164,8 @@ static int choose_homes(const struct plan *plan, const uint64_t sharers[NODES_MA
     return 0;
 }
 
-/* The rest of a node is the concatenation of its free ranges; offsets below count bytes from its start. */
+/* The rest of a node is the concatenation of its ranges without an owner. The offsets in the functions below count
+ * bytes from its start. */
 static uint64_t rest_size(const struct plan *plan, uint32_t node)
 {
     uint64_t size = 0;
@@ -175,7 +177,7 @@ static uint64_t rest_size(const struct plan *plan, uint32_t node)
     return size;
 }
 
-/* The lowest cut that leaves a chunk in one piece below it. */
+/* Returns the lowest cut that leaves a chunk in one piece below it. */
 static uint64_t lowest_cut(const struct plan *plan, uint32_t node)
 {
     uint64_t offset = 0;
@@ -191,7 +193,7 @@ static uint64_t lowest_cut(const struct plan *plan, uint32_t node)
     return offset;
 }
 
-/* The highest cut that leaves room for CHUNKS chunks, each in one piece, above it. */
+/* Returns the highest cut that leaves room for CHUNKS chunks, each in one piece, above it. */
 static uint64_t highest_cut(const struct plan *plan, uint32_t node, uint64_t chunks)
 {
     uint64_t offset = rest_size(plan, node);
@@ -233,7 +235,8 @@ static uint64_t align_cut(const struct plan *plan, uint32_t node, uint64_t cut)
     return cut;
 }
 
-/* The cut between LOW and HIGH that is best for the even cut IDEAL. */
+/* Returns the cut for the even share that ends at IDEAL, between LOW and HIGH; with ALIGN, the one that align_cut
+ * returns if it is between them. */
 static uint64_t choose_cut(const struct plan *plan, uint32_t node, uint64_t ideal, bool align, uint64_t low,
                            uint64_t high)
 {
@@ -274,7 +277,7 @@ static int split_node(struct plan *out, uint32_t node, uint64_t sharers, uint64_
 {
     uint64_t total = rest_size(out, node);
     uint64_t count = set_size(sharers);
-    uint64_t position = 0; /* of the rest in the whole node */
+    uint64_t position = 0; /* bytes of the node that have been given away */
     uint64_t number = 0;
 
     if (count == 0)

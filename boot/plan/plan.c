@@ -37,7 +37,7 @@ const struct plan_range *plan_range_of(const struct plan *plan, uint64_t pa)
 {
     uint32_t low = 0, high = plan->range_count;
 
-    while (low < high) { /* the first range that ends behind PA */
+    while (low < high) { /* binary search for the first range that ends above PA */
         uint32_t middle = (low + high) / 2;
 
         if (plan->ranges[middle].base + plan->ranges[middle].size <= pa)

@@ -1,4 +1,4 @@
-/* Names of the system calls, and counts of those that are not there. See the header. */
+/* Names of the system calls, and counts of calls that Kettle does not implement. See the header. */
 #include "kernel/calls/calls.h"
 
 #include <stddef.h>

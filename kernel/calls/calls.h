@@ -19,11 +19,12 @@ struct call {
 
 typedef int64_t (*call_function)(struct call *call);
 
-/* How often the call NUMBER, which Kettle does not implement, was made on this kernel; 0 for an implemented call. */
+/* Returns how often the call NUMBER, which Kettle does not implement, was made on this kernel; 0 for an implemented
+ * call. */
 uint64_t calls_absent_count(uint32_t number);
-/* Counts one such call; NUMBER is below CALLS_MAX. True: it is the first. */
+/* Counts one such call; NUMBER is below CALLS_MAX. Returns whether it is the first one. */
 bool calls_count_absent(uint32_t number);
-/* Linux's name, or "?" */
+/* Returns Linux's name of the call, or "?". */
 const char *calls_name(uint32_t number);
 
 #define ABSENT(number, name)

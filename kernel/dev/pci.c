@@ -11,23 +11,23 @@
 #define AT_COMMAND 0x04
 #define AT_HEADER 0x0e
 #define AT_REGIONS 0x10
-#define AT_SECONDARY 0x19 /* of a bridge: the bus behind it */
+#define AT_SECONDARY 0x19 /* of a bridge: number of the bus behind it */
 #define AT_CAPABILITIES 0x34
 #define COMMAND_MEMORY 0x0002u
 #define COMMAND_MASTER 0x0004u
 #define COMMAND_NO_INTX 0x0400u
-#define STATUS_CAPABILITIES 0x00100000u /* of the word at AT_COMMAND */
+#define STATUS_CAPABILITIES 0x00100000u /* in the 32-bit word at AT_COMMAND */
 #define HEADER_TYPE 0x7f
 #define HEADER_BRIDGE 0x01
-#define HEADER_SEVERAL 0x80 /* functions */
+#define HEADER_SEVERAL 0x80 /* the device has several functions */
 #define REGION_PORTS 0x1u
-#define REGION_WIDE 0x4u /* the next one has the upper half */
+#define REGION_WIDE 0x4u /* 64-bit address: the next register has its upper half */
 #define REGION_FLAGS 0xfu
-#define NOBODY 0xffffu /* no function there */
+#define NOBODY 0xffffu /* vendor id when there is no function */
 #define REGIONS 6u
 #define SLOTS 32u
 #define FUNCTIONS 8u
-#define CAPABILITIES_MAX 48u /* as many as have room: a list that goes in a circle ends */
+#define CAPABILITIES_MAX 48u /* as many as fit into 256 bytes: bounds the walk of a circular list */
 
 static void select(const struct pci_function *function, uint32_t offset)
 {
@@ -65,7 +65,7 @@ uint32_t pci_capability(const struct pci_function *function, uint8_t id, uint32_
     return 0;
 }
 
-/* What the region's register says of its size: it keeps no bits below that. */
+/* Returns the writable bits of the base address register at AT: the bits below the region's size read as zeros. */
 static uint32_t size_mask(const struct pci_function *function, uint32_t at)
 {
     uint32_t old = pci_read(function, at, 4), mask;
@@ -92,7 +92,7 @@ uint64_t pci_region(const struct pci_function *function, uint32_t index, uint64_
     base = (low & ~REGION_FLAGS) | (wide ? (uint64_t)pci_read(function, at + 4, 4) << 32 : 0);
     if (base == 0)
         return 0;
-    command = pci_read(function, AT_COMMAND, 4) & 0xffff; /* zeros written to the status change nothing there */
+    command = pci_read(function, AT_COMMAND, 4) & 0xffff; /* zeros written to the status register have no effect */
     pci_write(function, AT_COMMAND, command & ~COMMAND_MEMORY);
     mask = size_mask(function, at) & ~REGION_FLAGS;
     mask |= wide ? (uint64_t)size_mask(function, at + 4) << 32 : 0xffffffff00000000ull;
@@ -108,12 +108,12 @@ void pci_enable(const struct pci_function *function)
     pci_write(function, AT_COMMAND, command | COMMAND_MEMORY | COMMAND_MASTER | COMMAND_NO_INTX);
 }
 
-/* --- finding --- */
+/* --- enumeration --- */
 
 struct search {
     bool (*each)(const struct pci_function *function, void *context);
     void *context;
-    uint32_t seen[8]; /* buses, one bit each: bridges may say anything */
+    uint32_t seen[8]; /* buses visited, one bit each: a bridge may name any bus, also one visited before */
 };
 
 static bool search_bus(struct search *search, uint8_t bus);

@@ -17,21 +17,21 @@
 #define REG_LINE_STATUS 5
 #define REG_INTERRUPT_ID 2
 #define NO_INTERRUPT 0x01     /* in REG_INTERRUPT_ID */
-#define INTERRUPT_INPUT 0x05  /* data, and line status: a break */
-#define INTERRUPT_OUTPUT 0x02 /* the FIFO of what is to be sent is empty */
+#define INTERRUPT_INPUT 0x05  /* received data, and line status: a break */
+#define INTERRUPT_OUTPUT 0x02 /* the transmit FIFO is empty */
 #define STATUS_DATA 0x01
 #define STATUS_BREAK 0x10
 #define STATUS_EMPTY 0x20
 #define STATUS_SENT 0x40
 #define FIFO_SIZE 16
 #define IRQ 4
-#define INTERRUPT_ROUNDS 64 /* of one interrupt: a UART that never has enough is left alone until the next */
+#define INTERRUPT_ROUNDS 64 /* per interrupt: bounds the loop when the UART never stops interrupting */
 
 void (*serial_on_interrupt)(void);
 
-static uint8_t interrupts; /* enabled */
-static int room;           /* bytes that the FIFO takes, as far as we know */
-static bool break_seen;    /* its NUL byte is still in the FIFO, behind what came before */
+static uint8_t interrupts; /* the enabled ones, INTERRUPT_* */
+static int room;           /* bytes that surely fit into the transmit FIFO */
+static bool break_seen;    /* the NUL byte of a break is still in the receive FIFO, behind earlier bytes */
 
 static void enable(uint8_t wanted)
 {
@@ -50,7 +50,7 @@ void serial_want_output(bool wanted)
     enable(wanted ? interrupts | INTERRUPT_OUTPUT : interrupts & (uint8_t)~INTERRUPT_OUTPUT);
 }
 
-/* The break comes as a NUL byte with a mark. */
+/* A break arrives as a NUL byte with STATUS_BREAK in the line status. Reading the status clears this bit. */
 static uint8_t read_status(void)
 {
     uint8_t status = inb(PORT + REG_LINE_STATUS);
@@ -91,7 +91,7 @@ void serial_finish(void)
         cpu_relax();
 }
 
-/* The interrupt comes with an edge: it is over only when the UART has nothing more to tell. */
+/* The interrupt is edge-triggered: another edge comes only after the UART has had no pending interrupt. */
 void serial_interrupt(void)
 {
     for (int round = 0; round < INTERRUPT_ROUNDS && (inb(PORT + REG_INTERRUPT_ID) & NO_INTERRUPT) == 0; round++)

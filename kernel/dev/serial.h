@@ -1,6 +1,6 @@
-/* The serial line COM1 (16550A), which the terminal (kernel/tty/terminal.h) sends and receives bytes with. Kernel 0
- * owns it. A break condition on the line is the end of input: the host sends one when its own input has ended. All
- * under the terminal's lock; nothing waits but serial_finish. */
+/* The serial line COM1 (16550A), which the terminal (kernel/tty/terminal.h) uses. Kernel 0 owns it. A break condition
+ * on the line means the end of input: the host sends one when its own input has ended. The caller holds the terminal's
+ * lock. Only serial_finish waits. */
 #ifndef KERNEL_DEV_SERIAL_H
 #define KERNEL_DEV_SERIAL_H
 
@@ -12,17 +12,17 @@
 
 void serial_init(void);
 void serial_interrupt(void);
-/* Called by every interrupt of the line: takes input, gives output. */
+/* Called at every interrupt of the line, to receive input and to send output. */
 extern void (*serial_on_interrupt)(void); /* [i] */
 
-/* The next byte that has come, SERIAL_NONE, or SERIAL_BREAK. */
+/* Returns the next received byte, SERIAL_NONE, or SERIAL_BREAK. */
 int serial_get(void);
-/* Sends BYTE if the UART takes it now. */
+/* Sends BYTE if the UART has room for it now; returns whether it had. */
 bool serial_put(uint8_t byte);
-/* Whether input, or room for output, interrupts. */
+/* Enable or disable the interrupts for received input and for room for output. */
 void serial_want_input(bool wanted);
 void serial_want_output(bool wanted);
-/* Spins until the last byte has left. */
+/* Spins until the UART has sent the last byte. */
 void serial_finish(void);
 
 #endif

@@ -36,10 +36,10 @@
 #define STATUS_READY 4u
 #define STATUS_FEATURES 8u
 #define STATUS_RESET 64u  /* DEVICE_NEEDS_RESET */
-#define STATUS_GONE 0xffu /* no device answers there any more */
+#define STATUS_GONE 0xffu /* read when the device no longer responds */
 #define FEATURE_VERSION_1 (1ull << 32)
 #define NO_VECTOR 0xffffu
-/* MSI-X (PCI Local Bus Specification 3.0, 6.8.2) and what an interrupt is as a write to memory (Intel SDM 3A, 10.11) */
+/* MSI-X (PCI Local Bus Specification 3.0, 6.8.2), and the format of interrupt messages (Intel SDM 3A, 10.11) */
 #define MSIX_ENABLE 0x80000000u
 #define MSIX_MASK_ALL 0x40000000u
 #define MSIX_ENTRY 16u
@@ -73,7 +73,7 @@ static void set_address(const struct virtio *device, uint32_t at, const void *ob
     set32(device, at + 4, (uint32_t)(physical(object) >> 32));
 }
 
-/* Maps SIZE bytes from OFFSET on of region INDEX, or NULL: they are not there. */
+/* Maps SIZE bytes from OFFSET on of memory region INDEX. Returns NULL if the region does not have them. */
 static volatile uint8_t *map_part(const struct pci_function *function, uint32_t index, uint32_t offset, uint32_t size)
 {
     uint64_t whole, base = pci_region(function, index, &whole);
@@ -82,7 +82,8 @@ static volatile uint8_t *map_part(const struct pci_function *function, uint32_t 
                                                                              : window_map_device(base + offset, size);
 }
 
-/* The registers of TYPE, or NULL; AT: the capability. */
+/* Maps the registers of TYPE, at least LEAST bytes, and returns them, their SIZE, and the offset AT of the capability
+ * that describes them. NULL: the device has no such registers. */
 static volatile uint8_t *map_type(const struct pci_function *function, uint32_t type, uint32_t least, uint32_t *at,
                                   uint32_t *size)
 {
@@ -95,7 +96,7 @@ static volatile uint8_t *map_type(const struct pci_function *function, uint32_t 
     return NULL;
 }
 
-/* Entry 0 of the table is VECTOR_VIRTIO on the kernel's first CPU. */
+/* Sets entry 0 of the MSI-X table to VECTOR_VIRTIO on the kernel's first CPU. */
 static int route_interrupts(const struct pci_function *function)
 {
     uint32_t at = pci_capability(function, CAPABILITY_MSIX, 0), place;
@@ -134,7 +135,7 @@ static int agree(const struct virtio *device, uint64_t features)
     return (device->common[STATUS] & STATUS_FEATURES) != 0 ? 0 : -EIO;
 }
 
-/* Queue 0. REGISTERS: where doorbells are, STEP bytes from one to the next. */
+/* Starts queue 0. REGISTERS are the doorbells of the device, SIZE bytes, STEP bytes from one to the next. */
 static int start_queue(struct virtio *device, volatile uint8_t *registers, uint32_t size, uint32_t step)
 {
     struct virtio_rings *rings;
@@ -207,7 +208,8 @@ int virtio_start(const struct pci_function *function, uint64_t features, struct 
 
 void virtio_ring(struct virtio *device)
 {
-    /* We do not use the device's wish to be left alone, so no fence is needed between the count and this. */
+    /* We do not read the device's flag that suppresses notifications, so no fence is needed after the store of the
+     * queue's index. */
     *device->doorbell = 0;
 }
 

@@ -9,21 +9,21 @@
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
 
-#define DEVICE_MODERN 0x1049u /* 0x1040 and the number of the kind, 9 */
-#define DEVICE_OLD 0x1009u    /* with the legacy interface, too */
-#define FEATURE_TAG 1ull      /* its configuration has a tag */
-#define TAG_AT 5u             /* in a message */
+#define DEVICE_MODERN 0x1049u /* 0x1040 plus the device number, 9 */
+#define DEVICE_OLD 0x1009u    /* a device that has the legacy interface, too */
+#define FEATURE_TAG 1ull      /* the device's configuration has a tag */
+#define TAG_AT 5u             /* offset of the tag in a message */
 
 struct virtio_9p {
     struct virtio_9p *next; /* [i] */
     char tag[VIRTIO_9P_TAG_MAX];
     struct spinlock lock;
     struct virtio virtio;                       /* [k] */
-    struct list waiting;                        /* [k] for a slot */
-    struct virtio_9p_request *at[VIRTIO_SLOTS]; /* [k] by slot */
+    struct list waiting;                        /* [k] requests that wait for a slot */
+    struct virtio_9p_request *at[VIRTIO_SLOTS]; /* [k] requests at the device, by slot */
 };
 
-static struct virtio_9p *devices; /* [i] once they were looked for */
+static struct virtio_9p *devices; /* [i] after the enumeration */
 static bool looked;
 
 static uint64_t physical(const void *object)
@@ -33,7 +33,7 @@ static uint64_t physical(const void *object)
 
 /* --- requests --- */
 
-/* Gives the device what it has room for. */
+/* Gives the device as many waiting requests as it has slots for. */
 static void send_locked(struct virtio_9p *device)
 {
     bool ring = false;
@@ -58,7 +58,7 @@ static void send_locked(struct virtio_9p *device)
         virtio_ring(&device->virtio);
 }
 
-/* The device is broken: everything is over. */
+/* Ends all requests of a broken device with -EIO and moves them to OVER. */
 static void end_locked(struct virtio_9p *device, struct list *over)
 {
     for (uint32_t slot = 0; slot < VIRTIO_SLOTS; slot++) {
@@ -134,7 +134,7 @@ void virtio_9p_interrupt(void)
         look(device);
 }
 
-/* --- finding --- */
+/* --- enumeration --- */
 
 /* The configuration is the length of the tag and the tag, without a NUL. */
 static bool read_tag(struct virtio_9p *device)
@@ -169,7 +169,7 @@ static bool take(const struct pci_function *function, void *context)
     } else {
         log_line("9p: the device at %x:%x.%u cannot be used (error %d)", function->bus, function->slot,
                  function->function, error);
-        if (error != 0) /* else its rings are known to it */
+        if (error != 0) /* otherwise the device is running, so its structure stays */
             heap_free(device, sizeof(*device));
     }
     return false;

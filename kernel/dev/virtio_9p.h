@@ -1,9 +1,9 @@
-/* 9P devices of virtio: what carries 9P messages to a server behind the machine and back (VIRTIO 1.0 has the device's
- * number, QEMU's hw/9pfs its configuration: the length of a tag, and the tag). Kernel 0's.
+/* The virtio device that carries 9P messages to a server on the host and back. VIRTIO 1.0 defines its device number,
+ * QEMU's hw/9pfs its configuration: the length of a tag, and the tag. Kernel 0 has these devices.
  *
- * Requests go to the device at once while it has room and wait in a queue otherwise; nobody waits here. The interrupt
- * calls DONE of each that is answered. A device that breaks the rules, or is gone, is left alone from then on: what it
- * has not answered ends with -EIO. */
+ * A request goes to the device at once if it has room, and otherwise waits in a queue; no function here waits. The
+ * interrupt calls DONE of each request that the device has answered. A device that violates the protocol or no longer
+ * responds is not used again, and its unanswered requests end with -EIO. */
 #ifndef KERNEL_DEV_VIRTIO_9P_H
 #define KERNEL_DEV_VIRTIO_9P_H
 
@@ -16,22 +16,23 @@
 
 struct virtio_9p;
 
-/* One message and the room for its answer, in the memory of whoever asks. */
+/* One message and the buffer for its answer, in the caller's memory. */
 struct virtio_9p_request {
     struct list node;                                /* [k] the device's lock: while it waits for a slot */
-    uint8_t *out;                                    /* [i] the message: heap. Its tag, if it has one, is set here */
-    uint8_t *in;                                     /* [i] heap */
+    uint8_t *out;                                    /* [i] the message, on the heap; virtio_9p.c sets its tag */
+    uint8_t *in;                                     /* [i] the buffer for the answer, on the heap */
     uint32_t size;                                   /* [i] bytes at OUT */
     uint32_t room;                                   /* [i] bytes at IN, at least 11 */
-    bool tagless;                                    /* [i] its tag stays */
-    int error;                                       /* 0, or -EIO: the device gives no answer */
-    uint32_t got;                                    /* bytes at IN, at most ROOM */
-    void (*done)(struct virtio_9p_request *request); /* in an interrupt: must not wait. The memory is free again */
+    bool tagless;                                    /* [i] the tag in the message must not be changed */
+    int error;                                       /* 0, or -EIO: the device is broken and gives no answer */
+    uint32_t got;                                    /* bytes of the answer, at most ROOM */
+    void (*done)(struct virtio_9p_request *request); /* [i] must not wait; the device has released the memory */
 };
 
-/* Looks for devices, the first time, and returns that of TAG, or NULL. Tasks only. */
+/* Returns the device with tag TAG, or NULL. The first call enumerates the devices. Tasks only. */
 struct virtio_9p *virtio_9p_find(const char *tag);
-/* DONE is called once, perhaps before this returns. Any context without locks that DONE takes. */
+/* Submits REQUEST. Its DONE is called once, in an interrupt or before this returns. Any context, without the locks that
+ * DONE takes. */
 void virtio_9p_submit(struct virtio_9p *device, struct virtio_9p_request *request);
 void virtio_9p_interrupt(void);
 

@@ -1,7 +1,7 @@
 /* The queue of a virtio device. See the header. Slot S has descriptors 2S and 2S + 1. */
 #include "kernel/dev/virtio_queue.h"
 
-#define WRITES 2u /* flags of a descriptor: the device writes it */
+#define WRITES 2u /* descriptor flags: the device writes the buffer; another descriptor follows */
 #define NEXT 1u
 
 _Static_assert(sizeof(struct virtio_rings) <= 4096 && __builtin_offsetof(struct virtio_rings, used) % 4 == 0,
@@ -31,7 +31,8 @@ uint32_t virtio_queue_put(struct virtio_queue *queue, uint64_t out, uint32_t siz
     pair[0] = (struct virtio_descriptor){.address = out, .size = size, .flags = NEXT, .next = (uint16_t)(2 * slot + 1)};
     pair[1] = (struct virtio_descriptor){.address = in, .size = room, .flags = WRITES};
     queue->rings->available.ring[queue->put++ % queue->length] = (uint16_t)(2 * slot);
-    /* What it says comes before the count that says it is there: stores are not reordered, but by the compiler. */
+    /* The device must see the descriptors and the ring entry before the index. The CPU does not reorder stores; the
+     * release keeps the compiler from doing so. */
     __atomic_store_n(&queue->rings->available.index, queue->put, __ATOMIC_RELEASE);
     return slot;
 }

@@ -12,21 +12,21 @@
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
 
-/* Bytes of files that nobody uses just now: what a kernel with a little memory has for them, and their part of it where
- * there is more (perl is 12 MiB, which a bound for all would have read anew each time). */
+/* The bound of the cache is KEPT_LEAST bytes or 1/KEPT_PART of the kernel's memory, whichever is more: with a fixed
+ * small bound, a program such as perl (12 MiB) would be read again for each exec. */
 #define KEPT_LEAST (8ull << 20)
 #define KEPT_PART 16
 #define PIECE (256u << 10)
 
 struct kept_file {
-    struct list node;               /* [k] lock: in order of use, the last one first */
+    struct list node;               /* [k] lock: in kept_files, most recently used first */
     uint32_t users;                 /* [k] lock */
-    bool passing;                   /* [k] lock: it goes with its last user: a script, or the file has changed since */
-    uint64_t inode, version, ctime; /* [i] what it was when it was read: as name_open and stat tell */
-    struct elf_file file;           /* [i] pieces that do not count are missing */
+    bool passing;                   /* [k] lock: freed with its last user: it is a script, or the file has changed */
+    uint64_t inode, version, ctime; /* [i] identify the file and its content, as name_open returned them */
+    struct elf_file file;           /* [i] without the pieces that are not needed to run it */
     uint8_t **pieces;               /* [i] heap, each PIECE bytes; NULL: missing */
     size_t count;                   /* [i] of pieces */
-    size_t bytes;                   /* [i] of memory in them */
+    size_t bytes;                   /* [i] memory in the pieces */
 };
 
 static struct spinlock lock;
@@ -59,8 +59,8 @@ static void kept_free(struct kept_file *file)
     heap_free(file, sizeof(*file));
 }
 
-/* Takes files out that nobody uses: those that are not worth keeping, and the least recently used until the rest is
- * within the bound; to be freed by the caller. */
+/* Moves unused files to OUT, for the caller to free: those marked `passing`, and the least recently used ones until the
+ * rest is within the bound. */
 static void evict_locked(struct list *out)
 {
     struct list *node = kept_files.previous;
@@ -88,7 +88,7 @@ static void free_all(struct list *files)
     }
 }
 
-/* Memory is short: what nobody has used for longest goes. */
+/* The cache's shrinker (frame_set_give_up): frees the least recently used file without users. False: there is none. */
 static bool give_up(void)
 {
     struct kept_file *file = NULL;
@@ -110,7 +110,7 @@ static bool give_up(void)
     return file != NULL;
 }
 
-/* What was read of this file before, when it was another version, is not asked for again. */
+/* Marks cached older versions of file INODE to be freed, as they will not be looked up again. */
 static void replace_locked(uint64_t inode)
 {
     list_for_each(node, &kept_files) {
@@ -136,7 +136,8 @@ static struct kept_file *find_locked(uint64_t inode, uint64_t version, uint64_t 
     return NULL;
 }
 
-/* Puts FILE, used once, among those kept; or frees it and returns another that is the same and has come meanwhile. */
+/* Adds FILE to the cache with one user and returns it; or, if another task has added the same file meanwhile, frees
+ * FILE and returns that one. */
 static struct kept_file *keep(struct kept_file *file)
 {
     struct kept_file *other;
@@ -182,14 +183,14 @@ static int fetch_piece(const struct file_place *place, struct kept_file *file, s
         count = file_call_at(place, &request, NULL, 0, file->pieces[number] + done, part, &answer);
         if (count < 0)
             return (int)count;
-        if (count == 0) /* it is shorter by now: zeros, which no program begins with */
+        if (count == 0) /* the file has become shorter: the rest stays zero, which is no valid program */
             break;
         done += (uint64_t)count;
     }
     return 0;
 }
 
-/* There is memory for so much, if nobody else takes it. */
+/* Is there free memory for BYTES? A hint: others may take it. */
 static bool has_room(uint64_t bytes)
 {
     struct frame_stats frames;
@@ -198,8 +199,8 @@ static bool has_room(uint64_t bytes)
     return bytes / PAGE_SIZE < frames.free;
 }
 
-/* Reads what counts of the file at PLACE, whose size is SIZE. What has no room at all takes none from others meanwhile.
- */
+/* Reads the part of the file at PLACE, of SIZE bytes, that is needed to run it. After the first piece it makes sure
+ * that there is memory for the rest, so that a file for which there is not enough does not use it up. */
 static int fetch(const struct file_place *place, uint64_t size, struct kept_file *file)
 {
     size_t used = size, count = size > 0 ? (size + PIECE - 1) / PIECE : 1;
@@ -220,7 +221,8 @@ static int fetch(const struct file_place *place, uint64_t size, struct kept_file
     return error;
 }
 
-/* On kernel 0 the bytes of the boot image itself, if the file, whose VERSION was 0, was never written. */
+/* On kernel 0, uses the bytes of the boot image if the file has not been written since boot (VERSION 0). False: it
+ * cannot. */
 static bool find_archive(uint64_t version, struct loaded *loaded)
 {
     struct file *file = instance.kernel == 0 && version == 0 ? file_find(loaded->place.id) : NULL;
@@ -230,7 +232,7 @@ static bool find_archive(uint64_t version, struct loaded *loaded)
     if (node != NULL) {
         spin_lock(&node->lock);
         found = node->version == 0 && node->content.archive_size == node->content.size;
-        if (found) { /* these bytes stay, whatever is written to the file from now on */
+        if (found) { /* these bytes stay, even if the file is written later */
             loaded->archive = node->content.archive;
             loaded->file = (struct elf_file){.pieces = &loaded->archive,
                                              .piece_size = node->content.size > 0 ? node->content.size : 1,
@@ -285,7 +287,7 @@ int file_load(struct group *group, const struct name *name, struct loaded *out)
         return (int)error;
     out->place = opened.place;
     out->mode = opened.facts.mode;
-    if (opened.facts.device >= SHARE_DEVICES) /* whoever may write there would be its owner */
+    if (opened.facts.device >= SHARE_DEVICES) /* nosuid: the server does not know the users of this machine */
         out->mode &= ~(MODE_SET_USER | MODE_SET_GROUP);
     out->uid = opened.facts.uid;
     out->gid = opened.facts.gid;

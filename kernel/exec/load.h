@@ -12,12 +12,12 @@
 struct group;
 
 struct loaded {
-    struct elf_file file;    /* its bytes; points into this struct, which must not be moved */
+    struct elf_file file;    /* its bytes; may point into this struct, which must not be moved */
     const uint8_t *archive;  /* the boot image's copy, or NULL */
     void *held;              /* its entry in the cache, or NULL */
-    struct file_place place; /* the file, one open of which is owned here; id 0: none */
-    uint32_t mode, uid, gid; /* as stat tells */
-    char *path;              /* its absolute name when it was opened, heap, PATH_MAX bytes, perhaps "" */
+    struct file_place place; /* the file; this struct owns one open of it; id 0: none */
+    uint32_t mode, uid, gid; /* as of stat(2) */
+    char *path;              /* its absolute name when it was opened, perhaps ""; heap, PATH_MAX bytes */
 };
 
 void load_init(void);

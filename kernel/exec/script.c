@@ -1,5 +1,6 @@
-/* Scripts. See the header. As Linux (fs/binfmt_script.c): of the first line 255 bytes count; behind the interpreter's
- * name all the rest of the line is one argument; then come the script's own name and its arguments but the first. */
+/* Scripts. See the header. As on Linux (fs/binfmt_script.c), only the first 255 bytes of the first line count, and
+ * everything behind the interpreter's name is one argument. The script's name and its arguments without the first
+ * follow. */
 #include "kernel/exec/script.h"
 
 #include "kernel/abi/errno.h"
@@ -19,7 +20,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-/* The first line of DATA, which begins with "#!". -ENOEXEC. */
+/* Parses the first line of DATA, which begins with "#!". -ENOEXEC. */
 static int parse(const char *data, size_t size, struct line *line)
 {
     size_t end = 2, at = 2, length;
@@ -33,7 +34,7 @@ static int parse(const char *data, size_t size, struct line *line)
     for (length = 0; at + length < end && !is_blank(data[at + length]); length++)
         continue;
     if (length == 0 || at + length == LINE_MAX - 1)
-        return -ENOEXEC; /* no name, or its end is not seen */
+        return -ENOEXEC; /* no name, or a name that does not end within the line's limit */
     memcpy(line->interpreter, data + at, length);
     line->interpreter[length] = '\0';
     for (at += length; at < end && is_blank(data[at]); at++)
@@ -51,7 +52,7 @@ static size_t put(char *to, const char *text)
     return size;
 }
 
-/* Makes strings of SCRIPT's, for LINE's interpreter to run PATH. */
+/* Replaces SCRIPT's strings by those with which LINE's interpreter runs PATH. -ENOMEM, -E2BIG. */
 static int rewrite(const struct line *line, const char *path, struct script *script)
 {
     const struct exec_strings *old = &script->strings;
@@ -102,7 +103,7 @@ int script_load(struct group *group, const struct name *name, const struct exec_
                 struct script *script)
 {
     struct line *line = NULL;
-    char *path = NULL; /* of the script before, which is run by what is loaded now */
+    char *path = NULL; /* of the previous script, which the file loaded now interprets */
     int error = file_load(group, name, loaded);
 
     *script = (struct script){.strings = *strings};

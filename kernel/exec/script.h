@@ -13,8 +13,8 @@ struct script {
 
 /* Loads the executable NAME, or the interpreter if NAME is a script, to LOADED; the caller calls file_unload, also
  * after an error. STRINGS, in one piece of memory from argv on, are the arguments for NAME; SCRIPT gets those for
- * LOADED, until script_free. Errors as file_load; -ENOEXEC: a script that names no interpreter; -ELOOP: too many
- * scripts that are run by scripts; -E2BIG. Tasks only. */
+ * LOADED, until script_free. Errors as file_load; -ENOEXEC: a script that names no interpreter; -ELOOP: too many nested
+ * scripts; -E2BIG. Tasks only. */
 int script_load(struct group *group, const struct name *name, const struct exec_strings *strings, struct loaded *loaded,
                 struct script *script);
 void script_free(struct script *script);

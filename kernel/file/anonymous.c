@@ -1,4 +1,4 @@
-/* Files without a name: making them, and what only some kinds can do. See the header. */
+/* Files without a name: their makers, and operations that only some kinds have. See the header. */
 #include "kernel/file/anonymous.h"
 
 #include "kernel/abi/errno.h"
@@ -17,7 +17,7 @@ void anonymous_register(enum anonymous what,
     makers[what] = make;
 }
 
-/* Makes what is asked for. 0, and MADE[1] is NULL if it is one file only. */
+/* Makes one file of kind WHAT, or two; MADE[1] is NULL if it is one. Returns 0 or a negative errno. */
 static int make(uint32_t what, uint32_t flags, const void *data, size_t size, struct file *made[2])
 {
     made[1] = NULL;
@@ -40,7 +40,7 @@ int64_t anonymous_add(struct file_table *table, enum anonymous what, uint32_t fl
     if (error != 0)
         return error;
     for (int i = 0; i < 2 && made[i] != NULL; i++) {
-        int64_t fd = table_add(table, made[i], 0, close); /* has closed it when it fails */
+        int64_t fd = table_add(table, made[i], 0, close); /* closes the file if it fails */
 
         if (fd < 0 && i == 0 && made[1] != NULL)
             file_close(made[1]);

@@ -1,6 +1,7 @@
-/* Files without a name: eventfd, timerfd, signalfd, epoll, pipes, sockets. They are made at the home of the calling
- * process, except sockets that can have names, which are made on kernel 0, where the names are. The room that
- * implements a kind of file registers its maker. */
+/* Files without a name: eventfd, timerfd, signalfd, epoll, pipes, sockets and others. They are made at the home of the
+ * calling process, except for pidfds, which are made at the home of their process, and for sockets that can have names,
+ * inotify instances and terminals, which are made on kernel 0. The room that implements a kind of file registers its
+ * maker. */
 #ifndef KERNEL_FILE_ANONYMOUS_H
 #define KERNEL_FILE_ANONYMOUS_H
 
@@ -14,20 +15,20 @@
 
 enum anonymous {
     ANONYMOUS_EVENT = 1,   /* data: struct event_start */
-    ANONYMOUS_TIMER,       /* data: uint32_t, 1: its absolute times count from 1970 */
+    ANONYMOUS_TIMER,       /* data: uint32_t, 1: its absolute times are CLOCK_REALTIME's */
     ANONYMOUS_SIGNAL,      /* data: uint64_t set */
     ANONYMOUS_EPOLL,       /* no data */
     ANONYMOUS_SOCKET,      /* data: uint32_t type */
-    ANONYMOUS_PROCESS,     /* data: uint32_t process, whose home the kernel is */
+    ANONYMOUS_PROCESS,     /* data: uint32_t process; made at that process's home */
     ANONYMOUS_SOCKET_PAIR, /* data: struct socket_pair_start */
-    ANONYMOUS_WATCH,       /* no data; kernel 0 */
-    ANONYMOUS_PTY,         /* data: uint32_t flags of open, user; a master. Kernel 0 */
-    ANONYMOUS_TERMINAL,    /* data: uint32_t flags of open, session; the session's terminal. Kernel 0 */
+    ANONYMOUS_WATCH,       /* an inotify instance; no data; kernel 0 */
+    ANONYMOUS_PTY,         /* a pseudoterminal's master; data: uint32_t flags of open, user; kernel 0 */
+    ANONYMOUS_TERMINAL,    /* a session's terminal; data: uint32_t flags of open, session; kernel 0 */
     ANONYMOUS_PIPE,        /* no data: both ends of a pipe */
     ANONYMOUS_COUNT
 };
 
-/* What FILE_OPERATE does. */
+/* The operations of FILE_OPERATE. */
 enum file_special {
     SPECIAL_TIMER_SET = 1,  /* argument: TFD_* flags, data: struct timer_setting; result data: the previous one */
     SPECIAL_TIMER_GET,      /* result data: struct timer_setting */
@@ -41,15 +42,13 @@ enum file_special {
     SPECIAL_SOCKET,         /* data: struct socket_call and more; result data: struct socket_result and more */
     SPECIAL_WATCH,          /* data: struct watch_change; result data: int32_t, the watch, if one was made or changed */
     SPECIAL_QUEUE,          /* data: struct mqueue_call and more; result data: kernel/ipc/mqueue/mqueue.h */
-    SPECIAL_PIPE_TAKE,      /* argument: bytes; result data: the pipe's next bytes, which are reserved.
-                             * kernel/ipc/pipe/splice.md
-                             */
-    SPECIAL_PIPE_TAKEN,     /* argument: bytes of them; the reservation ends */
+    SPECIAL_PIPE_TAKE,      /* argument: bytes; result data: the pipe's next bytes, which are held (splice.md) */
+    SPECIAL_PIPE_TAKEN,     /* argument: how many of them have been moved; the hold ends */
     SPECIAL_PIPE_LOOK,      /* argument: bytes; result data: the pipe's next bytes */
-    SPECIAL_PIPE_ROOM,      /* argument: bytes; result data: uint64_t, for how many of them room is reserved */
-    SPECIAL_PIPE_PUT,       /* data: bytes for the reserved room; the reservation ends */
-    SPECIAL_PIPE_FIT        /* argument: bytes; result data: as a read of so many, of which there is too little room for
-                               the last: whole parts that fit (kernel/calls/files/partly.h). -EFAULT: not the first */
+    SPECIAL_PIPE_ROOM,      /* argument: bytes; result data: uint64_t, for how many of them room is reserved and held */
+    SPECIAL_PIPE_PUT,       /* data: bytes for the reserved room; the hold ends */
+    SPECIAL_PIPE_FIT /* argument: bytes that a read asks for, with less room; result data: the whole parts that fit
+                        (kernel/calls/files/partly.h). -EFAULT: the first part does not fit */
 };
 
 void anonymous_init(void);

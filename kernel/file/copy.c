@@ -1,8 +1,8 @@
 /* Tables for new processes. See the header and kernel/file/files.md.
  *
  * The parent's home lists the descriptors, opens each file once more for the child (asking the file's kernel,
- * FILE_SHARE, where that is another), and answers. The child's home makes files or proxies of what it gets. Over 500
- * lines, and one noun: both sides of one exchange, and the same without it where they are one kernel. */
+ * FILE_SHARE, where that is another), and answers. The child's home finds each file, if it is its own, or makes a
+ * proxy. The file has both sides of this exchange, and the copy within one kernel. */
 #include "kernel/file/copy.h"
 
 #include "kernel/abi/errno.h"
@@ -18,7 +18,8 @@
 
 #define ENTRIES_MAX (TABLE_MAX + 2) /* descriptors, the working directory and the root */
 
-/* The descriptors of a parent, each with an open of its own: what keeps them until the child has its own. */
+/* The files of a parent's descriptors, each with an open of its own, which keeps the file open until the child has its
+ * own open. */
 struct listing {
     uint32_t count;
     struct copied {
@@ -46,7 +47,7 @@ static void list_one_locked(struct listing *listing, const struct descriptor *sl
     listing->entries[listing->count++] = (struct copied){slot->file, flags, fd};
 }
 
-/* Lists the descriptors FDS, or all. *ROOM is for listing_free. */
+/* Lists the descriptors FDS, or all if FDS is NULL, and both directories. *ROOM is for listing_free. */
 static int list_table(struct file_table *table, const int32_t *fds, uint32_t count, struct listing **out,
                       uint32_t *room)
 {
@@ -90,7 +91,7 @@ static int list_table(struct file_table *table, const int32_t *fds, uint32_t cou
     return error;
 }
 
-/* --- where parent's and child's home are one --- */
+/* --- a parent and a child with the same home --- */
 
 static int copy_name(struct file_table *from, struct file_table *to)
 {
@@ -108,7 +109,7 @@ static int copy_name(struct file_table *from, struct file_table *to)
     return error;
 }
 
-/* Makes TO, which is new, have all descriptors of FROM. */
+/* Copies all descriptors and both directories of FROM to TO, which is new. */
 static int copy_all(struct file_table *from, struct file_table *to)
 {
     struct file_table *directories = from->directories;
@@ -142,7 +143,8 @@ static int copy_all(struct file_table *from, struct file_table *to)
     return 0;
 }
 
-/* FILE, whose open goes with it, is what the parent has at FD, or as its working directory or root. */
+/* Puts FILE at descriptor FD of TO, or makes it the working directory or root; TO takes over an open of it. On an error
+ * the caller still owns the open. */
 static int put_one(struct file_table *to, int32_t fd, struct file *file, uint32_t flags)
 {
     if (fd == FILE_WORKING_DIRECTORY)
@@ -199,7 +201,7 @@ static kernel_set kernels_of(const struct listing *listing)
     return set;
 }
 
-/* Marks in FLAGS of ENTRIES the first one of each file: with it goes an open. */
+/* Sets COPY_FIRST in the first entry of each file, which transfers an open. */
 static void mark_first(struct copied_entry *entries, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -250,7 +252,8 @@ static size_t add_name(uint8_t *to, struct file_table *table)
     return (size_t)length + 1;
 }
 
-/* What is told of LISTING: its length at ANSWER, or a negative errno. */
+/* Writes the answer for LISTING, after opening its files once more for the child. Returns its length, or a negative
+ * errno. */
 static int make_answer(const struct listing *listing, struct file_table *table, struct msg_file_copied *answer)
 {
     struct copied_entry *entries = (struct copied_entry *)(answer + 1);
@@ -311,7 +314,7 @@ static int serve_share(const struct remote_request *request, void *result)
     (void)result;
     for (uint32_t i = 0; i < request->length / sizeof(*ids); i++)
         all &= file_share(ids[i]) != NULL;
-    return all ? 0 : -EPROTO; /* the asker says that it has them open: it does not */
+    return all ? 0 : -EPROTO; /* the asker claims to have them open, but does not */
 }
 
 int file_share_at(const struct file_place *place)
@@ -330,8 +333,8 @@ void copy_init(void)
 
 /* --- the child's home --- */
 
-/* What stands here for the file of entry I; each entry before has its file in FILES, or NULL. The entry's open goes
- * with it. */
+/* The file or proxy for entry I; FILES has those of the entries before it, or NULL. The result takes over the entry's
+ * open, or is opened once more if an earlier entry has the same file. */
 static struct file *file_of(const struct copied_entry *entries, struct file *const *files, uint32_t i)
 {
     for (uint32_t j = 0; j < i; j++) {
@@ -341,7 +344,7 @@ static struct file *file_of(const struct copied_entry *entries, struct file *con
             return files[j];
         }
     }
-    if (entries[i].kernel == instance.kernel) { /* open: its open came with the entry */
+    if (entries[i].kernel == instance.kernel) { /* the entry's open keeps it open */
         struct file *file = file_find(entries[i].id);
 
         if (file != NULL)
@@ -363,7 +366,7 @@ static int fill_table(struct file_table *table, const struct msg_file_copied *co
         struct file *file = error == 0 ? file_of(entries, files, i) : NULL;
 
         if (file == NULL) {
-            if (first) /* the open that came with it */
+            if (first) /* the open that the entry has transferred */
                 file_drop(entries[i].kernel, entries[i].id);
             error = error == 0 ? -ENOMEM : error;
             continue;
@@ -381,7 +384,7 @@ static int fill_table(struct file_table *table, const struct msg_file_copied *co
     return error;
 }
 
-/* What the parent's home has answered is as it should be. */
+/* Is the answer of the parent's home, LENGTH bytes, complete and well formed? */
 static bool is_whole(const struct msg_file_copied *copied, int length)
 {
     size_t size = sizeof(*copied);

@@ -19,7 +19,7 @@ int file_table_pick(struct group *parent, const int32_t *fds, uint32_t count, st
  * -ESRCH: there is no such group. */
 int file_table_pick_at(uint32_t home, uint32_t id, const int32_t *fds, uint32_t count, struct file_table **out);
 
-/* Adds an open of the file at PLACE, which the caller owns. -EBADF: the file has been closed; -ENOMEM. Tasks only;
+/* Opens the file at PLACE once more; the caller owns that open. -EBADF: the file has been closed; -ENOMEM. Tasks only;
  * waits. */
 struct file_place;
 int file_share_at(const struct file_place *place);

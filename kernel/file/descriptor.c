@@ -1,5 +1,5 @@
-/* The descriptors of a table. See the header. A file is opened again under the table's lock, so that its descriptor
- * keeps it open meanwhile, and closed without. */
+/* The descriptors of a table. See the header. A file is opened again under the table's lock, as long as its descriptor
+ * still keeps it open. Files are closed without the lock. */
 #include "kernel/file/descriptor.h"
 
 #include "kernel/abi/errno.h"
@@ -65,7 +65,7 @@ int table_reserve(struct file_table *table, uint32_t size)
     return there ? 0 : -ENOMEM;
 }
 
-/* What the process of TABLE may have, whose descriptors may be another one's. */
+/* The limit of TABLE's own process; the descriptors may be in a table of another process that shares them. */
 static int64_t limit_of(const struct file_table *table)
 {
     return __atomic_load_n(&table->limit, __ATOMIC_RELAXED);
@@ -125,7 +125,7 @@ int table_put(struct file_table *table, int64_t fd, struct file *file, uint32_t 
     return error;
 }
 
-/* Empties the slot and returns what was there. */
+/* Empties the slot of FD and returns its file. */
 static struct file *take_locked(struct file_table *table, int64_t fd)
 {
     struct file *file = table->slots[fd].file;
@@ -243,7 +243,7 @@ int64_t table_set_flags(struct file_table *table, int64_t fd, uint32_t flags)
     return slot != NULL ? 0 : -EBADF;
 }
 
-/* --- closing, and the locks that go with it --- */
+/* --- closing, and removing locks --- */
 
 void table_note_lock(struct file_table *table, const struct file_lock *lock)
 {
@@ -251,7 +251,8 @@ void table_note_lock(struct file_table *table, const struct file_lock *lock)
         table->process = lock->process;
 }
 
-/* Files with locks are on kernel 0, and of what is there only that knows the kind. */
+/* Files with locks are on kernel 0. On other kernels they are proxies, whose kind is not known, so any file of kernel 0
+ * may have locks. */
 bool table_has_locks(const struct file_table *table, const struct file *file)
 {
     return table->process != 0 && file->kernel == 0 &&
@@ -268,15 +269,16 @@ void table_let_go(const struct file_table *table, struct file *file)
 struct closing {
     uint32_t first, last;
     bool only_mark, only_marked;
-    bool later;   /* locks go soon; else: */
-    int64_t gone; /* of this descriptor's file they have gone, -1: of none */
+    bool later;   /* close the files and let their locks be removed soon, without waiting */
+    int64_t gone; /* if not LATER: the descriptor whose file's locks have been removed; -1: none */
 };
 
-/* Closes, or marks, what CLOSING says; one by one, as closing is done without the lock. Returns the first descriptor
- * of a file on which there may be locks, which stays, as all behind it; or -1: all is done. */
+/* Closes, or marks close-on-exec, the descriptors that CLOSING selects, one at a time, as files are closed without the
+ * lock. Returns -1 when all are done; or the first descriptor whose file may have locks of the process: it and those
+ * after it stay open. */
 static int64_t close_some(struct file_table *table, const struct closing *closing)
 {
-    const struct file_table *own = table; /* whose locks go */
+    const struct file_table *own = table; /* the table of the process whose locks are removed */
 
     table = table->descriptors;
     spin_lock(&table->lock);

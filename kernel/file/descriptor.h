@@ -23,7 +23,7 @@ int table_reserve(struct file_table *table, uint32_t size);
  * The caller has removed the process's locks on files that they close. */
 int64_t table_close(struct file_table *table, int64_t fd);
 int64_t table_duplicate(struct file_table *table, int64_t fd, int64_t least, uint32_t flags);
-/* FD is below the process's limit of descriptors, so it may be made or replaced. */
+/* Is FD below the process's RLIMIT_NOFILE, so that it may be made or replaced? */
 bool table_may_have(const struct file_table *table, int64_t fd);
 int64_t table_duplicate_to(struct file_table *table, int64_t fd, int64_t to, uint32_t flags);
 /* Writes the open descriptors from FROM on to FDS in ascending order, at most COUNT; returns how many. */
@@ -35,7 +35,7 @@ int64_t table_set_flags(struct file_table *table, int64_t fd, uint32_t flags);
  * calls again with the descriptor as GONE (at first -1). */
 int64_t table_close_range(struct file_table *table, uint32_t first, uint32_t last, bool only_mark, int64_t gone,
                           int64_t *stopped);
-/* Closes all descriptors; their locks are removed soon afterwards. */
+/* Closes all descriptors; their locks are removed soon afterwards, by file_unlock_later. */
 void table_close_all(struct file_table *table);
 /* Closes the descriptors with DESCRIPTOR_CLOEXEC: for exec. Tasks only; waits until their locks are removed. */
 void file_table_exec(struct file_table *table);
@@ -45,9 +45,10 @@ void file_table_exec(struct file_table *table);
 /* The table's process may be asking for LOCK: from now on, closing a descriptor has to remove locks. */
 struct file_lock;
 void table_note_lock(struct file_table *table, const struct file_lock *lock);
-/* The process may have locks on FILE, set through any of its descriptors. */
+/* May the process have locks on FILE, set through any of its descriptors? */
 bool table_has_locks(const struct file_table *table, const struct file *file);
-/* Drops an open of FILE that was in TABLE, once the process has no lock on FILE any more. */
+/* Drops an open of FILE that was in TABLE. The process's locks on FILE are removed first, or, if FILE is of another
+ * kernel, by a message that is sent first. */
 void table_let_go(const struct file_table *table, struct file *file);
 
 #endif

@@ -1,9 +1,9 @@
-/* Descriptors of processes at home elsewhere. See the header.
+/* The descriptor cache. See the header.
  *
- * Why what is found is right. The count is changed under the table's lock, with the descriptor, and was read at home
- * before the descriptor was found under that lock. So while the count is what it was then, no change has ended; one
- * that is under way has not been seen by anybody yet, and the operation may as well have come before it. A file that
- * was closed for good answers -ESRCH, and ids are never used again. */
+ * Why a cached entry is right: the home changes a descriptor and the count under the table's lock, and it has read the
+ * count before it looked the descriptor up under that lock. So while the count is the same, no call that changes the
+ * descriptor has returned. A change under way has not been seen by any thread yet, so the operation may be ordered
+ * before it. A file that has been closed by all answers -ESRCH, and ids are never used again. */
 #include "kernel/file/descriptor_cache.h"
 
 #include "kernel/arch/x86_64/spinlock.h"
@@ -17,16 +17,16 @@
 
 _Static_assert(COUNTS <= 1u << INDEX_BITS, "an index fits");
 
-/* One place for all descriptors with the same hash; the last one asked for has it. */
+/* One entry for all descriptors with the same hash; the last one looked up has it. */
 struct known {
     struct spinlock lock;
-    uint32_t group; /* 0: nothing */
+    uint32_t group; /* 0: the entry is empty */
     int32_t fd;
     uint32_t kernel;
     uint64_t id;
-    uint64_t stamp; /* of the home: its count then << INDEX_BITS | which count */
+    uint64_t stamp; /* the home's count at that time << INDEX_BITS | the index of the count */
     uint32_t home;
-    bool locks; /* the home has noted that the process asks for locks */
+    bool locks; /* the home has noted that the process uses locks */
 };
 
 static struct known entries[ENTRIES]; /* each under its lock */
@@ -66,7 +66,7 @@ bool descriptor_cache_find(uint32_t group, uint32_t home, const struct file_requ
     struct known *k = entry_of(group, request->fd);
     bool found;
 
-    /* looked at once more under the lock: most often the home has the file, and nothing is known */
+    /* Checked again under the lock. Most often the home has the file itself, and nothing is cached. */
     if (file_is_for_table(request->operation) || __atomic_load_n(&k->group, __ATOMIC_RELAXED) != group)
         return false;
     spin_lock(&k->lock);

@@ -1,9 +1,11 @@
-/* The descriptor cache: for descriptors of processes whose home is another kernel it remembers which open file of which
- * kernel each refers to. An operation then goes straight to that kernel, or is done here, without asking the home.
+/* The descriptor cache: for each descriptor of a process whose home is another kernel, it has the open file that the
+ * descriptor refers to, and that file's kernel. An operation then goes straight to that kernel, or is done here,
+ * without asking the home.
  *
- * A home has counts that all kernels read without a message (msg_board_of). A table's count goes up whenever one of its
- * descriptors may refer to another file, before the call that changed it returns. A kernel caches the home's answer
- * with the count at that time, and uses it as long as the count is the same. kernel/file/files.md has the protocol. */
+ * A home has counts that all kernels read without a message (msg_board_of). A table's count is incremented whenever one
+ * of its descriptors may refer to another file, before the call that changed it returns. A kernel caches the home's
+ * answer with the count at that time, and uses it as long as the count is the same. kernel/file/files.md has the
+ * protocol. */
 #ifndef KERNEL_FILE_DESCRIPTOR_CACHE_H
 #define KERNEL_FILE_DESCRIPTOR_CACHE_H
 
@@ -19,13 +21,13 @@ uint16_t descriptor_cache_count_new(void);
 /* Descriptors of tables that have COUNT were closed or replaced, or their rights were reduced. Called under the lock
  * under which descriptors are looked up, so a lookup that finds the new descriptor finds the new count. */
 void descriptor_cache_changed(uint16_t count);
-/* For the answer FILE_ELSEWHERE: read before the descriptor is looked up. */
+/* The count and its index in one word, for the answer FILE_ELSEWHERE. Read before the descriptor is looked up. */
 uint64_t descriptor_cache_stamp(uint16_t count);
 
 /* --- the asking kernel --- */
 
 /* Finds the file that REQUEST, for a descriptor of process GROUP whose home is the other kernel HOME, can be sent to
- * directly. False: it is not cached, HOME has to be asked. */
+ * directly. False: nothing valid is cached, and HOME has to be asked. */
 bool descriptor_cache_find(uint32_t group, uint32_t home, const struct file_request *request, struct file_place *out);
 /* HOME has answered FILE_ELSEWHERE to REQUEST: caches the answer. */
 void descriptor_cache_note(uint32_t group, uint32_t home, const struct file_request *request,

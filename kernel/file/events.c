@@ -11,28 +11,28 @@ void file_events_init(struct file_events *events)
 
 static void fire_hooks(struct file_events *events)
 {
-    struct list told;
+    struct list notified;
 
-    list_init(&told);
+    list_init(&notified);
     spin_lock(&poll_lock);
     list_for_each(node, &events->polls) {
         struct poll_hook *hook = container_of(node, struct poll_hook, node);
 
-        hook->fire(hook, &told);
+        hook->fire(hook, &notified);
     }
     spin_unlock(&poll_lock);
-    while (!list_empty(&told)) {
-        struct poll_notified *note = container_of(told.next, struct poll_notified, node);
+    while (!list_empty(&notified)) {
+        struct poll_notified *note = container_of(notified.next, struct poll_notified, node);
 
         list_remove(&note->node);
-        note->tell(note);
+        note->notify(note);
     }
 }
 
 void file_event(struct file_events *events)
 {
     watch_event(&events->source);
-    if (!list_empty(&events->polls)) /* who adds a hook looks at the file afterwards */
+    if (!list_empty(&events->polls)) /* a hook added now is not missed: its owner looks at the file after adding it */
         fire_hooks(events);
 }
 

@@ -8,27 +8,27 @@
 #include "kernel/lib/list.h"
 #include "tasks/remote/watch.h"
 
-/* Several files may share one. */
+/* The events of one file, or of several that share them. */
 struct file_events {
     struct watch_source source;
     struct list polls; /* struct poll_hook, under poll_lock */
 };
 
-/* A function to call once the locks are free. */
+/* A function to be called after poll_lock has been released. */
 struct poll_notified {
     struct list node;
-    void (*tell)(struct poll_notified *told);
+    void (*notify)(struct poll_notified *notified);
 };
 
-/* An entry in a file's list of events. `fire` is called for each event under poll_lock. It takes no lock that is taken
- * before poll_lock, and may add to TOLD. */
+/* An entry in a file's list of events. `fire` is called for each event, under poll_lock; it takes no lock that comes
+ * before poll_lock. Work that cannot be done under the lock it appends to TOLD, as a struct poll_notified. */
 struct poll_hook {
     struct list node;
-    void (*fire)(struct poll_hook *hook, struct list *told);
+    void (*fire)(struct poll_hook *hook, struct list *notified);
 };
 
 /* Protects the lists of all events, and the state that hooks of polls share. The lock of the table of files may be
- * taken inside it. */
+ * taken under it. */
 extern struct spinlock poll_lock;
 
 void file_events_init(struct file_events *events);

@@ -14,7 +14,7 @@
 const struct file_kind file_memory_kind = {.seekable = true};
 const struct file_kind file_directory_kind = {.directory = true};
 
-static struct spinlock files_lock; /* innermost but for the run queues */
+static struct spinlock files_lock; /* innermost, except for the run queues' locks */
 static struct list files[BUCKETS]; /* [t] */
 static uint64_t last_id;           /* [t] */
 static struct file_counts counts;  /* [a] */
@@ -201,17 +201,17 @@ void file_close(struct file *file)
     spin_lock(&files_lock);
     last = --file->opens == 0;
     if (last)
-        list_remove(&file->node); /* nobody finds it any more */
+        list_remove(&file->node); /* it cannot be found any more */
     spin_unlock(&files_lock);
     if (!last)
         return;
-    if (file->kind == NULL) { /* the pin of the opens goes with the answer */
+    if (file->kind == NULL) { /* drop_answered drops the pin of the opens */
         msg_ask(&file->asking, file->kernel, MSG_FILE_DROP, &file->id, sizeof(file->id), drop_answered, file);
         return;
     }
     if (file->kind->release != NULL)
         file->kind->release(file);
-    file_event(file->events); /* who waits finds that it is gone */
+    file_event(file->events); /* waiting threads find that it is closed */
     file_unpin(file);
 }
 

@@ -1,4 +1,4 @@
-/* What the home of a group does with its descriptors. See the header. */
+/* Operations on descriptors at the home of their group. See the header. */
 #include "kernel/file/home.h"
 
 #include "kernel/abi/errno.h"
@@ -13,15 +13,15 @@
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
 
-/* What stands here for file ID of KERNEL, of which an open came along. -ENOSPC: no memory, and the open is still the
- * caller's. */
+/* The file, or a proxy, for file ID of KERNEL; it takes over an open that the request transfers. -ENOSPC: no memory,
+ * and the open is still the caller's. */
 static int64_t stand_in(uint64_t id, uint32_t kernel, struct file **out)
 {
     struct file *file;
 
     if (kernel >= instance.kernels)
         return -EPROTO;
-    if (kernel == instance.kernel) { /* the open that came along is the table's now */
+    if (kernel == instance.kernel) { /* the request has transferred an open, which keeps it open */
         file = file_find(id);
         if (file == NULL)
             return -EPROTO;
@@ -66,7 +66,8 @@ static int64_t locate(struct file_table *table, const void *data, size_t size, v
     return (int64_t)(count * sizeof(struct file_place));
 }
 
-/* The descriptor's file, or a file whose open comes along, becomes the working directory. */
+/* FILE_SET_DIRECTORY, FILE_SET_ROOT: makes the descriptor's file, or with fd -1 a file of which the request transfers
+ * an open, the working directory or the root. */
 static int64_t set_directory(struct file_table *table, const struct file_request *request)
 {
     struct file *file;
@@ -112,7 +113,7 @@ static int64_t act_on_table(struct file_table *table, const struct file_request 
         __atomic_store_n(&table->undo, request->process, __ATOMIC_RELAXED);
         return 0;
     case MSG_FILE_NOTE_OWNER:
-        table->process = request->process;
+        __atomic_store_n(&table->process, request->process, __ATOMIC_RELAXED);
         return 0;
     case MSG_FILE_GET_PROGRAM:
         return room == 0 ? -EPROTO : file_table_program(table, result, room);
@@ -126,8 +127,8 @@ static int64_t act_on_table(struct file_table *table, const struct file_request 
     }
 }
 
-/* Locks may be on the file of FD: the caller lets go of them before it is closed, as long as the file is open: it can
- * wait. */
+/* If the process may have locks on the file of FD, returns true with FILE_UNLOCKS in ANSWER: the caller, which can
+ * wait, removes them while the file is still open. */
 static bool unlocks(struct file_table *table, int64_t fd, struct file_answer *answer)
 {
     struct file *file = table_find(table, fd);
@@ -149,7 +150,7 @@ static void close_range_at_home(struct file_table *table, const struct file_requ
     do
         answer->value = table_close_range(table, (uint32_t)request->fd, request->range.last, request->range.flags != 0,
                                           gone, &stopped);
-    while (stopped >= 0 && !unlocks(table, stopped, answer)); /* it has been closed meanwhile */
+    while (stopped >= 0 && !unlocks(table, stopped, answer)); /* again if STOPPED has been closed meanwhile */
 }
 
 /* Operations that close. */
@@ -184,7 +185,7 @@ int64_t home_do(struct file_table *table, const struct file_request *request, co
     const struct file_rule *rule = file_rule(request->operation);
     uint64_t stamp = descriptor_cache_stamp(table->descriptors->count);
     bool limited = __atomic_load_n(&table->file_limit, __ATOMIC_ACQUIRE) != UINT64_MAX;
-    bool lasts = !limited && !__atomic_load_n(&table->left, __ATOMIC_ACQUIRE); /* STAMP tells when that ends */
+    bool lasts = !limited && !__atomic_load_n(&table->left, __ATOMIC_ACQUIRE); /* STAMP changes when that changes */
     struct file *file = NULL;
 
     if (rule->closes)

@@ -1,4 +1,4 @@
-/* How long files may get. See the header. */
+/* The file size limit. See the header. */
 #include "kernel/file/limit.h"
 
 #include "kernel/abi/errno.h"
@@ -11,7 +11,7 @@
 #include "tasks/signal/signal.h"
 #include "tasks/thread/thread.h"
 
-/* Bytes of FILE, which has a node. */
+/* The length of FILE, which has a node. */
 static uint64_t size_of(const struct file *file)
 {
     struct file_facts facts;
@@ -20,7 +20,8 @@ static uint64_t size_of(const struct file *file)
     return facts.size;
 }
 
-/* Where a write of FILE begins. Asked before it, so of two that write at once both may be let. */
+/* The offset at which a write of FILE begins. It is read before the write, so of two simultaneous writes both may be
+ * allowed. */
 static uint64_t begin_of(struct file *file, const struct file_request *request)
 {
     if ((file->flags & OPEN_APPEND) != 0 || (request->move.flags & FILE_APPEND) != 0)
@@ -28,7 +29,8 @@ static uint64_t begin_of(struct file *file, const struct file_request *request)
     return request->operation == MSG_FILE_WRITE ? file->offset : (uint64_t)request->move.offset;
 }
 
-/* The bytes of DATA, SIZE, that REQUEST may write; 0: none; the same for what has no data: all or none. */
+/* Does the limit allow LIMITED's request? Of a write at least one byte; *SIZE, the bytes of its data, is reduced to
+ * what is allowed. */
 static bool allows(struct file *file, const struct file_limited *limited, const void *data, size_t *size)
 {
     const struct file_request *request = &limited->request;
@@ -41,7 +43,7 @@ static bool allows(struct file *file, const struct file_limited *limited, const 
                (uint64_t)request->space.offset <= size_of(file);
     case MSG_FILE_ALLOCATE:
         if (*size < sizeof(length))
-            return true; /* it is refused for that */
+            return true; /* file_do refuses it */
         memcpy(&length, data, sizeof(length));
         return __builtin_add_overflow(request->space.offset, length, &end) || (request->space.mode & 1u) != 0 ||
                (uint64_t)end <= limited->limit || (uint64_t)end <= size_of(file);
@@ -86,7 +88,7 @@ static void send_signal(void)
     spin_unlock(&thread->group->lock);
 }
 
-void file_limit_tell(int64_t value, const struct file_answer *answer)
+void file_limit_notify(int64_t value, const struct file_answer *answer)
 {
     if (value == -EFBIG && (answer->flags & FILE_LIMITED_SIZE) != 0)
         send_signal();

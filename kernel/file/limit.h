@@ -1,6 +1,7 @@
-/* RLIMIT_FSIZE: how long a process's writes may make a file. The process's home knows the limit and sends requests that
- * it concerns back to the caller, which sends them with the limit to the file's kernel (FILE_LIMITED). Processes
- * without a limit pay nothing. The limit holds for regular files only. */
+/* RLIMIT_FSIZE: how long a process's writes may make a file. The home of a process with a limit does not do requests
+ * that may make a file longer, but answers with the limit (FILE_LIMITED_SIZE); the caller sends the request, with the
+ * limit, to the file's kernel (FILE_LIMITED). For processes without a limit this costs nothing. The limit applies to
+ * regular files only. */
 #ifndef KERNEL_FILE_LIMIT_H
 #define KERNEL_FILE_LIMIT_H
 
@@ -13,9 +14,11 @@ struct file_answer;
 /* FILE_LIMITED on FILE: SIZE bytes at DATA are a struct file_limited with the data of its request. A write is done up
  * to the limit. -EFBIG, with FILE_LIMITED_SIZE in ANSWER: the limit leaves no byte to write. */
 int64_t file_limit_do(struct file *file, const void *data, size_t size, struct file_answer *answer);
-/* After an answer: SIGXFSZ for the current thread, if the limit was the reason. */
-void file_limit_tell(int64_t value, const struct file_answer *answer);
-/* The same for a caller that uses no descriptor: 0, or -EFBIG and the signal. Waits for the home. */
+/* For the VALUE and ANSWER of an operation: sends SIGXFSZ to the current thread if the limit was the reason of an
+ * error. */
+void file_limit_notify(int64_t value, const struct file_answer *answer);
+/* Checks a length of BYTES against the limit, for an operation without a descriptor. 0; -EFBIG, and SIGXFSZ is sent.
+ * Waits for the home. */
 int64_t file_limit_check(uint64_t bytes);
 
 #endif

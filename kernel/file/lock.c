@@ -1,4 +1,4 @@
-/* Giving locks back. See the header. */
+/* Removing locks. See the header. */
 #include "kernel/file/lock.h"
 
 #include "kernel/file/operation.h"
@@ -28,7 +28,7 @@ static void unlocked(void *context, uint32_t kernel, const void *reply, int leng
 {
     (void)kernel;
     (void)reply;
-    (void)length; /* -ESRCH: it has been closed for good, and its locks went with it */
+    (void)length; /* -ESRCH: the file has been closed by all, and has no locks any more */
     heap_free(context, sizeof(struct unlocking));
 }
 

@@ -11,11 +11,12 @@ struct file;
 enum lock_kind { LOCK_PROCESS = 1, LOCK_OPEN_FILE, LOCK_WHOLE };
 enum lock_type { LOCK_READ, LOCK_WRITE, LOCK_NONE }; /* as F_RDLCK, F_WRLCK, F_UNLCK */
 
-/* PROCESS closes a descriptor of a file: removes the locks that it has there. file_unlock waits until they are removed;
- * file_unlock_later does not, and takes a pinned FILE of any kernel. */
+/* Remove all locks of PROCESS on a file, of which it closes a descriptor. file_unlock waits until they are removed;
+ * file_unlock_later does not, and takes a pinned FILE of any kernel; without memory for a message it leaves the locks
+ * and writes to the log. */
 void file_unlock(uint32_t kernel, uint64_t id, uint32_t process);
 void file_unlock_later(struct file *file, uint32_t process);
-/* The current task does not wait for a lock any more. Waits for kernel 0's answer. */
+/* The current task no longer waits for a lock: kernel 0 forgets its wait. Waits for kernel 0's answer. */
 void file_lock_over(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* What can be done with one open file. See the header. */
+/* Operations on one open file. See the header. */
 #include "kernel/file/operation.h"
 
 #include "kernel/abi/errno.h"
@@ -10,7 +10,7 @@
 #include "mm/frame/frame.h"
 
 #define OPEN_ONLY                                                                                                      \
-    (OPEN_CLOEXEC | OPEN_CREATE | OPEN_EXCLUSIVE | OPEN_TRUNCATE | 0400u) /* mean something only to open */
+    (OPEN_CLOEXEC | OPEN_CREATE | OPEN_EXCLUSIVE | OPEN_TRUNCATE | 0400u) /* flags that matter only to open */
 #define FIONREAD 0x541bu
 #define FIONBIO 0x5421u
 #define ENTRY_LENGTH_AT 16 /* offset of d_reclen in an entry of getdents64 */
@@ -85,7 +85,7 @@ static int64_t seek(struct file *file, int64_t offset, uint32_t whence)
 
     if (!file->kind->seekable && !file->kind->directory)
         return file->kind->poll == NULL || (file->facts.mode & FILE_TYPE_MASK) == 0
-                   ? 0 /* /dev/null, eventfd and their like have no place to go to */
+                   ? 0 /* /dev/null, eventfd and the like accept a seek, which has no effect */
                    : -ESPIPE;
     if (whence > 2 || (whence == 2 && file->kind->entries != NULL))
         return -EINVAL;
@@ -101,7 +101,7 @@ static int64_t seek(struct file *file, int64_t offset, uint32_t whence)
     return result;
 }
 
-/* Whole entries of a directory, from its offset on. */
+/* Reads whole entries of a directory, from its offset on. */
 static int64_t read_entries(struct file *file, void *result, size_t room)
 {
     const uint8_t *data = file->data;
@@ -125,7 +125,7 @@ static int64_t read_entries(struct file *file, void *result, size_t room)
     }
     spin_unlock(&file->lock);
     if (done == 0 && file->offset < file->facts.size)
-        return -EINVAL; /* no room for one, or a place where none begins */
+        return -EINVAL; /* no room for one entry, or no entry begins at the offset */
     return (int64_t)done;
 }
 
@@ -158,7 +158,8 @@ static int64_t control(struct file *file, uint32_t command, const void *data, si
     return file->kind->control != NULL ? file->kind->control(file, command, result) : -ENOTTY;
 }
 
-/* With a slash before it. ROOT: the directory from where on, 0: the root. -ESRCH: that was closed. */
+/* FILE_PATH: writes FILE's absolute name, seen from directory ROOT of this kernel (0: the tree's root). -ESRCH: ROOT
+ * has been closed. */
 static int64_t give_path(const struct file *file, uint64_t root, char *result, size_t room)
 {
     size_t length = file->path != NULL ? strlen(file->path) + 1 : 1;
@@ -196,7 +197,7 @@ static int64_t give_facts(struct file *file, struct file_facts *facts, size_t ro
     return sizeof(*facts);
 }
 
-/* What has no node of its own here keeps the change as long as it is open. */
+/* FILE_CHANGE. A file without a node keeps the change only while it is open. */
 static int64_t change_facts(struct file *file, const void *data, size_t size)
 {
     struct file_user user;
@@ -244,7 +245,7 @@ static int64_t give_space(const struct file *file, struct file_space *space, siz
     return sizeof(*space);
 }
 
-/* What mmap may do with the file. The order of the checks is Linux's. */
+/* FILE_MAP: checks whether FILE can be mapped. The order of the checks is Linux's. */
 static int64_t map_file(const struct file *file, bool shared, bool write)
 {
     uint32_t access = file->flags & OPEN_ACCESS;
@@ -258,7 +259,7 @@ static int64_t map_file(const struct file *file, bool shared, bool write)
     return -ENODEV;
 }
 
-/* Of files that have no bytes of their own to be given or taken. */
+/* Operations on content and locks, for the kinds that have neither: what Linux answers. */
 static int64_t change_bytes(const struct file *file, const struct file_request *request)
 {
     bool directory = file->kind->directory, pipe = (file->facts.mode & FILE_TYPE_MASK) == FILE_FIFO;
@@ -338,7 +339,7 @@ int64_t file_do(struct file *file, const struct file_request *request, const voi
     answer->tenths = 0;
     answer->kernel = (uint16_t)instance.kernel;
     answer->flags = file->kind->one_read ? 0 : FILE_READ_ON;
-    /* Before looking: what happens from now on is an event that has not been seen. */
+    /* Read before the operation, so that a wait ends at once if the file changes after the operation. */
     answer->seen = file->kind->poll != NULL ? __atomic_load_n(&file->events->source.events, __ATOMIC_ACQUIRE) : 0;
     answer->value = FILE_AS_ANY;
     if (file->kind->act != NULL)

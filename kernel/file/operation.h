@@ -10,7 +10,7 @@
 #include "kernel/file/file.h"
 #include "kernel/file/wire.h"
 
-/* Does REQUEST on FILE, which is of this kernel and pinned. Any context; for a kind that waits tasks only, except for
+/* Does REQUEST on FILE, which is of this kernel and pinned. Any context; tasks only for a kind that waits, except for
  * FILE_LOCK. */
 int64_t file_do(struct file *file, const struct file_request *request, const void *data, size_t size, void *result,
                 size_t room, struct file_answer *answer);
@@ -24,12 +24,12 @@ bool file_advance(struct file *file, uint64_t offset, uint64_t count);
 /* Operations on the nodes of open files (file_kind.of_node), filled in by kernel/fs/tree. None waits. */
 struct node_hooks {
     void (*facts)(struct node *node, struct file_facts *facts);
-    /* USER NULL: root. Notifies inotify watches of the node. -EPERM, -EACCES: USER may not. */
+    /* USER NULL: root. Notifies inotify watches of the node. -EPERM, -EACCES: USER has no permission. */
     int64_t (*change)(struct node *node, const struct file_user *user, const struct node_change *change);
-    /* Its name from ROOT on (NULL: the tree's), with a slash before it: its length. -ENOENT, -ENAMETOOLONG. */
+    /* Writes its absolute name, seen from ROOT (NULL: the tree's root), returns the length. -ENOENT, -ENAMETOOLONG. */
     int64_t (*name)(struct node *node, const struct node *root, char *out, size_t size);
     void (*space)(struct file_space *space); /* of the file system */
-    /* FILE_ATTRIBUTE, for any file, with a node or without. */
+    /* FILE_ATTRIBUTE, for files with and without a node. */
     int64_t (*attribute)(const struct file *file, const struct file_request *request, const void *data, size_t size,
                          void *result, size_t room);
 };

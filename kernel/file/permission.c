@@ -22,7 +22,7 @@ int permission_check(const struct file_user *user, uint32_t mode, uint32_t uid, 
 {
     uint32_t has = mode;
 
-    if (permission_root(user)) { /* what nobody may execute is no program */
+    if (permission_root(user)) { /* root may execute a file only if some execute bit is set */
         bool runs = (mode & 0111) != 0 || (mode & FILE_TYPE_MASK) == FILE_DIRECTORY;
 
         return (may & MAY_EXECUTE) == 0 || runs ? 0 : -EACCES;
@@ -58,7 +58,7 @@ int permission_change(const struct file_user *user, uint32_t mode, uint32_t uid,
     if ((change->what & CHANGE_GID) != 0 && (!owner || (change->gid != gid && !permission_in_group(user, change->gid))))
         return -EPERM;
     if ((change->what & CHANGE_OWNER) != 0 && !owner && permission_lost(mode) != 0)
-        return -EPERM; /* a chown that changes no owner would take these away */
+        return -EPERM; /* even a chown that changes no owner clears these bits */
     if ((change->what & CHANGE_MODE) != 0) {
         if (!owner)
             return -EPERM;

@@ -1,5 +1,5 @@
-/* Who may do what with a file (path_resolution(7), credentials(7)): permissions of its owner, its group and others,
- * for the user for whom an operation is done. Pure: no state, no locks. */
+/* Permission checks (path_resolution(7), credentials(7)): the mode bits of a file's owner, group and others, for the
+ * user of an operation. Pure: no state, no locks. */
 #ifndef KERNEL_FILE_PERMISSION_H
 #define KERNEL_FILE_PERMISSION_H
 
@@ -11,7 +11,7 @@
 
 struct credentials;
 
-#define MAY_EXECUTE 1u /* of a directory: to look for a name in it */
+#define MAY_EXECUTE 1u /* of a directory: to search it */
 #define MAY_WRITE 2u
 #define MAY_READ 4u
 
@@ -20,7 +20,7 @@ struct credentials;
 #define MODE_STICKY 01000u
 #define MODE_GROUP_EXECUTE 0010u
 
-/* In all of these USER NULL is root, in group 0 and no other. */
+/* In all functions here USER NULL is root, in group 0 and no other group. */
 static inline bool permission_root(const struct file_user *user)
 {
     return user == NULL || user->uid == 0;
@@ -28,7 +28,7 @@ static inline bool permission_root(const struct file_user *user)
 
 /* 0, or -EACCES: USER may not do all of MAY (MAY_*) with a file of MODE, UID and GID. */
 int permission_check(const struct file_user *user, uint32_t mode, uint32_t uid, uint32_t gid, uint32_t may);
-/* The bits for set-user-ID and set-group-ID that a file of MODE loses when it gets another owner. */
+/* The set-user-ID and set-group-ID bits that a file of MODE loses when it gets another owner. */
 static inline uint32_t permission_lost(uint32_t mode)
 {
     return (mode & FILE_TYPE_MASK) != FILE_REGULAR
@@ -47,8 +47,8 @@ bool permission_remove(const struct file_user *user, uint32_t directory_mode, ui
 int permission_change(const struct file_user *user, uint32_t mode, uint32_t uid, uint32_t gid,
                       struct node_change *change);
 
-/* Fills USER for requests of a thread with CREDENTIALS. Returns how many bytes of it go into a message; 0: none, as the
- * thread is root (NULL) with the tree's root. */
+/* Fills USER for requests of a thread with CREDENTIALS. Returns how many bytes of it a message needs; 0: the message
+ * has no user, as the thread is root with the tree's root. */
 size_t permission_user(const struct credentials *credentials, struct file_user *user);
 /* Checks and copies a struct file_user of a message, SIZE bytes at DATA. Returns its length, or 0: it is invalid. */
 size_t permission_take(const void *data, size_t size, struct file_user *user);

@@ -17,15 +17,16 @@
 #include "tasks/process/process.h"
 #include "tasks/remote/operation.h"
 
-#define SMALL 320u       /* bytes with the header: on the stack */
-#define RETRIES_MAX 1000 /* of a file that is closed between the home's answer and the call */
+#define SMALL 320u       /* bytes of a message, with its header, that are kept on the stack */
+#define RETRIES_MAX 1000 /* when the file is closed between the home's answer and the operation */
 
 static size_t smaller(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
 
-/* Asks KERNEL, with LOAN in place of DATA or RESULT. */
+/* Sends REQUEST to KERNEL, for descriptor REQUEST->fd of GROUP or, if GROUP is 0, for file ID. If ZERO_COPY is in use,
+ * the message has its address in place of DATA or RESULT. */
 static int64_t ask(uint32_t kernel, uint32_t group, uint64_t id, const struct file_request *request, const void *data,
                    size_t size, void *result, size_t room, struct zero_copy *zero_copy, struct file_answer *answer)
 {
@@ -76,7 +77,7 @@ static int64_t ask(uint32_t kernel, uint32_t group, uint64_t id, const struct fi
     return value;
 }
 
-/* Asks KERNEL; LOAN is empty. */
+/* The same, with zero-copy where the operation allows it. ZERO_COPY is not in use yet. */
 static inline int64_t call_zero_copy(uint32_t kernel, uint32_t group, uint64_t id, const struct file_request *request,
                                      const void *data, size_t size, void *result, size_t room,
                                      struct zero_copy *zero_copy, struct file_answer *answer)
@@ -139,7 +140,7 @@ int64_t file_call_surely(const struct file_place *place, const struct file_reque
 static int64_t call_process(struct file_table *table, uint32_t id, const struct file_request *request, const void *data,
                             size_t size, void *result, size_t room, struct file_answer *answer);
 
-/* REQUEST again, with the limit that ANSWER tells. */
+/* Sends REQUEST again, in FILE_LIMITED with the file size limit that ANSWER has. */
 static int64_t call_limited(struct file_table *table, uint32_t id, const struct file_request *request, const void *data,
                             size_t size, struct file_answer *answer)
 {
@@ -159,7 +160,7 @@ static int64_t call_limited(struct file_table *table, uint32_t id, const struct 
     return value;
 }
 
-/* TABLE is that of process ID, if its home is here. */
+/* Does REQUEST for process ID. TABLE is its descriptor table if its home is this kernel, else NULL. */
 static int64_t call_process(struct file_table *table, uint32_t id, const struct file_request *request, const void *data,
                             size_t size, void *result, size_t room, struct file_answer *answer)
 {
@@ -185,7 +186,7 @@ static int64_t call_process(struct file_table *table, uint32_t id, const struct 
         }
         if (place.kernel != instance.kernel) {
             value = call_at(place.kernel, 0, place.id, request, data, size, result, room, answer);
-            if (value != -ESRCH || answer->id != 0) /* else it may be what a file that is there says */
+            if (value != -ESRCH || answer->id != 0) /* with an id, the file itself has answered -ESRCH */
                 return value;
         } else {
             file = file_find(place.id);
@@ -195,7 +196,7 @@ static int64_t call_process(struct file_table *table, uint32_t id, const struct 
                 return value;
             }
         }
-        if (table == NULL) /* closed meanwhile, or another file is behind the descriptor: the home knows */
+        if (table == NULL) /* closed meanwhile, or the descriptor has changed: ask the home again */
             descriptor_cache_forget(id, request->fd);
     }
     return -EBADF;

@@ -21,7 +21,7 @@ int64_t file_call(struct group *group, const struct file_request *request, const
 int64_t file_call_process(uint32_t id, const struct file_request *request, const void *data, size_t size, void *result,
                           size_t room, struct file_answer *answer);
 
-/* The same for the open file at PLACE, on any kernel. -ESRCH: it has been closed. */
+/* The same for the open file at PLACE, on any kernel, without a descriptor. -ESRCH: it has been closed. */
 int64_t file_call_at(const struct file_place *place, const struct file_request *request, const void *data, size_t size,
                      void *result, size_t room, struct file_answer *answer);
 

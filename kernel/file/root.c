@@ -14,11 +14,11 @@
 
 #define KERNEL_BITS 8u
 #define UNSEEN UINT64_MAX
-#define RETRIES_MAX 1000u /* of a root that is closed before it is used */
+#define RETRIES_MAX 1000u /* when the root is closed before it is used */
 
 _Static_assert(KERNELS_MAX <= 1u << KERNEL_BITS, "a kernel fits");
 
-/* HOME's count, and which home it is of. 0: no process there has ever got another root than it began with. */
+/* HOME's count of changed roots, with HOME's number; or 0 if no process at home there has ever changed its root. */
 static uint64_t stamp_of(uint32_t home)
 {
     const volatile uint64_t *board = msg_board_of(home);
@@ -36,7 +36,8 @@ void root_begin(struct file_table *table, struct credentials *credentials)
 {
     struct file *file;
 
-    credentials->root_seen = stamp_of(instance.kernel); /* before it is looked for: it may be shared */
+    /* read before the root, which a process that shares it may change meanwhile */
+    credentials->root_seen = stamp_of(instance.kernel);
     file = table_find(table, FILE_ROOT);
     credentials->root = file != NULL ? file->id : 0;
     if (file != NULL)

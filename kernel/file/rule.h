@@ -13,7 +13,7 @@
 #define FILE_OPERATION_LAST MSG_FILE_SEALS
 #define FILE_OPERATIONS (FILE_OPERATION_LAST - FILE_OPERATION_FIRST + 1)
 
-/* How many bytes of result data there are, when the value is not negative. */
+/* How many bytes of result data an operation has, if its value is not negative. */
 enum file_result {
     RESULT_NONE,
     RESULT_VALUE,    /* as many as the value says */
@@ -25,7 +25,7 @@ enum file_result {
 
 struct file_rule {
     bool closes;    /* it closes descriptors */
-    bool lends;     /* data, or result data, may be zero-copy: they are read once, or only written */
+    bool lends;     /* its data or result data may be zero-copy: data are read only once, result data only written */
     bool grows;     /* it may make a file longer, so RLIMIT_FSIZE applies (limit.h) */
     uint8_t result; /* enum file_result */
 };
@@ -37,13 +37,13 @@ static inline bool file_is_operation(uint32_t number)
     return number - FILE_OPERATION_FIRST < FILE_OPERATIONS;
 }
 
-/* The operation is for the descriptor table, else for one file. messages.def has those for tables first. */
+/* Is OPERATION for the descriptor table, and not for one file? In messages.def those for tables come first. */
 static inline bool file_is_for_table(uint32_t operation)
 {
     return operation <= MSG_FILE_NEW;
 }
 
-/* OPERATION is one. */
+/* The row of OPERATION, for which file_is_operation is true. */
 static inline const struct file_rule *file_rule(uint32_t operation)
 {
     return &file_rules[operation - FILE_OPERATION_FIRST];
@@ -51,14 +51,14 @@ static inline const struct file_rule *file_rule(uint32_t operation)
 
 bool file_special_zero_copy(uint32_t what); /* enum file_special */
 
-/* As `lends`; for FILE_OPERATE it depends on the special operation. */
+/* May REQUEST be zero-copy (`lends`)? For FILE_OPERATE it depends on the special operation. */
 static inline bool file_rule_zero_copy(const struct file_request *request)
 {
     return file_rule(request->operation)->lends ||
            (request->operation == MSG_FILE_OPERATE && file_special_zero_copy(request->special.what));
 }
 
-/* Bytes of result data. */
+/* The bytes of result data of REQUEST, answered by ANSWER. */
 size_t file_result_size(const struct file_request *request, const struct file_answer *answer, size_t room);
 
 #endif

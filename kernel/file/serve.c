@@ -1,6 +1,6 @@
-/* Operations that other kernels ask for: a process's home does what is about its descriptors (home.h), a file's kernel
- * what is about the file (operation.h). The handler does it at once, and so in the order of messages; of files of a
- * kind that waits a task does it. See kernel/file/remote.h for who asks. */
+/* Operations requested by other kernels (kernel/file/remote.h): a process's home does those on its descriptors
+ * (home.h), a file's kernel those on the file (operation.h). The handler does them at once, and so in the order of the
+ * messages, unless the file's kind waits: then a task does them. */
 #include "kernel/file/serve.h"
 
 #include "kernel/abi/errno.h"
@@ -13,7 +13,7 @@
 #include "tasks/process/group.h"
 #include "tasks/remote/operation.h"
 
-/* What is asked, and where its data and its result are. */
+/* A request, and where its data and its result are. */
 struct serving {
     const struct msg_file_call *call;
     const uint8_t *data;
@@ -50,8 +50,8 @@ static int open_zero_copy(struct serving *s, uint32_t kernel)
     return 0;
 }
 
-/* An operation that waits for nobody though others on such a file do: a lock, unless it begins at the file's end. So it
- * is done in the order of messages, and what was given back is free for who asks later. */
+/* An operation that does not wait, although others on a file of such a kind do: FILE_LOCK, unless its range is relative
+ * to the file's end. The handler does it, so that locks are released and taken in the order of the messages. */
 static bool is_at_once(const struct serving *s)
 {
     struct file_lock lock;
@@ -71,10 +71,10 @@ static struct copied {
 
 _Static_assert(offsetof(struct copied, data) == sizeof(struct msg_file_call), "data follows the request");
 
-/* The file's kind waits, so that the handler does only what is done at once. REMOTE_TASK: a task is to do it, and what
- * was lent is with the request, or will be with the answer; 0: it is to be done now; 1: it was not done, and the data
- * are to be sent; or a negative errno. */
-static int leave_to_task(struct serving *s, uint32_t kernel)
+/* For a file whose kind waits. REMOTE_TASK: a task does the operation; zero-copy data have been copied to the request,
+ * and zero-copy results come with the answer. 0: the handler can do it now. 1: nothing was done, and the caller has to
+ * send it without zero-copy. Or a negative errno. */
+static int leave_to_task(struct serving *s, const struct remote_request *request)
 {
     int error;
 
@@ -82,7 +82,7 @@ static int leave_to_task(struct serving *s, uint32_t kernel)
         return is_at_once(s) ? 0 : REMOTE_TASK;
     if (s->call->room >= ZERO_COPY_MIN)
         return 1;
-    error = open_zero_copy(s, kernel);
+    error = open_zero_copy(s, request->kernel);
     if (error == 0 && s->size > 0)
         memcpy(copied.data, s->data, s->size);
     zero_copy_close();
@@ -95,14 +95,14 @@ static int leave_to_task(struct serving *s, uint32_t kernel)
     s->data = copied.data;
     if (is_at_once(s))
         return 0;
-    return remote_task_with(&copied, (uint32_t)sizeof(copied.call) + s->size,
+    return remote_task_with(request, &copied, (uint32_t)sizeof(copied.call) + s->size,
                             (uint32_t)sizeof(struct file_answer) + whole_words(s->room));
 }
 
 static int serve_table(struct serving *s, uint32_t kernel, struct file_answer *answer)
 {
     struct group *group = group_find(s->call->group);
-    struct file_table *table = group != NULL ? file_table_of(group) : NULL; /* only the home has one */
+    struct file_table *table = group != NULL ? file_table_of(group) : NULL; /* NULL if this kernel is not the home */
     int error = 0;
 
     if (group != NULL)
@@ -124,7 +124,7 @@ static int serve_file(struct serving *s, struct file *file, const struct remote_
     int error = 0;
 
     if (file->kind->waits && !request->task)
-        error = leave_to_task(s, request->kernel);
+        error = leave_to_task(s, request);
     if (error == 0 && s->call->request.zero_copy != 0)
         error = open_zero_copy(s, request->kernel);
     if (error == 0)
@@ -135,19 +135,20 @@ static int serve_file(struct serving *s, struct file *file, const struct remote_
     return error == 1 ? 0 : error;
 }
 
-/* How long the answer to S is, with result data behind it. */
+/* The length of the answer to REQUEST with its result data. */
 static inline int length_of(const struct file_request *request, struct file_answer *answer, uint32_t room)
 {
     uint32_t length = (uint32_t)(sizeof(*answer) + file_result_size(request, answer, room));
 
-    if (length <= MSG_SHORT && length % 8 != 0) { /* whole words take a shorter way; the caller knows its room */
+    /* Whole words are sent faster; the caller ignores bytes beyond its room. */
+    if (length <= MSG_SHORT && length % 8 != 0) {
         memset((uint8_t *)answer + length, 0, 8 - length % 8);
         length = whole_words(length);
     }
     return (int)length;
 }
 
-/* An operation on a descriptor, or on FILE, with zero-copy data or for a task. */
+/* Serves an operation on a descriptor (FILE NULL), or one on FILE that is zero-copy or may need a task. */
 static __attribute__((noinline)) int serve_slowly(const struct remote_request *request, struct file *file,
                                                   struct file_answer *answer)
 {

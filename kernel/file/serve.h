@@ -1,4 +1,4 @@
-/* Operations on descriptors and files at the kernel that is asked. */
+/* Serving requests of other kernels for operations on descriptors and files. */
 #ifndef KERNEL_FILE_SERVE_H
 #define KERNEL_FILE_SERVE_H
 

@@ -1,4 +1,4 @@
-/* Descriptor tables: what a process has besides its descriptors, and their end. See the header. */
+/* Descriptor tables: creating and freeing them, and their parts other than descriptors. See the header. */
 #include "kernel/file/table.h"
 
 #include "kernel/abi/errno.h"
@@ -145,7 +145,7 @@ void file_table_set_root(struct file_table *table, struct file *file)
     root_changed();
     spin_unlock(&directories->lock);
     if (old != NULL)
-        file_close(old); /* who asks with it yet is told that it is closed, and looks again */
+        file_close(old); /* a walk that begins at it gets -ESRCH, and begins again at the new root */
 }
 
 int file_table_set_program(struct file_table *table, const char *path)

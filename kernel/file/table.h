@@ -1,6 +1,6 @@
 /* Descriptor tables map a process's descriptors to files. The table is at the process's home, to which other kernels
  * send operations on it (kernel/file/remote.h). Each descriptor holds one open of its file, or of the proxy for a file
- * of another kernel. Any context; nothing here waits. */
+ * of another kernel. Any context, and nothing waits, unless a function says otherwise. */
 #ifndef KERNEL_FILE_TABLE_H
 #define KERNEL_FILE_TABLE_H
 
@@ -22,40 +22,40 @@ struct descriptor {
 struct file_table {
     struct spinlock lock;
     uint32_t size;                  /* [k] slots allocated */
-    uint32_t lowest;                /* [k] no free slot is below */
-    uint32_t limit;                 /* [a] descriptors are below it */
-    uint64_t file_limit;            /* [a] bytes that a file may have by its writes: RLIMIT_FSIZE */
-    uint32_t users;                 /* [a] the group, and others that use the table for a moment */
+    uint32_t lowest;                /* [k] no slot below it is free */
+    uint32_t limit;                 /* [a] new descriptors are below it: RLIMIT_NOFILE */
+    uint64_t file_limit;            /* [a] RLIMIT_FSIZE in bytes; UINT64_MAX: none */
+    uint32_t users;                 /* [a] references: the group, tables that share with it, and temporary users */
     struct descriptor *slots;       /* [k] */
-    struct file *directory;         /* [k] the working directory, with an open; NULL: the root */
-    struct file *root;              /* [k] of chroot(2), with an open; NULL: the tree's */
+    struct file *directory;         /* [k] the working directory, with an open; NULL: none was set */
+    struct file *root;              /* [k] of chroot(2), with an open; NULL: the tree's root */
     char *program;                  /* [k] the executable's path; NULL: not known */
-    struct file_table *descriptors; /* [i] while it has users: the table with its descriptors, itself or another */
+    struct file_table *descriptors; /* [i] until file_table_part: the table with its descriptors, itself or another */
     struct file_table *directories; /* the same for the working directory and the root */
-    uint32_t sharers;               /* [a] tables that share the descriptors or directories here */
-    uint32_t holders;               /* [a] processes that use these descriptors; the end of the last closes them */
+    uint32_t sharers;               /* [a] other tables that share this table's descriptors or directories */
+    uint32_t holders;               /* [a] processes that use these descriptors; the last one to leave closes them */
     uint16_t count;                 /* [i] of its descriptors, see descriptor_cache.h; tables that share them use it */
     bool left;                      /* [a] its process has ended, or has another table */
-    uint32_t undo;                  /* [a] its process, once that has used SEM_UNDO; else 0 */
-    uint32_t process;               /* [a] its process, once that has had locks on files; else 0 */
+    uint32_t undo;                  /* [a] its process, if that has used SEM_UNDO; else 0 */
+    uint32_t process;               /* [a] its process, if that has used locks on files; else 0 */
 };
 
 /* An empty table; NULL without memory. */
 struct file_table *file_table_new(void);
-/* A table whose descriptors 0, 1 and 2 are TERMINAL, which owns an open of TERMINAL. NULL without memory. */
+/* A table whose descriptors 0, 1 and 2 are TERMINAL; it takes over an open of TERMINAL. NULL without memory. */
 struct file_table *file_table_create(struct file *terminal);
-/* Drops a user of FILES, a struct file_table; with the last one all descriptors are closed. */
+/* Drops a user of FILES, a struct file_table; the last one closes all descriptors. */
 void file_table_free(void *files);
-/* The table of GROUP with another user, or NULL: it has none here, or has ended. */
+/* The table of GROUP with one more user, or NULL: this kernel is not its home, or it has ended. */
 struct group;
 struct file_table *file_table_of(struct group *group);
-/* The process ends: removes its locks. Tasks only; waits. */
+/* Removes the locks of TABLE's process, which ends. Tasks only; waits. */
 void file_table_unlock(struct file_table *table);
 /* Frees a table that was never used, without closing anything. */
 void file_table_forget(struct file_table *table);
 /* Makes FILE the working directory; the table takes over an open of it. */
 void file_table_set_working_directory(struct file_table *table, struct file *file);
-/* The same for the root, of all processes that share it. */
+/* The same for the root. Both apply to all processes that share TABLE's directories. */
 void file_table_set_root(struct file_table *table, struct file *file);
 /* Remembers PATH as the executable. -ENOMEM. */
 int file_table_set_program(struct file_table *table, const char *path);

@@ -1,5 +1,6 @@
-/* Shared descriptors. See the header. Who shares holds a user of the other's table, so that stays until the last has
- * gone; what is open in it, until the last has whose descriptors it has. */
+/* Shared descriptors. See the header. A table that shares parts of another one is counted in that table's `users`, so
+ * the memory stays until all have left. The files in it are closed when the last process that uses its descriptors has
+ * left (`holders`). */
 #include "kernel/file/table_share.h"
 
 #include "kernel/file/copy.h"
@@ -7,7 +8,7 @@
 #include "kernel/file/descriptor_cache.h"
 #include "tasks/process/group.h"
 
-/* TABLE, the caller's, has WHAT of its own no more, but that of OWNER. */
+/* Makes *WHAT, a reference of a table to its descriptors or directories, refer to OWNER's. */
 static void take_part(struct file_table **what, struct file_table *owner)
 {
     __atomic_fetch_add(&owner->users, 1, __ATOMIC_RELAXED);
@@ -26,19 +27,20 @@ static void leave(struct file_table *table, struct file_table **what)
     file_table_free(owner);
 }
 
-/* The process of TABLE has its descriptors no more. Somebody else may have the directory from the same table: it must
- * not keep them open. What others know of them ends here, though they may stay as they are for other processes: the
- * process may have new ones, and its id may be another's one day. */
+/* The process of TABLE no longer uses its descriptors. The last such process closes them, even if another one still
+ * shares the directories of the same table. The count is incremented, so that no
+ * kernel uses cached descriptors of TABLE's process any more, although they stay open for other processes: the process
+ * may get another table, and its id may be reused. */
 static void let_go(struct file_table *table)
 {
     struct file_table *owner = table->descriptors;
 
     if (table->left)
         return;
-    __atomic_store_n(&table->left, true, __ATOMIC_RELEASE); /* who finds the new count finds this */
+    __atomic_store_n(&table->left, true, __ATOMIC_RELEASE); /* visible to readers of the new count */
     descriptor_cache_changed(owner->count);
     if (__atomic_sub_fetch(&owner->holders, 1, __ATOMIC_ACQ_REL) == 0 &&
-        __atomic_load_n(&owner->users, __ATOMIC_ACQUIRE) > 1) /* else they are closed in a moment */
+        __atomic_load_n(&owner->users, __ATOMIC_ACQUIRE) > 1) /* else the caller's file_table_free closes them */
         table_close_all(owner);
 }
 
@@ -65,7 +67,7 @@ int file_table_share(struct group *parent, bool files, bool directory, struct fi
 {
     static const int32_t none;
     struct file_table *from = parent->files, *table;
-    /* without descriptors, which are the parent's; the directory and the name of the program come along */
+    /* if the descriptors are shared, only the directories and the program's name are copied */
     int error = files ? file_table_pick(parent, &none, 0, &table) : file_table_fork(parent, &table);
 
     if (error != 0)
@@ -94,7 +96,7 @@ int file_table_unshare(struct group *group)
         return error;
     table->process = old->process;
     table->undo = old->undo;
-    old->process = 0; /* who closes there later does not touch this process's locks */
+    old->process = 0; /* files closed in the old table later do not release this process's locks */
     spin_lock(&group->lock);
     group->files = table;
     spin_unlock(&group->lock);

@@ -16,11 +16,13 @@ int file_table_share(struct group *parent, bool files, bool directory, struct fi
 /* GROUP, the current thread's, whose home this kernel is and which has one thread, gets descriptors of its own, if it
  * shares any: for exec and close_range. -ENOMEM. */
 int file_table_unshare(struct group *group);
-/* The process of TABLE ends, or has another table: one user less. Any context without locks. */
+/* The process of TABLE ends, or has got another table: drops its use of the descriptors, and a user. Any context
+ * without locks. */
 void file_table_leave(struct file_table *table);
-/* Drops TABLE's references to tables that it shares with. Any context without locks. */
+/* Drops TABLE's use of its descriptors, and its references to the tables with which it shares. Any context without
+ * locks. */
 void file_table_part(struct file_table *table);
-/* TABLE shares descriptors or directories, its own or those of another table. */
+/* Does TABLE share descriptors or directories, its own or those of another table? */
 bool file_table_is_shared(const struct file_table *table);
 
 #endif

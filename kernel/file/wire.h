@@ -9,44 +9,45 @@
 #include "kernel/file/file.h"
 #include "msg/message.h"
 
-#define FILE_CHUNK 61440u /* bytes of data that one message moves at most */
+#define FILE_CHUNK 61440u /* the most bytes of data in one message */
 
-#define FILE_ROOT (INT32_MIN + 1) /* the same: the root, if it is not the tree's; FILE_LOCATE */
+/* in place of a descriptor: the process's root, if it is not the tree's; FILE_LOCATE */
+#define FILE_ROOT (INT32_MIN + 1)
 #define FILE_WORKING_DIRECTORY                                                                                         \
     INT32_MIN /* in place of a descriptor: the working directory; FILE_LOCATE, FILE_PATH, FILE_STAT */
 
 #define DESCRIPTOR_CLOEXEC 1u /* flags of a descriptor: FD_CLOEXEC */
 
 /* An operation on a descriptor or a file, with its arguments, which the operation's row of messages.def describes.
- * Operations that are not mentioned in the union have none. */
+ * Operations without a row in the union take no arguments. */
 struct file_request {
     uint16_t operation; /* enum msg_type, from FILE_CLOSE to FILE_SEALS */
-    uint16_t zero_copy; /* FILE_ZERO_COPY_*; set on the way to another kernel */
+    uint16_t zero_copy; /* FILE_ZERO_COPY_*, 0: none; set only in a request to another kernel */
     int32_t fd;
     union {
         struct {            /* FILE_READ, FILE_WRITE; FILE_READ_AT, FILE_WRITE_AT */
             uint32_t flags; /* of a write: FILE_WHOLE, FILE_APPEND, FILE_STREAM; of a read: TTY_LATE */
             uint32_t group; /* the caller's process group, for terminals; 0: see TTY_* of kernel/tty/tty.h */
-            int64_t offset; /* *_AT */
+            int64_t offset; /* of FILE_READ_AT, FILE_WRITE_AT */
         } move;
         struct {               /* FILE_CLOSE, FILE_DUPLICATE_TO; FILE_DUPLICATE */
-            int32_t to;        /* the new descriptor; FILE_DUPLICATE: the least that it may be */
+            int32_t to;        /* the new descriptor; FILE_DUPLICATE: the lowest number it may get */
             uint32_t flags;    /* of the new one */
-            uint32_t unlocked; /* 1: close it without FILE_UNLOCKS: its locks are removed */
+            uint32_t unlocked; /* 1: its locks have been removed: do not answer FILE_UNLOCKS */
         } close;
         struct { /* FILE_CLOSE_RANGE */
             uint32_t last;
             uint32_t flags;    /* CLOSE_RANGE_CLOEXEC or 0 */
-            uint32_t unlocked; /* 1 + the descriptor whose locks have been removed */
+            uint32_t unlocked; /* 1 + the descriptor whose locks have been removed; 0: none */
         } range;
-        struct { /* FILE_INSTALL; FILE_SET_WORKING_DIRECTORY and FILE_SET_ROOT, with fd -1 */
+        struct { /* FILE_INSTALL; FILE_SET_DIRECTORY and FILE_SET_ROOT with fd -1 */
             uint64_t id;
             uint32_t kernel;
             uint32_t flags; /* of the descriptor */
         } install;
         uint32_t flags;     /* FILE_SET_DESCRIPTOR: of the descriptor; FILE_SET_FLAGS, FILE_PIPE: of open */
         uint32_t process;   /* FILE_NOTE_UNDO, FILE_NOTE_OWNER */
-        int64_t first;      /* FILE_LIST: a descriptor */
+        int64_t first;      /* FILE_LIST: the lowest descriptor to list */
         struct {            /* FILE_NEW */
             uint32_t what;  /* enum anonymous */
             uint32_t flags; /* of open */
@@ -59,16 +60,16 @@ struct file_request {
             int64_t offset;
             uint32_t whence;
         } seek;
-        uint64_t root;     /* FILE_PATH: the directory that the path begins at, of this kernel; 0: the root */
+        uint64_t root;     /* FILE_PATH: the directory, of this kernel, at which the path begins; 0: the tree's root */
         struct {           /* FILE_MAP */
-            uint32_t home; /* the space's */
+            uint32_t home; /* of the space that maps the file */
             uint16_t shared, writes;
         } map;
         struct {           /* FILE_OPERATE */
             uint32_t what; /* enum file_special */
             uint64_t argument;
         } special;
-        struct { /* FILE_RESIZE: offset is all; FILE_ALLOCATE */
+        struct { /* FILE_RESIZE, which uses only `offset`; FILE_ALLOCATE */
             int64_t offset;
             uint32_t mode; /* as fallocate's */
         } space;
@@ -80,17 +81,17 @@ struct file_request {
         } attribute;
         uint32_t lock;     /* FILE_LOCK: enum file_lock_how */
         struct {           /* FILE_SEALS */
-            uint32_t adds; /* 1: those of SEALS */
+            uint32_t adds; /* 1: adds SEALS */
             uint32_t seals;
         } seals;
     };
 };
 
 #define FILE_ZERO_COPY_RESULT                                                                                          \
-    1u /* ROOM bytes of the caller's memory for result data: the data of the message are the address */
-#define FILE_ZERO_COPY_DATA 2u /* ROOM bytes of data, likewise; there are no result data */
+    1u /* the message's data is the physical address of ROOM bytes of the caller's memory for result data */
+#define FILE_ZERO_COPY_DATA 2u /* the same for ROOM bytes of data; there is no result data */
 
-/* A request with the RLIMIT_FSIZE that it has to observe; the home knows the limit. */
+/* A request with the RLIMIT_FSIZE that it must observe. The home knows the limit. */
 struct file_limited {
     uint64_t limit; /* bytes */
     struct file_request request;
@@ -101,57 +102,60 @@ enum file_lock_how { LOCK_TEST = 1, LOCK_SET, LOCK_SET_WAIT };
 struct file_lock {
     uint32_t kind;    /* enum lock_kind (lock.h) */
     uint32_t type;    /* enum lock_type */
-    uint32_t process; /* the owner, or the asker; UINT32_MAX: an open file owns it */
-    uint32_t task;    /* the one that waits */
+    uint32_t process; /* the owner, or for LOCK_TEST the asker; UINT32_MAX: an open file owns it */
+    uint32_t task;    /* the task that waits for the lock */
     uint32_t whence;  /* of START, as lseek's */
     uint32_t pad;
     int64_t start, length; /* as struct flock's */
 };
 
-struct msg_file_call { /* every operation; data follows */
+struct msg_file_call { /* of every operation; data follows */
     uint32_t group;    /* the descriptor's group, at its home; 0: the request is for file ID */
-    uint32_t room;     /* bytes of result data that the caller takes */
+    uint32_t room;     /* bytes of result data that the caller has room for */
     uint64_t id;
     struct file_request request;
 };
 
 /* Flags of an answer. */
-#define FILE_ELSEWHERE 1u   /* nothing was done: ask KERNEL for file ID; with FILE_STAMPED: until SEEN changes */
+#define FILE_ELSEWHERE 1u   /* nothing was done: send the request to file ID of KERNEL */
 #define FILE_MAY_WAIT 2u    /* with -EAGAIN: wait for more than SEEN events of file ID of KERNEL, and try again */
-#define FILE_READ_ON 4u     /* more reads may be made for the same call */
-#define FILE_SETTLES 8u     /* programs still map the cut bytes: FILE_SETTLE with SEEN as the number, then go on */
+#define FILE_READ_ON 4u     /* the caller may read again for the same system call */
+#define FILE_SETTLES 8u     /* programs still map the truncated bytes: FILE_SETTLE with number SEEN waits for them */
 #define FILE_MAP_WRITES 16u /* of FILE_MAP: the mapping may write to the file, now or later */
 #define FILE_UNLOCKS                                                                                                   \
-    32u /* of operations that close: descriptor SEEN was not closed, as the process may have locks on file ID of       \
-           KERNEL that have to be removed first; close_range has closed the descriptors before SEEN */
-#define FILE_SIGNALS 64u        /* with -EAGAIN of a read: the caller takes its own signals that are in the set SEEN */
-#define FILE_TIMED 128u         /* with FILE_MAY_WAIT: the end of TENTHS is -EAGAIN, not the end of the file */
-#define FILE_LIMITED_SIZE 256u  /* from home: nothing was done: SEEN is the file size limit, ask with FILE_LIMITED */
-#define FILE_NOT_ZERO_COPY 512u /* nothing was done: ask again without zero-copy, as a task does the operation */
+    32u /* of operations that close: descriptor SEEN is still open, as the process may have locks on file ID of        \
+           KERNEL, which have to be removed first; close_range has closed the descriptors before SEEN */
+#define FILE_SIGNALS 64u /* with -EAGAIN of a read: the caller takes its own pending signals of the set SEEN */
+/* With FILE_MAY_WAIT: when TENTHS have passed the call fails with EAGAIN; without this flag, a terminal is read once
+ * more. */
+#define FILE_TIMED 128u
+#define FILE_LIMITED_SIZE 256u  /* from the home: nothing was done; send it in FILE_LIMITED, with the limit SEEN */
+#define FILE_NOT_ZERO_COPY 512u /* nothing was done, as a task has to do it: send it again without zero-copy */
 #define FILE_YOURS                                                                                                     \
-    1024u /* with -EAGAIN, without FILE_MAY_WAIT: nothing was done: the caller does the operation itself, on process   \
+    1024u /* with -EAGAIN, without FILE_MAY_WAIT: nothing was done; the caller does the operation itself, on process   \
              SEEN, if that still runs the program that began at ID (kernel/fs/proc/live.h) */
 #define FILE_STAMPED                                                                                                   \
-    2048u /* with FILE_ELSEWHERE: SEEN is descriptor_cache_stamp of the descriptor (descriptor_cache.h) */
-#define FILE_NOTED 4096u /* with FILE_STAMPED: the home knows that the process asks for locks */
+    2048u /* with FILE_ELSEWHERE: the answer may be cached until the count SEEN changes (descriptor_cache_stamp) */
+#define FILE_NOTED 4096u /* with FILE_STAMPED: the home has noted that the process uses locks */
 
 _Static_assert((FILE_ELSEWHERE ^ FILE_MAY_WAIT ^ FILE_READ_ON ^ FILE_SETTLES ^ FILE_MAP_WRITES ^ FILE_UNLOCKS ^
                 FILE_SIGNALS ^ FILE_TIMED ^ FILE_LIMITED_SIZE ^ FILE_NOT_ZERO_COPY ^ FILE_YOURS ^ FILE_STAMPED ^
                 FILE_NOTED) == (1u << 13) - 1,
                "thirteen flags, each a bit of its own");
 
-#define FILE_WHO 601 /* as an error of a write: nothing was done: name the writer (kernel/ipc/socket/write.h) */
+/* As an error of a write: nothing was done; send the data with the sender's credentials (kernel/ipc/socket/write.h). */
+#define FILE_WHO 601
 
 struct file_answer { /* of every operation; result data follows */
     int64_t value;
     uint64_t id;
     uint64_t seen;
-    uint32_t tenths; /* of a second that the wait lasts at most, with FILE_MAY_WAIT; 0: any */
+    uint32_t tenths; /* with FILE_MAY_WAIT: the longest wait, in tenths of a second; 0: no limit */
     uint16_t kernel;
     uint16_t flags; /* FILE_* */
 };
 
-/* A time limit for an answer. */
+/* NANOSECONDS in tenths of a second, rounded up, for struct file_answer. */
 static inline uint32_t file_tenths(uint64_t nanoseconds)
 {
     uint64_t tenths = nanoseconds / 100000000u + (nanoseconds % 100000000u != 0);
@@ -165,15 +169,16 @@ struct file_place {
     uint32_t pad;
 };
 
-#define NAME_NO_FOLLOW 1u /* in flags, but of NAME_OPEN and NAME_RENAME: a link as the last part is not followed */
-#define NAME_EMPTY 2u     /* a name that is empty is the file that it would begin at */
+/* In flags, except of NAME_OPEN and NAME_RENAME: a symbolic link as the last component is not followed. */
+#define NAME_NO_FOLLOW 1u
+#define NAME_EMPTY 2u /* an empty name names the file at which it begins */
 #define NAME_NO_REPLACE 1u
 #define NAME_EXCHANGE 2u
 
 #define CHANGE_MODE 1u
 #define CHANGE_UID 2u
 #define CHANGE_GID 4u
-#define CHANGE_OWNER 8u /* as chown, even if it changes neither */
+#define CHANGE_OWNER 8u /* chown's rules apply, even if it changes neither owner nor group */
 #define CHANGE_ATIME 16u
 #define CHANGE_MTIME 32u
 #define CHANGE_ATIME_NOW 64u
@@ -187,8 +192,8 @@ struct node_change {
 
 #define FILE_USER_GROUPS 32u
 
-struct file_user { /* the user of an operation, if it is not root with the tree's root; COUNT groups follow, in an even
-                      number of places */
+struct file_user { /* the user of an operation, unless that is root with the tree's root. Only COUNT groups are sent,
+                      rounded up to an even number */
     uint32_t uid, gid;
     uint64_t root; /* a directory of kernel 0 where absolute names begin; 0: the root */
     uint32_t count;
@@ -196,9 +201,9 @@ struct file_user { /* the user of an operation, if it is not root with the tree'
     uint32_t groups[FILE_USER_GROUPS];
 };
 
-/* NAME_*, to kernel 0. The asker has a zero-copy buffer of ROOM bytes at ADDRESS. The request, SIZE bytes, is
- * FILE_NAME_AT bytes behind ADDRESS. Kernel 0 writes the answer's facts and text where they would be if the answer were
- * at ADDRESS, unless it sends them. */
+/* NAME_*, to kernel 0. The asker has a zero-copy buffer of ROOM bytes at ADDRESS, with a request of SIZE bytes at
+ * ADDRESS + FILE_NAME_AT. Kernel 0 either sends the answer's facts and text, or writes them to the buffer, as if the
+ * answer began at ADDRESS. */
 struct msg_file_name_zero_copy {
     uint64_t address; /* physical */
     uint32_t size, room;
@@ -211,21 +216,20 @@ struct msg_file_name {      /* the request; two names follow, the second perhaps
     uint64_t start, second; /* files of kernel 0 where relative names begin; 0: the root */
     uint64_t number;
     uint32_t mode;
-    uint32_t links; /* followed so far */
+    uint32_t links; /* symbolic links followed so far */
     struct node_change change;
 };
 
 enum named { /* the kind of result */
              NAMED_DONE,
-             NAMED_ON,        /* the first name leads away: go on with the text that follows, absolute, with its NUL */
+             NAMED_ON,        /* the first name leads out of the tree: continue with the absolute path that follows */
              NAMED_SECOND_ON, /* the same for the second name */
-             NAMED_FILE,      /* NAME_OPEN: ID of kernel 0, an open of which is the asker's */
-             NAMED_FILE_SETTLES, /* the same, and programs still map the bytes that O_TRUNC has cut: NUMBER is SEEN
-                                    of FILE_SETTLES */
-             NAMED_FILE_WAIT, /* the same, and it is a FIFO whose other end is not open: use FILE_OPENED to wait for it
-                               */
-             NAMED_TERMINAL,  /* NAMED_FILE, and it is a terminal; NUMBER: its session */
-             NAMED_DEVICE     /* NAME_OPEN: NUMBER is the device; struct file_facts follow */
+             NAMED_FILE,      /* NAME_OPEN: file ID of kernel 0; the asker owns an open of it */
+             NAMED_FILE_SETTLES, /* the same, and programs still map the bytes that O_TRUNC has truncated: NUMBER is the
+                                    SEEN of FILE_SETTLES */
+             NAMED_FILE_WAIT,    /* the same, for a FIFO whose other end is not open: wait for it by FILE_OPENED */
+             NAMED_TERMINAL,     /* NAMED_FILE, and it is a terminal; NUMBER: its session */
+             NAMED_DEVICE        /* NAME_OPEN: NUMBER is the device; struct file_facts follow */
 };
 
 struct msg_file_named {
@@ -240,7 +244,7 @@ struct msg_file_named {
 
 #define FILE_NAME_AT (sizeof(struct msg_file_named) + sizeof(struct file_facts))
 
-#define TMPFS_MAGIC 0x01021994u /* file_space.type, as statfs tells it */
+#define TMPFS_MAGIC 0x01021994u /* file_space.type, f_type of statfs(2) */
 #define PROCFS_MAGIC 0x9fa0u
 #define PIPEFS_MAGIC 0x50495045u
 
@@ -262,13 +266,13 @@ struct msg_file_made {
 
 struct msg_file_copy { /* FILE_TABLE_COPY; int32_t descriptors follow */
     uint32_t group;
-    uint32_t count; /* UINT32_MAX: all, none follows */
+    uint32_t count; /* of descriptors; UINT32_MAX: copy all, and none follow */
 };
 
-#define COPY_FIRST 0x80000000u /* in flags: this entry carries an open of the file */
+#define COPY_FIRST 0x80000000u /* in flags: the first entry of its file, which transfers an open of it */
 
-struct msg_file_copied { /* struct copied_entry follow, the working directory's one is FILE_WORKING_DIRECTORY; then the
-                            name of the program with its NUL */
+struct msg_file_copied { /* struct copied_entry follow, with FILE_WORKING_DIRECTORY and FILE_ROOT as descriptors of the
+                            directories; then the name of the program with its NUL */
     int64_t value;
     uint32_t count;
     uint32_t name; /* bytes */
@@ -312,18 +316,19 @@ struct msg_file_poll { /* FILE_POLL; struct poll_item follow, answered with a st
     uint32_t arm; /* POLL_ARM_* or 0 */
 };
 
-#define POLL_ARM_TELL 1u /* when none is ready, notify the asker's wait once one may be */
-#define POLL_ARM_KEEP 2u /* the same; and if some are ready, events are counted nevertheless until FILE_POLL_END */
+#define POLL_ARM_TELL 1u /* if none is ready, notify the asker's wait once one may be */
+/* The same; and even if some are ready the hooks stay, so that all events are counted, until FILE_POLL_END. */
+#define POLL_ARM_KEEP 2u
 
 struct poll_item {
     uint64_t id;
-    uint64_t seen;   /* the file's count of events that the asker has seen; only if EDGE */
+    uint64_t seen;   /* if EDGE: the file's count of events that the asker has seen */
     uint32_t events; /* POLL_* */
-    uint32_t edge;   /* 1: readiness from before event SEEN is not reported */
+    uint32_t edge;   /* 1: edge-triggered: the file is not ready while its count is still SEEN */
 };
 
 struct poll_state {
-    uint64_t value; /* events of the file so far, counted before looking; POLL_SIGNALS: the set of signals */
+    uint64_t value; /* the file's count of events, read before its state; with POLL_SIGNALS: the signalfd's set */
     uint32_t state; /* POLL_* */
     uint32_t pad;
 };

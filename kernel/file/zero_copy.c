@@ -1,7 +1,8 @@
-/* Data that stay where they are. See the header.
+/* Zero-copy data. See the header.
  *
- * Handlers run under rx_lock, so the instance needs one window, and it is empty when none runs. Each use flushes it on
- * the CPU that used it; another CPU may have looked ahead meanwhile, so a page is flushed before its use, too. */
+ * Handlers run under rx_lock, so one window is enough for the instance, and it is empty while no handler runs. After
+ * each use the pages are flushed from the TLB of the CPU that used them. Another CPU may have loaded an entry
+ * speculatively meanwhile, so each page is also flushed before its use. */
 #include "kernel/file/zero_copy.h"
 
 #include "kernel/arch/x86_64/base/layout.h"
@@ -12,7 +13,7 @@
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
 
-/* bytes that fit into the only slot of a request, or of an answer: for more, slots cost more than the window */
+/* bytes that fit into the single slot of a request, or of an answer; for more, the window is cheaper than slots */
 #define DATA_SHORT (MSG_SHORT - sizeof(struct msg_file_call))
 #define RESULT_SHORT (MSG_SHORT - sizeof(struct file_answer))
 #define ZERO_COPY_PAGES ((FILE_CHUNK + PAGE_SIZE - 1) / PAGE_SIZE + 1)

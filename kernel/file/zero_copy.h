@@ -9,32 +9,31 @@
 #include <stdint.h>
 
 #define ZERO_COPY_MIN                                                                                                  \
-    512u /* bytes: the file's kernel copies smaller data together with the request if it keeps that                    \
-          */
+    512u /* bytes: if a task has to do the operation, smaller data is copied together with the request */
 
 /* Makes the window. Once; panics without memory. */
 void zero_copy_init(void);
 
 /* The zero-copy data of one request, on the caller's side, until the answer has come. */
 struct zero_copy {
-    uint32_t how;     /* FILE_ZERO_COPY_*, 0: none, data and result data are sent */
+    uint32_t how;     /* FILE_ZERO_COPY_*; 0: data and result data are sent */
     uint32_t size;    /* bytes */
     uint64_t address; /* physical */
-    void *memory;     /* heap: stands in for memory that peers cannot map, as a stack; or NULL */
-    bool sent;        /* the result came with the answer nevertheless */
+    void *memory;     /* heap: a copy of memory that peers cannot map, such as a stack; or NULL */
+    bool sent;        /* the result data, if any, have come with the answer */
     bool sure;        /* the request must not fail for lack of memory */
 };
 
 /* Makes SIZE bytes of DATA, or ROOM bytes at RESULT, zero-copy for an operation that has either data or a result, not
- * both. The bytes do not fit into a slot; they are in this kernel's memory, or fewer than ZERO_COPY_MIN. */
+ * both. Does nothing if the bytes fit into a slot, or if peers cannot map the memory and it has ZERO_COPY_MIN bytes or
+ * more. */
 void zero_copy_begin(struct zero_copy *zero_copy, const void *data, size_t size, void *result, size_t room);
-/* The answer to a request with stand-in memory has come: copies COUNT bytes of result data from there to RESULT, and
- * frees the stand-in. */
+/* After the answer to a request with `memory`: copies COUNT bytes of result data from there to RESULT, and frees it. */
 void zero_copy_end(struct zero_copy *zero_copy, void *result, size_t count);
 
 /* Maps SIZE bytes at physical ADDRESS of KERNEL into the window, writable only with WRITE. Handlers only, of which one
- * runs at a time; at most one mapping until zero_copy_close. NULL: it is not KERNEL's memory, or more than FILE_CHUNK.
- */
+ * runs at a time; at most one mapping until zero_copy_close. NULL: it is not KERNEL's memory, or has 0 or more than
+ * FILE_CHUNK bytes. */
 void *zero_copy_open(uint32_t kernel, uint64_t address, size_t size, bool write);
 void zero_copy_close(void);
 

@@ -37,7 +37,7 @@ struct start_slot {
 struct boot_page {
     volatile uint32_t console_owner; /* [a] log.h */
     uint32_t slot_count;             /* [i] trampoline.S knows its offset, 4 */
-    volatile uint32_t panicking;     /* [a] an instance panics: a CPU that gets an NMI halts */
+    volatile uint32_t panicking;     /* [a] nonzero when an instance panics: a CPU that gets an NMI then halts */
     uint32_t pad;
     struct clock_shared clock; /* [a] kernel/arch/x86_64/clock.h */
     uint8_t unused[START_SLOTS_OFFSET - 32];

@@ -126,7 +126,7 @@ bool instance_start_cpu(uint32_t cpu, uint64_t root, uint64_t stack)
         cpu_relax();
     if (slot->state == SLOT_TAKEN)
         return true;
-    /* put the CPU back to wait for STARTUP: it must not wake up late in memory that has another use */
+    /* INIT makes the CPU wait for STARTUP again: it must not start late, in memory that has another use by then */
     apic_send_init(slot->apic_id);
     delay(INIT_DELAY_OLD);
     slot->state = SLOT_EMPTY;

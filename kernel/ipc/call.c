@@ -6,28 +6,28 @@
 #include "mm/frame/heap.h"
 #include "tasks/remote/operation.h"
 
-/* What comes back: an answer, and behind it result data. */
-static int64_t take(int length, const struct file_answer *told, struct file_answer *answer)
+/* Copies the answer that kernel 0 has sent to ANSWER, or makes one of the error LENGTH. Returns its value. */
+static int64_t take(int length, const struct file_answer *notified, struct file_answer *answer)
 {
-    *answer = length >= 0 ? *told : (struct file_answer){.value = length};
+    *answer = length >= 0 ? *notified : (struct file_answer){.value = length};
     return answer->value;
 }
 
 int64_t ipc_ask(struct ipc_call *call, size_t size, void *result, size_t room, struct file_answer *answer)
 {
     const struct remote_how how = {.why = "IPC", .key = (uint64_t)call->id};
-    struct file_answer *told = heap_alloc_unset(sizeof(*told) + room);
+    struct file_answer *notified = heap_alloc_unset(sizeof(*notified) + room);
     int64_t value;
     int length;
 
-    if (told == NULL)
+    if (notified == NULL)
         return take(-ENOMEM, NULL, answer);
     call->room = (uint32_t)room;
-    length = remote_call(0, MSG_IPC, call, (uint32_t)size, told, (uint32_t)(sizeof(*told) + room), &how);
-    if (length > (int)sizeof(*told))
-        memcpy(result, told + 1, (size_t)length - sizeof(*told));
-    value = take(length, told, answer);
-    heap_free(told, sizeof(*told) + room);
+    length = remote_call(0, MSG_IPC, call, (uint32_t)size, notified, (uint32_t)(sizeof(*notified) + room), &how);
+    if (length > (int)sizeof(*notified))
+        memcpy(result, notified + 1, (size_t)length - sizeof(*notified));
+    value = take(length, notified, answer);
+    heap_free(notified, sizeof(*notified) + room);
     return value;
 }
 

@@ -32,14 +32,14 @@ struct ipc_call { /* IPC; data follows */
     int32_t id, key;
     int64_t a, b;
     uint32_t pid;
-    uint32_t task; /* IPC_SEM_OPERATE: the task that will wait if the call cannot be done */
+    uint32_t task; /* IPC_SEM_OPERATE: the task that waits if the call cannot be done now; IPC_SEM_GIVE_UP */
     uint32_t room; /* bytes of result data that the caller has room for; set by ipc_ask */
     uint32_t pad;
     struct file_user user; /* effective ids */
 };
 
-/* Sends the SIZE bytes at CALL, the call and its data, to kernel 0. If the value is not negative, ANSWER->seen is the
- * number of bytes of result data. Tasks only; waits for the answer only. */
+/* Sends the SIZE bytes at CALL, the call and its data, to kernel 0, and returns the answer's value. If it is not
+ * negative, ANSWER->seen is the number of bytes of result data. Tasks only; waits for the answer only. */
 int64_t ipc_ask(struct ipc_call *call, size_t size, void *result, size_t room, struct file_answer *answer);
 /* PROCESS has ended: undoes its semaphore operations that have SEM_UNDO. Tasks only; waits. */
 void ipc_undo(uint32_t process);

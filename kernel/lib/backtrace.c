@@ -31,7 +31,7 @@ const char *symbol_find(uint64_t address, uint64_t *distance)
     return symbol_names + symbol_table[low - 1].name;
 }
 
-/* Calls EACH with RIP, unless it is 0, and with the address of every call below FRAME_POINTER. */
+/* Calls EACH with RIP, unless it is 0, and with each return address of the call chain that starts at FRAME_POINTER. */
 static void walk(uint64_t frame_pointer, uint64_t rip, void (*each)(void *context, uint64_t address), void *context)
 {
     if (rip != 0)
@@ -39,7 +39,7 @@ static void walk(uint64_t frame_pointer, uint64_t rip, void (*each)(void *contex
     for (int i = 0; i < FRAMES_MAX; i++) {
         const uint64_t *frame = (const uint64_t *)frame_pointer;
 
-        /* A frame lies in the kernel's half, aligned, and the next one is above it on the same stack. */
+        /* A valid frame pointer is aligned and in the kernel's half, and the caller's frame is at a higher address. */
         if (frame_pointer < DIRECT_BASE || (frame_pointer & 7) != 0 || frame[1] == 0)
             break;
         each(context, frame[1] - 1);

@@ -1,4 +1,4 @@
-/* Intrusive doubly linked lists: a node lives inside the object, the head is a node too. */
+/* Intrusive doubly linked lists: a node is a field of the object, and the head is a node, too. The caller locks. */
 #ifndef KERNEL_LIB_LIST_H
 #define KERNEL_LIB_LIST_H
 

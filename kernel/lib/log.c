@@ -20,7 +20,7 @@ static bool console_take(void)
             return true;
         cpu_pause();
     }
-    return true; /* writes anyway, and its release frees the console for all */
+    return true; /* the caller writes without owning the console; its release then frees the console for all */
 }
 
 static void console_give(bool taken)

@@ -28,7 +28,7 @@ void log_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Writes one event line for the host, "@name text", without the prefix. */
 void log_event(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Writes TEXT as it is, without a line end and without taking the console: for the panic path. */
+/* Writes TEXT unchanged, without a line end and without taking the console. For the panic path. */
 void log_raw(const char *text);
 
 #endif

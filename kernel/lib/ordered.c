@@ -44,7 +44,7 @@ void ordered_add(struct ordered *set, struct ordered_link *link)
         place = link->key < (*place)->key ? &(*place)->less : &(*place)->more;
     rest = *place;
     *place = link;
-    while (rest != NULL) { /* split the subtree that was there by our key */
+    while (rest != NULL) { /* split the displaced subtree at our key */
         if (rest->key < link->key) {
             *less = rest;
             less = &rest->more;

@@ -1,4 +1,4 @@
-/* Options that change while running, on every kernel at once. */
+/* Changing options on every running kernel. The calling kernel checks and changes its own first; the others follow. */
 #include "boot/options/control.h"
 #include "kernel/abi/errno.h"
 #include "kernel/instance/instance.h"
@@ -7,7 +7,7 @@
 #include "msg/call.h"
 #include "tasks/remote/operation.h"
 
-/* The change waits for handlers to end, so a task makes it. */
+/* A task runs this, because the change of an option may wait for handlers to end. */
 static int run(const struct remote_request *request, void *result)
 {
     const char *words = request->data;

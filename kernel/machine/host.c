@@ -1,5 +1,5 @@
-/* The names of the machine. See the header. One message asks, or sets and asks; the answer is what they are then.
- * Kernel 0, which is never stopped, does one after the other. */
+/* The names of the machine. See the header. Kernel 0, which is never stopped, stores them; one message reads them, or
+ * sets one and reads them. The lock orders requests. */
 #include "kernel/machine/host.h"
 
 #include "kernel/abi/errno.h"
@@ -7,7 +7,7 @@
 #include "kernel/lib/string.h"
 #include "tasks/remote/operation.h"
 
-struct msg_host { /* HOST; struct host_names are the answer */
+struct msg_host { /* HOST; the reply is struct host_names */
     uint32_t sets;
     uint32_t which; /* enum host_name */
     uint32_t length;
@@ -17,7 +17,7 @@ struct msg_host { /* HOST; struct host_names are the answer */
 _Static_assert(sizeof(struct msg_host) == 76 && sizeof(struct host_names) == 130, "wire format");
 
 static struct spinlock lock;
-static struct host_names names = {{"kettle", "(none)"}}; /* [k] lock; kernel 0's alone */
+static struct host_names names = {{"kettle", "(none)"}}; /* [k] lock; used on kernel 0 only */
 
 static int run(const struct remote_request *request, void *result)
 {

@@ -1,4 +1,4 @@
-/* The instance as a whole: start, the other instances, the end of the machine. */
+/* Starting the other instances, changing options on all of them, and the NMI. */
 #ifndef KERNEL_MACHINE_MACHINE_H
 #define KERNEL_MACHINE_MACHINE_H
 
@@ -13,25 +13,29 @@ uint32_t machine_kernel(void);
 
 /* Registers the messages by which instances are started, and makes instance 0 able to build others. */
 void start_init(void);
-/* Starts the kernels of SET that do not run, and waits until they do and every running kernel knows. Any kernel may
- * ask; kernel 0 does it. -EINVAL: no such kernel; -ETIMEDOUT: one did not come up; -ENOSPC: kernels were stopped and
- * started too often; -EAGAIN: one is being stopped, see stop_wait. Tasks only. */
+/* Starts the kernels of SET that do not run, and waits until they run and every running kernel has received their
+ * announcement. Any kernel may call it; kernel 0 performs it. -EINVAL: no such kernel; -ETIMEDOUT: a kernel did not
+ * start; -ENOSPC: no role is left, because kernels were stopped and started too often; -EAGAIN: a kernel is being
+ * stopped, see stop_wait. Tasks only. */
 int start_kernels(kernel_set set);
-/* Kernel 0, for a task that stops kernels: no kernel is started until start_release; requests get -EAGAIN. */
+/* On kernel 0, for a task that stops kernels: no kernel is started until start_release; requests get -EAGAIN.
+ * start_exclude waits for a start that is under way. */
 void start_exclude(void);
 void start_release(void);
-/* Meanwhile: the kernels that run; and KERNEL has halted and may be built again. */
+/* Between the two: start_running returns the kernels that run; start_forget records that KERNEL has halted, so that it
+ * may be built again. */
 kernel_set start_running(void);
 void start_forget(uint32_t kernel);
-/* Called on every instance but 0 once it can take messages: notifies kernel 0. */
+/* Called on every instance but 0 when it can receive messages: notifies kernel 0. */
 void start_announce(void);
 
-/* Changes options of the channel on every kernel that runs: see option_control in boot/options/control.h. -EINVAL when
- * WORDS make no sense; then nothing has changed. Tasks only. */
+/* Changes options on every kernel that runs: see option_control in boot/options/control.h. -EINVAL: WORDS are invalid;
+ * nothing has changed. Another error, from this kernel or from another one, may come after some kernels have changed
+ * the options. Tasks only; waits for the other kernels. */
 int control_everywhere(const char *words);
 void control_init(void);
 
-/* A non-maskable interrupt: stop for a peer's panic, or log what every task waits for. */
+/* Handles an NMI: halts if a peer panics, otherwise logs what every task waits for. */
 void machine_nmi(const struct trap_frame *frame);
 
 #endif

@@ -1,6 +1,6 @@
-/* Starting the other instances: kernel 0 builds each in its own memory, wakes its boot CPU, waits until it announces
- * itself, and then tells every running kernel who runs. One path, at boot and on command. boot/boot.md has the
- * protocol. */
+/* Starting the other instances: kernel 0 builds each in its own memory, starts its boot CPU, waits until it announces
+ * itself, and then announces all running kernels to each of them. A start at boot and a start on request take the same
+ * path. boot/boot.md has the protocol. */
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/base/layout.h"
 #include "kernel/arch/x86_64/clock.h"
@@ -16,7 +16,7 @@
 #include "tasks/sched/waitq.h"
 
 #define COMPARE_TIMEOUT 1000000000ull /* ns */
-#define READY_TIMEOUT 20000000000ull  /* ns; an instance is ready in milliseconds unless it never is */
+#define READY_TIMEOUT 20000000000ull  /* ns; an instance that starts at all is ready within milliseconds */
 
 struct msg_ready {
     uint32_t kernel;
@@ -29,17 +29,16 @@ struct msg_start { /* START_KERNEL */
 
 struct msg_started {
     uint64_t reachable; /* kernels that run */
-    uint64_t started;   /* of these, the ones that every other knows how to reach: programs may go there */
+    uint64_t started;   /* of these, the kernels that every other kernel can reach, so that programs may go there */
 };
 
 static struct spinlock lock;
 static struct waitq changed; /* [k] lock */
 static kernel_set ready;     /* [k] lock, kernel 0: instances that have announced themselves, and 0 */
-static bool starting;        /* [k] lock, kernel 0: a task is at it */
-static kernel_set
-    built;            /* that task: instances whose boot CPU has left the trampoline; built again only after a stop */
-static bool stopping; /* [k] lock, kernel 0: the task stops one: nobody is to wait for it without end */
-static kernel_set told = 1; /* that task: instances of which every other has been told */
+static bool starting;        /* [k] lock, kernel 0: a task starts or stops kernels; it alone uses `built` and `told` */
+static kernel_set built; /* instances whose boot CPU has left the trampoline; they are built again only after a stop */
+static bool stopping;    /* [k] lock, kernel 0: that task stops a kernel; starts then fail instead of waiting for it */
+static kernel_set notified = 1; /* instances that have been announced to all others */
 
 static void handle_ready(const struct msg *m)
 {
@@ -124,20 +123,21 @@ static void wait_ready(kernel_set wanted)
     spin_unlock(&lock);
 }
 
-/* Two rounds: programs may go to a new kernel only when every kernel that they may have threads on can reach it. */
-static void tell_all(kernel_set kernels)
+/* Announces KERNELS in two rounds, because a program may go to a new kernel only when every kernel on which it may have
+ * threads can reach that kernel. */
+static void notify_all(kernel_set kernels)
 {
-    struct msg_started message = {.reachable = kernels, .started = told};
+    struct msg_started message = {.reachable = kernels, .started = notified};
 
     msg_gather(kernels & ~1ull, MSG_STARTED, &message, sizeof(message), NULL, NULL, "kernels to hear who runs", 0);
     message.started = kernels;
     learn(&message);
     msg_gather(kernels & ~1ull, MSG_STARTED, &message, sizeof(message), NULL, NULL, "kernels to hear who runs", 0);
-    told = kernels;
+    notified = kernels;
 }
 
-/* Each kernel of NEW has a role of its own, which all that are RUNNING know before it makes an id. */
-static void tell_roles(kernel_set new, kernel_set running)
+/* Gives each kernel of NEW a role of its own. All RUNNING kernels learn the role before that kernel makes an id. */
+static void notify_roles(kernel_set new, kernel_set running)
 {
     static struct role_table table;
 
@@ -163,7 +163,7 @@ static int start_here(kernel_set set)
         uint32_t k = (uint32_t)__builtin_ctzll(rest);
 
         if ((built >> k & 1) != 0)
-            continue; /* it was too slow for an earlier start: it runs in its memory, so that stays as it is */
+            continue; /* it was too slow for an earlier start, but runs: its memory must not be written again */
         if (build(k) == 0) {
             built |= 1ull << k;
         } else {
@@ -178,9 +178,9 @@ static int start_here(kernel_set set)
         error = -ETIMEDOUT;
     running = ready;
     spin_unlock(&lock);
-    if (running != told) {
-        tell_roles(running & ~told, running);
-        tell_all(running);
+    if (running != notified) {
+        notify_roles(running & ~notified, running);
+        notify_all(running);
     }
     return error;
 }
@@ -249,7 +249,7 @@ void start_release(void)
 
 kernel_set start_running(void)
 {
-    return told;
+    return notified;
 }
 
 void start_forget(uint32_t kernel)
@@ -260,5 +260,5 @@ void start_forget(uint32_t kernel)
     ready &= ~bit;
     spin_unlock(&lock);
     built &= ~bit;
-    told &= ~bit;
+    notified &= ~bit;
 }

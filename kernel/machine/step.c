@@ -1,4 +1,4 @@
-/* The steps of a stop, on every kernel: what kernel 0 orders (stop.c) is done here, in the order of the protocol. See
+/* The steps of a stop that each kernel performs when the coordinator on kernel 0 (stop.c) orders them. See
  * kernel/machine/internal.h. */
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/apic.h"
@@ -30,14 +30,14 @@ static void halt_cpu(void)
         cpu_stop();
 }
 
-/* STOP_HALT: this CPU answers, and halts when its task waits. */
+/* Serves STOP_HALT. The handler answers; each CPU halts when it is idle. */
 static int run_halt(const struct remote_request *request, void *result)
 {
     (void)request;
     (void)result;
     sched_halt = halt_cpu;
     memory_fence();
-    for (uint32_t i = 0; i < cpu_total; i++) { /* whoever sleeps looks */
+    for (uint32_t i = 0; i < cpu_total; i++) { /* a sleeping CPU must see sched_halt */
         if (i != cpu_index())
             apic_send(cpus[i]->apic_id, VECTOR_FLUSH);
     }
@@ -59,7 +59,7 @@ static void flush(void)
     msg_gather(others, MSG_STOP_FLUSH_URGENT, NULL, 0, NULL, NULL, "urgent messages to be handled", 0);
 }
 
-/* KERNEL. All of its parts, those that are most likely to refuse first. */
+/* Stages everything that this kernel is responsible for. The parts that are most likely to refuse come first. */
 static int64_t prepare(uint32_t successor)
 {
     int error = handover_check();
@@ -81,7 +81,7 @@ static int64_t prepare(uint32_t successor)
 
 static void commit(uint32_t successor)
 {
-    evacuate_tell_pairs();
+    evacuate_notify_pairs();
     if (handover_commit(successor) != 0 || evacuate_entries(successor, false) != 0)
         panic("kernel: what was prepared for kernel %u is not there", successor);
 }

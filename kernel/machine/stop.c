@@ -1,7 +1,7 @@
-/* The coordinator of a stop, on kernel 0, and asking it for one. See the header.
+/* The coordinator of a stop, on kernel 0, and the functions by which any kernel requests a stop. See the header.
  *
- * Until the switch everything can be undone, and is, when something cannot be moved: then programs go on as if nothing
- * had been. From the switch on nothing can fail. */
+ * One stop is under way at a time (`busy`). Until the commit everything can be undone, and it is undone if something
+ * cannot be moved; programs then go on unchanged. From the commit on nothing can fail: a failure is a panic. */
 #include "kernel/machine/stop.h"
 
 #include "kernel/abi/errno.h"
@@ -25,29 +25,29 @@
 #include "tasks/sched/sched.h"
 
 #define DRAIN_TIMEOUT 10000000000ull /* ns: for all threads to leave, and for all programs to quiesce */
-#define FREEZE_TIMEOUT 2000000000ull /* ns: then programs may go on for a while */
+#define FREEZE_TIMEOUT 2000000000ull /* ns: of one attempt to quiesce; then programs run before the next attempt */
 #define CALLS_TIMEOUT 100000000ull   /* ns: for interrupted calls to wait again */
-#define LOOK_INTERVAL 500000ull      /* ns between two looks at something that has no event */
+#define LOOK_INTERVAL 500000ull      /* ns between two polls of a state that has no event */
 #define HALT_TIMEOUT 5000000000ull   /* ns */
-#define RESULTS 64u                  /* ended stops that are remembered */
+#define RESULTS 64u                  /* the results of this many stops are kept */
 
 struct msg_stop_wish {
-    uint64_t ticket; /* 0: stop KERNEL; UINT64_MAX: nothing; else how did it end? */
+    uint64_t ticket; /* 0: stop KERNEL; UINT64_MAX: is a stop under way? else: what is the result of this stop? */
     uint32_t kernel;
     uint32_t pad;
 };
 
 struct msg_stop_result {
-    int64_t value; /* -EINPROGRESS: it is still being stopped */
+    int64_t value; /* -EINPROGRESS: the stop is still under way */
     uint64_t ticket;
-    uint64_t events; /* of the source, seen before */
+    uint64_t events; /* the count of `ended`, read before VALUE, for a watch */
 };
 
 static struct spinlock lock;
 static struct watch_source ended; /* counts stops that have ended */
 static uint64_t last_ticket;      /* [k] lock */
-static bool busy;                 /* [k] lock: last_ticket is at work */
-static int results[RESULTS];      /* [k] lock: by ticket */
+static bool busy;                 /* [k] lock: the stop with last_ticket is under way */
+static int results[RESULTS];      /* [k] lock: by ticket, modulo RESULTS */
 
 struct stop {
     struct work work;
@@ -71,7 +71,7 @@ static void add_report(void *context, uint32_t kernel, const void *reply, int le
     all->sum += value;
 }
 
-/* Has STEP done by every kernel of SET, this one last. Returns the least value. */
+/* Makes every kernel of SET perform STEP, this kernel last. Returns the least value of their reports. */
 static int64_t have_done(const struct stop *stop, enum stop_step step, kernel_set set, struct gathered *out)
 {
     struct msg_stop_order order = {.step = step, .kernel = stop->kernel, .successor = stop->successor};
@@ -95,7 +95,7 @@ static void add_state(void *context, uint32_t kernel, const void *reply, int len
 
     (void)kernel;
     if (length < 0) {
-        sum->moving++; /* we do not know */
+        sum->moving++; /* the state is unknown: not quiet */
         return;
     }
     sum->moving += part->moving;
@@ -105,7 +105,7 @@ static void add_state(void *context, uint32_t kernel, const void *reply, int len
     sum->taken += part->taken;
 }
 
-/* What is under way on all kernels of RUNNING, this one the last. */
+/* Sums up what is under way on all kernels of RUNNING, this kernel last. */
 static void look(kernel_set running, struct freeze_state *out)
 {
     struct freeze_state own;
@@ -123,14 +123,15 @@ static void wait_a_moment(void)
     sched_block(NULL, &reason, WAIT_FIRM, clock_now() + LOOK_INTERVAL);
 }
 
-/* Kernel 0's own work item is this one. */
+/* The one work item is the coordinator itself. */
 static bool is_quiet(const struct freeze_state *state)
 {
     return state->moving == 0 && state->ending == 0 && state->working == 1 && state->unanswered == 0;
 }
 
-/* Twice quiet, and in between no kernel has taken a message though all that were on their way have arrived: so nothing
- * was on its way (Mattern, Algorithms for distributed termination detection, 1987). */
+/* Quiesces all programs. The machine is quiesced when all kernels are quiet twice, every message sent before the flush
+ * has been handled, and no kernel has taken a message between the two looks: then no message was in transit (Mattern,
+ * Algorithms for distributed termination detection, 1987). Returns false after FREEZE_TIMEOUT. */
 static bool freeze_all(const struct stop *stop, kernel_set running)
 {
     uint64_t limit = clock_now() + FREEZE_TIMEOUT;
@@ -152,7 +153,9 @@ static bool freeze_all(const struct stop *stop, kernel_set running)
     return false;
 }
 
-/* Those that waited wait again before the others go on: nobody is passed over. Not for long: a call may do anything. */
+/* Ends the freeze. Threads whose interruptible wait was ended by the freeze wait again before any thread returns to its
+ * program, so that they keep their places in queues. CALLS_TIMEOUT bounds this, because a restarted call may run for
+ * any time. */
 static void thaw(const struct stop *stop, kernel_set running)
 {
     uint64_t limit = clock_now() + CALLS_TIMEOUT;
@@ -168,7 +171,7 @@ static void thaw(const struct stop *stop, kernel_set running)
     have_done(stop, STEP_THAW, running, NULL);
 }
 
-/* Until all programs stand and none is on KERNEL. */
+/* Returns 0 when all programs are quiesced and none has a thread on the stop's kernel; -EBUSY at the deadline. */
 static int empty(const struct stop *stop, kernel_set running)
 {
     kernel_set kernel = 1ull << stop->kernel;
@@ -291,7 +294,7 @@ int quiesce_machine(void (*what)(kernel_set running, void *context), void *conte
         return -EAGAIN;
     }
     busy = true;
-    last_ticket++; /* nobody's: those of earlier stops are told how theirs ended */
+    last_ticket++; /* nobody waits for this ticket; the results of earlier stops stay readable */
     spin_unlock(&lock);
     start_exclude();
     running = start_running();
@@ -306,12 +309,12 @@ int quiesce_machine(void (*what)(kernel_set running, void *context), void *conte
     }
     start_release();
     for (ended_at = clock_now(); clock_now() - ended_at < ended_at - began;)
-        wait_a_moment(); /* whoever asks again and again leaves the programs half of the time */
+        wait_a_moment(); /* so repeated calls leave programs at least half of the time */
     end_of_stop(still ? 0 : -EBUSY);
     return still ? 0 : -EBUSY;
 }
 
-/* STOP_KERNEL. */
+/* Serves STOP_KERNEL. */
 static int run_wish(const struct remote_request *request, void *answer)
 {
     const struct msg_stop_wish *wish = request->data;
@@ -327,7 +330,7 @@ static int run_wish(const struct remote_request *request, void *answer)
             result->value = -EINVAL;
         else if (wish->ticket == last_ticket && busy)
             result->value = -EINPROGRESS;
-        else /* asked for long ago: whoever waits is told that he does not know */
+        else /* -EBUSY for a stop so long ago that its result is no longer kept */
             result->value = last_ticket - wish->ticket < RESULTS ? results[wish->ticket % RESULTS] : -EBUSY;
     } else if (wish->kernel >= instance.kernels) {
         result->value = -EINVAL;

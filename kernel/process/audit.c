@@ -1,8 +1,8 @@
 /* Audits that a program asks for. See the header.
  *
- * A process is audited by a task of its home, which pins its memory so that it stays. The machine is audited by a
- * worker of kernel 0: it brings all programs to rest, as for the stop of a kernel, and asks each kernel to check what
- * it has. Who asked waits so that only its death ends the wait: then it counts as being quiesced. */
+ * A task of the home audits a process and pins its address space meanwhile. A worker of kernel 0 audits the machine: it
+ * quiesces all programs, as for the stop of a kernel, and asks each kernel to check its own state. The caller's wait
+ * ends early only if the caller is killed, and a thread in such a wait counts as quiesced. */
 #include "kernel/process/audit.h"
 
 #include "kernel/abi/errno.h"
@@ -15,7 +15,7 @@
 #include "tasks/process/process.h"
 #include "tasks/remote/operation.h"
 
-#define ANSWER_MAX 16128u /* bytes of a report that travels */
+#define ANSWER_MAX 16128u /* bytes of a report in a reply */
 
 /* AUDIT */
 struct msg_audit {
@@ -28,7 +28,7 @@ static int report_room(const struct remote_request *request)
     return ANSWER_MAX;
 }
 
-/* The end of an operation whose result is REPORT. */
+/* Returns the result of an operation that has filled REPORT: its length, or ERROR. */
 static int report_length(int error, const struct audit_report *report)
 {
     return error != 0 ? error : (int)(sizeof(*report) + report->length);
@@ -42,7 +42,7 @@ static struct audit_report *report_begin(void *result)
     return report;
 }
 
-/* Has KERNEL do TYPE, an audit, and adds what it reports to WHOLE. */
+/* Asks KERNEL for the audit TYPE and adds its report to WHOLE. */
 static int ask(uint32_t kernel, enum msg_type type, const void *data, uint32_t length, struct audit_report *whole)
 {
     static const struct remote_how how = {.why = "an audit", .end = WAIT_KILLABLE};
@@ -58,7 +58,7 @@ static int ask(uint32_t kernel, enum msg_type type, const void *data, uint32_t l
     return error;
 }
 
-/* --- a process at home here --- */
+/* --- a process, on its home --- */
 
 static int run_process(const struct remote_request *request, void *result)
 {
@@ -112,7 +112,7 @@ static int run_all(const struct remote_request *request, void *result)
     return report_length(error != 0 ? error : g.error, g.whole);
 }
 
-/* --- who asks --- */
+/* --- on the kernel of the caller --- */
 
 static int ask_machine(struct audit_report *report)
 {

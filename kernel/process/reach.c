@@ -1,5 +1,5 @@
-/* Memory of any process. See the header. A worker at the process's home pins the process (group_pin), so its
- * memory stays as long as it is at it; pages that other kernels have are fetched as by a fault there. */
+/* Memory of any process. See the header. A worker at the process's home pins the address space (group_pin), so it stays
+ * during the request. Pages that other kernels have are fetched as by a fault on the home. */
 #include "kernel/process/reach.h"
 
 #include "kernel/abi/errno.h"
@@ -21,27 +21,27 @@
 #include "tasks/remote/operation.h"
 #include "tasks/sched/sched.h"
 
-#define WINDOW 32u         /* pages that are asked for at a time */
-#define WINDOWS_A_TURN 64u /* after so many others have theirs: an area may be most of the address space */
+#define WINDOW 32u         /* pages that are looked up at a time */
+#define WINDOWS_A_TURN 64u /* windows between two pauses: an area may be most of the address space */
 
-/* --- where the memory is --- */
+/* --- on the home of the process --- */
 
 void reach_pause(uint64_t done)
 {
     if (done / (WINDOW * PAGE_SIZE) % WINDOWS_A_TURN != WINDOWS_A_TURN - 1)
         return;
-    msg_poll(); /* at home it waits for nothing */
+    msg_poll(); /* at the home the lookups never wait, so messages are not taken otherwise */
     sched_yield();
 }
 
-/* One page that has a frame. 1: it is on a node of FROM and stays there. */
+/* Moves a page that has a frame, if it is on a node of FROM. Returns 1 if the page could not be moved, otherwise 0. */
 static int64_t migrate_page(struct space *space, uint64_t page, uint64_t from, uint64_t to)
 {
     int node = space_page_node(space, page);
 
     if (node < 0 || (from >> node & 1) == 0)
         return 0;
-    /* of two sets of one size each node has its own counterpart; else what is in the new set already is right */
+    /* As Linux: if the sets have different sizes, a page that is on a node of the new set already stays. */
     if (kernel_set_count(from) != kernel_set_count(to) && (to >> node & 1) != 0)
         return 0;
     return space_page_move(space, page, 1ull << mempolicy_remap((uint32_t)node, from, to)) < 0 ? 1 : 0;
@@ -160,11 +160,12 @@ static int64_t do_migrate(struct space *space, const void *asked, void *result)
     return nodes->to != 0 ? migrate(space, nodes->from, nodes->to) : -EPROTO;
 }
 
-/* By type from MSG_REACH_READ on: the value, which for READ is how many bytes are at RESULT, or a negative errno. */
+/* By message type from MSG_REACH_READ on. Each returns a value or a negative errno; do_read returns how many bytes it
+ * has stored at RESULT. */
 static int64_t (*const operations[])(struct space *space, const void *asked,
                                      void *result) = {do_read, do_write, do_node, do_move, do_count, do_migrate};
 
-/* PROGRAM: 0: any. */
+/* Returns whether GROUP runs PROGRAM (program_ns); 0 stands for any program. */
 static bool runs(struct group *group, uint64_t program)
 {
     uint64_t now;
@@ -183,7 +184,7 @@ static int run(const struct remote_request *request, void *result)
     int64_t value = -ESRCH;
 
     if (group != NULL && group->process != NULL && group_pin(group, &host) == 0) {
-        if (runs(group, target->program)) /* from here on nothing can exec */
+        if (runs(group, target->program)) /* checked under the pin, which exec waits for */
             value = operations[request->type - MSG_REACH_READ](host->space, request->data, result);
         group_unpin(host);
     }
@@ -205,9 +206,10 @@ static int copy_room(const struct remote_request *request)
     return write ? (int)sizeof(struct msg_reached) : (int)asked->size;
 }
 
-/* --- who asks --- */
+/* --- on the kernel of the caller --- */
 
-/* What LENGTH bytes at ASKED say, which begin with a struct reach_target. BYTES: READ's. */
+/* Performs the request of LENGTH bytes at ASKED, which begins with a struct reach_target, on its process's home. BYTES
+ * has ROOM bytes for the result of REACH_READ. A process reaches its own memory without its home. */
 static int64_t reach(enum msg_type type, const void *asked, uint32_t length, void *bytes, uint32_t room)
 {
     uint32_t process = ((const struct reach_target *)asked)->process, home = process_home(process);

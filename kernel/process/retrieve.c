@@ -1,4 +1,4 @@
-/* Who is asked to change a process's retrieval strategy. See the header. */
+/* Sends a change of a process's retrieval strategy to the home of its address space. See the header. */
 #include "kernel/process/retrieve.h"
 
 #include "kernel/abi/errno.h"
@@ -12,7 +12,7 @@
 /* RETRIEVE */
 struct msg_retrieve {
     int64_t process;
-    uint64_t strategy; /* its place in the list of strategies */
+    uint64_t strategy; /* its number: see space_strategy */
 };
 
 static int ask(uint32_t home, int64_t process, uint32_t strategy)
@@ -23,7 +23,8 @@ static int ask(uint32_t home, int64_t process, uint32_t strategy)
     return remote_call(home, MSG_RETRIEVE, &message, sizeof(message), NULL, 0, &how);
 }
 
-/* A child of vfork pins memory whose home may be another kernel. */
+/* Runs on the home of the process. A child of vfork uses its parent's address space, whose home may be another kernel;
+ * the request is then passed on. */
 static int run(const struct remote_request *request, void *result)
 {
     int64_t process = ((const struct msg_retrieve *)request->data)->process;

@@ -7,9 +7,9 @@
 
 void retrieve_calls_init(void);
 
-/* From now on the memory of PROCESS, 0 for that of the current thread, has the retrieval strategy STRATEGY, as
- * retrieve= has it. 0; -EINVAL: there is none; -ESRCH: no such process, or it is ending or beginning a program;
- * -ENOMEM: nothing has changed; -EINTR: the caller is to die. Waits for all kernels that have the memory. */
+/* Sets the retrieval strategy of PROCESS (0: the caller's) to STRATEGY, a name as in retrieve=. Returns 0; -EINVAL: no
+ * such strategy; -ESRCH: the process does not exist, is ending, or is about to run another program; -ENOMEM: nothing
+ * has changed; -EINTR: the caller has been killed. Waits for all kernels that have the memory. */
 int retrieve_process(int64_t process, const char *strategy);
 
 #endif

@@ -1,4 +1,4 @@
-/* What an ioctl does to a terminal, in the order of checks of Linux's drivers/tty. See tty.h. */
+/* The ioctls of terminals, which check in the order of Linux's drivers/tty. See tty.h. */
 #include "kernel/abi/errno.h"
 #include "kernel/abi/signal.h"
 #include "kernel/lib/string.h"
@@ -12,7 +12,7 @@ static int64_t flush(struct tty *tty, bool master, uint32_t which, struct tty_af
 
     if (which > FLUSH_BOTH)
         return -EINVAL;
-    if (master) { /* what goes out there comes in here */
+    if (master) { /* the terminal's output is the master's input, and the reverse */
         bool other = input;
 
         input = output;
@@ -50,14 +50,14 @@ static int64_t flow(struct tty *tty, uint32_t what)
     }
 }
 
-/* Modes take effect at once: what was written before has been processed already. */
+/* New modes take effect at once: earlier output has already been processed. */
 static void set_modes(struct tty *tty, const void *data, bool flushing, struct tty_after *after)
 {
     struct line_modes modes;
 
     memcpy(&modes, data, sizeof(modes));
     line_set_modes(&tty->line, &modes, flushing);
-    after->event = true; /* what could not be read may be now */
+    after->event = true; /* the new modes may make input readable */
 }
 
 static void set_window(struct tty *tty, const void *data, struct tty_after *after)
@@ -83,7 +83,7 @@ static int64_t set_foreground(struct tty *tty, const struct tty_identity *who)
     return 0;
 }
 
-/* What concerns the session. */
+/* The commands about the session. */
 static int64_t control_session(struct tty *tty, bool master, uint32_t command, void *data, struct tty_after *after)
 {
     struct tty_identity who;
@@ -135,7 +135,7 @@ int64_t tty_control_locked(struct tty *tty, bool master, uint32_t command, void 
         return 0;
     case TCFLSH:
         return flush(tty, master, number, after);
-    case TCSBRK: /* nothing is sent; what was written goes by itself */
+    case TCSBRK: /* no break is sent, and the driver sends written bytes without being asked */
     case TCSBRKP:
         return 0;
     case TCXONC:

@@ -18,7 +18,7 @@
 
 uint32_t job_group(void)
 {
-    const struct process *process = thread_current()->group->process; /* NULL but at home */
+    const struct process *process = thread_current()->group->process; /* NULL except at the home */
 
     return process != NULL ? __atomic_load_n(&process->process_group, __ATOMIC_RELAXED) : TTY_ASK;
 }
@@ -108,10 +108,11 @@ void job_opened(const struct file_place *place, uint32_t session, uint32_t flags
     if (who.session != who.process)
         return;
     memcpy(data, &who, sizeof(who));
-    file_call_at(place, &request, data, sizeof(data), result, sizeof(result), &answer); /* refused: it stays as it is */
+    /* A refusal changes nothing, and the open succeeds all the same. */
+    file_call_at(place, &request, data, sizeof(data), result, sizeof(result), &answer);
 }
 
-/* TYPE about SESSION: the terminal, if that is what it asks for. */
+/* Sends TYPE about SESSION to kernel 0; returns the terminal if TYPE asks for it. */
 static int64_t ask_terminals(enum msg_type type, uint32_t session)
 {
     const struct remote_how how = {.why = "terminal of a session", .key = session, .sure = true};

@@ -1,15 +1,16 @@
-/* The line discipline. See the header. Over 500 lines, and one noun: each key is a few lines on the same buffer. */
+/* The line discipline. See the header. The file has over 500 lines but one subject: each key is a few lines of code on
+ * the same buffer. */
 #include "kernel/tty/line.h"
 
 #include "kernel/abi/signal.h"
 #include "kernel/lib/string.h"
 
 #define END_WITH_BYTE 0x100u /* this byte is its line's last */
-#define END_ALONE 0x200u     /* the line ends here without a byte: ^D */
+#define END_ALONE 0x200u     /* the line ends here without a byte of its own: ^D */
 #define TAB 8u
 #define BELL 7u
 #define DELETE 0x7fu
-#define DISABLED 0u /* a control character of this value is none */
+#define DISABLED 0u /* value of a control character that is not assigned */
 
 static bool local(const struct line *line, uint32_t flag)
 {
@@ -44,13 +45,13 @@ static bool is_control(uint8_t byte)
     return byte < 32 || byte == DELETE;
 }
 
-/* The second or a later byte of a character. */
+/* BYTE is the second or a later byte of a UTF-8 character. */
 static bool is_rest(const struct line *line, uint8_t byte)
 {
     return (line->modes.input & LINE_IUTF8) != 0 && (byte & 0xc0) == 0x80;
 }
 
-/* Sends BYTE as it is and keeps the cursor's column. */
+/* Sends BYTE unchanged and updates the cursor's column. */
 static void send_byte(struct line *line, uint8_t byte)
 {
     if (byte == '\r')
@@ -60,7 +61,7 @@ static void send_byte(struct line *line, uint8_t byte)
     else if (byte == '\t')
         line->column = line->column / TAB * TAB + TAB;
     else if (byte == '\n' && (line->modes.output & (LINE_OPOST | LINE_ONLRET)) != LINE_OPOST)
-        line->column = 0; /* the other side is its own master, or a newline is a return, too */
+        line->column = 0; /* without OPOST, or with ONLRET, a newline returns to column 0 */
     else if (!is_control(byte) && !is_rest(line, byte))
         line->column++;
     line->side->send(line->context, byte);
@@ -119,7 +120,7 @@ static uint16_t *entry(struct line *line, uint32_t at)
     return &line->bytes[at % LINE_SIZE];
 }
 
-/* Columns that BYTE of the line being typed takes on the screen, no tab. */
+/* The columns that BYTE, which is not a tab, takes on the screen. */
 static uint32_t columns_of(const struct line *line, uint8_t byte)
 {
     if (shown_with_hat(line, byte))
@@ -127,8 +128,8 @@ static uint32_t columns_of(const struct line *line, uint8_t byte)
     return is_control(byte) || is_rest(line, byte) ? 0 : 1;
 }
 
-/* Columns of the last character of the line being typed, which begins at entry AT. Of a tab it is what is before it
- * that counts, from the last tab on, or from the column where the line began. */
+/* The columns of the last character of the line being typed, which begins at entry AT. The width of a tab follows from
+ * the columns before it, counted from the previous tab or from the column where the line began. */
 static uint32_t columns_of_last(struct line *line, uint32_t at)
 {
     uint32_t columns = 0;
@@ -145,7 +146,7 @@ static uint32_t columns_of_last(struct line *line, uint32_t at)
     return TAB - columns % TAB;
 }
 
-/* Ends what ECHOPRT shows of erased characters. */
+/* Ends the display of erased characters (ECHOPRT). */
 static void finish_erasing(struct line *line)
 {
     if (line->erasing)
@@ -153,7 +154,7 @@ static void finish_erasing(struct line *line)
     line->erasing = false;
 }
 
-/* Where the last character of the line being typed begins, which is not empty. */
+/* The entry where the last character of the line being typed begins. The line must not be empty. */
 static uint32_t last_character(struct line *line)
 {
     uint32_t at = line->head;
@@ -164,7 +165,7 @@ static uint32_t last_character(struct line *line)
     return at;
 }
 
-/* Takes the last character away; BY_KEY: by VERASE, which ECHOE is about. */
+/* Removes the last character. BY_KEY: for VERASE, to which ECHOE applies. */
 static void erase(struct line *line, bool by_key)
 {
     uint32_t at = last_character(line);
@@ -204,8 +205,7 @@ static void erase_key(struct line *line)
 static bool is_of_word(uint8_t byte)
 {
     return (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') || (byte >= 'a' && byte <= 'z') ||
-           byte == '_' ||
-           byte >= 0xc0; /* the first byte of a letter that is not ASCII, as Linux's table has most of them */
+           byte == '_' || byte >= 0xc0; /* the first byte of a letter outside ASCII; in Linux's table, most are */
 }
 
 static void erase_word(struct line *line)
@@ -253,7 +253,7 @@ static bool put(struct line *line, uint16_t value, uint32_t keep)
     return true;
 }
 
-/* The line is typed: reads may have it. */
+/* The line is complete: reads may take it. */
 static void finish(struct line *line)
 {
     line->ready = line->head;
@@ -265,7 +265,7 @@ static bool is_character(const struct line *line, uint8_t byte, uint32_t which)
     return byte != DISABLED && line->modes.characters[which] == byte;
 }
 
-/* Shows the line being typed again, below. */
+/* Shows the line being typed once more, on a new line. */
 static void reprint(struct line *line, uint8_t key)
 {
     finish_erasing(line);
@@ -328,19 +328,19 @@ static void input_canonical(struct line *line, uint8_t byte)
         }
         return;
     }
-    if (put(line, byte, 1) && local(line, LINE_ECHO)) { /* one place stays for the end of the line */
+    if (put(line, byte, 1) && local(line, LINE_ECHO)) { /* keeps one entry for the end of the line */
         finish_erasing(line);
         echo(line, byte);
     }
 }
 
-/* Output goes on, unless a program holds it. */
+/* Resumes output, unless a program has stopped it. */
 static void go_on(struct line *line)
 {
     line->stopped &= line->held;
 }
 
-/* BYTE is about output (^S, ^Q), and nothing else. */
+/* Returns true if BYTE only stops or resumes output (^S, ^Q). */
 static bool controls_flow(struct line *line, uint8_t byte)
 {
     if ((line->modes.input & LINE_IXON) == 0 || line->literal)
@@ -379,7 +379,7 @@ void line_flush(struct line *line)
 
 void line_hold(struct line *line, bool hold)
 {
-    if (hold || line->held) /* what a key has stopped it does not let go on */
+    if (hold || line->held) /* TCOON does not resume what a key has stopped */
         line->held = line->stopped = hold;
 }
 
@@ -501,11 +501,11 @@ void line_set_modes(struct line *line, const struct line_modes *modes, bool flus
     if (flush)
         line_flush(line);
     if ((line->modes.input & LINE_IXON) != 0 && (modes->input & LINE_IXON) == 0)
-        go_on(line); /* nobody could type ^Q any more */
+        go_on(line); /* without IXON, ^Q could not resume it any more */
     line->modes = *modes;
     if (was == local(line, LINE_ICANON))
         return;
-    /* What is there can be read at once; in canonical mode it counts as a line. */
+    /* All entries become readable at once; in canonical mode they count as a line. */
     line->literal = false;
     line->erasing = false;
     line->ready = line->head;

@@ -70,51 +70,51 @@ _Static_assert(sizeof(struct line_modes) == 36, "Linux ABI");
 
 struct line {
     struct line_modes modes;
-    uint16_t bytes[LINE_SIZE]; /* a ring: a byte, and LINE_END_* in the upper half */
-    uint32_t head;             /* ever put in, with the line being typed */
-    uint32_t ready;            /* ever put in, up to where reads go */
-    uint32_t tail;             /* ever taken out */
-    uint32_t ends;             /* between tail and ready: entries that end a line */
-    uint32_t column;           /* of the cursor */
+    uint16_t bytes[LINE_SIZE]; /* a ring; each entry is a byte and, in its upper half, END_* of line.c */
+    uint32_t head;             /* entries ever put in, including the line being typed */
+    uint32_t ready;            /* entries ever put in that reads may take */
+    uint32_t tail;             /* entries ever taken out */
+    uint32_t ends;             /* entries between tail and ready that end a line */
+    uint32_t column;           /* the cursor's column */
     uint32_t start;            /* the cursor's column where the line being typed began */
     bool literal;              /* the next byte is taken as it is */
-    bool erasing;              /* what is erased is being shown between \ and / (ECHOPRT) */
+    bool erasing;              /* erased characters are being shown between \ and / (ECHOPRT) */
     bool stopped;              /* output is stopped, by ^S or by a program */
-    bool held;                 /* a program has stopped it: keys do not restart it */
-    bool finished;             /* nothing more comes: reads find the end */
+    bool held;                 /* a program stopped it, so keys do not restart it */
+    bool finished;             /* no more input comes: reads return 0 */
     const struct line_output_side *side;
     void *context;
 };
 
-#define LINE_SENT_MAX 8u /* bytes that one byte of a program may become */
+#define LINE_SENT_MAX 8u /* bytes that are sent at most for one written byte */
 
 struct line_output_side {
     void (*send)(void *context, uint8_t byte); /* accepts a byte of output */
     void (*discard)(void *context);            /* discards output that is not yet sent */
 };
 
-/* Begins in raw mode: every byte is readable at once, no echo, no signals. The caller keeps ownership of SIDE. */
+/* Begins in raw mode: every byte is readable at once, no echo, no signals. The caller keeps the ownership of SIDE. */
 void line_init(struct line *line, const struct line_output_side *side, void *context);
 /* Sets the initial modes of Linux's terminals: lines, echo, signals, ^S and ^Q. */
 void line_set_cooked(struct line *line);
-/* True if there is room for another byte, or the line is so long that it will never get room: then typed bytes are
- * dropped with a bell. */
+/* True if line_input takes another byte. This includes a full line that has no end yet: reading cannot make room in it,
+ * so line_input drops the byte with a bell. */
 bool line_room(const struct line *line);
-/* BYTE was typed. Returns 0 or the signal it stands for. */
+/* Processes the typed BYTE. Returns the signal that BYTE stands for, or 0. */
 uint32_t line_input(struct line *line, uint8_t byte);
 /* The program writes BYTE. At most LINE_SENT_MAX bytes are sent. */
 void line_output(struct line *line, uint8_t byte);
-/* A read of SIZE > 0 bytes gives something now (which may be the end). LATE: its time (line_timeout) is over. */
+/* True if a read of SIZE > 0 bytes can return now, perhaps 0 for the end. LATE: line_timeout has expired. */
 bool line_readable(const struct line *line, size_t size, bool late);
-/* How long a read that found it not readable waits at most, in tenths of a second; 0: as long as it takes. */
+/* The timeout of a read that cannot return now, in tenths of a second; 0: it waits without limit. */
 uint32_t line_timeout(const struct line *line);
 /* True if a poll finds input. */
 bool line_polls(const struct line *line);
-/* Takes up to SIZE bytes, in canonical mode of one line. Returns 0 at the end. Only when readable. */
+/* Takes up to SIZE bytes, in canonical mode of one line; returns their number, 0 at the end. Only if line_readable. */
 size_t line_read(struct line *line, uint8_t *to, size_t size);
-/* What reads could take: bytes, and ends of input that have no byte. */
+/* The number of entries that reads may take: bytes, and ends of a line without a byte. */
 uint32_t line_available(const struct line *line);
-/* The bytes among them. */
+/* The number of bytes among them. */
 uint32_t line_bytes(const struct line *line);
 /* Sets other modes; FLUSH: typed input is discarded. */
 void line_set_modes(struct line *line, const struct line_modes *modes, bool flush);

@@ -1,5 +1,5 @@
-/* Pseudo-terminals. See the header. What is written to the master waits in a ring until the line has room; what the
- * slave's line sends waits in the terminal's ring until the master reads it. */
+/* Pseudo-terminals. See the header. Bytes written to the master stay in a ring until the line has room; bytes that the
+ * slave's line sends stay in the terminal's output ring until they are read from the master. */
 #include "kernel/tty/pty.h"
 
 #include "kernel/abi/errno.h"
@@ -15,25 +15,25 @@
 #define SLAVE_MAJOR 136u
 #define NAME_SIZE 24u
 
-/* Packet mode (TIOCPKT): the byte that comes first. */
+/* Packet mode (TIOCPKT): the first byte of each read. */
 #define PACKET_DATA 0u
 #define PACKET_STOP 4u
 #define PACKET_START 8u
 
 struct pty {
     struct tty tty;        /* the slave */
-    struct list node;      /* [p] by index */
+    struct list node;      /* [p] in order of index */
     uint32_t index;        /* [p] */
-    uint32_t users;        /* [a] open files that have it, the master among them */
-    bool locked;           /* [k] of the terminal: its slave is not opened yet */
-    bool opened;           /* [k] the slave was, ever */
-    bool packet;           /* [k] reads of the master begin with a byte that says what they are */
-    bool stopped;          /* [k] the line's, as last seen */
-    uint8_t status;        /* [k] PACKET_* to be told */
-    uint32_t slaves;       /* [k] open files */
-    uint32_t stop_at;      /* [k] of output: where the master's reads end while it is stopped */
-    struct tty_ring input; /* [k] written to the master, not yet taken by the line */
-    bool read_wanted;      /* [k] of the master */
+    uint32_t users;        /* [a] open files of the pair, including the master */
+    bool locked;           /* [k] of the terminal: the slave cannot be opened */
+    bool opened;           /* [k] the slave has been opened at least once */
+    bool packet;           /* [k] TIOCPKT: reads of the master begin with a status byte */
+    bool stopped;          /* [k] the line's `stopped` when note_flow last looked */
+    uint8_t status;        /* [k] PACKET_* and TTY_FLUSHED_*, not yet reported */
+    uint32_t slaves;       /* [k] open files of the slave */
+    uint32_t stop_at;      /* [k] head of the output ring when it was stopped: the master reads no further */
+    struct tty_ring input; /* [k] bytes written to the master, not yet taken by the line */
+    bool read_wanted;      /* [k] as in struct tty, for the master */
     bool write_wanted;     /* [k] */
     struct file_events events;
 };
@@ -46,7 +46,7 @@ static struct pty *pty_of(const struct file *file)
     return container_of(file->state, struct pty, tty);
 }
 
-/* Without the slash at its beginning. */
+/* The slave's path without its leading slash. */
 static void write_name(const struct pty *pty, char name[NAME_SIZE - 1])
 {
     snprintf(name, NAME_SIZE - 1, "dev/pts/%u", pty->index);
@@ -63,7 +63,7 @@ static void put_pty(struct pty *pty)
 
 /* --- under the terminal's lock --- */
 
-/* Output was stopped, or goes on. */
+/* Records that output was stopped or resumed. */
 static void note_flow(struct pty *pty)
 {
     bool stopped = pty->tty.line.stopped;
@@ -124,12 +124,12 @@ static void push(struct tty *tty, struct tty_after *after)
     }
 }
 
-static void tell(struct tty *tty)
+static void notify(struct tty *tty)
 {
     file_event(&container_of(tty, struct pty, tty)->events);
 }
 
-static const struct tty_driver driver = {.pull = pull, .push = push, .tell = tell};
+static const struct tty_driver driver = {.pull = pull, .push = push, .notify = notify};
 
 /* --- the master --- */
 
@@ -211,7 +211,7 @@ static uint32_t master_poll(struct file *file)
     return result;
 }
 
-/* Those of the slave's name, if it is there still: whoever has it open finds it by them, as ttyname(3) does. */
+/* The facts of the slave's node in /dev/pts, if it still exists: ttyname(3) compares them with an open file's. */
 static void find_facts(const struct pty *pty, struct file_facts *facts)
 {
     const struct msg_file_name asked = {.operation = MSG_NAME_STAT, .flags = NAME_NO_FOLLOW};
@@ -227,7 +227,7 @@ static void find_facts(const struct pty *pty, struct file_facts *facts)
         heap_free(result.text, PATH_MAX);
 }
 
-/* Opens the slave for who has the master: *DATA is the file. */
+/* TIOCGPTPEER: opens the slave for the owner of the master. *DATA: flags of open(2), replaced by the id of the file. */
 static int64_t open_peer(struct pty *pty, void *data)
 {
     struct file_facts facts;
@@ -281,7 +281,7 @@ static int64_t master_control_locked(struct pty *pty, uint32_t command, void *da
     return 0;
 }
 
-/* TCFLSH of the master throws away what it has written, too, unless it is only about what it would read. */
+/* TCFLSH on the master also discards what was written to it, unless WHICH is about its reads only. */
 static void throw_away_input(struct pty *pty, uint32_t which, struct tty_after *after)
 {
     if (which == FLUSH_INPUT)
@@ -319,7 +319,8 @@ static void master_release(struct file *file)
     write_name(pty, name);
     tree_remove_device(name, pty->tty.number);
     tty_hang_up(&pty->tty);
-    spin_lock(&ptys_lock); /* the number is free only now: nobody finds this terminal under it */
+    /* The index becomes free only now that the terminal cannot be found by its number any more. */
+    spin_lock(&ptys_lock);
     list_remove(&pty->node);
     spin_unlock(&ptys_lock);
 }
@@ -391,7 +392,7 @@ int64_t pty_open_slave_locked(struct tty *tty, const struct file_facts *facts, u
 
 /* --- pairs --- */
 
-/* The least index that is free. */
+/* Gives PTY the smallest free index and its device number. */
 static int64_t number_pty(struct pty *pty)
 {
     uint32_t index = 0;
@@ -461,6 +462,6 @@ int64_t pty_create(uint32_t flags, uint32_t uid, struct file **out)
     seed.rdev = pty->tty.number;
     error = tree_seed(&seed);
     if (error != 0)
-        file_close(*out); /* its release takes all back */
+        file_close(*out); /* its release removes the pair */
     return error;
 }

@@ -1,4 +1,4 @@
-/* What terminals are to other rooms. See the header. */
+/* The interfaces of terminals for other rooms. See the header. */
 #include "kernel/tty/serve.h"
 
 #include "kernel/abi/errno.h"

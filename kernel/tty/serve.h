@@ -1,9 +1,9 @@
-/* The interfaces of terminals for other rooms: devices with names (kernel/fs/device/device.h), files without a name
+/* The interfaces of terminals for other rooms: named devices (kernel/fs/device/device.h), files without a name
  * (kernel/file/anonymous.h), and operations about sessions. */
 #ifndef KERNEL_TTY_SERVE_H
 #define KERNEL_TTY_SERVE_H
 
-/* Registers all of that. Once. */
+/* Registers them. To be called once. */
 void tty_serve_init(void);
 
 #endif

@@ -10,7 +10,8 @@
 #define TERMINAL_NAME "/dev/ttyS0"
 
 static uint8_t output[OUTPUT_SIZE];
-static bool stalled; /* [k] of the terminal: no room, the UART keeps what it has until somebody reads */
+static bool stalled; /* [k] of the terminal: the line has no room, and the UART's input interrupt is off until a read
+                        makes room */
 
 static void push(struct tty *tty, struct tty_after *after)
 {
@@ -84,7 +85,7 @@ struct file *terminal_open(uint32_t flags)
     if (tree_do(&asked, NULL, TERMINAL_NAME, "", &result) != 0)
         return NULL;
     file = file_find(result.answer.id);
-    file_unpin(file); /* the open that came along keeps it */
+    file_unpin(file); /* the open that tree_do returned keeps the file */
     return file;
 }
 

@@ -1,5 +1,5 @@
-/* The serial line of kernel 0 as a terminal (kernel/tty/tty.h). Every opening is a file of its own; they share input,
- * modes, size, session and foreground process group. Kernel 0 only. */
+/* The serial line of kernel 0 as a terminal (kernel/tty/tty.h). Each open makes a file of its own; these files share
+ * input, modes, window size, session and foreground process group. Kernel 0 only. */
 #ifndef KERNEL_TTY_TERMINAL_H
 #define KERNEL_TTY_TERMINAL_H
 
@@ -13,10 +13,11 @@ void terminal_init(void);
 struct file *terminal_open(uint32_t flags);
 /* True if the device NUMBER is the serial line. */
 bool terminal_is(uint64_t number);
-/* Makes the serial line the controlling terminal of SESSION, a new session whose leader alone is in the foreground. */
+/* Makes the serial line the controlling terminal of SESSION, a new session, whose leader's process group is in the
+ * foreground. */
 void terminal_begin_session(uint32_t session);
 extern const struct file_kind file_terminal_kind;
-/* Sends all written bytes, at the end of the machine. Spins. */
+/* Sends all written bytes when the machine is shut down. Spins. */
 void terminal_drain(void);
 
 #endif

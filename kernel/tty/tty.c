@@ -1,4 +1,4 @@
-/* Terminals: reading, writing, polling; the table of all. See the header. */
+/* Terminals: reading, writing, polling, sessions; the table of terminals. See the header. */
 #include "kernel/tty/tty.h"
 
 #include "kernel/abi/errno.h"
@@ -11,13 +11,13 @@
 #include "tasks/family/set.h"
 #include "tasks/process/process.h"
 
-/* A hung-up terminal's session, whose foreground group hears of it when the leader ends. */
+/* The session of a hung-up terminal, whose foreground group is signalled when the session's leader ends. */
 struct left {
     struct list node; /* [t] */
     uint32_t session, foreground;
 };
 
-static struct spinlock ttys_lock;                        /* before a terminal's lock */
+static struct spinlock ttys_lock;                        /* taken before a terminal's lock */
 static struct list ttys = {&ttys, &ttys};                /* [t] */
 static struct list left_over = {&left_over, &left_over}; /* [t] struct left */
 
@@ -28,7 +28,7 @@ static void send(void *context, uint8_t byte)
     struct tty *tty = context;
     struct tty_ring *ring = &tty->output;
 
-    if (tty_ring_used(ring) < ring->size) /* echo without room is lost, as on any terminal */
+    if (tty_ring_used(ring) < ring->size) /* echo is lost when the ring is full */
         ring->bytes[ring->head++ % ring->size] = byte;
 }
 
@@ -69,7 +69,7 @@ void tty_input_locked(struct tty *tty, uint8_t byte, struct tty_after *after)
 {
     uint32_t signal = line_input(&tty->line, byte);
 
-    if (signal != 0 && tty->foreground != 0) { /* signals for who was in the foreground before stay */
+    if (signal != 0 && tty->foreground != 0) { /* AFTER keeps the signals and the group of earlier bytes */
         after->signals |= 1u << signal;
         after->group = tty->foreground;
     }
@@ -98,7 +98,7 @@ void tty_finish(struct tty *tty, const struct tty_after *after)
     if (after->event)
         file_event(&tty->events);
     if (after->master_event)
-        tty->driver->tell(tty);
+        tty->driver->notify(tty);
     for (uint32_t signal = 1; signal < 32 && after->signals != 0; signal++) {
         if ((after->signals >> signal & 1) != 0 && after->group != 0)
             process_group_signal(after->group, signal);
@@ -114,7 +114,7 @@ static int64_t read_locked(struct tty *tty, void *data, size_t size, bool at_onc
     result = (int64_t)line_read(&tty->line, data, size);
     if (result == 0 && !tty->line.finished && !tty->hung && (tty->line.modes.local & LINE_ICANON) == 0 &&
         tty->line.modes.characters[LINE_VMIN] != 0)
-        return -EAGAIN; /* only an end of a line from before the modes changed was there */
+        return -EAGAIN; /* the only entry was a line's end without a byte, from before the change to raw mode */
     return result;
 }
 
@@ -198,7 +198,7 @@ static struct tty *find_session_locked(uint32_t session)
     return NULL;
 }
 
-/* What hung-up terminals of SESSION have left: the foreground group of the last one, 0: nothing. */
+/* Removes the entries of SESSION in left_over. Returns the foreground group of the last one; 0: there was none. */
 static uint32_t take_left_locked(uint32_t session)
 {
     uint32_t group = 0;
@@ -215,7 +215,7 @@ static uint32_t take_left_locked(uint32_t session)
     return group;
 }
 
-/* The terminal becomes that of the caller's session, as Linux's tiocsctty. */
+/* Makes the terminal the controlling terminal of the caller's session, as Linux's tiocsctty does. */
 static int64_t adopt(const struct file *file, uint32_t command, const void *data)
 {
     struct tty *tty = file->state;
@@ -229,15 +229,15 @@ static int64_t adopt(const struct file *file, uint32_t command, const void *data
     if (tty->hung)
         result = -EIO;
     else if (who.process == who.session && tty->session == who.session)
-        result = 0; /* it is already */
+        result = 0; /* it already is its controlling terminal */
     else if (who.process != who.session || find_session_locked(who.session) != NULL)
         result = -EPERM;
     else if (tty->session != 0 && (by_opening || who.argument != 1 || who.root == 0))
-        result = -EPERM; /* root may steal it by argument 1 */
+        result = -EPERM; /* only root may take it from another session, with argument 1 */
     else if ((!reads && (by_opening || who.root == 0)) || (by_opening && file->facts.number == TERMINAL_CONSOLE))
-        result = -EPERM; /* who may only write to a terminal is not to rule it */
+        result = -EPERM; /* an open for writing only must not make it the controlling terminal */
     else {
-        take_left_locked(who.session); /* another takes the place of one that was hung up */
+        take_left_locked(who.session); /* this terminal replaces one that was hung up */
         tty->session = who.session;
         tty->foreground = who.group;
     }
@@ -269,7 +269,7 @@ bool tty_background_locked(const struct tty *tty, const struct file_request *req
     return tty->session != 0 && !tty->hung && group != TTY_ANYBODY && group != tty->foreground;
 }
 
-/* Commands that a job in the background must not do (tty_check_change of Linux). */
+/* Commands that a job in the background must not perform (tty_check_change of Linux). */
 static bool is_for_foreground(uint32_t command)
 {
     switch (command) {
@@ -287,12 +287,12 @@ static bool is_for_foreground(uint32_t command)
     }
 }
 
-/* Asks for the caller's process group where it counts: reads, changes of modes, and writes with TOSTOP. */
+/* True if REQUEST is subject to job control: reads, changes of modes, and writes with TOSTOP. */
 static bool is_checked_locked(const struct tty *tty, uint32_t access, const struct file_request *request)
 {
     switch (request->operation) {
     case MSG_FILE_READ:
-        return access != 1; /* else it is no read */
+        return access != 1; /* the file must be open for reading */
     case MSG_FILE_WRITE:
         return access != 0 && (tty->line.modes.local & LINE_TOSTOP) != 0;
     case MSG_FILE_CONTROL:
@@ -350,7 +350,7 @@ void tty_hang_up(struct tty *tty)
         list_append(&left_over, &left->node);
         left = NULL;
     } else if (session != 0 && foreground != 0 && foreground != session) {
-        after.signals = 1u << SIGHUP; /* no memory to do it when the leader ends: now */
+        after.signals = 1u << SIGHUP; /* without memory for a struct left: now instead of at the leader's end */
         after.group = foreground;
     }
     spin_unlock(&ttys_lock);
@@ -362,7 +362,8 @@ void tty_hang_up(struct tty *tty)
     tty_finish(tty, &after);
 }
 
-/* The terminal of SESSION gives it up; its foreground group, or 0. */
+/* Removes SESSION from its terminal and from left_over. Returns the foreground group to be signalled, or 0. *AGAIN: the
+ * terminal was hung up before. */
 static uint32_t take_from_locked(uint32_t session, bool *again)
 {
     uint32_t group = 0, left = take_left_locked(session);
@@ -392,7 +393,7 @@ void tty_session_ended(uint32_t session)
     if (group == 0)
         return;
     process_group_signal(group, SIGHUP);
-    if (go_on) /* the terminal has gone before: stopped ones hear it, too */
+    if (go_on) /* the terminal was hung up before: SIGCONT lets stopped processes handle SIGHUP */
         process_group_signal(group, SIGCONT);
 }
 

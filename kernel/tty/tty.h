@@ -1,8 +1,8 @@
-/* Terminals: the common part of the serial line (terminal.h) and pseudo-terminals (pty.h): a line discipline with its
- * input and output, the session and its foreground process group. All are on kernel 0. kernel/tty/terminal.md has the
- * states.
+/* Terminals: what the serial line (terminal.h) and pseudo-terminals (pty.h) have in common: a line discipline with its
+ * input and output, the session and its foreground process group. All terminals are on kernel 0. kernel/tty/terminal.md
+ * has the states.
  *
- * Marks: [i] set once, [k] under lock, [t] under the lock of all terminals, which comes before it. */
+ * Marks: [i] set once; [k] under lock; [t] under the lock of the table of terminals, which is taken before it. */
 #ifndef KERNEL_TTY_TTY_H
 #define KERNEL_TTY_TTY_H
 
@@ -38,20 +38,20 @@
 #define TIOCGPKT 0x80045438u
 #define TIOCGPTLCK 0x80045439u
 #define TIOCGEXCL 0x80045440u
-#define TIOC_ADOPT 0xb001u /* ours: as TIOCSCTTY, unless the terminal has a session */
+#define TIOC_ADOPT 0xb001u /* ours: as TIOCSCTTY, after an open; fails if another session has the terminal */
 
-enum { FLUSH_INPUT, FLUSH_OUTPUT, FLUSH_BOTH }; /* what TCFLSH throws away */
+enum { FLUSH_INPUT, FLUSH_OUTPUT, FLUSH_BOTH }; /* what TCFLSH discards */
 
-#define TTY_ECHO_ROOM 256u  /* of the ring of output, for echo: writes leave it free */
-#define TTY_OWN 0x500u      /* /dev/tty: the caller's terminal */
+#define TTY_ECHO_ROOM 256u  /* bytes of the output ring that writes leave free for echo */
+#define TTY_OWN 0x500u      /* /dev/tty: the controlling terminal of the caller's session */
 #define TTY_MULTIPLEX 0x502 /* /dev/ptmx */
 #define OPEN_NO_TERMINAL 0400u
 
 struct tty_ring {
     uint8_t *bytes; /* [i] */
     uint32_t size;  /* [i] a power of two */
-    uint32_t head;  /* ever put in */
-    uint32_t tail;  /* ever taken out */
+    uint32_t head;  /* bytes ever put in */
+    uint32_t tail;  /* bytes ever taken out */
 };
 
 static inline uint32_t tty_ring_used(const struct tty_ring *ring)
@@ -59,23 +59,23 @@ static inline uint32_t tty_ring_used(const struct tty_ring *ring)
     return ring->head - ring->tail;
 }
 
-/* Actions for tty_finish once the lock is free. */
+/* Actions that tty_finish performs after the lock is released. */
 struct tty_after {
-    bool event;        /* for readers and writers */
-    bool master_event; /* for users of the master */
-    uint32_t signals;  /* mask, bit s is signal s, for GROUP */
+    bool event;        /* wake readers and writers */
+    bool master_event; /* wake readers and writers of the master */
+    uint32_t signals;  /* bit s: send signal s to GROUP */
     uint32_t group;
 };
 
 struct tty;
 
-struct tty_driver { /* under the terminal's lock */
+struct tty_driver { /* pull and push are called under the terminal's lock, tell without it */
     /* Takes input as long as the line has room. */
     void (*pull)(struct tty *tty, struct tty_after *after);
-    /* Output was put in, or may go on. */
+    /* Bytes were added to the output ring, or output may resume. */
     void (*push)(struct tty *tty, struct tty_after *after);
-    /* Without the lock, for master_event. */
-    void (*tell)(struct tty *tty);
+    /* Wakes the users of the master (master_event). */
+    void (*notify)(struct tty *tty);
 };
 
 struct tty {
@@ -85,35 +85,35 @@ struct tty {
     struct spinlock lock;
     struct line line;       /* [k] */
     struct tty_ring output; /* [k] not yet sent */
-    bool read_wanted;       /* [k] somebody found nothing to read */
-    bool write_wanted;      /* [k] somebody found no room */
-    bool hung;              /* [k] the other side has gone */
-    bool holds_writers;     /* [i] while output is stopped nothing is written */
+    bool read_wanted;       /* [k] a reader or poller found nothing to read */
+    bool write_wanted;      /* [k] a writer or poller found no room */
+    bool hung;              /* [k] the master was closed */
+    bool holds_writers;     /* [i] writes wait while output is stopped */
     bool exclusive;         /* [k] TIOCEXCL: only root opens it */
-    uint32_t foreground;    /* [k] process group, 0: none */
-    uint32_t session;       /* [k] 0: nobody's controlling terminal */
-    uint16_t window[4];     /* [k] rows, columns, and in dots */
-    uint32_t flushed;       /* [k] TTY_FLUSHED_*: since a master has asked */
+    uint32_t foreground;    /* [k] process group in the foreground; 0: none */
+    uint32_t session;       /* [k] whose controlling terminal this is; 0: none */
+    uint16_t window[4];     /* [k] rows, columns, width and height in pixels */
+    uint32_t flushed;       /* [k] TTY_FLUSHED_*: flushes that packet mode has not reported yet */
     struct file_events events;
 };
 
-#define TTY_FLUSHED_INPUT 1u /* as packet mode tells it */
+#define TTY_FLUSHED_INPUT 1u /* values of the status byte of packet mode */
 #define TTY_FLUSHED_OUTPUT 2u
 
 /* The caller's identity in a request (struct file_request, `group`). */
-#define TTY_ANYBODY 0u       /* job control is not for it */
-#define TTY_ASK UINT32_MAX   /* the process group is not known where the caller is */
-#define TTY_WHO 600          /* as an error: the caller is in the background, or not known; `seen` is the session */
-#define TTY_LATE 0x80000000u /* in the flags of a FILE_READ: its time is over */
+#define TTY_ANYBODY 0u       /* job control does not apply to this request */
+#define TTY_ASK UINT32_MAX   /* the caller's kernel does not know its process group */
+#define TTY_WHO 600          /* as an error: the caller is, or may be, in the background of session `seen` */
+#define TTY_LATE 0x80000000u /* in the flags of a FILE_READ: its timeout has expired */
 
-/* The argument of commands that are about sessions. */
+/* The argument of commands about sessions. */
 struct tty_identity {
     uint32_t argument;
     uint32_t group, session; /* the caller's */
     uint32_t process;
-    uint32_t root;          /* 1: it may take a terminal away from another session */
-    uint32_t found;         /* processes of the group that is to be in the foreground */
-    uint32_t found_session; /* and their session */
+    uint32_t root;          /* 1: the caller may take a terminal from another session */
+    uint32_t found;         /* TIOCSPGRP: number of processes in the new foreground group */
+    uint32_t found_session; /* and its session */
 };
 
 /* Initializes TTY, which is zeroed except for NUMBER, DRIVER and the output ring, in raw mode. */
@@ -140,20 +140,21 @@ void tty_move_locked(struct tty *tty, struct tty_after *after);
 void tty_finish(struct tty *tty, const struct tty_after *after);
 /* Room for writes. Under the lock. */
 uint32_t tty_room_locked(const struct tty *tty);
-/* Puts one byte of input into the line. Under the lock. */
+/* Passes one byte of input to the line. Under the lock. */
 void tty_input_locked(struct tty *tty, uint8_t byte, struct tty_after *after);
-/* Notifies readers. Under the lock. */
+/* Records in AFTER that readers are to be woken. Under the lock. */
 void tty_readable_locked(struct tty *tty, struct tty_after *after);
 
-/* The other side has gone: reads find the end, the session's leader gets SIGHUP and SIGCONT, and nobody finds it in the
- * table any more. Without locks. */
+/* The master was closed: reads return 0 from now on, the leader of the session gets SIGHUP and SIGCONT, and TTY leaves
+ * the table of terminals. Without locks. */
 void tty_hang_up(struct tty *tty);
-/* The leader of SESSION has ended: its foreground group gets SIGHUP, the terminal is nobody's. Kernel 0, any context.
- */
+/* The leader of SESSION has ended: the foreground group gets SIGHUP, and the terminal has no session any more. Kernel
+ * 0, any context. */
 void tty_session_ended(uint32_t session);
 
-/* Opens the terminal NUMBER for a name whose node has FACTS; FLAGS: with OPEN_ANYWAY for root. -ENXIO: there is none;
- * -EIO: it is locked or hung up; -EBUSY: it is exclusive; -ENOMEM. *SESSION: whose it is. */
+/* Opens the terminal NUMBER for a name whose node has FACTS; FLAGS: with OPEN_ANYWAY for root. -ENXIO: there is no such
+ * terminal; -EIO: it is locked or hung up; -EBUSY: it is exclusive; -ENOMEM. *SESSION: the session whose controlling
+ * terminal it is. */
 int64_t tty_open(uint64_t number, const struct file_facts *facts, uint32_t flags, struct file **out, uint32_t *session);
 /* The terminal of SESSION, likewise. */
 int64_t tty_open_own(uint32_t session, uint32_t flags, struct file **out);

@@ -1,4 +1,4 @@
-/* The pages every program has, and the time of day. See the header and kernel/vdso/time.md. */
+/* The pages that every program maps, and the time of day. See the header and kernel/vdso/time.md. */
 #include "kernel/vdso/pages.h"
 
 #include "kernel/abi/errno.h"
@@ -19,7 +19,7 @@
 
 struct msg_time { /* TIME */
     uint64_t epoch;
-    uint64_t stamp; /* when it was said, clock_now ns: the latest holds; 0: counters differ, and EPOCH says nothing */
+    uint64_t stamp; /* when EPOCH was set, ns of clock_read; the latest wins. 0: counters differ, EPOCH is unused */
     uint32_t kernel;
     uint32_t pad;
 };
@@ -28,10 +28,10 @@ _Static_assert(sizeof(struct msg_time) == 24, "wire format");
 
 extern const uint8_t vdso_image[], vdso_image_end[]; /* kernel/arch/x86_64/vdso_image.S */
 
-static struct spinlock lock;   /* after those of spaces; before those of frames */
-static uint64_t last_stamp;    /* [k] lock: of what the epoch is */
+static struct spinlock lock;   /* after the locks of spaces, before those of frames */
+static uint64_t last_stamp;    /* [k] lock: of the TIME that has set the epoch */
 static uint32_t last_kernel;   /* [k] lock */
-static uint64_t frames[PAGES]; /* [k] lock; kernel 0: each with a reference of our own; 0: nobody has mapped it */
+static uint64_t frames[PAGES]; /* [k] lock; on kernel 0, each with a reference; 0: not mapped by any program yet */
 
 static void fill(struct vdso_data *data)
 {
@@ -85,8 +85,8 @@ const char *vdso_name(uint64_t page)
     return page == 0 ? "[vvar]" : "[vdso]";
 }
 
-/* Kernel 0: programs see what has changed. Words are written one by one: each makes sense with any other's old value.
- */
+/* On kernel 0, updates [vvar]. Its words are written one at a time: each is valid together with old values of the
+ * others. */
 static void renew(void)
 {
     spin_lock(&lock);
@@ -95,7 +95,7 @@ static void renew(void)
     spin_unlock(&lock);
 }
 
-/* What was said last holds; of what was said at once, what the kernel with the highest number says. */
+/* Applies MESSAGE if it is later than the last one: its stamp is larger, or equal with a higher kernel number. */
 static void note(const struct msg_time *message)
 {
     bool later;
@@ -106,7 +106,7 @@ static void note(const struct msg_time *message)
         last_stamp = message->stamp;
         last_kernel = message->kernel;
         clock_set_epoch(message->epoch);
-        instance.rates.epoch = message->epoch; /* of kernels that kernel 0 starts from now on */
+        instance.rates.epoch = message->epoch; /* for kernels that kernel 0 starts later */
     }
     spin_unlock(&lock);
     renew();
@@ -130,7 +130,7 @@ int time_set(uint64_t epoch)
     return error;
 }
 
-/* A thread has come from a kernel whose clock is ahead of ours. */
+/* A thread has come from a kernel whose clock is ahead of this one. */
 static void found_difference(void)
 {
     struct msg_time message = {.stamp = 0};
@@ -139,7 +139,7 @@ static void found_difference(void)
     if (instance.kernel == 0)
         renew();
     else
-        post(0, MSG_TIME, &message, sizeof(message)); /* without memory for it a later move tells */
+        post(0, MSG_TIME, &message, sizeof(message)); /* -ENOMEM: kernel 0 updates [vvar] only at its next TIME */
 }
 
 void vdso_init(void)

@@ -1,6 +1,6 @@
-/* The code of [vdso], which programs call in place of system calls (vdso(7)). It runs in user mode, at any address,
- * directly behind the page of data; it has no data of its own. Where it cannot answer it makes the system call, so an
- * answer is the same either way. A bad pointer is the caller's fault, as in any function. */
+/* The code of [vdso], which programs call instead of system calls (vdso(7)). It runs in user mode, at any address,
+ * directly behind the page of data, and has no data of its own. If it cannot compute the result it makes the system
+ * call, so the result is the same either way. A bad pointer faults in the caller, as in any function. */
 #include "kernel/vdso/data.h"
 
 #include "kernel/abi/clock.h"
@@ -14,7 +14,7 @@
 #define CALL_CLOCK_GETRES 229
 
 #define BIT(clock) (1u << (clock))
-/* Clocks that count from 1970, and from the start of the machine. */
+/* Clocks that count from 1970, and clocks that count from boot. */
 #define OF_DAY (BIT(CLOCK_REALTIME) | BIT(CLOCK_REALTIME_COARSE) | BIT(CLOCK_TAI))
 #define OF_BOOT (BIT(CLOCK_MONOTONIC) | BIT(CLOCK_MONOTONIC_RAW) | BIT(CLOCK_MONOTONIC_COARSE) | BIT(CLOCK_BOOTTIME))
 
@@ -35,7 +35,7 @@ static inline uint64_t since_boot(void)
 {
     uint64_t count = rdtsc();
 
-    /* as clock_now; the counter cannot be behind the base when the counters agree */
+    /* as clock_now; if the counters agree, none is behind the base */
     return (uint64_t)((unsigned __int128)(count - vvar.base) * vvar.multiplier >> 32);
 }
 
@@ -44,7 +44,7 @@ static inline int is_one_of(int clock, uint32_t set)
     return (uint32_t)clock < 32 && (set >> clock & 1) != 0;
 }
 
-static inline int tell(int clock, struct time *time)
+static inline int notify(int clock, struct time *time)
 {
     uint64_t now;
 
@@ -60,7 +60,7 @@ static inline int tell(int clock, struct time *time)
 
 int __vdso_clock_gettime(int clock, struct time *time)
 {
-    return tell(clock, time);
+    return notify(clock, time);
 }
 
 int __vdso_gettimeofday(struct time *time, uint32_t zone[2])
@@ -81,9 +81,9 @@ int __vdso_gettimeofday(struct time *time, uint32_t zone[2])
 
 int64_t __vdso_time(int64_t *out)
 {
-    struct time now = {0, 0}; /* the call may be refused */
+    struct time now = {0, 0}; /* the system call may fail */
 
-    tell(CLOCK_REALTIME, &now);
+    notify(CLOCK_REALTIME, &now);
     if (out != 0)
         *out = now.seconds;
     return now.seconds;
@@ -112,7 +112,7 @@ int __vdso_clock_getres(int clock, struct time *time)
     return 0;
 }
 
-/* The names without the prefix that Linux has besides. */
+/* Linux exports the names without the prefix as well. */
 #define ALSO(type, name, arguments) type name arguments __attribute__((weak, alias("__vdso_" #name)))
 ALSO(int, clock_gettime, (int clock, struct time *time));
 ALSO(int, gettimeofday, (struct time * time, uint32_t zone[2]));

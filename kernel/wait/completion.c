@@ -43,7 +43,7 @@ void completion_signal_locked(struct completion *c, uint32_t *notice)
     spin_unlock(&c->lock);
     if (own == 0 || own == *notice)
         return;
-    completion_notify(*notice); /* NOTICE has room for one CPU: notify the other now */
+    completion_notify(*notice); /* NOTICE has room for one CPU only: notify the CPU of an earlier signal now */
     *notice = own;
 }
 

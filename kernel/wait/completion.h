@@ -17,7 +17,7 @@ struct wait_reason {
 
 /* The conditions that end a wait before its event. */
 enum wait_end {
-    WAIT_FIRM,         /* none: the operation has to be finished */
+    WAIT_FIRM,         /* none: the wait lasts until its event or its deadline */
     WAIT_KILLABLE,     /* the thread has been killed */
     WAIT_INTERRUPTIBLE /* also a signal, a stop or a move of the thread: the caller must be able to restart */
 };
@@ -34,8 +34,8 @@ struct wait_ops {
     /* Blocks the current thread and releases LOCK such that no wake in between is lost. Returns with LOCK free when the
      * thread is woken, at DEADLINE (ns, as clock_now; 0: none), or when a condition of END occurs. */
     void (*block)(struct spinlock *lock, const struct wait_reason *reason, enum wait_end end, uint64_t deadline);
-    bool (*ended)(enum wait_end end); /* a condition of END holds for the current thread */
-    void (*due_changed)(void);        /* the time at which a CPU has to look for messages has changed: msg_due */
+    bool (*ended)(enum wait_end end); /* returns whether a condition of END holds for the current thread */
+    void (*due_changed)(void);        /* the time at which a CPU has to poll for messages has changed: msg_due */
     bool (*alone)(
         void); /* no other thread is ready on this CPU, so the caller may poll for messages before it blocks */
     /* Makes a blocked thread ready; harmless when it is not blocked. The caller passes the result to notify
@@ -57,7 +57,7 @@ void completion_wait(struct completion *c, const struct wait_reason *reason);
  * false if it gave up; C may still be signalled then. */
 bool completion_wait_until(struct completion *c, const struct wait_reason *reason, enum wait_end end,
                            uint64_t deadline);
-/* Ends the wait, now or before it starts. Any context. C may be freed as soon as the waiter has seen it. */
+/* Ends the wait, even if it has not started yet. Any context. C may be freed as soon as the waiter has returned. */
 void completion_signal(struct completion *c);
 /* The same for a caller that holds locks: it passes *NOTICE, 0 at first, to completion_notify after releasing them.
  * Several signals may use one NOTICE. */

@@ -9,7 +9,7 @@
 
 void (*area_refers)(struct area_list *list, uint64_t backing, enum area_event event);
 
-/* LIST has one area more, or less, with BACKING behind it. */
+/* Reports that an area with BACKING was added to LIST or removed from it. */
 static inline void refer(struct area_list *list, uint64_t backing, enum area_event event)
 {
     if (backing != BACKING_NONE && list->refers && area_refers != NULL)
@@ -59,14 +59,14 @@ void area_list_move(struct area_list *to, struct area_list *from)
         refer(to, area_at(node)->backing, AREA_MOVED);
 }
 
-/* --- questions --- */
+/* --- look-ups --- */
 
 static inline bool has(const struct area *area, uint64_t address)
 {
     return address - area->start < area->end - area->start;
 }
 
-/* Where a question looks first the next time is no part of what a list says. */
+/* Stores AREA as the area that the next look-up checks first. The list counts as unchanged, so LIST may be const. */
 static inline void remember(const struct area_list *list, struct area *area)
 {
     ((struct area_list *)(uintptr_t)list)->last = area;
@@ -116,7 +116,7 @@ bool area_overlaps(const struct area_list *list, uint64_t start, uint64_t end)
     return area != NULL && area->start < end;
 }
 
-/* AREA is area_next's answer for START. */
+/* AREA must be the result of area_next for START. */
 static inline bool covers(const struct area_list *list, const struct area *area, uint64_t start, uint64_t end)
 {
     while (start < end && area != NULL && area->start <= start) {
@@ -141,12 +141,12 @@ uint64_t area_find_gap(const struct area_list *list, uint64_t length, uint64_t l
     area = area_tree_gap_until(area, length);
     if (area == NULL || area->start <= low)
         return 0;
-    /* when LOW cuts this gap short, all others are below LOW */
+    /* if LOW cuts this gap short, all remaining gaps lie below LOW */
     floor = area->start - area->gap > low ? area->start - area->gap : low;
     return area->start - floor >= length ? area->start - length : 0;
 }
 
-/* --- what an area has besides its place --- */
+/* --- one area: protection and backing --- */
 
 static struct area *area_make(uint64_t start, uint64_t end, uint32_t prot, uint64_t backing)
 {
@@ -161,14 +161,14 @@ static struct area *area_make(uint64_t start, uint64_t end, uint32_t prot, uint6
     return area;
 }
 
-/* Neighbours that touch may be one. */
+/* True when two adjacent areas can be merged. */
 static bool alike(const struct area *low, const struct area *high)
 {
     return low->prot == high->prot && high->backing == area_backing_at(low, high->start) &&
            !backing_attached(low->backing);
 }
 
-/* Makes AREA, which holds AT, what of it lies at AT and behind. */
+/* Cuts off the part of AREA below AT, which lies in AREA. */
 static void cut_front(struct area *area, uint64_t at)
 {
     area->backing = area_backing_at(area, at);
@@ -186,7 +186,7 @@ static void area_drop(struct area_list *list, struct area *area)
     heap_free(area, sizeof(*area));
 }
 
-/* Memory for a split at AT, or NULL in *SPARE when no area has AT inside. -ENOMEM. */
+/* Allocates memory for a split at AT. *SPARE is NULL if AT lies inside no area, so that no split is needed. -ENOMEM. */
 static int spare_for(const struct area_list *list, uint64_t at, struct area **spare)
 {
     const struct area *area = area_find(list, at);
@@ -198,7 +198,7 @@ static int spare_for(const struct area_list *list, uint64_t at, struct area **sp
     return *spare != NULL ? 0 : -ENOMEM;
 }
 
-/* Cuts AREA in two at AT, which is inside. SPARE becomes the second. */
+/* Splits AREA at AT, which lies inside it. SPARE becomes the upper part. */
 static void split(struct area_list *list, struct area *area, uint64_t at, struct area *spare)
 {
     *spare = *area; /* the insertion sets its links */
@@ -208,7 +208,7 @@ static void split(struct area_list *list, struct area *area, uint64_t at, struct
     refer(list, spare->backing, AREA_COMES);
 }
 
-/* AREA becomes a part of BEFORE, its neighbour. */
+/* Merges AREA into BEFORE, the area before it. */
 static __attribute__((noinline)) struct area *append(struct area_list *list, struct area *before, struct area *area)
 {
     uint64_t end = area->end;
@@ -219,7 +219,7 @@ static __attribute__((noinline)) struct area *append(struct area_list *list, str
     return before;
 }
 
-/* Joins AREA with the neighbour before it when they touch and are alike. Returns the one that AREA is, or is in. */
+/* Merges AREA with the area before it if they are adjacent and alike. Returns the area that has AREA's addresses. */
 static inline struct area *join(struct area_list *list, struct area *area)
 {
     struct area *before = area_before(list, area);
@@ -227,7 +227,7 @@ static inline struct area *join(struct area_list *list, struct area *area)
     return before != NULL && before->end == area->start && alike(before, area) ? append(list, before, area) : area;
 }
 
-/* Memory for carve's split, or NULL in *SPARE when no area reaches out of [START, END) at both ends. -ENOMEM. */
+/* Allocates memory for carve's split. *SPARE is NULL if no area extends beyond [START, END) on both sides. -ENOMEM. */
 static int spare_for_carve(const struct area_list *list, uint64_t start, uint64_t end, struct area **spare)
 {
     const struct area *area = area_find(list, start);
@@ -236,7 +236,7 @@ static int spare_for_carve(const struct area_list *list, uint64_t start, uint64_
     return area != NULL && area->end > end ? spare_for(list, start, spare) : 0;
 }
 
-/* Takes [START, END) out. Returns the first area behind, or NULL. */
+/* Removes [START, END) from all areas, with SPARE from spare_for_carve. Returns the first area after END, or NULL. */
 static struct area *carve(struct area_list *list, uint64_t start, uint64_t end, struct area *spare)
 {
     struct area *area = area_next(list, start);
@@ -359,7 +359,7 @@ int area_append_backed(struct area_list *list, uint64_t start, uint64_t end, uin
     return 0;
 }
 
-/* The area that AREA and those behind it have at END, or NULL when END is no place to cut: none has it inside. */
+/* The area that END would split, among AREA and the areas after it, or NULL if END lies inside none of them. */
 static struct area *cut_at(const struct area_list *list, struct area *area, uint64_t end)
 {
     if (area != NULL && area->end < end)
@@ -367,8 +367,8 @@ static struct area *cut_at(const struct area_list *list, struct area *area, uint
     return area != NULL && area->start < end && area->end > end ? area : NULL;
 }
 
-/* In what areas have of [START, END) only the bits KEEP stay, and the bits ADD come to them. AREA is area_next's answer
- * for START. -ENOMEM: unchanged. */
+/* In the parts of areas within [START, END), clears all bits but KEEP and then sets the bits ADD. AREA must be the
+ * result of area_next for START. -ENOMEM: unchanged. */
 static int change(struct area_list *list, struct area *area, uint64_t start, uint64_t end, uint32_t keep, uint32_t add)
 {
     struct area *last, *low = NULL, *high = NULL;

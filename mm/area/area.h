@@ -34,25 +34,25 @@
 #define AREA_POLICY 0xff0000u
 /* All that an area may have. */
 #define AREA_BITS (0xfffu | AREA_POLICY)
-/* With one of these a fork does not copy the pages. */
+/* A fork does not copy the pages of an area with one of these. */
 #define AREA_NOT_COPIED (AREA_DONTFORK | AREA_WIPEONFORK)
 #define AREA_KEPT (~AREA_PROT)
 
 struct area {
     struct list node; /* in order of addresses */
     uint64_t start;   /* first byte */
-    uint64_t end;     /* behind the last byte */
-    uint32_t prot;    /* AREA_*; no right at all reserves the range and allows nothing */
-    uint64_t backing; /* what is behind its first page */
-    /* Of mm/area/tree.c: */
+    uint64_t end;     /* first byte after the area */
+    uint32_t prot;    /* AREA_*; without any right, the range is reserved and no access is allowed */
+    uint64_t backing; /* of its first page */
+    /* Maintained by mm/area/tree.c: */
     uint32_t height;       /* of the subtree; 1: no children */
     struct area *parent;   /* NULL: the root */
     struct area *child[2]; /* lower and higher addresses; NULL: none */
-    uint64_t gap;          /* bytes from the end of the area before, or from 0, to the start */
+    uint64_t gap;          /* free bytes before the area, back to the previous area or to address 0 */
     uint64_t widest;       /* the greatest gap in the subtree */
 };
 
-/* What is behind the page at ADDRESS, which AREA has. */
+/* The backing of the page at ADDRESS, which lies in AREA. */
 static inline uint64_t area_backing_at(const struct area *area, uint64_t address)
 {
     return backing_at(area->backing, (int64_t)(address - area->start));
@@ -67,20 +67,20 @@ static inline bool area_allows(uint32_t prot, uint32_t access)
 }
 
 struct area_list {
-    struct list head;  /* ascending, disjoint; neighbours that touch differ in prot, or in what is behind them */
+    struct list head;  /* ascending, disjoint; adjacent areas that are alike are merged, except attached ones */
     struct area *root; /* NULL: no areas */
-    struct area *last; /* a cache of the area that area_find found last, or NULL */
+    struct area *last; /* a cache: the area that area_find found last, or NULL */
     uint32_t count;
     bool refers;  /* area_refers is called for its areas */
-    bool granted; /* the next area added brings a grant of its object (mm/file/hold.h), which clears this */
+    bool granted; /* the next area added comes with a grant of its object (mm/file/hold.h), which clears this */
 };
 
-enum area_event { AREA_GOES, AREA_COMES, AREA_MOVED /* it comes from another list */ };
+enum area_event { AREA_GOES, AREA_COMES, AREA_MOVED /* from another list to this one */ };
 
 /* [i] Called when an area with BACKING is added to or removed from LIST, if the list has REFERS set; never waits. NULL:
  * no callback. */
 extern void (*area_refers)(struct area_list *list, uint64_t backing, enum area_event event);
-/* Enables area_refers for LIST, whose present areas are counted already. */
+/* Enables area_refers for LIST. The caller has already counted the areas that LIST has now. */
 static inline void area_list_refers(struct area_list *list)
 {
     list->refers = true;
@@ -88,11 +88,11 @@ static inline void area_list_refers(struct area_list *list)
 
 void area_list_init(struct area_list *list);
 void area_list_clear(struct area_list *list);
-/* Moves all areas of FROM to TO, whose old content is dropped, without calling area_refers; FROM is empty afterwards.
- */
+/* Replaces the areas of TO by those of FROM, which is empty afterwards. If TO has REFERS set, area_refers is called for
+ * its old areas (AREA_GOES) and for the new ones (AREA_MOVED). */
 void area_list_move(struct area_list *to, struct area_list *from);
 
-/* The neighbour of AREA behind it, or before it, or NULL. */
+/* The next and the previous area in order of addresses, or NULL. */
 static inline struct area *area_after(const struct area_list *list, const struct area *area)
 {
     return area->node.next != &list->head ? container_of(area->node.next, struct area, node) : NULL;
@@ -103,17 +103,17 @@ static inline struct area *area_before(const struct area_list *list, const struc
     return area->node.previous != &list->head ? container_of(area->node.previous, struct area, node) : NULL;
 }
 
-/* The one with the highest addresses, or NULL. */
+/* The area with the highest addresses, or NULL. */
 static inline struct area *area_last(const struct area_list *list)
 {
     return list->count != 0 ? container_of(list->head.previous, struct area, node) : NULL;
 }
 
-/* The area that holds ADDRESS, or NULL. */
+/* The area that contains ADDRESS, or NULL. */
 struct area *area_find(const struct area_list *list, uint64_t address);
-/* The first area that ends behind ADDRESS: the one that holds it or else the next one, or NULL. */
+/* The area that contains ADDRESS or else the first area above it, or NULL. */
 struct area *area_next(const struct area_list *list, uint64_t address);
-/* True when some area lies in part in [START, END). */
+/* True when some area overlaps [START, END). */
 bool area_overlaps(const struct area_list *list, uint64_t start, uint64_t end);
 /* Makes [START, END) an area with PROT and BACKING, replacing whatever was there, and merges it with equal neighbours.
  * -ENOMEM: unchanged. */
@@ -132,23 +132,23 @@ bool area_set_reserved(struct area_list *list, struct area *area, uint64_t addre
 /* Makes all of [START, END), which existing areas overlap, one area with PROT and no backing, without allocating
  * memory. False, and nothing has changed: no area overlaps it. */
 bool area_grow_together(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot);
-/* Adds an area behind all others. -EINVAL when that is not its place; -ENOMEM. */
+/* Adds an area above all others. -EINVAL: the range is empty, or an area ends above START; -ENOMEM. */
 int area_append_backed(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot, uint64_t backing);
 static inline int area_append(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot)
 {
     return area_append_backed(list, start, end, prot, BACKING_NONE);
 }
-/* Takes [START, END) out of all areas. -ENOMEM, and unchanged: only when one area is to become two. */
+/* Removes [START, END) from all areas. -ENOMEM, and unchanged, which can happen only when one area becomes two. */
 int area_remove(struct area_list *list, uint64_t start, uint64_t end);
 /* Gives [START, END) the protection PROT, of which only the bits of AREA_PROT count; the bits of AREA_KEPT stay.
  * -ENOMEM, and unchanged, when part of it is in no area (as Linux's mprotect) or memory runs out. */
 int area_protect(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot);
 /* As area_protect, for those parts that are in an area; parts in no area are skipped. */
 int area_protect_known(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot);
-/* Takes the bits CLEAR from those parts of [START, END) that are in an area, then gives them the bits SET; of both only
- * AREA_KEPT counts. -ENOMEM: unchanged. */
+/* Clears the bits CLEAR and then sets the bits SET in those parts of [START, END) that are in an area. Only the bits of
+ * AREA_KEPT count. -ENOMEM: unchanged. */
 int area_flag(struct area_list *list, uint64_t start, uint64_t end, uint32_t set, uint32_t clear);
-/* True when areas cover all of [START, END); costs one more step for each of them. */
+/* True when areas cover all of [START, END). Takes one step per area in the range besides the look-up. */
 bool area_covers(const struct area_list *list, uint64_t start, uint64_t end);
 /* The highest free range of LENGTH bytes within [LOW, HIGH), or 0. */
 uint64_t area_find_gap(const struct area_list *list, uint64_t length, uint64_t low, uint64_t high);

@@ -1,7 +1,7 @@
-/* The backing of an area: nothing, so that its pages begin with zeros, or the pages of an object that one kernel has
- * (a file). One word names the object's kernel, the object, and the object's page at the area's start; the following
- * pages of the area are the following pages of the object. One bit says that the object is never written through the
- * area. The word is never negative as a signed number. mm/file/file_map.md. */
+/* The backing of an area: nothing, so that its pages are zero at first, or the pages of an object (a file) that one
+ * kernel keeps. One word names the object's kernel, the object, and the page of the object at the area's start; the
+ * following pages of the area are the following pages of the object. One bit says that the object is never written
+ * through the area. As a signed number the word is never negative. mm/file/file_map.md. */
 #ifndef MM_AREA_BACKING_H
 #define MM_AREA_BACKING_H
 
@@ -11,10 +11,10 @@
 #include "kernel/abi/limits.h"
 
 #define BACKING_NONE 0ull
-#define BACKING_OBJECTS (1u << 17)         /* the objects of one kernel have the numbers from 1 to one less */
-#define BACKING_VDSO (BACKING_OBJECTS - 1) /* of kernel 0: the pages of kernel/vdso/pages.h */
-#define BACKING_PAGES (1ull << 38)         /* of an object */
-#define BACKING_ATTACHED (1ull << 38) /* by shmat: areas are counted one by one (mm/file/hold.h) and never joined */
+#define BACKING_OBJECTS (1u << 17)         /* a kernel's objects are numbered from 1 to BACKING_OBJECTS - 1 */
+#define BACKING_VDSO (BACKING_OBJECTS - 1) /* an object of kernel 0: the pages of kernel/vdso/pages.h */
+#define BACKING_PAGES (1ull << 38)         /* the most pages of an object */
+#define BACKING_ATTACHED (1ull << 38)      /* mapped by shmat: each area is counted (mm/file/hold.h), none are merged */
 #define BACKING_READ_ONLY (1ull << 39)
 
 #define BACKING_KERNEL_SHIFT 40
@@ -37,13 +37,13 @@ static inline uint32_t backing_object(uint64_t backing)
     return (uint32_t)(backing >> BACKING_OBJECT_SHIFT);
 }
 
-/* The object always exists, so no reference to it is needed. */
+/* True when the object exists for ever, so that no reference to it is needed. */
 static inline bool backing_stays(uint64_t backing)
 {
     return backing_object(backing) == BACKING_VDSO;
 }
 
-/* Kernel and object alone. */
+/* The backing with its kernel and object only: neither page nor flags. */
 static inline uint64_t backing_whole(uint64_t backing)
 {
     return backing & ~(BACKING_PAGES - 1) & ~(BACKING_READ_ONLY | BACKING_ATTACHED);

@@ -1,8 +1,8 @@
 /* The tree over an area list. See the header.
  *
- * Of two neighbours in the list one is always above the other in the tree: if the first has a higher child, the second
- * is the lowest of that subtree, else the first is the highest of the second's lower subtree. So a change that concerns
- * both is made good on one way up, from the deeper one to the root. */
+ * Of two neighbours in the list, one is always an ancestor of the other in the tree: if the first has a higher child,
+ * the second is the lowest area of that subtree; else the first is the highest area of the second's lower subtree. So
+ * the path from the deeper of the two to the root contains both, and a change of both is settled from there upwards. */
 #include "mm/area/tree.h"
 
 #include "kernel/lib/list.h"
@@ -12,7 +12,7 @@ static uint32_t height_of(const struct area *area)
     return area != NULL ? area->height : 0;
 }
 
-/* What AREA says of its subtree, from what its children say of theirs. */
+/* Computes AREA's height and widest gap from those of its children. */
 static inline void measure(struct area *area)
 {
     uint64_t widest = area->gap;
@@ -32,7 +32,7 @@ static inline void measure(struct area *area)
     area->widest = widest;
 }
 
-/* NEW, which may be NULL, becomes what OLD is to its parent. */
+/* Puts NEW, which may be NULL, in OLD's place below OLD's parent. */
 static void replace(struct area_list *list, const struct area *old, struct area *new)
 {
     struct area *parent = old->parent;
@@ -45,7 +45,7 @@ static void replace(struct area_list *list, const struct area *old, struct area 
         new->parent = parent;
 }
 
-/* The same, and to the parent all is as it was, until NEW is settled. */
+/* As replace, and copies OLD's measures to NEW, so that settle still sees the old values when it reaches NEW. */
 static void take_place(struct area_list *list, const struct area *old, struct area *new)
 {
     replace(list, old, new);
@@ -60,7 +60,7 @@ static void adopt(struct area *parent, uint32_t side, struct area *child)
         child->parent = parent;
 }
 
-/* TOP goes down to SIDE, and its child of the other side takes its place. Returns that one. */
+/* Rotates TOP down to SIDE. Its child of the other side takes its place and is returned. */
 static struct area *rotate(struct area_list *list, struct area *top, uint32_t side)
 {
     struct area *up = top->child[!side];
@@ -73,8 +73,8 @@ static struct area *rotate(struct area_list *list, struct area *top, uint32_t si
     return up;
 }
 
-/* Makes the heights of AREA's subtrees, which differ by two at most, differ by one at most. Returns what is at its
- * place now. */
+/* Balances AREA, whose subtrees differ in height by two at most, so that they differ by one at most. Returns the root
+ * of the subtree. */
 static struct area *balance(struct area_list *list, struct area *area)
 {
     for (uint32_t side = AREA_LOWER; side <= AREA_HIGHER; side++) {
@@ -89,9 +89,9 @@ static struct area *balance(struct area_list *list, struct area *area)
     return area;
 }
 
-/* Makes good what has changed at AREA: its gap, its children. What the areas say of their subtrees is what their
- * parents know. It ends at the first subtree that is as it was: so a change costs a few steps, however many areas there
- * are. */
+/* Updates measures and balance from AREA, whose gap or children have changed, up to the root. An area's stored height
+ * and widest gap are the values from which its parent computed its own, so the walk stops at the first subtree whose
+ * values are unchanged; usually after a few steps. */
 static void settle(struct area_list *list, struct area *area)
 {
     for (; area != NULL; area = area->parent) {
@@ -114,7 +114,7 @@ static void set_gap(const struct area_list *list, struct area *area)
 
 void area_tree_insert(struct area_list *list, struct area *area, struct area *next)
 {
-    struct area *before, *other = next; /* whose gap changes, too */
+    struct area *before, *other = next; /* NEXT's gap changes, too */
 
     list_insert_before(&area->node, next != NULL ? &next->node : &list->head);
     list->count++;
@@ -123,14 +123,14 @@ void area_tree_insert(struct area_list *list, struct area *area, struct area *ne
     area->child[AREA_HIGHER] = NULL;
     if (next != NULL && next->child[AREA_LOWER] == NULL) {
         adopt(next, AREA_LOWER, area);
-        other = NULL; /* next on the way up */
+        other = NULL; /* NEXT is AREA's parent: settling AREA reaches it */
     } else if (before != NULL) {
-        adopt(before, AREA_HIGHER, area); /* the highest below NEXT, or of all: it has no such child */
+        adopt(before, AREA_HIGHER, area); /* BEFORE is the highest below NEXT, or of all, so it has no higher child */
     } else {
         area->parent = NULL;
         list->root = area;
     }
-    area->height = 0; /* nothing was here */
+    area->height = 0; /* the subtree here was empty, so settle does not stop at AREA */
     set_gap(list, area);
     if (next != NULL)
         set_gap(list, next);
@@ -142,14 +142,14 @@ void area_tree_remove(struct area_list *list, struct area *area)
 {
     struct area *next = area_after(list, area);
     struct area *lower = area->child[AREA_LOWER], *higher = area->child[AREA_HIGHER];
-    struct area *from; /* the deepest whose subtree is another now */
+    struct area *from; /* the deepest area whose subtree changes */
 
     list_remove(&area->node);
     list->count--;
     if (next != NULL)
         set_gap(list, next);
     if (lower != NULL && higher != NULL) {
-        from = next; /* the lowest of the higher ones: it has no lower child */
+        from = next; /* the lowest area of the higher subtree: it has no lower child */
         if (next != higher) {
             from = next->parent;
             adopt(from, AREA_LOWER, next->child[AREA_HIGHER]);
@@ -200,7 +200,7 @@ struct area *area_tree_last_below(const struct area_list *list, uint64_t address
     return last;
 }
 
-/* The last area of a subtree with a gap of at least LENGTH; it has one. */
+/* The last area with a gap of at least LENGTH in the subtree of AREA, which has such an area. */
 static const struct area *last_wide(const struct area *area, uint64_t length)
 {
     for (;;) {
@@ -226,7 +226,7 @@ const struct area *area_tree_gap_until(const struct area *area, uint64_t length)
             return last_wide(lower, length);
         while (area->parent != NULL && area->parent->child[AREA_LOWER] == area)
             area = area->parent;
-        area = area->parent; /* the first above that is before all of this subtree */
+        area = area->parent; /* the nearest ancestor that lies before all of this subtree */
     }
     return NULL;
 }

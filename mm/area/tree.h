@@ -9,11 +9,11 @@
 /* Indices of struct area's child. */
 enum { AREA_LOWER, AREA_HIGHER };
 
-/* Puts AREA, with its start and end set, before NEXT, or behind all when that is NULL. */
+/* Inserts AREA, whose start and end are set, before NEXT, or after all areas if NEXT is NULL. */
 void area_tree_insert(struct area_list *list, struct area *area, struct area *next);
-/* Takes AREA out; its memory belongs to the caller then. */
+/* Removes AREA; its memory then belongs to the caller. */
 void area_tree_remove(struct area_list *list, struct area *area);
-/* The start or end of AREA was changed; its neighbours are the same. */
+/* Updates the tree after the start or end of AREA has changed; its neighbours are the same. */
 void area_tree_moved(struct area_list *list, struct area *area);
 
 /* The last area that starts below ADDRESS, or NULL. */

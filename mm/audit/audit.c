@@ -1,5 +1,6 @@
-/* The audit of one address space: gathers what every kernel that hosts it has, areas first, then pages by windows of
- * addresses, and gives it to the rules of mm/audit/check.c. See mm/audit/audit.h and mm/audit/audit.md. */
+/* The audit of one address space. It gathers the areas of every kernel that hosts the space, then the pages, a
+ * window of addresses at a time, and passes them to the rules in mm/audit/check.c. See mm/audit/audit.h and
+ * mm/audit/audit.md. */
 #include "mm/audit/audit.h"
 
 #include "kernel/abi/errno.h"
@@ -24,10 +25,10 @@ struct gathering {
     struct audit_check check;
     kernel_set members;
     struct msg_space_area home_areas[AREAS_MAX];
-    uint64_t part[AUDIT_PART / sizeof(uint64_t)]; /* an answer */
+    uint64_t part[AUDIT_PART / sizeof(uint64_t)]; /* the reply being processed */
 };
 
-/* A kernel that has stopped has no memory. */
+/* Returns the owner of FRAME if it runs, or KERNELS_MAX: the memory of a stopped kernel is not in use. */
 static uint32_t owner_that_runs(uint64_t frame)
 {
     uint32_t owner = frame_owner(frame);
@@ -35,7 +36,8 @@ static uint32_t owner_that_runs(uint64_t frame)
     return owner == instance.kernel || msg_peer_reachable(owner) ? owner : KERNELS_MAX;
 }
 
-/* How many spaces have FRAME, as its owner says; 0 when it does not know the frame or cannot be asked. */
+/* Returns how many spaces the owner of FRAME counts for it; 0 if the owner does not know the frame or cannot be
+ * asked. */
 static uint32_t spaces_of(uint64_t frame)
 {
     uint32_t owner = frame_owner(frame);
@@ -50,7 +52,7 @@ static uint32_t spaces_of(uint64_t frame)
     return (uint32_t)answer.spaces;
 }
 
-/* One answer of KERNEL's into G->part; *COUNT: of the objects of SIZE bytes that follow its head. */
+/* Fetches one reply of KERNEL into G->part. *COUNT: the number of objects of SIZE bytes that follow its head. */
 static int view(struct gathering *g, uint32_t kernel, uint64_t start, uint64_t end, enum audit_what what, size_t size,
                 uint32_t *count)
 {
@@ -68,7 +70,7 @@ static int view(struct gathering *g, uint32_t kernel, uint64_t start, uint64_t e
     return head->next > start && head->next <= end ? 0 : -EPROTO;
 }
 
-/* The home's areas from START on into G->home_areas; *END: where they end. */
+/* Fetches the home's areas from START on into G->home_areas. *END: the end of the range that they cover. */
 static int home_areas(struct gathering *g, uint64_t start, uint64_t *end)
 {
     const struct msg_audit_viewed *head = (const struct msg_audit_viewed *)(const void *)g->part;
@@ -103,7 +105,8 @@ static int member_areas(struct gathering *g, uint32_t kernel, uint64_t start, ui
     return 0;
 }
 
-/* The home's come first: it may get areas where nobody has any, without a lock, and loses none meanwhile. */
+/* The home's areas are fetched first: meanwhile it may add areas where no kernel has any, without a lock, but removes
+ * none. */
 static int all_areas(struct gathering *g)
 {
     uint64_t start = 0, end = 0;
@@ -118,7 +121,8 @@ static int all_areas(struct gathering *g)
     return error;
 }
 
-/* What KERNEL has in the window from START on; *BEYOND: lowered to where it has more. */
+/* Checks KERNEL's pages in the window from START on. Lowers *BEYOND to the next address where KERNEL has a page
+ * table. */
 static int member_pages(struct gathering *g, uint32_t kernel, uint64_t start, uint64_t end, uint64_t *beyond)
 {
     const struct msg_audit_viewed *head = (const struct msg_audit_viewed *)(const void *)g->part;
@@ -191,7 +195,7 @@ int audit_space(struct space *space, bool still, struct audit_report *report)
     return error;
 }
 
-/* Its home knows of every kernel that has a space. */
+/* Checks that the home of SPACE knows this kernel as a member. */
 static int look_for_home(const struct space *space, struct audit_report *report)
 {
     struct msg_audit_view ask = {.space = space->id, .what = AUDIT_VIEW_AREAS};

@@ -1,5 +1,5 @@
-/* The audit: does what all kernels know of an address space agree, and does no kernel map memory that is not its own or
- * lent to it? mm/audit/audit.md has the rules and the protocol. It changes nothing. */
+/* The audit: do the kernels that host an address space agree about it, and does no kernel map memory that is neither
+ * its own nor lent to it? mm/audit/audit.md has the rules and the protocol. An audit changes nothing. */
 #ifndef MM_AUDIT_AUDIT_H
 #define MM_AUDIT_AUDIT_H
 
@@ -9,14 +9,15 @@
 /* Registers the message handlers. Once. */
 void audit_init(void);
 
-/* Checks SPACE, which this kernel hosts and whose caller keeps it alive, against the rules of one address space. STILL:
- * programs are quiesced; else it takes the lock of the whole space, so faults and changes wait meanwhile. 0, whatever
- * was found; -ENOMEM, or the errno of a kernel that did not answer: then part of it is not checked. Tasks only, it
- * waits. */
+/* Checks SPACE, which this kernel hosts and which the caller keeps alive, against the rules of one address space.
+ * STILL: programs are quiesced; otherwise it takes the whole-space lock, so that faults and changes wait meanwhile.
+ * Returns 0 whatever it finds; -ENOMEM or the errno of a kernel that did not answer, if the check is incomplete. Tasks
+ * only: waits. */
 int audit_space(struct space *space, bool still, struct audit_report *report);
 
-/* All programs of the machine are quiesced: checks the spaces at home here, this kernel's page tables and those of
- * every space here, and what the machine's page tables say of this kernel's frames. Errors as above. Tasks only. */
+/* While all programs of the machine are quiesced: checks the spaces whose home is this kernel, this kernel's page
+ * tables and those of every space here, and this kernel's frames against all page tables of the machine. Errors as
+ * above. Tasks only. */
 int audit_kernel(struct audit_report *report);
 
 #endif

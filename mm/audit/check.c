@@ -1,4 +1,4 @@
-/* The rules of an address space. See the header. */
+/* The rules of one address space. See the header. */
 #include "mm/audit/check.h"
 
 #include "kernel/abi/limits.h"
@@ -8,14 +8,15 @@
 #include "mm/area/backing.h"
 
 #define RIGHTS (PAGING_PRESENT | PAGING_WRITE | PAGING_USER | PAGING_NO_EXECUTE)
-#define NEVER (PAGING_UNCACHED | PAGING_LARGE | PAGING_GLOBAL) /* in an entry of a program */
+#define NEVER (PAGING_UNCACHED | PAGING_LARGE | PAGING_GLOBAL) /* in the entry of a program */
 
 static uint32_t first_of(kernel_set set)
 {
     return (uint32_t)__builtin_ctzll(set);
 }
 
-/* What an entry of an area with PROT allows: said here a second time, so that the kernel's own function is checked. */
+/* The rights of an entry in an area with PROT. Deliberately a second implementation, so that mm/space/entry.h is
+ * checked. */
 static uint64_t rights_of(uint32_t prot, bool cow)
 {
     uint64_t rights = 0;
@@ -64,7 +65,7 @@ static uint64_t behind(const struct msg_space_area *area, uint64_t address)
     return backing_at(area->backing, (int64_t)(address - area->start));
 }
 
-/* From AT on, which both have. */
+/* Compares OWN and HOME, both of which contain AT. */
 static void compare_area(struct audit_check *check, uint32_t kernel, const struct msg_space_area *own,
                          const struct msg_space_area *home, uint64_t at)
 {
@@ -84,7 +85,7 @@ static void compare_area(struct audit_check *check, uint32_t kernel, const struc
                         check->home, (unsigned long)behind(home, at));
 }
 
-/* OWN is covered by areas of the home, with the same bits. */
+/* Checks that areas of the home cover OWN, with the same bits. */
 static void cover(struct audit_check *check, uint32_t kernel, const struct msg_space_area *own)
 {
     uint64_t at = own->start;
@@ -123,7 +124,7 @@ void audit_check_begin(struct audit_check *check, uint64_t base)
     memset(check->pages, 0, sizeof(check->pages));
 }
 
-/* What the entry of one page shows by itself. */
+/* Checks what the entry of one page shows by itself. */
 static void look_at_entry(struct audit_check *check, uint32_t kernel, uint64_t page, uint64_t entry, uint32_t prot)
 {
     struct audit_report *report = check->report;
@@ -217,7 +218,7 @@ static void end_page(struct audit_check *check, uint64_t at, const struct audit_
                         (unsigned long)page->frame, (unsigned long)page->mapped, check->home);
     if (page->cow == 0 || page->cow == page->mapped)
         return;
-    /* One kernel has found that no other space has it; the others find out when they write. */
+    /* One kernel may have found that no other space has the frame; the others find that out when they write. */
     spaces = check->spaces(page->frame);
     if (spaces != 1)
         audit_violation(check->report, AUDIT_SPECIAL,

@@ -1,5 +1,5 @@
-/* The audit of one kernel: its page tables, and its frames as its own bookkeeping and all page tables of the machine
- * see them. Programs are quiesced. See mm/audit/audit.md. */
+/* The audit of one kernel while programs are quiesced: its page tables, and its frames as its own bookkeeping and all
+ * page tables of the machine see them. See mm/audit/audit.md. */
 #include "boot/plan/plan.h"
 #include "kernel/abi/errno.h"
 #include "kernel/instance/window.h"
@@ -34,7 +34,7 @@ static uint32_t owner_of(uint64_t pa, uint64_t size)
     return owner;
 }
 
-/* Tables of the start lie in the chunk's pool, which the allocator does not have, or not as single frames. */
+/* Tables made at boot are in the chunk's pool, which the allocator does not manage, or not as single frames. */
 static bool own_use(uint64_t frame)
 {
     uint64_t chunk = instance.plan.kernels[instance.kernel].chunk;
@@ -48,7 +48,7 @@ static bool nobodys(uint64_t pa)
     return plan_range_of(&instance.plan, pa) == NULL;
 }
 
-/* What a kernel maps besides its own memory, at rest: see docs/design.md, Instances. */
+/* What a kernel maps besides its own memory while programs are quiesced: see docs/design.md, Instances. */
 static bool may_map(uint64_t va, uint64_t pa, bool write)
 {
     if (va >= DEVICE_BASE && va < RING_BASE)
@@ -110,7 +110,7 @@ static void note(struct frames *frames, const uint64_t *words, uint32_t count)
     }
 }
 
-/* A mapped file's frame has a reference of its kernel's cache, and the page of zeros one of its kernel's. */
+/* Counts the reference of the cache of mapped files to a frame, or the kernel's own reference to the zero page. */
 static void note_cached(uint64_t frame, void *context)
 {
     struct frames *frames = context;
@@ -119,7 +119,7 @@ static void note_cached(uint64_t frame, void *context)
         frames->seen[(frame - frames->start) / PAGE_SIZE]++;
 }
 
-/* Which of our frames KERNEL's tables name. */
+/* Asks KERNEL which frames of this kernel its page tables name. */
 static int ask(struct frames *frames, uint32_t kernel)
 {
     struct msg_audit_frames message = {.start = frames->start, .end = frames->end};

@@ -33,7 +33,7 @@ void audit_violation(struct audit_report *report, enum audit_rule rule, const ch
         return;
     memcpy(report->text + report->length, line, length);
     report->length += (uint32_t)length;
-    report->counts.told++;
+    report->counts.notified++;
 }
 
 void audit_report_add(struct audit_report *report, const struct audit_report *part)
@@ -56,7 +56,7 @@ void audit_report_add(struct audit_report *report, const struct audit_report *pa
             break;
         memcpy(report->text + report->length, line, (size_t)(next - line));
         report->length += (uint32_t)(next - line);
-        report->counts.told++;
+        report->counts.notified++;
         line = next;
     }
 }

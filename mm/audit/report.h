@@ -1,11 +1,11 @@
-/* What an audit found: counts, and a line of text for each violation, as many as there is room for. Free of hardware.
- * mm/audit/audit.md says what the rules are. */
+/* The report of an audit: counters, and a line of text for each violation, as many as fit. Contains no hardware access.
+ * mm/audit/audit.md explains the rules. */
 #ifndef MM_AUDIT_REPORT_H
 #define MM_AUDIT_REPORT_H
 
 #include <stdint.h>
 
-/* RULE(name, what a line begins with): R as numbered in the Popcorn thesis, 5.7.1; the others are Kettle's own. */
+/* RULE(name, beginning of the line): R as numbered in the Popcorn thesis, 5.7.1; the others are Kettle's own. */
 #define AUDIT_RULES                                                                                                    \
     RULE(FRAME, "R1 one frame")                                                                                        \
     RULE(PROTECTION, "R2 protection")                                                                                  \
@@ -34,15 +34,15 @@ enum audit_rule {
 
 struct audit_counts {
     uint64_t violations;
-    uint64_t told;    /* of these, the lines that the text has */
-    uint64_t spaces;  /* looked at */
-    uint64_t areas;   /* of all kernels */
-    uint64_t entries; /* of page tables, of all kernels */
-    uint64_t pages;   /* that some kernel has */
-    uint64_t frames;  /* that some space has, looked up at their owners */
+    uint64_t notified; /* violations that have a line in the text */
+    uint64_t spaces;   /* checked */
+    uint64_t areas;    /* sum over all kernels */
+    uint64_t entries;  /* of page tables; sum over all kernels */
+    uint64_t pages;    /* that at least one kernel maps */
+    uint64_t frames;   /* that at least one space has, by the count of their owners */
 };
 
-/* As it travels: LENGTH bytes of text follow. */
+/* In messages, LENGTH bytes of text follow. */
 struct audit_report {
     struct audit_counts counts;
     uint32_t length; /* of the text, without a NUL behind it */
@@ -50,10 +50,10 @@ struct audit_report {
     char text[];
 };
 
-/* One violation of RULE more, explained by a line. */
+/* Adds a violation of RULE, explained by a line of text. */
 void audit_violation(struct audit_report *report, enum audit_rule rule, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* What a part of the audit has found counts for the whole; PART's text has PART->length bytes. */
+/* Adds the counters and lines of PART, the report of a part of the audit. */
 void audit_report_add(struct audit_report *report, const struct audit_report *part);
 
 #endif

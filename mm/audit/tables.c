@@ -1,4 +1,4 @@
-/* The page tables of one kernel. See the header. */
+/* Checking the page tables of one kernel. See the header. */
 #include "mm/audit/tables.h"
 
 #include "kernel/abi/limits.h"
@@ -27,7 +27,7 @@ static uint64_t size_at(int level)
     return 1ull << (PAGE_SHIFT + 9 * (level - 1));
 }
 
-/* A table is this kernel's memory, and nothing but a table. */
+/* A table has to be this kernel's memory, in use by the kernel and by no space. */
 static bool table_good(const struct walk *walk, uint64_t va, uint64_t frame)
 {
     if (walk->world->owner(frame, PAGE_SIZE) == walk->world->kernel && walk->world->own_use(frame))
@@ -38,7 +38,7 @@ static bool table_good(const struct walk *walk, uint64_t va, uint64_t frame)
     return false;
 }
 
-/* The entry for 2 MiB has a table that is kept aside, and says what that says. */
+/* The entry of a large page must have a deposited table with the same contents. */
 static bool large_good(const struct walk *walk, uint64_t va, uint64_t entry)
 {
     uint64_t frame = paging_deposit(walk->tables, va);
@@ -65,7 +65,8 @@ static void user_leaf(const struct walk *walk, uint64_t va, uint64_t entry, int 
                         (unsigned long)(entry & PAGING_FRAME));
 }
 
-/* Own memory is mapped where it belongs: nothing but the image as the image, which has no other mapping. */
+/* The image must be mapped at its own addresses only and nothing else there; in the direct map, an address maps its own
+ * physical memory. */
 static bool own_placed(const struct audit_world *world, uint64_t va, uint64_t pa, uint64_t size)
 {
     bool image = pa < world->image_end && pa + size > world->image;

@@ -1,6 +1,6 @@
-/* The page tables of one kernel against what it may map: its own memory, the channels to its peers, devices; and in
- * programs' tables frames that belong to some kernel. Free of hardware: it asks AUDIT_WORLD, and reaches tables at
- * their physical addresses plus DELTA. It flushes and changes nothing. */
+/* Checks the page tables of one kernel against what it may map: its own memory, the channels to its peers, and devices;
+ * in the tables of programs, frames that belong to some kernel. Contains no hardware access: it calls the functions of
+ * struct audit_world and reads tables at their physical addresses plus DELTA. It flushes and changes nothing. */
 #ifndef MM_AUDIT_TABLES_H
 #define MM_AUDIT_TABLES_H
 
@@ -12,22 +12,22 @@
 
 struct audit_world {
     uint32_t kernel;
-    /* The kernel whose memory all of [PA, PA + SIZE) is; KERNELS_MAX: no byte of it is anybody's; AUDIT_MIXED. */
+    /* Returns the kernel that owns all of [PA, PA + SIZE); KERNELS_MAX: no kernel owns any of it; else AUDIT_MIXED. */
     uint32_t (*owner)(uint64_t pa, uint64_t size);
-    /* FRAME, our memory, is the kernel's own: allocated, and no space has it. */
+    /* True if FRAME, which is this kernel's memory, is allocated for the kernel itself, and no space has it. */
     bool (*own_use)(uint64_t frame);
-    /* The kernel may map memory of others, or nobody's, like this. */
+    /* True if the kernel may map PA, which it does not own, at VA in this way. */
     bool (*may_map)(uint64_t va, uint64_t pa, bool write);
-    uint64_t image, image_end;   /* physical: mapped from IMAGE_VA on and nowhere else */
-    uint64_t image_va;           /* [image_va, image_va + image_end - image) */
-    uint64_t direct, direct_end; /* virtual: physical memory at its address plus DIRECT */
+    uint64_t image, image_end;   /* physical: mapped from IMAGE_VA on, and nowhere else */
+    uint64_t image_va;           /* virtual */
+    uint64_t direct, direct_end; /* virtual: the range that maps physical addresses plus DIRECT */
 };
 #define AUDIT_MIXED UINT32_MAX
 
-/* The kernel's own tables: the lower half maps nothing. */
+/* Checks the kernel's own tables, whose lower half must be empty. */
 void audit_kernel_tables(const struct audit_world *world, const struct page_tables *tables,
                          struct audit_report *report);
-/* A space's: its upper half is that of ROOT, the kernel's own. */
+/* Checks the tables of space SPACE, whose upper half must be equal to that of ROOT, the kernel's own table. */
 void audit_space_tables(const struct audit_world *world, const struct page_tables *tables, uint64_t root,
                         uint64_t space, struct audit_report *report);
 

@@ -1,12 +1,12 @@
-/* What a kernel tells an audit: its areas and entries of a space, and which frames its page tables name. Handlers here
- * look at some tables and answer; who asks goes on from there. See mm/audit/audit.md.
+/* The reports of one kernel to an audit: its areas and entries of a space, and the frames that its page tables name. A
+ * handler examines a bounded number of tables and answers; the auditor asks again for the rest. See mm/audit/audit.md.
  *
- * The option audit= makes a kernel tell something wrong of the first page that it tells of, so that a test sees the
- * audit find it. Nothing but what is told is wrong then. */
+ * The option audit= makes a kernel report the first page or area wrongly, so that a test sees the audit find it. Only
+ * the report is wrong then. */
 #include "boot/options/control.h"
+#include "boot/options/options.h"
 #include "kernel/abi/errno.h"
 #include "kernel/lib/list.h"
-#include "kernel/lib/string.h"
 #include "mm/audit/check.h"
 #include "mm/audit/internal.h"
 #include "mm/page/question.h"
@@ -19,11 +19,11 @@
 #define RUNS_MAX ((AUDIT_PART - sizeof(struct msg_audit_viewed)) / sizeof(struct audit_run))
 #define AREAS_MAX ((AUDIT_PART - sizeof(struct msg_audit_viewed)) / sizeof(struct msg_space_area))
 #define WORDS_MAX ((AUDIT_PART - sizeof(struct msg_audit_framed)) / sizeof(uint64_t))
-#define TABLES_MAX 64u /* page tables that one answer looks at */
+#define TABLES_MAX 64u /* page tables that one AUDIT_FRAMES examines */
 
 _Static_assert(WORDS_MAX >= LEAF_ENTRIES && RUNS_MAX >= LEAF_ENTRIES, "a table fits");
 
-/* --- what is told wrong on purpose --- */
+/* --- deliberately wrong reports --- */
 
 enum lie {
     LIE_NONE,
@@ -40,27 +40,11 @@ enum lie {
     LIE_COUNT
 };
 
-static const char *const lie_names[] = {"off",     "frame",   "owned", "rights",  "remote", "cow",
-                                        "pending", "outside", "area",  "backing", "bits",   "count"};
 static volatile enum lie lie; /* [a] */
-
-static enum lie lie_of(const char *value)
-{
-    for (uint32_t i = 0; i < sizeof(lie_names) / sizeof(lie_names[0]); i++) {
-        if (strcmp(lie_names[i], value) == 0)
-            return (enum lie)i;
-    }
-    return LIE_COUNT + 1;
-}
-
-static bool lie_check(const char *value)
-{
-    return lie_of(value) <= LIE_COUNT;
-}
 
 static void lie_set(const char *value)
 {
-    lie = lie_of(value);
+    lie = (enum lie)option_index("audit", value);
 }
 
 static void lie_of_run(struct audit_run *run)
@@ -146,7 +130,7 @@ static uint32_t prot_of(struct listing *listing, uint64_t page)
     return listing->area != NULL ? listing->area->prot : AUDIT_NO_AREA;
 }
 
-/* False: there is no room for another run. */
+/* Adds a page to the last run or a new one. False: there is no room for another run. */
 static bool add_page(struct listing *listing, uint64_t page, uint64_t entry)
 {
     struct audit_run *last = listing->count > 0 ? &listing->runs[listing->count - 1] : NULL;
@@ -211,7 +195,7 @@ uint32_t audit_view_here(const struct msg_audit_view *ask, struct msg_audit_view
 
 /* --- frames of all spaces --- */
 
-/* The frames within the range that the table at VA of SPACE names. */
+/* Adds the frames within the range that the leaf table LEAF, for addresses from VA on, names. Returns the new COUNT. */
 static uint32_t list_leaf(struct listing *listing, const uint64_t *leaf, uint64_t va,
                           const struct msg_audit_frames *ask, uint64_t *words, uint32_t count)
 {
@@ -266,7 +250,7 @@ uint32_t audit_frames_here(const struct msg_audit_frames *ask, struct msg_audit_
 
 struct audit_answer {
     struct long_answer head;
-    struct space_deferred deferred; /* AUDIT_VIEW: until answers to faults are here */
+    struct space_deferred deferred; /* AUDIT_VIEW: waits for answers to faults under way */
     struct msg_audit_view ask;
     uint8_t bytes[AUDIT_PART] __attribute__((aligned(8)));
 };
@@ -283,8 +267,8 @@ static void run_deferred(struct space_deferred *deferred)
     answer_view(container_of(deferred, struct audit_answer, deferred));
 }
 
-/* What answers to faults bring, which left the home before the space was locked, is to be seen. True: it is waited for.
- */
+/* A view has to include what answers to faults map that left the home before the space was locked. True: the view is
+ * deferred until they have arrived. */
 static bool defer(struct audit_answer *answer)
 {
     struct space *space = space_get(answer->ask.space);
@@ -296,7 +280,7 @@ static bool defer(struct audit_answer *answer)
     spin_lock(&space->lock);
     deferred = space_defer_locked(space, &answer->deferred);
     spin_unlock(&space->lock);
-    space_put(space); /* the thread that faults keeps it */
+    space_put(space); /* the thread whose question is under way keeps the space */
     return deferred;
 }
 
@@ -335,7 +319,7 @@ static void handle_frames(const struct msg *m)
 
 void audit_view_init(void)
 {
-    static struct option option = {.name = "audit", .check = lie_check, .set = lie_set};
+    static struct option option = {.name = "audit", .set = lie_set};
 
     option_add(&option);
     msg_register(MSG_AUDIT_VIEW, handle_view, sizeof(struct msg_audit_view), sizeof(struct msg_audit_viewed));

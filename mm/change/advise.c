@@ -1,5 +1,5 @@
-/* What a program says of its memory (madvise, mlock) and asks of it (mincore): bits of areas, which all kernels keep
- * alike, checks, which the home makes, and pages that are wanted before they are touched. */
+/* madvise, mlock and mincore: flags of areas, which are set on all kernels; checks, which the home or the holder of a
+ * lease makes; and pages that get frames before they are touched. */
 #include "kernel/abi/errno.h"
 #include "mm/area/backing.h"
 #include "mm/change/change.h"
@@ -28,7 +28,7 @@ int64_t space_apply_check_locked(struct space *space, const struct msg_space_cha
          area = area_after(&space->areas, area)) {
         bits = area->prot | (area->backing != BACKING_NONE ? AREA_BACKED : 0);
         if ((needed & AREA_SHARED) != 0 && (bits & (AREA_SHARED | AREA_BACKED)) == (AREA_SHARED | AREA_BACKED))
-            return -EACCES; /* what is wanted may be written, and files are read-only */
+            return -EACCES; /* MADV_REMOVE needs AREA_SHARED, and it does not support files */
         if ((bits & change->check.forbidden) != 0 || (needed & ~area->prot) != 0)
             return -EINVAL;
     }
@@ -62,7 +62,8 @@ int64_t space_apply_later_locked(struct space *space, const struct msg_space_cha
 
 /* --- over kernels --- */
 
-/* Asks the home, or nobody, where this kernel decides: what it has leased it knows best. */
+/* Performs CHANGE here if this kernel may decide its range, else at the home. In a leased range the holder of the lease
+ * knows areas that the home does not. */
 static int64_t ask_who_knows(struct space *space, const struct msg_space_change *change)
 {
     int64_t value = 0;
@@ -94,7 +95,7 @@ int space_flag(struct space *space, uint64_t start, uint64_t end, uint32_t forbi
                                       .length = end - start,
                                       .operation = MSG_SPACE_FLAG,
                                       .flag = {.set = set, .clear = clear}};
-    /* all of it is not locked as a range: nobody could map anything meanwhile */
+    /* a range that starts at 0 (mlockall) is locked by the whole-space lock, which lets others map meanwhile */
     struct space_range range = start == 0 ? SPACE_HEAVY : (struct space_range){start, end};
     struct space_lock lock;
     int error = space_acquire(space, range, &lock);
@@ -119,7 +120,7 @@ int space_lock_later(struct space *space, bool lock)
     return (int)space_ask_home(space, &change);
 }
 
-/* How the area's pages are to be touched. */
+/* Sets *ACCESS to how the pages of an area with PROT are to be touched. */
 static int fill_access(uint32_t prot, enum space_fill how, uint32_t *access)
 {
     bool write = how == SPACE_FILL_WRITE;
@@ -132,7 +133,8 @@ static int fill_access(uint32_t prot, enum space_fill how, uint32_t *access)
     return how != SPACE_FILL_BEST && (prot & *access) == 0 ? -EINVAL : 0;
 }
 
-/* Of what space_touch says: no memory is left, it is another area now, or the file ends before. */
+/* Translates an error of space_touch: -EFAULT behind the end of a file, else -ENOMEM, also when the area has changed.
+ */
 static int fill_error(int error)
 {
     if (error == -ENXIO)
@@ -198,7 +200,7 @@ static uint32_t window_size(uint64_t start, uint64_t end)
     return (end - start) / PAGE_SIZE < RESIDENT_MAX ? (uint32_t)((end - start) / PAGE_SIZE) : RESIDENT_MAX;
 }
 
-/* Each page of [START, END) that has a frame is mapped here then, if it stays. */
+/* Maps here each page of [START, END) that has a frame on any kernel. */
 static int touch_resident(struct space *space, uint64_t start, uint64_t end)
 {
     int error = 0;
@@ -236,7 +238,7 @@ int space_empty(struct space *space, uint64_t start, uint64_t end)
         error = space_acquire(space, range, &lock);
     if (error != 0)
         return error == -EFAULT ? -ENOMEM : error;
-    error = space_check(space, start, end, AREA_LOCKED, AREA_SHARED); /* it may be something else by now */
+    error = space_check(space, start, end, AREA_LOCKED, AREA_SHARED); /* again: the areas may have changed */
     for (uint64_t at = error == 0 ? start : end; at < end; at = (at & ~(LEAF_SIZE - 1)) + LEAF_SIZE) {
         uint64_t stop = (at & ~(LEAF_SIZE - 1)) + LEAF_SIZE;
 

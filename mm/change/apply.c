@@ -1,5 +1,5 @@
-/* What a kernel does with a change of an address space: to its areas, its entries and its TLBs. See
- * mm/retrieve/retrieval.md. */
+/* Applies changes of an address space on one kernel: to its areas, entries and TLBs. Functions that end in _locked need
+ * space->lock; nothing here waits, except for the TLB flushes of this instance's CPUs. See mm/retrieve/retrieval.md. */
 #include "kernel/abi/errno.h"
 #include "mm/area/backing.h"
 #include "mm/change/internal.h"
@@ -15,16 +15,16 @@
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
 
-/* What a change does to the entries of a range. */
+/* How a change rewrites the entries of a range. */
 enum rewrite_kind { REWRITE_PROTECT, REWRITE_UNMAP, REWRITE_WRITE_PROTECT };
 
 struct rewrite {
     enum rewrite_kind kind;
     uint32_t prot;
-    bool flush; /* a TLB may have what is gone now */
-    bool owns;  /* an entry is an owning one */
+    bool flush; /* a TLB may have an entry that is no longer valid */
+    bool owns;  /* the range has an owning entry */
     uint32_t prefetch_used;
-    int64_t let_go; /* pages that were owned */
+    int64_t let_go; /* owning entries that became pending free */
 };
 
 static void rewrite_entry(void *context, uint64_t va, uint64_t *entry, uint64_t size)
@@ -37,7 +37,7 @@ static void rewrite_entry(void *context, uint64_t va, uint64_t *entry, uint64_t 
     (void)va;
     (void)size;
     if ((old & PAGING_SOFT_PENDING_FREE) != 0)
-        return; /* only SETTLE ends that */
+        return; /* only SPACE_SETTLE changes such an entry */
     if ((old & PAGING_SOFT_OWNING) != 0)
         rewrite->owns = true;
     if (rewrite->kind == REWRITE_PROTECT)
@@ -59,7 +59,7 @@ static void rewrite_range_locked(struct space *space, uint64_t start, uint64_t e
     struct rewrite rewrite = {.prot = prot, .kind = kind};
     uint64_t *only = end - start == PAGE_SIZE ? paging_entry(&space->tables, start, false) : NULL;
 
-    if (only != NULL && *only != 0) /* what a program changes is often one page */
+    if (only != NULL && *only != 0) /* the fast path of a change of one page */
         rewrite_entry(&rewrite, start, only, PAGE_SIZE);
     else
         paging_visit(&space->tables, start, end, rewrite_entry, &rewrite);
@@ -69,7 +69,7 @@ static void rewrite_range_locked(struct space *space, uint64_t start, uint64_t e
         space_flush(space, start, end);
 }
 
-/* The private pages of [START, END) only. True when one of all pages is owned here. */
+/* Rewrites the entries of private areas in [START, END). Returns true when the range may have an owning entry here. */
 static bool rewrite_private_locked(struct space *space, uint64_t start, uint64_t end, enum rewrite_kind kind)
 {
     struct rewrite rewrite = {.kind = kind};
@@ -79,7 +79,7 @@ static bool rewrite_private_locked(struct space *space, uint64_t start, uint64_t
         if (kind == REWRITE_WRITE_PROTECT && (area->prot & AREA_NOT_COPIED) != 0)
             continue;
         if ((area->prot & AREA_SHARED) != 0)
-            rewrite.owns = true; /* perhaps: it is not looked at */
+            rewrite.owns = true; /* shared areas are not visited: one may have owning entries */
         else
             paging_visit(&space->tables, area->start > start ? area->start : start, area->end < end ? area->end : end,
                          rewrite_entry, &rewrite);
@@ -129,7 +129,7 @@ int space_settle(struct space *space, uint64_t start, uint64_t end)
     return error;
 }
 
-/* What is to be behind a new area. */
+/* The backing of the new area of CHANGE, a SPACE_MAP. */
 static uint64_t backing_of_locked(const struct space *space, const struct msg_space_change *change)
 {
     const struct area *before;
@@ -153,13 +153,14 @@ bool space_leased_change_locked(const struct space *space, const struct msg_spac
     return space_decides_locked(space, space_change_range(change), DECIDES_LEASE) != DECIDES_NOT;
 }
 
-/* This kernel's areas are all that there are in the range of CHANGE, which is no map. */
+/* True when this kernel has all areas in the range of CHANGE, which is not a SPACE_MAP. */
 static bool knows_all_locked(const struct space *space, const struct msg_space_change *change)
 {
     return space->home == instance.kernel || space_leased_change_locked(space, change);
 }
 
-/* Makes the area of CHANGE, which begins at START. The object behind it is held by another area, or granted. */
+/* Makes the area of CHANGE at START. If it has an object behind it, another area of a space at home here must hold that
+ * object, or CHANGE must bring a grant; else -EFAULT. */
 static int set_area_locked(struct space *space, const struct msg_space_change *change, uint64_t start, uint64_t backing)
 {
     bool granted = (change->map.how & SPACE_MAP_GRANTED) != 0;
@@ -184,7 +185,7 @@ int64_t space_apply_map_locked(struct space *space, const struct msg_space_chang
         return -ENOMEM;
     if ((change->map.how & (SPACE_MAP_FIXED | SPACE_MAP_KEEP)) == 0)
         start = space_room_locked(space, start, change->length, change->map.how);
-    if (start == 0) { /* is there room but for what others are about to do? */
+    if (start == 0) { /* -EAGAIN if there would be room without the ranges that others have locked */
         start = space_room_locked(space, 0, change->length, change->map.how | SPACE_MAP_BUSY);
         return start != 0 ? -EAGAIN : -ENOMEM;
     }
@@ -194,12 +195,13 @@ int64_t space_apply_map_locked(struct space *space, const struct msg_space_chang
     if ((change->map.how & SPACE_MAP_KEEP) != 0 && area_overlaps(&space->areas, start, end))
         return -EEXIST;
     if ((change->map.how & SPACE_MAP_GOES_ON) != 0 && backing_attached(backing))
-        return -EEXIST; /* it would be another area, and counted */
+        return -EEXIST; /* attached areas are never merged: it would be a second one, and be counted */
     error = set_area_locked(space, change, start, backing);
     return error != 0 ? error : (int64_t)(start | (space->later != 0 ? MAP_FILL : 0));
 }
 
-/* As much of what was mapped there as is left keeps its distance from the start of the segment. */
+/* SPACE_LOOK for areas made by a shmat at ATTACHED. A piece that is left of such an area is recognised by its address:
+ * its distance from ATTACHED is the page of the segment at which it starts. */
 static int64_t look_attached_locked(const struct space *space, const struct msg_space_change *change)
 {
     const struct area *area = area_next(&space->areas, change->start);
@@ -235,8 +237,8 @@ int64_t space_apply_look_locked(struct space *space, const struct msg_space_chan
                      (area->prot & (PAGE_SIZE - 1)));
 }
 
-/* What becomes writable may be: no file that is shared and was not opened for writing (-EACCES), and no area that is
- * larger than what may be promised (-ENOMEM). */
+/* Refuses to make areas writable: -EACCES for a shared mapping of a file that was not opened for writing, -ENOMEM when
+ * the commit charge is not allowed. */
 static int protect_refused(const struct space *space, uint64_t start, uint64_t end, uint32_t prot)
 {
     if ((prot & AREA_WRITE) == 0)
@@ -323,12 +325,12 @@ int64_t space_apply_room_locked(struct space *space, const struct msg_space_chan
 {
     uint64_t place = space_room_locked(space, change->start, change->length, 0);
 
-    if (place == 0) /* who asks locks it, which waits, and looks again */
+    if (place == 0) /* the caller then locks the place, which waits for other lock holders, and checks again */
         place = space_room_locked(space, 0, change->length, SPACE_MAP_BUSY);
     return place != 0 ? (int64_t)place : -ENOMEM;
 }
 
-/* SPACE_RECLAIM: nobody has a lease there any more. */
+/* SPACE_RECLAIM: the recall of leases that precedes the operation is all it does. */
 int64_t space_apply_nothing_locked(struct space *space, const struct msg_space_change *change)
 {
     (void)space;

@@ -1,5 +1,6 @@
-/* The program break, which is the home's. Who moves it asks where it is, locks the pages between, and then says from
- * where to where: if somebody else has moved it meanwhile, all begins again. So no lock is taken while one is held. */
+/* The program break, which the home keeps. To move it, a kernel asks the home where it is, locks the pages between the
+ * old and the new break, and then requests the move with both values. If the break has moved in between, the home
+ * answers -EAGAIN and the kernel starts again, so that it never needs a second lock while it holds one. */
 #include "kernel/abi/errno.h"
 #include "mm/change/change.h"
 #include "mm/change/internal.h"
@@ -11,7 +12,8 @@
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
 
-/* Growth only: shrinking is followed by an unmap. Returns the break. */
+/* Sets the break if that is possible, and returns the break. Growth adds an area; after shrinking, the caller unmaps.
+ */
 static int64_t set_break_locked(struct space *space, uint64_t wanted)
 {
     uint64_t old_end = page_up(space->break_now);
@@ -47,7 +49,7 @@ static uint64_t break_alone_locked(struct space *space, uint64_t wanted)
     return now;
 }
 
-/* The break, or -EAGAIN: it has moved meanwhile. */
+/* Tries to move the break. Returns the break, or -EAGAIN: another task has moved it in between. */
 static int64_t break_once(struct space *space, uint64_t wanted)
 {
     struct msg_space_change change = {.space = space->id, .operation = MSG_SPACE_BREAK};
@@ -66,10 +68,10 @@ static int64_t break_once(struct space *space, uint64_t wanted)
         return now;
     change.brk.from = (uint64_t)now;
     change.brk.to = wanted;
-    result = space_ask_home(space, &change); /* refused below its start: then nothing is unmapped */
+    result = space_ask_home(space, &change); /* refused if WANTED is below break_start: then nothing is unmapped */
     if (result == (int64_t)wanted && wanted < (uint64_t)now && range.start != range.end &&
         space_unmap_everywhere(space, range.start, range.end - range.start) != 0) {
-        change.brk.from = wanted; /* somebody may still have the pages: they are not to come back as new ones */
+        change.brk.from = wanted; /* a kernel may still map the pages: they must not be mapped again as new ones */
         change.brk.to = (uint64_t)now;
         result = space_ask_home(space, &change);
     }

@@ -1,10 +1,10 @@
 /* Changes of an address space: map, unmap, protect, discard. See mm/retrieve/retrieval.md.
  *
- * A space that lives here alone, and what is in a lease of this kernel's (mm/lease/lease.md), changes in one critical
- * section. Otherwise the lock of the range excludes every fault and every other change of it in the machine, the other
- * members apply the change first and answer, then we do (Popcorn thesis 5.7.5, which locks the whole space). An unmap
- * has a second round: a frame is freed by its owner only when no kernel maps it any more. What a kernel does with a
- * change is in mm/change/apply.c, what comes from others in mm/change/message.c. */
+ * A space that only this kernel hosts, and a range that this kernel has leased (mm/lease/lease.md), are changed in one
+ * critical section. Otherwise this kernel locks the range, which excludes every fault and every other change of it in
+ * the machine; the other members apply the change and answer, then this kernel applies it (Popcorn thesis 5.7.5, which
+ * locks the whole space). An unmap has a second round, because a frame must not be freed before no kernel maps it any
+ * more. mm/change/apply.c applies a change on one kernel, mm/change/message.c handles the requests of other kernels. */
 #include "mm/change/change.h"
 
 #include "kernel/abi/errno.h"
@@ -60,7 +60,7 @@ int space_apply_others(struct space *space, const struct msg_space_change *chang
 int space_settle_everywhere(struct space *space, const struct msg_space_change *change, const char *why)
 {
     kernel_set others = space_others(space);
-    int error = 0; /* a negative errno, or 1: the home says that a part of what is to be discarded is not mapped */
+    int error = 0; /* a negative errno, or 1: the home says that part of the range of a discard is in no area */
     int own;
 
     msg_multicast(others, change->operation, change, sizeof(*change), note_error, &error, why, change->start);
@@ -69,10 +69,10 @@ int space_settle_everywhere(struct space *space, const struct msg_space_change *
         error = own != 0 ? own : error;
     }
     if (error < 0)
-        return error; /* some kernel had no memory to split an area: nothing was freed, and a second try ends what is
-                         left */
+        return error; /* a kernel had no memory to split an area: no frame has been freed, and a repeated call completes
+                       * the change */
     if (error > 0)
-        error = -ENOMEM; /* as Linux: the rest is done */
+        error = -ENOMEM; /* as on Linux: the rest is done */
     msg_multicast(others, MSG_SPACE_SETTLE, change, sizeof(*change), note_error, &error, why, change->start);
     own = space_settle(space, change->start, change->start + change->length);
     return error != 0 ? error : own;
@@ -93,8 +93,8 @@ void space_count_change(struct space *space)
     spin_unlock(&space->lock);
 }
 
-/* Runs CHANGE if the space is on this kernel alone, or the range leased to it. Returns false when others have to be
- * asked. */
+/* Applies CHANGE if this kernel may decide it by itself, after an unmap of the range if REPLACE; *RESULT is its result.
+ * Returns false when other kernels must take part. */
 static bool change_alone(struct space *space, const struct msg_space_change *change, bool replace, int64_t *result)
 {
     bool settles = (space_operation(change->operation)->flags & SETTLES) != 0, alone;
@@ -112,14 +112,14 @@ static bool change_alone(struct space *space, const struct msg_space_change *cha
             if (error != 0)
                 *result = error;
             else if (settles && *result > 0)
-                *result = -ENOMEM; /* as Linux: a part is not mapped, the rest is done */
+                *result = -ENOMEM; /* as on Linux: part of the range is not mapped, the rest is done */
         }
     }
     spin_unlock(&space->lock);
     return alone;
 }
 
-/* Makes an area in a lease of this kernel; 0: it has no room in one. */
+/* Makes the area of CHANGE in a lease of this kernel, taking a new lease if CHANGE names no address. 0: no room. */
 static int64_t map_leased(struct space *space, const struct msg_space_change *change)
 {
     int64_t result = 0;
@@ -138,9 +138,10 @@ static int64_t map_leased(struct space *space, const struct msg_space_change *ch
     return 0;
 }
 
-/* The home finds room where nobody has anything, or changes anything: what is locked says so, but not when that is
- * everything. When all room is locked, the whole space is: then nobody has a lock, and who waits for one finds the new
- * area. The others learn of the area when they fault in it. */
+/* The home chooses a place that is in no area or lease and that no request for a lock overlaps; requests for the whole
+ * space do not count. If such requests leave no room (-EAGAIN), this kernel locks the whole space: then no other task
+ * holds a lock, and a task that waits for one finds the new area when it has it. The other members fetch the area when
+ * they fault in it. */
 static int64_t map_anywhere(struct space *space, struct msg_space_change *change)
 {
     int64_t result = -EAGAIN;
@@ -159,7 +160,8 @@ static int64_t map_anywhere(struct space *space, struct msg_space_change *change
     return result;
 }
 
-/* An area that grows begins at ADDRESS: nobody is to map anything in its way without a word. */
+/* Recalls the leases below ADDRESS, where a growing area begins, so that no kernel maps anything there without asking
+ * the home. */
 static void reclaim_below(struct space *space, uint64_t address)
 {
     struct msg_space_change change = {
@@ -168,10 +170,10 @@ static void reclaim_below(struct space *space, uint64_t address)
     if (change.length > address)
         change.length = address;
     change.start = address - change.length;
-    space_ask_home(space, &change); /* without memory it may find less room */
+    space_ask_home(space, &change); /* an error is ignored: the area may then find less room to grow */
 }
 
-/* At its address, in place of what is there if REPLACE. */
+/* Makes the area of CHANGE at its address, after unmapping what is there if REPLACE. */
 static int64_t map_fixed(struct space *space, const struct msg_space_change *change, bool replace)
 {
     struct space_lock lock;
@@ -252,7 +254,7 @@ static int let_go_everywhere(struct space *space, const struct msg_space_change 
     return error;
 }
 
-/* Here and everywhere the pages of CHANGE, which settles, are let go of. */
+/* Performs CHANGE, an unmap or a discard, on this kernel alone or on all members. */
 static int let_go(struct space *space, const struct msg_space_change *change)
 {
     int64_t result;
@@ -303,7 +305,7 @@ static int protect_everywhere(struct space *space, const struct msg_space_change
     if (error != 0)
         return error;
     space_count_change(space);
-    error = (int)space_ask_home(space, change); /* it knows every area: it refuses before anything has changed */
+    error = (int)space_ask_home(space, change); /* first: the home has every area and refuses before any change */
     if (error == 0)
         error = space_apply_others(space, change, "protect");
     space_release(space, &lock);

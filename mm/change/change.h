@@ -9,55 +9,56 @@
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
 
-/* As Linux's mmap, munmap, mprotect and brk; arguments checked. They wait. HOW: enum space_map_how; without
- * a fixed place ADDRESS is a hint. PROT may have more than AREA_PROT when mapping. BACKING: what is behind it
- * (mm/area/backing.h). -EACCES: memory shared with a file is not to be written. space_discard is madvise's
- * MADV_DONTNEED; shared pages keep what they have. */
+/* As Linux's mmap, munmap, mprotect and brk, which check their arguments. They wait. HOW: enum space_map_how; without
+ * a fixed place, ADDRESS is a hint. PROT may have bits outside AREA_PROT when mapping. BACKING: the backing of the new
+ * area (mm/area/backing.h). space_protect returns -EACCES if a shared mapping of a read-only file would become
+ * writable. space_discard is madvise's MADV_DONTNEED; shared pages keep their frames. */
 int64_t space_map(struct space *space, uint64_t address, uint64_t length, uint32_t prot, uint32_t how,
                   uint64_t backing);
-/* Gives the pages of [ADDRESS, ADDRESS + LENGTH), which has been mapped with PROT, frames as far as there are any. */
+/* Gives the pages of [ADDRESS, ADDRESS + LENGTH), which has been mapped with PROT, frames as far as memory lasts. */
 void space_map_fill(struct space *space, uint64_t address, uint64_t length, uint32_t prot);
 int space_unmap(struct space *space, uint64_t address, uint64_t length);
-/* As shmdt: takes out what a shmat at ADDRESS has mapped (BACKING_ATTACHED), as far as it is there. -EINVAL: nothing.
- */
+/* As shmdt: unmaps what is left of the areas that a shmat at ADDRESS has made (BACKING_ATTACHED). -EINVAL: there is
+ * none. */
 int space_detach(struct space *space, uint64_t address);
 int space_protect(struct space *space, uint64_t address, uint64_t length, uint32_t prot);
 int space_discard(struct space *space, uint64_t address, uint64_t length);
-/* The area that has ADDRESS or is the first behind it: WHAT of it, and AREA_* in the low 12 bits. -ENOMEM: there is
- * none. Waits for the home. */
+/* Returns WHAT (enum space_look_at) of the area that contains ADDRESS or, for some values of WHAT, the first area above
+ * it. -ENOMEM: there is no such area. Waits for the home. */
 int64_t space_look(struct space *space, uint64_t address, enum space_look_at what);
-/* All areas in [START, END) lack the bits FORBIDDEN, of which AREA_BACKED may be one, and have the bits NEEDED
- * (AREA_*): 0, or 1 when a part is in no area; -EINVAL; -EACCES: AREA_SHARED is needed, and it is a file's. */
+/* Checks that all areas in [START, END) have the bits NEEDED (AREA_*) and lack the bits FORBIDDEN, which may include
+ * AREA_BACKED. Returns 0, or 1 when part of the range is in no area; -EINVAL; -EACCES: AREA_SHARED is needed and a
+ * shared area maps a file. Waits. */
 int space_check(struct space *space, uint64_t start, uint64_t end, uint32_t forbidden, uint32_t needed);
-/* The areas in [START, END) lose the bits CLEAR, of AREA_KEPT, and get the bits SET. -EINVAL: one has a bit that is
- * FORBIDDEN; -ENOMEM. Waits. */
+/* Clears the bits CLEAR (of AREA_KEPT) and sets the bits SET in the areas of [START, END). -EINVAL: an area has one of
+ * the bits FORBIDDEN; -ENOMEM. Waits. */
 int space_flag(struct space *space, uint64_t start, uint64_t end, uint32_t forbidden, uint32_t set, uint32_t clear);
-/* New areas get AREA_LOCKED and are filled, or not, from now on. */
+/* Sets whether areas made from now on get AREA_LOCKED and are filled at once. Waits. */
 int space_lock_later(struct space *space, bool lock);
-/* Gives the pages of [START, END) frames, for writing or reading. -EINVAL: an area forbids that; -ENOMEM: a part is in
- * no area, or there is no memory. BEST: as each area allows; -EFAULT: one allows nothing, or a file ends before. Waits.
- */
+/* Gives the pages of [START, END) frames, for writing or reading. -EINVAL: an area does not allow that; -ENOMEM: part
+ * of the range is in no area, or there is no memory. BEST: for writing in private writable areas, else for reading;
+ * then -EFAULT: an area allows no access. -EFAULT also for a page behind the end of a file. Waits. */
 enum space_fill { SPACE_FILL_READ, SPACE_FILL_WRITE, SPACE_FILL_BEST };
 int space_fill_range(struct space *space, uint64_t start, uint64_t end, enum space_fill how);
-/* Which of the pages from START on, COUNT of them, 32 at most, have a frame: a bit for each. Negative: an errno. */
+/* Returns a bit for each of the COUNT (at most 32) pages from START on that has a frame, or a negative errno. Waits. */
 int64_t space_resident_pages(struct space *space, uint64_t start, uint32_t count);
-/* The pages of [START, END), which is shared, are filled with zeros for all who share them. -ENOMEM: they cannot all be
- * had here, or a part is in no area any more. Waits. */
+/* Fills the pages of [START, END), which is shared, with zeros, for all processes that share them (MADV_REMOVE).
+ * -ENOMEM: not all of them can be mapped here, or part of the range is in no area any more. Waits. */
 int space_empty(struct space *space, uint64_t start, uint64_t end);
-/* When it returns, each thread that uses SPACE, on any kernel, has executed a full memory fence since it was called.
- * -ENOMEM. Waits. */
+/* Between its call and its return, every thread that uses SPACE, on any kernel, executes a full memory fence. -ENOMEM.
+ * Waits. */
 int space_fence(struct space *space);
 /* The same for every thread on every kernel, whichever space it uses. */
 int space_fence_all(void);
-/* As Linux's mremap; all arguments are checked. FLAGS: as there. */
+/* As Linux's mremap, with its FLAGS; checks its arguments. */
 int64_t space_remap(struct space *space, uint64_t address, uint64_t old_length, uint64_t new_length, uint64_t flags,
                     uint64_t new_address);
 uint64_t space_break(struct space *space, uint64_t address);
 /* Sets where the break of the program being loaded begins. */
 void space_set_break(struct space *space, uint64_t start);
 
-/* Has the home, which may be this kernel, perform CHANGE, which only the home can decide, and returns its answer. If
- * the operation needs the lock of its range, the caller holds it. Waits. */
+/* Has the home, which may be this kernel, perform CHANGE, and returns its answer. If the operation needs the lock of
+ * its range, the caller holds it. Waits. */
 int64_t space_ask_home(struct space *space, const struct msg_space_change *change);
 
 /* Registers the messages. Once. */

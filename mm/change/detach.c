@@ -1,4 +1,5 @@
-/* shmdt: takes out what one shmat has mapped, whatever has been cut out of it since. See mm/change/change.h. */
+/* shmdt: unmaps what is left of the areas that one shmat has made. Each piece is looked up without a lock, locked,
+ * looked up again and unmapped. See mm/change/change.h. */
 #include "kernel/abi/errno.h"
 #include "mm/change/change.h"
 #include "mm/change/internal.h"
@@ -21,7 +22,8 @@ static int64_t look(struct space *space, uint64_t from, uint64_t base, enum spac
     return from < USER_END ? space_ask_home(space, &change) : -ENOMEM;
 }
 
-/* The first piece from FROM on that was mapped by a shmat at BASE. False: there is none; *ERROR. */
+/* Finds the first piece from FROM on that was mapped by a shmat at BASE. False: *ERROR; -ESRCH or -ENOMEM if there is
+ * none. */
 static bool find_piece(struct space *space, uint64_t from, uint64_t base, struct piece *piece, int *error)
 {
     int64_t start = look(space, from, base, SPACE_LOOK_ATTACHED), end = 0, object = 0;
@@ -35,7 +37,7 @@ static bool find_piece(struct space *space, uint64_t from, uint64_t base, struct
     return *error == 0;
 }
 
-/* -EAGAIN: it is something else by now. */
+/* Unmaps PIECE. -EAGAIN: it has changed since it was looked up. */
 static int remove_piece(struct space *space, uint64_t base, const struct piece *piece)
 {
     struct space_range range = {piece->start, piece->end};

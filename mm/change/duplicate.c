@@ -1,5 +1,5 @@
-/* A shared area in two places of one address space: the pages of the second have the frames of the first, and a
- * reference of their own to each, as in a forked child's. mm/change/remap.md, mm/fork/fork.md. */
+/* A shared area mapped at a second place of the same address space: the pages of the second place map the frames of the
+ * first and have a reference of their own to each, as those of a fork's child. mm/change/remap.md, mm/fork/fork.md. */
 #include "kernel/abi/errno.h"
 #include "kernel/instance/window.h"
 #include "kernel/lib/panic.h"
@@ -12,18 +12,18 @@
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
 
-#define PAIRS 256u /* pages at once */
+#define PAIRS 256u /* the most pages in one batch */
 
 struct duplicate {
     struct space *space;
     uint64_t from, to;
     uint32_t prot;
     uint32_t count;
-    struct msg_space_pair pairs[PAIRS]; /* of the new place */
+    struct msg_space_pair pairs[PAIRS]; /* pages of the new place and their frames */
     uint64_t frames[PAIRS];
 };
 
-/* The pages of [AT, END) of the first place that come next. -EAGAIN: one is not here. */
+/* Gathers the next batch: pages of [AT, END) of the first place. -EAGAIN: one is not mapped here; -ENOMEM. */
 static int gather(struct duplicate *d, uint64_t at, uint64_t end)
 {
     int error = 0;
@@ -45,7 +45,7 @@ static int gather(struct duplicate *d, uint64_t at, uint64_t end)
     return error;
 }
 
-/* Counts the second place's references. On an error none is counted. */
+/* Counts the second place's references to the frames of the batch. On an error none is counted. */
 static int count_references(struct duplicate *d)
 {
     kernel_set done = 0;
@@ -81,7 +81,7 @@ static void install(const struct duplicate *d)
     for (uint32_t i = 0; i < d->count; i++) {
         uint64_t *entry = paging_entry(&d->space->tables, d->pairs[i].page, true);
 
-        assert(entry != NULL && *entry == 0); /* the table is there, and the page is ours alone */
+        assert(entry != NULL && *entry == 0); /* gather has made the table, and the new place is locked */
         *entry = space_entry(d->pairs[i].frame, d->prot, false, true, 0);
         space_hold_pages_locked(d->space, 1);
     }
@@ -130,7 +130,7 @@ int space_duplicate(struct space *space, uint64_t from, uint64_t length, uint64_
     }
     *d = (struct duplicate){.space = space, .from = from, .to = to, .prot = prot};
     spin_lock(&space->lock);
-    error = area_set(&space->areas, to, to + room, prot); /* as the home has it, but for AREA_LOCKED perhaps */
+    error = area_set(&space->areas, to, to + room, prot); /* as at the home, which may have added AREA_LOCKED */
     spin_unlock(&space->lock);
     if (error == 0)
         error = copy_pages(d, length);

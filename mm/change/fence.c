@@ -1,12 +1,13 @@
-/* A memory fence on every CPU that runs a thread of a process: membarrier's MEMBARRIER_CMD_PRIVATE_EXPEDITED. What
- * flushes TLBs does it: the CPUs that have the space loaded are interrupted, and others come to it by way of their
- * kernel.
+/* Memory fences on other CPUs, for membarrier.
  *
- * Which kernels host the space is what the grant of a lock says. One that joins later gets its first thread in a
- * message, which is a fence too. The page that is locked is one that nobody maps.
+ * space_fence (MEMBARRIER_CMD_PRIVATE_EXPEDITED) reaches every CPU that runs a thread of the process. It uses the TLB
+ * flush, which interrupts all CPUs that have the space loaded; any other CPU begins to run the program only through its
+ * kernel. The grant of a lock says which kernels host the space, so this kernel locks a page, the first of
+ * the address space, which no program can map. A kernel that joins later receives its first thread in a message, which
+ * is a fence, too.
  *
- * And a fence on every CPU of the machine, whatever it runs: MEMBARRIER_CMD_GLOBAL. A kernel that starts meanwhile runs
- * no program yet. */
+ * space_fence_all (MEMBARRIER_CMD_GLOBAL) reaches every CPU of the machine, whatever it runs. A kernel that is starting
+ * runs no program yet. */
 #include "kernel/abi/errno.h"
 #include "mm/change/change.h"
 #include "mm/change/internal.h"
@@ -29,7 +30,7 @@ int space_fence_all(void)
 
     tlb_flush_all();
     msg_multicast(msg_peers_reachable(), MSG_FENCE, NULL, 0, msg_note_error, &error, "memory barrier", 0);
-    return error == -ENOMEM ? -ENOMEM : 0; /* any other: it does not run */
+    return error == -ENOMEM ? -ENOMEM : 0; /* any other error means that a kernel does not run */
 }
 
 void space_fence_init(void)

@@ -1,5 +1,5 @@
-/* Changes that come from other kernels: checked, put off while answers to faults or recalls of leases are under way,
- * applied and answered. See mm/retrieve/retrieval.md and mm/lease/lease.md. */
+/* Changes that other kernels request: handlers check a request, defer it while answers to faults or recalls of leases
+ * are under way, apply it and answer it. See mm/retrieve/retrieval.md and mm/lease/lease.md. */
 #include "kernel/abi/errno.h"
 #include "kernel/lib/list.h"
 #include "mm/change/change.h"
@@ -17,14 +17,14 @@ static bool range_valid(uint64_t start, uint64_t length)
            length <= USER_END - start;
 }
 
-/* To another place, which may be larger, and does not touch the old one. */
+/* True when the new place is at least as large as the old one and does not overlap it. */
 static bool move_valid(const struct msg_space_change *change)
 {
     return range_valid(change->move.to, change->move.room) && change->move.room >= change->length &&
            (change->start + change->length <= change->move.to || change->move.to + change->move.room <= change->start);
 }
 
-/* A peer's message is checked here once; what passes can be applied. */
+/* True when the message of a peer may be applied: this is its only check. */
 static bool change_valid(const struct space *space, const struct msg *m)
 {
     const struct msg_space_change *change = m->data;
@@ -41,7 +41,7 @@ static bool change_valid(const struct space *space, const struct msg *m)
 struct deferred_change {
     struct space_deferred deferred;
     struct msg_kept kept;
-    struct space *space; /* stays: who asked is one of its threads */
+    struct space *space; /* exists until the answer: the requester, a thread of it or a task that pins it, waits */
     struct msg_space_change change;
 };
 
@@ -71,8 +71,9 @@ static void run_deferred(struct space_deferred *deferred)
 
 static void run_recalled(void *context, int error);
 
-/* What has to be recalled for LATE's change, one after the other: what is known then may need more. 1: run_recalled is
- * called; 0: nothing any more; -ENOMEM. */
+/* Starts the next recall that LATE's change needs; what a recall brings may make another one necessary. M: the request,
+ * which is kept on the first call; else NULL. 1: run_recalled is called when the recall is over; 0: nothing is left to
+ * recall; -ENOMEM. */
 static int recall_for(struct deferred_change *late, const struct msg *m)
 {
     const struct operation *operation = space_operation(late->change.operation);
@@ -100,7 +101,7 @@ static void run_recalled(void *context, int error)
         end_deferred(late, error != 0 ? error : space_apply(late->space, &late->change));
 }
 
-/* As defer_change: until what others have leased, and this change needs to know, is recalled. */
+/* As defer_change, until the leases that the change needs to know about have been recalled. */
 static int defer_recall(struct space *space, const struct msg *m)
 {
     struct deferred_change *late;
@@ -119,14 +120,15 @@ static int defer_recall(struct space *space, const struct msg *m)
     return result;
 }
 
-/* 0: the change may be applied; 1: it will be, and answered, when faults under way have their answers. -ENOMEM. */
+/* 0: the change may be applied now. 1: it is applied and answered when this kernel has the answers to its faults under
+ * way in the range. -ENOMEM. */
 static int defer_change(struct space *space, const struct msg *m)
 {
     const struct msg_space_change *change = m->data;
     struct deferred_change *late;
     bool deferred;
 
-    if (list_empty(&space->gets)) /* one that comes now finds the range locked */
+    if (list_empty(&space->gets)) /* without space->lock: a question that begins now finds the range locked */
         return 0;
     late = heap_alloc(sizeof(*late));
     if (late == NULL)
@@ -145,7 +147,7 @@ static int defer_change(struct space *space, const struct msg *m)
     return deferred ? 1 : 0;
 }
 
-/* As defer_change: for what the operation needs. */
+/* As defer_change, for whatever the operation has to wait for. */
 static int defer(struct space *space, const struct msg *m)
 {
     const struct operation *operation = space_operation(m->ticket.type);
@@ -160,7 +162,7 @@ static void handle_change(const struct msg *m)
     const struct msg_space_change *change = m->data;
     struct space *space = space_get(change->space);
     struct msg_space_changed changed;
-    int64_t value = 0; /* another member has joined, but nobody has arrived yet: it knows no areas and maps nothing */
+    int64_t value = 0; /* for a member that no thread has reached yet: it has no space, no areas and no entries */
 
     if (space != NULL) {
         value = change_valid(space, m) ? defer(space, m) : -EPROTO;

@@ -1,4 +1,5 @@
-/* What one kernel does when a range of an address space moves: mm/change/remap.md. The range is locked. */
+/* The steps of a moving range of an address space on one kernel: prepare, move, cancel. mm/change/remap.md. The kernel
+ * of the caller has locked both places. */
 #include "kernel/abi/errno.h"
 #include "mm/area/backing.h"
 #include "mm/change/internal.h"
@@ -21,7 +22,7 @@ static void prepare_entry(void *context, uint64_t va, uint64_t *entry, uint64_t 
     if ((*entry & PAGING_SOFT_PENDING_FREE) != 0 || moving->error != 0)
         return;
     there = paging_entry(&moving->space->tables, va - moving->from + moving->to, true);
-    if (there == NULL || *there != 0) /* what is there is left by an unmap that found no memory */
+    if (there == NULL || *there != 0) /* an entry there is pending free since an unmap that ran out of memory */
         moving->error = -ENOMEM;
 }
 
@@ -31,13 +32,13 @@ static void move_entry(void *context, uint64_t va, uint64_t *entry, uint64_t siz
 
     (void)size;
     if ((*entry & PAGING_SOFT_PENDING_FREE) != 0)
-        return; /* belongs to the address, until a second unmap */
+        return; /* stays at its address until another unmap there */
     *paging_entry(&moving->space->tables, va - moving->from + moving->to, false) = *entry;
     *entry = 0;
 }
 
-/* What is behind the page that comes to the start of the new place. Pages of which nothing is known here are not here
- * either: *KNOWN false. */
+/* The backing of the page that moves to the start of the new place. *KNOWN: this kernel has an area in the old place;
+ * without one it has no entries there either. *POLICY: the policy bits of that area. */
 static uint64_t backing_known(const struct space *space, const struct msg_space_change *change, bool *known,
                               uint32_t *policy)
 {
@@ -48,7 +49,8 @@ static uint64_t backing_known(const struct space *space, const struct msg_space_
     return *known ? area_backing_at(area, change->start) : BACKING_NONE;
 }
 
-/* Both areas are whole ones, which nothing joins with others: so what comes later splits none, and needs no memory. */
+/* Marks the area of the old place AREA_MOVING and makes the new one with that mark. A marked area is not merged with
+ * one that is not marked, so that the following move or cancel splits no area and needs no memory. */
 static int prepare_areas(struct space *space, const struct msg_space_change *change)
 {
     uint64_t added = change->move.room - change->length, backing;
@@ -64,7 +66,7 @@ static int prepare_areas(struct space *space, const struct msg_space_change *cha
     }
     error = area_flag(&space->areas, change->start, change->start + change->length, AREA_MOVING, 0);
     backing = backing_known(space, change, &known, &policy);
-    if (error == 0 && known) /* else a fault at the new place asks what it is */
+    if (error == 0 && known) /* without it, a fault at the new place fetches the area */
         error = area_set_backed(&space->areas, change->move.to, change->move.to + change->move.room,
                                 change->prot | AREA_MOVING | policy, backing);
     return error;

@@ -1,12 +1,12 @@
-/* The operations on a range of a space: for each what one kernel does, which kernels do it, and what comes before and
- * after. What each is asked for is in msg/messages.def. */
+/* The table of operations on a space: for each, the function that performs it on one kernel, which kernels perform it,
+ * and which steps precede and follow. msg/messages.def says what each operation does. */
 #include <stddef.h>
 
 #include "mm/change/internal.h"
 #include "mm/fault/grow.h"
 #include "mm/space/call_home.h"
 
-/* What no other kernel may have leased before the home answers. */
+/* --- the ranges whose leases the home recalls before it performs an operation --- */
 
 static bool recalls_range(struct space *space, const void *change, struct space_range *range)
 {
@@ -15,20 +15,21 @@ static bool recalls_range(struct space *space, const void *change, struct space_
     return true;
 }
 
-/* An area goes on where another kernel may have leased what is next to it. */
+/* A look-up may return the end or the start of an area, and the area may continue in a lease of another kernel next to
+ * it: so the range is that of the area and one page more on both sides. */
 static bool recalls_look(struct space *space, const void *context, struct space_range *range)
 {
     const struct msg_space_change *change = context;
     const struct area *area = area_find(&space->areas, change->start);
 
     if (space_looks_attached(change))
-        return false; /* nothing leased is a file's */
+        return false; /* an area with an object behind it is never in a lease */
     *range = space_change_range(change);
     if (area != NULL) {
         range->start = area->start > PAGE_SIZE ? area->start - PAGE_SIZE : 0;
         range->end = area->end + PAGE_SIZE;
     }
-    if (change->look.what != SPACE_LOOK_THERE) /* perhaps it is for the first one behind */
+    if (change->look.what != SPACE_LOOK_THERE) /* the answer may be the first area above START */
         range->end = USER_END;
     return true;
 }
@@ -37,16 +38,16 @@ static bool recalls_later(struct space *space, const void *context, struct space
 {
     const struct msg_space_change *change = context;
 
-    space->later = change->prot & AREA_LOCKED; /* from now on nobody gets one */
+    space->later = change->prot & AREA_LOCKED; /* while this is set, the home grants no leases */
     *range = (struct space_range){0, USER_END};
     return true;
 }
 
 #define COUNTED(event) offsetof(struct space_stats, event)
 
-/* Without PUT_OFF or recalls: what comes after SPACE_PREPARE finds no answer under way; neither a strategy nor a fence
- * depends on what an answer brings. */
-/* The place of an operation: its type behind the first one; the types are below twice that. */
+/* Some operations of members have neither PUT_OFF nor a recall: SPACE_MOVE and SPACE_CANCEL follow SPACE_PREPARE, after
+ * which no answer is under way, and the answers to faults do not matter to SPACE_STRATEGY and SPACE_FENCE. */
+/* Index of an operation: its distance from the first type; all types are below twice the first. */
 #define ROW(name) [MSG_SPACE_##name % SPACE_OPERATIONS]
 const struct operation space_operations[] = {
     ROW(MAP) = {space_apply_map_locked, NULL, AT_HOME | PUT_OFF, COUNTED(maps)},

@@ -1,7 +1,7 @@
-/* mremap: mappings that change their size, move, or come to be in two places. mm/change/remap.md has the protocol.
+/* mremap: mappings that are resized, moved, or mapped at a second place. mm/change/remap.md has the protocol.
  *
- * What a mapping is now is looked up at its home without a lock, then all that may change is locked as one range, and
- * the question is put again: if the answer does not do any more, all begins again. */
+ * The caller looks the area up at the home without a lock, locks all that may change as one range, and looks again. If
+ * the area has changed in between, it starts again. */
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/base/instructions.h"
 #include "kernel/arch/x86_64/clock.h"
@@ -19,22 +19,21 @@
 #define MAYMOVE 1u
 #define FIXED 2u
 #define DONTUNMAP 4u
-/* Two places farther apart than this are not locked as one range: nobody could map anything between them meanwhile. The
- * lock of the whole space, which does not keep others from mapping, is. */
+/* Two places that are farther apart than this are locked by the lock of the whole space, which lets others map
+ * meanwhile; a locked range would keep all that lies between them from being mapped. */
 #define NEAR (64ull << 20)
 #define STAND_BACK 1000ull    /* ns */
-#define STAND_BACK_DOUBLED 8u /* times at most */
+#define STAND_BACK_DOUBLED 8u /* the most times that it is doubled */
 
 struct remap {
     struct space *space;
     uint64_t from, old_length, new_length;
     uint64_t to;  /* the new place */
-    uint64_t end; /* of the area that has FROM */
+    uint64_t end; /* of the area that contains FROM */
     uint32_t flags, prot;
 };
 
-/* Sets END and PROT. -EFAULT: no area, or it is shorter than what is to be remapped; -EINVAL: only what is shared can
- * be in two places. */
+/* Sets END and PROT from the area that contains FROM. -EFAULT: there is none. */
 static int look(struct remap *r)
 {
     int64_t found = space_look(r->space, r->from, SPACE_LOOK_THERE);
@@ -46,6 +45,7 @@ static int look(struct remap *r)
     return 0;
 }
 
+/* -EINVAL: an old length of 0 needs a shared mapping; -EFAULT: the area ends before the old range does. */
 static int check_old(const struct remap *r)
 {
     if (r->old_length == 0 && (r->prot & AREA_SHARED) == 0)
@@ -53,6 +53,7 @@ static int check_old(const struct remap *r)
     return r->old_length > r->end - r->from ? -EFAULT : 0;
 }
 
+/* Under the lock: -EAGAIN: the area's protection or flags have changed. */
 static int look_again(struct remap *r)
 {
     uint32_t prot = r->prot;
@@ -63,6 +64,7 @@ static int look_again(struct remap *r)
     return error == 0 && r->prot != prot ? -EAGAIN : error;
 }
 
+/* The range to lock for LENGTH bytes at the old place and all of the new one. */
 static struct space_range cover(const struct remap *r, uint64_t length)
 {
     uint64_t low = r->from < r->to ? r->from : r->to;
@@ -71,7 +73,7 @@ static struct space_range cover(const struct remap *r, uint64_t length)
     return high - low > length + r->new_length + NEAR ? SPACE_HEAVY : (struct space_range){low, high};
 }
 
-/* Appends NEW_LENGTH - OLD_LENGTH bytes where the area is. -EEXIST: something is there. */
+/* Extends the area in place by NEW_LENGTH - OLD_LENGTH bytes. -EEXIST: there is no room behind it. */
 static int64_t extend(struct remap *r)
 {
     struct msg_space_change map = {.space = r->space->id,
@@ -92,7 +94,7 @@ static int64_t extend(struct remap *r)
     if (result == 0)
         result = space_ask_home(r->space, &map);
     space_release(r->space, &lock);
-    return result < 0 ? result : (int64_t)r->from; /* AREA_LOCKED, if it is so, is the whole area's: see space_remap */
+    return result < 0 ? result : (int64_t)r->from; /* MAP_FILL is ignored: space_remap fills a locked area */
 }
 
 static int let_target_go(const struct remap *r)
@@ -100,7 +102,7 @@ static int let_target_go(const struct remap *r)
     return (r->flags & FIXED) != 0 ? space_unmap_everywhere(r->space, r->to, r->new_length) : 0;
 }
 
-/* The ranges are locked. -EEXIST: the new place is taken. */
+/* Both places are locked. -EEXIST: the new place is not free. */
 static int move_locked(const struct remap *r)
 {
     struct msg_space_change change = {.space = r->space->id,
@@ -112,12 +114,12 @@ static int move_locked(const struct remap *r)
     int error = let_target_go(r);
 
     if (error == 0)
-        error = (int)space_ask_home(r->space, &change); /* it knows whether the new place is free */
+        error = (int)space_ask_home(r->space, &change); /* first: only the home knows whether the new place is free */
     if (error != 0)
         return error;
     error = space_apply_others(r->space, &change, "preparing a move");
     change.operation = error == 0 ? MSG_SPACE_MOVE : MSG_SPACE_CANCEL;
-    space_apply_others(r->space, &change, "move"); /* neither is ever refused */
+    space_apply_others(r->space, &change, "move"); /* no kernel refuses a move or a cancel */
     space_ask_home(r->space, &change);
     return error;
 }
@@ -138,7 +140,7 @@ static int move(struct remap *r)
     return error;
 }
 
-/* The same pages of the same file at the new place too: nothing but an area. */
+/* Maps the same pages of the same file at the new place: that only needs an area. */
 static int duplicate_file(struct remap *r, uint64_t backing)
 {
     struct msg_space_change map = {.space = r->space->id,
@@ -152,7 +154,7 @@ static int duplicate_file(struct remap *r, uint64_t backing)
     return result < 0 ? (int)result : 0;
 }
 
-/* The area comes to be at its new place too. */
+/* Maps a shared area at its new place, too, and keeps the old one. */
 static int duplicate(struct remap *r)
 {
     uint64_t length = r->new_length < r->end - r->from ? r->new_length : r->end - r->from;
@@ -171,7 +173,7 @@ static int duplicate(struct remap *r)
     space_count_change(r->space);
     error = look_again(r);
     if (error == 0 && (r->from + length > r->end || space_look(r->space, r->from, SPACE_LOOK_BACKING) != backing))
-        error = -EAGAIN; /* it is something else by now */
+        error = -EAGAIN; /* the area has changed since */
     if (error == 0)
         error = let_target_go(r);
     if (error == 0 && backing != 0)
@@ -182,7 +184,7 @@ static int duplicate(struct remap *r)
     return error;
 }
 
-/* To TO, or where there is room. */
+/* Moves or duplicates the mapping to TO if FIXED is set, else to a place that the home chooses, at HINT if possible. */
 static int64_t relocate(struct remap *r, uint64_t hint)
 {
     struct msg_space_change room = {
@@ -199,11 +201,11 @@ static int64_t relocate(struct remap *r, uint64_t hint)
     }
     error = two ? duplicate(r) : move(r);
     if (error == -EEXIST)
-        error = -EAGAIN; /* somebody was faster */
+        error = -EAGAIN; /* another task has mapped something there */
     return error != 0 ? error : (int64_t)r->to;
 }
 
-/* With FIXED or DONTUNMAP. */
+/* Remaps with FIXED or DONTUNMAP. */
 static int64_t remap_to(struct remap *r, uint64_t new_address)
 {
     uint64_t cut = r->old_length > r->new_length ? r->old_length - r->new_length : 0;
@@ -258,9 +260,9 @@ static int64_t remap_once(struct remap *r, uint64_t new_address)
     return (r->flags & MAYMOVE) != 0 ? relocate(r, 0) : -ENOMEM;
 }
 
-/* Somebody changes the mapping again and again, each time between the two looks: if both go on at the same pace that
- * has no end. So who looked in vain stands back for a while that nobody knows before, longer each time (as senders on
- * one wire: Metcalfe and Boggs, "Ethernet", 1976). Messages are taken meanwhile. */
+/* Another task may change the mapping between our two looks each time; if both retry at the same pace, this never ends.
+ * So a task waits for a random time before it retries, up to a limit that doubles with each try (as senders on a shared
+ * wire: Metcalfe and Boggs, "Ethernet", 1976). It polls for messages meanwhile. */
 static void stand_back(uint32_t tries)
 {
     uint64_t most = STAND_BACK << (tries < STAND_BACK_DOUBLED ? tries : STAND_BACK_DOUBLED);

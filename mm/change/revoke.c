@@ -1,5 +1,5 @@
-/* A file gets shorter, or loses pages: no space maps those any more. See the header, and
- * mm/file/file_map.md for the protocol. What a kernel does with SPACE_REVOKE is in mm/change/apply.c. */
+/* Unmaps the pages that a file has lost. See the header, and mm/file/file_map.md for the protocol. mm/change/apply.c
+ * performs SPACE_REVOKE on one kernel. */
 #include "mm/change/revoke.h"
 
 #include "kernel/lib/list.h"
@@ -9,7 +9,7 @@
 #include "mm/lock/lock.h"
 #include "mm/space/wire.h"
 
-static volatile uint64_t begun; /* [a] revocations that this kernel has heard of */
+static volatile uint64_t begun; /* [a] revocations that this kernel was asked to perform so far */
 
 void space_revoke_begins(void)
 {
@@ -21,7 +21,7 @@ uint64_t space_revokes(void)
     return __atomic_load_n(&begun, __ATOMIC_SEQ_CST);
 }
 
-/* The range of CHANGE becomes what the space's areas of its object lie in. False: there is none. */
+/* Sets the range of CHANGE to the smallest one that contains all areas of its object. False: there is no such area. */
 static bool find_range_locked(const struct space *space, struct msg_space_change *change)
 {
     uint64_t start = UINT64_MAX, end = 0;

@@ -7,14 +7,16 @@
 
 #include "mm/space/space.h"
 
-/* The object of FIRST (mm/area/backing.h) has lost PAGES pages from there on: removes their entries in SPACE on every
- * kernel; those of private areas only if COPIES. This kernel is the home of SPACE. -ENOMEM: try again. Waits. */
+/* Removes, on every kernel, the entries of SPACE for the PAGES pages from FIRST (mm/area/backing.h) on, which the
+ * object has lost; in private areas only if COPIES is set. This kernel is the home of SPACE. -ENOMEM: the caller may
+ * try again. Waits. */
 int space_revoke(struct space *space, uint64_t first, uint64_t pages, bool copies);
-/* Counts a revocation that this kernel is to perform; and returns the count so far. */
+/* space_revoke_begins counts a revocation that this kernel is about to perform; space_revokes returns the count. */
 void space_revoke_begins(void);
 uint64_t space_revokes(void);
-/* Applies to a fork's child all revocations since the fork began. The callers of space_revoke find the child from now
- * on; it does not run yet. */
+/* If a revocation began since the fork that made SPACE, removes SPACE's entries for all shared areas of objects; they
+ * are faulted in again. Called when space_revoke's callers already find SPACE and its process does not run yet. 0, or
+ * not 0: without memory some frames stay pending free. */
 int space_catch_up(struct space *space);
 
 #endif

@@ -1,5 +1,6 @@
-/* Evacuation of a kernel's memory. See the header. Nothing here contends with programs, which all are quiesced; the
- * locks are taken because others ask for them. */
+/* Evacuation of a kernel's memory: the side of the kernel that is to stop, and the switch on all others. See the
+ * header. All programs are quiesced, so nothing here contends with them; locks are taken because the functions called
+ * here require them. */
 #include "mm/evacuate/evacuate.h"
 
 #include "kernel/abi/errno.h"
@@ -51,7 +52,7 @@ int evacuate_leases(void)
 
 /* --- frames --- */
 
-/* The kernel that is to stop: which copy each of its frames has, ascending by frame. */
+/* On the kernel that is to stop: its frames and their copies, in ascending order of frames. */
 static struct frame_pair *pairs;
 static uint64_t pair_count, pair_room;
 
@@ -72,7 +73,7 @@ static uint64_t count_frames(void)
     return count;
 }
 
-/* Asks SUCCESSOR for copies of some thousand frames from FROM on. *NEXT: where to go on, 0 at the end. */
+/* Has SUCCESSOR copy up to FRAMES_MAX frames from FROM on. *NEXT: the address to continue from, or 0 at the end. */
 static int copy_some(uint32_t successor, uint64_t from, struct msg_evacuate *message, uint64_t *copies, uint64_t *next)
 {
     struct shared_frame *frames = (struct shared_frame *)(void *)(message + 1);
@@ -118,7 +119,7 @@ int evacuate_frames(uint32_t successor)
     return error;
 }
 
-void evacuate_tell_pairs(void)
+void evacuate_notify_pairs(void)
 {
     static uint8_t buffer[MSG_MAX] __attribute__((aligned(16)));
     struct msg_evacuate *message = (struct msg_evacuate *)(void *)buffer;
@@ -179,7 +180,7 @@ static void send_space(struct space *space, void *context)
          va += LEAF_SIZE) {
         for (uint32_t i = 0; i < LEAF_ENTRIES && sending->error == 0; i++) {
             if ((leaf[i] & PAGING_SOFT_PENDING_FREE) != 0)
-                sending->error = -EBUSY; /* an unmap that found no memory has left it */
+                sending->error = -EBUSY; /* left by an unmap that ran out of memory */
             else if (leaf[i] != 0 && (all || (leaf[i] & PAGING_SOFT_OWNING) != 0))
                 entries[sending->message->count++] = (struct moved_entry){va + i * PAGE_SIZE, leaf[i]};
             if (sending->message->count == PAIRS_MAX)
@@ -200,7 +201,7 @@ int evacuate_entries(uint32_t successor, bool prepare)
     return sending.error;
 }
 
-/* --- the end, one way or the other --- */
+/* --- discard or switch --- */
 
 void evacuate_discard(void)
 {

@@ -1,5 +1,5 @@
-/* Memory of a kernel that is to stop: its successor takes over the content of every frame that programs use, and the
- * page table entries through which the kernel holds frames go to the homes of the spaces. All programs are quiesced.
+/* Evacuation of the memory of a kernel that is to stop: its successor copies every frame that programs use, and the
+ * kernel's page table entries that hold references go to the homes of the spaces. All programs are quiesced.
  * tasks/handover/stop_kernel.md has the protocol. */
 #ifndef MM_EVACUATE_EVACUATE_H
 #define MM_EVACUATE_EVACUATE_H
@@ -11,44 +11,52 @@
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
 
+/* Registers the handlers. Once. */
 void evacuate_init(void);
 
-/* The kernel that is to stop; tasks only, they wait. Each: 0, -ENOMEM, or -EBUSY: something is not as it has to be.
- *
- * What this kernel may change by itself, and what others may of spaces at home here, is known to the homes. */
+/* --- the kernel that is to stop; tasks only, they wait; the functions with a result return 0 or a negative errno ---
+ */
+
+/* Has the homes recall all leases that this kernel knows: its own, and those of others in spaces at home here. */
 int evacuate_leases(void);
-/* SUCCESSOR copies every frame of ours that a space has. */
+/* Has SUCCESSOR copy every frame of this kernel that a space has. */
 int evacuate_frames(uint32_t successor);
-/* Every kernel, this one too, maps the copies in place of the frames. Cannot fail. */
-void evacuate_tell_pairs(void);
-/* What this kernel maps (of spaces at home here) or holds (of others) goes to the space's home, or to SUCCESSOR in our
- * place. PREPARE: only sees that there is room; after that the rest cannot fail. */
+/* Has every kernel, this one included, map the copies in place of the frames. Cannot fail. */
+void evacuate_notify_pairs(void);
+/* Sends this kernel's entries to the home of their space, or to SUCCESSOR if this kernel is the home: all entries of
+ * spaces at home here, and the owning ones of other spaces. With PREPARE, the receiver only makes room for them; after
+ * that, sending them cannot fail. -EBUSY: an entry is pending free. */
 int evacuate_entries(uint32_t successor, bool prepare);
 
-/* The successor: a space that it is going to have. */
+/* --- the successor --- */
+
+/* A space that the successor takes over, or joins. */
 struct space_facts {
     uint64_t members;
     uint64_t break_start, break_now;
-    uint32_t home;     /* as it is going to be */
-    uint32_t complete; /* 1: this kernel is going to be its home: areas follow */
-    uint64_t mode;     /* names the retrieval strategy */
-    uint64_t later;    /* what new areas get (mlockall) */
+    uint32_t home;     /* the future home */
+    uint32_t complete; /* 1: this kernel becomes the home, and areas follow */
+    uint64_t mode;     /* the retrieval strategy, as struct space's mode */
+    uint64_t later;    /* as struct space's later (mlockall) */
 };
-/* Makes space ID here or finds it. Any context. -ENOMEM. */
+/* Creates space ID, unpublished, or finds it here; FACTS take effect at evacuate_commit. Any context. -ENOMEM. */
 int evacuate_stage(uint64_t id, const struct space_facts *facts, struct space **space);
-/* Areas of it, in ascending order. -ENOMEM, -EPROTO: it has not been staged. */
+/* Adds areas of a staged space, in ascending order. -ENOMEM; -EPROTO: the space has not been staged. */
 int evacuate_stage_areas(uint64_t id, const struct msg_space_area *areas, uint32_t count);
-/* The policy of a number in it. -ENOMEM, -EPROTO. */
+/* Sets policy NUMBER of a staged space, at once. -ENOMEM, -EPROTO. */
 int evacuate_stage_policy(uint64_t id, uint64_t number, const struct policy *policy);
-/* They are as they were told to be. */
+/* Gives the staged spaces their facts and areas, and publishes those that are new. */
 void evacuate_commit(void);
 
-/* Any kernel: what was prepared for is not done. */
+/* --- any kernel --- */
+
+/* Undoes what was prepared: the stop has been given up. */
 void evacuate_discard(void);
-/* The copies are in use; no space has threads on FROM, and what was at home there is at home at TO; ADDED to the
- * members of spaces at home here are done already. */
+/* Removes FROM, which has stopped, from the members of all spaces, makes TO the home of those whose home was FROM, and
+ * forgets the leases of FROM. New members of spaces at home here have been added before. */
 void evacuate_switch(uint32_t from, uint32_t to);
-/* Page table entries of programs here that name memory of KERNEL. */
+/* Returns the number of page table entries of programs here that name memory of KERNEL, and of spaces here whose home
+ * or member it is; all should be gone after evacuate_switch. */
 uint64_t evacuate_audit(uint32_t kernel);
 
 #endif

@@ -1,4 +1,5 @@
-/* What the files of the evacuation share: its payloads (85 to 87 in msg/messages.def), and what the other side does. */
+/* Declarations that the files of mm/evacuate share: payloads (85 to 87 in msg/messages.def), and functions of
+ * receive.c. */
 #ifndef MM_EVACUATE_INTERNAL_H
 #define MM_EVACUATE_INTERNAL_H
 
@@ -7,11 +8,11 @@
 
 struct msg_evacuate {
     uint64_t space;   /* EVACUATE_ENTRIES: its id */
-    uint32_t count;   /* of what follows */
+    uint32_t count;   /* the number of elements that follow */
     uint32_t prepare; /* EVACUATE_ENTRIES: 1: only make room */
 };
 
-struct shared_frame { /* EVACUATE_FRAMES; answered with as many uint64_t, the copies */
+struct shared_frame { /* EVACUATE_FRAMES; the answer is the copy of each, as uint64_t */
     uint64_t frame, spaces;
 };
 
@@ -24,12 +25,13 @@ struct moved_entry { /* EVACUATE_ENTRIES */
     uint64_t entry; /* as in the sender's page table */
 };
 
-#define FRAMES_MAX 2048u /* of one message */
+#define FRAMES_MAX 2048u /* the most in one message */
 #define PAIRS_MAX 4000u
 
-/* Every page table here that names a frame of PAIRS names its copy. */
+/* Makes every entry of programs' page tables here that names an old frame of PAIRS name its copy. */
 void evacuate_replace(const struct frame_pair *pairs, uint32_t count);
-/* The successor: the copies, and the spaces that were staged, are in use, or (UNDO) not needed. */
+/* The successor: frees the bookkeeping of copies and staged spaces and, with UNDO, also the copies themselves. Spaces
+ * that evacuate_commit has not published are destroyed. */
 void evacuate_drop_staged(bool undo);
 
 #endif

@@ -1,5 +1,5 @@
-/* Evacuation of a kernel's memory, the other side: the successor, which copies frames and lays out spaces, and every
- * kernel, which maps what it is told. See mm/evacuate/evacuate.h. */
+/* Evacuation of a kernel's memory, the receiving side: the successor copies frames and stages spaces, homes take over
+ * entries, and every kernel maps the copies. See mm/evacuate/evacuate.h. */
 #include "kernel/abi/errno.h"
 #include "kernel/instance/window.h"
 #include "kernel/lib/list.h"
@@ -19,7 +19,7 @@
 #include "mm/space/wire.h"
 #include "msg/channel.h"
 
-/* Copies for one message, which is answered from here; kept until the switch. */
+/* The copies made for one message. The answer is sent from this memory, which is kept until the switch. */
 struct copies {
     struct copies *next;
     struct msg_kept kept;
@@ -31,12 +31,12 @@ struct copies {
 struct staged_space {
     struct staged_space *next;
     struct space *space;
-    bool fresh; /* made for this: nobody finds it yet */
+    bool fresh; /* created for the evacuation and not published yet */
     struct space_facts facts;
     struct area_list areas;
 };
 
-/* [k] under rx_lock, as handlers work on them, and the steps of a stop that take them away follow each other */
+/* [k] rx_lock, under which handlers run; the steps of a stop that free them run one after the other */
 static struct copies *all_copies;
 static struct staged_space *all_staged;
 
@@ -70,7 +70,7 @@ static int copies_make(struct copies *copies, const struct shared_frame *frames,
     return 0;
 }
 
-/* Programs are quiesced: a handler may take its time. */
+/* A handler that runs for long, which is no harm while all programs are quiesced. */
 static void handle_frames(const struct msg *m)
 {
     const struct msg_evacuate *message = m->data;
@@ -178,7 +178,7 @@ int evacuate_stage(uint64_t id, const struct space_facts *facts, struct space **
     area_list_init(&staged->areas);
     staged->space = space_get(id);
     if (staged->space != NULL) {
-        space_put(staged->space); /* it stays: programs are quiesced */
+        space_put(staged->space); /* it stays without the reference: programs are quiesced */
     } else {
         staged->space = space_create(id, facts->home);
         staged->fresh = true;
@@ -215,13 +215,14 @@ int evacuate_stage_policy(uint64_t id, uint64_t number, const struct policy *pol
 {
     struct staged_space *staged = staged_find(id);
 
-    /* it means the same if the stop is given up */
+    /* at once: the policy is also right if the stop is given up */
     return staged == NULL || number == 0 || number > POLICY_MAX
                ? -EPROTO
                : mempolicy_note(staged->space, (uint32_t)number, policy);
 }
 
-/* What was begun for each area of LIST, which hold what is behind them now, or go. */
+/* Ends the hold that evacuate_stage_areas has begun for each area of LIST: by now the areas hold their objects
+ * themselves, or they are about to be dropped. */
 static void end_holds(const struct area_list *list)
 {
     list_for_each(node, &list->head) {

@@ -1,5 +1,5 @@
-/* The fast path of a fault, at the home: what it answers to a question. See mm/fault/get.h, and
- * mm/retrieve/retrieval.md for the protocol. */
+/* The fast path of a fault, at the home: how it answers SPACE_GET. Handlers; nothing here waits. See mm/fault/get.h,
+ * and mm/retrieve/retrieval.md for the protocol. */
 #include <stddef.h>
 
 #include "kernel/abi/errno.h"
@@ -23,19 +23,20 @@
 #include "msg/channel.h"
 #include "msg/long_answer.h"
 
-/* PAGE, which is in AREA, gets the asker's frame SPARE. */
+/* Maps the asker's frame SPARE at PAGE, which lies in AREA, by a borrowed entry. */
 static void take_spare_locked(struct space *space, uint64_t page, uint64_t spare, const struct area *area,
                               struct msg_space_got *got)
 {
     uint64_t *entry = paging_entry(&space->tables, page, true);
 
     if (entry == NULL)
-        return; /* the long way says that there is no memory */
+        return; /* the asker then takes the page's lock, and finds out there that memory is short */
     *entry = space_entry(spare, area->prot, false, false, PAGING_SOFT_REMOTE);
     got->kind = SPACE_TAKEN;
 }
 
-/* What lies around PAGE in its table and area, if nobody is about to change that, or may without a word. */
+/* Adds runs of pages around PAGE, in its table and area and up to the nearest leases, unless a lock request overlaps
+ * that range. */
 static void add_runs_locked(const struct space *space, uint64_t page, const struct area *area, uint32_t most,
                             struct msg_space_got *got)
 {
@@ -50,7 +51,7 @@ static void add_runs_locked(const struct space *space, uint64_t page, const stru
         got->runs = (uint8_t)space_runs_list_locked(space, page, start, end, got->run, most);
 }
 
-/* The largest block around PAGE that AREA has all of. */
+/* The order of the largest aligned block of pages around PAGE that lies in AREA and in one table. */
 static uint32_t block_of(const struct area *area, uint64_t page)
 {
     uint32_t block = SPACE_BLOCK_MAX;
@@ -60,7 +61,7 @@ static uint32_t block_of(const struct area *area, uint64_t page)
     return block;
 }
 
-/* Nobody is about to change anything of the block around PAGE, or may without a word. */
+/* True when neither a lock request nor a lease overlaps the block of 2^BLOCK pages around PAGE. */
 static inline bool block_still_locked(const struct space *space, uint64_t page, uint32_t block)
 {
     uint64_t start = page & ~((PAGE_SIZE << block) - 1);
@@ -70,8 +71,8 @@ static inline bool block_still_locked(const struct space *space, uint64_t page, 
             lease_lowest_locked(space, start, start + (PAGE_SIZE << block)) == start + (PAGE_SIZE << block));
 }
 
-/* The page of AREA, if nobody has one yet, comes from a file of this kernel, and may be the asker's as it is. What is
- * written at once is the asker's own. True: there is one now. */
+/* Maps the page of the file behind AREA at PAGE, if the home has no entry there, the file is this kernel's, and the
+ * asker does not need a copy of its own, as it does for a write to a private page. True: it is mapped now. */
 static bool find_file_locked(struct space *space, uint64_t page, const struct area *area, uint32_t access)
 {
     const uint64_t *entry = paging_entry(&space->tables, page, false);
@@ -90,11 +91,11 @@ static void answer_locked(struct space *space, const struct msg_space_get *ask, 
     bool still;
 
     still = block_still_locked(space, page, block);
-    if (!still && !lease_map_empty(&space->leases.map)) { /* a lease of the home's own is in the way */
+    if (!still && !lease_map_empty(&space->leases.map)) { /* the home gives up a lease of its own here */
         lease_share_locked(space, page, page + PAGE_SIZE);
         still = block_still_locked(space, page, block);
     }
-    /* a question may have been on its way while the strategy changed */
+    /* home_knows: the strategy may have changed while the question was on its way */
     if (!space->retrieval->home_knows || (!still && (block == 0 || !block_still_locked(space, page, 0))) ||
         (entry != NULL && (*entry & PAGING_SOFT_PENDING_FREE) != 0)) {
         got->kind = SPACE_BUSY;
@@ -129,7 +130,7 @@ static void answer_locked(struct space *space, const struct msg_space_get *ask, 
     }
     got->cow = (*entry & PAGING_SOFT_COW) != 0;
     if (got->cow != 0 && (ask->access & AREA_WRITE) != 0) {
-        got->kind = SPACE_BUSY; /* it has to be copied */
+        got->kind = SPACE_BUSY; /* the page must be copied, which needs its lock */
         return;
     }
     got->kind = SPACE_FRAME;
@@ -141,7 +142,7 @@ static void answer_locked(struct space *space, const struct msg_space_get *ask, 
         add_runs_locked(space, page, area, runs, got);
 }
 
-/* 0, and the answer to M is in GOT; or a negative errno. */
+/* Checks M and puts the answer into GOT. 0 or a negative errno. */
 static int answer(const struct msg *m, struct msg_space_got *got)
 {
     const struct msg_space_get *ask = m->data;

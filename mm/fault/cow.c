@@ -1,7 +1,7 @@
-/* Copy-on-write. After a fork a private page's frame is in several spaces, and no kernel maps it writable
- * (PAGING_SOFT_COW). Whoever writes first in its space asks the frame's owner: has no other space the frame any more,
- * it is made writable; else this kernel copies it, every other kernel of the space lets go of the old frame, and only
- * then is the copy mapped anywhere. See mm/fork/fork.md. */
+/* Copy-on-write. After a fork, several spaces have the frame of a private page, and no kernel maps it writable
+ * (PAGING_SOFT_COW). On a write, the kernel of the writing thread asks the frame's owner whether other spaces still
+ * refer to it. If not, the kernel makes its entry writable. Otherwise it copies the frame and has every other kernel of
+ * the space invalidate its entry for the old frame, before the copy is mapped anywhere. See mm/fork/fork.md. */
 #include "mm/fault/cow.h"
 
 #include "kernel/abi/errno.h"
@@ -29,11 +29,11 @@ int space_cow_alone_locked(struct space *space, uint64_t page, uint64_t *entry, 
 
     if ((*entry & PAGING_SOFT_REMOTE) != 0)
         return 1;
-    assert((*entry & PAGING_SOFT_OWNING) != 0); /* who else? */
+    assert((*entry & PAGING_SOFT_OWNING) != 0); /* no other kernel hosts the space */
     if (frame_spaces(old) == 1) {
         *entry = space_entry_own(old, prot, false, 0);
         space->stats.cow_upgrades++;
-        return 0; /* a TLB that knows it as read-only faults once, and finds it so */
+        return 0; /* no flush: a CPU with the read-only entry in its TLB faults once more and finds the new one */
     }
     new = mempolicy_frame_here_locked(space, prot, page, false, &elsewhere);
     if (new == 0)
@@ -47,8 +47,8 @@ int space_cow_alone_locked(struct space *space, uint64_t page, uint64_t *entry, 
     return 0;
 }
 
-/* This kernel lets go of what it maps at PAGE, or maps FRAME there, which is not owned here. True when the old entry
- * owned the reference. */
+/* Replaces this kernel's entry for PAGE, if there is a table, by a borrowed one for FRAME, or by an empty one if FRAME
+ * is 0. True: the old entry was owning, and its reference is the caller's now. */
 static bool switch_locked(struct space *space, uint64_t page, uint64_t frame)
 {
     const struct area *area = area_find(&space->areas, page);
@@ -89,8 +89,8 @@ void space_note_owned(void *context, uint32_t kernel, const void *reply, int len
         letting->owned = true;
 }
 
-/* Somebody had no memory to let go: the page stays COW, with FRAME, which is owned here if somebody who has let go
- * owned it. */
+/* Another kernel had no memory to invalidate its entry: maps FRAME at PAGE again, COW. OWNED: an entry that is
+ * invalidated already was the owning one, so this one becomes it. */
 static void take_back(struct space *space, uint64_t page, uint64_t frame, bool owned)
 {
     uint64_t *entry;
@@ -102,7 +102,7 @@ static void take_back(struct space *space, uint64_t page, uint64_t frame, bool o
     spin_unlock(&space->lock);
 }
 
-/* No other space has FRAME: it may be written from here. Other kernels find out when they fault. */
+/* No other space has FRAME: makes this kernel's entry writable. Other kernels do the same when they fault. */
 static int upgrade(struct space *space, uint64_t page, uint64_t frame)
 {
     const struct area *area;
@@ -119,7 +119,7 @@ static int upgrade(struct space *space, uint64_t page, uint64_t frame)
     return area != NULL && entry != NULL ? 0 : -ENOMEM;
 }
 
-/* The page's table on this kernel, so that nothing can fail once others have let go. */
+/* Makes the page's table on this kernel, so that nothing can fail once other kernels have invalidated their entries. */
 static bool room_for(struct space *space, uint64_t page)
 {
     bool room;
@@ -130,7 +130,7 @@ static bool room_for(struct space *space, uint64_t page)
     return room;
 }
 
-/* Nobody writes to FRAME: all entries for it, in all spaces, are COW. */
+/* Returns a copy of FRAME, or 0. No thread writes to FRAME meanwhile: all entries for it, in all spaces, are COW. */
 static uint64_t copy_of(struct space *space, uint64_t page, uint64_t frame)
 {
     const struct area *area;
@@ -150,7 +150,7 @@ int space_cow_break(struct space *space, uint64_t page, uint64_t frame)
     struct letting_go letting = {0};
     uint64_t new;
 
-    if (frame_is_sole(frame)) /* and stays so: a fork needs the whole space */
+    if (frame_is_sole(frame)) /* and stays so: a fork needs the whole-space lock, while this task has the page's */
         return upgrade(space, page, frame);
     new = room_for(space, page) ? copy_of(space, page, frame) : 0;
     if (new == 0)
@@ -162,7 +162,7 @@ int space_cow_break(struct space *space, uint64_t page, uint64_t frame)
     msg_multicast(others, MSG_SPACE_SWITCH, &message, sizeof(message), space_note_owned, &letting, "copy of a page",
                   page);
     if (letting.error == 0 && space->retrieval->home_knows && space->home != instance.kernel) {
-        /* Now the home is the only one left with the old frame. From here on others may get the new one. */
+        /* Only the home still maps the old frame. When it has switched, other kernels may fetch the new one from it. */
         struct msg_space_owned answer;
         int length;
 
@@ -186,11 +186,11 @@ int space_cow_break(struct space *space, uint64_t page, uint64_t frame)
     return 0;
 }
 
-/* A switch that has to wait for answers to faults. */
+/* A SPACE_SWITCH that is deferred until answers to faults have arrived. */
 struct deferred_switch {
     struct space_deferred deferred;
     struct msg_kept kept;
-    struct space *space; /* stays: who asked is one of its threads */
+    struct space *space; /* exists until the answer: the requester, a thread of it or a task that pins it, waits */
     uint64_t frame;
 };
 
@@ -209,7 +209,8 @@ static void run_deferred(struct space_deferred *deferred)
     msg_kept_reply(&late->kept, &answer, sizeof(answer), deferred_free);
 }
 
-/* 0: the page may be switched; 1: it will be, and that answered, when faults under way have their answers. -ENOMEM. */
+/* 0: the page may be switched now. 1: it is switched and M answered when the faults under way have their answers.
+ * -ENOMEM. */
 static int defer_switch(struct space *space, const struct msg *m)
 {
     const struct msg_space_record *message = m->data;
@@ -217,7 +218,7 @@ static int defer_switch(struct space *space, const struct msg *m)
     struct deferred_switch *late;
     bool deferred;
 
-    if (list_empty(&space->gets)) /* one that comes now finds the page locked */
+    if (list_empty(&space->gets)) /* without space->lock: a question that begins now finds the page locked */
         return 0;
     late = heap_alloc(sizeof(*late));
     if (late == NULL)

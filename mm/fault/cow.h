@@ -1,4 +1,4 @@
-/* Copy-on-write pages, and what the kernels of a space say when a page gets another frame: mm/fork/fork.md. */
+/* Copy-on-write, and replacing a page's frame on all kernels of a space: mm/fork/fork.md. */
 #ifndef MM_FAULT_COW_H
 #define MM_FAULT_COW_H
 
@@ -7,17 +7,17 @@
 
 #include "mm/space/space.h"
 
-/* A private page that is not writable because of PAGING_SOFT_COW is to be written. Locked: the space is alone. 0, or 1:
- * the frame's owner has to be asked, so take the page's lock; -ENOMEM. */
+/* Handles a write to PAGE, whose entry ENTRY has PAGING_SOFT_COW, while this kernel decides alone (DECIDES_ALONE). 0;
+ * 1: another kernel must be asked, so the caller takes the page's lock; -ENOMEM. */
 int space_cow_alone_locked(struct space *space, uint64_t page, uint64_t *entry, uint32_t prot);
-/* The same with the page's lock; FRAME is what the page has, mapped here or not; its area is known here. Waits. */
+/* The same for a caller that holds the page's distributed lock. FRAME is the page's frame, which this kernel may not
+ * have mapped yet; it has the page's area. 0 or a negative errno. Waits. */
 int space_cow_break(struct space *space, uint64_t page, uint64_t frame);
 
-/* What the kernels say that are to let go of a page, and takes their answers (struct msg_space_owned): for a multicast,
- * with a struct letting_go as context. */
+/* The answers (struct msg_space_owned) to a multicast of SPACE_SWITCH, which space_note_owned collects. */
 struct letting_go {
-    bool owned; /* one of them had the reference */
-    int error;  /* one of them has not let go */
+    bool owned; /* one of the kernels had the owning entry */
+    int error;  /* not 0: one of them has not invalidated its entry */
 };
 void space_note_owned(void *context, uint32_t kernel, const void *reply, int length);
 

@@ -1,10 +1,10 @@
 /* Page faults, from a program or from the kernel on its behalf. See mm/retrieve/retrieval.md.
  *
- * Where this kernel decides (mm/lease/decide.h), one critical section of the space's lock is enough: the space lives
- * here alone, the page is in a lease of this kernel's, or this is the home and its tables are the directory. Where the
- * home's tables are the directory and this is another kernel, one question to the home (mm/fault/get.c, the fast path)
- * answers most faults. The rest take the page's distributed lock, which orders us against every other kernel, and the
- * retrieval strategy asks them. */
+ * If this kernel may decide (mm/lease/decide.h), one critical section of space->lock is enough: only this kernel hosts
+ * the space, or it has leased the page, or it is the home and its tables are the directory. If the home's tables are
+ * the directory and this is another kernel, one question to the home (mm/fault/get.c, the fast path) answers most
+ * faults. The rest take the page's distributed lock, which excludes every other kernel, and use the retrieval strategy.
+ */
 #include "mm/fault/fault.h"
 
 #include "kernel/abi/errno.h"
@@ -31,9 +31,10 @@
 #include "msg/channel.h"
 
 #define FETCH_NS_MAX 1000000000ull
-#define TOUCHES_A_POLL 64u
+#define TOUCHES_A_POLL 64u /* pages that space_touch touches between two polls for messages */
 
-/* 1: its frame is to be another kernel's. */
+/* Maps a new frame of this kernel at PAGE. 1: by the mempolicy the frame has to come from another kernel's memory, or
+ * that is not known without a question; -ENOMEM. */
 static int install_new_locked(struct space *space, uint64_t page, uint32_t prot)
 {
     bool elsewhere;
@@ -52,8 +53,9 @@ static bool pending_free(const uint64_t *entry)
 
 enum resolved { RESOLVED, NOT_KNOWN, NEEDS_LOCK, WANTS_HUGE };
 
-/* What this kernel alone can say: an enum resolved; -EACCES: forbidden; -EFAULT (unless DECIDES_NOT): no area; -ENXIO:
- * behind the end of a file. WANTS_HUGE: a large page, if HUGE. DECIDES: what this kernel may at PAGE. */
+/* Resolves a fault with what this kernel knows, and may decide at PAGE (DECIDES). Returns an enum resolved, of which
+ * WANTS_HUGE only if HUGE; -EACCES: the area forbids the access; -EFAULT: there is no area (never with DECIDES_NOT);
+ * -ENXIO: the page is behind the end of a file; -ENOMEM. */
 static inline __attribute__((always_inline)) int resolve_locked(struct space *space, uint64_t page, uint32_t access,
                                                                 enum space_decides decides, bool huge)
 {
@@ -69,7 +71,7 @@ static inline __attribute__((always_inline)) int resolve_locked(struct space *sp
     if (entry != NULL && (access & AREA_WRITE) != 0 && zero_page_is(*entry)) {
         if (decides != DECIDES_NOT && mempolicy_is_near_locked(space, area->prot, page))
             return zero_page_replace_locked(space, page, paging_entry(&space->tables, page, false), area->prot);
-        /* others may have to be told of a frame, or give it */
+        /* the new frame may have to be recorded at the home, or come from another kernel */
         zero_page_let_go_locked(space, page, paging_entry(&space->tables, page, false));
     }
     if (entry != NULL && (*entry & PAGING_SOFT_COW) != 0 && (access & AREA_WRITE) != 0) {
@@ -92,10 +94,11 @@ static inline __attribute__((always_inline)) int resolve_locked(struct space *sp
     if ((access & AREA_WRITE) == 0 && (area->prot & AREA_SHARED) == 0 && decides == DECIDES_ALONE &&
         zero_page_map_locked(space, page, area->prot))
         return 0;
-    return install_new_locked(space, page, area->prot) == 0 ? 0 : NEEDS_LOCK; /* which says that there is no memory */
+    return install_new_locked(space, page, area->prot) == 0 ? 0 : NEEDS_LOCK; /* to ask other kernels for memory */
 }
 
-/* A frame for a page that nobody has. COUNTED: a reference is counted already, though the frame may be ours. */
+/* A frame for a page that no kernel maps. COUNTED: the frame has a reference for it already, even if it is this
+ * kernel's. */
 struct fresh {
     uint64_t frame;
     bool cow, counted;
@@ -116,7 +119,7 @@ static int fresh_make(struct space *space, uint64_t page, struct fresh *fresh, u
     return fresh->frame != 0 ? 0 : -ENOMEM;
 }
 
-/* The frame that FRESH has is not used, or an entry has counted its own reference. */
+/* Drops FRESH's frame, which is not used, or FRESH's reference, if space_install has counted one of its own. */
 static void fresh_drop(const struct fresh *fresh)
 {
     if (fresh->counted)
@@ -125,8 +128,8 @@ static void fresh_drop(const struct fresh *fresh)
         space_drop_new(fresh->frame);
 }
 
-/* A frame for PAGE, of an area with PROT, made known as the strategy wants before it is mapped. What could fail here
- * comes first: once others know of the frame it stays. */
+/* Gets a frame for PAGE, in an area with PROT and BACKING, records it as the strategy requires, and maps it. All that
+ * can fail precedes the record, because other kernels may map the frame after it. */
 static int install_recorded(struct space *space, uint64_t page, uint32_t prot, uint64_t backing, uint32_t access)
 {
     struct fresh fresh;
@@ -144,7 +147,7 @@ static int install_recorded(struct space *space, uint64_t page, uint32_t prot, u
         return error;
     }
     error = space_install(space, page, fresh.frame, true, fresh.cow);
-    assert(error == 0); /* the area and the table are there, and the page is ours alone */
+    assert(error == 0); /* the area and the table exist, and the page is locked */
     if (fresh.counted && window_owns(fresh.frame, PAGE_SIZE))
         fresh_drop(&fresh);
     return 0;
@@ -152,7 +155,7 @@ static int install_recorded(struct space *space, uint64_t page, uint32_t prot, u
 
 static volatile uint64_t fetch_ns; /* [a] */
 
-/* Of two CPUs at once one sample is lost: it is an average. A fetch that waited for seconds counts as one. */
+/* Not atomic: two CPUs at once lose a sample, which an average tolerates. A sample counts as one second at most. */
 static void note_fetch(uint64_t ns)
 {
     uint64_t old = fetch_ns;
@@ -167,7 +170,7 @@ uint64_t space_fetch_ns(void)
     return fetch_ns;
 }
 
-/* With the page's distributed lock held: nobody else changes what any kernel has there. */
+/* Resolves a fault with the page's distributed lock held: no other task changes any kernel's entry for the page. */
 static int fault_shared(struct space *space, uint64_t page, uint32_t access)
 {
     int error;
@@ -186,17 +189,17 @@ static int fault_shared(struct space *space, uint64_t page, uint32_t access)
     entry = paging_look(&space->tables, page);
     here = entry != NULL ? *entry : 0;
     if (result > 0 && pending_free(entry))
-        result = -ENOMEM; /* an unmap ran out of memory half way; until a second one is done the page cannot be had */
+        result = -ENOMEM; /* an unmap has run out of memory; the page is unusable until another unmap completes it */
     spin_unlock(&space->lock);
     if (result <= 0)
         return result;
-    if (here != 0) /* it is here and has to be copied before it is written */
+    if (here != 0) /* a COW page that is to be written */
         return space_cow_break(space, page, here & PAGING_FRAME);
 
     began = clock_now();
     error = space->retrieval->fetch(space, page, &answer);
     note_fetch(clock_now() - began);
-    if (answer.kind == SPACE_FRAME) /* whoever could not answer has the same, or nothing */
+    if (answer.kind == SPACE_FRAME) /* ERROR does not matter: a kernel that failed to answer has this frame, or none */
         error = (answer.frame & ~PAGING_FRAME) != 0 || frame_owner(answer.frame) == KERNELS_MAX ? -EPROTO : 0;
     if (error != 0)
         return -ENOMEM;
@@ -207,7 +210,7 @@ static int fault_shared(struct space *space, uint64_t page, uint32_t access)
     space_count_answer_locked(space, answer.kind, answer.backing != BACKING_NONE);
     result = 0;
     if (area == NULL && answer.kind != SPACE_NONE) {
-        /* what lies around the page may be changing: only the page is locked */
+        /* only the page is locked: its surroundings may be changing */
         result = area_set_backed(&space->areas, page, page + PAGE_SIZE, answer.prot, answer.backing);
         area = result == 0 ? area_find(&space->areas, page) : NULL;
     }
@@ -219,7 +222,7 @@ static int fault_shared(struct space *space, uint64_t page, uint32_t access)
         prot = area->prot;
         backing = area_backing_at(area, page);
     }
-    /* a file's frame is in any case the same for all until somebody writes */
+    /* breaks_first does not apply to a file: its frame is the same for all kernels until a write */
     copy = answer.kind == SPACE_FRAME && answer.cow != 0 &&
            ((access & AREA_WRITE) != 0 || (space->retrieval->breaks_first && backing == BACKING_NONE));
     if (result == 0 && answer.kind == SPACE_FRAME && !copy)
@@ -259,11 +262,11 @@ static int get_timed(struct space *space, uint64_t page, uint32_t access)
 
     note_fetch(clock_now() - began);
     if (space->retrieval->adapts && space_adapt_fault(space, began))
-        space_fill(space); /* as much as there is memory for */
+        space_fill(space); /* an error is ignored: pages that are left out are fetched one by one */
     return result;
 }
 
-/* A fault that takes the page's lock. 1: it is done. */
+/* Resolves a fault with the page's lock. 1: done. */
 static int fault_with_lock(struct space *space, uint64_t page, uint32_t access)
 {
     struct space_range range = {page, page + PAGE_SIZE};
@@ -272,13 +275,13 @@ static int fault_with_lock(struct space *space, uint64_t page, uint32_t access)
 
     if (result != 0)
         return result;
-    space_gets_await(space, range); /* later ones bring nothing of the page */
+    space_gets_await(space, range); /* questions that begin later bring nothing for the page */
     result = fault_shared(space, page, access);
     space_release(space, &lock);
     return result == 0 ? 1 : result;
 }
 
-/* Without letting an area grow. 1: it is done, and took more than this kernel alone. */
+/* Resolves a fault without letting an area grow. 0 or 1 as space_fault. */
 static int fault_within(struct space *space, uint64_t page, uint32_t access)
 {
     bool asked = false;
@@ -286,14 +289,14 @@ static int fault_within(struct space *space, uint64_t page, uint32_t access)
 
     result = resolve(space, page, access);
     if (result == NOT_KNOWN && space->retrieval->fills && !space->filled && space->home != instance.kernel) {
-        space_fill(space); /* as much as there is memory for: the rest is asked for page by page */
+        space_fill(space); /* an error is ignored: pages that are left out are fetched one by one */
         result = resolve(space, page, access);
     }
     if (result == NOT_KNOWN && space_get_possible(space)) {
         result = get_timed(space, page, access);
         asked = true;
     }
-    if (result <= 0 && result != -ENOMEM) /* with the page's lock other kernels can be asked for memory */
+    if (result <= 0 && result != -ENOMEM) /* -ENOMEM: with the page's lock, other kernels can be asked for a frame */
         return result == 0 ? asked : result;
     return fault_with_lock(space, page, access);
 }
@@ -321,7 +324,7 @@ int space_touch(struct space *space, uint64_t start, uint64_t end, uint32_t acce
     for (uint64_t page = start; page < end && error >= 0; page += PAGE_SIZE) {
         error = fault_within(space, page, access);
         if (page / PAGE_SIZE % TOUCHES_A_POLL == 0)
-            msg_poll(); /* alone it waits for nothing */
+            msg_poll(); /* a space that is alone takes no messages otherwise */
     }
     return error < 0 ? error : 0;
 }

@@ -1,5 +1,7 @@
 /* The fast path of a fault, at the kernel that asks. See the header, and mm/retrieve/retrieval.md for the protocol.
- * What the home answers is in mm/fault/answer.c. */
+ * mm/fault/answer.c is the home's side.
+ *
+ * A task sends the question and waits; the handler of the answer installs what it brings under space->lock. */
 #include "mm/fault/get.h"
 
 #include <stddef.h>
@@ -23,7 +25,7 @@
 #include "mm/space/wire.h"
 #include "msg/call.h"
 
-#define WANTS_BLOCK 2 /* an answer's result */
+#define WANTS_BLOCK 2 /* a result: the home wants a block of 2 MiB */
 
 /* A question under way, and its answer. */
 struct space_get {
@@ -31,12 +33,12 @@ struct space_get {
     struct space *space;
     uint64_t page;
     uint32_t access;
-    const uint64_t *entry; /* the page's, which stays where it is as long as the question is under way */
-    struct area *area;     /* memory for the page's, or NULL: it is known, or this has been used */
-    uint64_t spare;        /* a zeroed frame of ours that the page gets if it has none; 0: taken, or there is none */
-    uint64_t block;        /* 2 MiB, zeroed, that SPARE is a part of; 0: it has been taken, or there is none */
+    const uint64_t *entry; /* the page's entry, whose table stays while the question is under way */
+    struct area *area;     /* memory for the page's area; NULL: the area is known, or the memory has been used */
+    uint64_t spare;        /* a zeroed frame of this kernel for a page without one; 0: none, or it has been used */
+    uint64_t block;        /* a zeroed block of 2 MiB that contains SPARE; 0: none, or it has been used */
     uint32_t huge;         /* enum space_huge */
-    bool lost;             /* the answer: what the home has done is not known */
+    bool lost;             /* the answer was lost: whether the home has used SPARE is not known */
     int result;
     struct completion done;
 };
@@ -46,8 +48,8 @@ bool space_get_possible(struct space *space)
     return space->retrieval->home_knows && space->home != instance.kernel;
 }
 
-/* What the page is allowed here, as the answer says, and what lies around it as far as the home says: changes of that
- * wait for the answer. */
+/* Makes an area of the block around the page, as the answer describes it, if this kernel has none there. Changes of the
+ * block that reach this kernel are deferred until the answer has arrived, so the description is still true. */
 static void note_area_locked(struct space_get *get, const struct msg_space_got *answer)
 {
     uint64_t size = PAGE_SIZE << answer->block, start = get->page & ~(size - 1);
@@ -58,8 +60,8 @@ static void note_area_locked(struct space_get *get, const struct msg_space_got *
         get->area = NULL;
 }
 
-/* The same for all of the page's table, which the home said is one area and stays so until this answer. There is
- * memory: for a table without an area one is reserved. */
+/* The same for all of the page's table, which lies in one area at the home. It needs no memory: where areas exist in
+ * the table they are merged, and otherwise get->area is there. */
 static void note_block_area_locked(struct space_get *get, const struct msg_space_got *answer)
 {
     uint64_t start = get->page & ~(LEAF_SIZE - 1);
@@ -68,7 +70,7 @@ static void note_block_area_locked(struct space_get *get, const struct msg_space
         note_area_locked(get, answer);
 }
 
-/* The answer makes sense. */
+/* True when the answer fits the question; ENTRY is the page's entry. */
 static bool answer_valid(const struct space_get *get, const struct msg_space_got *answer, uint64_t entry)
 {
     if (answer->block > SPACE_BLOCK_MAX)
@@ -84,25 +86,27 @@ static bool answer_valid(const struct space_get *get, const struct msg_space_got
     return answer->kind == SPACE_NONE || answer->kind == SPACE_AREA || answer->kind == SPACE_BUSY;
 }
 
-/* SEEN, the page's entry, to be written. One that is empty is in no large page, so the table is as it looks. */
+/* The page's entry, seen by paging_look, for writing. An empty entry is not part of a large page, so that the table
+ * need not be put back. */
 static uint64_t *writable_locked(struct space_get *get, const uint64_t *seen)
 {
     return *seen == 0 ? (uint64_t *)(uintptr_t)seen : paging_entry(&get->space->tables, get->page, false);
 }
 
-/* The spare frame is the page's, and our entry owns it. */
+/* Maps the spare frame at the page by an owning entry. */
 static void own_spare_locked(struct space_get *get, const uint64_t *seen, const struct msg_space_got *answer)
 {
     uint64_t *entry = writable_locked(get, seen);
 
-    if (get->block == 0) /* else it is counted */
+    if (get->block == 0) /* the frames of a block have a reference already */
         frame_share(get->spare);
     *entry = space_entry_own(get->spare, answer->prot, answer->cow != 0, 0);
     space_hold_pages_locked(get->space, 1);
     get->spare = 0;
 }
 
-/* 0, a negative errno, 1: take the long way, or WANTS_BLOCK. The page's table is there. */
+/* Installs what the answer brings; the page's table exists. 0, a negative errno, 1: the caller takes the page's lock,
+ * or WANTS_BLOCK. */
 static int take_answer_locked(struct space_get *get, const struct msg_space_got *answer)
 {
     struct space *space = get->space;
@@ -124,7 +128,7 @@ static int take_answer_locked(struct space_get *get, const struct msg_space_got 
         return 0;
     }
     if (answer->kind == SPACE_TAKEN ||
-        (answer->kind == SPACE_FRAME && answer->frame == get->spare)) { /* the answer that said so was lost */
+        (answer->kind == SPACE_FRAME && answer->frame == get->spare)) { /* taken by a question whose answer was lost */
         own_spare_locked(get, seen, answer);
         space_count_answer_locked(space, SPACE_AREA, answer->backed != 0);
         return 0;
@@ -145,7 +149,7 @@ static int take_answer_locked(struct space_get *get, const struct msg_space_got 
     return 0;
 }
 
-/* With all the runs that it says it has. */
+/* True when the answer has the length that its number of runs requires. */
 static bool answer_whole(const struct msg_space_got *answer, int length)
 {
     return length >= (int)sizeof(*answer) &&
@@ -154,7 +158,7 @@ static bool answer_whole(const struct msg_space_got *answer, int length)
              (size_t)length >= offsetof(struct msg_space_got, run) + answer->runs * sizeof(answer->run[0])));
 }
 
-/* For strategy adaptive: what the answer has brought. */
+/* Reports to strategy adaptive what the answer has brought. */
 static void adapt_locked(struct space_get *get, const struct msg_space_got *answer)
 {
     space_adapt_answer_locked(get->space, get->page, answer->kind == SPACE_FRAME,
@@ -178,11 +182,11 @@ static void take_answer(void *context, uint32_t kernel, const void *reply, int l
     space_question_end_locked(space, &get->question, &ready);
     spin_unlock(&space->lock);
     space_deferred_run(&ready);
-    completion_signal(&get->done); /* now the task may end, and the space with it */
+    completion_signal(&get->done); /* last: then the task may end, and the space with it */
 }
 
-/* The question begins: what its answer needs is there, and changes of what that may bring wait for it. A large page
- * that another thread has brought stays one. */
+/* Allocates what the answer needs and registers the question, so that changes of the range that the answer may bring
+ * are deferred. Does not split a large page that another thread has mapped meanwhile. False: no memory. */
 static bool begin_locked(struct space_get *get, bool wide)
 {
     struct space *space = get->space;
@@ -198,7 +202,7 @@ static bool begin_locked(struct space_get *get, bool wide)
     return true;
 }
 
-/* Another thread's answer has brought the page meanwhile. */
+/* True when the answer to another thread has made the page usable meanwhile. */
 static bool here_locked(const struct space_get *get)
 {
     const struct area *area = area_find(&get->space->areas, get->page);
@@ -209,7 +213,7 @@ static bool here_locked(const struct space_get *get)
            ((get->access & AREA_WRITE) == 0 || (*entry & PAGING_SOFT_COW) == 0);
 }
 
-/* Asks once, with RUNS. False: there is no memory for the answer. */
+/* Asks once, for RUNS runs, and waits for the answer. False: there was no memory, and nothing was asked. */
 static bool question(struct space_get *get, uint32_t runs)
 {
     struct space *space = get->space;
@@ -237,7 +241,8 @@ static bool question(struct space_get *get, uint32_t runs)
     return true;
 }
 
-/* Another thread of this kernel brings a block for the page's 2 MiB: waits for it. True: the page is here. */
+/* If another thread of this kernel has asked with a block for the page's 2 MiB, waits for its answer. True: the page is
+ * usable here. */
 static bool block_comes(struct space_get *get)
 {
     struct space *space = get->space;
@@ -260,7 +265,7 @@ static bool block_comes(struct space_get *get)
     return here;
 }
 
-/* The home would give the page's 2 MiB a block of ours; without one it is asked for the page alone. */
+/* Asks again with a block of this kernel for the page's 2 MiB, or for the page alone if there is no block. */
 static void question_with_block(struct space_get *get, uint32_t runs)
 {
     uint64_t block;
@@ -284,7 +289,7 @@ static void question_with_block(struct space_get *get, uint32_t runs)
     get->spare = 0;
 }
 
-/* A frame of ours for PAGE, if that is what is wanted as far as is known here; NEAR: it would be. */
+/* A zeroed frame of this kernel for PAGE, or 0. *NEAR: as far as this kernel knows, the mempolicy allows its memory. */
 static uint64_t spare_for(struct space *space, uint64_t page, bool *near)
 {
     const struct area *area;
@@ -314,7 +319,7 @@ int space_get_page(struct space *space, uint64_t page, uint32_t access)
     if (asked && get.result == WANTS_BLOCK)
         question_with_block(&get, runs);
     if (asked && get.lost && runs > SPACE_RUNS_SHORT) {
-        question(&get, 0); /* an answer of one slot needs no memory here */
+        question(&get, 0); /* an answer of one slot needs no memory and is not lost */
         if (get.lost) {
             log_line("mm: frame %lx is lost: there is no memory to ask who has it", (unsigned long)get.spare);
             get.spare = 0;

@@ -1,9 +1,9 @@
-/* Areas that grow: the stack, and what MAP_GROWSDOWN asked for. A touch anywhere between such an area and the one below
- * makes it come down to the page, unless it would be larger than SPACE_STACK_MAX or nearer than SPACE_STACK_GAP to an
- * area that is not of its kind and allows something, as on Linux.
+/* Areas that grow down: the stack, and areas made with MAP_GROWSDOWN. A touch anywhere between such an area and the one
+ * below extends it down to the page, unless it would exceed SPACE_STACK_MAX or a limit of the process, or come nearer
+ * than SPACE_STACK_GAP to an accessible area that does not grow itself, as on Linux.
  *
- * The home decides. It says first what the growth would be, so that the range can be locked, and looks again when that
- * is done: a lock says that nobody is still letting go of pages there. */
+ * The home decides, in two steps. First it says which range the growth would add; the caller locks that range, so that
+ * no unmap of it is under way any more; then the home checks again and lets the area grow. */
 #include "mm/fault/grow.h"
 
 #include "kernel/abi/errno.h"
@@ -14,7 +14,7 @@
 #include "mm/space/call_home.h"
 #include "mm/space/limit.h"
 
-/* The area that is to come down to PAGE; NULL: none. */
+/* The area that may grow down to PAGE, or NULL. */
 static struct area *growing_locked(const struct space *space, uint64_t page)
 {
     struct area *area = area_next(&space->areas, page);
@@ -45,8 +45,8 @@ bool space_growth_recalls_locked(struct space *space, const void *context, struc
     return true;
 }
 
-/* At the home: 1: AREA, which it sets, is to come down to PAGE for ACCESS; 0: somebody was faster; -EACCES: and it
- * allows no such access; -EFAULT: none. */
+/* At the home: 1: *AREA may grow down to PAGE; 0: PAGE already lies in an area that allows ACCESS; -EACCES: in one that
+ * does not; -EFAULT: no area may grow there. */
 static int look_locked(struct space *space, uint64_t page, uint32_t access, struct area **area)
 {
     const struct area *there = area_find(&space->areas, page);
@@ -77,7 +77,7 @@ int64_t space_apply_growth_locked(struct space *space, const struct msg_space_ch
     return grow_locked(space, area, change->start);
 }
 
-/* Asks the home, be it this kernel or another. */
+/* Has the home, which may be this kernel, perform CHANGE. */
 static int64_t ask(struct space *space, const struct msg_space_change *change)
 {
     int64_t result = 0;

@@ -2,6 +2,7 @@
 #include "mm/fault/huge.h"
 
 #include "boot/options/control.h"
+#include "boot/options/options.h"
 #include "kernel/arch/x86_64/cpu.h"
 #include "kernel/instance/window.h"
 #include "kernel/lib/panic.h"
@@ -17,40 +18,25 @@
 #include "msg/channel.h"
 
 #define HUGE_ORDER 9u
-#define ZERO_AT_ONCE (128u << 10) /* bytes between two looks for messages */
+#define ZERO_AT_ONCE (128u << 10) /* bytes that are zeroed between two polls for messages */
 
-enum choice { HUGE_MADVISE, HUGE_ALWAYS, HUGE_NEVER, POLICIES };
+enum choice { HUGE_MADVISE, HUGE_ALWAYS, HUGE_NEVER };
 
-static const char *const policy_names[POLICIES] = {"madvise", "always", "never"};
 static volatile enum choice policy; /* [a] */
-
-static enum choice policy_of(const char *value)
-{
-    uint32_t i = 0;
-
-    while (i < POLICIES && strcmp(policy_names[i], value) != 0)
-        i++;
-    return (enum choice)i;
-}
-
-static bool policy_check(const char *value)
-{
-    return policy_of(value) < POLICIES;
-}
 
 static void policy_set(const char *value)
 {
-    policy = policy_of(value);
+    policy = (enum choice)option_index("huge", value);
 }
 
 void huge_init(void)
 {
-    static struct option option = {.name = "huge", .check = policy_check, .set = policy_set};
+    static struct option option = {.name = "huge", .set = policy_set};
 
     option_add(&option);
 }
 
-/* What may be executed is never shown as a large page: paging_large.c. */
+/* True when an area with PROT may have large pages. An executable one may not: see paging_large.c. */
 static bool area_may(uint32_t prot)
 {
     if (policy == HUGE_NEVER || (prot & (AREA_NO_HUGE | AREA_EXEC | AREA_GROWS | AREA_MOVING)) != 0)
@@ -58,7 +44,7 @@ static bool area_may(uint32_t prot)
     return policy == HUGE_ALWAYS || (prot & AREA_HUGE) != 0;
 }
 
-/* LEAF is a table, or NULL: nothing is mapped there. */
+/* True when LEAF, a table or NULL, has no entries in use. */
 static bool is_empty(const uint64_t *leaf)
 {
     return leaf == NULL || paging_next_used(leaf, 0, LEAF_ENTRIES) == LEAF_ENTRIES;
@@ -94,8 +80,8 @@ void huge_block_release(uint64_t block, uint64_t keep)
     }
 }
 
-/* The table around PAGE is empty; its first page gets ENTRY, a block's. False: there is no memory for it; without
- * memory to show it as a large page it is not one. */
+/* Fills the empty table around PAGE with the entries of a block, of which ENTRY is the first. False: no memory for the
+ * table. Without memory for the large entry the pages stay small. */
 static bool fill_locked(struct space *space, uint64_t page, uint64_t entry)
 {
     uint64_t *leaf = paging_entry(&space->tables, page & ~(LEAF_SIZE - 1), true);
@@ -108,7 +94,7 @@ static bool fill_locked(struct space *space, uint64_t page, uint64_t entry)
     return true;
 }
 
-/* As wanted, with what has changed since. */
+/* Maps the block FRAME around PAGE, unless something has changed since the large page was wanted. */
 static bool install_locked(struct space *space, uint64_t page, uint32_t access, uint64_t frame)
 {
     const struct area *area = area_find(&space->areas, page);
@@ -164,7 +150,7 @@ uint16_t huge_answer_locked(struct space *space, const struct area *area, const 
     return SPACE_TAKEN_BLOCK;
 }
 
-/* Another thread here may have been told of the block already, by an answer that borrowed it. */
+/* An answer to another thread may have mapped frames of the block here already, by borrowed entries. */
 void huge_hold_block_locked(struct space *space, uint64_t page, uint64_t block, uint32_t prot)
 {
     uint64_t start = page & ~(LEAF_SIZE - 1);
@@ -184,5 +170,5 @@ void huge_hold_block_locked(struct space *space, uint64_t page, uint64_t block, 
 void huge_show_locked(struct space *space, uint64_t page, uint32_t prot)
 {
     if (area_may(prot))
-        paging_make_large(&space->tables, page); /* they may differ; or there is no memory: then they stay 512 */
+        paging_make_large(&space->tables, page); /* no effect if the entries do not match or memory is short */
 }

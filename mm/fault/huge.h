@@ -1,4 +1,4 @@
-/* Large pages for the memory of programs: when 2 MiB of an area get one frame of 2 MiB. See mm/fault/huge.md. */
+/* Large pages of programs: 2 MiB of an area that get one block of frames. See mm/fault/huge.md. */
 #ifndef MM_FAULT_HUGE_H
 #define MM_FAULT_HUGE_H
 
@@ -8,29 +8,32 @@
 /* Registers the option huge=, which kettle_control changes too. Once. */
 void huge_init(void);
 
-/* space->lock is held; nothing is mapped at PAGE, which is in AREA, on any kernel, and nobody is about to change that:
- * the 2 MiB around it may be one large page. */
+/* True when the 2 MiB around PAGE may become one large page. PAGE lies in AREA and is mapped on no kernel, and no
+ * operation under way can change that. */
 bool huge_wanted_locked(const struct space *space, const struct area *area, uint64_t page);
 
-/* Maps the 2 MiB around PAGE as one large page filled with zeros, if they still are wanted for ACCESS (AREA_*) then.
- * False: there is no such frame, or the page is to be looked at again. Tasks only; takes messages. */
+/* Maps the 2 MiB around PAGE as one zeroed large page, if that is still wanted, for ACCESS (AREA_*), when the block has
+ * been zeroed. False: there is no block, or the caller has to resolve the fault again. Tasks only; polls for messages.
+ */
 bool huge_map(struct space *space, uint64_t page, uint32_t access);
 
-/* 2 MiB of zeros, each frame of which one space has; 0: there are none. Tasks only; takes messages. */
+/* Allocates a zeroed block of 2 MiB, each frame of which has one reference; 0: there is none. Tasks only; polls for
+ * messages. */
 uint64_t huge_block(void);
-/* Gives back the frames of BLOCK but KEEP, which may be 0. */
+/* Drops the reference to each frame of BLOCK except KEEP, which may be 0. */
 void huge_block_release(uint64_t block, uint64_t keep);
 
-/* space->lock is held, for the rest: those of questions and answers of mm/fault/get.c.
- *
- * The asker has nothing in PAGE's table, and may be answered for all of it. */
+/* --- for the fast path (mm/fault/get.c, mm/fault/answer.c) --- */
+
+/* The asker: true when this kernel has no entry in LEAF, the table of PAGE or NULL, and the answer may be for all of
+ * it. */
 bool huge_may_take_locked(const struct space *space, uint64_t page, const uint64_t *leaf);
-/* The home, which wants a large page there: SPACE_WANTS_BLOCK; SPACE_TAKEN_BLOCK, and the asker's is mapped;
- * SPACE_AREA: there is no memory for it. */
+/* The home, when a large page is wanted: SPACE_WANTS_BLOCK; SPACE_TAKEN_BLOCK: the asker's block is mapped here;
+ * SPACE_AREA: ASK's block is not usable, or there is no memory for the table. */
 uint16_t huge_answer_locked(struct space *space, const struct area *area, const struct msg_space_get *ask);
-/* The asker: the 2 MiB around PAGE have BLOCK, which is ours to hold. */
+/* The asker: maps BLOCK around PAGE by owning entries. */
 void huge_hold_block_locked(struct space *space, uint64_t page, uint64_t block, uint32_t prot);
-/* 512 entries around PAGE have come: one large page, if that is allowed. */
+/* Makes the 512 entries around PAGE one large page, if that is allowed and they are those of a block. */
 void huge_show_locked(struct space *space, uint64_t page, uint32_t prot);
 
 #endif

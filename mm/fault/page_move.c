@@ -1,15 +1,15 @@
-/* Pages that move to another node while programs run: under the page's lock every kernel lets go of the old frame, so
- * nobody writes to it; then it is copied, and the copy takes its place. Whoever touches the page meanwhile waits for
- * the lock. mm/mempolicy/mempolicy.md has the protocol; the messages are those of a copy-on-write page
- * (mm/fault/cow.c).
+/* Moves pages to another node while programs run. Under the page's lock, every kernel of the space invalidates its
+ * entry for the old frame, so that no thread writes to it; then it is copied, and the copy is mapped in its place. A
+ * thread that touches the page meanwhile waits for the lock. mm/mempolicy/mempolicy.md has the protocol; the messages
+ * are those of a copy-on-write page (mm/fault/cow.c).
  *
- * Only a private page that one space has is moved: shared memory's frame names the words in it (tasks/futex/futex.md),
- * and a file's belongs to the file. */
+ * Only a private page of one space is moved: futexes in shared memory are named by its frames (tasks/futex/futex.md),
+ * and a file's frame belongs to the file. */
 #include "mm/fault/page_move.h"
 
 #include "kernel/abi/errno.h"
 #include "kernel/instance/window.h"
-#include "kernel/lib/panic.h"
+#include "kernel/lib/log.h"
 #include "mm/area/backing.h"
 #include "mm/fault/cow.h"
 #include "mm/fault/wire.h"
@@ -31,13 +31,13 @@ struct there {
     bool cow;
 };
 
-/* What Linux says of a page that was never touched: of private memory without a file there is none. */
+/* The error for a page that was never touched, as on Linux: -EFAULT in private memory without a file, else -ENOENT. */
 static int absent(uint32_t prot, uint64_t backing)
 {
     return backing == BACKING_NONE && (prot & AREA_SHARED) == 0 ? -EFAULT : -ENOENT;
 }
 
-/* The page is locked: what the space has there, on whichever kernel. */
+/* Finds what the space has at PAGE, on any kernel. The page is locked. */
 static int find(struct space *space, uint64_t page, struct there *out)
 {
     struct msg_space_mapping answer;
@@ -97,23 +97,22 @@ int space_page_node(struct space *space, uint64_t address)
     return error != 0 ? error : (int)policy_node_of(there.frame);
 }
 
-/* The home, another kernel, maps FRAME at PAGE, 0: nothing. It is one slot there and back, for which there is memory
- * sooner or later. */
-static void tell_home(struct space *space, uint64_t page, uint64_t frame, struct letting_go *letting)
+/* The home, another kernel, is to map FRAME at PAGE, or nothing if FRAME is 0. LETTING gets its answer. The request
+ * waits for a slot if none is free. The home never refuses for want of memory, as it has no questions about pages to
+ * wait for (mm/page/question.h). */
+static void notify_home(struct space *space, uint64_t page, uint64_t frame, struct letting_go *letting)
 {
+    static const struct msg_policy policy = {.end = WAIT_FIRM, .sure = true};
     struct msg_space_record message = {.space = space->id, .page = page, .frame = frame};
     struct msg_space_owned answer;
-    int length;
+    int length = msg_call_within(&policy, space->home, MSG_SPACE_SWITCH, &message, sizeof(message), &answer,
+                                 sizeof(answer), "move of a page", page);
 
-    while ((length = msg_call(space->home, MSG_SPACE_SWITCH, &message, sizeof(message), &answer, sizeof(answer),
-                              "move of a page", page)) == -ENOMEM)
-        msg_poll();
-    if (length != (int)sizeof(answer))
-        panic("mm: the home of page %lx answered %d", (unsigned long)page, length);
-    letting->owned |= answer.owned != 0;
+    space_note_owned(letting, space->home, &answer, length);
 }
 
-/* This kernel's entry becomes one for FRAME, OWNING or borrowed; 0: none. True: what was there owned it. */
+/* Replaces this kernel's entry for PAGE by one for FRAME, OWNING or borrowed, or by an empty one if FRAME is 0. True:
+ * the old entry was owning. */
 static bool set_entry(struct space *space, uint64_t page, uint64_t frame, bool owning)
 {
     const struct area *area;
@@ -132,7 +131,7 @@ static bool set_entry(struct space *space, uint64_t page, uint64_t frame, bool o
     return before;
 }
 
-/* The page's table and area are here, so that nothing can fail later. */
+/* Makes the page's table and area on this kernel, so that nothing can fail later. */
 static bool room_for(struct space *space, uint64_t page, const struct there *there)
 {
     bool room;
@@ -145,7 +144,7 @@ static bool room_for(struct space *space, uint64_t page, const struct there *the
     return room;
 }
 
-/* The page is locked, and may be moved. */
+/* Moves PAGE, which is locked and may be moved, to one of NODES. Returns its node or a negative errno. */
 static int move(struct space *space, uint64_t page, const struct there *there, uint64_t nodes)
 {
     struct msg_space_record message = {.space = space->id, .page = page};
@@ -162,13 +161,16 @@ static int move(struct space *space, uint64_t page, const struct there *there, u
     msg_multicast(others, MSG_SPACE_SWITCH, &message, sizeof(message), space_note_owned, &letting, "move of a page",
                   page);
     if (letting.error == 0 && directory)
-        tell_home(space, page, 0, &letting);
+        notify_home(space, page, 0, &letting);
     if (letting.error == 0) {
-        new = policy_frame_on(nodes, there->frame); /* nobody maps it: nobody writes */
+        new = policy_frame_on(nodes, there->frame); /* no kernel maps the old frame, so no thread writes to it */
         if (directory)
-            tell_home(space, page, new != 0 ? new : there->frame, &letting);
+            notify_home(space, page, new != 0 ? new : there->frame, &letting);
+        if (letting.error != 0) /* a home that works does not; as this one may map the new frame, that is lost */
+            log_line("mm: kernel %u refuses to map page %lx, which has moved (error %d)", space->home,
+                     (unsigned long)page, letting.error);
     }
-    if (new == 0) {
+    if (new == 0 || letting.error != 0) {
         set_entry(space, page, there->frame, letting.owned);
         return letting.error != 0 ? letting.error : -ENOMEM;
     }

@@ -1,4 +1,4 @@
-/* Pages that move to another node while programs run: mm/mempolicy/mempolicy.md. */
+/* Moving pages to another node while programs run: mm/mempolicy/mempolicy.md. */
 #ifndef MM_FAULT_PAGE_MOVE_H
 #define MM_FAULT_PAGE_MOVE_H
 
@@ -6,11 +6,13 @@
 
 #include "mm/space/space.h"
 
-/* The node of what SPACE has at ADDRESS. -EFAULT: nothing, and it is private, or there is no area, or it is the page of
- * zeros; -ENOENT: nothing of a file or of shared memory; -ENOMEM. Waits. */
+/* Returns the node of the page of SPACE at ADDRESS. -EFAULT: there is no area, or the page is private and was never
+ * touched or is the page of zeros; -ENOENT: a page of a file or of shared memory that was never touched; -ENOMEM.
+ * Waits. */
 int space_page_node(struct space *space, uint64_t address);
-/* Moves what is at ADDRESS to one of NODES. Returns its node then; -ENOENT, -EFAULT as above; -EACCES: other spaces
- * have it; -EBUSY: it is shared memory or of a file; -ENOMEM: no frame there. Threads that use it wait. */
+/* Moves the page at ADDRESS to one of NODES and returns its node. -ENOENT, -EFAULT as above; -EACCES: other spaces have
+ * its frame; -EBUSY: it is shared memory or a page of a file; -ENOMEM: no frame on NODES. Threads that touch the page
+ * meanwhile wait. Waits. */
 int space_page_move(struct space *space, uint64_t address, uint64_t nodes);
 
 #endif

@@ -1,16 +1,17 @@
 /* Runs of pages that come along with the answer to a fault (Popcorn thesis 5.7.6: its prefetch slots): pages of the
- * same table and area whose frames lie one behind the other. */
+ * same table and area with consecutive frames. */
 #ifndef MM_FAULT_RUNS_H
 #define MM_FAULT_RUNS_H
 
 #include "mm/space/space.h"
 
-/* space->lock is held: lists at most MOST runs of what this kernel maps in [START, END), which is in one table and one
- * area, first the one that PAGE is in. Pages that are copy-on-write are left out. Returns how many there are. */
+/* Lists at most MOST runs of the pages that this kernel maps in [START, END), which lies in one table and one area: the
+ * run that contains PAGE and those above it, without copy-on-write pages. Returns their number, 0 if PAGE is in none.
+ */
 uint32_t space_runs_list_locked(const struct space *space, uint64_t page, uint64_t start, uint64_t end, uint64_t *runs,
                                 uint32_t most);
-/* space->lock is held, and the table of PAGE is there: maps what RUNS, COUNT of them, have in [START, END) and this
- * kernel has not, with protection PROT. What is malformed, or finds no memory, is left out. */
+/* Maps, with protection PROT, the pages of the COUNT RUNS that this kernel does not map yet. The table of PAGE exists.
+ * Runs that are malformed, not in [START, END), or without memory for their area are left out. */
 void space_runs_install_locked(struct space *space, uint64_t page, uint64_t start, uint64_t end, const uint64_t *runs,
                                uint32_t count, uint32_t prot);
 

@@ -1,5 +1,6 @@
-/* Questions about objects that a home holds: what it knows of one, once all that it has given back has reached the
- * object's kernel. See mm/file/hold.h. */
+/* Queries for what a home knows about an object (struct file_held). While grants of the object are on their way back to
+ * its kernel, the answer is deferred, so that the object's kernel has taken back all that the home does not count any
+ * more. See mm/file/hold.h. */
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/spinlock.h"
 #include "kernel/instance/instance.h"
@@ -14,22 +15,22 @@
 #include "msg/channel.h"
 #include "msg/message.h"
 
-/* Who wants to know of an object that is being given back. */
+/* A query for an object whose grants are being given back. */
 struct question {
     struct list node;
     uint64_t object;
     struct msg_kept kept;
-    struct completion *done; /* somebody here waits, and no request is kept */
+    struct completion *done; /* not NULL: a task of this kernel waits, and KEPT is not used */
 };
 
-static struct list questions; /* [k] of objects that are being given back */
+static struct list questions; /* [k] file_hold_lock: deferred queries */
 
 void file_hold_ask_init(void)
 {
     list_init(&questions);
 }
 
-/* --- whoever is asked --- */
+/* --- the home that is asked --- */
 
 static void answered(struct msg_kept *kept)
 {
@@ -45,12 +46,12 @@ static void answer(struct question *question)
         return;
     }
     spin_lock(&file_hold_lock);
-    held = file_hold_tell_locked(question->object);
+    held = file_hold_notify_locked(question->object);
     spin_unlock(&file_hold_lock);
     msg_kept_reply(&question->kept, &held, sizeof(held), answered);
 }
 
-/* Takes a question for OBJECT from the list, or NULL. */
+/* Removes a query for OBJECT from the list and returns it, or NULL. */
 static struct question *next_question_locked(uint64_t object)
 {
     list_for_each(node, &questions) {
@@ -97,7 +98,7 @@ void file_hold_question(const struct msg *m, uint64_t object)
         msg_keep(m, &question->kept, NULL);
         list_append(&questions, &question->node);
     } else {
-        held = file_hold_tell_locked(object);
+        held = file_hold_notify_locked(object);
     }
     spin_unlock(&file_hold_lock);
     if (waits)
@@ -106,13 +107,13 @@ void file_hold_question(const struct msg *m, uint64_t object)
     msg_reply(&m->ticket, &held, sizeof(held));
 }
 
-/* --- whoever asks --- */
+/* --- the asker --- */
 
-static struct file_held held_of(const struct msg_file_held *told)
+static struct file_held held_of(const struct msg_file_held *notified)
 {
-    return (struct file_held){.granted = told->granted,
-                              .attached = told->attached,
-                              .stamps = {{told->came, told->came_of}, {told->went, told->went_of}}};
+    return (struct file_held){.granted = notified->granted,
+                              .attached = notified->attached,
+                              .stamps = {{notified->came, notified->came_of}, {notified->went, notified->went_of}}};
 }
 
 static void ask_here(uint64_t object, struct file_held *held)
@@ -120,7 +121,7 @@ static void ask_here(uint64_t object, struct file_held *held)
     static const struct wait_reason reason = {.what = "shared memory that is being given back", .kernel = -1};
     struct completion done;
     struct question question = {.object = object, .done = &done};
-    struct msg_file_held told;
+    struct msg_file_held notified;
     bool waits;
 
     completion_init(&done);
@@ -132,25 +133,25 @@ static void ask_here(uint64_t object, struct file_held *held)
     if (waits)
         msg_wait(&done, &reason);
     spin_lock(&file_hold_lock);
-    told = file_hold_tell_locked(object);
+    notified = file_hold_notify_locked(object);
     spin_unlock(&file_hold_lock);
-    *held = held_of(&told);
+    *held = held_of(&notified);
 }
 
 int file_hold_ask(uint32_t kernel, uint64_t backing, struct file_held *held)
 {
     struct msg_file_hold message = {.backing = backing_whole(backing)};
-    struct msg_file_held told;
+    struct msg_file_held notified;
     int length;
 
     if (kernel == instance.kernel) {
         ask_here(message.backing, held);
         return 0;
     }
-    length = msg_call(kernel, MSG_FILE_HOLD, &message, sizeof(message), &told, sizeof(told), "who is attached",
+    length = msg_call(kernel, MSG_FILE_HOLD, &message, sizeof(message), &notified, sizeof(notified), "who is attached",
                       backing);
-    if (length != (int)sizeof(told))
+    if (length != (int)sizeof(notified))
         return length < 0 ? length : -EPROTO;
-    *held = held_of(&told);
+    *held = held_of(&notified);
     return 0;
 }

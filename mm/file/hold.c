@@ -1,4 +1,4 @@
-/* Objects held for areas. See the header; who asks about them is in mm/file/ask.c. */
+/* Holds: the objects that areas of spaces at home here refer to. See the header; mm/file/ask.c answers queries. */
 #include "mm/file/hold.h"
 
 #include <stddef.h>
@@ -23,17 +23,17 @@ struct hold {
     struct list node;
     uint64_t object;           /* [i] backing_whole */
     uint64_t users;            /* [k] areas of spaces at home here, and changes under way */
-    uint32_t granted;          /* [k] */
-    uint32_t attached;         /* [k] areas that shmat made */
-    struct file_stamps stamps; /* [k] of those */
+    uint32_t granted;          /* [k] grants of the object's kernel */
+    uint32_t attached;         /* [k] areas made by shmat */
+    struct file_stamps stamps; /* [k] of attached areas */
     struct msg_asking asking;
     struct msg_file_hold message;
 };
 
 struct spinlock file_hold_lock;
-static struct list buckets[BUCKETS]; /* [k] */
-static struct list returning;        /* [k] holds that nobody finds any more, until they have been taken back */
-static uint64_t count;               /* [a] */
+static struct list buckets[BUCKETS]; /* [k] holds with users */
+static struct list returning;        /* [k] holds without users, until the object's kernel has taken the grants back */
+static uint64_t count;               /* [a] holds in BUCKETS */
 
 static struct list *bucket_of(uint64_t object)
 {
@@ -135,7 +135,7 @@ bool file_hold_returning_locked(uint64_t object)
     return find_in(&returning, object) != NULL;
 }
 
-struct msg_file_held file_hold_tell_locked(uint64_t object)
+struct msg_file_held file_hold_notify_locked(uint64_t object)
 {
     const struct hold *hold = find_locked(object);
 
@@ -164,7 +164,7 @@ static void given_back(void *context, uint32_t kernel, const void *reply, int le
     file_hold_answer(object);
 }
 
-/* HOLD has no user, and is in RETURNING. */
+/* Gives the grants of HOLD, which is in RETURNING, back to the object's kernel. Does not wait for the answer. */
 static void give_back(struct hold *hold)
 {
     uint32_t kernel = backing_kernel(hold->object);
@@ -216,8 +216,9 @@ static void detach_locked(struct hold *hold, uint64_t backing, uint32_t process)
     stamp(&hold->stamps.went, process);
 }
 
-/* An area more or less: another one, or a change, has the object already when there is one more. The grant, if it
- * brings one, and the area are there at once: who asks for both sees both, or neither. */
+/* area_refers: counts an area that was added or removed. When an area is added, another area or a change under way is a
+ * user of the hold already. A grant that comes with the area is counted in the same critical section, so that a query
+ * sees both or neither. */
 static void note_area(struct area_list *list, uint64_t backing, enum area_event event)
 {
     uint32_t process = (uint32_t)container_of(list, struct space, areas)->id;
@@ -244,6 +245,7 @@ static void note_area(struct area_list *list, uint64_t backing, enum area_event 
         give_back(hold);
 }
 
+/* Has the object's kernel change the number of KERNEL's grants by MORE. Waits. */
 static int ask(uint64_t backing, uint32_t kernel, int32_t more)
 {
     struct msg_file_hold message = {.backing = backing_whole(backing), .kernel = kernel, .more = more};
@@ -257,7 +259,7 @@ static int ask(uint64_t backing, uint32_t kernel, int32_t more)
     return length < 0 ? length : 0;
 }
 
-/* As an area of a fork's child. */
+/* Counts an area of a fork's child, of which PROCESS is the parent, and GRANTED grants. */
 static int take(uint64_t backing, uint32_t process, uint32_t granted)
 {
     struct hold *hold;
@@ -291,7 +293,7 @@ int file_hold_take_more(uint64_t backing, uint32_t process)
     return backing_stays(backing) ? 0 : take(backing, process, 0);
 }
 
-/* One user less; with DETACHED what was attached is not any more, by that process. */
+/* Removes a user. DETACHED, if not NULL: the process of an attached area that is not made after all. */
 static void end_use(uint64_t backing, const uint32_t *detached)
 {
     struct hold *hold;

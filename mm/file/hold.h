@@ -1,62 +1,64 @@
-/* Objects that spaces at home with this kernel refer to (mm/area/backing.h), of any kernel: an object stays as long as
- * an area does. Its kernel counts what it has granted to each kernel; here areas are counted, by object, and when none
- * is left all that was granted is given back. Areas that shmat made (BACKING_ATTACHED) are counted by themselves, too,
- * and it is known when the last one came and went, and of which process: mm/file/file_map.md, kernel/ipc/sysv/shm.md.
+/* Holds: the objects, of any kernel, to which areas of spaces at home here refer (mm/area/backing.h). An object exists
+ * as long as an area refers to it. The object's kernel counts the grants that it has given to each kernel; a home
+ * counts, for each object, the areas, and gives all grants back when none is left. Areas made by shmat
+ * (BACKING_ATTACHED) are also counted separately, with the time and process of the last one made and of the last one
+ * removed: mm/file/file_map.md, kernel/ipc/sysv/shm.md.
  *
- * Nothing waits but what says so; the lock comes after space->lock. */
+ * Functions wait only where noted. The lock comes after space->lock. */
 #ifndef MM_FILE_HOLD_H
 #define MM_FILE_HOLD_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* When something happened last to attached areas of an object, and of which process they were. */
+/* The last time that an attached area of an object was made or removed, and by which process. */
 struct file_stamp {
     uint64_t time; /* ns since 1970; 0: never */
     uint32_t process;
 };
 
 struct file_stamps {
-    struct file_stamp came, went;
+    struct file_stamp came, went; /* made, removed */
 };
 
-/* What a home knows of an object. */
+/* What a home knows about an object. */
 struct file_held {
-    uint32_t granted; /* as often as it is known here; what is given back has been taken back */
+    uint32_t granted; /* the grants that this home has; in answers to queries, none are on their way back */
     uint32_t attached;
     struct file_stamps stamps;
 };
 
-/* Registers the message, and counts areas from now on. Once. */
+/* Registers the message, and area_refers as the counter of areas. Once. */
 void file_hold_init(void);
 
-/* One user more of BACKING's object here, until file_hold_end: as an area is. MAKE: it may be the first. -ENOMEM;
- * -EFAULT: it would be the first. */
+/* Adds a user, which counts like an area, of BACKING's object on this kernel, until file_hold_end. MAKE: it may be the
+ * first user. -ENOMEM; -EFAULT: it would be the first, and MAKE is not set. */
 int file_hold_begin(uint64_t backing, bool make);
 void file_hold_end(uint64_t backing);
-/* The object, which has a user here, was granted so many times more to this kernel. */
+/* Counts MORE grants of the object, which has a user here, to this kernel. */
 void file_hold_grant(uint64_t backing, uint32_t more);
-/* For an area of a fork's child: file_hold_begin, with a grant that the object's kernel is asked for. -ENXIO: there is
- * no such object. PROCESS: the parent, if BACKING is attached. Tasks only; waits. */
+/* Counts an area that a fork's child is to get, with a grant that this function requests of the object's kernel.
+ * -ENXIO: there is no such object; -ENOMEM. PROCESS: the parent, for the stamp of an attached area. Tasks only; waits.
+ */
 int file_hold_take(uint64_t backing, uint32_t process);
-/* The same without a grant: the child has an area of the object already. */
+/* The same without a grant, when the child has an area of the object already. */
 int file_hold_take_more(uint64_t backing, uint32_t process);
-/* The area that one of these was for is not made. */
+/* Undoes one of these: the area is not made. */
 void file_hold_untake(uint64_t backing, uint32_t process);
-/* A grant that was given for spaces at home with KERNEL is not needed. Tasks only; waits. */
+/* Gives a grant to KERNEL, which it does not need, back to the object's kernel. Tasks only; waits. */
 void file_hold_return(uint64_t backing, uint32_t kernel);
 
-/* What KERNEL, any, knows of the object behind BACKING, once all that it has given back has reached the object's
- * kernel: *HELD. -ENOMEM. Tasks only; waits. */
+/* Sets *HELD to what KERNEL, any kernel, knows about the object behind BACKING, when all grants that KERNEL has given
+ * back have reached the object's kernel. 0 or a negative errno. Tasks only; waits. */
 int file_hold_ask(uint32_t kernel, uint64_t backing, struct file_held *held);
-/* TO has what is later of both. */
+/* Sets each stamp of TO to the later one of TO and OTHER. */
 void file_stamps_join(struct file_stamps *to, const struct file_stamps *other);
-/* The object has a user here: it has these stamps, too. */
+/* Joins STAMPS with those of the object, which has a user here. */
 void file_hold_stamp(uint64_t backing, const struct file_stamps *stamps);
 
-/* Calls EACH for every object that is held here. Programs are quiesced. */
+/* Calls EACH for every object that is held here. All programs are quiesced. */
 void file_hold_each(void (*each)(void *context, uint64_t backing, const struct file_held *held), void *context);
-/* How many there are. */
+/* The number of objects that are held here. */
 uint64_t file_hold_count(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the files of mm/file share: objects that are held, and questions about them. */
+/* Declarations that the files of mm/file share: holds, and queries about them. */
 #ifndef MM_FILE_INTERNAL_H
 #define MM_FILE_INTERNAL_H
 
@@ -12,17 +12,18 @@
 /* --- hold.c --- */
 
 extern struct spinlock file_hold_lock; /* comes after space->lock */
-/* OBJECT has no user any more, and its kernel has not said yet that it has taken it back. */
+/* True while the object's kernel has not confirmed that it has taken grants of OBJECT back. */
 bool file_hold_returning_locked(uint64_t object);
-/* What is known of OBJECT here. */
-struct msg_file_held file_hold_tell_locked(uint64_t object);
+/* What this kernel knows about OBJECT. */
+struct msg_file_held file_hold_notify_locked(uint64_t object);
 
 /* --- ask.c --- */
 
 void file_hold_ask_init(void);
-/* OBJECT has been taken back: who waits for that is answered, unless it is being given back again. Without locks. */
+/* Answers the deferred queries for OBJECT, whose grants have been taken back, unless it is being given back again. The
+ * caller holds no lock. */
 void file_hold_answer(uint64_t object);
-/* Answers M, a question for OBJECT, now or later. In its handler. */
+/* Answers M, a query for OBJECT, now or later. Called by its handler. */
 void file_hold_question(const struct msg *m, uint64_t object);
 
 #endif

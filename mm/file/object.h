@@ -1,7 +1,7 @@
-/* Objects: what programs of any kernel may map, and this kernel has (files). mm/ does not know what they are: kernel/fs
- * says. The frame of an object's page is the very one that the object has its bytes in, so who maps it and who reads or
- * writes the file see the same. The object has a reference of its own to each frame, so none is ever a program's alone.
- * mm/file/file_map.md. */
+/* Objects of this kernel (files) that programs on any kernel may map. mm/ does not know what they are; kernel/fs
+ * registers functions for them. The frame of an object's page is the one that contains the object's bytes, so mappings
+ * of a file and reads and writes of it see the same. The object has a reference of its own to each of its frames, so
+ * that no program's reference to it is the only one. mm/file/file_map.md. */
 #ifndef MM_FILE_OBJECT_H
 #define MM_FILE_OBJECT_H
 
@@ -10,24 +10,24 @@
 
 struct file_stamps;
 
-/* What can be mapped here. None of them waits; they may be called under locks of spaces. */
+/* The functions of this kernel's objects. None of them waits; they may be called under locks of spaces. */
 struct file_objects {
-    /* The frame of page PAGE, with one reference counted, the caller's; WRITE: it may be written. -ENXIO: the page is
-     * behind the end, or there is no such object; -ENOMEM. */
+    /* Sets *FRAME to the frame of page PAGE and counts a reference for the caller; WRITE: the page may be written.
+     * -ENXIO: the page is behind the end, or there is no such object; -ENOMEM. */
     int (*page)(uint32_t object, uint64_t page, bool write, uint64_t *frame);
-    /* Fills FRAME, which is this kernel's, with the page instead. -ENXIO. */
+    /* Copies the page to FRAME, which is this kernel's. -ENXIO. */
     int (*copy)(uint32_t object, uint64_t page, uint64_t frame);
-    /* Calls EACH for every frame that an object has. Programs are quiesced. */
+    /* Calls EACH for every frame of an object. All programs are quiesced. */
     void (*each)(void (*each)(uint64_t frame, void *context), void *context);
-    /* Spaces at home with KERNEL refer to the object MORE times more, or less: STAMPS has what is known of those, or is
-     * NULL. -ENXIO, -ENOMEM: not counted. */
+    /* Changes the number of grants of the object to KERNEL by MORE. STAMPS: those of KERNEL's attached areas, or NULL.
+     * -ENXIO, -ENOMEM: not counted. */
     int (*hold)(uint32_t object, uint32_t kernel, int64_t more, const struct file_stamps *stamps);
 };
 
-/* From now on WHAT is this kernel's. Once. */
+/* Registers WHAT as the functions of this kernel's objects. Once. */
 void file_objects_serve(const struct file_objects *what);
 
-/* As above, of page BACKING, or of its object. -ENXIO: it is not this kernel's, too. Any context. */
+/* As above, for the page or the object of BACKING; -ENXIO also if it is not this kernel's. Any context. */
 int file_object_page(uint64_t backing, uint64_t *frame);
 int file_object_copy(uint64_t backing, uint64_t frame);
 int file_object_hold(uint64_t backing, uint32_t kernel, int64_t more, const struct file_stamps *stamps);

@@ -1,4 +1,4 @@
-/* Pages of mapped files: the one who asks, and the kernel that has the file. See the header. */
+/* Pages of mapped files: the asker, and the kernel that has the file. See the header. */
 #include "mm/file/page.h"
 
 #include "kernel/abi/errno.h"

@@ -8,10 +8,12 @@
 /* Registers the handler. Once. */
 void file_page_init(void);
 
-/* The frame of the file's page BACKING, for reading, with one reference counted, the caller's, to be given back by
- * release_one. -ENXIO: behind the end of the file; -ENOMEM: its kernel has no memory. Tasks only; waits for that. */
+/* Sets *FRAME to the frame of the file's page BACKING, to be written only if BACKING lacks BACKING_READ_ONLY, and
+ * counts a reference for the caller, to be dropped by release_one. -ENXIO: the page is behind the end of the file, or
+ * the file's kernel does not run; -ENOMEM: that kernel has no memory. Tasks only; waits for it. */
 int file_page_get(uint64_t backing, uint64_t *frame);
-/* A new frame with the page's contents: of this kernel, or given by a peer, as frame_from_peer. The same errors. */
+/* Sets *FRAME to a new frame with a copy of the page: a frame of this kernel without a reference, or one of a peer with
+ * a reference, as frame_from_peer. The same errors. Tasks only; waits. */
 int file_page_copy(uint64_t backing, uint64_t *frame);
 
 #endif

@@ -1,4 +1,4 @@
-/* Fork: the child's areas, and what is behind them. */
+/* Fork: the child's areas, and the objects behind them. */
 #include "kernel/abi/errno.h"
 #include "kernel/lib/list.h"
 #include "mm/area/backing.h"
@@ -9,7 +9,7 @@
 #include "mm/space/wire.h"
 #include "msg/call.h"
 
-/* What the parent has there the child gets, if it is to have it. */
+/* Adds an area of the parent to the child, unless the parent has marked it AREA_DONTFORK. */
 static int append_area(struct space *child, uint64_t start, uint64_t end, uint32_t prot, uint64_t backing)
 {
     if ((prot & AREA_DONTFORK) != 0)

@@ -1,4 +1,5 @@
-/* Fork: shared pages that have no frame yet; a file's have it elsewhere. */
+/* Fork: frames for the pages of shared areas that have none yet, so that parent and child share them. Areas of files
+ * are left out: the file's kernel keeps their frames. */
 #include "kernel/abi/errno.h"
 #include "kernel/lib/list.h"
 #include "kernel/lib/panic.h"
@@ -11,8 +12,8 @@
 #include "mm/space/wire.h"
 #include "msg/channel.h"
 
-/* The child gets frames for all of them first, marked as PAGING_SOFT_PENDING_FREE, so that a fork that finds no memory
- * for them leaves the parent as it was. */
+/* Allocates the frames and enters them in the child, with PAGING_SOFT_PENDING_FREE as a mark. The child comes first, so
+ * that a fork without memory for all of them leaves the parent as it was. */
 static int fill_child(struct fork *fork, const struct area *area)
 {
     for (uint64_t page = area->start; page < area->end; page += PAGE_SIZE) {
@@ -28,14 +29,14 @@ static int fill_child(struct fork *fork, const struct area *area)
             return -ENOMEM;
         frame_share(frame);
         *entry = space_entry_own(frame, 0, false, PAGING_SOFT_PENDING_FREE);
-        space_hold_pages_locked(fork->child, 1); /* pending free ends with the fork */
+        space_hold_pages_locked(fork->child, 1); /* fill_parent clears the mark before the fork ends */
         if (paging_index(page) == 0)
             msg_poll();
     }
     return 0;
 }
 
-/* The parent gets the pages too, here and, if it has to know, at its home. */
+/* Enters the frames of PAIRS in the parent, on this kernel and, if the strategy requires it, at its home. */
 static int fill_parent(struct fork *fork, const struct area *area, const struct msg_space_pair *pairs, uint32_t count)
 {
     struct space *parent = fork->parent;
@@ -53,7 +54,7 @@ static int fill_parent(struct fork *fork, const struct area *area, const struct 
         error = parent->retrieval->record_many(parent, pairs, count);
     for (uint32_t i = 0; i < count && error == 0; i++) {
         error = space_install(parent, pairs[i].page, pairs[i].frame, true, false);
-        assert(error == 0); /* area and table are there, and nobody had the page */
+        assert(error == 0); /* the area and the table exist, and no kernel had a frame for the page */
         *fork_child_entry(fork, pairs[i].page) = space_entry_own(pairs[i].frame, area->prot, false, 0);
     }
     return error;
@@ -67,7 +68,7 @@ static int fill_area(struct fork *fork, const struct area *area)
 
     pairs = (struct msg_space_pair *)(void *)fork->buffer;
     for (uint64_t page = area->start; page < area->end && error == 0; page += PAGE_SIZE) {
-        uint64_t entry = *fork_child_entry(fork, page); /* its table is there */
+        uint64_t entry = *fork_child_entry(fork, page); /* fill_child has made its table */
 
         if ((entry & PAGING_SOFT_PENDING_FREE) != 0)
             pairs[count++] = (struct msg_space_pair){page, entry & PAGING_FRAME};

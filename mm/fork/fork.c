@@ -1,8 +1,8 @@
 /* Fork of an address space that may span kernels: the order of its steps. See the header, and mm/fork/fork.md for the
  * protocol.
  *
- * The parent's whole-space lock is held all the time, so no kernel resolves faults of it meanwhile, and of its areas
- * none changes but that a map may add one. */
+ * The parent's whole-space lock is held all the time, so that no kernel resolves faults of the parent, and its areas do
+ * not change, except that a map may add one. */
 #include "mm/fork/fork.h"
 
 #include "mm/change/revoke.h"

@@ -1,4 +1,4 @@
-/* What the files of a fork share. */
+/* Declarations that the files of mm/fork share. */
 #ifndef MM_FORK_INTERNAL_H
 #define MM_FORK_INTERNAL_H
 
@@ -12,45 +12,47 @@
 
 #define PAIRS_MAX ((LONG_ANSWER_MAX - sizeof(struct msg_space_taken)) / sizeof(struct msg_space_pair))
 
-/* A fork under way, of a task of this kernel, which has locked all of the parent. The child is nobody else's yet. */
+/* A fork under way, by a task of this kernel that holds the parent's whole-space lock. The child is not published, so
+ * only this task uses it. */
 struct fork {
     struct space *parent, *child;
     uint64_t *leaf;          /* the child's table for the 2 MiB at leaf_at */
     uint64_t leaf_at;        /* 1: none */
-    const struct area *area; /* the child's, the last one looked up */
-    uint8_t *buffer;         /* MSG_MAX bytes: what a kernel says, or pairs; NULL until needed */
-    uint64_t *frames;        /* PAIRS_MAX of them */
+    const struct area *area; /* the child's area that was looked up last, or NULL */
+    uint8_t *buffer;         /* MSG_MAX bytes for an answer or for pairs; NULL until needed */
+    uint64_t *frames;        /* room for PAIRS_MAX frames; NULL until needed */
 };
 
-/* The child's entry for PAGE, or NULL without memory. Quick for pages in ascending order. */
+/* The child's entry for PAGE, or NULL without memory. Fast for successive pages of one table. */
 uint64_t *fork_child_entry(struct fork *fork, uint64_t page);
-/* BUFFER and FRAMES are there. False: there is no memory. */
+/* Allocates BUFFER and FRAMES unless they exist. False: no memory. */
 bool fork_buffers(struct fork *fork);
 
 /* --- areas.c --- */
 
-/* The child gets the parent's areas, from its home, which has all of them. 0 or a negative errno, as all that follow.
- */
+/* Copies the parent's areas to the child, from the parent's home, which has all of them. Waits. Like all functions
+ * below, it returns 0 or a negative errno. */
 int fork_copy_areas(struct fork *fork);
-/* Each area of the child holds what is behind it, from before its pages are copied: what is revoked from now on is
- * revoked here, too. */
+/* Takes a hold of the object behind each area of the child, before pages are copied: then later revocations also reach
+ * the home of the child, this kernel. PARENT: its process, for the stamps of attached areas. Waits. */
 int fork_hold_files(struct space *child, uint32_t parent);
 
 /* --- pages.c --- */
 
-/* The child gets what this kernel holds of the parent; and what KERNEL, another member, does. They wait. */
+/* Enter in the child the pages that this kernel owns of the parent, and those that KERNEL, another member, owns. They
+ * wait. */
 int fork_copy_own(struct fork *fork);
 int fork_take_from(struct fork *fork, uint32_t kernel);
 
 /* --- fill.c --- */
 
-/* Shared pages that have no frame yet get one, in the parent and in the child; a file's have it elsewhere. Waits. */
+/* Gives frames to the pages of shared areas without a file that have none yet, in the parent and in the child. Waits.
+ */
 int fork_fill_shared(struct fork *fork);
 
 /* --- member.c --- */
 
-/* The other members are told: no private page is written any more without a look at its frame. *HOLDERS: those that
- * hold pages. Waits. */
+/* Has the other members write-protect all private pages for COW. *HOLDERS: the members that may own pages. Waits. */
 int fork_write_protect_others(struct fork *fork, kernel_set *holders);
 void fork_member_init(void);
 

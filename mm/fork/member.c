@@ -1,4 +1,5 @@
-/* Fork: what the other members of the parent are told, and what they say that they hold. */
+/* Fork: the requests to the other members of the parent, to write-protect private pages, and a member's answer to
+ * SPACE_TAKE, which lists the pages that it owns. */
 #include "kernel/abi/errno.h"
 #include "mm/fork/internal.h"
 #include "mm/fork/wire.h"
@@ -14,7 +15,7 @@
 
 struct protected
 {
-    kernel_set holders; /* kernels that hold pages */
+    kernel_set holders; /* kernels that may own pages */
     int error;
 };
 
@@ -43,6 +44,8 @@ int fork_write_protect_others(struct fork *fork, kernel_set *holders)
 
 /* --- a member --- */
 
+/* Lists the pages from FROM on that this kernel owns, and counts the child's reference to those that are its own
+ * memory. Returns the bytes of the answer. */
 static uint32_t list_owned(struct space *space, uint64_t from, struct msg_space_taken *head)
 {
     struct msg_space_pair *pairs = (struct msg_space_pair *)(head + 1);
@@ -61,7 +64,7 @@ static uint32_t list_owned(struct space *space, uint64_t from, struct msg_space_
             uint64_t entry = leaf[i];
 
             if ((entry & PAGING_SOFT_OWNING) == 0 || (entry & PAGING_SOFT_PENDING_FREE) != 0 || zero_page_is(entry))
-                continue; /* the child finds zeros without it */
+                continue; /* the page of zeros is left out: the child's first touch finds zeros anyway */
             if (area == NULL || area->end <= va + i * PAGE_SIZE)
                 area = area_next(&space->areas, va + i * PAGE_SIZE);
             if (area != NULL && area->start <= va + i * PAGE_SIZE && (area->prot & AREA_NOT_COPIED) != 0)

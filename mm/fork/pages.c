@@ -1,4 +1,4 @@
-/* Fork: the pages that this kernel and the other members hold become the child's, too. */
+/* Fork: entering in the child the pages that this kernel and the other members own. */
 #include "kernel/abi/errno.h"
 #include "kernel/lib/list.h"
 #include "mm/fork/internal.h"
@@ -11,7 +11,7 @@
 #include "msg/call.h"
 #include "msg/channel.h"
 
-#define LEAVES_A_POLL 16u /* tables that are copied before this kernel looks for messages */
+#define LEAVES_A_POLL 16u /* tables that are copied between two polls for messages */
 
 static const struct area *child_area(struct fork *fork, uint64_t page)
 {
@@ -20,7 +20,7 @@ static const struct area *child_area(struct fork *fork, uint64_t page)
     return fork->area;
 }
 
-/* Gives back the references of pairs that do not come into the child. */
+/* Drops the references counted for pairs that were not entered in the child; a frame of 0 has none. */
 static void give_back(const struct msg_space_pair *pairs, uint64_t count)
 {
     for (uint64_t i = 0; i < count; i++) {
@@ -29,8 +29,8 @@ static void give_back(const struct msg_space_pair *pairs, uint64_t count)
     }
 }
 
-/* Counts the child's references to the frames of pairs whose owner, in the low bits of their pages, is of OWNERS. Where
- * that fails, the frame becomes 0. */
+/* Counts the child's references to the frames of pairs whose owner is in OWNERS. The owner is in the low bits of the
+ * pair's page. If an owner fails, the frames of its pairs become 0. */
 static int count_at_owners(struct fork *fork, struct msg_space_pair *pairs, uint64_t count, kernel_set owners)
 {
     int result = 0;
@@ -56,7 +56,8 @@ static int count_at_owners(struct fork *fork, struct msg_space_pair *pairs, uint
     return result;
 }
 
-/* Pages that KERNEL holds become the child's. KERNEL has counted its own frames. */
+/* Enters in the child the pages that KERNEL owns. KERNEL, unless it is this kernel, has counted the child's references
+ * to its own frames; those to all other frames are counted here. */
 static int adopt(struct fork *fork, uint32_t kernel, struct msg_space_pair *pairs, uint64_t count)
 {
     kernel_set owners = 0;
@@ -90,15 +91,16 @@ static int adopt(struct fork *fork, uint32_t kernel, struct msg_space_pair *pair
             break;
         }
         *entry = space_entry(pairs[i].frame, area->prot, (area->prot & AREA_SHARED) == 0, true, 0);
-        space_hold_pages_locked(fork->child, 1); /* nobody else knows it yet */
+        space_hold_pages_locked(fork->child, 1); /* without the lock: the child is not published yet */
     }
     if (error != 0)
         give_back(pairs + i, count - i);
     return error;
 }
 
-/* One table of the parent on this kernel: its private pages in [START, END) become COW, what is owned is the child's
- * too. Frames of other kernels are left to the caller, in PAIRS. */
+/* Copies [START, END) of LEAF, a table of the parent on this kernel: private pages become COW, and owning entries are
+ * copied to the child. Pages with frames of other kernels are only listed in fork->buffer, *PAIRS of them so far, for
+ * the caller. */
 static int copy_leaf_locked(struct fork *fork, uint64_t *leaf, uint64_t start, uint64_t end, bool shared,
                             uint64_t *pairs)
 {
@@ -138,9 +140,9 @@ static int copy_leaf_locked(struct fork *fork, uint64_t *leaf, uint64_t start, u
     return 0;
 }
 
-/* What this kernel has. The lock is free after each table, so that messages can be taken; the whole-space lock keeps
- * entries as they are. The areas are the child's, which are all of the parent's: a map may join and free one of those.
- */
+/* Releases parent->lock after each table, so that messages can be polled; the whole-space lock keeps the entries as
+ * they are. Walks the child's areas, not the parent's, because a map may merge areas of the parent meanwhile and free
+ * one. */
 int fork_copy_own(struct fork *fork)
 {
     struct space *parent = fork->parent;
@@ -176,7 +178,7 @@ int fork_copy_own(struct fork *fork)
     return error;
 }
 
-/* What another kernel holds, some thousand pages a message. */
+/* Asks KERNEL for the pages that it owns, up to some thousand per message. */
 int fork_take_from(struct fork *fork, uint32_t kernel)
 {
     struct msg_space_page ask = {.space = fork->parent->id};

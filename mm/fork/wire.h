@@ -4,9 +4,9 @@
 
 #include <stdint.h>
 
-/* SPACE_TAKE: the answer; pairs follow */
+/* SPACE_TAKE: the answer; pairs of page and frame follow */
 struct msg_space_taken {
-    uint64_t next; /* where to go on, or 0: that was all */
+    uint64_t next; /* the address to continue from, or 0: the list is complete */
     uint64_t unused;
 };
 

@@ -1,5 +1,5 @@
-/* The bytes of frames. See the header. Kernel code stays on its CPU until it waits, and nothing here does: so a CPU's
- * window is its own while it is open. */
+/* Access to the contents of frames. See the header. Kernel code stays on its CPU until it waits, and nothing here
+ * waits, so no other code uses a CPU's window while it is open. */
 #include "mm/frame/content.h"
 
 #include "kernel/arch/x86_64/base/instructions.h"
@@ -23,7 +23,7 @@ void frame_content_init(void)
         panic("mm: no memory for the window to copy through");
 }
 
-/* The bytes of FRAME, for writing if WRITE, until close_frame. */
+/* Returns where the contents of FRAME can be read, or written if WRITE, until close_frame. */
 static inline void *open_frame(uint64_t frame, bool write)
 {
     uint32_t cpu;

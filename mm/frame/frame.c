@@ -1,7 +1,7 @@
 /* Buddy allocator. See the header.
  *
- * Each range begins with one struct frame per page of it. A free block's links lie in the block itself. One lock for
- * the instance: with one CPU, the common case, it is never contended. */
+ * Each range begins with a struct frame for each of its pages. A free block's links lie in the block itself. The
+ * instance has one lock for all of it: with one CPU, the common case, it is never contended. */
 #include "mm/frame/frame.h"
 
 #include <stddef.h>
@@ -13,9 +13,9 @@
 #include "kernel/lib/string.h"
 
 #define RANGES_MAX 64
-#define RESERVE_PART 64u /* of all frames, one in so many is not for programs */
+#define RESERVE_PART 64u /* one frame in RESERVE_PART is kept from programs */
 #define RESERVE_LEAST 32u
-#define ZEROED_MAX 16u /* frames kept that are known to be zeroed */
+#define ZEROED_MAX 16u /* the most frames kept in ZEROED */
 #define STATE_INSIDE 0 /* not the first frame of a block, or never handed out */
 #define STATE_FREE 1
 #define STATE_USED 2
@@ -24,7 +24,7 @@ struct frame {
     uint8_t state; /* STATE_* of the block that starts here */
     uint8_t order;
     uint16_t pad;
-    uint32_t spaces; /* address spaces that have it */
+    uint32_t spaces; /* references of address spaces */
 };
 
 struct range {
@@ -38,11 +38,11 @@ struct range {
 static struct spinlock lock;
 static struct range ranges[RANGES_MAX];                        /* [k] lock; [i] after start */
 static uint32_t range_count;                                   /* [i] */
-static struct list free_lists[NODES_MAX][FRAME_ORDER_MAX + 1]; /* [k] lock; of nodes in `nodes` */
+static struct list free_lists[NODES_MAX][FRAME_ORDER_MAX + 1]; /* [k] lock; valid for the nodes in `nodes` */
 static uint64_t nodes;                                         /* [i] after start */
 static struct frame_stats counts;                              /* [k] lock */
-static uint64_t free_on[NODES_MAX];                            /* [k] lock: of counts.free */
-static uint64_t zeroed[ZEROED_MAX];                            /* [k] lock: taken as single frames, counted as free */
+static uint64_t free_on[NODES_MAX];                            /* [k] lock: each node's part of counts.free */
+static uint64_t zeroed[ZEROED_MAX];                            /* [k] lock: STATE_USED, but counted as free */
 static volatile uint32_t zeroed_count;                         /* [k] lock */
 static bool (*give_up)(void);                                  /* [i] after start */
 
@@ -110,7 +110,7 @@ int frame_add_range(uint64_t base, uint64_t size, uint64_t delta, uint32_t node)
     range->frames = (struct frame *)(base + delta);
     memset(range->frames, 0, range->count * sizeof(struct frame));
     range_count++;
-    for (uint64_t index = 0; index < range->count;) { /* the largest aligned blocks that fit */
+    for (uint64_t index = 0; index < range->count;) { /* makes the largest aligned blocks that fit */
         uint32_t order = FRAME_ORDER_MAX;
         uint64_t number = (range->base >> PAGE_SHIFT) + index;
 
@@ -126,7 +126,7 @@ int frame_add_range(uint64_t base, uint64_t size, uint64_t delta, uint32_t node)
     return 0;
 }
 
-/* The frames that are known to be zeroed go back to the others. */
+/* Returns the frames of ZEROED to the free lists. */
 static void zeroed_drop_locked(void)
 {
     while (zeroed_count > 0) {
@@ -137,7 +137,7 @@ static void zeroed_drop_locked(void)
     }
 }
 
-/* The smallest free block of ORDER or more on NODE: its order is *AT. NULL: there is none. */
+/* The smallest free block of ORDER or more on NODE, with its order in *AT; NULL: there is none. */
 static struct list *find_on_locked(uint32_t node, uint32_t order, uint32_t *at)
 {
     for (*at = order; *at <= FRAME_ORDER_MAX; (*at)++) {
@@ -147,7 +147,7 @@ static struct list *find_on_locked(uint32_t node, uint32_t order, uint32_t *at)
     return NULL;
 }
 
-/* The same on the first of SET that has one. */
+/* The same on the first node of SET that has such a block. */
 static struct list *find_locked(uint64_t set, uint32_t order, uint32_t *at)
 {
     struct list *links = NULL;
@@ -246,7 +246,7 @@ uint64_t frame_alloc_zeroed(void)
     return frame;
 }
 
-/* How many frames the pages of programs leave to others. */
+/* The number of frames that are kept from pages of programs. */
 static uint64_t reserve(void)
 {
     uint64_t frames = counts.total / RESERVE_PART;
@@ -264,7 +264,7 @@ bool frame_make_room(void)
     return give_up != NULL && give_up();
 }
 
-/* More than LEAVE frames are free, perhaps after something was given up. */
+/* True when more than LEAVE frames are free, if necessary after the shrinker has released some. */
 static bool is_left(uint64_t leave)
 {
     while (__atomic_load_n(&counts.free, __ATOMIC_RELAXED) <= leave) {
@@ -295,7 +295,7 @@ uint64_t frame_alloc_page_on(uint64_t set, bool zeroed)
     return frame;
 }
 
-/* The block of ORDER at FRAME, in use, falls apart into single frames that one space has. */
+/* Splits the allocated block of ORDER at FRAME into single frames with one reference each. */
 static void split(uint64_t frame, uint32_t order)
 {
     struct range *range = range_of(frame);
@@ -405,7 +405,7 @@ bool frame_is_free(uint64_t frame)
         return false;
     spin_lock(&lock);
     for (uint32_t order = 0; order <= FRAME_ORDER_MAX && !free; order++) {
-        uint64_t head = frame & ~((PAGE_SIZE << order) - 1); /* of the block of that order that it would lie in */
+        uint64_t head = frame & ~((PAGE_SIZE << order) - 1); /* the start of the block of ORDER that would contain it */
         const struct frame *block;
 
         if (head < range->base)

@@ -10,63 +10,64 @@
 
 #define FRAME_ORDER_MAX 10u /* 2^10 frames: 4 MiB */
 
-/* Takes over [BASE, BASE + SIZE), memory of NODE (below NODES_MAX), reached at physical address plus DELTA. Its first
- * bytes become the bookkeeping. -E2BIG: more ranges than there is room for; -ENOMEM: too small to be of use (nothing is
- * lost but that range). */
+/* Adds [BASE, BASE + SIZE), memory of NODE (below NODES_MAX), which is mapped at its physical address plus DELTA. Its
+ * first bytes become the bookkeeping. -E2BIG: too many ranges; -ENOMEM: the range is too small for its bookkeeping, and
+ * is not used. */
 int frame_add_range(uint64_t base, uint64_t size, uint64_t delta, uint32_t node);
-/* The nodes that this instance has memory of, a bit for each. */
+/* The nodes in whose memory this instance has frames, a bit for each. */
 uint64_t frame_nodes(void);
 
-/* 2^ORDER contiguous frames, aligned to their size, contents unspecified; physical address, or 0 when there are none.
+/* Allocates 2^ORDER contiguous frames, aligned to their size, contents unspecified. Returns the physical address, or 0.
  */
 uint64_t frame_alloc(uint32_t order);
 /* One frame filled with zeros, or 0. */
 uint64_t frame_alloc_zeroed(void);
-/* One frame for a page of a program, zeroed or not, and a zeroed one for the tables of such pages. 0 already when only
- * the last frames are left: those are for the kernel's own objects and, half of them, for tables. */
+/* frame_alloc_page allocates a frame for a page of a program, zeroed or not; frame_alloc_table allocates a zeroed frame
+ * for the page tables of programs. They return 0 when only the reserve is left: all of it is for the kernel's own
+ * objects, and half of it also for tables. */
 uint64_t frame_alloc_page(bool zeroed);
 uint64_t frame_alloc_table(void);
-/* As frame_alloc_page, from memory of a node of SET, a bit for each. */
+/* As frame_alloc_page, from memory of a node in SET, which has a bit for each node. */
 uint64_t frame_alloc_page_on(uint64_t set, bool zeroed);
-/* 2^ORDER contiguous frames, aligned to their size, for pages of a program, contents unspecified. Each is a single
- * frame from now on, which one space has: all are given back one by one by frame_release, and come together again as
- * they are. 0 already when only the last frames are left. */
+/* Allocates 2^ORDER contiguous frames, aligned to their size, for pages of a program, contents unspecified. Each
+ * becomes a single frame with one reference: the caller releases them one by one with frame_release, and the allocator
+ * merges them again. Returns 0 when only the reserve would be left; the shrinker is not called. */
 uint64_t frame_alloc_pages(uint32_t order);
-/* FUNCTION gives back frames that are only kept for later, some of them, and says whether there were any. It is called
- * wherever pages of programs or objects are asked for and there is no memory, with the caller's locks: it waits for
- * nothing and allocates nothing. Once, at the start. */
+/* Sets the shrinker: FUNCTION frees some frames of caches and returns whether there were any. It is called when there
+ * is no memory for a page of a program, a table or a kernel object, under the locks of the caller, so it must neither
+ * wait nor allocate. Called once, at the start. */
 void frame_set_give_up(bool (*function)(void));
-/* Does so; false: nothing is kept. Those who ask for frame_alloc themselves may try again. */
+/* Calls the shrinker. True: some frames were freed, and a caller of frame_alloc may try again. */
 bool frame_make_room(void);
-/* Gives back a single frame that still is filled with zeros: it is kept so for a while, and counts as free. */
+/* Frees a single frame that is filled with zeros. A few of these are kept for frame_alloc_zeroed and count as free. */
 void frame_free_zeroed(uint64_t frame);
-/* Gives back what frame_alloc(ORDER) returned. Panics on a frame that is not allocated with that order. */
+/* Frees what frame_alloc(ORDER) returned. Panics on a frame that is not allocated with that order. */
 void frame_free(uint64_t frame, uint32_t order);
 
-/* A frame that programs map counts the address spaces that have it, one reference each; see mm/fork/fork.md. A new
- * frame has none, and is given back by frame_free, until frame_share has counted one; from then on by frame_release. */
+/* A frame that programs map counts the address spaces that refer to it, one reference each; see mm/fork/fork.md. A new
+ * frame has no reference and is freed by frame_free; after the first frame_share, only frame_release may free it. */
 void frame_share(uint64_t frame);
-/* One space less; the last one frees it. Panics on a frame that no space has. */
+/* Drops one reference; the last one frees the frame. Panics on a frame without references. */
 void frame_release(uint64_t frame);
-/* How many spaces have FRAME; 0 when none has, or it is not a frame of this instance. */
+/* The number of references to FRAME; 0 also if it is not a frame of this instance. */
 uint32_t frame_spaces(uint64_t frame);
 
-/* FRAME is one of this instance that nobody has: part of a free block. */
+/* True when FRAME is part of a free block of this instance. Frames kept by frame_free_zeroed are not. */
 bool frame_is_free(uint64_t frame);
 
-/* The first frame from FROM on that some space has, and how many have it; 0: there is none. Nobody allocates or frees
- * frames of programs meanwhile. */
+/* Returns the first frame from FROM on that has references, and their number in *SPACES; 0: there is none. No frames of
+ * programs may be allocated or freed meanwhile. */
 uint64_t frame_next_shared(uint64_t from, uint32_t *spaces);
 
-/* A peer is told of FRAME, which is this kernel's: counted for the statistics, and nothing depends on it. */
+/* Counts, for the statistics only, that a peer may use FRAME, which is this kernel's. */
 void frame_lend(uint64_t frame);
 
-/* Pages free now, pages managed in all, and times a frame was lent. */
+/* Pages that are free, pages that are managed, and how often a frame was lent. */
 struct frame_stats {
     uint64_t free, total, lent;
 };
 void frame_stats(struct frame_stats *out);
-/* Pages free, and managed in all, on NODE. */
+/* Pages that are free and that are managed, on NODE. */
 void frame_stats_on(uint32_t node, uint64_t *free, uint64_t *total);
 
 #endif

@@ -1,4 +1,4 @@
-/* Frames of other kernels. See the header, and mm/retrieve/retrieval.md. The giver keeps what it needs itself. */
+/* Frames of other kernels. See the header, and mm/retrieve/retrieval.md. A kernel gives none from its reserve. */
 #include "mm/frame/give.h"
 
 #include "boot/plan/plan.h"
@@ -12,7 +12,7 @@
 #include "msg/channel.h"
 #include "msg/message.h"
 
-static volatile uint32_t last_giver = KERNELS_MAX; /* [a] who had one the last time; it is asked first */
+static volatile uint32_t last_giver = KERNELS_MAX; /* [a] the kernel that gave the last frame is asked first */
 
 static uint32_t distance(uint32_t kernel)
 {
@@ -21,7 +21,8 @@ static uint32_t distance(uint32_t kernel)
     return plan->distance[plan->kernels[instance.kernel].node][plan->kernels[kernel].node];
 }
 
-/* Of equally near ones the next behind us, so that not all ask the same. */
+/* The nearest kernel of SET, or KERNELS_MAX if it is empty. Among equally near ones it is the next in order of numbers
+ * after this kernel, so that not all kernels ask the same one. */
 static uint32_t nearest(kernel_set set)
 {
     uint32_t best = KERNELS_MAX;
@@ -35,7 +36,7 @@ static uint32_t nearest(kernel_set set)
     return best;
 }
 
-/* 0: it has none. */
+/* Asks KERNEL for a frame in the memory of NODES. 0: it has none. */
 static uint64_t ask(uint32_t kernel, uint64_t source, uint64_t nodes)
 {
     struct msg_frame_wanted wanted = {source, nodes};

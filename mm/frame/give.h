@@ -7,11 +7,11 @@
 /* Registers the handler. Once. */
 void give_init(void);
 
-/* A new frame of another kernel's, of the nearest that has one: zeroed, or a copy of SOURCE, which nobody writes to.
- * One reference is counted, the caller's, to be given back by release_one. 0: no kernel has one. Tasks only: it waits
- * for them, one after the other. */
+/* Returns a new frame of another kernel: of the one that gave the last, or else the nearest that has one. It is zeroed
+ * or, if SOURCE is not 0, a copy of that frame, to which no thread may write meanwhile. The caller has one reference,
+ * to be dropped by release_one. 0: no kernel has a frame. Tasks only: it asks one kernel after the other, and waits. */
 uint64_t frame_from_peer(uint64_t source);
-/* The same, on NODE. */
+/* The same for a frame in the memory of NODE, of the nearest kernel that has one there. */
 uint64_t frame_from_node(uint32_t node, uint64_t source);
 
 #endif

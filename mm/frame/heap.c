@@ -1,5 +1,5 @@
-/* Kernel objects. See the header. A freed object's first word links it into its class's list; frames stay with their
- * class. The caller names the size when it frees, so objects carry no header. */
+/* Kernel objects. See the header. A freed object's first word links it into the list of its size class; frames stay
+ * with their class for ever. The caller passes the size when it frees, so objects have no header. */
 #include "mm/frame/heap.h"
 
 #include <stdint.h>
@@ -12,7 +12,7 @@
 
 #define CLASS_MIN_SHIFT 6u /* 64 bytes: a cache line, so no two objects share one */
 #define CLASS_MAX_SHIFT 11u
-#define PAGES_KEPT 8u /* frames; and half as many pairs of frames */
+#define PAGES_KEPT 8u /* the most single frames kept; of pairs of frames, half as many */
 #define CLASSES (CLASS_MAX_SHIFT - CLASS_MIN_SHIFT + 1)
 
 struct free_object {
@@ -21,11 +21,11 @@ struct free_object {
 
 static struct spinlock lock;
 static struct free_object *free_objects[CLASSES]; /* [k] lock */
-static struct heap_stats counts;                  /* [k] lock; [a] those of large objects */
-static struct free_object *kept_pages[2];         /* [k] lock: each a frame, or two */
+static struct heap_stats counts;                  /* [k] lock; the counts of large objects: [a] */
+static struct free_object *kept_pages[2];         /* [k] lock: single frames, pairs of frames */
 static uint32_t kept_count[2];                    /* [k] lock */
 
-/* The least power of two that is not less than SIZE, which is not 0, as a shift. */
+/* The shift of the smallest power of two that is not less than SIZE, which is not 0. */
 static inline uint32_t shift_of(size_t size)
 {
     return size > 1 ? 64u - (uint32_t)__builtin_clzll(size - 1) : 0;
@@ -60,7 +60,8 @@ static struct free_object *class_refill(uint32_t class)
     return free_objects[class];
 }
 
-/* Objects of a page come and go with calls on files: the last few frames are kept. NULL: none is. */
+/* Takes a kept frame (ORDER 0) or pair of frames (ORDER 1), or returns NULL. A few are kept, because calls on files
+ * often allocate and free objects of a page. */
 static void *page_take(uint32_t order)
 {
     struct free_object *page;

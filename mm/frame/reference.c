@@ -1,4 +1,4 @@
-/* References to frames over kernels. See the header and mm/fork/fork.md. */
+/* References to frames of any kernel. See the header and mm/fork/fork.md. */
 #include "mm/frame/reference.h"
 
 #include <stddef.h>
@@ -16,14 +16,14 @@
 #include "msg/channel.h"
 #include "msg/message.h"
 
-#define BATCH_FIRST 512u   /* bytes of an owner's first batch: an unmap of a few pages needs no more */
-#define BATCH_LARGE 32768u /* of every other: four thousand frames */
+#define BATCH_FIRST 512u   /* bytes of an owner's first batch: enough for an unmap of a few pages */
+#define BATCH_LARGE 32768u /* bytes of every further batch: four thousand frames */
 
 struct release_batch {
     struct release_batch *next;
     struct msg_asking asking;
     uint32_t kernel; /* the owner */
-    uint32_t size;   /* bytes of all this */
+    uint32_t size;   /* bytes of this struct with its frames */
     uint32_t count, room;
     uint64_t frames[];
 };
@@ -35,7 +35,7 @@ uint32_t frame_owner(uint64_t frame)
     return range != NULL ? range->kernel : KERNELS_MAX;
 }
 
-/* The answer to a batch. */
+/* The owner has answered a batch, which is freed. */
 static void batch_done(void *context, uint32_t kernel, const void *reply, int length)
 {
     struct release_batch *batch = context;
@@ -140,7 +140,7 @@ bool frame_is_sole(uint64_t frame)
            answer.spaces == 1;
 }
 
-/* Every frame of M's is one of ours that some space has. */
+/* True when every frame in M is this kernel's and has references. */
 static bool frames_valid(const struct msg *m)
 {
     const uint64_t *frames = m->data;

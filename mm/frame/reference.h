@@ -1,6 +1,5 @@
-/* References of address spaces to frames, wherever the frame's memory is. The owner of a frame, the kernel whose memory
- * it is, counts the spaces that have it (mm/frame/frame.h); others tell it in batches. mm/fork/fork.md has the
- * protocol. */
+/* References of address spaces to frames of any kernel. The owner of a frame, the kernel whose memory it is, counts
+ * them (mm/frame/frame.h); other kernels report changes to it in batches. mm/fork/fork.md has the protocol. */
 #ifndef MM_FRAME_REFERENCE_H
 #define MM_FRAME_REFERENCE_H
 
@@ -10,27 +9,27 @@
 /* Registers the handlers. Once. */
 void reference_init(void);
 
-/* The kernel whose memory FRAME is, or KERNELS_MAX when it is nobody's. */
+/* The kernel whose memory FRAME is, or KERNELS_MAX if it belongs to no kernel. */
 uint32_t frame_owner(uint64_t frame);
 
-/* References to be let go of, in one batch for each owner. Starts as {0}. */
+/* References to be dropped, in one batch for each owner. Starts as {0}. */
 struct releasing {
     struct release_batch *batches;
 };
-/* Lets go of one reference to FRAME: an own one at once, a peer's with the next batch. -ENOMEM: still held. Any
- * context; never waits, as release_send. */
+/* Drops one reference to FRAME: at once if the frame is this kernel's, else with the next batch to its owner. -ENOMEM:
+ * not dropped. release_add and release_send may be called in any context and never wait. */
 int release_add(struct releasing *releasing, uint64_t frame);
-/* Sends what release_add has gathered. The owners' answers are not waited for. */
+/* Sends the batches that release_add has gathered; does not wait for the owners' answers. */
 void release_send(struct releasing *releasing);
-/* Lets go of one reference, with no memory needed. Tasks only: it waits for the owner. */
+/* Drops one reference without allocating memory. Tasks only: it waits for the owner. */
 void release_one(uint64_t frame);
 
-/* Counts one space more for each of COUNT frames of KERNEL, which other references keep allocated meanwhile. 0 or a
- * negative errno: then none is counted. Tasks only; at most MSG_MAX bytes. */
+/* Counts one more reference for each of COUNT frames of KERNEL, another kernel, while other references keep them
+ * allocated. 0, or a negative errno: then none is counted. Tasks only; waits; at most MSG_MAX bytes of FRAMES. */
 int share_frames(uint32_t kernel, const uint64_t *frames, uint32_t count);
 
-/* True when FRAME, which one reference of the caller's keeps allocated, has no other. Tasks only. On an error of the
- * owner false: a copy is never wrong. */
+/* True when the caller's reference to FRAME is the only one. False also on an error, which only makes the caller copy
+ * the page. Tasks only; waits. */
 bool frame_is_sole(uint64_t frame);
 
 #endif

@@ -1,11 +1,11 @@
-/* Payloads about frames of other kernels: mm/fork/fork.md. */
+/* Payloads of messages about frames of other kernels: mm/fork/fork.md. */
 #ifndef MM_FRAME_WIRE_H
 #define MM_FRAME_WIRE_H
 
 #include <stdint.h>
 
-/* FRAME_SOLE; FRAME_GIVE's answer. FRAME_SHARE and FRAME_RELEASE have any number of uint64_t, the physical addresses.
- */
+/* FRAME_SOLE, and the answer to FRAME_GIVE. FRAME_SHARE and FRAME_RELEASE carry any number of physical addresses as
+ * uint64_t. */
 struct msg_frame {
     uint64_t frame;
 };
@@ -13,7 +13,7 @@ struct msg_frame {
 /* FRAME_GIVE */
 struct msg_frame_wanted {
     uint64_t frame; /* to be copied, or 0 */
-    uint64_t nodes; /* where the new one may be: a bit for each */
+    uint64_t nodes; /* the nodes in whose memory the new one may be: a bit for each */
 };
 
 /* FRAME_SOLE: the answer */

@@ -11,7 +11,7 @@
 #include "mm/lease/lease.h"
 #include "mm/space/space.h"
 
-/* What this kernel may decide, each more than the one before. */
+/* What this kernel may decide; each value includes the ones before it. */
 enum space_decides {
     /* Nothing: the kernel has to ask the home or to lock the range. */
     DECIDES_NOT,
@@ -21,13 +21,13 @@ enum space_decides {
     DECIDES_MISSING,
     /* Also changes of areas and entries: this kernel has a lease of all of it (mm/lease/lease.md). */
     DECIDES_LEASE,
-    /* All: this is the home, no other kernel hosts the space, and no task here has or wants a lock of any part. Then
-     * space->lock is enough. */
+    /* Everything: this is the home, no other kernel hosts the space, and no task here holds or awaits a distributed
+     * lock of any part of it. space->lock is enough. */
     DECIDES_ALONE
 };
 
-/* Returns what this kernel may decide in RANGE, or DECIDES_NOT when that is less than LEAST, a constant, which avoids
- * the checks for lower values. DECIDES_ALONE holds for the whole space, whatever RANGE is. */
+/* Returns what this kernel may decide in RANGE, or DECIDES_NOT if that is less than LEAST. LEAST is a constant, so that
+ * the checks for lower values are compiled out. DECIDES_ALONE holds for the whole space, whatever RANGE is. */
 static inline __attribute__((always_inline)) enum space_decides
 space_decides_locked(const struct space *space, struct space_range range, enum space_decides least)
 {
@@ -42,7 +42,7 @@ space_decides_locked(const struct space *space, struct space_range range, enum s
     return DECIDES_NOT;
 }
 
-/* True when this kernel alone decides for the whole space. */
+/* True if this kernel alone decides for the whole space. */
 static inline bool space_alone_locked(const struct space *space)
 {
     return space_decides_locked(space, SPACE_HEAVY, DECIDES_ALONE) == DECIDES_ALONE;

@@ -1,4 +1,4 @@
-/* What the files of the leases share. */
+/* Declarations that the files of mm/lease share. Functions with _locked are called with space->lock held. */
 #ifndef MM_LEASE_INTERNAL_H
 #define MM_LEASE_INTERNAL_H
 
@@ -8,12 +8,13 @@
 #include "mm/lease/map.h"
 #include "mm/space/space.h"
 
-/* Takes [START, END) out of the leases here; what lies behind it in its lease too when there is no
- * memory to keep that apart. Returns the end of what is out. */
+/* Removes [START, END) from the leases on this kernel. If that would split a lease and there is no memory for the
+ * second part, the rest of that lease is removed, too. Returns the end of what has been removed. */
 uint64_t lease_remove_locked(struct space *space, uint64_t start, uint64_t end);
-/* The home: [START, END) of one lease is recalled. -ENOMEM: nothing has happened. */
+/* At the home: [START, END) of one lease has been recalled and becomes unleased. -ENOMEM: nothing has changed. */
 int lease_recalled_locked(struct space *space, uint64_t start, uint64_t end);
-/* [START, END), of LEASE, and the rest of the areas at both of its ends, as far as LEASE has them. */
+/* Returns [START, END), a part of LEASE, extended at both ends by the rest of the areas there, as far as LEASE
+ * reaches. */
 struct space_range lease_widen_locked(const struct space *space, const struct lease *lease, uint64_t start,
                                       uint64_t end);
 void recall_init(void);

@@ -1,9 +1,10 @@
-/* Leases, on the kernel that has them and on the home that grants them. See the header; how they end is in
- * mm/lease/recall.c. */
+/* Leases, on the kernel that holds them and on the home that grants them. mm/lease/recall.c ends them. See the
+ * header. */
 #include "mm/lease/lease.h"
 
-#include "boot/options/control.h"
+#include "boot/options/options.h"
 #include "kernel/abi/errno.h"
+#include "kernel/instance/instance.h"
 #include "kernel/lib/list.h"
 #include "mm/area/backing.h"
 #include "mm/lease/internal.h"
@@ -18,15 +19,15 @@
 #include "msg/channel.h"
 
 #define LEASE_MIN (64ull << 20)            /* bytes */
-#define LEASE_TOP (MAP_TOP - (1ull << 40)) /* what the home maps is above, and holes in it stay free for growth */
-#define LARGEST (1ull << 30)               /* of a mapping that is made in a lease */
-#define LOOKS 8u                           /* leases that are looked at for room before there is another one */
-#define SHARING_MAX 256u                   /* areas that the home leases itself: in a handler, under locks */
-#define ALIGNMENT LEAF_SIZE                /* so that no two kernels' pages are in one table */
+#define LEASE_TOP (MAP_TOP - (1ull << 40)) /* the home maps above it; the holes there are left for growth */
+#define LARGEST (1ull << 30)               /* bytes of a mapping that is made in a lease */
+#define LOOKS 8u                           /* leases that are searched for room before another one is requested */
+#define SHARING_MAX 256u                   /* areas that the home leases to itself, in a handler under locks */
+#define ALIGNMENT LEAF_SIZE                /* so that no page table has entries of two kernels' leases */
 
-static bool allowed; /* [i] */
+static bool allowed; /* [i] boot option leases= */
 
-/* What a lease has to make room for LENGTH bytes. */
+/* Returns the size of a lease that has room for LENGTH bytes. */
 static uint64_t lease_size(uint64_t length)
 {
     uint64_t size = (4 * length + ALIGNMENT - 1) & ~(ALIGNMENT - 1);
@@ -56,9 +57,7 @@ static void handle_lease(const struct msg *m)
 
 void lease_init(void)
 {
-    static const char *const switches[] = {"on", "off"};
-
-    allowed = option_choose("mm", "leases", switches, 2) == 0;
+    allowed = option_is(instance.cmdline, "leases", "on");
     msg_register(MSG_SPACE_LEASE, handle_lease, sizeof(struct msg_space_lease), sizeof(struct msg_space_leased));
     recall_init();
 }
@@ -115,7 +114,7 @@ uint64_t lease_grant_locked(struct space *space, uint32_t kernel, uint64_t lengt
         !list_empty(&space->leases.waits))
         return 0;
     size = lease_size(length);
-    /* below the last one; again from the top when there is no room any more */
+    /* below the lease granted last; if there is no room, again from the top */
     room = space_gap_locked(space, size + ALIGNMENT, MAP_LOW, space->leases.low != 0 ? space->leases.low : LEASE_TOP,
                             0);
     if (room == 0)
@@ -123,7 +122,7 @@ uint64_t lease_grant_locked(struct space *space, uint32_t kernel, uint64_t lengt
     if (room == 0)
         return 0;
     start = (room + ALIGNMENT) & ~(ALIGNMENT - 1);
-    if (space_locking->taken_locked(space, start, start + size) || /* by who has the whole space */
+    if (space_locking->taken_locked(space, start, start + size) || /* by a lock of the whole space */
         lease_map_set(&space->leases.map, start, start + size, kernel) != 0)
         return 0;
     space->leases.low = start;
@@ -140,15 +139,16 @@ void lease_begin_sharing_locked(struct space *space)
     for (uint32_t i = 0; i < SHARING_MAX && area != NULL; i++, area = area_after(&space->areas, area)) {
         if (lease_may_have(area->prot, area->backing) && !space_locking->taken_locked(space, area->start, area->end))
             lease_map_set(&space->leases.map, area->start, area->end,
-                          instance.kernel); /* without memory it is shared */
+                          instance.kernel); /* without memory the area just stays shared */
     }
 }
 
-/* A lease that came from the home, asked for when RECALLS had been. */
+/* Records a lease that the home has granted. RECALLS: the number of recalls when it was requested. */
 static bool note_locked(struct space *space, uint64_t start, uint64_t size, uint64_t recalls)
 {
     if ((start & (PAGE_SIZE - 1)) != 0 || start > USER_END - size ||
-        area_overlaps(&space->areas, start, start + size) || space->leases.recalls != recalls /* perhaps of this one */
+        area_overlaps(&space->areas, start, start + size) ||
+        space->leases.recalls != recalls /* one of them may have been of this lease */
         || lease_map_set(&space->leases.map, start, start + size, instance.kernel) != 0)
         return false;
     space->leases.last = start;
@@ -176,7 +176,7 @@ static bool take_from_home(struct space *space, uint64_t length)
     taken = note_locked(space, reclaim.start, reclaim.length, recalls);
     spin_unlock(&space->lock);
     if (!taken)
-        space_call_home(space, &reclaim); /* it is not to wait for us there */
+        space_call_home(space, &reclaim); /* so that the home does not wait for this kernel there */
     return taken;
 }
 
@@ -196,7 +196,7 @@ bool lease_take(struct space *space, uint64_t length)
     return start != 0;
 }
 
-/* --- what is leased --- */
+/* --- queries and removal --- */
 
 static const struct lease *others(const struct space *space, uint64_t start, uint64_t end)
 {
@@ -252,10 +252,11 @@ struct space_range lease_widen_locked(const struct space *space, const struct le
     return (struct space_range){start, end};
 }
 
-/* Where a whole lease was, the next one goes: page tables are there, and addresses are not used up by who forks. */
+/* An unleased range that was a whole lease is where the next lease goes: its page tables exist already, and a process
+ * that forks again and again does not use up addresses. */
 static void note_free_locked(struct space *space, uint64_t start, uint64_t end)
 {
-    if (lease_map_empty(&space->leases.map)) /* as after each fork: holes between areas are found, too */
+    if (lease_map_empty(&space->leases.map)) /* as after each fork: then holes between areas are found, too */
         space->leases.low = 0;
     else if (end - start >= LEASE_MIN && end > space->leases.low && end <= LEASE_TOP)
         space->leases.low = end;
@@ -272,7 +273,7 @@ int lease_recalled_locked(struct space *space, uint64_t start, uint64_t end)
 
 uint64_t lease_remove_locked(struct space *space, uint64_t start, uint64_t end)
 {
-    if (lease_map_remove(&space->leases.map, start, end) != 0) { /* it is to be split, and there is no memory */
+    if (lease_map_remove(&space->leases.map, start, end) != 0) { /* no memory to split the lease */
         end = lease_map_find(&space->leases.map, start)->end;
         lease_map_remove(&space->leases.map, start, end);
     }
@@ -311,7 +312,7 @@ void lease_forget_locked(struct space *space, uint32_t kernel)
         uint64_t start = lease->start, end = lease->end;
 
         if (lease->kernel == kernel)
-            lease_map_remove(&space->leases.map, start, end); /* all of it: that needs no memory */
+            lease_map_remove(&space->leases.map, start, end); /* a whole lease: this needs no memory */
         lease = lease_map_next(&space->leases.map, end);
     }
 }

@@ -1,4 +1,5 @@
-/* Leases: ranges of a space that one kernel may change by itself. mm/lease/lease.md has the protocol. */
+/* Leases: ranges of a space that one kernel may change by itself. mm/lease/lease.md has the protocol. Functions with
+ * _locked are called with space->lock held. */
 #ifndef MM_LEASE_LEASE_H
 #define MM_LEASE_LEASE_H
 
@@ -10,22 +11,22 @@
 #include "mm/lease/map.h"
 #include "mm/space/space.h"
 
-/* In a handler, or a task, without locks: it must not wait. ERROR: 0 or -ENOMEM. */
+/* Called without locks, perhaps in a handler: it must not wait. ERROR: 0 or -ENOMEM. */
 typedef void (*lease_done)(void *context, int error);
 
 struct lease_wait;
 
-/* Boot option leases=, and the messages. Once. */
+/* Registers the boot option leases= and the message handlers. Once. */
 void lease_init(void);
 void lease_begin(struct space *space);
-/* SPACE ends; no recall is under way: each has a reference. */
+/* Frees the leases of SPACE, which ends. No recall is under way, because each has a reference to its space. */
 void lease_end(struct space *space);
 
 /* --- any kernel --- */
 
-/* True when an area with PROT and BACKING may be made in a lease. */
+/* True if an area with PROT and BACKING may be made in a lease. */
 bool lease_may_have(uint32_t prot, uint64_t backing);
-/* This kernel may change [START, END) by itself. */
+/* True if one lease of this kernel covers [START, END), so that it may change the range by itself. */
 static inline bool lease_covers_locked(const struct space *space, uint64_t start, uint64_t end)
 {
     const struct lease *lease;
@@ -35,42 +36,46 @@ static inline bool lease_covers_locked(const struct space *space, uint64_t start
     lease = lease_map_find(&space->leases.map, start);
     return lease != NULL && lease->kernel == instance.kernel && end <= lease->end;
 }
-/* Room for LENGTH bytes in this kernel's leases, at HINT if that is not 0; 0: there is none. */
+/* Returns the address of LENGTH free bytes in this kernel's leases, at HINT unless that is 0; 0: there are none. */
 uint64_t lease_room_locked(const struct space *space, uint64_t hint, uint64_t length);
-/* A lease with room for LENGTH bytes, if this kernel may have one; then true. Tasks only: it waits for the home. */
+/* Obtains a lease with room for LENGTH bytes for this kernel. False: the home grants none. Tasks only: waits for the
+ * home. */
 bool lease_take(struct space *space, uint64_t length);
 
 /* --- the home --- */
 
-/* Makes a lease for KERNEL with room for LENGTH bytes; its start, or 0. */
+/* Grants KERNEL a lease with room for LENGTH bytes. Returns its start; 0: none is granted. */
 uint64_t lease_grant_locked(struct space *space, uint32_t kernel, uint64_t length);
-/* Another kernel is about to host the space, for the first time: the home leases existing areas to itself, where leases
+/* Another kernel is about to host the space for the first time: the home leases the existing areas to itself, if leases
  * are allowed. */
 void lease_begin_sharing_locked(struct space *space);
-/* The first lease of another kernel that has a part of [START, END), or NULL; also on a kernel that is not the home. */
+/* Returns the first lease of another kernel that overlaps [START, END), or NULL. May be called on any kernel; NULL on
+ * one that is not the home. */
 const struct lease *lease_others_locked(const struct space *space, uint64_t start, uint64_t end);
-/* Its kernel, for the wait dump, or -1. */
+/* Returns the kernel of that lease, for the wait dump, or -1. */
 int32_t lease_holder_locked(const struct space *space, struct space_range range);
-/* Where the first lease, whoever's, of a part of [START, END) begins; END: there is none. */
+/* Returns the start of the first lease of any kernel that overlaps [START, END), which may be below START; END: there
+ * is none. */
 uint64_t lease_lowest_locked(const struct space *space, uint64_t start, uint64_t end);
-/* Cuts [*START, *END), which contains PAGE, which is not leased, at the nearest leases on both sides. */
+/* Shrinks [*START, *END), which contains the unleased PAGE, so that it ends at the nearest leases on both sides. */
 void lease_clip_locked(const struct space *space, uint64_t page, uint64_t *start, uint64_t *end);
-/* The home gives up what it has leased of the range itself. */
+/* The home removes its own leases of the range, so that the range is shared. */
 void lease_share_locked(struct space *space, uint64_t start, uint64_t end);
-/* The home gives up its own of RANGE. What others have of it is to be recalled: then 1, DONE is called when it is over,
- * and *START goes to lease_recall, without locks. 0: there is nothing to wait for; -ENOMEM. */
+/* Removes the home's own leases of RANGE. If other kernels have leases of a part of it, returns 1: the caller passes
+ * *START to lease_recall after it has released the lock, and DONE is called when the recalls are over. 0: there is
+ * nothing to wait for; -ENOMEM. */
 int lease_wait_locked(struct space *space, struct space_range range, lease_done done, void *context,
                       struct lease_wait **start);
 void lease_recall(struct lease_wait *start);
-/* Until no other kernel has a lease of RANGE. 0: none had; 1: it has waited; -ENOMEM. Tasks only; waits. */
+/* Waits until no other kernel has a lease of RANGE. 0: there was none; 1: it has waited; -ENOMEM. Tasks only. */
 int lease_await(struct space *space, struct space_range range);
-/* The same for what FIND says with space->lock held, which may be more when something has been recalled, until it says
- * false, or nobody has a lease of it. 0 or -ENOMEM. */
+/* The same for the range that FIND returns with space->lock held. FIND is called again after each recall, because it
+ * may then find a larger range, until it returns false or no other kernel has a lease of the range. 0 or -ENOMEM. */
 int lease_await_found(struct space *space,
                       bool (*find)(struct space *space, const void *context, struct space_range *range),
                       const void *context);
 
-/* KERNEL has stopped: drops the leases that were granted to it without its knowledge. */
+/* KERNEL has stopped: drops the leases that were granted to it and that it did not record. */
 void lease_forget_locked(struct space *space, uint32_t kernel);
 
 #endif

@@ -1,4 +1,4 @@
-/* Which kernel has what range. See the header. */
+/* The map from ranges to kernels. See the header. */
 #include "mm/lease/map.h"
 
 #include "kernel/abi/errno.h"
@@ -40,14 +40,14 @@ const struct lease *lease_map_search(const struct lease_map *map, uint64_t addre
 
     if (lease == NULL || lease->start > address)
         return NULL;
-    /* where a question looks first the next time is no part of what the map says */
+    /* LAST is a cache and no part of what the map says, so it may change in a const map */
     ((struct lease_map *)(uintptr_t)map)->last = lease;
     return lease;
 }
 
 /* --- changes --- */
 
-/* Before NEXT, or behind all when that is NULL. */
+/* Inserts LEASE before BEHIND, or at the end if that is NULL. */
 static void insert(struct lease_map *map, struct lease *lease, struct lease *behind)
 {
     list_insert_before(&lease->node, behind != NULL ? &behind->node : &map->order);
@@ -71,8 +71,8 @@ static void set_end(struct lease_map *map, struct lease *lease, uint64_t end)
     ordered_add(&map->leases, &lease->link);
 }
 
-/* Memory for the second part of a lease that reaches out of [START, END) at both ends, or NULL in *SPARE when none
- * does. -ENOMEM. */
+/* Allocates *SPARE for the second part of a lease that contains [START, END) and reaches beyond both of its ends; NULL
+ * if there is none. -ENOMEM. */
 static int spare_for(const struct lease_map *map, uint64_t start, uint64_t end, struct lease **spare)
 {
     const struct lease *lease = next(map, start);
@@ -84,7 +84,8 @@ static int spare_for(const struct lease_map *map, uint64_t start, uint64_t end, 
     return *spare != NULL ? 0 : -ENOMEM;
 }
 
-/* Takes [START, END) out, with SPARE for a split. Returns the first lease behind, or NULL. */
+/* Removes [START, END) from all leases, using SPARE if one is split. Returns the first lease behind the range, or
+ * NULL. */
 static struct lease *carve(struct lease_map *map, uint64_t start, uint64_t end, struct lease *spare)
 {
     struct lease *lease = next(map, start);
@@ -122,7 +123,7 @@ int lease_map_remove(struct lease_map *map, uint64_t start, uint64_t end)
     return 0;
 }
 
-/* LEASE becomes a part of the one behind it, if there is one of the same kernel that it touches. */
+/* Merges LEASE into the one behind it if the two are adjacent and of the same kernel. */
 static void join(struct lease_map *map, struct lease *lease)
 {
     struct lease *behind = next(map, lease->end);

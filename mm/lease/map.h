@@ -1,6 +1,7 @@
-/* Which kernel has what range: disjoint ranges of addresses, each of one kernel; neighbours of one kernel that touch
- * are one. A sorted list with a tree over it (kernel/lib/ordered.h), free of hardware; the caller holds the lock that
- * protects it. To find one of N costs O(log N), a change O(log N) for each that it touches. Nothing here waits. */
+/* The map from ranges of addresses to kernels: disjoint ranges, each leased to one kernel; adjacent ranges of one
+ * kernel are merged. It is a sorted list with a tree over it (kernel/lib/ordered.h), and contains no hardware access.
+ * The caller holds the lock that protects it. Finding one of N ranges costs O(log N), and a change O(log N) for each
+ * range that it touches. Nothing here waits. */
 #ifndef MM_LEASE_MAP_H
 #define MM_LEASE_MAP_H
 
@@ -13,10 +14,10 @@
 #include "mm/space/strategy.h"
 
 struct lease {
-    struct ordered_link link; /* its key is the end */
+    struct ordered_link link; /* the key is END */
     struct list node;         /* in order of addresses */
     uint64_t start;           /* first byte */
-    uint64_t end;             /* behind the last byte */
+    uint64_t end;             /* the first byte behind it */
     uint32_t kernel;
 };
 
@@ -27,7 +28,7 @@ static inline bool lease_map_empty(const struct lease_map *map)
     return map->leases.top == NULL;
 }
 
-/* The one that holds ADDRESS, or NULL. */
+/* Returns the lease that contains ADDRESS, or NULL. lease_map_find looks first at the lease that was found last. */
 const struct lease *lease_map_search(const struct lease_map *map, uint64_t address);
 static inline const struct lease *lease_map_find(const struct lease_map *map, uint64_t address)
 {
@@ -35,9 +36,10 @@ static inline const struct lease *lease_map_find(const struct lease_map *map, ui
 
     return lease != NULL && address - lease->start < lease->end - lease->start ? lease : lease_map_search(map, address);
 }
-/* The first that ends behind ADDRESS: the one that holds it or else the next one, or NULL. */
+/* Returns the first lease that ends behind ADDRESS, which is the one that contains ADDRESS or else the next one; or
+ * NULL. */
 const struct lease *lease_map_next(const struct lease_map *map, uint64_t address);
-/* The neighbour of LEASE behind it, or before it, or NULL; before NULL: the last. */
+/* Return the lease behind LEASE, or before it, or NULL. The lease before NULL is the last one. */
 static inline const struct lease *lease_map_after(const struct lease_map *map, const struct lease *lease)
 {
     return lease->node.next != &map->order ? container_of(lease->node.next, const struct lease, node) : NULL;
@@ -50,9 +52,9 @@ static inline const struct lease *lease_map_before(const struct lease_map *map, 
     return node != &map->order ? container_of(node, const struct lease, node) : NULL;
 }
 
-/* Makes [START, END) KERNEL's, whoever had it. -ENOMEM: unchanged. */
+/* Leases [START, END) to KERNEL, in place of its former leases. -ENOMEM: unchanged. */
 int lease_map_set(struct lease_map *map, uint64_t start, uint64_t end, uint32_t kernel);
-/* Makes [START, END) nobody's. -ENOMEM, and unchanged: only when one lease is to become two. */
+/* Makes [START, END) unleased. -ENOMEM: unchanged; only if a lease would have to be split. */
 int lease_map_remove(struct lease_map *map, uint64_t start, uint64_t end);
 
 #endif

@@ -1,5 +1,5 @@
-/* How leases end: the home recalls what somebody else wants, one lease after the other, and the holder tells what it
- * has there. See mm/lease/lease.md. */
+/* Recalling leases. The home recalls the leases that overlap a wanted range, one after the other; the holder gives its
+ * lease up and reports the areas and pages that it has there. See mm/lease/lease.md. */
 #include "kernel/abi/errno.h"
 #include "kernel/instance/window.h"
 #include "kernel/lib/list.h"
@@ -18,22 +18,22 @@
 #include "msg/long_answer.h"
 
 #define ROOM (LONG_ANSWER_MAX - sizeof(struct msg_space_recalled))
-#define PAGES_A_PART 1024u /* of an answer: handlers make it and take it in */
+#define PAGES_A_PART 1024u /* of a reply: a bound, because handlers fill it in and apply it */
 #define AREAS_A_PART 256u
 
-/* Who waits, and the recall that he has begun, if he has. */
+/* A waiter for a range, and the recall that it has begun, if any. */
 struct lease_wait {
-    struct list node;         /* [k] space->lock: in space->leases.waits, or on its way out */
-    struct lease_wait *start; /* of those that are to begin a recall the next */
-    struct space *space;      /* a reference */
+    struct list node;         /* [k] space->lock: in space->leases.waits, or in a list of waiters that are done */
+    struct lease_wait *start; /* the next one in a list of waiters that are to begin a recall */
+    struct space *space;      /* with a reference */
     struct space_range range;
     lease_done done;
     void *context;
     int error;
-    bool recalls;                /* [k] */
-    struct space_range claim;    /* [k] what the holder may give up: all of the lease, until it has said what */
-    uint32_t kernel;             /* that it recalls from */
-    struct msg_space_recall ask; /* its range: at first what is wanted, then what is given up */
+    bool recalls;                /* [k] it has begun a recall that is not over */
+    struct space_range claim;    /* [k] the most that the holder may give up */
+    uint32_t kernel;             /* the holder */
+    struct msg_space_recall ask; /* its range: at first what is wanted, then what the holder gives up */
     struct msg_asking asking;
 };
 
@@ -50,7 +50,8 @@ static bool recalled_by_other(const struct space *space, uint64_t start, uint64_
     return false;
 }
 
-/* WAIT has something to wait for. True: it begins a recall of the first lease in its way; else somebody else does. */
+/* Another kernel has a lease of a part of WAIT's range. True: WAIT begins a recall of the first such lease; false:
+ * another waiter recalls it already. */
 static bool begin_locked(struct space *space, struct lease_wait *wait)
 {
     const struct lease *lease = lease_others_locked(space, wait->range.start, wait->range.end);
@@ -91,7 +92,7 @@ int lease_wait_locked(struct space *space, struct space_range range, lease_done 
     return 1;
 }
 
-/* Pages and areas of ANSWER, within what is given up. */
+/* Records the areas and pages of ANSWER, all of which must be in the range that the holder gives up. */
 static int note_locked(struct space *space, const struct msg_space_recalled *answer)
 {
     const struct msg_space_area *areas = (const struct msg_space_area *)(answer + 1);
@@ -112,7 +113,9 @@ static int note_locked(struct space *space, const struct msg_space_recalled *ans
             return -EPROTO;
         borrowed = space_borrow_page_locked(space, pairs[i].page, pairs[i].frame, false, 0);
         if (borrowed < 0)
-            return borrowed == -EFAULT ? -EPROTO : -ENOMEM; /* or an unmap that found no memory has left something */
+            return borrowed == -EFAULT
+                       ? -EPROTO
+                       : -ENOMEM; /* there is another frame: an unmap that was out of memory has left an entry here */
     }
     return error;
 }
@@ -128,7 +131,7 @@ static bool answer_valid(const struct lease_wait *wait, const struct msg_space_r
            (answer->next == 0 || (answer->next > wait->ask.from && answer->next < answer->end));
 }
 
-/* 1: there is more; 0: the lease is over there; or a negative errno. */
+/* Returns 1: there are more parts; 0: the recall is over; or a negative errno. */
 static int take_answer_locked(struct lease_wait *wait, const struct msg_space_recalled *answer, int length)
 {
     struct space *space = wait->space;
@@ -151,8 +154,8 @@ static int take_answer_locked(struct lease_wait *wait, const struct msg_space_re
     return error != 0 ? error : lease_recalled_locked(space, answer->start, answer->end);
 }
 
-/* The recall of WAIT is over: who has nothing more to wait for, or hears of its failure, goes to READY; who begins one
- * now is linked behind what is returned. */
+/* The recall of OVER has ended with ERROR. Moves waiters that have nothing more to wait for, or that fail with it, to
+ * READY. Returns a list, linked by START, of waiters that begin a recall now. */
 static struct lease_wait *go_on_locked(struct space *space, const struct lease_wait *over, int error,
                                        struct list *ready)
 {
@@ -206,7 +209,7 @@ static void take_answer(void *context, uint32_t kernel, const void *reply, int l
 void lease_recall(struct lease_wait *start)
 {
     while (start != NULL) {
-        struct lease_wait *next = start->start; /* it may be over before the next line is */
+        struct lease_wait *next = start->start; /* START may be freed before msg_ask returns */
 
         start->start = NULL;
         msg_ask(&start->asking, start->kernel, MSG_SPACE_RECALL, &start->ask, sizeof(start->ask), take_answer, start);
@@ -272,7 +275,7 @@ static void add_area(struct msg_space_recalled *out, uint64_t start, uint64_t en
     areas[out->areas++] = (struct msg_space_area){.start = start, .end = end, .prot = prot};
 }
 
-/* The owned pages of [START, END) that there is room for. */
+/* Adds the pages with an owning entry in [START, END), as many as fit; OUT->next is where to continue. */
 static void add_pages_locked(struct space *space, uint64_t start, uint64_t end, struct msg_space_recalled *out)
 {
     struct msg_space_area *areas = (struct msg_space_area *)(out + 1);
@@ -300,7 +303,7 @@ static void add_pages_locked(struct space *space, uint64_t start, uint64_t end, 
     }
 }
 
-/* What is given up, from FROM on, as much as goes in a part. */
+/* Adds the areas and pages of the range that is given up, from FROM on, as many as fit in one reply. */
 static void list_locked(struct space *space, uint64_t from, struct msg_space_recalled *out)
 {
     uint64_t end = out->end;
@@ -329,7 +332,8 @@ static void give_up_locked(struct space *space, const struct msg_space_recall *a
             out->start = given.start;
             out->end = lease_remove_locked(space, given.start, given.end);
         } else {
-            lease_map_remove(&space->leases.map, ask->start, ask->end); /* of one that was granted and not used */
+            lease_map_remove(&space->leases.map, ask->start,
+                             ask->end); /* a lease that was granted but is not recorded here */
         }
     }
     list_locked(space, ask->from != 0 ? ask->from : out->start, out);

@@ -1,13 +1,14 @@
-/* Room for new mappings: where they go in an address space, and how much memory may be promised. */
+/* Room for new mappings in an address space, and the commit charge check. */
 #include "mm/lease/room.h"
 
 #include "mm/lease/lease.h"
 #include "mm/space/limit.h"
 
-#define LOW_START 0x40000000ull /* of what MAP_32BIT asks for */
+#define LOW_START 0x40000000ull /* the range of MAP_32BIT */
 #define LOW_END 0x80000000ull
 
-/* From what address down an area above END, which grows, wants nothing new; END: it does not mind. */
+/* Returns END, or a lower address: an area that grows down above END keeps a gap free, and a new area has to end at or
+ * below the returned address to respect it. */
 static uint64_t growth_limit(const struct space *space, uint64_t end)
 {
     const struct area *above = area_next(&space->areas, end);
@@ -22,8 +23,9 @@ bool space_gap_kept_locked(const struct space *space, uint64_t end)
     return growth_limit(space, end) == end;
 }
 
-/* Where what somebody has, or is about to have, for himself of [START, END) begins, if HOW minds; END: there is none.
- * So a search goes on below all of it at once, however large it is. */
+/* Returns the start, perhaps below START, of the lowest lease, lock or lock request that overlaps [START, END); with
+ * SPACE_MAP_BUSY, of the lowest lease. END: there is none. A search continues below the returned address, which skips
+ * all of that range at once, however large it is. */
 static uint64_t busy_from(const struct space *space, uint64_t start, uint64_t end, uint32_t how)
 {
     uint64_t locked = (how & SPACE_MAP_BUSY) != 0 ? end : space_locking->busy_locked(space, start, end);

@@ -1,4 +1,4 @@
-/* Payloads of a lease and of its recall: mm/lease/lease.md. */
+/* The payloads of granting and recalling a lease: mm/lease/lease.md. */
 #ifndef MM_LEASE_WIRE_H
 #define MM_LEASE_WIRE_H
 
@@ -7,24 +7,25 @@
 /* SPACE_LEASE */
 struct msg_space_lease {
     uint64_t space;
-    uint64_t length; /* bytes that there is to be room for */
+    uint64_t length; /* bytes that the lease has to have room for */
 };
 
 struct msg_space_leased {
-    uint64_t start; /* 0: there is none */
+    uint64_t start; /* 0: no lease is granted */
 };
 
 /* SPACE_RECALL */
 struct msg_space_recall {
     uint64_t space;
-    uint64_t start, end; /* what is wanted; going on: what is given up */
-    uint64_t from;       /* where to go on, or 0 */
+    uint64_t start, end; /* the range that is wanted; with FROM, the range that the holder gives up */
+    uint64_t from;       /* where to continue, or 0 in the first request */
 };
 
-/* The answer; areas and pairs follow, each for owned pages */
+/* The reply. AREAS times struct msg_space_area and PAIRS times struct msg_space_pair follow; a pair for each page with
+ * an owning entry. */
 struct msg_space_recalled {
-    uint64_t start, end; /* what is given up */
-    uint64_t next;       /* where to go on, or 0: that was all */
+    uint64_t start, end; /* the range that the holder gives up */
+    uint64_t next;       /* where to continue, or 0: this is the last part */
     uint32_t areas, pairs;
 };
 

@@ -42,7 +42,7 @@ struct space *space_create(uint64_t id, uint32_t home)
     space->limits = (struct space_limits){UINT64_MAX, UINT64_MAX, UINT64_MAX};
     space->members = 1ull << instance.kernel | 1ull << home;
     space->tables = (struct page_tables){.root = root, .delta = DIRECT_BASE, .alloc = table_frame};
-    /* the kernel's half: its top-level entries never change after start */
+    /* the kernel's half is copied once: its top-level entries never change after start */
     memcpy((uint8_t *)window_direct(root) + PAGE_SIZE / 2, (uint8_t *)window_direct(window_tables.root) + PAGE_SIZE / 2,
            PAGE_SIZE / 2);
     area_list_init(&space->areas);
@@ -62,8 +62,8 @@ uint64_t space_count(void)
     return __atomic_load_n(&space_total, __ATOMIC_RELAXED);
 }
 
-/* Lets go of what the entries of a table hold. A peer that hears of many frames hears of them in few messages; without
- * memory for those, of one after the other. */
+/* Drops the references of a table's owning entries: to frames of other kernels in batches, or one by one when there is
+ * no memory for a batch. */
 static void release_leaf(void *context, uint64_t *leaf)
 {
     struct releasing *releasing = context;
@@ -86,7 +86,7 @@ static void release_table(void *context, uint64_t frame)
     frame_free(frame, 0);
 }
 
-/* Everything below the root. */
+/* Releases all tables below the root, and the references of their entries. */
 static void release_tables(struct space *space)
 {
     struct releasing releasing = {0};
@@ -96,8 +96,9 @@ static void release_tables(struct space *space)
     release_send(&releasing);
 }
 
-/* Whoever had a lock on another kernel has given it back before it died, but its word is in the ring of urgent messages
- * and may be behind that of the death: takes messages until it has come. With lock=lamport nobody is waited for. */
+/* Polls for messages until the home's lock queue is empty. Threads on other kernels released their locks before they
+ * ended, but SPACE_UNLOCK travels in the ring of urgent messages and may arrive after the message of the thread's end.
+ * With lock=lamport the queue is not used, and this returns at once. */
 static void await_unlocks(struct space *space)
 {
     for (;;) {
@@ -122,7 +123,7 @@ void space_destroy(struct space *space)
     lease_end(space);
     assert(list_empty(&space->gets) && list_empty(&space->deferred));
     space_locking->end(space);
-    space_events_tell(space);
+    space_events_notify(space);
     tlb_forget(space->tables.root);
     release_tables(space);
     frame_free(space->tables.root, 0);

@@ -1,7 +1,7 @@
-/* Locking strategy `home`: the group's home kernel keeps one queue of lock requests per space, in order of arrival. A
- * request is granted when no earlier one in the queue overlaps it. So separate ranges are independent of each other,
- * one for the whole space waits for all before it and holds back all behind it, and nobody starves. mm/lock/home.md has
- * the state table. */
+/* Locking strategy `home`: the group's home keeps one queue of lock requests per space, in order of arrival. A request
+ * is granted when no earlier one in the queue overlaps it. So disjoint ranges are independent of each other; a request
+ * for the whole space waits for all requests before it and holds back all behind it; and no request starves.
+ * mm/lock/home.md has the state table. */
 #include "kernel/abi/errno.h"
 #include "kernel/lib/list.h"
 #include "kernel/lib/panic.h"
@@ -18,10 +18,10 @@
 /* A request of another kernel. */
 struct kept_request {
     struct space_lock lock;
-    struct msg_kept kept; /* to answer, when it has to wait */
+    struct msg_kept kept; /* for the answer, if the request has to wait */
 };
 
-static uint64_t requests; /* [a] there are */
+static uint64_t requests; /* [a] number of requests in the queues of all spaces */
 
 static struct kept_request *kept_of(struct space_lock *lock)
 {
@@ -52,25 +52,25 @@ static bool grant_if_first_locked(const struct space *space, struct space_lock *
     return true;
 }
 
-/* A request that had to wait has its turn. */
-static void tell_granted_locked(struct space *space, struct space_lock *lock, uint32_t *notice)
+/* LOCK, which had to wait, has been granted: signals or answers its requester. */
+static void notify_granted_locked(struct space *space, struct space_lock *lock, uint32_t *notice)
 {
     struct msg_space_granted granted = {.members = space->members, .waited = lock->home.waited ? 1 : 0};
 
     if (lock->home.kernel == instance.kernel)
         completion_signal_locked(&lock->done, notice);
-    else /* its memory stays until it is released */
+    else /* LOCK's memory is freed only after its release, so it outlives this answer */
         msg_kept_reply(&kept_of(lock)->kept, &granted, sizeof(granted), NULL);
 }
 
-/* A request has left the queue: those behind it may have their turn. */
+/* A request has left the queue: grants those behind it that nothing excludes any more. */
 static void grant_waiting_locked(struct space *space, uint32_t *notice)
 {
     list_for_each(node, &space->locks) {
         struct space_lock *lock = lock_at(node);
 
         if (!lock->home.granted && grant_if_first_locked(space, lock))
-            tell_granted_locked(space, lock, notice);
+            notify_granted_locked(space, lock, notice);
     }
 }
 
@@ -89,7 +89,7 @@ static void refused(struct msg_kept *kept)
     heap_free(request, sizeof(*request));
 }
 
-/* No other kernel has a lease of the range any more; or one could not be recalled. */
+/* The recall for LOCK is over: no other kernel has a lease of the range any more, or a lease could not be recalled. */
 static void recalled(void *context, int error)
 {
     struct space_lock *lock = context;
@@ -101,7 +101,7 @@ static void recalled(void *context, int error)
     if (error != 0)
         remove_locked(space, lock, &notice);
     else if (grant_if_first_locked(space, lock))
-        tell_granted_locked(space, lock, &notice);
+        notify_granted_locked(space, lock, &notice);
     spin_unlock(&space->lock);
     completion_notify(notice);
     if (error == 0)
@@ -114,8 +114,9 @@ static void recalled(void *context, int error)
     completion_signal(&lock->done);
 }
 
-/* KERNEL asks for the range of LOCK. True: it has it. False: not yet, and a recall of what others have leased may have
- * to begin (START); or never: lock->error. */
+/* Queues the request LOCK of KERNEL. True: it is granted. False with LOCK->error 0: it has to wait, and
+ * LOCK->home.start is the recall that the caller must begin, if not NULL. False with LOCK->error set: it is refused and
+ * not queued. */
 static bool begin_locked(struct space *space, struct space_lock *lock, uint32_t kernel)
 {
     int recalls = lease_wait_locked(space, lock->range, recalled, lock, &lock->home.start);
@@ -140,13 +141,13 @@ static bool home_begin_locked(struct space *space, struct space_lock *lock)
         return true;
     completion_init(&lock->done);
     if (lock->error != 0)
-        completion_signal(&lock->done); /* nobody else will */
+        completion_signal(&lock->done); /* the request is not queued, so nothing else signals it */
     else if (lock->home.waited)
         space_count_wait_locked(space, lock->range);
     return false;
 }
 
-/* The home is another kernel. */
+/* Sends a request to the home, which is another kernel, and waits for the grant. */
 static int wait_far(struct space *space, const struct space_lock *lock)
 {
     struct msg_space_lock ask = {space->id, lock->range.start, lock->range.end};
@@ -157,7 +158,7 @@ static int wait_far(struct space *space, const struct space_lock *lock)
     if (result != (int)sizeof(granted))
         return result < 0 ? result : -EPROTO;
     spin_lock(&space->lock);
-    space->members |= granted.members; /* they only grow, and another task's later grant may have been noted before */
+    space->members |= granted.members; /* members only grow, and a later grant may be noted first */
     if (granted.waited != 0)
         space_count_wait_locked(space, lock->range);
     spin_unlock(&space->lock);
@@ -181,7 +182,7 @@ static void home_end_locked(struct space *space, struct space_lock *lock, uint32
         remove_locked(space, lock, notice);
 }
 
-static void home_tell(struct space *space, const struct space_lock *lock)
+static void home_notify(struct space *space, const struct space_lock *lock)
 {
     struct msg_space_lock free = {space->id, lock->range.start, lock->range.end};
 
@@ -221,7 +222,7 @@ static void home_end(struct space *space)
     assert(list_empty(&space->locks));
 }
 
-/* Of another kernel, in its handler. */
+/* Queues a request of another kernel, in the handler of SPACE_LOCK. */
 static int keep_request(struct space *space, const struct msg *m)
 {
     const struct msg_space_lock *ask = m->data;
@@ -264,7 +265,8 @@ static void handle_lock(const struct msg *m)
         msg_reply_error(&m->ticket, error);
 }
 
-/* Several tasks of one kernel may wait for the same range; only one of them holds it, so range and kernel name it. */
+/* Returns the granted request of KERNEL for exactly this range. Several tasks of one kernel may wait for the same
+ * range, but only one of them holds it, so range and kernel identify it. */
 static struct space_lock *find_granted_locked(const struct space *space, const struct msg_space_lock *ask,
                                               uint32_t kernel)
 {
@@ -309,7 +311,7 @@ const struct space_locking space_lock_home = {.name = "home",
                                               .begin_locked = home_begin_locked,
                                               .wait = home_wait,
                                               .end_locked = home_end_locked,
-                                              .tell = home_tell,
+                                              .notify = home_notify,
                                               .busy_locked = home_busy_locked,
                                               .taken_locked = home_taken_locked,
                                               .begin = home_begin,

@@ -1,7 +1,7 @@
-/* Locking strategy `lamport`: no kernel decides. Whoever wants a range asks every kernel that can be reached; each that
- * has the space queues the request, in order of age, and answers at once. It is granted when all have answered and no
- * older one in the asking kernel's own queues excludes it. Popcorn thesis 5.7.4, 5.7.5. mm/lock/lamport.md has the
- * rules, to which the comments here refer, and why they hold. The lock of a space covers its queues. */
+/* Locking strategy `lamport`: no single kernel decides. A requester asks every kernel that it can reach. Each that
+ * hosts the space queues the request, in order of age, and answers at once. The request is granted when all have
+ * answered and no older one in the requester's own queues excludes it. Popcorn thesis 5.7.4, 5.7.5. mm/lock/lamport.md
+ * has the rules, to which the comments here refer, and the proof. space->lock protects the queues. */
 #include "kernel/abi/errno.h"
 #include "kernel/lib/list.h"
 #include "kernel/lib/panic.h"
@@ -15,13 +15,13 @@
 #include "msg/call.h"
 #include "msg/channel.h"
 
-static uint64_t requests; /* [a] there are in the queues of all spaces */
+static uint64_t requests; /* [a] number of requests in the queues of all spaces */
 
-/* Of another kernel. */
+/* A request of another kernel. */
 struct peer_request {
     struct lamport_entry entry;
     struct list node;     /* in lamport.held, or nowhere */
-    uint32_t references;  /* [a] the queue's; that of an answer on its way */
+    uint32_t references;  /* [a] of the queue, and of an answer being sent */
     struct msg_kept kept; /* the answer that is held back */
 };
 
@@ -55,7 +55,7 @@ static void remove_locked(struct lamport_entry *entry)
     __atomic_fetch_sub(&requests, 1, __ATOMIC_RELAXED);
 }
 
-/* Rule 4. */
+/* Rule 4: enters if all have answered and no older request excludes this one. */
 static void enter_if_first_locked(struct space_lock *own, uint32_t *notice)
 {
     if (!own->lamport.answered || own->lamport.entered ||
@@ -65,33 +65,34 @@ static void enter_if_first_locked(struct space_lock *own, uint32_t *notice)
     completion_signal_locked(&own->done, notice);
 }
 
-/* An entry has gone. */
+/* An entry has left the queues: a request here may be the next. */
 static void let_others_enter_locked(struct space *space, uint32_t *notice)
 {
     list_for_each(node, &space->lamport.own)
         enter_if_first_locked(own_at(node), notice);
 }
 
-/* Rule 3: an older request of our own excludes PEER, whose kernel has not queued it. */
+/* Rule 3: true if an older request of this kernel excludes PEER and PEER's kernel has not queued it yet. */
 static bool behind_own_locked(const struct space *space, const struct peer_request *peer)
 {
     list_for_each(node, &space->lamport.own) {
         const struct space_lock *own = own_at(node);
 
-        if ((own->lamport.told >> peer->entry.kernel & 1) == 0 && lamport_older(&own->lamport.entry, &peer->entry) &&
-            range_overlaps(own->range, peer->entry.range))
+        if ((own->lamport.notified >> peer->entry.kernel & 1) == 0 &&
+            lamport_older(&own->lamport.entry, &peer->entry) && range_overlaps(own->range, peer->entry.range))
             return true;
     }
     return false;
 }
 
-/* What the home says was true when it queued the request: members only join. */
+/* Returns the answer to a request that has been queued. The members stay valid, because kernels only join. */
 static struct msg_space_queued queued_locked(const struct space *space)
 {
     return (struct msg_space_queued){.queued = 1, .members = space->home == instance.kernel ? space->members : 0};
 }
 
-/* An own request is over, or queued by one kernel more. */
+/* A request of this kernel is over, or one more kernel has queued it: answers the held requests that it alone held
+ * back. */
 static void answer_held_locked(struct space *space)
 {
     struct msg_space_queued queued = queued_locked(space);
@@ -118,7 +119,7 @@ static void take_answer(void *context, uint32_t kernel, const void *reply, int l
     if (length != (int)sizeof(*answer)) {
         own->error = length < 0 ? length : -EPROTO;
     } else if (answer->queued != 0) {
-        own->lamport.told |= 1ull << kernel;
+        own->lamport.notified |= 1ull << kernel;
         own->lamport.put_off = own->lamport.put_off || answer->queued == 2;
         own->lamport.members |= kernel == space->home ? answer->members : 0;
         answer_held_locked(space);
@@ -126,8 +127,8 @@ static void take_answer(void *context, uint32_t kernel, const void *reply, int l
     spin_unlock(&space->lock);
 }
 
-/* Rule 1. The time comes before the look at who can be reached: a kernel that starts or joins after that look is asked
- * nothing, but it makes its requests after our time. */
+/* Rule 1. The time is drawn before the set of reachable kernels is read: a kernel that starts or joins after that is
+ * not asked, but the requests that it makes are later than this one. */
 static bool lamport_begin_locked(struct space *space, struct space_lock *own)
 {
     uint64_t time = msg_time();
@@ -137,7 +138,7 @@ static bool lamport_begin_locked(struct space *space, struct space_lock *own)
     own->lamport.entry.time = time;
     own->lamport.entry.kernel = instance.kernel;
     own->lamport.space = space;
-    own->lamport.told = own->lamport.members = 0;
+    own->lamport.notified = own->lamport.members = 0;
     own->lamport.answered = own->lamport.entered = own->lamport.put_off = false;
     if (!add_locked(space, &own->lamport.entry))
         panic("mm: time %lx was drawn twice", (unsigned long)time);
@@ -151,7 +152,7 @@ static bool lamport_begin_locked(struct space *space, struct space_lock *own)
     return own->lamport.entered;
 }
 
-/* Rule 5, its first half. */
+/* Rule 5, first half: leaves the queues of this kernel. */
 static void lamport_end_locked(struct space *space, struct space_lock *own, uint32_t *notice)
 {
     remove_locked(&own->lamport.entry);
@@ -166,16 +167,17 @@ static struct msg_space_request message_of(const struct space *space, const stru
         .space = space->id, .start = own->range.start, .end = own->range.end, .time = own->lamport.entry.time};
 }
 
-/* The second half. */
-static void lamport_tell(struct space *space, const struct space_lock *own)
+/* Rule 5, second half: notifies the kernels that have queued the request. */
+static void lamport_notify(struct space *space, const struct space_lock *own)
 {
     struct msg_space_request freed = message_of(space, own);
 
-    for (kernel_set told = own->lamport.told; told != 0; told &= told - 1)
-        msg_notify((uint32_t)__builtin_ctzll(told), MSG_SPACE_FREED, &freed, sizeof(freed));
+    for (kernel_set notified = own->lamport.notified; notified != 0; notified &= notified - 1)
+        msg_notify((uint32_t)__builtin_ctzll(notified), MSG_SPACE_FREED, &freed, sizeof(freed));
 }
 
-/* All have answered: enters, now or later; -ENOMEM, and other errors of an answer: it is withdrawn. */
+/* All have answered: waits until the request can enter. If an answer was an error, withdraws the request and returns
+ * that error, mostly -ENOMEM. */
 static int enter(struct space *space, struct space_lock *own)
 {
     struct wait_reason reason = {.what = "address space lock", .kernel = -1, .key = own->range.start};
@@ -195,12 +197,13 @@ static int enter(struct space *space, struct space_lock *own)
         if (before != NULL && before->kernel != instance.kernel)
             reason.kernel = (int32_t)before->kernel;
         enter_if_first_locked(own, &notice);
-        space->members |= own->lamport.members; /* they only grow, and a later request may have noted its before */
+        space->members |=
+            own->lamport.members; /* members only grow, and a later request may have noted its own before */
     }
     spin_unlock(&space->lock);
     completion_notify(notice);
     if (error != 0)
-        lamport_tell(space, own);
+        lamport_notify(space, own);
     else
         msg_wait(&own->done, &reason);
     return error;
@@ -234,7 +237,7 @@ static void lamport_begin(struct space *space)
     list_init(&space->lamport.held);
 }
 
-/* The words that the requests left here are over are on their way, and will find nothing. */
+/* The remaining requests are of other kernels and over: their SPACE_FREED are under way and find nothing. */
 static void lamport_end(struct space *space)
 {
     struct lamport_entry *entry;
@@ -251,7 +254,8 @@ static uint64_t lamport_count(void)
     return __atomic_load_n(&requests, __ATOMIC_RELAXED);
 }
 
-/* A request made after it was sent cannot be, nor one that came over a relay. */
+/* Refuses a malformed range, a time that is not before the sending of the message, and a request that this kernel as a
+ * relay hands to itself. */
 static bool request_valid(const struct msg *m)
 {
     const struct msg_space_request *ask = m->data;
@@ -260,7 +264,8 @@ static bool request_valid(const struct msg *m)
            (ask->end % PAGE_SIZE == 0 || ask->end == SPACE_HEAVY.end) && ask->time < m->time;
 }
 
-/* Rule 2. */
+/* Rule 2: queues the request, and answers it unless rule 3 holds the answer back. -ENOMEM; -EPROTO: it is queued
+ * already. */
 static int queue_request(struct space *space, const struct msg *m)
 {
     const struct msg_space_request *ask = m->data;
@@ -342,7 +347,7 @@ const struct space_locking space_lock_lamport = {.name = "lamport",
                                                  .begin_locked = lamport_begin_locked,
                                                  .wait = lamport_wait,
                                                  .end_locked = lamport_end_locked,
-                                                 .tell = lamport_tell,
+                                                 .notify = lamport_notify,
                                                  .busy_locked = lamport_busy_locked,
                                                  .taken_locked = lamport_taken_locked,
                                                  .begin = lamport_begin,

@@ -1,4 +1,4 @@
-/* Queues of lock requests in order of age. See the header. */
+/* The queues of lock requests in order of age. See the header. */
 #include "mm/lock/lamport_queue.h"
 
 void lamport_init(struct lamport_queues *queues)
@@ -47,7 +47,7 @@ bool lamport_add(struct lamport_queues *queues, struct lamport_entry *entry)
 {
     struct list *list = list_of(queues, entry->range), *behind = list->previous;
 
-    /* most are younger than all that is there */
+    /* from the end, because most requests are younger than all that are queued */
     while (behind != list && lamport_older(entry, container_of(behind, struct lamport_entry, node)))
         behind = behind->previous;
     if (behind != list && !lamport_older(container_of(behind, struct lamport_entry, node), entry))

@@ -1,6 +1,7 @@
-/* The queues of one space for Lamport's distributed mutual exclusion: requests in order of age, one queue for each page
- * that is asked for and the heavy one for all that is more than a page. They do not wait, and need no memory of their
- * own. Popcorn thesis 5.7.4, 5.7.5; mm/lock/lamport.md has the protocol. Whoever calls holds the lock of the space. */
+/* The queues of one space for Lamport's distributed mutual exclusion. Requests are in order of age: one queue for each
+ * page for which there is a request, and the heavy queue for requests of more than a page. The functions do not wait
+ * and allocate no memory. The caller holds the lock of the space. Popcorn thesis 5.7.4, 5.7.5; mm/lock/lamport.md has
+ * the protocol. */
 #ifndef MM_LOCK_LAMPORT_QUEUE_H
 #define MM_LOCK_LAMPORT_QUEUE_H
 
@@ -11,9 +12,9 @@
 #include "mm/area/range.h"
 #include "mm/space/strategy.h"
 
-/* A request, in the memory of whoever keeps it. Time and kernel name it. */
+/* A request, in its owner's memory. Time and kernel identify it. */
 struct lamport_entry {
-    struct list node; /* in a queue: the older ones before it */
+    struct list node; /* in a queue, behind all older ones */
     struct space_range range;
     uint64_t time;
     uint32_t kernel;
@@ -22,23 +23,24 @@ struct lamport_entry {
 void lamport_init(struct lamport_queues *queues);
 bool lamport_empty(const struct lamport_queues *queues);
 
-/* Of two requests the older goes first. */
+/* True if A is older than B: of two requests, the older goes first. */
 bool lamport_older(const struct lamport_entry *a, const struct lamport_entry *b);
 
-/* False, and nothing is done: there is one of this time and kernel for this range. */
+/* Adds ENTRY to its queue. False, and nothing is done: the queue has a request of the same time and kernel. */
 bool lamport_add(struct lamport_queues *queues, struct lamport_entry *entry);
 void lamport_remove(struct lamport_entry *entry);
-/* The request of TIME and KERNEL for RANGE, or NULL. */
+/* Returns the request of TIME and KERNEL for RANGE, or NULL. */
 struct lamport_entry *lamport_find(struct lamport_queues *queues, struct space_range range, uint64_t time,
                                    uint32_t kernel);
-/* An older request that excludes ENTRY, which is in QUEUES: the one it waits for. NULL: it is first. */
+/* Returns an older request that overlaps ENTRY, which is in QUEUES, and for which it has to wait. NULL: there is
+ * none. */
 const struct lamport_entry *lamport_before(const struct lamport_queues *queues, const struct lamport_entry *entry);
-/* Where the lowest request for a part of [START, END) begins, below START perhaps; those for the whole space do not
- * count. END: there is none. */
+/* Returns the start, perhaps below START, of the lowest request that overlaps [START, END); requests for the whole
+ * space do not count. END: there is none. */
 uint64_t lamport_lowest(const struct lamport_queues *queues, uint64_t start, uint64_t end);
-/* A request overlaps [START, END), be it one for the whole space. */
+/* True if a request overlaps [START, END), including requests for the whole space. */
 bool lamport_taken(const struct lamport_queues *queues, uint64_t start, uint64_t end);
-/* Any entry, or NULL: for the end of a space. */
+/* Returns any entry, or NULL. For emptying the queues when a space ends. */
 struct lamport_entry *lamport_any(struct lamport_queues *queues);
 
 #endif

@@ -1,19 +1,16 @@
-/* Ranges of a space that a task has for itself in the whole machine. See the header. */
+/* The distributed lock of a range of a space. See the header. */
 #include "mm/lock/lock.h"
 
-#include "boot/options/control.h"
+#include "boot/options/options.h"
+#include "kernel/instance/instance.h"
 #include "mm/lock/internal.h"
 
 bool space_ranges;
 
 void lock_init(void)
 {
-    static const struct space_locking *const lockings[] = {&space_lock_home, &space_lock_lamport};
-    static const char *const switches[] = {"on", "off"};
-    const char *const names[] = {lockings[0]->name, lockings[1]->name};
-
-    space_locking = lockings[option_choose("mm", "lock", names, 2)];
-    space_ranges = option_choose("mm", "ranges", switches, 2) == 0;
+    space_locking = option_is(instance.cmdline, "lock", "lamport") ? &space_lock_lamport : &space_lock_home;
+    space_ranges = option_is(instance.cmdline, "ranges", "on");
     space_lock_home_init();
     space_lock_lamport_init();
 }
@@ -59,7 +56,7 @@ void space_release(struct space *space, struct space_lock *lock)
     space->slow--;
     spin_unlock(&space->lock);
     completion_notify(notice);
-    space_locking->tell(space, lock);
+    space_locking->notify(space, lock);
 }
 
 int space_lock_once(struct space *space, uint64_t start, uint64_t end)

@@ -1,4 +1,4 @@
-/* Payloads of the locks over kernels: SPACE_LOCK and SPACE_UNLOCK (mm/lock/home.md), SPACE_REQUEST and SPACE_FREED
+/* The payloads of the distributed locks: SPACE_LOCK and SPACE_UNLOCK (mm/lock/home.md), SPACE_REQUEST and SPACE_FREED
  * (mm/lock/lamport.md). */
 #ifndef MM_LOCK_WIRE_H
 #define MM_LOCK_WIRE_H
@@ -7,26 +7,25 @@
 
 /* SPACE_LOCK, SPACE_UNLOCK */
 struct msg_space_lock {
-    uint64_t space;      /* id: the group's */
-    uint64_t start, end; /* the range; two that overlap exclude each other */
+    uint64_t space;      /* the group's id */
+    uint64_t start, end; /* the range; requests that overlap exclude each other */
 };
 
 struct msg_space_granted {
     uint64_t members; /* kernels that host the space now */
-    uint64_t waited;  /* 1: others had to release it first */
+    uint64_t waited;  /* 1: it had to wait for another request */
 };
 
 /* SPACE_REQUEST, SPACE_FREED */
 struct msg_space_request {
     uint64_t space;
     uint64_t start, end; /* as above */
-    uint64_t time;       /* when it was made: with the asking kernel its name */
+    uint64_t time;       /* when the request was made; time and asking kernel identify it */
 };
 
 struct msg_space_queued {
-    uint64_t queued;  /* 1: the space is here, and the request in its queues; 2: and the answer was held back; 0: it is
-                       * not here */
-    uint64_t members; /* kernels that host the space, from its home; else 0 */
+    uint64_t queued;  /* 1: queued, as the space is here; 2: the same, and the answer was held back; 0: not here */
+    uint64_t members; /* the kernels that host the space, if its home answers; else 0 */
 };
 
 _Static_assert(sizeof(struct msg_space_lock) == 24, "wire format");

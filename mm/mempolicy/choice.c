@@ -1,4 +1,4 @@
-/* What a policy says. See mm/mempolicy/mempolicy.h. */
+/* Evaluating a policy. See mm/mempolicy/mempolicy.h. */
 #include "kernel/abi/errno.h"
 #include "kernel/abi/limits.h"
 #include "mm/mempolicy/mempolicy.h"
@@ -9,7 +9,7 @@ static uint32_t count_of(uint64_t nodes)
     return kernel_set_count(nodes);
 }
 
-/* The INDEXth node of NODES, from 0, in turn; there is one. */
+/* Returns the node at position INDEX of NODES, modulo their number. NODES is not empty. */
 static uint32_t nth(uint64_t nodes, uint32_t index)
 {
     uint32_t count = count_of(nodes);
@@ -19,7 +19,7 @@ static uint32_t nth(uint64_t nodes, uint32_t index)
     return (uint32_t)__builtin_ctzll(nodes);
 }
 
-/* Each of ASKED is counted among NODES, in turn. */
+/* Maps each of ASKED, as a position, to a node of NODES. */
 static uint64_t relative(uint64_t asked, uint64_t nodes)
 {
     uint64_t out = 0;
@@ -29,7 +29,7 @@ static uint64_t relative(uint64_t asked, uint64_t nodes)
     return out;
 }
 
-/* The order of the checks is Linux's. */
+/* The checks are in Linux's order. */
 int mempolicy_make(uint32_t mode, uint64_t asked, bool empty, uint64_t nodes, struct policy *out)
 {
     uint32_t flags = mode & POLICY_FLAGS;
@@ -67,7 +67,7 @@ uint64_t mempolicy_nodes(const struct policy *policy, uint64_t page, bool *stric
     case POLICY_PREFERRED_MANY:
     case POLICY_BIND:
         return policy->nodes;
-    case POLICY_INTERLEAVE: /* by the address, so that whoever touches it first does not matter */
+    case POLICY_INTERLEAVE: /* by the address, so that it does not matter which kernel touches the page first */
         return 1ull << nth(policy->nodes, (uint32_t)(page / PAGE_SIZE % count_of(policy->nodes)));
     default:
         return 0;

@@ -1,4 +1,4 @@
-/* Counting pages by node. See the header. What nearly all pages are costs one add. */
+/* Counters of pages by node. See the header. Nearly every page costs one addition. */
 #include "mm/mempolicy/count.h"
 
 #include "kernel/abi/limits.h"

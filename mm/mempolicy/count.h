@@ -1,5 +1,5 @@
-/* Where pages that this kernel made came from, by node, as numastat(8) has them. A page was wanted on one node: that of
- * the CPU that touched it, or what its policy says (mm/mempolicy/mempolicy.md). */
+/* Counters of the pages that this kernel has allocated, by node, as numastat(8) shows them. A page is wanted on one
+ * node: that of the CPU that touched it, or the one that its policy names (mm/mempolicy/mempolicy.md). */
 #ifndef MM_MEMPOLICY_COUNT_H
 #define MM_MEMPOLICY_COUNT_H
 
@@ -8,16 +8,16 @@
 
 struct numa_counts {
     uint64_t hit;        /* pages on the node that were wanted there */
-    uint64_t miss;       /* that were wanted on another, which had none */
-    uint64_t foreign;    /* that were wanted on the node and are on another */
-    uint64_t interleave; /* of hit: by policy interleave */
-    uint64_t local;      /* of hit and miss: that a CPU of the node touched first */
-    uint64_t other;      /* that another's did */
+    uint64_t miss;       /* pages on the node that were wanted on another one, which had no memory */
+    uint64_t foreign;    /* pages that were wanted on the node and are on another one */
+    uint64_t interleave; /* of HIT: by policy INTERLEAVE */
+    uint64_t local;      /* of HIT and MISS: first touched by a CPU of the node */
+    uint64_t other;      /* of HIT and MISS: first touched by a CPU of another node */
 };
 
-/* A page on NODE was made here, for which WANTED was the first choice. Any context. */
+/* Counts a page that was allocated on NODE and wanted on WANTED. Any context. */
 void numa_count(uint32_t node, uint32_t wanted, bool interleave);
-/* Those of NODE on this kernel, so far. */
+/* Returns the counters of NODE on this kernel. */
 void numa_counts_of(uint32_t node, struct numa_counts *out);
 
 #endif

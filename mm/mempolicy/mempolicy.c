@@ -1,4 +1,4 @@
-/* Policies of spaces, and frames by them. See the header and mm/mempolicy/mempolicy.md. */
+/* The policies of spaces, and allocating frames by them. See the header and mm/mempolicy/mempolicy.md. */
 #include "mm/mempolicy/mempolicy.h"
 
 #include "boot/plan/plan.h"
@@ -60,7 +60,7 @@ static int put_locked(struct space *space, uint32_t number, const struct policy 
     return 0;
 }
 
-/* At the home: its number, or -ENOMEM. */
+/* At the home: returns the number of POLICY, a new one if necessary; or -ENOMEM. */
 static int make_locked(struct space *space, const struct policy *policy)
 {
     uint32_t free = 0;
@@ -84,7 +84,7 @@ static bool is_valid(const struct policy *policy)
            (policy->nodes != 0) == (policy->mode != POLICY_LOCAL);
 }
 
-/* --- the home gives numbers: to this kernel's tasks, and in messages --- */
+/* --- assigning numbers at the home: for tasks here, and for other kernels --- */
 
 static int number_of(struct space *space, const struct policy *policy, uint32_t *number)
 {
@@ -114,7 +114,7 @@ static void handle_make(const struct msg *m)
         msg_reply(&m->ticket, &answer, sizeof(answer));
 }
 
-static void handle_tell(const struct msg *m)
+static void handle_notify(const struct msg *m)
 {
     const struct msg_space_policy_number *ask = m->data;
     struct msg_space_policy answer = {.space = ask->space};
@@ -137,13 +137,13 @@ void policy_init(void)
 {
     msg_register(MSG_SPACE_POLICY_MAKE, handle_make, sizeof(struct msg_space_policy),
                  sizeof(struct msg_space_policy_number));
-    msg_register(MSG_SPACE_POLICY_TELL, handle_tell, sizeof(struct msg_space_policy_number),
+    msg_register(MSG_SPACE_POLICY_TELL, handle_notify, sizeof(struct msg_space_policy_number),
                  sizeof(struct msg_space_policy));
 }
 
-/* --- asking it --- */
+/* --- requests to the home --- */
 
-/* Waits for an answer of SIZE bytes. */
+/* Sends a request to the home and waits for its reply, of SIZE bytes. */
 static int ask_home(const struct space *space, enum msg_type type, const void *ask, uint32_t length, void *answer,
                     uint32_t size)
 {
@@ -202,7 +202,9 @@ int mempolicy_find(struct space *space, uint32_t number, struct policy *out)
     if (error != 0)
         return error;
     *out = answer.policy;
-    return mempolicy_note(space, number, out) == -EPROTO ? -EPROTO : 0; /* without memory it is asked for again */
+    return mempolicy_note(space, number, out) == -EPROTO
+               ? -EPROTO
+               : 0; /* without memory it is not recorded, and requested again the next time */
 }
 
 int mempolicy_inherit(struct space *parent, struct space *child)
@@ -235,7 +237,7 @@ static const struct policy *of_task(void)
     return policy != NULL ? policy : &none;
 }
 
-/* NULL: it is not known here. */
+/* Returns the policy of an area with PROT; NULL: its number is not known here. */
 static const struct policy *choose_locked(const struct space *space, uint32_t prot)
 {
     uint32_t number = prot >> AREA_POLICY_SHIFT;
@@ -243,13 +245,13 @@ static const struct policy *choose_locked(const struct space *space, uint32_t pr
     return number == 0 ? of_task() : find_locked(space, number);
 }
 
-/* The node of the CPU that runs this. */
+/* Returns the node of the current CPU. */
 static uint32_t own_node(void)
 {
     return instance.plan.cpus[cpu_self()->number].node;
 }
 
-/* Where memory is wanted nearest first. */
+/* Returns the node from which distances are measured. */
 static uint32_t centre(const struct policy *policy)
 {
     return policy->home != 0 && policy->home <= instance.plan.node_count ? policy->home - 1 : own_node();
@@ -304,7 +306,7 @@ uint64_t mempolicy_frame_here_locked(const struct space *space, uint32_t prot, u
     if (nodes == 0)
         return mempolicy_frame_near(zeroed);
     node = nearest(centre(policy), nodes);
-    *elsewhere = true; /* or, when the nearest has none, another */
+    *elsewhere = true; /* if the nearest node has no memory, another one may have some */
     return (own >> node & 1) != 0 ? counted(policy, frame_alloc_page_on(1ull << node, zeroed), node) : 0;
 }
 
@@ -332,11 +334,12 @@ bool mempolicy_accepts_locked(const struct space *space, uint32_t prot, uint64_t
     nodes = mempolicy_nodes(policy, page, &strict) & policy_machine_nodes();
     if (nodes == 0)
         return true;
-    /* it is near the toucher, and so of several the nearest, unless another place counts */
+    /* the touching kernel takes the nearest of several nodes, which is the right one unless the policy has a home
+     * node */
     return (nodes >> policy_node_of(frame) & 1) != 0 && (policy->home == 0 || (nodes & (nodes - 1)) == 0);
 }
 
-/* One of ours on NODE. */
+/* Allocates a frame of this kernel on NODE, zeroed or a copy of SOURCE. */
 static uint64_t own_frame(uint32_t node, uint64_t source)
 {
     uint64_t frame = (frame_nodes() >> node & 1) != 0 ? frame_alloc_page_on(1ull << node, source == 0) : 0;
@@ -397,7 +400,7 @@ uint32_t policy_node_of(uint64_t frame)
 
 uint64_t policy_machine_nodes(void)
 {
-    static volatile uint64_t all; /* [a] the plan does not change */
+    static volatile uint64_t all; /* [a] a cache: the plan does not change */
     uint64_t nodes = 0;
 
     if (all != 0)

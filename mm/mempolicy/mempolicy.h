@@ -1,9 +1,9 @@
-/* Where the pages of programs are to be: NUMA policies, as Linux's set_mempolicy(2) and mbind(2) have them. A thread
- * has one, and so may a part of an address space, which comes first; a page gets its frame by it when it is first
- * touched, copied, or moved. mm/mempolicy/mempolicy.md has the protocol.
+/* NUMA policies, as Linux's set_mempolicy(2) and mbind(2) have them: on which nodes the pages of a program are placed.
+ * A thread has a policy, and so may a part of an address space, whose policy takes precedence. A page gets its frame by
+ * it when it is first touched, copied, or moved. mm/mempolicy/mempolicy.md has the protocol.
  *
- * An area names its policy by a number (AREA_POLICY), which means the same on every kernel of the space and never
- * another one: the home gives it, other kernels ask once what it means. */
+ * An area names its policy by a number (AREA_POLICY), which means the same policy on every kernel of the space as long
+ * as the space exists. The home assigns the numbers; another kernel asks the home once what a number means. */
 #ifndef MM_MEMPOLICY_POLICY_H
 #define MM_MEMPOLICY_POLICY_H
 
@@ -12,7 +12,7 @@
 
 /* As Linux's MPOL_*. */
 enum policy_mode {
-    POLICY_DEFAULT, /* of a thread: near; of an area: the thread's */
+    POLICY_DEFAULT, /* of a thread: near the CPU; of an area: the thread's policy */
     POLICY_PREFERRED,
     POLICY_BIND,
     POLICY_INTERLEAVE,
@@ -20,78 +20,85 @@ enum policy_mode {
     POLICY_PREFERRED_MANY,
     POLICY_MODES
 };
-#define POLICY_STATIC 0x8000u    /* nodes as they are numbered */
-#define POLICY_RELATIVE 0x4000u  /* nodes are counted among those there are */
-#define POLICY_BALANCING 0x2000u /* with BIND: pages may follow their users; they do not */
+#define POLICY_STATIC 0x8000u    /* the node numbers are absolute */
+#define POLICY_RELATIVE 0x4000u  /* the node numbers count within the set of existing nodes */
+#define POLICY_BALANCING 0x2000u /* with BIND: pages may follow their users; accepted without effect */
 #define POLICY_FLAGS (POLICY_STATIC | POLICY_RELATIVE | POLICY_BALANCING)
 
 struct policy {
-    uint16_t mode;  /* enum policy_mode; all of it 0: no policy */
+    uint16_t mode;  /* enum policy_mode; all fields 0: no policy */
     uint16_t flags; /* POLICY_* */
-    uint32_t home;  /* 1 + the node that is to be near, 0: the toucher's */
-    uint64_t nodes; /* a bit for each that there is */
-    uint64_t asked; /* with STATIC or RELATIVE: as they were given */
+    uint32_t home;  /* 1 + the node to be near to; 0: the node of the touching CPU */
+    uint64_t nodes; /* the allowed nodes, a bit for each */
+    uint64_t asked; /* with STATIC or RELATIVE: the nodes as the caller gave them */
 };
 
-/* --- what a policy says: no state, mm/mempolicy/choice.c --- */
+/* --- evaluating a policy: without state, mm/mempolicy/choice.c --- */
 
-/* MODE (with flags) for the nodes ASKED, EMPTY unless one is given, on a machine with NODES: *OUT. -EINVAL as Linux's
- * calls. */
+/* Makes *OUT from MODE (with flags) and the nodes ASKED, on a machine with NODES. EMPTY: the caller gave no nodes.
+ * -EINVAL as Linux's calls. */
 int mempolicy_make(uint32_t mode, uint64_t asked, bool empty, uint64_t nodes, struct policy *out);
-/* The nodes that PAGE (an address) is to be on; 0: near the toucher. *STRICT: on no other. */
+/* Returns the nodes that the policy allows for PAGE (an address); 0: near the touching CPU. *STRICT: no other node will
+ * do. */
 uint64_t mempolicy_nodes(const struct policy *policy, uint64_t page, bool *strict);
 bool policy_equal(const struct policy *a, const struct policy *b);
-/* The nth node of FROM in turn becomes the nth of TO, which is not empty. */
+/* Returns the node of TO, which is not empty, at the position that NODE has in FROM, modulo the size of TO; NODE itself
+ * if it is not in FROM. */
 uint32_t mempolicy_remap(uint32_t node, uint64_t from, uint64_t to);
 
 /* --- policies of a space --- */
 
-#define POLICY_MAX 255u /* different ones in one space */
+#define POLICY_MAX 255u /* policies in one space */
 
 struct space;
 
 struct mempolicy_list; /* mm/space/space.h */
-/* The end of a space. */
+/* Frees the list at the end of a space. */
 void mempolicy_list_free(struct mempolicy_list *list);
 
-/* The number of POLICY, which is not DEFAULT, in SPACE; -ENOMEM: there are POLICY_MAX others, or no memory. Waits for
- * the home. */
+/* Returns the number of POLICY, which is not DEFAULT, in SPACE. -ENOMEM: there are POLICY_MAX others, or there is no
+ * memory. Waits for the home. */
 int64_t mempolicy_number(struct space *space, const struct policy *policy);
-/* What NUMBER, which an area of SPACE has, means. -ENOMEM, -EPROTO. Waits for the home, once. */
+/* Sets *OUT to the policy NUMBER of an area of SPACE. -ENOMEM, -EPROTO. Waits for the home if the number is not known
+ * here. */
 int mempolicy_find(struct space *space, uint32_t number, struct policy *out);
-/* What is known of it here, without waiting. */
+/* The same without waiting; false: the number is not known here. */
 bool policy_known(struct space *space, uint32_t number, struct policy *out);
-/* NUMBER, 1 to POLICY_MAX, means POLICY. -ENOMEM, -EPROTO. */
+/* Records that NUMBER, 1 to POLICY_MAX, means POLICY. -ENOMEM, -EPROTO. */
 int mempolicy_note(struct space *space, uint32_t number, const struct policy *policy);
-/* CHILD, a fork's and still unknown to others, has areas of PARENT: their policies become its own. Waits. */
+/* Copies to CHILD, which a fork has just made and which no other task uses, the policies of PARENT that CHILD's areas
+ * name. Waits for the home of PARENT. */
 int mempolicy_inherit(struct space *parent, struct space *child);
-/* Registers the messages. Once. */
+/* Registers the message handlers. Once. */
 void policy_init(void);
 
 /* --- frames --- */
 
-/* [i] The policy of the current thread, or NULL. */
+/* [i] Returns the policy of the current thread, or NULL. */
 extern const struct policy *(*policy_of_task)(void);
 
-/* A frame of this kernel, near the CPU as far as it has one there, whatever a policy says; counted. 0: there is none.
- */
+/* Allocates a frame of this kernel, whatever the policy: on the node of the CPU if this kernel has memory there. Counts
+ * it. 0: there is none. */
 uint64_t mempolicy_frame_near(bool zeroed);
-/* space->lock is held. A frame of this kernel's for PAGE, in an area with PROT, as that or the thread wants it; 0:
- * there is none, or it has to be of another kernel's memory (*ELSEWHERE), or that is not known without a question. */
+/* Allocates a frame of this kernel for PAGE in an area with PROT, by the area's or the thread's policy, with
+ * space->lock held. 0: there is none; *ELSEWHERE then says that the policy is not known here or allows other memory, so
+ * that mempolicy_frame may find a frame. */
 uint64_t mempolicy_frame_here_locked(const struct space *space, uint32_t prot, uint64_t page, bool zeroed,
                                      bool *elsewhere);
-/* The same is said of a frame to come: this kernel's nearest would do. */
+/* True if, by the policy, a frame of this kernel is the first choice for PAGE. */
 bool mempolicy_is_near_locked(const struct space *space, uint32_t prot, uint64_t page);
-/* At the home, space->lock held: FRAME, whose toucher chose it by what it knows, may be PAGE's. */
+/* At the home, with space->lock held: true if FRAME, which the touching kernel chose by the policies that it knows, is
+ * allowed for PAGE. */
 bool mempolicy_accepts_locked(const struct space *space, uint32_t prot, uint64_t page, uint64_t frame);
-/* A frame for PAGE, of any kernel, zeroed or a copy of SOURCE (not 0), which nobody writes to. A peer's has a reference
- * counted, ours has none: see space_drop_new. 0: there is none where it may be. Waits for peers. */
+/* Allocates a frame of any kernel for PAGE, zeroed or a copy of SOURCE (not 0), to which nobody writes. A frame of
+ * another kernel has its reference counted, a frame of this kernel has not: see space_drop_new. 0: there is none on an
+ * allowed node. Waits for other kernels. */
 uint64_t mempolicy_frame(struct space *space, uint32_t prot, uint64_t page, uint64_t source);
-/* The same on one of NODES. */
+/* The same for a frame on one of NODES. */
 uint64_t policy_frame_on(uint64_t nodes, uint64_t source);
-/* The node that FRAME is on. */
+/* Returns the node of FRAME. */
 uint32_t policy_node_of(uint64_t frame);
-/* The machine's nodes that kernels own memory of. */
+/* Returns the nodes of the machine of which kernels own memory. */
 uint64_t policy_machine_nodes(void);
 
 #endif

@@ -1,4 +1,5 @@
-/* Payloads of SPACE_POLICY_MAKE and SPACE_POLICY_TELL, each the other's answer: mm/mempolicy/mempolicy.md. */
+/* The payloads of SPACE_POLICY_MAKE and SPACE_POLICY_TELL; the request of each is the reply of the other.
+ * mm/mempolicy/mempolicy.md. */
 #ifndef MM_MEMPOLICY_WIRE_H
 #define MM_MEMPOLICY_WIRE_H
 

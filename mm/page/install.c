@@ -1,4 +1,4 @@
-/* What one kernel does with one page of a space. See the header. */
+/* Mapping a frame at one page on this kernel. See the header. */
 #include "mm/page/install.h"
 
 #include "kernel/abi/errno.h"
@@ -28,7 +28,7 @@ int space_install_locked(struct space *space, uint64_t page, uint64_t frame, uin
     return 0;
 }
 
-/* A page of a file of this kernel. */
+/* Maps PAGE of a file whose pages this kernel keeps. COPY: a private copy of the file's page instead of its frame. */
 static int install_file_locked(struct space *space, uint64_t page, uint32_t prot, uint64_t backing, bool copy)
 {
     uint64_t frame = 0;
@@ -39,7 +39,7 @@ static int install_file_locked(struct space *space, uint64_t page, uint32_t prot
         if (error == 0)
             error = space_install_locked(space, page, frame, prot, true, (prot & AREA_SHARED) == 0);
         if (frame != 0)
-            frame_release(frame); /* the entry has its own reference, and the cache */
+            frame_release(frame); /* the entry and the file's cache have their own references */
         return error;
     }
     frame = mempolicy_frame_near(false);
@@ -87,7 +87,7 @@ void space_answer(struct space *space, uint64_t page, struct msg_space_mapping *
     area = area_find(&space->areas, page);
     entry = paging_look(&space->tables, page);
     if (entry != NULL && (*entry & PAGING_SOFT_PENDING_FREE) != 0)
-        area = NULL; /* nobody is to get this frame any more */
+        area = NULL; /* another kernel must not map this frame any more */
     if (entry != NULL && zero_page_is(*entry))
         zero_page_let_go_locked(space, page, paging_entry(&space->tables, page, false));
     if (area != NULL) {

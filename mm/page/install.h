@@ -1,4 +1,6 @@
-/* What one kernel does with one page of a space: maps a frame there, and tells others what it has. */
+/* Mapping a frame at one page on this kernel, and reporting to other kernels what is mapped there.
+ *
+ * Functions with _locked are called with space->lock held. */
 #ifndef MM_PAGE_INSTALL_H
 #define MM_PAGE_INSTALL_H
 
@@ -10,25 +12,29 @@
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
 
-/* Puts FRAME at PAGE, whose entry is empty. OWNING: with the space's reference, counted now if the frame
- * is ours; a peer has counted its. COW: the frame is only to be read. -ENOMEM. */
+/* Maps FRAME at PAGE, whose entry is empty. OWNING: the entry carries the space's reference to the frame, which is
+ * taken here if the frame is this kernel's; the owner of another kernel's frame has counted it already. COW: the entry
+ * is read-only. -ENOMEM. */
 int space_install_locked(struct space *space, uint64_t page, uint64_t frame, uint32_t prot, bool owning, bool cow);
-/* The same with the protection of the page's area, and with the lock free. -EFAULT: no area; -EEXIST: another frame is
- * there; -ENOMEM. */
+/* The same with the protection of the page's area; takes the lock. 0 also if FRAME is mapped there already. -EFAULT:
+ * there is no area; -EEXIST: another frame is mapped; -ENOMEM. */
 int space_install(struct space *space, uint64_t page, uint64_t frame, bool owning, bool cow);
-/* PAGE, which nobody has, lies in AREA, which has a file behind it: maps what ACCESS needs, owning it, if the file is
- * this kernel's. 1: it is another's; -ENXIO: behind the end of the file; -ENOMEM. */
+/* For a PAGE that no kernel maps, in AREA, which is backed by a file: if this kernel keeps the file's pages, maps the
+ * frame that ACCESS needs by an owning entry and returns 0. 1: another kernel keeps them; -ENXIO: the page is behind
+ * the end of the file; -ENOMEM. */
 int space_install_file_locked(struct space *space, uint64_t page, const struct area *area, uint32_t access);
-/* A private page that is written at once is a copy from the beginning; others have the file's frame. */
+/* A private page whose first access is a write gets its own copy at once; any other access maps the file's frame. */
 static inline bool space_wants_copy(uint32_t prot, uint32_t access)
 {
     return (prot & AREA_SHARED) == 0 && (access & AREA_WRITE) != 0;
 }
 
-/* What this kernel has at PAGE, as an answer to a fetch; an own frame counts as lent once more. */
+/* Fills in ANSWER with what this kernel maps at PAGE. If that is a frame of its own, it is counted as lent once
+ * more. */
 void space_answer(struct space *space, uint64_t page, struct msg_space_mapping *answer);
 
-/* A frame for a new page, ours or given by a peer, is not needed after all. Waits. */
+/* Frees FRAME, which was allocated here or received from another kernel for a new page that does not need it. Tasks
+ * only: may wait for the other kernel. */
 void space_drop_new(uint64_t frame);
 
 #endif

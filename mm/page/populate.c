@@ -1,4 +1,4 @@
-/* Memory of a space that runs nowhere yet. See the header. */
+/* Memory of a space in which no thread runs yet. See the header. */
 #include "mm/page/populate.h"
 
 #include "kernel/abi/errno.h"
@@ -9,7 +9,7 @@
 #include "mm/mempolicy/mempolicy.h"
 #include "mm/page/install.h"
 
-/* For a program that is loaded: whatever its policy. */
+/* Maps a new zeroed frame near this kernel; the policy of the program is ignored while it is loaded. */
 static int install_near_locked(struct space *space, uint64_t page, uint32_t prot)
 {
     uint64_t frame = mempolicy_frame_near(true);

@@ -1,4 +1,4 @@
-/* Memory of a space that runs nowhere yet, for loading a program into it. */
+/* Memory of a space in which no thread runs yet, for loading a program into it. */
 #ifndef MM_PAGE_POPULATE_H
 #define MM_PAGE_POPULATE_H
 
@@ -6,9 +6,10 @@
 
 #include "mm/space/space.h"
 
-/* Maps [START, END) with PROT and frames at once. */
+/* Makes an area [START, END) with PROT and maps a frame at each of its pages. -ENOEXEC: it overlaps another area;
+ * -ENOMEM. */
 int space_populate(struct space *space, uint64_t start, uint64_t end, uint32_t prot);
-/* Writes into pages that are mapped so. */
+/* Copies SIZE bytes from DATA to ADDRESS, into pages that space_populate has mapped. */
 void space_write(struct space *space, uint64_t address, const void *data, uint64_t size);
 
 #endif

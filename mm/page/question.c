@@ -1,4 +1,4 @@
-/* What waits for answers to faults. See the header. */
+/* Fault requests under way, and the work that waits for their answers. See the header. */
 #include "mm/page/question.h"
 
 #include "kernel/wait/completion.h"
@@ -14,7 +14,7 @@ void space_question_begin_locked(struct space *space, struct space_question *que
     list_append(&space->gets, &question->node);
 }
 
-/* One of the first NUMBER questions that overlaps the range is under way. */
+/* True if a question that overlaps the range and is not later than NUMBER is under way. */
 static bool asked_locked(const struct space *space, uint64_t start, uint64_t end, uint64_t number)
 {
     list_for_each(node, &space->gets) {
@@ -35,7 +35,7 @@ bool space_defer_locked(struct space *space, struct space_deferred *deferred)
     return true;
 }
 
-/* An answer has come: moves what waited for nothing else to READY. */
+/* A question has ended: moves the deferred work that waits for no other question to READY. */
 static void collect_ready_locked(struct space *space, struct list *ready)
 {
     list_for_each_safe(node, &space->deferred) {

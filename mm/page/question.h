@@ -1,8 +1,9 @@
-/* Questions about pages, which other threads of this kernel have asked the home without a lock (mm/fault/get.c), and
- * what has to wait for their answers.
+/* Questions: requests for pages that faulting threads of this kernel have sent to the home without a distributed lock
+ * (mm/fault/get.c), and the work that has to wait for their answers.
  *
- * Between a question and its answer a change may reach this kernel from a third. It is put off until the answer is
- * here, so that it finds what the answer brings. mm/retrieve/retrieval.md has the protocol. */
+ * Between a question and its answer, a change of the same range may reach this kernel from a third kernel. The change
+ * is deferred until the answer has arrived and been applied, so that it also covers what the answer maps.
+ * mm/retrieve/retrieval.md has the protocol. */
 #ifndef MM_PAGE_QUESTION_H
 #define MM_PAGE_QUESTION_H
 
@@ -16,28 +17,30 @@
 /* A question under way. */
 struct space_question {
     struct list node;    /* [k] space->lock: in space->gets */
-    uint64_t number;     /* later ones are greater */
-    uint64_t start, end; /* what the answer may bring */
+    uint64_t number;     /* in the order in which questions begin */
+    uint64_t start, end; /* the range in which the answer may map pages */
 };
 
-/* What has to wait for questions that overlap [START, END). Later ones find the range locked. */
+/* Work that waits for the questions that overlap [START, END) and were under way when it was deferred. Later questions
+ * need not be waited for: they find the range locked. */
 struct space_deferred {
     struct list node; /* [k] space->lock: in space->deferred */
     uint64_t start, end;
-    uint64_t number;                              /* of the last question when it was put off */
-    void (*run)(struct space_deferred *deferred); /* in a handler, without locks: it must not wait */
+    uint64_t number;                              /* of the latest question when the work was deferred */
+    void (*run)(struct space_deferred *deferred); /* called without locks, perhaps in a handler: it must not wait */
 };
 
-/* QUESTION, whose range is set, begins. */
+/* Registers QUESTION, whose range is set. */
 void space_question_begin_locked(struct space *space, struct space_question *question);
-/* Its answer has come, and what it brings is noted: what waited for nothing else moves to READY, an empty list, for
- * space_deferred_run when the lock is free. */
+/* Ends QUESTION, after its answer has been applied. Moves the work that waits for no other question to READY, which the
+ * caller initialises and passes to space_deferred_run after it has released the lock. */
 void space_question_end_locked(struct space *space, struct space_question *question, struct list *ready);
 void space_deferred_run(struct list *ready);
 
-/* Puts DEFERRED, whose range is set, off if a question under way overlaps it. */
+/* Defers the work if a question under way overlaps its range, which the caller has set. False: it need not wait. */
 bool space_defer_locked(struct space *space, struct space_deferred *deferred);
-/* Waits until no question that is under way now overlaps RANGE, whose lock the caller has. Tasks only. */
+/* Waits until every question that is under way now and overlaps RANGE has ended. The caller holds the distributed lock
+ * of RANGE. Tasks only. */
 void space_gets_await(struct space *space, struct space_range range);
 
 #endif

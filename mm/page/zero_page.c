@@ -1,4 +1,4 @@
-/* The page of zeros. See the header. */
+/* The zero page. See the header. */
 #include "mm/page/zero_page.h"
 
 #include "kernel/abi/errno.h"
@@ -6,15 +6,15 @@
 #include "mm/mempolicy/mempolicy.h"
 #include "mm/space/entry.h"
 
-static struct spinlock lock;    /* after space->lock; before that of frames */
-static volatile uint64_t zeros; /* [a] changes under LOCK; 0: not made yet */
+static struct spinlock lock;    /* taken after space->lock and before the locks of frames */
+static volatile uint64_t zeros; /* [a] the physical address, set under LOCK; 0: not allocated yet */
 
 uint64_t zero_page_frame(void)
 {
     return zeros;
 }
 
-/* With one reference counted, the caller's; or 0. */
+/* Returns the zero page, allocated if necessary, with a reference taken for the caller; 0: out of memory. */
 static uint64_t share(void)
 {
     uint64_t frame;

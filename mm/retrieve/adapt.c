@@ -1,8 +1,8 @@
-/* The decisions of the adaptive retrieval. See the header. */
+/* The decisions of strategy `adaptive`. See the header. */
 #include "mm/retrieve/adapt.h"
 
-/* A kernel whose threads spend most of their time in questions, nearly all for what others have, and use nearly all
- * that comes along, is going to want the rest. */
+/* True if the threads spent at least half of the time in questions, three quarters of the answers had a frame, and
+ * three quarters of the prefetched pages were used: then the kernel will probably need the rest of the space, too. */
 static bool wants_all(const struct adapt_window *w)
 {
     return 4 * w->frames >= 3 * w->answers && 4 * w->used >= 3 * w->brought && w->brought > 0 &&
@@ -12,11 +12,11 @@ static bool wants_all(const struct adapt_window *w)
 struct adapt_choice adapt_choose(const struct adapt_window *w, uint32_t runs)
 {
     if (4 * w->frames < w->answers)
-        return (struct adapt_choice){.runs = 0}; /* new pages, or none: nothing to bring */
+        return (struct adapt_choice){.runs = 0}; /* new pages, or no pages: there is nothing to prefetch */
     if (runs == 0)
         return (struct adapt_choice){.runs = 1};
     if (w->brought == 0)
-        return (struct adapt_choice){.runs = runs}; /* nothing lay near */
+        return (struct adapt_choice){.runs = runs}; /* no answer brought other pages along */
     if (runs == ADAPT_RUNS_MAX && wants_all(w))
         return (struct adapt_choice){.runs = runs, .fill = true};
     if (2 * w->used >= w->brought)

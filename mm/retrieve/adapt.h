@@ -1,6 +1,7 @@
-/* Retrieval strategy `adaptive`: as home, and each kernel sets by what it sees how many runs of pages an answer is to
- * bring along, and whether to get all that there is at once. The rates are those that the Popcorn thesis names in 8.2:
- * how often faults ask, what kinds of mappings come, and how many pages come along and are used. Free of hardware. */
+/* The decisions of retrieval strategy `adaptive`. It works as `home`, and each kernel adapts to its measurements how
+ * many runs of pages an answer brings along, and whether to fetch the whole space at once. The measured rates are those
+ * that the Popcorn thesis names in 8.2: how often faults ask the home, what kinds of mappings the answers bring, and
+ * how many pages are prefetched and used. Contains no hardware access. */
 #ifndef MM_RETRIEVE_ADAPT_H
 #define MM_RETRIEVE_ADAPT_H
 
@@ -12,11 +13,11 @@
 #define ADAPT_RUNS_MAX 32u
 
 struct adapt_choice {
-    uint32_t runs; /* 0 to ADAPT_RUNS_MAX: what an answer is to bring from now on */
-    bool fill;     /* get all that there is */
+    uint32_t runs; /* 0 to ADAPT_RUNS_MAX: the runs that an answer brings from now on */
+    bool fill;     /* fetch the whole space */
 };
 
-/* What to do after WINDOW, in which answers could bring RUNS. */
+/* Returns the decision after WINDOW, in which answers could bring RUNS. */
 struct adapt_choice adapt_choose(const struct adapt_window *window, uint32_t runs);
 
 #endif

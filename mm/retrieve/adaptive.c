@@ -1,5 +1,6 @@
-/* Retrieval strategy `adaptive`: what mm/retrieve/adapt.h decides, from what answers of the home bring. Of the pages
- * that come along a sample is looked at at the end of a window: whether the hardware has seen a thread touch them. */
+/* Retrieval strategy `adaptive`: measures what the answers of the home bring, for the decisions in mm/retrieve/adapt.h.
+ * At the end of a window it checks, for a sample of the prefetched pages, whether a thread has touched them since (the
+ * accessed bit). */
 #include "mm/retrieve/adaptive.h"
 
 #include "kernel/arch/x86_64/clock.h"
@@ -15,7 +16,8 @@ void space_adapt_answer_locked(struct space *space, uint64_t page, bool frame, u
     adapting->window.answers++;
     adapting->window.frames += frame ? 1 : 0;
     if (last != 0 && adapting->samples < ADAPT_WINDOW) {
-        uint32_t index = SPACE_RUN_INDEX(last) + SPACE_RUN_LENGTH(last) - 1; /* the page that lies farthest away */
+        uint32_t index = SPACE_RUN_INDEX(last) + SPACE_RUN_LENGTH(last) -
+                         1; /* the page farthest behind the one that was asked for */
         uint64_t sample = (page & ~(LEAF_SIZE - 1)) + index * PAGE_SIZE;
 
         if (index < LEAF_ENTRIES && sample != page)
@@ -31,7 +33,7 @@ static void look_at_samples_locked(struct space *space)
         const uint64_t *entry = paging_look(&space->tables, adapting->sample[i]);
 
         if (entry == NULL || (*entry & PAGING_SOFT_PREFETCHED) == 0)
-            continue; /* it is gone, or was here before */
+            continue; /* it is gone, or was mapped here before the answer */
         adapting->window.brought++;
         adapting->window.used += space_prefetch_used(
             *entry | (paging_large(&space->tables, adapting->sample[i]) & PAGING_ACCESSED));

@@ -1,4 +1,4 @@
-/* The areas of a space, told by its home. See the header. */
+/* The areas of a space, reported by its home. See the header. */
 #include "mm/retrieve/areas.h"
 
 #include "kernel/abi/errno.h"
@@ -26,7 +26,7 @@ static uint32_t list_areas(struct space *space, uint64_t from, struct msg_space_
             head->next = area->start;
             break;
         }
-        /* since FROM was told, the first may have got a part before it */
+        /* the first area may have grown down since FROM was determined */
         areas[count] = (struct msg_space_area){area->start > from ? area->start : from, area->end, area->prot, 0};
         areas[count].backing = area_backing_at(area, areas[count].start);
         count++;
@@ -35,7 +35,7 @@ static uint32_t list_areas(struct space *space, uint64_t from, struct msg_space_
     return (uint32_t)(sizeof(*head) + count * sizeof(*areas));
 }
 
-/* --- for other kernels --- */
+/* --- requests of other kernels --- */
 
 static void answer_list(const struct msg *m, struct space *space)
 {
@@ -49,10 +49,10 @@ static void answer_list(const struct msg *m, struct space *space)
                          list_areas(space, ask->page, (struct msg_space_areas *)(void *)(answer + 1)));
 }
 
-/* SPACE_AREAS of who looks from outside and locks nothing. */
+/* A SPACE_AREAS that waits for recalls of leases. Its requester holds no lock. */
 struct late_areas {
     struct long_answer answer;
-    struct space *space; /* the recall has a reference */
+    struct space *space; /* kept by the reference of the recall */
     uint64_t from;
 };
 
@@ -66,7 +66,8 @@ static void run_recalled(void *context, int error)
     long_answer_give(&late->answer, head, error != 0 ? error : (int)list_areas(late->space, late->from, head));
 }
 
-/* 1: when what others have leased has been recalled, M is answered; 0: nobody has; -ENOMEM. */
+/* Returns 1: M is kept and will be answered after the leases of other kernels are recalled; 0: there are none to
+ * recall; -ENOMEM. */
 static int defer_areas(const struct msg *m, struct space *space)
 {
     const struct msg_space_page *ask = m->data;
@@ -106,7 +107,7 @@ static void handle_areas(const struct msg *m)
         space_put(space);
 }
 
-/* --- for those who look from outside --- */
+/* --- observers on any kernel --- */
 
 struct looking {
     struct completion done;
@@ -124,7 +125,8 @@ static void looked(void *context, int error)
     completion_signal(&looking->done);
 }
 
-/* Who waits has no reference of its own: the end of the space waits for those without letting tasks run. */
+/* Drops the caller's reference to SPACE before it waits, because the end of the space waits for references without
+ * letting tasks run; the recall holds one. */
 static int areas_here(struct space *space, uint64_t from, struct msg_space_areas *head)
 {
     struct wait_reason reason = {.what = "recall of a lease", .kernel = -1, .key = from};

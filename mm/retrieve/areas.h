@@ -1,5 +1,5 @@
-/* The areas of a space, as its home tells them (SPACE_AREAS): to a fork, to strategy upfront, and to those who look
- * from outside (/proc). What other kernels have leased is recalled first. */
+/* The areas of a space, reported by its home (SPACE_AREAS): for a fork, for strategy `upfront`, and for observers such
+ * as /proc. The leases of other kernels are recalled first. */
 #ifndef MM_RETRIEVE_AREAS_H
 #define MM_RETRIEVE_AREAS_H
 
@@ -7,10 +7,10 @@
 
 #include "mm/retrieve/wire.h"
 
-/* The areas of space ID, of home HOME, from FROM on: HEAD (MSG_MAX bytes), areas behind it; returns the length, -ESRCH.
- * Tasks only; waits for the home. */
+/* Fetches the areas of space ID, whose home is HOME, from address FROM on: HEAD (MSG_MAX bytes), followed by the areas.
+ * Returns the length or a negative errno, -ESRCH if there is no such space. Tasks only; waits for the home. */
 int space_areas_of(uint64_t id, uint32_t home, uint64_t from, struct msg_space_areas *head);
-/* Registers the message. Once. */
+/* Registers the message handler. Once. */
 void space_areas_init(void);
 
 #endif

@@ -1,6 +1,6 @@
-/* Retrieval strategy `broadcast`, as published (Popcorn thesis 5.7.3): every kernel of the machine is asked what it
- * maps at the page, whether it hosts the group or not; a frame goes before an area, an area before nothing. A page that
- * is copy-on-write is broken before it is mapped on a second kernel. */
+/* Retrieval strategy `broadcast`, as published (Popcorn thesis 5.7.3): it asks every kernel of the machine, whether it
+ * hosts the group or not, what it maps at the page. A frame takes precedence over an area, and an area over nothing. A
+ * copy-on-write page is copied before a second kernel maps it. */
 #include "kernel/lib/string.h"
 #include "mm/retrieve/internal.h"
 #include "mm/retrieve/wire.h"

@@ -1,8 +1,8 @@
-/* Retrieval strategy `chain` (Popcorn thesis 8.2.1): one query goes from member to member until one has the frame; what
- * is best so far travels with it, and the last one tells the asker. As many messages as members, but one after the
- * other.
+/* Retrieval strategy `chain` (Popcorn thesis 8.2.1): one query travels from member to member until one has the frame,
+ * and carries the best answer so far; the last kernel sends the answer to the asking one. It takes at most as many
+ * messages as there are members, one after the other.
  *
- * Queries and findings are notices. They lie in a few places of their own, or in the heap, until the ring has room. */
+ * Queries and answers are notices. Until the ring has room for one, it is in one of PLACES buffers, or in the heap. */
 #include "kernel/lib/list.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
@@ -20,7 +20,7 @@
 
 struct notice {
     struct msg_outgoing outgoing;
-    bool used; /* [k] lock: of the places */
+    bool used; /* [k] lock: only for the PLACES buffers */
     union {
         struct msg_space_query query;
         struct msg_space_found found;
@@ -62,7 +62,7 @@ static void notice_gone(struct msg_outgoing *outgoing)
     spin_unlock(&lock);
 }
 
-/* Sends QUERY on to the next of its kernels, which it takes out. */
+/* Sends QUERY to the next of its remaining kernels, and removes that kernel from it. */
 static void query_send(const struct msg_space_query *query)
 {
     struct notice *notice = notice_take();
@@ -98,7 +98,7 @@ static void handle_query(const struct msg *m)
     memcpy(&query, m->data, sizeof(query));
     if (query.asker >= instance.kernels || query.asker == instance.kernel || query.kind > SPACE_AREA ||
         (instance.kernels < 64 && query.rest >> instance.kernels != 0) || (query.rest >> instance.kernel & 1) != 0)
-        return; /* nobody sends that */
+        return; /* no correct kernel sends this */
     space = space_get(query.space);
     if (space != NULL) {
         space_answer(space, query.page, &mapping);
@@ -116,7 +116,7 @@ static void handle_query(const struct msg *m)
     query_send(&query);
 }
 
-/* One that a task here waits for. */
+/* A query for which a task here waits. */
 struct asked {
     struct list node; /* [k] space->lock: in space->queries */
     uint64_t number;
@@ -174,11 +174,14 @@ static int chain_fetch(struct space *space, uint64_t page, struct msg_space_mapp
     return 0;
 }
 
-void space_retrieve_chain_init(void)
+static void chain_init(void)
 {
     msg_register(MSG_SPACE_QUERY, handle_query, sizeof(struct msg_space_query), 0);
     msg_register(MSG_SPACE_FOUND, handle_found, sizeof(struct msg_space_found), 0);
 }
 
-const struct space_retrieval space_retrieve_chain = {
-    .name = "chain", .fetch = chain_fetch, .record = space_record_nothing, .record_many = space_record_none_of_many};
+const struct space_retrieval space_retrieve_chain = {.name = "chain",
+                                                     .init = chain_init,
+                                                     .fetch = chain_fetch,
+                                                     .record = space_record_nothing,
+                                                     .record_many = space_record_none_of_many};

@@ -1,6 +1,7 @@
-/* Retrieval strategy `home`: the group's home maps every page that any kernel has touched, so its page tables are the
- * directory. A fault elsewhere asks the home alone, and a frame newly made elsewhere is recorded there before it is
- * used: one or two round trips, whatever the number of kernels. mm/retrieve/retrieval.md has the protocol. */
+/* Retrieval strategy `home`: the group's home maps every page that any kernel maps, so its page tables are the
+ * directory. A fault elsewhere asks the home alone, and a frame that is allocated elsewhere is recorded at the home
+ * before it is mapped: one or two round trips, whatever the number of kernels. mm/retrieve/retrieval.md has the
+ * protocol. */
 #include "kernel/abi/errno.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
@@ -19,7 +20,7 @@ int space_fetch_home(struct space *space, uint64_t page, struct msg_space_mappin
 
     memset(answer, 0, sizeof(*answer));
     if (space->home == instance.kernel) {
-        space_answer(space, page, answer); /* what we do not have, nobody has */
+        space_answer(space, page, answer); /* a page that the home does not map is mapped nowhere */
         return 0;
     }
     length = msg_call(space->home, MSG_SPACE_FETCH, &ask, sizeof(ask), answer, sizeof(*answer), "mapping fetch", page);
@@ -76,7 +77,7 @@ int space_record_many_home(struct space *space, const struct msg_space_pair *pai
     return length < 0 ? length : 0;
 }
 
-/* First what can fail, for all; then the entries. */
+/* First does for all pages what can fail, and then makes the entries: all or none. */
 static int fill(struct space *space, const struct msg_space_pair *pairs, uint64_t count)
 {
     int error = 0;
@@ -118,13 +119,14 @@ static void handle_fill(const struct msg *m)
         msg_reply(&m->ticket, NULL, 0);
 }
 
-void space_retrieve_home_init(void)
+static void home_init(void)
 {
     msg_register(MSG_SPACE_FILL, handle_fill, sizeof(struct msg_space_page), 0);
     msg_register(MSG_SPACE_RECORD, handle_record, sizeof(struct msg_space_record), 0);
 }
 
 const struct space_retrieval space_retrieve_home = {.name = "home",
+                                                    .init = home_init,
                                                     .fetch = space_fetch_home,
                                                     .record = space_record_home,
                                                     .record_many = space_record_many_home,

@@ -1,5 +1,5 @@
-/* SPACE_LIST: the pages of a space on one kernel, told to another, which maps them. A kernel that begins to host a
- * space with strategy `upfront` asks the home, and a home that is to be the directory asks its members.
+/* SPACE_LIST: one kernel reports its pages of a space to another, which maps them. A kernel that begins to host a space
+ * with strategy `upfront` asks the home, and a home whose page tables become the directory asks its members.
  * mm/retrieve/retrieval.md has the protocol. */
 #include "kernel/abi/errno.h"
 #include "mm/frame/reference.h"
@@ -14,12 +14,12 @@
 #include "msg/long_answer.h"
 
 #define RUNS_MAX ((LONG_ANSWER_MAX - sizeof(struct msg_space_listed)) / sizeof(struct msg_space_run))
-#define TABLES_A_PART 64u /* looked at under the lock for one answer */
-#define RUNS_A_POLL 16u   /* whose pages are mapped before this kernel looks for messages */
+#define TABLES_A_PART 64u /* leaf tables that one reply examines under the lock */
+#define RUNS_A_POLL 16u   /* runs that are mapped between two polls for messages */
 
-/* --- whoever lists --- */
+/* --- the reporting kernel --- */
 
-/* The end of the run of pages that begins at INDEX: with frames one behind the other, and alike. */
+/* Returns the end of the run that begins at INDEX: entries with consecutive frames and the same marks. */
 static uint32_t run_end(const uint64_t *leaf, uint32_t index)
 {
     uint64_t kind = leaf[index] & (PAGING_SOFT_PENDING_FREE | PAGING_SOFT_COW | PAGING_SOFT_OWNING);
@@ -32,7 +32,7 @@ static uint32_t run_end(const uint64_t *leaf, uint32_t index)
     return i;
 }
 
-/* Of a member that is not the home: what it owns. */
+/* A member that is not the home lists only the pages that it owns. */
 static uint32_t list_runs(struct space *space, uint64_t from, struct msg_space_listed *head)
 {
     struct msg_space_run *runs = (struct msg_space_run *)(head + 1);
@@ -83,10 +83,10 @@ static void handle_list(const struct msg *m)
         space_put(space);
 }
 
-/* --- whoever maps --- */
+/* --- the mapping kernel --- */
 
-/* A run may lie in several areas. Where there is none, an unmap failed half-way: nobody is to get the page, and the
- * next unmap ends it. */
+/* Maps the pages of a run, which may be in several areas. A page without an area is left over from an unmap that
+ * failed: it must not be mapped, and the next unmap frees it. */
 static int take_run(struct space *space, const struct msg_space_run *run, uint64_t flags)
 {
     uint64_t frame = SPACE_RUN_FRAME(run->run), bytes = SPACE_RUN_LENGTH(run->run) * PAGE_SIZE;

@@ -1,5 +1,5 @@
-/* Retrieval strategy `members`: asks every kernel that hosts the group, at once, what it maps at the page. Answers take
- * precedence as published (Popcorn thesis 5.7.3): a frame before an area, an area before nothing. */
+/* Retrieval strategy `members`: asks every kernel that hosts the group, at once, what it maps at the page. Precedence
+ * of the answers as published (Popcorn thesis 5.7.3): a frame over an area, an area over nothing. */
 #include "kernel/abi/errno.h"
 #include "kernel/lib/string.h"
 #include "mm/page/install.h"
@@ -63,7 +63,7 @@ int space_record_nothing(struct space *space, uint64_t page, uint64_t frame, boo
     (void)space;
     (void)page;
     (void)frame;
-    return 0; /* whoever wants to know asks everybody */
+    return 0; /* there is no directory */
 }
 
 int space_record_none_of_many(struct space *space, const struct msg_space_pair *pairs, uint32_t count)
@@ -87,12 +87,13 @@ static void handle_fetch(const struct msg *m)
     msg_reply(&m->ticket, &answer, sizeof(answer));
 }
 
-void space_retrieve_members_init(void)
+static void members_init(void)
 {
     msg_register(MSG_SPACE_FETCH, handle_fetch, sizeof(struct msg_space_fetch), sizeof(struct msg_space_mapping));
 }
 
 const struct space_retrieval space_retrieve_members = {.name = "members",
+                                                       .init = members_init,
                                                        .fetch = members_fetch,
                                                        .record = space_record_nothing,
                                                        .record_many = space_record_none_of_many};

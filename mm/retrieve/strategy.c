@@ -1,18 +1,22 @@
-/* Which retrieval strategy a space has. See the header; mm/retrieve/retrieval.md has the protocols. */
+/* The retrieval strategy of a space. See the header; mm/retrieve/retrieval.md has the protocols. */
 #include "mm/retrieve/strategy.h"
 
 #include "boot/options/control.h"
+#include "boot/options/options.h"
+#include "kernel/lib/printf.h"
 #include "kernel/lib/string.h"
 #include "mm/retrieve/areas.h"
 #include "mm/retrieve/internal.h"
 #include "mm/retrieve/wire.h"
 
-static const struct space_retrieval *const strategies[] = {&space_retrieve_home,      &space_retrieve_members,
-                                                           &space_retrieve_broadcast, &space_retrieve_chain,
-                                                           &space_retrieve_upfront,   &space_retrieve_adaptive};
+static const struct space_retrieval *const strategies[] = {
+#define STRATEGY(name, finds, asks, messages, frame) &space_retrieve_##name,
+#include "mm/retrieve/strategies.def"
+#undef STRATEGY
+};
 #define STRATEGIES (sizeof(strategies) / sizeof(strategies[0]))
 
-static volatile uint32_t chosen; /* [a] of new spaces */
+static volatile uint32_t chosen; /* [a] the strategy of new spaces */
 
 static uint32_t index_of(const char *name)
 {
@@ -23,7 +27,7 @@ static uint32_t index_of(const char *name)
     return i;
 }
 
-static bool check_name(const char *value)
+static bool is_name(const char *value)
 {
     return index_of(value) < STRATEGIES;
 }
@@ -33,40 +37,22 @@ static void set_name(const char *value)
     chosen = index_of(value);
 }
 
-static struct option option = {.name = "retrieve", .check = check_name, .set = set_name};
+static struct option option = {.name = "retrieve", .check = is_name, .set = set_name};
 
-static volatile uint32_t prefetch; /* [a] of new spaces */
-
-static bool parse_prefetch(const char *value, uint32_t *runs)
-{
-    *runs = 0;
-    for (const char *c = value; *c != '\0'; c++) {
-        if (*c < '0' || *c > '9' || *runs > SPACE_RUNS_MAX)
-            return false;
-        *runs = 10 * *runs + (uint32_t)(*c - '0');
-    }
-    return *value != '\0' && *runs <= SPACE_RUNS_MAX;
-}
-
-static bool check_prefetch(const char *value)
-{
-    uint32_t runs;
-
-    return parse_prefetch(value, &runs);
-}
+static volatile uint32_t prefetch; /* [a] the runs of new spaces */
 
 static void set_prefetch(const char *value)
 {
-    uint32_t runs;
+    uint64_t runs;
 
-    if (parse_prefetch(value, &runs))
-        prefetch = runs;
+    if (option_parse_number(value, SPACE_RUNS_MAX, &runs))
+        prefetch = (uint32_t)runs;
 }
 
-static struct option prefetch_option = {.name = "prefetch", .check = check_prefetch, .set = set_prefetch};
+static struct option prefetch_option = {.name = "prefetch", .set = set_prefetch};
 
 #define MODE_STRATEGY(mode) ((uint32_t)(mode)&0xff)
-#define MODE_COUNT(mode) ((mode) >> 8) /* of the changes so far */
+#define MODE_COUNT(mode) ((mode) >> 8) /* the number of changes so far */
 
 const struct space_retrieval *space_strategy(uint32_t index)
 {
@@ -78,6 +64,22 @@ uint32_t space_strategy_find(const char *name)
     return index_of(name);
 }
 
+size_t space_strategy_report(char *bytes, size_t size, uint64_t *cursor)
+{
+    size_t length = 0;
+
+    *cursor = 0;
+#define DIRECTORY "directory"
+#define ASKING "asking"
+#define STRATEGY(name, finds, asks, messages, frame)                                                                   \
+    length += (size_t)snprintf(bytes + length, length < size ? size - length : 0, "%-12s%-12s%s\n", #name, finds, asks);
+#include "mm/retrieve/strategies.def"
+#undef STRATEGY
+#undef ASKING
+#undef DIRECTORY
+    return length < size ? length : size - 1;
+}
+
 void space_mode_start(struct space *space)
 {
     space->prefetch = prefetch;
@@ -85,7 +87,8 @@ void space_mode_start(struct space *space)
     space->retrieval = strategies[chosen];
 }
 
-/* One that is older than what is known was overtaken. What the strategy before has learnt means nothing any more. */
+/* Ignores a mode that is older than the recorded one, because a newer one has overtaken it. The measurements under the
+ * old strategy are discarded. */
 void space_mode_note_locked(struct space *space, uint64_t mode)
 {
     if (MODE_STRATEGY(mode) >= STRATEGIES || MODE_COUNT(mode) < MODE_COUNT(space->mode))
@@ -114,9 +117,10 @@ void space_retrieve_init(void)
 {
     option_add(&option);
     option_add(&prefetch_option);
-    space_retrieve_members_init();
-    space_retrieve_home_init();
-    space_retrieve_chain_init();
+    for (uint32_t i = 0; i < STRATEGIES; i++) {
+        if (strategies[i]->init != NULL)
+            strategies[i]->init();
+    }
     space_list_init();
     space_areas_init();
 }

@@ -1,28 +1,33 @@
-/* Which retrieval strategy a space has: one of those that there are (struct space_retrieval of mm/space/strategy.h),
- * which may change while it is in use. mm/retrieve/retrieval.md. */
+/* The retrieval strategy of a space: one of the implementations of struct space_retrieval (mm/space/strategy.h), which
+ * may change while the space is in use. mm/retrieve/retrieval.md. */
 #ifndef MM_RETRIEVE_STRATEGY_H
 #define MM_RETRIEVE_STRATEGY_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "mm/space/space.h"
 
-/* Registers the messages and the options retrieve= and prefetch=, of which kettle_control changes what new spaces have.
- * Once. */
+/* Registers the message handlers and the options retrieve= and prefetch=, which kettle_control may change for new
+ * spaces. Once. */
 void space_retrieve_init(void);
 
-/* The strategies by number, from 0 on; NULL: there is none. And the number of one, or one that has none. */
+/* Returns the strategy with number INDEX, from 0 on, or NULL; and the number of the strategy NAME, or a number without
+ * a strategy. */
 const struct space_retrieval *space_strategy(uint32_t index);
 uint32_t space_strategy_find(const char *name);
-/* Home only: SPACE has that strategy from now on, on every kernel. -EINVAL; -ENOMEM: nothing has changed. Its threads
- * run on. Waits for the members. */
+/* The file /proc/kettle/strategies: a line for each strategy, with its name, `directory` or `asking`, and whom it asks
+ * (mm/retrieve/strategies.def). Writes at most SIZE bytes and returns how many; sets *CURSOR to 0. */
+size_t space_strategy_report(char *bytes, size_t size, uint64_t *cursor);
+/* At the home only: changes the strategy of SPACE on every kernel, while its threads run. -EINVAL; -ENOMEM: nothing has
+ * changed. Waits for the members. */
 int space_retrieve_switch(struct space *space, uint32_t strategy);
 
-/* The mode of a new space: what the options say. */
+/* Gives a new space the mode that the options choose. */
 void space_mode_start(struct space *space);
-/* The space's mode at its home, when this kernel joined or later. */
+/* Records the space's mode as its home reports it, when this kernel joins or the mode changes. */
 void space_mode_note(struct space *space, uint64_t mode);
-/* space->lock is held: as space_mode_note; and, at the home, the mode after a change to STRATEGY, which it has now. */
+/* With space->lock held: the same; and, at the home, changes the strategy and returns the new mode. */
 void space_mode_note_locked(struct space *space, uint64_t mode);
 uint64_t space_mode_next_locked(struct space *space, uint32_t strategy);
 

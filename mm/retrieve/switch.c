@@ -1,8 +1,9 @@
-/* A space changes its retrieval strategy while its threads run. See mm/retrieve/retrieval.md.
+/* Changing the retrieval strategy of a space while its threads run. See mm/retrieve/retrieval.md.
  *
- * At the home, under the lock of the whole space: no fault that asks and no change is under way anywhere then but
- * questions of the fast path, which are told to ask again with the page's lock. Where a strategy comes whose directory
- * the home's page tables are, the home first learns of all pages. From then on nothing can fail. */
+ * The change is made at the home, under the whole-space lock: then the only operations under way on any kernel are
+ * questions of the fast path, which the home answers BUSY, so that they are repeated with the page's lock. If the new
+ * strategy has the home's page tables as its directory and the old one had not, the home first maps all pages. After
+ * that nothing can fail. */
 #include "kernel/abi/errno.h"
 #include "kernel/lib/panic.h"
 #include "mm/frame/heap.h"
@@ -15,8 +16,8 @@
 #include "msg/call.h"
 #include "msg/channel.h"
 
-/* The home maps every page that any kernel has: what its page tables, the directory, begin with. A negative errno: a
- * part of them. */
+/* Makes the home map every page that any kernel maps, so that its page tables are a directory. A negative errno: only a
+ * part of them is mapped. */
 static int directory_fill(struct space *space)
 {
     uint8_t *buffer = heap_alloc(MSG_MAX);
@@ -25,44 +26,44 @@ static int directory_fill(struct space *space)
     for (kernel_set rest = space_others(space); rest != 0 && error == 0; rest &= rest - 1) {
         error = space_list_take(space, (uint32_t)__builtin_ctzll(rest), buffer, 0);
         if (error == -ESRCH)
-            error = 0; /* it has joined, its first thread is on the way */
+            error = 0; /* the kernel has joined, but its first thread has not arrived */
     }
     heap_free(buffer, MSG_MAX);
     return error;
 }
 
-/* What members said of the change. */
-struct told {
-    kernel_set again; /* those who could not be asked, or could not answer, for want of memory */
+/* The answers of the members. */
+struct notified {
+    kernel_set again; /* members that could not be asked, or could not answer, for lack of memory */
     int error;
 };
 
 static void note_notified(void *context, uint32_t kernel, const void *reply, int length)
 {
-    struct told *told = context;
+    struct notified *notified = context;
 
     (void)reply;
     if (length == -ENOMEM)
-        told->again |= 1ull << kernel;
+        notified->again |= 1ull << kernel;
     else if (length < 0)
-        told->error = length;
+        notified->error = length;
 }
 
-/* All members get the new mode; to hear of it twice does no harm. */
-static void tell_members(struct msg_space_change *change, kernel_set members, uint32_t strategy)
+/* Sends the new mode to all members, again to those without memory. A member may receive it twice without harm. */
+static void notify_members(struct msg_space_change *change, kernel_set members, uint32_t strategy)
 {
-    struct told told = {.again = members};
+    struct notified notified = {.again = members};
 
-    while (told.again != 0 && told.error == 0) {
-        kernel_set asked = told.again;
+    while (notified.again != 0 && notified.error == 0) {
+        kernel_set asked = notified.again;
 
-        told.again = 0;
-        msg_gather(asked, MSG_SPACE_STRATEGY, change, sizeof(*change), note_notified, &told, "change of retrieval",
+        notified.again = 0;
+        msg_gather(asked, MSG_SPACE_STRATEGY, change, sizeof(*change), note_notified, &notified, "change of retrieval",
                    strategy);
-        msg_poll(); /* an answer gives memory back */
+        msg_poll(); /* receiving answers frees memory */
     }
-    if (told.error != 0)
-        panic("mm: a member refuses strategy %u (error %d)", strategy, told.error);
+    if (notified.error != 0)
+        panic("mm: a member refuses strategy %u (error %d)", strategy, notified.error);
 }
 
 static int switch_locked_space(struct space *space, uint32_t strategy)
@@ -75,11 +76,11 @@ static int switch_locked_space(struct space *space, uint32_t strategy)
         error = directory_fill(space);
     if (error != 0)
         return error;
-    spin_lock(&space->lock); /* who joins later learns the new one, and who joined before is told */
+    spin_lock(&space->lock); /* a kernel that joins later gets the mode with its join */
     change.strategy.mode = space_mode_next_locked(space, strategy);
     others = space->members & ~(1ull << instance.kernel);
     spin_unlock(&space->lock);
-    tell_members(&change, others, strategy);
+    notify_members(&change, others, strategy);
     return 0;
 }
 

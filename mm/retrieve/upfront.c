@@ -1,6 +1,6 @@
-/* Retrieval strategy `upfront` (Popcorn thesis 5.7.2, which its author gave up): a kernel that begins to host a space
- * gets all its areas and pages at once, before a thread goes on there. What comes later is asked of the home as with
- * the strategy home, whose page tables are the directory. */
+/* Retrieval strategy `upfront` (Popcorn thesis 5.7.2, where it was considered and abandoned): a kernel that begins to
+ * host a space fetches all its areas and pages, at the first fault there that asks the home. Later ones ask the home as
+ * with strategy `home`, whose page tables are the directory. */
 #include "mm/retrieve/upfront.h"
 
 #include "kernel/abi/errno.h"
@@ -46,7 +46,7 @@ int space_fill(struct space *space)
 
     if (error == 0) {
         space_gets_await(space, SPACE_HEAVY);
-        if (!space->filled) { /* another thread may have been here */
+        if (!space->filled) { /* another thread may have filled it meanwhile */
             error = take_areas(space, buffer);
             if (error == 0)
                 error = space_list_take(space, space->home, buffer, PAGING_SOFT_PREFETCHED);

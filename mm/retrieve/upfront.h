@@ -1,10 +1,10 @@
-/* Strategy upfront: all at once. */
+/* Strategy `upfront`: fetching a whole space at once. */
 #ifndef MM_RETRIEVE_UPFRONT_H
 #define MM_RETRIEVE_UPFRONT_H
 
 #include "mm/space/space.h"
 
-/* This kernel gets all that the home has. Waits. A negative errno: a part of it. */
+/* Fetches all areas and pages that the home of SPACE has. A negative errno: only a part of them. Waits. */
 int space_fill(struct space *space);
 
 #endif

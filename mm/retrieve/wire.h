@@ -1,4 +1,4 @@
-/* Payloads by which the strategies find pages, and runs of pages in them: mm/retrieve/retrieval.md. */
+/* The payloads by which the strategies find pages, and runs of pages: mm/retrieve/retrieval.md. */
 #ifndef MM_RETRIEVE_WIRE_H
 #define MM_RETRIEVE_WIRE_H
 
@@ -14,19 +14,19 @@ struct msg_space_fetch {
 struct msg_space_query {
     uint64_t space;
     uint64_t page;
-    uint64_t rest;  /* kernels to ask yet, as a set */
-    uint64_t known; /* of what is known so far, which never is a frame: what is behind the page */
-    uint64_t query; /* the asker's number */
+    uint64_t rest;  /* the set of kernels that are still to be asked */
+    uint64_t known; /* the backing of the page, if one of the kernels knew it; a query never carries a frame */
+    uint64_t query; /* the asking kernel's number for the query */
     uint32_t prot;
     uint16_t kind;  /* as in msg_space_mapping */
-    uint16_t asker; /* kernel */
+    uint16_t asker; /* the asking kernel */
 };
 
 /* SPACE_FOUND */
 struct msg_space_found {
     uint64_t query;
     uint64_t space;
-    uint64_t frame; /* these as in msg_space_mapping */
+    uint64_t frame; /* FRAME to BACKING as in msg_space_mapping */
     uint16_t kind;
     uint16_t cow;
     uint32_t prot;
@@ -37,13 +37,14 @@ struct msg_space_found {
 struct msg_space_record {
     uint64_t space;
     uint64_t page;
-    /* Physical address; the sender's own, or a file's. SPACE_SWITCH, 0: none yet, the sender says later. */
+    /* Physical address, of the sender's own memory or a file's page. SPACE_SWITCH, 0: there is none yet; another
+     * message follows. */
     uint64_t frame;
-    uint64_t cow; /* SPACE_RECORD: 1: it is copy-on-write */
+    uint64_t cow; /* SPACE_RECORD, 1: the frame is copy-on-write */
 };
 
-/* Pages of one table of 512 that have frames one behind the other: the first one's frame << 12, how many << 12, and its
- * place in the table. */
+/* A run: pages of one leaf table with consecutive frames. One word has the address of the first frame << 12, the number
+ * of pages << 12, and the index of the first page in the table. */
 #define SPACE_RUN_INDEX(run) ((uint32_t)(run)&511)
 #define SPACE_RUN_LENGTH(run) ((uint32_t)((run) >> 12) & 0xfff)
 #define SPACE_RUN_FRAME(run) ((run) >> 24 << 12)
@@ -51,21 +52,21 @@ struct msg_space_record {
 
 #define SPACE_RUNS_MAX 32u /* in one answer */
 
-/* SPACE_LIST: the answer; runs follow */
+/* SPACE_LIST: the reply; runs follow. */
 struct msg_space_listed {
-    uint64_t next; /* address to go on from, or 0: that was all */
+    uint64_t next; /* the address to continue from, or 0: this is the last part */
     uint64_t unused;
 };
 
 struct msg_space_run {
-    uint64_t page; /* the first one's address */
-    uint64_t run;  /* in place of the index: 1 if they are copy-on-write, else 0 */
+    uint64_t page; /* the address of the first page */
+    uint64_t run;  /* a SPACE_RUN, with 1 if the pages are copy-on-write, else 0, in place of the index */
 };
 
-/* SPACE_AREAS: the answer; areas follow */
+/* SPACE_AREAS: the reply; areas follow. */
 struct msg_space_areas {
     uint64_t break_start, break_now;
-    uint64_t next; /* address to go on from, or 0: that was all */
+    uint64_t next; /* the address to continue from, or 0: this is the last part */
 };
 
 _Static_assert(sizeof(struct msg_space_query) == 48, "wire format");

@@ -1,4 +1,4 @@
-/* A question to the home of a space. See the header. */
+/* A request to the home of a space. See the header. */
 #include "mm/space/call_home.h"
 
 #include "kernel/abi/errno.h"

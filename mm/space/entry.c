@@ -1,4 +1,4 @@
-/* Entries of a space's page tables. See the header. */
+/* The entries of a space's page tables. See the header. */
 #include "mm/space/entry.h"
 
 #include "kernel/abi/errno.h"

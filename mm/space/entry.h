@@ -59,7 +59,7 @@ static inline uint64_t space_entry_own(uint64_t frame, uint32_t prot, bool cow, 
     return frame | space_page_flags(prot, cow) | PAGING_SOFT_OWNING | flags;
 }
 
-/* ENTRY with FRAME in place of its own. */
+/* Returns ENTRY with FRAME in place of its frame. */
 static inline uint64_t space_entry_with(uint64_t entry, uint64_t frame)
 {
     return (entry & ~(PAGING_FRAME | PAGING_SOFT_REMOTE)) | frame | space_entry_remote(frame);

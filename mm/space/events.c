@@ -1,14 +1,15 @@
-/* Counting what happens to an address space. See the header. */
+/* The event counters of an address space. See the header. */
 #include "mm/space/events.h"
 
-#include "boot/options/control.h"
+#include "boot/options/options.h"
+#include "kernel/instance/instance.h"
 #include "kernel/lib/log.h"
 #include "kernel/lib/printf.h"
 #include "mm/space/space.h"
 #include "mm/space/survey.h"
 #include "mm/space/wire.h"
 
-#define TOLD_BYTES 384u /* of names and numbers in a line of the log */
+#define TOLD_BYTES 384u /* bytes of names and numbers in one line of the log */
 
 static const char *const names[] = {
 #define EVENT(name) #name,
@@ -19,7 +20,7 @@ static const char *const names[] = {
 _Static_assert(sizeof(struct space_stats) == EVENTS * sizeof(uint64_t), "numbers only");
 _Static_assert(EVENTS * 40 <= SPACE_EVENT_TEXT, "a name has 16 characters at most, a number 20");
 
-static bool told; /* [i] */
+static bool notified; /* [i] boot option events=on */
 
 static uint64_t value_of(const struct space_stats *stats, uint32_t i)
 {
@@ -88,19 +89,17 @@ void space_count_wait_locked(struct space *space, struct space_range range)
 
 void space_events_init(void)
 {
-    static const char *const switches[] = {"off", "on"};
-
-    told = option_choose("mm", "events", switches, 2) == 1;
+    notified = option_is(instance.cmdline, "events", "on");
 }
 
-void space_events_tell(struct space *space)
+void space_events_notify(struct space *space)
 {
     struct space_stats stats = space->stats;
     struct space_pages pages;
     char text[TOLD_BYTES];
     uint32_t from = 0;
 
-    if (!told)
+    if (!notified)
         return;
     space_count_pages(space, &pages);
     stats.prefetch_used += pages.prefetch_used;

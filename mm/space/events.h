@@ -26,15 +26,16 @@ uint32_t space_stats_text(const struct space_stats *stats, uint32_t *from, char 
 
 /* The functions with _locked are called with space->lock held. */
 
-/* Counts an answer of KIND (enum space_answer, not BUSY), or a missing one, for a page whose area has PROT. */
+/* Counts an answer of KIND (enum space_answer, not BUSY) to a question about a page. FILE: its area is backed by a
+ * file. */
 void space_count_answer_locked(struct space *space, uint32_t kind, bool file);
-/* Count a request for the distributed lock of RANGE; and one that had to wait. */
+/* Count a request for the distributed lock of RANGE, and a request that had to wait. */
 void space_count_lock_locked(struct space *space, struct space_range range);
 void space_count_wait_locked(struct space *space, struct space_range range);
 
 /* Registers the boot option events=on, with which a space that ends here writes its counters to the log. */
 void space_events_init(void);
-/* Writes the counters of SPACE, which ends and which no other task uses any more. */
-void space_events_tell(struct space *space);
+/* Writes the counters of SPACE to the log, if events=on. SPACE ends, and no other task uses it any more. */
+void space_events_notify(struct space *space);
 
 #endif

@@ -1,5 +1,5 @@
-/* What a process may map (RLIMIT_AS, RLIMIT_DATA, RLIMIT_STACK), at its home, which knows all areas. Nobody gets a
- * lease of a space that is limited, so the home is asked for each mapping. */
+/* RLIMIT_AS, RLIMIT_DATA and RLIMIT_STACK, enforced at the home, which knows all areas. No lease of a limited space is
+ * granted, so every mapping is made by the home. */
 #include "mm/space/limit.h"
 
 void space_set_limits(struct space *space, const struct space_limits *limits)
@@ -28,7 +28,7 @@ bool space_may_have_locked(const struct space *space, uint32_t prot, uint64_t st
     for (const struct area *area = area_next(&space->areas, 0); area != NULL; area = area_after(&space->areas, area)) {
         uint64_t size = area->end - area->start;
 
-        if (area->start < end && start < area->end) /* what is replaced does not count twice */
+        if (area->start < end && start < area->end) /* the part that is replaced does not count twice */
             size -= (area->end < end ? area->end : end) - (area->start > start ? area->start : start);
         all += size;
         data += is_data(area->prot) ? size : 0;

@@ -1,5 +1,4 @@
-/* The limits of what a process may map (RLIMIT_AS, RLIMIT_DATA, RLIMIT_STACK), checked at the home of its space, which
- * knows all areas. */
+/* RLIMIT_AS, RLIMIT_DATA and RLIMIT_STACK, enforced at the home of a space, which knows all areas. */
 #ifndef MM_SPACE_LIMIT_H
 #define MM_SPACE_LIMIT_H
 
@@ -17,8 +16,8 @@
 /* Sets the limits for new mappings. */
 void space_set_limits(struct space *space, const struct space_limits *limits);
 
-/* Whether SPACE has any limit; whether it may map [START, END) with PROT in addition to what it maps elsewhere; and the
- * largest size of an area that grows. */
+/* Whether SPACE has a limit other than that of its stack; whether it may map [START, END) with PROT in addition to what
+ * it maps elsewhere; and the largest size of an area that grows. With space->lock held. */
 bool space_limited_locked(const struct space *space);
 bool space_may_have_locked(const struct space *space, uint32_t prot, uint64_t start, uint64_t end);
 uint64_t space_stack_most_locked(const struct space *space);

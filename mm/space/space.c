@@ -1,4 +1,4 @@
-/* The table of spaces: who finds a space, and who keeps it. How one begins and ends is in mm/life/life.c. */
+/* The table of spaces, and the references that keep a space from being freed. mm/life/life.c begins and ends spaces. */
 #include "mm/space/space.h"
 
 #include "kernel/arch/x86_64/cpu.h"
@@ -99,7 +99,7 @@ bool space_leave(struct space *space)
         list_remove(&space->node);
     spin_unlock(&table_lock);
     while (last && __atomic_load_n(&space->references, __ATOMIC_ACQUIRE) != 1) {
-        msg_poll(); /* it is a recall's, or that of a handler on another CPU, which never waits */
+        msg_poll(); /* the reference is a recall's or a handler's on another CPU, and handlers never wait */
         cpu_relax();
     }
     return last;

@@ -46,25 +46,25 @@ struct space {
     uint64_t id;               /* [i] the group's id */
     struct page_tables tables; /* [i] root */
     struct spinlock lock;
-    struct area_list areas;       /* [k] */
-    uint32_t slow;                /* [k] tasks here that hold or await a distributed lock; not 0: never DECIDES_ALONE */
-    uint32_t later;               /* [k] home only: AREA_LOCKED, if new areas are to have it */
-    kernel_set members;           /* [k] at the home: kernels that host it; elsewhere: as the last lock grant said */
-    uint64_t break_start;         /* [k] home only; set by the loader, a fork, or the successor of a stopped kernel */
-    uint64_t break_now;           /* [k] home only */
-    struct space_limits limits;   /* [k] home only */
-    struct list locks;            /* [k] home only, lock=home: requests of the lock manager in order of arrival */
-    struct space_lamport lamport; /* [k] lock=lamport */
-    struct space_leases leases;   /* [k] */
-    uint64_t get_count;           /* [k] fast-path questions so far */
-    struct mempolicy_list policies;          /* [k] */
-    struct list gets;                        /* [k] questions under way: mm/page/question.h */
-    struct list deferred;                    /* [k] changes deferred until their answers arrive */
-    struct list queries;                     /* [k] strategy chain: queries under way */
-    uint64_t query_count;                    /* [k] queries so far */
-    uint64_t mode;                           /* [k] the strategy and how often it has changed: mm/retrieve/strategy.c */
-    struct space_adapting adapting;          /* [k] */
-    uint32_t prefetch;                       /* [k] the most runs of pages that an answer may bring along */
+    struct area_list areas; /* [k] */
+    uint32_t slow;          /* [k] tasks here that hold or await a distributed lock; if not 0, never DECIDES_ALONE */
+    uint32_t later;         /* [k] home only: AREA_LOCKED, if new areas are to have it */
+    kernel_set members;     /* [k] at the home: kernels that host it; elsewhere: as in the grants of its locks so far */
+    uint64_t break_start;   /* [k] home only; set by the loader, a fork, or the successor of a stopped kernel */
+    uint64_t break_now;     /* [k] home only */
+    struct space_limits limits;     /* [k] home only */
+    struct list locks;              /* [k] home only, lock=home: requests of the lock manager in order of arrival */
+    struct space_lamport lamport;   /* [k] lock=lamport */
+    struct space_leases leases;     /* [k] */
+    uint64_t get_count;             /* [k] fast-path questions so far */
+    struct mempolicy_list policies; /* [k] */
+    struct list gets;               /* [k] questions under way: mm/page/question.h */
+    struct list deferred;           /* [k] changes deferred until their answers arrive */
+    struct list queries;            /* [k] strategy chain: queries under way */
+    uint64_t query_count;           /* [k] queries so far */
+    uint64_t mode;                  /* [k] the strategy and how often it has changed: mm/retrieve/strategy.c */
+    struct space_adapting adapting; /* [k] */
+    uint32_t prefetch;              /* [k] the most runs of pages that an answer may bring along */
     const struct space_retrieval *retrieval; /* [k] changes only while all of the space is locked */
     struct space_stats stats;                /* [k] */
     int64_t resident;                        /* [k] pages that entries here hold, without those pending free */

@@ -23,17 +23,18 @@ struct msg_space_pair;
  * in use (mm/retrieve/strategy.c). */
 struct space_retrieval {
     const char *name;
-    /* Asks other members what they map at PAGE, which the caller has locked. Returns an errno if a member could not
-     * answer, whose mapping may then be missing. Waits. */
+    void (*init)(void); /* registers the handlers of its own messages, once at boot; NULL: it has none */
+    /* Asks other kernels what they map at PAGE, whose distributed lock the caller holds. Returns an errno if a kernel
+     * could not answer; then its mapping may be missing from ANSWER. Waits. */
     int (*fetch)(struct space *space, uint64_t page, struct msg_space_mapping *answer);
-    /* Called before FRAME, which is new, or COW and a file's, is mapped at PAGE, which is still locked: informs the
-     * kernels that have to know. Waits. On an error the frame is not used. */
+    /* Called before FRAME, a new frame or a file's frame that is mapped COW, is mapped at PAGE, which is still locked:
+     * informs the kernels that have to know it. Waits. On an error the frame is not mapped. */
     int (*record)(struct space *space, uint64_t page, uint64_t frame, bool cow);
-    /* The same for COUNT pages at once, of which no kernel has one; the whole space is locked. All or none. */
+    /* The same for COUNT pages that no kernel maps, all or none of them; the whole space is locked. */
     int (*record_many)(struct space *space, const struct msg_space_pair *pairs, uint32_t count);
     bool home_knows;   /* the home maps every page that any kernel maps */
-    bool adapts;       /* each kernel adapts the number of pages that an answer brings to what it measures */
-    bool fills;        /* a kernel that begins to host the space fetches all of it first */
+    bool adapts;       /* each kernel adapts the number of prefetched pages to its measurements */
+    bool fills;        /* a kernel fetches the whole space at its first fault that has to ask the home */
     bool breaks_first; /* a copy-on-write page is copied before another kernel maps it */
 };
 
@@ -71,7 +72,7 @@ struct space_locking {
     /* With space->lock held: releases the range. *NOTICE is for completion_notify. */
     void (*end_locked)(struct space *space, struct space_lock *lock, uint32_t *notice);
     /* Afterwards, without space->lock: informs other kernels of the release. May wait for room in a ring. */
-    void (*tell)(struct space *space, const struct space_lock *lock);
+    void (*notify)(struct space *space, const struct space_lock *lock);
     /* At the home, with space->lock held: the start, perhaps below START, of the lowest request, granted or not, for a
      * part of [START, END); requests for the whole space do not count. END: there is none. */
     uint64_t (*busy_locked)(const struct space *space, uint64_t start, uint64_t end);

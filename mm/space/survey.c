@@ -1,10 +1,10 @@
-/* How many pages of a space are here. See the header. */
+/* The number of a space's pages on this kernel. See the header. */
 #include "mm/space/survey.h"
 
 #include "mm/space/entry.h"
 
-/* One entry in the machine holds a space's reference to a frame, so no page is counted twice. The lock is free between
- * tables, so that messages about the space are not held up for long. */
+/* Only owning entries are counted, so no page of the space is counted on two kernels. The lock is released between leaf
+ * tables, so that messages about the space are not delayed for long. */
 void space_count_pages(struct space *space, struct space_pages *out)
 {
     *out = (struct space_pages){0};

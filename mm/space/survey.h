@@ -1,4 +1,4 @@
-/* How many pages of a space this kernel has, for observers such as /proc. */
+/* The number of a space's pages on this kernel, for observers such as /proc. */
 #ifndef MM_SPACE_SURVEY_H
 #define MM_SPACE_SURVEY_H
 

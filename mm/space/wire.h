@@ -1,4 +1,4 @@
-/* Payloads that several parts of mm/ send or handle: operations on a space (320 to 340 in msg/messages.def, handled by
+/* Payloads that several rooms of mm/ send or handle: operations on a space (320 to 340 in msg/messages.def, handled by
  * mm/change), the mapping of a page on a kernel, and lists of pages and areas. */
 #ifndef MM_SPACE_WIRE_H
 #define MM_SPACE_WIRE_H
@@ -12,8 +12,8 @@ enum space_answer {
     SPACE_AREA = 1,
     SPACE_FRAME = 2,
     SPACE_TAKEN = 3,       /* SPACE_GET only: the page has the asker's frame now */
-    SPACE_BUSY = 4,        /* SPACE_GET only: ask again with the page's lock */
-    SPACE_WANTS_BLOCK = 5, /* the 2 MiB around the page may have one frame: ask again with one */
+    SPACE_BUSY = 4,        /* SPACE_GET only: retry with the page's lock */
+    SPACE_WANTS_BLOCK = 5, /* the 2 MiB around the page may have one frame: retry with one */
     SPACE_TAKEN_BLOCK = 6  /* the 2 MiB have the asker's frame now */
 };
 
@@ -25,7 +25,7 @@ struct msg_space_mapping {
     uint64_t frame; /* physical address, if SPACE_FRAME */
     uint32_t cow;   /* 1: other spaces may have the frame, so it must not be written; if SPACE_FRAME */
     uint32_t pad;
-    uint64_t backing; /* what is behind the page: mm/area/backing.h; unless SPACE_NONE */
+    uint64_t backing; /* the backing of the page: mm/area/backing.h; unless SPACE_NONE */
 };
 
 /* SPACE_AREAS, SPACE_LIST, SPACE_TAKE: PAGE is where to continue; SPACE_FILL: PAGE is unused, struct msg_space_pair
@@ -45,7 +45,7 @@ struct msg_space_pair {
     uint64_t page, frame;
 };
 
-/* What SPACE_LOOK returns; except where noted "alone", the low bits have the area's AREA_*. */
+/* The result of SPACE_LOOK. Except where marked "alone", its low bits have the area's AREA_*. */
 enum space_look_at {
     SPACE_LOOK_START = 0,  /* the start of the area that contains START or is the first behind it */
     SPACE_LOOK_END = 1,    /* the end of that area */
@@ -60,13 +60,13 @@ enum space_look_at {
 
 /* How a new area finds its place; bits. */
 enum space_map_how {
-    SPACE_MAP_FIXED = 1,    /* at START, replacing whatever is there */
-    SPACE_MAP_KEEP = 2,     /* at START, unless something is there */
+    SPACE_MAP_FIXED = 1,    /* at START, replacing existing mappings */
+    SPACE_MAP_KEEP = 2,     /* at START, unless a part of the range is mapped */
     SPACE_MAP_LOW = 4,      /* in the second GiB, or at START below its end */
     SPACE_MAP_GOES_ON = 8,  /* with KEEP: the backing continues that of the area that ends there */
-    SPACE_MAP_GRANTED = 32, /* the object behind it was granted to the home for this (mm/file/hold.h) */
-    SPACE_MAP_BUSY = 16 /* also where others have locked a range or wait for one: the caller has locked the whole space,
-                         * or will check again */
+    SPACE_MAP_GRANTED = 32, /* the object that backs it was granted to the home for this mapping (mm/file/hold.h) */
+    SPACE_MAP_BUSY = 16 /* also in ranges that other tasks have locked or requested: the caller holds the whole-space
+                           lock, or checks again */
 };
 
 /* An operation on [START, START + LENGTH) of a space, and SPACE_SETTLE, which names the operation that it completes.
@@ -76,15 +76,15 @@ struct msg_space_change {
     uint64_t start;     /* page aligned */
     uint64_t length;    /* whole pages */
     uint32_t operation; /* enum msg_type: the message's */
-    uint32_t prot;      /* AREA_*, if the operation gives or wants some */
+    uint32_t prot;      /* AREA_*, if the operation has them as an argument */
     union {
         struct {          /* SPACE_MAP */
             uint32_t how; /* enum space_map_how */
             uint32_t pad;
-            uint64_t backing; /* what is behind it: mm/area/backing.h */
+            uint64_t backing; /* the backing: mm/area/backing.h */
         } map;
         struct {               /* SPACE_BREAK: of no range */
-            uint64_t from, to; /* the expected old break and the new one; TO 0: only return the break */
+            uint64_t from, to; /* the expected old break and the new one; TO 0: only read the break */
         } brk;
         struct {           /* SPACE_LOOK */
             uint32_t what; /* enum space_look_at */

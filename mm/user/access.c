@@ -1,12 +1,12 @@
-/* Memory of a space that is not loaded here, page by page: each is made usable, as by a fault, and copied while nobody
- * can take it away from this kernel. */
+/* Access to the memory of a space that is not loaded on this CPU. Each page is made usable as by a fault, and then
+ * copied under space->lock, so that it cannot be unmapped from this kernel meanwhile. */
 #include "mm/user/access.h"
 
 #include "kernel/abi/errno.h"
 #include "mm/fault/fault.h"
 #include "mm/frame/content.h"
 
-/* Within one page. 0; -EAGAIN: it is gone again. */
+/* Copies within one page. -EAGAIN: the page has been unmapped again since the fault. */
 static int copy(struct space *space, uint64_t address, void *bytes, uint32_t size, bool write)
 {
     const uint64_t *entry;

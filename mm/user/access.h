@@ -1,4 +1,4 @@
-/* Memory of a space that need not be loaded here. */
+/* Access to the memory of a space that need not be loaded on this CPU. */
 #ifndef MM_USER_ACCESS_H
 #define MM_USER_ACCESS_H
 
@@ -7,8 +7,9 @@
 
 #include "mm/space/space.h"
 
-/* Copies SIZE bytes at ADDRESS of SPACE, the current program's or another's that stays, to BYTES, or WRITEs them there
- * as the program may. Returns how many; -EFAULT: none. Waits for pages. */
+/* Copies SIZE bytes at ADDRESS of SPACE to BYTES; with WRITE, from BYTES to ADDRESS, if the program itself may write
+ * there. SPACE is the current program's, or the caller keeps it from ending. Returns how many bytes were copied, or
+ * -EFAULT if none. Tasks only: waits for pages. */
 int64_t space_access(struct space *space, uint64_t address, void *bytes, uint64_t size, bool write);
 
 #endif

@@ -1,10 +1,11 @@
-/* Which frame is behind memory that a space shares with others: what names a word there for all of them. */
+/* The frame behind an address in shared memory. All spaces that share the page map the same frame, so frame and offset
+ * name a futex word for all of them. */
 #include "mm/user/shared.h"
 
 #include "kernel/abi/errno.h"
 #include "mm/user/user_copy.h"
 
-/* 0 or 1 as space_shared_frame; -EAGAIN: this kernel does not know. */
+/* 0 or 1 as space_shared_frame; -EAGAIN: the area or the page is not mapped on this kernel yet. */
 static int look(struct space *space, uint64_t address, uint64_t *frame)
 {
     const struct area *area;

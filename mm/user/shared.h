@@ -1,4 +1,4 @@
-/* Memory that a space shares with others. */
+/* The frame behind an address in shared memory. */
 #ifndef MM_USER_SHARED_H
 #define MM_USER_SHARED_H
 
@@ -6,8 +6,8 @@
 
 #include "mm/space/space.h"
 
-/* 1: ADDRESS of SPACE, the current program's, is in memory that it shares, and *FRAME is the page's; 0: it is not.
- * -EFAULT. Such a page keeps its frame as long as it is mapped. Waits for it. */
+/* Returns 1 and the page's frame in *FRAME if ADDRESS of SPACE, the current program's, is in shared memory; 0 if it is
+ * in private memory; -EFAULT. A page of shared memory keeps its frame as long as it is mapped. Waits for the page. */
 int space_shared_frame(struct space *space, uint64_t address, uint64_t *frame);
 
 #endif

@@ -1,4 +1,4 @@
-/* Memory of the current program. See the header. */
+/* Access to the memory of the current program. See the header. */
 #include "mm/user/user_copy.h"
 
 #include "kernel/abi/errno.h"
@@ -6,7 +6,7 @@
 #include "kernel/arch/x86_64/traps.h"
 #include "kernel/lib/string.h"
 
-#define STRING_STEP 64ull /* bytes read at first: most strings are short */
+#define STRING_STEP 64ull /* bytes in the first step: most strings are short */
 
 int user_read(void *to, uint64_t from, uint64_t size)
 {
@@ -38,7 +38,7 @@ int64_t user_read_string(char *to, uint64_t from, uint64_t size)
     uint64_t length = 0;
 
     for (uint64_t step = STRING_STEP; length < size; step += step < PAGE_SIZE ? step : 0) {
-        uint64_t part = step - ((from + length) & (step - 1)); /* never over the end of a page */
+        uint64_t part = step - ((from + length) & (step - 1)); /* a step never crosses the end of a page */
         uint64_t end;
 
         if (part > size - length)

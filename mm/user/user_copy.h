@@ -1,4 +1,4 @@
-/* Memory of the current program, for system calls. Pages are made usable by faults, so all of these may wait. */
+/* Access to the memory of the current program, for system calls. An access may fault, so all of these may wait. */
 #ifndef MM_USER_USER_COPY_H
 #define MM_USER_USER_COPY_H
 
@@ -7,13 +7,13 @@
 
 #include "mm/area/range.h"
 
-/* Copies to or from the current program; -EFAULT. */
+/* Copy SIZE bytes from or to the current program; -EFAULT. */
 int user_read(void *to, uint64_t from, uint64_t size);
 int user_write(uint64_t to, const void *from, uint64_t size);
-/* How many of SIZE bytes (at least 1) from ADDRESS on, up to the first page that cannot, the current program can write:
- * none is changed. */
+/* Returns how many of the SIZE bytes (at least 1) from ADDRESS on the current program can write before the first page
+ * that it cannot. Changes none of them. */
 uint64_t user_reach(uint64_t address, uint64_t size);
-/* Copies a string of at most SIZE - 1 bytes and its NUL; returns its length, -EFAULT or -ENAMETOOLONG. */
+/* Copies a string of at most SIZE - 1 bytes and its NUL. Returns its length, -EFAULT or -ENAMETOOLONG. */
 int64_t user_read_string(char *to, uint64_t from, uint64_t size);
 
 #endif

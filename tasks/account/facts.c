@@ -1,5 +1,6 @@
-/* What this kernel tells of its processes and threads. See the header; tasks/account/survey.c asks. Answers are long
- * and are made by tasks, as walking a large address space takes a while. */
+/* Data about the processes and threads of this kernel. See the header; tasks/account/survey.c sends the requests. Tasks
+ * serve them, because replies are long and walking a large address space takes long. Structures are read under the lock
+ * of the group or the space. */
 #include "tasks/account/facts.h"
 
 #include "kernel/abi/errno.h"
@@ -56,7 +57,7 @@ static void sort(uint32_t *ids, uint32_t count)
 
 /* --- processes --- */
 
-/* A process that is still being made has neither had a thread nor begun to end. */
+/* Whether the process is complete: one that is still being made has neither a live thread nor begun to end. */
 static bool is_made_locked(const struct group *group)
 {
     return group->process->live > 0 || group->exiting;
@@ -82,7 +83,7 @@ static bool list_one(struct group *group, void *context)
     return !listing->failed;
 }
 
-/* Ascending. */
+/* Lists the processes at home here, from id FROM on, in ascending order. */
 static int list_from(uint32_t from, struct id_list *out)
 {
     struct listing listing = {.from = from};
@@ -214,7 +215,7 @@ static int32_t runs_as_locked(const struct thread *thread)
     return priority > 0 ? -1 - (int32_t)priority : 20 + (thread->donated ? thread->donated_nice : thread->context.nice);
 }
 
-/* THREAD's group's lock is held. */
+/* The lock of THREAD's group is held. */
 static void thread_facts_locked(struct thread *thread, struct thread_facts *out)
 {
     const struct thread_context *context = &thread->context;
@@ -247,13 +248,13 @@ static void thread_facts_locked(struct thread *thread, struct thread_facts *out)
     spin_unlock(&queue->lock);
     if (what != NULL)
         memcpy(out->waits, what, strnlen(what, sizeof(out->waits) - 1));
-    if (thread->presence != THREAD_PRESENT) { /* this kernel does not know */
+    if (thread->presence != THREAD_PRESENT) { /* only the thread's present kernel has these */
         out->state = 'R';
         out->waits[0] = '\0';
     }
 }
 
-/* Counts the threads of GROUP here and lists those from FROM on. */
+/* Counts the threads of GROUP on this kernel, and lists the ids from FROM on. */
 static int list_threads(struct group *group, uint32_t from, struct member_facts *out, struct id_list *list)
 {
     uint32_t room;
@@ -273,7 +274,7 @@ static int list_threads(struct group *group, uint32_t from, struct member_facts 
             out->present++;
         else
             out->shadows++;
-        if (thread->tid >= from && list->count < list->room) /* one more may have come after the count, no older one */
+        if (thread->tid >= from && list->count < list->room) /* the list may be full if threads have arrived since */
             list->ids[list->count++] = thread->tid;
     }
     spin_unlock(&group->lock);
@@ -347,7 +348,7 @@ static int part_room(const struct remote_request *request)
     return FACTS_PART_MAX;
 }
 
-/* Ids, as many as fit. */
+/* Replies with as many ids as fit. */
 static int run_list(const struct remote_request *request, void *result)
 {
     struct msg_process_listed *out = result;

@@ -1,8 +1,9 @@
-/* Processes and threads seen from anywhere: asks the kernels and puts together what they tell. See
+/* Surveys of processes and threads: asks all kernels that have a part, and combines the replies. See
  * tasks/account/facts.h.
  *
- * A thread that moves has a replica on every kernel it was on, so it is told of by some kernel whenever each is asked;
- * of several replicas the one where it is present counts, else it is looked for where the last one has sent it. */
+ * A thread that moves has a replica on every kernel it has been on, so some kernel reports it whenever each is asked.
+ * If several kernels report a thread, the replica that is PRESENT is used; without one, the search follows the replica
+ * with the most moves to the kernel to which the thread went. */
 #include "kernel/abi/errno.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
@@ -12,7 +13,7 @@
 #include "tasks/process/call.h"
 #include "tasks/remote/operation.h"
 
-#define FOLLOW_MAX 8 /* moves that a look at a thread follows; then it is told to be on its way */
+#define FOLLOW_MAX 8 /* moves of a thread that are followed; then it is reported as on its way */
 
 int process_ids(struct id_list *list)
 {
@@ -31,7 +32,7 @@ int process_ids(struct id_list *list)
             if (length == -ENOMEM)
                 good = false;
             if (length < (int)sizeof(*part) || (length - sizeof(*part)) / sizeof(uint32_t) < part->count)
-                break; /* it does not run */
+                break; /* the kernel does not run */
             for (uint32_t i = 0; i < part->count && good; i++)
                 good = id_list_add(list, ((const uint32_t *)(part + 1))[i]);
             if (part->next <= ask.id)
@@ -68,7 +69,8 @@ int process_facts_of(uint32_t id, struct process_facts *out)
     return 0;
 }
 
-/* One part of what KERNEL has; OUT has FACTS_PART_MAX bytes. */
+/* Asks KERNEL for one part of its data, as *ASK says. OUT has FACTS_PART_MAX bytes; a kernel that does not run has an
+ * empty part. */
 static int ask_member(uint32_t kernel, const struct msg_member_facts *ask, struct member_facts *out)
 {
     const struct remote_how how = {.why = "facts of threads", .key = ask->group};
@@ -88,7 +90,7 @@ static bool better(const struct thread_facts *a, const struct thread_facts *b)
     return a->moves > b->moves;
 }
 
-/* Where THREAD's id is in the survey, or belongs. */
+/* The index of thread TID in the survey, or the index where it is to be inserted. */
 static uint32_t place_of(const struct process_survey *survey, uint32_t tid)
 {
     uint32_t low = 0, high = survey->count;
@@ -132,7 +134,7 @@ static int add_thread(struct process_survey *survey, const struct thread_facts *
     return 0;
 }
 
-/* All parts of what KERNEL has. */
+/* Adds all parts of KERNEL's data to the survey. */
 static int add_member(struct process_survey *survey, uint32_t kernel, bool threads, struct member_facts *part)
 {
     struct msg_member_facts ask = {
@@ -157,7 +159,7 @@ static int add_member(struct process_survey *survey, uint32_t kernel, bool threa
         if (part->next <= ask.thread)
             break;
         ask.thread = part->next;
-        ask.space = 0; /* the memory has been told */
+        ask.space = 0; /* the first part has the data about the memory */
     } while (error == 0);
     return error;
 }
@@ -178,7 +180,7 @@ static bool thread_at(uint32_t kernel, uint32_t group, uint32_t tid, struct thre
     return found;
 }
 
-/* THREAD is what some kernel told of a thread that had left it: finds where it is. */
+/* THREAD comes from a kernel that the thread may have left: follows the thread to its present kernel. */
 static void follow(uint32_t group, struct thread_facts *thread)
 {
     for (int i = 0; i < FOLLOW_MAX && thread->presence != THREAD_PRESENT && thread->went_to < instance.kernels; i++) {
@@ -189,7 +191,7 @@ static void follow(uint32_t group, struct thread_facts *thread)
     }
     if (thread->presence == THREAD_PRESENT || thread->went_to >= instance.kernels)
         return;
-    /* it is on its way: what it will be is what it was */
+    /* the thread is on its way: reports its last data with the kernel that it moves to */
     for (uint32_t i = 0; i < instance.plan.cpu_count; i++) {
         if (instance.plan.cpus[i].kernel == (int32_t)thread->went_to) {
             thread->cpu = i;

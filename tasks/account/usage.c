@@ -1,6 +1,7 @@
-/* Usage of a process. See the header. A thread that moves while the kernels are asked may be counted twice or not at
- * all, for the time since its last move; a process that is quiesced is counted exactly. What tasks/thread/account.h
- * counts does not move, and is right in any case. */
+/* Usage of a process. See the header.
+ *
+ * The CPU time of a thread that moves while the kernels are asked may be counted twice or not at all; that of a
+ * quiesced process is exact. The counters of tasks/thread/account.h do not move with threads, and are always exact. */
 #include "tasks/account/usage.h"
 
 #include "kernel/instance/instance.h"
@@ -70,7 +71,7 @@ static void add_files(void *context, uint32_t kernel, const void *reply, int len
     sum->peak += files.peak;
 }
 
-/* Asks KERNELS, this one too. */
+/* Asks KERNELS, among which this kernel may be, and always asks this kernel, which may have no part of the process. */
 static void ask(uint32_t id, enum msg_type type, kernel_set kernels, msg_answer add, void *context)
 {
     static const struct remote_how how = {.why = "usage of a process"};
@@ -82,7 +83,7 @@ static void ask(uint32_t id, enum msg_type type, kernel_set kernels, msg_answer 
         remote_call(instance.kernel, type, &message, sizeof(message), here, sizeof(here), &how));
 }
 
-/* Asks the home, whose answer goes to *RESULT. */
+/* Asks the home of process ID, and stores its reply in *RESULT. */
 static int64_t ask_home(uint32_t id, enum msg_type type, struct msg_process_result *result)
 {
     struct msg_process_call call = {.id = id, .type = type};

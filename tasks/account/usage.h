@@ -15,12 +15,12 @@ struct usage {
 };
 
 void usage_init(void);
-/* Usage of the process ID. -ESRCH. Tasks only; asks the home and every kernel that has threads of it. */
+/* Usage of process ID. -ESRCH, -ENOMEM. Tasks only; waits for the home and every kernel that hosts it. */
 int usage_of(uint32_t id, struct usage *out);
-/* Bytes that it and its waited-for children have moved through descriptors; *PEAK: the sum of the most pages that it
- * had on each kernel. Errors and waiting as above. */
+/* Bytes that process ID and its waited-for children have transferred through descriptors; *PEAK: the sum of the
+ * kernels' maxima of its pages. Errors and waiting as above. */
 int usage_of_files(uint32_t id, struct account_io *io, uint64_t *peak);
-/* Usage of children that were waited for. -ESRCH. Tasks only; asks the home. */
+/* Usage of the children of process ID that were waited for. -ESRCH, -ENOMEM. Tasks only; waits for the home. */
 int usage_of_children(uint32_t id, struct account_used *out);
 
 #endif

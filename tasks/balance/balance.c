@@ -1,11 +1,14 @@
-/* The balancer across kernels. See the header, tasks/balance/balance.md and tasks/balance/choice.h. */
+/* The balancer between kernels. See the header, tasks/balance/balance.md and tasks/balance/choice.h.
+ *
+ * Statistics and averages belong to this kernel, under one innermost lock. Loads of other kernels come from their
+ * boards, without messages. */
 #include "tasks/balance/balance.h"
 
 #include "boot/options/control.h"
+#include "boot/options/options.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/printf.h"
-#include "kernel/lib/string.h"
 #include "msg/channel.h"
 #include "msg/trace.h"
 #include "tasks/process/group.h"
@@ -14,10 +17,10 @@
 #include "tasks/sched/load.h"
 
 #define WORDS (CPUS_MAX / 64)
-#define LOOK_INTERVAL 50000000ull /* ns between two looks, or more if moves cost more */
-#define LOOK_COSTS 4u             /* moves that a look may cost at most */
-#define LOOK_MAX 64u              /* ready threads of a CPU that are considered */
-#define MOVE_NS_FIRST 1000000ull  /* what a move is taken to cost until one was measured */
+#define LOOK_INTERVAL 50000000ull /* minimal time between two runs, ns */
+#define LOOK_COSTS 4u             /* time between two runs, in costs of a move */
+#define LOOK_MAX 64u              /* ready threads of a CPU that are considered in a run */
+#define MOVE_NS_FIRST 1000000ull  /* assumed duration of a move before the first measurement */
 #define FETCH_NS_FIRST 50000ull
 #define FETCHES_FIRST 32u
 
@@ -30,63 +33,34 @@ struct balance_hooks balance_hooks;
 
 static volatile enum balance_mode mode = BALANCE_AT_CLONE;
 static volatile enum balance_placing placing = PLACE_SPREAD;
-static uint64_t cpus_of[KERNELS_MAX][WORDS]; /* [i] by number in the plan */
+static uint64_t cpus_of[KERNELS_MAX][WORDS]; /* [i] bit sets of CPUs, by number in the plan */
 
 static struct spinlock lock; /* innermost */
 static uint32_t turn;        /* [k] */
 static struct {
-    uint32_t count;                                       /* threads sent there that its board may not have yet */
-    uint64_t time;                                        /* ns: of the last */
+    uint32_t count;                                       /* threads sent there that its board may not include yet */
+    uint64_t time;                                        /* ns: when the last one was sent */
 } sent[KERNELS_MAX];                                      /* [k] */
-static uint64_t move_ns, fetches;                         /* [k] averages; 0: none yet */
+static uint64_t move_ns, fetches;                         /* [k] averages; 0: no sample yet */
 static uint64_t placed[3], placed_elsewhere[3];           /* [k] by event */
-static uint64_t looks, moves, refused, too_dear, nowhere; /* [k] looks, and how they ended */
+static uint64_t looks, moves, refused, too_dear, nowhere; /* [k] runs, and their results */
 
 static volatile uint64_t next_look; /* [a] ns */
 static volatile bool look_queued;   /* [a] */
 static struct work look_work;
 
-static bool one_of(const char *const *words, uint32_t count, const char *value, uint32_t *index)
-{
-    for (*index = 0; *index < count; (*index)++) {
-        if (strcmp(words[*index], value) == 0)
-            return true;
-    }
-    return false;
-}
-
-static bool check_mode(const char *value)
-{
-    uint32_t index;
-
-    return one_of(modes, 3, value, &index);
-}
-
 static void set_mode(const char *value)
 {
-    uint32_t index;
-
-    if (one_of(modes, 3, value, &index))
-        mode = (enum balance_mode)index;
-}
-
-static bool check_placing(const char *value)
-{
-    uint32_t index;
-
-    return one_of(placings, 3, value, &index);
+    mode = (enum balance_mode)option_index("balance", value);
 }
 
 static void set_placing(const char *value)
 {
-    uint32_t index;
-
-    if (one_of(placings, 3, value, &index))
-        placing = (enum balance_placing)index;
+    placing = (enum balance_placing)option_index("place", value);
 }
 
-static struct option mode_option = {.name = "balance", .check = check_mode, .set = set_mode};
-static struct option placing_option = {.name = "place", .check = check_placing, .set = set_placing};
+static struct option mode_option = {.name = "balance", .set = set_mode};
+static struct option placing_option = {.name = "place", .set = set_placing};
 
 static bool is_allowed(uint32_t kernel, const uint64_t affinity[])
 {
@@ -99,7 +73,7 @@ static bool is_allowed(uint32_t kernel, const uint64_t affinity[])
     return (any == 0 || common != 0) && msg_peer_started(kernel);
 }
 
-/* What is known of KERNEL: its board, and what was sent there since. */
+/* Fills *OUT with the load of KERNEL: its board, plus the threads sent there since. */
 static void view_locked(uint32_t kernel, const uint64_t affinity[], struct balance_kernel *out)
 {
     const struct plan_kernel *plan = &instance.plan.kernels[kernel];
@@ -179,10 +153,10 @@ struct choice {
     uint32_t kernel;
     int64_t gain;
     uint64_t cost;
-    bool considered; /* there was a thread that may go */
+    bool considered; /* there was a thread that may move */
 };
 
-/* The best ready thread of one CPU to go to KERNEL. */
+/* Finds the ready thread of one CPU that gains most by moving to KERNEL. */
 static void consider(struct cpu_queue *queue, uint32_t kernel, struct balance_case *c, struct choice *choice)
 {
     uint32_t left = LOOK_MAX;
@@ -205,7 +179,7 @@ static void consider(struct cpu_queue *queue, uint32_t kernel, struct balance_ca
     spin_unlock(&queue->lock);
 }
 
-/* Finds the least loaded kernel, and the thread that gains most by going there. */
+/* Finds the least loaded kernel, and the thread that gains most by moving there. */
 static void decide(struct choice *choice)
 {
     static const uint64_t anywhere[WORDS];
@@ -259,7 +233,7 @@ static void run_look(struct work *work)
         trace_note("lets all stay: too little to gain by a move", 0, choice.kernel, 0, choice.cost / 1000);
 }
 
-/* A CPU with several threads has had its timer at NOW: perhaps it is time to look. Any context. */
+/* Scheduler hook: timer interrupt, at NOW, of a CPU with several threads. Any context. */
 static void tick(uint64_t now)
 {
     if (mode != BALANCE_ACTIVE || now < next_look || instance.kernels == 1)

@@ -1,13 +1,13 @@
-/* The balancer's decisions. See the header. */
+/* The balancer's decisions. See the header. Pure functions without state. */
 #include "tasks/balance/choice.h"
 
 #include <stddef.h>
 
-#define SHARE_ONE 4096u  /* all of a CPU */
-#define NEW_WEIGHT 1024u /* of a thread of which nothing is known yet */
+#define SHARE_ONE 4096u  /* a whole CPU */
+#define NEW_WEIGHT 1024u /* assumed weight of a new thread */
 #define SAMPLE_MAX (1ull << 50)
 
-/* True when A is better than B; equal ones are not. */
+/* True if A is strictly better than B. */
 typedef bool (*better)(const struct balance_kernel *a, const struct balance_kernel *b);
 
 static bool less_crowded(const struct balance_kernel *a, const struct balance_kernel *b)
@@ -29,7 +29,7 @@ static bool less_loaded(const struct balance_kernel *a, const struct balance_ker
     return of_a != of_b ? of_a < of_b : a->distance < b->distance;
 }
 
-/* The best allowed kernel; FREE: only of those with a CPU to spare. */
+/* The best allowed kernel; with FREE, only among kernels with a free CPU. */
 static uint32_t best(const struct balance_kernel *kernels, uint32_t count, uint32_t turn, bool free, better is_better)
 {
     uint32_t found = BALANCE_NOWHERE;
@@ -59,7 +59,8 @@ uint32_t balance_choose(enum balance_placing placing, enum balance_event event, 
     return found != BALANCE_NOWHERE ? found : best(kernels, count, turn, false, less_crowded);
 }
 
-/* What part of a CPU a thread of WEIGHT gets among threads of weight ALL in all on CPUS. */
+/* The share of a CPU that a thread of WEIGHT gets on CPUS CPUs if the weights of all threads, including it, sum up to
+ * ALL. */
 static uint64_t share_of(uint64_t weight, uint64_t all, uint32_t cpus)
 {
     uint64_t share = all == 0 ? SHARE_ONE : weight * cpus * SHARE_ONE / all;

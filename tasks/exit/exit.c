@@ -1,8 +1,11 @@
 /* The end of groups. See the header and tasks/exit/exit.md.
  *
- * A group ends in two rounds led by its home: KILL makes every member kernel stop its threads and answers when none is
- * left, so that no CPU uses the group's tables any more; only then FREE lets every kernel give back its frames, which
- * others may have mapped until the end of the first round. */
+ * The home ends a group in two rounds. In the first, KILL, every member kernel stops its threads and replies when none
+ * is left; from then on no CPU uses the group's page tables. Only in the second, FREE, does each kernel free its
+ * frames, because other kernels may have mapped them until the end of the first round.
+ *
+ * The rounds run in a worker, or for exec in the calling thread, and may wait. Handlers do not wait: they keep the
+ * request and reply later. */
 #include "tasks/exit/exit.h"
 
 #include "kernel/abi/errno.h"
@@ -39,7 +42,7 @@ static void check_answer(void *context, uint32_t kernel, const void *reply, int 
     spin_unlock(&group->lock);
 }
 
-/* Of GROUP_FREE. */
+/* Reply to GROUP_FREE. */
 static void check_freed(void *context, uint32_t kernel, const void *reply, int length)
 {
     struct group *group = context;
@@ -55,7 +58,7 @@ static void check_freed(void *context, uint32_t kernel, const void *reply, int l
     spin_unlock(&group->lock);
 }
 
-/* Its memory goes, for its end or for exec: what it came to is its process's. */
+/* Adds the peak of the memory that is about to be freed, by the end or by exec, to the statistics of the process. */
 static void note_peak(struct group *group)
 {
     uint64_t peak;
@@ -68,21 +71,20 @@ static void note_peak(struct group *group)
     spin_unlock(&group->lock);
 }
 
-/* Two rounds over the kernels that host members besides this one: no thread runs, then nothing is left. In between this
- * kernel's own threads die, down to quiet_count. */
+/* Both rounds over the other member kernels. Between the rounds this kernel's own threads die, down to quiet_count. */
 static void end_elsewhere(struct group *group)
 {
     struct msg_group message = {.group = group->id};
     struct wait_reason reason = {.what = "end of a group's threads here", .kernel = -1, .key = group->id};
     kernel_set others = 0;
 
-    if (group->pinned == NULL)                                       /* else they are its host's */
-        others = group->space->members & ~(1ull << instance.kernel); /* nobody joins a group that ends or prunes */
+    if (group->pinned == NULL)                                       /* a pinned space has the members of its host */
+        others = group->space->members & ~(1ull << instance.kernel); /* no kernel joins a group that ends or prunes */
     msg_gather(others, MSG_GROUP_KILL, &message, sizeof(message), check_answer, group, "end of a group's threads",
                group->id);
     completion_wait(&group->quiet, &reason);
     if (group->process->pruning)
-        futex_release_thread(true); /* as long as all kernels still have the memory */
+        futex_release_thread(true); /* before FREE: the words may be in any member's frames */
     msg_gather(others, MSG_GROUP_FREE, &message, sizeof(message), check_freed, group, "end of a group", group->id);
     note_peak(group);
 }
@@ -103,14 +105,14 @@ void exit_leave_host(struct group *group)
     group_unpin(host);
 }
 
-/* Gives back what the group has besides its threads and its process. */
+/* Releases everything that the group has besides its threads and its process. */
 static void release(struct group *group)
 {
     struct space *space;
     void *files;
     bool pins;
 
-    spin_lock(&group->lock); /* who looks from outside finds nothing from now on */
+    spin_lock(&group->lock); /* observers such as /proc find no space and no files from now on */
     space = group->space;
     files = group->files;
     pins = group->pinned != NULL;
@@ -178,14 +180,14 @@ int exit_others(void)
         spin_unlock(&group->space->lock);
     }
     spin_unlock(&group->lock);
-    if (end) { /* a kill came meanwhile, and left the end to us */
+    if (end) { /* kill_begin was called meanwhile and left the end to this thread */
         group_hooks.ending();
         group_get(group);
         work_submit(&group->work);
         return -EAGAIN;
     }
     adopted_forget_group(group->id);
-    signal_mask_changed(self); /* those that died may have been chosen for signals of the group */
+    signal_mask_changed(self); /* signals of the group may have been assigned to the threads that died */
     return 0;
 }
 
@@ -213,7 +215,7 @@ static void handle_group_kill(const struct msg *m)
     if (answer) {
         struct msg_group_killed killed;
 
-        group_tell_killed(group, &killed);
+        group_notify_killed(group, &killed);
         msg_reply(&m->ticket, &killed, sizeof(killed));
     }
     group_put(group);
@@ -242,7 +244,7 @@ static void handle_group_free(const struct msg *m)
         return;
     }
     msg_keep(m, &group->kept, NULL);
-    group->work.run = run_free; /* many frames take long: not here. The reference taken above is the work's. */
+    group->work.run = run_free; /* a worker, because it may take long; it owns the reference taken above */
     work_submit(&group->work);
 }
 

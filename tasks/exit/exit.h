@@ -1,4 +1,4 @@
-/* The end of threads and of groups, over all kernels. An end is begun by tasks/kill/kill.h; tasks/exit/exit.md has the
+/* The end of threads and of groups, over all kernels. tasks/kill/kill.h begins an end; tasks/exit/exit.md has the
  * protocol. */
 #ifndef TASKS_EXIT_EXIT_H
 #define TASKS_EXIT_EXIT_H
@@ -9,12 +9,12 @@
 
 void exit_init(void);
 
-/* exit(2): the current thread ends, and with the last one the group. */
+/* exit(2): ends the current thread, and the group with its last thread. */
 _Noreturn void exit_thread(uint32_t code);
-/* Kills every other thread of the current thread's group, whose home this kernel is, in the whole machine, and leaves
- * its memory on this kernel alone. -EAGAIN: the group is ending, or another thread is doing the same; then the current
- * thread is to die, too. Waits for all member kernels. */
+/* Kills every other thread of the current thread's group on all kernels and removes the group's memory from all other
+ * kernels; for exec, at the group's home. Waits for all member kernels. -EAGAIN: the group is ending, or another thread
+ * is in exec; the current thread is to die, too. */
 int exit_others(void);
-/* If the group uses its parent's memory (vfork), releases it and lets the parent go on. */
+/* If GROUP uses its parent's memory (vfork), releases this memory and wakes the parent. */
 void exit_leave_host(struct group *group);
 #endif

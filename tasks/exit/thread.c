@@ -1,4 +1,8 @@
-/* The end of one thread. See tasks/exit/exit.h and tasks/exit/exit.md. */
+/* The end of one thread: by exit(2), by a kill, and the release of its structures after its last CPU has left its
+ * stack. See tasks/exit/exit.h and tasks/exit/exit.md.
+ *
+ * A thread ends itself on the kernel where it runs. Its shadows end when THREAD_GONE arrives; the home counts the
+ * group's live threads. */
 #include "kernel/instance/instance.h"
 #include "msg/channel.h"
 #include "tasks/exit/exit.h"
@@ -12,7 +16,7 @@
 #include "tasks/sched/sched.h"
 #include "tasks/signal/signal.h"
 
-/* Home: one thread less; with the last one the group ends. */
+/* At the home: counts one live thread less, and begins the end of the group after the last one. */
 static void count_down(struct group *group, const struct msg_thread *gone)
 {
     struct process *process = group->process;
@@ -33,8 +37,9 @@ void exit_killed(void)
 {
     const struct thread *thread = thread_current();
 
-    /* Unless its state, and what it holds, is on another kernel. Threads are killed together, but not at one moment: a
-     * word that is cleared, which may be a lock of the thread library, would lead those astray that still run. */
+    /* The state of a shadow, and the locks it holds, are on another kernel. The thread's clear_child_tid is cleared
+     * only for a pin, whose host goes on using the memory: threads of a group do not all die at the same moment, and a
+     * thread library may use this word as a lock, so a cleared word would mislead the threads that still run. */
     if (thread->presence == THREAD_PRESENT)
         futex_release_thread(thread->group->pinned != NULL);
     sched_die();
@@ -59,7 +64,7 @@ void exit_thread(uint32_t code)
     sched_die();
 }
 
-/* For the scheduler: THREAD is dead, and its stack no longer in use. Must not wait. */
+/* Scheduler hook: THREAD is dead and no CPU uses its stack. Must not wait. */
 static void reap(struct thread *thread)
 {
     struct group *group = thread->group;
@@ -78,11 +83,11 @@ static void reap(struct thread *thread)
         group->gone_user_ns += user;
         group->gone_system_ns += system;
     }
-    account_add(&group->gone, &thread->account); /* a shadow's, too */
+    account_add(&group->gone, &thread->account); /* of a shadow, too: counters stay where they were counted */
     list_remove(&thread->group_node);
     group_made_locked(group, thread, -1);
     adopted_forget(thread->tid);
-    thread_forget(thread); /* a handler may look for it as soon as the lock is free */
+    thread_forget(thread); /* under the lock: as soon as it is free, a handler may look the thread up */
     stopped = stop_look_locked(group, &stop);
     group_count_down_locked(group, &answer);
     spin_unlock(&group->lock);

@@ -1,5 +1,8 @@
-/* What a process knows of its children: how they come to be, what they tell, waiting for them. See the
- * header. */
+/* The children of a process: making them, their events, waiting for them. See the header.
+ *
+ * The parent's home has a struct child for each child that has not been waited for, under the lock of the parent's
+ * group. Operations take one step under this lock and do not wait; the functions that use process_call_surely are for
+ * tasks. No two groups' locks are held together. */
 #include "tasks/family/children.h"
 
 #include "kernel/abi/errno.h"
@@ -25,7 +28,7 @@ static struct child *find_child_locked(struct process *process, uint32_t id)
     return NULL;
 }
 
-/* Home of the parent. */
+/* At the parent's home: adds an entry for the child, unless BEGIN->child is 0, and returns the state to inherit. */
 static int begin_child(struct group *group, const struct msg_process_begin *begin, struct msg_process_state *state)
 {
     struct child *child = begin->child != 0 ? heap_alloc(sizeof(*child)) : NULL;
@@ -107,7 +110,7 @@ int process_begin_sibling(uint32_t sibling, uint32_t child, struct msg_process_s
                                            .group = state->process_group};
         error = begin.parent == PROCESS_INIT ? -EAGAIN : ask_to_begin(&begin, unused);
         state->parent = error == 0 ? begin.parent : PROCESS_INIT;
-        if (error == -EAGAIN) /* that has ended, or is about to give away its children */
+        if (error == -EAGAIN) /* the parent is init, has ended, or is ending and gives away its children */
             error = 0;
     }
     heap_free(unused, sizeof(*unused));
@@ -146,7 +149,7 @@ static bool has_ended(const struct child *child)
     return child->code == CLD_EXITED || child->code == CLD_KILLED || child->code == CLD_DUMPED;
 }
 
-/* What wait4(2) does in one step: takes the first selected child of which there is something to tell. */
+/* One step of wait4(2): takes the first selected child that has an event to report. */
 static int64_t wait_locked(struct process *process, uint64_t selector, uint64_t options,
                            struct msg_process_result *result)
 {
@@ -161,7 +164,7 @@ static int64_t wait_locked(struct process *process, uint64_t selector, uint64_t 
 
         if (!selected(child, selector))
             continue;
-        /* __WCLONE: only those that do not send SIGCHLD; __WALL: both */
+        /* __WCLONE: only children whose exit signal is not SIGCHLD; __WALL: all children */
         if ((options & WAIT_ALL) == 0 && (child->exit_signal != SIGCHLD) != ((options & WAIT_CLONE) != 0))
             continue;
         exists = true;
@@ -198,14 +201,14 @@ int64_t children_wait(struct group *group, const struct msg_process_call *call, 
     return value;
 }
 
-/* News of a stop or a continue that a later one has overtaken, or the child's end. */
+/* Whether EVENT, a stop or continue, has been overtaken by a later one or by the child's end. */
 static bool is_late(const struct child *child, const struct child_event *event)
 {
     return (event->code == CLD_STOPPED || event->code == CLD_CONTINUED) &&
            (has_ended(child) || (int32_t)(event->round - child->stop_round) < 0);
 }
 
-/* A child has changed. 1: it has ended and is not kept for a wait. */
+/* PROCESS_CHILD_EVENT: a child has changed. Returns 1 if it has ended and the entry is not kept for a wait. */
 int64_t children_event(struct group *group, const struct msg_process_call *call, struct msg_process_result *result)
 {
     struct process *process = group->process;
@@ -224,7 +227,7 @@ int64_t children_event(struct group *group, const struct msg_process_call *call,
         spin_unlock(&group->lock);
         return code != CLD_STOPPED && code != CLD_CONTINUED ? 1 : 0;
     }
-    if (group->exiting && code != CHILD_CANCELLED) { /* whoever gets it then is told */
+    if (group->exiting && code != CHILD_CANCELLED) { /* the child's next parent receives the end */
         spin_unlock(&group->lock);
         return 0;
     }
@@ -276,7 +279,7 @@ int64_t children_set_group(struct group *group, const struct msg_process_call *c
     return 0;
 }
 
-/* At the home of a process that may be a reaper: the orphan is its child. */
+/* PROCESS_ADOPT, at the home of a process that may be a reaper: adds an entry for the orphan. */
 int64_t children_adopt(struct group *group, const struct msg_process_call *call, struct msg_process_result *result)
 {
     struct child *child = heap_alloc(sizeof(*child));
@@ -300,7 +303,7 @@ int64_t children_adopt(struct group *group, const struct msg_process_call *call,
     return error;
 }
 
-/* The first process from ID upwards that takes the child; init, if none does. */
+/* Returns the first process, from ID upwards, that has accepted the child; init if none has. */
 static uint32_t find_reaper(uint32_t id, const struct child *child)
 {
     while (id != PROCESS_INIT) {
@@ -316,7 +319,8 @@ static uint32_t find_reaper(uint32_t id, const struct child *child)
     return id;
 }
 
-/* CHILD is REAPER's, which has entered it. */
+/* Makes REAPER, which has an entry for CHILD, the parent of CHILD instead of FROM. If CHILD has ended meanwhile,
+ * forwards its end. */
 static void give_to(uint32_t reaper, uint32_t from, const struct child *child)
 {
     struct msg_process_call call = {
@@ -324,16 +328,16 @@ static void give_to(uint32_t reaper, uint32_t from, const struct child *child)
     struct msg_process_call news = {.id = reaper, .type = MSG_PROCESS_CHILD_EVENT};
     struct msg_process_call reaped = {.id = child->id, .type = MSG_PROCESS_REAPED};
     struct msg_process_result result;
-    /* before our own parent hears of the end: then they have a new one */
+    /* before the end of the current process is reported: by then its children have their new parent */
     int64_t ended = process_call_surely(&call, &result);
 
     if (reaper == PROCESS_INIT || ended == 0)
         return;
-    news.event = (struct child_event){.child = child->id, .code = CHILD_CANCELLED}; /* it is not known (any more) */
+    news.event = (struct child_event){.child = child->id, .code = CHILD_CANCELLED}; /* if it does not exist any more */
     if (ended > 0)
         news.event = child_ended(child->id, &result);
     if (process_call_surely(&news, &result) != 0 && ended > 0)
-        process_call_surely(&reaped, &result); /* nobody will wait for it */
+        process_call_surely(&reaped, &result); /* no process is going to wait for it */
 }
 
 /* Copies the first child to *OUT. False: there is none. */
@@ -349,13 +353,13 @@ static bool first_child(struct group *group, struct child *out)
     return found;
 }
 
-/* Every child that is left belongs to another. It stays in the list until it knows: so the end of a child is either
- * told to us, and kept, or to the new parent. */
+/* The entry of a child stays until the child has its new parent: so the end of a child is reported to this entry, and
+ * forwarded, or to the new parent. */
 void children_give_away(struct group *group)
 {
     uint32_t reaper = group->process->parent;
     const struct process *process = group->process;
-    uint32_t looked = process->process_group; /* its own is looked after when its end is told */
+    uint32_t looked = process->process_group; /* process_ended checks the process's own group */
     struct child child, *entry;
 
     while (first_child(group, &child)) {
@@ -363,7 +367,7 @@ void children_give_away(struct group *group)
         give_to(reaper, group->id, &child);
         spin_lock(&group->lock);
         entry = find_child_locked(group->process, child.id);
-        if (entry != NULL) /* else it was cancelled meanwhile */
+        if (entry != NULL) /* otherwise it has been cancelled meanwhile */
             forget_child_locked(entry);
         spin_unlock(&group->lock);
         if (child.group != looked)

@@ -1,12 +1,12 @@
-/* The children of a process, at its home: how they are made, the events that they report, waiting for them.
+/* The children of a process, at its home: making them, the events that they report, waiting for them.
  * tasks/process/process.md has the protocol. */
 #ifndef TASKS_FAMILY_CHILDREN_H
 #define TASKS_FAMILY_CHILDREN_H
 
 #include "tasks/process/process.h"
 
-/* Which children PROCESS_WAIT means: the upper half of its selector; the lower is the id (0 with SELECT_GROUP: the
- * caller's own process group). Its options are those of waitid. */
+/* The children that PROCESS_WAIT selects: the upper half of its selector; the lower half is the id (0 with
+ * SELECT_GROUP: the caller's own process group). Its options are those of waitid(2). */
 enum process_select { SELECT_ANY, SELECT_PROCESS, SELECT_GROUP };
 #define WAIT_NO_HANG 1u
 #define WAIT_STOPPED 2u
@@ -17,17 +17,18 @@ enum process_select { SELECT_ANY, SELECT_PROCESS, SELECT_GROUP };
 #define WAIT_ALL 0x40000000u
 #define WAIT_CLONE 0x80000000u
 
-/* Registers CHILD with PARENT, of any home, which is asked; *STATE is what the child inherits. -EAGAIN: the parent is
- * ending; -ENOMEM. Tasks only. */
+/* Registers CHILD at the home of PARENT; *STATE is the state that the child inherits. -EAGAIN: the parent is ending;
+ * -ENOMEM. Tasks only; waits for that home. */
 int process_begin_child(uint32_t parent, uint32_t child, uint32_t exit_signal, struct msg_process_state *state);
-/* The same for a child of SIBLING's parent (CLONE_PARENT) that inherits all, also its exit signal, from SIBLING. */
+/* The same for a child of SIBLING's parent (CLONE_PARENT), which inherits everything, including its exit signal, from
+ * SIBLING. If that parent is ending, or is init, the parent is init. */
 int process_begin_sibling(uint32_t sibling, uint32_t child, struct msg_process_state *state);
-/* Undoes process_begin_child: the child is not going to exist. */
+/* Undoes process_begin_child if the child could not be made. Tasks only; waits. */
 void process_cancel_child(uint32_t parent, uint32_t child);
 
 /* PROCESS_WAIT, PROCESS_CHILD_EVENT, PROCESS_ADOPT, PROCESS_CHILD_GROUP. */
 process_operation children_wait, children_event, children_adopt, children_set_group;
-/* The end of process ID with the status and times of END. */
+/* Returns the event that reports the end of process ID, with the status and times of END. */
 static inline struct child_event child_ended(uint32_t id, const struct msg_process_result *end)
 {
     return (struct child_event){.child = id,
@@ -36,8 +37,8 @@ static inline struct child_event child_ended(uint32_t id, const struct msg_proce
                                 .user_ns = end->user_ns,
                                 .system_ns = end->system_ns};
 }
-/* Gives every remaining child of GROUP, which has ended, to the nearest reaper above it, or to init. In a task;
- * waits. */
+/* Gives every remaining child of GROUP, which has ended, to its nearest ancestor that is a reaper, or to init. In a
+ * task; waits. */
 void children_give_away(struct group *group);
 
 void children_init(void);

@@ -1,4 +1,6 @@
-/* The end of a process. See the header. */
+/* The end of a process. See the header. Runs at the home of the process: process_ended in the worker that has ended the
+ * group, the operations in handlers or tasks. The state of the zombie is under group->lock, and exactly one of them
+ * forgets the group. */
 #include "tasks/family/end.h"
 
 #include "tasks/family/children.h"
@@ -7,7 +9,7 @@
 #include "tasks/remote/watch.h"
 #include "tasks/signal/signal.h"
 
-/* The process is no longer known: its id may be given out again. */
+/* PROCESS_REAPED: the parent has waited for the process; its id may be given out again. */
 int64_t process_reaped(struct group *group, const struct msg_process_call *call, struct msg_process_result *result)
 {
     const struct process *process = group->process;
@@ -25,7 +27,7 @@ int64_t process_reaped(struct group *group, const struct msg_process_call *call,
     return 0;
 }
 
-/* What its parent is to know of its end. */
+/* Fills in the status and times that the parent gets at the end. */
 static void give_end_locked(struct group *group, struct msg_process_result *result)
 {
     const struct process *process = group->process;
@@ -56,7 +58,7 @@ int64_t process_new_parent(struct group *group, const struct msg_process_call *c
     spin_unlock(&group->lock);
     if (info.signal != 0)
         signal_send_group(group, &info);
-    if (gone) /* init never waits */
+    if (gone) /* init never waits for children */
         group_forget(group);
     return ended ? 1 : 0;
 }
@@ -80,14 +82,14 @@ void process_ended(struct group *group)
     if (process->first)
         group_hooks.first_ended(process->status);
     group_hooks.ended(group);
-    /* 0: the parent has noted it, and says REAPED later */
+    /* 0: the parent keeps the end, and sends REAPED later */
     forget = call.id == PROCESS_INIT || process_call_surely(&call, &result) != 0;
     if (call.id != PROCESS_INIT && result.parent_session == process->session &&
-        result.parent_group != process->process_group) /* it may have been what kept its group from being orphaned */
+        result.parent_group != process->process_group) /* this process may have kept its group from being orphaned */
         session_look_after(process->process_group, process->session, group->id);
     if (forget) {
         spin_lock(&group->lock);
-        /* a NEW_PARENT may have been here before: then whoever sent it has told the new one */
+        /* NEW_PARENT may have been handled before: then its sender has notified the new parent */
         forget = process->zombie && process->parent == call.id;
         if (forget)
             process->zombie = false;
@@ -95,5 +97,5 @@ void process_ended(struct group *group)
     }
     if (forget)
         group_forget(group);
-    watch_event(&process->child_events); /* whoever gave up watching, of which word may be lost: it holds the group */
+    watch_event(&process->child_events); /* abandoned watches hold the group, and their CANCEL may be lost */
 }

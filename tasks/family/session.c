@@ -1,4 +1,5 @@
-/* Orphaned process groups. See the header. */
+/* Sessions and orphaned process groups. See the header. Each process's part is read under its group's lock; a result
+ * over several kernels is not a snapshot of one moment. */
 #include "tasks/family/session.h"
 
 #include "kernel/abi/errno.h"
@@ -42,7 +43,7 @@ void session_look_after(uint32_t group, uint32_t session, uint32_t except)
 
     process_group_look(group, session, except, &found);
     if (found.parents != 0 || found.stopped == 0 || found.session != session)
-        return; /* one of another session was not kept from being orphaned by what has ended */
+        return; /* a group of another session cannot have become orphaned by this end */
     for (uint32_t i = 0; i < 2; i++) {
         struct signal_info info = {.signal = signals[i], .code = SI_KERNEL};
 
@@ -55,7 +56,7 @@ void session_signal_process(uint32_t id, uint32_t signal)
     struct msg_process_call call = {
         .id = id, .type = MSG_PROCESS_SIGNAL, .info = {.signal = signal, .code = SI_KERNEL}};
 
-    if (process_tell(&call) != 0)
+    if (process_notify(&call) != 0)
         process_signal_later(id, signal);
 }
 
@@ -76,7 +77,7 @@ int64_t session_set_group(struct group *group, const struct msg_process_call *ca
     else if (wanted != group->id && call->set_group.group_session != process->session)
         result = -EPERM;
     else if (caller != group->id && call->set_group.caller_session != process->session)
-        result = -EPERM; /* a child in another session than the caller */
+        result = -EPERM; /* a child in another session than the caller's */
     else
         process->process_group = wanted;
     spin_unlock(&group->lock);

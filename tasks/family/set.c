@@ -1,4 +1,4 @@
-/* Process groups: one thing done to every process of one, wherever it is at home. See the header. */
+/* Process groups: performing an operation on every process of a group, on all kernels. See the header. */
 #include "tasks/family/set.h"
 
 #include "kernel/abi/errno.h"
@@ -86,7 +86,7 @@ static void add_found(void *context, uint32_t kernel, const void *reply, int len
 
     (void)kernel;
     if (length < 0)
-        return; /* all are asked surely, so it does not run, and has no processes */
+        return; /* the kernel does not run, and so has no processes */
     memcpy(&part, reply, sizeof(part));
     sum->count += part.count;
     sum->stopped += part.stopped;
@@ -133,19 +133,19 @@ void process_group_look(uint32_t group, uint32_t session, uint32_t except, struc
     ask_all(&asked, found);
 }
 
-/* Signals of terminals that cannot be sent now: programs are quiesced, or there is no memory to tell another kernel. A
- * task sends them later. One that is here already is not put in twice, as a signal that is pending is not sent twice: a
- * few places are enough. */
+/* Signals that cannot be sent now, because programs are quiesced or there is no memory for a message. A task sends them
+ * later. A signal that is in the table already is not added again, just as a pending signal is not sent twice; so a few
+ * entries are enough. */
 static struct spinlock later_lock;
 static struct later {
     enum msg_type type; /* PROCESS_GROUP_SIGNAL, or PROCESS_SIGNAL */
     uint32_t id, signal;
-    kernel_set kernels;      /* that are to be told of the first */
-} later[LATER_MAX];          /* [k] later_lock: the oldest first */
+    kernel_set kernels;      /* PROCESS_GROUP_SIGNAL: kernels that have not got it yet */
+} later[LATER_MAX];          /* [k] later_lock: in order of age, the oldest first */
 static uint32_t later_count; /* [k] later_lock */
 static bool later_submitted; /* [k] later_lock */
 
-/* False: there is none, or none is to be sent now. */
+/* Takes the oldest entry. False: there is none, or programs are quiesced. */
 static bool take_later(struct later *out)
 {
     bool found;

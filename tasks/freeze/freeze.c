@@ -1,5 +1,7 @@
-/* Quiescing. See the header. A thread that is to die is let go: its group's end has to come to rest too before all
- * is quiet. One that waits where only its death may end the wait (a vfork's parent, a stopped process) stands there. */
+/* Quiescing. See the header.
+ *
+ * A dying thread is not quiesced, because the end of its group has to finish before the kernel is quiet. A thread whose
+ * wait only its death can end (the parent of a vfork, a stopped process) counts as quiesced. */
 #include "tasks/freeze/freeze.h"
 
 #include "msg/quiet.h"
@@ -52,7 +54,7 @@ void freeze_calls(void)
     spin_unlock(&lock);
 }
 
-/* The call of THREAD was interrupted by the freeze, and may begin again before others go on. */
+/* THREAD's system call was interrupted by the freeze, and may restart before the freeze ends. */
 static bool may_pass(const struct thread *thread)
 {
     return mode == CALLS && thread->context.interrupted != 0 && (thread->due & THREAD_DUE_SIGNAL) == 0;
@@ -70,12 +72,12 @@ void freeze_quiesce(struct thread *thread)
     thread->frozen = false;
     if (mode != FROZEN)
         thread_clear_due(thread, THREAD_DUE_FREEZE | THREAD_DUE_PASSED);
-    if (mode == CALLS) /* when the call is over it stands again */
+    if (mode == CALLS) /* the thread quiesces again when the call has returned */
         __atomic_fetch_or(&thread->due, THREAD_DUE_PASSED, __ATOMIC_SEQ_CST);
     spin_unlock(&lock);
 }
 
-/* THREAD, of a group whose lock is held, is at rest. */
+/* Whether THREAD is quiesced; otherwise it is made to quiesce. The group's lock is held. */
 static bool at_rest_locked(struct thread *thread)
 {
     if (thread->presence == THREAD_SHADOW)
@@ -83,10 +85,10 @@ static bool at_rest_locked(struct thread *thread)
     if (thread->presence == THREAD_LEAVING)
         return false;
     if (thread->frozen)
-        return !may_pass(thread); /* it has been woken, but not run yet */
+        return !may_pass(thread); /* a thread that may pass has been woken but has not run yet */
     if (thread->state == THREAD_BLOCKED && thread->wait_end == WAIT_KILLABLE)
         return true;
-    if (mode == CALLS) /* it waits again, or is about to */
+    if (mode == CALLS) /* its restarted call waits again, or is still on its way there */
         return thread->state == THREAD_BLOCKED && thread->wait_end == WAIT_INTERRUPTIBLE;
     thread_set_due(thread, THREAD_DUE_FREEZE);
     return false;
@@ -113,7 +115,7 @@ void freeze_look(struct freeze_state *state)
 {
     *state = (struct freeze_state){.working = work_busy(), .unanswered = msg_unanswered(), .taken = msg_taken()};
     if (!group_each(look_at, state))
-        state->moving++; /* we do not know */
+        state->moving++; /* unknown: not all groups could be checked */
 }
 
 struct drain {
@@ -128,7 +130,7 @@ static void send_away_locked(struct thread *thread, uint32_t successor)
     if ((thread->due & THREAD_DUE_MOVE) != 0 || thread->group->pinned != NULL || thread_dying(thread))
         return;
     kernel = cpu_mask_nearest_other(thread->context.affinity);
-    if (kernel < 0) { /* as Linux does when the last CPU that a thread may use is taken away */
+    if (kernel < 0) { /* as Linux does when the last CPU that a thread may use goes offline */
         cpu_mask_all(thread->context.affinity);
         kernel = successor;
     }
@@ -158,6 +160,6 @@ uint32_t freeze_drain(uint32_t successor)
     struct drain drain = {.successor = successor};
 
     if (!group_each(drain_group, &drain))
-        drain.present++; /* we do not know */
+        drain.present++; /* unknown: not all groups could be checked */
     return drain.present;
 }

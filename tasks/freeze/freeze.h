@@ -13,21 +13,22 @@
 void freeze_init(void);
 /* Program threads here quiesce from now on, until freeze_end. Any context. */
 void freeze_begin(void);
-/* Until freeze_end, interrupted calls begin again, and their threads quiesce again when the calls return. So a thread
- * that was in a queue is in it again before any other thread goes on. */
+/* From now on, and until freeze_end, interrupted system calls restart, and their threads quiesce again when the calls
+ * return. So a thread that was in a queue is in it again before any other thread continues. */
 void freeze_calls(void);
 void freeze_end(void);
-/* Called when the freeze is over, to do the work that was deferred because of it. Set by tasks/family. */
+/* Called at the end of the freeze to do the work that was deferred because of it. Set by tasks/family. */
 extern void (*freeze_over)(void);
 bool freeze_active(void);
 
 /* Blocks the current thread, on its way to user mode, until the end of the freeze, or until it dies. */
 void freeze_quiesce(struct thread *thread);
 
-/* Activity that is still under way here. If all but TAKEN is zero, the kernel is quiet as far as it can tell. */
+/* Activity that is still under way on this kernel. The kernel is quiet, as far as it can tell, if all fields but TAKEN
+ * are zero. */
 struct freeze_state {
     uint32_t moving;     /* threads that are not quiesced, or are between kernels */
-    uint32_t ending;     /* groups that begin, end or prune */
+    uint32_t ending;     /* groups that are being made, join, stop, end, or are pruned by exec */
     uint32_t working;    /* work items */
     uint32_t unanswered; /* requests of this kernel */
     uint64_t taken;      /* messages taken so far */

@@ -1,8 +1,8 @@
-/* What a program's thread does with futexes. See the header and tasks/futex/futex.md.
+/* Futex operations of a program's thread. See the header and tasks/futex/futex.md.
  *
- * A waiter queues first and looks at the word afterwards, as the queue may be on another kernel and the word's page may
- * have to be fetched: a store that it does not see comes before a wake that finds it. If the look fails although a wake
- * was counted for it, that wake is passed on. */
+ * A waiter queues first and reads the word afterwards, because the queue may be on another kernel and the word's page
+ * may have to be fetched: if the read misses a store, the wake after that store finds the waiter queued. If the read
+ * finds another value although a wake has been counted for the waiter, it passes this wake on. */
 #include "tasks/futex/futex.h"
 
 #include "kernel/abi/errno.h"
@@ -14,7 +14,7 @@
 #include "tasks/futex/internal.h"
 #include "tasks/process/group.h"
 
-/* A wake that was counted for it goes to somebody else; when there is nobody it was woken after all. */
+/* A wake that was counted for this thread is passed on; if there is no other waiter, the thread was woken after all. */
 int64_t futex_give_up(struct futex_wait *wait, const struct futex_place *place, int64_t error)
 {
     struct futex_place where = *place;
@@ -27,7 +27,7 @@ int64_t futex_give_up(struct futex_wait *wait, const struct futex_place *place, 
     if (futex_wake_at(&where, 1, bitset) > 0)
         return error;
     if (where.key.word != place->key.word && futex_wake_at(place, 1, FUTEX_ANY) > 0)
-        return error; /* the requeue that moved us would have moved that one */
+        return error; /* without this thread, the requeue would have moved that one */
     return 0;
 }
 
@@ -39,7 +39,7 @@ static int64_t interrupted(const struct futex_expected *expected)
         return -ERESTARTSYS;
     context->restart_function = RESTART_FUTEX;
     context->restart_argument[0] = expected->deadline;
-    context->restart_argument[1] = expected->address | (expected->shared ? 1 : 0); /* a multiple of four */
+    context->restart_argument[1] = expected->address | (expected->shared ? 1 : 0); /* bit 0 of the address is 0 */
     context->restart_argument[2] = (uint64_t)expected->bitset << 32 | expected->value;
     return -ERESTART_RESTARTBLOCK;
 }
@@ -69,7 +69,7 @@ int64_t futex_wait(const struct futex_expected *expected)
     if (user_read(&value, expected->address, sizeof(value)) != 0)
         return -EFAULT;
     if (value != expected->value)
-        return -EAGAIN; /* before anybody is bothered */
+        return -EAGAIN; /* before queueing, which may cost a message */
     error = futex_join(&wait, &place, expected->bitset);
     if (error != 0)
         return error;
@@ -98,7 +98,7 @@ static __attribute__((noinline)) int64_t wake(uint64_t address, bool shared, uin
     return futex_wake_at(&place, count, bitset);
 }
 
-/* Most wakes find nobody: that is seen first, where it takes no more than a look. */
+/* Most wakes find no waiter. If the queue is on this kernel, a single load shows this. */
 int64_t futex_wake(uint64_t address, bool shared, uint32_t count, uint32_t bitset)
 {
     struct futex_place place;
@@ -119,7 +119,7 @@ int64_t futex_requeue(uint64_t address, uint64_t to, bool shared, uint32_t wake,
 
     if (error == 0)
         error = futex_find(to, shared, &target);
-    if (error == 0 && expected != NULL) { /* who queues after we have looked has to stay */
+    if (error == 0 && expected != NULL) { /* waiters that queue after the word was read must not be requeued */
         error = futex_mark_at(&from, &request.mark);
         if (error == 0 && user_read(&value, address, sizeof(value)) != 0)
             error = -EFAULT;
@@ -130,7 +130,7 @@ int64_t futex_requeue(uint64_t address, uint64_t to, bool shared, uint32_t wake,
         return error;
     request.from = from.key;
     request.to = target.key;
-    if (from.owner != target.owner) { /* a waiter cannot change its owner: it is woken, and queues there itself */
+    if (from.owner != target.owner) { /* waiters cannot change their owner: they wake, and queue there themselves */
         request.to = from.key;
         request.wake = wake > UINT32_MAX - requeue ? UINT32_MAX : wake + requeue;
         request.requeue = 0;
@@ -140,14 +140,14 @@ int64_t futex_requeue(uint64_t address, uint64_t to, bool shared, uint32_t wake,
 
 enum { OP_SET, OP_ADD, OP_OR, OP_ANDN, OP_XOR, OPS };
 enum { CMP_EQ, CMP_NE, CMP_LT, CMP_LE, CMP_GT, CMP_GE, CMPS };
-#define OP_SHIFT 8u /* the argument is an exponent */
+#define OP_SHIFT 8u /* flag of OP: the argument is an exponent */
 
 struct operation {
     uint32_t op, cmp, argument;
     int32_t compared;
 };
 
-/* Twelve bits with a sign. */
+/* Sign-extends the low twelve bits. */
 static int32_t twelve(uint32_t bits)
 {
     return (int32_t)(bits << 20) >> 20;

@@ -1,5 +1,6 @@
-/* Shared by the futex files: the queues of waiters (the queue of a word is on one kernel), and how a thread of any
- * kernel joins, leaves and wakes them. tasks/futex/futex.md has the protocol. */
+/* Shared by the futex files: the queues of waiters (the queue of a word is on one kernel, its owner), and how a thread
+ * of any kernel joins, leaves and wakes them. tasks/futex/futex.md has the protocol. Marks: [i] set once, [a] atomic,
+ * [k] under the named lock. */
 #ifndef TASKS_FUTEX_INTERNAL_H
 #define TASKS_FUTEX_INTERNAL_H
 
@@ -22,7 +23,7 @@
 struct futex_bucket {
     struct spinlock lock;
     struct list waiters; /* [k] */
-    uint64_t numbers;    /* [k] waiters ever queued here */
+    uint64_t numbers;    /* [k] number of waiters ever queued here */
 };
 
 extern struct futex_bucket futex_buckets[FUTEX_BUCKETS];
@@ -34,70 +35,75 @@ static inline struct futex_bucket *futex_bucket_of(const struct futex_key *key)
     return &futex_buckets[hash >> (64 - FUTEX_BUCKETS_SHIFT)];
 }
 
-/* At the owner, for a waker that has stored to the word: true if no waiter can have missed the store. */
+/* At the owner, for a waker that has stored to the word: true only if no waiter can have missed the store. */
 static inline bool futex_queue_empty(const struct futex_key *key)
 {
     const struct futex_bucket *bucket = futex_bucket_of(key);
 
-    if (cpu_several) /* between the program's store and our look; a handler joins on the kernel's one CPU, in order */
+    if (cpu_several) /* orders the program's store before this load, and pairs with the fence in futex_queue_join; with
+                      * one CPU, handlers join queues in program order */
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
     return __atomic_load_n(&bucket->waiters.next, __ATOMIC_RELAXED) == &bucket->waiters;
 }
 
-/* A place in a queue, at the owner. For the kernel's own threads it is part of struct futex_wait. */
+/* A waiter in a queue, at the owner. For a thread of this kernel it is part of struct futex_wait. */
 struct futex_waiter {
     struct list node;            /* [k] the bucket's lock */
     struct futex_bucket *bucket; /* [a] changed under the lock of the bucket it is in; NULL: not queued */
-    struct futex_key key;        /* [k] the bucket's lock; once woken: where */
-    struct futex_key first;      /* [i] where it was queued, before any requeue */
+    struct futex_key key;        /* [k] the bucket's lock; after a wake: the word of the wake */
+    struct futex_key first;      /* [i] the word where it was queued, before any requeue */
     uint64_t number;             /* [k] the bucket's lock: order of arrival in the bucket */
-    uint32_t bitset;             /* [k] the bucket's lock; once woken: the waker's */
-    bool remote;                 /* [i] of another kernel */
+    uint32_t bitset;             /* [k] the bucket's lock; after a wake: the waker's */
+    bool remote;                 /* [i] its thread is on another kernel */
 };
 
 /* A thread's wait, on its stack. */
 struct futex_wait {
-    struct futex_waiter waiter; /* owner elsewhere: only key and bitset are used, once woken */
+    struct futex_waiter waiter; /* with another owner kernel: only key and bitset are used, after a wake */
     struct completion woken;
-    struct completion *any;  /* [i] signalled before WOKEN if the thread waits for several words, or NULL */
-    uint32_t owner;          /* [i] kernel */
-    struct remote_wait told; /* owner elsewhere: its notification */
+    struct completion *any;      /* [i] signalled before WOKEN if the thread waits for several words, or NULL */
+    uint32_t owner;              /* [i] kernel */
+    struct remote_wait notified; /* with another owner kernel: the wait for its notification */
 };
 
-/* Queues the current thread: every wake after this returns counts for WAIT until it has left. ANY: NULL, or a further
- * completion to signal, which must stay valid until WAIT has left. -ENOMEM. */
+/* Queues the current thread: from its return on, every wake of the word counts for WAIT until the thread leaves. ANY:
+ * NULL, or a further completion to signal, which must stay valid until then. -ENOMEM. Waits for the owner's reply. */
 int futex_join_any(struct futex_wait *wait, const struct futex_place *place, uint32_t bitset, struct completion *any);
 static inline int futex_join(struct futex_wait *wait, const struct futex_place *place, uint32_t bitset)
 {
     return futex_join_any(wait, place, bitset, NULL);
 }
-/* Ends a wait whose completion was not seen. True: it has been woken, and WAIT says where and with which bitset. With
- * DIFFERS another waiter takes its place in a requeue that has moved it. Waits, but not for other threads. */
+/* Ends a wait whose completion has not been waited for. True: it has been woken, and WAIT has the word and the bitset
+ * of the wake. With DIFFERS, if a requeue has moved the waiter, another one is requeued in its place. Waits for the
+ * owner, but not for other threads. */
 bool futex_leave(struct futex_wait *wait, bool differs);
-/* Ends a wait whose completion was seen. */
+/* Ends a wait after its completion was waited for. */
 void futex_woken(struct futex_wait *wait);
 
-/* At the owner, for threads of any kernel: never wait. */
+/* At the owner, for threads of any kernel. None of these waits. */
 uint32_t futex_queue_wake(const struct futex_key *key, uint32_t count, uint32_t bitset);
 uint64_t futex_queue_mark(const struct futex_key *key);
 uint32_t futex_queue_requeue(const struct msg_futex_requeue *request);
 void futex_queue_join(struct futex_waiter *waiter, const struct futex_key *key, uint32_t bitset);
-/* True: it was still in a queue. False: the waker that removed it signals it. */
+/* Removes WAITER. False: a waker has removed it already, and signals or notifies it. */
 bool futex_queue_leave(struct futex_waiter *waiter);
-/* WAITER has left and should never have been queued: another takes its place in the requeue that moved it, if any. */
+/* WAITER has left and should not have been queued: if a requeue has moved it, another waiter of its first word is
+ * requeued in its place. */
 void futex_queue_pass_on(const struct futex_waiter *waiter);
 
-/* From any kernel: wakes up to COUNT waiters, returns how many. Errors are those of remote_call. */
+/* From any kernel. They return the number of woken (and requeued) waiters, or 0 for a mark; errors are those of
+ * remote_call. They wait for the owner's reply. */
 int64_t futex_wake_at(const struct futex_place *place, uint32_t count, uint32_t bitset);
 int64_t futex_mark_at(const struct futex_place *place, uint64_t *mark);
 int64_t futex_requeue_at(uint32_t owner, const struct msg_futex_requeue *request);
 
-/* Notifies waiters of other kernels, which have been removed from their queue. Any context. */
+/* Notifies the waiters of other kernels in the list WAITERS, which a waker has removed from their queue. Any
+ * context. */
 void futex_notify_woken(struct list *waiters);
 void futex_remote_init(void);
 
-/* Leaves the queue for a thread that should not have been queued. Returns ERROR, or 0 if it was woken and no other
- * waiter is left to wake in its place. */
+/* Leaves the queue for a thread that should not have been queued. If the thread has been woken, it wakes another waiter
+ * in its place. Returns ERROR, or 0 if it has been woken and there is no other waiter. */
 int64_t futex_give_up(struct futex_wait *wait, const struct futex_place *place, int64_t error);
 
 #endif

@@ -1,5 +1,6 @@
-/* What a thread that ends does with words that name it: robust lists, and the id that the kernel clears. See
- * tasks/futex/futex.md; locks of FUTEX_LOCK_PI are in tasks/futex/pi/lock.c. */
+/* Releasing the words that name a thread when it ends: robust lists, and the id that the kernel clears. Runs in the
+ * ending thread, and may wait for its memory and for other kernels. See tasks/futex/futex.md; locks of FUTEX_LOCK_PI
+ * are in tasks/futex/pi/lock.c. */
 #include "kernel/abi/errno.h"
 #include "mm/user/user_copy.h"
 #include "tasks/futex/donation/donation.h"
@@ -7,10 +8,11 @@
 #include "tasks/futex/internal.h"
 #include "tasks/futex/pi/pi.h"
 
-#define ROBUST_MAX 2048u /* entries of a list that are looked at, as Linux does */
+#define ROBUST_MAX 2048u /* maximal number of entries of a list, as in Linux */
 #define ENTRY_PI 1ull    /* in a link of a robust list: the word is a lock of FUTEX_LOCK_PI */
 
-/* Gives the lock at ADDRESS, which the current thread has, to who waits for it. */
+/* Releases the FUTEX_LOCK_PI lock at ADDRESS, which the current thread owns, to its first waiter. False: the memory
+ * cannot be used. */
 static bool hand_on(uint64_t address)
 {
     struct futex_place place;
@@ -22,8 +24,8 @@ static bool hand_on(uint64_t address)
     return pi_give_back(&place, address, true) == 0;
 }
 
-/* Gives up the word at ADDRESS if the current thread has it. PENDING: the thread was about to take or to free it, so it
- * may have freed it and not yet woken. False: the memory cannot be used. */
+/* Releases the word at ADDRESS if the current thread owns it. PENDING: the thread was about to take or to release it,
+ * so it may have released it without waking a waiter yet. False: the memory cannot be used. */
 static bool release_word(uint64_t address, bool pi, bool pending)
 {
     uint32_t word;
@@ -49,9 +51,9 @@ static bool release_word(uint64_t address, bool pi, bool pending)
     return true;
 }
 
-struct robust_list { /* as struct robust_list_head of linux/futex.h */
+struct robust_list { /* layout of struct robust_list_head of linux/futex.h */
     uint64_t next;
-    uint64_t offset; /* from a link to its word, bytes, may be negative */
+    uint64_t offset; /* from a link to its word, in bytes; may be negative */
     uint64_t pending;
 };
 
@@ -64,7 +66,7 @@ static void release_robust(uint64_t list)
         return;
     link = head.next;
     for (uint32_t i = 0; i < ROBUST_MAX && (link & ~ENTRY_PI) != list; i++, link = next) {
-        /* read first: whoever gets the word may change the link */
+        /* read before the word is released: its next owner may change the link */
         bool more = user_read(&next, link & ~ENTRY_PI, sizeof(next)) == 0;
 
         if ((link & ~ENTRY_PI) != (head.pending & ~ENTRY_PI) &&

@@ -1,8 +1,8 @@
-/* The queues of waiters, on the kernel that owns the word. A hash table; several words may share a bucket, whose list
- * is in order of arrival.
+/* The queues of waiters, on the kernel that owns the word: a hash table. Several words may share a bucket, whose list
+ * is in order of arrival. Threads and handlers of this kernel use it at once; no function here waits.
  *
  * Lock order: the table of waiters of other kernels (remote.c), buckets by ascending address, then the lock of a
- * completion, then run queues. Under a bucket's lock nobody touches user memory and nothing is sent. */
+ * completion, then run queues. Under a bucket's lock, no user memory is accessed and no message is sent. */
 #include "kernel/arch/x86_64/spinlock.h"
 #include "kernel/instance/instance.h"
 #include "tasks/futex/futex.h"
@@ -33,42 +33,43 @@ void futex_queue_join(struct futex_waiter *waiter, const struct futex_key *key, 
     spin_lock(&bucket->lock);
     append_locked(bucket, waiter);
     spin_unlock(&bucket->lock);
-    if (cpu_several) /* who wakes looks without the lock, and we look at the word next */
+    if (cpu_several) /* wakers read the list without the lock: orders the insertion before this thread's read of the
+                      * word; pairs with futex_queue_empty */
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
-/* Those that were woken and have to be told when the locks are free. */
-struct told {
+/* Woken waiters that have to be notified after the locks are released. */
+struct notified {
     struct list remote; /* waiters of other kernels */
     uint32_t notice;    /* for completion_notify */
 };
 
-static void tell(struct told *told)
+static void notify(struct notified *notified)
 {
-    completion_notify(told->notice);
-    futex_notify_woken(&told->remote);
+    completion_notify(notified->notice);
+    futex_notify_woken(&notified->remote);
 }
 
-/* Takes WAITER out of its queue for good. One of this kernel is signalled, and may be gone after the bucket's lock is
- * free. */
-static void wake_locked(struct futex_waiter *waiter, uint32_t bitset, struct told *told)
+/* Removes WAITER from its queue and wakes it. A waiter of this kernel is signalled at once, and its memory may be gone
+ * after the bucket's lock is released. */
+static void wake_locked(struct futex_waiter *waiter, uint32_t bitset, struct notified *notified)
 {
     struct futex_wait *wait = container_of(waiter, struct futex_wait, waiter);
 
     waiter->bitset = bitset;
     list_remove(&waiter->node);
     if (waiter->remote)
-        list_append(&told->remote, &waiter->node);
+        list_append(&notified->remote, &waiter->node);
     __atomic_store_n(&waiter->bucket, NULL, __ATOMIC_RELEASE);
     if (waiter->remote)
         return;
     if (wait->any != NULL)
-        completion_signal_locked(wait->any, &told->notice);
-    completion_signal_locked(&wait->woken, &told->notice);
+        completion_signal_locked(wait->any, &notified->notice);
+    completion_signal_locked(&wait->woken, &notified->notice);
 }
 
 static uint32_t wake_some_locked(struct futex_bucket *bucket, const struct futex_key *key, uint32_t count,
-                                 uint32_t bitset, struct told *told)
+                                 uint32_t bitset, struct notified *notified)
 {
     uint32_t woken = 0;
 
@@ -78,7 +79,7 @@ static uint32_t wake_some_locked(struct futex_bucket *bucket, const struct futex
         if (woken == count)
             break;
         if (same_key(&waiter->key, key) && (waiter->bitset & bitset) != 0) {
-            wake_locked(waiter, bitset, told);
+            wake_locked(waiter, bitset, notified);
             woken++;
         }
     }
@@ -88,16 +89,16 @@ static uint32_t wake_some_locked(struct futex_bucket *bucket, const struct futex
 uint32_t futex_queue_wake(const struct futex_key *key, uint32_t count, uint32_t bitset)
 {
     struct futex_bucket *bucket = futex_bucket_of(key);
-    struct told told = {.notice = 0};
+    struct notified notified = {.notice = 0};
     uint32_t woken = 0;
 
     if (futex_queue_empty(key))
         return 0;
     spin_lock(&bucket->lock);
-    list_init(&told.remote);
-    woken = wake_some_locked(bucket, key, count, bitset, &told);
+    list_init(&notified.remote);
+    woken = wake_some_locked(bucket, key, count, bitset, &notified);
     spin_unlock(&bucket->lock);
-    tell(&told);
+    notify(&notified);
     return woken;
 }
 
@@ -131,12 +132,12 @@ uint32_t futex_queue_requeue(const struct msg_futex_requeue *request)
     struct futex_bucket *from = futex_bucket_of(&request->from);
     struct futex_bucket *to = futex_bucket_of(&request->to);
     uint32_t woken = 0, moved = 0;
-    struct told told = {.notice = 0};
+    struct notified notified = {.notice = 0};
     uint64_t mark;
 
-    list_init(&told.remote);
+    list_init(&notified.remote);
     lock_two(from, to);
-    mark = request->mark < from->numbers ? request->mark : from->numbers; /* not those that are moved below */
+    mark = request->mark < from->numbers ? request->mark : from->numbers; /* excludes those that are moved below */
     list_for_each_safe(node, &from->waiters) {
         struct futex_waiter *waiter = container_of(node, struct futex_waiter, node);
 
@@ -145,7 +146,7 @@ uint32_t futex_queue_requeue(const struct msg_futex_requeue *request)
         if (!same_key(&waiter->key, &request->from) || waiter->number > mark)
             continue;
         if (woken < request->wake) {
-            wake_locked(waiter, FUTEX_ANY, &told);
+            wake_locked(waiter, FUTEX_ANY, &notified);
             woken++;
         } else {
             list_remove(&waiter->node);
@@ -155,7 +156,7 @@ uint32_t futex_queue_requeue(const struct msg_futex_requeue *request)
         }
     }
     unlock_two(from, to);
-    tell(&told);
+    notify(&notified);
     return woken + moved;
 }
 
@@ -167,7 +168,7 @@ bool futex_queue_leave(struct futex_waiter *waiter)
         bool here;
 
         spin_lock(&bucket->lock);
-        here = waiter->bucket == bucket; /* else it was requeued or woken meanwhile */
+        here = waiter->bucket == bucket; /* otherwise it was requeued or woken meanwhile */
         if (here) {
             list_remove(&waiter->node);
             waiter->bucket = NULL;

@@ -1,7 +1,9 @@
-/* Queues on another kernel: what both sides ask of each other. tasks/futex/futex.md has the protocol.
+/* Queues on another kernel: the operations that the owner serves, and how waiters and wakers of other kernels request
+ * them. tasks/futex/futex.md has the protocol.
  *
- * At the owner a waiter of another kernel is a struct remote_waiter, in a queue as any other and in a table by kernel
- * and token. At its own kernel it is a struct futex_wait on its thread's stack, among the waits that are told. */
+ * At the owner, a waiter of another kernel is a struct remote_waiter, in a queue as any other and in a table by kernel
+ * and token. It is freed when it has left, or when its notification has been sent. On its own kernel it is a struct
+ * futex_wait on its thread's stack, and in the table of waits (tasks/remote/notify.h). */
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/spinlock.h"
 #include "kernel/instance/instance.h"
@@ -46,20 +48,20 @@ void futex_notify_woken(struct list *waiters)
 {
     while (!list_empty(waiters)) {
         struct remote_waiter *remote = container_of(waiters->next, struct remote_waiter, waiter.node);
-        struct futex_notified told = {.key = remote->waiter.key, .bitset = remote->waiter.bitset};
+        struct futex_notified notified = {.key = remote->waiter.key, .bitset = remote->waiter.bitset};
 
         list_remove(&remote->waiter.node);
-        spin_lock(&remote_lock); /* its LEAVE, if it is being handled, has found it out of its queue */
+        spin_lock(&remote_lock); /* a LEAVE that is being handled has found it in no queue */
         list_remove(&remote->node);
         spin_unlock(&remote_lock);
-        remote_notify(&remote->notice, remote->kernel, remote->token, &told, sizeof(told), waiter_notified);
+        remote_notify(&remote->notice, remote->kernel, remote->token, &notified, sizeof(notified), waiter_notified);
     }
 }
 
 static int run_wait(const struct remote_request *request, void *result)
 {
     const struct msg_futex_wait *message = request->data;
-    struct remote_waiter *remote = heap_alloc_unset(sizeof(*remote)); /* all of it is set here, or by whoever tells */
+    struct remote_waiter *remote = heap_alloc_unset(sizeof(*remote)); /* set below, or by remote_notify */
     bool twice;
 
     (void)result;
@@ -77,7 +79,7 @@ static int run_wait(const struct remote_request *request, void *result)
         heap_free(remote, sizeof(*remote));
         return -EPROTO;
     }
-    futex_queue_join(&remote->waiter, &message->key, message->bitset); /* from now on it may be gone */
+    futex_queue_join(&remote->waiter, &message->key, message->bitset); /* after this call a waker may free it */
     return 0;
 }
 
@@ -140,7 +142,7 @@ void futex_remote_init(void)
     REMOTE_SERVE(FUTEX_LEAVE, run_leave, NULL, struct msg_futex_leave, struct msg_futex_left);
 }
 
-/* --- any kernel: what is the current thread's own is done without a request --- */
+/* --- any kernel: an operation on this kernel's own queues needs no request --- */
 
 int64_t futex_wake_at(const struct futex_place *place, uint32_t count, uint32_t bitset)
 {
@@ -178,9 +180,9 @@ int64_t futex_requeue_at(uint32_t owner, const struct msg_futex_requeue *request
     return result < 0 ? result : (int64_t)done.count;
 }
 
-static void woken(struct remote_wait *told, const uint64_t *words)
+static void woken(struct remote_wait *notified, const uint64_t *words)
 {
-    struct futex_wait *wait = container_of(told, struct futex_wait, told);
+    struct futex_wait *wait = container_of(notified, struct futex_wait, notified);
     const struct futex_notified *word = (const struct futex_notified *)words;
 
     wait->waiter.key = word->key;
@@ -203,31 +205,31 @@ int futex_join_any(struct futex_wait *wait, const struct futex_place *place, uin
         futex_queue_join(&wait->waiter, &place->key, bitset);
         return 0;
     }
-    remote_wait_begin(&wait->told, place->owner, woken);
-    message.token = wait->told.token;
+    remote_wait_begin(&wait->notified, place->owner, woken);
+    message.token = wait->notified.token;
     result = remote_ask(place->owner, MSG_FUTEX_WAIT, &message, sizeof(message), NULL, 0, "queue of its futex",
                         place->key.word);
     if (result < 0)
-        remote_wait_end(&wait->told);
+        remote_wait_end(&wait->notified);
     return result;
 }
 
 void futex_woken(struct futex_wait *wait)
 {
     if (wait->owner != instance.kernel)
-        remote_wait_end(&wait->told);
+        remote_wait_end(&wait->notified);
 }
 
 static bool leave_remote(struct futex_wait *wait, bool differs, const struct wait_reason *reason)
 {
-    struct msg_futex_leave message = {.token = wait->told.token, .differs = differs};
+    struct msg_futex_leave message = {.token = wait->notified.token, .differs = differs};
     struct msg_futex_left left = {.woken = 0};
 
     remote_ask_sure(wait->owner, MSG_FUTEX_LEAVE, &message, sizeof(message), &left, sizeof(left),
-                    "end of its futex wait", wait->told.token);
+                    "end of its futex wait", wait->notified.token);
     if (left.woken != 0)
         completion_wait(&wait->woken, reason);
-    remote_wait_end(&wait->told);
+    remote_wait_end(&wait->notified);
     return left.woken != 0;
 }
 

@@ -1,4 +1,5 @@
-/* Waits for several words at once. See tasks/futex/futex.md. */
+/* Waits for several words at once, futex_waitv(2). Runs in a program's thread, which has one waiter in the queue of
+ * each word. See tasks/futex/futex.md. */
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "mm/frame/heap.h"
@@ -6,7 +7,7 @@
 #include "tasks/futex/futex.h"
 #include "tasks/futex/internal.h"
 
-/* A thread in the queues of several words; JOINED of them. */
+/* A thread that waits in the queues of its first JOINED words. */
 struct several {
     struct completion any;
     uint32_t joined;
@@ -25,7 +26,7 @@ static int64_t check_word(const struct futex_expected *word)
     return value == word->value ? 0 : -EAGAIN;
 }
 
-/* All words are checked before anybody is bothered. */
+/* Finds and checks all words before the thread queues at any of them, which may cost messages. */
 static int64_t find_all(struct several *s, const struct futex_expected *words, uint32_t count)
 {
     int64_t error = 0;
@@ -38,7 +39,7 @@ static int64_t find_all(struct several *s, const struct futex_expected *words, u
     return error;
 }
 
-/* Leaves all queues. Which word's wake was the last, or -1. */
+/* Leaves all queues. Returns the index of the last word that was woken, or -1. */
 static int64_t leave_all(struct several *s)
 {
     static const struct wait_reason reason = {.what = "nothing", .kernel = -1};
@@ -47,7 +48,7 @@ static int64_t leave_all(struct several *s)
     for (uint32_t i = 0; i < s->joined; i++) {
         struct futex_wait *wait = &s->part[i].wait;
 
-        if (completion_wait_until(&wait->woken, &reason, WAIT_FIRM, 1)) { /* a look: its time is over already */
+        if (completion_wait_until(&wait->woken, &reason, WAIT_FIRM, 1)) { /* a past deadline: does not wait */
             futex_woken(wait);
             woken = i;
         } else if (futex_leave(wait, false)) {
@@ -58,7 +59,8 @@ static int64_t leave_all(struct several *s)
     return woken;
 }
 
-/* 0: it is in all queues, and no word has changed before it was; 1: it is in none, and *WOKEN was woken. */
+/* Queues at all words. 0: the thread is in all queues, and every word had its expected value after it was queued there;
+ * 1: it is in no queue, and word *WOKEN was woken; an error: it is in no queue. */
 static int64_t join_all(struct several *s, const struct futex_expected *words, uint32_t count, int64_t *woken)
 {
     int64_t error = 0;
@@ -75,9 +77,9 @@ static int64_t join_all(struct several *s, const struct futex_expected *words, u
             }
             error = futex_give_up(&part->wait, &part->place, error);
         }
-        *woken = leave_all(s); /* of those before, before their words changed */
+        *woken = leave_all(s); /* a wake at a previous word is a valid result */
         if (error == 0 && *woken < 0)
-            *woken = i; /* nobody else was there for this one's wake */
+            *woken = i; /* this word was woken, and there was no other waiter to pass the wake on to */
         return *woken >= 0 ? 1 : error;
     }
     return 0;

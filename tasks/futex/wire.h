@@ -1,5 +1,5 @@
-/* Payloads of the FUTEX_* operations of msg/messages.def, and the words of their notice; tasks/futex/futex.md has the
- * protocol. */
+/* Payloads of the FUTEX_* operations of msg/messages.def, and the words of their notification; tasks/futex/futex.md has
+ * the protocol. */
 #ifndef TASKS_FUTEX_WIRE_H
 #define TASKS_FUTEX_WIRE_H
 
@@ -10,14 +10,14 @@
 
 struct msg_futex_wait { /* FUTEX_WAIT */
     struct futex_key key;
-    uint64_t token; /* names the wait among those of the asking kernel */
+    uint64_t token; /* identifies the wait among those of the waiter's kernel */
     uint32_t bitset;
     uint32_t pad;
 };
 
 struct msg_futex_wake { /* FUTEX_WAKE */
     struct futex_key key;
-    uint32_t count; /* how many at most */
+    uint32_t count; /* maximal number of woken waiters */
     uint32_t bitset;
 };
 
@@ -31,29 +31,29 @@ struct msg_futex_marked {
 
 struct msg_futex_requeue { /* FUTEX_REQUEUE */
     struct futex_key from, to;
-    uint64_t mark;    /* only waiters that were queued before it */
-    uint32_t wake;    /* how many at most are woken */
-    uint32_t requeue; /* how many more at most are moved to TO */
+    uint64_t mark;    /* only waiters with numbers up to it */
+    uint32_t wake;    /* maximal number of woken waiters */
+    uint32_t requeue; /* maximal number of further waiters that are moved to TO */
 };
 
-struct msg_futex_done { /* the answer to FUTEX_WAKE and FUTEX_REQUEUE */
-    uint32_t count;     /* woken and requeued */
+struct msg_futex_done { /* the reply to FUTEX_WAKE and FUTEX_REQUEUE */
+    uint32_t count;     /* number of woken and requeued waiters */
     uint32_t pad;
 };
 
 struct msg_futex_leave { /* FUTEX_LEAVE */
     uint64_t token;
-    uint32_t differs; /* the word did not have the expected value: it should never have been queued */
+    uint32_t differs; /* the word did not have the expected value, so the waiter should not have been queued */
     uint32_t pad;
 };
 
 struct msg_futex_left {
-    uint32_t woken; /* too late: the notice is on its way, or has arrived */
+    uint32_t woken; /* nonzero: it was woken before, and the notification is on its way or has arrived */
     uint32_t pad;
 };
 
-struct futex_notified {   /* words of the notice (tasks/remote/notify.h) to a waiter's kernel: it has been woken */
-    struct futex_key key; /* where the waiter was woken, and the bitset of the wake */
+struct futex_notified {   /* words of the notification (tasks/remote/notify.h) that a waiter has been woken */
+    struct futex_key key; /* the word where it was woken, and the bitset of the wake */
     uint32_t bitset;
     uint32_t pad;
 };

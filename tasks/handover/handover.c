@@ -1,4 +1,7 @@
-/* Handing over, the side of the kernel that is to stop. See the header. */
+/* Handing over: the kernel that is to stop. See the header.
+ *
+ * Runs in a task while all programs are quiesced, so nothing else reads or changes the groups of this kernel. Each
+ * message is sent only after the previous one has been answered. */
 #include "tasks/handover/handover.h"
 
 #include "kernel/abi/errno.h"
@@ -23,7 +26,7 @@ struct sending {
     bool to_all;
 };
 
-/* Sends what has been gathered in the message. */
+/* Sends the gathered message unless an earlier one has failed. */
 static void send(struct sending *s, uint32_t to, size_t size)
 {
     if (s->error == 0)
@@ -92,7 +95,7 @@ int handover_check(void)
     return error;
 }
 
-/* --- laying out --- */
+/* --- staging --- */
 
 static bool is_ours(uint32_t tid)
 {
@@ -116,7 +119,7 @@ static void note_adopted_of(const struct adopted *entry, void *context)
         *group = 0;
 }
 
-/* Threads of GROUP that were born in a role of ours are looked for here, wherever they are. */
+/* Whether other kernels come here to look for threads of GROUP, because these were born in a role of this kernel. */
 static bool is_looked_for(const struct group *group)
 {
     uint32_t id = group->id;
@@ -219,7 +222,7 @@ static bool prepare_group(struct group *group, void *context)
 {
     struct sending *s = context;
     bool ours = group->home == instance.kernel;
-    uint64_t peak; /* goes with the pages */
+    uint64_t peak; /* not sent: the successor gets the pages */
     struct handover_group facts = {.signal_hint = group->signal_hint,
                                    .home = ours ? s->successor : group->home,
                                    .stop_round = group->stop_round,
@@ -232,7 +235,7 @@ static bool prepare_group(struct group *group, void *context)
     facts.space.home = facts.home;
     if (group->space != NULL)
         facts.space.mode = group->space->mode;
-    if (ours) { /* else they go to the home */
+    if (ours) { /* otherwise leave_group sends them to the home */
         facts.gone_user_ns = group->gone_user_ns;
         facts.gone_system_ns = group->gone_system_ns;
         group_account(group, &facts.account, &peak);
@@ -260,7 +263,7 @@ static bool prepare_group(struct group *group, void *context)
 
 struct places {
     struct sending *sending;
-    bool all; /* those of other roles, too */
+    bool all; /* also threads that were born in roles of other kernels */
 };
 
 static bool place_of_group(struct group *group, void *context)
@@ -318,7 +321,7 @@ int handover_prepare(uint32_t successor)
     return s.error;
 }
 
-/* --- for good --- */
+/* --- commit --- */
 
 static bool leave_group(struct group *group, void *context)
 {
@@ -338,7 +341,7 @@ static bool leave_group(struct group *group, void *context)
 
 int handover_commit(uint32_t successor)
 {
-    static uint8_t buffer[MSG_MAX] __attribute__((aligned(16))); /* nothing may fail any more */
+    static uint8_t buffer[MSG_MAX] __attribute__((aligned(16))); /* no allocation, because the commit must not fail */
     struct sending s = {.successor = successor, .message = (struct msg_handover *)(void *)buffer};
 
     send_one(&s, successor, PART_COMMIT, 0, NULL, 0);

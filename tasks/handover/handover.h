@@ -10,18 +10,21 @@
 
 void handover_init(void);
 
-/* On the kernel that is to stop; tasks only, and they wait. */
+/* For the kernel that is to stop. Called by tasks only; prepare and commit wait for replies. */
 
-/* 0, or -EBUSY: some group here is in a state that cannot be moved. */
+/* Returns 0, or -EBUSY if some group here is in a state that cannot be moved. */
 int handover_check(void);
-/* Stages all that is at home here, and the places of threads born here, at SUCCESSOR. -ENOMEM. */
+/* Stages at SUCCESSOR everything that is at home here, and the places of threads that were born in roles of this
+ * kernel. -ENOMEM, or the error of a reply. */
 int handover_prepare(uint32_t successor);
-/* Makes SUCCESSOR the home, and sends every other kernel the places of the threads that left from here. */
+/* Makes SUCCESSOR the home, and sends every other kernel the places of the threads that have left this kernel. 0, or
+ * the error of a reply, which the protocol excludes. */
 int handover_commit(uint32_t successor);
 
-/* On the successor: sets the descriptors of group ID, which has been staged. -EPROTO: it has not. */
+/* On the successor: sets the descriptors of group ID, which has been staged with its process. -EPROTO: it has not been
+ * staged, or has descriptors already. */
 int handover_stage_files(uint32_t id, void *files);
-/* On any kernel: discards the staged state; its descriptors belong to the caller again. */
+/* On any kernel: discards the staged state. The caller has to free the staged descriptors. */
 void handover_discard(void);
 /* On any kernel but FROM: TO becomes the home of everything that was at home at FROM. */
 void handover_switch(uint32_t from, uint32_t to);

@@ -8,16 +8,16 @@
 
 enum handover_part {
     PART_GROUP = 1, /* struct handover_group */
-    PART_AREAS,     /* COUNT struct msg_space_area, in order, of its space */
+    PART_AREAS,     /* COUNT struct msg_space_area, in ascending order: the areas of the group's space */
     PART_PROCESS,   /* struct handover_process */
     PART_CHILDREN,  /* COUNT struct handover_child */
-    PART_SIGNALS,   /* COUNT struct signal_info: pending for the process */
-    PART_PLACES,    /* COUNT struct handover_place: threads that the receiver is to know */
-    PART_COMMIT,    /* everything staged takes effect */
-    PART_MEMBER,    /* to a home: struct handover_member: the sender does not host the group any more */
-    PART_SHADOWS,  /* to all: COUNT struct handover_place: threads that are to be looked for there, not at the sender */
-    PART_POLICIES, /* COUNT struct handover_policy: of its space */
-    PART_HOLDS     /* COUNT struct handover_hold, after all areas */
+    PART_SIGNALS,   /* COUNT struct signal_info: signals pending for the process */
+    PART_PLACES,    /* COUNT struct handover_place: threads that the receiver has to find from now on */
+    PART_COMMIT,    /* all staged state takes effect */
+    PART_MEMBER,    /* to a group's home: struct handover_member: the sender is no longer a member of the group */
+    PART_SHADOWS,  /* to all kernels: COUNT struct handover_place: where to look for threads instead of at the sender */
+    PART_POLICIES, /* COUNT struct handover_policy: the memory policies of the group's space */
+    PART_HOLDS     /* COUNT struct handover_hold: file objects of the staged spaces; sent after all areas */
 };
 
 struct msg_handover {
@@ -36,7 +36,7 @@ struct handover_group {
     uint32_t stop_round;
     uint32_t stopped;
     uint32_t exiting;
-    uint32_t has_space; /* 0: the group has ended, only its process is left */
+    uint32_t has_space; /* 0: the group has ended, and only its process is left */
     uint32_t pad;
 };
 
@@ -68,7 +68,7 @@ struct handover_place {
     uint32_t tid, group, went_to, pad;
 };
 
-struct handover_hold { /* how many times an object that the sender's spaces refer to was granted: mm/file/hold.h */
+struct handover_hold { /* the count of references granted to the sender for a file object: mm/file/hold.h */
     uint64_t backing, granted;
     struct file_stamps stamps;
 };
@@ -81,7 +81,7 @@ struct handover_policy {
 struct handover_member {
     uint64_t gone_user_ns, gone_system_ns;
     struct account account;
-    uint32_t joins; /* the successor, or UINT32_MAX */
+    uint32_t joins; /* the kernel that becomes a member (the successor), or UINT32_MAX */
     uint32_t pad;
 };
 

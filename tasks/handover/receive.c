@@ -1,6 +1,8 @@
-/* Handing over, the other side: the successor, which lays out groups that nobody finds before the commit, the homes of
- * groups, and every kernel, which learns that another is in the place of the one that stops. See
- * tasks/handover/handover.h. Everything is done in handlers, one at a time, while programs are quiesced. */
+/* Handing over: the receivers. The successor stages groups, which stay invisible until the commit; homes of groups
+ * replace the kernel that stops among their members; every kernel replaces it where its shadows name it. See
+ * tasks/handover/handover.h.
+ *
+ * Handlers do everything, one at a time, while all programs are quiesced; so the staged state needs no lock. */
 #include "kernel/abi/errno.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/panic.h"
@@ -19,9 +21,9 @@ struct laid_out {
     struct laid_out *next;
     struct group *group;
     struct space *space;
-    bool fresh; /* made for this */
+    bool fresh; /* the group was made for the hand-over, and is not published yet */
     struct handover_group facts;
-    struct process *process; /* or NULL: only its threads are looked for here */
+    struct process *process; /* NULL: the home stays elsewhere, only threads of the group are to be found here */
     uint64_t alarm_at, alarm_interval;
     void *files;
 };
@@ -54,7 +56,7 @@ static int take_group(uint32_t id, const struct handover_group *facts)
     laid->facts = *facts;
     laid->group = group_find(id);
     if (laid->group != NULL) {
-        group_put(laid->group); /* it stays: programs are quiesced */
+        group_put(laid->group); /* it cannot end while programs are quiesced */
     } else {
         laid->group = group_create(id, facts->home, NULL);
         laid->fresh = true;
@@ -150,7 +152,7 @@ static int take_places(const struct handover_place *places, uint32_t count)
         struct adopted *entry;
 
         if (thread_find(places[i].tid) != NULL)
-            continue; /* it is here, or its shadow knows where it went */
+            continue; /* it is here, or its shadow has its place */
         entry = heap_alloc(sizeof(*entry));
         if (entry == NULL)
             return -ENOMEM;
@@ -207,7 +209,7 @@ static void commit_group(struct laid_out *laid)
         group->stopped = facts->stopped != 0;
         group->exiting = facts->exiting != 0;
     }
-    if (laid->process != NULL) /* else its home, perhaps this kernel, has it */
+    if (laid->process != NULL) /* otherwise its home, which may be this kernel, has it */
         group->process = laid->process;
     if (laid->files != NULL)
         group->files = laid->files;
@@ -388,7 +390,7 @@ static bool switch_group(struct group *group, void *context)
         struct thread *thread = container_of(node, struct thread, group_node);
 
         thread->visited &= ~(1ull << s->from);
-        if (process_home(thread->tid) == s->from) /* who has it in its table hears of its end */
+        if (process_home(thread->tid) == s->from) /* so that the new kernel of its role receives THREAD_GONE */
             thread->visited |= 1ull << s->to;
     }
     spin_unlock(&group->lock);

@@ -1,4 +1,7 @@
-/* How an end begins. See the header. */
+/* The beginning of the end of a group or thread. See the header, and tasks/exit/exit.md for the protocol.
+ *
+ * At the home, group->lock orders ends against exec, which removes all threads but one, and `exiting` is set only once.
+ * Any kernel may begin an end at the same time. */
 #include "tasks/kill/kill.h"
 
 #include "kernel/instance/instance.h"
@@ -10,9 +13,9 @@
 #include "tasks/remote/work.h"
 #include "tasks/sched/sched.h"
 
-/* THREAD has to look: a shadow wakes to die, a wait that may be ended ends, a running thread passes the check on the
- * way to user mode. A thread that is leaving dies when its answer comes; one that is coming back is here before it
- * dies, for it has its state, and what it holds, to give up. */
+/* Makes THREAD check whether it is to die. A shadow wakes in order to die, a killable wait ends, and a running thread
+ * is interrupted and checks on its way to user mode. A LEAVING thread dies when the target's reply has arrived. A
+ * thread that is returning first becomes PRESENT and then dies, because it has to release its locks and its state. */
 void kill_thread_locked(struct thread *thread)
 {
     if (thread->presence == THREAD_SHADOW && thread->disposition == DISPOSITION_NONE) {
@@ -29,8 +32,8 @@ void kill_threads_locked(struct group *group)
         kill_thread_locked(container_of(node, struct thread, group_node));
 }
 
-/* Home: the group is to end. The rest is done by a worker, which may wait. KILLED: even while exec prunes it; what the
- * old program's threads did themselves ends nothing then, for they are doomed. */
+/* At the home. A worker does the rest, because it has to wait for other kernels. Without KILLED the call has no effect
+ * while exec is removing the other threads: it comes from one of these threads, which are about to die anyway. */
 void kill_begin(struct group *group, uint32_t status, bool killed)
 {
     bool first;
@@ -41,7 +44,7 @@ void kill_begin(struct group *group, uint32_t status, bool killed)
         __atomic_store_n(&group->exiting, true, __ATOMIC_SEQ_CST);
         group->process->status = status;
         group->work.run = exit_run;
-        if (!group->process->pruning) { /* else the thread that prunes waits, and leads the end afterwards */
+        if (!group->process->pruning) { /* otherwise the thread in exec begins the end when it is done */
             group->quiet_count = 0;
             if (group->count == 0)
                 completion_signal(&group->quiet);
@@ -52,13 +55,13 @@ void kill_begin(struct group *group, uint32_t status, bool killed)
     spin_unlock(&group->lock);
     if (first) {
         group_hooks.ending();
-        group_get(group); /* the work's */
+        group_get(group); /* owned by the work item */
         work_submit(&group->work);
     }
 }
 
-/* A group that is still being made has no thread yet and is not to be ended by others; one that has none any more is
- * ending already. */
+/* Ignores a group that is still being made, which other processes cannot end yet, and one without live threads, which
+ * is ending already. */
 static void end_from_here(struct group *group, uint32_t status, bool killed)
 {
     bool started;
@@ -81,7 +84,7 @@ void exit_when_killed(void)
 {
     static const struct wait_reason reason = {.what = "own end", .kernel = -1};
 
-    while (!thread_dying(thread_current())) /* away from home: until GROUP_KILL comes */
+    while (!thread_dying(thread_current())) /* away from the home: until GROUP_KILL has arrived */
         sched_block(NULL, &reason, WAIT_KILLABLE, 0);
     exit_killed();
 }
@@ -94,7 +97,7 @@ static _Noreturn void end_own_group(uint32_t status, bool killed)
 
     if (group->home == instance.kernel)
         end_from_here(group, status, killed);
-    /* Waits, so that the word is there before the thread is gone: behind exec it would end the new program. */
+    /* Waits for the reply, so that the request cannot arrive after exec has finished: it would end the new program. */
     else if (msg_call_within(&sure, group->home, MSG_GROUP_EXIT, &message, sizeof(message), NULL, 0, "word of an end",
                              group->id) < 0)
         panic("tasks: no memory to tell the home of the end of group %u", group->id);
@@ -116,7 +119,7 @@ static void handle_group_exit(const struct msg *m)
     const struct msg_group_exit *message = m->data;
     struct group *group = group_find(message->group);
 
-    if (group != NULL) { /* else it has ended meanwhile */
+    if (group != NULL) { /* otherwise it has ended already */
         end_from_here(group, message->status, message->killed != 0);
         group_put(group);
     }

@@ -6,8 +6,8 @@
 
 struct msg_group_exit { /* GROUP_EXIT */
     uint32_t group;
-    uint32_t status; /* as waitpid's */
-    uint32_t killed; /* not 0: because of a signal from outside or of the kernel; 0: because of the program itself */
+    uint32_t status; /* in the format of waitpid(2) */
+    uint32_t killed; /* nonzero: ended by a signal from another process or by the kernel; 0: by the program itself */
     uint32_t unused;
 };
 

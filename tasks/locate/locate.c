@@ -1,4 +1,7 @@
-/* Operations on a thread wherever it is. See the header. */
+/* Operations on a thread of any kernel. See the header.
+ *
+ * One function performs an operation for local and remote callers, under the lock of the thread's group, and does not
+ * wait. Only the caller's task waits, in follow. */
 #include "tasks/locate/locate.h"
 
 #include "kernel/abi/errno.h"
@@ -18,10 +21,10 @@
 #include "tasks/sched/sched.h"
 #include "tasks/signal/signal.h"
 
-#define PAUSE 100000u /* ns until a thread is looked for again that was nowhere */
+#define PAUSE 100000u /* ns until the search for a thread that was not found is repeated */
 
-/* Where THREAD may go on when its affinity has no CPU of this kernel: -1 when it may stay, else a kernel; -EINVAL: none
- * that runs. */
+/* The kernel to which THREAD has to move because its affinity has no CPU of this kernel; -1: it may stay; -EINVAL: its
+ * affinity has no CPU of a running kernel. */
 static int64_t wanted_kernel(const struct thread *thread)
 {
     return cpu_mask_allows(thread->context.affinity, instance.kernel) ? -1 : cpu_mask_nearest(thread->context.affinity);
@@ -60,12 +63,12 @@ static int64_t set_affinity(struct thread *thread, const struct msg_thread_call 
         return -EINVAL;
     }
     if (kernel < 0) {
-        thread_clear_due(thread, THREAD_DUE_MOVE); /* of a mask before */
+        thread_clear_due(thread, THREAD_DUE_MOVE); /* ordered because of the previous mask */
         sched_affinity_changed(thread);
         return 0;
     }
     if (thread->group->pinned != NULL)
-        return 0; /* once it has its own memory */
+        return 0; /* it cannot move before it has memory of its own */
     thread_order_move_locked(thread, (uint32_t)kernel);
     return 1;
 }
@@ -133,9 +136,9 @@ static int64_t donate(struct thread *thread, const struct msg_thread_call *call,
 #define FIRST MSG_THREAD_SIGNAL
 #define OPERATIONS (MSG_THREAD_DONATE + 1 - FIRST)
 
-#define ROW(name) [MSG_THREAD_##name % FIRST] /* the types are below twice the first one */
+#define ROW(name) [MSG_THREAD_##name % FIRST] /* distinct indexes, because all types are below twice the first one */
 
-/* By type: what is done to a thread that is present here. Its group's lock is held. */
+/* The operations by type, on a thread that is present here. Its group's lock is held. */
 static int64_t (*const operations[OPERATIONS])(struct thread *thread, const struct msg_thread_call *call,
                                                struct msg_thread_result *result) = {
     ROW(SIGNAL) = send_signal,    ROW(GET_AFFINITY) = get_affinity, ROW(SET_AFFINITY) = set_affinity,
@@ -156,7 +159,7 @@ static int64_t operate_here(const struct msg_thread_call *call, struct msg_threa
             return THREAD_ELSEWHERE;
         if (process_home(call->thread) == instance.kernel)
             return -ESRCH;
-        result->kernel = process_home(call->thread); /* it has not come, or is over: begin again */
+        result->kernel = process_home(call->thread); /* not arrived yet, or ended: start again */
         return THREAD_ELSEWHERE;
     }
     group = thread->group;
@@ -164,7 +167,7 @@ static int64_t operate_here(const struct msg_thread_call *call, struct msg_threa
     result->group = group->id;
     if (thread->presence == THREAD_PRESENT && !thread_dying(thread)) {
         value = operations[call->type - FIRST](thread, call, result);
-    } else if (thread_dying(thread)) { /* of its process another may go on (exec), but not for long */
+    } else if (thread_dying(thread)) { /* treated as ended, also when exec preserves its process */
         bool kills = call->type == MSG_THREAD_SIGNAL && call->info.signal == SIGKILL;
 
         value = call->type == MSG_THREAD_DONATE                           ? -EAGAIN
@@ -176,7 +179,7 @@ static int64_t operate_here(const struct msg_thread_call *call, struct msg_threa
     }
     thread_unlock(thread);
     if (call->type == MSG_THREAD_SET_AFFINITY && value == 0)
-        watch_event(&group->moves); /* whoever waits for a move that is off looks again */
+        watch_event(&group->moves); /* wakes threads that wait for a move that was withdrawn */
     group_put(group);
     return value;
 }
@@ -192,12 +195,12 @@ static int operate(const struct remote_request *request, void *out)
     return sizeof(*result);
 }
 
-/* Until the thread is found. */
+/* Follows the shadows until the thread is found, and performs CALL there. */
 static int64_t follow(const struct msg_thread_call *call, struct msg_thread_result *result, uint32_t *kernel)
 {
     struct wait_reason reason = {.what = "a thread that moves", .kernel = -1, .key = call->thread};
     enum wait_end end = call->type == MSG_THREAD_DONATE ? WAIT_FIRM : WAIT_KILLABLE;
-    uint32_t at = instance.kernel; /* threads of one's own process are often near, and a shadow knows the way */
+    uint32_t at = instance.kernel; /* threads of the same process are often near */
     uint32_t steps = 0;
 
     if (process_home(call->thread) >= instance.kernels)
@@ -214,7 +217,7 @@ static int64_t follow(const struct msg_thread_call *call, struct msg_thread_resu
             return result->value;
         }
         at = result->kernel < instance.kernels ? result->kernel : process_home(call->thread);
-        if (++steps % (instance.kernels + 1) == 0) /* it moves as fast as we follow, or has yet to run here */
+        if (++steps % (instance.kernels + 1) == 0) /* it moves as fast as it is followed, or is not started yet */
             sched_block(NULL, &reason, end, clock_now() + PAUSE);
         if (wait_ops.ended(end))
             return -ESRCH;

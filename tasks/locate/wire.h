@@ -12,8 +12,8 @@
 
 struct msg_thread_call { /* THREAD_..., from THREAD_SIGNAL to THREAD_DONATE */
     uint32_t thread;
-    uint32_t type; /* enum msg_type, as the message's */
-    union {        /* by TYPE, whose name is beside it without THREAD_ */
+    uint32_t type; /* enum msg_type: the type of the message */
+    union {        /* selected by TYPE; comments name the type without THREAD_ */
         struct {
             struct signal_info info;
             uint32_t group; /* group that the thread must be in, 0: any */
@@ -25,7 +25,7 @@ struct msg_thread_call { /* THREAD_..., from THREAD_SIGNAL to THREAD_DONATE */
         struct {
             int32_t nice;
             uint32_t user;                /* the caller's effective user */
-            uint64_t limit;               /* RLIMIT_NICE, as struct policy_wish has it */
+            uint64_t limit;               /* RLIMIT_NICE, as in struct policy_wish */
         } nice;                           /* SET_NICE */
         struct policy_wish policy;        /* SET_POLICY */
         struct pi_donation_update update; /* DONATE */
@@ -33,16 +33,16 @@ struct msg_thread_call { /* THREAD_..., from THREAD_SIGNAL to THREAD_DONATE */
 };
 
 struct msg_thread_result {
-    int64_t value; /* or a negative errno; THREAD_ELSEWHERE: ask KERNEL */
+    int64_t value; /* or a negative errno; THREAD_ELSEWHERE: KERNEL is the next one to ask */
     union {
         uint64_t mask[CPUS_MAX / 64]; /* GET_AFFINITY */
-        uint64_t events;              /* SET_AFFINITY, SETTLED: count of its group's moves there */
+        uint64_t events;              /* SET_AFFINITY, SETTLED: count of the group's moves on that kernel */
         struct policy_facts policy;   /* GET_POLICY */
         uint64_t robust_list;         /* ROBUST_LIST */
         struct pi_link link;          /* DONATE */
     };
     uint32_t kernel;
-    uint32_t group; /* its process */
+    uint32_t group; /* id of its process */
 };
 
 _Static_assert(sizeof(struct msg_thread_call) == MSG_SHORT && sizeof(struct msg_thread_result) == MSG_SHORT,

@@ -1,4 +1,7 @@
-/* Arriving. See the header and tasks/migrate/migration.md. */
+/* Arrival of threads. See the header and tasks/migrate/migration.md.
+ *
+ * Everything runs in handlers, one at a time, and does not wait: an arrival whose kernel has to ask the home first is
+ * kept in group->arrivals, and its request is answered when the home has replied. */
 #include "tasks/migrate/arrive.h"
 
 #include "kernel/abi/errno.h"
@@ -17,7 +20,7 @@
 #include "tasks/sched/sched.h"
 #include "tasks/signal/signal.h"
 
-/* A thread that was here before: its shadow takes the state and wakes. */
+/* A returning thread: its shadow takes the state and wakes. */
 static int refill_locked(struct thread *thread, const struct msg_migrate *message)
 {
     int error = -EPROTO;
@@ -31,7 +34,7 @@ static int refill_locked(struct thread *thread, const struct msg_migrate *messag
     return 0;
 }
 
-/* A thread that waits until its kernel may host its group, and the request to be answered then. */
+/* A thread that waits until this kernel may host its group, and the kept request of its source. */
 struct arrival {
     struct list node; /* [g] in group->arrivals */
     struct thread *thread;
@@ -61,7 +64,7 @@ void migrate_joined(struct group *group, const struct msg_group_joined *joined, 
             group->stopped = joined->stopped != 0;
         }
     } else {
-        group->exiting = true; /* nobody comes any more */
+        group->exiting = true; /* refuses later arrivals */
     }
     while (!list_empty(&group->arrivals)) {
         struct list *node = group->arrivals.next;
@@ -93,7 +96,8 @@ void migrate_joined(struct group *group, const struct msg_group_joined *joined, 
     watch_event(&group->moves);
 }
 
-/* The group of an arriving thread, made if its first member arrives here, with a reference taken; NULL and *ERROR. */
+/* Returns the group of an arriving thread with a reference, or NULL and *ERROR. The group is made if this is its first
+ * thread here. */
 static struct group *group_of(const struct msg_migrate *message, int *error)
 {
     struct group *group = group_find(message->group);
@@ -107,7 +111,7 @@ static struct group *group_of(const struct msg_migrate *message, int *error)
         return NULL;
     }
     *error = -ESRCH;
-    if (message->home == instance.kernel) /* the home knows its groups until they have ended */
+    if (message->home == instance.kernel) /* the home has all groups that have not ended */
         return NULL;
     *error = -ENOMEM;
     space = space_create(message->group, message->home);
@@ -124,7 +128,8 @@ static struct group *group_of(const struct msg_migrate *message, int *error)
     return group;
 }
 
-/* A thread that was not here before. The group's lock is held; it is free afterwards. *KEPT: the answer comes later. */
+/* The arrival of a thread without a replica here. Releases the group's lock, which is held. *KEPT: the request is
+ * answered later. */
 static int settle_locked(struct group *group, const struct msg *m, bool *kept)
 {
     const struct msg_migrate *message = m->data;
@@ -134,7 +139,7 @@ static int settle_locked(struct group *group, const struct msg *m, bool *kept)
     int error;
 
     spin_unlock(
-        &group->lock); /* handlers run one at a time: no other arrival, and no end of the joining, comes between */
+        &group->lock); /* handlers run one at a time, so the group stays joining, or not, and no other thread arrives */
     thread = thread_create_user(message->thread, group, NULL);
     if (joining)
         arrival = heap_alloc(sizeof(*arrival));
@@ -174,7 +179,7 @@ static int arrive(struct group *group, const struct msg *m, bool *kept)
 
     spin_lock(&group->lock);
     group->signal_hint |= message->signal_hint;
-    /* While a thread here runs exec, all others end: one that comes now would be missed. */
+    /* While a thread here is in exec, all others are removed: an arriving thread would be missed. */
     if (group->exiting || (group->process != NULL && group->process->pruning)) {
         spin_unlock(&group->lock);
         return -ESRCH;
@@ -202,12 +207,12 @@ static void handle_migrate(const struct msg *m)
             if (kept && first)
                 join_ask(group);
             else if (first)
-                join_undo(group); /* nobody came */
+                join_undo(group); /* the only arrival has failed */
             watch_event(&group->moves);
             group_put(group);
         }
     }
-    if (error == 0) { /* clocks that differ are brought forward above */
+    if (error == 0) { /* the time of the move; clock_advance_to has removed a difference between the clocks */
         uint64_t now = clock_now(), began = ((const struct msg_migrate *)m->data)->clock;
 
         balance_note_move(now > began ? now - began : 1);

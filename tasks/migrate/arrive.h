@@ -5,7 +5,8 @@
 #include "tasks/migrate/wire.h"
 #include "tasks/thread/group.h"
 
-/* The home has answered whether this kernel may host GROUP: lets the waiting threads in, or sends them back. */
+/* The home has replied (ERROR, and JOINED if that is 0) whether this kernel may host GROUP: starts the waiting threads,
+ * or sends them back. */
 void migrate_joined(struct group *group, const struct msg_group_joined *joined, int error);
 
 void arrive_init(void);

@@ -1,4 +1,5 @@
-/* Becoming a host of a group. See the header. */
+/* Becoming a member of a group. See the header. The joining kernel sends GROUP_JOIN in a handler and gets the reply in
+ * a callback; the home orders joins against the group's end and exec by group->lock. */
 #include "tasks/migrate/join.h"
 
 #include "kernel/abi/errno.h"
@@ -19,13 +20,13 @@ void join_undo(struct group *group)
     group->exiting = true;
     group->space = NULL;
     spin_unlock(&group->lock);
-    space_destroy(space); /* nobody has run in it: it is empty */
+    space_destroy(space); /* no thread has run in it, so it is empty */
     group_forget(group);
 }
 
 static void take_answer(void *context, uint32_t kernel, const void *reply, int length)
 {
-    struct group *group = context; /* with the reference taken in join_ask */
+    struct group *group = context; /* owns the reference taken in join_ask */
     struct msg_group_joined joined = {.members = 0};
     int error = length < 0 ? length : length == (int)sizeof(joined) ? 0 : -EPROTO;
 
@@ -46,7 +47,8 @@ void join_ask(struct group *group)
     post_answered(group->home, MSG_GROUP_JOIN, &message, sizeof(message), take_answer, group);
 }
 
-/* Home: KERNEL hosts members from now on. */
+/* At the home: makes KERNEL a member. -ESRCH: the group is ending, is being pruned by exec, or uses its parent's
+ * memory; -EPROTO: this is not its home. */
 static int join(struct group *group, uint32_t kernel, struct msg_group_joined *joined)
 {
     struct process *process = group->process;

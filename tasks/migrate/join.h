@@ -1,4 +1,4 @@
-/* Becoming a host of a group: the first of its threads has arrived here, and the home has to agree before it runs.
+/* Becoming a member of a group: its first thread has arrived here, and the home has to agree before the thread runs.
  * tasks/migrate/migration.md has the protocol. */
 #ifndef TASKS_MIGRATE_JOIN_H
 #define TASKS_MIGRATE_JOIN_H
@@ -6,7 +6,7 @@
 #include "tasks/process/group.h"
 
 void join_init(void);
-/* Asks the home of GROUP, which is joining, in a handler. The answer goes to migrate_joined. */
+/* Asks the home of GROUP, which is joining. Called by a handler; migrate_joined gets the reply. */
 void join_ask(struct group *group);
 /* Removes GROUP, which was made for a thread that could not be taken in. */
 void join_undo(struct group *group);

@@ -1,8 +1,9 @@
-/* Leaving: a thread moves to another kernel. See the header and tasks/migrate/migration.md.
+/* Departure: a thread moves to another kernel. See the header and tasks/migrate/migration.md.
  *
- * The thread sleeps in migrate_thread on the kernel it leaves: that is its shadow. Whatever wakes it has set its return
- * disposition before: RETURN after installing the state it came back with (tasks/migrate/arrive.c), EXIT, or FAIL when
- * it could not leave. */
+ * On the kernel that it leaves, the thread sleeps in migrate_thread; it is the shadow there. Its disposition is set
+ * before it is woken: RETURN after the state of the returning thread has been installed (tasks/migrate/arrive.c), EXIT
+ * when it is to die, or FAIL when it could not leave. The thread's presence and disposition are changed under
+ * group->lock. */
 #include "tasks/migrate/migrate.h"
 
 #include <stddef.h>
@@ -30,15 +31,15 @@
 #include "tasks/sched/sched.h"
 #include "tasks/signal/signal.h"
 
-/* A departure and its message. It names the thread, so that an answer that comes late, when the thread is back or gone
- * again, changes nothing. */
+/* A departure and its message. It has the thread's id and its count of departures instead of a pointer, so that a late
+ * reply, after the thread has come back or left again, changes nothing. */
 struct departure {
     uint32_t group;
     uint32_t tid;
     uint32_t move;
-    uint32_t size; /* bytes of all this */
+    uint32_t size; /* bytes of this allocation */
     struct msg_asking asking;
-    struct msg_migrate message; /* and what follows it */
+    struct msg_migrate message; /* followed by its variable part */
 };
 
 static void take_answer(void *context, uint32_t kernel, const void *reply, int length)
@@ -79,8 +80,8 @@ static void take_answer(void *context, uint32_t kernel, const void *reply, int l
     group_put(group);
 }
 
-/* Packs THREAD, whose registers are all in its structures, for its way to KERNEL. The group's lock is held. NULL
- * without memory. */
+/* Packs THREAD, whose registers have all been saved, for its move to KERNEL. The group's lock is held. NULL: no
+ * memory. */
 static struct departure *departure_create_locked(struct thread *thread, uint32_t kernel)
 {
     uint32_t size = (uint32_t)offsetof(struct departure, message) + state_bound(thread);
@@ -95,7 +96,8 @@ static struct departure *departure_create_locked(struct thread *thread, uint32_t
     return departure;
 }
 
-/* Sleeps as a shadow until there is a disposition, and goes on as that says. */
+/* Sleeps as a shadow until a disposition is set, and carries it out. Returns 1 after a return, or the error of a failed
+ * departure. */
 static int sleep_as_shadow(struct thread *thread)
 {
     struct wait_reason reason = {.what = "its return (shadow)", .kernel = (int32_t)thread->went_to, .key = thread->tid};
@@ -118,14 +120,15 @@ static int sleep_as_shadow(struct thread *thread)
     spin_unlock(&group->lock);
     if (disposition == DISPOSITION_EXIT)
         exit_killed();
-    thread_reload(thread);          /* others have run here while it was away */
-    sched_affinity_changed(thread); /* if it had not fallen asleep nobody has looked where it may wake */
+    thread_reload(thread);          /* other threads have used this CPU's registers meanwhile */
+    sched_affinity_changed(thread); /* if it did not fall asleep, no wakeup has checked its affinity */
     signal_mask_changed(thread);
     watch_event(&group->moves);
     return disposition == DISPOSITION_RETURN ? 1 : thread->fail_error;
 }
 
-/* ORDERED: by thread->target, which was KERNEL: unless the order has been taken back, or another one has come. */
+/* ORDERED: the move was ordered with thread->target, which was KERNEL. It is dropped if the order has been withdrawn or
+ * replaced since then. */
 static int depart(uint32_t kernel, bool ordered)
 {
     struct thread *thread = thread_current();
@@ -152,10 +155,10 @@ static int depart(uint32_t kernel, bool ordered)
     }
     departure = departure_create_locked(thread, kernel);
     if (departure != NULL) {
-        if (group->count > 0 && thread->context.moves > 0) /* of the threads here each one's part */
+        if (group->count > 0 && thread->context.moves > 0) /* an equal share for each thread here */
             fetched = (group->space->stats.fetches - thread->fetched_before) / group->count + 1;
-        thread_clear_due(thread, THREAD_DUE_MOVE); /* or it would be done when the thread comes back */
-        cpu_self()->fpu_owner = NULL;              /* from now on only its return writes the area */
+        thread_clear_due(thread, THREAD_DUE_MOVE); /* otherwise the thread would move again when it returns */
+        cpu_self()->fpu_owner = NULL;              /* from now on only state_install writes the FPU area */
         thread->presence = THREAD_LEAVING;
         thread->went_to = kernel;
         if (thread->counted_on != 0)
@@ -170,7 +173,7 @@ static int depart(uint32_t kernel, bool ordered)
     msg_ask(&departure->asking, kernel, MSG_MIGRATE, &departure->message, state_length(&departure->message),
             take_answer, departure);
     result = sleep_as_shadow(thread);
-    if (result == -ESRCH) /* the group is ending, or all of it but the thread that runs another program */
+    if (result == -ESRCH) /* the group is ending, or another thread of it is in exec */
         exit_when_killed();
     return result;
 }
@@ -191,15 +194,15 @@ void migrate_ordered(struct thread *thread)
     spin_unlock(&group->lock);
     error = depart(target, true);
     if (error > 0 || (error == 0 && target != instance.kernel))
-        return; /* it has left and come back, or is to do something else */
+        return; /* it has left and come back, or the order has changed */
     spin_lock(&group->lock);
     if (thread->target == target)
         thread_clear_due(thread, THREAD_DUE_MOVE);
     spin_unlock(&group->lock);
-    watch_event(&group->moves); /* whoever ordered it looks again */
+    watch_event(&group->moves); /* wakes the thread that waits for the move */
 }
 
-/* The balancer's wish. */
+/* Orders the move of thread TID for the balancer. False: it cannot move there now. */
 static bool order(uint32_t tid, uint32_t kernel)
 {
     struct thread *thread = thread_lock(tid);

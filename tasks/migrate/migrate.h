@@ -8,11 +8,11 @@
 
 void migrate_init(void);
 
-/* Moves the current thread to KERNEL. It returns only when the thread goes on here: because it has come back (1; its
- * frame and context are those it came back with), or because it could not leave: -EINVAL no such kernel; -EAGAIN not
- * started; -ENOMEM no memory there; -EBUSY it uses the memory of its parent (vfork); -ESRCH the group is exiting. 0: it
- * is on KERNEL already. The thread continues on KERNEL in user mode with its frame, which the caller must have
- * completed before. Waits for KERNEL. */
+/* Moves the current thread to KERNEL, where it continues in user mode with its frame, which the caller must have
+ * completed before. Waits for KERNEL. Returns 0 if KERNEL is this kernel, and otherwise only when the thread continues
+ * here: 1: it has come back, with its current frame and context. A negative errno: it could not leave. -EINVAL: no such
+ * kernel; -EAGAIN: KERNEL has not started; -ENOMEM: no memory, here or there; -EBUSY: the thread uses the memory of its
+ * parent (vfork). */
 int migrate_thread(uint32_t kernel);
 
 /* Performs the move that was ordered for the current thread; the thread stays if it cannot leave. */

@@ -10,7 +10,7 @@ static uint32_t map_words(const struct pack_run *runs, uint32_t count)
     return (blocks + 63) / 64;
 }
 
-/* The next bit of a map. */
+/* A position in the map: one bit. */
 struct map_place {
     uint64_t *word;
     uint64_t bit;
@@ -73,7 +73,7 @@ uint32_t pack(const struct pack_run *runs, uint32_t count, uint64_t *out)
     return (uint32_t)(next - out);
 }
 
-/* What is left of the map behind the first of BITS. */
+/* Moves to the next bit of the map: shifts BITS, or loads the next word after 64 bits. USED counts bits. */
 static inline uint64_t map_shift(const uint64_t *map, uint32_t maps, uint64_t bits, uint32_t *used)
 {
     (*used)++;
@@ -93,7 +93,7 @@ bool unpack(const struct pack_run *runs, uint32_t count, const uint64_t *in, uin
     const uint64_t *next = in + maps;
     const uint64_t *end = in + size;
     uint64_t bits;
-    uint32_t used = 0; /* bits of the map */
+    uint32_t used = 0; /* bits of the map consumed so far */
 
     if (size < maps)
         return false;

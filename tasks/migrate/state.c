@@ -1,4 +1,5 @@
-/* The state of a thread as it travels. See the header. */
+/* The state of a moving thread: packing, checking and installing it. See the header. The caller holds the lock of the
+ * thread's group, or has the only reference to the thread; a peer's message is checked before its state is used. */
 #include "tasks/migrate/state.h"
 
 #include "kernel/abi/errno.h"
@@ -15,9 +16,9 @@
 
 _Static_assert(sizeof(struct thread_context) % 8 == 0, "packed by words");
 
-static uint32_t packed_most; /* [i] words that the state of a thread can take */
+static uint32_t packed_most; /* [i] maximal number of packed words of a thread */
 
-/* Everything of THREAD that packing leaves zeros out of. */
+/* The runs of words of THREAD that are packed. */
 static uint32_t runs_of(struct thread *thread, struct pack_run runs[RUNS_MAX])
 {
     uint8_t *fpu = thread->fpu;
@@ -91,10 +92,10 @@ int state_install(struct thread *thread, const struct msg_migrate *message)
     thread->visited = message->visited;
     thread->fetched_before = group_space(thread->group)->stats.fetches;
     thread->context.moves++;
-    signal_queue_remove(&thread->signals, ~0ull); /* what its shadow kept in case it could not leave */
+    signal_queue_remove(&thread->signals, ~0ull); /* the shadow's copies, kept in case the move failed */
     thread->context.name[THREAD_NAME_MAX - 1] = '\0';
     for (uint32_t i = 0; i < message->signals; i++)
-        signal_queue_add(&thread->signals, &infos[i]); /* without memory for one it is lost, as if the queue was full */
+        signal_queue_add(&thread->signals, &infos[i]); /* no memory: lost, as if the queue were full */
     return 0;
 }
 

@@ -1,4 +1,4 @@
-/* The state of a moving thread: the format in which it leaves and arrives. tasks/migrate/migration.md. */
+/* The state of a moving thread: the format of MIGRATE. tasks/migrate/migration.md has the protocol. */
 #ifndef TASKS_MIGRATE_STATE_H
 #define TASKS_MIGRATE_STATE_H
 
@@ -9,17 +9,17 @@
 #include "tasks/migrate/wire.h"
 #include "tasks/thread/thread.h"
 
-/* The most bytes that the message with THREAD can take. The group's lock is held. */
+/* The maximal size, in bytes, of the MIGRATE message for THREAD. The group's lock is held. */
 uint32_t state_bound(const struct thread *thread);
-/* Puts the state of THREAD, whose registers are all in its structures, into MESSAGE for KERNEL. The group's lock is
- * held. */
+/* Writes the state of THREAD, whose registers have all been saved, into MESSAGE for its move to KERNEL. The group's
+ * lock is held. */
 void state_fill(struct thread *thread, uint32_t kernel, struct msg_migrate *message);
-/* Bytes of MESSAGE and of the data that follows it. */
+/* The size of MESSAGE with the data that follows it, in bytes. */
 uint32_t state_length(const struct msg_migrate *message);
 /* Whether M is a complete message whose fields are in range, apart from the packed words. */
 bool state_valid(const struct msg *m);
-/* Puts the state of MESSAGE into THREAD, which does not run; values that would fault in the kernel are brought into
- * range. 0; -EPROTO, -ENOMEM. */
+/* Installs the state of MESSAGE in THREAD, which does not run. Values that would fault in the kernel are refused or
+ * replaced. 0, -EPROTO, -ENOMEM. */
 int state_install(struct thread *thread, const struct msg_migrate *message);
 
 void state_init(void);

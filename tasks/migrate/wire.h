@@ -4,12 +4,12 @@
 
 #include <stdint.h>
 
-struct msg_group_join { /* GROUP_JOIN: the sender is about to host members */
+struct msg_group_join { /* GROUP_JOIN: the sender is about to host threads of the group */
     uint32_t group;
     uint32_t pad;
 };
 
-struct msg_group_joined { /* the answer to GROUP_JOIN */
+struct msg_group_joined { /* the reply to GROUP_JOIN */
     uint64_t members;
     uint64_t signal_hint;
     uint32_t stop_round;
@@ -17,15 +17,15 @@ struct msg_group_joined { /* the answer to GROUP_JOIN */
     uint64_t mode; /* of the address space */
 };
 
-/* MIGRATE. It is followed by PACKED words, made by pack() of the context, the register frame and the parts of the FPU
- * state; then SIGNALS structs signal_info, then DONATIONS structs pi_donation_update. */
+/* MIGRATE. It is followed by PACKED words, the output of pack() for the context, the register frame and the parts of
+ * the FPU state; then by SIGNALS structs signal_info and DONATIONS structs pi_donation_update. */
 struct msg_migrate {
     uint32_t group;
     uint32_t home;
     uint32_t thread;
     uint32_t packed;
     uint64_t visited;
-    uint64_t clock; /* ns: the latest time that the thread may have seen */
+    uint64_t clock; /* ns: the sender's clock; the thread has seen no later time */
     uint64_t signal_hint;
     uint32_t signals;
     uint32_t donations;

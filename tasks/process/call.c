@@ -13,7 +13,7 @@ uint32_t process_home(uint32_t id)
     return role_kernel(id >> TID_KERNEL_SHIFT);
 }
 
-/* Init has no threads: it takes every signal and does nothing. */
+/* Init has no threads: it accepts every signal and does nothing. */
 static int64_t operate_init(const struct msg_process_call *call)
 {
     switch (call->type) {
@@ -23,7 +23,7 @@ static int64_t operate_init(const struct msg_process_call *call)
     case MSG_PROCESS_PARENT:
     case MSG_PROCESS_SIGNAL:
         return 0;
-    case MSG_PROCESS_MAY_SIGNAL: /* it is root's */
+    case MSG_PROCESS_MAY_SIGNAL: /* init belongs to root */
         return call->sender.euid == 0 ? 0 : -EPERM;
     default:
         return -ESRCH;
@@ -46,7 +46,7 @@ static int64_t operate_here(const struct msg_process_call *call, struct msg_proc
     return value;
 }
 
-/* -ENOMEM is an error of the operation as such, so that it is tried again; others are answers. */
+/* -ENOMEM fails the remote operation itself, so that it is retried; any other error is a value of the reply. */
 static int operate(const struct remote_request *request, void *out)
 {
     const struct msg_process_call *call = request->data;
@@ -60,7 +60,7 @@ static int operate(const struct remote_request *request, void *out)
 
 #define WHY "answer about a process"
 
-/* LENGTH is what the home has answered, or an error. */
+/* The value of a reply of LENGTH bytes; a negative LENGTH is an error of the remote call. */
 static int64_t value_of(int length, struct msg_process_result *result)
 {
     if (length >= 0)
@@ -92,7 +92,7 @@ int64_t process_call_surely(const struct msg_process_call *call, struct msg_proc
                     result);
 }
 
-int process_tell(const struct msg_process_call *call)
+int process_notify(const struct msg_process_call *call)
 {
     struct msg_process_result result;
 

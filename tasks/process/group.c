@@ -34,7 +34,7 @@ struct group *group_create(uint32_t id, uint32_t home, struct space *space)
 
 void group_abandon(struct group *group)
 {
-    group_put(group); /* a handler may have found it by the id of its thread */
+    group_put(group); /* a handler may hold a reference, which it got through the id of a thread */
 }
 
 kernel_set group_members_locked(struct group *group)
@@ -53,7 +53,7 @@ int group_add_thread_locked(struct group *group, struct thread *thread)
 {
     if (group->exiting || (group->process != NULL && group->process->pruning))
         return -ESRCH;
-    if (group->stopped) /* those that were here when it stopped have been told */
+    if (group->stopped) /* the stop marked only the threads that were here at that moment */
         __atomic_fetch_or(&thread->due, THREAD_DUE_STOP, __ATOMIC_SEQ_CST);
     list_append(&group->threads, &thread->group_node);
     group->count++;
@@ -111,7 +111,7 @@ void group_count_down_locked(struct group *group, bool *answer)
         completion_signal(&group->quiet);
 }
 
-void group_tell_killed(const struct group *group, struct msg_group_killed *out)
+void group_notify_killed(const struct group *group, struct msg_group_killed *out)
 {
     *out = (struct msg_group_killed){group->gone_user_ns, group->gone_system_ns, group->gone.use};
 }
@@ -125,7 +125,7 @@ void group_answer_kill(struct group *group, bool answer)
 {
     struct msg_group_killed killed;
 
-    group_tell_killed(group, &killed);
+    group_notify_killed(group, &killed);
     if (answer)
         msg_kept_reply(&group->kept, &killed, sizeof(killed), group_kept_done);
 }
@@ -188,7 +188,7 @@ void group_cpu_time(struct group *group, uint64_t *user, uint64_t *system)
         uint64_t more_user, more_system;
 
         if (thread->presence != THREAD_PRESENT)
-            continue; /* it is counted where it is */
+            continue; /* it is counted on the kernel where it runs */
         sched_cpu_time(thread, &more_user, &more_system);
         *user += more_user;
         *system += more_system;
@@ -196,7 +196,7 @@ void group_cpu_time(struct group *group, uint64_t *user, uint64_t *system)
     spin_unlock(&group->lock);
 }
 
-/* Home: one thread more in the machine, so that its exit cannot be the last. */
+/* Home: counts one more thread in the machine before it is made, so that no other thread's exit can be the last. */
 static int count_thread(struct group *group)
 {
     struct process *process = group->process;

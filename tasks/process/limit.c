@@ -1,5 +1,5 @@
-/* Resource limits. See the header. Who is limited is told what it may: the address space, the descriptor table, and for
- * CPU time a timer (tasks/timer/process). Only root raises hard limits. */
+/* Resource limits. See the header. Each new limit is copied to the part that enforces it: the address space, the
+ * descriptor table, or for CPU time a timer (tasks/timer/process). Only root raises hard limits. */
 #include "tasks/process/limit.h"
 
 #include "kernel/abi/errno.h"

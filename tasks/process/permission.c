@@ -1,4 +1,4 @@
-/* What a thread may do to a process. See the header. */
+/* Permission of a thread to act on a process. See the header. */
 #include "tasks/process/permission.h"
 
 #include "kernel/abi/errno.h"

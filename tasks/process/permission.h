@@ -16,15 +16,17 @@ void credentials_changed(const struct credentials *old);
 /* 0 if the current thread may send SIGNAL to process ID (kill(2)), else -EPERM or -ESRCH. Asks ID's home unless the
  * thread is root. */
 int64_t credentials_may_signal(uint32_t id, uint32_t signal);
-/* The same for its limits and, if INSIDE, its memory and descriptors (ptrace(2), "access mode checking"). */
+/* The same for access to its limits and, if INSIDE, to its memory and descriptors (ptrace(2), "access mode
+ * checking"). */
 int64_t credentials_may_reach(uint32_t id, bool inside);
 
 /* At the home of PROCESS, whose lock is held: */
 
-/* May a sender of effective user EUID, real user UID and SESSION send SIGNAL to PROCESS? */
+/* Whether a sender with effective user EUID, real user UID and session SESSION may send SIGNAL to PROCESS. */
 bool process_may_signal_locked(const struct process *process, uint32_t euid, uint32_t uid, uint32_t signal,
                                uint32_t session);
-/* May a caller with the real ids UID and GID see the limits of PROCESS and, if INSIDE, its memory and descriptors? */
+/* Whether a caller with the real ids UID and GID may access the limits of PROCESS and, if INSIDE, its memory and
+ * descriptors. */
 bool process_may_reach_locked(const struct process *process, uint32_t uid, uint32_t gid, bool inside);
 
 /* PROCESS_SET_IDS, PROCESS_MAY_SIGNAL, PROCESS_MAY_REACH, of GROUP, whose home this kernel is. */

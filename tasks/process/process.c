@@ -1,4 +1,4 @@
-/* Processes: creation and what they keep for others. See the header. */
+/* Processes: creation, release, and the operations on their own state. See the header. */
 #include "tasks/process/process.h"
 
 #include "kernel/abi/errno.h"

@@ -17,7 +17,7 @@
 #include "tasks/thread/thread.h"
 #include "tasks/timer/timer.h"
 
-/* What a parent keeps about a child. */
+/* The entry that a parent's home keeps for a child. */
 struct child {
     struct list node; /* [g] in the parent's children */
     uint32_t id;
@@ -25,7 +25,7 @@ struct child {
     uint32_t exit_signal;        /* sent at its end, 0: none */
     uint32_t status;             /* as waitpid's: of the latest event not yet waited for */
     uint32_t code;               /* 0, or CLD_* of that event */
-    uint32_t stop_round;         /* of the latest stop or continue reported: reports may overtake each other */
+    uint32_t stop_round;         /* of the latest stop or continue reported: earlier rounds are dropped */
     uint64_t user_ns, system_ns; /* valid once ended: its own and its waited-for children's */
 };
 
@@ -37,7 +37,7 @@ struct process_umask {
 
 struct process {
     struct group *group;    /* [i] */
-    bool first;             /* [i] the machine ends with it */
+    bool first;             /* [i] the machine's first process: the machine ends with it */
     uint32_t parent;        /* [g] process */
     uint32_t process_group; /* [g] */
     uint32_t session;       /* [g] */
@@ -48,34 +48,34 @@ struct process {
     uint32_t live;          /* [g] threads in the whole machine */
     bool pruning;           /* [g] all threads but one are being killed for exec: no new threads, no kernel joins */
     bool replacing;         /* [g] exec is about to replace its memory, which cannot be pinned any more */
-    uint32_t status;        /* [g] of the end, as waitpid's; valid once exiting */
+    uint32_t status;        /* [g] exit status as waitpid's; valid once the group is exiting */
     uint32_t leader_status; /* [g] exit status of the first thread, if it ended by itself */
     struct list children;   /* [g] struct child */
     struct watch_source child_events;
-    struct completion *vfork_done;         /* [g] a thread here waits until the process gives back its parent's space */
-    struct signal_queue signals;           /* [g] for any of its threads */
+    struct completion *vfork_done;         /* [g] signalled when a vfork(2) child gives back the space; NULL: none */
+    struct signal_queue signals;           /* [g] pending for the process: any of its threads may take them */
     struct signal_action actions[SIGNALS]; /* [g] by signal - 1 */
     uint64_t continues;                    /* [g] SIGCONTs so far, from 1 */
-    uint32_t stop_signal;                  /* [g] of a stop in progress or done, 0: none */
+    uint32_t stop_signal;                  /* [g] signal of the current stop, in progress or done; 0: none */
     uint32_t stop_left;                    /* [g] kernels where threads are not quiesced yet */
-    struct msg_process_call news; /* [g] a stop or continue that a task is to report to the parent; type 0: none */
+    struct msg_process_call news;          /* [g] a stop or continue that a task reports to the parent; type 0: none */
     struct work news_work;
-    uint64_t hints, forgets; /* [g] sets of signals that a task is to send to the members: tasks/signal/signal.c */
+    uint64_t hints, forgets; /* [g] signals that a task reports to the members: tasks/signal/signal.c */
     struct work hint_work;
     uint64_t children_user_ns, children_system_ns; /* [g] of children waited for */
     struct account_used children_used;             /* [g] the same */
     struct account_io children_io;                 /* [g] */
-    uint64_t peak;                                 /* [g] pages: the most in memory that exec or its end has freed */
-    uint64_t start_ns;                             /* [i] clock_now */
-    uint64_t program_ns;                           /* [g] when its program began: start_ns, or exec */
-    struct timer alarm;                            /* ITIMER_REAL; holds a reference to the group while it is armed */
-    uint64_t alarm_interval;                       /* [g] ns, 0: it fires once */
-    struct list timers;                            /* [g] tasks/timer/process/process_timer.c */
-    uint32_t timer_count, timer_next;              /* [g] number of timers; id of the next one */
-    struct process_limit limits[PROCESS_LIMITS];   /* [g] */
-    uint32_t attributes[PROCESS_ATTRIBUTES];       /* [g] */
-    struct credentials credentials;                /* [g] of its first thread */
-    struct process_umask *umask;                   /* [i] while it runs; others may share it (CLONE_FS) */
+    uint64_t peak;                               /* [g] pages: largest peak of the spaces that exec or its end freed */
+    uint64_t start_ns;                           /* [i] clock_now */
+    uint64_t program_ns;                         /* [g] when its program began: start_ns, or exec */
+    struct timer alarm;                          /* ITIMER_REAL; holds a reference to the group while it is armed */
+    uint64_t alarm_interval;                     /* [g] ns, 0: it fires once */
+    struct list timers;                          /* [g] tasks/timer/process/process_timer.c */
+    uint32_t timer_count, timer_next;            /* [g] number of timers; id of the next one */
+    struct process_limit limits[PROCESS_LIMITS]; /* [g] */
+    uint32_t attributes[PROCESS_ATTRIBUTES];     /* [g] */
+    struct credentials credentials;              /* [g] those of its first thread */
+    struct process_umask *umask;                 /* [i] while it runs; other processes may share it (CLONE_FS) */
     uint64_t environment; /* [g] user address of the environment at the start; the arguments end there */
     uint64_t environment_size, arguments_size; /* [g] bytes */
     char name[THREAD_NAME_MAX];                /* [g] of the program */

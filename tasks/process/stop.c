@@ -1,6 +1,7 @@
-/* Stop and continue of a process over its kernels. The home counts rounds: each stop and each continue is one, told to
- * every member kernel. A kernel answers a stop once all threads it has are quiesced, or when a later round overtakes
- * it; when all have, the parent is told. See the header. */
+/* Stop and continue of a process over its kernels. The home numbers rounds: each stop and each continue is a round,
+ * which the home sends to every member kernel. A kernel replies to a stop when all its threads of the group are
+ * quiesced, or when a later round overtakes it. When all kernels have replied, the home notifies the parent. See the
+ * header. */
 #include "tasks/process/stop.h"
 
 #include "kernel/abi/errno.h"
@@ -14,8 +15,8 @@
 #include "tasks/sched/due.h"
 #include "tasks/sched/waitq.h"
 
-/* In a task, with a reference to the group. */
-static void tell_news(struct work *work)
+/* Reports process->news to the parent. Runs in a task, which owns a reference to the group. */
+static void notify_news(struct work *work)
 {
     struct process *process = container_of(work, struct process, news_work);
     struct group *group = process->group;
@@ -30,13 +31,14 @@ static void tell_news(struct work *work)
     group_put(group);
 }
 
-/* Home: CALL goes to the parent. Without memory a task tells it; of several the last one is enough. */
+/* Home: sends CALL to the parent. Without memory a task sends it later; of several such reports only the one of the
+ * latest round is sent. */
 static void notify_parent(struct group *group, const struct msg_process_call *call)
 {
     struct process *process = group->process;
     bool submit;
 
-    if (process_tell(call) == 0)
+    if (process_notify(call) == 0)
         return;
     spin_lock(&group->lock);
     submit = process->news.type == 0;
@@ -46,27 +48,27 @@ static void notify_parent(struct group *group, const struct msg_process_call *ca
         group_get(group);
     spin_unlock(&group->lock);
     if (submit) {
-        process->news_work.run = tell_news;
+        process->news_work.run = notify_news;
         work_submit(&process->news_work);
     }
 }
 
-/* Home: one kernel less to wait for in round ROUND; with the last one the parent hears of the stop. */
+/* Home: one more kernel has completed the stop of round ROUND. After the last one, notifies the parent of the stop. */
 static void one_quiesced(struct group *group, uint32_t round)
 {
     struct process *process = group->process;
     struct msg_process_call call = {.type = MSG_PROCESS_CHILD_EVENT};
-    bool tell = false;
+    bool notify = false;
 
     spin_lock(&group->lock);
     if (group->stop_round == round && group->stopped && --process->stop_left == 0 && !group->exiting) {
-        tell = process->parent != PROCESS_INIT;
+        notify = process->parent != PROCESS_INIT;
         call.id = process->parent;
         call.event = (struct child_event){
             .child = group->id, .code = CLD_STOPPED, .status = process->stop_signal << 8 | 0x7f, .round = round};
     }
     spin_unlock(&group->lock);
-    if (tell)
+    if (notify)
         notify_parent(group, &call);
 }
 
@@ -104,7 +106,8 @@ void stop_answer(struct group *group, const struct stop_quiesced *standing)
         one_quiesced(group, standing->round);
 }
 
-/* Applies round ROUND here. Returns the kept stop of an earlier round, which is to be answered now, or NULL. */
+/* Applies round ROUND on this kernel. Returns the kept request of an earlier stop, to which the caller must reply now,
+ * or NULL. */
 static struct stop_request *apply_locked(struct group *group, uint32_t round, bool stopped)
 {
     struct stop_request *overtaken = group->stop_request;
@@ -136,7 +139,7 @@ static void member_quiesced(void *context, uint32_t kernel, const void *reply, i
     group_put(group);
 }
 
-/* Home: begins round group->stop_round + 1. CONTINUES: as of PROCESS_STOP, or 0. */
+/* Home: begins round group->stop_round + 1. CONTINUES: the count of continues in PROCESS_STOP, or 0. */
 static void begin_round(struct group *group, bool stopped, uint32_t signal, uint64_t continues)
 {
     struct msg_group_stop message = {.group = group->id, .stopped = stopped ? 1 : 0};
@@ -144,7 +147,7 @@ static void begin_round(struct group *group, bool stopped, uint32_t signal, uint
     struct msg_process_call call = {.type = MSG_PROCESS_CHILD_EVENT};
     kernel_set others = 0;
     struct stop_quiesced standing;
-    bool answer = false, tell = false;
+    bool answer = false, notify = false;
 
     spin_lock(&group->lock);
     if (!stopped) {
@@ -167,7 +170,7 @@ static void begin_round(struct group *group, bool stopped, uint32_t signal, uint
     if (stopped) {
         answer = stop_look_locked(group, &standing);
     } else {
-        tell = process->parent != PROCESS_INIT;
+        notify = process->parent != PROCESS_INIT;
         call.id = process->parent;
         call.event = (struct child_event){
             .child = group->id, .code = CLD_CONTINUED, .status = 0xffff, .round = message.round};
@@ -178,7 +181,7 @@ static void begin_round(struct group *group, bool stopped, uint32_t signal, uint
                       (void *)((uint64_t)group->id << 32 | message.round));
     if (answer)
         one_quiesced(group, message.round);
-    if (tell)
+    if (notify)
         notify_parent(group, &call);
 }
 
@@ -241,7 +244,7 @@ static void handle_stop(const struct msg *m)
     if (message->stopped != 0)
         request = heap_alloc(sizeof(*request));
     spin_lock(&group->lock);
-    if ((int32_t)(message->round - group->stop_round) <= 0) { /* a later round, sent by another CPU, was faster */
+    if ((int32_t)(message->round - group->stop_round) <= 0) { /* a later round, sent by another CPU, arrived first */
         spin_unlock(&group->lock);
         heap_free(request, sizeof(*request));
         msg_reply(&m->ticket, NULL, 0);
@@ -249,7 +252,7 @@ static void handle_stop(const struct msg *m)
         return;
     }
     overtaken.request = apply_locked(group, message->round, message->stopped != 0);
-    if (request != NULL) { /* without memory the home hears too early that all stand */
+    if (request != NULL) { /* without memory the reply is sent at once, before all threads are quiesced */
         msg_keep(m, &request->kept, NULL);
         group->stop_request = request;
     } else {

@@ -19,7 +19,7 @@ static void run_user_thread(void *unused)
     sched_after_switch();
     thread_reload(thread);
     if (thread->child_tid != 0)
-        user_write(thread->child_tid, &thread->tid, sizeof(thread->tid)); /* the program's business if it cannot */
+        user_write(thread->child_tid, &thread->tid, sizeof(thread->tid)); /* an error is ignored, as on Linux */
     thread->child_tid = 0;
     thread_enter_user();
 }

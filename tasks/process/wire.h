@@ -15,14 +15,14 @@ struct msg_group { /* GROUP_KILL, GROUP_FREE, GROUP_TIME, GROUP_IO */
     uint32_t pad;
 };
 
-struct msg_group_killed {        /* the answer to GROUP_KILL, and to GROUP_TIME */
-    uint64_t user_ns, system_ns; /* CPU time of its threads there */
-    struct account_use use;      /* what they did there */
+struct msg_group_killed {        /* the reply to GROUP_KILL and GROUP_TIME */
+    uint64_t user_ns, system_ns; /* CPU time of the group's threads there */
+    struct account_use use;      /* their use of resources there */
 };
 
-struct msg_group_freed { /* the answer to GROUP_FREE, and to GROUP_IO */
+struct msg_group_freed { /* the reply to GROUP_FREE and GROUP_IO */
     struct account_io io;
-    uint64_t peak; /* pages: the most that kernel had of its memory */
+    uint64_t peak; /* pages: the most pages of the group's memory that the kernel had */
     uint64_t pad;
 };
 
@@ -58,15 +58,15 @@ struct child_event {
     uint32_t child;
     uint32_t code;               /* CLD_*, or CHILD_CANCELLED */
     uint32_t status;             /* as waitpid's */
-    uint32_t round;              /* of a stop or a continue: reports may overtake each other */
-    uint64_t user_ns, system_ns; /* of an end: its own and its waited-for children's */
+    uint32_t round;              /* of a stop or continue: orders reports that overtake each other */
+    uint64_t user_ns, system_ns; /* of an end: CPU time of the child and its waited-for children */
 };
 #define CHILD_CANCELLED 255u /* it was never started */
 
 struct msg_process_call { /* PROCESS_..., from PROCESS_PARENT to PROCESS_LIMIT */
     uint32_t id;
     uint32_t type; /* enum msg_type, as the message's */
-    union {        /* by TYPE, whose name is beside it without PROCESS_ */
+    union {        /* by TYPE; the comment beside each member names the types without PROCESS_ */
         struct {
             uint32_t group, caller;
             uint32_t group_session; /* 0: the group is new */
@@ -80,11 +80,10 @@ struct msg_process_call { /* PROCESS_..., from PROCESS_PARENT to PROCESS_LIMIT *
         struct {
             struct signal_action is;
             uint32_t signal;
-            uint32_t sets; /* 0: only asks */
+            uint32_t sets; /* 0: only reads */
         } action;          /* TAKE_ACTION, SET_ACTION */
         struct {
-            uint64_t
-                continues; /* how often the process had been continued when the stop signal was sent, 0: not known */
+            uint64_t continues; /* count of continues when the stop signal was sent; 0: not known */
             uint32_t signal;
         } stop; /* STOP */
         struct {
@@ -97,11 +96,11 @@ struct msg_process_call { /* PROCESS_..., from PROCESS_PARENT to PROCESS_LIMIT *
         uint32_t umask; /* UMASK: permission bits, or PROCESS_UMASK_ASK */
         struct {
             uint64_t from_now, interval; /* ns; 0: off */
-            uint32_t sets;               /* 0: only asks */
+            uint32_t sets;               /* 0: only reads */
         } alarm;                         /* ALARM */
         struct {
             uint32_t which; /* enum process_attribute */
-            uint32_t sets;  /* 0: only asks */
+            uint32_t sets;  /* 0: only reads */
             uint32_t value;
         } attribute;     /* ATTRIBUTE */
         uint32_t ids[8]; /* SET_IDS: as struct credentials begins */
@@ -117,7 +116,7 @@ struct msg_process_call { /* PROCESS_..., from PROCESS_PARENT to PROCESS_LIMIT *
         struct account_io io;     /* ADD_IO */
         struct {
             uint32_t which;
-            uint32_t sets; /* 0: only asks; PROCESS_LIMIT_SET or PROCESS_LIMIT_LOWER */
+            uint32_t sets; /* 0: only reads; else PROCESS_LIMIT_SET or PROCESS_LIMIT_LOWER */
             struct process_limit is;
         } limit; /* LIMIT */
         struct {
@@ -128,7 +127,7 @@ struct msg_process_call { /* PROCESS_..., from PROCESS_PARENT to PROCESS_LIMIT *
         } new_timer;           /* TIMER_CREATE */
         struct {
             uint64_t at, interval; /* TIMER_SET; 0: never */
-            uint64_t sequence;     /* TIMER_TAKEN: of the setting that the signal belongs to */
+            uint64_t sequence;     /* TIMER_TAKEN: the setting to which the signal belongs */
             int32_t id;
         } timer; /* the other TIMER_... */
     };
@@ -137,9 +136,9 @@ struct msg_process_call { /* PROCESS_..., from PROCESS_PARENT to PROCESS_LIMIT *
 struct msg_process_result {
     int64_t value; /* or a negative errno */
     union {
-        struct { /* PROCESS_WAIT; of PROCESS_NEW_PARENT: times and status */
+        struct { /* PROCESS_WAIT; PROCESS_NEW_PARENT fills in times and status */
             uint64_t user_ns, system_ns;
-            uint64_t events; /* count of the children's events when this was looked up */
+            uint64_t events; /* count of the children's events at the time of the look-up */
             uint32_t child;  /* 0: none yet */
             uint32_t status, code;
             uint32_t reaped; /* 1: the caller has to send PROCESS_REAPED to the child before its wait returns */
@@ -156,9 +155,9 @@ struct msg_process_result {
         struct signal_action action; /* PROCESS_TAKE_ACTION, PROCESS_SET_ACTION: the previous action */
         uint64_t interval;           /* PROCESS_ALARM: the previous interval */
         struct {                     /* PROCESS_TIMES */
-            uint64_t members;        /* kernels that it has threads on */
+            uint64_t members;        /* kernels that host it */
             uint64_t children_user_ns, children_system_ns;
-            uint64_t peak; /* pages: the most in memory that it had before exec, or until its end */
+            uint64_t peak; /* pages: the largest peak of its address spaces that exec or its end has freed */
         };
         struct account_used used;   /* PROCESS_REAPED, PROCESS_CHILDREN_USED */
         struct account_io io;       /* PROCESS_ENDED_IO, PROCESS_CHILDREN_IO */
@@ -171,13 +170,12 @@ struct msg_process_result {
     };
 };
 
-struct msg_process_state { /* the answer to PROCESS_BEGIN: what a child inherits */
+struct msg_process_state { /* the reply to PROCESS_BEGIN: the state that a child inherits */
     uint32_t parent;
     uint32_t process_group;
     uint32_t session;
     uint32_t umask;
-    uint32_t
-        grandparent; /* the parent's parent, and the signal that it is sent at the parent's end: for CLONE_PARENT */
+    uint32_t grandparent; /* for CLONE_PARENT: the parent's parent, and the signal that it gets at the parent's end */
     uint32_t exit_signal;
     uint32_t attributes[PROCESS_ATTRIBUTES];
     uint64_t environment, environment_size, arguments_size;

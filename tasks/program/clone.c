@@ -28,7 +28,7 @@
     (THREAD_FLAGS | ID_FLAGS | CLONE_SYSVSEM | CLONE_DETACHED | CLONE_VFORK | CLONE_PARENT | CLONE_PIDFD |             \
      CLONE_CLEAR_SIGHAND)
 
-/* The FPU state of the current thread, up to date. */
+/* The FPU state of the current thread, saved from the registers if they hold it. */
 static const void *own_fpu(void)
 {
     struct thread *self = thread_current();
@@ -38,7 +38,7 @@ static const void *own_fpu(void)
     return self->fpu;
 }
 
-/* THREAD, which has the FPU state of the current one, begins as a copy of it. */
+/* Makes THREAD, which already has the FPU state of the current thread, a copy of that thread. */
 static void copy_state(struct thread *thread, const struct trap_frame *frame, const struct clone_arguments *arguments)
 {
     struct thread *self = thread_current();
@@ -65,7 +65,7 @@ static void copy_state(struct thread *thread, const struct trap_frame *frame, co
     }
 }
 
-/* Where THREAD, which has not run yet, goes first. */
+/* Chooses the kernel where THREAD, which has not run yet, begins. */
 static void place(struct thread *thread, enum balance_event event)
 {
     struct group *group = thread->group;
@@ -101,8 +101,8 @@ static int64_t clone_thread(const struct trap_frame *frame, const struct clone_a
     if (thread == NULL)
         return -ENOMEM;
     copy_state(thread, frame, arguments);
-    /* The second is refused only when all of the group is dying, or all but the one that runs another program: either
-     * way the count is not used any more. */
+    /* If the second call fails after the first has succeeded, all threads of the group are dying, or all but the one
+     * that calls exec: nothing uses the count any more, so it is not corrected. */
     error = group_count_thread(self->group);
     if (error == 0)
         error = group_add_thread(self->group, thread);
@@ -118,7 +118,7 @@ static int64_t clone_thread(const struct trap_frame *frame, const struct clone_a
     return tid;
 }
 
-/* The memory of the new GROUP: a copy of the caller's, or the same. */
+/* Gives the new GROUP a copy of the caller's address space, or with CLONE_VM the caller's own. */
 static int give_memory(struct group *group, uint64_t flags)
 {
     struct group *own = thread_current()->group;
@@ -149,7 +149,7 @@ static int give_memory(struct group *group, uint64_t flags)
     return error;
 }
 
-/* That is not made after all. */
+/* Undoes give_memory for GROUP, which is not created after all. */
 static void take_memory(struct group *group)
 {
     if (group->pinned == NULL)
@@ -158,7 +158,7 @@ static void take_memory(struct group *group)
     exit_leave_host(group);
 }
 
-/* A child that nobody knows yet but its parent's home. */
+/* Makes a child, which only its parent's home knows so far. */
 static int make_child(const struct clone_arguments *arguments, uint32_t tid, struct thread **out)
 {
     struct group *own = thread_current()->group;
@@ -217,7 +217,7 @@ static int make_child(const struct clone_arguments *arguments, uint32_t tid, str
     return error;
 }
 
-/* Waits until the child GROUP gives the memory back, or until the caller is to die. */
+/* Waits until the child GROUP gives back the address space, or until the caller is to die. */
 static void wait_for_child(struct group *group, struct completion *done)
 {
     struct wait_reason reason = {.what = "end or exec of a child (vfork)", .kernel = -1, .key = group->id};
@@ -304,7 +304,7 @@ static bool flags_valid(const struct clone_arguments *arguments)
         return false;
     if ((flags & CLONE_THREAD) != 0)
         return (flags & THREAD_FLAGS) == THREAD_FLAGS && (flags & CLONE_VFORK) == 0;
-    return (flags & CLONE_SIGHAND) == 0; /* each process has its own */
+    return (flags & CLONE_SIGHAND) == 0; /* without CLONE_THREAD, each process has its own handlers */
 }
 
 int64_t clone_task(const struct trap_frame *frame, const struct clone_arguments *arguments)
@@ -316,7 +316,8 @@ int64_t clone_task(const struct trap_frame *frame, const struct clone_arguments 
     if ((arguments->flags & CLONE_THREAD) != 0)
         return clone_thread(frame, arguments);
     if ((arguments->flags & (CLONE_FILES | CLONE_FS)) != 0 && own->home != instance.kernel) {
-        /* what processes share is at home on one kernel: there this call begins again */
+        /* processes share descriptors and directories on one kernel, the home: the thread moves and the call restarts
+         * there */
         spin_lock(&own->lock);
         thread_order_move_locked(thread_current(), own->home);
         spin_unlock(&own->lock);

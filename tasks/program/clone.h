@@ -1,4 +1,4 @@
-/* New threads and processes by clone(2), clone3(2), fork(2) and vfork(2). */
+/* Making threads and processes: clone(2), clone3(2), fork(2) and vfork(2). */
 #ifndef TASKS_PROGRAM_CLONE_H
 #define TASKS_PROGRAM_CLONE_H
 
@@ -30,15 +30,16 @@ struct clone_arguments {
     uint64_t pidfd; /* user address, with CLONE_PIDFD */
 };
 
-/* Makes a sibling thread (CLONE_THREAD) or a child process of the caller, whose registers are FRAME. It begins on this
- * kernel, or where the placement rule says, with FRAME's registers, 0 in rax and the given stack. Returns its id.
- * -EINVAL: flags that contradict each other or are not supported (namespaces, ptrace, sharing handlers); -EFAULT;
- * -ENOMEM; -EAGAIN: the parent to be is ending. Waits for the home, for every kernel of the group when memory is
+/* Makes a thread of the caller's process (CLONE_THREAD) or a child process. The caller's registers are FRAME. The new
+ * thread begins on this kernel or on the one that the balancer chooses, with FRAME's registers, 0 in rax and the given
+ * stack. Returns its id. -EINVAL: flags that contradict each other or are not supported (namespaces, ptrace, sharing
+ * handlers); -EFAULT; -ENOMEM; -EAGAIN: the new parent is ending, or all ids are taken. -ERESTARTNOINTR: with
+ * CLONE_FILES or CLONE_FS the caller moves home first. Waits for the home, for every kernel of the group when memory is
  * copied, and with CLONE_VFORK until the child has ended or runs another program. */
 int64_t clone_task(const struct trap_frame *frame, const struct clone_arguments *arguments);
 
-/* After the current thread has come home for an operation that is only possible there: if its affinity does not allow
- * this kernel, it moves on its way to user mode. */
+/* To be called after the current thread has moved home for an operation that is only possible there: if its affinity
+ * does not allow this kernel, it moves to an allowed one on its way to user mode. */
 void clone_go_back(void);
 
 #endif

@@ -1,5 +1,5 @@
-/* Decoder for static x86-64 executables: see elf.h. The file comes from outside, so every offset and size is compared
- * with what is left before it is added to anything; nothing is trusted because another field agrees with it. */
+/* Decoder for static x86-64 executables: see elf.h. The file is untrusted: every offset and size is compared with the
+ * bytes that are left before it is added to anything, and no field is trusted because another field agrees with it. */
 #include "tasks/program/elf.h"
 
 #include "kernel/abi/errno.h"
@@ -12,7 +12,7 @@
 #define ELF_DATA_LITTLE 1
 #define ELF_VERSION 1
 #define ELF_ABI_SYSV 0
-#define ELF_ABI_GNU 3 /* what static glibc programs carry, for their indirect functions */
+#define ELF_ABI_GNU 3 /* static glibc programs have it, because of their indirect functions */
 #define ELF_TYPE_EXEC 2
 #define ELF_TYPE_DYN 3
 #define ELF_MACHINE_X86_64 62
@@ -87,7 +87,7 @@ static int check_header(const struct elf_header *header, size_t size)
     return 0;
 }
 
-/* Checks a loadable program header by itself and against the segment before it, then takes it. */
+/* Checks a loadable program header by itself and against the previous segment, then appends the segment. */
 static int add_segment(const struct elf_program_header *program, size_t size, struct elf_image *out)
 {
     if (program->file_size > program->memory_size || program->offset > size ||
@@ -139,7 +139,7 @@ static bool entry_executable(const struct elf_image *image)
     return false;
 }
 
-/* Where the program headers lie in memory: programs read their TLS template through AT_PHDR. */
+/* The address of the program headers in memory: programs find their TLS template through AT_PHDR. */
 static uint64_t find_header_address(const struct elf_image *image, uint64_t offset, uint64_t size)
 {
     for (uint32_t i = 0; i < image->segment_count; i++) {
@@ -195,7 +195,7 @@ size_t elf_file_used(const struct elf_file *file)
     size_t used = first;
 
     if (first < sizeof(header) || read_header(file, &header) != 0)
-        return first; /* it is refused for what is there */
+        return first; /* elf_parse needs no more than this piece to refuse the file */
     if (header.program_offset > first || header.program_count * sizeof(program) > first - header.program_offset)
         return file->size;
     for (uint32_t i = 0; i < header.program_count; i++) {

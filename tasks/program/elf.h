@@ -1,5 +1,5 @@
 /* Decoder for static x86-64 ELF executables: ET_EXEC and static PIE (ET_DYN without PT_INTERP). System V gABI chapters
- * 4 and 5. Checks everything; reads no memory but the file. */
+ * 4 and 5. Checks every field; reads only the file's bytes. */
 #ifndef TASKS_PROGRAM_ELF_H
 #define TASKS_PROGRAM_ELF_H
 
@@ -22,12 +22,12 @@ struct elf_segment {
 
 /* The bytes of a file, in pieces: no file needs memory in one piece. */
 struct elf_file {
-    const uint8_t *const *pieces; /* pieces that only have bytes at elf_file_used and beyond may be missing */
+    const uint8_t *const *pieces; /* pieces that hold only bytes from elf_file_used on may be missing */
     size_t piece_size;            /* bytes of each but the last, not 0 */
     size_t size;                  /* bytes of the whole file */
 };
 
-/* What a loader and the auxiliary vector need. Empty segments are left out. */
+/* The data that a loader and the auxiliary vector need. Empty segments are left out. */
 struct elf_image {
     bool position_independent; /* ET_DYN: the caller chooses a bias, a multiple of the page size */
     bool executable_stack;     /* PT_GNU_STACK asks for it */
@@ -37,7 +37,7 @@ struct elf_image {
     uint64_t header_entry_size; /* AT_PHENT */
     uint64_t header_count;      /* AT_PHNUM */
     uint64_t low, high;         /* page-aligned span of all segments, not biased */
-    struct elf_segment segments[ELF_SEGMENTS_MAX]; /* ascending, not overlapping by page unless flags agree */
+    struct elf_segment segments[ELF_SEGMENTS_MAX]; /* ascending; segments share a page only if their flags are equal */
 };
 
 /* Decodes FILE, all required pieces of which are present. -ENOEXEC: not an x86-64 little-endian ELF64 executable, needs
@@ -47,15 +47,15 @@ struct elf_image {
  * than ELF_SEGMENTS_MAX. */
 int elf_parse(const struct elf_file *file, struct elf_image *out);
 
-/* Writes the interpreter that FILE, all required pieces of which are present, asks for to NAME (ROOM bytes). -ENOENT:
- * none; -ENOEXEC: not such an executable, or the name is damaged. */
+/* Writes the name of the interpreter that FILE asks for to NAME (ROOM bytes). All required pieces of FILE must be
+ * present. -ENOENT: it asks for none; -ENOEXEC: FILE is no such executable, or the name is damaged. */
 int elf_interpreter(const struct elf_file *file, char *name, size_t room);
 
-/* For FILE with only its first piece present: how many of its bytes elf_parse and a loader read, at most the size. What
- * follows, such as debugging information, may be missing. Never less than the first piece. */
+/* For FILE with only its first piece present: the number of its bytes that elf_parse and a loader read, at least the
+ * first piece and at most the size. Bytes beyond, such as debugging information, may be missing. */
 size_t elf_file_used(const struct elf_file *file);
-/* The bytes of FILE at OFFSET that lie in one piece: *COUNT of the SIZE bytes, which must be in the file; at least one
- * if SIZE is not 0. */
+/* Returns the address of the byte of FILE at OFFSET. *COUNT is how many of the next SIZE bytes lie in the same piece,
+ * at least one if SIZE is not 0. All SIZE bytes must be in the file. */
 const uint8_t *elf_file_at(const struct elf_file *file, uint64_t offset, size_t size, size_t *count);
 /* Copies SIZE bytes at OFFSET, which are in the file, to OUT. */
 void elf_file_read(const struct elf_file *file, uint64_t offset, void *out, size_t size);

@@ -14,9 +14,9 @@
 #include "mm/page/populate.h"
 
 #define STACK_TOP PROGRAM_STACK_TOP
-#define STACK_SLACK (4 * PAGE_SIZE)           /* mapped at once below what the loader writes */
-#define STACK_FIRST (132ull << 10)            /* bytes of the area at first; then it grows */
-#define PROGRAM_END (STACK_TOP - STACK_FIRST) /* of what is loaded */
+#define STACK_SLACK (4 * PAGE_SIZE)           /* bytes mapped at once below the loader's data on the stack */
+#define STACK_FIRST (132ull << 10)            /* bytes of the stack's area at first; it grows later */
+#define PROGRAM_END (STACK_TOP - STACK_FIRST) /* limit of the addresses of loaded segments */
 #define PIE_BASE 0x555555554000ull
 #define CLOCK_TICKS 100
 
@@ -71,7 +71,7 @@ static int load_segment(struct space *space, const struct elf_file *file, const 
     if (start < *mapped_end)
         start = *mapped_end;
     frame_stats(&frames);
-    if (start < end) /* what has no room at all takes none from others meanwhile */
+    if (start < end) /* a segment larger than the free memory is refused before it takes any */
         error = (end - start) / PAGE_SIZE < frames.free ? space_populate(space, start, end, prot) : -ENOMEM;
     if (error == 0) {
         write_segment(space, file, segment, address);
@@ -81,7 +81,7 @@ static int load_segment(struct space *space, const struct elf_file *file, const 
     return error;
 }
 
-/* Appends words below the strings on the new stack. */
+/* Writes words, ascending, below the strings on the new stack. */
 struct stack_writer {
     struct space *space;
     uint64_t at;
@@ -105,10 +105,11 @@ static void put_pointers(struct stack_writer *w, const char *strings, uint32_t c
     put_word(w, 0);
 }
 
-/* 16 bytes for the program's stack protector: from the seed when a run is to repeat, else from the time. */
+/* 16 bytes for the program's stack protector, from the boot option seed= so that a run can be repeated, else from the
+ * time. */
 static void random_bytes(uint64_t out[2])
 {
-    uint64_t state = option_number(instance.cmdline, "seed", 0);
+    uint64_t state = option_number(instance.cmdline, "seed");
 
     if (state == 0)
         state = rdtsc() ^ clock_epoch();
@@ -203,7 +204,7 @@ static int map_vdso(struct space *space)
     return error;
 }
 
-/* What is added to IMAGE's addresses. -ENOEXEC: it has no place below what every program has at its end. */
+/* *BIAS is added to IMAGE's addresses. -ENOEXEC: the image does not fit below the stack. */
 static int place(const struct elf_image *image, uint64_t *bias)
 {
     uint64_t start = image->position_independent ? PIE_BASE : image->low;

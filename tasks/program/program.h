@@ -1,4 +1,4 @@
-/* Loading a static executable into an address space that does not run yet, with its first stack. */
+/* Loading a static executable, with its first stack, into an address space in which no thread runs yet. */
 #ifndef TASKS_PROGRAM_PROGRAM_H
 #define TASKS_PROGRAM_PROGRAM_H
 
@@ -13,7 +13,7 @@
 
 #define EXEC_STRINGS_MAX 1048576u /* bytes of arguments and environment together */
 
-/* The first thread's stack, as an area. */
+/* The area of the first thread's stack. */
 #define PROGRAM_STACK_TOP VVAR_BASE
 #define PROGRAM_STACK_SIZE SPACE_STACK_MAX
 
@@ -23,18 +23,18 @@ struct exec_strings {
     uint32_t argc;
     const char *envp;
     uint32_t envc;
-    size_t argv_size; /* bytes with the NULs */
+    size_t argv_size; /* bytes, including the NULs */
     size_t envp_size;
-    const struct credentials *user; /* the credentials it runs with */
-    bool secure;                    /* its users differ from those of the caller: AT_SECURE */
+    const struct credentials *user; /* the credentials with which the program runs */
+    bool secure;                    /* its user or group ids differ from the caller's: AT_SECURE */
 };
 
 struct program_start {
     uint64_t entry, stack, environment; /* user addresses */
 };
 
-/* Fills SPACE, which is new and this kernel's alone, with the executable FILE, known as PATH. -ENOEXEC:
- * not a static x86-64 executable, or its segments overlap; -ENOMEM; -E2BIG: too many strings. */
+/* Fills SPACE, which is new and which no other kernel hosts, with the executable FILE, known as PATH. -ENOEXEC: not a
+ * static x86-64 executable, or its segments overlap; -ENOMEM; -E2BIG: too many strings. */
 int program_load(struct space *space, const struct elf_file *file, const char *path, const struct exec_strings *strings,
                  struct program_start *start);
 /* 0 if program_load would accept FILE, PATH and STRINGS. */

@@ -50,7 +50,7 @@ static void set_start(struct thread *thread, const struct program_start *start)
     frame->rsp = start->stack;
 }
 
-/* The process and its first thread, known to nobody yet. */
+/* Makes the process and its first thread, which are not published yet. */
 static int make(uint32_t tid, uint32_t parent, const struct spawn_program *program, struct thread **out)
 {
     struct msg_process_state *state = parent != 0 ? heap_alloc(sizeof(*state)) : NULL;
@@ -117,14 +117,14 @@ int64_t spawn_process(uint32_t parent, const struct spawn_program *program, void
     group_add_thread(group, thread);
     process_limits_apply(group);
     space_publish(group->space);
-    group_publish(group); /* from now on signals may find it */
+    group_publish(group); /* from now on signals reach it */
     if (group->process->first)
         group_hooks.first_begins(tid);
     sched_start(thread);
     return tid;
 }
 
-/* The current thread's registers and what of its context does not outlive exec. */
+/* Resets the current thread's registers and the part of its context that does not outlive exec. */
 static void reset_thread(struct thread *thread, const struct program_start *start)
 {
     struct thread_context *context = &thread->context;
@@ -140,8 +140,8 @@ static void reset_thread(struct thread *thread, const struct program_start *star
     thread_reload(thread);
 }
 
-/* The thread came home to change its program. It has nothing here yet but the pages it was loaded into, and goes on
- * where the balancer has it, among the kernels that its affinity lets it use. */
+/* The thread moved home to change its program. It has nothing here yet but the loaded pages, so it continues on the
+ * kernel that the balancer chooses among those that its affinity allows. */
 static void place_executed(struct thread *thread)
 {
     uint32_t kernel = balance_place(thread, thread->context.affinity, BALANCE_EXEC, NULL);
@@ -173,7 +173,7 @@ int spawn_exec(const struct spawn_program *program)
         return error;
     }
     pi_close();
-    futex_release_thread(true); /* under its old id, in its old memory */
+    futex_release_thread(true); /* this needs its old id and its old memory */
     spin_lock(&group->lock);
     old = group->space;
     pins = group->pinned != NULL;
@@ -203,7 +203,7 @@ int spawn_exec(const struct spawn_program *program)
     process_limits_apply(group);
     reset_thread(thread, &start);
     if (group->files != NULL && group_hooks.exec_files(group) != 0)
-        exit_group_other(group, EXIT_SIGNAL(SIGKILL)); /* there is no way back */
+        exit_group_other(group, EXIT_SIGNAL(SIGKILL)); /* the old program is gone, so exec cannot fail any more */
     place_executed(thread);
     return 0;
 }

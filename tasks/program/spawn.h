@@ -13,9 +13,9 @@ struct spawn_program {
 };
 
 /* Makes a process of PROGRAM whose home this kernel is, with its first thread started. PARENT, a process of any kernel,
- * gets it as a child; 0: init, and the machine ends with it. FILES becomes its descriptors, unless there is an error.
- * AFFINITY, NICE, MASK: of its first thread; NULL: every CPU. Returns its id, or -ENOEXEC, -E2BIG, -ENOMEM; -EAGAIN:
- * the parent is ending. Waits for the parent's home. */
+ * gets it as a child; 0: its parent is init, and it is the first process, with which the machine ends. On success FILES
+ * becomes its descriptors. ATTRIBUTES are those of its first thread; NULL: every CPU, nice 0, an empty mask. Returns
+ * its id, or -ENOEXEC, -E2BIG, -ENOMEM; -EAGAIN: the parent is ending. Waits for the parent's home. */
 struct spawn_attributes {
     uint64_t affinity[CPUS_MAX / 64];
     uint64_t signal_mask;

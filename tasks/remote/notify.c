@@ -1,4 +1,4 @@
-/* The wakeup between kernels. See the header. */
+/* The table of waits, and the notices that end them. See the header. */
 #include "tasks/remote/notify.h"
 
 #include "kernel/arch/x86_64/spinlock.h"
@@ -8,7 +8,7 @@
 
 static struct spinlock lock;
 static struct list waits[BUCKETS]; /* [k] lock: by token */
-static uint64_t last_token;        /* [k] lock */
+static uint64_t last_token;        /* [k] lock: tokens only grow */
 
 void remote_wait_begin(struct remote_wait *wait, uint32_t kernel,
                        void (*notified)(struct remote_wait *wait, const uint64_t *words))
@@ -29,6 +29,7 @@ void remote_wait_end(struct remote_wait *wait)
     spin_unlock(&lock);
 }
 
+/* The wait TOKEN, if KERNEL may notify it; else NULL. */
 static struct remote_wait *find_locked(uint32_t kernel, uint64_t token)
 {
     list_for_each(node, &waits[token % BUCKETS]) {
@@ -40,6 +41,7 @@ static struct remote_wait *find_locked(uint32_t kernel, uint64_t token)
     return NULL;
 }
 
+/* Takes a notice of KERNEL. */
 static void take(uint32_t kernel, const struct msg_notify *message)
 {
     void (*after)(struct remote_wait *) = NULL;

@@ -1,7 +1,7 @@
 /* Operations that one kernel does for another. See the header and tasks/remote/remote.md.
  *
- * An operation of a task is done by a worker of the kernel that is asked, in the order in which workers are free; one
- * of a handler is done in the order of messages. */
+ * An operation of a handler is done in the order in which requests arrive. An operation of a task is done by a worker
+ * of the kernel that is asked; workers begin requests in the order of their arrival. */
 #include "tasks/remote/operation.h"
 
 #include <stddef.h>
@@ -23,28 +23,39 @@ static struct service {
     remote_run run; /* NULL: nobody serves this type */
     remote_room room;
     uint32_t result_size;
-    bool careful; /* the handler may not be to do it: a task does it, or only kernel 0 may ask */
+    bool careful; /* the handler has to look at the row: a task does it, or only kernel 0 may ask for it */
 } services[MSG_TYPES];
 
-/* An operation whose result does not fit into one slot, or that a task does. */
+/* A request that a task serves. */
 struct job {
     struct long_answer answer;
     struct work work;
-    struct remote_request request;
-    void *result;       /* behind the request's data */
-    uint64_t payload[]; /* the request's data, if a task does it */
+    struct remote_request request; /* its data are PAYLOAD */
+    void *result;                  /* behind the request's data */
+    uint32_t room;                 /* bytes at RESULT */
+    uint64_t payload[];
 };
 
-/* [k] rx_lock: of the handler that runs; NULL: the request's own data */
-static struct instead {
-    const void *data;
-    uint32_t length, room;
-} instead;
+/* A request in its handler. Only the request itself is set at first; the rest is set by those who use it. */
+struct handling {
+    struct remote_request request;
+    const struct msg *m;             /* the message, if the function may keep the request */
+    const void *task_data;           /* set by remote_task_with, as are the next two */
+    uint32_t task_length, task_room; /* bytes */
+};
 
-int remote_task_with(const void *data, uint32_t length, uint32_t room)
+/* The value of remote_task_with. */
+#define TASK_WITH (INT32_MAX - 2)
+
+int remote_task_with(const struct remote_request *request, const void *data, uint32_t length, uint32_t room)
 {
-    instead = (struct instead){data, length, room};
-    return REMOTE_TASK;
+    struct handling *handling = container_of(request, struct handling, request);
+
+    assert(!request->task);
+    handling->task_data = data;
+    handling->task_length = length;
+    handling->task_room = room;
+    return TASK_WITH;
 }
 
 static uint32_t words(uint32_t bytes)
@@ -52,7 +63,7 @@ static uint32_t words(uint32_t bytes)
     return (bytes + 7) / 8 * 8;
 }
 
-/* In place of the function of an operation that only kernel 0 does, on others. */
+/* Serves, on other kernels, the operations that only kernel 0 does. */
 static int refuse(const struct remote_request *request, void *result)
 {
     (void)request;
@@ -65,7 +76,7 @@ static bool is_refused(const struct remote_request *request)
     return msg_kinds[request->type].asks == MSG_ASKS_FIRST && request->kernel != 0;
 }
 
-/* What REQUEST's result may take, or a negative errno: it is refused. */
+/* The most room that the result of REQUEST can take, or a negative errno that refuses the request. */
 static inline int room_for(const struct service *service, const struct remote_request *request)
 {
     return service->room != NULL ? service->room(request) : (int)service->result_size;
@@ -74,60 +85,54 @@ static inline int room_for(const struct service *service, const struct remote_re
 static void run_job(struct work *work)
 {
     struct job *job = container_of(work, struct job, work);
+    int length = services[job->request.type].run(&job->request, job->result);
 
-    long_answer_give(&job->answer, job->result, services[job->request.type].run(&job->request, job->result));
+    assert(length <= (int)job->room);
+    long_answer_give(&job->answer, job->result, length);
 }
 
-/* The request is kept; NULL: there was no memory, and M is answered. */
-static struct job *keep(const struct msg *m, const struct remote_request *request, uint32_t room)
+/* Has a task serve REQUEST with LENGTH bytes at DATA as its data, which are copied. */
+static __attribute__((noinline)) void serve_by_task(const struct msg *m, const struct remote_request *request,
+                                                    const void *data, uint32_t length, uint32_t room)
 {
-    uint32_t before = (uint32_t)sizeof(struct job) + words(request->length);
+    uint32_t before = (uint32_t)sizeof(struct job) + words(length);
     struct job *job = long_answer_create(before + room);
 
     if (job == NULL) {
         msg_reply_error(&m->ticket, -ENOMEM);
-        return NULL;
-    }
-    job->request = *request;
-    job->result = (uint8_t *)job + before;
-    memcpy(job->payload, request->data, request->length);
-    job->request.data = job->payload;
-    long_answer_keep(m, &job->answer);
-    return job;
-}
-
-/* A task does it. */
-static __attribute__((noinline)) void serve_by_task(const struct msg *m, const struct remote_request *request,
-                                                    uint32_t room)
-{
-    struct job *job = keep(m, request, room);
-
-    if (job == NULL)
         return;
-    job->request.task = true;
+    }
+    job->request = (struct remote_request){
+        .type = request->type, .kernel = request->kernel, .task = true, .length = length, .data = job->payload};
+    job->result = (uint8_t *)job + before;
+    job->room = room;
+    memcpy(job->payload, data, length);
+    long_answer_keep(m, &job->answer);
     job->work.run = run_job;
     work_submit(&job->work);
 }
 
-/* The handler's function has said REMOTE_TASK, perhaps with other data. */
-static void serve_by_task_after_all(const struct msg *m, const struct remote_request *request, uint32_t room)
+static bool is_for_task(int length)
 {
-    struct remote_request own = *request;
-
-    if (instead.data != NULL) {
-        own.data = instead.data;
-        own.length = instead.length;
-        room = instead.room;
-        instead.data = NULL;
-    }
-    serve_by_task(m, &own, room);
+    return length == REMOTE_TASK || length == TASK_WITH;
 }
 
-/* The handler does it, and the result may be longer than a slot. */
-static __attribute__((noinline)) void serve_long(const struct msg *m, const struct remote_request *request,
-                                                 uint32_t room)
+/* The function has left the request to a task by returning LENGTH: REMOTE_TASK, or TASK_WITH with other data. */
+static void serve_by_task_after_all(const struct msg *m, const struct handling *handling, int length, uint32_t room)
+{
+    const struct remote_request *request = &handling->request;
+
+    if (length == TASK_WITH)
+        serve_by_task(m, request, handling->task_data, handling->task_length, handling->task_room);
+    else
+        serve_by_task(m, request, request->data, request->length, room);
+}
+
+/* Serves a request in the handler when the result may be longer than a slot. */
+static __attribute__((noinline)) void serve_long(const struct msg *m, const struct handling *handling, uint32_t room)
 {
     struct long_answer *answer = long_answer_create((uint32_t)sizeof(*answer) + room);
+    const struct remote_request *request = &handling->request;
     int length;
 
     if (answer == NULL) {
@@ -135,12 +140,13 @@ static __attribute__((noinline)) void serve_long(const struct msg *m, const stru
         return;
     }
     length = services[request->type].run(request, answer + 1);
-    if (length > (int)MSG_SHORT && length != REMOTE_TASK) {
+    assert(length <= (int)room || is_for_task(length));
+    if (length > (int)MSG_SHORT && !is_for_task(length)) {
         long_answer_send(m, answer, answer + 1, (uint32_t)length);
         return;
     }
-    if (length == REMOTE_TASK)
-        serve_by_task_after_all(m, request, room);
+    if (is_for_task(length))
+        serve_by_task_after_all(m, handling, length, room);
     else if (length < 0)
         msg_reply_error(&m->ticket, length);
     else
@@ -148,48 +154,62 @@ static __attribute__((noinline)) void serve_long(const struct msg *m, const stru
     long_answer_free(answer);
 }
 
-static __attribute__((noinline)) bool is_for_handler(const struct remote_request *request)
+static inline bool is_for_handler(const struct remote_request *request)
 {
     return msg_kinds[request->type].runs < MSG_RUNS_TASK && !is_refused(request);
 }
 
-/* All but the handler's fast path. LENGTH: what the function has said, REMOTE_TASK or an error; 0: it was not called.
- */
-static __attribute__((noinline)) void handle_slowly(const struct msg *m, const struct remote_request *request,
-                                                    int length)
+/* Serves the requests that are not for the handler's fast path. LENGTH is the value that the function has returned, an
+ * error or one that leaves the request to a task; 0: the function was not called. */
+static __attribute__((noinline)) void handle_slowly(const struct msg *m, const struct handling *handling, int length)
 {
+    const struct remote_request *request = &handling->request;
     const struct service *service = &services[request->type];
     int room = length < 0 ? length : is_refused(request) ? -EPROTO : room_for(service, request);
 
-    if (room < 0)
+    if (room < 0) {
         msg_reply_error(&m->ticket, room);
-    else if (length == REMOTE_TASK)
-        serve_by_task_after_all(m, request, (uint32_t)room);
-    else if (msg_kinds[request->type].runs >= MSG_RUNS_TASK)
-        serve_by_task(m, request, (uint32_t)room);
+    } else if (length != 0) {
+        assert(is_for_task(length)); /* else the function has written more than its room */
+        serve_by_task_after_all(m, handling, length, (uint32_t)room);
+    } else if (msg_kinds[request->type].runs >= MSG_RUNS_TASK) {
+        serve_by_task(m, request, request->data, request->length, (uint32_t)room);
+    } else {
+        serve_long(m, handling, (uint32_t)room);
+    }
+}
+
+/* Answers with the LENGTH bytes of a result that fits into a slot, or with the error LENGTH. */
+static inline void answer_now(const struct msg *m, const void *result, int length)
+{
+    if (length < 0)
+        msg_reply_error(&m->ticket, length);
     else
-        serve_long(m, request, (uint32_t)room);
+        msg_reply(&m->ticket, result, (uint32_t)length);
 }
 
 static void handle(const struct msg *m)
 {
-    const struct remote_request request = {
-        .type = m->ticket.type, .kernel = m->ticket.kernel, .length = m->length, .data = m->data};
-    const struct service *service = &services[request.type];
+    struct handling handling;
+    const struct remote_request *request = &handling.request;
+    const struct service *service;
     uint64_t result[MSG_SHORT / 8];
     int length = 0;
 
-    if ((!service->careful || is_for_handler(&request)) && (uint32_t)room_for(service, &request) <= MSG_SHORT) {
-        length = service->run(&request, result);
+    handling.request = (struct remote_request){
+        .type = m->ticket.type, .kernel = m->ticket.kernel, .length = m->length, .data = m->data};
+    service = &services[request->type];
+    if ((!service->careful || is_for_handler(request)) && (uint32_t)room_for(service, request) <= MSG_SHORT) {
+        length = service->run(request, result);
         if ((uint32_t)length <= MSG_SHORT) {
             msg_reply(&m->ticket, result, (uint32_t)length);
             return;
         }
     }
-    handle_slowly(m, &request, length);
+    handle_slowly(m, &handling, length);
 }
 
-/* The same of an operation that any kernel may ask, and whose function never waits and has a result of one slot. */
+/* Handles an operation that any kernel may ask for, whose function never waits, and whose result fits into a slot. */
 static void handle_short(const struct msg *m)
 {
     const struct remote_request request = {
@@ -197,16 +217,85 @@ static void handle_short(const struct msg *m)
     uint64_t result[MSG_SHORT / 8];
     int length = services[request.type].run(&request, result);
 
-    if (length < 0)
-        msg_reply_error(&m->ticket, length);
-    else
-        msg_reply(&m->ticket, result, (uint32_t)length);
+    answer_now(m, result, length);
 }
 
-static bool is_short(enum msg_type type)
+/* Handles an operation whose function may keep the request. A task that asks its own kernel runs this handler too. */
+static void handle_kept(const struct msg *m)
 {
-    return msg_kinds[type].runs == MSG_RUNS_HANDLER && msg_kinds[type].asks == MSG_ASKS_ANY &&
-           services[type].room == NULL && services[type].result_size <= MSG_SHORT;
+    struct handling handling;
+    const struct remote_request *request = &handling.request;
+    const struct service *service;
+    uint64_t result[MSG_SHORT / 8];
+    int length;
+
+    handling.request = (struct remote_request){
+        .type = m->ticket.type, .kernel = m->ticket.kernel, .length = m->length, .data = m->data};
+    handling.m = m;
+    service = &services[request->type];
+    length = service->careful && is_refused(request) ? -EPROTO : service->run(request, result);
+    if (length != REMOTE_KEPT)
+        answer_now(m, result, length);
+}
+
+/* The answer to KEPT has gone, or the worker has called its cancel: there is one user less. */
+static inline void let_go(struct remote_kept *kept)
+{
+    if (__atomic_sub_fetch(&kept->users, 1, __ATOMIC_ACQ_REL) == 0)
+        kept->done(kept);
+}
+
+static void run_cancel(struct work *work)
+{
+    struct remote_kept *kept = container_of(work, struct remote_kept, work);
+
+    kept->cancel(kept);
+    let_go(kept);
+}
+
+/* Called under the lock of kept requests while the request is among them. An answer takes it out of them first, so the
+ * user that answers is still counted. */
+static void cancelled(struct msg_kept *msg_kept)
+{
+    struct remote_kept *kept = container_of(msg_kept, struct remote_kept, kept);
+
+    if (kept->cancelled)
+        return;
+    kept->cancelled = true;
+    __atomic_add_fetch(&kept->users, 1, __ATOMIC_RELAXED);
+    work_submit(&kept->work);
+}
+
+int remote_keep(const struct remote_request *request, struct remote_kept *kept,
+                void (*cancel)(struct remote_kept *kept), void (*done)(struct remote_kept *kept))
+{
+    const struct handling *handling = container_of(request, struct handling, request);
+
+    assert(msg_kinds[request->type].runs == MSG_RUNS_KEPT);
+    kept->work.run = run_cancel;
+    kept->cancelled = false;
+    kept->users = 1;
+    kept->cancel = cancel;
+    kept->done = done;
+    msg_keep(handling->m, &kept->kept, cancelled);
+    return REMOTE_KEPT;
+}
+
+void remote_answered(struct msg_kept *kept)
+{
+    let_go(container_of(kept, struct remote_kept, kept));
+}
+
+static msg_handler handler_of(enum msg_type type)
+{
+    const struct msg_kind *kind = &msg_kinds[type];
+
+    if (kind->runs == MSG_RUNS_KEPT)
+        return handle_kept;
+    if (kind->runs == MSG_RUNS_HANDLER && kind->asks == MSG_ASKS_ANY && services[type].room == NULL &&
+        services[type].result_size <= MSG_SHORT)
+        return handle_short;
+    return handle;
 }
 
 void remote_serve(enum msg_type type, remote_run run, remote_room room, uint32_t size, uint32_t result_size)
@@ -214,17 +303,19 @@ void remote_serve(enum msg_type type, remote_run run, remote_room room, uint32_t
     const struct msg_kind *kind = &msg_kinds[type];
 
     assert(kind->runs != MSG_RUNS_OTHER && services[type].run == NULL);
+    assert(kind->runs != MSG_RUNS_KEPT || (room == NULL && result_size <= MSG_SHORT));
     if (kind->asks == MSG_TO_FIRST && instance.kernel != 0)
         services[type] = (struct service){.run = refuse};
     else
         services[type] = (struct service){.run = run,
                                           .room = room,
                                           .result_size = result_size,
-                                          .careful = kind->runs >= MSG_RUNS_TASK || kind->asks == MSG_ASKS_FIRST};
-    msg_register(type, is_short(type) ? handle_short : handle, size, result_size);
+                                          .careful = kind->runs == MSG_RUNS_TASK || kind->runs == MSG_RUNS_WORKER ||
+                                                     kind->asks == MSG_ASKS_FIRST};
+    msg_register(type, handler_of(type), size, result_size);
 }
 
-/* For a task of this kernel. */
+/* Serves a task of this kernel. */
 static int run_here(enum msg_type type, const void *data, uint32_t length, void *result, uint32_t room)
 {
     const struct remote_request request = {
@@ -236,12 +327,12 @@ static int run_here(enum msg_type type, const void *data, uint32_t length, void 
     return needed <= (int)room ? services[type].run(&request, result) : -EMSGSIZE;
 }
 
-/* Waits a moment for memory. False: the task is not to go on. */
+/* Waits REMOTE_PAUSE for memory. False: a condition of HOW->end ends the call. */
 static bool pause(const struct remote_how *how, uint32_t kernel)
 {
     struct wait_reason reason = {.what = "memory to ask", .kernel = (int32_t)kernel, .key = how->key};
 
-    msg_poll(); /* an answer gives some back */
+    msg_poll(); /* an answer gives memory back */
     sched_block(NULL, &reason, how->end, clock_now() + REMOTE_PAUSE);
     return !wait_ops.ended(how->end);
 }
@@ -253,20 +344,35 @@ int remote_lost(uint32_t kernel, enum msg_type type, int error)
     return error;
 }
 
+/* One try of remote_call. */
+static inline __attribute__((always_inline)) int call_once(uint32_t kernel, enum msg_type type, const void *data,
+                                                           uint32_t length, void *result, uint32_t room,
+                                                           const struct remote_how *how, bool sure)
+{
+    int answer;
+
+    if (kernel == instance.kernel && msg_kinds[type].runs < MSG_RUNS_WORKER)
+        return run_here(type, data, length, result, room);
+    if (how->end == WAIT_FIRM && how->timeout == 0 && !sure && kernel != instance.kernel) {
+        answer = msg_call(kernel, type, data, length, result, room, how->why, how->key);
+    } else {
+        struct msg_policy policy = {.timeout = how->timeout, .end = how->end, .sure = sure};
+
+        answer = msg_call_within(&policy, kernel, type, data, length, result, room, how->why, how->key);
+    }
+    return __builtin_expect(answer >= 0, 1) || kernel == instance.kernel ? answer : remote_lost(kernel, type, answer);
+}
+
 int remote_call(uint32_t kernel, enum msg_type type, const void *data, uint32_t length, void *result, uint32_t room,
                 const struct remote_how *how)
 {
-    struct msg_policy policy = {.timeout = how->timeout, .end = how->end, .sure = how->sure};
     uint32_t tries = 0;
     int answer;
 
+    if (!how->sure)
+        return call_once(kernel, type, data, length, result, room, how, false);
     do {
-        if (kernel == instance.kernel && msg_kinds[type].runs != MSG_RUNS_WORKER)
-            answer = run_here(type, data, length, result, room);
-        else if (how->end == WAIT_FIRM && how->timeout == 0 && !how->sure && kernel != instance.kernel)
-            answer = msg_call(kernel, type, data, length, result, room, how->why, how->key);
-        else
-            answer = msg_call_within(&policy, kernel, type, data, length, result, room, how->why, how->key);
-    } while (answer == -ENOMEM && how->sure && ++tries < REMOTE_TRIES && pause(how, kernel));
-    return answer >= 0 || kernel == instance.kernel ? answer : remote_lost(kernel, type, answer);
+        answer = call_once(kernel, type, data, length, result, room, how, true);
+    } while (answer == -ENOMEM && ++tries < REMOTE_TRIES && pause(how, kernel));
+    return answer;
 }

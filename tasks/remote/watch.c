@@ -1,5 +1,6 @@
-/* Watching for changes, also on other kernels. See the header. A watcher elsewhere is a WATCH request that is kept
- * until the source has counted on; when its asker gives up, the request is taken out and answered by a worker. */
+/* Watching for changes, also on other kernels. See the header. A thread of the source's kernel waits in the source's
+ * own queue, which needs no memory. A thread of another kernel calls the operation WATCH, whose request is kept until
+ * the source has counted another event or the caller gives up. */
 #include "tasks/remote/watch.h"
 
 #include "kernel/abi/errno.h"
@@ -7,30 +8,22 @@
 #include "kernel/instance/instance.h"
 #include "kernel/lib/panic.h"
 #include "mm/frame/heap.h"
-#include "msg/channel.h"
+#include "tasks/remote/operation.h"
 #include "tasks/remote/wire.h"
-#include "tasks/remote/work.h"
 #include "tasks/sched/waitq.h"
 
+/* A request that is kept. Ownership marks: [i] set once, [k] the source's lock, [a] atomic. */
 struct watcher {
-    struct list node; /* [k] the source's lock: among its watchers, or alone */
-    struct watch_source *source;
-    const struct watch_lookup *lookup;
-    void *held;
-    struct msg_kept kept;
-    struct work work;
-    bool answering; /* [k] the source's lock: whoever counted an event has it */
-    bool cancelled; /* [k] the source's lock: a worker has it */
+    struct list node;                  /* [k] among the source's watchers while it waits; then of the event's chain */
+    struct watch_source *source;       /* [i] */
+    const struct watch_lookup *lookup; /* [i] */
+    void *held;                        /* [i] the reference to the source's object */
+    struct remote_kept kept;
+    bool waits; /* [k] neither an event nor a worker answers it yet */
 };
 
 static const struct watch_lookup *lookups[WATCH_KINDS]; /* [i] */
-static uint64_t watchers;                               /* [a] there are */
-
-static void watcher_free(struct watcher *watcher)
-{
-    __atomic_fetch_sub(&watchers, 1, __ATOMIC_RELAXED);
-    heap_free(watcher, sizeof(*watcher));
-}
+static uint64_t watchers;                               /* [a] how many exist */
 
 uint64_t watch_count(void)
 {
@@ -49,37 +42,33 @@ void watch_init(struct watch_source *source)
     list_init(&source->watchers);
 }
 
-static void watcher_done(struct msg_kept *kept)
+static void watcher_done(struct remote_kept *kept)
 {
     struct watcher *watcher = container_of(kept, struct watcher, kept);
 
     watcher->lookup->put(watcher->held);
-    watcher_free(watcher);
+    heap_free(watcher, sizeof(*watcher));
+    __atomic_fetch_sub(&watchers, 1, __ATOMIC_RELAXED);
 }
 
 void watch_event(struct watch_source *source)
 {
-    struct list answered;
+    struct list *end = &source->watchers;
+    struct list *next;
 
-    list_init(&answered);
     spin_lock(&source->lock);
     source->events++;
     waitq_wake_all(&source->waiters);
-    list_for_each_safe(node, &source->watchers) {
-        struct watcher *watcher = container_of(node, struct watcher, node);
-
-        if (watcher->cancelled)
-            continue;
-        watcher->answering = true;
-        list_remove(&watcher->node);
-        list_append(&answered, &watcher->node);
-    }
+    next = end->next;
+    list_for_each(node, end)
+        container_of(node, struct watcher, node)->waits = false;
+    list_init(end);
     spin_unlock(&source->lock);
-    while (!list_empty(&answered)) { /* answered outside the lock: the last reference to the source may go with one */
-        struct watcher *watcher = container_of(answered.next, struct watcher, node);
+    while (next != end) { /* without the lock, because the last reference to the source may go with an answer */
+        struct watcher *watcher = container_of(next, struct watcher, node);
 
-        list_remove(&watcher->node);
-        msg_kept_reply(&watcher->kept, NULL, 0, watcher_done);
+        next = next->next;
+        remote_answer(&watcher->kept, NULL, 0);
     }
 }
 
@@ -106,8 +95,6 @@ int watch_wait(struct watch_source *source, uint64_t seen, const struct wait_rea
         else
             waitq_wait(&source->waiters, &source->lock, reason, WAIT_INTERRUPTIBLE, deadline);
     }
-    if (source->events > seen)
-        result = 0;
     spin_unlock(&source->lock);
     return result;
 }
@@ -115,7 +102,7 @@ int watch_wait(struct watch_source *source, uint64_t seen, const struct wait_rea
 int watch_wait_at(uint32_t kernel, enum watch_kind kind, uint64_t id, uint64_t seen, const char *why, uint64_t deadline)
 {
     struct msg_watch message = {.id = id, .seen = seen, .kind = kind};
-    struct msg_policy policy = {.end = WAIT_INTERRUPTIBLE};
+    struct remote_how how = {.why = why, .key = id, .end = WAIT_INTERRUPTIBLE};
     uint64_t now = clock_now();
     int result;
 
@@ -134,79 +121,69 @@ int watch_wait_at(uint32_t kernel, enum watch_kind kind, uint64_t id, uint64_t s
         return -ERESTARTSYS;
     if (deadline != 0 && now >= deadline)
         return -ETIMEDOUT;
-    policy.timeout = deadline == 0 ? 0 : deadline - now;
-    result = msg_call_within(&policy, kernel, MSG_WATCH, &message, sizeof(message), NULL, 0, why, id);
+    how.timeout = deadline == 0 ? 0 : deadline - now;
+    result = remote_call(kernel, MSG_WATCH, &message, sizeof(message), NULL, 0, &how);
     if (result == -EINTR)
         return -ERESTARTSYS;
-    return result == -ESRCH || result > 0 ? 0 : result;
+    return result == -ESRCH ? 0 : result;
 }
 
-/* The asker has given up. */
-static void run_cancelled(struct work *work)
-{
-    struct watcher *watcher = container_of(work, struct watcher, work);
-
-    spin_lock(&watcher->source->lock);
-    list_remove(&watcher->node);
-    spin_unlock(&watcher->source->lock);
-    msg_kept_reply_error(&watcher->kept, -EINTR, watcher_done);
-}
-
-static void cancelled(struct msg_kept *kept)
+/* The caller has given up: answers the watcher unless an event does. */
+static void give_up(struct remote_kept *kept)
 {
     struct watcher *watcher = container_of(kept, struct watcher, kept);
+    struct watch_source *source = watcher->source;
     bool waits;
 
-    spin_lock(&watcher->source->lock);
-    waits = !watcher->answering && !watcher->cancelled;
-    watcher->cancelled |= waits;
-    spin_unlock(&watcher->source->lock);
+    spin_lock(&source->lock);
+    waits = watcher->waits;
+    if (waits) {
+        watcher->waits = false;
+        list_remove(&watcher->node);
+    }
+    spin_unlock(&source->lock);
     if (waits)
-        work_submit(&watcher->work);
+        remote_answer(kept, NULL, -EINTR);
 }
 
-static void handle_watch(const struct msg *m)
+/* The operation WATCH. */
+static int watch(const struct remote_request *request, void *result)
 {
-    const struct msg_watch *message = m->data;
+    const struct msg_watch *message = request->data;
     const struct watch_lookup *lookup = message->kind < WATCH_KINDS ? lookups[message->kind] : NULL;
     struct watch_source *source;
     struct watcher *watcher;
-    bool now;
+    int length = 0;
     void *held;
 
-    if (lookup == NULL) {
-        msg_reply_error(&m->ticket, -EPROTO);
-        return;
-    }
+    (void)result;
+    if (lookup == NULL)
+        return -EPROTO;
     source = lookup->find(message->id, &held);
-    watcher = source != NULL ? heap_alloc(sizeof(*watcher)) : NULL;
+    if (source == NULL)
+        return -ESRCH;
+    watcher = heap_alloc(sizeof(*watcher));
     if (watcher == NULL) {
-        if (source != NULL)
-            lookup->put(held);
-        msg_reply_error(&m->ticket, source == NULL ? -ESRCH : -ENOMEM);
-        return;
+        lookup->put(held);
+        return -ENOMEM;
     }
     __atomic_fetch_add(&watchers, 1, __ATOMIC_RELAXED);
     watcher->source = source;
     watcher->lookup = lookup;
     watcher->held = held;
-    watcher->work.run = run_cancelled;
-    list_init(&watcher->node);
     spin_lock(&source->lock);
-    now = source->events > message->seen;
-    if (!now) {
-        msg_keep(m, &watcher->kept, cancelled);
+    watcher->waits = source->events <= message->seen;
+    if (watcher->waits) {
         list_append(&source->watchers, &watcher->node);
+        length = remote_keep(request, &watcher->kept, give_up, watcher_done);
     }
     spin_unlock(&source->lock);
-    if (now) {
-        msg_reply(&m->ticket, NULL, 0);
-        lookup->put(held);
-        watcher_free(watcher);
-    }
+    if (length != REMOTE_KEPT)
+        watcher_done(&watcher->kept);
+    return length;
 }
 
 void watch_start(void)
 {
-    msg_register(MSG_WATCH, handle_watch, sizeof(struct msg_watch), 0);
+    REMOTE_SERVE(WATCH, watch, NULL, struct msg_watch, struct msg_none);
 }

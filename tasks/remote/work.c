@@ -1,19 +1,20 @@
-/* Kernel workers. See the header. There is always one idle worker, or memory has run out and items wait for a busy one.
- * WORKERS are kept, so that an item that comes alone does not cost the making and the end of a thread. */
+/* Kernel workers. See the header. A worker that takes an item makes another worker if no idle one is left, so one is
+ * always idle unless memory has run out; then items wait for a busy worker. Up to WORKERS idle ones are kept, so a
+ * single item costs neither the start nor the end of a thread. */
 #include "tasks/remote/work.h"
 
 #include "kernel/lib/panic.h"
 #include "tasks/sched/kernel_thread.h"
 #include "tasks/sched/sched.h"
 
-#define WORKERS 2u /* one at work, one that stands by */
+#define WORKERS 2u /* one for the item, and one that stands by meanwhile */
 
 static struct spinlock lock;
 static struct list items;                /* [k] lock */
-static struct thread *sleepers[WORKERS]; /* [k] lock: idle workers that wait for an item */
+static struct thread *sleepers[WORKERS]; /* [k] lock: idle workers that are blocked */
 static uint32_t sleeper_count;           /* [k] lock */
-static uint32_t idle_workers;            /* [k] lock: those that wait or are about to look */
-static uint32_t open_items;              /* [k] lock: submitted and not yet done */
+static uint32_t idle_workers;            /* [k] lock: workers that are blocked or about to look for an item */
+static uint32_t open_items;              /* [k] lock: items that were submitted and are not yet done */
 
 static void worker(void *unused);
 

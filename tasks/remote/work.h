@@ -1,5 +1,5 @@
-/* Work that a handler hands to a task because it has to wait. Items are started in order of arrival. An item that waits
- * keeps its kernel thread and does not hold up the next item. */
+/* Work that a handler leaves to a task because it may have to wait. Items are begun in the order of their submission.
+ * An item that waits keeps its kernel thread and does not hold up the next item. */
 #ifndef TASKS_REMOTE_WORK_H
 #define TASKS_REMOTE_WORK_H
 
@@ -8,9 +8,10 @@
 #include "tasks/thread/wait.h"
 
 void work_init(void);
-/* Any context. The caller keeps the item valid until `run` is called. */
+/* Has a worker call WORK's `run`. The caller keeps the item valid until then. Any context. */
 void work_submit(struct work *work);
-/* Items that are queued or running, including that of a worker that calls this. Any context. */
+/* Returns the number of items that are queued or being done, including that of a worker that calls this. Any context.
+ */
 uint32_t work_busy(void);
 
 #endif

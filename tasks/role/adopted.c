@@ -1,5 +1,5 @@
-/* The table of adopted threads. See the header. It is empty on a machine whose kernels never stop, so looking costs a
- * word. */
+/* The table of adopted threads. See the header. It is empty as long as no kernel is stopped; a look-up then reads only
+ * the count of entries. */
 #include "tasks/role/adopted.h"
 
 #include "kernel/arch/x86_64/spinlock.h"
@@ -9,7 +9,7 @@
 
 static struct spinlock lock;
 static struct list table[BUCKETS];    /* [k] lock */
-static volatile uint32_t entry_count; /* [k] lock, read without */
+static volatile uint32_t entry_count; /* [k] lock; read without it, too */
 
 void adopted_init(void)
 {

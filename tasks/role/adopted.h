@@ -1,6 +1,6 @@
-/* Threads that were born in a role which this kernel has taken over, and that have never been here: where they went, as
- * the previous kernel of the role knew. A thread that is here, present or as a shadow, is not looked up in this
- * table. */
+/* Threads that were born in a role which this kernel has taken over, and that have never been on this kernel. The table
+ * keeps where each went, as the previous kernel of the role knew it. A thread that is here, present or as a shadow, is
+ * not looked up in this table. */
 #ifndef TASKS_ROLE_ADOPTED_H
 #define TASKS_ROLE_ADOPTED_H
 
@@ -18,11 +18,11 @@ struct adopted {
 };
 
 void adopted_init(void);
-/* Puts ENTRY, from the heap, into the table. */
+/* Puts ENTRY into the table, which owns it from now on. ENTRY is from the heap. */
 void adopted_add(struct adopted *entry);
 /* Returns where thread TID went. False: it is not in the table. */
 bool adopted_find(uint32_t tid, uint32_t *went_to);
-/* Thread TID has moved from FROM to TO. */
+/* Records that thread TID has moved from FROM to TO. */
 void adopted_redirect(uint32_t tid, uint32_t from, uint32_t to);
 /* Removes thread TID, or all threads of GROUP, which have ended. Any context. */
 void adopted_forget(uint32_t tid);

@@ -1,4 +1,5 @@
-/* The table of roles. See the header. Words are read without a lock: they change while nobody asks. */
+/* The table of roles. See the header. The table is read without a lock: the entries of roles in use change only while
+ * programs are quiesced. */
 #include "tasks/role/role.h"
 
 #include "kernel/instance/instance.h"
@@ -53,7 +54,8 @@ void role_renew(uint32_t kernel, struct role_table *out)
 
 void role_learn(const struct role_table *table)
 {
-    memcpy(roles.kernel, table->kernel, sizeof(roles.kernel)); /* the same, but for a role that nobody asks for yet */
+    /* Without a lock: the only entry that changes is that of a new role, which no id contains yet. */
+    memcpy(roles.kernel, table->kernel, sizeof(roles.kernel));
     roles.next = table->next;
     if (table->started == instance.kernel)
         roles.own = table->own;

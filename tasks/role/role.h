@@ -10,7 +10,7 @@
 
 #include "kernel/abi/limits.h"
 
-#define ROLES_MAX 1024u     /* kernels of the plan, and starts after a stop */
+#define ROLES_MAX 1024u     /* kernels of the plan, and one for each start after a stop */
 #define ROLE_NONE 0xffu     /* in a table: no kernel has the role */
 #define ROLE_FILE_SHIFT 40u /* a file's id is its role << 40 | a number */
 
@@ -30,9 +30,9 @@ void role_init(void);
 uint32_t role_kernel(uint32_t role);
 /* The role that this kernel makes ids with. */
 uint32_t role_own(void);
-/* All roles of kernel FROM are TO's from now on. Programs are quiesced. */
+/* Gives all roles of kernel FROM to TO. Called while programs are quiesced. */
 void role_hand_over(uint32_t from, uint32_t to);
-/* How many roles no kernel has had yet. */
+/* The number of roles that no kernel has had yet. */
 uint32_t role_room(void);
 /* KERNEL has started: it gets a new role if its first one was handed over. *OUT: the table for KERNEL. Called on kernel
  * 0. */

@@ -1,5 +1,5 @@
-/* CPU masks and kernels. See the header. A walk over the CPUs of the plan: for calls that change a mask, not for
- * switches. */
+/* CPU masks and kernels. See the header. These functions walk over all CPUs of the plan, so they are for calls that
+ * change a mask, not for switches. */
 #include "tasks/sched/cpu_mask.h"
 
 #include "kernel/abi/errno.h"
@@ -46,7 +46,7 @@ static uint32_t distance(uint32_t kernel)
     return kernel == instance.kernel ? 0 : instance.plan.distance[node][instance.plan.kernels[kernel].node];
 }
 
-/* HERE: this kernel counts too. */
+/* The nearest kernel with a CPU of MASK. HERE: this kernel is a candidate too. */
 static int64_t nearest(const uint64_t mask[CPUS_MAX / 64], bool here)
 {
     int64_t best = -EINVAL;

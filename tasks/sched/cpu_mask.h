@@ -7,13 +7,13 @@
 
 #include "kernel/abi/limits.h"
 
-/* Sets MASK to WANTED without CPUs that belong to no kernel. */
+/* Sets MASK to the CPUs of WANTED that belong to a kernel. */
 void cpu_mask_known(uint64_t mask[CPUS_MAX / 64], const uint64_t wanted[CPUS_MAX / 64]);
 /* Sets MASK to all CPUs that belong to a kernel. */
 void cpu_mask_all(uint64_t mask[CPUS_MAX / 64]);
 /* Whether KERNEL has a CPU of MASK. */
 bool cpu_mask_allows(const uint64_t mask[CPUS_MAX / 64], uint32_t kernel);
-/* The kernel with a CPU of MASK that programs may go to and that is nearest to this one, or -EINVAL: there is none. */
+/* The kernel nearest to this one that has a CPU of MASK and has started; -EINVAL: there is none. */
 int64_t cpu_mask_nearest(const uint64_t mask[CPUS_MAX / 64]);
 /* The same among the other kernels. */
 int64_t cpu_mask_nearest_other(const uint64_t mask[CPUS_MAX / 64]);

@@ -1,9 +1,9 @@
-/* CPU time of threads, as programs and their parents are told of it. See tasks/sched/sched.h. */
+/* CPU time of threads and of CPUs. See tasks/sched/sched.h. */
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/lib/string.h"
 #include "tasks/sched/internal.h"
 
-/* Of RAN ns, those that COUNTS of the time stamp counter are; two clocks may differ a little. */
+/* COUNTS of the time stamp counter in ns, at most RAN: the clocks of two CPUs may differ a little. */
 static uint64_t user_part(uint64_t counts, uint64_t ran)
 {
     uint64_t user = clock_counts_to_ns(counts);

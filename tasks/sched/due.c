@@ -1,4 +1,4 @@
-/* What is due for threads. See the header. */
+/* Marking what is due for threads. See the header. */
 #include "tasks/sched/due.h"
 
 #include "tasks/sched/sched.h"

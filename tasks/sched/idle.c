@@ -1,4 +1,4 @@
-/* What a CPU does that has nothing to do: it looks for messages for a while, then halts. See tasks/sched/sched.h. */
+/* The idle loop of a CPU: it polls for messages for a while, then halts. See tasks/sched/sched.h. */
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/arch/x86_64/tlb.h"
 #include "kernel/instance/instance.h"
@@ -9,15 +9,15 @@
 
 #define LOOKS_BETWEEN_INTERRUPTS 256u
 
-/* With poll=always there may never be a halt. */
+/* Lets interrupts in during polling, because with poll=always the CPU may never halt. */
 static __attribute__((noinline)) void idle_break(struct cpu_queue *queue)
 {
     load_publish(queue);
     interrupts_window();
 }
 
-/* Looks for messages for a while, once at least, and handles them. True: a thread is ready, or messages came: do not
- * halt yet. */
+/* Polls for messages for a while, at least once, and handles them. True: a thread is ready or messages came, so the CPU
+ * must not halt yet. */
 static __attribute__((noinline)) bool idle_poll_work(struct cpu_queue *queue)
 {
     struct cpu *cpu = cpu_self();
@@ -28,7 +28,8 @@ static __attribute__((noinline)) bool idle_poll_work(struct cpu_queue *queue)
         if (idle_poll_look() && msg_poll())
             return true;
         cpu_pause();
-        /* As cpu_relax, without a call that is no idling. Whoever keeps us from the messages may wait for that. */
+        /* As cpu_relax, but without a call if there is no shootdown. The CPU that holds the lock under which messages
+         * are handled may be waiting for this one to answer its shootdown. */
         if (cpu->flush_pending)
             tlb_interrupt();
         if (left % LOOKS_BETWEEN_INTERRUPTS == 0)
@@ -39,8 +40,7 @@ static __attribute__((noinline)) bool idle_poll_work(struct cpu_queue *queue)
 
 void (*volatile sched_halt)(void);
 
-/* Only the first CPU takes doorbells, so only it has to poll before it halts, and to arm before it does anything else.
- */
+/* Only the first CPU takes doorbells, so only it polls before it halts, and only it arms the doorbell. */
 static void idle_wait(bool first)
 {
     struct cpu_queue *queue = cpu_self()->scheduler;
@@ -50,7 +50,8 @@ static void idle_wait(bool first)
         return;
     load_publish(queue);
     halted = clock_now();
-    /* Interrupts are off: whatever makes a thread ready from now on also raises one, which ends the halt at once. */
+    /* Interrupts are off: any code that makes a thread ready from now on also raises an interrupt, which ends the halt
+     * at once. */
     if (queue->run.ready_count == 0 && sched_halt == NULL)
         interrupts_wait();
     load_publish(queue);
@@ -72,7 +73,7 @@ void sched_idle(void)
             spin_unlock(&queue->lock);
             if (sched_halt != NULL)
                 sched_halt();
-            if (cpu_several) /* said before we look: who wakes a thread from now on finds us */
+            if (cpu_several) /* set before looking for threads: a waker that comes later finds this CPU idle */
                 place_idle(true);
             if (!cpu_several || !place_steal())
                 idle_wait(first);
@@ -88,11 +89,11 @@ void sched_idle(void)
         }
         if (cpu_several)
             place_idle(false);
-        load_publish(queue); /* it may say that nothing runs here, and who runs alone has no interrupts to mend it */
+        load_publish(queue); /* the board may show no load, and no interrupt corrects it while a thread runs alone */
         if (queue->run.ready_count > 0)
             sched_switch_locked(queue, clock_now());
         else
-            spin_unlock(&queue->lock); /* another CPU has taken it */
+            spin_unlock(&queue->lock); /* another CPU has taken the thread */
         if (first)
             msg_doorbell_disarm();
     }

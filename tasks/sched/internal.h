@@ -1,4 +1,4 @@
-/* Shared by the files of the scheduler: the queue of a CPU, and threads between two queues. */
+/* Shared by the files of the scheduler: the queue of a CPU, and threads in transit between two queues. */
 #ifndef TASKS_SCHED_INTERNAL_H
 #define TASKS_SCHED_INTERNAL_H
 
@@ -9,30 +9,30 @@
 #include "tasks/sched/sched.h"
 #include "tasks/thread/group.h"
 
-#define SCHED_NEVER UINT64_MAX /* of times, ns */
+#define SCHED_NEVER UINT64_MAX /* a time in ns that never comes */
 
-/* Marks: [k] under lock, [i] set once, [o] used by its CPU only. No two of these locks are ever held at once. */
+/* Marks: [k] under lock; [i] set once; [o] used by its CPU only. The locks of two queues are never held at once. */
 struct cpu_queue {
     struct spinlock lock;
-    uint32_t index;       /* [i] its CPU */
-    struct run_queue run; /* [k] */
-    uint64_t since;       /* [k] ns: the running thread has been charged up to then */
-    uint64_t slice_end;   /* [k] ns: the end of the running thread's slice */
-    uint64_t armed;       /* [o] ns: when the timer interrupt comes, at the latest when needed; UINT64_MAX: never */
+    uint32_t index;             /* [i] its CPU */
+    struct run_queue run;       /* [k] */
+    uint64_t since;             /* [k] ns: time up to which the running thread has been charged */
+    uint64_t slice_end;         /* [k] ns: the end of the running thread's slice */
+    uint64_t armed;             /* [o] ns: when the timer interrupt comes; never later than needed */
     struct time_queue sleepers; /* [k] by wake_at */
     struct thread *idle;        /* [i] */
     bool left;                  /* [k] one of the next two fields is set */
-    struct thread *dead;        /* [o] the thread this CPU has just left for good */
-    struct thread *leaving;     /* [o] the thread, in transit to another CPU, that this CPU has just left */
+    struct thread *dead;        /* [o] the dead thread whose stack this CPU has just left */
+    struct thread *leaving;     /* [o] the thread, in transit to another CPU, whose stack this CPU has just left */
     struct list blocked;        /* [k] every blocked thread of this CPU, for the wait dump */
-    uint64_t pushed_at;         /* [o] ns: when it last checked whether to give a thread away */
+    uint64_t pushed_at;         /* [o] ns: when the CPU last checked whether to give a thread away */
     uint64_t published;         /* [o] load that the load board shows for this CPU: tasks/sched/load.c */
     uint64_t busy;              /* [k] ns that threads have been charged here since the start */
-    uint64_t user_counts;       /* [k] time-stamp counts that they have spent in user mode */
+    uint64_t user_counts;       /* [k] time-stamp counts that threads have spent in user mode here */
     uint64_t begun;             /* [i] ns: when the CPU began */
-    uint64_t switches;          /* [k] so far */
-    uint64_t wanted; /* [k] ns that program threads have run or been ready here, each for itself: not yet in */
-    struct load_average loads; /* [k] ...these */
+    uint64_t switches;          /* [k] number of switches so far */
+    uint64_t wanted; /* [k] ns, summed over program threads, that they ran or were ready here: not yet in `loads` */
+    struct load_average loads; /* [k] */
 };
 
 static inline struct cpu_queue *queue_of(uint32_t index)
@@ -51,7 +51,7 @@ static inline struct cpu_queue *sched_lock(const struct thread *thread)
     struct cpu_queue *queue = queue_of(thread->cpu);
 
     spin_lock(&queue->lock);
-    while (cpu_several && queue != queue_of(thread->cpu)) { /* it has gone elsewhere meanwhile */
+    while (cpu_several && queue != queue_of(thread->cpu)) { /* the thread has moved to another CPU meanwhile */
         spin_unlock(&queue->lock);
         queue = queue_of(thread->cpu);
         spin_lock(&queue->lock);
@@ -59,7 +59,7 @@ static inline struct cpu_queue *sched_lock(const struct thread *thread)
     return queue;
 }
 
-/* THREAD, which runs on the queue's CPU, has run until NOW. */
+/* Charges THREAD, which runs on the queue's CPU, up to NOW. */
 static inline void sched_charge_locked(struct cpu_queue *queue, struct thread *thread, uint64_t now)
 {
     if (now <= queue->since)
@@ -71,7 +71,7 @@ static inline void sched_charge_locked(struct cpu_queue *queue, struct thread *t
     queue->since = now;
 }
 
-/* THREAD, which has been charged, stops running on CPU: moves the CPU's count of user time to it. */
+/* Adds the CPU's count of user time to THREAD, which has been charged and stops running on CPU. */
 static inline void sched_take_user_time(struct cpu *cpu, struct thread *thread)
 {
     thread->user_counts += (uint64_t)cpu->user_counts;
@@ -91,7 +91,7 @@ static inline struct cpu_queue *sched_own_queue(void)
     return cpu_self()->scheduler;
 }
 
-/* Whether an event that END names has come for THREAD. */
+/* Whether an event that ends waits of kind END has come for THREAD. */
 static inline bool sched_wait_ended(const struct thread *thread, enum wait_end end)
 {
     if (end == WAIT_FIRM || thread->group == NULL)
@@ -104,7 +104,7 @@ static inline struct thread *sched_running_on(const struct cpu_queue *queue)
     return cpus[queue->index]->thread;
 }
 
-/* Makes the timer interrupt of the calling CPU, whose queue this is, come at AT at the latest. */
+/* Makes the timer interrupt of the calling CPU, whose queue this is, come no later than AT. */
 static inline void sched_timer_need(struct cpu_queue *queue, uint64_t at, uint64_t now)
 {
     if (at >= queue->armed)
@@ -122,25 +122,27 @@ static inline void sched_begin_slice(struct cpu_queue *queue, const struct threa
 /* Switches from the running thread, which has been charged up to NOW, to the next one, or to idle. */
 void sched_switch_locked(struct cpu_queue *queue, uint64_t now);
 
-/* Puts THREAD, in transit, into the queue of a CPU that it may use. Any context without such a lock. */
+/* Puts THREAD, which is in transit, into the queue of a CPU that it may use. Any context without the lock of a
+ * queue. */
 void sched_deliver(struct thread *thread, uint64_t credit);
 
-/* tasks/sched/place.c: which CPU. */
+/* The choice of a CPU: tasks/sched/place.c. */
 
-/* The calling CPU belongs to the instance. */
+/* Adds the calling CPU to the instance's set of CPUs. */
 void place_add_cpu(void);
-/* Whether THREAD may use the CPU with this index. A thread that may use none of this kernel's CPUs may use all: it is
- * about to leave. */
+/* Whether THREAD may use the CPU with this index. A thread that may use none of this kernel's CPUs may use all of them,
+ * because it is about to leave the kernel. */
 bool place_allowed(const struct thread *thread, uint32_t index);
-/* The CPU for THREAD, which wakes or has to leave where it is. */
+/* The CPU for THREAD, which wakes or may not stay on its CPU. */
 uint32_t place_wake(const struct thread *thread);
-/* The CPU for THREAD, which is new here. */
+/* The CPU for THREAD, which is new on this kernel. */
 uint32_t place_new(const struct thread *thread);
-/* The calling CPU becomes idle, or busy again. */
+/* Marks the calling CPU as idle, or as busy again. */
 void place_idle(bool idle);
-/* The calling CPU is idle: takes a thread from the busiest one. False: there is none that it may take. */
+/* Called by an idle CPU: takes a thread from the busiest one. False: there is none that it may take. */
 bool place_steal(void);
-/* The calling CPU has more than one thread: gives one away if another CPU has so much less that this helps. */
+/* Called by a CPU with more than one thread: gives one to the least loaded CPU, if the loads are more equal
+ * afterwards. */
 void place_push(void);
 
 #endif

@@ -4,7 +4,8 @@
 
 #include "tasks/thread/thread.h"
 
-/* A kernel thread that runs FUNCTION(ARGUMENT); it ends when FUNCTION returns. Not yet started. NULL without memory. */
+/* Makes a kernel thread, not yet started, that runs FUNCTION(ARGUMENT) and ends when FUNCTION returns. NULL without
+ * memory. */
 struct thread *thread_create_kernel(const char *name, void (*function)(void *), void *argument);
 
 #endif

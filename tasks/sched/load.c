@@ -8,7 +8,7 @@
 #include "tasks/sched/internal.h"
 
 #define FREE_INTERVAL 20000000ull /* ns between two counts of the free frames */
-#define COUNT_MAX 0xffffull       /* threads that a kernel may claim */
+#define COUNT_MAX 0xffffull       /* bound on the number of threads whose weight a line may claim */
 #define WEIGHT_MAX (COUNT_MAX * FAIR_WEIGHT_REAL)
 
 enum { BOARD_LOAD = MSG_BOARD_LOAD, BOARD_FREE, BOARD_TIME };
@@ -35,8 +35,7 @@ void load_publish(struct cpu_queue *queue)
         frame_stats(&frames);
         board[BOARD_FREE] = frames.free;
     }
-    board[BOARD_LOAD] =
-        sum; /* of two CPUs at once the later may be overwritten by the earlier: until the next change */
+    board[BOARD_LOAD] = sum; /* of two CPUs that publish at once, the older sum may stay until the next change */
     __atomic_store_n(&board[BOARD_TIME], now, __ATOMIC_RELEASE);
 }
 

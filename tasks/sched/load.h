@@ -8,11 +8,11 @@
 
 struct cpu_queue;
 
-/* As read; all zero of a kernel that has not begun. */
+/* The line of a kernel as read; all zero if the kernel has not begun. */
 struct load_view {
-    uint64_t load; /* of its threads that are ready or run: tasks/sched/fair/fair.h */
+    uint64_t load; /* load of its threads that are ready or run: tasks/sched/fair/fair.h */
     uint64_t free; /* frames */
-    uint64_t time; /* when this was so, clock_now ns */
+    uint64_t time; /* when the line was written, clock_now ns */
 };
 
 /* Publishes the load of the calling CPU, whose queue this is, if it has changed. */

@@ -1,5 +1,5 @@
-/* Load averages. See the header. Over k periods with the mean m an average a becomes m + (a - m) * e^k, where e is what
- * a period leaves of it: exp(-5 s / 60 s) and so on. */
+/* Load averages. See the header. Over k periods with the mean m, an average a becomes m + (a - m) * e^k, where e is the
+ * factor of one period: exp(-5 s / 60 s) and so on. */
 #include "tasks/sched/load_average.h"
 
 #define FACTOR_SHIFT 32u
@@ -19,12 +19,12 @@ static uint64_t power(uint64_t factor, uint64_t count)
     return result;
 }
 
-/* RAN / TIME in units of a thread. */
+/* RAN / TIME, in units of a thread (LOAD_UNIT_SHIFT). */
 static uint64_t mean_of(uint64_t ran, uint64_t time)
 {
     uint64_t rest = ran % time, whole = ran / time;
 
-    for (; time >> LOAD_UNIT_SHIFT != 0; time >>= 1) /* what a unit loses by it is less than one in 2^31 */
+    for (; time >> LOAD_UNIT_SHIFT != 0; time >>= 1) /* the relative error is less than 2^-31 */
         rest >>= 1;
     return (whole << LOAD_UNIT_SHIFT) + (rest << LOAD_UNIT_SHIFT) / time;
 }

@@ -1,26 +1,26 @@
-/* Which CPU of the instance a thread runs on.
+/* The choice of the CPU of the instance on which a thread runs.
  *
- * A thread stays where it ran while that CPU is idle, else it goes to an idle one; a new one, when none is idle, to the
- * least loaded. A CPU that runs out of threads takes one from the busiest, and one that has several looks now and then
- * whether another has so much less that giving one away helps. The first CPU takes the messages of the others, so
- * programs get it last.
+ * A woken thread stays on its last CPU if that CPU is idle; otherwise it goes to an idle one, or stays if there is
+ * none. A new thread goes to an idle CPU, or to the least loaded one. A CPU that runs out of threads takes one from the
+ * busiest CPU. A CPU with several threads checks from time to time whether giving one to the least loaded CPU makes the
+ * loads more equal. The first CPU handles the messages of other kernels, so programs get it last.
  *
- * Loads of other CPUs are read without their locks: a stale one costs a worse choice. */
+ * Loads of other CPUs are read without their locks: a stale value only leads to a worse choice. */
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/instance/instance.h"
 #include "tasks/sched/internal.h"
 
 #define WORDS (CPUS_MAX / 64)
-#define PUSH_INTERVAL 24000000ull /* ns between two looks whether to give a thread away */
-#define LOOK_MAX 32u              /* ready threads looked at for one that may go */
+#define PUSH_INTERVAL 24000000ull /* ns between two checks whether to give a thread away */
+#define LOOK_MAX 32u              /* ready threads that are examined for one that may move */
 
-struct cpu_set { /* by number in the plan */
+struct cpu_set { /* indexed by the CPU's number in the plan */
     uint64_t words[WORDS];
 };
 
 static volatile struct cpu_set own;    /* [a] CPUs of this instance */
-static volatile struct cpu_set idlers; /* [a] those that have nothing to do and were given nothing */
-static uint16_t index_of[CPUS_MAX];    /* [i] within the instance, by number */
+static volatile struct cpu_set idlers; /* [a] idle CPUs to which no thread was sent yet */
+static uint16_t index_of[CPUS_MAX];    /* [i] index within the instance, by number in the plan */
 
 void place_add_cpu(void)
 {
@@ -30,7 +30,7 @@ void place_add_cpu(void)
     __atomic_fetch_or(&own.words[number / 64], 1ull << number % 64, __ATOMIC_SEQ_CST);
 }
 
-/* The CPUs of ours that THREAD may use. */
+/* The CPUs of this instance that THREAD may use. */
 static void candidates(const struct thread *thread, struct cpu_set *set)
 {
     uint64_t any = 0;
@@ -69,7 +69,7 @@ static bool claim(uint32_t number)
     return (__atomic_fetch_and(&idlers.words[number / 64], ~bit, __ATOMIC_SEQ_CST) & bit) != 0;
 }
 
-/* An idle CPU of SET, which then is promised to the caller, or UINT32_MAX. */
+/* An idle CPU of SET, which no other caller gets until it is idle again; UINT32_MAX: there is none. */
 static uint32_t claim_idle(const struct cpu_set *set, bool program)
 {
     uint32_t first = UINT32_MAX;
@@ -87,7 +87,7 @@ static uint32_t claim_idle(const struct cpu_set *set, bool program)
     return first != UINT32_MAX && claim(first) ? 0 : UINT32_MAX;
 }
 
-/* The CPU of SET with the least load; of equal ones any but the first. */
+/* The CPU of SET with the least load; of equal ones, the one with the highest index. */
 static uint32_t least_loaded(const struct cpu_set *set)
 {
     uint32_t best = UINT32_MAX;
@@ -108,7 +108,7 @@ uint32_t place_wake(const struct thread *thread)
     bool allowed;
 
     if (thread->group == NULL || !cpu_several)
-        return last; /* kernel threads run before others wherever they are */
+        return last; /* a kernel thread has precedence on any CPU */
     candidates(thread, &set);
     allowed = set_has(set.words, last);
     if (allowed && queue_of(last)->run.ready_count == 0 && cpus[last]->thread == queue_of(last)->idle)
@@ -144,8 +144,8 @@ void place_idle(bool idle)
         __atomic_fetch_and(&idlers.words[number / 64], ~bit, __ATOMIC_SEQ_CST);
 }
 
-/* A ready thread of FROM that may go to the CPU with index TO; with LOAD, that of the latter, only one that makes the
- * two more equal. */
+/* A ready thread of FROM that may use the CPU with index TO. With LOAD, the load of that CPU, only a thread whose move
+ * makes the two loads more equal. */
 static struct thread *find_locked(struct cpu_queue *from, uint32_t to, const uint64_t *load)
 {
     uint32_t left = LOOK_MAX;
@@ -159,7 +159,7 @@ static struct thread *find_locked(struct cpu_queue *from, uint32_t to, const uin
     return NULL;
 }
 
-/* Takes such a thread out and on its way. */
+/* Removes such a thread from FROM and puts it in transit to TO. */
 static struct thread *take(struct cpu_queue *from, uint32_t to, const uint64_t *load)
 {
     struct thread *thread;
@@ -177,7 +177,7 @@ static struct thread *take(struct cpu_queue *from, uint32_t to, const uint64_t *
     return thread;
 }
 
-/* One of QUEUE comes to this CPU, if it may. */
+/* Moves a thread of QUEUE to this CPU, if there is one that may use it. */
 static bool steal_from(struct cpu_queue *queue)
 {
     struct thread *thread = take(queue, cpu_index(), NULL);
@@ -201,7 +201,7 @@ bool place_steal(void)
         return false;
     if (steal_from(busiest))
         return true;
-    for (uint32_t i = 0; i < cpu_total; i++) { /* those of the busiest may be bound to it */
+    for (uint32_t i = 0; i < cpu_total; i++) { /* the threads of the busiest CPU may be bound to it */
         if (i != cpu_index() && queue_of(i) != busiest && queue_of(i)->run.ready_count > 0 && steal_from(queue_of(i)))
             return true;
     }

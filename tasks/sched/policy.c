@@ -32,8 +32,8 @@ bool policy_may_nice(int32_t nice, uint64_t limit)
     return FAIR_NICE_MAX + 1 - nice <= (int64_t)(limit < FAIR_PRIORITY_MAX ? limit : FAIR_PRIORITY_MAX);
 }
 
-/* What one who is not root may make of a thread: nothing that gets it more of the CPU than its limits say, and nothing
- * of another's. */
+/* Whether a caller other than root may make this change: THREAD must belong to the caller's user, must not get more
+ * precedence than the limits of its process allow, and keeps reset-on-fork if it has it. */
 static bool may_set(const struct thread *thread, const struct policy_wish *wish, bool reset)
 {
     if (!is_real(wish->policy) && !wish->keep_nice && wish->nice < thread->context.nice &&

@@ -15,7 +15,7 @@ struct policy_wish {
     bool reset_on_fork;
     bool keep_policy, keep_priority, keep_nice, keep_reset;
     uint32_t user; /* the caller's effective user */
-    /* the most that a caller that is not root may set: soft RLIMIT_NICE and RLIMIT_RTPRIO of the thread's process */
+    /* most that a caller other than root may set: soft RLIMIT_NICE and RLIMIT_RTPRIO of the thread's process */
     uint32_t nice_limit, real_limit;
 };
 
@@ -28,12 +28,12 @@ struct policy_facts {
     uint64_t cpu_ns; /* CPU time so far */
 };
 
-/* THREAD is present here and its group's lock is held. -EINVAL: no such policy, or a priority that is not of it.
- * -EPERM. The caller notifies the scheduler by pi_share_changed_locked. */
+/* Sets the policy of THREAD, which is present here; its group's lock is held. -EINVAL: no such policy, or a priority
+ * that does not fit it. -EPERM. The caller notifies the scheduler by pi_share_changed_locked. */
 int64_t policy_set_locked(struct thread *thread, const struct policy_wish *asked);
-/* May a caller that is not root give a thread NICE, if RLIMIT_NICE of its process is LIMIT? */
+/* Whether a caller other than root may give a thread NICE, if RLIMIT_NICE of its process is LIMIT. */
 bool policy_may_nice(int32_t nice, uint64_t limit);
-/* May a caller with the effective user USER change the scheduling of THREAD, which is present here? */
+/* Whether a caller with the effective user USER may change the scheduling of THREAD, which is present here. */
 bool policy_same_owner(const struct thread *thread, uint32_t user);
 void policy_get_locked(struct thread *thread, struct policy_facts *facts);
 

@@ -1,15 +1,17 @@
-/* The scheduler: switching, blocking, ending. See the header; tasks/sched/fair/fair.h has the arithmetic,
- * tasks/sched/wake.c how threads become ready and what the timer does, tasks/sched/place.c the choice of a CPU,
- * tasks/sched/idle.c what a CPU does without a thread, tasks/sched/scheduling.md the whole.
+/* The scheduler: switching, blocking, ending. See the header. tasks/sched/fair/fair.h has the arithmetic, wake.c makes
+ * threads ready and handles the timer, place.c chooses a CPU, idle.c is the idle loop, and scheduling.md describes the
+ * whole.
  *
- * Interface: what a thread is in is told by its state. BLOCKED: in the list of blocked threads of its CPU, and with a
- * deadline among the sleepers. READY: in the queue of its CPU, or in transit. RUNNING: in none. Only here and in wake.c
- * it changes.
+ * Interface: the state of a thread says which queues it is in. BLOCKED: it is in the list of blocked threads of its
+ * CPU, and with a deadline among the sleepers. READY: it is in the ready queue of its CPU, or in transit. RUNNING: it
+ * is in none. Only this file and wake.c change the state.
  *
- * A thread in transit is in no queue and belongs to whoever carries it (sched_deliver). Its cpu says where to, so
- * whoever wants to wake or to move it meanwhile finds, under the lock of that queue, that there is nothing to do. */
+ * A thread in transit is in no queue and belongs to the code that carries it to sched_deliver. thread->cpu already
+ * names the target, so any other code that wants to wake or move the thread locks that queue and finds that there is
+ * nothing to do. */
 #include "tasks/sched/sched.h"
 
+#include "kernel/arch/x86_64/base/instructions.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/arch/x86_64/cpu.h"
 #include "kernel/arch/x86_64/tlb.h"
@@ -67,7 +69,7 @@ void sched_init_cpu(void)
     idle->cpu = cpu_index();
     queue->idle = idle;
     cpu_self()->thread = idle;
-    __atomic_store_n(&cpu_self()->scheduler, queue, __ATOMIC_RELEASE); /* all of it is there: an NMI looks at it */
+    __atomic_store_n(&cpu_self()->scheduler, queue, __ATOMIC_RELEASE); /* complete by now: an NMI may read it */
     wait_ops.current = current_for_wait;
     wait_ops.block = block_for_wait;
     wait_ops.wake = wake_for_wait;
@@ -78,7 +80,7 @@ void sched_init_cpu(void)
     place_add_cpu();
 }
 
-/* The threads this CPU has left for good, or for another CPU. */
+/* Handles the thread whose stack this CPU has just left: frees a dead one, delivers one in transit. */
 static __attribute__((noinline)) void after_leaving(struct cpu_queue *queue)
 {
     struct thread *dead = queue->dead;
@@ -104,8 +106,8 @@ void sched_after_switch(void)
         spin_unlock(&queue->lock);
 }
 
-/* The registers may still hold the state of NEXT, if nobody has used them here since; but then it must not have used
- * those of another CPU meanwhile. */
+/* Loads the user state of THREAD. The FPU registers may still hold it: if no other thread has used them since
+ * (fpu_owner), and THREAD has not used those of another CPU meanwhile (fpu_cpu). */
 static inline void restore_user(struct cpu *cpu, struct thread *thread)
 {
     if (thread->fpu == NULL) {
@@ -115,7 +117,7 @@ static inline void restore_user(struct cpu *cpu, struct thread *thread)
     space_load(group_space(thread->group));
     cpu_set_kernel_stack(thread->stack + STACK_SIZE);
     if (thread->presence != THREAD_PRESENT)
-        return; /* its state is elsewhere, or is being filled in by its return: see thread_reload */
+        return; /* its state is on another kernel, or is being refilled by its return: see thread_reload */
     if (cpu->fpu_owner != thread || thread->fpu_cpu != cpu->index) {
         fpu_restore(thread->fpu);
         cpu->fpu_owner = thread;
@@ -127,8 +129,8 @@ static inline void restore_user(struct cpu *cpu, struct thread *thread)
         __atomic_fetch_or(&thread->due, THREAD_DUE_RSEQ, __ATOMIC_SEQ_CST);
 }
 
-/* Switches to NEXT, which is in no queue, at NOW, until when the running thread has been charged. The queue is locked;
- * it is unlocked on the other side. */
+/* Switches to NEXT, which is in no queue. The running thread has been charged up to NOW. The queue is locked; NEXT
+ * unlocks it in sched_after_switch. */
 static inline void switch_to_locked(struct cpu_queue *queue, struct thread *next, uint64_t now)
 {
     struct cpu *cpu = cpu_self();
@@ -156,14 +158,15 @@ void sched_switch_locked(struct cpu_queue *queue, uint64_t now)
     struct sched_entity *share = run_queue_take(&queue->run);
 
     if (share == NULL) {
-        run_queue_raise_floor(&queue->run, &thread_current()->share); /* nobody is owed the past */
+        run_queue_raise_floor(&queue->run, &thread_current()->share); /* no thread is ready, so none is owed time */
         switch_to_locked(queue, queue->idle, now);
     } else {
         switch_to_locked(queue, thread_of(share), now);
     }
 }
 
-/* The running thread, charged up to NOW, may no longer use this CPU: it goes to another when we are off its stack. */
+/* The running thread, charged up to NOW, may no longer use this CPU: puts it in transit to another one, where it is
+ * delivered after this CPU has left its stack. */
 static void leave_locked(struct cpu_queue *queue, struct thread *thread, uint64_t now)
 {
     queue->run.load -= thread->share.load;
@@ -178,8 +181,8 @@ static void leave_locked(struct cpu_queue *queue, struct thread *thread, uint64_
     sched_switch_locked(queue, now);
 }
 
-/* The running thread, charged up to NOW, goes on unless it may not stay, or another one is to run first; there is one,
- * or it may not stay. */
+/* Switches to another thread if the running one, charged up to NOW, may not stay (STAYS is false) or does not come
+ * first. Unless STAYS is false, a ready thread exists. */
 static inline void give_way_locked(struct cpu_queue *queue, struct thread *thread, bool stays, uint64_t now)
 {
     struct sched_entity *share;
@@ -219,7 +222,7 @@ void sched_reschedule(void)
 
     spin_lock(&queue->lock);
     cpu->resched = false;
-    stays = may_stay(queue, thread); /* looked at once: its affinity may change meanwhile */
+    stays = may_stay(queue, thread); /* read once, because the affinity may change meanwhile */
     if (queue->run.ready_count == 0 && stays) {
         spin_unlock(&queue->lock);
         return;
@@ -227,6 +230,13 @@ void sched_reschedule(void)
     now = clock_now();
     sched_charge_locked(queue, thread, now);
     give_way_locked(queue, thread, stays, now);
+}
+
+void sched_breathe(void)
+{
+    interrupts_window();
+    if (cpu_self()->resched)
+        sched_reschedule();
 }
 
 void sched_yield(void)
@@ -237,7 +247,7 @@ void sched_yield(void)
     uint64_t now;
     bool stays;
 
-    cpu_relax(); /* threads that yield to each other until another CPU is done must answer its shootdowns */
+    cpu_relax(); /* threads that yield in a loop until another CPU has finished must answer its shootdowns */
     spin_lock(&queue->lock);
     cpu->resched = false;
     stays = may_stay(queue, thread);
@@ -262,7 +272,7 @@ void sched_block(struct spinlock *lock, const struct wait_reason *reason, enum w
     spin_lock(&queue->lock);
     if (lock != NULL)
         spin_unlock(lock);
-    if (sched_wait_ended(thread, end)) { /* set before the kick takes the queue's lock */
+    if (sched_wait_ended(thread, end)) { /* a kick sets its flag before it locks the queue */
         spin_unlock(&queue->lock);
         return;
     }

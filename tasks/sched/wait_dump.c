@@ -9,13 +9,13 @@
 #include "msg/wait_dump.h"
 #include "tasks/sched/internal.h"
 
-#define DUMP_TRIES 1000000u /* for a run queue's lock, then the dump goes without */
+#define DUMP_TRIES 1000000u /* attempts to take a run queue's lock; after them the dump is made without it */
 #define DUMP_MAX 1000u      /* lines of one list */
 #define PLACE_MAX 160u      /* bytes */
 
 static void dump_list(const struct list *head, uint64_t now)
 {
-    uint32_t left = DUMP_MAX; /* an unlocked list may change under us */
+    uint32_t left = DUMP_MAX; /* bounds the walk, because an unlocked list may change meanwhile */
 
     list_for_each(node, head) {
         const struct thread *thread = container_of(node, const struct thread, queue_node);
@@ -44,8 +44,9 @@ static void dump_current(const struct trap_frame *frame)
               place);
 }
 
-/* Must work when a CPU hangs with the lock: it goes without after a bounded time. When this CPU holds the lock, nobody
- * changes the lists, and a change cut short leaves them whole in the forward direction. */
+/* The dump must work when a CPU hangs with the lock held, so it goes on without the lock after a bounded time. If this
+ * CPU holds the lock, no other CPU changes the lists, and an interrupted change leaves them intact in the forward
+ * direction. */
 void wait_dump(const struct trap_frame *frame)
 {
     struct cpu_queue *queue = cpu_self()->scheduler;

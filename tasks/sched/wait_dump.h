@@ -4,8 +4,8 @@
 
 #include "kernel/arch/x86_64/traps.h"
 
-/* Writes where the calling CPU was when FRAME was saved, and what every blocked thread of it waits for, one line each,
- * as "@wait" events. In an NMI. */
+/* Writes where the calling CPU was when FRAME was saved, and what each of its blocked threads waits for, one line each,
+ * as "@wait" events. Called in an NMI. */
 void wait_dump(const struct trap_frame *frame);
 
 #endif

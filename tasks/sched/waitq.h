@@ -1,4 +1,4 @@
-/* Queues of threads that wait for a condition, which a lock of the caller guards. */
+/* Queues of threads that wait for a condition, which is protected by a lock of the caller. */
 #ifndef TASKS_SCHED_WAITQ_H
 #define TASKS_SCHED_WAITQ_H
 
@@ -10,13 +10,13 @@ static inline void waitq_init(struct waitq *queue)
     list_init(&queue->waiters);
 }
 
-/* Waits until waitq_wake_all, an event that END names, or DEADLINE (clock_now ns, 0: none). LOCK, which guards the
- * condition, is free meanwhile and held again on return. The caller must check its condition again, and also
+/* Waits until waitq_wake_all, an event that END names, or DEADLINE (clock_now ns; 0: none). LOCK, which protects the
+ * condition, is released meanwhile and held again on return. The caller must check its condition again, and also
  * wait_ops.ended (END): once that is true, this function returns at once, and a loop without the check would never let
  * another thread run. */
 void waitq_wait(struct waitq *queue, struct spinlock *lock, const struct wait_reason *reason, enum wait_end end,
                 uint64_t deadline);
-/* Wakes all; the lock is held. */
+/* Wakes all waiting threads. The lock is held. */
 void waitq_wake_all(struct waitq *queue);
 
 #endif

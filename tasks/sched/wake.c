@@ -1,8 +1,8 @@
-/* How threads become ready: started, woken, at a time, or because something is due for them; and the timer of a CPU.
- * See tasks/sched/sched.h and sched.c.
+/* How threads become ready: because they are started or woken, because their deadline has come, or because something is
+ * due for them; and the timer of a CPU. See tasks/sched/sched.h and sched.c.
  *
- * The timer of a CPU may come too early, never too late: what makes it needed earlier arms it, and what makes it needed
- * less leaves it as it is, so that a switch hardly ever touches the device. */
+ * The timer of a CPU may come too early, never too late. It is armed again only when it is needed earlier; when it is
+ * needed later or not at all, it is left as it is, so that a switch hardly ever touches the device. */
 #include "kernel/arch/x86_64/apic.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/arch/x86_64/cpu.h"
@@ -12,15 +12,15 @@
 #include "tasks/sched/internal.h"
 #include "tasks/sched/load.h"
 
-/* A notice: 0, or 1 + the index of a CPU that has to look at its queue, and does not know it yet. */
+/* NOTICE: 0, or 1 + the index of a CPU that has to look at its queue and must be interrupted for it. */
 void sched_notify(uint32_t notice)
 {
     if (notice != 0)
         apic_send(cpus[notice - 1]->apic_id, VECTOR_WAKE);
 }
 
-/* THREAD comes into QUEUE, whose lock is given back; the result is for sched_notify. From then on the thread may have
- * run, died and be gone. */
+/* Puts THREAD into QUEUE and unlocks the queue; the result is for sched_notify. After the unlock the thread may have
+ * run, died and been freed. */
 static inline __attribute__((always_inline)) uint32_t enqueue_unlock(struct cpu_queue *queue, struct thread *thread,
                                                                      uint64_t credit)
 {
@@ -41,12 +41,12 @@ static inline __attribute__((always_inline)) uint32_t enqueue_unlock(struct cpu_
         cpus[index]->resched = true;
     if (index != cpu_index()) {
         spin_unlock(&queue->lock);
-        return preempt || idle || !waited ? index + 1 : 0; /* else its timer is armed for the end of the slice */
+        return preempt || idle || !waited ? index + 1 : 0; /* 0: its timer is armed for the end of the slice */
     }
     if (!idle && !preempt) {
         if (now == 0)
             now = clock_now();
-        if (now >= queue->slice_end) /* it had the CPU for itself: no timer was needed for the end */
+        if (now >= queue->slice_end) /* the running thread was alone, so the end of its slice had no timer */
             cpus[index]->resched = true;
         else
             sched_timer_need(queue, queue->slice_end, now);
@@ -60,7 +60,7 @@ static uint32_t deliver(struct thread *thread, uint64_t credit)
     struct cpu_queue *queue = queue_of(thread->cpu);
 
     spin_lock(&queue->lock);
-    while (!place_allowed(thread, queue->index)) { /* changed meanwhile */
+    while (!place_allowed(thread, queue->index)) { /* the affinity has changed meanwhile */
         uint32_t target = place_wake(thread);
 
         if (target == queue->index)
@@ -88,7 +88,8 @@ static __attribute__((noinline)) void set_share(struct thread *thread)
               thread->donated ? thread->donated_nice : thread->context.nice);
 }
 
-/* THREAD, blocked in QUEUE, becomes ready, here or on a better CPU; the result is for sched_notify. */
+/* Makes THREAD, blocked in QUEUE, ready, on this CPU or a better one, and unlocks the queue; the result is for
+ * sched_notify. */
 static inline __attribute__((always_inline)) uint32_t wake_unlock(struct cpu_queue *queue, struct thread *thread)
 {
     uint32_t target;
@@ -96,7 +97,7 @@ static inline __attribute__((always_inline)) uint32_t wake_unlock(struct cpu_que
     list_remove(&thread->queue_node);
     if (thread->wake_at != 0)
         time_queue_remove(&queue->sleepers, &thread->share.node);
-    if (thread->presence != THREAD_PRESENT) /* it may be coming back with another nice value */
+    if (thread->presence != THREAD_PRESENT) /* it may return from another kernel with another nice value */
         set_share(thread);
     target = cpu_several ? place_wake(thread) : queue->index;
     if (target == queue->index)
@@ -158,10 +159,10 @@ void sched_start(struct thread *thread)
     thread->cpu = place_new(thread);
     spin_unlock(&queue->lock);
     sched_deliver(thread, 0);
-    load_publish(sched_own_queue()); /* another CPU does it when it takes the thread */
+    load_publish(sched_own_queue()); /* another CPU publishes its load when it takes the thread */
 }
 
-/* The CPU with INDEX passes through the scheduler before it returns to user mode. */
+/* Makes the CPU with INDEX pass through the scheduler before it returns to user mode. */
 static void notify_cpu(uint32_t index)
 {
     cpus[index]->resched = true;
@@ -191,7 +192,7 @@ void sched_affinity_changed(struct thread *thread)
     uint32_t index = queue->index;
 
     if (thread->transit || place_allowed(thread, index) || thread->state == THREAD_BLOCKED) {
-        spin_unlock(&queue->lock); /* whoever carries it, and who wakes it, looks for himself */
+        spin_unlock(&queue->lock); /* the code that delivers or wakes it checks the affinity itself */
         return;
     }
     if (thread->state == THREAD_READY) {
@@ -205,7 +206,7 @@ void sched_affinity_changed(struct thread *thread)
         return;
     }
     spin_unlock(&queue->lock);
-    notify_cpu(index); /* it leaves in sched_reschedule */
+    notify_cpu(index); /* the thread leaves the CPU in sched_reschedule */
 }
 
 void sched_share_changed(struct thread *thread)
@@ -225,12 +226,13 @@ void sched_share_changed(struct thread *thread)
     else
         run_queue_change(&queue->run, &thread->share, !running, policy, nice);
     if (running)
-        sched_begin_slice(queue, thread, now); /* the old one may never have ended */
+        sched_begin_slice(queue, thread, now); /* the old slice may have had no end */
     spin_unlock(&queue->lock);
     notify_cpu(index);
 }
 
-/* For everything it may be needed for: the end of the slice, if somebody waits for it, messages, the next sleeper. */
+/* Arms the timer for the first of its uses: the end of the slice if other threads are ready, messages, the next
+ * sleeper. */
 static void timer_update_locked(struct cpu_queue *queue, uint64_t now)
 {
     uint64_t at = SCHED_NEVER;
@@ -244,7 +246,8 @@ static void timer_update_locked(struct cpu_queue *queue, uint64_t now)
     sched_timer_need(queue, at, now);
 }
 
-/* Wakes whose time has come; the lock is free meanwhile, for a thread may go to another CPU. */
+/* Wakes the threads whose deadline has come. Each wake-up releases the queue's lock, because the thread may go to
+ * another CPU. */
 static void wake_sleepers(struct cpu_queue *queue, uint64_t now)
 {
     spin_lock(&queue->lock);
@@ -270,7 +273,7 @@ void sched_timer_interrupt(void)
     if (crowded && now >= queue->slice_end) {
         cpu_self()->resched = true;
         run_queue_slice_over(&queue->run, &thread_current()->share);
-        queue->slice_end = now + FAIR_SLICE; /* the switch that follows sets another */
+        queue->slice_end = now + FAIR_SLICE; /* the switch that follows sets a new one */
     }
     timer_update_locked(queue, now);
     spin_unlock(&queue->lock);

@@ -1,4 +1,4 @@
-/* Signals of a process at its home: pending ones and actions. See the header. */
+/* Signals of a process at its home: pending signals and actions. See the header. */
 #include "tasks/signal/action.h"
 
 #include "kernel/abi/errno.h"
@@ -14,10 +14,10 @@ int64_t process_take_signal(struct group *group, const struct msg_process_call *
 
     spin_lock(&group->lock);
     taken = 0;
-    if (!process->pruning) /* else it is for the program that comes */
+    if (!process->pruning) /* while exec prunes threads, signals stay pending for the new program */
         taken = signal_queue_take(&process->signals, call->signals, &result->info) ? 1 : 0;
     if (taken != 0 && (SIGNAL_BIT(result->info.signal) & SIGNAL_STOPPING) != 0)
-        result->info.extra = process->continues; /* a SIGCONT that comes before the thread has stopped us counts */
+        result->info.extra = process->continues; /* stop_begin compares it: a SIGCONT in between cancels the stop */
     if (taken != 0 && result->info.code == SI_TIMER)
         signal_timer_taken_locked(group, &result->info);
     result->hint = process->signals.pending;
@@ -37,7 +37,7 @@ int64_t process_take_action(struct group *group, const struct msg_process_call *
     action = &group->process->actions[signal - 1];
     result->action = *action;
     if (group->process->pruning && action->handler > SIG_IGN)
-        error = -ESRCH; /* the asker is doomed, and runs no handler any more */
+        error = -ESRCH; /* the requesting thread is doomed and runs no handler any more */
     else if ((action->flags & SA_RESETHAND) != 0 && action->handler > SIG_IGN)
         action->handler = SIG_DFL;
     spin_unlock(&group->lock);
@@ -92,7 +92,7 @@ int64_t process_action(struct group *group, uint32_t signal, const struct signal
     error = process_call(&call, &result);
     *old = result.action;
     if (error == 0 && action != NULL && ignores(action, signal))
-        signal_forget(group, SIGNAL_BIT(signal)); /* here at once; elsewhere the home sees to it */
+        signal_forget(group, SIGNAL_BIT(signal)); /* on this kernel at once; the home notifies the others */
     return error;
 }
 

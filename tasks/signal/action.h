@@ -5,14 +5,14 @@
 
 #include "tasks/process/process.h"
 
-/* The action of SIGNAL, 1 to 64, in GROUP, of any home: *OLD is the previous action; the action becomes *ACTION unless
- * ACTION is NULL. Waits for the home. */
+/* Reads the action of SIGNAL, 1 to 64, in GROUP, of any home, into *OLD, and sets it to *ACTION unless ACTION is NULL.
+ * Waits for the home. */
 int64_t process_action(struct group *group, uint32_t signal, const struct signal_action *action,
                        struct signal_action *old);
 /* Resets the actions for exec: ignored signals stay ignored. With the group's lock held, or not yet published. */
 void process_reset_actions(struct process *process);
 
-/* The operations of these names. */
+/* PROCESS_SIGNAL, PROCESS_PENDING and the other operations of these names. */
 process_operation process_signal, process_pending, process_retarget;
 process_operation process_take_signal, process_take_action, process_set_action;
 

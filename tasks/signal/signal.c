@@ -33,7 +33,7 @@ static bool ignored_locked(const struct process *process, uint32_t signal)
            (action->handler == SIG_DFL && (what == SIGNAL_IGNORED || what == SIGNAL_CONTINUES));
 }
 
-/* THREAD, on this kernel, takes a signal of BIT sooner or later by itself. */
+/* Whether THREAD, on this kernel, takes signals of BIT by itself: it does not block them, or awaits them. */
 static bool wants(const struct thread *thread, uint64_t bit)
 {
     return thread->presence == THREAD_PRESENT && ((bit & ~thread->context.signal_mask) | (bit & thread->awaited)) != 0;
@@ -41,7 +41,7 @@ static bool wants(const struct thread *thread, uint64_t bit)
 
 static struct thread *eligible_locked(struct group *group, uint64_t bit)
 {
-    list_for_each(node, &group->threads) { /* the first thread is the first in the list while it lives */
+    list_for_each(node, &group->threads) { /* the process's first thread comes first as long as it lives */
         struct thread *thread = container_of(node, struct thread, group_node);
 
         if (wants(thread, bit))
@@ -50,13 +50,13 @@ static struct thread *eligible_locked(struct group *group, uint64_t bit)
     return NULL;
 }
 
-/* In a task, with a reference to the group. */
-static void tell_hints(struct work *work)
+/* Sends stored hints to the members. Runs in a task, which owns a reference to the group. */
+static void notify_hints(struct work *work)
 {
     struct process *process = container_of(work, struct process, hint_work);
     struct group *group = process->group;
     kernel_set others;
-    uint64_t signals[2]; /* by forget */
+    uint64_t signals[2]; /* indexed by `forget` */
 
     spin_lock(&group->lock);
     signals[0] = process->hints;
@@ -73,7 +73,8 @@ static void tell_hints(struct work *work)
     group_put(group);
 }
 
-/* There is no memory to tell all members now; what the others hear twice does no harm. */
+/* Lets a task send the hint to all members, because there was no memory for some of them. Members that get it twice are
+ * not harmed. */
 static void hint_later(struct group *group, uint64_t signals, bool forget)
 {
     struct process *process = group->process;
@@ -86,25 +87,25 @@ static void hint_later(struct group *group, uint64_t signals, bool forget)
         group_get(group);
     spin_unlock(&group->lock);
     if (submit) {
-        process->hint_work.run = tell_hints;
+        process->hint_work.run = notify_hints;
         work_submit(&process->hint_work);
     }
 }
 
-/* Every other member kernel shall look whether a thread there takes SIGNALS. */
+/* Makes every other member kernel check whether a thread there takes SIGNALS. */
 static void hint_others(struct group *group, kernel_set members, uint64_t signals, bool forget)
 {
     struct msg_group_hint hint = {.signals = signals, .group = group->id, .forget = forget ? 1 : 0};
 
-    bool untold = false;
+    bool unnotified = false;
 
     for (kernel_set rest = members & ~(1ull << instance.kernel); rest != 0; rest &= rest - 1)
-        untold |= post((uint32_t)__builtin_ctzll(rest), MSG_GROUP_HINT, &hint, sizeof(hint)) != 0;
-    if (untold)
+        unnotified |= post((uint32_t)__builtin_ctzll(rest), MSG_GROUP_HINT, &hint, sizeof(hint)) != 0;
+    if (unnotified)
         hint_later(group, signals, forget);
 }
 
-/* What a signal does at once, whether it is blocked or not. True: that was all. */
+/* Does what a signal does when it is sent, whether it is blocked or not. True: the signal needs no more. */
 static bool act_on_sending(struct group *group, uint32_t signal)
 {
     if (signal == SIGKILL) {
@@ -116,7 +117,7 @@ static bool act_on_sending(struct group *group, uint32_t signal)
     return false;
 }
 
-/* 1: the process ignores it. */
+/* As signal_send_group, but returns 1 if the process ignores the signal. */
 static int send_group(struct group *group, const struct signal_info *info)
 {
     struct process *process = group->process;
@@ -138,7 +139,7 @@ static int send_group(struct group *group, const struct signal_info *info)
     members = group_members_locked(group);
     thread = eligible_locked(group, bit);
     if (ignored_locked(process, info->signal) && thread != NULL && (thread->awaited & bit) == 0) {
-        spin_unlock(&group->lock); /* some thread would take it and do nothing */
+        spin_unlock(&group->lock); /* the thread would take it and do nothing */
         return 1;
     }
     error = signal_queue_add(&process->signals, info);
@@ -276,7 +277,8 @@ void signal_mask_changed(struct thread *thread)
     spin_unlock(&group->lock);
 }
 
-/* Under the lock, so that a sender on another CPU either sees the new mask or has set the hint that is looked at. */
+/* The mask changes under the lock, so a sender on another CPU either sees the new mask or has already set the hint that
+ * is checked here. */
 void signal_set_mask(struct thread *thread, uint64_t mask)
 {
     struct group *group = thread->group;
@@ -291,7 +293,7 @@ void signal_set_mask(struct thread *thread, uint64_t mask)
         signal_retarget(group, blocked);
 }
 
-/* The timer whose signal the current thread has taken goes on, and says how often it has expired meanwhile. */
+/* Rearms the timer whose signal the current thread has taken, and fills in how often it expired meanwhile. */
 static void timer_taken(struct group *group, struct signal_info *info)
 {
     struct msg_process_call call = {
@@ -319,7 +321,8 @@ bool signal_take(struct thread *thread, uint64_t set, struct signal_info *info)
         timer_taken(group, info);
     if (taken || (hint & set) == 0)
         return taken;
-    /* A signal sent after the home has answered sets the hint again: its message comes behind the answer. */
+    /* The hint is cleared before the home is asked: the reply includes every signal that is queued when the home looks,
+     * and a signal queued later sets the hint again, whether its GROUP_HINT comes before or after the reply. */
     spin_lock(&group->lock);
     group->signal_hint &= ~set;
     spin_unlock(&group->lock);
@@ -361,7 +364,7 @@ void signal_force(const struct signal_info *info)
 
     spin_lock(&group->lock);
     if (!blocked && signal_queue_add(&thread->signals, info) != 0)
-        blocked = true; /* no room to say so: the program dies of it */
+        blocked = true; /* there is no room to queue it, so the program dies of it */
     __atomic_fetch_or(&thread->due, THREAD_DUE_SIGNAL, __ATOMIC_SEQ_CST);
     spin_unlock(&group->lock);
     if (blocked) {

@@ -3,8 +3,8 @@
 #include "tasks/process/process.h"
 #include "tasks/signal/signal.h"
 
-/* Which of SET are pending. As signal_take: what the home is asked for leaves the hint before, and what it says comes
- * in behind, so that one which is sent meanwhile is in the hint whatever the order. */
+/* The signals of SET that are pending. As in signal_take, SET leaves the hint before the home is asked and the reply is
+ * added to the hint afterwards, so that a signal sent meanwhile is in the hint in any order of messages. */
 static uint64_t pending_of(struct thread *thread, uint64_t set)
 {
     struct group *group = thread->group;
@@ -35,7 +35,7 @@ uint64_t signal_watch(struct thread *thread, uint64_t set)
     thread->awaited = set;
     thread_clear_due(thread, THREAD_DUE_SIGNAL);
     pending = pending_of(thread, set);
-    signal_mask_changed(thread); /* others that are not awaited, and those that have come since */
+    signal_mask_changed(thread); /* other signals may be due, and awaited ones that have come since */
     return pending;
 }
 
@@ -48,6 +48,6 @@ uint64_t signal_watch_end(struct thread *thread)
     thread_clear_due(thread, THREAD_DUE_SIGNAL);
     signal_mask_changed(thread);
     if (pending != 0)
-        signal_retarget(thread->group, pending & thread->context.signal_mask); /* we may have been chosen for one */
+        signal_retarget(thread->group, pending & thread->context.signal_mask); /* perhaps chosen for one of them */
     return pending;
 }

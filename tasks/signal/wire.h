@@ -7,7 +7,7 @@
 struct msg_group_hint { /* GROUP_HINT */
     uint64_t signals;
     uint32_t group;
-    uint32_t forget; /* 1: they are ignored from now on: drop those that are pending for threads */
+    uint32_t forget; /* 1: the process ignores them from now on: drop those that are pending for threads */
 };
 
 #endif

@@ -1,6 +1,6 @@
 /* Counters of threads: bytes through descriptors, faults, switches. A thread counts in its structure on the kernel
- * where it is, so counting is one addition and a move carries no counters: the counters of a process are the sum over
- * its replicas on all kernels and over those of freed threads (group->gone). tasks/account/account.md. */
+ * where it runs, so counting is one addition and a move carries no counters. The counters of a process are the sum over
+ * the replicas of its threads on all kernels and over freed threads (group->gone). tasks/account/account.md. */
 #ifndef TASKS_THREAD_ACCOUNT_H
 #define TASKS_THREAD_ACCOUNT_H
 
@@ -8,14 +8,14 @@
 
 struct account_io {
     uint64_t read_bytes, write_bytes; /* moved by read(2), write(2) and similar calls */
-    uint64_t reads, writes;           /* calls */
+    uint64_t reads, writes;           /* number of these calls */
 };
 
 struct account_use {
-    uint64_t minor_faults; /* answered by this kernel alone */
-    uint64_t major_faults; /* other kernels were asked, or the page's lock taken */
+    uint64_t minor_faults; /* resolved by this kernel alone */
+    uint64_t major_faults; /* another kernel was asked, or the page's lock was taken */
     uint64_t waits;        /* switches because the thread waited */
-    uint64_t preemptions;  /* switches although the thread could have gone on */
+    uint64_t preemptions;  /* switches although the thread could have continued */
 };
 
 struct account {
@@ -51,7 +51,7 @@ static inline void account_add(struct account *to, const struct account *more)
     account_use_add(&to->use, &more->use);
 }
 
-/* Adds the use of processes that follow, or wait for, each other: the peak is the larger one. */
+/* Adds the use of another process to TO. The peak is the larger of the two. */
 static inline void account_used_add(struct account_used *to, const struct account_used *more)
 {
     account_use_add(&to->use, &more->use);

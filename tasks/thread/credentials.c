@@ -1,4 +1,4 @@
-/* Credentials. See the header. */
+/* Credentials of threads. See the header. */
 #include "tasks/thread/credentials.h"
 
 #include "kernel/abi/errno.h"

@@ -47,7 +47,7 @@ bool group_each(bool (*each)(struct group *group, void *context), void *context)
     for (uint32_t i = 0; i < BUCKETS; i++) {
         list_for_each(node, &table[i]) {
             if (count == room)
-                break; /* it came after we had counted */
+                break; /* the group was added after the groups were counted */
             all[count] = container_of(node, struct group, node);
             all[count++]->references++;
         }

@@ -1,7 +1,7 @@
-/* Thread groups: a process as every kernel that hosts one of its threads represents it. On the group's home, the kernel
- * where it began, the group also has a struct process (tasks/process/process.h): the kernels that host members, the
- * number of threads, the children, the signals of the group; the home decides stops and ends. This header has the
- * structure and the table; tasks/process/group.h has the operations on members.
+/* Thread groups: the representation of a process on every kernel that hosts one of its threads. On the group's home,
+ * the kernel where it began, the group also has a struct process (tasks/process/process.h): the number of threads in
+ * the machine, the children, the signals of the group. The home decides stops and ends. This header has the structure
+ * and the table; tasks/process/group.h has the operations on members.
  *
  * Marks: [i] set once, [g] under group->lock, [h] set once, but changed while all programs are quiesced, when the home
  * stops and another kernel takes its place (tasks/handover/stop_kernel.md). Lock order: group->lock, then space->lock,
@@ -29,58 +29,58 @@ struct group {
     struct spinlock lock;
     struct space *space; /* [g] replaced by exec while one thread is left; a vfork child uses its parent's */
     struct group
-        *pinned; /* [g] the group that owns the space, with a reference and counted among its threads, or NULL */
+        *pinned; /* [g] the group that owns the space, with a reference and counted as one of its threads; or NULL */
     struct process *process; /* [h] at the home, else NULL */
-    void *files;             /* [g] at the home: descriptors, owned by the file system; others may share them */
+    void *files;             /* [g] at the home: descriptors, owned by kernel/file; other processes may share them */
 
-    struct list threads;       /* [g] those on this kernel, present and shadow */
+    struct list threads;       /* [g] threads on this kernel, present and shadow */
     struct list arrivals;      /* [g] threads that wait until this kernel has joined */
-    uint32_t *made;            /* [g] how many threads that began here are on each kernel; NULL: not counted */
-    struct watch_source moves; /* counts arrivals and departures of its threads here */
+    uint32_t *made;            /* [g] number of threads that began here, by the kernel they are on; NULL: not counted */
+    struct watch_source moves; /* counts arrivals and departures of threads here */
     uint64_t gone_user_ns, gone_system_ns; /* [g] CPU time of threads that ended here */
     struct account gone;                   /* [g] counters of threads that are no longer here */
-    uint64_t peaks;                        /* [g] home, at the group's end: the most pages on the member kernels */
-    uint32_t barriers;                     /* [a] away from home: membarrier(2) commands it has registered for */
-    uint64_t signal_hint;                  /* [g] signals that may be pending for it at its home: a superset */
+    uint64_t peaks;                        /* [g] home, at the group's end: sum of the members' peaks, in pages */
+    uint32_t barriers;                     /* [a] not at the home: membarrier(2) commands that it has registered */
+    uint64_t signal_hint;                  /* [g] superset of the signals that are pending for it at its home */
 
     /* the end: tasks/exit/exit.c */
-    struct msg_kept kept;    /* [g] GROUP_KILL, to be answered when count is 0; later GROUP_FREE */
-    struct work work;        /* the end runs here */
-    struct completion quiet; /* home: signalled when count has come down to quiet_count */
+    struct msg_kept kept;    /* [g] GROUP_KILL, kept until count is 0; later GROUP_FREE */
+    struct work work;        /* performs the end */
+    struct completion quiet; /* home: signalled when count has fallen to quiet_count */
     uint32_t quiet_count;    /* [g] */
-    uint32_t count;          /* [g] threads here, until their last CPU has left their stacks, and pins in our space */
+    uint32_t count;          /* [g] threads here, until their last CPU has left their stacks, and pins of the space */
 
     /* stop and continue: tasks/process/stop.c */
     struct waitq stop_wait;            /* [g] where stopped threads wait */
-    struct stop_request *stop_request; /* [g] through which the home asks; NULL: this is the home */
-    uint32_t stop_round;               /* [g] the home's number of the last stop or continue */
+    struct stop_request *stop_request; /* [g] the home's kept request; NULL at the home */
+    uint32_t stop_round;               /* [g] number of the last stop or continue, given by the home */
     bool stopped;                      /* [g] its threads here are to quiesce */
-    bool stop_waits;                   /* [g] a stop is to be answered when all threads here are quiesced */
+    bool stop_waits;                   /* [g] a stop waits until all threads here are quiesced */
 
     bool joining;          /* [g] the first member has arrived, and the home has been asked: tasks/migrate/join.c */
     bool kill_waits;       /* [g] GROUP_KILL is kept */
     volatile bool exiting; /* [g] for writes; read without the lock: every thread here is to die */
 };
 
-/* Frees PROCESS, of a group that nobody refers to any more; NULL: there is none. Set by tasks/process. */
+/* Frees PROCESS (or NULL) of a group without references. Set by tasks/process. */
 extern void (*group_free_process)(struct process *process);
 
 /* Makes the table. Once. */
 void group_table_init(void);
-/* Puts it into the table, where messages find it. */
+/* Puts GROUP into the table, where messages find it. */
 void group_publish(struct group *group);
-/* Calls EACH for every group here with a reference held and no lock, until it returns false. False: there was no
- * memory, and nothing was done. */
+/* Calls EACH for every group here, with a reference to it and without locks, until EACH returns false. False: there was
+ * no memory, and nothing was done. */
 bool group_each(bool (*each)(struct group *group, void *context), void *context);
 /* The same while programs are quiesced: no group comes or goes. Needs no memory. */
 void group_each_still(bool (*each)(struct group *group, void *context), void *context);
 /* The group ID on this kernel with a reference taken, or NULL. */
 struct group *group_find(uint32_t id);
-/* Whether there is a group ID here, perhaps one that has ended and is not yet waited for. */
+/* Whether there is a group ID here, including one that has ended and was not waited for yet. */
 bool group_exists(uint32_t id);
 void group_get(struct group *group);
 void group_put(struct group *group);
-/* Takes the group out of the table. */
+/* Removes GROUP from the table. */
 void group_forget(struct group *group);
 
 static inline struct space *group_space(const struct group *group)

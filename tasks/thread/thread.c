@@ -14,8 +14,8 @@
 #include "tasks/thread/group.h"
 
 #define BUCKETS 256u
-#define NUMBERS 0xffffu                  /* ids of a role: from 1 on */
-#define LOOKS 256u                       /* for a free id while the lock is held */
+#define NUMBERS 0xffffu                  /* ids of a role, from 1 on */
+#define LOOKS 256u                       /* ids that are tried each time the lock is held */
 #define STACK_STRIDE (2ull * STACK_SIZE) /* a stack and the unmapped pages below it */
 
 static struct spinlock lock;
@@ -129,7 +129,7 @@ struct thread *thread_create(uint32_t tid, const char *name, void (*function)(vo
     list_init(&thread->group_node);
     list_init(&thread->queue_node);
 
-    /* what context_switch pops: r15 r14 r13 r12 rbx rbp, and where it returns to */
+    /* the words that context_switch pops: r15 r14 r13 r12 rbx rbp and the return address */
     top = (uint64_t *)thread_frame(thread);
     *--top = 0;
     *--top = (uint64_t)context_start;
@@ -169,7 +169,7 @@ void thread_free(struct thread *thread)
         counts.threads--;
     spin_unlock(&lock);
     assert(thread->pi.donations == NULL);
-    if (thread->fpu != NULL) { /* a program's */
+    if (thread->fpu != NULL) { /* a program's thread */
         signal_queue_remove(&thread->signals, ~0ull);
         heap_free(thread->fpu, cpu_features.fpu_size);
     }
@@ -211,7 +211,7 @@ struct thread *thread_lock(uint32_t tid)
         return NULL;
     spin_lock(&group->lock);
     thread = thread_find(tid);
-    if (thread != NULL && thread->group == group && !list_empty(&thread->group_node)) /* else it is still being made */
+    if (thread != NULL && thread->group == group && !list_empty(&thread->group_node)) /* not still being made */
         return thread;
     spin_unlock(&group->lock);
     group_put(group);

@@ -1,7 +1,8 @@
 /* Threads. A program's thread has a replica on every kernel it has run on: on one kernel it is present, on the others a
  * shadow of it waits (Popcorn thesis 5.2). Kernel threads have no group and never move.
  *
- * Marks: [i] set once, [q] under the lock of the run queue of its CPU, [g] under group->lock, [o] the thread itself. */
+ * Marks: [i] set once; [a] atomic; [q] under the lock of the run queue of its CPU; [g] under group->lock; [o] used by
+ * the thread itself. */
 #ifndef TASKS_THREAD_THREAD_H
 #define TASKS_THREAD_THREAD_H
 
@@ -31,31 +32,31 @@ struct pi_wait;
 
 enum thread_state { THREAD_READY, THREAD_RUNNING, THREAD_BLOCKED, THREAD_DEAD };
 
-/* Where the thread is, seen from this kernel; the states of tasks/migrate/migration.md. */
+/* Whether the thread is on this kernel; the states of tasks/migrate/migration.md. */
 enum thread_presence { THREAD_PRESENT, THREAD_LEAVING, THREAD_SHADOW };
 
-/* What a thread that sleeps during its migration does when it wakes (the thesis's return disposition). */
+/* How a thread that sleeps in its migration continues when it wakes (the thesis's return disposition). */
 enum thread_disposition { DISPOSITION_NONE, DISPOSITION_RETURN, DISPOSITION_EXIT, DISPOSITION_FAIL };
 
-/* What is due for a thread before it goes back to user mode. */
+/* What is due for a thread before it returns to user mode: bits of thread->due. */
 #define THREAD_DUE_SIGNAL 1u  /* there may be a signal to deliver: tasks/user/deliver.c */
-#define THREAD_DUE_MOVE 2u    /* it is to move to thread->target: tasks/migrate/migrate.c */
+#define THREAD_DUE_MOVE 2u    /* the thread is to move to thread->target: tasks/migrate/migrate.c */
 #define THREAD_DUE_STOP 4u    /* its group is stopped: tasks/process/stop.c */
-#define THREAD_DUE_RSEQ 8u    /* it was off its CPU, and has registered a restartable sequence: tasks/user/rseq.c */
+#define THREAD_DUE_RSEQ 8u    /* it was switched away and has registered rseq(2): tasks/user/rseq.c */
 #define THREAD_DUE_FREEZE 16u /* all programs are to quiesce: tasks/freeze/freeze.c */
-#define THREAD_DUE_PASSED 32u /* a freeze has let its call begin again: tasks/freeze/freeze.c */
+#define THREAD_DUE_PASSED 32u /* a freeze made its call restart: tasks/freeze/freeze.c */
 
 #define THREAD_DUE_INTERRUPTS                                                                                          \
     (THREAD_DUE_SIGNAL | THREAD_DUE_MOVE | THREAD_DUE_STOP | THREAD_DUE_FREEZE) /* these end waits */
 
-/* A system call whose wait was interrupted, and that has changed nothing, returns one of these negated in place of a
- * negative errno; programs never see them. The number, the arguments and the state of the call in context.restart_*
- * move with the thread, so the call may begin again on another kernel. Values as in Linux. */
-#define ERESTARTSYS 512    /* begins again, unless a handler without SA_RESTART runs: then EINTR */
-#define ERESTARTNOINTR 513 /* begins again in any case */
-#define ERESTARTNOHAND 514 /* begins again, unless a handler runs: then EINTR */
+/* A system call whose wait was interrupted, and that has changed nothing, returns one of these, negated, in place of an
+ * errno; programs never see them. The number and arguments of the call and its state in context.restart_* move with the
+ * thread, so the call may restart on another kernel. Values as in Linux. */
+#define ERESTARTSYS 512    /* the call restarts, unless a handler without SA_RESTART runs: then EINTR */
+#define ERESTARTNOINTR 513 /* the call restarts in any case */
+#define ERESTARTNOHAND 514 /* the call restarts, unless a handler runs: then EINTR */
 #define ERESTART_RESTARTBLOCK                                                                                          \
-    516 /* goes on as restart_syscall(2), which calls context.restart_function; handler: EINTR */
+    516 /* restarts as restart_syscall(2), by context.restart_function; if a handler runs: EINTR */
 
 /* Index of the function with which restart_syscall(2) continues; kernel/calls has the table. */
 enum thread_restart {
@@ -69,8 +70,8 @@ enum thread_restart {
     RESTART_EPOLL
 };
 
-/* The state that moves with a thread unchanged, besides the frame on its kernel stack, its FPU state and its queued
- * signals. Fields that few threads use are at the end, since a run of zeros costs a move least. */
+/* The state that moves with a thread unchanged, in addition to the frame on its kernel stack, its FPU state and its
+ * queued signals. Fields that few threads use are at the end, because a run of zeros is cheapest to move. */
 struct thread_context {
     uint64_t fs_base, gs_base;
     uint64_t clear_child_tid;    /* user address, or 0 */
@@ -104,8 +105,8 @@ struct thread_context {
 /* Priority inheritance: the state of a thread that owns, or waits for, locks of FUTEX_LOCK_PI (tasks/futex/pi/pi.md);
  * all zero at first. */
 struct pi_thread {
-    struct pi_donation *donations; /* [g] one for each lock that it owns and others wait for: move with the thread */
-    struct pi_wait *wait;          /* [g] it waits for a lock, or is parked at a word for one; or NULL */
+    struct pi_donation *donations; /* [g] one for each lock that it owns and others wait for; they move with it */
+    struct pi_wait *wait;          /* [g] its wait for a lock, or at a futex word to be requeued to a lock; or NULL */
     bool closed;                   /* [g] it is ending: it accepts no donations any more */
 };
 
@@ -114,7 +115,7 @@ struct thread {
     struct list group_node;    /* [g] in group->threads */
     struct list queue_node;    /* [q] among the blocked threads of its CPU */
     struct sched_entity share; /* [q] its scheduling entity, among the ready or the sleeping threads of its CPU */
-    uint32_t tid;              /* [i] */
+    uint32_t tid;              /* [i] except that exec changes it: thread_rename */
     volatile uint32_t cpu;   /* [q] index of the CPU it runs on or ran on, in this instance; read without the lock: see
                                 sched_lock in tasks/sched/internal.h */
     uint64_t user_counts;    /* [q] time-stamp counts in user mode that are not yet in context.user_ns */
@@ -122,8 +123,8 @@ struct thread {
     bool donated;            /* [g] it runs with donated_policy and donated_nice, which are better than its own */
     uint16_t donated_policy; /* [g] of a thread that waits for a lock which this one owns: tasks/futex/pi/pi.md */
     int16_t donated_nice;    /* [g] */
-    bool transit; /* [q] ready but in no queue: the code that carries it is about to put it into that of its CPU */
-    struct group *group; /* [i] NULL for a kernel thread */
+    bool transit;            /* [q] ready but in no queue: the code that carries it puts it into the queue of its CPU */
+    struct group *group;     /* [i] NULL for a kernel thread */
 
     enum thread_state state;   /* [q] */
     enum wait_end wait_end;    /* [q] valid while BLOCKED: what may end the wait */
@@ -136,11 +137,11 @@ struct thread {
     enum thread_presence presence;       /* [g] */
     enum thread_disposition disposition; /* [g] */
     int fail_error;                      /* [g] with DISPOSITION_FAIL */
-    uint32_t move;                       /* [g] counts departures, to recognise a late answer */
+    uint32_t move;                       /* [g] counts departures, to recognize a late reply */
     uint32_t went_to;                    /* [g] unless PRESENT: the kernel it moved to */
     uint32_t counted_on;                 /* [g] 1 + the kernel for which group->made counts it; 0: none */
     uint64_t fetched_before;             /* [o] space->stats.fetches when it arrived here */
-    kernel_set visited;                  /* [o] kernels that have a shadow of it, and this one */
+    kernel_set visited;                  /* [o] kernels that have a shadow of it, including this one */
 
     struct signal_queue signals; /* [g] sent to it alone */
     volatile uint64_t awaited;   /* [o] blocked signals that it awaits in sigtimedwait(2) */
@@ -151,44 +152,45 @@ struct thread {
     union {
         struct {
             volatile uint32_t due;    /* [a] THREAD_DUE_*: checked before it returns to user mode */
-            volatile uint32_t doomed; /* [a] bool: it is to die although its group goes on (exec) */
+            volatile uint32_t doomed; /* [a] bool: it is to die although its group does not end (exec) */
         };
         volatile uint64_t due_or_doomed; /* [a] both in one read */
     };
 
     struct pi_thread pi;           /* [g] priority inheritance */
-    struct account account;        /* [o] its counters on this kernel: stay here when it moves */
+    struct account account;        /* [o] its counters on this kernel, which stay here when it moves */
     void *fpu;                     /* [o] cpu_features.fpu_size bytes; moves with the thread */
     struct thread_context context; /* [o] */
 };
 
-/* Makes the tables. Once. */
+/* Initializes the tables of threads and groups. To be called once. */
 void thread_init(void);
 
-/* A thread with a kernel stack, on which FUNCTION(ARGUMENT) begins; FUNCTION must call sched_after_switch first. The
- * thread is in no table, has no group and is not yet started. NULL without memory. */
+/* Makes a thread with a kernel stack, on which FUNCTION(ARGUMENT) begins; FUNCTION must call sched_after_switch first.
+ * The thread is in no table, has no group and is not yet started. NULL without memory. */
 struct thread *thread_create(uint32_t tid, const char *name, void (*function)(void *), void *argument);
-/* From now on thread_find finds THREAD, which belongs to a program and has its group set. */
+/* Puts THREAD, which belongs to a program and has its group set, into the table, where thread_find finds it. */
 void thread_publish(struct thread *thread);
 /* Allocates a kernel stack, STACK_SIZE bytes with unmapped memory below, and returns its lowest address; 0 without
  * memory. */
 uint64_t thread_stack_alloc(void);
-/* A thread id that no thread or process has; 0: all are taken. Never waits. */
+/* Returns a thread id that no thread or process has; 0: all are taken. Never waits. */
 uint32_t thread_new_tid(void);
-/* Threads of programs here, present and shadows; and kernel stacks made so far, in use or not, of STACK_SIZE bytes
- * each: stacks are kept for reuse. */
+/* Counts: threads of programs here, present and shadow; kernel stacks made so far, of STACK_SIZE bytes each, whether in
+ * use or kept for reuse. */
 struct thread_counts {
     uint64_t threads, stacks;
-    uint64_t made;    /* threads that began here, ever */
-    uint64_t last_ns; /* clock_now when the last of them began */
-    uint32_t last;    /* its id */
+    uint64_t made;    /* ids given out here since the start */
+    uint64_t last_ns; /* clock_now when the last of them was given out */
+    uint32_t last;    /* the last of them */
     uint32_t pad;
 };
 void thread_counts(struct thread_counts *out);
-/* Frees a thread that no CPU runs, that no list contains and that has no donations (tasks/futex/donation/donation.h);
- * gives back a program thread's reference to its group. */
+/* Frees a thread that no CPU runs, that is in no list except the table, and that has no donations
+ * (tasks/futex/donation/donation.h). Releases the reference of a program's thread to its group. */
 void thread_free(struct thread *thread);
-/* Hides THREAD, which is about to be freed, from thread_find; under its group's lock. */
+/* Removes THREAD, which is about to be freed, from the table, so that thread_find does not find it any more. Called
+ * under its group's lock. */
 void thread_forget(struct thread *thread);
 /* The thread TID on this kernel, present or shadow, or NULL. Stays valid while the caller holds its group's lock or
  * is the thread itself. */
@@ -197,7 +199,7 @@ struct thread *thread_find(uint32_t tid);
  * group. */
 struct thread *thread_lock(uint32_t tid);
 void thread_unlock(struct thread *thread);
-/* Gives the current thread, which is alone in its group, the id TID. */
+/* Changes the id of the current thread, which is alone in its group, to TID. */
 void thread_rename(struct thread *thread, uint32_t tid);
 
 /* The running thread. */
@@ -217,7 +219,7 @@ static inline void thread_clear_due(struct thread *thread, uint32_t flag)
     __atomic_fetch_and(&thread->due, ~flag, __ATOMIC_SEQ_CST);
 }
 
-/* Reloads registers and FPU of the current thread from its structure, after that was refilled. */
+/* Loads the registers and the FPU state of the current thread from its structure, after a return has refilled it. */
 void thread_reload(struct thread *thread);
 
 #endif

@@ -1,5 +1,6 @@
-/* Types of a group's members at which threads wait or which are handed to workers. The operations on them need threads,
- * so they are elsewhere. waitq: tasks/sched/waitq.h; watch_source: tasks/remote/watch.h; work: tasks/remote/work.h. */
+/* Types of members of struct group on which threads wait or which are passed to workers. Their operations need threads,
+ * so they are in higher rooms: waitq in tasks/sched/waitq.h, watch_source in tasks/remote/watch.h, work in
+ * tasks/remote/work.h. */
 #ifndef TASKS_THREAD_WAIT_H
 #define TASKS_THREAD_WAIT_H
 
@@ -9,7 +10,7 @@
 #include "kernel/lib/list.h"
 
 struct waitq {
-    struct list waiters; /* [k] under the lock that guards the condition */
+    struct list waiters; /* [k] under the lock that protects the condition */
 };
 
 /* Embedded in the watched object. */

@@ -8,7 +8,7 @@
 
 static struct spinlock lock;
 static struct list armed;     /* [k] lock: struct timer, ascending by time */
-static struct thread *keeper; /* [i] the thread that fires */
+static struct thread *keeper; /* [i] the kernel thread that calls `fire` */
 
 static struct timer *first_locked(void)
 {

@@ -1,5 +1,5 @@
-/* Timers of this kernel: a timer calls a function in a task at a given time, or soon after. One kernel thread sleeps
- * for all timers. */
+/* Timers of this kernel: a timer calls a function in a task at a given time, or soon after. One kernel thread waits for
+ * all timers. */
 #ifndef TASKS_TIMER_TIMER_H
 #define TASKS_TIMER_TIMER_H
 
@@ -12,16 +12,18 @@
 struct timer {
     struct list node;                  /* [k] the lock of timers: ascending by time */
     uint64_t at;                       /* [k] clock_now ns; 0: not armed */
-    void (*fire)(struct timer *timer); /* [i] may wait, may arm it again */
+    void (*fire)(struct timer *timer); /* [i] may wait, and may arm the timer again; delays all other timers */
 };
 
 void timer_start(void);
 void timer_init(struct timer *timer, void (*fire)(struct timer *timer));
-/* Fires at AT (clock_now ns, not 0), whatever was set before. True: it was armed before. Any context; never waits. */
+/* Arms TIMER for AT (clock_now ns, not 0), in place of an earlier time. True: it was armed before. Any context; never
+ * waits. */
 bool timer_arm(struct timer *timer, uint64_t at);
-/* True: it was armed, and does not fire. False: it was not, or its function may be running. Any context. */
+/* True: TIMER was armed and does not fire any more. False: it was not armed, or its function may be running. Any
+ * context. */
 bool timer_disarm(struct timer *timer);
-/* How many are armed. */
+/* The number of armed timers. */
 uint64_t timer_count(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* The return to user mode: usually nothing is due, which this inline function finds without a call. */
+/* The fast path of the return to user mode: usually nothing is due, which this inline function finds without a call. */
 #ifndef TASKS_USER_BEFORE_USER_H
 #define TASKS_USER_BEFORE_USER_H
 

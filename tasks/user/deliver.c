@@ -1,4 +1,4 @@
-/* Delivery: what the current thread does with the signals it takes, on its way to user mode. See the header. */
+/* Delivery of signals: the current thread acts on the signals that it takes on its way to user mode. See the header. */
 #include "tasks/user/deliver.h"
 
 #include "kernel/abi/errno.h"
@@ -23,7 +23,7 @@ static bool from_fault(const struct signal_info *info)
     return info->code > 0 && (SIGNAL_BIT(info->signal) & SIGNAL_FAULTS) != 0;
 }
 
-/* siginfo_t: signal, errno, code, 4 bytes of padding, then what the signal's kind has. */
+/* siginfo_t: signal, errno, code, 4 bytes of padding, then the fields of the signal's kind. */
 static void info_to_user(const struct signal_info *info, uint8_t out[128])
 {
     uint32_t head[4] = {info->signal, 0, (uint32_t)info->code, 0};
@@ -57,7 +57,7 @@ static bool on_alternate_stack(const struct thread_context *context, uint64_t rs
            rsp - context->stack_base <= context->stack_size;
 }
 
-/* The FPU state as the program will find it again, at user address TO. */
+/* Writes the FPU state to user address TO of the signal frame, from where signal_return restores it. */
 static int write_fpu(struct thread *thread, uint64_t to)
 {
     uint32_t size = signal_fpu_size();
@@ -83,7 +83,8 @@ static void reset_fpu(struct thread *thread)
     cpu_self()->fpu_owner = thread;
 }
 
-/* Makes the thread's frame enter ACTION's handler. -EFAULT: its stack cannot be used. */
+/* Makes the thread's frame enter ACTION's handler. -EFAULT: the stack or the handler's address cannot be used.
+ * -ENOMEM. */
 static int enter_handler(struct thread *thread, const struct signal_info *info, const struct signal_action *action)
 {
     struct thread_context *context = &thread->context;
@@ -96,7 +97,7 @@ static int enter_handler(struct thread *thread, const struct signal_info *info, 
 
     if (out == NULL)
         return -ENOMEM;
-    if (action->handler >= USER_END) { /* on its way there the kernel would fault */
+    if (action->handler >= USER_END) { /* the kernel itself would fault on the return to such an address */
         heap_free(out, sizeof(*out));
         return -EFAULT;
     }
@@ -108,7 +109,7 @@ static int enter_handler(struct thread *thread, const struct signal_info *info, 
     at = signal_frame_place(top, &fpu);
     if (alternate && (at <= context->stack_base || at - context->stack_base > context->stack_size)) {
         heap_free(out, sizeof(*out));
-        return -EFAULT; /* what lies below the alternate stack is not ours to write */
+        return -EFAULT; /* memory below the alternate stack must not be written */
     }
     out->return_address = action->restorer;
     out->flags = 6 | (cpu_features.xsave ? 1 : 0);
@@ -141,7 +142,7 @@ static int enter_handler(struct thread *thread, const struct signal_info *info, 
     frame->rax = 0;
     frame->rip = action->handler;
     frame->rsp = at;
-    frame->rflags &= ~0x500ull; /* direction and trap */
+    frame->rflags &= ~0x500ull; /* clears the direction and trap flags */
     frame->cs = SELECTOR_USER_CODE;
     frame->ss = SELECTOR_USER_DATA;
     reset_fpu(thread);
@@ -149,7 +150,7 @@ static int enter_handler(struct thread *thread, const struct signal_info *info, 
     return 0;
 }
 
-/* A stop signal of a terminal does nothing to a process group that nobody could continue. */
+/* Whether SIGNAL is a terminal's stop signal and the process group is orphaned: then it has no effect. */
 static bool stops_nobody(struct thread *thread, uint32_t signal)
 {
     struct msg_process_call call = {.id = thread->group->id, .type = MSG_PROCESS_GET_GROUP};
@@ -181,21 +182,21 @@ static void take_default(struct thread *thread, const struct signal_info *info)
     case SIGNAL_TERMINATES:
         if (from_fault(info))
             signal_log_death(thread, info);
-        else if (info->pid != thread->group->id) /* else by its own doing, as abort(3) */
+        else if (info->pid != thread->group->id) /* not sent by the process itself, as abort(3) does */
             exit_group_killed(EXIT_SIGNAL(info->signal));
         exit_group(EXIT_SIGNAL(info->signal));
     }
 }
 
-/* An interrupted call, now that a handler with FLAGS runs: begins again after it, or has failed. */
+/* Settles the interrupted call before a handler with FLAGS runs: the call restarts after the handler, or has failed. */
 static void settle_call(struct thread *thread, uint64_t flags)
 {
     if (thread->context.interrupted == ERESTARTNOINTR ||
         (thread->context.interrupted == ERESTARTSYS && (flags & SA_RESTART) != 0))
         thread_restart_call(thread);
     else if (thread->context.interrupted == ERESTART_RESTARTBLOCK && thread->context.restart_function == RESTART_WRITE)
-        thread_frame(thread)->rax = thread->context.restart_argument[0]; /* what it has written */
-    thread->context.interrupted = 0;                                     /* else rax says EINTR already */
+        thread_frame(thread)->rax = thread->context.restart_argument[0]; /* number of bytes already written */
+    thread->context.interrupted = 0;                                     /* otherwise rax is -EINTR already */
 }
 
 static void act(struct thread *thread, const struct signal_info *info)
@@ -205,7 +206,7 @@ static void act(struct thread *thread, const struct signal_info *info)
     struct msg_process_result result;
 
     if (process_call_surely(&call, &result) != 0)
-        return; /* the process has ended: this thread is about to be told */
+        return; /* the process is ending or this thread is doomed: it is about to die */
     if (result.action.handler == SIG_DFL || (result.action.handler == SIG_IGN && from_fault(info))) {
         take_default(thread, info);
         return;
@@ -214,7 +215,7 @@ static void act(struct thread *thread, const struct signal_info *info)
         return;
     settle_call(thread, result.action.flags);
     if (thread->context.rseq != 0)
-        rseq_update(thread); /* the handler interrupts the section */
+        rseq_update(thread); /* the handler interrupts the thread's critical section */
     if (enter_handler(thread, info, &result.action) != 0) {
         signal_log_death(thread, info);
         exit_group(EXIT_SIGNAL(SIGSEGV));
@@ -230,7 +231,7 @@ void signal_deliver(struct thread *thread)
            signal_take(thread, ~thread->context.signal_mask, &info))
         act(thread, &info);
     if ((thread->due & THREAD_DUE_STOP) != 0)
-        signal_mask_changed(thread); /* what else is there comes after the stop */
+        signal_mask_changed(thread); /* other signals are taken after the stop */
 }
 
 void signal_return(struct thread *thread)

@@ -1,5 +1,5 @@
-/* Signals on the way to user mode: the current thread takes those that are due, acts by default or enters a handler,
- * and comes back from one. tasks/signal/signal.md has the protocol. */
+/* Signals on the way to user mode: the current thread takes those that are due, performs their default actions or
+ * enters a handler, and returns from one. tasks/signal/signal.md has the protocol. */
 #ifndef TASKS_USER_DELIVER_H
 #define TASKS_USER_DELIVER_H
 
@@ -12,7 +12,8 @@ struct thread;
 /* Takes the signals that are due for the current thread, which is on its way to user mode: performs their default
  * actions, or makes its frame enter a handler. Waits for the home. */
 void signal_deliver(struct thread *thread);
-/* rt_sigreturn(2): the current thread's frame and FPU state become what the signal frame on its stack says. */
+/* rt_sigreturn(2): restores the current thread's frame, FPU state, mask and alternate stack from the signal frame on
+ * its stack. An invalid frame ends the process by SIGSEGV. */
 void signal_return(struct thread *thread);
 
 /* Converts INFO to a siginfo_t. */

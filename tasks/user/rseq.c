@@ -10,7 +10,7 @@
 #define LEAST_SIZE 32u
 #define ALIGNMENT 32u
 
-struct user_words { /* at the start of the area */
+struct user_words { /* the start of the registered area */
     uint32_t cpu_id_start, cpu_id;
     uint64_t section; /* user address of a struct section, or 0 */
 };
@@ -55,7 +55,8 @@ int64_t rseq_register(uint64_t address, uint32_t size, uint32_t flags, uint32_t 
     return 0;
 }
 
-/* The section at user address AT: if the thread is in it, it goes on at its abort handler. -EFAULT, -EINVAL. */
+/* Clears the word that names the critical section described at user address AT. If the thread is in the section, it
+ * continues at the abort handler. -EFAULT, -EINVAL. */
 static int leave_section(struct thread *thread, uint64_t at)
 {
     static const uint64_t none;

@@ -1,4 +1,4 @@
-/* The way back to user mode. See the header. */
+/* The return to user mode. See the header. */
 #include "tasks/user/user.h"
 
 #include "kernel/arch/x86_64/cpu.h"
@@ -24,7 +24,7 @@ void thread_restart_call(struct thread *thread)
     thread->context.interrupted = 0;
 }
 
-/* What was due is to be looked at again: more may have come. */
+/* Performs one action that is due. True: the caller checks again, because more may have become due. */
 static bool do_due(struct thread *thread)
 {
     uint32_t due = thread->due;
@@ -57,7 +57,7 @@ void thread_settle(void)
             sched_reschedule();
             continue;
         }
-        if ((thread->context.flags & CONTEXT_RESTORE_MASK) != 0) { /* no handler has run that would do it */
+        if ((thread->context.flags & CONTEXT_RESTORE_MASK) != 0) { /* no handler's frame has taken the mask */
             thread->context.flags &= ~CONTEXT_RESTORE_MASK;
             signal_set_mask(thread, thread->context.signal_saved_mask);
             continue;

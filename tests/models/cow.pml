@@ -10,6 +10,8 @@
  * copied only while nobody can write to it; it is freed once, when no entry names it; in the end every frame is
  * freed or held by one entry; no deadlock.
  *
+ * -DSHORT: four operations, not five.
+ *
  * Seeded bugs: 1 the copy is mapped before the others have let go; 2 a fork does not write-protect at the other kernels; 3 whoever lets go
  * in a switch gives its reference back, and so does the one that copies; 4 the reference of a kernel that lets go is
  * forgotten; 5 a page that is fetched is writable, whatever the answer says; with HOME also 6 the home learns of the copy
@@ -23,7 +25,11 @@
 #define AT_HOME false
 #endif
 #ifndef OPERATIONS
+#ifdef SHORT
+#define OPERATIONS 4
+#else
 #define OPERATIONS 5
+#endif
 #endif
 #define FRAMES 5
 #define OTHERS(k) (7 & ~(1 << (k)))

@@ -18,6 +18,8 @@
  * anew by who has read. -DCLOSE: the set is closed meanwhile. -DNEAR: only the file here, and two writers; -DAWAY: only the
  * other one.
  *
+ * -DSHORT: one waiter with -DCLOSE.
+ *
  * Seeded bugs: 1 the set's events are counted after looking; 2 an item leaves the ready list after its file was looked at;
  * 3 what is ready, level-triggered, is not listed again; 4 `told` is cleared after asking; 5 a change during a question
  * is forgotten; 6 while a far is asked others take it for armed; 7 who waits is not told that the arm that was to tell has
@@ -36,7 +38,11 @@
 #define KEEPS true
 #else
 #define KEEPS false
+#if defined(CLOSE) && defined(SHORT)
+#define WAITERS 1
+#else
 #define WAITERS 2
+#endif
 #ifdef CLOSE
 #define BYTES 1
 #else
@@ -473,7 +479,7 @@ init {
         run writer();
 #endif
         run waiter(0);
-#ifndef EDGE
+#if WAITERS == 2
         run waiter(1);
 #endif
 #ifdef CHANGE

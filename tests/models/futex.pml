@@ -11,6 +11,8 @@
  *
  * -DHOMELY: one waiter and one poster are on the owner.
  *
+ * -DSHORT: one wait is interrupted, not two.
+ *
  * Seeded bugs: 1 the word is looked at before queueing, not after; 2 who leaves does not ask whether it was woken; 3 a wake
  * counted for one that should not have queued is not passed on; 4 a thread moves without leaving. */
 #ifndef BUG
@@ -21,7 +23,11 @@
 #define WAITERS 2
 #define POSTERS 2
 #define THREADS 4 /* waiters first */
+#ifdef SHORT
+#define INTERRUPTS 1
+#else
 #define INTERRUPTS 2
+#endif
 #ifdef HOMELY
 #define FIRST_WAITER 0
 #define FIRST_POSTER 0

@@ -6,6 +6,8 @@
  * Checked: a frame is freed once, by its owner, when no kernel's entry names it; at most one frame is the page's; none is left
  * behind; no deadlock.
  *
+ * -DSHORT: three operations, not four.
+ *
  * Seeded bugs: 1 a change is not put off for an answer under way; 2 the home answers although the page is locked; 3 what was put
  * off for two answers is done at the first; 4 the unmapping kernel does not wait for its own answers under way; 5 an asker whose frame is
  * taken does not hold it. */
@@ -14,7 +16,11 @@
 #endif
 #define KERNELS 3
 #ifndef ROUNDS
+#ifdef SHORT
+#define ROUNDS 3
+#else
 #define ROUNDS 4
+#endif
 #endif
 #define FRAMES 4
 

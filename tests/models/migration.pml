@@ -11,6 +11,8 @@
  * invalid end state); a kernel frees only when no thread is left in the machine, and nothing arrives after that; the
  * signal is taken once at most, and is nowhere but in the thread's queue until then.
  *
+ * -DSHORT: the thread moves twice, not three times.
+ *
  * Seeded bugs: 1 an answer is not matched with its departure; 2 KILL is answered while threads are left; 3 the home lets
  * a kernel join while the group ends; 4 an answer that comes after KILL leaves a shadow that nobody wakes; 5 an exiting
  * kernel takes an arrival; 6 a return adds to the signals that the shadow kept; 7 the first arrival runs before the home
@@ -21,7 +23,11 @@
 #endif
 #define KERNELS 3
 #define HOME 0
+#ifdef SHORT
+#define HOPS 2
+#else
 #define HOPS 3
+#endif
 #define ROUTE (direct -> (hops == 1 -> 0 : hops / 2 + 1) : (hops + 1) % KERNELS) /* 0 1 0 2, or 0 1 2 0 */
 
 #define CHANNEL(from, to) wire[(from) * KERNELS + (to)]

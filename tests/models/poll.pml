@@ -10,6 +10,8 @@
  *
  * -DNEAR: the second file is on the asker's kernel, which is told and answered at once.
  *
+ * -DSHORT: one byte is written; with -DNEAR two, and no wait is interrupted.
+ *
  * Seeded bugs: 1 a kernel looks before it arms; 2 the end of a poll frees an arm whose notice is under way; 3 the
  * asker's wait is in the table only when it begins to wait; 4 each event tells again; 5 who is interrupted ends nothing;
  * 6 who finds a file ready ends only that kernel's arm; 7 a file with hooks counts no event unless it was found not ready
@@ -18,8 +20,17 @@
 #define BUG 0
 #endif
 #define FILES 2
-#define BYTES 2      /* writes in all */
+/* Writes in all; interrupts. */
+#if !defined(SHORT)
+#define BYTES 2
 #define INTERRUPTS 1
+#elif defined(NEAR)
+#define BYTES 2
+#define INTERRUPTS 0
+#else
+#define BYTES 1
+#define INTERRUPTS 1
+#endif
 #define TOKENS 8     /* rounds: two for each byte, one to be told and one to find it; the thief's and the interrupt's */
 #ifdef NEAR
 #define IS_NEAR(f) ((f) == 1)

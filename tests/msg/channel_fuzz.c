@@ -45,8 +45,8 @@ static bool redeemed; /* the input is used up: from now on all peers are right *
 
 /* The right peer. */
 static struct {
-    uint64_t told[MSG_CLASSES], heard[MSG_CLASSES];       /* numbers of its notices: sent, handled by us */
-    uint64_t tells[MSG_CLASSES], tells_come[MSG_CLASSES]; /* of ours to it */
+    uint64_t notified[MSG_CLASSES], heard[MSG_CLASSES];         /* numbers of its notices: sent, handled by us */
+    uint64_t notifies[MSG_CLASSES], notifies_come[MSG_CLASSES]; /* of ours to it */
     uint32_t asked, answered, credits[MSG_CLASSES];
     uint8_t state[GOOD_MAX]; /* of its requests, by id: 0 none, 1 asked, 2 kept */
 } good;
@@ -205,7 +205,7 @@ static void handle(const struct msg *m)
         enum msg_class which = peers_class(row->type);
 
         number_check(m->data, good.heard[which]++, m->length / 8);
-        REQUIRE(good.heard[which] <= good.told[which]);
+        REQUIRE(good.heard[which] <= good.notified[which]);
     }
     if (!msg_kinds[row->type].notice)
         handle_request(m, row);
@@ -347,16 +347,16 @@ static void own_multicast(void)
     free(data);
 }
 
-static void own_tell_good(void)
+static void own_notify_good(void)
 {
     enum msg_class which = take(1) % 2 ? MSG_URGENT : MSG_ORDINARY;
     uint64_t words[6];
 
-    number_fill(words, good.tells[which]++, 6);
+    number_fill(words, good.notifies[which]++, 6);
     REQUIRE(msg_notify(GOOD, which == MSG_URGENT ? MSG_TELL_URGENT : MSG_TELL, words, 48) == 0);
 }
 
-static void own_tell_other(void)
+static void own_notify_other(void)
 {
     uint32_t length = pick_length(0, true);
     uint8_t *data = some_bytes(length);
@@ -435,7 +435,7 @@ static void act(bool task)
         other_cancel();
         break;
     case 15:
-        good_tell();
+        good_notify();
         break;
     case 16:
         good_ask();
@@ -475,9 +475,9 @@ static void act(bool task)
         break;
     default:
         if (task && take(1) % 2)
-            own_tell_good();
+            own_notify_good();
         else if (task)
-            own_tell_other();
+            own_notify_other();
         break;
     }
 }
@@ -569,7 +569,7 @@ static bool all_done(void)
         busy = busy || kept[i].used;
     }
     for (uint32_t which = 0; which < MSG_CLASSES; which++)
-        busy = busy || good.heard[which] != good.told[which] || good.tells_come[which] != good.tells[which];
+        busy = busy || good.heard[which] != good.notified[which] || good.notifies_come[which] != good.notifies[which];
     return !busy && memory_free();
 }
 
@@ -605,7 +605,7 @@ static void begin(void)
     for (uint32_t k = 0; k < KERNELS && (options & 2) == 0; k++)
         msg_peer_reach(k);
     /* so that want of memory later on does not cost the right peer a notice */
-    number_fill(words, good.told[MSG_ORDINARY]++, NUMBERED_LONG / 8);
+    number_fill(words, good.notified[MSG_ORDINARY]++, NUMBERED_LONG / 8);
     peers_send(GOOD, MSG_TELL_BYTES, 0, 0, words, NUMBERED_LONG);
     msg_poll();
     REQUIRE(good.heard[MSG_ORDINARY] == 1);

@@ -8,7 +8,7 @@ static bool good_has_room(enum msg_class which, uint32_t reserved)
     return peers[GOOD].put[which] - peers_head(OWN)->taken[GOOD].count[which] + reserved < peers_slots;
 }
 
-static void good_tell(void)
+static void good_notify(void)
 {
     uint32_t choice = (uint32_t)take(1);
     enum msg_class which = choice % 2 ? MSG_URGENT : MSG_ORDINARY;
@@ -20,11 +20,11 @@ static void good_tell(void)
     if (choice % 8 == 2 && peers_slots >= 16) { /* as many slots as there are for ordinary traffic */
         if (peers[GOOD].put[which] != peers_head(OWN)->taken[GOOD].count[which])
             return;
-        number_fill(words, good.told[which]++, NUMBERED_LONG / 8);
+        number_fill(words, good.notified[which]++, NUMBERED_LONG / 8);
         peers_send(GOOD, MSG_TELL_BYTES, 0, 0, words, NUMBERED_LONG);
         return;
     }
-    number_fill(words, good.told[which]++, 6);
+    number_fill(words, good.notified[which]++, 6);
     peers_send(GOOD, which == MSG_URGENT ? MSG_TELL_URGENT : MSG_TELL, 0, 0, words, 48);
 }
 
@@ -88,7 +88,7 @@ static void good_take(enum msg_class which)
         if (m->reply) {
             good_take_reply(m);
         } else if (m->type == MSG_TELL || m->type == MSG_TELL_URGENT) {
-            number_check(m->data, good.tells_come[which]++, 6);
+            number_check(m->data, good.notifies_come[which]++, 6);
         } else if (m->type == MSG_CANCEL) {
             REQUIRE(m->length == sizeof(struct msg_cancel));
         } else {

@@ -461,6 +461,36 @@ ALONE(queue_order, "what waits for room goes in order, and nothing of its class 
     CHECK_EQ(msg_peers[PEER]->blocked, 0);
 }
 
+ALONE(queue_no_overtaking, "what is sent when there is room again goes behind what already waits for room")
+{
+    uint8_t bytes[100];
+    uint32_t next = 0;
+
+    begin(3, 1, "ring=4");
+    fill_bytes(bytes, sizeof(bytes), 9);
+    respond = keep;
+    for (uint32_t i = 0; i < 3; i++) {
+        send_numbers(PEER, MSG_ECHO, i, 1, 8);
+        msg_poll();
+        CHECK(peers_take(PEER, MSG_ORDINARY) != NULL); /* word that it is kept */
+    }
+    for (uint32_t i = 0; i < 3; i++) {
+        msg_kept_reply_long(&kept[i], bytes, sizeof(bytes), NULL); /* three slots: the first fills the ring */
+        if (i == 1)
+            CHECK_EQ(peers_take(PEER, MSG_ORDINARY)->request, next++); /* the second one waits, and there is room */
+    }
+    while (next < 3) {
+        const struct peers_message *m = peers_take(PEER, MSG_ORDINARY);
+
+        if (m != NULL) {
+            CHECK_EQ(m->request, next++);
+            continue;
+        }
+        peers_signal(PEER);
+        CHECK(msg_poll() || peers_has_message(PEER, MSG_ORDINARY));
+    }
+}
+
 ALONE(wish_answered, "a peer's wish for room is answered by a signal once both its rings are empty, once")
 {
     uint16_t hint;

@@ -224,9 +224,9 @@ static void boot(const char *cmdline)
 
 TEST(boot_options, "the same words are understood on the boot command line, among others")
 {
-    boot("kernels=core poll=5 quiet inject=seed:3 trace=on init=/bin/tour");
+    boot("kernels=core poll=5 inject=seed:3 trace=on lock=lamport");
     CHECK(polls == 5 && inject_on && rule.seed == 3 && trace_on && lines == 0);
-    boot("kernels=core init=/bin/tour");
+    boot("kernels=core lock=home");
     CHECK(polls == -1 && injects == 0 && traces == 0 && lines == 0);
 }
 
@@ -238,6 +238,8 @@ TEST(boot_wrong, "a boot option that makes no sense is left out as a whole, and 
     CHECK(polls == 5 && injects == 0 && trace_on && lines == 1);
     boot("poll=5 inject=nonsense trace=maybe");
     CHECK(polls == 5 && injects == 0 && traces == 0 && lines == 2);
+    boot("poll=5 inject=peer:4 quiet init=/bin/tour");
+    CHECK(polls == 5 && injects == 0 && lines == 3);
 }
 
 TEST(boot_no_memory, "without memory for the trace at boot that is said, and the other options count")

@@ -171,7 +171,7 @@ static void end_own(const struct wait_reason *reason)
 }
 
 ALONE(own_given_up,
-      "a task that is to die gives up what it asked its own kernel; nobody is told, and the answer is dropped")
+      "a task that is to die gives up what it asked its own kernel; the keeper is notified, and the answer is dropped")
 {
     static const struct msg_policy policy = {.end = WAIT_KILLABLE};
 
@@ -179,7 +179,7 @@ ALONE(own_given_up,
     respond = keep;
     peers_waiting = end_own;
     CHECK_EQ(msg_call_within(&policy, OWN, MSG_ASK, words, 48, NULL, 0, "test", 0), -EINTR);
-    CHECK(kept_cancelled == 0 && msg_unanswered() == 1);
+    CHECK(kept_cancelled == 1 && msg_unanswered() == 1);
     msg_kept_reply_error(&kept[0], -EIO, note_done);
     CHECK(kept_done == 1 && msg_stats.late_reply == 1 && msg_unanswered() == 0);
     expect_nothing();

@@ -12,7 +12,9 @@
 
 #include "tests/stand_in/peers.h"
 
+#ifndef PEER
 #define PEER 0u /* two peers of OWN */
+#endif
 #define OTHER 2u
 
 #define GOT_MAX 8192u

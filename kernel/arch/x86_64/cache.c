@@ -1,5 +1,5 @@
-/* Caches. See the header. AMD CPUs without a list of caches like Intel's have one CPUID leaf for the first level and
- * one for the other levels. */
+/* Caches. See the header. AMD CPUs without topology extensions describe the first level in one CPUID leaf and the other
+ * levels in another. */
 #include "kernel/arch/x86_64/cache.h"
 
 #include "kernel/arch/x86_64/base/instructions.h"
@@ -7,7 +7,7 @@
 #define LEAF_CACHES 4u
 #define LEAF_CACHES_AMD 0x8000001du
 #define LEAF_FEATURES_AMD 0x80000001u
-#define TOPOLOGY_EXTENSIONS (1u << 22) /* in ECX of it: LEAF_CACHES_AMD is there */
+#define TOPOLOGY_EXTENSIONS (1u << 22) /* in ECX of LEAF_FEATURES_AMD: LEAF_CACHES_AMD exists */
 #define LEAF_FIRST_LEVEL 0x80000005u
 #define LEAF_OTHER_LEVELS 0x80000006u
 #define LEAF_SIZES 0x80000008u

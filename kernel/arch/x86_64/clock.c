@@ -167,7 +167,7 @@ void clock_compare(void)
     if (all == NULL)
         return;
     seen = __atomic_load_n(&all->seen, __ATOMIC_SEQ_CST);
-    now = raw_now(); /* behind the load: the counter is read in order */
+    now = raw_now(); /* after the load: rdtsc is ordered */
     if (now < seen)
         __atomic_store_n(&all->differ, 1u, __ATOMIC_SEQ_CST);
     while (seen < now) {

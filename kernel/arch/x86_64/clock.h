@@ -27,7 +27,8 @@ uint64_t clock_now(void);
 uint64_t clock_read(void);
 /* Converts COUNTS of the time stamp counter to nanoseconds. */
 uint64_t clock_counts_to_ns(uint64_t counts);
-/* Get and set the nanoseconds to add to clock_now for the time since 1970, as clock_settime(2) last set them. */
+/* clock_epoch returns the nanoseconds to add to clock_now for the time since 1970; clock_set_epoch sets them
+ * (clock_settime(2)). */
 uint64_t clock_epoch(void);
 void clock_set_epoch(uint64_t nanoseconds);
 /* Returns the conversion that clock_now uses: (counter - BASE) * MULTIPLIER / 2^32. */
@@ -41,12 +42,13 @@ struct clock_shared {
     volatile uint32_t rounds; /* [a] CPUs that have compared their counters */
 };
 void clock_share(struct clock_shared *shared, uint64_t lag);
-/* clock_compare checks whether this CPU's counter is behind the time that another CPU has noted, and notes its own. A
- * CPU that starts repeats it some hundred times, and so does its starter meanwhile (clock_compare_all). */
+/* clock_compare checks whether this CPU's counter is behind the time that another CPU has noted, and notes its own.
+ * clock_compare_all, which a CPU calls when it starts, repeats it some hundred times; the starter calls clock_compare
+ * meanwhile. */
 void clock_compare(void);
 void clock_compare_all(void);
 bool clock_differs(void);
-/* Called once, in any context, where the difference is found: on the CPU that received a moved thread. */
+/* Called by clock_advance_to, in any context, on the CPU that first finds that the counters differ. */
 extern void (*clock_found_difference)(void); /* [i] or NULL */
 /* Makes clock_now return at least NANOSECONDS from now on, the time that a thread saw on the kernel it moved from. */
 void clock_advance_to(uint64_t nanoseconds);

@@ -43,14 +43,14 @@ struct cpu {
     uint32_t apic_id;            /* [i] */
     uint32_t node;               /* [i] machine-wide number, below 256 */
     volatile bool online;        /* [a] runs the scheduler */
-    volatile bool resched;       /* [a] pass through the scheduler before returning to user mode */
+    volatile bool resched;       /* [a] the CPU must enter the scheduler before it returns to user mode */
     void *thread;                /* [o] the thread running here (struct thread) */
     void *scheduler;             /* [i] the run queue of this CPU (tasks) */
     const void *fpu_owner;       /* [o] the thread whose FPU state the registers hold, or NULL */
     volatile uint64_t root;      /* [a] physical address of the page tables loaded, for shootdown */
-    volatile uint64_t root_left; /* [a] of the tables that are still loaded while others are being loaded, else 0 */
+    volatile uint64_t root_left; /* [a] root of the tables that another load is about to replace, else 0 */
     volatile bool flush_pending; /* [a] a shootdown waits for this CPU */
-    bool root_kept;              /* [o] no code on this CPU uses the program's half of the tables: see tlb_keep */
+    bool root_kept;              /* [o] the running thread does not use the program's half of the tables: tlb_keep */
     uint64_t idle_polls;         /* [o] times the idle loop looked for messages */
     uint64_t interrupts;         /* [o] doorbells taken */
 
@@ -90,7 +90,8 @@ static inline uint32_t cpu_index(void)
     return cpu_self()->index;
 }
 
-/* Called when user mode begins and when it has ended on the calling CPU, to account the CPU time of threads. */
+/* cpu_enter_user is called before the calling CPU enters user mode, cpu_leave_user after it has left user mode. They
+ * account the CPU time of threads. */
 static inline void cpu_enter_user(void)
 {
     gs_add(CPU_USER_COUNTS, 0 - rdtsc_unordered());

@@ -96,7 +96,7 @@ int paging_prepare(const struct page_tables *tables, uint64_t va, uint64_t size)
     return 0;
 }
 
-/* The table that ENTRY at LEVEL, for VA, points to, or NULL. LOOK: large pages stay large. */
+/* Returns the table that ENTRY at LEVEL, for VA, points to, or NULL. With LOOK, large pages stay large. */
 static uint64_t *table_below(const struct page_tables *tables, uint64_t *entry, int level, uint64_t va, bool look)
 {
     if (is_table(*entry))
@@ -173,7 +173,8 @@ static bool visit_large(const struct visit *visit, uint64_t va, uint64_t *entry)
     return true;
 }
 
-/* LAST is the last address of the range, which ends behind it: 0 at the top of the address space. */
+/* LAST is the last address of the range (inclusive), because the end of a range at the top of the address space
+ * is 0. */
 static void visit_table(const struct visit *visit, uint64_t frame, int level, uint64_t va, uint64_t last)
 {
     uint64_t *table = table_at(visit->tables, frame);
@@ -209,7 +210,7 @@ void paging_visit(const struct page_tables *tables, uint64_t va, uint64_t end,
         return;
     first = va >> level_shift(LEVEL_LEAF + 1) == (end - 1) >> level_shift(LEVEL_LEAF + 1) ? find_entry(tables, va)
                                                                                           : NULL;
-    if (first != NULL) /* the range is in one table: most changes are small */
+    if (first != NULL) /* the common case: one table maps the whole range */
         visit_leaves(&v, first - paging_index(va), va, paging_index(end - 1) + 1);
     else
         visit_table(&v, tables->root, LEVEL_ROOT, va, end - 1);

@@ -5,8 +5,8 @@
  * and take no lock; the caller does both.
  *
  * 512 entries that map 512 consecutive frames can be replaced by one large entry (paging_make_large). Their table is
- * kept aside (deposited) and remains authoritative: the functions below that return an entry for changing first put the
- * table back. Both sizes translate alike, so no flush is needed. See mm/fault/huge.md. */
+ * kept (deposited) and remains authoritative: the functions below that return an entry for changing first put the table
+ * back. Both sizes give the same translations, so no flush is needed. See mm/fault/huge.md. */
 #ifndef KERNEL_ARCH_PAGING_H
 #define KERNEL_ARCH_PAGING_H
 
@@ -23,7 +23,7 @@
 #define PAGING_GLOBAL (1ull << 8)
 #define PAGING_NO_EXECUTE (1ull << 63)
 #define PAGING_FRAME 0x000ffffffffff000ull
-/* Bits the hardware ignores, for the address space code. */
+/* Bits that the hardware ignores; the address space code uses them. */
 #define PAGING_SOFT_REMOTE (1ull << 9)        /* the frame is another instance's memory */
 #define PAGING_SOFT_PENDING_FREE (1ull << 10) /* not present: unmapped, but not freed until no peer maps the frame */
 #define PAGING_SOFT_OWNING (1ull << 11)       /* this entry owns its space's reference to the frame */
@@ -39,7 +39,7 @@ struct page_tables {
     uint64_t delta;                   /* virtual minus physical address of table frames */
     uint64_t (*alloc)(void *context); /* a zeroed frame's physical address, or 0 when there is none */
     void *context;                    /* for alloc */
-    uint64_t deposits;                /* root of a tree of deposited tables; 0: there never was one */
+    uint64_t deposits;                /* root of the tree of deposited tables, or 0 when there is no tree */
 };
 
 /* Maps SIZE bytes (whole pages) from virtual address VA to physical address PA with FLAGS (PAGING_*), using pages of up
@@ -56,8 +56,7 @@ uint64_t *paging_entry(const struct page_tables *tables, uint64_t va, bool creat
 const uint64_t *paging_look(const struct page_tables *tables, uint64_t va);
 
 /* Makes the 2 MiB that contain VA one large page. -EINVAL: they have no table, or its entries do not map 512 aligned,
- * consecutive frames that are present with equal, non-executable rights; -ENOMEM: no frame for the tree of deposits.
- */
+ * consecutive frames that are present with equal, non-executable rights; -ENOMEM: no frame for the tree of deposits. */
 int paging_make_large(struct page_tables *tables, uint64_t va);
 /* Returns the large entry for VA whose table is deposited, or 0 if there is none. */
 uint64_t paging_large(const struct page_tables *tables, uint64_t va);
@@ -70,11 +69,11 @@ uint64_t paging_deposit(const struct page_tables *tables, uint64_t va);
 /* Creates the second-level tables for [VA, VA + SIZE), so that top-level entries copied into other roots stay valid. */
 int paging_prepare(const struct page_tables *tables, uint64_t va, uint64_t size);
 
-/* Returns the table of 512 entries of the first 2 MiB, from those that contain *VA up to END, that has one; if it is
- * not the table of *VA, *VA becomes the start of its 2 MiB. NULL: none is left. For the lower half: END is at most
+/* Finds the first table of 4 KiB entries that maps an address of [*VA, END) and returns it, or NULL if there is none.
+ * If it is not the table of *VA, *VA becomes the first address that the table maps. For the lower half: END is at most
  * 2^47. */
 uint64_t *paging_next_leaf(const struct page_tables *tables, uint64_t *va, uint64_t end);
-/* The same for reading only: large pages stay. */
+/* As paging_next_leaf, for reading only: large pages stay as they are. */
 const uint64_t *paging_next_leaf_look(const struct page_tables *tables, uint64_t *va, uint64_t end);
 /* The index of VA's entry in its table. */
 static inline uint32_t paging_index(uint64_t va)
@@ -103,7 +102,7 @@ static inline uint32_t paging_next_used(const uint64_t *table, uint32_t index, u
 void paging_visit(const struct page_tables *tables, uint64_t va, uint64_t end,
                   void (*visit)(void *context, uint64_t va, uint64_t *entry, uint64_t size), void *context);
 
-/* What paging_release calls for the tables of a range. */
+/* The functions that paging_release calls for the tables of a range. */
 struct paging_release {
     void (*leaf)(void *context, uint64_t *entries); /* a table of 4 KiB pages, 512 entries; NULL: nothing */
     void (*table)(void *context,

@@ -28,7 +28,7 @@ static inline bool is_table(uint64_t entry)
 
 /* Returns the entry for VA at LEVEL, walking down from the root; NULL when a table is missing and not created. */
 uint64_t *paging_entry_at(const struct page_tables *tables, uint64_t va, int level, bool create);
-/* As paging_look, where not all tables are there. */
+/* paging_look for the case that VA has no 4 KiB table in the page tables: looks for a deposited one. */
 const uint64_t *paging_look_aside(const struct page_tables *tables, uint64_t va);
 
 /* Returns the table deposited for the large page at VA, or NULL. */

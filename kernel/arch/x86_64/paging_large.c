@@ -1,10 +1,11 @@
 /* Large pages whose 4 KiB table is deposited. See paging.h and mm/fault/huge.md.
  *
- * Deposited tables hang in a tree of the same form as the page tables, which the hardware never sees: where they
- * have a large entry, it has the physical address of the table. So no entry needs room for it, and there is no search.
+ * A second tree of the same form as the page tables, which the hardware never walks, records the deposited tables:
+ * where the page tables have a large entry, this tree has the physical address of the deposited table.
  *
- * A CPU may have kept the way to a table that is aside now, and go on using it: it is as it was, so what it finds is
- * right, and may note there that a page was used. Hence the locked instructions. */
+ * A CPU may have cached the upper-level entry (paging-structure caches) and still walk a deposited table. The table is
+ * unchanged, so the translations are correct, but the CPU may set accessed and dirty bits in it at any time. So the
+ * kernel sets bits in the table with locked instructions. */
 #include <stddef.h>
 
 #include "kernel/abi/errno.h"
@@ -14,7 +15,7 @@
 /* The bits of an entry that the hardware reads, except the frame. */
 #define RIGHTS (PAGING_PRESENT | PAGING_WRITE | PAGING_USER | PAGING_UNCACHED | PAGING_GLOBAL | PAGING_NO_EXECUTE)
 
-/* The slot of the tree for the table of VA, or NULL. */
+/* Returns the entry of the deposit tree for the table of VA, or NULL if there is none. */
 static uint64_t *deposit_slot(const struct page_tables *tables, uint64_t va, bool create)
 {
     struct page_tables aside = {
@@ -27,7 +28,8 @@ uint64_t paging_large_of(const uint64_t *leaf)
 {
     uint64_t expected = leaf[0] & (PAGING_FRAME | RIGHTS);
 
-    /* code with both sizes in a TLB at once stops some processors (iTLB multihit) */
+    /* Executable pages stay small: some processors halt with a machine check when the instruction TLB has translations
+     * of both sizes for one address (iTLB multihit). */
     if ((expected & (PAGING_PRESENT | PAGING_NO_EXECUTE)) != (PAGING_PRESENT | PAGING_NO_EXECUTE))
         return 0;
     if ((expected & PAGING_FRAME & (PAGING_SIZE_2M - 1)) != 0)
@@ -124,7 +126,8 @@ const uint64_t *paging_look_aside(const struct page_tables *tables, uint64_t va)
     return leaf != NULL ? &leaf[paging_index(va)] : NULL;
 }
 
-/* Releases a table at LEVEL of the tree. The deposited tables are tables of pages, and are released as such. */
+/* Releases a table at LEVEL of the deposit tree with everything below it. Deposited tables have 4 KiB entries, so their
+ * pages are released, too. */
 static void release_aside(const struct page_tables *tables, uint64_t frame, int level,
                           const struct paging_release *release)
 {

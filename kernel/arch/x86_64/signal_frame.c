@@ -8,7 +8,7 @@
 #define SOFTWARE_OFFSET 464u /* of the software-defined bytes in the FXSAVE area */
 #define MAGIC_FRONT 0x46505853u
 #define MAGIC_BACK 0x46505845u
-#define FLAGS_XSTATE 1u /* uc_flags: there is an XSAVE area; SS is valid; and restored strictly */
+#define FLAGS_XSTATE 1u /* uc_flags: there is an XSAVE area. FLAGS_SS: SS is valid, and restored strictly */
 #define FLAGS_SS 6u
 
 struct software_bytes {
@@ -102,7 +102,8 @@ void signal_fpu_mark(void *area)
     memcpy((uint8_t *)area + cpu_features.fpu_size, &back, sizeof(back));
 }
 
-/* Without the marks only the FXSAVE part is restored, as in Linux: a program may have built the frame itself. */
+/* A program may have built the frame itself. Without the magic numbers only the FXSAVE part is restored, as
+ * in Linux. */
 bool signal_fpu_check(void *area)
 {
     struct software_bytes software;

@@ -42,7 +42,8 @@ uint32_t signal_fpu_size(void);
 uint64_t signal_frame_place(uint64_t top, uint64_t *fpu);
 /* Copies the registers of FRAME to CONTEXT, where a handler may read and change them. */
 void signal_context_save(struct signal_context *context, const struct trap_frame *frame, uint64_t cr2);
-/* Copies them back, except the bits that a program may not set. Returns false for an address outside the lower half. */
+/* Copies the registers of CONTEXT to FRAME, without the flags that a program may not set. Returns false if the
+ * instruction pointer is not below USER_END. */
 bool signal_context_load(const struct signal_context *context, struct trap_frame *frame);
 /* Marks AREA (signal_fpu_size() bytes, holding an FPU state) as user programs expect it. */
 void signal_fpu_mark(void *area);

@@ -27,7 +27,7 @@ void tlb_load(uint64_t root)
     cpu->root_kept = false;
     if (cpu->root == root)
         return;
-    cpu->root_left = cpu->root; /* the last user of these tables may be gone, but they must not be freed while loaded */
+    cpu->root_left = cpu->root; /* tlb_forget must still find these tables, which must not be freed while loaded */
     cpu->root = root;
     memory_fence(); /* publish the new root, then load it: a shootdown reads the roots after it has changed the tables
                      */
@@ -64,7 +64,7 @@ void cpu_relax(void)
     tlb_interrupt();
 }
 
-/* The order of the reads matters: ROOT moves from cpu->root to cpu->root_left. */
+/* cpu->root is read first, because tlb_load stores ROOT to cpu->root_left before it changes cpu->root. */
 static bool has_loaded(const struct cpu *cpu, uint64_t root)
 {
     return cpu->root == root || cpu->root_left == root;
@@ -79,7 +79,7 @@ static void flush_others(uint64_t root)
     if (cpu_total == 1)
         return;
     spin_lock(&flush_lock);
-    memory_fence(); /* the entries have changed: now read which CPUs use them */
+    memory_fence(); /* the changed entries must be visible before we read which CPUs have the tables loaded */
     for (uint32_t i = 0; i < cpu_total; i++) {
         struct cpu *cpu = cpus[i];
 

@@ -10,15 +10,15 @@
 
 #include <stdint.h>
 
-/* Sets the kernel's own tables, which a CPU loads in place of tables that it only keeps. Called once, before the first
- * shootdown. */
+/* Sets the kernel's own tables, which a CPU loads to give up tables that it only keeps loaded. Called once, before the
+ * first shootdown. */
 void tlb_init(uint64_t kernel_root);
 
 /* tlb_load loads the tables of ROOT on this CPU unless they are loaded already; tlb_load_own loads the kernel's own. */
 void tlb_load(uint64_t root);
 void tlb_load_own(void);
-/* The threads that run on this CPU from now on have no program: the loaded tables stay until tlb_load, or until another
- * CPU initiates a shootdown. */
+/* Marks the loaded tables as only kept, because the next thread of this CPU has no program. They stay loaded until
+ * tlb_load, or until another CPU initiates a shootdown of them. */
 void tlb_keep(void);
 
 /* Flushes [START, END) of the tables of ROOT from the TLBs of this instance's CPUs; returns when all have flushed. */
@@ -28,7 +28,8 @@ void tlb_flush_all(void);
 /* Called before the tables of ROOT are freed, when no program uses them: the CPUs that still keep them unload them. */
 void tlb_forget(uint64_t root);
 
-/* Handles the shootdown interrupt; a spinning CPU answers shootdowns, too: cpu_relax of kernel/arch/x86_64/cpu.h. */
+/* Handles the shootdown interrupt. A spinning CPU answers shootdowns without it: cpu_relax in
+ * kernel/arch/x86_64/cpu.h. */
 void tlb_interrupt(void);
 
 #endif

@@ -151,7 +151,7 @@ syscall_entry:
     movq 160(%rsp), %rsp
     swapgs
     sysretq
-1:  movq %rsp, %rdi                 /* another state: a signal, a move, an exec */
+1:  movq %rsp, %rdi                 /* a signal, a migration or an exec has changed the frame */
     jmp trap_return
 
     .globl context_switch

@@ -40,7 +40,7 @@ struct trap_frame {
 #define VECTOR_VIRTIO 0x25 /* answers of a virtio device, by MSI-X */
 #define VECTOR_TIMER 0x40
 #define VECTOR_DOORBELL 0x41 /* a peer has messages for us */
-#define VECTOR_WAKE 0x42     /* from another CPU of this instance: look at the run queue */
+#define VECTOR_WAKE 0x42     /* another CPU of this instance asks this one to check its run queue */
 #define VECTOR_FLUSH 0x43    /* TLB shootdown within the instance */
 #define VECTOR_SPURIOUS 0xff
 
@@ -50,8 +50,8 @@ struct trap_frame {
 #define PAGE_FAULT_FETCH 16u
 
 #define RFLAGS_USER_DEFAULT 0x202u
-/* The flags a program may carry: status, direction, trap, nested task, alignment, identification; interrupts stay on,
- * I/O privilege, virtual 8086 and resume stay clear. */
+/* The flags that a program may set: status, direction, trap, nested task, alignment, identification. IF stays set;
+ * IOPL, VM and RF stay clear. */
 #define RFLAGS_USER_MASK 0x244dd5u
 
 static inline bool trap_from_user(const struct trap_frame *frame)

@@ -1,4 +1,4 @@
-/* What system calls do with descriptors of the current process. See the header. */
+/* Operations of system calls on descriptors of the current process. See the header. */
 #include "kernel/calls/common/files.h"
 
 #include "kernel/abi/errno.h"

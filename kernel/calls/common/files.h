@@ -18,7 +18,8 @@ static inline int64_t files_do(struct file_request request)
     return file_call(thread_current()->group, &request, NULL, 0, NULL, 0, &answer);
 }
 
-/* The open flags of FD, as F_GETFL gives them; lseek on FD; closing a descriptor that has not been used yet. */
+/* files_get_flags returns the open flags of FD, as F_GETFL does; files_seek performs lseek(2); files_close closes a
+ * descriptor that has not been used yet, so that it has no locks. */
 int64_t files_get_flags(int64_t fd);
 static inline int64_t files_seek(int64_t fd, int64_t offset, uint32_t whence)
 {
@@ -26,17 +27,18 @@ static inline int64_t files_seek(int64_t fd, int64_t offset, uint32_t whence)
         .operation = MSG_FILE_SEEK, .fd = (int32_t)fd, .seek = {.offset = offset, .whence = whence}});
 }
 void files_close(int64_t fd);
-/* ERROR if FD is a descriptor; otherwise the error for a bad descriptor, which takes precedence, as in Linux. */
+/* Returns ERROR if FD is a descriptor; otherwise the error for a bad descriptor, which takes precedence, as
+ * in Linux. */
 int64_t files_error(int64_t fd, int64_t error);
-/* Waits until the file of ANSWER, which was -EAGAIN with FILE_MAY_WAIT, may be ready. 0; 1: the file's time limit has
- * expired; -ERESTARTSYS. */
+/* Waits until the file that returned ANSWER with -EAGAIN and FILE_MAY_WAIT may be ready. Returns 0; 1: the file's time
+ * limit has expired; -ERESTARTSYS. */
 int64_t files_wait(const struct file_answer *answer, const char *why);
-/* A signal, a move, a stop or the end is due for the current thread: a call of unbounded length then returns what it
- * has done so far, or -ERESTARTSYS. */
+/* Returns whether a signal, a move, a stop or the end is due for the current thread. A call of unbounded length then
+ * returns what it has done so far, or -ERESTARTSYS. */
 bool files_interrupted(void);
-/* After an operation that removed bytes from a file: waits until no process maps them any more. */
+/* Called after an operation that removed bytes from a file: waits until no process maps them any more. */
 void files_settle(const struct file_answer *answer);
-/* A write, as file_call; the writer's credentials are sent along if a socket asks for them
+/* Performs a write, as file_call does, and sends the writer's credentials along if a socket asks for them
  * (kernel/ipc/socket/write.h). */
 static inline int64_t files_write(const struct file_request *request, const void *data, size_t size,
                                   struct file_answer *answer)
@@ -47,10 +49,10 @@ static inline int64_t files_write(const struct file_request *request, const void
     return __builtin_expect(value == -FILE_WHO, 0) ? socket_write_as(group, request->fd, data, size, answer) : value;
 }
 
-/* SIGPIPE for the current thread. */
+/* Sends SIGPIPE to the current thread. */
 void files_signal_broken_pipe(void);
-/* OPERATION, FILE_INSTALL, FILE_SET_WORKING_DIRECTORY or FILE_SET_ROOT, with the open file at PLACE. The caller owns an
- * open of the file and loses it in any case. FLAGS: DESCRIPTOR_CLOEXEC. */
+/* Performs OPERATION (FILE_INSTALL, FILE_SET_DIRECTORY or FILE_SET_ROOT) with the open file at PLACE. The caller owns
+ * an open of the file and loses it even on failure. FLAGS: DESCRIPTOR_CLOEXEC. */
 int64_t files_give(enum msg_type operation, const struct file_place *place, uint32_t flags);
 #define F_GETLK 5u
 #define F_SETLK 6u
@@ -58,7 +60,7 @@ int64_t files_give(enum msg_type operation, const struct file_place *place, uint
 #define F_OFD_GETLK 36u
 #define F_OFD_SETLK 37u
 #define F_OFD_SETLKW 38u
-/* True if both descriptors are open files of the same node. */
+/* Returns whether both descriptors refer to the same node. */
 bool files_same(int64_t one, int64_t other);
 
 #endif

@@ -1,4 +1,4 @@
-/* What system calls do with paths. See the header. */
+/* Helpers for system calls that take paths. See the header. */
 #include "kernel/calls/common/path.h"
 
 #include "kernel/abi/errno.h"

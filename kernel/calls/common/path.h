@@ -7,13 +7,13 @@
 
 #include "kernel/fs/name/name.h"
 
-/* A copy of the path at user address PATH, on the heap, to be freed with PATH_MAX; or NULL and *ERROR. */
+/* Copies the path at user address PATH to the heap; the caller frees PATH_MAX bytes. NULL: *ERROR is set. */
 char *files_path(uint64_t path, int64_t *error);
-/* Performs ASKED with the path at user address PATH, relative to DIRECTORY. For operations on one path. */
+/* Performs ASKED, an operation on one path, with the path at user address PATH, relative to DIRECTORY. */
 int64_t files_name(const struct msg_file_name *asked, int64_t directory, uint64_t path, struct name_result *result);
-/* MODE without the bits of the process's umask(2). Asks the home. */
+/* Returns MODE without the bits of the process's umask(2). Asks the home. */
 uint32_t files_mode(uint32_t mode);
-/* True if the string at user address PATH is empty. */
+/* Returns whether the string at user address PATH is empty. */
 bool files_empty(uint64_t path);
 /* Converts AT_SYMLINK_NOFOLLOW and AT_EMPTY_PATH in FLAGS of a call to NAME_*. */
 #define AT_SYMLINK_NOFOLLOW 0x100u

@@ -1,4 +1,4 @@
-/* What system calls that send and await signals share. See the header. */
+/* Helpers shared by the system calls that send and await signals. See the header. */
 #include "kernel/calls/common/signal.h"
 
 #include "kernel/abi/errno.h"
@@ -10,7 +10,7 @@
 #include "tasks/sched/sched.h"
 #include "tasks/thread/thread.h"
 
-#define CODE_OFFSET 8u /* in siginfo_t */
+#define CODE_OFFSET 8u /* of si_code in siginfo_t */
 #define VALUE_OFFSET 24u
 
 struct signal_info signal_user_info(uint64_t signal, int32_t code)
@@ -61,9 +61,9 @@ int64_t signal_wait_take(uint64_t set, uint64_t deadline, bool expired, struct s
         taken = signal_take(thread, set, info);
         if (taken || expired)
             break;
-        signal_mask_changed(thread); /* others that are not awaited, and those that have come since */
+        signal_mask_changed(thread); /* checks for other signals, and for those that have come since */
         if (wait_ops.ended(WAIT_INTERRUPTIBLE) && (thread->due & THREAD_DUE_SIGNAL) == 0)
-            break; /* a move, a stop, the end */
+            break; /* a move, a stop or the end is due */
         if ((thread->due & THREAD_DUE_SIGNAL) == 0)
             signal_wait_due(deadline);
         taken = signal_take(thread, set, info);
@@ -73,7 +73,7 @@ int64_t signal_wait_take(uint64_t set, uint64_t deadline, bool expired, struct s
     }
     thread->awaited = 0;
     signal_mask_changed(thread);
-    signal_retarget(thread->group, set & context->signal_mask); /* we may have been chosen for one meanwhile */
+    signal_retarget(thread->group, set & context->signal_mask); /* one may have been directed to this thread */
     if (taken)
         return 0;
     if (expired)

@@ -7,14 +7,14 @@
 
 #include "tasks/signal/signal.h"
 
-/* The siginfo of a signal that the current process sends. */
+/* Returns the siginfo of a signal that the current process sends. */
 struct signal_info signal_user_info(uint64_t signal, int32_t code);
 /* Reads the siginfo_t at user address ADDRESS for a signal to TARGET. A process may claim only in a signal to itself
  * that the kernel or another process is the sender: -EPERM. -EFAULT; -EINVAL: SIGNAL is no signal or, with THE_SAME,
  * differs from the number in the siginfo_t. */
 int64_t signal_read_info(uint64_t address, uint64_t signal, uint32_t target, bool the_same, struct signal_info *info);
-/* Waits until something is due for the current thread: a signal, or an event that makes the call begin again; at most
- * until DEADLINE (clock_now ns, 0: none). */
+/* Waits until a signal, or an event that makes the call begin again, is due for the current thread, at most until
+ * DEADLINE (clock_now ns, 0: none). */
 void signal_wait_due(uint64_t deadline);
 /* Takes a signal of SET, which the current thread awaits until DEADLINE (clock_now ns, 0: none). EXPIRED: takes only a
  * signal that is already pending. 0; -EAGAIN: none came; -EINTR; -ERESTARTSYS: the call is to begin again. */

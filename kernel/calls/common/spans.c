@@ -1,4 +1,4 @@
-/* Places in the program's memory. See the header. */
+/* Ranges of the program's memory. See the header. */
 #include "kernel/calls/common/spans.h"
 
 #include "kernel/abi/errno.h"
@@ -46,7 +46,7 @@ void spans_free(struct spans *spans)
     heap_free((void *)(uintptr_t)spans->list, spans->count * sizeof(struct span) + 1);
 }
 
-/* Up to SIZE bytes, in one span. Returns how many; -EFAULT: none. */
+/* Copies up to SIZE bytes within one span. Returns how many were copied; -EFAULT: none. */
 static int64_t move_part(struct spans *spans, uint8_t *buffer, uint64_t size, bool out)
 {
     const struct span *span = &spans->list[spans->index];
@@ -99,7 +99,7 @@ int64_t spans_move_some(struct spans *spans, uint8_t *buffer, uint64_t size, boo
         if (part < 0 && most != UINT64_MAX)
             break;
         if (part < 0)
-            most = 0; /* some of it is not there: page by page */
+            most = 0; /* a part cannot be accessed: continue page by page */
         else
             done += (uint64_t)part;
     }

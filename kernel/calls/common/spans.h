@@ -12,21 +12,23 @@ struct span { /* struct iovec */
 struct spans {
     const struct span *list;
     uint32_t count;
-    uint32_t index;  /* of the span where the next byte is written or read */
-    uint64_t offset; /* in it */
-    uint64_t total;  /* bytes */
-    uint32_t extra;  /* of a write: FILE_APPEND or 0 */
+    uint32_t index;  /* of the span that has the next byte */
+    uint64_t offset; /* of the next byte in that span */
+    uint64_t total;  /* bytes of all spans */
+    uint32_t extra;  /* flag of a write: FILE_APPEND or 0 */
 };
 
-/* The list of COUNT at user ADDRESS, to be freed. -EINVAL: too many, or too many bytes; -EFAULT; -ENOMEM. */
+/* Reads the list of COUNT spans at user ADDRESS; the caller frees it with spans_free. -EINVAL: too many spans, or too
+ * many bytes; -EFAULT; -ENOMEM. */
 int64_t spans_take(struct spans *spans, uint64_t address, uint64_t count);
 void spans_free(struct spans *spans);
-/* Copies SIZE bytes between BUFFER and the spans, from their current position on; OUT: to the spans. -EFAULT: bytes
- * that were copied before the fault count, and the position is behind them. */
+/* Copies SIZE bytes between BUFFER and the spans, from their current position on; OUT: to the spans. -EFAULT: the
+ * position is behind the bytes that were copied before the fault. */
 int spans_move(struct spans *spans, uint8_t *buffer, uint64_t size, bool out);
-/* The same, up to the first page that cannot be accessed: returns how many bytes were copied; -EFAULT: none. */
+/* As spans_move, but stops at the first page that cannot be accessed. Returns how many bytes were copied; -EFAULT:
+ * none. */
 int64_t spans_move_some(struct spans *spans, uint8_t *buffer, uint64_t size, bool out);
-/* How many of the next SIZE bytes can be moved to the spans, up to the first page that cannot be written. */
+/* Returns how many of the next SIZE bytes can be written to the spans before the first page that cannot be written. */
 uint64_t spans_reach(const struct spans *spans, uint64_t size);
 
 #endif

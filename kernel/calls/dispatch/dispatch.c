@@ -1,4 +1,4 @@
-/* From the SYSCALL instruction to the function that answers: the subjects of kernel/calls are below. */
+/* From the SYSCALL instruction to the function of the call, which a subject of kernel/calls defines. */
 #include "kernel/abi/errno.h"
 #include "kernel/abi/kettle.h"
 #include "kernel/arch/x86_64/cpu.h"
@@ -55,7 +55,7 @@ bool syscall_dispatch(struct trap_frame *frame)
 
     cpu_leave_user();
     result = function != NULL ? function(&call) : refuse(frame->rax);
-    if (__builtin_expect(call.replaced, 0)) /* perhaps by that of an interrupted call: a thread that has moved back */
+    if (__builtin_expect(call.replaced, 0)) /* the frame has new contents, which must stay as they are */
         return thread_settle(), false;
     if (__builtin_expect((uint64_t)result - (uint64_t)-ERESTART_RESTARTBLOCK <= ERESTART_RESTARTBLOCK - ERESTARTSYS,
                          0)) {

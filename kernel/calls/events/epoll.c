@@ -1,4 +1,4 @@
-/* epoll(7). What is watched is kernel/file/event/epoll.h's; here threads wait for it. */
+/* epoll(7). kernel/file/event/epoll.h has the sets; threads wait for their events here. */
 #include "kernel/calls/events/epoll.h"
 
 #include "kernel/abi/errno.h"
@@ -15,8 +15,8 @@
 
 #define SECOND 1000000000ull
 #define MILLISECOND 1000000ull
-#define NO_WAIT 1u /* the deadline of a call that only looks */
-#define FEW 8u     /* events that are fetched by way of the stack */
+#define NO_WAIT 1u /* deadline (clock_now ns) of a call that must not wait */
+#define FEW 8u     /* up to so many events are fetched into a buffer on the stack */
 #define EVENTS_MOST ((uint32_t)INT32_MAX / sizeof(struct epoll_event))
 
 int64_t call_epoll_create(struct call *c)
@@ -34,7 +34,7 @@ int64_t call_epoll_create1(struct call *c)
     return (flags & ~OPEN_CLOEXEC) != 0 ? -EINVAL : anonymous_new(ANONYMOUS_EPOLL, flags, NULL, 0, fds);
 }
 
-/* Whether epoll takes the file at PLACE: 0, -EPERM, -EBADF. */
+/* Returns 0 if the file at PLACE can be watched by epoll; -EPERM, -EBADF. */
 static int64_t check_watchable(const struct file_place *place)
 {
     struct file_request request = {.operation = MSG_FILE_OPERATE, .special.what = SPECIAL_WATCHABLE};
@@ -71,11 +71,11 @@ int64_t call_epoll_ctl(struct call *c)
     if (result == 0)
         result = file_call_at(&places[0], &request, &change, sizeof(change), NULL, 0, &answer);
     if (result == -EINVAL && check_watchable(&places[1]) == -EPERM)
-        return -EPERM; /* the first file is no set either, but this comes first */
+        return -EPERM; /* as in Linux, before the -EINVAL for a first file that is no set */
     return result == -ESRCH ? -EBADF : result;
 }
 
-/* Looks once. *ANSWER says where the set is, and how many events it has had before. */
+/* Polls the set once. *ANSWER has the place of the set, and how many events it had had before. */
 static int64_t look(int64_t fd, const struct epoll_look *asked, struct epoll_found *found, struct file_answer *answer)
 {
     int64_t result = anonymous_call(fd, SPECIAL_EPOLL_WAIT, 0, asked, sizeof(*asked), found,
@@ -91,7 +91,8 @@ static int64_t look(int64_t fd, const struct epoll_look *asked, struct epoll_fou
     return result;
 }
 
-/* Waits until the set of ANSWER has had more events, or one of SIGNALS comes; *PENDING are those that have. */
+/* Waits until the set of ANSWER has had more events, or one of SIGNALS is pending. *PENDING becomes the pending ones of
+ * SIGNALS; without SIGNALS the caller has set it to 0. */
 static int64_t wait(const struct file_answer *answer, uint64_t signals, uint64_t deadline, uint64_t *pending)
 {
     struct thread *thread = thread_current();
@@ -119,7 +120,7 @@ static int64_t wait_events(int64_t fd, uint64_t address, uint32_t max, uint64_t 
     for (;;) {
         result = look(fd, &asked, found, &answer);
         if (result == -ESRCH)
-            continue; /* closed between: the descriptor is gone, or another file */
+            continue; /* the file was closed meanwhile; the next look finds what FD refers to now */
         if (result < 0)
             return result;
         if (found->count > 0)
@@ -141,7 +142,8 @@ static int64_t wait_events(int64_t fd, uint64_t address, uint32_t max, uint64_t 
     return found->count;
 }
 
-/* The call with its first three arguments. Interrupted, it goes on with the same deadline. */
+/* Performs epoll_wait with the first three arguments of C. A call that was interrupted is resumed with the same
+ * deadline. */
 static int64_t wait_call(struct call *c, uint64_t deadline, bool masked)
 {
     struct thread_context *context = &thread_current()->context;

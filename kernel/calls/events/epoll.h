@@ -6,8 +6,8 @@
 
 struct call;
 
-/* RESTART_EPOLL: the arguments are still those of the call; context.restart_argument are deadline, and 1 if it has a
- * signal mask. */
+/* RESTART_EPOLL: C still has the arguments of the call; context.restart_argument are the deadline, and 1 if the call
+ * has a signal mask. */
 int64_t epoll_wait_again(struct call *c);
 
 #endif

@@ -14,7 +14,7 @@
 #define CLOCK_REALTIME_ALARM 8u
 #define CLOCK_BOOTTIME_ALARM 9u
 #define SECOND 1000000000ull
-#define LONGEST ((uint64_t)INT64_MAX / SECOND) /* seconds: further away is never */
+#define LONGEST ((uint64_t)INT64_MAX / SECOND) /* seconds; longer times are cut to half of it */
 
 static int64_t make_event(uint32_t count, uint32_t flags)
 {

@@ -1,5 +1,5 @@
-/* inotify_init(2) and its kin. The file is kernel 0's; what is to be watched is opened as a place, told to it, and
- * closed again. */
+/* inotify_init(2) and related calls. Kernel 0 has the inotify file. inotify_add_watch opens the file to be watched
+ * (O_PATH), passes its place to the inotify file, and closes it again. */
 #include "kernel/fs/inotify/inotify.h"
 
 #include "kernel/abi/errno.h"
@@ -38,7 +38,8 @@ int64_t call_inotify_init1(struct call *c)
     return make((uint32_t)c->a[0]);
 }
 
-/* -EBADF, -EINVAL: FD is another file. */
+/* Applies CHANGE to the inotify file FD and returns the number of the watch. -EBADF; -EINVAL: FD is not an inotify
+ * file. */
 static int64_t change(int64_t fd, const struct watch_change *change)
 {
     struct file_answer answer;

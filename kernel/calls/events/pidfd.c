@@ -1,4 +1,4 @@
-/* pidfd_open(2), pidfd_send_signal(2), pidfd_getfd(2), and what clone does for CLONE_PIDFD. */
+/* pidfd_open(2), pidfd_send_signal(2), pidfd_getfd(2), and CLONE_PIDFD of clone. */
 #include "kernel/calls/events/pidfd.h"
 
 #include "kernel/abi/errno.h"

@@ -4,9 +4,9 @@
 
 #include "kernel/file/event/pidfd.h"
 
-/* The process that descriptor FD of the current process refers to. -EBADF. */
+/* Finds the process that descriptor FD of the current process refers to. -EBADF, -ENOMEM. */
 int64_t pidfd_find(int64_t fd, struct pidfd_facts *out);
-/* group_hooks.open_process. */
+/* group_hooks.open_process: opens a process descriptor for CHILD and writes its number to user ADDRESS. */
 int pidfd_open_child(struct group *child, uint64_t address);
 
 #endif

@@ -1,4 +1,4 @@
-/* poll(2), select(2) and their relatives. One wait for all descriptors: kernel/file/event/poll.h. */
+/* poll(2), select(2) and their variants. kernel/file/event/poll.h waits for all descriptors at once. */
 #include "kernel/calls/events/poll.h"
 
 #include "kernel/abi/errno.h"
@@ -16,7 +16,7 @@
 
 #define SECOND 1000000000ull
 #define MILLISECOND 1000000ull
-#define NO_WAIT 1u /* the deadline of a call that only looks */
+#define NO_WAIT 1u /* deadline (clock_now ns) of a call that must not wait */
 #define POLL_PRIORITY 0x002u
 #define POLL_READ (POLL_IN | POLL_IN_NORMAL | POLL_HUP | POLL_ERR)
 #define POLL_WRITE (POLL_OUT | POLL_OUT_NORMAL | POLL_ERR)
@@ -95,7 +95,8 @@ int64_t call_poll(struct call *c)
     return poll_restartable(c->a[0], (uint32_t)c->a[1], deadline);
 }
 
-/* The deadline of a struct timespec (UNIT 1) or timeval (UNIT 1000 ns) at ADDRESS, 0: none. -EFAULT, -EINVAL. */
+/* Converts the struct timespec (UNIT 1) or timeval (UNIT 1000 ns) at ADDRESS to a deadline; 0: none. -EFAULT,
+ * -EINVAL. */
 static int64_t read_deadline(uint64_t address, uint64_t unit, uint64_t *deadline)
 {
     uint64_t time[2], nanoseconds;
@@ -105,20 +106,20 @@ static int64_t read_deadline(uint64_t address, uint64_t unit, uint64_t *deadline
         return 0;
     if (user_read(time, address, sizeof(time)) != 0)
         return -EFAULT;
-    if (unit != 1 && (int64_t)time[0] >= 0 && (int64_t)time[1] >= 0) { /* select takes any microseconds */
+    if (unit != 1 && (int64_t)time[0] >= 0 && (int64_t)time[1] >= 0) { /* select accepts a second and more in tv_usec */
         time[0] += time[1] / (SECOND / unit);
         time[1] %= SECOND / unit;
     }
     if ((int64_t)time[0] < 0 || time[1] >= SECOND / unit)
         return -EINVAL;
     if (time[0] > INT64_MAX / SECOND / 4)
-        return 0; /* longer than any machine runs */
+        return 0; /* too far away to expire: no deadline */
     nanoseconds = time[0] * SECOND + time[1] * unit;
     *deadline = nanoseconds == 0 ? NO_WAIT : clock_now() + nanoseconds;
     return 0;
 }
 
-/* Leaves what remains until DEADLINE at ADDRESS, as Linux does; a program that cannot be told goes without. */
+/* Writes the time that remains until DEADLINE to ADDRESS, as Linux does. A failure of the write is ignored. */
 static void write_remaining(uint64_t address, uint64_t unit, uint64_t deadline)
 {
     uint64_t now = clock_now();

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* RESTART_POLL: context.restart_argument are deadline, user address and count. */
+/* RESTART_POLL: context.restart_argument are the deadline, the user address and the count. */
 int64_t poll_restart(void);
 
 /* Sets the signal mask at user ADDRESS (0: leaves it) while a call waits. poll_mask_leave restores the previous mask

@@ -1,4 +1,4 @@
-/* System calls that change what is known of a file: permissions, owners, times. */
+/* System calls that change the attributes of a file: permissions, owners, times. */
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
 #include "kernel/calls/common/path.h"
@@ -11,7 +11,7 @@
 #define SECOND 1000000000ull
 #define UTIME_NOW 0x3fffffffll
 #define UTIME_OMIT 0x3ffffffell
-#define SAME UINT32_MAX /* of chown: leave it */
+#define SAME UINT32_MAX /* an id of chown that stays unchanged */
 
 static int64_t change_fd(int64_t fd, const struct node_change *change)
 {
@@ -28,7 +28,7 @@ static int64_t change_at(int64_t directory, uint64_t path, uint32_t flags, const
     if ((flags & ~(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)) != 0)
         return -EINVAL;
     if ((flags & AT_EMPTY_PATH) != 0 && directory != NAME_WORKING_DIRECTORY && files_empty(path)) {
-        error = change_fd(directory, change); /* O_PATH will do here, but is of the tree */
+        error = change_fd(directory, change); /* -EBADF for an O_PATH descriptor, which the path operation accepts */
         if (error != -EBADF)
             return error;
     }
@@ -106,7 +106,8 @@ struct time { /* struct timespec, or with microseconds struct timeval */
     int64_t seconds, part;
 };
 
-/* ns since 1970. What a file cannot have becomes the nearest that it can, as on Linux. */
+/* Converts TIME to ns since 1970. A time that a file cannot have becomes the nearest one that it can have, as
+ * on Linux. */
 static uint64_t file_time(const struct time *time)
 {
     const int64_t last = (int64_t)(UINT64_MAX / SECOND);
@@ -118,7 +119,7 @@ static uint64_t file_time(const struct time *time)
 
 #define BOTH_NOW (CHANGE_ATIME | CHANGE_MTIME | CHANGE_ATIME_NOW | CHANGE_MTIME_NOW)
 
-/* TIMES are access and modification, in nanoseconds. -EINVAL. */
+/* Converts TIMES, of access and modification, to CHANGE. Their parts are nanoseconds. -EINVAL. */
 static int64_t time_change(const struct time times[2], struct node_change *change)
 {
     uint64_t values[2] = {0, 0};

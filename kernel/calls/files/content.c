@@ -1,5 +1,5 @@
-/* System calls on the contents of files as such: their length, their holes, files without names, and moving bytes from
- * one file to another. */
+/* System calls on the contents of files: their length, their holes, files without names, and copies from one file to
+ * another. */
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
 #include "kernel/calls/common/files.h"
@@ -13,7 +13,7 @@
 #include "tasks/process/group.h"
 #include "tasks/thread/thread.h"
 
-#define TRANSFER_MAX 0x7ffff000ull /* as Linux: bytes of one call */
+#define TRANSFER_MAX 0x7ffff000ull /* bytes of one call, as in Linux */
 #define MFD_CLOEXEC 1u
 #define MFD_ALLOW_SEALING 2u
 #define MEMFD_NAME_MAX 249u
@@ -28,7 +28,7 @@ static int64_t change_file(const struct file_request *request, const void *data,
     struct file_answer answer;
     int64_t result = file_call(thread_current()->group, request, data, size, NULL, 0, &answer);
 
-    file_limit_tell(result, &answer);
+    file_limit_notify(result, &answer);
     files_settle(&answer);
     return result;
 }
@@ -41,7 +41,8 @@ int64_t call_ftruncate(struct call *c)
     return request.space.offset < 0 ? -EINVAL : change_file(&request, NULL, 0);
 }
 
-/* A part at a time, so that no message keeps the file's kernel busy for long; the size changes with the last. */
+/* Allocates in parts, so that no message keeps the file's kernel busy for long. The file's size changes with the last
+ * part. */
 static int64_t allocate(struct file_request request, int64_t length)
 {
     int64_t sizes[2] = {length, length}, result = 0;
@@ -83,7 +84,7 @@ int64_t call_fdatasync(struct call *c)
     return call_fsync(c);
 }
 
-/* All of it is in memory. */
+/* Only checks the arguments: files are in memory, so there is nothing to write back. */
 int64_t call_sync_file_range(struct call *c)
 {
     int64_t offset = (int64_t)c->a[1], count = (int64_t)c->a[2], flags = files_get_flags((int32_t)c->a[0]), end;
@@ -136,14 +137,15 @@ int64_t call_memfd_create(struct call *c)
 
 /* --- from one file to another --- */
 
-/* Where bytes come from or go to: an offset of the program's (ADDRESS, if not 0), or the file's own. */
+/* The source or the destination of a copy. AT is its offset: the one at user ADDRESS, or, if that is 0, the
+ * file's own. */
 struct end {
     int64_t fd;
     uint64_t address;
     int64_t at;
 };
 
-/* -ESPIPE: it has no offset. */
+/* Reads the offset of END. -ESPIPE: the file has no offset. */
 static int64_t end_begin(struct end *end)
 {
     if (end->address == 0) {
@@ -155,7 +157,7 @@ static int64_t end_begin(struct end *end)
     return end->at < 0 ? -EINVAL : 0;
 }
 
-/* The offset has moved on by DONE. */
+/* Advances the offset of END by DONE bytes and returns DONE, or -EFAULT. */
 static int64_t end_finish(const struct end *end, int64_t done)
 {
     int64_t at = end->at + done;
@@ -167,7 +169,8 @@ static int64_t end_finish(const struct end *end, int64_t done)
     return done;
 }
 
-/* SIZE bytes to FD, at AT unless that is negative. Waits until some can be written, when WAITS. */
+/* Writes up to SIZE bytes to FD, at offset AT, or at the file's offset if AT is negative. With WAITS, waits until the
+ * file accepts some. */
 static int64_t write_part(int64_t fd, const uint8_t *bytes, size_t size, int64_t at, bool waits)
 {
     struct file_request request = {
@@ -186,7 +189,8 @@ static int64_t write_part(int64_t fd, const uint8_t *bytes, size_t size, int64_t
     return result;
 }
 
-/* Copies up to SIZE bytes. OUT->at negative: to the file's offset, which may be a pipe's. */
+/* Copies up to SIZE bytes. If OUT->at is negative, they are written at the file's offset; the file may be a
+ * pipe then. */
 static int64_t copy(const struct end *in, const struct end *out, uint64_t size)
 {
     size_t room = size < FILE_CHUNK ? size : FILE_CHUNK;
@@ -224,7 +228,8 @@ static int64_t copy(const struct end *in, const struct end *out, uint64_t size)
     return done > 0 ? done : error;
 }
 
-/* The flags of FD as F_GETFL's; what is not a regular file is refused with ERROR, a directory with -EISDIR. */
+/* Returns 0 if FD is a regular file, and its open flags in *FLAGS. Otherwise returns ERROR, or -EISDIR for a directory
+ * if ERROR is not 0. */
 static int64_t check_regular(int64_t fd, int64_t error, int64_t *flags)
 {
     struct file_request request = {.operation = MSG_FILE_STAT, .fd = (int32_t)fd};
@@ -303,7 +308,7 @@ static int64_t copy_range(const struct call *c)
     return result > 0 ? end_finish(&out, result) : result;
 }
 
-/* What is copied is read and written. */
+/* The accounting counts a copy as a read and a write. */
 int64_t call_sendfile(struct call *c)
 {
     return count_write(count_read(send_file(c)));

@@ -9,18 +9,18 @@
 #include "kernel/abi/errno.h"
 #include "tasks/thread/thread.h"
 
-/* True if the call failed before that point, or continues later and is counted then. */
+/* Returns whether the call failed before that point, or continues later and is counted then. */
 static inline bool count_not(int64_t result)
 {
     if (result >= 0)
         return false;
     if (result == -ERESTARTSYS)
-        return (thread_current()->due & THREAD_DUE_SIGNAL) == 0; /* a move, of which the program sees nothing */
+        return (thread_current()->due & THREAD_DUE_SIGNAL) == 0; /* without a signal the call is restarted */
     return result == -EBADF || result == -EFAULT || result == -EINVAL || result == -ESPIPE ||
            result == -ERESTART_RESTARTBLOCK;
 }
 
-/* For vectored calls, which are counted whatever their RESULT. */
+/* Count vectored calls, whatever their RESULT. */
 static inline int64_t count_read_any(int64_t result)
 {
     struct account_io *io = &thread_current()->account.io;

@@ -33,8 +33,10 @@
 #define FIONCLEX 0x5450u
 #define FIOCLEX 0x5451u
 
-/* REQUEST, which closes, until nothing is left to unlock. Another thread may get a lock by way of a descriptor between
- * the two, so once that is closed its locks go again; who locks later finds it closed. */
+/* Repeats REQUEST, which closes one or more descriptors, until no file has locks left to remove: the home answers
+ * FILE_UNLOCKS instead of closing a descriptor whose file may have locks of the process. Another thread may set a lock
+ * through the descriptor between the removal and the close, so the locks are removed once more after the close; a
+ * thread that locks later finds the descriptor closed. */
 static int64_t close_unlocked(struct file_request request)
 {
     struct group *group = thread_current()->group;
@@ -64,8 +66,9 @@ int64_t call_close(struct call *c)
     return close_unlocked((struct file_request){.operation = MSG_FILE_CLOSE, .fd = (int32_t)c->a[0]});
 }
 
-/* The process gets descriptors of its own, as exec gives it: at home, where this call begins again. -EINVAL: it has
- * several threads, which cannot part. */
+/* Gives the process a descriptor table of its own, as exec does. This is possible only on the home: elsewhere the
+ * thread is ordered to move there and the call begins again. -EINVAL: the process has several threads, which cannot
+ * have separate tables. */
 static int64_t unshare(void)
 {
     struct thread *thread = thread_current();

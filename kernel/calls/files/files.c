@@ -1,5 +1,6 @@
-/* System calls that move data through descriptors. Operations never wait (kernel/file/remote.h); here the calling
- * thread does, for the file's events, when nothing was moved yet, and a signal or a move may end that wait. */
+/* System calls that move data through descriptors. Operations on files never wait (kernel/file/remote.h). The calling
+ * thread waits here for the file's events: a read when it has moved nothing yet, a write until all has been written. A
+ * signal or a move may end the wait. */
 #include "kernel/calls/files/files.h"
 
 #include "kernel/abi/errno.h"
@@ -22,14 +23,15 @@
 #include "tasks/process/group.h"
 #include "tasks/thread/thread.h"
 
-#define TRANSFER_MAX 0x7ffff000ull /* as Linux: bytes of one read or write */
-#define SMALL 256u                 /* bytes that are moved by way of the stack */
+#define TRANSFER_MAX 0x7ffff000ull /* bytes of one read or write, as in Linux */
+#define SMALL 256u                 /* up to so many bytes are copied through a buffer on the stack */
 #define RWF_HIPRI 1u
 #define RWF_DSYNC 2u
 #define RWF_SYNC 4u
 #define RWF_APPEND 16u
 
-/* Reads a file in memory of this kernel without another copy, as far as there is room. False: FD is none. */
+/* Reads a file in memory of this kernel without an intermediate copy, up to the first page of the program that cannot
+ * be written. Returns false, with nothing done, if FD is not such a file. */
 static bool read_near(int64_t fd, struct spans *spans, int64_t at, int64_t *result)
 {
     struct file *file = file_near(thread_current()->group, fd);
@@ -43,7 +45,7 @@ static bool read_near(int64_t fd, struct spans *spans, int64_t at, int64_t *resu
         *result = file_peek(file, spans->total, at, &offset, &from);
         *result = spans_move_some(spans, (uint8_t *)(uintptr_t)from, (uint64_t)*result, true);
         if (at >= 0 || *result <= 0 || file_advance(file, offset, (uint64_t)*result))
-            break; /* else somebody else has read, or sought, meanwhile */
+            break; /* otherwise another thread has changed the offset meanwhile: read again */
     }
     if (file != NULL)
         file_unpin(file);
@@ -61,7 +63,7 @@ static int64_t read_loop(int64_t fd, struct spans *spans, int64_t at, uint8_t *b
 
     for (;;) {
         uint64_t part = spans->total - done < size ? spans->total - done : size;
-        uint64_t good = spans_reach(spans, part); /* before bytes are taken that nobody would get */
+        uint64_t good = spans_reach(spans, part); /* checked first: bytes that cannot be stored would be lost */
 
         request.move.offset = at < 0 ? 0 : at + (int64_t)done;
         if (__builtin_expect(good == part, 1))
@@ -80,12 +82,12 @@ static int64_t read_loop(int64_t fd, struct spans *spans, int64_t at, uint8_t *b
         if (count == -EAGAIN && (answer.flags & (FILE_MAY_WAIT | FILE_SIGNALS)) == FILE_MAY_WAIT && done == 0) {
             count = files_wait(&answer, "input of a file");
             if (count == 0) {
-                request.move.flags = 0; /* a time that was over was that of bytes which are gone */
+                request.move.flags = 0; /* clears TTY_LATE: the time limit begins anew with new bytes */
                 continue;
             }
             if (count == 1 && (answer.flags & FILE_TIMED) != 0)
                 return -EAGAIN;
-            if (count == 1) { /* a terminal gives what there is then */
+            if (count == 1) { /* the time limit of a terminal: read the bytes that it has */
                 request.move.flags = TTY_LATE;
                 continue;
             }
@@ -120,7 +122,7 @@ static int64_t write_loop(int64_t fd, struct spans *spans, int64_t at, uint8_t *
         .operation = at < 0 ? MSG_FILE_WRITE : MSG_FILE_WRITE_AT,
         .fd = (int32_t)fd,
         .move = {.flags = (spans->total <= PIPE_WHOLE ? FILE_WHOLE : 0) | spans->extra, .group = job_group()}};
-    uint64_t done = 0, begin = 0, end = 0; /* of the whole: moved; what is in the buffer, to what is not */
+    uint64_t done = 0, begin = 0, end = 0; /* bytes written; the part of the buffer that is not written yet */
     struct file_answer answer;
     int64_t count;
 
@@ -144,7 +146,7 @@ static int64_t write_loop(int64_t fd, struct spans *spans, int64_t at, uint8_t *
         count = files_write(&request, buffer + begin, end - begin, &answer);
         if (live_is(count, &answer)) {
             count = live_memory(fd, &answer, at < 0 ? -1 : request.move.offset, buffer + begin, end - begin, true);
-            if (count == 0) /* there is no such memory any more, and will be none */
+            if (count == 0) /* the process no longer has that memory, and waiting would not help */
                 return (int64_t)done;
         }
         if (count == -TTY_WHO) {
@@ -159,10 +161,10 @@ static int64_t write_loop(int64_t fd, struct spans *spans, int64_t at, uint8_t *
             if (count == 1)
                 count = -EAGAIN;
         }
-        if (count == -EPIPE && (done == 0 || !is_socket(fd))) /* a socket says first how much has gone */
+        if (count == -EPIPE && (done == 0 || !is_socket(fd))) /* no SIGPIPE after a partial write to a socket */
             files_signal_broken_pipe();
         if (done == 0)
-            file_limit_tell(count, &answer);
+            file_limit_notify(count, &answer);
         if (count < 0)
             return done > 0 ? (int64_t)done : count;
         done += (uint64_t)count;
@@ -196,7 +198,7 @@ static int64_t transfer(int64_t fd, struct spans *spans, int64_t at, bool readin
     return result;
 }
 
-/* SPAN, of a page at most and not empty, can be written. */
+/* Returns whether SPAN, which is not empty and not longer than a page, can be written. */
 static bool has_room(const struct span *span)
 {
     uint64_t last = span->address + span->size - 1;
@@ -205,8 +207,8 @@ static bool has_room(const struct span *span)
            (span->address / PAGE_SIZE == last / PAGE_SIZE || user_probe((uint8_t *)last) == 0);
 }
 
-/* The fast path of a small read or write, for when descriptor and file are here and it need not wait. False: nothing
- * was done. */
+/* A shorter path for a small read or write whose descriptor and file are on this kernel and that need not wait. Returns
+ * false if nothing was done. */
 static bool transfer_near(int64_t fd, const struct span *span, bool reading, int64_t *result)
 {
     struct file *file = file_near(thread_current()->group, fd);
@@ -240,8 +242,8 @@ static int64_t transfer_one(const struct call *c, int64_t at, bool reading)
     return transfer((int32_t)c->a[0], &spans, at, reading);
 }
 
-/* A write of which DONE bytes have gone, and the rest was interrupted by what the program does not see, a move or a
- * freeze, goes on afterwards: without a signal a write to a pipe is never short. */
+/* Returns the result of a write after DONE bytes, fewer than requested. If a move or a freeze has interrupted it, which
+ * the program must not notice, the write is resumed afterwards: without a signal a write to a pipe is never short. */
 static int64_t write_on(uint64_t done)
 {
     struct thread *thread = thread_current();
@@ -337,7 +339,7 @@ int64_t call_pwritev(struct call *c)
     return transfer_vector_at(c, false);
 }
 
-/* Place -1: the file's offset. */
+/* Offset -1 stands for the file's own offset. */
 static int64_t transfer_vector_flags(const struct call *c, bool reading)
 {
     uint32_t flags = (uint32_t)c->a[5];

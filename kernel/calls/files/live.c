@@ -13,10 +13,11 @@
 #include "tasks/process/permission.h"
 #include "tasks/thread/thread.h"
 
-#define DESCRIPTORS 256u /* asked for at a time */
+#define DESCRIPTORS 256u /* descriptors per request */
 #define FIRST 2          /* offset of descriptor 0 in a listing, behind "." and ".." */
 
-/* Its own program cannot be replaced while the caller is at it; another's is looked at where it is done. */
+/* Returns whether PROCESS is the caller's and no longer runs PROGRAM. For the caller's own process this check suffices,
+ * because the program cannot change during the call. For another process the home checks it with the access. */
 static bool is_replaced(uint32_t process, uint64_t program)
 {
     struct process_facts facts;
@@ -34,7 +35,7 @@ int64_t live_memory(int64_t fd, const struct file_answer *answer, int64_t at, ui
     if (place < 0 || size == 0)
         return place < 0 ? place : 0;
     if (is_replaced(part.target.process, part.target.program) || credentials_may_reach(part.target.process, true) != 0)
-        return 0; /* its memory is gone, or it was another user's when the file was opened */
+        return 0; /* that memory no longer exists, or the caller may not access it any more */
     do {
         part.address = (uint64_t)(place + done);
         part.size = size - (uint64_t)done < REACH_MAX ? size - (uint64_t)done : REACH_MAX;
@@ -51,7 +52,7 @@ int64_t live_memory(int64_t fd, const struct file_answer *answer, int64_t at, ui
 struct listing {
     uint8_t *buffer;
     size_t room, done;
-    int64_t place; /* of what comes next */
+    int64_t place; /* offset of the next entry */
     bool full;
 };
 

@@ -1,5 +1,5 @@
-/* Reads, writes and listings that the caller performs itself because the file told it to (FILE_YOURS):
- * kernel/fs/proc/live.h. ANSWER is the file's. All wait for the process's home. */
+/* Reads, writes and listings that the caller performs itself because the file answered FILE_YOURS:
+ * kernel/fs/proc/live.h. ANSWER is the file's answer. All wait for the process's home. */
 #ifndef KERNEL_CALLS_FILES_LIVE_H
 #define KERNEL_CALLS_FILES_LIVE_H
 
@@ -20,8 +20,8 @@ static inline bool live_is(int64_t result, const struct file_answer *answer)
  * may not access it any more; -EIO: nothing is mapped there, or the process itself has no such access. */
 int64_t live_memory(int64_t fd, const struct file_answer *answer, int64_t at, uint8_t *buffer, uint64_t size,
                     bool write);
-/* Whole entries, as getdents64 gives them: the process's descriptors as they are now, from FD's offset on, which
- * advances. -EINVAL: no room for one entry; -ENOENT: the process no longer exists; -ENOMEM. */
+/* Writes whole entries, as getdents64 does, for the process's current descriptors, from FD's offset on, which advances.
+ * Returns the bytes written. -EINVAL: no room for one entry; -ENOENT: the process no longer exists; -ENOMEM. */
 int64_t live_entries(int64_t fd, const struct file_answer *answer, uint8_t *buffer, size_t room);
 
 #endif

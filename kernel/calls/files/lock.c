@@ -39,8 +39,8 @@ bool files_alone(void)
     return alone;
 }
 
-/* LOCK was set by way of FD, which was that of ANSWER. When it is not any more, whoever closed it may have been too
- * early to take the lock away. */
+/* Called after LOCK was set through FD on the file of ANSWER. If FD no longer refers to that file, another thread has
+ * closed it, and its close may have removed the process's locks before this one was set: then removes LOCK. -EBADF. */
 static int64_t keep(int64_t fd, const struct file_lock *lock, const struct file_answer *answer)
 {
     struct file_request locate = {.operation = MSG_FILE_LOCATE},
@@ -48,25 +48,25 @@ static int64_t keep(int64_t fd, const struct file_lock *lock, const struct file_
     struct file_place place = {.id = 0}, of_lock = {.id = answer->id, .kernel = answer->kernel};
     struct file_lock none = *lock;
     int32_t descriptor = (int32_t)fd;
-    struct file_answer told;
+    struct file_answer notified;
     int64_t result = file_call(thread_current()->group, &locate, &descriptor, sizeof(descriptor), &place, sizeof(place),
-                               &told);
+                               &notified);
 
     if (result == (int64_t)sizeof(place) && place.id == of_lock.id && place.kernel == of_lock.kernel)
         return 0;
     none.type = LOCK_NONE;
-    file_call_at(&of_lock, &unlock, &none, sizeof(none), &none, sizeof(none), &told);
+    file_call_at(&of_lock, &unlock, &none, sizeof(none), &none, sizeof(none), &notified);
     return -EBADF;
 }
 
-/* Asks, and waits if HOW says so; LOCK is the answer. */
+/* Sets or tests LOCK through FD. Waits with LOCK_SET_WAIT; with LOCK_TEST, LOCK becomes the result. */
 static int64_t ask(int64_t fd, uint32_t how, struct file_lock *lock)
 {
     struct file_request request = {.operation = MSG_FILE_LOCK, .fd = (int32_t)fd, .lock = how};
     struct thread *thread = thread_current();
     bool test = how == LOCK_TEST, waited = false;
     bool keeps = !test && lock->type != LOCK_NONE && lock->kind == LOCK_PROCESS && !files_alone();
-    size_t room = test || keeps ? sizeof(*lock) : 0; /* nobody looks at what else was set */
+    size_t room = test || keeps ? sizeof(*lock) : 0; /* otherwise the lock that was set is not needed */
     struct file_lock back;
     struct file_answer answer;
     int64_t result;

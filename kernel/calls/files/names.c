@@ -1,4 +1,4 @@
-/* System calls that make, remove and rename what a path names. */
+/* System calls that create, remove and rename files by their paths. */
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
 #include "kernel/calls/common/files.h"
@@ -10,7 +10,7 @@
 #include "tasks/process/group.h"
 #include "tasks/thread/thread.h"
 
-/* Does ASKED, which gives nothing back, with one path. */
+/* Performs ASKED, which returns no data, with one path. */
 static int64_t with_one(const struct msg_file_name *asked, int64_t directory, uint64_t path)
 {
     struct name_result result;
@@ -165,7 +165,7 @@ static int64_t link_at(int64_t directory, uint64_t path, int64_t to_directory, u
     if ((flags & ~(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH)) != 0)
         return -EINVAL;
     if ((flags & AT_EMPTY_PATH) != 0 && credentials_need_root() != 0)
-        return -ENOENT; /* who was given a descriptor was not given a name */
+        return -ENOENT; /* as Linux: the holder of a descriptor may not give its file a name without privilege */
     asked.flags = (flags & AT_SYMLINK_FOLLOW) != 0 ? 0 : NAME_NO_FOLLOW;
     if ((flags & AT_EMPTY_PATH) != 0)
         asked.flags |= NAME_EMPTY;
@@ -184,7 +184,7 @@ int64_t call_linkat(struct call *c)
 
 int64_t call_truncate(struct call *c)
 {
-    /* With a FIFO there is nothing to wait for: it cannot be truncated. */
+    /* OPEN_NONBLOCK: the open of a FIFO must not wait, because a FIFO cannot be truncated anyway. */
     struct msg_file_name asked = {.operation = MSG_NAME_OPEN, .flags = 1 | OPEN_NONBLOCK | OPEN_LARGE | OPEN_QUIET};
     struct file_request request = {.operation = MSG_FILE_RESIZE, .fd = -1, .space.offset = (int64_t)c->a[1]};
     struct name_result opened;
@@ -206,7 +206,7 @@ int64_t call_truncate(struct call *c)
     return error;
 }
 
-/* All is in memory. */
+/* Files are in memory, so there is nothing to write back. */
 int64_t call_sync(struct call *c)
 {
     (void)c;

@@ -1,4 +1,5 @@
-/* Reads and writes over memory that is partly bad. See the header. None of this is on the way of others. */
+/* Reads and writes whose buffer is partly inaccessible. See the header. Other transfers never come here, so speed does
+ * not matter. */
 #include "kernel/calls/files/partly.h"
 
 #include "kernel/abi/errno.h"
@@ -18,7 +19,7 @@
 #define DEVICE_FULL 0x107u
 #define DEVICE_RANDOM 0x108u
 #define DEVICE_URANDOM 0x109u
-#define TERMINAL_PART 2048u /* bytes that a write to a terminal takes at once */
+#define TERMINAL_PART 2048u /* a write to a terminal accepts whole parts of so many bytes */
 
 static int64_t facts_of(int64_t fd, struct file_facts *facts)
 {
@@ -29,7 +30,8 @@ static int64_t facts_of(int64_t fd, struct file_facts *facts)
     return file_call(thread_current()->group, &request, NULL, 0, facts, sizeof(*facts), &answer);
 }
 
-/* There is no room at all: the end of the file, an error, or -EFAULT. */
+/* The result of a read of a regular file into a buffer that cannot be written at all: 0 at the end of the file, the
+ * file's error, or -EFAULT. */
 static int64_t read_nothing(const struct file_request *request, struct file_answer *answer)
 {
     struct file_request one = {.operation = MSG_FILE_READ_AT, .fd = request->fd, .move.offset = request->move.offset};
@@ -65,7 +67,7 @@ static int64_t read_socket(int64_t fd, uint64_t part, uint64_t good, uint8_t *bu
     if (result == NULL)
         return -ENOMEM;
     count = socket_do(fd, &call, sizeof(call), result, room, !waits, "input of a socket", answer);
-    answer->flags = 0; /* it has been waited for */
+    answer->flags = 0; /* socket_do has waited already: the caller must not wait again */
     answer->tenths = 0;
     if (count == 0) {
         count = result->size;
@@ -104,11 +106,12 @@ int64_t partly_read(const struct file_request *request, uint64_t *part, uint64_t
     }
     result = file_call(thread_current()->group, request, NULL, 0, buffer, *part, answer);
     if (result > 0 && (uint64_t)result > good && (facts.mode & FILE_TYPE_MASK) == 0)
-        result = -EFAULT; /* what an eventfd or its like has given is gone, as on Linux */
+        result = -EFAULT; /* the data of an eventfd or a similar file is lost, as on Linux */
     return result;
 }
 
-/* COUNT, or less, of the bytes that a file of FACTS takes; PART: all, whatever they are. */
+/* Returns how many bytes of a write of PART bytes, of which COUNT could be read, a file of FACTS accepts. Some devices
+ * accept PART bytes without reading them. */
 static uint64_t taken_of(const struct file_facts *facts, uint64_t part, uint64_t count)
 {
     switch (facts->mode & FILE_TYPE_MASK) {
@@ -140,6 +143,6 @@ int64_t partly_write(int64_t fd, int64_t at, uint8_t *buffer, uint64_t part, uin
         return -ESPIPE;
     result = (int64_t)taken_of(&facts, part, count);
     if ((uint64_t)result > count)
-        memset(buffer + count, 0, part - count); /* nobody looks at them */
+        memset(buffer + count, 0, part - count); /* the device ignores them */
     return result > 0 ? result : -EFAULT;
 }

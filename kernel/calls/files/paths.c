@@ -1,4 +1,5 @@
-/* System calls that open, look at and go to what a path names (kernel/fs/name/name.h). */
+/* System calls that open files by their paths, check access, and set the working and the root directory
+ * (kernel/fs/name/name.h). */
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
 #include "kernel/calls/common/files.h"
@@ -56,7 +57,7 @@ int64_t call_creat(struct call *c)
     return open_at(NAME_WORKING_DIRECTORY, c->a[0], 1 | OPEN_CREATE | OPEN_TRUNCATE, (uint32_t)c->a[1]);
 }
 
-/* May the current thread do MAY (MAY_*) with what has FACTS? */
+/* Checks whether the current thread has the rights MAY (MAY_*) to a file with FACTS. */
 static int64_t check_facts(const struct file_facts *facts, uint32_t may)
 {
     struct file_user user;
@@ -65,7 +66,7 @@ static int64_t check_facts(const struct file_facts *facts, uint32_t may)
     return permission_check(size != 0 ? &user : NULL, facts->mode, facts->uid, facts->gid, may);
 }
 
-/* MODE is as MAY_*. Asks for the real user and group, but with AT_EACCESS. */
+/* MODE has MAY_* bits. Checks with the real user and group, or with AT_EACCESS with the effective ones. */
 static int64_t access_at(int64_t directory, uint64_t path, uint32_t mode, uint32_t flags)
 {
     struct msg_file_name asked = {.operation = MSG_NAME_STAT, .flags = files_flags(flags)};
@@ -76,7 +77,7 @@ static int64_t access_at(int64_t directory, uint64_t path, uint32_t mode, uint32
 
     if ((mode & ~7u) != 0 || (flags & ~(AT_EACCESS | AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)) != 0)
         return -EINVAL;
-    if ((flags & AT_EACCESS) == 0) { /* the user of files is another for a while */
+    if ((flags & AT_EACCESS) == 0) { /* file operations use fsuid and fsgid: replace them during the check */
         credentials->fsuid = credentials->uid;
         credentials->fsgid = credentials->gid;
     }
@@ -105,7 +106,7 @@ int64_t call_faccessat2(struct call *c)
     return access_at((int32_t)c->a[0], c->a[1], (uint32_t)c->a[2], (uint32_t)c->a[3]);
 }
 
-/* May the current thread look for names in the directory that is open as PLACE? Root may. */
+/* Checks whether the current thread may search the directory that is open as PLACE. Root may. */
 static int64_t may_enter(const struct file_place *place)
 {
     struct file_request request = {.operation = MSG_FILE_STAT, .fd = -1};
@@ -119,7 +120,7 @@ static int64_t may_enter(const struct file_place *place)
     return error < 0 ? error : check_facts(&facts, MAY_EXECUTE);
 }
 
-/* Can names begin at the directory that is open as PLACE? */
+/* Returns whether the directory that is open as PLACE can be a root directory: it must be in the tree of kernel 0. */
 static bool is_of_tree(const struct file_place *place)
 {
     struct file_request request = {.operation = MSG_FILE_STAT, .fd = -1};
@@ -130,7 +131,7 @@ static bool is_of_tree(const struct file_place *place)
            facts.device == TREE_DEVICE;
 }
 
-/* Opens the directory whose name is at user address PATH, for the current thread: *PLACE, with an open. */
+/* Opens the directory whose path is at user address PATH. The caller owns the open at *PLACE. */
 static int64_t open_directory(uint64_t path, struct file_place *place)
 {
     struct name name = {.directory = NAME_WORKING_DIRECTORY};
@@ -150,7 +151,7 @@ static int64_t open_directory(uint64_t path, struct file_place *place)
     return error;
 }
 
-/* kernel/file/root.md */
+/* See kernel/file/root.md. */
 int64_t call_chroot(struct call *c)
 {
     struct file_place place;
@@ -162,7 +163,7 @@ int64_t call_chroot(struct call *c)
     if (error == 0)
         error = credentials_need_root();
     if (error == 0 && !is_of_tree(&place))
-        error = -EINVAL; /* below /proc, or in a shared directory */
+        error = -EINVAL; /* a directory below /proc, or in a share */
     if (error == 0)
         return files_give(MSG_FILE_SET_ROOT, &place, 0);
     file_drop(place.kernel, place.id);
@@ -209,7 +210,7 @@ int64_t call_getcwd(struct call *c)
     if (text == NULL)
         return -ENOMEM;
     result = root_to_working_directory(text, PATH_MAX);
-    if (result == -EBADF) { /* none was set: the root */
+    if (result == -EBADF) { /* no working directory was set: it is the root */
         memcpy(text, "/", 2);
         result = 1;
     }

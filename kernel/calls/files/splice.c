@@ -1,8 +1,9 @@
-/* splice(2), tee(2), vmsplice(2): bytes between pipes and other files. Each step is one operation on a file, which
- * never waits; between looking at what a pipe has, or at its room, and saying what was moved, that end of the pipe is
- * held (kernel/ipc/pipe/hold.h). Nothing is held while the thread waits. kernel/ipc/pipe/splice.md has the protocol.
+/* splice(2), tee(2), vmsplice(2): moving bytes between pipes and other files. Each step is one operation on a file,
+ * which never waits. An end of a pipe is held (kernel/ipc/pipe/hold.h) from the operation that returns its bytes, or
+ * reserves room, to the operation that reports how many bytes were moved. Nothing is held while the thread waits.
+ * kernel/ipc/pipe/splice.md has the protocol.
  *
- * Over 500 lines, and one noun: a move, with its turns in both directions, which the three calls share. */
+ * The file has over 500 lines because the three calls share the moves in both directions. */
 #include "kernel/abi/errno.h"
 #include "kernel/abi/signal.h"
 #include "kernel/calls/calls.h"
@@ -21,7 +22,7 @@
 #include "tasks/sched/sched.h"
 #include "tasks/thread/thread.h"
 
-#define TRANSFER_MAX 0x7ffff000ull /* as Linux: bytes of one call */
+#define TRANSFER_MAX 0x7ffff000ull /* bytes of one call, as in Linux */
 #define SPLICE_MOVE 1u
 #define SPLICE_NONBLOCK 2u
 #define SPLICE_MORE 4u
@@ -34,28 +35,29 @@
 /* One of two files. */
 struct side {
     int64_t fd;
-    int64_t flags; /* as F_GETFL tells */
+    int64_t flags; /* as F_GETFL returns them */
     struct file_facts facts;
     bool pipe;
-    uint64_t address; /* of the program's offset, 0: none */
-    int64_t at;       /* that, or -1 */
+    uint64_t address; /* user address of an offset, or 0 */
+    int64_t at;       /* the offset that was read there, or -1 */
 };
 
-/* What both sides of a call share. */
+/* One call. */
 struct moving {
     struct side in, out;
     uint64_t size;
-    uint64_t asked; /* that, without the limit of one call */
-    bool nonblock;  /* pipes are not waited for */
-    bool copies;    /* tee: what is moved stays in the pipe */
+    uint64_t asked; /* SIZE before it was limited to TRANSFER_MAX */
+    bool nonblock;  /* the call must not wait for pipes */
+    bool copies;    /* tee: the bytes stay in the pipe */
     uint8_t *buffer;
-    size_t room; /* bytes of it */
+    size_t room; /* bytes of BUFFER */
     uint64_t done;
 };
 
 /* --- the ends of a pipe --- */
 
-/* ANSWER says where the file is, for pipe_let_go; or whom to wait for, after -EAGAIN. */
+/* Performs WHAT on the pipe FD. ANSWER has the place of the file, for pipe_let_go, or the event to wait for after
+ * -EAGAIN. */
 static int64_t pipe_call(int64_t fd, enum file_special what, uint64_t count, void *result, size_t room,
                          struct file_answer *answer)
 {
@@ -65,21 +67,22 @@ static int64_t pipe_call(int64_t fd, enum file_special what, uint64_t count, voi
 
     do
         value = file_call(thread_current()->group, &request, NULL, 0, result, room, answer);
-    while (value == -ESRCH); /* it was closed on its way: the home knows what is there now */
+    while (value == -ESRCH); /* the file was closed meanwhile: the home knows what FD refers to now */
     return value;
 }
 
-/* What was held at ANSWER is no more: COUNT of its bytes have been taken; or BYTES are put where room was. */
+/* Ends the hold of the pipe at ANSWER. If BYTES is NULL, COUNT of the held bytes have been taken; otherwise COUNT bytes
+ * at BYTES are put into the reserved room. */
 static void pipe_let_go(const struct file_answer *answer, enum file_special what, uint64_t count, const void *bytes)
 {
     struct file_request request = {
         .operation = MSG_FILE_OPERATE, .fd = -1, .special = {.what = what, .argument = bytes == NULL ? count : 0}};
     const struct file_place place = {.id = answer->id, .kernel = answer->kernel};
 
-    file_call_surely(&place, &request, bytes, bytes != NULL ? count : 0); /* bytes that are on neither side now */
+    file_call_surely(&place, &request, bytes, bytes != NULL ? count : 0); /* a failure would lose the bytes */
 }
 
-/* Waits for the pipe of ANSWER, which was -EAGAIN. 0: to be looked at again; or the result of the call. */
+/* Waits for the pipe that returned ANSWER with -EAGAIN. Returns 0 when the caller is to retry, or the call's error. */
 static int64_t pipe_wait(const struct moving *m, const struct file_answer *answer, const char *why)
 {
     if (m->nonblock)
@@ -87,7 +90,7 @@ static int64_t pipe_wait(const struct moving *m, const struct file_answer *answe
     return files_wait(answer, why);
 }
 
-/* Holds up to SIZE bytes of room in the pipe FD. */
+/* Reserves up to SIZE bytes of room in the pipe FD and returns how many. */
 static int64_t hold_room(int64_t fd, uint64_t size, struct file_answer *answer)
 {
     uint64_t room = 0;
@@ -98,7 +101,7 @@ static int64_t hold_room(int64_t fd, uint64_t size, struct file_answer *answer)
 
 /* --- from a pipe --- */
 
-/* COUNT bytes to OUT. As file_call; when to wait for the file of ANSWER is the caller's. */
+/* Writes COUNT bytes to OUT and returns as file_call does. The caller waits if necessary. */
 static int64_t write_some(struct moving *m, struct file_request *request, size_t count, struct file_answer *answer)
 {
     int64_t value;
@@ -110,11 +113,12 @@ static int64_t write_some(struct moving *m, struct file_request *request, size_t
     if (value == -EPIPE)
         files_signal_broken_pipe();
     if (m->done == 0)
-        file_limit_tell(value, answer);
+        file_limit_notify(value, answer);
     return value;
 }
 
-/* OUT has not taken anything, as VALUE and ANSWER say. 0: again. */
+/* Handles the result VALUE and ANSWER of a write by which OUT has accepted nothing. Returns 0 when the caller is to
+ * retry, or the call's error. */
 static int64_t after_write(const struct moving *m, struct file_request *request, const struct file_answer *answer,
                            int64_t value)
 {
@@ -132,7 +136,8 @@ static int64_t after_write(const struct moving *m, struct file_request *request,
     return value == 1 ? -EAGAIN : value;
 }
 
-/* IN is empty for good. Of two pipes the second must have a reader, and room, even so. */
+/* The result at the end of IN, an empty pipe without writers. If OUT is a pipe, too, it must have a reader and room
+ * even so. */
 static int64_t at_end(const struct moving *m, struct file_answer *answer)
 {
     int64_t value;
@@ -153,7 +158,8 @@ static int64_t at_end(const struct moving *m, struct file_answer *answer)
     return value;
 }
 
-/* One turn from IN, a pipe, to OUT. Returns how many bytes; 0: the end; *AGAIN: nothing was moved, but may be now. */
+/* Moves bytes once from IN, a pipe, to OUT. Returns how many, or 0 at the end; *AGAIN: nothing was moved, and the
+ * caller is to retry. */
 static int64_t turn_out(struct moving *m, struct file_request *request, bool *again)
 {
     uint64_t left = m->size - m->done;
@@ -202,7 +208,7 @@ static int64_t move_out(struct moving *m)
         if (count <= 0)
             break;
         m->done += (uint64_t)count;
-        if (m->copies) /* what is there now begins with the same bytes */
+        if (m->copies) /* the pipe still begins with the same bytes */
             break;
     }
     return m->done > 0 ? (int64_t)m->done : count;
@@ -210,7 +216,7 @@ static int64_t move_out(struct moving *m)
 
 /* --- into a pipe --- */
 
-/* IN has given nothing, as VALUE and ANSWER say. 0: again. */
+/* Handles the error VALUE and ANSWER of a read of IN. Returns 0 when the caller is to retry, or the call's error. */
 static int64_t after_read(const struct moving *m, struct file_request *request, const struct file_answer *answer,
                           int64_t value)
 {
@@ -231,7 +237,7 @@ static int64_t after_read(const struct moving *m, struct file_request *request, 
     return value == 1 ? 0 : value;
 }
 
-/* One turn from IN to OUT, a pipe. *AGAIN as turn_out's; *LAST: there may be no more for now. */
+/* Moves bytes once from IN to OUT, a pipe. *AGAIN as in turn_out; *LAST: IN may have no more bytes now. */
 static int64_t turn_in(struct moving *m, struct file_request *request, bool *again, bool *last)
 {
     uint64_t left = m->size - m->done;
@@ -318,7 +324,7 @@ static bool opened_right(const struct moving *m)
     return (m->in.flags & OPEN_ACCESS) != 1 && (m->out.flags & OPEN_ACCESS) != 0;
 }
 
-/* Files without a type, as eventfd, and directories are not for splice. */
+/* Returns whether splice accepts a file of this type. Files without a type (eventfd) and directories are refused. */
 static bool side_allows(const struct side *side, bool reading)
 {
     uint64_t number = side->facts.number;
@@ -334,8 +340,8 @@ static bool side_allows(const struct side *side, bool reading)
     }
 }
 
-/* The offset of SIDE, which is no pipe. As on Linux only what is written is checked for all bytes that were asked for:
- * no more is read than goes into a pipe. */
+/* Checks the type and the offset of SIDE, which is not a pipe. As on Linux, the range of OUT is checked with the size
+ * that the program asked for, that of IN with the limited size. */
 static int64_t side_check(const struct moving *m, const struct side *side)
 {
     uint64_t size = side == &m->out ? m->asked : m->size;
@@ -442,11 +448,11 @@ int64_t call_tee(struct call *c)
 
 /* --- memory --- */
 
-/* From SPANS, of the program, into the pipe OUT. */
+/* Copies bytes from SPANS into the pipe OUT. */
 static int64_t give(struct moving *m, struct spans *spans)
 {
     struct file_request request = {.operation = MSG_FILE_WRITE, .fd = (int32_t)m->out.fd, .move.flags = FILE_STREAM};
-    size_t begin = 0, end = 0; /* of the buffer: what has not been written */
+    size_t begin = 0, end = 0; /* the part of the buffer that is not written yet */
     struct file_answer answer;
     int64_t count = 0;
 
@@ -478,7 +484,7 @@ static int64_t give(struct moving *m, struct spans *spans)
     return m->done > 0 ? (int64_t)m->done : count;
 }
 
-/* From the pipe IN to SPANS. What cannot be stored stays in the pipe. */
+/* Moves bytes from the pipe IN to SPANS. Bytes that cannot be stored stay in the pipe. */
 static int64_t receive(struct moving *m, struct spans *spans)
 {
     struct file_answer answer;

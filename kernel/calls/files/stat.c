@@ -1,4 +1,4 @@
-/* System calls that tell about files: stat and its kin, statx, statfs. */
+/* System calls that return facts about files: stat and its variants, statx, statfs. */
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/calls/calls.h"
@@ -50,7 +50,7 @@ _Static_assert(sizeof(struct linux_stat) == 144, "Linux ABI");
 _Static_assert(sizeof(struct linux_statx) == 256, "Linux ABI");
 _Static_assert(sizeof(struct linux_statfs) == 120, "Linux ABI");
 
-/* What a program is shown: files that are made when they are asked for are as old as that. */
+/* Completes FACTS for a program. A file without times of its own gets the current time. */
 static void complete(struct file_facts *facts)
 {
     uint32_t type = facts->mode & FILE_TYPE_MASK;
@@ -99,7 +99,7 @@ static int64_t facts_of(int64_t fd, struct file_facts *facts)
     return file_call(thread_current()->group, &request, NULL, 0, facts, sizeof(*facts), &answer);
 }
 
-/* FLAGS as of fstatat. */
+/* FLAGS are those of fstatat. */
 static int64_t facts_at(int64_t directory, uint64_t path, uint32_t flags, struct file_facts *facts)
 {
     struct msg_file_name asked = {.operation = MSG_NAME_STAT, .flags = files_flags(flags)};

@@ -1,5 +1,5 @@
-/* ioctl(2) on terminals. The terminal does them where it is, on kernel 0; what it has to know of the caller goes along.
- * See kernel/tty/terminal.md. */
+/* ioctl(2) on terminals. Kernel 0 has the terminals and performs them; the request has the facts about the caller that
+ * it needs. See kernel/tty/terminal.md. */
 #include "kernel/calls/files/terminal.h"
 
 #include "kernel/abi/errno.h"
@@ -13,13 +13,13 @@
 #include "tasks/signal/signal.h"
 #include "tasks/thread/thread.h"
 
-/* What the third argument is. */
+/* The meaning of the third argument. */
 enum {
     TAKES_NUMBER,
     READS,
     WRITES,
-    ABOUT_SESSION, /* a number, with who the caller is */
-    READS_GROUP,   /* a process group, with who the caller is */
+    ABOUT_SESSION, /* a number; the caller's identity goes with it */
+    READS_GROUP,   /* address of a process group; the caller's identity goes with it */
     WRITES_ABOUT_SESSION
 };
 
@@ -65,7 +65,7 @@ static const struct command *find_command(uint32_t number)
     return NULL;
 }
 
-/* Writes what the terminal is to get. */
+/* Writes the data of the request to DATA. */
 static int64_t prepare(const struct command *command, uint64_t argument, void *data)
 {
     struct tty_identity who = {.argument = (uint32_t)argument};
@@ -90,11 +90,11 @@ static int64_t prepare(const struct command *command, uint64_t argument, void *d
     return error;
 }
 
-/* TIOCGPTPEER: the file that was opened becomes a descriptor. */
+/* Installs the file that TIOCGPTPEER has opened as a descriptor. */
 static int64_t install_peer(uint64_t id, uint32_t kernel, uint64_t flags)
 {
     struct file_place place = {.id = id, .kernel = kernel};
-    uint32_t session = UINT32_MAX; /* as if it had one: what is opened by a master's holder is not for job control */
+    uint32_t session = UINT32_MAX; /* with O_NOCTTY: job_opened then does not make it the controlling terminal */
 
     if ((flags & OPEN_NO_TERMINAL) == 0)
         session = 0;

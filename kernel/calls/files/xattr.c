@@ -1,5 +1,5 @@
-/* System calls on extended attributes (kernel/fs/node/attribute.h). By name the file is opened as a place only, asked,
- * and closed again. The order of the checks is Linux's (fs/xattr.c). */
+/* System calls on extended attributes (kernel/fs/node/attribute.h). A call with a path opens the file (O_PATH),
+ * performs the operation, and closes the file again. The order of the checks is Linux's (fs/xattr.c). */
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
 #include "kernel/calls/common/files.h"
@@ -14,9 +14,9 @@
 
 #define LIST_MAX 65536u
 
-/* Which file: a descriptor, or a path. */
+/* The file of a call, given by a descriptor or by a path. */
 struct target {
-    struct file_place place; /* id 0: FD */
+    struct file_place place; /* the file opened by path; id 0: the file is FD */
     int64_t fd;
 };
 
@@ -65,7 +65,7 @@ static bool begins(const char *text, const char *with, const char **rest)
     return strncmp(text, with, length) == 0;
 }
 
-/* May the current thread read, or WRITE, the attribute NAME at all? */
+/* Checks whether the current thread may read, or WRITE, the attribute NAME, whatever the file. */
 static int64_t check_name(const char *name, bool write)
 {
     bool root = thread_current()->context.credentials.euid == 0;
@@ -125,7 +125,7 @@ static int64_t set(struct call *c, const struct target *target)
     return error;
 }
 
-/* What ASK gives goes to user address AT, which has SIZE bytes. */
+/* Reads an attribute or the list of attributes and writes it to user address AT, which has SIZE bytes. */
 static int64_t give(const struct target *target, enum attribute_operation what, bool trusted, const char *name,
                     uint64_t at, uint64_t size)
 {

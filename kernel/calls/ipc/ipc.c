@@ -1,5 +1,6 @@
-/* System calls on System V semaphores and message queues (kernel/ipc/sysv/ipc.h). Each is one step of kernel 0; the
- * calling thread waits when that says so, and begins again when it was interrupted by what the program does not see. */
+/* System calls on System V semaphores and message queues (kernel/ipc/sysv/ipc.h). Kernel 0 performs each call in one
+ * step. If it answers that the caller must wait, the calling thread waits here and retries. A wait that is interrupted
+ * without a signal (a move, a freeze) makes the call begin again. */
 #include "kernel/ipc/sysv/ipc.h"
 
 #include "kernel/abi/errno.h"
@@ -43,11 +44,11 @@ struct ipc_call ipc_begin(enum ipc_operation operation, int32_t id)
     who.fsuid = who.euid;
     who.fsgid = who.egid;
     who.root = 0;
-    permission_user(&who, &call.user); /* zeros: root */
+    permission_user(&who, &call.user); /* stays zero for root */
     return call;
 }
 
-/* The wait for a semaphore is over, and the steps have not been done. */
+/* Reports that the caller no longer waits for its semaphore operations, which have not been performed. */
 static void give_up(const struct ipc_call *call)
 {
     struct ipc_call over = {.operation = IPC_SEM_GIVE_UP, .id = call->id, .task = call->task};
@@ -56,7 +57,8 @@ static void give_up(const struct ipc_call *call)
     ipc_ask(&over, sizeof(over), NULL, 0, &answer);
 }
 
-/* CALL with SIZE bytes of data, which have room behind it. Waits, until DEADLINE (clock_now ns; 0: any). */
+/* Sends CALL with the SIZE bytes at DATA behind it. Waits while kernel 0 requires it, until DEADLINE (clock_now ns; 0:
+ * none). */
 static int64_t ask(struct ipc_call *call, const void *data, size_t size, void *result, size_t room, uint64_t deadline)
 {
     size_t length = sizeof(*call) + size;
@@ -109,7 +111,7 @@ int64_t call_semget(struct call *c)
     return ask(&call, NULL, 0, NULL, 0, 0);
 }
 
-/* The process's home has it undone at the process's end. */
+/* If a step has SEM_UNDO: notifies the process's home, which has the steps undone at the process's end. */
 static int64_t note_undo(const struct ipc_step *steps, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -139,7 +141,7 @@ static int64_t operate(struct call *c, uint64_t deadline)
     if (result == 0)
         result = ask(&call, steps, size, NULL, 0, deadline);
     heap_free(steps, size);
-    return result == -ERESTARTSYS ? -ERESTARTNOHAND : result; /* a signal's handler ends it in any case */
+    return result == -ERESTARTSYS ? -ERESTARTNOHAND : result; /* a handled signal ends it, even with SA_RESTART */
 }
 
 int64_t call_semop(struct call *c)
@@ -147,7 +149,7 @@ int64_t call_semop(struct call *c)
     return operate(c, 0);
 }
 
-/* A call that begins again because the thread moves counts its time from then on. */
+/* If the call is restarted because the thread has moved, its timeout starts anew. */
 int64_t call_semtimedop(struct call *c)
 {
     uint64_t time[2];
@@ -192,7 +194,7 @@ static int64_t change_owner(struct ipc_call *call, uint64_t address)
     return ask(call, &facts, sizeof(facts), NULL, 0, 0);
 }
 
-/* Values of all semaphores of a set. */
+/* Gets, or SETS, the values of all semaphores of a set. */
 static int64_t all_values(struct ipc_call *call, uint64_t address, bool sets)
 {
     struct ipc_call look = *call;
@@ -201,7 +203,7 @@ static int64_t all_values(struct ipc_call *call, uint64_t address, bool sets)
     int32_t *values;
     int64_t error;
 
-    look.flags = IPC_NEXT; /* how many there are, of a set that may not be read, too */
+    look.flags = IPC_NEXT; /* returns the number of semaphores even without read permission */
     look.id = (int32_t)((uint32_t)call->id % IPC_SLOTS);
     error = ask(&look, NULL, 0, &facts, sizeof(facts), 0);
     if (error < 0)

@@ -17,7 +17,7 @@ struct linux_perm {
 
 _Static_assert(sizeof(struct linux_perm) == 48, "Linux ABI");
 
-/* A request of OPERATION on ID by the current thread's process and user. */
+/* Returns a request for OPERATION on ID by the current thread's process and user. */
 struct ipc_call ipc_begin(enum ipc_operation operation, int32_t id);
 /* Fills *LINUX_PERM with owner and mode from FACTS. */
 void ipc_fill_perm(const struct ipc_facts *facts, struct linux_perm *perm);

@@ -46,7 +46,7 @@ bool message_is_stream(int64_t fd)
     struct {
         struct socket_result result;
         uint32_t type;
-    } got = {.type = SOCKET_STREAM}; /* of what is no socket: that is said later */
+    } got = {.type = SOCKET_STREAM}; /* also if FD is no socket: its error is found later */
     struct file_answer answer;
 
     socket_do(fd, &call, sizeof(call), &got.result, sizeof(got), true, "", &answer);

@@ -1,5 +1,4 @@
-/* Definitions shared by sending and receiving messages on sockets: struct msghdr, and the walk over the program's
- * memory. */
+/* Definitions shared by sending and receiving messages on sockets: struct msghdr, and the state of a transfer. */
 #ifndef KERNEL_CALLS_IPC_MESSAGE_H
 #define KERNEL_CALLS_IPC_MESSAGE_H
 
@@ -43,7 +42,7 @@ struct transfer {
 /* Reads the spans of MESSAGE. The caller calls message_end even when this fails. */
 int64_t message_begin(struct transfer *t, int64_t fd, const struct message *message);
 void message_end(struct transfer *t);
-/* True if FD is a stream socket. */
+/* Returns whether FD is a stream socket; true if it is no socket. */
 bool message_is_stream(int64_t fd);
 
 #endif

@@ -30,7 +30,7 @@ struct linux_event { /* struct sigevent */
     uint64_t rest[6];
 };
 
-/* Asks kernel 0 for what concerns names. */
+/* Performs OPERATION on the queue whose name is at user ADDRESS. Kernel 0 has the names. */
 static int64_t by_name(enum ipc_operation operation, struct ipc_call *call, uint64_t address,
                        struct file_answer *answer)
 {
@@ -80,7 +80,7 @@ int64_t call_mq_open(struct call *c)
     if (error != 0)
         return error;
     return files_give(MSG_FILE_INSTALL, &(struct file_place){.id = answer.id},
-                      DESCRIPTOR_CLOEXEC); /* whatever the flags say */
+                      DESCRIPTOR_CLOEXEC); /* even without O_CLOEXEC, as in Linux */
 }
 
 int64_t call_mq_unlink(struct call *c)
@@ -91,7 +91,7 @@ int64_t call_mq_unlink(struct call *c)
     return by_name(IPC_QUEUE_UNLINK, &call, c->a[0], &answer);
 }
 
-/* A message that comes from now on is told as if nobody waited. */
+/* Reports that the caller no longer waits for a message: the next one may trigger a notification (mq_notify). */
 static void give_up(int64_t fd)
 {
     struct mqueue_call call = {.operation = MQUEUE_GIVE_UP};
@@ -100,7 +100,8 @@ static void give_up(int64_t fd)
     anonymous_call(fd, SPECIAL_QUEUE, 0, &call, sizeof(call), NULL, 0, &answer);
 }
 
-/* Sends, or receives, and waits until the time at user address AT, if it is one. -EBADF: FD is no queue. */
+/* Performs CALL (SIZE bytes) on the queue FD. Waits until the absolute time at user address AT, or without a limit if
+ * AT is 0. -EBADF: FD is no queue. */
 static int64_t transfer(int64_t fd, const struct mqueue_call *call, size_t size, void *result, size_t room, uint64_t at)
 {
     uint64_t time[2], deadline = 0;
@@ -116,7 +117,7 @@ static int64_t transfer(int64_t fd, const struct mqueue_call *call, size_t size,
             return -EINVAL;
         if (time[0] <= INT64_MAX / SECOND / 2) {
             deadline = time[0] * SECOND + time[1];
-            deadline = deadline > now ? deadline - clock_epoch() : 1; /* it is over */
+            deadline = deadline > now ? deadline - clock_epoch() : 1; /* the time has passed */
         }
     }
     for (;;) {
@@ -199,7 +200,7 @@ int64_t call_mq_notify(struct call *c)
         call.signal = event.notify == (int32_t)NOTIFY_SIGNAL ? (uint32_t)event.signal : 0;
         call.value = event.value;
         result = files_do((struct file_request){.operation = MSG_FILE_NOTE_OWNER,
-                                                .process = call.process}); /* its end, or a close, ends that */
+                                                .process = call.process}); /* its end or a close unregisters it */
         if (result != 0)
             return result;
     }

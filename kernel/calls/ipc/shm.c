@@ -1,6 +1,5 @@
-/* System calls on System V shared memory (kernel/ipc/sysv/shm.h): a segment is asked of kernel 0, then mapped as a file
- * is.
- */
+/* System calls on System V shared memory (kernel/ipc/sysv/shm.h). Kernel 0 has the segments; the calling process maps a
+ * segment as it maps a file. */
 #include "kernel/ipc/sysv/shm.h"
 
 #include "kernel/abi/errno.h"
@@ -55,7 +54,7 @@ int64_t call_shmget(struct call *c)
     return shm_ask(&call, NULL, &answer);
 }
 
-/* Where shmat is to map, and how: enum space_map_how. */
+/* Computes where shmat maps a segment, and how (enum space_map_how). -EINVAL. */
 static int64_t find_place(uint64_t *address, uint32_t flags, uint32_t *how)
 {
     *how = 0;

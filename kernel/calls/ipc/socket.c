@@ -1,4 +1,4 @@
-/* System calls on sockets, but those that move messages (socket_send.c, socket_receive.c). */
+/* System calls on sockets, except those that send and receive messages (socket_send.c, socket_receive.c). */
 #include "kernel/calls/ipc/socket.h"
 
 #include "kernel/abi/errno.h"
@@ -26,7 +26,7 @@
 #define ADDRESS_MOST 128 /* struct sockaddr_storage */
 #define OPTION_MOST 16u  /* bytes */
 
-/* One that only says yes or no. */
+/* Performs CALL, which has no data and no result but 0 or an error. */
 static int64_t simple(int64_t fd, struct socket_call *call)
 {
     struct socket_result result;
@@ -86,7 +86,7 @@ int64_t socket_find_node(struct socket_call *call, bool make)
     return 0;
 }
 
-/* The name that was made for a socket that cannot have it. */
+/* Removes the path that was created for a socket whose bind then failed. */
 static void remove_name(const struct socket_call *call)
 {
     struct msg_file_name asked = {.operation = MSG_NAME_UNLINK};
@@ -103,7 +103,7 @@ static void remove_name(const struct socket_call *call)
 int64_t socket_write_name(uint64_t address, uint32_t *room, const struct socket_result *result)
 {
     uint8_t bytes[FAMILY_SIZE + SOCKET_NAME_MAX + 1] = {AF_UNIX, 0};
-    bool path = result->name_size > 0 && result->name[0] != 0; /* its NUL is told, too */
+    bool path = result->name_size > 0 && result->name[0] != 0; /* a path is returned with its NUL */
     uint32_t size = FAMILY_SIZE + result->name_size + (path ? 1 : 0), part = size < *room ? size : *room;
 
     memcpy(bytes + FAMILY_SIZE, result->name, result->name_size);
@@ -154,9 +154,9 @@ uint32_t socket_install(const struct file_place *places, uint32_t count, uint32_
     return done;
 }
 
-/* --- making and naming --- */
+/* --- creating and naming --- */
 
-/* The order of the checks is Linux's. */
+/* Checks the arguments of socket and socketpair in Linux's order, and splits TYPE into KIND and FLAGS. */
 static int64_t check_kind(uint32_t family, uint32_t type, int32_t protocol, uint32_t *kind, uint32_t *flags)
 {
     *flags = type & ~TYPE_MASK;
@@ -214,7 +214,8 @@ int64_t call_socketpair(struct call *c)
     return 0;
 }
 
-/* ERROR of an argument, unless FD is no socket: that comes first, as in Linux. */
+/* Returns ERROR, which an argument has caused, or the error for an FD that is no socket, which takes precedence, as in
+ * Linux. */
 static int64_t socket_error(int64_t fd, int64_t error)
 {
     struct socket_call call = {.operation = SOCKET_NAME};
@@ -229,7 +230,7 @@ int64_t call_bind(struct call *c)
     int64_t error = socket_read_name(c->a[1], (uint32_t)c->a[2], &call);
 
     if (error == 0)
-        error = socket_error((int32_t)c->a[0], 0); /* no name is made for what is no socket */
+        error = socket_error((int32_t)c->a[0], 0); /* a path must not be created if FD is no socket */
     if (error == 0)
         error = socket_find_node(&call, true);
     if (error != 0)
@@ -247,7 +248,7 @@ int64_t call_connect(struct call *c)
     uint16_t family;
 
     if (error == -EINVAL && (uint32_t)c->a[2] >= FAMILY_SIZE && user_read(&family, c->a[1], sizeof(family)) == 0 &&
-        family == AF_UNSPEC) /* no peer any more */
+        family == AF_UNSPEC) /* removes the peer */
         error = 0;
     else if (error == 0 && call.name_size == 0)
         error = -EINVAL;
@@ -270,7 +271,7 @@ int64_t call_shutdown(struct call *c)
     return simple((int32_t)c->a[0], &call);
 }
 
-/* Writes a name, and its size at LENGTH_AT, where the room for it is. */
+/* Writes a name to ADDRESS and its size to LENGTH_AT, which contained the size of the buffer. -EFAULT, -EINVAL. */
 static int64_t give_name(uint64_t address, uint64_t length_at, const struct socket_result *result)
 {
     uint32_t room;

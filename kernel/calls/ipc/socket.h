@@ -11,8 +11,8 @@
 
 #define MESSAGE_DONT_WAIT 0x40u
 
-/* 0 if the current thread may send a message with the credentials SAID. -EINVAL: they are not valid ids; -EPERM: it may
- * not use them; -ESRCH: no process has that id. Waits for the home of a process that is not its own. */
+/* Returns 0 if the current thread may send a message with the credentials SAID. -EINVAL: they are not valid ids;
+ * -EPERM: it may not use them; -ESRCH: no process has that id. Waits for the home of another process. */
 int64_t socket_sender(const struct socket_user *said);
 /* Reads a struct sockaddr_un of SIZE bytes at user ADDRESS into CALL. -EINVAL, -EFAULT. */
 int64_t socket_read_name(uint64_t address, uint32_t size, struct socket_call *call);

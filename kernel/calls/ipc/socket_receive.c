@@ -1,4 +1,4 @@
-/* System calls that receive messages on sockets, with files and credentials beside them. */
+/* System calls that receive messages on sockets, with files and credentials as control data. */
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/calls/calls.h"
@@ -20,13 +20,13 @@
 #define TRANSFER_MAX 0x7ffff000ull
 #define SECOND 1000000000ull
 
-/* Control data as it is written. */
+/* The program's buffer for control data: USED bytes are written; CUT: some did not fit. */
 struct control {
     uint64_t address, room, used;
     bool cut;
 };
 
-/* The bytes that one piece has room for, or 0. */
+/* Returns how many bytes of data one more piece can have, or 0. */
 static uint64_t piece_room(const struct control *control)
 {
     uint64_t left = control->room - control->used;
@@ -82,12 +82,12 @@ static int64_t put_files(struct control *control, const struct socket_result *re
     }
     most = socket_install(places, most, (flags & MSG_CMSG_CLOEXEC) != 0 ? DESCRIPTOR_CLOEXEC : 0, fds, &ignored);
     if (ignored != 0)
-        control->cut = true; /* as Linux: those that there was room for */
+        control->cut = true; /* as in Linux, the descriptors that could be installed are returned */
     return most > 0 ? put_piece(control, SCM_RIGHTS, fds, most * sizeof(int32_t)) : 0;
 }
 
-/* Receives what comes first, to RESULT, places and data; behind FIRST, of which there was some, only what is from the
- * same sender, if the receiver is told who that is. */
+/* Receives the next message, or bytes of a stream, to RESULT: places of files, then data. If T already has data, whose
+ * first part is described by FIRST with the sender's credentials, only data of the same sender follows. */
 static int64_t receive_some(struct transfer *t, const struct socket_result *first, struct socket_result *result,
                             size_t room, uint32_t files, uint32_t bytes, uint32_t flags)
 {
@@ -110,7 +110,7 @@ static int64_t receive_some(struct transfer *t, const struct socket_result *firs
                      "a message of a socket", &answer);
 }
 
-/* Receives into T. CONTROL may have room for files. What was received first is described in FIRST. */
+/* Receives into T. CONTROL may have room for files. *FIRST describes the first part that was received. */
 static int64_t receive_all(struct transfer *t, struct control *control, uint32_t flags, struct socket_result *first)
 {
     uint32_t files = control->room > sizeof(struct control_head)
@@ -119,7 +119,7 @@ static int64_t receive_all(struct transfer *t, struct control *control, uint32_t
     uint64_t chunk;
     struct socket_result *result;
     size_t head;
-    bool lost = false; /* what was received has not all come to the program */
+    bool lost = false; /* received data or files could not be delivered to the program */
     int64_t error = 0;
 
     if (files > SOCKET_FILES_MAX)

@@ -1,4 +1,4 @@
-/* System calls that send messages on sockets, with files and credentials beside them. */
+/* System calls that send messages on sockets, with files and credentials as control data. */
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/calls/calls.h"
@@ -19,7 +19,7 @@
 #define TRANSFER_MAX 0x7ffff000ull
 #define CONTROL_MAX 20480u /* bytes, as Linux's optmem_max */
 
-/* One piece of control data: descriptors, or who sends, which goes to CALL. */
+/* Reads one piece of control data: descriptors are appended to FDS, credentials are checked and stored in CALL. */
 static int64_t read_piece(const struct control_head *head, const uint8_t *data, size_t size, int32_t *fds,
                           uint32_t *count, struct socket_call *call)
 {
@@ -74,7 +74,7 @@ static int64_t read_control(const struct message *message, int32_t *fds, uint32_
     return error;
 }
 
-/* Sends all of T, the files at PLACES with its first byte. CALL has the name. */
+/* Sends all of T, with the files at PLACES beside its first byte. CALL has the destination. */
 static int64_t send_all(struct transfer *t, struct socket_call *call, const struct file_place *places, uint32_t flags)
 {
     size_t files = call->files * sizeof(*places), head = sizeof(*call) + files;
@@ -106,7 +106,7 @@ static int64_t send_all(struct transfer *t, struct socket_call *call, const stru
                 break;
             t->done += result.length;
             part -= result.length;
-            /* The files have gone; the rest moves to behind the call. */
+            /* The files have been sent; move the rest of the data to directly behind the call. */
             memmove(memory + sizeof(*call), memory + head + result.length, part);
             call->files = 0;
             head = sizeof(*call);
@@ -131,7 +131,7 @@ static int64_t send_message(int64_t fd, const struct message *message, uint32_t 
 
     if (fds == NULL)
         return -ENOMEM;
-    places = (struct file_place *)(void *)fds; /* the descriptors behind them */
+    places = (struct file_place *)(void *)fds; /* the array of descriptors lies behind that of the places */
     if (error == 0 && message->name != 0 && message->name_size != 0)
         error = socket_read_name(message->name, message->name_size, &call);
     if (error == 0)
@@ -146,7 +146,7 @@ static int64_t send_message(int64_t fd, const struct message *message, uint32_t 
         call.files = count;
         error = send_all(&t, &call, places, flags);
         if (count > 0 && (error < 0 || (error == 0 && t.total == 0 && message_is_stream(fd))))
-            socket_drop(places, count); /* they have not gone */
+            socket_drop(places, count); /* they have not been sent */
     } else {
         error = files_error(fd, error);
     }

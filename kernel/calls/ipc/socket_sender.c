@@ -1,4 +1,5 @@
-/* As whom a process may send: SCM_CREDENTIALS of sendmsg(2), unix(7). The order of the checks is Linux's. */
+/* The credentials that a process may send: SCM_CREDENTIALS of sendmsg(2), unix(7). The order of the checks is
+ * Linux's. */
 #include "kernel/abi/errno.h"
 #include "kernel/calls/ipc/socket.h"
 #include "kernel/instance/instance.h"
@@ -9,7 +10,8 @@
 #include "tasks/thread/credentials.h"
 #include "tasks/thread/thread.h"
 
-/* ID is a process, perhaps one that has ended and was not waited for, or a thread of one. Waits for the answer. */
+/* Returns whether ID is a process, or a thread of one. A process that its parent has not waited for yet counts. Waits
+ * for its home. */
 static bool exists(uint32_t id)
 {
     struct msg_process_call process = {.id = id, .type = MSG_PROCESS_GET_GROUP};

@@ -1,4 +1,4 @@
-/* uname(2), sethostname(2), setdomainname(2). Root may set them. */
+/* uname(2), sethostname(2), setdomainname(2). Only root may set the names. */
 #include "kernel/machine/host.h"
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"

@@ -18,13 +18,15 @@
 #include "tasks/migrate/migrate.h"
 #include "tasks/process/group.h"
 #include "tasks/process/permission.h"
+#include "tasks/sched/sched.h"
 
-#define SAMPLES_MAX 512u /* of an exercise, taken to the program at a time */
-#define AT_A_TIME 4096u  /* messages of an exercise, until the caller's death is seen */
+#define SAMPLES_MAX 512u /* samples of an exercise that are copied to the program at a time */
+#define AT_A_TIME 4096u  /* messages of an exercise between two checks whether the caller has been killed */
 #define WORDS_MAX 512u
-#define AUDIT_TEXT 32768u /* bytes of a report that a program gets at most */
+#define AUDIT_TEXT 32768u /* bytes of the largest report, with its header */
 
-/* The move itself is the first thing on the way out; what the call returns is in the frame before. */
+/* The thread moves on its way to user mode, so the call's result must be in the frame before: the thread may resume on
+ * another kernel. */
 int64_t call_kettle_migrate(struct call *c)
 {
     int64_t result;
@@ -74,7 +76,8 @@ int64_t call_kettle_start(struct call *c)
     }
 }
 
-/* The stop goes on while its caller is interrupted, moves or is quiesced. */
+/* Waits for the end of the stop TICKET. The stop continues while its caller is interrupted, moves or is quiesced; the
+ * wait is resumed by restart_syscall. */
 static int64_t wait_for_stop(uint64_t ticket)
 {
     struct thread_context *context = &thread_current()->context;
@@ -128,6 +131,7 @@ static int64_t run_exercise(const struct kettle_messages *asked, const struct ex
         uint32_t some = asked->count - done < most ? asked->count - done : most;
 
         result = exercise_run(exercise, done, some, samples);
+        sched_breathe();
         if (result == 0 && samples != NULL &&
             user_write((uint64_t)(asked->samples + done), samples, some * sizeof(samples[0])) != 0)
             result = -EFAULT;
@@ -188,7 +192,8 @@ int64_t call_kettle_control(struct call *c)
     return credentials_need_root() != 0 ? -EPERM : control_everywhere(words);
 }
 
-/* PROCESS, 0: one's own, is the caller's user's, or the caller root, who alone may do so of all (negative). -ESRCH. */
+/* Checks whether the caller may inspect and control PROCESS (0: its own; negative: all). Another process must belong to
+ * the caller's user unless the caller is root; only root may name all. -ESRCH, -EPERM. */
 static int64_t may_look_after(int32_t process)
 {
     if (process < 0)
@@ -217,8 +222,8 @@ int64_t call_kettle_lock(struct call *c)
     return space_lock_once(group_space(thread_current()->group), c->a[0], c->a[0] + c->a[1]);
 }
 
-/* The first line says what was looked at: an audit that saw nothing would be none. Only one of the MACHINE counts
- * frames. */
+/* Writes REPORT to user address TO. The first line says how much was checked, so that an audit that has checked nothing
+ * is noticed. Only an audit of the MACHINE checks the counts of frames. */
 static int64_t write_audit(uint64_t to, uint64_t size, const struct audit_report *report, bool machine)
 {
     const struct audit_counts *counts = &report->counts;
@@ -229,7 +234,7 @@ static int64_t write_audit(uint64_t to, uint64_t size, const struct audit_report
         snprintf(frames, sizeof(frames), "%lu frames", (unsigned long)counts->frames);
     length = (uint64_t)snprintf(
         line, sizeof(line), "%lu violations (%lu told): %lu spaces, %lu areas, %lu pages in %lu entries, %s\n",
-        (unsigned long)counts->violations, (unsigned long)counts->told, (unsigned long)counts->spaces,
+        (unsigned long)counts->violations, (unsigned long)counts->notified, (unsigned long)counts->spaces,
         (unsigned long)counts->areas, (unsigned long)counts->pages, (unsigned long)counts->entries, frames);
     if (size == 0)
         return 0;

@@ -18,7 +18,7 @@
 #define RANDOM_MOST 5u  /* RANDOM and INSECURE exclude each other */
 
 #define SECOND 1000000000ull
-#define LOADS_SHIFT 16u /* of loads: SI_LOAD_SHIFT */
+#define LOADS_SHIFT 16u /* SI_LOAD_SHIFT: load averages are fixed-point numbers */
 
 struct linux_sysinfo { /* sysinfo(2) */
     int64_t uptime;
@@ -51,8 +51,8 @@ int64_t call_sysinfo(struct call *c)
     return user_write(c->a[0], &info, sizeof(info));
 }
 
-/* From now on the home of the process ID knows all that it maps: what kernels map by themselves (mm/lease/lease.md)
- * ends, and does not begin again where memory is limited. Waits for them. */
+/* Makes the home of process ID know all areas: the leases (mm/lease/lease.md) of its address space are recalled, and
+ * none is granted again while its memory is limited. Waits for the kernels that hold leases. -ENOMEM. */
 static int64_t know_areas(uint32_t id)
 {
     const struct group *own = thread_current()->group;
@@ -67,7 +67,7 @@ static int64_t know_areas(uint32_t id)
     return length == -ENOMEM ? -ENOMEM : 0;
 }
 
-/* Limit WHICH of process ID: it becomes *NEW unless that is NULL, and *OLD is what it was. */
+/* Sets limit WHICH of process ID to *NEW, unless NEW is NULL, and returns its old value in *OLD. */
 static int64_t limit_call(uint32_t id, uint64_t which, const struct process_limit *new, struct process_limit *old)
 {
     struct msg_process_call call = {.id = id, .type = MSG_PROCESS_LIMIT, .limit.which = (uint32_t)which};

@@ -1,4 +1,4 @@
-/* System calls by which a program says what it wants of its memory: madvise, mlock and their kin, and asks about it. */
+/* System calls that advise on, lock and query memory: madvise, mlock and related calls, mincore, msync. */
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
 #include "mm/change/change.h"
@@ -18,7 +18,7 @@ static uint64_t page_up(uint64_t bytes)
     return (bytes + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1);
 }
 
-/* What of [*START, *END) can have areas; false: nothing. */
+/* Cuts [*START, *END) to the addresses that can have areas. Returns false if nothing is left. */
 static bool clip(uint64_t *start, uint64_t *end)
 {
     if (*end > USER_END)
@@ -29,8 +29,8 @@ static bool clip(uint64_t *start, uint64_t *end)
 /* --- madvise --- */
 
 enum advice_action {
-    ADVICE_NOTHING, /* a hint about what is done anyway or not at all; what it names must be there */
-    ADVICE_FLAG,    /* bits of the areas */
+    ADVICE_NOTHING, /* a hint that has no effect here; the range must be mapped */
+    ADVICE_FLAG,    /* sets and clears bits of the areas */
     ADVICE_DISCARD,
     ADVICE_EMPTY,
     ADVICE_READ,
@@ -84,7 +84,7 @@ static const struct advice *advice_find(uint64_t number)
     return NULL;
 }
 
-/* All of the areas in the range are as the advice wants them, and UNMAPPED says that a part of it is in none. */
+/* Carries out ADVICE. The areas in the range have been checked; UNMAPPED: a part of the range is in no area. */
 static int advise(const struct advice *advice, uint64_t start, uint64_t end, bool unmapped)
 {
     int error = 0;
@@ -128,7 +128,7 @@ int64_t call_madvise(struct call *c)
     return unmapped == 0 && beyond ? -ENOMEM : unmapped;
 }
 
-/* --- locks: nothing is ever paged out, so to lock is to fill --- */
+/* --- locks: no page is ever paged out, so locking memory fills it --- */
 
 #define MLOCK_ONFAULT 1u
 #define MCL_CURRENT 1u
@@ -178,7 +178,7 @@ int64_t call_munlock(struct call *c)
     return lock_range(c->a[0], c->a[1], false, false);
 }
 
-/* Every area there is, as far as there is memory. */
+/* Fills all areas, as far as there is memory. */
 static void fill_all(struct space *space)
 {
     uint64_t at = 0;
@@ -219,7 +219,7 @@ int64_t call_munlockall(struct call *c)
 
 /* --- questions --- */
 
-#define WINDOW 32u /* pages that are asked for at once */
+#define WINDOW 32u /* pages that are looked up at a time */
 
 int64_t call_mincore(struct call *c)
 {
@@ -259,7 +259,7 @@ int64_t call_mincore(struct call *c)
 #define MS_INVALIDATE 2u
 #define MS_SYNC 4u
 
-/* There is nothing to write back. */
+/* Only checks the arguments: there is nothing to write back. */
 int64_t call_msync(struct call *c)
 {
     uint64_t start = c->a[0], end = start + page_up(c->a[1]), flags = c->a[2];

@@ -1,5 +1,5 @@
-/* membarrier(2). A fence for the threads of one process, or for all: see mm/change/fence.c. A program registers for
- * what is meant to be quick, as under Linux; its home keeps that, and other kernels that it runs on remember it. */
+/* membarrier(2): a fence for the threads of one process, or of all (mm/change/fence.c). A program registers for the
+ * expedited commands, as under Linux. Its home stores the registrations; the other kernels that host it cache them. */
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
 #include "mm/change/change.h"
@@ -23,7 +23,7 @@ static int64_t register_for(uint32_t bit)
     return old < 0 ? old : 0;
 }
 
-/* 0, or -EPERM. */
+/* Returns 0 if the process has registered for BIT, else -EPERM. */
 static int64_t check(uint32_t bit)
 {
     struct group *group = thread_current()->group;
@@ -36,12 +36,12 @@ static int64_t check(uint32_t bit)
         return bits;
     if (((uint32_t)bits & bit) == 0)
         return -EPERM;
-    if (group->process == NULL) /* at home exec would have to end it */
+    if (group->process == NULL) /* not cached at home, where exec would have to clear it */
         __atomic_fetch_or(&group->barriers, bit, __ATOMIC_RELAXED);
     return 0;
 }
 
-/* A flush of the TLB, which this is, also makes a CPU see changed code. */
+/* Also serves SYNC_CORE: the fence flushes TLBs, and after that a CPU sees changed code. */
 static int64_t fence_private(uint32_t registered)
 {
     int64_t error = check(registered);
@@ -57,7 +57,7 @@ int64_t call_membarrier(struct call *c)
     case 0:
         return ALL;
     case GLOBAL:
-    case GLOBAL_EXPEDITED: /* also for those that have not registered */
+    case GLOBAL_EXPEDITED: /* reaches processes that have not registered, too */
         return space_fence_all();
     case REGISTER_GLOBAL_EXPEDITED:
     case REGISTER_PRIVATE_EXPEDITED:

@@ -1,5 +1,4 @@
-/* System calls on memory: mappings and the break. What a program says of its memory is in
- * kernel/calls/memory/advice.c. */
+/* System calls on memory: mappings and the break. kernel/calls/memory/advice.c has madvise, mlock and related calls. */
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
 #include "kernel/file/remote.h"
@@ -27,12 +26,12 @@
 #define MAP_HUGETLB 0x40000u
 #define MAP_FIXED_NOREPLACE 0x100000u
 #define MAP_HUGE_SHIFT 26u
-/* What MAP_SHARED_VALIDATE lets pass: Linux's LEGACY_MAP_MASK. */
+/* The flags that MAP_SHARED_VALIDATE accepts: Linux's LEGACY_MAP_MASK. */
 #define MAP_KNOWN                                                                                                      \
     (MAP_TYPE | MAP_FIXED | MAP_ANONYMOUS | 0x800u /* DENYWRITE */ | 0x1000u /* EXECUTABLE */ | MAP_GROWSDOWN |        \
      MAP_LOCKED | MAP_NORESERVE | MAP_POPULATE | MAP_NONBLOCK | 0x20000u /* STACK */ | MAP_HUGETLB | MAP_32BIT |       \
      0x4000000u /* UNINITIALIZED */)
-#define HUGE_2M 21u /* the logarithm of the one size of large pages */
+#define HUGE_2M 21u /* binary logarithm of the only size of large pages */
 #define PROT_ALL 7u
 #define PROT_SEM 8u
 #define PROT_GROWSDOWN 0x01000000u
@@ -52,7 +51,7 @@ static uint32_t map_how(uint32_t flags)
     return (flags & MAP_32BIT) != 0 ? SPACE_MAP_LOW : 0;
 }
 
-/* What the file behind descriptor FD has for a mapping, or nothing for zeros: *BACKING. */
+/* Finds the *BACKING of a mapping of the file FD; BACKING_NONE for a file of zeros. -ENODEV: it cannot be mapped. */
 static int64_t find_backing(int64_t fd, bool shared, bool write, uint64_t offset, uint64_t *backing)
 {
     struct file_request request = {.operation = MSG_FILE_MAP,
@@ -72,7 +71,7 @@ static int64_t find_backing(int64_t fd, bool shared, bool write, uint64_t offset
     return 0;
 }
 
-/* That there is such a descriptor at all is what mmap says first. */
+/* mmap reports a bad descriptor before any other error. */
 static int64_t check_descriptor(int64_t fd)
 {
     struct file_request request = {.operation = MSG_FILE_GET_DESCRIPTOR, .fd = (int32_t)fd};
@@ -82,7 +81,7 @@ static int64_t check_descriptor(int64_t fd)
     return flags < 0 ? flags : 0;
 }
 
-/* What mmap checks of a file before it looks at it. */
+/* The checks of a mapping of a file that come before the checks of the file itself. */
 static int64_t check_file(const struct call *c, uint32_t *type)
 {
     uint64_t length = (c->a[1] + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1);
@@ -105,7 +104,7 @@ static int64_t check_file(const struct call *c, uint32_t *type)
     return *type == MAP_PRIVATE || *type == MAP_SHARED ? 0 : -EINVAL;
 }
 
-/* What mmap does once the file, if there is one, has said what is behind the mapping. */
+/* Maps memory after BACKING has been found. */
 static int64_t map(const struct call *c, uint32_t type, uint64_t backing)
 {
     uint32_t flags = (uint32_t)c->a[3], prot = (uint32_t)c->a[2] & PROT_ALL;
@@ -118,7 +117,7 @@ static int64_t map(const struct call *c, uint32_t type, uint64_t backing)
     if (c->a[1] == 0 || (type != MAP_PRIVATE && type != MAP_SHARED))
         return -EINVAL;
     if ((flags & MAP_HUGETLB) != 0)
-        return -ENOMEM; /* no large pages are set aside */
+        return -ENOMEM; /* there is no pool of large pages */
     if (type == MAP_SHARED && (flags & MAP_GROWSDOWN) != 0)
         return -EINVAL;
     prot |= (type == MAP_SHARED ? AREA_SHARED : 0) | ((flags & MAP_GROWSDOWN) != 0 ? AREA_GROWS : 0) |

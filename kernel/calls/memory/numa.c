@@ -1,5 +1,5 @@
-/* NUMA: set_mempolicy(2), get_mempolicy(2), mbind(2), set_mempolicy_home_node(2), migrate_pages(2), move_pages(2). What
- * a policy says is in mm/mempolicy/mempolicy.h. The order of the checks is Linux's. All memory is allowed to all. */
+/* NUMA: set_mempolicy(2), get_mempolicy(2), mbind(2), set_mempolicy_home_node(2), migrate_pages(2), move_pages(2).
+ * mm/mempolicy/mempolicy.h explains policies. The order of the checks is Linux's. All processes may use all nodes. */
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
 #include "kernel/instance/instance.h"
@@ -22,7 +22,7 @@
 #define MOVE_STRICT 1u /* MPOL_MF_* */
 #define MOVE_OWN 2u
 #define MOVE_ALL 4u
-#define LINUX_NODES 1024u /* bits of a mask that may be set */
+#define LINUX_NODES 1024u /* higher bits of a mask must be zero */
 #define WINDOW 32u
 
 static struct space *own_space(void)
@@ -38,8 +38,8 @@ static uint64_t page_up(uint64_t bytes)
 /* --- masks --- */
 
 struct mask {
-    uint64_t nodes; /* below 64 */
-    bool empty;     /* also of greater ones */
+    uint64_t nodes; /* the nodes below 64 */
+    bool empty;     /* no bit is set, not even of a higher node */
 };
 
 static int64_t read_mask(uint64_t address, uint64_t most, struct mask *out)
@@ -82,7 +82,7 @@ static int64_t write_mask(uint64_t address, uint64_t most, uint64_t nodes)
     return bytes == 0 ? 0 : user_write(address, &nodes, sizeof(nodes));
 }
 
-/* A mode, which there is, and its nodes. */
+/* Checks MODE with its flags and reads its nodes. -EINVAL, -EFAULT. */
 static int64_t read_asked(uint32_t mode, uint64_t address, uint64_t most, struct mask *mask)
 {
     uint32_t flags = mode & POLICY_FLAGS;
@@ -114,7 +114,7 @@ int64_t call_set_mempolicy(struct call *c)
     return error;
 }
 
-/* The policy of the area that has ADDRESS; -EFAULT: there is none. */
+/* Finds the policy of the area that contains ADDRESS. -EFAULT: there is no area. */
 static int64_t area_policy(uint64_t address, struct policy *out)
 {
     int64_t number = space_look(own_space(), address, SPACE_LOOK_POLICY);
@@ -125,18 +125,18 @@ static int64_t area_policy(uint64_t address, struct policy *out)
     return number == 0 ? 0 : mempolicy_find(own_space(), (uint32_t)number, out);
 }
 
-/* As if it were read. */
+/* Returns the node of the page at ADDRESS, after a read fault if it is not present. -EFAULT. */
 static int64_t node_at(uint64_t address)
 {
     int error = space_fault(own_space(), address, AREA_READ);
     int node = error >= 0 ? space_page_node(own_space(), address) : -EFAULT;
 
-    if (error >= 0 && node == -EFAULT) /* zeros, of this kernel's memory */
+    if (error >= 0 && node == -EFAULT) /* the page of zeros, which is in this kernel's memory */
         node = (int)instance.plan.cpus[cpu_self()->number].node;
     return node == -ENOENT ? -EFAULT : node;
 }
 
-/* *VALUE and the nodes that get_mempolicy tells. */
+/* Computes the *VALUE and the *NODES that get_mempolicy returns. */
 static int64_t get_policy(uint32_t flags, uint64_t address, int64_t *value, uint64_t *nodes)
 {
     struct policy policy = thread_current()->context.memory_policy;
@@ -151,7 +151,7 @@ static int64_t get_policy(uint32_t flags, uint64_t address, int64_t *value, uint
     if ((flags & F_ADDR) != 0)
         *value = node_at(address);
     else if (policy.mode == POLICY_INTERLEAVE)
-        *value = __builtin_ctzll(policy.nodes); /* what has no address begins there */
+        *value = __builtin_ctzll(policy.nodes); /* allocations without an address begin there */
     else
         return -EINVAL;
     return *value < 0 ? *value : 0;
@@ -181,14 +181,15 @@ int64_t call_get_mempolicy(struct call *c)
 
 /* --- policies of memory --- */
 
-/* Pages that other processes have, too, are root's to move; none are moved, but who may not is told so. */
+/* MPOL_MF_MOVE_ALL, for pages that other processes have, too, needs privilege. Kettle does not move such pages, but
+ * returns -EPERM as Linux does. */
 static int64_t may_move_all(uint32_t flags)
 {
     return (flags & MOVE_ALL) != 0 ? credentials_need_root() : 0;
 }
 
-/* The pages in the range go to where the policy wants them, or are only looked at. Returns how many are elsewhere then.
- */
+/* With MOVES, moves the pages in the range to the nodes of POLICY. Returns how many pages are on other nodes
+ * afterwards, or a negative errno. */
 static int64_t settle(uint64_t start, uint64_t end, const struct policy *policy, bool moves)
 {
     struct space *space = own_space();
@@ -207,16 +208,16 @@ static int64_t settle(uint64_t start, uint64_t end, const struct policy *policy,
 
             if ((pages >> i & 1) == 0)
                 continue;
-            /* as Linux: of interleaved nodes any will do for what is there */
+            /* as in Linux, a page that exists may be on any of the interleaved nodes */
             nodes = policy->mode == POLICY_INTERLEAVE ? policy->nodes : mempolicy_nodes(policy, page, &strict);
-            if (nodes == 0) /* near */
+            if (nodes == 0) /* the policy names no nodes: the local node */
                 nodes = 1ull << instance.plan.cpus[cpu_self()->number].node;
             node = moves ? space_page_move(space, page, nodes) : space_page_node(space, page);
             left += node == -EFAULT || node == -ENOENT || (node >= 0 && (nodes >> node & 1) != 0) ? 0 : 1;
         }
         reach_pause(at - start);
         if (thread_dying(thread_current()))
-            return -EINTR; /* which nobody sees */
+            return -EINTR; /* the thread dies, so no program sees this */
     }
     return left;
 }
@@ -256,7 +257,7 @@ int64_t call_mbind(struct call *c)
     if (number < 0)
         return number;
     if ((flags & (MOVE_STRICT | MOVE_OWN | MOVE_ALL)) == MOVE_STRICT) {
-        left = settle(start, end, &policy, false); /* refused, nothing has changed */
+        left = settle(start, end, &policy, false); /* checked before anything is changed */
         if (left != 0)
             return left < 0 ? left : -EIO;
     }
@@ -285,7 +286,7 @@ int64_t call_set_mempolicy_home_node(struct call *c)
         int64_t number;
 
         if (next < 0 || (uint64_t)next >= end)
-            break; /* no area any more */
+            break; /* no area is left in the range */
         if ((uint64_t)next > start)
             start = (uint64_t)next & ~(PAGE_SIZE - 1);
         stop = space_look(own_space(), start, SPACE_LOOK_THERE);
@@ -314,7 +315,8 @@ int64_t call_set_mempolicy_home_node(struct call *c)
 
 /* --- pages of any process --- */
 
-/* 0: there is such a process. */
+/* Sets *ID to the process GIVEN, or to the caller's for 0, and checks that it exists and that the caller may
+ * reach it. */
 static int64_t find_process(uint64_t given, uint32_t *id)
 {
     int64_t found;
@@ -340,7 +342,8 @@ int64_t call_migrate_pages(struct call *c)
     return to.nodes == 0 ? -EINVAL : reach_migrate(process, from.nodes, to.nodes);
 }
 
-/* Page INDEX: what is to be done with it; its status. Errors are the call's own. */
+/* Moves the page number INDEX of move_pages, or finds its node. *STATUS becomes the page's status; the returned error
+ * is that of the whole call. */
 static int64_t move_one(const struct call *c, uint32_t process, uint64_t index, int64_t *status)
 {
     uint64_t address;

@@ -1,5 +1,5 @@
-/* process_vm_readv(2) and process_vm_writev(2). Bytes go by way of the kernel, in parts; what could be done of the
- * whole is what the call returns. */
+/* process_vm_readv(2) and process_vm_writev(2). Bytes are copied through a buffer of the kernel, in parts. The call
+ * returns how many bytes could be copied. */
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
 #include "kernel/process/reach.h"
@@ -45,7 +45,7 @@ static void free_side(struct side *side)
         heap_free(side->vectors, side->count * sizeof(*side->vectors));
 }
 
-/* What is next of SIDE: bytes at *ADDRESS; 0: that was all. */
+/* Returns how many bytes at *ADDRESS come next of SIDE; 0: none is left. */
 static uint64_t next(struct side *side, uint64_t *address)
 {
     while (side->index < side->count && side->offset == side->vectors[side->index].size) {
@@ -58,7 +58,8 @@ static uint64_t next(struct side *side, uint64_t *address)
     return side->vectors[side->index].size - side->offset;
 }
 
-/* SIZE bytes at AT, the caller's memory, go to BUFFER or come from there: those of the pages that are there. */
+/* Copies SIZE bytes between AT, in the caller's memory, and BUFFER; WRITE: to AT. Returns how many bytes come before
+ * the first page that cannot be accessed. */
 static uint64_t copy_own(uint64_t at, uint8_t *buffer, uint64_t size, bool write)
 {
     uint64_t done = 0, part;
@@ -73,7 +74,8 @@ static uint64_t copy_own(uint64_t at, uint8_t *buffer, uint64_t size, bool write
     return done;
 }
 
-/* One part, SIZE bytes; less come back where memory ends. */
+/* Copies one part. Returns how many bytes were copied, fewer than requested if a page cannot be accessed; -EFAULT:
+ * none. */
 static int64_t transfer(struct msg_reach *part, bool write, uint64_t here, uint8_t *buffer)
 {
     int64_t done;
@@ -116,7 +118,8 @@ static int64_t transfer_all(struct msg_reach *part, bool write, struct side *own
     return total > 0 ? (int64_t)total : done < 0 ? done : 0;
 }
 
-/* May the caller look at PART's process? If only for its users, then only while it runs this program. */
+/* Checks whether the caller may access the process of PART. If its users are the reason, the access is limited to the
+ * program that it runs now, because an exec may change its users. */
 static int64_t check(struct msg_reach *part)
 {
     const struct thread *self = thread_current();
@@ -124,7 +127,7 @@ static int64_t check(struct msg_reach *part)
     int error;
 
     if (!credentials_root(&self->context.credentials) && part->target.process != self->group->id) {
-        error = process_facts_of(part->target.process, &facts); /* first, so that no exec comes between */
+        error = process_facts_of(part->target.process, &facts); /* read before the check: a later exec is detected */
         if (error != 0)
             return error;
         part->target.program = facts.program_ns;

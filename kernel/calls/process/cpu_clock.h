@@ -1,10 +1,10 @@
-/* CPU-time clocks, for clock_gettime(2); pthread_getcpuclockid gives ids of them. */
+/* CPU-time clocks, for clock_gettime(2) and timers. pthread_getcpuclockid returns ids of them. */
 #ifndef KERNEL_CALLS_PROCESS_CPU_CLOCK_H
 #define KERNEL_CALLS_PROCESS_CPU_CLOCK_H
 
 #include <stdint.h>
 
-#define CPU_CLOCK_KIND 3u /* the two low bits of a negative clock id: 0 user + system, 1 user, 2 both, exactly */
+#define CPU_CLOCK_KIND 3u /* the two low bits of a negative clock id: 1 user time, 0 and 2 user + system time */
 #define CPU_CLOCK_USER 1u
 #define CPU_CLOCK_THREAD 4u
 #define CPU_CLOCK_LOOK 4000000u /* ns: a waiter reads such a clock no more often than this */

@@ -1,5 +1,5 @@
-/* System calls on the calling thread's users and groups (credentials(7), setresuid(2)). What is asked for by a user
- * that is not root has to be one of those that the thread has. */
+/* System calls on the calling thread's users and groups (credentials(7), setresuid(2)). A user other than root may only
+ * set ids that the thread already has. */
 #include "tasks/thread/credentials.h"
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
@@ -9,10 +9,10 @@
 #include "tasks/process/permission.h"
 #include "tasks/thread/thread.h"
 
-#define NO_CHANGE UINT32_MAX /* an id that is to stay */
+#define NO_CHANGE UINT32_MAX /* an id that stays unchanged */
 #define GROUPS_MAX 65536u
 
-/* The ids of users, or those of groups: real, effective, saved, and of files. */
+/* Indexes of the user ids, or of the group ids: real, effective, saved, and for file access. */
 enum { REAL, EFFECTIVE, SAVED, FILES, KINDS };
 
 static struct credentials *own(void)
@@ -58,7 +58,7 @@ int64_t call_getegid(struct call *c)
     return get(true, EFFECTIVE);
 }
 
-/* The thread has NEW in place of its ids of a kind. */
+/* Replaces the user ids, or the group ids, of the thread by NEW. */
 static int64_t set(bool groups, const uint32_t new[KINDS])
 {
     struct credentials old = *own();
@@ -178,7 +178,7 @@ int64_t call_getresgid(struct call *c)
     return getres_ids(true, c->a);
 }
 
-/* Returns the one before, whether it is changed or not. */
+/* Sets the id for file access if that is permitted, and returns the old one in any case, as in Linux. */
 static int64_t set_files_id(bool groups, uint32_t id)
 {
     uint32_t *ids = ids_of(own(), groups);
@@ -229,7 +229,7 @@ int64_t call_setgroups(struct call *c)
         if (groups[i] == NO_CHANGE)
             return -EINVAL;
     }
-    for (uint32_t i = 1; i < count; i++) { /* getgroups tells them in order, as Linux does */
+    for (uint32_t i = 1; i < count; i++) { /* sorted, as getgroups returns them in Linux */
         uint32_t group = groups[i], at = i;
 
         for (; at > 0 && groups[at - 1] > group; at--)

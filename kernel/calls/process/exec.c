@@ -33,18 +33,19 @@
 
 #define STRING_MAX 131072u /* bytes of one argument, with its NUL, as in Linux */
 
-#define FIRST_STRINGS 4096u /* bytes of room for strings, at first */
+#define FIRST_STRINGS 4096u /* bytes of the first buffer for strings; it grows by factors of four */
 
-/* What a program is given: path, arguments and environment, these in one buffer. */
+/* The arguments of exec: the path, and the argument and environment strings in one buffer. */
 struct given {
     char path[PATH_SIZE];
     char *strings;
     uint32_t room; /* bytes at STRINGS */
     struct exec_strings list;
-    struct credentials user; /* who the program is */
+    struct credentials user; /* of the program */
 };
 
-/* Copies the array of strings at user address ADDRESS to BUFFER, one after another. Returns the bytes used. */
+/* Copies the array of strings at user address ADDRESS to BUFFER, one after another. Returns the bytes used.
+ * -ENAMETOOLONG: they need more than ROOM; -E2BIG: a string is too long. */
 static int64_t read_strings(uint64_t address, char *buffer, size_t room, uint32_t *count)
 {
     size_t used = 0;
@@ -70,7 +71,7 @@ static int64_t read_strings(uint64_t address, char *buffer, size_t room, uint32_
     }
 }
 
-/* -ENAMETOOLONG: there is not enough room. */
+/* Reads both arrays of strings. -ENAMETOOLONG: the buffer is too small. */
 static int64_t read_both(struct given *given, uint64_t argv, uint64_t envp)
 {
     int64_t size;
@@ -80,7 +81,7 @@ static int64_t read_both(struct given *given, uint64_t argv, uint64_t envp)
     if (size < 0)
         return size;
     given->list.argv_size = (size_t)size;
-    if (given->list.argc == 0) { /* as Linux: a program has at least an empty name */
+    if (given->list.argc == 0) { /* as in Linux, an empty argv becomes one empty string */
         given->strings[0] = '\0';
         given->list.argc = 1;
         given->list.argv_size = 1;
@@ -124,7 +125,8 @@ static void free_given(struct given *given)
     heap_free(given, sizeof(*given));
 }
 
-/* Who runs what was LOADED when OLD, with FLAGS (CONTEXT_*), starts it: its owner, or group, if the file says so. */
+/* Computes the credentials NEW of the program LOADED when OLD executes it: a set-user-ID or set-group-ID file sets its
+ * owner or group, unless FLAGS have CONTEXT_NO_NEW_PRIVILEGES. */
 static void become(const struct credentials *old, uint32_t flags, const struct loaded *loaded, struct credentials *new,
                    struct exec_strings *strings)
 {
@@ -141,8 +143,8 @@ static void become(const struct credentials *old, uint32_t flags, const struct l
     strings->secure = new->euid != old->uid || new->egid != old->gid;
 }
 
-/* Why LOADED, which asks for an interpreter (what loads shared libraries), is not run: as Linux when that is not there.
- */
+/* Returns the error for LOADED, which cannot be run, perhaps because it needs an interpreter (a dynamic linker): as in
+ * Linux, the error of opening the interpreter; -ENOEXEC if it exists or none is needed. */
 static int64_t without_interpreter(const struct loaded *loaded)
 {
     char *path = heap_alloc(PATH_MAX);
@@ -169,7 +171,7 @@ static int64_t exec_loaded(const struct given *given, const struct loaded *loade
         return without_interpreter(loaded);
     if (error != 0)
         return error;
-    if (group->home != instance.kernel) { /* a process changes its program at home; there this call begins again */
+    if (group->home != instance.kernel) { /* exec runs at home: the thread moves there and the call begins again */
         spin_lock(&group->lock);
         thread_order_move_locked(thread_current(), group->home);
         spin_unlock(&group->lock);
@@ -177,11 +179,11 @@ static int64_t exec_loaded(const struct given *given, const struct loaded *loade
     }
     error = spawn_exec(&program);
     if (error == 0)
-        file_table_set_program(group->files, loaded->path); /* without memory, /proc has the program before */
+        file_table_set_program(group->files, loaded->path); /* without memory, /proc keeps the old path */
     return error == -EAGAIN ? -ERESTARTNOINTR : error;
 }
 
-/* The executable is at user address PATH, from DIRECTORY on, or TEXT if that is not NULL. */
+/* Runs the executable whose path, relative to DIRECTORY, is at user address PATH, or is TEXT if that is not NULL. */
 static int64_t exec_at(struct call *c, int64_t directory, uint64_t path, const char *text, uint64_t argv, uint64_t envp)
 {
     struct given *given = heap_alloc(sizeof(*given));
@@ -228,10 +230,10 @@ int64_t call_execveat(struct call *c)
     return result == -ENOENT ? files_error((int32_t)c->a[0], result) : result;
 }
 
-/* SPAWN. Behind it: descriptors, PATH_SIZE bytes of path and the strings, each with its NUL. */
+/* SPAWN. The descriptors, the path and the strings follow, each string with its NUL. */
 struct msg_spawn {
     uint32_t parent;
-    uint32_t descriptors; /* how many; ALL_DESCRIPTORS: those of the parent, and none listed here */
+    uint32_t descriptors; /* how many follow; ALL_DESCRIPTORS: none, the child gets all of the parent */
     uint32_t path_size, argv_size, envp_size;
     uint32_t argc, envc;
     uint32_t pad;
@@ -265,7 +267,7 @@ static bool spawn_valid(const struct msg_spawn *message, uint32_t length)
            is_list(path + message->path_size + message->argv_size, message->envp_size, message->envc);
 }
 
-/* Starts the process on this kernel. The path begins at the root: the parent's working directory was put before it. */
+/* Starts the process on this kernel. The path is absolute. */
 static int64_t spawn_here(const struct msg_spawn *message)
 {
     bool all = message->descriptors == ALL_DESCRIPTORS;
@@ -286,7 +288,7 @@ static int64_t spawn_here(const struct msg_spawn *message)
     struct credentials own = context->credentials, credentials;
     int64_t result;
 
-    context->credentials = message->attributes.credentials; /* a worker's, while it does this for the parent */
+    context->credentials = message->attributes.credentials; /* this worker opens the program as the parent */
     result = script_load(NULL, &(struct name){NAME_WORKING_DIRECTORY, path}, &strings, &loaded, &script);
 
     program.file = &loaded.file;
@@ -324,18 +326,19 @@ void exec_init(void)
     REMOTE_SERVE(SPAWN, run_spawn, NULL, struct msg_spawn, struct msg_spawned);
 }
 
-/* PATH from the root on: behind the working directory of the caller unless it is absolute. */
+/* Makes PATH absolute: puts the caller's working directory before it if it is relative. Returns the size with
+ * the NUL. */
 static int64_t absolute(const char *path, char out[PATH_SIZE])
 {
     size_t used = 0;
-    int64_t length = path[0] == '\0' ? -ENOENT : root_look(); /* it goes along with the credentials */
+    int64_t length = path[0] == '\0' ? -ENOENT : root_look(); /* the credentials that are sent have the root */
 
     if (length != 0)
         return length;
     if (path[0] != '/') {
         length = root_to_working_directory(out, PATH_SIZE - 1);
 
-        if (length < 0 && length != -EBADF) /* none was set: the root */
+        if (length < 0 && length != -EBADF) /* -EBADF: no working directory was set, so it is the root */
             return length;
         used = length < 0 ? 0 : (size_t)length;
         out[used++] = '/';
@@ -346,7 +349,8 @@ static int64_t absolute(const char *path, char out[PATH_SIZE])
     return (int64_t)(used + strlen(path) + 1);
 }
 
-/* Packs what KERNEL needs, and has it do it. */
+/* Sends SPAWN with GIVEN and the COUNT descriptors at user address DESCRIPTORS (0: all) to KERNEL. Returns the id of
+ * the new process. */
 static int64_t spawn_on(uint32_t kernel, struct given *given, uint64_t descriptors, uint32_t count)
 {
     const struct remote_how how = {.why = "start of a process"};
@@ -379,10 +383,10 @@ static int64_t spawn_on(uint32_t kernel, struct given *given, uint64_t descripto
     result = listed > 0 && user_read(message + 1, descriptors, listed * 4ull) != 0 ? -EFAULT
                                                                                    : absolute(given->path, (char *)at);
     if (result > 0) {
-        message->attributes.credentials = self->context.credentials; /* with the root that the path is below */
+        message->attributes.credentials = self->context.credentials; /* with the root that the path refers to */
         message->path_size = (uint32_t)result;
         at += result;
-        memcpy(at, given->list.argv, given->list.argv_size + given->list.envp_size); /* they follow each other */
+        memcpy(at, given->list.argv, given->list.argv_size + given->list.envp_size); /* both arrays are contiguous */
         at += given->list.argv_size + given->list.envp_size;
         length = remote_call(kernel, MSG_SPAWN, message, (uint32_t)(at - (uint8_t *)message), &spawned, sizeof(spawned),
                              &how);

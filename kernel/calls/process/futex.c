@@ -1,4 +1,4 @@
-/* System calls on futexes: decoding. */
+/* System calls on futexes: decoding of their arguments. */
 #include "tasks/futex/futex.h"
 #include "kernel/abi/clock.h"
 #include "kernel/abi/errno.h"
@@ -33,7 +33,7 @@ enum {
     FUTEX_LOCK_PI2 = 13
 };
 
-/* The struct timespec at ADDRESS as a deadline of clock_now; 0 when ADDRESS is 0. */
+/* Converts the struct timespec at ADDRESS to a deadline (clock_now ns); 0 if ADDRESS is 0. -EFAULT, -EINVAL. */
 static int read_deadline(uint64_t address, bool relative, bool realtime, uint64_t *deadline)
 {
     uint64_t time[2], at;
@@ -51,7 +51,7 @@ static int read_deadline(uint64_t address, bool relative, bool realtime, uint64_
         at += clock_now(); /* at most 2^63 each */
     else
         at = at > epoch ? at - epoch : 0;
-    *deadline = at > 0 ? at : 1; /* 0 would be none */
+    *deadline = at > 0 ? at : 1; /* 0 would mean no deadline */
     return 0;
 }
 
@@ -68,7 +68,7 @@ static int64_t wait(const struct call *c, uint32_t operation, bool shared, bool 
     return error != 0 ? error : futex_wait(&expected);
 }
 
-/* A count of waiters to wake, of which Linux takes 0 and less for 1. */
+/* Returns the number of waiters to wake. Linux treats 0 and negative numbers as 1. */
 static uint32_t at_least_one(uint64_t count)
 {
     return (int32_t)count < 1 ? 1 : (uint32_t)count;
@@ -149,7 +149,7 @@ static __attribute__((noinline)) int64_t futex(const struct call *c)
 
 int64_t call_futex(struct call *c)
 {
-    if (c->a[1] == (FUTEX_WAKE | FUTEX_PRIVATE)) /* the most frequent */
+    if (c->a[1] == (FUTEX_WAKE | FUTEX_PRIVATE)) /* a shorter path for the most frequent call */
         return futex_wake(c->a[0], false, at_least_one(c->a[2]), FUTEX_ANY);
     return futex(c);
 }

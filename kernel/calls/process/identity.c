@@ -1,4 +1,4 @@
-/* System calls on what users may, and as what they run. There are no capabilities but root's: who is not has none. */
+/* capget and personality. Kettle has no capabilities of its own: root has all of Linux's, other users have none. */
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
 #include "mm/user/user_copy.h"

@@ -1,5 +1,5 @@
-/* prctl(2): names and attributes of threads and processes. What is a thread's moves with it, what is a process's is
- * kept by its home. There are no capabilities, so what is about them is kept and told alone. */
+/* prctl(2): names and attributes of threads and processes. Attributes of a thread move with it; those of a process are
+ * stored at its home. There are no capabilities, so their attributes are only stored and returned. */
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
 #include "kernel/lib/string.h"

@@ -43,7 +43,7 @@ int64_t call_clone(struct call *c)
                                         .pidfd = c->a[2]};
 
     if ((arguments.flags & CLONE_PIDFD) != 0 && (arguments.flags & CLONE_PARENT_SETTID) != 0)
-        return -EINVAL; /* both would go to one place */
+        return -EINVAL; /* both results would be written to the same address */
     return clone_task(c->frame, &arguments);
 }
 
@@ -111,7 +111,7 @@ int64_t call_gettid(struct call *c)
     return thread_current()->tid;
 }
 
-/* An operation without results but its value on the process ID; 0: the caller's. */
+/* Performs TYPE, whose only result is a value, on process ID (0: the caller's) and returns the value. */
 static int64_t process_value(uint32_t id, enum msg_type type)
 {
     struct msg_process_call call = {.id = id != 0 ? id : thread_current()->group->id, .type = type};
@@ -122,7 +122,7 @@ static int64_t process_value(uint32_t id, enum msg_type type)
 
 int64_t call_getppid(struct call *c)
 {
-    const struct process *own = thread_current()->group->process; /* NULL but at home */
+    const struct process *own = thread_current()->group->process; /* NULL on other kernels than the home */
 
     (void)c;
     return own != NULL ? __atomic_load_n(&own->parent, __ATOMIC_RELAXED) : process_value(0, MSG_PROCESS_PARENT);
@@ -144,7 +144,8 @@ int64_t call_getsid(struct call *c)
     return process_value((uint32_t)c->a[0], MSG_PROCESS_GET_SESSION);
 }
 
-/* A parent waits for children by process group: it learns of the new one before anybody can know of it from us. */
+/* Notifies PARENT of the process group of its CHILD, because it may wait for children by process group. The
+ * notification is complete before setpgid or setsid returns. */
 static void notify_parent(uint32_t parent, uint32_t child, uint32_t group)
 {
     struct msg_process_call call = {

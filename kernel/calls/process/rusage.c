@@ -1,5 +1,5 @@
-/* getrusage(2). What is counted, and how exactly: tasks/account/account.md. What Linux counts and Kettle has nothing of
- * (blocks of disks, swaps) is 0, as in Linux without it. */
+/* getrusage(2). tasks/account/account.md describes what is counted, and how exactly. Kettle has neither disks nor swap,
+ * so their counts are 0. */
 #include "kernel/calls/process/rusage.h"
 
 #include "kernel/abi/errno.h"
@@ -43,7 +43,7 @@ int64_t rusage_write(uint64_t address, uint64_t user_ns, uint64_t system_ns, con
     return user_write(address, &out, sizeof(out));
 }
 
-/* Of the calling thread, on all kernels that it was on. */
+/* Sums up what the calling thread has used on all kernels that it has been on. */
 static void use_of_thread(struct thread *self, struct account_use *out)
 {
     struct thread_facts facts = {

@@ -1,5 +1,5 @@
-/* System calls on scheduling: policies, nice values, affinity, CPU time. tasks/sched/scheduling.md says what the
- * policies do. A thread is named by its id; wherever it is, it is asked there (tasks/locate/locate.h). */
+/* System calls on scheduling: policies, nice values, affinity, CPU time. tasks/sched/scheduling.md describes the
+ * policies. A request for a thread goes to the kernel that the thread is on (tasks/locate/locate.h). */
 #include "tasks/sched/sched.h"
 #include "kernel/abi/clock.h"
 #include "kernel/abi/errno.h"
@@ -40,14 +40,15 @@ struct attr { /* struct sched_attr of linux/sched/types.h */
 };
 _Static_assert(sizeof(struct attr) == ATTR_SIZE, "Linux ABI");
 
-/* Does CALL to the thread TID, 0 for the caller. */
+/* Performs CALL on the thread TID (0: the caller). -ESRCH. */
 static int64_t with_thread(uint32_t tid, struct msg_thread_call *call, struct msg_thread_result *result)
 {
     call->thread = tid != 0 ? tid : thread_current()->tid;
     return (int32_t)tid < 0 ? -ESRCH : thread_call(call, result, NULL);
 }
 
-/* What the process of thread TID, 0 for the caller, has as soft limit WHICH; 0: none. */
+/* Returns the soft limit WHICH of the process of thread TID (0: the caller), at most FAIR_PRIORITY_MAX; 0 on
+ * an error. */
 static uint32_t limit_of(uint32_t tid, uint32_t which)
 {
     struct msg_thread_call find = {.type = MSG_THREAD_GROUP};
@@ -62,7 +63,7 @@ static uint32_t limit_of(uint32_t tid, uint32_t which)
     return result.limit.soft < FAIR_PRIORITY_MAX ? (uint32_t)result.limit.soft : FAIR_PRIORITY_MAX;
 }
 
-/* Limits are asked for when what is wanted would be refused without any. */
+/* Sets the policy of thread TID. The limits are looked up only if the request is refused without them. */
 static int64_t set_policy(uint32_t tid, const struct policy_wish *wish)
 {
     struct msg_thread_call call = {.type = MSG_THREAD_SET_POLICY, .policy = *wish};
@@ -88,7 +89,7 @@ static int64_t get_policy(uint32_t tid, struct policy_facts *facts)
     return error;
 }
 
-/* The calls of which sched_setscheduler(2) is one say of a negative id that it makes no sense. */
+/* For sched_setscheduler(2) and related calls, which return -EINVAL for a negative id. */
 static int64_t set_policy_of(uint32_t tid, const struct policy_wish *wish)
 {
     return (int32_t)tid < 0 ? -EINVAL : set_policy(tid, wish);
@@ -278,7 +279,7 @@ int64_t call_setpriority(struct call *c)
     if (c->a[0] > PRIO_USER)
         return -EINVAL;
     if (c->a[0] != PRIO_PROCESS)
-        return -ESRCH; /* of a process group or a user: they are not known here */
+        return -ESRCH; /* priorities of process groups and users are not supported */
     if (nice < FAIR_NICE_MIN)
         nice = FAIR_NICE_MIN;
     if (nice > FAIR_NICE_MAX)
@@ -302,16 +303,16 @@ int64_t call_getpriority(struct call *c)
     if (c->a[0] != PRIO_PROCESS)
         return -ESRCH;
     error = get_policy((uint32_t)c->a[1], &facts);
-    return error != 0 ? error : 20 - facts.nice; /* the C library subtracts again */
+    return error != 0 ? error : 20 - facts.nice; /* 1 to 40, which the C library converts back */
 }
 
-/* Bytes of a mask of the machine's CPUs. */
+/* Returns the size in bytes of a mask of the machine's CPUs. */
 static uint64_t mask_size(void)
 {
     return (instance.plan.cpu_count + 63) / 64 * 8;
 }
 
-/* The CPUs of kernels that a thread can be on. */
+/* Computes the set of CPUs of the kernels that programs may go to. */
 static void usable_cpus(uint64_t mask[AFFINITY_WORDS])
 {
     memset(mask, 0, AFFINITY_WORDS * sizeof(mask[0]));
@@ -345,7 +346,7 @@ int64_t call_sched_getaffinity(struct call *c)
     return user_write(c->a[2], mask, mask_size()) != 0 ? -EFAULT : (int64_t)mask_size();
 }
 
-/* Returns when the thread no longer runs where it may not. */
+/* Returns after the thread has left a CPU that the new affinity forbids. */
 int64_t call_sched_setaffinity(struct call *c)
 {
     struct thread *self = thread_current();
@@ -360,7 +361,7 @@ int64_t call_sched_setaffinity(struct call *c)
     moves = with_thread((uint32_t)c->a[0], &call, &result);
     if (moves != 1)
         return moves;
-    return call.thread == self->tid ? 0 : thread_wait_settled(call.thread); /* our own order is next on our way out */
+    return call.thread == self->tid ? 0 : thread_wait_settled(call.thread); /* we move on our way to user mode */
 }
 
 int64_t cpu_clock_read(int32_t id, uint64_t *nanoseconds)

@@ -21,7 +21,7 @@
 #define SIGSET_SIZE 8u
 #define SECOND 1000000000ull
 
-/* To the process ID. */
+/* Sends INFO to the process ID, after a check of the permission. */
 static int64_t send_process(uint32_t id, const struct signal_info *info)
 {
     struct msg_process_call call = {.id = id, .type = MSG_PROCESS_SIGNAL, .info = *info};
@@ -67,7 +67,7 @@ static int64_t send_thread(uint32_t group, uint32_t tid, const struct signal_inf
     struct msg_thread_result result;
     int64_t error;
 
-    if (!credentials_root(&thread_current()->context.credentials)) { /* whose is it? */
+    if (!credentials_root(&thread_current()->context.credentials)) { /* signal 0 finds the thread's process */
         call.info.signal = 0;
         error = thread_call(&call, &result, NULL);
         if (error == 0)
@@ -145,7 +145,7 @@ int64_t call_rt_sigprocmask(struct call *c)
 
 int64_t call_rt_sigaction(struct call *c)
 {
-    uint64_t words[4]; /* as the program has them: handler, flags, restorer, mask */
+    uint64_t words[4]; /* the program's struct sigaction: handler, flags, restorer, mask */
     struct signal_action action, old;
     int64_t error;
 
@@ -205,7 +205,8 @@ int64_t call_rt_sigsuspend(struct call *c)
     return call_pause(c);
 }
 
-/* Takes a signal of SET and writes its siginfo_t to INFO_AT, unless that is 0. DEADLINE and EXPIRED as above. */
+/* Takes a signal of SET and writes its siginfo_t to INFO_AT, unless that is 0. DEADLINE and EXPIRED are those of
+ * signal_wait_take. */
 static int64_t wait_for_signal(uint64_t set, uint64_t info_at, uint64_t deadline, bool expired)
 {
     struct thread_context *context = &thread_current()->context;

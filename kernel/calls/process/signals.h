@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* RESTART_SIGNAL: context.restart_argument are deadline, user address and set. */
+/* RESTART_SIGNAL: context.restart_argument are the deadline, the user address and the set. */
 int64_t signal_wait_again(void);
 
 #endif

@@ -1,5 +1,6 @@
-/* wait4(2) and waitid(2). Looking and taking is one step at the home of the caller's process; waiting for a change of
- * the children has no effect, so it may be interrupted, and begin again elsewhere, at any time. */
+/* wait4(2) and waitid(2). The home of the caller's process finds a child and reaps it in one step. The wait for a
+ * change of the children has no effect itself, so it may be interrupted at any time and begin again on
+ * another kernel. */
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
 #include "kernel/calls/events/pidfd.h"
@@ -22,7 +23,8 @@
 #define WUNTRACED 2u
 #define WCONTINUED 8u
 
-/* CHILD was waited for: what it has done counts for process ID, its parent, from now on. */
+/* Adds the accounts of CHILD, which has been reaped, to those of its parent, the process ID. *USED becomes the
+ * child's. */
 static void take_account(uint32_t id, uint32_t child, struct account_used *used)
 {
     struct msg_process_call read = {.id = child, .type = MSG_PROCESS_ENDED_IO};
@@ -39,7 +41,7 @@ static void take_account(uint32_t id, uint32_t child, struct account_used *used)
     process_call_surely(&add, &end);
 }
 
-/* *USED: by a child that has ended. */
+/* Waits for a child that SELECTOR and OPTIONS select. *USED is the account of a child that was reaped, else zero. */
 static int64_t wait_child(uint64_t selector, uint64_t options, struct msg_process_result *result,
                           struct account_used *used)
 {

@@ -1,5 +1,5 @@
-/* timer_create(2) and its like, and ITIMER_VIRTUAL and ITIMER_PROF: timers at the home of the process, which knows when
- * they expire, but not what their clocks say: whoever asks reads the clock. tasks/timer/process/timers.md. */
+/* timer_create(2) and related calls, and ITIMER_VIRTUAL and ITIMER_PROF. The home of the process has the timers and
+ * their expiry times; the calling thread reads their clocks. See tasks/timer/process/timers.md. */
 #include "kernel/calls/time/posix_timer.h"
 
 #include "kernel/abi/clock.h"
@@ -20,7 +20,7 @@
 #define ABSOLUTE 1u
 #define NOTIFY_SIGNAL 0
 #define NOTIFY_NONE 1
-#define NOTIFY_THREAD 2    /* of the C library, which wants a signal */
+#define NOTIFY_THREAD 2    /* as NOTIFY_SIGNAL: the C library implements it with a signal */
 #define NOTIFY_THREAD_ID 4 /* a signal to one thread */
 
 struct linux_sigevent { /* sigevent(7) */
@@ -33,7 +33,7 @@ struct linux_sigevent { /* sigevent(7) */
 
 _Static_assert(sizeof(struct linux_sigevent) == 64, "Linux ABI");
 
-/* AT and INTERVAL: of PROCESS_TIMER_SET. */
+/* Performs TYPE on timer ID at the home. AT and INTERVAL are for PROCESS_TIMER_SET. */
 static int64_t timer_call(enum msg_type type, int32_t id, uint64_t at, uint64_t interval,
                           struct msg_process_result *result)
 {
@@ -43,7 +43,7 @@ static int64_t timer_call(enum msg_type type, int32_t id, uint64_t at, uint64_t 
     return process_call(&call, result);
 }
 
-/* Thread TID, which is of the caller's process, or -EINVAL. */
+/* Returns TID if it is a thread of the caller's process, else -EINVAL. */
 static int64_t own_thread(uint32_t tid)
 {
     struct msg_thread_call call = {.thread = tid, .type = MSG_THREAD_GROUP};
@@ -56,7 +56,8 @@ static int64_t own_thread(uint32_t tid)
     return tid;
 }
 
-/* What CLOCK makes of a timer; THREAD: whose time it is. -EINVAL; -EOPNOTSUPP: that clock has no timers. */
+/* Returns the kind of timer (TIMER_*) for CLOCK, and in *THREAD the thread whose CPU time it measures, or 0. -EINVAL;
+ * -EOPNOTSUPP: that clock has no timers. */
 static int64_t kind_of(int32_t clock, uint32_t *thread)
 {
     uint32_t id = clock < 0 ? ~(uint32_t)(clock >> 3) & 0x1fffffff : 0;
@@ -95,7 +96,7 @@ static int64_t kind_of(int32_t clock, uint32_t *thread)
     return own < 0 ? own : TIMER_CPU_THREAD;
 }
 
-/* What the clock of a timer says now, as the timer counts. */
+/* Reads the clock of a timer of KIND in the unit and from the origin of timer_at. */
 static int64_t read_clock(uint32_t kind, uint32_t thread, uint64_t *now)
 {
     struct usage usage;
@@ -181,14 +182,14 @@ int64_t call_timer_create(struct call *c)
     return 0;
 }
 
-/* How long it is until a timer expires that was told of in IS, by its clock, which says NOW. */
+/* Returns the ns from NOW, the time of its clock, until the timer described by IS expires; 0: it is not armed. */
 static uint64_t left_of(const struct msg_process_result *is, uint64_t now)
 {
     if (is->timer_at == 0 || is->timer_at > now)
         return is->timer_at == 0 ? 0 : is->timer_at - now;
     if (is->timer_interval != 0)
         return is->timer_interval - (now - is->timer_at) % is->timer_interval;
-    return is->timer_facts.notify == TIMER_NONE ? 0 : 1; /* it is about to */
+    return is->timer_facts.notify == TIMER_NONE ? 0 : 1; /* it is about to expire */
 }
 
 static int64_t give(uint64_t address, uint64_t interval, uint64_t left)
@@ -206,7 +207,7 @@ static int64_t to_ns(const uint64_t time[2], uint64_t *out)
     return 0;
 }
 
-/* VALUE from now on, or on the clock's own count, in the terms of timer_at; 0 stays 0. */
+/* Converts VALUE, relative to NOW or ABSOLUTE on the timer's clock, to timer_at; 0 stays 0. */
 static uint64_t expiry(const struct timer_facts *facts, uint64_t value, bool absolute, uint64_t now)
 {
     bool of_day = facts->kind == TIMER_WALL && (facts->clock == CLOCK_REALTIME || facts->clock == CLOCK_TAI);
@@ -254,7 +255,7 @@ int64_t call_timer_gettime(struct call *c)
     if (error != 0)
         return error;
     if (read_clock(is.timer_facts.kind, is.timer_thread, &now) != 0)
-        is.timer_at = 0; /* the thread is over */
+        is.timer_at = 0; /* the measured thread has ended */
     return give(c->a[1], is.timer_interval, left_of(&is, now));
 }
 
@@ -283,7 +284,7 @@ int64_t interval_timer(int32_t id, bool sets, uint64_t value, uint64_t interval,
         error = timer_call(MSG_PROCESS_TIMER_SET, id, value != 0 ? now + value : 0, interval, &is);
     else if (error == 0)
         error = timer_call(MSG_PROCESS_TIMER_GET, id, 0, 0, &is);
-    if (error == -EINVAL) /* never set */
+    if (error == -EINVAL) /* the timer was never set */
         return 0;
     if (error != 0)
         return error;

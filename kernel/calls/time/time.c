@@ -20,16 +20,16 @@
 
 #define SECOND 1000000000ull
 #define TIMER_ABSTIME 1u
-#define TIME_MAX (SECOND * 8277292036ull) /* ns: as Linux, thirty years before a signed count of them overflows */
+#define TIME_MAX (SECOND * 8277292036ull) /* ns; as in Linux, thirty years before a signed 64-bit count overflows */
 
-/* Nanoseconds to add to clock_now for clock ID, or -EINVAL. */
+/* Returns the nanoseconds to add to clock_now for clock ID, or -EINVAL. */
 static int64_t clock_offset(uint64_t id)
 {
     switch (id) {
     case CLOCK_REALTIME:
     case CLOCK_REALTIME_COARSE:
-    case CLOCK_REALTIME_ALARM: /* nothing sleeps that would have to be woken */
-    case CLOCK_TAI:            /* nobody has told how far it is from the other */
+    case CLOCK_REALTIME_ALARM: /* as CLOCK_REALTIME: the machine never suspends */
+    case CLOCK_TAI:            /* as CLOCK_REALTIME: its offset from UTC cannot be set */
         return (int64_t)clock_epoch();
     case CLOCK_MONOTONIC:
     case CLOCK_MONOTONIC_RAW:
@@ -92,7 +92,7 @@ int64_t call_time(struct call *c)
     return (int64_t)now;
 }
 
-/* 0, or -ERESTARTNOHAND when interrupted before. */
+/* Sleeps until DEADLINE. Returns 0, or -ERESTARTNOHAND if interrupted earlier. */
 static int64_t sleep_until(uint64_t deadline)
 {
     static const struct wait_reason reason = {.what = "its time (sleep)", .kernel = -1};
@@ -105,7 +105,8 @@ static int64_t sleep_until(uint64_t deadline)
     return 0;
 }
 
-/* Sleeps until DEADLINE; interrupted, it leaves what remains at user address REMAINING (0: nowhere) and can go on. */
+/* Sleeps until DEADLINE. If interrupted, writes the remaining time to user address REMAINING (unless that is 0) and can
+ * be resumed by restart_syscall. */
 static int64_t sleep_relative(uint64_t deadline, uint64_t remaining)
 {
     struct thread_context *context = &thread_current()->context;
@@ -169,14 +170,14 @@ int64_t call_nanosleep(struct call *c)
     return error != 0 ? error : sleep_relative(clock_read() + interval, c->a[1]);
 }
 
-/* Sleeps until the process has used so much CPU time. */
+/* Sleeps until the process has used UNTIL ns of CPU time. */
 static int64_t sleep_used(uint64_t until)
 {
     uint64_t used;
     int64_t error = 0;
 
     while (error == 0 && cpu_clock_read(CLOCK_PROCESS_CPU, &used) == 0 && used < until) {
-        uint64_t left = (until - used) / CPUS_MAX; /* if all CPUs are at it */
+        uint64_t left = (until - used) / CPUS_MAX; /* the earliest time, if all CPUs run the process */
 
         error = sleep_until(clock_now() + (left > CPU_CLOCK_LOOK ? left : CPU_CLOCK_LOOK));
     }
@@ -198,7 +199,7 @@ int64_t call_clock_nanosleep(struct call *c)
         c->a[0] == CLOCK_MONOTONIC_COARSE)
         return -EOPNOTSUPP;
     if (offset < 0 && c->a[0] != CLOCK_PROCESS_CPU)
-        return -EINVAL; /* of other processes, or threads */
+        return -EINVAL; /* a CPU clock of another process or of a thread */
     error = read_interval(c->a[2], &interval);
     if (error != 0)
         return error;
@@ -209,7 +210,8 @@ int64_t call_clock_nanosleep(struct call *c)
     return sleep_relative(clock_read() + interval, c->a[3]);
 }
 
-/* The time of day becomes TIME ns since 1970. It cannot be earlier than the time since boot. */
+/* Sets the time of day to TIME ns since 1970. -EINVAL: it would be before 1970 at boot, or is above
+ * TIME_MAX; -EPERM. */
 static int64_t set_time(uint64_t time)
 {
     uint64_t now = clock_read();
@@ -269,7 +271,7 @@ struct linux_timex { /* adjtimex(2) */
 
 _Static_assert(sizeof(struct linux_timex) == 208, "Linux ABI");
 
-/* What a clock that nobody disciplines is. */
+/* Writes the state of a clock that no time daemon adjusts. -EPERM: the program wants to change it. */
 static int64_t adjust(uint64_t address)
 {
     uint64_t now = clock_read() + clock_epoch();

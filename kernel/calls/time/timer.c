@@ -1,4 +1,4 @@
-/* alarm(2), setitimer(2), getitimer(2): three timers of a process, at its home. */
+/* alarm(2), setitimer(2), getitimer(2): the three interval timers of a process, which its home has. */
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
 #include "kernel/calls/time/posix_timer.h"
@@ -13,7 +13,7 @@
 #define ITIMER_VIRTUAL 1
 #define ITIMER_PROF 2
 #define SECOND 1000000000ull
-#define LONGEST (INT64_MAX / 2) /* ns: centuries */
+#define LONGEST (INT64_MAX / 2) /* ns; longer times are shortened to it */
 
 struct linux_itimerval {
     int64_t interval_s, interval_us, value_s, value_us;
@@ -38,7 +38,7 @@ int64_t call_alarm(struct call *c)
 
     if (left <= 0)
         return left;
-    left = (left + (int64_t)SECOND / 2) / (int64_t)SECOND; /* as Linux: to the nearest second, but never to none */
+    left = (left + (int64_t)SECOND / 2) / (int64_t)SECOND; /* rounded to the nearest second, at least 1, as in Linux */
     return left > 0 ? left : 1;
 }
 

@@ -1,4 +1,4 @@
-/* Sets of files to wait for. See the header; files of other kernels: remote.c. */
+/* Sets of files to wait for. See the header; remote.c has files of other kernels. */
 #include "kernel/abi/errno.h"
 #include "kernel/file/anonymous.h"
 #include "kernel/file/event/internal.h"
@@ -6,9 +6,9 @@
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
 
-#define NESTING_MAX 5u /* sets in one another, as Linux has it */
+#define NESTING_MAX 5u /* levels of sets in sets, as on Linux */
 #define EXCLUSIVE_EVENTS                                                                                               \
-    (POLL_IN | POLL_OUT | POLL_ERR | POLL_HUP | EPOLL_WAKEUP | EPOLL_EDGE | EPOLL_EXCLUSIVE) /* that may go with it */
+    (POLL_IN | POLL_OUT | POLL_ERR | POLL_HUP | EPOLL_WAKEUP | EPOLL_EDGE | EPOLL_EXCLUSIVE) /* allowed with it */
 
 static struct spinlock nesting;
 
@@ -56,27 +56,27 @@ static struct epoll_item *ready_take(struct epoll *epoll)
     return item;
 }
 
-static void tell(struct poll_notified *told)
+static void notify(struct poll_notified *notified)
 {
-    struct epoll *epoll = container_of(told, struct epoll, told);
+    struct epoll *epoll = container_of(notified, struct epoll, notified);
     struct file *file = epoll->file;
 
-    __atomic_store_n(&epoll->telling, false, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&epoll->notifying, false, __ATOMIC_SEQ_CST);
     file_event(file->events);
     file_unpin(file);
 }
 
-/* An event of a file here. */
-static void fire(struct poll_hook *hook, struct list *told)
+/* A hook's `fire`: an event of a file of this kernel. */
+static void fire(struct poll_hook *hook, struct list *notified)
 {
     struct epoll_item *item = container_of(hook, struct epoll_item, hook);
     struct epoll *epoll = item->epoll;
 
     ready_add(item);
-    if (__atomic_exchange_n(&epoll->telling, true, __ATOMIC_SEQ_CST))
-        return; /* whoever tells has not begun */
+    if (__atomic_exchange_n(&epoll->notifying, true, __ATOMIC_SEQ_CST))
+        return; /* an event of the set is already due, and has not been counted yet */
     file_pin(epoll->file);
-    list_append(told, &epoll->told.node);
+    list_append(notified, &epoll->notified.node);
 }
 
 void epoll_remove(struct epoll_item *item)
@@ -91,7 +91,7 @@ void epoll_remove(struct epoll_item *item)
     } else {
         poll_hook_remove(&item->hook);
     }
-    spin_lock(&epoll->lock); /* it fires no more */
+    spin_lock(&epoll->lock); /* its hook has been removed, so it does not become ready again */
     if (!list_empty(&item->ready)) {
         list_remove(&item->ready);
         epoll->ready_count--;
@@ -125,7 +125,7 @@ static bool is_open(const struct epoll_item *item)
     return true;
 }
 
-/* Whether SIGNALS make the signalfd ready. */
+/* Reports the signalfds that SIGNALS, pending for the caller, make ready, and collects the sets of all for OUT. */
 static void collect_signals(struct epoll *epoll, uint64_t signals, uint32_t max, struct epoll_found *out)
 {
     list_for_each_safe(node, &epoll->signalfds) {
@@ -149,9 +149,9 @@ static void collect_signals(struct epoll *epoll, uint64_t signals, uint32_t max,
 void epoll_collect(struct epoll *epoll, uint64_t signals, uint32_t max, struct epoll_found *out)
 {
     collect_signals(epoll, signals, max, out);
-    /* Each at most once; what is ready goes behind those that have not been looked at. */
+    /* Each item at most once: items that stay ready go to the end of the list. */
     for (uint32_t left = __atomic_load_n(&epoll->ready_count, __ATOMIC_RELAXED); left > 0 && out->count < max; left--) {
-        struct epoll_item *item = ready_take(epoll); /* before looking: with an event from now on it is there again */
+        struct epoll_item *item = ready_take(epoll); /* before looking at the file: a later event lists it again */
 
         if (item == NULL)
             break;
@@ -163,14 +163,14 @@ void epoll_collect(struct epoll *epoll, uint64_t signals, uint32_t max, struct e
     }
 }
 
-/* For sets around this one, and for poll(2). */
+/* The state of a set, for sets that contain it and for poll(2). */
 static uint32_t epoll_poll(struct file *file)
 {
     struct epoll *epoll = file->state;
     bool ready;
 
     spin_lock(&epoll->scan);
-    ready = epoll_remote_due(epoll); /* perhaps */
+    ready = epoll_remote_due(epoll); /* it may be ready: other kernels would have to be asked */
     for (uint32_t left = __atomic_load_n(&epoll->ready_count, __ATOMIC_RELAXED); left > 0 && !ready; left--) {
         struct epoll_item *item = ready_take(epoll);
 
@@ -203,8 +203,8 @@ static int64_t look(struct epoll *epoll, const struct epoll_look *asked, size_t 
 
 /* --- changing a set --- */
 
-/* How many sets are in one another from EPOLL down; all of them have at least ABOVE around them. TARGET among them:
- * NESTING_MAX + 1. */
+/* The depth of the sets nested in EPOLL, including EPOLL, which is itself ABOVE levels deep. NESTING_MAX + 1: they are
+ * nested too deep, or TARGET is among them. */
 static uint32_t depth_locked(struct epoll *epoll, const struct epoll *target, uint32_t above)
 {
     uint32_t most = 0;
@@ -243,7 +243,7 @@ static void raise_locked(struct epoll *epoll, uint32_t above)
     spin_unlock(&epoll->scan);
 }
 
-/* INNER is to be in OUTER. Holds `nesting`. -ELOOP. */
+/* Prepares INNER to be added to OUTER. The caller holds `nesting`. -ELOOP. */
 static int nest_locked(struct epoll *outer, struct epoll *inner)
 {
     uint32_t depth = depth_locked(inner, outer, outer->above + 1);
@@ -263,7 +263,7 @@ void epoll_item_here(struct epoll_item *item)
     poll_hook_add(item->file->events, &item->hook);
     if (item->file->kind->signals != NULL && list_empty(&item->signalfd))
         list_append(&item->epoll->signalfds, &item->signalfd);
-    ready_add(item); /* it may be */
+    ready_add(item); /* it may be ready */
 }
 
 static int add_locked(struct epoll *epoll, const struct epoll_change *change, struct file *file)
@@ -358,7 +358,7 @@ static int change_set(struct epoll *epoll, const struct epoll_change *change)
     if (nests)
         spin_unlock(&nesting);
     if (error == 0 && change->operation != EPOLL_DELETE)
-        file_event(epoll->file->events); /* it may be ready already: who waits looks */
+        file_event(epoll->file->events); /* it may be ready already: waiting threads look again */
     if (file != NULL)
         file_unpin(file);
     return error;
@@ -387,7 +387,7 @@ static int64_t epoll_operate(struct file *file, const struct file_request *reque
     }
 }
 
-/* --- beginning and end --- */
+/* --- creating and closing a set --- */
 
 static void release(struct file *file)
 {
@@ -435,9 +435,9 @@ static struct file *create(void)
         list_init(&epoll->buckets[i]);
     list_init(&epoll->ready);
     list_init(&epoll->signalfds);
-    list_init(&epoll->told.node);
+    list_init(&epoll->notified.node);
     waitq_init(&epoll->asked);
-    epoll->told.tell = tell;
+    epoll->notified.notify = notify;
     epoll->file = file_create(&epoll_kind, &facts, 2, epoll, NULL);
     if (epoll->file == NULL)
         heap_free(epoll, sizeof(*epoll));

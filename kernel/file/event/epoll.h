@@ -1,7 +1,6 @@
-/* Sets of files to wait for: epoll(7). A set is a file on the home of the process that made it. Files of
- * that kernel put themselves into the set's ready list by a hook. The waiting thread asks other kernels for their
- * files, with one message for each kernel, which arms the files if none is ready. kernel/file/event/epoll.md has the
- * protocol. */
+/* Sets of files to wait for: epoll(7). A set is a file on the home of the process that made it. Each file of that
+ * kernel has a hook, which puts it into the set's ready list. The waiting thread asks the other kernels about their
+ * files, with one message to each, which arms them if none is ready. kernel/file/event/epoll.md has the protocol. */
 #ifndef KERNEL_FILE_EVENT_EPOLL_H
 #define KERNEL_FILE_EVENT_EPOLL_H
 
@@ -35,12 +34,12 @@ struct epoll_look {   /* SPECIAL_EPOLL_WAIT */
 };
 
 struct epoll_found {  /* struct epoll_event follow */
-    uint64_t signals; /* which signals make a signalfd of the set ready */
+    uint64_t signals; /* the union of the sets of its signalfds */
     uint32_t count;
-    uint32_t remote; /* 1: nothing was done, other kernels have to be asked first: use EPOLL_WAIT */
+    uint32_t remote; /* 1: nothing was done, as other kernels have to be asked first, by EPOLL_WAIT */
 };
 
-struct epoll_event { /* as programs have it */
+struct epoll_event { /* struct epoll_event of epoll(7) */
     uint32_t events;
     uint64_t data;
 } __attribute__((packed));
@@ -51,7 +50,7 @@ struct msg_epoll_wait { /* EPOLL_WAIT, answered with struct epoll_found and even
 };
 
 void epoll_init(void);
-/* Programs are quiesced and files of FROM, which stops, have moved to TO: updates all sets. */
+/* Updates all sets after the files of FROM, which stops, have moved to TO. Programs are quiesced. */
 void epoll_switch(uint32_t from, uint32_t to);
 /* SPECIAL_EPOLL_WAIT for the set at PLACE, asking other kernels as well; OUT has room for LOOK's events. Returns the
  * bytes at OUT. -ESRCH: it is closed. Tasks only; waits. */

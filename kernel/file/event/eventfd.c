@@ -16,7 +16,7 @@ static int64_t eventfd_read(struct file *file, void *data, size_t size)
 {
     struct eventfd *event = file->state;
     uint64_t value = 0;
-    bool tell = false;
+    bool notify = false;
 
     if (size < sizeof(value))
         return -EINVAL;
@@ -24,13 +24,13 @@ static int64_t eventfd_read(struct file *file, void *data, size_t size)
     if (event->count != 0) {
         value = event->semaphore ? 1 : event->count;
         event->count -= value;
-        tell = file_event_wanted(file);
+        notify = file_event_wanted(file);
     }
-    file->wanted = value == 0; /* an event wakes writers as well, who look again */
+    file->wanted = value == 0; /* the next event wakes readers and writers, and all try again */
     spin_unlock(&event->lock);
     if (value == 0)
         return -EAGAIN;
-    if (tell)
+    if (notify)
         file_event(file->events);
     memcpy(data, &value, sizeof(value));
     return sizeof(value);
@@ -40,7 +40,7 @@ static int64_t eventfd_write(struct file *file, const void *data, size_t size, u
 {
     struct eventfd *event = file->state;
     uint64_t value;
-    bool room, tell = false;
+    bool room, notify = false;
 
     (void)flags;
     if (size < sizeof(value))
@@ -52,11 +52,11 @@ static int64_t eventfd_write(struct file *file, const void *data, size_t size, u
     room = value < UINT64_MAX - event->count;
     if (room) {
         event->count += value;
-        tell = file_event_wanted(file);
+        notify = file_event_wanted(file);
     }
     file->wanted = !room;
     spin_unlock(&event->lock);
-    if (tell)
+    if (notify)
         file_event(file->events);
     return room ? (int64_t)sizeof(value) : -EAGAIN;
 }

@@ -1,4 +1,4 @@
-/* A number to wait for: eventfd(2). */
+/* eventfd(2): a counter as a file. */
 #ifndef KERNEL_FILE_EVENT_EVENTFD_H
 #define KERNEL_FILE_EVENT_EVENTFD_H
 
@@ -8,7 +8,7 @@
 
 struct event_start {
     uint32_t count;
-    uint32_t semaphore; /* 1: a read takes 1 */
+    uint32_t semaphore; /* EFD_SEMAPHORE: 1: a read takes 1 */
 };
 
 void eventfd_init(void);

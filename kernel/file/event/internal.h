@@ -1,4 +1,4 @@
-/* What epoll.c and remote.c share.
+/* Definitions shared by epoll.c and remote.c.
  *
  * Marks: [i] set once, [a] atomic, [s] under epoll->scan, [r] under epoll->lock. Locks: nesting, scan of the outer set,
  * scan of an inner one, poll_lock, epoll->lock. */
@@ -19,10 +19,10 @@ struct epoll_remote {
     struct epoll *epoll;       /* [i] */
     uint32_t kernel;           /* [i] */
     uint32_t count;            /* [s] items */
-    uint64_t changes;          /* [s] changes of its items so far */
+    uint64_t changes;          /* [s] number of changes of its items */
     uint64_t asked;            /* [s] `changes` when the kernel was last asked */
-    bool armed; /* [s] none was ready when last asked; the kernel will notify, and threads may rely on it */
-    bool told;  /* [a] it has notified since */
+    bool armed;    /* [s] no item was ready at the last answer, so the kernel notifies us; waiters may rely on it */
+    bool notified; /* [a] it has notified us since it was last asked */
     struct remote_wait wait;
 };
 
@@ -30,16 +30,16 @@ struct epoll_item {
     struct list node; /* [s] in a bucket */
     struct epoll *epoll;
     struct poll_hook hook;
-    struct list ready;           /* [r] among those that may be ready, or alone */
-    struct list signalfd;        /* [s] among those that signals make ready, or alone */
-    struct file *file;           /* [i] with a pin; NULL: of another kernel */
-    struct epoll_remote *remote; /* [i] */
+    struct list ready;           /* [r] in epoll->ready if the file may be ready, or alone */
+    struct list signalfd;        /* [s] in epoll->signalfds, or alone */
+    struct file *file;           /* [i] with a pin; NULL: the file is on another kernel */
+    struct epoll_remote *remote; /* [i] of the file's kernel; NULL: this kernel */
     struct file_place place;
-    uint64_t data;   /* [s] */
-    uint64_t seen;   /* [s] remote file: its count of events when last found ready; signalfd: its signals */
+    uint64_t data; /* [s] */
+    uint64_t seen; /* [s] remote file: 1 + its count of events when last reported, 0: never; remote signalfd: its set */
     uint32_t events; /* [s] POLL_* and EPOLL_* */
     int32_t fd;      /* [i] */
-    bool disabled;   /* [s] EPOLLONESHOT, and it has been reported */
+    bool disabled;   /* [s] it has EPOLLONESHOT and has been reported */
 };
 
 struct epoll {
@@ -51,29 +51,29 @@ struct epoll {
     uint32_t ready_count;               /* [r] */
     struct list signalfds;              /* [s] */
     struct epoll_remote *remotes;       /* [s] */
-    uint32_t above;                     /* [nesting] depth of sets around this one */
+    uint32_t above;                     /* [nesting] how deep this set is nested in others */
     bool closed;                        /* [s] */
-    uint32_t turn;                      /* [s] which part is asked first */
+    uint32_t turn;                      /* [s] rotates the order in which files are asked */
     bool asking;                        /* [s] a thread is asking other kernels */
-    struct waitq asked;                 /* [s] */
-    bool telling;                       /* [a] `told` is in a list */
-    struct poll_notified told;
+    struct waitq asked;                 /* [s] threads that wait for `asking` */
+    bool notifying;                     /* [a] `told` is in a list, and its event is still to be counted */
+    struct poll_notified notified;
 };
 
 /* The set that FILE is, or NULL if it is another kind of file. */
 struct epoll *epoll_of(const struct file *file);
 /* [s] Appends at most MAX events of local files and signalfds to OUT's events. */
 void epoll_collect(struct epoll *epoll, uint64_t signals, uint32_t max, struct epoll_found *out);
-/* [s] ITEM's file has STATE: returns whether that is an event, which is then appended to OUT's. */
+/* [s] ITEM's file has STATE: if the item waits for that, appends an event to OUT's and returns true. */
 bool epoll_report(struct epoll_item *item, uint32_t state, struct epoll_found *out);
 void epoll_remove(struct epoll_item *item); /* [s] */
 struct epoll_item *epoll_find(struct epoll *epoll, int32_t fd, uint64_t id, uint32_t kernel);
 
-/* [s] Another kernel has to be asked before the set's ready files are known. */
+/* [s] Must another kernel be asked before the set's ready files are known? */
 bool epoll_remote_due(const struct epoll *epoll);
 /* [s] EPOLL's remote for KERNEL, made if there is none; NULL without memory. */
 struct epoll_remote *epoll_remote_get(struct epoll *epoll, uint32_t kernel);
-/* [s] */
+/* [s] An item of REMOTE has changed. */
 static inline void epoll_remote_changed(struct epoll_remote *remote)
 {
     remote->changes++;

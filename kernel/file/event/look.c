@@ -1,7 +1,8 @@
 /* Looking at files of one kernel, from any. See the header.
  *
- * On a file's kernel an arm hangs in the lists of the files' events. The first event marks it fired and notifies the
- * asker's wait. It is freed when the poll is over and no notice of its is under way.
+ * An arm is the record of one such request on the files' kernel; it has a hook in the events of each file. The first
+ * event marks it fired and notifies the asker's wait. It is freed when the poll has ended and its notice is not under
+ * way.
  *
  * Locks: poll_lock for arms and their entries, then files_lock. */
 #include "kernel/file/event/look.h"
@@ -12,7 +13,7 @@
 #include "tasks/remote/notify.h"
 #include "tasks/remote/operation.h"
 
-#define ITEMS_MAX 2048u /* of one FILE_POLL */
+#define ITEMS_MAX 2048u /* items of one FILE_POLL */
 
 struct poll_entry {
     struct poll_hook hook; /* [p] in file->events->polls */
@@ -22,14 +23,14 @@ struct poll_entry {
 
 /* Marks: [i] set once, [p] under poll_lock. */
 struct arm {
-    struct list node;          /* [p] in arms */
-    uint64_t token;            /* [i] of the asker's wait */
-    uint32_t kernel;           /* [i] the asker */
-    uint32_t count;            /* [i] */
-    bool fired;                /* [p] the asker has been told, or is being told, or knows already */
-    bool telling;              /* [p] the notice is under way: the memory is in use */
-    bool over;                 /* [p] the asker wants to know no more */
-    struct poll_notified told; /* [p] by whoever fired it */
+    struct list node;              /* [p] in arms */
+    uint64_t token;                /* [i] of the asker's wait */
+    uint32_t kernel;               /* [i] the asker */
+    uint32_t count;                /* [i] */
+    bool fired;                    /* [p] the asker has been notified, is being notified, or need not be notified */
+    bool notifying;                /* [p] the notice is under way and uses this memory */
+    bool over;                     /* [p] the asker has ended the poll */
+    struct poll_notified notified; /* [p] in the list of the event that has fired it */
     struct remote_notice notice;
     struct poll_entry entries[];
 };
@@ -58,7 +59,7 @@ static void asker_notified(struct remote_notice *notice)
     bool over;
 
     spin_lock(&poll_lock);
-    arm->telling = false;
+    arm->notifying = false;
     over = arm->over;
     spin_unlock(&poll_lock);
     if (over)
@@ -67,7 +68,7 @@ static void asker_notified(struct remote_notice *notice)
 
 static void notify_asker(struct poll_notified *note)
 {
-    struct arm *arm = container_of(note, struct arm, told);
+    struct arm *arm = container_of(note, struct arm, notified);
 
     remote_notify(&arm->notice, arm->kernel, arm->token, NULL, 0, asker_notified);
 }
@@ -79,8 +80,8 @@ static void fire_arm(struct poll_hook *hook, struct list *fired)
     if (arm->fired)
         return;
     arm->fired = true;
-    arm->telling = true;
-    list_append(fired, &arm->told.node);
+    arm->notifying = true;
+    list_append(fired, &arm->notified.node);
 }
 
 static struct arm *find_arm_locked(uint32_t kernel, uint64_t token)
@@ -94,11 +95,11 @@ static struct arm *find_arm_locked(uint32_t kernel, uint64_t token)
     return NULL;
 }
 
-/* The poll COOKIE of KERNEL is over. */
+/* The poll TOKEN of KERNEL has ended. */
 static void disarm(uint32_t kernel, uint64_t token)
 {
     struct arm *found;
-    bool telling = false;
+    bool notifying = false;
 
     spin_lock(&poll_lock);
     found = find_arm_locked(kernel, token);
@@ -108,15 +109,15 @@ static void disarm(uint32_t kernel, uint64_t token)
             if (found->entries[i].file != NULL)
                 list_remove(&found->entries[i].hook.node);
         }
-        telling = found->telling;
+        notifying = found->notifying;
         found->over = true;
     }
     spin_unlock(&poll_lock);
-    if (found != NULL && !telling)
+    if (found != NULL && !notifying)
         arm_free(found);
 }
 
-/* Some files were ready: the asker need not be told, but its files go on counting events for it. */
+/* Some files were ready, so the asker need not be notified; the hooks stay, so that its files count all events. */
 static void stop_notifying(uint32_t kernel, uint64_t token)
 {
     struct arm *arm;
@@ -130,7 +131,7 @@ static void stop_notifying(uint32_t kernel, uint64_t token)
 
 struct poll_state poll_state_of(struct file *file, uint32_t events)
 {
-    /* Counted before looking: what happens from now on is news. */
+    /* The count is read before the state, so that an event after this counts as new. */
     struct poll_state state = {.value = __atomic_load_n(&file->events->source.events, __ATOMIC_ACQUIRE),
                                .state = POLL_IN | POLL_IN_NORMAL | POLL_OUT | POLL_OUT_NORMAL};
 
@@ -142,8 +143,8 @@ struct poll_state poll_state_of(struct file *file, uint32_t events)
     return state;
 }
 
-/* Looks at ITEMS and writes POLL_* of each to STATES. Returns whether none is ready; WANTED (POLL_ARM_* or 0) says what
- * is to come after. -ENOMEM. */
+/* Writes the state of each of ITEMS to STATES. Returns 1 if none is ready, else 0. WANTED (POLL_ARM_* or 0) says when
+ * KERNEL's wait TOKEN is to be notified and how long hooks stay. -ENOMEM. */
 static int look(uint32_t kernel, uint64_t token, const struct poll_item *items, uint32_t count, uint32_t wanted,
                 struct poll_state *states)
 {
@@ -156,8 +157,8 @@ static int look(uint32_t kernel, uint64_t token, const struct poll_item *items, 
         arm->token = token;
         arm->kernel = kernel;
         arm->count = count;
-        list_init(&arm->told.node);
-        arm->told.tell = notify_asker;
+        list_init(&arm->notified.node);
+        arm->notified.notify = notify_asker;
         spin_lock(&poll_lock);
         list_append(&arms, &arm->node);
         for (uint32_t i = 0; i < count; i++) {
@@ -169,7 +170,7 @@ static int look(uint32_t kernel, uint64_t token, const struct poll_item *items, 
         }
         spin_unlock(&poll_lock);
     }
-    /* Armed before looking: what happens from now on is told. */
+    /* Armed before looking at the files, so no event after this is missed. */
     for (uint32_t i = 0; i < count; i++) {
         struct file *file = file_find(items[i].id);
 

@@ -11,13 +11,13 @@
 
 void look_init(void);
 
-/* Fills STATES for MESSAGE's items (behind it), which are files of KERNEL. MESSAGE's `arm` says whether KERNEL notifies
- * the wait `token` (tasks/remote/notify.h) once one may be ready. Returns how many are ready, or an error. Tasks only,
+/* Fills STATES for MESSAGE's items (behind it), which are files of KERNEL. With MESSAGE's `arm`, KERNEL notifies the
+ * wait `token` (tasks/remote/notify.h) when one may become ready. Returns how many are ready, or an error. Tasks only,
  * unless KERNEL is this one. */
 int64_t poll_look(uint32_t kernel, const struct msg_file_poll *message, struct poll_state *states);
 /* KERNEL need not notify the wait TOKEN any more. Any context. */
 void poll_disarm(uint32_t kernel, uint64_t token);
-/* Which of EVENTS (and ERR, HUP) hold for FILE of this kernel. */
+/* Which of EVENTS (and POLL_ERR, POLL_HUP) hold for FILE of this kernel. */
 struct poll_state poll_state_of(struct file *file, uint32_t events);
 
 #endif

@@ -1,5 +1,6 @@
-/* Descriptors of processes. See the header. All of a kernel are in a table by process, through which the end of one is
- * told. Whether it has ended is looked at once more after a new one is in the table: so it is told or seen. */
+/* Descriptors of processes. See the header. All pidfds of a kernel are in a table by process, through which the end of
+ * a process reaches them. A new pidfd checks whether the process has ended after it is in the table, so it cannot miss
+ * the end. */
 #include "kernel/file/event/pidfd.h"
 
 #include "kernel/abi/errno.h"
@@ -20,7 +21,7 @@ struct pidfd {
     bool ended;          /* [k] lock */
 };
 
-static struct spinlock lock;       /* alone */
+static struct spinlock lock;       /* taken alone */
 static struct list table[BUCKETS]; /* [k] lock */
 
 static struct list *bucket_of(const struct group *group)
@@ -50,7 +51,7 @@ static bool is_known(struct group *group)
     return known;
 }
 
-/* 0; -ENXIO: it was waited for. (-ESRCH would say that the file is gone.) */
+/* 0; -ENXIO: the process has been waited for. (-ESRCH would mean that the file has been closed.) */
 static int send(struct group *group, const struct signal_info *info)
 {
     struct msg_process_call call = {.id = group->id, .type = MSG_PROCESS_SIGNAL, .info = *info};
@@ -59,8 +60,8 @@ static int send(struct group *group, const struct signal_info *info)
     return is_known(group) ? (int)process_call(&call, &result) : -ENXIO;
 }
 
-/* Which file descriptor ASKER->fd is. Under the lock, as whoever may not be reached is so, at its home, before it opens
- * anything as such: exec and setuid(2). */
+/* Finds the file of descriptor ASKER->fd. The permission and the file are checked under one lock: exec and setuid(2)
+ * change the process's ids here, at its home, before the process opens anything with the new ids. */
 static int64_t find_file(struct group *group, const struct pidfd_asker *asker, void *result)
 {
     struct file_place place = {.id = 0};
@@ -165,7 +166,7 @@ struct file *pidfd_create_for(uint32_t flags, struct group *group)
     return file;
 }
 
-/* ID may be a thread's, wherever that is now: its birth kernel knows. */
+/* The error for ID, which is not a process: -EINVAL if it is a thread, on any kernel, else -ESRCH. */
 static int no_process(uint32_t id)
 {
     struct thread *thread = thread_lock(id);
@@ -176,7 +177,8 @@ static int no_process(uint32_t id)
     return -EINVAL;
 }
 
-/* For process ID, whose home this kernel is. -ESRCH; -EINVAL: it is a thread, and no process; -ENOMEM. */
+/* Makes a pidfd for process ID, whose home is this kernel. -ESRCH; -EINVAL: ID is a thread that is not a process;
+ * -ENOMEM. */
 static int create(uint32_t flags, uint32_t id, struct file **out)
 {
     struct group *group = group_find(id);
@@ -194,8 +196,8 @@ static int create(uint32_t flags, uint32_t id, struct file **out)
     return error;
 }
 
-/* One that has not been told, with a pin; NULL: all have. */
-static struct file *tell_next(const struct group *group)
+/* Marks a pidfd of GROUP as ended, and returns its file with a pin; NULL: all have been marked. */
+static struct file *notify_next(const struct group *group)
 {
     struct file *file = NULL;
 
@@ -218,7 +220,7 @@ void pidfd_ended(struct group *group)
 {
     struct file *file;
 
-    while ((file = tell_next(group)) != NULL) {
+    while ((file = notify_next(group)) != NULL) {
         file_event(file->events);
         file_unpin(file);
     }

@@ -14,9 +14,9 @@
 
 /* A poll of a thread here. */
 struct poll_wait {
-    struct remote_wait told; /* by each of the files' kernels */
+    struct remote_wait notified; /* notified by each of the files' kernels */
     struct completion ready;
-    uint64_t signals; /* the sets of its signalfds together */
+    uint64_t signals; /* the union of the sets of its signalfds */
 };
 
 /* Memory for one poll of COUNT descriptors. */
@@ -52,7 +52,7 @@ static bool space_make(struct poll_space *space, uint32_t count)
     return true;
 }
 
-/* Where the files are. Bad descriptors, and those left out, have id 0. */
+/* Finds the places of the files. Bad descriptors, and those left out, have id 0. */
 static int64_t locate(struct group *group, const struct poll_request *requests, uint32_t count,
                       struct poll_space *space)
 {
@@ -69,10 +69,10 @@ static int64_t locate(struct group *group, const struct poll_request *requests, 
     return result < 0 ? result : 0;
 }
 
-static void wake_waiter(struct remote_wait *told, const uint64_t *words)
+static void wake_waiter(struct remote_wait *notified, const uint64_t *words)
 {
     (void)words;
-    completion_signal(&container_of(told, struct poll_wait, told)->ready);
+    completion_signal(&container_of(notified, struct poll_wait, notified)->ready);
 }
 
 /* Asks KERNEL about its files. Returns how many are ready, or an error. */
@@ -89,7 +89,8 @@ static int64_t ask(uint32_t kernel, struct poll_wait *wait, struct poll_request 
             space->which[found++] = i;
         }
     }
-    *space->message = (struct msg_file_poll){.token = wait->told.token, .count = found, .arm = arm ? POLL_ARM_TELL : 0};
+    *space->message = (struct msg_file_poll){
+        .token = wait->notified.token, .count = found, .arm = arm ? POLL_ARM_TELL : 0};
     ready = poll_look(kernel, space->message, space->states);
     for (uint32_t i = 0; i < found && ready >= 0; i++) {
         struct poll_request *request = &requests[space->which[i]];
@@ -110,7 +111,8 @@ static void end_poll(kernel_set armed, uint64_t token)
         poll_disarm((uint32_t)__builtin_ctzll(armed), token);
 }
 
-/* Waits until one of the kernels tells, or a signal comes that a signalfd waits for. 0: look again. */
+/* Waits until one of the kernels notifies the wait, or a signal that one of the signalfds takes is pending. 0: look
+ * again; -ERESTARTSYS. */
 static int64_t wait_notified(struct poll_wait *wait, uint64_t deadline)
 {
     static const struct wait_reason reason = {.what = "one of several files", .kernel = -1};
@@ -128,7 +130,8 @@ static int64_t wait_notified(struct poll_wait *wait, uint64_t deadline)
     return interrupted ? -ERESTARTSYS : 0;
 }
 
-/* Looks once; waits, if nothing is ready and TIME is left. 0: look again. */
+/* Looks once; if nothing is ready and DEADLINE has not passed, waits. Returns how many have revents, 0: look again; or
+ * an error. */
 static int64_t poll_once(struct group *group, struct poll_request *requests, uint32_t count, uint64_t deadline,
                          struct poll_space *space)
 {
@@ -146,7 +149,7 @@ static int64_t poll_once(struct group *group, struct poll_request *requests, uin
             kernels |= 1ull << space->places[i].kernel;
     }
     completion_init(&wait.ready);
-    remote_wait_begin(&wait.told, REMOTE_ANY, wake_waiter);
+    remote_wait_begin(&wait.notified, REMOTE_ANY, wake_waiter);
     for (; kernels != 0 && error == 0; kernels &= kernels - 1) {
         uint32_t kernel = (uint32_t)__builtin_ctzll(kernels);
         bool arm = may_wait && ready == 0;
@@ -159,15 +162,15 @@ static int64_t poll_once(struct group *group, struct poll_request *requests, uin
         if (arm && some == 0)
             armed |= 1ull << kernel;
     }
-    if (wait.signals != 0 && error == 0) { /* those of signalfds are not among those counted */
+    if (wait.signals != 0 && error == 0) { /* poll_look does not count ready signalfds */
         ready = 0;
         for (uint32_t i = 0; i < count; i++)
             ready += requests[i].revents != 0;
     }
     if (error == 0 && ready == 0 && may_wait)
         error = wait_notified(&wait, deadline);
-    remote_wait_end(&wait.told);
-    end_poll(armed, wait.told.token);
+    remote_wait_end(&wait.notified);
+    end_poll(armed, wait.notified.token);
     return error != 0 ? error : ready;
 }
 

@@ -9,9 +9,9 @@
 struct group;
 
 struct poll_request {
-    int32_t fd;       /* negative: left out */
-    uint32_t events;  /* POLL_* that are asked for; ERR, HUP and NVAL always are */
-    uint32_t revents; /* what holds */
+    int32_t fd;       /* negative: ignored */
+    uint32_t events;  /* POLL_* to wait for; ERR, HUP and NVAL always count */
+    uint32_t revents; /* result: POLL_* that hold */
 };
 
 /* Waits until one of REQUESTS, for GROUP's descriptors, is ready, or until DEADLINE (clock_now ns, 0: none, 1: do not

@@ -1,6 +1,6 @@
-/* Files of other kernels in a set: asking them, by whoever waits. Each kernel that has some is armed
- * (kernel/file/event/look.c) while none of them is ready, and is asked again once it has told, or one was ready when it
- * was asked. */
+/* Files of other kernels in a set. A waiting thread asks their kernels (kernel/file/event/look.c). A kernel with no
+ * ready file stays armed, and is asked again only after it has notified the set or an item has changed; a kernel with a
+ * ready file is asked by the next wait. */
 #include "kernel/abi/errno.h"
 #include "kernel/file/event/internal.h"
 #include "kernel/instance/instance.h"
@@ -8,7 +8,7 @@
 #include "mm/frame/heap.h"
 #include "tasks/remote/operation.h"
 
-/* For asking one kernel. */
+/* A request to one kernel. */
 struct question {
     size_t size;
     uint32_t room; /* items */
@@ -20,7 +20,7 @@ struct question {
 static bool remote_due(const struct epoll_remote *remote)
 {
     return remote->count > 0 &&
-           (!remote->armed || remote->changes != remote->asked || __atomic_load_n(&remote->told, __ATOMIC_ACQUIRE));
+           (!remote->armed || remote->changes != remote->asked || __atomic_load_n(&remote->notified, __ATOMIC_ACQUIRE));
 }
 
 bool epoll_remote_due(const struct epoll *epoll)
@@ -32,8 +32,8 @@ bool epoll_remote_due(const struct epoll *epoll)
     return false;
 }
 
-/* Others that wait for the set look. */
-static void tell_set(struct remote_wait *wait)
+/* Wakes the threads that wait for the set. */
+static void notify_set(struct remote_wait *wait)
 {
     struct file *file = container_of(wait, struct epoll_remote, wait)->epoll->file;
 
@@ -41,14 +41,14 @@ static void tell_set(struct remote_wait *wait)
     file_unpin(file);
 }
 
-static void told(struct remote_wait *wait, const uint64_t *words)
+static void notified(struct remote_wait *wait, const uint64_t *words)
 {
     struct epoll_remote *remote = container_of(wait, struct epoll_remote, wait);
 
     (void)words;
-    __atomic_store_n(&remote->told, true, __ATOMIC_RELEASE);
+    __atomic_store_n(&remote->notified, true, __ATOMIC_RELEASE);
     file_pin(remote->epoll->file);
-    wait->after = tell_set;
+    wait->after = notify_set;
 }
 
 struct epoll_remote *epoll_remote_get(struct epoll *epoll, uint32_t kernel)
@@ -86,7 +86,7 @@ static void switch_item(struct epoll_item *item, uint32_t to)
     }
     while (remote != NULL && remote->kernel != to)
         remote = remote->next;
-    if (remote == NULL) { /* the old one may as well stand for the new kernel; the others of its items follow */
+    if (remote == NULL) { /* the old remote becomes the new kernel's; its other items follow */
         old->kernel = to;
         remote = old;
     }
@@ -121,7 +121,7 @@ static void question_free(struct question *q)
         heap_free(q->message, q->size);
 }
 
-/* [s] Memory to ask for all of FAR. */
+/* [s] Allocates memory to ask for all items of REMOTE. */
 static bool question_make(struct question *q, const struct epoll_remote *remote)
 {
     size_t each = sizeof(struct poll_item) + sizeof(struct poll_state) + sizeof(int32_t);
@@ -153,20 +153,20 @@ static void question_fill(struct question *q, struct epoll *epoll, const struct 
                                               .edge = (item->events & EPOLL_EDGE) != 0 && item->seen != 0};
             q->fds[count++] = item->fd;
             if ((item->events & EPOLL_EDGE) != 0)
-                arm = POLL_ARM_KEEP; /* what comes before the next question is an edge, too */
+                arm = POLL_ARM_KEEP; /* events until the next request count as edges, too */
         }
     }
     *q->message = (struct msg_file_poll){.token = remote->wait.token, .count = count, .arm = arm};
 }
 
-/* [s] What FAR has answered. */
+/* [s] Reports what REMOTE's kernel has answered. */
 static void question_take(const struct question *q, struct epoll *epoll, struct epoll_remote *remote, uint32_t max,
                           struct epoll_found *out)
 {
     const struct poll_item *items = (const struct poll_item *)(q->message + 1);
 
     for (uint32_t n = 0; n < q->message->count; n++) {
-        uint32_t i = (n + epoll->turn) % q->message->count; /* so that all have their turn to be the first */
+        uint32_t i = (n + epoll->turn) % q->message->count; /* each item is the first in its turn */
         struct epoll_item *item = epoll_find(epoll, q->fds[i], items[i].id, remote->kernel);
         const struct poll_state *state = &q->states[i];
         bool edge;
@@ -174,7 +174,7 @@ static void question_take(const struct question *q, struct epoll *epoll, struct 
         if (item == NULL)
             continue;
         if ((state->state & POLL_NVAL) != 0) {
-            epoll_remove(item); /* closed by all */
+            epoll_remove(item); /* the file has been closed */
             continue;
         }
         if ((state->state & POLL_SIGNALS) != 0) {
@@ -191,7 +191,7 @@ static void question_take(const struct question *q, struct epoll *epoll, struct 
     }
 }
 
-/* Asks FAR. Holds the right to, and no lock. */
+/* Asks REMOTE's kernel. The caller has set epoll->asking and holds no lock. */
 static int64_t ask(struct epoll *epoll, struct epoll_remote *remote, uint32_t max, struct epoll_found *out)
 {
     uint64_t before = remote->wait.token;
@@ -203,10 +203,10 @@ static int64_t ask(struct epoll *epoll, struct epoll_remote *remote, uint32_t ma
     closed = epoll->closed;
     if (!closed && question_make(&q, remote)) {
         remote_wait_end(&remote->wait);
-        relied = remote->armed && !__atomic_load_n(&remote->told, __ATOMIC_ACQUIRE);
-        remote_wait_begin(&remote->wait, remote->kernel, told);
-        __atomic_store_n(&remote->told, false, __ATOMIC_RELEASE);
-        remote->armed = false; /* who looks meanwhile waits for the answer */
+        relied = remote->armed && !__atomic_load_n(&remote->notified, __ATOMIC_ACQUIRE);
+        remote_wait_begin(&remote->wait, remote->kernel, notified);
+        __atomic_store_n(&remote->notified, false, __ATOMIC_RELEASE);
+        remote->armed = false; /* threads that look meanwhile wait for the answer */
         remote->asked = remote->changes;
         question_fill(&q, epoll, remote);
     }
@@ -214,10 +214,10 @@ static int64_t ask(struct epoll *epoll, struct epoll_remote *remote, uint32_t ma
     if (closed)
         return 0;
     if (q.message == NULL)
-        return -ENOMEM; /* others may wait for what the last question has left */
+        return -ENOMEM; /* the last request's arm stays, as others may wait for it */
     ready = poll_look(remote->kernel, q.message, q.states);
     if (before != 0)
-        poll_disarm(remote->kernel, before); /* now, so that files of both always count events */
+        poll_disarm(remote->kernel, before); /* only now, so that the files always have a hook */
     spin_lock(&epoll->scan);
     closed = epoll->closed;
     if (!closed && ready >= 0) {
@@ -227,7 +227,7 @@ static int64_t ask(struct epoll *epoll, struct epoll_remote *remote, uint32_t ma
     spin_unlock(&epoll->scan);
     question_free(&q);
     if (relied && ready != 0)
-        file_event(epoll->file->events); /* what was to wake others has ended, and there is nothing new */
+        file_event(epoll->file->events); /* the arm on which other waiters rely has ended, and there is no new one */
     if (closed) {
         remote_wait_end(&remote->wait);
         poll_disarm(remote->kernel, remote->wait.token);
@@ -258,7 +258,7 @@ static int wait_for(struct file *file, const struct epoll_look *look, struct epo
 {
     static const struct wait_reason reason = {.what = "another wait of an epoll", .kernel = -1};
     struct epoll *epoll = epoll_of(file);
-    uint32_t parts = 1; /* the files here, and each remote */
+    uint32_t parts = 1; /* the files of this kernel, and each remote */
     int64_t error = 0;
 
     if (epoll == NULL)
@@ -272,7 +272,7 @@ static int wait_for(struct file *file, const struct epoll_look *look, struct epo
     while (remote_at(epoll, parts - 1) != NULL)
         parts++;
     for (uint32_t i = 0; i < parts && error == 0 && out->count < look->max; i++) {
-        struct epoll_remote *remote = remote_at(epoll, (i + epoll->turn) % parts); /* NULL: the files here */
+        struct epoll_remote *remote = remote_at(epoll, (i + epoll->turn) % parts); /* NULL: the files of this kernel */
 
         if (remote == NULL) {
             epoll_collect(epoll, look->signals, look->max, out);

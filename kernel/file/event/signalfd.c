@@ -21,13 +21,13 @@ static int64_t signalfd_read(struct file *file, void *data, size_t size)
 {
     (void)file;
     (void)data;
-    return size < SIGNALFD_INFO ? -EINVAL : -EAGAIN; /* the caller takes them: FILE_SIGNALS */
+    return size < SIGNALFD_INFO ? -EINVAL : -EAGAIN; /* the caller takes the signals itself: FILE_SIGNALS */
 }
 
 static uint32_t signalfd_poll(struct file *file)
 {
     (void)file;
-    return 0; /* who polls gets POLL_SIGNALS */
+    return 0; /* poll_state_of answers POLL_SIGNALS instead */
 }
 
 static int64_t signalfd_operate(struct file *file, const struct file_request *request, const void *data, size_t size,
@@ -45,7 +45,7 @@ static int64_t signalfd_operate(struct file *file, const struct file_request *re
         return -EPROTO;
     memcpy(&set, data, sizeof(set));
     __atomic_store_n(&signalfd->set, set, __ATOMIC_RELEASE);
-    file_event(file->events); /* who polls takes the new set */
+    file_event(file->events); /* threads that poll look again, and get the new set */
     return 0;
 }
 

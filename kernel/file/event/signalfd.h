@@ -1,4 +1,4 @@
-/* Signals to read from: signalfd(2). The file has only the set. The caller finds out which of them are pending, as the
+/* signalfd(2): signals as a file. The file has only the set. The caller finds out which of them are pending, as the
  * signals are those of its thread and process, which may be on any kernel (tasks/signal/signal.md). */
 #ifndef KERNEL_FILE_EVENT_SIGNALFD_H
 #define KERNEL_FILE_EVENT_SIGNALFD_H

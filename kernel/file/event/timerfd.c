@@ -1,5 +1,5 @@
-/* timerfd(2). See the header. As under Linux a timer with an interval does not fire again until somebody has read or
- * asked for it: what was missed is counted then. So an unread timer costs nothing. */
+/* timerfd(2). See the header. As under Linux, a timer with an interval does not fire again until it has been read or
+ * queried; the missed expirations are counted then. So an unread timer costs nothing. */
 #include "kernel/file/event/timerfd.h"
 
 #include "kernel/abi/errno.h"
@@ -10,14 +10,14 @@
 #include "tasks/timer/timer.h"
 
 struct timerfd {
-    struct spinlock lock; /* before that of timers */
+    struct spinlock lock; /* taken before the lock of timers */
     struct file *file;    /* [i] a pin of it is held while the timer is armed */
     struct timer timer;
     uint64_t next;     /* [k] when it expires, 0: not armed */
     uint64_t interval; /* [k] */
     uint64_t ticks;    /* [k] expirations since the last read */
-    uint64_t epoch;    /* [i] of its clock: to add to clock_now */
-    bool expired;      /* [k] it has fired, and nobody has counted since */
+    uint64_t epoch;    /* [i] of its clock, in ns: its time is clock_now plus this */
+    bool expired;      /* [k] it has fired, and go_on_locked has not run since */
     bool closed;       /* [k] */
 };
 
@@ -25,7 +25,7 @@ static void arm_locked(struct timerfd *t)
 {
     file_pin(t->file);
     if (timer_arm(&t->timer, t->next))
-        file_unpin(t->file); /* it had one; not the last, as the caller has one */
+        file_unpin(t->file); /* it was armed already, and had a pin; the caller has another one */
 }
 
 static void disarm_locked(struct timerfd *t)
@@ -38,26 +38,26 @@ static void fire(struct timer *timer)
 {
     struct timerfd *t = container_of(timer, struct timerfd, timer);
     struct file *file = t->file;
-    bool tell = false;
+    bool notify = false;
 
     spin_lock(&t->lock);
     if (t->next != 0 && !t->expired && !t->closed) {
         if (clock_now() >= t->next) {
             t->expired = true;
             t->ticks++;
-            tell = file_event_wanted(file);
+            notify = file_event_wanted(file);
             file->wanted = false;
-        } else { /* set anew while this was on its way */
+        } else { /* it was set again before this expiration was handled */
             arm_locked(t);
         }
     }
     spin_unlock(&t->lock);
-    if (tell)
+    if (notify)
         file_event(file->events);
     file_unpin(file);
 }
 
-/* Counts what has expired since the timer fired, and lets it fire again. */
+/* Counts the expirations since the timer fired, and arms it again. */
 static void go_on_locked(struct timerfd *t)
 {
     uint64_t now = clock_now();
@@ -70,7 +70,7 @@ static void go_on_locked(struct timerfd *t)
         return;
     }
     if (now >= t->next) {
-        uint64_t periods = (now - t->next) / t->interval + 1; /* the first one has been counted */
+        uint64_t periods = (now - t->next) / t->interval + 1; /* the first of them has been counted */
 
         t->ticks += periods - 1;
         t->next += periods * t->interval;
@@ -135,7 +135,7 @@ static void forget(struct file *file)
     heap_free(file->state, sizeof(struct timerfd));
 }
 
-/* SETTING may be NULL; OLD is that of before. */
+/* Gives the current setting in OLD, and applies SETTING unless that is NULL. */
 static void set(struct timerfd *t, uint32_t flags, const struct timer_setting *setting, struct timer_setting *old)
 {
     spin_lock(&t->lock);
@@ -149,7 +149,7 @@ static void set(struct timerfd *t, uint32_t flags, const struct timer_setting *s
         if (setting->value != 0 && (flags & TIMER_ABSOLUTE) == 0)
             t->next += clock_now();
         else if (setting->value != 0)
-            t->next = setting->value > t->epoch ? setting->value - t->epoch : 1; /* long past, but not never */
+            t->next = setting->value > t->epoch ? setting->value - t->epoch : 1; /* 1: in the past, at once */
         if (t->next != 0 && !t->closed)
             arm_locked(t);
     }

@@ -1,4 +1,4 @@
-/* A timer to read from: timerfd_create(2). */
+/* timerfd_create(2): a timer as a file. */
 #ifndef KERNEL_FILE_EVENT_TIMERFD_H
 #define KERNEL_FILE_EVENT_TIMERFD_H
 
@@ -9,7 +9,7 @@
 
 struct timer_setting { /* struct itimerspec in nanoseconds; value 0: not armed */
     uint64_t interval;
-    uint64_t value; /* until it expires; at SPECIAL_TIMER_SET with TIMER_ABSOLUTE: when */
+    uint64_t value; /* time until it expires; of SPECIAL_TIMER_SET with TIMER_ABSOLUTE: the time when it expires */
 };
 
 #define TIMER_ABSOLUTE 1u /* TFD_TIMER_ABSTIME */

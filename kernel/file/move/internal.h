@@ -6,10 +6,10 @@
 
 enum move_part {
     MOVE_FILE = 1, /* struct moved_file, then a directory's name with its NUL */
-    MOVE_PIPE,     /* two struct moved_file: reader and writer, id 0: closed by all */
-    MOVE_DATA,     /* bytes of the file or pipe before, in order */
+    MOVE_PIPE,     /* two struct moved_file, reader and writer; id 0: that end is closed */
+    MOVE_DATA,     /* bytes of the file or pipe sent last, in order */
     MOVE_TABLE,    /* struct moved_table, then the name of the program with its NUL */
-    MOVE_SLOTS     /* struct moved_slot: descriptors of the table before */
+    MOVE_SLOTS     /* struct moved_slot: descriptors of the table sent last */
 };
 
 struct msg_move {
@@ -40,11 +40,11 @@ struct moved_table {
     uint64_t file_limit;
 };
 
-#define MOVED_DIRECTORY UINT32_MAX /* in place of a descriptor: the working directory */
+#define MOVED_WORKING_DIRECTORY UINT32_MAX /* in place of a descriptor: the working directory */
 #define MOVED_ROOT (UINT32_MAX - 1)
 
 struct moved_slot {
-    uint64_t key; /* equal for the slots of one proxy */
+    uint64_t key; /* equal for all slots with the same file or proxy */
     uint64_t id;
     uint32_t kernel;
     uint32_t flags;

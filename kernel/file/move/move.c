@@ -57,7 +57,7 @@ static void check_file(struct file *file, void *context)
         *(int *)context = -EBUSY;
 }
 
-/* Processes that share descriptors stay with each other. */
+/* A process that shares its descriptors or directories cannot move. */
 static bool check_table(struct group *group, void *context)
 {
     if (group->home == instance.kernel && group->files != NULL && file_table_is_shared(group->files))
@@ -102,7 +102,7 @@ static void send_data(struct sending *s, const uint8_t *data, size_t size)
     }
 }
 
-/* Both ends go with the one that is found first. */
+/* Both ends are sent together: with the reader, or with the writer if the reader is closed. */
 static void send_pipe(struct sending *s, const struct file *file)
 {
     struct pipe_buffer buffer;
@@ -120,7 +120,7 @@ static void send_pipe(struct sending *s, const struct file *file)
         s->error = -ENOMEM;
         return;
     }
-    pipe_buffer_take(&buffer, bytes, used); /* of our copy */
+    pipe_buffer_take(&buffer, bytes, used); /* changes only the copy of the buffer's indices */
     for (uint32_t i = 0; i < 2; i++)
         facts[i] = facts_of(ends[i]);
     facts[0].size = used;
@@ -163,7 +163,7 @@ static void add_slot(struct sending *s, uint32_t fd, const struct descriptor *de
         return;
     slot.id = file->id;
     slot.kernel = file->kernel;
-    add(s, &slot, sizeof(slot)); /* TABLE_MAX of them fit, and two directories */
+    add(s, &slot, sizeof(slot)); /* one message has room for TABLE_MAX slots and two directories */
 }
 
 static bool send_table(struct group *group, void *context)
@@ -187,7 +187,7 @@ static bool send_table(struct group *group, void *context)
     begin(s, MOVE_SLOTS);
     for (uint32_t fd = 0; fd < table->size; fd++)
         add_slot(s, fd, &table->slots[fd]);
-    add_slot(s, MOVED_DIRECTORY, &(struct descriptor){.file = table->directory});
+    add_slot(s, MOVED_WORKING_DIRECTORY, &(struct descriptor){.file = table->directory});
     add_slot(s, MOVED_ROOT, &(struct descriptor){.file = table->root});
     send(s);
     return s->error == 0;

@@ -12,9 +12,9 @@ int move_check(void);
 /* Makes copies of its files and tables at SUCCESSOR, after handover_prepare. -ENOMEM. Tasks only; waits. */
 int move_files(uint32_t successor);
 
-/* Any kernel: drops the copies; before handover_discard. */
+/* On any kernel: drops the copies, before handover_discard. */
 void move_discard(void);
-/* Any kernel but FROM: files of FROM are at TO from now on; after handover_switch. */
+/* On any kernel but FROM, after handover_switch: from now on the files of FROM are at TO. */
 void move_switch(uint32_t from, uint32_t to);
 
 #endif

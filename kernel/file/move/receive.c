@@ -1,5 +1,5 @@
-/* Moving files, the other side: the successor lays them out, and every kernel learns where they are. See
- * kernel/file/move/move.h. Handlers do it, one at a time, while programs are quiesced. */
+/* Moving files, the receiving side: the successor makes the copies, and every kernel changes its references. See
+ * kernel/file/move/move.h. Handlers run here, one at a time, while programs are quiesced. */
 #include "kernel/abi/errno.h"
 #include "kernel/file/descriptor.h"
 #include "kernel/file/descriptor_cache.h"
@@ -23,15 +23,15 @@
 
 #define BUCKETS 256u
 
-struct laid_file { /* one that was at the kernel that stops */
+struct laid_file { /* the copy of a file of the kernel that stops */
     struct laid_file *next;
     struct file *file;
 };
 
-struct laid_proxy { /* a proxy there, by its key */
+struct laid_proxy { /* the counterpart of a proxy of the kernel that stops, by its key */
     struct laid_proxy *next;
     uint64_t key;
-    struct file *file; /* a proxy of ours, or the file itself, which is here */
+    struct file *file; /* a proxy of this kernel, or the file itself if it is here */
     uint32_t slots;
     bool here;
 };
@@ -44,7 +44,7 @@ struct laid_table {
 static struct laid_file *all_files;
 static struct laid_proxy *proxies[BUCKETS];
 static struct laid_table *all_tables;
-static struct file *filling; /* what MOVE_DATA is for, and how much has come */
+static struct file *filling; /* the file that MOVE_DATA fills, and the bytes so far */
 static size_t filled;
 
 static int lay_file(const struct file_kind *kind, const struct moved_file *facts, struct file **out)
@@ -163,7 +163,7 @@ static struct file *laid_by_id(uint64_t id)
     return NULL;
 }
 
-/* What is to stand here for a proxy of the kernel that stops; counted at the switch. */
+/* The file or proxy here that replaces a proxy of the kernel that stops. Its opens are counted at the switch. */
 static int proxy_of(const struct moved_slot *slot, struct file **out)
 {
     struct laid_proxy **bucket = &proxies[(slot->key >> 6) % BUCKETS], *laid = *bucket;
@@ -182,7 +182,7 @@ static int proxy_of(const struct moved_slot *slot, struct file **out)
             return slot->kernel == instance.kernel ? -EPROTO : -ENOMEM;
         }
         if (laid->here)
-            file_unpin(laid->file); /* the proxy's open keeps it */
+            file_unpin(laid->file); /* the old proxy's open keeps it open */
         laid->next = *bucket;
         *bucket = laid;
     }
@@ -208,7 +208,7 @@ static int take_slots(const struct moved_slot *slots, uint32_t count, uint32_t f
             error = proxy_of(&slots[i], &file);
         if (error != 0 || file == NULL)
             return error != 0 ? error : -EPROTO;
-        if (slots[i].fd == MOVED_DIRECTORY) {
+        if (slots[i].fd == MOVED_WORKING_DIRECTORY) {
             table->directory = file;
         } else if (slots[i].fd == MOVED_ROOT) {
             table->root = file;
@@ -256,7 +256,7 @@ static void handle_move(const struct msg *m)
         msg_reply(&m->ticket, NULL, 0);
 }
 
-/* --- the end, one way or the other --- */
+/* --- committing or discarding the copies --- */
 
 static void drop_lists(bool undo)
 {
@@ -283,7 +283,7 @@ static void drop_lists(bool undo)
             struct laid_proxy *laid = proxies[i];
 
             proxies[i] = laid->next;
-            if (!undo) /* a proxy was one open of a file, and has come with one; each slot has one here */
+            if (!undo) /* the old proxy held one open, which this one takes over; here each slot holds one */
                 laid->file->opens += laid->slots - 1;
             else if (!laid->here)
                 file_free(laid->file);
@@ -302,7 +302,7 @@ struct switching {
     uint32_t from, to;
 };
 
-/* A proxy here for a file that has come here goes, once its last place has the file. */
+/* Replaces the proxy at *PLACE by FILE, which has moved here. The proxy is freed with its last reference. */
 static void meet(struct file **place, struct file *file)
 {
     struct file *proxy = *place;
@@ -311,7 +311,7 @@ static void meet(struct file **place, struct file *file)
     *place = file;
     if (--proxy->opens > 0)
         return;
-    file->opens--; /* the proxy's own */
+    file->opens--; /* the open that the proxy held */
     file_free(proxy);
 }
 
@@ -329,7 +329,7 @@ static void switch_place(struct file **place, const struct switching *s)
     if (real == NULL)
         panic("fs: file %lx, open here, has not come from kernel %u", (unsigned long)file->id, s->from);
     file_unpin(real);
-    meet(place, real); /* other places with this proxy are found by its kernel */
+    meet(place, real); /* other references to this proxy are replaced in their turn */
 }
 
 static bool switch_table(struct group *group, void *context)

@@ -1,4 +1,4 @@
-/* Devices without hardware, and the names of all. See the header. */
+/* Devices without hardware, and the names of all devices. See the header. */
 #include "kernel/fs/device/device.h"
 
 #include "boot/options/options.h"
@@ -40,11 +40,12 @@ static int64_t write_full(struct file *file, const void *data, size_t size, uint
     return -ENOSPC;
 }
 
-/* Not for secrets: splitmix64 of the seed (a run can be repeated) or of the time. */
+/* Not for secrets: splitmix64, started from the boot option seed=, so that a run can be repeated, or else from the time
+ * stamp counter. */
 void device_random(void *to, size_t size)
 {
     static volatile uint64_t counter; /* [a] */
-    uint64_t seed = option_number(instance.cmdline, "seed", 0);
+    uint64_t seed = option_number(instance.cmdline, "seed");
     uint8_t *bytes = to;
 
     for (size_t i = 0; i < size; i += 8) {

@@ -1,6 +1,7 @@
-/* inotify. See the header. One lock is for all watches and all queues: it is taken after tree_lock and node locks. Who
- * waits is woken without locks, so a file that has news is put on a list, which the operation that made them empties
- * when it has let go of its locks (inotify_flush); what a node's end makes, a worker. */
+/* inotify files: watches and queues. See the header. One lock protects all watches and all queues; it is taken after
+ * tree_lock and node locks. Waiters are woken without locks, so a file with a new event goes on a list, which the
+ * operation that caused the event empties when it has released its locks (inotify_flush). For events of a node's end, a
+ * worker empties the list. */
 #include "kernel/fs/inotify/inotify.h"
 
 #include "kernel/abi/errno.h"
@@ -12,44 +13,44 @@
 #include "tasks/remote/work.h"
 
 #define FIONREAD 0x541bu
-#define QUEUE_MAX 16384u  /* events of one file, as Linux's max_queued_events */
+#define QUEUE_MAX 16384u  /* events in the queue of one file, as Linux's max_queued_events */
 #define WATCHES_MAX 8192u /* of one file */
-#define NAME_UNIT 16u     /* names are padded to a multiple */
+#define NAME_UNIT 16u     /* names are padded to a multiple of this */
 
 struct linux_event {
     int32_t watch;
     uint32_t mask, cookie, length;
 };
 
-struct event { /* as it is read */
+struct event { /* an event as read(2) returns it */
     struct list node;
-    struct linux_event told;
+    struct linux_event notified;
     char name[];
 };
 
 struct inotify {
-    struct file *file;      /* [k] NULL: closed */
+    struct file *file;      /* [k] the open file */
     struct list watches;    /* [k] */
     struct list events;     /* [k] oldest first */
-    struct list telling;    /* [k] among those to be woken, with a pin of the file */
+    struct list notifying;  /* [k] in the list of files to wake, with a pin of the file */
     uint32_t count, queued; /* [k] watches, events */
-    uint32_t bytes;         /* [k] of the events */
-    int32_t last;           /* [k] number of the watch that was made last */
-    bool overflown;         /* [k] that is the last event */
+    uint32_t bytes;         /* [k] length of the queued events */
+    int32_t last;           /* [k] number of the newest watch */
+    bool overflown;         /* [k] an overflow event is queued */
 };
 
 struct watch {
     struct list of_node;     /* [k] node->watches */
     struct list of_file;     /* [k] */
     struct inotify *inotify; /* [i] */
-    struct node *node;       /* [i] not held: its end takes the watch away */
+    struct node *node;       /* [i] without a reference: the node's end removes the watch */
     int32_t number;          /* [i] */
     uint32_t mask;           /* [k] */
 };
 
 static struct spinlock lock;
-static struct list telling = {&telling, &telling}; /* [k] struct inotify */
-static uint32_t cookies;                           /* [k] */
+static struct list notifying = {&notifying, &notifying}; /* [k] struct inotify */
+static uint32_t cookies;                                 /* [k] */
 static struct work flush_work;
 static bool flush_asked; /* [k] */
 
@@ -62,43 +63,44 @@ static size_t padded(const char *name)
     return length == 0 ? 0 : (length / NAME_UNIT + 1) * NAME_UNIT;
 }
 
-static bool is_last_locked(const struct inotify *inotify, const struct linux_event *told, const char *name)
+static bool is_last_locked(const struct inotify *inotify, const struct linux_event *notified, const char *name)
 {
     const struct event *last;
 
     if (list_empty(&inotify->events))
         return false;
     last = container_of(inotify->events.previous, struct event, node);
-    return memcmp(&last->told, told, sizeof(*told)) == 0 && (told->length == 0 || strcmp(last->name, name) == 0);
+    return memcmp(&last->notified, notified, sizeof(*notified)) == 0 &&
+           (notified->length == 0 || strcmp(last->name, name) == 0);
 }
 
-/* An event that is like the one before is left out, as in Linux. */
+/* Queues an event unless it equals the last one in the queue, as Linux does. */
 static void queue_locked(struct inotify *inotify, int32_t watch, uint32_t mask, uint32_t cookie, const char *name)
 {
-    struct linux_event told = {.watch = watch, .mask = mask, .cookie = cookie, .length = (uint32_t)padded(name)};
+    struct linux_event notified = {.watch = watch, .mask = mask, .cookie = cookie, .length = (uint32_t)padded(name)};
     struct event *event = NULL;
 
-    if (inotify->file == NULL || is_last_locked(inotify, &told, name))
+    if (inotify->file == NULL || is_last_locked(inotify, &notified, name))
         return;
     if (inotify->queued < QUEUE_MAX)
-        event = heap_alloc(sizeof(*event) + told.length);
+        event = heap_alloc(sizeof(*event) + notified.length);
     if (event == NULL) {
-        told = (struct linux_event){.watch = -1, .mask = WATCH_OVERFLOW};
+        notified = (struct linux_event){.watch = -1, .mask = WATCH_OVERFLOW};
         event = inotify->overflown ? NULL : heap_alloc(sizeof(*event));
         if (event == NULL)
-            return; /* that events were lost is told already, or cannot be: there is no memory */
+            return; /* the overflow event is queued already, or there is no memory for it */
         inotify->overflown = true;
         name = "";
     }
-    event->told = told;
+    event->notified = notified;
     memcpy(event->name, name, strlen(name));
     list_append(&inotify->events, &event->node);
     inotify->queued++;
-    inotify->bytes += (uint32_t)sizeof(told) + told.length;
-    if (list_empty(&inotify->telling)) {
+    inotify->bytes += (uint32_t)sizeof(notified) + notified.length;
+    if (list_empty(&inotify->notifying)) {
         file_pin(inotify->file);
-        list_append(&telling, &inotify->telling);
-        inotify_untold++;
+        list_append(&notifying, &inotify->notifying);
+        inotify_unnotified++;
     }
 }
 
@@ -108,29 +110,29 @@ static struct event *take_locked(struct inotify *inotify)
 
     list_remove(&event->node);
     inotify->queued--;
-    inotify->bytes -= (uint32_t)sizeof(event->told) + event->told.length;
-    if (event->told.mask == WATCH_OVERFLOW)
+    inotify->bytes -= (uint32_t)sizeof(event->notified) + event->notified.length;
+    if (event->notified.mask == WATCH_OVERFLOW)
         inotify->overflown = false;
     return event;
 }
 
 static void event_free(struct event *event)
 {
-    heap_free(event, sizeof(*event) + event->told.length);
+    heap_free(event, sizeof(*event) + event->notified.length);
 }
 
-static void tell_files(void)
+static void notify_files(void)
 {
     for (;;) {
         struct inotify *inotify;
         struct file *file = NULL;
 
         spin_lock(&lock);
-        if (!list_empty(&telling)) {
-            inotify = container_of(telling.next, struct inotify, telling);
-            list_remove(&inotify->telling);
-            list_init(&inotify->telling);
-            inotify_untold--;
+        if (!list_empty(&notifying)) {
+            inotify = container_of(notifying.next, struct inotify, notifying);
+            list_remove(&inotify->notifying);
+            list_init(&inotify->notifying);
+            inotify_unnotified--;
             file = inotify->file;
         }
         spin_unlock(&lock);
@@ -147,7 +149,7 @@ static void run_flush(struct work *work)
     spin_lock(&lock);
     flush_asked = false;
     spin_unlock(&lock);
-    tell_files();
+    notify_files();
 }
 
 /* --- watches --- */
@@ -161,15 +163,15 @@ static void remove_locked(struct watch *watch)
     heap_free(watch, sizeof(*watch));
 }
 
-/* It tells nothing any more, and that is told. */
+/* Removes a watch, and reports that with IN_IGNORED. */
 static void ignore_locked(struct watch *watch)
 {
     queue_locked(watch->inotify, watch->number, WATCH_IGNORED, 0, "");
     remove_locked(watch);
 }
 
-/* Tells those that watch NODE. */
-static void tell_locked(struct node *node, uint32_t mask, bool directory, uint32_t cookie, const char *name)
+/* Queues an event for the watches of NODE whose masks ask for it. */
+static void notify_locked(struct node *node, uint32_t mask, bool directory, uint32_t cookie, const char *name)
 {
     if (node->watches.next == NULL)
         return;
@@ -184,51 +186,51 @@ static void tell_locked(struct node *node, uint32_t mask, bool directory, uint32
     }
 }
 
-static void tell_about_name_locked(struct node *directory, const char *name, const struct node *node, uint32_t mask,
-                                   uint32_t cookie)
+static void notify_about_name_locked(struct node *directory, const char *name, const struct node *node, uint32_t mask,
+                                     uint32_t cookie)
 {
     spin_lock(&lock);
-    tell_locked(directory, mask, tree_is(node, FILE_DIRECTORY), cookie, name);
+    notify_locked(directory, mask, tree_is(node, FILE_DIRECTORY), cookie, name);
     spin_unlock(&lock);
 }
 
-static void tell_about_locked(struct node *node, uint32_t mask, bool name)
+static void notify_about_locked(struct node *node, uint32_t mask, bool name)
 {
-    bool directory = tree_is(node, FILE_DIRECTORY) && mask != WATCH_MOVE_SELF; /* of that it is not told, as in Linux */
+    bool directory = tree_is(node, FILE_DIRECTORY) && mask != WATCH_MOVE_SELF; /* without IN_ISDIR, as in Linux */
     struct tree_part *part = tree_of(node);
 
     spin_lock(&lock);
     if (name && part != NULL && !list_empty(&part->names)) {
         const struct entry *entry = container_of(part->names.next, struct entry, of_node);
 
-        tell_locked(entry->directory, mask, directory, 0, entry->name);
+        notify_locked(entry->directory, mask, directory, 0, entry->name);
     }
-    tell_locked(node, mask, directory, 0, "");
+    notify_locked(node, mask, directory, 0, "");
     spin_unlock(&lock);
 }
 
-static void tell_about_node(struct node *node, uint32_t mask)
+static void notify_about_node(struct node *node, uint32_t mask)
 {
     spin_lock(&tree_lock);
-    tell_about_locked(node, mask, true);
+    notify_about_locked(node, mask, true);
     spin_unlock(&tree_lock);
-    tell_files();
+    notify_files();
 }
 
-static void tell_about_gone(struct node *node)
+static void notify_about_gone(struct node *node)
 {
     bool ask = false;
 
     spin_lock(&lock);
     if (node->watches.next != NULL && !list_empty(&node->watches)) {
-        tell_locked(node, WATCH_DELETE_SELF, false, 0, "");
+        notify_locked(node, WATCH_DELETE_SELF, false, 0, "");
         list_for_each_safe(at, &node->watches)
             ignore_locked(container_of(at, struct watch, of_node));
         ask = !flush_asked;
         flush_asked = true;
     }
     spin_unlock(&lock);
-    if (ask) { /* what is above us may hold locks */
+    if (ask) { /* the caller may hold locks */
         flush_work.run = run_flush;
         work_submit(&flush_work);
     }
@@ -267,7 +269,7 @@ static int64_t change_locked(struct watch *watch, uint32_t mask)
     return watch->number;
 }
 
-/* The caller keeps NODE meanwhile. */
+/* Adds or changes the watch of NODE. The caller holds a reference to NODE. */
 static int64_t add(struct inotify *inotify, struct node *node, uint32_t mask)
 {
     struct watch *new = heap_alloc(sizeof(*new)), *watch;
@@ -311,7 +313,7 @@ static int64_t take_away(struct inotify *inotify, int32_t number)
         }
     }
     spin_unlock(&lock);
-    tell_files();
+    notify_files();
     return result;
 }
 
@@ -357,15 +359,15 @@ static int64_t inotify_read(struct file *file, void *data, size_t size)
     spin_lock(&lock);
     while (!list_empty(&inotify->events)) {
         struct event *event = container_of(inotify->events.next, struct event, node);
-        size_t length = sizeof(event->told) + event->told.length;
+        size_t length = sizeof(event->notified) + event->notified.length;
 
         if (length > size - done) {
             result = -EINVAL;
             break;
         }
         take_locked(inotify);
-        memcpy(to + done, &event->told, sizeof(event->told));
-        memcpy(to + done + sizeof(event->told), event->name, event->told.length);
+        memcpy(to + done, &event->notified, sizeof(event->notified));
+        memcpy(to + done + sizeof(event->notified), event->name, event->notified.length);
         done += length;
         event_free(event);
     }
@@ -400,7 +402,7 @@ static int64_t inotify_control(struct file *file, uint32_t command, void *data)
     return 0;
 }
 
-/* Closed by all: what it watches is watched no more. */
+/* The last open is closed: its watches are removed. */
 static void release(struct file *file)
 {
     struct inotify *inotify = file->state;
@@ -416,7 +418,7 @@ static void forget(struct file *file)
     struct inotify *inotify = file->state;
 
     while (!list_empty(&inotify->events))
-        event_free(take_locked(inotify)); /* nobody knows it any more */
+        event_free(take_locked(inotify)); /* no lock: nobody refers to the file any more */
     heap_free(inotify, sizeof(*inotify));
 }
 
@@ -438,7 +440,7 @@ static struct file *create(uint32_t flags)
         return NULL;
     list_init(&inotify->watches);
     list_init(&inotify->events);
-    list_init(&inotify->telling);
+    list_init(&inotify->notifying);
     file = file_create(&inotify_kind, &facts, flags, inotify, NULL);
     if (file == NULL)
         heap_free(inotify, sizeof(*inotify));
@@ -459,11 +461,11 @@ static int make(uint32_t flags, const void *data, size_t size, struct file *made
 
 void inotify_init(void)
 {
-    inotify_hooks = (struct inotify_hooks){.node = tell_about_node,
-                                           .node_locked = tell_about_locked,
-                                           .name_locked = tell_about_name_locked,
-                                           .gone = tell_about_gone,
-                                           .flush = tell_files,
+    inotify_hooks = (struct inotify_hooks){.node = notify_about_node,
+                                           .node_locked = notify_about_locked,
+                                           .name_locked = notify_about_name_locked,
+                                           .gone = notify_about_gone,
+                                           .flush = notify_files,
                                            .cookie = new_cookie};
     anonymous_register(ANONYMOUS_WATCH, make);
 }

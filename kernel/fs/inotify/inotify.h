@@ -1,5 +1,5 @@
-/* inotify(7): an open file of kernel 0, where the tree is, that tells what happens to nodes (kernel/fs/node/notify.h).
- * kernel/fs/inotify/inotify.md. Nothing here waits. */
+/* inotify(7): an open file on kernel 0, where the tree is, that queues events of nodes (kernel/fs/node/notify.h).
+ * kernel/fs/inotify/inotify.md describes it. Nothing here waits. */
 #ifndef KERNEL_FS_INOTIFY_INOTIFY_H
 #define KERNEL_FS_INOTIFY_INOTIFY_H
 
@@ -8,12 +8,12 @@
 #include "kernel/fs/node/notify.h"
 
 struct watch_change { /* SPECIAL_WATCH */
-    uint64_t id;      /* an open file of kernel 0; 0: nothing is changed, only asked whether it is an inotify file */
-    uint32_t mask;    /* 0: watch NUMBER is removed */
+    uint64_t id;      /* an open file of kernel 0 to watch, or 0 */
+    uint32_t mask;    /* events to watch; 0 with ID 0: watch NUMBER is removed (NUMBER 0: none) */
     int32_t number;
 };
 
-/* Registers the maker of inotify files (ANONYMOUS_WATCH) and the hooks of notify.h. Once. */
+/* Registers the function that makes inotify files (ANONYMOUS_WATCH) and the hooks of notify.h. Called once. */
 void inotify_init(void);
 
 #endif

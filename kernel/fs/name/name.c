@@ -19,19 +19,19 @@
 #include "tasks/process/group.h"
 #include "tasks/thread/thread.h"
 
-#define RETRIES_MAX 1000u /* of a directory that is closed between the home's answer and the message */
+#define RETRIES_MAX 1000u /* retries when a starting directory is closed between the home's answer and the request */
 
-/* A name as far as it is known where it leads. */
+/* The state of resolving one name. */
 struct way {
-    uint64_t start; /* a file of kernel 0, or 0: the root */
+    uint64_t start; /* the open file of kernel 0 where TEXT begins, or 0: the root */
     char *text;     /* heap, PATH_MAX */
-    bool in;        /* below /proc, as WALK says */
-    bool whole;     /* all of it does: NAME_TREE */
-    bool full;      /* TEXT begins at the tree's root, whatever the asker's is */
+    bool in;        /* the name is below /proc or /sys, as WALK says */
+    bool whole;     /* NAME_TREE: kernel 0 ignores the caller's root */
+    bool full;      /* TEXT is absolute from the root of the tree, whatever the caller's root is */
     struct proc_walk walk;
 };
 
-/* Where a name begins that is not absolute: the file of its directory. */
+/* Finds the starting directory of a relative name, an open file. */
 static int64_t find_start(struct group *group, const struct name *name, struct way *way)
 {
     struct file_request request = {.operation = MSG_FILE_LOCATE};
@@ -52,7 +52,7 @@ static int64_t find_start(struct group *group, const struct name *name, struct w
         way->start = place.id;
         return 0;
     }
-    request.operation = MSG_FILE_PATH; /* the tree is on kernel 0 only: this is of /proc, or no directory */
+    request.operation = MSG_FILE_PATH; /* not the tree: a directory of /proc, or not a directory */
     request.fd = -1;
     result = file_call_at(&place, &request, NULL, 0, way->text, PATH_MAX, &answer);
     if (result < 0)
@@ -65,7 +65,8 @@ static int64_t find_start(struct group *group, const struct name *name, struct w
     return 0;
 }
 
-/* Way's text was set; what of it is below /proc is walked here. */
+/* WAY's text has been set: walks the part of it that is below /proc. Returns 1 if a magic link (proc.h) ends the name.
+ */
 static int64_t walk_proc(struct way *way, bool follow, uint32_t *links)
 {
     int64_t result;
@@ -96,7 +97,7 @@ static int64_t begin_way(struct group *group, const struct name *name, struct wa
     return name->path[0] == '/' || group == NULL ? 0 : find_start(group, name, way);
 }
 
-/* Is a link in the last part of the first name followed? */
+/* Returns true if a symbolic link in the last part of the first name is followed. */
 static bool follows(const struct msg_file_name *asked)
 {
     switch (asked->operation) {
@@ -112,7 +113,7 @@ static bool follows(const struct msg_file_name *asked)
     }
 }
 
-/* May it be executed? */
+/* Checks that the open file PLACE may be executed, and sets the results of OPEN_RUN. */
 static int64_t check_run(const struct file_place *place, struct name_result *result)
 {
     struct file_request request = {.operation = MSG_FILE_STAT, .fd = -1};
@@ -124,7 +125,7 @@ static int64_t check_run(const struct file_place *place, struct name_result *res
 
     if (error < 0)
         return error;
-    result->version = UINT64_MAX; /* not known, but its times are */
+    result->version = UINT64_MAX; /* unknown; the file's times take its place */
     result->text = heap_alloc(PATH_MAX);
     if (result->text == NULL)
         return -ENOMEM;
@@ -133,7 +134,7 @@ static int64_t check_run(const struct file_place *place, struct name_result *res
                : -EACCES;
 }
 
-/* What goes with FILE_CHANGE: who asks, if that is not root. */
+/* The data of FILE_CHANGE: the user follows unless it is root. */
 struct user_change {
     struct node_change change;
     struct file_user user;
@@ -165,7 +166,7 @@ static int64_t change_at(const struct file_place *place, const struct node_chang
     return file_call_at(place, &request, &data, size, NULL, 0, &answer);
 }
 
-/* What is open as PLACE, and has no name, is opened once more, or asked. */
+/* Performs an operation on the open file PLACE, which has no name; an open shares that open file. */
 static int64_t do_magic(const struct msg_file_name *asked, const struct file_place *place, struct name_result *result)
 {
     struct file_request request = {.operation = MSG_FILE_STAT, .fd = -1};
@@ -211,7 +212,7 @@ static int64_t do_inside(const struct msg_file_name *asked, const struct way *wa
     return error;
 }
 
-/* What kernel 0 has said becomes the caller's. */
+/* Completes the operation with the reply of kernel 0. */
 static int64_t take_result(const struct msg_file_name *asked, struct tree_result *tree, struct name_result *result)
 {
     struct file_request request = {.operation = MSG_FILE_OPENED, .fd = -1};
@@ -252,7 +253,8 @@ static int64_t take_result(const struct msg_file_name *asked, struct tree_result
     return error < 0 ? error : 0;
 }
 
-/* Asks until it is done; each turn at least follows a link, or a directory was closed meanwhile (-ESRCH). */
+/* Sends requests until the operation is done. Each round either follows a link into or out of /proc, or ends with
+ * -ESRCH if a starting directory was closed. */
 static int64_t ask(struct msg_file_name *asked, struct way ways[2], bool two, struct name_result *result)
 {
     for (;;) {

@@ -1,7 +1,7 @@
-/* Files by name, from any kernel. The tree is kernel 0's, which is asked by one message for each operation
- * (kernel/fs/remote); files below /proc are made on the asking kernel, so a walk that reaches /proc continues
- * here, and a walk that leaves it by a link or ".." asks kernel 0 again. kernel/fs/tree/tree.md has the protocol. Tasks
- * only: all functions may wait. */
+/* Files by name, from any kernel. The tree is on kernel 0, which gets one request for each operation
+ * (kernel/fs/remote). Files below /proc and /sys exist on the calling kernel, so a walk that reaches them continues
+ * here, and a walk that leaves them by a link or ".." goes to kernel 0 again. kernel/fs/tree/tree.md has the protocol.
+ * Tasks only: all functions may wait. */
 #ifndef KERNEL_FS_NAME_NAME_H
 #define KERNEL_FS_NAME_NAME_H
 
@@ -13,30 +13,30 @@
 struct group;
 
 #define NAME_WORKING_DIRECTORY (-100) /* AT_FDCWD */
-#define NAME_TREE INT64_MIN /* no program's number: PATH is absolute, from the tree's root on, whatever the asker's */
+#define NAME_TREE INT64_MIN           /* for kernel code: PATH is absolute, whatever the caller's root */
 
 struct name {
-    int64_t directory; /* a descriptor, or one of those: where PATH begins, unless with a slash */
-    const char *path;  /* below PATH_MAX bytes */
+    int64_t directory; /* where a relative PATH begins: a descriptor, or one of the constants above */
+    const char *path;  /* less than PATH_MAX bytes */
 };
 
 struct name_result {
-    struct file_place place; /* NAME_OPEN: the caller owns an open of it */
+    struct file_place place; /* NAME_OPEN: the caller owns one open of it */
     uint64_t version;        /* NAME_OPEN with OPEN_RUN: see node_version */
     struct file_facts facts; /* NAME_STAT, NAME_OPEN with OPEN_RUN */
-    char *text;              /* heap, PATH_MAX bytes, or NULL: NAME_READ_LINK; NAME_OPEN with OPEN_RUN: the name */
+    char *text; /* heap, PATH_MAX bytes, or NULL: NAME_READ_LINK; NAME_OPEN with OPEN_RUN: the file's name */
 };
 
-/* Does ASKED, whose `start`, `second` and `links` are not set, with FIRST and SECOND (NULL: it takes one name).
- * SECOND's directory is not looked at for NAME_CREATE. GROUP NULL: names begin at the root. Errors as the system calls.
- */
+/* Performs ASKED, whose `start`, `second` and `links` need not be set, with FIRST and SECOND (NULL: one name only).
+ * NAME_CREATE ignores SECOND's directory. GROUP NULL: relative names begin at the root. Errors are those of the system
+ * calls. */
 int64_t name_do(struct group *group, const struct msg_file_name *asked, const struct name *first,
                 const struct name *second, struct name_result *result);
-/* Makes CHANGE, for the current thread, to the file that is descriptor FD of GROUP. */
+/* Applies CHANGE, as the current thread's user, to the file of descriptor FD of GROUP. */
 int64_t name_change(struct group *group, int32_t fd, const struct node_change *change);
 void name_result_free(struct name_result *result);
-/* As open(2), with all flags; -ERESTARTSYS too: interrupted while a FIFO's other end is waited for. Of RESULT only the
- * text needs to be freed. */
+/* As open(2), with all flags. -ERESTARTSYS: interrupted while waiting for a FIFO's other end. Of RESULT only the text
+ * needs to be freed. */
 int64_t name_open(struct group *group, const struct name *name, uint32_t flags, uint32_t mode,
                   struct name_result *result);
 /* FLAGS: NAME_NO_FOLLOW, NAME_EMPTY. */

@@ -1,6 +1,6 @@
-/* Walking below /proc and /sys. See the header. Links are followed by their text; ".." above /proc, and a link that is
- * absolute, lead out. A link to a file that has no name (a pipe, or one that was removed) is "magic": it leads to the
- * open file itself. */
+/* Walks below /proc and /sys. See the header. A link is followed by its text; a link with an absolute target elsewhere,
+ * and ".." at the top of /proc or /sys, lead out. A link to a file without a name (a pipe, or a file that was removed)
+ * is "magic": it leads to the open file itself. */
 #include "kernel/fs/name/proc.h"
 
 #include "kernel/abi/errno.h"
@@ -28,7 +28,7 @@ bool name_is_proc(const char *text)
     return *text == '/' && proc_has(skip_slashes(text));
 }
 
-/* TEXT begins so: the name of /proc or /sys goes to AT. Returns its length; *REST is what follows it. */
+/* Copies the first part of TEXT, which is proc or sys, to AT. Returns its length; *REST is the rest of TEXT. */
 static size_t begin_at(const char *text, char *at, const char **rest)
 {
     const char *name = skip_slashes(text);
@@ -42,7 +42,7 @@ static size_t begin_at(const char *text, char *at, const char **rest)
     return length;
 }
 
-/* TEXT becomes FIRST with AFTER, which may be a part of it, behind. */
+/* Sets TEXT to FIRST followed by AFTER, which may be a part of TEXT. */
 static int64_t join(char *text, const char *first, size_t length, const char *after)
 {
     size_t more = strlen(after);
@@ -66,7 +66,8 @@ static bool take_number(const char **at, uint32_t *number)
     return true;
 }
 
-/* NAME is a process's descriptor that is open: where its file is. 1; 0: it is none; -EACCES. */
+/* If NAME is an open descriptor of a process, finds the place of its file. 1: found; 0: NAME is not such a descriptor;
+ * -EACCES. */
 static int64_t find_open(const char *name, struct file_place *place)
 {
     struct file_request request = {.operation = MSG_FILE_LOCATE};
@@ -97,12 +98,13 @@ static int64_t find_open(const char *name, struct file_place *place)
 }
 
 struct steps {
-    char at[PATH_MAX];     /* where we stand, as path_normalize writes it */
-    char target[PATH_MAX]; /* of a link */
+    char at[PATH_MAX];     /* the current position, as path_normalize writes it */
+    char target[PATH_MAX]; /* target of a link */
 };
 
-/* The part NAME (LENGTH bytes) with AFTER behind it, if it is a link to be followed. 1: it is none; 0: followed, and
- * walk->text is what is to be walked; PROC_MAGIC with it. */
+/* Follows steps->at if it is a link. AFTER is the rest of the path, and PARENT the length of the link's directory in
+ * steps->at. 1: it is not a link; 0: followed: *MAGIC, and walk->place is the open file, or walk->text is the path to
+ * continue with. */
 static int64_t try_link(struct proc_walk *walk, struct steps *steps, size_t parent, const char *after, bool *magic)
 {
     int64_t length = proc_link(steps->at, steps->target, PATH_MAX - 1), open;
@@ -122,7 +124,7 @@ static int64_t try_link(struct proc_walk *walk, struct steps *steps, size_t pare
         *magic = true;
         return *skip_slashes(after) == '\0' ? 0 : -ENOTDIR;
     }
-    steps->at[parent] = '\0'; /* a relative one goes on beside the link */
+    steps->at[parent] = '\0'; /* a relative target is relative to the link's directory */
     return join(walk->text, steps->target, (size_t)length, after);
 }
 
@@ -215,7 +217,7 @@ static int64_t open_proc(const struct msg_file_name *asked, const struct proc_wa
     return proc_open(walk->text, asked->flags, out);
 }
 
-/* A name that is not there was to be made: -EPERM, if the directory is there. */
+/* The error of an attempt to create NAME: -EPERM if its directory exists. */
 static int64_t may_hold(const char *name)
 {
     char *directory = heap_alloc(PATH_MAX);
@@ -225,7 +227,7 @@ static int64_t may_hold(const char *name)
 
     if (directory == NULL)
         return -ENOMEM;
-    while (name[length] != '/') /* there is one */
+    while (name[length] != '/') /* NAME contains a slash */
         length--;
     memcpy(directory, name, length);
     directory[length] = '\0';
@@ -241,11 +243,11 @@ int64_t name_do_proc(const struct msg_file_name *asked, const struct proc_walk *
     bool directory;
     int64_t error = proc_stat(walk->text, facts);
 
-    if (asked->operation == MSG_NAME_RENAME) /* before it is known whether it is there, as in Linux */
+    if (asked->operation == MSG_NAME_RENAME) /* before the check that the name exists, as in Linux */
         return top ? -EBUSY : -EXDEV;
     if (error == -ENOENT && !top && strncmp(walk->text, "sys/", 4) == 0 &&
         (asked->operation == MSG_NAME_CREATE || (second && asked->operation == MSG_NAME_LINK)))
-        return may_hold(walk->text); /* Linux's /sys would look for the name, and has no way to make one */
+        return may_hold(walk->text); /* Linux's /sys looks the name up, and then has no operation to create it */
     if (error != 0)
         return error;
     directory = (facts->mode & FILE_TYPE_MASK) == FILE_DIRECTORY;

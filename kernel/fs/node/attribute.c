@@ -22,7 +22,7 @@ static size_t size_of(const struct attribute *attribute)
     return sizeof(*attribute) + attribute->name_size + attribute->size;
 }
 
-/* The place that leads to the attribute NAME, or the end of the list. */
+/* The link that points to the attribute NAME, or the end of the list. */
 static struct attribute **find_locked(struct node *node, const char *name)
 {
     struct attribute **at = &node->attributes;
@@ -70,7 +70,7 @@ static int64_t list(struct node *node, bool all, void *result, size_t room)
     return done;
 }
 
-/* NEW, or nothing (NULL), takes the place of the attribute NAME. */
+/* Replaces the attribute NAME by NEW, or removes it if NEW is NULL. */
 static int64_t replace(struct node *node, const char *name, struct attribute *new, uint32_t flags)
 {
     struct attribute *old, **at;
@@ -92,7 +92,7 @@ static int64_t replace(struct node *node, const char *name, struct attribute *ne
             node->attribute_bytes -= old->name_size + old->size;
             *at = old->next;
         }
-        if (new != NULL) { /* one in place of another stands where that stood, a new one is the first */
+        if (new != NULL) { /* a replaced attribute keeps its position in the list, a new one becomes the first */
             if (old == NULL)
                 at = &node->attributes;
             new->next = *at;

@@ -1,6 +1,6 @@
-/* Extended attributes (xattr(7)) of nodes: those of root and of security modules, as Linux's tmpfs has them (until 6.6
- * it has none of users, EOPNOTSUPP). They are kernel 0's own memory, go with the node, and are bounded for each node.
- * Nothing here waits. */
+/* Extended attributes (xattr(7)) of nodes: those of root and of security modules, as in Linux's tmpfs, which has no
+ * user attributes before 6.6 (EOPNOTSUPP). They live in kernel 0's memory, are freed with the node, and their size is
+ * bounded for each node. Nothing here waits. */
 #ifndef KERNEL_FS_NODE_ATTRIBUTE_H
 #define KERNEL_FS_NODE_ATTRIBUTE_H
 
@@ -12,24 +12,25 @@ struct file_request;
 struct node;
 
 #define ATTRIBUTE_NAME_MAX 255u
-#define ATTRIBUTE_SIZE_MAX 65536u                                   /* of a value, as Linux's XATTR_SIZE_MAX */
-#define ATTRIBUTE_MESSAGE_MAX (FILE_CHUNK - ATTRIBUTE_NAME_MAX - 1) /* of a value that can be kept here */
-#define ATTRIBUTES_MAX 131072u                                      /* bytes of all names and values of a node */
-#define ATTRIBUTE_CREATE 1u                                         /* as XATTR_CREATE: it must not be there */
-#define ATTRIBUTE_REPLACE 2u                                        /* as XATTR_REPLACE: it must be there */
+#define ATTRIBUTE_SIZE_MAX 65536u                                   /* length of a value, as Linux's XATTR_SIZE_MAX */
+#define ATTRIBUTE_MESSAGE_MAX (FILE_CHUNK - ATTRIBUTE_NAME_MAX - 1) /* length of a value that fits in a message */
+#define ATTRIBUTES_MAX 131072u                                      /* of all names and values of a node */
+#define ATTRIBUTE_CREATE 1u                                         /* as XATTR_CREATE: the attribute must not exist */
+#define ATTRIBUTE_REPLACE 2u                                        /* as XATTR_REPLACE: the attribute must exist */
 
-/* What FILE_ATTRIBUTE does. */
+/* Operations of FILE_ATTRIBUTE. */
 enum attribute_operation {
-    ATTRIBUTE_GET = 1, /* data: name; result data: the value, if there is room: else -ERANGE; with no room its size */
+    ATTRIBUTE_GET = 1, /* data: name; result: the value, or -ERANGE if it does not fit; with no room, its length */
     ATTRIBUTE_SET,     /* data: name with its NUL, value */
-    ATTRIBUTE_LIST,    /* result data: names with their NULs, as GET */
+    ATTRIBUTE_LIST,    /* result: names with their NULs; room as for GET */
     ATTRIBUTE_TAKE     /* data: name */
 };
 
-/* FILE_ATTRIBUTE on FILE. -ENODATA, -EEXIST, -ERANGE, -ENOSPC, -EOPNOTSUPP: FILE has no node. */
+/* Performs FILE_ATTRIBUTE on FILE. A FILE without a node has an empty list. -ENODATA, -EEXIST, -ERANGE, -ENOSPC,
+ * -EPROTO; -EOPNOTSUPP: FILE has no node. */
 int64_t attribute_do(const struct file *file, const struct file_request *request, const void *data, size_t size,
                      void *result, size_t room);
-/* NODE goes. */
+/* Frees the attributes of NODE, which is being freed. */
 void attributes_free(struct node *node);
 
 #endif

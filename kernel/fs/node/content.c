@@ -6,8 +6,8 @@
 #include "kernel/lib/string.h"
 #include "mm/frame/frame.h"
 
-/* A page's word in the tree is its frame, and perhaps this: the frame has what the boot image has, and nobody was given
- * it for writing. */
+/* A page's word in the tree is the address of its frame, perhaps with this bit: the frame still equals the boot image,
+ * and was never handed out for writing. */
 #define SAME 1ull
 
 static uint64_t frames; /* [a] */
@@ -38,7 +38,7 @@ void content_init(struct content *content, const void *archive, uint64_t size)
     *content = (struct content){.archive = archive, .archive_size = size, .size = size, .pages = pages_of(size)};
 }
 
-/* Bytes of a page that has no frame. */
+/* Copies bytes of a page that has no frame. */
 static void copy_without_frame(const struct content *content, uint64_t at, uint8_t *to, size_t size)
 {
     size_t part = at >= content->archive_size         ? 0
@@ -71,7 +71,8 @@ size_t content_read(const struct content *content, uint64_t at, void *to, size_t
     return size;
 }
 
-/* The frame of PAGE, for writing unless it is to stay the same; WHOLE: what it has does not matter. 0: no memory. */
+/* Returns the frame of PAGE, with a new frame if there is none. WRITE: the frame may come to differ from the boot
+ * image. WHOLE: the caller overwrites the whole page, so its bytes need not be filled in. Returns 0 without memory. */
 static uint64_t make_frame(struct content *content, uint64_t page, bool write, bool whole)
 {
     uint64_t *slot = page_tree_slot(&content->tree, page);
@@ -98,7 +99,7 @@ static uint64_t make_frame(struct content *content, uint64_t page, bool write, b
     return frame;
 }
 
-/* The file ends at SIZE, or did: what a mapping may have written behind that in the last page goes. */
+/* SIZE is the old or the new end of the file: clears the rest of that page, where a mapping may have written. */
 static void clear_tail(const struct content *content, uint64_t size)
 {
     uint64_t offset = size % PAGE_SIZE, frame;
@@ -169,7 +170,7 @@ int content_resize(struct content *content, uint64_t size, struct page_tree *cut
     return 0;
 }
 
-/* All that the boot image has of the file gets frames. */
+/* Copies all pages that the file has in the boot image into frames, and gives up the boot image. */
 static int leave_archive(struct content *content)
 {
     for (uint64_t page = 0; is_archived(content, page); page++) {
@@ -180,7 +181,7 @@ static int leave_archive(struct content *content)
     return 0;
 }
 
-/* [START, END), within one page, is zeros. */
+/* Clears [START, END), which lies within one page. */
 static void clear_part(struct content *content, uint64_t start, uint64_t end)
 {
     uint64_t frame = frame_of(page_tree_get(&content->tree, start / PAGE_SIZE));
@@ -199,7 +200,7 @@ int content_punch(struct content *content, uint64_t start, uint64_t end, struct 
     if (error != 0)
         return error;
     page_tree_each(cut, count_down, content);
-    if (first > behind) { /* one page has both ends */
+    if (first > behind) { /* both ends lie in one page */
         clear_part(content, start, end);
         return 0;
     }
@@ -308,22 +309,22 @@ void content_free(struct page_tree *cut)
     page_tree_clear(cut);
 }
 
-struct telling {
+struct notifying {
     void (*each)(uint64_t frame, void *context);
     void *context;
 };
 
-static void tell(void *context, uint64_t page, uint64_t *word)
+static void notify(void *context, uint64_t page, uint64_t *word)
 {
-    const struct telling *telling = context;
+    const struct notifying *notifying = context;
 
     (void)page;
-    telling->each(frame_of(*word), telling->context);
+    notifying->each(frame_of(*word), notifying->context);
 }
 
 void content_each(const struct content *content, void (*each)(uint64_t frame, void *context), void *context)
 {
-    struct telling telling = {each, context};
+    struct notifying notifying = {each, context};
 
-    page_tree_each(&content->tree, tell, &telling);
+    page_tree_each(&content->tree, notify, &notifying);
 }

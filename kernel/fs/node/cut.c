@@ -1,4 +1,4 @@
-/* What makes files shorter, or takes pages out of them. See kernel/fs/node/node.h. */
+/* Truncation and hole punching, with the revocation of pages that programs map. See kernel/fs/node/node.h. */
 #include <stddef.h>
 
 #include "kernel/abi/errno.h"
@@ -7,16 +7,16 @@
 #include "kernel/fs/node/node.h"
 #include "kernel/fs/node/revocation.h"
 
-/* One change: cut_begin, the content's change, cut_end. */
+/* One change consists of cut_begin, the change of the content, and cut_end. */
 struct cutting {
     struct node *node;
     struct revocation_range range;
     struct page_tree cut;
-    uint64_t pages;                /* that the file had */
-    struct revocation *revocation; /* NULL: nobody maps what goes */
+    uint64_t pages;                /* pages that the file had before the change */
+    struct revocation *revocation; /* NULL: no program maps the pages */
 };
 
-/* -ENOMEM: there is none to tell those who map it. */
+/* Prepares the removal of pages [FIRST, BEHIND). -ENOMEM: no memory for the revocation. */
 static int cut_begin_locked(struct cutting *cutting, struct node *node, uint64_t first, uint64_t behind, bool copies)
 {
     *cutting = (struct cutting){.node = node, .range = {first, behind - first, copies}, .pages = node->content.pages};
@@ -26,7 +26,7 @@ static int cut_begin_locked(struct cutting *cutting, struct node *node, uint64_t
     return cutting->revocation != NULL ? 0 : -ENOMEM;
 }
 
-/* Unlocks the node. ERROR: it was not done. */
+/* Unlocks the node and sends the revocation. ERROR is the result of the change; if it is not 0, nothing has changed. */
 static int64_t cut_end(struct cutting *cutting, int64_t error, struct file_answer *answer)
 {
     struct node *node = cutting->node;

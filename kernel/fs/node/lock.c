@@ -1,4 +1,4 @@
-/* Locks of nodes. See the header. */
+/* Locks on nodes, and the detection of deadlocks. See the header. */
 #include "kernel/fs/node/lock.h"
 
 #include <stddef.h>
@@ -14,12 +14,13 @@
 #include "tasks/remote/operation.h"
 #include "tasks/thread/thread.h"
 
-#define CHAIN_MAX 10u /* as Linux: processes that are looked at for a deadlock */
+#define CHAIN_MAX 10u /* processes that deadlock detection follows, as on Linux */
 
-/* A task that waits for a lock of its process, where, and for which process. It says when it gives up. */
+/* A task that waits for a lock of its process: at which node, and which process holds the conflicting lock. If the task
+ * gives up, its kernel says so with FILE_LOCK_OVER. */
 struct lock_wait {
     struct list node;
-    const struct node *where; /* is not looked into */
+    const struct node *where; /* only compared, never dereferenced */
     uint32_t task, process, blocker;
 };
 
@@ -37,7 +38,7 @@ static struct lock_wait *wait_of_locked(uint32_t task)
     return NULL;
 }
 
-/* TASK, of any kernel, waits for no lock any more. */
+/* TASK, of any kernel, does not wait for a lock any more. */
 static void wait_over(uint32_t task)
 {
     struct lock_wait *wait;
@@ -50,8 +51,9 @@ static void wait_over(uint32_t task)
     heap_free(wait, sizeof(*wait));
 }
 
-/* BLOCKER lets go of something at NODE: who waits for it there is woken, or was, and says so again if it still has to
- * wait. What it waited for until then makes no circle any more. */
+/* BLOCKER gives up a lock at NODE. Tasks that wait for BLOCKER there are woken and register again if they still have to
+ * wait. Their entries are removed now, because they would let closes_circle_locked find circles that no longer exist.
+ */
 static void waits_over_locked(const struct node *node, uint32_t blocker)
 {
     spin_lock(&waits_lock);
@@ -66,7 +68,7 @@ static void waits_over_locked(const struct node *node, uint32_t blocker)
     spin_unlock(&waits_lock);
 }
 
-/* BLOCKER waits, perhaps by way of others, for PROCESS. */
+/* Returns true if BLOCKER waits for PROCESS, directly or through other processes. */
 static bool closes_circle_locked(uint32_t blocker, uint32_t process)
 {
     for (uint32_t i = 0; i < CHAIN_MAX && blocker != process; i++) {
@@ -85,7 +87,7 @@ static bool closes_circle_locked(uint32_t blocker, uint32_t process)
     return blocker == process;
 }
 
-/* TASK of PROCESS is to wait for BLOCKER at NODE. -EDEADLK, -ENOLCK. */
+/* Records that TASK of PROCESS is about to wait for BLOCKER at NODE. -EDEADLK, -ENOLCK. */
 static int wait_begins_locked(const struct node *node, uint32_t task, uint32_t process, uint32_t blocker)
 {
     struct lock_wait *wait;
@@ -111,7 +113,7 @@ static int wait_begins_locked(const struct node *node, uint32_t task, uint32_t p
     return error;
 }
 
-/* The range that ASKED means. -EINVAL, -EOVERFLOW. */
+/* Computes the absolute range of ASKED. -EINVAL, -EOVERFLOW. */
 static int find_range(const struct file *file, const struct node *node, const struct file_lock *asked,
                       struct range_lock *out)
 {
@@ -152,7 +154,7 @@ static int check(const struct file *file, const struct file_lock *asked, uint32_
     return (asked->type == LOCK_READ && access == 1) || (asked->type == LOCK_WRITE && access == 0) ? -EBADF : 0;
 }
 
-static void tell(const struct range_lock *found, struct file_lock *lock)
+static void notify(const struct range_lock *found, struct file_lock *lock)
 {
     if (found == NULL) {
         lock->type = LOCK_NONE;
@@ -165,15 +167,16 @@ static void tell(const struct range_lock *found, struct file_lock *lock)
                                .length = found->last == LOCK_LAST ? 0 : (int64_t)(found->last - found->start + 1)};
 }
 
-/* LOCK was set as WANTED says. */
-static void tell_range(const struct range_lock *wanted, struct file_lock *lock)
+/* Writes the range that was set into LOCK. */
+static void notify_range(const struct range_lock *wanted, struct file_lock *lock)
 {
     lock->whence = 0;
     lock->start = (int64_t)wanted->start;
     lock->length = wanted->last == LOCK_LAST ? 0 : (int64_t)(wanted->last - wanted->start + 1);
 }
 
-/* -EAGAIN: *BLOCKER has it. *EVENT: others may get something. */
+/* Sets or removes a lock. -EAGAIN: another owner is in the way, *BLOCKER if it is a process, else 0. *EVENT: waiting
+ * tasks may succeed now. */
 static int64_t set_locked(struct node *node, const struct range_lock *wanted, uint32_t *blocker, bool *event)
 {
     const struct range_lock *conflict = wanted->type != LOCK_NONE ? range_lock_conflict(&node->locks, wanted) : NULL;
@@ -183,7 +186,7 @@ static int64_t set_locked(struct node *node, const struct range_lock *wanted, ui
 
     if (conflict != NULL) {
         *blocker = conflict->kind == LOCK_PROCESS ? conflict->process : 0;
-        none.type = LOCK_NONE; /* a flock that changes lets go of what it has first, as on Linux */
+        none.type = LOCK_NONE; /* changing the type of a flock first drops the old lock, as on Linux */
         if (wanted->kind == LOCK_WHOLE && range_lock_set(&node->locks, &none, &less) == 0 && less)
             *event = node->lock_wanted;
         return -EAGAIN;
@@ -215,7 +218,7 @@ int64_t node_lock(struct file *file, struct node *node, uint32_t how, struct fil
     answer->seen = watch_events(&node->events.source);
     error = find_range(file, node, lock, &wanted);
     if (error == 0 && how == LOCK_TEST)
-        tell(range_lock_conflict(&node->locks, &wanted), lock);
+        notify(range_lock_conflict(&node->locks, &wanted), lock);
     else if (error == 0)
         error = set_locked(node, &wanted, &blocker, &event);
     if (event)
@@ -233,11 +236,11 @@ int64_t node_lock(struct file *file, struct node *node, uint32_t how, struct fil
     if (event)
         file_event(&node->events);
     if (waits && wanted.kind == LOCK_PROCESS && (error != -EAGAIN || blocker == 0))
-        wait_over(lock->task); /* it has it, or an open file does, which waits for nobody */
+        wait_over(lock->task); /* the task does not wait, or waits for an open file's lock, which is in no circle */
     if (error == 0 && how != LOCK_TEST)
-        tell_range(&wanted, lock);
+        notify_range(&wanted, lock);
     if (error == 0 && how != LOCK_TEST && __atomic_load_n(&file->opens, __ATOMIC_RELAXED) == 0)
-        node_lock_release(file, node); /* closed meanwhile: what was to be dropped then came too late */
+        node_lock_release(file, node); /* the file was closed for good meanwhile, and its release missed the new lock */
     return error;
 }
 

@@ -1,4 +1,4 @@
-/* Who maps nodes, and what mm/ asks of them. See the header. */
+/* Grants of nodes to kernels that map them, and the operations that mm/ calls on mapped files. See the header. */
 #include "kernel/fs/node/map.h"
 
 #include <stddef.h>
@@ -96,7 +96,7 @@ static int grant_less(struct node *node, uint32_t kernel, uint32_t less, const s
         last = node->maps->all == 0;
         if (last)
             node->maps->written = false;
-        /* the caller's reference is left */
+        /* cannot reach 0: the caller holds a reference, too */
         __atomic_fetch_sub(&node->references, less, __ATOMIC_RELAXED);
     }
     spin_unlock(&node->lock);
@@ -182,23 +182,23 @@ static int copy_page(uint32_t object, uint64_t page, uint64_t frame)
     return error;
 }
 
-struct telling {
+struct notifying {
     void (*each)(uint64_t frame, void *context);
     void *context;
 };
 
-static void tell_frames(struct node *node, void *context)
+static void notify_frames(struct node *node, void *context)
 {
-    const struct telling *telling = context;
+    const struct notifying *notifying = context;
 
-    content_each(&node->content, telling->each, telling->context);
+    content_each(&node->content, notifying->each, notifying->context);
 }
 
 static void each_frame(void (*each)(uint64_t frame, void *context), void *context)
 {
-    struct telling telling = {each, context};
+    struct notifying notifying = {each, context};
 
-    node_each(tell_frames, &telling);
+    node_each(notify_frames, &notifying);
     revocations_each(each, context);
     vdso_each(each, context);
 }

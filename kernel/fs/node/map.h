@@ -1,5 +1,6 @@
-/* The kernels that map a node's pages, as homes of spaces with areas that refer to it. Each has as many references to
- * the node as it was granted, and returns them when no area of its spaces refers to the node. mm/file/file_map.md. */
+/* The kernels that map a node's pages, as homes of spaces with areas that refer to the node. Each such kernel holds as
+ * many references to the node as it was granted, and returns them when no area of its spaces refers to the node any
+ * more. mm/file/file_map.md has the protocol. */
 #ifndef KERNEL_FS_NODE_MAP_H
 #define KERNEL_FS_NODE_MAP_H
 
@@ -12,26 +13,27 @@
 struct node;
 
 struct node_maps {                 /* under node->lock */
-    uint32_t granted[KERNELS_MAX]; /* references to the node that each kernel has */
-    uint32_t all;                  /* of all kernels */
-    bool written;                  /* one of them is of an area that may write to the file */
-    struct list revocations;       /* under way (revocation.h) */
+    uint32_t granted[KERNELS_MAX]; /* references to the node that each kernel holds */
+    uint32_t all;                  /* sum over all kernels */
+    bool written;                  /* an area may have been able to write to the file since the last time `all` was 0 */
+    struct list revocations;       /* revocations under way (revocation.h) */
 };
 
-/* A space at home with KERNEL is about to map NODE; WRITTEN: so that it can write to it. One reference to NODE goes
- * along. -ENOMEM. */
+/* Grants KERNEL one reference to NODE, because a space at home there is about to map it. WRITTEN: the mapping may write
+ * to the file. -ENOMEM. */
 int node_maps_grant(struct node *node, uint32_t kernel, bool written);
-/* node->lock is held: a program has a mapping of it, or one that it may write. */
+/* node->lock is held. node_mapped_locked: a kernel holds a grant; node_maps_written_locked: a mapping may write to the
+ * file. */
 bool node_mapped_locked(const struct node *node);
 bool node_maps_written_locked(const struct node *node);
-/* node->lock is held: how often each kernel has it. */
+/* Sets GRANTED to the number of grants of each kernel. node->lock is held. */
 void node_maps_granted_locked(const struct node *node, uint32_t granted[KERNELS_MAX]);
-/* For the end of a node. */
+/* Frees the grants of NODE, which is being freed. */
 void node_maps_free(struct node *node);
-/* Programs are quiesced: moves the references that kernel FROM was granted to kernel TO. */
+/* Moves the grants of kernel FROM to kernel TO. Programs are quiesced. */
 void node_maps_switch(uint32_t from, uint32_t to);
 
-/* Says to mm/ what can be mapped here, and registers the messages. Once. */
+/* Registers the operations of mm/file/object.h and the message handlers. Called once. */
 void node_map_init(void);
 
 #endif

@@ -7,7 +7,7 @@
 #include "tasks/remote/operation.h"
 #include "tasks/thread/thread.h"
 
-/* A new file without a name, for reading and writing: *ID, of which an open is the caller's. -ENOMEM. */
+/* Creates a file without a name, open for reading and writing. The open reference of *ID is the caller's. -ENOMEM. */
 static int create_nameless(const struct msg_file_nameless *asked, uint64_t *id)
 {
     struct node *node = node_create(FILE_REGULAR | 0777);

@@ -1,4 +1,4 @@
-/* The table of nodes, and their lives. See the header. */
+/* The table of nodes, and their life cycle. See the header. */
 #include "kernel/fs/node/node.h"
 
 #include <stddef.h>
@@ -11,16 +11,17 @@
 #include "mm/area/backing.h"
 #include "mm/frame/heap.h"
 
-#define CHUNK 256u /* numbers whose places are made together */
+#define CHUNK 256u /* numbers whose table entries are allocated together */
 #define CHUNKS (BACKING_OBJECTS / CHUNK)
-#define FREE_AT_ONCE 1024u /* frames that the last reference's end gives back itself */
+#define FREE_AT_ONCE 1024u /* a node with more pages is freed by a worker */
 #define DEVICE 1u          /* st_dev */
 
-/* A number's place has its node, or the number that is free after it and 1 in the lowest bit. */
-static struct spinlock lock;           /* innermost but for node locks that are tried, and the heap's */
+/* The table entry of a number is a pointer to its node or, if the number is free, the next free number shifted left by
+ * one with the lowest bit set. */
+static struct spinlock lock;           /* only the heap's lock and tried node locks are taken under it */
 static uint64_t *chunks[CHUNKS];       /* [k] */
 static uint32_t chunk_count;           /* [k] */
-static uint32_t free_first, free_last; /* [k] numbers that are free, in the order in which they became so; 0: none */
+static uint32_t free_first, free_last; /* [k] queue of free numbers, the longest unused first; 0: empty */
 static uint64_t count;                 /* [k] */
 
 static uint64_t *place_of(uint64_t number)
@@ -38,7 +39,7 @@ static void number_free_locked(uint32_t number)
     free_last = number;
 }
 
-/* Makes places for more numbers. */
+/* Allocates table entries for more numbers. */
 static void chunk_add_locked(void)
 {
     uint64_t *chunk = chunk_count < CHUNKS ? heap_alloc(CHUNK * sizeof(*chunk)) : NULL;
@@ -46,8 +47,8 @@ static void chunk_add_locked(void)
     if (chunk == NULL)
         return;
     chunks[chunk_count++] = chunk;
-    for (uint32_t i = chunk_count == 1 ? 1 : 0; i < CHUNK; i++) /* 0 is no number */
-        if ((chunk_count - 1) * CHUNK + i < BACKING_VDSO)       /* that one is no file's */
+    for (uint32_t i = chunk_count == 1 ? 1 : 0; i < CHUNK; i++) /* 0 is not a valid number */
+        if ((chunk_count - 1) * CHUNK + i < BACKING_VDSO)       /* BACKING_VDSO does not name a file */
             number_free_locked((chunk_count - 1) * CHUNK + i);
 }
 
@@ -100,7 +101,7 @@ static struct node *at_locked(uint64_t number)
     return (word & 1) == 0 ? (struct node *)(uintptr_t)word : NULL;
 }
 
-/* Unless its last reference has gone: then its end is under way. */
+/* Takes a reference unless the last one has been dropped, because then the node is being freed. */
 static bool hold_living(struct node *node)
 {
     uint32_t references = __atomic_load_n(&node->references, __ATOMIC_RELAXED);

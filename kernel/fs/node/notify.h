@@ -42,9 +42,9 @@ struct inotify_hooks {
     void (*flush)(void);
     uint32_t (*cookie)(void); /* a number that joins the two halves of a rename */
 };
-extern struct inotify_hooks inotify_hooks; /* [i] */
-extern volatile uint32_t inotify_watches;  /* [a] how many there are */
-extern volatile uint32_t inotify_untold;   /* [a] files with new events whose waiters have not been woken yet */
+extern struct inotify_hooks inotify_hooks;   /* [i] */
+extern volatile uint32_t inotify_watches;    /* [a] how many there are */
+extern volatile uint32_t inotify_unnotified; /* [a] files with new events whose waiters have not been woken yet */
 
 /* MASK has happened to NODE: notifies watches of it and of the directory of its first name. No locks are held. */
 static inline void inotify_node(struct node *node, uint32_t mask)
@@ -86,7 +86,7 @@ static inline void inotify_gone(struct node *node)
  * of the last one. */
 static inline void inotify_flush(void)
 {
-    if (__builtin_expect(inotify_untold != 0, 0))
+    if (__builtin_expect(inotify_unnotified != 0, 0))
         inotify_hooks.flush();
 }
 

@@ -9,7 +9,7 @@
 #define BITS 6u
 #define SLOTS (1u << BITS)
 
-struct page_tree_node { /* the bottom level has words, the others struct page_tree_node pointers; 0: nothing */
+struct page_tree_node { /* words at the bottom level, pointers to child nodes above; 0: nothing */
     uint64_t slot[SLOTS];
 };
 
@@ -23,13 +23,13 @@ static uint64_t word_of(const struct page_tree_node *node)
     return (uint64_t)(uintptr_t)node;
 }
 
-/* Which slot of a node LEVEL levels above the bottom has PAGE. */
+/* The index of PAGE's slot in a node that is LEVEL levels above the bottom. */
 static uint32_t index_of(uint64_t page, uint32_t level)
 {
     return (uint32_t)(page >> BITS * level) & (SLOTS - 1);
 }
 
-/* Pages that one slot of such a node has. */
+/* The number of pages that one slot of such a node covers. */
 static uint64_t span_of(uint32_t level)
 {
     return 1ull << BITS * level;
@@ -62,7 +62,7 @@ static void node_drop(struct page_tree_node *node)
     heap_free(node, sizeof(*node));
 }
 
-/* Where PAGE's word is, or NULL: its node is not there. */
+/* A pointer to the word of PAGE, or NULL if the bottom node does not exist. */
 static uint64_t *look(const struct page_tree *tree, uint64_t page)
 {
     struct page_tree_node *node = tree->root;
@@ -81,7 +81,7 @@ uint64_t page_tree_get(const struct page_tree *tree, uint64_t page)
     return slot != NULL ? *slot : 0;
 }
 
-/* The tree gets as high as PAGE needs. */
+/* Adds levels until the tree covers PAGE. */
 static bool grow(struct page_tree *tree, uint64_t page)
 {
     while (!reaches(tree, page)) {
@@ -137,9 +137,9 @@ bool page_tree_next(const struct page_tree *tree, uint64_t from, uint64_t *page,
     return false;
 }
 
-/* Nodes that a move needs, taken before it begins. */
+/* Nodes that a move needs, allocated before it begins so that it cannot fail half-way. */
 struct reserve {
-    struct page_tree_node *node[2 * PAGE_TREE_LEVELS]; /* both ends of the range cut one node of each level */
+    struct page_tree_node *node[2 * PAGE_TREE_LEVELS]; /* each end of the range splits at most one node per level */
     uint32_t count;
 };
 
@@ -170,7 +170,8 @@ static bool is_empty(const struct page_tree_node *node)
     return true;
 }
 
-/* Moves what NODE, LEVEL levels above the bottom, whose first page is BASE, has of the range to TO, which is empty. */
+/* Moves the range's part of NODE to TO, which is empty. NODE is LEVEL levels above the bottom, and BASE is its first
+ * page. */
 static void move_part(struct page_tree_node *node, struct page_tree_node *to, uint32_t level, uint64_t base,
                       uint64_t first, uint64_t behind, struct reserve *reserve)
 {
@@ -190,7 +191,7 @@ static void move_part(struct page_tree_node *node, struct page_tree_node *to, ui
         child = child_of(node, i);
         part = reserve->node[--reserve->count];
         if (part == NULL)
-            continue; /* never: they were counted */
+            continue; /* cannot happen: the reserve covers all splits */
         move_part(child, part, level - 1, start, first, behind, reserve);
         to->slot[i] = word_of(part);
         if (is_empty(child)) {
@@ -230,12 +231,12 @@ void page_tree_each(const struct page_tree *tree, void (*each)(void *context, ui
     for (; page_tree_next(tree, page, &page, &word); page++) {
         uint64_t *slot = look(tree, page);
 
-        if (slot != NULL) /* always: it has a word */
+        if (slot != NULL) /* always true: page_tree_next has found a word */
             each(context, page, slot);
     }
 }
 
-/* NODE, LEVEL levels above the bottom, and what is below. */
+/* Frees NODE, which is LEVEL levels above the bottom, and all nodes below it. */
 static void drop_all(struct page_tree_node *node, uint32_t level)
 {
     for (uint32_t i = 0; i < SLOTS && level > 0; i++) {

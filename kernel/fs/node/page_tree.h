@@ -1,6 +1,6 @@
-/* A table from page numbers to words that costs memory only where there are any: a radix tree of 64 slots a node (as
- * Linux's page cache). A word of 0 is none. The caller holds the lock that protects it; nothing here waits. A look-up
- * costs one step for each factor of 64 in the highest page that was ever put in. */
+/* A map from page numbers to words that takes memory only where there are words: a radix tree with 64 slots per node
+ * (as in Linux's page cache). The word 0 means none. The caller holds the lock that protects the tree; nothing here
+ * waits. The cost of a look-up grows with the logarithm (base 64) of the highest page ever inserted. */
 #ifndef KERNEL_FS_NODE_PAGE_TREE_H
 #define KERNEL_FS_NODE_PAGE_TREE_H
 
@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #define PAGE_TREE_LEVELS 7u                            /* at most */
-#define PAGE_TREE_PAGES (1ull << 6 * PAGE_TREE_LEVELS) /* page numbers are below */
+#define PAGE_TREE_PAGES (1ull << 6 * PAGE_TREE_LEVELS) /* page numbers are less than this */
 
 struct page_tree_node;
 
@@ -17,22 +17,22 @@ struct page_tree { /* all zeros: empty */
     uint32_t levels;
 };
 
-/* PAGE's word, or 0. */
+/* The word of PAGE, or 0. */
 uint64_t page_tree_get(const struct page_tree *tree, uint64_t page);
-/* Where PAGE's word is, for writing; it stays there until the page's range is moved or the tree cleared. NULL: there is
- * no memory for it. */
+/* A pointer to the word of PAGE, for writing. It is valid until the page's range is moved or the tree is cleared. NULL
+ * without memory. */
 uint64_t *page_tree_slot(struct page_tree *tree, uint64_t page);
-/* The first page from FROM on that has a word: true, and *PAGE and its word, *WORD. */
+/* Finds the first page at or after FROM that has a word: returns true and sets *PAGE and *WORD. */
 bool page_tree_next(const struct page_tree *tree, uint64_t from, uint64_t *page, uint64_t *word);
-/* Moves the words of [FIRST, BEHIND) to TO, which is empty. -ENOMEM: unchanged. The parts that lie in the range as a
- * whole are moved as a whole. */
+/* Moves the words of [FIRST, BEHIND) to TO, which must be empty. -ENOMEM: unchanged. Subtrees that lie entirely in the
+ * range are moved by their root. */
 int page_tree_move(struct page_tree *tree, uint64_t first, uint64_t behind, struct page_tree *to);
-/* Calls EACH for each word, which it may change. */
+/* Calls EACH for each word, which EACH may change. */
 void page_tree_each(const struct page_tree *tree, void (*each)(void *context, uint64_t page, uint64_t *word),
                     void *context);
-/* Nodes that all trees have. */
+/* The number of nodes in all trees of this kernel. */
 uint64_t page_tree_nodes(void);
-/* TREE is empty then. */
+/* Frees all nodes of TREE, which is empty then. */
 void page_tree_clear(struct page_tree *tree);
 
 #endif

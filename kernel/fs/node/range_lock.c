@@ -45,12 +45,13 @@ static void drop(struct range_lock *lock)
     heap_free(lock, sizeof(*lock));
 }
 
-/* LOCK, of the same owner, overlaps NEW, which is of another type: it gives way. SPARE is used when it becomes two. */
+/* LOCK overlaps NEW and has the same owner but another type: removes the overlap from LOCK. SPARE is used if LOCK
+ * splits into two. */
 static void give_way(struct list *locks, struct range_lock *lock, const struct range_lock *new,
                      struct range_lock **spare)
 {
     struct range_lock *behind =
-        *spare; /* there is one: of an owner's locks, which do not overlap, one has NEW inside */
+        *spare; /* not NULL when a split needs it: an owner's locks do not overlap, so at most one has NEW inside */
 
     if (lock->start < new->start && lock->last > new->last &&behind != NULL) {
         *spare = NULL;
@@ -67,7 +68,7 @@ static void give_way(struct list *locks, struct range_lock *lock, const struct r
     }
 }
 
-/* They touch, or overlap. */
+/* Returns true if A and B overlap or touch. */
 static bool meet(const struct range_lock *a, const struct range_lock *b)
 {
     return overlap(a, b) || (a->last != LOCK_LAST && a->last + 1 == b->start) ||

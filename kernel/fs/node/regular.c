@@ -1,5 +1,5 @@
 /* Open regular files. See the header, and content.h for the bytes. Reads and writes hold the node's lock, so each is
- * one step for all others, and an append goes to the end whoever else appends. */
+ * atomic with respect to the others, and an append always goes to the end of the file. */
 #include "kernel/fs/node/regular.h"
 
 #include "kernel/abi/errno.h"
@@ -14,7 +14,7 @@
 #define SEEK_DATA 3u
 #define SEEK_HOLE 4u
 #define SEEK_LAST SEEK_HOLE
-#define KEEP_SIZE 1u /* of fallocate */
+#define KEEP_SIZE 1u /* mode of fallocate: do not change the length */
 #define PUNCH_HOLE 2u
 #define DAY 86400000000000ull /* ns */
 
@@ -33,7 +33,7 @@ static bool may_read(const struct file *file)
     return (file->flags & OPEN_ACCESS) != 1 && (file->flags & OPEN_PATH) == 0;
 }
 
-/* As Linux's relatime: not each read is noted. */
+/* As Linux's relatime: most reads do not update atime. */
 static void accessed_locked(struct node *node)
 {
     uint64_t now;
@@ -44,7 +44,7 @@ static void accessed_locked(struct node *node)
     node->atime = now;
 }
 
-/* AT: negative: the file's offset, which moves on. */
+/* AT negative: reads at the file's offset, and advances it. */
 static int64_t read_bytes(struct file *file, void *result, size_t size, int64_t at)
 {
     struct node *node = node_of(file);
@@ -65,7 +65,7 @@ static int64_t read_bytes(struct file *file, void *result, size_t size, int64_t 
     return (int64_t)count;
 }
 
-/* *AT becomes where it was written. */
+/* On return *AT is the offset at which the data was written. */
 static int64_t write_locked(struct node *node, const void *data, size_t size, uint64_t *at, bool append)
 {
     int64_t count;
@@ -149,7 +149,8 @@ static int64_t seek(struct file *file, int64_t offset, uint32_t whence)
     return result;
 }
 
-/* What CHANGE needs: it is begun and, when programs map what goes, goes on: *ANSWER says how to wait for its end. */
+/* Sets the length. If programs map pages that the file loses, a revocation is under way on return, and *ANSWER says how
+ * to wait for its end. */
 static int64_t resize(struct file *file, int64_t size, struct file_answer *answer)
 {
     if ((file->flags & OPEN_PATH) != 0)
@@ -159,7 +160,7 @@ static int64_t resize(struct file *file, int64_t size, struct file_answer *answe
     return node_resize(node_of(file), (uint64_t)size, answer);
 }
 
-/* There is memory for so much more, if nobody else takes it. */
+/* Returns true if there are BYTES of free memory now. */
 static bool has_room(uint64_t bytes)
 {
     struct frame_stats stats;
@@ -168,7 +169,7 @@ static bool has_room(uint64_t bytes)
     return bytes / PAGE_SIZE <= stats.free;
 }
 
-/* ALL: bytes that this and what follows it are to have. */
+/* Does one step of fallocate. ALL: bytes that this step and those that follow are to cover. */
 static int64_t allocate(struct file *file, uint32_t mode, int64_t offset, int64_t length, int64_t all,
                         struct file_answer *answer)
 {
@@ -182,7 +183,7 @@ static int64_t allocate(struct file *file, uint32_t mode, int64_t offset, int64_
     if (end > CONTENT_MAX || (uint64_t)offset + (uint64_t)all > CONTENT_MAX)
         return -EFBIG;
     if ((mode & PUNCH_HOLE) == 0 && !has_room((uint64_t)all))
-        return -ENOSPC; /* a part that is there already counts, too */
+        return -ENOSPC; /* ignores that some pages may have frames already */
     if ((mode & PUNCH_HOLE) != 0)
         return node_punch(node, (uint64_t)offset, end, answer);
     for (int turn = 0; turn < 2 && error == -ENOMEM; turn++) {
@@ -194,7 +195,7 @@ static int64_t allocate(struct file *file, uint32_t mode, int64_t offset, int64_
         else
             error = content_fill(&node->content, (uint64_t)offset, end);
         if (error == 0 && (mode & KEEP_SIZE) == 0 && end > node->content.size)
-            content_resize(&node->content, end, &none); /* longer: nothing is cut off */
+            content_resize(&node->content, end, &none); /* the file grows, so nothing is cut */
         if (error == 0)
             node_changed_locked(node);
         spin_unlock(&node->lock);
@@ -254,7 +255,8 @@ static int64_t change_seals(struct file *file, bool add, uint32_t seals)
     return error;
 }
 
-/* What mmap may do with the file. The order of the checks is Linux's. */
+/* Grants the file to HOME for mmap, and says in ANSWER whether the mapping may write. The order of the checks is
+ * Linux's. */
 static int64_t map(struct file *file, bool shared, bool write, uint32_t home, struct file_answer *answer)
 {
     struct node *node = node_of(file);
@@ -324,7 +326,7 @@ static int64_t act_on(struct file *file, const struct file_request *request, con
     case MSG_FILE_ADVISE:
         return request->ahead != 0 && !may_read(file) ? -EBADF : (file->flags & OPEN_PATH) != 0 ? -EBADF : 0;
     case MSG_FILE_SYNC:
-        return (file->flags & OPEN_PATH) != 0 ? -EBADF : 0; /* it is in memory, all of it */
+        return (file->flags & OPEN_PATH) != 0 ? -EBADF : 0; /* the file is only in memory */
     case MSG_FILE_MAP:
         return map(file, request->map.shared != 0, request->map.writes != 0, request->map.home, answer);
     case MSG_FILE_LOCK:
@@ -336,7 +338,7 @@ static int64_t act_on(struct file *file, const struct file_request *request, con
     }
 }
 
-/* Those who watch are told after it was done. */
+/* Notifies watches after the operation. */
 static int64_t act(struct file *file, const struct file_request *request, const void *data, size_t size, void *result,
                    size_t room, struct file_answer *answer)
 {

@@ -1,4 +1,4 @@
-/* Open regular files: those whose bytes are in a node's content. Kernel 0. */
+/* Open regular files, whose bytes are the content of a node. Kernel 0. */
 #ifndef KERNEL_FS_NODE_REGULAR_H
 #define KERNEL_FS_NODE_REGULAR_H
 
@@ -7,8 +7,8 @@
 
 extern const struct file_kind file_regular_kind;
 
-/* An open file of NODE, which gets one reference more, with the flags of open; or NULL without memory. O_TRUNC is not
- * done: FILE_RESIZE. */
+/* Opens NODE, taking a reference to it, with the flags of open; NULL without memory. Ignores O_TRUNC, which is done by
+ * FILE_RESIZE. */
 struct file *regular_open(struct node *node, uint32_t flags);
 
 #endif

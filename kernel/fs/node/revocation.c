@@ -1,4 +1,9 @@
-/* What makes a file shorter while it is mapped, at the node's kernel. See the header. */
+/* Revocations at the node's kernel: every kernel unmaps the pages that a file has lost before their frames are freed.
+ * See the header.
+ *
+ * A revocation is on the list of its node and on the list of all until the last reply has come. Its counter `left`
+ * starts one higher than the number of kernels to ask, so that it cannot reach zero while requests are still being
+ * sent. */
 #include "kernel/fs/node/revocation.h"
 
 #include <stddef.h>
@@ -18,7 +23,7 @@
 #include "tasks/remote/operation.h"
 #include "tasks/remote/work.h"
 
-#define AT_ONCE 1024u /* frames that a handler gives back */
+#define AT_ONCE 1024u /* a larger cut is freed by a worker */
 
 /* --- frames that a file has lost --- */
 
@@ -63,41 +68,42 @@ void node_free_cut(struct page_tree *cut, uint64_t pages)
 
 /* --- revocations --- */
 
-/* A task, here or there, waits for the end of one. */
+/* A task, on this or another kernel, that waits for the end of a revocation. */
 struct settling {
     struct list node;
     struct remote_notice notice;
-    uint32_t kernel; /* the task's */
+    uint32_t kernel; /* kernel of the task */
     uint64_t token;
 };
 
 struct revocation {
-    struct list node;               /* [k] node->lock: of its node */
+    struct list node;               /* [k] node->lock: in node->maps->revocations */
     struct list of_all;             /* [k] lock */
-    struct list waiters;            /* [k] lock: struct settling */
+    struct list waiters;            /* [k] lock: list of struct settling */
     uint64_t number;                /* [i] */
-    struct node *file;              /* [i] with a reference */
+    struct node *file;              /* [i] holds a reference */
     struct msg_file_revoke message; /* [i] once begun */
-    uint32_t left;                  /* [k] node->lock: kernels that have not answered, and 1 until all were asked */
-    struct page_tree cut;           /* its frames */
-    uint64_t pages;                 /* about as many */
-    kernel_set kernels;             /* [k] node->lock: to be asked at first */
-    struct list questions;          /* made before it begins */
+    uint32_t left;         /* [k] node->lock: kernels that have not replied, plus 1 until all have been asked */
+    struct page_tree cut;  /* the frames that the file has lost */
+    uint64_t pages;        /* how many frames, approximately */
+    kernel_set kernels;    /* [k] node->lock: kernels that map the file when the revocation begins */
+    struct list questions; /* requests to `kernels`, allocated in advance */
 };
 
-struct question { /* to one kernel, or to a worker here */
+struct question { /* a request to one kernel, or a work item for this one */
     struct list node;
     struct revocation *revocation;
     struct msg_asking asking;
     struct work work;
 };
 
-static void told(struct remote_notice *notice)
+static void notified(struct remote_notice *notice)
 {
     heap_free(container_of(notice, struct settling, notice), sizeof(struct settling));
 }
 
-/* The last answer has come: nobody maps its frames. */
+/* The last reply has come: frees the revocation's references to the frames. A kernel that could not unmap some of them
+ * keeps its own references. */
 static void end_revocation(struct revocation *revocation)
 {
     struct list waiters;
@@ -117,7 +123,7 @@ static void end_revocation(struct revocation *revocation)
         struct settling *settling = container_of(node, struct settling, node);
 
         list_remove(node);
-        remote_notify(&settling->notice, settling->kernel, settling->token, NULL, 0, told);
+        remote_notify(&settling->notice, settling->kernel, settling->token, NULL, 0, notified);
     }
 }
 
@@ -154,7 +160,7 @@ static void revoke_own(struct work *work)
     answered(question, instance.kernel, NULL, revoke_here(&question->revocation->message));
 }
 
-/* REVOCATION counts the answer already. */
+/* Asks KERNEL to unmap the pages. The revocation's `left` counts the reply already. */
 static void ask(struct question *question, uint32_t kernel)
 {
     const struct msg_file_revoke *message = &question->revocation->message;
@@ -238,7 +244,7 @@ uint64_t revocation_send(struct revocation *revocation)
     return number;
 }
 
-/* The revocation NUMBER is under way, and SETTLING is told of its end. */
+/* Returns true if revocation NUMBER is under way; SETTLING is then notified of its end. */
 static bool settle_locked(struct settling *settling, uint64_t number)
 {
     list_for_each(node, &revocations) {
@@ -313,7 +319,7 @@ void revocations_each(void (*each)(uint64_t frame, void *context), void *context
     }
 }
 
-/* --- a kernel that maps the file from now on --- */
+/* --- kernels that begin to map the file during a revocation --- */
 
 int revocations_join_locked(struct node *node, struct list *questions)
 {

@@ -1,5 +1,6 @@
-/* Revocations take pages from programs that map them when a file gets shorter. A revocation is under way until no
- * kernel maps the pages that were cut; until then it owns their frames. mm/file/file_map.md has the protocol. */
+/* Revocations unmap pages from programs when a file loses them (truncation or hole punching). A revocation is under way
+ * until all kernels that map the lost pages have replied; until then it owns the frames. mm/file/file_map.md has the
+ * protocol. */
 #ifndef KERNEL_FS_NODE_REVOCATION_H
 #define KERNEL_FS_NODE_REVOCATION_H
 
@@ -13,54 +14,57 @@ struct node;
 
 struct revocation;
 struct revocation_range {
-    uint64_t first, pages; /* that the file has lost */
-    bool copies;           /* private copies of them go, too */
+    uint64_t first, pages; /* the pages that the file has lost */
+    bool copies;           /* private copies of the pages are unmapped, too */
 };
 
 void revocation_init(void);
-/* node->lock is held, and the node is mapped: memory for a revocation, or NULL. */
+/* Allocates a revocation and the requests that it needs, or returns NULL. node->lock is held, and the node is mapped.
+ */
 struct revocation *revocation_make_locked(struct node *node);
 void revocation_drop(struct revocation *revocation);
-/* node->lock is held: it begins. CUT has its frames, PAGES of them, and is empty then. */
+/* Begins REVOCATION. node->lock is held. The frames of CUT, about PAGES, move to the revocation, and CUT is empty then.
+ */
 void revocation_begin_locked(struct revocation *revocation, const struct revocation_range *range, struct page_tree *cut,
                              uint64_t pages);
-/* Without locks: notifies the kernels. Returns the revocation's number, for node_settle. */
+/* Asks the kernels that map the file to unmap the pages. No locks are held. Returns the revocation's number, for
+ * node_settle. */
 uint64_t revocation_send(struct revocation *revocation);
 /* Waits until revocation NUMBER of KERNEL is over. Tasks only. */
 void node_settle(uint32_t kernel, uint64_t number);
 
-/* Gives back the frames of CUT, about PAGES; many by a worker. */
+/* Frees the frames of CUT, about PAGES; a worker frees a large number. */
 void node_free_cut(struct page_tree *cut, uint64_t pages);
-/* Calls EACH for every frame that revocations have. Programs are quiesced. */
+/* Calls EACH for every frame that revocations own. Programs are quiesced. */
 void revocations_each(void (*each)(uint64_t frame, void *context), void *context);
 
-/* node->lock is held: another kernel is about to be granted NODE for a fork, whose child may have pages by way of its
- * parent that are being revoked: it is to be asked, too. The questions go to QUESTIONS. -ENOMEM. */
+/* Another kernel is about to be granted NODE for a fork. The child may inherit pages that are being revoked, so that
+ * kernel must be asked to revoke them, too. Puts the necessary requests into QUESTIONS. node->lock is held. -ENOMEM. */
 int revocations_join_locked(struct node *node, struct list *questions);
-/* It has been granted, and node->lock is still held. */
+/* The grant has succeeded, and node->lock is still held: the revocations now count the replies to QUESTIONS. */
 void revocations_joined_locked(struct list *questions);
-/* Without locks: KERNEL is asked QUESTIONS; JOINED false: they are thrown away. */
+/* Sends QUESTIONS to KERNEL if JOINED, else frees them. No locks are held. */
 void revocations_ask(struct list *questions, bool joined, uint32_t kernel);
 
 /* --- the home of spaces: kernel/fs/node/revoke.c --- */
 
 struct msg_file_revoke { /* FILE_REVOKE */
-    uint64_t first;      /* what is gone, from there on: mm/area/backing.h */
+    uint64_t first;      /* first lost page, a word of mm/area/backing.h */
     uint64_t pages;
-    uint64_t copies; /* 1: private copies go, too */
+    uint64_t copies; /* 1: private copies are unmapped, too */
 };
 
 struct msg_file_settle { /* FILE_SETTLE */
     uint64_t number;
-    uint64_t token; /* of the asker's wait (tasks/remote/notify.h) */
+    uint64_t token; /* of the sender's wait (tasks/remote/notify.h) */
 };
 
 struct msg_file_settling {
-    uint64_t waits; /* 1: it is notified when the revocation is over; 0: it is over */
+    uint64_t waits; /* 1: the sender is notified when the revocation is over; 0: it is over already */
 };
 
 void revoke_init(void);
-/* What MESSAGE says, for the spaces at home here. 0 or -ENOMEM: some may map it yet. Tasks only; waits. */
+/* Unmaps the pages of MESSAGE in all spaces at home here. -ENOMEM: some may still be mapped. Tasks only; waits. */
 int revoke_here(const struct msg_file_revoke *message);
 
 #endif

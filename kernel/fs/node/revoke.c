@@ -1,5 +1,5 @@
-/* A home of spaces is told that a file has lost pages: they are taken out of all of its spaces that map them, on every
- * kernel. See revocation.h. */
+/* Handles FILE_REVOKE at a home of spaces: a file has lost pages, and they are unmapped from every space at home here,
+ * on every kernel. See revocation.h. */
 #include <stddef.h>
 
 #include "kernel/abi/errno.h"
@@ -9,7 +9,7 @@
 #include "tasks/process/group.h"
 #include "tasks/remote/operation.h"
 
-#define TRIES 100 /* of a change for which some kernel had no memory */
+#define TRIES 100 /* of a revocation in one space when some kernel lacks memory */
 
 struct revoking {
     const struct msg_file_revoke *message;
@@ -24,7 +24,7 @@ static bool revoke_in(struct group *group, void *context)
     int error = -ENOMEM;
 
     if (group->process == NULL || group->home != instance.kernel || group_pin(group, &host) != 0)
-        return true; /* it is not at home here, or ends */
+        return true; /* the group has another home, or is ending */
     for (int i = 0; i < TRIES && error != 0; i++)
         error = space_revoke(host->space, message->first, message->pages, message->copies != 0);
     group_unpin(host);
@@ -40,7 +40,8 @@ int revoke_here(const struct msg_file_revoke *message)
     return group_each(revoke_in, &revoking) ? revoking.error : -ENOMEM;
 }
 
-/* A worker does it; the handler counts it, so that a fork under way looks again (space_catch_up). */
+/* A worker does the work. The handler counts the revocation first, so that a fork under way applies it to its child
+ * (space_catch_up). */
 static int run(const struct remote_request *request, void *result)
 {
     (void)result;

@@ -1,5 +1,5 @@
-/* /proc/PID/io and /proc/PID/task/TID/io, as proc(5) has them. There is no disk, so nothing is read from one or written
- * to one; directories of the host do not count as such, as in Linux. */
+/* /proc/PID/io and /proc/PID/task/TID/io, as in proc(5). There is no disk, so read_bytes and write_bytes are always 0;
+ * as in Linux, directories of the host do not count as disks. */
 #include "kernel/abi/errno.h"
 #include "kernel/fs/proc/process_text.h"
 #include "mm/frame/heap.h"

@@ -1,4 +1,4 @@
-/* Files that are looked at each time. See the header. */
+/* Files that show the state at each operation. See the header. */
 #include "kernel/fs/proc/live.h"
 
 #include "kernel/abi/errno.h"
@@ -8,7 +8,7 @@
 #include "tasks/account/facts.h"
 #include "tasks/process/permission.h"
 
-/* What a file of memory has: the process, and when the program began whose memory it is. */
+/* The state of an open /proc/PID/mem: the process, and when the program began whose memory it is. */
 struct memory {
     uint32_t process;
     uint64_t program_ns;
@@ -27,7 +27,7 @@ static int64_t give_memory(const struct memory *memory, struct file_answer *answ
     return give_back(memory->process, answer);
 }
 
-/* Addresses have no end to count from. */
+/* SEEK_END is refused: an address space has no end to count from. */
 static int64_t seek(struct file *file, int64_t offset, uint32_t whence)
 {
     int64_t result;
@@ -93,7 +93,7 @@ int64_t proc_live_memory(uint32_t process, const struct file_facts *facts, uint3
 {
     struct process_facts now;
     struct memory *memory;
-    int64_t error = process_facts_of(process, &now); /* first: what it runs later is not what the caller may look at */
+    int64_t error = process_facts_of(process, &now); /* before the check, so that both are of one program */
 
     if (error == 0)
         error = credentials_may_reach(process, true);

@@ -1,4 +1,4 @@
-/* Loads and times of the machine. See the header. */
+/* Load averages and CPU times of the machine. See the header. */
 #include "kernel/fs/proc/machine.h"
 
 #include "kernel/abi/errno.h"
@@ -9,8 +9,8 @@
 #include "mm/frame/heap.h"
 
 #define SECOND 1000000000ull
-#define TICK 10000000ull /* ns: 100 a second */
-#define STAT_LINE 160u   /* bytes of a CPU's line, at most */
+#define TICK 10000000ull /* ns; 100 ticks per second */
+#define STAT_LINE 160u   /* maximum length of a CPU's line */
 #define SMALL_TEXT 1024u
 
 int64_t proc_write_uptime(const struct proc_at *at, struct text *text)
@@ -54,7 +54,7 @@ int64_t proc_write_load(const struct proc_at *at, struct text *text)
     return 0;
 }
 
-/* NAME's line of /proc/stat: user, nice, system, idle, and what there is not. */
+/* NAME's line of /proc/stat: user, nice, system and idle time; the other times do not exist and are 0. */
 static void put_times(struct text *text, const char *name, const struct cpu_use *use)
 {
     text_put(text, "%s %lu 0 %lu %lu 0 0 0 0 0 0\n", name, (unsigned long)(use->user_ns / TICK),

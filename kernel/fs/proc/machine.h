@@ -1,5 +1,5 @@
-/* What the CPUs of the machine have done, for kernel/fs/proc/proc.c: loadavg, stat and uptime, as proc(5) has them. All
- * is asked of the kernels when it is read. tasks/sched/scheduling.md has what the averages are. */
+/* loadavg, stat and uptime, as in proc(5), for kernel/fs/proc/proc.c. Every read asks all kernels.
+ * tasks/sched/scheduling.md defines the averages. */
 #ifndef KERNEL_FS_PROC_MACHINE_H
 #define KERNEL_FS_PROC_MACHINE_H
 

@@ -1,4 +1,4 @@
-/* /proc/PID/maps: the areas of a process, as its home has them, in Linux's form. */
+/* /proc/PID/maps: the areas of a process, as its home has them, in Linux's format. */
 #include "kernel/abi/errno.h"
 #include "kernel/file/path.h"
 #include "kernel/fs/proc/process_text.h"
@@ -14,20 +14,20 @@
 #include "tasks/account/facts.h"
 #include "tasks/program/program.h"
 
-#define LINE_MAX 256u /* without a name */
+#define LINE_MAX 256u /* of a line without its name */
 #define NAME_COLUMN 73u
 
 struct maps {
     struct text *text;
     void (*each)(void *context, const struct msg_space_area *area); /* or NULL */
     void *context;
-    uint64_t file; /* kernel and object of the file below, as a backing; 0: none yet */
+    uint64_t file; /* kernel and object of the file whose NAME and FACTS are cached, as a backing; 0: none */
     struct file_facts facts;
     char name[PATH_MAX + 1];
-    uint64_t areas[MSG_MAX / sizeof(uint64_t)]; /* an answer */
+    uint64_t areas[MSG_MAX / sizeof(uint64_t)]; /* a reply of the home */
 };
 
-/* Files that follow each other in memory are often the same one: its name is asked for once. */
+/* Neighbouring areas are often of the same file, so the last file's name and facts are cached. */
 static int64_t find_file(struct maps *maps, uint64_t backing)
 {
     uint64_t file = backing - backing_page(backing);
@@ -91,7 +91,7 @@ static int64_t put_areas(struct maps *maps, const struct process_facts *process)
         uint64_t count;
 
         if (length < 0)
-            return length == -ENOMEM ? length : 0; /* it has ended meanwhile: empty, as a zombie's */
+            return length == -ENOMEM ? length : 0; /* it has ended: the file is empty, as a zombie's */
         count = ((uint64_t)length - sizeof(*head)) / sizeof(*areas);
         for (uint64_t i = 0; i < count && error == 0; i++)
             error = put_area(maps, &areas[i], head);

@@ -1,5 +1,4 @@
-/* What else /proc/PID has: resource limits, mounts, the environment and arguments, and how much of each area has
- * memory. */
+/* More of /proc/PID: resource limits, mounts, environment and arguments, and the resident memory of each area. */
 #include "kernel/abi/errno.h"
 #include "kernel/fs/proc/process_text.h"
 #include "kernel/fs/proc/report.h"
@@ -14,7 +13,7 @@
 #include "tasks/process/permission.h"
 
 #define LIMITS_TEXT 2048u
-#define LINE_TEXT 512u /* of one area */
+#define LINE_TEXT 512u /* maximum length of an area's lines */
 #define PAGE_KB (PAGE_SIZE / 1024)
 
 static int64_t error_of(int64_t error)
@@ -65,7 +64,7 @@ int64_t proc_write_limits(const struct proc_at *at, struct text *text)
     return error_of(error);
 }
 
-/* --- mountinfo: what /proc/mounts says, and st_dev of what is there --- */
+/* --- mountinfo: /proc/mounts with st_dev --- */
 
 int64_t proc_write_mounts(const struct proc_at *at, struct text *text)
 {
@@ -84,8 +83,8 @@ int64_t proc_write_mounts(const struct proc_at *at, struct text *text)
 
 /* --- environ, cmdline --- */
 
-/* Appends SIZE bytes of a process's memory, for which TEXT has room; fewer when it has unmapped them, or ended, or runs
- * another program by now. */
+/* Appends SIZE bytes of a process's memory, for which TEXT has room; fewer if the process has unmapped them, has ended,
+ * or has started another program. */
 static void put_memory(struct text *text, const struct process_facts *process, uint64_t address, uint64_t size)
 {
     struct msg_reach part = {.target = {.process = process->id, .program = process->program_ns}};
@@ -103,7 +102,7 @@ static void put_memory(struct text *text, const struct process_facts *process, u
     } while (count > 0);
 }
 
-/* The bytes where the program found its environment, as they are now. */
+/* The current bytes at the address where the program's environment was at its start. */
 int64_t proc_write_environment(const struct proc_at *at, struct text *text)
 {
     uint32_t id = (uint32_t)at->keys[0];
@@ -119,8 +118,9 @@ int64_t proc_write_environment(const struct proc_at *at, struct text *text)
     return error;
 }
 
-/* The bytes where the program found its arguments, as they are now. One that has overwritten the last of them shows
- * what it likes: one string, which may go on in the environment (Linux, fs/proc/base.c, get_mm_cmdline). */
+/* The current bytes at the address where the program's arguments were at its start. If the program has overwritten the
+ * last NUL, the result is one string, which may extend into the environment (as Linux, fs/proc/base.c, get_mm_cmdline).
+ */
 int64_t proc_write_command(const struct proc_at *at, struct text *text)
 {
     uint32_t id = (uint32_t)at->keys[0];
@@ -134,8 +134,7 @@ int64_t proc_write_command(const struct proc_at *at, struct text *text)
     room = size > PAGE_SIZE ? size : PAGE_SIZE;
     begin = process.environment - size;
     error = proc_text(text, room + 1);
-    if (error != 0 || process.space == 0 || size == 0 ||
-        process.condition == PROCESS_ENDED) /* of a zombie it is empty */
+    if (error != 0 || process.space == 0 || size == 0 || process.condition == PROCESS_ENDED) /* a zombie's is empty */
         return error;
     put_memory(text, &process, begin, size);
     if (text->length == size && text->bytes[size - 1] != '\0') {

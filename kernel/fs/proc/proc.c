@@ -17,7 +17,7 @@
 
 #define TREES_MAX 2u /* /proc and /sys */
 #define SMALL_TEXT 1024u
-#define CPU_TEXT 512u /* bytes of one CPU's part of cpuinfo */
+#define CPU_TEXT 512u /* maximum length of one CPU's part of cpuinfo */
 
 int64_t proc_text(struct text *text, size_t size)
 {
@@ -85,7 +85,7 @@ static int64_t write_mounts(const struct proc_at *at, struct text *text)
     return error;
 }
 
-/* What there is without a disk. */
+/* File systems that need no disk. */
 static int64_t write_filesystems(const struct proc_at *at, struct text *text)
 {
     int64_t error = proc_text(text, SMALL_TEXT);
@@ -96,7 +96,7 @@ static int64_t write_filesystems(const struct proc_at *at, struct text *text)
     return error;
 }
 
-/* The CPU's own words: 48 bytes in three leaves. */
+/* The CPU's brand string: 48 bytes in three CPUID leaves. */
 static void cpu_name(char name[49])
 {
     memset(name, 0, 49);
@@ -123,11 +123,11 @@ static int64_t write_cpus(const struct proc_at *at, struct text *text)
     if (error != 0)
         return error;
     if (family == 6 || family == 15)
-        model |= signature >> 16 & 15u << 4;
+        model |= (signature >> 16 & 15) << 4;
     if (family == 15)
         family += signature >> 20 & 0xff;
     cpu_name(name);
-    /* All are taken to be like the one that is asked. */
+    /* All CPUs are assumed to be like the current one. */
     for (uint32_t i = 0; i < instance.plan.cpu_count; i++) {
         if (instance.plan.cpus[i].kernel < 0)
             continue;
@@ -171,7 +171,7 @@ static void list_reports(const struct proc_at *at, struct dirents *to)
 
 static const struct proc_directory kettle = {.find = find_report, .list = list_reports};
 
-/* --- /proc/sys: what programs ask the kernel for, as call_uname tells it --- */
+/* --- /proc/sys: kernel settings, as call_uname returns them --- */
 
 static int64_t write_constant(struct text *text, const char *line)
 {
@@ -221,7 +221,7 @@ static int64_t write_ids(const struct proc_at *at, struct text *text)
     return write_constant(text, "4194304");
 }
 
-/* Memory is promised without being there: it is found when it is touched. */
+/* 1: memory is always overcommitted; frames are allocated when a page is touched. */
 static int64_t write_overcommit(const struct proc_at *at, struct text *text)
 {
     (void)at;
@@ -271,7 +271,7 @@ static const struct proc_row root_rows[] = {
 };
 static const struct proc_directory root = {
     .rows = root_rows, .count = sizeof(root_rows) / sizeof(root_rows[0]), .find = process_find, .list = process_list};
-/* Both trees, under the names that they have in the root directory. */
+/* /proc and /sys, under their names in the root directory. */
 static struct proc_row tree_rows[TREES_MAX]; /* [i] */
 static struct proc_directory trees = {.rows = tree_rows};
 static const struct proc_row root_row = {.name = "", .directory = &trees};
@@ -297,7 +297,8 @@ static const struct proc_row *find_row(const struct proc_directory *directory, c
     return NULL;
 }
 
-/* A name that a directory's `find` knows: a directory of its own, or a file, which is written as its one row, "". */
+/* Looks a name up with the directory's `find`, which returns a directory. A file is represented by a directory whose
+ * only row is named "". */
 static const struct proc_row *find_other(const struct proc_directory *directory, const char *name, size_t length,
                                          struct proc_at *at, struct proc_row *made)
 {
@@ -311,7 +312,7 @@ static const struct proc_row *find_other(const struct proc_directory *directory,
     return made;
 }
 
-/* The row of PATH; *NUMBER tells it from others. MADE: memory for one. */
+/* Finds the row of PATH. *NUMBER is its inode number. MADE: memory for a row that is made here. */
 static int64_t find(const char *path, struct proc_at *at, const struct proc_row **out, struct proc_row *made,
                     uint64_t *number)
 {
@@ -341,7 +342,7 @@ static int64_t find(const char *path, struct proc_at *at, const struct proc_row 
     return 0;
 }
 
-/* In /sys a directory is its owner's to write, although there nothing can be made. */
+/* In /sys, directories have the owner's write permission as in Linux, although nothing can be made there. */
 static bool is_system(const char *name)
 {
     return strncmp(name, "sys", 3) == 0 && (name[3] == '\0' || name[3] == '/');
@@ -431,7 +432,7 @@ int64_t proc_open(const char *name, uint32_t flags, struct file **out)
         return open_directory(name, row, &at, &facts, flags, out);
     if (row->open != NULL)
         return row->open(&at, &facts, flags, out);
-    assert(row->write != NULL); /* a row is a link, a directory or this */
+    assert(row->write != NULL); /* a row that is neither a link nor a directory has WRITE or OPEN */
     error = row->write(&at, &text);
     if (error != 0)
         return error;

@@ -1,5 +1,5 @@
-/* /proc and /sys: text and directories made when they are opened, on the kernel that opens them. A directory is a table
- * of rows; rows whose names are not fixed, such as process ids, come from its `find` and `list`. */
+/* /proc and /sys: text and directories generated when they are opened, on the kernel that opens them. A directory is a
+ * table of rows; entries without fixed names, such as process ids, come from its `find` and `list`. */
 #ifndef KERNEL_FS_PROC_PROC_H
 #define KERNEL_FS_PROC_PROC_H
 
@@ -10,46 +10,48 @@
 #include "kernel/fs/text/dirent.h"
 #include "kernel/fs/text/text.h"
 
-/* The ids that `find` of the directories on the way has parsed: a process id, then a thread id. */
+/* Ids parsed by `find` of the directories on the path: a process id, then a thread id. */
 struct proc_at {
     uint64_t keys[2];
 };
 
 struct proc_directory;
 
-/* One of WRITE, OPEN, LINK, DIRECTORY is given, or LINK and the DIRECTORY that it leads to. Tasks only: they may wait
- * for other kernels. */
+/* Each row has one of WRITE, OPEN, LINK and DIRECTORY, or LINK together with the DIRECTORY that it leads to. The
+ * functions are called in tasks only, and may wait for other kernels. */
 struct proc_row {
     const char *name;
-    /* The whole text; its memory is heap memory of text->size bytes and becomes the caller's. 0 or a negative errno. */
+    /* Writes the whole text; its memory, heap memory of text->size bytes, becomes the caller's. 0 or a negative errno.
+     */
     int64_t (*write)(const struct proc_at *at, struct text *text);
-    /* In its place: opens the file. -ENOENT and what it says. */
+    /* Opens the file, instead of WRITE. -ENOENT or another negative errno. */
     int64_t (*open)(const struct proc_at *at, const struct file_facts *facts, uint32_t flags, struct file **out);
-    /* Where a symbolic link leads: a path without NUL. Its length or a negative errno. */
+    /* Writes the target of a symbolic link, without NUL. Returns its length or a negative errno. */
     int64_t (*link)(const struct proc_at *at, char *out, size_t size);
     const struct proc_directory *directory;
-    uint32_t mode;                     /* of what WRITE gives, or OPEN: permission bits; 0: 0444 */
-    void (*enter)(struct proc_at *at); /* with LINK and DIRECTORY: fills AT in, as `find` does. Or NULL */
+    uint32_t mode;                     /* permission bits of a file with WRITE or OPEN; 0: 0444 */
+    void (*enter)(struct proc_at *at); /* with LINK and DIRECTORY: fills in AT, as `find` does; or NULL */
 };
 
 struct proc_directory {
     const struct proc_row *rows;
     uint32_t count;
-    /* For names that are no row's: fills AT in. NULL: there is no such thing. Or NULL: there are no such names. */
+    /* Looks up names that are not rows, and fills in AT. Returns NULL if the name does not exist. `find` is NULL if
+     * there are only rows. */
     const struct proc_directory *(*find)(struct proc_at *at, const char *name, size_t length);
     void (*list)(const struct proc_at *at, struct dirents *to);
-    /* Opens it as NAME, in place of a list of what there is now. Or NULL. */
+    /* Opens the directory under NAME, instead of a list of its current entries; or NULL. */
     int64_t (*open)(const struct proc_at *at, const char *name, const struct file_facts *facts, uint32_t flags,
                     struct file **out);
 };
 
-/* Registers the messages, and /proc. Every kernel, once. */
+/* Registers the message handlers, and /proc. Called once on every kernel. */
 void proc_init(void);
-/* DIRECTORY is NAME of the root directory from now on: kernel/fs/sys has /sys. Before programs run. */
+/* Adds DIRECTORY to the root directory as NAME (kernel/fs/sys adds /sys). Called before programs run. */
 void proc_add_tree(const char *name, const struct proc_directory *directory);
-/* Whether NAME, as path_normalize writes it, is /proc, /sys or below them. */
+/* Returns true if NAME, normalized by path_normalize, is /proc, /sys or below them. */
 bool proc_has(const char *name);
-/* NAME is such a name. -ENOENT, -ENOTDIR, -ENOMEM. Tasks only. Links are not followed: -ELOOP to open one. */
+/* Operations on such a name. Links are not followed; opening one is -ELOOP. -ENOENT, -ENOTDIR, -ENOMEM. Tasks only. */
 int64_t proc_open(const char *name, uint32_t flags, struct file **out);
 int64_t proc_stat(const char *name, struct file_facts *facts);
 int64_t proc_link(const char *name, char *out, size_t size);

@@ -16,11 +16,11 @@
 #include "tasks/process/permission.h"
 
 #define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
-#define INODE(id, place) ((uint64_t)(id) << 32 | (place)) /* what tells the entries of a listing apart */
+#define INODE(id, place) ((uint64_t)(id) << 32 | (place)) /* inode number of an entry, unique in its listing */
 
 /* --- numbers as names --- */
 
-/* *GOOD: NAME is a number, written as numbers are listed; ZERO: it may be 0. */
+/* Parses a decimal number without leading zeros. *GOOD: NAME is one; ZERO: 0 is allowed. */
 static uint32_t number_of(const char *name, size_t length, bool zero, bool *good)
 {
     uint64_t value = 0;
@@ -114,7 +114,7 @@ static int64_t link_directory(const struct proc_at *at, char *out, size_t size)
 
 /* --- fd: at->keys[1] is the descriptor --- */
 
-/* The name of its file in the tree. -ENOENT: it has none. */
+/* The descriptor's file's name in the tree. -ENOENT: it has none. */
 static int64_t link_name(const struct proc_at *at, char *out, size_t size)
 {
     struct file_request request = {.operation = MSG_FILE_PATH, .fd = (int32_t)at->keys[1]};
@@ -140,7 +140,7 @@ static int64_t link_descriptor(const struct proc_at *at, char *out, size_t size)
         return length == -EBADF || length == -ESRCH ? -ENOENT : length;
     switch (facts.mode & FILE_TYPE_MASK) {
     case FILE_FIFO:
-        if (facts.device == TREE_DEVICE) /* it has a name */
+        if (facts.device == TREE_DEVICE) /* a FIFO with a name */
             return link_name(at, out, size);
         snprintf(text, sizeof(text), "pipe:[%lu]", (unsigned long)facts.inode);
         break;
@@ -154,7 +154,7 @@ static int64_t link_descriptor(const struct proc_at *at, char *out, size_t size)
         length = link_name(at, out, size);
         if (length != -ENOENT)
             return length;
-        /* it has no name, or none any more */
+        /* it never had a name, or has lost it */
         snprintf(text, sizeof(text), "file:[%lu:%lu]", (unsigned long)facts.device, (unsigned long)facts.inode);
         break;
     }
@@ -200,7 +200,7 @@ static const struct proc_row thread_rows[] = {
 };
 const struct proc_directory thread_directory = {.rows = thread_rows, .count = COUNT(thread_rows)};
 
-/* The first thread of a process is there as long as the process is: a zombie when it has ended. */
+/* The first thread of a process exists as long as the process does; it is a zombie after it has ended. */
 static const struct proc_directory *find_thread(struct proc_at *at, const char *name, size_t length)
 {
     struct process_facts process;
@@ -259,7 +259,7 @@ static const struct proc_row process_rows[] = {
 };
 const struct proc_directory process_directory = {.rows = process_rows, .count = COUNT(process_rows)};
 
-/* Under Linux a thread's id leads somewhere, too, though it is not listed; here it does not. */
+/* In Linux, the id of a thread can be opened here, too, though it is not listed; Kettle refuses it. */
 const struct proc_directory *process_find(struct proc_at *at, const char *name, size_t length)
 {
     struct process_facts process;

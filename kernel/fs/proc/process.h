@@ -1,5 +1,5 @@
-/* /proc/PID and what is below: every process of the machine, the same from every kernel. tasks/account/facts.h is where
- * it comes from. For kernel/fs/proc/proc.c. */
+/* /proc/PID and below: every process of the machine, the same from every kernel. The data comes from
+ * tasks/account/facts.h. For kernel/fs/proc/proc.c. */
 #ifndef KERNEL_FS_PROC_PROCESS_H
 #define KERNEL_FS_PROC_PROCESS_H
 

@@ -1,5 +1,4 @@
-/* The text of the files in /proc/PID. See the header. What Kettle has no counterpart of is 0, as in Linux without it.
- */
+/* The text of the files in /proc/PID. See the header. Fields that have no counterpart in Kettle are 0. */
 #include "kernel/fs/proc/process_text.h"
 
 #include "kernel/abi/errno.h"
@@ -11,20 +10,20 @@
 #include "tasks/process/group.h"
 #include "tasks/sched/fair/fair.h"
 
-#define TICK_NS 10000000ull /* 100 clock ticks a second */
+#define TICK_NS 10000000ull /* 100 clock ticks per second */
 #define SMALL_TEXT 2048u
 #define LINE_MAX 512u
 #define PAGE_KB (PAGE_SIZE / 1024)
 
-/* What a stat or status file is about: a process with its first thread, or one thread of it. */
+/* The subject of a stat or status file: a process with its first thread, or one of its threads. */
 struct subject {
     struct process_survey *survey;
-    struct thread_facts thread; /* of a process that has ended, or whose first thread has: made up */
+    struct thread_facts thread; /* made up if the process or its first thread has ended */
     uint32_t id;
     bool whole;
     uint64_t user_ns, system_ns;
-    struct account account; /* as the times: of the process, or the thread */
-    struct account own;     /* of the thread, which may be the first of the process */
+    struct account account; /* of the process or the thread, like the times */
+    struct account own;     /* of the thread (for a process, of its first thread) */
 };
 
 static int64_t error_of(int error)
@@ -121,7 +120,7 @@ static const char *state_name(uint32_t state)
     }
 }
 
-/* "0-3,8". */
+/* Writes a list such as "0-3,8". */
 static void put_cpus(struct text *text, const uint64_t mask[CPUS_MAX / 64])
 {
     const char *comma = "";

@@ -1,20 +1,20 @@
-/* The text of the files in /proc/PID, as proc(5) has them. `write` functions of rows: see kernel/fs/proc/proc.h. */
+/* The text of the files in /proc/PID, as in proc(5): `write` functions of rows (kernel/fs/proc/proc.h). */
 #ifndef KERNEL_FS_PROC_PROCESS_TEXT_H
 #define KERNEL_FS_PROC_PROCESS_TEXT_H
 
 #include "kernel/fs/proc/proc.h"
 
 int64_t proc_write_stat(const struct proc_at *at,
-                        struct text *text); /* keys[1] 0: of the process, else of the thread */
+                        struct text *text); /* keys[1] 0: of the process; else of that thread */
 int64_t proc_write_status(const struct proc_at *at, struct text *text);
 int64_t proc_write_name(const struct proc_at *at, struct text *text);
 int64_t proc_write_memory(const struct proc_at *at, struct text *text); /* statm */
 int64_t proc_write_maps(const struct proc_at *at, struct text *text);   /* in maps.c */
-/* The same, and behind each area what EACH writes of it. */
+/* As maps; EACH appends its own lines behind the line of each area. */
 struct msg_space_area;
 int64_t proc_write_areas(const struct proc_at *at, struct text *text,
                          void (*each)(void *context, const struct msg_space_area *area), void *context);
-int64_t proc_write_io(const struct proc_at *at, struct text *text); /* keys as proc_write_stat's; in io.c */
+int64_t proc_write_io(const struct proc_at *at, struct text *text); /* keys as for proc_write_stat; in io.c */
 /* In memory.c: limits, mountinfo, environ, cmdline, smaps. */
 int64_t proc_write_limits(const struct proc_at *at, struct text *text);
 int64_t proc_write_mounts(const struct proc_at *at, struct text *text);

@@ -1,5 +1,5 @@
-/* The reports of /proc/kettle. See the header. A report is the sum of what each kernel writes about itself: the kernel
- * that opens the file asks the others with REPORT, part by part. */
+/* The reports of /proc/kettle. See the header. A report consists of the parts that the kernels write about themselves:
+ * the kernel that opens the file asks the others with REPORT, one part at a time. */
 #include "kernel/fs/proc/report.h"
 
 #include "kernel/abi/errno.h"
@@ -15,6 +15,7 @@
 #include "mm/frame/heap.h"
 #include "mm/life/life.h"
 #include "mm/lock/lock.h"
+#include "mm/retrieve/strategy.h"
 #include "msg/call.h"
 #include "msg/channel.h"
 #include "tasks/account/facts.h"
@@ -24,21 +25,22 @@
 #include "tasks/remote/watch.h"
 #include "tasks/timer/timer.h"
 
-#define PART_MAX 16128u     /* bytes of text that travel at a time */
-#define FILE_MAX (4u << 20) /* bytes of a whole report: what is more is left out, and the last line says so */
+#define PART_MAX 16128u     /* maximum length of the text in one message */
+#define FILE_MAX (4u << 20) /* maximum length of a report; the rest is left out, and the last line says so */
 #define CUT "the rest is left out\n"
 
 struct msg_report {
-    uint64_t cursor; /* 0, or where the part before ended */
+    uint64_t cursor; /* 0, or the cursor that the previous part returned */
     uint32_t report; /* index into reports */
     uint32_t pad;
 };
 
 struct msg_report_part { /* text follows */
-    uint64_t cursor;     /* where to go on, 0 at the end */
+    uint64_t cursor;     /* cursor of the next part; 0: this was the last */
 };
 
-/* Each writes one part into SIZE bytes and returns its length; *CURSOR says which part, and then the next one or 0. */
+/* Each of these functions writes one part into SIZE bytes and returns its length. *CURSOR says which part, and is set
+ * to the next one, or 0. */
 
 static size_t report_plan(char *bytes, size_t size, uint64_t *cursor)
 {
@@ -68,10 +70,10 @@ static size_t report_kernels(char *bytes, size_t size, uint64_t *cursor)
     return text.length;
 }
 
-/* What is made and freed while programs run. What is kept for reuse and never given back stands by itself, in frames:
- * kernel stacks, those of small objects, what the channel got with the first messages of a kind, and pages of mapped
- * files, each with a small object. "used" are the other frames that are not free, "large" the other objects over half a
- * page. */
+/* Objects that are allocated and freed while programs run. Memory that is kept for reuse and never freed is listed
+ * separately, in frames: kernel stacks, the frames of small objects, what the message channels allocated with the first
+ * messages of a kind, and pages of files. "used" counts the other frames that are not free, "large" the other objects
+ * over half a page. */
 static size_t report_objects(char *bytes, size_t size, uint64_t *cursor)
 {
     struct text text = {bytes, size, 0};
@@ -119,7 +121,7 @@ static size_t report_syscalls(char *bytes, size_t size, uint64_t *cursor)
     return text.length;
 }
 
-/* struct report_machine: not a file, but what /proc/meminfo and others are made of. */
+/* struct report_machine, not a file: the source of /proc/meminfo and others. */
 static size_t report_numbers(char *bytes, size_t size, uint64_t *cursor)
 {
     struct report_machine part = {0};
@@ -148,7 +150,7 @@ static size_t report_numbers(char *bytes, size_t size, uint64_t *cursor)
     return sizeof(part);
 }
 
-/* struct report_cpu of each CPU, also not a file. */
+/* struct report_cpu of each CPU; also not a file. */
 static size_t report_times(char *bytes, size_t size, uint64_t *cursor)
 {
     size_t done = 0;
@@ -166,7 +168,7 @@ static size_t report_times(char *bytes, size_t size, uint64_t *cursor)
     return done;
 }
 
-/* struct report_node of each node that this kernel has to do with, also not a file. */
+/* struct report_node of each node where this kernel has memory or has counted allocations; also not a file. */
 static size_t report_nodes(char *bytes, size_t size, uint64_t *cursor)
 {
     size_t done = 0;
@@ -189,7 +191,7 @@ static size_t report_nodes(char *bytes, size_t size, uint64_t *cursor)
 
 _Static_assert(NODES_MAX * sizeof(struct report_node) <= PART_MAX, "one part has all nodes");
 
-/* What is mounted, for /proc/mounts and mountinfo: kernel 0 knows. */
+/* Mounted shares, for /proc/mounts and mountinfo; only kernel 0 has them. */
 static size_t report_shares(char *bytes, size_t size, uint64_t *cursor)
 {
     struct text text = {bytes, size, 0};
@@ -211,7 +213,7 @@ static size_t report_share_infos(char *bytes, size_t size, uint64_t *cursor)
 struct report {
     const char *name; /* NULL: not a file */
     size_t (*write)(char *text, size_t size, uint64_t *cursor);
-    bool everywhere; /* each kernel adds its part */
+    bool everywhere; /* the parts of all kernels, not only of the asking one */
 };
 
 enum { REPORT_PLAN, REPORT_KERNELS, REPORT_MACHINE, REPORT_CPUS, REPORT_NODES, REPORT_SHARES, REPORT_SHARE_INFOS };
@@ -229,6 +231,7 @@ static const struct report reports[] = {
     {"syscalls", report_syscalls, true},
     {"balance", balance_report, true},
     {"objects", report_objects, true},
+    {"strategies", space_strategy_report, false},
 };
 #define REPORTS (sizeof(reports) / sizeof(reports[0]))
 
@@ -270,7 +273,7 @@ void report_list(struct dirents *to)
     }
 }
 
-/* Makes room for another part. False: the report is as large as it may be, or there is no memory. */
+/* Makes room for another part. False: the report has reached FILE_MAX, or there is no memory. */
 static bool grow(struct text *text)
 {
     size_t size = 2 * text->size;
@@ -288,10 +291,10 @@ static bool grow(struct text *text)
     return true;
 }
 
-/* One part of KERNEL's: appended to TEXT. Returns where to go on, 0 at the end. */
+/* Appends one part of KERNEL to TEXT. Returns the cursor of the next part, 0 at the end. */
 static uint64_t add_part(struct text *text, uint32_t kernel, const struct msg_report *message)
 {
-    char *to = text->bytes + ((text->length + 7) & ~7ull); /* operations want their results aligned */
+    char *to = text->bytes + ((text->length + 7) & ~7ull); /* results of operations must be aligned */
     const struct remote_how how = {.why = "report", .key = message->report};
     struct msg_report_part part;
     int length = remote_call(kernel, MSG_REPORT, message, sizeof(*message), to, (uint32_t)sizeof(part) + PART_MAX,
@@ -308,7 +311,7 @@ static uint64_t add_part(struct text *text, uint32_t kernel, const struct msg_re
     return 0;
 }
 
-/* Every kernel's part, in order of kernels; one that does not run is named. */
+/* Writes the parts of all kernels, in order of kernels. */
 static void write_report(struct text *text, uint32_t report)
 {
     for (uint32_t k = 0; k < instance.kernels; k++) {

@@ -1,5 +1,5 @@
-/* /proc/sysvipc: a line for each System V object, whoever may use it, as sysvipc(7) has them. Objects are asked for one
- * by one, by index. */
+/* /proc/sysvipc: a line for each System V object, whoever may use it, as in sysvipc(7). Kernel 0 is asked for one
+ * object at a time, by index. */
 #include "kernel/fs/proc/sysvipc.h"
 
 #include "kernel/abi/errno.h"
@@ -13,7 +13,7 @@
 
 typedef unsigned long ulong;
 
-/* The sets, or queues, one by one; *INDEX is behind the one that was found. -EINVAL: there is none. */
+/* Finds the next set or queue at or after *INDEX, and moves *INDEX behind it. -EINVAL: there are no more. */
 static int64_t next_facts(enum ipc_operation operation, int32_t *index, struct ipc_facts *facts)
 {
     struct ipc_call call = {.operation = operation, .id = *index, .flags = IPC_NEXT};
@@ -33,7 +33,7 @@ static int64_t end(struct text *text, int64_t error)
     return error;
 }
 
-/* Digits that read as MODE in octal. */
+/* The number whose decimal digits are MODE in octal. */
 static uint32_t octal(uint32_t mode)
 {
     uint32_t digits = 0;

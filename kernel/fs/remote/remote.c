@@ -1,4 +1,4 @@
-/* Asking for names of the tree. See the header. */
+/* Operations on names of the tree, requested from kernel 0. See the header. */
 #include "kernel/fs/remote/remote.h"
 
 #include "kernel/abi/errno.h"
@@ -34,7 +34,8 @@ static int64_t unpack(const uint8_t *answer, size_t length, struct tree_result *
     return result->answer.value;
 }
 
-/* Asks kernel 0. The request and the answer share one piece of memory, which is zero-copy. */
+/* Sends the request to kernel 0. The request and the reply share one buffer, which kernel 0 reads and writes directly
+ * (zero-copy). */
 static int64_t ask_zero(const struct msg_file_name *asked, const struct file_user *user, size_t user_size,
                         const char *const names[2], struct tree_result *result)
 {
@@ -62,11 +63,11 @@ static int64_t ask_zero(const struct msg_file_name *asked, const struct file_use
         const struct msg_file_named *named = (const struct msg_file_named *)(void *)memory;
         size_t length = (size_t)value;
 
-        if (length == sizeof(*named)) /* the rest is there */
+        if (length == sizeof(*named)) /* the buffer has facts and text */
             length += (named->facts != 0 ? sizeof(result->facts) : 0) + named->text;
         value = length <= room ? unpack(memory, length, result) : -EPROTO;
         if (value < 0 && result->answer.value >= 0 && result->answer.id != 0)
-            file_drop(0, result->answer.id); /* nobody takes it */
+            file_drop(0, result->answer.id); /* the file that the reply names is not used */
     }
     heap_free(memory, room);
     return value;

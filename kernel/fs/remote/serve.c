@@ -1,5 +1,5 @@
-/* Names of the tree at kernel 0. See the header. The handler asks the tree, which answers at once; for a name that
- * leads into a share a task does it. */
+/* Serves operations on names of the tree at kernel 0. See the header. The handler performs an operation on the tree at
+ * once; a worker task performs an operation whose name leads into a share. */
 #include "kernel/fs/remote/serve.h"
 
 #include "kernel/abi/errno.h"
@@ -12,10 +12,11 @@
 #include "mm/frame/heap.h"
 #include "tasks/remote/operation.h"
 
-/* Handlers run one at a time: what was asked, out of reach of who asked. */
+/* A private copy of the request, which the sender cannot change. One buffer suffices because handlers run one at a
+ * time. */
 static uint64_t own_request[(sizeof(struct msg_file_name) + sizeof(struct file_user) + 2ul * PATH_MAX) / 8];
 
-/* What is asked, taken apart. */
+/* A decoded request. */
 struct naming {
     const struct msg_file_name *asked;
     const struct file_user *as; /* NULL: root */
@@ -23,14 +24,14 @@ struct naming {
     struct file_user user;
 };
 
-/* Undoes what an answer would have brought that cannot be given. */
+/* Drops the open file of a RESULT that cannot be sent. */
 static void take_back(const struct tree_result *result)
 {
     if (result->answer.id != 0)
         file_drop(0, result->answer.id);
 }
 
-/* SIZE bytes at TEXT are two strings. */
+/* Returns true if the SIZE bytes at TEXT are exactly two strings of at most PATH_MAX bytes each. */
 static bool are_names(const char *text, size_t size)
 {
     size_t first = strnlen(text, size) + 1;
@@ -39,7 +40,7 @@ static bool are_names(const char *text, size_t size)
            strnlen(text + first, size - first) == size - first - 1;
 }
 
-/* False: it is not as it should be. */
+/* Decodes a request. Returns false if it is malformed. */
 static inline bool take_apart(enum msg_type type, const void *data, size_t size, struct naming *naming)
 {
     const struct msg_file_name *asked = data;
@@ -59,8 +60,8 @@ static inline bool take_apart(enum msg_type type, const void *data, size_t size,
     return true;
 }
 
-/* Copies KERNEL's zero-copy request, so that the asker cannot change it any more. False: not its memory, or too long.
- */
+/* Copies KERNEL's zero-copy request into own_request, so that the sender cannot change it any more. Returns false if
+ * the buffer is not KERNEL's memory or a length is out of range. */
 static bool take_request(const struct msg_file_name_zero_copy *zero_copy, uint32_t kernel)
 {
     const uint8_t *from;
@@ -75,7 +76,7 @@ static bool take_request(const struct msg_file_name_zero_copy *zero_copy, uint32
     return from != NULL;
 }
 
-/* Facts and text, as size_of says, behind the answer. */
+/* Writes facts and text to TO, in the layout that size_of computes. */
 static void put_rest(const struct tree_result *result, uint8_t *to)
 {
     if (result->answer.facts != 0) {
@@ -86,14 +87,14 @@ static void put_rest(const struct tree_result *result, uint8_t *to)
         memcpy(to, result->text, result->answer.text);
 }
 
-/* Sets how much text there is; the length of all of RESULT. */
+/* Sets the length of RESULT's text and returns the length of the whole reply. */
 static size_t size_of(struct tree_result *result)
 {
     result->answer.text = result->text != NULL ? (uint32_t)strlen(result->text) + 1 : 0;
     return sizeof(result->answer) + (result->answer.facts != 0 ? sizeof(result->facts) : 0) + result->answer.text;
 }
 
-/* Writes facts and text to the asker's zero-copy buffer. */
+/* Writes facts and text to the sender's zero-copy buffer. */
 static int answer_there(const struct msg_file_name_zero_copy *zero_copy, uint32_t kernel, struct tree_result *result)
 {
     size_t size = size_of(result);
@@ -119,7 +120,7 @@ static int serve_here(const struct remote_request *request, struct msg_file_name
         return -EPROTO;
     tree_do(naming.asked, naming.as, naming.first, naming.second, &result);
     if (result.waits)
-        error = remote_task_with(own_request, zero_copy->size, FILE_NAME_AT + PATH_MAX);
+        error = remote_task_with(request, own_request, zero_copy->size, FILE_NAME_AT + PATH_MAX);
     else if (result.answer.facts != 0 || result.text != NULL)
         error = answer_there(zero_copy, request->kernel, &result);
     heap_free(result.text, PATH_MAX);
@@ -127,7 +128,8 @@ static int serve_here(const struct remote_request *request, struct msg_file_name
     return error != 0 ? error : (int)sizeof(*named);
 }
 
-/* A name that leads into a share: what is asked is with the request, and the answer is sent. */
+/* In a worker task: the name leads into a share. The request is with the task, and the reply carries facts and text
+ * itself. */
 static int serve_share(const struct remote_request *request, struct msg_file_named *named)
 {
     struct tree_result result;

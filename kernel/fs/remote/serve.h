@@ -1,8 +1,8 @@
-/* Serves the requests of other kernels to kernel 0 about names of the tree. */
+/* Serves, on kernel 0, the requests of other kernels for operations on names of the tree. */
 #ifndef KERNEL_FS_REMOTE_SERVE_H
 #define KERNEL_FS_REMOTE_SERVE_H
 
-/* Registers the messages. Every kernel, once. */
+/* Registers the handlers. Called once on every kernel. */
 void tree_serve_init(void);
 
 #endif

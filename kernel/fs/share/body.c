@@ -1,6 +1,7 @@
 /* The bytes of regular files of shares that programs map. See kernel/fs/share/internal.h. Frames come from a node of
- * kernel 0 (kernel/fs/node/node.h), which mmap fills with what the server has, unless it has that already; so all who
- * map a file have the same frames, wherever they are, until the host changes it. Locks are the node's, too. */
+ * kernel 0 (kernel/fs/node/node.h), which mmap fills with the server's bytes unless it has them already. So all
+ * mappings of a file, on any kernel, have the same frames until the host changes the file. Locks are the node's, too.
+ */
 #include "kernel/abi/errno.h"
 #include "kernel/file/wire.h"
 #include "kernel/fs/node/map.h"
@@ -11,7 +12,7 @@
 #include "mm/frame/heap.h"
 
 #define BUCKETS 256u
-#define PART 61440u /* bytes that are read at a time */
+#define PART 61440u /* bytes read from the server at a time */
 
 static struct spinlock lock; /* before the lock of the table of nodes */
 static struct list buckets[BUCKETS];
@@ -25,7 +26,8 @@ static struct list *bucket_of(uint64_t path)
     return bucket;
 }
 
-/* The last reference of a body's node has gone. st_rdev, which a regular file has none of, is where to find it. */
+/* The last reference of a body's node has gone. The node's st_rdev, which regular files do not use, is the key of the
+ * body's bucket. */
 static void end(struct node *node)
 {
     struct share_body *body = NULL;
@@ -83,7 +85,7 @@ static void describe(struct node *node, char *name, struct file_facts *facts)
 
 static const struct node_owner owner = {.describe = describe};
 
-/* For /proc/PID/maps. Without memory it has no name there. */
+/* Records the name for /proc/PID/maps; without memory the file has none there. */
 static void note_name(struct share_open *open)
 {
     struct share_body *body = open->body;
@@ -102,7 +104,7 @@ static void note_name(struct share_open *open)
         heap_free(old, strlen(old) + 1);
 }
 
-/* With a reference, unless its end is under way. */
+/* Finds a body and takes a reference to its node, unless the node is being freed. */
 static struct share_body *find_locked(const struct host_share *share, uint64_t path)
 {
     list_for_each(at, bucket_of(path)) {
@@ -179,13 +181,13 @@ static bool is_seen(const struct share_body *body, const struct p9_attributes *n
 void share_body_resize(struct share_body *body, uint64_t size, struct file_answer *answer)
 {
     if (body->loaded && node_resize(body->node, size, answer) < 0)
-        body->seen.size = UINT64_MAX; /* without memory for it the next mmap reads again */
+        body->seen.size = UINT64_MAX; /* without memory, the next mmap reads the file again */
 }
 
-/* The body is held. The node has what the file has, when this returns 0. */
+/* Brings the node up to date with the file. body->mutex is held. 0 or a negative errno. */
 static int load(struct share_body *body, struct p9_fid *fid)
 {
-    struct file_answer settles = {.flags = 0}; /* pages behind a nearer end go from who maps them: nobody waits */
+    struct file_answer settles = {.flags = 0}; /* if the file became shorter, nobody waits for the revocation */
     struct p9_attributes attributes;
     struct frame_stats frames;
     int64_t error = p9_get(fid, &attributes);
@@ -196,7 +198,7 @@ static int load(struct share_body *body, struct p9_fid *fid)
     if (attributes.size > body->node->content.size &&
         (attributes.size - body->node->content.size) / PAGE_SIZE >= frames.free)
         return -ENOMEM;
-    __atomic_store_n(&body->loaded, true, __ATOMIC_RELEASE); /* writes come here, too, from now on */
+    __atomic_store_n(&body->loaded, true, __ATOMIC_RELEASE); /* from now on, writes update the node, too */
     body->seen = (struct p9_attributes){.size = UINT64_MAX};
     error = node_resize(body->node, attributes.size, &settles);
     if (error == 0)

@@ -1,5 +1,6 @@
-/* What describes and changes names of shares. See kernel/fs/share/internal.h. The order of the checks is Linux's
- * (fs/namei.c), as in kernel/fs/tree/change.c; the server decides what may happen meanwhile. */
+/* Operations that describe and change names of shares. See kernel/fs/share/internal.h. The order of the checks is
+ * Linux's (fs/namei.c), as in kernel/fs/tree/change.c. The host may change names between a check and the operation; the
+ * server's answer decides. */
 #include "kernel/abi/errno.h"
 #include "kernel/file/permission.h"
 #include "kernel/fs/share/internal.h"
@@ -7,7 +8,7 @@
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
 
-/* WALK, at the last part's directory, is where something is to be made. As kernel/fs/tree/change.c's new_entry. */
+/* Checks that the last part of WALK can be made. As new_entry of kernel/fs/tree/change.c. */
 static int check_new(struct share_walk *walk, bool directory)
 {
     bool slash = walk->slash;
@@ -31,7 +32,7 @@ int64_t share_walk_create(struct share_walk *walk, const struct msg_file_name *a
     if (error == 0)
         error = check_new(walk, type == FILE_DIRECTORY);
     if (error == 0 && ((type == FILE_CHARACTER && asked->number != 0) || type == FILE_BLOCK) && !permission_root(user))
-        error = -EPERM; /* the server may be allowed to, and does not know who asks */
+        error = -EPERM; /* the server does not know the user, and might allow it */
     if (error != 0)
         return error;
     switch (type) {
@@ -40,7 +41,7 @@ int64_t share_walk_create(struct share_walk *walk, const struct msg_file_name *a
     case FILE_LINK:
         return p9_make_link(share_walk_at(walk), &walk->name, text);
     case FILE_SOCKET:
-        return -EOPNOTSUPP; /* it would be the host's, where nobody listens */
+        return -EOPNOTSUPP; /* the socket would be on the host, where nobody listens */
     default:
         return p9_make_node(share_walk_at(walk), &walk->name, asked->mode, asked->number);
     }
@@ -134,7 +135,7 @@ int64_t share_walk_link(struct share_walk *from, struct p9_fid *file, bool direc
     if (file == NULL) {
         error = share_walk_to_last(from, follows);
         if (error == SHARE_OUT)
-            return -EXDEV; /* to a link that leads out */
+            return -EXDEV; /* the link leads out of the share */
         file = from->node;
         directory = (from->node_qid.type & P9_QID_DIRECTORY) != 0;
         if (error == 0 && file == NULL)
@@ -147,7 +148,7 @@ int64_t share_walk_link(struct share_walk *from, struct p9_fid *file, bool direc
     return error != 0 ? error : p9_link(share_walk_at(to), &to->name, file);
 }
 
-/* PATH is ABOVE, or below it. */
+/* Returns true if PATH is ABOVE or below it. */
 static bool is_below(const char *path, const char *above)
 {
     size_t length = strlen(above);
@@ -155,7 +156,7 @@ static bool is_below(const char *path, const char *above)
     return length == 0 || (strncmp(path, above, length) == 0 && (path[length] == '\0' || path[length] == '/'));
 }
 
-/* PATHS: of what is renamed, and of its new name. */
+/* PATHS: the old name and the new one. */
 static int check_rename(const struct share_walk *from, const struct share_walk *to, const bool slashes[2],
                         char *const paths[2], uint32_t flags)
 {
@@ -176,7 +177,7 @@ static int check_rename(const struct share_walk *from, const struct share_walk *
     if (onto && strcmp(paths[0], paths[1]) != 0 && is_below(from->path, paths[1]))
         return (flags & NAME_EXCHANGE) != 0 ? -EINVAL : -ENOTEMPTY;
     if (flags != 0)
-        return -EINVAL; /* as Linux's 9P: the server has no such rename */
+        return -EINVAL; /* as in Linux's 9P: the protocol has no such rename */
     if (to->node == NULL)
         return 0;
     return directory && !onto ? -ENOTDIR : !directory && onto ? -EISDIR : 0;
@@ -193,7 +194,7 @@ static int rename_named(struct share_walk *from, struct share_walk *to, const bo
     if (error == 0)
         error = check_rename(from, to, slashes, paths, flags);
     if (error == 0 && to->node != NULL && to->node_qid.path == from->node_qid.path)
-        return 0; /* two names of one file stay */
+        return 0; /* two names of one file: rename does nothing */
     if (error == 0)
         error = p9_rename(share_walk_at(from), &from->name, share_walk_at(to), &to->name);
     if (error == 0 && strcmp(paths[0], paths[1]) != 0) {

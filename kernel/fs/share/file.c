@@ -1,7 +1,7 @@
-/* What is done with open files of shares. See kernel/fs/share/internal.h. Each operation is one or a few requests to
- * the server, which this waits for; FILE_LOCK alone asks nobody, unless a range
- * begins at the end, and is done in any context. A file's offset is held
- * while it is used, as read(2) and write(2) want it; other operations on one file go on at the same time. */
+/* Operations on open files of shares. See kernel/fs/share/internal.h. Each operation is one or a few requests to the
+ * server, and waits for them. Only FILE_LOCK sends no request and runs in any context, unless its range is relative to
+ * the end of the file. An open file's mutex is held while its offset is used, as read(2) and write(2) require; other
+ * operations on the file go on at the same time. */
 #include "kernel/abi/errno.h"
 #include "kernel/file/wire.h"
 #include "kernel/fs/node/content.h"
@@ -15,7 +15,7 @@
 #define FIONREAD 0x541bu
 #define SEEK_DATA 3u
 #define SEEK_HOLE 4u
-#define LIST_ROOM 16384u /* bytes of entries that are asked for at a time */
+#define LIST_ROOM 16384u /* bytes of entries requested at a time */
 
 static bool is_path(const struct file *file)
 {
@@ -51,7 +51,7 @@ static void set_offset(struct file *file, uint64_t offset)
 
 /* --- bytes --- */
 
-/* AT: negative: the file's offset, which moves on. */
+/* AT negative: reads at the file's offset, and advances it. */
 static int64_t read_bytes(struct file *file, void *result, size_t size, int64_t at)
 {
     struct share_open *open = file->state;
@@ -73,8 +73,8 @@ static int64_t read_bytes(struct file *file, void *result, size_t size, int64_t 
     return count;
 }
 
-/* What was written, programs that map the file see, too. The body is held. A frame that is short is no error of the
- * write: they see it after the next mmap. */
+/* Copies what was written to the frames that programs map. body->mutex is held. A lack of frames is not an error of the
+ * write: mappings see the bytes after the next mmap. */
 static void write_mapped(struct share_body *body, uint64_t at, const void *data, size_t size)
 {
     if (!body->loaded)
@@ -85,7 +85,7 @@ static void write_mapped(struct share_body *body, uint64_t at, const void *data,
     spin_unlock(&body->node->lock);
 }
 
-/* *AT becomes where it was written. */
+/* On return *AT is the offset at which the data was written. */
 static int64_t write_at(struct share_open *open, const void *data, size_t size, uint64_t *at, bool append)
 {
     struct share_body *body = open->body;
@@ -142,7 +142,7 @@ static int64_t seek_from(struct file *file, int64_t offset, uint32_t whence)
 
     if (error != 0)
         return error;
-    if (whence >= SEEK_DATA) { /* all of it is data, but the end */
+    if (whence >= SEEK_DATA) { /* the whole file is data; the only hole is at its end */
         if (offset < 0 || (uint64_t)offset >= attributes.size)
             return -ENXIO;
         return whence == SEEK_DATA ? offset : (int64_t)attributes.size;
@@ -216,10 +216,10 @@ static bool is_nameless(struct share_open *open)
 
 static uint32_t mode_of(uint8_t type)
 {
-    return (uint32_t)type << 12; /* DT_* are the types of st_mode */
+    return (uint32_t)type << 12; /* DT_* are the type bits of st_mode */
 }
 
-/* As many as there is room for. *NEXT becomes where the listing goes on. */
+/* Writes as many entries as fit, and sets *NEXT to the offset where the listing continues. */
 static int64_t put_entries(struct p9_reader *from, uint8_t *to, size_t room, uint64_t *next)
 {
     struct p9_entry entry;
@@ -247,7 +247,7 @@ static int64_t entries(struct file *file, uint8_t *result, size_t room)
     if (open->list == NULL)
         return -ENOTDIR;
     if (is_nameless(open))
-        return -ENOENT; /* it was removed */
+        return -ENOENT; /* the directory was removed */
     bytes = heap_alloc_unset(LIST_ROOM);
     if (bytes == NULL)
         return -ENOMEM;
@@ -264,7 +264,7 @@ static int64_t entries(struct file *file, uint8_t *result, size_t room)
     return count;
 }
 
-/* --- what there is of any --- */
+/* --- any open file --- */
 
 static int64_t give_facts(struct file *file, void *result, size_t room)
 {
@@ -283,7 +283,7 @@ static int64_t give_facts(struct file *file, void *result, size_t room)
     return sizeof(facts);
 }
 
-/* ROOT: a file of the directory from where on, 0: the root. -ESRCH: that was closed. */
+/* Writes the name from ROOT on: an open directory, or 0, the tree's root. -ESRCH: ROOT was closed. */
 static int64_t give_path(struct file *file, uint64_t root, char *result, size_t room)
 {
     struct share_open *open = file->state;
@@ -358,7 +358,7 @@ static int64_t change(struct file *file, const void *data, size_t size)
     struct share_open *open = file->state;
     struct node_change asked;
 
-    if (size < sizeof(asked)) /* who asks may follow: what is allowed the server says */
+    if (size < sizeof(asked)) /* the user may follow; the server decides what is allowed */
         return -EPROTO;
     if (is_path(file))
         return -EBADF;
@@ -375,7 +375,7 @@ static int64_t sync(struct file *file)
     return open->body != NULL ? p9_sync(open->fid) : 0;
 }
 
-/* The node's size is not the file's. */
+/* Makes a range that is relative to the end absolute: the node's size may differ from the file's. */
 static int from_start(struct share_open *open, struct file_lock *lock)
 {
     struct p9_attributes attributes;

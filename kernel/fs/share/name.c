@@ -1,21 +1,21 @@
-/* Operations on names of shares. See kernel/fs/share/share.h. A name begins in the tree, or at an open file of a share;
- * it may lead from one to the other any number of times, as links and ".." do. Each turn goes on with an absolute text.
- * name_open.c and change.c do what is asked. */
+/* Operations on names of shares. See kernel/fs/share/share.h. A name begins in the tree or at an open file of a share.
+ * Links and ".." may lead it from the tree into a share and back any number of times; after each such step it continues
+ * with an absolute path. name_open.c and change.c perform the operations. */
 #include "kernel/abi/errno.h"
 #include "kernel/fs/share/internal.h"
 #include "kernel/fs/tree/tree.h"
 #include "mm/frame/heap.h"
 
-/* A name on its way. */
+/* The state of resolving one name. */
 struct course {
     const struct msg_file_name *asked;
-    const struct file_user *user; /* in the tree; NULL: root */
-    struct node *root;            /* of that user */
+    const struct file_user *user; /* NULL: root */
+    struct node *root;            /* that user's root, in the tree */
     uint64_t start;
     const char *text;
-    char *own; /* heap, PATH_MAX: TEXT, once it led away, or NULL */
+    char *own; /* heap, PATH_MAX: holds TEXT after the name has left a share; or NULL */
     uint32_t links;
-    struct file *file; /* the open file of a share where it begins, pinned, or NULL */
+    struct file *file; /* the open file of a share at which the name begins, pinned; or NULL */
     bool shared;       /* WALK is in a share */
     struct share_walk walk;
 };
@@ -38,7 +38,7 @@ static void course_end(struct course *course)
     *course = (struct course){.shared = false};
 }
 
-/* The walk has led out of the share. */
+/* The walk has left the share. */
 static void course_leave(struct course *course)
 {
     heap_free(course->own, PATH_MAX);
@@ -54,7 +54,7 @@ static void course_leave(struct course *course)
     course->file = NULL;
 }
 
-/* In the share that RESULT of the tree names, behind the mount. */
+/* Begins a walk in the share that RESULT of the tree names, behind its mount. */
 static int course_enter(struct course *course, struct tree_result *result)
 {
     int error;
@@ -129,8 +129,8 @@ static int64_t do_one(struct course *course, const char *second, struct tree_res
 
 /* --- two names --- */
 
-/* To the directory of the last part, if that is in a share: SHARED says so. 0, or an error; 1: it leads away from the
- * tree and from all shares. */
+/* Resolves the name up to the directory of its last part; course->shared says whether that is in a share. 0 or a
+ * negative errno; 1: the name leads to a mount that is not a share (/proc). */
 static int to_parent(struct course *course)
 {
     struct msg_file_name asked = {.operation = MSG_NAME_WHERE};
@@ -174,14 +174,14 @@ static int64_t do_two(struct course *from, struct course *to, struct tree_result
     if (away[0] < 0 || away[1] < 0)
         return away[0] < 0 ? away[0] : away[1];
     shared = is_file ? share_open_of(from->file)->share : from->shared ? from->walk.share : NULL;
-    if (shared == NULL && !to->shared) { /* no share: the names are absolute, or as they were */
+    if (shared == NULL && !to->shared) { /* no share is involved: the names are absolute or unchanged */
         asked.start = from->start;
         asked.second = to->start;
         asked.links = from->links > to->links ? from->links : to->links;
         tree_do(&asked, from->user, from->text, to->text, result);
         if (!result->waits)
             return result->answer.value;
-        heap_free(result->text, PATH_MAX); /* one leads into a share by now */
+        heap_free(result->text, PATH_MAX); /* a change has made one of them lead into a share meanwhile */
         *result = (struct tree_result){.text = NULL};
         return -EXDEV;
     }

@@ -15,14 +15,14 @@ static int64_t give(struct tree_result *result, struct file *file)
     return 0;
 }
 
-/* The last part becomes *FID, which is the caller's then. */
+/* Moves the fid of the last part to *FID, which belongs to the caller then. */
 static void take_node(struct share_walk *walk, struct p9_fid **fid)
 {
     *fid = walk->node;
     walk->node = NULL;
 }
 
-/* O_TRUNC is done at the server: what programs map of it goes, too. */
+/* The server has done O_TRUNC: does the same to the pages that programs map. */
 static void cut_mapped(struct share_body *body, struct tree_result *result)
 {
     struct file_answer answer = {.flags = 0};
@@ -36,7 +36,8 @@ static void cut_mapped(struct share_body *body, struct tree_result *result)
     }
 }
 
-/* Somebody else may have made it since the walk: then it is opened as it is there, O_TRUNC and all. */
+/* Creates and opens the last part. If it has come into existence since the walk, the server opens it as it is, with
+ * O_TRUNC if asked. */
 static int64_t make_here(struct share_walk *walk, const struct msg_file_name *asked, const char *path,
                          struct tree_result *result)
 {
@@ -63,7 +64,7 @@ static int64_t make_here(struct share_walk *walk, const struct msg_file_name *as
     return error;
 }
 
-/* As kernel/fs/tree/open.c's. 1: it is made now, and the result is there. */
+/* As find_or_make of kernel/fs/tree/open.c. 2: the file was made and opened, and RESULT is set. */
 static int64_t find_or_make(struct share_walk *walk, const struct msg_file_name *asked, char *path,
                             struct tree_result *result)
 {
@@ -112,7 +113,8 @@ static int check(uint32_t mode, uint32_t flags)
     return type == FILE_REGULAR || type == FILE_CHARACTER ? 0 : -ENXIO;
 }
 
-/* Another number whenever the bytes may be others, and none of the tree's. */
+/* Computes a number that changes with the file's size, mtime or version, and differs from all version numbers of the
+ * tree. */
 static uint64_t version_of(const struct host_share *share, const struct p9_attributes *attributes)
 {
     uint64_t version = attributes->mtime * 0x9e3779b97f4a7c15ull;
@@ -121,7 +123,7 @@ static uint64_t version_of(const struct host_share *share, const struct p9_attri
     return version | 1ull << 63;
 }
 
-/* The last part, which was there. */
+/* Opens the last part, which existed. */
 static int64_t open_node(struct share_walk *walk, uint32_t flags, const char *path, struct tree_result *result)
 {
     struct p9_attributes attributes;

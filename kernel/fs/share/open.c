@@ -1,4 +1,4 @@
-/* Open files of shares: their lives. See kernel/fs/share/internal.h. */
+/* Open files of shares: creation and release. See kernel/fs/share/internal.h. */
 #include "kernel/abi/errno.h"
 #include "kernel/fs/node/lock.h"
 #include "kernel/fs/node/node.h"
@@ -28,7 +28,7 @@ static void release(struct file *file)
         node_lock_release(file, open->body->node);
 }
 
-/* Fids go with the memory: what is under way has a pin. */
+/* Fids are dropped when the file's memory is freed, because operations under way have pinned the file. */
 static void forget(struct file *file)
 {
     struct share_open *open = file->state;

@@ -10,9 +10,9 @@
 #define VERSION "9P2000.L"
 #define MESSAGE_SIZE 65536u
 #define MESSAGE_LEAST 8192u
-#define READ_HEADER (P9_HEADER + 4u)   /* of an answer with bytes */
-#define WRITE_HEADER (P9_HEADER + 16u) /* of a request with bytes */
-#define SMALL 128u                     /* bytes of an answer without text or bytes; an error's has 11 */
+#define READ_HEADER (P9_HEADER + 4u)   /* of a reply with data */
+#define WRITE_HEADER (P9_HEADER + 16u) /* of a request with data */
+#define SMALL 128u                     /* room for a reply without text or data; an error's has 11 bytes */
 #define ATTRIBUTES_ROOM 192u
 #define REMOVE_DIRECTORY 0x200u /* AT_REMOVEDIR */
 #define FIDS_FIRST 64u
@@ -20,18 +20,18 @@
 struct p9_fid {
     struct p9 *p9;
     uint32_t number;
-    struct virtio_9p_request request; /* by which it is dropped: that needs no memory */
+    struct virtio_9p_request request; /* the request that drops the fid, so that dropping needs no memory */
     uint8_t out[P9_HEADER + 4], in[32];
 };
 
-/* One request and its answer. */
+/* One request and its reply. */
 struct call {
     struct virtio_9p_request request;
     struct p9_writer to;
     struct p9_reader from;
     struct completion done;
     struct p9 *p9;
-    size_t memory; /* bytes at request.out, the answer's included */
+    size_t memory; /* bytes at request.out, including the reply's room */
     int error;
 };
 
@@ -40,8 +40,8 @@ static void answered(struct virtio_9p_request *request)
     completion_signal(&container_of(request, struct call, request)->done);
 }
 
-/* A request of TYPE of up to SIZE bytes, answered with up to ROOM. What follows is written even without memory: it goes
- * nowhere, and call_do says -ENOMEM. */
+/* Begins a request of TYPE with up to SIZE bytes and ROOM bytes for its reply. Without memory, the caller's writes go
+ * nowhere, and call_do returns -ENOMEM. */
 static void call_begin(struct call *call, struct p9 *p9, enum p9_type type, uint32_t size, uint32_t room)
 {
     uint8_t *memory;
@@ -55,7 +55,7 @@ static void call_begin(struct call *call, struct p9 *p9, enum p9_type type, uint
     p9_begin(&call->to, memory, memory != NULL ? size : 0, type);
 }
 
-/* Asks and waits; then FROM has what the answer says. */
+/* Sends the request and waits; FROM then reads the reply. */
 static int call_do(struct call *call, const char *what)
 {
     struct wait_reason reason = {.what = what, .kernel = -1};
@@ -73,7 +73,7 @@ static int call_do(struct call *call, const char *what)
     return call->error;
 }
 
-/* What was read made sense, if nothing else was wrong. */
+/* Frees the memory. Returns the call's error, or -EIO if the reply was too short. */
 static int call_end(struct call *call)
 {
     if (call->error == 0 && call->from.failed)
@@ -85,7 +85,7 @@ static int call_end(struct call *call)
 
 /* --- fids --- */
 
-/* Room for as many free numbers as there are numbers. */
+/* Grows the array of free numbers, which has room for every number in use, so that freeing a number cannot fail. */
 static bool grow_locked(struct p9 *p9)
 {
     uint32_t room = p9->room != 0 ? 2 * p9->room : FIDS_FIRST;
@@ -125,7 +125,7 @@ static struct p9_fid *fid_new(struct p9 *p9)
     return fid;
 }
 
-/* The server does not know it. */
+/* Frees a fid that the server does not know. */
 static void fid_free(struct p9_fid *fid)
 {
     struct p9 *p9 = fid->p9;
@@ -136,7 +136,7 @@ static void fid_free(struct p9_fid *fid)
     heap_free(fid, sizeof(*fid));
 }
 
-/* Whatever the server says: the number is free (clunk(5)). */
+/* The number is free whatever the server has answered (clunk(5)). */
 static void dropped(struct virtio_9p_request *request)
 {
     fid_free(container_of(request, struct p9_fid, request));
@@ -246,7 +246,7 @@ int p9_walk(struct p9_fid *fid, const struct p9_name *names, uint32_t count, str
 
 /* --- operations --- */
 
-/* A request of which nothing but an error is to be known. */
+/* Sends a request whose reply contains nothing but an error. */
 static int do_plain(struct call *call, const char *what)
 {
     call_do(call, what);
@@ -278,7 +278,7 @@ int p9_create(struct p9_fid *fid, const struct p9_name *name, uint32_t flags, ui
     return call_end(&call);
 }
 
-/* What one message of TYPE brings, of up to SIZE bytes. */
+/* Reads what one message of TYPE returns, up to SIZE bytes. */
 static int64_t read_once(struct p9_fid *fid, enum p9_type type, uint64_t at, void *to, size_t size)
 {
     uint32_t most = fid->p9->message - READ_HEADER, count = size < most ? (uint32_t)size : most, got = 0;
@@ -356,7 +356,7 @@ int p9_get(struct p9_fid *fid, struct p9_attributes *out)
     *out = (struct p9_attributes){.mode = 0};
     call_begin(&call, fid->p9, P9_GET_ATTRIBUTES, P9_HEADER + 12, ATTRIBUTES_ROOM);
     p9_put32(&call.to, fid->number);
-    p9_put64(&call.to, 0x7ff); /* what stat tells */
+    p9_put64(&call.to, 0x7ff); /* all attributes of stat */
     if (call_do(&call, "attributes of a 9P server") == 0)
         p9_get_attributes(&call.from, out);
     return call_end(&call);

@@ -186,7 +186,7 @@ const uint8_t *p9_get_bytes(struct p9_reader *from, uint32_t most, uint32_t *siz
     return from->at;
 }
 
-/* A time that makes no sense is 1970. */
+/* Returns 0 (1970) for a time that is out of range. */
 static uint64_t get_time(struct p9_reader *from)
 {
     uint64_t seconds = p9_get64(from), rest = p9_get64(from);
@@ -196,7 +196,7 @@ static uint64_t get_time(struct p9_reader *from)
 
 void p9_get_attributes(struct p9_reader *from, struct p9_attributes *attributes)
 {
-    p9_get64(from); /* which of them are known: a server of files knows what stat tells */
+    p9_get64(from); /* mask of valid attributes, ignored: a file server knows all that stat needs */
     p9_get_qid(from, &attributes->qid);
     attributes->mode = p9_get32(from);
     attributes->uid = p9_get32(from);

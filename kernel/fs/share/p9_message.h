@@ -1,7 +1,7 @@
-/* 9P2000.L messages: writing those that ask, reading those that answer (Plan 9's intro(5); the .L additions are in
- * diod's protocol.md and Linux's include/net/9p/9p.h). Little-endian, every field unaligned. What a server sends is not
- * believed: a reader that comes to the end of its bytes fails, and gives zeros from then on. No other part is needed
- * for this one, and nothing is allocated. */
+/* 9P2000.L messages: writing requests and reading replies (Plan 9's intro(5); the .L additions are in diod's
+ * protocol.md and Linux's include/net/9p/9p.h). Little-endian, every field unaligned. A server's message is not
+ * trusted: a reader that reaches the end of its bytes fails, and returns zeros from then on. This part depends on no
+ * other, and allocates nothing. */
 #ifndef KERNEL_FS_SHARE_P9_MESSAGE_H
 #define KERNEL_FS_SHARE_P9_MESSAGE_H
 
@@ -12,11 +12,11 @@
 #define P9_HEADER 7u /* size[4] type[1] tag[2] */
 #define P9_NO_TAG 0xffffu
 #define P9_NO_FID UINT32_MAX
-#define P9_WALK_MAX 16u /* names of one walk */
+#define P9_WALK_MAX 16u /* names in one walk */
 #define P9_NAME_MAX 255u
 
-enum p9_type {               /* of a request; its answer's is one more */
-               P9_ERROR = 6, /* only the answer, Rlerror, is sent */
+enum p9_type {               /* of a request; its reply has the next number */
+               P9_ERROR = 6, /* never sent; the reply is Rlerror */
                P9_STATFS = 8,
                P9_OPEN = 12,
                P9_CREATE = 14,
@@ -39,7 +39,7 @@ enum p9_type {               /* of a request; its answer's is one more */
                P9_CLUNK = 120
 };
 
-/* What a file is to the server: no two at a time have the same PATH. */
+/* The server's identification of a file. No two files have the same PATH at the same time. */
 struct p9_qid {
     uint8_t type;
     uint32_t version;
@@ -62,7 +62,7 @@ struct p9_attributes {
 #define P9_SET_ATIME 0x10u
 #define P9_SET_MTIME 0x20u
 #define P9_SET_CTIME 0x40u
-#define P9_SET_ATIME_TO 0x80u /* to the time that is told */
+#define P9_SET_ATIME_TO 0x80u /* to the given time, instead of now */
 #define P9_SET_MTIME_TO 0x100u
 struct p9_change {
     uint32_t what;
@@ -78,10 +78,10 @@ struct p9_space {
 
 struct p9_entry { /* of a directory */
     struct p9_qid qid;
-    uint64_t next; /* where the one behind it is read */
+    uint64_t next; /* offset of the next entry */
     uint8_t type;  /* DT_* */
     uint16_t length;
-    const char *name; /* in the answer, without a NUL; neither empty nor with a slash or NUL */
+    const char *name; /* in the reply, without a NUL; neither empty nor with a slash or NUL */
 };
 
 /* --- writing --- */
@@ -89,10 +89,10 @@ struct p9_entry { /* of a directory */
 struct p9_writer {
     uint8_t *bytes;
     uint32_t size, room;
-    bool failed; /* there was no room */
+    bool failed; /* the message did not fit */
 };
 
-/* A request of TYPE in the ROOM bytes at BYTES; its tag is P9_NO_TAG so far. */
+/* Begins a request of TYPE in the ROOM bytes at BYTES. The tag is P9_NO_TAG until the request is sent. */
 void p9_begin(struct p9_writer *to, uint8_t *bytes, uint32_t room, enum p9_type type);
 void p9_put8(struct p9_writer *to, uint8_t value);
 void p9_put16(struct p9_writer *to, uint16_t value);
@@ -101,7 +101,7 @@ void p9_put64(struct p9_writer *to, uint64_t value);
 void p9_put_text(struct p9_writer *to, const char *text, size_t length);
 void p9_put_bytes(struct p9_writer *to, const void *bytes, uint32_t size);
 void p9_put_change(struct p9_writer *to, const struct p9_change *change);
-/* Writes the size. False: it did not fit. */
+/* Writes the size of the message. False: the message did not fit. */
 bool p9_end(struct p9_writer *to);
 
 /* --- reading --- */
@@ -112,21 +112,22 @@ struct p9_reader {
     bool failed;
 };
 
-/* Is what came, GOT bytes at BYTES, the answer to REQUEST (with its header)? FROM is what follows the header then. 0;
- * the server's error as a negative errno; -EIO: it is no such answer. */
+/* Checks that the GOT bytes at BYTES are the reply to REQUEST (with its header); FROM then reads what follows the
+ * header. 0; the server's error as a negative errno; -EIO: it is no such reply. */
 int p9_open_answer(struct p9_reader *from, const uint8_t *bytes, uint32_t got, const uint8_t *request);
 uint8_t p9_get8(struct p9_reader *from);
 uint16_t p9_get16(struct p9_reader *from);
 uint32_t p9_get32(struct p9_reader *from);
 uint64_t p9_get64(struct p9_reader *from);
 void p9_get_qid(struct p9_reader *from, struct p9_qid *qid);
-/* LENGTH bytes of text, which stay in the answer; NULL, and 0 bytes, when it fails. */
+/* Returns *LENGTH bytes of text, which stay in the reply; NULL, and 0 bytes, on failure. */
 const char *p9_get_text(struct p9_reader *from, uint16_t *length);
-/* The bytes that a read gives: *SIZE of them, at most MOST; NULL when it fails. */
+/* Returns the data of a read: *SIZE bytes, at most MOST; NULL on failure. */
 const uint8_t *p9_get_bytes(struct p9_reader *from, uint32_t most, uint32_t *size);
 void p9_get_attributes(struct p9_reader *from, struct p9_attributes *attributes);
 void p9_get_space(struct p9_reader *from, struct p9_space *space);
-/* The next entry of what P9_READ_DIRECTORY gave (a reader of its bytes). False: there is none, or it makes no sense. */
+/* Reads the next entry from a reader of P9_READ_DIRECTORY's data. False: there is none, or it is malformed (FROM has
+ * failed then). */
 bool p9_get_entry(struct p9_reader *from, struct p9_entry *entry);
 
 #endif

@@ -1,4 +1,4 @@
-/* Shares: connecting them, and what describes their files. See the header. */
+/* Shares: connecting to servers, and names and attributes of files. See the header. */
 #include "kernel/fs/share/share.h"
 
 #include "boot/options/options.h"
@@ -13,7 +13,7 @@
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
 
-#define OPTION_MAX 1024u /* bytes of the whole option */
+#define OPTION_MAX 1024u /* maximum length of the option */
 
 struct host_share *shares;
 
@@ -75,7 +75,7 @@ static void add(const struct share_option *option, uint64_t number)
         list_init(&share->opens);
         error = connect(share, &what);
     }
-    if (error != 0) { /* what it has got stays: the server may write to it */
+    if (error != 0) { /* the share's memory is not freed: the device may still write to it */
         log_event("option share: share= %s at %s %s (error %d)", option->tag, option->directory, what, error);
         return;
     }
@@ -92,14 +92,15 @@ void share_start(void)
     uint64_t number = 0;
     int found = 1;
 
-    if (value == NULL || !option_find(instance.cmdline, "share", value, OPTION_MAX))
+    if (value == NULL || !option_find(instance.cmdline, "share", value, OPTION_MAX) || !option_valid("share", value) ||
+        strcmp(value, "none") == 0)
         found = 0;
     while (found != 0) {
         found = share_option_next(&text, &option);
         if (found > 0)
             add(&option, number++);
         else if (found < 0)
-            log_event("option share: share= makes no sense: a part is not TAG:/DIRECTORY or TAG:/DIRECTORY:ro");
+            log_event("option invalid share=; a tag or a directory is too long");
     }
     heap_free(value, OPTION_MAX);
 }
@@ -113,7 +114,7 @@ void share_list(struct text *text, bool info)
         if (tree_name(share->mount, NULL, path, PATH_MAX) <= 0)
             continue;
         may = share->option.read_only ? "ro" : "rw";
-        if (info) /* ids of mounts: those of every machine come before */
+        if (info) /* mount ids follow those of mounts that every machine has */
             text_put(text, "%lu 1 0:%lu / %s %s,nosuid,relatime - 9p %s %s,access=client,trans=virtio\n", share->device,
                      share->device, path, may, share->option.tag, may);
         else
@@ -139,7 +140,8 @@ int64_t share_path(const struct host_share *share, const struct node *root, cons
     return length + 1 + (int64_t)more;
 }
 
-/* OPEN's name, which began with LENGTH bytes of another, begins with TO. One that has no room has no name. */
+/* Replaces the first LENGTH bytes of OPEN's name by TO. The file becomes nameless if the name gets too long or memory
+ * is short. */
 static void change_path(struct share_open *open, size_t length, const char *to)
 {
     size_t first = strlen(to), rest = strlen(open->path) - length;

@@ -1,5 +1,5 @@
-/* Walking through a share. See kernel/fs/share/internal.h. Directories on the way are asked for in one message, up to
- * sixteen; what is not simply a directory, link, "..", or missing, is walked one by one. */
+/* Walking through a share. See kernel/fs/share/internal.h. Up to sixteen directories on the way are walked by one
+ * message; if a part is not a directory but a link, "..", or missing, parts are walked one by one. */
 #include "kernel/abi/errno.h"
 #include "kernel/fs/share/internal.h"
 #include "kernel/lib/string.h"
@@ -66,7 +66,7 @@ void share_walk_end(struct share_walk *walk)
     *walk = (struct share_walk){.share = walk->share};
 }
 
-/* Stands at FID from now on, which is QID. */
+/* Makes FID, of QID, the current directory. */
 static void stand(struct share_walk *walk, struct p9_fid *fid, const struct p9_qid *qid)
 {
     p9_drop(walk->at);
@@ -102,7 +102,7 @@ static void cut_name(char *path)
     path[at > 0 ? at - 1 : 0] = '\0';
 }
 
-/* What is to be walked becomes FIRST (LENGTH bytes) with AFTER behind it, which is of the old text. */
+/* Sets the path to walk to FIRST (LENGTH bytes) followed by AFTER, which is a part of the old text. */
 static int replace(struct share_walk *walk, const char *first, size_t length, const char *after)
 {
     size_t more = strlen(after);
@@ -121,7 +121,7 @@ static int replace(struct share_walk *walk, const char *first, size_t length, co
     return *text == '/' ? SHARE_OUT : 0;
 }
 
-/* Above the root of the share is what the mount is in. */
+/* Continues above the share's root, in the directory of the tree that contains the mount. */
 static int leave(struct share_walk *walk, const char *after)
 {
     char *name = heap_alloc(PATH_MAX);
@@ -132,7 +132,7 @@ static int leave(struct share_walk *walk, const char *after)
         return -ENOMEM;
     length = share_path(walk->share, walk->root, "", name, PATH_MAX);
     if (length > 0 && *name != '/')
-        length = -ENOENT; /* it is not below the root of who asks */
+        length = -ENOENT; /* the mount is not below the caller's root */
     while (length > 0 && name[length - 1] != '/')
         length--;
     result = length < 0 ? (int)length : replace(walk, name, (size_t)length, skip_slashes(after));
@@ -140,7 +140,7 @@ static int leave(struct share_walk *walk, const char *after)
     return result;
 }
 
-/* LINK, in the directory where the walk stands, is walked, and AFTER behind it. */
+/* Continues with the target of LINK, a link in the current directory, followed by AFTER. */
 static int follow(struct share_walk *walk, struct p9_fid *link, const char *after)
 {
     char *target;
@@ -158,7 +158,7 @@ static int follow(struct share_walk *walk, struct p9_fid *link, const char *afte
     return result;
 }
 
-/* To one name, which is there: *OUT. -ENOENT. */
+/* Walks to one name of the current directory: *OUT. -ENOENT. */
 static int walk_one(const struct share_walk *walk, const struct p9_name *name, struct p9_fid **out, struct p9_qid *qid)
 {
     uint32_t done;
@@ -185,7 +185,7 @@ static int step_up(struct share_walk *walk, const char *after)
     return 0;
 }
 
-/* Takes one part that is not the last, AFTER is behind it. */
+/* Walks one part that is not the last; AFTER is what follows it. */
 static int step(struct share_walk *walk, size_t length, const char *after)
 {
     struct p9_name name = {walk->rest, (uint16_t)length};
@@ -213,7 +213,7 @@ static int step(struct share_walk *walk, size_t length, const char *after)
     return error;
 }
 
-/* Takes as many directories as there are ahead of the last part, in one message, if all of them are. */
+/* Walks the directories ahead of the last part in one message, if all of them are directories. *DONE: it did. */
 static int stride(struct share_walk *walk, bool *done)
 {
     struct p9_name names[P9_WALK_MAX];
@@ -237,7 +237,7 @@ static int stride(struct share_walk *walk, bool *done)
         return 0;
     error = p9_walk(share_walk_at(walk), names, count, &fid, qids, &found);
     if (error != 0 || fid == NULL)
-        return 0; /* one by one it comes out what is wrong */
+        return 0; /* walking one by one finds the error */
     for (uint32_t i = 0; i < count; i++) {
         if ((qids[i].type & P9_QID_DIRECTORY) == 0) {
             p9_drop(fid);
@@ -288,7 +288,7 @@ int share_walk_on(struct share_walk *walk)
     return error != 0 ? error : share_walk_to_parent(walk);
 }
 
-/* The last part is no name: the directory itself, or the one above. */
+/* The last part is not a name: takes the current directory or its parent. */
 static int take_directory(struct share_walk *walk)
 {
     uint32_t done;

@@ -1,12 +1,12 @@
-/* /sys/devices/system/cpu/cpuN/cache: what CPUID tells of the caches. All CPUs are taken to be like the one that is
- * asked. */
+/* /sys/devices/system/cpu/cpuN/cache: the caches that CPUID reports. All CPUs are assumed to be like the current one.
+ */
 #include "kernel/arch/x86_64/cache.h"
 #include "kernel/abi/errno.h"
 #include "kernel/fs/sys/internal.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
 
-#define CACHES_MAX 16u /* a CPU names fewer; one that does not stop is not believed */
+#define CACHES_MAX 16u /* more than any CPU has: bounds a CPUID enumeration that does not end */
 #define SMALL_TEXT 64u
 
 static int64_t find_cache(const struct proc_at *at, struct cache *out)

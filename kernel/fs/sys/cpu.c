@@ -1,9 +1,9 @@
-/* /sys/devices/system/cpu: sets of CPUs, and of each its topology, its caches and its node. */
+/* /sys/devices/system/cpu: sets of CPUs, and for each CPU its topology, caches and node. */
 #include "kernel/arch/x86_64/base/instructions.h"
 #include "kernel/fs/sys/internal.h"
 #include "kernel/instance/instance.h"
 
-#define LEAF_TOPOLOGY 0xbu /* of cpuid: shifts of APIC ids by level */
+#define LEAF_TOPOLOGY 0xbu /* of CPUID: shifts of APIC ids by level */
 #define LEVEL_SHIFT 31u    /* mask of the shift in EAX */
 
 static void cpus_all(struct sys_cpus *cpus)
@@ -52,8 +52,8 @@ static int64_t write_last(const struct proc_at *at, struct text *text)
     return sys_write_number(text, CPUS_MAX - 1);
 }
 
-/* How far an APIC id is shifted to give the core (LEVEL 0) or the package (1) that the CPU is in. All CPUs are taken to
- * be like the one that is asked; one that does not say has packages of one core. */
+/* The shift that turns an APIC id into the number of the core (LEVEL 0) or package (1) of the CPU. All CPUs are assumed
+ * to be like the current one; a CPU without the leaf has packages of one core. */
 static uint32_t level_shift(uint32_t level)
 {
     if (cpuid(0, 0).eax < LEAF_TOPOLOGY || cpuid(LEAF_TOPOLOGY, level).ebx == 0)
@@ -118,7 +118,7 @@ static int64_t write_package(const struct proc_at *at, struct text *text)
     return sys_write_number(text, instance.plan.cpus[at->keys[0]].apic_id >> level_shift(1));
 }
 
-/* A package is taken to be one die. */
+/* A package is assumed to be one die. */
 static int64_t write_die(const struct proc_at *at, struct text *text)
 {
     (void)at;

@@ -1,4 +1,4 @@
-/* /sys/devices/system/node: sets of NUMA nodes, and of each its CPUs, distances and memory. */
+/* /sys/devices/system/node: sets of NUMA nodes, and for each node its CPUs, distances and memory. */
 #include "kernel/fs/proc/report.h"
 #include "kernel/fs/sys/internal.h"
 #include "kernel/instance/instance.h"
@@ -12,7 +12,7 @@ static bool node_has_cpu(uint32_t node)
     return false;
 }
 
-/* Bytes of NODE that kernels own. */
+/* The bytes of NODE that kernels own. */
 static uint64_t node_memory(uint32_t node)
 {
     uint64_t sum = 0;
@@ -101,7 +101,7 @@ static int64_t find_node_report(const struct proc_at *at, struct text *text, str
     return error != 0 ? error : proc_text(text, TEXT_SIZE);
 }
 
-/* What the kernels do not manage, their images and rings, is used. */
+/* Memory that the frame allocators do not manage (kernel images and rings) counts as used. */
 static int64_t write_node_memory(const struct proc_at *at, struct text *text)
 {
     struct report_node node;

@@ -1,5 +1,5 @@
-/* /sys. See the header. CPUs have the plan's numbers. A CPU is online while its kernel runs, possible and present
- * always; one that the plan gives to no kernel is never online.
+/* /sys. See the header. CPUs have the plan's numbers. A CPU is possible and present always, and online while its kernel
+ * runs; a CPU that the plan gives to no kernel is never online.
  *
  * at->keys: CPU, node. */
 #include "kernel/fs/sys/sys.h"

@@ -1,5 +1,5 @@
-/* Entries of a directory. See the header. Each is struct linux_dirent64: inode, offset of the next one, length, type,
- * name with its NUL, filled up to 8. */
+/* Builds directory entries in memory. See the header. Each entry is a struct linux_dirent64: inode, offset of the next
+ * entry, length, type, and the name with its NUL, padded to a multiple of 8 bytes. */
 #include "kernel/fs/text/dirent.h"
 
 #include "kernel/abi/errno.h"
@@ -8,7 +8,7 @@
 
 #define FIRST_SIZE 1024u
 #define SIZE_MAX_BYTES (1u << 20)
-#define HEAD 19u /* bytes before the name */
+#define HEAD 19u /* bytes of an entry before its name */
 #define LENGTH_AT 16
 #define TYPE_AT 18
 

@@ -1,4 +1,4 @@
-/* Text into a buffer. See the header. */
+/* Writes text into a buffer. See the header. */
 #include "kernel/fs/text/text.h"
 
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* Text that is written into a buffer; what does not fit is cut. */
+/* Text written into a buffer of fixed size. Text that does not fit is cut off. */
 #ifndef KERNEL_FS_TEXT_TEXT_H
 #define KERNEL_FS_TEXT_TEXT_H
 
@@ -8,13 +8,13 @@
 struct text {
     char *bytes;
     size_t size;
-    size_t length; /* below SIZE */
+    size_t length; /* always less than SIZE */
 };
 
-/* As printf. */
+/* Appends formatted text, as printf does. */
 void text_put(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The first COUNT bits as hexadecimal digits, in groups of 32. */
+/* Appends the first COUNT bits as hexadecimal digits, in groups of 32 bits that commas separate. */
 void text_put_mask(struct text *text, const uint64_t *bits, uint32_t count);
 
 #endif

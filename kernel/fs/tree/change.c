@@ -1,12 +1,11 @@
-/* What changes names in the tree. See kernel/fs/tree/internal.h. All of it is under tree_lock; what can fail comes
- * before what is changed. The order of the checks is Linux's (fs/namei.c). */
+/* Operations that change names in the tree. See kernel/fs/tree/internal.h. Everything here runs under tree_lock; all
+ * checks and allocations come before the first change. The order of the checks is Linux's (fs/namei.c). */
 #include "kernel/abi/errno.h"
 #include "kernel/fs/node/notify.h"
 #include "kernel/fs/tree/internal.h"
 #include "kernel/lib/panic.h"
 
-/* WALK, at the last part's directory, is where something is to be made: the entry for it. DIRECTORY: slashes may be
- * behind the name. */
+/* Makes an entry for the last part of WALK, which must not exist. DIRECTORY: slashes may follow the name. */
 static int new_entry(struct walk *walk, bool directory, struct entry **out)
 {
     bool slash = walk->slash;
@@ -14,14 +13,14 @@ static int new_entry(struct walk *walk, bool directory, struct entry **out)
 
     if (walk->last != WALK_NAME)
         return -EEXIST;
-    walk->slash = false; /* a link is not followed for it */
+    walk->slash = false; /* no link is followed because of the slash */
     error = walk_to_last(walk, false);
     if (error == WALK_AWAY || walk->node != NULL)
         return -EEXIST;
     if (error != 0)
         return error;
     if ((slash && !directory) || walk->at->links == 0)
-        return -ENOENT; /* also: the directory was removed */
+        return -ENOENT; /* also if the directory was removed */
     if (tree_may(walk, walk->at, MAY_WRITE | MAY_EXECUTE) != 0)
         return -EACCES;
     *out = entry_new(walk->name, walk->length);
@@ -41,7 +40,7 @@ int64_t tree_create(struct walk *walk, const struct msg_file_name *asked, const 
     if (error == 0)
         error = new_entry(walk, type == FILE_DIRECTORY, &entry);
     if (error == 0 && ((type == FILE_CHARACTER && asked->number != 0) || type == FILE_BLOCK) &&
-        !permission_root(walk->user)) { /* character device 0 is nothing, which anyone may make */
+        !permission_root(walk->user)) { /* anyone may make character device 0, which is no device */
         entry_free(entry);
         error = -EPERM;
     }
@@ -55,7 +54,7 @@ int64_t tree_create(struct walk *walk, const struct msg_file_name *asked, const 
     tree_own(walk, walk->at, node);
     tree_put(walk->at, entry, node);
     inotify_name_locked(walk->at, entry->name, node, WATCH_CREATE, 0);
-    node_put(node); /* the entry has it */
+    node_put(node); /* the entry holds a reference */
     return 0;
 }
 
@@ -64,7 +63,7 @@ static bool is_empty(const struct node *directory)
     return tree_of(directory)->entries.count == 0;
 }
 
-/* A directory that nothing leads to any more: what is open of it is empty, and stays so. */
+/* Marks a removed directory: its open files list nothing, and nothing can be made in it. */
 static void end_directory(struct node *directory)
 {
     spin_lock(&directory->lock);
@@ -72,13 +71,13 @@ static void end_directory(struct node *directory)
     spin_unlock(&directory->lock);
 }
 
-/* Takes ENTRY, and frees it; its node, with the reference, is *GONE's. TELLS: those who watch it hear of that. */
-static void remove(struct entry *entry, bool tells, struct node **gone)
+/* Removes and frees ENTRY; the reference to its node moves to *GONE. With TELLS, watches are notified. */
+static void remove(struct entry *entry, bool notifies, struct node **gone)
 {
     *gone = entry->node;
-    if (tells && !tree_is(*gone, FILE_DIRECTORY))
-        inotify_self_locked(*gone, WATCH_ATTRIB); /* it has a link less */
-    if (tells)
+    if (notifies && !tree_is(*gone, FILE_DIRECTORY))
+        inotify_self_locked(*gone, WATCH_ATTRIB); /* its link count changes */
+    if (notifies)
         inotify_name_locked(entry->directory, entry->name, *gone, WATCH_DELETE, 0);
     tree_take(entry);
     entry_free(entry);
@@ -87,7 +86,7 @@ static void remove(struct entry *entry, bool tells, struct node **gone)
     tree_touch(*gone, false);
 }
 
-/* May the walk's user take the name away that it has come to? */
+/* Checks whether the walk's user may remove the name that WALK has found. */
 static int may_remove(const struct walk *walk)
 {
     const struct node *directory = walk->at;
@@ -149,7 +148,7 @@ int64_t tree_link(struct walk *from, struct walk *to, bool follow)
     if (tree_is(from->node, FILE_DIRECTORY))
         error = -EPERM;
     else if (from->node->links == 0 && (tree_of(from->node) == NULL || !tree_of(from->node)->temporary))
-        error = -ENOENT; /* it has lost its names, or never can have one */
+        error = -ENOENT; /* it has lost its names, or can never have one */
     if (error != 0) {
         entry_free(entry);
         return error;
@@ -163,7 +162,7 @@ int64_t tree_link(struct walk *from, struct walk *to, bool follow)
     return 0;
 }
 
-/* ABOVE is NODE, or a directory above it. */
+/* Returns true if ABOVE is NODE or a directory above it. */
 static bool is_above(const struct node *above, const struct node *node)
 {
     while (node != above && node != tree_root)
@@ -177,15 +176,14 @@ static int may_rename(const struct walk *from, const struct walk *to, uint32_t f
 
     if (error == 0)
         error = to->node != NULL ? may_remove(to) : tree_may(to, to->at, MAY_WRITE | MAY_EXECUTE);
-    if (error == 0 && from->at != to->at && tree_is(from->node, FILE_DIRECTORY)) /* its ".." becomes another */
+    if (error == 0 && from->at != to->at && tree_is(from->node, FILE_DIRECTORY)) /* its ".." changes */
         error = tree_may(from, from->node, MAY_WRITE);
     if (error == 0 && (flags & NAME_EXCHANGE) != 0 && from->at != to->at && tree_is(to->node, FILE_DIRECTORY))
         error = tree_may(to, to->node, MAY_WRITE);
     return error;
 }
 
-/* May OLD be renamed to what stands at TO, if anything? Both walks have come to the last part; SLASHES were behind
- * their names. */
+/* Checks whether FROM may be renamed to TO. Both walks are at their last parts; SLASHES: slashes followed the names. */
 static int check_rename(const struct walk *from, const struct walk *to, const bool slashes[2], uint32_t flags)
 {
     bool exchange = (flags & NAME_EXCHANGE) != 0;
@@ -225,7 +223,7 @@ static int check_rename(const struct walk *from, const struct walk *to, const bo
     return directory && !is_empty(to->node) ? -ENOTEMPTY : 0;
 }
 
-/* The entry's name leads to NODE, in place of what it led to, whose reference is the caller's. */
+/* Makes ENTRY lead to NODE instead. The reference to the old node becomes the caller's. */
 static void turn(struct entry *entry, struct node *node)
 {
     struct node *directory = entry->directory;
@@ -238,7 +236,7 @@ static void exchange(struct entry *one, struct entry *other)
 {
     struct node *first = one->node, *second = other->node;
 
-    node_hold(first); /* for a moment without an entry */
+    node_hold(first); /* each has no entry for a moment */
     node_hold(second);
     turn(one, second);
     node_put(first);
@@ -250,7 +248,7 @@ static void exchange(struct entry *one, struct entry *other)
     node_put(second);
 }
 
-static void tell_moved(struct node *from, const char *old, struct node *to, const char *new, struct node *node)
+static void notify_moved(struct node *from, const char *old, struct node *to, const char *new, struct node *node)
 {
     uint32_t cookie = inotify_cookie();
 
@@ -281,8 +279,8 @@ int64_t tree_rename(struct walk *from, struct walk *to, uint32_t flags, struct n
         return error;
     if ((flags & NAME_EXCHANGE) != 0) {
         exchange(from->entry, to->entry);
-        tell_moved(from->at, from->entry->name, to->at, to->entry->name, from->node);
-        tell_moved(to->at, to->entry->name, from->at, from->entry->name, to->node);
+        notify_moved(from->at, from->entry->name, to->at, to->entry->name, from->node);
+        notify_moved(to->at, to->entry->name, from->at, from->entry->name, to->node);
         return 0;
     }
     node = from->node;
@@ -293,11 +291,11 @@ int64_t tree_rename(struct walk *from, struct walk *to, uint32_t flags, struct n
         remove(to->entry, false, gone);
     node_hold(node);
     tree_take(from->entry);
-    node_put(node); /* the old entry's */
+    node_put(node); /* the old entry's reference */
     tree_put(to->at, entry, node);
     node_put(node);
     tree_touch(node, false);
-    tell_moved(from->at, from->entry->name, to->at, entry->name, node);
+    notify_moved(from->at, from->entry->name, to->at, entry->name, node);
     entry_free(from->entry);
     if (*gone != NULL)
         inotify_self_locked(*gone, WATCH_ATTRIB);

@@ -1,6 +1,6 @@
-/* Reader for newc archives: see cpio.h. An entry is a header of ASCII hexadecimal fields, the name with its NUL and the
- * data; header with name, and data, are each padded to four bytes. Nothing outside the archive is read, whatever it
- * says, and every call either moves on or refuses. */
+/* Reader of newc archives. See cpio.h. An entry is a header of ASCII hexadecimal fields, the name with its NUL, and the
+ * data; header plus name, and data, are each padded to four bytes. No byte outside the archive is read, whatever the
+ * headers contain, and every call either advances or fails. */
 #include "kernel/fs/tree/cpio.h"
 
 #include <stdbool.h>
@@ -21,7 +21,7 @@ struct newc_header {
     char device_minor[8];
     char special_major[8];
     char special_minor[8];
-    char name_size[8]; /* bytes with the NUL */
+    char name_size[8]; /* bytes of the name with its NUL */
     char checksum[8];
 };
 

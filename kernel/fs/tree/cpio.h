@@ -17,13 +17,13 @@ struct cpio_entry {
     uint32_t major, minor; /* of a device */
 };
 
-#define CPIO_NAME_MAX 4096 /* bytes of a name with its NUL, as Linux's PATH_MAX */
+#define CPIO_NAME_MAX 4096 /* length of a name with its NUL, as Linux's PATH_MAX */
 
-/* Decodes the entry at *OFFSET of the archive and moves *OFFSET behind it. Offsets are multiples of 4, counted
- * from the archive's start, as in a file. Zero bytes between entries (padding of concatenated archives) are skipped,
- * and so is a TRAILER!!! that another archive follows. A name may be "" or "." (the root) and may hold "..": the
- * caller decides about those.
- * Returns 1 with an entry, 0 at the end, -EINVAL when the archive is damaged there (*OFFSET is unchanged). */
+/* Decodes the entry at *OFFSET of the archive and moves *OFFSET behind it. Offsets are multiples of 4, counted from the
+ * archive's start, as in a file. Zero bytes between entries (padding of concatenated archives) are skipped, and so is a
+ * TRAILER!!! that another archive follows. A name may be "" or "." (the root) and may contain "..", which the caller
+ * must handle.
+ * Returns 1 with an entry, 0 at the end, -EINVAL if the archive is damaged there (*OFFSET is unchanged). */
 int cpio_next(const void *archive, size_t size, size_t *offset, struct cpio_entry *entry);
 
 #endif

@@ -1,4 +1,4 @@
-/* Entries of a directory. See the header. */
+/* The entries of one directory. See the header. */
 #include "kernel/fs/tree/directory.h"
 
 #include <stdbool.h>

@@ -1,5 +1,6 @@
-/* FIFOs. See the header, and pipe.c for pipes without names. Each end may be open many times, and one file may be both
- * ends. All share their events: whoever finds nothing to do sets `wanted`, and what may change that counts one. */
+/* FIFOs. See the header; pipe.c has pipes without names. Each end may be open many times, and one file may be both
+ * ends. All open files of a FIFO share their events: an operation that has to wait sets `wanted`, and the next
+ * operation that may change that causes an event. */
 #include "kernel/fs/tree/fifo.h"
 
 #include "kernel/abi/errno.h"
@@ -15,9 +16,9 @@ struct fifo {
     struct spinlock lock;
     struct pipe_buffer buffer; /* [k] lock */
     struct pipe_holds holds;   /* [k] lock */
-    uint32_t ends[2];          /* [k] lock: files that are open for reading, for writing */
-    uint64_t opens[2];         /* [k] lock: how many ever were */
-    bool wanted;               /* [k] lock: somebody waits */
+    uint32_t ends[2];          /* [k] lock: files open for reading, and for writing */
+    uint64_t opens[2];         /* [k] lock: opens so far of each end, closed ones included */
+    bool wanted;               /* [k] lock: somebody may be waiting */
     struct file_events events;
 };
 
@@ -54,19 +55,19 @@ static bool take_wanted_locked(struct fifo *fifo)
 static int64_t fifo_read(struct file *file, void *data, size_t size)
 {
     struct fifo *fifo = fifo_of(file);
-    bool tell = false;
+    bool notify = false;
     int64_t result;
 
     spin_lock(&fifo->lock);
     result = !pipe_hold_keeps_bytes(&fifo->holds) ? (int64_t)pipe_buffer_take(&fifo->buffer, data, size) : 0;
     if (result > 0) {
-        tell = take_wanted_locked(fifo);
+        notify = take_wanted_locked(fifo);
     } else if (fifo->ends[WRITER] != 0 || fifo->holds.reader != 0) {
         fifo->wanted = true;
         result = -EAGAIN;
     }
     spin_unlock(&fifo->lock);
-    if (tell)
+    if (notify)
         file_event(&fifo->events);
     return result;
 }
@@ -74,7 +75,7 @@ static int64_t fifo_read(struct file *file, void *data, size_t size)
 static int64_t fifo_write(struct file *file, const void *data, size_t size, uint32_t flags)
 {
     struct fifo *fifo = fifo_of(file);
-    bool tell = false;
+    bool notify = false;
     int64_t result = -EPIPE;
 
     spin_lock(&fifo->lock);
@@ -86,14 +87,14 @@ static int64_t fifo_write(struct file *file, const void *data, size_t size, uint
         else
             result = pipe_buffer_put(&fifo->buffer, data, size, (flags & FILE_WHOLE) != 0 && size <= PIPE_WHOLE);
         if (result > 0) {
-            tell = take_wanted_locked(fifo);
+            notify = take_wanted_locked(fifo);
         } else if (result == 0) {
             fifo->wanted = true;
             result = -EAGAIN;
         }
     }
     spin_unlock(&fifo->lock);
-    if (tell)
+    if (notify)
         file_event(&fifo->events);
     return result;
 }
@@ -117,12 +118,12 @@ static uint32_t fifo_poll(struct file *file)
     if (reads && pipe_buffer_used(&fifo->buffer) > 0)
         events |= POLL_IN | POLL_IN_NORMAL;
     if (reads && fifo->ends[WRITER] == 0 && fifo->opens[WRITER] != file->offset)
-        events |= POLL_HUP; /* writers were there, and have gone */
+        events |= POLL_HUP; /* a writer has come since FILE was opened, and all have gone */
     if (writes && pipe_buffer_room(&fifo->buffer) >= PIPE_WHOLE)
         events |= POLL_OUT | POLL_OUT_NORMAL;
     if (is_for(file, WRITER) && fifo->ends[READER] == 0)
         events |= POLL_ERR;
-    fifo->wanted = true; /* for one of two directions it may still have to wait */
+    fifo->wanted = true; /* the caller may wait for the other direction */
     spin_unlock(&fifo->lock);
     return events;
 }
@@ -130,26 +131,26 @@ static uint32_t fifo_poll(struct file *file)
 static int64_t fifo_control(struct file *file, uint32_t command, void *data)
 {
     struct fifo *fifo = fifo_of(file);
-    bool tell = false;
+    bool notify = false;
     int64_t result;
 
     spin_lock(&fifo->lock);
     result = pipe_buffer_control(&fifo->buffer, command, data);
     if (command == PIPE_SET_SIZE)
-        tell = take_wanted_locked(fifo);
+        notify = take_wanted_locked(fifo);
     spin_unlock(&fifo->lock);
-    if (tell)
+    if (notify)
         file_event(&fifo->events);
     return result;
 }
 
-/* What a splice does with it. */
+/* The operations of splice. */
 static int64_t fifo_operate(struct file *file, const struct file_request *request, const void *data, size_t size,
                             void *result, size_t room, struct file_answer *answer)
 {
     struct fifo *fifo = fifo_of(file);
     struct pipe_held held = {.buffer = &fifo->buffer, .holds = &fifo->holds};
-    bool tell = false;
+    bool notify = false;
     int64_t value;
 
     (void)answer;
@@ -161,17 +162,17 @@ static int64_t fifo_operate(struct file *file, const struct file_request *reques
     held.writers = fifo->ends[WRITER] != 0;
     value = pipe_hold_do(&held, file->id, request, data, size, result, room);
     if (held.moved)
-        tell = take_wanted_locked(fifo);
+        notify = take_wanted_locked(fifo);
     else if (value == -EAGAIN)
         fifo->wanted = true;
     spin_unlock(&fifo->lock);
-    if (tell)
+    if (notify)
         file_event(&fifo->events);
     pipe_hold_end(file, request, value);
     return value;
 }
 
-/* The other end is open, or was since FILE came. */
+/* FILE_OPENED: 0 if the other end is open, or was since FILE was opened; else -EAGAIN. */
 static int64_t fifo_opened(struct file *file)
 {
     struct fifo *fifo = fifo_of(file);
@@ -223,7 +224,7 @@ int64_t fifo_open(struct node *node, uint32_t flags, struct file **out, bool *wa
     uint32_t access = flags & OPEN_ACCESS;
     struct file_facts facts;
     int64_t error = 0;
-    bool tell = false;
+    bool notify = false;
     struct file *file;
 
     if (access > 2)
@@ -246,12 +247,12 @@ int64_t fifo_open(struct node *node, uint32_t flags, struct file **out, bool *wa
         *wait = false;
         error = access == WRITER ? -ENXIO : 0;
     } else {
-        tell = take_wanted_locked(fifo);
+        notify = take_wanted_locked(fifo);
     }
     if (error != 0)
-        fifo->opens[WRITER]--; /* nobody shall see that it was there; release takes the end */
+        fifo->opens[WRITER]--; /* a failed open must not count for waiting readers; release removes the end */
     spin_unlock(&fifo->lock);
-    if (tell)
+    if (notify)
         file_event(&fifo->events);
     if (error != 0)
         file_close(file);

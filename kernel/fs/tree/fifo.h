@@ -1,4 +1,4 @@
-/* FIFOs: pipes with a name, on kernel 0 as their nodes. Bytes are there as long as somebody has an end open. */
+/* FIFOs: pipes with a name, on kernel 0 like their nodes. Bytes stay in a FIFO as long as an end is open. */
 #ifndef KERNEL_FS_TREE_FIFO_H
 #define KERNEL_FS_TREE_FIFO_H
 
@@ -6,11 +6,11 @@
 
 struct fifo;
 
-/* NULL without memory. */
+/* Allocates a FIFO; NULL without memory. */
 struct fifo *fifo_new(void);
 void fifo_free(struct fifo *fifo);
-/* Opens NODE, which is one. *WAIT: open(2) has to wait until FILE_OPENED says 0. -ENXIO: nobody reads, and
- * OPEN_NONBLOCK does not wait for it; -ENOMEM. */
+/* Opens the FIFO of NODE. *WAIT: open(2) has to wait until FILE_OPENED returns 0. -ENXIO: opened for writing with
+ * OPEN_NONBLOCK, and there is no reader; -ENOMEM, -EINVAL. */
 int64_t fifo_open(struct node *node, uint32_t flags, struct file **out, bool *wait);
 
 #endif

@@ -1,5 +1,6 @@
-/* Open directories, and what all open files with a node need of the tree. See the header. A directory's offset is the
- * cookie of the entry that was listed last, so a listing goes on after it, whatever was made or removed meanwhile. */
+/* Open directories, and the tree's part of operations on all open files with a node. See the header. A directory's
+ * offset is the cookie of the last entry listed, so a listing continues behind that entry whatever was added or removed
+ * meanwhile. */
 #include "kernel/fs/tree/file.h"
 
 #include "kernel/abi/errno.h"
@@ -12,7 +13,7 @@
 #include "mm/area/backing.h"
 #include "mm/frame/frame.h"
 
-#define DOT 1u /* cookies */
+#define DOT 1u /* cookies of "." and ".." */
 #define DOT_DOT 2u
 
 static bool put_name(uint8_t *to, size_t room, size_t *done, const char *name, size_t length, const struct node *node,
@@ -26,7 +27,7 @@ static bool put_name(uint8_t *to, size_t room, size_t *done, const char *name, s
     return true;
 }
 
-/* Writes entries behind *COOKIE. */
+/* Writes the entries behind *COOKIE. *MORE: some did not fit. */
 static size_t list_locked(const struct node *directory, uint8_t *to, size_t room, uint64_t *cookie, bool *more)
 {
     struct tree_part *part = tree_of(directory);
@@ -70,7 +71,7 @@ static int64_t list(struct file *file, void *data, size_t room)
     if (there && done > 0)
         inotify_node(file->state, WATCH_ACCESS);
     if (!there)
-        return -ENOENT; /* it was removed */
+        return -ENOENT; /* the directory was removed */
     return done == 0 && more ? -EINVAL : (int64_t)done;
 }
 

@@ -4,7 +4,7 @@
 
 #include "kernel/file/file.h"
 
-/* Opens NODE, a directory, or with OPEN_PATH anything. NULL without memory. */
+/* Opens NODE, a directory, or any node with OPEN_PATH. NULL without memory. */
 struct file *tree_file_open(struct node *node, uint32_t flags);
 
 #endif

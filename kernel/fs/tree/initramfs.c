@@ -1,4 +1,4 @@
-/* The boot image's archive. See the header. */
+/* The initramfs. See the header. */
 #include "kernel/fs/tree/initramfs.h"
 
 #include "kernel/abi/errno.h"

@@ -1,5 +1,4 @@
-/* What the files of the tree share: kernel/fs/tree/tree.c, node.c, walk.c, change.c, open.c,
- * file.c. */
+/* Declarations shared by the files of this room. */
 #ifndef KERNEL_FS_TREE_INTERNAL_H
 #define KERNEL_FS_TREE_INTERNAL_H
 
@@ -13,27 +12,26 @@
 
 extern struct spinlock tree_lock;
 extern struct node *tree_root;
-extern bool tree_has_shares; /* [i] once programs run: a share is mounted somewhere */
+extern bool tree_has_shares; /* [i] once programs run: at least one share is mounted */
 
 struct fifo;
 
 struct tree_part {     /* node->state; under tree_lock */
     struct list names; /* struct entry.of_node */
-    bool temporary;    /* made without a name (O_TMPFILE), and may get one */
+    bool temporary;    /* made without a name (O_TMPFILE) and may be linked */
     union {
-        struct { /* a directory's */
+        struct { /* of a directory */
             struct directory entries;
-            struct node *parent; /* with a reference; the root's is itself, without */
-            bool mount;          /* files of another kind are here, made by whoever asks: /proc, or: */
-            struct host_share
-                *share; /* of a directory of the host: only a task of this kernel can go on (kernel/fs/share/share.h) */
+            struct node *parent;      /* holds a reference; the root's parent is the root itself, without one */
+            bool mount;               /* a mount: names below it are those of `share` or, if NULL, of /proc or /sys */
+            struct host_share *share; /* a directory of the host (kernel/fs/share/share.h), or NULL */
         };
-        char *link; /* what a symbolic link says, heap */
+        char *link; /* target of a symbolic link, heap */
         struct fifo *fifo;
     };
 };
 
-/* NODE has, or had, a name. */
+/* The tree's part of NODE; NULL if the tree has not made NODE. */
 static inline struct tree_part *tree_of(const struct node *node)
 {
     return node->state;
@@ -51,71 +49,75 @@ static inline bool tree_is(const struct node *node, uint32_t type)
 enum walk_last { WALK_NAME, WALK_DOT, WALK_DOT_DOT, WALK_ROOT };
 
 struct walk {
-    const struct file_user *user; /* for whom; NULL: root */
-    struct node *root;            /* of that user */
-    struct node *at;              /* the directory where it stands */
-    const char *rest;             /* what is to be walked */
-    uint32_t links;               /* followed so far */
-    char *text;                   /* heap, PATH_MAX: where REST is once a link was followed, or NULL */
-    /* with WALK_AWAY: what is mounted there, if TEXT is what is behind its name, or NULL */
+    const struct file_user *user; /* walks for this user; NULL: root */
+    struct node *root;            /* the root of that user */
+    struct node *at;              /* the current directory of the walk */
+    const char *rest;             /* rest of the path */
+    uint32_t links;               /* links followed so far */
+    char *text;                   /* heap, PATH_MAX bytes: contains REST once a link was followed; else NULL */
+    /* With WALK_AWAY: the share that is mounted there, and TEXT is the rest of the name behind the mount; or NULL. */
     struct host_share *share;
-    /* what walk_to_parent has found: */
+    /* set by walk_to_parent: */
     const char *name; /* the last part */
     size_t length;
-    bool slash; /* there are slashes behind it */
+    bool slash; /* slashes follow it */
     enum walk_last last;
-    /* what walk_to_last has found: */
+    /* set by walk_to_last: */
     struct entry *entry; /* NULL: no such name, or LAST is not WALK_NAME */
     struct node *node;   /* NULL: no such name */
 };
 
-/* Who walks, and from which root on. */
+/* The user of a walk and the root of that user. */
 struct walker {
     const struct file_user *user; /* NULL: root */
     struct node *root;
 };
 
-/* Begins at START (NULL: the root), which is a directory unless PATH begins with a slash. -ENOENT: PATH is empty;
- * -ENOTDIR. */
+/* Begins a walk at START (NULL: the user's root), which is a directory unless PATH begins with a slash. -ENOENT: PATH
+ * is empty; -ENOTDIR. */
 int walk_begin(struct walk *walk, const struct walker *walker, struct node *start, const char *path, uint32_t links);
-/* To the directory of the last part. 0 or a negative errno; WALK_AWAY: PATH goes on at a mount, as TEXT says, which
- * begins at the root, or at SHARE. */
+/* Walks to the directory of the last part. 0 or a negative errno. WALK_AWAY: the path continues below a mount. TEXT is
+ * then the rest of the name behind SHARE's mount or, if SHARE is NULL, a path from the tree's root. */
 #define WALK_AWAY 1
 int walk_to_parent(struct walk *walk);
-/* From there to the last part itself, which need not exist (NODE is NULL). A link is followed if FOLLOW or a slash is
- * behind it; then the last part is another. -ENOTDIR: a slash behind what is no directory. */
+/* Walks on to the last part, which need not exist (NODE is NULL then). A link is followed if FOLLOW, or if a slash
+ * follows it; the last part is then that of the link's target. -ENOTDIR: a slash follows a node that is not a
+ * directory. WALK_AWAY as above. */
 int walk_to_last(struct walk *walk, bool follow);
-/* The last part, found by walk_to_last, is a link: to the directory of the last part that it leads to. As
+/* The last part, found by walk_to_last, is a link: walks to the directory of the last part of its target. Returns as
  * walk_to_parent. */
 int walk_on(struct walk *walk);
 void walk_end(struct walk *walk);
 
 /* --- nodes and entries; under tree_lock --- */
 
-/* A node with what its kind needs (SIZE bytes of TEXT: what a link says), one reference, no names. -ENOMEM. */
+/* Makes a node with the state of its type, one reference and no names. TEXT (SIZE bytes) is the target of a symbolic
+ * link. -ENOSPC: no memory, or no free node number. */
 int tree_make(uint32_t mode, uint64_t device, const char *text, size_t size, struct node **out);
-/* Gives ENTRY, which leads nowhere, NODE, and puts it into DIRECTORY; NODE gets one reference and one link more. */
+/* Makes ENTRY, which is in no directory, lead to NODE, and adds it to DIRECTORY. NODE gains one reference and one link.
+ */
 void tree_put(struct node *directory, struct entry *entry, struct node *node);
-/* Takes ENTRY out of its directory, and its link from its node. The entry's reference becomes the caller's. */
+/* Removes ENTRY from its directory, and its link from its node. The entry's reference to the node becomes the caller's.
+ */
 void tree_take(struct entry *entry);
-/* NODE's entries, links or facts have changed now. */
+/* Sets NODE's ctime to now and, with CONTENT, its mtime. */
 void tree_touch(struct node *node, bool content);
-/* Makes what of ASKED the user may. -EPERM, -EACCES: USER (NULL: root) may not. Locks the node. */
+/* Applies the changes of ASKED that USER (NULL: root) may make. -EPERM, -EACCES: USER may not. Locks the node. */
 int64_t tree_change(struct node *node, const struct file_user *user, const struct node_change *asked);
-/* As tree_name. */
+/* As tree_name, under tree_lock. */
 int64_t tree_name_locked(const struct node *node, const struct node *root, char *out, size_t size);
 
-/* 0 or -EACCES: may the walk's user do MAY (MAY_*) with NODE? */
+/* Checks whether the walk's user may access NODE with MAY (MAY_*). 0 or -EACCES. */
 static inline int tree_may(const struct walk *walk, const struct node *node, uint32_t may)
 {
     if (walk->user == NULL && may != MAY_EXECUTE)
         return 0;
     return permission_check(walk->user, node->mode, node->uid, node->gid, may);
 }
-/* NODE, made just now, and the directory it comes into: whose it is. */
+/* Sets the owner and group of NODE, which was just made in DIRECTORY. */
 void tree_own(const struct walk *walk, const struct node *directory, struct node *node);
 
-/* --- operations; they lock --- */
+/* --- operations; under tree_lock --- */
 
 int64_t tree_open(struct walk *walk, const struct msg_file_name *asked, struct tree_result *result, struct node **made);
 int64_t tree_create(struct walk *walk, const struct msg_file_name *asked, const char *text);

@@ -1,4 +1,4 @@
-/* Nodes of the tree: what their kind has, their entries, their facts and their names. See kernel/fs/tree/internal.h. */
+/* Nodes of the tree: state of their types, entries, facts and names. See kernel/fs/tree/internal.h. */
 #include "kernel/abi/errno.h"
 #include "kernel/fs/tree/fifo.h"
 #include "kernel/fs/tree/internal.h"
@@ -6,10 +6,10 @@
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
 
-#define DIRECTORY_SIZE 40u /* st_size of an empty directory, and of one entry: as Linux's tmpfs */
+#define DIRECTORY_SIZE 40u /* st_size of an empty directory, as in Linux's tmpfs; each entry adds ENTRY_SIZE */
 #define ENTRY_SIZE 20u
 
-/* The last reference of a node is gone. */
+/* Frees the tree's part of a node whose last reference is gone. */
 static void end(struct node *node)
 {
     struct tree_part *part = node->state;
@@ -47,7 +47,7 @@ int tree_make(uint32_t mode, uint64_t device, const char *text, size_t size, str
         memcpy(part->link, text, size);
         node->content.size = size;
     } else if (tree_is(node, FILE_DIRECTORY)) {
-        node->links = 1; /* its "." */
+        node->links = 1; /* for "." */
         node->content.size = DIRECTORY_SIZE;
     }
     *out = node;
@@ -92,7 +92,7 @@ void tree_put(struct node *directory, struct entry *entry, struct node *node)
         node_hold(directory);
         tree_of(node)->parent = directory;
         if (old != NULL)
-            node_put(old); /* it is alive otherwise: the caller walked there */
+            node_put(old); /* not the last reference: the caller's walk went through it */
     }
 }
 
@@ -121,13 +121,13 @@ void tree_own(const struct walk *walk, const struct node *directory, struct node
         node->uid = walk->user->uid;
         node->gid = walk->user->gid;
     }
-    if ((directory->mode & MODE_SET_GROUP) != 0) { /* what is below it is of its group, too */
+    if ((directory->mode & MODE_SET_GROUP) != 0) { /* set-group-ID directory: nodes made in it get its group */
         node->gid = directory->gid;
         if (tree_is(node, FILE_DIRECTORY))
             node->mode |= MODE_SET_GROUP;
         else if ((node->mode & MODE_GROUP_EXECUTE) != 0 && !permission_root(walk->user) &&
                  !permission_in_group(walk->user, node->gid))
-            node->mode &= ~MODE_SET_GROUP; /* a program of a group is made by one who is in it */
+            node->mode &= ~MODE_SET_GROUP; /* only a member of the group may make a set-group-ID program of it */
     }
 }
 
@@ -149,7 +149,7 @@ int64_t tree_change(struct node *node, const struct file_user *user, const struc
         node->uid = change->uid;
     if ((change->what & CHANGE_GID) != 0)
         node->gid = change->gid;
-    if ((change->what & CHANGE_OWNER) != 0) /* who gets a program does not become its owner by it */
+    if ((change->what & CHANGE_OWNER) != 0) /* a change of owner clears set-user-ID and set-group-ID */
         node->mode &= ~permission_lost(node->mode);
     if ((change->what & CHANGE_ATIME) != 0)
         node->atime = (change->what & CHANGE_ATIME_NOW) != 0 ? now : change->atime;
@@ -160,13 +160,14 @@ int64_t tree_change(struct node *node, const struct file_user *user, const struc
     return 0;
 }
 
-/* The name in OUT, which begins at AT and ends the buffer, is from the tree's root on, and who asks has another. */
+/* OUT has, from AT to the end of the buffer, a name from the tree's root, and the caller's root is not above the node.
+ */
 static int64_t put_unreachable(char *out, size_t size, size_t at)
 {
     static const char prefix[] = "(unreachable)";
     size_t length;
 
-    if (at == size) /* the root itself */
+    if (at == size) /* the node is the tree's root */
         out[at -= 2] = '/';
     length = size - 1 - at;
     if (length + sizeof(prefix) > size)
@@ -192,13 +193,13 @@ int64_t tree_name_locked(const struct node *node, const struct node *root, char 
     while (node != root) {
         const struct entry *entry;
 
-        if (node == tree_root) /* ROOT is not above it */
+        if (node == tree_root) /* ROOT is not above NODE */
             return put_unreachable(out, size, at);
         if (tree_of(node) == NULL || list_empty(&tree_of(node)->names))
             return -ENOENT;
         entry = container_of(tree_of(node)->names.next, struct entry, of_node);
         if (at == size)
-            at--; /* the NUL */
+            at--; /* for the NUL */
         if (at < entry->length + 1u)
             return -ENAMETOOLONG;
         at -= entry->length;

@@ -1,4 +1,5 @@
-/* Opening by name. See kernel/fs/tree/internal.h. Under tree_lock; the order of the checks is Linux's (fs/namei.c). */
+/* Opening by name. See kernel/fs/tree/internal.h. Everything here runs under tree_lock. The order of the checks is
+ * Linux's (fs/namei.c). */
 #include "kernel/abi/errno.h"
 #include "kernel/fs/device/device.h"
 #include "kernel/fs/node/notify.h"
@@ -33,7 +34,7 @@ static int make_here(struct walk *walk, uint32_t mode)
     return 0;
 }
 
-/* To the last part, which is made if it is not there. */
+/* Walks to the last part, and makes a regular file there if it does not exist. */
 static int find_or_make(struct walk *walk, const struct msg_file_name *asked, bool *made)
 {
     int error = walk_to_parent(walk);
@@ -57,7 +58,7 @@ static int find_or_make(struct walk *walk, const struct msg_file_name *asked, bo
     return error;
 }
 
-/* A file without a name, in the directory that is named. */
+/* O_TMPFILE: makes a file without a name in the directory that is named. */
 static int make_nameless(struct walk *walk, const struct msg_file_name *asked, struct node **made)
 {
     int error = walk_to_parent(walk);
@@ -83,7 +84,7 @@ static int make_nameless(struct walk *walk, const struct msg_file_name *asked, s
     return error;
 }
 
-/* What the flags ask for that NODE, which was there, does not give. */
+/* Checks FLAGS and the user's permissions against NODE, which existed before. */
 static int check(const struct walk *walk, const struct node *node, uint32_t flags)
 {
     static const uint32_t may[4] = {MAY_READ, MAY_WRITE, MAY_READ | MAY_WRITE, MAY_READ | MAY_WRITE};
@@ -137,7 +138,7 @@ static int64_t open_terminal(struct node *node, uint32_t flags, struct tree_resu
     return give(result, file, NAMED_TERMINAL);
 }
 
-/* An open file, or what the asker makes one of. */
+/* Opens NODE, or returns what the calling kernel needs to open it itself (a device). */
 static int64_t open_node(struct node *node, uint32_t flags, bool made, struct tree_result *result)
 {
     bool truncate = (flags & OPEN_TRUNCATE) != 0 && !made;
@@ -189,7 +190,7 @@ int64_t tree_open(struct walk *walk, const struct msg_file_name *asked, struct t
     int64_t error;
 
     if ((flags & OPEN_TEMPORARY) != 0) {
-        error = make_nameless(walk, asked, made); /* the reference stays until we are done */
+        error = make_nameless(walk, asked, made); /* the caller drops the reference */
         return error != 0 ? error : open_node(walk->node, flags & ~OPEN_TRUNCATE, true, result);
     }
     if ((flags & OPEN_CREATE) != 0) {

@@ -1,5 +1,5 @@
-/* What the tree begins with: the boot image, and directories and devices that every system has. See tree.h. Nothing
- * else runs yet, but the lock is taken as always. */
+/* The initial content of the tree: the boot image, and the directories and devices that every system has. See tree.h.
+ * The lock is taken although nothing else runs yet. */
 #include "kernel/abi/errno.h"
 #include "kernel/fs/device/device.h"
 #include "kernel/fs/node/content.h"
@@ -34,7 +34,7 @@ static int add_locked(struct node *directory, const char *name, size_t length, c
     (*out)->uid = seed->uid;
     (*out)->gid = seed->gid;
     tree_put(directory, entry, *out);
-    node_put(*out); /* the entry has it */
+    node_put(*out); /* the entry holds a reference */
     if (seed->mtime != 0)
         (*out)->atime = (*out)->mtime = (*out)->ctime = seed->mtime;
     return 0;
@@ -50,12 +50,13 @@ static int enter_locked(struct node **at, const char *name, size_t length)
     if (!tree_is(entry->node, FILE_DIRECTORY))
         return -ENOTDIR;
     if (tree_of(entry->node)->mount)
-        return -EBUSY; /* nobody would see what is made there */
+        return -EBUSY; /* names made there would be hidden by the mount */
     *at = entry->node;
     return 0;
 }
 
-/* To the directory of NAME's last part, which is *LAST (*LENGTH bytes; 0: NAME is the root). */
+/* Finds the directory of NAME's last part, which is *LAST (*LENGTH bytes; 0: NAME is the root), making missing
+ * directories on the way. */
 static int find_locked(const char *name, struct node **at, const char **last, size_t *length)
 {
     int error = 0;
@@ -140,7 +141,7 @@ void tree_remove_device(const char *name, uint64_t number)
         node_put(gone);
 }
 
-/* As SEED says, unless something of this name is there. */
+/* Makes a node as SEED says, unless the name exists. */
 static int seed_missing(const struct tree_seed *seed)
 {
     struct node *at;
@@ -156,7 +157,7 @@ static int seed_missing(const struct tree_seed *seed)
     return error;
 }
 
-/* What is below is made by whoever asks (kernel/fs/proc/proc.h). */
+/* Marks NAME as a mount whose content the calling kernel generates (kernel/fs/proc/proc.h). */
 static void mount(const char *name)
 {
     struct entry *entry;

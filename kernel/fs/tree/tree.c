@@ -1,4 +1,4 @@
-/* The tree: which operation does what. See the header. */
+/* The tree: dispatch of the operations on names. See the header. */
 #include "kernel/fs/tree/tree.h"
 
 #include "kernel/abi/errno.h"
@@ -12,8 +12,8 @@ struct spinlock tree_lock; /* before node->lock and the lock of the table of fil
 struct node *tree_root;
 bool tree_has_shares;
 
-/* The directory, or other node, where a name begins that is not absolute. *FILE is pinned meanwhile. 0, or a negative
- * errno; 1: it is a directory of /proc, which was opened on this kernel. */
+/* Finds the node where a relative name begins: open file ID; *FILE is pinned. 0 or a negative errno; 1: it is a
+ * directory of /proc or /sys, opened on this kernel. */
 static int64_t find_start(uint64_t id, struct file **file, struct node **node)
 {
     *node = NULL;
@@ -29,7 +29,8 @@ static int64_t find_start(uint64_t id, struct file **file, struct node **node)
     return (*file)->kind->directory ? 1 : -ENOTDIR;
 }
 
-/* PATH begins in a directory of /proc: the asker goes on. */
+/* PATH begins in a directory of /proc or /sys: the caller's kernel continues, with the absolute path in RESULT->text.
+ */
 static int64_t away_from(const struct file *file, const char *path, struct tree_result *result)
 {
     size_t first = strlen(file->path), more = strlen(path);
@@ -46,7 +47,7 @@ static int64_t away_from(const struct file *file, const char *path, struct tree_
     return 0;
 }
 
-/* A path that is empty, where that is allowed, is what it would begin at. */
+/* Begins a walk. An empty path, where it is allowed, names its starting node. */
 static int begin(struct walk *walk, const struct walker *walker, struct node *start, const char *path,
                  const struct msg_file_name *asked)
 {
@@ -64,7 +65,7 @@ static int begin(struct walk *walk, const struct walker *walker, struct node *st
     return walk_begin(walk, walker, start, path, asked->links);
 }
 
-/* To the last part of the name, which has to exist. Of a name that is empty the node is there. */
+/* Walks to the node of a name, which must exist. An empty name has its node already. */
 static int to_node(struct walk *walk, bool follow)
 {
     int error = 0;
@@ -129,8 +130,8 @@ static int64_t with_one(const struct msg_file_name *asked, const char *text, str
     }
 }
 
-/* What FIRST or SECOND leads to is elsewhere: there the asker goes on. */
-static int64_t tell_away(struct walk *walk, uint32_t which, struct tree_result *result)
+/* The name WHICH leads to a mount: the caller's kernel or a task continues there. */
+static int64_t notify_away(struct walk *walk, uint32_t which, struct tree_result *result)
 {
     result->text = walk->text;
     result->share = walk->share;
@@ -141,7 +142,7 @@ static int64_t tell_away(struct walk *walk, uint32_t which, struct tree_result *
     return 0;
 }
 
-/* O_TRUNC of what was opened just now. */
+/* O_TRUNC of the file that was just opened. */
 static int64_t cut(struct tree_result *result)
 {
     struct file_answer answer = {.flags = 0};
@@ -190,7 +191,7 @@ static int64_t do_one(const struct msg_file_name *asked, const struct walker *wa
     if (error == 0)
         error = with_one(asked, text, &walk, result, &gone);
     if (error == WALK_AWAY)
-        error = tell_away(&walk, NAMED_ON, result);
+        error = notify_away(&walk, NAMED_ON, result);
     spin_unlock(&tree_lock);
     walk_end(&walk);
     if (gone != NULL)
@@ -217,15 +218,15 @@ static int64_t do_two(const struct msg_file_name *asked, const struct walker *wa
     if (error == 0 && *from.rest != '\0')
         error = walk_to_parent(&from);
     if (error == WALK_AWAY) {
-        error = tell_away(&from, NAMED_ON, result);
+        error = notify_away(&from, NAMED_ON, result);
     } else if (error == 0) {
         error = walk_to_parent(&to);
         if (error == WALK_AWAY)
-            error = tell_away(&to, NAMED_SECOND_ON, result);
+            error = notify_away(&to, NAMED_SECOND_ON, result);
         else if (error == 0)
             error = asked->operation == MSG_NAME_LINK ? tree_link(&from, &to, (asked->flags & NAME_NO_FOLLOW) == 0)
                                                       : tree_rename(&from, &to, asked->flags, &gone);
-        if (error == WALK_AWAY) /* what is linked or renamed is a mount, or a link leads there */
+        if (error == WALK_AWAY) /* the last part is a mount, or a link leads to one */
             error = asked->operation == MSG_NAME_LINK ? -EXDEV : -EBUSY;
     }
     spin_unlock(&tree_lock);
@@ -237,7 +238,7 @@ static int64_t do_two(const struct msg_file_name *asked, const struct walker *wa
     return error;
 }
 
-/* A mapped object: what it is, and its name, "" if it has none. */
+/* The facts of a mapped object and its name, "" if it has none. */
 static int64_t find_mapped(uint64_t object, struct tree_result *result)
 {
     struct node *node = node_find(object);
@@ -302,7 +303,7 @@ int64_t tree_do(const struct msg_file_name *asked, const struct file_user *user,
     }
     error = tree_find_root(user, &files[2], &walker.root);
     if (error != 0) {
-        /* closed: asked again */
+        /* -ESRCH: the root was closed; the caller retries */
     } else if ((error = find_start(asked->start, &files[0], &starts[0])) == 1 && *first != '/') {
         result->answer.what = NAMED_ON;
         error = away_from(files[0], first, result);

@@ -1,5 +1,5 @@
-/* Walking through the tree. See kernel/fs/tree/internal.h. Parts of a path are looked up one by one; ".." is the
- * directory's parent, so it is right behind links, too. */
+/* Walking through the tree. See kernel/fs/tree/internal.h. Parts of a path are looked up one by one; ".." is the parent
+ * of the current directory, so it is right behind a symbolic link, too. */
 #include "kernel/abi/errno.h"
 #include "kernel/fs/tree/internal.h"
 #include "kernel/lib/string.h"
@@ -23,7 +23,7 @@ void walk_end(struct walk *walk)
     walk->text = NULL;
 }
 
-/* What is to be walked becomes FIRST (LENGTH bytes) with AFTER behind it. */
+/* Sets the path to walk to FIRST (LENGTH bytes) followed by AFTER. */
 static int replace(struct walk *walk, const char *first, size_t length, const char *after)
 {
     size_t more = strlen(after);
@@ -74,13 +74,13 @@ static const char *skip_slashes(const char *text)
     return text;
 }
 
-/* The directory above: the root is its own. */
+/* The parent of the current directory; the root's is itself. */
 static struct node *above(const struct walk *walk)
 {
     return walk->at == walk->root ? walk->root : tree_of(walk->at)->parent;
 }
 
-/* Takes one part that is not the last, AFTER is behind it. */
+/* Walks one part that is not the last; AFTER is what follows it. */
 static int step(struct walk *walk, size_t length, const char *after)
 {
     const char *name = walk->rest;

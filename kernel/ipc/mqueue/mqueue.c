@@ -1,4 +1,4 @@
-/* POSIX message queues. See the header. A queue lives as long as its name or an open file of it. */
+/* POSIX message queues. See the header. A queue is freed after its name has been removed and its last file closed. */
 #include "kernel/ipc/mqueue/mqueue.h"
 
 #include "kernel/abi/errno.h"
@@ -21,15 +21,15 @@ struct message {
 };
 
 struct mqueue {
-    struct list node;     /* [k] among those with names; alone: it has none any more */
-    uint32_t references;  /* [k] its name, open files */
+    struct list node;     /* [k] in `queues`; alone once its name has been removed */
+    uint32_t references;  /* [k] one for its name, one for each open file */
     struct list messages; /* [k] in the order in which they are received */
     int64_t count, count_max, size_max;
     uint32_t mode, uid, gid; /* [i] */
-    bool wanted;             /* [k] somebody waits */
-    bool receives;           /* [k] for a message */
-    uint32_t process;        /* [k] who is to be told of the next message, 0: nobody */
-    uint32_t signal;         /* [k] how; 0: not at all */
+    bool wanted;             /* [k] a thread has found it full or empty and may wait */
+    bool receives;           /* [k] a blocking receiver has found it empty */
+    uint32_t process;        /* [k] the process registered by mq_notify(3); 0: none */
+    uint32_t signal;         /* [k] the signal it gets; 0: none is sent */
     uint64_t value;          /* [k] of the signal */
     struct file_events events;
     char name[NAME_BYTES]; /* [i] */
@@ -68,8 +68,8 @@ static void put(struct mqueue *queue)
     heap_free(queue, sizeof(*queue));
 }
 
-/* Who waits may go on. Without the lock. */
-static void tell(struct mqueue *queue, bool wanted)
+/* Wakes the waiting threads if WANTED. Without the lock. */
+static void notify_readiness(struct mqueue *queue, bool wanted)
 {
     if (wanted)
         file_event(&queue->events);
@@ -83,7 +83,7 @@ static bool take_wanted_locked(struct mqueue *queue)
     return wanted;
 }
 
-/* Behind those of the same priority. */
+/* Inserts MESSAGE behind those of the same priority. Under the lock. */
 static void insert(struct mqueue *queue, struct message *message)
 {
     struct list *at = &queue->messages;
@@ -135,8 +135,8 @@ static int64_t send(struct file *file, const struct mqueue_call *call, const voi
     spin_unlock(&lock);
     if (message != NULL)
         heap_free(message, sizeof(*message) + message->size);
-    tell(queue, wanted);
-    if (notify && news.info.signal != 0 && process_tell(&news) != 0) { /* no memory: it hears of a later message */
+    notify_readiness(queue, wanted);
+    if (notify && news.info.signal != 0 && process_notify(&news) != 0) { /* no memory: it stays registered */
         spin_lock(&lock);
         if (queue->process == 0)
             queue->process = news.id;
@@ -178,7 +178,7 @@ static int64_t receive(struct file *file, const struct mqueue_call *call, void *
     memcpy((uint8_t *)result + sizeof(message->priority), message->bytes, message->size);
     value = (int64_t)(sizeof(message->priority) + message->size);
     heap_free(message, sizeof(*message) + message->size);
-    tell(queue, wanted);
+    notify_readiness(queue, wanted);
     return value;
 }
 
@@ -199,7 +199,8 @@ static int64_t give_state(struct file *file, void *result, size_t room)
     return sizeof(state);
 }
 
-/* Others may wait for a message: they are woken, find none, and say so again. */
+/* A receiver no longer waits. Others may still wait: they are woken, and those that find no message set `receives`
+ * again. */
 static int64_t give_up(struct mqueue *queue)
 {
     bool wanted;
@@ -207,7 +208,7 @@ static int64_t give_up(struct mqueue *queue)
     spin_lock(&lock);
     wanted = take_wanted_locked(queue);
     spin_unlock(&lock);
-    tell(queue, wanted);
+    notify_readiness(queue, wanted);
     return 0;
 }
 
@@ -230,7 +231,8 @@ static int64_t notify(struct mqueue *queue, const struct mqueue_call *call)
     return result;
 }
 
-/* PROCESS closes a descriptor of it, or ends: it is not to be told of anything. */
+/* FILE_LOCK without a task: a process has closed a descriptor of the queue, or has ended, which ends its registration
+ * by mq_notify(3). */
 static int64_t act(struct file *file, const struct file_request *request, const void *data, size_t size, void *result,
                    size_t room, struct file_answer *answer)
 {
@@ -304,7 +306,7 @@ static void forget(struct file *file)
 static const struct file_kind mqueue_kind = {
     .poll = mqueue_poll, .act = act, .operate = operate, .forget = forget, .flushes = true};
 
-/* A queue with a name, for nobody yet. 0 or an error. */
+/* Makes a queue named NAME, with one reference, its name's. 0 or an error. */
 static int64_t make_locked(const struct ipc_call *call, const char *name, size_t size, struct mqueue **out)
 {
     int64_t count = call->a != 0 ? call->a : (int64_t)MQUEUE_USER_COUNT;
@@ -396,7 +398,7 @@ int64_t mqueue_unlink(const struct ipc_call *call, const char *name, size_t size
     queue = find_locked(name);
     if (queue == NULL)
         error = -ENOENT;
-    else if (!permission_owner(&call->user, queue->uid)) /* their directory is sticky */
+    else if (!permission_owner(&call->user, queue->uid)) /* as in a directory with the sticky bit */
         error = -EPERM;
     if (error == 0) {
         list_remove(&queue->node);

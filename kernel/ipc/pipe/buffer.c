@@ -1,5 +1,5 @@
-/* The bytes of a pipe. See the header. An empty buffer starts again at its first byte, so that one that is always read
- * soon after it was written keeps to one part. */
+/* The bytes of a pipe. See the header. An empty buffer starts again at its first byte, so that a pipe that is read soon
+ * after each write uses only one part. */
 #include "kernel/ipc/pipe/buffer.h"
 
 #include "kernel/abi/errno.h"
@@ -20,7 +20,7 @@ static struct pipe_end *end_at(const struct pipe_buffer *buffer, uint64_t at)
     return &buffer->ends[at / PIPE_PART & (pipe_buffer_size(buffer) / PIPE_PART - 1)];
 }
 
-/* Gets memory for SIZE bytes from AT on. False: there is none. */
+/* Allocates the parts for SIZE bytes from AT on. 0: there is no memory; else 1. */
 static int provide(struct pipe_buffer *buffer, uint64_t at, size_t size)
 {
     for (uint64_t part = at / PIPE_PART; part <= (at + size - 1) / PIPE_PART; part++) {
@@ -34,7 +34,7 @@ static int provide(struct pipe_buffer *buffer, uint64_t at, size_t size)
     return 1;
 }
 
-/* There is room, and memory. */
+/* Puts in SIZE bytes, for which there are room and memory. */
 static void store(struct pipe_buffer *buffer, const uint8_t *from, size_t size)
 {
     while (size > 0) {
@@ -48,7 +48,7 @@ static void store(struct pipe_buffer *buffer, const uint8_t *from, size_t size)
     }
 }
 
-/* Memory for SIZE bytes, or as many as there is room for: their number, or -ENOMEM. */
+/* Allocates memory for SIZE bytes, or for as many as there is room for, and returns their number, or -ENOMEM. */
 static int64_t claim(struct pipe_buffer *buffer, size_t size)
 {
     size_t room = pipe_buffer_room(buffer);
@@ -73,7 +73,7 @@ int64_t pipe_buffer_put(struct pipe_buffer *buffer, const void *data, size_t siz
     return count;
 }
 
-/* What is written next begins a part. */
+/* Ends the part written last, so that the next write begins a new one. */
 static void close_part(struct pipe_buffer *buffer, bool packet)
 {
     size_t offset = buffer->written % PIPE_PART;
@@ -117,15 +117,15 @@ int64_t pipe_buffer_put_packets(struct pipe_buffer *buffer, const void *data, si
     return (int64_t)done;
 }
 
-/* Where a reader stands. */
+/* The position of a reader. */
 struct place {
     uint64_t at;
-    uint32_t gaps; /* bytes left out that it has passed */
-    bool packets;  /* one is taken as a whole */
-    bool over;     /* one has been taken */
+    uint32_t gaps; /* unused bytes at the ends of parts that it has passed */
+    bool packets;  /* packets are respected: it stops after one */
+    bool over;     /* it has stopped after a packet */
 };
 
-/* Takes from one part that has an end. Returns how many bytes. */
+/* Reads from a part with a recorded length, to TO unless that is NULL. Returns how many bytes. */
 static size_t take_ended(const struct pipe_buffer *buffer, struct place *place, uint8_t *to, size_t size)
 {
     const struct pipe_end *end = end_at(buffer, place->at);
@@ -137,13 +137,14 @@ static size_t take_ended(const struct pipe_buffer *buffer, struct place *place, 
     place->at += count;
     place->over = place->packets && end->packet != 0;
     if (place->over || offset + count == end->length) {
-        place->at += PIPE_PART - (offset + count); /* what of a packet is not taken is lost: not a gap */
+        place->at += PIPE_PART - (offset + count); /* the rest of a packet is lost, and does not count as a gap */
         place->gaps += PIPE_PART - end->length;
     }
     return count;
 }
 
-/* TO is NULL: the bytes are not copied. */
+/* Moves PLACE over at most SIZE bytes from the first one on, and copies them to TO unless that is NULL. Returns how
+ * many. */
 static size_t look(const struct pipe_buffer *buffer, struct place *place, bool packets, uint8_t *to, size_t size)
 {
     size_t done = 0;
@@ -194,7 +195,7 @@ size_t pipe_buffer_look(const struct pipe_buffer *buffer, void *data, size_t siz
     return look(buffer, &place, false, data, size);
 }
 
-/* A reader has come to PLACE. */
+/* Removes the bytes before PLACE. */
 static void advance(struct pipe_buffer *buffer, const struct place *place)
 {
     for (uint64_t at = buffer->taken; buffer->ends != NULL && at / PIPE_PART < place->at / PIPE_PART; at += PIPE_PART)
@@ -235,7 +236,7 @@ void pipe_buffer_fill(struct pipe_buffer *buffer, const void *data, size_t size)
     store(buffer, data, size);
 }
 
-/* The same bytes at the same places in NEW, which has room for them. */
+/* Copies the bytes and the reservation to NEW, at the same positions. NEW has room for them. False: no memory. */
 static bool copy_all(const struct pipe_buffer *old, struct pipe_buffer *new)
 {
     size_t count = (size_t)(old->written - old->taken) + old->reserved;

@@ -14,16 +14,16 @@
 /* The written length of a part that is not full, and its type; all zeros: the part is full, or still being written. */
 struct pipe_end {
     uint16_t length;
-    uint16_t packet; /* 1 */
+    uint16_t packet; /* 1: the part is a packet */
 };
 
 struct pipe_buffer {         /* all zeros: empty, of the usual size */
-    uint64_t written, taken; /* bytes ever, with those that were left out at the end of parts */
+    uint64_t written, taken; /* positions: all bytes so far, including unused ones at the ends of parts */
     uint32_t size;           /* bytes, a power of two; 0: PIPE_SIZE */
-    uint32_t gaps;           /* bytes left out between TAKEN and WRITTEN */
+    uint32_t gaps;           /* unused bytes between TAKEN and WRITTEN */
     uint32_t reserved;       /* bytes behind WRITTEN whose room and memory are guaranteed */
-    uint8_t **more;          /* of another size: its parts, in place of PARTS */
-    struct pipe_end *ends;   /* one for each part, once there was a packet */
+    uint8_t **more;          /* if SIZE is not 0: its parts, in place of PARTS */
+    struct pipe_end *ends;   /* one for each part, after the first packet; else NULL */
     uint8_t *parts[PIPE_PARTS];
 };
 

@@ -1,4 +1,4 @@
-/* Ends of pipes that a splice holds. See the header. */
+/* Pipe ends held by a splice. See the header. */
 #include "kernel/ipc/pipe/hold.h"
 
 #include "kernel/abi/errno.h"
@@ -27,7 +27,7 @@ void pipe_hold_end(struct file *file, const struct file_request *request, int64_
         file_close(file);
 }
 
-/* Gives bytes without taking them. */
+/* Copies the next bytes, which stay in the pipe. */
 static int64_t look(struct pipe_held *pipe, const struct file_request *request, void *result, size_t room)
 {
     size_t asked = request->special.argument < room ? (size_t)request->special.argument : room;
@@ -50,8 +50,8 @@ static int64_t take(struct pipe_held *pipe, uint64_t id, const struct file_reque
     return count;
 }
 
-/* A turn in which nothing moved tells nobody but who found the end held: others, told, might begin such a turn
- * themselves, and tell who made this one. */
+/* If no bytes have moved, an event is counted only if a caller has found the end held. Otherwise two splices that can
+ * move nothing would wake each other for ever. */
 static int64_t taken(struct pipe_held *pipe, uint64_t id, uint64_t count)
 {
     if (pipe->holds->reader != id || count > pipe->holds->offered)
@@ -98,7 +98,7 @@ static int64_t reserve(struct pipe_held *pipe, uint64_t id, uint64_t asked, void
     return sizeof(count);
 }
 
-/* When the last reader has gone meanwhile the bytes are written all the same: they were moved before it went. */
+/* The bytes are written even if the last reader was closed after the room was reserved: they count as older. */
 static int64_t put(struct pipe_held *pipe, uint64_t id, const void *data, size_t size)
 {
     if (pipe->holds->writer != id || size > pipe->buffer->reserved)

@@ -1,5 +1,5 @@
-/* Pipes. See the header. Whoever finds an end not ready marks it `wanted`, under the pipe's lock; the other end's next
- * operation that may have made it ready counts an event. So a pipe that nobody waits for costs no events. */
+/* Pipes. See the header. An operation that finds an end not ready marks it `wanted`, under the pipe's lock; the next
+ * operation on the other end that may make it ready counts an event. A pipe without waiters causes no events. */
 #include "kernel/ipc/pipe/pipe.h"
 
 #include "kernel/abi/errno.h"
@@ -15,14 +15,14 @@ enum { READ_END, WRITE_END };
 
 struct pipe {
     struct spinlock lock;
-    struct file *ends[2];      /* [k] lock; NULL: closed by all */
+    struct file *ends[2];      /* [k] lock; NULL: closed */
     struct pipe_buffer buffer; /* [k] lock */
     struct pipe_holds holds;   /* [k] lock */
-    bool released[2];          /* [k] lock: that file goes on using us no more */
+    bool released[2];          /* [k] lock: that end's file has been freed and no longer uses the pipe */
 };
 
-/* To be called once the lock is free: END, pinned, may be ready now. */
-static void tell(struct file *end)
+/* Counts an event of END, which may be ready now, and drops a pin. Without the lock. END may be NULL. */
+static void notify(struct file *end)
 {
     if (end == NULL)
         return;
@@ -30,7 +30,7 @@ static void tell(struct file *end)
     file_unpin(end);
 }
 
-/* The other end with a pin, if somebody waits for it; else NULL. */
+/* End WHICH with a pin, if a thread may wait for it; else NULL. */
 static struct file *wanted_locked(struct pipe *pipe, int which)
 {
     struct file *end = pipe->ends[which];
@@ -57,7 +57,7 @@ static int64_t pipe_read(struct file *file, void *data, size_t size)
         result = -EAGAIN;
     }
     spin_unlock(&pipe->lock);
-    tell(other);
+    notify(other);
     return result;
 }
 
@@ -83,7 +83,7 @@ static int64_t pipe_write(struct file *file, const void *data, size_t size, uint
         }
     }
     spin_unlock(&pipe->lock);
-    tell(other);
+    notify(other);
     return result;
 }
 
@@ -150,19 +150,19 @@ static int64_t pipe_control(struct file *file, uint32_t command, void *data)
 
     spin_lock(&pipe->lock);
     result = pipe_buffer_control(&pipe->buffer, command, data);
-    other = command == PIPE_SET_SIZE ? wanted_locked(pipe, WRITE_END) : NULL; /* there may be room now */
+    other = command == PIPE_SET_SIZE ? wanted_locked(pipe, WRITE_END) : NULL; /* a larger pipe may have room */
     spin_unlock(&pipe->lock);
-    tell(other);
+    notify(other);
     return result;
 }
 
-/* What a splice does with an end. */
+/* SPECIAL_PIPE_*: the operations of a splice. */
 static int64_t pipe_operate(struct file *file, const struct file_request *request, const void *data, size_t size,
                             void *result, size_t room, struct file_answer *answer)
 {
     struct pipe *pipe = file->state;
     struct pipe_held held = {.buffer = &pipe->buffer, .holds = &pipe->holds};
-    struct file *told[2] = {NULL, NULL};
+    struct file *notified[2] = {NULL, NULL};
     int64_t value;
 
     (void)answer;
@@ -175,15 +175,15 @@ static int64_t pipe_operate(struct file *file, const struct file_request *reques
     value = pipe_hold_do(&held, file->id, request, data, size, result, room);
     file->wanted |= value == -EAGAIN;
     for (int end = READ_END; held.moved && end <= WRITE_END; end++)
-        told[end] = wanted_locked(pipe, end);
+        notified[end] = wanted_locked(pipe, end);
     spin_unlock(&pipe->lock);
-    tell(told[READ_END]);
-    tell(told[WRITE_END]);
+    notify(notified[READ_END]);
+    notify(notified[WRITE_END]);
     pipe_hold_end(file, request, value);
     return value;
 }
 
-/* One end is closed by all. Operations on it that are under way have pins; see forget. */
+/* The last open of one end has been dropped. Operations under way still have pins; see forget. */
 static void release(struct file *file, int which)
 {
     struct pipe *pipe = file->state;
@@ -197,7 +197,7 @@ static void release(struct file *file, int which)
         file_pin(other);
     }
     spin_unlock(&pipe->lock);
-    tell(other);
+    notify(other);
 }
 
 static void release_reader(struct file *file)
@@ -210,13 +210,13 @@ static void release_writer(struct file *file)
     release(file, WRITE_END);
 }
 
-/* Nobody has a pin of this end any more; with the second end the pipe goes. */
+/* The last pin of one end has been dropped. The pipe is freed with the second end. */
 static void forget(struct file *file, int which)
 {
     struct pipe *pipe = file->state;
     bool last;
 
-    if (pipe == NULL) /* it was to be restored, and could not */
+    if (pipe == NULL) /* pipe_restore has failed */
         return;
     spin_lock(&pipe->lock);
     pipe->released[which] = true;

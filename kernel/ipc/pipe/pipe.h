@@ -7,7 +7,7 @@
 #include "kernel/file/file.h"
 #include "kernel/ipc/pipe/buffer.h"
 
-#define PIPE_WHOLE 4096u /* PIPE_BUF: a write of so many bytes is not mixed with others */
+#define PIPE_WHOLE 4096u /* PIPE_BUF: a write of at most so many bytes is not interleaved with others */
 
 /* ioctls of files with a pipe buffer, and F_GETPIPE_SZ and F_SETPIPE_SZ with a struct pipe_size; under the pipe's lock.
  * -ENOTTY. */
@@ -16,14 +16,14 @@
 #define PIPE_SIZE_MOST 1048576u /* /proc/sys/fs/pipe-max-size: the limit for users other than root */
 struct pipe_size {
     uint64_t size; /* argument and result */
-    uint64_t root; /* 1: root asks */
+    uint64_t root; /* 1: the caller is root */
 };
 int64_t pipe_buffer_control(struct pipe_buffer *buffer, uint32_t command, void *data);
 
 /* Registers the constructor of pipes: ANONYMOUS_PIPE. Once. */
 void pipe_init(void);
 
-/* For moving a pipe to another kernel, while nobody uses it. */
+/* The rest is for moving a pipe to another kernel, while programs are quiesced. */
 /* True if the pipe has the usual size, never had packets, and no end of it is held; only such a pipe can be moved. */
 bool pipe_is_usual(const struct file *file);
 bool pipe_is_end(const struct file *file);

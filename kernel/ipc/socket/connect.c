@@ -1,4 +1,4 @@
-/* Making sockets and connecting them, one function for each operation. See kernel/ipc/socket/internal.h. */
+/* Creating and connecting sockets, one function for each operation. See kernel/ipc/socket/internal.h. */
 #include "kernel/abi/errno.h"
 #include "kernel/file/anonymous.h"
 #include "kernel/instance/instance.h"
@@ -21,7 +21,7 @@ struct socket *socket_make(uint32_t type, uint32_t flags)
     socket->send_room = socket->receive_room = SOCKET_BUFFER;
     list_init(&socket->peer_node);
     list_init(&socket->senders);
-    list_init(&socket->told);
+    list_init(&socket->notified);
     list_init(&socket->queue);
     list_init(&socket->backlog);
     list_init(&socket->backlog_node);
@@ -108,7 +108,7 @@ int64_t socket_bind_locked(struct socket *socket, const struct socket_call *call
     return socket_name_bind(socket, call->name, call->name_size, call->node);
 }
 
-int64_t socket_listen_locked(struct socket *socket, const struct socket_call *call, struct list *told)
+int64_t socket_listen_locked(struct socket *socket, const struct socket_call *call, struct list *notified)
 {
     if (socket->type == SOCKET_DATAGRAM)
         return -EOPNOTSUPP;
@@ -117,11 +117,11 @@ int64_t socket_listen_locked(struct socket *socket, const struct socket_call *ca
     socket->backlog_most = call->a < BACKLOG_MOST ? call->a : BACKLOG_MOST;
     socket->state = SOCKET_LISTENING;
     socket->user = socket->peer_user = call->acting;
-    socket_note_locked(socket, told); /* who waits for room in the backlog */
+    socket_note_locked(socket, notified); /* connecting threads may wait for room in the backlog */
     return 0;
 }
 
-int64_t socket_connect_datagram_locked(struct socket *socket, const struct socket_call *call, struct list *told)
+int64_t socket_connect_datagram_locked(struct socket *socket, const struct socket_call *call, struct list *notified)
 {
     struct socket *target = NULL;
     int error = call->named != 0 ? socket_name_find(socket->type, call->name, call->name_size, call->node, &target) : 0;
@@ -129,11 +129,11 @@ int64_t socket_connect_datagram_locked(struct socket *socket, const struct socke
     if (error != 0)
         return error;
     if (target != NULL && target->peer != NULL && target->peer != socket)
-        return -EPERM; /* it receives from another only */
+        return -EPERM; /* it is connected to another socket, and receives only from that */
     socket_set_peer_locked(socket, target);
     socket->lost = false;
     socket->state = target != NULL ? SOCKET_CONNECTED : SOCKET_NEW;
-    socket_note_locked(socket, told);
+    socket_note_locked(socket, notified);
     return 0;
 }
 
@@ -146,7 +146,7 @@ void socket_wait_for_locked(struct socket *socket, struct file_answer *answer)
 
 /* The order of the checks is Linux's. */
 int64_t socket_connect_locked(struct socket *socket, const struct socket_call *call, struct socket *end, bool *used,
-                              struct file_answer *answer, struct list *told)
+                              struct file_answer *answer, struct list *notified)
 {
     struct socket *target;
     int error = call->named != 0 ? socket_name_find(socket->type, call->name, call->name_size, call->node, &target)
@@ -156,7 +156,7 @@ int64_t socket_connect_locked(struct socket *socket, const struct socket_call *c
         return error;
     if (target->state != SOCKET_LISTENING || target->no_read)
         return -ECONNREFUSED;
-    if (target->waiting > target->backlog_most) { /* what the caller is to wait for is the listener */
+    if (target->waiting > target->backlog_most) { /* the caller waits for the listener's events */
         socket_wait_for_locked(target, answer);
         return -EAGAIN;
     }
@@ -165,7 +165,7 @@ int64_t socket_connect_locked(struct socket *socket, const struct socket_call *c
     *used = true;
     join_locked(socket, end);
     memcpy(end->name, target->name, target->name_size);
-    end->name_size = target->name_size; /* and is found by it no more than before */
+    end->name_size = target->name_size; /* it is not in the list of names, so it cannot be found by its name */
     end->accepted = false;
     end->credentials = target->credentials;
     socket->user = end->peer_user = call->acting;
@@ -173,8 +173,8 @@ int64_t socket_connect_locked(struct socket *socket, const struct socket_call *c
     socket->peer_user = end->user = end->writer = target->user;
     list_append(&target->backlog, &end->backlog_node);
     target->waiting++;
-    socket_note_locked(target, told);
-    socket_note_locked(socket, told);
+    socket_note_locked(target, notified);
+    socket_note_locked(socket, notified);
     return 0;
 }
 
@@ -185,7 +185,7 @@ void socket_give_name(const struct socket *socket, struct socket_result *result)
 }
 
 int64_t socket_accept_locked(struct socket *socket, const struct socket_call *call, struct file_place *place,
-                             struct socket_result *result, struct list *told)
+                             struct socket_result *result, struct list *notified)
 {
     struct socket *end;
 
@@ -208,11 +208,11 @@ int64_t socket_accept_locked(struct socket *socket, const struct socket_call *ca
     result->files = 1;
     if (end->peer != NULL)
         socket_give_name(end->peer, result);
-    socket_note_locked(socket, told);
+    socket_note_locked(socket, notified);
     return 0;
 }
 
-int64_t socket_shutdown_locked(struct socket *socket, const struct socket_call *call, struct list *told)
+int64_t socket_shutdown_locked(struct socket *socket, const struct socket_call *call, struct list *notified)
 {
     struct socket *peer = socket->type == SOCKET_DATAGRAM ? NULL : socket->peer;
 
@@ -223,8 +223,8 @@ int64_t socket_shutdown_locked(struct socket *socket, const struct socket_call *
     if (peer != NULL) {
         peer->no_write |= call->a != 1;
         peer->no_read |= call->a != 0;
-        socket_note_locked(peer, told);
+        socket_note_locked(peer, notified);
     }
-    socket_note_locked(socket, told);
+    socket_note_locked(socket, notified);
     return 0;
 }

@@ -11,22 +11,22 @@ struct socket {
     struct file *file;        /* [i] */
     uint32_t type;            /* [i] */
     enum socket_state state;  /* [l] */
-    struct socket *peer;      /* [l] the socket it sends to, or NULL */
+    struct socket *peer;      /* [l] the socket to which it sends, or NULL */
     struct list peer_node;    /* [l] among the peer's senders */
     struct list senders;      /* [l] sockets whose peer this is */
     bool lost;                /* [l] the peer has been closed */
     bool closed;              /* [l] it has been closed; its memory is freed after the operations under way */
     bool no_read, no_write;   /* [l] shut down */
     bool accepted;            /* [l] accepted, or never in a backlog */
-    bool telling;             /* [l] in a list of sockets to be notified */
+    bool notifying;           /* [l] in a list for socket_notify */
     bool credentials;         /* [l] SO_PASSCRED */
     int32_t error;            /* [l] positive: SO_ERROR */
-    struct list told;         /* [l] */
+    struct list notified;     /* [l] */
     struct list queue;        /* [l] struct packet: received packets */
     uint32_t queued, packets; /* [l] bytes and packets there */
-    struct list backlog;      /* [l] of a listener: connected sockets that wait */
+    struct list backlog;      /* [l] of a listener: connected sockets that are not accepted yet */
     struct list backlog_node; /* [l] */
-    uint32_t waiting;         /* [l] in the backlog */
+    uint32_t waiting;         /* [l] how many are in the backlog */
     uint32_t backlog_most;    /* [l] */
     struct socket_user user,
         peer_user;                 /* [l] the process that made it listen or connect, and the peer's; pid 0: none */
@@ -44,10 +44,10 @@ struct socket {
 struct packet {
     struct list node;
     uint32_t size, room; /* bytes of data, and the allocated room */
-    uint32_t taken;      /* of them, from the front */
-    uint32_t files;      /* that it has */
-    bool given;          /* the receiver was given as many of them as it had room for */
-    uint32_t files_room; /* that there is room for */
+    uint32_t taken;      /* bytes that have been received, from the front */
+    uint32_t files;      /* files that it still has */
+    bool given;          /* its files have been given to a receiver, as far as that had room */
+    uint32_t files_room; /* files for which it has room */
     struct socket_user user;
     uint32_t name_size;
     uint8_t name[SOCKET_NAME_MAX];
@@ -62,41 +62,41 @@ struct socket *socket_make(uint32_t type, uint32_t flags);
 void socket_set_peer_locked(struct socket *socket, struct socket *peer);
 /* The socket operations of these names; the errors are those of the system calls. */
 int64_t socket_bind_locked(struct socket *socket, const struct socket_call *call);
-int64_t socket_listen_locked(struct socket *socket, const struct socket_call *call, struct list *told);
-int64_t socket_connect_datagram_locked(struct socket *socket, const struct socket_call *call, struct list *told);
+int64_t socket_listen_locked(struct socket *socket, const struct socket_call *call, struct list *notified);
+int64_t socket_connect_datagram_locked(struct socket *socket, const struct socket_call *call, struct list *notified);
 /* END is a new socket of this kernel for the listener's side; *USED says whether it is needed. */
 int64_t socket_connect_locked(struct socket *socket, const struct socket_call *call, struct socket *end, bool *used,
-                              struct file_answer *answer, struct list *told);
+                              struct file_answer *answer, struct list *notified);
 int64_t socket_accept_locked(struct socket *socket, const struct socket_call *call, struct file_place *place,
-                             struct socket_result *result, struct list *told);
-int64_t socket_shutdown_locked(struct socket *socket, const struct socket_call *call, struct list *told);
+                             struct socket_result *result, struct list *notified);
+int64_t socket_shutdown_locked(struct socket *socket, const struct socket_call *call, struct list *notified);
 void socket_give_name(const struct socket *socket, struct socket_result *result);
 /* A caller that gets -EAGAIN is to wait for the events of SOCKET instead of those of its own socket. */
 void socket_wait_for_locked(struct socket *socket, struct file_answer *answer);
 
 /* Adds SOCKET to TOLD, the sockets whose files get an event from socket_notify once the lock is free. */
-void socket_note_locked(struct socket *socket, struct list *told);
-void socket_notify(struct list *told);
+void socket_note_locked(struct socket *socket, struct list *notified);
+void socket_notify(struct list *notified);
 /* Sends CALL's files and DATA from SOCKET to its peer, or to the socket with CALL's name. Returns how many bytes were
  * sent, or an error; with -EAGAIN, *FULL is the socket whose queue has no room. */
 int64_t socket_send_locked(struct socket *socket, const struct socket_call *call, const struct file_place *places,
-                           const uint8_t *data, uint32_t size, struct socket **full, struct list *told);
+                           const uint8_t *data, uint32_t size, struct socket **full, struct list *notified);
 /* True if SOCKET can send to TARGET without waiting. */
 bool socket_writable_locked(const struct socket *socket, const struct socket *target);
 /* Of ASKED bytes to be received, with room for SIZE only: how many there are in whole packets that fit. -EFAULT: the
  * first packet does not fit; unless it is of a stream or FLAGS have MESSAGE_PEEK it is lost, and waiting senders are
  * woken. */
-int64_t socket_fit_locked(struct socket *socket, uint32_t flags, uint32_t asked, uint32_t size, struct list *told);
+int64_t socket_fit_locked(struct socket *socket, uint32_t flags, uint32_t asked, uint32_t size, struct list *notified);
 /* Receives at most SIZE bytes to DATA and FILES files to PLACES. FROM: from a stream, only bytes of that sender; NULL:
  * of any. The other results are in RESULT. */
 int64_t socket_receive_locked(struct socket *socket, uint32_t flags, const struct socket_user *from, uint8_t *data,
                               uint32_t size, struct file_place *places, uint32_t files, struct socket_result *result,
-                              struct list *told);
+                              struct list *notified);
 /* Writes OPTION to DATA and returns its size. -ENOPROTOOPT. */
 int64_t socket_get_option_locked(struct socket *socket, uint32_t option, uint8_t *data, uint32_t room);
 /* -EINVAL: too few bytes; -EDOM, -ENOPROTOOPT. */
 int64_t socket_set_option_locked(struct socket *socket, uint32_t option, const uint8_t *data, uint32_t size,
-                                 struct list *told);
+                                 struct list *notified);
 /* The result of FIONREAD. */
 uint32_t socket_readable_locked(const struct socket *socket);
 /* Schedules all packets of SOCKET's queue for removal by socket_sweep, which is called without the lock. */

@@ -1,12 +1,12 @@
-/* Names of sockets: the abstract ones, which begin with a zero byte and are in no directory, and those in the tree of
- * files, where the caller has found or made a node: this is the one place where a name becomes an endpoint. */
+/* Names of sockets. Abstract names begin with a zero byte and are in no directory. For names in the tree of files the
+ * caller has found or made a node. Both are resolved to sockets only here. */
 #include "kernel/abi/errno.h"
 #include "kernel/fs/node/node.h"
 #include "kernel/ipc/socket/internal.h"
 #include "kernel/lib/printf.h"
 #include "kernel/lib/string.h"
 
-#define CHOSEN 0x100000u /* names that a socket can choose: five hexadecimal digits */
+#define CHOSEN 0x100000u /* names that the kernel can choose: five hexadecimal digits */
 
 static struct list names = {&names, &names}; /* [l] struct socket */
 static uint32_t last_chosen;                 /* [l] */

@@ -1,4 +1,4 @@
-/* Options of sockets: getsockopt(2) and setsockopt(2) for SOL_SOCKET. */
+/* Options of sockets: getsockopt(2) and setsockopt(2) for SOL_SOCKET. Under socket_lock. */
 #include "kernel/abi/errno.h"
 #include "kernel/ipc/socket/internal.h"
 #include "kernel/lib/string.h"
@@ -89,7 +89,7 @@ int64_t socket_get_option_locked(struct socket *socket, uint32_t option, uint8_t
 }
 
 int64_t socket_set_option_locked(struct socket *socket, uint32_t option, const uint8_t *data, uint32_t size,
-                                 struct list *told)
+                                 struct list *notified)
 {
     int64_t time[2];
     int32_t value;
@@ -114,7 +114,7 @@ int64_t socket_set_option_locked(struct socket *socket, uint32_t option, const u
         room = ROOM_LEAST;
     if (option == SO_SNDBUF) {
         socket->send_room = room;
-        socket_note_locked(socket, told);
+        socket_note_locked(socket, notified);
     } else if (option == SO_RCVBUF) {
         socket->receive_room = room;
     } else if (option == SO_PASSCRED) {

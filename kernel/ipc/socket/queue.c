@@ -1,5 +1,6 @@
-/* What is on its way to a socket: packets of bytes, with the files and the name of who sent them. A stream's are joined
- * where they can be. Files that go with a packet keep an open each, here or in a proxy. */
+/* The queues of sockets. A packet is the bytes of one send, with the sender's credentials and name and the files that
+ * it passes. Packets of a stream are joined where possible. Each file in a packet holds one open, of the file or of its
+ * proxy. */
 #include "kernel/abi/errno.h"
 #include "kernel/instance/instance.h"
 #include "kernel/ipc/socket/internal.h"
@@ -7,12 +8,12 @@
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
 
-#define OVERHEAD 256u      /* bytes that a packet counts for besides its own */
-#define JOIN_ROOM 2048u    /* bytes that a stream's packet has room for at least */
-#define DATAGRAMS_MOST 10u /* in a queue, as Linux has it; one more is let in */
+#define OVERHEAD 256u      /* bytes that a packet counts for in addition to its data */
+#define JOIN_ROOM 2048u    /* the least room of a stream's packet, in bytes */
+#define DATAGRAMS_MOST 10u /* in a queue, as Linux has it; one more is accepted */
 
 struct spinlock socket_lock;
-static struct list garbage = {&garbage, &garbage}; /* [l] packets to go */
+static struct list garbage = {&garbage, &garbage}; /* [l] packets to be freed by socket_sweep */
 static bool sweeping;                              /* [l] */
 
 static size_t packet_size(const struct packet *packet)
@@ -30,24 +31,24 @@ static struct packet *first_of(const struct socket *socket)
     return list_empty(&socket->queue) ? NULL : container_of(socket->queue.next, struct packet, node);
 }
 
-void socket_note_locked(struct socket *socket, struct list *told)
+void socket_note_locked(struct socket *socket, struct list *notified)
 {
-    if (socket->telling || !file_event_wanted(socket->file))
+    if (socket->notifying || !file_event_wanted(socket->file))
         return;
     socket->file->wanted = false;
-    socket->telling = true;
+    socket->notifying = true;
     file_pin(socket->file);
-    list_append(told, &socket->told);
+    list_append(notified, &socket->notified);
 }
 
-void socket_notify(struct list *told)
+void socket_notify(struct list *notified)
 {
-    while (!list_empty(told)) {
-        struct socket *socket = container_of(told->next, struct socket, told);
+    while (!list_empty(notified)) {
+        struct socket *socket = container_of(notified->next, struct socket, notified);
 
         spin_lock(&socket_lock);
-        list_remove(&socket->told);
-        socket->telling = false; /* what changes from now on is another event */
+        list_remove(&socket->notified);
+        socket->notifying = false; /* later changes count another event */
         spin_unlock(&socket_lock);
         file_event(socket->file->events);
         file_unpin(socket->file);
@@ -56,7 +57,7 @@ void socket_notify(struct list *told)
 
 /* --- sending --- */
 
-/* Takes over the opens of files at PLACES. 0; -EBADF, -ENOMEM: they are still the sender's. */
+/* Takes over the opens of the COUNT files at PLACES. 0; -EBADF, -ENOMEM: the sender still owns them. */
 static int take_files(struct packet *packet, const struct file_place *places, uint32_t count)
 {
     int error = 0;
@@ -67,7 +68,7 @@ static int take_files(struct packet *packet, const struct file_place *places, ui
         if (places[i].kernel == instance.kernel) {
             file = file_find(places[i].id);
             if (file != NULL)
-                file_unpin(file); /* open: its open has come with the call */
+                file_unpin(file); /* the call has transferred an open, which keeps it open */
             else
                 error = -EBADF;
         } else {
@@ -80,7 +81,7 @@ static int take_files(struct packet *packet, const struct file_place *places, ui
     }
     for (uint32_t i = 0; i < packet->files && error != 0; i++) {
         if (packet->file[i]->kernel != instance.kernel)
-            file_unpin(packet->file[i]); /* gone, and not dropped */
+            file_unpin(packet->file[i]); /* frees the proxy, but not its open, which is the sender's */
     }
     return error;
 }
@@ -121,7 +122,7 @@ static bool same_user(const struct socket_user *a, const struct socket_user *b)
     return a->pid == b->pid && a->uid == b->uid && a->gid == b->gid;
 }
 
-/* The last packet, if SIZE bytes more of the same sender may go into it. */
+/* The last packet, if SIZE more bytes of the same sender can be appended to it; else NULL. */
 static struct packet *joined(const struct socket *to, const struct socket_call *call, uint32_t size)
 {
     struct packet *last = list_empty(&to->queue) ? NULL : container_of(to->queue.previous, struct packet, node);
@@ -132,7 +133,7 @@ static struct packet *joined(const struct socket *to, const struct socket_call *
     return last;
 }
 
-/* Whom a datagram goes to. */
+/* Finds the socket that receives a datagram. 0 or an error. */
 static int find_target(struct socket *socket, const struct socket_call *call, struct socket **out)
 {
     int error;
@@ -152,7 +153,7 @@ static int find_target(struct socket *socket, const struct socket_call *call, st
     return *out != NULL ? 0 : -ENOTCONN;
 }
 
-/* How many of SIZE bytes can go to TARGET now; -EAGAIN: none. */
+/* How many of SIZE bytes TARGET's queue accepts now; -EAGAIN: none; -EMSGSIZE. */
 static int64_t room_for(const struct socket *socket, const struct socket *target, uint32_t size)
 {
     uint32_t used = target->queued;
@@ -176,7 +177,7 @@ bool socket_writable_locked(const struct socket *socket, const struct socket *ta
 }
 
 int64_t socket_send_locked(struct socket *socket, const struct socket_call *call, const struct file_place *places,
-                           const uint8_t *data, uint32_t size, struct socket **full, struct list *told)
+                           const uint8_t *data, uint32_t size, struct socket **full, struct list *notified)
 {
     struct socket *target = socket->peer;
     struct packet *packet;
@@ -216,23 +217,23 @@ int64_t socket_send_locked(struct socket *socket, const struct socket_call *call
         target->queued += OVERHEAD;
     }
     append(target, packet, data, (uint32_t)count);
-    socket_note_locked(target, told);
+    socket_note_locked(target, notified);
     return count;
 }
 
 /* --- receiving --- */
 
-/* Room has come in SOCKET's queue: its senders may go on, and those of datagrams to its name, who wait for its own
- * events. */
-static void note_senders_locked(struct socket *socket, struct list *told)
+/* SOCKET's queue has room again. Wakes its senders; threads that send datagrams to its name wait for its own events. */
+static void note_senders_locked(struct socket *socket, struct list *notified)
 {
     if (socket->type == SOCKET_DATAGRAM)
-        socket_note_locked(socket, told);
+        socket_note_locked(socket, notified);
     list_for_each(node, &socket->senders)
-        socket_note_locked(container_of(node, struct socket, peer_node), told);
+        socket_note_locked(container_of(node, struct socket, peer_node), notified);
 }
 
-/* Hands the files of PACKET out; those that there is no room for stay with it, and are closed when it goes. */
+/* Gives the receiver the files of PACKET, with their opens. Files for which PLACES has no room stay in the packet, and
+ * are closed when it is freed. */
 static void give_files(struct packet *packet, struct file_place *places, uint32_t most, struct socket_result *result)
 {
     uint32_t given = 0;
@@ -245,7 +246,7 @@ static void give_files(struct packet *packet, struct file_place *places, uint32_
 
         places[result->files++] = (struct file_place){.id = file->id, .kernel = file->kernel};
         if (file->kernel != instance.kernel)
-            file_unpin(file); /* its open goes on */
+            file_unpin(file); /* the receiver owns the open */
     }
     if (given < packet->files)
         result->flags |= MESSAGE_CONTROL_CUT;
@@ -262,7 +263,7 @@ static void remove_packet(struct socket *socket, struct packet *packet)
     list_append(&garbage, &packet->node);
 }
 
-/* There is nothing to receive. */
+/* The result of a receive from an empty queue. */
 static int64_t nothing_there(struct socket *socket)
 {
     int64_t error = -socket->error;
@@ -306,7 +307,7 @@ static int64_t receive_stream(struct socket *socket, uint32_t flags, const struc
         memcpy(data + done, data_of(packet) + packet->taken, part);
         done += part;
         if (packet->files > 0 && !packet->given)
-            node = &socket->queue; /* one set of files at a time: they come with what was before, and end it */
+            node = &socket->queue; /* files end a receive, so that it returns those of one packet only */
         if ((flags & MESSAGE_PEEK) != 0)
             continue;
         packet->taken += part;
@@ -320,7 +321,7 @@ static int64_t receive_stream(struct socket *socket, uint32_t flags, const struc
     return done;
 }
 
-int64_t socket_fit_locked(struct socket *socket, uint32_t flags, uint32_t asked, uint32_t size, struct list *told)
+int64_t socket_fit_locked(struct socket *socket, uint32_t flags, uint32_t asked, uint32_t size, struct list *notified)
 {
     struct packet *first = first_of(socket);
     uint32_t fits = 0;
@@ -342,14 +343,14 @@ int64_t socket_fit_locked(struct socket *socket, uint32_t flags, uint32_t asked,
     if (socket->type != SOCKET_STREAM && (flags & MESSAGE_PEEK) == 0) {
         socket->queued -= first->size;
         remove_packet(socket, first);
-        note_senders_locked(socket, told);
+        note_senders_locked(socket, notified);
     }
     return -EFAULT;
 }
 
 int64_t socket_receive_locked(struct socket *socket, uint32_t flags, const struct socket_user *from, uint8_t *data,
                               uint32_t size, struct file_place *places, uint32_t files, struct socket_result *result,
-                              struct list *told)
+                              struct list *notified)
 {
     struct packet *packet = first_of(socket);
     uint32_t part;
@@ -363,7 +364,7 @@ int64_t socket_receive_locked(struct socket *socket, uint32_t flags, const struc
     if (socket->type == SOCKET_STREAM) {
         part = (uint32_t)receive_stream(socket, flags, from, data, size, places, files, result);
         if ((flags & MESSAGE_PEEK) == 0)
-            note_senders_locked(socket, told);
+            note_senders_locked(socket, notified);
         return part;
     }
     describe(socket, packet, result);
@@ -376,7 +377,7 @@ int64_t socket_receive_locked(struct socket *socket, uint32_t flags, const struc
         give_files(packet, places, files, result);
         socket->queued -= packet->size;
         remove_packet(socket, packet);
-        note_senders_locked(socket, told);
+        note_senders_locked(socket, notified);
     }
     return part;
 }
@@ -390,7 +391,7 @@ uint32_t socket_readable_locked(const struct socket *socket)
     return socket->type == SOCKET_STREAM ? socket->queued - socket->packets * OVERHEAD : packet->size;
 }
 
-/* --- what nobody will receive --- */
+/* --- packets that are not received --- */
 
 void socket_drop_queue_locked(struct socket *socket)
 {
@@ -403,7 +404,7 @@ void socket_drop_queue_locked(struct socket *socket)
     socket->queued = socket->packets = 0;
 }
 
-/* Closing a file may drop another socket's queue: one sweeps for all, so that nothing recurs. */
+/* Closing a file may drop another socket's queue. Only one caller sweeps at a time, for all, so nothing recurs. */
 void socket_sweep(void)
 {
     spin_lock(&socket_lock);
@@ -440,7 +441,7 @@ void socket_switch_queue(struct socket *socket, uint32_t from, uint32_t to)
                 proxy->kernel = to;
                 continue;
             }
-            file = file_find(proxy->id); /* it is open: the proxy has an open of it, which is the packet's now */
+            file = file_find(proxy->id); /* takes over the proxy's open, which keeps it open */
             if (file == NULL)
                 panic("fs: file %lx, on its way in a socket, has not come from kernel %u", (unsigned long)proxy->id,
                       from);

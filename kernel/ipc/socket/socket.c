@@ -1,5 +1,5 @@
-/* Sockets as files, and which operation does what. See the header; making and connecting them: connect.c, bytes:
- * queue.c, options: option.c. */
+/* The file kind of sockets, and the dispatch of their operations. See the header; connect.c creates and connects
+ * sockets, queue.c has their packets, option.c their options. */
 #include "kernel/abi/errno.h"
 #include "kernel/file/anonymous.h"
 #include "kernel/fs/node/node.h"
@@ -14,19 +14,19 @@
 static int64_t socket_read(struct file *file, void *data, size_t size)
 {
     struct socket_result result = {.flags = 0};
-    struct list told;
+    struct list notified;
     int64_t count;
 
-    list_init(&told);
+    list_init(&notified);
     spin_lock(&socket_lock);
-    count = socket_receive_locked(file->state, 0, NULL, data, (uint32_t)size, NULL, 0, &result, &told);
+    count = socket_receive_locked(file->state, 0, NULL, data, (uint32_t)size, NULL, 0, &result, &notified);
     spin_unlock(&socket_lock);
-    socket_notify(&told);
+    socket_notify(&notified);
     socket_sweep();
     return count;
 }
 
-/* What is sent from SOCKET says by whom: as on Linux also if it wants that of others itself. */
+/* Must writes to SOCKET carry the writer's credentials? As on Linux, also if SOCKET itself has SO_PASSCRED. */
 static bool names_sender_locked(const struct socket *socket)
 {
     return socket->credentials || (socket->peer != NULL && socket->peer->credentials);
@@ -37,20 +37,20 @@ static int64_t socket_write(struct file *file, const void *data, size_t size, ui
     struct socket *socket = file->state;
     struct socket_call call = {.user = socket->writer};
     struct socket *full;
-    struct list told;
+    struct list notified;
     int64_t count;
 
     (void)flags;
     if (size == FILE_CHUNK && socket->type != SOCKET_STREAM)
-        return -EMSGSIZE; /* there may be more of it */
-    list_init(&told);
+        return -EMSGSIZE; /* the message may be longer than what one request carries */
+    list_init(&notified);
     spin_lock(&socket_lock);
     if (names_sender_locked(socket))
         count = -FILE_WHO;
     else
-        count = socket_send_locked(socket, &call, NULL, data, (uint32_t)size, &full, &told);
+        count = socket_send_locked(socket, &call, NULL, data, (uint32_t)size, &full, &notified);
     spin_unlock(&socket_lock);
-    socket_notify(&told);
+    socket_notify(&notified);
     return count;
 }
 
@@ -117,11 +117,11 @@ struct operation {
     const uint8_t *data;
     uint32_t size;
     struct socket_result *result;
-    uint32_t room; /* behind the result */
+    uint32_t room; /* bytes behind the result */
     struct file_answer *answer;
-    struct socket *end; /* for a connection */
+    struct socket *end; /* the new socket of SOCKET_CONNECT; else NULL */
     bool end_used;
-    struct list told;
+    struct list notified;
 };
 
 static int64_t receive(struct operation *o)
@@ -133,13 +133,14 @@ static int64_t receive(struct operation *o)
     if (o->call.b > SOCKET_FILES_MAX || need > o->room)
         return -EPROTO;
     if ((o->call.flags & MESSAGE_FIT) != 0)
-        count = socket_fit_locked(o->socket, o->call.flags, o->call.asked, o->call.a, &o->told);
+        count = socket_fit_locked(o->socket, o->call.flags, o->call.asked, o->call.a, &o->notified);
     if (count < 0)
         return count;
-    /* The data comes behind as many places as there are; it is put behind all, and moved. */
+    /* The data follows the places of the files. How many there are is known only afterwards, so the data is received
+     * behind room for all, and then moved. */
     count = socket_receive_locked(
         o->socket, o->call.flags, (o->call.flags & MESSAGE_CREDENTIALS) != 0 ? &o->call.user : NULL,
-        (uint8_t *)(places + o->call.b), (uint32_t)count, places, o->call.b, o->result, &o->told);
+        (uint8_t *)(places + o->call.b), (uint32_t)count, places, o->call.b, o->result, &o->notified);
     if (count == -EAGAIN)
         o->answer->tenths = file_tenths(o->socket->timeouts[0]);
     if (count < 0)
@@ -159,25 +160,25 @@ static int64_t act_locked(struct operation *o)
     case SOCKET_BIND:
         return socket_bind_locked(socket, &o->call);
     case SOCKET_LISTEN:
-        return socket_listen_locked(socket, &o->call, &o->told);
+        return socket_listen_locked(socket, &o->call, &o->notified);
     case SOCKET_CONNECT:
         value = socket->type == SOCKET_DATAGRAM
-                    ? socket_connect_datagram_locked(socket, &o->call, &o->told)
-                    : socket_connect_locked(socket, &o->call, o->end, &o->end_used, o->answer, &o->told);
+                    ? socket_connect_datagram_locked(socket, &o->call, &o->notified)
+                    : socket_connect_locked(socket, &o->call, o->end, &o->end_used, o->answer, &o->notified);
         if (value == -EAGAIN)
             o->answer->tenths = file_tenths(socket->timeouts[1]);
         return value;
     case SOCKET_ACCEPT:
         if (o->room < sizeof(struct file_place))
             return -EPROTO;
-        value = socket_accept_locked(socket, &o->call, (struct file_place *)(o->result + 1), o->result, &o->told);
+        value = socket_accept_locked(socket, &o->call, (struct file_place *)(o->result + 1), o->result, &o->notified);
         if (value == -EAGAIN)
             o->answer->tenths = file_tenths(socket->timeouts[0]);
         return value;
     case SOCKET_SHUTDOWN:
-        return socket_shutdown_locked(socket, &o->call, &o->told);
+        return socket_shutdown_locked(socket, &o->call, &o->notified);
     case SOCKET_SEND:
-        value = socket_send_locked(socket, &o->call, o->places, o->data, o->size, &full, &o->told);
+        value = socket_send_locked(socket, &o->call, o->places, o->data, o->size, &full, &o->notified);
         if (value == -EAGAIN)
             o->answer->tenths = file_tenths(socket->timeouts[1]);
         if (value == -EAGAIN && socket->type == SOCKET_DATAGRAM)
@@ -199,7 +200,7 @@ static int64_t act_locked(struct operation *o)
         o->result->size = value > 0 ? (uint32_t)value : 0;
         return value < 0 ? value : 0;
     case SOCKET_SET_OPTION:
-        return socket_set_option_locked(socket, o->call.a, o->data, o->size, &o->told);
+        return socket_set_option_locked(socket, o->call.a, o->data, o->size, &o->notified);
     default:
         return -EPROTO;
     }
@@ -230,11 +231,11 @@ static int64_t socket_operate(struct file *file, const struct file_request *requ
             return -ENOMEM;
     }
     *o.result = (struct socket_result){.flags = 0};
-    list_init(&o.told);
+    list_init(&o.notified);
     spin_lock(&socket_lock);
-    value = o.socket->closed ? -EBADF : act_locked(&o); /* found before it was closed: nothing is to refer to it */
+    value = o.socket->closed ? -EBADF : act_locked(&o); /* -EBADF: closed since it was found */
     spin_unlock(&socket_lock);
-    socket_notify(&o.told);
+    socket_notify(&o.notified);
     socket_sweep();
     if (o.end != NULL && !o.end_used)
         file_close(o.end->file);
@@ -243,37 +244,37 @@ static int64_t socket_operate(struct file *file, const struct file_request *requ
     return (int64_t)(sizeof(*o.result) + o.result->files * sizeof(struct file_place) + o.result->size);
 }
 
-/* Its peer, and whoever sends to it, have nobody there any more. */
-static void leave_locked(struct socket *socket, struct list *told)
+/* SOCKET is closed: disconnects it from its peer and from all sockets that send to it. */
+static void leave_locked(struct socket *socket, struct list *notified)
 {
     struct socket *peer = socket->peer;
 
     if (peer != NULL && socket->type != SOCKET_DATAGRAM && (!list_empty(&socket->queue) || !socket->accepted))
-        peer->error = ECONNRESET; /* it has sent what nobody has received */
+        peer->error = ECONNRESET; /* SOCKET has not received all that the peer has sent, or was never accepted */
     socket_set_peer_locked(socket, NULL);
     while (!list_empty(&socket->senders)) {
         struct socket *sender = container_of(socket->senders.next, struct socket, peer_node);
 
         socket_set_peer_locked(sender, NULL);
         sender->lost = true;
-        socket_note_locked(sender, told);
+        socket_note_locked(sender, notified);
     }
 }
 
 static void release(struct file *file)
 {
     struct socket *socket = file->state;
-    struct list told, refused;
+    struct list notified, refused;
     struct node *named;
 
-    list_init(&told);
+    list_init(&notified);
     list_init(&refused);
     spin_lock(&socket_lock);
     socket->closed = true;
     list_remove(&socket->name_node);
     named = socket->node;
     socket->node = NULL;
-    leave_locked(socket, &told);
+    leave_locked(socket, &notified);
     socket->state = SOCKET_NEW;
     socket_drop_queue_locked(socket);
     while (!list_empty(&socket->backlog)) {
@@ -285,7 +286,7 @@ static void release(struct file *file)
     spin_unlock(&socket_lock);
     if (named != NULL)
         node_put(named);
-    socket_notify(&told);
+    socket_notify(&notified);
     while (!list_empty(&refused)) {
         struct socket *end = container_of(refused.next, struct socket, backlog_node);
 

@@ -16,31 +16,33 @@
 
 #define SOCKET_NAME_MAX 108u /* bytes of sun_path */
 #define SOCKET_FILES_MAX 253u
-#define SOCKET_BUFFER 212992u /* bytes on their way, as Linux has it */
+#define SOCKET_BUFFER 212992u /* bytes sent and not yet received, as Linux has it */
 
 #define MESSAGE_PEEK 0x2u
 #define MESSAGE_CONTROL_CUT 0x8u
 #define MESSAGE_CUT 0x20u    /* MSG_TRUNC */
-#define MESSAGE_FIT 0x40000u /* ours, of a call: ASKED bytes are to be received, with room for A only */
+#define MESSAGE_FIT 0x40000u /* Kettle's, of a call: the program asks for ASKED bytes and has room for A */
 #define MESSAGE_CREDENTIALS                                                                                            \
-    0x10000u                   /* of a result: the receiver wants PID; of SOCKET_SEND: USER is as the sender says; of  \
-                                  SOCKET_RECEIVE: only what USER has sent, of a stream; else nothing: 0 bytes */
-#define MESSAGE_PART 0x80000u  /* ours, of SOCKET_SEND: there is more, which only a stream takes */
-#define MESSAGE_NAMED 0x20000u /* of a result: NAME_SIZE is that of a name, perhaps none */
+    0x10000u /* of a result: the receiver wants the credentials; of SOCKET_SEND: USER is what the sender claims; of    \
+                SOCKET_RECEIVE from a stream: only bytes that USER has sent; if others come first, 0 bytes */
+#define MESSAGE_PART 0x80000u  /* Kettle's, of SOCKET_SEND: more data follows; only streams accept it */
+#define MESSAGE_NAMED 0x20000u /* of a result: NAME_SIZE is the size of the sender's name, perhaps 0 */
 
 #define SOCKET_NAMES_KERNEL 0u
 
 enum socket_operation {
-    SOCKET_BIND = 1,   /* name; none: the socket chooses one */
-    SOCKET_LISTEN,     /* a: backlog */
-    SOCKET_CONNECT,    /* name; none: no peer any more */
-    SOCKET_ACCEPT,     /* flags: of open; result: one file, and the peer's name */
-    SOCKET_SHUTDOWN,   /* a: 0 reading, 1 writing, 2 both */
-    SOCKET_SEND,       /* name or none, files, data; the files' opens go with it unless it fails; result: `length` */
-    SOCKET_RECEIVE,    /* flags: MESSAGE_PEEK, MESSAGE_CUT, MESSAGE_FIT; a: bytes, b: files at most; result: data,
-                          `length`,    name, files. -EFAULT: MESSAGE_FIT, and what is first does not: a datagram is lost */
-    SOCKET_NAME,       /* result: name */
-    SOCKET_PEER,       /* result: name of the peer */
+    SOCKET_BIND = 1, /* name; without one the kernel chooses one */
+    SOCKET_LISTEN,   /* a: backlog */
+    SOCKET_CONNECT,  /* name; without one a datagram socket is disconnected */
+    SOCKET_ACCEPT,   /* flags: of open; result: one file, and the peer's name */
+    SOCKET_SHUTDOWN, /* a: 0 reading, 1 writing, 2 both */
+    SOCKET_SEND,     /* name or none, files, data; unless it fails the message takes over an open of each file; result:
+                        `length` */
+    SOCKET_RECEIVE,  /* flags: MESSAGE_PEEK, MESSAGE_CUT, MESSAGE_FIT; a: bytes, b: files at most; result: data,
+                        `length`, name, files. -EFAULT: MESSAGE_FIT, and the first packet does not fit; a datagram is
+                        lost */
+    SOCKET_NAME,     /* result: name */
+    SOCKET_PEER,     /* result: name of the peer */
     SOCKET_GET_OPTION, /* a: SO_*; result: data */
     SOCKET_SET_OPTION  /* a: SO_*; data */
 };
@@ -58,13 +60,13 @@ struct socket_call {    /* SPECIAL_SOCKET; name, places of files and data follow
     uint32_t operation; /* enum socket_operation */
     uint32_t flags;
     uint32_t a, b;
-    struct socket_user user;   /* the caller's process, with its real ids, or MESSAGE_CREDENTIALS */
-    struct socket_user acting; /* with its effective ones */
+    struct socket_user user;   /* the caller's process and its real ids; with MESSAGE_CREDENTIALS what it claims */
+    struct socket_user acting; /* the caller's process and its effective ids */
     uint32_t name_size;
     uint32_t files;
     uint32_t named; /* there is a name, perhaps of 0 bytes */
-    uint32_t asked; /* of MESSAGE_FIT */
-    uint64_t node;  /* of a name in the tree: the number of the node (kernel/fs/node/node.h) that it leads to */
+    uint32_t asked; /* bytes; of MESSAGE_FIT */
+    uint64_t node;  /* of a name in the tree: the number of its node (kernel/fs/node/node.h) */
     uint8_t name[SOCKET_NAME_MAX + 4];
 };
 

@@ -1,4 +1,4 @@
-/* Writes to sockets that say who writes. See the header. */
+/* Writes with the writer's credentials. See the header. */
 #include "kernel/ipc/socket/write.h"
 
 #include "kernel/abi/errno.h"
@@ -10,7 +10,7 @@
 #include "tasks/process/group.h"
 #include "tasks/thread/thread.h"
 
-#define ROOM (FILE_CHUNK - sizeof(struct socket_call)) /* bytes beside a call */
+#define ROOM (FILE_CHUNK - sizeof(struct socket_call)) /* bytes of data that fit beside a call */
 
 int64_t socket_write_as(struct group *group, int32_t fd, const void *data, size_t size, struct file_answer *answer)
 {

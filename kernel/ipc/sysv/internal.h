@@ -9,7 +9,7 @@ struct ipc_object {
     int32_t id;
     uint32_t index;
     struct ipc_facts facts;
-    struct file *file; /* gives waiters an id and events to wait for; has one open, ours */
+    struct file *file; /* has the id and the events for which waiters wait; the object owns its one open */
     bool wanted;       /* a task waits for a change */
 };
 
@@ -17,12 +17,13 @@ struct ipc_kind { /* a name space of ids and keys */
     struct ipc_object *objects[IPC_OBJECTS_MAX];
     uint32_t used;     /* no index from here on is in use */
     uint32_t sequence; /* of the next object */
-    bool silent;       /* nobody waits for these objects, so they have no files */
+    bool silent;       /* no task waits for these objects, so they have no files */
 };
 
 extern struct spinlock ipc_lock; /* before those of files */
 
-/* The id of the object with CALL's key, or of a new one that MAKE gives, whose facts are set. */
+/* Returns the id of the object with CALL's key, if it FITS the call; or makes one with MAKE, and sets its facts. FITS
+ * is called with NULL before that. DROP frees an object that MAKE has made. */
 int64_t ipc_get(struct ipc_kind *kind, const struct ipc_call *call, struct ipc_object *(*make)(const struct ipc_call *),
                 bool (*fits)(const struct ipc_object *, const struct ipc_call *), void (*drop)(struct ipc_object *));
 /* The object ID, if CALL's user has the access MAY (MAY_*; 0: no check). -EINVAL, -EIDRM, -EACCES. */
@@ -30,28 +31,29 @@ int64_t ipc_find(struct ipc_kind *kind, const struct ipc_call *call, uint32_t ma
 /* The object at ID's index, or NULL; the next object after OBJECT (NULL: the first object), or NULL. */
 struct ipc_object *ipc_at(const struct ipc_kind *kind, uint32_t id);
 struct ipc_object *ipc_next(const struct ipc_kind *kind, const struct ipc_object *object);
-/* IPC_STAT, IPC_SET: 0 or an error. */
+/* Does IPC_STAT or IPC_SET on OBJECT: 0 or an error. */
 int64_t ipc_facts(struct ipc_object *object, const struct ipc_call *call, const void *data, size_t size, void *result,
                   size_t room, struct file_answer *answer);
-/* IPC_NEXT: as IPC_STAT of the first object from the index CALL->id on; its id, or -EINVAL. */
+/* IPC_NEXT: IPC_STAT of the first object from index CALL->id on; returns its id, or -EINVAL. */
 int64_t ipc_next_facts(const struct ipc_kind *kind, const struct ipc_call *call, void *result, size_t room,
                        struct file_answer *answer);
 /* -EPERM: CALL's user is neither owner, nor creator, nor root. */
 int64_t ipc_owner(const struct ipc_object *object, const struct ipc_call *call);
 /* Removes OBJECT. Its waiters are woken once the lock is free: the caller then passes *TELL to ipc_notify, which
  * notifies and drops the file. */
-void ipc_remove(struct ipc_kind *kind, struct ipc_object *object, struct file **tell);
+void ipc_remove(struct ipc_kind *kind, struct ipc_object *object, struct file **notify);
 /* OBJECT has changed; its waiters are woken as above. */
-void ipc_changed(struct ipc_object *object, struct file **tell);
+void ipc_changed(struct ipc_object *object, struct file **notify);
 void ipc_notify(struct file *file, bool removed);
-/* For a call that cannot be done now: ANSWER says what to wait for. Returns -EAGAIN. */
+/* For a call that cannot be done now: sets ANSWER so that the caller waits for OBJECT's next event. Returns -EAGAIN. */
 int64_t ipc_wait(struct ipc_object *object, const struct ipc_call *call, struct file_answer *answer);
 
-/* Each is one step. *TELL and *REMOVED are the arguments of ipc_notify, to be called once the lock is free. */
+/* Each performs one call, as one step under ipc_lock. *TELL and *REMOVED are the arguments of ipc_notify, to be called
+ * once the lock is free. */
 int64_t sem_do(const struct ipc_call *call, const void *data, size_t size, void *result, size_t room,
-               struct file_answer *answer, struct file **tell, bool *removed);
+               struct file_answer *answer, struct file **notify, bool *removed);
 int64_t queue_do(const struct ipc_call *call, const void *data, size_t size, void *result, size_t room,
-                 struct file_answer *answer, struct file **tell, bool *removed);
+                 struct file_answer *answer, struct file **notify, bool *removed);
 /* PROCESS has ended: undoes its operations that have SEM_UNDO, and notifies the waiters of each changed set without the
  * lock. */
 void sem_undo(uint32_t process);

@@ -1,4 +1,4 @@
-/* System V objects: their ids, keys, owners, and which call is for whom. See the header. */
+/* System V objects: their ids, keys and owners, and the dispatch of calls. See the header. */
 #include "kernel/ipc/sysv/ipc.h"
 
 #include "kernel/abi/errno.h"
@@ -15,7 +15,7 @@
 
 struct spinlock ipc_lock;
 
-/* Nobody reads it: it is what waiters watch. */
+/* An object's file is never read or written: waiters only watch its events. */
 static uint32_t never_ready(struct file *file)
 {
     (void)file;
@@ -86,7 +86,7 @@ int64_t ipc_get(struct ipc_kind *kind, const struct ipc_call *call, struct ipc_o
                 bool (*fits)(const struct ipc_object *, const struct ipc_call *), void (*drop)(struct ipc_object *))
 {
     struct ipc_object *object = call->key != (int32_t)IPC_PRIVATE ? find_key(kind, call->key) : NULL;
-    uint32_t may = call->flags | call->flags >> 3 | call->flags >> 6; /* what the mode asks for */
+    uint32_t may = call->flags | call->flags >> 3 | call->flags >> 6; /* access that the mode asks for */
     int64_t result;
 
     if (object != NULL) {
@@ -95,7 +95,7 @@ int64_t ipc_get(struct ipc_kind *kind, const struct ipc_call *call, struct ipc_o
         if (!fits(object, call))
             return -EINVAL;
         may &= MAY_READ | MAY_WRITE | MAY_EXECUTE;
-        /* root may execute what nobody may: CAP_IPC_OWNER */
+        /* root needs no permission, not even to execute: CAP_IPC_OWNER */
         return call->user.uid != 0 && check(object, call, may) != 0 ? -EACCES : object->id;
     }
     if (call->key != (int32_t)IPC_PRIVATE && (call->flags & IPC_CREATE) == 0)
@@ -173,23 +173,23 @@ int64_t ipc_facts(struct ipc_object *object, const struct ipc_call *call, const 
     return 0;
 }
 
-void ipc_changed(struct ipc_object *object, struct file **tell)
+void ipc_changed(struct ipc_object *object, struct file **notify)
 {
     if (!object->wanted)
         return;
     object->wanted = false;
     file_pin(object->file);
-    *tell = object->file;
+    *notify = object->file;
 }
 
-void ipc_remove(struct ipc_kind *kind, struct ipc_object *object, struct file **tell)
+void ipc_remove(struct ipc_kind *kind, struct ipc_object *object, struct file **notify)
 {
     kind->objects[object->index] = NULL;
     while (kind->used > 0 && kind->objects[kind->used - 1] == NULL)
         kind->used--;
     if (object->file != NULL)
         file_pin(object->file);
-    *tell = object->file;
+    *notify = object->file;
 }
 
 void ipc_notify(struct file *file, bool removed)
@@ -197,7 +197,7 @@ void ipc_notify(struct file *file, bool removed)
     if (file == NULL)
         return;
     if (removed)
-        file_close(file); /* those who wait find it gone, and ask again */
+        file_close(file); /* waiters find that it is closed, and ask again */
     else
         file_event(file->events);
     file_unpin(file);
@@ -218,17 +218,17 @@ static int64_t serve_object(const struct ipc_call *call, const void *data, size_
                             struct file_answer *answer)
 {
     struct segment *gone = NULL;
-    struct file *tell = NULL;
+    struct file *notify = NULL;
     bool removed = false;
     int64_t value;
 
     spin_lock(&ipc_lock);
     value = call->operation >= IPC_SHM_GET  ? shm_do(call, data, size, result, call->room, answer, &gone)
-            : call->operation < IPC_MSG_GET ? sem_do(call, data, size, result, call->room, answer, &tell, &removed)
-                                            : queue_do(call, data, size, result, call->room, answer, &tell, &removed);
+            : call->operation < IPC_MSG_GET ? sem_do(call, data, size, result, call->room, answer, &notify, &removed)
+                                            : queue_do(call, data, size, result, call->room, answer, &notify, &removed);
     spin_unlock(&ipc_lock);
     shm_end(gone);
-    ipc_notify(tell, removed);
+    ipc_notify(notify, removed);
     return value;
 }
 

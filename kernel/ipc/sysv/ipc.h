@@ -13,13 +13,13 @@
 #define IPC_CREATE 01000u
 #define IPC_EXCLUSIVE 02000u
 #define IPC_NO_WAIT 04000u
-#define IPC_AGAIN 0x80000000u /* ours: the call has waited before, so a missing object was removed: EIDRM */
+#define IPC_AGAIN 0x80000000u /* Kettle's: the call has waited before, so a missing object was removed: EIDRM */
 #define IPC_REMOVE 0u         /* commands of *ctl */
 #define IPC_SET 1u
 #define IPC_STAT 2u
 #define IPC_INFO 3u
 #define IPC_NEXT                                                                                                       \
-    0x1000u /* ours: IPC_STAT of the first object from the index ID on, without a permission check; the value is its   \
+    0x1000u /* Kettle's: IPC_STAT of the first object from index ID on, without a permission check; the value is its   \
                id */
 #define SEM_UNDO 0x1000u
 #define SEM_GET_PID 11u
@@ -37,8 +37,8 @@
 #define SEM_OPERATIONS_MAX 500u
 #define IPC_MESSAGE_MAX 8192u /* bytes of a message */
 #define IPC_QUEUE_MAX 16384u  /* bytes of a queue, unless another limit is set */
-#define IPC_OBJECTS_MAX 4096u /* sets, queues, and segments */
-#define IPC_SLOTS 32768u      /* as Linux: an id is a sequence number times this, and an index */
+#define IPC_OBJECTS_MAX 4096u /* of each kind: sets, queues, segments */
+#define IPC_SLOTS 32768u      /* as on Linux: an id is a sequence number times this plus an index */
 
 struct ipc_step { /* struct sembuf */
     uint16_t number;

@@ -15,7 +15,7 @@ struct message {
 };
 
 struct queue {
-    struct ipc_object object; /* facts.count, facts.bytes: what is in it */
+    struct ipc_object object; /* facts.count, facts.bytes: the messages in it */
     struct list messages;     /* oldest first */
 };
 
@@ -66,7 +66,7 @@ static bool fits(const struct ipc_object *object, const struct ipc_call *call)
 }
 
 static int64_t send(const struct ipc_call *call, const void *data, size_t size, struct file_answer *answer,
-                    struct file **tell)
+                    struct file **notify)
 {
     struct ipc_object *object;
     struct ipc_facts *facts;
@@ -91,7 +91,7 @@ static int64_t send(const struct ipc_call *call, const void *data, size_t size, 
     facts->bytes += size;
     facts->done_in = node_now();
     facts->pid_in = call->pid;
-    ipc_changed(object, tell);
+    ipc_changed(object, notify);
     return 0;
 }
 
@@ -112,7 +112,7 @@ static struct message *find(struct queue *queue, int64_t type, uint32_t flags)
 }
 
 static int64_t receive(const struct ipc_call *call, void *result, size_t room, struct file_answer *answer,
-                       struct file **tell)
+                       struct file **notify)
 {
     struct ipc_object *object;
     struct message *message;
@@ -140,12 +140,12 @@ static int64_t receive(const struct ipc_call *call, void *result, size_t room, s
     answer->seen = sizeof(message->type) + size;
     object->facts.done_out = node_now();
     object->facts.pid_out = call->pid;
-    ipc_changed(object, tell);
+    ipc_changed(object, notify);
     return (int64_t)size;
 }
 
 static int64_t control(const struct ipc_call *call, const void *data, size_t size, void *result, size_t room,
-                       struct file_answer *answer, struct file **tell, bool *removed)
+                       struct file_answer *answer, struct file **notify, bool *removed)
 {
     struct ipc_object *object;
     struct ipc_facts new;
@@ -157,7 +157,7 @@ static int64_t control(const struct ipc_call *call, const void *data, size_t siz
         return error;
     switch (call->flags) {
     case IPC_REMOVE:
-        ipc_remove(&queues, object, tell);
+        ipc_remove(&queues, object, notify);
         *removed = true;
         drop(object);
         return 0;
@@ -171,7 +171,7 @@ static int64_t control(const struct ipc_call *call, const void *data, size_t siz
         if (error != 0)
             return error;
         object->facts.bytes_max = new.bytes_max;
-        ipc_changed(object, tell);
+        ipc_changed(object, notify);
         return 0;
     case IPC_STAT:
         return ipc_facts(object, call, data, size, result, room, answer);
@@ -181,19 +181,19 @@ static int64_t control(const struct ipc_call *call, const void *data, size_t siz
 }
 
 int64_t queue_do(const struct ipc_call *call, const void *data, size_t size, void *result, size_t room,
-                 struct file_answer *answer, struct file **tell, bool *removed)
+                 struct file_answer *answer, struct file **notify, bool *removed)
 {
     switch (call->operation) {
     case IPC_MSG_GET:
         return ipc_get(&queues, call, make, fits, drop);
     case IPC_MSG_SEND:
-        return send(call, data, size, answer, tell);
+        return send(call, data, size, answer, notify);
     case IPC_MSG_RECEIVE:
-        return receive(call, result, room, answer, tell);
+        return receive(call, result, room, answer, notify);
     case IPC_MSG_CONTROL:
         if (call->flags == IPC_NEXT)
             return ipc_next_facts(&queues, call, result, room, answer);
-        return control(call, data, size, result, room, answer, tell, removed);
+        return control(call, data, size, result, room, answer, notify, removed);
     default:
         return -EPROTO;
     }

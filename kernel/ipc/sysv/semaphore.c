@@ -1,6 +1,6 @@
-/* System V semaphores. See ipc.h. A call's steps are all done, or none, in one step of kernel 0; who has to wait tries
- * all of them again when something of the set has changed. What is to be undone at a process's end is kept with the
- * set, for each process that asked. */
+/* System V semaphores. See ipc.h. Kernel 0 does all steps of a call at once, or none. A task that has to wait tries all
+ * of them again after the set has changed. The set also keeps, for each process that has used SEM_UNDO, what has to be
+ * undone at its end. */
 #include "kernel/abi/errno.h"
 #include "kernel/file/permission.h"
 #include "kernel/fs/node/node.h"
@@ -13,22 +13,22 @@
 
 struct semaphore {
     int32_t value;
-    uint32_t pid; /* who changed it last */
+    uint32_t pid; /* the process that changed it last */
 };
 
-struct undo { /* what one process asked to be undone */
+struct undo { /* of one process that has used SEM_UNDO */
     struct list node;
     uint32_t process;
-    int32_t changes[]; /* one for each semaphore: to be added */
+    int32_t changes[]; /* for each semaphore: what its end adds */
 };
 
 struct stop { /* the step that could not be done */
     uint32_t number;
     int32_t change;
-    int32_t before; /* what the steps before it had changed the semaphore by */
+    int32_t before; /* by how much the steps before it had changed the semaphore */
 };
 
-struct waiter { /* a task that has been told to wait, until it asks again, or gives up */
+struct waiter { /* a task that waits, until its call is done or refused, or it gives up */
     struct list node;
     uint32_t task;
     struct stop stop;
@@ -137,8 +137,8 @@ static bool is_blocked(const struct set *set, const struct stop *stop)
     return stop->change == 0 ? value != 0 : value + stop->change < 0;
 }
 
-/* Tasks that wait for semaphore NUMBER to become zero, or else to grow. One that could go on by now does not count: it
- * has only not asked again yet. */
+/* Counts the tasks that wait for semaphore NUMBER to become zero (ZERO) or to grow. A task whose step can be done by
+ * now does not count: it has been woken, and has not asked again yet. */
 static int64_t count_waiters(const struct set *set, uint32_t number, bool zero)
 {
     int64_t count = 0;
@@ -151,7 +151,7 @@ static int64_t count_waiters(const struct set *set, uint32_t number, bool zero)
     return count;
 }
 
-/* What is to be undone of a step, unless that is out of range. */
+/* Records STEP in UNDO. False: the sum is out of range. */
 static bool note_undo(struct undo *undo, const struct ipc_step *step)
 {
     int32_t change = undo->changes[step->number] - step->change;
@@ -169,8 +169,8 @@ static void take_back(struct set *set, const struct ipc_step *step, struct undo 
         undo->changes[step->number] += step->change;
 }
 
-/* Does the steps; the first that cannot be done undoes those before it. 0; 1: it has to wait, STOPPED by that; -EAGAIN,
- * -ERANGE. */
+/* Does all steps. If one cannot be done, those before it are taken back, and STOPPED is that step. 0; 1: the task has
+ * to wait; -EAGAIN, -ERANGE. */
 static int64_t try_steps(struct set *set, const struct ipc_step *steps, size_t count, struct undo *undo,
                          struct stop *stopped)
 {
@@ -197,7 +197,7 @@ static int64_t try_steps(struct set *set, const struct ipc_step *steps, size_t c
 }
 
 static int64_t operate(const struct ipc_call *call, const struct ipc_step *steps, size_t count,
-                       struct file_answer *answer, struct file **tell)
+                       struct file_answer *answer, struct file **notify)
 {
     bool alters = false, undoes = false;
     struct ipc_object *object;
@@ -244,11 +244,11 @@ static int64_t operate(const struct ipc_call *call, const struct ipc_step *steps
     }
     object->facts.done_in = node_now();
     if (alters)
-        ipc_changed(object, tell);
+        ipc_changed(object, notify);
     return 0;
 }
 
-/* A value that is set is undone by nobody. */
+/* After semctl has set semaphore NUMBER: earlier changes are no longer undone. */
 static void forget_changes(struct set *set, uint32_t number)
 {
     list_for_each(at, &set->undos)
@@ -276,7 +276,7 @@ static int64_t set_all(struct set *set, const void *data, size_t size, uint32_t 
 }
 
 static int64_t control(const struct ipc_call *call, const void *data, size_t size, void *result, size_t room,
-                       struct file_answer *answer, struct file **tell, bool *removed)
+                       struct file_answer *answer, struct file **notify, bool *removed)
 {
     bool sets_value = call->flags == SEM_SET_VALUE || call->flags == SEM_SET_ALL;
     bool owners = call->flags == IPC_REMOVE || call->flags == IPC_SET;
@@ -298,7 +298,7 @@ static int64_t control(const struct ipc_call *call, const void *data, size_t siz
     case IPC_SET:
         return ipc_facts(object, call, data, size, result, room, answer);
     case IPC_REMOVE:
-        ipc_remove(&sets, object, tell);
+        ipc_remove(&sets, object, notify);
         *removed = true;
         drop(object);
         return 0;
@@ -332,7 +332,7 @@ static int64_t control(const struct ipc_call *call, const void *data, size_t siz
         return -EINVAL;
     }
     object->facts.changed = node_now();
-    ipc_changed(object, tell);
+    ipc_changed(object, notify);
     return 0;
 }
 
@@ -346,7 +346,7 @@ static int64_t give_up(const struct ipc_call *call)
 }
 
 int64_t sem_do(const struct ipc_call *call, const void *data, size_t size, void *result, size_t room,
-               struct file_answer *answer, struct file **tell, bool *removed)
+               struct file_answer *answer, struct file **notify, bool *removed)
 {
     switch (call->operation) {
     case IPC_SEM_GET:
@@ -354,20 +354,20 @@ int64_t sem_do(const struct ipc_call *call, const void *data, size_t size, void 
     case IPC_SEM_OPERATE:
         if (size == 0 || size % sizeof(struct ipc_step) != 0 || size / sizeof(struct ipc_step) > SEM_OPERATIONS_MAX)
             return -EPROTO;
-        return operate(call, data, size / sizeof(struct ipc_step), answer, tell);
+        return operate(call, data, size / sizeof(struct ipc_step), answer, notify);
     case IPC_SEM_GIVE_UP:
         return give_up(call);
     case IPC_SEM_CONTROL:
         if (call->flags == IPC_NEXT)
             return ipc_next_facts(&sets, call, result, room, answer);
-        return control(call, data, size, result, room, answer, tell, removed);
+        return control(call, data, size, result, room, answer, notify, removed);
     default:
         return -EPROTO;
     }
 }
 
-/* What PROCESS has changed in SET is undone, as far as values go (semop(2)). True: it had asked for that. */
-static bool undo_one(struct set *set, uint32_t process, struct file **tell)
+/* Undoes PROCESS's changes of SET, limited to valid values (semop(2)). False: PROCESS has no SEM_UNDO in this set. */
+static bool undo_one(struct set *set, uint32_t process, struct file **notify)
 {
     struct undo *undo = find_undo(set, process);
 
@@ -384,7 +384,7 @@ static bool undo_one(struct set *set, uint32_t process, struct file **tell)
     list_remove(&undo->node);
     heap_free(undo, undo_size(set));
     set->object.facts.done_in = node_now();
-    ipc_changed(&set->object, tell);
+    ipc_changed(&set->object, notify);
     return true;
 }
 
@@ -394,14 +394,14 @@ void sem_undo(uint32_t process)
     bool more = true;
 
     while (more) {
-        struct file *tell = NULL;
+        struct file *notify = NULL;
 
         spin_lock(&ipc_lock);
         while (index < sets.used &&
-               (sets.objects[index] == NULL || !undo_one(set_of(sets.objects[index]), process, &tell)))
+               (sets.objects[index] == NULL || !undo_one(set_of(sets.objects[index]), process, &notify)))
             index++;
         more = index < sets.used;
         spin_unlock(&ipc_lock);
-        ipc_notify(tell, false);
+        ipc_notify(notify, false);
     }
 }

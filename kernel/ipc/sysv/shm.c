@@ -18,10 +18,10 @@
 #include "mm/lease/room.h"
 
 struct segment {
-    struct ipc_object object;  /* facts.bytes: the size; facts.pid_in: who made it */
+    struct ipc_object object;  /* facts.bytes: the size; facts.pid_in: the creator */
     struct node *node;         /* [i] a reference */
-    struct file_stamps stamps; /* what homes have told */
-    int32_t name;              /* [i] the key that it was made with */
+    struct file_stamps stamps; /* attach and detach times reported by homes */
+    int32_t name;              /* [i] the key with which it was created */
 };
 
 static struct ipc_kind segments = {.silent = true};
@@ -56,7 +56,7 @@ static struct ipc_object *make(const struct ipc_call *call)
     struct file_answer answer;
     struct segment *segment;
 
-    /* no large pages are set aside */
+    /* there are no reserved large pages for SHM_HUGETLB */
     if ((call->flags & SHM_HUGETLB) != 0 || !space_commit_allowed(AREA_WRITE | AREA_SHARED | reserve, size))
         return NULL;
     segment = heap_alloc(sizeof(*segment));
@@ -90,7 +90,7 @@ static int64_t get(const struct ipc_call *call)
 {
     int64_t id = ipc_get(&segments, call, make, fits, drop);
 
-    if (id >= 0) { /* nobody has mapped a new one yet */
+    if (id >= 0) { /* a new node is not mapped yet */
         struct node *node = segment_of(ipc_at(&segments, (uint32_t)id))->node;
 
         node->segment = (uint32_t)id + 1;
@@ -119,7 +119,7 @@ static int64_t attach(const struct ipc_call *call, void *result, size_t room, st
     uint32_t may = MAY_READ | (writes ? MAY_WRITE : 0) | ((call->flags & SHM_EXECUTE) != 0 ? MAY_EXECUTE : 0);
     struct shm_answer out = {.id = call->id};
     struct ipc_object *object;
-    /* root may execute what nobody may: CAP_IPC_OWNER */
+    /* root needs no permission, not even to execute: CAP_IPC_OWNER */
     int64_t error = ipc_find(&segments, call, call->user.uid == 0 ? 0 : may, &object);
 
     if (error != 0)
@@ -161,9 +161,10 @@ static const struct shm_seen *find_seen(const struct shm_seen *seen, size_t coun
     return NULL;
 }
 
-/* Who has SEGMENT attached, as far as SEEN knows; OUT's kernels are those that are missing. A grant from before
- * its home was asked, which that did not know of, is of an area that is about to be made. True: nobody has it, and
- * nobody is about to: a home gives back what it was granted with its last area, before it answers. */
+/* Counts in OUT the areas that attach SEGMENT, from the homes' answers in SEEN; OUT's `kernels` are the homes without
+ * an answer. A grant from before its home was asked that the home did not know of belongs to an attach under way, and
+ * counts. True: no kernel has a grant, so it is not attached, and no attach is under way: a home gives its grants back
+ * with its last area, before it answers. */
 static bool count_areas(struct segment *segment, const struct shm_seen *seen, size_t count, struct shm_answer *out)
 {
     struct file_stamps stamps = segment->stamps;
@@ -183,14 +184,15 @@ static bool count_areas(struct segment *segment, const struct shm_seen *seen, si
             file_stamps_join(&stamps, &one->held.stamps);
         if (grants[kernel] == 0)
             continue;
-        none = false; /* whatever its home has told: it may have given back all, and got another one */
+        none = false; /* whatever its home has answered: it may have got a new grant since */
         if (one == NULL) {
             out->kernels |= 1ull << kernel;
             out->granted[kernel] = grants[kernel];
             continue;
         }
         out->facts.count += one->held.attached;
-        /* what was granted since then may have gone again: a home keeps grants while it has one area */
+        /* Grants since then do not count: their areas may have gone again, as a home keeps its grants while it has an
+         * area. */
         before = grants[kernel] < one->granted ? grants[kernel] : one->granted;
         if (before > one->held.granted)
             out->facts.count += before - one->held.granted;
@@ -209,7 +211,8 @@ static int64_t stat(struct segment *segment, const struct ipc_call *call, const 
     bool none = count_areas(segment, data, known ? size / sizeof(struct shm_seen) : 0, &out);
 
     out.id = segment->object.id;
-    if (none && (out.facts.mode & SHM_REMOVED) != 0) { /* what was given back has only not arrived yet */
+    /* All grants have been given back: given_back is about to free it as well. */
+    if (none && (out.facts.mode & SHM_REMOVED) != 0) {
         *gone = take_out(segment);
         return call->flags >= SHM_NEXT ? -EIDRM : -EINVAL;
     }
@@ -243,7 +246,7 @@ static int64_t remove_it(struct segment *segment, struct segment **gone)
     return 0;
 }
 
-/* Of the index CALL->id on. */
+/* The next object, from index CALL->id on, for SHM_NEXT and SHM_TO_SETTLE. */
 static struct ipc_object *find_next(const struct ipc_call *call)
 {
     struct ipc_object *object = NULL;
@@ -292,7 +295,7 @@ static int64_t control(const struct ipc_call *call, const void *data, size_t siz
         return remove_it(segment_of(object), gone);
     case IPC_SET:
         return ipc_facts(object, call, data, size, result, room, answer);
-    case SHM_LOCK: /* frames are never taken away: that is all that locking asks for */
+    case SHM_LOCK: /* frames are never reclaimed, so there is nothing to lock */
         object->facts.mode |= SHM_LOCKED;
         return 0;
     case SHM_UNLOCK:
@@ -318,7 +321,7 @@ int64_t shm_do(const struct ipc_call *call, const void *data, size_t size, void 
     }
 }
 
-/* Not under ipc_lock. */
+/* A home has given back grants of NODE; LAST: no kernel has a grant any more. Called without ipc_lock. */
 static void given_back(struct node *node, const struct file_stamps *stamps, bool last)
 {
     struct segment *gone = NULL, *segment;
@@ -337,7 +340,7 @@ static void given_back(struct node *node, const struct file_stamps *stamps, bool
     shm_end(gone);
 }
 
-/* As /proc/PID/maps has it: the inode is the id. */
+/* The name and the facts for /proc/PID/maps: the inode is the segment's id. */
 static void describe(struct node *node, char *name, struct file_facts *facts)
 {
     const struct ipc_object *object;

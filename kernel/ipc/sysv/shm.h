@@ -21,7 +21,7 @@
 #define SHM_ROUND 020000u
 #define SHM_REMAP 040000u
 #define SHM_EXECUTE 0100000u
-#define SHM_REMOVED 01000u /* in a segment's mode: it is freed when no area attaches it any more */
+#define SHM_REMOVED 01000u /* in a segment's mode: it is freed when it is no longer attached */
 #define SHM_LOCKED 02000u
 
 #define SHM_LOCK 11u /* commands of shmctl, besides those of ipc.h */
@@ -30,26 +30,26 @@
 #define SHM_INFO 14u
 #define SHM_STAT_ANY 15u
 #define SHM_NEXT IPC_NEXT
-#define SHM_TO_SETTLE (IPC_NEXT + 1) /* ours: as SHM_NEXT, of those that are removed and were granted to somebody */
+#define SHM_TO_SETTLE (IPC_NEXT + 1) /* Kettle's: as SHM_NEXT, among removed segments that are still granted */
 
 /* Result data of IPC_SHM_ATTACH and IPC_SHM_CONTROL. */
 struct shm_answer {
-    uint64_t backing; /* the segment's object; of IPC_SHM_ATTACH: granted once more to the home */
-    uint64_t
-        kernels;   /* not 0: nothing was done; ask these homes (file_hold_ask) and repeat the call with their answers */
-    uint64_t size; /* bytes, not rounded */
-    uint64_t resident;      /* pages that have a frame */
-    struct ipc_facts facts; /* count: areas attached; bytes: size; done_in, done_out: attached, detached last; pid_in:
-                               of who made it, pid_out: of who attached or detached last */
+    uint64_t backing;  /* the segment's object; IPC_SHM_ATTACH has granted it once more to the home */
+    uint64_t kernels;  /* not 0: nothing was done; the caller asks these homes (file_hold_ask) and repeats the call with
+                          their answers */
+    uint64_t size;     /* bytes, not rounded */
+    uint64_t resident; /* pages that have a frame */
+    struct ipc_facts facts; /* count: areas attached; bytes: size; done_in, done_out: times of the last attach and
+                               detach; pid_in: the creator; pid_out: the process that attached or detached last */
     int32_t id;
-    uint32_t used; /* IPC_INFO, SHM_INFO: segments; PAGES are theirs */
+    uint32_t used; /* IPC_INFO, SHM_INFO: number of segments; PAGES: their pages */
     uint64_t pages;
-    uint32_t granted[KERNELS_MAX]; /* to each of KERNELS, by now */
+    uint32_t granted[KERNELS_MAX]; /* grants of each of KERNELS at this time */
 };
 
 struct shm_seen { /* data of IPC_SHM_CONTROL: the homes' answers about the object that B of the call names */
     uint32_t kernel;
-    uint32_t granted; /* to it, before it was asked */
+    uint32_t granted; /* its grants, as kernel 0 knew them before KERNEL was asked */
     struct file_held held;
 };
 

@@ -1,5 +1,5 @@
-/* What callers on any kernel ask about shared memory. See shm.h. Kernel 0 says which homes are to be asked how many
- * areas they have; each answers when all that it has given back has arrived there. */
+/* Requests about shared memory from any kernel. See shm.h. Kernel 0 names the homes that have to be asked for the
+ * number of areas; a home answers after kernel 0 has confirmed all grants that it has given back. */
 #include "kernel/abi/errno.h"
 #include "kernel/file/permission.h"
 #include "kernel/ipc/call.h"
@@ -13,10 +13,10 @@ struct asking {
     struct shm_seen seen[KERNELS_MAX];
 };
 
-/* Homes of ANSWER's segment, each once. */
+/* Asks the homes that ANSWER names, and appends their answers to ASKING->seen, of which *COUNT are used. */
 static int64_t ask_homes(struct asking *asking, const struct shm_answer *answer, size_t *count)
 {
-    if ((uint64_t)asking->call.b != answer->backing) /* another one has its place by now */
+    if ((uint64_t)asking->call.b != answer->backing) /* the call is about another segment by now */
         *count = 0;
     asking->call.b = (int64_t)answer->backing;
     for (uint64_t rest = answer->kernels; rest != 0 && *count < KERNELS_MAX; rest &= rest - 1) {
@@ -36,7 +36,7 @@ static int64_t ask_homes(struct asking *asking, const struct shm_answer *answer,
 int64_t shm_ask(struct ipc_call *call, const struct ipc_facts *facts, struct shm_answer *answer)
 {
     struct asking *asking = heap_alloc(sizeof(*asking));
-    struct file_answer told;
+    struct file_answer notified;
     size_t size = 0, count = 0;
     int64_t value;
 
@@ -50,10 +50,10 @@ int64_t shm_ask(struct ipc_call *call, const struct ipc_facts *facts, struct shm
     }
     for (;;) {
         answer->kernels = 0;
-        value = ipc_ask(&asking->call, sizeof(asking->call) + size, answer, sizeof(*answer), &told);
+        value = ipc_ask(&asking->call, sizeof(asking->call) + size, answer, sizeof(*answer), &notified);
         if (value == -EIDRM && call->flags >= SHM_NEXT)
-            continue; /* the one that it was about has gone */
-        if (value < 0 || told.seen == 0 || answer->kernels == 0)
+            continue; /* the segment has been freed meanwhile: continue with the next one */
+        if (value < 0 || notified.seen == 0 || answer->kernels == 0)
             break;
         value = ask_homes(asking, answer, &count);
         if (value != 0)

@@ -1,6 +1,8 @@
-/* Priority donation: for each lock that a thread owns and others wait for, the highest priority among the waiters. A
- * thread runs with the best of its own priority and all of these, and donates that in turn if it waits for a lock
- * itself. See the header. */
+/* Priority donation. See the header.
+ *
+ * For each lock that a thread owns and others wait for, its kernel keeps the highest priority among the waiters. The
+ * thread runs with the best of its own priority and these, and donates that in turn if it waits for a lock itself.
+ * Everything is under the lock of the thread's group; nothing here waits. */
 #include "tasks/futex/donation/donation.h"
 
 #include "kernel/abi/errno.h"
@@ -29,7 +31,7 @@ struct pi_priority pi_priority_locked(const struct thread *thread)
     return (struct pi_priority){thread->context.policy & (uint16_t)~POLICY_RESET_ON_FORK, thread->context.nice};
 }
 
-/* Recomputes the best of the thread's donations, which counts if it is better than its own priority. */
+/* Recomputes the best of the thread's donations, which is used if it is better than the thread's own priority. */
 static void set_donated_locked(struct thread *thread)
 {
     int best = fair_priority(thread->context.policy, thread->context.nice);
@@ -45,7 +47,7 @@ static void set_donated_locked(struct thread *thread)
     }
 }
 
-/* If THREAD waits for a lock, makes it donate its changed priority. */
+/* If THREAD waits for a lock, makes it donate its changed priority to the owner. */
 static void nudge_locked(struct thread *thread)
 {
     if (thread->pi.wait == NULL)
@@ -120,7 +122,7 @@ void pi_granted_locked(struct pi_wait *wait, uint64_t stamp, struct pi_priority 
     struct thread *thread = wait->thread;
     struct pi_donation **at = find_locked(thread, &wait->place.key);
 
-    if (*at == NULL) { /* else a later waiter's donation has arrived first */
+    if (*at == NULL) { /* otherwise the donation of a later waiter has arrived first */
         wait->donation->key = wait->place.key;
         *at = wait->donation;
         wait->donation = NULL;

@@ -1,5 +1,6 @@
-/* Priority donation: a thread that waits for a lock of FUTEX_LOCK_PI donates its priority (policy, real priority and
- * nice) to the lock's owner. This is the state that the owner's kernel keeps; tasks/futex/pi/pi.md has the protocol.
+/* Priority donation: a thread that waits for a lock of FUTEX_LOCK_PI donates its priority (policy, real-time priority
+ * and nice) to the lock's owner. This header has the state on the owner's kernel; tasks/futex/pi/pi.md has the
+ * protocol.
  *
  * Marks: [i] set once, [g] under the lock of the thread's group. */
 #ifndef TASKS_FUTEX_DONATION_DONATION_H
@@ -15,7 +16,7 @@
 
 /* How a thread is scheduled, as far as it can be donated. */
 struct pi_priority {
-    uint16_t policy; /* as in struct thread_context */
+    uint16_t policy; /* in the format of struct thread_context */
     int16_t nice;
 };
 
@@ -32,7 +33,7 @@ enum pi_how { PI_DONATE, PI_RETRACT, PI_LOOK };
 struct pi_link { /* in struct msg_thread_result */
     uint64_t token;
     uint32_t home;    /* kernel that has the queue */
-    uint32_t looking; /* not 0: the thread has not finished looking for a cycle */
+    uint32_t looking; /* nonzero: the thread has not finished its search for a cycle */
 };
 
 _Static_assert(sizeof(struct pi_donation_update) == 32 && sizeof(struct pi_link) == 16, "wire format");
@@ -41,7 +42,7 @@ _Static_assert(sizeof(struct pi_donation_update) == 32 && sizeof(struct pi_link)
 struct pi_donation {
     struct pi_donation *next; /* [g] */
     struct futex_key key;     /* [i] */
-    uint64_t stamp;           /* [g] of the lock state that it comes from */
+    uint64_t stamp;           /* [g] of the lock state from which it comes */
     struct pi_priority priority;
 };
 
@@ -49,22 +50,21 @@ enum pi_notified { PI_NOTHING, PI_GRANTED, PI_AGAIN };
 
 /* A wait, on its thread's stack. */
 struct pi_wait {
-    struct remote_wait home;  /* notified by the kernel that has the queue: that of the word where the thread is parked,
-                                 else that of the lock */
-    struct thread *thread;    /* [i] */
-    struct futex_place place; /* [i] of the lock */
-    uint64_t address;         /* [i] of the lock's word */
-    struct pi_donation *donation; /* [g] preallocated for when the thread is granted the lock; NULL: used */
-    enum pi_notified told;        /* [g] */
+    struct remote_wait home;      /* notified by the home of the word where the thread is parked, or else of the lock */
+    struct thread *thread;        /* [i] */
+    struct futex_place place;     /* [i] of the lock */
+    uint64_t address;             /* [i] of the lock's word */
+    struct pi_donation *donation; /* [g] preallocated for the grant of the lock; NULL: used */
+    enum pi_notified notified;    /* [g] */
     bool died;                    /* [g] PI_GRANTED: the previous owner has ended */
     uint32_t from;                /* [g] PI_GRANTED: the previous owner */
     bool changed;                 /* [g] the priority it donates has changed */
-    bool looking;                 /* [g] it has not finished looking for a cycle */
-    bool asleep;                  /* [g] in pi_sleep: only there a change of the donated priority wakes it */
+    bool looking;                 /* [g] it has not finished its search for a cycle */
+    bool asleep;                  /* [g] it sleeps for the lock, and a changed priority or a notification wakes it */
 };
 
 /* Performs THREAD_DONATE. THREAD is present here, and its group's lock is held. 1: THREAD waits for a lock, at LINK; 0:
- * it does not; -EAGAIN: it is ending; -ENOMEM. */
+ * it does not; -EAGAIN: it is ending; -ENOMEM. Does not wait. */
 int64_t pi_donate_locked(struct thread *thread, const struct pi_donation_update *update, struct pi_link *link);
 /* The policy or nice value of THREAD, present here, has changed; its group's lock is held. */
 void pi_share_changed_locked(struct thread *thread);
@@ -73,25 +73,25 @@ void pi_share_changed_locked(struct thread *thread);
  * held. */
 uint32_t pi_donations_count(const struct thread *thread);
 void pi_donations_list(const struct thread *thread, struct pi_donation_update *out);
-/* Replaces the donations of THREAD, which does not run. -ENOMEM: they are unchanged. Under its group's lock, or before
- * THREAD is published. */
+/* Replaces the donations of THREAD, which does not run. -ENOMEM: they are unchanged. Called under its group's lock, or
+ * before THREAD is published. */
 int pi_donations_set(struct thread *thread, const struct pi_donation_update *donations, uint32_t count);
-/* Frees all donations of a thread that is being freed, without notifying anybody. */
+/* Frees all donations of a thread that is being freed, without notifying any thread. */
 void pi_donations_free(struct thread *thread);
 
-/* The current thread ends for good: it accepts no donation from now on. */
+/* The current thread is ending: from now on it refuses donations. */
 void pi_close(void);
 
 /* The priority that THREAD donates to others. The group's lock is held. */
 struct pi_priority pi_priority_locked(const struct thread *thread);
-/* WAIT, whose group's lock is held, is granted its lock: STAMP is that of the lock's present state, PRIORITY the
+/* WAIT's thread, whose group's lock is held, is granted its lock: STAMP is that of the lock's state, PRIORITY the
  * highest of the remaining waiters. */
 void pi_granted_locked(struct pi_wait *wait, uint64_t stamp, struct pi_priority priority);
 /* Whether the current thread has a donation for the lock KEY. */
 bool pi_donation_held(const struct futex_key *key);
 /* Drops the donation for the lock KEY, which the current thread has released. */
 void pi_donation_drop(const struct futex_key *key);
-/* Removes some donation of the current thread and returns its key; false: there is none. */
+/* Removes one donation of the current thread and returns its key; false: it has none. */
 bool pi_donation_take(struct futex_key *key);
 
 #endif

@@ -1,7 +1,9 @@
-/* Donating to the owner of a lock, wherever it is, and following chains of waiting owners. See tasks/futex/pi/pi.md.
+/* Donating to the owner of a lock on any kernel, and following chains of waiting owners. See tasks/futex/pi/pi.md. Runs
+ * in a program's thread, and waits for the kernels that it asks.
  *
- * A state of a lock goes to its owner's kernel with the stamp that the home gave it, and the owner keeps the latest. It
- * may come when the owner has given the lock back: so whoever brought it looks afterwards, and takes it back then. */
+ * A state of a lock is sent to its owner with the stamp that the home gave it, and the owner keeps the latest one. The
+ * state may arrive after the owner has released the lock. So its sender checks the owner again afterwards, and if it
+ * has changed retracts the donation. */
 #include "kernel/abi/errno.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
@@ -9,7 +11,7 @@
 #include "tasks/locate/locate.h"
 #include "tasks/sched/sched.h"
 
-#define PAUSE 100000u /* ns until another that looks for a cycle has got on */
+#define PAUSE 100000u /* ns between two searches for a cycle, while another thread searches */
 
 int64_t pi_notify_owner(uint32_t owner, const struct pi_donation_update *update, struct pi_link *link, uint32_t *kernel)
 {
@@ -32,7 +34,7 @@ void pi_retract(const struct futex_key *key, const struct msg_pi_state *state)
     struct pi_donation_update update = update_of(key, state, PI_RETRACT);
     struct pi_link link;
 
-    pi_notify_owner(state->owner, &update, &link, NULL); /* when there is no such thread it has nothing */
+    pi_notify_owner(state->owner, &update, &link, NULL); /* a thread that does not exist has no donation to retract */
 }
 
 int64_t pi_donate_to_owner(const struct pi_wait *wait, const struct msg_pi_state *state, struct pi_link *link,
@@ -43,7 +45,8 @@ int64_t pi_donate_to_owner(const struct pi_wait *wait, const struct msg_pi_state
     return pi_notify_owner(state->owner, &update, link, kernel);
 }
 
-/* Anybody may have had the lock meanwhile, the same owner again too, without a waiter: only the home knows. */
+/* Other threads may have owned the lock meanwhile, and the same owner may have taken it again without waiters: only the
+ * home knows. */
 int64_t pi_carry(const struct futex_place *place, const struct msg_pi_state *state)
 {
     struct msg_pi_held held = {.key = place->key};
@@ -79,7 +82,7 @@ void pi_donate_again(struct pi_wait *wait)
         pi_carry(&wait->place, &state);
 }
 
-/* The thread that has what the waiter at LINK, of KERNEL, waits for; 0: it does not wait any more. */
+/* Returns the owner of the lock for which the waiter at LINK, of KERNEL, is queued; 0: it does not wait any more. */
 static uint32_t owner_at(const struct pi_link *link, uint32_t kernel)
 {
     struct msg_pi_owner message = {.token = link->token, .kernel = kernel};
@@ -89,8 +92,9 @@ static uint32_t owner_at(const struct pi_link *link, uint32_t kernel)
     return owner.thread;
 }
 
-/* From THREAD on, which waits at LINK, of KERNEL. -EAGAIN: back at the current one, and somebody else on the way looks
- * too, with a greater id, who will see it. */
+/* Follows the chain from THREAD, which waits at LINK, of KERNEL. 0: the chain does not lead back to the current thread.
+ * -EDEADLK: it does, or is too long. -EAGAIN: it does, but a thread with a greater id in the chain is searching, too,
+ * and gives up in place of the current one. */
 static int look_once(uint32_t thread, struct pi_link link, uint32_t kernel)
 {
     const struct pi_donation_update look = {.how = PI_LOOK};
@@ -111,8 +115,9 @@ static int look_once(uint32_t thread, struct pi_link link, uint32_t kernel)
     return -EDEADLK;
 }
 
-/* Of several who close a cycle at the same time only one gives up. Each is queued before it looks, so one of them sees
- * it; who sees another that still looks waits until that has given up, or has not seen it. */
+/* If several threads close a cycle at the same time, only one gives up. Each is queued before it searches, so at least
+ * one of them sees the cycle. A thread that sees another one searching waits until that has given up or has not found
+ * the cycle. */
 int pi_look_for_cycle(struct pi_wait *wait, uint32_t owner, const struct pi_link *link, uint32_t kernel)
 {
     struct wait_reason reason = {.what = "another that would wait for itself", .kernel = -1, .key = wait->address};

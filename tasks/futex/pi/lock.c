@@ -1,10 +1,10 @@
-/* Priority-inheritance futexes (FUTEX_LOCK_PI and related operations): the calls of the running thread. See
- * tasks/futex/pi/pi.md.
+/* Priority-inheriting futexes (FUTEX_LOCK_PI and related operations): the calls, which run in a program's thread and
+ * wait for its memory and for the kernels involved. See tasks/futex/pi/pi.md.
  *
- * The word is 0 when the lock is free, else the owner's thread id, with FUTEX_WAITERS if somebody may wait; programs
- * take and give back a lock that nobody waits for without the kernel. A waiter sets FUTEX_WAITERS before it queues, so
- * that the owner has to come here; who gives back the lock asks the home who is next, and both write that one's id, so
- * that it is there when either of them goes on. */
+ * The word is 0 when the lock is free, otherwise the owner's thread id, with FUTEX_WAITERS if threads may wait.
+ * Programs take and release a lock without waiters without the kernel. A waiter sets FUTEX_WAITERS before it queues, so
+ * that the owner has to enter the kernel to release the lock. The releasing thread asks the home for the next owner,
+ * and both write the next owner's id into the word, so that it is there before either of them continues. */
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "mm/frame/reference.h"
@@ -14,9 +14,9 @@
 #include "tasks/sched/sched.h"
 #include "tasks/thread/group.h"
 
-#define PAUSE 200000u /* ns until an owner that is about to end has ended */
+#define PAUSE 200000u /* ns to wait for the end of an ending owner */
 
-/* 0 taken; -EBUSY: held by another, WORD says by whom; -EDEADLK, -EFAULT. */
+/* Takes the lock if it is free: 0. -EBUSY: WORD names another owner; -EDEADLK: the caller owns it; -EFAULT. */
 static int try_take(uint64_t address, uint32_t *word)
 {
     uint32_t tid = thread_current()->tid;
@@ -34,7 +34,7 @@ static int try_take(uint64_t address, uint32_t *word)
     return error;
 }
 
-/* WORD, read at ADDRESS, has the bit too: 0. -EAGAIN: it is another by now. */
+/* Sets FUTEX_WAITERS in the word at ADDRESS, which had the value WORD: 0. -EAGAIN: the word has changed; -EFAULT. */
 static int set_waiters(uint64_t address, uint32_t *word)
 {
     if ((*word & PI_WAITERS) != 0)
@@ -42,7 +42,7 @@ static int set_waiters(uint64_t address, uint32_t *word)
     return futex_swap(address, word, *word | PI_WAITERS);
 }
 
-/* The word at ADDRESS names OWNER. */
+/* Whether the word at ADDRESS names OWNER. */
 static bool names(uint64_t address, uint32_t owner)
 {
     uint32_t word;
@@ -54,24 +54,24 @@ enum pi_notified pi_sleep(struct pi_wait *wait, uint64_t deadline)
 {
     struct wait_reason reason = {.what = "its lock (futex)", .kernel = -1, .key = wait->address};
     struct group *group = wait->thread->group;
-    enum pi_notified told;
+    enum pi_notified notified;
 
     for (;;) {
         bool changed;
 
         spin_lock(&group->lock);
         wait->asleep = true;
-        while (wait->told == PI_NOTHING && !wait->changed && !wait_ops.ended(WAIT_INTERRUPTIBLE) &&
+        while (wait->notified == PI_NOTHING && !wait->changed && !wait_ops.ended(WAIT_INTERRUPTIBLE) &&
                (deadline == 0 || clock_now() < deadline)) {
             sched_block(&group->lock, &reason, WAIT_INTERRUPTIBLE, deadline);
             spin_lock(&group->lock);
         }
         wait->asleep = false;
-        told = wait->told;
+        notified = wait->notified;
         changed = wait->changed;
         spin_unlock(&group->lock);
-        if (told != PI_NOTHING || !changed)
-            return told;
+        if (notified != PI_NOTHING || !changed)
+            return notified;
         pi_donate_again(wait);
     }
 }
@@ -80,18 +80,18 @@ static enum pi_notified wait_notified(struct pi_wait *wait)
 {
     struct wait_reason reason = {.what = "word of its lock to arrive", .kernel = (int32_t)wait->home.kernel};
     struct group *group = wait->thread->group;
-    enum pi_notified told;
+    enum pi_notified notified;
 
     spin_lock(&group->lock);
     wait->asleep = true;
-    while (wait->told == PI_NOTHING) {
+    while (wait->notified == PI_NOTHING) {
         sched_block(&group->lock, &reason, WAIT_FIRM, 0);
         spin_lock(&group->lock);
     }
     wait->asleep = false;
-    told = wait->told;
+    notified = wait->notified;
     spin_unlock(&group->lock);
-    return told;
+    return notified;
 }
 
 enum pi_notified pi_leave(struct pi_wait *wait, bool *parked)
@@ -116,7 +116,7 @@ void pi_freed(const struct futex_place *place, uint32_t owner, bool died)
     remote_call(place->owner, MSG_PI_FREED, &freed, sizeof(freed), &over, sizeof(over), &pi_sure);
 }
 
-/* The current thread gives back the lock KEY: who has it from now on, or 0. */
+/* The current thread releases the lock KEY at its home. Returns the new owner, or 0. */
 static uint32_t unlock(uint32_t home, const struct futex_key *key, bool died)
 {
     struct msg_pi_unlock message = {.key = *key, .owner = thread_current()->tid, .died = died};
@@ -126,7 +126,8 @@ static uint32_t unlock(uint32_t home, const struct futex_key *key, bool died)
     return next.thread;
 }
 
-/* The owner that ended had given the lock back before who waits queued, and another has taken it. */
+/* The owner that has ended had released the lock before this thread queued, and another thread has taken it: ends the
+ * queue that has formed at the home. */
 static int disclaim(const struct pi_wait *wait)
 {
     pi_freed(&wait->place, thread_current()->tid, true);
@@ -134,7 +135,8 @@ static int disclaim(const struct pi_wait *wait)
     return 1;
 }
 
-/* Who gives it back writes the same, perhaps before us; nobody else changes a word that has the bit. */
+/* The releasing thread writes the same value, perhaps before this one; no other thread may change the word while it has
+ * FUTEX_WAITERS. */
 int pi_finish(const struct pi_wait *wait)
 {
     uint32_t self = thread_current()->tid;
@@ -165,13 +167,14 @@ int pi_give_back(const struct futex_place *place, uint64_t address, bool died)
         value = (died ? PI_OWNER_DIED | (word & PI_WAITERS) : 0) | (next != 0 ? next | PI_WAITERS : 0);
         error = (word & PI_TID_MASK) == self ? futex_swap(address, &word, value) : 0;
     }
-    if (next == 0) /* threads that queued after the request and before the word was free try again */
+    if (next == 0) /* threads that queued between the request and the write of the word retry */
         pi_freed(place, self, false);
-    pi_donation_drop(&place->key); /* last: the lock is handed on while the thread still has the donated priority */
+    pi_donation_drop(&place->key); /* last: this thread keeps the donated priority until it has passed on the lock */
     return error;
 }
 
-/* The word at ADDRESS is OWNER's, with FUTEX_WAITERS: else it may have taken it again, by itself. */
+/* Whether the word at ADDRESS names OWNER, with FUTEX_WAITERS: without the bit, OWNER may have released the lock and
+ * taken it again by itself. */
 static bool is_waited_for(uint64_t address, uint32_t owner)
 {
     uint32_t word;
@@ -179,7 +182,7 @@ static bool is_waited_for(uint64_t address, uint32_t owner)
     return user_read(&word, address, sizeof(word)) == 0 && (word & (PI_TID_MASK | PI_WAITERS)) == (owner | PI_WAITERS);
 }
 
-/* OWNER, which was granted a lock in the wait TOKEN, has returned from that, and so written the word. */
+/* Whether OWNER, which was granted a lock in the wait TOKEN, has left that wait and so has written the word. */
 static bool has_written(uint32_t owner, uint64_t token)
 {
     const struct pi_donation_update look = {.how = PI_LOOK};
@@ -189,8 +192,9 @@ static bool has_written(uint32_t owner, uint64_t token)
     return waits == 0 || (waits == 1 && link.token != token);
 }
 
-/* The owner may have given the lock back before who is queued now was, or before its donation came: then it is told
- * that this is over, and if the lock is not known as another's by now, those who are queued are told to try again. */
+/* The owner may have released the lock before these threads were queued, or before the donation arrived. Then the home
+ * ends the queue, unless the lock has another owner by now, so that the queued threads retry, and the donation is
+ * retracted. */
 bool pi_is_late(const struct futex_place *place, uint64_t address, const struct msg_pi_state *state)
 {
     struct msg_pi_freed freed = {.key = place->key, .owner = state->owner};
@@ -203,7 +207,7 @@ bool pi_is_late(const struct futex_place *place, uint64_t address, const struct 
     error = remote_call(place->owner, MSG_PI_FREED, &freed, sizeof(freed), &over, sizeof(over), &pi_sure);
     if (error >= 0 && over.granted != 0 && has_written(state->owner, over.granted) &&
         !is_waited_for(address, state->owner)) {
-        freed.token = over.granted; /* it has forgotten the lock, whose memory may be another's by now */
+        freed.token = over.granted; /* the program has overwritten the word, or has unmapped or reused its memory */
         error = remote_call(place->owner, MSG_PI_FREED, &freed, sizeof(freed), &over, sizeof(over), &pi_sure);
     }
     if (error < 0 || over.granted != 0)
@@ -213,8 +217,8 @@ bool pi_is_late(const struct futex_place *place, uint64_t address, const struct 
     return true;
 }
 
-/* WAIT's thread is queued, as STATE says: donates to the owner, and checks whether the owner waits for this thread. 0;
- * -EAGAIN: the owner ends; -ESRCH: there is no such thread; -EDEADLK; -ENOMEM. */
+/* WAIT's thread is queued, and the lock has STATE: donates to the owner, and checks whether the owner waits for this
+ * thread. 0; -EAGAIN: the owner is ending; -ESRCH: there is no such thread; -EDEADLK; -ENOMEM. */
 static int64_t donate(struct pi_wait *wait, const struct msg_pi_state *state)
 {
     struct pi_link link;
@@ -228,8 +232,8 @@ static int64_t donate(struct pi_wait *wait, const struct msg_pi_state *state)
     return pi_look_for_cycle(wait, state->owner, &link, kernel);
 }
 
-/* OWNER, for which others wait too, does not exist: they try again. 1: so does the caller; -ESRCH: the word says that
- * it does. */
+/* OWNER does not exist; other threads may be queued for it, and retry. -ESRCH: the word still names OWNER; 1: the
+ * caller retries. */
 static int owner_gone(const struct pi_wait *wait, uint32_t owner)
 {
     pi_freed(&wait->place, owner, true);
@@ -243,7 +247,7 @@ static int wait_in_queue(struct pi_wait *wait, uint32_t owner, uint64_t deadline
     struct remote_how how = {.why = "queue of its lock", .key = wait->place.key.word};
     struct msg_pi_join join = {
         .key = wait->place.key, .token = wait->home.token, .thread = thread->tid, .owner = owner};
-    enum pi_notified told = PI_NOTHING;
+    enum pi_notified notified = PI_NOTHING;
     struct msg_pi_state state;
     int64_t error;
     bool parked;
@@ -256,17 +260,18 @@ static int wait_in_queue(struct pi_wait *wait, uint32_t owner, uint64_t deadline
     if (error < 0)
         return (int)error;
     error = donate(wait, &state);
-    if (error == 0) { /* else until it has left: others see that the cycle does not stay */
+    if (error == 0) { /* after an error `looking` stays set until the thread has left: others that search see that this
+                       * cycle is about to be broken */
         spin_lock(&thread->group->lock);
         wait->looking = false;
         spin_unlock(&thread->group->lock);
-        told = pi_sleep(wait, deadline);
+        notified = pi_sleep(wait, deadline);
     }
-    if (told == PI_NOTHING)
-        told = pi_leave(wait, &parked);
-    if (told == PI_GRANTED)
+    if (notified == PI_NOTHING)
+        notified = pi_leave(wait, &parked);
+    if (notified == PI_GRANTED)
         return pi_finish(wait);
-    if (told == PI_AGAIN)
+    if (notified == PI_AGAIN)
         pi_retract(&wait->place.key, &state);
     if (error == -ESRCH)
         return owner_gone(wait, state.owner);
@@ -279,7 +284,7 @@ static int wait_in_queue(struct pi_wait *wait, uint32_t owner, uint64_t deadline
     return wait_ops.ended(WAIT_INTERRUPTIBLE) ? -ERESTARTNOINTR : 1;
 }
 
-/* 0: the current thread has the lock that OWNER had; 1: it is to try again. */
+/* Waits for the lock, which OWNER owns. 0: the current thread owns it; 1: it has to retry; or an error. */
 static int wait_for_lock(const struct futex_place *place, uint64_t address, uint32_t owner, uint64_t deadline)
 {
     struct pi_wait wait;
@@ -292,7 +297,8 @@ static int wait_for_lock(const struct futex_place *place, uint64_t address, uint
     return result;
 }
 
-/* The lock whose word at ADDRESS is WORD is held by another. */
+/* The result of a TRY on a lock that another thread owns; its word at ADDRESS is WORD. -EAGAIN, or -ESRCH if there is
+ * no such thread. */
 static int64_t try_fails(uint64_t address, uint32_t word)
 {
     const struct pi_donation_update look = {.how = PI_LOOK};
@@ -353,7 +359,7 @@ void pi_release_thread(void)
 {
     struct futex_key key;
 
-    while (pi_donation_take(&key)) /* whoever is granted it writes the word */
+    while (pi_donation_take(&key)) /* the thread that is granted the lock writes the word */
         unlock(key.space == FUTEX_FRAMES ? frame_owner(key.word & ~(PAGE_SIZE - 1))
                                          : thread_current()->group->space->home,
                &key, true);

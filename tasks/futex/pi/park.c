@@ -1,13 +1,13 @@
-/* Waiting at a word for a priority-inheritance futex: FUTEX_WAIT_REQUEUE_PI and FUTEX_CMP_REQUEUE_PI. Who waits is
- * parked at the word's home; who requeues puts it among those that wait for the lock, which it gets without having run.
- * See tasks/futex/pi/pi.md. */
+/* Waiting at a word for a priority-inheriting futex: FUTEX_WAIT_REQUEUE_PI and FUTEX_CMP_REQUEUE_PI. A waiter is parked
+ * at the word's home. A requeue moves it to the queue of the lock, which it owns before it runs again. Both calls run
+ * in a program's thread, and wait for its memory and for the kernels involved. See tasks/futex/pi/pi.md. */
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "mm/space/space.h"
 #include "mm/user/user_copy.h"
 #include "tasks/futex/pi/internal.h"
 
-/* -EAGAIN: the word has another value. */
+/* 0; -EAGAIN: the word has another value; -EFAULT. */
 static int check(uint64_t address, uint32_t expected)
 {
     uint32_t value;
@@ -17,13 +17,13 @@ static int check(uint64_t address, uint32_t expected)
     return value == expected ? 0 : -EAGAIN;
 }
 
-struct target { /* of a requeue */
+struct target { /* the words of a requeue */
     struct futex_place from, to;
     uint64_t address; /* of the lock's word */
 };
 
-/* The lock's word names an owner, with FUTEX_WAITERS: who it is, perhaps the current thread, which takes it if it is
- * free. *TAKEN: to be given back, to one of those that are requeued. */
+/* Sets FUTEX_WAITERS in the lock's word at ADDRESS and returns its owner in *OWNER. A free lock is taken for the
+ * current thread: *TAKEN, and it has to be released, to one of the requeued threads. 0, -EFAULT. */
 static int claim(uint64_t address, uint32_t *owner, bool *taken)
 {
     uint32_t self = thread_current()->tid;
@@ -40,7 +40,7 @@ static int claim(uint64_t address, uint32_t *owner, bool *taken)
     return error;
 }
 
-/* Up to COUNT of those that were parked before MARK wait for the lock from now on. How many. */
+/* Moves up to COUNT of the threads that were parked before MARK to the queue of the lock. Returns their number. */
 static int64_t requeue_parked(const struct target *target, uint32_t count, uint64_t mark)
 {
     struct remote_how how = {.why = "queue of its lock", .key = target->to.key.word};
@@ -52,7 +52,7 @@ static int64_t requeue_parked(const struct target *target, uint32_t count, uint6
     bool taken;
     int error;
 
-    if (target->from.owner != target->to.owner) { /* a waiter cannot change its home: it goes for the lock itself */
+    if (target->from.owner != target->to.owner) { /* a waiter cannot change its home: it takes the lock by itself */
         error = remote_call(target->from.owner, MSG_PI_RELEASE, &message, sizeof(message), &state, sizeof(state),
                             &pi_sure);
         return error < 0 ? error : (int64_t)state.count;
@@ -66,7 +66,7 @@ static int64_t requeue_parked(const struct target *target, uint32_t count, uint6
     if (error >= 0 && state.count > 0) {
         carried = pi_carry(&target->to, &state);
         if (carried < 0)
-            pi_freed(&target->to, state.owner, carried == -ESRCH); /* who waits for it sees for itself */
+            pi_freed(&target->to, state.owner, carried == -ESRCH); /* the queued threads check the owner themselves */
         else
             pi_is_late(&target->to, target->address, &state);
     }
@@ -85,7 +85,7 @@ int64_t futex_requeue_pi(uint64_t address, uint64_t to, bool shared, uint32_t re
         error = futex_find(to, shared, &target.to);
     if (error != 0)
         return error;
-    /* who parks after we have looked has to stay */
+    /* threads that park after the word was read must not be requeued */
     remote_call(target.from.owner, MSG_PI_MARK, NULL, 0, &parked, sizeof(parked), &pi_sure);
     error = check(address, expected);
     if (error != 0)
@@ -93,8 +93,8 @@ int64_t futex_requeue_pi(uint64_t address, uint64_t to, bool shared, uint32_t re
     return requeue_parked(&target, requeue == UINT32_MAX ? requeue : requeue + 1, parked.mark);
 }
 
-/* The thread should not have been parked, and was requeued: another is in its place, if there is one. HAS: it has the
- * lock, which it keeps when there is none. */
+/* The thread should not have been parked, and was requeued: requeues another one in its place, if there is one. HAS:
+ * the thread owns the lock, and keeps it if there is no other. */
 static int64_t pass_on(const struct futex_place *word, const struct pi_wait *wait, bool has, int64_t error)
 {
     const struct target target = {.from = *word, .to = wait->place, .address = wait->address};
@@ -108,20 +108,21 @@ static int64_t pass_on(const struct futex_place *word, const struct pi_wait *wai
     return error;
 }
 
-/* What a wait returns that has been told. */
-static int64_t told_result(const struct futex_expected *expected, const struct pi_wait *wait, enum pi_notified told)
+/* The result of a wait after the notification TOLD. */
+static int64_t notified_result(const struct futex_expected *expected, const struct pi_wait *wait,
+                               enum pi_notified notified)
 {
     int64_t result;
 
-    if (told == PI_GRANTED)
+    if (notified == PI_GRANTED)
         return 0;
     result = futex_lock_pi(wait->address, expected->shared, expected->deadline, false);
     return result == -ERESTARTNOINTR ? -EAGAIN : result;
 }
 
-/* 0: *TOLD. */
+/* Parks the current thread and waits. 0: it was notified with *TOLD; otherwise an error. */
 static int64_t wait_parked(const struct futex_expected *expected, const struct futex_place *word, struct pi_wait *wait,
-                           enum pi_notified *told)
+                           enum pi_notified *notified)
 {
     struct thread *thread = wait->thread;
     struct remote_how how = {.why = "queue of its word", .key = word->key.word};
@@ -137,33 +138,33 @@ static int64_t wait_parked(const struct futex_expected *expected, const struct f
     if (error < 0)
         return error;
     error = check(expected->address, expected->value);
-    *told = error == 0 ? pi_sleep(wait, expected->deadline) : PI_NOTHING;
-    if (*told == PI_NOTHING)
-        *told = pi_leave(wait, &parked);
+    *notified = error == 0 ? pi_sleep(wait, expected->deadline) : PI_NOTHING;
+    if (*notified == PI_NOTHING)
+        *notified = pi_leave(wait, &parked);
     else
         parked = false;
-    if (*told == PI_GRANTED) {
+    if (*notified == PI_GRANTED) {
         finished = pi_finish(wait);
         if (finished < 0)
             return finished;
         if (finished == 1)
-            *told = PI_AGAIN;
+            *notified = PI_AGAIN;
     }
-    if (error == 0 && *told != PI_NOTHING)
+    if (error == 0 && *notified != PI_NOTHING)
         return 0;
     if (error == 0 && expected->deadline != 0 && clock_now() >= expected->deadline)
         return -ETIMEDOUT;
     if (error == 0)
-        return parked ? -ERESTARTNOINTR : -EAGAIN; /* a deadline is a time: it may begin again */
-    if (*told == PI_NOTHING && parked)
+        return parked ? -ERESTARTNOINTR : -EAGAIN; /* a deadline is absolute, so the call may be restarted */
+    if (*notified == PI_NOTHING && parked)
         return error;
-    return pass_on(word, wait, *told == PI_GRANTED, error);
+    return pass_on(word, wait, *notified == PI_GRANTED, error);
 }
 
 int64_t futex_wait_requeue_pi(const struct futex_expected *expected, uint64_t lock)
 {
     struct futex_place word, place;
-    enum pi_notified told = PI_NOTHING;
+    enum pi_notified notified = PI_NOTHING;
     struct pi_wait wait;
     int64_t result;
 
@@ -173,12 +174,12 @@ int64_t futex_wait_requeue_pi(const struct futex_expected *expected, uint64_t lo
     if (result == 0)
         result = futex_find(expected->address, expected->shared, &word);
     if (result == 0)
-        result = check(expected->address, expected->value); /* before anybody is bothered */
+        result = check(expected->address, expected->value); /* before parking, which may cost a message */
     if (result == 0)
         result = pi_wait_begin(&wait, &place, lock, word.owner);
     if (result != 0)
         return result;
-    result = wait_parked(expected, &word, &wait, &told);
+    result = wait_parked(expected, &word, &wait, &notified);
     pi_wait_end(&wait);
-    return result == 0 && told != PI_NOTHING ? told_result(expected, &wait, told) : result;
+    return result == 0 && notified != PI_NOTHING ? notified_result(expected, &wait, notified) : result;
 }

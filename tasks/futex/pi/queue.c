@@ -1,40 +1,39 @@
-/* The queues of waiters for priority-inheritance futexes, on the home of the lock's word. See tasks/futex/pi/pi.md,
+/* The queues of waiters for priority-inheriting futexes, on the home of the lock's word. See tasks/futex/pi/pi.md,
  * table "Home".
  *
- * A lock is known here from the first waiter until it is free; a word at which threads are parked, while there are any.
- * Only locks that somebody waits for come here at all, so one spinlock serves for everything. Under it nothing is sent
- * and no other lock is taken: those who are to be told are told afterwards. */
+ * The home knows a lock from its first waiter until it is free, and a word while threads are parked at it. Only locks
+ * with waiters come here, so one spinlock guards all of them. Under it, no message is sent and no other lock is taken:
+ * waiters are notified after it is released. Operations run in handlers or in tasks of this kernel, and do not wait. */
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "mm/frame/heap.h"
 #include "tasks/futex/pi/internal.h"
 
-#define BUCKETS 256u /* of both tables */
+#define BUCKETS 256u /* of each of the two tables */
 
-/* A lock, or a word where threads are parked. All [k] lock_of_all. */
+/* A lock, or a word where threads are parked. All fields but those marked [i] are under lock_of_all. */
 struct pi_lock {
     struct list node;     /* in its bucket */
     struct futex_key key; /* [i] */
-    bool word;            /* [i] not a lock */
-    uint64_t granted;     /* its owner had it from here, in the wait with this token: so it is known until that gives it
-                             back; or 0 */
+    bool word;            /* [i] this is a word with parked threads, not a lock */
+    uint64_t granted;     /* nonzero: granted by the home, in the owner's wait with this token; known until released */
     uint32_t owner;       /* thread id */
-    uint64_t stamp;       /* when owner or priority last changed */
-    struct pi_priority top; /* as of then */
-    struct list waiters;    /* by real priority, then in order of arrival */
+    uint64_t stamp;       /* of the last change of owner or priority */
+    struct pi_priority top; /* highest priority at that time */
+    struct list waiters;    /* by real-time priority, then in order of arrival */
 };
 
 struct pi_waiter {
-    struct list node;            /* [k] in lock->waiters, then among those to be told */
+    struct list node;            /* [k] in lock->waiters, then in a list of waiters to be notified */
     struct list table;           /* [k] by kernel and token */
     struct pi_lock *lock;        /* [k] */
-    struct futex_key to;         /* [i] the lock that it waits for, perhaps parked */
+    struct futex_key to;         /* [i] the lock that it waits for, also while it is parked */
     uint64_t number;             /* [i] order of arrival */
     uint64_t token;              /* [i] */
     uint32_t kernel;             /* [i] */
     uint32_t thread;             /* [i] its id */
     struct pi_priority priority; /* [k] */
-    struct pi_notice told;       /* [k] then of whoever tells it */
+    struct pi_notice notified;   /* [k] until it is in no queue; then of the notifying operation */
     struct remote_notice notice;
 };
 
@@ -76,7 +75,7 @@ static struct pi_waiter *find_waiter_locked(uint32_t kernel, uint64_t token)
     return NULL;
 }
 
-/* The lock of KEY, or the word, made if it is not known; NULL without memory. */
+/* The lock of KEY, or the word, made if it is not known yet; NULL: no memory. */
 static struct pi_lock *get_locked(const struct futex_key *key, bool word, uint32_t owner)
 {
     struct pi_lock *lock = find_locked(key, word);
@@ -98,7 +97,7 @@ static void forget_locked(struct pi_lock *lock)
     heap_free(lock, sizeof(*lock));
 }
 
-/* Threads without a real priority are equal, as on Linux. */
+/* Threads without a real-time priority have equal ranks, as on Linux. */
 static uint32_t rank_of(const struct pi_waiter *waiter)
 {
     return waiter->priority.policy >> POLICY_PRIORITY_SHIFT;
@@ -115,7 +114,7 @@ static void insert_locked(struct pi_lock *lock, struct pi_waiter *waiter)
     list_insert_before(&waiter->node, at);
 }
 
-/* The most urgent of those that wait: real priorities are in order, the others' nice values are not. */
+/* The highest priority among the waiters: the queue is in order of real-time priorities, but not of nice values. */
 static struct pi_priority top_locked(const struct pi_lock *lock)
 {
     struct pi_priority top = PI_IDLE;
@@ -131,14 +130,15 @@ static struct pi_priority top_locked(const struct pi_lock *lock)
     return top;
 }
 
-/* STATE is that of LOCK, whose waiters or owner may be others than before. */
+/* Fills in STATE with the state of LOCK, whose waiters may have changed, and its owner with OTHER_OWNER. A change gets
+ * a new stamp. */
 static void state_locked(struct pi_lock *lock, bool other_owner, struct msg_pi_state *state)
 {
     struct pi_priority top = top_locked(lock);
     uint64_t now = clock_now();
 
     if (other_owner || lock->stamp == 0 || top.policy != lock->top.policy || top.nice != lock->top.nice) {
-        last_stamp = now > last_stamp ? now : last_stamp + 1; /* a home that comes after us goes on */
+        last_stamp = now > last_stamp ? now : last_stamp + 1; /* grows even if the home changes */
         lock->stamp = last_stamp;
         lock->top = top;
         state->changed = 1;
@@ -148,13 +148,13 @@ static void state_locked(struct pi_lock *lock, bool other_owner, struct msg_pi_s
     state->priority = top;
 }
 
-/* WAITER is in no queue any more: TOLD. */
-static void tell_locked(struct pi_waiter *waiter, enum pi_notified told, struct list *tell)
+/* Removes WAITER from its queue, and appends it to TELL with the notification TOLD. */
+static void notify_locked(struct pi_waiter *waiter, enum pi_notified notified, struct list *notify)
 {
     list_remove(&waiter->node);
     list_remove(&waiter->table);
-    waiter->told = (struct pi_notice){.told = told};
-    list_append(tell, &waiter->node);
+    waiter->notified = (struct pi_notice){.notified = notified};
+    list_append(notify, &waiter->node);
 }
 
 static void was_notified(struct remote_notice *notice)
@@ -164,20 +164,20 @@ static void was_notified(struct remote_notice *notice)
     heap_free(waiter, sizeof(*waiter));
 }
 
-static void tell_all(struct list *tell)
+static void notify_all(struct list *notify)
 {
-    while (!list_empty(tell)) {
-        struct pi_waiter *waiter = container_of(tell->next, struct pi_waiter, node);
+    while (!list_empty(notify)) {
+        struct pi_waiter *waiter = container_of(notify->next, struct pi_waiter, node);
 
         list_remove(&waiter->node);
-        remote_notify(&waiter->notice, waiter->kernel, waiter->token, &waiter->told, sizeof(waiter->told),
+        remote_notify(&waiter->notice, waiter->kernel, waiter->token, &waiter->notified, sizeof(waiter->notified),
                       was_notified);
     }
 }
 
-/* --- operations: each is done under the lock; TELL are those who are to be told then. As remote_run. --- */
+/* --- operations: as remote_run, under the lock; they append waiters to TELL that are notified afterwards --- */
 
-/* A waiter of KERNEL's, for the lock TO; NULL without memory. */
+/* Makes a waiter of KERNEL for the lock TO; NULL: no memory. */
 static struct pi_waiter *new_waiter(uint32_t kernel, uint64_t token, uint32_t thread, struct pi_priority priority,
                                     const struct futex_key *to)
 {
@@ -193,7 +193,8 @@ static struct pi_waiter *new_waiter(uint32_t kernel, uint64_t token, uint32_t th
     return waiter;
 }
 
-/* WAITER, or NULL, is queued for the lock of KEY, or at the word; else it goes. */
+/* Queues WAITER for the lock of KEY, or at the word, or frees it on an error. A WAITER of NULL: -ENOMEM; a token that
+ * is queued already: -EPROTO. */
 static int add_locked(struct pi_waiter *waiter, const struct futex_key *key, bool word, uint32_t owner)
 {
     bool twice = waiter != NULL && find_waiter_locked(waiter->kernel, waiter->token) != NULL;
@@ -209,14 +210,14 @@ static int add_locked(struct pi_waiter *waiter, const struct futex_key *key, boo
     return 0;
 }
 
-static int join_locked(const struct remote_request *request, void *result, struct list *tell)
+static int join_locked(const struct remote_request *request, void *result, struct list *notify)
 {
     const struct msg_pi_join *join = request->data;
     struct msg_pi_state *state = result;
     struct pi_waiter *waiter = new_waiter(request->kernel, join->token, join->thread, join->priority, &join->key);
     int error = add_locked(waiter, &join->key, false, join->owner);
 
-    (void)tell;
+    (void)notify;
     if (error != 0)
         return error;
     *state = (struct msg_pi_state){.count = 0};
@@ -224,24 +225,24 @@ static int join_locked(const struct remote_request *request, void *result, struc
     return sizeof(*state);
 }
 
-static int park_locked(const struct remote_request *request, void *result, struct list *tell)
+static int park_locked(const struct remote_request *request, void *result, struct list *notify)
 {
     const struct msg_pi_park *park = request->data;
 
     (void)result;
-    (void)tell;
+    (void)notify;
     return add_locked(new_waiter(request->kernel, park->token, park->thread, park->priority, &park->to), &park->key,
                       true, 0);
 }
 
-static int leave_locked(const struct remote_request *request, void *result, struct list *tell)
+static int leave_locked(const struct remote_request *request, void *result, struct list *notify)
 {
     const struct msg_pi_leave *leave = request->data;
     struct msg_pi_state *state = result;
     struct pi_waiter *waiter = find_waiter_locked(request->kernel, leave->token);
     struct pi_lock *lock;
 
-    (void)tell;
+    (void)notify;
     *state = (struct msg_pi_state){.count = waiter != NULL};
     if (waiter == NULL)
         return sizeof(*state);
@@ -251,21 +252,21 @@ static int leave_locked(const struct remote_request *request, void *result, stru
     heap_free(waiter, sizeof(*waiter));
     if (!lock->word)
         state_locked(lock, false, state);
-    if (list_empty(&lock->waiters) && lock->granted == 0) { /* who has it took it himself: his word is the truth */
+    if (list_empty(&lock->waiters) && lock->granted == 0) { /* not granted here: its owner is known from the word */
         state->gone = 1;
         forget_locked(lock);
     }
     return sizeof(*state);
 }
 
-static int change_locked(const struct remote_request *request, void *result, struct list *tell)
+static int change_locked(const struct remote_request *request, void *result, struct list *notify)
 {
     const struct msg_pi_change *change = request->data;
     struct msg_pi_state *state = result;
     struct pi_waiter *waiter = find_waiter_locked(request->kernel, change->token);
     uint32_t before;
 
-    (void)tell;
+    (void)notify;
     *state = (struct msg_pi_state){.count = waiter != NULL && !waiter->lock->word};
     if (waiter == NULL)
         return sizeof(*state);
@@ -280,46 +281,46 @@ static int change_locked(const struct remote_request *request, void *result, str
     return sizeof(*state);
 }
 
-static int owner_locked(const struct remote_request *request, void *result, struct list *tell)
+static int owner_locked(const struct remote_request *request, void *result, struct list *notify)
 {
     const struct msg_pi_owner *message = request->data;
     const struct pi_waiter *waiter = find_waiter_locked(message->kernel, message->token);
     struct msg_pi_thread *owner = result;
 
-    (void)tell;
+    (void)notify;
     *owner = (struct msg_pi_thread){.thread = waiter != NULL ? waiter->lock->owner : 0}; /* of a word: 0 */
     return sizeof(*owner);
 }
 
-static int held_locked(const struct remote_request *request, void *result, struct list *tell)
+static int held_locked(const struct remote_request *request, void *result, struct list *notify)
 {
     const struct msg_pi_held *held = request->data;
     const struct pi_lock *lock = find_locked(&held->key, false);
     struct msg_pi_thread *owner = result;
 
-    (void)tell;
+    (void)notify;
     *owner = (struct msg_pi_thread){.thread = lock != NULL ? lock->owner : 0};
     return sizeof(*owner);
 }
 
-/* The first of those who wait for LOCK has it from now on. */
-static void grant_locked(struct pi_lock *lock, const struct msg_pi_unlock *unlock, struct list *tell)
+/* Grants LOCK to the first of its waiters. */
+static void grant_locked(struct pi_lock *lock, const struct msg_pi_unlock *unlock, struct list *notify)
 {
     struct pi_waiter *waiter = container_of(lock->waiters.next, struct pi_waiter, node);
     struct msg_pi_state state;
 
-    list_remove(&waiter->node); /* only the remaining waiters donate now */
+    list_remove(&waiter->node); /* before the state: only the remaining waiters donate to it */
     lock->owner = waiter->thread;
     lock->granted = waiter->token;
     state_locked(lock, true, &state);
-    tell_locked(waiter, PI_GRANTED, tell);
-    waiter->told.stamp = lock->stamp;
-    waiter->told.priority = lock->top;
-    waiter->told.died = unlock->died;
-    waiter->told.from = unlock->owner;
+    notify_locked(waiter, PI_GRANTED, notify);
+    waiter->notified.stamp = lock->stamp;
+    waiter->notified.priority = lock->top;
+    waiter->notified.died = unlock->died;
+    waiter->notified.from = unlock->owner;
 }
 
-static int unlock_locked(const struct remote_request *request, void *result, struct list *tell)
+static int unlock_locked(const struct remote_request *request, void *result, struct list *notify)
 {
     const struct msg_pi_unlock *unlock = request->data;
     struct pi_lock *lock = find_locked(&unlock->key, false);
@@ -331,13 +332,13 @@ static int unlock_locked(const struct remote_request *request, void *result, str
     if (list_empty(&lock->waiters)) {
         forget_locked(lock);
     } else {
-        grant_locked(lock, unlock, tell);
+        grant_locked(lock, unlock, notify);
         next->thread = lock->owner;
     }
     return sizeof(*next);
 }
 
-static int freed_locked(const struct remote_request *request, void *result, struct list *tell)
+static int freed_locked(const struct remote_request *request, void *result, struct list *notify)
 {
     const struct msg_pi_freed *freed = request->data;
     struct pi_lock *lock = find_locked(&freed->key, false);
@@ -351,29 +352,29 @@ static int freed_locked(const struct remote_request *request, void *result, stru
         return sizeof(*over);
     }
     while (!list_empty(&lock->waiters))
-        tell_locked(container_of(lock->waiters.next, struct pi_waiter, node), PI_AGAIN, tell);
+        notify_locked(container_of(lock->waiters.next, struct pi_waiter, node), PI_AGAIN, notify);
     forget_locked(lock);
     return sizeof(*over);
 }
 
-static int mark_locked(const struct remote_request *request, void *result, struct list *tell)
+static int mark_locked(const struct remote_request *request, void *result, struct list *notify)
 {
     struct msg_pi_marked *marked = result;
 
     (void)request;
-    (void)tell;
+    (void)notify;
     marked->mark = last_number;
     return sizeof(*marked);
 }
 
-/* Of those who wait at REQUEUE's word, COUNT of which have been taken: one who was there when the caller came, and not
- * too many. */
+/* Whether REQUEUE applies to WAITER, after COUNT others: it was parked before the mark, and the maximal number is not
+ * reached. */
 static bool is_meant(const struct pi_waiter *waiter, const struct msg_pi_requeue *requeue, uint32_t count)
 {
     return waiter->number <= requeue->mark && count != requeue->count;
 }
 
-static int release_locked(const struct remote_request *request, void *result, struct list *tell)
+static int release_locked(const struct remote_request *request, void *result, struct list *notify)
 {
     const struct msg_pi_requeue *requeue = request->data;
     struct pi_lock *word = find_locked(&requeue->key, true);
@@ -387,7 +388,7 @@ static int release_locked(const struct remote_request *request, void *result, st
 
         if (!is_meant(waiter, requeue, state->count))
             continue;
-        tell_locked(waiter, PI_AGAIN, tell);
+        notify_locked(waiter, PI_AGAIN, notify);
         state->count++;
     }
     if (list_empty(&word->waiters))
@@ -395,7 +396,7 @@ static int release_locked(const struct remote_request *request, void *result, st
     return sizeof(*state);
 }
 
-/* WAITER, which is parked, waits for *LOCK from now on. */
+/* Moves WAITER, which is parked, to the queue of the lock that REQUEUE names; *LOCK is that lock. */
 static int move_locked(struct pi_waiter *waiter, const struct msg_pi_requeue *requeue, struct pi_lock **lock)
 {
     if (!same(&waiter->to, &requeue->to))
@@ -412,7 +413,7 @@ static int move_locked(struct pi_waiter *waiter, const struct msg_pi_requeue *re
     return 0;
 }
 
-static int requeue_locked(const struct remote_request *request, void *result, struct list *tell)
+static int requeue_locked(const struct remote_request *request, void *result, struct list *notify)
 {
     const struct msg_pi_requeue *requeue = request->data;
     struct pi_lock *word = find_locked(&requeue->key, true);
@@ -420,7 +421,7 @@ static int requeue_locked(const struct remote_request *request, void *result, st
     struct pi_lock *lock = NULL;
     int error = 0;
 
-    (void)tell;
+    (void)notify;
     *state = (struct msg_pi_state){.count = 0};
     if (word == NULL)
         return sizeof(*state);
@@ -441,7 +442,7 @@ static int requeue_locked(const struct remote_request *request, void *result, st
     return state->count > 0 || error == 0 ? (int)sizeof(*state) : error;
 }
 
-typedef int (*pi_serve)(const struct remote_request *request, void *result, struct list *tell);
+typedef int (*pi_serve)(const struct remote_request *request, void *result, struct list *notify);
 #define ROW(name) [MSG_PI_##name % MSG_PI_JOIN] /* the types are below twice the first one */
 static const pi_serve serve[] = {ROW(JOIN) = join_locked,       ROW(PARK) = park_locked,      ROW(LEAVE) = leave_locked,
                                  ROW(CHANGE) = change_locked,   ROW(OWNER) = owner_locked,    ROW(HELD) = held_locked,
@@ -450,14 +451,14 @@ static const pi_serve serve[] = {ROW(JOIN) = join_locked,       ROW(PARK) = park
 
 static int run(const struct remote_request *request, void *result)
 {
-    struct list tell;
+    struct list notify;
     int length;
 
-    list_init(&tell);
+    list_init(&notify);
     spin_lock(&lock_of_all);
-    length = serve[request->type - MSG_PI_JOIN](request, result, &tell);
+    length = serve[request->type - MSG_PI_JOIN](request, result, &notify);
     spin_unlock(&lock_of_all);
-    tell_all(&tell);
+    notify_all(&notify);
     return length;
 }
 

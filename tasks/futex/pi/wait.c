@@ -1,4 +1,6 @@
-/* Waits of this kernel's threads for priority-inheritance futexes, and their notification. See tasks/futex/pi/pi.md.
+/* Waits of this kernel's threads for priority-inheriting futexes, and their notification. See tasks/futex/pi/pi.md. A
+ * wait is on its thread's stack; its changing fields are under the lock of the thread's group, and the handler of the
+ * notification does not wait.
  *
  * Lock order: the table of waits (tasks/remote/notify.h), then a group's lock, then run queues. */
 #include "kernel/abi/errno.h"
@@ -9,18 +11,18 @@
 
 const struct remote_how pi_sure = {.why = "queue of its lock", .sure = true};
 
-static void told(struct remote_wait *home, const uint64_t *words)
+static void notified(struct remote_wait *home, const uint64_t *words)
 {
     const struct pi_notice *notice = (const struct pi_notice *)words;
     struct pi_wait *wait = container_of(home, struct pi_wait, home);
     struct thread *thread = wait->thread;
 
     spin_lock(&thread->group->lock);
-    if (notice->told == PI_GRANTED)
+    if (notice->notified == PI_GRANTED)
         pi_granted_locked(wait, notice->stamp, notice->priority);
     wait->died = notice->died != 0;
     wait->from = notice->from;
-    wait->told = notice->told;
+    wait->notified = notice->notified;
     if (wait->asleep)
         sched_wake(thread);
     spin_unlock(&thread->group->lock);
@@ -34,7 +36,7 @@ int pi_wait_begin(struct pi_wait *wait, const struct futex_place *lock, uint64_t
     wait->donation = heap_alloc(sizeof(*wait->donation));
     if (wait->donation == NULL)
         return -ENOMEM;
-    remote_wait_begin(&wait->home, home, told);
+    remote_wait_begin(&wait->home, home, notified);
     spin_lock(&thread->group->lock);
     thread->pi.wait = wait;
     spin_unlock(&thread->group->lock);

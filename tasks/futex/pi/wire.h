@@ -1,5 +1,5 @@
-/* Payloads of the PI_* operations of msg/messages.def, which a word's home does, and the words of its notice;
- * tasks/futex/pi/pi.md has the protocol. */
+/* Payloads of the PI_* operations of msg/messages.def, which the home of a word serves, and the words of its
+ * notification; tasks/futex/pi/pi.md has the protocol. */
 #ifndef TASKS_FUTEX_PI_WIRE_H
 #define TASKS_FUTEX_PI_WIRE_H
 
@@ -11,7 +11,7 @@
 
 struct msg_pi_join { /* PI_JOIN */
     struct futex_key key;
-    uint64_t token; /* names the wait among those of the waiter's kernel */
+    uint64_t token; /* identifies the wait among those of the waiter's kernel */
     uint32_t thread;
     uint32_t owner;
     struct pi_priority priority;
@@ -48,30 +48,30 @@ struct msg_pi_held { /* PI_HELD */
 struct msg_pi_unlock { /* PI_UNLOCK */
     struct futex_key key;
     uint32_t owner;
-    uint32_t died; /* the owner ends */
+    uint32_t died; /* nonzero: the owner is ending */
 };
 
 struct msg_pi_freed { /* PI_FREED */
     struct futex_key key;
-    uint64_t token; /* that of msg_pi_over.granted, if the caller has found that this wait is over too; or 0 */
+    uint64_t token; /* msg_pi_over.granted, if the caller has found that this wait is over; or 0 */
     uint32_t owner;
-    uint32_t died; /* there is no such thread, or the owner itself asks */
+    uint32_t died; /* nonzero: there is no such thread, or the caller is OWNER and rejects a grant */
 };
 
 struct msg_pi_requeue { /* PI_RELEASE, PI_REQUEUE */
     struct futex_key key, to;
-    uint64_t mark;  /* only who was parked before it */
-    uint32_t count; /* at most */
-    uint32_t owner; /* of TO, as far as the caller knows */
+    uint64_t mark;  /* only waiters with numbers up to it */
+    uint32_t count; /* maximal number of waiters */
+    uint32_t owner; /* of TO, as the caller has read it */
 };
 
-struct msg_pi_state {            /* of a lock; zero of a word */
-    uint64_t stamp;              /* the greater, the later */
+struct msg_pi_state {            /* the state of a lock; all zero for a word */
+    uint64_t stamp;              /* a later state has a greater stamp */
     uint32_t owner;              /* its thread id */
-    struct pi_priority priority; /* the most urgent waiter's */
-    uint32_t count;              /* as the operation says */
-    uint16_t gone;               /* not 0: the last waiter has left, and the home has forgotten the lock */
-    uint16_t changed;            /* not 0: owner or priority has changed */
+    struct pi_priority priority; /* the highest of a waiter */
+    uint32_t count;              /* defined by the operation */
+    uint16_t gone;               /* nonzero: the last waiter has left, and the home has forgotten the lock */
+    uint16_t changed;            /* nonzero: owner or priority has changed */
 };
 
 struct msg_pi_thread {
@@ -80,19 +80,19 @@ struct msg_pi_thread {
 };
 
 struct msg_pi_over {
-    uint64_t stamp;   /* donations to OWNER up to this stamp are void */
-    uint64_t granted; /* not 0: nothing was done; OWNER was granted the lock in the wait with this token, which is not
-                         the one named: the word may not have been written yet */
+    uint64_t stamp;   /* donations to OWNER with stamps up to this one are void */
+    uint64_t granted; /* nonzero: the home has changed nothing; OWNER was granted the lock in the wait with this token,
+                       * which is not that of the request: OWNER may not have written the word yet */
 };
 
 struct msg_pi_marked {
     uint64_t mark;
 };
 
-struct pi_notice {  /* words of the notice (tasks/remote/notify.h) to a waiter, which is in no queue any more */
-    uint64_t stamp; /* PI_GRANTED: of the lock's state, now that it is its owner */
-    uint32_t told;  /* enum pi_notified */
-    uint32_t died;  /* PI_GRANTED: the previous owner has ended */
+struct pi_notice {  /* words of the notification (tasks/remote/notify.h) to a waiter, which is in no queue any more */
+    uint64_t stamp; /* PI_GRANTED: of the lock's state with the waiter as its owner */
+    uint32_t notified;           /* enum pi_notified */
+    uint32_t died;               /* PI_GRANTED: the previous owner has ended */
     struct pi_priority priority; /* PI_GRANTED: the highest of the remaining waiters */
     uint32_t from;               /* PI_GRANTED: the previous owner */
 };

@@ -1,4 +1,4 @@
-/* Words that threads wait for. See the header. */
+/* Futex words. See the header. Runs in a program's thread, on its own address space. */
 #include "tasks/futex/word/word.h"
 
 #include "kernel/arch/x86_64/traps.h"

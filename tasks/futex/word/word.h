@@ -1,4 +1,4 @@
-/* Words of memory that threads wait for: what names one on every kernel, and how one is changed. */
+/* Futex words: their names, which are the same on every kernel, and atomic changes. */
 #ifndef TASKS_FUTEX_WORD_WORD_H
 #define TASKS_FUTEX_WORD_WORD_H
 
@@ -9,21 +9,21 @@
 #include "mm/space/space.h"
 #include "tasks/thread/group.h"
 
-#define FUTEX_FRAMES UINT64_MAX /* as a key's space: WORD is a physical address, of memory that spaces share */
+#define FUTEX_FRAMES UINT64_MAX /* a key's space: WORD is the physical address of memory that spaces share */
 
-/* A word that is waited for. */
+/* The name of a futex word. */
 struct futex_key {
     uint64_t space; /* id of the address space, or FUTEX_FRAMES */
-    uint64_t word;  /* its address there */
+    uint64_t word;  /* its address in this space */
 };
 
-/* A word and the kernel on which its queue lives. */
+/* A word and the kernel that has its queue. */
 struct futex_place {
     struct futex_key key;
     uint32_t owner;
 };
 
-/* What a waiter expects of a word. */
+/* The wait for a word with an expected value. */
 struct futex_expected {
     uint64_t address;
     uint64_t deadline; /* clock_now ns, or 0 */
@@ -32,8 +32,8 @@ struct futex_expected {
     bool shared;
 };
 
-/* Where the word at ADDRESS of the current program is waited for, if only its process uses it. -EINVAL: not aligned;
- * -EFAULT: no address of a program. */
+/* Finds the place of the word at ADDRESS of the current program, if only its process uses it. -EINVAL: not aligned;
+ * -EFAULT: not an address of a program. */
 static inline int futex_find_private(uint64_t address, struct futex_place *place)
 {
     const struct space *space = thread_current()->group->space;
@@ -45,11 +45,10 @@ static inline int futex_find_private(uint64_t address, struct futex_place *place
     *place = (struct futex_place){.key = {.space = space->id, .word = address}, .owner = space->home};
     return 0;
 }
-/* The same for any word; SHARED: not FUTEX_PRIVATE_FLAG. May wait for a page. */
+/* The same for any word; SHARED: without FUTEX_PRIVATE_FLAG. May wait for a page. */
 int futex_find(uint64_t address, bool shared, struct futex_place *place);
 
-/* Puts VALUE at user ADDRESS if *EXPECTED is there, atomically. 0; -EAGAIN, with what is there in *EXPECTED; -EFAULT.
- */
+/* Atomically replaces *EXPECTED at user ADDRESS by VALUE. 0; -EAGAIN: another value, now in *EXPECTED; -EFAULT. */
 int futex_swap(uint64_t address, uint32_t *expected, uint32_t value);
 
 #endif

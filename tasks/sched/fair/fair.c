@@ -1,4 +1,4 @@
-/* Shares of a CPU. See the header. */
+/* The arithmetic of scheduling entities. See the header. */
 #include "tasks/sched/fair/fair.h"
 
 /* Linux's table (sched(7), 1.25 for each level, nice 0 is 1024), which programs were tuned to. */
@@ -46,7 +46,7 @@ void share_set(struct sched_entity *share, uint32_t policy, int nice)
         return;
     }
     if (share_rank(share) != RANK_FAIR)
-        share->position = FAIR_BASE; /* the queue it comes to brings it into range */
+        share->position = FAIR_BASE; /* run_queue_wake or share_attach brings it into the queue's range */
     weight = kind == POLICY_IDLE ? FAIR_WEIGHT_IDLE : fair_weight(nice);
     share->load = load_of(weight);
     share->rate = ((uint64_t)FAIR_WEIGHT_NORMAL << 32) / weight;

@@ -1,13 +1,15 @@
-/* Which thread runs next: the arithmetic of scheduling entities. Free of hardware and of locks.
+/* Which thread runs next: the arithmetic of scheduling entities. It accesses no hardware and takes no locks.
  *
- * Every ready thread has a position, a number; the least runs first. The two highest bits are its rank:
+ * Every ready thread has a position, a number; the thread with the least position runs first. The two highest bits are
+ * its rank:
  *
  *   kernel  threads of the kernel, before all others, first come first
  *   real    SCHED_FIFO and SCHED_RR: by priority, within one first come first
  *   fair    everything else: by virtual run time, which is run time divided by weight, so that over any length of time
  *           threads get time in proportion to their weights (Waldspurger's stride scheduling 1995; Linux's CFS)
  *
- * A fair thread that sleeps does not save up: when it wakes it is placed at most FAIR_CREDIT behind the others. */
+ * A fair thread does not accumulate credit while it sleeps: when it wakes, its position is at most FAIR_CREDIT below
+ * the floor of its queue. */
 #ifndef TASKS_SCHED_FAIR_FAIR_H
 #define TASKS_SCHED_FAIR_FAIR_H
 
@@ -16,14 +18,14 @@
 
 #include "tasks/sched/fair/time_queue.h"
 
-#define FAIR_WEIGHT_NORMAL 1024u   /* of nice 0; one nice level is a factor of 1.25, as in Linux */
-#define FAIR_WEIGHT_IDLE 3u        /* of SCHED_IDLE */
-#define FAIR_WEIGHT_REAL 88761u    /* load of a thread with a real priority: as much as nice -20 */
-#define FAIR_SLICE 6000000ull      /* ns that a fair thread runs before one that is owed more may preempt it */
-#define FAIR_ROUND 100000000ull    /* ns that a SCHED_RR thread runs while others of its priority wait */
-#define FAIR_CREDIT 3000000ull     /* virtual ns a sleeper may be owed when it wakes */
-#define FAIR_BEHIND 24000000ull    /* ns that a thread may have run more than it was owed: any excess is forgotten */
-#define FAIR_PREEMPTION 1000000ull /* virtual ns that a woken thread must be owed more than the running one */
+#define FAIR_WEIGHT_NORMAL 1024u /* of nice 0; one nice level is a factor of 1.25, as in Linux */
+#define FAIR_WEIGHT_IDLE 3u      /* of SCHED_IDLE */
+#define FAIR_WEIGHT_REAL 88761u  /* load of a thread with a real priority: as much as nice -20 */
+#define FAIR_SLICE 6000000ull    /* ns that a fair thread runs before the timer lets one that is owed more preempt it */
+#define FAIR_ROUND 100000000ull  /* ns that a SCHED_RR thread runs while others of its priority wait */
+#define FAIR_CREDIT 3000000ull   /* virtual ns a sleeper may be owed when it wakes */
+#define FAIR_BEHIND 24000000ull  /* ns that a thread may have run more than it was owed; the excess is forgiven */
+#define FAIR_PREEMPTION 1000000ull /* virtual ns that a woken thread must be owed more than the one it preempts */
 #define FAIR_PRIORITY_MAX 99       /* of the real priorities 1 to 99 */
 #define FAIR_NICE_MIN (-20)
 #define FAIR_NICE_MAX 19
@@ -40,7 +42,7 @@ enum fair_policy { POLICY_OTHER = 0, POLICY_FIFO = 1, POLICY_RR = 2, POLICY_BATC
 #define POLICY_RESET_ON_FORK 0x80u
 #define POLICY_PRIORITY_SHIFT 8u
 
-/* A number for comparison: a thread with a greater one runs sooner. */
+/* A number for comparisons: the thread with the greater one has precedence. */
 static inline int fair_priority(uint32_t policy, int nice)
 {
     int priority = (int)(policy >> POLICY_PRIORITY_SHIFT);
@@ -50,7 +52,7 @@ static inline int fair_priority(uint32_t policy, int nice)
     return (policy & POLICY_MASK) == POLICY_IDLE ? -100 : -nice;
 }
 
-/* A load: the sum of the weights of threads, and in the low bits their number. Loads can be added and compared. */
+/* A load is the sum of the weights of threads and, in the low bits, their number. Loads can be added and compared. */
 #define LOAD_SHIFT 16u
 static inline uint64_t load_of(uint64_t weight)
 {
@@ -69,20 +71,20 @@ static inline uint32_t load_count(uint64_t load)
 struct sched_entity {
     struct time_node node; /* [q] in the ready or the sleeping threads of a CPU */
     uint64_t position;     /* [q] */
-    uint64_t ran;          /* [q] ns run since it was last settled: see tasks/sched/sched.c */
+    uint64_t ran;          /* [q] ns run since sched_settle (tasks/sched/cpu_time.c) */
     uint64_t rate;         /* [q] virtual ns for each ns, 32.32 fixed point; 0 unless its rank is fair */
-    uint64_t slice;        /* [q] ns, UINT64_MAX: until it gives up */
-    uint64_t behind;       /* [q] FAIR_BEHIND in its virtual time */
-    uint64_t load;         /* [q] what it adds to a load; 0 for kernel threads */
+    uint64_t slice;        /* [q] ns; UINT64_MAX: until it blocks or yields */
+    uint64_t behind;       /* [q] FAIR_BEHIND in virtual ns of this entity */
+    uint64_t load;         /* [q] its part of a load; 0 for kernel threads */
 };
 
-/* The threads of one CPU that want it. All [q]. */
+/* The ready threads of one CPU. All [q]. */
 struct run_queue {
     struct time_queue ready;
     volatile uint32_t ready_count; /* read without the lock, too */
-    volatile uint64_t load;        /* of the ready and the running ones; read without the lock, too */
-    uint64_t floor;                /* position of rank fair that all fair threads have reached; never decreases */
-    uint64_t arrivals;             /* numbers the threads that run in order of arrival */
+    volatile uint64_t load;        /* load of the ready threads and the running one; read without the lock, too */
+    uint64_t floor;    /* position of rank fair that all fair threads have reached, but for credit; never decreases */
+    uint64_t arrivals; /* numbers the threads that run in order of arrival */
 };
 
 /* The weight of NICE, after clamping it. */
@@ -97,7 +99,7 @@ static inline enum fair_rank share_rank(const struct sched_entity *share)
     return (enum fair_rank)(share->position >> FAIR_RANK_SHIFT);
 }
 
-/* Charges SHARE for NS more of run time. */
+/* Charges SHARE for NS of run time. */
 static inline void share_charge(struct sched_entity *share, uint64_t ns)
 {
     share->ran += ns;
@@ -126,7 +128,7 @@ static inline void run_queue_put(struct run_queue *queue, struct sched_entity *s
     queue->ready_count++;
 }
 
-/* Takes the next one, or NULL. */
+/* Removes and returns the ready entity that runs next, or NULL. */
 static inline struct sched_entity *run_queue_take(struct run_queue *queue)
 {
     struct sched_entity *share;
@@ -186,18 +188,20 @@ static inline bool run_queue_wake(struct run_queue *queue, struct sched_entity *
     return running != NULL && share->position + FAIR_PREEMPTION < running->position;
 }
 
-/* The running SHARE yields: to all that are ready now, if it is fair; within its priority otherwise. */
+/* The running SHARE yields: a fair one is placed right behind the first ready one, any other behind those of its
+ * priority or rank. */
 void run_queue_yield(struct run_queue *queue, struct sched_entity *share);
 /* Removes SHARE, which is ready in QUEUE. */
 void run_queue_remove(struct run_queue *queue, struct sched_entity *share);
-/* SHARE, not ready, moves from one CPU to another, and is owed as much at the second as at the first. Between the two
- * calls its position holds that amount; share_new is for a new entity, which is owed nothing. */
+/* SHARE, which is not ready, moves from one CPU to another and is owed as much at the second as at the first. Between
+ * share_detach and share_attach its position holds that amount; share_new sets it for a new entity, which is owed
+ * nothing. */
 void share_new(struct sched_entity *share);
 void share_detach(struct sched_entity *share, const struct run_queue *from);
 void share_attach(struct sched_entity *share, struct run_queue *to);
-/* SHARE, ready (READY) or running in QUEUE, gets another policy and nice value. */
+/* Gives SHARE, which is ready (READY) or running in QUEUE, another policy and nice value. */
 void run_queue_change(struct run_queue *queue, struct sched_entity *share, bool ready, uint32_t policy, int nice);
-/* The slice of SHARE is over: SCHED_RR goes behind those of its priority. */
+/* Called when the slice of SHARE is over: one of SCHED_RR goes behind those of its priority. */
 static inline void run_queue_slice_over(struct run_queue *queue, struct sched_entity *share)
 {
     if (share_rank(share) == RANK_REAL && share->slice != UINT64_MAX)

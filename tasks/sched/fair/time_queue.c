@@ -1,4 +1,4 @@
-/* The pairing heap's long ways. See the header. */
+/* The slow paths of the pairing heap. See the header. */
 #include "tasks/sched/fair/time_queue.h"
 
 void time_queue_init(struct time_queue *queue)
@@ -6,8 +6,8 @@ void time_queue_init(struct time_queue *queue)
     queue->first = NULL;
 }
 
-/* Two passes: pairs from left to right, then all of them from right to left. This order is what makes taking out cheap
- * on average. The pairs are kept in a list through next, the last pair first. */
+/* Melds in two passes: pairs from left to right, then all pairs from right to left. This order makes removing the first
+ * node cheap on average. The pairs are kept in a list through next, the last pair first. */
 struct time_node *time_queue_join_children(struct time_node *child)
 {
     struct time_node *pairs = NULL;
@@ -55,13 +55,14 @@ void time_queue_remove(struct time_queue *queue, struct time_node *node)
     queue->first = time_queue_meld(queue->first, below);
 }
 
-/* Down first, then to the right, then up to where there is a right. The parent is behind the leftmost sibling. */
+/* Goes down first, then to the right, then up until there is a right sibling. `previous` of the leftmost sibling is the
+ * parent. */
 struct time_node *time_queue_next(const struct time_node *node)
 {
     if (node->child != NULL)
         return node->child;
     for (;;) {
-        if (node->previous == NULL) /* the first of the queue, which has no siblings */
+        if (node->previous == NULL) /* this is the first node of the queue, which has no siblings */
             return NULL;
         if (node->next != NULL)
             return node->next;

@@ -1,5 +1,5 @@
-/* A queue of things ordered by a number, the least first: a pairing heap (Fredman, Sedgewick, Sleator, Tarjan 1986).
- * Adding takes constant time, taking the first one O(log n) on average, and with a few entries both are a few
+/* A queue of objects ordered by a number, the least first: a pairing heap (Fredman, Sedgewick, Sleator, Tarjan 1986).
+ * Adding takes constant time, removing the first one O(log n) on average; with few entries, both take a few
  * instructions. Nodes lie inside the objects; the queue allocates nothing and locks nothing. */
 #ifndef TASKS_SCHED_FAIR_TIME_QUEUE_H
 #define TASKS_SCHED_FAIR_TIME_QUEUE_H
@@ -10,7 +10,7 @@
 
 struct time_node {
     uint64_t key;               /* constant while in a queue */
-    struct time_node *child;    /* first of the nodes below, in no order */
+    struct time_node *child;    /* first child; the children are in no order */
     struct time_node *next;     /* next with the same parent */
     struct time_node *previous; /* previous with the same parent, or the parent; NULL for the first of the queue */
 };
@@ -47,7 +47,7 @@ static inline void time_queue_add(struct time_queue *queue, struct time_node *no
 /* Melds the children of the removed first node into one tree. The slow path of time_queue_pop. */
 struct time_node *time_queue_join_children(struct time_node *child);
 
-/* Takes the first one out of a queue that is not empty. */
+/* Removes and returns the first node of a queue that is not empty. */
 static inline struct time_node *time_queue_pop(struct time_queue *queue)
 {
     struct time_node *first = queue->first;
@@ -61,11 +61,11 @@ static inline struct time_node *time_queue_pop(struct time_queue *queue)
     return first;
 }
 
-/* Takes NODE, which is in QUEUE, out of it. */
+/* Removes NODE, which is in QUEUE. */
 void time_queue_remove(struct time_queue *queue, struct time_node *node);
 
-/* Walks over all nodes, the first of the queue first and otherwise in no order: the one after NODE, or NULL. The queue
- * must not change meanwhile. */
+/* The node after NODE in a walk over all nodes, or NULL. The walk begins with the first node and has no order
+ * otherwise. The queue must not change meanwhile. */
 struct time_node *time_queue_next(const struct time_node *node);
 
 #endif

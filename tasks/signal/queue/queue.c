@@ -60,7 +60,7 @@ bool signal_queue_take(struct signal_queue *queue, uint64_t set, struct signal_i
 
         if (queued->info.signal != signal)
             continue;
-        if (found) { /* another of the same: it stays pending */
+        if (found) { /* another instance is queued, so the signal stays pending */
             queue->pending |= SIGNAL_BIT(signal);
             break;
         }

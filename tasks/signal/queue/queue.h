@@ -1,5 +1,5 @@
 /* Signals as they are stored and sent: the information about a signal, the action of a process, and queues of pending
- * signals. The caller holds the lock that guards a queue. */
+ * signals. The caller holds the lock that protects a queue. */
 #ifndef TASKS_SIGNAL_QUEUE_QUEUE_H
 #define TASKS_SIGNAL_QUEUE_QUEUE_H
 
@@ -14,18 +14,18 @@
 #define SIGNAL_FAULTS                                                                                                  \
     (SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGILL) | SIGNAL_BIT(SIGFPE) | SIGNAL_BIT(SIGTRAP))
 #define SIGNAL_UNBLOCKABLE (SIGNAL_BIT(SIGKILL) | SIGNAL_BIT(SIGSTOP))
-#define SIGNAL_REALTIME 32u    /* from this signal on, each one that is sent is queued */
-#define SIGNAL_QUEUE_MAX 1024u /* queued at one thread or process */
+#define SIGNAL_REALTIME 32u    /* from this signal on, every instance that is sent is queued */
+#define SIGNAL_QUEUE_MAX 1024u /* most signals that are queued at one thread or process */
 
-/* Why a signal was sent: the source of siginfo_t. */
+/* Information about a sent signal: the source of siginfo_t. */
 struct signal_info {
     uint32_t signal;
-    int32_t code; /* SI_*, or what the fault or child says */
-    uint32_t pid; /* sender, or child */
+    int32_t code; /* SI_*, or the code of the fault or of the child's event */
+    uint32_t pid; /* process id of the sender or child; a timer's id */
     uint32_t uid;
     uint64_t value; /* sigqueue's value, a fault's address, a child's status */
     uint64_t extra; /* of a child: user and system time in clock ticks, low and high half; of a stop signal taken from
-                       its process: how often the process had been continued; of a timer: the number of its setting */
+                       its process: the process's count of continues; of a timer: the number of its setting */
 };
 
 struct signal_action {
@@ -35,7 +35,7 @@ struct signal_action {
     uint64_t mask;
 };
 
-/* Pending signals: the set, and for each signal the queued infos. */
+/* Pending signals: their set, and the queued infos. */
 struct signal_queue {
     uint64_t pending; /* bit s - 1 is signal s */
     struct list infos;

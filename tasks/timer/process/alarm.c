@@ -1,4 +1,4 @@
-/* The timer of a process that counts real time. See the header. */
+/* ITIMER_REAL of a process. See the header. */
 #include "tasks/timer/process/alarm.h"
 
 #include "kernel/arch/x86_64/clock.h"
@@ -6,9 +6,9 @@
 #include "tasks/process/call.h"
 #include "tasks/signal/signal.h"
 
-#define FROZEN_DELAY 1000000u /* ns until an alarm looks again whether programs still stand */
+#define FROZEN_DELAY 1000000u /* ns between two checks whether programs are still quiesced */
 
-/* The process's timer has come to its end: SIGALRM, and once more if it has an interval. */
+/* The alarm has expired: sends SIGALRM, and arms the timer again if there is an interval. */
 static void fire(struct timer *timer)
 {
     struct process *process = container_of(timer, struct process, alarm);
@@ -16,14 +16,14 @@ static void fire(struct timer *timer)
     struct signal_info info = {.signal = SIGALRM, .code = SI_KERNEL};
     bool again;
 
-    if (freeze_active()) { /* with the reference it had */
+    if (freeze_active()) { /* the armed timer keeps its reference to the group */
         timer_arm(timer, clock_now() + FROZEN_DELAY);
         return;
     }
     spin_lock(&group->lock);
     again = process->alarm_interval != 0 && !group->exiting;
     if (again)
-        again = !timer_arm(timer, clock_now() + process->alarm_interval); /* with the reference it had */
+        again = !timer_arm(timer, clock_now() + process->alarm_interval); /* it keeps its reference */
     spin_unlock(&group->lock);
     signal_send_group(group, &info);
     if (!again)
@@ -38,7 +38,7 @@ int64_t alarm_operate(struct group *group, const struct msg_process_call *call, 
     bool drop = false;
 
     spin_lock(&group->lock);
-    if (process->alarm.at != 0) /* what is due but has not fired yet counts as a moment left */
+    if (process->alarm.at != 0) /* an alarm that is due but has not fired yet counts as 1 ns left */
         left = process->alarm.at > now ? (int64_t)(process->alarm.at - now) : 1;
     result->interval = process->alarm_interval;
     if (call->alarm.sets != 0 && !group->exiting) {

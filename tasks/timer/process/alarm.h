@@ -4,9 +4,9 @@
 
 #include "tasks/process/process.h"
 
-/* PROCESS_ALARM, of GROUP, whose home this kernel is. */
+/* PROCESS_ALARM on GROUP, whose home this kernel is. */
 process_operation alarm_operate;
-/* GROUP has ended. */
+/* Disarms the timer of GROUP, which has ended. */
 void alarm_end(struct group *group);
 
 void alarm_init(void);

@@ -1,7 +1,7 @@
 /* Timers of a process. See the header and tasks/timer/process/timers.md.
  *
- * Whoever may still touch a timer without the group's lock counts as a use of it: the list of timers, and whoever has
- * it armed or works at it, who also has a reference to the group. */
+ * A timer is freed with its last use. The list of timers is one use; the armed state and the work under way are one
+ * each, which also own a reference to the group. */
 #include "tasks/timer/process/process_timer.h"
 
 #include "kernel/abi/errno.h"
@@ -20,10 +20,10 @@
 #include "tasks/signal/signal.h"
 #include "tasks/timer/process/alarm.h"
 
-#define FROZEN_DELAY 1000000u  /* ns until a timer looks again whether programs still stand */
-#define LOOK_LEAST 4000000u    /* ns between two looks at a clock of CPU time, as long as it goes on */
-#define LOOK_MOST 64000000u    /* and when it has not */
-#define IGNORED_LEAST 4000000u /* ns between expirations whose signal is ignored, as Linux's tick */
+#define FROZEN_DELAY 1000000u  /* ns between two checks whether programs are still quiesced */
+#define LOOK_LEAST 4000000u    /* ns between two readings of a clock of CPU time that advances */
+#define LOOK_MOST 64000000u    /* the same at most for one that does not advance */
+#define IGNORED_LEAST 4000000u /* least ns between expirations whose signal is ignored, as Linux's tick */
 #define SECOND 1000000000ull
 #define OVERRUN_MAX INT32_MAX
 
@@ -34,19 +34,19 @@ struct process_timer {
     struct group *group;     /* [i] */
     struct timer_facts is;   /* [i] */
     int32_t id;              /* [i] */
-    uint32_t target;         /* [i] thread that gets the signal, with TIMER_THREAD */
-    uint32_t measured;       /* [i] thread whose time counts, with TIMER_CPU_THREAD */
-    uint64_t value;          /* [i] of the signal */
+    uint32_t target;         /* [i] with TIMER_THREAD: thread that gets the signal */
+    uint32_t measured;       /* [i] with TIMER_CPU_THREAD: thread whose CPU time counts */
+    uint64_t value;          /* [i] value that the signal carries */
     uint32_t uses;           /* [g] */
     bool deleted;            /* [g] */
-    bool working;            /* [g] its work is under way */
-    bool pending;            /* [g] a signal was sent that nobody has taken */
-    uint64_t at;             /* [g] when it expires; 0: it does not */
-    uint64_t interval;       /* [g] 0: once */
-    uint64_t sequence;       /* [g] of settings, from 1: signals of an earlier one do not count */
-    uint64_t overrun;        /* [g] expirations since the signal that is pending */
-    uint64_t last_overrun;   /* [g] of the signal that was taken last */
-    uint64_t used, patience; /* [g] what the last look at a clock of CPU time has told; ns to the next */
+    bool working;            /* [g] its work item is submitted or running */
+    bool pending;            /* [g] a signal was sent and is not taken yet */
+    uint64_t at;             /* [g] expiration, ns of its clock; 0: off */
+    uint64_t interval;       /* [g] ns; 0: it expires once */
+    uint64_t sequence;       /* [g] number of the setting, from 1: signals of earlier settings do not count */
+    uint64_t overrun;        /* [g] expirations since the pending signal was sent */
+    uint64_t last_overrun;   /* [g] overrun of the signal that was taken last */
+    uint64_t used, patience; /* [g] last reading of a clock of CPU time; ns to the next one */
 };
 
 static bool is_interval_timer(const struct process_timer *timer)
@@ -54,7 +54,7 @@ static bool is_interval_timer(const struct process_timer *timer)
     return timer->id < 0;
 }
 
-/* AT: clock_now ns. */
+/* Arms TIMER for AT (clock_now ns). An armed timer has a use and a reference to the group. */
 static void arm_locked(struct process_timer *timer, uint64_t at)
 {
     if (timer_arm(&timer->timer, at != 0 ? at : 1))
@@ -63,14 +63,14 @@ static void arm_locked(struct process_timer *timer, uint64_t at)
     group_get(timer->group);
 }
 
-/* One use less; the reference to the group, if it had one, is the caller's to put once the lock is free. */
+/* Drops a use of TIMER. If the use had a reference to the group, the caller releases it after the lock. */
 static void drop_locked(struct process_timer *timer)
 {
     if (--timer->uses == 0)
         heap_free(timer, sizeof(*timer));
 }
 
-/* True: the caller has to put a reference to the group once the lock is free. */
+/* True: the timer was armed, and the caller has to release a reference to the group after the lock. */
 static bool disarm_locked(struct process_timer *timer)
 {
     bool was = timer_disarm(&timer->timer);
@@ -91,7 +91,7 @@ static struct process_timer *find_locked(const struct group *group, int32_t id)
     return NULL;
 }
 
-/* Past NOW by whole intervals; how many were skipped. */
+/* Advances timer->at beyond NOW by whole intervals. Returns the number of intervals. */
 static uint64_t forward_locked(struct process_timer *timer, uint64_t now)
 {
     uint64_t count = now >= timer->at ? (now - timer->at) / timer->interval + 1 : 0;
@@ -102,7 +102,7 @@ static uint64_t forward_locked(struct process_timer *timer, uint64_t now)
 
 /* --- expiring --- */
 
-/* 0; 1: the signal is ignored; negative: there is no room, or no such thread. */
+/* 0: the signal is queued; 1: it is ignored; negative: there is no room, or no such thread. */
 static int64_t send_signal(const struct process_timer *timer, const struct signal_info *info)
 {
     struct msg_thread_call call = {.thread = timer->target, .type = MSG_THREAD_SIGNAL};
@@ -115,10 +115,11 @@ static int64_t send_signal(const struct process_timer *timer, const struct signa
     return thread_call(&call, &result, NULL);
 }
 
-/* It has expired at NOW, of its clock. Its signal, if one is to be sent now, is in INFO. */
+/* TIMER has expired at NOW of its clock: updates it and fills in its signal INFO. True: the signal is to be sent
+ * now. */
 static bool expire_locked(struct process_timer *timer, uint64_t now, struct signal_info *info)
 {
-    bool repeats = timer->is.kind != TIMER_WALL || is_interval_timer(timer); /* whether its signal is taken or not */
+    bool repeats = timer->is.kind != TIMER_WALL || is_interval_timer(timer); /* it goes on before its signal is taken */
     bool sends = !timer->pending;
     uint64_t count = 1;
 
@@ -143,7 +144,7 @@ static bool expire_locked(struct process_timer *timer, uint64_t now, struct sign
     return sends;
 }
 
-/* Its signal was not queued: it goes on as if one had been taken. */
+/* The signal of TIMER was not queued: the timer goes on as if the signal had been taken. */
 static void unsent_locked(struct process_timer *timer, uint64_t sequence, uint64_t now)
 {
     if (timer->deleted || timer->sequence != sequence || !timer->pending)
@@ -155,7 +156,7 @@ static void unsent_locked(struct process_timer *timer, uint64_t sequence, uint64
     arm_locked(timer, timer->at > now + IGNORED_LEAST ? timer->at : now + IGNORED_LEAST);
 }
 
-/* The lock is held, and let go of. */
+/* Performs the expiration of TIMER at NOW. The lock is held at the call and released. */
 static void expire(struct process_timer *timer, uint64_t now)
 {
     struct group *group = timer->group;
@@ -178,7 +179,7 @@ static bool due_locked(const struct process_timer *timer, uint64_t now)
     return !timer->deleted && timer->at != 0 && !(timer->is.kind == TIMER_WALL && timer->pending) && now >= timer->at;
 }
 
-/* What the clock of CPU time says. An errno: there is nothing any more that it measures. */
+/* Reads the timer's clock. An errno: the thread or process whose CPU time it measures has ended. */
 static int64_t measure(const struct process_timer *timer, uint64_t *now)
 {
     struct msg_thread_call call = {.thread = timer->measured, .type = MSG_THREAD_GET_POLICY};
@@ -200,8 +201,9 @@ static int64_t measure(const struct process_timer *timer, uint64_t *now)
     return error;
 }
 
-/* When to look again at a clock of CPU time that says NOW: when it has come to the end if all that can run do, but
- * while nothing runs less and less often. */
+/* Arms TIMER for the next reading of its clock of CPU time, which is at NOW: at the earliest time at which it can
+ * expire, if as many threads as possible run, but never sooner than `patience`, which doubles while the clock does not
+ * advance. */
 static void look_later_locked(struct process_timer *timer, uint64_t now)
 {
     uint64_t runners = timer->is.kind == TIMER_CPU_THREAD ? 1 : timer->group->process->live;
@@ -218,7 +220,7 @@ static void look_later_locked(struct process_timer *timer, uint64_t now)
     arm_locked(timer, clock_now() + (left > timer->patience ? left : timer->patience));
 }
 
-/* In a task, with a use and a reference to the group. */
+/* The work of TIMER. Runs in a task, with a use of the timer and a reference to the group. */
 static void run_timer(struct work *work)
 {
     struct process_timer *timer = container_of(work, struct process_timer, work);
@@ -237,20 +239,21 @@ static void run_timer(struct work *work)
     if (timer->is.kind != TIMER_WALL && timer->at != 0 && !timer->deleted)
         look_later_locked(timer, now);
     else if (timer->at != 0 && !timer->deleted && !timer->pending && timer->timer.at == 0)
-        arm_locked(timer, timer->at); /* it was set while we were at it */
+        arm_locked(timer, timer->at); /* it was set meanwhile */
     drop_locked(timer);
     spin_unlock(&group->lock);
     group_put(group);
 }
 
-/* In the task of all timers, with a use and a reference to the group: what may wait is done in a task of its own. */
+/* Called by the thread of all timers, with a use and a reference to the group. An expiration that may wait is handled
+ * in a task of its own. */
 static void fire(struct timer *at)
 {
     struct process_timer *timer = container_of(at, struct process_timer, timer);
     struct group *group = timer->group;
     bool work, drop;
 
-    if (freeze_active()) { /* with all that it had */
+    if (freeze_active()) { /* it keeps its use and its reference */
         timer_arm(at, clock_now() + FROZEN_DELAY);
         return;
     }
@@ -335,7 +338,8 @@ int64_t process_timer_create(struct group *group, const struct msg_process_call 
     return value;
 }
 
-/* ITIMER_VIRTUAL and ITIMER_PROF are there when somebody sets them. */
+/* Makes ITIMER_VIRTUAL, ITIMER_PROF or the CPU-time limit of GROUP if it does not exist yet. -EAGAIN: no memory, too
+ * many timers, or the group is ending. */
 static int64_t make_interval_timer(struct group *group, int32_t id)
 {
     struct process_timer *timer = heap_alloc(sizeof(*timer));
@@ -356,7 +360,7 @@ static int64_t make_interval_timer(struct group *group, int32_t id)
     return result == -EAGAIN ? result : 0;
 }
 
-static void tell_locked(const struct process_timer *timer, struct msg_process_result *result)
+static void notify_locked(const struct process_timer *timer, struct msg_process_result *result)
 {
     result->timer_at = timer->at;
     result->timer_interval = timer->interval;
@@ -380,7 +384,7 @@ static bool set_locked(struct process_timer *timer, uint64_t at, uint64_t interv
     return put;
 }
 
-/* A timer that the list had; the lock is held. True as for disarm_locked. */
+/* Deletes TIMER, which is in the list. Returns as disarm_locked. */
 static bool delete_locked(struct process_timer *timer)
 {
     bool put = disarm_locked(timer);
@@ -409,17 +413,17 @@ int64_t process_timer_operate(struct group *group, const struct msg_process_call
     if (timer == NULL) {
         value = -EINVAL;
     } else if (call->type == MSG_PROCESS_TIMER_SET) {
-        tell_locked(timer, result);
+        notify_locked(timer, result);
         put = set_locked(timer, call->timer.at, call->timer.interval);
     } else if (call->type == MSG_PROCESS_TIMER_GET) {
-        tell_locked(timer, result);
+        notify_locked(timer, result);
     } else if (call->type == MSG_PROCESS_TIMER_OVERRUN) {
         value = (int64_t)timer->last_overrun;
     } else if (call->type == MSG_PROCESS_TIMER_TAKEN) {
         struct signal_info info = {.pid = (uint32_t)id, .uid = UINT32_MAX, .extra = call->timer.sequence};
 
         taken_locked(group, &info);
-        value = (int32_t)info.uid; /* -1: of a setting before */
+        value = (int32_t)info.uid; /* -1: the signal is of an earlier setting */
     } else {
         put = delete_locked(timer);
     }
@@ -429,8 +433,8 @@ int64_t process_timer_operate(struct group *group, const struct msg_process_call
     return value;
 }
 
-/* SIGXCPU when GROUP, whose home this kernel is, has used SOFT s of CPU time, and each second from then on; from HARD
- * on SIGKILL. UINT64_MAX: never. */
+/* Sends SIGXCPU when GROUP, whose home this kernel is, has used SOFT s of CPU time, and each second from then on; from
+ * HARD s on SIGKILL. UINT64_MAX: never. */
 static void limit_time(struct group *group, uint64_t soft, uint64_t hard)
 {
     struct process_timer *timer;

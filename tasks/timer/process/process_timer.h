@@ -16,12 +16,12 @@ enum timer_notify { TIMER_SIGNAL, TIMER_NONE, TIMER_THREAD };
 
 #define TIMER_VIRTUAL (-1) /* ids of ITIMER_VIRTUAL and ITIMER_PROF */
 #define TIMER_PROF (-2)
-#define TIMER_LIMIT (-3) /* of RLIMIT_CPU */
-#define TIMERS_MAX 1024u /* of a process */
+#define TIMER_LIMIT (-3) /* id of the timer of RLIMIT_CPU */
+#define TIMERS_MAX 1024u /* maximum for one process */
 
 /* PROCESS_TIMER_CREATE, and the other PROCESS_TIMER_... */
 process_operation process_timer_create, process_timer_operate;
-/* Deletes the timers of a program that is replaced by exec, or has ended (ALL). */
+/* Deletes the timers of GROUP: those with ids at exec, ALL at its end. */
 void process_timers_end(struct group *group, bool all);
 
 void process_timer_init(void);

@@ -60,58 +60,151 @@ TEST(option_room, "a value fits when its NUL does, and not a byte behind the buf
     CHECK_EQ(value[1], 'x');
 }
 
-TEST(option_numbers, "a decimal number is read, and anything else is the fallback")
+TEST(option_numbers, "a decimal number of the row's range is read; anything else has the default")
 {
-    static const char *const bad[] = {"a=", "a=-1", "a=0x10", "a=1k", "a=+1", "a=1,2", "b=1", ""};
+    static const char *const bad[] = {"tracesize=",
+                                      "tracesize=-1",
+                                      "tracesize=0x10",
+                                      "tracesize=1k",
+                                      "tracesize=0",
+                                      "tracesize=65537",
+                                      "tracesize=+1",
+                                      "tracesize=1,2",
+                                      "trace=1",
+                                      "",
+                                      "tracesize=1 tracesize="};
 
-    CHECK_EQ(option_number("a=0", "a", 7), 0);
-    CHECK_EQ(option_number("a=1234", "a", 7), 1234);
-    CHECK_EQ(option_number("a=007", "a", 9), 7);
+    CHECK_EQ(option_number("tracesize=1", "tracesize"), 1);
+    CHECK_EQ(option_number("tracesize=65536", "tracesize"), 65536);
+    CHECK_EQ(option_number("tracesize=5 tracesize=007", "tracesize"), 7);
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-        CHECK_EQ(option_number(bad[i], "a", 7), 7);
+        CHECK_EQ(option_number(bad[i], "tracesize"), 4096);
 }
 
-TEST(option_number_range, "numbers up to 2^63 are read, greater ones are the fallback")
+TEST(option_number_range, "numbers up to 2^63 are read, greater ones have the default")
 {
-    CHECK(option_number("a=9223372036854775807", "a", 7) == (1ull << 63) - 1);
-    CHECK(option_number("a=9223372036854775808", "a", 7) == 1ull << 63);
-    CHECK_EQ(option_number("a=9223372036854775809", "a", 7), 7);
-    CHECK_EQ(option_number("a=9223372036854775810", "a", 7), 7);
-    CHECK_EQ(option_number("a=18446744073709551616", "a", 7), 7);
-    CHECK_EQ(option_number("a=18446744073709551617", "a", 7), 7);
-    CHECK_EQ(option_number("a=99999999999999999999999", "a", 7), 7);
-    CHECK_EQ(option_number("a=100000000000000000000000000000", "a", 7), 7);
+    CHECK(option_number("seed=9223372036854775807", "seed") == (1ull << 63) - 1);
+    CHECK(option_number("seed=9223372036854775808", "seed") == 1ull << 63);
+    CHECK_EQ(option_number("seed=9223372036854775809", "seed"), 0);
+    CHECK_EQ(option_number("seed=18446744073709551617", "seed"), 0);
+    CHECK_EQ(option_number("seed=99999999999999999999999", "seed"), 0);
 }
 
-TEST(option_numbers_checked, "what is there and no number is found out")
+TEST(option_no_number, "an option whose value is a word has no number")
 {
-    CHECK(option_is_number("", "a") && option_is_number("ba=x", "a") && option_is_number("a=x a=7", "a"));
-    CHECK(option_is_number("a=0", "a") && option_is_number("a=9223372036854775808", "a"));
-    CHECK(!option_is_number("a=", "a") && !option_is_number("a=1x", "a") && !option_is_number("a=7 a=x", "a"));
-    CHECK(!option_is_number("a=9223372036854775809", "a") && !option_is_number("a=99999999999999999999999999", "a"));
+    CHECK(option_number("poll=always", "poll") == UINT64_MAX && option_number("", "panic") == UINT64_MAX);
+    CHECK(option_number("panic=0", "panic") == 0 && option_number("panic=64", "panic") == UINT64_MAX);
 }
 
-TEST(option_names, "each word that is none of the options is named once, in order, and the options are not")
+TEST(option_words, "an option is the word that it has, or its default")
 {
-    static const char *const words = "  kernels=core retreive=members quiet lock= seeds=7 trace =x lock=home events";
-    static const char *const named[] = {"retreive", "quiet", "seeds", "trace", "", "events"};
-    const char *rest = words;
+    CHECK(option_is("", "leases", "on") && option_is("leases=no", "leases", "on") &&
+          option_is("leases=o", "leases", "on"));
+    CHECK(option_is("leases=off", "leases", "off") && !option_is("leases=off", "leases", "on"));
+    CHECK(option_is("leases=off leases=offs", "leases", "on"));
+    CHECK_EQ(option_index("balance", "off"), 0);
+    CHECK_EQ(option_index("balance", "active"), 2);
+    CHECK_EQ(option_index("balance", "acti"), 3);
+}
 
-    for (size_t i = 0; i < sizeof(named) / sizeof(named[0]); i++) {
-        CHECK(option_unknown(&rest, value, sizeof(value)));
-        CHECK_TEXT(value, named[i]);
+TEST(option_values, "what a row allows is valid, and nothing else")
+{
+    static const char *const valid[][2] = {{"retrieve", "home"},
+                                           {"retrieve", "adaptive"},
+                                           {"ring", "64"},
+                                           {"ring", "1024"},
+                                           {"poll", "0"},
+                                           {"poll", "always"},
+                                           {"kernels", "core"},
+                                           {"kernels", "64"},
+                                           {"kernels", "0-1,2-3"},
+                                           {"kernels", "0,4,2-255"},
+                                           {"kernels", "0-1"},
+                                           {"inject", "off"},
+                                           {"inject", "seed:7"},
+                                           {"inject", "seed:7,rate:100,type:MIGRATE"},
+                                           {"share", "none"},
+                                           {"share", "a:/b"},
+                                           {"share", "a:/b/c:ro,d:/e"},
+                                           {"place", "least-loaded"},
+                                           {"panic", "63"}};
+    static const char *const invalid[][2] = {{"huge", ""},
+                                             {"huge", "alway"},
+                                             {"huge", "alwayss"},
+                                             {"huge", "always|never"},
+                                             {"huge", "ALWAYS"},
+                                             {"ring", "5"},
+                                             {"ring", "2048"},
+                                             {"ring", "64,64"},
+                                             {"ring", ""},
+                                             {"poll", "4294967295"},
+                                             {"poll", "4..5"},
+                                             {"poll", "1,always"},
+                                             {"kernels", ""},
+                                             {"kernels", "cores"},
+                                             {"kernels", "0-1,"},
+                                             {"kernels", "0-256"},
+                                             {"kernels", "0-1-2"},
+                                             {"kernels", "core,node"},
+                                             {"inject", "seed:7,"},
+                                             {"inject", "seed"},
+                                             {"inject", "seed:x"},
+                                             {"inject", "rate:101"},
+                                             {"inject", "off,seed:7"},
+                                             {"inject", "type:"},
+                                             {"inject", "Xseed:1"},
+                                             {"share", "a:b"},
+                                             {"share", "a:/b,none"},
+                                             {"share", ":/b"},
+                                             {"share", "a:/b:rw"},
+                                             {"share", "a:/b:ro:"},
+                                             {"retreive", "home"},
+                                             {"", ""}};
+
+    for (size_t i = 0; i < sizeof(valid) / sizeof(valid[0]); i++)
+        CHECK(option_valid(valid[i][0], valid[i][1]));
+    for (size_t i = 0; i < sizeof(invalid) / sizeof(invalid[0]); i++)
+        CHECK(!option_valid(invalid[i][0], invalid[i][1]));
+}
+
+TEST(option_defaults, "each row allows its own default")
+{
+    static const char *const names[] = {
+#define OPTION(name, fallback, values) #name,
+#include "boot/options/options.def"
+#undef OPTION
+    };
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const struct option_row *row = option_row(names[i]);
+
+        CHECK(row != NULL && strcmp(row->name, names[i]) == 0 && option_valid(row->name, row->fallback));
     }
-    CHECK(!option_unknown(&rest, value, sizeof(value)) && !option_unknown(&rest, value, sizeof(value)));
-    rest = "";
-    CHECK(!option_unknown(&rest, value, sizeof(value)));
 }
 
-TEST(option_names_cut, "a long name is cut to the room there is")
+static void check_wrong(const char **rest, const char *row, const char *text)
 {
-    const char *rest = "abcdefgh=1";
+    struct option_wrong wrong;
 
-    memset(value, 'x', sizeof(value));
-    CHECK(option_unknown(&rest, value, 4));
-    CHECK_TEXT(value, "abc");
-    CHECK_EQ(value[4], 'x');
+    CHECK(option_wrong(rest, &wrong));
+    CHECK_TEXT(wrong.row == NULL ? "" : wrong.row->name, row);
+    CHECK(wrong.length == strlen(text) && memcmp(wrong.text, text, wrong.length) == 0);
+}
+
+TEST(option_wrongs, "each word without an effect is found once, in order, and no other")
+{
+    const char *rest =
+        "  kernels=core retreive=members quiet lock= leases=no leases=off seeds=7 trace =x lock=hom events";
+    struct option_wrong wrong;
+
+    check_wrong(&rest, "", "retreive");
+    check_wrong(&rest, "", "quiet");
+    check_wrong(&rest, "", "seeds");
+    check_wrong(&rest, "", "trace");
+    check_wrong(&rest, "", "");
+    check_wrong(&rest, "lock", "hom");
+    check_wrong(&rest, "", "events");
+    CHECK(!option_wrong(&rest, &wrong) && !option_wrong(&rest, &wrong));
+    rest = "";
+    CHECK(!option_wrong(&rest, &wrong));
 }

@@ -73,15 +73,15 @@ TEST(backing_protect, "a protection that comes and goes leaves one area of the f
     begin();
 }
 
-static int areas_told;
-static uint64_t told_granted;
+static int areas_notified;
+static uint64_t notified_granted;
 
-static void count_areas(struct area_list *told, uint64_t backing, enum area_event event)
+static void count_areas(struct area_list *notified, uint64_t backing, enum area_event event)
 {
     CHECK_EQ(backing_whole(backing), backing_whole(FILE_PAGE(0)));
-    areas_told += event == AREA_GOES ? -1 : 1;
-    told_granted += told->granted ? 1 : 0;
-    told->granted = false;
+    areas_notified += event == AREA_GOES ? -1 : 1;
+    notified_granted += notified->granted ? 1 : 0;
+    notified->granted = false;
 }
 
 TEST(backing_pieces, "areas of shared memory are told of one by one, and never become one")
@@ -91,20 +91,20 @@ TEST(backing_pieces, "areas of shared memory are told of one by one, and never b
     area_list_refers(&list);
     list.granted = true;
     CHECK_EQ(area_set_backed(&list, at(10), at(20), AREA_READ, FILE_PAGE(0) | BACKING_ATTACHED), 0);
-    CHECK_EQ(areas_told, 1);
-    CHECK_EQ(told_granted, 1);
+    CHECK_EQ(areas_notified, 1);
+    CHECK_EQ(notified_granted, 1);
     CHECK_EQ(area_protect(&list, at(12), at(15), AREA_READ | AREA_WRITE), 0);
     CHECK_EQ(area_protect(&list, at(12), at(15), AREA_READ), 0);
     CHECK_EQ(list.count, 3);
-    CHECK_EQ(areas_told, 3);
+    CHECK_EQ(areas_notified, 3);
     expect(12, 15, AREA_READ, FILE_PAGE(2) | BACKING_ATTACHED);
     CHECK_EQ(area_remove(&list, at(11), at(19)), 0);
-    CHECK_EQ(areas_told, 2);
+    CHECK_EQ(areas_notified, 2);
     expect(19, 20, AREA_READ, FILE_PAGE(9) | BACKING_ATTACHED);
     CHECK_EQ(backing_whole(FILE_PAGE(9) | BACKING_ATTACHED | BACKING_READ_ONLY), FILE_PAGE(0));
     area_list_clear(&list);
-    CHECK_EQ(areas_told, 0);
-    CHECK_EQ(told_granted, 1);
+    CHECK_EQ(areas_notified, 0);
+    CHECK_EQ(notified_granted, 1);
     area_refers = NULL;
     begin();
 }

@@ -412,16 +412,16 @@ TEST(report_room, "what has no room is counted, and only whole lines are told")
         audit_violation(report, AUDIT_FRAME, "number %d", i);
     CHECK_EQ(report->counts.violations, 100);
     CHECK(report->length <= 200 && report->length > 150 && report->text[report->length - 1] == '\n');
-    CHECK_EQ(report->counts.told, report->length / strlen("R1 one frame: number 0\n"));
+    CHECK_EQ(report->counts.notified, report->length / strlen("R1 one frame: number 0\n"));
     whole->room = 100;
     whole->counts.violations = 1;
     audit_report_add(whole, report);
     CHECK_EQ(whole->counts.violations, 101);
-    CHECK_EQ(whole->counts.told, 100 / strlen("R1 one frame: number 0\n"));
+    CHECK_EQ(whole->counts.notified, 100 / strlen("R1 one frame: number 0\n"));
     CHECK(whole->text[whole->length - 1] == '\n');
     begin();
     audit_violation(report, AUDIT_SPACE, "%500d", 1); /* longer than a line */
-    CHECK_EQ(report->counts.told, 1);
+    CHECK_EQ(report->counts.notified, 1);
     CHECK(report->text[report->length - 1] == '\n');
     free(whole);
 }

@@ -1,4 +1,4 @@
-/* Inline wrappers for the instructions C cannot express: the only inline assembly of the kernel.
+/* Inline wrappers for the instructions that C cannot express. User mode code has its own: user_call.h.
  * Intel SDM volumes 2 and 3 say what each does. */
 #ifndef KERNEL_ARCH_X86_64_BASE_INSTRUCTIONS_H
 #define KERNEL_ARCH_X86_64_BASE_INSTRUCTIONS_H
@@ -74,7 +74,7 @@ static inline uint64_t rdtsc(void)
     return (uint64_t)high << 32 | low;
 }
 
-/* The same, but it may be read a little earlier or later than the program order says. */
+/* Reads the counter without ordering: the CPU may execute it before earlier or after later instructions. */
 static inline uint64_t rdtsc_unordered(void)
 {
     uint64_t low, high; /* it clears the upper halves */
@@ -137,7 +137,7 @@ static inline void memory_fence(void)
     __asm__ volatile("mfence" : : : "memory");
 }
 
-/* The same, and no later instruction begins before: WRMSR to an x2APIC register is ordered by nothing less. */
+/* As memory_fence, and no later instruction begins before it: a WRMSR to an x2APIC register needs this order. */
 static inline void memory_fence_instructions(void)
 {
     __asm__ volatile("mfence; lfence" : : : "memory");
@@ -153,13 +153,13 @@ static inline void interrupts_on(void)
     __asm__ volatile("sti" : : : "memory");
 }
 
-/* Takes the interrupts that wait. */
+/* Enables interrupts for one instruction, so that pending interrupts are taken. */
 static inline void interrupts_window(void)
 {
     __asm__ volatile("sti; nop; cli" : : : "memory");
 }
 
-/* Enables interrupts and halts with no window between: STI takes effect after the next instruction. */
+/* Enables interrupts and halts. No interrupt can come between the two: STI takes effect after the next instruction. */
 static inline void interrupts_wait(void)
 {
     __asm__ volatile("sti; hlt; cli" : : : "memory");
@@ -217,7 +217,7 @@ static inline void load_task(uint16_t selector)
     __asm__ volatile("ltr %0" : : "r"(selector));
 }
 
-/* Loads the data segment registers with the null selector and keeps what long mode uses of them. */
+/* Loads the data segment registers with the null selector. The caller sets the FS and GS bases afterwards. */
 static inline void load_null_segments(void)
 {
     __asm__ volatile("mov %0, %%ds; mov %0, %%es; mov %0, %%fs; mov %0, %%gs" : : "r"(0) : "memory");
@@ -231,7 +231,7 @@ static inline void *gs_read(size_t offset)
     return value;
 }
 
-/* Adds to one. */
+/* Adds VALUE to an 8-byte word of the CPU's own structure with one instruction, which no interrupt can split. */
 static inline void gs_add(size_t offset, uint64_t value)
 {
     __asm__ volatile("addq %1, %%gs:%a0" : : "ri"(offset), "r"(value) : "memory", "cc");

@@ -18,8 +18,8 @@
 
 #define COPY_BASE 0xffffc90700000000 /* a peer's frame while it is copied: a page for each CPU */
 #define ZERO_COPY_BASE                                                                                                 \
-    0xffffc90700100000 /* memory that a peer lends with a request, while the request is handled; behind the pages      \
-                          above */
+    0xffffc90700100000 /* memory of a request's sender, mapped while its zero-copy request is handled; behind the      \
+                          pages above */
 #define TEMPLATE_BASE 0xffffc90600000000 /* the image as loaded, instance 0 only, read-only */
 
 #define USER_END 0x00007ffffffff000 /* first address a program cannot map */

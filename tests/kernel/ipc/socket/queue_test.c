@@ -111,7 +111,7 @@ static void begin(uint32_t type)
                                   .peer = &ends[1 - i],
                                   .send_room = SOCKET_BUFFER};
         list_init(&socket->queue);
-        list_init(&socket->told);
+        list_init(&socket->notified);
         list_init(&socket->senders);
         list_init(&socket->name_node);
     }
@@ -134,13 +134,13 @@ static int64_t send_with(const void *data, uint32_t size, const struct file_plac
 {
     struct socket_call call = {.files = count, .user = {.pid = pid, .uid = pid + 1, .gid = pid + 2}};
     struct socket *full = NULL;
-    struct list told;
+    struct list notified;
     int64_t result;
 
-    list_init(&told);
-    result = socket_send_locked(&ends[0], &call, places, data, size, &full, &told);
+    list_init(&notified);
+    result = socket_send_locked(&ends[0], &call, places, data, size, &full, &notified);
     CHECK(result != -EAGAIN || full == &ends[1]);
-    socket_notify(&told);
+    socket_notify(&notified);
     return result;
 }
 
@@ -154,13 +154,13 @@ static struct file_place places[4];
 
 static int64_t receive_from(const struct socket_user *from, void *data, uint32_t size, uint32_t room, uint32_t flags)
 {
-    struct list told;
+    struct list notified;
     int64_t result;
 
-    list_init(&told);
+    list_init(&notified);
     got = (struct socket_result){.flags = 0};
-    result = socket_receive_locked(&ends[1], flags, from, data, size, places, room, &got, &told);
-    socket_notify(&told);
+    result = socket_receive_locked(&ends[1], flags, from, data, size, places, room, &got, &notified);
+    socket_notify(&notified);
     socket_sweep();
     return result;
 }

@@ -239,7 +239,7 @@ static bool command_do(int count, char *words[], int *status)
 
     if (strcmp(name, "help") == 0 && count == 1)
         fputs(help, stdout);
-    else if (proc_file_known(name) && count == 1)
+    else if (proc_file_exists(name) && count == 1)
         proc_file_print(name, "console");
     else if (strcmp(name, "start") == 0 && count == 2)
         command_start(words[1]);
@@ -252,7 +252,7 @@ static bool command_do(int count, char *words[], int *status)
     else if (strcmp(name, "exit") == 0 && count == 2 && kernel_number_parse(words[1], status) && *status < 256)
         return false;
     else if (strcmp(name, "start") == 0 || strcmp(name, "migrate") == 0 || strcmp(name, "run") == 0 ||
-             strcmp(name, "exit") == 0 || strcmp(name, "help") == 0 || proc_file_known(name))
+             strcmp(name, "exit") == 0 || strcmp(name, "help") == 0 || proc_file_exists(name))
         fprintf(stderr, "console: wrong arguments for %s; type help\n", name);
     else
         command_run(count, words);

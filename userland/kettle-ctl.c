@@ -21,7 +21,7 @@ static const char usage[] =
     "       kettle-ctl audit [PID]\n"
     "       kettle-ctl retrieve PID STRATEGY\n"
     "       kettle-ctl ps [-T]\n"
-    "       kettle-ctl kernels | plan | messages | trace | syscalls | objects\n"
+    "       kettle-ctl kernels | plan | messages | trace | syscalls | objects | strategies\n"
     "\n"
     "  start     start the kernels of LIST (3, or 1,3,5-7, or all), in that order;\n"
     "            then run PROGRAM and exit with its status\n"
@@ -33,11 +33,11 @@ static const char usage[] =
     "            place=local|spread|least-loaded  balance=off|clone|active\n"
     "            huge=madvise|always|never  audit=off|WORD (lie to audits, as a test)\n"
     "            of programs that begin later: prefetch=0..32\n"
-    "            retrieve=home|members|broadcast|chain|upfront|adaptive\n"
+    "            retrieve=STRATEGY\n"
     "  audit     check that all kernels agree on the memory of process PID, or of all, and\n"
     "            that none maps what is not its own; exit status 1 if they do not\n"
-    "  retrieve  how kernels find pages of process PID from now on: home, members, broadcast,\n"
-    "            chain, upfront or adaptive\n"
+    "  retrieve  how kernels find pages of process PID from now on: STRATEGY is one of those that\n"
+    "            kettle-ctl strategies lists\n"
     "  ps        every process, with -T every thread, and the kernel it runs on (as /bin/ps: a\n"
     "            shell may have another ps of its own)\n"
     "  kernels   the kernels and their state\n"
@@ -46,7 +46,9 @@ static const char usage[] =
     "  trace     the last messages that each kernel sent and took, if trace=on; time, by which\n"
     "            those of all kernels are in order, in units of 32 counts of the CPU's clock\n"
     "  syscalls  system calls that were asked for and are not there\n"
-    "  objects   what each kernel has that is made and freed while programs run\n";
+    "  objects   what each kernel has that is made and freed while programs run\n"
+    "  strategies  the strategies of retrieval: name, whether the home has a directory, and which\n"
+    "            kernels are asked\n";
 
 static int usage_error(const char *problem, const char *word)
 {
@@ -179,7 +181,7 @@ int main(int argc, char **argv)
         perror("kettle-ctl: /bin/ps");
         return STATUS_FAILED;
     }
-    if (!proc_file_known(argv[1]))
+    if (!proc_file_exists(argv[1]))
         return usage_error("no such command", argv[1]);
     if (argc > 2)
         return usage_error("one argument too many", argv[2]);

@@ -27,6 +27,7 @@ static const struct proc_file proc_files[] = {
     {"messages", message_table_print, "no message was sent"},
     {"trace", print_plainly, "no message was traced"},
     {"objects", print_columns, "no kernels"},
+    {"strategies", print_plainly, "no strategies"},
     {"syscalls", print_columns, "every system call so far was answered"},
 };
 
@@ -74,7 +75,7 @@ static const struct proc_file *proc_file_find(const char *name)
     return NULL;
 }
 
-bool proc_file_known(const char *name)
+bool proc_file_exists(const char *name)
 {
     return proc_file_find(name) != NULL;
 }

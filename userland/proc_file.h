@@ -9,7 +9,7 @@
 char *proc_file_read(const char *path);
 
 /* True when NAME is a file that proc_file_print knows: plan, kernels, messages, syscalls. */
-bool proc_file_known(const char *name);
+bool proc_file_exists(const char *name);
 
 /* Prints /proc/kettle/NAME on standard output, columns aligned. A file that cannot be read is said on
  * standard error after PROGRAM's name. Returns whether it was printed. */

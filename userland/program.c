@@ -15,14 +15,14 @@
 
 static pid_t program_spawn(char *const argv[])
 {
-    static const char *const folders[] = {"/bin", "/run"};
+    static const char *const directories[] = {"/bin", "/run"};
     char path[4096];
     pid_t child = -1;
 
     if (strchr(argv[0], '/') != NULL)
         return kettle_spawn(kettle_kernel(), argv[0], argv, environ, NULL);
-    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
-        if (snprintf(path, sizeof(path), "%s/%s", folders[i], argv[0]) >= (int)sizeof(path)) {
+    for (size_t i = 0; i < sizeof(directories) / sizeof(directories[0]); i++) {
+        if (snprintf(path, sizeof(path), "%s/%s", directories[i], argv[0]) >= (int)sizeof(path)) {
             errno = ENAMETOOLONG;
             return -1;
         }

@@ -26,30 +26,30 @@ static int number_compare(const void *a, const void *b)
     return *(const int *)a - *(const int *)b;
 }
 
-/* The names in folder PATH that are numbers, ascending. Returns how many, or -1 with errno set; the caller frees
+/* The names in directory PATH that are numbers, ascending. Returns how many, or -1 with errno set; the caller frees
  * *NUMBERS. */
 static int numbers_list(const char *path, int **numbers)
 {
-    DIR *folder = opendir(path);
+    DIR *directory = opendir(path);
     struct dirent *entry;
     int count = 0;
 
     *numbers = malloc(LISTED_MAX * sizeof(int));
-    if (folder == NULL || *numbers == NULL) {
+    if (directory == NULL || *numbers == NULL) {
         free(*numbers);
         *numbers = NULL;
-        if (folder != NULL)
-            closedir(folder);
+        if (directory != NULL)
+            closedir(directory);
         return -1;
     }
-    while ((entry = readdir(folder)) != NULL && count < LISTED_MAX) {
+    while ((entry = readdir(directory)) != NULL && count < LISTED_MAX) {
         char *end;
         long number = strtol(entry->d_name, &end, 10);
 
         if (*end == '\0' && end != entry->d_name && number > 0)
             (*numbers)[count++] = (int)number;
     }
-    closedir(folder);
+    closedir(directory);
     qsort(*numbers, (size_t)count, sizeof(int), number_compare);
     return count;
 }
@@ -147,7 +147,7 @@ static void process_print(int pid, long hertz)
         int tid = tids == NULL ? pid : tids[i];
 
         snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
-        /* What has ended since the folder was read is not listed. */
+        /* What has ended since the directory was read is not listed. */
         if (!stat_read(path, &line))
             continue;
         if (!threads) {

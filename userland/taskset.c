@@ -94,12 +94,12 @@ static int process_mask(int argc, char **argv)
 /* A name without a slash is looked up in /bin and then in /run, as the console does, and then by PATH. */
 static void program_become(char **argv)
 {
-    static const char *const folders[] = {"/bin", "/run"};
+    static const char *const directories[] = {"/bin", "/run"};
     char path[4096];
 
     if (strchr(argv[0], '/') == NULL) {
-        for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
-            if (snprintf(path, sizeof(path), "%s/%s", folders[i], argv[0]) >= (int)sizeof(path))
+        for (size_t i = 0; i < sizeof(directories) / sizeof(directories[0]); i++) {
+            if (snprintf(path, sizeof(path), "%s/%s", directories[i], argv[0]) >= (int)sizeof(path))
                 continue;
             execv(path, argv);
             if (errno != ENOENT)

@@ -1,0 +1,155 @@
+/* test-epoll-remote: sets whose files are all at another kernel, with waiters that race. */
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/guest/harness/open_files.h"
+#include "tests/guest/harness/tap.h"
+#include "userland/thread.h"
+#include "userland/x86.h"
+
+#define LONG 60000 /* milliseconds: what comes at all comes sooner */
+#define EDGES 20
+#define ROUNDS 100
+#define WAITERS 3
+
+static int set, files[2], ends[2];
+
+static int change(int operation, int fd, uint32_t events)
+{
+    struct epoll_event event = {.events = events, .data.fd = fd};
+
+    return epoll_ctl(set, operation, fd, &event);
+}
+
+static bool is_reported(int fd)
+{
+    struct epoll_event event;
+
+    return epoll_wait(set, &event, 1, LONG) == 1 && event.data.fd == fd;
+}
+
+/* Runs WATCH in a process that is at home on another kernel than our files: 0 or what went wrong. */
+static void run_away(int (*watch)(void))
+{
+    int kernels[64], count = tap_kernels(kernels), here = thread_kernel(), status = -1;
+    pid_t child;
+
+    if (!CHECK(pipe(ends) == 0, "%s", strerror(errno)))
+        return;
+    for (int i = 0; i < 2; i++)
+        files[i] = eventfd(0, EFD_NONBLOCK);
+    CHECK(thread_move(kernels[count - 1] != here ? kernels[count - 1] : kernels[0]) == 0, "moved");
+    child = fork();
+    if (child == 0) {
+        set = epoll_create1(0);
+        _exit(watch());
+    }
+    CHECK(thread_move(here) == 0, "back");
+    CHECK(waitpid(child, &status, 0) == child && status == 0, "%#x", status);
+    for (int i = 0; i < 2; i++) {
+        close(files[i]);
+        close(ends[i]);
+    }
+}
+
+/* Nobody finds these files not ready: a counter that is only added to, a pipe of which all is read at once. */
+static int watch_edges(void)
+{
+    uint64_t one = 1;
+    char bytes[64];
+
+    if (change(EPOLL_CTL_ADD, files[0], EPOLLIN | EPOLLET) != 0)
+        return 1;
+    for (int i = 0; i < EDGES; i++) {
+        if (write(files[0], &one, sizeof(one)) != sizeof(one) || !is_reported(files[0]))
+            return 2;
+    }
+    if (change(EPOLL_CTL_DEL, files[0], 0) != 0 || change(EPOLL_CTL_ADD, ends[0], EPOLLIN | EPOLLET) != 0)
+        return 3;
+    for (int i = 0; i < EDGES; i++) {
+        if (write(ends[1], "abc", 3) != 3 || !is_reported(ends[0]) || read(ends[0], bytes, sizeof(bytes)) != 3)
+            return 4;
+    }
+    return 0;
+}
+
+static void test_edges(void)
+{
+    run_away(watch_edges);
+}
+
+static atomic_int reported, begun;
+
+/* One event of each round. */
+static void wait_rounds(struct thread *thread)
+{
+    struct epoll_event event;
+    long result = 0;
+
+    for (int i = 1; i <= ROUNDS && result == 0; i++) {
+        if (x86_syscall(SYS_epoll_wait, set, (long)&event, 1, -1, 0, 0) != 1)
+            result = -1;
+        reported++;
+        if (!thread_wait(&begun, i))
+            result = -2;
+    }
+    thread->result = result;
+}
+
+/* What is ready stays so until all have had it reported. */
+static int watch_together(void)
+{
+    struct thread waiters[WAITERS];
+    uint64_t value = 1, random = 3;
+    int problem = 0;
+
+    if (change(EPOLL_CTL_ADD, files[0], EPOLLIN) != 0)
+        return 1;
+    for (int i = 0; i < WAITERS; i++) {
+        waiters[i] = (struct thread){.index = i};
+        if (!thread_start(&waiters[i], wait_rounds))
+            return 2;
+    }
+    for (int i = 1; i <= ROUNDS && problem == 0; i++) {
+        for (uint64_t turns = tap_random(&random) % 200; turns > 0; turns--)
+            x86_pause();
+        if (tap_random(&random) % 2 == 0 &&
+            (change(EPOLL_CTL_ADD, files[1], EPOLLIN) != 0 || change(EPOLL_CTL_DEL, files[1], 0) != 0))
+            problem = 3;
+        if (write(files[0], &value, sizeof(value)) != sizeof(value))
+            problem = 4;
+        if (!thread_wait(&reported, WAITERS * i))
+            problem = 5;
+        if (read(files[0], &value, sizeof(value)) != sizeof(value))
+            problem = 6;
+        value = 1;
+        begun = i;
+    }
+    for (int i = 0; i < WAITERS && problem == 0; i++) {
+        if (!thread_join(&waiters[i]) || waiters[i].result != 0)
+            problem = 7;
+    }
+    return problem;
+}
+
+static void test_together(void)
+{
+    run_away(watch_together);
+}
+
+static const struct tap_test tests[] = {
+    {"edges", "EPOLLET reports each event, though nobody has found the file not ready before", test_edges},
+    {"together", "a file that is ready is reported to all threads that wait, as long as it is ready", test_together},
+    {"open-files", "nothing is left open", open_files_test},
+};
+
+int main(int argc, char **argv)
+{
+    open_files_note();
+    return tap_run(argc, argv, tests, TAP_COUNT(tests));
+}

@@ -1,0 +1,8 @@
+/* For test programs: what a kernel has counted of the caller's memory (docs/events.md), as /proc/self/kettle has it. */
+#ifndef TESTS_GUEST_EVENTS_H
+#define TESTS_GUEST_EVENTS_H
+
+/* How often NAME has happened on KERNEL; 0 where nothing is told. Allocates nothing. */
+unsigned long events_of(int kernel, const char *name);
+
+#endif

@@ -1,0 +1,456 @@
+/* test-huge: memory that large pages are wanted for (MADV_HUGEPAGE): that they come, and that nothing but the time of a
+ * touch tells them from small ones, whatever changes a part of them and whichever kernel looks. The word `alone`: only
+ * processes on one kernel are to get them (retrieve=members and its like). The word `locked`: others lock memory of
+ * this process now and then (audits do), and what is touched then gets small ones. */
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tests/guest/harness/several_kernels.h"
+#include "tests/guest/harness/spread_memory.h"
+#include "tests/guest/harness/tap.h"
+#include "tests/guest/mm/audit.h"
+#include "userland/thread.h"
+
+#define HUGE (2l << 20)
+#define HUGE_PAGES (HUGE / PAGE)
+#define HUGE_KB (HUGE >> 10)
+#define MORE 3l /* large pages in an area */
+#define ALL (MORE * HUGE_PAGES)
+
+static bool only_alone;    /* a process of several kernels has no large pages */
+static bool may_be_locked; /* a large page need not come */
+
+/* Kilobytes that this process has in large pages, on all kernels; -1 after a note. */
+static long huge_kb(void)
+{
+    const char *path = tap_on_kettle() ? "/proc/self/kettle" : "/proc/self/smaps";
+    const char *word = tap_on_kettle() ? " huge " : "AnonHugePages:";
+    FILE *file = fopen(path, "r");
+    char line[1024];
+    long total = 0;
+
+    if (file == NULL) {
+        tap_note("%s: %s", path, strerror(errno));
+        return -1;
+    }
+    while (fgets(line, sizeof(line), file) != NULL) {
+        const char *found = strstr(line, word);
+
+        if (found != NULL)
+            total += strtol(found + strlen(word), NULL, 10);
+    }
+    fclose(file);
+    return total;
+}
+
+/* False, and the test is skipped: this machine has no large pages for programs. */
+static bool possible(void)
+{
+    char mode[64] = "";
+    FILE *file;
+
+    if (tap_on_kettle())
+        return true;
+    file = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "r");
+    if (file != NULL) {
+        if (fgets(mode, sizeof(mode), file) == NULL)
+            mode[0] = '\0';
+        fclose(file);
+    }
+    if (mode[0] != '\0' && strstr(mode, "[never]") == NULL)
+        return true;
+    tap_skip("no transparent huge pages here");
+    return false;
+}
+
+/* COUNT times 2 MiB, aligned, TYPE as spread_memory_map's, with ADVICE unless it is 0. */
+static char *map_aligned(long count, int type, int advice)
+{
+    char *all = spread_memory_map((count + 1) * HUGE_PAGES, type);
+    char *area = all + (HUGE - (long)((unsigned long)all % HUGE)) % HUGE;
+
+    if (area > all)
+        munmap(all, (size_t)(area - all));
+    munmap(area + count * HUGE, (size_t)(all + HUGE - area));
+    if (advice != 0)
+        CHECK(madvise(area, (size_t)(count * HUGE), advice) == 0, "%s", strerror(errno));
+    return area;
+}
+
+/* Area with large pages, as far as there are any, that has what spread_memory_fill writes with SEED. */
+static char *map_filled(int type, int seed)
+{
+    char *area = map_aligned(MORE, type, MADV_HUGEPAGE);
+
+    kernels_go(0);
+    for (long at = 0; at < MORE; at++)
+        area[at * HUGE] = 0;
+    spread_memory_fill(area, 0, ALL, seed);
+    return area;
+}
+
+static void unmap(char *area)
+{
+    CHECK(munmap(area, (size_t)(MORE * HUGE)) == 0, "%s", strerror(errno));
+}
+
+/* LARGE more are mapped, counted on each kernel that maps them. */
+static bool changed_by(long before, long large)
+{
+    long now = huge_kb();
+
+    if (may_be_locked && large != 0)
+        return CHECK(now >= before && now - before <= large * kernels_count() * HUGE_KB,
+                     "%ld kB are in large pages, there were %ld", now, before);
+    return CHECK(now - before == large * HUGE_KB, "%ld kB are in large pages, there were %ld", now, before);
+}
+
+/* In a process of one kernel. */
+static int child_gets_all(void *context)
+{
+    int type = *(const int *)context;
+    long before = huge_kb();
+    char *area = map_aligned(MORE, type, MADV_HUGEPAGE);
+    bool good = changed_by(before, 0);
+
+    area[HUGE + 5] = 1;
+    good = changed_by(before, 1) && good;
+    good = CHECK(area[HUGE + 4 * PAGE] == 0 && area[HUGE + 5] == 1, "it is not zero") && good;
+    for (long at = 0; at < MORE; at++)
+        area[at * HUGE + HUGE - 1] = 1;
+    good = changed_by(before, MORE) && good;
+    good = CHECK(audit_own(), "the kernels do not agree") && good;
+    unmap(area);
+    return changed_by(before, 0) && good ? 0 : 1;
+}
+
+static void test_comes(void)
+{
+    int type = PRIVATE, shared = SHARED;
+
+    if (!possible())
+        return;
+    CHECK(tap_fork(child_gets_all, &type) == 0, "private memory");
+    if (tap_on_kettle()) /* elsewhere it is a matter of the file system of shared memory */
+        CHECK(tap_fork(child_gets_all, &shared) == 0, "shared memory");
+}
+
+/* Each kernel that touches one page of 2 MiB, first or not, maps all of it as a large page of the first one's memory.
+ */
+static void test_elsewhere(void)
+{
+    static const int types[] = {PRIVATE, SHARED};
+    int kernels = kernels_count();
+    char *area;
+
+    if (only_alone || kernels == 1) {
+        tap_skip("other kernels, or those that ask in this way, have small ones");
+        return;
+    }
+    for (int first = 0; first < kernels; first++) {
+        long before = huge_kb();
+
+        kernels_go(first); /* the advice is done with before its own touch comes, not before another kernel's */
+        area = map_aligned(MORE, types[first % 2], MADV_HUGEPAGE);
+        area[HUGE + 7 * PAGE] = 5;
+        area[HUGE + 9 * PAGE] = 6;
+        CHECK(huge_kb() - before <= 2 * HUGE_KB, "%ld kB", huge_kb()); /* here and at home */
+        CHECK(huge_kb() > before || may_be_locked, "%ld kB", huge_kb());
+        for (int k = 0; k < kernels; k++) {
+            kernels_go(k);
+            CHECK(area[HUGE + 7 * PAGE] == 5 && area[HUGE + 8 * PAGE] == 0, "kernel %d", k);
+            area[HUGE + 8 * PAGE + k + 1] = 1;
+        }
+        changed_by(before, kernels);
+        CHECK(area[HUGE + 9 * PAGE] == 6, "it has changed");
+        CHECK(audit_own(), "the kernels do not agree");
+        unmap(area);
+        changed_by(before, 0);
+    }
+    kernels_go(0);
+}
+
+static void test_does_not_come(void)
+{
+    long before = huge_kb();
+    char *area = map_aligned(MORE, PRIVATE, MADV_NOHUGEPAGE);
+
+    spread_memory_fill(area, 0, ALL, 1);
+    changed_by(before, 0);
+    unmap(area);
+    area = map_aligned(MORE, PRIVATE, MADV_NOHUGEPAGE);
+    CHECK(madvise(area + HUGE / 2, HUGE, MADV_HUGEPAGE) == 0, "%s", strerror(errno));
+    spread_memory_fill(area, 0, ALL, 2);
+    changed_by(before, 0); /* no whole one is in what was advised */
+    unmap(area);
+    area = map_aligned(MORE, PRIVATE, MADV_NOHUGEPAGE);
+    area[PAGE] = 1;
+    CHECK(madvise(area, HUGE, MADV_HUGEPAGE) == 0, "%s", strerror(errno));
+    spread_memory_fill(area, 0, ALL, 3);
+    if (tap_on_kettle()) /* elsewhere pages in use may be put together at any time */
+        changed_by(before, 0);
+    CHECK(spread_memory_holds(area, 0, ALL, 3), "contents");
+    unmap(area);
+}
+
+/* Each change is of a part that begins in one large page and ends in another. */
+#define FROM (HUGE_PAGES - 20)
+#define TO (2 * HUGE_PAGES + 30)
+
+static bool rest_holds(const char *area, int seed)
+{
+    return spread_memory_holds(area, 0, FROM, seed) && spread_memory_holds(area, TO, ALL, seed);
+}
+
+static void test_unmap(void)
+{
+    for (int k = 0; k < kernels_count(); k++) {
+        char *area = map_filled(k % 2 ? SHARED : PRIVATE, 4);
+
+        kernels_go(k);
+        CHECK(munmap(area + FROM * PAGE, (TO - FROM) * PAGE) == 0, "%s", strerror(errno));
+        CHECK(!memory_readable(area + FROM * PAGE) && !memory_readable(area + TO * PAGE - 1), "it is still there");
+        CHECK(rest_holds(area, 4), "kernel %d: the rest has changed", k);
+        CHECK(audit_own(), "the kernels do not agree");
+        unmap(area);
+    }
+    kernels_go(0);
+}
+
+static void test_discard(void)
+{
+    for (int k = 0; k < kernels_count(); k++) {
+        char *area = map_filled(PRIVATE, 5);
+
+        kernels_go(k);
+        CHECK(madvise(area + FROM * PAGE, (TO - FROM) * PAGE, MADV_DONTNEED) == 0, "%s", strerror(errno));
+        CHECK(spread_memory_holds(area, FROM, TO, 0), "kernel %d: it is not zero", k);
+        CHECK(rest_holds(area, 5), "kernel %d: the rest has changed", k);
+        spread_memory_fill(area, FROM, TO, 5);
+        CHECK(spread_memory_holds(area, 0, ALL, 5), "kernel %d: writes are lost", k);
+        CHECK(audit_own(), "the kernels do not agree");
+        unmap(area);
+    }
+    kernels_go(0);
+}
+
+/* Asks the kernel, which writes a byte that nobody looks at. */
+static bool writable(char *address)
+{
+    char byte = 1;
+    int ends[2];
+    bool done;
+
+    if (pipe(ends) != 0 || write(ends[1], &byte, 1) != 1)
+        return CHECK(false, "%s", strerror(errno));
+    done = read(ends[0], address, 1) == 1;
+    close(ends[0]);
+    close(ends[1]);
+    return done;
+}
+
+static void test_protect(void)
+{
+    for (int k = 0; k < kernels_count(); k++) {
+        char *area = map_filled(PRIVATE, 6);
+
+        kernels_go(k);
+        CHECK(mprotect(area + FROM * PAGE, (TO - FROM) * PAGE, PROT_READ) == 0, "%s", strerror(errno));
+        CHECK(!writable(area + FROM * PAGE + 9) && !writable(area + HUGE + 9), "it can be written");
+        CHECK(writable(area + FROM * PAGE - 9) && writable(area + TO * PAGE + 9), "the rest cannot be written");
+        CHECK(spread_memory_holds(area, 0, ALL, 6), "kernel %d: it has changed", k);
+        CHECK(mprotect(area, (size_t)(MORE * HUGE), PROT_NONE) == 0, "%s", strerror(errno));
+        CHECK(!memory_readable(area + HUGE), "it can be read");
+        CHECK(mprotect(area, (size_t)(MORE * HUGE), READ_WRITE) == 0, "%s", strerror(errno));
+        CHECK(spread_memory_holds(area, 0, ALL, 6), "kernel %d: it has changed", k);
+        spread_memory_fill(area, 0, ALL, 7);
+        CHECK(spread_memory_holds(area, 0, ALL, 7), "kernel %d: writes are lost", k);
+        CHECK(audit_own(), "the kernels do not agree");
+        unmap(area);
+    }
+    kernels_go(0);
+}
+
+/* In a process of one kernel, whichever way kernels ask each other. */
+static int child_protects_whole(void *context)
+{
+    long before = huge_kb();
+    char *area;
+    bool good;
+
+    (void)context;
+    area = map_aligned(MORE, PRIVATE, MADV_HUGEPAGE);
+    for (long at = 0; at < MORE; at++)
+        area[at * HUGE + 9] = 1;
+    CHECK(mprotect(area + HUGE, HUGE, PROT_READ) == 0, "%s", strerror(errno));
+    good = changed_by(before, MORE);
+    good = CHECK(!writable(area + HUGE + 9) && writable(area + 8) && writable(area + 2 * HUGE), "the wrong") && good;
+    CHECK(mprotect(area + HUGE, HUGE, READ_WRITE) == 0, "%s", strerror(errno));
+    good = CHECK(writable(area + HUGE + 8) && area[HUGE + 9] == 1, "it cannot be written or has changed") && good;
+    return CHECK(audit_own(), "the kernels do not agree") && good ? 0 : 1;
+}
+
+static void test_protect_whole(void)
+{
+    if (possible())
+        CHECK(tap_fork(child_protects_whole, NULL) == 0, "in the child");
+}
+
+static int child_writes(void *context)
+{
+    char *area = context;
+
+    if (!spread_memory_holds(area, 0, ALL, 8))
+        return 1;
+    spread_memory_fill(area, FROM, TO, 9);
+    return spread_memory_holds(area, FROM, TO, 9) && rest_holds(area, 8) && audit_own() ? 0 : 2;
+}
+
+static void test_fork(void)
+{
+    for (int k = 0; k < kernels_count(); k += 2) {
+        char *area = map_filled(PRIVATE, 8), *shared = map_filled(SHARED, 8);
+
+        kernels_go(k);
+        CHECK(tap_fork(child_writes, area) == 0, "kernel %d", k);
+        CHECK(spread_memory_holds(area, 0, ALL, 8), "kernel %d: the child wrote into its parent's memory", k);
+        spread_memory_fill(area, FROM, TO, 10);
+        CHECK(spread_memory_holds(area, FROM, TO, 10) && rest_holds(area, 8), "kernel %d: writes are lost", k);
+        kernels_go(k);
+        CHECK(tap_fork(child_writes, shared) == 0, "kernel %d", k);
+        CHECK(spread_memory_holds(shared, FROM, TO, 9) && rest_holds(shared, 8), "kernel %d: what is shared", k);
+        CHECK(audit_own(), "the kernels do not agree");
+        unmap(area);
+        unmap(shared);
+    }
+    kernels_go(0);
+}
+
+static void test_move(void)
+{
+    for (int k = 0; k < kernels_count(); k++) {
+        char *area = map_filled(PRIVATE, 11), *there = map_aligned(MORE, PRIVATE, 0), *moved;
+
+        kernels_go(k);
+        moved = mremap(area, (size_t)(MORE * HUGE), (size_t)(MORE * HUGE), MREMAP_MAYMOVE | MREMAP_FIXED, there);
+        CHECK(moved == there, "%s", strerror(errno));
+        CHECK(spread_memory_holds(there, 0, ALL, 11), "kernel %d: it has changed", k);
+        CHECK(!memory_readable(area), "it is still there");
+        area = there;
+        there = map_aligned(MORE, PRIVATE, 0);
+        kernels_go(k);
+        moved = mremap(area + FROM * PAGE, (TO - FROM) * PAGE, (TO - FROM) * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED,
+                       there + FROM * PAGE);
+        CHECK(moved == there + FROM * PAGE, "%s", strerror(errno));
+        CHECK(spread_memory_holds(there, FROM, TO, 11) && rest_holds(area, 11), "kernel %d: it has changed", k);
+        CHECK(audit_own(), "the kernels do not agree");
+        unmap(area);
+        unmap(there);
+    }
+    kernels_go(0);
+}
+
+static int child_gets_one(void *context)
+{
+    long before = huge_kb();
+    char *area = map_aligned(1, PRIVATE, MADV_HUGEPAGE);
+
+    (void)context;
+    area[0] = 1;
+    return changed_by(before, 1) ? 0 : 1;
+}
+
+/* More is touched than there can be large pages. */
+static void test_without(void)
+{
+    long count = 192, before = huge_kb();
+    char *area = map_aligned(count, PRIVATE | MAP_NORESERVE, MADV_HUGEPAGE);
+
+    for (long at = 0; at < count; at++)
+        area[at * HUGE + at] = (char)at;
+    if (huge_kb() - before == count * HUGE_KB)
+        tap_note("there was room for all");
+    for (long at = 0; at < count; at++)
+        CHECK(area[at * HUGE + at] == (char)at, "%ld has changed", at);
+    CHECK(audit_own(), "the kernels do not agree");
+    munmap(area, (size_t)(count * HUGE));
+    if (possible()) /* frames have come together again */
+        CHECK(tap_fork(child_gets_one, NULL) == 0, "in the child");
+}
+
+/* --- a team --- */
+
+#define TEAM 16
+
+static struct {
+    char *area;
+    atomic_int ready, go;
+} team;
+
+static void touch_own(struct thread *thread)
+{
+    kernels_go(1);
+    atomic_fetch_add(&team.ready, 1);
+    thread_wait(&team.go, 1);
+    team.area[thread->index * PAGE] = 1;
+}
+
+/* COUNT threads of one kernel touch their pages of the same 2 MiB first. */
+static void touch_together(int count)
+{
+    struct thread threads[TEAM] = {{0}};
+    long before = huge_kb();
+
+    team.area = map_aligned(1, PRIVATE, MADV_HUGEPAGE);
+    atomic_store(&team.ready, 0);
+    atomic_store(&team.go, 0);
+    for (int i = 0; i < count; i++) {
+        threads[i].index = i;
+        CHECK(thread_start(&threads[i], touch_own), "%s", strerror(errno));
+    }
+    CHECK(thread_wait(&team.ready, count), "the threads are not there");
+    atomic_store(&team.go, 1);
+    for (int i = 0; i < count; i++)
+        CHECK(thread_join(&threads[i]), "thread %d", i);
+    if (tap_on_kettle() && !only_alone) /* shown by the home and where it was touched, if these are two */
+        CHECK(changed_by(before, kernels_count() > 1 ? 2 : 1), "touched by %d", count);
+    CHECK(audit_own(), "the kernels do not agree");
+    munmap(team.area, HUGE);
+}
+
+static void test_team(void)
+{
+    if (!possible())
+        return;
+    touch_together(1);
+    touch_together(2);
+    touch_together(TEAM);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct tap_test tests[] = {
+        {"comes", "memory advised with MADV_HUGEPAGE gets large pages of zeros, and returns them", test_comes},
+        {"elsewhere", "a large page is large on every kernel that touches it", test_elsewhere},
+        {"does-not-come", "memory without the advice, parts of 2 MiB and ranges in use get small pages",
+         test_does_not_come},
+        {"unmap", "a part of a large page can be unmapped, and the rest stays", test_unmap},
+        {"discard", "a part of a large page can be discarded and is zero then, and the rest stays", test_discard},
+        {"protect", "a part of a large page can be protected, and all of it", test_protect},
+        {"protect-whole", "a large page that is protected as a whole stays large", test_protect_whole},
+        {"fork", "after a fork parent and child have copies of private large pages, and share shared ones", test_fork},
+        {"move", "a large page can be moved as a whole and in part", test_move},
+        {"team", "threads of one kernel that touch 2 MiB first at once get one large page", test_team},
+        {"without", "without memory for large pages there are small ones, and later large ones again", test_without},
+    };
+
+    only_alone = tap_take(&argc, &argv, "alone");
+    may_be_locked = tap_take(&argc, &argv, "locked");
+    kernels_find();
+    return tap_run(argc, argv, tests, TAP_COUNT(tests));
+}

@@ -1,0 +1,293 @@
+/* test-lease: mappings that a kernel makes, changes and fills by itself (mm/lease/lease.md), and others who want
+ * something of them. Where there is one kernel, and on a Linux, the same checks hold. */
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/guest/harness/several_kernels.h"
+#include "tests/guest/harness/spread_memory.h"
+#include "tests/guest/harness/tap.h"
+#include "userland/thread.h"
+#include "userland/x86.h"
+
+#define PAGES 40l
+#define ROUNDS 20
+#define CREW KERNELS_MAX
+#define LINE 512
+
+static void test_seen(void)
+{
+    for (int k = 0; k < kernels_count(); k++) {
+        char *area, *second;
+
+        kernels_go(k);
+        area = spread_memory_map(PAGES, PRIVATE);
+        second = spread_memory_map(PAGES, SHARED);
+        if (area == NULL || second == NULL)
+            return;
+        memset(area, 'a' + k, PAGES * PAGE / 2);
+        memset(second, 'A' + k, PAGE);
+        for (int other = 0; other < kernels_count(); other++) {
+            kernels_go(k + 1 + other);
+            CHECK(area[0] == 'a' + k && area[PAGES * PAGE / 2 - 1] == 'a' + k && area[PAGES * PAGE / 2] == 0,
+                  "what kernel %d wrote, kernel %d does not see", k, k + 1 + other);
+            CHECK(second[0] == 'A' + k && second[PAGE] == other, "shared memory of kernel %d holds %d", k,
+                  second[PAGE]);
+            second[PAGE]++;
+        }
+        kernels_go(k + 1);
+        CHECK(munmap(area, PAGES * PAGE) == 0 && munmap(second, PAGES * PAGE) == 0, "%s", strerror(errno));
+        kernels_go(k);
+        CHECK(!memory_readable(area) && !memory_readable(second), "what kernel %d unmapped, kernel %d sees", k + 1, k);
+    }
+    kernels_go(0);
+}
+
+static void test_changed(void)
+{
+    for (int k = 0; k < kernels_count(); k++) {
+        char *area;
+
+        kernels_go(k);
+        area = spread_memory_map(PAGES, PRIVATE);
+        if (area == NULL)
+            return;
+        memset(area, 1, PAGES * PAGE);
+        CHECK(munmap(area + 4 * PAGE, 4 * PAGE) == 0 && mprotect(area + 10 * PAGE, 2 * PAGE, PROT_READ) == 0, "%s",
+              strerror(errno));
+        kernels_go(k + 1);
+        CHECK(!memory_readable(area + 4 * PAGE) && memory_readable(area + 8 * PAGE), "the hole of kernel %d", k);
+        CHECK(mmap(area + 5 * PAGE, PAGE, READ_WRITE, PRIVATE | MAP_FIXED, -1, 0) == area + 5 * PAGE, "%s",
+              strerror(errno));
+        CHECK(area[5 * PAGE] == 0, "what fills the hole is not new");
+        CHECK(mprotect(area + 20 * PAGE, PAGE, PROT_NONE) == 0 && madvise(area + 30 * PAGE, PAGE, MADV_DONTNEED) == 0,
+              "%s", strerror(errno));
+        kernels_go(k);
+        area[5 * PAGE]++;
+        CHECK(!memory_readable(area + 20 * PAGE) && area[30 * PAGE] == 0 && area[31 * PAGE] == 1,
+              "kernel %d does not see what another changed", k);
+        CHECK(mmap(area + 4 * PAGE, PAGE, READ_WRITE, PRIVATE | MAP_FIXED_NOREPLACE, -1, 0) == area + 4 * PAGE,
+              "the rest of the hole: %s", strerror(errno));
+        CHECK(munmap(area, PAGES * PAGE) == 0, "%s", strerror(errno));
+        kernels_go(k + 2);
+        for (long i = 0; i < PAGES; i++)
+            CHECK(!memory_readable(area + i * PAGE), "page %ld is still there", i);
+    }
+    kernels_go(0);
+}
+
+/* True when /proc/PID/maps has one line that says that START to END may be read and written. */
+static bool listed(pid_t pid, const char *start, const char *end)
+{
+    char name[64], line[LINE];
+    bool found = false;
+    FILE *file;
+
+    snprintf(name, sizeof(name), "/proc/%d/maps", (int)pid);
+    file = fopen(name, "r");
+    if (file == NULL) {
+        CHECK(false, "%s: %s", name, strerror(errno));
+        return false;
+    }
+    while (fgets(line, sizeof(line), file) != NULL) {
+        char *rest;
+        unsigned long low = strtoul(line, &rest, 16), high = strtoul(rest + 1, &rest, 16);
+
+        found = found || (low <= (unsigned long)start && high >= (unsigned long)end && strncmp(rest, " rw-p", 5) == 0);
+    }
+    fclose(file);
+    return found;
+}
+
+static void test_listed(void)
+{
+    char *areas[KERNELS_MAX];
+
+    for (int k = 0; k < kernels_count(); k++) {
+        kernels_go(k);
+        areas[k] = spread_memory_map(PAGES, PRIVATE);
+    }
+    for (int k = 0; k < kernels_count(); k++) {
+        kernels_go(k + 1);
+        CHECK(listed(getpid(), areas[k], areas[k] + PAGES * PAGE), "what kernel %d maps is not listed on the next", k);
+    }
+    for (int k = 0; k < kernels_count(); k++)
+        munmap(areas[k], PAGES * PAGE);
+    kernels_go(0);
+}
+
+/* A child on every kernel, from a parent on every kernel, with what the parent has just mapped. */
+static void test_inherited(void)
+{
+    for (int k = 0; k < kernels_count(); k++) {
+        char *area, *later;
+        pid_t child;
+        int status;
+
+        kernels_go(k);
+        area = spread_memory_map(PAGES, PRIVATE);
+        if (area == NULL)
+            return;
+        memset(area, 'p', PAGES * PAGE);
+        child = fork();
+        if (child == 0) {
+            kernels_go(k + 1);
+            if (area[0] != 'p' || area[PAGES * PAGE - 1] != 'p')
+                _exit(1);
+            memset(area, 'c', PAGES * PAGE);
+            later = spread_memory_map(1, PRIVATE);
+            later[0] = 1;
+            _exit(area[7] == 'c' && later[0] == 1 ? 0 : 2);
+        }
+        later = spread_memory_map(1, PRIVATE);
+        later[0] = 'l';
+        memset(area, 'q', PAGE);
+        CHECK(waitpid(child, &status, 0) == child && status == 0, "child of kernel %d: status %x", k, (unsigned)status);
+        CHECK(area[0] == 'q' && area[PAGE] == 'p' && later[0] == 'l', "parent on kernel %d", k);
+        munmap(area, PAGES * PAGE);
+        munmap(later, PAGE);
+    }
+    kernels_go(0);
+}
+
+/* --- ranges that go from hand to hand --- */
+
+struct hand {
+    _Atomic(char *) range; /* PAGES pages for the next one, or NULL */
+    atomic_long stamp;
+};
+
+static struct hand hands[CREW];
+static atomic_int crew_failed;
+
+static void fail(struct thread *thread, long what)
+{
+    thread->result = what;
+    crew_failed = 1;
+}
+
+/* Maps a range, writes to it, gives it to the next one, and takes one from the one before, looks at it and ends it. */
+static void run_hand(struct thread *thread)
+{
+    int self = thread->index, count = kernels_count() > 1 ? kernels_count() : 2;
+    struct hand *to = &hands[(self + 1) % count], *from = &hands[self];
+
+    if (thread_move(self % kernels_count()) != 0)
+        fail(thread, -1);
+    for (long round = 1; round <= ROUNDS && crew_failed == 0; round++) {
+        char *range = (char *)x86_syscall(SYS_mmap, 0, PAGES * PAGE, READ_WRITE, PRIVATE, -1,
+                                          0); // NOLINT(performance-no-int-to-ptr)
+        volatile char *got;
+
+        for (long i = 0; i < PAGES; i += 3)
+            *(volatile long *)(range + i * PAGE) = round * PAGES + i;
+        while (to->range != NULL && crew_failed == 0)
+            x86_syscall0(SYS_sched_yield);
+        to->stamp = round;
+        to->range = range;
+        while ((got = from->range) == NULL && crew_failed == 0)
+            x86_syscall0(SYS_sched_yield);
+        if (crew_failed != 0)
+            return;
+        for (long i = 0; i < PAGES; i++) {
+            long value = *(volatile long *)(got + i * PAGE);
+
+            if (value != (i % 3 == 0 ? from->stamp * PAGES + i : 0))
+                fail(thread, 1000 * round + i);
+        }
+        if (x86_syscall3(SYS_munmap, (long)got, PAGES * PAGE, 0) != 0)
+            fail(thread, -2);
+        from->range = NULL;
+    }
+}
+
+static void test_handed_on(void)
+{
+    int count = kernels_count() > 1 ? kernels_count() : 2;
+    struct thread crew[CREW];
+
+    memset(crew, 0, sizeof(crew));
+    for (int i = 0; i < count; i++) {
+        crew[i].index = i;
+        if (!CHECK(thread_start(&crew[i], run_hand), "thread %d: %s", i, strerror(errno)))
+            return;
+    }
+    for (int i = 0; i < count; i++) {
+        CHECK(thread_join(&crew[i]), "thread %d does not end", i);
+        CHECK(crew[i].result == 0, "thread %d: round and page %ld", i, (long)crew[i].result);
+    }
+}
+
+/* --- what it costs others --- */
+
+/* Of kernel KERNEL's line in /proc/self/kettle the figure behind NAME; -1: there is none. */
+static long figure(int kernel, const char *name)
+{
+    FILE *file = fopen("/proc/self/kettle", "r");
+    char line[LINE], start[32];
+    long value = -1;
+
+    if (file == NULL)
+        return -1;
+    snprintf(start, sizeof(start), "kernel %d ", kernel);
+    while (fgets(line, sizeof(line), file) != NULL) {
+        const char *at = strncmp(line, start, strlen(start)) == 0 ? strstr(line, name) : NULL;
+
+        if (at != NULL)
+            value = strtol(at + strlen(name), NULL, 10);
+    }
+    fclose(file);
+    return value;
+}
+
+static void test_alone(void)
+{
+    for (int k = 0; k < kernels_count(); k++) {
+        long fetches = 0, changes = 0;
+
+        for (int round = 0; round < 2; round++) { /* the first one takes the lease */
+            kernels_go(k);
+            fetches = figure(k, " fetches ");
+            changes = figure(k, " changes ");
+            for (int i = 0; i < 100; i++) {
+                char *range = spread_memory_map(4, PRIVATE);
+
+                if (range == NULL)
+                    return;
+                memset(range, i, 4 * PAGE);
+                mprotect(range, PAGE, PROT_READ);
+                munmap(range, 4 * PAGE);
+            }
+            fetches = figure(k, " fetches ") - fetches;
+            changes = figure(k, " changes ") - changes;
+        }
+        CHECK(fetches < 50 && changes < 50, "kernel %d: %ld questions and %ld changes for 300 operations of its own", k,
+              fetches, changes);
+    }
+    kernels_go(0);
+}
+
+static const struct tap_test tests[] = {
+    {"seen", "what one kernel maps and fills every other kernel finds, until it is unmapped", test_seen},
+    {"changed", "other kernels split, protect and replace what a kernel has mapped", test_changed},
+    {"listed", "/proc lists what any kernel has mapped", test_listed},
+    {"inherited", "a child has what its parent has just mapped, and later mappings are separate", test_inherited},
+    {"handed-on", "ranges that go from thread to thread hold what was written", test_handed_on},
+};
+static const struct tap_test alone[] = {
+    {"alone", "a kernel that works on memory of its own sends no messages", test_alone},
+};
+
+int main(int argc, char **argv)
+{
+    kernels_find();
+    if (tap_take(&argc, &argv, "alone"))
+        return tap_run(argc, argv, alone, TAP_COUNT(alone));
+    return tap_run(argc, argv, tests, TAP_COUNT(tests));
+}

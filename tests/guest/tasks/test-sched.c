@@ -1,0 +1,640 @@
+/* test-sched: the scheduler as programs see it: shares by nice value, progress of all, yielding, several CPUs of one
+ * kernel, affinity, policies, CPU clocks. Nothing here is about how long something takes: only about who runs, where,
+ * and how much of the work is done. Runs on Linux, too. */
+#include <errno.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/guest/harness/tap.h"
+#include "userland/thread.h"
+#include "userland/x86.h"
+
+#define CPUS_MAX 256
+#define UNIT 20000       /* turns of a loop that are one piece of work */
+#define SHARE_UNITS 6000 /* of the thread with the larger share */
+#define CROWD 200
+#define HANDOFFS 500
+#define YIELDS_FOR_ONE 20 /* that a handoff may take */
+#define HOPS 200
+
+struct mask { /* of cpu_set_t's layout, usable in threads that the C library does not know */
+    unsigned long words[CPUS_MAX / 64];
+};
+
+static int cpus[CPUS_MAX]; /* those of the kernel the program began on */
+static int cpu_count;
+static int everywhere[CPUS_MAX]; /* those of all kernels that run */
+static int everywhere_count;
+static atomic_bool over;
+
+static long bind_thread(long tid, int cpu)
+{
+    struct mask mask = {{0}};
+
+    mask.words[cpu / 64] = 1ul << cpu % 64;
+    return x86_syscall3(SYS_sched_setaffinity, tid, sizeof(mask), (long)&mask);
+}
+
+static long bind_all(const struct mask *mask)
+{
+    return x86_syscall3(SYS_sched_setaffinity, 0, sizeof(*mask), (long)mask);
+}
+
+static int current_cpu(void)
+{
+    unsigned cpu = 0;
+
+    x86_syscall3(SYS_getcpu, (long)&cpu, 0, 0);
+    return (int)cpu;
+}
+
+/* Binds itself to each CPU in turn: on Kettle one of another kernel moves it there. */
+static void cpus_find(void)
+{
+    struct mask all = {{0}};
+    int home = thread_kernel();
+
+    x86_syscall3(SYS_sched_getaffinity, 0, sizeof(all), (long)&all);
+    for (int cpu = 0; cpu < CPUS_MAX; cpu++) {
+        if ((all.words[cpu / 64] >> cpu % 64 & 1) == 0 || bind_thread(0, cpu) != 0)
+            continue;
+        everywhere[everywhere_count++] = cpu;
+        if (thread_kernel() == home)
+            cpus[cpu_count++] = cpu;
+    }
+    bind_thread(0, cpus[0]);
+    bind_all(&all);
+}
+
+static void work(void)
+{
+    for (volatile int i = 0; i < UNIT; i++) {
+    }
+}
+
+static void nap(void)
+{
+    struct timespec time = {.tv_nsec = 2000000};
+
+    nanosleep(&time, NULL);
+}
+
+static long clock_ns(clockid_t id)
+{
+    struct timespec time = {0};
+
+    return x86_syscall3(SYS_clock_gettime, id, (long)&time, 0) == 0 ? time.tv_sec * 1000000000l + time.tv_nsec : -1;
+}
+
+/* --- shares --- */
+
+struct worker {
+    struct thread thread;
+    int nice;
+    int cpu;
+    atomic_int ready;
+    atomic_long done;
+    atomic_long used; /* ns of CPU time */
+};
+static struct worker workers[CROWD];
+static atomic_int begun;
+static atomic_int begin_at;
+
+static void run_worker(struct thread *thread)
+{
+    struct worker *worker = thread->argument;
+    bool good = bind_thread(0, worker->cpu) == 0 && x86_syscall3(SYS_setpriority, PRIO_PROCESS, 0, worker->nice) == 0;
+
+    atomic_store(&thread->result, good);
+    atomic_fetch_add(&begun, 1);
+    while (atomic_load(&begun) < atomic_load(&begin_at))
+        x86_syscall0(SYS_sched_yield);
+    while (!atomic_load(&over)) {
+        work();
+        atomic_fetch_add_explicit(&worker->done, 1, memory_order_relaxed);
+    }
+    atomic_store(&worker->used, clock_ns(CLOCK_THREAD_CPUTIME_ID));
+}
+
+/* Starts COUNT workers on one CPU, with nice values if NICE is not NULL. */
+static bool workers_start(int count, const int *nice)
+{
+    atomic_store(&over, false);
+    atomic_store(&begun, 0);
+    atomic_store(&begin_at, count);
+    for (int i = 0; i < count; i++) {
+        workers[i] = (struct worker){.nice = nice != NULL ? nice[i] : 0, .cpu = cpus[cpu_count - 1]};
+        workers[i].thread.argument = &workers[i];
+        if (!CHECK(thread_start(&workers[i].thread, run_worker), "thread %d: %s", i, strerror(errno))) {
+            atomic_store(&begin_at, i);
+            atomic_store(&over, true);
+            for (int j = 0; j < i; j++)
+                thread_join(&workers[j].thread);
+            return false;
+        }
+    }
+    return true;
+}
+
+static void workers_end(int count)
+{
+    atomic_store(&over, true);
+    for (int i = 0; i < count; i++) {
+        CHECK(thread_join(&workers[i].thread), "thread %d does not end", i);
+        CHECK(atomic_load(&workers[i].thread.result) == 1, "thread %d could not bind itself or set its nice value", i);
+    }
+}
+
+/* What one did for each of the other, in hundredths. */
+struct ratio {
+    long work;
+    long used; /* of CPU time, as the kernel says */
+};
+
+/* Two threads on one CPU work until one has done enough. */
+static struct ratio ratio(int nice_a, int nice_b)
+{
+    int nice[2] = {nice_a, nice_b};
+    long a, b, used_a, used_b;
+
+    if (!workers_start(2, nice))
+        return (struct ratio){0};
+    do {
+        nap();
+        a = atomic_load(&workers[0].done);
+        b = atomic_load(&workers[1].done);
+    } while (a < SHARE_UNITS && b < SHARE_UNITS);
+    workers_end(2);
+    used_a = atomic_load(&workers[0].used);
+    used_b = atomic_load(&workers[1].used);
+    tap_note("nice %d: %ld, nice %d: %ld pieces of work, in %ld and %ld us of CPU time", nice_a, a, nice_b, b,
+             used_a / 1000, used_b / 1000);
+    return (struct ratio){100 * a / (b > 0 ? b : 1), 100 * used_a / (used_b > 0 ? used_b : 1)};
+}
+
+/* The ratio of work is between LEAST and MOST. An emulated CPU that its host stops for a while is charged to whoever
+ * was running, who gets less work done for the CPU time it has; then it is tried again, for a while. But shares of CPU
+ * time that are wrong in the same way are never excused. */
+static void expect_ratio(int nice_a, int nice_b, long least, long most)
+{
+    struct ratio found = {0};
+
+    for (int i = 0; i < 5; i++) {
+        found = ratio(nice_a, nice_b);
+        if ((found.work > least && found.work < most) || (found.work <= least && found.used <= least) ||
+            (found.work >= most && found.used >= most))
+            break;
+    }
+    CHECK(found.work > least && found.work < most, "the ratio of work is %ld / 100, of CPU time %ld / 100", found.work,
+          found.used);
+}
+
+static void test_equal(void)
+{
+    expect_ratio(0, 0, 50, 200);
+}
+
+static void test_nice(void)
+{
+    expect_ratio(0, 5, 180, 520); /* 3.06 by weight */
+}
+
+static void test_nice_far(void)
+{
+    expect_ratio(0, 15, 1000, 1000000); /* 28.4 by weight */
+}
+
+static void test_crowd(void)
+{
+    int behind;
+
+    if (!workers_start(CROWD, NULL))
+        return;
+    do { /* never fewer than some means a hang, which whoever runs this program sees */
+        nap();
+        behind = 0;
+        for (int i = 0; i < CROWD; i++)
+            behind += atomic_load(&workers[i].done) < 3;
+    } while (behind > 0);
+    workers_end(CROWD);
+}
+
+/* --- yielding --- */
+
+static atomic_int ball;
+static atomic_long yields;
+
+static void run_player(struct thread *thread)
+{
+    long mine = 0;
+
+    bind_thread(0, cpus[0]);
+    atomic_fetch_add(&begun, 1);
+    while (atomic_load(&begun) < 2)
+        x86_syscall0(SYS_sched_yield);
+    while (atomic_load(&ball) < 2 * HANDOFFS) {
+        if (atomic_load(&ball) % 2 == thread->index)
+            atomic_fetch_add(&ball, 1);
+        x86_syscall0(SYS_sched_yield);
+        mine++;
+    }
+    atomic_fetch_add(&yields, mine);
+}
+
+static void test_yield(void)
+{
+    static struct thread players[2];
+
+    atomic_store(&begun, 0);
+    for (int i = 0; i < 2; i++) {
+        players[i].index = i;
+        if (!CHECK(thread_start(&players[i], run_player), "%s", strerror(errno)))
+            return;
+    }
+    for (int i = 0; i < 2; i++)
+        CHECK(thread_join(&players[i]), "player %d does not end", i);
+    /* Linux gives the CPU back to who yields until its clock has gone on, on a busy host by a tick. */
+    CHECK(!tap_on_kettle() || atomic_load(&yields) < 2l * HANDOFFS * YIELDS_FOR_ONE, "%ld yields for %d handoffs",
+          atomic_load(&yields), 2 * HANDOFFS);
+}
+
+/* --- several CPUs --- */
+
+static struct thread spinners[CPUS_MAX];
+static atomic_int where[CPUS_MAX]; /* the CPU that each saw last, or -1 */
+
+static void run_spinner(struct thread *thread)
+{
+    while (!atomic_load(&over)) {
+        work();
+        atomic_store(&where[thread->index], current_cpu());
+    }
+}
+
+static bool all_apart(int count)
+{
+    struct mask seen = {{0}};
+
+    for (int i = 0; i < count; i++) {
+        int cpu = atomic_load(&where[i]);
+
+        if (cpu < 0 || (seen.words[cpu / 64] >> cpu % 64 & 1) != 0)
+            return false;
+        seen.words[cpu / 64] |= 1ul << cpu % 64;
+    }
+    return true;
+}
+
+static void test_at_once(void)
+{
+    bool apart = false;
+    int started = 0;
+
+    if (cpu_count < 2) {
+        tap_skip("one CPU");
+        return;
+    }
+    atomic_store(&over, false);
+    for (int i = 0; i < cpu_count; i++) {
+        atomic_store(&where[i], -1);
+        spinners[i].index = i;
+        if (!CHECK(thread_start(&spinners[i], run_spinner), "%s", strerror(errno)))
+            break;
+        started++;
+    }
+    for (int i = 0; i < 10000 && started == cpu_count && !apart; i++) {
+        nap();
+        apart = all_apart(cpu_count);
+    }
+    atomic_store(&over, true);
+    for (int i = 0; i < started; i++)
+        CHECK(thread_join(&spinners[i]), "thread %d does not end", i);
+    CHECK(apart, "%d busy threads never were on %d CPUs", cpu_count, cpu_count);
+}
+
+static void test_bound(void)
+{
+    struct mask before = {{0}}, now;
+
+    x86_syscall3(SYS_sched_getaffinity, 0, sizeof(before), (long)&before);
+    for (int round = 0; round < 20; round++) {
+        for (int i = 0; i < cpu_count; i++) {
+            CHECK(bind_thread(0, cpus[i]) == 0, "CPU %d: cannot be bound", cpus[i]);
+            CHECK(current_cpu() == cpus[i], "bound to CPU %d, and on %d", cpus[i], current_cpu());
+            now = (struct mask){{0}};
+            x86_syscall3(SYS_sched_getaffinity, 0, sizeof(now), (long)&now);
+            CHECK((now.words[cpus[i] / 64] >> cpus[i] % 64) == 1, "CPU %d is not the only one", cpus[i]);
+        }
+    }
+    CHECK(bind_all(&before) == 0, "cannot be unbound");
+    now = (struct mask){{0}};
+    CHECK(bind_all(&now) == -EINVAL, "no CPU at all is allowed");
+    CHECK(x86_syscall3(SYS_sched_setaffinity, 0, sizeof(now), 16) == -EFAULT, "a bad pointer is none");
+    CHECK(x86_syscall3(SYS_sched_setaffinity, 0x7ffffff0, sizeof(before), (long)&before) == -ESRCH,
+          "a thread that is not there is bound");
+}
+
+/* From each CPU of the machine to each other one, twice: the first time it may be new to a kernel, then it comes back
+ * to where it was on another CPU. */
+static void test_bound_everywhere(void)
+{
+    struct mask before = {{0}};
+
+    if (everywhere_count == cpu_count) {
+        tap_skip("one kernel");
+        return;
+    }
+    x86_syscall3(SYS_sched_getaffinity, 0, sizeof(before), (long)&before);
+    for (int i = 0; i < 2 * everywhere_count; i++) {
+        for (int j = 0; j < everywhere_count; j++) {
+            for (int k = 0; k < 2; k++) {
+                int cpu = everywhere[k == 0 ? i % everywhere_count : j], there;
+
+                CHECK(bind_thread(0, cpu) == 0, "CPU %d: cannot be bound", cpu);
+                there = current_cpu();
+                CHECK(there == cpu, "bound to CPU %d, and on %d", cpu, there);
+            }
+        }
+    }
+    CHECK(bind_thread(0, cpus[0]) == 0, "CPU %d: cannot be bound", cpus[0]);
+    CHECK(bind_all(&before) == 0, "cannot be unbound");
+}
+
+/* Another thread, which runs or is ready, goes where it is sent. */
+static void test_sent(void)
+{
+    bool there = true;
+
+    if (cpu_count < 2) {
+        tap_skip("one CPU");
+        return;
+    }
+    atomic_store(&over, false);
+    for (int i = 0; i < 3; i++) {
+        atomic_store(&where[i], -1);
+        spinners[i].index = i;
+        if (!CHECK(thread_start(&spinners[i], run_spinner), "%s", strerror(errno)))
+            return;
+    }
+    for (int round = 0; round < 10 && there; round++) {
+        int cpu = cpus[round % cpu_count];
+
+        for (int i = 0; i < 3; i++)
+            CHECK(bind_thread(spinners[i].tid_first, cpu) == 0, "thread %d cannot be bound", i);
+        there = false;
+        for (int i = 0; i < 10000 && !there; i++) {
+            nap();
+            there = atomic_load(&where[0]) == cpu && atomic_load(&where[1]) == cpu && atomic_load(&where[2]) == cpu;
+        }
+        CHECK(there, "round %d: CPUs %d %d %d, not %d", round, atomic_load(&where[0]), atomic_load(&where[1]),
+              atomic_load(&where[2]), cpu);
+    }
+    atomic_store(&over, true);
+    for (int i = 0; i < 3; i++)
+        CHECK(thread_join(&spinners[i]), "thread %d does not end", i);
+}
+
+/* Keeps a sum in a vector register across changes of the CPU. */
+static void run_hopper(struct thread *thread)
+{
+    double sum = thread->index;
+    bool good = true;
+
+    for (int hop = 0; hop < HOPS; hop++) {
+        good = good && bind_thread(0, cpus[(hop + thread->index) % cpu_count]) == 0;
+        for (int i = 0; i < 100; i++)
+            sum += 0.5 * (thread->index + 1);
+        if (hop % 8 == 0)
+            x86_syscall0(SYS_sched_yield);
+    }
+    atomic_store(&thread->result, good && sum == thread->index + HOPS * 50.0 * (thread->index + 1));
+}
+
+static void test_registers(void)
+{
+    enum { HOPPERS = 6 };
+    static struct thread hoppers[HOPPERS];
+    int started = 0;
+
+    for (; started < HOPPERS; started++) {
+        hoppers[started].index = started;
+        if (!CHECK(thread_start(&hoppers[started], run_hopper), "%s", strerror(errno)))
+            break;
+    }
+    for (int i = 0; i < started; i++) {
+        CHECK(thread_join(&hoppers[i]), "thread %d does not end", i);
+        CHECK(atomic_load(&hoppers[i].result) == 1, "thread %d has a wrong sum, or could not be bound", i);
+    }
+}
+
+/* --- policies --- */
+
+static long set_policy(int policy, int priority)
+{
+    return x86_syscall3(SYS_sched_setscheduler, 0, policy, (long)&priority);
+}
+
+static void test_policies(void)
+{
+    static const int valid[][2] = {
+        {SCHED_BATCH, 0}, {SCHED_IDLE, 0}, {SCHED_FIFO, 1}, {SCHED_RR, 99}, {SCHED_OTHER, 0}};
+    static const int invalid[][2] = {{SCHED_OTHER, 1}, {SCHED_FIFO, 0}, {SCHED_RR, 100}, {4, 0}, {99, 0}, {-1, 0}};
+    int priority = -1; /* no byte of it may stay */
+
+    for (size_t i = 0; i < sizeof(invalid) / sizeof(invalid[0]); i++)
+        CHECK(set_policy(invalid[i][0], invalid[i][1]) == -EINVAL, "policy %d with priority %d", invalid[i][0],
+              invalid[i][1]);
+    for (int policy = 0; policy <= 5; policy++) {
+        bool real = policy == SCHED_FIFO || policy == SCHED_RR;
+
+        if (policy == 4)
+            continue;
+        CHECK(x86_syscall1(SYS_sched_get_priority_max, policy) == (real ? 99 : 0), "policy %d", policy);
+        CHECK(x86_syscall1(SYS_sched_get_priority_min, policy) == (real ? 1 : 0), "policy %d", policy);
+    }
+    CHECK(x86_syscall1(SYS_sched_get_priority_max, 77) == -EINVAL, "policy 77 has priorities");
+    CHECK(x86_syscall1(SYS_sched_getscheduler, -1) == -EINVAL, "thread -1 has a policy");
+    CHECK(x86_syscall1(SYS_sched_getscheduler, 0x7ffffff0) == -ESRCH, "a thread that is not there has a policy");
+    for (size_t i = 0; i < sizeof(valid) / sizeof(valid[0]); i++) {
+        long result = set_policy(valid[i][0], valid[i][1]);
+
+        if (result == -EPERM) {
+            tap_skip("not allowed to be real-time");
+            continue;
+        }
+        CHECK(result == 0, "policy %d: %ld", valid[i][0], result);
+        CHECK(x86_syscall1(SYS_sched_getscheduler, 0) == valid[i][0], "not %d", valid[i][0]);
+        CHECK(x86_syscall3(SYS_sched_getparam, 0, (long)&priority, 0) == 0 && priority == valid[i][1], "%d, not %d",
+              priority, valid[i][1]);
+    }
+}
+
+static void run_formerly_real(struct thread *thread)
+{
+    bool bound = bind_thread(0, cpus[cpu_count - 1]) == 0;
+    bool real = bound && set_policy(SCHED_FIFO, 1) == 0;
+
+    atomic_store(&thread->result, bound && set_policy(SCHED_OTHER, 0) == 0 ? 1 + real : 0);
+    while (!atomic_load(&over))
+        work();
+}
+
+static void run_passer(struct thread *thread)
+{
+    atomic_store(&thread->result, bind_thread(0, cpus[cpu_count - 1]) == 0);
+}
+
+/* A real-time thread may run for ever; when it is one no more it has to share, though nobody waited when it became so.
+ */
+static void test_real_no_more(void)
+{
+    static struct thread spinner, passer;
+    struct mask before = {{0}};
+
+    if (cpu_count < 2) {
+        tap_skip("one CPU");
+        return;
+    }
+    x86_syscall3(SYS_sched_getaffinity, 0, sizeof(before), (long)&before);
+    CHECK(bind_thread(0, cpus[0]) == 0, "cannot be bound");
+    atomic_store(&over, false);
+    spinner = passer = (struct thread){0};
+    atomic_store(&spinner.result, -1);
+    atomic_store(&passer.result, -1);
+    if (CHECK(thread_start(&spinner, run_formerly_real), "%s", strerror(errno))) {
+        while (atomic_load(&spinner.result) < 0)
+            nap();
+        if (atomic_load(&spinner.result) == 1)
+            tap_skip("not allowed to be real-time");
+        CHECK(atomic_load(&spinner.result) > 0, "cannot be bound, or be SCHED_OTHER again");
+        if (CHECK(thread_start(&passer, run_passer), "%s", strerror(errno))) {
+            for (int i = 0; i < 2000 && atomic_load(&passer.result) < 0; i++)
+                nap();
+            CHECK(atomic_load(&passer.result) == 1, "a thread does not get on beside one that was real-time");
+            atomic_store(&over, true);
+            CHECK(thread_join(&passer), "it does not end");
+        }
+        atomic_store(&over, true);
+        CHECK(thread_join(&spinner), "the spinner does not end");
+    }
+    CHECK(bind_all(&before) == 0, "cannot be unbound");
+}
+
+static void test_values(void)
+{
+    struct {
+        unsigned size, policy;
+        unsigned long flags;
+        int nice;
+        unsigned priority;
+        unsigned long runtime, deadline, period;
+    } attr = {.size = 48, .nice = 7};
+    struct timespec interval;
+    unsigned long big[16] = {128};
+
+    CHECK(x86_syscall3(SYS_sched_setattr, 0, (long)&attr, 0) == 0, "nice 7 is not taken");
+    CHECK(x86_syscall3(SYS_getpriority, PRIO_PROCESS, 0, 0) == 20 - 7, "it is not 7");
+    CHECK(x86_syscall(SYS_sched_getattr, 0, (long)&attr, sizeof(attr), 0, 0, 0) == 0 && attr.nice == 7,
+          "sched_getattr says %d", attr.nice);
+    CHECK(x86_syscall(SYS_sched_getattr, 0, (long)&attr, 40, 0, 0, 0) == -EINVAL, "40 bytes are enough");
+    big[10] = 1;
+    CHECK(x86_syscall3(SYS_sched_setattr, 0, (long)big, 0) == -E2BIG, "unknown fields are taken");
+    CHECK(x86_syscall3(SYS_setpriority, 3, 0, 0) == -EINVAL, "there is a fourth kind of who");
+    CHECK(x86_syscall3(SYS_setpriority, PRIO_PROCESS, 0x7ffffff0, 0) == -ESRCH, "a thread that is not there is nice");
+    CHECK(x86_syscall3(SYS_sched_rr_get_interval, 0, (long)&interval, 0) == 0, "there is no interval");
+    CHECK(interval.tv_sec == 0 && interval.tv_nsec >= 0, "the interval is %ld s", (long)interval.tv_sec);
+    CHECK(x86_syscall3(SYS_setpriority, PRIO_PROCESS, 0, 0) == 0 ||
+              x86_syscall3(SYS_getpriority, PRIO_PROCESS, 0, 0) == 13,
+          "nice 0 is lost");
+}
+
+/* --- CPU clocks --- */
+
+static void run_clocked(struct thread *thread)
+{
+    long first = clock_ns(CLOCK_THREAD_CPUTIME_ID), last = first, now;
+    bool good = first >= 0;
+
+    for (int i = 0; i < 200; i++) {
+        for (int turn = 0; turn < 100; turn++) { /* a Linux that finds its counters unstable counts by ticks */
+            work();
+            now = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+            if (now != last)
+                break;
+        }
+        good = good && now > last;
+        last = now;
+    }
+    atomic_store(&thread->result, good ? last : -1);
+}
+
+static void test_clocks(void)
+{
+    static struct thread clocked[2];
+    struct timespec resolution = {.tv_sec = 1};
+    long process = clock_ns(CLOCK_PROCESS_CPUTIME_ID), own = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    long others = 0, slept = 0, used;
+
+    CHECK(process >= own && own > 0, "the process has used %ld ns, its thread %ld", process, own);
+    CHECK(x86_syscall3(SYS_clock_getres, CLOCK_THREAD_CPUTIME_ID, (long)&resolution, 0) == 0 && resolution.tv_sec == 0,
+          "the resolution is %ld s", (long)resolution.tv_sec);
+    for (int i = 0; i < 2; i++)
+        CHECK(thread_start(&clocked[i], run_clocked), "%s", strerror(errno));
+    for (int i = 0; i < 2; i++) {
+        CHECK(thread_join(&clocked[i]), "thread %d does not end", i);
+        CHECK(atomic_load(&clocked[i].result) > 0, "the clock of thread %d stands still or goes back", i);
+        others += atomic_load(&clocked[i].result);
+    }
+    used = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    CHECK(used >= process + others, "the process has used %ld ns, two of its threads alone %ld", used - process,
+          others);
+    /* When the host stops an emulated CPU at either end of a sleep, that time is charged to this thread, as in
+     * expect_ratio, and it is tried again. A clock that counted sleep would count all of it in every try, so that no
+     * try would find less than half. */
+    for (int attempt = 0; attempt < 10; attempt++) {
+        long before = thread_time();
+
+        own = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+        for (int i = 0; i < 20; i++)
+            nap();
+        used = clock_ns(CLOCK_THREAD_CPUTIME_ID) - own;
+        slept = thread_time() - before;
+        if (used < slept / 2)
+            break;
+    }
+    CHECK(used < slept / 2, "%ld ns used in %ld ns of sleep", used, slept);
+}
+
+static const struct tap_test tests[] = {
+    {"equal", "two threads of the same nice value on one CPU get about the same time", test_equal},
+    {"nice", "a thread of nice 0 gets about three times what one of nice 5 gets", test_nice},
+    {"nice-far", "a thread of nice 15 gets little CPU time, but some", test_nice_far},
+    {"crowd", "200 threads of one CPU all make progress", test_crowd},
+    {"yield", "threads that yield to each other take turns", test_yield},
+    {"at-once", "as many busy threads as a kernel has CPUs run on all of them", test_at_once},
+    {"bound", "a thread that binds itself to a CPU runs there", test_bound},
+    {"bound-everywhere", "a thread that binds itself to a CPU of any kernel runs there", test_bound_everywhere},
+    {"sent", "threads that are bound by another thread go to that CPU", test_sent},
+    {"registers", "registers are kept when a thread changes its CPU", test_registers},
+    {"policies", "scheduling policies are checked, kept and read back", test_policies},
+    {"real-no-more", "a thread that is no longer real-time shares its CPU", test_real_no_more},
+    {"values", "attributes and nice values are checked, kept and read back", test_values},
+    {"clocks", "CPU clocks go on while a thread works, and not while it sleeps", test_clocks},
+};
+
+int main(int argc, char **argv)
+{
+    cpus_find();
+    if (cpu_count == 0) {
+        tap_note("no CPU can be bound to");
+        return 1;
+    }
+    tap_note("%d CPUs of this kernel", cpu_count);
+    return tap_run(argc, argv, tests, TAP_COUNT(tests));
+}

@@ -2,8 +2,8 @@
 
 import json
 import os
-import random
 import re
+import shlex
 import subprocess
 import time
 from dataclasses import dataclass
@@ -13,10 +13,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 KETTLE = ROOT / "tools" / "kettle"
-INJECT = os.environ.get("KETTLE_INJECT", "")  # as --inject: every machine of these tests runs under that schedule
-# Which of many machines a short run takes for a program: another each hour, said in the first lines of the report.
-TURN = int(os.environ.get("KETTLE_TURN", int(time.time() // 3600) % 100000))
-LONG = 100  # times as many machines in a long run, where not all are taken
+# Of random operations and schedules. A short run is the same each time; a long run is another, and says which.
+SEED = int(os.environ.get("KETTLE_SEED", int(time.time()) % 100000 if os.environ.get("KETTLE_LONG") == "1" else 1))
 TIMEOUT = 480  # seconds of one boot; far above what any needs, for a busy machine
 
 
@@ -28,17 +26,16 @@ class Run:
     stdout: bytes
     stderr: str
     log: str
+    command: str
 
     def explain(self) -> str:
         """Everything there is to see of a run that went wrong."""
-        return f"status {self.status}\n--- output\n{self.stdout.decode(errors='replace')}\n--- errors\n{self.stderr}\n--- log\n{self.log}"
+        return f"{self.command}\nstatus {self.status}\n--- output\n{self.stdout.decode(errors='replace')}\n--- errors\n{self.stderr}\n--- log\n{self.log}"
 
 
 def kettle(*arguments, stdin=b"", timeout=TIMEOUT, log=None) -> Run:
     """Runs `tools/kettle run ARGUMENTS`; a machine that hangs writes its wait dump and counts as status 124."""
     command = [str(KETTLE), "run"]
-    if INJECT and "--inject" not in arguments and "linux" not in arguments:
-        command += ["--inject", INJECT]
     if "--timeout" not in arguments:
         command += ["--timeout", str(timeout)]
     if log is not None:
@@ -46,7 +43,7 @@ def kettle(*arguments, stdin=b"", timeout=TIMEOUT, log=None) -> Run:
     command += [str(a) for a in arguments]
     done = subprocess.run(command, input=stdin, capture_output=True, timeout=timeout + 60, check=False)
     text = log.read_text(errors="replace") if log is not None and log.exists() else ""
-    return Run(done.returncode, done.stdout, done.stderr.decode(errors="replace"), text)
+    return Run(done.returncode, done.stdout, done.stderr.decode(errors="replace"), text, shlex.join(command))
 
 
 @pytest.fixture
@@ -81,7 +78,7 @@ def run_until(run, has_come, *arguments):
     return done
 
 
-def tap_failures(text: str) -> list[str]:
+def tap_problems(text: str) -> list[str]:
     """What is wrong with TAP output: failed checks with the comments before them, a plan not kept, no checks at all."""
     problems, comments, seen = [], [], 0
     plan = re.search(r"^1\.\.(\d+)\r?$", text, re.M)
@@ -113,30 +110,45 @@ def musl(tmp_path_factory):
     return compile_program
 
 
+def pytest_addoption(parser):
+    parser.addoption("--boot", metavar="NAME", help="of the programs on machines, only those of this boot (tests/qemu/boots.py)")
+
+
+def pytest_collection_modifyitems(config, items):
+    name = config.getoption("--boot")
+    if name is None:
+        return
+    chosen = [item for item in items if hasattr(item, "callspec") and "step" in item.callspec.params and
+              item.callspec.params["step"].boot.name == name]
+    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+    items[:] = chosen
+
+
 def pytest_report_header():
-    return f"machines and seeds of this run: KETTLE_TURN={TURN}"
+    return f"seed of this run: KETTLE_SEED={SEED}"
 
 
-def in_turn(things, index, always=()):
-    """What a short run does with thing number INDEX of many: those of THINGS that it always takes and one more in turn; a
-    long run takes all. With messages held back for all machines one is enough."""
-    things = list(things)
-    if long_run():
-        return things
-    others = [thing for thing in things if thing not in always]
-    chosen = others[(TURN + index) % len(others)]
-    return [thing for thing in things if thing == chosen or (thing in always and not INJECT)]
-
-
-def in_parts(things, count):
-    """COUNT of many THINGS in a short run, of all kinds, with others each turn until all have been taken; in a long run LONG
-    times as many."""
-    order = list(things)
-    random.Random(1).shuffle(order)  # the same in every run: a turn is a part of it
-    count = min(len(order), count * (LONG if long_run() else 1))
-    return [order[(TURN * count + i) % len(order)] for i in range(count)]
+def first_or_all(things, count=1):
+    """The first COUNT of THINGS in a short run, all in a long one."""
+    return list(things) if long_run() else list(things)[:count]
 
 
 def long_run() -> bool:
     """True in `make test-long`."""
     return os.environ.get("KETTLE_LONG") == "1"
+
+
+def pytest_runtest_makereport(item, call):
+    """A program of a suite takes the time that it took in the machine: the boot's is not the first one's."""
+    seconds = dict(item.user_properties).get("seconds")
+    if call.when == "call" and seconds is not None:
+        call.duration = seconds
+
+
+def pytest_terminal_summary(terminalreporter):
+    """What was skipped is not passed: how much that was."""
+    reports = [report for key in ("passed", "failed") for report in terminalreporter.stats.get(key, [])]
+    counts = [dict(report.user_properties) for report in reports if report.when == "call"]
+    checks, skipped = (sum(count.get(name, 0) for count in counts) for name in ("checks", "skipped"))
+    if checks:
+        terminalreporter.write_line(f"programs: {checks} checks, {skipped} of them skipped where a machine lacks what they need")

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from conftest import in_turn
+from conftest import first_or_all
 from hosttools.bench_abi import OMP_ENVIRONMENT
 from hosttools.paths import built
 
@@ -25,7 +25,7 @@ def rows(told) -> dict:
     return found
 
 
-@pytest.mark.parametrize("side", in_turn([pytest.param("linux", marks=pytest.mark.linux), "core", "node"], 0))
+@pytest.mark.parametrize("side", first_or_all(["core", "node", pytest.param("linux", marks=pytest.mark.linux)]))
 def test_every_row_has_figures(run_json, side):
     if side == "linux":
         assert len(rows(run_json("--os", "linux", *MACHINE, "--", *PROGRAM))) > 30

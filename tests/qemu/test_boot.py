@@ -32,9 +32,18 @@ def test_machine_boots_and_runs(run, shape):
 
 def test_plan_is_what_was_asked_for(run_json):
     plan = run_json("--cpus", "8", "--nodes", "4", "--kernels", "0-1,2-3,4-6", "--", "hello")["plan"]
-    rows = re.findall(r"kernel (\d+) cpus (\S+) node (\d+) memory (\d+) MiB", "\n".join(plan))
-    assert [(k, cpus, node) for k, cpus, node, _ in rows] == [("0", "0-1", "0"), ("1", "2-3", "1"), ("2", "4-6", "2")]
-    assert sum(int(memory) for *_, memory in rows) > 900
+    assert [(kernel["kernel"], kernel["cpus"], kernel["node"]) for kernel in plan["kernels"]] == [
+        (0, [0, 1], 0), (1, [2, 3], 1), (2, [4, 5, 6], 2)]
+    assert sum(kernel["memory_mib"] for kernel in plan["kernels"]) > 900
+
+
+@pytest.mark.parametrize("machine", ["--cpus 1", "--cpus 8", "--cpus 4 --kernels 1 --append ring=1024", "--cpus 2 --boot iso"])
+def test_the_least_memory_that_is_said_is_enough_and_not_far_from_it(run, machine):
+    done = run(*machine.split(), "--mem", "8M", "--", "hello")
+    said = re.search(r"the minimum is (\d+)M$", done.stderr.strip())
+    assert done.status == 2 and said, done.explain()
+    done = run(*machine.split(), "--mem", f"{said[1]}M", "--", "hello")
+    assert done.status == 0 and done.stdout == b"hello, world\n", done.explain()
 
 
 def test_plan_can_be_read_inside(run):

@@ -1,4 +1,4 @@
-"""`tools/kettle run --count` and userland/mark.h: what is counted of programs on Kettle and on Linux."""
+"""`tools/kettle run --count` and userland/bench/mark.h: what is counted of programs on Kettle and on Linux."""
 
 import subprocess
 
@@ -12,7 +12,7 @@ ROUNDS = 5
 PIECES = r"""
 #include <sys/mman.h>
 #include <unistd.h>
-#include "userland/mark.h"
+#include "userland/bench/mark.h"
 
 #define PIECE(number, text) \
     __asm__ volatile("" : "+D"(page)); /* in its register before the region */ \
@@ -42,7 +42,7 @@ int main(void)
 USER = {0: 0, 1: 20001, 2: 5, 3: 2, 4: 4}  # piece 2: the instruction that faults is started twice
 SYSCALLS = r"""
 #include <unistd.h>
-#include "userland/mark.h"
+#include "userland/bench/mark.h"
 int main(void)
 {
     getppid();
@@ -57,7 +57,7 @@ TWO_CPUS = r"""
 #include <pthread.h>
 #include <stdatomic.h>
 #include "libc/kettle.h"
-#include "userland/mark.h"
+#include "userland/bench/mark.h"
 
 #define LOOP(count) __asm__ volatile("mov %0, %%ecx\n 1: dec %%ecx\n jnz 1b" ::"i"(count) : "ecx")
 static atomic_int ready, done, failed;
@@ -97,7 +97,7 @@ int main(void)
 """
 # A region whose number is known only at run time; C++, without optimization; and out of range.
 RUNTIME = r"""
-#include "userland/mark.h"
+#include "userland/bench/mark.h"
 int main(int argc, char **)
 {
     for (int region = argc + 9; region < 257; region++) {
@@ -205,7 +205,7 @@ def test_a_region_may_be_known_only_at_run_time(run_json, musl):
 
 
 def test_a_program_that_is_ended_leaves_its_counts(musl, run, tmp_path):
-    text = '#include "userland/mark.h"\nint main(void) { mark_begin(1); for (;;) __asm__ volatile("pause"); }'
+    text = '#include "userland/bench/mark.h"\nint main(void) { mark_begin(1); for (;;) __asm__ volatile("pause"); }'
     done = run_until(run, lambda done: "kettle: region 1: " in done.stderr, "--cpus", "2", "--count", "--",
                      musl("stays", text, f"-I{ROOT}", "-O2"))
     assert done.status == 124 and "kettle: region 1: never ended; counted to the machine's end\n" in done.stderr

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import in_turn, kettle
+from conftest import first_or_all, kettle
 
 TOUR = Path(__file__).parents[1] / "numa" / "numa_tour.c"
 MACHINE = ("--cpus", "8", "--nodes", "4")
@@ -23,7 +23,7 @@ def on_linux(numa_tour, tmp_path_factory):
     return done.stdout.decode()
 
 
-@pytest.mark.parametrize("kernels", in_turn(KERNELS, 0, ("core",)))
+@pytest.mark.parametrize("kernels", first_or_all(KERNELS, 2))
 def test_libnuma(run, numa_tour, on_linux, kernels):
     """What is allocated, bound, interleaved and moved is on the same nodes, whichever kernels have them."""
     done = run(*MACHINE, "--kernels", kernels, "--", numa_tour)

@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-from conftest import KETTLE, TIMEOUT, in_turn
+from conftest import KETTLE, TIMEOUT, first_or_all
 
 ROWS, COLUMNS = 30, 200
 PROMPT = "ready> "
@@ -29,9 +29,11 @@ class Shell:
         fcntl.ioctl(self.ours, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
         self.before = termios.tcgetattr(self.ours)
         self.all = ""
+        # pytest's workers have a size of their own in the environment, which would go before the terminal's
+        variables = {name: value for name, value in os.environ.items() if name not in ("LINES", "COLUMNS")}
         self.process = subprocess.Popen(
             [str(KETTLE), "shell", "--timeout", str(3 * TIMEOUT), *arguments], stdin=theirs, stdout=theirs, stderr=subprocess.PIPE,
-            env={**os.environ, "TERM": "vt102"}, preexec_fn=lambda: (os.setsid(), fcntl.ioctl(0, termios.TIOCSCTTY, 0)))
+            env={**variables, "TERM": "vt102"}, preexec_fn=lambda: (os.setsid(), fcntl.ioctl(0, termios.TIOCSCTTY, 0)))
         os.close(theirs)
         self.until("# ")
         self.type(f"PS1='{PROMPT}'\r")
@@ -99,7 +101,7 @@ class Shell:
         self.process.stderr.close()
 
 
-@pytest.fixture(params=in_turn(MACHINES, 0))
+@pytest.fixture(params=first_or_all(MACHINES))
 def shell(request):
     typed = Shell(*MACHINES[request.param])
     yield typed

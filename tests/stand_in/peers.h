@@ -27,7 +27,9 @@
 #include "msg/multicast.h"
 #include "msg/wire.h"
 
-#define OWN 1u                   /* the instance under test */
+#ifndef OWN
+#define OWN 1u /* the instance under test */
+#endif
 #define PEERS_BASE 0x40000000ull /* physical address of the first chunk */
 #define PEERS_CHANNEL 0x3000ull  /* offset of the receiving memory in a chunk */
 #define PEERS_HEAD 0x3000ull     /* bytes before the rings */

@@ -185,7 +185,7 @@ def test_a_row_that_is_there_in_one_run_is_not_absent():
 @pytest.mark.parametrize("arguments, words", [
     ("bench tasks --cpus 1", "at least 2 kernels"), ("bench tasks --kernels 9", "more kernels than the 4 CPUs"),
     ("bench tasks --out /dev/null/x", "Not a directory"), ("bench tasks --report --out /missing", "No such file"),
-    ("bench tasks more", "unrecognized")])
+    ("bench tasks more", "unexpected argument")])
 def test_what_cannot_be_is_refused_in_one_line(arguments, words):
     done = kettle(ROOT / "build", *arguments.split())
     assert done.status == 2 and words in done.stderr and done.stderr.count("\n") == 1 and done.stdout == b""

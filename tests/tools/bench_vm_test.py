@@ -12,7 +12,6 @@ import bench_data
 from bench_data import program, run
 from host_command import kettle
 from hosttools import bench, bench_vm, bench_vm_report
-from hosttools.bench_runs import Run
 from hosttools.errors import UsageError
 from hosttools.paths import ROOT
 
@@ -108,38 +107,6 @@ def test_the_report_has_a_row_for_every_case_and_no_other():
 def test_one_kernel_is_refused():
     with pytest.raises(UsageError, match="at least 2 kernels"):
         planned(kernels="1")
-
-
-# --- modes that a kernel does not have ---
-
-
-def refusing(value):
-    """A launcher whose kernel leaves out the option VALUE."""
-    asked = []
-
-    def launch(arguments):
-        asked.append(arguments)
-        with open(arguments[arguments.index("--log") + 1], "w", encoding="utf-8") as log:
-            if value in arguments:
-                log.write(f"[k0 c0 0.010012] msg: {value.split('=')[0]}= makes no sense and is left out\r\n[k0] more\n")
-        return 0, json.dumps({"command": "qemu", "seconds": 1, "problem": "",
-                              "stdout": json.dumps({**case("fault_frame.all"), "region": 1})}), ""
-
-    return launch, asked
-
-
-def test_an_option_that_the_kernel_leaves_out_gives_no_figures_and_is_not_tried_again(tmp_path, capsys):
-    runs = [Run(f"retrieve-{mode}-{n}", ("--cpus", str(n)), ("vmbench",), options=(f"retrieve={mode}", "prefetch=0"))
-            for mode in ("home", "chain") for n in (2, 4)]
-    launch, asked = refusing("retrieve=chain")
-    raw = data()
-    bench.execute(runs, raw, tmp_path / "raw.json", launch)
-    assert len(asked) == 3 and [len(item["output"]) for item in raw["runs"]] == [1, 1, 0, 0]
-    assert [item["problem"] for item in raw["runs"]] == [""] * 4 and "left out" in capsys.readouterr().err
-    assert "--append retrieve=home" in raw["runs"][0]["command"] and "--log" not in raw["runs"][0]["command"]
-    bench.write_report("Vm", bench_vm.report(raw), raw, tmp_path)
-    text = (tmp_path / "vm.md").read_text()
-    assert "- retrieve-chain-2, retrieve-chain-4: retrieve=chain: msg: retrieve= makes no sense and is left out\n" in text
 
 
 # --- the targets ---

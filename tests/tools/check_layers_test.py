@@ -21,6 +21,10 @@ SOUND = {
     "kernel/panic.c": '#include "kernel/lib/panic.h"\nvoid panic(const char *text) { (void)text; }\n',
     "libc/kettle.h": '#include <errno.h>\n#include "kernel/abi/errno.h"\n',
     "userland/tour.c": '#include <stdio.h>\n#include "libc/kettle.h"\n',
+    "userland/thread.h": "#include <stdbool.h>\n",
+    "tests/guest/harness/tap.h": "#include <stdbool.h>\n",
+    "tests/guest/mm/test-map.c": '#include "kernel/abi/errno.h"\n#include "libc/kettle.h"\n#include "userland/thread.h"\n'
+    '#include "tests/guest/harness/tap.h"\n',
     "tests/boot/plan/plan_test.c": '#include "kernel/main.h"\n#include "test.h"\n#include <stdio.h>\n',
 }
 
@@ -118,6 +122,14 @@ class CheckLayers(unittest.TestCase):
         self.write("libc/wrong.c", '#include "kernel/main.h"\n')
         self.write("userland/wrong.c", '#include "boot/plan/plan.h"\n')
         self.expect(self.run_tool(), "libc/wrong.c:1:", "userland/wrong.c:1:")
+
+    def test_programs_of_the_machine_see_no_kernel_and_no_other_tests(self):
+        self.write("tests/guest/mm/wrong.c", '#include "boot/plan/plan.h"\n#include "tests/boot/plan/shape.h"\n')
+        self.write("tests/boot/plan/shape.h", "")
+        self.write("userland/wrong.c", '#include "tests/guest/harness/tap.h"\n')
+        self.expect(
+            self.run_tool(), "tests/guest/mm/wrong.c:1:", "tests/guest/mm/wrong.c:2:", "userland/wrong.c:1:"
+        )
 
     def test_path_from_root(self):
         self.write("boot/near.c", '#include "plan.h"\n')

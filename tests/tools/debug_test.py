@@ -21,7 +21,7 @@ quit
 @pytest.mark.parametrize("options, kernel, thread", [("--cpus 3", 2, 3), ("--cpus 4 --nodes 2 --kernels node", 1, 3)])
 def test_gdb_stops_where_the_chosen_kernel_starts(options, kernel, thread):
     word = f"debugged-{kernel}-{thread}"
-    command = [str(KETTLE), "debug", *options.split(), "--kernel", str(kernel), "--append", word, "--", "hello"]
+    command = [str(KETTLE), "debug", *options.split(), "--kernel", str(kernel), "--append-raw", word, "--", "hello"]
     done = subprocess.run(command, input=COMMANDS, capture_output=True, timeout=120, check=False)
     text = done.stdout.decode() + done.stderr.decode()
     assert done.returncode == 0, text

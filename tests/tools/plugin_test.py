@@ -246,18 +246,18 @@ def test_a_plugin_that_is_missing_is_told(tmp_path):
 
 @pytest.mark.parametrize("does, status", [("exit:3", 3), ("panic", 125)])
 def test_a_program_without_markers_is_told(build, does, status):
-    done = kettle(build, "run", "--cpus", "1", "--append", f"fake={does}", "--count", "--json", "--", "inside")
+    done = kettle(build, "run", "--cpus", "1", "--append-raw", f"fake={does}", "--count", "--json", "--", "inside")
     assert done.status == status and json.loads(done.stdout)["counts"] == []
     assert "kettle: nothing was counted: the program passed no marker\n" in done.stderr
 
 
 def test_without_count_nothing_of_it_is_told(build):
-    done = kettle(build, "run", "--cpus", "1", "--append", "fake=exit:0", "--json", "--", "inside")
+    done = kettle(build, "run", "--cpus", "1", "--append-raw", "fake=exit:0", "--json", "--", "inside")
     assert "counts" not in json.loads(done.stdout) and "-plugin" not in json.loads(done.stdout)["command"]
 
 
 def test_a_killed_emulator_leaves_no_counts(build, tmp_path):
-    command_line = [str(KETTLE), "run", "--cpus", "1", "--append", "fake=hang", "-v", "--count", "--json", "inside"]
+    command_line = [str(KETTLE), "run", "--cpus", "1", "--append-raw", "fake=hang", "-v", "--count", "--json", "inside"]
     with subprocess.Popen(command_line, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           env={**os.environ, "KETTLE_BUILD": str(build), "TMPDIR": str(tmp_path)}) as process:
         assert b"@user\n" in iter(process.stderr.readline, b"")

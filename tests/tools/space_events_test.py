@@ -74,10 +74,10 @@ def test_a_file_that_is_none_is_refused(build, tmp_path, text):
 
 def test_events_are_asked_of_the_kernel_and_told(build, tmp_path):
     program = compile_c(tmp_path / "program", PROGRAM, "-static")
-    done = kettle(build, "run", "--cpus", "1", "--append", "fake=options", "--events", "--json", "--", program)
+    done = kettle(build, "run", "--cpus", "1", "--append-raw", "fake=options", "--events", "--json", "--", program)
     told = json.loads(done.stdout)
     assert "events=on" in told["stdout"] and told["space_events"] == []
-    done = kettle(build, "run", "--cpus", "1", "--append", "fake=options", "--json", "--", program)
+    done = kettle(build, "run", "--cpus", "1", "--append-raw", "fake=options", "--json", "--", program)
     assert "events=on" not in done.stdout.decode() and "space_events" not in json.loads(done.stdout)
 
 

@@ -60,7 +60,7 @@ def build(tmp_path_factory):
 
 @pytest.fixture
 def shell(build):
-    typed = Typed(build, "shell", "--cpus", "1", "--append", "fake=echo", "inside")
+    typed = Typed(build, "shell", "--cpus", "1", "--append-raw", "fake=echo", "inside")
     assert wait_until(typed.raw)
     yield typed
     if typed.process.poll() is None:
@@ -80,7 +80,7 @@ def test_the_terminal_comes_back_when_the_tool_is_stopped(shell):
 
 
 def test_ctrl_c_ends_a_run(build):
-    typed = Typed(build, "run", "--cpus", "1", "--append", "fake=echo", "inside")
+    typed = Typed(build, "run", "--cpus", "1", "--append-raw", "fake=echo", "inside")
     assert wait_until(typed.raw)
     os.write(typed.ours, b"xyz")
     assert wait_until(lambda: typed.sees(b"xyz"))
@@ -89,7 +89,7 @@ def test_ctrl_c_ends_a_run(build):
 
 
 def test_ctrl_a_x_ends_a_run(build):
-    typed = Typed(build, "run", "--cpus", "1", "--append", "fake=hang", "inside")
+    typed = Typed(build, "run", "--cpus", "1", "--append-raw", "fake=hang", "inside")
     assert wait_until(typed.raw)
     assert wait_until(lambda: os.write(typed.ours, b"\x01x") and typed.process.poll() is not None)
     assert typed.end() == 128 + signal.SIGINT

@@ -1,0 +1,132 @@
+"""The machines that boot in the tests, as data: which programs of tests/guest run on which, under which options.
+
+`make test` boots BOOTS: always the same, with the same seeds. `make test-long` boots LONG_BOOTS as well: all programs on all
+machines, and more of the options' combinations under other seeds, which each failure's command names.
+"""
+
+import itertools
+import random
+
+from allpairspy import AllPairs
+
+from conftest import SEED, long_run
+from hosttools.strategies import strategy_names
+from suite import Boot
+
+MACHINES = {
+    "1-kernel": ("--cpus", "1"),
+    "2-kernels": ("--cpus", "2"),
+    "4-kernels": ("--cpus", "4", "--nodes", "2"),
+    "8-kernels": ("--cpus", "8", "--nodes", "4"),
+    "1-kernel-smp": ("--cpus", "4", "--kernels", "1"),
+    "4-nodes-smp": ("--cpus", "8", "--nodes", "4", "--kernels", "node"),
+}
+# Those that look at the whole machine, and want it as it is after the boot.
+FRESH = ["test-machine", "test-huge"]
+MEMORY = ["test-memory", "test-fork-memory", "test-map", "test-remap", "test-break", "test-lease", "test-advise",
+          "test-resident", "test-membarrier", "test-stale", "test-memfd", "test-content", "test-filemap", "test-zero",
+          "test-memory-races", "test-mempolicy", "test-newcomer", f"test-vm seed={SEED} batches=2 pages=320",
+          f"test-retrieve seed={SEED} batches=1 pages=100", "test-one-frame 500"]
+TASKS = ["test-threads", "test-futex", "test-pi", "test-handoff 5000", "test-pthreads 1", "test-sched", "test-migrate",
+         "test-moved", "test-registers", "test-thread-state", "test-signals", "test-fork", "test-exec", "test-proc",
+         "test-accounting", "test-limits", "test-timers", "test-subreaper", "test-pidfd", "test-users"]
+FILES = ["test-files", "test-descriptors", "test-tree", "test-names", "test-root", "test-xattr", "test-inotify",
+         "test-splice", "test-zero-copy", "test-descriptor-cache", "test-partial-io", "test-clone-files",
+         "test-file-locks", "test-file-lock-wait"]
+IPC = ["test-pipes", "test-sockets", "test-socket-race", "test-sysv", "test-shm", "test-mqueue", "test-eventfd",
+       "test-timerfd", "test-signalfd", "test-epoll", "test-epoll-remote", "test-stop-sets", "test-pty"]
+OTHERS = ["test-libc", "test-vdso", "test-hostname"]
+STORMS = [f"stress-tasks {SEED} 3 all", "leak-tasks 60"]
+AUDIT = ["kettle-ctl audit"]
+ALL = FRESH + MEMORY + TASKS + FILES + IPC + OTHERS + STORMS + AUDIT
+SEVERAL = ["test-mempolicy", "test-newcomer", "test-retrieve", "test-one-frame", "test-migrate"]  # kernels, for most of it
+# Where two CPUs of the host run two of the machine at once, and where CPUs share a kernel: what races.
+RACES = ["test-memory", "test-fork-memory", "test-stale", "test-memory-races", "test-content", "test-one-frame 500",
+         "test-threads", "test-futex", "test-pi", "test-handoff 5000", "test-pthreads 1", "test-sched", "test-signals",
+         "test-fork", "test-exec", "test-timers", "test-names", "test-tree", "test-pipes", "test-sockets",
+         "test-socket-race", "test-epoll", "test-eventfd", "test-timerfd", "test-signalfd", "test-descriptors", *STORMS,
+         *AUDIT]
+# Far more than four kernels: what goes to all of them, and what finds its way among many.
+MANY = ["test-fork-memory", "test-membarrier", "test-stale", "test-mempolicy", "test-migrate", "test-threads",
+        "test-futex", "test-epoll-remote", "test-subreaper", "test-file-locks", "test-users", "test-hostname",
+        "test-stop", f"stress-tasks {SEED} 3 all", f"test-vm seed={SEED} batches=0 pages=500", *AUDIT]
+LATE = ["test-fork", "test-exec", "test-signals", "test-moved", "test-proc", "test-map", "test-remap", "test-filemap",
+        "test-zero", "test-pipes", "test-epoll-remote", "test-names", "test-splice", "test-sysv", "leak-tasks 60", *AUDIT]
+STRATEGIES = {
+    "lock": ("home", "lamport"),
+    "retrieve": strategy_names(),
+    "extra": ("", "ranges=off", "prefetch=8", "leases=off"),
+    "machine": ("4-kernels", "8-kernels", "4-nodes-smp"),
+    "late": ("", "seed={seed}", "seed={seed},ring=4"),
+}
+SPACES = ["test-memory", "test-threads", "test-fork-memory", "test-migrate", "test-newcomer", "test-map", "test-remap",
+          "test-break", "test-advise", "test-resident", "test-lease", "test-stale", "test-membarrier", "test-audit",
+          f"test-vm seed={SEED} batches=1 pages=160", f"test-retrieve seed={SEED} batches=1 pages=50",
+          "test-one-frame 200"]
+
+def boot(machine, programs, append="", inject="", label=""):
+    """A boot whose name says its machine and options."""
+    options = (*(("--append", append) if append else ()), *(("--inject", inject) if inject else ()))
+    return Boot(" ".join(part for part in (label, machine, append, inject) if part), MACHINES[machine] + options, tuple(programs))
+
+
+def strategy_boots(combinations, each, programs):
+    """A boot for each combination of STRATEGIES' values, with EACH of PROGRAMS in turn."""
+    turn = itertools.cycle(programs)
+    return [boot(machine, [next(turn) for _ in range(each)], f"lock={lock} retrieve={retrieve} {extra}".strip(),
+                 late.format(seed=SEED))
+            for lock, retrieve, extra, machine, late in combinations]
+
+
+PAIRS = [tuple(row) for row in AllPairs(list(STRATEGIES.values()))]  # every two values of two columns together
+BOOTS = [
+    boot("4-kernels", ALL),
+    boot("1-kernel", [program for program in FRESH + MEMORY + TASKS + IPC + ["test-names", *STORMS, *AUDIT]
+                      if program.split()[0] not in SEVERAL]),
+    boot("2-kernels", RACES),
+    boot("1-kernel-smp", [program for program in RACES if program.split()[0] not in SEVERAL]),
+    boot("4-nodes-smp", ["test-fork-memory", "test-stale", "test-threads", "test-futex", "test-pthreads 1", "test-signals",
+                         "test-epoll", "test-socket-race", "test-mempolicy", *STORMS, *AUDIT]),
+    boot("8-kernels", MANY),
+    # messages that come late: all of them, those of one type, and those that a lock's end has overtaken
+    boot("4-kernels", LATE, inject="seed=7"),
+    boot("4-kernels", ["test-exec coming"], inject="seed=1,rate=60,delay=3000,type=SPACE_UNLOCK"),
+    boot("4-kernels", ["test-users"], inject="seed=1,rate=60,delay=3000,type=REACH_WRITE"),
+    boot("4-kernels", ["test-newcomer"], "lock=lamport", "seed=1,rate=100,delay=5000,type=SPACE_WRITE_PROTECT"),
+    boot("4-kernels", ["test-exec coming"], "lock=lamport", "seed=1,rate=60,delay=3000,type=SPACE_FREED"),
+    # where threads begin and go
+    boot("4-kernels", ["test-balance spread"], "place=spread"),
+    boot("4-kernels", ["test-balance spread"], "place=spread poll=always"),
+    boot("4-kernels", ["test-balance local"], "place=local"),
+    boot("4-kernels", ["test-balance local"], "balance=off"),
+    boot("4-kernels", ["test-balance least-loaded"], "place=least-loaded"),
+    boot("4-kernels", ["test-balance active"], "place=local balance=active"),
+    # large pages wherever possible
+    boot("4-kernels", ["test-huge", "test-fork-memory", f"test-vm seed={SEED} batches=1 pages=320", "test-remap",
+                       "test-advise", "test-stop 3", "leak-tasks 100", *AUDIT], "huge=always"),
+    boot("4-kernels", ["test-huge"], "huge=always", "seed=13"),
+    boot("4-kernels", ["test-prefetch 0"], "prefetch=0"),
+    boot("2-kernels", ["test-prefetch 4"], "prefetch=4"),
+    boot("2-kernels", ["test-prefetch 32"], "prefetch=32"),
+    # programs while kernels stop and start, and while all memory is audited
+    boot("4-kernels", ["test-stop", "test-stop under test-filemap", "test-stop under test-content",
+                       "test-stop under test-zero busy", *AUDIT], label="stops"),
+    boot("4-kernels", ["test-audit", "test-audit under test-threads", "test-audit under test-fork-memory",
+                       f"test-audit under stress-tasks {SEED} 3 all", "test-audit under test-exec",
+                       "test-audit under test-migrate", "test-audit under test-filemap", "test-audit under test-content",
+                       "test-audit under test-zero busy", "test-audit under test-stop 3"], label="audits"),
+    boot("4-kernels", ["test-audit", "test-audit under test-threads"], "retrieve=members", "seed=11", "audits"),
+    boot("4-kernels", ["test-vdso ask"], "skew=50000000"),  # more than the noise of a busy host, which hides a difference
+    *strategy_boots(PAIRS, 3, SPACES),
+    # one CPU at a time, so that each reply of another kernel comes while its caller polls, and nothing makes a caller wait
+    Boot("4-kernels --tcg single", (*MACHINES["4-kernels"], "--tcg", "single"), ("test-libc",)),
+    # Linux keeps the same promises: else they are not Linux's
+    Boot("linux", ("--os", "linux", "--cpus", "4"),
+         ("test-fork", "test-exec", "test-signals", "test-thread-state", "test-moved", "test-proc", "test-map", "test-remap",
+          "test-break", "test-filemap", "test-zero", "test-memory-races",
+          f"test-vm all seed={SEED} batches=2 pages=96")),
+]
+if long_run():
+    BOOTS += [boot(machine, ALL, inject=inject) for machine in list(MACHINES)[2:] for inject in ("", f"seed={SEED}")]
+    BOOTS += strategy_boots(random.Random(SEED).sample(list(itertools.product(*STRATEGIES.values())), 200), 8,
+                            [*SPACES, "test-fork", "test-exec", "leak-tasks 300", f"test-vm seed={SEED} seconds=30"])

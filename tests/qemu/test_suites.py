@@ -1,0 +1,38 @@
+"""The programs of tests/guest on all machines and under all options: boots.py says which, suite.py how. A failure prints the
+commands that repeat it.
+"""
+
+import shlex
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from boots import BOOTS
+from suite import parameters, run_boot
+
+
+@pytest.fixture(scope="session")
+def boots(request):
+    """Boots every machine of the selected tests, two at a time; the results of each, by program, are a future."""
+    programs = {}
+    for item in request.session.items:
+        step = item.callspec.params.get("step") if hasattr(item, "callspec") else None
+        if step is not None:
+            programs.setdefault(step.boot, []).append(step.program)
+    with ThreadPoolExecutor(2) as pool:
+        yield {boot: pool.submit(run_boot, boot, names) for boot, names in programs.items()}
+        pool.shutdown(cancel_futures=True)
+
+
+@pytest.mark.parametrize("step", parameters(BOOTS))
+def test_program(boots, record_property, step):
+    result = boots[step.boot].result()[step.program]
+    checks, skipped = result.checks()
+    record_property("seconds", result.seconds)
+    record_property("checks", checks)
+    record_property("skipped", skipped)
+    problems = result.problems()
+    if problems:
+        again = "build/venv/bin/python -m pytest tests/qemu/test_suites.py --boot " + shlex.quote(step.boot.name)
+        pytest.fail("\n".join([*problems, "--- output", result.output, "--- log", result.log,
+                               f"--- to repeat it alone: {step.command()}", f"--- with those before it: {again}"]), pytrace=False)

@@ -67,6 +67,7 @@ $(BUILD)/kettle.elf: $(KERNEL_OBJECTS) boot/kettle.ld tools/make-symbols
 include kernel/vdso/build.mk
 include userland/build.mk
 include tools/plugin/build.mk
+include tools/docs/build.mk
 include tests/host.mk
 -include tests/check.mk
 -include $(KERNEL_OBJECTS:.o=.d)

@@ -14,7 +14,7 @@ from typing import Any, Callable
 
 from hosttools import abi_build, abi_report
 from hosttools.errors import UsageError
-from hosttools.guest_runs import run_all
+from hosttools.guest_runs import check_machine, run_all
 from hosttools.progress import Progress
 
 DIVISIONS = ("1", "node", "core")
@@ -58,7 +58,6 @@ def main(options: argparse.Namespace) -> int:
         raise UsageError(f"--out {options.out}: no such folder")
     divisions = [name for name in options.kernels or DIVISIONS if name != "none"]
     with Progress(quiet=False) as progress:
-        binaries = abi_build.build(programs, progress.say)
         machine = ["--cpus", str(options.cpus), "--nodes", str(options.nodes)]
         kettle = [*machine, *(word for text in options.append for word in ("--append", text)),
                   *(["--inject", options.inject] if options.inject else [])]
@@ -69,6 +68,9 @@ def main(options: argparse.Namespace) -> int:
         data: Json = {"machine": shlex.join(machine), "commands": {}, "seconds": {}, "programs": [
             {"library": program.library, "title": program.title, "shows": abi_build.shown(program), "results": {}}
             for program in programs]}
+        for _, arguments in configurations:
+            check_machine(arguments)
+        binaries = abi_build.build(programs, progress.say)
         for name, arguments in configurations:
             began = time.monotonic()
             data["commands"][name] = shlex.join(["tools/kettle", "run", *arguments])

@@ -7,7 +7,8 @@ A benchmark is a module with four names:
     report(data)             a Report of the runs that were made, some of which may have failed
     TITLE                    the report's heading
 
-`data` is what raw.json holds. Runs are made one after another, so benchmarks that compare two sides alternate them in
+With options of its own (--append, --compare ...) bench_options.py takes the place of the benchmark's module. `data` is what
+raw.json holds, and raw.csv what all runs gave for each case. Runs are made one after another, so benchmarks that compare two sides alternate them in
 the list. raw.json is written anew after every run: what was measured is not lost when a later run fails.
 """
 
@@ -25,14 +26,17 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Callable, Sequence
 
-from hosttools import bench_abi, bench_messages, bench_plots, bench_tasks, bench_vm
+from hosttools import bench_abi, bench_messages, bench_options, bench_plots, bench_tasks, bench_vm, host
+from hosttools.bench_csv import write_csv
 from hosttools.bench_runs import Report, Run
 from hosttools.errors import UsageError
 from hosttools.paths import ROOT, build_dir
-from hosttools.qemu import CPU_MODEL, PROGRAM
+from hosttools.progress import Progress
+from hosttools.qemu import CPU_MODEL
 
 BENCHMARKS: dict[str, ModuleType] = {"abi": bench_abi, "messages": bench_messages, "tasks": bench_tasks, "vm": bench_vm}
 RAW = "raw.json"
+TABLE = "raw.csv"
 STATUS_FAILED = 1
 
 Json = dict[str, Any]
@@ -47,6 +51,7 @@ def add_options(command: argparse.ArgumentParser, number: Callable[[str], int]) 
     command.add_argument("--out", metavar="FOLDER", help="where the results go (default build/results/BENCHMARK)")
     command.add_argument("--report", action="store_true",
                          help=f"run nothing: write tables and plots again from FOLDER/{RAW}")
+    bench_options.add_options(command.add_argument_group("runs of your own, in place of the benchmark's"), number)
     machine = command.add_argument_group("the machine of the runs that count instructions")
     machine.add_argument("--cpus", type=number, default=4, metavar="N", help="CPUs (default 4)")
     machine.add_argument("--nodes", type=number, default=2, metavar="M", help="NUMA nodes (default 2)")
@@ -55,22 +60,28 @@ def add_options(command: argparse.ArgumentParser, number: Callable[[str], int]) 
 
 def main(options: argparse.Namespace) -> int:
     """Runs what OPTIONS ask for; returns the exit status."""
-    module = BENCHMARKS[options.benchmark]
-    folder = Path(options.out) if options.out else build_dir() / "results" / options.benchmark
+    own = bench_options.wanted(options)
+    name = options.benchmark + (bench_options.SUFFIX if own else "")
+    folder = Path(options.out) if options.out else build_dir() / "results" / name
     if importlib.util.find_spec("matplotlib") is None:
         raise UsageError(f"matplotlib is not installed: run {ROOT / 'tools' / 'setup'}")
     if options.report:
         data = _read(folder / RAW, options.benchmark)
+        own = data["benchmark"] != options.benchmark
     else:
-        runs = module.plan(options)
+        runs = (bench_options if own else BENCHMARKS[options.benchmark]).plan(options)
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UsageError(f"--out {folder}: {error.strerror}") from None
-        data = _begin(options)
+        data = _begin(name, options)
+        if own:
+            data["sides"] = bench_options.sides(options)
         execute(runs, data, folder / RAW)
+    module = bench_options if own else BENCHMARKS[options.benchmark]
     write_report(module.TITLE, module.report(data), data, folder)
-    print(f"wrote {folder / options.benchmark}.md")
+    write_csv(data, folder / TABLE)
+    print(f"wrote {folder / data['benchmark']}.md")
     bad = [run["name"] for run in data["runs"] if run["problem"]]
     if bad:
         print(f"kettle: bench: {len(bad)} of {len(data['runs'])} runs failed: {', '.join(bad)}", file=sys.stderr)
@@ -84,37 +95,28 @@ def _read(path: Path, benchmark: str) -> Json:
         raise UsageError(f"{path}: {error.strerror}") from None
     except ValueError as error:
         raise UsageError(f"{path}: {error}") from None
-    if not isinstance(data, dict) or data.get("benchmark") != benchmark:
+    if not isinstance(data, dict) or data.get("benchmark") not in (benchmark, benchmark + bench_options.SUFFIX):
         raise UsageError(f"{path}: these are no results of the benchmark {benchmark}")
     return data
 
 
-def _begin(options: argparse.Namespace) -> Json:
-    version = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, check=False).stdout
-    found = re.search(r"version (\S+)", version)
-    return {"benchmark": options.benchmark, "date": time.strftime("%Y-%m-%d"), "quick": options.quick,
-            "qemu": found[1] if found else "unknown", "cpu": CPU_MODEL, "host_cpus": os.cpu_count(), "runs": []}
+def _begin(name: str, options: argparse.Namespace) -> Json:
+    return {"benchmark": name, "date": time.strftime("%Y-%m-%d"), "commit": host.commit(), "quick": options.quick,
+            "qemu": host.qemu_version(), "cpu": CPU_MODEL, "host_cpus": os.cpu_count(), "runs": []}
 
 
 def execute(runs: Sequence[Run], data: Json, raw: Path, launch: Launch | None = None) -> None:
     """Makes RUNS one after another, appends each to DATA, and writes DATA to RAW after each."""
-    refused: dict[str, str] = {}  # what the kernel said, by option
-    for number, run in enumerate(runs, 1):
-        print(f"[{number}/{len(runs)}] {run.name}", file=sys.stderr, flush=True)
-        known = next((option for option in run.options if option in refused), None)
-        if known is not None:
-            result = {**_result(run, _arguments(run)), "refused": refused[known]}
-        else:
+    with Progress(quiet=False) as progress:
+        for number, run in enumerate(runs, 1):
+            progress.step(f"[{number}/{len(runs)}] {run.name}")
             result = execute_run(run, launch or _launch)
-        if result.get("refused"):
-            refused[result["refused"].partition(":")[0]] = result["refused"]
-            print(f"kettle: bench: {run.name}: left out: {result['refused']}", file=sys.stderr)
-        if result["problem"]:
-            print(f"kettle: bench: {run.name}: {result['problem'].splitlines()[0]}", file=sys.stderr)
-        data["runs"].append(result)
-        fresh = raw.with_name(raw.name + ".new")
-        fresh.write_text(json.dumps(data, indent=1) + "\n")
-        fresh.replace(raw)
+            if result["problem"]:
+                print(f"kettle: bench: {run.name}: {result['problem'].splitlines()[0]}", file=sys.stderr)
+            data["runs"].append(result)
+            fresh = raw.with_name(raw.name + ".new")
+            fresh.write_text(json.dumps(data, indent=1) + "\n")
+            fresh.replace(raw)
 
 
 def _launch(arguments: Sequence[str]) -> tuple[int, str, str]:
@@ -124,19 +126,11 @@ def _launch(arguments: Sequence[str]) -> tuple[int, str, str]:
 
 
 def execute_run(run: Run, launch: Launch) -> Json:
-    """Makes one run. `problem` of the result says what was wrong with it, in one line or more, or is empty; `refused` is
-    there, and says OPTION: WORDS, if the kernel has left out an option of the run, whose figures then mean nothing."""
+    """Makes one run. `problem` of the result says what was wrong with it, in one line or more, or is empty."""
     arguments = _arguments(run)
-    result = _result(run, arguments)
-    if run.options:
-        with tempfile.TemporaryDirectory(prefix="kettle-") as folder:
-            log = Path(folder) / "log"
-            result["status"], stdout, stderr = launch([arguments[0], "--log", str(log), *arguments[1:]])
-            result["refused"] = _refusal(log, run.options)
-        if result["refused"]:
-            return result
-    else:
-        result["status"], stdout, stderr = launch(arguments)
+    result = {"name": run.name, "command": shlex.join(["tools/kettle", *arguments]), "qemu_command": None, "status": None,
+              "seconds": None, "load": round(os.getloadavg()[0], 1), "output": [], "counts": [], "problem": ""}
+    result["status"], stdout, stderr = launch(arguments)
     try:
         told = json.loads(stdout)
     except ValueError:
@@ -162,21 +156,6 @@ def _arguments(run: Run) -> list[str]:
     return ["run", "--json", "--timeout", str(run.limit), *run.machine, *options, "--", *run.program]
 
 
-def _result(run: Run, arguments: Sequence[str]) -> Json:
-    return {"name": run.name, "command": shlex.join(["tools/kettle", *arguments]), "qemu_command": None, "status": None,
-            "seconds": None, "load": round(os.getloadavg()[0], 1), "output": [], "counts": [], "problem": ""}
-
-
-def _refusal(log: Path, options: Sequence[str]) -> str:
-    """The first of OPTIONS that the kernel left out, with the words of LOG by which it says so, or nothing."""
-    text = log.read_text(errors="replace") if log.exists() else ""
-    for option in options:
-        name = option.partition("=")[0]
-        if found := re.search(rf"(\w+: {re.escape(name)}= (?:makes no sense|is not known|must be).*?)\s*$", text, re.M):
-            return f"{option}: {found[1]}"
-    return ""
-
-
 def _object(line: str) -> Json | None:
     """The JSON object that LINE is, if it is one."""
     try:
@@ -197,8 +176,8 @@ def write_report(title: str, report: Report, data: Json, folder: Path) -> None:
     """Writes the report's plots, and FOLDER/BENCHMARK.md with its text, the plots and all command lines."""
     pictures = [f"![{plot.title}]({path.name})\n" for plot in report.plots
                 if (path := bench_plots.draw(plot, folder)) is not None]
-    parts = [f"# {title}\n", _conditions(data), report.targets, *pictures, *report.tables, _refused(data["runs"]),
-             _failures(data["runs"]), _commands(data["runs"])]
+    parts = [f"# {title}\n", _conditions(data), report.targets, *pictures, *report.tables, _failures(data["runs"]),
+             _commands(data["runs"])]
     (folder / f"{data['benchmark']}.md").write_text("\n".join(part for part in parts if part))
 
 
@@ -214,15 +193,6 @@ def _conditions(data: Json) -> str:
 def _failures(runs: Sequence[Json]) -> str:
     lines = [f"- {run['name']}: {run['problem'].splitlines()[0]}" for run in runs if run["problem"]]
     return "## Runs that failed\n\n" + "\n".join(lines) + "\n" if lines else ""
-
-
-def _refused(runs: Sequence[Json]) -> str:
-    names: dict[str, list[str]] = {}
-    for run in runs:
-        if run.get("refused"):
-            names.setdefault(run["refused"], []).append(run["name"])
-    lines = [f"- {', '.join(runs)}: {words}" for words, runs in names.items()]
-    return "## Runs left out\n\nThe kernel has said why:\n\n" + "\n".join(lines) + "\n" if lines else ""
 
 
 def _commands(runs: Sequence[Json]) -> str:

@@ -1,6 +1,6 @@
 """The benchmark `abi`: what system calls and the C library's threads cost, on Kettle and on Linux.
 
-userland/abibench.c runs unchanged on both; a row whose call a kernel lacks is absent there. So does ompbench, a program of
+userland/bench/abibench.c runs unchanged on both; a row whose call a kernel lacks is absent there. So does ompbench, a program of
 gcc -fopenmp with glibc. Seven groups of runs:
 
     work-K-SIDE      the K-th pair, Kettle and Linux in turn on the machine of the options, one host thread: instructions

@@ -18,7 +18,7 @@ class Run:
     machine: tuple[str, ...]  # options of `kettle run`
     program: tuple[str, ...]
     limit: int = RUN_LIMIT
-    options: tuple[str, ...] = ()  # NAME=VALUE at boot; if the kernel says that it leaves one out, the run has no figures
+    options: tuple[str, ...] = ()  # NAME=VALUE at boot
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,15 @@ def spread(values: Sequence[float]) -> Spread | None:
     return Spread(statistics.median(values), min(values), max(values), len(values))
 
 
+def interval(values: Sequence[float], level: float = 0.95) -> float | None:
+    """Half the width of the confidence interval of the mean of VALUES, by Student's t; None when there is one value."""
+    from scipy import stats  # takes half a second to load
+
+    if len(values) < 2:
+        return None
+    return float(stats.t.ppf((1 + level) / 2, len(values) - 1)) * statistics.stdev(values) / math.sqrt(len(values))
+
+
 def percentile(values: Sequence[float], percent: float) -> float:
     """The smallest of VALUES that PERCENT of them do not exceed. There must be at least one."""
     ordered = sorted(values)

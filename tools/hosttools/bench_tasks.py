@@ -1,6 +1,6 @@
 """The benchmark `tasks`: what threads and processes cost, on Kettle and on Linux.
 
-userland/taskbench.c runs unchanged on both; a row whose call a kernel lacks is absent there. Five groups of runs:
+userland/bench/taskbench.c runs unchanged on both; a row whose call a kernel lacks is absent there. Five groups of runs:
 
     work-K-SIDE      the K-th pair, Kettle and Linux in turn on the machine of the options, one host thread: instructions
     time-K-SIDE      the K-th pair on two CPUs and two host threads: times

@@ -1,6 +1,6 @@
 """The benchmark `vm`: what address spaces cost, on Kettle, on one kernel of Kettle for all CPUs, and on Linux.
 
-userland/vmbench.c runs unchanged on all three sides: `kettle` has a kernel for each CPU, `smp` is `--kernels 1`. Seven
+userland/bench/vmbench.c runs unchanged on all three sides: `kettle` has a kernel for each CPU, `smp` is `--kernels 1`. Seven
 groups of runs:
 
     work-K-SIDE      the K-th round of all sides on the machine of the options, one host thread: instructions of one thread
@@ -11,8 +11,7 @@ groups of runs:
     lock-L-N         the lock of a page, free and wanted by all at once, under lock=L, of a process that is on N kernels
     profile-CASE     which functions of Kettle executed the instructions of a row
 
-A boot option that the kernel leaves out, as it says in its log, gives no figures, and the report says so. This file has
-the runs, the figures and the targets; bench_vm_report.py has the tables and plots.
+This file has the runs, the figures and the targets; bench_vm_report.py has the tables and plots.
 """
 
 import argparse

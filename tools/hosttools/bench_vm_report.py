@@ -8,11 +8,12 @@ from hosttools.bench_plots import Plot
 from hosttools.bench_runs import Measured, find
 from hosttools.bench_stats import Spread, figure, percentile, ratios, spread, table
 from hosttools.bench_tables import absent, absent_cell, absent_table, profile_table
+from hosttools.strategies import strategy_names
 
 SIDES = ("kettle", "smp", "linux")
 SIDE_NAMES = {"kettle": "Kettle", "smp": "one kernel", "linux": "Linux"}
 KERNELS = (1, 2, 4, 8, 16)
-MODES = ("home", "members", "broadcast", "chain", "upfront", "adaptive")
+MODES = strategy_names()
 LOCKINGS = ("home", "lamport")
 PREFETCH = (0, 1, 4, 8, 32)
 SIZES = (1, 16, 512)

@@ -2,11 +2,15 @@
 
 import argparse
 import asyncio
+import os
+import re
+import signal
 import sys
-from typing import NoReturn, Sequence
+from typing import Any, NoReturn, Sequence
 
-from hosttools import abi, bench, debug, programs, run, space_events
-from hosttools.errors import STATUS_MACHINE, STATUS_SIGNAL, STATUS_USAGE, MachineError, UsageError
+from hosttools import abi, bench, boot_options, debug, host, image, programs, run, space_events
+from hosttools.errors import STATUS_MACHINE, STATUS_SIGNAL, STATUS_USAGE, MachineError, UsageError, did_you_mean
+from hosttools.paths import built
 
 EPILOG = """\
 exit status: the program's; 128 + N when signal N ended it; 124 on --timeout; 125 when the machine itself failed (the
@@ -14,17 +18,48 @@ panic text is then on standard error); 2 when what was asked for cannot be. On a
 """
 RUN_EPILOG = """\
 PROGRAM with a slash, or a name that exists here, is a file of the host; any other name is a program of the image, as
-tour, console, ps, taskset, kettle-ctl, hello, msgbench, taskbench, vmbench, abibench (a wrong name lists all).
+tour, console, ps, taskset, kettle-ctl, hello, msgbench, taskbench, vmbench, abibench (`kettle list` lists all).
 
 """
 DEBUGGED = "tour"  # the image's program that `debug` runs when none is named
+FILE = {"bash": "_shtab_compgen_files", "zsh": "_files", "tcsh": "f"}  # what shtab calls shtab.FILE
+LISTS = {
+    "programs": lambda: "\n".join(image.image_programs(built(run.BASE_IMAGE))),
+    "options": boot_options.table,
+}
+SHELLS = ("bash", "zsh")
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose complaints are one line."""
+    """An argument parser whose complaints are one line, and name what could have been meant."""
 
     def error(self, message: str) -> NoReturn:
+        choice = re.fullmatch(r"(?:argument (\S+): )?invalid choice: '(.*)' \(choose from (.*)\)", message)
+        if choice is not None:
+            names = re.findall(r"'([^']*)'", choice[3])
+            what = choice[1] if choice[1] and choice[1].startswith("-") else "command" if "run" in names else "name"
+            message = f"{what} '{choice[2]}' is unknown{did_you_mean(choice[2], names)} (valid: {', '.join(names)})"
         raise UsageError(f"{message} (see {self.prog} --help)")
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As argparse does; but each parser refuses what it does not know itself, for it knows what there is."""
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            names = sorted(name for name in self._option_string_actions if name.startswith("--"))
+            option = unknown[0].partition("=")[0]
+            if not option.startswith("-"):
+                self.error(f"unexpected argument '{option}'")
+            meant = did_you_mean(option, names)
+            self.error(f"unknown option {option}{meant or ' (valid: ' + ', '.join(names) + ')'}")
+        return found, unknown
+
+
+class Version(argparse.Action):
+    """Prints the commit of the tree."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
+        print(f"kettle {host.commit()}")
+        parser.exit()
 
 
 def natural(text: str) -> int:
@@ -66,7 +101,9 @@ def make_parser() -> Parser:
     """The parser of the whole command."""
     parser = Parser(prog="kettle", description="Boots the Kettle multikernel in an emulator and runs one program on it.",
                     epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
-    commands = parser.add_subparsers(dest="subcommand", required=True, metavar="run|shell|debug|bench|events|abi|programs")
+    parser.add_argument("--version", action=Version, nargs=0, help="print the commit of this tree, and exit")
+    commands = parser.add_subparsers(dest="subcommand", required=True,
+                                     metavar="run|shell|debug|list|bench|events|abi|programs|completion")
     for name, text in (("run", "run a program and give back its output and exit status"),
                        ("shell", "an interactive shell and its toolbox, or any other program, with every key"),
                        ("debug", "run a program with gdb on one of the kernels")):
@@ -77,14 +114,14 @@ def make_parser() -> Parser:
             _add_counting(command)
             command.epilog = RUN_EPILOG + EPILOG
         else:
-            command.set_defaults(count=False, profile=None, events=False)
+            command.set_defaults(count=False, profile=None, events=False, dry_run=False)
         if name == "debug":
             command.add_argument("--kernel", type=natural, default=0, metavar="K", help="kernel to select (default 0)")
         program = {"run": None, "shell": None, "debug": DEBUGGED}[name]
         command.add_argument("program", metavar="PROGRAM", nargs="?", default=program,
                              help="a static x86-64 executable of the host, or a program of the image"
                                   + (f" (default {program})" if program else "")
-                                  + (" (default: Debian's static busybox)" if name == "shell" else ""))
+                                  + (" (default: Debian's static busybox)" if name == "shell" else "")).complete = FILE
         command.add_argument("arguments", metavar="ARGS", nargs=argparse.REMAINDER, help="its arguments")
     command = commands.add_parser("bench", help="run a benchmark and write its results", allow_abbrev=False)
     bench.add_options(command, natural)
@@ -94,6 +131,11 @@ def make_parser() -> Parser:
     abi.add_options(command, natural)
     command = commands.add_parser("programs", help="real programs' own checks on Linux and on Kettle", allow_abbrev=False)
     programs.add_options(command, natural)
+    command = commands.add_parser("list", help="list the image's programs, or the boot options", allow_abbrev=False)
+    command.add_argument("what", choices=tuple(LISTS), nargs="?", default="programs", metavar="programs|options",
+                         help="programs: of the image; options: of the kernel, with their defaults and values (default programs)")
+    command = commands.add_parser("completion", help="print a completion script for a shell", allow_abbrev=False)
+    command.add_argument("shell", choices=SHELLS, metavar="bash|zsh", help="the shell")
     return parser
 
 
@@ -112,33 +154,42 @@ def _add_options(command: argparse.ArgumentParser) -> None:
                          help="linux: Debian's stock kernel on the same machine, as a baseline")
     machine.add_argument("--boot", choices=("kernel", "iso"), help="kernel: QEMU loads the kernel itself (its default); "
                                                                    "iso: through GRUB, as on a PC (Bochs always)")
+    machine.add_argument("--accel", choices=("tcg", "kvm", "auto"), default="tcg",
+                         help="tcg translates instructions, as all figures of this tree were made; kvm runs them on the "
+                              "host's CPUs; auto: kvm where it works and no other option needs tcg (default tcg)")
     machine.add_argument("--tcg", choices=("multi", "single"), help="one host thread per CPU, or one for all "
                                                                     "(default multi; single with --icount)")
     machine.add_argument("--icount", type=natural, metavar="SHIFT", help="guest time counts instructions of 2^SHIFT ns "
                                                                          "each (0 to 10)")
     machine.add_argument("--seed", type=natural, metavar="N", help="fixes what would be random, and the clock's start")
     machine.add_argument("--append", action="append", default=[], metavar="OPTS",
-                         help="more options for the kernel's command line")
+                         help="more options for the kernel's command line, checked before the machine starts "
+                              "(`kettle list options`; with --os linux: Linux's, unchecked)")
+    machine.add_argument("--append-raw", action="append", default=[], metavar="WORDS",
+                         help="as --append, unchecked: a bootloader's words, which the kernel itself judges")
     machine.add_argument("--inject", type=injection, metavar="seed=N[,KEY=V...]",
                          help="hold messages between kernels back by a random schedule; keys: rate (percent), delay, "
                               "hold, slow (us), peer, type, ring (slots; default 4 for every third seed)")
     program = command.add_argument_group("the program")
     program.add_argument("--file", action="append", default=[], metavar="HOST[:GUEST]", dest="files",
-                         help="put a file or folder into the guest (as /NAME when GUEST is not given)")
+                         help="put a file or folder into the guest (as /NAME when GUEST is not given)").complete = FILE
     program.add_argument("--share", action="append", default=[], metavar="HOSTDIR:/GUEST[:ro]", dest="shares",
                          help="a folder of the host that the guest reads and writes, or only reads")
     program.add_argument("--env", action="append", default=[], metavar="K=V", help="set an environment variable")
     program.add_argument("--timeout", type=seconds, metavar="S", help="end the machine after S seconds, with a wait dump")
     output = command.add_argument_group("what is told")
-    output.add_argument("--log", metavar="FILE", help="write the kernel's log and the plan to FILE")
+    output.add_argument("--log", metavar="FILE", help="write the kernel's log and the plan to FILE").complete = FILE
     output.add_argument("--json", action="store_true", help="standard output is one JSON object about the run")
     output.add_argument("-v", "--verbose", action="store_true", help="the kernel's log on standard error")
 
 
 def _add_counting(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--dry-run", action="store_true",
+                         help="boot nothing: check everything and print the emulator's command line, quoted for a shell; the "
+                              "run's own files in it (FOLDER) are not kept")
     counting = command.add_argument_group("counting")
     counting.add_argument("--count", action="store_true", help="count the instructions between the program's markers "
-                                                               "(userland/mark.h), in --json or on standard error; rows are by "
+                                                               "(userland/bench/mark.h), in --json or on standard error; rows are by "
                                                                "the markers' regions, which vmbench --list names for it")
     counting.add_argument("--events", action="store_true", help="what each kernel counted of address spaces that ended "
                                                                 "(docs/events.md), in --json or on standard error")
@@ -149,11 +200,11 @@ def _add_counting(command: argparse.ArgumentParser) -> None:
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """The options of a command line. Raises UsageError."""
     options = make_parser().parse_args(list(arguments))
-    if options.subcommand not in ("bench", "events", "abi", "programs"):
+    if options.subcommand in ("run", "shell", "debug"):
         if options.arguments[:1] == ["--"]:
             del options.arguments[0]
         if options.program is None and options.subcommand != "shell":
-            raise UsageError("run which program? (see kettle run --help)")
+            raise UsageError("run which program? ('kettle list' lists the image's; see kettle run --help)")
     return options
 
 
@@ -161,6 +212,14 @@ def main(arguments: Sequence[str]) -> int:
     """Runs the command; returns its exit status."""
     try:
         options = parse(arguments)
+        if options.subcommand == "list":
+            print(LISTS[options.what](), flush=True)
+            return 0
+        if options.subcommand == "completion":
+            import shtab  # for this alone
+
+            print(shtab.complete(make_parser(), options.shell))
+            return 0
         if options.subcommand == "bench":
             return bench.main(options)
         if options.subcommand == "events":
@@ -178,5 +237,8 @@ def main(arguments: Sequence[str]) -> int:
     except MachineError as error:
         print(f"kettle: {error}", file=sys.stderr)
         return STATUS_MACHINE
+    except BrokenPipeError:  # who read the list has enough of it; what is left must not be tried again at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return STATUS_SIGNAL + signal.SIGPIPE
     except KeyboardInterrupt:
         return STATUS_SIGNAL + 2

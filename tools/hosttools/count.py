@@ -1,6 +1,6 @@
 """Counting guest instructions between markers: the plugin's arguments, and what becomes of what it wrote.
 
-tools/plugin/README.md says what is counted; userland/mark.h has the markers.
+tools/plugin/README.md says what is counted; userland/bench/mark.h has the markers.
 """
 
 import json

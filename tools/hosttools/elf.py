@@ -55,6 +55,18 @@ def _string(data: bytes, offset: int) -> str:
     return data[offset:data.index(b"\0", offset)].decode(errors="replace")
 
 
+def loaded_size(path: Path) -> int:
+    """The bytes of memory that the segments of the 64-bit executable PATH take up, with what is between them; 0 for any other
+    file."""
+    data = path.read_bytes()
+    if data[:5] != b"\x7fELF\2" or len(data) < _HEADER.size:
+        return 0
+    header = _HEADER.unpack_from(data)
+    segments = [_SEGMENT.unpack_from(data, header[5] + index * _SEGMENT.size) for index in range(header[10])]
+    loaded = [(physical, size) for kind, _, _, _, physical, _, size, _ in segments if kind == _LOAD]
+    return max(start + size for start, size in loaded) - min(start for start, _ in loaded)
+
+
 def check_program(path: Path) -> bytes:
     """The bytes of the static x86-64 executable PATH, ET_EXEC or static PIE; UsageError says why it is not one."""
     if not path.exists():

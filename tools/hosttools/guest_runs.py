@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Callable, Protocol, Sequence
 
-from hosttools.paths import ROOT
+from hosttools.paths import ROOT, built
 
 BOOT_LIMIT = 330  # seconds in which the first case has begun
 SILENCE = 60  # seconds above a case's own limit after which the machine hangs
@@ -44,6 +44,14 @@ class Result:
     value: int = 0
     output: list[str] = field(default_factory=list)
     problem: str = ""  # the machine's last words
+
+
+def check_machine(arguments: Sequence[str]) -> None:
+    """Raises UsageError when `kettle run ARGUMENTS` would be refused: before other machines have run for nothing."""
+    from hosttools import cli, image, run  # which import the callers of this module
+
+    programs = image.image_programs(built(run.BASE_IMAGE))
+    run.check(cli.parse(["run", *arguments, "--", programs[0]]))
 
 
 def run_all(cases: Sequence[Case], arguments: Sequence[str], runner: Path, limit: int,

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Sequence
 
 from hosttools import cpio, elf
-from hosttools.errors import UsageError
+from hosttools.errors import UsageError, did_you_mean
 
 RUN_FILE = "/.kettle/run"
 PROGRAM_FOLDER = "/run"
@@ -84,7 +84,8 @@ def _find_program(program: str, base_image: Path | None) -> tuple[str, bytes | N
         raise UsageError(f"{program}: no such file, and there is no image with programs yet: run make first")
     names = image_programs(base_image)
     if program not in names:
-        raise UsageError(f"{program}: no such file, and no such program in the image ({', '.join(names) or 'none'})")
+        raise UsageError(f"{program}: no such file, and no such program in the image{did_you_mean(program, names)} "
+                         "('kettle list' lists all)")
     return f"/bin/{program}", None
 
 
@@ -96,6 +97,15 @@ def image_programs(base_image: Path) -> list[str]:
     except (OSError, ValueError) as error:
         raise UsageError(f"{base_image}: {error}") from None
     return sorted(name.removeprefix("bin/") for name in found)
+
+
+def program_data(job: Job, base_image: Path | None) -> bytes | None:
+    """The bytes of the program of JOB, or None when it is only a link in the image."""
+    if job.data is not None or base_image is None:
+        return job.data
+    name = job.path.lstrip("/")
+    return next((data for path, mode, data in cpio.entries(base_image.read_bytes())
+                 if path == name and stat.S_ISREG(mode)), None)
 
 
 def _parse_file(text: str) -> GuestFile:

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, Callable
 
 from hosttools import abi_build, image, program_builds, programs_report
-from hosttools.errors import STATUS_USAGE, UsageError
-from hosttools.guest_runs import Result, run_all
+from hosttools.errors import STATUS_USAGE, UsageError, did_you_mean
+from hosttools.guest_runs import Result, check_machine, run_all
 from hosttools.paths import built as product
 from hosttools.program_builds import Built, Recipe
 from hosttools.program_sources import Debian
@@ -72,7 +72,7 @@ def main(options: argparse.Namespace) -> int:
     known = program_builds.recipes()
     for name in options.only:
         if name not in known:
-            raise UsageError(f"--only {name}: no such program ({', '.join(known)})")
+            raise UsageError(f"--only {name}: no such program{did_you_mean(name, known)} (valid: {', '.join(known)})")
     chosen = [recipe for name, recipe in known.items()
               if recipe.cases and (not options.only or name in options.only) and (not options.short or recipe.short)]
     if options.list:
@@ -81,6 +81,9 @@ def main(options: argparse.Namespace) -> int:
         return 0
     if options.out is not None and not Path(options.out).is_dir():
         raise UsageError(f"--out {options.out}: no such folder")
+    for recipe in chosen:
+        for _, arguments in _machines(options, recipe.memory):
+            check_machine(arguments)
     data = programs_report.read(options.out)
     debian = Debian()
     with Progress(quiet=False) as progress:
@@ -115,6 +118,17 @@ def main(options: argparse.Namespace) -> int:
     return 1 if any(programs_report.unexpected(entry) or not programs_report.passes(entry) for entry in ran) else 0
 
 
+def _machines(options: argparse.Namespace, memory: str) -> list[tuple[str, list[str]]]:
+    """The machines of a program, by name: Linux, and Kettle divided in each way."""
+    machine = ["--cpus", str(options.cpus), "--nodes", str(options.nodes), "--mem", memory]
+    kettle = [*machine, *(word for text in options.append for word in ("--append", text)),
+              *(["--inject", options.inject] if options.inject else [])]
+    found = [] if options.os == "kettle" else [("linux", ["--os", "linux", *machine])]
+    if options.os != "linux":
+        found += [(name, [*kettle, "--kernels", name]) for name in options.kernels or DIVISIONS if name != "none"]
+    return found
+
+
 def _build(recipe: Recipe, known: dict[str, Recipe], debian: Debian, say: Callable[[str], None]) -> Built:
     for name in {program_builds.SHELL, *recipe.needs} - {recipe.name}:
         program_builds.build(known[name], debian, say)
@@ -132,12 +146,7 @@ def _run_program(built: Built, options: argparse.Namespace, known: dict[str, Rec
              and (not options.short or name in recipe.short)]
     if not names:
         raise UsageError(f"{recipe.name}: no check is meant")
-    machine = ["--cpus", str(options.cpus), "--nodes", str(options.nodes), "--mem", recipe.memory]
-    kettle = [*machine, *(word for text in options.append for word in ("--append", text)),
-              *(["--inject", options.inject] if options.inject else [])]
-    configurations = [] if options.os == "kettle" else [("linux", ["--os", "linux", *machine])]
-    if options.os != "linux":
-        configurations += [(name, [*kettle, "--kernels", name]) for name in options.kernels or DIVISIONS if name != "none"]
+    configurations = _machines(options, recipe.memory)
     entry: Json = {"name": recipe.name, "about": recipe.about, "version": built.version, "build": list(recipe.build),
                    "left": recipe.leave, "differs": recipe.differs, "fails": recipe.fails, "notes": recipe.notes,
                    "checks": {name: {} for name in names}, "output": {}, "seconds": {}, "machines": {}}

@@ -29,6 +29,13 @@ class Progress:
         if self._status is not None:
             self._status.update(text)
 
+    def step(self, text: str) -> None:
+        """Shows TEXT as what is going on; without a terminal it is a line of its own."""
+        if self._status is None:
+            print(text, file=sys.stderr, flush=True)
+        else:
+            self._status.update(text)
+
     def warn(self, text: str) -> None:
         """Writes TEXT, which is lost to nobody, above the moving line."""
         if self._status is None:

@@ -7,6 +7,7 @@ console at port 0xe9 on another, isa-debug-exit at 0xf4, and QMP on a socket pai
 import asyncio
 import os
 import socket
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,21 +19,38 @@ from hosttools.topology import Topology
 
 PROGRAM = "qemu-system-x86_64"
 CPU_MODEL = "max,-erms,-fsrm"  # string instructions count once per iteration under TCG: without ERMS code avoids them
+KVM = "/dev/kvm"
+KVM_LIMIT = 10.0  # seconds for QEMU to set up a machine that does not run
 POLL = 0.005  # seconds between looks at what QEMU has left in the pipe to COM1
 FIXED_TIME = "2024-01-01T00:00:00"
 
 
+def kvm_works() -> bool:
+    """Whether QEMU can set up this CPU under KVM. That /dev/kvm is there and answers is not enough: where KVM is nested, QEMU
+    may still fail to set the CPU's registers."""
+    if not os.access(KVM, os.R_OK | os.W_OK):
+        return False
+    command = [PROGRAM, "-machine", "q35", "-accel", "kvm", "-cpu", CPU_MODEL, "-display", "none", "-nodefaults", "-S",
+               "-monitor", "stdio"]
+    try:
+        done = subprocess.run(command, input=b"quit\n", capture_output=True, timeout=KVM_LIMIT, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0
+
+
 @dataclass(frozen=True)
 class Pace:
-    """How QEMU executes: the options --tcg, --icount and --seed."""
+    """How QEMU executes: the options --accel, --tcg, --icount and --seed."""
 
-    threads: str = "multi"  # or "single"
+    threads: str = "multi"  # of TCG, or "single"
     icount: int | None = None
     seed: int | None = None
+    accel: str = "tcg"  # or "kvm"
 
     def arguments(self) -> list[str]:
         """The emulator options of this pace."""
-        arguments = ["-accel", f"tcg,thread={self.threads}"]
+        arguments = ["-accel", f"tcg,thread={self.threads}" if self.accel == "tcg" else self.accel]
         if self.icount is not None:
             # sleep=off: an idle machine goes on to its next timer at once, instead of waiting for the host's clock.
             arguments += ["-icount", f"shift={self.icount},sleep=off"]

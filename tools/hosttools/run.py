@@ -1,23 +1,23 @@
 """`kettle run` and `kettle shell`: from checked options to a machine, and from its outcome to what the user sees."""
 
 import argparse
-import base64
 import contextlib
 import json
 import os
 import shutil
 import sys
 import tempfile
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Iterator
 
-from hosttools import bochs, count, image, linux, qemu, share, shell, space_events
+from hosttools import (bochs, boot_options, count, image, linux, memory_need, qemu, run_report, share, shell,
+                       space_events)
 from hosttools.errors import UsageError
 from hosttools.machine import Machine
 from hosttools.paths import ROOT, build_dir, built
 from hosttools.progress import Progress
-from hosttools.session import FileSink, MemorySink, Outcome, Session
+from hosttools.session import FileSink, MemorySink, Session
 from hosttools.terminal import owns_terminal
 from hosttools.topology import MIB, Topology, divide_kernels, make_topology
 
@@ -47,7 +47,7 @@ class Plan:
         seed = "" if options.seed is None else f"seed={options.seed}"
         told = space_events.OPTION if options.events else ""
         return " ".join(filter(None, (f"kernels={options.kernels}", seed, inject_options(options.inject), told,
-                                      share.kernel_option(self.shares), *options.append)))
+                                      share.kernel_option(self.shares), *options.append, *options.append_raw)))
 
 
 def inject_options(rule: dict[str, str] | None) -> str:
@@ -65,9 +65,13 @@ def check(options: argparse.Namespace) -> Plan:
     topology = make_topology(options.cpus, options.nodes, options.mem, options.dist)
     kernels = divide_kernels(options.kernels, topology)
     pace = _check_pace(options)
+    if options.dry_run and options.json:
+        raise UsageError("--dry-run prints the command line alone: leave out --json")
     if options.emulator == "bochs":
         _check_bochs(options, topology)
-    if options.os == "linux":
+    if options.os == "kettle":
+        _check_boot_options(options)
+    else:
         if options.inject is not None:
             raise UsageError("--inject is for Kettle: Linux sends no messages")
         if options.icount is not None and options.cpus > 1:
@@ -101,6 +105,29 @@ def check(options: argparse.Namespace) -> Plan:
     return Plan(options, topology, kernels, pace, job, kernel, base_image, shares, plugin)
 
 
+def _check_boot_options(options: argparse.Namespace) -> None:
+    for words in options.append:
+        boot_options.check(words, f"--append '{words}'")
+    boot_options.check(inject_options(options.inject), "--inject")
+
+
+def _check_accel(options: argparse.Namespace) -> str:
+    """The accelerator: kvm, or tcg."""
+    bound = [name for name, given in (("--icount", options.icount is not None), ("--tcg", options.tcg is not None),
+                                      ("--count", options.count), ("--profile", options.profile is not None)) if given]
+    if options.accel == "kvm":
+        if bound:
+            raise UsageError(f"--accel kvm leaves out {' and '.join(bound)}: only TCG, which translates the guest's "
+                             "instructions, can count them or choose its threads")
+        if options.emulator != "qemu":
+            raise UsageError("--accel kvm is QEMU's: leave it out with --emulator bochs")
+        if not qemu.kvm_works():
+            raise UsageError(f"--accel kvm: QEMU cannot run a machine with {qemu.KVM} of this host")
+        return "kvm"
+    usable = options.accel == "auto" and not bound and options.emulator == "qemu" and qemu.kvm_works()
+    return "kvm" if usable else "tcg"
+
+
 def _check_pace(options: argparse.Namespace) -> qemu.Pace:
     if options.icount is not None:
         if options.icount > ICOUNT_MAX:
@@ -110,7 +137,7 @@ def _check_pace(options: argparse.Namespace) -> qemu.Pace:
     if options.seed is not None and options.seed >= 1 << 32:
         raise UsageError("--seed must fit into 32 bits")
     threads = options.tcg or ("multi" if options.icount is None else "single")
-    return qemu.Pace(threads, options.icount, options.seed)
+    return qemu.Pace(threads, options.icount, options.seed, _check_accel(options))
 
 
 def _check_counting(options: argparse.Namespace) -> Path | None:
@@ -149,11 +176,15 @@ def make_machine(plan: Plan, folder: Path, progress: Progress, extra: tuple[str,
     if options.os == "linux":
         kernel = linux.kernel(progress.say)
         _write_parts(initramfs, linux.init_archive(), plan)
-        boot = qemu.Boot(kernel, initramfs, linux.command_line(options.seed is not None, options.append))
+        boot = qemu.Boot(kernel, initramfs,
+                         linux.command_line(options.seed is not None, [*options.append, *options.append_raw]))
         return linux.LinuxMachine(folder, plan.topology, plan.pace, boot, extra)
     _write_parts(initramfs, b"", plan)
     assert plan.kernel is not None
-    if options.emulator == "qemu" and options.boot != "iso":
+    direct = options.emulator == "qemu" and options.boot != "iso"
+    memory_need.check(plan.topology, len(plan.kernels), plan.kernel, initramfs.stat().st_size, plan.kernel_options(),
+                      grub=not direct)
+    if direct:
         boot = qemu.Boot(plan.kernel, initramfs, plan.kernel_options())
         return qemu.QemuMachine(folder, plan.topology, plan.pace, boot, extra)
     iso = folder / "kettle.iso"
@@ -196,6 +227,10 @@ async def main(options: argparse.Namespace, interactive: bool) -> int:
           Progress(quiet=options.json or options.verbose) as progress):
         progress.say("preparing the machine")
         machine = make_machine(plan, Path(folder), progress)
+        if options.dry_run:
+            progress.stop()
+            print(machine.command_line())
+            return 0
         progress.say(f"booting (CPUs {options.cpus}, nodes {options.nodes})")
         session = Session(machine, sink, logs, timeout=options.timeout, interactive=interactive, cooked=options.program is None,
                           on_user=progress.stop, on_warning=progress.warn)
@@ -212,18 +247,5 @@ async def main(options: argparse.Namespace, interactive: bool) -> int:
         if not options.json:
             print(space_events.table(told["space_events"]), file=sys.stderr)
     if isinstance(sink, MemorySink):
-        print(json.dumps({**report(outcome, bytes(sink.data), machine.command_line(), options.log), **told}))
+        print(json.dumps({**run_report.report(plan, outcome, bytes(sink.data), machine.command_line()), **told}))
     return outcome.status
-
-
-def report(outcome: Outcome, output: bytes, command: str, log: str | None) -> dict:
-    """What --json prints. Output that is not UTF-8 is given in base64, as `stdout_encoding` says."""
-    try:
-        text, encoding = output.decode(), "utf-8"
-    except UnicodeDecodeError:
-        text, encoding = base64.b64encode(output).decode(), "base64"
-    return {"status": outcome.status, "kind": outcome.kind, "signal": outcome.signal, "stdout": text,
-            "stdout_encoding": encoding, "problem": outcome.problem, "warnings": outcome.warnings, "plan": outcome.plan,
-            "boot_seconds": outcome.boot_seconds, "seconds": outcome.seconds, "command": command,
-            "events": [asdict(event) for event in outcome.events],
-            "log": None if log is None else os.path.abspath(log)}

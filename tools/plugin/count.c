@@ -11,7 +11,7 @@
 #include "tools/plugin/qemu_api.h"
 #include "tools/plugin/region.h"
 
-/* The marker of userland/mark.h: nopl imm32(%rax,%rax,1) with the number 0x4b54 << 16 | kind << 8 | region. */
+/* The marker of userland/bench/mark.h: nopl imm32(%rax,%rax,1) with the number 0x4b54 << 16 | kind << 8 | region. */
 #define MARKER_SIZE 8
 #define MARKER_HIGH 0x4b54
 #define MARKER_BEGIN 1

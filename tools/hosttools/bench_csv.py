@@ -1,0 +1,33 @@
+"""raw.csv: what every run of a benchmark gave for each case, a line each, for other programs to read."""
+
+import csv
+import shlex
+import statistics
+from pathlib import Path
+from typing import Any
+
+from hosttools.bench_runs import measured
+
+HEAD = ("run", "options", "case", "operations", "user_instructions", "kernel_instructions", "idle_instructions", "median_us",
+        "samples")
+
+Json = dict[str, Any]
+
+
+def write_csv(data: Json, path: Path) -> None:
+    """Writes PATH. Instructions are of one operation; a cell is empty where nothing was measured."""
+    options = {run["name"]: _options(run["command"]) for run in data["runs"]}
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(HEAD)
+        for item in measured(data, ""):
+            cost, samples = item.cost, item.case.get("ns") or []
+            writer.writerow((item.run, options[item.run], item.case["case"], item.case["count"],
+                             *((cost.user, cost.kernel, cost.idle) if cost else ("", "", "")),
+                             statistics.median(samples) / 1e3 if samples else "", len(samples)))
+
+
+def _options(command: str) -> str:
+    """The boot options in a run's COMMAND."""
+    words = shlex.split(command)
+    return " ".join(value for option, value in zip(words, words[1:]) if option == "--append")

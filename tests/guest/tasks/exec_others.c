@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -243,6 +244,17 @@ static void *thread_ends(void *argument)
     return argument;
 }
 
+/* Makes a thread. Linux refuses with EAGAIN what is to share its folders with a thread that execs at that moment. */
+static void make_while_exec(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *argument)
+{
+    int error;
+
+    do
+        error = pthread_create(thread, attributes, run, argument);
+    while (error == EAGAIN);
+    REQUIRE(error == 0, "no thread: %s", strerror(error));
+}
+
 /* Makes threads without end. */
 static void *thread_makes(void *argument)
 {
@@ -254,9 +266,9 @@ static void *thread_makes(void *argument)
     atomic_fetch_add(&company->running, 1);
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    REQUIRE(pthread_create(&thread, &attributes, thread_commutes, argument) == 0, "no commuter %d", index);
+    make_while_exec(&thread, &attributes, thread_commutes, argument);
     for (;;) {
-        REQUIRE(pthread_create(&thread, NULL, thread_ends, NULL) == 0, "no thread");
+        make_while_exec(&thread, NULL, thread_ends, NULL);
         pthread_join(thread, NULL);
     }
     return NULL;

@@ -4,6 +4,7 @@
 #include "mm/evacuate/evacuate.h"
 
 #include "kernel/abi/errno.h"
+#include "kernel/lib/log.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 #include "mm/change/change.h"
@@ -179,9 +180,11 @@ static void send_space(struct space *space, void *context)
     for (uint64_t va = 0; sending->error == 0 && (leaf = paging_next_leaf(&space->tables, &va, USER_END)) != NULL;
          va += LEAF_SIZE) {
         for (uint32_t i = 0; i < LEAF_ENTRIES && sending->error == 0; i++) {
-            if ((leaf[i] & PAGING_SOFT_PENDING_FREE) != 0)
-                sending->error = -EBUSY; /* left by an unmap that ran out of memory */
-            else if (leaf[i] != 0 && (all || (leaf[i] & PAGING_SOFT_OWNING) != 0))
+            if ((leaf[i] & PAGING_SOFT_PENDING_FREE) != 0) { /* left by an unmap that ran out of memory */
+                log_line("kernel: no stop: process %u has not freed the page at %lx", (uint32_t)space->id,
+                         (unsigned long)(va + i * PAGE_SIZE));
+                sending->error = -EBUSY;
+            } else if (leaf[i] != 0 && (all || (leaf[i] & PAGING_SOFT_OWNING) != 0))
                 entries[sending->message->count++] = (struct moved_entry){va + i * PAGE_SIZE, leaf[i]};
             if (sending->message->count == PAIRS_MAX)
                 send_entries(sending);

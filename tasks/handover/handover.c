@@ -6,6 +6,7 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/instance/instance.h"
+#include "kernel/lib/log.h"
 #include "kernel/lib/string.h"
 #include "mm/area/area.h"
 #include "mm/file/hold.h"
@@ -66,30 +67,58 @@ static void gather(struct sending *s, const void *data)
 
 /* --- what can be moved --- */
 
-static bool check_group(struct group *group, void *context)
+/* Returns what keeps GROUP, whose lock is held, from moving; NULL: nothing. */
+static const char *why_not(const struct group *group)
 {
-    int *error = context;
     const struct process *process = group->process;
 
-    spin_lock(&group->lock);
-    if (group->pinned != NULL || group->joining || group->stop_waits ||
-        (group->exiting && (process == NULL || !process->zombie)) ||
-        (process != NULL && (process->pruning || process->vfork_done != NULL || process->timer_count != 0)) ||
-        (group->space != NULL && (group->space->users != 1 || group->space->slow != 0)))
-        *error = -EBUSY;
+    if (group->pinned != NULL)
+        return "a thread is pinned";
+    if (group->joining)
+        return "this kernel is joining it";
+    if (group->stop_waits)
+        return "it is being stopped";
+    if (group->exiting && (process == NULL || !process->zombie))
+        return "it is ending";
+    if (process != NULL && process->pruning)
+        return "members are leaving it";
+    if (process != NULL && process->vfork_done != NULL)
+        return "its parent waits in vfork";
+    if (process != NULL && process->timer_count != 0)
+        return "it has timers";
+    if (group->space != NULL && group->space->users != 1)
+        return "its address space has other users";
+    if (group->space != NULL && group->space->slow != 0)
+        return "a call is changing its address space";
     list_for_each(node, &group->threads) {
-        const struct thread *thread = container_of(node, const struct thread, group_node);
-
-        if (thread->presence != THREAD_SHADOW)
-            *error = -EBUSY;
+        if (container_of(node, const struct thread, group_node)->presence != THREAD_SHADOW)
+            return "a thread is present";
     }
+    return NULL;
+}
+
+static bool check_group(struct group *group, void *context)
+{
+    const char *why;
+
+    spin_lock(&group->lock);
+    why = why_not(group);
     spin_unlock(&group->lock);
+    if (why != NULL) {
+        log_line("kernel: no stop: process %u cannot move: %s", group->id, why);
+        *(int *)context = -EBUSY;
+    }
     return true;
 }
 
 int handover_check(void)
 {
-    int error = space_lock_count() != 0 ? -EBUSY : 0;
+    int error = 0;
+
+    if (space_lock_count() != 0) {
+        log_line("kernel: no stop: %lu locks of address spaces are held", space_lock_count());
+        error = -EBUSY;
+    }
 
     group_each_still(check_group, &error);
     return error;

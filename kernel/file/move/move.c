@@ -8,6 +8,7 @@
 #include "kernel/file/table_share.h"
 #include "kernel/instance/instance.h"
 #include "kernel/ipc/pipe/pipe.h"
+#include "kernel/lib/log.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
 #include "msg/call.h"
@@ -53,15 +54,20 @@ static enum moved_kind kind_of(const struct file *file)
 static void check_file(struct file *file, void *context)
 {
     if (kind_of(file) == 0 || (pipe_is_end(file) && !pipe_is_usual(file)) || file->pins != 1 ||
-        !list_empty(&file->events->polls))
+        !list_empty(&file->events->polls)) {
+        log_line("kernel: no stop: open file %lx (%u opens, %u pins, flags %x) cannot move%s", file->id, file->opens,
+                 file->pins, file->flags, list_empty(&file->events->polls) ? "" : ", somebody waits for it");
         *(int *)context = -EBUSY;
+    }
 }
 
 /* A process that shares its descriptors or directories cannot move. */
 static bool check_table(struct group *group, void *context)
 {
-    if (group->home == instance.kernel && group->files != NULL && file_table_is_shared(group->files))
+    if (group->home == instance.kernel && group->files != NULL && file_table_is_shared(group->files)) {
+        log_line("kernel: no stop: process %u shares its descriptors", group->id);
         *(int *)context = -EBUSY;
+    }
     return true;
 }
 

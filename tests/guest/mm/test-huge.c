@@ -135,6 +135,7 @@ static void test_comes(void)
 
     if (!possible())
         return;
+    kernels_go(0); /* and the children stay here: each kernel that maps a large page counts it */
     CHECK(tap_fork(child_gets_all, &type) == 0, "private memory");
     if (tap_on_kettle()) /* elsewhere it is a matter of the file system of shared memory */
         CHECK(tap_fork(child_gets_all, &shared) == 0, "shared memory");
@@ -379,6 +380,7 @@ static void test_without(void)
         CHECK(area[at * HUGE + at] == (char)at, "%ld has changed", at);
     CHECK(audit_own(), "the kernels do not agree");
     munmap(area, (size_t)(count * HUGE));
+    kernels_go(0);
     if (possible()) /* frames have come together again */
         CHECK(tap_fork(child_gets_one, NULL) == 0, "in the child");
 }

@@ -44,7 +44,7 @@ static void low(struct member *member)
     while (waits == 0)
         futex_wait(&waits, 0);
     for (long until = used() + 20 * MILLISECOND; used() < until;)
-        ;
+        x86_pause();
     member->result = futex(&lock, UNLOCK_PI | PRIVATE, 0, NULL, NULL, 0);
 }
 
@@ -72,7 +72,7 @@ static void between(struct member *member)
     while (taken == 0)
         futex_wait(&taken, 0);
     for (until = used() + GIVES_UP; got == 0 && used() < until;)
-        ;
+        x86_pause();
     starved = got == 0;
     member->result = 0;
 }

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "tests/guest/harness/tap.h"
+#include "userland/x86.h"
 
 #define SPINNERS 3
 
@@ -76,7 +77,7 @@ static void *spin(void *unused)
 {
     (void)unused;
     while (!stop)
-        ;
+        x86_pause();
     return NULL;
 }
 
@@ -96,7 +97,7 @@ static void test_load(void)
     stop = 0;
     for (int i = 0; i < SPINNERS; i++)
         CHECK(pthread_create(&threads[i], NULL, spin, NULL) == 0, "thread %d", i);
-    while (now() - begin < 16)
+    while (now() - begin < 11)
         usleep(100000); /* the load of a minute is told only by time */
     CHECK(sscanf(text_of("/proc/loadavg"), "%lf %lf %lf %d/%d %ld", &loads[0], &loads[1], &loads[2], &running, &total,
                  &last) == 6,

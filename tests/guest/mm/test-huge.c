@@ -3,6 +3,7 @@
  * processes on one kernel are to get them (retrieve=members and its like). The word `locked`: others lock memory of
  * this process now and then (audits do), and what is touched then gets small ones. */
 #include <errno.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,14 +111,29 @@ static bool changed_by(long before, long large)
     return CHECK(now - before == large * HUGE_KB, "%ld kB are in large pages, there were %ld", now, before);
 }
 
+/* Each kernel that maps a large page counts it: the process goes home if it has been moved, and stays there. */
+static void stay_home(void)
+{
+    cpu_set_t here;
+
+    thread_move(getpid() >> 16); /* an id begins with the number of the kernel that is its home */
+    CPU_ZERO(&here);
+    CPU_SET(sched_getcpu(), &here);
+    CHECK(sched_setaffinity(0, sizeof(here), &here) == 0, "%s", strerror(errno));
+}
+
 /* In a process of one kernel. */
 static int child_gets_all(void *context)
 {
     int type = *(const int *)context;
-    long before = huge_kb();
-    char *area = map_aligned(MORE, type, MADV_HUGEPAGE);
-    bool good = changed_by(before, 0);
+    long before;
+    char *area;
+    bool good;
 
+    stay_home();
+    before = huge_kb();
+    area = map_aligned(MORE, type, MADV_HUGEPAGE);
+    good = changed_by(before, 0);
     area[HUGE + 5] = 1;
     good = changed_by(before, 1) && good;
     good = CHECK(area[HUGE + 4 * PAGE] == 0 && area[HUGE + 5] == 1, "it is not zero") && good;
@@ -135,7 +151,6 @@ static void test_comes(void)
 
     if (!possible())
         return;
-    kernels_go(0); /* and the children stay here: each kernel that maps a large page counts it */
     CHECK(tap_fork(child_gets_all, &type) == 0, "private memory");
     if (tap_on_kettle()) /* elsewhere it is a matter of the file system of shared memory */
         CHECK(tap_fork(child_gets_all, &shared) == 0, "shared memory");
@@ -358,10 +373,13 @@ static void test_move(void)
 
 static int child_gets_one(void *context)
 {
-    long before = huge_kb();
-    char *area = map_aligned(1, PRIVATE, MADV_HUGEPAGE);
+    long before;
+    char *area;
 
     (void)context;
+    stay_home();
+    before = huge_kb();
+    area = map_aligned(1, PRIVATE, MADV_HUGEPAGE);
     area[0] = 1;
     return changed_by(before, 1) ? 0 : 1;
 }
@@ -380,7 +398,6 @@ static void test_without(void)
         CHECK(area[at * HUGE + at] == (char)at, "%ld has changed", at);
     CHECK(audit_own(), "the kernels do not agree");
     munmap(area, (size_t)(count * HUGE));
-    kernels_go(0);
     if (possible()) /* frames have come together again */
         CHECK(tap_fork(child_gets_one, NULL) == 0, "in the child");
 }

@@ -83,6 +83,7 @@ static void run_watcher(struct thread *thread)
             x86_pause(); /* the first access behind the call has shown it; more of them would only be faults */
             continue;
         }
+        x86_pause(); /* lets another CPU of an emulator run */
         found = access_word(watch.word, write);
         if (watch.step != step)
             continue; /* one way or the other */

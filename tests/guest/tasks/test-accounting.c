@@ -19,6 +19,7 @@
 
 #include "tests/guest/harness/place.h"
 #include "tests/guest/harness/tap.h"
+#include "userland/x86.h"
 
 #define PAGE 4096l
 #define THREADS 8
@@ -355,7 +356,7 @@ static void test_waits(void)
 static void *work_until(void *stop)
 {
     while (!__atomic_load_n((int *)stop, __ATOMIC_ACQUIRE))
-        ;
+        x86_pause();
     return NULL;
 }
 

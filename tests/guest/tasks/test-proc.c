@@ -18,6 +18,7 @@
 
 #include "tests/guest/harness/place.h"
 #include "tests/guest/harness/tap.h"
+#include "userland/x86.h"
 
 #define TEXT_MAX 65536
 #define THREADS_MAX 16
@@ -169,7 +170,7 @@ static void test_times(void)
         REQUIRE(stat_of(getpid(), 0, &before), "stat");
         place_go(i);
         for (int64_t begin = tap_time(); tap_time() - begin < INT64_C(100000000);)
-            ;
+            x86_pause();
         REQUIRE(stat_of(getpid(), 0, &after), "stat");
         CHECK(after.field[14] + after.field[15] > before.field[14] + before.field[15],
               "%ld + %ld ticks, then %ld + %ld", before.field[14], before.field[15], after.field[14], after.field[15]);
@@ -281,7 +282,7 @@ static pid_t child_that(enum deed deed, int place)
     switch (deed) {
     case RUNS:
         for (;;)
-            ;
+            x86_pause();
     case SLEEPS:
         for (;;)
             pause();

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "tests/guest/harness/tap.h"
+#include "userland/x86.h"
 
 #define MANY 1000
 #define CREW 8
@@ -434,6 +435,7 @@ static void *busy(void *argument)
         twins[1]++;
         pthread_mutex_unlock(&lock);
         free(malloc(100));
+        x86_pause();
         turns_done++;
     }
     return (void *)turns_done;

@@ -76,6 +76,7 @@ static void work(void)
 {
     for (volatile int i = 0; i < UNIT; i++) {
     }
+    x86_pause(); /* lets another CPU of an emulator run */
 }
 
 static void nap(void)

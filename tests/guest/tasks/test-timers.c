@@ -377,7 +377,7 @@ static void test_thread_id(void)
 static void burn(clockid_t clock, long amount)
 {
     for (long until = clock_ns(clock) + amount; clock_ns(clock) < until;)
-        ;
+        x86_pause();
 }
 
 static atomic_long burnt;
@@ -666,7 +666,7 @@ static void test_sleeps(void)
 static void burn_process(struct thread *self)
 {
     while (!atomic_load(&self->result))
-        ;
+        x86_pause();
 }
 
 static void test_cpu_sleep(void)

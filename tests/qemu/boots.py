@@ -1,7 +1,7 @@
 """The machines that boot in the tests, as data: which programs of tests/guest run on which, under which options.
 
-`make test` boots BOOTS: always the same, with the same seeds. `make test-long` boots LONG_BOOTS as well: all programs on all
-machines, and more of the options' combinations under other seeds, which each failure's command names.
+`make test` boots BOOTS: always the same, with the same seeds. `make test-long` boots more: all programs on all machines, and
+more of the options' combinations under other seeds, which each failure's command names.
 """
 
 import itertools
@@ -22,13 +22,13 @@ MACHINES = {
 # Here CPUs run at once, for races.
 PARALLEL = {
     "2-kernels": ("--cpus", "2"),
+    "4-kernels-parallel": ("--cpus", "4", "--nodes", "2"),
     "1-kernel-smp": ("--cpus", "4", "--kernels", "1"),
     "2-nodes-smp": ("--cpus", "4", "--nodes", "2", "--kernels", "node"),
 }
 MACHINES |= PARALLEL
 # Larger ones, too slow for every day on few CPUs of a host.
 LONG_MACHINES = PARALLEL | {
-    "4-kernels": ("--cpus", "4", "--nodes", "2"),
     "8-kernels": ("--cpus", "8", "--nodes", "4"),
     "4-nodes-smp": ("--cpus", "8", "--nodes", "4", "--kernels", "node"),
 }
@@ -51,6 +51,7 @@ STORMS = [f"stress-tasks {SEED} 3 all", "leak-tasks 60"]
 AUDIT = ["kettle-ctl audit"]
 ALL = FRESH + MEMORY + TASKS + FILES + IPC + OTHERS + STORMS + AUDIT
 SEVERAL = ["test-mempolicy", "test-newcomer", "test-retrieve", "test-one-frame", "test-migrate"]  # kernels, for most of it
+THREE = ["test-newcomer"]  # kernels at least
 # Where two CPUs of the host run two of the machine at once, and where CPUs share a kernel: what races.
 RACES = ["test-memory", "test-fork-memory", "test-stale", "test-memory-races", "test-content", "test-one-frame 500",
          "test-threads", "test-futex", "test-pi", "test-handoff 5000", "test-pthreads 1", "test-sched", "test-signals",
@@ -83,11 +84,13 @@ def boot(machine, programs, append="", inject="", label="", machines=None):
 
 
 def strategy_boots(combinations, each, programs):
-    """A boot for each combination of STRATEGIES' values, with EACH of PROGRAMS in turn."""
-    turn = itertools.cycle(programs)
-    return [boot(machine, [next(turn) for _ in range(each)], f"lock={lock} retrieve={retrieve} {extra}".strip(),
-                 late.format(seed=SEED))
-            for lock, retrieve, extra, machine, late in combinations]
+    """A boot for each combination of STRATEGIES' values, with EACH of PROGRAMS in turn, of those that the machine is for."""
+    boots, turns = [], {machine: itertools.cycle([program for program in programs if program not in THREE or machine == "4-kernels"])
+                        for machine in STRATEGIES["machine"]}
+    for lock, retrieve, extra, machine, late in combinations:
+        chosen = [next(turns[machine]) for _ in range(each)]
+        boots.append(boot(machine, chosen, f"lock={lock} retrieve={retrieve} {extra}".strip(), late.format(seed=SEED)))
+    return boots
 
 
 PAIRS = [tuple(row) for row in AllPairs(list(STRATEGIES.values()))]  # every two values of two columns together
@@ -107,12 +110,12 @@ BOOTS = [
     boot("4-kernels", ["test-newcomer"], "lock=lamport", "seed=1,rate=100,delay=5000,type=SPACE_WRITE_PROTECT"),
     boot("4-kernels", ["test-exec coming"], "lock=lamport", "seed=1,rate=60,delay=3000,type=SPACE_FREED"),
     # where threads begin and go
-    boot("4-kernels", ["test-balance spread"], "place=spread"),
-    boot("4-kernels", ["test-balance spread"], "place=spread poll=always"),
-    boot("4-kernels", ["test-balance local"], "place=local"),
-    boot("4-kernels", ["test-balance local"], "balance=off"),
-    boot("4-kernels", ["test-balance least-loaded"], "place=least-loaded"),
-    boot("4-kernels", ["test-balance active"], "place=local balance=active"),
+    boot("4-kernels-parallel", ["test-balance spread"], "place=spread"),
+    boot("4-kernels-parallel", ["test-balance spread"], "place=spread poll=always"),
+    boot("4-kernels-parallel", ["test-balance local"], "place=local"),
+    boot("4-kernels-parallel", ["test-balance local"], "balance=off"),
+    boot("4-kernels-parallel", ["test-balance least-loaded"], "place=least-loaded"),
+    boot("4-kernels-parallel", ["test-balance active"], "place=local balance=active"),
     # large pages wherever possible
     boot("4-kernels", ["test-huge", "test-fork-memory", f"test-vm seed={SEED} batches=1 pages=320", "test-remap",
                        "test-advise", "test-stop 3", "leak-tasks 100", *AUDIT], "huge=always"),
@@ -122,7 +125,7 @@ BOOTS = [
     boot("2-kernels", ["test-prefetch 4"], "prefetch=4"),
     boot("2-kernels", ["test-prefetch 32"], "prefetch=32"),
     # programs while kernels stop and start, and while all memory is audited
-    boot("4-kernels", ["test-stop", "test-stop under test-filemap", "test-stop under test-content",
+    boot("4-kernels-parallel", ["test-stop", "test-stop under test-filemap", "test-stop under test-content",
                        "test-stop under test-zero busy", *AUDIT], label="stops"),
     boot("4-kernels", ["test-audit", "test-audit under test-threads", "test-audit under test-fork-memory",
                        f"test-audit under stress-tasks {SEED} 3 all", "test-audit under test-exec",

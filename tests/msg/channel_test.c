@@ -303,6 +303,24 @@ ALONE(time_wraps, "when 48 bits of time are over, messages still arrive, and the
     CHECK(times->handling.most < 1000);
 }
 
+static void receiver_goes_on(void)
+{
+    while (peers_take(PEER, MSG_ORDINARY) != NULL) {
+    }
+}
+
+ALONE(room_looked_for,
+      "a task alone on its CPU that finds a ring full looks for room, and makes no wish when there is some")
+{
+    begin(3, 1, "");
+    peers_no_other_thread = true;
+    peers_relaxed = receiver_goes_on;
+    for (uint32_t i = 0; i < 200; i++)
+        CHECK_EQ(msg_notify(PEER, MSG_TELL, words, 48), 0);
+    CHECK_EQ(msg_stats.room_waits, 0);
+    CHECK_EQ(peers_waits, 0);
+}
+
 ALONE(not_published, "a slot whose last word is of another use is not taken, whatever the hint says")
 {
     begin(3, 1, "");

@@ -119,9 +119,12 @@ static inline struct msg_request *msg_request_find_locked(uint32_t reply)
 {
     uint32_t index = reply >> MSG_REQUEST_SHIFT & (REQUEST_SLOTS - 1);
     struct msg_request *block = msg_requests.blocks[index / REQUEST_BLOCK];
-    struct msg_request *request = &block[index % REQUEST_BLOCK];
+    struct msg_request *request;
 
-    return block != NULL && request->reply == reply ? request : NULL;
+    if (block == NULL)
+        return NULL;
+    request = &block[index % REQUEST_BLOCK];
+    return request->reply == reply ? request : NULL;
 }
 
 /* Frees the slot of REQUEST, which goes to the first request that waits for one. */

@@ -7,9 +7,11 @@
 #include "tasks/sched/internal.h"
 #include "tasks/sched/load.h"
 
-#define LOOKS_BETWEEN_INTERRUPTS 256u
+#define LOOKS_BETWEEN_INTERRUPTS 256u /* that find no message */
+#define TAKES_BETWEEN_INTERRUPTS 32u  /* looks that find some */
 
-/* Lets interrupts in during polling, because with poll=always the CPU may never halt. */
+/* Lets interrupts in during polling: with poll=always, and while a peer sends without a pause, the CPU never halts, and
+ * its timers would never expire. */
 static __attribute__((noinline)) void idle_break(struct cpu_queue *queue)
 {
     load_publish(queue);
@@ -28,6 +30,8 @@ static __attribute__((noinline)) bool idle_poll_work(struct cpu_queue *queue)
     do {
         cpu->idle_polls++;
         if (idle_poll_look() && msg_poll()) {
+            if (cpu->idle_polls % TAKES_BETWEEN_INTERRUPTS == 0)
+                idle_break(queue);
             if (cpu_several || queue->run.ready_count > 0 || sched_halt != NULL)
                 return true;
             left = msg_idle_budget();

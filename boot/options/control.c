@@ -63,17 +63,18 @@ static int set(const struct option *option, const char *value)
 
 int option_add(struct option *option)
 {
+    const struct option_row *row = option_row(option->name);
     char value[VALUE_MAX];
 
     option->next = options;
     options = option;
-    if (!option_find(command_line, option->name, value, sizeof(value)) || !option_valid(option->name, value))
-        return 0;
-    if (is_valid(option, value))
-        return set(option, value);
-    if (own_kernel == 0)
-        log_invalid(option_row(option->name), value, strlen(value));
-    return 0;
+    if (option_find(command_line, option->name, value, sizeof(value)) && option_valid(option->name, value)) {
+        if (is_valid(option, value))
+            return set(option, value);
+        if (own_kernel == 0)
+            log_invalid(row, value, strlen(value));
+    }
+    return set(option, row->fallback);
 }
 
 static bool parse_kernel(const char *value, struct wishes *wishes)

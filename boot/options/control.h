@@ -26,8 +26,8 @@ struct option {
  * NAME='VALUE'; using DEFAULT (VALUES)", which the host shows. */
 void option_start(const char *cmdline, uint32_t kernel, uint32_t kernels);
 
-/* Registers OPTION and sets it to its value on the boot command line, if there is a valid one; kernel 0 logs a value
- * that CHECK refuses. Returns the result of try_set, or 0. */
+/* Registers OPTION, which has a row in options.def, and sets it to its value on the boot command line, or to its
+ * default if there is no valid one; kernel 0 logs a value that CHECK refuses. Returns the result of try_set, or 0. */
 int option_add(struct option *option);
 
 /* Sets registered options of this kernel from words "name=value", separated by blanks; if a name occurs several times,

@@ -118,7 +118,8 @@ static void answer_locked(struct space *space, const struct msg_space_get *ask, 
     if (area->backing != BACKING_NONE && find_file_locked(space, page, area, ask->access))
         entry = paging_entry(&space->tables, page, false);
     if (entry == NULL || *entry == 0) {
-        if (ask->huge != SPACE_HUGE_NO && got->block == SPACE_BLOCK_MAX && huge_wanted_locked(space, area, page)) {
+        if (ask->huge != SPACE_HUGE_NO && got->block == SPACE_BLOCK_MAX &&
+            huge_wanted_locked(space, area, page, ask->access)) {
             got->kind = huge_answer_locked(space, area, ask);
             if (got->kind != SPACE_AREA)
                 return;

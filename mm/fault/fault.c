@@ -83,7 +83,7 @@ static inline __attribute__((always_inline)) int resolve_locked(struct space *sp
         return 0; /* another thread was faster, or the TLB was stale */
     if (decides == DECIDES_NOT)
         return NOT_KNOWN;
-    if (huge && huge_wanted_locked(space, area, page) && mempolicy_is_near_locked(space, area->prot, page))
+    if (huge && huge_wanted_locked(space, area, page, access) && mempolicy_is_near_locked(space, area->prot, page))
         return WANTS_HUGE;
     space->stats.faults_local++;
     if (area->backing != BACKING_NONE) {

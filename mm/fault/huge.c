@@ -50,10 +50,12 @@ static bool is_empty(const uint64_t *leaf)
     return leaf == NULL || paging_next_used(leaf, 0, LEAF_ENTRIES) == LEAF_ENTRIES;
 }
 
-bool huge_wanted_locked(const struct space *space, const struct area *area, uint64_t page)
+bool huge_wanted_locked(const struct space *space, const struct area *area, uint64_t page, uint32_t access)
 {
     uint64_t start = page & ~(LEAF_SIZE - 1), end = start + LEAF_SIZE;
 
+    if ((access & AREA_WRITE) == 0 && (area->prot & (AREA_HUGE | AREA_SHARED)) == 0)
+        return false; /* reading private memory that nobody has asked large pages for costs no frame: the zero page */
     if (area->backing != BACKING_NONE || !area_may(area->prot) || (area->prot & AREA_POLICY) != 0 ||
         start < area->start || end > area->end || !is_empty(paging_look(&space->tables, start)))
         return false;
@@ -100,7 +102,7 @@ static bool install_locked(struct space *space, uint64_t page, uint32_t access, 
     const struct area *area = area_find(&space->areas, page);
 
     if (area == NULL || !area_allows(area->prot, access) || !mempolicy_is_near_locked(space, area->prot, page) ||
-        !huge_wanted_locked(space, area, page))
+        !huge_wanted_locked(space, area, page, access))
         return false;
     if (!fill_locked(space, page, space_entry_own(frame, area->prot, false, PAGING_ACCESSED)))
         return false;

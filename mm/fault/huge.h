@@ -8,9 +8,9 @@
 /* Registers the option huge=, which kettle_control changes too. Once. */
 void huge_init(void);
 
-/* True when the 2 MiB around PAGE may become one large page. PAGE lies in AREA and is mapped on no kernel, and no
- * operation under way can change that. */
-bool huge_wanted_locked(const struct space *space, const struct area *area, uint64_t page);
+/* True when the 2 MiB around PAGE may become one large page for ACCESS (AREA_*). PAGE lies in AREA and is mapped on no
+ * kernel, and no operation under way can change that. */
+bool huge_wanted_locked(const struct space *space, const struct area *area, uint64_t page, uint32_t access);
 
 /* Maps the 2 MiB around PAGE as one zeroed large page, if that is still wanted, for ACCESS (AREA_*), when the block has
  * been zeroed. False: there is no block, or the caller has to resolve the fault again. Tasks only; polls for messages.

@@ -10,6 +10,7 @@
 #include "tasks/sched/cpu_mask.h"
 #include "tasks/sched/due.h"
 #include "tasks/sched/waitq.h"
+#include "tasks/timer/timer.h"
 
 void (*freeze_over)(void);
 
@@ -34,6 +35,7 @@ void freeze_begin(void)
     spin_lock(&lock);
     mode = FROZEN;
     spin_unlock(&lock);
+    timer_hold(true);
     freeze_look(&state);
 }
 
@@ -43,6 +45,7 @@ void freeze_end(void)
     mode = GOING;
     waitq_wake_all(&standing);
     spin_unlock(&lock);
+    timer_hold(false);
     freeze_over();
 }
 
@@ -113,7 +116,10 @@ static bool look_at(struct group *group, void *context)
 
 void freeze_look(struct freeze_state *state)
 {
-    *state = (struct freeze_state){.working = work_busy(), .unanswered = msg_unanswered(), .taken = msg_taken()};
+    uint32_t firing = timer_firing() ? 1 : 0; /* first, because the function of a timer may submit work */
+
+    *state = (struct freeze_state){
+        .working = firing + work_busy(), .unanswered = msg_unanswered(), .taken = msg_taken()};
     if (!group_each(look_at, state))
         state->moving++; /* unknown: not all groups could be checked */
 }

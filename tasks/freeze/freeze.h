@@ -11,7 +11,7 @@
 #include "tasks/thread/group.h"
 
 void freeze_init(void);
-/* Program threads here quiesce from now on, until freeze_end. Any context. */
+/* Program threads here quiesce, and no timer fires (timer_hold), from now on until freeze_end. Any context. */
 void freeze_begin(void);
 /* From now on, and until freeze_end, interrupted system calls restart, and their threads quiesce again when the calls
  * return. So a thread that was in a queue is in it again before any other thread continues. */
@@ -29,7 +29,7 @@ void freeze_quiesce(struct thread *thread);
 struct freeze_state {
     uint32_t moving;     /* threads that are not quiesced, or are between kernels */
     uint32_t ending;     /* groups that are being made, join, stop, end, or are pruned by exec */
-    uint32_t working;    /* work items */
+    uint32_t working;    /* work items, and the function of a timer */
     uint32_t unanswered; /* requests of this kernel */
     uint64_t taken;      /* messages taken so far */
 };

@@ -84,8 +84,6 @@ static const char *why_not(const struct group *group)
         return "members are leaving it";
     if (process != NULL && process->vfork_done != NULL)
         return "its parent waits in vfork";
-    if (process != NULL && process->timer_count != 0)
-        return "it has timers";
     if (group->space != NULL && group->space->users != 1)
         return "its address space has other users";
     if (group->space != NULL && group->space->slow != 0)
@@ -198,6 +196,7 @@ static void send_process(struct sending *s, const struct group *group)
                                      .status = process->status,
                                      .leader_status = process->leader_status,
                                      .stop_signal = process->stop_signal,
+                                     .timer_next = process->timer_next,
                                      .continues = process->continues,
                                      .children_user_ns = process->children_user_ns,
                                      .children_system_ns = process->children_system_ns,
@@ -247,6 +246,18 @@ static void send_signals(struct sending *s, const struct group *group)
     heap_free(infos, SIGNAL_QUEUE_MAX * sizeof(*infos));
 }
 
+static void send_timer(void *context, const struct timer_state *state)
+{
+    gather(context, state);
+}
+
+static void send_timers(struct sending *s, const struct group *group)
+{
+    gather_begin(s, PART_TIMERS, group->id, sizeof(struct timer_state));
+    process_timers_each(group->process, send_timer, s);
+    gather_end(s);
+}
+
 static bool prepare_group(struct group *group, void *context)
 {
     struct sending *s = context;
@@ -284,6 +295,7 @@ static bool prepare_group(struct group *group, void *context)
     if (ours) {
         send_process(s, group);
         send_signals(s, group);
+        send_timers(s, group);
     }
     return s->error == 0;
 }

@@ -5,6 +5,7 @@
 #include "mm/evacuate/evacuate.h"
 #include "mm/file/hold.h"
 #include "tasks/process/process.h"
+#include "tasks/timer/process/process_timer.h"
 
 enum handover_part {
     PART_GROUP = 1, /* struct handover_group */
@@ -17,7 +18,8 @@ enum handover_part {
     PART_MEMBER,    /* to a group's home: struct handover_member: the sender is no longer a member of the group */
     PART_SHADOWS,  /* to all kernels: COUNT struct handover_place: where to look for threads instead of at the sender */
     PART_POLICIES, /* COUNT struct handover_policy: the memory policies of the group's space */
-    PART_HOLDS     /* COUNT struct handover_hold: file objects of the staged spaces; sent after all areas */
+    PART_HOLDS,    /* COUNT struct handover_hold: file objects of the staged spaces; sent after all areas */
+    PART_TIMERS    /* COUNT struct timer_state: timers of the process */
 };
 
 struct msg_handover {
@@ -45,6 +47,7 @@ struct handover_process {
     uint32_t first, executed, zombie;
     uint32_t exit_signal, live, status, leader_status, stop_signal;
     uint32_t umask;
+    uint32_t timer_next;
     uint64_t continues;
     uint64_t environment, environment_size, arguments_size;
     uint64_t children_user_ns, children_system_ns, start_ns, program_ns;

@@ -92,6 +92,7 @@ static int take_process(struct laid_out *laid, const struct handover_process *fr
     process->status = from->status;
     process->leader_status = from->leader_status;
     process->stop_signal = from->stop_signal;
+    process->timer_next = from->timer_next;
     process->continues = from->continues;
     process->children_user_ns = from->children_user_ns;
     process->children_system_ns = from->children_system_ns;
@@ -144,6 +145,21 @@ static int take_signals(struct process *process, const struct signal_info *infos
             return -ENOMEM;
     }
     return 0;
+}
+
+static int take_timers(struct process *process, const struct timer_state *timers, uint32_t count)
+{
+    int error = 0;
+
+    for (uint32_t i = 0; i < count && error == 0; i++) {
+        const struct timer_facts *is = &timers[i].is;
+
+        if (is->kind > TIMER_CPU_THREAD || is->notify > TIMER_THREAD || is->signal > SIGNALS ||
+            (is->signal == 0 && is->notify != TIMER_NONE))
+            return -EPROTO;
+        error = process_timer_stage(process, &timers[i]);
+    }
+    return error;
 }
 
 static int take_places(const struct handover_place *places, uint32_t count)
@@ -218,9 +234,11 @@ static void commit_group(struct laid_out *laid)
         if (!timer_arm(&laid->process->alarm, laid->alarm_at))
             group_get(group);
     }
+    if (laid->process != NULL) {
+        process_timers_start_locked(laid->process);
+        process_limits_copy_locked(group);
+    }
     spin_unlock(&group->lock);
-    if (laid->process != NULL)
-        process_limits_apply(group);
     if (laid->fresh)
         group_publish(group);
 }
@@ -295,7 +313,8 @@ static const size_t item_sizes[] = {
     [PART_PROCESS] = sizeof(struct handover_process), [PART_CHILDREN] = sizeof(struct handover_child),
     [PART_SIGNALS] = sizeof(struct signal_info),      [PART_PLACES] = sizeof(struct handover_place),
     [PART_MEMBER] = sizeof(struct handover_member),   [PART_SHADOWS] = sizeof(struct handover_place),
-    [PART_HOLDS] = sizeof(struct handover_hold),      [PART_POLICIES] = sizeof(struct handover_policy)};
+    [PART_HOLDS] = sizeof(struct handover_hold),      [PART_POLICIES] = sizeof(struct handover_policy),
+    [PART_TIMERS] = sizeof(struct timer_state)};
 
 static int take(const struct msg_handover *message, uint32_t from)
 {
@@ -315,6 +334,8 @@ static int take(const struct msg_handover *message, uint32_t from)
         return laid == NULL || laid->process == NULL ? -EPROTO : take_children(laid->process, data, message->count);
     case PART_SIGNALS:
         return laid == NULL || laid->process == NULL ? -EPROTO : take_signals(laid->process, data, message->count);
+    case PART_TIMERS:
+        return laid == NULL || laid->process == NULL ? -EPROTO : take_timers(laid->process, data, message->count);
     case PART_PLACES:
         return take_places(data, message->count);
     case PART_HOLDS:
@@ -364,6 +385,8 @@ void handover_discard(void)
         struct laid_out *laid = all_groups;
 
         all_groups = laid->next;
+        if (laid->process != NULL)
+            process_timers_discard(laid->process);
         process_free(laid->process);
         if (laid->fresh)
             group_abandon(laid->group);

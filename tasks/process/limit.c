@@ -21,20 +21,25 @@ void process_limits_init(struct process_limit limits[PROCESS_LIMITS])
     limits[LIMIT_NICE] = limits[LIMIT_RTPRIO] = (struct process_limit){0, 0};
 }
 
-void process_limits_apply(struct group *group)
+void process_limits_copy_locked(struct group *group)
 {
     const struct process_limit *limits = group->process->limits;
-    struct space_limits space;
-    struct process_limit cpu;
-
-    spin_lock(&group->lock);
-    space = (struct space_limits){
+    struct space_limits space = {
         .stack = limits[LIMIT_STACK].soft, .data = limits[LIMIT_DATA].soft, .all = limits[LIMIT_AS].soft};
-    cpu = limits[LIMIT_CPU];
+
     if (group->space != NULL && group->pinned == NULL)
         space_set_limits(group->space, &space);
     if (group->files != NULL)
         group_hooks.limit_files(group->files, limits[LIMIT_NOFILE].soft, limits[LIMIT_FSIZE].soft);
+}
+
+void process_limits_apply(struct group *group)
+{
+    struct process_limit cpu;
+
+    spin_lock(&group->lock);
+    process_limits_copy_locked(group);
+    cpu = group->process->limits[LIMIT_CPU];
     spin_unlock(&group->lock);
     group_hooks.limit_time(group, cpu.soft, cpu.hard);
 }

@@ -28,7 +28,9 @@ struct process_limit { /* struct rlimit64 */
 void process_limits_init(struct process_limit limits[PROCESS_LIMITS]);
 /* PROCESS_LIMIT: reads or sets a limit of GROUP, whose home this kernel is: -EINVAL, -EPERM. */
 process_operation process_limit_operate;
-/* Applies the limits of GROUP, whose home this kernel is, to its new memory and files. No locks. */
+/* Applies the limits of GROUP, whose home this kernel is, to its new memory, files and CPU time. No locks. */
 void process_limits_apply(struct group *group);
+/* The same without the CPU time, whose timer goes on. Its lock is held. */
+void process_limits_copy_locked(struct group *group);
 
 #endif

@@ -7,14 +7,18 @@
 #include "tasks/sched/internal.h"
 #include "tasks/sched/load.h"
 
-#define LOOKS_BETWEEN_INTERRUPTS 256u
+#define LOOKS_BETWEEN_INTERRUPTS 256u /* that find no message */
+#define TAKES_BETWEEN_INTERRUPTS 32u  /* looks that find some */
 
-/* Lets interrupts in during polling, because with poll=always the CPU may never halt. */
+/* Lets interrupts in during polling: with poll=always, and while a peer sends without a pause, the CPU never halts, and
+ * its timers would never expire. */
 static __attribute__((noinline)) void idle_break(struct cpu_queue *queue)
 {
     load_publish(queue);
     interrupts_window();
 }
+
+void (*volatile sched_halt)(void);
 
 /* Polls for messages for a while, at least once, and handles them. True: a thread is ready or messages came, so the CPU
  * must not halt yet. */
@@ -25,8 +29,14 @@ static __attribute__((noinline)) bool idle_poll_work(struct cpu_queue *queue)
 
     do {
         cpu->idle_polls++;
-        if (idle_poll_look() && msg_poll())
-            return true;
+        if (idle_poll_look() && msg_poll()) {
+            if (cpu->idle_polls % TAKES_BETWEEN_INTERRUPTS == 0)
+                idle_break(queue);
+            if (cpu_several || queue->run.ready_count > 0 || sched_halt != NULL)
+                return true;
+            left = msg_idle_budget();
+            continue;
+        }
         cpu_pause();
         /* As cpu_relax, but without a call if there is no shootdown. The CPU that holds the lock under which messages
          * are handled may be waiting for this one to answer its shootdown. */
@@ -37,8 +47,6 @@ static __attribute__((noinline)) bool idle_poll_work(struct cpu_queue *queue)
     } while (left-- > 0 && queue->run.ready_count == 0);
     return queue->run.ready_count > 0;
 }
-
-void (*volatile sched_halt)(void);
 
 /* Only the first CPU takes doorbells, so only it polls before it halts, and only it arms the doorbell. */
 static void idle_wait(bool first)

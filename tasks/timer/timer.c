@@ -8,6 +8,8 @@
 
 static struct spinlock lock;
 static struct list armed;     /* [k] lock: struct timer, ascending by time */
+static bool held;             /* [k] lock: no function is called */
+static bool firing;           /* [k] lock: a function is running */
 static struct thread *keeper; /* [i] the kernel thread that calls `fire` */
 
 static struct timer *first_locked(void)
@@ -24,15 +26,18 @@ static void keep(void *unused)
     for (;;) {
         struct timer *timer = first_locked();
 
-        if (timer != NULL && timer->at <= clock_now()) {
+        if (timer != NULL && !held && timer->at <= clock_now()) {
             list_remove(&timer->node);
             timer->at = 0;
+            firing = true;
             spin_unlock(&lock);
             timer->fire(timer);
+            spin_lock(&lock);
+            firing = false;
         } else {
-            sched_block(&lock, &reason, WAIT_FIRM, timer != NULL ? timer->at : 0);
+            sched_block(&lock, &reason, WAIT_FIRM, timer != NULL && !held ? timer->at : 0);
+            spin_lock(&lock);
         }
-        spin_lock(&lock);
     }
 }
 
@@ -81,6 +86,25 @@ bool timer_disarm(struct timer *timer)
     timer->at = 0;
     spin_unlock(&lock);
     return was;
+}
+
+void timer_hold(bool hold)
+{
+    spin_lock(&lock);
+    held = hold;
+    spin_unlock(&lock);
+    if (!hold)
+        sched_wake(keeper);
+}
+
+bool timer_firing(void)
+{
+    bool is;
+
+    spin_lock(&lock);
+    is = firing;
+    spin_unlock(&lock);
+    return is;
 }
 
 uint64_t timer_count(void)

@@ -23,6 +23,12 @@ bool timer_arm(struct timer *timer, uint64_t at);
 /* True: TIMER was armed and does not fire any more. False: it was not armed, or its function may be running. Any
  * context. */
 bool timer_disarm(struct timer *timer);
+/* HOLD: calls no function of a timer from now on; one that runs already goes on (timer_firing). Timers may be armed and
+ * disarmed meanwhile. Otherwise: calls functions again, first those of timers whose time has come. Any context. */
+void timer_hold(bool hold);
+/* True: the function of a timer is running. Once this is false while timers are held, no function runs until the hold
+ * ends. Any context. */
+bool timer_firing(void);
 /* The number of armed timers. */
 uint64_t timer_count(void);
 

@@ -116,10 +116,10 @@ BOOTS = [
     boot("4-kernels-parallel", ["test-balance local"], "balance=off"),
     boot("4-kernels-parallel", ["test-balance least-loaded"], "place=least-loaded"),
     boot("4-kernels-parallel", ["test-balance active"], "place=local balance=active"),
-    # large pages wherever possible
+    # large pages only where they are asked for
     boot("4-kernels", ["test-huge", "test-fork-memory", f"test-vm seed={SEED} batches=1 pages=320", "test-remap",
-                       "test-advise", "test-stop 3", "leak-tasks 100", *AUDIT], "huge=always"),
-    boot("4-kernels", ["test-huge"], "huge=always", "seed=13"),
+                       "test-advise", "test-stop 3", "leak-tasks 100", *AUDIT], "huge=madvise"),
+    boot("4-kernels", ["test-huge"], "huge=madvise", "seed=13"),
     boot("4-kernels", [f"test-retrieve seed={SEED} batches=1 pages=50"], "lock=lamport"),
     boot("4-kernels", ["test-prefetch 0"], "prefetch=0"),
     boot("2-kernels", ["test-prefetch 4"], "prefetch=4"),

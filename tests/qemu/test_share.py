@@ -39,7 +39,8 @@ def test_share_with_messages_held_back(run, tmp_path):
 @pytest.mark.parametrize("under", ["test-stop", "test-audit"])
 def test_share_while_kernels_stop(run, tmp_path, under):
     """Files stay open, and are read and written, while kernels stop and start; or the whole machine is audited."""
-    checked(run("--cpus", "4", "--nodes", "2", "--share", f"{tmp_path}:/mnt", "--", under, "under", "test-share", "/mnt"))
+    checked(run("--cpus", "4", "--nodes", "2", "--tcg", "multi", "--share", f"{tmp_path}:/mnt", "--", under, "under", "test-share",
+                "/mnt"))
 
 
 def test_programs_on_a_share(run, tmp_path):

@@ -16,7 +16,10 @@ static int pages_make(uint32_t count, volatile char **pages)
     void *memory = mmap(NULL, (size_t)count * BENCH_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     *pages = memory;
-    return memory == MAP_FAILED ? bench_failed("mmap", errno) : 0;
+    if (memory == MAP_FAILED)
+        return bench_failed("mmap", errno);
+    madvise(memory, (size_t)count * BENCH_PAGE, MADV_NOHUGEPAGE); /* each page is fetched by itself */
+    return 0;
 }
 
 static void pages_free(volatile char *pages, uint32_t count)

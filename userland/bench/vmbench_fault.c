@@ -51,7 +51,10 @@ static int pages_make(struct pages *pages, uint32_t count, uint32_t stride)
     pages->size = count * pages->stride;
     memory = mmap(NULL, pages->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     pages->start = memory;
-    return memory == MAP_FAILED ? bench_failed("mmap", errno) : 0;
+    if (memory == MAP_FAILED)
+        return bench_failed("mmap", errno);
+    madvise(memory, pages->size, MADV_NOHUGEPAGE); /* each fault is one page's */
+    return 0;
 }
 
 static void tables_touch(const struct pages *pages)

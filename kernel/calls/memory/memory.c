@@ -23,13 +23,14 @@
 #define MAP_NORESERVE 0x4000u
 #define MAP_POPULATE 0x8000u
 #define MAP_NONBLOCK 0x10000u
+#define MAP_STACK 0x20000u
 #define MAP_HUGETLB 0x40000u
 #define MAP_FIXED_NOREPLACE 0x100000u
 #define MAP_HUGE_SHIFT 26u
 /* The flags that MAP_SHARED_VALIDATE accepts: Linux's LEGACY_MAP_MASK. */
 #define MAP_KNOWN                                                                                                      \
     (MAP_TYPE | MAP_FIXED | MAP_ANONYMOUS | 0x800u /* DENYWRITE */ | 0x1000u /* EXECUTABLE */ | MAP_GROWSDOWN |        \
-     MAP_LOCKED | MAP_NORESERVE | MAP_POPULATE | MAP_NONBLOCK | 0x20000u /* STACK */ | MAP_HUGETLB | MAP_32BIT |       \
+     MAP_LOCKED | MAP_NORESERVE | MAP_POPULATE | MAP_NONBLOCK | MAP_STACK | MAP_HUGETLB | MAP_32BIT |                  \
      0x4000000u /* UNINITIALIZED */)
 #define HUGE_2M 21u /* binary logarithm of the only size of large pages */
 #define PROT_ALL 7u
@@ -121,7 +122,8 @@ static int64_t map(const struct call *c, uint32_t type, uint64_t backing)
     if (type == MAP_SHARED && (flags & MAP_GROWSDOWN) != 0)
         return -EINVAL;
     prot |= (type == MAP_SHARED ? AREA_SHARED : 0) | ((flags & MAP_GROWSDOWN) != 0 ? AREA_GROWS : 0) |
-            ((flags & MAP_NORESERVE) != 0 ? AREA_NORESERVE : 0);
+            ((flags & MAP_NORESERVE) != 0 ? AREA_NORESERVE : 0) |
+            ((flags & MAP_STACK) != 0 ? AREA_NO_HUGE : 0); /* as Linux since 6.7: a stack uses little of its memory */
     address = space_map(own_space(), c->a[0], c->a[1], prot,
                         map_how(flags) | (backing != BACKING_NONE ? SPACE_MAP_GRANTED : 0), backing);
     if (address > 0 && ((flags & (MAP_POPULATE | MAP_NONBLOCK)) == MAP_POPULATE || (flags & MAP_LOCKED) != 0))

@@ -2,11 +2,8 @@
 #include "tasks/timer/process/alarm.h"
 
 #include "kernel/arch/x86_64/clock.h"
-#include "tasks/freeze/freeze.h"
 #include "tasks/process/call.h"
 #include "tasks/signal/signal.h"
-
-#define FROZEN_DELAY 1000000u /* ns between two checks whether programs are still quiesced */
 
 /* The alarm has expired: sends SIGALRM, and arms the timer again if there is an interval. */
 static void fire(struct timer *timer)
@@ -16,10 +13,6 @@ static void fire(struct timer *timer)
     struct signal_info info = {.signal = SIGALRM, .code = SI_KERNEL};
     bool again;
 
-    if (freeze_active()) { /* the armed timer keeps its reference to the group */
-        timer_arm(timer, clock_now() + FROZEN_DELAY);
-        return;
-    }
     spin_lock(&group->lock);
     again = process->alarm_interval != 0 && !group->exiting;
     if (again)

@@ -7,10 +7,10 @@
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/instance/instance.h"
+#include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
 #include "tasks/account/usage.h"
-#include "tasks/freeze/freeze.h"
 #include "tasks/locate/locate.h"
 #include "tasks/process/call.h"
 #include "tasks/process/process.h"
@@ -20,7 +20,6 @@
 #include "tasks/signal/signal.h"
 #include "tasks/timer/process/alarm.h"
 
-#define FROZEN_DELAY 1000000u  /* ns between two checks whether programs are still quiesced */
 #define LOOK_LEAST 4000000u    /* ns between two readings of a clock of CPU time that advances */
 #define LOOK_MOST 64000000u    /* the same at most for one that does not advance */
 #define IGNORED_LEAST 4000000u /* least ns between expirations whose signal is ignored, as Linux's tick */
@@ -61,6 +60,16 @@ static void arm_locked(struct process_timer *timer, uint64_t at)
         return;
     timer->uses++;
     group_get(timer->group);
+}
+
+/* Arms TIMER, which is not armed, if it has a time to wait for. Nothing waits for a timer without a signal; the taker
+ * of a pending signal (taken_locked) and the end of its work (run_timer) arm a timer themselves. */
+static void start_locked(struct process_timer *timer)
+{
+    bool wall = timer->is.kind == TIMER_WALL;
+
+    if (timer->at != 0 && timer->is.notify != TIMER_NONE && !(wall ? timer->pending : timer->working))
+        arm_locked(timer, wall ? timer->at : clock_now());
 }
 
 /* Drops a use of TIMER. If the use had a reference to the group, the caller releases it after the lock. */
@@ -253,10 +262,6 @@ static void fire(struct timer *at)
     struct group *group = timer->group;
     bool work, drop;
 
-    if (freeze_active()) { /* it keeps its use and its reference */
-        timer_arm(at, clock_now() + FROZEN_DELAY);
-        return;
-    }
     spin_lock(&group->lock);
     work = timer->is.kind != TIMER_WALL || timer->is.notify == TIMER_THREAD;
     drop = !work || timer->working;
@@ -298,6 +303,17 @@ static void taken_locked(struct group *group, struct signal_info *info)
 
 /* --- operations --- */
 
+/* Adds TIMER, whose facts are filled in, to the timers of PROCESS. The list is its first use. */
+static void append_locked(struct process *process, struct process_timer *timer)
+{
+    timer->group = process->group;
+    timer->work.run = run_timer;
+    timer->uses = 1;
+    timer_init(&timer->timer, fire);
+    list_append(&process->timers, &timer->node);
+    process->timer_count++;
+}
+
 static int64_t create_locked(struct group *group, const struct msg_process_call *call, int32_t id,
                              struct process_timer *timer)
 {
@@ -310,12 +326,7 @@ static int64_t create_locked(struct group *group, const struct msg_process_call 
     timer->target = call->new_timer.target;
     timer->measured = call->new_timer.measured;
     timer->value = timer->is.names_itself != 0 ? (uint64_t)id : call->new_timer.value;
-    timer->group = group;
-    timer->work.run = run_timer;
-    timer->uses = 1;
-    timer_init(&timer->timer, fire);
-    list_append(&process->timers, &timer->node);
-    process->timer_count++;
+    append_locked(process, timer);
     return id;
 }
 
@@ -379,8 +390,7 @@ static bool set_locked(struct process_timer *timer, uint64_t at, uint64_t interv
     timer->patience = 0;
     timer->at = timer->group->exiting ? 0 : at;
     timer->interval = interval;
-    if (timer->at != 0 && timer->is.notify != TIMER_NONE && !(timer->is.kind != TIMER_WALL && timer->working))
-        arm_locked(timer, timer->is.kind == TIMER_WALL ? at : clock_now());
+    start_locked(timer);
     return put;
 }
 
@@ -467,6 +477,65 @@ void process_timers_end(struct group *group, bool all)
     spin_unlock(&group->lock);
     while (references-- > 0)
         group_put(group);
+}
+
+/* --- moving with the process when its home stops --- */
+
+void process_timers_each(const struct process *process, void (*note)(void *context, const struct timer_state *state),
+                         void *context)
+{
+    list_for_each(node, &process->timers) {
+        const struct process_timer *timer = container_of(node, const struct process_timer, node);
+        struct timer_state state = {.is = timer->is,
+                                    .id = timer->id,
+                                    .target = timer->target,
+                                    .measured = timer->measured,
+                                    .pending = timer->pending,
+                                    .value = timer->value,
+                                    .at = timer->at,
+                                    .interval = timer->interval,
+                                    .sequence = timer->sequence,
+                                    .overrun = timer->overrun,
+                                    .last_overrun = timer->last_overrun};
+
+        assert(!timer->working); /* its work is a work item: a quiesced kernel has none */
+        note(context, &state);
+    }
+}
+
+int process_timer_stage(struct process *process, const struct timer_state *state)
+{
+    struct process_timer *timer = heap_alloc(sizeof(*timer));
+
+    if (timer == NULL)
+        return -ENOMEM;
+    timer->is = state->is;
+    timer->id = state->id;
+    timer->target = state->target;
+    timer->measured = state->measured;
+    timer->pending = state->pending != 0;
+    timer->value = state->value;
+    timer->at = state->at;
+    timer->interval = state->interval;
+    timer->sequence = state->sequence;
+    timer->overrun = state->overrun;
+    timer->last_overrun = state->last_overrun;
+    append_locked(process, timer);
+    return 0;
+}
+
+void process_timers_start_locked(struct process *process)
+{
+    list_for_each(node, &process->timers)
+        start_locked(container_of(node, struct process_timer, node));
+}
+
+void process_timers_discard(struct process *process)
+{
+    list_for_each_safe(node, &process->timers)
+        heap_free(container_of(node, struct process_timer, node), sizeof(struct process_timer));
+    list_init(&process->timers);
+    process->timer_count = 0;
 }
 
 void process_timer_init(void)

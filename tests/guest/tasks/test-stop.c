@@ -19,6 +19,7 @@
 
 #include "libc/kettle.h"
 #include "tests/guest/harness/tap.h"
+#include "tests/guest/tasks/stop.h"
 
 #define THREADS 12
 #define PAIRS 2
@@ -497,6 +498,8 @@ int main(int argc, char **argv)
         {"rounds", "programs lose nothing while kernels stop and start", test_rounds},
         {"root", "a process keeps its root when its home stops", test_root},
         {"home", "a process keeps its alarm, and its thread is found elsewhere, when its home stops", test_home},
+        {"timers", "a process keeps its timers when its home stops", test_timers},
+        {"timed-thread", "a timer finds its thread when the kernel of the thread's birth stops", test_timed_thread},
     };
 
     kernels = kettle_kernels();

@@ -247,6 +247,7 @@ static void commit_space(struct staged_space *staged)
         area_list_move(&space->areas, &staged->areas);
         end_holds(&space->areas);
         space->members = staged->facts.members | 1ull << instance.kernel;
+        sharers_mark_all(&space->sharers, staged->facts.members & ~(1ull << instance.kernel));
         space->break_start = staged->facts.break_start;
         space->break_now = staged->facts.break_now;
         space->later = (uint32_t)staged->facts.later;

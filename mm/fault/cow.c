@@ -143,10 +143,9 @@ static uint64_t copy_of(struct space *space, uint64_t page, uint64_t frame)
     return mempolicy_frame(space, prot, page, frame);
 }
 
-int space_cow_break(struct space *space, uint64_t page, uint64_t frame)
+int space_cow_break(struct space *space, uint64_t page, uint64_t frame, kernel_set others)
 {
     struct msg_space_record message = {.space = space->id, .page = page};
-    kernel_set others = space_others(space);
     struct letting_go letting = {0};
     uint64_t new;
 

@@ -38,6 +38,15 @@ static uint64_t home_count(void)
     return __atomic_load_n(&requests, __ATOMIC_RELAXED);
 }
 
+/* The members that may have something in RANGE, which is free of other kernels' leases. Read at the moment of the
+ * grant: a kernel that gets something there later needs the lock for it, or has its question answered BUSY. */
+static kernel_set sharers_locked(const struct space *space, struct space_range range)
+{
+    if (!space->retrieval->home_knows)
+        return space->members;
+    return space->members & sharers_in(&space->sharers, range.start, range.end);
+}
+
 static bool grant_if_first_locked(const struct space *space, struct space_lock *lock)
 {
     if (lock->home.recalling)
@@ -55,8 +64,10 @@ static bool grant_if_first_locked(const struct space *space, struct space_lock *
 /* LOCK, which had to wait, has been granted: signals or answers its requester. */
 static void notify_granted_locked(struct space *space, struct space_lock *lock, uint32_t *notice)
 {
-    struct msg_space_granted granted = {.members = space->members, .waited = lock->home.waited ? 1 : 0};
+    struct msg_space_granted granted = {
+        .members = space->members, .sharers = sharers_locked(space, lock->range), .waited = lock->home.waited ? 1 : 0};
 
+    lock->sharers = granted.sharers;
     if (lock->home.kernel == instance.kernel)
         completion_signal_locked(&lock->done, notice);
     else /* LOCK's memory is freed only after its release, so it outlives this answer */
@@ -74,10 +85,40 @@ static void grant_waiting_locked(struct space *space, uint32_t *notice)
     }
 }
 
+/* True when other kernels may know something of [START, END), the rest of a part of the directory: no more than the
+ * home, which has an area there then. A kernel that has yet to unmap what the home has unmapped is in the set of the
+ * task that asks it. */
+static bool rest_used_locked(const struct space *space, uint64_t start, uint64_t end)
+{
+    return start < end && area_overlaps(&space->areas, start, end);
+}
+
+/* LOCK, which is not in the queue any more, is released: notes in the directory what its holder says. What a kernel may
+ * have kept although the home has nothing there would not be found again by parts, so it is marked everywhere. The
+ * holder is marked, too: it may have got something since the grant. */
+static void note_release_locked(struct space *space, const struct space_lock *lock)
+{
+    uint64_t start = lock->gone.start & ~(SHARERS_PART - 1);
+    uint64_t end = (lock->gone.end + SHARERS_PART - 1) & ~(SHARERS_PART - 1);
+
+    if (lock->failed) {
+        sharers_mark_all(&space->sharers, (lock->sharers | 1ull << lock->home.kernel) & ~(1ull << instance.kernel));
+        return;
+    }
+    if (lock->gone.start == lock->gone.end)
+        return;
+    if (rest_used_locked(space, start, lock->gone.start))
+        start += SHARERS_PART;
+    if (rest_used_locked(space, lock->gone.end, end))
+        end -= SHARERS_PART;
+    sharers_clear(&space->sharers, start, end);
+}
+
 static void remove_locked(struct space *space, struct space_lock *lock, uint32_t *notice)
 {
     __atomic_fetch_sub(&requests, 1, __ATOMIC_RELAXED);
     list_remove(&lock->home.node);
+    note_release_locked(space, lock);
     if (!list_empty(&space->locks))
         grant_waiting_locked(space, notice);
 }
@@ -137,8 +178,10 @@ static bool home_begin_locked(struct space *space, struct space_lock *lock)
 {
     if (space->home != instance.kernel)
         return false;
-    if (begin_locked(space, lock, instance.kernel))
+    if (begin_locked(space, lock, instance.kernel)) {
+        lock->sharers = sharers_locked(space, lock->range);
         return true;
+    }
     completion_init(&lock->done);
     if (lock->error != 0)
         completion_signal(&lock->done); /* the request is not queued, so nothing else signals it */
@@ -148,7 +191,7 @@ static bool home_begin_locked(struct space *space, struct space_lock *lock)
 }
 
 /* Sends a request to the home, which is another kernel, and waits for the grant. */
-static int wait_far(struct space *space, const struct space_lock *lock)
+static int wait_far(struct space *space, struct space_lock *lock)
 {
     struct msg_space_lock ask = {space->id, lock->range.start, lock->range.end};
     struct msg_space_granted granted;
@@ -157,6 +200,7 @@ static int wait_far(struct space *space, const struct space_lock *lock)
 
     if (result != (int)sizeof(granted))
         return result < 0 ? result : -EPROTO;
+    lock->sharers = granted.sharers;
     spin_lock(&space->lock);
     space->members |= granted.members; /* members only grow, and a later grant may be noted first */
     if (granted.waited != 0)
@@ -184,7 +228,10 @@ static void home_end_locked(struct space *space, struct space_lock *lock, uint32
 
 static void home_notify(struct space *space, const struct space_lock *lock)
 {
-    struct msg_space_lock free = {space->id, lock->range.start, lock->range.end};
+    struct msg_space_unlock free = {.lock = {space->id, lock->range.start, lock->range.end},
+                                    .gone_start = lock->gone.start,
+                                    .gone_end = lock->gone.end,
+                                    .failed = lock->failed ? 1 : 0};
 
     if (space->home != instance.kernel)
         msg_notify(space->home, MSG_SPACE_UNLOCK, &free, sizeof(free));
@@ -233,10 +280,14 @@ static int keep_request(struct space *space, const struct msg *m)
     if (request == NULL)
         return -ENOMEM;
     request->lock.range = (struct space_range){ask->start, ask->end};
+    request->lock.gone = (struct space_range){0, 0};
+    request->lock.failed = false;
     spin_lock(&space->lock);
     if (begin_locked(space, &request->lock, m->ticket.kernel)) {
-        struct msg_space_granted granted = {.members = space->members};
+        struct msg_space_granted granted = {.members = space->members,
+                                            .sharers = sharers_locked(space, request->lock.range)};
 
+        request->lock.sharers = granted.sharers;
         msg_reply(&m->ticket, &granted, sizeof(granted));
     } else if (request->lock.error == 0) {
         msg_keep(m, &request->kept, NULL);
@@ -280,19 +331,30 @@ static struct space_lock *find_granted_locked(const struct space *space, const s
     return NULL;
 }
 
+/* True when the range that is gone, if any, lies in the one that was locked and is one of pages. */
+static bool gone_valid(const struct msg_space_unlock *free)
+{
+    return free->gone_start < free->gone_end && ((free->gone_start | free->gone_end) & (PAGE_SIZE - 1)) == 0 &&
+           free->gone_start >= free->lock.start && free->gone_end <= free->lock.end && free->gone_end <= USER_END;
+}
+
 static void handle_unlock(const struct msg *m)
 {
-    const struct msg_space_lock *ask = m->data;
-    struct space *space = space_get(ask->space);
+    const struct msg_space_unlock *free = m->data;
+    struct space *space = space_get(free->lock.space);
     struct space_lock *lock;
     uint32_t notice = 0;
 
     if (space == NULL)
         return;
     spin_lock(&space->lock);
-    lock = find_granted_locked(space, ask, m->ticket.kernel);
-    if (lock != NULL)
+    lock = find_granted_locked(space, &free->lock, m->ticket.kernel);
+    if (lock != NULL) {
+        if (gone_valid(free))
+            lock->gone = (struct space_range){free->gone_start, free->gone_end};
+        lock->failed = free->failed != 0;
         remove_locked(space, lock, &notice);
+    }
     spin_unlock(&space->lock);
     completion_notify(notice);
     if (lock != NULL)
@@ -303,7 +365,7 @@ static void handle_unlock(const struct msg *m)
 void space_lock_home_init(void)
 {
     msg_register(MSG_SPACE_LOCK, handle_lock, sizeof(struct msg_space_lock), sizeof(struct msg_space_granted));
-    msg_register(MSG_SPACE_UNLOCK, handle_unlock, sizeof(struct msg_space_lock), 0);
+    msg_register(MSG_SPACE_UNLOCK, handle_unlock, sizeof(struct msg_space_unlock), 0);
 }
 
 const struct space_locking space_lock_home = {.name = "home",

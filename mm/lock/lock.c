@@ -31,6 +31,8 @@ int space_acquire(struct space *space, struct space_range range, struct space_lo
     int error;
 
     lock->range = wide(range);
+    lock->gone = (struct space_range){0, 0};
+    lock->failed = false;
     spin_lock(&space->lock);
     space->slow++;
     space_count_lock_locked(space, lock->range);

@@ -20,6 +20,11 @@ struct space_lock {
     struct space_range range; /* [i] may be wider than what the task requested */
     struct completion done;   /* signalled when the range is granted, or with ERROR set */
     int error;                /* [k] */
+    kernel_set sharers;       /* when it is held: the members that may have something in RANGE, besides the home; no
+                               * other kernel gets anything there before the release */
+    /* What the holder tells the home when it releases the range: */
+    struct space_range gone; /* no kernel has anything in this part of RANGE any more; empty at first */
+    bool failed;             /* an unmap has failed on some kernel, which may have what the home has no more */
     union {
         /* lock=home, at the home, which also keeps the requests of other kernels in this form */
         struct {
@@ -44,6 +49,12 @@ struct space_lock {
         } lamport;
     };
 };
+
+/* The kernels that the holder of LOCK asks to change a part of its range: all others that may have something there. */
+static inline kernel_set space_lock_others(const struct space *space, const struct space_lock *lock)
+{
+    return (lock->sharers | 1ull << space->home) & ~(1ull << instance.kernel);
+}
 
 /* Registers the message handlers and chooses the strategy: boot options lock= and ranges=. Once. */
 void lock_init(void);

@@ -281,6 +281,17 @@ int64_t space_apply_protect_locked(struct space *space, const struct msg_space_c
     return error;
 }
 
+/* VALUE is that of CHANGE, which may leave frames pending free. */
+static int64_t settle_if_last_locked(struct space *space, const struct msg_space_change *change, int64_t value)
+{
+    int error = 0;
+
+    if ((change->prot & SPACE_LAST) == 0 || value < 0 || (value & SPACE_PENDING) == 0)
+        return value;
+    error = space_settle_locked(space, change->start, change->start + change->length);
+    return error != 0 ? error : value & ~SPACE_PENDING;
+}
+
 int64_t space_apply_revoke_locked(struct space *space, const struct msg_space_change *change)
 {
     uint64_t first = backing_page(change->revoke.first), behind = first + change->revoke.pages;
@@ -300,7 +311,7 @@ int64_t space_apply_revoke_locked(struct space *space, const struct msg_space_ch
             pending |= rewrite_range_locked(space, area->start + (from - page) * PAGE_SIZE,
                                             area->start + (to - page) * PAGE_SIZE, 0, REWRITE_UNMAP);
     }
-    return pending;
+    return settle_if_last_locked(space, change, pending);
 }
 
 int space_unmap_locked(struct space *space, uint64_t start, uint64_t length)
@@ -312,7 +323,7 @@ int space_unmap_locked(struct space *space, uint64_t start, uint64_t length)
 
 int64_t space_apply_unmap_locked(struct space *space, const struct msg_space_change *change)
 {
-    return space_unmap_locked(space, change->start, change->length);
+    return settle_if_last_locked(space, change, space_unmap_locked(space, change->start, change->length));
 }
 
 int64_t space_apply_discard_locked(struct space *space, const struct msg_space_change *change)
@@ -321,8 +332,9 @@ int64_t space_apply_discard_locked(struct space *space, const struct msg_space_c
     bool owns;
     int pending = rewrite_private_locked(space, change->start, end, REWRITE_UNMAP, &owns);
 
-    return knows_all_locked(space, change) && !area_covers(&space->areas, change->start, end) ? pending | SPACE_HOLE
-                                                                                              : pending;
+    if (knows_all_locked(space, change) && !area_covers(&space->areas, change->start, end))
+        pending |= SPACE_HOLE;
+    return settle_if_last_locked(space, change, pending);
 }
 
 int64_t space_apply_write_protect_locked(struct space *space, const struct msg_space_change *change)

@@ -90,20 +90,30 @@ static int settle(struct space *space, kernel_set pending, const struct msg_spac
     return error != 0 ? error : own;
 }
 
+/* The part of this kernel in the first round. */
+static void let_go_here(struct space *space, const struct msg_space_change *change, struct letting *letting)
+{
+    int result = space_apply_own(space, change);
+    struct msg_space_changed own = {(uint64_t)result};
+
+    note_let_go(letting, instance.kernel, &own, result < 0 ? result : (int)sizeof(own));
+}
+
 int space_settle_everywhere(struct space *space, kernel_set others, const struct msg_space_change *change,
                             const char *why)
 {
+    struct msg_space_change last = *change;
     struct letting letting = {0};
+    bool one = kernel_set_count(others) == 1; /* it is asked when all others have let go, and needs no second round */
     int error;
 
-    msg_multicast(others, change->operation, change, sizeof(*change), note_let_go, &letting, why, change->start);
-    if (letting.error >= 0) {
-        struct msg_space_changed own;
-        int result = space_apply_own(space, change);
-
-        own.value = (uint64_t)result;
-        note_let_go(&letting, instance.kernel, &own, result < 0 ? result : (int)sizeof(own));
-    }
+    last.prot |= one ? SPACE_LAST : 0;
+    if (one)
+        let_go_here(space, change, &letting);
+    if (letting.error >= 0)
+        msg_multicast(others, change->operation, &last, sizeof(last), note_let_go, &letting, why, change->start);
+    if (letting.error >= 0 && !one)
+        let_go_here(space, change, &letting);
     if (letting.error < 0)
         return letting.error; /* a kernel had no memory to split an area: no frame has been freed, and a repeated call
                                * completes the change */

@@ -119,7 +119,7 @@ static uint64_t number_of(uint64_t address)
     return address / SHARERS_BLOCK + 1;
 }
 
-void sharers_mark(struct sharers *map, uint64_t start, uint64_t end, kernel_set kernels)
+void sharers_mark_range(struct sharers *map, uint64_t start, uint64_t end, kernel_set kernels)
 {
     kernels &= ~map->everywhere;
     if (kernels == 0 || start >= end)
@@ -136,6 +136,7 @@ void sharers_mark(struct sharers *map, uint64_t start, uint64_t end, kernel_set 
             return;
         }
         mark_block(block, start, end, kernels);
+        map->last = block;
     }
 }
 
@@ -172,7 +173,7 @@ static void add_sharers(struct sharers_block *block, uint64_t start, uint64_t en
     *set |= block_sharers(block, start, end);
 }
 
-kernel_set sharers_in(const struct sharers *map, uint64_t start, uint64_t end)
+kernel_set sharers_in_range(const struct sharers *map, uint64_t start, uint64_t end)
 {
     kernel_set sharers = map->everywhere;
 

@@ -15,6 +15,7 @@
 #define SHARERS_PART (32ull << 10)    /* bytes */
 #define SHARERS_BLOCK (2048ull << 10) /* bytes */
 #define SHARERS_PARTS (SHARERS_BLOCK / SHARERS_PART)
+#define SHARERS_PAGE 4096u /* a range of this size that begins at a page lies in one part */
 
 struct sharers_block {
     uint64_t number;   /* the block's address / SHARERS_BLOCK + 1; 0: an unused place of the table */
@@ -24,6 +25,7 @@ struct sharers_block {
 
 /* All zeros: empty. A hash table of blocks. */
 struct sharers {
+    struct sharers_block *last; /* the block that was marked or looked up last, or NULL: a cache */
     struct sharers_block *blocks;
     uint32_t size;         /* places of the table: 0 or a power of two */
     uint32_t used;         /* places in use, of blocks without any mark, too */
@@ -36,7 +38,17 @@ void sharers_end(struct sharers *map);
 
 /* Marks [START, END), which is rounded to whole parts, for KERNELS: they may have an area or an entry there from now
  * on. Without memory, and for a range of more than 2 GiB, the kernels are marked everywhere. */
-void sharers_mark(struct sharers *map, uint64_t start, uint64_t end, kernel_set kernels);
+void sharers_mark_range(struct sharers *map, uint64_t start, uint64_t end, kernel_set kernels);
+static inline __attribute__((always_inline)) void sharers_mark(struct sharers *map, uint64_t start, uint64_t end,
+                                                               kernel_set kernels)
+{
+    const struct sharers_block *last = map->last;
+
+    /* most pages lie in a block of which the answer to an earlier fault has told everything */
+    if (last == NULL || last->number != start / SHARERS_BLOCK + 1 || (kernels & ~last->whole) != 0 ||
+        end > last->number * SHARERS_BLOCK)
+        sharers_mark_range(map, start, end, kernels);
+}
 /* Marks all addresses for KERNELS. There is no way back but sharers_forget. */
 static inline void sharers_mark_all(struct sharers *map, kernel_set kernels)
 {
@@ -44,7 +56,20 @@ static inline void sharers_mark_all(struct sharers *map, kernel_set kernels)
 }
 
 /* Returns the kernels that are marked anywhere in [START, END). */
-kernel_set sharers_in(const struct sharers *map, uint64_t start, uint64_t end);
+kernel_set sharers_in_range(const struct sharers *map, uint64_t start, uint64_t end);
+static inline __attribute__((always_inline)) kernel_set sharers_in(const struct sharers *map, uint64_t start,
+                                                                   uint64_t end)
+{
+    const struct sharers_block *last = map->last;
+
+    if (last != NULL && last->number == start / SHARERS_BLOCK + 1 && end <= last->number * SHARERS_BLOCK &&
+        (last->parts == NULL || end - start <= SHARERS_PAGE)) {
+        kernel_set parts = last->parts != NULL ? last->parts[start % SHARERS_BLOCK / SHARERS_PART] : 0;
+
+        return map->everywhere | last->whole | parts;
+    }
+    return map->size == 0 ? map->everywhere : sharers_in_range(map, start, end);
+}
 
 /* Removes all marks of [START, END), whose bounds are those of parts, but those of kernels that are marked everywhere:
  * no other kernel has anything there. Without memory some marks stay. */

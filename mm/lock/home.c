@@ -2,6 +2,8 @@
  * is granted when no earlier one in the queue overlaps it. So disjoint ranges are independent of each other; a request
  * for the whole space waits for all requests before it and holds back all behind it; and no request starves.
  * mm/lock/home.md has the state table. */
+#include "boot/options/control.h"
+#include "boot/options/options.h"
 #include "kernel/abi/errno.h"
 #include "kernel/lib/list.h"
 #include "kernel/lib/panic.h"
@@ -38,13 +40,34 @@ static uint64_t home_count(void)
     return __atomic_load_n(&requests, __ATOMIC_RELAXED);
 }
 
+/* Whom a grant names, by the boot option sharers=. */
+static volatile enum { SHARERS_KNOWN, SHARERS_ALL, SHARERS_RANDOM } named; /* [a] */
+
+static void named_set(const char *value)
+{
+    named = option_index("sharers", value);
+}
+
+/* A set of kernels that differs from grant to grant. */
+static kernel_set random_kernels(void)
+{
+    static uint64_t drawn; /* [a] */
+    uint64_t x = __atomic_add_fetch(&drawn, 0x9e3779b97f4a7c15ull, __ATOMIC_RELAXED);
+
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
+    return x ^ x >> 27;
+}
+
 /* The members that may have something in RANGE, which is free of other kernels' leases. Read at the moment of the
  * grant: a kernel that gets something there later needs the lock for it, or has its question answered BUSY. */
 static kernel_set sharers_locked(const struct space *space, struct space_range range)
 {
-    if (!space->retrieval->home_knows)
+    kernel_set known;
+
+    if (!space->retrieval->home_knows || named == SHARERS_ALL)
         return space->members;
-    return space->members & sharers_in(&space->sharers, range.start, range.end);
+    known = sharers_in(&space->sharers, range.start, range.end);
+    return space->members & (named == SHARERS_KNOWN ? known : known | random_kernels());
 }
 
 static bool grant_if_first_locked(const struct space *space, struct space_lock *lock)
@@ -105,8 +128,6 @@ static void note_release_locked(struct space *space, const struct space_lock *lo
         sharers_mark_all(&space->sharers, (lock->sharers | 1ull << lock->home.kernel) & ~(1ull << instance.kernel));
         return;
     }
-    if (lock->gone.start == lock->gone.end)
-        return;
     if (rest_used_locked(space, start, lock->gone.start))
         start += SHARERS_PART;
     if (rest_used_locked(space, lock->gone.end, end))
@@ -118,7 +139,8 @@ static void remove_locked(struct space *space, struct space_lock *lock, uint32_t
 {
     __atomic_fetch_sub(&requests, 1, __ATOMIC_RELAXED);
     list_remove(&lock->home.node);
-    note_release_locked(space, lock);
+    if (lock->failed || lock->gone.start != lock->gone.end)
+        note_release_locked(space, lock);
     if (!list_empty(&space->locks))
         grant_waiting_locked(space, notice);
 }
@@ -364,6 +386,9 @@ static void handle_unlock(const struct msg *m)
 
 void space_lock_home_init(void)
 {
+    static struct option option = {.name = "sharers", .set = named_set};
+
+    option_add(&option);
     msg_register(MSG_SPACE_LOCK, handle_lock, sizeof(struct msg_space_lock), sizeof(struct msg_space_granted));
     msg_register(MSG_SPACE_UNLOCK, handle_unlock, sizeof(struct msg_space_unlock), 0);
 }

@@ -121,6 +121,9 @@ struct msg_space_changed {
 /* Bits of the value of an operation that leaves frames pending free: SPACE_UNMAP, SPACE_DISCARD, SPACE_REVOKE. */
 #define SPACE_HOLE 1ll    /* SPACE_DISCARD at the home: a part of the range is in no area */
 #define SPACE_PENDING 2ll /* this kernel has frames pending free in the range, for SPACE_SETTLE */
+/* PROT of such an operation: no other kernel has anything there any more, so what becomes pending free is released at
+ * once. */
+#define SPACE_LAST 1u
 
 _Static_assert(sizeof(struct msg_space_mapping) == 48, "wire format");
 _Static_assert(sizeof(struct msg_space_page) == 16, "wire format");

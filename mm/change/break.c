@@ -70,7 +70,7 @@ static int64_t break_once(struct space *space, uint64_t wanted)
     change.brk.to = wanted;
     result = space_ask_home(space, &change); /* refused if WANTED is below break_start: then nothing is unmapped */
     if (result == (int64_t)wanted && wanted < (uint64_t)now && range.start != range.end) {
-        lock.gone = range;
+        space_lock_gone(&lock, range);
         if (space_unmap_everywhere(space, &lock, range.start, range.end - range.start) != 0) {
             change.brk.from = wanted; /* a kernel may still map the pages: they must not be mapped again as new ones */
             change.brk.to = (uint64_t)now;

@@ -128,7 +128,7 @@ int space_unmap_everywhere(struct space *space, struct space_lock *lock, uint64_
     int error = space_settle_everywhere(space, space_lock_others(space, lock), &change, "unmap");
 
     if (error != 0)
-        lock->failed = true;
+        lock->outcome = LOCK_FAILED;
     return error;
 }
 
@@ -228,7 +228,7 @@ static int64_t map_fixed(struct space *space, const struct msg_space_change *cha
         return result;
     if (replace) {
         result = space_unmap_everywhere(space, &lock, change->start, change->length);
-        lock.gone = space_change_range(change); /* the new area is known at the home alone */
+        space_lock_gone(&lock, space_change_range(change)); /* the new area is known at the home alone */
     }
     if (result == 0)
         result = space_ask_home(space, change);
@@ -298,8 +298,8 @@ static int let_go_everywhere(struct space *space, const struct msg_space_change 
     space_count_change(space);
     error = space_settle_everywhere(space, space_lock_others(space, &lock), change, "unmap");
     if (change->operation == MSG_SPACE_UNMAP) {
-        lock.gone = space_change_range(change);
-        lock.failed = error != 0;
+        space_lock_gone(&lock, space_change_range(change));
+        lock.outcome = error != 0 ? LOCK_FAILED : lock.outcome;
     }
     space_release(space, &lock);
     return error;

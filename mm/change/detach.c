@@ -53,7 +53,7 @@ static int remove_piece(struct space *space, uint64_t base, const struct piece *
     else if (now.start != piece->start || now.end != piece->end || now.object != piece->object)
         error = -EAGAIN;
     if (error == 0) {
-        lock.gone = range;
+        space_lock_gone(&lock, range);
         error = space_unmap_everywhere(space, &lock, piece->start, piece->end - piece->start);
     }
     space_release(space, &lock);

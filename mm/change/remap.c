@@ -122,8 +122,6 @@ static int move_locked(const struct remap *r, struct space_lock *lock)
     change.operation = error == 0 ? MSG_SPACE_MOVE : MSG_SPACE_CANCEL;
     space_apply_others(r->space, others, &change, "move"); /* no kernel refuses a move or a cancel */
     space_ask_home(r->space, &change);
-    if (error == 0 && (r->flags & DONTUNMAP) == 0)
-        lock->gone = (struct space_range){r->from, r->from + r->old_length};
     return error;
 }
 

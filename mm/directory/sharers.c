@@ -119,7 +119,7 @@ static uint64_t number_of(uint64_t address)
     return address / SHARERS_BLOCK + 1;
 }
 
-void sharers_mark_range(struct sharers *map, uint64_t start, uint64_t end, kernel_set kernels)
+void sharers_mark(struct sharers *map, uint64_t start, uint64_t end, kernel_set kernels)
 {
     kernels &= ~map->everywhere;
     if (kernels == 0 || start >= end)

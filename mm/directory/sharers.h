@@ -38,16 +38,13 @@ void sharers_end(struct sharers *map);
 
 /* Marks [START, END), which is rounded to whole parts, for KERNELS: they may have an area or an entry there from now
  * on. Without memory, and for a range of more than 2 GiB, the kernels are marked everywhere. */
-void sharers_mark_range(struct sharers *map, uint64_t start, uint64_t end, kernel_set kernels);
-static inline __attribute__((always_inline)) void sharers_mark(struct sharers *map, uint64_t start, uint64_t end,
-                                                               kernel_set kernels)
+void sharers_mark(struct sharers *map, uint64_t start, uint64_t end, kernel_set kernels);
+/* True if the block of ADDRESS is known to be marked for KERNELS as a whole; a quick look that may miss it. */
+static inline bool sharers_marked(const struct sharers *map, uint64_t address, kernel_set kernels)
 {
     const struct sharers_block *last = map->last;
 
-    /* most pages lie in a block of which the answer to an earlier fault has told everything */
-    if (last == NULL || last->number != start / SHARERS_BLOCK + 1 || (kernels & ~last->whole) != 0 ||
-        end > last->number * SHARERS_BLOCK)
-        sharers_mark_range(map, start, end, kernels);
+    return last != NULL && last->number == address / SHARERS_BLOCK + 1 && (kernels & ~last->whole) == 0;
 }
 /* Marks all addresses for KERNELS. There is no way back but sharers_forget. */
 static inline void sharers_mark_all(struct sharers *map, kernel_set kernels)

@@ -82,7 +82,8 @@ static bool find_file_locked(struct space *space, uint64_t page, const struct ar
 }
 
 /* Marks what KERNEL may map, or know of, by the answer GOT. */
-static void mark_locked(struct space *space, uint32_t kernel, uint64_t page, const struct msg_space_got *got)
+static __attribute__((noinline)) void mark_locked(struct space *space, uint32_t kernel, uint64_t page,
+                                                  const struct msg_space_got *got)
 {
     uint64_t size = got->runs != 0 ? LEAF_SIZE : PAGE_SIZE << got->block, start = page & ~(size - 1);
 
@@ -166,7 +167,8 @@ static int answer(const struct msg *m, struct msg_space_got *got)
     spin_lock(&space->lock);
     if (error == 0) {
         answer_locked(space, ask, got);
-        mark_locked(space, m->ticket.kernel, ask->page, got);
+        if (!sharers_marked(&space->sharers, ask->page, 1ull << m->ticket.kernel))
+            mark_locked(space, m->ticket.kernel, ask->page, got);
     }
     spin_unlock(&space->lock);
     space_put(space);

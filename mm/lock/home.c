@@ -121,16 +121,18 @@ static bool rest_used_locked(const struct space *space, uint64_t start, uint64_t
  * holder is marked, too: it may have got something since the grant. */
 static void note_release_locked(struct space *space, const struct space_lock *lock)
 {
-    uint64_t start = lock->gone.start & ~(SHARERS_PART - 1);
-    uint64_t end = (lock->gone.end + SHARERS_PART - 1) & ~(SHARERS_PART - 1);
+    struct space_range range = lock->range;
+    uint64_t start = range.start & ~(SHARERS_PART - 1), end = (range.end + SHARERS_PART - 1) & ~(SHARERS_PART - 1);
 
-    if (lock->failed) {
+    if (lock->outcome == LOCK_FAILED) {
         sharers_mark_all(&space->sharers, (lock->sharers | 1ull << lock->home.kernel) & ~(1ull << instance.kernel));
         return;
     }
-    if (rest_used_locked(space, start, lock->gone.start))
+    if (lock->outcome != LOCK_GONE)
+        return;
+    if (rest_used_locked(space, start, range.start))
         start += SHARERS_PART;
-    if (rest_used_locked(space, lock->gone.end, end))
+    if (rest_used_locked(space, range.end, end))
         end -= SHARERS_PART;
     sharers_clear(&space->sharers, start, end);
 }
@@ -139,7 +141,7 @@ static void remove_locked(struct space *space, struct space_lock *lock, uint32_t
 {
     __atomic_fetch_sub(&requests, 1, __ATOMIC_RELAXED);
     list_remove(&lock->home.node);
-    if (lock->failed || lock->gone.start != lock->gone.end)
+    if (lock->outcome != LOCK_OVER)
         note_release_locked(space, lock);
     if (!list_empty(&space->locks))
         grant_waiting_locked(space, notice);
@@ -250,10 +252,7 @@ static void home_end_locked(struct space *space, struct space_lock *lock, uint32
 
 static void home_notify(struct space *space, const struct space_lock *lock)
 {
-    struct msg_space_unlock free = {.lock = {space->id, lock->range.start, lock->range.end},
-                                    .gone_start = lock->gone.start,
-                                    .gone_end = lock->gone.end,
-                                    .failed = lock->failed ? 1 : 0};
+    struct msg_space_lock free = {space->id, lock->range.start | lock->outcome, lock->range.end};
 
     if (space->home != instance.kernel)
         msg_notify(space->home, MSG_SPACE_UNLOCK, &free, sizeof(free));
@@ -302,8 +301,7 @@ static int keep_request(struct space *space, const struct msg *m)
     if (request == NULL)
         return -ENOMEM;
     request->lock.range = (struct space_range){ask->start, ask->end};
-    request->lock.gone = (struct space_range){0, 0};
-    request->lock.failed = false;
+    request->lock.outcome = LOCK_OVER;
     spin_lock(&space->lock);
     if (begin_locked(space, &request->lock, m->ticket.kernel)) {
         struct msg_space_granted granted = {.members = space->members,
@@ -353,28 +351,20 @@ static struct space_lock *find_granted_locked(const struct space *space, const s
     return NULL;
 }
 
-/* True when the range that is gone, if any, lies in the one that was locked and is one of pages. */
-static bool gone_valid(const struct msg_space_unlock *free)
-{
-    return free->gone_start < free->gone_end && ((free->gone_start | free->gone_end) & (PAGE_SIZE - 1)) == 0 &&
-           free->gone_start >= free->lock.start && free->gone_end <= free->lock.end && free->gone_end <= USER_END;
-}
-
 static void handle_unlock(const struct msg *m)
 {
-    const struct msg_space_unlock *free = m->data;
-    struct space *space = space_get(free->lock.space);
+    const struct msg_space_lock *message = m->data;
+    struct msg_space_lock free = {message->space, message->start & ~(PAGE_SIZE - 1), message->end};
+    struct space *space = space_get(free.space);
     struct space_lock *lock;
     uint32_t notice = 0;
 
     if (space == NULL)
         return;
     spin_lock(&space->lock);
-    lock = find_granted_locked(space, &free->lock, m->ticket.kernel);
+    lock = find_granted_locked(space, &free, m->ticket.kernel);
     if (lock != NULL) {
-        if (gone_valid(free))
-            lock->gone = (struct space_range){free->gone_start, free->gone_end};
-        lock->failed = free->failed != 0;
+        lock->outcome = message->start & (LOCK_GONE | LOCK_FAILED);
         remove_locked(space, lock, &notice);
     }
     spin_unlock(&space->lock);
@@ -390,7 +380,7 @@ void space_lock_home_init(void)
 
     option_add(&option);
     msg_register(MSG_SPACE_LOCK, handle_lock, sizeof(struct msg_space_lock), sizeof(struct msg_space_granted));
-    msg_register(MSG_SPACE_UNLOCK, handle_unlock, sizeof(struct msg_space_unlock), 0);
+    msg_register(MSG_SPACE_UNLOCK, handle_unlock, sizeof(struct msg_space_lock), 0);
 }
 
 const struct space_locking space_lock_home = {.name = "home",

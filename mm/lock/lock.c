@@ -31,8 +31,7 @@ int space_acquire(struct space *space, struct space_range range, struct space_lo
     int error;
 
     lock->range = wide(range);
-    lock->gone = (struct space_range){0, 0};
-    lock->failed = false;
+    lock->outcome = LOCK_OVER;
     spin_lock(&space->lock);
     space->slow++;
     space_count_lock_locked(space, lock->range);

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* SPACE_LOCK */
+/* SPACE_LOCK; SPACE_UNLOCK: START has the enum space_lock_outcome in its low bits */
 struct msg_space_lock {
     uint64_t space;      /* the group's id */
     uint64_t start, end; /* the range; requests that overlap exclude each other */
@@ -15,13 +15,6 @@ struct msg_space_granted {
     uint64_t members; /* kernels that host the space now */
     uint64_t sharers; /* those of them that may have something in the range */
     uint64_t waited;  /* 1: it had to wait for another request */
-};
-
-/* SPACE_UNLOCK */
-struct msg_space_unlock {
-    struct msg_space_lock lock;
-    uint64_t gone_start, gone_end; /* no kernel has anything there any more; 0, 0: nothing is said about that */
-    uint64_t failed;               /* 1: an unmap has failed on some kernel */
 };
 
 /* SPACE_REQUEST, SPACE_FREED */
@@ -38,7 +31,6 @@ struct msg_space_queued {
 
 _Static_assert(sizeof(struct msg_space_lock) == 24, "wire format");
 _Static_assert(sizeof(struct msg_space_granted) == 24, "wire format");
-_Static_assert(sizeof(struct msg_space_unlock) == 48, "wire format");
 _Static_assert(sizeof(struct msg_space_request) == 32, "wire format");
 _Static_assert(sizeof(struct msg_space_queued) == 16, "wire format");
 

@@ -195,7 +195,7 @@ static int fault_shared(struct space *space, uint64_t page, uint32_t access, ker
     if (result <= 0)
         return result;
     if (here != 0) /* a COW page that is to be written */
-        return space_cow_break(space, page, here & PAGING_FRAME, others);
+        return space_cow_break(space, page, here & PAGING_FRAME, others, 0);
 
     began = clock_now();
     error = space->retrieval->fetch(space, page, &answer);
@@ -230,7 +230,7 @@ static int fault_shared(struct space *space, uint64_t page, uint32_t access, ker
         result = space_install_locked(space, page, answer.frame, prot, false, answer.cow != 0);
     spin_unlock(&space->lock);
     if (result == 0 && copy)
-        return space_cow_break(space, page, answer.frame, others);
+        return space_cow_break(space, page, answer.frame, others, answer.spaces);
     if (result == 0 && answer.kind != SPACE_FRAME)
         result = install_recorded(space, page, prot, backing, access);
     return result;

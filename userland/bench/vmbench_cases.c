@@ -75,6 +75,7 @@ static void add_pairs(struct table *table)
         for (enum bench_where where = WHERE_LOCAL; where <= WHERE_OTHER; where++) {
             struct vmbench_case bench = {.operation = operations[i].name,
                                          .where = where,
+                                         .members = 2,
                                          .row.count = MANY,
                                          .pages = 1,
                                          .run = operations[i].run};

@@ -325,6 +325,7 @@ static int pair_protect(char *page)
 
 static int pair(const struct vmbench_case *bench, uint32_t count, int (*change)(char *page))
 {
+    int other = bench_place_of(bench_where_refusal(WHERE_OTHER) == NULL ? WHERE_OTHER : WHERE_SAME);
     uint32_t pages = count + WARM_UP;
     char *range = map(pages * PAIR_STRIDE);
     int error = range == NULL ? ENOMEM : bench_unbind();
@@ -336,7 +337,7 @@ static int pair(const struct vmbench_case *bench, uint32_t count, int (*change)(
     for (uint32_t i = 0; i < pages && error == 0; i++)
         touch(range + bytes(i * PAIR_STRIDE), 1);
     if (error == 0)
-        error = bench_go(bench_place_of(WHERE_OTHER));
+        error = bench_go(other);
     for (uint32_t i = 0; i < pages && error == 0; i++)
         touch(range + bytes(i * PAIR_STRIDE), 1);
     if (error == 0 && bench->where == WHERE_LOCAL)

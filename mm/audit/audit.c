@@ -25,7 +25,8 @@ struct gathering {
     struct audit_check check;
     kernel_set members;
     struct msg_space_area home_areas[AREAS_MAX];
-    uint64_t part[AUDIT_PART / sizeof(uint64_t)]; /* the reply being processed */
+    uint64_t part[AUDIT_PART / sizeof(uint64_t)];  /* the reply being processed */
+    uint64_t marks[AUDIT_PART / sizeof(uint64_t)]; /* a reply of the home about its directory */
 };
 
 /* Returns the owner of FRAME if it runs, or KERNELS_MAX: the memory of a stopped kernel is not in use. */
@@ -52,18 +53,20 @@ static uint32_t spaces_of(uint64_t frame)
     return (uint32_t)answer.spaces;
 }
 
-/* Fetches one reply of KERNEL into G->part. *COUNT: the number of objects of SIZE bytes that follow its head. */
+/* Fetches one reply of KERNEL into G->part, or into G->marks if WHAT are marks. *COUNT: the number of objects of SIZE
+ * bytes that follow its head. */
 static int view(struct gathering *g, uint32_t kernel, uint64_t start, uint64_t end, enum audit_what what, size_t size,
                 uint32_t *count)
 {
     struct msg_audit_view ask = {g->check.space, start, end, what};
-    const struct msg_audit_viewed *head = (const struct msg_audit_viewed *)(const void *)g->part;
+    uint64_t *part = what == AUDIT_VIEW_MARKS ? g->marks : g->part;
+    const struct msg_audit_viewed *head = (const struct msg_audit_viewed *)(const void *)part;
     int length;
 
     if (kernel == instance.kernel)
-        length = (int)audit_view_here(&ask, (struct msg_audit_viewed *)(void *)g->part);
+        length = (int)audit_view_here(&ask, (struct msg_audit_viewed *)(void *)part);
     else
-        length = msg_call(kernel, MSG_AUDIT_VIEW, &ask, sizeof(ask), g->part, AUDIT_PART, "view of an audit", start);
+        length = msg_call(kernel, MSG_AUDIT_VIEW, &ask, sizeof(ask), part, AUDIT_PART, "view of an audit", start);
     if (length < 0)
         return length;
     *count = (uint32_t)(((size_t)length - sizeof(*head)) / size);
@@ -88,9 +91,52 @@ static int home_areas(struct gathering *g, uint64_t start, uint64_t *end)
     return 0;
 }
 
+static kernel_set *marks_of(struct gathering *g)
+{
+    return (kernel_set *)((struct msg_audit_viewed *)(void *)g->marks + 1);
+}
+
+/* Checks that the directory of the home has KERNEL where it has AREA. */
+static int area_marks(struct gathering *g, uint32_t kernel, const struct msg_space_area *area)
+{
+    const struct msg_audit_viewed *head = (const struct msg_audit_viewed *)(const void *)g->marks;
+    uint64_t end;
+
+    if (!g->check.home_knows || area->start >= area->end || area->end > USER_END)
+        return 0; /* the second is a finding already */
+    for (uint64_t start = area->start; start < area->end; start = end) {
+        uint32_t count;
+        int error = view(g, g->check.home, start & ~(SHARERS_PART - 1), area->end, AUDIT_VIEW_MARKS, sizeof(kernel_set),
+                         &count);
+
+        if (error != 0)
+            return error;
+        end = head->next < area->end ? head->next : area->end;
+        audit_check_area_marks(&g->check, kernel, start, end, marks_of(g));
+    }
+    return 0;
+}
+
+/* Fetches the directory of the home for the window from START to END. */
+static int window_marks(struct gathering *g, uint64_t start, uint64_t end)
+{
+    uint32_t count;
+    int error;
+
+    if (!g->check.home_knows || g->members == 1ull << g->check.home)
+        return 0;
+    error = view(g, g->check.home, start, end, AUDIT_VIEW_MARKS, sizeof(kernel_set), &count);
+    if (error == 0 && (count * SHARERS_PART < end - start || count > AUDIT_MARKS))
+        return -EPROTO;
+    if (error == 0)
+        memcpy(g->check.marks, marks_of(g), count * sizeof(kernel_set));
+    return error;
+}
+
 static int member_areas(struct gathering *g, uint32_t kernel, uint64_t start, uint64_t end)
 {
     const struct msg_audit_viewed *head = (const struct msg_audit_viewed *)(const void *)g->part;
+    const struct msg_space_area *areas = (const struct msg_space_area *)(const void *)(head + 1);
 
     while (start < end) {
         uint32_t count;
@@ -98,9 +144,12 @@ static int member_areas(struct gathering *g, uint32_t kernel, uint64_t start, ui
 
         if (error != 0)
             return error;
-        audit_check_areas(&g->check, kernel, (const struct msg_space_area *)(const void *)(head + 1), count, start,
-                          head->next);
+        audit_check_areas(&g->check, kernel, areas, count, start, head->next);
         start = head->next;
+        for (uint32_t i = 0; i < count && error == 0; i++)
+            error = area_marks(g, kernel, &areas[i]);
+        if (error != 0)
+            return error;
     }
     return 0;
 }
@@ -153,6 +202,7 @@ static int all_pages(struct gathering *g)
 
         beyond = UINT64_MAX;
         audit_check_begin(&g->check, base);
+        error = window_marks(g, base, end);
         for (kernel_set rest = g->members; rest != 0 && error == 0; rest &= rest - 1)
             error = member_pages(g, (uint32_t)__builtin_ctzll(rest), base, end, &beyond);
         if (error == 0 && beyond < end)

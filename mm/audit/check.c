@@ -116,12 +116,31 @@ void audit_check_areas(struct audit_check *check, uint32_t kernel, const struct 
         cover(check, kernel, &areas[i]);
 }
 
+void audit_check_area_marks(struct audit_check *check, uint32_t kernel, uint64_t start, uint64_t end,
+                            const kernel_set *marks)
+{
+    uint64_t first = start & ~(SHARERS_PART - 1);
+
+    if (!check->home_knows || kernel == check->home)
+        return;
+    for (uint64_t at = first; at < end; at += SHARERS_PART) {
+        if ((marks[(at - first) / SHARERS_PART] >> kernel & 1) != 0)
+            continue;
+        audit_violation(check->report, AUDIT_MARK,
+                        "space %lu: kernel %u has an area %lx-%lx, and the directory of home %u not at %lx",
+                        (unsigned long)check->space, kernel, (unsigned long)start, (unsigned long)end, check->home,
+                        (unsigned long)at);
+        return;
+    }
+}
+
 /* --- pages --- */
 
 void audit_check_begin(struct audit_check *check, uint64_t base)
 {
     check->base = base;
     memset(check->pages, 0, sizeof(check->pages));
+    memset(check->marks, 0xff, sizeof(check->marks));
 }
 
 /* Checks what the entry of one page shows by itself. */
@@ -174,6 +193,11 @@ static void add_entry(struct audit_check *check, uint32_t kernel, uint64_t at, u
                         "space %lu page %lx: kernel %u has frame %lx, kernel %u has frame %lx",
                         (unsigned long)check->space, (unsigned long)at, first_of(page->mapped),
                         (unsigned long)page->frame, kernel, (unsigned long)frame);
+    if (check->home_knows && kernel != check->home && (check->marks[(at - check->base) / SHARERS_PART] & bit) == 0)
+        audit_violation(check->report, AUDIT_MARK,
+                        "space %lu page %lx: kernel %u has entry %lx, and the directory of home %u has kernels %lx",
+                        (unsigned long)check->space, (unsigned long)at, kernel, (unsigned long)entry, check->home,
+                        (unsigned long)check->marks[(at - check->base) / SHARERS_PART]);
     page->mapped |= bit;
     if ((entry & PAGING_SOFT_OWNING) != 0)
         page->owned |= bit;

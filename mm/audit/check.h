@@ -8,10 +8,12 @@
 #include <stdint.h>
 
 #include "mm/audit/report.h"
+#include "mm/directory/sharers.h"
 #include "mm/space/wire.h"
 #include "msg/message.h"
 
-#define AUDIT_PAGES 2048u         /* of a window: 8 MiB */
+#define AUDIT_PAGES 2048u                                  /* of a window: 8 MiB */
+#define AUDIT_MARKS (AUDIT_PAGES * 4096ull / SHARERS_PART) /* parts of the directory in a window */
 #define AUDIT_NO_AREA 0x80000000u /* in place of AREA_*: the page is in no area of that kernel */
 
 /* Consecutive pages of one kernel with consecutive frames and otherwise equal entries. */
@@ -41,6 +43,7 @@ struct audit_check {
 
     uint64_t base; /* first address of the window */
     struct audit_page pages[AUDIT_PAGES];
+    kernel_set marks[AUDIT_MARKS]; /* of each part of the window, in the directory of the home */
 };
 
 /* Checks the order and alignment of the home's areas within [START, END), and keeps them for comparison. */
@@ -50,10 +53,15 @@ void audit_check_home_areas(struct audit_check *check, const struct msg_space_ar
 void audit_check_areas(struct audit_check *check, uint32_t kernel, const struct msg_space_area *areas, uint32_t count,
                        uint64_t start, uint64_t end);
 
-/* Begins a new window: AUDIT_PAGES pages from BASE on. */
+/* Checks that the directory of the home has KERNEL in all parts of [START, END), which KERNEL has an area in. MARKS: of
+ * each part, from the one of START on. */
+void audit_check_area_marks(struct audit_check *check, uint32_t kernel, uint64_t start, uint64_t end,
+                            const kernel_set *marks);
+
+/* Begins a new window: AUDIT_PAGES pages from BASE on. All marks are set, until the caller sets them. */
 void audit_check_begin(struct audit_check *check, uint64_t base);
 /* Adds pages of KERNEL, each of which is reported once per window, and checks what a single entry shows: R1, R2, R4,
- * pending free, remote, outside. */
+ * pending free, remote, outside, mark. */
 void audit_check_run(struct audit_check *check, uint32_t kernel, const struct audit_run *run);
 /* Ends the window, after all kernels have reported: checks what only all entries of a page together show: owned, home,
  * R4. May wait, as check->spaces does. */

@@ -9,15 +9,15 @@
 #include "mm/space/space.h"
 
 /* AUDIT_VIEW */
-enum audit_what { AUDIT_VIEW_AREAS = 1, AUDIT_VIEW_PAGES = 2 };
+enum audit_what { AUDIT_VIEW_AREAS = 1, AUDIT_VIEW_PAGES = 2, AUDIT_VIEW_MARKS = 3 };
 
 struct msg_audit_view {
     uint64_t space;
-    uint64_t start, end; /* whole pages; for pages at most AUDIT_PAGES */
+    uint64_t start, end; /* whole pages; for pages at most AUDIT_PAGES, for marks from the start of a part on */
     uint64_t what;       /* enum audit_what */
 };
 
-/* The reply. struct msg_space_area, cut to the range, or struct audit_run follow. */
+/* The reply. struct msg_space_area, cut to the range, struct audit_run, or a kernel_set for each part follow. */
 struct msg_audit_viewed {
     uint64_t next;    /* the reply covers all addresses below this one: END, or where to continue */
     uint64_t beyond;  /* for pages: the first address at or behind END with a page table; UINT64_MAX: there is none */

@@ -14,6 +14,7 @@
     RULE(AREA, "R5 area")                                                                                              \
     RULE(OWNED, "owned once")                                                                                          \
     RULE(HOME, "known at home")                                                                                        \
+    RULE(MARK, "marked at home")                                                                                       \
     RULE(PENDING_FREE, "no pending free")                                                                              \
     RULE(REMOTE, "remote mark")                                                                                        \
     RULE(OUTSIDE, "inside an area")                                                                                    \

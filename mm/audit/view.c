@@ -18,6 +18,7 @@
 
 #define RUNS_MAX ((AUDIT_PART - sizeof(struct msg_audit_viewed)) / sizeof(struct audit_run))
 #define AREAS_MAX ((AUDIT_PART - sizeof(struct msg_audit_viewed)) / sizeof(struct msg_space_area))
+#define MARKS_MAX ((AUDIT_PART - sizeof(struct msg_audit_viewed)) / sizeof(kernel_set))
 #define WORDS_MAX ((AUDIT_PART - sizeof(struct msg_audit_framed)) / sizeof(uint64_t))
 #define TABLES_MAX 64u /* page tables that one AUDIT_FRAMES examines */
 
@@ -37,7 +38,8 @@ enum lie {
     LIE_AREA,
     LIE_BACKING,
     LIE_BITS,
-    LIE_COUNT
+    LIE_COUNT,
+    LIE_MARK
 };
 
 static volatile enum lie lie; /* [a] */
@@ -174,6 +176,22 @@ static uint32_t list_pages_locked(struct space *space, const struct msg_audit_vi
     return (uint32_t)(sizeof(*out) + listing.count * sizeof(listing.runs[0]));
 }
 
+static uint32_t list_marks_locked(const struct space *space, const struct msg_audit_view *ask,
+                                  struct msg_audit_viewed *out)
+{
+    kernel_set *marks = (kernel_set *)(out + 1);
+    uint32_t count = 0;
+
+    for (uint64_t at = ask->start; at < ask->end; at += SHARERS_PART) {
+        if (count == MARKS_MAX) {
+            out->next = at;
+            break;
+        }
+        marks[count++] = lie == LIE_MARK ? 0 : sharers_in(&space->sharers, at, at + SHARERS_PART);
+    }
+    return (uint32_t)(sizeof(*out) + count * sizeof(*marks));
+}
+
 uint32_t audit_view_here(const struct msg_audit_view *ask, struct msg_audit_viewed *out)
 {
     struct space *space = space_get(ask->space);
@@ -186,6 +204,8 @@ uint32_t audit_view_here(const struct msg_audit_view *ask, struct msg_audit_view
     out->members = space->members;
     if (ask->what == AUDIT_VIEW_AREAS)
         length = list_areas_locked(space, ask, out);
+    else if (ask->what == AUDIT_VIEW_MARKS)
+        length = list_marks_locked(space, ask, out);
     else
         length = list_pages_locked(space, ask, out);
     spin_unlock(&space->lock);
@@ -290,7 +310,7 @@ static void handle_view(const struct msg *m)
     struct audit_answer *answer;
 
     if (((ask->start | ask->end) & (PAGE_SIZE - 1)) != 0 || ask->start > ask->end || ask->end > USER_END ||
-        (ask->what != AUDIT_VIEW_AREAS && ask->what != AUDIT_VIEW_PAGES) ||
+        ask->what < AUDIT_VIEW_AREAS || ask->what > AUDIT_VIEW_MARKS ||
         (ask->what == AUDIT_VIEW_PAGES && ask->end - ask->start > AUDIT_PAGES * PAGE_SIZE)) {
         msg_reply_error(&m->ticket, -EPROTO);
         return;

@@ -107,7 +107,7 @@ int space_flag(struct space *space, uint64_t start, uint64_t end, uint32_t forbi
     if (error >= 0)
         error = (int)space_ask_home(space, &change);
     if (error == 0)
-        error = space_apply_others(space, &change, "advice");
+        error = space_apply_others(space, space_lock_others(space, &lock), &change, "advice");
     space_release(space, &lock);
     return error;
 }

@@ -21,8 +21,9 @@ enum rewrite_kind { REWRITE_PROTECT, REWRITE_UNMAP, REWRITE_WRITE_PROTECT };
 struct rewrite {
     enum rewrite_kind kind;
     uint32_t prot;
-    bool flush; /* a TLB may have an entry that is no longer valid */
-    bool owns;  /* the range has an owning entry */
+    bool flush;   /* a TLB may have an entry that is no longer valid */
+    bool owns;    /* the range has an owning entry */
+    bool pending; /* the range has entries that are pending free now */
     uint32_t prefetch_used;
     int64_t let_go; /* owning entries that became pending free */
 };
@@ -36,8 +37,10 @@ static void rewrite_entry(void *context, uint64_t va, uint64_t *entry, uint64_t 
 
     (void)va;
     (void)size;
-    if ((old & PAGING_SOFT_PENDING_FREE) != 0)
+    if ((old & PAGING_SOFT_PENDING_FREE) != 0) {
+        rewrite->pending = true;
         return; /* only SPACE_SETTLE changes such an entry */
+    }
     if ((old & PAGING_SOFT_OWNING) != 0)
         rewrite->owns = true;
     if (rewrite->kind == REWRITE_PROTECT)
@@ -48,13 +51,15 @@ static void rewrite_entry(void *context, uint64_t va, uint64_t *entry, uint64_t 
         rewrite->prefetch_used += space_prefetch_used(old);
         *entry = (keep & PAGING_SOFT_OWNING) != 0 ? keep | PAGING_SOFT_PENDING_FREE : 0;
         rewrite->let_go += (keep & PAGING_SOFT_OWNING) != 0;
+        rewrite->pending |= (keep & PAGING_SOFT_OWNING) != 0;
     }
     if (rewrite->kind != REWRITE_WRITE_PROTECT || (old & PAGING_WRITE) != 0)
         rewrite->flush = true;
 }
 
-static void rewrite_range_locked(struct space *space, uint64_t start, uint64_t end, uint32_t prot,
-                                 enum rewrite_kind kind)
+/* Returns SPACE_PENDING if the range has entries that are pending free now, else 0. */
+static int rewrite_range_locked(struct space *space, uint64_t start, uint64_t end, uint32_t prot,
+                                enum rewrite_kind kind)
 {
     struct rewrite rewrite = {.prot = prot, .kind = kind};
     uint64_t *only = end - start == PAGE_SIZE ? paging_entry(&space->tables, start, false) : NULL;
@@ -67,10 +72,12 @@ static void rewrite_range_locked(struct space *space, uint64_t start, uint64_t e
     space_hold_pages_locked(space, -rewrite.let_go);
     if (rewrite.flush)
         space_flush(space, start, end);
+    return rewrite.pending ? SPACE_PENDING : 0;
 }
 
-/* Rewrites the entries of private areas in [START, END). Returns true when the range may have an owning entry here. */
-static bool rewrite_private_locked(struct space *space, uint64_t start, uint64_t end, enum rewrite_kind kind)
+/* Rewrites the entries of private areas in [START, END). *OWNS: the range may have an owning entry here. Returns
+ * SPACE_PENDING if it has entries that are pending free now, else 0. */
+static int rewrite_private_locked(struct space *space, uint64_t start, uint64_t end, enum rewrite_kind kind, bool *owns)
 {
     struct rewrite rewrite = {.kind = kind};
 
@@ -88,7 +95,8 @@ static bool rewrite_private_locked(struct space *space, uint64_t start, uint64_t
     space_hold_pages_locked(space, -rewrite.let_go);
     if (rewrite.flush)
         space_flush(space, start, end);
-    return rewrite.owns;
+    *owns = rewrite.owns;
+    return rewrite.pending ? SPACE_PENDING : 0;
 }
 
 struct settle {
@@ -273,9 +281,21 @@ int64_t space_apply_protect_locked(struct space *space, const struct msg_space_c
     return error;
 }
 
+/* VALUE is that of CHANGE, which may leave frames pending free. */
+static int64_t settle_if_last_locked(struct space *space, const struct msg_space_change *change, int64_t value)
+{
+    int error = 0;
+
+    if ((change->prot & SPACE_LAST) == 0 || value < 0 || (value & SPACE_PENDING) == 0)
+        return value;
+    error = space_settle_locked(space, change->start, change->start + change->length);
+    return error != 0 ? error : value & ~SPACE_PENDING;
+}
+
 int64_t space_apply_revoke_locked(struct space *space, const struct msg_space_change *change)
 {
     uint64_t first = backing_page(change->revoke.first), behind = first + change->revoke.pages;
+    int pending = 0;
 
     for (const struct area *area = area_next(&space->areas, change->start);
          area != NULL && area->start < change->start + change->length; area = area_after(&space->areas, area)) {
@@ -288,37 +308,41 @@ int64_t space_apply_revoke_locked(struct space *space, const struct msg_space_ch
         to = page + (area->end - area->start) / PAGE_SIZE;
         to = to < behind ? to : behind;
         if (from < to)
-            rewrite_range_locked(space, area->start + (from - page) * PAGE_SIZE, area->start + (to - page) * PAGE_SIZE,
-                                 0, REWRITE_UNMAP);
+            pending |= rewrite_range_locked(space, area->start + (from - page) * PAGE_SIZE,
+                                            area->start + (to - page) * PAGE_SIZE, 0, REWRITE_UNMAP);
     }
-    return 0;
+    return settle_if_last_locked(space, change, pending);
 }
 
 int space_unmap_locked(struct space *space, uint64_t start, uint64_t length)
 {
     int error = area_remove(&space->areas, start, start + length);
 
-    if (error == 0)
-        rewrite_range_locked(space, start, start + length, 0, REWRITE_UNMAP);
-    return error;
+    return error != 0 ? error : rewrite_range_locked(space, start, start + length, 0, REWRITE_UNMAP);
 }
 
 int64_t space_apply_unmap_locked(struct space *space, const struct msg_space_change *change)
 {
-    return space_unmap_locked(space, change->start, change->length);
+    return settle_if_last_locked(space, change, space_unmap_locked(space, change->start, change->length));
 }
 
 int64_t space_apply_discard_locked(struct space *space, const struct msg_space_change *change)
 {
     uint64_t end = change->start + change->length;
+    bool owns;
+    int pending = rewrite_private_locked(space, change->start, end, REWRITE_UNMAP, &owns);
 
-    rewrite_private_locked(space, change->start, end, REWRITE_UNMAP);
-    return knows_all_locked(space, change) && !area_covers(&space->areas, change->start, end);
+    if (knows_all_locked(space, change) && !area_covers(&space->areas, change->start, end))
+        pending |= SPACE_HOLE;
+    return settle_if_last_locked(space, change, pending);
 }
 
 int64_t space_apply_write_protect_locked(struct space *space, const struct msg_space_change *change)
 {
-    return rewrite_private_locked(space, change->start, change->start + change->length, REWRITE_WRITE_PROTECT);
+    bool owns;
+
+    rewrite_private_locked(space, change->start, change->start + change->length, REWRITE_WRITE_PROTECT, &owns);
+    return owns;
 }
 
 int64_t space_apply_room_locked(struct space *space, const struct msg_space_change *change)

@@ -43,7 +43,7 @@ static uint64_t break_alone_locked(struct space *space, uint64_t wanted)
     uint64_t old = page_up(space->break_now), now = (uint64_t)set_break_locked(space, wanted);
 
     if (page_up(now) < old) {
-        if (space_unmap_locked(space, page_up(now), old - page_up(now)) == 0)
+        if (space_unmap_locked(space, page_up(now), old - page_up(now)) > 0)
             space_settle_locked(space, page_up(now), old);
     }
     return now;
@@ -69,11 +69,13 @@ static int64_t break_once(struct space *space, uint64_t wanted)
     change.brk.from = (uint64_t)now;
     change.brk.to = wanted;
     result = space_ask_home(space, &change); /* refused if WANTED is below break_start: then nothing is unmapped */
-    if (result == (int64_t)wanted && wanted < (uint64_t)now && range.start != range.end &&
-        space_unmap_everywhere(space, range.start, range.end - range.start) != 0) {
-        change.brk.from = wanted; /* a kernel may still map the pages: they must not be mapped again as new ones */
-        change.brk.to = (uint64_t)now;
-        result = space_ask_home(space, &change);
+    if (result == (int64_t)wanted && wanted < (uint64_t)now && range.start != range.end) {
+        space_lock_gone(&lock, range);
+        if (space_unmap_everywhere(space, &lock, range.start, range.end - range.start) != 0) {
+            change.brk.from = wanted; /* a kernel may still map the pages: they must not be mapped again as new ones */
+            change.brk.to = (uint64_t)now;
+            result = space_ask_home(space, &change);
+        }
     }
     if (range.start != range.end)
         space_release(space, &lock);

@@ -46,44 +46,90 @@ int space_apply_own(struct space *space, const struct msg_space_change *change)
     return (int)space_apply(space, change);
 }
 
-int space_apply_others(struct space *space, const struct msg_space_change *change, const char *why)
+int space_apply_others(struct space *space, kernel_set others, const struct msg_space_change *change, const char *why)
 {
     int error = 0;
 
-    msg_multicast(space_others(space) & ~(1ull << space->home), change->operation, change, sizeof(*change), note_error,
-                  &error, why, change->start);
+    msg_multicast(others & ~(1ull << space->home), change->operation, change, sizeof(*change), note_error, &error, why,
+                  change->start);
     if (space->home != instance.kernel && error == 0)
         error = space_apply_own(space, change);
     return error;
 }
 
-int space_settle_everywhere(struct space *space, const struct msg_space_change *change, const char *why)
-{
-    kernel_set others = space_others(space);
-    int error = 0; /* a negative errno, or 1: the home says that part of the range of a discard is in no area */
-    int own;
+/* The answers to the first round of a change that lets pages go. */
+struct letting {
+    kernel_set pending; /* kernels that have frames pending free */
+    int error;          /* a negative errno, or 1: part of the range of a discard is in no area, as the home says */
+};
 
-    msg_multicast(others, change->operation, change, sizeof(*change), note_error, &error, why, change->start);
-    if (error >= 0) {
-        own = space_apply_own(space, change);
-        error = own != 0 ? own : error;
-    }
-    if (error < 0)
-        return error; /* a kernel had no memory to split an area: no frame has been freed, and a repeated call completes
-                       * the change */
-    if (error > 0)
-        error = -ENOMEM; /* as on Linux: the rest is done */
-    msg_multicast(others, MSG_SPACE_SETTLE, change, sizeof(*change), note_error, &error, why, change->start);
-    own = space_settle(space, change->start, change->start + change->length);
+static void note_let_go(void *context, uint32_t kernel, const void *reply, int length)
+{
+    struct letting *letting = context;
+    int64_t value = length == (int)sizeof(struct msg_space_changed)
+                        ? (int64_t)((const struct msg_space_changed *)reply)->value
+                        : 0;
+
+    if (length < 0)
+        letting->error = length;
+    else if (letting->error == 0 && (value & SPACE_HOLE) != 0)
+        letting->error = 1;
+    if ((value & SPACE_PENDING) != 0)
+        letting->pending |= 1ull << kernel;
+}
+
+/* The second round is of the kernels that have frames to release. */
+static int settle(struct space *space, kernel_set pending, const struct msg_space_change *change, const char *why)
+{
+    int error = 0, own = 0;
+
+    msg_multicast(pending & ~(1ull << instance.kernel), MSG_SPACE_SETTLE, change, sizeof(*change), note_error, &error,
+                  why, change->start);
+    if ((pending >> instance.kernel & 1) != 0)
+        own = space_settle(space, change->start, change->start + change->length);
     return error != 0 ? error : own;
 }
 
-int space_unmap_everywhere(struct space *space, uint64_t start, uint64_t length)
+/* The part of this kernel in the first round. */
+static void let_go_here(struct space *space, const struct msg_space_change *change, struct letting *letting)
+{
+    int result = space_apply_own(space, change);
+    struct msg_space_changed own = {(uint64_t)result};
+
+    note_let_go(letting, instance.kernel, &own, result < 0 ? result : (int)sizeof(own));
+}
+
+int space_settle_everywhere(struct space *space, kernel_set others, const struct msg_space_change *change,
+                            const char *why)
+{
+    struct msg_space_change last = *change;
+    struct letting letting = {0};
+    bool one = kernel_set_count(others) == 1; /* it is asked when all others have let go, and needs no second round */
+    int error;
+
+    last.prot |= one ? SPACE_LAST : 0;
+    if (one)
+        let_go_here(space, change, &letting);
+    if (letting.error >= 0)
+        msg_multicast(others, change->operation, &last, sizeof(last), note_let_go, &letting, why, change->start);
+    if (letting.error >= 0 && !one)
+        let_go_here(space, change, &letting);
+    if (letting.error < 0)
+        return letting.error; /* a kernel had no memory to split an area: no frame has been freed, and a repeated call
+                               * completes the change */
+    error = settle(space, letting.pending, change, why);
+    return error != 0 || letting.error == 0 ? error : -ENOMEM; /* as on Linux: the rest is done */
+}
+
+int space_unmap_everywhere(struct space *space, struct space_lock *lock, uint64_t start, uint64_t length)
 {
     struct msg_space_change change = {
         .space = space->id, .start = start, .length = length, .operation = MSG_SPACE_UNMAP};
+    int error = space_settle_everywhere(space, space_lock_others(space, lock), &change, "unmap");
 
-    return space_settle_everywhere(space, &change, "unmap");
+    if (error != 0)
+        lock->outcome = LOCK_FAILED;
+    return error;
 }
 
 void space_count_change(struct space *space)
@@ -103,17 +149,16 @@ static bool change_alone(struct space *space, const struct msg_space_change *cha
     space_count_call_locked(space, change->operation);
     alone = space_decides_change_locked(space, change);
     if (alone) {
-        *result = replace ? space_unmap_locked(space, change->start, change->length) : 0;
-        if (*result == 0)
-            *result = space_apply_locked(space, change);
-        if (replace || settles) {
-            int error = space_settle_locked(space, change->start, change->start + change->length);
+        int64_t before = replace ? space_unmap_locked(space, change->start, change->length) : 0;
+        int error = 0;
 
-            if (error != 0)
-                *result = error;
-            else if (settles && *result > 0)
-                *result = -ENOMEM; /* as on Linux: part of the range is not mapped, the rest is done */
-        }
+        *result = before >= 0 ? space_apply_locked(space, change) : before;
+        if ((before > 0 && (before & SPACE_PENDING) != 0) || (settles && *result > 0 && (*result & SPACE_PENDING) != 0))
+            error = space_settle_locked(space, change->start, change->start + change->length);
+        if (error != 0)
+            *result = error;
+        else if (settles && *result > 0) /* as on Linux: part of the range is not mapped, the rest is done */
+            *result = (*result & SPACE_HOLE) != 0 ? -ENOMEM : 0;
     }
     spin_unlock(&space->lock);
     return alone;
@@ -181,8 +226,10 @@ static int64_t map_fixed(struct space *space, const struct msg_space_change *cha
 
     if (result != 0)
         return result;
-    if (replace)
-        result = space_unmap_everywhere(space, change->start, change->length);
+    if (replace) {
+        result = space_unmap_everywhere(space, &lock, change->start, change->length);
+        space_lock_gone(&lock, space_change_range(change)); /* the new area is known at the home alone */
+    }
     if (result == 0)
         result = space_ask_home(space, change);
     space_release(space, &lock);
@@ -249,7 +296,11 @@ static int let_go_everywhere(struct space *space, const struct msg_space_change 
     if (error != 0)
         return error;
     space_count_change(space);
-    error = space_settle_everywhere(space, change, "unmap");
+    error = space_settle_everywhere(space, space_lock_others(space, &lock), change, "unmap");
+    if (change->operation == MSG_SPACE_UNMAP) {
+        space_lock_gone(&lock, space_change_range(change));
+        lock.outcome = error != 0 ? LOCK_FAILED : lock.outcome;
+    }
     space_release(space, &lock);
     return error;
 }
@@ -307,7 +358,7 @@ static int protect_everywhere(struct space *space, const struct msg_space_change
     space_count_change(space);
     error = (int)space_ask_home(space, change); /* first: the home has every area and refuses before any change */
     if (error == 0)
-        error = space_apply_others(space, change, "protect");
+        error = space_apply_others(space, space_lock_others(space, &lock), change, "protect");
     space_release(space, &lock);
     return error;
 }

@@ -52,8 +52,10 @@ static int remove_piece(struct space *space, uint64_t base, const struct piece *
         error = error == -ESRCH ? -EAGAIN : error;
     else if (now.start != piece->start || now.end != piece->end || now.object != piece->object)
         error = -EAGAIN;
-    if (error == 0)
-        error = space_unmap_everywhere(space, piece->start, piece->end - piece->start);
+    if (error == 0) {
+        space_lock_gone(&lock, range);
+        error = space_unmap_everywhere(space, &lock, piece->start, piece->end - piece->start);
+    }
     space_release(space, &lock);
     return error;
 }

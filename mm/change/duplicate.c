@@ -110,7 +110,8 @@ static int copy_pages(struct duplicate *d, uint64_t length)
     return error;
 }
 
-int space_duplicate(struct space *space, uint64_t from, uint64_t length, uint64_t to, uint64_t room, uint32_t prot)
+int space_duplicate(struct space *space, struct space_lock *lock, uint64_t from, uint64_t length, uint64_t to,
+                    uint64_t room, uint32_t prot)
 {
     struct msg_space_change map = {.space = space->id,
                                    .start = to,
@@ -130,12 +131,14 @@ int space_duplicate(struct space *space, uint64_t from, uint64_t length, uint64_
     }
     *d = (struct duplicate){.space = space, .from = from, .to = to, .prot = prot};
     spin_lock(&space->lock);
-    error = area_set(&space->areas, to, to + room, prot); /* as at the home, which may have added AREA_LOCKED */
+    /* as at the home, which may have added AREA_LOCKED; and no more than the pages that are recorded there for this
+     * kernel */
+    error = area_set(&space->areas, to, to + length, prot);
     spin_unlock(&space->lock);
     if (error == 0)
         error = copy_pages(d, length);
     if (error != 0)
-        space_unmap_everywhere(space, to, room);
+        space_unmap_everywhere(space, lock, to, room);
     heap_free(d, sizeof(*d));
     return error;
 }

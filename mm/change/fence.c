@@ -56,7 +56,7 @@ int space_fence(struct space *space)
     error = space_acquire(space, range, &lock);
     if (error != 0)
         return error;
-    error = space_apply_others(space, &change, "memory barrier");
+    error = space_apply_others(space, space_others(space), &change, "memory barrier"); /* all that have threads */
     if (error == 0)
         error = (int)space_ask_home(space, &change);
     space_release(space, &lock);

@@ -6,15 +6,17 @@
 #include <stdint.h>
 
 #include "mm/lease/decide.h"
+#include "mm/lock/lock.h"
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
 
 #define MAP_FILL 1ull /* a bit of the returned address of a new area: its pages are to get frames at once */
 
 /* Makes [TO, TO + ROOM) an area with PROT whose first pages have the frames of [FROM, FROM + LENGTH), which is shared.
- * The caller has locked both ranges and has mapped every page of the first on this kernel. -EAGAIN: one of them is no
+ * LOCK covers both ranges, and the caller has mapped every page of the first on this kernel. -EAGAIN: one of them is no
  * longer mapped here; -EEXIST: the new place is not free; -ENOMEM. Waits. */
-int space_duplicate(struct space *space, uint64_t from, uint64_t length, uint64_t to, uint64_t room, uint32_t prot);
+int space_duplicate(struct space *space, struct space_lock *lock, uint64_t from, uint64_t length, uint64_t to,
+                    uint64_t room, uint32_t prot);
 
 /* Performs an operation on one kernel, with space->lock held. Returns the value to be answered, or a negative errno. */
 typedef int64_t operation_apply(struct space *space, const struct msg_space_change *change);
@@ -70,7 +72,8 @@ int space_settle_locked(struct space *space, uint64_t start, uint64_t end);
 /* The same for callers that do not hold space->lock. */
 int64_t space_apply(struct space *space, const struct msg_space_change *change);
 int space_settle(struct space *space, uint64_t start, uint64_t end);
-/* Removes the areas and entries of the range; owning entries become pending free. -ENOMEM: unchanged. */
+/* Removes the areas and entries of the range; owning entries become pending free. 0, SPACE_PENDING if the range has
+ * such entries now, or -ENOMEM: unchanged. */
 int space_unmap_locked(struct space *space, uint64_t start, uint64_t length);
 /* True when this kernel may decide the range of CHANGE, by a lease or alone. A SPACE_MAP must also have a fixed place
  * and be allowed in a lease; lease_room_locked finds places in leases. */
@@ -83,15 +86,16 @@ static inline bool space_decides_change_locked(const struct space *space, const 
 /* True when CHANGE, a SPACE_LOOK, asks for areas that a shmat has mapped. */
 bool space_looks_attached(const struct msg_space_change *change);
 /* The caller holds the lock of the range. space_apply_own performs CHANGE on this kernel, after the answers to its
- * faults under way in the range; space_apply_others performs it on all members but the home. They return 0 or a
- * negative errno, or a positive value if a kernel answered one; they wait. */
+ * faults under way in the range; space_apply_others performs it on OTHERS, without the home, and on this kernel if it
+ * is not the home. They return 0 or a negative errno, or a positive value if a kernel answered one; they wait. */
 int space_apply_own(struct space *space, const struct msg_space_change *change);
-int space_apply_others(struct space *space, const struct msg_space_change *change, const char *why);
-/* Performs CHANGE, which has the flag SETTLES, on all members and then releases the frames pending free. The caller
- * holds the lock of the range. Waits. */
-int space_settle_everywhere(struct space *space, const struct msg_space_change *change, const char *why);
-/* The same for an unmap. */
-int space_unmap_everywhere(struct space *space, uint64_t start, uint64_t length);
+int space_apply_others(struct space *space, kernel_set others, const struct msg_space_change *change, const char *why);
+/* Performs CHANGE, which has the flag SETTLES, on OTHERS and here, and then releases the frames pending free where
+ * there are any. The caller holds the lock of the range. 0 or a negative errno. Waits. */
+int space_settle_everywhere(struct space *space, kernel_set others, const struct msg_space_change *change,
+                            const char *why);
+/* The same for an unmap of a part of LOCK's range; an error is noted in LOCK. */
+int space_unmap_everywhere(struct space *space, struct space_lock *lock, uint64_t start, uint64_t length);
 void space_count_change(struct space *space);
 
 #endif

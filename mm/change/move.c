@@ -63,6 +63,9 @@ static int prepare_areas(struct space *space, const struct msg_space_change *cha
             return -EEXIST;
         if (!space_commit_allowed(change->prot, (change->prot & AREA_MOVING) != 0 ? change->move.room : added))
             return -ENOMEM;
+        /* who knows a part of the old place knows all of the new one from now on */
+        sharers_mark(&space->sharers, change->move.to, change->move.to + change->move.room,
+                     sharers_in(&space->sharers, change->start, change->start + change->length));
     }
     error = area_flag(&space->areas, change->start, change->start + change->length, AREA_MOVING, 0);
     backing = backing_known(space, change, &known, &policy);

@@ -97,13 +97,13 @@ static int64_t extend(struct remap *r)
     return result < 0 ? result : (int64_t)r->from; /* MAP_FILL is ignored: space_remap fills a locked area */
 }
 
-static int let_target_go(const struct remap *r)
+static int let_target_go(const struct remap *r, struct space_lock *lock)
 {
-    return (r->flags & FIXED) != 0 ? space_unmap_everywhere(r->space, r->to, r->new_length) : 0;
+    return (r->flags & FIXED) != 0 ? space_unmap_everywhere(r->space, lock, r->to, r->new_length) : 0;
 }
 
 /* Both places are locked. -EEXIST: the new place is not free. */
-static int move_locked(const struct remap *r)
+static int move_locked(const struct remap *r, struct space_lock *lock)
 {
     struct msg_space_change change = {.space = r->space->id,
                                       .start = r->from,
@@ -111,15 +111,16 @@ static int move_locked(const struct remap *r)
                                       .operation = MSG_SPACE_PREPARE,
                                       .prot = r->prot | ((r->flags & DONTUNMAP) != 0 ? AREA_MOVING : 0),
                                       .move = {.to = r->to, .room = r->new_length}};
-    int error = let_target_go(r);
+    kernel_set others = space_lock_others(r->space, lock);
+    int error = let_target_go(r, lock);
 
     if (error == 0)
         error = (int)space_ask_home(r->space, &change); /* first: only the home knows whether the new place is free */
     if (error != 0)
         return error;
-    error = space_apply_others(r->space, &change, "preparing a move");
+    error = space_apply_others(r->space, others, &change, "preparing a move");
     change.operation = error == 0 ? MSG_SPACE_MOVE : MSG_SPACE_CANCEL;
-    space_apply_others(r->space, &change, "move"); /* no kernel refuses a move or a cancel */
+    space_apply_others(r->space, others, &change, "move"); /* no kernel refuses a move or a cancel */
     space_ask_home(r->space, &change);
     return error;
 }
@@ -135,7 +136,7 @@ static int move(struct remap *r)
     space_count_change(r->space);
     error = look_again(r);
     if (error == 0)
-        error = move_locked(r);
+        error = move_locked(r, &lock);
     space_release(r->space, &lock);
     return error;
 }
@@ -175,11 +176,11 @@ static int duplicate(struct remap *r)
     if (error == 0 && (r->from + length > r->end || space_look(r->space, r->from, SPACE_LOOK_BACKING) != backing))
         error = -EAGAIN; /* the area has changed since */
     if (error == 0)
-        error = let_target_go(r);
+        error = let_target_go(r, &lock);
     if (error == 0 && backing != 0)
         error = duplicate_file(r, (uint64_t)backing);
     else if (error == 0)
-        error = space_duplicate(r->space, r->from, length, r->to, r->new_length, r->prot);
+        error = space_duplicate(r->space, &lock, r->from, length, r->to, r->new_length, r->prot);
     space_release(r->space, &lock);
     return error;
 }

@@ -67,7 +67,7 @@ int space_revoke(struct space *space, uint64_t first, uint64_t pages, bool copie
     found = find_range_locked(space, &change);
     spin_unlock(&space->lock);
     if (found)
-        error = space_settle_everywhere(space, &change, "pages of a shorter file");
+        error = space_settle_everywhere(space, space_lock_others(space, &lock), &change, "pages of a shorter file");
     space_release(space, &lock);
     return error;
 }

@@ -225,6 +225,7 @@ static void switch_space(struct space *space, void *context)
     if (space->home == s->from)
         space->home = s->to;
     lease_forget_locked(space, s->from);
+    sharers_forget(&space->sharers, 1ull << s->from);
     spin_unlock(&space->lock);
 }
 

@@ -38,11 +38,14 @@ struct space_facts {
     uint32_t complete; /* 1: this kernel becomes the home, and areas follow */
     uint64_t mode;     /* the retrieval strategy, as struct space's mode */
     uint64_t later;    /* as struct space's later (mlockall) */
+    uint64_t marked;   /* if COMPLETE: the kernels that the directory has everywhere */
 };
 /* Creates space ID, unpublished, or finds it here; FACTS take effect at evacuate_commit. Any context. -ENOMEM. */
 int evacuate_stage(uint64_t id, const struct space_facts *facts, struct space **space);
 /* Adds areas of a staged space, in ascending order. -ENOMEM; -EPROTO: the space has not been staged. */
 int evacuate_stage_areas(uint64_t id, const struct msg_space_area *areas, uint32_t count);
+/* Adds marks to the directory of a staged space. -EPROTO: the space has not been staged. */
+int evacuate_stage_marks(uint64_t id, const struct sharers_range *ranges, uint32_t count);
 /* Sets policy NUMBER of a staged space, at once. -ENOMEM, -EPROTO. */
 int evacuate_stage_policy(uint64_t id, uint64_t number, const struct policy *policy);
 /* Gives the staged spaces their facts and areas, and publishes those that are new. */

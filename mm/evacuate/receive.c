@@ -34,6 +34,7 @@ struct staged_space {
     bool fresh; /* created for the evacuation and not published yet */
     struct space_facts facts;
     struct area_list areas;
+    struct sharers sharers; /* the directory, if this kernel becomes the home */
 };
 
 /* [k] rx_lock, under which handlers run; the steps of a stop that free them run one after the other */
@@ -211,6 +212,15 @@ int evacuate_stage_areas(uint64_t id, const struct msg_space_area *areas, uint32
     return error;
 }
 
+int evacuate_stage_marks(uint64_t id, const struct sharers_range *ranges, uint32_t count)
+{
+    struct staged_space *staged = staged_find(id);
+
+    for (uint32_t i = 0; i < count && staged != NULL; i++)
+        sharers_mark(&staged->sharers, ranges[i].start, ranges[i].end, ranges[i].sharers);
+    return staged == NULL ? -EPROTO : 0;
+}
+
 int evacuate_stage_policy(uint64_t id, uint64_t number, const struct policy *policy)
 {
     struct staged_space *staged = staged_find(id);
@@ -247,6 +257,11 @@ static void commit_space(struct staged_space *staged)
         area_list_move(&space->areas, &staged->areas);
         end_holds(&space->areas);
         space->members = staged->facts.members | 1ull << instance.kernel;
+        sharers_end(&space->sharers);
+        space->sharers = staged->sharers;
+        staged->sharers = (struct sharers){0};
+        sharers_mark_all(&space->sharers, staged->facts.marked);
+        sharers_forget(&space->sharers, 1ull << instance.kernel);
         space->break_start = staged->facts.break_start;
         space->break_now = staged->facts.break_now;
         space->later = (uint32_t)staged->facts.later;
@@ -280,6 +295,7 @@ void evacuate_drop_staged(bool undo)
         all_staged = staged->next;
         end_holds(&staged->areas);
         area_list_clear(&staged->areas);
+        sharers_end(&staged->sharers);
         if (staged->fresh)
             space_destroy(staged->space);
         heap_free(staged, sizeof(*staged));

@@ -81,6 +81,16 @@ static bool find_file_locked(struct space *space, uint64_t page, const struct ar
            space_install_file_locked(space, page, area, access) == 0;
 }
 
+/* Marks what KERNEL may map, or know of, by the answer GOT. */
+static __attribute__((noinline)) void mark_locked(struct space *space, uint32_t kernel, uint64_t page,
+                                                  const struct msg_space_got *got)
+{
+    uint64_t size = got->runs != 0 ? LEAF_SIZE : PAGE_SIZE << got->block, start = page & ~(size - 1);
+
+    if (got->kind != SPACE_NONE && got->kind != SPACE_BUSY)
+        sharers_mark(&space->sharers, start, start + size, 1ull << kernel);
+}
+
 static void answer_locked(struct space *space, const struct msg_space_get *ask, struct msg_space_got *got)
 {
     uint32_t runs;
@@ -156,8 +166,11 @@ static int answer(const struct msg *m, struct msg_space_got *got)
         (ask->spare != 0 && frame_owner(ask->spare) != m->ticket.kernel))
         error = -EPROTO;
     spin_lock(&space->lock);
-    if (error == 0)
+    if (error == 0) {
         answer_locked(space, ask, got);
+        if (!sharers_marked(&space->sharers, ask->page, 1ull << m->ticket.kernel))
+            mark_locked(space, m->ticket.kernel, ask->page, got);
+    }
     spin_unlock(&space->lock);
     space_put(space);
     return error;

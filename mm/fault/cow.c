@@ -48,23 +48,28 @@ int space_cow_alone_locked(struct space *space, uint64_t page, uint64_t *entry, 
 }
 
 /* Replaces this kernel's entry for PAGE, if there is a table, by a borrowed one for FRAME, or by an empty one if FRAME
- * is 0. True: the old entry was owning, and its reference is the caller's now. */
+ * is 0. With a FRAME, no other kernel of the space maps the old frame any more, and the reference to one of this
+ * kernel's own is dropped here. True: the old entry was owning, and its reference is the caller's now. */
 static bool switch_locked(struct space *space, uint64_t page, uint64_t frame)
 {
     const struct area *area = area_find(&space->areas, page);
-    uint64_t *entry = paging_entry(&space->tables, page, false);
+    uint64_t *entry = paging_entry(&space->tables, page, false), old;
     bool owned;
 
     if (entry == NULL || (*entry & PAGING_SOFT_PENDING_FREE) != 0)
         return false;
-    owned = (*entry & PAGING_SOFT_OWNING) != 0;
+    old = *entry;
+    owned = (old & PAGING_SOFT_OWNING) != 0;
     if (frame == 0 || area == NULL)
         *entry = 0;
     else
         *entry = space_entry(frame, area->prot, false, false, 0);
     space_hold_pages_locked(space, owned ? -1 : 0);
     space_flush(space, page, page + PAGE_SIZE);
-    return owned;
+    if (frame == 0 || !owned || (old & PAGING_SOFT_REMOTE) != 0)
+        return owned;
+    frame_release(old & PAGING_FRAME);
+    return false;
 }
 
 static bool switch_page(struct space *space, uint64_t page, uint64_t frame)
@@ -143,14 +148,15 @@ static uint64_t copy_of(struct space *space, uint64_t page, uint64_t frame)
     return mempolicy_frame(space, prot, page, frame);
 }
 
-int space_cow_break(struct space *space, uint64_t page, uint64_t frame)
+int space_cow_break(struct space *space, uint64_t page, uint64_t frame, kernel_set others, uint32_t spaces)
 {
     struct msg_space_record message = {.space = space->id, .page = page};
-    kernel_set others = space_others(space);
     struct letting_go letting = {0};
     uint64_t new;
 
-    if (frame_is_sole(frame)) /* and stays so: a fork needs the whole-space lock, while this task has the page's */
+    if (spaces != 0 ? spaces == 1
+                    : frame_is_sole(
+                          frame)) /* and stays so: a fork needs the whole-space lock, while this task has the page's */
         return upgrade(space, page, frame);
     new = room_for(space, page) ? copy_of(space, page, frame) : 0;
     if (new == 0)

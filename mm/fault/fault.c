@@ -170,8 +170,9 @@ uint64_t space_fetch_ns(void)
     return fetch_ns;
 }
 
-/* Resolves a fault with the page's distributed lock held: no other task changes any kernel's entry for the page. */
-static int fault_shared(struct space *space, uint64_t page, uint32_t access)
+/* Resolves a fault with the page's distributed lock held: no other task changes any kernel's entry for the page.
+ * OTHERS: the other kernels that may map it. */
+static int fault_shared(struct space *space, uint64_t page, uint32_t access, kernel_set others)
 {
     int error;
     uint64_t began;
@@ -194,7 +195,7 @@ static int fault_shared(struct space *space, uint64_t page, uint32_t access)
     if (result <= 0)
         return result;
     if (here != 0) /* a COW page that is to be written */
-        return space_cow_break(space, page, here & PAGING_FRAME);
+        return space_cow_break(space, page, here & PAGING_FRAME, others, 0);
 
     began = clock_now();
     error = space->retrieval->fetch(space, page, &answer);
@@ -229,7 +230,7 @@ static int fault_shared(struct space *space, uint64_t page, uint32_t access)
         result = space_install_locked(space, page, answer.frame, prot, false, answer.cow != 0);
     spin_unlock(&space->lock);
     if (result == 0 && copy)
-        return space_cow_break(space, page, answer.frame);
+        return space_cow_break(space, page, answer.frame, others, answer.spaces);
     if (result == 0 && answer.kind != SPACE_FRAME)
         result = install_recorded(space, page, prot, backing, access);
     return result;
@@ -276,7 +277,7 @@ static int fault_with_lock(struct space *space, uint64_t page, uint32_t access)
     if (result != 0)
         return result;
     space_gets_await(space, range); /* questions that begin later bring nothing for the page */
-    result = fault_shared(space, page, access);
+    result = fault_shared(space, page, access, space_lock_others(space, &lock));
     space_release(space, &lock);
     return result == 0 ? 1 : result;
 }

@@ -144,12 +144,12 @@ static bool room_for(struct space *space, uint64_t page, const struct there *the
     return room;
 }
 
-/* Moves PAGE, which is locked and may be moved, to one of NODES. Returns its node or a negative errno. */
-static int move(struct space *space, uint64_t page, const struct there *there, uint64_t nodes)
+/* Moves PAGE, which is locked and may be moved, to one of NODES. OTHERS may map it. Returns its node or a negative
+ * errno. */
+static int move(struct space *space, uint64_t page, const struct there *there, uint64_t nodes, kernel_set others)
 {
     struct msg_space_record message = {.space = space->id, .page = page};
     bool directory = space->retrieval->home_knows && space->home != instance.kernel;
-    kernel_set others = space_others(space);
     struct letting_go letting = {0};
     uint64_t new = 0;
 
@@ -202,7 +202,7 @@ int space_page_move(struct space *space, uint64_t address, uint64_t nodes)
     else if (result == 0 && there.cow && !frame_is_sole(there.frame))
         result = -EACCES;
     else if (result == 0)
-        result = move(space, page, &there, nodes);
+        result = move(space, page, &there, nodes, space_lock_others(space, &lock));
     space_release(space, &lock);
     return result;
 }

@@ -43,10 +43,11 @@ static int fill_parent(struct fork *fork, const struct area *area, const struct 
     int error = 0;
 
     spin_lock(&parent->lock);
-    if (!area_covers(&parent->areas, area->start, area->end))
-        error = area_set(&parent->areas, area->start, area->end, area->prot);
     for (uint32_t i = 0; i < count && error == 0; i++) {
-        if (paging_entry(&parent->tables, pairs[i].page, true) == NULL)
+        /* of the area only the pages that are recorded at the home for this kernel */
+        if (area_find(&parent->areas, pairs[i].page) == NULL)
+            error = area_set(&parent->areas, pairs[i].page, pairs[i].page + PAGE_SIZE, area->prot);
+        if (error == 0 && paging_entry(&parent->tables, pairs[i].page, true) == NULL)
             error = -ENOMEM;
     }
     spin_unlock(&parent->lock);

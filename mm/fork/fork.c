@@ -73,6 +73,7 @@ int space_fork(struct space *parent, struct space *child)
 
     if (error != 0)
         return error;
+    fork.others = space_lock_others(parent, &lock);
     error = fork_locked(&fork);
     spin_lock(&parent->lock);
     parent->stats.forks++;

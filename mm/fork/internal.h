@@ -16,6 +16,7 @@
  * only this task uses it. */
 struct fork {
     struct space *parent, *child;
+    kernel_set others;       /* the other kernels that may have something of the parent */
     uint64_t *leaf;          /* the child's table for the 2 MiB at leaf_at */
     uint64_t leaf_at;        /* 1: none */
     const struct area *area; /* the child's area that was looked up last, or NULL */

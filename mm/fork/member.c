@@ -34,10 +34,10 @@ int fork_write_protect_others(struct fork *fork, kernel_set *holders)
     struct msg_space_change change = {
         .space = fork->parent->id, .start = 0, .length = USER_END, .operation = MSG_SPACE_WRITE_PROTECT};
     struct protected protected = {0};
-    kernel_set others = space_others(fork->parent);
 
-    if (others != 0)
-        msg_multicast(others, MSG_SPACE_WRITE_PROTECT, &change, sizeof(change), note_protected, &protected, "fork", 0);
+    if (fork->others != 0)
+        msg_multicast(fork->others, MSG_SPACE_WRITE_PROTECT, &change, sizeof(change), note_protected, &protected,
+                      "fork", 0);
     *holders = protected.holders;
     return protected.error;
 }

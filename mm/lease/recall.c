@@ -92,8 +92,9 @@ int lease_wait_locked(struct space *space, struct space_range range, lease_done 
     return 1;
 }
 
-/* Records the areas and pages of ANSWER, all of which must be in the range that the holder gives up. */
-static int note_locked(struct space *space, const struct msg_space_recalled *answer)
+/* Records the areas and pages of ANSWER, all of which must be in the range that HOLDER gives up. From now on the
+ * directory has what HOLDER keeps there. */
+static int note_locked(struct space *space, uint32_t holder, const struct msg_space_recalled *answer)
 {
     const struct msg_space_area *areas = (const struct msg_space_area *)(answer + 1);
     const struct msg_space_pair *pairs = (const struct msg_space_pair *)(areas + answer->areas);
@@ -103,8 +104,11 @@ static int note_locked(struct space *space, const struct msg_space_recalled *ans
         if (areas[i].start < answer->start || areas[i].end > answer->end || areas[i].start >= areas[i].end ||
             ((areas[i].start | areas[i].end) & (PAGE_SIZE - 1)) != 0 || (areas[i].prot & ~(uint64_t)AREA_BITS) != 0)
             return -EPROTO;
+        sharers_mark(&space->sharers, areas[i].start, areas[i].end, 1ull << holder);
         error = area_set(&space->areas, areas[i].start, areas[i].end, (uint32_t)areas[i].prot);
     }
+    if (answer->pending != 0) /* no area tells where: as after an unmap that has failed */
+        sharers_mark_all(&space->sharers, 1ull << holder);
     for (uint32_t i = 0; i < answer->pairs && error == 0; i++) {
         int borrowed;
 
@@ -146,7 +150,7 @@ static int take_answer_locked(struct lease_wait *wait, const struct msg_space_re
     wait->ask.start = answer->start;
     wait->ask.end = answer->end;
     wait->claim = (struct space_range){answer->start, answer->end};
-    error = note_locked(space, answer);
+    error = note_locked(space, wait->kernel, answer);
     if (error == 0 && answer->next != 0) {
         wait->ask.from = answer->next;
         return 1;
@@ -290,6 +294,8 @@ static void add_pages_locked(struct space *space, uint64_t start, uint64_t end, 
         for (uint32_t i = first; (i = paging_next_used(leaf, i, last)) < last; i++) {
             uint64_t page = va + i * PAGE_SIZE, frame = leaf[i] & PAGING_FRAME;
 
+            if ((leaf[i] & PAGING_SOFT_PENDING_FREE) != 0)
+                out->pending = 1;
             if ((leaf[i] & PAGING_SOFT_OWNING) == 0 || (leaf[i] & PAGING_SOFT_PENDING_FREE) != 0)
                 continue;
             if (out->pairs == room) {

@@ -27,11 +27,12 @@ struct msg_space_recalled {
     uint64_t start, end; /* the range that the holder gives up */
     uint64_t next;       /* where to continue, or 0: this is the last part */
     uint32_t areas, pairs;
+    uint64_t pending; /* 1: in this part of the range an unmap without memory has left entries pending free */
 };
 
 _Static_assert(sizeof(struct msg_space_lease) == 16, "wire format");
 _Static_assert(sizeof(struct msg_space_leased) == 8, "wire format");
 _Static_assert(sizeof(struct msg_space_recall) == 32, "wire format");
-_Static_assert(sizeof(struct msg_space_recalled) == 32, "wire format");
+_Static_assert(sizeof(struct msg_space_recalled) == 40, "wire format");
 
 #endif

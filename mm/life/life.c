@@ -121,6 +121,7 @@ void space_destroy(struct space *space)
     if (!space_leave(space))
         return;
     lease_end(space);
+    sharers_end(&space->sharers);
     assert(list_empty(&space->gets) && list_empty(&space->deferred));
     space_locking->end(space);
     space_events_notify(space);

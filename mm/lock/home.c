@@ -2,6 +2,8 @@
  * is granted when no earlier one in the queue overlaps it. So disjoint ranges are independent of each other; a request
  * for the whole space waits for all requests before it and holds back all behind it; and no request starves.
  * mm/lock/home.md has the state table. */
+#include "boot/options/control.h"
+#include "boot/options/options.h"
 #include "kernel/abi/errno.h"
 #include "kernel/lib/list.h"
 #include "kernel/lib/panic.h"
@@ -38,6 +40,36 @@ static uint64_t home_count(void)
     return __atomic_load_n(&requests, __ATOMIC_RELAXED);
 }
 
+/* Whom a grant names, by the boot option sharers=. */
+static volatile enum { SHARERS_KNOWN, SHARERS_ALL, SHARERS_RANDOM } named; /* [a] */
+
+static void named_set(const char *value)
+{
+    named = option_index("sharers", value);
+}
+
+/* A set of kernels that differs from grant to grant. */
+static kernel_set random_kernels(void)
+{
+    static uint64_t drawn; /* [a] */
+    uint64_t x = __atomic_add_fetch(&drawn, 0x9e3779b97f4a7c15ull, __ATOMIC_RELAXED);
+
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
+    return x ^ x >> 27;
+}
+
+/* The members that may have something in RANGE, which is free of other kernels' leases. Read at the moment of the
+ * grant: a kernel that gets something there later needs the lock for it, or has its question answered BUSY. */
+static kernel_set sharers_locked(const struct space *space, struct space_range range)
+{
+    kernel_set known;
+
+    if (!space->retrieval->home_knows || named == SHARERS_ALL)
+        return space->members;
+    known = sharers_in(&space->sharers, range.start, range.end);
+    return space->members & (named == SHARERS_KNOWN ? known : known | random_kernels());
+}
+
 static bool grant_if_first_locked(const struct space *space, struct space_lock *lock)
 {
     if (lock->home.recalling)
@@ -55,8 +87,10 @@ static bool grant_if_first_locked(const struct space *space, struct space_lock *
 /* LOCK, which had to wait, has been granted: signals or answers its requester. */
 static void notify_granted_locked(struct space *space, struct space_lock *lock, uint32_t *notice)
 {
-    struct msg_space_granted granted = {.members = space->members, .waited = lock->home.waited ? 1 : 0};
+    struct msg_space_granted granted = {
+        .members = space->members, .sharers = sharers_locked(space, lock->range), .waited = lock->home.waited ? 1 : 0};
 
+    lock->sharers = granted.sharers;
     if (lock->home.kernel == instance.kernel)
         completion_signal_locked(&lock->done, notice);
     else /* LOCK's memory is freed only after its release, so it outlives this answer */
@@ -74,10 +108,41 @@ static void grant_waiting_locked(struct space *space, uint32_t *notice)
     }
 }
 
+/* True when other kernels may know something of [START, END), the rest of a part of the directory: no more than the
+ * home, which has an area there then. A kernel that has yet to unmap what the home has unmapped is in the set of the
+ * task that asks it. */
+static bool rest_used_locked(const struct space *space, uint64_t start, uint64_t end)
+{
+    return start < end && area_overlaps(&space->areas, start, end);
+}
+
+/* LOCK, which is not in the queue any more, is released: notes in the directory what its holder says. What a kernel may
+ * have kept although the home has nothing there would not be found again by parts, so it is marked everywhere. The
+ * holder is marked, too: it may have got something since the grant. */
+static void note_release_locked(struct space *space, const struct space_lock *lock)
+{
+    struct space_range range = lock->range;
+    uint64_t start = range.start & ~(SHARERS_PART - 1), end = (range.end + SHARERS_PART - 1) & ~(SHARERS_PART - 1);
+
+    if (lock->outcome == LOCK_FAILED) {
+        sharers_mark_all(&space->sharers, (lock->sharers | 1ull << lock->home.kernel) & ~(1ull << instance.kernel));
+        return;
+    }
+    if (lock->outcome != LOCK_GONE)
+        return;
+    if (rest_used_locked(space, start, range.start))
+        start += SHARERS_PART;
+    if (rest_used_locked(space, range.end, end))
+        end -= SHARERS_PART;
+    sharers_clear(&space->sharers, start, end);
+}
+
 static void remove_locked(struct space *space, struct space_lock *lock, uint32_t *notice)
 {
     __atomic_fetch_sub(&requests, 1, __ATOMIC_RELAXED);
     list_remove(&lock->home.node);
+    if (lock->outcome != LOCK_OVER)
+        note_release_locked(space, lock);
     if (!list_empty(&space->locks))
         grant_waiting_locked(space, notice);
 }
@@ -137,8 +202,10 @@ static bool home_begin_locked(struct space *space, struct space_lock *lock)
 {
     if (space->home != instance.kernel)
         return false;
-    if (begin_locked(space, lock, instance.kernel))
+    if (begin_locked(space, lock, instance.kernel)) {
+        lock->sharers = sharers_locked(space, lock->range);
         return true;
+    }
     completion_init(&lock->done);
     if (lock->error != 0)
         completion_signal(&lock->done); /* the request is not queued, so nothing else signals it */
@@ -148,7 +215,7 @@ static bool home_begin_locked(struct space *space, struct space_lock *lock)
 }
 
 /* Sends a request to the home, which is another kernel, and waits for the grant. */
-static int wait_far(struct space *space, const struct space_lock *lock)
+static int wait_far(struct space *space, struct space_lock *lock)
 {
     struct msg_space_lock ask = {space->id, lock->range.start, lock->range.end};
     struct msg_space_granted granted;
@@ -157,6 +224,7 @@ static int wait_far(struct space *space, const struct space_lock *lock)
 
     if (result != (int)sizeof(granted))
         return result < 0 ? result : -EPROTO;
+    lock->sharers = granted.sharers;
     spin_lock(&space->lock);
     space->members |= granted.members; /* members only grow, and a later grant may be noted first */
     if (granted.waited != 0)
@@ -184,7 +252,7 @@ static void home_end_locked(struct space *space, struct space_lock *lock, uint32
 
 static void home_notify(struct space *space, const struct space_lock *lock)
 {
-    struct msg_space_lock free = {space->id, lock->range.start, lock->range.end};
+    struct msg_space_lock free = {space->id, lock->range.start | lock->outcome, lock->range.end};
 
     if (space->home != instance.kernel)
         msg_notify(space->home, MSG_SPACE_UNLOCK, &free, sizeof(free));
@@ -233,10 +301,13 @@ static int keep_request(struct space *space, const struct msg *m)
     if (request == NULL)
         return -ENOMEM;
     request->lock.range = (struct space_range){ask->start, ask->end};
+    request->lock.outcome = LOCK_OVER;
     spin_lock(&space->lock);
     if (begin_locked(space, &request->lock, m->ticket.kernel)) {
-        struct msg_space_granted granted = {.members = space->members};
+        struct msg_space_granted granted = {.members = space->members,
+                                            .sharers = sharers_locked(space, request->lock.range)};
 
+        request->lock.sharers = granted.sharers;
         msg_reply(&m->ticket, &granted, sizeof(granted));
     } else if (request->lock.error == 0) {
         msg_keep(m, &request->kept, NULL);
@@ -282,17 +353,20 @@ static struct space_lock *find_granted_locked(const struct space *space, const s
 
 static void handle_unlock(const struct msg *m)
 {
-    const struct msg_space_lock *ask = m->data;
-    struct space *space = space_get(ask->space);
+    const struct msg_space_lock *message = m->data;
+    struct msg_space_lock free = {message->space, message->start & ~(PAGE_SIZE - 1), message->end};
+    struct space *space = space_get(free.space);
     struct space_lock *lock;
     uint32_t notice = 0;
 
     if (space == NULL)
         return;
     spin_lock(&space->lock);
-    lock = find_granted_locked(space, ask, m->ticket.kernel);
-    if (lock != NULL)
+    lock = find_granted_locked(space, &free, m->ticket.kernel);
+    if (lock != NULL) {
+        lock->outcome = message->start & (LOCK_GONE | LOCK_FAILED);
         remove_locked(space, lock, &notice);
+    }
     spin_unlock(&space->lock);
     completion_notify(notice);
     if (lock != NULL)
@@ -302,6 +376,9 @@ static void handle_unlock(const struct msg *m)
 
 void space_lock_home_init(void)
 {
+    static struct option option = {.name = "sharers", .set = named_set};
+
+    option_add(&option);
     msg_register(MSG_SPACE_LOCK, handle_lock, sizeof(struct msg_space_lock), sizeof(struct msg_space_granted));
     msg_register(MSG_SPACE_UNLOCK, handle_unlock, sizeof(struct msg_space_lock), 0);
 }

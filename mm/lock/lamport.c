@@ -149,6 +149,7 @@ static bool lamport_begin_locked(struct space *space, struct space_lock *own)
                              : msg_peers_reachable();
     if (own->lamport.asked == 0 && lamport_before(&space->lamport.queues, &own->lamport.entry) == NULL)
         own->lamport.answered = own->lamport.entered = true;
+    own->sharers = space->members;
     return own->lamport.entered;
 }
 
@@ -198,7 +199,8 @@ static int enter(struct space *space, struct space_lock *own)
             reason.kernel = (int32_t)before->kernel;
         enter_if_first_locked(own, &notice);
         space->members |=
-            own->lamport.members; /* members only grow, and a later request may have noted its own before */
+            own->lamport.members;      /* members only grow, and a later request may have noted its own before */
+        own->sharers = space->members; /* the home's directory is read before older requests are over: not used */
     }
     spin_unlock(&space->lock);
     completion_notify(notice);

@@ -31,6 +31,7 @@ int space_acquire(struct space *space, struct space_range range, struct space_lo
     int error;
 
     lock->range = wide(range);
+    lock->outcome = LOCK_OVER;
     spin_lock(&space->lock);
     space->slow++;
     space_count_lock_locked(space, lock->range);

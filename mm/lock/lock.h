@@ -14,12 +14,22 @@
 
 struct lease_wait;
 
+/* What the home learns from a release about its directory (mm/directory/directory.md). */
+enum space_lock_outcome {
+    LOCK_OVER = 0,  /* nothing */
+    LOCK_GONE = 1,  /* no kernel has anything in the range any more, but for areas of the home */
+    LOCK_FAILED = 2 /* an unmap has failed: some kernel may have what the home has no more */
+};
+
 /* A lock of a task, or its request for one. The task provides the memory, from space_acquire until space_release has
  * returned; the strategy manages the content. Marks as in mm/space/space.h. */
 struct space_lock {
     struct space_range range; /* [i] may be wider than what the task requested */
     struct completion done;   /* signalled when the range is granted, or with ERROR set */
     int error;                /* [k] */
+    kernel_set sharers;       /* when it is held: the members that may have something in RANGE, besides the home; no
+                               * other kernel gets anything there before the release */
+    enum space_lock_outcome outcome; /* what the holder tells the home when it releases the range */
     union {
         /* lock=home, at the home, which also keeps the requests of other kernels in this form */
         struct {
@@ -44,6 +54,20 @@ struct space_lock {
         } lamport;
     };
 };
+
+/* The holder of LOCK has unmapped RANGE everywhere, or does so now: if it is all of the lock's range, and no unmap
+ * fails, the home is told. */
+static inline void space_lock_gone(struct space_lock *lock, struct space_range range)
+{
+    if (lock->outcome == LOCK_OVER && lock->range.start == range.start && lock->range.end == range.end)
+        lock->outcome = LOCK_GONE;
+}
+
+/* The kernels that the holder of LOCK asks to change a part of its range: all others that may have something there. */
+static inline kernel_set space_lock_others(const struct space *space, const struct space_lock *lock)
+{
+    return (lock->sharers | 1ull << space->home) & ~(1ull << instance.kernel);
+}
 
 /* Registers the message handlers and chooses the strategy: boot options lock= and ranges=. Once. */
 void lock_init(void);

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* SPACE_LOCK, SPACE_UNLOCK */
+/* SPACE_LOCK; SPACE_UNLOCK: START has the enum space_lock_outcome in its low bits */
 struct msg_space_lock {
     uint64_t space;      /* the group's id */
     uint64_t start, end; /* the range; requests that overlap exclude each other */
@@ -13,6 +13,7 @@ struct msg_space_lock {
 
 struct msg_space_granted {
     uint64_t members; /* kernels that host the space now */
+    uint64_t sharers; /* those of them that may have something in the range */
     uint64_t waited;  /* 1: it had to wait for another request */
 };
 
@@ -29,7 +30,7 @@ struct msg_space_queued {
 };
 
 _Static_assert(sizeof(struct msg_space_lock) == 24, "wire format");
-_Static_assert(sizeof(struct msg_space_granted) == 16, "wire format");
+_Static_assert(sizeof(struct msg_space_granted) == 24, "wire format");
 _Static_assert(sizeof(struct msg_space_request) == 32, "wire format");
 _Static_assert(sizeof(struct msg_space_queued) == 16, "wire format");
 

@@ -45,8 +45,9 @@ static void answer_list(const struct msg *m, struct space *space)
     if (answer == NULL)
         msg_reply_error(&m->ticket, -ENOMEM);
     else
-        long_answer_send(m, answer, answer + 1,
-                         list_areas(space, ask->page, (struct msg_space_areas *)(void *)(answer + 1)));
+        long_answer_send(
+            m, answer, answer + 1,
+            list_areas(space, ask->page & ~SPACE_AREAS_KEPT, (struct msg_space_areas *)(void *)(answer + 1)));
 }
 
 /* A SPACE_AREAS that waits for recalls of leases. Its requester holds no lock. */
@@ -81,9 +82,9 @@ static int defer_areas(const struct msg *m, struct space *space)
     if (late == NULL)
         return -ENOMEM;
     late->space = space;
-    late->from = ask->page;
+    late->from = ask->page & ~SPACE_AREAS_KEPT;
     spin_lock(&space->lock);
-    result = lease_wait_locked(space, (struct space_range){ask->page, USER_END}, run_recalled, late, &start);
+    result = lease_wait_locked(space, (struct space_range){late->from, USER_END}, run_recalled, late, &start);
     if (result > 0)
         long_answer_keep(m, &late->answer);
     spin_unlock(&space->lock);
@@ -97,8 +98,12 @@ static void handle_areas(const struct msg *m)
 {
     const struct msg_space_page *ask = m->data;
     struct space *space = space_get(ask->space);
-    int error = space == NULL ? -ESRCH : space->home != instance.kernel ? -EPROTO : defer_areas(m, space);
+    int error = space == NULL ? -ESRCH : space->home != instance.kernel ? -EPROTO : 0;
 
+    if (error == 0 && (ask->page & SPACE_AREAS_KEPT) != 0)
+        space_mark(space, 0, USER_END, m->ticket.kernel); /* everywhere: before any of the areas is reported */
+    if (error == 0)
+        error = defer_areas(m, space);
     if (error < 0)
         msg_reply_error(&m->ticket, error);
     else if (error == 0)

@@ -77,8 +77,8 @@ int space_record_many_home(struct space *space, const struct msg_space_pair *pai
     return length < 0 ? length : 0;
 }
 
-/* First does for all pages what can fail, and then makes the entries: all or none. */
-static int fill(struct space *space, const struct msg_space_pair *pairs, uint64_t count)
+/* First does for all pages what can fail, and then makes the entries: all or none. KERNEL maps the pages, too. */
+static int fill(struct space *space, const struct msg_space_pair *pairs, uint64_t count, uint32_t kernel)
 {
     int error = 0;
 
@@ -95,8 +95,10 @@ static int fill(struct space *space, const struct msg_space_pair *pairs, uint64_
         error = entry == NULL ? -ENOMEM : *entry != 0 ? -EEXIST : 0;
     }
     spin_unlock(&space->lock);
-    for (uint64_t i = 0; i < count && error == 0; i++)
+    for (uint64_t i = 0; i < count && error == 0; i++) {
+        space_mark(space, pairs[i].page, pairs[i].page + PAGE_SIZE, kernel);
         error = space_install(space, pairs[i].page, pairs[i].frame, false, false);
+    }
     return error;
 }
 
@@ -110,7 +112,7 @@ static void handle_fill(const struct msg *m)
         error = -EPROTO;
         if (space->home == instance.kernel && (m->length - sizeof(*message)) % sizeof(struct msg_space_pair) == 0)
             error = fill(space, (const struct msg_space_pair *)(message + 1),
-                         (m->length - sizeof(*message)) / sizeof(struct msg_space_pair));
+                         (m->length - sizeof(*message)) / sizeof(struct msg_space_pair), m->ticket.kernel);
         space_put(space);
     }
     if (error != 0)

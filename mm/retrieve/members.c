@@ -82,6 +82,9 @@ static void handle_fetch(const struct msg *m)
 
     if (space != NULL) {
         space_answer(space, ask->page, &answer);
+        /* the asker holds the page's lock: nobody reads or clears its mark in between */
+        if (space->home == instance.kernel && space->retrieval->home_knows && answer.kind != SPACE_NONE)
+            space_mark(space, ask->page, ask->page + 1, m->ticket.kernel);
         space_put(space);
     }
     msg_reply(&m->ticket, &answer, sizeof(answer));

@@ -76,7 +76,9 @@ static int switch_locked_space(struct space *space, uint32_t strategy)
         error = directory_fill(space);
     if (error != 0)
         return error;
-    spin_lock(&space->lock); /* a kernel that joins later gets the mode with its join */
+    spin_lock(&space->lock);           /* a kernel that joins later gets the mode with its join */
+    if (!space->retrieval->home_knows) /* what members found by asking is not in the directory */
+        sharers_mark_all(&space->sharers, space->members & ~(1ull << instance.kernel));
     change.strategy.mode = space_mode_next_locked(space, strategy);
     others = space->members & ~(1ull << instance.kernel);
     spin_unlock(&space->lock);

@@ -17,7 +17,7 @@
 static int take_areas(struct space *space, uint8_t *buffer)
 {
     const struct msg_space_areas *head = (const struct msg_space_areas *)(const void *)buffer;
-    struct msg_space_page ask = {.space = space->id};
+    struct msg_space_page ask = {.space = space->id, .page = SPACE_AREAS_KEPT};
     int error = 0;
 
     do {
@@ -33,8 +33,8 @@ static int take_areas(struct space *space, uint8_t *buffer)
         spin_unlock(&space->lock);
         if (error == 0 && head->next != 0 && head->next <= ask.page)
             error = -EPROTO;
-        ask.page = head->next;
-    } while (error == 0 && ask.page != 0);
+        ask.page = head->next | SPACE_AREAS_KEPT;
+    } while (error == 0 && head->next != 0);
     return error;
 }
 

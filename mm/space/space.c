@@ -115,6 +115,13 @@ kernel_set space_others(struct space *space)
     return members & ~(1ull << instance.kernel);
 }
 
+void space_mark(struct space *space, uint64_t start, uint64_t end, uint32_t kernel)
+{
+    spin_lock(&space->lock);
+    sharers_mark(&space->sharers, start, end, 1ull << kernel);
+    spin_unlock(&space->lock);
+}
+
 void space_each(void (*each)(struct space *space, void *context), void *context)
 {
     for (uint32_t i = 0; i < BUCKETS; i++) {

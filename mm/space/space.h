@@ -18,6 +18,7 @@
 #include "kernel/instance/instance.h"
 #include "mm/area/area.h"
 #include "mm/area/range.h"
+#include "mm/directory/sharers.h"
 #include "mm/space/events.h"
 #include "mm/space/strategy.h"
 #include "msg/message.h"
@@ -56,6 +57,7 @@ struct space {
     struct list locks;              /* [k] home only, lock=home: requests of the lock manager in order of arrival */
     struct space_lamport lamport;   /* [k] lock=lamport */
     struct space_leases leases;     /* [k] */
+    struct sharers sharers;         /* [k] home only: where other kernels may have areas or entries */
     uint64_t get_count;             /* [k] fast-path questions so far */
     struct mempolicy_list policies; /* [k] */
     struct list gets;               /* [k] questions under way: mm/page/question.h */
@@ -100,6 +102,9 @@ bool space_leave(struct space *space);
 
 /* Returns the other kernels that host the space, as far as this kernel knows. */
 kernel_set space_others(struct space *space);
+
+/* At the home: KERNEL may have areas or entries in [START, END) from now on (mm/directory/directory.md). */
+void space_mark(struct space *space, uint64_t start, uint64_t end, uint32_t kernel);
 
 /* --- its pages on this kernel --- */
 

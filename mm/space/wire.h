@@ -22,14 +22,15 @@ struct msg_space_mapping {
     uint32_t prot;  /* AREA_*, unless SPACE_NONE */
     uint64_t start; /* the area, unless SPACE_NONE */
     uint64_t end;
-    uint64_t frame; /* physical address, if SPACE_FRAME */
-    uint32_t cow;   /* 1: other spaces may have the frame, so it must not be written; if SPACE_FRAME */
-    uint32_t pad;
+    uint64_t frame;   /* physical address, if SPACE_FRAME */
+    uint32_t cow;     /* 1: other spaces may have the frame, so it must not be written; if SPACE_FRAME */
+    uint32_t spaces;  /* if COW and the frame is the answering kernel's: how many spaces have it; 0: not known */
     uint64_t backing; /* the backing of the page: mm/area/backing.h; unless SPACE_NONE */
 };
 
-/* SPACE_AREAS, SPACE_LIST, SPACE_TAKE: PAGE is where to continue; SPACE_FILL: PAGE is unused, struct msg_space_pair
- * follow */
+/* SPACE_AREAS, SPACE_LIST, SPACE_TAKE: PAGE is where to continue, with SPACE_AREAS_KEPT if the asker makes the areas
+ * its own; SPACE_FILL: PAGE is unused, struct msg_space_pair follow */
+#define SPACE_AREAS_KEPT 1ull
 struct msg_space_page {
     uint64_t space;
     uint64_t page;
@@ -116,6 +117,13 @@ struct msg_space_change {
 struct msg_space_changed {
     uint64_t value; /* the operation's result, else 0 */
 };
+
+/* Bits of the value of an operation that leaves frames pending free: SPACE_UNMAP, SPACE_DISCARD, SPACE_REVOKE. */
+#define SPACE_HOLE 1ll    /* SPACE_DISCARD at the home: a part of the range is in no area */
+#define SPACE_PENDING 2ll /* this kernel has frames pending free in the range, for SPACE_SETTLE */
+/* PROT of such an operation: no other kernel has anything there any more, so what becomes pending free is released at
+ * once. */
+#define SPACE_LAST 1u
 
 _Static_assert(sizeof(struct msg_space_mapping) == 48, "wire format");
 _Static_assert(sizeof(struct msg_space_page) == 16, "wire format");

@@ -167,6 +167,17 @@ static void send_areas(struct sending *s, const struct group *group)
     gather_end(s);
 }
 
+static void send_marks(struct sending *s, const struct group *group)
+{
+    struct sharers_range item;
+    uint64_t cursor = 0;
+
+    gather_begin(s, PART_MARKS, group->id, sizeof(item));
+    while (sharers_next(&group->space->sharers, &cursor, &item))
+        gather(s, &item);
+    gather_end(s);
+}
+
 static void send_policies(struct sending *s, const struct group *group)
 {
     struct handover_policy item;
@@ -286,10 +297,12 @@ static bool prepare_group(struct group *group, void *context)
         facts.space.break_start = group->space->break_start;
         facts.space.break_now = group->space->break_now;
         facts.space.later = group->space->later;
+        facts.space.marked = group->space->sharers.everywhere;
     }
     send_one(s, s->successor, PART_GROUP, group->id, &facts, sizeof(facts));
     if (ours && group->space != NULL) {
         send_areas(s, group);
+        send_marks(s, group);
         send_policies(s, group);
     }
     if (ours) {

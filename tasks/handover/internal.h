@@ -19,7 +19,8 @@ enum handover_part {
     PART_SHADOWS,  /* to all kernels: COUNT struct handover_place: where to look for threads instead of at the sender */
     PART_POLICIES, /* COUNT struct handover_policy: the memory policies of the group's space */
     PART_HOLDS,    /* COUNT struct handover_hold: file objects of the staged spaces; sent after all areas */
-    PART_TIMERS    /* COUNT struct timer_state: timers of the process */
+    PART_TIMERS,   /* COUNT struct timer_state: timers of the process */
+    PART_MARKS     /* COUNT struct sharers_range: the directory of the group's space (mm/directory/directory.md) */
 };
 
 struct msg_handover {

@@ -314,7 +314,7 @@ static const size_t item_sizes[] = {
     [PART_SIGNALS] = sizeof(struct signal_info),      [PART_PLACES] = sizeof(struct handover_place),
     [PART_MEMBER] = sizeof(struct handover_member),   [PART_SHADOWS] = sizeof(struct handover_place),
     [PART_HOLDS] = sizeof(struct handover_hold),      [PART_POLICIES] = sizeof(struct handover_policy),
-    [PART_TIMERS] = sizeof(struct timer_state)};
+    [PART_TIMERS] = sizeof(struct timer_state),       [PART_MARKS] = sizeof(struct sharers_range)};
 
 static int take(const struct msg_handover *message, uint32_t from)
 {
@@ -326,6 +326,8 @@ static int take(const struct msg_handover *message, uint32_t from)
         return take_group(message->group, data);
     case PART_AREAS:
         return evacuate_stage_areas(message->group, data, message->count);
+    case PART_MARKS:
+        return evacuate_stage_marks(message->group, data, message->count);
     case PART_POLICIES:
         return take_policies(message->group, data, message->count);
     case PART_PROCESS:

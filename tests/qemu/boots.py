@@ -34,7 +34,8 @@ LONG_MACHINES = PARALLEL | {
 }
 # Those that look at the whole machine, and want it as it is after the boot.
 FRESH = ["test-machine", "test-huge"]
-MEMORY = ["test-memory", "test-fork-memory", "test-map", "test-remap", "test-break", "test-lease", "test-advise",
+MEMORY = ["test-memory", "test-fork-memory", "test-map", "test-remap", "test-break", "test-lease", "test-directory",
+          "test-advise",
           "test-resident", "test-membarrier", "test-stale", "test-memfd", "test-content", "test-filemap", "test-zero",
           "test-memory-races", "test-mempolicy", "test-newcomer", f"test-vm seed={SEED} batches=2 pages=320",
           f"test-retrieve seed={SEED} batches=1 pages=100", "test-one-frame 500"]
@@ -72,8 +73,8 @@ STRATEGIES = {
     "late": ("", "seed={seed}", "seed={seed},ring=4"),
 }
 SPACES = ["test-memory", "test-threads", "test-fork-memory", "test-migrate", "test-newcomer", "test-map", "test-remap",
-          "test-break", "test-advise", "test-resident", "test-lease", "test-stale", "test-membarrier", "test-audit",
-          f"test-vm seed={SEED} batches=1 pages=160", "test-one-frame 200"]
+          "test-break", "test-advise", "test-resident", "test-lease", "test-directory", "test-stale", "test-membarrier",
+          "test-audit", f"test-vm seed={SEED} batches=1 pages=160", "test-one-frame 200"]
 
 
 def boot(machine, programs, append="", inject="", label="", machines=None):
@@ -126,12 +127,15 @@ BOOTS = [
     boot("2-kernels", ["test-prefetch 32"], "prefetch=32"),
     # programs while kernels stop and start, and while all memory is audited
     boot("4-kernels-parallel", ["test-stop", "test-stop under test-filemap", "test-stop under test-content",
-                       "test-stop under test-zero busy", *AUDIT], label="stops"),
+                                "test-stop under test-zero busy", "test-stop under test-directory", *AUDIT], label="stops"),
     boot("4-kernels", ["test-audit", "test-audit under test-threads", "test-audit under test-fork-memory",
                        f"test-audit under stress-tasks {SEED} 3 all", "test-audit under test-exec",
                        "test-audit under test-migrate", "test-audit under test-filemap", "test-audit under test-content",
                        "test-audit under test-zero busy", "test-audit under test-stop 3"], label="audits"),
     boot("4-kernels", ["test-audit", "test-audit under test-threads"], "retrieve=members", "seed=11", "audits"),
+    # changes that ask more kernels than have something of the pages
+    boot("4-kernels", ["test-audit under test-directory", "test-audit under test-remap", "test-fork-memory"],
+         "leases=off sharers=random", label="audits"),
     boot("4-kernels", ["test-vdso ask"], "skew=50000000"),  # more than the noise of a busy host, which hides a difference
     *strategy_boots(PAIRS, 3, SPACES),
     # Linux keeps the same promises: else they are not Linux's

@@ -21,6 +21,10 @@ def test_memory_of_their_own(run, kernels):
     passed(run("--cpus", "4", "--nodes", "2", "--kernels", kernels, "--", "test-lease", "alone"))
 
 
+def test_who_is_asked(run):
+    passed(run("--cpus", "4", "--nodes", "2", "--", "test-directory", "asked"))
+
+
 @pytest.mark.parametrize("machine", SHORT_OF_MEMORY)
 def test_without_memory(run, machine):
     """A kernel without memory takes it from others; a program that wants more than there is is killed, and the log says so."""

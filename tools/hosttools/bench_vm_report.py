@@ -98,6 +98,7 @@ FAULTS = (("fault_new", "first touch of a new page"), ("fault_frame", "touch of 
 RANGES = (("touch", "mmap, touch, munmap"), ("map", "mmap, munmap"), ("protect", "mprotect to read-only and back"))
 SCALING = ((f"touch.{MIB_PAGES}", "mmap, touch, munmap of 1 MiB"), (f"map.{128 * MIB_PAGES}", "mmap, munmap of 128 MiB"),
            (f"protect_whole.{128 * MIB_PAGES}", "mprotect and back of 128 MiB, untouched"))
+PAIRS = (("unmap_pair", "munmap"), ("protect_pair", "mprotect"))
 LARGE = ("touch_huge.512", "mmap, touch, munmap of a large page of 2 MiB")
 LOCKS = (("fault_race.1", "first touch of a page of one range"), ("protect_race.1", "mprotect and back of one page"))
 SHAPES = (("threads", "a thread on each, ranges of their own"), ("processes", "a process on each"),
@@ -110,11 +111,14 @@ def _pages(pages: int) -> str:
 
 
 def fault_rows() -> Iterator[Row]:
-    """Faults of one thread."""
+    """Faults of one thread, and changes of what another place shares."""
     for operation, title in FAULTS:
         for where, words in WHERES:
             if where != "local" or operation not in ("fault_frame", "sequence"):
                 yield f"{title}, {words}", f"{operation}.{where}"
+    for operation, title in PAIRS:
+        for where, words in (WHERES[0], WHERES[2]):
+            yield f"{title} of a page that two places have touched, process everywhere, {words}", f"{operation}.{where}"
 
 
 def range_rows() -> Iterator[Row]:

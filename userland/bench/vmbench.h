@@ -112,6 +112,8 @@ int vmbench_run_protect(const struct vmbench_case *bench, uint32_t count);
 int vmbench_run_protect_part(const struct vmbench_case *bench, uint32_t count);
 int vmbench_run_protect_whole(const struct vmbench_case *bench, uint32_t count);
 int vmbench_run_fault_race(const struct vmbench_case *bench, uint32_t count);
+int vmbench_run_unmap_pair(const struct vmbench_case *bench, uint32_t count);
+int vmbench_run_protect_pair(const struct vmbench_case *bench, uint32_t count);
 int vmbench_run_lock(const struct vmbench_case *bench, uint32_t count);
 int vmbench_run_lock_team(const struct vmbench_case *bench, uint32_t count);
 

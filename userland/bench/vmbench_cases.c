@@ -65,6 +65,27 @@ static void add_faults(struct table *table)
     }
 }
 
+/* Changes of pages that home and another place have touched, of a process that has been at all places. */
+static void add_pairs(struct table *table)
+{
+    static const struct range_operation operations[] = {{"unmap_pair", vmbench_run_unmap_pair},
+                                                        {"protect_pair", vmbench_run_protect_pair}};
+
+    for (size_t i = 0; i < COUNT_OF(operations); i++) {
+        for (enum bench_where where = WHERE_LOCAL; where <= WHERE_OTHER; where++) {
+            struct vmbench_case bench = {.operation = operations[i].name,
+                                         .where = where,
+                                         .members = 2,
+                                         .row.count = MANY,
+                                         .pages = 1,
+                                         .run = operations[i].run};
+
+            if (where != WHERE_SAME)
+                add(table, bench, "%s.%s", bench.operation, bench_where_word(where));
+        }
+    }
+}
+
 static const char *shape_word(enum vmbench_shape shape)
 {
     static const char *const words[] = {
@@ -160,6 +181,7 @@ size_t vmbench_cases(struct vmbench_case cases[BENCH_ROWS_MAX])
         add_team(&table, &huge, HUGE_PAGES, shape, FEW / 2);
     add_scaling(&table);
     add_locks(&table);
+    add_pairs(&table);
     return table.count;
 }
 

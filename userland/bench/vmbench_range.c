@@ -1,4 +1,5 @@
-/* vmbench: ranges that are mapped, touched, unmapped, and protected, by one thread or by a team.
+/* vmbench: ranges that are mapped, touched, unmapped, and protected, by one thread or by a team; pages that two places
+ * share.
  *
  * An operation is a whole circle, so that ranges are after it what they were before. The calls are made without the C
  * library's functions: members of a team have none. */
@@ -306,4 +307,59 @@ int vmbench_run_fault_race(const struct vmbench_case *bench, uint32_t count)
 
     sized.pages = vmbench_team_rounds(count);
     return vmbench_team_run(&sized, bench->shape == SHAPE_APART ? &apart : &together, count);
+}
+
+/* --- one page that two places have touched, of a process that is at all --- */
+
+#define PAIR_STRIDE 16u /* pages */
+
+static int pair_unmap(char *page)
+{
+    return unmap(page, 1);
+}
+
+static int pair_protect(char *page)
+{
+    return mprotect(page, BENCH_PAGE, PROT_READ) == 0 ? 0 : bench_failed("mprotect", errno);
+}
+
+static int pair(const struct vmbench_case *bench, uint32_t count, int (*change)(char *page))
+{
+    int other = bench_place_of(bench_where_refusal(WHERE_OTHER) == NULL ? WHERE_OTHER : WHERE_SAME);
+    uint32_t pages = count + WARM_UP;
+    char *range = map(pages * PAIR_STRIDE);
+    int error = range == NULL ? ENOMEM : bench_unbind();
+
+    if (error == 0)
+        error = bench_visit_all();
+    if (error == 0)
+        error = bench_go_home();
+    for (uint32_t i = 0; i < pages && error == 0; i++)
+        touch(range + bytes(i * PAIR_STRIDE), 1);
+    if (error == 0)
+        error = bench_go(other);
+    for (uint32_t i = 0; i < pages && error == 0; i++)
+        touch(range + bytes(i * PAIR_STRIDE), 1);
+    if (error == 0 && bench->where == WHERE_LOCAL)
+        error = bench_go_home();
+    for (uint32_t i = 0; i < pages && error == 0; i++) {
+        if (i == WARM_UP)
+            error = vmbench_messages_begin();
+        if (i >= WARM_UP)
+            bench_begin();
+        error = error != 0 ? error : change(range + bytes(i * PAIR_STRIDE));
+        if (i >= WARM_UP)
+            bench_end();
+    }
+    return error != 0 ? error : vmbench_messages_end();
+}
+
+int vmbench_run_unmap_pair(const struct vmbench_case *bench, uint32_t count)
+{
+    return pair(bench, count, pair_unmap);
+}
+
+int vmbench_run_protect_pair(const struct vmbench_case *bench, uint32_t count)
+{
+    return pair(bench, count, pair_protect);
 }

@@ -249,6 +249,30 @@ TEST(outside, "an entry where its kernel has no area is found")
     found(1, "inside an area");
 }
 
+TEST(mark, "an entry and an area are found where the directory of the home has not their kernel")
+{
+    kernel_set marks[AUDIT_MARKS] = {1ull << 2, 1ull << 2 | 1ull << 3, 1ull << 3};
+
+    begin();
+    memcpy(check->marks, marks, sizeof(marks));
+    page(HOME, 0, OWN(1) | USER_RW | OWNING, RW); /* the home itself needs no mark */
+    page(2, 0, OWN(1) | USER_RW | REMOTE, RW);
+    page(HOME, 16, (OWN(1) + PAGE_SIZE) | USER_RW | OWNING, RW);
+    page(3, 16, (OWN(1) + PAGE_SIZE) | USER_RW | REMOTE, RW);
+    audit_check_area_marks(check, 2, BASE, BASE + 2 * SHARERS_PART, marks);
+    audit_check_area_marks(check, 3, BASE + 2 * SHARERS_PART - PAGE_SIZE, BASE + 3 * SHARERS_PART, marks + 1);
+    clean();
+    page(3, 0, OWN(1) | USER_RW | REMOTE, RW);
+    found(1, "marked at home");
+    begin();
+    audit_check_area_marks(check, 2, BASE, BASE + 3 * SHARERS_PART, marks);
+    found(1, "marked at home");
+    begin();
+    check->home_knows = false;
+    audit_check_area_marks(check, 2, BASE, BASE + 3 * SHARERS_PART, marks);
+    clean();
+}
+
 TEST(view_shape, "a run that is not of the window, and a page that is told twice, are found and harmless")
 {
     static const struct audit_run wrong[] = {

@@ -226,20 +226,20 @@ TEST(boot_options, "the same words are understood on the boot command line, amon
 {
     boot("kernels=core poll=5 inject=seed:3 trace=on lock=lamport");
     CHECK(polls == 5 && inject_on && rule.seed == 3 && trace_on && lines == 0);
-    boot("kernels=core lock=home");
-    CHECK(polls == -1 && injects == 0 && traces == 0 && lines == 0);
+    boot("kernels=core lock=home"); /* the defaults of options.def */
+    CHECK(polls == 400 && injects == 1 && !inject_on && traces == 1 && !trace_on && lines == 0);
 }
 
-TEST(boot_wrong, "a boot option that makes no sense is left out as a whole, and said once; the others count")
+TEST(boot_wrong, "for a boot option that makes no sense the default counts, and that is said once; the others count")
 {
     boot("poll=x inject=seed:3 trace=on");
-    CHECK(polls == -1 && inject_on && trace_on && lines == 1);
+    CHECK(polls == 400 && inject_on && trace_on && lines == 1);
     boot("poll=5 inject=seed:3,rate:999 trace=on");
-    CHECK(polls == 5 && injects == 0 && trace_on && lines == 1);
+    CHECK(polls == 5 && !inject_on && trace_on && lines == 1);
     boot("poll=5 inject=nonsense trace=maybe");
-    CHECK(polls == 5 && injects == 0 && traces == 0 && lines == 2);
+    CHECK(polls == 5 && !inject_on && !trace_on && lines == 2);
     boot("poll=5 inject=peer:4 quiet init=/bin/tour");
-    CHECK(polls == 5 && injects == 0 && lines == 3);
+    CHECK(polls == 5 && !inject_on && lines == 3);
 }
 
 TEST(boot_no_memory, "without memory for the trace at boot that is said, and the other options count")
@@ -255,6 +255,6 @@ TEST(boot_others, "only kernel 0 says so")
 {
     instance.kernel = 2;
     boot("poll=x inject=y trace=z");
-    CHECK(polls == -1 && injects == 0 && traces == 0 && lines == 0);
+    CHECK(polls == 400 && !inject_on && !trace_on && lines == 0);
     instance.kernel = 0;
 }

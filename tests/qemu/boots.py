@@ -21,16 +21,16 @@ MACHINES = {
 }
 # Here CPUs run at once, for races.
 PARALLEL = {
-    "2-kernels": ("--cpus", "2"),
-    "4-kernels-parallel": ("--cpus", "4", "--nodes", "2"),
-    "1-kernel-smp": ("--cpus", "4", "--kernels", "1"),
-    "2-nodes-smp": ("--cpus", "4", "--nodes", "2", "--kernels", "node"),
+    "2-kernels": ("--cpus", "2", "--tcg", "multi"),
+    "4-kernels-parallel": ("--cpus", "4", "--nodes", "2", "--tcg", "multi"),
+    "1-kernel-smp": ("--cpus", "4", "--kernels", "1", "--tcg", "multi"),
+    "2-nodes-smp": ("--cpus", "4", "--nodes", "2", "--kernels", "node", "--tcg", "multi"),
 }
 MACHINES |= PARALLEL
 # Larger ones, too slow for every day on few CPUs of a host.
 LONG_MACHINES = PARALLEL | {
-    "8-kernels": ("--cpus", "8", "--nodes", "4"),
-    "4-nodes-smp": ("--cpus", "8", "--nodes", "4", "--kernels", "node"),
+    "8-kernels": ("--cpus", "8", "--nodes", "4", "--tcg", "multi"),
+    "4-nodes-smp": ("--cpus", "8", "--nodes", "4", "--kernels", "node", "--tcg", "multi"),
 }
 # Those that look at the whole machine, and want it as it is after the boot.
 FRESH = ["test-machine", "test-huge"]

@@ -73,9 +73,6 @@ static void peer_open(uint32_t kernel, uint32_t slots)
         struct ring_receiver *in = &peer->in[class];
 
         list_init(&out->queue);
-        list_init(&out->credits.waiting);
-        out->class = (uint8_t) class;
-        out->reply = (uint32_t)MSG_REPLY_BIT | kernel << MSG_SOURCE_SHIFT;
         out->peer = peer;
         out->source = (uint64_t)instance.kernel << MSG_SOURCE_SHIFT;
         msg_senders[kernel][class] = out;

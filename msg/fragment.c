@@ -54,7 +54,8 @@ static inline void take_middle(struct reassembly *partial, struct ring_receiver 
     fragment_next(partial, next);
 }
 
-bool msg_take_fragment(struct peer *peer, enum msg_class class, uint64_t header, const uint64_t *payload, uint64_t time)
+bool msg_take_fragment(struct peer *peer, enum msg_class class, uint64_t header, const uint64_t *payload, uint64_t time,
+                       uint64_t queued)
 {
     struct reassembly *partial = &peer->partial[class][(header & MSG_REPLY_BIT) != 0];
 
@@ -72,12 +73,11 @@ bool msg_take_fragment(struct peer *peer, enum msg_class class, uint64_t header,
     }
     if (partial->expected == partial->last) {
         uint32_t offset = partial->expected * MSG_SHORT;
-        uint64_t now = msg_ticks();
 
         memcpy(partial->bytes + offset, payload, msg_header_length(header) - offset);
         partial->expected = 0;
         partial->next = no_fragment(partial);
-        msg_dispatch(partial->header, time, partial->bytes, now > time ? now - time : 0);
+        msg_dispatch(partial->header, time, partial->bytes, queued);
         return true;
     }
     take_middle(partial, &peer->in[class], header, payload);

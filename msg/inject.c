@@ -47,7 +47,7 @@ void inject_set(const struct inject_rule *wanted)
                     .random = rule.seed ^ (((uint64_t)instance.kernel << 16 | k << 1 | class) << 32)};
         }
     }
-    msg_set_special(on || trace_is_on());
+    msg_special = on || trace_is_on();
     if (inject_due != 0)
         inject_due = 1; /* so that held messages are checked again at once */
     spin_unlock(&msg_rx_lock);

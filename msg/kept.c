@@ -12,18 +12,9 @@
 static struct spinlock kept_lock; /* taken before a peer's tx_lock */
 static struct list kept_requests; /* [k] kept_lock: struct msg_kept, not yet answered */
 
-/* The lower half of a request's header. */
-static inline uint32_t ticket_word(const struct msg_ticket *ticket)
+static uint64_t reply_header(const struct msg_ticket *ticket, uint32_t length)
 {
-    uint32_t word;
-
-    __builtin_memcpy(&word, ticket, sizeof(word));
-    return word;
-}
-
-static inline uint64_t reply_header(const struct msg_ticket *ticket, uint32_t length)
-{
-    return (ticket_word(ticket) & ~(uint32_t)(MSG_SOURCE_BITS << MSG_SOURCE_SHIFT)) | MSG_REPLY_BIT |
+    return ticket->type | MSG_REPLY_BIT | (uint64_t)ticket->request << MSG_REQUEST_SHIFT |
            (uint64_t)length << MSG_LENGTH_SHIFT;
 }
 
@@ -52,13 +43,11 @@ static __attribute__((noinline)) void reply_slowly(const struct msg_ticket *tick
         msg_stats.overrun++;
 }
 
-static inline __attribute__((always_inline)) void reply_now(const struct msg_ticket *ticket, uint64_t header,
-                                                            const void *data)
+static inline void reply_now(const struct msg_ticket *ticket, uint64_t header, const void *data)
 {
-    uint32_t word = ticket_word(ticket);
-    struct sender_class *out = msg_senders[msg_header_source(word)][msg_kinds[word & MSG_TYPE_BITS].class];
+    struct sender_class *out = msg_sender(ticket->kernel, msg_kinds[ticket->type].class);
 
-    if (__builtin_expect(out == NULL, 0) || __builtin_expect(!msg_put_fast(out, header, data, true), 0))
+    if (out == NULL || !msg_put_fast(out, header, data, true))
         reply_slowly(ticket, header, data);
 }
 

@@ -41,7 +41,7 @@ static uint64_t most(const struct peer *peer, enum msg_class class)
 {
     uint64_t slots = peer->in[class].mask + 1;
 
-    return peer->in[class].most < slots ? peer->in[class].most : slots;
+    return peer->most[class] < slots ? peer->most[class] : slots;
 }
 
 static int format_peer(char *text, size_t room, uint32_t kernel)

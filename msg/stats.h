@@ -15,9 +15,6 @@
 #define MSG_TICK_SHIFT 5
 #define MSG_TIME_MASK ((1ull << 48) - 1)
 
-/* Of this many messages of a type one is measured; all are counted. */
-#define MSG_SAMPLE 16u
-
 /* Four buckets for each power of two: a percentile is at most an eighth and a tick off. */
 #define HISTOGRAM_BUCKETS 184u
 

@@ -7,8 +7,7 @@
  * looks as often as HELPS. A hint counts modulo HINTS (in the code 4096, for two rings of up to 1024 slots; signals
  * are left out: room.pml). A sender waits for room by itself (queues: room.pml). A step takes at most QUANTUM
  * messages, and all hints are read again after it. -DPAIR: two senders. -DONE: two senders, and a receiver with one
- * CPU, which takes no locked instruction. -DONE -DRINGS: one sender with two rings, which one hint announces, and a
- * receiver with one CPU, which takes messages directly: see take_directly. -DLIVE: one of each.
+ * CPU, which takes no locked instruction. -DLIVE: one of each.
  *
  * Promise: when nothing can move any more, every message has been taken: no wakeup is lost, and nothing is left
  * behind. -DLIVE: every message is taken (ltl everything, under weak fairness).
@@ -26,10 +25,8 @@
  * BUG=9: the first CPU looks at the hints, then arms, and halts.
  * BUG=10: an interrupt that finds another CPU at work leaves everything to it, and does not arm again.
  * BUG=11: the idle loop, its arming undone by a hint, does not poll, but for luck in a look before it arms.
- * BUG=12: who has taken a message directly remembers the hint of the moment, not that of the messages taken.
- * BUG=13: a poll that has taken a message directly ends, whatever else is announced, and its hint is remembered.
  *
- * Seeded bugs: 1 to 13 (tests/models/run).
+ * Seeded bugs: 1 to 11 (tests/models/run).
  */
 #ifndef BUG
 #define BUG 0
@@ -39,16 +36,6 @@
 /* Messages from each; looks of the second CPU's task; tasks of the first; whether there is a second CPU. */
 #if defined(LIVE)
 #define FROM_0 2
-#define FROM_1 0
-#define HELPS 0
-#define ASKS 1
-#define LOCKS 0
-#elif defined(RINGS)
-#ifdef SHORT
-#define FROM_0 2
-#else
-#define FROM_0 3
-#endif
 #define FROM_1 0
 #define HELPS 0
 #define ASKS 1
@@ -82,8 +69,6 @@
 #define QUANTUM 1
 #if BUG == 7
 #define HINTS SLOTS
-#elif defined(RINGS)
-#define HINTS 8
 #else
 #define HINTS 4 /* more than SLOTS and QUANTUM together */
 #endif
@@ -154,37 +139,13 @@ end:
     od
 }
 
-#ifdef RINGS
-#define RING ring
-#define ALL_TAKEN (taken[0] + taken[1] == FROM_0)
-#else
-#define RING s
-#define ALL_TAKEN (taken[0] == FROM_0 && taken[1] == FROM_1)
-#endif
-
 /* A load and the stores behind it are one step here: others see nothing of it. */
 proctype sender(byte s)
 {
     byte sent = 0;
-#ifdef RINGS
-    byte ring = 0, put[2];
-#endif
 
     do
     :: sent < (s == 0 -> FROM_0 : FROM_1) ->
-#ifdef RINGS
-        if
-        :: ring = 0
-        :: ring = 1
-        fi;
-        atomic {
-            put[ring] - mem[TAKEN + ring] < SLOTS -> /* waits for room */
-            sent++;
-            put[ring]++;
-            store(s, PUBLISH + ring, put[ring]);
-            store(s, HINT, sent % HINTS)
-        };
-#else
         atomic {
             sent - mem[TAKEN + s] < SLOTS -> /* waits for room */
             sent++;
@@ -196,7 +157,6 @@ proctype sender(byte s)
             store(s, HINT + s, sent % HINTS)
 #endif
         };
-#endif
 #if BUG == 1
 #define FENCED true
 #else
@@ -211,52 +171,6 @@ proctype sender(byte s)
     od
 }
 
-#ifdef RINGS
-/* Both rings are announced by one hint. */
-inline look(c, s)
-{
-    atomic {
-        if
-        :: hint != seen && load(c, PUBLISH + s) > taken[s] -> busy[s] = true
-        :: else
-        fi
-    }
-}
-
-#define REMEMBERED (taken[0] + taken[1]) % HINTS
-
-/* msg_poll_ring(), and a step of poll_directly(): takes a message, perhaps before it is announced, and remembers the
- * hint that announces just what was taken. */
-inline take_directly(c)
-{
-    atomic {
-        if
-        :: load(c, PUBLISH) > taken[0] -> count = 0
-        :: load(c, PUBLISH) <= taken[0] && load(c, PUBLISH + 1) > taken[1] -> count = 1
-        :: else -> count = 2
-        fi;
-        if
-        :: count < 2 ->
-            taken[count]++;
-            store(c, TAKEN + count, taken[count])
-        :: else
-        fi
-    };
-    atomic {
-        if
-        :: count < 2 ->
-#if BUG == 12
-            count = hints(c);
-            store(c, SEEN, count)
-#else
-            store(c, SEEN, REMEMBERED)
-#endif
-        :: else
-        fi;
-        count = 0
-    }
-}
-#else
 inline look(c, s)
 {
     atomic {
@@ -268,7 +182,6 @@ inline look(c, s)
         seen = seen / HINTS
     }
 }
-#endif
 
 /* scan_hints() */
 inline scan(c)
@@ -287,9 +200,6 @@ inline scan(c)
     :: hint != seen ->
         look(c, 0);
         look(c, 1)
-#ifdef RINGS
-        ; hint = 0; seen = 0
-#endif
 #if BUG == 3
         ; atomic { hint = hints(c); store(c, SEEN, hint); hint = 0 }
 #endif
@@ -319,19 +229,6 @@ inline poll(c)
     :: load(c, LOCK) != 0 /* the other CPU is at it */
     :: atomic { load(c, LOCK) == 0 && (!LOCKS || empty(buffer[c]) && mem[LOCK] == 0) -> mem[LOCK] = LOCKS };
         do
-#ifdef RINGS
-        :: hinted(c) ->
-            take_directly(c);
-#if BUG == 13
-            atomic { count = hints(c); store(c, SEEN, count); count = 0 };
-            break
-#else
-            if
-            :: !hinted(c) -> break
-            :: else
-            fi
-#endif
-#endif
         :: scan(c);
             if
             :: busy[0] -> serve(c, 0)
@@ -448,9 +345,6 @@ end_halted:
         disarm(FIRST);
         if
         :: hinted(FIRST) -> poll(FIRST)
-#ifdef RINGS
-        :: take_directly(FIRST)
-#endif
         :: true
         fi;
 #if BUG != 8
@@ -477,6 +371,8 @@ proctype second_cpu()
     :: break
     od
 }
+
+#define ALL_TAKEN (taken[0] == FROM_0 && taken[1] == FROM_1)
 
 proctype judge()
 {

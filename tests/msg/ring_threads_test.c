@@ -29,8 +29,7 @@ static void line_open(struct line *line, uint64_t size, uint64_t position)
     memset(line, 0, sizeof(*line));
     line->counter = position;
     line->sender = (struct ring_sender){line->slots, &line->counter, size - 1, position, position};
-    line->receiver = (struct ring_receiver){
-        .slots = line->slots, .counter = &line->counter, .mask = size - 1, .next = position};
+    line->receiver = (struct ring_receiver){line->slots, &line->counter, size - 1, position};
 }
 
 static void rest(uint64_t *state)

@@ -44,7 +44,10 @@ static char *area(void)
 {
     char *whole = mmap(NULL, 2 * TABLE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-    return whole == MAP_FAILED ? NULL : (char *)(((uintptr_t)whole + TABLE - 1) & ~(TABLE - 1));
+    if (whole == MAP_FAILED)
+        return NULL;
+    madvise(whole, 2 * TABLE, MADV_NOHUGEPAGE); /* an answer brings all of a large page along */
+    return (char *)(((uintptr_t)whole + TABLE - 1) & ~(TABLE - 1));
 }
 
 /* Kernel 0 writes to all pages in turn, kernel 1 reads them. */

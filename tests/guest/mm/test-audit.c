@@ -198,11 +198,14 @@ static void test_lies(void)
     }
     for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
         const struct lie *lie = &lies[i];
-        int found, teller = strcmp(lie->word, "mark") == 0 ? kernels[0] : liar; /* only the home has marks */
+        bool mark = strcmp(lie->word, "mark") == 0;
+        int found, teller = mark ? kernels[0] : liar; /* only the home has marks, and with a directory */
 
         if (lie->several && kernel_count == 1)
             continue;
         kettle_migrate(kernels[0]);
+        if (mark)
+            CHECK(kettle_retrieve(getpid(), "home") == 0, "%s", strerror(errno));
         report_wrongly(lie->word, teller);
         found = kettle_audit(lie->machine ? KETTLE_AUDIT_MACHINE : KETTLE_AUDIT_OWN, report, sizeof(report));
         report_wrongly("off", teller);

@@ -18,6 +18,8 @@ static __attribute__((noinline)) void idle_break(struct cpu_queue *queue)
     interrupts_window();
 }
 
+void (*volatile sched_halt)(void);
+
 /* Polls for messages for a while, at least once, and handles them. True: a thread is ready or messages came, so the CPU
  * must not halt yet. */
 static __attribute__((noinline)) bool idle_poll_work(struct cpu_queue *queue)
@@ -30,7 +32,10 @@ static __attribute__((noinline)) bool idle_poll_work(struct cpu_queue *queue)
         if (idle_poll_look() && msg_poll()) {
             if (cpu->idle_polls % TAKES_BETWEEN_INTERRUPTS == 0)
                 idle_break(queue);
-            return true;
+            if (cpu_several || queue->run.ready_count > 0 || sched_halt != NULL)
+                return true;
+            left = msg_idle_budget();
+            continue;
         }
         cpu_pause();
         /* As cpu_relax, but without a call if there is no shootdown. The CPU that holds the lock under which messages
@@ -42,8 +47,6 @@ static __attribute__((noinline)) bool idle_poll_work(struct cpu_queue *queue)
     } while (left-- > 0 && queue->run.ready_count == 0);
     return queue->run.ready_count > 0;
 }
-
-void (*volatile sched_halt)(void);
 
 /* Only the first CPU takes doorbells, so only it polls before it halts, and only it arms the doorbell. */
 static void idle_wait(bool first)
@@ -86,10 +89,7 @@ void sched_idle(void)
         }
         if (first) {
             spin_unlock(&queue->lock);
-            while (!msg_doorbell_arm()) {
-                msg_poll();
-                cpu_relax();
-            }
+            msg_doorbell_leave();
             spin_lock(&queue->lock);
         }
         if (cpu_several)

@@ -109,7 +109,10 @@ def _earlier(options: argparse.Namespace) -> Json | None:
     """The results that --compare OLD names."""
     if len(options.compare or ()) != 1:
         return None
-    return _read(Path(options.compare[0]) / RAW, options.benchmark)
+    path = Path(options.compare[0]) / RAW
+    if not path.is_file():
+        raise UsageError(f"--compare '{options.compare[0]}': expected two sets of boot options, or a folder with {RAW}")
+    return _read(path, options.benchmark)
 
 
 def _left(runs: Sequence[Run], data: Json, before: Json) -> list[Run]:

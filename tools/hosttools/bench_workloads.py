@@ -30,7 +30,7 @@ TITLE = "Workloads"
 
 PROGRAM = "userland/workload"
 MORE = ("mg", "stream", "chase", "random", "touch", "reader")
-LONG = ("ep",)
+LONG = ("ep", "lu", "bt", "sp")
 CLASSES, CLASSES_QUICK = "SW", "S"
 TIME_PAIRS, WORK_PAIRS = 5, 3
 TIME_PAIRS_QUICK, WORK_PAIRS_QUICK = 3, 1

@@ -42,9 +42,10 @@ static const char usage[] =
     "  --json       one object a line\n"
     "  --list       the programs\n";
 
-static const struct workload *const workloads[] = {
-    &workload_is, &workload_ft,     &workload_cg,    &workload_bfs,    &workload_lud,   &workload_mg,
-    &workload_ep, &workload_stream, &workload_chase, &workload_random, &workload_touch, &workload_reader};
+static const struct workload *const workloads[] = {&workload_is,     &workload_ft,    &workload_cg,     &workload_bfs,
+                                                   &workload_lud,    &workload_mg,    &workload_ep,     &workload_lu,
+                                                   &workload_bt,     &workload_sp,    &workload_stream, &workload_chase,
+                                                   &workload_random, &workload_touch, &workload_reader};
 #define COUNT (sizeof(workloads) / sizeof(*workloads))
 
 static struct {

@@ -123,10 +123,12 @@ def verdict(data: Json) -> str:
     won = sum(ratio.median <= 1.0 for ratio in found)
     mean = math.exp(sum(math.log(ratio.median) for ratio in found) / len(found))
     winner = "Kettle" if mean < 1.0 else "Linux"
-    kernel = [ratio.median for size in CLASSES for cpus in KERNELS for name in THESIS
-              if (ratio := compare(data, f"work-{size}-{cpus}", f"{name}.{size}", kernel_work)[2]) is not None]
-    besides = (f" In kernel mode Kettle executed {math.exp(sum(map(math.log, kernel)) / len(kernel)):.2f} x Linux's instructions."
-               if kernel else "")
+    both = [(kettle.median, linux.median) for size in CLASSES for cpus in KERNELS for name in THESIS
+            for kettle, linux, _ in [compare(data, f"work-{size}-{cpus}", f"{name}.{size}", kernel_work)] if kettle and linux]
+    besides = ""
+    if both:
+        kettle, linux = (sum(side) for side in zip(*both))
+        besides = f" In kernel mode they took {kettle / linux:.2f} x Linux's instructions." if linux else ""
     return (f"{winner} won: the thesis's programs took {mean:.2f} x Linux's time on Kettle (geometric mean of {len(found)} "
             f"paired medians), and {won} of {len(found)} were at least as fast as on Linux.{besides}")
 

@@ -70,6 +70,21 @@ def test_every_program_that_the_plan_asks_for_exists():
         assert words and set(words) - {"--pomp"} <= set(NAMES), words
 
 
+def test_programs_that_take_long_have_pairs_of_their_own():
+    found = [item.name for item in planned() if "ep" in item.program]
+    assert "work-S-8-4-kettle" in found and "work-S-8-1-kettle" not in found
+    assert not [item for item in planned() if "ep" in item.program and "is" in item.program]
+
+
+def test_runs_are_chosen_by_name():
+    runs = planned(quick=True)
+    assert {item.name for item in bench._chosen(runs, "pomp-S-2-*,wait-passive-1-linux")} == {
+        "pomp-S-2-1-kettle", "pomp-S-2-1-linux", "wait-passive-1-linux"}
+    assert bench._chosen(runs, None) == runs
+    with pytest.raises(UsageError, match="--only work-X: no such run"):
+        bench._chosen(runs, "pomp*,work-X")
+
+
 def test_a_quick_plan_is_much_shorter():
     assert len(planned(quick=True)) < len(planned()) / 2
 
@@ -104,13 +119,14 @@ def test_the_report_has_a_row_for_each_program_and_plots_of_both_kinds(tmp_path)
     message = {"messages": {"FUTEX_WAIT": 5, "FUTEX_WAIT.reply": 5}}
     runs = [work("x", ("is", 300, 5000 / cpus, 70), ("cg", 300, 5000 / cpus, 70), side=side, cpus=cpus,
                  **(message if side == "kettle" else {})) for cpus in (1, 2, 8) for side in ("kettle", "linux")]
+    option = [{**work("x", ("cg", 30, 1000, 70), cpus=8), "name": "option-prefetch=8-1-kettle"}]
     pomp = [work("x", ("cg", 100, 10, 1), side=side, series="pomp-S", moves=5) for side in ("kettle", "linux")]
     wait = [{**work("x", ("cg", 100, 10, 1), side=side), "name": f"wait-default-1-{side}"} for side in ("kettle", "linux")]
-    report = bench_workloads.report(data(*runs, *pomp, *wait, *times(8, 10), *times(9, 10, pair=2)))
+    report = bench_workloads.report(data(*runs, *option, *pomp, *wait, *times(8, 10), *times(9, 10, pair=2)))
     text = "\n".join(report.tables)
     assert re.search(r"\| `cg` \| - \| 0\.850 ± 0\.635 \| - \| - \|", text)  # Student's t of 0.8 and 0.9
     assert "| `cg`, Kettle | 0.01 | 2.00 | - | 8.00 |" in text or "| `cg`, Kettle | 0.00 | 2.00 | - | 8.00 |" in text
-    assert "| `cg` | 10 | FUTEX_WAIT 5 |" in text and "| `cg` on 2 | 5 |" in text and "as it is by itself" in text
+    assert "| `cg` | 10 | FUTEX_WAIT 5 |" in text and "| `cg` on 2 | 5 |" in text and "| `cg` | 1.000 | 0.100 | 1.600 | - |" in text and "as it is by itself" in text
     drawn = [bench_plots.draw(plot, tmp_path) for plot in report.plots]
     assert tmp_path / "time-S.svg" in drawn and (tmp_path / "time-S.png").is_file()
 

@@ -13,6 +13,7 @@ the list. raw.json is written anew after every run: what was measured is not los
 """
 
 import argparse
+import fnmatch
 import importlib.util
 import json
 import os
@@ -56,6 +57,8 @@ def add_options(command: argparse.ArgumentParser, number: Callable[[str], int]) 
     command.add_argument("--out", metavar="FOLDER", help="where the results go (default build/results/BENCHMARK)")
     command.add_argument("--report", action="store_true",
                          help=f"run nothing: write tables and plots again from FOLDER/{RAW}")
+    command.add_argument("--only", metavar="LIST", help="only the benchmark's runs of these names or patterns, comma-separated, "
+                                                        "as the report's commands have them: 'work-S-*'")
     command.add_argument("--resume", action="store_true",
                          help=f"go on where a benchmark was cut: runs that FOLDER/{RAW} has, made by this commit, are not made again")
     bench_options.add_options(command.add_argument_group("runs of your own, in place of the benchmark's"), number)
@@ -77,7 +80,7 @@ def main(options: argparse.Namespace) -> int:
         data = _read(folder / RAW, options.benchmark)
         own = data["benchmark"] != options.benchmark
     else:
-        runs = (bench_options if own else BENCHMARKS[options.benchmark]).plan(options)
+        runs = _chosen((bench_options if own else BENCHMARKS[options.benchmark]).plan(options), options.only)
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -105,6 +108,16 @@ def main(options: argparse.Namespace) -> int:
     return STATUS_FAILED if bad else 0
 
 
+def _chosen(runs: Sequence[Run], patterns: str | None) -> list[Run]:
+    """The RUNS that PATTERNS name. Raises UsageError when one names none."""
+    if patterns is None:
+        return list(runs)
+    for pattern in patterns.split(","):
+        if not any(fnmatch.fnmatch(run.name, pattern) for run in runs):
+            raise UsageError(f"--only {pattern}: no such run, as {runs[0].name}")
+    return [run for run in runs if any(fnmatch.fnmatch(run.name, pattern) for pattern in patterns.split(","))]
+
+
 def _earlier(options: argparse.Namespace) -> Json | None:
     """The results that --compare OLD names."""
     if len(options.compare or ()) != 1:
@@ -120,10 +133,12 @@ def _left(runs: Sequence[Run], data: Json, before: Json) -> list[Run]:
     if before["commit"] != data["commit"] or before["quick"] != data["quick"]:
         raise UsageError(f"--resume: the earlier runs are of commit {before['commit']}{', quick' if before['quick'] else ''}, not "
                          f"of {data['commit']}{', quick' if data['quick'] else ''}")
-    made = {run["name"]: run for run in before["runs"] if not run["problem"]}
-    kept = [run for run in runs if run.name in made and made[run.name]["command"] == _command(run)]
-    data["runs"] += [made[run.name] for run in kept]
-    return [run for run in runs if run not in kept]
+    commands = {run.name: _command(run) for run in runs}
+    kept = [run for run in before["runs"]
+            if not run["problem"] and commands.get(run["name"], run["command"]) == run["command"]]
+    data["runs"] += kept
+    names = {run["name"] for run in kept}
+    return [run for run in runs if run.name not in names]
 
 
 def _command(run: Run) -> str:

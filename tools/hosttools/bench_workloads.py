@@ -1,10 +1,12 @@
 """The benchmark `workloads`: the programs of the thesis's evaluation and others like them, on Kettle and on Linux.
 
-userland/bench/workloads is one static file for both. One run is one machine with all programs, one after another:
+userland/bench/workloads is one static file for both. One run is one machine with several programs, one after another; those that
+take long have pairs of their own, whose numbers follow the others':
 
     time-N-K-SIDE    the K-th pair, Kettle and Linux in turn, of N CPUs: wall-clock times. As many host threads as CPUs, if
                      the host has these; else one for all, so that the time is that of the work of all
     work-N-K-SIDE    the K-th pair of N CPUs and one host thread: instructions, messages, the modelled critical path
+    option-O-K-kettle   as work, of eight kernels, with the boot option O
     pomp-N-K-SIDE    as work, the thesis's programs as the thesis had them: threads move to their kernel and back
     wait-P-K-SIDE    as work, of four CPUs, with the OpenMP library waiting by policy P
     profile-PROGRAM  which functions of Kettle executed the instructions of a program
@@ -16,13 +18,15 @@ the tables and plots.
 import argparse
 import math
 import os
+from dataclasses import replace
 from typing import Any, Sequence
 
 from hosttools import bench_workloads_report
 from hosttools.bench_pairs import COUNTS, TIMES, pair_runs
 from hosttools.bench_runs import Report, Run
 from hosttools.bench_stats import Target, target_table
-from hosttools.bench_workloads_report import KERNELS, THESIS, WAITS, compare, kernel_work, milliseconds, start_work, wall_ratios
+from hosttools.bench_workloads_report import (KERNELS, OPTIONS, THESIS, WAITS, compare, kernel_work, milliseconds, start_work,
+                                              wall_ratios)
 from hosttools.paths import ROOT, built
 
 SUMMARY = "the thesis's programs (IS, FT, CG, BFS, LUD) and others like them, beside Linux"
@@ -31,11 +35,13 @@ TITLE = "Workloads"
 PROGRAM = "userland/workload"
 MORE = ("mg", "stream", "chase", "random", "touch", "reader")
 LONG = ("ep", "lu", "bt", "sp")
-CLASSES, CLASSES_QUICK = "SW", "S"
+CLASSES = "SW"
+PROGRAMS = {"S": (*THESIS, *MORE), "W": THESIS}
 TIME_PAIRS, WORK_PAIRS = 5, 3
 TIME_PAIRS_QUICK, WORK_PAIRS_QUICK = 3, 1
 BOUND = {"OMP_PROC_BIND": "close", "OMP_PLACES": "threads"}
 ENVIRONMENT = {"OMP_WAIT_POLICY": "passive", **BOUND}
+OPTION_CPUS = 8
 WAIT_CPUS = 4
 WAIT_PROGRAMS = ("is", "cg", "lud")
 WAIT_LIMIT = 900  # who spins may take long
@@ -67,19 +73,27 @@ def pace(cpus: int) -> tuple[str, ...]:
     return TIMES if cpus <= min(2, os.cpu_count() or 1) else ("--tcg", "single")
 
 
+def _pairs(series: str, size: str, programs: Sequence[str], count: int, first: int = 1) -> list[Run]:
+    """COUNT pairs on machines of each size, numbered from FIRST on."""
+    runs: list[Run] = []
+    for pair in range(first, first + count):
+        for cpus in KERNELS:
+            shape = (*machine(cpus), *(COUNTS if series == "work" else pace(cpus)), *environment(ENVIRONMENT))
+            words = program(cpus, size, *programs)
+            runs += pair_runs(f"{series}-{size}-{cpus}", pair, shape, words, words)
+    return runs
+
+
 def plan(options: argparse.Namespace) -> list[Run]:
     """The runs of the benchmark. Those that the sentence at the end needs come first."""
     quick = options.quick
-    chosen = (*THESIS, *MORE, *(() if quick else LONG))
-    runs: list[Run] = []
-    for size in CLASSES_QUICK if quick else CLASSES:
-        for series, pairs in (("work", WORK_PAIRS_QUICK if quick else WORK_PAIRS),
-                              ("time", TIME_PAIRS_QUICK if quick else TIME_PAIRS)):
-            for pair in range(1, pairs + 1):
-                for cpus in KERNELS:
-                    shape = (*machine(cpus), *(COUNTS if series == "work" else pace(cpus)), *environment(ENVIRONMENT))
-                    words = program(cpus, size, *chosen)
-                    runs += pair_runs(f"{series}-{size}-{cpus}", pair, shape, words, words)
+    times, works = (TIME_PAIRS_QUICK, WORK_PAIRS_QUICK) if quick else (TIME_PAIRS, WORK_PAIRS)
+    runs = _pairs("work", "S", PROGRAMS["S"], works) + _pairs("time", "S", PROGRAMS["S"], times)
+    if not quick:
+        runs += _pairs("work", "W", PROGRAMS["W"], works) + _pairs("time", "W", PROGRAMS["W"], times)
+        runs += _pairs("work", "S", LONG, 1, works + 1) + _pairs("time", "S", LONG, 1, times + 1)
+    runs += [Run(f"option-{option}-1-kettle", (*machine(OPTION_CPUS), *COUNTS, *environment(ENVIRONMENT)),
+                 program(OPTION_CPUS, "S", *PROGRAMS["S"]), options=(option,)) for option in OPTIONS]
     for cpus in KERNELS[1:]:
         words = program(cpus, "S", "--pomp", *THESIS)
         shape = (*machine(cpus), *COUNTS, *environment({"OMP_WAIT_POLICY": "passive"}))
@@ -90,7 +104,7 @@ def plan(options: argparse.Namespace) -> list[Run]:
         runs += pair_runs(f"wait-{name}", 1, shape, waiting, waiting)
     runs += [Run(f"profile-{name}", (*machine(WAIT_CPUS), "--tcg", "single", "--profile", "/dev/null", *environment(ENVIRONMENT)),
                  program(WAIT_CPUS, "S", name)) for name in (PROFILED_QUICK if quick else PROFILED)]
-    return [Run(run.name, run.machine, run.program, WAIT_LIMIT if run.name.startswith("wait") else RUN_LIMIT) for run in runs]
+    return [replace(run, limit=WAIT_LIMIT if run.name.startswith("wait") else RUN_LIMIT) for run in runs]
 
 
 # --- the figures ---

@@ -12,6 +12,7 @@ from hosttools.bench_tables import profile_table
 KERNELS = (1, 2, 4, 8)
 THESIS = ("is", "ft", "cg", "bfs", "lud")
 WAITS = {"passive": {"OMP_WAIT_POLICY": "passive"}, "spin1000": {"GOMP_SPINCOUNT": "1000"}, "default": {}}
+OPTIONS = ("prefetch=8", "prefetch=32", "retrieve=adaptive")
 MESSAGE_ROWS = 5
 REPLY = ".reply"
 
@@ -132,12 +133,35 @@ def _start_table(data: Json) -> str:
 
 
 def _message_rows(data: Json) -> Iterator[list[str]]:
-    for item in measured(data, f"work-S-{KERNELS[-1]}-1-kettle"):
+    told = set()
+    for item in measured(data, f"work-S-{KERNELS[-1]}-"):
+        if item.run.endswith("-linux") or item.case["program"] in told:
+            continue
+        told.add(item.case["program"])
         sent = item.case.get("messages") or {}
         requests = {name: count for name, count in sent.items() if not name.endswith(REPLY)}
         greatest = sorted(requests.items(), key=lambda row: (-row[1], row[0]))[:MESSAGE_ROWS]
         yield [f"`{item.case['program']}`", figure(sum(sent.values())),
                ", ".join(f"{name} {count:,}" for name, count in greatest) or "none"]
+
+
+def _option_table(data: Json) -> str:
+    """A row for each program: kernel-mode instructions and critical path by default, and with each option over that."""
+    usual = f"work-S-{KERNELS[-1]}"
+    rows = []
+    for name in _programs(data, "S"):
+        base = [compare(data, usual, f"{name}.S", value)[0] for value in (kernel_work, critical_path)]
+        cells = []
+        for option in OPTIONS:
+            for before, value in zip(base, (kernel_work, critical_path)):
+                now = compare(data, f"option-{option}", f"{name}.S", value)[0]
+                cells.append(figure(now.median / before.median if now and before and before.median else None, 3))
+        if any(cell != "-" for cell in cells):
+            linux = compare(data, usual, f"{name}.S", kernel_work)[2]
+            rows.append([f"`{name}`", figure(linux.median if linux else None, 3), *cells])
+    head = ["", "default: kernel mode over Linux's",
+            *(f"`{option}`: {what}" for option in OPTIONS for what in ("kernel mode", "critical path"))]
+    return table(head, rows) if rows else ""
 
 
 def _pomp_table(data: Json) -> str:
@@ -189,6 +213,7 @@ def tables(data: Json) -> list[str]:
         _section("Messages", f"That Kettle's kernels sent in the timed part on {KERNELS[-1]} kernels, replies included; and the "
                  "most frequent types, without replies.",
                  [table(["", "messages", "of these"], rows) if (rows := list(_message_rows(data))) else ""]),
+        _section("Boot options", f"Kettle on {KERNELS[-1]} kernels with an option, over Kettle by default.", [_option_table(data)]),
         _section("As the thesis's programs moved", "`--pomp`: threads begin at the first kernel, move to their own and back, by "
                  "sched_setaffinity on both sides. Ratios to Linux.", [_pomp_table(data)]),
         _section("How OpenMP's threads wait", "On four CPUs and one host thread, class S. The other runs have "

@@ -119,7 +119,7 @@ def test_the_report_has_a_row_for_each_program_and_plots_of_both_kinds(tmp_path)
     message = {"messages": {"FUTEX_WAIT": 5, "FUTEX_WAIT.reply": 5}}
     runs = [work("x", ("is", 300, 5000 / cpus, 70), ("cg", 300, 5000 / cpus, 70), side=side, cpus=cpus,
                  **(message if side == "kettle" else {})) for cpus in (1, 2, 8) for side in ("kettle", "linux")]
-    option = [{**work("x", ("cg", 30, 1000, 70), cpus=8), "name": "option-prefetch=8-1-kettle"}]
+    option = [{**work("x", ("cg", 30, 1000, 70), cpus=8), "name": "option-prefetch=0-1-kettle"}]
     pomp = [work("x", ("cg", 100, 10, 1), side=side, series="pomp-S", moves=5) for side in ("kettle", "linux")]
     wait = [{**work("x", ("cg", 100, 10, 1), side=side), "name": f"wait-default-1-{side}"} for side in ("kettle", "linux")]
     report = bench_workloads.report(data(*runs, *option, *pomp, *wait, *times(8, 10), *times(9, 10, pair=2)))

@@ -12,7 +12,7 @@ from hosttools.bench_tables import profile_table
 KERNELS = (1, 2, 4, 8)
 THESIS = ("is", "ft", "cg", "bfs", "lud")
 WAITS = {"passive": {"OMP_WAIT_POLICY": "passive"}, "spin1000": {"GOMP_SPINCOUNT": "1000"}, "default": {}}
-OPTIONS = ("prefetch=8", "prefetch=32", "retrieve=adaptive")
+OPTIONS = ("prefetch=0", "prefetch=32", "retrieve=adaptive")
 MESSAGE_ROWS = 5
 REPLY = ".reply"
 

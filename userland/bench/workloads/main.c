@@ -1,6 +1,6 @@
 /* workload: the programs of the thesis's evaluation, and others like them, on Kettle and on Linux. One static file
- * holds all; each program that is asked for runs in a process of its own, so that none finds memory or threads of
- * another.
+ * holds all; each program that is asked for runs in a process of its own, which executes the file anew, so that none
+ * finds memory or threads of another.
  *
  * A program's regions for counting (tools/plugin) are three from `region` on: the timed part, its phases, and the start
  * of its team. Exit status: 0 all ran and were right, 1 some were not, 2 for what cannot be asked. */
@@ -19,8 +19,8 @@
 #include "userland/bench/workloads/team.h"
 #include "userland/bench/workloads/workload.h"
 
-#define REGIONS 3 /* of a program */
-#define NAME_SIZE 32
+#define REGIONS 3        /* of a program */
+#define ARGUMENTS_MAX 32 /* more than there are options to be said */
 #define STATUS_WRONG 1
 #define STATUS_USAGE 2
 
@@ -127,7 +127,26 @@ static int workload_run(const struct workload *workload)
     return right && fflush(stdout) == 0 ? 0 : STATUS_WRONG;
 }
 
-static bool workload_fork(const struct workload *workload)
+/* In the child: this program again, with the same options, for one workload alone. A child that only forks would share
+ * its memory with its parent, page by page, and copy what it writes. */
+static void workload_exec(const struct workload *workload, char **arguments, int count)
+{
+    char *own[ARGUMENTS_MAX + 4];
+    int i = 0;
+
+    for (; i < count && i < ARGUMENTS_MAX; i++)
+        own[i] = arguments[i];
+    own[i++] = "--repeat";
+    own[i++] = "1";
+    own[i++] = (char *)workload->name;
+    own[i] = NULL;
+    if (team_cpus_restore()) /* where libgomp may have bound this process, its own would look for CPUs */
+        execv("/proc/self/exe", own);
+    fprintf(stderr, "workload: cannot execute this program again: %s\n", strerror(errno));
+    _exit(STATUS_WRONG);
+}
+
+static bool workload_fork(const struct workload *workload, char **arguments, int count)
 {
     int status;
     pid_t child;
@@ -135,7 +154,7 @@ static bool workload_fork(const struct workload *workload)
     fflush(stdout);
     child = fork();
     if (child == 0)
-        _exit(workload_run(workload));
+        workload_exec(workload, arguments, count);
     if (child < 0 || waitpid(child, &status, 0) != child) {
         fprintf(stderr, "workload: %s: no process: %s\n", workload->name, strerror(errno));
         return false;
@@ -245,18 +264,32 @@ static void patterns_check(char **patterns)
     }
 }
 
+static unsigned region_of(size_t index)
+{
+    return 1 + (unsigned)index * REGIONS;
+}
+
 int main(int argc, char **argv)
 {
     bool all_right = true;
+    size_t last = 0;
+    int times = 0;
 
-    options_read(argc, argv);
+    options_read(argc, argv); /* options come first in argv now */
     patterns_check(argv + optind);
     for (size_t i = 0; i < COUNT; i++) {
-        if (!chosen(workloads[i], argv + optind))
-            continue;
-        options.team.region = 1 + (unsigned)i * REGIONS;
-        for (int time = 0; time < options.repeat; time++)
-            all_right = workload_fork(workloads[i]) && all_right;
+        if (chosen(workloads[i], argv + optind)) {
+            times += options.repeat;
+            last = i;
+        }
+    }
+    if (times == 1) {
+        options.team.region = region_of(last);
+        return workload_run(workloads[last]);
+    }
+    for (size_t i = 0; i < COUNT; i++) {
+        for (int time = 0; time < options.repeat && chosen(workloads[i], argv + optind); time++)
+            all_right = workload_fork(workloads[i], argv, optind) && all_right;
     }
     return all_right ? 0 : STATUS_WRONG;
 }

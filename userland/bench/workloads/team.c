@@ -20,7 +20,8 @@ static struct {
     struct team_plan plan;
     void (*body)(int me);
     struct team_result *result;
-    int cpus[CPU_SETSIZE]; /* that the program may use, in order */
+    cpu_set_t given;       /* where the program may run */
+    int cpus[CPU_SETSIZE]; /* the same, in order */
     int cpu_count;
     pthread_barrier_t barrier;
     atomic_int arrived;
@@ -31,17 +32,20 @@ static struct {
     double slots[TEAM_MAX][SLOT_WORDS];
 } team;
 
-static void cpus_find(void)
+/* Before libgomp's own constructor, which binds the first thread when OMP_PROC_BIND says so. */
+__attribute__((constructor(101))) static void cpus_find(void)
 {
-    cpu_set_t set;
-
-    team.cpu_count = 0;
-    if (sched_getaffinity(0, sizeof(set), &set) != 0)
+    if (sched_getaffinity(0, sizeof(team.given), &team.given) != 0)
         return;
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-        if (CPU_ISSET(cpu, &set))
+        if (CPU_ISSET(cpu, &team.given))
             team.cpus[team.cpu_count++] = cpu;
     }
+}
+
+bool team_cpus_restore(void)
+{
+    return sched_setaffinity(0, sizeof(team.given), &team.given) == 0;
 }
 
 /* The calling thread may use the CPU of member ME only, and is there on return. */
@@ -165,7 +169,6 @@ bool team_run(const struct team_plan *plan, void (*body)(int me), struct team_re
     team.body = body;
     team.result = result;
     *result = (struct team_result){0};
-    cpus_find();
     if (plan->pomp && !member_bind(0)) {
         fprintf(stderr, "workload: cannot bind to the first CPU: %s\n", strerror(errno));
         return false;

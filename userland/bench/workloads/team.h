@@ -37,6 +37,9 @@ struct team_result {
  * there cannot be such a team. */
 bool team_run(const struct team_plan *plan, void (*body)(int me), struct team_result *result);
 
+/* Lets the calling thread run wherever the program could when it began. */
+bool team_cpus_restore(void);
+
 /* How many members there are. */
 int team_members(void);
 

@@ -56,6 +56,14 @@ build/openmp-objects/%.o: userland/bench/%.c
 	@mkdir -p $(@D)
 	$(Q)$(OPENMP_CC) $(USERLAND_CFLAGS) -fopenmp -c -o $@ $<
 
+# The programs of the evaluation, likewise a file of the host for both systems (userland/bench/workloads/README.md).
+WORKLOAD_OBJECTS := $(patsubst userland/bench/%.c,build/openmp-objects/%.o,$(wildcard userland/bench/workloads/*.c)) \
+	build/openmp-objects/message_counts.o
+userland: build/userland/workload
+build/userland/workload: $(WORKLOAD_OBJECTS)
+	@mkdir -p $(@D)
+	$(Q)$(OPENMP_CC) -static -O2 -fopenmp -Wl,--no-warnings -o $@ $^ -lm
+
 build/libc/kettle.o: libc/kettle.c
 	@mkdir -p $(@D)
 	$(Q)$(MUSL_CC) $(USERLAND_CFLAGS) -c -o $@ $<

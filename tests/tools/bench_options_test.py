@@ -16,7 +16,7 @@ from hosttools.errors import UsageError
 
 def options(**more):
     return argparse.Namespace(**{"benchmark": "vm", "cpus": 4, "nodes": 2, "kernels": "core", "quick": False, "cases": None,
-                                 "repeat": None, "append": [], "compare": None, **more})
+                                 "repeat": None, "append": [], "compare": None, "resume": False, "only": None, **more})
 
 
 def case(name, *ns):

@@ -1,4 +1,4 @@
-"""Plots of benchmarks, as SVG files that are the same for the same figures."""
+"""Plots of benchmarks, as SVG files (and PNG, where asked for) that are the same for the same figures."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +22,7 @@ class Plot:
     bars: Sequence[Spread | None] = ()  # one for each label
     log: bool = False  # the y axis
     stacks: dict[str, Sequence[float]] = field(default_factory=dict)  # by legend, from below; a height for each label
+    png: bool = False  # also FOLDER/NAME.png
 
     def has_data(self) -> bool:
         """Whether there is anything to draw."""
@@ -33,6 +34,7 @@ def draw(plot: Plot, folder: Path) -> Path | None:
     path = folder / f"{plot.name}.svg"
     if not plot.has_data():
         path.unlink(missing_ok=True)
+        path.with_suffix(".png").unlink(missing_ok=True)
         return None
     import matplotlib  # takes a second: only when something is drawn
     from matplotlib.figure import Figure
@@ -51,6 +53,8 @@ def draw(plot: Plot, folder: Path) -> Path | None:
         axes.set_ylim(bottom=0)
     axes.grid(axis="y", alpha=0.3)
     picture.savefig(path, metadata={"Date": None})
+    if plot.png:
+        picture.savefig(path.with_suffix(".png"))
     return path
 
 

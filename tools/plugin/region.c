@@ -18,6 +18,7 @@ struct region {
     bool open;
     uint64_t *at_begin; /* the totals when it was opened, COLUMN_COUNT for each CPU; NULL before the first time */
     uint64_t *sum;      /* what was executed inside it, laid out as at_begin */
+    uint64_t critical;  /* of each time it was open, what the CPU that executed most did, without the idle loop */
 };
 
 struct cpu_total *cpu_totals;
@@ -36,13 +37,11 @@ bool region_setup(unsigned int cpus)
     return cpu_totals != NULL;
 }
 
-/* The totals of all CPUs now, into TO. */
-static void read_totals(uint64_t *to)
+/* The totals of CPU now, into TO. */
+static void read_cpu_totals(unsigned int cpu, uint64_t *to)
 {
-    for (unsigned int cpu = 0; cpu < cpu_count; cpu++) {
-        for (int column = 0; column < COLUMN_COUNT; column++) {
-            *to++ = __atomic_load_n(&cpu_totals[cpu].executed[column], __ATOMIC_RELAXED);
-        }
+    for (int column = 0; column < COLUMN_COUNT; column++) {
+        to[column] = __atomic_load_n(&cpu_totals[cpu].executed[column], __ATOMIC_RELAXED);
     }
 }
 
@@ -60,19 +59,29 @@ static void open_locked(struct region *region)
     region->open = true;
     region->entries++;
     __atomic_store_n(&region_open_count, region_open_count + 1, __ATOMIC_RELAXED);
-    read_totals(region->at_begin);
+    for (unsigned int cpu = 0; cpu < cpu_count; cpu++) {
+        read_cpu_totals(cpu, region->at_begin + (size_t)cpu * COLUMN_COUNT);
+    }
 }
 
 /* Adds what was executed since the region was opened, and starts anew from here. */
 static void add_locked(struct region *region)
 {
+    uint64_t busiest = 0;
     for (size_t i = 0; i < (size_t)cpu_count * COLUMN_COUNT; i++) {
         region->sum[i] -= region->at_begin[i];
     }
-    read_totals(region->at_begin);
+    for (unsigned int cpu = 0; cpu < cpu_count; cpu++) {
+        uint64_t *begin = region->at_begin + (size_t)cpu * COLUMN_COUNT;
+        uint64_t before = begin[COLUMN_USER] + begin[COLUMN_KERNEL];
+        read_cpu_totals(cpu, begin);
+        uint64_t work = begin[COLUMN_USER] + begin[COLUMN_KERNEL] - before;
+        busiest = work > busiest ? work : busiest;
+    }
     for (size_t i = 0; i < (size_t)cpu_count * COLUMN_COUNT; i++) {
         region->sum[i] += region->at_begin[i];
     }
+    region->critical += busiest;
 }
 
 void region_begin(unsigned int number)
@@ -125,8 +134,9 @@ void region_write(FILE *file)
             add_locked(region);
         }
         fprintf(file,
-                "%s\n{\"region\": %u, \"entries\": %" PRIu64 ", \"errors\": %" PRIu64 ", \"open\": %s, \"cpus\": [",
-                separator, number, region->entries, region->errors, region->open ? "true" : "false");
+                "%s\n{\"region\": %u, \"entries\": %" PRIu64 ", \"errors\": %" PRIu64
+                ", \"open\": %s, \"critical\": %" PRIu64 ", \"cpus\": [",
+                separator, number, region->entries, region->errors, region->open ? "true" : "false", region->critical);
         write_cpus_locked(file, region);
         fputs("]}", file);
         separator = ",";

@@ -53,9 +53,16 @@ static bool pending_free(const uint64_t *entry)
 
 enum resolved { RESOLVED, NOT_KNOWN, NEEDS_LOCK, WANTS_HUGE };
 
+/* True when no other kernel has an entry for PAGE, at which the home, this kernel, decides. */
+static bool only_here_locked(const struct space *space, uint64_t page)
+{
+    return (space_sharers_locked(space, (struct space_range){page, page + PAGE_SIZE}) & ~(1ull << instance.kernel)) ==
+           0;
+}
+
 /* Resolves a fault with what this kernel knows, and may decide at PAGE (DECIDES). Returns an enum resolved, of which
- * WANTS_HUGE only if HUGE; -EACCES: the area forbids the access; -EFAULT: there is no area (never with DECIDES_NOT);
- * -ENXIO: the page is behind the end of a file; -ENOMEM. */
+ * WANTS_HUGE only if HUGE, and NOT_KNOWN also for a write to a copy-on-write page; -EACCES: the area forbids the
+ * access; -EFAULT: there is no area (never with DECIDES_NOT); -ENXIO: the page is behind the end of a file; -ENOMEM. */
 static inline __attribute__((always_inline)) int resolve_locked(struct space *space, uint64_t page, uint32_t access,
                                                                 enum space_decides decides, bool huge)
 {
@@ -75,12 +82,14 @@ static inline __attribute__((always_inline)) int resolve_locked(struct space *sp
         zero_page_let_go_locked(space, page, paging_entry(&space->tables, page, false));
     }
     if (entry != NULL && (*entry & PAGING_SOFT_COW) != 0 && (access & AREA_WRITE) != 0) {
-        if (decides != DECIDES_ALONE)
+        if (decides == DECIDES_NOT)
+            return NOT_KNOWN;
+        if (decides == DECIDES_MISSING && !only_here_locked(space, page))
             return NEEDS_LOCK;
         return space_cow_alone_locked(space, page, paging_entry(&space->tables, page, false), area->prot);
     }
-    if (entry != NULL && *entry != 0)
-        return 0; /* another thread was faster, or the TLB was stale */
+    if (entry != NULL && *entry != 0) /* another thread was faster, or the TLB was stale, or a question is under way */
+        return (*entry & PAGING_SOFT_ASKED) != 0 ? NOT_KNOWN : RESOLVED;
     if (decides == DECIDES_NOT)
         return NOT_KNOWN;
     if (huge && huge_wanted_locked(space, area, page, access) && mempolicy_is_near_locked(space, area->prot, page))
@@ -194,8 +203,9 @@ static int fault_shared(struct space *space, uint64_t page, uint32_t access, ker
     spin_unlock(&space->lock);
     if (result <= 0)
         return result;
-    if (here != 0) /* a COW page that is to be written */
-        return space_cow_break(space, page, here & PAGING_FRAME, others, 0);
+    if (here !=
+        0) /* a COW page: a question about it that is under way is answered BUSY, so it is still there to read */
+        return (access & AREA_WRITE) != 0 ? space_cow_break(space, page, here & PAGING_FRAME, others, 0) : 0;
 
     began = clock_now();
     error = space->retrieval->fetch(space, page, &answer);
@@ -293,9 +303,11 @@ static int fault_within(struct space *space, uint64_t page, uint32_t access)
         space_fill(space); /* an error is ignored: pages that are left out are fetched one by one */
         result = resolve(space, page, access);
     }
-    if (result == NOT_KNOWN && space_get_possible(space)) {
+    while (result == NOT_KNOWN && !asked && space_get_possible(space)) {
         result = get_timed(space, page, access);
-        asked = true;
+        asked = result != SPACE_GET_AGAIN;
+        if (!asked)
+            result = resolve(space, page, access);
     }
     if (result <= 0 && result != -ENOMEM) /* -ENOMEM: with the page's lock, other kernels can be asked for a frame */
         return result == 0 ? asked : result;

@@ -14,7 +14,8 @@ enum space_answer {
     SPACE_TAKEN = 3,       /* SPACE_GET only: the page has the asker's frame now */
     SPACE_BUSY = 4,        /* SPACE_GET only: retry with the page's lock */
     SPACE_WANTS_BLOCK = 5, /* the 2 MiB around the page may have one frame: retry with one */
-    SPACE_TAKEN_BLOCK = 6  /* the 2 MiB have the asker's frame now */
+    SPACE_TAKEN_BLOCK = 6, /* the 2 MiB have the asker's frame now */
+    SPACE_COPIED = 7       /* SPACE_GET only: the page has the asker's frame now, a copy of the one that it had */
 };
 
 struct msg_space_mapping {

@@ -273,6 +273,16 @@ static void test_alone(void)
     kernels_go(0);
 }
 
+/* The node of the page at ADDRESS, which is even for an even page; or a negative errno. */
+static long node_of(char *address)
+{
+    int status = -1;
+
+    if (x86_syscall(SYS_move_pages, 0, 1, (long)&address, 0, (long)&status, 0) != 0)
+        return -EPROTO;
+    return status;
+}
+
 /* A thread that touches interleaved memory of its own kernel's lease gets frames of other nodes' kernels, and keeps the
  * lease; so does the home with what no other kernel knows, over a fork. */
 static void test_kept(void)
@@ -281,6 +291,7 @@ static void test_kept(void)
     int status;
 
     for (int k = 0; k < kernels_count(); k++) {
+        unsigned char there[64];
         long fetches, changes;
         char *range;
         pid_t child;
@@ -300,10 +311,15 @@ static void test_kept(void)
         CHECK(x86_syscall3(SYS_set_mempolicy, 3 /* MPOL_INTERLEAVE */, (long)&nodes, 3) == 0, "%s", strerror(errno));
         for (int i = 0; i < 64; i++)
             range[i * PAGE] = 'a';
+        fetches = figure(k, " fetches ") - fetches;
         CHECK(x86_syscall3(SYS_set_mempolicy, 0, 0, 0) == 0, "%s", strerror(errno));
+        kernels_go(k + 1); /* queries do not end the lease either */
+        CHECK(listed(getpid(), range, range + 64 * PAGE) && mincore(range, 64 * PAGE, there) == 0 &&
+                  memchr(there, 0, 64) == NULL && node_of(range) + node_of(range + PAGE) == 1,
+              "what kernel %d has: nodes %ld, %ld", k, node_of(range), node_of(range + PAGE));
+        kernels_go(k);
         for (int i = 0; i < 64; i++)
             mprotect(range + i * PAGE, PAGE, PROT_READ);
-        fetches = figure(k, " fetches ") - fetches;
         changes = figure(k, " changes ") - changes;
         CHECK(fetches < 10 && changes < 10, "kernel %d: %ld questions and %ld changes", k, fetches, changes);
         for (int other = 0; other < kernels_count(); other++) {

@@ -164,7 +164,8 @@ static uint32_t list_pages_locked(struct space *space, const struct msg_audit_vi
         for (uint32_t i = first; (i = paging_next_used(leaf, i, end)) < end; i++) {
             uint64_t page = va + i * PAGE_SIZE;
 
-            if (!add_page(&listing, page, leaf[i] & ~(PAGING_ACCESSED | PAGING_DIRTY | PAGING_SOFT_PREFETCHED))) {
+            if (!add_page(&listing, page,
+                          space_entry_shown(leaf[i]) & ~(PAGING_ACCESSED | PAGING_DIRTY | PAGING_SOFT_PREFETCHED))) {
                 out->next = page;
                 return (uint32_t)(sizeof(*out) + listing.count * sizeof(listing.runs[0]));
             }

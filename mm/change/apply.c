@@ -232,14 +232,20 @@ bool space_looks_attached(const struct msg_space_change *change)
 int64_t space_apply_look_locked(struct space *space, const struct msg_space_change *change)
 {
     const struct area *area = area_next(&space->areas, change->start);
+    int64_t known = space_known_locked(space, change->start, change->start + PAGE_SIZE);
 
+    if (space_looks_at_page(change) && known != 0)
+        return known;
+    if (known == -EAGAIN && space->home != instance.kernel)
+        return -EPROTO;
     if (space_looks_attached(change))
         return look_attached_locked(space, change);
     if (change->look.what == SPACE_LOOK_POLICY)
         return area != NULL && area->start <= change->start ? (int64_t)(area->prot >> AREA_POLICY_SHIFT) : -ENOMEM;
     if (change->look.what == SPACE_LOOK_BACKING)
         return area != NULL && area->start <= change->start ? (int64_t)area_backing_at(area, change->start) : 0;
-    if (area == NULL || (change->look.what == SPACE_LOOK_THERE && area->start > change->start))
+    if (area == NULL || ((change->look.what == SPACE_LOOK_THERE || change->look.what == SPACE_LOOK_STOP) &&
+                         area->start > change->start))
         return -ENOMEM;
     return (int64_t)((change->look.what == SPACE_LOOK_START ? area->start : area->end) |
                      (area->prot & (PAGE_SIZE - 1)));

@@ -345,7 +345,9 @@ int64_t space_look(struct space *space, uint64_t address, enum space_look_at wha
                                       .operation = MSG_SPACE_LOOK,
                                       .look = {.what = what}};
 
-    return address < USER_END ? space_ask_home(space, &change) : -ENOMEM;
+    if (address >= USER_END)
+        return -ENOMEM;
+    return space_looks_at_page(&change) ? space_query(space, &change) : space_ask_home(space, &change);
 }
 
 static int protect_everywhere(struct space *space, const struct msg_space_change *change)

@@ -39,7 +39,8 @@ enum operation_flag {
                       * range is in no area: the rest is done and the call returns -ENOMEM, as on Linux */
     NO_RANGE = 8,    /* START and LENGTH of a message are not checked */
     TWO_PLACES = 16, /* MOVE of a message must be valid, too */
-    FROM_HOME = 32   /* only the home may request it */
+    FROM_HOME = 32,  /* only the home may request it */
+    OF_LEASE = 64    /* the home performs it, or a kernel that has leased the range */
 };
 
 #define SPACE_OPERATIONS MSG_SPACE_MAP /* the first type; SPACE_OPERATIONS_END follows the last */
@@ -83,6 +84,11 @@ static inline bool space_decides_change_locked(const struct space *space, const 
 {
     return space_alone_locked(space) || space_leased_change_locked(space, change);
 }
+/* True when CHANGE, a SPACE_LOOK, is a query about the page START alone. */
+static inline bool space_looks_at_page(const struct msg_space_change *change)
+{
+    return change->look.what == SPACE_LOOK_STOP || change->look.what == SPACE_LOOK_POLICY;
+}
 /* True when CHANGE, a SPACE_LOOK, asks for areas that a shmat has mapped. */
 bool space_looks_attached(const struct msg_space_change *change);
 /* The caller holds the lock of the range. space_apply_own performs CHANGE on this kernel, after the answers to its
@@ -97,5 +103,13 @@ int space_settle_everywhere(struct space *space, kernel_set others, const struct
 /* The same for an unmap of a part of LOCK's range; an error is noted in LOCK. */
 int space_unmap_everywhere(struct space *space, struct space_lock *lock, uint64_t start, uint64_t length);
 void space_count_change(struct space *space);
+/* Whether this kernel knows what is in [START, END): 0, SPACE_ELSEWHERE with the kernel that has leased all of it, or
+ * -EAGAIN: this is not the home, and has no lease of it. */
+int64_t space_known_locked(const struct space *space, uint64_t start, uint64_t end);
+/* Performs CHANGE, a query that uses space_known_locked, wherever the range is known. Waits. */
+int64_t space_query(struct space *space, const struct msg_space_change *change);
+/* Performs CHANGE, a query, here if this kernel may decide its range, else at the home. In a leased range the holder of
+ * the lease knows areas that the home does not. Waits. */
+int64_t space_ask_who_knows(struct space *space, const struct msg_space_change *change);
 
 #endif

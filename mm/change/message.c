@@ -173,7 +173,7 @@ static void handle_change(const struct msg *m)
             return;
         }
         space_put(space);
-    } else if ((space_operation(m->ticket.type)->flags & AT_HOME) != 0) {
+    } else if ((space_operation(m->ticket.type)->flags & (AT_HOME | OF_LEASE)) != 0) {
         value = -ESRCH;
     }
     if (value < 0) {

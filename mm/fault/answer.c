@@ -10,9 +10,11 @@
 #include "mm/fault/huge.h"
 #include "mm/fault/runs.h"
 #include "mm/fault/wire.h"
+#include "mm/frame/content.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/reference.h"
 #include "mm/lease/lease.h"
+#include "mm/lock/lock.h"
 #include "mm/mempolicy/mempolicy.h"
 #include "mm/page/install.h"
 #include "mm/page/zero_page.h"
@@ -81,6 +83,59 @@ static bool find_file_locked(struct space *space, uint64_t page, const struct ar
            space_install_file_locked(space, page, area, access) == 0;
 }
 
+/* How many spaces have the frame of ENTRY; 0: not known here. */
+static uint32_t spaces_of(uint64_t entry, const struct msg_space_get *ask, uint32_t asker)
+{
+    if ((entry & PAGING_SOFT_REMOTE) == 0)
+        return frame_spaces(entry & PAGING_FRAME);
+    if ((ask->has & (SPACE_HAS_SOLE | SPACE_HAS_COPY)) == 0 || frame_owner(entry & PAGING_FRAME) != asker)
+        return 0;
+    return (ask->has & SPACE_HAS_SOLE) != 0 ? 1 : 2;
+}
+
+/* True when the asker's SPARE may replace the copy-on-write frame of ENTRY: no third kernel may have an entry, and the
+ * space's reference to the old frame is the home's or the asker's. */
+static bool may_copy_locked(const struct space *space, const struct area *area, uint64_t page, uint64_t entry,
+                            const struct msg_space_get *ask, uint32_t asker)
+{
+    bool owning = (entry & PAGING_SOFT_OWNING) != 0, remote = (entry & PAGING_SOFT_REMOTE) != 0;
+    kernel_set others = space->members & ~(1ull << asker | 1ull << instance.kernel);
+
+    return (ask->has & SPACE_HAS_NO_ENTRY) != 0 && ask->spare != 0 && owning == !remote &&
+           remote == ((ask->has & SPACE_HAS_COPY) != 0) &&
+           (space_sharers_locked(space, (struct space_range){page, page + PAGE_SIZE}) & others) == 0 &&
+           mempolicy_accepts_locked(space, area->prot, page, ask->spare);
+}
+
+/* ASKER writes to a copy-on-write page. If no other space has the frame, it may be written to. Otherwise the asker's
+ * frame takes its place, with the same content; from then on no kernel but the asker can have an entry for the old one,
+ * and the asker has made its own not present. False: the page must be locked. */
+static bool break_locked(struct space *space, const struct area *area, uint64_t page, const struct msg_space_get *ask,
+                         uint32_t asker, struct msg_space_got *got)
+{
+    uint64_t *entry = paging_entry(&space->tables, page, false), old = *entry;
+    uint32_t spaces = spaces_of(old, ask, asker);
+
+    if (spaces == 1) {
+        if ((old & PAGING_SOFT_REMOTE) == 0) /* else a fork may have taken it since the asker has looked */
+            *entry = space_entry(old & PAGING_FRAME, area->prot, false, (old & PAGING_SOFT_OWNING) != 0, 0);
+        got->cow = 0;
+        return true;
+    }
+    if (spaces == 0 || !may_copy_locked(space, area, page, old, ask, asker))
+        return false;
+    if ((old & PAGING_SOFT_REMOTE) == 0)
+        frame_copy(ask->spare, old & PAGING_FRAME);
+    *entry = space_entry(ask->spare, area->prot, false, false, PAGING_SOFT_REMOTE);
+    space_flush(space, page, page + PAGE_SIZE);
+    if ((old & PAGING_SOFT_OWNING) != 0) {
+        space_hold_pages_locked(space, -1);
+        frame_release(old & PAGING_FRAME);
+    }
+    got->kind = SPACE_COPIED;
+    return true;
+}
+
 /* Marks what KERNEL may map, or know of, by the answer GOT. */
 static __attribute__((noinline)) void mark_locked(struct space *space, uint32_t kernel, uint64_t page,
                                                   const struct msg_space_got *got)
@@ -91,7 +146,8 @@ static __attribute__((noinline)) void mark_locked(struct space *space, uint32_t 
         sharers_mark(&space->sharers, start, start + size, 1ull << kernel);
 }
 
-static void answer_locked(struct space *space, const struct msg_space_get *ask, struct msg_space_got *got)
+static void answer_locked(struct space *space, const struct msg_space_get *ask, uint32_t asker,
+                          struct msg_space_got *got)
 {
     uint32_t runs;
     uint64_t page = ask->page & ~(PAGE_SIZE - 1);
@@ -134,15 +190,19 @@ static void answer_locked(struct space *space, const struct msg_space_get *ask, 
             if (got->kind != SPACE_AREA)
                 return;
         }
-        if (ask->spare != 0 && area->backing == BACKING_NONE &&
+        if (ask->spare != 0 && (ask->has & SPACE_HAS_DIRTY) == 0 && area->backing == BACKING_NONE &&
             mempolicy_accepts_locked(space, area->prot, page, ask->spare))
             take_spare_locked(space, page, ask->spare, area, got);
         return;
     }
     got->cow = (*entry & PAGING_SOFT_COW) != 0;
     if (got->cow != 0 && (ask->access & AREA_WRITE) != 0) {
-        got->kind = SPACE_BUSY; /* the page must be copied, which needs its lock */
-        return;
+        if (!break_locked(space, area, page, ask, asker, got)) {
+            got->kind = SPACE_BUSY; /* the page must be copied with its lock */
+            return;
+        }
+        if (got->kind == SPACE_COPIED)
+            return;
     }
     got->kind = SPACE_FRAME;
     got->frame = *entry & PAGING_FRAME;
@@ -167,7 +227,7 @@ static int answer(const struct msg *m, struct msg_space_got *got)
         error = -EPROTO;
     spin_lock(&space->lock);
     if (error == 0) {
-        answer_locked(space, ask, got);
+        answer_locked(space, ask, m->ticket.kernel, got);
         if (!sharers_marked(&space->sharers, ask->page, 1ull << m->ticket.kernel))
             mark_locked(space, m->ticket.kernel, ask->page, got);
     }

@@ -55,6 +55,7 @@ static uint32_t list_owned(struct space *space, uint64_t from, struct msg_space_
 
     *head = (struct msg_space_taken){0};
     spin_lock(&space->lock);
+    space->taken++;
     for (uint64_t va = from; (leaf = paging_next_leaf_look(&space->tables, &va, USER_END)) != NULL; va += LEAF_SIZE) {
         if (count > PAIRS_MAX - LEAF_ENTRIES) {
             head->next = va;

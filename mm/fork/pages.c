@@ -134,7 +134,7 @@ static int copy_leaf_locked(struct fork *fork, uint64_t *leaf, uint64_t start, u
             child = fork->leaf;
         }
         frame_share(entry & PAGING_FRAME);
-        child[i] = entry & ~(PAGING_ACCESSED | PAGING_DIRTY);
+        child[i] = space_entry_shown(entry) & ~(PAGING_ACCESSED | PAGING_DIRTY);
         space_hold_pages_locked(fork->child, 1);
     }
     return 0;
@@ -158,6 +158,7 @@ int fork_copy_own(struct fork *fork)
             uint64_t *leaf;
 
             spin_lock(&parent->lock);
+            parent->taken++;
             leaf = paging_next_leaf(&parent->tables, &va, area->end);
             more = leaf != NULL;
             if (more)

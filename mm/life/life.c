@@ -140,7 +140,7 @@ uint64_t space_join(struct space *space, uint32_t kernel)
 
     spin_lock(&space->lock);
     if (space->members == 1ull << instance.kernel && kernel != instance.kernel)
-        lease_begin_sharing_locked(space);
+        lease_to_home_locked(space);
     space->members |= 1ull << kernel;
     mode = space->mode;
     spin_unlock(&space->lock);

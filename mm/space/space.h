@@ -58,6 +58,7 @@ struct space {
     struct space_lamport lamport;   /* [k] lock=lamport */
     struct space_leases leases;     /* [k] */
     struct sharers sharers;         /* [k] home only: where other kernels may have areas or entries */
+    uint64_t taken;                 /* [k] how often forks have taken pages that this kernel owns */
     uint64_t get_count;             /* [k] fast-path questions so far */
     struct mempolicy_list policies; /* [k] */
     struct list gets;               /* [k] questions under way: mm/page/question.h */

@@ -29,6 +29,8 @@
 #define PAGING_SOFT_OWNING (1ull << 11)       /* this entry owns its space's reference to the frame */
 #define PAGING_SOFT_COW (1ull << 52) /* write-protected whatever the area says: other spaces may share the frame */
 
+/* not present: a question to the home (mm/fault/get.c) may be answered with another frame */
+#define PAGING_SOFT_ASKED (1ull << 54)
 #define PAGING_SOFT_PREFETCHED (1ull << 53) /* prefetched with another page's answer */
 
 #define PAGING_SIZE_2M (1ull << 21)

@@ -232,7 +232,7 @@ int64_t call_mincore(struct call *c)
     if (!user_range(to, (end - at) / PAGE_SIZE) && end != at)
         return -EFAULT;
     while (at < end) {
-        int64_t area = space_look(own_space(), at, SPACE_LOOK_THERE), pages;
+        int64_t area = space_look(own_space(), at, SPACE_LOOK_STOP), pages;
         uint64_t stop = (uint64_t)area & ~(PAGE_SIZE - 1);
 
         if (area < 0)

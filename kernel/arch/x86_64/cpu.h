@@ -90,6 +90,12 @@ static inline uint32_t cpu_index(void)
     return cpu_self()->index;
 }
 
+/* Adds NUMBER to *COUNTER, which CPUs of this instance alone change, and returns the sum. */
+static inline uint32_t cpu_add(volatile uint32_t *counter, uint32_t number)
+{
+    return cpu_several ? __atomic_add_fetch(counter, number, __ATOMIC_ACQ_REL) : (*counter += number);
+}
+
 /* cpu_enter_user is called before the calling CPU enters user mode, cpu_leave_user after it has left user mode. They
  * account the CPU time of threads. */
 static inline void cpu_enter_user(void)

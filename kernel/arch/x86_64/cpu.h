@@ -50,6 +50,7 @@ struct cpu {
     volatile uint64_t root;      /* [a] physical address of the page tables loaded, for shootdown */
     volatile uint64_t root_left; /* [a] root of the tables that another load is about to replace, else 0 */
     volatile bool flush_pending; /* [a] a shootdown waits for this CPU */
+    bool copy_bound;             /* [o] a copy of a program's memory is under way that must not take a fault */
     bool root_kept;              /* [o] the running thread does not use the program's half of the tables: tlb_keep */
     uint64_t idle_polls;         /* [o] times the idle loop looked for messages */
     uint64_t interrupts;         /* [o] doorbells taken */

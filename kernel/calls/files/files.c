@@ -250,23 +250,38 @@ static __attribute__((noinline)) int64_t move_waiting(struct file *file, uint64_
     return result;
 }
 
-/* A shorter path for a small read or write whose descriptor and file are on this kernel. The file is found once and
- * stays pinned while the thread waits. Returns false if nothing was done, and the usual path has to be taken. */
-static inline __attribute__((always_inline)) bool transfer_near(int64_t fd, uint64_t address, uint64_t size,
+/* Reads from where the file keeps its bytes to the program's memory. */
+static __attribute__((noinline)) int64_t move_out(struct file *file, uint64_t address, uint64_t size, int64_t at)
+{
+    int64_t result = FILE_AS_ANY;
+
+    if (user_reach(address, size) == size) /* then most copies need no fault, which is not allowed under locks */
+        result = file->kind->read_out(file, size, at, user_write_mapped, address);
+    return result == FILE_AS_ANY ? NOT_NEAR : result;
+}
+
+/* A shorter path for a read or write of one span whose descriptor and file are on this kernel: of a file that hands out
+ * its bytes, or a small one, for which the file is found once and stays pinned while the thread waits. Returns false if
+ * nothing was done, and the usual path has to be taken. */
+static inline __attribute__((always_inline)) bool transfer_near(int64_t fd, uint64_t address, uint64_t size, int64_t at,
                                                                 bool reading, int64_t *result)
 {
-    struct file *file = file_near(thread_current()->group, fd);
+    struct file *file = size - 1 < (reading ? FILE_CHUNK : SMALL) ? file_near(thread_current()->group, fd) : NULL;
     uint64_t seen;
 
     if (file == NULL)
         return false;
     *result = NOT_NEAR;
-    if (file->kind->whole && (file->flags & OPEN_PATH) == 0 && (file->flags & OPEN_ACCESS) != (reading ? 1u : 0u) &&
-        user_range(address, size)) {
+    if ((file->flags & OPEN_PATH) != 0 || (file->flags & OPEN_ACCESS) == (reading ? 1u : 0u) ||
+        !user_range(address, size)) {
+        ; /* an error, which the usual path finds */
+    } else if (file->kind->whole && at < 0 && (!reading || size <= SMALL)) {
         seen = events_seen(file);
         *result = move_near(file, address, size, reading);
         if (*result == -EAGAIN)
             *result = move_waiting(file, address, size, reading, seen);
+    } else if (reading && file->kind->read_out != NULL) {
+        *result = move_out(file, address, size, at);
     }
     file_unpin(file);
     return *result != NOT_NEAR && *result != -EPIPE && *result != -FILE_WHO;
@@ -310,7 +325,7 @@ int64_t call_read(struct call *c)
 {
     int64_t result;
 
-    if (c->a[2] - 1 >= SMALL || !transfer_near((int32_t)c->a[0], c->a[1], c->a[2], true, &result))
+    if (!transfer_near((int32_t)c->a[0], c->a[1], c->a[2], -1, true, &result))
         result = transfer_one(c, -1, true);
     return count_read(result);
 }
@@ -319,14 +334,20 @@ int64_t call_write(struct call *c)
 {
     int64_t done;
 
-    if (c->a[2] - 1 >= SMALL || !transfer_near((int32_t)c->a[0], c->a[1], c->a[2], false, &done))
+    if (!transfer_near((int32_t)c->a[0], c->a[1], c->a[2], -1, false, &done))
         done = transfer_one(c, -1, false);
     return count_write(done > 0 && (uint64_t)done < c->a[2] ? write_on((uint64_t)done) : done);
 }
 
 int64_t call_pread64(struct call *c)
 {
-    return (int64_t)c->a[3] < 0 ? -EINVAL : count_read(transfer_one(c, (int64_t)c->a[3], true));
+    int64_t at = (int64_t)c->a[3], result;
+
+    if (at < 0)
+        return -EINVAL;
+    if (!transfer_near((int32_t)c->a[0], c->a[1], c->a[2], at, true, &result))
+        result = transfer_one(c, at, true);
+    return count_read(result);
 }
 
 int64_t call_pwrite64(struct call *c)

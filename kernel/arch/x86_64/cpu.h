@@ -130,6 +130,8 @@ static inline void cpu_answer(void)
 
 /* Initializes an FPU state area (cpu_features.fpu_size bytes, 64-byte aligned) for a new program. */
 void fpu_init_area(void *area);
+/* Loads the state of a new program into the FPU. */
+void fpu_reset(void);
 void fpu_save(void *area);
 void fpu_restore(const void *area);
 /* Returns the FPE_* code of an x87 (or SIMD) exception of the running program, whose state is in the registers. */

@@ -207,7 +207,7 @@ static void answer_locked(struct space *space, const struct msg_space_get *ask, 
     got->kind = SPACE_FRAME;
     got->frame = *entry & PAGING_FRAME;
     if ((*entry & PAGING_SOFT_REMOTE) == 0)
-        frame_lend(got->frame);
+        frame_lend();
     runs = ask->runs == 0 && ask->huge != SPACE_HUGE_NO && paging_large(&space->tables, page) != 0 ? 1 : ask->runs;
     if (runs != 0 && got->cow == 0 && got->backed == 0)
         add_runs_locked(space, page, area, runs, got);

@@ -27,23 +27,28 @@
 #include "mm/page/zero_page.h"
 #include "mm/retrieve/adaptive.h"
 #include "mm/retrieve/upfront.h"
+#include "mm/space/entry.h"
 #include "mm/space/wire.h"
 #include "msg/channel.h"
 
 #define FETCH_NS_MAX 1000000000ull
 #define TOUCHES_A_POLL 64u /* pages that space_touch touches between two polls for messages */
 
-/* Maps a new frame of this kernel at PAGE. 1: by the mempolicy the frame has to come from another kernel's memory, or
- * that is not known without a question; -ENOMEM. */
-static int install_new_locked(struct space *space, uint64_t page, uint32_t prot)
+/* Maps a new frame of this kernel at PAGE, whose entry paging_look has returned as SEEN: it is empty, or there is no
+ * table for it. 1: by the mempolicy the frame has to come from another kernel's memory, or that is not known without a
+ * question; -ENOMEM. */
+static int install_new_locked(struct space *space, uint64_t page, uint32_t prot, const uint64_t *seen)
 {
-    bool elsewhere;
-    uint64_t frame = mempolicy_frame_here_locked(space, prot, page, true, &elsewhere);
-    int error = frame == 0 ? elsewhere ? 1 : -ENOMEM : space_install_locked(space, page, frame, prot, true, false);
+    uint64_t *entry = paging_entry_seen(&space->tables, page, seen);
+    bool elsewhere = false;
+    uint64_t frame = entry != NULL ? mempolicy_frame_here_locked(space, prot, page, true, &elsewhere) : 0;
 
-    if (error != 0 && frame != 0)
-        frame_free(frame, 0);
-    return error;
+    if (frame == 0)
+        return elsewhere ? 1 : -ENOMEM;
+    frame_share(frame);
+    *entry = space_entry_own(frame, prot, false, 0);
+    space_hold_pages_locked(space, 1);
+    return 0;
 }
 
 static bool pending_free(const uint64_t *entry)
@@ -68,13 +73,15 @@ struct prepared {
     uint32_t prot;  /* of the area for which a frame is wanted */
 };
 
-/* Maps a new frame at PAGE: one of this kernel, or the prepared one. An enum resolved. */
-static int new_frame_locked(struct space *space, uint64_t page, uint32_t prot, struct prepared *prepared)
+/* Maps a new frame at PAGE, whose entry is SEEN (paging_look): one of this kernel, or the prepared one. An enum
+ * resolved. */
+static inline __attribute__((always_inline)) int new_frame_locked(struct space *space, uint64_t page, uint32_t prot,
+                                                                  const uint64_t *seen, struct prepared *prepared)
 {
     int result = 0;
 
     if (prepared->frame == 0)
-        result = install_new_locked(space, page, prot);
+        result = install_new_locked(space, page, prot, seen);
     else if ((result = space_install_locked(space, page, prepared->frame, prot, true, false)) == 0)
         prepared->frame = 0;
     prepared->prot = prot;
@@ -128,7 +135,7 @@ static inline __attribute__((always_inline)) int resolve_locked(struct space *sp
     if ((access & AREA_WRITE) == 0 && (area->prot & AREA_SHARED) == 0 && decides == DECIDES_ALONE &&
         zero_page_map_locked(space, page, area->prot))
         return 0;
-    return new_frame_locked(space, page, area->prot, prepared);
+    return new_frame_locked(space, page, area->prot, entry, prepared);
 }
 
 /* A frame for a page that no kernel maps. COUNTED: the frame has a reference for it already, even if it is this
@@ -333,13 +340,11 @@ static int fault_with_lock(struct space *space, uint64_t page, uint32_t access)
     return result == 0 ? 1 : result;
 }
 
-/* Resolves a fault without letting an area grow. 0 or 1 as space_fault. */
-static int fault_within(struct space *space, uint64_t page, uint32_t access)
+/* fault_within, after RESULT of resolve. */
+static __attribute__((noinline)) int fault_asking(struct space *space, uint64_t page, uint32_t access, int result)
 {
     bool asked = false;
-    int result;
 
-    result = resolve(space, page, access);
     if (result == NOT_KNOWN && space->retrieval->fills && !space->filled && space->home != instance.kernel) {
         space_fill(space); /* an error is ignored: pages that are left out are fetched one by one */
         result = resolve(space, page, access);
@@ -353,6 +358,14 @@ static int fault_within(struct space *space, uint64_t page, uint32_t access)
     if (result <= 0 && result != -ENOMEM) /* -ENOMEM: with the page's lock, other kernels can be asked for a frame */
         return result == 0 ? asked : result;
     return fault_with_lock(space, page, access);
+}
+
+/* Resolves a fault without letting an area grow. 0 or 1 as space_fault. */
+static inline int fault_within(struct space *space, uint64_t page, uint32_t access)
+{
+    int result = resolve(space, page, access);
+
+    return result == RESOLVED ? 0 : fault_asking(space, page, access, result);
 }
 
 int space_fault(struct space *space, uint64_t address, uint32_t access)

@@ -95,17 +95,10 @@ static bool answer_valid(const struct space_get *get, const struct msg_space_got
     return answer->kind == SPACE_NONE || answer->kind == SPACE_AREA || answer->kind == SPACE_BUSY;
 }
 
-/* The page's entry, seen by paging_look, for writing. An empty entry is not part of a large page, so that the table
- * need not be put back. */
-static uint64_t *writable_locked(struct space_get *get, const uint64_t *seen)
-{
-    return *seen == 0 ? (uint64_t *)(uintptr_t)seen : paging_entry(&get->space->tables, get->page, false);
-}
-
 /* Maps the spare frame at the page by an owning entry. */
 static void own_spare_locked(struct space_get *get, const uint64_t *seen, const struct msg_space_got *answer)
 {
-    uint64_t *entry = writable_locked(get, seen);
+    uint64_t *entry = paging_entry_seen(&get->space->tables, get->page, seen);
 
     if (get->block == 0) /* the frames of a block have a reference already */
         frame_share(get->spare);
@@ -196,8 +189,8 @@ static int take_answer_locked(struct space_get *get, const struct msg_space_got 
     if (answer->kind == SPACE_AREA || (*seen & PAGING_SOFT_PENDING_FREE) != 0)
         return 1;
     if (*seen == 0)
-        *paging_entry(&space->tables, get->page, false) = space_entry(answer->frame, answer->prot, answer->cow != 0,
-                                                                      false, 0);
+        *paging_entry_seen(&space->tables, get->page, seen) = space_entry(answer->frame, answer->prot, answer->cow != 0,
+                                                                          false, 0);
     else if ((*seen & PAGING_SOFT_COW) != 0 && (get->access & AREA_WRITE) != 0) {
         if (!upgrade_locked(get, answer))
             return 1;

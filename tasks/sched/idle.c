@@ -1,7 +1,9 @@
-/* The idle loop of a CPU: it polls for messages for a while, then halts. See tasks/sched/sched.h. */
+/* The idle loop of a CPU: it polls for messages for a while, zeroes some frames, then halts. See tasks/sched/sched.h.
+ */
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/arch/x86_64/tlb.h"
 #include "kernel/instance/instance.h"
+#include "mm/frame/frame.h"
 #include "mm/space/space.h"
 #include "msg/call.h"
 #include "tasks/sched/internal.h"
@@ -9,6 +11,7 @@
 
 #define LOOKS_BETWEEN_INTERRUPTS 256u /* that find no message */
 #define TAKES_BETWEEN_INTERRUPTS 32u  /* looks that find some */
+#define FRAMES_BETWEEN_INTERRUPTS 8u
 
 /* Lets interrupts in during polling: with poll=always, and while a peer sends without a pause, the CPU never halts, and
  * its timers would never expire. */
@@ -48,13 +51,30 @@ static __attribute__((noinline)) bool idle_poll_work(struct cpu_queue *queue)
     return queue->run.ready_count > 0;
 }
 
+/* Zeroes free frames ahead of their use, instead of halting at once. True: there is other work. */
+static __attribute__((noinline)) bool idle_zero(struct cpu_queue *queue, bool first)
+{
+    for (uint32_t i = 1; queue->run.ready_count == 0; i++) {
+        if (first && idle_poll_look() && msg_poll())
+            return true;
+        if (!frame_zero_ahead())
+            return false;
+        cpu_answer();
+        if (i % FRAMES_BETWEEN_INTERRUPTS == 0)
+            idle_break(queue);
+    }
+    return true;
+}
+
 /* Only the first CPU takes doorbells, so only it polls before it halts, and only it arms the doorbell. */
 static void idle_wait(bool first)
 {
     struct cpu_queue *queue = cpu_self()->scheduler;
     uint64_t halted;
 
-    if (first && (idle_poll_work(queue) || !msg_doorbell_arm()))
+    if (first && idle_poll_work(queue))
+        return;
+    if (idle_zero(queue, first) || (first && !msg_doorbell_arm()))
         return;
     load_publish(queue);
     halted = clock_now();

@@ -50,6 +50,7 @@ struct cpu {
     volatile uint64_t root;      /* [a] physical address of the page tables loaded, for shootdown */
     volatile uint64_t root_left; /* [a] root of the tables that another load is about to replace, else 0 */
     volatile bool flush_pending; /* [a] a shootdown waits for this CPU */
+    bool copy_bound;             /* [o] a copy of a program's memory is under way that must not take a fault */
     bool root_kept;              /* [o] the running thread does not use the program's half of the tables: tlb_keep */
     uint64_t idle_polls;         /* [o] times the idle loop looked for messages */
     uint64_t interrupts;         /* [o] doorbells taken */
@@ -90,6 +91,12 @@ static inline uint32_t cpu_index(void)
     return cpu_self()->index;
 }
 
+/* Adds NUMBER to *COUNTER, which CPUs of this instance alone change, and returns the sum. */
+static inline uint32_t cpu_add(volatile uint32_t *counter, uint32_t number)
+{
+    return cpu_several ? __atomic_add_fetch(counter, number, __ATOMIC_ACQ_REL) : (*counter += number);
+}
+
 /* cpu_enter_user is called before the calling CPU enters user mode, cpu_leave_user after it has left user mode. They
  * account the CPU time of threads. */
 static inline void cpu_enter_user(void)
@@ -123,6 +130,8 @@ static inline void cpu_answer(void)
 
 /* Initializes an FPU state area (cpu_features.fpu_size bytes, 64-byte aligned) for a new program. */
 void fpu_init_area(void *area);
+/* Loads the state of a new program into the FPU. */
+void fpu_reset(void);
 void fpu_save(void *area);
 void fpu_restore(const void *area);
 /* Returns the FPE_* code of an x87 (or SIMD) exception of the running program, whose state is in the registers. */

@@ -71,6 +71,26 @@ size_t content_read(const struct content *content, uint64_t at, void *to, size_t
     return size;
 }
 
+int64_t content_read_out(const struct content *content, uint64_t at, size_t size,
+                         int (*put)(uint64_t to, const void *from, uint64_t size), uint64_t to)
+{
+    if (at >= content->size)
+        return 0;
+    if (size > content->size - at)
+        size = content->size - at;
+    for (size_t done = 0, part; done < size; done += part) {
+        uint64_t offset = (at + done) % PAGE_SIZE;
+        uint64_t frame = frame_of(page_tree_get(&content->tree, (at + done) / PAGE_SIZE));
+        const uint8_t *from = frame != 0 ? (const uint8_t *)window_direct(frame) + offset
+                                         : (const uint8_t *)content->archive + at + done;
+
+        part = PAGE_SIZE - offset < size - done ? PAGE_SIZE - offset : size - done;
+        if ((frame == 0 && at + done + part > content->archive_size) || put(to + done, from, part) != 0)
+            return -EFAULT;
+    }
+    return (int64_t)size;
+}
+
 /* Returns the frame of PAGE, with a new frame if there is none. WRITE: the frame may come to differ from the boot
  * image. WHOLE: the caller overwrites the whole page, so its bytes need not be filled in. Returns 0 without memory. */
 static uint64_t make_frame(struct content *content, uint64_t page, bool write, bool whole)

@@ -64,9 +64,30 @@ static int64_t claim(struct pipe_buffer *buffer, size_t size)
     return (int64_t)size;
 }
 
+/* Where SIZE bytes fit, in one part that is there; or NULL. Most writes are that simple. */
+static inline uint8_t *room_in_part(struct pipe_buffer *buffer, size_t size)
+{
+    uint8_t *part;
+
+    if (buffer->written == buffer->taken)
+        buffer->written = buffer->taken = 0;
+    if (size > PIPE_PART - buffer->written % PIPE_PART || size > pipe_buffer_room(buffer))
+        return NULL;
+    part = *part_at(buffer, buffer->written);
+    return part != NULL ? part + buffer->written % PIPE_PART : NULL;
+}
+
 int64_t pipe_buffer_put(struct pipe_buffer *buffer, const void *data, size_t size, int whole)
 {
-    int64_t count = size > pipe_buffer_room(buffer) && whole ? 0 : claim(buffer, size);
+    uint8_t *to = room_in_part(buffer, size);
+    int64_t count;
+
+    if (to != NULL) {
+        memcpy(to, data, size);
+        buffer->written += size;
+        return (int64_t)size;
+    }
+    count = size > pipe_buffer_room(buffer) && whole ? 0 : claim(buffer, size);
 
     if (count > 0)
         store(buffer, data, (size_t)count);
@@ -207,8 +228,19 @@ static void advance(struct pipe_buffer *buffer, const struct place *place)
 size_t pipe_buffer_take(struct pipe_buffer *buffer, void *data, size_t size)
 {
     struct place place;
-    size_t count = look(buffer, &place, true, data, size);
+    size_t count = (size_t)(buffer->written - buffer->taken);
+    size_t offset = buffer->taken % PIPE_PART;
 
+    if (count > size)
+        count = size;
+    if (count == 0)
+        return 0;
+    if (buffer->ends == NULL && count <= PIPE_PART - offset) { /* most reads are of one part, without packets */
+        memcpy(data, *part_at(buffer, buffer->taken) + offset, count);
+        buffer->taken += count;
+        return count;
+    }
+    count = look(buffer, &place, true, data, size);
     advance(buffer, &place);
     return count;
 }

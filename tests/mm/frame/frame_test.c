@@ -1,4 +1,7 @@
-/* The buddy allocator on pretended physical memory. The source is included, so that each test begins with none. */
+/* Frames on pretended physical memory, of a kernel with one CPU. The sources are included, so that each test begins
+ * with none. */
+#include "mm/frame/buddy.c"
+#include "mm/frame/cache.c"
 #include "mm/frame/frame.c"
 
 #include <stdlib.h>
@@ -11,6 +14,9 @@
 #define BASE 0x40000000ull  /* where it pretends to begin */
 #define FRAMES (ARENA / PAGE_SIZE)
 
+bool cpu_several;
+uint32_t cpu_total = 1;
+
 static uint8_t *arena;
 static uint8_t owner[FRAMES]; /* the reference: 0 not ours or free, else 1 + order of the block the page is in */
 
@@ -20,12 +26,14 @@ static void begin(void)
         arena = mmap(NULL, ARENA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     CHECK(arena != MAP_FAILED);
     memset(&lock, 0, sizeof(lock));
-    memset(ranges, 0, sizeof(ranges));
+    memset(buddy_ranges, 0, sizeof(buddy_ranges));
     memset(free_lists, 0, sizeof(free_lists));
-    memset(&counts, 0, sizeof(counts));
-    range_count = 0;
-    nodes = 0;
-    zeroed_count = 0;
+    memset(free_on, 0, sizeof(free_on));
+    memset(caches, 0, sizeof(caches));
+    buddy_free = buddy_total = buddy_nodes = buddy_delta = lent = 0;
+    buddy_range_last = &buddy_ranges[0];
+    buddy_range_count = 0;
+    reserve = RESERVE_LEAST;
     memset(owner, 0, sizeof(owner));
 }
 
@@ -36,11 +44,16 @@ static uint64_t delta(void)
 
 static int add(uint64_t offset, uint64_t size)
 {
-    return frame_add_range(BASE + offset, size, delta(), 0);
+    int error = frame_add_range(BASE + offset, size, delta(), 0);
+
+    frame_start_cpu(0);
+    return error;
 }
 
+/* The free blocks, when the CPU keeps nothing. */
 static void blocks(uint32_t per_order[FRAME_ORDER_MAX + 1])
 {
+    cache_drain();
     for (uint32_t order = 0; order <= FRAME_ORDER_MAX; order++) {
         per_order[order] = 0;
         list_for_each(node, &free_lists[0][order])
@@ -233,17 +246,23 @@ TEST(frame_zeroed_back,
     uint64_t pages;
 
     begin();
-    CHECK_EQ(add(0, 64 * PAGE_SIZE), 0);
+    CHECK_EQ(add(0, 2 * ZEROED_MAX * PAGE_SIZE), 0);
     blocks(before);
     pages = free_pages();
-    for (uint64_t i = 0; i < ZEROED_MAX + 4; i++)
+    for (uint64_t i = 0; i < ZEROED_MAX + 4; i++) {
         taken[i] = frame_alloc_zeroed();
+        *(uint64_t *)(void *)(arena + (taken[i] - BASE)) = 0;
+    }
     for (uint64_t i = 0; i < ZEROED_MAX + 4; i++)
         frame_free_zeroed(taken[i]);
     CHECK_EQ(free_pages(), pages);
+    CHECK(frame_is_free(taken[0]) && frame_is_free(taken[ZEROED_MAX + 3]));
     CHECK_EQ(frame_alloc_zeroed(), taken[ZEROED_MAX - 1]);
+    for (uint64_t i = 0; i < PAGE_SIZE; i++)
+        CHECK_EQ(arena[taken[ZEROED_MAX - 1] - BASE + i], 0);
     CHECK_EQ(free_pages(), pages - 1);
     frame_free_zeroed(taken[ZEROED_MAX - 1]);
+    CHECK_PANIC(frame_free_zeroed(taken[ZEROED_MAX - 1]));
     CHECK_EQ(exhaust(0, taken, FRAMES), pages); /* all of them, whatever they were kept for */
     CHECK_EQ(frame_alloc_zeroed(), 0);
     for (uint64_t i = 0; i < pages; i++)
@@ -252,20 +271,73 @@ TEST(frame_zeroed_back,
     CHECK(memcmp(before, after, sizeof(before)) == 0);
 }
 
-TEST(frame_lent, "a frame that is lent is counted, and a frame elsewhere cannot be")
+TEST(frame_zeroed_ahead, "an idle CPU zeroes frames, as many as it keeps; each is zero when it is taken, whatever was "
+                         "in it, and dirty frames "
+                         "come from elsewhere")
+{
+    uint64_t pages, frame, ahead = 0;
+
+    begin();
+    memset(arena, 0xff, ARENA);
+    CHECK_EQ(add(0, ARENA), 0);
+    pages = free_pages();
+    while (frame_zero_ahead())
+        ahead++;
+    CHECK_EQ(ahead, ZEROED_MAX);
+    CHECK_EQ(free_pages(), pages);
+    CHECK(!frame_zero_ahead());
+    frame = frame_alloc(0);
+    CHECK_EQ(arena[frame - BASE + PAGE_SIZE - 1], 0xff);
+    for (uint64_t taken_ahead = 0; taken_ahead < ZEROED_MAX + 2; taken_ahead++) {
+        frame = frame_alloc_page(true);
+        for (uint64_t i = 0; i < PAGE_SIZE; i++)
+            CHECK_EQ(arena[frame - BASE + i], 0);
+        check_block(frame, 0);
+    }
+    CHECK_EQ(free_pages(), pages - ZEROED_MAX - 3);
+}
+
+TEST(frame_zeroed_ahead_scarce, "no frame is zeroed ahead when few are in free blocks, and all kept ones become blocks")
+{
+    uint64_t pages, count;
+
+    begin();
+    CHECK_EQ(add(0, ARENA), 0);
+    pages = free_pages();
+    while (frame_zero_ahead())
+        ;
+    count = exhaust(9, taken, FRAMES);
+    CHECK_EQ(count, pages / 512); /* the kept frames as well: the first range of 512 is not whole */
+    CHECK(!frame_zero_ahead());
+}
+
+TEST(frame_kept, "a CPU that frees many frames keeps some and returns the others to the free blocks")
+{
+    uint64_t count = 4 * DIRTY_MAX;
+
+    begin();
+    CHECK_EQ(add(0, ARENA), 0);
+    for (uint64_t i = 0; i < count; i++)
+        taken[i] = frame_alloc(0);
+    for (uint64_t i = 0; i < count; i++)
+        frame_free(taken[i], 0);
+    CHECK(cache_count(1) > 0 && cache_count(1) <= DIRTY_MAX);
+    CHECK_EQ(cache_count(~1ull), 0);
+    CHECK_EQ(buddy_free + cache_count(1), buddy_total);
+    CHECK_EQ(frame_alloc(0), taken[count - 1]); /* the one whose contents a CPU's cache may still have */
+}
+
+TEST(frame_lent, "a frame that is lent is counted")
 {
     struct frame_stats stats;
-    uint64_t frame;
 
     begin();
     CHECK_EQ(add(0, 64 * PAGE_SIZE), 0);
-    frame = frame_alloc(0);
-    frame_lend(frame);
-    frame_lend(frame);
+    frame_lend();
+    frame_lend();
     frame_stats(&stats);
     CHECK_EQ(stats.lent, 2);
     CHECK_EQ(stats.total, 63);
-    CHECK_PANIC(frame_lend(BASE + ARENA));
 }
 
 TEST(frame_spaces_count, "a frame of spaces is freed when the last one releases it, and by nobody before")
@@ -365,9 +437,9 @@ TEST(frame_reserve, "pages of programs leave frames to their tables, and both to
     CHECK_EQ(frame_alloc_page(true), 0);
     while (frame_alloc_zeroed() != 0)
         others++;
-    CHECK_EQ(pages + tables + others, counts.total);
-    CHECK_EQ(tables + others, reserve());
-    CHECK(reserve() >= counts.total / 64 && tables >= reserve() / 2 && others > 0);
+    CHECK_EQ(pages + tables + others, buddy_total);
+    CHECK_EQ(tables + others, reserve);
+    CHECK(reserve >= buddy_total / 64 && tables >= reserve / 2 && others > 0);
     CHECK_EQ(frame_alloc_table(), 0);
 }
 
@@ -393,7 +465,7 @@ TEST(frame_random, "random blocks over three ranges agree with a map of pages, a
         if (test_below(&state, 3) != 0 && count < 4096) {
             uint64_t frame = frame_alloc(test_below(&state, 2) != 0 ? order : order / 4);
 
-            order = frame == 0 ? 0 : range_of(frame)->frames[(frame - range_of(frame)->base) / PAGE_SIZE].order;
+            order = frame == 0 ? 0 : range_frame(range_of(frame), frame)->order;
             if (frame != 0) {
                 check_block(frame, order);
                 held[count].frame = frame;
@@ -475,6 +547,7 @@ TEST(frame_of_a_node, "a frame of a node is of its memory, and there is none of 
     CHECK_EQ(frame_add_range(BASE, ARENA / 4, delta(), 3), 0);
     CHECK_EQ(frame_add_range(BASE + ARENA / 2, ARENA / 4, delta(), 5), 0);
     CHECK_EQ(frame_nodes(), 1ull << 3 | 1ull << 5);
+    frame_start_cpu(3);
     CHECK_EQ(frame_alloc_page_on(1ull << 4, false), 0);
     while ((frame = frame_alloc_page_on(1ull << 5, count % 2 == 0)) != 0) {
         CHECK(frame >= BASE + ARENA / 2 && frame < BASE + ARENA / 4 * 3);
@@ -489,5 +562,5 @@ TEST(frame_of_a_node, "a frame of a node is of its memory, and there is none of 
     CHECK_EQ(frame_alloc_page_on(1ull << 5, true), 0);
     while (count > 0)
         frame_free(taken[--count], 0);
-    CHECK_EQ(free_pages(), counts.total);
+    CHECK_EQ(free_pages(), buddy_total);
 }

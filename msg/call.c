@@ -3,6 +3,7 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
+#include "kernel/arch/x86_64/silence.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 #include "msg/channel_internal.h"
@@ -42,6 +43,7 @@ static __attribute__((noinline)) void idle_poll_answer(const struct completion *
         budget = LOOKS_MAX;
     if (done->done || budget == 0 || !wait_ops.alone())
         return;
+    silence_end();
     if (first)
         msg_doorbell_disarm();
     for (; budget > 0 && !done->done && wait_ops.alone();
@@ -53,6 +55,7 @@ static __attribute__((noinline)) void idle_poll_answer(const struct completion *
         msg_poll();
         cpu_relax(); /* another CPU may be polling, and its handler may wait for a TLB shootdown of this CPU */
     }
+    silence_begin();
 }
 
 void msg_wait(struct completion *done, const struct wait_reason *reason)

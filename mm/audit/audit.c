@@ -18,6 +18,7 @@
 #include "mm/space/wire.h"
 #include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/slice.h"
 
 #define AREAS_MAX (AUDIT_PART / sizeof(struct msg_space_area))
 
@@ -165,7 +166,7 @@ static int all_areas(struct gathering *g)
         error = home_areas(g, start, &end);
         for (kernel_set rest = g->members & ~(1ull << g->check.home); rest != 0 && error == 0; rest &= rest - 1)
             error = member_areas(g, (uint32_t)__builtin_ctzll(rest), start, end);
-        msg_poll();
+        slice_check();
     }
     return error;
 }
@@ -209,7 +210,7 @@ static int all_pages(struct gathering *g)
             error = -EPROTO;
         if (error == 0)
             audit_check_end(&g->check);
-        msg_poll();
+        slice_check();
     }
     return error;
 }

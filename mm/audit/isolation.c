@@ -15,6 +15,7 @@
 #include "mm/space/space.h"
 #include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/slice.h"
 
 /* --- tables --- */
 
@@ -81,7 +82,7 @@ void audit_tables(struct audit_report *report)
         id = space->id + 1;
         audit_space_tables(&world, &space->tables, window_tables.root, space->id, report);
         space_put(space);
-        msg_poll();
+        slice_check();
     }
 }
 
@@ -186,7 +187,7 @@ int audit_frames(struct audit_report *report)
             frames->start = at;
             frames->end = at + (left < FRAMES_AT_ONCE * PAGE_SIZE ? left : FRAMES_AT_ONCE * PAGE_SIZE);
             error = look(frames, report);
-            msg_poll();
+            slice_check();
         }
     }
     heap_free(frames, sizeof(*frames));

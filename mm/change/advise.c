@@ -14,6 +14,7 @@
 #include "mm/space/wire.h"
 #include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/slice.h"
 
 #define RESIDENT_MAX 32u
 
@@ -245,7 +246,7 @@ int space_empty(struct space *space, uint64_t start, uint64_t end)
         spin_lock(&space->lock);
         paging_visit(&space->tables, at, stop < end ? stop : end, empty_entry, NULL);
         spin_unlock(&space->lock);
-        msg_poll();
+        slice_check();
     }
     space_release(space, &lock);
     return error > 0 ? -ENOMEM : error;

@@ -10,8 +10,7 @@
 #include "mm/space/wire.h"
 #include "msg/call.h"
 #include "msg/channel.h"
-
-#define LEAVES_A_POLL 16u /* tables that are copied between two polls for messages */
+#include "msg/slice.h"
 
 static const struct area *child_area(struct fork *fork, uint64_t page)
 {
@@ -140,14 +139,13 @@ static int copy_leaf_locked(struct fork *fork, uint64_t *leaf, uint64_t start, u
     return 0;
 }
 
-/* Releases parent->lock after each table, so that messages can be polled; the whole-space lock keeps the entries as
+/* Releases parent->lock after each table, so that the copying goes in slices; the whole-space lock keeps the entries as
  * they are. Walks the child's areas, not the parent's, because a map may merge areas of the parent meanwhile and free
  * one. */
 int fork_copy_own(struct fork *fork)
 {
     struct space *parent = fork->parent;
     uint64_t pairs = 0;
-    uint32_t tables = 0;
     int error = 0;
 
     list_for_each(node, &fork->child->areas.head) {
@@ -169,8 +167,7 @@ int fork_copy_own(struct fork *fork)
                 error = adopt(fork, instance.kernel, (struct msg_space_pair *)(void *)fork->buffer, pairs);
                 pairs = 0;
             }
-            if (++tables % LEAVES_A_POLL == 0)
-                msg_poll();
+            slice_check();
         }
     }
     if (error == 0 && pairs > 0)

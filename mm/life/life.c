@@ -14,6 +14,7 @@
 #include "mm/retrieve/strategy.h"
 #include "mm/space/entry.h"
 #include "msg/channel.h"
+#include "msg/slice.h"
 
 static uint64_t space_total; /* [a] spaces, published or not */
 
@@ -96,7 +97,7 @@ static void release_tables(struct space *space)
     release_send(&releasing);
 }
 
-/* Polls for messages until the home's lock queue is empty. Threads on other kernels released their locks before they
+/* Takes messages until the home's lock queue is empty. Threads on other kernels released their locks before they
  * ended, but SPACE_UNLOCK travels in the ring of urgent messages and may arrive after the message of the thread's end.
  * With lock=lamport the queue is not used, and this returns at once. */
 static void await_unlocks(struct space *space)
@@ -109,7 +110,7 @@ static void await_unlocks(struct space *space)
         spin_unlock(&space->lock);
         if (done)
             return;
-        msg_poll();
+        slice_pause();
         cpu_relax();
     }
 }

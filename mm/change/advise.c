@@ -51,8 +51,16 @@ int64_t space_apply_resident_locked(struct space *space, const struct msg_space_
 
 int64_t space_apply_flag_locked(struct space *space, const struct msg_space_change *change)
 {
-    return area_flag(&space->areas, change->start, change->start + change->length, change->flag.set,
-                     change->flag.clear);
+    uint64_t end = change->start + change->length;
+    int error = 0;
+
+    for (uint64_t at = change->start, stop; at < end && error == 0; at = stop) {
+        if (at != change->start)
+            space_pause_locked(space);
+        stop = space_next_areas_locked(space, at, end);
+        error = area_flag(&space->areas, at, stop, change->flag.set, change->flag.clear);
+    }
+    return error;
 }
 
 int64_t space_apply_later_locked(struct space *space, const struct msg_space_change *change)

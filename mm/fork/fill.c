@@ -88,6 +88,7 @@ int fork_fill_shared(struct fork *fork)
     list_for_each(node, &fork->child->areas.head) {
         const struct area *area = container_of(node, const struct area, node);
 
+        slice_check();
         if (error == 0 && (area->prot & AREA_SHARED) != 0 && area->backing == BACKING_NONE)
             error = fill_area(fork, area);
     }

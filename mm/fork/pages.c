@@ -12,6 +12,8 @@
 #include "msg/channel.h"
 #include "msg/slice.h"
 
+#define PAIRS_A_LOOK 64u /* pairs that are entered between two looks whether the slice is over */
+
 static const struct area *child_area(struct fork *fork, uint64_t page)
 {
     if (fork->area == NULL || page < fork->area->start || page >= fork->area->end)
@@ -66,6 +68,8 @@ static int adopt(struct fork *fork, uint32_t kernel, struct msg_space_pair *pair
     for (i = 0; i < count; i++) {
         uint32_t owner = frame_owner(pairs[i].frame);
 
+        if (i % PAIRS_A_LOOK == 0)
+            slice_check();
         if (owner == KERNELS_MAX || (pairs[i].page & (PAGE_SIZE - 1)) != 0 || pairs[i].page >= USER_END ||
             (owner == instance.kernel && frame_spaces(pairs[i].frame) == 0)) {
             error = -EPROTO;
@@ -83,7 +87,11 @@ static int adopt(struct fork *fork, uint32_t kernel, struct msg_space_pair *pair
         error = counted;
     for (i = 0; i < count && error == 0; i++) {
         const struct area *area = child_area(fork, pairs[i].page);
-        uint64_t *entry = area != NULL ? fork_child_entry(fork, pairs[i].page) : NULL;
+        uint64_t *entry;
+
+        if (i % PAIRS_A_LOOK == 0)
+            slice_check();
+        entry = area != NULL ? fork_child_entry(fork, pairs[i].page) : NULL;
 
         if (entry == NULL || *entry != 0) {
             error = entry == NULL && area != NULL ? -ENOMEM : -EPROTO;

@@ -43,7 +43,7 @@ static __attribute__((noinline)) void idle_poll_answer(const struct completion *
         budget = LOOKS_MAX;
     if (done->done || budget == 0 || !wait_ops.alone())
         return;
-    silence_end();
+    silence_end((uint64_t)__builtin_return_address(0));
     if (first)
         msg_doorbell_disarm();
     for (; budget > 0 && !done->done && wait_ops.alone();

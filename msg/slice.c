@@ -15,7 +15,7 @@ bool slice_pause(void)
 {
     if (spin_held(&msg_rx_lock) || wait_ops.breathe == NULL)
         return false;
-    silence_end();
+    silence_end((uint64_t)__builtin_return_address(0));
     if (idle_poll_look())
         msg_poll();
     wait_ops.breathe();

@@ -68,6 +68,7 @@ static int view(struct gathering *g, uint32_t kernel, uint64_t start, uint64_t e
         length = (int)audit_view_here(&ask, (struct msg_audit_viewed *)(void *)part);
     else
         length = msg_call(kernel, MSG_AUDIT_VIEW, &ask, sizeof(ask), part, AUDIT_PART, "view of an audit", start);
+    slice_check();
     if (length < 0)
         return length;
     *count = (uint32_t)(((size_t)length - sizeof(*head)) / size);
@@ -186,6 +187,7 @@ static int member_pages(struct gathering *g, uint32_t kernel, uint64_t start, ui
             return error;
         for (uint32_t i = 0; i < count; i++)
             audit_check_run(&g->check, kernel, &runs[i]);
+        slice_check();
         start = head->next;
         if (start == end && head->beyond < *beyond)
             *beyond = head->beyond;

@@ -61,6 +61,11 @@ static bool may_map(uint64_t va, uint64_t pa, bool write)
     return false;
 }
 
+static void pause(void)
+{
+    slice_check();
+}
+
 void audit_tables(struct audit_report *report)
 {
     uint64_t chunk = instance.plan.kernels[instance.kernel].chunk;
@@ -69,6 +74,7 @@ void audit_tables(struct audit_report *report)
         .owner = owner_of,
         .own_use = own_use,
         .may_map = may_map,
+        .pause = pause,
         .image = chunk,
         .image_end = chunk + instance.layout.stack,
         .image_va = (uint64_t)image_start,
@@ -89,6 +95,7 @@ void audit_tables(struct audit_report *report)
 /* --- frames --- */
 
 #define FRAMES_AT_ONCE 16384u
+#define FRAMES_A_LOOK 64u /* frames between two looks whether the slice is over */
 #define SEEN_MAPPED 0x80000000u
 #define SEEN_EXCLUSIVE 0x40000000u
 #define SEEN_OWNED 0x3fffffffu
@@ -108,6 +115,8 @@ static void note(struct frames *frames, const uint64_t *words, uint32_t count)
             continue;
         frames->seen[index] |= SEEN_MAPPED | ((words[i] & FRAME_EXCLUSIVE) != 0 ? SEEN_EXCLUSIVE : 0);
         frames->seen[index] += (words[i] & FRAME_OWNED) != 0;
+        if (i % FRAMES_A_LOOK == 0)
+            slice_check();
     }
 }
 
@@ -141,6 +150,7 @@ static int ask(struct frames *frames, uint32_t kernel)
             return -EPROTO;
         message.space = head->space;
         message.va = head->va;
+        slice_check();
     } while (message.space != 0);
     return 0;
 }
@@ -166,6 +176,8 @@ static int look(struct frames *frames, struct audit_report *report)
                                     .exclusive = (seen & SEEN_EXCLUSIVE) != 0};
 
         audit_check_frame(report, instance.kernel, &frame);
+        if (at / PAGE_SIZE % FRAMES_A_LOOK == 0)
+            slice_check();
     }
     return error;
 }

@@ -99,7 +99,7 @@ void sched_idle(void)
         if (queue->run.ready_count > 0) {
             silence_begin();
             sched_switch_locked(queue, clock_now());
-            silence_end();
+            silence_end((uint64_t)sched_idle);
         } else {
             spin_unlock(&queue->lock); /* another CPU has taken the thread */
         }

@@ -76,10 +76,10 @@ struct cpu *cpus[CPUS_MAX];
 uint32_t cpu_total;
 bool cpu_several;
 
-void silence_note(uint64_t now, bool at_user)
+void silence_note(uint64_t now, uint64_t place)
 {
     (void)now;
-    (void)at_user;
+    (void)place;
 }
 
 bool slice_pause(void)

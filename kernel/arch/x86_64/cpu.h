@@ -31,7 +31,7 @@ struct task_state_segment { /* Intel SDM 3A, figure 8-11 */
 /* Where a silence ended: kernel/arch/x86_64/silence.h. */
 struct silence {
     uint64_t counts;
-    uint64_t place;  /* an address in the function that noted it, or 0: the return to user mode */
+    uint64_t place;  /* an address in the function that looked for messages then, or 0: the return to user mode */
     uint64_t vector; /* what the thread had entered the kernel by, a field of struct trap_frame; */
     uint64_t call;   /* for a system call its number */
 };
@@ -106,8 +106,9 @@ static inline uint32_t cpu_index(void)
     return cpu_self()->index;
 }
 
-/* Notes that a silence of this CPU, the longest so far, ends NOW; AT_USER: with the return to user mode. */
-void silence_note(uint64_t now, bool at_user);
+/* Notes that a silence of this CPU, the longest so far, ends NOW, in the function that PLACE is in; 0: with the return
+ * to user mode. */
+void silence_note(uint64_t now, uint64_t place);
 
 /* cpu_enter_user is called before the calling CPU enters user mode, cpu_leave_user after it has left user mode. They
  * account the CPU time of threads, and are the ends of a silence. */
@@ -116,7 +117,7 @@ static inline void cpu_enter_user(void)
     uint64_t now = rdtsc_unordered();
 
     if (__builtin_expect(gs_exceeds(now, CPU_SILENT_SINCE, CPU_SILENCE_LONGEST), 0))
-        silence_note(now, true);
+        silence_note(now, 0);
     gs_add(CPU_USER_COUNTS, 0 - now);
 }
 

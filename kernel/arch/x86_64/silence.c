@@ -3,7 +3,7 @@
 
 #include "kernel/arch/x86_64/traps.h"
 
-__attribute__((noinline)) void silence_note(uint64_t now, bool at_user)
+__attribute__((noinline)) void silence_note(uint64_t now, uint64_t place)
 {
     struct cpu *cpu = cpu_self();
     const struct trap_frame *frame = cpu->kernel_stack != 0 ? (const struct trap_frame *)cpu->kernel_stack - 1 : NULL;
@@ -13,7 +13,7 @@ __attribute__((noinline)) void silence_note(uint64_t now, bool at_user)
         return;
     cpu->silence_longest = counts;
     cpu->silence = (struct silence){.counts = counts,
-                                    .place = at_user ? 0 : (uint64_t)__builtin_return_address(0),
+                                    .place = place,
                                     .vector = frame != NULL ? frame->vector : 0,
                                     .call = frame != NULL ? frame->error : 0};
 }

@@ -17,13 +17,13 @@ static inline void silence_begin(void)
     gs_write(CPU_SILENT_SINCE, rdtsc_unordered());
 }
 
-/* The CPU looks for messages now: a silence ends and the next begins. */
-static inline void silence_end(void)
+/* The CPU looks for messages now: a silence ends and the next begins. PLACE is an address in the code that looks. */
+static inline void silence_end(uint64_t place)
 {
     uint64_t now = rdtsc_unordered();
 
     if (__builtin_expect(gs_exceeds(now, CPU_SILENT_SINCE, CPU_SILENCE_LONGEST), 0))
-        silence_note(now, false);
+        silence_note(now, place);
     gs_write(CPU_SILENT_SINCE, now);
 }
 

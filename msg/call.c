@@ -3,6 +3,7 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
+#include "kernel/arch/x86_64/silence.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 #include "msg/channel_internal.h"
@@ -67,6 +68,7 @@ static __attribute__((noinline)) void idle_poll_answer(const struct completion *
         budget = IDLE_LOOKS_MAX;
     if (done->done || budget == 0 || !wait_ops.alone())
         return;
+    silence_end((uint64_t)__builtin_return_address(0));
     if (first)
         msg_doorbell_disarm();
     for (uint32_t i = 1; i <= budget && !done->done; i++) {
@@ -75,6 +77,7 @@ static __attribute__((noinline)) void idle_poll_answer(const struct completion *
     }
     if (first)
         msg_doorbell_leave();
+    silence_begin();
 }
 
 void msg_wait(struct completion *done, const struct wait_reason *reason)

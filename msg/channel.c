@@ -124,6 +124,7 @@ void msg_init(const struct msg_memory *memory)
     msg_exercise_init();
     trace_init();
     inject_init();
+    msg_slice_init();
     msg_control_init();
 }
 

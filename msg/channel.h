@@ -142,6 +142,8 @@ const volatile uint64_t *msg_board_of(uint32_t kernel);
 size_t msg_report(char *text, size_t size, uint64_t *cursor);
 /* The same for the trace. */
 size_t msg_trace_report(char *text, size_t size, uint64_t *cursor);
+/* The same for the longest silences of its CPUs and handlers (kernel/arch/x86_64/silence.h). */
+size_t msg_silence_report(char *text, size_t size, uint64_t *cursor);
 
 /* The name in messages.def, or NULL for a number that is not in use. */
 const char *msg_type_name(uint32_t type);

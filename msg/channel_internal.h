@@ -248,6 +248,7 @@ void msg_kept_cancel(uint32_t kernel, const struct msg_cancel *cancel);
 void msg_multicast_init(void);
 void msg_exercise_init(void);
 void msg_control_init(void);
+void msg_slice_init(void);
 
 /* The last hint of each peer that has been followed. [k] rx_lock, read without it */
 union msg_seen {

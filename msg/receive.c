@@ -3,6 +3,7 @@
  * The fast path through drain() is for a message whose header is exactly what its row expects. All others, and all
  * messages while the trace or fault injection is on, take the slow path: msg/fragment.c, msg/dispatch.c. */
 #include "kernel/arch/x86_64/clock.h"
+#include "kernel/arch/x86_64/silence.h"
 #include "kernel/lib/string.h"
 #include "msg/channel_internal.h"
 #include "msg/inject.h"
@@ -360,6 +361,8 @@ static __attribute__((noinline)) bool poll_in_turn(bool any)
             scan_hints();
         if ((busy[MSG_URGENT] | busy[MSG_ORDINARY]) == 0)
             break;
+        if (any)
+            silence_begin();
         serve(busy[MSG_URGENT] != 0 ? MSG_URGENT : MSG_ORDINARY);
         cpu_answer(); /* this loop may run for any length of time if there are several CPUs */
         any = scanned = true;

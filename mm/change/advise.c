@@ -14,6 +14,7 @@
 #include "mm/space/wire.h"
 #include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/slice.h"
 
 /* --- on one kernel --- */
 
@@ -35,8 +36,16 @@ int64_t space_apply_check_locked(struct space *space, const struct msg_space_cha
 
 int64_t space_apply_flag_locked(struct space *space, const struct msg_space_change *change)
 {
-    return area_flag(&space->areas, change->start, change->start + change->length, change->flag.set,
-                     change->flag.clear);
+    uint64_t end = change->start + change->length;
+    int error = 0;
+
+    for (uint64_t at = change->start, stop; at < end && error == 0; at = stop) {
+        if (at != change->start)
+            space_pause_locked(space);
+        stop = space_next_areas_locked(space, at, end);
+        error = area_flag(&space->areas, at, stop, change->flag.set, change->flag.clear);
+    }
+    return error;
 }
 
 int64_t space_apply_later_locked(struct space *space, const struct msg_space_change *change)
@@ -191,7 +200,7 @@ int space_empty(struct space *space, uint64_t start, uint64_t end)
         spin_lock(&space->lock);
         paging_visit(&space->tables, at, stop < end ? stop : end, empty_entry, NULL);
         spin_unlock(&space->lock);
-        msg_poll();
+        slice_check();
     }
     space_release(space, &lock);
     return error > 0 ? -ENOMEM : error;

@@ -1,5 +1,6 @@
 /* Applies changes of an address space on one kernel: to its areas, entries and TLBs. Functions that end in _locked need
- * space->lock; nothing here waits, except for the TLB flushes of this instance's CPUs. See mm/retrieve/retrieval.md. */
+ * space->lock; nothing here waits, except for the TLB flushes of this instance's CPUs, and changes of ranges that are
+ * long (mm/change/walk.c) pause between slices. See mm/retrieve/retrieval.md. */
 #include "kernel/abi/errno.h"
 #include "mm/area/backing.h"
 #include "mm/change/internal.h"
@@ -14,6 +15,8 @@
 #include "mm/space/limit.h"
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
+
+#define SETTLED_AT_ONCE (128 * PAGE_SIZE) /* a power of two */
 
 /* How a change rewrites the entries of a range. */
 enum rewrite_kind { REWRITE_PROTECT, REWRITE_UNMAP, REWRITE_WRITE_PROTECT };
@@ -57,6 +60,30 @@ static void rewrite_entry(void *context, uint64_t va, uint64_t *entry, uint64_t 
         rewrite->flush = true;
 }
 
+/* Adds up what REWRITE has changed since the last call. */
+static void count_locked(struct space *space, struct rewrite *rewrite)
+{
+    space->stats.prefetch_used += rewrite->prefetch_used;
+    space_hold_pages_locked(space, -rewrite->let_go);
+    rewrite->prefetch_used = 0;
+    rewrite->let_go = 0;
+}
+
+/* Rewrites the entries of [START, END), table by table. */
+static void rewrite_tables_locked(struct space *space, uint64_t start, uint64_t end, struct rewrite *rewrite)
+{
+    uint64_t stop;
+
+    for (uint64_t at = start; space_next_pages_locked(space, &at, end, LEAF_SIZE, &stop); at = stop) {
+        if (at != start) {
+            count_locked(space, rewrite);
+            space_pause_locked(space);
+        }
+        paging_visit(&space->tables, at, stop, rewrite_entry, rewrite);
+    }
+    count_locked(space, rewrite);
+}
+
 /* Returns SPACE_PENDING if the range has entries that are pending free now, else 0. */
 static int rewrite_range_locked(struct space *space, uint64_t start, uint64_t end, uint32_t prot,
                                 enum rewrite_kind kind)
@@ -64,12 +91,12 @@ static int rewrite_range_locked(struct space *space, uint64_t start, uint64_t en
     struct rewrite rewrite = {.prot = prot, .kind = kind};
     uint64_t *only = end - start == PAGE_SIZE ? paging_entry(&space->tables, start, false) : NULL;
 
-    if (only != NULL && *only != 0) /* the fast path of a change of one page */
+    if (only != NULL && *only != 0) { /* the fast path of a change of one page */
         rewrite_entry(&rewrite, start, only, PAGE_SIZE);
-    else
-        paging_visit(&space->tables, start, end, rewrite_entry, &rewrite);
-    space->stats.prefetch_used += rewrite.prefetch_used;
-    space_hold_pages_locked(space, -rewrite.let_go);
+        count_locked(space, &rewrite);
+    } else {
+        rewrite_tables_locked(space, start, end, &rewrite);
+    }
     if (rewrite.flush)
         space_flush(space, start, end);
     return rewrite.pending ? SPACE_PENDING : 0;
@@ -80,19 +107,24 @@ static int rewrite_range_locked(struct space *space, uint64_t start, uint64_t en
 static int rewrite_private_locked(struct space *space, uint64_t start, uint64_t end, enum rewrite_kind kind, bool *owns)
 {
     struct rewrite rewrite = {.kind = kind};
+    const struct area *area;
+    uint32_t areas = 0;
 
-    for (const struct area *area = area_next(&space->areas, start); area != NULL && area->start < end;
-         area = area_after(&space->areas, area)) {
+    for (uint64_t at = start; at < end && (area = area_next(&space->areas, at)) != NULL && area->start < end;) {
+        uint64_t from = area->start > at ? area->start : at;
+
+        at = area->end < end ? area->end : end;
+        if (++areas % AREAS_AT_ONCE == 0) {
+            space_pause_locked(space);
+            area = area_find(&space->areas, from); /* the lock of the range keeps it, but it may have been merged */
+        }
         if (kind == REWRITE_WRITE_PROTECT && (area->prot & AREA_NOT_COPIED) != 0)
             continue;
         if ((area->prot & AREA_SHARED) != 0)
             rewrite.owns = true; /* shared areas are not visited: one may have owning entries */
         else
-            paging_visit(&space->tables, area->start > start ? area->start : start, area->end < end ? area->end : end,
-                         rewrite_entry, &rewrite);
+            rewrite_tables_locked(space, from, at, &rewrite);
     }
-    space->stats.prefetch_used += rewrite.prefetch_used;
-    space_hold_pages_locked(space, -rewrite.let_go);
     if (rewrite.flush)
         space_flush(space, start, end);
     *owns = rewrite.owns;
@@ -121,8 +153,13 @@ static void settle_entry(void *context, uint64_t va, uint64_t *entry, uint64_t s
 int space_settle_locked(struct space *space, uint64_t start, uint64_t end)
 {
     struct settle settle = {.error = 0};
+    uint64_t stop;
 
-    paging_visit(&space->tables, start, end, settle_entry, &settle);
+    for (uint64_t at = start; space_next_pages_locked(space, &at, end, SETTLED_AT_ONCE, &stop); at = stop) {
+        if (at != start)
+            space_pause_locked(space);
+        paging_visit(&space->tables, at, stop, settle_entry, &settle);
+    }
     release_send(&settle.releasing);
     return settle.error;
 }
@@ -270,12 +307,35 @@ static int protect_refused(const struct space *space, uint64_t start, uint64_t e
     return 0;
 }
 
+/* The areas' part of a protect of many areas. KNOWN: this kernel has all areas of the range. As on Linux, a part is
+ * done when memory runs out. */
+static int protect_many_locked(struct space *space, uint64_t start, uint64_t end, uint32_t prot, bool known)
+{
+    int error = 0;
+
+    for (uint64_t at = start, stop; at < end && error == 0 && known; at = stop) {
+        stop = space_next_areas_locked(space, at, end);
+        error = protect_refused(space, at, stop, prot);
+        if (error == 0 && !area_covers(&space->areas, at, stop))
+            error = -ENOMEM;
+        space_pause_locked(space);
+    }
+    for (uint64_t at = start, stop; at < end && error == 0; at = stop) {
+        stop = space_next_areas_locked(space, at, end);
+        error = area_protect_known(&space->areas, at, stop, prot);
+        space_pause_locked(space);
+    }
+    return error;
+}
+
 int64_t space_apply_protect_locked(struct space *space, const struct msg_space_change *change)
 {
     uint64_t end = change->start + change->length;
     int error;
 
-    if (knows_all_locked(space, change)) {
+    if (space_next_areas_locked(space, change->start, end) < end) {
+        error = protect_many_locked(space, change->start, end, change->prot, knows_all_locked(space, change));
+    } else if (knows_all_locked(space, change)) {
         error = protect_refused(space, change->start, end, change->prot);
         if (error == 0)
             error = area_protect(&space->areas, change->start, end, change->prot);
@@ -301,12 +361,21 @@ static int64_t settle_if_last_locked(struct space *space, const struct msg_space
 int64_t space_apply_revoke_locked(struct space *space, const struct msg_space_change *change)
 {
     uint64_t first = backing_page(change->revoke.first), behind = first + change->revoke.pages;
+    uint64_t at = change->start, end = change->start + change->length;
+    const struct area *area;
+    uint32_t areas = 0;
     int pending = 0;
 
-    for (const struct area *area = area_next(&space->areas, change->start);
-         area != NULL && area->start < change->start + change->length; area = area_after(&space->areas, area)) {
-        uint64_t page = backing_page(area->backing), from, to;
+    while (at < end && (area = area_next(&space->areas, at)) != NULL && area->start < end) {
+        uint64_t page = backing_page(area->backing), start = area->start, from, to;
 
+        at = area->end;
+        if (++areas % AREAS_AT_ONCE == 0) {
+            space_pause_locked(space);
+            area = area_find(&space->areas, start);
+            if (area == NULL || area->start != start) /* unmapped or merged: it is none of a file, or has no pages */
+                continue;
+        }
         if (area->backing == BACKING_NONE || backing_whole(area->backing) != backing_whole(change->revoke.first) ||
             ((area->prot & AREA_SHARED) == 0 && change->revoke.copies == 0))
             continue;
@@ -314,22 +383,42 @@ int64_t space_apply_revoke_locked(struct space *space, const struct msg_space_ch
         to = page + (area->end - area->start) / PAGE_SIZE;
         to = to < behind ? to : behind;
         if (from < to)
-            pending |= rewrite_range_locked(space, area->start + (from - page) * PAGE_SIZE,
-                                            area->start + (to - page) * PAGE_SIZE, 0, REWRITE_UNMAP);
+            pending |= rewrite_range_locked(space, start + (from - page) * PAGE_SIZE, start + (to - page) * PAGE_SIZE,
+                                            0, REWRITE_UNMAP);
     }
     return settle_if_last_locked(space, change, pending);
 }
 
 int space_unmap_locked(struct space *space, uint64_t start, uint64_t length)
 {
-    int error = area_remove(&space->areas, start, start + length);
+    uint64_t end = start + length;
+    int error = 0;
 
-    return error != 0 ? error : rewrite_range_locked(space, start, start + length, 0, REWRITE_UNMAP);
+    for (uint64_t at = start, stop; at < end && error == 0; at = stop) { /* only one piece can fail: the only one */
+        if (at != start)
+            space_pause_locked(space);
+        stop = space_next_areas_locked(space, at, end);
+        error = area_remove(&space->areas, at, stop);
+    }
+    return error != 0 ? error : rewrite_range_locked(space, start, end, 0, REWRITE_UNMAP);
 }
 
 int64_t space_apply_unmap_locked(struct space *space, const struct msg_space_change *change)
 {
     return settle_if_last_locked(space, change, space_unmap_locked(space, change->start, change->length));
+}
+
+/* As area_covers, with pauses. */
+static bool covers_locked(struct space *space, uint64_t start, uint64_t end)
+{
+    for (uint64_t at = start, stop; at < end; at = stop) {
+        if (at != start)
+            space_pause_locked(space);
+        stop = space_next_areas_locked(space, at, end);
+        if (!area_covers(&space->areas, at, stop))
+            return false;
+    }
+    return true;
 }
 
 int64_t space_apply_discard_locked(struct space *space, const struct msg_space_change *change)
@@ -338,7 +427,7 @@ int64_t space_apply_discard_locked(struct space *space, const struct msg_space_c
     bool owns;
     int pending = rewrite_private_locked(space, change->start, end, REWRITE_UNMAP, &owns);
 
-    if (knows_all_locked(space, change) && !area_covers(&space->areas, change->start, end))
+    if (knows_all_locked(space, change) && !covers_locked(space, change->start, end))
         pending |= SPACE_HOLE;
     return settle_if_last_locked(space, change, pending);
 }

@@ -89,9 +89,13 @@ uint64_t space_break(struct space *space, uint64_t address)
 
     spin_lock(&space->lock);
     space_count_call_locked(space, MSG_SPACE_BREAK);
-    alone = space_alone_locked(space);
+    alone = space_alone_locked(space) &&
+            !space_is_long_locked(space, page_up(address),
+                                  page_up(space->break_now)); /* what a shrinking break unmaps */
+    space->at_once = alone;
     if (alone)
         result = (int64_t)break_alone_locked(space, address);
+    space->at_once = false;
     spin_unlock(&space->lock);
     if (alone)
         return (uint64_t)result;

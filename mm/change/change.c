@@ -1,10 +1,11 @@
 /* Changes of an address space: map, unmap, protect, discard. See mm/retrieve/retrieval.md.
  *
  * A space that only this kernel hosts, and a range that this kernel has leased (mm/lease/lease.md), are changed in one
- * critical section. Otherwise this kernel locks the range, which excludes every fault and every other change of it in
- * the machine; the other members apply the change and answer, then this kernel applies it (Popcorn thesis 5.7.5, which
- * locks the whole space). An unmap has a second round, because a frame must not be freed before no kernel maps it any
- * more. mm/change/apply.c applies a change on one kernel, mm/change/message.c handles the requests of other kernels. */
+ * critical section if that does not take long. Otherwise this kernel locks the range, which excludes every fault and
+ * every other change of it in the machine; the other members apply the change and answer, then this kernel applies it
+ * (Popcorn thesis 5.7.5, which locks the whole space). An unmap has a second round, because a frame must not be freed
+ * before no kernel maps it any more. mm/change/apply.c applies a change on one kernel, mm/change/message.c handles the
+ * requests of other kernels. */
 #include "mm/change/change.h"
 
 #include "kernel/abi/errno.h"
@@ -140,15 +141,18 @@ void space_count_change(struct space *space)
 }
 
 /* Applies CHANGE if this kernel may decide it by itself, after an unmap of the range if REPLACE; *RESULT is its result.
- * Returns false when other kernels must take part. */
+ * Returns false when other kernels must take part, or when the change is long and needs the lock of the range. */
 static bool change_alone(struct space *space, const struct msg_space_change *change, bool replace, int64_t *result)
 {
     bool settles = (space_operation(change->operation)->flags & SETTLES) != 0, alone;
 
     spin_lock(&space->lock);
     space_count_call_locked(space, change->operation);
-    alone = space_decides_change_locked(space, change);
+    alone = space_decides_change_locked(space, change) &&
+            ((change->operation == MSG_SPACE_MAP && !replace) ||
+             !space_is_long_locked(space, change->start, change->start + change->length));
     if (alone) {
+        space->at_once = true;
         int64_t before = replace ? space_unmap_locked(space, change->start, change->length) : 0;
         int error = 0;
 
@@ -159,6 +163,7 @@ static bool change_alone(struct space *space, const struct msg_space_change *cha
             *result = error;
         else if (settles && *result > 0) /* as on Linux: part of the range is not mapped, the rest is done */
             *result = (*result & SPACE_HOLE) != 0 ? -ENOMEM : 0;
+        space->at_once = false;
     }
     spin_unlock(&space->lock);
     return alone;

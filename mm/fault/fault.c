@@ -30,9 +30,9 @@
 #include "mm/space/entry.h"
 #include "mm/space/wire.h"
 #include "msg/channel.h"
+#include "msg/slice.h"
 
 #define FETCH_NS_MAX 1000000000ull
-#define TOUCHES_A_POLL 64u /* pages that space_touch touches between two polls for messages */
 
 /* Maps a new frame of this kernel at PAGE, whose entry paging_look has returned as SEEN: it is empty, or there is no
  * table for it. 1: by the mempolicy the frame has to come from another kernel's memory, or that is not known without a
@@ -390,8 +390,8 @@ int space_touch(struct space *space, uint64_t start, uint64_t end, uint32_t acce
 
     for (uint64_t page = start; page < end && error >= 0; page += PAGE_SIZE) {
         error = fault_within(space, page, access);
-        if (page / PAGE_SIZE % TOUCHES_A_POLL == 0)
-            msg_poll(); /* a space that is alone takes no messages otherwise */
+        if (slice_check()) /* a space that is alone takes no messages otherwise */
+            return -EINTR;
     }
     return error < 0 ? error : 0;
 }

@@ -16,6 +16,7 @@
 #include "mm/space/entry.h"
 #include "mm/space/wire.h"
 #include "msg/channel.h"
+#include "msg/slice.h"
 
 #define HUGE_ORDER 9u
 #define ZERO_AT_ONCE (128u << 10) /* bytes that are zeroed between two polls for messages */
@@ -68,8 +69,7 @@ uint64_t huge_block(void)
 
     for (uint64_t at = 0; frame != 0 && at < LEAF_SIZE; at += ZERO_AT_ONCE) {
         memset((uint8_t *)window_direct(frame) + at, 0, ZERO_AT_ONCE);
-        msg_poll();
-        cpu_answer();
+        slice_check();
     }
     return frame;
 }

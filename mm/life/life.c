@@ -14,6 +14,10 @@
 #include "mm/retrieve/strategy.h"
 #include "mm/space/entry.h"
 #include "msg/channel.h"
+#include "msg/slice.h"
+
+#define ENTRIES_A_LOOK 32u /* entries that are released between two looks whether the slice is over */
+#define AREAS_A_LOOK 64u
 
 static uint64_t space_total; /* [a] spaces, published or not */
 
@@ -71,6 +75,8 @@ static void release_leaf(void *context, uint64_t *leaf)
     for (uint32_t i = 0; (i = paging_next_used(leaf, i, LEAF_ENTRIES)) < LEAF_ENTRIES; i++) {
         uint64_t entry = leaf[i];
 
+        if (i % ENTRIES_A_LOOK == 0)
+            slice_check();
         if ((entry & PAGING_SOFT_OWNING) == 0)
             continue;
         if ((entry & PAGING_SOFT_REMOTE) == 0)
@@ -84,9 +90,11 @@ static void release_table(void *context, uint64_t frame)
 {
     (void)context;
     frame_free(frame, 0);
+    slice_check();
 }
 
-/* Releases all tables below the root, and the references of their entries. */
+/* Releases all tables below the root, and the references of their entries, in slices: no other task uses the space any
+ * longer. */
 static void release_tables(struct space *space)
 {
     struct releasing releasing = {0};
@@ -96,7 +104,7 @@ static void release_tables(struct space *space)
     release_send(&releasing);
 }
 
-/* Polls for messages until the home's lock queue is empty. Threads on other kernels released their locks before they
+/* Takes messages until the home's lock queue is empty. Threads on other kernels released their locks before they
  * ended, but SPACE_UNLOCK travels in the ring of urgent messages and may arrive after the message of the thread's end.
  * With lock=lamport the queue is not used, and this returns at once. */
 static void await_unlocks(struct space *space)
@@ -109,7 +117,7 @@ static void await_unlocks(struct space *space)
         spin_unlock(&space->lock);
         if (done)
             return;
-        msg_poll();
+        slice_pause();
         cpu_relax();
     }
 }
@@ -128,7 +136,8 @@ void space_destroy(struct space *space)
     tlb_forget(space->tables.root);
     release_tables(space);
     frame_free(space->tables.root, 0);
-    area_list_clear(&space->areas);
+    while (!area_list_clear_some(&space->areas, AREAS_A_LOOK))
+        slice_check();
     mempolicy_list_free(&space->policies);
     heap_free(space, sizeof(*space));
     __atomic_fetch_sub(&space_total, 1, __ATOMIC_RELAXED);

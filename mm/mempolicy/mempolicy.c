@@ -16,6 +16,7 @@
 #include "mm/space/space.h"
 #include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/slice.h"
 
 #define ROOM_FIRST 4u
 
@@ -216,6 +217,7 @@ int mempolicy_inherit(struct space *parent, struct space *child)
         uint32_t number = container_of(node, const struct area, node)->prot >> AREA_POLICY_SHIFT;
         struct policy policy;
 
+        slice_check();
         if (number == 0 || number == last)
             continue;
         last = number;

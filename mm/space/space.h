@@ -47,6 +47,7 @@ struct space {
     uint64_t id;               /* [i] the group's id */
     struct page_tables tables; /* [i] root */
     struct spinlock lock;
+    bool at_once;           /* [k] whoever holds the lock changes the space without pauses: space_pause_locked */
     struct area_list areas; /* [k] */
     uint32_t slow;          /* [k] tasks here that hold or await a distributed lock; if not 0, never DECIDES_ALONE */
     uint32_t later;         /* [k] home only: AREA_LOCKED, if new areas are to have it */

@@ -1,6 +1,7 @@
 /* The idle loop of a CPU: it polls for messages for a while, zeroes some frames, then halts. See tasks/sched/sched.h.
  */
 #include "kernel/arch/x86_64/clock.h"
+#include "kernel/arch/x86_64/silence.h"
 #include "kernel/arch/x86_64/tlb.h"
 #include "kernel/instance/instance.h"
 #include "mm/frame/frame.h"
@@ -115,10 +116,13 @@ void sched_idle(void)
         if (cpu_several)
             place_idle(false);
         load_publish(queue); /* the board may show no load, and no interrupt corrects it while a thread runs alone */
-        if (queue->run.ready_count > 0)
+        if (queue->run.ready_count > 0) {
+            silence_begin();
             sched_switch_locked(queue, clock_now());
-        else
+            silence_end((uint64_t)sched_idle);
+        } else {
             spin_unlock(&queue->lock); /* another CPU has taken the thread */
+        }
         if (first)
             msg_doorbell_disarm();
     }

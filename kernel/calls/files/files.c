@@ -20,17 +20,38 @@
 #include "kernel/tty/tty.h"
 #include "mm/frame/heap.h"
 #include "mm/user/user_copy.h"
+#include "msg/slice.h"
 #include "tasks/process/group.h"
 #include "tasks/remote/watch.h"
 #include "tasks/thread/thread.h"
 
 #define TRANSFER_MAX 0x7ffff000ull /* bytes of one read or write, as in Linux */
+#define ENTRIES_CHUNK 16384u       /* bytes of directory entries: an entry takes longer than its bytes */
 #define SMALL 256u                 /* up to so many bytes are copied through a buffer on the stack */
 #define NOT_NEAR INT64_MIN         /* of transfer_near */
 #define RWF_HIPRI 1u
 #define RWF_DSYNC 2u
 #define RWF_SYNC 4u
 #define RWF_APPEND 16u
+
+/* Copies SIZE bytes, or what has been copied when the program is killed or cannot be written further, to SPANS. Returns
+ * how many, or SIZE if it is not positive, or -EFAULT. */
+static int64_t give_bytes(struct spans *spans, const uint8_t *from, int64_t size)
+{
+    int64_t done = 0;
+
+    while (done < size) {
+        uint64_t part = size - done < FILE_CHUNK ? (uint64_t)(size - done) : FILE_CHUNK;
+        int64_t count = spans_move_some(spans, (uint8_t *)(uintptr_t)from + done, part, true);
+
+        if (count <= 0)
+            return done > 0 ? done : count;
+        done += count;
+        if ((uint64_t)count < part || slice_check())
+            return done;
+    }
+    return size <= 0 ? size : done;
+}
 
 /* Reads a file in memory of this kernel without an intermediate copy, up to the first page of the program that cannot
  * be written. Returns false, with nothing done, if FD is not such a file. */
@@ -40,12 +61,12 @@ static bool read_near(int64_t fd, struct spans *spans, int64_t at, int64_t *resu
     bool done = file != NULL && file->kind->seekable && (file->flags & (OPEN_ACCESS | OPEN_PATH)) == 0;
     const struct spans begin = *spans;
     uint64_t offset = (uint64_t)at;
-    const void *from;
+    const void *from = NULL;
 
     while (done) {
         *spans = begin;
         *result = file_peek(file, spans->total, at, &offset, &from);
-        *result = spans_move_some(spans, (uint8_t *)(uintptr_t)from, (uint64_t)*result, true);
+        *result = give_bytes(spans, from, *result);
         if (at >= 0 || *result <= 0 || file_advance(file, offset, (uint64_t)*result))
             break; /* otherwise another thread has changed the offset meanwhile: read again */
     }
@@ -103,7 +124,7 @@ static int64_t read_loop(int64_t fd, struct spans *spans, int64_t at, uint8_t *b
         done += given > 0 ? (uint64_t)given : 0;
         if (given < count)
             return done > 0 ? (int64_t)done : -EFAULT;
-        if (done == spans->total || (uint64_t)count < part || (answer.flags & FILE_READ_ON) == 0)
+        if (done == spans->total || (uint64_t)count < part || (answer.flags & FILE_READ_ON) == 0 || slice_check())
             return (int64_t)done;
     }
 }
@@ -171,7 +192,7 @@ static int64_t write_loop(int64_t fd, struct spans *spans, int64_t at, uint8_t *
             return done > 0 ? (int64_t)done : count;
         done += (uint64_t)count;
         begin += (uint64_t)count;
-    } while (done < spans->total);
+    } while (done < spans->total && !slice_check());
     return (int64_t)done;
 }
 
@@ -435,7 +456,7 @@ int64_t call_lseek(struct call *c)
 int64_t call_getdents64(struct call *c)
 {
     int64_t fd = (int32_t)c->a[0];
-    uint64_t size = (uint32_t)c->a[2] < FILE_CHUNK ? (uint32_t)c->a[2] : FILE_CHUNK;
+    uint64_t size = (uint32_t)c->a[2] < ENTRIES_CHUNK ? (uint32_t)c->a[2] : ENTRIES_CHUNK;
     struct file_request request = {.operation = MSG_FILE_ENTRIES, .fd = (int32_t)fd};
     struct file_answer answer;
     uint8_t *buffer;

@@ -5,6 +5,7 @@
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
 #include "mm/user/user_copy.h"
+#include "msg/slice.h"
 #include "tasks/process/group.h"
 #include "tasks/thread/thread.h"
 
@@ -250,6 +251,8 @@ int64_t call_mincore(struct call *c)
                 return -EFAULT;
             at += count * PAGE_SIZE;
             to += count;
+            if (slice_check())
+                return -EINTR;
         }
     }
     return 0;

@@ -157,15 +157,6 @@ int64_t content_write(struct content *content, uint64_t at, const void *from, si
     return done > 0 || size == 0 ? (int64_t)done : -ENOMEM;
 }
 
-static void count_down(void *context, uint64_t page, uint64_t *word)
-{
-    struct content *content = context;
-
-    (void)word;
-    if (!is_archived(content, page))
-        content->pages--;
-}
-
 int content_resize(struct content *content, uint64_t size, struct page_tree *cut)
 {
     uint64_t pages = pages_of(size), archived;
@@ -179,7 +170,7 @@ int content_resize(struct content *content, uint64_t size, struct page_tree *cut
     }
     if (page_tree_move(&content->tree, pages, PAGE_TREE_PAGES, cut) != 0)
         return -ENOMEM;
-    page_tree_each(cut, count_down, content);
+    content->pages -= page_tree_count(cut, pages_of(content->archive_size));
     archived = pages_of(content->archive_size);
     if (archived > pages)
         content->pages -= archived - pages;
@@ -219,7 +210,7 @@ int content_punch(struct content *content, uint64_t start, uint64_t end, struct 
         error = page_tree_move(&content->tree, first, behind, cut);
     if (error != 0)
         return error;
-    page_tree_each(cut, count_down, content);
+    content->pages -= page_tree_count(cut, pages_of(content->archive_size));
     if (first > behind) { /* both ends lie in one page */
         clear_part(content, start, end);
         return 0;
@@ -317,16 +308,20 @@ bool content_drop_idle(struct content *content)
 
 static void release_word(void *context, uint64_t page, uint64_t *word)
 {
-    (void)context;
+    void (*const *pause)(void) = context;
+
     (void)page;
     frame_release(frame_of(*word));
     __atomic_fetch_sub(&frames, 1, __ATOMIC_RELAXED);
+    *word = 0;
+    if (*pause != NULL)
+        (*pause)();
 }
 
-void content_free(struct page_tree *cut)
+void content_free(struct page_tree *cut, void (*pause)(void))
 {
-    page_tree_each(cut, release_word, NULL);
-    page_tree_clear(cut);
+    page_tree_each(cut, release_word, &pause);
+    page_tree_clear(cut, pause);
 }
 
 struct notifying {

@@ -63,8 +63,8 @@ int content_copy_page(const struct content *content, uint64_t page, uint64_t fra
 bool content_drop_idle(struct content *content);
 /* The number of frames in all contents of this kernel. */
 uint64_t content_frames(void);
-/* Frees the frames of CUT. */
-void content_free(struct page_tree *cut);
+/* Frees the frames of CUT. PAUSE, unless it is NULL, is called after each. */
+void content_free(struct page_tree *cut, void (*pause)(void));
 /* Calls EACH for every frame of CONTENT. */
 void content_each(const struct content *content, void (*each)(uint64_t frame, void *context), void *context);
 

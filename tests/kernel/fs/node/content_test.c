@@ -97,7 +97,7 @@ static void begin(void)
 /* All that the file had is given back. */
 static void end(struct content *content)
 {
-    content_free(&content->tree);
+    content_free(&content->tree, NULL);
     CHECK_EQ(frames_used(), 0);
     CHECK_EQ(objects, 0);
 }
@@ -107,7 +107,7 @@ static void resize(struct content *content, uint64_t size)
     struct page_tree cut = {0};
 
     CHECK_EQ(content_resize(content, size, &cut), 0);
-    content_free(&cut);
+    content_free(&cut, NULL);
 }
 
 TEST(content_archive,
@@ -215,7 +215,7 @@ TEST(content_cut_stays, "a frame that is cut off stays the caller's until it giv
     CHECK_EQ(frame_spaces(frame), 2);
     frame_release(frame);
     CHECK_EQ(frame_spaces(frame), 1);
-    content_free(&cut);
+    content_free(&cut, NULL);
     end(&content);
 }
 
@@ -339,7 +339,7 @@ static void step(struct content *content, uint64_t *random, bool allowed)
         content_drop_idle(content);
         check_seek(content, at);
     }
-    content_free(&cut);
+    content_free(&cut, NULL);
 }
 
 static uint64_t counted;

@@ -92,12 +92,19 @@ def test_a_quick_plan_is_much_shorter():
 # --- the figures ---
 
 
-def test_the_sentence_counts_and_weighs_the_pairs():
-    told = bench_workloads.report(data(*times(8, 10), *times(30, 20, cpus=4), *times(12, 10, cpus=8)))
-    assert told.sentence.startswith("Linux won: the thesis's programs took 1.13 x Linux's time")
-    assert "1 of 3 were at least as fast" in told.sentence
-    assert bench_workloads.verdict(data(*times(8, 10))).startswith("Kettle won")
-    assert bench_workloads.verdict(data()) == ""
+def test_who_wins_does_so_by_more_than_chance():
+    def said(*ratio):
+        return bench_workloads.verdict(data(*(run for pair, a in enumerate(ratio, 1) for run in times(a, 1, pair=pair))))
+
+    assert said(0.8, 1.5, 1.2).startswith("Neither won, as far as these pairs can tell: the thesis's programs took 1.13 x")
+    assert said(0.8, 0.82, 0.81).startswith("Kettle won: ") and said(1.3, 1.35, 1.4).startswith("Linux won: ")
+    assert "0.81 x Linux's time on Kettle (geometric mean of 3 pairs, 95 % confidence 0.79 to 0.84)." in said(0.8, 0.82, 0.81)
+    assert said(0.5).startswith("Neither won") and said() == ""
+
+
+def test_the_sentence_says_what_the_kernels_did():
+    runs = [work("x", ("is", kernel, 1, 1), side=side) for side, kernel in (("kettle", 300), ("linux", 600))]
+    assert bench_workloads.verdict(data(*runs, *times(8, 10))).endswith("In kernel mode they took 0.50 x Linux's instructions.")
 
 
 def test_the_worst_median_decides_a_target():

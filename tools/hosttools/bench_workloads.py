@@ -18,13 +18,14 @@ the tables and plots.
 import argparse
 import math
 import os
+import statistics
 from dataclasses import replace
 from typing import Any, Sequence
 
 from hosttools import bench_workloads_report
 from hosttools.bench_pairs import COUNTS, TIMES, pair_runs
 from hosttools.bench_runs import Report, Run
-from hosttools.bench_stats import Target, target_table
+from hosttools.bench_stats import Target, interval, target_table
 from hosttools.bench_workloads_report import (KERNELS, OPTIONS, THESIS, WAITS, compare, kernel_work, milliseconds, start_work,
                                               wall_ratios)
 from hosttools.paths import ROOT, built
@@ -131,20 +132,22 @@ def targets(data: Json) -> list[Target]:
 
 def verdict(data: Json) -> str:
     """The sentence that says who won."""
-    found = wall_ratios(data)
-    if not found:
+    logs = [math.log(ratio) for ratio in wall_ratios(data)]
+    if not logs:
         return ""
-    won = sum(ratio.median <= 1.0 for ratio in found)
-    mean = math.exp(sum(math.log(ratio.median) for ratio in found) / len(found))
-    winner = "Kettle" if mean < 1.0 else "Linux"
+    mean, half = statistics.fmean(logs), interval(logs)
+    low, middle, high = (math.exp(mean + step * (half or 0.0)) for step in (-1, 0, 1))
+    winner = ("Neither won, as far as these pairs can tell" if half is None or low <= 1.0 <= high
+              else "Kettle won" if high < 1.0 else "Linux won")
+    spread_text = "" if half is None else f", 95 % confidence {low:.2f} to {high:.2f}"
     both = [(kettle.median, linux.median) for size in CLASSES for cpus in KERNELS for name in THESIS
             for kettle, linux, _ in [compare(data, f"work-{size}-{cpus}", f"{name}.{size}", kernel_work)] if kettle and linux]
     besides = ""
     if both:
         kettle, linux = (sum(side) for side in zip(*both))
         besides = f" In kernel mode they took {kettle / linux:.2f} x Linux's instructions." if linux else ""
-    return (f"{winner} won: the thesis's programs took {mean:.2f} x Linux's time on Kettle (geometric mean of {len(found)} "
-            f"paired medians), and {won} of {len(found)} were at least as fast as on Linux.{besides}")
+    return (f"{winner}: the thesis's programs took {middle:.2f} x Linux's time on Kettle (geometric mean of {len(logs)} "
+            f"pairs{spread_text}).{besides}")
 
 
 def report(data: Json) -> Report:

@@ -55,10 +55,11 @@ def compare(data: Json, series: str, case: str, value: Value) -> tuple[Spread | 
     return found[0], found[1], spread(ratios(*sides))
 
 
-def wall_ratios(data: Json) -> list[Spread]:
-    """The ratios of times of the thesis's programs."""
+def wall_ratios(data: Json) -> list[float]:
+    """The ratios of times of the thesis's programs, of each pair."""
     return [ratio for size in classes(data) for cpus in KERNELS for name in THESIS
-            if (ratio := compare(data, f"time-{size}-{cpus}", f"{name}.{size}", milliseconds)[2]) is not None]
+            for ratio in ratios(*(pair_values(data, f"time-{size}-{cpus}", side, f"{name}.{size}", milliseconds)
+                                  for side in ("kettle", "linux")))]
 
 
 def classes(data: Json) -> list[str]:

@@ -5,6 +5,7 @@
 #include "mm/area/backing.h"
 #include "mm/change/internal.h"
 #include "mm/file/hold.h"
+#include "mm/frame/frame.h"
 #include "mm/frame/reference.h"
 #include "mm/lease/decide.h"
 #include "mm/lease/lease.h"
@@ -19,7 +20,12 @@
 #define SETTLED_AT_ONCE (128 * PAGE_SIZE) /* a power of two */
 
 /* How a change rewrites the entries of a range. */
-enum rewrite_kind { REWRITE_PROTECT, REWRITE_UNMAP, REWRITE_WRITE_PROTECT };
+enum rewrite_kind {
+    REWRITE_PROTECT,
+    REWRITE_UNMAP,
+    REWRITE_FREE, /* as UNMAP, where no other kernel has anything: this kernel's frames need not become pending free */
+    REWRITE_WRITE_PROTECT
+};
 
 struct rewrite {
     enum rewrite_kind kind;
@@ -28,8 +34,56 @@ struct rewrite {
     bool owns;    /* the range has an owning entry */
     bool pending; /* the range has entries that are pending free now */
     uint32_t prefetch_used;
-    int64_t let_go; /* owning entries that became pending free */
+    int64_t let_go;          /* owning entries that became pending free, or empty */
+    struct freeing *freeing; /* REWRITE_FREE */
 };
+
+/* This kernel's frames that no entry names any more; TLBs may have entries for them from START on. */
+struct freeing {
+    const struct space *space;
+    uint64_t start;
+    struct frame_runs runs;
+};
+
+static struct freeing *freeing_begin(struct freeing *freeing, const struct space *space, uint64_t start)
+{
+    freeing->space = space;
+    freeing->start = start;
+    freeing->runs.count = 0;
+    return freeing;
+}
+
+/* Releases the frames of entries below END, once no TLB has them. */
+static void free_frames(struct freeing *freeing, uint64_t end)
+{
+    space_flush(freeing->space, freeing->start, end);
+    freeing->start = end;
+    frame_runs_release(&freeing->runs);
+}
+
+/* Empties ENTRY, or lets it become pending free. */
+static __attribute__((noinline)) void let_go(struct rewrite *rewrite, uint64_t va, uint64_t *entry)
+{
+    uint64_t old = *entry;
+
+    rewrite->prefetch_used += space_prefetch_used(old);
+    if ((old & PAGING_SOFT_OWNING) == 0) {
+        *entry = 0;
+        return;
+    }
+    rewrite->let_go++;
+    if (rewrite->kind == REWRITE_UNMAP || (old & PAGING_SOFT_REMOTE) != 0) {
+        *entry = (old & (PAGING_FRAME | PAGING_SOFT_REMOTE | PAGING_SOFT_OWNING | PAGING_SOFT_COW)) |
+                 PAGING_SOFT_PENDING_FREE;
+        rewrite->pending = true;
+        return;
+    }
+    if (!frame_runs_add(&rewrite->freeing->runs, old & PAGING_FRAME)) {
+        free_frames(rewrite->freeing, va);
+        frame_runs_add(&rewrite->freeing->runs, old & PAGING_FRAME);
+    }
+    *entry = 0;
+}
 
 static void rewrite_entry(void *context, uint64_t va, uint64_t *entry, uint64_t size)
 {
@@ -38,7 +92,6 @@ static void rewrite_entry(void *context, uint64_t va, uint64_t *entry, uint64_t 
     uint64_t keep = old & (PAGING_FRAME | PAGING_SOFT_REMOTE | PAGING_SOFT_OWNING | PAGING_SOFT_COW);
     uint64_t seen = old & (PAGING_SOFT_PREFETCHED | PAGING_ACCESSED);
 
-    (void)va;
     (void)size;
     if ((old & PAGING_SOFT_PENDING_FREE) != 0) {
         rewrite->pending = true;
@@ -46,18 +99,14 @@ static void rewrite_entry(void *context, uint64_t va, uint64_t *entry, uint64_t 
     }
     if ((old & PAGING_SOFT_OWNING) != 0)
         rewrite->owns = true;
+    if (rewrite->kind != REWRITE_WRITE_PROTECT || (old & PAGING_WRITE) != 0)
+        rewrite->flush = true;
     if (rewrite->kind == REWRITE_PROTECT)
         *entry = keep | seen | space_page_flags(rewrite->prot, (keep & PAGING_SOFT_COW) != 0);
     else if (rewrite->kind == REWRITE_WRITE_PROTECT)
         *entry = (old & ~PAGING_WRITE) | PAGING_SOFT_COW;
-    else {
-        rewrite->prefetch_used += space_prefetch_used(old);
-        *entry = (keep & PAGING_SOFT_OWNING) != 0 ? keep | PAGING_SOFT_PENDING_FREE : 0;
-        rewrite->let_go += (keep & PAGING_SOFT_OWNING) != 0;
-        rewrite->pending |= (keep & PAGING_SOFT_OWNING) != 0;
-    }
-    if (rewrite->kind != REWRITE_WRITE_PROTECT || (old & PAGING_WRITE) != 0)
-        rewrite->flush = true;
+    else
+        let_go(rewrite, va, entry);
 }
 
 /* Adds up what REWRITE has changed since the last call. */
@@ -67,6 +116,18 @@ static void count_locked(struct space *space, struct rewrite *rewrite)
     space_hold_pages_locked(space, -rewrite->let_go);
     rewrite->prefetch_used = 0;
     rewrite->let_go = 0;
+}
+
+/* The end of a rewrite of [START, END): flushes, releases and counts. Returns SPACE_PENDING or 0. */
+static inline __attribute__((always_inline)) int rewritten(struct space *space, struct rewrite *rewrite,
+                                                           uint64_t start, uint64_t end)
+{
+    count_locked(space, rewrite);
+    if (rewrite->flush)
+        space_flush(space, start, end);
+    if (rewrite->freeing != NULL && rewrite->freeing->runs.count != 0)
+        frame_runs_release(&rewrite->freeing->runs);
+    return rewrite->pending ? SPACE_PENDING : 0;
 }
 
 /* Rewrites the entries of [START, END), table by table. */
@@ -88,28 +149,30 @@ static void rewrite_tables_locked(struct space *space, uint64_t start, uint64_t 
 static int rewrite_range_locked(struct space *space, uint64_t start, uint64_t end, uint32_t prot,
                                 enum rewrite_kind kind)
 {
+    struct freeing freeing;
     struct rewrite rewrite = {.prot = prot, .kind = kind};
     uint64_t *only = end - start == PAGE_SIZE ? paging_entry(&space->tables, start, false) : NULL;
 
-    if (only != NULL && *only != 0) { /* the fast path of a change of one page */
+    if (kind == REWRITE_FREE)
+        rewrite.freeing = freeing_begin(&freeing, space, start);
+    if (only != NULL && *only != 0) /* the fast path of a change of one page */
         rewrite_entry(&rewrite, start, only, PAGE_SIZE);
-        count_locked(space, &rewrite);
-    } else {
+    else
         rewrite_tables_locked(space, start, end, &rewrite);
-    }
-    if (rewrite.flush)
-        space_flush(space, start, end);
-    return rewrite.pending ? SPACE_PENDING : 0;
+    return rewritten(space, &rewrite, start, end);
 }
 
 /* Rewrites the entries of private areas in [START, END). *OWNS: the range may have an owning entry here. Returns
  * SPACE_PENDING if it has entries that are pending free now, else 0. */
 static int rewrite_private_locked(struct space *space, uint64_t start, uint64_t end, enum rewrite_kind kind, bool *owns)
 {
+    struct freeing freeing;
     struct rewrite rewrite = {.kind = kind};
     const struct area *area;
     uint32_t areas = 0;
 
+    if (kind == REWRITE_FREE)
+        rewrite.freeing = freeing_begin(&freeing, space, start);
     for (uint64_t at = start; at < end && (area = area_next(&space->areas, at)) != NULL && area->start < end;) {
         uint64_t from = area->start > at ? area->start : at;
 
@@ -125,14 +188,13 @@ static int rewrite_private_locked(struct space *space, uint64_t start, uint64_t 
         else
             rewrite_tables_locked(space, from, at, &rewrite);
     }
-    if (rewrite.flush)
-        space_flush(space, start, end);
     *owns = rewrite.owns;
-    return rewrite.pending ? SPACE_PENDING : 0;
+    return rewritten(space, &rewrite, start, end);
 }
 
 struct settle {
-    struct releasing releasing;
+    struct releasing releasing; /* frames of other kernels */
+    struct frame_runs own;
     int error;
 };
 
@@ -144,22 +206,30 @@ static void settle_entry(void *context, uint64_t va, uint64_t *entry, uint64_t s
     (void)size;
     if ((*entry & PAGING_SOFT_PENDING_FREE) == 0)
         return;
-    if (release_add(&settle->releasing, *entry & PAGING_FRAME) == 0)
+    if ((*entry & PAGING_SOFT_REMOTE) == 0) {
+        frame_runs_drop(&settle->own, *entry & PAGING_FRAME);
         *entry = 0;
-    else
+    } else if (release_add(&settle->releasing, *entry & PAGING_FRAME) == 0) {
+        *entry = 0;
+    } else {
         settle->error = -ENOMEM;
+    }
 }
 
 int space_settle_locked(struct space *space, uint64_t start, uint64_t end)
 {
-    struct settle settle = {.error = 0};
+    struct settle settle;
     uint64_t stop;
 
+    settle.releasing = (struct releasing){0};
+    settle.own.count = 0;
+    settle.error = 0;
     for (uint64_t at = start; space_next_pages_locked(space, &at, end, SETTLED_AT_ONCE, &stop); at = stop) {
         if (at != start)
             space_pause_locked(space);
         paging_visit(&space->tables, at, stop, settle_entry, &settle);
     }
+    frame_runs_release(&settle.own);
     release_send(&settle.releasing);
     return settle.error;
 }
@@ -389,7 +459,13 @@ int64_t space_apply_revoke_locked(struct space *space, const struct msg_space_ch
     return settle_if_last_locked(space, change, pending);
 }
 
-int space_unmap_locked(struct space *space, uint64_t start, uint64_t length)
+/* How the change lets pages go: LAST is SPACE_LAST or 0. */
+static enum rewrite_kind letting_go(uint32_t last)
+{
+    return (last & SPACE_LAST) != 0 ? REWRITE_FREE : REWRITE_UNMAP;
+}
+
+int space_unmap_locked(struct space *space, uint64_t start, uint64_t length, uint32_t last)
 {
     uint64_t end = start + length;
     int error = 0;
@@ -400,12 +476,12 @@ int space_unmap_locked(struct space *space, uint64_t start, uint64_t length)
         stop = space_next_areas_locked(space, at, end);
         error = area_remove(&space->areas, at, stop);
     }
-    return error != 0 ? error : rewrite_range_locked(space, start, end, 0, REWRITE_UNMAP);
+    return error != 0 ? error : rewrite_range_locked(space, start, end, 0, letting_go(last));
 }
 
 int64_t space_apply_unmap_locked(struct space *space, const struct msg_space_change *change)
 {
-    return settle_if_last_locked(space, change, space_unmap_locked(space, change->start, change->length));
+    return settle_if_last_locked(space, change, space_unmap_locked(space, change->start, change->length, change->prot));
 }
 
 /* As area_covers, with pauses. */
@@ -425,7 +501,7 @@ int64_t space_apply_discard_locked(struct space *space, const struct msg_space_c
 {
     uint64_t end = change->start + change->length;
     bool owns;
-    int pending = rewrite_private_locked(space, change->start, end, REWRITE_UNMAP, &owns);
+    int pending = rewrite_private_locked(space, change->start, end, letting_go(change->prot), &owns);
 
     if (knows_all_locked(space, change) && !covers_locked(space, change->start, end))
         pending |= SPACE_HOLE;

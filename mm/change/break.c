@@ -43,7 +43,7 @@ static uint64_t break_alone_locked(struct space *space, uint64_t wanted)
     uint64_t old = page_up(space->break_now), now = (uint64_t)set_break_locked(space, wanted);
 
     if (page_up(now) < old) {
-        if (space_unmap_locked(space, page_up(now), old - page_up(now)) > 0)
+        if (space_unmap_locked(space, page_up(now), old - page_up(now), SPACE_LAST) > 0)
             space_settle_locked(space, page_up(now), old);
     }
     return now;

@@ -74,9 +74,9 @@ int space_settle_locked(struct space *space, uint64_t start, uint64_t end);
 /* The same for callers that do not hold space->lock. */
 int64_t space_apply(struct space *space, const struct msg_space_change *change);
 int space_settle(struct space *space, uint64_t start, uint64_t end);
-/* Removes the areas and entries of the range; owning entries become pending free. 0, SPACE_PENDING if the range has
- * such entries now, or -ENOMEM: unchanged. */
-int space_unmap_locked(struct space *space, uint64_t start, uint64_t length);
+/* Removes the areas and entries of the range; owning entries become pending free, or with LAST (SPACE_LAST), if the
+ * frame is this kernel's, empty. 0, SPACE_PENDING if the range has entries pending free now, or -ENOMEM: unchanged. */
+int space_unmap_locked(struct space *space, uint64_t start, uint64_t length, uint32_t last);
 /* --- walks in slices: mm/change/walk.c --- */
 
 #define AREAS_AT_ONCE 64u /* areas that are changed under space->lock without a pause */

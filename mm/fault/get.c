@@ -242,15 +242,16 @@ static void take_answer(void *context, uint32_t kernel, const void *reply, int l
     completion_signal(&get->done); /* last: then the task may end, and the space with it */
 }
 
-/* Allocates what the answer needs and registers the question, so that changes of the range that the answer may bring
- * are deferred. Does not split a large page that another thread has mapped meanwhile. False: no memory. */
-static bool begin_locked(struct space_get *get, bool wide)
+/* Allocates what the answer needs in AREA, or where none is known, and registers the question, so that changes of the
+ * range that the answer may bring are deferred. Does not split a large page that another thread has mapped meanwhile.
+ * False: no memory. */
+static bool begin_locked(struct space_get *get, const struct area *area, bool wide)
 {
     struct space *space = get->space;
 
     if (get->entry == NULL && (get->entry = paging_entry(&space->tables, get->page, true)) == NULL)
         return false;
-    if (get->area == NULL && area_find(&space->areas, get->page) == NULL && (get->area = area_reserve()) == NULL)
+    if (area == NULL && get->area == NULL && (get->area = area_reserve()) == NULL)
         return false;
     wide = wide || get->area != NULL;
     get->question.start = wide ? get->page & ~(LEAF_SIZE - 1) : get->page;
@@ -299,9 +300,8 @@ static bool note_owned_locked(struct space_get *get, uint64_t entry)
 }
 
 /* Takes a frame for the page: zeroed, or, if it is for a copy of what ENTRY maps, which need not be. */
-static void take_spare_locked(struct space_get *get, uint64_t entry)
+static void take_spare_locked(struct space_get *get, const struct area *area, uint64_t entry)
 {
-    const struct area *area = area_find(&get->space->areas, get->page);
     bool copy = entry != 0, elsewhere;
 
     get->spare = mempolicy_frame_here_locked(get->space, area != NULL ? area->prot : 0, get->page, !copy, &elsewhere);
@@ -319,7 +319,7 @@ static void take_spare_locked(struct space_get *get, uint64_t entry)
 /* Decides what is asked for. While an answer may change the page's frame, no other thread of this kernel may ask for
  * the page, and none can read it, as threads of the home may write to the new frame before the answer is here. False:
  * nothing is to be asked, and get->result is set. */
-static bool prepare_locked(struct space_get *get)
+static bool prepare_locked(struct space_get *get, const struct area *area)
 {
     uint64_t entry = get->entry != NULL ? *get->entry : 0;
     bool write = (get->access & AREA_WRITE) != 0, copies = false;
@@ -342,7 +342,7 @@ static bool prepare_locked(struct space_get *get)
         get->has |= SPACE_HAS_NO_ENTRY;
     get->result = -ENOMEM;
     if ((get->has & SPACE_HAS_SOLE) == 0)
-        take_spare_locked(get, breaks ? entry : 0);
+        take_spare_locked(get, area, breaks ? entry : 0);
     if (breaks)
         get->runs = 0;
     get->breaks = breaks;
@@ -368,6 +368,7 @@ static bool question(struct space_get *get, bool first)
     struct msg_space_get ask = {.space = space->id, .page = get->page, .access = (uint16_t)get->access};
     struct wait_reason reason = {.what = "mapping of a page", .kernel = (int32_t)space->home, .key = get->page};
     struct msg_asking asking;
+    const struct area *area;
     const uint64_t *leaf;
     bool begun;
 
@@ -375,12 +376,12 @@ static bool question(struct space_get *get, bool first)
     spin_lock(&space->lock);
     leaf = paging_look(&space->tables, get->page & ~(LEAF_SIZE - 1));
     get->entry = leaf != NULL ? leaf + paging_index(get->page) : NULL;
-    begun = !first || prepare_locked(get);
+    area = area_find(&space->areas, get->page);
+    begun = !first || prepare_locked(get, area);
     if (begun) {
-        if (get->huge != SPACE_HUGE_NO &&
-            (get->runs > SPACE_RUNS_SHORT || !huge_may_take_locked(space, get->page, leaf)))
+        if (get->huge != SPACE_HUGE_NO && (get->runs > SPACE_RUNS_SHORT || !huge_may_take(area, leaf)))
             get->huge = SPACE_HUGE_NO;
-        begun = begin_locked(get, get->runs != 0 || get->huge != SPACE_HUGE_NO);
+        begun = begin_locked(get, area, get->runs != 0 || get->huge != SPACE_HUGE_NO);
     }
     if (begun && get->breaks)
         hide_locked(get);

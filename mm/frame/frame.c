@@ -179,6 +179,77 @@ void frame_release(uint64_t frame)
         cache_give(range, frame, false);
 }
 
+/* Frees the COUNT frames from INDEX on, which were single frames in use, as the largest blocks that they make. */
+static void free_run_locked(struct range *range, uint64_t index, uint64_t count)
+{
+    counts.free += count;
+    free_on[range->node] += count;
+    while (count > 0) {
+        uint64_t number = (range->base >> PAGE_SHIFT) + index;
+        uint32_t order = number != 0 ? (uint32_t)__builtin_ctzll(number) : FRAME_ORDER_MAX;
+
+        order = order < FRAME_ORDER_MAX ? order : FRAME_ORDER_MAX;
+        while (1ull << order > count)
+            order--;
+        block_merge(range, index, order);
+        index += 1ull << order;
+        count -= 1ull << order;
+    }
+}
+
+void frame_release_run(uint64_t first, uint64_t pages)
+{
+    struct range *range = range_of(first);
+    uint64_t index = range != NULL ? (first - range->base) / PAGE_SIZE : 0, free = index;
+
+    spin_lock(&lock);
+    if (range == NULL || pages > range->count - index)
+        panic("mm: frames %lx released, which are not ours", (unsigned long)first);
+    for (uint64_t end = index + pages; index < end; index++) {
+        struct frame *single = &range->frames[index];
+
+        if (single->state != STATE_USED || single->order != 0 || single->spaces == 0)
+            panic("mm: frame %lx released, which no space has", (unsigned long)(range->base + index * PAGE_SIZE));
+        if (--single->spaces == 0) {
+            single->state = STATE_INSIDE;
+            continue;
+        }
+        free_run_locked(range, free, index - free);
+        free = index + 1;
+    }
+    free_run_locked(range, free, index - free);
+    spin_unlock(&lock);
+}
+
+bool frame_runs_add(struct frame_runs *runs, uint64_t frame)
+{
+    if (runs->count > 0 && runs->run[runs->count - 1].pages < FRAME_RUN_PAGES) {
+        uint64_t *first = &runs->run[runs->count - 1].first, *pages = &runs->run[runs->count - 1].pages;
+
+        if (frame == *first + *pages * PAGE_SIZE || frame + PAGE_SIZE == *first) {
+            *first = frame < *first ? frame : *first;
+            ++*pages;
+            return true;
+        }
+    }
+    if (runs->count == FRAME_RUNS)
+        return false;
+    runs->run[runs->count].first = frame;
+    runs->run[runs->count++].pages = 1;
+    return true;
+}
+
+void frame_runs_release(struct frame_runs *runs)
+{
+    for (uint32_t i = 0; i < runs->count; i++) {
+        if (runs->run[i].pages == 1)
+            frame_release(runs->run[i].first);
+        else
+            frame_release_run(runs->run[i].first, runs->run[i].pages);
+    }
+    runs->count = 0;
+}
+
 uint32_t frame_spaces(uint64_t frame)
 {
     const struct frame *single = (frame & (PAGE_SIZE - 1)) == 0 ? single_of(range_of(frame), frame) : NULL;

@@ -54,6 +54,31 @@ void frame_free(uint64_t frame, uint32_t order);
 void frame_share(uint64_t frame);
 /* Drops one reference; the last one frees the frame. Panics on a frame without references. */
 void frame_release(uint64_t frame);
+/* The same for PAGES consecutive frames, at once: those that become free are merged as blocks. */
+void frame_release_run(uint64_t first, uint64_t pages);
+
+/* Frames whose references are to be dropped together, as runs of consecutive ones. Starts as {0}. */
+#define FRAME_RUNS 64u
+#define FRAME_RUN_PAGES 512u
+struct frame_runs {
+    uint32_t count;
+    struct {
+        uint64_t first, pages;
+    } run[FRAME_RUNS];
+};
+/* Adds FRAME. False: there is no room, and RUNS has to be released first. */
+bool frame_runs_add(struct frame_runs *runs, uint64_t frame);
+/* Drops a reference to each frame in RUNS, which is empty then. */
+void frame_runs_release(struct frame_runs *runs);
+/* Adds FRAME, and releases RUNS before if there is no room. */
+static inline void frame_runs_drop(struct frame_runs *runs, uint64_t frame)
+{
+    if (frame_runs_add(runs, frame))
+        return;
+    frame_runs_release(runs);
+    frame_runs_add(runs, frame);
+}
+
 /* The number of references to FRAME; 0 also if it is not a frame of this instance. */
 uint32_t frame_spaces(uint64_t frame);
 

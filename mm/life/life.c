@@ -66,11 +66,17 @@ uint64_t space_count(void)
     return __atomic_load_n(&space_total, __ATOMIC_RELAXED);
 }
 
+/* References that a space that ends drops. */
+struct dropping {
+    struct releasing others;
+    struct frame_runs own;
+};
+
 /* Drops the references of a table's owning entries: to frames of other kernels in batches, or one by one when there is
  * no memory for a batch. */
 static void release_leaf(void *context, uint64_t *leaf)
 {
-    struct releasing *releasing = context;
+    struct dropping *dropping = context;
 
     for (uint32_t i = 0; (i = paging_next_used(leaf, i, LEAF_ENTRIES)) < LEAF_ENTRIES; i++) {
         uint64_t entry = leaf[i];
@@ -79,10 +85,11 @@ static void release_leaf(void *context, uint64_t *leaf)
             slice_check();
         if ((entry & PAGING_SOFT_OWNING) == 0)
             continue;
-        if ((entry & PAGING_SOFT_REMOTE) == 0)
-            frame_release(entry & PAGING_FRAME);
-        else if (release_add(releasing, entry & PAGING_FRAME) != 0)
+        if ((entry & PAGING_SOFT_REMOTE) == 0) {
+            frame_runs_drop(&dropping->own, entry & PAGING_FRAME);
+        } else if (release_add(&dropping->others, entry & PAGING_FRAME) != 0) {
             release_one(entry & PAGING_FRAME);
+        }
     }
 }
 
@@ -97,11 +104,14 @@ static void release_table(void *context, uint64_t frame)
  * longer. */
 static void release_tables(struct space *space)
 {
-    struct releasing releasing = {0};
-    struct paging_release release = {release_leaf, release_table, &releasing};
+    struct dropping dropping;
+    struct paging_release release = {release_leaf, release_table, &dropping};
 
+    dropping.others = (struct releasing){0};
+    dropping.own.count = 0;
     paging_release(&space->tables, 0, USER_END, &release);
-    release_send(&releasing);
+    frame_runs_release(&dropping.own);
+    release_send(&dropping.others);
 }
 
 /* Takes messages until the home's lock queue is empty. Threads on other kernels released their locks before they

@@ -564,3 +564,87 @@ TEST(frame_of_a_node, "a frame of a node is of its memory, and there is none of 
         frame_free(taken[--count], 0);
     CHECK_EQ(free_pages(), buddy_total);
 }
+
+/* Allocates a block of 512 pages, each of which has one reference more if SHARED says so. */
+static uint64_t pages_with(const bool *shared)
+{
+    uint64_t first = frame_alloc_pages(9);
+
+    CHECK(first != 0);
+    for (uint64_t i = 0; i < 512; i++) {
+        if (shared[i])
+            frame_share(first + i * PAGE_SIZE);
+    }
+    return first;
+}
+
+TEST(frame_run, "a run of frames is released as a whole: those that another space has stay, all others are free blocks")
+{
+    uint32_t before[FRAME_ORDER_MAX + 1], after[FRAME_ORDER_MAX + 1];
+    bool shared[512];
+
+    for (uint32_t seed = 1; seed <= 20; seed++) {
+        uint64_t first, left;
+
+        begin();
+        CHECK_EQ(add(0, ARENA), 0);
+        left = counts.free;
+        blocks(before);
+        for (uint32_t i = 0, x = seed; i < 512; i++) {
+            x = x * 1103515245 + 12345;
+            shared[i] = (x >> 16) % (1 + seed * 3) == 0;
+        }
+        first = pages_with(shared);
+        frame_release_run(first + 7 * PAGE_SIZE, 500);
+        for (uint64_t i = 0; i < 512; i++) {
+            bool used = shared[i] || i < 7 || i >= 507;
+
+            CHECK_EQ(frame_is_free(first + i * PAGE_SIZE), !used);
+            CHECK_EQ(frame_spaces(first + i * PAGE_SIZE), !used ? 0 : 1 + (shared[i] && (i < 7 || i >= 507)));
+            left -= used;
+        }
+        CHECK_EQ(counts.free, left);
+        for (uint64_t i = 0; i < 512; i++) {
+            while (frame_spaces(first + i * PAGE_SIZE) > 0)
+                frame_release_run(first + i * PAGE_SIZE, 1);
+        }
+        blocks(after);
+        CHECK(memcmp(before, after, sizeof(before)) == 0);
+        CHECK_PANIC(frame_release_run(first, 2));
+        memset(&lock, 0, sizeof(lock));
+        CHECK_PANIC(frame_release_run(BASE + ARENA - PAGE_SIZE, 2));
+    }
+}
+
+TEST(frame_runs, "frames are gathered as runs upwards and downwards, and released once each")
+{
+    static const bool none[512];
+    struct frame_runs runs = {0};
+    uint64_t first, left;
+
+    begin();
+    CHECK_EQ(add(0, ARENA), 0);
+    left = counts.free;
+    first = pages_with(none);
+    for (uint64_t i = 0; i < 100; i++)
+        CHECK(frame_runs_add(&runs, first + (200 + i) * PAGE_SIZE));
+    CHECK_EQ(runs.count, 1);
+    for (uint64_t i = 200; i-- > 100;)
+        CHECK(frame_runs_add(&runs, first + i * PAGE_SIZE));
+    CHECK_EQ(runs.count, 1);
+    CHECK_EQ(runs.run[0].first, first + 100 * PAGE_SIZE);
+    CHECK_EQ(runs.run[0].pages, 200);
+    for (uint64_t i = 1; i < FRAME_RUNS; i++)
+        CHECK(frame_runs_add(&runs, first + (i < 50 ? 2 * i - 2 : 300 + 2 * i) * PAGE_SIZE));
+    CHECK_EQ(runs.count, FRAME_RUNS);
+    CHECK(!frame_runs_add(&runs, first + 510 * PAGE_SIZE));
+    frame_runs_drop(&runs, first + 510 * PAGE_SIZE);
+    CHECK_EQ(runs.count, 1);
+    frame_runs_release(&runs);
+    CHECK_EQ(runs.count, 0);
+    for (uint64_t i = 0; i < 512; i++) {
+        if (frame_spaces(first + i * PAGE_SIZE) > 0)
+            frame_release(first + i * PAGE_SIZE);
+    }
+    CHECK_EQ(counts.free, left);
+}

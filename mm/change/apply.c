@@ -119,8 +119,8 @@ static void count_locked(struct space *space, struct rewrite *rewrite)
 }
 
 /* The end of a rewrite of [START, END): flushes, releases and counts. Returns SPACE_PENDING or 0. */
-static inline __attribute__((always_inline)) int rewritten(struct space *space, struct rewrite *rewrite,
-                                                           uint64_t start, uint64_t end)
+static inline __attribute__((always_inline)) int rewritten(struct space *space, struct rewrite *rewrite, uint64_t start,
+                                                           uint64_t end)
 {
     count_locked(space, rewrite);
     if (rewrite->flush)

@@ -180,6 +180,29 @@ void buddy_give(struct range *range, uint64_t frame, uint32_t order)
     spin_unlock(&lock);
 }
 
+void buddy_give_run(struct range *range, uint64_t frame, uint64_t count)
+{
+    uint64_t index = (frame - range->base) / PAGE_SIZE;
+
+    spin_lock(&lock);
+    buddy_free += count;
+    free_on[range->node] += count;
+    for (uint64_t i = 0; i < count; i++)
+        range->frames[index + i].state = FRAME_INSIDE;
+    while (count > 0) {
+        uint64_t number = (range->base >> PAGE_SHIFT) + index;
+        uint32_t order = number != 0 ? (uint32_t)__builtin_ctzll(number) : FRAME_ORDER_MAX;
+
+        order = order < FRAME_ORDER_MAX ? order : FRAME_ORDER_MAX;
+        while (1ull << order > count)
+            order--;
+        block_merge(range, index, order);
+        index += 1ull << order;
+        count -= 1ull << order;
+    }
+    spin_unlock(&lock);
+}
+
 bool buddy_has(const struct range *range, uint64_t frame)
 {
     bool free = false;

@@ -75,6 +75,8 @@ uint64_t buddy_take(uint64_t set, uint32_t order);
 uint64_t buddy_take_some(uint32_t node, uint32_t most, uint32_t *order);
 /* Returns a block in any state but FREE, and merges it with its buddies. */
 void buddy_give(struct range *range, uint64_t frame, uint32_t order);
+/* Returns COUNT frames from FRAME on, single ones in use without references, as the largest blocks that they make. */
+void buddy_give_run(struct range *range, uint64_t frame, uint64_t count);
 /* frame_is_free, for what is in free blocks. */
 bool buddy_has(const struct range *range, uint64_t frame);
 /* Frames in free blocks of NODE, and frames of it that are managed. */

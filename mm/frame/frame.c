@@ -159,7 +159,14 @@ static inline struct frame *single_of(const struct range *range, uint64_t frame)
     return single != NULL && single->state == FRAME_USED && single->order == 0 ? single : NULL;
 }
 
-void frame_share(uint64_t frame)
+/* The same if FRAME is in the range found last, as most are. A fork and an exit count each page, so this and the two
+ * functions below keep the rest out of their way. */
+static inline struct frame *single_near(const struct range *last, uint64_t frame)
+{
+    return frame - last->base < last->size ? single_of(last, frame) : NULL;
+}
+
+static __attribute__((noinline)) void share_slowly(uint64_t frame)
 {
     struct frame *single = single_of(range_of(frame), frame);
 
@@ -168,7 +175,17 @@ void frame_share(uint64_t frame)
     cpu_add(&single->spaces, 1);
 }
 
-void frame_release(uint64_t frame)
+void frame_share(uint64_t frame)
+{
+    struct frame *single = single_near(buddy_range_last, frame);
+
+    if (single == NULL)
+        share_slowly(frame);
+    else
+        cpu_add(&single->spaces, 1);
+}
+
+static __attribute__((noinline)) void release_slowly(uint64_t frame)
 {
     struct range *range = range_of(frame);
     struct frame *single = single_of(range, frame);
@@ -179,46 +196,47 @@ void frame_release(uint64_t frame)
         cache_give(range, frame, false);
 }
 
-/* Frees the COUNT frames from INDEX on, which were single frames in use, as the largest blocks that they make. */
-static void free_run_locked(struct range *range, uint64_t index, uint64_t count)
+void frame_release(uint64_t frame)
 {
-    counts.free += count;
-    free_on[range->node] += count;
-    while (count > 0) {
-        uint64_t number = (range->base >> PAGE_SHIFT) + index;
-        uint32_t order = number != 0 ? (uint32_t)__builtin_ctzll(number) : FRAME_ORDER_MAX;
+    struct frame *single = single_near(buddy_range_last, frame);
 
-        order = order < FRAME_ORDER_MAX ? order : FRAME_ORDER_MAX;
-        while (1ull << order > count)
-            order--;
-        block_merge(range, index, order);
-        index += 1ull << order;
-        count -= 1ull << order;
+    if (single == NULL || cpu_several || single->spaces <= 1)
+        release_slowly(frame);
+    else
+        single->spaces--;
+}
+
+#define RUN_LEAST 16u /* frames in a row that are freed as blocks */
+
+/* Frees the COUNT frames of RANGE from FIRST on, which were single frames in use. */
+static void free_run(struct range *range, uint64_t first, uint64_t count)
+{
+    if (count >= RUN_LEAST) {
+        buddy_give_run(range, first, count);
+        return;
     }
+    for (; count > 0; count--, first += PAGE_SIZE)
+        cache_give(range, first, false);
 }
 
 void frame_release_run(uint64_t first, uint64_t pages)
 {
     struct range *range = range_of(first);
-    uint64_t index = range != NULL ? (first - range->base) / PAGE_SIZE : 0, free = index;
+    uint64_t free = first, end = first + pages * PAGE_SIZE;
 
-    spin_lock(&lock);
-    if (range == NULL || pages > range->count - index)
+    if (range == NULL || end - range->base > range->size)
         panic("mm: frames %lx released, which are not ours", (unsigned long)first);
-    for (uint64_t end = index + pages; index < end; index++) {
-        struct frame *single = &range->frames[index];
+    for (uint64_t frame = first; frame < end; frame += PAGE_SIZE) {
+        struct frame *single = single_of(range, frame);
 
-        if (single->state != STATE_USED || single->order != 0 || single->spaces == 0)
-            panic("mm: frame %lx released, which no space has", (unsigned long)(range->base + index * PAGE_SIZE));
-        if (--single->spaces == 0) {
-            single->state = STATE_INSIDE;
+        if (single == NULL || single->spaces == 0)
+            panic("mm: frame %lx released, which no space has", (unsigned long)frame);
+        if (cpu_add(&single->spaces, -1u) == 0)
             continue;
-        }
-        free_run_locked(range, free, index - free);
-        free = index + 1;
+        free_run(range, free, (frame - free) / PAGE_SIZE);
+        free = frame + PAGE_SIZE;
     }
-    free_run_locked(range, free, index - free);
-    spin_unlock(&lock);
+    free_run(range, free, (end - free) / PAGE_SIZE);
 }
 
 bool frame_runs_add(struct frame_runs *runs, uint64_t frame)

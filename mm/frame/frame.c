@@ -23,7 +23,7 @@
 struct frame {
     uint8_t state; /* STATE_* of the block that starts here */
     uint8_t order;
-    uint16_t pad;
+    uint16_t note;   /* frame_note */
     uint32_t spaces; /* references of address spaces */
 };
 
@@ -124,6 +124,13 @@ int frame_add_range(uint64_t base, uint64_t size, uint64_t delta, uint32_t node)
     counts.total += range->count;
     spin_unlock(&lock);
     return 0;
+}
+
+uint16_t *frame_note(uint64_t frame)
+{
+    const struct range *range = range_of(frame);
+
+    return &range->frames[(frame - range->base) / PAGE_SIZE].note;
 }
 
 /* Returns the frames of ZEROED to the free lists. */

@@ -44,6 +44,10 @@ void frame_free_zeroed(uint64_t frame);
 /* Frees what frame_alloc(ORDER) returned. Panics on a frame that is not allocated with that order. */
 void frame_free(uint64_t frame, uint32_t order);
 
+/* A word of bookkeeping for whoever has allocated FRAME, which is this kernel's; its value after the allocation is
+ * unspecified. */
+uint16_t *frame_note(uint64_t frame);
+
 /* A frame that programs map counts the address spaces that refer to it, one reference each; see mm/fork/fork.md. A new
  * frame has no reference and is freed by frame_free; after the first frame_share, only frame_release may free it. */
 void frame_share(uint64_t frame);

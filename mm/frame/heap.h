@@ -14,8 +14,8 @@ void *heap_alloc_unset(size_t size);
 /* Frees what one of them returned, with the same SIZE. NULL is ignored. */
 void heap_free(void *object, size_t size);
 
-/* Objects in use, and the frames that the heap has. Frames of small objects stay in the heap; so do the few frames kept
- * for objects of one or two pages, which small_frames counts, too. */
+/* Objects in use, and the frames that the heap has. A frame goes back when its last object is freed, but for a few of
+ * each size class, and a few that are kept for objects of one or two pages, which small_frames counts, too. */
 struct heap_stats {
     uint64_t small, large; /* objects */
     uint64_t small_frames, large_frames;

@@ -136,14 +136,24 @@ static bool break_locked(struct space *space, const struct area *area, uint64_t 
     return true;
 }
 
-/* Marks what KERNEL may map, or know of, by the answer GOT. */
+/* Marks what KERNEL may map, or know of, by the answer GOT: the block that it describes, and from its first run, which
+ * is the lowest, to its last. Not more: a mark of what is never mapped is not taken back by an unmap. */
 static __attribute__((noinline)) void mark_locked(struct space *space, uint32_t kernel, uint64_t page,
                                                   const struct msg_space_got *got)
 {
-    uint64_t size = got->runs != 0 ? LEAF_SIZE : PAGE_SIZE << got->block, start = page & ~(size - 1);
+    uint64_t size = PAGE_SIZE << got->block, start = page & ~(size - 1), end = start + size;
 
-    if (got->kind != SPACE_NONE && got->kind != SPACE_BUSY)
-        sharers_mark(&space->sharers, start, start + size, 1ull << kernel);
+    if (got->kind == SPACE_NONE || got->kind == SPACE_BUSY)
+        return;
+    if (got->runs != 0) {
+        uint64_t table = page & ~(LEAF_SIZE - 1), last = got->run[got->runs - 1];
+        uint64_t first_page = table + SPACE_RUN_INDEX(got->run[0]) * PAGE_SIZE;
+        uint64_t last_end = table + (SPACE_RUN_INDEX(last) + SPACE_RUN_LENGTH(last)) * PAGE_SIZE;
+
+        start = first_page < start ? first_page : start;
+        end = last_end > end ? last_end : end;
+    }
+    sharers_mark(&space->sharers, start, end, 1ull << kernel);
 }
 
 static void answer_locked(struct space *space, const struct msg_space_get *ask, uint32_t asker,

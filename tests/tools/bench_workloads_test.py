@@ -122,6 +122,14 @@ def test_kernel_mode_critical_path_and_start_are_told_apart():
     assert list(ratio.values()) == pytest.approx([0.5, 1.25, 0.7, 2600 / 3200])
 
 
+def test_the_first_region_is_that_of_all_programs():
+    runs = [work("x", *(("is", 1, 1, start) for start in starts), side=side)
+            for side, starts in (("kettle", (60, 50, 70)), ("linux", (100, 300, 90)))]
+    kettle, linux, ratio = bench_workloads_report.starts(data(*runs), 2)
+    assert (kettle, linux.text(0), ratio) == (Spread(60, 50, 70, 3), "100 (90 to 300)", 0.6)
+    assert bench_workloads_report.starts(data(*runs), 8) == (None, None, None)
+
+
 def test_the_report_has_a_row_for_each_program_and_plots_of_both_kinds(tmp_path):
     message = {"messages": {"FUTEX_WAIT": 5, "FUTEX_WAIT.reply": 5}}
     runs = [work("x", ("is", 300, 5000 / cpus, 70), ("cg", 300, 5000 / cpus, 70), side=side, cpus=cpus,

@@ -61,28 +61,16 @@ static void free_frames(struct freeing *freeing, uint64_t end)
     frame_runs_release(&freeing->runs);
 }
 
-/* Empties ENTRY, or lets it become pending free. */
-static __attribute__((noinline)) void let_go(struct rewrite *rewrite, uint64_t va, uint64_t *entry)
+/* Empties ENTRY, which owns a frame of this kernel. */
+static __attribute__((noinline)) void free_entry(struct rewrite *rewrite, uint64_t va, uint64_t *entry)
 {
-    uint64_t old = *entry;
+    uint64_t frame = *entry & PAGING_FRAME;
 
-    rewrite->prefetch_used += space_prefetch_used(old);
-    if ((old & PAGING_SOFT_OWNING) == 0) {
-        *entry = 0;
-        return;
-    }
-    rewrite->let_go++;
-    if (rewrite->kind == REWRITE_UNMAP || (old & PAGING_SOFT_REMOTE) != 0) {
-        *entry = (old & (PAGING_FRAME | PAGING_SOFT_REMOTE | PAGING_SOFT_OWNING | PAGING_SOFT_COW)) |
-                 PAGING_SOFT_PENDING_FREE;
-        rewrite->pending = true;
-        return;
-    }
-    if (!frame_runs_add(&rewrite->freeing->runs, old & PAGING_FRAME)) {
-        free_frames(rewrite->freeing, va);
-        frame_runs_add(&rewrite->freeing->runs, old & PAGING_FRAME);
-    }
     *entry = 0;
+    if (frame_runs_add(&rewrite->freeing->runs, frame))
+        return;
+    free_frames(rewrite->freeing, va);
+    frame_runs_add(&rewrite->freeing->runs, frame);
 }
 
 static void rewrite_entry(void *context, uint64_t va, uint64_t *entry, uint64_t size)
@@ -105,8 +93,16 @@ static void rewrite_entry(void *context, uint64_t va, uint64_t *entry, uint64_t 
         *entry = keep | seen | space_page_flags(rewrite->prot, (keep & PAGING_SOFT_COW) != 0);
     else if (rewrite->kind == REWRITE_WRITE_PROTECT)
         *entry = (old & ~PAGING_WRITE) | PAGING_SOFT_COW;
-    else
-        let_go(rewrite, va, entry);
+    else {
+        rewrite->prefetch_used += space_prefetch_used(old);
+        rewrite->let_go += (keep & PAGING_SOFT_OWNING) != 0;
+        if (rewrite->kind == REWRITE_FREE && (keep & (PAGING_SOFT_OWNING | PAGING_SOFT_REMOTE)) == PAGING_SOFT_OWNING) {
+            free_entry(rewrite, va, entry);
+            return;
+        }
+        *entry = (keep & PAGING_SOFT_OWNING) != 0 ? keep | PAGING_SOFT_PENDING_FREE : 0;
+        rewrite->pending |= (keep & PAGING_SOFT_OWNING) != 0;
+    }
 }
 
 /* Adds up what REWRITE has changed since the last call. */

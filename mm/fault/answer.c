@@ -125,7 +125,7 @@ static bool break_locked(struct space *space, const struct area *area, uint64_t 
     if (spaces == 0 || !may_copy_locked(space, area, page, old, ask, asker))
         return false;
     if ((old & PAGING_SOFT_REMOTE) == 0)
-        frame_copy(ask->spare, old & PAGING_FRAME);
+        frame_copy_out(ask->spare, old & PAGING_FRAME);
     *entry = space_entry(ask->spare, area->prot, false, false, PAGING_SOFT_REMOTE);
     space_flush(space, page, page + PAGE_SIZE);
     if ((old & PAGING_SOFT_OWNING) != 0) {

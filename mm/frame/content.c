@@ -47,13 +47,18 @@ static inline void close_frame(const void *bytes)
 
 void frame_copy(uint64_t to, uint64_t from)
 {
-    const void *source = open_frame(from, false);
-    void *target = open_frame(to, true);
+    const void *bytes = open_frame(from, false);
 
-    assert(source != target); /* a CPU has one window */
-    memcpy(target, source, PAGE_SIZE);
-    close_frame(source);
-    close_frame(target);
+    memcpy(window_direct(to), bytes, PAGE_SIZE);
+    close_frame(bytes);
+}
+
+void frame_copy_out(uint64_t to, uint64_t from)
+{
+    void *bytes = open_frame(to, true);
+
+    memcpy(bytes, window_direct(from), PAGE_SIZE);
+    close_frame(bytes);
 }
 
 void frame_bytes(uint64_t frame, uint32_t offset, void *bytes, uint32_t size, bool write)

@@ -257,7 +257,7 @@ bool frame_runs_add(struct frame_runs *runs, uint64_t frame)
     return true;
 }
 
-void frame_runs_release(struct frame_runs *runs)
+void frame_runs_release_all(struct frame_runs *runs)
 {
     for (uint32_t i = 0; i < runs->count; i++) {
         if (runs->run[i].pages == 1)

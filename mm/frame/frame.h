@@ -69,7 +69,16 @@ struct frame_runs {
 /* Adds FRAME. False: there is no room, and RUNS has to be released first. */
 bool frame_runs_add(struct frame_runs *runs, uint64_t frame);
 /* Drops a reference to each frame in RUNS, which is empty then. */
-void frame_runs_release(struct frame_runs *runs);
+void frame_runs_release_all(struct frame_runs *runs);
+static inline void frame_runs_release(struct frame_runs *runs)
+{
+    if (runs->count != 1 || runs->run[0].pages != 1) {
+        frame_runs_release_all(runs);
+        return;
+    }
+    runs->count = 0;
+    frame_release(runs->run[0].first);
+}
 /* Adds FRAME, and releases RUNS before if there is no room. */
 static inline void frame_runs_drop(struct frame_runs *runs, uint64_t frame)
 {

@@ -146,7 +146,7 @@ static void remove_locked(struct space *space, struct space_lock *lock, uint32_t
         note_release_locked(space, lock);
     if (!list_empty(&space->locks))
         grant_waiting_locked(space, notice);
-    else if (space_ranges && lock->range.end == SPACE_HEAVY.end && space->members != 1ull << instance.kernel)
+    else if (lock->range.end == SPACE_HEAVY.end && space_ranges && space->members != 1ull << instance.kernel)
         lease_to_home_locked(space);
 }
 

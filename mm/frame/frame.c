@@ -198,12 +198,17 @@ static __attribute__((noinline)) void release_slowly(uint64_t frame)
 
 void frame_release(uint64_t frame)
 {
-    struct frame *single = single_near(buddy_range_last, frame);
+    struct range *last = buddy_range_last;
+    struct frame *single = single_near(last, frame);
+    uint32_t spaces = single != NULL && !cpu_several ? single->spaces : 0;
 
-    if (single == NULL || cpu_several || single->spaces <= 1)
+    if (spaces == 0) {
         release_slowly(frame);
-    else
-        single->spaces--;
+        return;
+    }
+    single->spaces = spaces - 1;
+    if (spaces == 1)
+        cache_give(last, frame, false);
 }
 
 #define RUN_LEAST 16u /* frames in a row that are freed as blocks */

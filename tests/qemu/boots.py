@@ -45,7 +45,7 @@ MEMORY = ["test-memory", "test-fork-memory", "test-map", "test-remap", "test-bre
           f"test-retrieve seed={SEED} batches=1 pages=100", "test-one-frame 500"]
 TASKS = ["test-threads", "test-futex", "test-pi", "test-handoff 5000", "test-pthreads 1", "test-sched", "test-migrate",
          "test-moved", "test-registers", "test-thread-state", "test-signals", "test-fork", "test-exec", "test-proc",
-         "test-accounting", "test-limits", "test-timers", "test-subreaper", "test-pidfd", "test-users"]
+         "test-accounting", "test-limits", "test-timers", "test-subreaper", "test-many-children", "test-pidfd", "test-users"]
 FILES = ["test-files", "test-descriptors", "test-tree", "test-names", "test-root", "test-xattr", "test-inotify",
          "test-splice", "test-zero-copy", "test-descriptor-cache", "test-partial-io", "test-clone-files",
          "test-file-locks", "test-file-lock-wait"]
@@ -103,6 +103,8 @@ BOOTS = [
     boot("4-kernels", ALL),
     boot("1-kernel", [program for program in FRESH + MEMORY + TASKS + IPC + ["test-names", *STORMS, *AUDIT]
                       if program.split()[0] not in SEVERAL]),
+    # what a fork and a wait cost does not depend on the number of children
+    Boot("counted 1-kernel", (*MACHINES["1-kernel"], "--icount", "0", "--seed", "1"), ("test-many-children costs 1600",)),
     boot("2-kernels", [*RACES, "test-stop", "test-stop under test-filemap", "test-audit under test-threads"]),
     boot("2-cpus-smp", [program for program in RACES if program.split()[0] not in SEVERAL]),
     boot("1-kernel-smp", [program for program in RACES if program.split()[0] not in SEVERAL]),

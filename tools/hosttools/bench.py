@@ -26,7 +26,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Callable, Sequence
 
-from hosttools import bench_abi, bench_messages, bench_options, bench_plots, bench_tasks, bench_vm, host
+from hosttools import bench_abi, bench_messages, bench_options, bench_plots, bench_silence, bench_tasks, bench_vm, host
 from hosttools.bench_csv import write_csv
 from hosttools.bench_runs import Report, Run
 from hosttools.errors import UsageError
@@ -34,7 +34,8 @@ from hosttools.paths import ROOT, build_dir
 from hosttools.progress import Progress
 from hosttools.qemu import CPU_MODEL
 
-BENCHMARKS: dict[str, ModuleType] = {"abi": bench_abi, "messages": bench_messages, "tasks": bench_tasks, "vm": bench_vm}
+BENCHMARKS: dict[str, ModuleType] = {"abi": bench_abi, "messages": bench_messages, "silence": bench_silence,
+                                     "tasks": bench_tasks, "vm": bench_vm}
 RAW = "raw.json"
 TABLE = "raw.csv"
 STATUS_FAILED = 1

@@ -161,9 +161,12 @@ static int look(struct frames *frames, struct audit_report *report)
     int error = 0;
 
     memset(frames->seen, 0, sizeof(frames->seen));
+    slice_check();
     for (; all != 0 && error == 0; all &= all - 1)
         error = ask(frames, (uint32_t)__builtin_ctzll(all));
+    slice_check();
     file_objects_each(note_cached, frames);
+    slice_check();
     if (zero_page_frame() != 0)
         note_cached(zero_page_frame(), frames);
     for (uint64_t at = frames->start; at < frames->end && error == 0; at += PAGE_SIZE) {

@@ -20,7 +20,7 @@
 #define AREAS_MAX ((AUDIT_PART - sizeof(struct msg_audit_viewed)) / sizeof(struct msg_space_area))
 #define MARKS_MAX ((AUDIT_PART - sizeof(struct msg_audit_viewed)) / sizeof(kernel_set))
 #define WORDS_MAX ((AUDIT_PART - sizeof(struct msg_audit_framed)) / sizeof(uint64_t))
-#define TABLES_MAX 16u /* page tables that one AUDIT_FRAMES examines */
+#define TABLES_MAX 4u /* page tables that one AUDIT_FRAMES examines */
 
 _Static_assert(WORDS_MAX >= LEAF_ENTRIES && RUNS_MAX >= LEAF_ENTRIES, "a table fits");
 

@@ -51,7 +51,7 @@ FILES = ["test-files", "test-descriptors", "test-tree", "test-names", "test-root
          "test-file-locks", "test-file-lock-wait"]
 IPC = ["test-pipes", "test-sockets", "test-socket-race", "test-sysv", "test-shm", "test-mqueue", "test-eventfd",
        "test-timerfd", "test-signalfd", "test-epoll", "test-epoll-remote", "test-stop-sets", "test-pty"]
-OTHERS = ["test-libc", "test-vdso", "test-hostname"]
+OTHERS = ["test-libc", "test-vdso", "test-hostname", "test-silence"]
 STORMS = [f"stress-tasks {SEED} 3 all", "leak-tasks 60"]
 AUDIT = ["kettle-ctl audit"]
 ALL = FRESH + MEMORY + TASKS + FILES + IPC + OTHERS + STORMS + AUDIT
@@ -61,7 +61,7 @@ THREE = ["test-newcomer"]  # kernels at least
 RACES = ["test-memory", "test-fork-memory", "test-stale", "test-memory-races", "test-content", "test-one-frame 500",
          "test-threads", "test-futex", "test-pi", "test-handoff 5000", "test-pthreads 1", "test-sched", "test-signals",
          "test-fork", "test-exec", "test-timers", "test-names", "test-tree", "test-pipes", "test-sockets",
-         "test-socket-race", "test-epoll", "test-eventfd", "test-timerfd", "test-signalfd", "test-descriptors", *STORMS,
+         "test-socket-race", "test-silence", "test-epoll", "test-eventfd", "test-timerfd", "test-signalfd", "test-descriptors", *STORMS,
          *AUDIT]
 # Far more than four kernels: what goes to all of them, and what finds its way among many.
 MANY = ["test-membarrier", "test-mempolicy", "test-migrate", "test-subreaper", "test-file-locks", "test-users",

@@ -28,8 +28,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Callable, Sequence
 
-from hosttools import (bench_abi, bench_changes, bench_messages, bench_options, bench_plots, bench_tasks, bench_vm,
-                       bench_workloads, host)
+from hosttools import (bench_abi, bench_changes, bench_messages, bench_options, bench_plots, bench_silence, bench_tasks,
+                       bench_vm, bench_workloads, host)
 from hosttools.bench_csv import write_csv
 from hosttools.bench_samples import write_samples
 from hosttools.bench_runs import Report, Run
@@ -38,8 +38,8 @@ from hosttools.paths import ROOT, build_dir
 from hosttools.progress import Progress
 from hosttools.qemu import CPU_MODEL
 
-BENCHMARKS: dict[str, ModuleType] = {"abi": bench_abi, "messages": bench_messages, "tasks": bench_tasks, "vm": bench_vm,
-                                     "workloads": bench_workloads}
+BENCHMARKS: dict[str, ModuleType] = {"abi": bench_abi, "messages": bench_messages, "silence": bench_silence, "tasks": bench_tasks,
+                                     "vm": bench_vm, "workloads": bench_workloads}
 RAW = "raw.json"
 TABLE = "raw.csv"
 SAMPLES = "samples.jsonl"

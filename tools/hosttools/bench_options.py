@@ -22,7 +22,7 @@ from hosttools.paths import built
 
 TITLE = "Boot options"
 SUFFIX = "-options"  # of a benchmark's name, in what these runs give
-PROGRAMS = {"abi": "abibench", "messages": "msgbench", "tasks": "taskbench", "vm": "vmbench"}
+PROGRAMS = {"abi": "abibench", "messages": "msgbench", "silence": "silencebench", "tasks": "taskbench", "vm": "vmbench"}
 TIME_MACHINE = ("--cpus", "2", "--nodes", "2")
 SIDES = ("A", "B")
 GROUPS: tuple[tuple[str, str, Value, int], ...] = (

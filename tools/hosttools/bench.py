@@ -26,7 +26,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Callable, Sequence
 
-from hosttools import bench_abi, bench_messages, bench_options, bench_plots, bench_tasks, bench_vm, host
+from hosttools import bench_abi, bench_messages, bench_numa, bench_options, bench_plots, bench_tasks, bench_vm, host, numa_model
 from hosttools.bench_csv import write_csv
 from hosttools.bench_runs import Report, Run
 from hosttools.errors import UsageError
@@ -34,7 +34,8 @@ from hosttools.paths import ROOT, build_dir
 from hosttools.progress import Progress
 from hosttools.qemu import CPU_MODEL
 
-BENCHMARKS: dict[str, ModuleType] = {"abi": bench_abi, "messages": bench_messages, "tasks": bench_tasks, "vm": bench_vm}
+BENCHMARKS: dict[str, ModuleType] = {"abi": bench_abi, "messages": bench_messages, "numa": bench_numa,
+                                     "tasks": bench_tasks, "vm": bench_vm}
 RAW = "raw.json"
 TABLE = "raw.csv"
 STATUS_FAILED = 1
@@ -137,6 +138,9 @@ def execute_run(run: Run, launch: Launch) -> Json:
         result["problem"] = stderr.strip() or f"status {result['status']} and no JSON"
         return result
     result.update(qemu_command=_neutral(told["command"]), seconds=told["seconds"], counts=told.get("counts") or [])
+    if told.get("numa_model"):
+        result["numa_model"] = numa_model.sums(told["numa_model"])
+        result["counts"] = []  # they are in it
     if told.get("profile"):
         result["profile"] = told["profile"]
     lines = [line for line in told["stdout"].splitlines() if line.strip()]
@@ -145,7 +149,7 @@ def execute_run(run: Run, launch: Launch) -> Json:
     result["problem"] = next((line for line in lines if _object(line) is None), "")
     if result["status"] != 0 and not result["problem"]:
         result["problem"] = told["problem"] or stderr.strip() or f"status {result['status']}"
-    unpaired = [str(entry["region"]) for entry in result["counts"] if entry.get("errors") or entry.get("open")]
+    unpaired = [str(entry["region"]) for entry in told.get("counts") or [] if entry.get("errors") or entry.get("open")]
     if unpaired and not result["problem"]:
         result["problem"] = f"markers do not pair, so counts are wrong: region {', '.join(unpaired)}"
     return result

@@ -58,7 +58,9 @@ def plan(options: argparse.Namespace) -> list[Run]:
     for name, sets in (("--append", options.append), ("--compare", options.compare or ())):
         for words in sets:
             boot_options.check(words, f"{name} '{words}'")
-    program = PROGRAMS[options.benchmark]
+    program = PROGRAMS.get(options.benchmark)
+    if program is None:
+        raise UsageError(f"bench {options.benchmark} has no cases to choose: leave out --cases, --repeat, --append and --compare")
     built(f"userland/{program}")
     words = (program, "--json", *(("--quick",) if options.quick else ()), *(("--cases", options.cases) if options.cases else ()))
     machine = ("--cpus", str(options.cpus), "--nodes", str(options.nodes), "--kernels", options.kernels)

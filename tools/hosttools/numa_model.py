@@ -173,6 +173,17 @@ def describe(model: Model) -> dict:
             "latency_cycles": [list(row) for row in model.latencies]}
 
 
+def sums(figures: dict) -> dict[str, dict[str, int]]:
+    """For each region, the sums over all CPUs: those of `rows`, and cycles by where they were spent."""
+    found = {}
+    for region in figures["regions"]:
+        cpus = region["cpus"]
+        found[str(region["region"])] = {
+            **{column: sum(cpu[column] for cpu in cpus) for column in (*COLUMNS, "llc_hits", "forwards", "upgrades")},
+            **{where: sum(cpu["modelled_cycles"][where] for cpu in cpus) for where in ("user", "kernel", "idle")}}
+    return found
+
+
 COLUMNS = ("instructions", "references", "misses", "local", "remote", "walks", "walk_local", "walk_remote")
 
 

@@ -18,7 +18,7 @@ panic text is then on standard error); 2 when what was asked for cannot be. On a
 """
 RUN_EPILOG = """\
 PROGRAM with a slash, or a name that exists here, is a file of the host; any other name is a program of the image, as
-tour, console, ps, taskset, kettle-ctl, hello, msgbench, taskbench, vmbench, abibench (`kettle list` lists all).
+tour, console, ps, taskset, kettle-ctl, hello, msgbench, taskbench, vmbench, abibench, numabench (`kettle list` lists all).
 
 """
 DEBUGGED = "tour"  # the image's program that `debug` runs when none is named

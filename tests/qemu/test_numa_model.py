@@ -119,15 +119,20 @@ int main(void)
     return pthread_join(thread, 0);
 }
 """
-# A page of a list longer than the TLB, again and again.
+# A page of a list longer than the TLB, again and again; on node NODE.
 WALKS = r"""
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include "userland/bench/mark.h"
 #define PAGES 512
 int main(void)
 {
     char *list = mmap(0, PAGES * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    unsigned long mask = 1ul << NODE;
     madvise(list, PAGES * 4096, 15); /* small pages */
+    if (syscall(SYS_mbind, list, PAGES * 4096l, 2, &mask, 8, 0) != 0)
+        return 1;
     for (int round = 0; round < 4; round++) {
         char *at = list, *end = list + PAGES * 4096;
         if (round == 3) mark_begin(1);
@@ -194,11 +199,16 @@ def test_two_runs_are_the_same(run_json, program):
     assert runs[0] == runs[1] and runs[0]["regions"]
 
 
-def test_walks_are_of_the_guest_s_page_tables(run_json, musl):
-    """Each page is a walk, each walk reads an entry of every level, and its end is where the access went."""
-    told = run_json("--cpus", "1", "--icount", "0", "--seed", "1", "--numa-model", "slit,tlb=64:4,check=1", "--",
-                    musl("walks", WALKS, "-O2", f"-I{ROOT}"))
+@pytest.mark.parametrize("memory", ["256M", "4G", "131080K,131064K"])
+def test_walks_are_of_the_guest_s_page_tables(run_json, musl, memory):
+    """Each page is a walk, each walk reads an entry of every level, and its end is where the access went: also above 4 GiB, and
+    on nodes whose sizes are not those of the emulator's blocks."""
+    nodes = 2 if "," in memory else 4
+    told = run_json("--cpus", nodes, "--nodes", nodes, "--mem", memory, "--icount", "0", "--seed", "1", "--numa-model",
+                    "slit,tlb=64:4,check=1,cache=16K:4,llc=64K:16,prefetch=0", "--",
+                    musl("walks", WALKS, "-O2", f"-I{ROOT}", f"-DNODE={nodes - 1}"))
     cpu = first_cpu(told, 1)
+    assert cpu["lines_from_node"][nodes - 1] >= 500
     assert 512 <= cpu["walks"] <= 514
     assert cpu["walk_references"] / cpu["walks"] in (4, 5)
     assert (cpu["walks_unresolved"], cpu["stale_translations"]) == (0, 0)

@@ -10,6 +10,7 @@
 
 #include "userland/bench/bench.h"
 #include "userland/bench/bench_team.h"
+#include "userland/bench/mark.h"
 #include "userland/bench/numabench.h"
 #include "userland/help.h"
 
@@ -208,10 +209,10 @@ static int sequential_run(unsigned repetition)
 /* The place for thread I of those on the first node alone. */
 static int first_node_place(int i)
 {
-    int found[BENCH_PLACES_MAX];
-    int count = 0;
+    int found[BENCH_PLACES_MAX] = {0};
+    int count = 1;
 
-    for (int place = 0; place < bench_machine.count; place++) {
+    for (int place = 1; place < bench_machine.count; place++) {
         if (bench_machine.places[place].node == bench_machine.places[0].node)
             found[count++] = place;
     }
@@ -365,6 +366,9 @@ int main(int argc, char **argv)
     }
     if (arguments.map)
         arguments.elements = MAP_ELEMENTS;
+    /* The model begins here, so that the lists are in its caches as far as they go when the first traversal begins. */
+    mark_begin(0);
+    mark_end(0);
     error = bench_team_start(bench_machine.count);
     if (error == 0)
         error = run_all();

@@ -1,6 +1,7 @@
 """`tools/kettle bench numa`: its plan, its report, and its programs' refusals."""
 
 import argparse
+import csv
 import json
 
 import pytest
@@ -9,6 +10,7 @@ import bench_data
 from bench_data import program, run
 from host_command import kettle
 from hosttools import bench, bench_numa, numa_model
+from hosttools.bench_csv import write_csv
 from hosttools.bench_runs import Run
 from hosttools.paths import ROOT
 
@@ -86,6 +88,14 @@ def test_the_map_and_the_moves_are_drawn(tmp_path):
     bench.write_report("x", report, data, tmp_path)
     assert (tmp_path / "map-kettle.svg").exists() and not (tmp_path / "map-linux.svg").exists()
     assert "map-kettle.svg" in (tmp_path / "numa.md").read_text()
+
+
+def test_modelled_figures_are_in_the_table_for_other_programs(tmp_path):
+    write_csv(bench_data.data("numa", list_run(128, "kettle", local__read=10)), tmp_path / "raw.csv")
+    rows = list(csv.DictReader((tmp_path / "raw.csv").read_text().splitlines()))
+    assert [row["modelled_user_cycles"] for row in rows] == ["10.0", "12.0"]
+    assert (rows[0]["modelled_kernel_cycles"], rows[0]["modelled_local_lines"], rows[0]["modelled_remote_lines"]) == (
+        "3.0", "0.0", "0.5")
 
 
 def test_without_lists_there_is_a_word():

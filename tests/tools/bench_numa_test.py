@@ -34,15 +34,15 @@ def list_run(size, side, **cycles):
 
 
 def test_lists_go_from_half_of_a_cache_to_eight_times_the_last_one():
-    assert bench_numa.sizes(False) == [128, 256, 512, 1024, 2048, 4096]
-    assert bench_numa.sizes(True) == [128, 4096]
+    assert bench_numa.sizes(False) == [64, 128, 256, 512, 1024, 2048]
+    assert bench_numa.sizes(True) == [64, 2048]
 
 
 def test_both_systems_take_turns_and_all_runs_can_be_made():
     from hosttools import cli, run as runner
 
     names = [item.name for item in planned()]
-    assert names[:4] == ["list-128-kettle", "list-128-linux", "list-256-linux", "list-256-kettle"]
+    assert names[:4] == ["list-64-kettle", "list-64-linux", "list-128-linux", "list-128-kettle"]
     assert {f"{group}-{side}" for group in ("map", "move") for side in bench_numa.SIDES} <= set(names)
     for item in planned(quick=True):
         runner.check(cli.parse(["run", *item.machine, "--", *item.program]))

@@ -7,7 +7,7 @@ runs:
     map-SIDE         what a CPU pays for a line that another one has written, for all pairs, on eight nodes
     move-SIDE        pages moved by mbind and move_pages, on eight nodes with 16 CPUs
 
-Caches are a quarter of that machine's: the lists, whose sizes follow them, are as much shorter. A cycle here is one of the
+Caches are an eighth of that machine's: the lists, whose sizes follow them, are as much shorter. A cycle here is one of the
 model, of a CPU in user mode, walks of page tables included: what the kernel adds has a column of its own.
 """
 
@@ -27,7 +27,7 @@ TITLE = "Lists in the memory of nodes (modelled)"
 
 SIDES = ("kettle", "linux")
 CPUS, NODES = 4, 2
-MODEL = "opteron-2,cache=256K:16,llc=512K:16"
+MODEL = "opteron-2,cache=128K:16,llc=256K:16"
 MAP_CPUS, MAP_MODEL = 8, "opteron-8,prefetch=0"
 MOVE_CPUS, MOVE_MEMORY, MOVE_MODEL = 16, "6G", "opteron-8"
 LINE = 64

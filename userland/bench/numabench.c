@@ -60,6 +60,7 @@ struct traversal {
     const struct numabench_list *away;
     uint32_t remote; /* percent */
     bool write;
+    int start; /* of the lists' */
 };
 
 struct making {
@@ -131,9 +132,9 @@ static int traverse(void *argument)
     struct numabench_element *(*follow)(struct numabench_element *, uint32_t) = way->write ? numabench_write
                                                                                            : numabench_read;
 
-    follow(way->list->first, way->list->length - away);
+    follow(way->list->starts[way->start], way->list->length - away);
     if (away != 0)
-        follow(way->away->first, away);
+        follow(way->away->starts[way->start], away);
     return 0;
 }
 
@@ -144,13 +145,16 @@ static int make(void *argument)
     return numabench_list_make(making->list, arguments.elements, making->seed);
 }
 
-/* One thread for each of WAYS, all at once, in REGION. */
+/* One thread for each of WAYS, all at once, in REGION. They begin at different elements: one that followed another
+ * closely would find all in the node's cache, or nothing, by how the emulator lets CPUs take turns. */
 static int traverse_all(struct traversal *ways, int count, unsigned region)
 {
     struct bench_job jobs[BENCH_PLACES_MAX];
 
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
+        ways[i].start = i * NUMABENCH_STARTS / count;
         jobs[i] = (struct bench_job){.place = ways[i].place, .work = traverse, .argument = &ways[i]};
+    }
     return bench_team_run(jobs, 0, count, region);
 }
 

@@ -10,6 +10,7 @@
 #include "userland/bench/bench_place.h"
 
 #define NUMABENCH_LINE 64
+#define NUMABENCH_STARTS 64
 
 /* An element of a list: a cache line. */
 struct numabench_element {
@@ -21,7 +22,7 @@ struct numabench_element {
 /* A list in memory of its own, in an order that says nothing of where its elements are. */
 struct numabench_list {
     struct numabench_element *memory;
-    struct numabench_element *first;
+    struct numabench_element *starts[NUMABENCH_STARTS]; /* at even distances along the list, which is a ring */
     uint32_t length;
 };
 

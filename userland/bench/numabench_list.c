@@ -42,7 +42,8 @@ int numabench_list_make(struct numabench_list *list, uint32_t length, uint64_t s
         order[i] = order[other];
         order[other] = held;
     }
-    list->first = &list->memory[order[0]];
+    for (uint32_t i = 0; i < NUMABENCH_STARTS; i++)
+        list->starts[i] = &list->memory[order[(uint64_t)i * length / NUMABENCH_STARTS]];
     for (uint32_t i = 0; i < length; i++)
         list->memory[order[i]].next = &list->memory[order[(i + 1) % length]];
     free(order);

@@ -56,7 +56,7 @@ def tell(counted: dict | None, kernel: Path | None, profile: str | None, quiet: 
         if "numa_model" in counted:
             told["numa_model"] = counted["numa_model"]
             if counts and not quiet:
-                lines.append(_columns(numa_model.rows(counted["numa_model"])))
+                lines += [numa_model.TITLE, _columns(numa_model.rows(counted["numa_model"]))]
         if profile is not None and kernel is not None:
             rows = by_function(counted["profile"], kernel)
             told["profile"] = [{"function": name, "instructions": executed} for name, executed in rows]

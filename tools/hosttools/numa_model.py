@@ -184,6 +184,7 @@ def sums(figures: dict) -> dict[str, dict[str, int]]:
     return found
 
 
+TITLE = "modelled, not measured (tools/plugin/numa/numa_model.md):"
 COLUMNS = ("instructions", "references", "misses", "local", "remote", "walks", "walk_local", "walk_remote")
 
 

@@ -7,7 +7,8 @@ runs:
     map-SIDE         what a CPU pays for a line that another one has written, for all pairs, on eight nodes
     move-SIDE        pages moved by mbind and move_pages, on eight nodes with 16 CPUs
 
-Caches are an eighth of that machine's: the lists, whose sizes follow them, are as much shorter. A cycle here is one of the
+Linux is that with and without its automatic balancing, which moves pages to who accesses them: `balanced` is the stock kernel as it
+comes, `linux` has numa_balancing=disable. Caches are an eighth of that machine's: the lists, whose sizes follow them, are as much shorter. A cycle here is one of the
 model, of a CPU in user mode, walks of page tables included: what the kernel adds has a column of its own.
 """
 
@@ -25,7 +26,9 @@ from hosttools.topology import make_topology
 SUMMARY = "modelled cycles of lists in local and remote memory, and moves of pages, beside Linux"
 TITLE = "Lists in the memory of nodes (modelled)"
 
-SIDES = ("kettle", "linux")
+SIDES = ("kettle", "linux", "balanced")  # the last one with the longest lists alone
+OPTIONS = {"kettle": ("--icount", "0", "--seed", "1"), "linux": ("--os", "linux", "--append", "numa_balancing=disable"),
+           "balanced": ("--os", "linux")}
 CPUS, NODES = 4, 2
 MODEL = "opteron-2,cache=128K:16,llc=256K:16"
 MAP_CPUS, MAP_MODEL = 8, "opteron-8,prefetch=0"
@@ -60,9 +63,11 @@ def plan(options: argparse.Namespace) -> list[Run]:
         built(f"userland/{name}")
     repeat = REPEAT_QUICK if options.quick else REPEAT
     runs = []
+    machine = ("--cpus", str(CPUS), "--nodes", str(NODES), "--numa-model", MODEL)
     for number, size in enumerate(sizes(options.quick)):
         program = ("numabench", "--json", "--elements", str(size * 1024 // LINE), "--repeat", str(repeat))
-        runs += _pair(f"list-{size}", number, ("--cpus", str(CPUS), "--nodes", str(NODES), "--numa-model", MODEL), program)
+        runs += _pair(f"list-{size}", number, machine, program)
+    runs.append(_run(f"list-{size}", "balanced", machine, program))
     runs += _pair("map", 0, ("--cpus", str(MAP_CPUS), "--nodes", "8", "--numa-model", MAP_MODEL),
                   ("numabench", "--json", "--sequence", "map"))
     quick = ("--quick",) if options.quick else ()
@@ -71,10 +76,14 @@ def plan(options: argparse.Namespace) -> list[Run]:
     return runs
 
 
+def _run(name: str, side: str, machine: Sequence[str], program: Sequence[str]) -> Run:
+    return Run(f"{name}-{side}", (*OPTIONS[side], *machine, "--tcg", "single"), tuple(program), RUN_LIMIT)
+
+
 def _pair(name: str, number: int, machine: Sequence[str], program: Sequence[str]) -> list[Run]:
-    runs = [Run(f"{name}-kettle", (*machine, "--icount", "0", "--seed", "1"), tuple(program), RUN_LIMIT),
-            Run(f"{name}-linux", ("--os", "linux", *machine, "--tcg", "single"), tuple(program), RUN_LIMIT)]
-    return runs if number % 2 == 0 else runs[::-1]
+    """Both systems in turn. Every other pair begins with Linux."""
+    sides = SIDES[:2] if number % 2 == 0 else SIDES[1::-1]
+    return [_run(name, side, machine, program) for side in sides]
 
 
 # --- the figures ---
@@ -114,6 +123,18 @@ def _average(values: Sequence[float]) -> float | None:
     return statistics.fmean(values) if values else None
 
 
+def _sides(data: Json, size: int) -> list[str]:
+    """The sides that were measured with lists of SIZE."""
+    names = {run["name"] for run in data["runs"]}
+    return [side for side in SIDES if f"list-{size}-{side}" in names]
+
+
+def _moved(data: Json, name: str, case: str) -> str:
+    """In how many repetitions the list was, at the end, not where it had been made."""
+    found = [item["misplaced"] for item, _ in _cases(data, name) if item["case"] == case]
+    return f"{sum(count != 0 for count in found)} of {len(found)}"
+
+
 def _measured_sizes(data: Json) -> list[int]:
     return sorted({int(run["name"].split("-")[1]) for run in data["runs"] if run["name"].startswith("list-")})
 
@@ -122,53 +143,56 @@ def _measured_sizes(data: Json) -> list[int]:
 
 def _size_table(data: Json, cases: Sequence[str]) -> str:
     rows = [[f"{size} KiB, {side}", *(_mean(samples(data, f"list-{size}-{side}", case, _user)) for case in cases)]
-            for size in _measured_sizes(data) for side in SIDES]
+            for size in _measured_sizes(data) for side in _sides(data, size)]
     return table(["list, system", *cases], rows)
 
 
 def _mixed_table(data: Json, size: int) -> str:
     cases = [f"mixed.{share}" for share in MIXED]
-    rows = [[f"{share} %", *(_mean(samples(data, f"list-{size}-{side}", case, _user)) for side in SIDES)]
+    sides = _sides(data, size)
+    rows = [[f"{share} %", *(_mean(samples(data, f"list-{size}-{side}", case, _user)) for side in sides)]
             for share, case in zip(MIXED, cases)]
-    return table(["remote", *SIDES], rows)
+    return table(["remote", *sides], rows)
 
 
 def _kinds_table(data: Json, size: int) -> str:
     """Where the lines of the longest lists came from, and their walks."""
     rows = []
     for case in (*SEQUENTIAL[::2], *CROSS[::2]):
-        for side in SIDES:
+        for side in _sides(data, size):
             values = [[_average(samples(data, f"list-{size}-{side}", case, lambda sums, key=key: sums[key]))
                        for key in ("local", "remote", "walk_local", "walk_remote")],
                       [_average(samples(data, f"list-{size}-{side}", case, _kernel))]]
-            rows.append([f"{case}, {side}", *(figure(value, 3) for value in values[0]), figure(values[1][0], 1)])
+            rows.append([f"{case}, {side}", *(figure(value, 3) for value in values[0]), figure(values[1][0], 1),
+                         _moved(data, f"list-{size}-{side}", case)])
     return table(["case, system", "local lines", "remote lines", "page-table lines, local", "page-table lines, remote",
-                  "kernel's cycles"], rows)
+                  "kernel's cycles", "lists moved"], rows)
 
 
 def _over_size(data: Json) -> Plot:
     lines = {f"{case}, {side}": [_average(samples(data, f"list-{size}-{side}", case, _user)) for size in _measured_sizes(data)]
-             for case in ("local.read", "remote1.read") for side in SIDES}
+             for case in ("local.read", "remote1.read") for side in SIDES[:2]}
     return Plot("size", "Reading a list from its own and from the other node", "KiB of the list", "modelled cycles of an element",
                 [str(size) for size in _measured_sizes(data)], lines)
 
 
 def _over_share(data: Json, size: int) -> Plot:
-    lines = {side: [_average(samples(data, f"list-{size}-{side}", f"mixed.{share}", _user)) for share in MIXED] for side in SIDES}
+    lines = {side: [_average(samples(data, f"list-{size}-{side}", f"mixed.{share}", _user)) for share in MIXED]
+             for side in _sides(data, size)}
     return Plot("mixed", f"All CPUs, with a growing part of the other node's list ({size} KiB)", "percent remote",
                 "modelled cycles of an element", [str(share) for share in MIXED], lines)
 
 
 def _phases(data: Json, size: int) -> Plot:
     cases = ("local.read", "remote1.read", "remote2.read", "all_local.read", "shared.read", "unfavourable.read")
-    lines = {side: [_average(samples(data, f"list-{size}-{side}", case, _user)) for case in cases] for side in SIDES}
+    lines = {side: [_average(samples(data, f"list-{size}-{side}", case, _user)) for case in cases] for side in _sides(data, size)}
     return Plot("phases", f"Phases of both sequences, lists of {size} KiB", "", "modelled cycles of an element",
                 [case.removesuffix(".read") for case in cases], lines)
 
 
 def _map_plots(data: Json) -> list[Plot]:
     plots = []
-    for side in SIDES:
+    for side in SIDES[:2]:
         heat: list[list[float | None]] = [[None] * MAP_CPUS for _ in range(MAP_CPUS)]
         for case, sums in _cases(data, f"map-{side}"):
             _, reader, writer = case["case"].split(".")
@@ -189,7 +213,7 @@ def _moves(data: Json) -> tuple[str, list[Plot]]:
     names: dict[str, None] = {}
     counts: dict[int, None] = {}
     costs: dict[tuple[str, int, str], tuple[float, float]] = {}
-    for side in SIDES:
+    for side in SIDES[:2]:
         for case, sums in _cases(data, f"move-{side}"):
             names[case["way"]] = None
             counts[case["count"]] = None
@@ -197,15 +221,15 @@ def _moves(data: Json) -> tuple[str, list[Plot]]:
                                                        sums["instructions"] / case["count"])
     for way in names:
         for count in sorted(counts):
-            cells = [costs.get((way, count, side)) for side in SIDES]
+            cells = [costs.get((way, count, side)) for side in SIDES[:2]]
             if any(cells):
                 rows.append([f"{way}, {count:,}", *(figure(None if cell is None else cell[i]) for cell in cells for i in range(2))])
-        for side in SIDES:
+        for side in SIDES[:2]:
             lines[f"{way}, {side}"] = [costs[way, count, side][0] if (way, count, side) in costs else None
                                        for count in sorted(counts)]
     if not rows:
         return "", []
-    head = ["way, pages", *(f"{what}, {side}" for side in SIDES for what in ("modelled cycles", "instructions"))]
+    head = ["way, pages", *(f"{what}, {side}" for side in SIDES[:2] for what in ("modelled cycles", "instructions"))]
     text = ("## Moving pages\n\n16 threads, each bound to a CPU, two on each of eight nodes; the pages begin on node 0, or "
             "interleaved over all. The caller is on node 0 (`master`) or on node 5. Of a page, user and kernel, all CPUs:\n\n"
             + table(head, rows))
@@ -221,10 +245,11 @@ def report(data: Json) -> Report:
     if not found:
         return Report("No list was measured.\n", [])
     size = found[-1]
-    ratios = ", ".join(f"{figure(_ratio(data, size, side), 3)} on {side}" for side in SIDES)
+    ratios = ", ".join(f"{figure(_ratio(data, size, side), 3)} on {side}" for side in SIDES[:2])
     head = (f"All figures are **modelled** (tools/plugin/numa/numa_model.md): matrix and keys `{MODEL}`, {CPUS} CPUs on {NODES} "
             f"nodes. Cycles of an element are those of CPUs in user mode, walks of page tables included: mean and standard "
-            f"deviation of all repetitions, each with another order of the lists.\n\nRemote over local, read, with {size} KiB: "
+            f"deviation of all repetitions, each with another order of the lists. `linux` is without automatic balancing of nodes, `balanced` with "
+            f"it.\n\nRemote over local, read, with {size} KiB: "
             f"{ratios}. The matrix has 1.42; the thesis measured 1.417 on its machine (20,200 over 14,260 ms).\n")
     moves, move_plots = _moves(data)
     tables = ["## One thread, on the list's node and then on the other\n\n" + _size_table(data, SEQUENTIAL),

@@ -45,7 +45,7 @@ def test_both_systems_take_turns_and_all_runs_can_be_made():
     names = [item.name for item in planned()]
     assert names.count("list-2048-balanced") == 1 and sum(name.endswith("-balanced") for name in names) == 1
     assert names[:4] == ["list-64-kettle", "list-64-linux", "list-128-linux", "list-128-kettle"]
-    assert {f"{group}-{side}" for group in ("map", "move") for side in bench_numa.SIDES[:2]} <= set(names)
+    assert {f"{group}-{side}" for group in ("map", "move-1000", "move-130000") for side in bench_numa.SIDES[:2]} <= set(names)
     for item in planned(quick=True):
         runner.check(cli.parse(["run", *item.machine, "--", *item.program]))
 
@@ -80,7 +80,7 @@ def test_the_report_has_means_deviations_and_the_ratio():
 def test_the_map_and_the_moves_are_drawn(tmp_path):
     cells = {**run("map-kettle"), "output": [{"case": "map.1.2", "region": 1, "count": 64}],
              "numa_model": {"1": {**ZERO, "user": 640}}}
-    moves = {**run("move-linux"), "output": [{"case": "mbind.a.10", "way": "mbind.a", "region": 1, "count": 10}],
+    moves = {**run("move-10-linux"), "output": [{"case": "mbind.a.10", "way": "mbind.a", "region": 1, "count": 10}],
              "numa_model": {"1": {**ZERO, "user": 10, "kernel": 90, "instructions": 50}}}
     data = bench_data.data("numa", list_run(128, "kettle", local__read=10), cells, moves)
     report = bench_numa.report(data)
@@ -112,7 +112,7 @@ def test_it_has_no_cases_to_choose():
 @pytest.mark.parametrize("name, arguments, status, word", [
     ("numabench", "--elements 3", 2, "64 to 16777216: 3"), ("numabench", "--elements", 2, "--elements"),
     ("numabench", "--sequence fly", 2, "fly"), ("numabench", "--repeat 0", 2, "1 to 255"), ("numabench", "fly", 2, "fly"),
-    ("migbench", "--pages 1", 2, "--pages"), ("migbench", "--pages", 2, "--pages"), ("migbench", "fly", 2, "fly")])
+    ("migbench", "--pages 1", 2, "--pages"), ("migbench", "--pages", 2, "--pages"), ("migbench", "--way", 2, "--way"), ("migbench", "fly", 2, "fly")])
 def test_the_programs_refuse_in_one_line(name, arguments, status, word):
     told = program(name, *arguments.split())
     assert told[0] == status and word in told[2] and told[2].count("\n") == 1

@@ -5,7 +5,7 @@ runs:
 
     list-KIB-SIDE    both sequences with lists of KIB, on the machine and with the matrix of the thesis on NUMA in Barrelfish
     map-SIDE         what a CPU pays for a line that another one has written, for all pairs, on eight nodes
-    move-SIDE        pages moved by mbind and move_pages, on eight nodes with 16 CPUs
+    move-N-SIDE      N pages moved by mbind and move_pages, on eight nodes with 16 CPUs
 
 Linux is that with and without its automatic balancing, which moves pages to who accesses them: `balanced` is the stock kernel as it
 comes, `linux` has numa_balancing=disable. Caches are an eighth of that machine's: the lists, whose sizes follow them, are as much shorter. A cycle here is one of the
@@ -13,6 +13,7 @@ model, of a CPU in user mode, walks of page tables included: what the kernel add
 """
 
 import argparse
+import fnmatch
 import statistics
 from typing import Any, Callable, Iterator, Sequence
 
@@ -33,6 +34,8 @@ CPUS, NODES = 4, 2
 MODEL = "opteron-2,cache=128K:16,llc=256K:16"
 MAP_CPUS, MAP_MODEL = 8, "opteron-8,prefetch=0"
 MOVE_CPUS, MOVE_MEMORY, MOVE_MODEL = 16, "6G", "opteron-8"
+MOVES = (1000, 3000, 10000, 130000)
+MOVE_LONGEST = "*.[mo][an]*.interleaved"  # the two ways of the most pages: mbind.master and move_pages.one
 LINE = 64
 REPEAT, REPEAT_QUICK = 10, 2
 RUN_LIMIT = 1800  # seconds
@@ -70,9 +73,10 @@ def plan(options: argparse.Namespace) -> list[Run]:
     runs.append(_run(f"list-{size}", "balanced", machine, program))
     runs += _pair("map", 0, ("--cpus", str(MAP_CPUS), "--nodes", "8", "--numa-model", MAP_MODEL),
                   ("numabench", "--json", "--sequence", "map"))
-    quick = ("--quick",) if options.quick else ()
-    runs += _pair("move", 1, ("--cpus", str(MOVE_CPUS), "--nodes", "8", "--mem", MOVE_MEMORY, "--numa-model", MOVE_MODEL),
-                  ("migbench", "--json", *quick))
+    machine = ("--cpus", str(MOVE_CPUS), "--nodes", "8", "--mem", MOVE_MEMORY, "--numa-model", MOVE_MODEL)
+    for number, pages in enumerate(MOVES[:1] if options.quick else MOVES):
+        ways = ("--way", MOVE_LONGEST) if pages == MOVES[-1] else ()
+        runs += _pair(f"move-{pages}", number, machine, ("migbench", "--json", "--pages", str(pages), *ways))
     return runs
 
 
@@ -89,9 +93,9 @@ def _pair(name: str, number: int, machine: Sequence[str], program: Sequence[str]
 # --- the figures ---
 
 def _cases(data: Json, name: str) -> Iterator[tuple[Json, Json]]:
-    """Each case of the run NAME with the sums of its region."""
+    """Each case of the runs whose names match NAME, with the sums of its region."""
     for run in data["runs"]:
-        if run["name"] == name:
+        if fnmatch.fnmatchcase(run["name"], name):
             sums = run.get("numa_model") or {}
             for case in run["output"]:
                 if str(case["region"]) in sums:
@@ -214,7 +218,7 @@ def _moves(data: Json) -> tuple[str, list[Plot]]:
     counts: dict[int, None] = {}
     costs: dict[tuple[str, int, str], tuple[float, float]] = {}
     for side in SIDES[:2]:
-        for case, sums in _cases(data, f"move-{side}"):
+        for case, sums in _cases(data, f"move-*-{side}"):
             names[case["way"]] = None
             counts[case["count"]] = None
             costs[case["way"], case["count"], side] = ((sums["user"] + sums["kernel"]) / case["count"],

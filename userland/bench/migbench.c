@@ -6,6 +6,7 @@
  *
  * Runs unchanged on Kettle and on Linux. */
 #include <errno.h>
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -27,18 +28,17 @@
 #define MPOL_INTERLEAVE 3
 #define MPOL_MF_MOVE 2
 #define MADV_SMALL 15 /* MADV_NOHUGEPAGE */
-#define QUICK_PAGES 1000
+#define PAGES_DEFAULT 1000
 #define STATUS_FAILED 1
 #define STATUS_USAGE 2
 
-static const char usage[] =
-    "usage: migbench [--json] [--quick] [--pages N]\n"
-    "\n"
-    "Moves pages between nodes by mbind and move_pages.\n"
-    "\n"
-    "  --pages N   every way with N pages, 2 to 200000 (default 1000, 3000 and 10000, and 130000 two ways)\n"
-    "  --quick     every way with 1000 pages\n"
-    "  --json      a JSON object for each move; otherwise a line\n";
+static const char usage[] = "usage: migbench [--json] [--pages N] [--way NAME]\n"
+                            "\n"
+                            "Moves pages between nodes by mbind and move_pages.\n"
+                            "\n"
+                            "  --pages N   that many, 2 to 200000 (default 1000)\n"
+                            "  --way NAME  only the ways whose names match the pattern, as 'mbind.*.interleaved'\n"
+                            "  --json      a JSON object for each move; otherwise a line\n";
 
 enum call { CALL_MBIND, CALL_MOVE_PAGES };
 
@@ -49,23 +49,19 @@ struct way {
     bool other;       /* the caller is on another node than the pages' */
     bool distributed; /* each page to the next node, not all to the last one */
     bool interleaved; /* at first */
-    bool longest;     /* of those with the most pages */
 };
 
 static const struct way ways[] = {
-    {"mbind.master.default", CALL_MBIND, false, false, false, false},
-    {"mbind.master.interleaved", CALL_MBIND, false, false, true, true},
-    {"mbind.other.default", CALL_MBIND, true, false, false, false},
-    {"mbind.other.interleaved", CALL_MBIND, true, false, true, false},
-    {"move_pages.one.default", CALL_MOVE_PAGES, true, false, false, false},
-    {"move_pages.one.interleaved", CALL_MOVE_PAGES, true, false, true, true},
-    {"move_pages.distributed.default", CALL_MOVE_PAGES, true, true, false, false},
-    {"move_pages.distributed.interleaved", CALL_MOVE_PAGES, true, true, true, false},
+    {"mbind.master.default", CALL_MBIND, false, false, false},
+    {"mbind.master.interleaved", CALL_MBIND, false, false, true},
+    {"mbind.other.default", CALL_MBIND, true, false, false},
+    {"mbind.other.interleaved", CALL_MBIND, true, false, true},
+    {"move_pages.one.default", CALL_MOVE_PAGES, true, false, false},
+    {"move_pages.one.interleaved", CALL_MOVE_PAGES, true, false, true},
+    {"move_pages.distributed.default", CALL_MOVE_PAGES, true, true, false},
+    {"move_pages.distributed.interleaved", CALL_MOVE_PAGES, true, true, true},
 };
 #define WAY_COUNT (sizeof(ways) / sizeof(ways[0]))
-
-static const uint32_t lengths[] = {1000, 3000, 10000, 130000};
-#define LENGTH_COUNT (sizeof(lengths) / sizeof(lengths[0]))
 
 static const struct way *way;
 static uint32_t page_count;
@@ -188,7 +184,7 @@ static int machine_look(void)
     return other;
 }
 
-static int run_all(int other_place, uint64_t asked, bool json)
+static int run_all(int other_place, const char *pattern, bool json)
 {
     struct bench_job jobs[BENCH_PLACES_MAX];
     unsigned region = 1;
@@ -197,13 +193,10 @@ static int run_all(int other_place, uint64_t asked, bool json)
     for (int i = 0; i < bench_machine.count; i++)
         jobs[i] = (struct bench_job){.place = i, .work = nothing};
     error = bench_team_run(jobs, 0, bench_machine.count, 0);
-    for (size_t length = 0; length < (asked != 0 ? 1 : LENGTH_COUNT); length++) {
-        page_count = asked != 0 ? (uint32_t)asked : lengths[length];
-        for (size_t i = 0; i < WAY_COUNT && error == 0; i++) {
-            way = &ways[i];
-            if (asked != 0 || length + 1 < LENGTH_COUNT || way->longest)
-                error = run(region++, other_place, json);
-        }
+    for (size_t i = 0; i < WAY_COUNT && error == 0; i++) {
+        way = &ways[i];
+        if (fnmatch(pattern, way->name, 0) == 0)
+            error = run(region++, other_place, json);
     }
     return error;
 }
@@ -211,7 +204,8 @@ static int run_all(int other_place, uint64_t asked, bool json)
 int main(int argc, char **argv)
 {
     bool json = false;
-    uint64_t asked = 0;
+    uint64_t asked = PAGES_DEFAULT;
+    const char *pattern = "*";
     int other_place;
     int error;
 
@@ -220,8 +214,8 @@ int main(int argc, char **argv)
     for (int at = 1; at < argc; at++) {
         if (strcmp(argv[at], "--json") == 0) {
             json = true;
-        } else if (strcmp(argv[at], "--quick") == 0) {
-            asked = QUICK_PAGES;
+        } else if (strcmp(argv[at], "--way") == 0 && argv[at + 1] != NULL) {
+            pattern = argv[++at];
         } else if (strcmp(argv[at], "--pages") == 0 && bench_number_parse(argv[at + 1], 2, PAGES_MOST, &asked)) {
             at++;
         } else {
@@ -229,6 +223,7 @@ int main(int argc, char **argv)
             return STATUS_USAGE;
         }
     }
+    page_count = (uint32_t)asked;
     bench_machine_find();
     other_place = machine_look();
     if (node_count < 2) {
@@ -239,7 +234,7 @@ int main(int argc, char **argv)
     mark_end(0);
     error = bench_team_start(bench_machine.count);
     if (error == 0)
-        error = run_all(other_place, asked, json);
+        error = run_all(other_place, pattern, json);
     if (error != 0) {
         fprintf(stderr, "migbench: %s: %s\n", bench_failure(), strerror(error));
         return STATUS_FAILED;

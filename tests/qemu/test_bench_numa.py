@@ -77,4 +77,5 @@ def test_pages_arrive_whoever_moves_them(run_json, system):
     found = figures(run_json("--cpus", "4", "--nodes", "4", *system, "--numa-model", "opteron-4", "--",
                              "migbench", "--json", "--pages", "300"))
     assert len(found) == 8
-    assert all(sums["kernel"] > 300 * 2000 for sums in found.values())
+    # Of 300 pages at least 200 were elsewhere, and were copied by words.
+    assert all(sums["instructions"] > 200 * 512 for sums in found.values())

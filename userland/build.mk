@@ -72,6 +72,15 @@ $(LIBKETTLE): build/libc/kettle.o
 	$(Q)rm -f $@
 	$(Q)$(AR) rcsD $@ $^
 
+# For programs that are to tell where they allocate (tools/plugin/numa/trace.md).
+userland: build/libc/liballoctrace.a
+build/libc/liballoctrace.a: build/libc/alloc_trace.o
+	$(Q)rm -f $@
+	$(Q)$(AR) rcsD $@ $^
+build/libc/alloc_trace.o: libc/alloc_trace.c
+	@mkdir -p $(@D)
+	$(Q)$(MUSL_CC) $(USERLAND_CFLAGS) -c -o $@ $<
+
 build/initramfs.cpio: userland/initramfs.py $(USERLAND_BINARIES) $(USERLAND_FILES)
 	$(Q)python3 userland/initramfs.py $@ $(foreach name,$(USERLAND_NAMES),bin/$(name)=build/userland/$(name)) \
 		$(foreach file,$(USERLAND_FILES),share/test/$(notdir $(file))=$(file))

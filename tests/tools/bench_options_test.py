@@ -78,8 +78,8 @@ def test_all_runs_are_in_the_table_for_other_programs(tmp_path):
     write_csv(raw, tmp_path / "raw.csv")
     rows = list(csv.reader((tmp_path / "raw.csv").read_text().splitlines()))
     assert tuple(rows[0]) == HEAD
-    assert rows[1:] == [["work-1-A", "lock=home ranges=on", "c", "10", "1.0", "9.0", "0.5", "2.0", "2"],
-                        ["time-1-A", "", "d", "10", "", "", "", "", "0"]]
+    assert rows[1:] == [["work-1-A", "lock=home ranges=on", "c", "10", "1.0", "9.0", "0.5", "2.0", "2", "", "", "", ""],
+                        ["time-1-A", "", "d", "10", "", "", "", "", "0", "", "", "", ""]]
 
 
 def test_results_are_written_and_reported_again(tmp_path, monkeypatch, capsys):

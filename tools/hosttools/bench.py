@@ -28,8 +28,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Callable, Sequence
 
-from hosttools import (bench_abi, bench_changes, bench_messages, bench_options, bench_plots, bench_silence, bench_tasks,
-                       bench_vm, bench_workloads, host)
+from hosttools import (bench_abi, bench_changes, bench_messages, bench_numa, bench_options, bench_plots, bench_silence,
+                       bench_tasks, bench_vm, bench_workloads, host, numa_model)
 from hosttools.bench_csv import write_csv
 from hosttools.bench_samples import write_samples
 from hosttools.bench_runs import Report, Run
@@ -38,8 +38,8 @@ from hosttools.paths import ROOT, build_dir
 from hosttools.progress import Progress
 from hosttools.qemu import CPU_MODEL
 
-BENCHMARKS: dict[str, ModuleType] = {"abi": bench_abi, "messages": bench_messages, "silence": bench_silence, "tasks": bench_tasks,
-                                     "vm": bench_vm, "workloads": bench_workloads}
+BENCHMARKS: dict[str, ModuleType] = {"abi": bench_abi, "messages": bench_messages, "numa": bench_numa, "silence": bench_silence,
+                                     "tasks": bench_tasks, "vm": bench_vm, "workloads": bench_workloads}
 RAW = "raw.json"
 TABLE = "raw.csv"
 SAMPLES = "samples.jsonl"
@@ -201,6 +201,9 @@ def execute_run(run: Run, launch: Launch) -> Json:
         result["problem"] = stderr.strip() or f"status {result['status']} and no JSON"
         return result
     result.update(qemu_command=_neutral(told["command"]), seconds=told["seconds"], counts=told.get("counts") or [], sha256=told.get("sha256"))
+    if told.get("numa_model"):
+        result["numa_model"] = numa_model.sums(told["numa_model"])
+        result["counts"] = []  # they are in it
     if told.get("profile"):
         result["profile"] = told["profile"]
     lines = [line for line in told["stdout"].splitlines() if line.strip()]
@@ -209,7 +212,7 @@ def execute_run(run: Run, launch: Launch) -> Json:
     result["problem"] = next((line for line in lines if _object(line) is None), "")
     if result["status"] != 0 and not result["problem"]:
         result["problem"] = told["problem"] or stderr.strip() or f"status {result['status']}"
-    unpaired = [str(entry["region"]) for entry in result["counts"] if entry.get("errors") or entry.get("open")]
+    unpaired = [str(entry["region"]) for entry in told.get("counts") or [] if entry.get("errors") or entry.get("open")]
     if unpaired and not result["problem"]:
         result["problem"] = f"markers do not pair, so counts are wrong: region {', '.join(unpaired)}"
     return result

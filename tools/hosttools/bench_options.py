@@ -62,7 +62,9 @@ def _program(options: argparse.Namespace, shape: Sequence[str]) -> tuple[str, ..
     if options.benchmark == "workloads":
         cpus = int(shape[shape.index("--cpus") + 1])
         return bench_workloads.program(cpus, "S", *(options.cases or ",".join(bench_workloads.THESIS)).split(","))
-    name = PROGRAMS[options.benchmark]
+    name = PROGRAMS.get(options.benchmark)
+    if name is None:
+        raise UsageError(f"bench {options.benchmark} has no cases to choose: leave out --cases, --repeat, --append and --compare")
     built(f"userland/{name}")
     return (name, "--json", *(("--quick",) if options.quick else ()), *(("--cases", options.cases) if options.cases else ()))
 

@@ -175,7 +175,7 @@ int main(void)
 {
     static const int executed[3][2][COLUMN_COUNT] = {{{5, 0, 90}, {2, 2, 0}}, {{1, 1, 0}, {3, 4, 0}}, {{0, 0, 9}, {0, 0, 0}}};
 
-    if (!region_setup(2))
+    if (!region_setup(2, COLUMN_COUNT))
         return 1;
     for (int phase = 0; phase < 3; phase++) {
         region_begin(3);

@@ -13,6 +13,7 @@
 #include "tasks/kill/kill.h"
 #include "tasks/locate/locate.h"
 #include "tasks/migrate/migrate.h"
+#include "tasks/oom/oom.h"
 #include "tasks/process/process.h"
 #include "tasks/process/stop.h"
 #include "tasks/remote/notify.h"
@@ -57,4 +58,5 @@ void tasks_init(void)
     balance_init();
     futex_init();
     handover_init();
+    oom_init();
 }

@@ -23,7 +23,7 @@
 struct frame {
     uint8_t state; /* STATE_* of the block that starts here */
     uint8_t order;
-    uint16_t pad;
+    uint16_t note;   /* of whoever has allocated the block */
     uint32_t spaces; /* references of address spaces */
 };
 
@@ -45,6 +45,7 @@ static uint64_t free_on[NODES_MAX];                            /* [k] lock: each
 static uint64_t zeroed[ZEROED_MAX];                            /* [k] lock: STATE_USED, but counted as free */
 static volatile uint32_t zeroed_count;                         /* [k] lock */
 static bool (*give_up)(void);                                  /* [i] after start */
+static bool (*privileged)(void);                               /* [i] after start */
 
 static struct list *links_of(const struct range *range, uint64_t index)
 {
@@ -194,9 +195,57 @@ static uint64_t alloc_on(uint64_t set, uint32_t order)
     return frame;
 }
 
+/* The number of frames that are kept from pages of programs. */
+static inline uint64_t reserve(void)
+{
+    uint64_t frames = counts.total / RESERVE_PART;
+
+    return frames > RESERVE_LEAST ? frames : RESERVE_LEAST;
+}
+
+void frame_set_privileged(bool (*function)(void))
+{
+    privileged = function;
+}
+
+/* True when COUNT frames cannot be taken and LEAVE still be left, or for privileged tasks a quarter of the reserve
+ * less. */
+static inline bool is_short(uint64_t leave, uint64_t count)
+{
+    uint64_t free = __atomic_load_n(&counts.free, __ATOMIC_RELAXED);
+
+    if (__builtin_expect(free >= leave + count, 1))
+        return false;
+    return free + reserve() / 4 < leave + count || privileged == NULL || !privileged();
+}
+
+/* True when less than COUNT frames can be taken without the part of the reserve that is for what nobody can refuse. */
+static inline bool is_low(uint64_t count)
+{
+    return is_short(reserve() / 2, count);
+}
+
+bool frame_is_low(void)
+{
+    return is_low(1);
+}
+
 uint64_t frame_alloc(uint32_t order)
 {
+    return is_low(1ull << order) ? 0 : alloc_on(UINT64_MAX, order);
+}
+
+uint64_t frame_alloc_sure(uint32_t order)
+{
     return alloc_on(UINT64_MAX, order);
+}
+
+uint16_t *frame_note(uint64_t frame)
+{
+    const struct range *range = range_of(frame);
+
+    assert(range != NULL);
+    return &range->frames[(frame - range->base) / PAGE_SIZE].note;
 }
 
 uint64_t frame_nodes(void)
@@ -246,14 +295,6 @@ uint64_t frame_alloc_zeroed(void)
     return frame;
 }
 
-/* The number of frames that are kept from pages of programs. */
-static uint64_t reserve(void)
-{
-    uint64_t frames = counts.total / RESERVE_PART;
-
-    return frames > RESERVE_LEAST ? frames : RESERVE_LEAST;
-}
-
 void frame_set_give_up(bool (*function)(void))
 {
     give_up = function;
@@ -267,11 +308,16 @@ bool frame_make_room(void)
 /* True when more than LEAVE frames are free, if necessary after the shrinker has released some. */
 static bool is_left(uint64_t leave)
 {
-    while (__atomic_load_n(&counts.free, __ATOMIC_RELAXED) <= leave) {
+    while (is_short(leave, 1)) {
         if (!frame_make_room())
             return false;
     }
     return true;
+}
+
+bool frame_is_short(void)
+{
+    return __atomic_load_n(&counts.free, __ATOMIC_RELAXED) <= reserve();
 }
 
 uint64_t frame_alloc_page(bool zeroed)

@@ -1,6 +1,7 @@
 /* What the rooms of tasks/ need before programs run. See the header. */
 #include "tasks/tasks.h"
 
+#include "mm/frame/refuse.h"
 #include "tasks/account/facts.h"
 #include "tasks/account/usage.h"
 #include "tasks/balance/balance.h"
@@ -36,8 +37,22 @@ void tasks_init_tables(void)
     sched_init_cpu();
 }
 
+/* Whether no allocation is to be refused now: the current task is a thread of a program of root's, or no thread of a
+ * program has asked for memory here yet. */
+static bool is_spared(void)
+{
+    static bool begun;
+    const struct thread *thread = thread_current();
+
+    if (thread == NULL || thread->group == NULL)
+        return !begun;
+    begun = true;
+    return thread->context.credentials.euid == 0;
+}
+
 void tasks_init(void)
 {
+    refuse_init(is_spared);
     group_init();
     process_init();
     stop_init();

@@ -11,6 +11,7 @@
 #include "kernel/lib/list.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
+#include "mm/frame/refuse.h"
 
 #define RANGES_MAX 64
 #define RESERVE_PART 64u /* one frame in RESERVE_PART is kept from programs */
@@ -366,7 +367,7 @@ uint64_t frame_alloc_pages(uint32_t order)
 
 uint64_t frame_alloc_table(void)
 {
-    return is_left(reserve() / 2) ? frame_alloc_zeroed() : 0;
+    return !refuse(__builtin_return_address(0)) && is_left(reserve() / 2) ? frame_alloc_zeroed() : 0;
 }
 
 void frame_free(uint64_t frame, uint32_t order)

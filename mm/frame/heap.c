@@ -13,8 +13,10 @@
 #include "kernel/arch/x86_64/spinlock.h"
 #include "kernel/instance/window.h"
 #include "kernel/lib/list.h"
+#include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/frame.h"
+#include "mm/frame/refuse.h"
 
 #define CLASS_MIN_SHIFT 6u /* 64 bytes: a cache line, so no two objects share one */
 #define CLASS_MAX_SHIFT 11u
@@ -22,6 +24,8 @@
 #define CLASSES (CLASS_MAX_SHIFT - CLASS_MIN_SHIFT + 1)
 #define NOTE_USED 0x7fu /* objects in use */
 #define NOTE_HEAD_SHIFT 7u
+#define NOTE_HEAD 0x3fu
+#define NOTE_CLASS_SHIFT 13u
 
 struct free_object {
     struct free_object *next;
@@ -72,14 +76,16 @@ static inline uint64_t frame_of(const void *object)
     return ((uint64_t)object - DIRECT_BASE) & ~(PAGE_SIZE - 1);
 }
 
-static inline void note_set(uint16_t *note, const void *head, uint32_t used)
+static inline void note_set(uint16_t *note, uint32_t number, const void *head, uint32_t used)
 {
-    *note = (uint16_t)((((uint64_t)head & (PAGE_SIZE - 1)) >> CLASS_MIN_SHIFT) << NOTE_HEAD_SHIFT | used);
+    *note = (uint16_t)((((uint64_t)head & (PAGE_SIZE - 1)) >> CLASS_MIN_SHIFT) << NOTE_HEAD_SHIFT | used |
+                       number << NOTE_CLASS_SHIFT);
 }
 
 static inline struct free_object *head_of(uint64_t frame, uint16_t note)
 {
-    return (void *)((uint8_t *)window_direct(frame) + ((uint64_t)(note >> NOTE_HEAD_SHIFT) << CLASS_MIN_SHIFT));
+    return (void *)((uint8_t *)window_direct(frame) +
+                    ((uint64_t)(note >> NOTE_HEAD_SHIFT & NOTE_HEAD) << CLASS_MIN_SHIFT));
 }
 
 static bool class_refill_locked(uint32_t number, bool sure)
@@ -104,7 +110,7 @@ static bool class_refill_locked(uint32_t number, bool sure)
         object->next = after;
         after = object;
     }
-    note_set(frame_note(frame), after, 0);
+    note_set(frame_note(frame), number, after, 0);
     list_append(&class->frames, &after->node);
     class->free += per_frame(number);
     class->empty++;
@@ -153,6 +159,8 @@ static void small_free(uint32_t number, struct free_object *object)
     uint16_t *note = frame_note(frame);
     uint32_t used;
 
+    if (*note >> NOTE_CLASS_SHIFT != number || (*note & NOTE_USED) == 0)
+        panic("mm: object %p freed with another size, or twice", (void *)object);
     spin_lock(&lock);
     used = (*note & NOTE_USED) - 1u;
     class->free++;
@@ -160,7 +168,7 @@ static void small_free(uint32_t number, struct free_object *object)
     if (used + 1 == per_frame(number)) {
         object->next = NULL;
         list_prepend(&class->frames, &object->node);
-        note_set(note, object, used);
+        note_set(note, number, object, used);
     } else {
         struct free_object *head = head_of(frame, *note);
 
@@ -263,12 +271,14 @@ void heap_set_refused(void (*function)(void))
 
 void *heap_alloc_unset(size_t size)
 {
+    if (refuse(__builtin_return_address(0)))
+        return NULL;
     return take_or_make_room(size, false);
 }
 
 void *heap_alloc(size_t size)
 {
-    void *object = take_or_make_room(size, false);
+    void *object = refuse(__builtin_return_address(0)) ? NULL : take_or_make_room(size, false);
 
     if (object != NULL)
         memset(object, 0, size);

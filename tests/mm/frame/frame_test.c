@@ -7,6 +7,14 @@
 #include "tests/stand_in/panic.h"
 #include "tests/test.h"
 
+volatile uint32_t refuse_rate;
+
+bool refuse_slowly(const void *site)
+{
+    (void)site;
+    return false;
+}
+
 #define ARENA (64ull << 20) /* bytes of host memory that plays physical memory */
 #define BASE 0x40000000ull  /* where it pretends to begin */
 #define FRAMES (ARENA / PAGE_SIZE)

@@ -12,6 +12,14 @@
 #include "tests/stand_in/panic.h"
 #include "tests/test.h"
 
+volatile uint32_t refuse_rate;
+
+bool refuse_slowly(const void *site)
+{
+    (void)site;
+    return false;
+}
+
 #define ARENA (16ull << 20)
 #define BASE 0x40000000ull
 #define OBJECTS 4000u

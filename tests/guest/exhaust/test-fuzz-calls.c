@@ -41,6 +41,8 @@
 #define CALLS 400 /* that each thread makes in a round */
 #define ROUND_NS 1500000000l
 #define STOP_EVERY 5 /* rounds */
+#define AGAIN_NS 1000000000l
+#define PATIENCE_NS 60000000000l
 
 static char *arena; /* every process has its own */
 static uint64_t seed = 1;
@@ -292,6 +294,28 @@ static void kill_user(void)
     CHECK(child > 0 && waitpid(child, &status, 0) == child, "%s", tap_error(errno));
 }
 
+/* Kills the user's processes until none of this process's children is left: kill(-1) may miss one that is being forked,
+ * which random flags of clone make a child of this process. */
+static void kill_all(long number)
+{
+    int64_t until = tap_time() + PATIENCE_NS;
+
+    do {
+        int64_t again = tap_time() + AGAIN_NS;
+        pid_t ended;
+
+        kill_user();
+        do {
+            ended = waitpid(-1, NULL, WNOHANG);
+            if (ended < 0)
+                return;
+            if (ended == 0)
+                usleep(1000);
+        } while (tap_time() < again);
+    } while (CHECK(tap_time() < until, "round %ld: a killed process does not end", number));
+    tap_stop();
+}
+
 /* False: KERNEL cannot be stopped. */
 static bool stop_and_start(int kernel)
 {
@@ -328,9 +352,7 @@ static void one_round(long number)
         else
             usleep(10000);
     }
-    kill_user();
-    while (waitpid(-1, NULL, 0) > 0)
-        continue;
+    kill_all(number);
     CHECK(hog_root_works(), "round %ld: %s", number, tap_error(errno));
     if (stops != 0 && number % STOP_EVERY == 3 && count > 1)
         CHECK(stop_and_start(kernels[count - 1]) || errno == ENOMEM, "round %ld: kernel %d is not stopped: %s", number,

@@ -121,6 +121,7 @@ static void ap_main(void *argument)
     struct cpu *cpu = argument;
 
     cpu_init(cpu);
+    frame_start_cpu(cpu->node);
     apic_init_cpu();
     clock_compare_all();
     cpu->root = 0;
@@ -244,6 +245,7 @@ void kernel_main(void *unused)
     }
     log_source.owner = &window_boot_page()->console_owner;
     frames_init();
+    frame_start_cpu(boot_cpu.node);
     window_use_allocator(window_frame);
     apic_start();
     panic_stop_others = stop_others;

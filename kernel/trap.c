@@ -154,6 +154,10 @@ static void page_fault(struct trap_frame *frame)
     if (!trap_from_user(frame)) {
         if (!in_user_copy(frame) || address >= USER_END)
             panic_in_kernel(frame);
+        if (cpu_self()->copy_bound) {
+            frame->rip = (uint64_t)user_copy_fault;
+            return;
+        }
         error = resolve_fault(thread, address, access_of(frame->error));
         if (error < 0)
             frame->rip = (uint64_t)user_copy_fault;

@@ -102,10 +102,10 @@ int kettle_tally(int from, struct kettle_tally *tally);
  * blanks: poll=N|always (how often an idle CPU looks for messages before it halts), trace=on|off|clear, inject=off or
  * inject=seed:N,rate:PERCENT,delay:US,peer:K,type:NAME,hold:US,slow:US (msg/PROTOCOL.md),
  * place=local|spread|least-loaded and balance=off|clone|active (tasks/balance/balance.md), huge=madvise|always|never
- * (mm/fault/huge.md), audit=off|WORD (give audits false answers: mm/audit/audit.md); and, for address spaces made
- * later, retrieve=STRATEGY and prefetch=0..32 (mm/retrieve/retrieval.md). The word kernel=K restricts the change to
- * kernel K. EINVAL: a word is unknown or its value invalid; then nothing has changed. ENOMEM, EFAULT, ENOSYS. Waits for
- * the other kernels. */
+ * (mm/fault/huge.md), silence=clear (forget the longest silences: msg/PROTOCOL.md), audit=off|WORD (give audits false
+ * answers: mm/audit/audit.md); and, for address spaces made later, retrieve=STRATEGY and prefetch=0..32
+ * (mm/retrieve/retrieval.md). The word kernel=K restricts the change to kernel K. EINVAL: a word is unknown or its
+ * value invalid; then nothing has changed. ENOMEM, EFAULT, ENOSYS. Waits for the other kernels. */
 int kettle_control(const char *words);
 
 #define KETTLE_AUDIT_OWN 0

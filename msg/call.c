@@ -3,12 +3,14 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
+#include "kernel/arch/x86_64/silence.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 #include "msg/channel_internal.h"
+#include "msg/idle.h"
 #include "msg/request.h"
 
-#define LOOKS_MAX 10000u /* polls by a waiting task, during which interrupts are off */
+#define LOOKS_AT_PEER 16u /* of so many polls one is for the messages of all peers */
 
 struct waiting_call {
     struct completion done;
@@ -19,6 +21,17 @@ struct waiting_call {
     int result;
 };
 
+/* Copies the bytes of an answer; most have a few words. */
+static inline void copy_reply(void *to, const void *from, uint32_t length)
+{
+    if (length > MSG_SHORT || length % 8 != 0) {
+        memcpy(to, from, length);
+        return;
+    }
+    for (uint32_t i = 0; i < length; i += 8)
+        __builtin_memcpy((uint8_t *)to + i, (const uint8_t *)from + i, 8);
+}
+
 static void call_answer(void *context, uint32_t kernel, const void *reply, int length)
 {
     struct waiting_call *call = context;
@@ -27,32 +40,44 @@ static void call_answer(void *context, uint32_t kernel, const void *reply, int l
     if (length > 0 && (uint32_t)length > call->room)
         length = -EMSGSIZE;
     if (length > 0)
-        memcpy(call->reply, reply, (size_t)length);
+        copy_reply(call->reply, reply, (uint32_t)length);
     call->result = length;
     completion_signal(&call->done);
 }
 
-/* Polls for messages for a while, because the answer is likely to arrive soon. */
-static __attribute__((noinline)) void idle_poll_answer(const struct completion *done)
+/* Looks for a message, of PEER if it is not NULL and else of all, and handles what there is. Returns whether a thread
+ * may have become ready: no interrupt is taken meanwhile, so on the only CPU just a handler makes one ready. */
+static inline bool look_once(struct peer *peer)
 {
+    struct ring_receiver *ring = peer != NULL ? msg_ring_of_peer(peer) : NULL;
+
+    if (ring != NULL ? msg_poll_ring(peer, ring) : peer == NULL && idle_poll_look() && msg_poll())
+        return true;
+    cpu_relax();
+    return cpu_several;
+}
+
+/* Polls for messages for a while, because the answer is likely to arrive soon: from KERNEL, unless that is -1. */
+static __attribute__((noinline)) void idle_poll_answer(const struct completion *done, int32_t kernel)
+{
+    struct peer *peer = cpu_several || kernel < 0 ? NULL : msg_peer((uint32_t)kernel);
     bool first = !cpu_several || cpu_index() == 0;
     uint32_t budget = msg_idle_budget();
 
-    if (budget > LOOKS_MAX)
-        budget = LOOKS_MAX;
+    if (budget > IDLE_LOOKS_MAX)
+        budget = IDLE_LOOKS_MAX;
     if (done->done || budget == 0 || !wait_ops.alone())
         return;
+    silence_end((uint64_t)__builtin_return_address(0));
     if (first)
         msg_doorbell_disarm();
-    for (; budget > 0 && !done->done && wait_ops.alone();
-         budget--) { /* what the answer waits for may need a thread of this CPU */
-        if (!idle_poll_look() || !msg_poll())
-            cpu_relax();
+    for (uint32_t i = 1; i <= budget && !done->done; i++) {
+        if (look_once(i % LOOKS_AT_PEER != 0 ? peer : NULL) && !wait_ops.alone())
+            break; /* what the answer waits for may need a thread of this CPU */
     }
-    while (first && !msg_doorbell_arm()) {
-        msg_poll();
-        cpu_relax(); /* another CPU may be polling, and its handler may wait for a TLB shootdown of this CPU */
-    }
+    if (first)
+        msg_doorbell_leave();
+    silence_begin();
 }
 
 bool msg_wait_until(struct completion *done, const struct wait_reason *reason, uint64_t deadline)
@@ -60,7 +85,7 @@ bool msg_wait_until(struct completion *done, const struct wait_reason *reason, u
     uint64_t start;
     bool signalled;
 
-    idle_poll_answer(done);
+    idle_poll_answer(done, reason->kernel);
     if (done->done && !cpu_several) /* with several CPUs, the signalling one may still hold DONE's lock */
         return true;
     start = msg_ticks();
@@ -100,14 +125,14 @@ static bool abandon(struct waiting_call *call)
         completion_wait(&call->gone, &reason);
     }
     spin_lock(&msg_requests.lock);
-    request = msg_request_find_locked(asking->kernel, type, id);
+    request = msg_request_find_locked(msg_request_reply(asking->kernel, type, id));
     found = request != NULL && request->state == REQUEST_WAITING && request->asking == asking;
     if (found && unsent) {
-        msg_request_back_locked(request, id);
-        failed = msg_credit_back_locked(asking->kernel, msg_kinds[type].class);
+        msg_request_back_locked(request);
+        failed = msg_credit_back_locked(asking->out);
     } else if (found) {
         request->state = REQUEST_ABANDONED;
-        kept = !request->credit;
+        kept = request->credit == NULL;
     }
     spin_unlock(&msg_requests.lock);
     msg_request_failed(failed);
@@ -175,7 +200,7 @@ int msg_call_within(const struct msg_policy *policy, uint32_t kernel, enum msg_t
     else
         call_start(&call, kernel, type, data, length, policy->sure);
     if (policy->timeout == 0)
-        idle_poll_answer(&call.done);
+        idle_poll_answer(&call.done, (int32_t)kernel);
     if (completion_wait_until(&call.done, &reason, policy->end, deadline) || !abandon(&call)) {
         completion_wait(&call.done, &reason);
         return call.result;

@@ -15,6 +15,8 @@ typedef void (*msg_answer)(void *context, uint32_t kernel, const void *reply, in
 /* A callback that ignores the reply: the int at ERROR, 0 before, becomes the lowest negative LENGTH, if any. */
 void msg_note_error(void *error, uint32_t kernel, const void *reply, int length);
 
+struct sender_class;
+
 /* A request under way, in the requester's memory. A slot of the request table points to it. */
 struct msg_asking {
     struct list node; /* [k] table_lock: in the list of requests that wait for a credit or a slot */
@@ -23,7 +25,9 @@ struct msg_asking {
     uint32_t kernel;  /* [i] */
     bool sure;        /* [i] if no slot is free it waits for one, instead of failing */
     bool waits;       /* [k] table_lock: it waits for a credit or a slot */
-    bool slow;        /* [k] table_lock: it went into the queue, so OUTGOING.done is called */
+    bool slow;        /* [k] table_lock: it went into the queue, so OUTGOING is in use, and OUTGOING.done is called */
+    uint8_t pad;
+    struct sender_class *out; /* [i] the way to KERNEL; NULL for a request of this kernel to itself */
     msg_answer answer;
     void *context;
     struct msg_outgoing outgoing;

@@ -73,6 +73,9 @@ static void peer_open(uint32_t kernel, uint32_t slots)
         struct ring_receiver *in = &peer->in[class];
 
         list_init(&out->queue);
+        list_init(&out->credits.waiting);
+        out->class = (uint8_t) class;
+        out->reply = (uint32_t)MSG_REPLY_BIT | kernel << MSG_SOURCE_SHIFT;
         out->peer = peer;
         out->source = (uint64_t)instance.kernel << MSG_SOURCE_SHIFT;
         msg_senders[kernel][class] = out;
@@ -121,6 +124,7 @@ void msg_init(const struct msg_memory *memory)
     msg_exercise_init();
     trace_init();
     inject_init();
+    msg_slice_init();
     msg_control_init();
 }
 
@@ -209,35 +213,4 @@ const volatile uint64_t *msg_board_of(uint32_t kernel)
 const char *msg_type_name(uint32_t type)
 {
     return type < MSG_TYPES ? msg_kinds[type].name : NULL;
-}
-
-void msg_doorbell_disarm(void)
-{
-    uint64_t word = msg_own_head->doorbell;
-
-    if ((word & 1) != 0)
-        msg_own_head->doorbell = word + 1;
-}
-
-bool msg_doorbell_arm(void)
-{
-    uint64_t word = msg_own_head->doorbell;
-
-    msg_own_head->doorbell = (word & 1) != 0 ? word + 2 : word + 1;
-    memory_fence(); /* the doorbell is armed before the hints are read: see announce_locked in msg/send.c */
-    if (!msg_hinted() && !inject_due_now())
-        return true;
-    msg_doorbell_disarm();
-    return false;
-}
-
-void msg_doorbell_interrupt(void)
-{
-    msg_stats.doorbells_received++;
-    for (;;) {
-        msg_poll();
-        if (msg_doorbell_arm())
-            break;
-        cpu_relax(); /* another CPU may be polling, and its handler may wait for a TLB shootdown of this CPU */
-    }
 }

@@ -113,12 +113,18 @@ bool msg_poll(void);
  * disarms and returns false. Only on the first CPU of the instance. */
 bool msg_doorbell_arm(void);
 void msg_doorbell_disarm(void);
-/* Handles the doorbell interrupt: drains the rings and arms again. */
+/* The CPU ends its polling, because a thread is to run: takes what is there and arms. Where messages keep coming, it
+ * takes some, leaves the doorbell disarmed, and has them looked for a little later (msg_due), so that peers that always
+ * ask cannot keep programs from running. */
+void msg_doorbell_leave(void);
+/* Handles the doorbell interrupt: takes messages, and leaves. */
 void msg_doorbell_interrupt(void);
 
-/* Returns when the next message that fault injection holds back in a ring is due, as clock_now, or 0. The caller has to
- * make sure that a CPU polls then. */
+/* Returns when messages have to be looked for without a doorbell, as clock_now, or 0: because fault injection holds one
+ * back in a ring until then, or because the first CPU has left with its doorbell disarmed. The caller has to call
+ * msg_due_interrupt then, on the first CPU at least; wait_ops.due_changed says that the time has changed. */
 uint64_t msg_due(void);
+void msg_due_interrupt(void);
 
 /* The board: words that each kernel alone writes and the others read without a message. Higher layers define their
  * meaning. A word is read and written atomically; two words are ordered only as their writer stored them. */
@@ -136,6 +142,8 @@ const volatile uint64_t *msg_board_of(uint32_t kernel);
 size_t msg_report(char *text, size_t size, uint64_t *cursor);
 /* The same for the trace. */
 size_t msg_trace_report(char *text, size_t size, uint64_t *cursor);
+/* The same for the longest silences of its CPUs and handlers (kernel/arch/x86_64/silence.h). */
+size_t msg_silence_report(char *text, size_t size, uint64_t *cursor);
 
 /* The name in messages.def, or NULL for a number that is not in use. */
 const char *msg_type_name(uint32_t type);

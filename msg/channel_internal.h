@@ -44,16 +44,25 @@ struct channel_head {
 
 struct peer;
 
+/* The requests to one peer in one class that are under way. */
+struct msg_credits {
+    uint32_t used;       /* [k] msg_requests.lock: at most msg_reserve */
+    struct list waiting; /* [k] msg_requests.lock: struct msg_asking that wait for a credit, first come first */
+};
+
 struct sender_class {
     struct ring_sender ring; /* [k] tx_lock */
     uint64_t limit;      /* [i] slots that ordinary traffic may fill; the others are reserved for replies of one slot */
     uint64_t fast_limit; /* [k] tx_lock: LIMIT, or 0 when the fast path is closed: see msg_put_fast */
     uint64_t fast_reply_limit;     /* [k] tx_lock: the number of slots, or 0 when the fast path is closed */
     uint64_t source;               /* [i] source field of the headers */
+    uint32_t reply;                /* [i] source field and reply bit of the headers of replies from this peer */
     struct peer *peer;             /* [i] */
     volatile uint16_t *hint;       /* [i] this kernel's hint at the peer */
     const volatile uint64_t *bell; /* [i] the peer's doorbell word */
-    struct list queue;             /* [k] tx_lock: struct msg_outgoing, first come first */
+    struct msg_credits credits;
+    struct list queue; /* [k] tx_lock: struct msg_outgoing, first come first */
+    uint8_t class;     /* [i] enum msg_class */
 };
 
 struct reassembly {
@@ -79,8 +88,6 @@ struct peer {
 
     struct ring_receiver in[MSG_CLASSES];      /* [k] rx_lock */
     uint8_t wants_seen;                        /* [k] rx_lock: the peer's wishes that have been seen */
-    uint64_t empty_at[MSG_CLASSES];            /* [k] rx_lock: the position where the ring was last found empty */
-    uint64_t most[MSG_CLASSES];                /* [k] rx_lock: the most slots taken between two such positions */
     struct reassembly partial[MSG_CLASSES][2]; /* [k] rx_lock: of requests and notices; of replies */
 };
 
@@ -105,6 +112,16 @@ extern struct msg_memory msg_memory;      /* [i] */
 extern struct spinlock msg_rx_lock;
 extern uint32_t msg_reserve;      /* [i] slots of a ring that are reserved for replies of one slot */
 extern volatile bool msg_special; /* [a] trace or fault injection is on: messages take the slow path */
+/* [a] Messages may be taken directly from the ring of the only peer that has sent, or of the one that is waited for:
+ * one CPU, not special, no message is held back, and no wish for room is open. Closed by what ends one of these; opened
+ * at the end of a poll that looks at all peers. */
+extern volatile bool msg_direct;
+
+static inline void msg_set_special(bool special)
+{
+    msg_special = special;
+    msg_direct = false;
+}
 
 /* Return NULL if there is no such kernel, or for this kernel. */
 static inline struct sender_class *msg_sender(uint32_t kernel, enum msg_class class)
@@ -132,12 +149,14 @@ static inline __attribute__((always_inline)) bool msg_put_fast(struct sender_cla
                                                                const void *data, bool reply)
 {
     uint32_t length = (uint32_t)(header >> MSG_LENGTH_SHIFT); /* with all flags: they make it too long */
+    uint32_t words = length >> 3 | length << 29;              /* many if the length is no multiple of 8 */
+    struct ring_slot *slot = ring_slot_next(&out->ring);
     uint64_t word;
 
     if (__builtin_expect(ring_used(&out->ring) >= (reply ? out->fast_reply_limit : out->fast_limit), 0) ||
-        __builtin_expect((length >> 3 | length << 29) > MSG_SHORT / 8, 0))
+        __builtin_expect(!ring_fill(slot, data, words), 0))
         return false;
-    ring_put(&out->ring, header | out->source, msg_clock_tick_one(), data, length >> 3);
+    ring_publish(&out->ring, slot, header | out->source, msg_clock_tick_one());
     *out->hint = out->peer->hint += HINT_SLOT;
     memory_fence(); /* as announce_locked in msg/send.c */
     msg_sent[header & MSG_ROW_BITS].count++;
@@ -164,12 +183,28 @@ void msg_signal_room(struct peer *peer);
 
 /* --- receiving --- */
 
+/* For a task that waits for the answer of one peer, in an instance with one CPU. The caller polls for all peers now and
+ * then. Returns the ring in which PEER has published a message, perhaps before its hint says so, or NULL. Notes in
+ * passing where the rings are empty. */
+static inline struct ring_receiver *msg_ring_of_peer(struct peer *peer)
+{
+    if (ring_ready(&peer->in[MSG_URGENT]))
+        return &peer->in[MSG_URGENT];
+    if (ring_ready(&peer->in[MSG_ORDINARY]))
+        return &peer->in[MSG_ORDINARY];
+    peer->in[MSG_URGENT].empty_at = peer->in[MSG_URGENT].next;
+    peer->in[MSG_ORDINARY].empty_at = peer->in[MSG_ORDINARY].next;
+    return NULL;
+}
+/* As msg_poll, but takes and handles only the next message of RING, of PEER, if that may be done. */
+bool msg_poll_ring(struct peer *peer, struct ring_receiver *ring);
+
 /* The slow path: checks and handles a slot that was taken from PEER. QUEUED: ticks that it was in the ring. */
 void msg_receive_unusual(struct peer *peer, enum msg_class class, const struct ring_message *slot, uint64_t queued);
 /* Takes a fragment of a long message if it is the expected one: the next, or the first if no message is under way.
  * Returns false without any effect if it is not. */
-bool msg_take_fragment(struct peer *peer, enum msg_class class, uint64_t header, const uint64_t *payload, uint64_t time,
-                       uint64_t queued);
+bool msg_take_fragment(struct peer *peer, enum msg_class class, uint64_t header, const uint64_t *payload,
+                       uint64_t time);
 /* The slow path for a fragment of a message longer than one slot. Dispatches the message after its last fragment. */
 void msg_reassemble(struct peer *peer, enum msg_class class, const struct msg_header *header,
                     const struct ring_message *slot, uint64_t queued);
@@ -179,6 +214,14 @@ void msg_dispatch(uint64_t word, uint64_t time, const void *data, uint64_t queue
 void msg_drop(uint64_t *counter, uint32_t kind, const struct peer *peer, const char *what);
 /* Allocates memory that is never freed, because it will be needed again. */
 void *msg_allocate_for_good(size_t size);
+/* Counts a message of ROW. True: it belongs to the sample, the first of MSG_SAMPLE, whose times are measured. */
+static inline bool msg_row_count(struct msg_row *row)
+{
+    return row->received++ % MSG_SAMPLE == 0;
+}
+/* Adds the times of a message to the histograms of ROW: it was in its ring for QUEUED ticks, and its handler was called
+ * at START. Returns the ticks of now. */
+uint64_t msg_measure(struct msg_row *row, uint64_t queued, uint64_t start);
 /* Calls the handler of a message and counts the message. */
 void msg_deliver(struct msg_row *row, const struct msg *m, uint64_t queued);
 /* Take replies: the handler of all rows with the reply bit; errors; and "kept" replies. */
@@ -205,6 +248,7 @@ void msg_kept_cancel(uint32_t kernel, const struct msg_cancel *cancel);
 void msg_multicast_init(void);
 void msg_exercise_init(void);
 void msg_control_init(void);
+void msg_slice_init(void);
 
 /* The last hint of each peer that has been followed. [k] rx_lock, read without it */
 union msg_seen {

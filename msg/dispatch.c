@@ -48,18 +48,25 @@ static bool row_prepare(struct msg_row *row, uint32_t number)
     return true;
 }
 
-void msg_deliver(struct msg_row *row, const struct msg *m, uint64_t queued)
+uint64_t msg_measure(struct msg_row *row, uint64_t queued, uint64_t start)
 {
     uint64_t now = msg_ticks();
 
-    row->received++;
+    msg_histogram_add(&row->times->queueing, queued);
+    msg_histogram_add(&row->times->handling, now - start);
+    return now;
+}
+
+void msg_deliver(struct msg_row *row, const struct msg *m, uint64_t queued)
+{
+    uint64_t start = msg_ticks();
+    bool measured = msg_row_count(row);
+
     if (row->bytes)
         row->bytes_received += m->length;
     row->handler(m);
-    if (!row_prepare(row, (uint32_t)(row - msg_rows)))
-        return;
-    msg_histogram_add(&row->times->queueing, queued);
-    msg_histogram_add(&row->times->handling, msg_ticks() - now);
+    if (row_prepare(row, (uint32_t)(row - msg_rows)) && measured)
+        msg_measure(row, queued, start);
 }
 
 void msg_dispatch(uint64_t word, uint64_t time, const void *data, uint64_t queued)

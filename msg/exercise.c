@@ -203,11 +203,18 @@ static void note_answer(void *context, uint32_t kernel, const void *reply, int l
     answer->there = true;
 }
 
-static __attribute__((noinline)) void idle_poll_exercise(const struct polled_answer *answer)
+/* As a task that waits for one answer polls: see idle_poll_answer. */
+static __attribute__((noinline)) void idle_poll_exercise(struct peer *peer, const struct polled_answer *answer)
 {
-    while (!answer->there) {
-        if (!idle_poll_look() || !msg_poll())
+    for (uint32_t i = 1; !answer->there; i++) {
+        struct ring_receiver *ring = cpu_several || i % 16 == 0 ? NULL : msg_ring_of_peer(peer);
+
+        if (ring != NULL ? msg_poll_ring(peer, ring) : (cpu_several || i % 16 == 0) && idle_poll_look() && msg_poll())
+            continue;
+        if (cpu_several)
             cpu_relax();
+        else
+            cpu_pause();
     }
 }
 
@@ -217,7 +224,7 @@ static int ask_polling(const struct exercise *e, uint32_t kernel, const uint64_t
     struct msg_asking asking;
 
     msg_ask(&asking, kernel, e->urgent ? MSG_ASK_URGENT : MSG_ASK, words, MSG_SHORT, note_answer, &answer);
-    idle_poll_exercise(&answer);
+    idle_poll_exercise(msg_peer(kernel), &answer);
     return answer.length;
 }
 
@@ -280,6 +287,16 @@ static int notify_plainly(uint32_t kernel, enum msg_type type, const uint64_t *w
     return result;
 }
 
+/* The same for requests, each of which is answered before the next. */
+static int ask_plainly(const struct exercise *e, uint32_t kernel, const uint64_t *words, uint32_t count)
+{
+    int result = 0;
+
+    for (; count > 0 && result >= 0; count--)
+        result = ask_polling(e, kernel, words);
+    return result;
+}
+
 int exercise_run(const struct exercise *e, uint32_t first, uint32_t count, uint64_t *samples)
 {
     size_t room = e->size < MSG_SHORT ? MSG_SHORT : (e->size + 7) & ~7u;
@@ -296,6 +313,10 @@ int exercise_run(const struct exercise *e, uint32_t first, uint32_t count, uint6
         turn &= turn - 1;
     if (e->operation == KETTLE_MESSAGES_HANDLER && first_cpu)
         msg_doorbell_disarm();
+    if (samples == NULL && e->operation == KETTLE_MESSAGES_HANDLER && (turn & (turn - 1)) == 0) {
+        result = ask_plainly(e, (uint32_t)__builtin_ctzll(turn), words, count);
+        count = 0;
+    }
     if (samples == NULL && e->operation == KETTLE_MESSAGES_ONE_WAY && e->size == MSG_SHORT && e->seed == 0 &&
         (turn & (turn - 1)) == 0) {
         result = notify_plainly((uint32_t)__builtin_ctzll(turn), e->urgent ? MSG_TELL_URGENT : MSG_TELL, words, count);
@@ -309,10 +330,8 @@ int exercise_run(const struct exercise *e, uint32_t first, uint32_t count, uint6
         if (samples != NULL)
             samples[i] = clock_now() - start;
     }
-    while (e->operation == KETTLE_MESSAGES_HANDLER && first_cpu && !msg_doorbell_arm()) {
-        msg_poll();
-        cpu_relax();
-    }
+    if (e->operation == KETTLE_MESSAGES_HANDLER && first_cpu)
+        msg_doorbell_leave();
     msg_memory.release(words, room);
     return result < 0 ? result : 0;
 }

@@ -54,8 +54,7 @@ static inline void take_middle(struct reassembly *partial, struct ring_receiver 
     fragment_next(partial, next);
 }
 
-bool msg_take_fragment(struct peer *peer, enum msg_class class, uint64_t header, const uint64_t *payload, uint64_t time,
-                       uint64_t queued)
+bool msg_take_fragment(struct peer *peer, enum msg_class class, uint64_t header, const uint64_t *payload, uint64_t time)
 {
     struct reassembly *partial = &peer->partial[class][(header & MSG_REPLY_BIT) != 0];
 
@@ -73,11 +72,12 @@ bool msg_take_fragment(struct peer *peer, enum msg_class class, uint64_t header,
     }
     if (partial->expected == partial->last) {
         uint32_t offset = partial->expected * MSG_SHORT;
+        uint64_t now = msg_ticks();
 
         memcpy(partial->bytes + offset, payload, msg_header_length(header) - offset);
         partial->expected = 0;
         partial->next = no_fragment(partial);
-        msg_dispatch(partial->header, time, partial->bytes, queued);
+        msg_dispatch(partial->header, time, partial->bytes, now > time ? now - time : 0);
         return true;
     }
     take_middle(partial, &peer->in[class], header, payload);

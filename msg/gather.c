@@ -14,12 +14,11 @@ struct gathering {
     void *context;
 };
 
-static void one_less(struct gathering *gathering)
+/* Counts an answer and releases the lock. */
+static inline void one_less_unlock(struct gathering *gathering)
 {
-    uint32_t left;
+    uint32_t left = --gathering->left;
 
-    spin_lock(&gathering->lock);
-    left = --gathering->left;
     spin_unlock(&gathering->lock);
     if (left == 0)
         completion_signal(&gathering->done);
@@ -29,12 +28,10 @@ static void gather_answer(void *context, uint32_t kernel, const void *reply, int
 {
     struct gathering *gathering = context;
 
-    if (gathering->each != NULL) {
-        spin_lock(&gathering->lock);
+    spin_lock(&gathering->lock);
+    if (gathering->each != NULL)
         gathering->each(gathering->context, kernel, reply, length);
-        spin_unlock(&gathering->lock);
-    }
-    one_less(gathering);
+    one_less_unlock(gathering);
 }
 
 /* One round: SET has at most as many kernels as ASKINGS has elements. */
@@ -46,7 +43,8 @@ static void gather_some(struct gathering *gathering, kernel_set set, struct msg_
     for (kernel_set rest = set; rest != 0; rest &= rest - 1)
         msg_request_ask(askings++, (uint32_t)__builtin_ctzll(rest), type, data, length, gather_answer, gathering, NULL,
                         true);
-    one_less(gathering);
+    spin_lock(&gathering->lock);
+    one_less_unlock(gathering);
     msg_wait(&gathering->done, reason);
 }
 
@@ -70,7 +68,7 @@ void msg_gather(kernel_set set, enum msg_type type, const void *data, uint32_t l
     struct msg_asking *far;
 
     if (count > GATHER_NEAR) {
-        far = msg_memory.allocate(count * sizeof(near[0]));
+        far = msg_memory.allocate_unset(count * sizeof(near[0]));
         if (far != NULL) {
             gather_some(&gathering, set, far, type, data, length, &reason);
             msg_memory.release(far, count * sizeof(near[0]));

@@ -6,6 +6,7 @@
 
 #define IDLE_POLLS_DEFAULT 400u
 #define IDLE_POLLS_ALWAYS UINT32_MAX /* never halt */
+#define IDLE_LOOKS_MAX 10000u        /* polls by a waiting task, during which interrupts are off */
 
 /* Sets the greatest number of polls; 0: halt at once. */
 void idle_set_polls(uint32_t polls);

@@ -24,11 +24,6 @@ void inject_init(void)
     inject_due = 0;
 }
 
-uint64_t msg_due(void)
-{
-    return inject_due;
-}
-
 bool inject_is_on(void)
 {
     return on;
@@ -47,7 +42,7 @@ void inject_set(const struct inject_rule *wanted)
                     .random = rule.seed ^ (((uint64_t)instance.kernel << 16 | k << 1 | class) << 32)};
         }
     }
-    msg_special = on || trace_is_on();
+    msg_set_special(on || trace_is_on());
     if (inject_due != 0)
         inject_due = 1; /* so that held messages are checked again at once */
     spin_unlock(&msg_rx_lock);

@@ -12,9 +12,18 @@
 static struct spinlock kept_lock; /* taken before a peer's tx_lock */
 static struct list kept_requests; /* [k] kept_lock: struct msg_kept, not yet answered */
 
-static uint64_t reply_header(const struct msg_ticket *ticket, uint32_t length)
+/* The lower half of a request's header. */
+static inline uint32_t ticket_word(const struct msg_ticket *ticket)
 {
-    return ticket->type | MSG_REPLY_BIT | (uint64_t)ticket->request << MSG_REQUEST_SHIFT |
+    uint32_t word;
+
+    __builtin_memcpy(&word, ticket, sizeof(word));
+    return word;
+}
+
+static inline uint64_t reply_header(const struct msg_ticket *ticket, uint32_t length)
+{
+    return (ticket_word(ticket) & ~(uint32_t)(MSG_SOURCE_BITS << MSG_SOURCE_SHIFT)) | MSG_REPLY_BIT |
            (uint64_t)length << MSG_LENGTH_SHIFT;
 }
 
@@ -43,11 +52,13 @@ static __attribute__((noinline)) void reply_slowly(const struct msg_ticket *tick
         msg_stats.overrun++;
 }
 
-static inline void reply_now(const struct msg_ticket *ticket, uint64_t header, const void *data)
+static inline __attribute__((always_inline)) void reply_now(const struct msg_ticket *ticket, uint64_t header,
+                                                            const void *data)
 {
-    struct sender_class *out = msg_sender(ticket->kernel, msg_kinds[ticket->type].class);
+    uint32_t word = ticket_word(ticket);
+    struct sender_class *out = msg_senders[msg_header_source(word)][msg_kinds[word & MSG_TYPE_BITS].class];
 
-    if (out == NULL || !msg_put_fast(out, header, data, true))
+    if (__builtin_expect(out == NULL, 0) || __builtin_expect(!msg_put_fast(out, header, data, true), 0))
         reply_slowly(ticket, header, data);
 }
 

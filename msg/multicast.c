@@ -1,7 +1,7 @@
-/* One request to many kernels, with all answers gathered. Up to FAN kernels are asked directly. A larger set is divided
- * by node into at most FAN parts; the first kernel of a part is asked to relay: it asks the others of its part in the
- * same way, handles the request itself, and returns all answers in one message. So the asker sends and receives at most
- * FAN messages, and only one request and one answer for each part cross between nodes.
+/* One request to many kernels, with all answers gathered. Up to DIRECT kernels are asked directly. A larger set is
+ * divided by node into at most FAN parts; the first kernel of a part is asked to relay: it asks the others of its part
+ * in the same way, handles the request itself, and returns all answers in one message. So the asker sends and receives
+ * at most DIRECT messages, and only one request and one answer for each part cross between nodes.
  *
  * A relay needs memory for the answers. Without it, it refuses, and the asker asks those kernels itself. */
 #include "msg/multicast.h"
@@ -13,7 +13,8 @@
 #include "msg/channel_internal.h"
 #include "msg/wire.h"
 
-#define FAN 8u
+#define FAN 8u     /* parts of a set that is divided */
+#define DIRECT 16u /* kernels that are asked without a relay: up to here a relay costs more than it saves */
 #define ERRNO_MAX 4095
 #define SPARE_SIZE 4096u
 
@@ -34,7 +35,7 @@ struct round {
     msg_answer each;
     void *context;                         /* [i] of EACH, which is called under lock */
     void (*finished)(struct round *round); /* [i] called when all answers have arrived */
-    struct part parts[FAN];
+    struct part parts[DIRECT];
 };
 
 static uint8_t by_node[KERNELS_MAX]; /* [i] the kernels of the plan, ordered by node */
@@ -45,9 +46,9 @@ static uint32_t node_of(uint32_t kernel)
 }
 
 /* Cuts the kernels of SET, in order of their nodes, into runs of at most MOST. NODES: a run does not cross a border of
- * nodes. ALONE: each kernel of this node is a run of its own. Returns the number of runs, or FAN + 1 if there are more
- * than FAN. */
-static uint32_t cut(kernel_set set, uint32_t most, bool nodes, bool alone, struct part *parts)
+ * nodes. ALONE: each kernel of this node is a run of its own. Returns the number of runs, or LIMIT + 1 if there are
+ * more than LIMIT. */
+static uint32_t cut(kernel_set set, uint32_t limit, uint32_t most, bool nodes, bool alone, struct part *parts)
 {
     uint32_t runs = 0, length = 0, node = 0;
 
@@ -59,8 +60,8 @@ static uint32_t cut(kernel_set set, uint32_t most, bool nodes, bool alone, struc
         set &= ~(1ull << kernel);
         if (runs == 0 || length == most || (nodes && node_of(kernel) != node) ||
             (alone && node_of(kernel) == node_of(instance.kernel))) {
-            if (runs == FAN)
-                return FAN + 1;
+            if (runs == limit)
+                return limit + 1;
             parts[runs++].set = 0;
             length = 0;
             node = node_of(kernel);
@@ -71,17 +72,20 @@ static uint32_t cut(kernel_set set, uint32_t most, bool nodes, bool alone, struc
     return runs;
 }
 
-/* Divides SET, which is not empty, into at most FAN parts: one relay for each other node, and the kernels of this node
- * without a relay. If those are too many, the shortest possible runs, which end at the borders of nodes if these are
- * few enough. Returns the number of parts. */
+/* Divides SET, which is not empty, into its kernels if they are few, and else into at most FAN parts: one relay for
+ * each other node, and the kernels of this node without a relay. If those are too many, the shortest possible runs,
+ * which end at the borders of nodes if these are few enough. Returns the number of parts. */
 static uint32_t divide(kernel_set set, struct part *parts)
 {
     uint32_t count = kernel_set_count(set);
-    uint32_t runs = count <= FAN ? cut(set, 1, false, false, parts) : cut(set, FAN + 1, true, true, parts);
+    uint32_t runs;
 
+    if (count <= DIRECT)
+        return cut(set, DIRECT, 1, false, false, parts);
+    runs = cut(set, FAN, FAN + 1, true, true, parts);
     for (uint32_t most = FAN + 1; runs > FAN && most <= count; most++)
-        runs = cut(set, most, true, false, parts);
-    return runs <= FAN ? runs : cut(set, (count + FAN - 1) / FAN, false, false, parts);
+        runs = cut(set, FAN, most, true, false, parts);
+    return runs <= FAN ? runs : cut(set, FAN, (count + FAN - 1) / FAN, false, false, parts);
 }
 
 /* Memory of rounds and relays is reused: most objects fit in one size, and none has to be zeroed. */
@@ -264,7 +268,7 @@ void msg_multicast(kernel_set set, enum msg_type type, const void *data, uint32_
 
     assert(length <= MULTICAST_MAX && !msg_kinds[type].reply_bytes);
     assert(instance.kernels == 64 || set >> instance.kernels == 0);
-    if (kernel_set_count(set) > FAN)
+    if (kernel_set_count(set) > DIRECT)
         round = memory_take(size);
     if (round == NULL) {
         msg_gather(set, type, data, length, each, context, why, key);

@@ -3,11 +3,13 @@
  * The fast path through drain() is for a message whose header is exactly what its row expects. All others, and all
  * messages while the trace or fault injection is on, take the slow path: msg/fragment.c, msg/dispatch.c. */
 #include "kernel/arch/x86_64/clock.h"
+#include "kernel/arch/x86_64/silence.h"
 #include "kernel/lib/string.h"
 #include "msg/channel_internal.h"
 #include "msg/inject.h"
 
 #define QUANTUM 8u /* messages taken from one ring before the next check for urgent messages and other peers */
+#define QUANTA 64u /* after so many a poll ends, in an instance with one CPU, whatever peers still send */
 
 struct spinlock msg_rx_lock;
 union msg_seen msg_seen __attribute__((aligned(64)));
@@ -16,6 +18,8 @@ union msg_seen msg_seen __attribute__((aligned(64)));
 static uint64_t busy[MSG_CLASSES]; /* peers whose ring may have more messages */
 static uint32_t turn[MSG_CLASSES]; /* the kernel that is served next */
 static uint64_t room_wishes;       /* peers to be signalled when both of their rings are empty */
+
+volatile bool msg_direct;
 
 /* Answers a peer's wish for room when both its rings are empty. */
 static __attribute__((noinline)) void notify_of_room(struct peer *peer)
@@ -87,75 +91,102 @@ struct taken {
 
 _Static_assert(offsetof(struct msg, ticket) == 0 && offsetof(struct msg, length) == 4, "the halves of a short header");
 
-static __attribute__((noinline)) void take_unusual(struct peer *peer, enum msg_class class, uint64_t header,
-                                                   const struct taken *taken, uint64_t queued)
+/* Ticks that a message with TIME was in its ring, at NOW. */
+static inline uint64_t queued_ticks(uint64_t time, uint64_t now)
 {
-    struct ring_message message = {.header = header, .time = taken->m.time};
+    return now > time ? now - time : 0;
+}
 
-    memcpy(message.payload, taken->payload, sizeof(message.payload));
+/* Handles a message of the sample whose times are measured. */
+static __attribute__((noinline)) void handle_measured(struct msg_row *row, const struct msg *m)
+{
+    uint64_t start = msg_ticks();
+
+    row->handler(m);
+    msg_measure(row, queued_ticks(m->time, start), start);
+}
+
+/* The fast path's end: counts and handles a message whose header is right. */
+static inline void handle(struct msg_row *row, const struct msg *m)
+{
+    if (__builtin_expect(msg_row_count(row), 0))
+        handle_measured(row, m);
+    else
+        row->handler(m);
+}
+
+/* Handles a message with another header than its row expects: a valid one of one slot in a row with BYTES, a fragment,
+ * or one of those that msg/dispatch.c checks. */
+static __attribute__((noinline)) void handle_other(struct peer *peer, enum msg_class class, const struct taken *taken)
+{
+    struct ring_message message = {.time = taken->m.time};
+    uint64_t header, length, queued;
+    struct msg_row *row;
+
+    __builtin_memcpy(&header, &taken->m, sizeof(header));
+    length = msg_header_length(header);
+    row = &msg_rows[header & MSG_ROW_BITS];
+    if ((header & ~(MSG_REQUEST_BITS | MSG_LENGTH_BITS)) == row->first + ((uint64_t)peer->kernel << MSG_SOURCE_SHIFT) &&
+        length <= MSG_SHORT && length >= row->size) {
+        row->bytes_received += length;
+        handle(row, &taken->m);
+        return;
+    }
+    if (msg_take_fragment(peer, class, header, taken->payload, taken->m.time))
+        return;
+    queued = queued_ticks(taken->m.time, msg_ticks());
+    message.header = header;
+    __builtin_memcpy(message.payload, taken->payload, sizeof(message.payload));
     msg_receive_unusual(peer, class, &message, queued);
 }
 
-/* True for a valid message of one slot in a row with BYTES; counts its bytes. */
-static inline bool is_short(struct msg_row *row, uint64_t header, uint64_t source)
+static inline const struct ring_slot *next_slot(const struct ring_receiver *ring)
 {
-    uint64_t length = msg_header_length(header);
-
-    if ((header & ~(MSG_REQUEST_BITS | MSG_LENGTH_BITS)) != row->first + source || length > MSG_SHORT ||
-        length < row->size)
-        return false;
-    row->bytes_received += length;
-    return true;
+    return &ring->slots[ring->next & ring->mask];
 }
 
-/* Takes up to QUANTUM messages or runs of fragments. True: the ring may have more. SEVERAL is a constant: whether the
- * instance has several CPUs. */
+/* Takes and handles the message in SLOT, the next one of RING, whose last word is PUBLISH; or a run of fragments.
+ * SEVERAL is a constant: whether the instance has several CPUs. */
+static inline __attribute__((always_inline)) void
+take_next(struct peer *peer, struct ring_receiver *ring, const struct ring_slot *slot, uint64_t publish, bool several)
+{
+    uint64_t header = slot->header, now;
+    int64_t ahead; /* of this kernel's counter */
+    struct msg_row *row = &msg_rows[header & MSG_ROW_BITS];
+    struct taken taken;
+
+    taken.payload[0] = slot->payload[0];
+    taken.payload[1] = slot->payload[1];
+    taken.payload[2] = slot->payload[2];
+    taken.payload[3] = slot->payload[3];
+    taken.payload[4] = slot->payload[4];
+    taken.payload[5] = slot->payload[5];
+    *ring->counter = ++ring->next; /* returns the slot before a reply can return its credit */
+    __builtin_memcpy(&taken.m, &header, sizeof(header));
+    taken.m.data = taken.payload;
+    now = msg_ticks();
+    ahead = (int64_t)(((publish >> 16) - now) << 16) >> 16;
+    taken.m.time = now + (uint64_t)ahead;
+    if (__builtin_expect(ahead > 0, 0) || several)
+        msg_clock_behind(taken.m.time, now);
+    if (__builtin_expect((header & ~MSG_REQUEST_BITS) - ((uint64_t)peer->kernel << MSG_SOURCE_SHIFT) == row->expect, 1))
+        handle(row, &taken.m);
+    else
+        handle_other(peer, ring == &peer->in[MSG_URGENT] ? MSG_URGENT : MSG_ORDINARY, &taken);
+}
+
+/* Takes up to QUANTUM messages or runs of fragments. True: the ring may have more. */
 static inline __attribute__((always_inline)) bool drain(struct peer *peer, enum msg_class class, bool several)
 {
     struct ring_receiver *ring = &peer->in[class];
-    const uint64_t source = (uint64_t)peer->kernel << MSG_SOURCE_SHIFT;
-    volatile uint64_t *counter = ring->counter;
-    uint64_t now = msg_ticks();
-    struct taken taken;
 
-    taken.m.data = taken.payload;
     for (uint32_t left = QUANTUM; left > 0; left--) {
-        const struct ring_slot *slot = &ring->slots[ring->next & ring->mask];
+        const struct ring_slot *slot = next_slot(ring);
         uint64_t publish = __atomic_load_n(&slot->publish, __ATOMIC_ACQUIRE);
-        uint64_t header, queued, then;
-        struct msg_row *row;
 
         if ((uint16_t)publish != ring_sequence(ring->next))
             return false;
-        header = slot->header;
-        __builtin_memcpy(&taken.m, &header, sizeof(header));
-        taken.payload[0] = slot->payload[0];
-        taken.payload[1] = slot->payload[1];
-        taken.payload[2] = slot->payload[2];
-        taken.payload[3] = slot->payload[3];
-        taken.payload[4] = slot->payload[4];
-        taken.payload[5] = slot->payload[5];
-        *counter = ++ring->next; /* returns the slot before a reply can return its credit */
-        queued = msg_time_since(publish >> 16, now);
-        taken.m.time = now - queued;
-        if (__builtin_expect((int64_t)queued < 0, 0) || several) {
-            msg_clock_behind(taken.m.time, now);
-            queued = (int64_t)queued < 0 ? 0 : queued;
-        }
-        row = &msg_rows[header & MSG_ROW_BITS];
-        if (__builtin_expect((header & ~MSG_REQUEST_BITS) != row->expect + source, 0) &&
-            !is_short(row, header, source)) {
-            if (!msg_take_fragment(peer, class, header, taken.payload, taken.m.time, queued))
-                take_unusual(peer, class, header, &taken, queued);
-            now = msg_ticks();
-            continue;
-        }
-        row->received++;
-        row->handler(&taken.m);
-        then = msg_ticks();
-        msg_histogram_add(&row->times->queueing, queued);
-        msg_histogram_add(&row->times->handling, then - now);
-        now = then;
+        take_next(peer, ring, slot, publish, several);
     }
     return true;
 }
@@ -163,6 +194,109 @@ static inline __attribute__((always_inline)) bool drain(struct peer *peer, enum 
 static __attribute__((noinline)) bool drain_several(struct peer *peer, enum msg_class class)
 {
     return drain(peer, class, true);
+}
+
+static __attribute__((noinline)) bool drain_one_cpu(struct peer *peer, enum msg_class class)
+{
+    return drain(peer, class, false);
+}
+
+/* RING is empty: notes how many slots in a row were taken from it. */
+static inline void note_empty(struct ring_receiver *ring)
+{
+    if (ring->next - ring->empty_at > ring->most)
+        ring->most = ring->next - ring->empty_at;
+    ring->empty_at = ring->next;
+}
+
+/* Remembers, and returns, the hint by which PEER announces exactly the slots that have been taken: those behind them
+ * change it. For messages that were taken without following their hint. (A slot may be taken before it is announced,
+ * while one of the other ring that was announced is not; then the announcement under way changes the hint.) */
+static inline uint16_t remember_taken(const struct peer *peer)
+{
+    uint64_t slots = peer->in[MSG_ORDINARY].next + peer->in[MSG_URGENT].next;
+    uint16_t *seen = &msg_seen.hints[peer->kernel];
+
+    return *seen = (uint16_t)(slots * HINT_SLOT | (*seen & (HINT_SLOT - 1)));
+}
+
+/* True if messages of PEER may be taken directly: as msg_direct, and nothing waits for room at PEER. */
+static inline bool may_take_directly(const struct peer *peer)
+{
+    return __builtin_expect(msg_direct, 1) && __builtin_expect(peer->out[MSG_ORDINARY].fast_limit != 0, 1);
+}
+
+bool msg_poll_ring(struct peer *peer, struct ring_receiver *ring)
+{
+    const struct ring_slot *slot = next_slot(ring);
+    uint64_t publish = __atomic_load_n(&slot->publish, __ATOMIC_ACQUIRE);
+
+    if (!may_take_directly(peer))
+        return msg_poll();
+    if (__builtin_expect((uint16_t)publish != ring_sequence(ring->next), 0) || !spin_try_alone(&msg_rx_lock))
+        return false;
+    msg_stats.polls++;
+    take_next(peer, ring, slot, publish, false);
+    remember_taken(peer);
+    spin_unlock(&msg_rx_lock);
+    return true;
+}
+
+/* Returns the only peer whose hint has changed, if only slots have been announced; otherwise NULL. *NONE: no hint has
+ * changed. */
+static inline struct peer *only_changed(bool *none)
+{
+    const volatile uint64_t *hints = msg_hint_words();
+    uint32_t last = (instance.kernels - 1) / 4, first = 0, shift;
+    uint64_t change;
+
+    while ((change = hints[first] ^ msg_seen.words[first]) == 0) {
+        if (first++ == last) {
+            *none = true;
+            return NULL;
+        }
+    }
+    for (uint32_t i = first; i < last; i++) {
+        if (hints[i + 1] != msg_seen.words[i + 1])
+            return NULL;
+    }
+    shift = (uint32_t)__builtin_ctzll(change) & ~15u;
+    return (change >> shift & ~(0xffffull & ~(HINT_SLOT - 1ull))) != 0 ? NULL : msg_peers[4 * first + shift / 16];
+}
+
+/* The most frequent cases: no peer has announced anything, or one has announced few messages of one class. Returns
+ * whether any was taken; *DONE: no peer is left to look at. */
+static inline __attribute__((always_inline)) bool poll_directly(bool *done)
+{
+    bool none = false;
+    struct peer *peer = only_changed(&none);
+    struct ring_receiver *ring;
+    uint32_t left = QUANTUM;
+
+    if (peer == NULL) {
+        *done = none && msg_direct;
+        return false;
+    }
+    if (!may_take_directly(peer))
+        return false;
+    ring = &peer->in[MSG_URGENT];
+    if (!ring_ready(ring))
+        ring = &peer->in[MSG_ORDINARY];
+    do {
+        const struct ring_slot *slot = next_slot(ring);
+        uint64_t publish = __atomic_load_n(&slot->publish, __ATOMIC_ACQUIRE);
+
+        if ((uint16_t)publish != ring_sequence(ring->next))
+            return left < QUANTUM; /* those announced are in the other ring */
+        take_next(peer, ring, slot, publish, false);
+        if (remember_taken(peer) == msg_own_head->hints[peer->kernel]) {
+            note_empty(ring);
+            *done = true;
+            return true;
+        }
+    } while (--left > 0);
+    turn[ring == &peer->in[MSG_URGENT] ? MSG_URGENT : MSG_ORDINARY] = (peer->kernel + 1) % KERNELS_MAX;
+    return true;
 }
 
 /* As drain for one message, while the trace or fault injection is on. */
@@ -188,49 +322,71 @@ static inline __attribute__((always_inline)) void serve(enum msg_class class)
     uint64_t rest = busy[class] & ~0ull << turn[class];
     uint32_t kernel = (uint32_t)__builtin_ctzll(rest != 0 ? rest : busy[class]);
     struct peer *peer = msg_peers[kernel];
-    uint64_t position;
     bool more;
 
     more = msg_special   ? drain_special(peer, class)
            : cpu_several ? drain_several(peer, class)
-                         : drain(peer, class, false);
+                         : drain_one_cpu(peer, class);
     turn[class] = (kernel + 1) % KERNELS_MAX;
     if (more)
         return;
     busy[class] &= ~(1ull << kernel);
-    position = peer->in[class].next;
-    if (position - peer->empty_at[class] > peer->most[class])
-        peer->most[class] = position - peer->empty_at[class];
-    peer->empty_at[class] = position;
+    note_empty(&peer->in[class]);
     if (room_wishes >> kernel & 1)
         notify_of_room(peer);
 }
 
-bool msg_poll(void)
+/* Ends a poll while rings may have more: what was announced there counts as not seen. */
+static __attribute__((noinline)) void leave_rest(void)
 {
-    bool any = false;
+    for (uint64_t rest = busy[MSG_URGENT] | busy[MSG_ORDINARY]; rest != 0; rest &= rest - 1)
+        remember_taken(msg_peers[__builtin_ctzll(rest)]);
+    busy[MSG_URGENT] = busy[MSG_ORDINARY] = 0;
+}
 
-    if (!spin_try(&msg_rx_lock))
-        return false;
-    msg_stats.polls++;
+static __attribute__((noinline)) bool poll_in_turn(bool any)
+{
+    bool scanned = false;
+    uint32_t quanta = 0;
+
     if (inject_due != 0) {
         busy[MSG_ORDINARY] |= inject_released(MSG_ORDINARY);
         busy[MSG_URGENT] |= inject_released(MSG_URGENT);
     }
     /* While this CPU polls, the first CPU may arm the doorbell and halt, and no sender rings again for a word for which
      * it has rung. So this CPU has to take everything that is pending. With only one CPU, the same CPU checks again
-     * before it halts. */
+     * before it halts, and a poll may end while there is more. */
     for (;;) {
-        if (!any || cpu_several || (busy[MSG_URGENT] | busy[MSG_ORDINARY]) != 0)
+        if (!scanned || cpu_several || (busy[MSG_URGENT] | busy[MSG_ORDINARY]) != 0)
             scan_hints();
         if ((busy[MSG_URGENT] | busy[MSG_ORDINARY]) == 0)
             break;
+        if (any)
+            silence_begin();
         serve(busy[MSG_URGENT] != 0 ? MSG_URGENT : MSG_ORDINARY);
-        cpu_answer(); /* this loop may run for any length of time */
-        any = true;
+        cpu_answer(); /* this loop may run for any length of time if there are several CPUs */
+        any = scanned = true;
+        if (++quanta == QUANTA && !cpu_several) {
+            leave_rest();
+            break;
+        }
     }
+    msg_direct = !cpu_several && !msg_special && inject_due == 0 && room_wishes == 0;
+    return any;
+}
+
+__attribute__((noinline)) bool msg_poll(void)
+{
+    bool done = false, any;
+
+    if (!spin_try(&msg_rx_lock))
+        return false;
+    msg_stats.polls++;
+    any = poll_directly(&done);
+    if (__builtin_expect(!done, 0))
+        any = poll_in_turn(any);
     spin_unlock(&msg_rx_lock);
-    if (inject_due != 0)
+    if (__builtin_expect(inject_due != 0, 0))
         wait_ops.due_changed();
     return any;
 }
@@ -246,7 +402,7 @@ void msg_receive_reset_locked(struct peer *peer)
         in->next = 0;
         *in->counter = 0;
         memset((void *)(uintptr_t)in->slots, 0, (in->mask + 1) * sizeof(struct ring_slot));
-        peer->empty_at[class] = peer->most[class] = 0;
+        in->empty_at = in->most = 0;
         for (uint32_t i = 0; i < 2; i++) {
             peer->partial[class][i].expected = 0;
             peer->partial[class][i].next = i == 0 ? MSG_REPLY_BIT : 0;

@@ -41,7 +41,7 @@ static uint64_t most(const struct peer *peer, enum msg_class class)
 {
     uint64_t slots = peer->in[class].mask + 1;
 
-    return peer->most[class] < slots ? peer->most[class] : slots;
+    return peer->in[class].most < slots ? peer->in[class].most : slots;
 }
 
 static int format_peer(char *text, size_t room, uint32_t kernel)
@@ -68,11 +68,12 @@ static int format_totals(char *text, size_t room)
     }
     length = snprintf(text, room,
                       "kernel %u doorbells sent %lu received %lu polls %lu idle polls %lu full %lu room %lu credit %lu "
-                      "relayed %lu late %lu cancelled %lu timed out %lu",
+                      "looks later %lu relayed %lu late %lu cancelled %lu timed out %lu",
                       instance.kernel, (unsigned long)s->doorbells_sent, (unsigned long)interrupts,
                       (unsigned long)s->polls, (unsigned long)idle_polls, (unsigned long)s->room_waits,
-                      (unsigned long)s->room_signals, (unsigned long)s->credit_waits, (unsigned long)s->relayed,
-                      (unsigned long)s->late_reply, (unsigned long)s->cancelled, (unsigned long)s->timed_out);
+                      (unsigned long)s->room_signals, (unsigned long)s->credit_waits, (unsigned long)s->looks_later,
+                      (unsigned long)s->relayed, (unsigned long)s->late_reply, (unsigned long)s->cancelled,
+                      (unsigned long)s->timed_out);
     return length +
            snprintf(text + length, room - (size_t)length,
                     " dropped type %lu source %lu length %lu fragment %lu header %lu time %lu memory %lu overrun %lu\n",

@@ -6,15 +6,11 @@
 #include "msg/wait_dump.h"
 #include "msg/wire.h"
 
-struct msg_requests msg_requests = {.first_free = REQUEST_NO_SLOT};
+struct msg_requests msg_requests;
 
 void msg_call_init(void)
 {
     list_init(&msg_requests.waiting);
-    for (uint32_t k = 0; k < KERNELS_MAX; k++) {
-        for (uint32_t class = 0; class < MSG_CLASSES; class ++)
-            list_init(&msg_requests.credits[k][class].waiting);
-    }
 }
 
 bool msg_requests_grow_locked(void)
@@ -25,10 +21,11 @@ bool msg_requests_grow_locked(void)
 
     if (block == NULL)
         return false;
-    for (uint32_t i = 0; i < REQUEST_BLOCK; i++)
-        block[i].next_free = i + 1 < REQUEST_BLOCK ? (uint16_t)(msg_requests.block_count * REQUEST_BLOCK + i + 1)
-                                                   : REQUEST_NO_SLOT;
-    msg_requests.first_free = (uint16_t)(msg_requests.block_count * REQUEST_BLOCK);
+    for (uint32_t i = 0; i < REQUEST_BLOCK; i++) {
+        block[i].id = (uint16_t)(msg_requests.block_count * REQUEST_BLOCK + i);
+        block[i].next_free = i + 1 < REQUEST_BLOCK ? &block[i + 1] : NULL;
+    }
+    msg_requests.first_free = block;
     msg_requests.blocks[msg_requests.block_count++] = block;
     return true;
 }
@@ -45,35 +42,38 @@ bool msg_request_wait_locked(struct msg_asking *asking)
 void msg_request_pass_on_locked(void)
 {
     struct msg_asking *next = container_of(msg_requests.waiting.next, struct msg_asking, node);
-    struct msg_credits *c = &msg_requests.credits[next->kernel][next->outgoing.class];
+    struct sender_class *out = next->out;
 
     list_remove(&next->node);
-    if (c->used >= msg_reserve) {
-        list_append(&c->waiting, &next->node);
+    if (out->credits.used >= msg_reserve) {
+        list_append(&out->credits.waiting, &next->node);
         return;
     }
     next->waits = false;
-    msg_request_start_locked(next, c, msg_peer(next->kernel), next->outgoing.class);
+    msg_request_start_locked(next, next->header, out, next->data);
 }
 
-void msg_request_send_slowly_locked(struct msg_asking *asking, struct peer *peer)
+void msg_request_send_slowly_locked(struct msg_asking *asking)
 {
+    struct sender_class *out = asking->out;
+
     if (msg_header_length(asking->header) <= MSG_SHORT &&
-        msg_put(peer, asking->outgoing.class, asking->header, asking->data, false))
+        msg_put(out->peer, out->class, asking->header, asking->data, false))
         return;
     asking->outgoing.header = asking->header;
     asking->outgoing.data = asking->data;
+    asking->outgoing.class = out->class;
     asking->slow = true;
-    msg_queue(peer, &asking->outgoing);
+    msg_queue(out->peer, &asking->outgoing);
 }
 
-struct msg_asking *msg_request_start_next_locked(struct msg_credits *c)
+struct msg_asking *msg_request_start_next_locked(struct sender_class *out)
 {
-    struct msg_asking *next = container_of(c->waiting.next, struct msg_asking, node);
+    struct msg_asking *next = container_of(out->credits.waiting.next, struct msg_asking, node);
 
     list_remove(&next->node);
     next->waits = false;
-    return msg_request_start_locked(next, c, msg_peer(next->kernel), next->outgoing.class) ? NULL : next;
+    return msg_request_start_locked(next, next->header, out, next->data) ? NULL : next;
 }
 
 bool msg_request_refused(uint32_t kernel, msg_answer answer, void *context)
@@ -92,11 +92,13 @@ bool msg_call_reset(uint32_t kernel)
     for (uint32_t i = 0; i < msg_requests.block_count * REQUEST_BLOCK; i++) {
         const struct msg_request *request = msg_request_at(i);
 
-        clean = clean && (request->state == REQUEST_FREE || request->kernel != kernel);
+        clean = clean && (request->state == REQUEST_FREE || msg_request_kernel(request) != kernel);
     }
-    for (uint32_t class = 0; class < MSG_CLASSES; class ++)
-        clean = clean && msg_requests.credits[kernel][class].used == 0 &&
-                list_empty(&msg_requests.credits[kernel][class].waiting);
+    for (uint32_t class = 0; class < MSG_CLASSES; class ++) {
+        const struct sender_class *out = msg_sender(kernel, class);
+
+        clean = clean && (out == NULL || (out->credits.used == 0 && list_empty(&out->credits.waiting)));
+    }
     spin_unlock(&msg_requests.lock);
     return clean;
 }
@@ -111,37 +113,36 @@ void msg_ask(struct msg_asking *asking, uint32_t kernel, enum msg_type type, con
  * comes from a faulty peer. */
 static inline bool not_yet_sent(const struct msg_request *request)
 {
-    return request->state == REQUEST_WAITING && request->asking->outgoing.queued;
+    return request->state == REQUEST_WAITING && request->asking->slow && request->asking->outgoing.queued;
 }
 
 /* Ends the request that M answers, with LENGTH, which may be an errno, for the requester. */
-static void take(const struct msg *m, int length)
+static inline __attribute__((always_inline)) void take(const struct msg *m, int length)
 {
-    uint16_t type = m->ticket.type & MSG_TYPE_BITS;
-    uint32_t kernel = m->ticket.kernel;
     struct msg_asking *failed = NULL;
     struct msg_asking *asking;
     struct msg_request *request;
-    bool credit;
+    struct sender_class *out;
 
-    spin_lock(&msg_requests.lock);
-    request = msg_request_find_locked(kernel, type, m->ticket.request);
-    if (request == NULL || not_yet_sent(request)) {
+    spin_lock_briefly(&msg_requests.lock);
+    request = msg_request_find_locked(msg_ticket_reply(&m->ticket));
+    if (__builtin_expect(request == NULL || not_yet_sent(request), 0)) {
         spin_unlock(&msg_requests.lock);
         msg_stats.late_reply++;
         return;
     }
-    asking = request->state == REQUEST_WAITING ? request->asking : NULL;
-    credit = request->credit;
-    msg_request_back_locked(request, m->ticket.request);
-    if (credit)
-        failed = msg_credit_back_locked(kernel, msg_kinds[type].class);
+    asking = __builtin_expect(request->state == REQUEST_WAITING, 1) ? request->asking : NULL;
+    out = request->credit;
+    msg_request_back_locked(request);
+    if (out != NULL)
+        failed = msg_credit_back_locked(out);
     spin_unlock(&msg_requests.lock);
     msg_request_failed(failed);
-    if (asking != NULL)
-        asking->answer(asking->context, kernel, m->data, length);
-    else
+    if (__builtin_expect(asking == NULL, 0)) {
         msg_stats.late_reply++;
+        return;
+    }
+    asking->answer(asking->context, asking->kernel, m->data, length);
 }
 
 void msg_take_reply(const struct msg *m)
@@ -174,11 +175,13 @@ void msg_take_kept(const struct msg *m)
     bool abandoned = false;
 
     spin_lock(&msg_requests.lock);
-    request = msg_request_find_locked(m->ticket.kernel, type, m->ticket.request);
-    if (request != NULL && request->credit && !not_yet_sent(request)) {
-        request->credit = false;
+    request = msg_request_find_locked(msg_ticket_reply(&m->ticket));
+    if (request != NULL && request->credit != NULL && !not_yet_sent(request)) {
+        struct sender_class *out = request->credit;
+
+        request->credit = NULL;
         abandoned = request->state == REQUEST_ABANDONED;
-        failed = msg_credit_back_locked(m->ticket.kernel, msg_kinds[type].class);
+        failed = msg_credit_back_locked(out);
     } else {
         msg_stats.late_reply++;
     }
@@ -195,15 +198,17 @@ void msg_dump_asked(void)
     for (uint32_t i = 0; i < msg_requests.block_count * REQUEST_BLOCK && left > 0; i++) {
         const struct msg_request *request = msg_request_at(i);
 
-        if (request->state == REQUEST_FREE || msg_is_quiet(request->type))
+        if (request->state == REQUEST_FREE || msg_is_quiet(msg_request_type(request)))
             continue;
-        log_event("wait kernel %u has asked kernel %u %s%s", instance.kernel, request->kernel,
-                  msg_type_name(request->type), request->credit ? "" : ", which is kept there");
+        log_event("wait kernel %u has asked kernel %u %s%s", instance.kernel, msg_request_kernel(request),
+                  msg_type_name(msg_request_type(request)), request->credit != NULL ? "" : ", which is kept there");
         left--;
     }
     for (uint32_t k = 0; k < instance.kernels; k++) {
         for (uint32_t class = 0; class < MSG_CLASSES; class ++) {
-            if (!list_empty(&msg_requests.credits[k][class].waiting))
+            const struct sender_class *out = msg_sender(k, class);
+
+            if (out != NULL && !list_empty(&out->credits.waiting))
                 log_event("wait kernel %u has questions to kernel %u that wait for a credit", instance.kernel, k);
         }
     }
@@ -218,16 +223,19 @@ uint32_t msg_unanswered(void)
     for (uint32_t i = 0; i < msg_requests.block_count * REQUEST_BLOCK; i++) {
         const struct msg_request *request = msg_request_at(i);
 
-        if (request->state == REQUEST_FREE || msg_is_quiet(request->type))
+        if (request->state == REQUEST_FREE || msg_is_quiet(msg_request_type(request)))
             continue;
         count++;
-        if (request->state == REQUEST_ABANDONED && !request->credit && request->kernel != instance.kernel)
-            msg_request_cancel(request->kernel, request->type,
-                               (uint16_t)(i | request->generation << REQUEST_INDEX_BITS));
+        if (request->state == REQUEST_ABANDONED && request->credit == NULL &&
+            msg_request_kernel(request) != instance.kernel)
+            msg_request_cancel(msg_request_kernel(request), msg_request_type(request), request->id);
     }
     for (uint32_t k = 0; k < KERNELS_MAX; k++) {
-        for (uint32_t class = 0; class < MSG_CLASSES; class ++)
-            count += list_empty(&msg_requests.credits[k][class].waiting) ? 0 : 1;
+        for (uint32_t class = 0; class < MSG_CLASSES; class ++) {
+            const struct sender_class *out = msg_sender(k, class);
+
+            count += out == NULL || list_empty(&out->credits.waiting) ? 0 : 1;
+        }
     }
     spin_unlock(&msg_requests.lock);
     return count;
@@ -235,14 +243,19 @@ uint32_t msg_unanswered(void)
 
 bool msg_own_request(struct msg_asking *asking, uint16_t type, msg_answer answer, void *context, uint16_t *id)
 {
-    bool taken;
+    struct msg_request *request;
 
     asking->answer = answer;
     asking->context = context;
+    asking->kernel = instance.kernel;
     asking->sure = true;
-    asking->outgoing.queued = false;
+    asking->waits = false;
+    asking->slow = false;
+    asking->out = NULL;
     spin_lock(&msg_requests.lock);
-    taken = msg_request_take_locked(asking, instance.kernel, type, false, id);
+    request = msg_request_take_locked(asking, msg_request_reply(instance.kernel, type, 0), NULL);
+    if (request != NULL)
+        *id = request->id;
     spin_unlock(&msg_requests.lock);
-    return taken;
+    return request != NULL;
 }

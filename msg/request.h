@@ -12,40 +12,34 @@
 #include "msg/channel_internal.h"
 
 #define REQUEST_INDEX_BITS 12u
-#define REQUEST_GENERATIONS (1u << (16 - REQUEST_INDEX_BITS))
 #define REQUEST_BLOCK 64u /* slots that are allocated at a time */
 #define REQUEST_BLOCKS ((1u << REQUEST_INDEX_BITS) / REQUEST_BLOCK)
-#define REQUEST_NO_SLOT UINT16_MAX
 #define REQUEST_SLOTS (1u << REQUEST_INDEX_BITS)
 #define REQUEST_RESERVED (REQUEST_SLOTS / 8) /* slots reserved for requests that are sure */
 
 enum request_state { REQUEST_FREE, REQUEST_WAITING, REQUEST_ABANDONED };
 
+/* [k] msg_requests.lock, all fields */
 struct msg_request {
-    struct msg_asking *asking; /* while WAITING */
-    uint8_t state;             /* enum request_state */
-    uint8_t kernel;            /* the receiver of the request */
-    bool credit;               /* the credit has not been returned */
-    uint16_t type;
-    uint16_t generation;
-    uint16_t next_free; /* index, or REQUEST_NO_SLOT */
+    struct msg_asking *asking;     /* while WAITING */
+    struct msg_request *next_free; /* while FREE */
+    struct sender_class *credit;   /* where a credit is out for it, or NULL */
+    uint32_t reply;                /* the low half of its reply's header; 0, which is no reply, while FREE */
+    uint16_t id;                   /* index and generation: of this request, or while FREE of the next one */
+    uint8_t state;                 /* enum request_state */
 };
 
-struct msg_credits {
-    uint32_t used;
-    struct list waiting; /* struct msg_asking, first come first */
-};
+_Static_assert((sizeof(struct msg_request) & (sizeof(struct msg_request) - 1)) == 0, "a slot is found by a shift");
 
 struct msg_requests {
     /* taken before a peer's tx_lock: requests are sent under this lock, so that a task that gives up finds its request
      * either sent or not */
     struct spinlock lock;
     uint32_t block_count;                       /* [k] lock */
-    uint16_t first_free;                        /* [k] lock */
+    struct msg_request *first_free;             /* [k] lock */
     uint32_t used;                              /* [k] lock: slots in use */
     struct list waiting;                        /* [k] lock: struct msg_asking that wait for a slot, first come first */
-    struct msg_request *blocks[REQUEST_BLOCKS]; /* [k] lock */
-    struct msg_credits credits[KERNELS_MAX][MSG_CLASSES]; /* [k] lock */
+    struct msg_request *blocks[REQUEST_BLOCKS]; /* [k] lock: the first BLOCK_COUNT */
 };
 extern struct msg_requests msg_requests;
 
@@ -57,10 +51,10 @@ bool msg_request_wait_locked(struct msg_asking *asking);
 /* A slot has become free: the first request that waits for one takes it, or waits for a credit now. */
 void msg_request_pass_on_locked(void);
 /* Sends a request that cannot take the fast path, now or when there is room. */
-void msg_request_send_slowly_locked(struct msg_asking *asking, struct peer *peer);
+void msg_request_send_slowly_locked(struct msg_asking *asking);
 /* A credit has been returned: the next request that waits for one takes it. Returns that request if it fails for lack
  * of a slot, else NULL. */
-struct msg_asking *msg_request_start_next_locked(struct msg_credits *c);
+struct msg_asking *msg_request_start_next_locked(struct sender_class *out);
 /* If KERNEL cannot be reached, calls ANSWER with an error and returns true. */
 bool msg_request_refused(uint32_t kernel, msg_answer answer, void *context);
 /* Notifies KERNEL, perhaps this one, that the request ID, which it keeps, has been abandoned. */
@@ -71,89 +65,109 @@ static inline struct msg_request *msg_request_at(uint32_t index)
     return &msg_requests.blocks[index / REQUEST_BLOCK][index % REQUEST_BLOCK];
 }
 
-/* Takes a slot for a request to KERNEL, and returns its id in *ID. False: there is none, or only reserved ones. */
-static inline bool msg_request_take_locked(struct msg_asking *asking, uint32_t kernel, uint16_t type, bool credit,
-                                           uint16_t *id)
+/* The kernel and the type of a request that is under way. */
+static inline uint32_t msg_request_kernel(const struct msg_request *request)
 {
-    struct msg_request *request;
+    return request->reply >> MSG_SOURCE_SHIFT & (uint32_t)MSG_SOURCE_BITS;
+}
 
-    if ((msg_requests.first_free == REQUEST_NO_SLOT && !msg_requests_grow_locked()) ||
-        __builtin_expect(msg_requests.used >= REQUEST_SLOTS - REQUEST_RESERVED && !asking->sure, 0))
-        return false;
+static inline uint16_t msg_request_type(const struct msg_request *request)
+{
+    return request->reply & MSG_TYPE_BITS;
+}
+
+/* The low half of the header of the reply to request ID of TYPE by KERNEL. */
+static inline uint32_t msg_request_reply(uint32_t kernel, uint32_t type, uint16_t id)
+{
+    return type | (uint32_t)MSG_REPLY_BIT | kernel << MSG_SOURCE_SHIFT | (uint32_t)id << MSG_REQUEST_SHIFT;
+}
+
+/* The same from the ticket of the request or of the reply. */
+static inline uint32_t msg_ticket_reply(const struct msg_ticket *ticket)
+{
+    uint32_t reply;
+
+    __builtin_memcpy(&reply, ticket, sizeof(reply));
+    return reply | (uint32_t)MSG_REPLY_BIT;
+}
+
+/* Takes a slot for ASKING, a request to which the lower half of the reply's header is REPLY without the request's id;
+ * a credit of CREDIT (or NULL) is out for it. NULL: there is none, or only reserved ones. */
+static inline struct msg_request *msg_request_take_locked(struct msg_asking *asking, uint32_t reply,
+                                                          struct sender_class *credit)
+{
+    struct msg_request *request = msg_requests.first_free;
+
+    if (__builtin_expect(request == NULL, 0)) {
+        if (!msg_requests_grow_locked())
+            return NULL;
+        request = msg_requests.first_free;
+    }
+    if (__builtin_expect(msg_requests.used >= REQUEST_SLOTS - REQUEST_RESERVED, 0) && !asking->sure)
+        return NULL;
     msg_requests.used++;
-    request = msg_request_at(msg_requests.first_free);
-    *id = (uint16_t)(msg_requests.first_free | request->generation << REQUEST_INDEX_BITS);
     msg_requests.first_free = request->next_free;
     request->asking = asking;
     request->state = REQUEST_WAITING;
-    request->kernel = (uint8_t)kernel;
-    request->type = type;
+    request->reply = reply | (uint32_t)request->id << MSG_REQUEST_SHIFT;
     request->credit = credit;
-    return true;
-}
-
-/* Returns the request to which a reply belongs, or NULL: there is no such request. */
-static inline struct msg_request *msg_request_find_locked(uint32_t kernel, uint16_t type, uint16_t id)
-{
-    uint32_t index = id & ((1u << REQUEST_INDEX_BITS) - 1);
-    struct msg_request *request;
-
-    if (index >= msg_requests.block_count * REQUEST_BLOCK)
-        return NULL;
-    request = msg_request_at(index);
-    if (request->state == REQUEST_FREE || request->generation != id >> REQUEST_INDEX_BITS ||
-        request->kernel != kernel || request->type != type)
-        return NULL;
     return request;
 }
 
-static inline void msg_request_free_locked(struct msg_request *request, uint16_t id)
+/* Returns the request to which REPLY (msg_ticket_reply) belongs, or NULL: there is no such request. */
+static inline struct msg_request *msg_request_find_locked(uint32_t reply)
 {
-    msg_requests.used--;
-    request->state = REQUEST_FREE;
-    request->generation = (uint16_t)((request->generation + 1) % REQUEST_GENERATIONS);
-    request->next_free = msg_requests.first_free;
-    msg_requests.first_free = id & ((1u << REQUEST_INDEX_BITS) - 1);
+    uint32_t index = reply >> MSG_REQUEST_SHIFT & (REQUEST_SLOTS - 1);
+    struct msg_request *block = msg_requests.blocks[index / REQUEST_BLOCK];
+    struct msg_request *request;
+
+    if (block == NULL)
+        return NULL;
+    request = &block[index % REQUEST_BLOCK];
+    return request->reply == reply ? request : NULL;
 }
 
 /* Frees the slot of REQUEST, which goes to the first request that waits for one. */
-static inline void msg_request_back_locked(struct msg_request *request, uint16_t id)
+static inline void msg_request_back_locked(struct msg_request *request)
 {
-    msg_request_free_locked(request, id);
+    msg_requests.used--;
+    request->state = REQUEST_FREE;
+    request->reply = 0;
+    request->id = (uint16_t)(request->id + (1u << REQUEST_INDEX_BITS)); /* the next generation */
+    request->next_free = msg_requests.first_free;
+    msg_requests.first_free = request;
     if (__builtin_expect(!list_empty(&msg_requests.waiting), 0))
         msg_request_pass_on_locked();
 }
 
-/* Takes a slot for a request and sends it; if there is no slot, a request that is sure waits for one. False: it
- * failed. */
-static inline __attribute__((always_inline)) bool
-msg_request_start_locked(struct msg_asking *asking, struct msg_credits *c, struct peer *peer, enum msg_class class)
+/* Takes a slot for a request with HEADER, which has no id yet, and sends it; if there is no slot, a request that is
+ * sure waits for one. False: it failed. */
+static inline __attribute__((always_inline)) bool msg_request_start_locked(struct msg_asking *asking, uint64_t header,
+                                                                           struct sender_class *out, const void *data)
 {
-    uint64_t header = asking->header;
-    uint16_t id;
+    struct msg_request *request = msg_request_take_locked(asking, out->reply | (header & MSG_TYPE_BITS), out);
 
-    if (!msg_request_take_locked(asking, asking->kernel, header & MSG_TYPE_BITS, true, &id))
-        return msg_request_wait_locked(asking);
-    c->used++;
-    header |= (uint64_t)id << MSG_REQUEST_SHIFT;
     asking->header = header;
-    if (!msg_put_fast(&peer->out[class], header, asking->data, false))
-        msg_request_send_slowly_locked(asking, peer);
+    if (__builtin_expect(request == NULL, 0))
+        return msg_request_wait_locked(asking);
+    out->credits.used++;
+    header |= (uint64_t)request->id << MSG_REQUEST_SHIFT;
+    asking->header = header;
+    if (__builtin_expect(!msg_put_fast(out, header, data, false), 0))
+        msg_request_send_slowly_locked(asking);
     return true;
 }
 
-static inline struct msg_asking *msg_credit_back_locked(uint32_t kernel, enum msg_class class)
+static inline struct msg_asking *msg_credit_back_locked(struct sender_class *out)
 {
-    struct msg_credits *c = &msg_requests.credits[kernel][class];
-
-    c->used--;
-    return list_empty(&c->waiting) ? NULL : msg_request_start_next_locked(c);
+    out->credits.used--;
+    return __builtin_expect(list_empty(&out->credits.waiting), 1) ? NULL : msg_request_start_next_locked(out);
 }
 
 /* Completes FAILED, the result of msg_credit_back_locked, with -ENOMEM. Without locks. */
 static inline void msg_request_failed(struct msg_asking *failed)
 {
-    if (failed != NULL)
+    if (__builtin_expect(failed != NULL, 0))
         failed->answer(failed->context, failed->kernel, NULL, -ENOMEM);
 }
 
@@ -161,36 +175,34 @@ static inline void msg_request_ask(struct msg_asking *asking, uint32_t kernel, e
                                    uint32_t length, msg_answer answer, void *context,
                                    void (*gone)(struct msg_outgoing *), bool sure)
 {
-    enum msg_class class = msg_kinds[type].class;
-    struct peer *peer = msg_peer(kernel);
-    struct msg_credits *c;
+    struct sender_class *out = msg_sender(kernel, msg_kinds[type].class);
     bool started;
 
-    if ((peer == NULL || peer->blocked != 0) && (msg_request_refused(kernel, answer, context) || peer == NULL))
+    /* the fast path is closed to a peer that cannot be reached */
+    if ((out == NULL || out->fast_limit == 0) && (msg_request_refused(kernel, answer, context) || out == NULL))
         return;
-    asking->header = type | (uint64_t)length << MSG_LENGTH_SHIFT;
+    asking->out = out;
     asking->kernel = kernel;
     asking->data = data;
     asking->answer = answer;
     asking->context = context;
     asking->outgoing.done = gone;
-    asking->outgoing.class = class;
-    asking->outgoing.queued = false;
     asking->sure = sure;
     asking->waits = false;
     asking->slow = false;
-    c = &msg_requests.credits[kernel][class];
-    spin_lock(&msg_requests.lock);
-    if (c->used >= msg_reserve) {
+    asking->pad = 0;
+    spin_lock_briefly(&msg_requests.lock);
+    if (__builtin_expect(out->credits.used >= msg_reserve, 0)) {
+        asking->header = type | (uint64_t)length << MSG_LENGTH_SHIFT;
         asking->waits = true;
-        list_append(&c->waiting, &asking->node);
+        list_append(&out->credits.waiting, &asking->node);
         msg_stats.credit_waits++;
         spin_unlock(&msg_requests.lock);
         return;
     }
-    started = msg_request_start_locked(asking, c, peer, class);
+    started = msg_request_start_locked(asking, type | (uint64_t)length << MSG_LENGTH_SHIFT, out, data);
     spin_unlock(&msg_requests.lock);
-    if (!started)
+    if (__builtin_expect(!started, 0))
         answer(context, kernel, NULL, -ENOMEM);
 }
 

@@ -37,6 +37,8 @@ struct ring_receiver {
     volatile uint64_t *counter;    /* [i] */
     uint64_t mask;                 /* [i] slots - 1 */
     uint64_t next;                 /* [r] slots taken so far */
+    uint64_t empty_at;             /* [r] the value of NEXT when the ring was last found empty */
+    uint64_t most;                 /* [r] the most slots taken between two such values */
 };
 
 /* A slot's content in the receiver's own memory. */
@@ -62,11 +64,10 @@ static inline uint64_t ring_used(const struct ring_sender *ring)
 /* Reads the receiver's counter. A value that is ahead of what was sent, or behind the last one, is ignored. */
 void ring_refresh(struct ring_sender *ring);
 
-/* Fills and publishes the next slot. The caller has checked with ring_used that there is room. DATA has WORDS <= 6
- * words, which may be unaligned. TIME is below 2^48. */
-static inline void ring_put(struct ring_sender *ring, uint64_t header, uint64_t time, const void *data, uint32_t words)
+/* Copies DATA, WORDS words which may be unaligned, to the payload of SLOT, which has not been published. False, without
+ * any effect: they are more than 6. */
+static inline __attribute__((always_inline)) bool ring_fill(struct ring_slot *slot, const void *data, uint32_t words)
 {
-    struct ring_slot *slot = &ring->slots[ring->next & ring->mask];
     const uint8_t *from = data;
 
 #define RING_COPY(i)                                                                                                   \
@@ -94,13 +95,36 @@ static inline void ring_put(struct ring_sender *ring, uint64_t header, uint64_t 
     case 1:
         RING_COPY(0)
         /* fall through */
+    case 0:
+        return true;
     default:
-        break;
+        return false;
     }
 #undef RING_COPY
+}
+
+/* The slot that is filled next. The caller has checked with ring_used that there is room. */
+static inline struct ring_slot *ring_slot_next(const struct ring_sender *ring)
+{
+    return &ring->slots[ring->next & ring->mask];
+}
+
+/* Publishes SLOT, the next one, which is filled. TIME is below 2^48. */
+static inline void ring_publish(struct ring_sender *ring, struct ring_slot *slot, uint64_t header, uint64_t time)
+{
     slot->header = header;
     __atomic_store_n(&slot->publish, time << 16 | ring_sequence(ring->next), __ATOMIC_RELEASE);
     ring->next++;
+}
+
+/* Fills and publishes the next slot. The caller has checked with ring_used that there is room. DATA has WORDS <= 6
+ * words, which may be unaligned. TIME is below 2^48. */
+static inline void ring_put(struct ring_sender *ring, uint64_t header, uint64_t time, const void *data, uint32_t words)
+{
+    struct ring_slot *slot = ring_slot_next(ring);
+
+    ring_fill(slot, data, words);
+    ring_publish(ring, slot, header, time);
 }
 
 /* True when the next slot is published. */

@@ -7,6 +7,7 @@
 #include "kernel/wait/completion.h"
 #include "msg/call.h"
 #include "msg/channel_internal.h"
+#include "msg/idle.h"
 #include "msg/trace.h"
 
 void msg_ring_doorbell(struct peer *peer, uint64_t word)
@@ -291,14 +292,42 @@ int msg_send(uint32_t kernel, enum msg_class class, uint64_t header, const void 
     return 0;
 }
 
+/* On the only CPU, with no other thread ready: looks for room for a while, because the peer is likely to take messages
+ * soon, and handles messages meanwhile. Until half of the ring is free: the peer has work, and the next messages find
+ * room. */
+static __attribute__((noinline)) void idle_poll_room(const struct sender_class *out)
+{
+    struct ring_sender *ring = &out->peer->out[out->class].ring;
+    uint32_t left = msg_idle_budget();
+
+    if (left > IDLE_LOOKS_MAX)
+        left = IDLE_LOOKS_MAX;
+    for (; left > 0 && out->fast_limit != 0; left--) {
+        ring_refresh(ring);
+        if (ring_used(ring) <= out->limit / 2)
+            return;
+        if (!idle_poll_look() || !msg_poll())
+            cpu_relax();
+        else if (!wait_ops.alone())
+            return;
+    }
+}
+
 static __attribute__((noinline)) int notify_slowly(uint32_t kernel, enum msg_class class, uint64_t header,
                                                    const void *data)
 {
     struct peer *peer = msg_peer(kernel);
 
     assert(msg_kinds[header % MSG_TYPES].notice && header >> MSG_LENGTH_SHIFT <= MSG_MAX);
-    if (peer != NULL && msg_header_length(header) <= MSG_SHORT && msg_put(peer, class, header, data, false))
-        return 0;
+    if (peer != NULL && msg_header_length(header) <= MSG_SHORT) {
+        if (msg_put(peer, class, header, data, false))
+            return 0;
+        if (peer->out[class].fast_limit != 0 && wait_ops.alone()) {
+            idle_poll_room(&peer->out[class]);
+            if (msg_put(peer, class, header, data, false))
+                return 0;
+        }
+    }
     return msg_send(kernel, class, header, data);
 }
 

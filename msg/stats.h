@@ -15,6 +15,9 @@
 #define MSG_TICK_SHIFT 5
 #define MSG_TIME_MASK ((1ull << 48) - 1)
 
+/* Of this many messages of a type one is measured; all are counted. */
+#define MSG_SAMPLE 16u
+
 /* Four buckets for each power of two: a percentile is at most an eighth and a tick off. */
 #define HISTOGRAM_BUCKETS 184u
 
@@ -32,7 +35,7 @@ struct msg_times {
 struct msg_stats {
     uint64_t bad_type, bad_source, bad_length, bad_fragment, bad_header, bad_time, late_reply, no_memory, overrun;
     uint64_t doorbells_sent, doorbells_received, polls, room_waits, room_signals, credit_waits, cancelled, timed_out;
-    uint64_t relayed;
+    uint64_t relayed, looks_later;
 };
 
 struct msg_sent {

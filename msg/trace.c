@@ -54,7 +54,7 @@ int trace_switch(bool wanted)
         msg_set_blocked(peer, on ? BLOCKED_TRACE : 0, on ? 0 : BLOCKED_TRACE);
         spin_unlock(&peer->tx_lock);
     }
-    msg_special = on || inject_is_on();
+    msg_set_special(on || inject_is_on());
     return on == wanted ? 0 : -ENOMEM;
 }
 

@@ -56,6 +56,14 @@ build/openmp-objects/%.o: userland/bench/%.c
 	@mkdir -p $(@D)
 	$(Q)$(OPENMP_CC) $(USERLAND_CFLAGS) -fopenmp -c -o $@ $<
 
+# The programs of the evaluation, likewise a file of the host for both systems (userland/bench/workloads/README.md).
+WORKLOAD_OBJECTS := $(patsubst userland/bench/%.c,build/openmp-objects/%.o,$(wildcard userland/bench/workloads/*.c)) \
+	build/openmp-objects/message_counts.o
+userland: build/userland/workload
+build/userland/workload: $(WORKLOAD_OBJECTS)
+	@mkdir -p $(@D)
+	$(Q)$(OPENMP_CC) -static -O2 -fopenmp -Wl,--no-warnings -o $@ $^ -lm
+
 build/libc/kettle.o: libc/kettle.c
 	@mkdir -p $(@D)
 	$(Q)$(MUSL_CC) $(USERLAND_CFLAGS) -c -o $@ $<
@@ -63,6 +71,15 @@ build/libc/kettle.o: libc/kettle.c
 $(LIBKETTLE): build/libc/kettle.o
 	$(Q)rm -f $@
 	$(Q)$(AR) rcsD $@ $^
+
+# For programs that are to tell where they allocate (tools/plugin/numa/trace.md).
+userland: build/libc/liballoctrace.a
+build/libc/liballoctrace.a: build/libc/alloc_trace.o
+	$(Q)rm -f $@
+	$(Q)$(AR) rcsD $@ $^
+build/libc/alloc_trace.o: libc/alloc_trace.c
+	@mkdir -p $(@D)
+	$(Q)$(MUSL_CC) $(USERLAND_CFLAGS) -c -o $@ $<
 
 build/initramfs.cpio: userland/initramfs.py $(USERLAND_BINARIES) $(USERLAND_FILES)
 	$(Q)python3 userland/initramfs.py $@ $(foreach name,$(USERLAND_NAMES),bin/$(name)=build/userland/$(name)) \

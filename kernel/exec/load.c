@@ -11,6 +11,7 @@
 #include "kernel/lib/string.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
+#include "msg/slice.h"
 
 /* The bound of the cache is KEPT_LEAST bytes or 1/KEPT_PART of the kernel's memory, whichever is more: with a fixed
  * small bound, a program such as perl (12 MiB) would be read again for each exec. */
@@ -186,6 +187,8 @@ static int fetch_piece(const struct file_place *place, struct kept_file *file, s
         if (count == 0) /* the file has become shorter: the rest stays zero, which is no valid program */
             break;
         done += (uint64_t)count;
+        if (slice_check())
+            return -EINTR;
     }
     return 0;
 }

@@ -78,11 +78,18 @@ struct file_facts {                 /* what stat(2) returns */
 
 struct node;
 
+/* Copies SIZE bytes at FROM to address TO; does not wait. 0, or an error, after which some bytes may have been copied.
+ */
+typedef int (*file_put)(uint64_t to, const void *from, uint64_t size);
+
 /* The functions of a kind of file. None waits, unless `waits` is set. Results are byte counts, 0, or negative errnos;
  * -EAGAIN: try again after the file's next event. NULL: the kind does not have the operation. */
 struct file_kind {
     int64_t (*read)(struct file *file, void *data, size_t size);
     int64_t (*write)(struct file *file, const void *data, size_t size, uint32_t flags);
+    /* FILE_READ_AT, or with AT negative FILE_READ, of a file that may be read: hands the bytes to PUT where they lie,
+     * without a copy in between. FILE_AS_ANY: nothing has changed but bytes at TO, and the usual operations do it. */
+    int64_t (*read_out)(struct file *file, size_t size, int64_t at, file_put put, uint64_t to);
     uint32_t (*poll)(struct file *file); /* POLL_* that hold now. NULL: can be read and written */
     /* ioctl: DATA (FILE_CONTROL_MAX bytes) is argument and result. -ENOTTY: it does not know COMMAND. */
     int64_t (*control)(struct file *file, uint32_t command, void *data);

@@ -16,6 +16,7 @@
 #include "mm/space/wire.h"
 #include "mm/user/access.h"
 #include "msg/channel.h"
+#include "msg/slice.h"
 #include "tasks/process/group.h"
 #include "tasks/process/process.h"
 #include "tasks/remote/operation.h"
@@ -28,10 +29,9 @@
 
 void reach_pause(uint64_t done)
 {
-    if (done / (WINDOW * PAGE_SIZE) % WINDOWS_A_TURN != WINDOWS_A_TURN - 1)
-        return;
-    msg_poll(); /* at the home the lookups never wait, so messages are not taken otherwise */
-    sched_yield();
+    if (done / (WINDOW * PAGE_SIZE) % WINDOWS_A_TURN == WINDOWS_A_TURN - 1)
+        sched_yield();
+    slice_check(); /* at the home the lookups never wait, so messages are not taken otherwise */
 }
 
 /* Moves a page that has a frame, if it is on a node of FROM. Returns 1 if the page could not be moved, otherwise 0. */

@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "kernel/arch/x86_64/clock.h"
+#include "kernel/arch/x86_64/cpu.h"
 
 struct wait_ops wait_ops;
 
@@ -57,6 +58,10 @@ void completion_signal(struct completion *c)
 {
     uint32_t notice = 0;
 
+    if (!cpu_several && c->waiter == NULL) { /* who waits is not on another CPU, and finds it done before it blocks */
+        c->done = true;
+        return;
+    }
     completion_signal_locked(c, &notice);
     completion_notify(notice);
 }

@@ -36,6 +36,7 @@ struct wait_ops {
     void (*block)(struct spinlock *lock, const struct wait_reason *reason, enum wait_end end, uint64_t deadline);
     bool (*ended)(enum wait_end end); /* returns whether a condition of END holds for the current thread */
     void (*due_changed)(void);        /* the time at which a CPU has to poll for messages has changed: msg_due */
+    void (*breathe)(void);            /* as sched_breathe: pending interrupts, and other threads that come first */
     bool (*alone)(
         void); /* no other thread is ready on this CPU, so the caller may poll for messages before it blocks */
     /* Makes a blocked thread ready; harmless when it is not blocked. The caller passes the result to notify

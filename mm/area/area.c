@@ -32,16 +32,27 @@ void area_list_init(struct area_list *list)
     list->granted = false;
 }
 
-void area_list_clear(struct area_list *list)
+bool area_list_clear_some(struct area_list *list, uint32_t count)
 {
     bool refers = list->refers;
 
-    list_for_each_safe(node, &list->head) {
-        refer(list, area_at(node)->backing, AREA_GOES);
-        heap_free(area_at(node), sizeof(struct area));
+    while (count-- > 0 && !list_empty(&list->head)) {
+        struct area *area = area_at(list->head.next);
+
+        list_remove(&area->node);
+        refer(list, area->backing, AREA_GOES);
+        heap_free(area, sizeof(*area));
     }
+    if (!list_empty(&list->head))
+        return false;
     area_list_init(list);
     list->refers = refers;
+    return true;
+}
+
+void area_list_clear(struct area_list *list)
+{
+    area_list_clear_some(list, UINT32_MAX);
 }
 
 void area_list_move(struct area_list *to, struct area_list *from)

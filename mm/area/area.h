@@ -90,6 +90,9 @@ static inline void area_list_refers(struct area_list *list)
 
 void area_list_init(struct area_list *list);
 void area_list_clear(struct area_list *list);
+/* The same for up to COUNT areas. Returns true when none are left; until then LIST must not be used for anything else.
+ */
+bool area_list_clear_some(struct area_list *list, uint32_t count);
 /* Replaces the areas of TO by those of FROM, which is empty afterwards. If TO has REFERS set, area_refers is called for
  * its old areas (AREA_GOES) and for the new ones (AREA_MOVED). */
 void area_list_move(struct area_list *to, struct area_list *from);

@@ -18,6 +18,7 @@
 #include "mm/space/wire.h"
 #include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/slice.h"
 
 #define AREAS_MAX (AUDIT_PART / sizeof(struct msg_space_area))
 
@@ -67,6 +68,7 @@ static int view(struct gathering *g, uint32_t kernel, uint64_t start, uint64_t e
         length = (int)audit_view_here(&ask, (struct msg_audit_viewed *)(void *)part);
     else
         length = msg_call(kernel, MSG_AUDIT_VIEW, &ask, sizeof(ask), part, AUDIT_PART, "view of an audit", start);
+    slice_check();
     if (length < 0)
         return length;
     *count = (uint32_t)(((size_t)length - sizeof(*head)) / size);
@@ -165,7 +167,7 @@ static int all_areas(struct gathering *g)
         error = home_areas(g, start, &end);
         for (kernel_set rest = g->members & ~(1ull << g->check.home); rest != 0 && error == 0; rest &= rest - 1)
             error = member_areas(g, (uint32_t)__builtin_ctzll(rest), start, end);
-        msg_poll();
+        slice_check();
     }
     return error;
 }
@@ -185,6 +187,7 @@ static int member_pages(struct gathering *g, uint32_t kernel, uint64_t start, ui
             return error;
         for (uint32_t i = 0; i < count; i++)
             audit_check_run(&g->check, kernel, &runs[i]);
+        slice_check();
         start = head->next;
         if (start == end && head->beyond < *beyond)
             *beyond = head->beyond;
@@ -209,7 +212,7 @@ static int all_pages(struct gathering *g)
             error = -EPROTO;
         if (error == 0)
             audit_check_end(&g->check);
-        msg_poll();
+        slice_check();
     }
     return error;
 }

@@ -12,7 +12,7 @@
 #include "mm/space/wire.h"
 #include "msg/message.h"
 
-#define AUDIT_PAGES 2048u                                  /* of a window: 8 MiB */
+#define AUDIT_PAGES 512u                                   /* of a window: 2 MiB */
 #define AUDIT_MARKS (AUDIT_PAGES * 4096ull / SHARERS_PART) /* parts of the directory in a window */
 #define AUDIT_NO_AREA 0x80000000u /* in place of AREA_*: the page is in no area of that kernel */
 

@@ -15,6 +15,7 @@
 #include "mm/space/space.h"
 #include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/slice.h"
 
 /* --- tables --- */
 
@@ -60,6 +61,11 @@ static bool may_map(uint64_t va, uint64_t pa, bool write)
     return false;
 }
 
+static void pause(void)
+{
+    slice_check();
+}
+
 void audit_tables(struct audit_report *report)
 {
     uint64_t chunk = instance.plan.kernels[instance.kernel].chunk;
@@ -68,6 +74,7 @@ void audit_tables(struct audit_report *report)
         .owner = owner_of,
         .own_use = own_use,
         .may_map = may_map,
+        .pause = pause,
         .image = chunk,
         .image_end = chunk + instance.layout.stack,
         .image_va = (uint64_t)image_start,
@@ -81,13 +88,14 @@ void audit_tables(struct audit_report *report)
         id = space->id + 1;
         audit_space_tables(&world, &space->tables, window_tables.root, space->id, report);
         space_put(space);
-        msg_poll();
+        slice_check();
     }
 }
 
 /* --- frames --- */
 
 #define FRAMES_AT_ONCE 16384u
+#define FRAMES_A_LOOK 64u /* frames between two looks whether the slice is over */
 #define SEEN_MAPPED 0x80000000u
 #define SEEN_EXCLUSIVE 0x40000000u
 #define SEEN_OWNED 0x3fffffffu
@@ -107,6 +115,8 @@ static void note(struct frames *frames, const uint64_t *words, uint32_t count)
             continue;
         frames->seen[index] |= SEEN_MAPPED | ((words[i] & FRAME_EXCLUSIVE) != 0 ? SEEN_EXCLUSIVE : 0);
         frames->seen[index] += (words[i] & FRAME_OWNED) != 0;
+        if (i % FRAMES_A_LOOK == 0)
+            slice_check();
     }
 }
 
@@ -140,6 +150,7 @@ static int ask(struct frames *frames, uint32_t kernel)
             return -EPROTO;
         message.space = head->space;
         message.va = head->va;
+        slice_check();
     } while (message.space != 0);
     return 0;
 }
@@ -150,9 +161,12 @@ static int look(struct frames *frames, struct audit_report *report)
     int error = 0;
 
     memset(frames->seen, 0, sizeof(frames->seen));
+    slice_check();
     for (; all != 0 && error == 0; all &= all - 1)
         error = ask(frames, (uint32_t)__builtin_ctzll(all));
+    slice_check();
     file_objects_each(note_cached, frames);
+    slice_check();
     if (zero_page_frame() != 0)
         note_cached(zero_page_frame(), frames);
     for (uint64_t at = frames->start; at < frames->end && error == 0; at += PAGE_SIZE) {
@@ -165,6 +179,8 @@ static int look(struct frames *frames, struct audit_report *report)
                                     .exclusive = (seen & SEEN_EXCLUSIVE) != 0};
 
         audit_check_frame(report, instance.kernel, &frame);
+        if (at / PAGE_SIZE % FRAMES_A_LOOK == 0)
+            slice_check();
     }
     return error;
 }
@@ -186,7 +202,7 @@ int audit_frames(struct audit_report *report)
             frames->start = at;
             frames->end = at + (left < FRAMES_AT_ONCE * PAGE_SIZE ? left : FRAMES_AT_ONCE * PAGE_SIZE);
             error = look(frames, report);
-            msg_poll();
+            slice_check();
         }
     }
     heap_free(frames, sizeof(*frames));

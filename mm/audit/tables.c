@@ -116,6 +116,7 @@ static void walk_table(const struct walk *walk, uint64_t frame, int level, uint6
             kernel_leaf(walk, va, entry, level);
         }
     }
+    walk->world->pause();
 }
 
 void audit_kernel_tables(const struct audit_world *world, const struct page_tables *tables, struct audit_report *report)

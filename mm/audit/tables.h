@@ -18,6 +18,7 @@ struct audit_world {
     bool (*own_use)(uint64_t frame);
     /* True if the kernel may map PA, which it does not own, at VA in this way. */
     bool (*may_map)(uint64_t va, uint64_t pa, bool write);
+    void (*pause)(void);         /* called after each table, with nothing held */
     uint64_t image, image_end;   /* physical: mapped from IMAGE_VA on, and nowhere else */
     uint64_t image_va;           /* virtual */
     uint64_t direct, direct_end; /* virtual: the range that maps physical addresses plus DIRECT */

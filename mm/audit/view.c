@@ -20,7 +20,7 @@
 #define AREAS_MAX ((AUDIT_PART - sizeof(struct msg_audit_viewed)) / sizeof(struct msg_space_area))
 #define MARKS_MAX ((AUDIT_PART - sizeof(struct msg_audit_viewed)) / sizeof(kernel_set))
 #define WORDS_MAX ((AUDIT_PART - sizeof(struct msg_audit_framed)) / sizeof(uint64_t))
-#define TABLES_MAX 64u /* page tables that one AUDIT_FRAMES examines */
+#define TABLES_MAX 4u /* page tables that one AUDIT_FRAMES examines */
 
 _Static_assert(WORDS_MAX >= LEAF_ENTRIES && RUNS_MAX >= LEAF_ENTRIES, "a table fits");
 
@@ -97,13 +97,8 @@ static uint32_t list_areas_locked(const struct space *space, const struct msg_au
     struct msg_space_area *areas = (struct msg_space_area *)(out + 1);
     uint32_t count = 0;
 
-    list_for_each(node, &space->areas.head) {
-        const struct area *area = container_of(node, const struct area, node);
-
-        if (area->end <= ask->start)
-            continue;
-        if (area->start >= ask->end)
-            break;
+    for (const struct area *area = area_next(&space->areas, ask->start); area != NULL && area->start < ask->end;
+         area = area_after(&space->areas, area)) {
         if (count == AREAS_MAX) {
             out->next = area->start;
             break;
@@ -164,7 +159,8 @@ static uint32_t list_pages_locked(struct space *space, const struct msg_audit_vi
         for (uint32_t i = first; (i = paging_next_used(leaf, i, end)) < end; i++) {
             uint64_t page = va + i * PAGE_SIZE;
 
-            if (!add_page(&listing, page, leaf[i] & ~(PAGING_ACCESSED | PAGING_DIRTY | PAGING_SOFT_PREFETCHED))) {
+            if (!add_page(&listing, page,
+                          space_entry_shown(leaf[i]) & ~(PAGING_ACCESSED | PAGING_DIRTY | PAGING_SOFT_PREFETCHED))) {
                 out->next = page;
                 return (uint32_t)(sizeof(*out) + listing.count * sizeof(listing.runs[0]));
             }

@@ -14,8 +14,7 @@
 #include "mm/space/wire.h"
 #include "msg/call.h"
 #include "msg/channel.h"
-
-#define RESIDENT_MAX 32u
+#include "msg/slice.h"
 
 /* --- on one kernel --- */
 
@@ -35,23 +34,18 @@ int64_t space_apply_check_locked(struct space *space, const struct msg_space_cha
     return area_covers(&space->areas, change->start, end) ? 0 : 1;
 }
 
-int64_t space_apply_resident_locked(struct space *space, const struct msg_space_change *change)
-{
-    uint64_t pages = 0;
-
-    for (uint32_t i = 0; i < RESIDENT_MAX && i < change->length / PAGE_SIZE; i++) {
-        const uint64_t *entry = paging_look(&space->tables, change->start + i * PAGE_SIZE);
-
-        if (entry != NULL && *entry != 0 && (*entry & PAGING_SOFT_PENDING_FREE) == 0)
-            pages |= 1ull << i;
-    }
-    return (int64_t)pages;
-}
-
 int64_t space_apply_flag_locked(struct space *space, const struct msg_space_change *change)
 {
-    return area_flag(&space->areas, change->start, change->start + change->length, change->flag.set,
-                     change->flag.clear);
+    uint64_t end = change->start + change->length;
+    int error = 0;
+
+    for (uint64_t at = change->start, stop; at < end && error == 0; at = stop) {
+        if (at != change->start)
+            space_pause_locked(space);
+        stop = space_next_areas_locked(space, at, end);
+        error = area_flag(&space->areas, at, stop, change->flag.set, change->flag.clear);
+    }
+    return error;
 }
 
 int64_t space_apply_later_locked(struct space *space, const struct msg_space_change *change)
@@ -62,21 +56,6 @@ int64_t space_apply_later_locked(struct space *space, const struct msg_space_cha
 
 /* --- over kernels --- */
 
-/* Performs CHANGE here if this kernel may decide its range, else at the home. In a leased range the holder of the lease
- * knows areas that the home does not. */
-static int64_t ask_who_knows(struct space *space, const struct msg_space_change *change)
-{
-    int64_t value = 0;
-    bool known;
-
-    spin_lock(&space->lock);
-    known = space_decides_locked(space, space_change_range(change), DECIDES_LEASE) != DECIDES_NOT;
-    if (known)
-        value = space_apply_locked(space, change);
-    spin_unlock(&space->lock);
-    return known ? value : space_ask_home(space, change);
-}
-
 int space_check(struct space *space, uint64_t start, uint64_t end, uint32_t forbidden, uint32_t needed)
 {
     struct msg_space_change change = {.space = space->id,
@@ -85,7 +64,7 @@ int space_check(struct space *space, uint64_t start, uint64_t end, uint32_t forb
                                       .operation = MSG_SPACE_CHECK,
                                       .check = {.forbidden = forbidden, .needed = needed}};
 
-    return (int)ask_who_knows(space, &change);
+    return (int)space_ask_who_knows(space, &change);
 }
 
 int space_flag(struct space *space, uint64_t start, uint64_t end, uint32_t forbidden, uint32_t set, uint32_t clear)
@@ -147,7 +126,7 @@ int space_fill_range(struct space *space, uint64_t start, uint64_t end, enum spa
     int error = 0;
 
     while (start < end && error == 0) {
-        int64_t area = space_look(space, start, SPACE_LOOK_THERE);
+        int64_t area = space_look(space, start, SPACE_LOOK_STOP);
         uint64_t stop = (uint64_t)area & ~(PAGE_SIZE - 1);
         uint32_t access;
 
@@ -171,33 +150,9 @@ void space_map_fill(struct space *space, uint64_t address, uint64_t length, uint
         space_touch(space, address, address + page_up(length), access);
 }
 
-static void note_resident(void *context, uint32_t kernel, const void *reply, int length)
-{
-    const struct msg_space_changed *answer = reply;
-    int64_t *pages = context;
-
-    (void)kernel;
-    if (length == (int)sizeof(*answer))
-        *pages |= (int64_t)answer->value;
-}
-
-int64_t space_resident_pages(struct space *space, uint64_t start, uint32_t count)
-{
-    struct msg_space_change change = {
-        .space = space->id, .start = start, .length = count * PAGE_SIZE, .operation = MSG_SPACE_RESIDENT};
-    int64_t pages;
-
-    if (space->retrieval->home_knows)
-        return ask_who_knows(space, &change);
-    pages = space_apply(space, &change);
-    msg_multicast(space_others(space), MSG_SPACE_RESIDENT, &change, sizeof(change), note_resident, &pages,
-                  "pages that are mapped", start);
-    return pages;
-}
-
 static uint32_t window_size(uint64_t start, uint64_t end)
 {
-    return (end - start) / PAGE_SIZE < RESIDENT_MAX ? (uint32_t)((end - start) / PAGE_SIZE) : RESIDENT_MAX;
+    return (end - start) / PAGE_SIZE < SPACE_RESIDENT_MAX ? (uint32_t)((end - start) / PAGE_SIZE) : SPACE_RESIDENT_MAX;
 }
 
 /* Maps here each page of [START, END) that has a frame on any kernel. */
@@ -205,7 +160,7 @@ static int touch_resident(struct space *space, uint64_t start, uint64_t end)
 {
     int error = 0;
 
-    for (uint64_t at = start; at < end && error == 0; at += RESIDENT_MAX * PAGE_SIZE) {
+    for (uint64_t at = start; at < end && error == 0; at += SPACE_RESIDENT_MAX * PAGE_SIZE) {
         uint32_t count = window_size(at, end);
         int64_t pages = space_resident_pages(space, at, count);
 
@@ -245,7 +200,7 @@ int space_empty(struct space *space, uint64_t start, uint64_t end)
         spin_lock(&space->lock);
         paging_visit(&space->tables, at, stop < end ? stop : end, empty_entry, NULL);
         spin_unlock(&space->lock);
-        msg_poll();
+        slice_check();
     }
     space_release(space, &lock);
     return error > 0 ? -ENOMEM : error;

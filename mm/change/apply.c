@@ -1,9 +1,11 @@
 /* Applies changes of an address space on one kernel: to its areas, entries and TLBs. Functions that end in _locked need
- * space->lock; nothing here waits, except for the TLB flushes of this instance's CPUs. See mm/retrieve/retrieval.md. */
+ * space->lock; nothing here waits, except for the TLB flushes of this instance's CPUs, and changes of ranges that are
+ * long (mm/change/walk.c) pause between slices. See mm/retrieve/retrieval.md. */
 #include "kernel/abi/errno.h"
 #include "mm/area/backing.h"
 #include "mm/change/internal.h"
 #include "mm/file/hold.h"
+#include "mm/frame/frame.h"
 #include "mm/frame/reference.h"
 #include "mm/lease/decide.h"
 #include "mm/lease/lease.h"
@@ -15,8 +17,15 @@
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
 
+#define SETTLED_AT_ONCE (128 * PAGE_SIZE) /* a power of two */
+
 /* How a change rewrites the entries of a range. */
-enum rewrite_kind { REWRITE_PROTECT, REWRITE_UNMAP, REWRITE_WRITE_PROTECT };
+enum rewrite_kind {
+    REWRITE_PROTECT,
+    REWRITE_UNMAP,
+    REWRITE_FREE, /* as UNMAP, where no other kernel has anything: this kernel's frames need not become pending free */
+    REWRITE_WRITE_PROTECT
+};
 
 struct rewrite {
     enum rewrite_kind kind;
@@ -25,8 +34,44 @@ struct rewrite {
     bool owns;    /* the range has an owning entry */
     bool pending; /* the range has entries that are pending free now */
     uint32_t prefetch_used;
-    int64_t let_go; /* owning entries that became pending free */
+    int64_t let_go;          /* owning entries that became pending free, or empty */
+    struct freeing *freeing; /* REWRITE_FREE */
 };
+
+/* This kernel's frames that no entry names any more; TLBs may have entries for them from START on. */
+struct freeing {
+    const struct space *space;
+    uint64_t start;
+    struct frame_runs runs;
+};
+
+static struct freeing *freeing_begin(struct freeing *freeing, const struct space *space, uint64_t start)
+{
+    freeing->space = space;
+    freeing->start = start;
+    freeing->runs.count = 0;
+    return freeing;
+}
+
+/* Releases the frames of entries below END, once no TLB has them. */
+static void free_frames(struct freeing *freeing, uint64_t end)
+{
+    space_flush(freeing->space, freeing->start, end);
+    freeing->start = end;
+    frame_runs_release(&freeing->runs);
+}
+
+/* Empties ENTRY, which owns a frame of this kernel. */
+static __attribute__((noinline)) void free_entry(struct rewrite *rewrite, uint64_t va, uint64_t *entry)
+{
+    uint64_t frame = *entry & PAGING_FRAME;
+
+    *entry = 0;
+    if (frame_runs_add(&rewrite->freeing->runs, frame))
+        return;
+    free_frames(rewrite->freeing, va);
+    frame_runs_add(&rewrite->freeing->runs, frame);
+}
 
 static void rewrite_entry(void *context, uint64_t va, uint64_t *entry, uint64_t size)
 {
@@ -35,7 +80,6 @@ static void rewrite_entry(void *context, uint64_t va, uint64_t *entry, uint64_t 
     uint64_t keep = old & (PAGING_FRAME | PAGING_SOFT_REMOTE | PAGING_SOFT_OWNING | PAGING_SOFT_COW);
     uint64_t seen = old & (PAGING_SOFT_PREFETCHED | PAGING_ACCESSED);
 
-    (void)va;
     (void)size;
     if ((old & PAGING_SOFT_PENDING_FREE) != 0) {
         rewrite->pending = true;
@@ -43,64 +87,110 @@ static void rewrite_entry(void *context, uint64_t va, uint64_t *entry, uint64_t 
     }
     if ((old & PAGING_SOFT_OWNING) != 0)
         rewrite->owns = true;
+    if (rewrite->kind != REWRITE_WRITE_PROTECT || (old & PAGING_WRITE) != 0)
+        rewrite->flush = true;
     if (rewrite->kind == REWRITE_PROTECT)
         *entry = keep | seen | space_page_flags(rewrite->prot, (keep & PAGING_SOFT_COW) != 0);
     else if (rewrite->kind == REWRITE_WRITE_PROTECT)
         *entry = (old & ~PAGING_WRITE) | PAGING_SOFT_COW;
     else {
         rewrite->prefetch_used += space_prefetch_used(old);
-        *entry = (keep & PAGING_SOFT_OWNING) != 0 ? keep | PAGING_SOFT_PENDING_FREE : 0;
         rewrite->let_go += (keep & PAGING_SOFT_OWNING) != 0;
+        if (rewrite->kind == REWRITE_FREE && (keep & (PAGING_SOFT_OWNING | PAGING_SOFT_REMOTE)) == PAGING_SOFT_OWNING) {
+            free_entry(rewrite, va, entry);
+            return;
+        }
+        *entry = (keep & PAGING_SOFT_OWNING) != 0 ? keep | PAGING_SOFT_PENDING_FREE : 0;
         rewrite->pending |= (keep & PAGING_SOFT_OWNING) != 0;
     }
-    if (rewrite->kind != REWRITE_WRITE_PROTECT || (old & PAGING_WRITE) != 0)
-        rewrite->flush = true;
+}
+
+/* Adds up what REWRITE has changed since the last call. */
+static void count_locked(struct space *space, struct rewrite *rewrite)
+{
+    space->stats.prefetch_used += rewrite->prefetch_used;
+    space_hold_pages_locked(space, -rewrite->let_go);
+    rewrite->prefetch_used = 0;
+    rewrite->let_go = 0;
+}
+
+/* The end of a rewrite of [START, END): flushes, releases and counts. Returns SPACE_PENDING or 0. */
+static inline __attribute__((always_inline)) int rewritten(struct space *space, struct rewrite *rewrite, uint64_t start,
+                                                           uint64_t end)
+{
+    count_locked(space, rewrite);
+    if (rewrite->flush)
+        space_flush(space, start, end);
+    if (rewrite->freeing != NULL && rewrite->freeing->runs.count != 0)
+        frame_runs_release(&rewrite->freeing->runs);
+    return rewrite->pending ? SPACE_PENDING : 0;
+}
+
+/* Rewrites the entries of [START, END), table by table. */
+static void rewrite_tables_locked(struct space *space, uint64_t start, uint64_t end, struct rewrite *rewrite)
+{
+    uint64_t stop;
+
+    for (uint64_t at = start; space_next_pages_locked(space, &at, end, LEAF_SIZE, &stop); at = stop) {
+        if (at != start) {
+            count_locked(space, rewrite);
+            space_pause_locked(space);
+        }
+        paging_visit(&space->tables, at, stop, rewrite_entry, rewrite);
+    }
+    count_locked(space, rewrite);
 }
 
 /* Returns SPACE_PENDING if the range has entries that are pending free now, else 0. */
 static int rewrite_range_locked(struct space *space, uint64_t start, uint64_t end, uint32_t prot,
                                 enum rewrite_kind kind)
 {
+    struct freeing freeing;
     struct rewrite rewrite = {.prot = prot, .kind = kind};
     uint64_t *only = end - start == PAGE_SIZE ? paging_entry(&space->tables, start, false) : NULL;
 
+    if (kind == REWRITE_FREE)
+        rewrite.freeing = freeing_begin(&freeing, space, start);
     if (only != NULL && *only != 0) /* the fast path of a change of one page */
         rewrite_entry(&rewrite, start, only, PAGE_SIZE);
     else
-        paging_visit(&space->tables, start, end, rewrite_entry, &rewrite);
-    space->stats.prefetch_used += rewrite.prefetch_used;
-    space_hold_pages_locked(space, -rewrite.let_go);
-    if (rewrite.flush)
-        space_flush(space, start, end);
-    return rewrite.pending ? SPACE_PENDING : 0;
+        rewrite_tables_locked(space, start, end, &rewrite);
+    return rewritten(space, &rewrite, start, end);
 }
 
 /* Rewrites the entries of private areas in [START, END). *OWNS: the range may have an owning entry here. Returns
  * SPACE_PENDING if it has entries that are pending free now, else 0. */
 static int rewrite_private_locked(struct space *space, uint64_t start, uint64_t end, enum rewrite_kind kind, bool *owns)
 {
+    struct freeing freeing;
     struct rewrite rewrite = {.kind = kind};
+    const struct area *area;
+    uint32_t areas = 0;
 
-    for (const struct area *area = area_next(&space->areas, start); area != NULL && area->start < end;
-         area = area_after(&space->areas, area)) {
+    if (kind == REWRITE_FREE)
+        rewrite.freeing = freeing_begin(&freeing, space, start);
+    for (uint64_t at = start; at < end && (area = area_next(&space->areas, at)) != NULL && area->start < end;) {
+        uint64_t from = area->start > at ? area->start : at;
+
+        at = area->end < end ? area->end : end;
+        if (++areas % AREAS_AT_ONCE == 0) {
+            space_pause_locked(space);
+            area = area_find(&space->areas, from); /* the lock of the range keeps it, but it may have been merged */
+        }
         if (kind == REWRITE_WRITE_PROTECT && (area->prot & AREA_NOT_COPIED) != 0)
             continue;
         if ((area->prot & AREA_SHARED) != 0)
             rewrite.owns = true; /* shared areas are not visited: one may have owning entries */
         else
-            paging_visit(&space->tables, area->start > start ? area->start : start, area->end < end ? area->end : end,
-                         rewrite_entry, &rewrite);
+            rewrite_tables_locked(space, from, at, &rewrite);
     }
-    space->stats.prefetch_used += rewrite.prefetch_used;
-    space_hold_pages_locked(space, -rewrite.let_go);
-    if (rewrite.flush)
-        space_flush(space, start, end);
     *owns = rewrite.owns;
-    return rewrite.pending ? SPACE_PENDING : 0;
+    return rewritten(space, &rewrite, start, end);
 }
 
 struct settle {
-    struct releasing releasing;
+    struct releasing releasing; /* frames of other kernels */
+    struct frame_runs own;
     int error;
 };
 
@@ -112,17 +202,30 @@ static void settle_entry(void *context, uint64_t va, uint64_t *entry, uint64_t s
     (void)size;
     if ((*entry & PAGING_SOFT_PENDING_FREE) == 0)
         return;
-    if (release_add(&settle->releasing, *entry & PAGING_FRAME) == 0)
+    if ((*entry & PAGING_SOFT_REMOTE) == 0) {
+        frame_runs_drop(&settle->own, *entry & PAGING_FRAME);
         *entry = 0;
-    else
+    } else if (release_add(&settle->releasing, *entry & PAGING_FRAME) == 0) {
+        *entry = 0;
+    } else {
         settle->error = -ENOMEM;
+    }
 }
 
 int space_settle_locked(struct space *space, uint64_t start, uint64_t end)
 {
-    struct settle settle = {.error = 0};
+    struct settle settle;
+    uint64_t stop;
 
-    paging_visit(&space->tables, start, end, settle_entry, &settle);
+    settle.releasing = (struct releasing){0};
+    settle.own.count = 0;
+    settle.error = 0;
+    for (uint64_t at = start; space_next_pages_locked(space, &at, end, SETTLED_AT_ONCE, &stop); at = stop) {
+        if (at != start)
+            space_pause_locked(space);
+        paging_visit(&space->tables, at, stop, settle_entry, &settle);
+    }
+    frame_runs_release(&settle.own);
     release_send(&settle.releasing);
     return settle.error;
 }
@@ -232,14 +335,20 @@ bool space_looks_attached(const struct msg_space_change *change)
 int64_t space_apply_look_locked(struct space *space, const struct msg_space_change *change)
 {
     const struct area *area = area_next(&space->areas, change->start);
+    int64_t known = space_known_locked(space, change->start, change->start + PAGE_SIZE);
 
+    if (space_looks_at_page(change) && known != 0)
+        return known;
+    if (known == -EAGAIN && space->home != instance.kernel)
+        return -EPROTO;
     if (space_looks_attached(change))
         return look_attached_locked(space, change);
     if (change->look.what == SPACE_LOOK_POLICY)
         return area != NULL && area->start <= change->start ? (int64_t)(area->prot >> AREA_POLICY_SHIFT) : -ENOMEM;
     if (change->look.what == SPACE_LOOK_BACKING)
         return area != NULL && area->start <= change->start ? (int64_t)area_backing_at(area, change->start) : 0;
-    if (area == NULL || (change->look.what == SPACE_LOOK_THERE && area->start > change->start))
+    if (area == NULL || ((change->look.what == SPACE_LOOK_THERE || change->look.what == SPACE_LOOK_STOP) &&
+                         area->start > change->start))
         return -ENOMEM;
     return (int64_t)((change->look.what == SPACE_LOOK_START ? area->start : area->end) |
                      (area->prot & (PAGE_SIZE - 1)));
@@ -264,12 +373,35 @@ static int protect_refused(const struct space *space, uint64_t start, uint64_t e
     return 0;
 }
 
+/* The areas' part of a protect of many areas. KNOWN: this kernel has all areas of the range. As on Linux, a part is
+ * done when memory runs out. */
+static int protect_many_locked(struct space *space, uint64_t start, uint64_t end, uint32_t prot, bool known)
+{
+    int error = 0;
+
+    for (uint64_t at = start, stop; at < end && error == 0 && known; at = stop) {
+        stop = space_next_areas_locked(space, at, end);
+        error = protect_refused(space, at, stop, prot);
+        if (error == 0 && !area_covers(&space->areas, at, stop))
+            error = -ENOMEM;
+        space_pause_locked(space);
+    }
+    for (uint64_t at = start, stop; at < end && error == 0; at = stop) {
+        stop = space_next_areas_locked(space, at, end);
+        error = area_protect_known(&space->areas, at, stop, prot);
+        space_pause_locked(space);
+    }
+    return error;
+}
+
 int64_t space_apply_protect_locked(struct space *space, const struct msg_space_change *change)
 {
     uint64_t end = change->start + change->length;
     int error;
 
-    if (knows_all_locked(space, change)) {
+    if (space_next_areas_locked(space, change->start, end) < end) {
+        error = protect_many_locked(space, change->start, end, change->prot, knows_all_locked(space, change));
+    } else if (knows_all_locked(space, change)) {
         error = protect_refused(space, change->start, end, change->prot);
         if (error == 0)
             error = area_protect(&space->areas, change->start, end, change->prot);
@@ -295,12 +427,21 @@ static int64_t settle_if_last_locked(struct space *space, const struct msg_space
 int64_t space_apply_revoke_locked(struct space *space, const struct msg_space_change *change)
 {
     uint64_t first = backing_page(change->revoke.first), behind = first + change->revoke.pages;
+    uint64_t at = change->start, end = change->start + change->length;
+    const struct area *area;
+    uint32_t areas = 0;
     int pending = 0;
 
-    for (const struct area *area = area_next(&space->areas, change->start);
-         area != NULL && area->start < change->start + change->length; area = area_after(&space->areas, area)) {
-        uint64_t page = backing_page(area->backing), from, to;
+    while (at < end && (area = area_next(&space->areas, at)) != NULL && area->start < end) {
+        uint64_t page = backing_page(area->backing), start = area->start, from, to;
 
+        at = area->end;
+        if (++areas % AREAS_AT_ONCE == 0) {
+            space_pause_locked(space);
+            area = area_find(&space->areas, start);
+            if (area == NULL || area->start != start) /* unmapped or merged: it is none of a file, or has no pages */
+                continue;
+        }
         if (area->backing == BACKING_NONE || backing_whole(area->backing) != backing_whole(change->revoke.first) ||
             ((area->prot & AREA_SHARED) == 0 && change->revoke.copies == 0))
             continue;
@@ -308,31 +449,57 @@ int64_t space_apply_revoke_locked(struct space *space, const struct msg_space_ch
         to = page + (area->end - area->start) / PAGE_SIZE;
         to = to < behind ? to : behind;
         if (from < to)
-            pending |= rewrite_range_locked(space, area->start + (from - page) * PAGE_SIZE,
-                                            area->start + (to - page) * PAGE_SIZE, 0, REWRITE_UNMAP);
+            pending |= rewrite_range_locked(space, start + (from - page) * PAGE_SIZE, start + (to - page) * PAGE_SIZE,
+                                            0, REWRITE_UNMAP);
     }
     return settle_if_last_locked(space, change, pending);
 }
 
-int space_unmap_locked(struct space *space, uint64_t start, uint64_t length)
+/* How the change lets pages go: LAST is SPACE_LAST or 0. */
+static enum rewrite_kind letting_go(uint32_t last)
 {
-    int error = area_remove(&space->areas, start, start + length);
+    return (last & SPACE_LAST) != 0 ? REWRITE_FREE : REWRITE_UNMAP;
+}
 
-    return error != 0 ? error : rewrite_range_locked(space, start, start + length, 0, REWRITE_UNMAP);
+int space_unmap_locked(struct space *space, uint64_t start, uint64_t length, uint32_t last)
+{
+    uint64_t end = start + length;
+    int error = 0;
+
+    for (uint64_t at = start, stop; at < end && error == 0; at = stop) { /* only one piece can fail: the only one */
+        if (at != start)
+            space_pause_locked(space);
+        stop = space_next_areas_locked(space, at, end);
+        error = area_remove(&space->areas, at, stop);
+    }
+    return error != 0 ? error : rewrite_range_locked(space, start, end, 0, letting_go(last));
 }
 
 int64_t space_apply_unmap_locked(struct space *space, const struct msg_space_change *change)
 {
-    return settle_if_last_locked(space, change, space_unmap_locked(space, change->start, change->length));
+    return settle_if_last_locked(space, change, space_unmap_locked(space, change->start, change->length, change->prot));
+}
+
+/* As area_covers, with pauses. */
+static bool covers_locked(struct space *space, uint64_t start, uint64_t end)
+{
+    for (uint64_t at = start, stop; at < end; at = stop) {
+        if (at != start)
+            space_pause_locked(space);
+        stop = space_next_areas_locked(space, at, end);
+        if (!area_covers(&space->areas, at, stop))
+            return false;
+    }
+    return true;
 }
 
 int64_t space_apply_discard_locked(struct space *space, const struct msg_space_change *change)
 {
     uint64_t end = change->start + change->length;
     bool owns;
-    int pending = rewrite_private_locked(space, change->start, end, REWRITE_UNMAP, &owns);
+    int pending = rewrite_private_locked(space, change->start, end, letting_go(change->prot), &owns);
 
-    if (knows_all_locked(space, change) && !area_covers(&space->areas, change->start, end))
+    if (knows_all_locked(space, change) && !covers_locked(space, change->start, end))
         pending |= SPACE_HOLE;
     return settle_if_last_locked(space, change, pending);
 }

@@ -43,7 +43,7 @@ static uint64_t break_alone_locked(struct space *space, uint64_t wanted)
     uint64_t old = page_up(space->break_now), now = (uint64_t)set_break_locked(space, wanted);
 
     if (page_up(now) < old) {
-        if (space_unmap_locked(space, page_up(now), old - page_up(now)) > 0)
+        if (space_unmap_locked(space, page_up(now), old - page_up(now), SPACE_LAST) > 0)
             space_settle_locked(space, page_up(now), old);
     }
     return now;
@@ -89,9 +89,13 @@ uint64_t space_break(struct space *space, uint64_t address)
 
     spin_lock(&space->lock);
     space_count_call_locked(space, MSG_SPACE_BREAK);
-    alone = space_alone_locked(space);
+    alone = space_alone_locked(space) &&
+            !space_is_long_locked(space, page_up(address),
+                                  page_up(space->break_now)); /* what a shrinking break unmaps */
+    space->at_once = alone;
     if (alone)
         result = (int64_t)break_alone_locked(space, address);
+    space->at_once = false;
     spin_unlock(&space->lock);
     if (alone)
         return (uint64_t)result;

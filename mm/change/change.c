@@ -1,10 +1,11 @@
 /* Changes of an address space: map, unmap, protect, discard. See mm/retrieve/retrieval.md.
  *
  * A space that only this kernel hosts, and a range that this kernel has leased (mm/lease/lease.md), are changed in one
- * critical section. Otherwise this kernel locks the range, which excludes every fault and every other change of it in
- * the machine; the other members apply the change and answer, then this kernel applies it (Popcorn thesis 5.7.5, which
- * locks the whole space). An unmap has a second round, because a frame must not be freed before no kernel maps it any
- * more. mm/change/apply.c applies a change on one kernel, mm/change/message.c handles the requests of other kernels. */
+ * critical section if that does not take long. Otherwise this kernel locks the range, which excludes every fault and
+ * every other change of it in the machine; the other members apply the change and answer, then this kernel applies it
+ * (Popcorn thesis 5.7.5, which locks the whole space). An unmap has a second round, because a frame must not be freed
+ * before no kernel maps it any more. mm/change/apply.c applies a change on one kernel, mm/change/message.c handles the
+ * requests of other kernels. */
 #include "mm/change/change.h"
 
 #include "kernel/abi/errno.h"
@@ -110,10 +111,12 @@ int space_settle_everywhere(struct space *space, kernel_set others, const struct
     last.prot |= one ? SPACE_LAST : 0;
     if (one)
         let_go_here(space, change, &letting);
+    else if (others == 0)
+        last.prot |= SPACE_LAST;
     if (letting.error >= 0)
         msg_multicast(others, change->operation, &last, sizeof(last), note_let_go, &letting, why, change->start);
     if (letting.error >= 0 && !one)
-        let_go_here(space, change, &letting);
+        let_go_here(space, &last, &letting);
     if (letting.error < 0)
         return letting.error; /* a kernel had no memory to split an area: no frame has been freed, and a repeated call
                                * completes the change */
@@ -139,26 +142,31 @@ void space_count_change(struct space *space)
     spin_unlock(&space->lock);
 }
 
-/* Applies CHANGE if this kernel may decide it by itself, after an unmap of the range if REPLACE; *RESULT is its result.
- * Returns false when other kernels must take part. */
+/* Applies CHANGE, with SPACE_LAST if it lets pages go, if this kernel may decide it by itself, after an unmap of the
+ * range if REPLACE; *RESULT is its result. Returns false when other kernels must take part, or when the change is long
+ * and needs the lock of the range. */
 static bool change_alone(struct space *space, const struct msg_space_change *change, bool replace, int64_t *result)
 {
     bool settles = (space_operation(change->operation)->flags & SETTLES) != 0, alone;
 
     spin_lock(&space->lock);
     space_count_call_locked(space, change->operation);
-    alone = space_decides_change_locked(space, change);
+    alone = space_decides_change_locked(space, change) &&
+            ((change->operation == MSG_SPACE_MAP && !replace) ||
+             !space_is_long_locked(space, change->start, change->start + change->length));
     if (alone) {
-        int64_t before = replace ? space_unmap_locked(space, change->start, change->length) : 0;
+        space->at_once = true;
+        int64_t before = replace ? space_unmap_locked(space, change->start, change->length, SPACE_LAST) : 0;
         int error = 0;
 
         *result = before >= 0 ? space_apply_locked(space, change) : before;
-        if ((before > 0 && (before & SPACE_PENDING) != 0) || (settles && *result > 0 && (*result & SPACE_PENDING) != 0))
+        if (before > 0 && (before & SPACE_PENDING) != 0)
             error = space_settle_locked(space, change->start, change->start + change->length);
         if (error != 0)
             *result = error;
         else if (settles && *result > 0) /* as on Linux: part of the range is not mapped, the rest is done */
             *result = (*result & SPACE_HOLE) != 0 ? -ENOMEM : 0;
+        space->at_once = false;
     }
     spin_unlock(&space->lock);
     return alone;
@@ -306,11 +314,15 @@ static int let_go_everywhere(struct space *space, const struct msg_space_change 
 }
 
 /* Performs CHANGE, an unmap or a discard, on this kernel alone or on all members. */
-static int let_go(struct space *space, const struct msg_space_change *change)
+static inline __attribute__((always_inline)) int let_go(struct space *space, struct msg_space_change *change)
 {
     int64_t result;
 
-    return change_alone(space, change, false, &result) ? (int)result : let_go_everywhere(space, change);
+    change->prot = SPACE_LAST;
+    if (change_alone(space, change, false, &result))
+        return (int)result;
+    change->prot = 0;
+    return let_go_everywhere(space, change);
 }
 
 int space_unmap(struct space *space, uint64_t address, uint64_t length)
@@ -345,7 +357,9 @@ int64_t space_look(struct space *space, uint64_t address, enum space_look_at wha
                                       .operation = MSG_SPACE_LOOK,
                                       .look = {.what = what}};
 
-    return address < USER_END ? space_ask_home(space, &change) : -ENOMEM;
+    if (address >= USER_END)
+        return -ENOMEM;
+    return space_looks_at_page(&change) ? space_query(space, &change) : space_ask_home(space, &change);
 }
 
 static int protect_everywhere(struct space *space, const struct msg_space_change *change)

@@ -40,8 +40,14 @@ int space_lock_later(struct space *space, bool lock);
  * then -EFAULT: an area allows no access. -EFAULT also for a page behind the end of a file. Waits. */
 enum space_fill { SPACE_FILL_READ, SPACE_FILL_WRITE, SPACE_FILL_BEST };
 int space_fill_range(struct space *space, uint64_t start, uint64_t end, enum space_fill how);
-/* Returns a bit for each of the COUNT (at most 32) pages from START on that has a frame, or a negative errno. Waits. */
+/* Returns a bit for each of the COUNT (at most SPACE_RESIDENT_MAX) pages from START on that has a frame, or a negative
+ * errno. Ends no lease of all of the range. Waits. */
+#define SPACE_RESIDENT_MAX 32u
 int64_t space_resident_pages(struct space *space, uint64_t start, uint32_t count);
+/* Returns the node of the page of SPACE at ADDRESS. -EFAULT: there is no area, or the page is private and was never
+ * touched or is the page of zeros; -ENOENT: a page of a file or of shared memory that was never touched; -ENOMEM. Locks
+ * nothing if the strategy finds by directory, and ends no lease. Waits. */
+int space_page_node(struct space *space, uint64_t address);
 /* Fills the pages of [START, END), which is shared, with zeros, for all processes that share them (MADV_REMOVE).
  * -ENOMEM: not all of them can be mapped here, or part of the range is in no area any more. Waits. */
 int space_empty(struct space *space, uint64_t start, uint64_t end);

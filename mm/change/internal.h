@@ -39,7 +39,9 @@ enum operation_flag {
                       * range is in no area: the rest is done and the call returns -ENOMEM, as on Linux */
     NO_RANGE = 8,    /* START and LENGTH of a message are not checked */
     TWO_PLACES = 16, /* MOVE of a message must be valid, too */
-    FROM_HOME = 32   /* only the home may request it */
+    FROM_HOME = 32,  /* only the home may request it */
+    OF_LEASE = 64,   /* the home performs it, or a kernel that has leased the range */
+    WALKS = 128      /* takes as long as the range has areas and entries: a worker makes it if that is long */
 };
 
 #define SPACE_OPERATIONS MSG_SPACE_MAP /* the first type; SPACE_OPERATIONS_END follows the last */
@@ -72,9 +74,26 @@ int space_settle_locked(struct space *space, uint64_t start, uint64_t end);
 /* The same for callers that do not hold space->lock. */
 int64_t space_apply(struct space *space, const struct msg_space_change *change);
 int space_settle(struct space *space, uint64_t start, uint64_t end);
-/* Removes the areas and entries of the range; owning entries become pending free. 0, SPACE_PENDING if the range has
- * such entries now, or -ENOMEM: unchanged. */
-int space_unmap_locked(struct space *space, uint64_t start, uint64_t length);
+/* Removes the areas and entries of the range; owning entries become pending free, or with LAST (SPACE_LAST), if the
+ * frame is this kernel's, empty. 0, SPACE_PENDING if the range has entries pending free now, or -ENOMEM: unchanged. */
+int space_unmap_locked(struct space *space, uint64_t start, uint64_t length, uint32_t last);
+/* --- walks in slices: mm/change/walk.c --- */
+
+#define AREAS_AT_ONCE 64u /* areas that are changed under space->lock without a pause */
+
+/* True if a change of [START, END) takes so many steps here that it has to be made in slices. Such a change is made by
+ * a task, and under the lock of the range, which keeps others away between slices. A change without that lock is made
+ * in one critical section, with space->at_once set, and is short. */
+bool space_is_long_locked(const struct space *space, uint64_t start, uint64_t end);
+/* If a slice is over, releases space->lock and takes messages. Afterwards areas and tables are to be looked up again.
+ */
+void space_pause_locked(struct space *space);
+/* Finds the next pages of [*AT, END) that are in a table here: [*AT, *STOP), within SIZE aligned bytes (a power of two,
+ * up to LEAF_SIZE). False: there are none. */
+bool space_next_pages_locked(struct space *space, uint64_t *at, uint64_t end, uint64_t size, uint64_t *stop);
+/* Returns where a piece of [START, END) with a limited number of areas ends: at the start of an area, or at END. */
+uint64_t space_next_areas_locked(const struct space *space, uint64_t start, uint64_t end);
+
 /* True when this kernel may decide the range of CHANGE, by a lease or alone. A SPACE_MAP must also have a fixed place
  * and be allowed in a lease; lease_room_locked finds places in leases. */
 bool space_leased_change_locked(const struct space *space, const struct msg_space_change *change);
@@ -82,6 +101,11 @@ bool space_leased_change_locked(const struct space *space, const struct msg_spac
 static inline bool space_decides_change_locked(const struct space *space, const struct msg_space_change *change)
 {
     return space_alone_locked(space) || space_leased_change_locked(space, change);
+}
+/* True when CHANGE, a SPACE_LOOK, is a query about the page START alone. */
+static inline bool space_looks_at_page(const struct msg_space_change *change)
+{
+    return change->look.what == SPACE_LOOK_STOP || change->look.what == SPACE_LOOK_POLICY;
 }
 /* True when CHANGE, a SPACE_LOOK, asks for areas that a shmat has mapped. */
 bool space_looks_attached(const struct msg_space_change *change);
@@ -97,5 +121,13 @@ int space_settle_everywhere(struct space *space, kernel_set others, const struct
 /* The same for an unmap of a part of LOCK's range; an error is noted in LOCK. */
 int space_unmap_everywhere(struct space *space, struct space_lock *lock, uint64_t start, uint64_t length);
 void space_count_change(struct space *space);
+/* Whether this kernel knows what is in [START, END): 0, SPACE_ELSEWHERE with the kernel that has leased all of it, or
+ * -EAGAIN: this is not the home, and has no lease of it. */
+int64_t space_known_locked(const struct space *space, uint64_t start, uint64_t end);
+/* Performs CHANGE, a query that uses space_known_locked, wherever the range is known. Waits. */
+int64_t space_query(struct space *space, const struct msg_space_change *change);
+/* Performs CHANGE, a query, here if this kernel may decide its range, else at the home. In a leased range the holder of
+ * the lease knows areas that the home does not. Waits. */
+int64_t space_ask_who_knows(struct space *space, const struct msg_space_change *change);
 
 #endif

@@ -2,6 +2,7 @@
  * are under way, apply it and answer it. See mm/retrieve/retrieval.md and mm/lease/lease.md. */
 #include "kernel/abi/errno.h"
 #include "kernel/lib/list.h"
+#include "kernel/wait/work.h"
 #include "mm/change/change.h"
 #include "mm/change/internal.h"
 #include "mm/frame/heap.h"
@@ -37,13 +38,26 @@ static bool change_valid(const struct space *space, const struct msg *m)
            ((flags & FROM_HOME) == 0 || space->home == m->ticket.kernel);
 }
 
-/* A change that has to wait for answers to faults, or for recalls of leases. */
+/* A change that has to wait for answers to faults, or for recalls of leases, or that is long. */
 struct deferred_change {
+    struct work work;
     struct space_deferred deferred;
     struct msg_kept kept;
+    bool settles;        /* a SPACE_SETTLE */
     struct space *space; /* exists until the answer: the requester, a thread of it or a task that pins it, waits */
     struct msg_space_change change;
 };
+
+static struct deferred_change *late_create(struct space *space, const struct msg_space_change *change)
+{
+    struct deferred_change *late = heap_alloc(sizeof(*late));
+
+    if (late == NULL)
+        return NULL;
+    late->space = space;
+    late->change = *change;
+    return late;
+}
 
 static void deferred_free(struct msg_kept *kept)
 {
@@ -59,14 +73,51 @@ static void end_deferred(struct deferred_change *late, int64_t value)
     if (value < 0)
         msg_kept_reply_error(&late->kept, (int)value, deferred_free);
     else
-        msg_kept_reply(&late->kept, &changed, sizeof(changed), deferred_free);
+        msg_kept_reply(&late->kept, &changed, late->settles ? 0 : sizeof(changed), deferred_free);
+}
+
+/* Applies CHANGE, or settles its range. */
+static int64_t apply(struct space *space, const struct msg_space_change *change, bool settles)
+{
+    if (!settles)
+        return space_apply(space, change);
+    return space_settle(space, change->start, change->start + change->length);
+}
+
+/* On a worker. */
+static void run_long(struct work *work)
+{
+    struct deferred_change *late = container_of(work, struct deferred_change, work);
+
+    end_deferred(late, apply(late->space, &late->change, late->settles));
+}
+
+/* True if CHANGE is to be left to a worker, which can make it in slices. */
+static bool is_long(struct space *space, const struct msg_space_change *change)
+{
+    bool result;
+
+    if (change->length / PAGE_SIZE < AREAS_AT_ONCE)
+        return false;
+    spin_lock(&space->lock);
+    result = space_is_long_locked(space, change->start, change->start + change->length);
+    spin_unlock(&space->lock);
+    return result;
+}
+
+/* Makes and answers the change, which nothing holds up any longer. */
+static void finish(struct deferred_change *late)
+{
+    late->work.run = run_long;
+    if (is_long(late->space, &late->change))
+        work_submit(&late->work);
+    else
+        run_long(&late->work);
 }
 
 static void run_deferred(struct space_deferred *deferred)
 {
-    struct deferred_change *late = container_of(deferred, struct deferred_change, deferred);
-
-    end_deferred(late, space_apply(late->space, &late->change));
+    finish(container_of(deferred, struct deferred_change, deferred));
 }
 
 static void run_recalled(void *context, int error);
@@ -97,8 +148,10 @@ static void run_recalled(void *context, int error)
 
     if (error == 0)
         error = recall_for(late, NULL);
-    if (error <= 0)
-        end_deferred(late, error != 0 ? error : space_apply(late->space, &late->change));
+    if (error < 0)
+        end_deferred(late, error);
+    else if (error == 0)
+        finish(late);
 }
 
 /* As defer_change, until the leases that the change needs to know about have been recalled. */
@@ -109,15 +162,30 @@ static int defer_recall(struct space *space, const struct msg *m)
 
     if (space->home != instance.kernel || lease_map_empty(&space->leases.map))
         return 0;
-    late = heap_alloc(sizeof(*late));
+    late = late_create(space, m->data);
     if (late == NULL)
         return -ENOMEM;
-    late->space = space;
-    late->change = *(const struct msg_space_change *)m->data;
     result = recall_for(late, m);
     if (result <= 0)
         heap_free(late, sizeof(*late));
     return result;
+}
+
+/* As defer_change, for a worker if the change is long. */
+static int defer_long(struct space *space, const struct msg *m, bool settles)
+{
+    struct deferred_change *late;
+
+    if (!is_long(space, m->data))
+        return 0;
+    late = late_create(space, m->data);
+    if (late == NULL)
+        return -ENOMEM;
+    late->settles = settles;
+    late->work.run = run_long;
+    msg_keep(m, &late->kept, NULL);
+    work_submit(&late->work);
+    return 1;
 }
 
 /* 0: the change may be applied now. 1: it is applied and answered when this kernel has the answers to its faults under
@@ -130,13 +198,11 @@ static int defer_change(struct space *space, const struct msg *m)
 
     if (list_empty(&space->gets)) /* without space->lock: a question that begins now finds the range locked */
         return 0;
-    late = heap_alloc(sizeof(*late));
+    late = late_create(space, change);
     if (late == NULL)
         return -ENOMEM;
     late->deferred = (struct space_deferred){
         .start = change->start, .end = change->start + change->length, .run = run_deferred};
-    late->space = space;
-    late->change = *change;
     spin_lock(&space->lock);
     deferred = space_defer_locked(space, &late->deferred);
     if (deferred)
@@ -151,10 +217,13 @@ static int defer_change(struct space *space, const struct msg *m)
 static int defer(struct space *space, const struct msg *m)
 {
     const struct operation *operation = space_operation(m->ticket.type);
+    int result = 0;
 
     if (operation->recalls != NULL)
-        return defer_recall(space, m);
-    return (operation->flags & PUT_OFF) != 0 ? defer_change(space, m) : 0;
+        result = defer_recall(space, m);
+    else if ((operation->flags & PUT_OFF) != 0)
+        result = defer_change(space, m);
+    return result == 0 && (operation->flags & WALKS) != 0 ? defer_long(space, m, false) : result;
 }
 
 static void handle_change(const struct msg *m)
@@ -173,7 +242,7 @@ static void handle_change(const struct msg *m)
             return;
         }
         space_put(space);
-    } else if ((space_operation(m->ticket.type)->flags & AT_HOME) != 0) {
+    } else if ((space_operation(m->ticket.type)->flags & (AT_HOME | OF_LEASE)) != 0) {
         value = -ESRCH;
     }
     if (value < 0) {
@@ -191,11 +260,13 @@ static void handle_settle(const struct msg *m)
     int error = 0;
 
     if (space != NULL) {
-        error = range_valid(change->start, change->length)
-                    ? space_settle(space, change->start, change->start + change->length)
-                    : -EPROTO;
+        error = range_valid(change->start, change->length) ? defer_long(space, m, true) : -EPROTO;
+        if (error == 0)
+            error = space_settle(space, change->start, change->start + change->length);
         space_put(space);
     }
+    if (error > 0)
+        return;
     if (error != 0)
         msg_reply_error(&m->ticket, error);
     else

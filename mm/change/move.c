@@ -7,6 +7,8 @@
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
 
+#define MOVED_AT_ONCE (128 * PAGE_SIZE) /* a power of two */
+
 struct moving {
     struct space *space;
     uint64_t from, to;
@@ -35,6 +37,19 @@ static void move_entry(void *context, uint64_t va, uint64_t *entry, uint64_t siz
         return; /* stays at its address until another unmap there */
     *paging_entry(&moving->space->tables, va - moving->from + moving->to, false) = *entry;
     *entry = 0;
+}
+
+/* Calls VISIT for the entries of [START, END), with pauses. */
+static void walk_locked(struct moving *moving, uint64_t start, uint64_t end,
+                        void (*visit)(void *context, uint64_t va, uint64_t *entry, uint64_t size))
+{
+    uint64_t stop;
+
+    for (uint64_t at = start; space_next_pages_locked(moving->space, &at, end, MOVED_AT_ONCE, &stop); at = stop) {
+        if (at != start)
+            space_pause_locked(moving->space);
+        paging_visit(&moving->space->tables, at, stop, visit, moving);
+    }
 }
 
 /* The backing of the page that moves to the start of the new place. *KNOWN: this kernel has an area in the old place;
@@ -89,7 +104,7 @@ int64_t space_apply_prepare_locked(struct space *space, const struct msg_space_c
     if (moving.error == -EEXIST)
         return -EEXIST;
     if (moving.error == 0)
-        paging_visit(&space->tables, change->start, change->start + change->length, prepare_entry, &moving);
+        walk_locked(&moving, change->start, change->start + change->length, prepare_entry);
     if (moving.error != 0)
         space_apply_cancel_locked(space, change);
     return moving.error;
@@ -100,7 +115,7 @@ int64_t space_apply_move_locked(struct space *space, const struct msg_space_chan
     struct moving moving = {space, change->start, change->move.to, 0};
     uint64_t end = change->start + change->length;
 
-    paging_visit(&space->tables, change->start, end, move_entry, &moving);
+    walk_locked(&moving, change->start, end, move_entry);
     space_flush(space, change->start, end);
     if ((change->prot & AREA_MOVING) != 0)
         area_flag(&space->areas, change->start, end, 0, AREA_MOVING | AREA_LOCKED);

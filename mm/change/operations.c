@@ -15,6 +15,16 @@ static bool recalls_range(struct space *space, const void *change, struct space_
     return true;
 }
 
+/* A holder of all of the range is asked instead: SPACE_ELSEWHERE. */
+static bool recalls_parts(struct space *space, const void *change, struct space_range *range)
+{
+    const struct lease *lease;
+
+    *range = space_change_range(change);
+    lease = lease_others_locked(space, range->start, range->end);
+    return lease != NULL && (lease->start > range->start || lease->end < range->end);
+}
+
 /* A look-up may return the end or the start of an area, and the area may continue in a lease of another kernel next to
  * it: so the range is that of the area and one page more on both sides. */
 static bool recalls_look(struct space *space, const void *context, struct space_range *range)
@@ -22,7 +32,7 @@ static bool recalls_look(struct space *space, const void *context, struct space_
     const struct msg_space_change *change = context;
     const struct area *area = area_find(&space->areas, change->start);
 
-    if (space_looks_attached(change))
+    if (space_looks_attached(change) || space_looks_at_page(change))
         return false; /* an area with an object behind it is never in a lease */
     *range = space_change_range(change);
     if (area != NULL) {
@@ -51,26 +61,26 @@ static bool recalls_later(struct space *space, const void *context, struct space
 #define ROW(name) [MSG_SPACE_##name % SPACE_OPERATIONS]
 const struct operation space_operations[] = {
     ROW(MAP) = {space_apply_map_locked, NULL, AT_HOME | PUT_OFF, COUNTED(maps)},
-    ROW(UNMAP) = {space_apply_unmap_locked, NULL, PUT_OFF | SETTLES, COUNTED(unmaps)},
-    ROW(PROTECT) = {space_apply_protect_locked, NULL, PUT_OFF, COUNTED(protects)},
+    ROW(UNMAP) = {space_apply_unmap_locked, NULL, PUT_OFF | SETTLES | WALKS, COUNTED(unmaps)},
+    ROW(PROTECT) = {space_apply_protect_locked, NULL, PUT_OFF | WALKS, COUNTED(protects)},
     ROW(BREAK) = {space_apply_break_locked, NULL, AT_HOME | NO_RANGE, COUNTED(breaks)},
-    ROW(WRITE_PROTECT) = {space_apply_write_protect_locked, NULL, PUT_OFF, 0},
-    ROW(DISCARD) = {space_apply_discard_locked, NULL, PUT_OFF | SETTLES, COUNTED(discards)},
+    ROW(WRITE_PROTECT) = {space_apply_write_protect_locked, NULL, PUT_OFF | WALKS, 0},
+    ROW(DISCARD) = {space_apply_discard_locked, NULL, PUT_OFF | SETTLES | WALKS, COUNTED(discards)},
     ROW(GROWTH) = {space_apply_growth_locked, space_growth_recalls_locked, AT_HOME, 0},
     ROW(GROW) = {space_apply_growth_locked, NULL, AT_HOME | PUT_OFF, 0},
-    ROW(LOOK) = {space_apply_look_locked, recalls_look, AT_HOME, 0},
+    ROW(LOOK) = {space_apply_look_locked, recalls_look, OF_LEASE, 0},
     ROW(ROOM) = {space_apply_room_locked, NULL, AT_HOME | PUT_OFF, 0},
-    ROW(PREPARE) = {space_apply_prepare_locked, NULL, PUT_OFF | TWO_PLACES, 0},
-    ROW(MOVE) = {space_apply_move_locked, NULL, TWO_PLACES, COUNTED(remaps)},
-    ROW(CANCEL) = {space_apply_cancel_locked, NULL, TWO_PLACES, 0},
+    ROW(PREPARE) = {space_apply_prepare_locked, NULL, PUT_OFF | TWO_PLACES | WALKS, 0},
+    ROW(MOVE) = {space_apply_move_locked, NULL, TWO_PLACES | WALKS, COUNTED(remaps)},
+    ROW(CANCEL) = {space_apply_cancel_locked, NULL, TWO_PLACES | WALKS, 0},
     ROW(CHECK) = {space_apply_check_locked, recalls_range, AT_HOME, 0},
-    ROW(FLAG) = {space_apply_flag_locked, NULL, PUT_OFF, 0},
-    ROW(RESIDENT) = {space_apply_resident_locked, recalls_range, 0, 0},
+    ROW(FLAG) = {space_apply_flag_locked, NULL, PUT_OFF | WALKS, 0},
+    ROW(RESIDENT) = {space_apply_resident_locked, recalls_parts, OF_LEASE, 0},
     ROW(LATER) = {space_apply_later_locked, recalls_later, AT_HOME, 0},
     ROW(RECLAIM) = {space_apply_nothing_locked, recalls_range, AT_HOME, 0},
     ROW(STRATEGY) = {space_apply_strategy_locked, NULL, FROM_HOME, 0},
     ROW(FENCE) = {space_apply_fence_locked, NULL, 0, 0},
-    ROW(REVOKE) = {space_apply_revoke_locked, NULL, PUT_OFF | SETTLES, 0},
+    ROW(REVOKE) = {space_apply_revoke_locked, NULL, PUT_OFF | SETTLES | WALKS, 0},
 };
 
 _Static_assert(SPACE_OPERATIONS + sizeof(space_operations) / sizeof(space_operations[0]) == SPACE_OPERATIONS_END,

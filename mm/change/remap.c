@@ -15,6 +15,7 @@
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
 #include "msg/channel.h"
+#include "msg/slice.h"
 
 #define MAYMOVE 1u
 #define FIXED 2u
@@ -263,14 +264,14 @@ static int64_t remap_once(struct remap *r, uint64_t new_address)
 
 /* Another task may change the mapping between our two looks each time; if both retry at the same pace, this never ends.
  * So a task waits for a random time before it retries, up to a limit that doubles with each try (as senders on a shared
- * wire: Metcalfe and Boggs, "Ethernet", 1976). It polls for messages meanwhile. */
+ * wire: Metcalfe and Boggs, "Ethernet", 1976). It takes messages meanwhile. */
 static void stand_back(uint32_t tries)
 {
     uint64_t most = STAND_BACK << (tries < STAND_BACK_DOUBLED ? tries : STAND_BACK_DOUBLED);
     uint64_t until = clock_now() + (rdtsc_unordered() * 0x9e3779b97f4a7c15ull >> 32) % most;
 
     while (clock_now() < until) {
-        msg_poll();
+        slice_pause();
         cpu_relax();
     }
 }

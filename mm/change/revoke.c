@@ -52,10 +52,13 @@ int space_revoke(struct space *space, uint64_t first, uint64_t pages, bool copie
 
     spin_lock(&space->lock);
     found = find_range_locked(space, &change);
-    alone = space_alone_locked(space);
+    alone = space_alone_locked(space) &&
+            (!found || !space_is_long_locked(space, change.start, change.start + change.length));
     if (found && alone) {
+        space->at_once = true;
         space_apply_locked(space, &change);
         error = space_settle_locked(space, change.start, change.start + change.length);
+        space->at_once = false;
     }
     spin_unlock(&space->lock);
     if (!found || alone)
@@ -74,13 +77,14 @@ int space_revoke(struct space *space, uint64_t first, uint64_t pages, bool copie
 
 int space_catch_up(struct space *space)
 {
+    const struct area *area;
     int error = 0;
 
     if (space->revokes_seen == space_revokes())
         return 0;
     spin_lock(&space->lock);
-    list_for_each(node, &space->areas.head) {
-        const struct area *area = container_of(node, const struct area, node);
+    for (uint64_t at = 0; (area = area_next(&space->areas, at)) != NULL;) {
+        uint64_t start = area->start, end = area->end;
         struct msg_space_change change = {
             .space = space->id,
             .start = area->start,
@@ -88,11 +92,13 @@ int space_catch_up(struct space *space)
             .operation = MSG_SPACE_REVOKE,
             .revoke = {.first = area->backing, .pages = (area->end - area->start) / PAGE_SIZE}};
 
+        at = end;
         if (area->backing == BACKING_NONE || (area->prot & AREA_SHARED) == 0)
             continue;
         space_apply_locked(space, &change);
-        if (space_settle_locked(space, area->start, area->end) != 0)
+        if (space_settle_locked(space, start, end) != 0)
             error = -1;
+        space_pause_locked(space);
     }
     spin_unlock(&space->lock);
     return error;

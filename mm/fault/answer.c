@@ -10,9 +10,11 @@
 #include "mm/fault/huge.h"
 #include "mm/fault/runs.h"
 #include "mm/fault/wire.h"
+#include "mm/frame/content.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/reference.h"
 #include "mm/lease/lease.h"
+#include "mm/lock/lock.h"
 #include "mm/mempolicy/mempolicy.h"
 #include "mm/page/install.h"
 #include "mm/page/zero_page.h"
@@ -81,17 +83,81 @@ static bool find_file_locked(struct space *space, uint64_t page, const struct ar
            space_install_file_locked(space, page, area, access) == 0;
 }
 
-/* Marks what KERNEL may map, or know of, by the answer GOT. */
+/* How many spaces have the frame of ENTRY; 0: not known here. */
+static uint32_t spaces_of(uint64_t entry, const struct msg_space_get *ask, uint32_t asker)
+{
+    if ((entry & PAGING_SOFT_REMOTE) == 0)
+        return frame_spaces(entry & PAGING_FRAME);
+    if ((ask->has & (SPACE_HAS_SOLE | SPACE_HAS_COPY)) == 0 || frame_owner(entry & PAGING_FRAME) != asker)
+        return 0;
+    return (ask->has & SPACE_HAS_SOLE) != 0 ? 1 : 2;
+}
+
+/* True when the asker's SPARE may replace the copy-on-write frame of ENTRY: no third kernel may have an entry, and the
+ * space's reference to the old frame is the home's or the asker's. */
+static bool may_copy_locked(const struct space *space, const struct area *area, uint64_t page, uint64_t entry,
+                            const struct msg_space_get *ask, uint32_t asker)
+{
+    bool owning = (entry & PAGING_SOFT_OWNING) != 0, remote = (entry & PAGING_SOFT_REMOTE) != 0;
+    kernel_set others = space->members & ~(1ull << asker | 1ull << instance.kernel);
+
+    return (ask->has & SPACE_HAS_NO_ENTRY) != 0 && ask->spare != 0 && owning == !remote &&
+           remote == ((ask->has & SPACE_HAS_COPY) != 0) &&
+           (space_sharers_locked(space, (struct space_range){page, page + PAGE_SIZE}) & others) == 0 &&
+           mempolicy_accepts_locked(space, area->prot, page, ask->spare);
+}
+
+/* ASKER writes to a copy-on-write page. If no other space has the frame, it may be written to. Otherwise the asker's
+ * frame takes its place, with the same content; from then on no kernel but the asker can have an entry for the old one,
+ * and the asker has made its own not present. False: the page must be locked. */
+static bool break_locked(struct space *space, const struct area *area, uint64_t page, const struct msg_space_get *ask,
+                         uint32_t asker, struct msg_space_got *got)
+{
+    uint64_t *entry = paging_entry(&space->tables, page, false), old = *entry;
+    uint32_t spaces = spaces_of(old, ask, asker);
+
+    if (spaces == 1) {
+        if ((old & PAGING_SOFT_REMOTE) == 0) /* else a fork may have taken it since the asker has looked */
+            *entry = space_entry(old & PAGING_FRAME, area->prot, false, (old & PAGING_SOFT_OWNING) != 0, 0);
+        got->cow = 0;
+        return true;
+    }
+    if (spaces == 0 || !may_copy_locked(space, area, page, old, ask, asker))
+        return false;
+    if ((old & PAGING_SOFT_REMOTE) == 0)
+        frame_copy_out(ask->spare, old & PAGING_FRAME);
+    *entry = space_entry(ask->spare, area->prot, false, false, PAGING_SOFT_REMOTE);
+    space_flush(space, page, page + PAGE_SIZE);
+    if ((old & PAGING_SOFT_OWNING) != 0) {
+        space_hold_pages_locked(space, -1);
+        frame_release(old & PAGING_FRAME);
+    }
+    got->kind = SPACE_COPIED;
+    return true;
+}
+
+/* Marks what KERNEL may map, or know of, by the answer GOT: the block that it describes, and from its first run, which
+ * is the lowest, to its last. Not more: a mark of what is never mapped is not taken back by an unmap. */
 static __attribute__((noinline)) void mark_locked(struct space *space, uint32_t kernel, uint64_t page,
                                                   const struct msg_space_got *got)
 {
-    uint64_t size = got->runs != 0 ? LEAF_SIZE : PAGE_SIZE << got->block, start = page & ~(size - 1);
+    uint64_t size = PAGE_SIZE << got->block, start = page & ~(size - 1), end = start + size;
 
-    if (got->kind != SPACE_NONE && got->kind != SPACE_BUSY)
-        sharers_mark(&space->sharers, start, start + size, 1ull << kernel);
+    if (got->kind == SPACE_NONE || got->kind == SPACE_BUSY)
+        return;
+    if (got->runs != 0) {
+        uint64_t table = page & ~(LEAF_SIZE - 1), last = got->run[got->runs - 1];
+        uint64_t first_page = table + SPACE_RUN_INDEX(got->run[0]) * PAGE_SIZE;
+        uint64_t last_end = table + (SPACE_RUN_INDEX(last) + SPACE_RUN_LENGTH(last)) * PAGE_SIZE;
+
+        start = first_page < start ? first_page : start;
+        end = last_end > end ? last_end : end;
+    }
+    sharers_mark(&space->sharers, start, end, 1ull << kernel);
 }
 
-static void answer_locked(struct space *space, const struct msg_space_get *ask, struct msg_space_got *got)
+static void answer_locked(struct space *space, const struct msg_space_get *ask, uint32_t asker,
+                          struct msg_space_got *got)
 {
     uint32_t runs;
     uint64_t page = ask->page & ~(PAGE_SIZE - 1);
@@ -134,20 +200,24 @@ static void answer_locked(struct space *space, const struct msg_space_get *ask, 
             if (got->kind != SPACE_AREA)
                 return;
         }
-        if (ask->spare != 0 && area->backing == BACKING_NONE &&
+        if (ask->spare != 0 && (ask->has & SPACE_HAS_DIRTY) == 0 && area->backing == BACKING_NONE &&
             mempolicy_accepts_locked(space, area->prot, page, ask->spare))
             take_spare_locked(space, page, ask->spare, area, got);
         return;
     }
     got->cow = (*entry & PAGING_SOFT_COW) != 0;
     if (got->cow != 0 && (ask->access & AREA_WRITE) != 0) {
-        got->kind = SPACE_BUSY; /* the page must be copied, which needs its lock */
-        return;
+        if (!break_locked(space, area, page, ask, asker, got)) {
+            got->kind = SPACE_BUSY; /* the page must be copied with its lock */
+            return;
+        }
+        if (got->kind == SPACE_COPIED)
+            return;
     }
     got->kind = SPACE_FRAME;
     got->frame = *entry & PAGING_FRAME;
     if ((*entry & PAGING_SOFT_REMOTE) == 0)
-        frame_lend(got->frame);
+        frame_lend();
     runs = ask->runs == 0 && ask->huge != SPACE_HUGE_NO && paging_large(&space->tables, page) != 0 ? 1 : ask->runs;
     if (runs != 0 && got->cow == 0 && got->backed == 0)
         add_runs_locked(space, page, area, runs, got);
@@ -167,7 +237,7 @@ static int answer(const struct msg *m, struct msg_space_got *got)
         error = -EPROTO;
     spin_lock(&space->lock);
     if (error == 0) {
-        answer_locked(space, ask, got);
+        answer_locked(space, ask, m->ticket.kernel, got);
         if (!sharers_marked(&space->sharers, ask->page, 1ull << m->ticket.kernel))
             mark_locked(space, m->ticket.kernel, ask->page, got);
     }

@@ -27,9 +27,8 @@ int space_cow_alone_locked(struct space *space, uint64_t page, uint64_t *entry, 
     uint64_t new;
     bool elsewhere;
 
-    if ((*entry & PAGING_SOFT_REMOTE) != 0)
+    if ((*entry & (PAGING_SOFT_REMOTE | PAGING_SOFT_OWNING)) != PAGING_SOFT_OWNING)
         return 1;
-    assert((*entry & PAGING_SOFT_OWNING) != 0); /* no other kernel hosts the space */
     if (frame_spaces(old) == 1) {
         *entry = space_entry_own(old, prot, false, 0);
         space->stats.cow_upgrades++;

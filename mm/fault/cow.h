@@ -7,8 +7,8 @@
 
 #include "mm/space/space.h"
 
-/* Handles a write to PAGE, whose entry ENTRY has PAGING_SOFT_COW, while this kernel decides alone (DECIDES_ALONE). 0;
- * 1: another kernel must be asked, so the caller takes the page's lock; -ENOMEM. */
+/* Handles a write to PAGE, whose entry ENTRY has PAGING_SOFT_COW, while this kernel may decide at the page and no other
+ * has an entry for it. 0; 1: another kernel must be asked, so the caller takes the page's lock; -ENOMEM. */
 int space_cow_alone_locked(struct space *space, uint64_t page, uint64_t *entry, uint32_t prot);
 /* The same for a caller that holds the page's distributed lock. FRAME is the page's frame, which this kernel may not
  * have mapped yet; it has the page's area. OTHERS: the other kernels that may map the page. SPACES: how many spaces

@@ -27,23 +27,28 @@
 #include "mm/page/zero_page.h"
 #include "mm/retrieve/adaptive.h"
 #include "mm/retrieve/upfront.h"
+#include "mm/space/entry.h"
 #include "mm/space/wire.h"
 #include "msg/channel.h"
+#include "msg/slice.h"
 
 #define FETCH_NS_MAX 1000000000ull
-#define TOUCHES_A_POLL 64u /* pages that space_touch touches between two polls for messages */
 
-/* Maps a new frame of this kernel at PAGE. 1: by the mempolicy the frame has to come from another kernel's memory, or
- * that is not known without a question; -ENOMEM. */
-static int install_new_locked(struct space *space, uint64_t page, uint32_t prot)
+/* Maps a new frame of this kernel at PAGE, whose entry paging_look has returned as SEEN: it is empty, or there is no
+ * table for it. 1: by the mempolicy the frame has to come from another kernel's memory, or that is not known without a
+ * question; -ENOMEM. */
+static int install_new_locked(struct space *space, uint64_t page, uint32_t prot, const uint64_t *seen)
 {
-    bool elsewhere;
-    uint64_t frame = mempolicy_frame_here_locked(space, prot, page, true, &elsewhere);
-    int error = frame == 0 ? elsewhere ? 1 : -ENOMEM : space_install_locked(space, page, frame, prot, true, false);
+    uint64_t *entry = paging_entry_seen(&space->tables, page, seen);
+    bool elsewhere = false;
+    uint64_t frame = entry != NULL ? mempolicy_frame_here_locked(space, prot, page, true, &elsewhere) : 0;
 
-    if (error != 0 && frame != 0)
-        frame_free(frame, 0);
-    return error;
+    if (frame == 0)
+        return elsewhere ? 1 : -ENOMEM;
+    frame_share(frame);
+    *entry = space_entry_own(frame, prot, false, 0);
+    space_hold_pages_locked(space, 1);
+    return 0;
 }
 
 static bool pending_free(const uint64_t *entry)
@@ -51,13 +56,46 @@ static bool pending_free(const uint64_t *entry)
     return entry != NULL && (*entry & PAGING_SOFT_PENDING_FREE) != 0;
 }
 
-enum resolved { RESOLVED, NOT_KNOWN, NEEDS_LOCK, WANTS_HUGE };
+enum resolved { RESOLVED, NOT_KNOWN, NEEDS_LOCK, WANTS_HUGE, WANTS_FRAME };
+
+/* True when no other kernel has an entry for PAGE, at which the home, this kernel, decides. */
+static bool only_here_locked(const struct space *space, uint64_t page)
+{
+    return (space_sharers_locked(space, (struct space_range){page, page + PAGE_SIZE}) & ~(1ull << instance.kernel)) ==
+           0;
+}
+
+/* What a task has done for a fault before this kernel decides on it. */
+struct prepared {
+    bool huge;      /* it can make a large page */
+    bool frames;    /* it can get a frame from another kernel's memory */
+    uint64_t frame; /* such a frame, or 0: none, or it is mapped now */
+    uint32_t prot;  /* of the area for which a frame is wanted */
+};
+
+/* Maps a new frame at PAGE, whose entry is SEEN (paging_look): one of this kernel, or the prepared one. An enum
+ * resolved. */
+static inline __attribute__((always_inline)) int new_frame_locked(struct space *space, uint64_t page, uint32_t prot,
+                                                                  const uint64_t *seen, struct prepared *prepared)
+{
+    int result = 0;
+
+    if (prepared->frame == 0)
+        result = install_new_locked(space, page, prot, seen);
+    else if ((result = space_install_locked(space, page, prepared->frame, prot, true, false)) == 0)
+        prepared->frame = 0;
+    prepared->prot = prot;
+    if (result == 0)
+        return RESOLVED;
+    return result > 0 && prepared->frames ? WANTS_FRAME : NEEDS_LOCK; /* to ask other kernels for memory */
+}
 
 /* Resolves a fault with what this kernel knows, and may decide at PAGE (DECIDES). Returns an enum resolved, of which
- * WANTS_HUGE only if HUGE; -EACCES: the area forbids the access; -EFAULT: there is no area (never with DECIDES_NOT);
- * -ENXIO: the page is behind the end of a file; -ENOMEM. */
+ * WANTS_HUGE and WANTS_FRAME only if PREPARED says so, and NOT_KNOWN also for a write to a copy-on-write page; -EACCES:
+ * the area forbids the access; -EFAULT: there is no area (never with DECIDES_NOT); -ENXIO: the page is behind the end
+ * of a file; -ENOMEM. */
 static inline __attribute__((always_inline)) int resolve_locked(struct space *space, uint64_t page, uint32_t access,
-                                                                enum space_decides decides, bool huge)
+                                                                enum space_decides decides, struct prepared *prepared)
 {
     struct area *area = area_find(&space->areas, page);
     const uint64_t *entry = paging_look(&space->tables, page);
@@ -75,15 +113,18 @@ static inline __attribute__((always_inline)) int resolve_locked(struct space *sp
         zero_page_let_go_locked(space, page, paging_entry(&space->tables, page, false));
     }
     if (entry != NULL && (*entry & PAGING_SOFT_COW) != 0 && (access & AREA_WRITE) != 0) {
-        if (decides != DECIDES_ALONE)
+        if (decides == DECIDES_NOT)
+            return NOT_KNOWN;
+        if (decides == DECIDES_MISSING && !only_here_locked(space, page))
             return NEEDS_LOCK;
         return space_cow_alone_locked(space, page, paging_entry(&space->tables, page, false), area->prot);
     }
-    if (entry != NULL && *entry != 0)
-        return 0; /* another thread was faster, or the TLB was stale */
+    if (entry != NULL && *entry != 0) /* another thread was faster, or the TLB was stale, or a question is under way */
+        return (*entry & PAGING_SOFT_ASKED) != 0 ? NOT_KNOWN : RESOLVED;
     if (decides == DECIDES_NOT)
         return NOT_KNOWN;
-    if (huge && huge_wanted_locked(space, area, page, access) && mempolicy_is_near_locked(space, area->prot, page))
+    if (prepared->huge && huge_wanted_locked(space, area, page, access) &&
+        mempolicy_is_near_locked(space, area->prot, page))
         return WANTS_HUGE;
     space->stats.faults_local++;
     if (area->backing != BACKING_NONE) {
@@ -94,7 +135,7 @@ static inline __attribute__((always_inline)) int resolve_locked(struct space *sp
     if ((access & AREA_WRITE) == 0 && (area->prot & AREA_SHARED) == 0 && decides == DECIDES_ALONE &&
         zero_page_map_locked(space, page, area->prot))
         return 0;
-    return install_new_locked(space, page, area->prot) == 0 ? 0 : NEEDS_LOCK; /* to ask other kernels for memory */
+    return new_frame_locked(space, page, area->prot, entry, prepared);
 }
 
 /* A frame for a page that no kernel maps. COUNTED: the frame has a reference for it already, even if it is this
@@ -182,11 +223,12 @@ static int fault_shared(struct space *space, uint64_t page, uint32_t access, ker
     uint64_t here;
     uint64_t backing = BACKING_NONE;
     uint32_t prot = 0;
+    struct prepared none = {0};
     bool copy;
     int result;
 
     spin_lock(&space->lock);
-    result = resolve_locked(space, page, access, DECIDES_NOT, false);
+    result = resolve_locked(space, page, access, DECIDES_NOT, &none);
     entry = paging_look(&space->tables, page);
     here = entry != NULL ? *entry : 0;
     if (result > 0 && pending_free(entry))
@@ -194,8 +236,9 @@ static int fault_shared(struct space *space, uint64_t page, uint32_t access, ker
     spin_unlock(&space->lock);
     if (result <= 0)
         return result;
-    if (here != 0) /* a COW page that is to be written */
-        return space_cow_break(space, page, here & PAGING_FRAME, others, 0);
+    if (here !=
+        0) /* a COW page: a question about it that is under way is answered BUSY, so it is still there to read */
+        return (access & AREA_WRITE) != 0 ? space_cow_break(space, page, here & PAGING_FRAME, others, 0) : 0;
 
     began = clock_now();
     error = space->retrieval->fetch(space, page, &answer);
@@ -236,22 +279,37 @@ static int fault_shared(struct space *space, uint64_t page, uint32_t access, ker
     return result;
 }
 
+/* Gets what the fault lacks, without a lock. False: there is none. */
+static bool prepare(struct space *space, uint64_t page, struct prepared *prepared)
+{
+    prepared->frames = false;
+    prepared->frame = mempolicy_frame(space, prepared->prot, page, 0);
+    return prepared->frame != 0;
+}
+
 static int resolve(struct space *space, uint64_t page, uint32_t access)
 {
+    struct prepared prepared = {.huge = true, .frames = true};
     enum space_decides decides;
-    bool huge = true;
     int result;
 
-    for (;; huge = false) {
+    for (;;) {
         spin_lock(&space->lock);
         decides = space_decides_locked(space, (struct space_range){page, page + PAGE_SIZE}, DECIDES_MISSING);
-        result = resolve_locked(space, page, access, decides, huge);
+        result = resolve_locked(space, page, access, decides, &prepared);
         spin_unlock(&space->lock);
-        if (result != WANTS_HUGE)
+        if (result == WANTS_HUGE) {
+            if (huge_map(space, page, access))
+                return RESOLVED;
+            prepared.huge = false;
+        } else if (result != WANTS_FRAME) {
             break;
-        if (huge_map(space, page, access))
-            return RESOLVED;
+        } else if (!prepare(space, page, &prepared)) {
+            return NEEDS_LOCK;
+        }
     }
+    if (prepared.frame != 0)
+        space_drop_new(prepared.frame);
     return result == -EACCES && decides == DECIDES_NOT ? NEEDS_LOCK
                                                        : result; /* a change may be under way that allows it */
 }
@@ -282,24 +340,32 @@ static int fault_with_lock(struct space *space, uint64_t page, uint32_t access)
     return result == 0 ? 1 : result;
 }
 
-/* Resolves a fault without letting an area grow. 0 or 1 as space_fault. */
-static int fault_within(struct space *space, uint64_t page, uint32_t access)
+/* fault_within, after RESULT of resolve. */
+static __attribute__((noinline)) int fault_asking(struct space *space, uint64_t page, uint32_t access, int result)
 {
     bool asked = false;
-    int result;
 
-    result = resolve(space, page, access);
     if (result == NOT_KNOWN && space->retrieval->fills && !space->filled && space->home != instance.kernel) {
         space_fill(space); /* an error is ignored: pages that are left out are fetched one by one */
         result = resolve(space, page, access);
     }
-    if (result == NOT_KNOWN && space_get_possible(space)) {
+    while (result == NOT_KNOWN && !asked && space_get_possible(space)) {
         result = get_timed(space, page, access);
-        asked = true;
+        asked = result != SPACE_GET_AGAIN;
+        if (!asked)
+            result = resolve(space, page, access);
     }
     if (result <= 0 && result != -ENOMEM) /* -ENOMEM: with the page's lock, other kernels can be asked for a frame */
         return result == 0 ? asked : result;
     return fault_with_lock(space, page, access);
+}
+
+/* Resolves a fault without letting an area grow. 0 or 1 as space_fault. */
+static inline int fault_within(struct space *space, uint64_t page, uint32_t access)
+{
+    int result = resolve(space, page, access);
+
+    return result == RESOLVED ? 0 : fault_asking(space, page, access, result);
 }
 
 int space_fault(struct space *space, uint64_t address, uint32_t access)
@@ -324,8 +390,8 @@ int space_touch(struct space *space, uint64_t start, uint64_t end, uint32_t acce
 
     for (uint64_t page = start; page < end && error >= 0; page += PAGE_SIZE) {
         error = fault_within(space, page, access);
-        if (page / PAGE_SIZE % TOUCHES_A_POLL == 0)
-            msg_poll(); /* a space that is alone takes no messages otherwise */
+        if (slice_check()) /* a space that is alone takes no messages otherwise */
+            return -EINTR;
     }
     return error < 0 ? error : 0;
 }

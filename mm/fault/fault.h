@@ -11,7 +11,8 @@
  * -ENXIO: a page behind the end of a file; -ENOMEM: no frame. Waits for other kernels. */
 int space_fault(struct space *space, uint64_t address, uint32_t access);
 /* Makes the pages of [START, END) usable for ACCESS (AREA_*), one after the other, without letting an area grow.
- * Stops at the first error: -EFAULT, -EACCES, -ENXIO, -ENOMEM. Waits. */
+ * Stops at the first error: -EFAULT, -EACCES, -ENXIO, -ENOMEM; -EINTR: the thread has been killed. Works in slices
+ * (msg/slice.h). Waits. */
 int space_touch(struct space *space, uint64_t start, uint64_t end, uint32_t access);
 
 /* Moving average, over all spaces, of the time in ns that a fetch from other kernels takes; 0: no fetch yet. */

@@ -15,6 +15,7 @@
 #include "mm/fault/huge.h"
 #include "mm/fault/runs.h"
 #include "mm/fault/wire.h"
+#include "mm/frame/content.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/reference.h"
 #include "mm/mempolicy/mempolicy.h"
@@ -35,9 +36,13 @@ struct space_get {
     uint32_t access;
     const uint64_t *entry; /* the page's entry, whose table stays while the question is under way */
     struct area *area;     /* memory for the page's area; NULL: the area is known, or the memory has been used */
-    uint64_t spare;        /* a zeroed frame of this kernel for a page without one; 0: none, or it has been used */
+    uint64_t spare;        /* a frame of this kernel, zeroed or not as HAS says; 0: none, or it has been used */
     uint64_t block;        /* a zeroed block of 2 MiB that contains SPARE; 0: none, or it has been used */
     uint32_t huge;         /* enum space_huge */
+    uint32_t has;          /* enum space_has */
+    uint32_t runs;         /* the most runs that are wanted */
+    uint64_t taken;        /* space->taken when the question began */
+    bool breaks;           /* the page's entry is copy-on-write, and not present while the question is under way */
     bool lost;             /* the answer was lost: whether the home has used SPARE is not known */
     int result;
     struct completion done;
@@ -76,7 +81,11 @@ static bool answer_valid(const struct space_get *get, const struct msg_space_got
     if (answer->block > SPACE_BLOCK_MAX)
         return false;
     if (answer->kind == SPACE_TAKEN)
-        return get->spare != 0 && (entry == 0 || (entry & PAGING_FRAME) == get->spare);
+        return get->spare != 0 && (get->has & SPACE_HAS_DIRTY) == 0 &&
+               (entry == 0 || (entry & PAGING_FRAME) == get->spare);
+    if (answer->kind == SPACE_COPIED)
+        return get->spare != 0 && (get->has & SPACE_HAS_NO_ENTRY) != 0 &&
+               (entry == 0 || ((entry & PAGING_SOFT_COW) != 0 && (entry & PAGING_SOFT_PENDING_FREE) == 0));
     if (answer->kind == SPACE_WANTS_BLOCK)
         return get->huge == SPACE_HUGE_MAY;
     if (answer->kind == SPACE_TAKEN_BLOCK)
@@ -86,23 +95,58 @@ static bool answer_valid(const struct space_get *get, const struct msg_space_got
     return answer->kind == SPACE_NONE || answer->kind == SPACE_AREA || answer->kind == SPACE_BUSY;
 }
 
-/* The page's entry, seen by paging_look, for writing. An empty entry is not part of a large page, so that the table
- * need not be put back. */
-static uint64_t *writable_locked(struct space_get *get, const uint64_t *seen)
-{
-    return *seen == 0 ? (uint64_t *)(uintptr_t)seen : paging_entry(&get->space->tables, get->page, false);
-}
-
 /* Maps the spare frame at the page by an owning entry. */
 static void own_spare_locked(struct space_get *get, const uint64_t *seen, const struct msg_space_got *answer)
 {
-    uint64_t *entry = writable_locked(get, seen);
+    uint64_t *entry = paging_entry_seen(&get->space->tables, get->page, seen);
 
     if (get->block == 0) /* the frames of a block have a reference already */
         frame_share(get->spare);
     *entry = space_entry_own(get->spare, answer->prot, answer->cow != 0, 0);
     space_hold_pages_locked(get->space, 1);
     get->spare = 0;
+}
+
+/* Makes the page's entry present again as it was before the question, unless a task that has the page's lock, so that
+ * the answer is BUSY, has changed it. */
+static void show_locked(const struct space_get *get)
+{
+    uint64_t *entry = paging_entry(&get->space->tables, get->page, false);
+
+    if (entry != NULL && (*entry & PAGING_SOFT_ASKED) != 0)
+        *entry = space_entry_shown(*entry);
+}
+
+/* The page has the spare frame, a copy of the frame that it had, and no other kernel but the home has an entry for it.
+ * If the old frame's reference is this kernel's, it is released; its memory is, too. */
+static void own_copy_locked(struct space_get *get, const struct msg_space_got *answer)
+{
+    uint64_t *entry = paging_entry(&get->space->tables, get->page, false), old = *entry;
+
+    if (get->block == 0)
+        frame_share(get->spare);
+    *entry = space_entry_own(get->spare, answer->prot, false, 0);
+    get->spare = 0;
+    get->space->stats.cow_copies++;
+    if ((old & PAGING_SOFT_OWNING) != 0)
+        frame_release(old & PAGING_FRAME);
+    else
+        space_hold_pages_locked(get->space, 1);
+}
+
+/* No other space has the frame, which this kernel's copy-on-write entry should name. If the home has that from this
+ * kernel, no fork must have been here since: the question may have been sent in the middle of one. The number of spaces
+ * now says nothing, as a task that has locked the page may have seen more. False: the page must be locked. */
+static bool upgrade_locked(struct space_get *get, const struct msg_space_got *answer)
+{
+    uint64_t *entry = paging_entry(&get->space->tables, get->page, false);
+
+    if (answer->cow != 0 || (*entry & PAGING_FRAME) != answer->frame ||
+        ((get->has & SPACE_HAS_SOLE) != 0 && get->taken != get->space->taken))
+        return false;
+    *entry = space_entry(*entry & PAGING_FRAME, answer->prot, false, (*entry & PAGING_SOFT_OWNING) != 0, 0);
+    get->space->stats.cow_upgrades++;
+    return true;
 }
 
 /* Installs what the answer brings; the page's table exists. 0, a negative errno, 1: the caller takes the page's lock,
@@ -112,6 +156,8 @@ static int take_answer_locked(struct space_get *get, const struct msg_space_got 
     struct space *space = get->space;
     const uint64_t *seen = get->entry;
 
+    if (get->breaks)
+        show_locked(get);
     if (!answer_valid(get, answer, *seen) || answer->kind == SPACE_BUSY)
         return 1;
     if (answer->kind == SPACE_NONE) {
@@ -135,11 +181,20 @@ static int take_answer_locked(struct space_get *get, const struct msg_space_got 
     }
     if (!area_allows(answer->prot, get->access))
         return -EACCES;
+    if (answer->kind == SPACE_COPIED) {
+        own_copy_locked(get, answer);
+        space_count_answer_locked(space, SPACE_FRAME, answer->backed != 0);
+        return 0;
+    }
     if (answer->kind == SPACE_AREA || (*seen & PAGING_SOFT_PENDING_FREE) != 0)
         return 1;
     if (*seen == 0)
-        *paging_entry(&space->tables, get->page, false) = space_entry(answer->frame, answer->prot, answer->cow != 0,
-                                                                      false, 0);
+        *paging_entry_seen(&space->tables, get->page, seen) = space_entry(answer->frame, answer->prot, answer->cow != 0,
+                                                                          false, 0);
+    else if ((*seen & PAGING_SOFT_COW) != 0 && (get->access & AREA_WRITE) != 0) {
+        if (!upgrade_locked(get, answer))
+            return 1;
+    }
     space_count_answer_locked(space, SPACE_FRAME, answer->backed != 0);
     if (answer->runs != 0)
         space_runs_install_locked(space, get->page, get->question.start, get->question.end, answer->run, answer->runs,
@@ -176,6 +231,8 @@ static void take_answer(void *context, uint32_t kernel, const void *reply, int l
     spin_lock(&space->lock);
     space->stats.fetches++;
     get->lost = !answer_whole(reply, length);
+    if (get->lost && get->breaks)
+        show_locked(get);
     get->result = get->lost ? 1 : take_answer_locked(get, reply);
     if (space->retrieval->adapts && !get->lost && get->result <= 0)
         adapt_locked(get, reply);
@@ -185,15 +242,16 @@ static void take_answer(void *context, uint32_t kernel, const void *reply, int l
     completion_signal(&get->done); /* last: then the task may end, and the space with it */
 }
 
-/* Allocates what the answer needs and registers the question, so that changes of the range that the answer may bring
- * are deferred. Does not split a large page that another thread has mapped meanwhile. False: no memory. */
-static bool begin_locked(struct space_get *get, bool wide)
+/* Allocates what the answer needs in AREA, or where none is known, and registers the question, so that changes of the
+ * range that the answer may bring are deferred. Does not split a large page that another thread has mapped meanwhile.
+ * False: no memory. */
+static bool begin_locked(struct space_get *get, const struct area *area, bool wide)
 {
     struct space *space = get->space;
 
     if (get->entry == NULL && (get->entry = paging_entry(&space->tables, get->page, true)) == NULL)
         return false;
-    if (get->area == NULL && area_find(&space->areas, get->page) == NULL && (get->area = area_reserve()) == NULL)
+    if (area == NULL && get->area == NULL && (get->area = area_reserve()) == NULL)
         return false;
     wide = wide || get->area != NULL;
     get->question.start = wide ? get->page & ~(LEAF_SIZE - 1) : get->page;
@@ -213,14 +271,104 @@ static bool here_locked(const struct space_get *get)
            ((get->access & AREA_WRITE) == 0 || (*entry & PAGING_SOFT_COW) == 0);
 }
 
-/* Asks once, for RUNS runs, and waits for the answer. False: there was no memory, and nothing was asked. */
-static bool question(struct space_get *get, uint32_t runs)
+/* True if another thread of this kernel has a question about the page under way; *COPIES: the home may answer it with a
+ * copy. */
+static bool asked_locked(const struct space_get *get, bool *copies)
+{
+    bool asked = false;
+
+    list_for_each(node, &get->space->gets) {
+        const struct space_get *other = container_of(node, const struct space_get, question.node);
+
+        if (other->page != get->page)
+            continue;
+        asked = true;
+        *copies |= (other->has & SPACE_HAS_NO_ENTRY) != 0;
+    }
+    return asked;
+}
+
+/* The page has a frame that this kernel owns and may not write to: what the home has to know of it. False: the frame is
+ * a peer's, which must be asked, too. */
+static bool note_owned_locked(struct space_get *get, uint64_t entry)
+{
+    if ((entry & PAGING_SOFT_REMOTE) != 0)
+        return false;
+    if (frame_spaces(entry & PAGING_FRAME) == 1)
+        get->has |= SPACE_HAS_SOLE;
+    return true;
+}
+
+/* Takes a frame for the page: zeroed, or, if it is for a copy of what ENTRY maps, which need not be. */
+static void take_spare_locked(struct space_get *get, const struct area *area, uint64_t entry)
+{
+    bool copy = entry != 0, elsewhere;
+
+    get->spare = mempolicy_frame_here_locked(get->space, area != NULL ? area->prot : 0, get->page, !copy, &elsewhere);
+    if (!copy && !elsewhere)
+        get->huge = SPACE_HUGE_MAY; /* as far as this kernel knows, the mempolicy allows its memory */
+    if (!copy)
+        return;
+    get->has |= SPACE_HAS_DIRTY;
+    if (get->spare != 0 && (entry & PAGING_SOFT_OWNING) != 0) { /* no thread of any space writes to it */
+        frame_copy(get->spare, entry & PAGING_FRAME);
+        get->has |= SPACE_HAS_COPY;
+    }
+}
+
+/* Decides what is asked for. While an answer may change the page's frame, no other thread of this kernel may ask for
+ * the page, and none can read it, as threads of the home may write to the new frame before the answer is here. False:
+ * nothing is to be asked, and get->result is set. */
+static bool prepare_locked(struct space_get *get, const struct area *area)
+{
+    uint64_t entry = get->entry != NULL ? *get->entry : 0;
+    bool write = (get->access & AREA_WRITE) != 0, copies = false;
+    bool breaks = write && (entry & PAGING_SOFT_COW) != 0 && (entry & PAGING_SOFT_PENDING_FREE) == 0;
+    bool asked = !list_empty(&get->space->gets) && asked_locked(get, &copies);
+
+    get->result = SPACE_GET_AGAIN;
+    if (asked && (breaks || copies))
+        return false;
+    if ((entry & PAGING_SOFT_ASKED) != 0) { /* the page has moved here while a question about it was under way */
+        uint64_t *moved = paging_entry(&get->space->tables, get->page, false);
+
+        *moved = space_entry_shown(*moved);
+        return false;
+    }
+    get->result = 1;
+    if (breaks && (entry & PAGING_SOFT_OWNING) != 0 && !note_owned_locked(get, entry))
+        return false;
+    if (write && !asked && (breaks || (entry == 0 && get->runs <= SPACE_RUNS_SHORT)))
+        get->has |= SPACE_HAS_NO_ENTRY;
+    get->result = -ENOMEM;
+    if ((get->has & SPACE_HAS_SOLE) == 0)
+        take_spare_locked(get, area, breaks ? entry : 0);
+    if (breaks)
+        get->runs = 0;
+    get->breaks = breaks;
+    get->taken = get->space->taken;
+    return true;
+}
+
+/* Until the answer no thread of this kernel reads through the page's copy-on-write entry. */
+static void hide_locked(struct space_get *get)
+{
+    uint64_t *entry = paging_entry(&get->space->tables, get->page, false);
+
+    get->entry = entry;
+    *entry = (*entry & ~PAGING_PRESENT) | PAGING_SOFT_ASKED;
+    space_flush(get->space, get->page, get->page + PAGE_SIZE);
+}
+
+/* Asks once and waits for the answer; FIRST: decides what is asked for. False: nothing was asked, as get->result says,
+ * or because there was no memory. */
+static bool question(struct space_get *get, bool first)
 {
     struct space *space = get->space;
-    struct msg_space_get ask = {
-        .space = space->id, .page = get->page, .spare = get->spare, .access = get->access, .runs = (uint16_t)runs};
+    struct msg_space_get ask = {.space = space->id, .page = get->page, .access = (uint16_t)get->access};
     struct wait_reason reason = {.what = "mapping of a page", .kernel = (int32_t)space->home, .key = get->page};
     struct msg_asking asking;
+    const struct area *area;
     const uint64_t *leaf;
     bool begun;
 
@@ -228,14 +376,23 @@ static bool question(struct space_get *get, uint32_t runs)
     spin_lock(&space->lock);
     leaf = paging_look(&space->tables, get->page & ~(LEAF_SIZE - 1));
     get->entry = leaf != NULL ? leaf + paging_index(get->page) : NULL;
-    if (get->huge != SPACE_HUGE_NO && (runs > SPACE_RUNS_SHORT || !huge_may_take_locked(space, get->page, leaf)))
-        get->huge = SPACE_HUGE_NO;
-    ask.huge = (uint16_t)get->huge;
-    begun = begin_locked(get, runs != 0 || get->huge != SPACE_HUGE_NO);
+    area = area_find(&space->areas, get->page);
+    begun = !first || prepare_locked(get, area);
+    if (begun) {
+        if (get->huge != SPACE_HUGE_NO && (get->runs > SPACE_RUNS_SHORT || !huge_may_take(area, leaf)))
+            get->huge = SPACE_HUGE_NO;
+        begun = begin_locked(get, area, get->runs != 0 || get->huge != SPACE_HUGE_NO);
+    }
+    if (begun && get->breaks)
+        hide_locked(get);
     spin_unlock(&space->lock);
     if (!begun)
         return false;
-    msg_ask(&asking, space->home, runs > SPACE_RUNS_SHORT ? MSG_SPACE_GET_MANY : MSG_SPACE_GET, &ask, sizeof(ask),
+    ask.spare = get->spare;
+    ask.has = (uint16_t)get->has;
+    ask.huge = (uint16_t)get->huge;
+    ask.runs = (uint16_t)get->runs;
+    msg_ask(&asking, space->home, get->runs > SPACE_RUNS_SHORT ? MSG_SPACE_GET_MANY : MSG_SPACE_GET, &ask, sizeof(ask),
             take_answer, get);
     msg_wait(&get->done, &reason);
     return true;
@@ -266,7 +423,7 @@ static bool block_comes(struct space_get *get)
 }
 
 /* Asks again with a block of this kernel for the page's 2 MiB, or for the page alone if there is no block. */
-static void question_with_block(struct space_get *get, uint32_t runs)
+static void question_with_block(struct space_get *get)
 {
     uint64_t block;
 
@@ -281,7 +438,7 @@ static void question_with_block(struct space_get *get, uint32_t runs)
     }
     get->block = block;
     get->huge = block != 0 ? SPACE_HUGE_BLOCK : SPACE_HUGE_NO;
-    if (!question(get, runs))
+    if (!question(get, false))
         get->result = -ENOMEM;
     if (get->block == 0)
         return;
@@ -289,37 +446,18 @@ static void question_with_block(struct space_get *get, uint32_t runs)
     get->spare = 0;
 }
 
-/* A zeroed frame of this kernel for PAGE, or 0. *NEAR: as far as this kernel knows, the mempolicy allows its memory. */
-static uint64_t spare_for(struct space *space, uint64_t page, bool *near)
-{
-    const struct area *area;
-    bool elsewhere;
-    uint64_t frame;
-    uint32_t prot;
-
-    spin_lock(&space->lock);
-    area = area_find(&space->areas, page);
-    prot = area != NULL ? area->prot : 0;
-    frame = mempolicy_frame_here_locked(space, prot, page, true, &elsewhere);
-    *near = !elsewhere;
-    spin_unlock(&space->lock);
-    return frame;
-}
-
 int space_get_page(struct space *space, uint64_t page, uint32_t access)
 {
-    bool near;
-    struct space_get get = {.space = space, .page = page, .access = access, .spare = spare_for(space, page, &near)};
-    uint32_t runs = space->prefetch; /* read once: it may change */
+    struct space_get get = {.space = space, .page = page, .access = access};
     bool asked;
 
-    get.huge = near ? SPACE_HUGE_MAY : SPACE_HUGE_NO;
-    get.result = -ENOMEM;
-    asked = question(&get, runs);
+    get.runs = space->prefetch; /* read once: it may change */
+    asked = question(&get, true);
     if (asked && get.result == WANTS_BLOCK)
-        question_with_block(&get, runs);
-    if (asked && get.lost && runs > SPACE_RUNS_SHORT) {
-        question(&get, 0); /* an answer of one slot needs no memory and is not lost */
+        question_with_block(&get);
+    if (asked && get.lost && get.runs > SPACE_RUNS_SHORT) {
+        get.runs = 0;
+        question(&get, false); /* an answer of one slot needs no memory and is not lost */
         if (get.lost) {
             log_line("mm: frame %lx is lost: there is no memory to ask who has it", (unsigned long)get.spare);
             get.spare = 0;
@@ -327,7 +465,11 @@ int space_get_page(struct space *space, uint64_t page, uint32_t access)
         }
     }
     area_unreserve(get.area);
-    if (get.spare != 0)
+    if (get.spare != 0 && (get.has & SPACE_HAS_DIRTY) != 0)
+        frame_free(get.spare, 0);
+    else if (get.spare != 0)
         frame_free_zeroed(get.spare);
+    if (get.result == SPACE_GET_AGAIN)
+        space_gets_await(space, (struct space_range){page, page + PAGE_SIZE});
     return get.result;
 }

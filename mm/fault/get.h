@@ -11,6 +11,8 @@
 
 /* True when this kernel may use the fast path for SPACE. */
 bool space_get_possible(struct space *space);
+/* A result of space_get_page: the answer to another thread, for which it has waited, may have resolved the fault. */
+#define SPACE_GET_AGAIN 3
 /* Makes PAGE usable for ACCESS. 0, -EFAULT, -EACCES, -ENOMEM as space_fault; 1: the caller has to take the page's lock.
  * Waits for the home. */
 int space_get_page(struct space *space, uint64_t page, uint32_t access);

@@ -16,6 +16,7 @@
 #include "mm/space/entry.h"
 #include "mm/space/wire.h"
 #include "msg/channel.h"
+#include "msg/slice.h"
 
 #define HUGE_ORDER 9u
 #define ZERO_AT_ONCE (128u << 10) /* bytes that are zeroed between two polls for messages */
@@ -68,18 +69,19 @@ uint64_t huge_block(void)
 
     for (uint64_t at = 0; frame != 0 && at < LEAF_SIZE; at += ZERO_AT_ONCE) {
         memset((uint8_t *)window_direct(frame) + at, 0, ZERO_AT_ONCE);
-        msg_poll();
-        cpu_answer();
+        slice_check();
     }
     return frame;
 }
 
 void huge_block_release(uint64_t block, uint64_t keep)
 {
-    for (uint64_t frame = block; frame < block + LEAF_SIZE; frame += PAGE_SIZE) {
-        if (frame != keep)
-            frame_release(frame);
-    }
+    uint64_t kept = keep != 0 ? (keep - block) / PAGE_SIZE : LEAF_ENTRIES;
+
+    if (kept > 0)
+        frame_release_run(block, kept);
+    if (kept + 1 < LEAF_ENTRIES)
+        frame_release_run(keep + PAGE_SIZE, LEAF_ENTRIES - kept - 1);
 }
 
 /* Fills the empty table around PAGE with the entries of a block, of which ENTRY is the first. False: no memory for the
@@ -128,14 +130,9 @@ bool huge_map(struct space *space, uint64_t page, uint32_t access)
 
 /* --- over kernels --- */
 
-bool huge_may_take_locked(const struct space *space, uint64_t page, const uint64_t *leaf)
+bool huge_may_take(const struct area *area, const uint64_t *leaf)
 {
-    const struct area *area;
-
-    if (policy == HUGE_NEVER)
-        return false;
-    area = area_find(&space->areas, page);
-    return (area == NULL || area_may(area->prot)) && is_empty(leaf);
+    return policy != HUGE_NEVER && (area == NULL || area_may(area->prot)) && is_empty(leaf);
 }
 
 uint16_t huge_answer_locked(struct space *space, const struct area *area, const struct msg_space_get *ask)

@@ -80,7 +80,7 @@ static int lock_page(struct space *space, uint64_t page, struct space_lock *lock
     return error;
 }
 
-int space_page_node(struct space *space, uint64_t address)
+int space_page_fetch_node(struct space *space, uint64_t address)
 {
     uint64_t page = address & ~(PAGE_SIZE - 1);
     struct space_lock lock;

@@ -6,10 +6,9 @@
 
 #include "mm/space/space.h"
 
-/* Returns the node of the page of SPACE at ADDRESS. -EFAULT: there is no area, or the page is private and was never
- * touched or is the page of zeros; -ENOENT: a page of a file or of shared memory that was never touched; -ENOMEM.
- * Waits. */
-int space_page_node(struct space *space, uint64_t address);
+/* Returns the node of the page of SPACE at ADDRESS, with the page's lock: space_page_node of mm/change/change.h for
+ * strategies that find by asking. */
+int space_page_fetch_node(struct space *space, uint64_t address);
 /* Moves the page at ADDRESS to one of NODES and returns its node. -ENOENT, -EFAULT as above; -EACCES: other spaces have
  * its frame; -EBUSY: it is shared memory or a page of a file; -ENOMEM: no frame on NODES. Threads that touch the page
  * meanwhile wait. Waits. */

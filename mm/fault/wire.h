@@ -11,9 +11,18 @@ struct msg_space_get {
     uint64_t space;
     uint64_t page;
     uint64_t spare;  /* physical address of a zeroed frame of the asker, or 0 */
-    uint32_t access; /* AREA_* */
+    uint16_t access; /* AREA_* */
+    uint16_t has;    /* enum space_has */
     uint16_t runs;   /* the most runs of neighbouring pages that are wanted */
     uint16_t huge;   /* enum space_huge */
+};
+
+/* What the asker of SPACE_GET has at the page; bits. */
+enum space_has {
+    SPACE_HAS_NO_ENTRY = 1, /* no thread of the asker can read the page before the answer, which may be SPACE_COPIED */
+    SPACE_HAS_SOLE = 2,     /* an owning entry for a frame of its own memory that no other space has */
+    SPACE_HAS_COPY = 4,     /* an owning entry for a frame of its own memory, which others have; SPARE is a copy */
+    SPACE_HAS_DIRTY = 8     /* SPARE is not zeroed */
 };
 
 /* Whether SPACE_GET may be answered for all of the page's table; not if RUNS is more than SPACE_RUNS_SHORT. */

@@ -8,6 +8,9 @@
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
 #include "msg/call.h"
+#include "msg/slice.h"
+
+#define AREAS_AT_ONCE 32u /* that are copied under the parent's lock */
 
 /* Adds an area of the parent to the child, unless the parent has marked it AREA_DONTFORK. */
 static int append_area(struct space *child, uint64_t start, uint64_t end, uint32_t prot, uint64_t backing)
@@ -19,17 +22,24 @@ static int append_area(struct space *child, uint64_t start, uint64_t end, uint32
 
 static int copy_areas_here(struct space *parent, struct space *child)
 {
+    const struct area *area;
+    uint64_t at = 0;
     int error = 0;
 
     spin_lock(&parent->lock);
     child->break_start = parent->break_start;
     child->break_now = parent->break_now;
-    list_for_each(node, &parent->areas.head) {
-        const struct area *area = container_of(node, const struct area, node);
+    while (error == 0 && (area = area_next(&parent->areas, at)) != NULL) {
+        for (uint32_t i = 0; i < AREAS_AT_ONCE && area != NULL && error == 0; i++) {
+            uint64_t start = area->start > at ? area->start : at; /* a map may have merged it with the last one */
 
-        error = append_area(child, area->start, area->end, area->prot, area->backing);
-        if (error != 0)
-            break;
+            error = append_area(child, start, area->end, area->prot, area_backing_at(area, start));
+            at = area->end;
+            area = area_after(&parent->areas, area);
+        }
+        spin_unlock(&parent->lock);
+        slice_check();
+        spin_lock(&parent->lock);
     }
     spin_unlock(&parent->lock);
     return error;
@@ -55,6 +65,7 @@ int fork_copy_areas(struct fork *fork)
             return length;
         for (size_t i = 0; i < ((size_t)length - sizeof(*answer)) / sizeof(*areas) && error == 0; i++)
             error = append_area(fork->child, areas[i].start, areas[i].end, (uint32_t)areas[i].prot, areas[i].backing);
+        slice_check();
         fork->child->break_start = answer->break_start;
         fork->child->break_now = answer->break_now;
         if (error == 0 && answer->next != 0 && answer->next <= ask.page)
@@ -73,6 +84,7 @@ int fork_hold_files(struct space *child, uint32_t parent)
     list_for_each(node, &child->areas.head) {
         struct area *area = container_of(node, struct area, node);
 
+        slice_check();
         if (area->backing == BACKING_NONE)
             continue;
         if (last != BACKING_NONE && backing_whole(area->backing) == backing_whole(last))

@@ -11,6 +11,7 @@
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
 #include "msg/channel.h"
+#include "msg/slice.h"
 
 /* Allocates the frames and enters them in the child, with PAGING_SOFT_PENDING_FREE as a mark. The child comes first, so
  * that a fork without memory for all of them leaves the parent as it was. */
@@ -30,8 +31,7 @@ static int fill_child(struct fork *fork, const struct area *area)
         frame_share(frame);
         *entry = space_entry_own(frame, 0, false, PAGING_SOFT_PENDING_FREE);
         space_hold_pages_locked(fork->child, 1); /* fill_parent clears the mark before the fork ends */
-        if (paging_index(page) == 0)
-            msg_poll();
+        slice_check();
     }
     return 0;
 }
@@ -88,6 +88,7 @@ int fork_fill_shared(struct fork *fork)
     list_for_each(node, &fork->child->areas.head) {
         const struct area *area = container_of(node, const struct area, node);
 
+        slice_check();
         if (error == 0 && (area->prot & AREA_SHARED) != 0 && area->backing == BACKING_NONE)
             error = fill_area(fork, area);
     }

@@ -10,8 +10,9 @@
 #include "mm/space/wire.h"
 #include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/slice.h"
 
-#define LEAVES_A_POLL 16u /* tables that are copied between two polls for messages */
+#define PAIRS_A_LOOK 64u /* pairs that are entered between two looks whether the slice is over */
 
 static const struct area *child_area(struct fork *fork, uint64_t page)
 {
@@ -67,6 +68,8 @@ static int adopt(struct fork *fork, uint32_t kernel, struct msg_space_pair *pair
     for (i = 0; i < count; i++) {
         uint32_t owner = frame_owner(pairs[i].frame);
 
+        if (i % PAIRS_A_LOOK == 0)
+            slice_check();
         if (owner == KERNELS_MAX || (pairs[i].page & (PAGE_SIZE - 1)) != 0 || pairs[i].page >= USER_END ||
             (owner == instance.kernel && frame_spaces(pairs[i].frame) == 0)) {
             error = -EPROTO;
@@ -84,7 +87,11 @@ static int adopt(struct fork *fork, uint32_t kernel, struct msg_space_pair *pair
         error = counted;
     for (i = 0; i < count && error == 0; i++) {
         const struct area *area = child_area(fork, pairs[i].page);
-        uint64_t *entry = area != NULL ? fork_child_entry(fork, pairs[i].page) : NULL;
+        uint64_t *entry;
+
+        if (i % PAIRS_A_LOOK == 0)
+            slice_check();
+        entry = area != NULL ? fork_child_entry(fork, pairs[i].page) : NULL;
 
         if (entry == NULL || *entry != 0) {
             error = entry == NULL && area != NULL ? -ENOMEM : -EPROTO;
@@ -134,20 +141,19 @@ static int copy_leaf_locked(struct fork *fork, uint64_t *leaf, uint64_t start, u
             child = fork->leaf;
         }
         frame_share(entry & PAGING_FRAME);
-        child[i] = entry & ~(PAGING_ACCESSED | PAGING_DIRTY);
+        child[i] = space_entry_shown(entry) & ~(PAGING_ACCESSED | PAGING_DIRTY);
         space_hold_pages_locked(fork->child, 1);
     }
     return 0;
 }
 
-/* Releases parent->lock after each table, so that messages can be polled; the whole-space lock keeps the entries as
+/* Releases parent->lock after each table, so that the copying goes in slices; the whole-space lock keeps the entries as
  * they are. Walks the child's areas, not the parent's, because a map may merge areas of the parent meanwhile and free
  * one. */
 int fork_copy_own(struct fork *fork)
 {
     struct space *parent = fork->parent;
     uint64_t pairs = 0;
-    uint32_t tables = 0;
     int error = 0;
 
     list_for_each(node, &fork->child->areas.head) {
@@ -158,6 +164,7 @@ int fork_copy_own(struct fork *fork)
             uint64_t *leaf;
 
             spin_lock(&parent->lock);
+            parent->taken++;
             leaf = paging_next_leaf(&parent->tables, &va, area->end);
             more = leaf != NULL;
             if (more)
@@ -169,8 +176,7 @@ int fork_copy_own(struct fork *fork)
                 error = adopt(fork, instance.kernel, (struct msg_space_pair *)(void *)fork->buffer, pairs);
                 pairs = 0;
             }
-            if (++tables % LEAVES_A_POLL == 0)
-                msg_poll();
+            slice_check();
         }
     }
     if (error == 0 && pairs > 0)

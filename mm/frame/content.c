@@ -53,6 +53,14 @@ void frame_copy(uint64_t to, uint64_t from)
     close_frame(bytes);
 }
 
+void frame_copy_out(uint64_t to, uint64_t from)
+{
+    void *bytes = open_frame(to, true);
+
+    memcpy(bytes, window_direct(from), PAGE_SIZE);
+    close_frame(bytes);
+}
+
 void frame_bytes(uint64_t frame, uint32_t offset, void *bytes, uint32_t size, bool write)
 {
     uint8_t *page = open_frame(frame, write);

@@ -11,6 +11,8 @@ void frame_content_init(void);
 
 /* Copies a page from FROM, which may be a peer's memory, to TO, which is this kernel's. */
 void frame_copy(uint64_t to, uint64_t from);
+/* The same from FROM, which is this kernel's memory, to TO, which may be a peer's. */
+void frame_copy_out(uint64_t to, uint64_t from);
 /* Copies SIZE bytes at OFFSET of a page, which may be a peer's memory, to BYTES or, if WRITE, from BYTES. */
 void frame_bytes(uint64_t frame, uint32_t offset, void *bytes, uint32_t size, bool write);
 /* Fills a page, which may be a peer's memory, with zeros. */

@@ -1,5 +1,5 @@
-/* Physical frames of this instance: a buddy allocator over the plan's ranges (Knuth, The Art of Computer Programming,
- * volume 1, 2.5). Frames of other instances never pass through here. */
+/* Physical frames of this instance. Frames of other instances never pass through here. Inside of the room, buddy.h has
+ * the free blocks and cache.h the single frames that each CPU keeps. */
 #ifndef MM_FRAME_FRAME_H
 #define MM_FRAME_FRAME_H
 
@@ -10,10 +10,13 @@
 
 #define FRAME_ORDER_MAX 10u /* 2^10 frames: 4 MiB */
 
-/* Adds [BASE, BASE + SIZE), memory of NODE (below NODES_MAX), which is mapped at its physical address plus DELTA. Its
- * first bytes become the bookkeeping. -E2BIG: too many ranges; -ENOMEM: the range is too small for its bookkeeping, and
- * is not used. */
+/* Adds [BASE, BASE + SIZE), memory of NODE (below NODES_MAX), which is mapped at its physical address plus DELTA, as
+ * all ranges are. Its first bytes become the bookkeeping. -E2BIG: too many ranges; -ENOMEM: the range is too small for
+ * its bookkeeping, and is not used. */
 int frame_add_range(uint64_t base, uint64_t size, uint64_t delta, uint32_t node);
+/* Lets the calling CPU, which is on NODE, keep some free frames for itself, of that node's memory if this instance has
+ * any there. Once for each CPU, after the last frame_add_range. */
+void frame_start_cpu(uint32_t node);
 /* The nodes in whose memory this instance has frames, a bit for each. */
 uint64_t frame_nodes(void);
 
@@ -50,10 +53,12 @@ uint64_t frame_alloc_pages(uint32_t order);
 void frame_set_give_up(bool (*function)(void));
 /* Calls the shrinker. True: some frames were freed, and a caller of frame_alloc may try again. */
 bool frame_make_room(void);
-/* Frees a single frame that is filled with zeros. A few of these are kept for frame_alloc_zeroed and count as free. */
+/* Frees a single frame that is filled with zeros. Some of these are kept for frame_alloc_zeroed. */
 void frame_free_zeroed(uint64_t frame);
 /* 16 bits about an allocated block, for whoever has allocated it; 0 at first. */
 uint16_t *frame_note(uint64_t frame);
+/* Called by a CPU that has nothing else to do: zeroes a free frame ahead of its use. False: there is nothing to do. */
+bool frame_zero_ahead(void);
 /* Frees what frame_alloc(ORDER) returned. Panics on a frame that is not allocated with that order. */
 void frame_free(uint64_t frame, uint32_t order);
 
@@ -62,18 +67,52 @@ void frame_free(uint64_t frame, uint32_t order);
 void frame_share(uint64_t frame);
 /* Drops one reference; the last one frees the frame. Panics on a frame without references. */
 void frame_release(uint64_t frame);
+/* The same for PAGES consecutive frames, at once: those that become free are merged as blocks. */
+void frame_release_run(uint64_t first, uint64_t pages);
+
+/* Frames whose references are to be dropped together, as runs of consecutive ones. Starts as {0}. */
+#define FRAME_RUNS 64u
+#define FRAME_RUN_PAGES 512u
+struct frame_runs {
+    uint32_t count;
+    struct {
+        uint64_t first, pages;
+    } run[FRAME_RUNS];
+};
+/* Adds FRAME. False: there is no room, and RUNS has to be released first. */
+bool frame_runs_add(struct frame_runs *runs, uint64_t frame);
+/* Drops a reference to each frame in RUNS, which is empty then. */
+void frame_runs_release_all(struct frame_runs *runs);
+static inline void frame_runs_release(struct frame_runs *runs)
+{
+    if (runs->count != 1 || runs->run[0].pages != 1) {
+        frame_runs_release_all(runs);
+        return;
+    }
+    runs->count = 0;
+    frame_release(runs->run[0].first);
+}
+/* Adds FRAME, and releases RUNS before if there is no room. */
+static inline void frame_runs_drop(struct frame_runs *runs, uint64_t frame)
+{
+    if (frame_runs_add(runs, frame))
+        return;
+    frame_runs_release(runs);
+    frame_runs_add(runs, frame);
+}
+
 /* The number of references to FRAME; 0 also if it is not a frame of this instance. */
 uint32_t frame_spaces(uint64_t frame);
 
-/* True when FRAME is part of a free block of this instance. Frames kept by frame_free_zeroed are not. */
+/* True when FRAME is a free frame of this instance. */
 bool frame_is_free(uint64_t frame);
 
 /* Returns the first frame from FROM on that has references, and their number in *SPACES; 0: there is none. No frames of
  * programs may be allocated or freed meanwhile. */
 uint64_t frame_next_shared(uint64_t from, uint32_t *spaces);
 
-/* Counts, for the statistics only, that a peer may use FRAME, which is this kernel's. */
-void frame_lend(uint64_t frame);
+/* Counts, for the statistics only, that a peer may use a frame of this kernel. */
+void frame_lend(void);
 
 /* Pages that are free, pages that are managed, and how often a frame was lent. */
 struct frame_stats {

@@ -16,8 +16,8 @@
 #include "msg/channel.h"
 #include "msg/message.h"
 
-#define BATCH_FIRST 512u   /* bytes of an owner's first batch: enough for an unmap of a few pages */
-#define BATCH_LARGE 32768u /* bytes of every further batch: four thousand frames */
+#define BATCH_FIRST 512u  /* bytes of an owner's first batch: enough for an unmap of a few pages */
+#define BATCH_LARGE 4096u /* bytes of every further batch: its owner releases 500 frames in a handler */
 
 struct release_batch {
     struct release_batch *next;

@@ -129,7 +129,7 @@ uint64_t lease_grant_locked(struct space *space, uint32_t kernel, uint64_t lengt
     return start;
 }
 
-void lease_begin_sharing_locked(struct space *space)
+void lease_to_home_locked(struct space *space)
 {
     const struct area *area = area_next(&space->areas, 0);
 
@@ -137,7 +137,9 @@ void lease_begin_sharing_locked(struct space *space)
         space_limited_locked(space))
         return;
     for (uint32_t i = 0; i < SHARING_MAX && area != NULL; i++, area = area_after(&space->areas, area)) {
-        if (lease_may_have(area->prot, area->backing) && !space_locking->taken_locked(space, area->start, area->end))
+        if (lease_may_have(area->prot, area->backing) && !space_locking->taken_locked(space, area->start, area->end) &&
+            sharers_in(&space->sharers, area->start, area->end) == 0 &&
+            lease_lowest_locked(space, area->start, area->end) == area->end)
             lease_map_set(&space->leases.map, area->start, area->end,
                           instance.kernel); /* without memory the area just stays shared */
     }

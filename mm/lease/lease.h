@@ -46,9 +46,10 @@ bool lease_take(struct space *space, uint64_t length);
 
 /* Grants KERNEL a lease with room for LENGTH bytes. Returns its start; 0: none is granted. */
 uint64_t lease_grant_locked(struct space *space, uint32_t kernel, uint64_t length);
-/* Another kernel is about to host the space for the first time: the home leases the existing areas to itself, if leases
- * are allowed. */
-void lease_begin_sharing_locked(struct space *space);
+/* The home leases to itself the areas of which no other kernel has anything, if leases are allowed: when another kernel
+ * is about to host the space for the first time, and when the lock of the whole space, for which all leases had to go,
+ * is released. */
+void lease_to_home_locked(struct space *space);
 /* Returns the first lease of another kernel that overlaps [START, END), or NULL. May be called on any kernel; NULL on
  * one that is not the home. */
 const struct lease *lease_others_locked(const struct space *space, uint64_t start, uint64_t end);

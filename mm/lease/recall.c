@@ -304,7 +304,7 @@ static void add_pages_locked(struct space *space, uint64_t start, uint64_t end, 
             }
             pairs[out->pairs++] = (struct msg_space_pair){page, frame};
             if ((leaf[i] & PAGING_SOFT_REMOTE) == 0)
-                frame_lend(frame);
+                frame_lend();
         }
     }
 }

@@ -14,6 +14,10 @@
 #include "mm/retrieve/strategy.h"
 #include "mm/space/entry.h"
 #include "msg/channel.h"
+#include "msg/slice.h"
+
+#define ENTRIES_A_LOOK 32u /* entries that are released between two looks whether the slice is over */
+#define AREAS_A_LOOK 64u
 
 static uint64_t space_total; /* [a] spaces, published or not */
 
@@ -66,21 +70,30 @@ uint64_t space_count(void)
     return __atomic_load_n(&space_total, __ATOMIC_RELAXED);
 }
 
+/* References that a space that ends drops. */
+struct dropping {
+    struct releasing others;
+    struct frame_runs own;
+};
+
 /* Drops the references of a table's owning entries: to frames of other kernels in batches, or one by one when there is
  * no memory for a batch. */
 static void release_leaf(void *context, uint64_t *leaf)
 {
-    struct releasing *releasing = context;
+    struct dropping *dropping = context;
 
     for (uint32_t i = 0; (i = paging_next_used(leaf, i, LEAF_ENTRIES)) < LEAF_ENTRIES; i++) {
         uint64_t entry = leaf[i];
 
+        if (i % ENTRIES_A_LOOK == 0)
+            slice_check();
         if ((entry & PAGING_SOFT_OWNING) == 0)
             continue;
-        if ((entry & PAGING_SOFT_REMOTE) == 0)
-            frame_release(entry & PAGING_FRAME);
-        else if (release_add(releasing, entry & PAGING_FRAME) != 0)
+        if ((entry & PAGING_SOFT_REMOTE) == 0) {
+            frame_runs_drop(&dropping->own, entry & PAGING_FRAME);
+        } else if (release_add(&dropping->others, entry & PAGING_FRAME) != 0) {
             release_one(entry & PAGING_FRAME);
+        }
     }
 }
 
@@ -88,19 +101,24 @@ static void release_table(void *context, uint64_t frame)
 {
     (void)context;
     frame_free(frame, 0);
+    slice_check();
 }
 
-/* Releases all tables below the root, and the references of their entries. */
+/* Releases all tables below the root, and the references of their entries, in slices: no other task uses the space any
+ * longer. */
 static void release_tables(struct space *space)
 {
-    struct releasing releasing = {0};
-    struct paging_release release = {release_leaf, release_table, &releasing};
+    struct dropping dropping;
+    struct paging_release release = {release_leaf, release_table, &dropping};
 
+    dropping.others = (struct releasing){0};
+    dropping.own.count = 0;
     paging_release(&space->tables, 0, USER_END, &release);
-    release_send(&releasing);
+    frame_runs_release(&dropping.own);
+    release_send(&dropping.others);
 }
 
-/* Polls for messages until the home's lock queue is empty. Threads on other kernels released their locks before they
+/* Takes messages until the home's lock queue is empty. Threads on other kernels released their locks before they
  * ended, but SPACE_UNLOCK travels in the ring of urgent messages and may arrive after the message of the thread's end.
  * With lock=lamport the queue is not used, and this returns at once. */
 static void await_unlocks(struct space *space)
@@ -113,7 +131,7 @@ static void await_unlocks(struct space *space)
         spin_unlock(&space->lock);
         if (done)
             return;
-        msg_poll();
+        slice_pause();
         cpu_relax();
     }
 }
@@ -132,7 +150,8 @@ void space_destroy(struct space *space)
     tlb_forget(space->tables.root);
     release_tables(space);
     frame_free(space->tables.root, 0);
-    area_list_clear(&space->areas);
+    while (!area_list_clear_some(&space->areas, AREAS_A_LOOK))
+        slice_check();
     mempolicy_list_free(&space->policies);
     heap_free(space, sizeof(*space));
     __atomic_fetch_sub(&space_total, 1, __ATOMIC_RELAXED);
@@ -144,7 +163,7 @@ uint64_t space_join(struct space *space, uint32_t kernel)
 
     spin_lock(&space->lock);
     if (space->members == 1ull << instance.kernel && kernel != instance.kernel)
-        lease_begin_sharing_locked(space);
+        lease_to_home_locked(space);
     space->members |= 1ull << kernel;
     mode = space->mode;
     spin_unlock(&space->lock);

@@ -58,13 +58,13 @@ static kernel_set random_kernels(void)
     return x ^ x >> 27;
 }
 
-/* The members that may have something in RANGE, which is free of other kernels' leases. Read at the moment of the
- * grant: a kernel that gets something there later needs the lock for it, or has its question answered BUSY. */
-static kernel_set sharers_locked(const struct space *space, struct space_range range)
+/* Read at the moment of a grant: a kernel that gets something in RANGE later needs the lock for it, or has its question
+ * answered BUSY. */
+kernel_set space_sharers_locked(const struct space *space, struct space_range range)
 {
     kernel_set known;
 
-    if (!space->retrieval->home_knows || named == SHARERS_ALL)
+    if (!space->retrieval->home_knows || !space_locking->recalls || named == SHARERS_ALL)
         return space->members;
     known = sharers_in(&space->sharers, range.start, range.end);
     return space->members & (named == SHARERS_KNOWN ? known : known | random_kernels());
@@ -87,8 +87,9 @@ static bool grant_if_first_locked(const struct space *space, struct space_lock *
 /* LOCK, which had to wait, has been granted: signals or answers its requester. */
 static void notify_granted_locked(struct space *space, struct space_lock *lock, uint32_t *notice)
 {
-    struct msg_space_granted granted = {
-        .members = space->members, .sharers = sharers_locked(space, lock->range), .waited = lock->home.waited ? 1 : 0};
+    struct msg_space_granted granted = {.members = space->members,
+                                        .sharers = space_sharers_locked(space, lock->range),
+                                        .waited = lock->home.waited ? 1 : 0};
 
     lock->sharers = granted.sharers;
     if (lock->home.kernel == instance.kernel)
@@ -145,6 +146,8 @@ static void remove_locked(struct space *space, struct space_lock *lock, uint32_t
         note_release_locked(space, lock);
     if (!list_empty(&space->locks))
         grant_waiting_locked(space, notice);
+    else if (lock->range.end == SPACE_HEAVY.end && space_ranges && space->members != 1ull << instance.kernel)
+        lease_to_home_locked(space);
 }
 
 static void refused(struct msg_kept *kept)
@@ -203,7 +206,7 @@ static bool home_begin_locked(struct space *space, struct space_lock *lock)
     if (space->home != instance.kernel)
         return false;
     if (begin_locked(space, lock, instance.kernel)) {
-        lock->sharers = sharers_locked(space, lock->range);
+        lock->sharers = space_sharers_locked(space, lock->range);
         return true;
     }
     completion_init(&lock->done);
@@ -305,7 +308,7 @@ static int keep_request(struct space *space, const struct msg *m)
     spin_lock(&space->lock);
     if (begin_locked(space, &request->lock, m->ticket.kernel)) {
         struct msg_space_granted granted = {.members = space->members,
-                                            .sharers = sharers_locked(space, request->lock.range)};
+                                            .sharers = space_sharers_locked(space, request->lock.range)};
 
         request->lock.sharers = granted.sharers;
         msg_reply(&m->ticket, &granted, sizeof(granted));

@@ -69,6 +69,10 @@ static inline kernel_set space_lock_others(const struct space *space, const stru
     return (lock->sharers | 1ull << space->home) & ~(1ull << instance.kernel);
 }
 
+/* At the home: the members that may have something in RANGE, besides the home, or more; complete if no task holds or
+ * awaits a lock that overlaps RANGE, and no other kernel has a lease there. */
+kernel_set space_sharers_locked(const struct space *space, struct space_range range);
+
 /* Registers the message handlers and chooses the strategy: boot options lock= and ranges=. Once. */
 void lock_init(void);
 

@@ -3,7 +3,6 @@
 
 #include "kernel/abi/limits.h"
 #include "kernel/arch/x86_64/cpu.h"
-#include "kernel/instance/instance.h"
 
 enum { HIT_LOCAL, HIT_OTHER, MISS_LOCAL, MISS_OTHER, FOREIGN, INTERLEAVE, KINDS };
 
@@ -11,12 +10,15 @@ static uint64_t counts[NODES_MAX][KINDS]; /* [a] */
 
 static void add(uint32_t node, uint32_t kind)
 {
-    __atomic_fetch_add(&counts[node][kind], 1, __ATOMIC_RELAXED);
+    if (cpu_several)
+        __atomic_fetch_add(&counts[node][kind], 1, __ATOMIC_RELAXED);
+    else
+        counts[node][kind]++;
 }
 
 void numa_count(uint32_t node, uint32_t wanted, bool interleave)
 {
-    bool local = instance.plan.cpus[cpu_self()->number].node == node;
+    bool local = cpu_self()->node == node;
 
     if (node == wanted) {
         add(node, local ? HIT_LOCAL : HIT_OTHER);

@@ -16,6 +16,7 @@
 #include "mm/space/space.h"
 #include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/slice.h"
 
 #define ROOM_FIRST 4u
 
@@ -216,6 +217,7 @@ int mempolicy_inherit(struct space *parent, struct space *child)
         uint32_t number = container_of(node, const struct area, node)->prot >> AREA_POLICY_SHIFT;
         struct policy policy;
 
+        slice_check();
         if (number == 0 || number == last)
             continue;
         last = number;
@@ -248,7 +250,7 @@ static const struct policy *choose_locked(const struct space *space, uint32_t pr
 /* Returns the node of the current CPU. */
 static uint32_t own_node(void)
 {
-    return instance.plan.cpus[cpu_self()->number].node;
+    return cpu_self()->node;
 }
 
 /* Returns the node from which distances are measured. */
@@ -274,13 +276,14 @@ static uint32_t nearest(uint32_t from, uint64_t nodes)
 uint64_t mempolicy_frame_near(bool zeroed)
 {
     uint64_t own = frame_nodes(), frame = 0;
+    bool several = (own & (own - 1)) != 0;
 
-    if ((own & (own - 1)) != 0 && (own >> own_node() & 1) != 0)
+    if (several && (own >> own_node() & 1) != 0)
         frame = frame_alloc_page_on(1ull << own_node(), zeroed);
     if (frame == 0)
         frame = frame_alloc_page(zeroed);
     if (frame != 0)
-        numa_count((own & (own - 1)) == 0 ? (uint32_t)__builtin_ctzll(own) : policy_node_of(frame), own_node(), false);
+        numa_count(several ? policy_node_of(frame) : (uint32_t)__builtin_ctzll(own), own_node(), false);
     return frame;
 }
 
@@ -302,7 +305,7 @@ uint64_t mempolicy_frame_here_locked(const struct space *space, uint32_t prot, u
     *elsewhere = policy == NULL;
     if (policy == NULL)
         return 0;
-    nodes = mempolicy_nodes(policy, page, &strict) & policy_machine_nodes();
+    nodes = policy->nodes != 0 ? mempolicy_nodes(policy, page, &strict) & policy_machine_nodes() : 0;
     if (nodes == 0)
         return mempolicy_frame_near(zeroed);
     node = nearest(centre(policy), nodes);

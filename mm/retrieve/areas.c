@@ -13,14 +13,34 @@
 
 #define AREAS_MAX ((LONG_ANSWER_MAX - sizeof(struct msg_space_areas)) / sizeof(struct msg_space_area))
 
+/* Where this kernel's knowledge of areas from FROM on ends: at the home where another kernel's lease begins, and in a
+ * lease of this kernel at its end. HEAD gets where to continue, and at which kernel. */
+static uint64_t known_until_locked(const struct space *space, uint64_t from, struct msg_space_areas *head)
+{
+    const struct lease *lease = space->home != instance.kernel ? lease_map_find(&space->leases.map, from)
+                                                               : lease_others_locked(space, from, USER_END);
+
+    if (lease == NULL)
+        return USER_END;
+    if (space->home != instance.kernel) {
+        head->next = lease->end < USER_END ? lease->end : 0;
+        return lease->end;
+    }
+    head->next = lease->start > from ? lease->start : from;
+    head->holder = lease->start > from ? 0 : lease->kernel + 1;
+    return lease->start;
+}
+
 static uint32_t list_areas(struct space *space, uint64_t from, struct msg_space_areas *head)
 {
     struct msg_space_area *areas = (struct msg_space_area *)(head + 1);
     uint32_t count = 0;
+    uint64_t end;
 
     spin_lock(&space->lock);
     *head = (struct msg_space_areas){.break_start = space->break_start, .break_now = space->break_now};
-    for (const struct area *area = area_next(&space->areas, from); area != NULL;
+    end = known_until_locked(space, from, head);
+    for (const struct area *area = area_next(&space->areas, from); area != NULL && area->start < end;
          area = area_after(&space->areas, area)) {
         if (count == AREAS_MAX) {
             head->next = area->start;
@@ -47,7 +67,7 @@ static void answer_list(const struct msg *m, struct space *space)
     else
         long_answer_send(
             m, answer, answer + 1,
-            list_areas(space, ask->page & ~SPACE_AREAS_KEPT, (struct msg_space_areas *)(void *)(answer + 1)));
+            list_areas(space, ask->page & ~(PAGE_SIZE - 1), (struct msg_space_areas *)(void *)(answer + 1)));
 }
 
 /* A SPACE_AREAS that waits for recalls of leases. Its requester holds no lock. */
@@ -67,8 +87,8 @@ static void run_recalled(void *context, int error)
     long_answer_give(&late->answer, head, error != 0 ? error : (int)list_areas(late->space, late->from, head));
 }
 
-/* Returns 1: M is kept and will be answered after the leases of other kernels are recalled; 0: there are none to
- * recall; -ENOMEM. */
+/* For SPACE_AREAS_RECALLED. Returns 1: M is kept and will be answered after the leases of other kernels are recalled;
+ * 0: there are none to recall; -ENOMEM. */
 static int defer_areas(const struct msg *m, struct space *space)
 {
     const struct msg_space_page *ask = m->data;
@@ -82,7 +102,7 @@ static int defer_areas(const struct msg *m, struct space *space)
     if (late == NULL)
         return -ENOMEM;
     late->space = space;
-    late->from = ask->page & ~SPACE_AREAS_KEPT;
+    late->from = ask->page & ~(PAGE_SIZE - 1);
     spin_lock(&space->lock);
     result = lease_wait_locked(space, (struct space_range){late->from, USER_END}, run_recalled, late, &start);
     if (result > 0)
@@ -94,15 +114,32 @@ static int defer_areas(const struct msg *m, struct space *space)
     return result;
 }
 
+/* Whether this kernel can list areas from FROM on: it is the home, or it has a lease there. 0 or a negative errno;
+ * -EAGAIN: the lease has been recalled. */
+static int may_list(struct space *space, uint64_t from)
+{
+    int error = 0;
+
+    if (space->home == instance.kernel)
+        return 0;
+    spin_lock(&space->lock);
+    if (!lease_covers_locked(space, from, from + 1))
+        error = -EAGAIN;
+    spin_unlock(&space->lock);
+    return error;
+}
+
 static void handle_areas(const struct msg *m)
 {
     const struct msg_space_page *ask = m->data;
     struct space *space = space_get(ask->space);
-    int error = space == NULL ? -ESRCH : space->home != instance.kernel ? -EPROTO : 0;
+    int error = space == NULL ? -ESRCH : may_list(space, ask->page & ~(PAGE_SIZE - 1));
 
+    if (error == 0 && (ask->page & (PAGE_SIZE - 1)) != 0 && space->home != instance.kernel)
+        error = -EPROTO;
     if (error == 0 && (ask->page & SPACE_AREAS_KEPT) != 0)
         space_mark(space, 0, USER_END, m->ticket.kernel); /* everywhere: before any of the areas is reported */
-    if (error == 0)
+    if (error == 0 && (ask->page & SPACE_AREAS_RECALLED) != 0)
         error = defer_areas(m, space);
     if (error < 0)
         msg_reply_error(&m->ticket, error);
@@ -154,20 +191,56 @@ static int areas_here(struct space *space, uint64_t from, struct msg_space_areas
     return looking.length;
 }
 
-int space_areas_of(uint64_t id, uint32_t home, uint64_t from, struct msg_space_areas *head)
+/* Asks KERNEL, which may be this one, for the areas from FROM on that it knows. */
+static int areas_at(uint64_t id, uint32_t kernel, uint64_t from, struct msg_space_areas *head)
 {
     struct msg_space_page ask = {.space = id, .page = from};
     struct space *space;
     int length;
 
-    if (home != instance.kernel) {
-        length = msg_call(home, MSG_SPACE_AREAS, &ask, sizeof(ask), head, MSG_MAX, "areas of a process", id);
+    if (kernel != instance.kernel) {
+        length = msg_call(kernel, MSG_SPACE_AREAS, &ask, sizeof(ask), head, MSG_MAX, "areas of a process", id);
         return length >= 0 && length < (int)sizeof(*head) ? -EPROTO : length;
     }
     space = space_get(id);
     if (space == NULL)
         return -ESRCH;
-    return areas_here(space, from, head);
+    length = may_list(space, from);
+    if (length == 0)
+        length = (int)list_areas(space, from, head);
+    space_put(space);
+    return length;
+}
+
+int space_areas_of(uint64_t id, uint32_t home, uint64_t from, struct msg_space_areas *head)
+{
+    struct msg_space_areas known;
+    int length;
+
+    do {
+        length = areas_at(id, home, from, head);
+        if (length < 0 || head->holder == 0)
+            return length;
+        known = *head;
+        length = areas_at(id, known.holder - 1 < KERNELS_MAX ? (uint32_t)known.holder - 1 : home, from, head);
+    } while (length == -EAGAIN || length == -ESRCH); /* it has given the lease up: the home will know, or has ended */
+    head->break_start = known.break_start;
+    head->break_now = known.break_now;
+    head->holder = 0;
+    return length;
+}
+
+int space_areas_recall(uint64_t id, uint32_t home, struct msg_space_areas *head)
+{
+    struct msg_space_page ask = {.space = id, .page = SPACE_AREAS_RECALLED};
+    struct space *space;
+
+    if (home != instance.kernel)
+        return msg_call(home, MSG_SPACE_AREAS, &ask, sizeof(ask), head, MSG_MAX, "areas of a process", id);
+    space = space_get(id);
+    if (space == NULL)
+        return -ESRCH;
+    return areas_here(space, 0, head);
 }
 
 void space_areas_init(void)

@@ -12,10 +12,10 @@
 #include "msg/call.h"
 #include "msg/channel.h"
 #include "msg/long_answer.h"
+#include "msg/slice.h"
 
 #define RUNS_MAX ((LONG_ANSWER_MAX - sizeof(struct msg_space_listed)) / sizeof(struct msg_space_run))
 #define TABLES_A_PART 64u /* leaf tables that one reply examines under the lock */
-#define RUNS_A_POLL 16u   /* runs that are mapped between two polls for messages */
 
 /* --- the reporting kernel --- */
 
@@ -110,7 +110,6 @@ int space_list_take(struct space *space, uint32_t kernel, uint8_t *buffer, uint6
     const struct msg_space_listed *head = (const struct msg_space_listed *)(const void *)buffer;
     const struct msg_space_run *runs = (const struct msg_space_run *)(head + 1);
     struct msg_space_page ask = {.space = space->id};
-    uint32_t taken = 0;
     int error = 0;
 
     do {
@@ -120,8 +119,7 @@ int space_list_take(struct space *space, uint32_t kernel, uint8_t *buffer, uint6
             return length < 0 ? length : -EPROTO;
         for (size_t i = 0; i < ((size_t)length - sizeof(*head)) / sizeof(*runs) && error == 0; i++) {
             error = take_run(space, &runs[i], flags);
-            if (++taken % RUNS_A_POLL == 0)
-                msg_poll();
+            slice_check();
         }
         if (error == 0 && head->next != 0 && head->next <= ask.page)
             error = -EPROTO;

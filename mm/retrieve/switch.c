@@ -15,6 +15,7 @@
 #include "mm/space/wire.h"
 #include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/slice.h"
 
 /* Makes the home map every page that any kernel maps, so that its page tables are a directory. A negative errno: only a
  * part of them is mapped. */
@@ -60,7 +61,7 @@ static void notify_members(struct msg_space_change *change, kernel_set members, 
         notified.again = 0;
         msg_gather(asked, MSG_SPACE_STRATEGY, change, sizeof(*change), note_notified, &notified, "change of retrieval",
                    strategy);
-        msg_poll(); /* receiving answers frees memory */
+        slice_pause(); /* receiving answers frees memory */
     }
     if (notified.error != 0)
         panic("mm: a member refuses strategy %u (error %d)", strategy, notified.error);

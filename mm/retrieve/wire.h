@@ -66,7 +66,8 @@ struct msg_space_run {
 /* SPACE_AREAS: the reply; areas follow. */
 struct msg_space_areas {
     uint64_t break_start, break_now;
-    uint64_t next; /* the address to continue from, or 0: this is the last part */
+    uint64_t next;   /* the address to continue from, or 0: this is the last part */
+    uint64_t holder; /* 0, or 1 + the kernel that has leased NEXT: it knows the areas there */
 };
 
 _Static_assert(sizeof(struct msg_space_query) == 48, "wire format");
@@ -74,6 +75,6 @@ _Static_assert(sizeof(struct msg_space_found) == 40, "wire format");
 _Static_assert(sizeof(struct msg_space_record) == 32, "wire format");
 _Static_assert(sizeof(struct msg_space_listed) == 16, "wire format");
 _Static_assert(sizeof(struct msg_space_run) == 16, "wire format");
-_Static_assert(sizeof(struct msg_space_areas) == 24, "wire format");
+_Static_assert(sizeof(struct msg_space_areas) == 32, "wire format");
 
 #endif

@@ -4,6 +4,7 @@
 #include "kernel/arch/x86_64/cpu.h"
 #include "kernel/lib/list.h"
 #include "msg/channel.h"
+#include "msg/slice.h"
 
 #define BUCKETS 64u
 
@@ -99,7 +100,7 @@ bool space_leave(struct space *space)
         list_remove(&space->node);
     spin_unlock(&table_lock);
     while (last && __atomic_load_n(&space->references, __ATOMIC_ACQUIRE) != 1) {
-        msg_poll(); /* the reference is a recall's or a handler's on another CPU, and handlers never wait */
+        slice_pause(); /* the reference is a recall's or a handler's on another CPU, and handlers never wait */
         cpu_relax();
     }
     return last;

@@ -47,6 +47,7 @@ struct space {
     uint64_t id;               /* [i] the group's id */
     struct page_tables tables; /* [i] root */
     struct spinlock lock;
+    bool at_once;           /* [k] whoever holds the lock changes the space without pauses: space_pause_locked */
     struct area_list areas; /* [k] */
     uint32_t slow;          /* [k] tasks here that hold or await a distributed lock; if not 0, never DECIDES_ALONE */
     uint32_t later;         /* [k] home only: AREA_LOCKED, if new areas are to have it */
@@ -58,6 +59,7 @@ struct space {
     struct space_lamport lamport;   /* [k] lock=lamport */
     struct space_leases leases;     /* [k] */
     struct sharers sharers;         /* [k] home only: where other kernels may have areas or entries */
+    uint64_t taken;                 /* [k] how often forks have taken pages that this kernel owns */
     uint64_t get_count;             /* [k] fast-path questions so far */
     struct mempolicy_list policies; /* [k] */
     struct list gets;               /* [k] questions under way: mm/page/question.h */

@@ -14,7 +14,8 @@ enum space_answer {
     SPACE_TAKEN = 3,       /* SPACE_GET only: the page has the asker's frame now */
     SPACE_BUSY = 4,        /* SPACE_GET only: retry with the page's lock */
     SPACE_WANTS_BLOCK = 5, /* the 2 MiB around the page may have one frame: retry with one */
-    SPACE_TAKEN_BLOCK = 6  /* the 2 MiB have the asker's frame now */
+    SPACE_TAKEN_BLOCK = 6, /* the 2 MiB have the asker's frame now */
+    SPACE_COPIED = 7       /* SPACE_GET only: the page has the asker's frame now, a copy of the one that it had */
 };
 
 struct msg_space_mapping {
@@ -31,6 +32,7 @@ struct msg_space_mapping {
 /* SPACE_AREAS, SPACE_LIST, SPACE_TAKE: PAGE is where to continue, with SPACE_AREAS_KEPT if the asker makes the areas
  * its own; SPACE_FILL: PAGE is unused, struct msg_space_pair follow */
 #define SPACE_AREAS_KEPT 1ull
+#define SPACE_AREAS_RECALLED 2ull /* all leases are recalled first */
 struct msg_space_page {
     uint64_t space;
     uint64_t page;
@@ -51,6 +53,7 @@ enum space_look_at {
     SPACE_LOOK_START = 0,  /* the start of the area that contains START or is the first behind it */
     SPACE_LOOK_END = 1,    /* the end of that area */
     SPACE_LOOK_THERE = 2,  /* the end of the area that contains START, if there is one */
+    SPACE_LOOK_STOP = 8,   /* as THERE, or an earlier address at which a lease ends; ends no lease */
     SPACE_LOOK_POLICY = 4, /* the number of the policy of the area that contains START, alone */
     /* Of the first area from START on that was made by a shmat at ATTACHED, alone; ESRCH: there is none. */
     SPACE_LOOK_ATTACHED = 5, /* its start */
@@ -99,6 +102,10 @@ struct msg_space_change {
             uint32_t forbidden, needed;
             uint64_t pad;
         } check;
+        struct {            /* SPACE_RESIDENT */
+            uint64_t frame; /* 1: where the first page is, see below */
+            uint64_t pad;
+        } resident;
         struct { /* SPACE_FLAG: AREA_* */
             uint32_t set, clear;
             uint64_t pad;
@@ -117,6 +124,12 @@ struct msg_space_change {
 struct msg_space_changed {
     uint64_t value; /* the operation's result, else 0 */
 };
+
+/* The value of SPACE_RESIDENT with FRAME: the frame of the first page, or one of these if it has none. Of any query
+ * (mm/change/query.c) at the home: SPACE_ELSEWHERE with the kernel that has leased the range, which knows. */
+#define SPACE_WHERE_FAULT 0ll /* no area, or private memory without a file */
+#define SPACE_WHERE_NONE 1ll
+#define SPACE_ELSEWHERE (1ll << 62)
 
 /* Bits of the value of an operation that leaves frames pending free: SPACE_UNMAP, SPACE_DISCARD, SPACE_REVOKE. */
 #define SPACE_HOLE 1ll    /* SPACE_DISCARD at the home: a part of the range is in no area */

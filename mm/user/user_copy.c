@@ -3,6 +3,7 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/abi/limits.h"
+#include "kernel/arch/x86_64/cpu.h"
 #include "kernel/arch/x86_64/traps.h"
 #include "kernel/lib/string.h"
 
@@ -20,6 +21,17 @@ int user_write(uint64_t to, const void *from, uint64_t size)
     if (!user_range(to, size) || user_copy((void *)to, from, size) != 0)
         return -EFAULT;
     return 0;
+}
+
+int user_write_mapped(uint64_t to, const void *from, uint64_t size)
+{
+    struct cpu *cpu = cpu_self();
+    int error;
+
+    cpu->copy_bound = true;
+    error = user_write(to, from, size);
+    cpu->copy_bound = false;
+    return error;
 }
 
 uint64_t user_reach(uint64_t address, uint64_t size)

@@ -10,6 +10,9 @@
 /* Copy SIZE bytes from or to the current program; -EFAULT. */
 int user_read(void *to, uint64_t from, uint64_t size);
 int user_write(uint64_t to, const void *from, uint64_t size);
+/* As user_write, but takes no fault, so that the caller may hold locks: -EFAULT also if a page is not mapped now. Some
+ * bytes may have been copied then. */
+int user_write_mapped(uint64_t to, const void *from, uint64_t size);
 /* Returns how many of the SIZE bytes (at least 1) from ADDRESS on the current program can write before the first page
  * that it cannot. Changes none of them. */
 uint64_t user_reach(uint64_t address, uint64_t size);

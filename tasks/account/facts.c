@@ -9,6 +9,7 @@
 #include "mm/frame/heap.h"
 #include "mm/space/space.h"
 #include "mm/space/survey.h"
+#include "msg/slice.h"
 #include "tasks/account/internal.h"
 #include "tasks/remote/operation.h"
 #include "tasks/sched/fair/fair.h"
@@ -48,6 +49,7 @@ static void sort(uint32_t *ids, uint32_t count)
         for (uint32_t i = gap; i < count; i++) {
             uint32_t id = ids[i], at = i;
 
+            slice_check();
             for (; at >= gap && ids[at - gap] > id; at -= gap)
                 ids[at] = ids[at - gap];
             ids[at] = id;
@@ -56,6 +58,8 @@ static void sort(uint32_t *ids, uint32_t count)
 }
 
 /* --- processes --- */
+
+#define AREAS_AT_ONCE 256u /* areas that are added up under the lock of their space */
 
 /* Whether the process is complete: one that is still being made has neither a live thread nor begun to end. */
 static bool is_made_locked(const struct group *group)
@@ -74,6 +78,7 @@ static bool list_one(struct group *group, void *context)
     struct listing *listing = context;
     bool made;
 
+    slice_check();
     if (group->process == NULL || group->id < listing->from)
         return true;
     spin_lock(&group->lock);
@@ -117,12 +122,31 @@ static void space_facts_locked(struct space *space, struct process_facts *out)
     out->space_home = space->home;
     spin_lock(&space->lock);
     out->members |= space->members;
-    list_for_each(node, &space->areas.head) {
-        const struct area *area = container_of(node, const struct area, node);
-
-        out->size += area->end - area->start;
-    }
     spin_unlock(&space->lock);
+}
+
+/* The bytes of all areas of space ID on this kernel, added up in slices; 0: there is no such space. */
+static uint64_t space_size(uint64_t id)
+{
+    struct space *space = space_get(id);
+    const struct area *area = NULL;
+    uint64_t at = 0, size = 0;
+
+    while (space != NULL) {
+        spin_lock(&space->lock);
+        area = area_next(&space->areas, at);
+        for (uint32_t i = 0; i < AREAS_AT_ONCE && area != NULL; i++) {
+            size += area->end - (area->start > at ? area->start : at);
+            at = area->end;
+            area = area_after(&space->areas, area);
+        }
+        spin_unlock(&space->lock);
+        if (area == NULL || slice_check())
+            break;
+    }
+    if (space != NULL)
+        space_put(space);
+    return size;
 }
 
 static int process_facts_here(uint32_t id, struct process_facts *out)
@@ -168,6 +192,8 @@ static int process_facts_here(uint32_t id, struct process_facts *out)
     }
     if (group != NULL)
         group_put(group);
+    if (out->space != 0)
+        out->size = space_size(out->space);
     return error;
 }
 
@@ -175,6 +201,7 @@ static bool count_one(struct group *group, void *context)
 {
     struct task_counts *counts = context;
 
+    slice_check();
     spin_lock(&group->lock);
     counts->groups++;
     counts->processes += group->process != NULL;

@@ -17,17 +17,6 @@
 
 #define CLOCK_TICK_NS 10000000u
 
-static struct child *find_child_locked(struct process *process, uint32_t id)
-{
-    list_for_each(node, &process->children) {
-        struct child *child = container_of(node, struct child, node);
-
-        if (child->id == id)
-            return child;
-    }
-    return NULL;
-}
-
 /* At the parent's home: adds an entry for the child, unless BEGIN->child is 0, and returns the state to inherit. */
 static int begin_child(struct group *group, const struct msg_process_begin *begin, struct msg_process_state *state)
 {
@@ -45,7 +34,7 @@ static int begin_child(struct group *group, const struct msg_process_begin *begi
             child->id = begin->child;
             child->group = begin->group != 0 ? begin->group : process->process_group;
             child->exit_signal = begin->exit_signal;
-            list_append(&process->children, &child->node);
+            process_add_child_locked(process, child);
         }
         *state = (struct msg_process_state){.parent = group->id,
                                             .process_group = process->process_group,
@@ -138,56 +127,76 @@ static bool selected(const struct child *child, uint64_t selector)
     }
 }
 
-static void forget_child_locked(struct child *child)
-{
-    list_remove(&child->node);
-    heap_free(child, sizeof(*child));
-}
-
 static bool has_ended(const struct child *child)
 {
     return child->code == CLD_EXITED || child->code == CLD_KILLED || child->code == CLD_DUMPED;
+}
+
+/* Whether CHILD is one that a wait with SELECTOR and OPTIONS is for. */
+static bool may_report(const struct child *child, uint64_t selector, uint64_t options)
+{
+    /* __WCLONE: only children whose exit signal is not SIGCHLD; __WALL: all children */
+    return selected(child, selector) &&
+           ((options & WAIT_ALL) != 0 || (child->exit_signal != SIGCHLD) == ((options & WAIT_CLONE) != 0));
+}
+
+static bool has_event(const struct child *child, uint64_t options)
+{
+    return (has_ended(child) && (options & WAIT_EXITED) != 0) ||
+           (child->code == CLD_STOPPED && (options & WAIT_STOPPED) != 0) ||
+           (child->code == CLD_CONTINUED && (options & WAIT_CONTINUED) != 0);
+}
+
+/* Reports CHILD's event, and forgets a child that has ended, unless WAIT_NO_REAP. */
+static void report_locked(struct process *process, struct child *child, uint64_t options,
+                          struct msg_process_result *result)
+{
+    bool ended = has_ended(child);
+
+    result->child = child->id;
+    result->status = child->status;
+    result->code = child->code;
+    result->user_ns = child->user_ns;
+    result->system_ns = child->system_ns;
+    if ((options & WAIT_NO_REAP) != 0)
+        return;
+    child->code = 0;
+    if (!ended)
+        return;
+    result->reaped = 1;
+    process->children_user_ns += child->user_ns;
+    process->children_system_ns += child->system_ns;
+    process_forget_child_locked(process, child);
 }
 
 /* One step of wait4(2): takes the first selected child that has an event to report. */
 static int64_t wait_locked(struct process *process, uint64_t selector, uint64_t options,
                            struct msg_process_result *result)
 {
+    struct child *found = NULL;
     bool exists = false;
 
     if (selector >> 32 == SELECT_GROUP && (uint32_t)selector == 0)
         selector |= process->process_group;
     result->events = watch_events(&process->child_events);
-    list_for_each(node, &process->children) {
-        struct child *child = container_of(node, struct child, node);
-        bool ended = has_ended(child);
+    if (selector >> 32 == SELECT_PROCESS) {
+        found = process_find_child_locked(process, (uint32_t)selector);
+        exists = found != NULL && may_report(found, selector, options);
+        if (!exists || !has_event(found, options))
+            found = NULL;
+    } else {
+        for (struct list *node = process->children.next; node != &process->children && found == NULL;
+             node = node->next) {
+            struct child *child = container_of(node, struct child, node);
+            bool may = may_report(child, selector, options);
 
-        if (!selected(child, selector))
-            continue;
-        /* __WCLONE: only children whose exit signal is not SIGCHLD; __WALL: all children */
-        if ((options & WAIT_ALL) == 0 && (child->exit_signal != SIGCHLD) != ((options & WAIT_CLONE) != 0))
-            continue;
-        exists = true;
-        if (!((ended && (options & WAIT_EXITED) != 0) ||
-              (child->code == CLD_STOPPED && (options & WAIT_STOPPED) != 0) ||
-              (child->code == CLD_CONTINUED && (options & WAIT_CONTINUED) != 0)))
-            continue;
-        result->child = child->id;
-        result->status = child->status;
-        result->code = child->code;
-        result->user_ns = child->user_ns;
-        result->system_ns = child->system_ns;
-        if ((options & WAIT_NO_REAP) != 0)
-            return 0;
-        child->code = 0;
-        if (ended) {
-            result->reaped = 1;
-            process->children_user_ns += child->user_ns;
-            process->children_system_ns += child->system_ns;
-            forget_child_locked(child);
+            exists |= may;
+            if (may && has_event(child, options))
+                found = child;
         }
-        return 0;
     }
+    if (found != NULL)
+        report_locked(process, found, options, result);
     return exists ? 0 : -ECHILD;
 }
 
@@ -222,7 +231,7 @@ int64_t children_event(struct group *group, const struct msg_process_call *call,
     spin_lock(&group->lock);
     result->parent_group = process->process_group;
     result->parent_session = process->session;
-    child = find_child_locked(process, event->child);
+    child = process_find_child_locked(process, event->child);
     if (child == NULL || is_late(child, event)) {
         spin_unlock(&group->lock);
         return code != CLD_STOPPED && code != CLD_CONTINUED ? 1 : 0;
@@ -233,7 +242,7 @@ int64_t children_event(struct group *group, const struct msg_process_call *call,
     }
     info.signal = SIGCHLD;
     if (code == CHILD_CANCELLED) {
-        forget_child_locked(child);
+        process_forget_child_locked(process, child);
         info.signal = 0;
     } else {
         child->code = code;
@@ -254,7 +263,7 @@ int64_t children_event(struct group *group, const struct msg_process_call *call,
                 keep = false;
                 if (action->handler == SIG_IGN)
                     info.signal = 0;
-                forget_child_locked(child);
+                process_forget_child_locked(process, child);
             }
         }
     }
@@ -271,7 +280,7 @@ int64_t children_set_group(struct group *group, const struct msg_process_call *c
 
     (void)result;
     spin_lock(&group->lock);
-    child = find_child_locked(group->process, call->child.id);
+    child = process_find_child_locked(group->process, call->child.id);
     if (child != NULL)
         child->group = call->child.group;
     spin_unlock(&group->lock);
@@ -294,7 +303,7 @@ int64_t children_adopt(struct group *group, const struct msg_process_call *call,
         child->id = call->child.id;
         child->group = call->child.group;
         child->exit_signal = SIGCHLD;
-        list_append(&process->children, &child->node);
+        process_add_child_locked(process, child);
     }
     spin_unlock(&group->lock);
     if (error == 0)
@@ -366,9 +375,9 @@ void children_give_away(struct group *group)
         reaper = find_reaper(reaper, &child);
         give_to(reaper, group->id, &child);
         spin_lock(&group->lock);
-        entry = find_child_locked(group->process, child.id);
+        entry = process_find_child_locked(group->process, child.id);
         if (entry != NULL) /* otherwise it has been cancelled meanwhile */
-            forget_child_locked(entry);
+            process_forget_child_locked(group->process, entry);
         spin_unlock(&group->lock);
         if (child.group != looked)
             session_look_after(child.group, process->session, group->id);

@@ -6,6 +6,7 @@
 #include "kernel/lib/string.h"
 #include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/slice.h"
 #include "tasks/family/session.h"
 #include "tasks/freeze/freeze.h"
 #include "tasks/process/call.h"
@@ -30,6 +31,7 @@ static bool visit(struct group *group, void *context)
     const struct msg_process_group *asked = walk->asked;
     bool fits;
 
+    slice_check();
     if (group->process == NULL || group->id == asked->except)
         return true;
     if (asked->type == MSG_PROCESS_GROUP_LOOK) {

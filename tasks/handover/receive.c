@@ -131,7 +131,7 @@ static int take_children(struct process *process, const struct handover_child *f
         child->stop_round = from[i].stop_round;
         child->user_ns = from[i].user_ns;
         child->system_ns = from[i].system_ns;
-        list_append(&process->children, &child->node);
+        process_add_child_locked(process, child); /* nobody else knows the process yet */
     }
     return 0;
 }

@@ -65,6 +65,27 @@ void process_share_umask(struct process *process, const struct process *other)
     process->umask = other->umask;
 }
 
+void process_add_child_locked(struct process *process, struct child *child)
+{
+    list_append(&process->children, &child->node);
+    child->by_id.key = child->id;
+    ordered_add(&process->by_id, &child->by_id);
+}
+
+struct child *process_find_child_locked(const struct process *process, uint32_t id)
+{
+    struct ordered_link *link = ordered_find(&process->by_id, id);
+
+    return link != NULL ? container_of(link, struct child, by_id) : NULL;
+}
+
+void process_forget_child_locked(struct process *process, struct child *child)
+{
+    list_remove(&child->node);
+    ordered_remove(&process->by_id, &child->by_id);
+    heap_free(child, sizeof(*child));
+}
+
 void process_free(struct process *process)
 {
     if (process == NULL)

@@ -10,6 +10,7 @@
 #ifndef TASKS_PROCESS_PROCESS_H
 #define TASKS_PROCESS_PROCESS_H
 
+#include "kernel/lib/ordered.h"
 #include "tasks/process/attribute.h"
 #include "tasks/process/call.h"
 #include "tasks/process/group.h"
@@ -19,7 +20,8 @@
 
 /* The entry that a parent's home keeps for a child. */
 struct child {
-    struct list node; /* [g] in the parent's children */
+    struct list node;          /* [g] in the parent's children */
+    struct ordered_link by_id; /* [g] its key is ID */
     uint32_t id;
     uint32_t group;              /* process group */
     uint32_t exit_signal;        /* sent at its end, 0: none */
@@ -50,7 +52,8 @@ struct process {
     bool replacing;         /* [g] exec is about to replace its memory, which cannot be pinned any more */
     uint32_t status;        /* [g] exit status as waitpid's; valid once the group is exiting */
     uint32_t leader_status; /* [g] exit status of the first thread, if it ended by itself */
-    struct list children;   /* [g] struct child */
+    struct list children;   /* [g] struct child, in order of birth */
+    struct ordered by_id;   /* [g] the same */
     struct watch_source child_events;
     struct completion *vfork_done;         /* [g] signalled when a vfork(2) child gives back the space; NULL: none */
     struct signal_queue signals;           /* [g] pending for the process: any of its threads may take them */
@@ -88,6 +91,10 @@ void process_init(void);
 struct msg_process_state;
 int process_create(struct group *group, const struct msg_process_state *inherit);
 void process_free(struct process *process);
+/* The entries of PROCESS's children, under its group's lock. process_forget_child_locked frees the entry. */
+void process_add_child_locked(struct process *process, struct child *child);
+struct child *process_find_child_locked(const struct process *process, uint32_t id);
+void process_forget_child_locked(struct process *process, struct child *child);
 /* Lets PROCESS, which has not begun, share the umask of OTHER. */
 void process_share_umask(struct process *process, const struct process *other);
 /* PROCESS_CHILDREN_USED and the related operations: the usage of GROUP's process and of its children

@@ -15,6 +15,7 @@
 #include "msg/call.h"
 #include "msg/channel.h"
 #include "msg/long_answer.h"
+#include "msg/slice.h"
 #include "tasks/remote/work.h"
 #include "tasks/sched/sched.h"
 
@@ -332,7 +333,7 @@ static bool pause(const struct remote_how *how, uint32_t kernel)
 {
     struct wait_reason reason = {.what = "memory to ask", .kernel = (int32_t)kernel, .key = how->key};
 
-    msg_poll(); /* an answer gives memory back */
+    slice_pause(); /* an answer gives memory back */
     sched_block(NULL, &reason, how->end, clock_now() + REMOTE_PAUSE);
     return !wait_ops.ended(how->end);
 }

@@ -1,7 +1,10 @@
-/* The idle loop of a CPU: it polls for messages for a while, then halts. See tasks/sched/sched.h. */
+/* The idle loop of a CPU: it polls for messages for a while, zeroes some frames, then halts. See tasks/sched/sched.h.
+ */
 #include "kernel/arch/x86_64/clock.h"
+#include "kernel/arch/x86_64/silence.h"
 #include "kernel/arch/x86_64/tlb.h"
 #include "kernel/instance/instance.h"
+#include "mm/frame/frame.h"
 #include "mm/space/space.h"
 #include "msg/call.h"
 #include "tasks/sched/internal.h"
@@ -9,6 +12,7 @@
 
 #define LOOKS_BETWEEN_INTERRUPTS 256u /* that find no message */
 #define TAKES_BETWEEN_INTERRUPTS 32u  /* looks that find some */
+#define FRAMES_BETWEEN_INTERRUPTS 8u
 
 /* Lets interrupts in during polling: with poll=always, and while a peer sends without a pause, the CPU never halts, and
  * its timers would never expire. */
@@ -17,6 +21,8 @@ static __attribute__((noinline)) void idle_break(struct cpu_queue *queue)
     load_publish(queue);
     interrupts_window();
 }
+
+void (*volatile sched_halt)(void);
 
 /* Polls for messages for a while, at least once, and handles them. True: a thread is ready or messages came, so the CPU
  * must not halt yet. */
@@ -30,7 +36,10 @@ static __attribute__((noinline)) bool idle_poll_work(struct cpu_queue *queue)
         if (idle_poll_look() && msg_poll()) {
             if (cpu->idle_polls % TAKES_BETWEEN_INTERRUPTS == 0)
                 idle_break(queue);
-            return true;
+            if (cpu_several || queue->run.ready_count > 0 || sched_halt != NULL)
+                return true;
+            left = msg_idle_budget();
+            continue;
         }
         cpu_pause();
         /* As cpu_relax, but without a call if there is no shootdown. The CPU that holds the lock under which messages
@@ -43,7 +52,20 @@ static __attribute__((noinline)) bool idle_poll_work(struct cpu_queue *queue)
     return queue->run.ready_count > 0;
 }
 
-void (*volatile sched_halt)(void);
+/* Zeroes free frames ahead of their use, instead of halting at once. True: there is other work. */
+static __attribute__((noinline)) bool idle_zero(struct cpu_queue *queue, bool first)
+{
+    for (uint32_t i = 1; queue->run.ready_count == 0; i++) {
+        if (first && idle_poll_look() && msg_poll())
+            return true;
+        if (!frame_zero_ahead())
+            return false;
+        cpu_answer();
+        if (i % FRAMES_BETWEEN_INTERRUPTS == 0)
+            idle_break(queue);
+    }
+    return true;
+}
 
 /* Only the first CPU takes doorbells, so only it polls before it halts, and only it arms the doorbell. */
 static void idle_wait(bool first)
@@ -51,7 +73,9 @@ static void idle_wait(bool first)
     struct cpu_queue *queue = cpu_self()->scheduler;
     uint64_t halted;
 
-    if (first && (idle_poll_work(queue) || !msg_doorbell_arm()))
+    if (first && idle_poll_work(queue))
+        return;
+    if (idle_zero(queue, first) || (first && !msg_doorbell_arm()))
         return;
     load_publish(queue);
     halted = clock_now();
@@ -86,19 +110,19 @@ void sched_idle(void)
         }
         if (first) {
             spin_unlock(&queue->lock);
-            while (!msg_doorbell_arm()) {
-                msg_poll();
-                cpu_relax();
-            }
+            msg_doorbell_leave();
             spin_lock(&queue->lock);
         }
         if (cpu_several)
             place_idle(false);
         load_publish(queue); /* the board may show no load, and no interrupt corrects it while a thread runs alone */
-        if (queue->run.ready_count > 0)
+        if (queue->run.ready_count > 0) {
+            silence_begin();
             sched_switch_locked(queue, clock_now());
-        else
+            silence_end((uint64_t)sched_idle);
+        } else {
             spin_unlock(&queue->lock); /* another CPU has taken the thread */
+        }
         if (first)
             msg_doorbell_disarm();
     }

@@ -76,6 +76,7 @@ void sched_init_cpu(void)
     wait_ops.notify = sched_notify;
     wait_ops.ended = current_wait_ended;
     wait_ops.alone = current_is_alone;
+    wait_ops.breathe = sched_breathe;
     wait_ops.due_changed = sched_wake_interrupt;
     place_add_cpu();
 }

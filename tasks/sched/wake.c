@@ -266,7 +266,7 @@ void sched_timer_interrupt(void)
 
     queue->armed = SCHED_NEVER;
     if (msg_due() != 0 && now >= msg_due())
-        msg_poll();
+        msg_due_interrupt();
     wake_sleepers(queue, now);
     spin_lock(&queue->lock);
     crowded = queue->run.ready_count > 0 && thread_current() != queue->idle;

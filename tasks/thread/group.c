@@ -3,8 +3,9 @@
 
 #include "kernel/instance/instance.h"
 #include "mm/frame/heap.h"
+#include "tasks/thread/number.h"
 
-#define BUCKETS 64u
+#define BUCKETS 1024u
 
 void (*group_free_process)(struct process *process);
 
@@ -28,6 +29,7 @@ void group_publish(struct group *group)
     spin_lock(&table_lock);
     group->number = ++numbers;
     list_append(bucket_of(group->id), &group->node);
+    number_use(group->id, NUMBER_GROUP);
     spin_unlock(&table_lock);
 }
 
@@ -128,6 +130,7 @@ void group_forget(struct group *group)
 {
     spin_lock(&table_lock);
     list_remove(&group->node);
+    number_leave(group->id, NUMBER_GROUP);
     spin_unlock(&table_lock);
     group_put(group);
 }

@@ -10,17 +10,14 @@
 #include "mm/frame/heap.h"
 #include "mm/user/user_copy.h"
 #include "tasks/quota/quota.h"
-#include "tasks/role/role.h"
 #include "tasks/thread/group.h"
+#include "tasks/thread/number.h"
 #include "tasks/thread/stack.h"
 
-#define BUCKETS 256u
-#define NUMBERS 0xffffu /* ids of a role, from 1 on */
-#define LOOKS 256u      /* ids that are tried each time the lock is held */
+#define BUCKETS 1024u
 
 static struct spinlock lock;
 static struct list table[BUCKETS];  /* [k] lock */
-static uint32_t next_number = 1;    /* [k] lock */
 static struct thread_counts counts; /* [k] lock */
 
 static const struct policy *memory_policy(void)
@@ -64,25 +61,31 @@ static struct thread *find_locked(uint32_t tid)
 
 uint32_t thread_new_tid(void)
 {
-    uint32_t left = NUMBERS, tid = 0;
+    uint32_t tid = number_next();
 
-    while (tid == 0 && left > 0) {
-        spin_lock(&lock);
-        for (uint32_t i = 0; i < LOOKS && tid == 0 && left > 0; i++, left--) {
-            uint32_t id = role_own() << TID_KERNEL_SHIFT | next_number;
-
-            next_number = next_number % NUMBERS + 1;
-            if (id != PROCESS_INIT && find_locked(id) == NULL && !group_exists(id))
-                tid = id;
-        }
-        if (tid != 0) {
-            counts.made++;
-            counts.last = tid;
-            counts.last_ns = clock_now();
-        }
-        spin_unlock(&lock);
+    spin_lock(&lock);
+    if (tid != 0) {
+        counts.made++;
+        counts.last = tid;
+        counts.last_ns = clock_now();
     }
+    spin_unlock(&lock);
     return tid;
+}
+
+/* Puts THREAD into the table, or takes it out, if it is there. */
+static void enter_locked(struct thread *thread)
+{
+    list_append(bucket_of(thread->tid), &thread->table_node);
+    number_use(thread->tid, NUMBER_THREAD);
+}
+
+static void leave_locked(struct thread *thread)
+{
+    if (list_empty(&thread->table_node))
+        return;
+    list_remove(&thread->table_node);
+    number_leave(thread->tid, NUMBER_THREAD);
 }
 
 struct thread *thread_create(uint32_t tid, const char *name, void (*function)(void *), void *argument)
@@ -123,7 +126,7 @@ struct thread *thread_create(uint32_t tid, const char *name, void (*function)(vo
 void thread_publish(struct thread *thread)
 {
     spin_lock(&lock);
-    list_append(bucket_of(thread->tid), &thread->table_node);
+    enter_locked(thread);
     counts.threads++;
     spin_unlock(&lock);
 }
@@ -139,7 +142,7 @@ void thread_counts(struct thread_counts *out)
 void thread_free(struct thread *thread)
 {
     spin_lock(&lock);
-    list_remove(&thread->table_node);
+    leave_locked(thread);
     if (thread->group != NULL)
         counts.threads--;
     spin_unlock(&lock);
@@ -158,7 +161,7 @@ void thread_free(struct thread *thread)
 void thread_forget(struct thread *thread)
 {
     spin_lock(&lock);
-    list_remove(&thread->table_node);
+    leave_locked(thread);
     spin_unlock(&lock);
 }
 
@@ -206,9 +209,9 @@ void thread_unlock(struct thread *thread)
 void thread_rename(struct thread *thread, uint32_t tid)
 {
     spin_lock(&lock);
-    list_remove(&thread->table_node);
+    leave_locked(thread);
     thread->tid = tid;
-    list_append(bucket_of(tid), &thread->table_node);
+    enter_locked(thread);
     spin_unlock(&lock);
 }
 

@@ -1,6 +1,5 @@
 /* Types of members of struct group on which threads wait or which are passed to workers. Their operations need threads,
- * so they are in higher rooms: waitq in tasks/sched/waitq.h, watch_source in tasks/remote/watch.h, work in
- * tasks/remote/work.h. */
+ * so they are in higher rooms: waitq in tasks/sched/waitq.h, watch_source in tasks/remote/watch.h. */
 #ifndef TASKS_THREAD_WAIT_H
 #define TASKS_THREAD_WAIT_H
 
@@ -8,6 +7,7 @@
 
 #include "kernel/arch/x86_64/spinlock.h"
 #include "kernel/lib/list.h"
+#include "kernel/wait/work.h"
 
 struct waitq {
     struct list waiters; /* [k] under the lock that protects the condition */
@@ -19,11 +19,6 @@ struct watch_source {
     uint64_t events;      /* [k] */
     struct waitq waiters; /* [k] threads here */
     struct list watchers; /* [k] kept requests of other kernels */
-};
-
-struct work {
-    struct list node;
-    void (*run)(struct work *work); /* may free the item */
 };
 
 #endif

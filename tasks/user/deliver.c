@@ -57,76 +57,81 @@ static bool on_alternate_stack(const struct thread_context *context, uint64_t rs
            rsp - context->stack_base <= context->stack_size;
 }
 
-/* Writes the FPU state to user address TO of the signal frame, from where signal_return restores it. */
+/* Loads what THREAD, the current one, has in the FPU, if the registers do not hold it already. */
+static void load_fpu(struct thread *thread)
+{
+    struct cpu *cpu = cpu_self();
+
+    if (cpu->fpu_owner == thread)
+        return;
+    fpu_restore(thread->fpu);
+    cpu->fpu_owner = thread;
+    thread->fpu_cpu = cpu->index;
+}
+
+/* Saves the FPU state at user address TO, in the signal frame, from where signal_return restores it. */
 static int write_fpu(struct thread *thread, uint64_t to)
 {
-    uint32_t size = signal_fpu_size();
-    uint8_t *area = heap_alloc(size);
-    int error = -ENOMEM;
+    struct signal_fpu_marks marks;
+    uint32_t back = SIGNAL_FPU_BACK;
 
-    if (area == NULL)
-        return error;
-    if (cpu_self()->fpu_owner == thread)
-        fpu_save(thread->fpu);
-    memcpy(area, thread->fpu, cpu_features.fpu_size);
-    signal_fpu_mark(area);
-    error = user_write(to, area, size);
-    heap_free(area, size);
-    return error;
+    if (!user_range(to, signal_fpu_size()))
+        return -EFAULT;
+    if (cpu_features.xsave) {
+        signal_fpu_mark(&marks);
+        if (user_write(to + SIGNAL_FPU_MARKS, &marks, sizeof(marks)) != 0 ||
+            user_write(to + cpu_features.fpu_size, &back, sizeof(back)) != 0)
+            return -EFAULT;
+    }
+    load_fpu(thread);
+    return user_save_fpu((void *)to, cpu_features.xsave) == 0 ? 0 : -EFAULT;
 }
 
 /* A handler begins with a fresh FPU, as after exec. */
 static void reset_fpu(struct thread *thread)
 {
-    fpu_init_area(thread->fpu);
-    fpu_restore(thread->fpu);
-    cpu_self()->fpu_owner = thread;
+    struct cpu *cpu = cpu_self();
+
+    fpu_reset();
+    cpu->fpu_owner = thread;
+    thread->fpu_cpu = cpu->index;
 }
 
 /* Makes the thread's frame enter ACTION's handler. -EFAULT: the stack or the handler's address cannot be used.
- * -ENOMEM. */
+ */
 static int enter_handler(struct thread *thread, const struct signal_info *info, const struct signal_action *action)
 {
     struct thread_context *context = &thread->context;
     struct trap_frame *frame = thread_frame(thread);
-    struct signal_frame *out = heap_alloc(sizeof(*out));
+    struct signal_frame out = {.return_address = action->restorer, .flags = 6 | (cpu_features.xsave ? 1 : 0)};
     uint64_t top = frame->rsp - SIGNAL_RED_ZONE;
     uint64_t at, fpu, mask;
     bool alternate;
     int error;
 
-    if (out == NULL)
-        return -ENOMEM;
-    if (action->handler >= USER_END) { /* the kernel itself would fault on the return to such an address */
-        heap_free(out, sizeof(*out));
-        return -EFAULT;
-    }
+    if (action->handler >= USER_END)
+        return -EFAULT; /* the kernel itself would fault on the return to such an address */
     alternate = on_alternate_stack(context, frame->rsp);
     if ((action->flags & SA_ONSTACK) != 0 && context->stack_size != 0 && !alternate) {
         top = context->stack_base + context->stack_size;
         alternate = true;
     }
     at = signal_frame_place(top, &fpu);
-    if (alternate && (at <= context->stack_base || at - context->stack_base > context->stack_size)) {
-        heap_free(out, sizeof(*out));
+    if (alternate && (at <= context->stack_base || at - context->stack_base > context->stack_size))
         return -EFAULT; /* memory below the alternate stack must not be written */
-    }
-    out->return_address = action->restorer;
-    out->flags = 6 | (cpu_features.xsave ? 1 : 0);
-    out->stack_base = context->stack_base;
-    out->stack_size = context->stack_size;
-    out->stack_flags = context->stack_flags | (context->stack_size == 0                  ? SS_DISABLE
-                                               : on_alternate_stack(context, frame->rsp) ? SS_ONSTACK
-                                                                                         : 0);
-    signal_context_save(&out->context, frame, info->signal == SIGSEGV ? info->value : 0);
-    out->context.fpu = fpu;
-    out->mask = (context->flags & CONTEXT_RESTORE_MASK) != 0 ? context->signal_saved_mask : context->signal_mask;
-    out->context.old_mask = out->mask;
-    info_to_user(info, out->info);
-    error = user_write(at, out, sizeof(*out));
+    out.stack_base = context->stack_base;
+    out.stack_size = context->stack_size;
+    out.stack_flags = context->stack_flags | (context->stack_size == 0                  ? SS_DISABLE
+                                              : on_alternate_stack(context, frame->rsp) ? SS_ONSTACK
+                                                                                        : 0);
+    signal_context_save(&out.context, frame, info->signal == SIGSEGV ? info->value : 0);
+    out.context.fpu = fpu;
+    out.mask = (context->flags & CONTEXT_RESTORE_MASK) != 0 ? context->signal_saved_mask : context->signal_mask;
+    out.context.old_mask = out.mask;
+    info_to_user(info, out.info);
+    error = user_write(at, &out, sizeof(out));
     if (error == 0)
         error = write_fpu(thread, fpu);
-    heap_free(out, sizeof(*out));
     if (error != 0)
         return error;
 
@@ -238,9 +243,9 @@ void signal_return(struct thread *thread)
 {
     struct thread_context *context = &thread->context;
     struct trap_frame *frame = thread_frame(thread);
-    struct signal_frame *in = heap_alloc(sizeof(*in));
+    struct signal_frame *in = heap_alloc_unset(sizeof(*in));
     uint32_t size = signal_fpu_size();
-    uint8_t *area = heap_alloc(size);
+    uint8_t *area = heap_alloc_unset(size);
     uint64_t mask = 0;
     bool good = in != NULL && area != NULL && user_read(in, frame->rsp - 8, sizeof(*in)) == 0;
 
@@ -248,8 +253,8 @@ void signal_return(struct thread *thread)
         good = user_read(area, in->context.fpu, size) == 0 && signal_fpu_check(area);
         if (good) {
             memcpy(thread->fpu, area, cpu_features.fpu_size);
-            fpu_restore(thread->fpu);
-            cpu_self()->fpu_owner = thread;
+            cpu_self()->fpu_owner = NULL; /* what the registers hold does not count any more */
+            load_fpu(thread);
         }
     } else if (good) {
         reset_fpu(thread);

@@ -7,7 +7,8 @@
  * looks as often as HELPS. A hint counts modulo HINTS (in the code 4096, for two rings of up to 1024 slots; signals
  * are left out: room.pml). A sender waits for room by itself (queues: room.pml). A step takes at most QUANTUM
  * messages, and all hints are read again after it. -DPAIR: two senders. -DONE: two senders, and a receiver with one
- * CPU, which takes no locked instruction. -DLIVE: one of each.
+ * CPU, which takes no locked instruction. -DONE -DRINGS: one sender with two rings, which one hint announces, and a
+ * receiver with one CPU, which takes messages directly: see take_directly. -DLIVE: one of each.
  *
  * Promise: when nothing can move any more, every message has been taken: no wakeup is lost, and nothing is left
  * behind. -DLIVE: every message is taken (ltl everything, under weak fairness).
@@ -25,8 +26,12 @@
  * BUG=9: the first CPU looks at the hints, then arms, and halts.
  * BUG=10: an interrupt that finds another CPU at work leaves everything to it, and does not arm again.
  * BUG=11: the idle loop, its arming undone by a hint, does not poll, but for luck in a look before it arms.
+ * BUG=12: who has taken a message directly remembers the hint of the moment, not that of the messages taken.
+ * BUG=13: a poll that has taken a message directly ends, whatever else is announced, and its hint is remembered.
+ * BUG=14: who leaves while messages keep coming has no timer look for them.
+ * BUG=15: a poll that ends early does not take back that it has seen the rest announced.
  *
- * Seeded bugs: 1 to 11 (tests/models/run).
+ * Seeded bugs: 1 to 15 (tests/models/run).
  */
 #ifndef BUG
 #define BUG 0
@@ -36,6 +41,16 @@
 /* Messages from each; looks of the second CPU's task; tasks of the first; whether there is a second CPU. */
 #if defined(LIVE)
 #define FROM_0 2
+#define FROM_1 0
+#define HELPS 0
+#define ASKS 1
+#define LOCKS 0
+#elif defined(RINGS)
+#ifdef SHORT
+#define FROM_0 2
+#else
+#define FROM_0 3
+#endif
 #define FROM_1 0
 #define HELPS 0
 #define ASKS 1
@@ -69,6 +84,8 @@
 #define QUANTUM 1
 #if BUG == 7
 #define HINTS SLOTS
+#elif defined(RINGS)
+#define HINTS 8
 #else
 #define HINTS 4 /* more than SLOTS and QUANTUM together */
 #endif
@@ -139,13 +156,37 @@ end:
     od
 }
 
+#ifdef RINGS
+#define RING ring
+#define ALL_TAKEN (taken[0] + taken[1] == FROM_0)
+#else
+#define RING s
+#define ALL_TAKEN (taken[0] == FROM_0 && taken[1] == FROM_1)
+#endif
+
 /* A load and the stores behind it are one step here: others see nothing of it. */
 proctype sender(byte s)
 {
     byte sent = 0;
+#ifdef RINGS
+    byte ring = 0, put[2];
+#endif
 
     do
     :: sent < (s == 0 -> FROM_0 : FROM_1) ->
+#ifdef RINGS
+        if
+        :: ring = 0
+        :: ring = 1
+        fi;
+        atomic {
+            put[ring] - mem[TAKEN + ring] < SLOTS -> /* waits for room */
+            sent++;
+            put[ring]++;
+            store(s, PUBLISH + ring, put[ring]);
+            store(s, HINT, sent % HINTS)
+        };
+#else
         atomic {
             sent - mem[TAKEN + s] < SLOTS -> /* waits for room */
             sent++;
@@ -157,6 +198,7 @@ proctype sender(byte s)
             store(s, HINT + s, sent % HINTS)
 #endif
         };
+#endif
 #if BUG == 1
 #define FENCED true
 #else
@@ -171,6 +213,52 @@ proctype sender(byte s)
     od
 }
 
+#ifdef RINGS
+/* Both rings are announced by one hint. */
+inline look(c, s)
+{
+    atomic {
+        if
+        :: hint != seen && load(c, PUBLISH + s) > taken[s] -> busy[s] = true
+        :: else
+        fi
+    }
+}
+
+#define REMEMBERED (taken[0] + taken[1]) % HINTS
+
+/* msg_poll_ring(), and a step of poll_directly(): takes a message, perhaps before it is announced, and remembers the
+ * hint that announces just what was taken. */
+inline take_directly(c)
+{
+    atomic {
+        if
+        :: load(c, PUBLISH) > taken[0] -> count = 0
+        :: load(c, PUBLISH) <= taken[0] && load(c, PUBLISH + 1) > taken[1] -> count = 1
+        :: else -> count = 2
+        fi;
+        if
+        :: count < 2 ->
+            taken[count]++;
+            store(c, TAKEN + count, taken[count])
+        :: else
+        fi
+    };
+    atomic {
+        if
+        :: count < 2 ->
+#if BUG == 12
+            count = hints(c);
+            store(c, SEEN, count)
+#else
+            store(c, SEEN, REMEMBERED)
+#endif
+        :: else
+        fi;
+        count = 0
+    }
+}
+#else
 inline look(c, s)
 {
     atomic {
@@ -182,6 +270,7 @@ inline look(c, s)
         seen = seen / HINTS
     }
 }
+#endif
 
 /* scan_hints() */
 inline scan(c)
@@ -200,6 +289,9 @@ inline scan(c)
     :: hint != seen ->
         look(c, 0);
         look(c, 1)
+#ifdef RINGS
+        ; hint = 0; seen = 0
+#endif
 #if BUG == 3
         ; atomic { hint = hints(c); store(c, SEEN, hint); hint = 0 }
 #endif
@@ -229,6 +321,19 @@ inline poll(c)
     :: load(c, LOCK) != 0 /* the other CPU is at it */
     :: atomic { load(c, LOCK) == 0 && (!LOCKS || empty(buffer[c]) && mem[LOCK] == 0) -> mem[LOCK] = LOCKS };
         do
+#ifdef RINGS
+        :: hinted(c) ->
+            take_directly(c);
+#if BUG == 13
+            atomic { count = hints(c); store(c, SEEN, count); count = 0 };
+            break
+#else
+            if
+            :: !hinted(c) -> break
+            :: else
+            fi
+#endif
+#endif
         :: scan(c);
             if
             :: busy[0] -> serve(c, 0)
@@ -242,6 +347,18 @@ inline poll(c)
             :: !LOCKS && !busy[0] && !busy[1] -> break /* one CPU alone looks again before it halts or leaves */
             :: else
             fi
+#ifdef RINGS
+            ; if
+            :: busy[0] || busy[1] -> /* enough for one poll: leave_rest() */
+#if BUG != 15
+                store(c, SEEN, REMEMBERED);
+#endif
+                busy[0] = false;
+                busy[1] = false;
+                break
+            :: true
+            fi
+#endif
         od;
         if
         :: LOCKS -> store(c, LOCK, 0)
@@ -282,13 +399,21 @@ inline arm(c)
 #endif
 }
 
-inline arm_until_quiet(c)
+/* msg_doorbell_leave(): for the receiver, the timer that replaces the doorbell is one more interrupt */
+inline leave(c)
 {
     do
     :: arm(c);
         if
         :: armed -> break
-        :: else -> poll(c)
+        :: !armed -> poll(c)
+#ifdef ONE
+        :: !armed ->
+#if BUG != 14
+            interrupt = true;
+#endif
+            break
+#endif
         fi
     od;
     armed = false
@@ -302,7 +427,7 @@ inline handle_interrupt()
     :: load(FIRST, LOCK) == 0 ->
 #endif
     poll(FIRST);
-    arm_until_quiet(FIRST)
+    leave(FIRST)
 #if BUG == 10
     :: else
     fi
@@ -337,7 +462,7 @@ end_halted:
         fi
     :: asks < ASKS -> /* a thread is ready */
         asks++;
-        arm_until_quiet(FIRST);
+        leave(FIRST);
         do
         :: atomic { interrupt -> interrupt = false }; handle_interrupt()
         :: break /* a system call, which asks: idle_poll_answer() */
@@ -345,10 +470,13 @@ end_halted:
         disarm(FIRST);
         if
         :: hinted(FIRST) -> poll(FIRST)
+#ifdef RINGS
+        :: take_directly(FIRST)
+#endif
         :: true
         fi;
 #if BUG != 8
-        arm_until_quiet(FIRST);
+        leave(FIRST);
 #endif
         if
         :: true -> /* stays in user mode */
@@ -371,8 +499,6 @@ proctype second_cpu()
     :: break
     od
 }
-
-#define ALL_TAKEN (taken[0] == FROM_0 && taken[1] == FROM_1)
 
 proctype judge()
 {

@@ -4,7 +4,9 @@
  * trip is a step of the asker's, and a multicast one step for each kernel, in any order. Only the return of a reference is
  * not waited for. The lock is taken as given (space_lock.pml).
  *
- * HOME chooses the retrieval strategy `home`; without it the model is that of `members`.
+ * HOME chooses the retrieval strategy `home`; without it the model is that of `members`. With it, a kernel that writes may
+ * also ask the home without the lock: it makes its entry not present, the home decides in one step, and the answer is a step
+ * of its own, before which whatever the holder of the lock asks of this kernel is deferred.
  *
  * Checked: all kernels' entries of A name one frame; a page that two spaces have is writable in neither; a frame is
  * copied only while nobody can write to it; it is freed once, when no entry names it; in the end every frame is
@@ -15,7 +17,10 @@
  * Seeded bugs: 1 the copy is mapped before the others have let go; 2 a fork does not write-protect at the other kernels; 3 whoever lets go
  * in a switch gives its reference back, and so does the one that copies; 4 the reference of a kernel that lets go is
  * forgotten; 5 a page that is fetched is writable, whatever the answer says; with HOME also 6 the home learns of the copy
- * before the others have let go. */
+ * before the others have let go; 7 the asker's entry stays present; 8 the home copies though a third kernel has an entry; 9 what
+ * the holder of the lock asks of the asker is not deferred; 10 the home copies while the lock is held; 11 the
+ * home believes the asker that no other space has a frame of the asker's, for itself, too; 12 the asker does not
+ * mind a fork since. */
 #ifndef BUG
 #define BUG 0
 #endif
@@ -49,11 +54,19 @@ bool mapped = true;
 bool locked;
 bool b_runs;
 
-#define NAMES(k, f) (entry[k] == (f) && !pending_free[k])
+bool asking[3]; /* a question without the lock is under way */
+byte answer[3]; /* of the home: 1 busy, 2 the frame is sole, 3 a copy */
+byte copy[3];   /* the frame that goes with it */
+bool sole_here[3]; /* the asker has said that no other space has the frame that it holds */
+bool taken[3];     /* a fork has taken the page of the asker since */
+
+#define HIDDEN(k) ((k) < 3 && asking[(k) % 3] && BUG != 7)
+#define NAMES(k, f) (entry[k] == (f) && !pending_free[k] && !HIDDEN(k))
 #define WRITES(k, f) (NAMES(k, f) && !cow[k])
 #define IN_A(f) (NAMES(0, f) || NAMES(1, f) || NAMES(2, f))
 #define WRITTEN_IN_A(f) (WRITES(0, f) || WRITES(1, f) || WRITES(2, f))
-#define SAME(i, j) (entry[i] == 0 || entry[j] == 0 || pending_free[i] || pending_free[j] || entry[i] == entry[j])
+#define SAME(i, j) (entry[i] == 0 || entry[j] == 0 || pending_free[i] || pending_free[j] || HIDDEN(i) || HIDDEN(j) || entry[i] == entry[j])
+#define FREE(m) (!asking[m] || BUG == 9) /* what the holder of the lock asks of kernel M can be done */
 
 inline check()
 {
@@ -106,13 +119,73 @@ inline next(todo, m)
     todo = todo & ~(1 << m)
 }
 
+/* The home answers the question of kernel K. */
+inline decide(k)
+{
+    if
+    :: (locked && BUG != 10) || entry[0] == 0 || pending_free[0] || !cow[0] -> answer[k] = 1
+    :: else ->
+        if
+        :: (held[k] -> sole_here[k] : count[entry[0]] == 1) -> cow[0] = held[k] && BUG != 11; copy[k] = entry[0]; answer[k] = 2
+        :: else ->
+            if
+            :: (held[0] || held[k]) && frames < FRAMES && (BUG == 8 || (entry[3 - k] == 0 && answer[3 - k] < 2)) ->
+                frames++;
+                count[frames] = 1;
+                assert(!WRITTEN_IN_A(entry[0]) && !(b_runs && WRITES(B, entry[0])));
+                if
+                :: held[0] -> drop_later = entry[0]
+                :: else
+                fi;
+                put(0, frames, false, false);
+                if
+                :: drop_later != 0 -> drop(drop_later); drop_later = 0
+                :: else
+                fi;
+                copy[k] = frames;
+                answer[k] = 3
+            :: else -> answer[k] = 1
+            fi
+        fi
+    fi;
+    check()
+}
+
 proctype task(byte k)
 {
     byte f, g, m, todo;
     bool write, sole, holds;
+    byte drop_later;
 
     do
     :: operations == OPERATIONS || !mapped -> break
+    :: atomic { AT_HOME && k != 0 && operations < OPERATIONS && mapped && !pending_free[k] && (entry[k] == 0 || cow[k]) ->
+            operations++;
+            asking[k] = true;
+            sole_here[k] = held[k] && count[entry[k]] == 1 }
+        atomic { decide(k) }
+        atomic { answer[k] != 0 ->
+            asking[k] = false;
+            if
+            :: answer[k] == 2 ->
+                if
+                :: entry[k] == 0 -> put(k, copy[k], false, false)
+                :: entry[k] != 0 && (!held[k] || !taken[k] || BUG == 12) -> cow[k] = false
+                :: else
+                fi
+            :: answer[k] == 3 ->
+                if
+                :: held[k] -> returning[entry[k]]++
+                :: else
+                fi;
+                put(k, copy[k], true, false)
+            :: else
+            fi;
+            answer[k] = 0;
+            copy[k] = 0;
+            sole_here[k] = false;
+            taken[k] = false;
+            check() }
     :: atomic { operations < OPERATIONS && !locked && mapped && entry[k] == 0 -> operations++; locked = true; write = false }
         goto fault
     :: atomic { operations < OPERATIONS && !locked && mapped && (entry[k] == 0 || cow[k]) ->
@@ -188,6 +261,7 @@ break_cow: /* space_cow_break */
         do
         :: todo != 0 -> atomic {
             next(todo, m);
+            FREE(m);
             if
             :: held[m] && BUG == 3 -> returning[f]++
             :: else
@@ -212,6 +286,7 @@ fork: /* space_fork: every kernel write-protects, then what each holds is taken 
         do
         :: todo != 0 -> atomic {
             next(todo, m);
+            FREE(m);
             if
             :: entry[m] != 0 && BUG != 2 -> cow[m] = true
             :: else
@@ -227,7 +302,7 @@ fork: /* space_fork: every kernel write-protects, then what each holds is taken 
         :: todo != 0 -> atomic {
             next(todo, m);
             if
-            :: held[m] -> count[entry[m]]++; put(B, entry[m], true, true)
+            :: held[m] -> count[entry[m]]++; taken[m] = asking[m]; put(B, entry[m], true, true)
             :: else
             fi }
         :: todo == 0 -> break
@@ -240,6 +315,7 @@ unmap: /* unmap_everywhere */
         do
         :: todo != 0 -> atomic {
             next(todo, m);
+            FREE(m);
             if
             :: held[m] -> pending_free[m] = true
             :: else -> clear(m)

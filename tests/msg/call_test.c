@@ -2,7 +2,7 @@
  *
  * sources: msg/ring.c msg/message.c msg/channel.c msg/send.c msg/receive.c msg/call.c msg/kept.c msg/multicast.c
  *
- * sources: msg/request.c msg/gather.c msg/fragment.c msg/dispatch.c
+ * sources: msg/doorbell.c msg/request.c msg/gather.c msg/fragment.c msg/dispatch.c
  *
  * sources: msg/idle.c msg/stats.c msg/inject.c msg/trace.c msg/control.c msg/report.c boot/options/control.c
  *
@@ -322,6 +322,58 @@ ALONE(looks_first,
     CHECK_EQ(peers_waits, 0);
     CHECK_EQ(looks, 3);
     CHECK_EQ(peers_head(OWN)->doorbell & 1, 1);
+}
+
+static void message_elsewhere(void)
+{
+    if (++looks == 1)
+        send_numbers(OTHER, MSG_TELL, 0, 1, 48);
+    if (got_count == 1 && peers_has_message(PEER, MSG_ORDINARY))
+        peers_send(PEER, MSG_ASK, PEERS_REPLY, expect_request(MSG_ASK), words, 48);
+}
+
+ALONE(looks_elsewhere, "a task that looks for one peer's answer handles the message of another, after few looks")
+{
+    uint64_t reply[6];
+
+    begin(3, 1, "");
+    peers_no_other_thread = true;
+    peers_relaxed = message_elsewhere;
+    CHECK_EQ(call(MSG_ASK, words, 48, reply, 48), 48);
+    CHECK_EQ(peers_waits, 0);
+    CHECK_EQ(got_count, 1);
+    CHECK(looks <= 20);
+}
+
+/* The answer is published, and its hint is late. */
+static void answer_unannounced(void)
+{
+    if (++looks != 3)
+        return;
+    peers_put_quietly(PEER, MSG_ORDINARY, peers_header(PEER, MSG_ASK, expect_request(MSG_ASK), 48) | MSG_REPLY_BIT,
+                      words, 48);
+}
+
+ALONE(looks_unannounced,
+      "an answer is taken before it is announced; then its announcement brings nothing, and the next does")
+{
+    uint64_t reply[6];
+
+    begin(3, 1, "");
+    peers_no_other_thread = true;
+    msg_poll();
+    peers_relaxed = answer_unannounced;
+    CHECK_EQ(call(MSG_ASK, words, 48, reply, 48), 48);
+    CHECK(looks <= 4);
+    peers_relaxed = NULL;
+    peers_write_hint(PEER);
+    CHECK(!msg_poll());
+    CHECK(!idle_poll_look());
+    send_numbers(PEER, MSG_TELL, 0, 1, 48);
+    CHECK(idle_poll_look());
+    CHECK(msg_poll());
+    CHECK_EQ(got_count, 1);
+    CHECK(!idle_poll_look());
 }
 
 ALONE(looks_not, "with poll=0 it blocks at once")

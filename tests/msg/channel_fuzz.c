@@ -5,7 +5,7 @@
  *
  * sources: tests/stand_in/state/first.c msg/ring.c msg/message.c msg/channel.c msg/send.c msg/receive.c msg/call.c
  *
- * sources: msg/request.c msg/gather.c msg/fragment.c msg/dispatch.c
+ * sources: msg/doorbell.c msg/request.c msg/gather.c msg/fragment.c msg/dispatch.c
  *
  * sources: msg/kept.c msg/multicast.c msg/idle.c msg/stats.c msg/inject.c msg/trace.c msg/control.c msg/report.c
  *

@@ -2,7 +2,7 @@
  *
  * sources: msg/ring.c msg/message.c msg/channel.c msg/send.c msg/receive.c msg/call.c msg/kept.c msg/multicast.c
  *
- * sources: msg/request.c msg/gather.c msg/fragment.c msg/dispatch.c
+ * sources: msg/doorbell.c msg/request.c msg/gather.c msg/fragment.c msg/dispatch.c
  *
  * sources: msg/idle.c msg/stats.c msg/inject.c msg/trace.c msg/control.c msg/report.c boot/options/control.c
  *
@@ -288,18 +288,37 @@ ALONE(time_wraps, "when 48 bits of time are over, messages still arrive, and the
 
     begin(3, 1, "");
     peers_counts = 32ull << 48;
-    send_numbers(PEER, MSG_TELL, 0, 1, 48);
-    msg_poll();
-    send_numbers(PEER, MSG_TELL, 0, 1, 48);
-    msg_poll();
-    CHECK_EQ(got_count, 2);
+    for (uint32_t i = 0; i <= MSG_SAMPLE; i++) {
+        send_numbers(PEER, MSG_TELL, 0, 1, 48);
+        msg_poll();
+    }
+    CHECK_EQ(got_count, MSG_SAMPLE + 1);
+    CHECK_EQ(msg_rows[MSG_TELL].received, MSG_SAMPLE + 1);
     CHECK_EQ(msg_notify(PEER, MSG_TELL, words, 48), 0);
     CHECK(peers_take(PEER, MSG_ORDINARY) != NULL);
     times = msg_rows[MSG_TELL].times;
     for (uint32_t i = 0; i < HISTOGRAM_BUCKETS; i++)
         counted += times->queueing.count[i];
-    CHECK_EQ(counted, 2);
+    CHECK_EQ(counted, 2); /* of the sample: the first, and the one after MSG_SAMPLE */
     CHECK(times->handling.most < 1000);
+}
+
+static void receiver_goes_on(void)
+{
+    while (peers_take(PEER, MSG_ORDINARY) != NULL) {
+    }
+}
+
+ALONE(room_looked_for,
+      "a task alone on its CPU that finds a ring full looks for room, and makes no wish when there is some")
+{
+    begin(3, 1, "");
+    peers_no_other_thread = true;
+    peers_relaxed = receiver_goes_on;
+    for (uint32_t i = 0; i < 200; i++)
+        CHECK_EQ(msg_notify(PEER, MSG_TELL, words, 48), 0);
+    CHECK_EQ(msg_stats.room_waits, 0);
+    CHECK_EQ(peers_waits, 0);
 }
 
 ALONE(not_published, "a slot whose last word is of another use is not taken, whatever the hint says")
@@ -750,6 +769,56 @@ ALONE(doorbell_interrupt, "the interrupt handles all that is there and leaves th
     msg_doorbell_interrupt();
     CHECK_EQ(got_count, 3);
     CHECK(peers_head(OWN)->doorbell != word && (peers_head(OWN)->doorbell & 1) == 1);
+}
+
+static uint32_t flood_left;
+
+static void flood_on(const struct msg *m)
+{
+    if (flood_left == 0)
+        return;
+    flood_left--;
+    got_count = 0;
+    send_numbers(m->ticket.kernel, MSG_TELL, flood_left, 1, 48);
+}
+
+ALONE(flood_leaves, "messages that keep coming do not keep the CPU: a timer replaces the doorbell, and finds the rest")
+{
+    uint64_t due;
+
+    begin(3, 1, "");
+    respond = flood_on;
+    flood_left = 1000000;
+    msg_doorbell_arm();
+    send_numbers(PEER, MSG_TELL, 0, 1, 48);
+    msg_doorbell_interrupt();
+    CHECK(flood_left > 0 && flood_left < 1000000);
+    CHECK_EQ(peers_head(OWN)->doorbell & 1, 0);
+    due = msg_due();
+    CHECK(due > clock_now() && peers_due_changes == 1);
+    flood_left = 10;
+    peers_counts = 2 * due;
+    msg_due_interrupt();
+    CHECK_EQ(flood_left, 0);
+    CHECK_EQ(peers_head(OWN)->doorbell & 1, 1);
+    CHECK_EQ(msg_due(), 0);
+}
+
+ALONE(flood_of_two, "a poll that has taken enough from two peers that keep sending leaves the rest to be announced")
+{
+    begin(3, 1, "");
+    respond = flood_on;
+    flood_left = 1000000;
+    send_numbers(PEER, MSG_TELL, 0, 1, 48);
+    send_numbers(OTHER, MSG_TELL, 0, 1, 48);
+    CHECK(msg_poll());
+    CHECK(flood_left > 0 && flood_left < 1000000);
+    CHECK(!msg_doorbell_arm());
+    flood_left = 0;
+    while (msg_poll()) {
+    }
+    CHECK(msg_doorbell_arm());
+    CHECK(!ring_ready(&msg_peers[PEER]->in[MSG_ORDINARY]) && !ring_ready(&msg_peers[OTHER]->in[MSG_ORDINARY]));
 }
 
 ALONE(many_peers, "with 64 kernels every peer is heard and can be sent to")

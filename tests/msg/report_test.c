@@ -2,7 +2,7 @@
  *
  * sources: msg/ring.c msg/message.c msg/channel.c msg/send.c msg/receive.c msg/call.c msg/kept.c msg/multicast.c
  *
- * sources: msg/request.c msg/gather.c msg/fragment.c msg/dispatch.c
+ * sources: msg/doorbell.c msg/request.c msg/gather.c msg/fragment.c msg/dispatch.c
  *
  * sources: msg/idle.c msg/stats.c msg/inject.c msg/trace.c msg/control.c msg/report.c boot/options/control.c
  *

@@ -16,7 +16,7 @@ static void start_at(uint64_t size, uint64_t position)
     memset(slots, 0, sizeof(slots));
     counter = position;
     sender = (struct ring_sender){slots, &counter, size - 1, position, position};
-    receiver = (struct ring_receiver){slots, &counter, size - 1, position};
+    receiver = (struct ring_receiver){.slots = slots, .counter = &counter, .mask = size - 1, .next = position};
 }
 
 static uint64_t room(void)
@@ -139,7 +139,7 @@ TEST(ring_words, "0 to 6 words arrive, from any address, and no more is read")
     }
 }
 
-TEST(ring_publish, "a slot whose last word is not written is not there, whatever else it holds")
+TEST(ring_unpublished, "a slot whose last word is not written is not there, whatever else it holds")
 {
     start_at(64, 0);
     put(1);

@@ -29,7 +29,8 @@ static void line_open(struct line *line, uint64_t size, uint64_t position)
     memset(line, 0, sizeof(*line));
     line->counter = position;
     line->sender = (struct ring_sender){line->slots, &line->counter, size - 1, position, position};
-    line->receiver = (struct ring_receiver){line->slots, &line->counter, size - 1, position};
+    line->receiver = (struct ring_receiver){
+        .slots = line->slots, .counter = &line->counter, .mask = size - 1, .next = position};
 }
 
 static void rest(uint64_t *state)

@@ -13,16 +13,29 @@ from conftest import SEED, long_run
 from hosttools.strategies import strategy_names
 from suite import Boot
 
+# One thread of the host takes the CPUs of most machines in turns, so that the host's load changes little of what happens.
+SINGLE = ("--tcg", "single")
 MACHINES = {
     "1-kernel": ("--cpus", "1"),
-    "4-kernels": ("--cpus", "4", "--nodes", "2"),
-    "8-kernels": ("--cpus", "8", "--nodes", "4"),
-    "2-kernels": ("--cpus", "2"),
-    "1-kernel-smp": ("--cpus", "4", "--kernels", "1"),
-    "2-nodes-smp": ("--cpus", "4", "--nodes", "2", "--kernels", "node"),
+    "4-kernels": ("--cpus", "4", "--nodes", "2", *SINGLE),
+    "8-kernels": ("--cpus", "8", "--nodes", "4", *SINGLE),
+    "1-kernel-smp": ("--cpus", "4", "--kernels", "1", *SINGLE),
+    "2-nodes-smp": ("--cpus", "4", "--nodes", "2", "--kernels", "node", *SINGLE),
 }
-# With more CPUs than a host may have, for long runs.
-LONG_MACHINES = MACHINES | {"4-nodes-smp": ("--cpus", "8", "--nodes", "4", "--kernels", "node")}
+# Here CPUs run at once, for races, and where threads are placed by what runs: as many as most hosts have, or few more.
+PARALLEL = {
+    "2-kernels": ("--cpus", "2", "--tcg", "multi"),
+    "2-cpus-smp": ("--cpus", "2", "--kernels", "1", "--tcg", "multi"),
+    "4-kernels-parallel": ("--cpus", "4", "--nodes", "2", "--tcg", "multi"),
+}
+MACHINES |= PARALLEL
+# More of them, which few CPUs of a host run slowly.
+LONG_MACHINES = PARALLEL | {
+    "8-kernels": ("--cpus", "8", "--nodes", "4", "--tcg", "multi"),
+    "1-kernel-smp": ("--cpus", "4", "--kernels", "1", "--tcg", "multi"),
+    "2-nodes-smp": ("--cpus", "4", "--nodes", "2", "--kernels", "node", "--tcg", "multi"),
+    "4-nodes-smp": ("--cpus", "8", "--nodes", "4", "--kernels", "node", "--tcg", "multi"),
+}
 # Those that look at the whole machine, and want it as it is after the boot.
 FRESH = ["test-machine", "test-huge"]
 MEMORY = ["test-memory", "test-fork-memory", "test-map", "test-remap", "test-break", "test-lease", "test-directory",
@@ -32,13 +45,13 @@ MEMORY = ["test-memory", "test-fork-memory", "test-map", "test-remap", "test-bre
           f"test-retrieve seed={SEED} batches=1 pages=100", "test-one-frame 500"]
 TASKS = ["test-threads", "test-futex", "test-pi", "test-handoff 5000", "test-pthreads 1", "test-sched", "test-migrate",
          "test-moved", "test-registers", "test-thread-state", "test-signals", "test-fork", "test-exec", "test-proc",
-         "test-accounting", "test-limits", "test-timers", "test-subreaper", "test-pidfd", "test-users"]
+         "test-accounting", "test-limits", "test-timers", "test-subreaper", "test-many-children", "test-pidfd", "test-users"]
 FILES = ["test-files", "test-descriptors", "test-tree", "test-names", "test-root", "test-xattr", "test-inotify",
          "test-splice", "test-zero-copy", "test-descriptor-cache", "test-partial-io", "test-clone-files",
          "test-file-locks", "test-file-lock-wait"]
 IPC = ["test-pipes", "test-sockets", "test-socket-race", "test-sysv", "test-shm", "test-mqueue", "test-eventfd",
        "test-timerfd", "test-signalfd", "test-epoll", "test-epoll-remote", "test-stop-sets", "test-pty"]
-OTHERS = ["test-libc", "test-vdso", "test-hostname"]
+OTHERS = ["test-libc", "test-vdso", "test-hostname", "test-silence"]
 STORMS = [f"stress-tasks {SEED} 3 all", "leak-tasks 60"]
 AUDIT = ["kettle-ctl audit"]
 ALL = FRESH + MEMORY + TASKS + FILES + IPC + OTHERS + STORMS + AUDIT
@@ -48,7 +61,7 @@ THREE = ["test-newcomer"]  # kernels at least
 RACES = ["test-memory", "test-fork-memory", "test-stale", "test-memory-races", "test-content", "test-one-frame 500",
          "test-threads", "test-futex", "test-pi", "test-handoff 5000", "test-pthreads 1", "test-sched", "test-signals",
          "test-fork", "test-exec", "test-timers", "test-names", "test-tree", "test-pipes", "test-sockets",
-         "test-socket-race", "test-epoll", "test-eventfd", "test-timerfd", "test-signalfd", "test-descriptors", *STORMS,
+         "test-socket-race", "test-silence", "test-epoll", "test-eventfd", "test-timerfd", "test-signalfd", "test-descriptors", *STORMS,
          *AUDIT]
 # Far more than four kernels: what goes to all of them, and what finds its way among many.
 MANY = ["test-membarrier", "test-mempolicy", "test-migrate", "test-subreaper", "test-file-locks", "test-users",
@@ -90,7 +103,10 @@ BOOTS = [
     boot("4-kernels", ALL),
     boot("1-kernel", [program for program in FRESH + MEMORY + TASKS + IPC + ["test-names", *STORMS, *AUDIT]
                       if program.split()[0] not in SEVERAL]),
-    boot("2-kernels", RACES),
+    # what a fork and a wait cost does not depend on the number of children
+    Boot("counted 1-kernel", (*MACHINES["1-kernel"], "--icount", "0", "--seed", "1"), ("test-many-children costs 1600",)),
+    boot("2-kernels", [*RACES, "test-stop", "test-stop under test-filemap", "test-audit under test-threads"]),
+    boot("2-cpus-smp", [program for program in RACES if program.split()[0] not in SEVERAL]),
     boot("1-kernel-smp", [program for program in RACES if program.split()[0] not in SEVERAL]),
     boot("2-nodes-smp", ["test-fork-memory", "test-stale", "test-threads", "test-futex", "test-pthreads 1", "test-signals",
                          "test-epoll", "test-socket-race", "test-mempolicy", *STORMS, *AUDIT]),
@@ -98,16 +114,17 @@ BOOTS = [
     # messages that come late: all of them, those of one type, and those that a lock's end has overtaken
     boot("4-kernels", LATE, inject="seed=7"),
     boot("4-kernels", ["test-exec coming"], inject="seed=1,rate=60,delay=3000,type=SPACE_UNLOCK"),
+    boot("4-kernels", ["test-directory", "test-fork-memory"], inject="seed=1,rate=60,delay=3000,type=SPACE_GET"),
     boot("4-kernels", ["test-users"], inject="seed=1,rate=60,delay=3000,type=REACH_WRITE"),
     boot("4-kernels", ["test-newcomer"], "lock=lamport", "seed=1,rate=100,delay=5000,type=SPACE_WRITE_PROTECT"),
     boot("4-kernels", ["test-exec coming"], "lock=lamport", "seed=1,rate=60,delay=3000,type=SPACE_FREED"),
     # where threads begin and go
-    boot("4-kernels", ["test-balance spread"], "place=spread"),
-    boot("4-kernels", ["test-balance spread"], "place=spread poll=always"),
-    boot("4-kernels", ["test-balance local"], "place=local"),
-    boot("4-kernels", ["test-balance local"], "balance=off"),
-    boot("4-kernels", ["test-balance least-loaded"], "place=least-loaded"),
-    boot("4-kernels", ["test-balance active"], "place=local balance=active"),
+    boot("4-kernels-parallel", ["test-balance spread"], "place=spread"),
+    boot("4-kernels-parallel", ["test-balance spread"], "place=spread poll=always"),
+    boot("4-kernels-parallel", ["test-balance local"], "place=local"),
+    boot("4-kernels-parallel", ["test-balance local"], "balance=off"),
+    boot("4-kernels-parallel", ["test-balance least-loaded"], "place=least-loaded"),
+    boot("4-kernels-parallel", ["test-balance active"], "place=local balance=active"),
     # large pages only where they are asked for
     boot("4-kernels", ["test-huge", "test-fork-memory", f"test-vm seed={SEED} batches=1 pages=320", "test-remap",
                        "test-advise", "test-stop 3", "leak-tasks 100", *AUDIT], "huge=madvise"),
@@ -119,7 +136,7 @@ BOOTS = [
     boot("2-kernels", ["test-prefetch 4"], "prefetch=4"),
     boot("2-kernels", ["test-prefetch 32"], "prefetch=32"),
     # programs while kernels stop and start, and while all memory is audited
-    boot("4-kernels", ["test-stop", "test-stop under test-filemap", "test-stop under test-content",
+    boot("4-kernels-parallel", ["test-stop", "test-stop under test-filemap", "test-stop under test-content",
                                 "test-stop under test-zero busy", "test-stop under test-directory", *AUDIT], label="stops"),
     boot("4-kernels", ["test-audit", "test-audit under test-threads", "test-audit under test-fork-memory",
                        f"test-audit under stress-tasks {SEED} 3 all", "test-audit under test-exec",
@@ -132,7 +149,7 @@ BOOTS = [
     boot("4-kernels", ["test-vdso ask"], "skew=50000000"),  # more than the noise of a busy host, which hides a difference
     *strategy_boots(PAIRS, 3, SPACES),
     # Linux keeps the same promises: else they are not Linux's
-    Boot("linux", ("--os", "linux", "--cpus", "4"),
+    Boot("linux", ("--os", "linux", "--cpus", "4", "--tcg", "multi"),
          ("test-fork", "test-exec", "test-signals", "test-thread-state", "test-moved", "test-proc", "test-map", "test-remap",
           "test-break", "test-filemap", "test-zero", "test-memory-races",
           f"test-vm all seed={SEED} batches=2 pages=96")),

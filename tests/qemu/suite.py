@@ -16,7 +16,7 @@ from conftest import kettle, long_run, tap_problems
 
 BEGIN = re.compile(rb"^@suite begin (\d+)\r?$", re.M)
 END = re.compile(rb"^@suite end (\d+) (\d+) (\d+) (\d+)\r?$", re.M)
-TIMEOUT = 1500 if not long_run() else 20000  # seconds of one boot: what ends one that hangs
+TIMEOUT = 2400 if not long_run() else 20000  # seconds of one boot: what ends one that hangs
 MOST_SKIPPED = 0.5  # of a program's checks: a program that skips more does not belong on that machine
 
 

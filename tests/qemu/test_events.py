@@ -12,7 +12,7 @@ TOLD = re.compile(r"^# counted (\d+) (\w+) (\d+)\r?$", re.M)
 
 @pytest.mark.parametrize("options", ["", "retrieve=members", "lock=lamport", "lock=lamport retrieve=chain"])
 def test_what_is_counted_has_happened_and_outlives_the_process(run, options):
-    done = run("--cpus", "4", "--nodes", "2", "--append", options, "--json", "--events", "--", "test-events")
+    done = run("--cpus", "4", "--nodes", "2", "--append", f"prefetch=0 {options}", "--json", "--events", "--", "test-events")
     assert done.status == 0, done.explain()
     told = json.loads(done.stdout)
     assert not tap_problems(told["stdout"]), told["stdout"]

@@ -32,7 +32,7 @@ class Shell:
         # pytest's workers have a size of their own in the environment, which would go before the terminal's
         variables = {name: value for name, value in os.environ.items() if name not in ("LINES", "COLUMNS")}
         self.process = subprocess.Popen(
-            [str(KETTLE), "shell", "--timeout", str(3 * TIMEOUT), *arguments], stdin=theirs, stdout=theirs, stderr=subprocess.PIPE,
+            [str(KETTLE), "shell", "--tcg", "single", "--timeout", str(3 * TIMEOUT), *arguments], stdin=theirs, stdout=theirs, stderr=subprocess.PIPE,
             env={**variables, "TERM": "vt102"}, preexec_fn=lambda: (os.setsid(), fcntl.ioctl(0, termios.TIOCSCTTY, 0)))
         os.close(theirs)
         self.until("# ")

@@ -25,6 +25,7 @@
 #include "msg/call.h"
 #include "msg/channel_internal.h"
 #include "msg/multicast.h"
+#include "msg/slice.h"
 #include "msg/wire.h"
 
 #ifndef OWN
@@ -74,6 +75,22 @@ struct instance instance;
 struct cpu *cpus[CPUS_MAX];
 uint32_t cpu_total;
 bool cpu_several;
+
+void silence_note(uint64_t now, uint64_t place)
+{
+    (void)now;
+    (void)place;
+}
+
+bool slice_pause(void)
+{
+    msg_poll();
+    return false;
+}
+
+void msg_slice_init(void)
+{
+}
 
 uint64_t rdtsc_unordered(void)
 {

@@ -24,7 +24,7 @@ BAD = {
     "an unknown option of events": ("events --nosuch x", r"unknown option --nosuch \(valid: "),
     "an argument too many": ("list programs more", r"unexpected argument 'more' \(see kettle list --help\)$"),
     "an unknown list": ("list program", r"'program' is unknown; did you mean 'programs'\? \(valid: programs, options\)"),
-    "an unknown benchmark": ("bench message", r"'message' is unknown; did you mean 'messages'\? \(valid: abi, messages, tasks, vm\)"),
+    "an unknown benchmark": ("bench message", r"'message' is unknown; did you mean 'messages'\? \(valid: abi, messages, numa, silence, tasks, vm, workloads\)"),
     "an unknown shell": ("completion fish", r"'fish' is unknown \(valid: bash, zsh\)"),
     "an unknown library": ("abi --libc dietlibc", r"--libc 'dietlibc' is unknown \(valid: "),
     "an unknown real program": ("programs --only nosuch", r"--only nosuch: no such program \(valid: .*\bsed\b"),
@@ -63,7 +63,7 @@ BAD = {
     "a bad boot option of programs": ("programs --append lock=none", r"invalid lock='none' \(valid: home\|lamport\)$"),
     "a bad boot option of bench": ("bench vm --append lock=none", r"--append 'lock=none': invalid lock='none'"),
     "a bad boot option of a comparison": ("bench vm --compare '' lock=none", r"--compare 'lock=none': invalid lock='none'"),
-    "one side of a comparison": ("bench vm --compare lock=home", r"--compare: expected 2 arguments"),
+    "one side of a comparison": ("bench vm --compare lock=home", r"--compare 'lock=home': expected two sets of boot options, or a folder with raw.json"),
     "no repetition": ("bench vm --repeat 0", r"--repeat must be at least 1"),
     # --inject
     "a schedule without a seed": ("run --inject rate=5 inside", r"there is no seed=N"),

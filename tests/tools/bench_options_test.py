@@ -16,7 +16,7 @@ from hosttools.errors import UsageError
 
 def options(**more):
     return argparse.Namespace(**{"benchmark": "vm", "cpus": 4, "nodes": 2, "kernels": "core", "quick": False, "cases": None,
-                                 "repeat": None, "append": [], "compare": None, **more})
+                                 "repeat": None, "append": [], "compare": None, "resume": False, "only": None, **more})
 
 
 def case(name, *ns):
@@ -78,8 +78,8 @@ def test_all_runs_are_in_the_table_for_other_programs(tmp_path):
     write_csv(raw, tmp_path / "raw.csv")
     rows = list(csv.reader((tmp_path / "raw.csv").read_text().splitlines()))
     assert tuple(rows[0]) == HEAD
-    assert rows[1:] == [["work-1-A", "lock=home ranges=on", "c", "10", "1.0", "9.0", "0.5", "2.0", "2"],
-                        ["time-1-A", "", "d", "10", "", "", "", "", "0"]]
+    assert rows[1:] == [["work-1-A", "lock=home ranges=on", "c", "10", "1.0", "9.0", "0.5", "2.0", "2", "", "", "", ""],
+                        ["time-1-A", "", "d", "10", "", "", "", "", "0", "", "", "", ""]]
 
 
 def test_results_are_written_and_reported_again(tmp_path, monkeypatch, capsys):

@@ -167,6 +167,39 @@ def test_entries_are_counted(counted):
         1: 1, 2: 1, 3: 10, 4: 1, 5: 1, 6: 1, 8: 1, 10: 1, 11: 1, 255: 1}
 
 
+BUSIEST = r"""
+#include "tools/plugin/region.c"
+
+/* Three phases of two CPUs; the idle loop is none of either's work. */
+int main(void)
+{
+    static const int executed[3][2][COLUMN_COUNT] = {{{5, 0, 90}, {2, 2, 0}}, {{1, 1, 0}, {3, 4, 0}}, {{0, 0, 9}, {0, 0, 0}}};
+
+    if (!region_setup(2))
+        return 1;
+    for (int phase = 0; phase < 3; phase++) {
+        region_begin(3);
+        for (int i = 0; i < 2 * COLUMN_COUNT; i++)
+            for (int k = 0; k < executed[phase][i / COLUMN_COUNT][i % COLUMN_COUNT]; k++)
+                region_count(i / COLUMN_COUNT, i % COLUMN_COUNT);
+        region_end(3);
+        region_count(0, COLUMN_USER);
+    }
+    region_write(stdout);
+}
+"""
+
+
+def test_the_critical_path_is_what_the_busiest_executed_each_time(folder):
+    program = compile_c(folder / "busiest", BUSIEST, "-I", str(ROOT), "-pthread", compiler="gcc")
+    told = subprocess.run([str(program)], capture_output=True, check=True).stdout
+    assert json.loads(told)[0]["critical"] == 5 + 7 + 0
+
+
+def test_of_one_cpu_the_critical_path_is_all(counted):
+    assert {number: counted[number]["critical"] for number in (2, 3, 11)} == {2: 2001, 3: 10, 11: 103}
+
+
 def test_markers_out_of_place_change_nothing_and_are_reported(counted):
     assert (users(counted[6]), counted[6]["errors"], counted[6]["open"]) == (3, 3, False)
 

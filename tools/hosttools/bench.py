@@ -13,6 +13,7 @@ the list. raw.json is written anew after every run: what was measured is not los
 """
 
 import argparse
+import fnmatch
 import importlib.util
 import json
 import os
@@ -22,21 +23,26 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Callable, Sequence
 
-from hosttools import bench_abi, bench_messages, bench_options, bench_plots, bench_tasks, bench_vm, host
+from hosttools import (bench_abi, bench_changes, bench_messages, bench_numa, bench_options, bench_plots, bench_silence,
+                       bench_tasks, bench_vm, bench_workloads, host, numa_model)
 from hosttools.bench_csv import write_csv
+from hosttools.bench_samples import write_samples
 from hosttools.bench_runs import Report, Run
 from hosttools.errors import UsageError
 from hosttools.paths import ROOT, build_dir
 from hosttools.progress import Progress
 from hosttools.qemu import CPU_MODEL
 
-BENCHMARKS: dict[str, ModuleType] = {"abi": bench_abi, "messages": bench_messages, "tasks": bench_tasks, "vm": bench_vm}
+BENCHMARKS: dict[str, ModuleType] = {"abi": bench_abi, "messages": bench_messages, "numa": bench_numa, "silence": bench_silence,
+                                     "tasks": bench_tasks, "vm": bench_vm, "workloads": bench_workloads}
 RAW = "raw.json"
 TABLE = "raw.csv"
+SAMPLES = "samples.jsonl"
 STATUS_FAILED = 1
 
 Json = dict[str, Any]
@@ -51,6 +57,10 @@ def add_options(command: argparse.ArgumentParser, number: Callable[[str], int]) 
     command.add_argument("--out", metavar="FOLDER", help="where the results go (default build/results/BENCHMARK)")
     command.add_argument("--report", action="store_true",
                          help=f"run nothing: write tables and plots again from FOLDER/{RAW}")
+    command.add_argument("--only", metavar="LIST", help="only the benchmark's runs of these names or patterns, comma-separated, "
+                                                        "as the report's commands have them: 'work-S-*'")
+    command.add_argument("--resume", action="store_true",
+                         help=f"go on where a benchmark was cut: runs that FOLDER/{RAW} has, made by this commit, are not made again")
     bench_options.add_options(command.add_argument_group("runs of your own, in place of the benchmark's"), number)
     machine = command.add_argument_group("the machine of the runs that count instructions")
     machine.add_argument("--cpus", type=number, default=4, metavar="N", help="CPUs (default 4)")
@@ -65,11 +75,12 @@ def main(options: argparse.Namespace) -> int:
     folder = Path(options.out) if options.out else build_dir() / "results" / name
     if importlib.util.find_spec("matplotlib") is None:
         raise UsageError(f"matplotlib is not installed: run {ROOT / 'tools' / 'setup'}")
+    earlier = _earlier(options)
     if options.report:
         data = _read(folder / RAW, options.benchmark)
         own = data["benchmark"] != options.benchmark
     else:
-        runs = (bench_options if own else BENCHMARKS[options.benchmark]).plan(options)
+        runs = _chosen((bench_options if own else BENCHMARKS[options.benchmark]).plan(options), options.only)
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -77,15 +88,61 @@ def main(options: argparse.Namespace) -> int:
         data = _begin(name, options)
         if own:
             data["sides"] = bench_options.sides(options)
+        if options.resume:
+            runs = _left(runs, data, _read(folder / RAW, options.benchmark))
         execute(runs, data, folder / RAW)
     module = bench_options if own else BENCHMARKS[options.benchmark]
-    write_report(module.TITLE, module.report(data), data, folder)
+    report = module.report(data)
+    if earlier is not None:
+        report = replace(report, tables=[bench_changes.table_of(earlier, data), *report.tables])
+    write_report(module.TITLE, report, data, folder)
     write_csv(data, folder / TABLE)
+    write_samples(data, folder / SAMPLES)
     print(f"wrote {folder / data['benchmark']}.md")
+    pictures = [path for plot in report.plots if (path := folder / f"{plot.name}.{'png' if plot.png else 'svg'}").is_file()]
+    if report.sentence and pictures:
+        print(f"{report.sentence}\nSee {pictures[0]}.")
     bad = [run["name"] for run in data["runs"] if run["problem"]]
     if bad:
         print(f"kettle: bench: {len(bad)} of {len(data['runs'])} runs failed: {', '.join(bad)}", file=sys.stderr)
     return STATUS_FAILED if bad else 0
+
+
+def _chosen(runs: Sequence[Run], patterns: str | None) -> list[Run]:
+    """The RUNS that PATTERNS name. Raises UsageError when one names none."""
+    if patterns is None:
+        return list(runs)
+    for pattern in patterns.split(","):
+        if not any(fnmatch.fnmatch(run.name, pattern) for run in runs):
+            raise UsageError(f"--only {pattern}: no such run, as {runs[0].name}")
+    return [run for run in runs if any(fnmatch.fnmatch(run.name, pattern) for pattern in patterns.split(","))]
+
+
+def _earlier(options: argparse.Namespace) -> Json | None:
+    """The results that --compare OLD names."""
+    if len(options.compare or ()) != 1:
+        return None
+    path = Path(options.compare[0]) / RAW
+    if not path.is_file():
+        raise UsageError(f"--compare '{options.compare[0]}': expected two sets of boot options, or a folder with {RAW}")
+    return _read(path, options.benchmark)
+
+
+def _left(runs: Sequence[Run], data: Json, before: Json) -> list[Run]:
+    """The RUNS that BEFORE does not have; those that it has go into DATA. Raises UsageError when it is of another tree."""
+    if before["commit"] != data["commit"] or before["quick"] != data["quick"]:
+        raise UsageError(f"--resume: the earlier runs are of commit {before['commit']}{', quick' if before['quick'] else ''}, not "
+                         f"of {data['commit']}{', quick' if data['quick'] else ''}")
+    commands = {run.name: _command(run) for run in runs}
+    kept = [run for run in before["runs"]
+            if not run["problem"] and commands.get(run["name"], run["command"]) == run["command"]]
+    data["runs"] += kept
+    names = {run["name"] for run in kept}
+    return [run for run in runs if run.name not in names]
+
+
+def _command(run: Run) -> str:
+    return shlex.join(["tools/kettle", *_arguments(run)])
 
 
 def _read(path: Path, benchmark: str) -> Json:
@@ -102,14 +159,16 @@ def _read(path: Path, benchmark: str) -> Json:
 
 def _begin(name: str, options: argparse.Namespace) -> Json:
     return {"benchmark": name, "date": time.strftime("%Y-%m-%d"), "commit": host.commit(), "quick": options.quick,
-            "qemu": host.qemu_version(), "cpu": CPU_MODEL, "host_cpus": os.cpu_count(), "runs": []}
+            "qemu": host.qemu_version(), "cpu": CPU_MODEL, "host_cpus": os.cpu_count(), "host": host.describe(), "runs": []}
 
 
 def execute(runs: Sequence[Run], data: Json, raw: Path, launch: Launch | None = None) -> None:
     """Makes RUNS one after another, appends each to DATA, and writes DATA to RAW after each."""
+    started = time.monotonic()
     with Progress(quiet=False) as progress:
         for number, run in enumerate(runs, 1):
-            progress.step(f"[{number}/{len(runs)}] {run.name}")
+            left = (time.monotonic() - started) / (number - 1) * (len(runs) - number + 1) if number > 1 else None
+            progress.step(f"[{number}/{len(runs)}] {run.name}" + ("" if left is None else f", about {duration(left)} left"))
             result = execute_run(run, launch or _launch)
             if result["problem"]:
                 print(f"kettle: bench: {run.name}: {result['problem'].splitlines()[0]}", file=sys.stderr)
@@ -117,6 +176,11 @@ def execute(runs: Sequence[Run], data: Json, raw: Path, launch: Launch | None = 
             fresh = raw.with_name(raw.name + ".new")
             fresh.write_text(json.dumps(data, indent=1) + "\n")
             fresh.replace(raw)
+
+
+def duration(seconds: float) -> str:
+    """SECONDS for people: 45 s, or 3 min."""
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 
 def _launch(arguments: Sequence[str]) -> tuple[int, str, str]:
@@ -128,7 +192,7 @@ def _launch(arguments: Sequence[str]) -> tuple[int, str, str]:
 def execute_run(run: Run, launch: Launch) -> Json:
     """Makes one run. `problem` of the result says what was wrong with it, in one line or more, or is empty."""
     arguments = _arguments(run)
-    result = {"name": run.name, "command": shlex.join(["tools/kettle", *arguments]), "qemu_command": None, "status": None,
+    result = {"name": run.name, "command": _command(run), "qemu_command": None, "status": None,
               "seconds": None, "load": round(os.getloadavg()[0], 1), "output": [], "counts": [], "problem": ""}
     result["status"], stdout, stderr = launch(arguments)
     try:
@@ -136,7 +200,10 @@ def execute_run(run: Run, launch: Launch) -> Json:
     except ValueError:
         result["problem"] = stderr.strip() or f"status {result['status']} and no JSON"
         return result
-    result.update(qemu_command=_neutral(told["command"]), seconds=told["seconds"], counts=told.get("counts") or [])
+    result.update(qemu_command=_neutral(told["command"]), seconds=told["seconds"], counts=told.get("counts") or [], sha256=told.get("sha256"))
+    if told.get("numa_model"):
+        result["numa_model"] = numa_model.sums(told["numa_model"])
+        result["counts"] = []  # they are in it
     if told.get("profile"):
         result["profile"] = told["profile"]
     lines = [line for line in told["stdout"].splitlines() if line.strip()]
@@ -145,7 +212,7 @@ def execute_run(run: Run, launch: Launch) -> Json:
     result["problem"] = next((line for line in lines if _object(line) is None), "")
     if result["status"] != 0 and not result["problem"]:
         result["problem"] = told["problem"] or stderr.strip() or f"status {result['status']}"
-    unpaired = [str(entry["region"]) for entry in result["counts"] if entry.get("errors") or entry.get("open")]
+    unpaired = [str(entry["region"]) for entry in told.get("counts") or [] if entry.get("errors") or entry.get("open")]
     if unpaired and not result["problem"]:
         result["problem"] = f"markers do not pair, so counts are wrong: region {', '.join(unpaired)}"
     return result

@@ -13,7 +13,7 @@ import argparse
 import statistics
 from typing import Any, Sequence
 
-from hosttools import boot_options
+from hosttools import bench_workloads, boot_options
 from hosttools.bench_pairs import COUNTS, TIMES, Value, median_us, pair_values, work
 from hosttools.bench_runs import Report, Run, measured
 from hosttools.bench_stats import interval, ratios, table
@@ -22,7 +22,7 @@ from hosttools.paths import built
 
 TITLE = "Boot options"
 SUFFIX = "-options"  # of a benchmark's name, in what these runs give
-PROGRAMS = {"abi": "abibench", "messages": "msgbench", "tasks": "taskbench", "vm": "vmbench"}
+PROGRAMS = {"abi": "abibench", "messages": "msgbench", "silence": "silencebench", "tasks": "taskbench", "vm": "vmbench"}
 TIME_MACHINE = ("--cpus", "2", "--nodes", "2")
 SIDES = ("A", "B")
 GROUPS: tuple[tuple[str, str, Value, int], ...] = (
@@ -36,34 +36,53 @@ def add_options(group: Any, number: Any) -> None:
     group.add_argument("--cases", metavar="LIST", help="only these cases of the program: names or patterns, comma-separated")
     group.add_argument("--repeat", type=number, metavar="N", help="rounds (default 1; a confidence interval needs 2)")
     group.add_argument("--append", action="append", default=[], metavar="OPTS", help="boot options of every run")
-    group.add_argument("--compare", nargs=2, metavar=("A", "B"),
-                       help="two sets of boot options, as 'retrieve=home' 'retrieve=members prefetch=8'; '' is the defaults")
+    group.add_argument("--compare", nargs="+", metavar="A",
+                       help="A B: two sets of boot options, as 'retrieve=home' 'retrieve=members prefetch=8'; '' is the defaults. "
+                            "OLD: the folder of earlier results; the report says what has changed since")
 
 
 def wanted(options: argparse.Namespace) -> bool:
     """Whether OPTIONS ask for such runs."""
-    return bool(options.cases or options.repeat is not None or options.append or options.compare)
+    return bool(options.cases or options.repeat is not None or options.append or len(options.compare or ()) > 1)
 
 
 def sides(options: argparse.Namespace) -> dict[str, str]:
     """The boot options of each side, by its letter."""
     common = " ".join(options.append)
-    return {side: f"{common} {words}".strip() for side, words in zip(SIDES, options.compare or ("",))}
+    return {side: f"{common} {words}".strip() for side, words in zip(SIDES, _sets(options) or ("",))}
+
+
+def _sets(options: argparse.Namespace) -> Sequence[str]:
+    """The sets of boot options of --compare; one word is no set, but earlier results."""
+    return options.compare if len(options.compare or ()) > 1 else ()
+
+
+def _program(options: argparse.Namespace, shape: Sequence[str]) -> tuple[str, ...]:
+    """The benchmark's program on a machine of SHAPE."""
+    if options.benchmark == "workloads":
+        cpus = int(shape[shape.index("--cpus") + 1])
+        return bench_workloads.program(cpus, "S", *(options.cases or ",".join(bench_workloads.THESIS)).split(","))
+    name = PROGRAMS.get(options.benchmark)
+    if name is None:
+        raise UsageError(f"bench {options.benchmark} has no cases to choose: leave out --cases, --repeat, --append and --compare")
+    built(f"userland/{name}")
+    return (name, "--json", *(("--quick",) if options.quick else ()), *(("--cases", options.cases) if options.cases else ()))
 
 
 def plan(options: argparse.Namespace) -> list[Run]:
     """The runs. Raises UsageError."""
     if options.repeat == 0:
         raise UsageError("--repeat must be at least 1")
-    for name, sets in (("--append", options.append), ("--compare", options.compare or ())):
+    if len(options.compare or ()) > len(SIDES):
+        raise UsageError("--compare takes two sets of boot options, or one folder of earlier results")
+    for name, sets in (("--append", options.append), ("--compare", _sets(options))):
         for words in sets:
             boot_options.check(words, f"{name} '{words}'")
-    program = PROGRAMS[options.benchmark]
-    built(f"userland/{program}")
-    words = (program, "--json", *(("--quick",) if options.quick else ()), *(("--cases", options.cases) if options.cases else ()))
     machine = ("--cpus", str(options.cpus), "--nodes", str(options.nodes), "--kernels", options.kernels)
     runs = []
-    for group, shape in (("work", (*machine, *COUNTS)), ("time", (*TIME_MACHINE, *TIMES))):
+    environment = bench_workloads.environment(bench_workloads.ENVIRONMENT) if options.benchmark == "workloads" else ()
+    for group, shape in (("work", (*machine, *COUNTS, *environment)), ("time", (*TIME_MACHINE, *TIMES, *environment))):
+        words = _program(options, shape)
         for number in range(1, (options.repeat or 1) + 1):
             found = [Run(f"{group}-{number}-{side}", shape, words, options=tuple(chosen.split()))
                      for side, chosen in sides(options).items()]

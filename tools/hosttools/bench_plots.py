@@ -1,4 +1,4 @@
-"""Plots of benchmarks, as SVG files that are the same for the same figures."""
+"""Plots of benchmarks, as SVG files (and PNG, where asked for) that are the same for the same figures."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,11 +21,13 @@ class Plot:
     lines: dict[str, Sequence[float | None]] = field(default_factory=dict)  # by legend; a value for each label
     bars: Sequence[Spread | None] = ()  # one for each label
     log: bool = False  # the y axis
+    heat: Sequence[Sequence[float | None]] = ()  # a square of LABELS by LABELS, the first row above
     stacks: dict[str, Sequence[float]] = field(default_factory=dict)  # by legend, from below; a height for each label
+    png: bool = False  # also FOLDER/NAME.png
 
     def has_data(self) -> bool:
         """Whether there is anything to draw."""
-        return any(value is not None for line in (*self.lines.values(), *self.stacks.values(), self.bars) for value in line)
+        return any(value is not None for line in (*self.lines.values(), *self.stacks.values(), self.bars, *self.heat) for value in line)
 
 
 def draw(plot: Plot, folder: Path) -> Path | None:
@@ -33,6 +35,7 @@ def draw(plot: Plot, folder: Path) -> Path | None:
     path = folder / f"{plot.name}.svg"
     if not plot.has_data():
         path.unlink(missing_ok=True)
+        path.with_suffix(".png").unlink(missing_ok=True)
         return None
     import matplotlib  # takes a second: only when something is drawn
     from matplotlib.figure import Figure
@@ -45,12 +48,18 @@ def draw(plot: Plot, folder: Path) -> Path | None:
     _draw_stacks(axes, plot)
     axes.set_xticks(range(len(plot.labels)), plot.labels)
     axes.set(title=plot.title, xlabel=plot.x, ylabel=plot.y)
+    if plot.heat:
+        _draw_heat(axes, plot)
+        picture.savefig(path, metadata={"Date": None})
+        return path
     if plot.log:
         axes.set_yscale("log")
     else:
         axes.set_ylim(bottom=0)
     axes.grid(axis="y", alpha=0.3)
     picture.savefig(path, metadata={"Date": None})
+    if plot.png:
+        picture.savefig(path.with_suffix(".png"))
     return path
 
 
@@ -68,6 +77,17 @@ def _draw_bars(axes: Any, plot: Plot) -> None:
         if value is not None:
             axes.bar(x, value.median, width=0.6, color=f"C{x}",
                      yerr=[[value.median - value.low], [value.high - value.median]], capsize=5)
+
+
+def _draw_heat(axes: Any, plot: Plot) -> None:
+    numbers = [value for row in plot.heat for value in row if value is not None]
+    middle = (min(numbers) + max(numbers)) / 2
+    axes.imshow([[float("nan") if value is None else value for value in row] for row in plot.heat])
+    axes.set_yticks(range(len(plot.labels)), plot.labels)
+    for y, row in enumerate(plot.heat):
+        for x, value in enumerate(row):
+            if value is not None:
+                axes.text(x, y, f"{value:.0f}", ha="center", va="center", color="white" if value < middle else "black")
 
 
 def _draw_stacks(axes: Any, plot: Plot) -> None:

@@ -28,6 +28,7 @@ class Report:
     targets: str  # Markdown, may be empty
     tables: Sequence[str]  # Markdown, each with its heading
     plots: Sequence[Plot] = field(default_factory=tuple)
+    sentence: str = ""  # what `kettle bench` ends with
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,7 @@ class Measured:
     run: str
     case: Json
     cost: Cost | None
+    counts: dict[int, Json] = field(default_factory=dict)  # of all regions of the run
 
 
 def measured(data: Json, prefix: str) -> Iterator[Measured]:
@@ -64,7 +66,7 @@ def measured(data: Json, prefix: str) -> Iterator[Measured]:
         if run["name"].startswith(prefix):
             counts = {entry["region"]: entry for entry in run["counts"]}
             for case in run["output"]:
-                yield Measured(run["name"], case, _cost(counts.get(case["region"]), case["count"]))
+                yield Measured(run["name"], case, _cost(counts.get(case["region"]), case["count"]), counts)
 
 
 def find(data: Json, run: str, case: str) -> Measured | None:

@@ -94,7 +94,8 @@ WHERES = (("local", "home"), ("same", "same node"), ("other", "other node"), ("a
 FAULTS = (("fault_new", "first touch of a new page"), ("fault_frame", "touch of a page that home has touched"),
           ("fault_none", "touch of nothing, SIGSEGV, handler jumps out"), ("cow", "write to a page shared with a child"),
           ("sequence", "touch of the next of 512 pages that home has touched"),
-          ("lock", "lock of a page taken and given back"))
+          ("lock", "lock of a page taken and given back"),
+          ("fault_rested", "first touch of a new page after 20 ms of sleep"))
 RANGES = (("touch", "mmap, touch, munmap"), ("map", "mmap, munmap"), ("protect", "mprotect to read-only and back"))
 SCALING = ((f"touch.{MIB_PAGES}", "mmap, touch, munmap of 1 MiB"), (f"map.{128 * MIB_PAGES}", "mmap, munmap of 128 MiB"),
            (f"protect_whole.{128 * MIB_PAGES}", "mprotect and back of 128 MiB, untouched"))
@@ -114,7 +115,7 @@ def fault_rows() -> Iterator[Row]:
     """Faults of one thread, and changes of what another place shares."""
     for operation, title in FAULTS:
         for where, words in WHERES:
-            if where != "local" or operation not in ("fault_frame", "sequence"):
+            if operation not in ("fault_frame", "sequence") if where == "local" else operation != "fault_rested":
                 yield f"{title}, {words}", f"{operation}.{where}"
     for operation, title in PAIRS:
         for where, words in (WHERES[0], WHERES[2]):

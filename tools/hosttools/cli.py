@@ -8,7 +8,7 @@ import signal
 import sys
 from typing import Any, NoReturn, Sequence
 
-from hosttools import abi, bench, boot_options, debug, host, image, programs, run, space_events
+from hosttools import abi, bench, boot_options, debug, host, image, numa_model, programs, run, space_events
 from hosttools.errors import STATUS_MACHINE, STATUS_SIGNAL, STATUS_USAGE, MachineError, UsageError, did_you_mean
 from hosttools.paths import built
 
@@ -18,7 +18,7 @@ panic text is then on standard error); 2 when what was asked for cannot be. On a
 """
 RUN_EPILOG = """\
 PROGRAM with a slash, or a name that exists here, is a file of the host; any other name is a program of the image, as
-tour, console, ps, taskset, kettle-ctl, hello, msgbench, taskbench, vmbench, abibench (`kettle list` lists all).
+tour, console, ps, taskset, kettle-ctl, hello, msgbench, taskbench, vmbench, abibench, numabench (`kettle list` lists all).
 
 """
 DEBUGGED = "tour"  # the image's program that `debug` runs when none is named
@@ -114,7 +114,7 @@ def make_parser() -> Parser:
             _add_counting(command)
             command.epilog = RUN_EPILOG + EPILOG
         else:
-            command.set_defaults(count=False, profile=None, events=False, dry_run=False)
+            command.set_defaults(count=False, profile=None, events=False, dry_run=False, numa_model=None, trace=None)
         if name == "debug":
             command.add_argument("--kernel", type=natural, default=0, metavar="K", help="kernel to select (default 0)")
         program = {"run": None, "shell": None, "debug": DEBUGGED}[name]
@@ -191,6 +191,12 @@ def _add_counting(command: argparse.ArgumentParser) -> None:
     counting.add_argument("--count", action="store_true", help="count the instructions between the program's markers "
                                                                "(userland/bench/mark.h), in --json or on standard error; rows are by "
                                                                "the markers' regions, which vmbench --list names for it")
+    counting.add_argument("--numa-model", metavar="MATRIX[,KEY=V...]",
+                          help="as --count, with modelled caches, TLBs and memory of nodes (tools/plugin/numa/numa_model.md); MATRIX: slit, "
+                               "opteron-2, opteron-4, opteron-8, a file of rows in ns, or rows as 100,140/140,100; keys: "
+                               + ", ".join(numa_model.DEFAULTS))
+    counting.add_argument("--trace", metavar="FILE[,every=N][,of=all|misses|memory]",
+                          help="with --numa-model: write the data accesses between markers to FILE (tools/plugin/numa/trace.md)")
     counting.add_argument("--events", action="store_true", help="what each kernel counted of address spaces that ended "
                                                                 "(docs/events.md), in --json or on standard error")
     counting.add_argument("--profile", metavar="FILE", help="as --count, and write to FILE how many instructions each "

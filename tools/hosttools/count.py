@@ -9,7 +9,7 @@ from bisect import bisect_right
 from pathlib import Path
 from typing import Iterable, Sequence
 
-from hosttools import elf
+from hosttools import elf, numa_model
 
 PLUGIN = "plugin/count.so"  # in the build directory
 OUTPUT = "counts.json"  # in the run's own folder
@@ -18,14 +18,16 @@ COLUMNS = ("user", "kernel", "idle")
 PROFILE_LINES = 30  # on standard error
 
 
-def arguments(plugin: Path, folder: Path, kernel: Path | None, profile: bool) -> tuple[str, ...]:
-    """The options by which QEMU loads PLUGIN, which writes into FOLDER; KERNEL has the idle loop's symbols."""
+def arguments(plugin: Path, folder: Path, kernel: Path | None, profile: bool, more: Sequence[str] = ()) -> tuple[str, ...]:
+    """The options by which QEMU loads PLUGIN, which writes into FOLDER; KERNEL has the idle loop's symbols, and MORE are
+    further arguments of the plugin."""
     words = [f"file={plugin}", f"out={folder / OUTPUT}"]
     if kernel is not None:
         words += [f"idle={function.start:x}-{function.end:x}" for function in elf.functions(kernel)
                   if function.name.startswith(IDLE_PREFIX) and function.end > function.start]
     if profile:
         words.append("profile=on")
+    words += more
     return "-plugin", ",".join(word.replace(",", ",,") for word in words)
 
 
@@ -51,6 +53,10 @@ def tell(counted: dict | None, kernel: Path | None, profile: str | None, quiet: 
             lines.append("kettle: nothing was counted: the program passed no marker")
         elif not quiet:
             lines.append(table(counts))
+        if "numa_model" in counted:
+            told["numa_model"] = counted["numa_model"]
+            if counts and not quiet:
+                lines += [numa_model.TITLE, _columns(numa_model.rows(counted["numa_model"]))]
         if profile is not None and kernel is not None:
             rows = by_function(counted["profile"], kernel)
             told["profile"] = [{"function": name, "instructions": executed} for name, executed in rows]

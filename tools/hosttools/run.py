@@ -4,6 +4,7 @@ import argparse
 import contextlib
 import json
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -11,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Iterator
 
-from hosttools import (bochs, boot_options, count, image, linux, memory_need, qemu, run_report, share, shell,
-                       space_events)
+from hosttools import (bochs, boot_options, count, image, linux, memory_need, numa_model, qemu, run_report, share,
+                       shell, space_events)
 from hosttools.errors import UsageError
 from hosttools.machine import Machine
 from hosttools.paths import ROOT, build_dir, built
@@ -40,6 +41,8 @@ class Plan:
     base_image: Path | None
     shares: tuple[share.Share, ...]
     plugin: Path | None  # that counts, if anything is to be counted
+    model: numa_model.Model | None
+    trace: tuple[str, ...]  # the plugin's arguments for it
 
     def kernel_options(self) -> str:
         """Kettle's command line."""
@@ -95,6 +98,8 @@ def check(options: argparse.Namespace) -> Plan:
     for name, file in (("--log", options.log), ("--profile", options.profile)):
         if file is not None and not os.path.isdir(os.path.dirname(file) or "."):
             raise UsageError(f"{name} {file}: no such folder")
+    model = None if options.numa_model is None else numa_model.parse(options.numa_model, topology)
+    trace = _check_trace(options)
     plugin = _check_counting(options)
     kernel = None
     if options.os == "kettle":
@@ -102,7 +107,7 @@ def check(options: argparse.Namespace) -> Plan:
     emulator = "bochs" if options.emulator == "bochs" else qemu.PROGRAM
     if shutil.which(emulator) is None:
         raise UsageError(f"{emulator} is not installed: run {ROOT / 'tools' / 'setup'}")
-    return Plan(options, topology, kernels, pace, job, kernel, base_image, shares, plugin)
+    return Plan(options, topology, kernels, pace, job, kernel, base_image, shares, plugin, model, trace)
 
 
 def _check_boot_options(options: argparse.Namespace) -> None:
@@ -114,7 +119,8 @@ def _check_boot_options(options: argparse.Namespace) -> None:
 def _check_accel(options: argparse.Namespace) -> str:
     """The accelerator: kvm, or tcg."""
     bound = [name for name, given in (("--icount", options.icount is not None), ("--tcg", options.tcg is not None),
-                                      ("--count", options.count), ("--profile", options.profile is not None)) if given]
+                                      ("--count", options.count), ("--profile", options.profile is not None),
+                                      ("--numa-model", options.numa_model is not None)) if given]
     if options.accel == "kvm":
         if bound:
             raise UsageError(f"--accel kvm leaves out {' and '.join(bound)}: only TCG, which translates the guest's "
@@ -136,19 +142,41 @@ def _check_pace(options: argparse.Namespace) -> qemu.Pace:
             raise UsageError("--icount needs --tcg single")
     if options.seed is not None and options.seed >= 1 << 32:
         raise UsageError("--seed must fit into 32 bits")
-    threads = options.tcg or ("multi" if options.icount is None else "single")
+    if options.numa_model is not None and options.tcg == "multi":
+        raise UsageError("--numa-model needs --tcg single: modelled caches take all accesses in one order")
+    one = options.icount is not None or options.numa_model is not None
+    threads = options.tcg or ("single" if one else "multi")
     return qemu.Pace(threads, options.icount, options.seed, _check_accel(options))
 
 
 def _check_counting(options: argparse.Namespace) -> Path | None:
-    """The plugin of --count and --profile, or None."""
-    if not options.count and options.profile is None:
+    """The plugin of --count, --profile and --numa-model, or None."""
+    if not options.count and options.profile is None and options.numa_model is None:
         return None
+    if options.numa_model is not None and options.emulator != "qemu":
+        raise UsageError("--numa-model is QEMU's: leave it out with --emulator bochs")
     if options.emulator != "qemu":
         raise UsageError("--count and --profile are QEMU's: leave them out with --emulator bochs")
     if options.profile is not None and options.os != "kettle":
         raise UsageError("--profile is for Kettle: Linux's kernel comes without symbols")
     return built(count.PLUGIN)
+
+
+def _check_trace(options: argparse.Namespace) -> tuple[str, ...]:
+    """The plugin's arguments for --trace FILE[,every=N][,of=all|misses|memory]."""
+    if options.trace is None:
+        return ()
+    if options.numa_model is None:
+        raise UsageError("--trace needs --numa-model, which tells misses and memory")
+    file, *words = options.trace.split(",")
+    if not os.path.isdir(os.path.dirname(file) or "."):
+        raise UsageError(f"--trace {file}: no such folder")
+    arguments = [f"trace={os.path.abspath(file)}"]
+    for word in words:
+        if re.fullmatch(r"every=[1-9]\d{0,8}|of=(all|misses|memory)", word, re.ASCII) is None:
+            raise UsageError(f"--trace: '{word}' is neither every=N nor of=all, of=misses or of=memory")
+        arguments.append(f"trace-{word}")
+    return tuple(arguments)
 
 
 def _check_bochs(options: argparse.Namespace, topology: Topology) -> None:
@@ -172,7 +200,11 @@ def make_machine(plan: Plan, folder: Path, progress: Progress, extra: tuple[str,
     initramfs = folder / "initramfs.cpio"
     extra += share.qemu_arguments(plan.shares)
     if plan.plugin is not None:
-        extra += count.arguments(plan.plugin, folder, plan.kernel, options.profile is not None)
+        more = plan.trace
+        if plan.model is not None:
+            (folder / numa_model.FILE).write_text(plan.model.text(plan.topology))
+            more += (f"model={folder / numa_model.FILE}",)
+        extra += count.arguments(plan.plugin, folder, plan.kernel, options.profile is not None, more)
     if options.os == "linux":
         kernel = linux.kernel(progress.say)
         _write_parts(initramfs, linux.init_archive(), plan)
@@ -242,6 +274,8 @@ async def main(options: argparse.Namespace, interactive: bool) -> int:
     told = {}
     if plan.plugin is not None:
         told = count.tell(counted, plan.kernel, options.profile, quiet=options.json)
+        if plan.model is not None and told.get("numa_model") is not None:
+            told["numa_model"] = {**numa_model.describe(plan.model), **told["numa_model"]}
     if options.events:
         told["space_events"] = space_events.collect(outcome.events)
         if not options.json:

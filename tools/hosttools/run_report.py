@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from hosttools import host, image, linux
 from hosttools.session import Outcome
-from hosttools.topology import DISTANCE_LOCAL, Topology
+from hosttools.topology import Topology
 
 if TYPE_CHECKING:
     from hosttools.run import Plan
 
 SCHEMA = 1
-DISTANCE_REMOTE = 20  # the firmware's, when --dist is not given
 
 _KERNEL = re.compile(r"kernel (\d+) cpus (\S+) node (\d+) memory (\d+) MiB", re.ASCII)
 
@@ -56,9 +55,7 @@ def machine_plan(topology: Topology, lines: list[str]) -> Json:
     nodes = [{"node": node, "cpus": list(topology.node_cpus(node)), "memory": size}
              for node, size in enumerate(topology.memory)]
     cpus = [{"cpu": cpu, "node": node["node"], "kernel": owner.get(cpu)} for node in nodes for cpu in node["cpus"]]
-    distances = topology.distances or [[DISTANCE_LOCAL if a == b else DISTANCE_REMOTE for b in range(topology.nodes)]
-                                       for a in range(topology.nodes)]
-    return {"kernels": kernels, "cpus": cpus, "nodes": nodes, "distances": [list(row) for row in distances]}
+    return {"kernels": kernels, "cpus": cpus, "nodes": nodes, "distances": topology.slit()}
 
 
 def _cpus(text: str) -> list[int]:

@@ -15,6 +15,7 @@ CPUS_MAX = 256  # kernel/abi/limits.h
 KERNELS_MAX = 64
 NODES_MAX = 64
 DISTANCE_LOCAL = 10
+DISTANCE_REMOTE = 20  # the firmware's, when --dist is not given
 DISTANCE_MAX = 254  # 255 means "unreachable" in a SLIT
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -32,6 +33,12 @@ class Topology:
     def nodes(self) -> int:
         """How many NUMA nodes there are."""
         return len(self.memory)
+
+    def slit(self) -> list[list[int]]:
+        """The distances, the firmware's default included."""
+        if self.distances is not None:
+            return [list(row) for row in self.distances]
+        return [[DISTANCE_LOCAL if a == b else DISTANCE_REMOTE for b in range(self.nodes)] for a in range(self.nodes)]
 
     def node_cpus(self, node: int) -> range:
         """The CPUs of NODE: contiguous runs whose sizes differ by at most one, the first nodes the larger."""

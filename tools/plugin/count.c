@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/plugin/numa/numa.h"
 #include "tools/plugin/profile.h"
 #include "tools/plugin/qemu_api.h"
 #include "tools/plugin/region.h"
@@ -36,6 +37,10 @@ static size_t idle_range_count;
 static const char *out_path;
 static FILE *out;
 static bool profiling;
+static const char *model_path; /* of a NUMA model, or NULL */
+static const char *trace_path; /* or NULL */
+static enum trace_choice trace_choice;
+static uint32_t trace_every = 1;
 
 static void count_instruction(unsigned int cpu, void *column)
 {
@@ -56,6 +61,9 @@ static void pass_begin(unsigned int cpu, void *data)
 {
     region_count(cpu, DATA_COLUMN(data));
     region_begin(DATA_REGION(data));
+    if (model_path) {
+        numa_region_begin();
+    }
 }
 
 static void pass_end(unsigned int cpu, void *data)
@@ -95,7 +103,7 @@ static bool read_marker(const struct qemu_plugin_insn *insn, unsigned int *kind,
     return *kind == MARKER_BEGIN || *kind == MARKER_END;
 }
 
-static void instrument(struct qemu_plugin_insn *insn)
+static void instrument(struct qemu_plugin_insn *insn, const struct qemu_plugin_insn *previous)
 {
     uint64_t address = qemu_plugin_insn_vaddr(insn);
     enum column column = column_of(address);
@@ -110,14 +118,20 @@ static void instrument(struct qemu_plugin_insn *insn)
         callback = count_instruction_at;
         data = profile_site(address, column);
     }
+    if (model_path) {
+        numa_instrument(insn, previous, column);
+    }
     qemu_plugin_register_vcpu_insn_exec_cb(insn, callback, QEMU_PLUGIN_CB_NO_REGS, data);
 }
 
 static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *block)
 {
     (void)id;
+    const struct qemu_plugin_insn *previous = NULL;
     for (size_t i = 0; i < qemu_plugin_tb_n_insns(block); i++) {
-        instrument(qemu_plugin_tb_get_insn(block, i));
+        struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(block, i);
+        instrument(insn, previous);
+        previous = insn;
     }
 }
 
@@ -130,6 +144,10 @@ static void write_counts(qemu_plugin_id_t id, void *unused)
     if (profiling) {
         fputs(",\n\"profile\": ", out);
         profile_write(out);
+    }
+    if (model_path) {
+        fputs(",\n\"numa_model\": ", out);
+        numa_write(out);
     }
     fputs("}\n", out);
     bool failed = ferror(out) != 0;
@@ -162,6 +180,25 @@ static bool add_idle_range(const char *text)
     return true;
 }
 
+/* Which accesses a trace has. */
+static bool take_trace_argument(const char *argument)
+{
+    static const char *const choices[] = {"all", "misses", "memory"};
+    if (strncmp(argument, "trace-every=", 12) == 0) {
+        char *end;
+        unsigned long every = strtoul(argument + 12, &end, 10);
+        trace_every = (uint32_t)every;
+        return *end == '\0' && every >= 1 && every <= UINT32_MAX;
+    }
+    for (int i = TRACE_ALL; strncmp(argument, "trace-of=", 9) == 0 && i <= TRACE_MEMORY; i++) {
+        if (strcmp(argument + 9, choices[i]) == 0) {
+            trace_choice = (enum trace_choice)i;
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool take_argument(const char *argument)
 {
     if (strncmp(argument, "out=", 4) == 0 && argument[4] != '\0') {
@@ -175,7 +212,15 @@ static bool take_argument(const char *argument)
         profiling = true;
         return true;
     }
-    return false;
+    if (strncmp(argument, "model=", 6) == 0 && argument[6] != '\0') {
+        model_path = strdup(argument + 6);
+        return model_path != NULL;
+    }
+    if (strncmp(argument, "trace=", 6) == 0 && argument[6] != '\0') {
+        trace_path = strdup(argument + 6);
+        return trace_path != NULL;
+    }
+    return take_trace_argument(argument);
 }
 
 static int refuse(const char *format, const char *what)
@@ -197,7 +242,9 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
     }
     for (int i = 0; i < argc; i++) {
         if (!take_argument(argv[i])) {
-            return refuse("bad argument '%s' (out=FILE, idle=LOW-HIGH, profile=on)", argv[i]);
+            return refuse("bad argument '%s' (out=FILE, idle=LOW-HIGH, profile=on, model=FILE, trace=FILE, trace-of=, "
+                          "trace-every=)",
+                          argv[i]);
         }
     }
     if (!out_path) {
@@ -205,12 +252,24 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
     }
     /* QEMU frees its arguments when this returns. */
     out_path = strdup(out_path);
-    if (!out_path || !region_setup((unsigned int)info->system.max_vcpus)) {
+    unsigned int cpus = (unsigned int)info->system.max_vcpus;
+    const char *problem = model_path ? numa_setup(model_path, cpus) : NULL;
+    if (problem) {
+        return refuse("%s", problem);
+    }
+    if (trace_path && !model_path) {
+        return refuse("a trace needs %s", "model=FILE");
+    }
+    if (!out_path || !region_setup(cpus, model_path ? numa_counter_count() : COLUMN_COUNT) ||
+        (model_path && !numa_start())) {
         return refuse("no memory%s", "");
     }
     out = fopen(out_path, "we");
     if (!out) {
         return refuse("cannot write %s", out_path);
+    }
+    if (trace_path && !numa_trace(trace_path, trace_choice, trace_every)) {
+        return refuse("cannot write %s", trace_path);
     }
     qemu_plugin_register_vcpu_tb_trans_cb(id, translate);
     qemu_plugin_register_atexit_cb(id, write_counts, NULL);

@@ -32,10 +32,18 @@ typedef struct {
     };
 } qemu_info_t;
 
+struct qemu_plugin_hwaddr; /* where an access went, valid during its callback */
+
+/* An access: its size, its kind and more, for the functions below. */
+typedef uint32_t qemu_plugin_meminfo_t;
+
+enum qemu_plugin_mem_rw { QEMU_PLUGIN_MEM_R = 1, QEMU_PLUGIN_MEM_W, QEMU_PLUGIN_MEM_RW };
+
 enum qemu_plugin_cb_flags { QEMU_PLUGIN_CB_NO_REGS }; /* the callback does not look at registers */
 
 typedef void (*qemu_plugin_tb_trans_cb_t)(qemu_plugin_id_t id, struct qemu_plugin_tb *block);
 typedef void (*qemu_plugin_insn_exec_cb_t)(unsigned int vcpu, void *data);
+typedef void (*qemu_plugin_vcpu_mem_cb_t)(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t address, void *data);
 typedef void (*qemu_plugin_exit_cb_t)(qemu_plugin_id_t id, void *data);
 
 /* Defined by the plugin. INSTALL returns 0, or another number to be refused with. */
@@ -47,6 +55,15 @@ QEMU_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info
 void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id, qemu_plugin_tb_trans_cb_t callback);
 void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn, qemu_plugin_insn_exec_cb_t callback,
                                             enum qemu_plugin_cb_flags flags, void *data);
+/* The callback of an access comes after it. */
+void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn, qemu_plugin_vcpu_mem_cb_t callback,
+                                      enum qemu_plugin_cb_flags flags, enum qemu_plugin_mem_rw rw, void *data);
+unsigned int qemu_plugin_mem_size_shift(qemu_plugin_meminfo_t info);
+bool qemu_plugin_mem_is_store(qemu_plugin_meminfo_t info);
+struct qemu_plugin_hwaddr *qemu_plugin_get_hwaddr(qemu_plugin_meminfo_t info, uint64_t address);
+bool qemu_plugin_hwaddr_is_io(const struct qemu_plugin_hwaddr *where);
+uint64_t qemu_plugin_hwaddr_phys_addr(const struct qemu_plugin_hwaddr *where);
+void *qemu_plugin_insn_haddr(const struct qemu_plugin_insn *insn);
 void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id, qemu_plugin_exit_cb_t callback, void *data);
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *block);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *block, size_t index);

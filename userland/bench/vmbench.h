@@ -101,6 +101,7 @@ extern bool vmbench_no_times;
 
 int vmbench_run_empty(const struct vmbench_case *bench, uint32_t count);
 int vmbench_run_fault_new(const struct vmbench_case *bench, uint32_t count);
+int vmbench_run_fault_rested(const struct vmbench_case *bench, uint32_t count);
 int vmbench_run_fault_frame(const struct vmbench_case *bench, uint32_t count);
 int vmbench_run_fault_none(const struct vmbench_case *bench, uint32_t count);
 int vmbench_run_cow(const struct vmbench_case *bench, uint32_t count);

@@ -51,6 +51,7 @@ static void add_faults(struct table *table)
         {.operation = "cow", .row.count = MANY, .pages = 1, .run = vmbench_run_cow},
         {.operation = "sequence", .row.count = 512, .pages = 512, .run = vmbench_run_sequence},
         {.operation = "lock", .row.count = MANY, .pages = 1, .run = vmbench_run_lock},
+        {.operation = "fault_rested", .row.count = MANY, .pages = 1, .run = vmbench_run_fault_rested},
     };
 
     for (enum bench_where where = WHERE_LOCAL; where <= WHERE_ALL; where++) {
@@ -59,7 +60,7 @@ static void add_faults(struct table *table)
             bool fetches = bench.run == vmbench_run_fault_frame || bench.run == vmbench_run_sequence;
 
             bench.where = where;
-            if (where != WHERE_LOCAL || !fetches)
+            if (where == WHERE_LOCAL ? !fetches : bench.run != vmbench_run_fault_rested)
                 add(table, bench, "%s.%s", bench.operation, bench_where_word(where));
         }
     }

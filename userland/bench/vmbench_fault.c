@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "userland/bench/vmbench.h"
@@ -84,7 +85,7 @@ static int pages_measure(const struct pages *pages)
 /* --- the operations --- */
 
 /* First touches of pages that nobody has touched; they were mapped at home. */
-int vmbench_run_fault_new(const struct vmbench_case *bench, uint32_t count)
+static int touch_new(const struct vmbench_case *bench, uint32_t count, const struct timespec *rest)
 {
     struct pages pages;
     int error = pages_make(&pages, count, STRIDE);
@@ -94,7 +95,22 @@ int vmbench_run_fault_new(const struct vmbench_case *bench, uint32_t count)
     if (error != 0)
         return error;
     tables_touch(&pages);
+    if (rest != NULL)
+        nanosleep(rest, NULL);
     return pages_measure(&pages);
+}
+
+int vmbench_run_fault_new(const struct vmbench_case *bench, uint32_t count)
+{
+    return touch_new(bench, count, NULL);
+}
+
+/* The same by a program that has slept, so that the kernel could prepare. */
+int vmbench_run_fault_rested(const struct vmbench_case *bench, uint32_t count)
+{
+    static const struct timespec rest = {.tv_nsec = 20000000};
+
+    return touch_new(bench, count, &rest);
 }
 
 /* Of pages that were touched at home, STRIDE apart: 1 is one after another, and makes their page tables, too. */

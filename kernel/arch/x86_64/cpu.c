@@ -171,6 +171,20 @@ void fpu_init_area(void *area)
     }
 }
 
+void fpu_reset(void)
+{
+    /* The components that the header does not name get their initial values, and nothing behind it is read. */
+    static const struct {
+        uint16_t control;
+        uint8_t between[22];
+        uint32_t mxcsr;
+        uint8_t rest[XSAVE_HEADER - 28];
+        uint64_t header[8];
+    } __attribute__((aligned(64))) fresh = {X87_CONTROL_DEFAULT, {0}, MXCSR_DEFAULT, {0}, {XCR0_X87_SSE}};
+
+    fpu_restore(&fresh);
+}
+
 void fpu_save(void *area)
 {
     if (cpu_features.xsave)

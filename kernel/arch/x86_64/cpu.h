@@ -28,6 +28,14 @@ struct task_state_segment { /* Intel SDM 3A, figure 8-11 */
 #define IST_COUNT 3
 #define IST_STACK_SIZE 4096
 
+/* Where a silence ended: kernel/arch/x86_64/silence.h. */
+struct silence {
+    uint64_t counts;
+    uint64_t place;  /* an address in the function that looked for messages then, or 0: the return to user mode */
+    uint64_t vector; /* what the thread had entered the kernel by, a field of struct trap_frame; */
+    uint64_t call;   /* for a system call its number */
+};
+
 struct cpu {
     /* assembly knows the offsets of these three: CPU_SELF, CPU_USER_STACK, CPU_KERNEL_STACK */
     struct cpu *self;      /* [i] */
@@ -37,6 +45,9 @@ struct cpu {
      * them. While the thread is in user mode the counter's value at entry is subtracted, so the field is negative.
      * Other CPUs may read it. */
     volatile int64_t user_counts;
+    /* The gauge of silence: kernel/arch/x86_64/silence.h. In counts of the time stamp counter. */
+    uint64_t silent_since; /* [o] when this CPU last took messages, or could have been interrupted for one */
+    volatile uint64_t silence_longest; /* [o] may be set to 0 by other CPUs */
 
     uint32_t index;              /* [i] number within the instance, from 0 */
     uint32_t number;             /* [i] machine-wide number: index into the plan's CPUs */
@@ -50,9 +61,11 @@ struct cpu {
     volatile uint64_t root;      /* [a] physical address of the page tables loaded, for shootdown */
     volatile uint64_t root_left; /* [a] root of the tables that another load is about to replace, else 0 */
     volatile bool flush_pending; /* [a] a shootdown waits for this CPU */
+    bool copy_bound;             /* [o] a copy of a program's memory is under way that must not take a fault */
     bool root_kept;              /* [o] the running thread does not use the program's half of the tables: tlb_keep */
     uint64_t idle_polls;         /* [o] times the idle loop looked for messages */
     uint64_t interrupts;         /* [o] doorbells taken */
+    struct silence silence;      /* [o] the longest one */
 
     uint64_t gdt[10]; /* [i] */
     struct task_state_segment tss;
@@ -63,8 +76,12 @@ struct cpu {
 #define CPU_USER_STACK 8
 #define CPU_KERNEL_STACK 16
 #define CPU_USER_COUNTS 24
+#define CPU_SILENT_SINCE 32
+#define CPU_SILENCE_LONGEST 40
 
 _Static_assert(offsetof(struct cpu, user_counts) == CPU_USER_COUNTS, "cpu_enter_user uses it");
+_Static_assert(offsetof(struct cpu, silent_since) == CPU_SILENT_SINCE, "the gauge of silence uses it");
+_Static_assert(offsetof(struct cpu, silence_longest) == CPU_SILENCE_LONGEST, "the gauge of silence uses it");
 
 /* Features of the machine that change what the kernel does; the same on every CPU. */
 struct cpu_features {
@@ -90,16 +107,33 @@ static inline uint32_t cpu_index(void)
     return cpu_self()->index;
 }
 
+/* Adds NUMBER to *COUNTER, which CPUs of this instance alone change, and returns the sum. */
+static inline uint32_t cpu_add(volatile uint32_t *counter, uint32_t number)
+{
+    return cpu_several ? __atomic_add_fetch(counter, number, __ATOMIC_ACQ_REL) : (*counter += number);
+}
+
+/* Notes that a silence of this CPU, the longest so far, ends NOW, in the function that PLACE is in; 0: with the return
+ * to user mode. */
+void silence_note(uint64_t now, uint64_t place);
+
 /* cpu_enter_user is called before the calling CPU enters user mode, cpu_leave_user after it has left user mode. They
- * account the CPU time of threads. */
+ * account the CPU time of threads, and are the ends of a silence. */
 static inline void cpu_enter_user(void)
 {
-    gs_add(CPU_USER_COUNTS, 0 - rdtsc_unordered());
+    uint64_t now = rdtsc_unordered();
+
+    if (__builtin_expect(gs_exceeds(now, CPU_SILENT_SINCE, CPU_SILENCE_LONGEST), 0))
+        silence_note(now, 0);
+    gs_add(CPU_USER_COUNTS, 0 - now);
 }
 
 static inline void cpu_leave_user(void)
 {
-    gs_add(CPU_USER_COUNTS, rdtsc_unordered());
+    uint64_t now = rdtsc_unordered();
+
+    gs_add(CPU_USER_COUNTS, now);
+    gs_write(CPU_SILENT_SINCE, now);
 }
 
 /* Fills cpu_features. Called once, on the instance's first CPU. */
@@ -123,6 +157,8 @@ static inline void cpu_answer(void)
 
 /* Initializes an FPU state area (cpu_features.fpu_size bytes, 64-byte aligned) for a new program. */
 void fpu_init_area(void *area);
+/* Loads the state of a new program into the FPU. */
+void fpu_reset(void);
 void fpu_save(void *area);
 void fpu_restore(const void *area);
 /* Returns the FPE_* code of an x87 (or SIMD) exception of the running program, whose state is in the registers. */

@@ -11,6 +11,7 @@
 #define KERNEL_ARCH_PAGING_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define PAGING_PRESENT (1ull << 0)
@@ -29,6 +30,8 @@
 #define PAGING_SOFT_OWNING (1ull << 11)       /* this entry owns its space's reference to the frame */
 #define PAGING_SOFT_COW (1ull << 52) /* write-protected whatever the area says: other spaces may share the frame */
 
+/* not present: a question to the home (mm/fault/get.c) may be answered with another frame */
+#define PAGING_SOFT_ASKED (1ull << 54)
 #define PAGING_SOFT_PREFETCHED (1ull << 53) /* prefetched with another page's answer */
 
 #define PAGING_SIZE_2M (1ull << 21)
@@ -54,6 +57,12 @@ uint64_t *paging_entry(const struct page_tables *tables, uint64_t va, bool creat
 /* Like paging_entry without CREATE, for reading only: a large page stays as it is, and its accessed and dirty bits may
  * be set in the large entry alone. */
 const uint64_t *paging_look(const struct page_tables *tables, uint64_t va);
+/* paging_entry with CREATE, for a caller to whom paging_look has returned SEEN, and nothing has changed since. An empty
+ * entry is not part of a large page, so that it needs no second walk. */
+static inline uint64_t *paging_entry_seen(const struct page_tables *tables, uint64_t va, const uint64_t *seen)
+{
+    return seen != NULL && *seen == 0 ? (uint64_t *)(uintptr_t)seen : paging_entry(tables, va, true);
+}
 
 /* Makes the 2 MiB that contain VA one large page. -EINVAL: they have no table, or its entries do not map 512 aligned,
  * consecutive frames that are present with equal, non-executable rights; -ENOMEM: no frame for the tree of deposits. */

@@ -1,25 +1,17 @@
 /* Signal frames. See the header. */
 #include "kernel/arch/x86_64/signal_frame.h"
 
+#include <stddef.h>
+
 #include "kernel/arch/x86_64/cpu.h"
 #include "kernel/lib/string.h"
 
 #define FXSAVE_BYTES 512u
-#define SOFTWARE_OFFSET 464u /* of the software-defined bytes in the FXSAVE area */
 #define MAGIC_FRONT 0x46505853u
-#define MAGIC_BACK 0x46505845u
 #define FLAGS_XSTATE 1u /* uc_flags: there is an XSAVE area. FLAGS_SS: SS is valid, and restored strictly */
 #define FLAGS_SS 6u
 
-struct software_bytes {
-    uint32_t magic;
-    uint32_t extended_size; /* bytes with the magic number behind the area */
-    uint64_t features;
-    uint32_t state_size; /* bytes of the area */
-    uint32_t pad[7];
-};
-
-_Static_assert(sizeof(struct software_bytes) == FXSAVE_BYTES - SOFTWARE_OFFSET, "Linux ABI");
+_Static_assert(offsetof(struct signal_fpu_marks, header) == FXSAVE_BYTES - SIGNAL_FPU_MARKS, "Linux ABI");
 
 uint32_t signal_fpu_size(void)
 {
@@ -88,32 +80,26 @@ bool signal_context_load(const struct signal_context *context, struct trap_frame
     return true;
 }
 
-void signal_fpu_mark(void *area)
+void signal_fpu_mark(struct signal_fpu_marks *marks)
 {
-    struct software_bytes software = {.magic = MAGIC_FRONT,
-                                      .extended_size = signal_fpu_size(),
-                                      .features = cpu_features.xcr0,
-                                      .state_size = cpu_features.fpu_size};
-    uint32_t back = MAGIC_BACK;
-
-    if (!cpu_features.xsave)
-        return;
-    memcpy((uint8_t *)area + SOFTWARE_OFFSET, &software, sizeof(software));
-    memcpy((uint8_t *)area + cpu_features.fpu_size, &back, sizeof(back));
+    *marks = (struct signal_fpu_marks){.magic = MAGIC_FRONT,
+                                       .extended_size = signal_fpu_size(),
+                                       .features = cpu_features.xcr0,
+                                       .state_size = cpu_features.fpu_size};
 }
 
 /* A program may have built the frame itself. Without the magic numbers only the FXSAVE part is restored, as
  * in Linux. */
 bool signal_fpu_check(void *area)
 {
-    struct software_bytes software;
+    struct signal_fpu_marks marks;
     uint64_t header[8] = {3}; /* x87 and SSE */
     uint32_t back;
 
-    memcpy(&software, (const uint8_t *)area + SOFTWARE_OFFSET, sizeof(software));
+    memcpy(&marks, (const uint8_t *)area + SIGNAL_FPU_MARKS, offsetof(struct signal_fpu_marks, header));
     if (cpu_features.xsave) {
         memcpy(&back, (const uint8_t *)area + cpu_features.fpu_size, sizeof(back));
-        if (software.magic != MAGIC_FRONT || back != MAGIC_BACK || software.state_size != cpu_features.fpu_size)
+        if (marks.magic != MAGIC_FRONT || back != SIGNAL_FPU_BACK || marks.state_size != cpu_features.fpu_size)
             memcpy((uint8_t *)area + FXSAVE_BYTES, header, sizeof(header));
     }
     return fpu_area_valid(area);

@@ -45,8 +45,19 @@ void signal_context_save(struct signal_context *context, const struct trap_frame
 /* Copies the registers of CONTEXT to FRAME, without the flags that a program may not set. Returns false if the
  * instruction pointer is not below USER_END. */
 bool signal_context_load(const struct signal_context *context, struct trap_frame *frame);
-/* Marks AREA (signal_fpu_size() bytes, holding an FPU state) as user programs expect it. */
-void signal_fpu_mark(void *area);
+/* With XSAVE, the marks by which user programs know an FPU state: these bytes at SIGNAL_FPU_MARKS of it, of which the
+ * last 64 are the empty header that XSAVE completes, and SIGNAL_FPU_BACK behind it. */
+#define SIGNAL_FPU_MARKS 464u
+#define SIGNAL_FPU_BACK 0x46505845u
+struct signal_fpu_marks {
+    uint32_t magic;
+    uint32_t extended_size; /* bytes with the magic number behind the area */
+    uint64_t features;
+    uint32_t state_size; /* bytes of the area */
+    uint32_t pad[7];
+    uint64_t header[8];
+};
+void signal_fpu_mark(struct signal_fpu_marks *marks);
 /* Checks AREA, which was read from user memory, and makes it safe to restore. Returns false if it is no state area. */
 bool signal_fpu_check(void *area);
 

@@ -22,14 +22,18 @@ void spin_lock_several(struct spinlock *lock);
 /* Panics: the only CPU takes a lock that it already holds. */
 _Noreturn void spin_lock_twice(const struct spinlock *lock);
 
-static inline bool spin_try(struct spinlock *lock)
+/* As spin_try, in an instance with one CPU. */
+static inline bool spin_try_alone(struct spinlock *lock)
 {
-    if (cpu_several)
-        return spin_try_several(lock);
     if (lock->held != 0)
         return false;
     lock->held = 1;
     return true;
+}
+
+static inline bool spin_try(struct spinlock *lock)
+{
+    return cpu_several ? spin_try_several(lock) : spin_try_alone(lock);
 }
 
 static inline void spin_lock(struct spinlock *lock)
@@ -41,6 +45,14 @@ static inline void spin_lock(struct spinlock *lock)
     if (lock->held != 0)
         spin_lock_twice(lock);
     lock->held = 1;
+}
+
+/* The same without the check on the only CPU, where it does nothing: for a lock that is taken in few places, on the way
+ * of every message. Tests on the host check each. */
+static inline void spin_lock_briefly(struct spinlock *lock)
+{
+    if (cpu_several)
+        spin_lock_several(lock);
 }
 
 static inline void spin_unlock(struct spinlock *lock)

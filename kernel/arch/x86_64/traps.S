@@ -218,6 +218,24 @@ user_probe:
     clac
     ret
 
+/* uint64_t user_save_fpu(void *to, bool xsave) */
+    .globl user_save_fpu
+    .balign 16
+user_save_fpu:
+    cmpb $0, smap_enabled(%rip)
+    je 6f
+    stac
+6:  testb %sil, %sil
+    jz 7f
+    movl $-1, %eax
+    movl $-1, %edx
+    xsave64 (%rdi)
+    xorl %eax, %eax
+    jmp 3f
+7:  fxsave64 (%rdi)
+    xorl %eax, %eax
+    jmp 3f
+
 /* uint64_t user_copy(void *to, const void *from, uint64_t size) */
     .globl user_copy
     .balign 16

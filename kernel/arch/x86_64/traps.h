@@ -88,6 +88,9 @@ uint64_t user_swap(uint32_t *word, uint32_t *expected, uint32_t value);
 /* Returns 0 when the byte AT can be written, without changing it, or 1 as user_copy does. The page fault handler
  * recognizes it likewise. */
 uint64_t user_probe(uint8_t *at);
+/* Saves the FPU registers at the 64-byte aligned user address TO, by XSAVE or by FXSAVE. Returns 0, or 1 as user_copy
+ * does. The page fault handler recognizes it likewise. */
+uint64_t user_save_fpu(void *to, bool xsave);
 extern const char user_copy_start[], user_copy_end[], user_copy_fault[];
 
 #endif

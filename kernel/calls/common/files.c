@@ -5,6 +5,7 @@
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/file/remote.h"
 #include "kernel/fs/node/revocation.h"
+#include "msg/slice.h"
 #include "tasks/process/group.h"
 #include "tasks/signal/signal.h"
 #include "tasks/thread/thread.h"
@@ -40,6 +41,7 @@ bool files_interrupted(void)
 {
     const struct thread *thread = thread_current();
 
+    slice_check();
     return (thread->due & THREAD_DUE_INTERRUPTS) != 0 || thread_dying(thread);
 }
 

@@ -10,6 +10,7 @@
 #include "kernel/fs/node/nameless.h"
 #include "mm/frame/heap.h"
 #include "mm/user/user_copy.h"
+#include "msg/slice.h"
 #include "tasks/process/group.h"
 #include "tasks/thread/thread.h"
 
@@ -220,6 +221,8 @@ static int64_t copy(const struct end *in, const struct end *out, uint64_t size)
                 written += more;
                 done += more;
             }
+            if (slice_check())
+                error = -EINTR;
         }
     }
     heap_free(buffer, room);

@@ -20,15 +20,38 @@
 #include "kernel/tty/tty.h"
 #include "mm/frame/heap.h"
 #include "mm/user/user_copy.h"
+#include "msg/slice.h"
 #include "tasks/process/group.h"
+#include "tasks/remote/watch.h"
 #include "tasks/thread/thread.h"
 
 #define TRANSFER_MAX 0x7ffff000ull /* bytes of one read or write, as in Linux */
+#define ENTRIES_CHUNK 16384u       /* bytes of directory entries: an entry takes longer than its bytes */
 #define SMALL 256u                 /* up to so many bytes are copied through a buffer on the stack */
+#define NOT_NEAR INT64_MIN         /* of transfer_near */
 #define RWF_HIPRI 1u
 #define RWF_DSYNC 2u
 #define RWF_SYNC 4u
 #define RWF_APPEND 16u
+
+/* Copies SIZE bytes, or what has been copied when the program is killed or cannot be written further, to SPANS. Returns
+ * how many, or SIZE if it is not positive, or -EFAULT. */
+static int64_t give_bytes(struct spans *spans, const uint8_t *from, int64_t size)
+{
+    int64_t done = 0;
+
+    while (done < size) {
+        uint64_t part = size - done < FILE_CHUNK ? (uint64_t)(size - done) : FILE_CHUNK;
+        int64_t count = spans_move_some(spans, (uint8_t *)(uintptr_t)from + done, part, true);
+
+        if (count <= 0)
+            return done > 0 ? done : count;
+        done += count;
+        if ((uint64_t)count < part || slice_check())
+            return done;
+    }
+    return size <= 0 ? size : done;
+}
 
 /* Reads a file in memory of this kernel without an intermediate copy, up to the first page of the program that cannot
  * be written. Returns false, with nothing done, if FD is not such a file. */
@@ -38,12 +61,12 @@ static bool read_near(int64_t fd, struct spans *spans, int64_t at, int64_t *resu
     bool done = file != NULL && file->kind->seekable && (file->flags & (OPEN_ACCESS | OPEN_PATH)) == 0;
     const struct spans begin = *spans;
     uint64_t offset = (uint64_t)at;
-    const void *from;
+    const void *from = NULL;
 
     while (done) {
         *spans = begin;
         *result = file_peek(file, spans->total, at, &offset, &from);
-        *result = spans_move_some(spans, (uint8_t *)(uintptr_t)from, (uint64_t)*result, true);
+        *result = give_bytes(spans, from, *result);
         if (at >= 0 || *result <= 0 || file_advance(file, offset, (uint64_t)*result))
             break; /* otherwise another thread has changed the offset meanwhile: read again */
     }
@@ -101,7 +124,7 @@ static int64_t read_loop(int64_t fd, struct spans *spans, int64_t at, uint8_t *b
         done += given > 0 ? (uint64_t)given : 0;
         if (given < count)
             return done > 0 ? (int64_t)done : -EFAULT;
-        if (done == spans->total || (uint64_t)count < part || (answer.flags & FILE_READ_ON) == 0)
+        if (done == spans->total || (uint64_t)count < part || (answer.flags & FILE_READ_ON) == 0 || slice_check())
             return (int64_t)done;
     }
 }
@@ -169,7 +192,7 @@ static int64_t write_loop(int64_t fd, struct spans *spans, int64_t at, uint8_t *
             return done > 0 ? (int64_t)done : count;
         done += (uint64_t)count;
         begin += (uint64_t)count;
-    } while (done < spans->total);
+    } while (done < spans->total && !slice_check());
     return (int64_t)done;
 }
 
@@ -198,47 +221,98 @@ static int64_t transfer(int64_t fd, struct spans *spans, int64_t at, bool readin
     return result;
 }
 
-/* Returns whether SPAN, which is not empty and not longer than a page, can be written. */
-static bool has_room(const struct span *span)
+/* Returns whether SIZE bytes at ADDRESS, not none and not more than a page, can be written. */
+static bool has_room(uint64_t address, uint64_t size)
 {
-    uint64_t last = span->address + span->size - 1;
+    uint64_t last = address + size - 1;
 
-    return user_probe((uint8_t *)span->address) == 0 &&
-           (span->address / PAGE_SIZE == last / PAGE_SIZE || user_probe((uint8_t *)last) == 0);
+    return user_probe((uint8_t *)address) == 0 &&
+           (address / PAGE_SIZE == last / PAGE_SIZE || user_probe((uint8_t *)last) == 0);
 }
 
-/* A shorter path for a small read or write whose descriptor and file are on this kernel and that need not wait. Returns
- * false if nothing was done. */
-static bool transfer_near(int64_t fd, const struct span *span, bool reading, int64_t *result)
+/* One try of transfer_near: the kind's result, or NOT_NEAR, with nothing done. */
+static inline __attribute__((always_inline)) int64_t move_near(struct file *file, uint64_t address, uint64_t size,
+                                                               bool reading)
 {
-    struct file *file = file_near(thread_current()->group, fd);
     uint64_t small[SMALL / 8];
-    bool done = file != NULL && file->kind->whole && (file->flags & OPEN_PATH) == 0 &&
-                (file->flags & OPEN_ACCESS) != (reading ? 1u : 0u) && user_range(span->address, span->size);
+    int64_t result;
 
-    if (done && reading)
-        done = has_room(span);
-    if (done && reading) {
-        *result = file->kind->read(file, small, span->size);
-        if (*result > 0 && user_write(span->address, small, (uint64_t)*result) != 0)
-            *result = -EFAULT;
-    } else if (done) {
-        done = user_read(small, span->address, span->size) == 0;
-        *result = done ? file->kind->write(file, small, span->size, FILE_WHOLE) : 0;
-    }
-    if (file != NULL)
-        file_unpin(file);
-    return done && *result != -EAGAIN && *result != -EPIPE && *result != -FILE_WHO;
+    if (!reading)
+        return user_read(small, address, size) != 0 ? NOT_NEAR : file->kind->write(file, small, size, FILE_WHOLE);
+    if (!has_room(address, size)) /* checked first: bytes that cannot be stored would be lost */
+        return NOT_NEAR;
+    result = file->kind->read(file, small, size);
+    if (result > 0 && user_write(address, small, (uint64_t)result) != 0)
+        return -EFAULT;
+    return result;
 }
 
-static int64_t transfer_one(const struct call *c, int64_t at, bool reading)
+static inline uint64_t events_seen(const struct file *file)
+{
+    return __atomic_load_n(&file->events->source.events, __ATOMIC_ACQUIRE);
+}
+
+/* Goes on with transfer_near on FILE, which was not ready when it had counted SEEN events. */
+static __attribute__((noinline)) int64_t move_waiting(struct file *file, uint64_t address, uint64_t size, bool reading,
+                                                      uint64_t seen)
+{
+    struct wait_reason reason = {.what = reading ? "input of a file" : "room in a file", .kernel = -1, .key = file->id};
+    int64_t result = -EAGAIN;
+
+    if (file->kind->poll == NULL || file->kind->timeout != NULL)
+        return NOT_NEAR; /* it does not simply wait for the file's next event */
+    while (result == -EAGAIN && (file->flags & OPEN_NONBLOCK) == 0) {
+        result = watch_wait(&file->events->source, seen, &reason, 0);
+        if (result != 0)
+            break;
+        seen = events_seen(file);
+        result = move_near(file, address, size, reading);
+    }
+    return result;
+}
+
+/* Reads from where the file keeps its bytes to the program's memory. */
+static __attribute__((noinline)) int64_t move_out(struct file *file, uint64_t address, uint64_t size, int64_t at)
+{
+    int64_t result = FILE_AS_ANY;
+
+    if (user_reach(address, size) == size) /* then most copies need no fault, which is not allowed under locks */
+        result = file->kind->read_out(file, size, at, user_write_mapped, address);
+    return result == FILE_AS_ANY ? NOT_NEAR : result;
+}
+
+/* A shorter path for a read or write of one span whose descriptor and file are on this kernel: of a file that hands out
+ * its bytes, or a small one, for which the file is found once and stays pinned while the thread waits. Returns false if
+ * nothing was done, and the usual path has to be taken. */
+static inline __attribute__((always_inline)) bool transfer_near(int64_t fd, uint64_t address, uint64_t size, int64_t at,
+                                                                bool reading, int64_t *result)
+{
+    struct file *file = size - 1 < (reading ? FILE_CHUNK : SMALL) ? file_near(thread_current()->group, fd) : NULL;
+    uint64_t seen;
+
+    if (file == NULL)
+        return false;
+    *result = NOT_NEAR;
+    if ((file->flags & OPEN_PATH) != 0 || (file->flags & OPEN_ACCESS) == (reading ? 1u : 0u) ||
+        !user_range(address, size)) {
+        ; /* an error, which the usual path finds */
+    } else if (file->kind->whole && at < 0 && (!reading || size <= SMALL)) {
+        seen = events_seen(file);
+        *result = move_near(file, address, size, reading);
+        if (*result == -EAGAIN)
+            *result = move_waiting(file, address, size, reading, seen);
+    } else if (reading && file->kind->read_out != NULL) {
+        *result = move_out(file, address, size, at);
+    }
+    file_unpin(file);
+    return *result != NOT_NEAR && *result != -EPIPE && *result != -FILE_WHO;
+}
+
+static __attribute__((noinline)) int64_t transfer_one(const struct call *c, int64_t at, bool reading)
 {
     struct span span = {c->a[1], c->a[2]};
     struct spans spans = {.list = &span, .count = 1, .total = span.size};
-    int64_t result;
 
-    if (span.size - 1 < SMALL && at < 0 && transfer_near((int32_t)c->a[0], &span, reading, &result))
-        return result;
     return transfer((int32_t)c->a[0], &spans, at, reading);
 }
 
@@ -270,19 +344,31 @@ int64_t files_write_again(struct call *c)
 
 int64_t call_read(struct call *c)
 {
-    return count_read(transfer_one(c, -1, true));
+    int64_t result;
+
+    if (!transfer_near((int32_t)c->a[0], c->a[1], c->a[2], -1, true, &result))
+        result = transfer_one(c, -1, true);
+    return count_read(result);
 }
 
 int64_t call_write(struct call *c)
 {
-    int64_t done = transfer_one(c, -1, false);
+    int64_t done;
 
+    if (!transfer_near((int32_t)c->a[0], c->a[1], c->a[2], -1, false, &done))
+        done = transfer_one(c, -1, false);
     return count_write(done > 0 && (uint64_t)done < c->a[2] ? write_on((uint64_t)done) : done);
 }
 
 int64_t call_pread64(struct call *c)
 {
-    return (int64_t)c->a[3] < 0 ? -EINVAL : count_read(transfer_one(c, (int64_t)c->a[3], true));
+    int64_t at = (int64_t)c->a[3], result;
+
+    if (at < 0)
+        return -EINVAL;
+    if (!transfer_near((int32_t)c->a[0], c->a[1], c->a[2], at, true, &result))
+        result = transfer_one(c, at, true);
+    return count_read(result);
 }
 
 int64_t call_pwrite64(struct call *c)
@@ -370,7 +456,7 @@ int64_t call_lseek(struct call *c)
 int64_t call_getdents64(struct call *c)
 {
     int64_t fd = (int32_t)c->a[0];
-    uint64_t size = (uint32_t)c->a[2] < FILE_CHUNK ? (uint32_t)c->a[2] : FILE_CHUNK;
+    uint64_t size = (uint32_t)c->a[2] < ENTRIES_CHUNK ? (uint32_t)c->a[2] : ENTRIES_CHUNK;
     struct file_request request = {.operation = MSG_FILE_ENTRIES, .fd = (int32_t)fd};
     struct file_answer answer;
     uint8_t *buffer;

@@ -10,6 +10,7 @@
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
 #include "mm/user/user_copy.h"
+#include "msg/slice.h"
 #include "tasks/process/group.h"
 #include "tasks/thread/thread.h"
 
@@ -152,7 +153,7 @@ static int64_t receive_all(struct transfer *t, struct control *control, uint32_t
         lost = error != 0;
     } while (error == 0 && (flags & (MSG_WAITALL | MESSAGE_PEEK)) == MSG_WAITALL && t->done < t->total &&
              result->size > 0 && first->files == 0 && (first->flags & (MESSAGE_CUT | MESSAGE_CONTROL_CUT)) == 0 &&
-             message_is_stream(t->fd));
+             message_is_stream(t->fd) && !slice_check());
     heap_free(result, head + chunk);
     if (error != 0 && (t->done == 0 || lost))
         return error;

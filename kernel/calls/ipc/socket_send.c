@@ -11,6 +11,7 @@
 #include "mm/frame/heap.h"
 #include "mm/space/space.h"
 #include "mm/user/user_copy.h"
+#include "msg/slice.h"
 #include "tasks/process/group.h"
 #include "tasks/thread/thread.h"
 
@@ -110,7 +111,9 @@ static int64_t send_all(struct transfer *t, struct socket_call *call, const stru
             memmove(memory + sizeof(*call), memory + head + result.length, part);
             call->files = 0;
             head = sizeof(*call);
-        } while (part > 0);
+            if (slice_check())
+                error = -EINTR;
+        } while (part > 0 && error == 0);
     } while (error == 0 && t->done < t->total);
     heap_free(memory, sizeof(*call) + files + chunk);
     if (t->done > 0)

@@ -61,8 +61,8 @@ static int64_t know_areas(uint32_t id)
     int length = -ENOMEM;
 
     if (areas != NULL)
-        length = space != NULL ? space_areas_of(space->id, space->home, 0, areas)
-                               : space_areas_of(id, process_home(id), 0, areas);
+        length = space != NULL ? space_areas_recall(space->id, space->home, areas)
+                               : space_areas_recall(id, process_home(id), areas);
     heap_free(areas, MSG_MAX);
     return length == -ENOMEM ? -ENOMEM : 0;
 }

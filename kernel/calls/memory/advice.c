@@ -5,6 +5,7 @@
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
 #include "mm/user/user_copy.h"
+#include "msg/slice.h"
 #include "tasks/process/group.h"
 #include "tasks/thread/thread.h"
 
@@ -232,7 +233,7 @@ int64_t call_mincore(struct call *c)
     if (!user_range(to, (end - at) / PAGE_SIZE) && end != at)
         return -EFAULT;
     while (at < end) {
-        int64_t area = space_look(own_space(), at, SPACE_LOOK_THERE), pages;
+        int64_t area = space_look(own_space(), at, SPACE_LOOK_STOP), pages;
         uint64_t stop = (uint64_t)area & ~(PAGE_SIZE - 1);
 
         if (area < 0)
@@ -250,6 +251,8 @@ int64_t call_mincore(struct call *c)
                 return -EFAULT;
             at += count * PAGE_SIZE;
             to += count;
+            if (slice_check())
+                return -EINTR;
         }
     }
     return 0;

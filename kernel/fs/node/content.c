@@ -71,6 +71,26 @@ size_t content_read(const struct content *content, uint64_t at, void *to, size_t
     return size;
 }
 
+int64_t content_read_out(const struct content *content, uint64_t at, size_t size,
+                         int (*put)(uint64_t to, const void *from, uint64_t size), uint64_t to)
+{
+    if (at >= content->size)
+        return 0;
+    if (size > content->size - at)
+        size = content->size - at;
+    for (size_t done = 0, part; done < size; done += part) {
+        uint64_t offset = (at + done) % PAGE_SIZE;
+        uint64_t frame = frame_of(page_tree_get(&content->tree, (at + done) / PAGE_SIZE));
+        const uint8_t *from = frame != 0 ? (const uint8_t *)window_direct(frame) + offset
+                                         : (const uint8_t *)content->archive + at + done;
+
+        part = PAGE_SIZE - offset < size - done ? PAGE_SIZE - offset : size - done;
+        if ((frame == 0 && at + done + part > content->archive_size) || put(to + done, from, part) != 0)
+            return -EFAULT;
+    }
+    return (int64_t)size;
+}
+
 /* Returns the frame of PAGE, with a new frame if there is none. WRITE: the frame may come to differ from the boot
  * image. WHOLE: the caller overwrites the whole page, so its bytes need not be filled in. Returns 0 without memory. */
 static uint64_t make_frame(struct content *content, uint64_t page, bool write, bool whole)
@@ -137,15 +157,6 @@ int64_t content_write(struct content *content, uint64_t at, const void *from, si
     return done > 0 || size == 0 ? (int64_t)done : -ENOMEM;
 }
 
-static void count_down(void *context, uint64_t page, uint64_t *word)
-{
-    struct content *content = context;
-
-    (void)word;
-    if (!is_archived(content, page))
-        content->pages--;
-}
-
 int content_resize(struct content *content, uint64_t size, struct page_tree *cut)
 {
     uint64_t pages = pages_of(size), archived;
@@ -159,7 +170,7 @@ int content_resize(struct content *content, uint64_t size, struct page_tree *cut
     }
     if (page_tree_move(&content->tree, pages, PAGE_TREE_PAGES, cut) != 0)
         return -ENOMEM;
-    page_tree_each(cut, count_down, content);
+    content->pages -= page_tree_count(cut, pages_of(content->archive_size));
     archived = pages_of(content->archive_size);
     if (archived > pages)
         content->pages -= archived - pages;
@@ -199,7 +210,7 @@ int content_punch(struct content *content, uint64_t start, uint64_t end, struct 
         error = page_tree_move(&content->tree, first, behind, cut);
     if (error != 0)
         return error;
-    page_tree_each(cut, count_down, content);
+    content->pages -= page_tree_count(cut, pages_of(content->archive_size));
     if (first > behind) { /* both ends lie in one page */
         clear_part(content, start, end);
         return 0;
@@ -297,16 +308,20 @@ bool content_drop_idle(struct content *content)
 
 static void release_word(void *context, uint64_t page, uint64_t *word)
 {
-    (void)context;
+    void (*const *pause)(void) = context;
+
     (void)page;
     frame_release(frame_of(*word));
     __atomic_fetch_sub(&frames, 1, __ATOMIC_RELAXED);
+    *word = 0;
+    if (*pause != NULL)
+        (*pause)();
 }
 
-void content_free(struct page_tree *cut)
+void content_free(struct page_tree *cut, void (*pause)(void))
 {
-    page_tree_each(cut, release_word, NULL);
-    page_tree_clear(cut);
+    page_tree_each(cut, release_word, &pause);
+    page_tree_clear(cut, pause);
 }
 
 struct notifying {

@@ -31,6 +31,10 @@ void content_init(struct content *content, const void *archive, uint64_t size);
 
 /* Reads up to SIZE bytes from AT on; fewer only at the end of the file. Returns how many. */
 size_t content_read(const struct content *content, uint64_t at, void *to, size_t size);
+/* The same, by PUT (kernel/file/file.h) in place of a copy. -EFAULT: PUT has failed, or there is a hole, which has no
+ * bytes to hand over; some may have been. */
+int64_t content_read_out(const struct content *content, uint64_t at, size_t size,
+                         int (*put)(uint64_t to, const void *from, uint64_t size), uint64_t to);
 /* Writes SIZE bytes at AT. Returns how many: fewer if there is no memory for the rest, or at CONTENT_MAX. -ENOMEM: none
  * were written; -EFBIG: AT is not below CONTENT_MAX. */
 int64_t content_write(struct content *content, uint64_t at, const void *from, size_t size);
@@ -59,8 +63,8 @@ int content_copy_page(const struct content *content, uint64_t page, uint64_t fra
 bool content_drop_idle(struct content *content);
 /* The number of frames in all contents of this kernel. */
 uint64_t content_frames(void);
-/* Frees the frames of CUT. */
-void content_free(struct page_tree *cut);
+/* Frees the frames of CUT. PAUSE, unless it is NULL, is called after each. */
+void content_free(struct page_tree *cut, void (*pause)(void));
 /* Calls EACH for every frame of CONTENT. */
 void content_each(const struct content *content, void (*each)(uint64_t frame, void *context), void *context);
 

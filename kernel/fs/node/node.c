@@ -10,11 +10,12 @@
 #include "kernel/lib/panic.h"
 #include "mm/area/backing.h"
 #include "mm/frame/heap.h"
+#include "msg/slice.h"
 
 #define CHUNK 256u /* numbers whose table entries are allocated together */
 #define CHUNKS (BACKING_OBJECTS / CHUNK)
-#define FREE_AT_ONCE 1024u /* a node with more pages is freed by a worker */
-#define DEVICE 1u          /* st_dev */
+#define FREE_AT_ONCE 128u /* a node with more pages is freed by a worker */
+#define DEVICE 1u         /* st_dev */
 
 /* The table entry of a number is a pointer to its node or, if the number is free, the next free number shifted left by
  * one with the lowest bit set. */
@@ -131,9 +132,15 @@ void node_hold(struct node *node)
     __atomic_fetch_add(&node->references, 1, __ATOMIC_RELAXED);
 }
 
-static void give_back(struct node *node)
+void node_pause(void)
 {
-    content_free(&node->content.tree);
+    slice_check();
+}
+
+/* PAUSE as content_free has it. */
+static void give_back(struct node *node, void (*pause)(void))
+{
+    content_free(&node->content.tree, pause);
     inotify_gone(node);
     attributes_free(node);
     if (node->end != NULL)
@@ -148,7 +155,7 @@ static void give_back(struct node *node)
 
 static void give_back_later(struct work *work)
 {
-    give_back(container_of(work, struct node, work));
+    give_back(container_of(work, struct node, work), node_pause);
 }
 
 void node_put(struct node *node)
@@ -156,7 +163,7 @@ void node_put(struct node *node)
     if (__atomic_sub_fetch(&node->references, 1, __ATOMIC_ACQ_REL) != 0)
         return;
     if (node->content.pages <= FREE_AT_ONCE) {
-        give_back(node);
+        give_back(node, NULL);
         return;
     }
     node->work.run = give_back_later;

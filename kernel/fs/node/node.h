@@ -74,6 +74,8 @@ struct node *node_create(uint32_t mode);
 struct node *node_find(uint64_t number);
 /* Takes another reference; the caller has one. */
 void node_hold(struct node *node);
+/* Pauses a worker that frees many pages, if a slice is over (msg/slice.h). */
+void node_pause(void);
 /* Drops a reference. Any context; never waits: a worker frees a node with many pages. */
 void node_put(struct node *node);
 

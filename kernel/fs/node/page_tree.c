@@ -236,19 +236,45 @@ void page_tree_each(const struct page_tree *tree, void (*each)(void *context, ui
     }
 }
 
+/* The words from page FROM on below NODE, which is LEVEL levels above the bottom and begins with page BASE. */
+static uint64_t count_below(const struct page_tree_node *node, uint32_t level, uint64_t base, uint64_t from)
+{
+    uint64_t count = 0;
+
+    for (uint32_t i = 0; i < SLOTS && level == 0 && base >= from; i++)
+        count += node->slot[i] != 0;
+    if (level == 0 && base >= from) /* the usual case */
+        return count;
+    for (uint32_t i = 0; i < SLOTS; i++) {
+        uint64_t first = base + i * span_of(level);
+
+        if (node->slot[i] == 0 || first + span_of(level) <= from)
+            continue;
+        count += level == 0 ? 1 : count_below(child_of(node, i), level - 1, first, from);
+    }
+    return count;
+}
+
+uint64_t page_tree_count(const struct page_tree *tree, uint64_t from)
+{
+    return tree->levels != 0 ? count_below(tree->root, tree->levels - 1, 0, from) : 0;
+}
+
 /* Frees NODE, which is LEVEL levels above the bottom, and all nodes below it. */
-static void drop_all(struct page_tree_node *node, uint32_t level)
+static void drop_all(struct page_tree_node *node, uint32_t level, void (*pause)(void))
 {
     for (uint32_t i = 0; i < SLOTS && level > 0; i++) {
         if (node->slot[i] != 0)
-            drop_all(child_of(node, i), level - 1);
+            drop_all(child_of(node, i), level - 1, pause);
     }
     node_drop(node);
+    if (pause != NULL)
+        pause();
 }
 
-void page_tree_clear(struct page_tree *tree)
+void page_tree_clear(struct page_tree *tree, void (*pause)(void))
 {
     if (tree->levels != 0)
-        drop_all(tree->root, tree->levels - 1);
+        drop_all(tree->root, tree->levels - 1, pause);
     *tree = (struct page_tree){0};
 }

@@ -32,7 +32,9 @@ void page_tree_each(const struct page_tree *tree, void (*each)(void *context, ui
                     void *context);
 /* The number of nodes in all trees of this kernel. */
 uint64_t page_tree_nodes(void);
-/* Frees all nodes of TREE, which is empty then. */
-void page_tree_clear(struct page_tree *tree);
+/* Returns how many pages from FROM on have a word. */
+uint64_t page_tree_count(const struct page_tree *tree, uint64_t from);
+/* Frees all nodes of TREE, which is empty then. PAUSE, unless it is NULL, is called after each. */
+void page_tree_clear(struct page_tree *tree, void (*pause)(void));
 
 #endif

@@ -65,6 +65,27 @@ static int64_t read_bytes(struct file *file, void *result, size_t size, int64_t 
     return (int64_t)count;
 }
 
+static int64_t read_out(struct file *file, size_t size, int64_t at, file_put put, uint64_t to)
+{
+    struct node *node = node_of(file);
+    int64_t count;
+
+    if (at < 0)
+        spin_lock(&file->lock);
+    spin_lock(&node->lock);
+    count = content_read_out(&node->content, at < 0 ? file->offset : (uint64_t)at, size, put, to);
+    if (count >= 0)
+        accessed_locked(node);
+    spin_unlock(&node->lock);
+    if (at < 0) {
+        file->offset += count > 0 ? (uint64_t)count : 0;
+        spin_unlock(&file->lock);
+    }
+    if (count > 0)
+        inotify_node(node, WATCH_ACCESS);
+    return count < 0 ? FILE_AS_ANY : count;
+}
+
 /* On return *AT is the offset at which the data was written. */
 static int64_t write_locked(struct node *node, const void *data, size_t size, uint64_t *at, bool append)
 {
@@ -368,7 +389,7 @@ static void release(struct file *file)
 }
 
 const struct file_kind file_regular_kind = {
-    .act = act, .release = release, .forget = forget, .of_node = true, .locks = true};
+    .act = act, .read_out = read_out, .release = release, .forget = forget, .of_node = true, .locks = true};
 
 struct file *regular_open(struct node *node, uint32_t flags)
 {

@@ -23,7 +23,7 @@
 #include "tasks/remote/operation.h"
 #include "tasks/remote/work.h"
 
-#define AT_ONCE 1024u /* a larger cut is freed by a worker */
+#define AT_ONCE 128u /* a larger cut is freed by a worker */
 
 /* --- frames that a file has lost --- */
 
@@ -45,7 +45,7 @@ static void run_late_free(struct work *work)
     spin_lock(&lock);
     list_remove(&late->node);
     spin_unlock(&lock);
-    content_free(&late->cut);
+    content_free(&late->cut, node_pause);
     heap_free(late, sizeof(*late));
 }
 
@@ -54,7 +54,7 @@ void node_free_cut(struct page_tree *cut, uint64_t pages)
     struct late_free *late = pages > AT_ONCE ? heap_alloc(sizeof(*late)) : NULL;
 
     if (late == NULL) {
-        content_free(cut);
+        content_free(cut, NULL);
         return;
     }
     late->cut = *cut;

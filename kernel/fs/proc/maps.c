@@ -11,6 +11,7 @@
 #include "mm/retrieve/areas.h"
 #include "mm/retrieve/wire.h"
 #include "mm/space/wire.h"
+#include "msg/slice.h"
 #include "tasks/account/facts.h"
 #include "tasks/program/program.h"
 
@@ -56,7 +57,7 @@ static int64_t put_area(struct maps *maps, const struct msg_space_area *area, co
     bool file = area->backing != BACKING_NONE && !vdso;
     const char *name = vdso ? vdso_name(backing_page(area->backing)) : name_of(area, head);
     size_t start = maps->text->length;
-    int64_t error = file ? find_file(maps, area->backing) : 0;
+    int64_t error = slice_check() ? -EINTR : file ? find_file(maps, area->backing) : 0;
 
     if (error != 0)
         return error;

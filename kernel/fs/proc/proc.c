@@ -14,12 +14,14 @@
 #include "kernel/machine/host.h"
 #include "mm/area/area.h"
 #include "mm/frame/heap.h"
+#include "msg/slice.h"
 #include "tasks/process/group.h"
 #include "tasks/quota/quota.h"
 
 #define TREES_MAX 2u /* /proc and /sys */
 #define SMALL_TEXT 1024u
-#define CPU_TEXT 512u /* maximum length of one CPU's part of cpuinfo */
+#define COPIED_AT_ONCE 65536u /* bytes between two looks whether the slice is over */
+#define CPU_TEXT 512u         /* maximum length of one CPU's part of cpuinfo */
 
 int64_t proc_text(struct text *text, size_t size)
 {
@@ -36,10 +38,14 @@ int64_t proc_text_grow(struct text *text, size_t more)
         size *= 2;
     if (size == text->size)
         return 0;
-    bytes = heap_alloc(size);
+    bytes = heap_alloc_unset(size);
     if (bytes == NULL)
         return -ENOMEM;
-    memcpy(bytes, text->bytes, text->length);
+    for (size_t done = 0, part; done < text->length; done += part) {
+        part = text->length - done < COPIED_AT_ONCE ? text->length - done : COPIED_AT_ONCE;
+        memcpy(bytes + done, text->bytes + done, part);
+        slice_check();
+    }
     heap_free(text->bytes, text->size);
     text->bytes = bytes;
     text->size = size;

@@ -11,6 +11,7 @@
 #include "kernel/lib/printf.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
+#include "msg/slice.h"
 #include "tasks/account/facts.h"
 #include "tasks/process/group.h"
 #include "tasks/process/permission.h"
@@ -39,7 +40,8 @@ static void add_number(struct dirents *to, uint32_t number, uint64_t inode, uint
     char name[16];
     int length = snprintf(name, sizeof(name), "%u", number);
 
-    dirents_add(to, name, (size_t)length, inode, mode);
+    dirents_append(to, name, (size_t)length, inode, mode); /* other names are no numbers */
+    slice_check();
 }
 
 /* --- links --- */

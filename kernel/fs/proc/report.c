@@ -228,6 +228,7 @@ static const struct report reports[] = {
     [REPORT_SHARES] = {NULL, report_shares, true},
     [REPORT_SHARE_INFOS] = {NULL, report_share_infos, true},
     {"messages", msg_report, true},
+    {"silence", msg_silence_report, true},
     {"trace", msg_trace_report, true},
     {"syscalls", report_syscalls, true},
     {"balance", balance_report, true},

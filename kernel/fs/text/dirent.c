@@ -35,7 +35,7 @@ static bool make_room(struct dirents *directory, size_t more)
         size *= 2;
     if (size == directory->size)
         return true;
-    bytes = size <= SIZE_MAX_BYTES ? heap_alloc(size) : NULL;
+    bytes = size <= SIZE_MAX_BYTES ? heap_alloc_unset(size) : NULL;
     if (bytes == NULL)
         return false;
     if (directory->bytes != NULL) {
@@ -64,10 +64,14 @@ size_t dirent_write(uint8_t *to, const char *name, size_t length, uint64_t inode
 
 void dirents_add(struct dirents *directory, const char *name, size_t length, uint64_t inode, uint32_t mode)
 {
+    if (!has(directory, name, length))
+        dirents_append(directory, name, length, inode, mode);
+}
+
+void dirents_append(struct dirents *directory, const char *name, size_t length, uint64_t inode, uint32_t mode)
+{
     size_t step = dirent_write(NULL, name, length, inode, mode, 0);
 
-    if (has(directory, name, length))
-        return;
     if (!make_room(directory, step)) {
         directory->failed = true;
         return;

@@ -22,6 +22,8 @@ size_t dirent_write(uint8_t *to, const char *name, size_t length, uint64_t inode
 /* Adds NAME (LENGTH bytes, at most NAME_MAX) unless the directory has it already. MODE is a file type. Sets
  * DIRECTORY->failed if memory runs out. */
 void dirents_add(struct dirents *directory, const char *name, size_t length, uint64_t inode, uint32_t mode);
+/* The same for a name that the directory does not have. */
+void dirents_append(struct dirents *directory, const char *name, size_t length, uint64_t inode, uint32_t mode);
 void dirents_free(struct dirents *directory);
 /* Opens DIRECTORY under the name PATH, which path_normalize has written. The memory of DIRECTORY passes to the file, or
  * is freed on failure. -ENOMEM, also when an entry could not be added. */

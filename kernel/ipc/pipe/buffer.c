@@ -65,9 +65,30 @@ static int64_t claim(struct pipe_buffer *buffer, size_t size)
     return (int64_t)size;
 }
 
+/* Where SIZE bytes fit, in one part that is there; or NULL. Most writes are that simple. */
+static inline uint8_t *room_in_part(struct pipe_buffer *buffer, size_t size)
+{
+    uint8_t *part;
+
+    if (buffer->written == buffer->taken)
+        buffer->written = buffer->taken = 0;
+    if (size > PIPE_PART - buffer->written % PIPE_PART || size > pipe_buffer_room(buffer))
+        return NULL;
+    part = *part_at(buffer, buffer->written);
+    return part != NULL ? part + buffer->written % PIPE_PART : NULL;
+}
+
 int64_t pipe_buffer_put(struct pipe_buffer *buffer, const void *data, size_t size, int whole)
 {
-    int64_t count = size > pipe_buffer_room(buffer) && whole ? 0 : claim(buffer, size);
+    uint8_t *to = room_in_part(buffer, size);
+    int64_t count;
+
+    if (to != NULL) {
+        memcpy(to, data, size);
+        buffer->written += size;
+        return (int64_t)size;
+    }
+    count = size > pipe_buffer_room(buffer) && whole ? 0 : claim(buffer, size);
 
     if (count > 0)
         store(buffer, data, (size_t)count);
@@ -208,8 +229,19 @@ static void advance(struct pipe_buffer *buffer, const struct place *place)
 size_t pipe_buffer_take(struct pipe_buffer *buffer, void *data, size_t size)
 {
     struct place place;
-    size_t count = look(buffer, &place, true, data, size);
+    size_t count = (size_t)(buffer->written - buffer->taken);
+    size_t offset = buffer->taken % PIPE_PART;
 
+    if (count > size)
+        count = size;
+    if (count == 0)
+        return 0;
+    if (buffer->ends == NULL && count <= PIPE_PART - offset) { /* most reads are of one part, without packets */
+        memcpy(data, *part_at(buffer, buffer->taken) + offset, count);
+        buffer->taken += count;
+        return count;
+    }
+    count = look(buffer, &place, true, data, size);
     advance(buffer, &place);
     return count;
 }
@@ -237,23 +269,57 @@ void pipe_buffer_fill(struct pipe_buffer *buffer, const void *data, size_t size)
     store(buffer, data, size);
 }
 
-/* Copies the bytes and the reservation to NEW, at the same positions. NEW has room for them. False: no memory. */
-static bool copy_all(const struct pipe_buffer *old, struct pipe_buffer *new)
+static inline size_t parts_of(const struct pipe_buffer *buffer)
 {
-    size_t count = (size_t)(old->written - old->taken) + old->reserved;
+    return pipe_buffer_size(buffer) / PIPE_PART;
+}
+
+/* How many parts of a run from part PART on, up to END, are adjacent in the memory of BUFFER. */
+static size_t adjacent(const struct pipe_buffer *buffer, uint64_t part, uint64_t end)
+{
+    size_t left = parts_of(buffer) - part % parts_of(buffer);
+
+    return end - part < left ? (size_t)(end - part) : left;
+}
+
+/* Moves the parts with bytes and with the reservation from OLD to NEW, which has room for them, at the same positions.
+ * Bytes are copied only if the last part has the memory of the first one, whose bytes are behind its own, in one of the
+ * two. False, with nothing changed: no memory. */
+static bool move_parts(struct pipe_buffer *old, struct pipe_buffer *new)
+{
+    uint64_t first = old->taken / PIPE_PART, last, end = old->written + old->reserved;
+    bool shared_old, shared_new;
+    uint8_t *spare = NULL;
 
     new->reserved = old->reserved;
-    if (count > 0 && !provide(new, old->taken, count))
-        return false;
-    new->written = old->taken;
-    while (new->written < old->written) {
-        size_t rest = PIPE_PART - new->written % PIPE_PART;
-        uint64_t left = old->written - new->written;
-
-        if (old->ends != NULL)
-            *end_at(new, new->written) = *end_at(old, new->written);
-        store(new, *part_at(old, new->written) + new->written % PIPE_PART, left < rest ? (size_t)left : rest);
+    new->written = old->written;
+    if (end == old->taken)
+        return true;
+    last = (end - 1) / PIPE_PART;
+    shared_old = last - first == parts_of(old);
+    shared_new = last - first == parts_of(new);
+    if (shared_old) {
+        spare = heap_alloc(PIPE_PART);
+        if (spare == NULL)
+            return false;
+        memcpy(spare, *part_at(old, first * PIPE_PART), PIPE_PART);
     }
+    if (old->ends != NULL && (shared_old || shared_new))
+        *end_at(new, last * PIPE_PART) = *end_at(old, last * PIPE_PART);
+    for (uint64_t part = first, stop = shared_old || shared_new ? last : last + 1; part < stop;) {
+        size_t run = adjacent(old, part, stop), other = adjacent(new, part, stop);
+
+        run = run < other ? run : other;
+        memcpy(part_at(new, part * PIPE_PART), part_at(old, part * PIPE_PART), run * sizeof(*new->more));
+        memset(part_at(old, part * PIPE_PART), 0, run * sizeof(*new->more));
+        if (old->ends != NULL)
+            memcpy(end_at(new, part * PIPE_PART), end_at(old, part * PIPE_PART), run * sizeof(*new->ends));
+        part += run;
+    }
+    if (shared_old)
+        *part_at(new, last * PIPE_PART) = spare;
+    else if (shared_new)
+        memcpy(*part_at(new, last * PIPE_PART), *part_at(old, last * PIPE_PART), (size_t)(end - last * PIPE_PART));
     return true;
 }
 
@@ -277,7 +343,7 @@ int64_t pipe_buffer_resize(struct pipe_buffer *buffer, uint64_t size)
         return -ENOMEM;
     if (buffer->ends != NULL)
         new.ends = heap_alloc(parts * sizeof(*new.ends));
-    if ((buffer->ends != NULL && new.ends == NULL) || !copy_all(buffer, &new)) {
+    if ((buffer->ends != NULL && new.ends == NULL) || !move_parts(buffer, &new)) {
         pipe_buffer_free(&new);
         return -ENOMEM;
     }
@@ -289,9 +355,12 @@ int64_t pipe_buffer_resize(struct pipe_buffer *buffer, uint64_t size)
 void pipe_buffer_free(struct pipe_buffer *buffer)
 {
     size_t parts = pipe_buffer_size(buffer) / PIPE_PART;
+    uint8_t *const *all = buffer->more != NULL ? buffer->more : buffer->parts;
 
-    for (size_t i = 0; i < parts; i++)
-        heap_free(*part_at(buffer, i * PIPE_PART), PIPE_PART);
+    for (size_t i = 0; i < parts; i++) {
+        if (all[i] != NULL)
+            heap_free(all[i], PIPE_PART);
+    }
     heap_free(buffer->more, parts * sizeof(*buffer->more));
     heap_free(buffer->ends, parts * sizeof(*buffer->ends));
     *buffer = (struct pipe_buffer){.user = buffer->user, .pages = buffer->pages};

@@ -99,6 +99,7 @@ static void look(struct thread *thread)
         if (is < ended || is > begun)
             error = 100000 + ended * 1000 + is;
         atomic_fetch_add(&board.looks[thread->index], 1);
+        x86_pause(); /* lets another CPU of an emulator run */
     }
     atomic_store(&thread->result, error);
 }

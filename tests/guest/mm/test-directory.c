@@ -165,6 +165,61 @@ static void test_copied(void)
     CHECK(munmap(area, PAGES * PAGE) == 0 && gone(area) && gone(area + (PAGES - 1) * PAGE), "%s", strerror(errno));
 }
 
+/* Kernel BY writes to pages that OWNER has touched, and reads others, while a child has the same frames and after it
+ * has ended: neither sees what the other writes. */
+static void write_shared(char *area, int owner, int by)
+{
+    int status = 0, go[2];
+    pid_t child;
+    char byte;
+
+    kernels_go(owner);
+    memset(area, 'a', 8 * PAGE);
+    kernels_go(by);
+    CHECK(area[PAGE] == 'a' && area[3 * PAGE] == 'a', "fetched");
+    fflush(stdout);
+    if (!CHECK(pipe(go) == 0, "%s", strerror(errno)))
+        return;
+    child = fork();
+    if (child == 0) {
+        close(go[1]);
+        _exit(read(go[0], &byte, 1) == 0 && holds(area, 'a', true) && holds(area + PAGE, 'a', true) ? 7 : 8);
+    }
+    area[0] = 'b';
+    area[PAGE] = 'b';
+    CHECK(holds(area, 'b', true) && holds(area + PAGE, 'b', true) && audit_own(), "of %d by %d", owner, by);
+    CHECK(holds(area + 1, 'a', true) && holds(area + 2 * PAGE - 1, 'a', true), "the rest of the pages");
+    close(go[0]);
+    close(go[1]);
+    CHECK(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 7,
+          "the child ends with %x", status);
+    kernels_go(by);
+    area[2 * PAGE] = 'b'; /* no other space has these any more */
+    area[3 * PAGE] = 'b';
+    kernels_go(owner);
+    area[2 * PAGE]++;
+    area[4 * PAGE] = 'b';
+    CHECK(holds(area + 2 * PAGE, 'c', true) && holds(area + 3 * PAGE, 'b', true) && holds(area + 4 * PAGE, 'b', true) &&
+              holds(area + 5 * PAGE, 'a', true) && audit_own(),
+          "alone again, of %d by %d", owner, by);
+}
+
+static void test_written(void)
+{
+    visit_all();
+    for (int owner = 0; owner < kernels_count(); owner++) {
+        for (int by = 0; by < kernels_count(); by++) {
+            char *area = spread_memory_map(PAGES, PRIVATE);
+
+            if (area == NULL)
+                return;
+            write_shared(area, owner, by);
+            CHECK(munmap(area, PAGES * PAGE) == 0 && gone(area), "%s", strerror(errno));
+        }
+    }
+    CHECK(audit_own(), "at the end");
+}
+
 /* Moves the break by the call itself: the C library's function does nothing. */
 static bool set_break(char *end)
 {
@@ -227,14 +282,68 @@ static void test_asked(void)
     munmap(area, PAGES * PAGE);
 }
 
+/* The home copies for a kernel, or says that no other space has the frame, in its answer to the fault. */
+static void test_one_question(void)
+{
+    static struct message_counts before, after;
+    char *area = spread_memory_map(PAGES, PRIVATE);
+    int go[2], status;
+    char byte;
+    pid_t child;
+
+    if (area == NULL || kernels_count() < 3 || !message_counts_read(&after) || pipe(go) != 0) {
+        tap_note("skipped: needs 3 kernels");
+        return;
+    }
+    visit_all();
+    memset(area, 'a', 16 * PAGE);
+    kernels_go(1);
+    memset(area + 16 * PAGE, 'a', 16 * PAGE);
+    CHECK(area[0] == 'a', "fetched");
+    fflush(stdout);
+    child = fork();
+    if (child == 0) {
+        close(go[1]);
+        _exit(read(go[0], &byte, 1) == 0 && area[0] == 'a' ? 7 : 8);
+    }
+    kernels_go(1);
+    message_counts_read(&after);
+    message_counts_read(&before);
+    message_counts_read(&before);
+    for (int i = 0; i < 8; i++) {
+        area[i * PAGE] = 'b';        /* the home's frames; the first is mapped here */
+        area[(16 + i) * PAGE] = 'b'; /* this kernel's */
+    }
+    message_counts_read(&after);
+    message_counts_since(&after, &before);
+    CHECK(sent(&after, "SPACE_GET") >= 16 && sent(&after, "SPACE_SWITCH") == 0 && sent(&after, "SPACE_FETCH") == 0,
+          "%lu questions, %lu switches", sent(&after, "SPACE_GET"), sent(&after, "SPACE_SWITCH"));
+    close(go[0]);
+    close(go[1]);
+    CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 7, "child: %x", status);
+    message_counts_read(&before);
+    for (int i = 8; i < 16; i++) {
+        area[i * PAGE] = 'b';
+        area[(16 + i) * PAGE] = 'b';
+    }
+    message_counts_read(&after);
+    message_counts_since(&after, &before);
+    CHECK(sent(&after, "SPACE_GET") >= 16 && sent(&after, "SPACE_SWITCH") == 0 && sent(&after, "FRAME_SOLE") == 0,
+          "%lu questions, %lu switches", sent(&after, "SPACE_GET"), sent(&after, "SPACE_SWITCH"));
+    CHECK(audit_own() && holds(area, 'b', true) && holds(area + 31 * PAGE, 'b', true), "at the end");
+    munmap(area, PAGES * PAGE);
+}
+
 static const struct tap_test tests[] = {
     {"changes", "each kind of change reaches every kernel that has touched the pages, whoever makes it", test_changes},
     {"neighbours", "of two mappings side by side the one goes, and the kernels that have the other stay known",
      test_neighbours},
     {"copied", "pages that a child shares are copied for all kernels", test_copied},
+    {"written", "a page that a child shares is copied for one kernel, or not when the child has ended", test_written},
     {"broken", "the break goes back for every kernel that has touched it", test_broken},
 };
 static const struct tap_test counted[] = {
+    {"one_question", "a write to a page that a child shares asks the home once", test_one_question},
     {"asked", "a change asks the kernel that has touched the pages, and not the other members", test_asked},
 };
 

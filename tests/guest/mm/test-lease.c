@@ -273,6 +273,65 @@ static void test_alone(void)
     kernels_go(0);
 }
 
+/* The node of the page at ADDRESS, which is even for an even page; or a negative errno. */
+static long node_of(char *address)
+{
+    int status = -1;
+
+    if (x86_syscall(SYS_move_pages, 0, 1, (long)&address, 0, (long)&status, 0) != 0)
+        return -EPROTO;
+    return status;
+}
+
+/* A thread that touches interleaved memory of its own kernel's lease gets frames of other nodes' kernels, and keeps the
+ * lease; so does the home with what no other kernel knows, over a fork. */
+static void test_kept(void)
+{
+    unsigned long nodes = 3;
+    int status;
+
+    for (int k = 0; k < kernels_count(); k++) {
+        unsigned char there[64];
+        long fetches, changes;
+        char *range;
+        pid_t child;
+
+        kernels_go(k);
+        range = spread_memory_map(64, PRIVATE);
+        if (range == NULL)
+            return;
+        if (k == 0) {
+            child = fork();
+            if (child == 0)
+                _exit(0);
+            CHECK(child > 0 && waitpid(child, &status, 0) == child, "%s", strerror(errno));
+        }
+        fetches = figure(k, " fetches ");
+        changes = figure(k, " changes ");
+        CHECK(x86_syscall3(SYS_set_mempolicy, 3 /* MPOL_INTERLEAVE */, (long)&nodes, 3) == 0, "%s", strerror(errno));
+        for (int i = 0; i < 64; i++)
+            range[i * PAGE] = 'a';
+        fetches = figure(k, " fetches ") - fetches;
+        CHECK(x86_syscall3(SYS_set_mempolicy, 0, 0, 0) == 0, "%s", strerror(errno));
+        kernels_go(k + 1); /* queries do not end the lease either */
+        CHECK(listed(getpid(), range, range + 64 * PAGE) && mincore(range, 64 * PAGE, there) == 0 &&
+                  memchr(there, 0, 64) == NULL && node_of(range) + node_of(range + PAGE) == 1,
+              "what kernel %d has: nodes %ld, %ld", k, node_of(range), node_of(range + PAGE));
+        kernels_go(k);
+        for (int i = 0; i < 64; i++)
+            mprotect(range + i * PAGE, PAGE, PROT_READ);
+        changes = figure(k, " changes ") - changes;
+        CHECK(fetches < 10 && changes < 10, "kernel %d: %ld questions and %ld changes", k, fetches, changes);
+        for (int other = 0; other < kernels_count(); other++) {
+            kernels_go(other);
+            for (int i = 0; i < 64; i++)
+                CHECK(range[i * PAGE] == 'a', "page %d of kernel %d on kernel %d", i, k, other);
+        }
+        CHECK(munmap(range, 64 * PAGE) == 0, "%s", strerror(errno));
+    }
+    kernels_go(0);
+}
+
 static const struct tap_test tests[] = {
     {"seen", "what one kernel maps and fills every other kernel finds, until it is unmapped", test_seen},
     {"changed", "other kernels split, protect and replace what a kernel has mapped", test_changed},
@@ -281,6 +340,7 @@ static const struct tap_test tests[] = {
     {"handed-on", "ranges that go from thread to thread hold what was written", test_handed_on},
 };
 static const struct tap_test alone[] = {
+    {"kept", "a lease is kept where a frame comes from another node, and the home's over a fork", test_kept},
     {"alone", "a kernel that works on memory of its own sends no messages", test_alone},
 };
 

@@ -20,6 +20,7 @@
 #include "libc/kettle.h"
 #include "tests/guest/harness/tap.h"
 #include "tests/guest/tasks/stop.h"
+#include "userland/x86.h"
 
 #define THREADS 12
 #define PAIRS 2
@@ -72,6 +73,7 @@ static void *count(void *argument)
         guarded++;
         pthread_mutex_unlock(&mutex);
         alone++;
+        x86_pause(); /* lets another CPU of an emulator run */
         seed = seed * 1103515245 + 12345;
         if (seed % 61 == 0)
             go((int)(seed >> 8));
@@ -128,6 +130,7 @@ static void write_pipe(int index, int fd)
         }
         at += done;
         add_shared(PARENTS + index);
+        x86_pause();
     }
     board->written[index] = at;
     _exit(0);
@@ -464,6 +467,8 @@ static void test_home(void)
     CHECK(kettle_start(1) == 0, "start of kernel 1: %s", strerror(errno));
 }
 
+#define STOPS_UNDER 100 /* at most: each start takes a role for good */
+
 /* Runs the program ARGV while kernels stop and start; returns its status. What cannot be moved now is tried again. */
 static int run_under(char **argv)
 {
@@ -475,7 +480,8 @@ static int run_under(char **argv)
         execvp(argv[0], argv);
         _exit(127);
     }
-    for (int kernel = 1; waitpid(child, &status, WNOHANG) == 0; kernel = kernel % (kernels - 1) + 1) {
+    for (int kernel = 1; waitpid(child, &status, stops < STOPS_UNDER ? WNOHANG : 0) == 0;
+         kernel = kernel % (kernels - 1) + 1) {
         if (kettle_stop(kernel) == 0)
             stops++;
         else if (errno == EBUSY)

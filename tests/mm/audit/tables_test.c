@@ -42,6 +42,10 @@ static bool own_use(uint64_t frame)
     return frame != space_frame;
 }
 
+static void no_pause(void)
+{
+}
+
 static bool may_map(uint64_t va, uint64_t pa, bool write)
 {
     return (va >= WINDOWS && va < WINDOWS + 0x100000 && pa == DEVICE) ||
@@ -52,6 +56,7 @@ static const struct audit_world world = {.kernel = 3,
                                          .owner = owner,
                                          .own_use = own_use,
                                          .may_map = may_map,
+                                         .pause = no_pause,
                                          .image = IMAGE,
                                          .image_end = IMAGE + IMAGE_SIZE,
                                          .image_va = IMAGE_VA,

@@ -1,4 +1,7 @@
-/* The buddy allocator on pretended physical memory. The source is included, so that each test begins with none. */
+/* Frames on pretended physical memory, of a kernel with one CPU. The sources are included, so that each test begins
+ * with none. */
+#include "mm/frame/buddy.c"
+#include "mm/frame/cache.c"
 #include "mm/frame/frame.c"
 
 #include <stdlib.h>
@@ -19,6 +22,9 @@ bool refuse_slowly(const void *site)
 #define BASE 0x40000000ull  /* where it pretends to begin */
 #define FRAMES (ARENA / PAGE_SIZE)
 
+bool cpu_several;
+uint32_t cpu_total = 1;
+
 static uint8_t *arena;
 static uint8_t owner[FRAMES]; /* the reference: 0 not ours or free, else 1 + order of the block the page is in */
 
@@ -28,12 +34,14 @@ static void begin(void)
         arena = mmap(NULL, ARENA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     CHECK(arena != MAP_FAILED);
     memset(&lock, 0, sizeof(lock));
-    memset(ranges, 0, sizeof(ranges));
+    memset(buddy_ranges, 0, sizeof(buddy_ranges));
     memset(free_lists, 0, sizeof(free_lists));
-    memset(&counts, 0, sizeof(counts));
-    range_count = 0;
-    nodes = 0;
-    zeroed_count = 0;
+    memset(free_on, 0, sizeof(free_on));
+    memset(caches, 0, sizeof(caches));
+    buddy_free = buddy_total = buddy_nodes = buddy_delta = lent = 0;
+    buddy_range_last = &buddy_ranges[0];
+    buddy_range_count = 0;
+    reserve = RESERVE_LEAST;
     memset(owner, 0, sizeof(owner));
 }
 
@@ -44,11 +52,16 @@ static uint64_t delta(void)
 
 static int add(uint64_t offset, uint64_t size)
 {
-    return frame_add_range(BASE + offset, size, delta(), 0);
+    int error = frame_add_range(BASE + offset, size, delta(), 0);
+
+    frame_start_cpu(0);
+    return error;
 }
 
+/* The free blocks, when the CPU keeps nothing. */
 static void blocks(uint32_t per_order[FRAME_ORDER_MAX + 1])
 {
+    cache_drain();
     for (uint32_t order = 0; order <= FRAME_ORDER_MAX; order++) {
         per_order[order] = 0;
         list_for_each(node, &free_lists[0][order])
@@ -242,17 +255,23 @@ TEST(frame_zeroed_back,
     uint64_t pages;
 
     begin();
-    CHECK_EQ(add(0, 64 * PAGE_SIZE), 0);
+    CHECK_EQ(add(0, 2 * ZEROED_MAX * PAGE_SIZE), 0);
     blocks(before);
     pages = free_pages();
-    for (uint64_t i = 0; i < ZEROED_MAX + 4; i++)
+    for (uint64_t i = 0; i < ZEROED_MAX + 4; i++) {
         taken[i] = frame_alloc_zeroed();
+        *(uint64_t *)(void *)(arena + (taken[i] - BASE)) = 0;
+    }
     for (uint64_t i = 0; i < ZEROED_MAX + 4; i++)
         frame_free_zeroed(taken[i]);
     CHECK_EQ(free_pages(), pages);
+    CHECK(frame_is_free(taken[0]) && frame_is_free(taken[ZEROED_MAX + 3]));
     CHECK_EQ(frame_alloc_zeroed(), taken[ZEROED_MAX - 1]);
+    for (uint64_t i = 0; i < PAGE_SIZE; i++)
+        CHECK_EQ(arena[taken[ZEROED_MAX - 1] - BASE + i], 0);
     CHECK_EQ(free_pages(), pages - 1);
     frame_free_zeroed(taken[ZEROED_MAX - 1]);
+    CHECK_PANIC(frame_free_zeroed(taken[ZEROED_MAX - 1]));
     CHECK_EQ(exhaust(0, taken, FRAMES), pages); /* all of them, whatever they were kept for */
     CHECK_EQ(frame_alloc_zeroed(), 0);
     for (uint64_t i = 0; i < pages; i++)
@@ -261,20 +280,97 @@ TEST(frame_zeroed_back,
     CHECK(memcmp(before, after, sizeof(before)) == 0);
 }
 
-TEST(frame_lent, "a frame that is lent is counted, and a frame elsewhere cannot be")
+TEST(frame_zeroed_ahead, "an idle CPU zeroes frames, as many as it keeps; each is zero when it is taken, whatever was "
+                         "in it, and dirty frames "
+                         "come from elsewhere")
+{
+    uint64_t pages, frame, ahead = 0;
+
+    begin();
+    memset(arena, 0xff, ARENA);
+    CHECK_EQ(add(0, ARENA), 0);
+    pages = free_pages();
+    while (frame_zero_ahead())
+        ahead++;
+    CHECK_EQ(ahead, ZEROED_MAX);
+    CHECK_EQ(free_pages(), pages);
+    CHECK(!frame_zero_ahead());
+    frame = frame_alloc(0);
+    CHECK_EQ(arena[frame - BASE + PAGE_SIZE - 1], 0xff);
+    for (uint64_t taken_ahead = 0; taken_ahead < ZEROED_MAX + 2; taken_ahead++) {
+        frame = frame_alloc_page(true);
+        for (uint64_t i = 0; i < PAGE_SIZE; i++)
+            CHECK_EQ(arena[frame - BASE + i], 0);
+        check_block(frame, 0);
+    }
+    CHECK_EQ(free_pages(), pages - ZEROED_MAX - 3);
+}
+
+TEST(frame_zeroed_ahead_scarce, "no frame is zeroed ahead when few are in free blocks, and all kept ones become blocks")
+{
+    uint64_t pages, count;
+
+    begin();
+    CHECK_EQ(add(0, ARENA), 0);
+    pages = free_pages();
+    while (frame_zero_ahead())
+        ;
+    count = exhaust(9, taken, FRAMES);
+    CHECK_EQ(count, pages / 512); /* the kept frames as well: the first range of 512 is not whole */
+    CHECK(!frame_zero_ahead());
+}
+
+TEST(frame_kept, "a CPU that frees many frames keeps some and returns the others to the free blocks")
+{
+    uint64_t count = 4 * DIRTY_MAX;
+
+    begin();
+    CHECK_EQ(add(0, ARENA), 0);
+    for (uint64_t i = 0; i < count; i++)
+        taken[i] = frame_alloc(0);
+    for (uint64_t i = 0; i < count; i++)
+        frame_free(taken[i], 0);
+    CHECK(cache_count(1) > 0 && cache_count(1) <= DIRTY_MAX);
+    CHECK_EQ(cache_count(~1ull), 0);
+    CHECK_EQ(buddy_free + cache_count(1), buddy_total);
+    CHECK_EQ(frame_alloc(0), taken[count - 1]); /* the one whose contents a CPU's cache may still have */
+}
+
+TEST(frame_notes,
+     "a block that is allocated has an empty note, whatever its frames' last owners noted, and keeps its own")
+{
+    begin();
+    CHECK_EQ(add(0, 64 * PAGE_SIZE), 0);
+    for (uint32_t round = 0; round < 3; round++) {
+        uint32_t order = round % 2;
+        uint64_t count = 0;
+
+        while ((taken[count] = frame_alloc_sure(order)) != 0) {
+            CHECK_EQ(*frame_note(taken[count]), 0);
+            *frame_note(taken[count++]) = 0x5a5a;
+        }
+        CHECK(count > 1);
+        for (uint64_t i = 0; i < count; i++) {
+            CHECK_EQ(*frame_note(taken[i]), 0x5a5a);
+            frame_free(taken[i], order);
+        }
+        taken[0] = order == 0 ? frame_alloc_zeroed() : frame_alloc_sure(0); /* as it was kept by the CPU */
+        CHECK_EQ(*frame_note(taken[0]), 0);
+        frame_free(taken[0], 0);
+    }
+}
+
+TEST(frame_lent, "a frame that is lent is counted")
 {
     struct frame_stats stats;
-    uint64_t frame;
 
     begin();
     CHECK_EQ(add(0, 64 * PAGE_SIZE), 0);
-    frame = frame_alloc_sure(0);
-    frame_lend(frame);
-    frame_lend(frame);
+    frame_lend();
+    frame_lend();
     frame_stats(&stats);
     CHECK_EQ(stats.lent, 2);
     CHECK_EQ(stats.total, 63);
-    CHECK_PANIC(frame_lend(BASE + ARENA));
 }
 
 TEST(frame_spaces_count, "a frame of spaces is freed when the last one releases it, and by nobody before")
@@ -393,9 +489,9 @@ TEST(frame_reserve,
     root = false;
     while (frame_alloc_sure(0) != 0)
         sure++;
-    CHECK_EQ(pages + tables + of_root + sure, counts.total);
-    CHECK_EQ(tables + of_root + sure, reserve());
-    CHECK(reserve() >= counts.total / 64 && tables >= reserve() / 2 && of_root >= reserve() / 4 - 1 && sure > 0);
+    CHECK_EQ(pages + tables + of_root + sure, buddy_total);
+    CHECK_EQ(tables + of_root + sure, reserve);
+    CHECK(reserve >= buddy_total / 64 && tables >= reserve / 2 && of_root >= reserve / 4 - 1 && sure > 0);
 }
 
 TEST(frame_random, "random blocks over three ranges agree with a map of pages, and all freed they merge to the start")
@@ -420,7 +516,7 @@ TEST(frame_random, "random blocks over three ranges agree with a map of pages, a
         if (test_below(&state, 3) != 0 && count < 4096) {
             uint64_t frame = frame_alloc_sure(test_below(&state, 2) != 0 ? order : order / 4);
 
-            order = frame == 0 ? 0 : range_of(frame)->frames[(frame - range_of(frame)->base) / PAGE_SIZE].order;
+            order = frame == 0 ? 0 : range_frame(range_of(frame), frame)->order;
             if (frame != 0) {
                 check_block(frame, order);
                 held[count].frame = frame;
@@ -502,6 +598,7 @@ TEST(frame_of_a_node, "a frame of a node is of its memory, and there is none of 
     CHECK_EQ(frame_add_range(BASE, ARENA / 4, delta(), 3), 0);
     CHECK_EQ(frame_add_range(BASE + ARENA / 2, ARENA / 4, delta(), 5), 0);
     CHECK_EQ(frame_nodes(), 1ull << 3 | 1ull << 5);
+    frame_start_cpu(3);
     CHECK_EQ(frame_alloc_page_on(1ull << 4, false), 0);
     while ((frame = frame_alloc_page_on(1ull << 5, count % 2 == 0)) != 0) {
         CHECK(frame >= BASE + ARENA / 2 && frame < BASE + ARENA / 4 * 3);
@@ -516,5 +613,89 @@ TEST(frame_of_a_node, "a frame of a node is of its memory, and there is none of 
     CHECK_EQ(frame_alloc_page_on(1ull << 5, true), 0);
     while (count > 0)
         frame_free(taken[--count], 0);
-    CHECK_EQ(free_pages(), counts.total);
+    CHECK_EQ(free_pages(), buddy_total);
+}
+
+/* Allocates a block of 512 pages, each of which has one reference more if SHARED says so. */
+static uint64_t pages_with(const bool *shared)
+{
+    uint64_t first = frame_alloc_pages(9);
+
+    CHECK(first != 0);
+    for (uint64_t i = 0; i < 512; i++) {
+        if (shared[i])
+            frame_share(first + i * PAGE_SIZE);
+    }
+    return first;
+}
+
+TEST(frame_run, "a run of frames is released as a whole: those that another space has stay, all others are free blocks")
+{
+    uint32_t before[FRAME_ORDER_MAX + 1], after[FRAME_ORDER_MAX + 1];
+    bool shared[512];
+
+    for (uint32_t seed = 1; seed <= 20; seed++) {
+        uint64_t first, left;
+
+        begin();
+        CHECK_EQ(add(0, ARENA), 0);
+        left = free_pages();
+        blocks(before);
+        for (uint32_t i = 0, x = seed; i < 512; i++) {
+            x = x * 1103515245 + 12345;
+            shared[i] = (x >> 16) % (1 + seed * 3) == 0;
+        }
+        first = pages_with(shared);
+        frame_release_run(first + 7 * PAGE_SIZE, 500);
+        for (uint64_t i = 0; i < 512; i++) {
+            bool used = shared[i] || i < 7 || i >= 507;
+
+            CHECK_EQ(frame_is_free(first + i * PAGE_SIZE), !used);
+            CHECK_EQ(frame_spaces(first + i * PAGE_SIZE), !used ? 0 : 1 + (shared[i] && (i < 7 || i >= 507)));
+            left -= used;
+        }
+        CHECK_EQ(free_pages(), left);
+        for (uint64_t i = 0; i < 512; i++) {
+            while (frame_spaces(first + i * PAGE_SIZE) > 0)
+                frame_release_run(first + i * PAGE_SIZE, 1);
+        }
+        blocks(after);
+        CHECK(memcmp(before, after, sizeof(before)) == 0);
+        CHECK_PANIC(frame_release_run(first, 2));
+        memset(&lock, 0, sizeof(lock));
+        CHECK_PANIC(frame_release_run(BASE + ARENA - PAGE_SIZE, 2));
+    }
+}
+
+TEST(frame_runs, "frames are gathered as runs upwards and downwards, and released once each")
+{
+    static const bool none[512];
+    struct frame_runs runs = {0};
+    uint64_t first, left;
+
+    begin();
+    CHECK_EQ(add(0, ARENA), 0);
+    left = free_pages();
+    first = pages_with(none);
+    for (uint64_t i = 0; i < 100; i++)
+        CHECK(frame_runs_add(&runs, first + (200 + i) * PAGE_SIZE));
+    CHECK_EQ(runs.count, 1);
+    for (uint64_t i = 200; i-- > 100;)
+        CHECK(frame_runs_add(&runs, first + i * PAGE_SIZE));
+    CHECK_EQ(runs.count, 1);
+    CHECK_EQ(runs.run[0].first, first + 100 * PAGE_SIZE);
+    CHECK_EQ(runs.run[0].pages, 200);
+    for (uint64_t i = 1; i < FRAME_RUNS; i++)
+        CHECK(frame_runs_add(&runs, first + (i < 50 ? 2 * i - 2 : 300 + 2 * i) * PAGE_SIZE));
+    CHECK_EQ(runs.count, FRAME_RUNS);
+    CHECK(!frame_runs_add(&runs, first + 510 * PAGE_SIZE));
+    frame_runs_drop(&runs, first + 510 * PAGE_SIZE);
+    CHECK_EQ(runs.count, 1);
+    frame_runs_release(&runs);
+    CHECK_EQ(runs.count, 0);
+    for (uint64_t i = 0; i < 512; i++) {
+        if (frame_spaces(first + i * PAGE_SIZE) > 0)
+            frame_release(first + i * PAGE_SIZE);
+    }
+    CHECK_EQ(free_pages(), left);
 }

@@ -1,5 +1,5 @@
 /* The heap on pretended frames: objects do not overlap, all memory comes back, and the reserve is for the sure.
- * sources: mm/frame/frame.c kernel/lib/string.c */
+ * sources: mm/frame/frame.c mm/frame/buddy.c mm/frame/cache.c kernel/lib/string.c */
 #include "kernel/arch/x86_64/base/layout.h"
 #undef DIRECT_BASE
 #define DIRECT_BASE 0x200000000000ull /* where a process can map it */
@@ -23,6 +23,9 @@ bool refuse_slowly(const void *site)
 #define ARENA (16ull << 20)
 #define BASE 0x40000000ull
 #define OBJECTS 4000u
+
+bool cpu_several;
+uint32_t cpu_total = 1;
 
 static uint8_t *arena;
 static uint64_t all; /* frames that are free before anything is allocated */
@@ -48,6 +51,7 @@ static void begin(void)
                  -1, 0);
     CHECK(arena != MAP_FAILED);
     CHECK_EQ(frame_add_range(BASE, ARENA, DIRECT_BASE, 0), 0);
+    frame_start_cpu(0);
     all = free_frames();
 }
 

@@ -3,6 +3,7 @@
 #ifndef KERNEL_ARCH_X86_64_BASE_INSTRUCTIONS_H
 #define KERNEL_ARCH_X86_64_BASE_INSTRUCTIONS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -229,6 +230,19 @@ static inline void *gs_read(size_t offset)
     void *value;
     __asm__ volatile("movq %%gs:%a1, %0" : "=r"(value) : "ri"(offset));
     return value;
+}
+
+static inline void gs_write(size_t offset, uint64_t value)
+{
+    __asm__ volatile("movq %1, %%gs:%a0" : : "ri"(offset), "r"(value) : "memory");
+}
+
+/* Returns whether VALUE less the word at SINCE is greater than the word at MOST, words of the CPU's own structure. */
+static inline bool gs_exceeds(uint64_t value, size_t since, size_t most)
+{
+    bool exceeds;
+    __asm__ volatile("subq %%gs:%a2, %0; cmpq %%gs:%a3, %0" : "+r"(value), "=@cca"(exceeds) : "ri"(since), "ri"(most));
+    return exceeds;
 }
 
 /* Adds VALUE to an 8-byte word of the CPU's own structure with one instruction, which no interrupt can split. */

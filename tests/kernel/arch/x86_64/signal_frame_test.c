@@ -111,10 +111,14 @@ static uint8_t area[FPU_SIZE + 64] __attribute__((aligned(64)));
 static void good_area(void)
 {
     uint64_t components = 7;
+    uint32_t back = SIGNAL_FPU_BACK;
+    struct signal_fpu_marks marks;
 
     memset(area, 0, sizeof(area));
-    memcpy(area + 512, &components, sizeof(components));
-    signal_fpu_mark(area);
+    signal_fpu_mark(&marks);
+    memcpy(area + SIGNAL_FPU_MARKS, &marks, sizeof(marks));
+    memcpy(area + 512, &components, sizeof(components)); /* as XSAVE */
+    memcpy(area + FPU_SIZE, &back, sizeof(back));
 }
 
 TEST(marked, "a marked area is taken with all its components")

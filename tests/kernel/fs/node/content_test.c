@@ -97,7 +97,7 @@ static void begin(void)
 /* All that the file had is given back. */
 static void end(struct content *content)
 {
-    content_free(&content->tree);
+    content_free(&content->tree, NULL);
     CHECK_EQ(frames_used(), 0);
     CHECK_EQ(objects, 0);
 }
@@ -107,7 +107,7 @@ static void resize(struct content *content, uint64_t size)
     struct page_tree cut = {0};
 
     CHECK_EQ(content_resize(content, size, &cut), 0);
-    content_free(&cut);
+    content_free(&cut, NULL);
 }
 
 TEST(content_archive,
@@ -215,7 +215,7 @@ TEST(content_cut_stays, "a frame that is cut off stays the caller's until it giv
     CHECK_EQ(frame_spaces(frame), 2);
     frame_release(frame);
     CHECK_EQ(frame_spaces(frame), 1);
-    content_free(&cut);
+    content_free(&cut, NULL);
     end(&content);
 }
 
@@ -223,6 +223,45 @@ TEST(content_cut_stays, "a frame that is cut off stays the caller's until it giv
 
 static uint8_t model[SPAN];
 static uint64_t model_size;
+
+/* A file_put that copies to an address of the test. */
+static int put(uint64_t to, const void *from, uint64_t size)
+{
+    memcpy((void *)(uintptr_t)to, from, size);
+    return 0;
+}
+
+static int put_nothing(uint64_t to, const void *from, uint64_t size)
+{
+    (void)to;
+    (void)from;
+    (void)size;
+    return -1;
+}
+
+TEST(content_handed_out,
+     "bytes are handed out as they are read, from frames and from the boot image; a hole is refused")
+{
+    static uint8_t out[3 * PAGE_SIZE];
+    struct content content;
+    uint64_t to = (uint64_t)(uintptr_t)out;
+
+    begin();
+    content_init(&content, archive, ARCHIVE);
+    CHECK_EQ(content_write(&content, PAGE_SIZE + 5, "written", 7), 7);
+    CHECK_EQ(content_read_out(&content, 7, sizeof(out), put, to), sizeof(out));
+    CHECK_EQ(memcmp(out, archive + 7, PAGE_SIZE - 2), 0);
+    CHECK_EQ(memcmp(out + PAGE_SIZE - 2, "written", 7), 0);
+    CHECK_EQ(memcmp(out + PAGE_SIZE + 5, archive + PAGE_SIZE + 12, sizeof(out) - PAGE_SIZE - 5), 0);
+    CHECK_EQ(content_read_out(&content, ARCHIVE - 3, 100, put, to), 3);
+    CHECK_EQ(content_read_out(&content, ARCHIVE, 100, put, to), 0);
+    CHECK_EQ(content_read_out(&content, UINT64_MAX, 100, put, to), 0);
+    CHECK_EQ(content_read_out(&content, 0, 100, put_nothing, to), -EFAULT);
+    resize(&content, ARCHIVE + 2 * PAGE_SIZE);
+    CHECK_EQ(content_read_out(&content, ARCHIVE - 3, 4, put, to), -EFAULT);
+    CHECK_EQ(content_read_out(&content, ARCHIVE + PAGE_SIZE, 1, put, to), -EFAULT);
+    end(&content);
+}
 
 static void check_same(struct content *content)
 {
@@ -300,7 +339,7 @@ static void step(struct content *content, uint64_t *random, bool allowed)
         content_drop_idle(content);
         check_seek(content, at);
     }
-    content_free(&cut);
+    content_free(&cut, NULL);
 }
 
 static uint64_t counted;

@@ -28,6 +28,16 @@ static inline void spin_lock(struct spinlock *lock)
     }
 }
 
+static inline bool spin_try_alone(struct spinlock *lock)
+{
+    return spin_try(lock);
+}
+
+static inline void spin_lock_briefly(struct spinlock *lock)
+{
+    spin_lock(lock);
+}
+
 static inline void spin_unlock(struct spinlock *lock)
 {
     if (lock->held == 0) {

@@ -1,0 +1,87 @@
+/* Walks over a range in slices: what a change does to many pages or areas is done in steps, between which space->lock
+ * is free and messages are taken (msg/slice.h). See mm/change/internal.h. */
+#include "mm/change/internal.h"
+#include "mm/space/entry.h"
+#include "mm/space/space.h"
+#include "msg/slice.h"
+
+#define PAGES_AT_ONCE 128u /* pages that are changed under space->lock without a pause */
+
+/* True if more than PAGES_AT_ONCE pages of [START, END) have entries here, or if it has entries in two tables. */
+static bool many_pages_locked(const struct space *space, uint64_t start, uint64_t end)
+{
+    uint64_t va = start;
+    const uint64_t *leaf = paging_next_leaf_look(&space->tables, &va, end);
+    uint32_t used = 0, last;
+
+    if (leaf == NULL)
+        return false;
+    va = va > start ? va : start;
+    last = end - (va & ~(LEAF_SIZE - 1)) >= LEAF_SIZE ? LEAF_ENTRIES : paging_index(end - 1) + 1;
+    for (uint32_t i = paging_index(va); (i = paging_next_used(leaf, i, last)) < last; i++) {
+        if (++used > PAGES_AT_ONCE)
+            return true;
+    }
+    va = (va & ~(LEAF_SIZE - 1)) + LEAF_SIZE;
+    return paging_next_leaf_look(&space->tables, &va, end) != NULL;
+}
+
+static bool many_areas_locked(const struct space *space, uint64_t start, uint64_t end)
+{
+    uint32_t count = 0;
+
+    for (const struct area *area = area_next(&space->areas, start); area != NULL && area->start < end;
+         area = area_after(&space->areas, area)) {
+        if (++count >= AREAS_AT_ONCE)
+            return true;
+    }
+    return false;
+}
+
+bool space_is_long_locked(const struct space *space, uint64_t start, uint64_t end)
+{
+    if (end <= start || (end - start) / PAGE_SIZE < AREAS_AT_ONCE)
+        return false;
+    return many_areas_locked(space, start, end) ||
+           ((end - start) / PAGE_SIZE > PAGES_AT_ONCE && many_pages_locked(space, start, end));
+}
+
+void space_pause_locked(struct space *space)
+{
+    if (space->at_once || silence_length() <= SLICE_COUNTS)
+        return;
+    spin_unlock(&space->lock);
+    slice_pause();
+    spin_lock(&space->lock);
+}
+
+bool space_next_pages_locked(struct space *space, uint64_t *at, uint64_t end, uint64_t size, uint64_t *stop)
+{
+    const uint64_t *leaf;
+    uint64_t va = *at;
+
+    if (va >= end)
+        return false;
+    leaf = paging_next_leaf_look(&space->tables, &va, end);
+    if (leaf == NULL || va >= end)
+        return false;
+    if (va > *at) /* else it is the start of the table of *AT */
+        *at = va;
+    va = (*at & ~(size - 1)) + size;
+    *stop = va < end ? va : end;
+    return true;
+}
+
+uint64_t space_next_areas_locked(const struct space *space, uint64_t start, uint64_t end)
+{
+    uint32_t count = 0;
+
+    if (end - start < AREAS_AT_ONCE * PAGE_SIZE)
+        return end;
+    for (const struct area *area = area_next(&space->areas, start); area != NULL && area->start < end;
+         area = area_after(&space->areas, area)) {
+        if (++count == AREAS_AT_ONCE)
+            return area->start;
+    }
+    return end;
+}

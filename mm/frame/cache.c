@@ -1,0 +1,195 @@
+/* Frames that CPUs keep. See the header.
+ *
+ * The first word of a frame that is kept is the address of the next one. Each CPU's lists have a lock, which others
+ * take only to drain them: it precedes the lock of the blocks, and nobody holds two. */
+#include "mm/frame/cache.h"
+
+#include "kernel/arch/x86_64/cpu.h"
+#include "kernel/arch/x86_64/spinlock.h"
+#include "kernel/lib/string.h"
+
+#define DIRTY_MAX 512u /* a CPU that has more returns GIVE_BACK of them */
+#define GIVE_BACK 256u
+#define REFILL_ORDER 4u /* of the block that a CPU without frames takes */
+#define ZEROED_MAX 256u
+#define AHEAD_PART 8u /* frames are zeroed ahead while more than one in AHEAD_PART is in a free block */
+
+struct kept {
+    uint64_t first;          /* [k] 0: none */
+    volatile uint32_t count; /* [k] */
+};
+
+struct cache {
+    struct spinlock lock;
+    uint64_t nodes; /* [i] a bit for the node of its frames; 0: it has none */
+    struct kept dirty, zeroed;
+} __attribute__((aligned(64)));
+
+static struct cache caches[CPUS_MAX]; /* by the CPU's index */
+
+static inline struct cache *own(void)
+{
+    return &caches[cpu_several ? cpu_index() : 0];
+}
+
+void cache_start(uint32_t node)
+{
+    own()->nodes = (buddy_nodes >> node & 1) != 0 ? 1ull << node : buddy_nodes & -buddy_nodes;
+}
+
+static inline void push_locked(struct kept *kept, uint64_t frame)
+{
+    *(uint64_t *)frame_contents(frame) = kept->first;
+    kept->first = frame;
+    kept->count++;
+}
+
+/* Takes the first of KEPT, which is not empty, whose first word becomes 0. */
+static inline uint64_t pop_locked(struct kept *kept)
+{
+    uint64_t frame = kept->first;
+    uint64_t *link = frame_contents(frame);
+
+    kept->first = *link;
+    *link = 0;
+    kept->count--;
+    return frame;
+}
+
+/* Gets a few frames from the free blocks. False: there are none. */
+static bool refill_locked(struct cache *cache)
+{
+    uint32_t order;
+    uint64_t frame = buddy_take_some((uint32_t)__builtin_ctzll(cache->nodes), REFILL_ORDER, &order);
+    struct frame *single;
+
+    if (frame == 0)
+        return false;
+    single = range_frame(range_of(frame), frame);
+    for (uint64_t i = 1ull << order; i-- > 0;) { /* the lowest address is taken first */
+        single[i] = (struct frame){.state = FRAME_CACHED};
+        push_locked(&cache->dirty, frame + i * PAGE_SIZE);
+    }
+    return true;
+}
+
+static inline uint64_t take_kept_locked(struct kept *kept)
+{
+    uint64_t frame = pop_locked(kept);
+
+    *range_frame(range_of(frame), frame) = (struct frame){.state = FRAME_USED};
+    return frame;
+}
+
+/* Takes a frame whose contents do not matter, though the CPU has none of this kind. */
+static __attribute__((noinline)) uint64_t take_any_locked(struct cache *cache)
+{
+    if (refill_locked(cache))
+        return take_kept_locked(&cache->dirty);
+    return cache->zeroed.count > 0 ? take_kept_locked(&cache->zeroed) : 0;
+}
+
+static uint64_t take_dirty(struct cache *cache)
+{
+    uint64_t frame;
+
+    spin_lock(&cache->lock);
+    frame = cache->dirty.count > 0 ? take_kept_locked(&cache->dirty) : take_any_locked(cache);
+    spin_unlock(&cache->lock);
+    return frame;
+}
+
+static __attribute__((noinline)) uint64_t take_and_zero(struct cache *cache)
+{
+    uint64_t frame = take_dirty(cache);
+
+    if (frame != 0)
+        memset(frame_contents(frame), 0, PAGE_SIZE);
+    return frame;
+}
+
+uint64_t cache_take(uint64_t set, bool zeroed)
+{
+    struct cache *cache = own();
+    uint64_t frame;
+
+    if ((cache->nodes & set) == 0)
+        return 0;
+    if (!zeroed)
+        return take_dirty(cache);
+    spin_lock(&cache->lock);
+    frame = cache->zeroed.count > 0 ? take_kept_locked(&cache->zeroed) : 0;
+    spin_unlock(&cache->lock);
+    return frame != 0 ? frame : take_and_zero(cache);
+}
+
+static __attribute__((noinline)) void give_back_locked(struct kept *kept, uint32_t count)
+{
+    for (; count > 0 && kept->count > 0; count--) {
+        uint64_t frame = pop_locked(kept);
+
+        buddy_give(range_of(frame), frame, 0);
+    }
+}
+
+void cache_give(struct range *range, uint64_t frame, bool zeroed)
+{
+    struct cache *cache = own();
+
+    if ((cache->nodes >> range->node & 1) == 0) {
+        buddy_give(range, frame, 0);
+        return;
+    }
+    spin_lock(&cache->lock);
+    range_frame(range, frame)->state = FRAME_CACHED;
+    if (zeroed && cache->zeroed.count < ZEROED_MAX)
+        push_locked(&cache->zeroed, frame);
+    else
+        push_locked(&cache->dirty, frame);
+    if (cache->dirty.count > DIRTY_MAX)
+        give_back_locked(&cache->dirty, GIVE_BACK);
+    spin_unlock(&cache->lock);
+}
+
+bool frame_zero_ahead(void)
+{
+    struct cache *cache = own();
+    uint64_t frame;
+
+    if (cache->nodes == 0 || cache->zeroed.count >= ZEROED_MAX || buddy_free <= buddy_total / AHEAD_PART)
+        return false;
+    frame = take_and_zero(cache);
+    if (frame == 0)
+        return false;
+    cache_give(range_of(frame), frame, true);
+    return true;
+}
+
+bool cache_drain(void)
+{
+    bool some = false;
+
+    for (uint32_t i = 0; i < cpu_total; i++) {
+        struct cache *cache = &caches[i];
+
+        if (cache->dirty.count == 0 && cache->zeroed.count == 0)
+            continue;
+        some = true;
+        spin_lock(&cache->lock);
+        give_back_locked(&cache->dirty, UINT32_MAX);
+        give_back_locked(&cache->zeroed, UINT32_MAX);
+        spin_unlock(&cache->lock);
+    }
+    return some;
+}
+
+uint64_t cache_count(uint64_t set)
+{
+    uint64_t count = 0;
+
+    for (uint32_t i = 0; i < cpu_total; i++) {
+        if ((set & caches[i].nodes) != 0)
+            count += caches[i].dirty.count + caches[i].zeroed.count;
+    }
+    return count;
+}

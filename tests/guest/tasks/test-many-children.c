@@ -1,0 +1,94 @@
+/* test-many-children [costs] [COUNT]: COUNT children (default 400) are made, end, and are waited for, each by its id,
+ * from the youngest on. With "costs", for machines whose time counts instructions (--icount), the last of them must
+ * cost what the first did. A Linux program. */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/guest/harness/tap.h"
+
+#define PARTS 8
+#define MOST 20000
+
+static long count = 400;
+static bool costs;
+static pid_t children[MOST];
+static int64_t made[PARTS], waited[PARTS]; /* ns, on average, of the first COUNT / PARTS and so on */
+
+static void make_all(void)
+{
+    long each = count / PARTS;
+
+    for (int part = 0; part < PARTS; part++) {
+        int64_t begin = tap_time();
+
+        for (long i = part * each; i < (part + 1) * each; i++) {
+            children[i] = FORK();
+            if (children[i] == 0)
+                _exit((int)(i % 100));
+        }
+        made[part] = (tap_time() - begin) / each;
+    }
+}
+
+static void wait_for_all(void)
+{
+    long each = count / PARTS, i = each * PARTS - 1;
+    int status;
+
+    for (int part = 0; part < PARTS; part++) {
+        int64_t begin = tap_time();
+
+        for (long left = each; left > 0; left--, i--) {
+            REQUIRE(waitpid(children[i], &status, 0) == children[i], "child %ld", i);
+            REQUIRE(WIFEXITED(status) && WEXITSTATUS(status) == i % 100, "child %ld has status %x", i,
+                    (unsigned)status);
+        }
+        waited[part] = (tap_time() - begin) / each;
+    }
+}
+
+static int by_number(const void *a, const void *b)
+{
+    return *(const pid_t *)a < *(const pid_t *)b ? -1 : 1;
+}
+
+static void test_all(void)
+{
+    make_all();
+    wait_for_all();
+    CHECK_ERROR(waitpid(children[0], NULL, 0), ECHILD);
+    CHECK_ERROR(wait(NULL), ECHILD);
+    qsort(children, (size_t)count, sizeof(children[0]), by_number);
+    for (long i = 1; i < count; i++)
+        REQUIRE(children[i] != children[i - 1], "two children were %d", (int)children[i]);
+}
+
+static void test_costs(void)
+{
+    if (!costs) {
+        tap_skip("time that counts instructions");
+        return;
+    }
+    tap_note("ns of a fork: the first %ld, the last %ld; of a wait: %ld, %ld", (long)made[0], (long)made[PARTS - 1],
+             (long)waited[0], (long)waited[PARTS - 1]);
+    CHECK(made[PARTS - 1] * 20 <= made[0] * 21, "the last forks take %ld ns, the first %ld", (long)made[PARTS - 1],
+          (long)made[0]);
+    CHECK(waited[0] <= waited[PARTS - 1] * 2, "the first waits take %ld ns, the last %ld", (long)waited[0],
+          (long)waited[PARTS - 1]);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct tap_test tests[] = {
+        {"all", "many children have different ids and are all waited for", test_all},
+        {"costs", "the last of many children cost what the first did", test_costs},
+    };
+
+    costs = tap_take(&argc, &argv, "costs");
+    tap_take_number(&argc, &argv, &count);
+    count = count / PARTS * PARTS;
+    REQUIRE(count > 0 && count <= MOST, "%ld children", count);
+    return tap_run(argc, argv, tests, TAP_COUNT(tests));
+}

@@ -1,0 +1,29 @@
+"""No kernel keeps from answering for more than 100,000 instructions, whatever programs do. With --icount a nanosecond of the
+guest is an instruction. All CPUs' instructions count, so what the kernels do at the same time, as an audit of the machine, is
+measured on a machine with one CPU, and only what one does for another on a machine with two."""
+
+import json
+
+import pytest
+
+LIMIT = 100_000
+EXACT = ("--icount", "0", "--seed", "1")
+FAR = ["exit_far", "munmap_far", "protect_far", "discard_far", "fork_far"]
+MACHINES = {"1-kernel": (("--cpus", "1"), ["writev", "exit", "munmap", "fork", "setpipe", "audit_machine", "processes"], ()),
+            "2-kernels": (("--cpus", "2", "--nodes", "2"), FAR, ("--cases", ",".join(FAR)))}
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_no_kernel_is_silent_for_long(run, machine):
+    options, expected, words = MACHINES[machine]
+    done = run(*options, *EXACT, "--", "silencebench", "--limit", str(LIMIT), *words)
+    cases = [json.loads(line) for line in done.stdout.decode().splitlines() if line.startswith("{")]
+    assert done.status == 0, done.explain()
+    assert set(expected) <= {case["case"] for case in cases}
+    assert all(0 < case["silence"] <= LIMIT for case in cases)
+
+
+def test_long_operations_end_and_lose_nothing(run):
+    """On one CPU, where slices are the only turn that others get."""
+    done = run("--cpus", "1", "--", "test-silence")
+    assert done.status == 0, done.explain()

@@ -1,0 +1,225 @@
+"""`tools/kettle bench workloads`: its plan, figures, verdict and tables; what all benchmarks have since: samples a line, runs that
+are resumed, changes since earlier results; and the programs themselves on the host's own kernel."""
+
+import argparse
+import json
+import re
+
+import pytest
+
+import bench_data
+from bench_data import program
+from hosttools import bench, bench_changes, bench_plots, bench_workloads, bench_workloads_report
+from hosttools.bench_samples import samples
+from hosttools.bench_stats import Spread
+from hosttools.errors import UsageError
+
+NAMES = ["is", "ft", "cg", "bfs", "lud", "mg", "ep", "lu", "bt", "sp", "stream", "chase", "random", "touch", "reader"]
+
+
+def case(name, ms=10.0, **more):
+    return {"case": f"{name}.S", "program": name, "class": "S", "count": 1, "absent": "", "ns": [ms * 1e6], "moves": 0, **more}
+
+
+def work(name, *costs, pair=1, side="kettle", cpus=2, series="work-S", **more):
+    """A run of N programs: of each, what two CPUs executed in kernel mode, its critical path and its team's start."""
+    cases, counts = [], []
+    for region, (title, kernel, critical, start) in zip(range(1, 99, 3), costs):
+        cases.append({**case(title), "region": region, **more})
+        cpu = {"cpu": 0, "user": 1000, "kernel": kernel, "idle": 7}
+        counts += [{"region": region, "cpus": [cpu, {**cpu, "cpu": 1}]}, {"region": region + 1, "critical": critical, "cpus": [cpu]},
+                   {"region": region + 2, "cpus": [{"cpu": 0, "user": 0, "kernel": start, "idle": 9}]}]
+    return {"name": f"{series}-{cpus}-{pair}-{side}", "command": "tools/kettle run --append a=b --seed 7 -- x", "status": 0,
+            "output": cases, "problem": "", "counts": counts, "load": 1.0}
+
+
+def times(kettle, linux, cpus=2, pair=1, name="cg"):
+    return [bench_data.run(f"time-S-{cpus}-{pair}-{side}", case(name, ms)) for side, ms in (("kettle", kettle), ("linux", linux))]
+
+
+def data(*runs):
+    return {**bench_data.data("workloads", *runs), "commit": "abc", "host": {"cpus": 2}}
+
+
+def planned(quick=False):
+    return bench_workloads.plan(argparse.Namespace(quick=quick))
+
+
+# --- the runs ---
+
+
+def test_kettle_and_linux_alternate_on_the_same_machine_and_environment():
+    runs = planned()
+    assert len({item.name for item in runs}) == len(runs)
+    first, second = runs[:2]
+    assert (first.name, second.name) == ("work-S-1-1-kettle", "work-S-1-1-linux")
+    assert second.machine == ("--os", "linux", *first.machine) and first.program == second.program
+    pairs = [item.name for item in runs if item.name.startswith("time-S-4-")]
+    assert pairs[:4] == ["time-S-4-1-kettle", "time-S-4-1-linux", "time-S-4-2-linux", "time-S-4-2-kettle"]
+
+
+def test_times_have_a_host_thread_for_each_cpu_only_where_the_host_has_as_many():
+    shapes = {cpus: item.machine for item in planned() for cpus in (1, 2, 4, 8) if item.name == f"time-S-{cpus}-1-kettle"}
+    assert "single" in shapes[4] and "single" in shapes[8] and "--count" not in shapes[4]
+    assert "multi" in shapes[1]
+
+
+def test_every_program_that_the_plan_asks_for_exists():
+    for item in planned() + planned(quick=True):
+        words = list(item.program[item.program.index("--class") + 2:])
+        assert words and set(words) - {"--pomp"} <= set(NAMES), words
+
+
+def test_programs_that_take_long_have_pairs_of_their_own():
+    found = [item.name for item in planned() if "ep" in item.program]
+    assert "work-S-8-4-kettle" in found and "work-S-8-1-kettle" not in found
+    assert not [item for item in planned() if "ep" in item.program and "is" in item.program]
+
+
+def test_runs_are_chosen_by_name():
+    runs = planned(quick=True)
+    assert {item.name for item in bench._chosen(runs, "pomp-S-2-*,wait-passive-1-linux")} == {
+        "pomp-S-2-1-kettle", "pomp-S-2-1-linux", "wait-passive-1-linux"}
+    assert bench._chosen(runs, None) == runs
+    with pytest.raises(UsageError, match="--only work-X: no such run"):
+        bench._chosen(runs, "pomp*,work-X")
+
+
+def test_a_quick_plan_is_much_shorter():
+    assert len(planned(quick=True)) < len(planned()) / 2
+
+
+# --- the figures ---
+
+
+def test_who_wins_does_so_by_more_than_chance():
+    def said(*ratio):
+        return bench_workloads.verdict(data(*(run for pair, a in enumerate(ratio, 1) for run in times(a, 1, pair=pair))))
+
+    assert said(0.8, 1.5, 1.2).startswith("Neither won, as far as these pairs can tell: the thesis's programs took 1.13 x")
+    assert said(0.8, 0.82, 0.81).startswith("Kettle won: ") and said(1.3, 1.35, 1.4).startswith("Linux won: ")
+    assert "0.81 x Linux's time on Kettle (geometric mean of 3 pairs, 95 % confidence 0.79 to 0.84)." in said(0.8, 0.82, 0.81)
+    assert said(0.5).startswith("Neither won") and said() == ""
+
+
+def test_the_sentence_says_what_the_kernels_did():
+    runs = [work("x", ("is", kernel, 1, 1), side=side) for side, kernel in (("kettle", 300), ("linux", 600))]
+    assert bench_workloads.verdict(data(*runs, *times(8, 10))).endswith("In kernel mode they took 0.50 x Linux's instructions.")
+
+
+def test_the_worst_median_decides_a_target():
+    runs = [item for pair, (a, b) in enumerate(((10, 10), (15, 10), (9, 10)), 1) for item in times(a, b, pair=pair)]
+    found = {target.text.split(":")[0]: target.value for target in bench_workloads.targets(data(*runs, *times(11, 10, cpus=8)))
+             if "wall" in target.text}
+    assert found["CG"] == pytest.approx(1.1) and found["IS"] is None
+
+
+def test_kernel_mode_critical_path_and_start_are_told_apart():
+    raw = data(work("x", ("is", 300, 5000, 70)), work("x", ("is", 600, 4000, 100), side="linux"))
+    ratio = {value: bench_workloads_report.compare(raw, "work-S-2", "is.S", value)[2].median
+             for value in (bench_workloads_report.kernel_work, bench_workloads_report.critical_path, bench_workloads_report.start_work,
+                           bench_workloads_report.all_work)}
+    assert list(ratio.values()) == pytest.approx([0.5, 1.25, 0.7, 2600 / 3200])
+
+
+def test_the_first_region_is_that_of_all_programs():
+    runs = [work("x", *(("is", 1, 1, start) for start in starts), side=side)
+            for side, starts in (("kettle", (60, 50, 70)), ("linux", (100, 300, 90)))]
+    kettle, linux, ratio = bench_workloads_report.starts(data(*runs), 2)
+    assert (kettle, linux.text(0), ratio) == (Spread(60, 50, 70, 3), "100 (90 to 300)", 0.6)
+    assert bench_workloads_report.starts(data(*runs), 8) == (None, None, None)
+
+
+def test_the_report_has_a_row_for_each_program_and_plots_of_both_kinds(tmp_path):
+    message = {"messages": {"FUTEX_WAIT": 5, "FUTEX_WAIT.reply": 5}}
+    runs = [work("x", ("is", 300, 5000 / cpus, 70), ("cg", 300, 5000 / cpus, 70), side=side, cpus=cpus,
+                 **(message if side == "kettle" else {})) for cpus in (1, 2, 8) for side in ("kettle", "linux")]
+    option = [{**work("x", ("cg", 30, 1000, 70), cpus=8), "name": "option-prefetch=0-1-kettle"}]
+    pomp = [work("x", ("cg", 100, 10, 1), side=side, series="pomp-S", moves=5) for side in ("kettle", "linux")]
+    wait = [{**work("x", ("cg", 100, 10, 1), side=side), "name": f"wait-default-1-{side}"} for side in ("kettle", "linux")]
+    report = bench_workloads.report(data(*runs, *option, *pomp, *wait, *times(8, 10), *times(9, 10, pair=2)))
+    text = "\n".join(report.tables)
+    assert re.search(r"\| `cg` \| - \| 0\.850 ± 0\.635 \| - \| - \|", text)  # Student's t of 0.8 and 0.9
+    assert "| `cg`, Kettle | 0.01 | 2.00 | - | 8.00 |" in text or "| `cg`, Kettle | 0.00 | 2.00 | - | 8.00 |" in text
+    assert "| `cg` | 10 | FUTEX_WAIT 5 |" in text and "| `cg` on 2 | 5 |" in text and "| `cg` | 1.000 | 0.100 | 1.600 | - |" in text and "as it is by itself" in text
+    drawn = [bench_plots.draw(plot, tmp_path) for plot in report.plots]
+    assert tmp_path / "time-S.svg" in drawn and (tmp_path / "time-S.png").is_file()
+
+
+# --- what all benchmarks have ---
+
+
+def test_a_sample_says_what_it_was_made_with():
+    found = list(samples(data(work("x", ("is", 300, 5000, 70)))))
+    assert len(found) == 1
+    assert {"commit": "abc", "seed": "7", "boot_options": ["a=b"], "host": {"cpus": 2}, "linux": False,
+            "case": "is.S"}.items() <= found[0].items()
+    assert found[0]["counts"][0]["kernel"] == 300 and json.dumps(found[0])
+
+
+def resumed(runs, before, **more):
+    now = {**data(), **more}
+    return [item.name for item in bench._left(runs, now, before)], [item["name"] for item in now["runs"]]
+
+
+def test_only_what_is_missing_or_failed_is_run_again():
+    runs = planned(quick=True)[:3]
+    made = [{"name": item.name, "command": bench._command(item), "problem": ""} for item in runs]
+    made[1]["problem"] = "it broke"
+    assert resumed(runs, data(*made)) == ([runs[1].name], [runs[0].name, runs[2].name])
+    made[0]["command"] += " more"
+    assert resumed(runs, data(*made))[0] == [runs[0].name, runs[1].name]
+
+
+def test_runs_of_another_commit_are_not_resumed():
+    with pytest.raises(UsageError, match="the earlier runs are of commit abc"):
+        resumed([], data(), commit="abd")
+
+
+def test_a_change_is_more_than_the_spread():
+    assert not bench_changes.changed(Spread(100, 90, 110, 3), Spread(120, 110, 130, 3), 0.01)
+    assert bench_changes.changed(Spread(100, 90, 110, 3), Spread(120, 111, 130, 3), 0.01)
+    assert not bench_changes.changed(Spread(1000, 1000, 1000, 1), Spread(1005, 1005, 1005, 1), 0.01)
+
+
+def test_changes_are_told_by_case_and_side():
+    text = bench_changes.table_of(data(*times(10, 10)), data(*times(20, 10)))
+    assert "1 of 2 figures have changed" in text and "| `cg.S`, time-S-2-kettle, us | 10,000.0 | 20,000.0 | 2.000 |" in text
+    assert "None of 2 figures" in bench_changes.table_of(data(*times(10, 10)), data(*times(10, 10)))
+
+
+@pytest.mark.parametrize("seconds, text", [(3.4, "3 s"), (99, "99 s"), (150, "2 min"), (3600, "60 min")])
+def test_the_time_left_is_told_for_people(seconds, text):
+    assert bench.duration(seconds) == text
+
+
+# --- the programs ---
+
+
+@pytest.mark.parametrize("layer", ["openmp", "pthreads"])
+def test_every_program_is_right_with_three_threads(layer):
+    status, text, errors = program("workload", "--json", "--threads", "3", "--layer", layer)
+    found = [json.loads(line) for line in text.splitlines()]
+    assert (status, errors) == (0, "") and [item["program"] for item in found] == NAMES
+    assert all(item["right"] and item["ns"][0] > 0 and item["operations"] > 0 for item in found)
+
+
+def test_the_thesis_profile_moves_as_often_as_its_programs_did():
+    status, text, errors = program("workload", "--json", "--pomp", "--threads", "4", "is", "ft", "cg", "bfs", "lud")
+    assert (status, errors) == (0, "")
+    assert {item["program"]: item["moves"] for item in map(json.loads, text.splitlines())} == {
+        "is": 2 * 3, "ft": 2 * 3, "cg": 5 * 3, "bfs": 12 * 3, "lud": 3}
+
+
+@pytest.mark.parametrize("arguments, words", [
+    (("--class", "D"), "no class 'D'"), (("--threads", "0"), "must be 1 to 64"), (("nosuch",), "no program 'nosuch'"),
+    (("--layer", "tbb"), "no layer 'tbb'")])
+def test_what_the_program_cannot_do_is_refused(arguments, words):
+    status, text, errors = program("workload", *arguments)
+    assert (status, text) == (2, "") and words in errors
+
+
+def test_the_list_is_that_of_the_report():
+    status, text, _ = program("workload", "--list")
+    assert status == 0 and [line.split()[0] for line in text.splitlines()] == NAMES
+    assert {*bench_workloads.THESIS, *bench_workloads.MORE, *bench_workloads.LONG} == set(NAMES)

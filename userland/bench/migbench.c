@@ -1,0 +1,244 @@
+/* migbench: what it costs to move pages between nodes, after the experiments of a thesis on page migration: mbind by
+ * the thread that touched the pages and by another one, and move_pages by a thread on another node, to one node and to
+ * each page's next node, of pages that lie on the first node or interleaved on all. A thread for each CPU or kernel is
+ * bound to it and sleeps meanwhile. Run it with tools/kettle run --numa-model or --count: it prints which region is
+ * which move.
+ *
+ * Runs unchanged on Kettle and on Linux. */
+#include <errno.h>
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "userland/bench/bench.h"
+#include "userland/bench/bench_measure.h"
+#include "userland/bench/bench_place.h"
+#include "userland/bench/bench_team.h"
+#include "userland/bench/mark.h"
+#include "userland/help.h"
+
+#define PAGES_MOST 200000
+#define MPOL_BIND 2
+#define MPOL_INTERLEAVE 3
+#define MPOL_MF_MOVE 2
+#define MADV_SMALL 15 /* MADV_NOHUGEPAGE */
+#define PAGES_DEFAULT 1000
+#define STATUS_FAILED 1
+#define STATUS_USAGE 2
+
+static const char usage[] = "usage: migbench [--json] [--pages N] [--way NAME]\n"
+                            "\n"
+                            "Moves pages between nodes by mbind and move_pages.\n"
+                            "\n"
+                            "  --pages N   that many, 2 to 200000 (default 1000)\n"
+                            "  --way NAME  only the ways whose names match the pattern, as 'mbind.*.interleaved'\n"
+                            "  --json      a JSON object for each move; otherwise a line\n";
+
+enum call { CALL_MBIND, CALL_MOVE_PAGES };
+
+/* A way to move pages. */
+struct way {
+    const char *name;
+    enum call call;
+    bool other;       /* the caller is on another node than the pages' */
+    bool distributed; /* each page to the next node, not all to the last one */
+    bool interleaved; /* at first */
+};
+
+static const struct way ways[] = {
+    {"mbind.master.default", CALL_MBIND, false, false, false},
+    {"mbind.master.interleaved", CALL_MBIND, false, false, true},
+    {"mbind.other.default", CALL_MBIND, true, false, false},
+    {"mbind.other.interleaved", CALL_MBIND, true, false, true},
+    {"move_pages.one.default", CALL_MOVE_PAGES, true, false, false},
+    {"move_pages.one.interleaved", CALL_MOVE_PAGES, true, false, true},
+    {"move_pages.distributed.default", CALL_MOVE_PAGES, true, true, false},
+    {"move_pages.distributed.interleaved", CALL_MOVE_PAGES, true, true, true},
+};
+#define WAY_COUNT (sizeof(ways) / sizeof(ways[0]))
+
+static const struct way *way;
+static uint32_t page_count;
+static char *pages;
+static void *addresses[PAGES_MOST];
+static int targets[PAGES_MOST];
+static int status[PAGES_MOST];
+static int nodes[BENCH_PLACES_MAX]; /* the numbers of the machine's nodes, in order */
+static int node_count;
+
+static unsigned long mask_of(int node)
+{
+    return 1ul << node;
+}
+
+static long bind_pages(int mode, unsigned long mask, unsigned flags)
+{
+    return syscall(SYS_mbind, pages, (size_t)page_count * BENCH_PAGE, mode, &mask, 8 * sizeof(mask) + 1, flags);
+}
+
+static int nothing(void *unused)
+{
+    (void)unused;
+    return 0;
+}
+
+/* The master's part: memory that it is the first to touch. */
+static int touch(void *unused)
+{
+    unsigned long all = 0;
+
+    (void)unused;
+    pages = mmap(NULL, (size_t)page_count * BENCH_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED)
+        return bench_failed("memory", errno);
+    if (madvise(pages, (size_t)page_count * BENCH_PAGE, MADV_SMALL) != 0)
+        return bench_failed("madvise", errno);
+    for (int i = 0; i < node_count; i++)
+        all |= mask_of(nodes[i]);
+    if (way->interleaved && bind_pages(MPOL_INTERLEAVE, all, 0) != 0)
+        return bench_failed("mbind to interleave", errno);
+    for (uint32_t i = 0; i < page_count; i++) {
+        pages[(size_t)i * BENCH_PAGE] = 1;
+        addresses[i] = pages + (size_t)i * BENCH_PAGE;
+        targets[i] = way->distributed ? nodes[(i + 1) % (uint32_t)node_count] : nodes[node_count - 1];
+    }
+    return 0;
+}
+
+static int move(void *unused)
+{
+    (void)unused;
+    if (way->call == CALL_MBIND) {
+        if (bind_pages(MPOL_BIND, mask_of(nodes[node_count - 1]), MPOL_MF_MOVE) != 0)
+            return bench_failed("mbind", errno);
+        return 0;
+    }
+    /* As there, from the second page on. */
+    if (syscall(SYS_move_pages, 0, page_count - 1, addresses + 1, targets + 1, status, MPOL_MF_MOVE) != 0)
+        return bench_failed("move_pages", errno);
+    return 0;
+}
+
+/* The pages that are not where they were to go, -1 when the kernel does not say. */
+static long misplaced_count(void)
+{
+    uint32_t first = way->call == CALL_MBIND ? 0 : 1;
+    long misplaced = 0;
+
+    if (syscall(SYS_move_pages, 0, page_count, addresses, NULL, status, 0) != 0)
+        return -1;
+    for (uint32_t i = first; i < page_count; i++)
+        misplaced += status[i] != targets[i];
+    return misplaced;
+}
+
+static int run(unsigned region, int other_place, bool json)
+{
+    struct bench_job job = {.place = 0, .work = touch};
+    int caller = way->other ? other_place : 0;
+    int error = bench_team_run(&job, 0, 1, 0);
+    long misplaced;
+
+    job = (struct bench_job){.place = caller, .work = move};
+    if (error == 0)
+        error = bench_team_run(&job, caller, 1, region);
+    if (error != 0)
+        return error;
+    misplaced = misplaced_count();
+    if (json) {
+        printf("{\"case\": \"%s.%" PRIu32 "\", \"way\": \"%s\", \"count\": %" PRIu32
+               ", \"region\": %u, \"places\": %d, "
+               "\"nodes\": %d, \"misplaced\": %ld}\n",
+               way->name, page_count, way->name, page_count, region, bench_machine.count, node_count, misplaced);
+    } else {
+        printf("%6u  %-36s%10" PRIu32 "%10ld\n", region, way->name, page_count, misplaced);
+    }
+    fflush(stdout);
+    munmap(pages, (size_t)page_count * BENCH_PAGE);
+    return 0;
+}
+
+/* A place on the node that is five nodes on, or as far as there are, and the nodes. */
+static int machine_look(void)
+{
+    int other = 0;
+
+    for (int place = 0; place < bench_machine.count; place++) {
+        int node = bench_machine.places[place].node;
+        bool known = false;
+
+        for (int i = 0; i < node_count; i++)
+            known |= nodes[i] == node;
+        if (!known) {
+            nodes[node_count++] = node;
+            if (node_count <= 6)
+                other = place;
+        }
+    }
+    return other;
+}
+
+static int run_all(int other_place, const char *pattern, bool json)
+{
+    struct bench_job jobs[BENCH_PLACES_MAX];
+    unsigned region = 1;
+    int error;
+
+    for (int i = 0; i < bench_machine.count; i++)
+        jobs[i] = (struct bench_job){.place = i, .work = nothing};
+    error = bench_team_run(jobs, 0, bench_machine.count, 0);
+    for (size_t i = 0; i < WAY_COUNT && error == 0; i++) {
+        way = &ways[i];
+        if (fnmatch(pattern, way->name, 0) == 0)
+            error = run(region++, other_place, json);
+    }
+    return error;
+}
+
+int main(int argc, char **argv)
+{
+    bool json = false;
+    uint64_t asked = PAGES_DEFAULT;
+    const char *pattern = "*";
+    int other_place;
+    int error;
+
+    if (help_asked(argc, argv, usage))
+        return 0;
+    for (int at = 1; at < argc; at++) {
+        if (strcmp(argv[at], "--json") == 0) {
+            json = true;
+        } else if (strcmp(argv[at], "--way") == 0 && argv[at + 1] != NULL) {
+            pattern = argv[++at];
+        } else if (strcmp(argv[at], "--pages") == 0 && bench_number_parse(argv[at + 1], 2, PAGES_MOST, &asked)) {
+            at++;
+        } else {
+            fprintf(stderr, "migbench: what is this? %s (try migbench --help)\n", argv[at]);
+            return STATUS_USAGE;
+        }
+    }
+    page_count = (uint32_t)asked;
+    bench_machine_find();
+    other_place = machine_look();
+    if (node_count < 2) {
+        fprintf(stderr, "migbench: needs CPUs on two nodes; this machine has %d\n", node_count);
+        return STATUS_FAILED;
+    }
+    mark_begin(0); /* the model begins */
+    mark_end(0);
+    error = bench_team_start(bench_machine.count);
+    if (error == 0)
+        error = run_all(other_place, pattern, json);
+    if (error != 0) {
+        fprintf(stderr, "migbench: %s: %s\n", bench_failure(), strerror(error));
+        return STATUS_FAILED;
+    }
+    bench_team_end();
+    return 0;
+}

@@ -1,0 +1,494 @@
+/* silencebench: for how long a kernel answers nobody while a program does something large.
+ *
+ * Each case runs in a child process. The child prepares, the longest silences of all kernels are forgotten
+ * (kettle_control("silence=clear")), the child does what is measured, and /proc/kettle/silence says how long the
+ * longest stretch of kernel code was in which a CPU did not look for messages, or a handler ran. Nothing else runs
+ * meanwhile; so with --icount 0 and --tcg single the numbers are instructions, and repeat. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "libc/kettle.h"
+#include "userland/proc_file.h"
+
+#define STATUS_FAILED 1
+#define STATUS_USAGE 2
+#define PAGE 4096ul
+#define MIB (1ul << 20)
+#define MEMORY (48 * MIB) /* of the cases of memory */
+#define AREAS 20000ul     /* of the cases of many areas */
+#define FILE_SIZE (32 * MIB)
+#ifndef F_SETPIPE_SZ
+#define F_SETPIPE_SZ 1031
+#endif
+#define GETDENTS 217
+
+static const char usage[] =
+    "usage: silencebench [--cases NAME,NAME...] [--limit N] [--list]\n"
+    "\n"
+    "Prints for each case one JSON object: the longest silence of a kernel, in counts of the time stamp counter, and\n"
+    "where it ended.\n"
+    "\n"
+    "  --limit N  exit status 1 if one is longer\n";
+
+struct silence_case {
+    const char *name;
+    const char *what;
+    void (*prepare)(void);
+    void (*run)(void); /* NULL: the end of the process */
+    bool elsewhere;    /* the pages are touched by a thread on another kernel, which has them then */
+};
+
+static char *memory;
+static int file, other, pipes[2];
+static struct iovec spans[1024];
+
+static _Noreturn void fail(const char *what)
+{
+    fprintf(stderr, "silencebench: %s: %s\n", what, strerror(errno));
+    _exit(STATUS_FAILED);
+}
+
+static char *map(size_t size, int flags)
+{
+    char *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+
+    if (at == MAP_FAILED)
+        fail("mmap");
+    return at;
+}
+
+static void map_memory(void)
+{
+    memory = map(MEMORY, 0);
+    if (madvise(memory, MEMORY, MADV_NOHUGEPAGE) != 0)
+        fail("madvise");
+}
+
+static void touch(char *at, size_t size)
+{
+    for (size_t i = 0; i < size; i += PAGE)
+        at[i] = 1;
+}
+
+static void fill_memory(void)
+{
+    map_memory();
+    touch(memory, MEMORY);
+}
+
+/* As fill_memory, but from another kernel, where the frames are then. */
+static void fill_elsewhere(void)
+{
+    int here = kettle_kernel();
+
+    map_memory();
+    if (kettle_migrate((here + 1) % kettle_kernels()) != 0)
+        fail("kettle_migrate");
+    touch(memory, MEMORY);
+    if (kettle_migrate(here) != 0)
+        fail("kettle_migrate");
+}
+
+/* Memory that is made of AREAS areas. */
+static void map_areas(void)
+{
+    memory = map(AREAS * PAGE, 0);
+    for (size_t i = 0; i < AREAS; i += 2) {
+        if (mprotect(memory + i * PAGE, PAGE, PROT_READ) != 0)
+            fail("mprotect");
+    }
+}
+
+static void unmap(void)
+{
+    if (munmap(memory, MEMORY) != 0)
+        fail("munmap");
+}
+
+static void unmap_areas(void)
+{
+    if (munmap(memory, AREAS * PAGE) != 0)
+        fail("munmap");
+}
+
+static void protect_areas(void)
+{
+    if (mprotect(memory, AREAS * PAGE, PROT_READ) != 0)
+        fail("mprotect");
+}
+
+static void read_whole(const char *path)
+{
+    char *text = proc_file_read(path);
+
+    if (text == NULL)
+        fail(path);
+    free(text);
+}
+
+static void read_maps(void)
+{
+    read_whole("/proc/self/maps");
+}
+
+static void protect(void)
+{
+    if (mprotect(memory, MEMORY, PROT_READ) != 0)
+        fail("mprotect");
+}
+
+static void discard(void)
+{
+    if (madvise(memory, MEMORY, MADV_DONTNEED) != 0)
+        fail("madvise");
+}
+
+static void fork_and_wait(void)
+{
+    pid_t child = fork();
+
+    if (child < 0)
+        fail("fork");
+    if (child == 0)
+        _exit(0);
+    waitpid(child, NULL, 0);
+}
+
+static void populate(void)
+{
+    map(MEMORY, MAP_POPULATE);
+}
+
+static void lock_memory(void)
+{
+    if (mlock(memory, MEMORY) != 0)
+        fail("mlock");
+}
+
+static void remap_memory(void)
+{
+    char *to = map(MEMORY, 0);
+
+    if (mremap(memory, MEMORY, MEMORY, MREMAP_MAYMOVE | MREMAP_FIXED, to) != to)
+        fail("mremap");
+}
+
+static void look_resident(void)
+{
+    unsigned char *there = malloc(MEMORY / PAGE);
+
+    if (there == NULL || mincore(memory, MEMORY, there) != 0)
+        fail("mincore");
+}
+
+/* 1024 spans of 1 MiB each, all of the same memory. */
+static void make_spans(const char *path)
+{
+    char *at = map(MIB, 0);
+
+    touch(at, MIB);
+    for (int i = 0; i < 1024; i++)
+        spans[i] = (struct iovec){at, MIB};
+    file = open(path, O_RDWR);
+    if (file < 0)
+        fail(path);
+}
+
+static void null_spans(void)
+{
+    make_spans("/dev/null");
+}
+
+static void zero_spans(void)
+{
+    make_spans("/dev/zero");
+}
+
+static void write_spans(void)
+{
+    if (writev(file, spans, 1024) <= 0)
+        fail("writev");
+}
+
+static void read_spans(void)
+{
+    if (readv(file, spans, 64) <= 0)
+        fail("readv");
+}
+
+/* A file of FILE_SIZE bytes, all of them written, in FILE; an empty one in OTHER; memory for them. */
+static void make_file(void)
+{
+    memory = map(FILE_SIZE, 0);
+    touch(memory, FILE_SIZE);
+    file = open("/silence", O_RDWR | O_CREAT | O_TRUNC, 0600);
+    other = open("/silence2", O_RDWR | O_CREAT | O_TRUNC, 0600);
+    if (file < 0 || other < 0)
+        fail("/silence");
+    for (size_t at = 0; at < FILE_SIZE; at += MIB) {
+        if (write(file, memory + at, MIB) != (ssize_t)MIB)
+            fail("write");
+    }
+    unlink("/silence");
+    unlink("/silence2");
+}
+
+static void read_file(void)
+{
+    if (pread(file, memory, FILE_SIZE, 0) != (ssize_t)FILE_SIZE)
+        fail("pread");
+}
+
+static void write_file(void)
+{
+    if (pwrite(other, memory, FILE_SIZE, 0) != (ssize_t)FILE_SIZE)
+        fail("pwrite");
+}
+
+static void send_file(void)
+{
+    off_t at = 0;
+
+    if (sendfile(other, file, &at, FILE_SIZE) != (ssize_t)FILE_SIZE)
+        fail("sendfile");
+}
+
+static void truncate_file(void)
+{
+    if (ftruncate(file, 0) != 0)
+        fail("ftruncate");
+}
+
+static void random_bytes(void)
+{
+    if (getrandom(memory, MEMORY, 0) < 0)
+        fail("getrandom");
+}
+
+/* A pipe of 32 MiB that is full. */
+static void fill_pipe(void)
+{
+    memory = map(FILE_SIZE, 0);
+    if (pipe(pipes) != 0 || fcntl(pipes[1], F_SETPIPE_SZ, FILE_SIZE) < 0)
+        fail("pipe");
+    if (write(pipes[1], memory, FILE_SIZE - PAGE) != (ssize_t)(FILE_SIZE - PAGE))
+        fail("write");
+}
+
+static void resize_pipe(void)
+{
+    if (fcntl(pipes[1], F_SETPIPE_SZ, 2 * FILE_SIZE) < 0)
+        fail("F_SETPIPE_SZ");
+}
+
+/* 2000 processes that have ended and are not waited for. */
+static void make_processes(void)
+{
+    for (int i = 0; i < 2000; i++) {
+        pid_t child = fork();
+
+        if (child < 0)
+            fail("fork");
+        if (child == 0)
+            _exit(0);
+    }
+}
+
+static void list_processes(void)
+{
+    static char names[1 << 16];
+    int proc = open("/proc", O_RDONLY | O_DIRECTORY);
+
+    if (proc < 0)
+        fail("/proc");
+    while (syscall(GETDENTS, proc, names, sizeof(names)) > 0)
+        continue;
+    close(proc);
+}
+
+static void signal_all(void)
+{
+    if (kill(0, 0) != 0)
+        fail("kill");
+}
+
+static void audit(void)
+{
+    char text[512];
+
+    if (kettle_audit(KETTLE_AUDIT_OWN, text, sizeof(text)) != 0)
+        fail("audit");
+}
+
+static void audit_machine(void)
+{
+    char text[512];
+
+    if (kettle_audit(KETTLE_AUDIT_MACHINE, text, sizeof(text)) != 0)
+        fail("audit");
+}
+
+static const struct silence_case cases[] = {
+    {"writev", "writev of 1 GiB to /dev/null", null_spans, write_spans, false},
+    {"readv", "readv of 64 MiB of /dev/zero", zero_spans, read_spans, false},
+    {"read_file", "pread of a file of 32 MiB", make_file, read_file, false},
+    {"write_file", "pwrite of 32 MiB", make_file, write_file, false},
+    {"sendfile", "sendfile of 32 MiB", make_file, send_file, false},
+    {"truncate", "ftruncate of a file of 32 MiB", make_file, truncate_file, false},
+    {"getrandom", "getrandom of 48 MiB", map_memory, random_bytes, false},
+    {"setpipe", "F_SETPIPE_SZ of a full pipe of 32 MiB", fill_pipe, resize_pipe, false},
+    {"exit", "exit of a process with 48 MiB", fill_memory, NULL, false},
+    {"munmap", "munmap of 48 MiB", fill_memory, unmap, false},
+    {"protect", "mprotect of 48 MiB", fill_memory, protect, false},
+    {"discard", "MADV_DONTNEED of 48 MiB", fill_memory, discard, false},
+    {"remap", "mremap of 48 MiB to another place", fill_memory, remap_memory, false},
+    {"fork", "fork of a process with 48 MiB, and the child's end", fill_memory, fork_and_wait, false},
+    {"populate", "mmap of 48 MiB with MAP_POPULATE", map_memory, populate, false},
+    {"mlock", "mlock of 48 MiB", map_memory, lock_memory, false},
+    {"mincore", "mincore of 48 MiB", fill_memory, look_resident, false},
+    {"exit_far", "exit of a process with 48 MiB on another kernel", fill_elsewhere, NULL, true},
+    {"munmap_far", "munmap of 48 MiB that another kernel has", fill_elsewhere, unmap, true},
+    {"protect_far", "mprotect of 48 MiB that another kernel has", fill_elsewhere, protect, true},
+    {"discard_far", "MADV_DONTNEED of 48 MiB that another kernel has", fill_elsewhere, discard, true},
+    {"fork_far", "fork of a process with 48 MiB on another kernel", fill_elsewhere, fork_and_wait, true},
+    {"areas_exit", "exit of a process with 20,000 areas", map_areas, NULL, false},
+    {"areas_munmap", "munmap of 20,000 areas", map_areas, unmap_areas, false},
+    {"areas_protect", "mprotect of 20,000 areas", map_areas, protect_areas, false},
+    {"areas_fork", "fork of a process with 20,000 areas", map_areas, fork_and_wait, false},
+    {"maps", "/proc/self/maps with 20,000 areas", map_areas, read_maps, false},
+    {"processes", "list of /proc with 2,000 processes", make_processes, list_processes, false},
+    {"kill", "kill(0, 0) with 2,000 processes", make_processes, signal_all, false},
+    {"audit", "audit of a process with 48 MiB", fill_memory, audit, false},
+    {"audit_machine", "audit of the machine", fill_memory, audit_machine, false},
+};
+#define CASES (sizeof(cases) / sizeof(cases[0]))
+
+/* The longest of the report's lines "kernel K ... silence N counts ..."; LINE is where it stands. */
+static uint64_t longest(char **text, const char **line)
+{
+    uint64_t most = 0;
+
+    *text = proc_file_read("/proc/kettle/silence");
+    if (*text == NULL)
+        fail("/proc/kettle/silence");
+    for (char *at = strtok(*text, "\n"); at != NULL; at = strtok(NULL, "\n")) {
+        const char *number = strstr(at, "silence ");
+        uint64_t counts = number != NULL ? strtoull(number + 8, NULL, 10) : 0;
+
+        if (counts >= most) {
+            most = counts;
+            *line = at;
+        }
+    }
+    return most;
+}
+
+static _Noreturn void child_run(const struct silence_case *c, const int ready[2], const int go[2])
+{
+    char byte = 0;
+
+    c->prepare();
+    if (write(ready[1], &byte, 1) != 1 || read(go[0], &byte, 1) != 1)
+        fail("pipe");
+    if (c->run != NULL) {
+        c->run();
+        if (write(ready[1], &byte, 1) != 1 || read(go[0], &byte, 1) != 1)
+            fail("pipe");
+    }
+    _exit(0);
+}
+
+/* False: the case failed. */
+static bool measure(const struct silence_case *c, uint64_t *most)
+{
+    int ready[2], go[2], status;
+    const char *line = "";
+    char byte = 0, *text;
+    pid_t child;
+
+    if (pipe(ready) != 0 || pipe(go) != 0)
+        fail("pipe");
+    child = fork();
+    if (child < 0)
+        fail("fork");
+    if (child == 0)
+        child_run(c, ready, go);
+    close(ready[1]);
+    if (read(ready[0], &byte, 1) == 1 && kettle_control("silence=clear") == 0 && write(go[1], &byte, 1) == 1 &&
+        c->run != NULL && read(ready[0], &byte, 1) == 1) {
+        *most = longest(&text, &line);
+        if (write(go[1], &byte, 1) != 1)
+            fail("pipe");
+    }
+    if (waitpid(child, &status, 0) != child || status != 0)
+        return false;
+    if (c->run == NULL)
+        *most = longest(&text, &line);
+    printf("{\"case\": \"%s\", \"region\": 0, \"count\": 1, \"what\": \"%s\", \"silence\": %" PRIu64
+           ", \"where\": \"%s\"}\n",
+           c->name, c->what, *most, line);
+    fflush(stdout);
+    free(text);
+    close(ready[0]);
+    close(go[0]);
+    close(go[1]);
+    return true;
+}
+
+static bool chosen(const char *list, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (const char *at = list; at != NULL && (at = strstr(at, name)) != NULL; at += length) {
+        if ((at == list || at[-1] == ',') && (at[length] == ',' || at[length] == '\0'))
+            return true;
+    }
+    return list == NULL;
+}
+
+int main(int argc, char **argv)
+{
+    const char *list = NULL;
+    uint64_t limit = UINT64_MAX;
+    int status = 0;
+
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--cases") == 0 && i + 1 < argc)
+            list = argv[++i];
+        else if (strcmp(argv[i], "--limit") == 0 && i + 1 < argc)
+            limit = strtoull(argv[++i], NULL, 10);
+        else if (strcmp(argv[i], "--json") == 0 || strcmp(argv[i], "--quick") == 0)
+            continue; /* as other benchmarks have them: there is no other output, and nothing to shorten */
+        else if (strcmp(argv[i], "--list") == 0) {
+            for (size_t k = 0; k < CASES; k++)
+                puts(cases[k].name);
+            return 0;
+        } else {
+            fputs(usage, strcmp(argv[i], "--help") == 0 ? stdout : stderr);
+            return strcmp(argv[i], "--help") == 0 ? 0 : STATUS_USAGE;
+        }
+    }
+    for (size_t i = 0; i < CASES; i++) {
+        uint64_t most = 0;
+
+        if (!chosen(list, cases[i].name) || (cases[i].elsewhere && kettle_kernels() < 2))
+            continue;
+        if (!measure(&cases[i], &most) || most > limit) {
+            printf("silencebench: %s: %s\n", cases[i].name, most > limit ? "too long" : "failed");
+            status = STATUS_FAILED;
+        }
+    }
+    return status;
+}

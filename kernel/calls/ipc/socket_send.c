@@ -99,7 +99,7 @@ static int64_t send_all(struct transfer *t, struct socket_call *call, const stru
         }
         do {
             memcpy(memory, call, sizeof(*call));
-            if (call->files > 0)
+            if (places != NULL && call->files > 0)
                 memcpy(memory + sizeof(*call), places, files);
             error = socket_do(t->fd, (struct socket_call *)(void *)memory, head + part, &result, sizeof(result),
                               (flags & MESSAGE_DONT_WAIT) != 0, "room in a socket", &answer);

@@ -336,6 +336,21 @@ TEST(frame_kept, "a CPU that frees many frames keeps some and returns the others
     CHECK_EQ(frame_alloc(0), taken[count - 1]); /* the one whose contents a CPU's cache may still have */
 }
 
+TEST(frame_last_blocks,
+     "the last frames are not the scattered ones that a CPU keeps: objects of several pages find blocks")
+{
+    begin();
+    CHECK_EQ(add(0, 8 << 20), 0);
+    for (uint64_t i = 0; i < 400; i++)
+        taken[i] = frame_alloc_page(true);
+    for (uint64_t i = 0; i < 400; i += 2)
+        frame_free_zeroed(taken[i]);
+    while (frame_alloc_page(false) != 0)
+        ;
+    CHECK_EQ(free_pages(), reserve);
+    CHECK(frame_alloc(4) != 0);
+}
+
 TEST(frame_notes,
      "a block that is allocated has an empty note, whatever its frames' last owners noted, and keeps its own")
 {
@@ -651,7 +666,7 @@ TEST(frame_run, "a run of frames is released as a whole: those that another spac
             bool used = shared[i] || i < 7 || i >= 507;
 
             CHECK_EQ(frame_is_free(first + i * PAGE_SIZE), !used);
-            CHECK_EQ(frame_spaces(first + i * PAGE_SIZE), !used ? 0 : 1 + (shared[i] && (i < 7 || i >= 507)));
+            CHECK_EQ(frame_spaces(first + i * PAGE_SIZE), !used ? 0 : 1 + ((i < 7 || i >= 507) && shared[i]));
             left -= used;
         }
         CHECK_EQ(buddy_free + cache_count(UINT64_MAX), left);

@@ -36,6 +36,7 @@
 #include "tasks/sched/sched.h"
 #include "tasks/sched/wait_dump.h"
 #include "tasks/tasks.h"
+#include "tasks/thread/stack.h"
 
 #define LAPIC_SIZE 4096
 
@@ -57,7 +58,7 @@ static uint64_t window_frame(void *context)
     return frame_alloc_zeroed();
 }
 
-static const struct msg_memory memory_for_messages = {heap_alloc, heap_alloc_unset, heap_free};
+static const struct msg_memory memory_for_messages = {heap_alloc_sure, heap_alloc_unset, heap_free};
 
 /* Every range of ours but the chunk, which is in use since the builder made it. */
 static void frames_init(void)

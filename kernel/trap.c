@@ -18,6 +18,7 @@
 #include "mm/space/survey.h"
 #include "msg/channel.h"
 #include "tasks/exit/exit.h"
+#include "tasks/oom/oom.h"
 #include "tasks/sched/sched.h"
 #include "tasks/signal/signal.h"
 #include "tasks/thread/thread.h"
@@ -104,18 +105,16 @@ static bool in_user_copy(const struct trap_frame *frame)
     return frame->rip >= (uint64_t)user_copy_start && frame->rip < (uint64_t)user_copy_end;
 }
 
-static void log_no_memory(const struct thread *thread)
+/* As space_fault for THREAD's program. While no kernel has memory, it waits until the largest program has ended. */
+static int resolve_fault(const struct thread *thread, uint64_t address, uint32_t access)
 {
-    struct frame_stats stats;
-    struct space_pages pages;
+    uint32_t tries = 0;
+    int error;
 
-    frame_stats(&stats);
-    space_count_pages(group_space(thread->group), &pages);
-    log_line(
-        "mm: no kernel has memory for process %u (%s), which is killed: kernel %u has %lu of %lu KiB left, and the "
-        "process %lu KiB through it",
-        thread->group->id, thread->context.name, machine_kernel(), (unsigned long)(stats.free * PAGE_SIZE / 1024),
-        (unsigned long)(stats.total * PAGE_SIZE / 1024), (unsigned long)(pages.owned * PAGE_SIZE / 1024));
+    do {
+        error = space_fault(group_space(thread->group), address, access);
+    } while (__builtin_expect(error == -ENOMEM, 0) && oom_wait(&tries));
+    return error;
 }
 
 /* THREAD's program may not touch ADDRESS, or cannot for want of memory. */
@@ -124,7 +123,9 @@ static __attribute__((noinline)) void fault_failed(const struct thread *thread, 
     struct signal_info info = {.signal = SIGSEGV, .code = SEGV_MAPERR, .value = address};
 
     if (error == -ENOMEM) {
-        log_no_memory(thread);
+        if (!thread_dying(thread))
+            log_line("mm: no kernel can give process %u (%s) a page, and it is killed", thread->group->id,
+                     thread->context.name);
         exit_group_killed(EXIT_SIGNAL(SIGKILL));
     }
     if (error == -EACCES && address < USER_END)
@@ -157,14 +158,14 @@ static void page_fault(struct trap_frame *frame)
             frame->rip = (uint64_t)user_copy_fault;
             return;
         }
-        error = space_fault(group_space(thread->group), address, access_of(frame->error));
+        error = resolve_fault(thread, address, access_of(frame->error));
         if (error < 0)
             frame->rip = (uint64_t)user_copy_fault;
         else
             count_fault(thread, error);
         return;
     }
-    error = space_fault(group_space(thread->group), address, access_of(frame->error));
+    error = resolve_fault(thread, address, access_of(frame->error));
     if (error < 0)
         fault_failed(thread, address, error);
     else

@@ -80,16 +80,23 @@ static __attribute__((noinline)) void idle_poll_answer(const struct completion *
     silence_begin();
 }
 
-void msg_wait(struct completion *done, const struct wait_reason *reason)
+bool msg_wait_until(struct completion *done, const struct wait_reason *reason, uint64_t deadline)
 {
     uint64_t start;
+    bool signalled;
 
     idle_poll_answer(done, reason->kernel);
     if (done->done && !cpu_several) /* with several CPUs, the signalling one may still hold DONE's lock */
-        return;
+        return true;
     start = msg_ticks();
-    completion_wait(done, reason);
+    signalled = completion_wait_until(done, reason, WAIT_FIRM, deadline);
     msg_idle_gave_up(msg_ticks_to_ns(msg_ticks() - start));
+    return signalled;
+}
+
+void msg_wait(struct completion *done, const struct wait_reason *reason)
+{
+    msg_wait_until(done, reason, 0);
 }
 
 /* Abandons CALL. False: its answer is being delivered. */

@@ -43,6 +43,8 @@ void msg_ask(struct msg_asking *asking, uint32_t kernel, enum msg_type type, con
 
 /* Waits until DONE is signalled, for answers to msg_ask: polls for messages for a while, then blocks. Tasks only. */
 void msg_wait(struct completion *done, const struct wait_reason *reason);
+/* The same, but gives up at DEADLINE (ns, as clock_now; 0: never). False if it gave up; DONE may still be signalled. */
+bool msg_wait_until(struct completion *done, const struct wait_reason *reason, uint64_t deadline);
 
 /* How long the requesting task waits. */
 struct msg_policy {

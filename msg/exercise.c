@@ -45,9 +45,10 @@ static struct stream *stream_find(struct stream **list, uint32_t stream, uint32_
         s = s->next;
     if (s != NULL)
         return s;
-    s = msg_memory.allocate(sizeof(*s));
+    s = msg_memory.allocate_unset(sizeof(*s));
     if (s == NULL)
         return NULL;
+    memset(s, 0, sizeof(*s));
     s->stream = stream;
     s->class = class;
     s->next = *list;
@@ -299,13 +300,14 @@ static int ask_plainly(const struct exercise *e, uint32_t kernel, const uint64_t
 int exercise_run(const struct exercise *e, uint32_t first, uint32_t count, uint64_t *samples)
 {
     size_t room = e->size < MSG_SHORT ? MSG_SHORT : (e->size + 7) & ~7u;
-    uint64_t *words = msg_memory.allocate(room);
+    uint64_t *words = msg_memory.allocate_unset(room);
     kernel_set turn = e->kernels;
     bool first_cpu = !cpu_several || cpu_index() == 0;
     int result = 0;
 
     if (words == NULL)
         return -ENOMEM;
+    memset(words, 0, room);
     assert(turn != 0); /* exercise_check has checked it */
     for (uint32_t i = first % kernel_set_count(e->kernels); i > 0; i--)
         turn &= turn - 1;

@@ -42,7 +42,7 @@ int trace_switch(bool wanted)
 {
     spin_lock(&lock);
     if (wanted && records == NULL)
-        records = msg_memory.allocate(capacity * sizeof(*records));
+        records = msg_memory.allocate_unset(capacity * sizeof(*records));
     on = wanted && records != NULL;
     spin_unlock(&lock);
     for (uint32_t k = 0; k < instance.kernels; k++) {

@@ -1,6 +1,7 @@
 /* What the rooms of tasks/ need before programs run. See the header. */
 #include "tasks/tasks.h"
 
+#include "mm/frame/refuse.h"
 #include "tasks/account/facts.h"
 #include "tasks/account/usage.h"
 #include "tasks/balance/balance.h"
@@ -13,6 +14,7 @@
 #include "tasks/kill/kill.h"
 #include "tasks/locate/locate.h"
 #include "tasks/migrate/migrate.h"
+#include "tasks/oom/oom.h"
 #include "tasks/process/process.h"
 #include "tasks/process/stop.h"
 #include "tasks/remote/notify.h"
@@ -35,8 +37,22 @@ void tasks_init_tables(void)
     sched_init_cpu();
 }
 
+/* Whether no allocation is to be refused now: the current task is a thread of a program of root's, or no thread of a
+ * program has asked for memory here yet. */
+static bool is_spared(void)
+{
+    static bool begun;
+    const struct thread *thread = thread_current();
+
+    if (thread == NULL || thread->group == NULL)
+        return !begun;
+    begun = true;
+    return thread->context.credentials.euid == 0;
+}
+
 void tasks_init(void)
 {
+    refuse_init(is_spared);
     group_init();
     process_init();
     stop_init();
@@ -57,4 +73,5 @@ void tasks_init(void)
     balance_init();
     futex_init();
     handover_init();
+    oom_init();
 }

@@ -25,6 +25,7 @@
 #define ENOTDIR 20
 #define EISDIR 21
 #define EINVAL 22
+#define ENFILE 23
 #define EMFILE 24
 #define ENOTTY 25
 #define EFBIG 27
@@ -60,6 +61,7 @@
 #define ENOBUFS 105
 #define EISCONN 106
 #define ENOTCONN 107
+#define ETOOMANYREFS 109
 #define ETIMEDOUT 110
 #define ECONNREFUSED 111
 #define EALREADY 114

@@ -24,7 +24,7 @@ enum anonymous {
     ANONYMOUS_WATCH,       /* an inotify instance; no data; kernel 0 */
     ANONYMOUS_PTY,         /* a pseudoterminal's master; data: uint32_t flags of open, user; kernel 0 */
     ANONYMOUS_TERMINAL,    /* a session's terminal; data: uint32_t flags of open, session; kernel 0 */
-    ANONYMOUS_PIPE,        /* no data: both ends of a pipe */
+    ANONYMOUS_PIPE,        /* data: uint32_t user; both ends of a pipe */
     ANONYMOUS_COUNT
 };
 

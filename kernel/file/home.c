@@ -101,7 +101,7 @@ static int64_t act_on_table(struct file_table *table, const struct file_request 
     case MSG_FILE_SET_DESCRIPTOR:
         return table_set_flags(table, request->fd, request->flags & DESCRIPTOR_CLOEXEC);
     case MSG_FILE_PIPE:
-        return anonymous_add(table, ANONYMOUS_PIPE, request->flags, NULL, 0, result, room);
+        return anonymous_add(table, ANONYMOUS_PIPE, request->flags, data, size, result, room);
     case MSG_FILE_INSTALL:
         return install(table, request);
     case MSG_FILE_LOCATE:

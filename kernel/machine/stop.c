@@ -58,6 +58,7 @@ struct stop {
 struct gathered {
     int64_t worst; /* the least value, or an errno of the channel */
     int64_t sum;
+    kernel_set again; /* they have done nothing, for lack of memory */
 };
 
 static void add_report(void *context, uint32_t kernel, const void *reply, int length)
@@ -65,10 +66,20 @@ static void add_report(void *context, uint32_t kernel, const void *reply, int le
     struct gathered *all = context;
     int64_t value = length < 0 ? length : ((const struct msg_stop_report *)reply)->value;
 
-    (void)kernel;
+    if (length == -ENOMEM) {
+        all->again |= 1ull << kernel;
+        return;
+    }
     if (value < all->worst)
         all->worst = value;
     all->sum += value;
+}
+
+static void wait_a_moment(void)
+{
+    static const struct wait_reason reason = {.what = "the next look of a stop", .kernel = -1};
+
+    sched_block(NULL, &reason, WAIT_FIRM, clock_now() + LOOK_INTERVAL);
 }
 
 /* Makes every kernel of SET perform STEP, this kernel last. Returns the least value of their reports. */
@@ -77,7 +88,14 @@ static int64_t have_done(const struct stop *stop, enum stop_step step, kernel_se
     struct msg_stop_order order = {.step = step, .kernel = stop->kernel, .successor = stop->successor};
     struct gathered all = {0};
 
-    msg_gather(set & ~1ull, MSG_STOP_ORDER, &order, sizeof(order), add_report, &all, "step of a stop", step);
+    for (all.again = set & ~1ull; all.again != 0;) { /* who has no memory for the request is asked again */
+        kernel_set asked = all.again;
+
+        all.again = 0;
+        msg_gather(asked, MSG_STOP_ORDER, &order, sizeof(order), add_report, &all, "step of a stop", step);
+        if (all.again != 0)
+            wait_a_moment();
+    }
     if ((set & 1) != 0) {
         struct msg_stop_report own = {.value = stop_take_step(&order)};
 
@@ -114,13 +132,6 @@ static void look(kernel_set running, struct freeze_state *out)
     msg_gather(running & ~1ull, MSG_STOP_LOOK, NULL, 0, add_state, out, "look of a stop", 0);
     freeze_look(&own);
     add_state(out, 0, &own, sizeof(own));
-}
-
-static void wait_a_moment(void)
-{
-    static const struct wait_reason reason = {.what = "the next look of a stop", .kernel = -1};
-
-    sched_block(NULL, &reason, WAIT_FIRM, clock_now() + LOOK_INTERVAL);
 }
 
 /* The one work item is the coordinator itself. */

@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "kernel/abi/errno.h"
+#include "kernel/lib/string.h"
 #include "mm/area/tree.h"
 #include "mm/frame/heap.h"
 
@@ -159,11 +160,19 @@ uint64_t area_find_gap(const struct area_list *list, uint64_t length, uint64_t l
 
 /* --- one area: protection and backing --- */
 
-static struct area *area_make(uint64_t start, uint64_t end, uint32_t prot, uint64_t backing)
+/* Memory for one more area of LIST. NULL: there is none, or the list has AREA_COUNT_MAX areas. */
+static struct area *allocate(const struct area_list *list)
 {
-    struct area *area = heap_alloc(sizeof(*area));
+    return list->count < AREA_COUNT_MAX ? heap_alloc_unset(sizeof(struct area)) : NULL;
+}
+
+static struct area *area_make(const struct area_list *list, uint64_t start, uint64_t end, uint32_t prot,
+                              uint64_t backing)
+{
+    struct area *area = allocate(list);
 
     if (area != NULL) {
+        memset(area, 0, sizeof(*area));
         area->start = start;
         area->end = end;
         area->prot = prot;
@@ -205,7 +214,7 @@ static int spare_for(const struct area_list *list, uint64_t at, struct area **sp
     *spare = NULL;
     if (area == NULL || area->start == at)
         return 0;
-    *spare = heap_alloc_unset(sizeof(**spare));
+    *spare = allocate(list);
     return *spare != NULL ? 0 : -ENOMEM;
 }
 
@@ -290,7 +299,7 @@ int area_set_backed(struct area_list *list, uint64_t start, uint64_t end, uint32
 
     if (start >= end)
         return 0;
-    area = area_make(start, end, prot, backing);
+    area = area_make(list, start, end, prot, backing);
     if (area == NULL || spare_for_carve(list, start, end, &spare) != 0) {
         heap_free(area, sizeof(*area));
         return -ENOMEM;
@@ -361,7 +370,7 @@ int area_append_backed(struct area_list *list, uint64_t start, uint64_t end, uin
 
     if (start >= end || area_next(list, start) != NULL)
         return -EINVAL;
-    area = area_make(start, end, prot, backing);
+    area = area_make(list, start, end, prot, backing);
     if (area == NULL)
         return -ENOMEM;
     refer(list, backing, AREA_COMES);
@@ -387,9 +396,9 @@ static int change(struct area_list *list, struct area *area, uint64_t start, uin
     if (start >= end || area == NULL)
         return 0;
     last = cut_at(list, area, end);
-    if (area->start < start && (low = heap_alloc_unset(sizeof(*low))) == NULL)
+    if (area->start < start && (low = allocate(list)) == NULL)
         return -ENOMEM;
-    if (last != NULL && (high = heap_alloc_unset(sizeof(*high))) == NULL) {
+    if (last != NULL && (high = allocate(list)) == NULL) {
         heap_free(low, sizeof(*low));
         return -ENOMEM;
     }

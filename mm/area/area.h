@@ -66,6 +66,8 @@ static inline bool area_allows(uint32_t prot, uint32_t access)
     return (access & ~prot) == 0;
 }
 
+#define AREA_COUNT_MAX 65530u /* of a space: vm.max_map_count */
+
 struct area_list {
     struct list head;  /* ascending, disjoint; adjacent areas that are alike are merged, except attached ones */
     struct area *root; /* NULL: no areas */

@@ -195,12 +195,11 @@ static void send_space(struct space *space, void *context)
 
 int evacuate_entries(uint32_t successor, bool prepare)
 {
-    struct sending sending = {.successor = successor, .prepare = prepare, .message = heap_alloc(MSG_MAX)};
+    static uint8_t buffer[MSG_MAX] __attribute__((aligned(16))); /* there is no turning back when it commits */
+    struct sending sending = {
+        .successor = successor, .prepare = prepare, .message = (struct msg_evacuate *)(void *)buffer};
 
-    if (sending.message == NULL)
-        return -ENOMEM;
     space_each(send_space, &sending);
-    heap_free(sending.message, MSG_MAX);
     return sending.error;
 }
 

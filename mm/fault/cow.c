@@ -241,12 +241,18 @@ static int defer_switch(struct space *space, const struct msg *m)
     return deferred ? 1 : 0;
 }
 
+/* The page gets another frame, or none. */
+static bool is_valid(const struct msg_space_record *message)
+{
+    return message->page < USER_END && (message->frame == 0 || frame_exists(message->frame));
+}
+
 static void handle_switch(const struct msg *m)
 {
     const struct msg_space_record *message = m->data;
     struct space *space = space_get(message->space);
     struct msg_space_owned answer = {0};
-    int deferred = space == NULL ? 0 : message->page < USER_END ? defer_switch(space, m) : -EPROTO;
+    int deferred = space == NULL ? 0 : is_valid(message) ? defer_switch(space, m) : -EPROTO;
 
     if (deferred != 0) {
         space_put(space);

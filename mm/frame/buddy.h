@@ -26,7 +26,7 @@ enum frame_state {
 struct frame {
     uint8_t state; /* enum frame_state of the block that starts here */
     uint8_t order;
-    uint16_t pad;
+    uint16_t note;            /* frame_note */
     volatile uint32_t spaces; /* [a] references of address spaces */
 };
 

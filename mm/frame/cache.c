@@ -77,7 +77,7 @@ static inline uint64_t take_kept_locked(struct kept *kept)
 {
     uint64_t frame = pop_locked(kept);
 
-    range_frame(range_of(frame), frame)->state = FRAME_USED;
+    *range_frame(range_of(frame), frame) = (struct frame){.state = FRAME_USED};
     return frame;
 }
 

@@ -8,6 +8,7 @@
 #include "kernel/lib/string.h"
 #include "mm/frame/buddy.h"
 #include "mm/frame/cache.h"
+#include "mm/frame/refuse.h"
 
 #define RESERVE_PART 64u /* one frame in RESERVE_PART is kept from programs */
 #define RESERVE_LEAST 32u
@@ -15,6 +16,7 @@
 static uint64_t reserve = RESERVE_LEAST; /* [i] after start: frames that are kept from pages of programs */
 static uint64_t lent;                    /* [a] */
 static bool (*give_up)(void);            /* [i] after start */
+static bool (*privileged)(void);         /* [i] after start */
 
 int frame_add_range(uint64_t base, uint64_t size, uint64_t delta, uint32_t node)
 {
@@ -58,14 +60,72 @@ static uint64_t alloc_single(uint64_t set, bool zeroed)
     return frame;
 }
 
+/* --- who may have what is left --- */
+
+static inline uint64_t free_count(void)
+{
+    return buddy_free + cache_count(UINT64_MAX);
+}
+
+void frame_set_privileged(bool (*function)(void))
+{
+    privileged = function;
+}
+
+/* What the CPUs keep goes back first: then the smallest blocks are taken before others, and of the last frames some are
+ * blocks for objects of several pages. */
+static __attribute__((noinline)) bool is_short_slowly(uint64_t leave, uint64_t count)
+{
+    uint64_t free;
+
+    cache_drain();
+    free = free_count();
+    if (free >= leave + count)
+        return false;
+    return free + reserve / 4 < leave + count || privileged == NULL || !privileged();
+}
+
+/* True when COUNT frames cannot be taken and LEAVE still be left, or for privileged tasks a quarter of the reserve
+ * less. While the free blocks alone are enough, nobody looks at what the CPUs keep. */
+static inline bool is_short(uint64_t leave, uint64_t count)
+{
+    return __builtin_expect(buddy_free < leave + count, 0) && is_short_slowly(leave, count);
+}
+
+/* True when less than COUNT frames can be taken without the part of the reserve that is for what nobody can refuse. */
+static inline bool is_low(uint64_t count)
+{
+    return is_short(reserve / 2, count);
+}
+
+bool frame_is_low(void)
+{
+    return is_low(1);
+}
+
 uint64_t frame_alloc(uint32_t order)
+{
+    if (is_low(1ull << order))
+        return 0;
+    return order == 0 ? alloc_single(UINT64_MAX, false) : alloc_block(UINT64_MAX, order);
+}
+
+uint64_t frame_alloc_sure(uint32_t order)
 {
     return order == 0 ? alloc_single(UINT64_MAX, false) : alloc_block(UINT64_MAX, order);
 }
 
+uint16_t *frame_note(uint64_t frame)
+{
+    const struct range *range = range_of(frame);
+
+    assert(range != NULL);
+    return &range_frame(range, frame)->note;
+}
+
 uint64_t frame_alloc_zeroed(void)
 {
-    return alloc_single(UINT64_MAX, true);
+    return is_low(1) ? 0 : alloc_single(UINT64_MAX, true);
 }
 
 void frame_set_give_up(bool (*function)(void))
@@ -81,11 +141,16 @@ bool frame_make_room(void)
 /* True when more than LEAVE frames are free, if necessary after the shrinker has released some. */
 static inline bool is_left(uint64_t leave)
 {
-    while (buddy_free <= leave && buddy_free + cache_count(UINT64_MAX) <= leave) {
+    while (is_short(leave, 1)) {
         if (!frame_make_room())
             return false;
     }
     return true;
+}
+
+bool frame_is_short(void)
+{
+    return buddy_free <= reserve && free_count() <= reserve;
 }
 
 uint64_t frame_alloc_page(bool zeroed)
@@ -102,7 +167,7 @@ uint64_t frame_alloc_page_on(uint64_t set, bool zeroed)
 
 uint64_t frame_alloc_pages(uint32_t order)
 {
-    uint64_t frame = buddy_free + cache_count(UINT64_MAX) > reserve + (1ull << order) ? frame_alloc(order) : 0;
+    uint64_t frame = free_count() > reserve + (1ull << order) ? frame_alloc(order) : 0;
     struct frame *single;
 
     if (frame == 0)
@@ -115,7 +180,7 @@ uint64_t frame_alloc_pages(uint32_t order)
 
 uint64_t frame_alloc_table(void)
 {
-    return is_left(reserve / 2) ? frame_alloc_zeroed() : 0;
+    return !refuse(__builtin_return_address(0)) && is_left(reserve / 2) ? alloc_single(UINT64_MAX, true) : 0;
 }
 
 /* The range of FRAME, which must be a block of ORDER without references. */
@@ -315,7 +380,7 @@ void frame_lend(void)
 
 void frame_stats(struct frame_stats *out)
 {
-    *out = (struct frame_stats){.free = buddy_free + cache_count(UINT64_MAX), .total = buddy_total, .lent = lent};
+    *out = (struct frame_stats){.free = free_count(), .total = buddy_total, .lent = lent};
 }
 
 void frame_stats_on(uint32_t node, uint64_t *free, uint64_t *total)

@@ -21,13 +21,24 @@ void frame_start_cpu(uint32_t node);
 uint64_t frame_nodes(void);
 
 /* Allocates 2^ORDER contiguous frames, aligned to their size, contents unspecified. Returns the physical address, or 0.
- */
+ *
+ * A part of memory is a reserve. Pages of programs never take it; the kernel's own objects and the page tables of
+ * programs may take half of it; frame_alloc_sure may take all of it, for what nobody can refuse (heap_alloc_sure). What
+ * root's programs and the kernel's tasks ask for may go a quarter of the reserve further, so that root can do something
+ * where users have taken all that they may. */
 uint64_t frame_alloc(uint32_t order);
-/* One frame filled with zeros, or 0. */
+uint64_t frame_alloc_sure(uint32_t order);
+/* Sets the function that says whether the current task is root's or the kernel's. Called once, at the start. */
+void frame_set_privileged(bool (*function)(void));
+/* True when only that half is left which frame_alloc does not take. */
+bool frame_is_low(void);
+/* True when only the reserve is left. */
+bool frame_is_short(void);
+/* One frame filled with zeros, or 0; as frame_alloc. */
 uint64_t frame_alloc_zeroed(void);
 /* frame_alloc_page allocates a frame for a page of a program, zeroed or not; frame_alloc_table allocates a zeroed frame
- * for the page tables of programs. They return 0 when only the reserve is left: all of it is for the kernel's own
- * objects, and half of it also for tables. */
+ * for the page tables of programs. They call the shrinker, and return 0 when only the reserve, or half of it, is left.
+ */
 uint64_t frame_alloc_page(bool zeroed);
 uint64_t frame_alloc_table(void);
 /* As frame_alloc_page, from memory of a node in SET, which has a bit for each node. */
@@ -44,6 +55,8 @@ void frame_set_give_up(bool (*function)(void));
 bool frame_make_room(void);
 /* Frees a single frame that is filled with zeros. Some of these are kept for frame_alloc_zeroed. */
 void frame_free_zeroed(uint64_t frame);
+/* 16 bits about an allocated block, for whoever has allocated it; 0 at first. */
+uint16_t *frame_note(uint64_t frame);
 /* Called by a CPU that has nothing else to do: zeroes a free frame ahead of its use. False: there is nothing to do. */
 bool frame_zero_ahead(void);
 /* Frees what frame_alloc(ORDER) returned. Panics on a frame that is not allocated with that order. */

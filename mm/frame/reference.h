@@ -6,11 +6,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kernel/abi/limits.h"
+#include "kernel/arch/x86_64/base/layout.h"
+
 /* Registers the handlers. Once. */
 void reference_init(void);
 
 /* The kernel whose memory FRAME is, or KERNELS_MAX if it belongs to no kernel. */
 uint32_t frame_owner(uint64_t frame);
+/* True when FRAME, from a message, is the address of a frame of a kernel, and nothing else. */
+static inline bool frame_exists(uint64_t frame)
+{
+    return (frame & (PAGE_SIZE - 1)) == 0 && frame_owner(frame) < KERNELS_MAX;
+}
 
 /* References to be dropped, in one batch for each owner. Starts as {0}. */
 struct releasing {

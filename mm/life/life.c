@@ -23,8 +23,11 @@ static uint64_t space_total; /* [a] spaces, published or not */
 
 static uint64_t table_frame(void *context)
 {
-    (void)context;
-    return frame_alloc_table();
+    uint64_t *count = context;
+    uint64_t frame = frame_alloc_table();
+
+    *count += frame != 0;
+    return frame;
 }
 
 struct space *space_create(uint64_t id, uint32_t home)
@@ -45,7 +48,8 @@ struct space *space_create(uint64_t id, uint32_t home)
     space->users = 1;
     space->limits = (struct space_limits){UINT64_MAX, UINT64_MAX, UINT64_MAX};
     space->members = 1ull << instance.kernel | 1ull << home;
-    space->tables = (struct page_tables){.root = root, .delta = DIRECT_BASE, .alloc = table_frame};
+    space->tables = (struct page_tables){
+        .root = root, .delta = DIRECT_BASE, .alloc = table_frame, .context = &space->table_count};
     /* the kernel's half is copied once: its top-level entries never change after start */
     memcpy((uint8_t *)window_direct(root) + PAGE_SIZE / 2, (uint8_t *)window_direct(window_tables.root) + PAGE_SIZE / 2,
            PAGE_SIZE / 2);

@@ -2,9 +2,11 @@
  * and carries the best answer so far; the last kernel sends the answer to the asking one. It takes at most as many
  * messages as there are members, one after the other.
  *
- * Queries and answers are notices. Until the ring has room for one, it is in one of PLACES buffers, or in the heap. */
+ * Queries and answers are notices. Until the ring has room for one, it is in one of PLACES buffers, or in the heap. A
+ * kernel that has not even the heap's reserve drops it, and whoever asked asks again after AGAIN: a query changes
+ * nothing. */
+#include "kernel/arch/x86_64/clock.h"
 #include "kernel/lib/list.h"
-#include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 #include "kernel/wait/completion.h"
 #include "mm/frame/heap.h"
@@ -17,6 +19,7 @@
 #include "msg/channel.h"
 
 #define PLACES 16u
+#define AGAIN 1000000000ull /* ns */
 
 struct notice {
     struct msg_outgoing outgoing;
@@ -43,9 +46,7 @@ static struct notice *notice_take(void)
         notice->used = true;
     spin_unlock(&lock);
     if (notice == NULL)
-        notice = heap_alloc(sizeof(*notice));
-    if (notice == NULL)
-        panic("mm: no memory for a query that waits for room in a ring");
+        notice = heap_alloc_sure(sizeof(*notice));
     return notice;
 }
 
@@ -68,6 +69,8 @@ static void query_send(const struct msg_space_query *query)
     struct notice *notice = notice_take();
     uint32_t next = (uint32_t)__builtin_ctzll(query->rest);
 
+    if (notice == NULL)
+        return;
     notice->payload.query = *query;
     notice->payload.query.rest &= query->rest - 1;
     msg_post(&notice->outgoing, next, MSG_SPACE_QUERY, &notice->payload.query, sizeof(notice->payload.query),
@@ -78,6 +81,8 @@ static void found_send(const struct msg_space_query *query, const struct msg_spa
 {
     struct notice *notice = notice_take();
 
+    if (notice == NULL)
+        return;
     notice->payload.found = (struct msg_space_found){.query = query->query,
                                                      .space = query->space,
                                                      .frame = best->frame,
@@ -160,16 +165,19 @@ static int chain_fetch(struct space *space, uint64_t page, struct msg_space_mapp
 
     memset(answer, 0, sizeof(*answer));
     completion_init(&asked.done);
-    spin_lock(&space->lock);
-    query.rest = space->members & ~(1ull << instance.kernel);
-    query.query = asked.number = ++space->query_count;
-    if (query.rest != 0)
-        list_append(&space->queries, &asked.node);
-    spin_unlock(&space->lock);
-    if (query.rest != 0) {
+    list_init(&asked.node);
+    do {
+        spin_lock(&space->lock);
+        query.rest = space->members & ~(1ull << instance.kernel);
+        query.query = asked.number = ++space->query_count;
+        list_remove(&asked.node);
+        if (query.rest != 0 && !asked.done.done)
+            list_append(&space->queries, &asked.node);
+        spin_unlock(&space->lock);
+        if (query.rest == 0)
+            break;
         query_send(&query);
-        msg_wait(&asked.done, &reason);
-    }
+    } while (!msg_wait_until(&asked.done, &reason, clock_now() + AGAIN));
     space_add_own_area(space, page, answer);
     return 0;
 }

@@ -5,6 +5,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
+#include "mm/frame/reference.h"
 #include "mm/page/install.h"
 #include "mm/retrieve/internal.h"
 #include "mm/retrieve/wire.h"
@@ -48,7 +49,7 @@ static void handle_record(const struct msg *m)
     int error = -ESRCH;
 
     if (space != NULL) {
-        error = space->home == instance.kernel && (record->frame & ~PAGING_FRAME) == 0
+        error = space->home == instance.kernel && (record->page & (PAGE_SIZE - 1)) == 0 && frame_exists(record->frame)
                     ? space_install(space, record->page, record->frame, false, record->cow != 0)
                     : -EPROTO;
         space_put(space);
@@ -87,7 +88,7 @@ static int fill(struct space *space, const struct msg_space_pair *pairs, uint64_
         const uint64_t *entry;
 
         if (area_find(&space->areas, pairs[i].page) == NULL || (pairs[i].page & (PAGE_SIZE - 1)) != 0 ||
-            (pairs[i].frame & ~PAGING_FRAME) != 0) {
+            !frame_exists(pairs[i].frame)) {
             error = -EFAULT;
             break;
         }

@@ -72,6 +72,7 @@ struct space {
     const struct space_retrieval *retrieval; /* [k] changes only while all of the space is locked */
     struct space_stats stats;                /* [k] */
     int64_t resident;                        /* [k] pages that entries here hold, without those pending free */
+    uint64_t table_count;                    /* [k] page tables: they are freed with the space */
     uint64_t peak;                           /* [k] the greatest value of resident so far */
     uint64_t revokes_seen; /* [i] in a fork's child: space_revokes when the fork began (mm/change/revoke.h) */
 };

@@ -120,8 +120,7 @@ void freeze_look(struct freeze_state *state)
 
     *state = (struct freeze_state){
         .working = firing + work_busy(), .unanswered = msg_unanswered(), .taken = msg_taken()};
-    if (!group_each(look_at, state))
-        state->moving++; /* unknown: not all groups could be checked */
+    group_each(look_at, state);
 }
 
 struct drain {
@@ -165,7 +164,6 @@ uint32_t freeze_drain(uint32_t successor)
 {
     struct drain drain = {.successor = successor};
 
-    if (!group_each(drain_group, &drain))
-        drain.present++; /* unknown: not all groups could be checked */
+    group_each(drain_group, &drain);
     return drain.present;
 }

@@ -141,7 +141,7 @@ static int take_signals(struct process *process, const struct signal_info *infos
     for (uint32_t i = 0; i < count; i++) {
         if (infos[i].signal == 0 || infos[i].signal > SIGNALS)
             return -EPROTO;
-        if (signal_queue_add(&process->signals, &infos[i]) != 0)
+        if (signal_queue_add(&process->signals, &infos[i], process->credentials.uid, LIMIT_NONE) != 0)
             return -ENOMEM;
     }
     return 0;

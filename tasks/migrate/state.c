@@ -95,7 +95,8 @@ int state_install(struct thread *thread, const struct msg_migrate *message)
     signal_queue_remove(&thread->signals, ~0ull); /* the shadow's copies, kept in case the move failed */
     thread->context.name[THREAD_NAME_MAX - 1] = '\0';
     for (uint32_t i = 0; i < message->signals; i++)
-        signal_queue_add(&thread->signals, &infos[i]); /* no memory: lost, as if the queue were full */
+        signal_queue_add(&thread->signals, &infos[i], thread->context.credentials.uid,
+                         UINT64_MAX); /* no memory: lost, as if the queue were full */
     return 0;
 }
 

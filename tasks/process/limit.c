@@ -7,6 +7,7 @@
 #include "mm/space/space.h"
 #include "tasks/process/call.h"
 #include "tasks/process/process.h"
+#include "tasks/quota/quota.h"
 
 #define NOFILE_MOST (1u << 20) /* as Linux's nr_open */
 
@@ -16,6 +17,8 @@ void process_limits_init(struct process_limit limits[PROCESS_LIMITS])
         limits[i] = (struct process_limit){LIMIT_NONE, LIMIT_NONE};
     limits[LIMIT_STACK].soft = SPACE_STACK_MAX;
     limits[LIMIT_CORE].soft = 0;
+    limits[LIMIT_NPROC].soft = limits[LIMIT_NPROC].hard = quota_limit(QUOTA_TASKS);
+    limits[LIMIT_SIGPENDING].soft = limits[LIMIT_SIGPENDING].hard = quota_limit(QUOTA_SIGNALS);
     limits[LIMIT_NOFILE] = (struct process_limit){1024, 4096};
     limits[LIMIT_MSGQUEUE] = (struct process_limit){819200, 819200};
     limits[LIMIT_NICE] = limits[LIMIT_RTPRIO] = (struct process_limit){0, 0};

@@ -1,5 +1,5 @@
 /* Resource limits of a process (getrlimit(2)), at its home; children inherit them and exec keeps them. CPU, FSIZE,
- * STACK, DATA, AS, NOFILE, MSGQUEUE, NICE and RTPRIO are enforced; the others are only stored. */
+ * STACK, DATA, AS, NPROC, NOFILE, SIGPENDING, MSGQUEUE, NICE and RTPRIO are enforced; the others are only stored. */
 #ifndef TASKS_PROCESS_LIMIT_H
 #define TASKS_PROCESS_LIMIT_H
 
@@ -13,8 +13,10 @@
 #define LIMIT_DATA 2u
 #define LIMIT_STACK 3u
 #define LIMIT_CORE 4u
+#define LIMIT_NPROC 6u
 #define LIMIT_NOFILE 7u
 #define LIMIT_AS 9u
+#define LIMIT_SIGPENDING 11u
 #define LIMIT_MSGQUEUE 12u
 #define LIMIT_NICE 13u
 #define LIMIT_RTPRIO 14u

@@ -27,7 +27,7 @@ int64_t credentials_may_signal(uint32_t id, uint32_t signal)
     struct msg_process_result result;
     int64_t session;
 
-    if (credentials_root(own) || id == self->group->id)
+    if (credentials_root(own) || (self->group != NULL && id == self->group->id))
         return 0;
     session = process_call(&call, &result);
     call = (struct msg_process_call){.id = id, .type = MSG_PROCESS_MAY_SIGNAL};
@@ -66,7 +66,7 @@ int64_t credentials_may_reach(uint32_t id, bool inside)
     struct msg_process_call call = {.id = id, .type = MSG_PROCESS_MAY_REACH};
     struct msg_process_result result;
 
-    if (credentials_root(own) || id == self->group->id)
+    if (credentials_root(own) || (self->group != NULL && id == self->group->id))
         return 0;
     call.reach.uid = own->uid;
     call.reach.gid = own->gid;

@@ -15,8 +15,10 @@
 #include "tasks/balance/balance.h"
 #include "tasks/exit/exit.h"
 #include "tasks/family/children.h"
+#include "tasks/process/limit.h"
 #include "tasks/process/process.h"
 #include "tasks/process/user_thread.h"
+#include "tasks/quota/quota.h"
 #include "tasks/sched/cpu_mask.h"
 #include "tasks/sched/due.h"
 #include "tasks/sched/sched.h"
@@ -84,11 +86,29 @@ static void place(struct thread *thread, enum balance_event event)
     spin_unlock(&group->lock);
 }
 
+/* Counts THREAD, which is new, for its user, who may have LIMIT: -EAGAIN. */
+static int count_task(struct thread *thread, uint64_t limit)
+{
+    uint32_t user = thread_current()->context.credentials.uid;
+
+    if (!quota_take(QUOTA_TASKS, user, 1, limit))
+        return -EAGAIN;
+    thread->quota_user = user;
+    return 0;
+}
+
+/* RLIMIT_NPROC of GROUP; away from its home, where it is not known, the usual one. */
+static uint64_t task_limit(const struct group *group)
+{
+    return group->process != NULL ? group->process->limits[LIMIT_NPROC].soft : quota_limit(QUOTA_TASKS);
+}
+
 static int64_t clone_thread(const struct trap_frame *frame, const struct clone_arguments *arguments)
 {
     struct thread *self = thread_current();
     uint32_t tid = thread_new_tid();
     struct thread *thread;
+    bool ending = false;
     int error;
 
     if (tid == 0)
@@ -103,12 +123,18 @@ static int64_t clone_thread(const struct trap_frame *frame, const struct clone_a
     copy_state(thread, frame, arguments);
     /* If the second call fails after the first has succeeded, all threads of the group are dying, or all but the one
      * that calls exec: nothing uses the count any more, so it is not corrected. */
-    error = group_count_thread(self->group);
-    if (error == 0)
+    error = count_task(thread, task_limit(self->group));
+    if (error == 0) {
+        error = group_count_thread(self->group);
+        ending = error != 0;
+    }
+    if (error == 0) {
         error = group_add_thread(self->group, thread);
+        ending = error != 0;
+    }
     if (error != 0) {
         thread_abandon(thread);
-        if (error != -ENOMEM)
+        if (ending && error != -ENOMEM)
             exit_when_killed();
         return error;
     }
@@ -180,8 +206,10 @@ static int make_child(const struct clone_arguments *arguments, uint32_t tid, str
     }
     if (begun) {
         parent = state->parent;
-        error = process_create(group, state);
+        error = count_task(thread, state->limits[LIMIT_NPROC].soft);
     }
+    if (error == 0)
+        error = process_create(group, state);
     if (error == 0) {
         group->process->exit_signal = sibling ? state->exit_signal : (uint32_t)arguments->exit_signal;
         group->process->credentials = thread_current()->context.credentials;

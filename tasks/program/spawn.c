@@ -15,9 +15,11 @@
 #include "tasks/futex/donation/donation.h"
 #include "tasks/futex/futex.h"
 #include "tasks/migrate/migrate.h"
+#include "tasks/process/limit.h"
 #include "tasks/process/process.h"
 #include "tasks/process/user_thread.h"
 #include "tasks/process/wire.h"
+#include "tasks/quota/quota.h"
 #include "tasks/sched/due.h"
 #include "tasks/sched/sched.h"
 #include "tasks/signal/action.h"
@@ -66,6 +68,14 @@ static int make(uint32_t tid, uint32_t parent, const struct spawn_program *progr
     if (error == 0 && parent != 0) {
         error = process_begin_child(parent, tid, SIGCHLD, state);
         begun = error == 0;
+    }
+    if (begun) {
+        uint32_t user = program->strings->user->uid;
+
+        if (quota_take(QUOTA_TASKS, user, 1, state->limits[LIMIT_NPROC].soft))
+            thread->quota_user = user;
+        else
+            error = -EAGAIN;
     }
     if (error == 0)
         error = process_create(group, state);

@@ -28,7 +28,7 @@ static void take_answer(void *context, uint32_t kernel, const void *reply, int l
 static int send(uint32_t kernel, enum msg_type type, const void *data, uint32_t length, msg_answer answered,
                 void *context)
 {
-    struct posted *posted = heap_alloc(sizeof(*posted));
+    struct posted *posted = heap_alloc_sure(sizeof(*posted));
 
     assert(length <= POST_MAX);
     if (posted == NULL)

@@ -10,6 +10,7 @@
 #include "tasks/process/call.h"
 #include "tasks/process/process.h"
 #include "tasks/process/stop.h"
+#include "tasks/quota/quota.h"
 #include "tasks/remote/post.h"
 #include "tasks/remote/work.h"
 #include "tasks/sched/due.h"
@@ -142,7 +143,7 @@ static int send_group(struct group *group, const struct signal_info *info)
         spin_unlock(&group->lock); /* the thread would take it and do nothing */
         return 1;
     }
-    error = signal_queue_add(&process->signals, info);
+    error = signal_queue_add(&process->signals, info, process->credentials.uid, process->limits[LIMIT_SIGPENDING].soft);
     group->signal_hint |= process->signals.pending;
     if (error == 0 && thread != NULL)
         thread_set_due(thread, THREAD_DUE_SIGNAL);
@@ -166,7 +167,9 @@ int signal_send_timer(struct group *group, const struct signal_info *info)
 
 int signal_send_thread_locked(struct thread *thread, const struct signal_info *info)
 {
-    int error = signal_queue_add(&thread->signals, info);
+    const struct process *process = thread->group->process; /* NULL away from the home, where its limit is not known */
+    int error = signal_queue_add(&thread->signals, info, thread->context.credentials.uid,
+                                 process != NULL ? process->limits[LIMIT_SIGPENDING].soft : quota_limit(QUOTA_SIGNALS));
 
     if (error == 0 && wants(thread, SIGNAL_BIT(info->signal)))
         thread_set_due(thread, THREAD_DUE_SIGNAL);
@@ -363,7 +366,7 @@ void signal_force(const struct signal_info *info)
     bool blocked = (thread->context.signal_mask & SIGNAL_BIT(info->signal)) != 0;
 
     spin_lock(&group->lock);
-    if (!blocked && signal_queue_add(&thread->signals, info) != 0)
+    if (!blocked && signal_queue_add(&thread->signals, info, 0, LIMIT_NONE) != 0)
         blocked = true; /* there is no room to queue it, so the program dies of it */
     __atomic_fetch_or(&thread->due, THREAD_DUE_SIGNAL, __ATOMIC_SEQ_CST);
     spin_unlock(&group->lock);

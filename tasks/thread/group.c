@@ -11,7 +11,7 @@ void (*group_free_process)(struct process *process);
 
 static struct spinlock table_lock;
 static struct list table[BUCKETS]; /* [k] table_lock */
-static uint32_t published;         /* [k] table_lock: groups in the table */
+static uint64_t numbers;           /* [k] table_lock: groups that have been in the table so far */
 
 void group_table_init(void)
 {
@@ -27,40 +27,44 @@ static struct list *bucket_of(uint32_t id)
 void group_publish(struct group *group)
 {
     spin_lock(&table_lock);
+    group->number = ++numbers;
     list_append(bucket_of(group->id), &group->node);
-    published++;
     number_use(group->id, NUMBER_GROUP);
     spin_unlock(&table_lock);
 }
 
-bool group_each(bool (*each)(struct group *group, void *context), void *context)
+/* The first group of BUCKET whose number is above AFTER, with a reference; NULL: there is none. */
+static struct group *next_in(const struct list *bucket, uint64_t after)
 {
-    struct group **all;
-    uint32_t count = 0, room;
-    bool more = true;
+    struct group *found = NULL;
 
     spin_lock(&table_lock);
-    room = published;
+    list_for_each(node, bucket) {
+        found = container_of(node, struct group, node);
+        if (found->number > after)
+            break;
+        found = NULL;
+    }
+    if (found != NULL)
+        found->references++;
     spin_unlock(&table_lock);
-    all = heap_alloc((room + 1) * sizeof(*all));
-    if (all == NULL)
-        return false;
-    spin_lock(&table_lock);
-    for (uint32_t i = 0; i < BUCKETS; i++) {
-        list_for_each(node, &table[i]) {
-            if (count == room)
-                break; /* the group was added after the groups were counted */
-            all[count] = container_of(node, struct group, node);
-            all[count++]->references++;
+    return found;
+}
+
+void group_each(bool (*each)(struct group *group, void *context), void *context)
+{
+    uint64_t last = __atomic_load_n(&numbers, __ATOMIC_RELAXED); /* groups that come later are left out */
+    bool more = true;
+
+    for (uint32_t i = 0; i < BUCKETS && more; i++) {
+        struct group *group;
+
+        for (uint64_t after = 0; more && (group = next_in(&table[i], after)) != NULL; group_put(group)) {
+            after = group->number;
+            if (after <= last)
+                more = each(group, context);
         }
     }
-    spin_unlock(&table_lock);
-    for (uint32_t i = 0; i < count; i++) {
-        more = more && each(all[i], context);
-        group_put(all[i]);
-    }
-    heap_free(all, (room + 1) * sizeof(*all));
-    return true;
 }
 
 void group_each_still(bool (*each)(struct group *group, void *context), void *context)
@@ -126,7 +130,6 @@ void group_forget(struct group *group)
 {
     spin_lock(&table_lock);
     list_remove(&group->node);
-    published--;
     number_leave(group->id, NUMBER_GROUP);
     spin_unlock(&table_lock);
     group_put(group);

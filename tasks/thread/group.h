@@ -24,6 +24,7 @@ struct process;
 struct group {
     struct list node;    /* in the table of groups */
     uint32_t references; /* under the table's lock */
+    uint64_t number;     /* [i] of its publication: a bucket of the table has them in ascending order */
     uint32_t id;         /* [i] thread id of the first thread */
     uint32_t home;       /* [h] kernel */
     struct spinlock lock;
@@ -69,9 +70,9 @@ extern void (*group_free_process)(struct process *process);
 void group_table_init(void);
 /* Puts GROUP into the table, where messages find it. */
 void group_publish(struct group *group);
-/* Calls EACH for every group here, with a reference to it and without locks, until EACH returns false. False: there was
- * no memory, and nothing was done. */
-bool group_each(bool (*each)(struct group *group, void *context), void *context);
+/* Calls EACH for every group that is here from the beginning to the end of the call, with a reference to it and without
+ * locks, until EACH returns false. Needs no memory. */
+void group_each(bool (*each)(struct group *group, void *context), void *context);
 /* The same while programs are quiesced: no group comes or goes. Needs no memory. */
 void group_each_still(bool (*each)(struct group *group, void *context), void *context);
 /* The group ID on this kernel with a reference taken, or NULL. */

@@ -4,24 +4,20 @@
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/arch/x86_64/cpu.h"
 #include "kernel/instance/instance.h"
-#include "kernel/instance/window.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
 #include "mm/user/user_copy.h"
+#include "tasks/quota/quota.h"
 #include "tasks/thread/group.h"
 #include "tasks/thread/number.h"
+#include "tasks/thread/stack.h"
 
 #define BUCKETS 1024u
-#define STACK_STRIDE (2ull * STACK_SIZE) /* a stack and the unmapped pages below it */
 
 static struct spinlock lock;
-static struct list table[BUCKETS];       /* [k] lock */
-static uint64_t next_stack = STACK_BASE; /* [k] lock: address space never used yet */
-static struct free_stack {
-    struct free_stack *next;
-} * free_stacks;                    /* [k] lock: mapped stacks for reuse, linked through their first word */
+static struct list table[BUCKETS];  /* [k] lock */
 static struct thread_counts counts; /* [k] lock */
 
 static const struct policy *memory_policy(void)
@@ -31,8 +27,16 @@ static const struct policy *memory_policy(void)
     return thread != NULL && thread->group != NULL ? &thread->context.memory_policy : NULL;
 }
 
+static bool is_privileged(void)
+{
+    const struct thread *thread = thread_current();
+
+    return thread == NULL || thread->group == NULL || thread->context.credentials.euid == 0;
+}
+
 void thread_init(void)
 {
+    frame_set_privileged(is_privileged);
     policy_of_task = memory_policy;
     for (uint32_t i = 0; i < BUCKETS; i++)
         list_init(&table[i]);
@@ -84,32 +88,6 @@ static void leave_locked(struct thread *thread)
     number_leave(thread->tid, NUMBER_THREAD);
 }
 
-uint64_t thread_stack_alloc(void)
-{
-    uint64_t stack = 0;
-
-    spin_lock(&lock);
-    if (free_stacks != NULL) {
-        stack = (uint64_t)free_stacks;
-        free_stacks = free_stacks->next;
-    } else {
-        stack = next_stack + STACK_SIZE;
-        for (uint64_t page = 0; page < STACK_SIZE && stack != 0; page += PAGE_SIZE) {
-            uint64_t frame = frame_alloc(0);
-
-            /* On failure the pages mapped so far stay for the next try at the same address. */
-            if (frame == 0 || window_map(stack + page, frame, PAGE_SIZE, PAGING_WRITE) != 0)
-                stack = 0;
-        }
-        if (stack != 0) {
-            next_stack += STACK_STRIDE;
-            counts.stacks++;
-        }
-    }
-    spin_unlock(&lock);
-    return stack;
-}
-
 struct thread *thread_create(uint32_t tid, const char *name, void (*function)(void *), void *argument)
 {
     struct thread *thread = heap_alloc(sizeof(*thread));
@@ -158,24 +136,23 @@ void thread_counts(struct thread_counts *out)
     spin_lock(&lock);
     *out = counts;
     spin_unlock(&lock);
+    out->stacks = thread_stack_count();
 }
 
 void thread_free(struct thread *thread)
 {
-    struct free_stack *stack = (struct free_stack *)thread->stack;
-
     spin_lock(&lock);
     leave_locked(thread);
-    stack->next = free_stacks;
-    free_stacks = stack;
     if (thread->group != NULL)
         counts.threads--;
     spin_unlock(&lock);
+    thread_stack_free(thread->stack);
     assert(thread->pi.donations == NULL);
     if (thread->fpu != NULL) { /* a program's thread */
         signal_queue_remove(&thread->signals, ~0ull);
         heap_free(thread->fpu, cpu_features.fpu_size);
     }
+    quota_give(QUOTA_TASKS, thread->quota_user, thread->quota_user != 0 ? 1 : 0);
     if (thread->group != NULL)
         group_put(thread->group);
     heap_free(thread, sizeof(*thread));

@@ -125,6 +125,7 @@ struct thread {
     int16_t donated_nice;    /* [g] */
     bool transit;            /* [q] ready but in no queue: the code that carries it puts it into the queue of its CPU */
     struct group *group;     /* [i] NULL for a kernel thread */
+    uint32_t quota_user;     /* [i] user whose QUOTA_TASKS it counts in, here where it was made; root: none */
 
     enum thread_state state;   /* [q] */
     enum wait_end wait_end;    /* [q] valid while BLOCKED: what may end the wait */
@@ -171,13 +172,10 @@ void thread_init(void);
 struct thread *thread_create(uint32_t tid, const char *name, void (*function)(void *), void *argument);
 /* Puts THREAD, which belongs to a program and has its group set, into the table, where thread_find finds it. */
 void thread_publish(struct thread *thread);
-/* Allocates a kernel stack, STACK_SIZE bytes with unmapped memory below, and returns its lowest address; 0 without
- * memory. */
-uint64_t thread_stack_alloc(void);
 /* Returns a thread id that no thread or process has; 0: all are taken. Never waits. */
 uint32_t thread_new_tid(void);
-/* Counts: threads of programs here, present and shadow; kernel stacks made so far, of STACK_SIZE bytes each, whether in
- * use or kept for reuse. */
+/* Counts: threads of programs here, present and shadow; kernel stacks of STACK_SIZE bytes each, in use or kept for
+ * reuse. */
 struct thread_counts {
     uint64_t threads, stacks;
     uint64_t made;    /* ids given out here since the start */

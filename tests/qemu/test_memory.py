@@ -25,6 +25,13 @@ def test_who_is_asked(run):
     passed(run("--cpus", "4", "--nodes", "2", "--", "test-directory", "asked"))
 
 
+def test_a_user_takes_all_there_is(run):
+    """Root works beside a user who takes all of anything that a kernel gives, and the largest process is killed."""
+    done = run("--cpus", "2", "--mem", "96M", "--", "test-survive", "signal", "beside", timeout=300)
+    passed(done)
+    assert "the largest, is killed" in done.log, done.explain()
+
+
 @pytest.mark.parametrize("machine", SHORT_OF_MEMORY)
 def test_without_memory(run, machine):
     """A kernel without memory takes it from others; a program that wants more than there is is killed, and the log says so."""

@@ -145,7 +145,9 @@ static int64_t pipe_size(int64_t fd, uint32_t command, uint64_t size)
     union {
         struct pipe_size size;
         uint8_t bytes[FILE_CONTROL_MAX];
-    } data = {.size = {(uint32_t)size, credentials_need_root() == 0 ? 1 : 0}}, result;
+    } data = {.size = {(uint32_t)size, credentials_need_root() == 0 ? 1 : 0,
+                       thread_current()->context.credentials.uid}},
+      result;
     struct file_answer answer;
     int64_t error;
 
@@ -200,6 +202,7 @@ int64_t call_fcntl(struct call *c)
 static int64_t make_pipe(uint64_t address, uint64_t flags)
 {
     struct file_request request = {.operation = MSG_FILE_PIPE, .flags = (uint32_t)flags};
+    uint32_t user = thread_current()->context.credentials.uid;
     struct file_answer answer;
     int32_t fds[2];
     int64_t result;
@@ -208,7 +211,7 @@ static int64_t make_pipe(uint64_t address, uint64_t flags)
         return -EINVAL;
     if (!user_range(address, sizeof(fds)))
         return -EFAULT;
-    result = file_call(thread_current()->group, &request, NULL, 0, fds, sizeof(fds), &answer);
+    result = file_call(thread_current()->group, &request, &user, sizeof(user), fds, sizeof(fds), &answer);
     if (result < 0)
         return result;
     if (user_write(address, fds, sizeof(fds)) != 0) {

@@ -10,6 +10,7 @@
 #include "tasks/locate/locate.h"
 #include "tasks/locate/wire.h"
 #include "tasks/process/group.h"
+#include "tasks/process/permission.h"
 
 #define SECOND 1000000000ull
 
@@ -173,7 +174,14 @@ int64_t call_get_robust_list(struct call *c)
     uint64_t list = self->context.robust_list;
 
     if (call.thread != 0 && call.thread != self->tid) {
-        if ((int32_t)call.thread < 0 || thread_call(&call, &result, NULL) != 0)
+        struct msg_thread_call owner = {.thread = call.thread, .type = MSG_THREAD_GROUP};
+        int64_t process = (int32_t)call.thread < 0 ? -ESRCH : thread_call(&owner, &result, NULL);
+
+        if (process <= 0)
+            return -ESRCH;
+        if (credentials_may_reach((uint32_t)process, true) != 0)
+            return -EPERM;
+        if (thread_call(&call, &result, NULL) != 0)
             return -ESRCH;
         list = result.robust_list;
     }

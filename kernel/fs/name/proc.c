@@ -77,7 +77,7 @@ static int64_t find_open(const char *name, struct file_place *place)
     if (strncmp(name, PROC, strlen(PROC)) != 0)
         return 0;
     name += strlen(PROC);
-    if (strncmp(name, "self/", 5) == 0) {
+    if (strncmp(name, "self/", 5) == 0 && thread_current()->group != NULL) {
         process = thread_current()->group->id;
         name += 4;
     } else if (!take_number(&name, &process)) {

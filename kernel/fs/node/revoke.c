@@ -37,7 +37,8 @@ int revoke_here(const struct msg_file_revoke *message)
 {
     struct revoking revoking = {.message = message};
 
-    return group_each(revoke_in, &revoking) ? revoking.error : -ENOMEM;
+    group_each(revoke_in, &revoking);
+    return revoking.error;
 }
 
 /* A worker does the work. The handler counts the revocation first, so that a fork under way applies it to its child

@@ -12,9 +12,11 @@
 #include "kernel/lib/printf.h"
 #include "kernel/lib/string.h"
 #include "kernel/machine/host.h"
+#include "mm/area/area.h"
 #include "mm/frame/heap.h"
 #include "msg/slice.h"
 #include "tasks/process/group.h"
+#include "tasks/quota/quota.h"
 
 #define TREES_MAX 2u /* /proc and /sys */
 #define SMALL_TEXT 1024u
@@ -240,8 +242,31 @@ static int64_t write_pipe_most(const struct proc_at *at, struct text *text)
     return write_constant(text, "1048576");
 }
 
-static const struct proc_row setting_file_rows[] = {{.name = "pipe-max-size", .write = write_pipe_most}};
-static const struct proc_directory setting_file = {.rows = setting_file_rows, .count = 1};
+static int64_t write_number(struct text *text, uint64_t number)
+{
+    char digits[24];
+
+    snprintf(digits, sizeof(digits), "%lu", (unsigned long)number);
+    return write_constant(text, digits);
+}
+
+static int64_t write_pipe_hard(const struct proc_at *at, struct text *text)
+{
+    (void)at;
+    return write_number(text, quota_limit(QUOTA_PIPE_PAGES));
+}
+
+static int64_t write_pipe_soft(const struct proc_at *at, struct text *text)
+{
+    (void)at;
+    return write_number(text, quota_pipe_soft());
+}
+
+static const struct proc_row setting_file_rows[] = {{.name = "pipe-max-size", .write = write_pipe_most},
+                                                    {.name = "pipe-user-pages-hard", .write = write_pipe_hard},
+                                                    {.name = "pipe-user-pages-soft", .write = write_pipe_soft}};
+static const struct proc_directory setting_file = {.rows = setting_file_rows,
+                                                   .count = sizeof(setting_file_rows) / sizeof(setting_file_rows[0])};
 static const struct proc_row setting_kernel_rows[] = {
     {.name = "domainname", .write = write_domain},   {.name = "hostname", .write = write_host},
     {.name = "osrelease", .write = write_release},   {.name = "ostype", .write = write_type},
@@ -250,8 +275,16 @@ static const struct proc_row setting_kernel_rows[] = {
 };
 static const struct proc_directory setting_kernel = {
     .rows = setting_kernel_rows, .count = sizeof(setting_kernel_rows) / sizeof(setting_kernel_rows[0])};
-static const struct proc_row setting_memory_rows[] = {{.name = "overcommit_memory", .write = write_overcommit}};
-static const struct proc_directory setting_memory = {.rows = setting_memory_rows, .count = 1};
+static int64_t write_areas(const struct proc_at *at, struct text *text)
+{
+    (void)at;
+    return write_number(text, AREA_COUNT_MAX);
+}
+
+static const struct proc_row setting_memory_rows[] = {{.name = "max_map_count", .write = write_areas},
+                                                      {.name = "overcommit_memory", .write = write_overcommit}};
+static const struct proc_directory setting_memory = {
+    .rows = setting_memory_rows, .count = sizeof(setting_memory_rows) / sizeof(setting_memory_rows[0])};
 static const struct proc_row setting_rows[] = {
     {.name = "fs", .directory = &setting_file},
     {.name = "kernel", .directory = &setting_kernel},

@@ -56,9 +56,17 @@ static int64_t give(const char *text, char *out, size_t size)
     return (int64_t)length;
 }
 
+/* The process that names a file; 0, which none has: a kernel task does so for a process that is still being made. */
+static uint32_t own_process(void)
+{
+    const struct group *group = thread_current()->group;
+
+    return group != NULL ? group->id : 0;
+}
+
 void process_enter_self(struct proc_at *at)
 {
-    at->keys[0] = thread_current()->group->id;
+    at->keys[0] = own_process();
     at->keys[1] = 0;
 }
 
@@ -73,7 +81,9 @@ int64_t process_link_self(const struct proc_at *at, char *out, size_t size)
     char text[16];
 
     (void)at;
-    snprintf(text, sizeof(text), "%u", thread_current()->group->id);
+    if (own_process() == 0)
+        return -ENOENT;
+    snprintf(text, sizeof(text), "%u", own_process());
     return give(text, out, size);
 }
 
@@ -82,7 +92,9 @@ int64_t process_link_thread(const struct proc_at *at, char *out, size_t size)
     char text[40];
 
     (void)at;
-    snprintf(text, sizeof(text), "%u/task/%u", thread_current()->group->id, thread_current()->tid);
+    if (own_process() == 0)
+        return -ENOENT;
+    snprintf(text, sizeof(text), "%u/task/%u", own_process(), thread_current()->tid);
     return give(text, out, size);
 }
 

@@ -13,6 +13,7 @@
 #include "kernel/lib/string.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
+#include "mm/frame/refuse.h"
 #include "mm/life/life.h"
 #include "mm/lock/lock.h"
 #include "mm/retrieve/strategy.h"
@@ -232,6 +233,7 @@ static const struct report reports[] = {
     {"syscalls", report_syscalls, true},
     {"balance", balance_report, true},
     {"objects", report_objects, true},
+    {"allocations", refuse_report, true},
     {"strategies", space_strategy_report, false},
 };
 #define REPORTS (sizeof(reports) / sizeof(reports[0]))

@@ -36,6 +36,7 @@ void fifo_free(struct fifo *fifo)
     if (fifo == NULL)
         return;
     pipe_buffer_free(&fifo->buffer);
+    pipe_buffer_discount(&fifo->buffer);
     heap_free(fifo, sizeof(*fifo));
 }
 
@@ -197,6 +198,7 @@ static void fifo_release(struct file *file)
     }
     if (fifo->ends[READER] == 0 && fifo->ends[WRITER] == 0) {
         pipe_buffer_free(&fifo->buffer);
+        pipe_buffer_discount(&fifo->buffer);
     }
     fifo->wanted = false;
     spin_unlock(&fifo->lock);

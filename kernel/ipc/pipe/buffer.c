@@ -5,6 +5,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
+#include "tasks/quota/quota.h"
 
 #define SIZE_MOST (1ull << 31)
 
@@ -324,7 +325,8 @@ static bool move_parts(struct pipe_buffer *old, struct pipe_buffer *new)
 
 int64_t pipe_buffer_resize(struct pipe_buffer *buffer, uint64_t size)
 {
-    struct pipe_buffer new = {.size = PIPE_PART, .taken = buffer->taken, .gaps = buffer->gaps};
+    struct pipe_buffer new = {
+        .size = PIPE_PART, .taken = buffer->taken, .gaps = buffer->gaps, .user = buffer->user, .pages = buffer->pages};
     size_t parts;
 
     if (size == 0 || size > SIZE_MOST)
@@ -361,5 +363,26 @@ void pipe_buffer_free(struct pipe_buffer *buffer)
     }
     heap_free(buffer->more, parts * sizeof(*buffer->more));
     heap_free(buffer->ends, parts * sizeof(*buffer->ends));
-    *buffer = (struct pipe_buffer){.size = 0};
+    *buffer = (struct pipe_buffer){.user = buffer->user, .pages = buffer->pages};
+}
+
+bool pipe_buffer_count(struct pipe_buffer *buffer, uint32_t user, uint64_t size, uint64_t most)
+{
+    uint32_t pages = (uint32_t)((size + PIPE_PART - 1) / PIPE_PART);
+
+    if (buffer->pages != 0)
+        user = buffer->user;
+    if (pages > buffer->pages && !quota_take(QUOTA_PIPE_PAGES, user, pages - buffer->pages, most))
+        return false;
+    if (pages < buffer->pages)
+        quota_give(QUOTA_PIPE_PAGES, user, buffer->pages - pages);
+    buffer->user = user;
+    buffer->pages = pages;
+    return true;
+}
+
+void pipe_buffer_discount(struct pipe_buffer *buffer)
+{
+    quota_give(QUOTA_PIPE_PAGES, buffer->user, buffer->pages);
+    buffer->user = buffer->pages = 0;
 }

@@ -24,6 +24,7 @@ struct pipe_buffer {         /* all zeros: empty, of the usual size */
     uint32_t reserved;       /* bytes behind WRITTEN whose room and memory are guaranteed */
     uint8_t **more;          /* if SIZE is not 0: its parts, in place of PARTS */
     struct pipe_end *ends;   /* one for each part, after the first packet; else NULL */
+    uint32_t user, pages;    /* whose quota the capacity counts in, and how many pages; 0: in nobody's */
     uint8_t *parts[PIPE_PARTS];
 };
 
@@ -68,5 +69,11 @@ void pipe_buffer_fill(struct pipe_buffer *buffer, const void *data, size_t size)
  * the bytes in the buffer do not fit; -ENOMEM; -EINVAL. */
 int64_t pipe_buffer_resize(struct pipe_buffer *buffer, uint64_t size);
 void pipe_buffer_free(struct pipe_buffer *buffer);
+
+/* The capacity of BUFFER, which is new or has been counted before, counts in the quota of USER, who may have at most
+ * MOST pages. False: that is too much, and nothing is changed. */
+bool pipe_buffer_count(struct pipe_buffer *buffer, uint32_t user, uint64_t size, uint64_t most);
+/* It does not count any more. */
+void pipe_buffer_discount(struct pipe_buffer *buffer);
 
 #endif

@@ -6,7 +6,11 @@
 #include "kernel/file/anonymous.h"
 #include "kernel/ipc/pipe/buffer.h"
 #include "kernel/ipc/pipe/hold.h"
+#include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
+#include "tasks/quota/quota.h"
+
+#define SMALL_SIZE (2u * PIPE_PART) /* of a pipe beyond the soft limit */
 
 #define FIONREAD 0x541bu
 #define PIPE_DEVICE 3u
@@ -119,6 +123,23 @@ static uint32_t pipe_poll_write(struct file *file)
     return events;
 }
 
+/* F_SETPIPE_SZ. Users other than root may enlarge a pipe up to PIPE_SIZE_MOST, and while all their pipes together have
+ * no more than the soft limit. */
+static int64_t resize(struct pipe_buffer *buffer, const struct pipe_size *size)
+{
+    uint64_t before = pipe_buffer_size(buffer);
+    int64_t result;
+
+    if (size->size > before && size->root == 0) {
+        if (size->size > PIPE_SIZE_MOST || !pipe_buffer_count(buffer, size->user, size->size, quota_pipe_soft()))
+            return -EPERM;
+    }
+    result = pipe_buffer_resize(buffer, size->size);
+    if (buffer->pages != 0) /* the resized pipe is not larger than what was just counted */
+        pipe_buffer_count(buffer, buffer->user, pipe_buffer_size(buffer), UINT64_MAX);
+    return result;
+}
+
 int64_t pipe_buffer_control(struct pipe_buffer *buffer, uint32_t command, void *data)
 {
     struct pipe_size *size = data;
@@ -132,9 +153,7 @@ int64_t pipe_buffer_control(struct pipe_buffer *buffer, uint32_t command, void *
         size->size = pipe_buffer_size(buffer);
         return 0;
     case PIPE_SET_SIZE:
-        if (size->size > PIPE_SIZE_MOST && size->size > pipe_buffer_size(buffer) && size->root == 0)
-            return -EPERM;
-        result = pipe_buffer_resize(buffer, size->size);
+        result = resize(buffer, size);
         size->size = result > 0 ? (uint64_t)result : 0;
         return result > 0 ? 0 : result;
     default:
@@ -225,6 +244,7 @@ static void forget(struct file *file, int which)
     if (!last)
         return;
     pipe_buffer_free(&pipe->buffer);
+    pipe_buffer_discount(&pipe->buffer);
     heap_free(pipe, sizeof(*pipe));
 }
 
@@ -253,17 +273,32 @@ static const struct file_kind write_kind = {.write = pipe_write,
                                             .forget = forget_writer,
                                             .whole = true};
 
-static int create(uint32_t flags, struct file **reader, struct file **writer)
+/* Counts a new pipe of USER's. Beyond the soft limit it has only SMALL_SIZE bytes, and beyond the hard one there is
+ * none: -ENFILE, -ENOMEM. */
+static int count_new(struct pipe_buffer *buffer, uint32_t user)
 {
+    if (pipe_buffer_count(buffer, user, PIPE_SIZE, quota_pipe_soft()))
+        return 0;
+    if (!pipe_buffer_count(buffer, user, SMALL_SIZE, quota_limit(QUOTA_PIPE_PAGES)))
+        return -ENFILE;
+    return pipe_buffer_resize(buffer, SMALL_SIZE) > 0 ? 0 : -ENOMEM;
+}
+
+static int create(uint32_t flags, uint32_t user, struct file **reader, struct file **writer)
+{
+    int error;
     struct pipe *pipe = heap_alloc(sizeof(*pipe));
     struct file_facts facts = {.device = PIPE_DEVICE, .mode = FILE_FIFO | 0600};
 
     if (pipe == NULL)
         return -ENOMEM;
-    *reader = file_create(&read_kind, &facts, flags, pipe, NULL);
+    error = count_new(&pipe->buffer, user);
+    *reader = error == 0 ? file_create(&read_kind, &facts, flags, pipe, NULL) : NULL;
     if (*reader == NULL) {
+        pipe_buffer_free(&pipe->buffer);
+        pipe_buffer_discount(&pipe->buffer);
         heap_free(pipe, sizeof(*pipe));
-        return -ENOMEM;
+        return error != 0 ? error : -ENOMEM;
     }
     facts.inode = (*reader)->id;
     *writer = file_create(&write_kind, &facts, flags | 1, pipe, NULL);
@@ -279,9 +314,12 @@ static int create(uint32_t flags, struct file **reader, struct file **writer)
 
 static int make(uint32_t flags, const void *data, size_t size, struct file *made[2])
 {
-    (void)data;
-    (void)size;
-    return create(flags, &made[0], &made[1]);
+    uint32_t user;
+
+    if (size != sizeof(user))
+        return -EPROTO;
+    memcpy(&user, data, sizeof(user));
+    return create(flags, user, &made[0], &made[1]);
 }
 
 void pipe_init(void)

@@ -16,7 +16,8 @@
 #define PIPE_SIZE_MOST 1048576u /* /proc/sys/fs/pipe-max-size: the limit for users other than root */
 struct pipe_size {
     uint64_t size; /* argument and result */
-    uint64_t root; /* 1: the caller is root */
+    uint32_t root; /* 1: the caller is root */
+    uint32_t user; /* the caller's */
 };
 int64_t pipe_buffer_control(struct pipe_buffer *buffer, uint32_t command, void *data);
 

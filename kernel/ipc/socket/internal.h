@@ -48,6 +48,7 @@ struct packet {
     uint32_t files;      /* files that it still has */
     bool given;          /* its files have been given to a receiver, as far as that had room */
     uint32_t files_room; /* files for which it has room */
+    bool counted;        /* it and they count in the quotas of USER */
     struct socket_user user;
     uint32_t name_size;
     uint8_t name[SOCKET_NAME_MAX];

@@ -7,6 +7,7 @@
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
+#include "tasks/quota/quota.h"
 
 #define OVERHEAD 256u      /* bytes that a packet counts for in addition to its data */
 #define JOIN_ROOM 2048u    /* the least room of a stream's packet, in bytes */
@@ -86,13 +87,42 @@ static int take_files(struct packet *packet, const struct file_place *places, ui
     return error;
 }
 
+static void discount_packet(uint32_t uid, size_t bytes, uint32_t files)
+{
+    quota_give(QUOTA_SOCKET_BYTES, uid, bytes);
+    quota_give(QUOTA_FLYING, uid, files);
+}
+
+/* Counts a packet for the user who sends it: -ENOBUFS; -ETOOMANYREFS: too many descriptors are under way. */
+static int count_packet(uint32_t uid, size_t bytes, uint32_t files)
+{
+    if (!quota_take(QUOTA_SOCKET_BYTES, uid, bytes, quota_limit(QUOTA_SOCKET_BYTES)))
+        return -ENOBUFS;
+    if (quota_take(QUOTA_FLYING, uid, files, quota_limit(QUOTA_FLYING)))
+        return 0;
+    quota_give(QUOTA_SOCKET_BYTES, uid, bytes);
+    return -ETOOMANYREFS;
+}
+
+static void free_packet(struct packet *packet)
+{
+    if (packet->counted)
+        discount_packet(packet->user.uid, packet_size(packet), packet->files_room);
+    heap_free(packet, packet_size(packet));
+}
+
 static struct packet *make_packet(const struct socket *from, const struct socket_call *call,
                                   const struct file_place *places, uint32_t size, int *error)
 {
     uint32_t room = from->type == SOCKET_STREAM && size < JOIN_ROOM ? JOIN_ROOM : size;
-    struct packet *packet = heap_alloc_unset(sizeof(*packet) + call->files * sizeof(packet->file[0]) + room);
+    size_t bytes = sizeof(struct packet) + call->files * sizeof(struct file *) + room;
+    struct packet *packet = NULL;
 
-    *error = -ENOMEM;
+    *error = count_packet(call->user.uid, bytes, call->files);
+    if (*error == 0 && (packet = heap_alloc_unset(bytes)) == NULL) {
+        *error = -ENOMEM;
+        discount_packet(call->user.uid, bytes, call->files);
+    }
     if (packet == NULL)
         return NULL;
     memset(packet, 0, sizeof(*packet));
@@ -100,11 +130,12 @@ static struct packet *make_packet(const struct socket *from, const struct socket
     packet->room = room;
     packet->files_room = call->files;
     packet->user = call->user;
+    packet->counted = true;
     packet->name_size = from->name_size;
     memcpy(packet->name, from->name, from->name_size);
     *error = take_files(packet, places, call->files);
     if (*error != 0) {
-        heap_free(packet, packet_size(packet));
+        free_packet(packet);
         return NULL;
     }
     return packet;
@@ -420,7 +451,7 @@ void socket_sweep(void)
         spin_unlock(&socket_lock);
         for (uint32_t i = 0; i < packet->files; i++)
             file_close(packet->file[i]);
-        heap_free(packet, packet_size(packet));
+        free_packet(packet);
         spin_lock(&socket_lock);
     }
     sweeping = false;

@@ -3,6 +3,7 @@
 
 #include "kernel/abi/errno.h"
 #include "mm/frame/heap.h"
+#include "tasks/quota/quota.h"
 
 #define SYNCHRONOUS                                                                                                    \
     (SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGILL) | SIGNAL_BIT(SIGTRAP) | SIGNAL_BIT(SIGFPE) |        \
@@ -10,6 +11,7 @@
 
 struct queued {
     struct list node; /* in infos, in order of arrival */
+    uint32_t uid;     /* whose quota it counts in */
     struct signal_info info;
 };
 
@@ -19,26 +21,46 @@ void signal_queue_init(struct signal_queue *queue)
     list_init(&queue->infos);
 }
 
-int signal_queue_add(struct signal_queue *queue, const struct signal_info *info)
+static bool needs_info(const struct signal_info *info)
+{
+    return info->signal >= SIGNAL_REALTIME || info->code == SI_TIMER ||
+           ((SIGNAL_BIT(info->signal) & SYNCHRONOUS) != 0 && info->code > 0 && info->code != SI_KERNEL);
+}
+
+/* Stands for the information about SIGNAL that there was no memory for. */
+static struct signal_info info_missing(uint32_t signal)
+{
+    return (struct signal_info){.signal = signal};
+}
+
+int signal_queue_add(struct signal_queue *queue, const struct signal_info *info, uint32_t uid, uint64_t limit)
 {
     uint64_t bit = SIGNAL_BIT(info->signal);
-    struct queued *queued;
+    struct queued *queued = NULL;
 
     if ((queue->pending & bit) != 0 && info->signal < SIGNAL_REALTIME && info->code != SI_TIMER)
         return 0;
-    queued = queue->count < SIGNAL_QUEUE_MAX ? heap_alloc(sizeof(*queued)) : NULL;
-    if (queued == NULL)
+    if (queue->count < SIGNAL_QUEUE_MAX && quota_take(QUOTA_SIGNALS, uid, 1, limit)) {
+        queued = heap_alloc(sizeof(*queued));
+        if (queued == NULL)
+            quota_give(QUOTA_SIGNALS, uid, 1);
+    }
+    if (queued == NULL && needs_info(info))
         return -EAGAIN;
+    queue->pending |= bit;
+    if (queued == NULL)
+        return 0;
+    queued->uid = uid;
     queued->info = *info;
     list_append(&queue->infos, &queued->node);
     queue->count++;
-    queue->pending |= bit;
     return 0;
 }
 
 static void remove_queued(struct signal_queue *queue, struct queued *queued)
 {
     list_remove(&queued->node);
+    quota_give(QUOTA_SIGNALS, queued->uid, 1);
     heap_free(queued, sizeof(*queued));
     queue->count--;
 }
@@ -68,7 +90,9 @@ bool signal_queue_take(struct signal_queue *queue, uint64_t set, struct signal_i
         *info = queued->info;
         remove_queued(queue, queued);
     }
-    return found;
+    if (!found)
+        *info = info_missing(signal);
+    return true;
 }
 
 void signal_queue_remove(struct signal_queue *queue, uint64_t set)
@@ -84,12 +108,20 @@ void signal_queue_remove(struct signal_queue *queue, uint64_t set)
 
 uint32_t signal_queue_list(const struct signal_queue *queue, struct signal_info *out, uint32_t max)
 {
+    uint64_t missing = queue->pending;
     uint32_t count = 0;
 
     list_for_each(node, &queue->infos) {
+        const struct queued *queued = container_of(node, struct queued, node);
+
+        missing &= ~SIGNAL_BIT(queued->info.signal);
         if (count < max)
-            out[count] = container_of(node, struct queued, node)->info;
+            out[count] = queued->info;
         count++;
+    }
+    for (; missing != 0; missing &= missing - 1, count++) {
+        if (count < max)
+            out[count] = info_missing((uint32_t)__builtin_ctzll(missing) + 1);
     }
     return count;
 }

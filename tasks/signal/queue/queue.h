@@ -43,13 +43,15 @@ struct signal_queue {
 };
 
 void signal_queue_init(struct signal_queue *queue);
-/* Adds INFO; a standard signal that is already pending is left unchanged, unless INFO is a timer's. -EAGAIN: the queue
- * is full, or there is no memory. */
-int signal_queue_add(struct signal_queue *queue, const struct signal_info *info);
+/* Adds INFO for a receiver whose user is UID and may have at most LIMIT queued signals; a standard signal that is
+ * already pending is left unchanged, unless INFO is a timer's. If the queue is full, or the limit reached, or there is
+ * no memory, a standard signal becomes pending without its information, as on Linux; a real-time signal, a timer's and
+ * that of a fault, whose program could not handle it without, is refused: -EAGAIN. */
+int signal_queue_add(struct signal_queue *queue, const struct signal_info *info, uint32_t uid, uint64_t limit);
 /* Takes the next signal of SET, those of faults first, then the lowest. False: none. */
 bool signal_queue_take(struct signal_queue *queue, uint64_t set, struct signal_info *info);
 void signal_queue_remove(struct signal_queue *queue, uint64_t set);
-/* Adds up to MAX infos in order to OUT; returns how many there are. */
+/* Adds up to MAX infos in order to OUT, those that are missing last; returns how many there are. */
 uint32_t signal_queue_list(const struct signal_queue *queue, struct signal_info *out, uint32_t max);
 
 #endif

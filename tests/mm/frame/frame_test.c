@@ -10,6 +10,14 @@
 #include "tests/stand_in/panic.h"
 #include "tests/test.h"
 
+volatile uint32_t refuse_rate;
+
+bool refuse_slowly(const void *site)
+{
+    (void)site;
+    return false;
+}
+
 #define ARENA (64ull << 20) /* bytes of host memory that plays physical memory */
 #define BASE 0x40000000ull  /* where it pretends to begin */
 #define FRAMES (ARENA / PAGE_SIZE)
@@ -97,7 +105,7 @@ static size_t exhaust(uint32_t order, uint64_t *taken, size_t most)
     size_t count = 0;
     uint64_t frame;
 
-    while ((frame = frame_alloc(order)) != 0) {
+    while ((frame = frame_alloc_sure(order)) != 0) {
         CHECK(count < most);
         check_block(frame, order);
         taken[count++] = frame;
@@ -118,7 +126,7 @@ TEST(frame_orders,
         uint64_t frame;
 
         blocks(before);
-        frame = frame_alloc(order);
+        frame = frame_alloc_sure(order);
         CHECK(frame != 0);
         check_block(frame, order);
         CHECK_EQ(free_pages(), pages - (1ull << order));
@@ -133,8 +141,8 @@ TEST(frame_too_large, "an order that does not exist gets nothing")
 {
     begin();
     CHECK_EQ(add(0, ARENA), 0);
-    CHECK_EQ(frame_alloc(FRAME_ORDER_MAX + 1), 0);
-    CHECK_EQ(frame_alloc(40), 0);
+    CHECK_EQ(frame_alloc_sure(FRAME_ORDER_MAX + 1), 0);
+    CHECK_EQ(frame_alloc_sure(40), 0);
 }
 
 TEST(frame_exhaust, "every page but the bookkeeping is handed out once, then none, and freeing all merges to the start")
@@ -214,27 +222,28 @@ TEST(frame_many_ranges, "blocks never cross from one range into its neighbour, a
         CHECK_EQ(add(i * 64 * PAGE_SIZE, 64 * PAGE_SIZE), 0);
     CHECK_EQ(add(RANGES_MAX * 64 * PAGE_SIZE, 64 * PAGE_SIZE), -E2BIG);
     CHECK_EQ(free_pages(), RANGES_MAX * 63);
-    CHECK_EQ(frame_alloc(6), 0); /* 64 pages: each range has lost one */
+    CHECK_EQ(frame_alloc_sure(6), 0); /* 64 pages: each range has lost one */
     for (uint64_t i = 0; i < RANGES_MAX; i++) {
-        frame = frame_alloc(5);
+        frame = frame_alloc_sure(5);
         CHECK(frame != 0);
         check_block(frame, 5);
     }
-    CHECK_EQ(frame_alloc(5), 0);
+    CHECK_EQ(frame_alloc_sure(5), 0);
     CHECK_EQ(exhaust(0, taken, FRAMES), RANGES_MAX * 31);
 }
 
 TEST(frame_zeroed, "a zeroed frame is zero, whatever was in it")
 {
-    uint64_t frame;
+    uint64_t taken[64], count = 0, frame;
 
     begin();
     CHECK_EQ(add(0, 64 * PAGE_SIZE), 0);
-    while ((frame = frame_alloc(0)) != 0)
-        taken[0] = frame, memset(arena + (frame - BASE), 0xff, PAGE_SIZE);
-    frame_free(taken[0], 0);
+    while ((taken[count] = frame_alloc_sure(0)) != 0)
+        memset(arena + (taken[count++] - BASE), 0xff, PAGE_SIZE);
+    while (count > 0)
+        frame_free(taken[--count], 0);
     frame = frame_alloc_zeroed();
-    CHECK_EQ(frame, taken[0]);
+    CHECK(frame != 0);
     for (uint64_t i = 0; i < PAGE_SIZE; i++)
         CHECK_EQ(arena[frame - BASE + i], 0);
 }
@@ -327,6 +336,45 @@ TEST(frame_kept, "a CPU that frees many frames keeps some and returns the others
     CHECK_EQ(frame_alloc(0), taken[count - 1]); /* the one whose contents a CPU's cache may still have */
 }
 
+TEST(frame_last_blocks,
+     "the last frames are not the scattered ones that a CPU keeps: objects of several pages find blocks")
+{
+    begin();
+    CHECK_EQ(add(0, 8 << 20), 0);
+    for (uint64_t i = 0; i < 400; i++)
+        taken[i] = frame_alloc_page(true);
+    for (uint64_t i = 0; i < 400; i += 2)
+        frame_free_zeroed(taken[i]);
+    while (frame_alloc_page(false) != 0)
+        ;
+    CHECK_EQ(free_pages(), reserve);
+    CHECK(frame_alloc(4) != 0);
+}
+
+TEST(frame_notes,
+     "a block that is allocated has an empty note, whatever its frames' last owners noted, and keeps its own")
+{
+    begin();
+    CHECK_EQ(add(0, 64 * PAGE_SIZE), 0);
+    for (uint32_t round = 0; round < 3; round++) {
+        uint32_t order = round % 2;
+        uint64_t count = 0;
+
+        while ((taken[count] = frame_alloc_sure(order)) != 0) {
+            CHECK_EQ(*frame_note(taken[count]), 0);
+            *frame_note(taken[count++]) = 0x5a5a;
+        }
+        CHECK(count > 1);
+        for (uint64_t i = 0; i < count; i++) {
+            CHECK_EQ(*frame_note(taken[i]), 0x5a5a);
+            frame_free(taken[i], order);
+        }
+        taken[0] = order == 0 ? frame_alloc_zeroed() : frame_alloc_sure(0); /* as it was kept by the CPU */
+        CHECK_EQ(*frame_note(taken[0]), 0);
+        frame_free(taken[0], 0);
+    }
+}
+
 TEST(frame_lent, "a frame that is lent is counted")
 {
     struct frame_stats stats;
@@ -349,7 +397,7 @@ TEST(frame_spaces_count, "a frame of spaces is freed when the last one releases 
     CHECK_EQ(add(0, 64 * PAGE_SIZE), 0);
     free = free_pages();
     for (int i = 0; i < 40; i++) {
-        taken[i] = frame_alloc(0);
+        taken[i] = frame_alloc_sure(0);
         CHECK_EQ(frame_spaces(taken[i]), 0);
         frame_share(taken[i]);
         spaces[i] = 1;
@@ -381,8 +429,8 @@ TEST(frame_spaces_wrong, "a release too many, a free while a space has the frame
 
     begin();
     CHECK_EQ(add(0, 64 * PAGE_SIZE), 0);
-    frame = frame_alloc(0);
-    block = frame_alloc(1);
+    frame = frame_alloc_sure(0);
+    block = frame_alloc_sure(1);
     CHECK_PANIC(frame_release(frame));
     memset(&lock, 0, sizeof(lock));
     frame_share(frame);
@@ -407,7 +455,7 @@ TEST(frame_wrong_free, "freeing twice, with another order, inside a block, off a
 
     begin();
     CHECK_EQ(add(0, ARENA), 0);
-    block = frame_alloc(3);
+    block = frame_alloc_sure(3);
     CHECK_PANIC(frame_free(block, 2));
     lock.held = 0;
     CHECK_PANIC(frame_free(block, 4));
@@ -424,23 +472,41 @@ TEST(frame_wrong_free, "freeing twice, with another order, inside a block, off a
     CHECK_PANIC(frame_free(block, 3));
 }
 
-TEST(frame_reserve, "pages of programs leave frames to their tables, and both to the kernel's own objects")
+static bool root;
+
+static bool is_root(void)
 {
-    uint64_t pages = 0, tables = 0, others = 0;
+    return root;
+}
+
+TEST(frame_reserve,
+     "pages leave frames to tables and objects, those of users to root's, and all to what nobody can refuse")
+{
+    uint64_t pages = 0, tables = 0, of_root = 0, sure = 0;
 
     begin();
+    frame_set_privileged(is_root);
     CHECK_EQ(add(0, 32 << 20), 0);
     while (frame_alloc_page(pages % 2 == 0) != 0)
         pages++;
-    while (frame_alloc_table() != 0)
+    CHECK(frame_is_short() && !frame_is_low());
+    while ((tables % 2 == 0 ? frame_alloc_table() : frame_alloc(0)) != 0)
         tables++;
+    CHECK(frame_is_low());
+    CHECK_EQ(frame_alloc_page(true), 0);
+    CHECK_EQ(frame_alloc_zeroed(), 0);
+    CHECK_EQ(frame_alloc(0), 0);
+    root = true;
     CHECK_EQ(frame_alloc_page(true), 0);
     while (frame_alloc_zeroed() != 0)
-        others++;
-    CHECK_EQ(pages + tables + others, buddy_total);
-    CHECK_EQ(tables + others, reserve);
-    CHECK(reserve >= buddy_total / 64 && tables >= reserve / 2 && others > 0);
+        of_root++;
     CHECK_EQ(frame_alloc_table(), 0);
+    root = false;
+    while (frame_alloc_sure(0) != 0)
+        sure++;
+    CHECK_EQ(pages + tables + of_root + sure, buddy_total);
+    CHECK_EQ(tables + of_root + sure, reserve);
+    CHECK(reserve >= buddy_total / 64 && tables >= reserve / 2 && of_root >= reserve / 4 - 1 && sure > 0);
 }
 
 TEST(frame_random, "random blocks over three ranges agree with a map of pages, and all freed they merge to the start")
@@ -463,7 +529,7 @@ TEST(frame_random, "random blocks over three ranges agree with a map of pages, a
         uint32_t order = (uint32_t)test_below(&state, 11);
 
         if (test_below(&state, 3) != 0 && count < 4096) {
-            uint64_t frame = frame_alloc(test_below(&state, 2) != 0 ? order : order / 4);
+            uint64_t frame = frame_alloc_sure(test_below(&state, 2) != 0 ? order : order / 4);
 
             order = frame == 0 ? 0 : range_frame(range_of(frame), frame)->order;
             if (frame != 0) {

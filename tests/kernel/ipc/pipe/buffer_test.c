@@ -7,6 +7,8 @@
 #include "kernel/abi/errno.h"
 #include "tests/test.h"
 
+#include "tests/stand_in/quota.h"
+
 static int parts;   /* allocated */
 static int refused; /* allocations from now on that fail */
 

@@ -10,6 +10,8 @@
 #include "tests/stand_in/panic.h"
 #include "tests/test.h"
 
+#include "tests/stand_in/quota.h"
+
 #define HERE 1u
 #define ELSEWHERE 2u
 

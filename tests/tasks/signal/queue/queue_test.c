@@ -7,6 +7,8 @@
 #include "tasks/signal/queue/queue.h"
 #include "tests/test.h"
 
+#include "tests/stand_in/quota.h"
+
 static struct signal_queue queue;
 static int heap_left = -1; /* allocations until there is no memory; -1: plenty */
 static long heap_objects;
@@ -33,7 +35,7 @@ static int add(uint32_t signal, uint64_t value)
 {
     struct signal_info info = {.signal = signal, .value = value};
 
-    return signal_queue_add(&queue, &info);
+    return signal_queue_add(&queue, &info, 7, UINT64_MAX);
 }
 
 /* What is taken of SET: signal << 32 | value, or 0. */
@@ -83,22 +85,44 @@ TEST(order, "those of faults come first, then the lowest; only those of the set"
     CHECK_EQ(heap_objects, 0);
 }
 
-TEST(full, "a queue that is full, and a heap that is empty, say EAGAIN and change nothing")
+TEST(full,
+     "where a queue is full, a limit reached or the heap empty, real-time signals are refused, others lose their info")
 {
-    signal_queue_init(&queue);
+    struct signal_info out[2];
+
+    begin();
     for (uint32_t i = 0; i < SIGNAL_QUEUE_MAX; i++)
         CHECK_EQ(add(50, i), 0);
     CHECK_EQ(add(50, 0), -EAGAIN);
-    CHECK_EQ(add(SIGHUP, 0), -EAGAIN);
-    CHECK_EQ(queue.pending, SIGNAL_BIT(50));
+    CHECK_EQ(add(51, 0), -EAGAIN);
+    CHECK_EQ(add(SIGHUP, 9), 0);
+    CHECK_EQ(queue.pending, SIGNAL_BIT(50) | SIGNAL_BIT(SIGHUP));
+    CHECK_EQ(take(~0ull), (uint64_t)SIGHUP << 32);
     CHECK_EQ(take(~0ull), 50ull << 32);
-    CHECK_EQ(add(SIGHUP, 0), 0);
     begin();
     heap_left = 0;
-    CHECK_EQ(add(SIGHUP, 0), -EAGAIN);
-    CHECK_EQ(queue.pending, 0);
-    CHECK_EQ(heap_objects, 0);
+    CHECK_EQ(add(SIGHUP, 9), 0);
+    CHECK_EQ(add(SIGUSR2, 9), 0);
+    CHECK_EQ(signal_queue_list(&queue, out, 2), 2);
+    CHECK(out[0].signal == SIGHUP && out[1].signal == SIGUSR2);
+    CHECK_EQ(signal_queue_add(&queue, &(struct signal_info){.signal = SIGSEGV, .code = 1}, 7, UINT64_MAX), -EAGAIN);
+    CHECK_EQ(signal_queue_add(&queue, &(struct signal_info){.signal = SIGALRM, .code = SI_TIMER}, 7, UINT64_MAX),
+             -EAGAIN);
+    CHECK_EQ(queue.pending, SIGNAL_BIT(SIGHUP) | SIGNAL_BIT(SIGUSR2));
+    signal_queue_remove(&queue, SIGNAL_BIT(SIGHUP));
+    CHECK_EQ(take(~0ull), (uint64_t)SIGUSR2 << 32);
+    CHECK_EQ(take(~0ull), 0);
     begin();
+    quota_most = 2;
+    CHECK_EQ(add(50, 1), 0);
+    CHECK_EQ(add(50, 2), 0);
+    CHECK_EQ(add(50, 3), -EAGAIN);
+    CHECK_EQ(take(~0ull), 50ull << 32 | 1);
+    CHECK_EQ(add(50, 4), 0);
+    begin();
+    quota_most = UINT64_MAX;
+    CHECK_EQ(heap_objects, 0);
+    CHECK_EQ(quota_counts[QUOTA_SIGNALS], 0);
 }
 
 TEST(listed, "a list has all infos in order, as far as there is room, and says how many there are")

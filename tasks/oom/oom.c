@@ -1,0 +1,208 @@
+/* The choice of a process to kill when there is no memory. See the header. Nothing here allocates. */
+#include "tasks/oom/oom.h"
+
+#include "kernel/arch/x86_64/clock.h"
+#include "kernel/instance/instance.h"
+#include "kernel/lib/log.h"
+#include "kernel/lib/string.h"
+#include "mm/frame/frame.h"
+#include "mm/frame/heap.h"
+#include "mm/space/space.h"
+#include "msg/call.h"
+#include "msg/channel.h"
+#include "tasks/oom/wire.h"
+#include "tasks/process/call.h"
+#include "tasks/process/process.h"
+#include "tasks/remote/operation.h"
+#include "tasks/remote/work.h"
+#include "tasks/sched/sched.h"
+
+#define PAUSE 10000000ull /* ns */
+#define TRIES_MAX 5u      /* while no kernel lacks memory: it may just have come back */
+#define CANDIDATES (4u * OOM_LARGEST_MAX)
+#define AREAS_A_PAGE 32u
+#define WORTH 64u /* pages: whoever has fewer is not killed in the place of the first process */
+
+/* --- sizes --- */
+
+static uint32_t size_of(struct group *group)
+{
+    struct space *space = NULL;
+    uint64_t pages = 0;
+
+    spin_lock(&group->lock);
+    if (group->pinned == NULL)
+        space = group->space;
+    if (space != NULL) { /* the group's lock keeps the space */
+        spin_lock(&space->lock);
+        pages = (space->resident > 0 ? (uint64_t)space->resident : 0) + space->table_count +
+                space->areas.count / AREAS_A_PAGE;
+        spin_unlock(&space->lock);
+    }
+    spin_unlock(&group->lock);
+    return pages > UINT32_MAX ? UINT32_MAX : (uint32_t)pages;
+}
+
+/* Puts PROCESS with PAGES into LIST of COUNT, the largest first, if it belongs there. */
+static void rank(struct oom_size *list, uint32_t count, uint32_t process, uint32_t pages)
+{
+    uint32_t at = count;
+
+    while (at > 0 && list[at - 1].pages < pages)
+        at--;
+    if (at == count)
+        return;
+    memmove(&list[at + 1], &list[at], (count - at - 1) * sizeof(list[0]));
+    list[at] = (struct oom_size){process, pages};
+}
+
+static bool look_at(struct group *group, void *context)
+{
+    struct msg_oom_largest *out = context;
+    uint32_t pages = size_of(group);
+
+    if (group->exiting && pages > 0)
+        out->ending = 1;
+    rank(out->largest, OOM_LARGEST_MAX, group->id, pages);
+    return true;
+}
+
+static void look(struct msg_oom_largest *out)
+{
+    *out = (struct msg_oom_largest){.lacks = frame_is_short() ? 1 : 0};
+    group_each(look_at, out);
+}
+
+static int serve_largest(const struct remote_request *request, void *result)
+{
+    struct msg_oom_largest *out = result;
+
+    (void)request;
+    look(out);
+    return sizeof(*out);
+}
+
+/* --- the choice --- */
+
+struct choice {
+    struct oom_size candidates[CANDIDATES];
+    bool ending, lacks;
+};
+
+/* Adds what a kernel has said. Calls do not overlap. */
+static void add_answer(void *context, uint32_t kernel, const void *reply, int length)
+{
+    struct choice *choice = context;
+    struct msg_oom_largest part;
+
+    (void)kernel;
+    if (length != (int)sizeof(part))
+        return;
+    memcpy(&part, reply, sizeof(part));
+    choice->ending |= part.ending != 0;
+    choice->lacks |= part.lacks != 0;
+    for (uint32_t i = 0; i < OOM_LARGEST_MAX && part.largest[i].process != 0; i++) {
+        uint32_t pages = part.largest[i].pages;
+
+        for (uint32_t k = 0; k < CANDIDATES; k++) {
+            struct oom_size *other = &choice->candidates[k];
+
+            if (other->process != part.largest[i].process)
+                continue;
+            pages += other->pages;
+            memmove(other, other + 1, (CANDIDATES - k - 1) * sizeof(*other));
+            choice->candidates[CANDIDATES - 1] = (struct oom_size){0};
+            break;
+        }
+        rank(choice->candidates, CANDIDATES, part.largest[i].process, pages);
+    }
+}
+
+/* Whether the machine ends with PROCESS: its home is kernel 0, which is never stopped, and only there it is known. */
+static bool is_first(uint32_t process)
+{
+    struct group *group = group_find(process);
+    bool first = false;
+
+    if (group == NULL)
+        return false;
+    first = group->process != NULL && group->process->first;
+    group_put(group);
+    return first;
+}
+
+static void choose(struct choice *choice)
+{
+    struct msg_oom_largest own;
+
+    *choice = (struct choice){.ending = false};
+    look(&own);
+    add_answer(choice, instance.kernel, &own, sizeof(own));
+    msg_multicast(msg_peers_reachable(), MSG_OOM_LARGEST, NULL, 0, add_answer, choice, "largest processes", 0);
+}
+
+static void kill_largest(const struct choice *choice, uint32_t asker)
+{
+    const struct oom_size *victim = &choice->candidates[0];
+    struct msg_process_call call = {.type = MSG_PROCESS_SIGNAL, .info = {.signal = SIGKILL, .code = SI_KERNEL}};
+    struct msg_process_result result;
+    struct frame_stats stats;
+
+    if (is_first(victim->process) && victim[1].pages >= WORTH)
+        victim++;
+    if (victim->process == 0)
+        return;
+    frame_stats(&stats);
+    log_line(
+        "mm: no kernel has memory for process %u: process %u, the largest, is killed, which has %lu KiB; kernel %u "
+        "has %lu of %lu KiB left",
+        asker, victim->process, (unsigned long)(victim->pages * (PAGE_SIZE / 1024)), instance.kernel,
+        (unsigned long)(stats.free * PAGE_SIZE / 1024), (unsigned long)(stats.total * PAGE_SIZE / 1024));
+    call.id = victim->process;
+    process_call_surely(&call, &result);
+}
+
+bool oom_wait(uint32_t *tries)
+{
+    static const struct wait_reason reason = {.what = "memory", .kernel = -1};
+    struct choice choice;
+
+    if (thread_dying(thread_current()))
+        return false;
+    choose(&choice);
+    if (!choice.lacks && ++*tries > TRIES_MAX)
+        return false;
+    if (choice.lacks && !choice.ending)
+        kill_largest(&choice, thread_current()->group->id);
+    sched_block(NULL, &reason, WAIT_KILLABLE, clock_now() + PAUSE);
+    return true;
+}
+
+/* --- kernel objects --- */
+
+static volatile uint32_t reported; /* [a] a worker is to look */
+
+static void relieve(struct work *work)
+{
+    struct choice choice;
+
+    (void)work;
+    choose(&choice);
+    if (!choice.ending && frame_is_short())
+        kill_largest(&choice, 0);
+    __atomic_store_n(&reported, 0, __ATOMIC_RELEASE);
+}
+
+void oom_report(void)
+{
+    static struct work work = {.run = relieve};
+
+    if (__atomic_exchange_n(&reported, 1, __ATOMIC_ACQ_REL) == 0)
+        work_submit(&work);
+}
+
+void oom_init(void)
+{
+    heap_set_refused(oom_report);
+    REMOTE_SERVE(OOM_LARGEST, serve_largest, NULL, struct msg_none, struct msg_oom_largest);
+}

@@ -1,0 +1,413 @@
+/* test-fuzz-calls seed=S seconds=N [round=R] [stops=0]: processes of a user without privileges make system calls with
+ * arguments drawn at random by their types, with threads on all kernels that move, while root stops and starts kernels.
+ * After each round all of them are killed, and root's work must succeed: the machine lives on.
+ *
+ * The calls of a round depend on the seed and its number only; what they meet depends on time. A machine that has come
+ * down repeats with the round that was said last. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <sys/mman.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kernel/abi/kettle.h"
+#include "libc/kettle.h"
+#include "tests/guest/exhaust/call_types.h"
+#include "tests/guest/exhaust/hog.h"
+#include "tests/guest/harness/place.h"
+#include "tests/guest/harness/tap.h"
+#include "userland/thread.h"
+#include "userland/x86.h"
+
+#define PAGE 4096ul
+#define ARENA (64 * PAGE)
+#define PROCESSES 4
+#define THREADS 3
+#define CALLS 400 /* that each thread makes in a round */
+#define ROUND_NS 1500000000l
+#define STOP_EVERY 5 /* rounds */
+#define AGAIN_NS 1000000000l
+#define PATIENCE_NS 60000000000l
+
+static char *arena; /* every process has its own */
+static uint64_t seed = 1;
+static long only = -1, seconds = 20, stops = 1;
+static atomic_long *made; /* calls that have returned, in all processes, unless one of them has changed it */
+
+struct fuzzer {
+    uint64_t random;
+    int index;
+};
+
+static uint64_t draw(struct fuzzer *f, uint64_t below)
+{
+    return tap_random(&f->random) % below;
+}
+
+static uint64_t anything(struct fuzzer *f)
+{
+    static const uint64_t edges[] = {
+        0,
+        1,
+        2,
+        7,
+        8,
+        4095,
+        4096,
+        4097,
+        0x7fffffff,
+        0x80000000,
+        0xffffffff,
+        0x7ffffffff000,
+        0x800000000000,
+        UINT64_MAX,
+        UINT64_MAX - 1,
+        INT64_MAX,
+        0xffff800000000000,
+        0xffff888000000000,
+    };
+
+    switch (draw(f, 4)) {
+    case 0:
+        return edges[draw(f, sizeof(edges) / sizeof(edges[0]))];
+    case 1:
+        return tap_random(&f->random) >> draw(f, 64);
+    case 2:
+        return 1ull << draw(f, 64);
+    default:
+        return draw(f, 64);
+    }
+}
+
+/* An address of the arena, now and then right before its end or where nothing is. */
+static uint64_t memory(struct fuzzer *f)
+{
+    switch (draw(f, 16)) {
+    case 0:
+        return (uint64_t)arena + ARENA - draw(f, 32);
+    case 1:
+        return anything(f);
+    default:
+        return (uint64_t)arena + draw(f, ARENA / 2) / 8 * 8;
+    }
+}
+
+static const char *const paths[] = {
+    "/tmp/fuzz/a",
+    "/tmp/fuzz/b",
+    "/tmp/fuzz/d",
+    "/tmp/fuzz/d/c",
+    "/tmp/fuzz",
+    "/proc/self/maps",
+    "/proc/self/fd/3",
+    "/proc/self/stat",
+    "/dev/null",
+    "/dev/zero",
+    "/dev/tty",
+    "/",
+    "/sys/devices/system/node",
+    "/tmp/fuzz/fifo",
+    "../..",
+    "",
+    "/proc/kettle/objects",
+    "/dev/ptmx",
+    "/mq",
+    "user.a",
+};
+
+/* Fills some memory with something like a structure: small numbers, addresses, times. */
+static void scribble(struct fuzzer *f)
+{
+    uint64_t *at = (uint64_t *)(void *)(arena + draw(f, ARENA / 2) / 8 * 8);
+
+    for (uint64_t i = draw(f, 16); i > 0; i--)
+        *at++ = draw(f, 3) == 0 ? memory(f) : draw(f, 2) == 0 ? anything(f) : draw(f, 20);
+}
+
+static uint64_t argument(struct fuzzer *f, char type)
+{
+    if (draw(f, 24) == 0)
+        type = 'x';
+    switch (type) {
+    case 'f':
+        return draw(f, 16) == 0 ? (uint64_t)-100 : draw(f, 40);
+    case 'P':
+        return (uint64_t)paths[draw(f, sizeof(paths) / sizeof(paths[0]))];
+    case 'p':
+        return draw(f, 6) == 0 ? 0 : memory(f);
+    case 'v':
+        return memory(f);
+    case 's':
+        return draw(f, 4) == 0 ? draw(f, 2 * ARENA) : draw(f, 300);
+    case 'l':
+        return draw(f, 8) * PAGE;
+    case 'n':
+        return draw(f, 12);
+    case 'i':
+        return draw(f, 3) == 0 ? 0 : 1ull << draw(f, 20) | (draw(f, 2) == 0 ? 0 : 1ull << draw(f, 20));
+    case 'a':
+        return (uint64_t)arena + draw(f, ARENA / PAGE) * PAGE;
+    case 't':
+        return draw(f, 4) == 0 ? (uint64_t)x86_syscall0(SYS_getpid) : draw(f, 3) == 0 ? 0 : draw(f, 200);
+    case 'g':
+        return draw(f, 65);
+    case 'k':
+        return draw(f, (uint64_t)place_count() + 1);
+    case 'c':
+        return draw(f, 12);
+    case 'o':
+        return draw(f, 3 * PAGE);
+    case 'z':
+        return 0;
+    default:
+        return anything(f);
+    }
+}
+
+static void fill_iovec(struct fuzzer *f)
+{
+    struct iovec *vector = (struct iovec *)(void *)arena;
+
+    for (int i = 0; i < 8; i++)
+        vector[i] = (struct iovec){(void *)memory(f), draw(f, 600)};
+}
+
+/* One of Kettle's own calls; those that need root are refused. */
+static long kettle_call(struct fuzzer *f)
+{
+    static const char *const types[KETTLE_CALL_COUNT] = {"k", "",   "",  "k", "k",   "k",  "kPppp",
+                                                         "p", "kp", "P", "k", "tps", "tP", "al"};
+    uint64_t which = draw(f, KETTLE_CALL_COUNT);
+    const char *type = types[which];
+    long a[6] = {0};
+
+    for (int i = 0; type[i] != 0; i++)
+        a[i] = (long)argument(f, type[i]);
+    return x86_syscall(KETTLE_CALL_BASE + (long)which, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+static void one_call(struct fuzzer *f)
+{
+    long number = (long)draw(f, (uint64_t)call_types_last() + 1);
+    const char *types = call_types(number);
+    long a[6];
+
+    if (types == NULL)
+        return;
+    if (draw(f, 3) == 0)
+        scribble(f);
+    fill_iovec(f);
+    for (int i = 0; i < 6; i++)
+        a[i] = *types != 0 ? (long)argument(f, *types++) : 0;
+    x86_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+static void fuzz(struct thread *thread)
+{
+    struct fuzzer f = {.random = *(uint64_t *)thread->argument ^ (uint64_t)thread->index << 32, .index = thread->index};
+
+    for (int i = 0; i < CALLS; i++) {
+        if (draw(&f, 12) == 0)
+            x86_syscall1(KETTLE_CALL_MIGRATE, (long)draw(&f, (uint64_t)place_count()));
+        if (draw(&f, 40) == 0)
+            kettle_call(&f);
+        else
+            one_call(&f);
+        atomic_fetch_add(made, 1);
+    }
+    thread_exit(0);
+}
+
+static void open_some(void)
+{
+    sigset_t set;
+    int ends[2];
+    int fd;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    (void)!pipe2(ends, O_NONBLOCK);
+    socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends);
+    socketpair(AF_UNIX, SOCK_DGRAM, 0, ends);
+    (void)!pipe(ends);
+    eventfd(3, EFD_NONBLOCK);
+    timerfd_create(CLOCK_MONOTONIC, 0);
+    signalfd(-1, &set, SFD_NONBLOCK);
+    inotify_init1(IN_NONBLOCK);
+    epoll_create1(0);
+    fd = memfd_create("fuzz", MFD_ALLOW_SEALING);
+    if (fd >= 0)
+        (void)!ftruncate(fd, 5 * PAGE);
+    open("/tmp/fuzz/a", O_RDWR | O_CREAT, 0666);
+    open("/tmp/fuzz", O_RDONLY | O_DIRECTORY);
+    open("/proc/self/maps", O_RDONLY);
+    open("/dev/zero", O_RDWR);
+}
+
+static void process(uint64_t random)
+{
+    static struct thread threads[THREADS];
+
+    hog_become_user();
+    for (int fd = 0; fd < 3; fd++) {
+        close(fd);
+        open("/dev/null", O_RDWR);
+    }
+    open_some();
+    arena = mmap(NULL, ARENA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    for (int i = 0; i < THREADS; i++) {
+        threads[i].index = i;
+        threads[i].argument = &random;
+        thread_start(&threads[i], fuzz);
+    }
+    for (int i = 0; i < THREADS; i++)
+        thread_ended(&threads[i]);
+    _exit(0);
+}
+
+/* Kills all processes of the user. */
+static void kill_user(void)
+{
+    pid_t child = fork();
+    int status;
+
+    if (child == 0) {
+        hog_become_user();
+        kill(-1, SIGKILL);
+        _exit(0);
+    }
+    CHECK(child > 0 && waitpid(child, &status, 0) == child, "%s", tap_error(errno));
+}
+
+/* Kills the user's processes until none of this process's children is left: kill(-1) may miss one that is being forked,
+ * which random flags of clone make a child of this process. */
+static void kill_all(long number)
+{
+    int64_t until = tap_time() + PATIENCE_NS;
+
+    do {
+        int64_t again = tap_time() + AGAIN_NS;
+        pid_t ended;
+
+        kill_user();
+        do {
+            ended = waitpid(-1, NULL, WNOHANG);
+            if (ended < 0)
+                return;
+            if (ended == 0)
+                usleep(1000);
+        } while (tap_time() < again);
+    } while (CHECK(tap_time() < until, "round %ld: a killed process does not end", number));
+    tap_stop();
+}
+
+/* False: KERNEL cannot be stopped. */
+static bool stop_and_start(int kernel)
+{
+    return kettle_stop(kernel) == 0 && CHECK(kettle_start(kernel) == 0, "%s", tap_error(errno));
+}
+
+static void one_round(long number)
+{
+    uint64_t random = seed ^ (uint64_t)number * 0x9e3779b97f4a7c15ull;
+    int64_t until = tap_time() + ROUND_NS;
+    int left = PROCESSES;
+    int kernels[64];
+    int count = tap_kernels(kernels);
+
+    for (int i = 0; i < PROCESSES; i++) {
+        uint64_t own = tap_random(&random);
+        pid_t child = fork();
+
+        if (child == 0) {
+            x86_syscall1(KETTLE_CALL_MIGRATE, kernels[i % count]); /* may find no memory */
+            process(own);
+        }
+        CHECK(child > 0, "%s", tap_error(errno));
+    }
+    if (stops != 0 && number % STOP_EVERY == 1 && count > 1) {
+        usleep(100000);
+        if (!stop_and_start(kernels[count - 1]))
+            tap_note("kernel %d is not stopped: %s", kernels[count - 1],
+                     tap_error(errno)); /* a file that cannot move */
+    }
+    while (left > 0 && tap_time() < until) {
+        if (waitpid(-1, NULL, WNOHANG) > 0)
+            left--;
+        else
+            usleep(10000);
+    }
+    kill_all(number);
+    CHECK(hog_root_works(), "round %ld: %s", number, tap_error(errno));
+    if (stops != 0 && number % STOP_EVERY == 3 && count > 1)
+        CHECK(stop_and_start(kernels[count - 1]) || errno == ENOMEM, "round %ld: kernel %d is not stopped: %s", number,
+              kernels[count - 1], tap_error(errno));
+}
+
+static void test_calls(void)
+{
+    int64_t begin = tap_time();
+
+    made = tap_share(sizeof(*made));
+    MUST(mkdir("/tmp/fuzz", 0777));
+    MUST(chmod("/tmp/fuzz", 0777));
+    for (long round = only < 0 ? 0 : only; round == only || (only < 0 && tap_time() - begin < seconds * 1000000000l);
+         round++) {
+        printf("# round %ld: test-fuzz-calls seed=%lu seconds=%ld round=%ld\n", round, (unsigned long)seed, seconds,
+               round);
+        fflush(stdout);
+        one_round(round);
+    }
+    tap_note("%ld calls", atomic_load(made));
+    CHECK(atomic_load(made) != 0, "no call has returned");
+}
+
+static const struct tap_test tests[] = {
+    {"calls", "the machine lives on whatever calls a user makes", test_calls},
+};
+
+/* Takes NAME=NUMBER out of the arguments. */
+static void take(int *argc, char ***argv, const char *name, long *number)
+{
+    size_t length = strlen(name);
+
+    if (*argc > 1 && strncmp((*argv)[1], name, length) == 0) {
+        *number = atol((*argv)[1] + length);
+        (*argv)[1] = (*argv)[0];
+        (*argv)++;
+        (*argc)--;
+    }
+}
+
+int main(int argc, char **argv)
+{
+    long number = (long)seed;
+
+    for (int i = 0; i < 4; i++) { /* in any order */
+        take(&argc, &argv, "stops=", &stops);
+        take(&argc, &argv, "seed=", &number);
+        take(&argc, &argv, "seconds=", &seconds);
+        take(&argc, &argv, "round=", &only);
+    }
+    seed = (uint64_t)number;
+    return tap_main(argc, argv,
+                    &(struct tap_program){.tests = tests,
+                                          .count = TAP_COUNT(tests),
+                                          .parameters = "[seed=S] [seconds=N] [round=R] [stops=0]",
+                                          .extra = seconds * 4000000000l});
+}

@@ -1,0 +1,293 @@
+/* test-survive: a user without privileges takes all that the kernels give, and then does what nobody can refuse. The
+ * machine lives on, and everything comes back. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/guest/exhaust/hog.h"
+#include "tests/guest/harness/several_kernels.h"
+#include "tests/guest/harness/tap.h"
+#include "userland/thread.h"
+
+#define LOST_MAX 256 /* pages that caches may have taken */
+#define SETTLE_NS 20000000000l
+#define READERS_MAX 4096
+
+static struct shared {
+    atomic_int ready, got, over;
+    atomic_long count[4];
+    atomic_int error[4];
+} * shared;
+
+/* Says what the kernels have. */
+static void note_objects(void)
+{
+    FILE *file = fopen("/proc/kettle/objects", "r");
+    char line[512];
+
+    while (file != NULL && fgets(line, sizeof(line), file) != NULL)
+        tap_note("%s", line);
+    if (file != NULL)
+        fclose(file);
+}
+
+/* Pages of kernel stacks, which are kept for reuse. */
+static long stack_pages(void)
+{
+    FILE *file = fopen("/proc/kettle/objects", "r");
+    char line[512];
+    long sum = 0;
+
+    while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
+        const char *at = strstr(line, "stack-frames ");
+
+        sum += at != NULL ? atol(at + strlen("stack-frames ")) : 0;
+    }
+    if (file != NULL)
+        fclose(file);
+    return sum;
+}
+
+/* Free pages, and those kept in stacks. */
+static long settled_pages(void)
+{
+    return hog_free_pages() + stack_pages();
+}
+
+/* As many pages as BEFORE are free, but for a few: the last frames of a process may come back behind its end. */
+static void expect_back(long before)
+{
+    int64_t limit = tap_time() + SETTLE_NS;
+
+    while (settled_pages() <= before - LOST_MAX && tap_time() < limit)
+        usleep(10000);
+    tap_note("free before %ld pages, after %ld pages", before, settled_pages());
+    if (!CHECK(settled_pages() > before - LOST_MAX, "memory is lost"))
+        note_objects();
+    CHECK(hog_root_works(), "%s", tap_error(errno));
+}
+
+/* --- signals --- */
+
+static void note_signal(int signal)
+{
+    (void)signal;
+    atomic_fetch_add(&shared->got, 1);
+}
+
+/* On another kernel, and the only thread that takes SIGUSR1. */
+static void take_signal(struct thread *thread)
+{
+    sigset_t set;
+
+    (void)thread;
+    kernels_go(1);
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+    atomic_store(&shared->ready, 1);
+    while (atomic_load(&shared->got) == 0 && atomic_load(&shared->over) == 0)
+        usleep(1000);
+    thread_exit(0);
+}
+
+static void note_refusal(int which, long count)
+{
+    atomic_store(&shared->error[which], errno);
+    atomic_store(&shared->count[which], count);
+}
+
+static int signal_self(void *unused)
+{
+    static struct thread thread;
+    struct sigaction action = {.sa_handler = note_signal};
+    sigset_t set;
+    int error = 0;
+
+    (void)unused;
+    hog_become_user();
+    sigaction(SIGUSR1, &action, NULL);
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    if (!thread_start(&thread, take_signal) || !thread_wait(&shared->ready, 1))
+        return 1;
+    note_refusal(0, hog_pipes());
+    note_refusal(1, hog_names(0));
+    note_refusal(2, hog_protections());
+    note_refusal(1, atomic_load(&shared->count[1]) + hog_names(atomic_load(&shared->count[1])));
+    if (kill(getpid(), SIGUSR1) != 0)
+        error = errno;
+    else if (!thread_wait(&shared->got, 1))
+        error = ETIMEDOUT;
+    atomic_store(&shared->over, 1);
+    return error;
+}
+
+static void test_signal(void)
+{
+    long before;
+    int end;
+
+    memset(shared, 0, sizeof(*shared));
+    hog_names_begin();
+    CHECK(hog_root_works(), "%s", tap_error(errno));
+    before = settled_pages();
+    end = tap_fork(signal_self, NULL);
+    tap_note("%ld pipes (%s), %ld names (%s), %ld areas (%s)", shared->count[0], tap_error(shared->error[0]),
+             shared->count[1], tap_error(shared->error[1]), shared->count[2], tap_error(shared->error[2]));
+    CHECK(end == 0 || end == EAGAIN || end == 1000 + SIGKILL, "it ends with %d", end);
+    CHECK(hog_root_works(), "%s", tap_error(errno));
+    hog_names_end();
+    expect_back(before);
+}
+
+/* --- readers --- */
+
+static int reader_pipe[2];
+
+static void read_there(struct thread *thread)
+{
+    char byte;
+
+    (void)thread;
+    kernels_go(1);
+    atomic_fetch_add(&shared->ready, 1);
+    if (read(reader_pipe[0], &byte, 1) != 0)
+        atomic_fetch_add(&shared->got, 1);
+    thread_exit(0);
+}
+
+static int many_readers(void *unused)
+{
+    static struct thread threads[READERS_MAX];
+    int started = 0;
+
+    (void)unused;
+    kernels_go(0);
+    if (pipe(reader_pipe) != 0)
+        return 1;
+    while (started < READERS_MAX && thread_start(&threads[started], read_there))
+        started++;
+    note_refusal(0, started);
+    if (!thread_wait(&shared->ready, started))
+        return 2;
+    kernels_go(1);
+    return 0; /* from the other kernel, as exit_group */
+}
+
+static void test_readers(void)
+{
+    int end;
+
+    if (tap_skip_alone())
+        return;
+    memset(shared, 0, sizeof(*shared));
+    CHECK(hog_root_works(), "%s", tap_error(errno));
+    end = tap_fork(many_readers, NULL);
+    tap_note("%ld threads (%s)", shared->count[0], tap_error(shared->error[0]));
+    CHECK(end == 0, "it ends with %d", end);
+    CHECK(hog_root_works(), "%s", tap_error(errno));
+}
+
+/* --- root beside a user who takes all there is --- */
+
+static const struct hog {
+    const char *name;
+    long (*take)(void);
+} hogs[] = {
+    {"pipes", hog_pipes},         {"protections", hog_protections},
+    {"processes", hog_processes}, {"threads", hog_threads},
+    {"signals", hog_signals},     {"timers", hog_timers},
+    {"sockets", hog_sockets},     {"polls", hog_polls},
+    {"mappings", hog_mappings},   {"file", hog_file},
+    {"tables", hog_tables},       {"pages", hog_pages},
+};
+
+/* Takes, on the kernel ready, and keeps it until it is told to end. */
+static int take(void *context)
+{
+    const struct hog *hog = context;
+
+    hog_become_user();
+    kernels_go(atomic_load(&shared->ready));
+    note_refusal(0, hog->take());
+    atomic_store(&shared->got, 1);
+    while (atomic_load(&shared->over) == 0)
+        usleep(1000);
+    return 0;
+}
+
+/* Root's work succeeds while HOG is at it and when it has all it can get, and all comes back. */
+static void beside(const struct hog *hog, int kernel)
+{
+    long before = settled_pages();
+    int64_t longest = 0, begin;
+    int status = 0, works = 0, fails = 0;
+    pid_t child, ended = 0;
+
+    memset(shared, 0, sizeof(*shared));
+    atomic_store(&shared->ready, kernel);
+    child = fork();
+    if (child == 0)
+        _exit(take((void *)(uintptr_t)hog));
+    CHECK(child > 0, "%s", tap_error(errno));
+    for (bool last = false; !last && ended == 0;) {
+        last = atomic_load(&shared->got) != 0;
+        begin = tap_time();
+        if (hog_root_works())
+            works++;
+        else if (fails++ == 0)
+            tap_note("%s on kernel %d: root is refused: %s", hog->name, kernel, tap_error(errno));
+        if (tap_time() - begin > longest)
+            longest = tap_time() - begin;
+        ended = waitpid(child, &status, WNOHANG);
+        sched_yield();
+    }
+    atomic_store(&shared->over, 1);
+    if (ended == 0) {
+        kill(child, SIGKILL);
+        CHECK(waitpid(child, &status, 0) == child, "%s", tap_error(errno));
+    }
+    tap_note("%s on kernel %d: %ld (%s), ends with %x; root worked %d times, failed %d, longest %ld ms", hog->name,
+             kernel, shared->count[0], tap_error(shared->error[0]), (unsigned)status, works, fails,
+             (long)(longest / 1000000));
+    CHECK(fails == 0, "%s on kernel %d: root failed %d of %d times", hog->name, kernel, fails, works + fails);
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "%s: %x", hog->name, (unsigned)status);
+    expect_back(before);
+}
+
+static const char *only;
+
+static void test_beside(void)
+{
+    for (size_t i = 0; i < TAP_COUNT(hogs); i++) {
+        if (only != NULL && strcmp(only, hogs[i].name) != 0)
+            continue;
+        for (int kernel = 0; kernel < (hogs[i].take == hog_protections ? 1 : 2) && /* elsewhere each takes a message */
+                             kernel < kernels_count();
+             kernel++)
+            beside(&hogs[i], kernel);
+    }
+}
+
+static const struct tap_test tests[] = {
+    {"signal", "a signal is passed on where the kernels have no memory left", test_signal},
+    {"beside", "root works beside a user who takes all there is of anything, and all of it comes back", test_beside},
+    {"readers", "a process ends whose thousands of threads wait for another kernel", test_readers},
+};
+
+int main(int argc, char **argv)
+{
+    kernels_find();
+    shared = tap_share(sizeof(*shared));
+    only = tap_take_value(&argc, &argv, "hog");
+    return tap_run(argc, argv, tests, TAP_COUNT(tests));
+}

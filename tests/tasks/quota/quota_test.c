@@ -1,0 +1,61 @@
+/* What each user has: limits, and nothing left behind.
+ * sources: tasks/quota/quota.c */
+#include <stdlib.h>
+
+#include "mm/frame/frame.h"
+#include "mm/frame/heap.h"
+#include "tasks/quota/quota.h"
+#include "tests/stand_in/panic.h"
+#include "tests/test.h"
+
+static long heap_objects;
+static bool no_memory;
+
+void *heap_alloc(size_t size)
+{
+    if (no_memory)
+        return NULL;
+    heap_objects++;
+    return calloc(1, size);
+}
+
+void heap_free(void *object, size_t size)
+{
+    (void)size;
+    if (object != NULL)
+        heap_objects--;
+    free(object);
+}
+
+void frame_stats(struct frame_stats *out)
+{
+    *out = (struct frame_stats){.total = 1 << 20};
+}
+
+TEST(quota_limits, "a user gets no more than the limit, and another one's things do not count")
+{
+    CHECK(quota_take(QUOTA_TASKS, 7, 3, 4));
+    CHECK(!quota_take(QUOTA_TASKS, 7, 2, 4));
+    CHECK(quota_take(QUOTA_TASKS, 7, 1, 4));
+    CHECK(quota_take(QUOTA_TASKS, 7 + 64, 4, 4)); /* in the same bucket */
+    CHECK(quota_take(QUOTA_SIGNALS, 7, 4, 4));
+    CHECK(!quota_take(QUOTA_SIGNALS, 7, UINT64_MAX, UINT64_MAX - 1));
+    CHECK_EQ(quota_used(QUOTA_TASKS, 7), 4);
+    quota_give(QUOTA_TASKS, 7, 4);
+    quota_give(QUOTA_TASKS, 7 + 64, 4);
+    CHECK_EQ(quota_used(QUOTA_SIGNALS, 7), 4);
+    quota_give(QUOTA_SIGNALS, 7, 4);
+    CHECK_EQ(heap_objects, 0);
+}
+
+TEST(quota_of_root, "root has no limit, and needs no memory; another user who has nothing yet does")
+{
+    no_memory = true;
+    CHECK(quota_take(QUOTA_TASKS, 0, 100, 4));
+    quota_give(QUOTA_TASKS, 0, 100);
+    CHECK(!quota_take(QUOTA_TASKS, 5, 1, 4));
+    no_memory = false;
+    CHECK(!quota_take(QUOTA_TASKS, 5, 5, 4));
+    CHECK_EQ(heap_objects, 0);
+    CHECK_PANIC(quota_give(QUOTA_TASKS, 7, 1)); /* which keeps the lock */
+}

@@ -16,6 +16,7 @@
 
 struct kept {
     uint64_t first;          /* [k] 0: none */
+    uint64_t last;           /* [k] meaningless if there is none */
     volatile uint32_t count; /* [k] */
 };
 
@@ -40,7 +41,21 @@ void cache_start(uint32_t node)
 static inline void push_locked(struct kept *kept, uint64_t frame)
 {
     *(uint64_t *)frame_contents(frame) = kept->first;
+    if (kept->first == 0)
+        kept->last = frame;
     kept->first = frame;
+    kept->count++;
+}
+
+/* Adds FRAME, which is filled with zeros, behind the others: frames that are zeroed ahead one after another are taken
+ * in that order, so that pages touched one after another have consecutive frames, which others fetch as one run. */
+static inline void append_locked(struct kept *kept, uint64_t frame)
+{
+    if (kept->first == 0)
+        kept->first = frame;
+    else
+        *(uint64_t *)frame_contents(kept->last) = frame;
+    kept->last = frame;
     kept->count++;
 }
 
@@ -161,7 +176,10 @@ bool frame_zero_ahead(void)
     frame = take_and_zero(cache);
     if (frame == 0)
         return false;
-    cache_give(range_of(frame), frame, true);
+    spin_lock(&cache->lock);
+    range_frame(range_of(frame), frame)->state = FRAME_CACHED;
+    append_locked(&cache->zeroed, frame);
+    spin_unlock(&cache->lock);
     return true;
 }
 

@@ -27,7 +27,7 @@ int64_t credentials_may_signal(uint32_t id, uint32_t signal)
     struct msg_process_result result;
     int64_t session;
 
-    if (credentials_root(own) || (self->group != NULL && id == self->group->id))
+    if (credentials_root(own) || id == self->group->id)
         return 0;
     session = process_call(&call, &result);
     call = (struct msg_process_call){.id = id, .type = MSG_PROCESS_MAY_SIGNAL};

@@ -126,14 +126,16 @@ static inline __attribute__((always_inline)) int rewritten(struct space *space, 
     return rewrite->pending ? SPACE_PENDING : 0;
 }
 
-/* Rewrites the entries of [START, END), table by table. */
+/* Rewrites the entries of [START, END) table by table, or in smaller steps if frames are freed. */
 static void rewrite_tables_locked(struct space *space, uint64_t start, uint64_t end, struct rewrite *rewrite)
 {
-    uint64_t stop;
+    uint64_t step = rewrite->freeing != NULL ? SETTLED_AT_ONCE : LEAF_SIZE, stop;
 
-    for (uint64_t at = start; space_next_pages_locked(space, &at, end, LEAF_SIZE, &stop); at = stop) {
+    for (uint64_t at = start; space_next_pages_locked(space, &at, end, step, &stop); at = stop) {
         if (at != start) {
             count_locked(space, rewrite);
+            if (rewrite->freeing != NULL)
+                free_frames(rewrite->freeing, at); /* more would be a long silence */
             space_pause_locked(space);
         }
         paging_visit(&space->tables, at, stop, rewrite_entry, rewrite);
@@ -221,8 +223,10 @@ int space_settle_locked(struct space *space, uint64_t start, uint64_t end)
     settle.own.count = 0;
     settle.error = 0;
     for (uint64_t at = start; space_next_pages_locked(space, &at, end, SETTLED_AT_ONCE, &stop); at = stop) {
-        if (at != start)
+        if (at != start) {
+            frame_runs_release(&settle.own);
             space_pause_locked(space);
+        }
         paging_visit(&space->tables, at, stop, settle_entry, &settle);
     }
     frame_runs_release(&settle.own);

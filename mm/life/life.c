@@ -95,6 +95,7 @@ static void release_leaf(void *context, uint64_t *leaf)
             release_one(entry & PAGING_FRAME);
         }
     }
+    frame_runs_release(&dropping->own); /* those of one table: more would be a long silence */
 }
 
 static void release_table(void *context, uint64_t frame)
@@ -114,7 +115,6 @@ static void release_tables(struct space *space)
     dropping.others = (struct releasing){0};
     dropping.own.count = 0;
     paging_release(&space->tables, 0, USER_END, &release);
-    frame_runs_release(&dropping.own);
     release_send(&dropping.others);
 }
 

@@ -8,8 +8,8 @@
 #define LEAVE_POLLS 16u /* that find messages one after another, before programs have their turn */
 #define LEAVE_NS 50000u /* the least time for programs; else as long as the polls have taken */
 
-static volatile uint64_t
-    look_due; /* [a] ns, as clock_now: when the first CPU looks for messages again; 0: when it is rung */
+/* [a] ns, as clock_now: when the first CPU looks for messages again; 0: when it is rung */
+static volatile uint64_t look_due;
 
 uint64_t msg_due(void)
 {

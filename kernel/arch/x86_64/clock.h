@@ -17,7 +17,7 @@ struct clock_rates {
     uint64_t epoch;    /* ns since 1970 at time 0, from the battery clock */
 };
 
-/* Measures the rates; takes about 10 ms. The local APIC must be on. */
+/* Measures the rates; takes 10 ms, or up to 50 times that where a busy host interrupts. The local APIC must be on. */
 void clock_calibrate(struct clock_rates *rates);
 /* Uses RATES from now on. Once per instance. */
 void clock_init(const struct clock_rates *rates);

@@ -23,6 +23,7 @@ struct sender_class *msg_senders[KERNELS_MAX][MSG_CLASSES];
 struct channel_head *msg_own_head;
 struct msg_memory msg_memory;
 uint32_t msg_reserve;
+volatile bool msg_ready;
 volatile bool msg_special;
 
 /* Slots of every ring: a power of two from RING_SLOTS_MIN to RING_SLOTS_MAX. */
@@ -126,6 +127,7 @@ void msg_init(const struct msg_memory *memory)
     inject_init();
     msg_slice_init();
     msg_control_init();
+    msg_ready = true;
 }
 
 void msg_register(enum msg_type type, msg_handler handler, uint32_t size, uint32_t reply_size)

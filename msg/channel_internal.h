@@ -111,6 +111,7 @@ extern struct channel_head *msg_own_head; /* [i] */
 extern struct msg_memory msg_memory;      /* [i] */
 extern struct spinlock msg_rx_lock;
 extern uint32_t msg_reserve;      /* [i] slots of a ring that are reserved for replies of one slot */
+extern volatile bool msg_ready;   /* [a] msg_init has made everything: an NMI may come before */
 extern volatile bool msg_special; /* [a] trace or fault injection is on: messages take the slow path */
 /* [a] Messages may be taken directly from the ring of the only peer that has sent, or of the one that is waited for:
  * one CPU, not special, no message is held back, and no wish for room is open. Closed by what ends one of these; opened

@@ -21,6 +21,8 @@ static void dump_peer(const struct peer *peer)
 
 void msg_wait_dump(void)
 {
+    if (!msg_ready)
+        return;
     msg_dump_asked();
     msg_dump_kept();
     for (uint32_t k = 0; k < instance.kernels; k++) {

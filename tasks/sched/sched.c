@@ -254,6 +254,7 @@ void sched_yield(void)
     stays = may_stay(queue, thread);
     if (queue->run.ready_count == 0 && stays) {
         spin_unlock(&queue->lock);
+        cpu_pause(); /* who yields to nobody waits for another CPU, which may share the core, or an emulator's thread */
         return;
     }
     now = clock_now();

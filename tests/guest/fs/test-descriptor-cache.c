@@ -75,6 +75,7 @@ static void look(struct thread *thread)
         else if (!was(got == 1 ? byte : -1, ended, begun))
             error = 2000000 + ended * 100 + (got == 1 ? byte : 99);
         atomic_fetch_add(&board.looks[thread->index], 1);
+        x86_pause();
     }
     atomic_store(&thread->result, error);
 }
@@ -85,8 +86,10 @@ static void all_look(struct thread *threads, int count)
     for (int i = 0; i < count; i++) {
         long least = atomic_load(&board.looks[i]) + 2;
 
-        while (atomic_load(&board.looks[i]) < least && atomic_load(&threads[i].result) == 0)
+        while (atomic_load(&board.looks[i]) < least && atomic_load(&threads[i].result) == 0) {
             x86_syscall0(SYS_sched_yield);
+            x86_pause();
+        }
     }
 }
 

@@ -329,7 +329,7 @@ static void send_signals(pid_t target)
         MUST(kill(target, SIGUSR1));
         while (atomic_load(&sending->handled) == before && !atomic_load(&sending->stop))
             sched_yield();
-        for (int i = 0; i < 1 << turn % 16; i++)
+        for (int i = 0; i < 1 << turn % 10; i++)
             x86_pause();
     }
 }
@@ -351,7 +351,7 @@ void signal_test_registers_code(void)
     handler_moves = true;
     tap_await("signals that interrupt program code");
     for (int i = 0; i < ROUNDS / 2 || atomic_load(&signal_count) < 50; i++)
-        registers_round(&random, 200000);
+        registers_round(&random, 20000);
     atomic_store(&sending->stop, true);
     CHECK_EXITS(child, 0);
 }

@@ -303,6 +303,8 @@ static void *thread_beats(void *argument)
         atomic_fetch_add(&beats[member->index], 1);
         if (member->index % 2 == 0)
             sched_yield();
+        else
+            x86_pause();
     }
     return NULL;
 }

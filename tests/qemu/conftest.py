@@ -113,6 +113,7 @@ def musl(tmp_path_factory):
 
 
 def pytest_addoption(parser):
+    parser.addoption("--boots", metavar="N", type=int, default=2, help="of the programs on machines, boot N machines at a time")
     parser.addoption("--boot", metavar="NAME", help="of the programs on machines, only those of this boot (tests/qemu/boots.py)")
 
 

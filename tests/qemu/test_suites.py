@@ -13,13 +13,13 @@ from suite import parameters, run_boot
 
 @pytest.fixture(scope="session")
 def boots(request):
-    """Boots every machine of the selected tests, two at a time; the results of each, by program, are a future."""
+    """Boots every machine of the selected tests, --boots at a time; the results of each, by program, are a future."""
     programs = {}
     for item in request.session.items:
         step = item.callspec.params.get("step") if hasattr(item, "callspec") else None
         if step is not None:
             programs.setdefault(step.boot, []).append(step.program)
-    with ThreadPoolExecutor(2) as pool:
+    with ThreadPoolExecutor(request.config.getoption("boots")) as pool:
         yield {boot: pool.submit(run_boot, boot, names) for boot, names in programs.items()}
         pool.shutdown(cancel_futures=True)
 

@@ -8,10 +8,10 @@ import math
 import pytest
 
 from bench_data import data, run
-from hosttools import bench, bench_options
-from hosttools.bench_csv import HEAD, write_csv
-from hosttools.bench_stats import interval
+from hosttools.bench import bench, options as bench_options
 from hosttools.errors import UsageError
+from hosttools.results.csv_file import HEAD, write_csv
+from hosttools.results.stats import interval
 
 
 def options(**more):

@@ -9,7 +9,7 @@ import pytest
 
 import bench_data
 from bench_data import program, run
-from hosttools.bench import bench
+from hosttools.bench.report import write_report
 from hosttools.errors import UsageError
 from hosttools.suites import abi
 
@@ -100,7 +100,7 @@ def test_the_report_has_every_table_plot_and_command(tmp_path):
                costs("kernels-2-kettle", null__other=1600),
                run("profile-null.local", case("null.local"), counts=[(0, 120, 9000)], profile=profile),
                run("kernels-4-kettle", case("clock.local", absent="clock")), run("broken", problem="kettle: no such thing"))
-    bench.write_report("System calls", abi.report(raw), raw, tmp_path)
+    write_report("System calls", abi.report(raw), raw, tmp_path)
     text = (tmp_path / "abi.md").read_text()
     assert "| write and read of a pipe, a byte, home | 50 | 100 | 0.500 |" in text
     assert "| stat of a file, home | 2.0 | - | - |" in text and "| 99.0 | - |" in text

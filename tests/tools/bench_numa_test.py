@@ -9,7 +9,8 @@ import pytest
 import bench_data
 from bench_data import program, run
 from host_command import kettle
-from hosttools.bench import bench
+from hosttools.bench.execute import execute_run
+from hosttools.bench.report import write_report
 from hosttools.measure import numa_model
 from hosttools.paths import ROOT
 from hosttools.results.csv_file import write_csv
@@ -59,11 +60,11 @@ def test_a_run_keeps_the_sums_of_the_model():
     told = {"command": "qemu", "seconds": 1, "stdout": '{"case": "a", "region": 3, "count": 1}\n', "problem": "",
             "counts": [{"region": 3, "errors": 0, "open": False}],
             "numa_model": {"regions": [{"region": 3, "cpus": [cpu, cpu]}]}}
-    found = bench.execute_run(Run("one", (), ("numabench",)), lambda words: (0, json.dumps(told), ""))
+    found = execute_run(Run("one", (), ("numabench",)), lambda words: (0, json.dumps(told), ""))
     assert found["problem"] == ""
     assert found["numa_model"] == {"3": {**ZERO, **{key: 4 for key in ZERO}, "user": 10, "kernel": 12, "idle": 14}}
     told["counts"][0]["open"] = True
-    assert "region 3" in bench.execute_run(Run("one", (), ("x",)), lambda words: (0, json.dumps(told), ""))["problem"]
+    assert "region 3" in execute_run(Run("one", (), ("x",)), lambda words: (0, json.dumps(told), ""))["problem"]
 
 
 def test_the_report_has_means_deviations_and_the_ratio():
@@ -90,7 +91,7 @@ def test_the_map_and_the_moves_are_drawn(tmp_path):
     heat = next(plot for plot in report.plots if plot.name == "map-kettle").heat
     assert heat[1][2] == 10.0 and heat[2][1] is None
     assert "| mbind.a, 10 | - | - | 10 | 5 |" in report.tables[-1]
-    bench.write_report("x", report, data, tmp_path)
+    write_report("x", report, data, tmp_path)
     assert (tmp_path / "map-kettle.svg").exists() and not (tmp_path / "map-linux.svg").exists()
     assert "map-kettle.svg" in (tmp_path / "numa.md").read_text()
 

@@ -11,7 +11,7 @@ import pytest
 import bench_data
 from bench_data import program, run
 from host_command import kettle
-from hosttools.bench import bench
+from hosttools.bench.report import write_report
 from hosttools.errors import UsageError
 from hosttools.paths import ROOT
 from hosttools.suites import tasks, tasks_report
@@ -164,7 +164,7 @@ def full_data():
 
 def test_the_report_has_every_table_plot_and_command(tmp_path):
     raw = full_data()
-    bench.write_report("Tasks", tasks.report(raw), raw, tmp_path)
+    write_report("Tasks", tasks.report(raw), raw, tmp_path)
     text = (tmp_path / "tasks.md").read_text()
     assert "| move back, kettle_migrate, other node | 20 | 0 | 40 | 0.500 |" in text
     assert "| clone, exit, join by futex, home | 2.0 | - | - |" in text and "| 99.0 | - |" in text

@@ -14,7 +14,8 @@ import pytest
 import bench_data
 from bench_data import program, run
 from host_command import kettle
-from hosttools.bench import bench
+from hosttools.bench.execute import execute, execute_run
+from hosttools.bench.report import write_report
 from hosttools.errors import UsageError
 from hosttools.paths import ROOT
 from hosttools.results.plots import draw
@@ -71,7 +72,7 @@ def test_a_run_gives_output_counts_and_commands():
     asked = []
     counts = [{"region": 1, "entries": 1, "cpus": []}]
     answer = (0, told('{"a": 1}\n', counts=counts), "")
-    result = bench.execute_run(RUN, lambda arguments: asked.append(arguments) or answer)
+    result = execute_run(RUN, lambda arguments: asked.append(arguments) or answer)
     assert asked == [["run", "--json", "--timeout", "1200", "--cpus", "2", "--", "msgbench", "--json"]]
     assert result["command"] == "tools/kettle run --json --timeout 1200 --cpus 2 -- msgbench --json"
     assert result["qemu_command"] == "qemu -kernel build/kettle.elf -initrd FOLDER/initramfs -log ~/log"
@@ -88,13 +89,13 @@ def test_a_run_gives_output_counts_and_commands():
     ((0, told(counts=[{"region": 3, "errors": 1}, {"region": 4, "open": False}]), ""),
      "markers do not pair, so counts are wrong: region 3")])
 def test_a_run_that_failed_says_why(answer, problem):
-    result = bench.execute_run(RUN, lambda arguments: answer)
+    result = execute_run(RUN, lambda arguments: answer)
     assert result["problem"] == problem
     assert all(isinstance(line, dict) for line in result["output"])
 
 
 def test_a_machine_that_was_killed_has_no_counts():
-    result = bench.execute_run(RUN, lambda arguments: (124, told(counts=None, problem="no end"), ""))
+    result = execute_run(RUN, lambda arguments: (124, told(counts=None, problem="no end"), ""))
     assert (result["counts"], result["problem"]) == ([], "no end")
 
 
@@ -107,7 +108,7 @@ def test_results_are_kept_when_a_later_run_breaks_the_benchmark(tmp_path):
         return 0, told('{"a": 1}\n'), ""
 
     with pytest.raises(KeyboardInterrupt):
-        bench.execute([RUN, Run("two", (), ("x",))], data, tmp_path / "raw.json", launch)
+        execute([RUN, Run("two", (), ("x",))], data, tmp_path / "raw.json", launch)
     assert [run["name"] for run in json.loads((tmp_path / "raw.json").read_text())["runs"]] == ["one"]
 
 
@@ -226,7 +227,7 @@ def full_data():
 
 def test_the_report_has_every_table_plot_and_command(tmp_path):
     raw = full_data()
-    bench.write_report("Title", messages.report(raw), raw, tmp_path)
+    write_report("Title", messages.report(raw), raw, tmp_path)
     text = (tmp_path / "messages.md").read_text()
     assert text.startswith("# Title\n\nMeasured on 2001-02-03 with QEMU 7.2.0 (TCG, no KVM, `-cpu max`")
     assert "| one way, polled, other node | - | 101 | - | - |" not in text
@@ -244,7 +245,7 @@ def test_the_report_has_every_table_plot_and_command(tmp_path):
 
 def test_a_report_of_failures_has_no_plots(tmp_path):
     raw = data(run("counts", problem="kettle: it broke"))
-    bench.write_report("Title", messages.report(raw), raw, tmp_path)
+    write_report("Title", messages.report(raw), raw, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["messages.md"]
     assert "not measured" in (tmp_path / "messages.md").read_text()
 

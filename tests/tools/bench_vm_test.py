@@ -11,7 +11,7 @@ import pytest
 import bench_data
 from bench_data import program, run
 from host_command import kettle
-from hosttools.bench import bench
+from hosttools.bench.report import write_report
 from hosttools.errors import UsageError
 from hosttools.paths import ROOT
 from hosttools.suites import vm, vm_report
@@ -180,7 +180,7 @@ def full_data():
 
 def test_the_report_has_every_table_plot_and_command(tmp_path):
     raw = full_data()
-    bench.write_report("Vm", vm.report(raw), raw, tmp_path)
+    write_report("Vm", vm.report(raw), raw, tmp_path)
     text = (tmp_path / "vm.md").read_text()
     assert "| first touch of a new page, home | 40 | 0 | - | 39 | 80 | 0.500 | one kernel |" in text
     assert "| write to a page shared with a child, home | absent: fork | - | - | - | - | - | - |" in text

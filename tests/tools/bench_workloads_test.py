@@ -9,7 +9,8 @@ import pytest
 
 import bench_data
 from bench_data import program
-from hosttools.bench import bench
+from hosttools.bench import bench, raw as raw_file
+from hosttools.bench.execute import command, duration
 from hosttools.errors import UsageError
 from hosttools.results import changes, plots
 from hosttools.results.samples import samples
@@ -161,12 +162,12 @@ def test_a_sample_says_what_it_was_made_with():
 
 def resumed(runs, before, **more):
     now = {**data(), **more}
-    return [item.name for item in bench._left(runs, now, before)], [item["name"] for item in now["runs"]]
+    return [item.name for item in raw_file.left(runs, now, before)], [item["name"] for item in now["runs"]]
 
 
 def test_only_what_is_missing_or_failed_is_run_again():
     runs = planned(quick=True)[:3]
-    made = [{"name": item.name, "command": bench._command(item), "problem": ""} for item in runs]
+    made = [{"name": item.name, "command": command(item), "problem": ""} for item in runs]
     made[1]["problem"] = "it broke"
     assert resumed(runs, data(*made)) == ([runs[1].name], [runs[0].name, runs[2].name])
     made[0]["command"] += " more"
@@ -192,7 +193,7 @@ def test_changes_are_told_by_case_and_side():
 
 @pytest.mark.parametrize("seconds, text", [(3.4, "3 s"), (99, "99 s"), (150, "2 min"), (3600, "60 min")])
 def test_the_time_left_is_told_for_people(seconds, text):
-    assert bench.duration(seconds) == text
+    assert duration(seconds) == text
 
 
 # --- the programs ---

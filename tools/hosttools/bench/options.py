@@ -44,7 +44,8 @@ def add_options(group: Any, number: Any) -> None:
 
 def wanted(options: argparse.Namespace) -> bool:
     """Whether OPTIONS ask for such runs."""
-    return bool(options.cases or options.repeat is not None or options.append or len(options.compare or ()) > 1)
+    return not options.sweep and bool(options.cases or options.repeat is not None or options.append
+                                      or len(options.compare or ()) > 1)
 
 
 def sides(options: argparse.Namespace) -> dict[str, str]:
@@ -53,16 +54,21 @@ def sides(options: argparse.Namespace) -> dict[str, str]:
     return {side: f"{common} {words}".strip() for side, words in zip(SIDES, _sets(options) or ("",))}
 
 
+def about(options: argparse.Namespace) -> Json:
+    """What the results say of the runs."""
+    return {"sides": sides(options)}
+
+
 def _sets(options: argparse.Namespace) -> Sequence[str]:
     """The sets of boot options of --compare; one word is no set, but earlier results."""
     return options.compare if len(options.compare or ()) > 1 else ()
 
 
-def _program(options: argparse.Namespace, shape: Sequence[str]) -> tuple[str, ...]:
-    """The benchmark's program on a machine of SHAPE."""
+def program(options: argparse.Namespace, shape: Sequence[str], size: str = "S") -> tuple[str, ...]:
+    """The benchmark's program on a machine of SHAPE; of class SIZE, if it has classes."""
     if options.benchmark == "workloads":
         cpus = int(shape[shape.index("--cpus") + 1])
-        return workloads.program(cpus, "S", *(options.cases or ",".join(workloads.THESIS)).split(","))
+        return workloads.program(cpus, size, *(options.cases or ",".join(workloads.THESIS)).split(","))
     name = PROGRAMS.get(options.benchmark)
     if name is None:
         raise UsageError(f"bench {options.benchmark} has no cases to choose: leave out --cases, --repeat, --append and --compare")
@@ -83,7 +89,7 @@ def plan(options: argparse.Namespace) -> list[Run]:
     runs = []
     environment = workloads.environment(workloads.ENVIRONMENT) if options.benchmark == "workloads" else ()
     for group, shape in (("work", (*machine, *COUNTS, *environment)), ("time", (*TIME_MACHINE, *TIMES, *environment))):
-        words = _program(options, shape)
+        words = program(options, shape)
         for number in range(1, (options.repeat or 1) + 1):
             found = [Run(f"{group}-{number}-{side}", shape, words, options=tuple(chosen.split()))
                      for side, chosen in sides(options).items()]

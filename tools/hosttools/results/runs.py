@@ -1,5 +1,6 @@
 """What a benchmark gives to `kettle bench`, and how it finds its figures in what came back."""
 
+import re
 from dataclasses import dataclass, field
 from typing import Any, Iterator, Sequence
 
@@ -19,6 +20,7 @@ class Run:
     program: tuple[str, ...]
     limit: int = RUN_LIMIT
     options: tuple[str, ...] = ()  # NAME=VALUE at boot
+    together: str = ""  # runs of one group are made on one machine; by default what names of a pair have in common
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,14 @@ class Measured:
     case: Json
     cost: Cost | None
     counts: dict[int, Json] = field(default_factory=dict)  # of all regions of the run
+
+
+def groups(runs: Sequence[Run]) -> list[list[Run]]:
+    """RUNS by what is made on one machine, in order."""
+    found: dict[str, list[Run]] = {}
+    for run in runs:
+        found.setdefault(run.together or re.sub(r"-(kettle|smp|linux|A|B)$", "", run.name), []).append(run)
+    return list(found.values())
 
 
 def measured(data: Json, prefix: str) -> Iterator[Measured]:

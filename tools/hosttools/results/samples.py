@@ -18,13 +18,14 @@ def write_samples(data: Json, path: Path) -> None:
 
 def samples(data: Json) -> Iterator[Json]:
     """A sample for each case of each run, with the run's machine and the tree's commit."""
-    common = {name: data.get(name) for name in ("benchmark", "date", "commit", "qemu", "cpu", "host")}
+    common = {name: data.get(name) for name in ("benchmark", "date", "commit", "qemu", "cpu")}
     runs = {run["name"]: run for run in data["runs"]}
     for item in measured(data, ""):
         run = runs[item.run]
         words = shlex.split(run["command"])
         entry = item.counts.get(item.case["region"])
         yield {**common, "run": item.run, "command": run["command"], "sha256": run.get("sha256"), "load": run.get("load"),
+               "host": run.get("host") or data.get("host"),
                "boot_options": values(words, "--append"), "seed": next(iter(values(words, "--seed")), None),
                "environment": values(words, "--env"), "linux": values(words, "--os") == ["linux"], **item.case,
                "counts": entry["cpus"] if entry else None}

@@ -11,8 +11,9 @@ import subprocess
 from typing import Any
 
 from hosttools.paths import built
+from hosttools.results.plots import Plot
 from hosttools.results.runs import Report, Run
-from hosttools.results.stats import figure, table
+from hosttools.results.stats import figure, spread, table
 
 SUMMARY = "the longest time for which a kernel does not answer, under each large operation of programs"
 TITLE = "Silence"
@@ -34,13 +35,15 @@ def plan(options: argparse.Namespace) -> list[Run]:
 
 
 def report(data: Json) -> Report:
-    """One table: what was done, the longest silence, and where it ended."""
+    """One table: what was done, the longest silence, and where it ended; and a plot."""
     cases = [case for run in data["runs"] for case in run["output"]]
     longest = max((case["silence"] for case in cases), default=0)
     rows = [(case["what"], figure(case["silence"]), place(case["where"])) for case in cases]
     verdict = "no more than" if longest <= LIMIT else "more than"
     return Report(f"The longest silence is {figure(longest)} instructions, {verdict} {figure(LIMIT)}.\n",
-                  ["## Longest silence, in instructions\n\n" + table(("operation", "instructions", "ended in"), rows)])
+                  ["## Longest silence, in instructions\n\n" + table(("operation", "instructions", "ended in"), rows)],
+                  [Plot("silence", "The longest silence of a kernel under each operation", "operation", "instructions",
+                        [case["case"].replace("_", "\n") for case in cases], bars=[spread([case["silence"]]) for case in cases])])
 
 
 def place(where: str) -> str:

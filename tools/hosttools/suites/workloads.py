@@ -16,16 +16,15 @@ the tables and plots.
 """
 
 import argparse
-import math
 import os
-import statistics
 from dataclasses import replace
 from typing import Any, Sequence
 
 from hosttools.paths import ROOT, built
 from hosttools.results.pairs import COUNTS, TIMES, pair_runs
 from hosttools.results.runs import Report, Run
-from hosttools.results.stats import Target, interval, target_table
+from hosttools.results.stats import Target, target_table
+from hosttools.results.verdict import sentence
 from hosttools.suites import workloads_report
 from hosttools.suites.workloads_report import (KERNELS, OPTIONS, THESIS, WAITS, compare, kernel_work, milliseconds, starts,
                                               wall_ratios)
@@ -131,27 +130,21 @@ def targets(data: Json) -> list[Target]:
 
 def verdict(data: Json) -> str:
     """The sentence that says who won."""
-    logs = [math.log(ratio) for ratio in wall_ratios(data)]
-    if not logs:
+    won = sentence("the thesis's programs", "time", wall_ratios(data))
+    if not won:
         return ""
-    mean, half = statistics.fmean(logs), interval(logs)
-    low, middle, high = (math.exp(mean + step * (half or 0.0)) for step in (-1, 0, 1))
-    winner = ("Neither won, as far as these pairs can tell" if half is None or low <= 1.0 <= high
-              else "Kettle won" if high < 1.0 else "Linux won")
-    spread_text = "" if half is None else f", 95 % confidence {low:.2f} to {high:.2f}"
     both = [(kettle.median, linux.median) for size in CLASSES for cpus in KERNELS for name in THESIS
             for kettle, linux, _ in [compare(data, f"work-{size}-{cpus}", f"{name}.{size}", kernel_work)] if kettle and linux]
     besides = ""
     if both:
         kettle, linux = (sum(side) for side in zip(*both))
         besides = f" In kernel mode they took {kettle / linux:.2f} x Linux's instructions." if linux else ""
-    return (f"{winner}: the thesis's programs took {middle:.2f} x Linux's time on Kettle (geometric mean of {len(logs)} "
-            f"pairs{spread_text}).{besides}")
+    return won + besides
 
 
 def report(data: Json) -> Report:
     """Tables, targets and plots of DATA."""
-    sentence = verdict(data)
-    head = (f"{sentence}\n\n" if sentence else "") + ("## Targets\n\nOf several medians the worst counts.\n\n")
+    told = verdict(data)
+    head = (f"{told}\n\n" if told else "") + ("## Targets\n\nOf several medians the worst counts.\n\n")
     return Report(head + target_table(targets(data)), workloads_report.tables(data), workloads_report.plots(data),
-                  sentence)
+                  told)

@@ -12,10 +12,11 @@ from bench_data import program
 from hosttools.bench import bench, raw as raw_file
 from hosttools.bench.execute import command, duration
 from hosttools.errors import UsageError
+from hosttools.programs import builds
 from hosttools.results import changes, plots
 from hosttools.results.samples import samples
 from hosttools.results.stats import Spread
-from hosttools.suites import workloads, workloads_report
+from hosttools.suites import real, workloads, workloads_report
 
 NAMES = ["is", "ft", "cg", "bfs", "lud", "mg", "ep", "lu", "bt", "sp", "stream", "chase", "random", "touch", "reader"]
 
@@ -68,9 +69,61 @@ def test_times_have_a_host_thread_for_each_cpu_only_where_the_host_has_as_many()
 
 
 def test_every_program_that_the_plan_asks_for_exists():
-    for item in planned() + planned(quick=True):
+    for item in (item for item in planned() + planned(quick=True) if "--class" in item.program):
         words = list(item.program[item.program.index("--class") + 2:])
         assert words and set(words) - {"--pomp"} <= set(NAMES), words
+
+
+def test_programs_that_people_run_have_pairs_but_not_in_a_hurry():
+    runs = {item.name: item for item in planned()}
+    for name in real.PROGRAMS:
+        for series in ("work", "time"):
+            kettle, linux = (runs[f"real-{name}-{series}-8-1-{side}"] for side in ("kettle", "linux"))
+            assert kettle.program == linux.program and linux.machine == ("--os", "linux", *kettle.machine)
+            assert kettle.program[-1] == name or name == "sqlite"
+    assert not [item for item in planned(quick=True) if item.name.startswith("real-")]
+
+
+def test_what_cannot_be_built_is_left_out_and_said(monkeypatch):
+    def build(name, say):
+        if name == "tcc":
+            raise UsageError("no such source package")
+
+    monkeypatch.setattr(real, "_build", build)
+    said = []
+    kept = {item.name for item in real.prepare(planned(), said.append)}
+    assert said == ["tcc is left out: no such source package"]
+    assert {item.name for item in planned()} - kept == {item.name for item in planned() if "tcc" in item.name}
+    assert "work-S-1-1-kettle" in kept and "real-zstd-work-1-1-linux" in kept and "profile-sqlite" in kept
+
+
+def test_each_step_of_a_build_is_of_the_programs_recipe():
+    known = builds.recipes()
+    assert {name: len(known[name].build) >= steps for name, steps in real.STEPS.items()} == {name: True for name in real.PROGRAMS}
+
+
+@pytest.mark.parametrize("words", [("--threads", "0", "zstd"), ("--threads", "65", "zstd"), ("nosuch",), (), ("zstd", "tcc"), ("--mad",)])
+def test_what_realbench_cannot_do_is_refused(words):
+    assert program("realbench", *words)[0] == 2
+    assert [line.split()[0] for line in program("realbench", "--list")[1].splitlines()] == ["zstd", "tcc"]
+
+
+def test_a_program_that_is_not_there_is_wrong(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    status, output, errors = program("realbench", "--tools", str(tmp_path), "zstd")
+    assert (status, output) == (1, "") and "zstd/zstd" in errors and "wrong" in errors
+
+
+def test_a_compressor_that_loses_something_is_wrong(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    broken = tmp_path / "zstd" / "zstd"
+    broken.parent.mkdir()
+    broken.write_text("#!/bin/sh\n: >data.zst; head -c 8388607 data >back\n")
+    broken.chmod(0o755)
+    assert program("realbench", "--tools", str(tmp_path), "zstd")[0] == 1
+    broken.write_text("#!/bin/sh\n: >data.zst; cp data back\n")
+    status, output, errors = program("realbench", "--json", "--tools", str(tmp_path), "zstd")
+    assert (status, errors) == (0, "") and json.loads(output)["case"] == "zstd"
 
 
 def test_programs_that_take_long_have_pairs_of_their_own():

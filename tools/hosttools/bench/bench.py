@@ -7,7 +7,8 @@ A benchmark is a module with four names:
     report(data)             a Report of the runs that were made, some of which may have failed
     TITLE                    the report's heading
 
-and `all` is those of them all, each in a folder of its own, with a page over them (bench/everything.py). With options of its own
+and perhaps a fifth, prepare(runs, say), which makes what the runs need, and returns those that can be made; `say` is told why others
+cannot. `all` is those of them all, each in a folder of its own, with a page over them (bench/everything.py). With options of its own
 bench/options.py (--append, --compare A B ...) or bench/sweep.py (--sweep) takes the place of the benchmark's module. `data` is
 what raw.json holds, and raw.csv what all runs gave for each case. Runs are made one after another, so benchmarks that compare two
 sides alternate them in the list.
@@ -23,7 +24,7 @@ from types import ModuleType
 from typing import Any, Callable, Sequence
 
 from hosttools.bench import everything, options as bench_options, sweep
-from hosttools.bench.execute import execute
+from hosttools.bench.execute import execute, prepared
 from hosttools.bench.raw import RAW, begin, left, read
 from hosttools.bench.report import write_results
 from hosttools.errors import UsageError
@@ -87,7 +88,7 @@ def main(options: argparse.Namespace) -> int:
             data.update(module.about(options))
         if options.resume:
             runs = left(runs, data, read(folder / RAW, _names(options)))
-        execute(runs, data, folder / RAW, address=options.scheduler)
+        execute(prepared(module, runs), data, folder / RAW, address=options.scheduler)
     report = module.report(data)
     if earlier is not None:
         report = replace(report, tables=[changes.table_of(earlier, data), *report.tables])

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Mapping, Sequence
 
-from hosttools.bench.execute import Pace, execute
+from hosttools.bench.execute import Pace, execute, prepared
 from hosttools.bench.raw import RAW, begin, left, read
 from hosttools.bench.report import write_results
 from hosttools.results import verdict
@@ -60,6 +60,7 @@ def run(benchmarks: Mapping[str, ModuleType], options: argparse.Namespace, folde
             results[name], missing[name] = begin(name, options), runs
             if options.resume and (folder / name / RAW).is_file():
                 missing[name] = left(runs, results[name], read(folder / name / RAW, [name]))
+        missing = {name: prepared(benchmarks[name], runs) for name, runs in missing.items()}
         pace = Pace(sum(len(runs) * WEIGHTS[name] for name, runs in missing.items()), sum(map(len, missing.values())))
         for name, runs in missing.items():
             execute(runs, results[name], folder / name / RAW, address=options.scheduler, pace=pace, weight=WEIGHTS[name], label=name)

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Callable, Sequence
 
 from hosttools.bench import scheduler
@@ -71,6 +72,15 @@ def execute(runs: Sequence[Run], data: Json, raw: Path, launch: Launch | None = 
                 after(execute_run(run, launch or _launch))
         else:
             scheduler.execute(runs, address, data["commit"], before, after)
+
+
+def prepared(module: ModuleType, runs: Sequence[Run]) -> list[Run]:
+    """Those of the benchmark MODULE's RUNS that can be made, with everything ready that they need."""
+    if not hasattr(module, "prepare"):
+        return list(runs)
+    with Progress(quiet=False) as progress:
+        kept: list[Run] = module.prepare(runs, progress.step)
+    return kept
 
 
 def make(run: Run) -> Json:

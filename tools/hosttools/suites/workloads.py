@@ -9,6 +9,8 @@ take long have pairs of their own, whose numbers follow the others':
     option-O-K-kettle   as work, of eight kernels, with the boot option O
     pomp-N-K-SIDE    as work, the thesis's programs as the thesis had them: threads move to their kernel and back
     wait-P-K-SIDE    as work, of four CPUs, with the OpenMP library waiting by policy P
+    real-PROGRAM-work-N-K-SIDE, real-PROGRAM-time-N-K-SIDE    as work and time, of programs that people run (suites/real.py);
+                     not with --quick
     profile-PROGRAM  which functions of Kettle executed the instructions of a program
 
 Both sides have the same OpenMP environment. This file has the runs, the figures and the targets; suites/workloads_report.py has
@@ -25,7 +27,7 @@ from hosttools.results.pairs import COUNTS, TIMES, pair_runs
 from hosttools.results.runs import Report, Run
 from hosttools.results.stats import Target, target_table
 from hosttools.results.verdict import sentence
-from hosttools.suites import workloads_report
+from hosttools.suites import real, workloads_report
 from hosttools.suites.workloads_report import (KERNELS, OPTIONS, THESIS, WAITS, compare, kernel_work, milliseconds, starts,
                                               wall_ratios)
 
@@ -102,10 +104,29 @@ def plan(options: argparse.Namespace) -> list[Run]:
         waiting = program(WAIT_CPUS, "S", *WAIT_PROGRAMS)
         shape = (*machine(WAIT_CPUS), *COUNTS, *environment({**BOUND, **words}))
         runs += pair_runs(f"wait-{name}", 1, shape, waiting, waiting)
+    if not quick:
+        runs += _real(times, works)
+        runs += [Run(f"profile-{name}", (*machine(WAIT_CPUS), "--tcg", "single", "--profile", "/dev/null", *files), words)
+                 for name in real.PROGRAMS for files, words in [real.program(name, WAIT_CPUS)]]
     runs += [Run(f"profile-{name}", (*machine(WAIT_CPUS), "--tcg", "single", "--profile", "/dev/null", *environment(ENVIRONMENT)),
                  program(WAIT_CPUS, "S", name)) for name in (PROFILED_QUICK if quick else PROFILED)]
     return [replace(run, limit=WAIT_LIMIT if run.name.startswith("wait") else RUN_LIMIT) for run in runs]
 
+
+def _real(times: int, works: int) -> list[Run]:
+    """The pairs of the programs that people run."""
+    runs: list[Run] = []
+    for series, count in (("work", works), ("time", times)):
+        for pair in range(1, count + 1):
+            for name in real.PROGRAMS:
+                for cpus in KERNELS:
+                    files, words = real.program(name, cpus)
+                    shape = (*machine(cpus), *(COUNTS if series == "work" else pace(cpus)), *files)
+                    runs += pair_runs(f"{real.PREFIX}-{name}-{series}-{cpus}", pair, shape, words, words)
+    return runs
+
+
+prepare = real.prepare
 
 # --- the figures ---
 

@@ -9,6 +9,7 @@ from hosttools.results.plots import Plot
 from hosttools.results.runs import Measured, measured
 from hosttools.results.stats import Spread, figure, interval, ratios, spread, table
 from hosttools.results.tables import profile_table
+from hosttools.suites.real import PREFIX, PROGRAMS
 
 KERNELS = (1, 2, 4, 8)
 THESIS = ("is", "ft", "cg", "bfs", "lud")
@@ -174,6 +175,18 @@ def _option_table(data: Json) -> str:
     return table(head, rows) if rows else ""
 
 
+def _real_table(data: Json) -> str:
+    """A row for each program that people run and number of CPUs: ratios to Linux's."""
+    rows = []
+    for name in PROGRAMS:
+        for cpus in KERNELS:
+            cells = [_ratio_cell(data, f"{PREFIX}-{name}-{series}-{cpus}", name, value)
+                     for series, value in (("time", milliseconds), ("work", kernel_work), ("work", all_work))]
+            if any(cell != "-" for cell in cells):
+                rows.append([f"`{name}` with {cpus}", *cells])
+    return table(["", "time", "kernel mode", "all instructions"], rows) if rows else ""
+
+
 def _pomp_table(data: Json) -> str:
     rows = []
     for name in THESIS:
@@ -227,6 +240,8 @@ def tables(data: Json) -> list[str]:
         _section("Boot options", f"Kettle on {KERNELS[-1]} kernels with an option, over Kettle by default.", [_option_table(data)]),
         _section("As the thesis's programs moved", "`--pomp`: threads begin at the first kernel, move to their own and back, by "
                  "sched_setaffinity on both sides. Ratios to Linux.", [_pomp_table(data)]),
+        _section("Programs that people run", "Debian's own, with as many threads or processes at once: zstd -T on 8 MiB of text, a build of a "
+                 "hundred C files by tcc, threads of sqlite on one file. Ratios to Linux.", [_real_table(data)]),
         _section("How OpenMP's threads wait", "On four CPUs and one host thread, class S. The other runs have "
                  "OMP_WAIT_POLICY=passive on both sides.", [_wait_table(data)]),
         profile_table(data)]

@@ -6,7 +6,7 @@
 
 #include "userland/bench/real/realbench.h"
 
-#define SIZE ((size_t)8 << 20)
+#define SIZE (8UL << 20)
 #define WORDS 4096
 #define WORD_MOST 12
 
@@ -53,21 +53,20 @@ static bool run(const struct real_plan *plan)
 static bool verify(const struct real_plan *plan)
 {
     char program[256];
-    char *back = malloc(SIZE + 1);
+    static char back[SIZE + 1];
     FILE *file;
     size_t size;
     bool same;
 
     snprintf(program, sizeof(program), "%s/zstd/zstd", plan->tools);
-    if (back == NULL || !real_run((char *[]){program, "-q", "-d", "-f", "data.zst", "-o", "back", NULL}, NULL))
+    if (!real_run((char *[]){program, "-q", "-d", "-f", "data.zst", "-o", "back", NULL}, NULL))
         return false;
     file = fopen("back", "r");
     if (file == NULL)
         return false;
-    size = fread(back, 1, SIZE + 1, file);
+    size = fread(back, 1, sizeof(back), file);
     fclose(file);
     same = size == SIZE && memcmp(back, text, SIZE) == 0;
-    free(back);
     return same;
 }
 

@@ -10,7 +10,10 @@
 MUSL_CC ?= musl-gcc
 Q ?= @
 
-USERLAND_FOLDERS = userland userland/bench $(patsubst %/,%,$(sort $(dir $(wildcard tests/guest/*/*.c))))
+# What is made with glibc and libgomp is not in the image.
+BENCH_FOLDERS = $(filter-out userland/bench/openmp userland/bench/workloads,\
+	$(patsubst %/,%,$(sort $(dir $(wildcard userland/bench/*.c userland/bench/*/*.c)))))
+USERLAND_FOLDERS = userland $(BENCH_FOLDERS) $(patsubst %/,%,$(sort $(dir $(wildcard tests/guest/*/*.c))))
 USERLAND_SOURCES = $(sort $(wildcard $(USERLAND_FOLDERS:%=%/*.c)))
 USERLAND_MAINS := $(shell grep -l '^int main\b' $(USERLAND_SOURCES))
 USERLAND_PARTS = $(filter-out $(USERLAND_MAINS),$(USERLAND_SOURCES)) $(wildcard $(USERLAND_FOLDERS:%=%/*.S))

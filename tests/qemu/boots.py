@@ -10,7 +10,7 @@ import random
 from allpairspy import AllPairs
 
 from conftest import SEED, long_run
-from hosttools.strategies import strategy_names
+from hosttools.machine.strategies import strategy_names
 from suite import Boot
 
 # One thread of the host takes the CPUs of most machines in turns, so that the host's load changes little of what happens.

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from conftest import first_or_all
-from hosttools.bench_abi import OMP_ENVIRONMENT
 from hosttools.paths import built
+from hosttools.suites.abi import OMP_ENVIRONMENT
 
 MACHINE = ("--cpus", "4", "--nodes", "2", "--tcg", "single", "--count")
 PROGRAM = ("abibench", "--quick", "--json")

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from hosttools import numa_model
+from hosttools.measure import numa_model
 
 SYSTEMS = [("--icount", "0", "--seed", "1"), pytest.param(("--os", "linux", "--append", "numa_balancing=disable"), marks=pytest.mark.linux)]
 ELEMENTS = 16384  # 1 MiB: no cache below holds a part of it that counts

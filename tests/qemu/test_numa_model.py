@@ -6,7 +6,7 @@ import jsonschema
 import pytest
 
 from conftest import ROOT, long_run
-from hosttools import trace
+from hosttools.measure import trace
 
 # Caches so small that a list of 4096 lines fits into none, and lists of four nodes.
 LINES = 4096

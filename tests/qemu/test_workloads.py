@@ -2,7 +2,12 @@
 
 import json
 
+import pytest
+
+from conftest import long_run
 from hosttools.paths import built
+from hosttools.results.runs import Run
+from hosttools.suites import real
 
 MACHINE = ("--cpus", "4", "--nodes", "2", "--tcg", "single", "--env", "OMP_WAIT_POLICY=passive")
 FAST = ("is", "mg", "bfs", "lud", "stream", "chase", "random", "touch", "reader")
@@ -36,3 +41,14 @@ def test_the_thesis_profile_moves_between_kernels(run_json):
     found = items(run_json(*MACHINE, "--", built("userland/workload"), "--json", "--threads", "4", "--pomp", *THESIS_MOVES))
     assert {name: item["moves"] for name, item in found.items()} == {name: 3 * moves for name, moves in THESIS_MOVES.items()}
     assert all(item["messages"].get("MIGRATE", 0) >= item["moves"] for item in found.values()), found
+
+
+@pytest.mark.skipif(not long_run(), reason="builds them from Debian's sources")
+@pytest.mark.parametrize("name", real.PROGRAMS)
+def test_programs_that_people_run_are_right(run_json, name):
+    said = []
+    if not real.prepare([Run(f"real-{name}-", (), ())], said.append):
+        pytest.skip(said[-1])
+    files, words = real.program(name, 4)
+    told = run_json("--cpus", "4", "--nodes", "2", "--tcg", "single", *files, "--", *words)
+    assert json.loads(told["stdout"])["case"] == name

@@ -2,9 +2,10 @@
 
 import pytest
 
-from hosttools import abi, abi_build, abi_report, guest_runs
-from hosttools.abi_build import Program
+from hosttools.abi import build as abi_build, report as abi_report
+from hosttools.abi.build import Program
 from hosttools.errors import UsageError
+from hosttools.run import guest_runs
 
 ONE = Program("musl", "memory", "brk")
 TWO = Program("glibc", "memory", "brk")

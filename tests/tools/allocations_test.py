@@ -1,4 +1,4 @@
-"""libc/alloc_trace.c and hosttools.allocations: what a program on the host's own kernel records, and whose an address is."""
+"""libc/alloc_trace.c and hosttools.measure.allocations: what a program on the host records, and whose an address is."""
 
 import os
 import re
@@ -7,8 +7,8 @@ import subprocess
 import pytest
 
 from host_command import compile_c
-from hosttools import allocations
 from hosttools.errors import UsageError
+from hosttools.measure import allocations
 from hosttools.paths import ROOT
 
 WRAP = "-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free"

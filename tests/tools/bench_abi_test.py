@@ -9,8 +9,9 @@ import pytest
 
 import bench_data
 from bench_data import program, run
-from hosttools import bench, bench_abi
+from hosttools.bench.report import write_report
 from hosttools.errors import UsageError
+from hosttools.suites import abi
 
 
 def case(name, ns=(), count=10, absent=""):
@@ -30,13 +31,13 @@ def costs(name, **cases):
 
 def verdicts(*runs):
     """(measured, verdict) of each target, in order."""
-    rows = re.findall(r"\| at most \S+ \| (\S+) \| (.*) \|", bench_abi.report(data(*runs)).targets)
+    rows = re.findall(r"\| at most \S+ \| (\S+) \| (.*) \|", abi.report(data(*runs)).targets)
     assert len(rows) == 6
     return rows
 
 
 def planned(**more):
-    return bench_abi.plan(argparse.Namespace(**{"cpus": 4, "nodes": 2, "kernels": "core", "quick": False, **more}))
+    return abi.plan(argparse.Namespace(**{"cpus": 4, "nodes": 2, "kernels": "core", "quick": False, **more}))
 
 
 def listed(name="abibench"):
@@ -64,9 +65,9 @@ def test_every_case_that_the_plan_asks_for_exists(quick):
 
 def test_the_report_has_a_row_for_every_case_and_no_other():
     names = set(listed()) - {"empty"}
-    assert {name for _, cases in bench_abi.KINDS for _, name in cases()} == names
-    assert {name for _, name in bench_abi.RATIOS} <= names
-    openmp = {name for _, cases in bench_abi.OMP_KINDS for _, name in cases()}
+    assert {name for _, cases in abi.KINDS for _, name in cases()} == names
+    assert {name for _, name in abi.RATIOS} <= names
+    openmp = {name for _, cases in abi.OMP_KINDS for _, name in cases()}
     assert openmp == {name for name in listed("ompbench") if not name.endswith(".16")}  # its machine has eight CPUs
 
 
@@ -99,7 +100,7 @@ def test_the_report_has_every_table_plot_and_command(tmp_path):
                costs("kernels-2-kettle", null__other=1600),
                run("profile-null.local", case("null.local"), counts=[(0, 120, 9000)], profile=profile),
                run("kernels-4-kettle", case("clock.local", absent="clock")), run("broken", problem="kettle: no such thing"))
-    bench.write_report("System calls", bench_abi.report(raw), raw, tmp_path)
+    write_report("System calls", abi.report(raw), raw, tmp_path)
     text = (tmp_path / "abi.md").read_text()
     assert "| write and read of a pipe, a byte, home | 50 | 100 | 0.500 |" in text
     assert "| stat of a file, home | 2.0 | - | - |" in text and "| 99.0 | - |" in text

@@ -9,16 +9,19 @@ import pytest
 import bench_data
 from bench_data import program, run
 from host_command import kettle
-from hosttools import bench, bench_numa, numa_model
-from hosttools.bench_csv import write_csv
-from hosttools.bench_runs import Run
+from hosttools.bench.execute import execute_run
+from hosttools.bench.report import write_report
+from hosttools.measure import numa_model
 from hosttools.paths import ROOT
+from hosttools.results.csv_file import write_csv
+from hosttools.results.runs import Run
+from hosttools.suites import numa
 
 ZERO = {key: 0 for key in (*numa_model.COLUMNS, "llc_hits", "forwards", "upgrades", "user", "kernel", "idle")}
 
 
 def planned(quick=False):
-    return bench_numa.plan(argparse.Namespace(quick=quick))
+    return numa.plan(argparse.Namespace(quick=quick))
 
 
 def list_run(size, side, **cycles):
@@ -35,17 +38,18 @@ def list_run(size, side, **cycles):
 
 
 def test_lists_go_from_half_of_a_cache_to_eight_times_the_last_one():
-    assert bench_numa.sizes(False) == [64, 128, 256, 512, 1024, 2048]
-    assert bench_numa.sizes(True) == [64, 2048]
+    assert numa.sizes(False) == [64, 128, 256, 512, 1024, 2048]
+    assert numa.sizes(True) == [64, 2048]
 
 
 def test_both_systems_take_turns_and_all_runs_can_be_made():
-    from hosttools import cli, run as runner
+    from hosttools import cli
+    from hosttools.run import run as runner
 
     names = [item.name for item in planned()]
     assert names.count("list-2048-balanced") == 1 and sum(name.endswith("-balanced") for name in names) == 1
     assert names[:4] == ["list-64-kettle", "list-64-linux", "list-128-linux", "list-128-kettle"]
-    assert {f"{group}-{side}" for group in ("map", "move-1000", "move-130000") for side in bench_numa.SIDES[:2]} <= set(names)
+    assert {f"{group}-{side}" for group in ("map", "move-1000", "move-130000") for side in numa.SIDES[:2]} <= set(names)
     for item in planned(quick=True):
         runner.check(cli.parse(["run", *item.machine, "--", *item.program]))
 
@@ -56,18 +60,18 @@ def test_a_run_keeps_the_sums_of_the_model():
     told = {"command": "qemu", "seconds": 1, "stdout": '{"case": "a", "region": 3, "count": 1}\n', "problem": "",
             "counts": [{"region": 3, "errors": 0, "open": False}],
             "numa_model": {"regions": [{"region": 3, "cpus": [cpu, cpu]}]}}
-    found = bench.execute_run(Run("one", (), ("numabench",)), lambda words: (0, json.dumps(told), ""))
+    found = execute_run(Run("one", (), ("numabench",)), lambda words: (0, json.dumps(told), ""))
     assert found["problem"] == ""
     assert found["numa_model"] == {"3": {**ZERO, **{key: 4 for key in ZERO}, "user": 10, "kernel": 12, "idle": 14}}
     told["counts"][0]["open"] = True
-    assert "region 3" in bench.execute_run(Run("one", (), ("x",)), lambda words: (0, json.dumps(told), ""))["problem"]
+    assert "region 3" in execute_run(Run("one", (), ("x",)), lambda words: (0, json.dumps(told), ""))["problem"]
 
 
 def test_the_report_has_means_deviations_and_the_ratio():
     data = bench_data.data("numa", list_run(128, "kettle", local__read=10, remote1__read=15),
                            list_run(4096, "kettle", local__read=99, remote1__read=149),
                            list_run(4096, "linux", local__read=199, remote1__read=299, mixed__50=40))
-    report = bench_numa.report(data)
+    report = numa.report(data)
     assert "with 4096 KiB: 1.500 on kettle, 1.500 on linux" in report.targets and "modelled" in report.targets
     text = "\n".join(report.tables)
     assert "| 128 KiB, kettle | 11.0 ± 1.4 |" in text and "| 4096 KiB, linux | 200.0 ± 1.4 |" in text
@@ -83,11 +87,11 @@ def test_the_map_and_the_moves_are_drawn(tmp_path):
     moves = {**run("move-10-linux"), "output": [{"case": "mbind.a.10", "way": "mbind.a", "region": 1, "count": 10}],
              "numa_model": {"1": {**ZERO, "user": 10, "kernel": 90, "instructions": 50}}}
     data = bench_data.data("numa", list_run(128, "kettle", local__read=10), cells, moves)
-    report = bench_numa.report(data)
+    report = numa.report(data)
     heat = next(plot for plot in report.plots if plot.name == "map-kettle").heat
     assert heat[1][2] == 10.0 and heat[2][1] is None
     assert "| mbind.a, 10 | - | - | 10 | 5 |" in report.tables[-1]
-    bench.write_report("x", report, data, tmp_path)
+    write_report("x", report, data, tmp_path)
     assert (tmp_path / "map-kettle.svg").exists() and not (tmp_path / "map-linux.svg").exists()
     assert "map-kettle.svg" in (tmp_path / "numa.md").read_text()
 
@@ -101,7 +105,7 @@ def test_modelled_figures_are_in_the_table_for_other_programs(tmp_path):
 
 
 def test_without_lists_there_is_a_word():
-    assert "No list" in bench_numa.report(bench_data.data("numa")).targets
+    assert "No list" in numa.report(bench_data.data("numa")).targets
 
 
 def test_it_has_no_cases_to_choose():

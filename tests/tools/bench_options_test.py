@@ -8,15 +8,15 @@ import math
 import pytest
 
 from bench_data import data, run
-from hosttools import bench, bench_options
-from hosttools.bench_csv import HEAD, write_csv
-from hosttools.bench_stats import interval
+from hosttools.bench import bench, execute as executor, options as bench_options
 from hosttools.errors import UsageError
+from hosttools.results.csv_file import HEAD, write_csv
+from hosttools.results.stats import interval
 
 
 def options(**more):
     return argparse.Namespace(**{"benchmark": "vm", "cpus": 4, "nodes": 2, "kernels": "core", "quick": False, "cases": None,
-                                 "repeat": None, "append": [], "compare": None, "resume": False, "only": None, **more})
+                                 "repeat": None, "append": [], "compare": None, "resume": False, "sweep": [], "only": None, **more})
 
 
 def case(name, *ns):
@@ -85,8 +85,8 @@ def test_all_runs_are_in_the_table_for_other_programs(tmp_path):
 def test_results_are_written_and_reported_again(tmp_path, monkeypatch, capsys):
     """With a launcher in the place of the machine."""
     told = json.dumps({"command": "qemu", "seconds": 1, "problem": "", "stdout": json.dumps({**case("c", 5000), "region": 1})})
-    monkeypatch.setattr(bench, "_launch", lambda arguments: (0, told, ""))
-    wanted = options(compare=["", "lock=lamport"], repeat=2, out=str(tmp_path), report=False)
+    monkeypatch.setattr(executor, "_launch", lambda arguments: (0, told, ""))
+    wanted = options(compare=["", "lock=lamport"], repeat=2, out=str(tmp_path), report=False, scheduler=None)
     assert bench.main(wanted) == 0
     page = (tmp_path / "vm-options.md").read_text()
     assert "| `c` | 5.00 ± 0.00 | 5.00 ± 0.00 | 1.000 ± 0.000 |" in page and "- B: `lock=lamport`\n" in page

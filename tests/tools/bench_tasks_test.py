@@ -11,9 +11,10 @@ import pytest
 import bench_data
 from bench_data import program, run
 from host_command import kettle
-from hosttools import bench, bench_tasks, bench_tasks_report
+from hosttools.bench.report import write_report
 from hosttools.errors import UsageError
 from hosttools.paths import ROOT
+from hosttools.suites import tasks, tasks_report
 
 TWO_CPUS = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs")
 
@@ -35,7 +36,7 @@ def costs(name, **cases):
 
 def verdicts(*runs):
     """(measured, verdict) of each target, in order."""
-    rows = re.findall(r"\| at most \S+ \| (\S+) \| (.*) \|", bench_tasks.report(data(*runs)).targets)
+    rows = re.findall(r"\| at most \S+ \| (\S+) \| (.*) \|", tasks.report(data(*runs)).targets)
     assert len(rows) == 6
     return rows
 
@@ -44,7 +45,7 @@ def verdicts(*runs):
 
 
 def planned(**more):
-    return bench_tasks.plan(argparse.Namespace(**{"cpus": 4, "nodes": 2, "kernels": "core", "quick": False, **more}))
+    return tasks.plan(argparse.Namespace(**{"cpus": 4, "nodes": 2, "kernels": "core", "quick": False, **more}))
 
 
 def listed():
@@ -82,11 +83,11 @@ def test_every_case_that_the_plan_asks_for_exists(quick):
 
 def test_the_report_has_a_row_for_every_case_and_no_other():
     names = {name for _, name in listed()} - {"empty", "call"}
-    rows = {name for _, cases in bench_tasks_report.KINDS for _, name in cases()}
+    rows = {name for _, cases in tasks_report.KINDS for _, name in cases()}
     assert rows == names
-    assert {name for _, _, name, _ in bench_tasks_report.POPCORN} <= names
-    assert {name for _, name in bench_tasks_report.RATIOS} <= names
-    assert {bench_tasks_report.counterpart(name) for name in names} <= names
+    assert {name for _, _, name, _ in tasks_report.POPCORN} <= names
+    assert {name for _, name in tasks_report.RATIOS} <= names
+    assert {tasks_report.counterpart(name) for name in names} <= names
 
 
 def test_one_kernel_is_refused():
@@ -131,7 +132,7 @@ def test_a_row_that_is_absent_on_kettle_leaves_its_target_unmeasured():
 
 def flat(kernels, cost, everywhere):
     return costs(f"kernels-{kernels}-kettle", **{f"{operation}__migrate__plain__other{suffix}": value
-                                                 for operation, _ in bench_tasks_report.MOVES
+                                                 for operation, _ in tasks_report.MOVES
                                                  for suffix, value in (("", cost), ("__all", everywhere))})
 
 
@@ -163,7 +164,7 @@ def full_data():
 
 def test_the_report_has_every_table_plot_and_command(tmp_path):
     raw = full_data()
-    bench.write_report("Tasks", bench_tasks.report(raw), raw, tmp_path)
+    write_report("Tasks", tasks.report(raw), raw, tmp_path)
     text = (tmp_path / "tasks.md").read_text()
     assert "| move back, kettle_migrate, other node | 20 | 0 | 40 | 0.500 |" in text
     assert "| clone, exit, join by futex, home | 2.0 | - | - |" in text and "| 99.0 | - |" in text
@@ -179,7 +180,7 @@ def test_the_report_has_every_table_plot_and_command(tmp_path):
 def test_a_row_that_is_there_in_one_run_is_not_absent():
     raw = full_data()
     raw["runs"].append(run("kernels-8-kettle", case("fork_small.local"), counts=[(1, 1, 1)]))
-    assert bench_tasks_report.absent(raw) == {"cow_break.other": "fork"}
+    assert tasks_report.absent(raw) == {"cow_break.other": "fork"}
 
 
 @pytest.mark.parametrize("arguments, words", [

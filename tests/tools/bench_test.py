@@ -14,11 +14,14 @@ import pytest
 import bench_data
 from bench_data import program, run
 from host_command import kettle
-from hosttools import bench, bench_messages, bench_plots
-from hosttools.bench_runs import Cost, Run, find
-from hosttools.bench_stats import Spread, Target, figure, percentile, ratios, spread, table
+from hosttools.bench.execute import execute, execute_run
+from hosttools.bench.report import write_report
 from hosttools.errors import UsageError
 from hosttools.paths import ROOT
+from hosttools.results.plots import draw
+from hosttools.results.runs import Cost, Run, find
+from hosttools.results.stats import Spread, Target, figure, percentile, ratios, spread, table
+from hosttools.suites import messages
 
 # --- arithmetic ---
 
@@ -69,7 +72,7 @@ def test_a_run_gives_output_counts_and_commands():
     asked = []
     counts = [{"region": 1, "entries": 1, "cpus": []}]
     answer = (0, told('{"a": 1}\n', counts=counts), "")
-    result = bench.execute_run(RUN, lambda arguments: asked.append(arguments) or answer)
+    result = execute_run(RUN, lambda arguments: asked.append(arguments) or answer)
     assert asked == [["run", "--json", "--timeout", "1200", "--cpus", "2", "--", "msgbench", "--json"]]
     assert result["command"] == "tools/kettle run --json --timeout 1200 --cpus 2 -- msgbench --json"
     assert result["qemu_command"] == "qemu -kernel build/kettle.elf -initrd FOLDER/initramfs -log ~/log"
@@ -86,13 +89,13 @@ def test_a_run_gives_output_counts_and_commands():
     ((0, told(counts=[{"region": 3, "errors": 1}, {"region": 4, "open": False}]), ""),
      "markers do not pair, so counts are wrong: region 3")])
 def test_a_run_that_failed_says_why(answer, problem):
-    result = bench.execute_run(RUN, lambda arguments: answer)
+    result = execute_run(RUN, lambda arguments: answer)
     assert result["problem"] == problem
     assert all(isinstance(line, dict) for line in result["output"])
 
 
 def test_a_machine_that_was_killed_has_no_counts():
-    result = bench.execute_run(RUN, lambda arguments: (124, told(counts=None, problem="no end"), ""))
+    result = execute_run(RUN, lambda arguments: (124, told(counts=None, problem="no end"), ""))
     assert (result["counts"], result["problem"]) == ([], "no end")
 
 
@@ -105,7 +108,7 @@ def test_results_are_kept_when_a_later_run_breaks_the_benchmark(tmp_path):
         return 0, told('{"a": 1}\n'), ""
 
     with pytest.raises(KeyboardInterrupt):
-        bench.execute([RUN, Run("two", (), ("x",))], data, tmp_path / "raw.json", launch)
+        execute([RUN, Run("two", (), ("x",))], data, tmp_path / "raw.json", launch)
     assert [run["name"] for run in json.loads((tmp_path / "raw.json").read_text())["runs"]] == ["one"]
 
 
@@ -113,7 +116,7 @@ def test_results_are_kept_when_a_later_run_breaks_the_benchmark(tmp_path):
 
 
 def planned(**more):
-    return bench_messages.plan(argparse.Namespace(**{"cpus": 4, "nodes": 2, "kernels": "core", "quick": False, **more}))
+    return messages.plan(argparse.Namespace(**{"cpus": 4, "nodes": 2, "kernels": "core", "quick": False, **more}))
 
 
 def test_the_plan_alternates_the_sides_of_pairs():
@@ -156,7 +159,7 @@ def data(*runs):
 
 def verdicts(*runs):
     """(measured, verdict) of each target, in order."""
-    rows = re.findall(r"\| at most \S+ \| (\S+) \| (.*) \|", bench_messages.report(data(*runs)).targets)
+    rows = re.findall(r"\| at most \S+ \| (\S+) \| (.*) \|", messages.report(data(*runs)).targets)
     assert len(rows) == 5
     return rows
 
@@ -193,7 +196,7 @@ def test_ratios_are_of_pairs_and_the_worse_way_of_kettle_decides():
     # The better Linux of each pair: 20, 30, 10. Back to back 0.2, 0.2, 0.4; after a rest 0.5, 0.4, 0.9.
     runs = [*pair(1, 4, 10, 20, 40), *pair(2, 6, 12, 50, 30), *pair(3, 4, 9, 10, 11)]
     assert verdicts(*runs)[3] == ("0.500", "met")
-    text = bench_messages.report(data(*runs)).tables[0]
+    text = messages.report(data(*runs)).tables[0]
     assert "| Kettle, back to back | 4.00 (4.00 to 6.00) | 0.200 (0.200 to 0.400) | 3 |" in text
     assert "| Linux, pipe | 30.00 (11.00 to 40.00) | - | 3 |" in text
 
@@ -224,7 +227,7 @@ def full_data():
 
 def test_the_report_has_every_table_plot_and_command(tmp_path):
     raw = full_data()
-    bench.write_report("Title", bench_messages.report(raw), raw, tmp_path)
+    write_report("Title", messages.report(raw), raw, tmp_path)
     text = (tmp_path / "messages.md").read_text()
     assert text.startswith("# Title\n\nMeasured on 2001-02-03 with QEMU 7.2.0 (TCG, no KVM, `-cpu max`")
     assert "| one way, polled, other node | - | 101 | - | - |" not in text
@@ -242,15 +245,15 @@ def test_the_report_has_every_table_plot_and_command(tmp_path):
 
 def test_a_report_of_failures_has_no_plots(tmp_path):
     raw = data(run("counts", problem="kettle: it broke"))
-    bench.write_report("Title", bench_messages.report(raw), raw, tmp_path)
+    write_report("Title", messages.report(raw), raw, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["messages.md"]
     assert "not measured" in (tmp_path / "messages.md").read_text()
 
 
 def test_plots_of_the_same_figures_are_the_same_files(tmp_path):
-    plots = bench_messages.report(full_data()).plots
-    first = [bench_plots.draw(plot, tmp_path).read_bytes() for plot in plots]
-    assert len(first) == 3 and first == [bench_plots.draw(plot, tmp_path).read_bytes() for plot in plots]
+    plots = messages.report(full_data()).plots
+    first = [draw(plot, tmp_path).read_bytes() for plot in plots]
+    assert len(first) == 3 and first == [draw(plot, tmp_path).read_bytes() for plot in plots]
 
 
 # --- the command ---
@@ -299,11 +302,11 @@ def test_cases_have_regions_of_their_own():
 
 def test_every_case_that_the_report_looks_for_exists():
     names = {line.split()[1] for line in program("msgbench", "--list")[1].splitlines()}
-    asked = {pattern.format(size) for _, pattern in bench_messages._pair_names() for size in bench_messages.SIZES
+    asked = {pattern.format(size) for _, pattern in messages._pair_names() for size in messages.SIZES
              if size == 48 or not pattern.startswith("handler")}
     asked |= {f"{operation}.{size}.{kernels}" for operation in ("multicast", "unicast")
-              for size in bench_messages.SET_SIZES for kernels in bench_messages.SETS}
-    assert asked | {"call", bench_messages.BACK_TO_BACK, bench_messages.SPACED} <= names
+              for size in messages.SET_SIZES for kernels in messages.SETS}
+    assert asked | {"call", messages.BACK_TO_BACK, messages.SPACED} <= names
 
 
 @pytest.mark.parametrize("quick", [False, True])
@@ -346,5 +349,5 @@ def test_pingpong_tells_what_the_report_reads():
         assert (status, errors) == (1, "pingpong: needs two CPUs\n")
         return
     cases = [json.loads(line) for line in text.splitlines()]
-    assert (status, errors) == (0, "") and [item["case"] for item in cases] == ["call", *bench_messages.LINUX_WAYS]
+    assert (status, errors) == (0, "") and [item["case"] for item in cases] == ["call", *messages.LINUX_WAYS]
     assert all(item["count"] == 32 and len(item["ns"]) == 2 and min(item["ns"]) > 0 for item in cases)

@@ -11,9 +11,10 @@ import pytest
 import bench_data
 from bench_data import program, run
 from host_command import kettle
-from hosttools import bench, bench_vm, bench_vm_report
+from hosttools.bench.report import write_report
 from hosttools.errors import UsageError
 from hosttools.paths import ROOT
+from hosttools.suites import vm, vm_report
 
 TWO_CPUS = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs")
 LACKING = re.compile(r"^(fault_frame|sequence|lock|lock_race)\.")
@@ -39,7 +40,7 @@ def costs(name, **cases):
 
 def verdicts(*runs):
     """(measured, verdict) of each target, in order."""
-    rows = re.findall(r"\| at most \S+ \| (\S+) \| (.*) \|", bench_vm.report(data(*runs)).targets)
+    rows = re.findall(r"\| at most \S+ \| (\S+) \| (.*) \|", vm.report(data(*runs)).targets)
     assert len(rows) == 7
     return rows
 
@@ -48,7 +49,7 @@ def verdicts(*runs):
 
 
 def planned(**more):
-    return bench_vm.plan(argparse.Namespace(**{"cpus": 4, "nodes": 2, "kernels": "core", "quick": False, **more}))
+    return vm.plan(argparse.Namespace(**{"cpus": 4, "nodes": 2, "kernels": "core", "quick": False, **more}))
 
 
 def listed():
@@ -58,9 +59,9 @@ def listed():
 
 
 def test_the_lock_is_measured_under_both_strategies_and_has_a_table():
-    assert {f"lock-{locking}-{n}" for locking in bench_vm_report.LOCKINGS for n in (2, 4, 8, 16)} <= {
+    assert {f"lock-{locking}-{n}" for locking in vm_report.LOCKINGS for n in (2, 4, 8, 16)} <= {
         item.name for item in planned()}
-    text = "\n".join(bench_vm.report(data(
+    text = "\n".join(vm.report(data(
         run("lock-home-4", case("lock.all", messages=3), counts=[(0, 90, 0)]),
         run("lock-lamport-4", case("lock_race.1.together.4", messages=6), counts=[(0, 500, 0)]))).tables)
     assert "by the strategy of locking" in text
@@ -72,8 +73,8 @@ def test_each_round_begins_with_another_side():
     assert names[:6] == ["work-1-kettle", "work-1-smp", "work-1-linux", "work-2-smp", "work-2-linux", "work-2-kettle"]
     assert names.count("time-5-linux") == 1 and len(names) == len(set(names))
     assert {f"kernels-{n}-{side}" for n in (2, 4, 8, 16) for side in ("kettle", "smp", "linux")} <= set(names)
-    assert {f"retrieve-{mode}-{n}" for mode in bench_vm_report.MODES for n in (2, 4, 8, 16)} <= set(names)
-    assert {f"prefetch-{mode}-{n}" for mode in bench_vm_report.MODES for n in (0, 1, 4, 8, 32)} <= set(names)
+    assert {f"retrieve-{mode}-{n}" for mode in vm_report.MODES for n in (2, 4, 8, 16)} <= set(names)
+    assert {f"prefetch-{mode}-{n}" for mode in vm_report.MODES for n in (0, 1, 4, 8, 32)} <= set(names)
     assert len(planned(quick=True)) < len(names) / 2
 
 
@@ -100,8 +101,8 @@ def test_every_case_that_the_plan_asks_for_exists(quick):
 
 def test_the_report_has_a_row_for_every_case_and_no_other():
     names = {name for _, name in listed()} - {"empty"}
-    assert bench_vm_report.all_cases() == names
-    assert {name for _, name in bench_vm_report.RATIOS} <= names
+    assert vm_report.all_cases() == names
+    assert {name for _, name in vm_report.RATIOS} <= names
 
 
 def test_one_kernel_is_refused():
@@ -179,7 +180,7 @@ def full_data():
 
 def test_the_report_has_every_table_plot_and_command(tmp_path):
     raw = full_data()
-    bench.write_report("Vm", bench_vm.report(raw), raw, tmp_path)
+    write_report("Vm", vm.report(raw), raw, tmp_path)
     text = (tmp_path / "vm.md").read_text()
     assert "| first touch of a new page, home | 40 | 0 | - | 39 | 80 | 0.500 | one kernel |" in text
     assert "| write to a page shared with a child, home | absent: fork | - | - | - | - | - | - |" in text
@@ -195,10 +196,10 @@ def test_the_report_has_every_table_plot_and_command(tmp_path):
 
 
 def test_who_needs_the_least_is_marked_with_those_that_are_as_near():
-    text = "\n".join(bench_vm.report(data(*(item for item in full_data()["runs"] if "-16-" not in item["name"]))).tables)
+    text = "\n".join(vm.report(data(*(item for item in full_data()["runs"] if "-16-" not in item["name"]))).tables)
     rows = dict(re.findall(r"\| 1 page, a thread on each, ranges of their own: (\w+ ?\w*) .*\| (\w*) \|\n", text))
     assert rows == {"Kettle": "", "one kernel": "least", "Linux": "least"}
-    assert bench_vm_report.least_of({"kettle": 1.0, "smp": None, "linux": None}) == "-"
+    assert vm_report.least_of({"kettle": 1.0, "smp": None, "linux": None}) == "-"
 
 
 @pytest.mark.parametrize("arguments, words", [

@@ -9,10 +9,14 @@ import pytest
 
 import bench_data
 from bench_data import program
-from hosttools import bench, bench_changes, bench_plots, bench_workloads, bench_workloads_report
-from hosttools.bench_samples import samples
-from hosttools.bench_stats import Spread
+from hosttools.bench import bench, raw as raw_file
+from hosttools.bench.execute import command, duration
 from hosttools.errors import UsageError
+from hosttools.programs import builds
+from hosttools.results import changes, plots
+from hosttools.results.samples import samples
+from hosttools.results.stats import Spread
+from hosttools.suites import real, workloads, workloads_report
 
 NAMES = ["is", "ft", "cg", "bfs", "lud", "mg", "ep", "lu", "bt", "sp", "stream", "chase", "random", "touch", "reader"]
 
@@ -42,7 +46,7 @@ def data(*runs):
 
 
 def planned(quick=False):
-    return bench_workloads.plan(argparse.Namespace(quick=quick))
+    return workloads.plan(argparse.Namespace(quick=quick))
 
 
 # --- the runs ---
@@ -65,9 +69,61 @@ def test_times_have_a_host_thread_for_each_cpu_only_where_the_host_has_as_many()
 
 
 def test_every_program_that_the_plan_asks_for_exists():
-    for item in planned() + planned(quick=True):
+    for item in (item for item in planned() + planned(quick=True) if "--class" in item.program):
         words = list(item.program[item.program.index("--class") + 2:])
         assert words and set(words) - {"--pomp"} <= set(NAMES), words
+
+
+def test_programs_that_people_run_have_pairs_but_not_in_a_hurry():
+    runs = {item.name: item for item in planned()}
+    for name in real.PROGRAMS:
+        for series in ("work", "time"):
+            kettle, linux = (runs[f"real-{name}-{series}-8-1-{side}"] for side in ("kettle", "linux"))
+            assert kettle.program == linux.program and linux.machine == ("--os", "linux", *kettle.machine)
+            assert kettle.program[-1] == name or name == "sqlite"
+    assert not [item for item in planned(quick=True) if item.name.startswith("real-")]
+
+
+def test_what_cannot_be_built_is_left_out_and_said(monkeypatch):
+    def build(name, say):
+        if name == "tcc":
+            raise UsageError("no such source package")
+
+    monkeypatch.setattr(real, "_build", build)
+    said = []
+    kept = {item.name for item in real.prepare(planned(), said.append)}
+    assert said == ["tcc is left out: no such source package"]
+    assert {item.name for item in planned()} - kept == {item.name for item in planned() if "tcc" in item.name}
+    assert "work-S-1-1-kettle" in kept and "real-zstd-work-1-1-linux" in kept and "profile-sqlite" in kept
+
+
+def test_each_step_of_a_build_is_of_the_programs_recipe():
+    known = builds.recipes()
+    assert {name: len(known[name].build) >= steps for name, steps in real.STEPS.items()} == {name: True for name in real.PROGRAMS}
+
+
+@pytest.mark.parametrize("words", [("--threads", "0", "zstd"), ("--threads", "65", "zstd"), ("nosuch",), (), ("zstd", "tcc"), ("--mad",)])
+def test_what_realbench_cannot_do_is_refused(words):
+    assert program("realbench", *words)[0] == 2
+    assert [line.split()[0] for line in program("realbench", "--list")[1].splitlines()] == ["zstd", "tcc"]
+
+
+def test_a_program_that_is_not_there_is_wrong(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    status, output, errors = program("realbench", "--tools", str(tmp_path), "zstd")
+    assert (status, output) == (1, "") and "zstd/zstd" in errors and "wrong" in errors
+
+
+def test_a_compressor_that_loses_something_is_wrong(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    broken = tmp_path / "zstd" / "zstd"
+    broken.parent.mkdir()
+    broken.write_text("#!/bin/sh\n: >data.zst; head -c 8388607 data >back\n")
+    broken.chmod(0o755)
+    assert program("realbench", "--tools", str(tmp_path), "zstd")[0] == 1
+    broken.write_text("#!/bin/sh\n: >data.zst; cp data back\n")
+    status, output, errors = program("realbench", "--json", "--tools", str(tmp_path), "zstd")
+    assert (status, errors) == (0, "") and json.loads(output)["case"] == "zstd"
 
 
 def test_programs_that_take_long_have_pairs_of_their_own():
@@ -94,7 +150,7 @@ def test_a_quick_plan_is_much_shorter():
 
 def test_who_wins_does_so_by_more_than_chance():
     def said(*ratio):
-        return bench_workloads.verdict(data(*(run for pair, a in enumerate(ratio, 1) for run in times(a, 1, pair=pair))))
+        return workloads.verdict(data(*(run for pair, a in enumerate(ratio, 1) for run in times(a, 1, pair=pair))))
 
     assert said(0.8, 1.5, 1.2).startswith("Neither won, as far as these pairs can tell: the thesis's programs took 1.13 x")
     assert said(0.8, 0.82, 0.81).startswith("Kettle won: ") and said(1.3, 1.35, 1.4).startswith("Linux won: ")
@@ -104,30 +160,30 @@ def test_who_wins_does_so_by_more_than_chance():
 
 def test_the_sentence_says_what_the_kernels_did():
     runs = [work("x", ("is", kernel, 1, 1), side=side) for side, kernel in (("kettle", 300), ("linux", 600))]
-    assert bench_workloads.verdict(data(*runs, *times(8, 10))).endswith("In kernel mode they took 0.50 x Linux's instructions.")
+    assert workloads.verdict(data(*runs, *times(8, 10))).endswith("In kernel mode they took 0.50 x Linux's instructions.")
 
 
 def test_the_worst_median_decides_a_target():
     runs = [item for pair, (a, b) in enumerate(((10, 10), (15, 10), (9, 10)), 1) for item in times(a, b, pair=pair)]
-    found = {target.text.split(":")[0]: target.value for target in bench_workloads.targets(data(*runs, *times(11, 10, cpus=8)))
+    found = {target.text.split(":")[0]: target.value for target in workloads.targets(data(*runs, *times(11, 10, cpus=8)))
              if "wall" in target.text}
     assert found["CG"] == pytest.approx(1.1) and found["IS"] is None
 
 
 def test_kernel_mode_critical_path_and_start_are_told_apart():
     raw = data(work("x", ("is", 300, 5000, 70)), work("x", ("is", 600, 4000, 100), side="linux"))
-    ratio = {value: bench_workloads_report.compare(raw, "work-S-2", "is.S", value)[2].median
-             for value in (bench_workloads_report.kernel_work, bench_workloads_report.critical_path, bench_workloads_report.start_work,
-                           bench_workloads_report.all_work)}
+    ratio = {value: workloads_report.compare(raw, "work-S-2", "is.S", value)[2].median
+             for value in (workloads_report.kernel_work, workloads_report.critical_path, workloads_report.start_work,
+                           workloads_report.all_work)}
     assert list(ratio.values()) == pytest.approx([0.5, 1.25, 0.7, 2600 / 3200])
 
 
 def test_the_first_region_is_that_of_all_programs():
     runs = [work("x", *(("is", 1, 1, start) for start in starts), side=side)
             for side, starts in (("kettle", (60, 50, 70)), ("linux", (100, 300, 90)))]
-    kettle, linux, ratio = bench_workloads_report.starts(data(*runs), 2)
+    kettle, linux, ratio = workloads_report.starts(data(*runs), 2)
     assert (kettle, linux.text(0), ratio) == (Spread(60, 50, 70, 3), "100 (90 to 300)", 0.6)
-    assert bench_workloads_report.starts(data(*runs), 8) == (None, None, None)
+    assert workloads_report.starts(data(*runs), 8) == (None, None, None)
 
 
 def test_the_report_has_a_row_for_each_program_and_plots_of_both_kinds(tmp_path):
@@ -137,12 +193,12 @@ def test_the_report_has_a_row_for_each_program_and_plots_of_both_kinds(tmp_path)
     option = [{**work("x", ("cg", 30, 1000, 70), cpus=8), "name": "option-prefetch=0-1-kettle"}]
     pomp = [work("x", ("cg", 100, 10, 1), side=side, series="pomp-S", moves=5) for side in ("kettle", "linux")]
     wait = [{**work("x", ("cg", 100, 10, 1), side=side), "name": f"wait-default-1-{side}"} for side in ("kettle", "linux")]
-    report = bench_workloads.report(data(*runs, *option, *pomp, *wait, *times(8, 10), *times(9, 10, pair=2)))
+    report = workloads.report(data(*runs, *option, *pomp, *wait, *times(8, 10), *times(9, 10, pair=2)))
     text = "\n".join(report.tables)
     assert re.search(r"\| `cg` \| - \| 0\.850 ± 0\.635 \| - \| - \|", text)  # Student's t of 0.8 and 0.9
     assert "| `cg`, Kettle | 0.01 | 2.00 | - | 8.00 |" in text or "| `cg`, Kettle | 0.00 | 2.00 | - | 8.00 |" in text
     assert "| `cg` | 10 | FUTEX_WAIT 5 |" in text and "| `cg` on 2 | 5 |" in text and "| `cg` | 1.000 | 0.100 | 1.600 | - |" in text and "as it is by itself" in text
-    drawn = [bench_plots.draw(plot, tmp_path) for plot in report.plots]
+    drawn = [plots.draw(plot, tmp_path) for plot in report.plots]
     assert tmp_path / "time-S.svg" in drawn and (tmp_path / "time-S.png").is_file()
 
 
@@ -159,12 +215,12 @@ def test_a_sample_says_what_it_was_made_with():
 
 def resumed(runs, before, **more):
     now = {**data(), **more}
-    return [item.name for item in bench._left(runs, now, before)], [item["name"] for item in now["runs"]]
+    return [item.name for item in raw_file.left(runs, now, before)], [item["name"] for item in now["runs"]]
 
 
 def test_only_what_is_missing_or_failed_is_run_again():
     runs = planned(quick=True)[:3]
-    made = [{"name": item.name, "command": bench._command(item), "problem": ""} for item in runs]
+    made = [{"name": item.name, "command": command(item), "problem": ""} for item in runs]
     made[1]["problem"] = "it broke"
     assert resumed(runs, data(*made)) == ([runs[1].name], [runs[0].name, runs[2].name])
     made[0]["command"] += " more"
@@ -177,20 +233,20 @@ def test_runs_of_another_commit_are_not_resumed():
 
 
 def test_a_change_is_more_than_the_spread():
-    assert not bench_changes.changed(Spread(100, 90, 110, 3), Spread(120, 110, 130, 3), 0.01)
-    assert bench_changes.changed(Spread(100, 90, 110, 3), Spread(120, 111, 130, 3), 0.01)
-    assert not bench_changes.changed(Spread(1000, 1000, 1000, 1), Spread(1005, 1005, 1005, 1), 0.01)
+    assert not changes.changed(Spread(100, 90, 110, 3), Spread(120, 110, 130, 3), 0.01)
+    assert changes.changed(Spread(100, 90, 110, 3), Spread(120, 111, 130, 3), 0.01)
+    assert not changes.changed(Spread(1000, 1000, 1000, 1), Spread(1005, 1005, 1005, 1), 0.01)
 
 
 def test_changes_are_told_by_case_and_side():
-    text = bench_changes.table_of(data(*times(10, 10)), data(*times(20, 10)))
+    text = changes.table_of(data(*times(10, 10)), data(*times(20, 10)))
     assert "1 of 2 figures have changed" in text and "| `cg.S`, time-S-2-kettle, us | 10,000.0 | 20,000.0 | 2.000 |" in text
-    assert "None of 2 figures" in bench_changes.table_of(data(*times(10, 10)), data(*times(10, 10)))
+    assert "None of 2 figures" in changes.table_of(data(*times(10, 10)), data(*times(10, 10)))
 
 
 @pytest.mark.parametrize("seconds, text", [(3.4, "3 s"), (99, "99 s"), (150, "2 min"), (3600, "60 min")])
 def test_the_time_left_is_told_for_people(seconds, text):
-    assert bench.duration(seconds) == text
+    assert duration(seconds) == text
 
 
 # --- the programs ---
@@ -222,4 +278,4 @@ def test_what_the_program_cannot_do_is_refused(arguments, words):
 def test_the_list_is_that_of_the_report():
     status, text, _ = program("workload", "--list")
     assert status == 0 and [line.split()[0] for line in text.splitlines()] == NAMES
-    assert {*bench_workloads.THESIS, *bench_workloads.MORE, *bench_workloads.LONG} == set(NAMES)
+    assert {*workloads.THESIS, *workloads.MORE, *workloads.LONG} == set(NAMES)

@@ -7,8 +7,9 @@ import subprocess
 
 import pytest
 
-from hosttools import boot_options, cli, qemu
+from hosttools import cli
 from hosttools.errors import UsageError
+from hosttools.machine import boot_options, qemu
 from host_command import kettle, make_build, stub_emulators
 
 

@@ -1,4 +1,4 @@
-"""hosttools.cpio: archives that other programs read, and reading what others wrote."""
+"""hosttools.image.cpio: archives that other programs read, and reading what others wrote."""
 
 import os
 import stat
@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from hosttools import cpio
+from hosttools.image import cpio
 
 
 def sample() -> bytes:

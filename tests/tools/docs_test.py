@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from hosttools import plot_overview
+from hosttools.bench import plot_overview
 from hosttools.paths import ROOT
 
 

@@ -1,12 +1,12 @@
-"""hosttools.elf: which files are programs the guest can run, and what is said of the others."""
+"""hosttools.image.elf: which files are programs the guest can run, and what is said of the others."""
 
 import struct
 
 import pytest
 
 from host_command import PROGRAM, compile_c
-from hosttools.elf import check_program
 from hosttools.errors import UsageError
+from hosttools.image.elf import check_program
 
 
 @pytest.fixture(scope="module")

@@ -1,8 +1,8 @@
-"""hosttools.events: what the lines of the log channel mean, however they arrive."""
+"""hosttools.run.events: what the lines of the log channel mean, however they arrive."""
 
 import pytest
 
-from hosttools.events import LINE_MAX, EventLog, Exit, Lines, parse_exit
+from hosttools.run.events import LINE_MAX, EventLog, Exit, Lines, parse_exit
 
 
 def read(*lines: str) -> EventLog:

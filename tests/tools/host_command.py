@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from hosttools import cpio
+from hosttools.image import cpio
 
 HERE = Path(__file__).resolve().parent
 KETTLE = HERE.parents[1] / "tools" / "kettle"

@@ -1,13 +1,13 @@
-"""hosttools.image: what one run puts into the guest, and what it refuses to."""
+"""hosttools.image.image: what one run puts into the guest, and what it refuses to."""
 
 import os
 
 import pytest
 
 from host_command import PROGRAM, compile_c
-from hosttools import cpio
 from hosttools.errors import UsageError
-from hosttools.image import make_job, run_file
+from hosttools.image import cpio
+from hosttools.image.image import make_job, run_file
 
 
 @pytest.fixture(scope="module")

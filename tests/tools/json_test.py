@@ -7,9 +7,9 @@ import re
 import jsonschema
 import pytest
 
-from hosttools import run_report
+from hosttools.machine.topology import make_topology
 from hosttools.paths import ROOT
-from hosttools.topology import make_topology
+from hosttools.run import report as run_report
 from host_command import PROGRAM, compile_c, kettle, make_build
 
 SCHEMA = json.loads((ROOT / "docs" / "run.schema.json").read_text())

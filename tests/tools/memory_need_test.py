@@ -1,14 +1,14 @@
-"""hosttools.memory_need: the constants are those of the sources, and the result grows with the machine."""
+"""hosttools.machine.memory_need: the constants are those of the sources, and the result grows with the machine."""
 
 import re
 import struct
 
 import pytest
 
-from hosttools import memory_need
 from hosttools.errors import UsageError
+from hosttools.machine import memory_need
+from hosttools.machine.topology import MIB, PAGE, make_topology
 from hosttools.paths import ROOT
-from hosttools.topology import MIB, PAGE, make_topology
 
 
 def expression(file: str, pattern: str) -> int:

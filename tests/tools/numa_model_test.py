@@ -1,13 +1,13 @@
-"""hosttools.numa_model and hosttools.trace: what --numa-model and --trace take, what they refuse, and what is read back."""
+"""hosttools.measure.numa_model and hosttools.measure.trace: what --numa-model and --trace take and refuse, and what is read back."""
 
 import struct
 
 import pytest
 
 from host_command import kettle, make_build
-from hosttools import numa_model, trace
 from hosttools.errors import UsageError
-from hosttools.topology import make_topology
+from hosttools.machine.topology import make_topology
+from hosttools.measure import numa_model, trace
 
 TWO = make_topology(4, 2, "256M", None)
 

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from hosttools import boot_options
+from hosttools.machine import boot_options
 from hosttools.paths import ROOT
 
 FOLDERS = ("boot", "kernel", "mm", "msg", "tasks")

@@ -1,4 +1,4 @@
-"""tools/plugin and hosttools.count: what the counting plugin refuses, what it counts of a guest without a kernel, that
+"""tools/plugin and hosttools.measure.count: what the counting plugin refuses, what it counts of a guest without a kernel, that
 it writes at every way a machine ends, and what tools/kettle makes of it."""
 
 import json
@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from host_command import KETTLE, compile_c, kettle, make_build, wait_until
-from hosttools import count, elf, qemu
+from hosttools.image import elf
+from hosttools.machine import qemu
+from hosttools.measure import count
 
 ROOT = KETTLE.parents[1]
 INSTALL = r"""

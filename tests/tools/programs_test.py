@@ -4,10 +4,11 @@ import subprocess
 
 import pytest
 
-from hosttools import program_builds, program_sources, programs, programs_report, share
 from hosttools.errors import UsageError
-from hosttools.guest_runs import Result
-from hosttools.program_builds import Built, Recipe
+from hosttools.image import share
+from hosttools.programs import builds as program_builds, programs, report as programs_report, sources as program_sources
+from hosttools.programs.builds import Built, Recipe
+from hosttools.run.guest_runs import Result
 
 RECIPES = program_builds.recipes()
 

@@ -1,4 +1,4 @@
-"""hosttools.qemu and hosttools.linux: the command line that a machine becomes."""
+"""hosttools.machine.qemu and hosttools.machine.linux: the command line that a machine becomes."""
 
 import asyncio
 import os
@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from hosttools import linux, streams
-from hosttools.qemu import PROGRAM, Boot, Pace, QemuMachine, topology_arguments
-from hosttools.topology import make_topology
+from hosttools.machine import linux, streams
+from hosttools.machine.qemu import PROGRAM, Boot, Pace, QemuMachine, topology_arguments
+from hosttools.machine.topology import make_topology
 
 
 def pairs(arguments: list[str]) -> list[tuple[str, str]]:

@@ -199,7 +199,7 @@ def archive_line(data: bytes) -> bytes:
 
 @pytest.mark.parametrize("boot", ["kernel", "iso"])
 def test_the_guest_gets_the_image_and_what_the_run_adds(build, boot):
-    from hosttools.image import make_job
+    from hosttools.image.image import make_job
 
     image = (build / "initramfs.cpio").read_bytes()
     job = make_job("inside", ["x", ""], ["A=b"], [], build / "initramfs.cpio")

@@ -1,12 +1,12 @@
-"""hosttools.space_events: the sums of what the log's lines say, `kettle run --events`, and the figures of `kettle events`."""
+"""hosttools.run.space_events: the sums of what the log's lines say, `kettle run --events`, and the figures of `kettle events`."""
 
 import json
 
 import pytest
 
 from host_command import PROGRAM, compile_c, kettle, make_build
-from hosttools.events import Event
-from hosttools.space_events import by_kernel, collect, plots, table
+from hosttools.run.events import Event
+from hosttools.run.space_events import by_kernel, collect, plots, table
 
 LINES = ("2 1 0 home fetches=7 frame_anonymous=7", "2 0 0 home faults_local=3 maps=2", "5 0 0 home maps=4",
          "2 1 0 members fetches=1 fetched_none=1")

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
+from hosttools.machine.strategies import strategies, strategy_names
 from hosttools.paths import ROOT
-from hosttools.strategies import strategies, strategy_names
 
 FOLDERS = ("boot", "kernel", "libc", "mm", "msg", "tasks", "tests", "tools", "userland", "docs/options.md", "docs/design.md")
 

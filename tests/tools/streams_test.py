@@ -1,4 +1,4 @@
-"""hosttools.streams: no byte is lost or blocks the loop, whatever the descriptor is."""
+"""hosttools.machine.streams: no byte is lost or blocks the loop, whatever the descriptor is."""
 
 import asyncio
 import os
@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from hosttools import streams
+from hosttools.machine import streams
 
 DATA = bytes(range(256)) * 2000
 

@@ -1,4 +1,4 @@
-"""hosttools.terminal: which keys reach the guest, and that the terminal comes back as it was."""
+"""hosttools.machine.terminal: which keys reach the guest, and that the terminal comes back as it was."""
 
 import os
 import pty
@@ -9,7 +9,7 @@ import termios
 import pytest
 
 from host_command import KETTLE, environment, make_build, wait_until
-from hosttools.terminal import EscapeFilter
+from hosttools.machine.terminal import EscapeFilter
 
 
 @pytest.mark.parametrize("keys, out, left", [

@@ -1,9 +1,9 @@
-"""hosttools.topology: what machine the options make, and which ones they cannot make."""
+"""hosttools.machine.topology: what machine the options make, and which ones they cannot make."""
 
 import pytest
 
 from hosttools.errors import UsageError
-from hosttools.topology import (MIB, PAGE, Topology, divide_kernels, make_topology, parse_distances, parse_size,
+from hosttools.machine.topology import (MIB, PAGE, Topology, divide_kernels, make_topology, parse_distances, parse_size,
                                 split_memory)
 
 

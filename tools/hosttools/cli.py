@@ -8,9 +8,15 @@ import signal
 import sys
 from typing import Any, NoReturn, Sequence
 
-from hosttools import abi, bench, boot_options, debug, host, image, numa_model, programs, run, space_events
+from hosttools.abi import abi
+from hosttools.bench import bench
 from hosttools.errors import STATUS_MACHINE, STATUS_SIGNAL, STATUS_USAGE, MachineError, UsageError, did_you_mean
+from hosttools.image import image
+from hosttools.machine import boot_options, host
+from hosttools.measure import numa_model
 from hosttools.paths import built
+from hosttools.programs import programs
+from hosttools.run import debug, run, space_events
 
 EPILOG = """\
 exit status: the program's; 128 + N when signal N ended it; 124 on --timeout; 125 when the machine itself failed (the

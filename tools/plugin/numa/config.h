@@ -1,4 +1,4 @@
-/* The modelled machine as data: what tools/hosttools/numa_model.py checked and wrote, read into a structure.
+/* The modelled machine as data: what tools/hosttools/measure/numa_model.py checked and wrote, read into a structure.
  *
  * The file is text, one setting a line: a word and whole numbers. Times are cycles of the modelled CPU. */
 #ifndef TOOLS_PLUGIN_NUMA_CONFIG_H

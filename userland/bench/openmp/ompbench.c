@@ -2,7 +2,7 @@
  * micro-benchmarks (J. M. Bull, 1999), with bodies that do nothing, so that what is measured is the overhead itself.
  *
  * The same program on both, a glibc one as users make them. Where its threads are is said by OMP_PROC_BIND and
- * OMP_PLACES, and whether they spin by OMP_WAIT_POLICY; tools/hosttools/bench_abi.py sets them. A sample is a lap of
+ * OMP_PLACES, and whether they spin by OMP_WAIT_POLICY; tools/hosttools/suites/abi.py sets them. A sample is a lap of
  * some constructs, with the markers around it. */
 #include <errno.h>
 #include <omp.h>

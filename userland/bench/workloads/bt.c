@@ -3,16 +3,11 @@
 #include <string.h>
 
 #include "userland/bench/workloads/cfd.h"
+#include "userland/bench/workloads/cfd_solver.h"
 #include "userland/bench/workloads/team.h"
 #include "userland/bench/workloads/workload.h"
 
-static const struct size {
-    int side;
-    int steps;
-    double time_step;
-    cfd_vector residual;
-    cfd_vector error;
-} sizes[] = {
+static const struct cfd_class classes[] = {
     {12,
      60,
      0.010,
@@ -41,17 +36,9 @@ static const struct size {
       1.2459576151035986e+02}},
 };
 
-static const struct size *size;
-
 static bool setup(char name)
 {
-    int row = workload_class(name);
-
-    if (row < 0)
-        return false;
-    size = &sizes[row];
-    cfd_setup(size->side);
-    return true;
+    return cfd_choose(classes, name);
 }
 
 /* The three blocks of a point's row, from the Jacobians of its neighbours and its own. */
@@ -59,8 +46,8 @@ static void blocks_make(int direction, const cfd_matrix *flux, const cfd_matrix 
                         cfd_matrix own, cfd_matrix right)
 {
     const double width = cfd_side - 1;
-    const double once = size->time_step * width / 2.0;
-    const double twice = size->time_step * width * width;
+    const double once = cfd_class->time_step * width / 2.0;
+    const double twice = cfd_class->time_step * width * width;
 
     for (int row = 0; row < CFD_VARIABLES; row++) {
         for (int column = 0; column < CFD_VARIABLES; column++) {
@@ -122,7 +109,7 @@ static void step_make(int me)
     long first;
     long end;
 
-    cfd_residual(me, size->time_step);
+    cfd_residual(me, cfd_class->time_step);
     cfd_part(me, &first, &end);
     for (long z = first; z < end; z++) {
         for (long y = 1; y < cfd_side - 1; y++)
@@ -145,29 +132,21 @@ static void step_make(int me)
 
 static void run(int me)
 {
-    cfd_start(me);
-    step_make(me); /* brings the memory to where it is used, as the official program does */
-    cfd_start(me);
-    team_clock_begin();
-    team_stage_begin(me);
-    for (int i = 0; i < size->steps; i++)
-        step_make(me);
-    team_stage_end(me);
-    team_clock_end();
-    cfd_residual(me, size->time_step);
+    cfd_run(me, cfd_start, step_make);
+    cfd_residual(me, cfd_class->time_step);
 }
 
 static bool verify(void)
 {
-    return cfd_verify("bt", 1.0 / size->time_step, size->residual, size->error);
+    return cfd_verify("bt", 1.0 / cfd_class->time_step);
 }
 
 /* The official estimate. */
 static double operations(void)
 {
-    double n = size->side;
+    double n = cfd_class->side;
 
-    return size->steps * (3478.8 * n * n * n - 17655.7 * n * n + 28023.7 * n);
+    return cfd_class->steps * (3478.8 * n * n * n - 17655.7 * n * n + 28023.7 * n);
 }
 
 const struct workload workload_bt = {"bt",      "a fluid by block-tridiagonal systems", "flops", setup, run, verify,

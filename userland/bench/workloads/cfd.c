@@ -5,14 +5,12 @@
 #include "userland/bench/workloads/cfd.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "userland/bench/workloads/team.h"
 #include "userland/bench/workloads/workload.h"
 
 #define TERMS 13
-#define TOLERANCE 1e-8
 
 const double cfd_diffusion[CFD_DIRECTIONS] = {0.75, 0.75, 1.0};
 
@@ -287,24 +285,6 @@ void cfd_error_norm(cfd_vector norm)
 void cfd_rhs_norm(cfd_vector norm)
 {
     norm_of(norm, false);
-}
-
-bool cfd_verify(const char *name, double scale, const cfd_vector residual, const cfd_vector error)
-{
-    char what[64];
-    cfd_vector rhs;
-    cfd_vector difference;
-    bool right = true;
-
-    cfd_rhs_norm(rhs);
-    cfd_error_norm(difference);
-    for (int m = 0; m < CFD_VARIABLES; m++) {
-        snprintf(what, sizeof(what), "%s: norm %d of the residual", name, m);
-        right = workload_near(what, rhs[m] * scale, residual[m], TOLERANCE) && right;
-        snprintf(what, sizeof(what), "%s: norm %d of the error", name, m);
-        right = workload_near(what, difference[m], error[m], TOLERANCE) && right;
-    }
-    return right;
 }
 
 static void jacobian_of_flux(int direction, const cfd_vector u, cfd_matrix flux)

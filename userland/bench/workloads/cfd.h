@@ -7,8 +7,6 @@
 #ifndef USERLAND_WORKLOADS_CFD_H
 #define USERLAND_WORKLOADS_CFD_H
 
-#include <stdbool.h>
-
 #define CFD_VARIABLES 5
 #define CFD_DIRECTIONS 3
 #define CFD_SIDE_MAX 102
@@ -56,9 +54,6 @@ void cfd_part(int me, long *first, long *end);
 /* Root mean squares over the inner points, of the difference to the exact solution and of cfd_rhs. By one thread. */
 void cfd_error_norm(cfd_vector norm);
 void cfd_rhs_norm(cfd_vector norm);
-
-/* Whether both norms are the official ones; cfd_rhs times SCALE. */
-bool cfd_verify(const char *name, double scale, const cfd_vector residual, const cfd_vector error);
 
 /* The Jacobians, at variables U, of the flux in DIRECTION and of its viscous part. */
 void cfd_jacobians(int direction, const cfd_vector u, cfd_matrix flux, cfd_matrix viscous);

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "userland/bench/workloads/mempolicy.h"
 #include "userland/bench/workloads/team.h"
 #include "userland/bench/workloads/workload.h"
 
@@ -26,7 +27,7 @@
 
 static const char usage[] =
     "usage: workload [--class S|W|A|B] [--threads N] [--layer openmp|pthreads] [--bind] [--pomp]\n"
-    "                [--repeat N] [--json] [PROGRAM...]\n"
+    "                [--mempolicy " MEMPOLICY_NAMES "] [--repeat N] [--json] [PROGRAM...]\n"
     "       workload --list\n"
     "\n"
     "Runs programs (names or patterns; all without one), each in a process of its own: time, operations per second, "
@@ -38,6 +39,8 @@ static const char usage[] =
     "  --layer L    who makes the threads (default openmp)\n"
     "  --bind       thread i to the i-th CPU\n"
     "  --pomp       as the thesis's programs: all threads begin at the first CPU, and move to their own and back\n"
+    "  --mempolicy P  where pages are to be: as the system has it, at the thread that touches them first, over all\n"
+    "               nodes in turn, on the first node\n"
     "  --repeat N   times each program runs (default 1)\n"
     "  --json       one object a line\n"
     "  --list       the programs\n";
@@ -51,9 +54,10 @@ static const struct workload *const workloads[] = {&workload_is,     &workload_f
 static struct {
     char size;
     struct team_plan team;
+    const char *mempolicy;
     int repeat;
     bool json;
-} options = {.size = 'S', .team = {.layer = TEAM_OPENMP, .members = 1}, .repeat = 1};
+} options = {.size = 'S', .team = {.layer = TEAM_OPENMP, .members = 1}, .mempolicy = "default", .repeat = 1};
 
 void *workload_memory(size_t bytes)
 {
@@ -114,6 +118,8 @@ static int workload_run(const struct workload *workload)
     struct team_result result;
     bool right;
 
+    if (!mempolicy_set(options.mempolicy))
+        return STATUS_WRONG;
     if (!workload->setup(options.size)) {
         fprintf(stderr, "workload: %s cannot be set up for class %c\n", workload->name, options.size);
         return STATUS_WRONG;
@@ -192,12 +198,17 @@ static void list_print(void)
 
 static void options_read(int argc, char **argv)
 {
-    static const struct option known[] = {
-        {"class", required_argument, NULL, 'c'}, {"threads", required_argument, NULL, 't'},
-        {"layer", required_argument, NULL, 'l'}, {"bind", no_argument, NULL, 'b'},
-        {"pomp", no_argument, NULL, 'p'},        {"repeat", required_argument, NULL, 'r'},
-        {"json", no_argument, NULL, 'j'},        {"list", no_argument, NULL, 'L'},
-        {"help", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0}};
+    static const struct option known[] = {{"class", required_argument, NULL, 'c'},
+                                          {"threads", required_argument, NULL, 't'},
+                                          {"layer", required_argument, NULL, 'l'},
+                                          {"bind", no_argument, NULL, 'b'},
+                                          {"pomp", no_argument, NULL, 'p'},
+                                          {"repeat", required_argument, NULL, 'r'},
+                                          {"json", no_argument, NULL, 'j'},
+                                          {"list", no_argument, NULL, 'L'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {"mempolicy", required_argument, NULL, 'm'},
+                                          {NULL, 0, NULL, 0}};
     int option;
 
     while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
@@ -214,6 +225,11 @@ static void options_read(int argc, char **argv)
             if (strcmp(optarg, "openmp") != 0 && strcmp(optarg, "pthreads") != 0)
                 usage_fail("no layer", optarg);
             options.team.layer = strcmp(optarg, "openmp") == 0 ? TEAM_OPENMP : TEAM_PTHREADS;
+            break;
+        case 'm':
+            if (!mempolicy_known(optarg))
+                usage_fail("no policy", optarg);
+            options.mempolicy = optarg;
             break;
         case 'b':
             options.team.bind = true;

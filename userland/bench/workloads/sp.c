@@ -7,18 +7,13 @@
 #include <string.h>
 
 #include "userland/bench/workloads/cfd.h"
+#include "userland/bench/workloads/cfd_solver.h"
 #include "userland/bench/workloads/team.h"
 #include "userland/bench/workloads/workload.h"
 
 #define BANDS 5
 
-static const struct size {
-    int side;
-    int steps;
-    double time_step;
-    cfd_vector residual;
-    cfd_vector error;
-} sizes[] = {
+static const struct cfd_class classes[] = {
     {12,
      100,
      0.015,
@@ -44,17 +39,9 @@ static const struct size {
      {0.9810006190188e-02, 0.1022827905670e-02, 0.1720597911692e-02, 0.1694479428231e-02, 0.1847456263981e-01}},
 };
 
-static const struct size *size;
-
 static bool setup(char name)
 {
-    int row = workload_class(name);
-
-    if (row < 0)
-        return false;
-    size = &sizes[row];
-    cfd_setup(size->side);
-    return true;
+    return cfd_choose(classes, name);
 }
 
 static double speed_of_sound(long p)
@@ -126,9 +113,9 @@ static void rows_make(int direction, long p, double sound, double (*row)[BANDS])
     const long step = cfd_stride(direction);
     const long last = cfd_side - 2;
     const double width = cfd_side - 1;
-    const double once = size->time_step * width / 2.0;
-    const double twice = size->time_step * width * width;
-    const double dissipation = size->time_step * CFD_DISSIPATION;
+    const double once = cfd_class->time_step * width / 2.0;
+    const double twice = cfd_class->time_step * width * width;
+    const double dissipation = cfd_class->time_step * CFD_DISSIPATION;
 
     for (long i = 1; i <= last; i++) {
         long before = p + (i - 1) * step;
@@ -216,7 +203,7 @@ static void step_make(int me)
     long first;
     long end;
 
-    cfd_residual(me, size->time_step);
+    cfd_residual(me, cfd_class->time_step);
     cfd_part(me, &first, &end);
     for (long z = first; z < end; z++)
         plane_solve(z);
@@ -242,29 +229,21 @@ static void step_make(int me)
 
 static void run(int me)
 {
-    cfd_start(me);
-    step_make(me); /* brings the memory to where it is used, as the official program does */
-    cfd_start(me);
-    team_clock_begin();
-    team_stage_begin(me);
-    for (int i = 0; i < size->steps; i++)
-        step_make(me);
-    team_stage_end(me);
-    team_clock_end();
-    cfd_residual(me, size->time_step);
+    cfd_run(me, cfd_start, step_make);
+    cfd_residual(me, cfd_class->time_step);
 }
 
 static bool verify(void)
 {
-    return cfd_verify("sp", 1.0 / size->time_step, size->residual, size->error);
+    return cfd_verify("sp", 1.0 / cfd_class->time_step);
 }
 
 /* The official estimate. */
 static double operations(void)
 {
-    double n = size->side;
+    double n = cfd_class->side;
 
-    return size->steps * (881.174 * n * n * n - 4683.91 * n * n + 11484.5 * n - 19272.4);
+    return cfd_class->steps * (881.174 * n * n * n - 4683.91 * n * n + 11484.5 * n - 19272.4);
 }
 
 const struct workload workload_sp = {"sp",      "a fluid by scalar pentadiagonal systems", "flops", setup, run, verify,

@@ -1,0 +1,1 @@
+"""`kettle abi`: the system calls against Linux's."""

@@ -1,0 +1,1 @@
+"""The plugin's counts, the model of NUMA, traces."""

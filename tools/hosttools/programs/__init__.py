@@ -1,0 +1,1 @@
+"""`kettle programs`: programs from Debian's archive."""

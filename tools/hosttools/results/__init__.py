@@ -1,0 +1,1 @@
+"""Benchmarks' results: samples, statistics, tables, plots."""

@@ -1,0 +1,1 @@
+"""One run: `kettle run`, `debug`, `events`."""

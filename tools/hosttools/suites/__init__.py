@@ -1,0 +1,1 @@
+"""The benchmarks, each with its runs, tables and plots."""

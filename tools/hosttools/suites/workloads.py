@@ -1,0 +1,171 @@
+"""The benchmark `workloads`: the programs of the thesis's evaluation and others like them, on Kettle and on Linux.
+
+userland/bench/workloads is one static file for both. One run is one machine with several programs, one after another; those that
+take long have pairs of their own, whose numbers follow the others':
+
+    time-N-K-SIDE    the K-th pair, Kettle and Linux in turn, of N CPUs: wall-clock times. As many host threads as CPUs, if
+                     the host has these; else one for all, so that the time is that of the work of all
+    work-N-K-SIDE    the K-th pair of N CPUs and one host thread: instructions, messages, the modelled critical path
+    option-O-K-kettle   as work, of eight kernels, with the boot option O
+    pomp-N-K-SIDE    as work, the thesis's programs as the thesis had them: threads move to their kernel and back
+    wait-P-K-SIDE    as work, of four CPUs, with the OpenMP library waiting by policy P
+    real-PROGRAM-work-N-K-SIDE, real-PROGRAM-time-N-K-SIDE    as work and time, of programs that people run (suites/real.py);
+                     not with --quick
+    profile-PROGRAM  which functions of Kettle executed the instructions of a program
+
+Both sides have the same OpenMP environment. This file has the runs, the figures and the targets; suites/workloads_report.py has
+the tables and plots.
+"""
+
+import argparse
+import os
+from dataclasses import replace
+from typing import Any, Sequence
+
+from hosttools.paths import ROOT, built
+from hosttools.results.pairs import COUNTS, TIMES, pair_runs
+from hosttools.results.runs import Report, Run
+from hosttools.results.stats import Target, target_table
+from hosttools.results.verdict import sentence
+from hosttools.suites import real, workloads_report
+from hosttools.suites.workloads_report import (KERNELS, OPTIONS, THESIS, WAITS, compare, kernel_work, milliseconds, starts,
+                                              wall_ratios)
+
+SUMMARY = "the thesis's programs (IS, FT, CG, BFS, LUD) and others like them, beside Linux"
+TITLE = "Workloads"
+
+PROGRAM = "userland/workload"
+MORE = ("mg", "stream", "chase", "random", "touch", "reader")
+LONG = ("ep", "lu", "bt", "sp")
+CLASSES = "SW"
+PROGRAMS = {"S": (*THESIS, *MORE), "W": THESIS}
+TIME_PAIRS, WORK_PAIRS = 5, 3
+TIME_PAIRS_QUICK, WORK_PAIRS_QUICK = 3, 1
+BOUND = {"OMP_PROC_BIND": "close", "OMP_PLACES": "threads"}
+ENVIRONMENT = {"OMP_WAIT_POLICY": "passive", **BOUND}
+OPTION_CPUS = 8
+WAIT_CPUS = 4
+WAIT_PROGRAMS = ("is", "cg", "lud")
+WAIT_LIMIT = 900  # who spins may take long
+PROFILED, PROFILED_QUICK = ("is", "cg", "bfs", "lud", "mg", "touch", "reader"), ("cg", "bfs")
+RUN_LIMIT = 1800  # seconds
+
+Json = dict[str, Any]
+
+
+# --- the runs ---
+
+def program(threads: int, size: str, *more: str) -> tuple[str, ...]:
+    """The program with THREADS threads and what is asked for besides."""
+    return (os.path.relpath(built(PROGRAM), ROOT), "--json", "--threads", str(threads), "--class", size, *more)
+
+
+def environment(words: dict[str, str]) -> tuple[str, ...]:
+    """The options that set WORDS in the program's environment."""
+    return tuple(word for name, value in words.items() for word in ("--env", f"{name}={value}"))
+
+
+def machine(cpus: int) -> tuple[str, ...]:
+    """The options of a machine of CPUS CPUs, on two nodes from two on."""
+    return "--cpus", str(cpus), "--nodes", str(min(2, cpus))
+
+
+def pace(cpus: int) -> tuple[str, ...]:
+    """How the times of CPUS CPUs are taken: on a host thread each, if the host has as many."""
+    return TIMES if cpus <= min(2, os.cpu_count() or 1) else ("--tcg", "single")
+
+
+def _pairs(series: str, size: str, programs: Sequence[str], count: int, first: int = 1) -> list[Run]:
+    """COUNT pairs on machines of each size, numbered from FIRST on."""
+    runs: list[Run] = []
+    for pair in range(first, first + count):
+        for cpus in KERNELS:
+            shape = (*machine(cpus), *(COUNTS if series == "work" else pace(cpus)), *environment(ENVIRONMENT))
+            words = program(cpus, size, *programs)
+            runs += pair_runs(f"{series}-{size}-{cpus}", pair, shape, words, words)
+    return runs
+
+
+def plan(options: argparse.Namespace) -> list[Run]:
+    """The runs of the benchmark. Those that the sentence at the end needs come first."""
+    quick = options.quick
+    times, works = (TIME_PAIRS_QUICK, WORK_PAIRS_QUICK) if quick else (TIME_PAIRS, WORK_PAIRS)
+    runs = _pairs("work", "S", PROGRAMS["S"], works) + _pairs("time", "S", PROGRAMS["S"], times)
+    if not quick:
+        runs += _pairs("work", "W", PROGRAMS["W"], works) + _pairs("time", "W", PROGRAMS["W"], times)
+        runs += _pairs("work", "S", LONG, 1, works + 1) + _pairs("time", "S", LONG, 1, times + 1)
+    runs += [Run(f"option-{option}-1-kettle", (*machine(OPTION_CPUS), *COUNTS, *environment(ENVIRONMENT)),
+                 program(OPTION_CPUS, "S", *PROGRAMS["S"]), options=(option,)) for option in OPTIONS]
+    for cpus in KERNELS[1:]:
+        words = program(cpus, "S", "--pomp", *THESIS)
+        shape = (*machine(cpus), *COUNTS, *environment({"OMP_WAIT_POLICY": "passive"}))
+        runs += pair_runs(f"pomp-S-{cpus}", 1, shape, words, words)
+    for name, words in WAITS.items():
+        waiting = program(WAIT_CPUS, "S", *WAIT_PROGRAMS)
+        shape = (*machine(WAIT_CPUS), *COUNTS, *environment({**BOUND, **words}))
+        runs += pair_runs(f"wait-{name}", 1, shape, waiting, waiting)
+    if not quick:
+        runs += _real(times, works)
+        runs += [Run(f"profile-{name}", (*machine(WAIT_CPUS), "--tcg", "single", "--profile", "/dev/null", *files), words)
+                 for name in real.PROGRAMS for files, words in [real.program(name, WAIT_CPUS)]]
+    runs += [Run(f"profile-{name}", (*machine(WAIT_CPUS), "--tcg", "single", "--profile", "/dev/null", *environment(ENVIRONMENT)),
+                 program(WAIT_CPUS, "S", name)) for name in (PROFILED_QUICK if quick else PROFILED)]
+    return [replace(run, limit=WAIT_LIMIT if run.name.startswith("wait") else RUN_LIMIT) for run in runs]
+
+
+def _real(times: int, works: int) -> list[Run]:
+    """The pairs of the programs that people run."""
+    runs: list[Run] = []
+    for series, count in (("work", works), ("time", times)):
+        for pair in range(1, count + 1):
+            for name in real.PROGRAMS:
+                for cpus in KERNELS:
+                    files, words = real.program(name, cpus)
+                    shape = (*machine(cpus), *(COUNTS if series == "work" else pace(cpus)), *files)
+                    runs += pair_runs(f"{real.PREFIX}-{name}-{series}-{cpus}", pair, shape, words, words)
+    return runs
+
+
+prepare = real.prepare
+
+# --- the figures ---
+
+def _worst(data: Json, series: str, programs: Sequence[str], kernels: Sequence[int], value: Any) -> float | None:
+    """The greatest of the median ratios of VALUE, over PROGRAMS, KERNELS and classes."""
+    found = [ratio.median for size in CLASSES for cpus in kernels for name in programs
+             if (ratio := compare(data, f"{series}-{size}-{cpus}", f"{name}.{size}", value)[2]) is not None]
+    return max(found) if found else None
+
+
+def targets(data: Json) -> list[Target]:
+    """The targets with what was measured."""
+    return [
+        *(Target(f"{name.upper()}: wall time over Linux's, worst of all machines and classes", 1.0,
+                 _worst(data, "time", (name,), KERNELS, milliseconds), 3) for name in THESIS),
+        Target("others: wall time over Linux's, worst", 1.05, _worst(data, "time", (*MORE, *LONG), KERNELS, milliseconds), 3),
+        *(Target(f"{name.upper()}: kernel-mode instructions over Linux's, worst of all machines and classes", 0.8,
+                 _worst(data, "work", (name,), KERNELS, kernel_work), 3) for name in THESIS),
+        Target("first parallel region on 8 kernels over Linux's, in instructions, medians", 1.0, starts(data, 8)[2], 3),
+    ]
+
+
+def verdict(data: Json) -> str:
+    """The sentence that says who won."""
+    won = sentence("the thesis's programs", "time", wall_ratios(data))
+    if not won:
+        return ""
+    both = [(kettle.median, linux.median) for size in CLASSES for cpus in KERNELS for name in THESIS
+            for kettle, linux, _ in [compare(data, f"work-{size}-{cpus}", f"{name}.{size}", kernel_work)] if kettle and linux]
+    besides = ""
+    if both:
+        kettle, linux = (sum(side) for side in zip(*both))
+        besides = f" In kernel mode they took {kettle / linux:.2f} x Linux's instructions." if linux else ""
+    return won + besides
+
+
+def report(data: Json) -> Report:
+    """Tables, targets and plots of DATA."""
+    told = verdict(data)
+    head = (f"{told}\n\n" if told else "") + ("## Targets\n\nOf several medians the worst counts.\n\n")
+    return Report(head + target_table(targets(data)), workloads_report.tables(data), workloads_report.plots(data),
+                  told)

@@ -273,6 +273,17 @@ static int make_answer(const struct listing *listing, struct file_table *table, 
     return (int)(sizeof(*answer) + listing->count * sizeof(*entries) + answer->name);
 }
 
+/* The table of process ID with one more user, as long as the process has not ended; NULL: this is not its home. */
+static struct file_table *table_of(uint32_t id)
+{
+    struct group *group = group_find(id);
+    struct file_table *table = group != NULL ? file_table_of(group) : NULL;
+
+    if (group != NULL)
+        group_put(group);
+    return table;
+}
+
 static int room_for_copy(const struct remote_request *request)
 {
     const struct msg_file_copy *asked = request->data;
@@ -289,20 +300,19 @@ static int serve_copy(const struct remote_request *request, void *result)
 {
     const struct msg_file_copy *asked = request->data;
     const int32_t *fds = asked->count != UINT32_MAX ? (const int32_t *)(asked + 1) : NULL;
-    struct group *group = group_find(asked->group);
+    struct file_table *table = table_of(asked->group);
     struct listing *listing;
     uint32_t room;
-    int length = -ESRCH;
+    int length;
 
-    if (group != NULL && group->home == instance.kernel && group->files != NULL) {
-        length = list_table(group->files, fds, asked->count, &listing, &room);
-        if (length == 0) {
-            length = make_answer(listing, group->files, result);
-            listing_free(listing, room);
-        }
+    if (table == NULL)
+        return -ESRCH;
+    length = list_table(table, fds, asked->count, &listing, &room);
+    if (length == 0) {
+        length = make_answer(listing, table, result);
+        listing_free(listing, room);
     }
-    if (group != NULL)
-        group_put(group);
+    file_table_free(table);
     return length;
 }
 
@@ -436,17 +446,16 @@ static int copy_from(uint32_t home, uint32_t group, const int32_t *fds, uint32_t
 
 int file_table_pick_at(uint32_t home, uint32_t id, const int32_t *fds, uint32_t count, struct file_table **out)
 {
-    struct group *group;
-    int error = -ESRCH;
+    struct file_table *table;
+    int error;
 
     if (home != instance.kernel)
         return copy_from(home, id, fds, count, out);
-    group = group_find(id);
-    if (group == NULL)
+    table = table_of(id);
+    if (table == NULL)
         return -ESRCH;
-    if (group->home == instance.kernel && group->files != NULL)
-        error = copy_here(group->files, fds, count, out);
-    group_put(group);
+    error = copy_here(table, fds, count, out);
+    file_table_free(table);
     return error;
 }
 

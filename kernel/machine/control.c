@@ -23,10 +23,18 @@ void control_init(void)
 
 int control_everywhere(const char *words)
 {
+    /* Surely: alloc=0, after which there is memory again, has to reach a kernel that has none. */
+    const struct remote_how how = {.why = "change of options", .sure = true};
     int error = option_control(words);
 
-    if (error == 0)
-        msg_gather(msg_peers_reachable(), MSG_CONTROL, words, (uint32_t)strlen(words) + 1, msg_note_error, &error,
-                   "change of options", 0);
+    if (error != 0)
+        return error;
+    for (kernel_set rest = msg_peers_reachable(); rest != 0; rest &= rest - 1) {
+        int answer = remote_call((uint32_t)__builtin_ctzll(rest), MSG_CONTROL, words, (uint32_t)strlen(words) + 1, NULL,
+                                 0, &how);
+
+        if (answer < 0 && error == 0)
+            error = answer;
+    }
     return error;
 }

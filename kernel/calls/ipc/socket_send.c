@@ -75,7 +75,8 @@ static int64_t read_control(const struct message *message, int32_t *fds, uint32_
     return error;
 }
 
-/* Sends all of T, with the files at PLACES beside its first byte. CALL has the destination. */
+/* Sends all of T, with the files at PLACES beside its first byte. CALL has the destination, and as its `files` 0 as
+ * soon as the files belong to a message. */
 static int64_t send_all(struct transfer *t, struct socket_call *call, const struct file_place *places, uint32_t flags)
 {
     size_t files = call->files * sizeof(*places), head = sizeof(*call) + files;
@@ -103,13 +104,14 @@ static int64_t send_all(struct transfer *t, struct socket_call *call, const stru
                 memcpy(memory + sizeof(*call), places, files);
             error = socket_do(t->fd, (struct socket_call *)(void *)memory, head + part, &result, sizeof(result),
                               (flags & MESSAGE_DONT_WAIT) != 0, "room in a socket", &answer);
+            if (error == 0 && (result.flags & MESSAGE_TOOK) != 0)
+                call->files = 0;
             if (error != 0 || result.length > part)
                 break;
             t->done += result.length;
             part -= result.length;
             /* The files have been sent; move the rest of the data to directly behind the call. */
             memmove(memory + sizeof(*call), memory + head + result.length, part);
-            call->files = 0;
             head = sizeof(*call);
             if (slice_check())
                 error = -EINTR;
@@ -148,8 +150,8 @@ static int64_t send_message(int64_t fd, const struct message *message, uint32_t 
     if (error == 0) {
         call.files = count;
         error = send_all(&t, &call, places, flags);
-        if (count > 0 && (error < 0 || (error == 0 && t.total == 0 && message_is_stream(fd))))
-            socket_drop(places, count); /* they have not been sent */
+        if (call.files > 0)
+            socket_drop(places, call.files); /* they have not been sent */
     } else {
         error = files_error(fd, error);
     }

@@ -428,6 +428,7 @@ static struct file *create(void)
 {
     struct file_facts facts = {.device = ANONYMOUS_DEVICE, .mode = 0600};
     struct epoll *epoll = heap_alloc(sizeof(*epoll));
+    struct file *file;
 
     if (epoll == NULL)
         return NULL;
@@ -438,10 +439,12 @@ static struct file *create(void)
     list_init(&epoll->notified.node);
     waitq_init(&epoll->asked);
     epoll->notified.notify = notify;
-    epoll->file = file_create(&epoll_kind, &facts, 2, epoll, NULL);
-    if (epoll->file == NULL)
+    file = file_create(&epoll_kind, &facts, 2, epoll, NULL);
+    if (file == NULL)
         heap_free(epoll, sizeof(*epoll));
-    return epoll->file;
+    else
+        epoll->file = file;
+    return file;
 }
 
 static void switch_set(struct file *file, void *context)

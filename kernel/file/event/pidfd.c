@@ -144,13 +144,14 @@ struct file *pidfd_create_for(uint32_t flags, struct group *group)
 
     if (pidfd == NULL)
         return NULL;
+    pidfd->group = group; /* before the file can be found by its id */
+    list_init(&pidfd->node);
     file = file_create(&pidfd_kind, &facts, flags | 2, pidfd, NULL);
     if (file == NULL) {
         heap_free(pidfd, sizeof(*pidfd));
         return NULL;
     }
     group_get(group);
-    pidfd->group = group;
     pidfd->file = file;
     spin_lock(&lock);
     list_append(bucket_of(group), &pidfd->node);

@@ -185,15 +185,18 @@ static struct file *create(uint32_t flags, bool realtime)
 {
     struct file_facts facts = {.device = ANONYMOUS_DEVICE, .mode = 0600};
     struct timerfd *t = heap_alloc(sizeof(*t));
+    struct file *file;
 
     if (t == NULL)
         return NULL;
     timer_init(&t->timer, fire);
     t->epoch = realtime ? clock_epoch() : 0;
-    t->file = file_create(&timerfd_kind, &facts, flags | 2, t, NULL);
-    if (t->file == NULL)
+    file = file_create(&timerfd_kind, &facts, flags | 2, t, NULL);
+    if (file == NULL)
         heap_free(t, sizeof(*t));
-    return t->file;
+    else
+        t->file = file;
+    return file;
 }
 
 static int make(uint32_t flags, const void *data, size_t size, struct file *made[2])

@@ -184,6 +184,8 @@ static int64_t act_locked(struct operation *o)
         if (value == -EAGAIN && socket->type == SOCKET_DATAGRAM)
             socket_wait_for_locked(full, o->answer);
         o->result->length = value > 0 ? (uint32_t)value : 0;
+        if (value > 0 || (value == 0 && socket->type != SOCKET_STREAM)) /* no bytes are no message of a stream */
+            o->result->flags |= MESSAGE_TOOK;
         return value < 0 ? value : 0;
     case SOCKET_RECEIVE:
         return receive(o);

@@ -26,6 +26,7 @@
     0x10000u /* of a result: the receiver wants the credentials; of SOCKET_SEND: USER is what the sender claims; of    \
                 SOCKET_RECEIVE from a stream: only bytes that USER has sent; if others come first, 0 bytes */
 #define MESSAGE_PART 0x80000u  /* Kettle's, of SOCKET_SEND: more data follows; only streams accept it */
+#define MESSAGE_TOOK 0x100000u /* Kettle's, of the result of SOCKET_SEND: a message was made */
 #define MESSAGE_NAMED 0x20000u /* of a result: NAME_SIZE is the size of the sender's name, perhaps 0 */
 
 #define SOCKET_NAMES_KERNEL 0u
@@ -36,13 +37,13 @@ enum socket_operation {
     SOCKET_CONNECT,  /* name; without one a datagram socket is disconnected */
     SOCKET_ACCEPT,   /* flags: of open; result: one file, and the peer's name */
     SOCKET_SHUTDOWN, /* a: 0 reading, 1 writing, 2 both */
-    SOCKET_SEND,     /* name or none, files, data; unless it fails the message takes over an open of each file; result:
-                        `length` */
-    SOCKET_RECEIVE,  /* flags: MESSAGE_PEEK, MESSAGE_CUT, MESSAGE_FIT; a: bytes, b: files at most; result: data,
-                        `length`, name, files. -EFAULT: MESSAGE_FIT, and the first packet does not fit; a datagram is
-                        lost */
-    SOCKET_NAME,     /* result: name */
-    SOCKET_PEER,     /* result: name of the peer */
+    SOCKET_SEND,    /* name or none, files, data; result: `length`; with MESSAGE_TOOK the message has taken over an open
+                       of each file */
+    SOCKET_RECEIVE, /* flags: MESSAGE_PEEK, MESSAGE_CUT, MESSAGE_FIT; a: bytes, b: files at most; result: data,
+                       `length`, name, files. -EFAULT: MESSAGE_FIT, and the first packet does not fit; a datagram is
+                       lost */
+    SOCKET_NAME,    /* result: name */
+    SOCKET_PEER,    /* result: name of the peer */
     SOCKET_GET_OPTION, /* a: SO_*; result: data */
     SOCKET_SET_OPTION  /* a: SO_*; data */
 };

@@ -88,8 +88,6 @@ int64_t anonymous_operate(struct file *file, const struct file_request *request,
 {
     if (request->special.what == SPECIAL_WATCHABLE)
         return file->kind->poll == NULL ? -EPERM : 0;
-    if ((file->flags & OPEN_PATH) != 0)
-        return -EBADF;
     if (request->special.what == SPECIAL_SOCKET && !file->kind->socket)
         return -ENOTSOCK;
     if (file->kind->operate == NULL)

@@ -41,6 +41,7 @@ enum file_special {
     SPECIAL_PROCESS_FILE,   /* data: struct pidfd_asker; result data: struct file_place. -EPERM; -EBADF; -ENXIO */
     SPECIAL_SOCKET,         /* data: struct socket_call and more; result data: struct socket_result and more */
     SPECIAL_WATCH,          /* data: struct watch_change; result data: int32_t, the watch, if one was made or changed */
+    SPECIAL_WATCH_LIST,     /* data: uint32_t, how many to skip; result data: struct watch_line of the next watches */
     SPECIAL_QUEUE,          /* data: struct mqueue_call and more; result data: kernel/ipc/mqueue/mqueue.h */
     SPECIAL_PIPE_TAKE,      /* argument: bytes; result data: the pipe's next bytes, which are held (splice.md) */
     SPECIAL_PIPE_TAKEN,     /* argument: how many of them have been moved; the hold ends */

@@ -49,6 +49,7 @@ struct file_answer;
 #define OPEN_RUN 040000000u                         /* Kettle's: to execute it */
 #define OPEN_QUIET 0100000000u                      /* Kettle's: inotify reports neither this open nor its close */
 #define OPEN_ANYWAY 0200000000u                     /* Kettle's: root opens a terminal although it is exclusive */
+#define OPEN_PLACE 0400000000u                      /* Kettle's: an empty name opens the file at which it begins */
 #define OPEN_SETTABLE (OPEN_APPEND | OPEN_NONBLOCK) /* by F_SETFL */
 
 #define POLL_IN 0x001u

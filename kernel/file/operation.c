@@ -50,7 +50,7 @@ static int64_t read_file(struct file *file, void *result, size_t size, int64_t a
     uint64_t offset;
     int64_t count;
 
-    if ((file->flags & OPEN_ACCESS) == 1 || (file->flags & OPEN_PATH) != 0)
+    if ((file->flags & OPEN_ACCESS) == 1)
         return -EBADF;
     if (file->kind->directory)
         return -EISDIR;
@@ -70,7 +70,7 @@ static int64_t read_file(struct file *file, void *result, size_t size, int64_t a
 
 static int64_t write_file(struct file *file, const void *data, size_t size, uint32_t flags, int64_t at)
 {
-    if ((file->flags & OPEN_ACCESS) == 0 || (file->flags & OPEN_PATH) != 0)
+    if ((file->flags & OPEN_ACCESS) == 0)
         return -EBADF;
     if (file->kind->write == NULL)
         return -EINVAL;
@@ -110,8 +110,6 @@ static int64_t read_entries(struct file *file, void *result, size_t room)
 
     if (!file->kind->directory)
         return -ENOTDIR;
-    if ((file->flags & OPEN_PATH) != 0)
-        return -EBADF;
     if (file->kind->entries != NULL)
         return file->kind->entries(file, result, room);
     spin_lock(&file->lock);
@@ -209,8 +207,6 @@ static int64_t change_facts(struct file *file, const void *data, size_t size)
         (as_user && permission_take((const uint8_t *)data + sizeof(change), size - sizeof(change), &user) == 0))
         return -EPROTO;
     memcpy(&change, data, sizeof(change));
-    if ((file->flags & OPEN_PATH) != 0)
-        return -EBADF;
     if (file_node(file) != NULL)
         return node_hooks.change(file_node(file), as_user ? &user : NULL, &change);
     spin_lock(&file->lock);
@@ -250,8 +246,6 @@ static int64_t map_file(const struct file *file, bool shared, bool write)
 {
     uint32_t access = file->flags & OPEN_ACCESS;
 
-    if ((file->flags & OPEN_PATH) != 0)
-        return -EBADF;
     if ((shared && write && access == 0) || access == 1)
         return -EACCES;
     if (file->kind->zeros)
@@ -264,8 +258,6 @@ static int64_t change_bytes(const struct file *file, const struct file_request *
 {
     bool directory = file->kind->directory, pipe = (file->facts.mode & FILE_TYPE_MASK) == FILE_FIFO;
 
-    if ((file->flags & OPEN_PATH) != 0)
-        return -EBADF;
     switch (request->operation) {
     case MSG_FILE_ALLOCATE:
         return (file->flags & OPEN_ACCESS) == 0 ? -EBADF : pipe ? -ESPIPE : directory ? -EISDIR : -ENODEV;
@@ -328,6 +320,23 @@ static int64_t act(struct file *file, const struct file_request *request, const 
     }
 }
 
+/* Whether OPERATION may be done on a file that was opened with O_PATH, which is a place without content (open(2)).
+ * FILE_ATTRIBUTE comes from calls that take names; those that take descriptors look at the flags first. */
+static bool is_for_places(uint32_t operation)
+{
+    switch (operation) {
+    case MSG_FILE_STAT:
+    case MSG_FILE_GET_FLAGS:
+    case MSG_FILE_PATH:
+    case MSG_FILE_ATTRIBUTE:
+    case MSG_FILE_SPACE:
+    case MSG_FILE_OPENED:
+        return true;
+    default:
+        return false;
+    }
+}
+
 int64_t file_do(struct file *file, const struct file_request *request, const void *data, size_t size, void *result,
                 size_t room, struct file_answer *answer)
 {
@@ -341,6 +350,8 @@ int64_t file_do(struct file *file, const struct file_request *request, const voi
     answer->flags = file->kind->one_read ? 0 : FILE_READ_ON;
     /* Read before the operation, so that a wait ends at once if the file changes after the operation. */
     answer->seen = file->kind->poll != NULL ? __atomic_load_n(&file->events->source.events, __ATOMIC_ACQUIRE) : 0;
+    if ((file->flags & OPEN_PATH) != 0 && !is_for_places(request->operation))
+        return answer->value = -EBADF;
     answer->value = FILE_AS_ANY;
     if (file->kind->act != NULL)
         answer->value = file->kind->act(file, request, data, size, result, room, answer);

@@ -312,8 +312,6 @@ int64_t tty_act(struct file *file, const struct file_request *request, const voi
 
     (void)data;
     (void)size;
-    if ((file->flags & OPEN_PATH) != 0)
-        return FILE_AS_ANY;
     spin_lock(&tty->lock);
     background = is_checked_locked(tty, file->flags & OPEN_ACCESS, request) && tty_background_locked(tty, request);
     if (background)

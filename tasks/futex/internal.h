@@ -53,6 +53,7 @@ struct futex_waiter {
     struct futex_key key;        /* [k] the bucket's lock; after a wake: the word of the wake */
     struct futex_key first;      /* [i] the word where it was queued, before any requeue */
     uint64_t number;             /* [k] the bucket's lock: order of arrival in the bucket */
+    uint32_t priority;           /* [i] real-time priority when its thread began to wait, or 0 */
     uint32_t bitset;             /* [k] the bucket's lock; after a wake: the waker's */
     bool remote;                 /* [i] its thread is on another kernel */
 };
@@ -84,6 +85,7 @@ void futex_woken(struct futex_wait *wait);
 uint32_t futex_queue_wake(const struct futex_key *key, uint32_t count, uint32_t bitset);
 uint64_t futex_queue_mark(const struct futex_key *key);
 uint32_t futex_queue_requeue(const struct msg_futex_requeue *request);
+/* WAITER has its priority already. */
 void futex_queue_join(struct futex_waiter *waiter, const struct futex_key *key, uint32_t bitset);
 /* Removes WAITER. False: a waker has removed it already, and signals or notifies it. */
 bool futex_queue_leave(struct futex_waiter *waiter);

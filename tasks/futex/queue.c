@@ -1,5 +1,6 @@
 /* The queues of waiters, on the kernel that owns the word: a hash table. Several words may share a bucket, whose list
- * is in order of arrival. Threads and handlers of this kernel use it at once; no function here waits.
+ * is in order of real-time priorities, and of arrival where these are equal. Threads and handlers of this kernel use it
+ * at once; no function here waits.
  *
  * Lock order: the table of waiters of other kernels (remote.c), buckets by ascending address, then the lock of a
  * completion, then run queues. Under a bucket's lock, no user memory is accessed and no message is sent. */
@@ -16,10 +17,15 @@ static bool same_key(const struct futex_key *a, const struct futex_key *b)
     return a->word == b->word && a->space == b->space;
 }
 
-static void append_locked(struct futex_bucket *bucket, struct futex_waiter *waiter)
+/* Queues WAITER behind those of its priority. The walk is short: other threads than real-time ones are appended. */
+static void queue_locked(struct futex_bucket *bucket, struct futex_waiter *waiter)
 {
+    struct list *after = bucket->waiters.previous;
+
+    while (after != &bucket->waiters && container_of(after, struct futex_waiter, node)->priority < waiter->priority)
+        after = after->previous;
     waiter->number = ++bucket->numbers;
-    list_append(&bucket->waiters, &waiter->node);
+    list_insert_before(&waiter->node, after->next);
     __atomic_store_n(&waiter->bucket, bucket, __ATOMIC_RELEASE);
 }
 
@@ -31,7 +37,7 @@ void futex_queue_join(struct futex_waiter *waiter, const struct futex_key *key, 
     waiter->first = *key;
     waiter->bitset = bitset;
     spin_lock(&bucket->lock);
-    append_locked(bucket, waiter);
+    queue_locked(bucket, waiter);
     spin_unlock(&bucket->lock);
     if (cpu_several) /* wakers read the list without the lock: orders the insertion before this thread's read of the
                       * word; pairs with futex_queue_empty */
@@ -151,7 +157,7 @@ uint32_t futex_queue_requeue(const struct msg_futex_requeue *request)
         } else {
             list_remove(&waiter->node);
             waiter->key = request->to;
-            append_locked(to, waiter);
+            queue_locked(to, waiter);
             moved++;
         }
     }

@@ -10,6 +10,7 @@
 #include "mm/frame/heap.h"
 #include "tasks/futex/internal.h"
 #include "tasks/remote/operation.h"
+#include "tasks/sched/fair/fair.h"
 
 #define BUCKETS 256u
 
@@ -79,6 +80,7 @@ static int run_wait(const struct remote_request *request, void *result)
         heap_free(remote, sizeof(*remote));
         return -EPROTO;
     }
+    remote->waiter.priority = message->priority;
     futex_queue_join(&remote->waiter, &message->key, message->bitset); /* after this call a waker may free it */
     return 0;
 }
@@ -194,13 +196,15 @@ static void woken(struct remote_wait *notified, const uint64_t *words)
 
 int futex_join_any(struct futex_wait *wait, const struct futex_place *place, uint32_t bitset, struct completion *any)
 {
-    struct msg_futex_wait message = {.key = place->key, .bitset = bitset};
+    uint32_t priority = thread_current()->context.policy >> POLICY_PRIORITY_SHIFT;
+    struct msg_futex_wait message = {.key = place->key, .bitset = bitset, .priority = priority};
     int result;
 
     completion_init(&wait->woken);
     wait->any = any;
     wait->owner = place->owner;
     wait->waiter.remote = false;
+    wait->waiter.priority = priority;
     if (place->owner == instance.kernel) {
         futex_queue_join(&wait->waiter, &place->key, bitset);
         return 0;

@@ -12,7 +12,7 @@ struct msg_futex_wait { /* FUTEX_WAIT */
     struct futex_key key;
     uint64_t token; /* identifies the wait among those of the waiter's kernel */
     uint32_t bitset;
-    uint32_t pad;
+    uint32_t priority; /* the waiter's real-time priority, or 0 */
 };
 
 struct msg_futex_wake { /* FUTEX_WAKE */

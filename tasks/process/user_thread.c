@@ -46,7 +46,7 @@ struct thread *thread_create_user(uint32_t tid, struct group *group, const void 
     thread_frame(thread)->rflags = RFLAGS_USER_DEFAULT;
     thread_frame(thread)->vector = TRAP_SYSCALL;
     thread->context.start_ns = clock_now();
-    thread->context.timer_slack = TIMER_SLACK;
+    thread->context.timer_slack = thread->context.timer_slack_usual = TIMER_SLACK;
     cpu_mask_all(thread->context.affinity);
     signal_queue_init(&thread->signals);
     thread->group = group;

@@ -54,6 +54,7 @@ static void copy_state(struct thread *thread, const struct trap_frame *frame, co
     thread->context.start_ns = start_ns;
     thread->context.user_ns = thread->context.system_ns = thread->context.moves = 0;
     sched_inherit(thread, self);
+    thread->context.timer_slack_usual = thread->context.timer_slack; /* its creator's value */
     thread->context.robust_list = 0;
     thread->context.interrupted = 0;
     thread->context.flags &= CONTEXT_INHERITED;

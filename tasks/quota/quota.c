@@ -23,6 +23,7 @@ struct user {
 
 static struct spinlock lock;          /* taken alone, or with the heap's */
 static struct user *buckets[BUCKETS]; /* [k] lock: users who have something */
+static uint64_t root_signals;         /* [a] */
 
 /* Where the pointer to UID's entry is, or would be appended. */
 static struct user **place_locked(uint32_t uid)
@@ -43,13 +44,30 @@ static bool is_unused(const struct user *user)
     return true;
 }
 
+/* Of root only the signals count, as on Linux. */
+static bool root_take(enum quota which, uint64_t count, uint64_t limit)
+{
+    uint64_t used = __atomic_load_n(&root_signals, __ATOMIC_RELAXED);
+
+    do {
+        if (which != QUOTA_SIGNALS)
+            return true;
+        if (count > limit || used > limit - count)
+            return false;
+    } while (
+        !__atomic_compare_exchange_n(&root_signals, &used, used + count, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    return true;
+}
+
 bool quota_take(enum quota which, uint32_t uid, uint64_t count, uint64_t limit)
 {
     struct user **at;
     bool taken = false;
 
-    if (uid == ROOT || count == 0)
+    if (count == 0)
         return true;
+    if (uid == ROOT)
+        return root_take(which, count, limit);
     spin_lock(&lock);
     at = place_locked(uid);
     if (*at == NULL && (*at = heap_alloc(sizeof(**at))) != NULL)
@@ -73,6 +91,8 @@ void quota_give(enum quota which, uint32_t uid, uint64_t count)
 {
     struct user **at, *user;
 
+    if (uid == ROOT && which == QUOTA_SIGNALS)
+        __atomic_fetch_sub(&root_signals, count, __ATOMIC_RELAXED);
     if (uid == ROOT || count == 0)
         return;
     spin_lock(&lock);
@@ -92,6 +112,8 @@ uint64_t quota_used(enum quota which, uint32_t uid)
     const struct user *user;
     uint64_t used;
 
+    if (uid == ROOT)
+        return which == QUOTA_SIGNALS ? __atomic_load_n(&root_signals, __ATOMIC_RELAXED) : 0;
     spin_lock(&lock);
     user = *place_locked(uid);
     used = user != NULL ? user->used[which] : 0;

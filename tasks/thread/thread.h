@@ -27,7 +27,7 @@ struct pi_donation;
 struct pi_wait;
 
 #define TID_KERNEL_SHIFT 16u /* a thread id is the role of its birth kernel << 16 | a number that is unique there */
-#define TIMER_SLACK 50000u   /* ns: what prctl(2) returns for a thread that has set none */
+#define TIMER_SLACK 50000u   /* ns: what prctl(2) returns for a thread none of whose creators has set one */
 #define THREAD_NAME_MAX 16
 
 enum thread_state { THREAD_READY, THREAD_RUNNING, THREAD_BLOCKED, THREAD_DEAD };
@@ -79,7 +79,8 @@ struct thread_context {
     uint64_t user_ns, system_ns; /* CPU time used so far, on all kernels: sched_cpu_time adds what is not settled yet */
     uint64_t start_ns;           /* when the thread was created, clock_now */
     uint64_t moves;              /* migrations so far */
-    uint64_t timer_slack;        /* ns: stored for prctl(2); timers here are never delayed on purpose */
+    /* ns: stored for prctl(2), and what a 0 there sets; timers here are never delayed on purpose */
+    uint64_t timer_slack, timer_slack_usual;
     char name[THREAD_NAME_MAX];
     uint32_t stack_flags;      /* SS_* of sigaltstack */
     uint32_t flags;            /* CONTEXT_* */

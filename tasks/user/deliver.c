@@ -204,6 +204,14 @@ static void settle_call(struct thread *thread, uint64_t flags)
     thread->context.interrupted = 0;                                     /* otherwise rax is -EINTR already */
 }
 
+/* The program's stack is of no use for a signal frame. */
+static void force_segv(void)
+{
+    const struct signal_info info = {.signal = SIGSEGV, .code = SI_KERNEL};
+
+    signal_force(&info);
+}
+
 static void act(struct thread *thread, const struct signal_info *info)
 {
     struct msg_process_call call = {
@@ -221,10 +229,14 @@ static void act(struct thread *thread, const struct signal_info *info)
     settle_call(thread, result.action.flags);
     if (thread->context.rseq != 0)
         rseq_update(thread); /* the handler interrupts the thread's critical section */
-    if (enter_handler(thread, info, &result.action) != 0) {
-        signal_log_death(thread, info);
-        exit_group(EXIT_SIGNAL(SIGSEGV));
+    if (enter_handler(thread, info, &result.action) == 0)
+        return;
+    if (info->signal != SIGSEGV) {
+        force_segv(); /* its handler may have a stack of its own */
+        return;
     }
+    signal_log_death(thread, info);
+    exit_group(EXIT_SIGNAL(SIGSEGV));
 }
 
 void signal_deliver(struct thread *thread)
@@ -278,5 +290,5 @@ void signal_return(struct thread *thread)
     if (good)
         signal_set_mask(thread, mask);
     else
-        exit_group(EXIT_SIGNAL(SIGSEGV));
+        force_segv();
 }

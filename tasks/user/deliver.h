@@ -13,7 +13,7 @@ struct thread;
  * actions, or makes its frame enter a handler. Waits for the home. */
 void signal_deliver(struct thread *thread);
 /* rt_sigreturn(2): restores the current thread's frame, FPU state, mask and alternate stack from the signal frame on
- * its stack. An invalid frame ends the process by SIGSEGV. */
+ * its stack. An invalid frame raises SIGSEGV. */
 void signal_return(struct thread *thread);
 
 /* Converts INFO to a siginfo_t. */

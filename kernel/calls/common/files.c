@@ -26,7 +26,7 @@ int64_t files_error(int64_t fd, int64_t error)
 {
     int64_t flags = files_get_flags(fd);
 
-    return flags < 0 ? flags : error;
+    return flags < 0 ? flags : (flags & OPEN_PATH) != 0 ? -EBADF : error;
 }
 
 int64_t files_wait(const struct file_answer *answer, const char *why)

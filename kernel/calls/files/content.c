@@ -278,6 +278,16 @@ static int64_t send_file(const struct call *c)
     return result > 0 ? end_finish(&in, result) : result;
 }
 
+/* Linux writes the offset back whatever the result is. */
+static int64_t write_back(const struct call *c, int64_t result)
+{
+    int64_t at;
+
+    if (result > 0 || result == -EFAULT || c->a[2] == 0)
+        return result;
+    return user_read(&at, c->a[2], sizeof(at)) != 0 || user_write(c->a[2], &at, sizeof(at)) != 0 ? -EFAULT : result;
+}
+
 static int64_t copy_range(const struct call *c)
 {
     struct end in = {.fd = (int32_t)c->a[0], .address = c->a[1]}, out = {.fd = (int32_t)c->a[2], .address = c->a[3]};
@@ -306,15 +316,15 @@ static int64_t copy_range(const struct call *c)
     if (size == 0)
         return 0;
     result = copy(&in, &out, size);
-    if (result > 0)
-        end_finish(&in, result);
-    return result > 0 ? end_finish(&out, result) : result;
+    if (result <= 0)
+        return result;
+    return end_finish(&in, result) < 0 || end_finish(&out, result) < 0 ? -EFAULT : result;
 }
 
 /* The accounting counts a copy as a read and a write. */
 int64_t call_sendfile(struct call *c)
 {
-    return count_write(count_read(send_file(c)));
+    return count_write(count_read(write_back(c, send_file(c))));
 }
 
 int64_t call_copy_file_range(struct call *c)

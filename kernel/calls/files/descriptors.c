@@ -243,7 +243,9 @@ int64_t call_ioctl(struct call *c)
     switch (request.control.command) {
     case FIOCLEX:
     case FIONCLEX:
-        return set_descriptor(request.fd, request.control.command == FIOCLEX ? DESCRIPTOR_CLOEXEC : 0);
+        error = files_error(request.fd, 0);
+        return error != 0 ? error
+                          : set_descriptor(request.fd, request.control.command == FIOCLEX ? DESCRIPTOR_CLOEXEC : 0);
     case FIONBIO:
         if (user_read(data, c->a[2], sizeof(int32_t)) != 0)
             return files_error(request.fd, -EFAULT);

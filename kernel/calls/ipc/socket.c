@@ -9,6 +9,7 @@
 #include "kernel/calls/common/socket.h"
 #include "kernel/calls/files/files.h"
 #include "kernel/file/copy.h"
+#include "kernel/file/permission.h"
 #include "kernel/fs/name/name.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
@@ -65,6 +66,8 @@ int64_t socket_find_node(struct socket_call *call, bool make)
     struct name name = {NAME_WORKING_DIRECTORY, path};
     struct name_result result;
     struct file_facts facts;
+    struct file_user user;
+    size_t user_size;
     int64_t error = 0;
 
     if (call->name_size == 0 || call->name[0] == 0)
@@ -80,6 +83,9 @@ int64_t socket_find_node(struct socket_call *call, bool make)
         error = name_stat(group, &name, make ? NAME_NO_FOLLOW : 0, &facts);
     if (error != 0)
         return error == -EEXIST ? -EADDRINUSE : error;
+    user_size = permission_user(&thread_current()->context.credentials, &user);
+    if (!make && permission_check(user_size != 0 ? &user : NULL, facts.mode, facts.uid, facts.gid, MAY_WRITE) != 0)
+        return -EACCES;
     if ((facts.mode & FILE_TYPE_MASK) != FILE_SOCKET)
         return -ECONNREFUSED;
     call->node = facts.inode;

@@ -227,7 +227,9 @@ int64_t call_execveat(struct call *c)
         return exec_at(c, (int32_t)c->a[0], c->a[1], NULL, c->a[2], c->a[3]);
     snprintf(path, sizeof(path), "/proc/self/fd/%d", (int32_t)c->a[0]);
     result = exec_at(c, NAME_TREE, 0, path, c->a[2], c->a[3]);
-    return result == -ENOENT ? files_error((int32_t)c->a[0], result) : result;
+    if (result == -ENOENT && files_get_flags((int32_t)c->a[0]) == -EBADF)
+        return -EBADF;
+    return result;
 }
 
 /* SPAWN. The descriptors, the path and the strings follow, each string with its NUL. */

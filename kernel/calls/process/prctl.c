@@ -106,7 +106,7 @@ int64_t call_prctl(struct call *c)
     case PR_SET_TSC:
         return a[1] != TSC_ENABLE ? -EINVAL : 0;
     case PR_SET_TIMERSLACK:
-        thread->context.timer_slack = (int64_t)a[1] > 0 ? a[1] : TIMER_SLACK;
+        thread->context.timer_slack = (int64_t)a[1] > 0 ? a[1] : thread->context.timer_slack_usual;
         return 0;
     case PR_GET_TIMERSLACK:
         return (int64_t)thread->context.timer_slack;

@@ -336,8 +336,11 @@ static int change_set(struct epoll *epoll, const struct epoll_change *change)
     bool nests;
     int error = 0;
 
-    if (here && file == NULL)
+    if (here && (file == NULL || (file->flags & OPEN_PATH) != 0)) {
+        if (file != NULL)
+            file_unpin(file);
         return -EBADF;
+    }
     if (here && file->kind->poll == NULL)
         error = -EPERM;
     else if (file == epoll->file || change->operation < EPOLL_ADD || change->operation > EPOLL_MODIFY)

@@ -135,6 +135,8 @@ struct poll_state poll_state_of(struct file *file, uint32_t events)
     struct poll_state state = {.value = __atomic_load_n(&file->events->source.events, __ATOMIC_ACQUIRE),
                                .state = POLL_IN | POLL_IN_NORMAL | POLL_OUT | POLL_OUT_NORMAL};
 
+    if ((file->flags & OPEN_PATH) != 0)
+        return (struct poll_state){.state = POLL_NVAL}; /* as for no file; epoll has refused it */
     if (file->kind->signals != NULL)
         return (struct poll_state){.value = file->kind->signals(file), .state = POLL_SIGNALS};
     if (file->kind->poll != NULL)

@@ -317,6 +317,26 @@ static int64_t take_away(struct inotify *inotify, int32_t number)
     return result;
 }
 
+/* Writes the watches behind the first SKIPPED, the newest first, to LINES, of which there are ROOM. Returns how many.
+ */
+static uint32_t give_lines(struct inotify *inotify, uint32_t skipped, struct watch_line *lines, uint32_t room)
+{
+    uint32_t count = 0, place = 0;
+
+    spin_lock(&lock);
+    for (struct list *at = inotify->watches.previous; at != &inotify->watches && count < room; at = at->previous) {
+        const struct watch *watch = container_of(at, struct watch, of_file);
+
+        if (place++ >= skipped)
+            lines[count++] = (struct watch_line){.inode = watch->node->number,
+                                                 .device = TREE_DEVICE,
+                                                 .mask = watch->mask & WATCH_EVENTS,
+                                                 .number = watch->number};
+    }
+    spin_unlock(&lock);
+    return count;
+}
+
 /* --- the file --- */
 
 static int64_t operate(struct file *file, const struct file_request *request, const void *data, size_t size,
@@ -324,9 +344,17 @@ static int64_t operate(struct file *file, const struct file_request *request, co
 {
     struct watch_change change;
     struct file *target;
+    uint32_t skipped;
     int64_t value;
 
     (void)answer;
+    if (request->special.what == SPECIAL_WATCH_LIST) {
+        if (size != sizeof(skipped))
+            return -EPROTO;
+        memcpy(&skipped, data, sizeof(skipped));
+        return (int64_t)(give_lines(file->state, skipped, result, (uint32_t)(room / sizeof(struct watch_line))) *
+                         sizeof(struct watch_line));
+    }
     if (request->special.what != SPECIAL_WATCH)
         return -EINVAL;
     if (size != sizeof(change))

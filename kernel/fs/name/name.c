@@ -253,6 +253,21 @@ static int64_t take_result(const struct msg_file_name *asked, struct tree_result
     return error < 0 ? error : 0;
 }
 
+/* WAY is a magic link: if kernel 0 has its file, an open or a link goes there, as with an empty name that begins at the
+ * file; so an open makes an open file of its own. */
+static bool begin_at_magic(struct msg_file_name *asked, struct way *way)
+{
+    bool opens = asked->operation == MSG_NAME_OPEN && (asked->flags & (OPEN_RUN | OPEN_TEMPORARY)) == 0;
+
+    if (way->walk.place.kernel != 0 || (!opens && asked->operation != MSG_NAME_LINK))
+        return false;
+    asked->flags |= opens ? OPEN_PLACE : NAME_EMPTY;
+    way->text[0] = '\0';
+    way->start = way->walk.place.id;
+    way->in = false;
+    return true;
+}
+
 /* Sends requests until the operation is done. Each round either follows a link into or out of /proc, or ends with
  * -ESRCH if a starting directory was closed. */
 static int64_t ask(struct msg_file_name *asked, struct way ways[2], bool two, struct name_result *result)
@@ -266,7 +281,7 @@ static int64_t ask(struct msg_file_name *asked, struct way ways[2], bool two, st
             if (!ways[i].in)
                 error = walk_proc(&ways[i], i == 0 && follows(asked), &asked->links);
         }
-        if (error == 1)
+        if (error == 1 && !begin_at_magic(asked, &ways[0]))
             return do_magic(asked, &ways[0].walk.place, result);
         if (error < 0)
             return error;
@@ -277,6 +292,9 @@ static int64_t ask(struct msg_file_name *asked, struct way ways[2], bool two, st
         asked->start = ways[0].start;
         asked->second = ways[1].start;
         error = tree_ask(asked, ways[0].text, ways[1].text, ways[0].whole, &tree);
+        if (error == -EXDEV &&
+            asked->operation == MSG_NAME_OPEN) /* the file of a magic link is no node of kernel 0's */
+            return do_magic(asked, &ways[0].walk.place, result);
         if (error < 0 || (tree.answer.what != NAMED_ON && tree.answer.what != NAMED_SECOND_ON)) {
             if (error == 0)
                 return take_result(asked, &tree, result);

@@ -144,8 +144,6 @@ static int check(const struct file *file, const struct file_lock *asked, uint32_
 {
     uint32_t access = file->flags & OPEN_ACCESS;
 
-    if ((file->flags & OPEN_PATH) != 0)
-        return -EBADF;
     if (asked->type > LOCK_NONE || asked->kind < LOCK_PROCESS || asked->kind > LOCK_WHOLE ||
         (how == LOCK_TEST && asked->type == LOCK_NONE))
         return -EINVAL;

@@ -25,12 +25,12 @@ static struct node *node_of(const struct file *file)
 
 static bool may_write(const struct file *file)
 {
-    return (file->flags & OPEN_ACCESS) != 0 && (file->flags & OPEN_PATH) == 0;
+    return (file->flags & OPEN_ACCESS) != 0;
 }
 
 static bool may_read(const struct file *file)
 {
-    return (file->flags & OPEN_ACCESS) != 1 && (file->flags & OPEN_PATH) == 0;
+    return (file->flags & OPEN_ACCESS) != 1;
 }
 
 /* As Linux's relatime: most reads do not update atime. */
@@ -156,8 +156,6 @@ static int64_t seek(struct file *file, int64_t offset, uint32_t whence)
     struct node *node = node_of(file);
     int64_t result;
 
-    if ((file->flags & OPEN_PATH) != 0)
-        return -EBADF;
     if (whence > SEEK_LAST)
         return -EINVAL;
     spin_lock(&file->lock);
@@ -174,8 +172,6 @@ static int64_t seek(struct file *file, int64_t offset, uint32_t whence)
  * to wait for its end. */
 static int64_t resize(struct file *file, int64_t size, struct file_answer *answer)
 {
-    if ((file->flags & OPEN_PATH) != 0)
-        return -EBADF;
     if (size < 0 || !may_write(file))
         return -EINVAL;
     return node_resize(node_of(file), (uint64_t)size, answer);
@@ -241,7 +237,7 @@ static int64_t control(struct file *file, uint32_t command, const void *data, si
     int64_t rest;
     int32_t number;
 
-    if (command != FIONREAD || (file->flags & OPEN_PATH) != 0)
+    if (command != FIONREAD)
         return FILE_AS_ANY;
     if (size != FILE_CONTROL_MAX || room < FILE_CONTROL_MAX)
         return -EPROTO;
@@ -259,8 +255,6 @@ static int64_t change_seals(struct file *file, bool add, uint32_t seals)
     struct node *node = node_of(file);
     int64_t error = 0;
 
-    if ((file->flags & OPEN_PATH) != 0)
-        return -EBADF;
     spin_lock(&node->lock);
     if (!add)
         error = node->seals;
@@ -284,8 +278,6 @@ static int64_t map(struct file *file, bool shared, bool write, uint32_t home, st
     bool writes = shared && (file->flags & OPEN_ACCESS) == 2;
     int error;
 
-    if ((file->flags & OPEN_PATH) != 0)
-        return -EBADF;
     if ((shared && write && !writes) || !may_read(file))
         return -EACCES;
     if ((node->seals & (SEAL_WRITE | SEAL_FUTURE_WRITE)) != 0 && shared) {
@@ -345,9 +337,9 @@ static int64_t act_on(struct file *file, const struct file_request *request, con
                    ? -EINVAL
                    : allocate(file, request->space.mode, request->space.offset, sizes[0], sizes[1], answer);
     case MSG_FILE_ADVISE:
-        return request->ahead != 0 && !may_read(file) ? -EBADF : (file->flags & OPEN_PATH) != 0 ? -EBADF : 0;
+        return request->ahead != 0 && !may_read(file) ? -EBADF : 0;
     case MSG_FILE_SYNC:
-        return (file->flags & OPEN_PATH) != 0 ? -EBADF : 0; /* the file is only in memory */
+        return 0; /* the file is only in memory */
     case MSG_FILE_MAP:
         return map(file, request->map.shared != 0, request->map.writes != 0, request->map.home, answer);
     case MSG_FILE_LOCK:

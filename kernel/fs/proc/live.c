@@ -32,8 +32,6 @@ static int64_t seek(struct file *file, int64_t offset, uint32_t whence)
 {
     int64_t result;
 
-    if ((file->flags & OPEN_PATH) != 0)
-        return -EBADF;
     if (whence > 1)
         return -EINVAL;
     spin_lock(&file->lock);
@@ -58,10 +56,10 @@ static int64_t act_memory(struct file *file, const struct file_request *request,
     switch (request->operation) {
     case MSG_FILE_READ:
     case MSG_FILE_READ_AT:
-        return access == 1 || (file->flags & OPEN_PATH) != 0 ? -EBADF : give_memory(file->state, answer);
+        return access == 1 ? -EBADF : give_memory(file->state, answer);
     case MSG_FILE_WRITE:
     case MSG_FILE_WRITE_AT:
-        return access == 0 || (file->flags & OPEN_PATH) != 0 ? -EBADF : give_memory(file->state, answer);
+        return access == 0 ? -EBADF : give_memory(file->state, answer);
     case MSG_FILE_SEEK:
         return seek(file, request->seek.offset, request->seek.whence);
     default:
@@ -78,7 +76,7 @@ static int64_t act_descriptors(struct file *file, const struct file_request *req
     (void)room;
     if (request->operation != MSG_FILE_ENTRIES)
         return FILE_AS_ANY;
-    return (file->flags & OPEN_PATH) != 0 ? -EBADF : give_back((uint32_t)(uintptr_t)file->state, answer);
+    return give_back((uint32_t)(uintptr_t)file->state, answer);
 }
 
 static void forget_memory(struct file *file)

@@ -5,6 +5,7 @@
 #include "kernel/file/path.h"
 #include "kernel/file/remote.h"
 #include "kernel/fs/device/device.h"
+#include "kernel/fs/proc/descriptor.h"
 #include "kernel/fs/proc/live.h"
 #include "kernel/fs/proc/process_text.h"
 #include "kernel/fs/tree/tree.h"
@@ -17,6 +18,7 @@
 #include "tasks/process/permission.h"
 
 #define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
+#define DESCRIPTORS 64u /* per request */
 #define INODE(id, place) ((uint64_t)(id) << 32 | (place)) /* inode number of an entry, unique in its listing */
 
 /* --- numbers as names --- */
@@ -178,7 +180,7 @@ static int64_t link_descriptor(const struct proc_at *at, char *out, size_t size)
 static const struct proc_row descriptor_row = {.name = "", .link = link_descriptor};
 static const struct proc_directory descriptor_file = {.rows = &descriptor_row, .count = 1};
 
-static const struct proc_directory *find_descriptor(struct proc_at *at, const char *name, size_t length)
+static bool is_descriptor(struct proc_at *at, const char *name, size_t length)
 {
     struct file_request request = {.operation = MSG_FILE_GET_DESCRIPTOR};
     struct file_answer answer;
@@ -186,9 +188,35 @@ static const struct proc_directory *find_descriptor(struct proc_at *at, const ch
 
     at->keys[1] = number_of(name, length, true, &good);
     request.fd = (int32_t)at->keys[1];
-    if (!good || file_call_process((uint32_t)at->keys[0], &request, NULL, 0, NULL, 0, &answer) < 0)
-        return NULL;
-    return &descriptor_file;
+    return good && file_call_process((uint32_t)at->keys[0], &request, NULL, 0, NULL, 0, &answer) >= 0;
+}
+
+static const struct proc_directory *find_descriptor(struct proc_at *at, const char *name, size_t length)
+{
+    return is_descriptor(at, name, length) ? &descriptor_file : NULL;
+}
+
+static const struct proc_directory *find_info(struct proc_at *at, const char *name, size_t length)
+{
+    return is_descriptor(at, name, length) ? &descriptor_info : NULL;
+}
+
+static void list_info(const struct proc_at *at, struct dirents *to)
+{
+    struct file_request request = {.operation = MSG_FILE_LIST};
+    struct file_answer answer;
+    int32_t fds[DESCRIPTORS];
+    int64_t size;
+
+    if (credentials_may_reach((uint32_t)at->keys[0], true) == -EPERM)
+        return;
+    do {
+        size = file_call_process((uint32_t)at->keys[0], &request, NULL, 0, fds, sizeof(fds), &answer);
+        for (int64_t i = 0; i < size / (int64_t)sizeof(fds[0]); i++) {
+            add_number(to, (uint32_t)fds[i], INODE(at->keys[0], fds[i]), FILE_REGULAR);
+            request.first = fds[i] + 1;
+        }
+    } while (size == sizeof(fds));
 }
 
 static int64_t open_descriptors(const struct proc_at *at, const char *name, const struct file_facts *facts,
@@ -203,6 +231,7 @@ static int64_t open_memory(const struct proc_at *at, const struct file_facts *fa
 }
 
 static const struct proc_directory descriptors = {.find = find_descriptor, .open = open_descriptors};
+static const struct proc_directory descriptor_infos = {.find = find_info, .list = list_info};
 
 /* --- threads --- */
 
@@ -259,6 +288,7 @@ static const struct proc_row process_rows[] = {
     {.name = "environ", .write = proc_write_environment},
     {.name = "exe", .link = link_program},
     {.name = "fd", .directory = &descriptors},
+    {.name = "fdinfo", .directory = &descriptor_infos},
     {.name = "io", .write = proc_write_io, .mode = 0400},
     {.name = "kettle", .write = proc_write_kettle},
     {.name = "limits", .write = proc_write_limits},

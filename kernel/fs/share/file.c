@@ -17,19 +17,14 @@
 #define SEEK_HOLE 4u
 #define LIST_ROOM 16384u /* bytes of entries requested at a time */
 
-static bool is_path(const struct file *file)
-{
-    return (file->flags & OPEN_PATH) != 0;
-}
-
 static bool may_write(const struct file *file)
 {
-    return (file->flags & OPEN_ACCESS) != 0 && !is_path(file);
+    return (file->flags & OPEN_ACCESS) != 0;
 }
 
 static bool may_read(const struct file *file)
 {
-    return (file->flags & OPEN_ACCESS) != 1 && !is_path(file);
+    return (file->flags & OPEN_ACCESS) != 1;
 }
 
 static uint64_t take_offset(struct file *file)
@@ -159,8 +154,6 @@ static int64_t seek(struct file *file, int64_t offset, uint32_t whence)
     struct share_open *open = file->state;
     int64_t result;
 
-    if (is_path(file))
-        return -EBADF;
     if (whence > SEEK_HOLE || (whence >= 2 && open->body == NULL))
         return -EINVAL;
     share_mutex_lock(&open->mutex);
@@ -177,8 +170,6 @@ static int64_t resize(struct file *file, int64_t size, struct file_answer *answe
     struct p9_change change = {.what = P9_SET_SIZE, .size = (uint64_t)size};
     int64_t error;
 
-    if (is_path(file))
-        return -EBADF;
     if (size < 0 || !may_write(file) || open->body == NULL)
         return -EINVAL;
     share_mutex_lock(&open->body->mutex);
@@ -193,8 +184,6 @@ static int64_t map(struct file *file, bool shared, bool write, uint32_t home)
 {
     struct share_open *open = file->state;
 
-    if (is_path(file))
-        return -EBADF;
     if ((shared && write && (file->flags & OPEN_ACCESS) != 2) || !may_read(file))
         return -EACCES;
     if (open->body == NULL)
@@ -242,8 +231,6 @@ static int64_t entries(struct file *file, uint8_t *result, size_t room)
     uint64_t next;
     int64_t count;
 
-    if (is_path(file))
-        return -EBADF;
     if (open->list == NULL)
         return -ENOTDIR;
     if (is_nameless(open))
@@ -360,8 +347,6 @@ static int64_t change(struct file *file, const void *data, size_t size)
 
     if (size < sizeof(asked)) /* the user may follow; the server decides what is allowed */
         return -EPROTO;
-    if (is_path(file))
-        return -EBADF;
     memcpy(&asked, data, sizeof(asked));
     return share_change(open->fid, &asked);
 }
@@ -370,8 +355,6 @@ static int64_t sync(struct file *file)
 {
     struct share_open *open = file->state;
 
-    if (is_path(file))
-        return -EBADF;
     return open->body != NULL ? p9_sync(open->fid) : 0;
 }
 
@@ -442,7 +425,7 @@ int64_t share_file_act(struct file *file, const struct file_request *request, co
     case MSG_FILE_RESIZE:
         return resize(file, request->space.offset, answer);
     case MSG_FILE_ALLOCATE:
-        return is_path(file) || !may_write(file) ? -EBADF : open->body == NULL ? -EISDIR : -EOPNOTSUPP;
+        return !may_write(file) ? -EBADF : open->body == NULL ? -EISDIR : -EOPNOTSUPP;
     case MSG_FILE_ADVISE:
         return open->body == NULL ? FILE_AS_ANY : request->ahead != 0 && !may_read(file) ? -EBADF : 0;
     case MSG_FILE_SYNC:

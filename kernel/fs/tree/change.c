@@ -145,16 +145,17 @@ int64_t tree_link(struct walk *from, struct walk *to, bool follow)
     error = new_entry(to, false, &entry);
     if (error != 0)
         return error;
-    if (tree_is(from->node, FILE_DIRECTORY))
+    if (tree_of(from->node) == NULL)
+        error = -EXDEV; /* it belongs to no tree: memfd_create(2) */
+    else if (tree_is(from->node, FILE_DIRECTORY))
         error = -EPERM;
-    else if (from->node->links == 0 && (tree_of(from->node) == NULL || !tree_of(from->node)->temporary))
-        error = -ENOENT; /* it has lost its names, or can never have one */
+    else if (from->node->links == 0 && !tree_of(from->node)->temporary)
+        error = -ENOENT; /* it has lost its names */
     if (error != 0) {
         entry_free(entry);
         return error;
     }
-    if (tree_of(from->node) != NULL)
-        tree_of(from->node)->temporary = false;
+    tree_of(from->node)->temporary = false;
     inotify_self_locked(from->node, WATCH_ATTRIB);
     tree_put(to->at, entry, from->node);
     tree_touch(from->node, false);

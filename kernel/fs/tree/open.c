@@ -189,6 +189,11 @@ int64_t tree_open(struct walk *walk, const struct msg_file_name *asked, struct t
     bool is_new = false;
     int64_t error;
 
+    if ((flags & OPEN_PLACE) != 0) { /* the walk has its node already */
+        flags &= ~(OPEN_PLACE | OPEN_CREATE);
+        error = check(walk, walk->node, flags);
+        return error != 0 ? error : open_node(walk->node, flags, false, result);
+    }
     if ((flags & OPEN_TEMPORARY) != 0) {
         error = make_nameless(walk, asked, made); /* the caller drops the reference */
         return error != 0 ? error : open_node(walk->node, flags & ~OPEN_TRUNCATE, true, result);

@@ -51,7 +51,9 @@ static int64_t away_from(const struct file *file, const char *path, struct tree_
 static int begin(struct walk *walk, const struct walker *walker, struct node *start, const char *path,
                  const struct msg_file_name *asked)
 {
-    if (*path == '\0' && (asked->flags & NAME_EMPTY) != 0 && asked->operation != MSG_NAME_OPEN) {
+    uint32_t empty = asked->operation == MSG_NAME_OPEN ? OPEN_PLACE : NAME_EMPTY;
+
+    if (*path == '\0' && (asked->flags & empty) != 0) {
         *walk = (struct walk){.user = walker->user,
                               .root = walker->root,
                               .at = start != NULL ? start : walker->root,
@@ -283,6 +285,17 @@ int64_t tree_find_root(const struct file_user *user, struct file **file, struct 
     return 0;
 }
 
+/* Whether open file ID is one of a node of the tree, or of memory. */
+static bool has_node(uint64_t id)
+{
+    struct file *file = file_find(id);
+    bool has = file != NULL && file_node(file) != NULL;
+
+    if (file != NULL)
+        file_unpin(file);
+    return has;
+}
+
 int64_t tree_do(const struct msg_file_name *asked, const struct file_user *user, const char *first, const char *second,
                 struct tree_result *result)
 {
@@ -296,6 +309,10 @@ int64_t tree_do(const struct msg_file_name *asked, const struct file_user *user,
     if (asked->operation == MSG_NAME_MAPPED) {
         result->answer.value = find_mapped(asked->number, result);
         return result->answer.value;
+    }
+    if (asked->operation == MSG_NAME_OPEN && (asked->flags & OPEN_PLACE) != 0 && !has_node(asked->start)) {
+        result->answer.value = -EXDEV;
+        return -EXDEV;
     }
     if (tree_begins_in_share(asked->start, first) || (two && tree_begins_in_share(asked->second, second))) {
         result->waits = true;

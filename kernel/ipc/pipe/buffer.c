@@ -329,7 +329,7 @@ int64_t pipe_buffer_resize(struct pipe_buffer *buffer, uint64_t size)
         .size = PIPE_PART, .taken = buffer->taken, .gaps = buffer->gaps, .user = buffer->user, .pages = buffer->pages};
     size_t parts;
 
-    if (size == 0 || size > SIZE_MOST)
+    if (size > SIZE_MOST)
         return -EINVAL;
     while (new.size < size)
         new.size *= 2;

@@ -31,6 +31,7 @@
 #define SEM_SET_ALL 17u
 #define MSG_NO_ERROR 010000u
 #define MSG_EXCEPT 020000u
+#define MSG_COPY 040000u
 
 #define SEM_VALUE_MAX 32767
 #define SEM_COUNT_MAX 4096u /* of a set; Linux: 32000 */

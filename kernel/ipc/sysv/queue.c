@@ -95,6 +95,16 @@ static int64_t send(const struct ipc_call *call, const void *data, size_t size, 
     return 0;
 }
 
+/* The message at PLACE, from 0 on, or NULL. */
+static struct message *find_at(struct queue *queue, int64_t place)
+{
+    list_for_each(at, &queue->messages) {
+        if (place-- == 0)
+            return container_of(at, struct message, node);
+    }
+    return NULL;
+}
+
 /* The message that TYPE asks for (msgrcv(2)), or NULL. */
 static struct message *find(struct queue *queue, int64_t type, uint32_t flags)
 {
@@ -115,29 +125,37 @@ static int64_t receive(const struct ipc_call *call, void *result, size_t room, s
                        struct file **notify)
 {
     struct ipc_object *object;
+    bool copies = (call->flags & MSG_COPY) != 0;
     struct message *message;
     size_t size;
-    int64_t error = ipc_find(&queues, call, MAY_READ, &object);
+    int64_t error;
 
+    if (copies && ((call->flags & MSG_EXCEPT) != 0 || (call->flags & IPC_NO_WAIT) == 0))
+        return -EINVAL;
+    error = ipc_find(&queues, call, MAY_READ, &object);
     if (error != 0)
         return error;
     if (call->a < 0)
         return -EPROTO;
-    message = find(queue_of(object), call->b, call->flags);
+    message = copies ? find_at(queue_of(object), call->b) : find(queue_of(object), call->b, call->flags);
     if (message == NULL)
         return (call->flags & IPC_NO_WAIT) != 0 ? -ENOMSG : ipc_wait(object, call, answer);
     size = message->size;
     if (call->a < (int64_t)size && (call->flags & MSG_NO_ERROR) == 0)
         return -E2BIG;
+    if (call->a < (int64_t)size && copies)
+        return -EINVAL; /* a copy is whole */
     if (call->a < (int64_t)size)
         size = (size_t)call->a;
     if (room < sizeof(message->type) + size)
         return -EPROTO;
-    take(queue_of(object), message);
     memcpy(result, &message->type, sizeof(message->type));
     memcpy((uint8_t *)result + sizeof(message->type), message->bytes, size);
-    heap_free(message, sizeof(*message) + message->size);
     answer->seen = sizeof(message->type) + size;
+    if (copies)
+        return (int64_t)size;
+    take(queue_of(object), message);
+    heap_free(message, sizeof(*message) + message->size);
     object->facts.done_out = node_now();
     object->facts.pid_out = call->pid;
     ipc_changed(object, notify);

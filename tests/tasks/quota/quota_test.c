@@ -53,6 +53,11 @@ TEST(quota_of_root, "root has no limit, and needs no memory; another user who ha
     no_memory = true;
     CHECK(quota_take(QUOTA_TASKS, 0, 100, 4));
     quota_give(QUOTA_TASKS, 0, 100);
+    CHECK(quota_take(QUOTA_SIGNALS, 0, 4, 4)); /* root's signals count, as on Linux */
+    CHECK(!quota_take(QUOTA_SIGNALS, 0, 1, 4));
+    CHECK_EQ(quota_used(QUOTA_SIGNALS, 0), 4);
+    quota_give(QUOTA_SIGNALS, 0, 4);
+    CHECK_EQ(quota_used(QUOTA_SIGNALS, 0), 0);
     CHECK(!quota_take(QUOTA_TASKS, 5, 1, 4));
     no_memory = false;
     CHECK(!quota_take(QUOTA_TASKS, 5, 5, 4));

@@ -33,7 +33,7 @@ void heap_free(void *object, size_t size)
 
 static int add(uint32_t signal, uint64_t value)
 {
-    struct signal_info info = {.signal = signal, .value = value};
+    struct signal_info info = {.signal = signal, .code = SI_QUEUE, .value = value};
 
     return signal_queue_add(&queue, &info, 7, UINT64_MAX);
 }
@@ -95,6 +95,9 @@ TEST(full,
         CHECK_EQ(add(50, i), 0);
     CHECK_EQ(add(50, 0), -EAGAIN);
     CHECK_EQ(add(51, 0), -EAGAIN);
+    CHECK_EQ(signal_queue_add(&queue, &(struct signal_info){.signal = 52, .code = SI_USER}, 7, UINT64_MAX), 0);
+    CHECK_EQ(queue.pending, SIGNAL_BIT(50) | SIGNAL_BIT(52));
+    CHECK_EQ(take(SIGNAL_BIT(52)), 52ull << 32); /* kill(2)'s signals are not refused */
     CHECK_EQ(add(SIGHUP, 9), 0);
     CHECK_EQ(queue.pending, SIGNAL_BIT(50) | SIGNAL_BIT(SIGHUP));
     CHECK_EQ(take(~0ull), (uint64_t)SIGHUP << 32);

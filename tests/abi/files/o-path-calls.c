@@ -1,0 +1,80 @@
+/* What may be done with a descriptor of O_PATH: all else is EBADF. */
+#include "abi.h"
+
+int main(void)
+{
+    int fd, folder, other, ends[2], number = 0;
+    struct epoll_event event = {.events = EPOLLIN};
+    struct pollfd source;
+    struct statfs facts;
+    char text[64];
+    void *at;
+
+    put_file("a", "text");
+    put_file("b", "text");
+    MUST(mkdir("d", 0755));
+    fd = (int)MUST(open("a", O_PATH));
+    folder = (int)MUST(open("d", O_PATH));
+    other = (int)MUST(open("b", O_RDWR));
+    MUST(pipe(ends));
+    CALL(ioctl(fd, FIONREAD, &number));
+    CALL(ioctl(fd, TCGETS, text));
+    CALL(ioctl(fd, 0x12345678, text));
+    CALL(ioctl(fd, FIOCLEX));
+    CALL(ioctl(folder, FIOCLEX));
+    CALL(lseek(fd, 0, SEEK_SET));
+    CALL(write(fd, "x", 1));
+    CALL(pread(fd, text, 1, 0));
+    CALL(pwrite(fd, "x", 1, 0));
+    CALL(fsync(fd));
+    CALL(fdatasync(fd));
+    CALL(ftruncate(fd, 0));
+    CALL(fallocate(fd, 0, 0, 1));
+    CALL(posix_fadvise(fd, 0, 1, POSIX_FADV_NORMAL));
+    CALL(readahead(fd, 0, 1));
+    CALL(sync_file_range(fd, 0, 1, 0));
+    CALL(syncfs(fd));
+    CALL(flock(fd, LOCK_EX | LOCK_NB));
+    CALL(fchmod(fd, 0600));
+    CALL(fchown(fd, 0, 0));
+    CALL(futimens(fd, NULL));
+    CALL(fsetxattr(fd, "user.a", "x", 1, 0));
+    CALL(fgetxattr(fd, "user.a", text, 1));
+    CALL(flistxattr(fd, text, 1));
+    CALL(fremovexattr(fd, "user.a"));
+    CALL(syscall(SYS_getdents64, folder, text, sizeof(text)));
+    CALL(fcntl(fd, F_GETFD));
+    CALL(fcntl(fd, F_SETFD, FD_CLOEXEC));
+    CALL(fcntl(fd, F_SETFL, 0));
+    CALL(fcntl(fd, F_GETLK, &(struct flock){.l_type = F_RDLCK}));
+    CALL(fcntl(fd, F_SETLK, &(struct flock){.l_type = F_RDLCK}));
+    CALL(fcntl(fd, F_GETOWN));
+    CALL(fcntl(fd, F_SETOWN, getpid()));
+    CALL(fcntl(fd, F_GETPIPE_SZ));
+    CALL(fcntl(fd, F_GETLEASE));
+    CALL(fcntl(fd, F_GET_SEALS));
+    CALL(sendfile(fd, other, NULL, 1));
+    CALL(sendfile(other, fd, NULL, 1));
+    CALL(copy_file_range(fd, NULL, other, NULL, 1, 0));
+    CALL(splice(fd, NULL, ends[1], NULL, 1, 0));
+    CALL(tee(fd, ends[1], 1, 0));
+    CALL(vmsplice(fd, &(struct iovec){text, 1}, 1, 0));
+    CALL(epoll_ctl((int)MUST(epoll_create1(0)), EPOLL_CTL_ADD, fd, &event));
+    CALL(epoll_wait(fd, &event, 1, 0));
+    CALL(inotify_add_watch(fd, "a", IN_OPEN));
+    CALL(getsockname(fd, NULL, NULL));
+    CALL(bind(fd, NULL, 0));
+    at = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, fd, 0);
+    printf("mmap: %s\n", at == MAP_FAILED ? errno_name(errno) : "mapped");
+    source = (struct pollfd){.fd = fd, .events = POLLIN};
+    CALL(poll(&source, 1, 0));
+    SHOW(source.revents == POLLNVAL);
+    CALL(fstatfs(fd, &facts));
+    CALL(fchdir(fd));
+    CALL(fchdir(folder));
+    CALL(dup(fd) < 0 ? -1 : 0);
+    CALL(syscall(424, fd, 0, NULL, 0));
+    CALL(syscall(SYS_timerfd_gettime, fd, text));
+    CALL(syscall(SYS_mq_getsetattr, fd, NULL, text));
+    return 0;
+}

@@ -131,7 +131,9 @@ void msg_due_interrupt(void);
 #define MSG_BOARD_WORDS 496u
 #define MSG_BOARD_LOAD 0u   /* a cache line: tasks/sched/load.h */
 #define MSG_BOARD_ROOTS 8u  /* a cache line: kernel/file/root.h */
-#define MSG_BOARD_FILES 16u /* the others: kernel/file/descriptor_cache.h */
+#define MSG_BOARD_FILES 16u /* the others but the last: kernel/file/descriptor_cache.h */
+#define MSG_BOARD_ACTIONS 472u /* a cache line: tasks/signal/action_cache.h */
+#define MSG_BOARD_FUTEX 480u /* two cache lines: tasks/futex/queue.c */
 volatile uint64_t *msg_board_own(void);
 /* The board of KERNEL, or NULL if KERNEL is not in the plan. The content is not trusted, as another kernel writes it.
  * It is zero until that kernel writes it. */

@@ -13,7 +13,7 @@
 
 #define ENTRIES 256u
 #define INDEX_BITS 9u
-#define COUNTS (MSG_BOARD_WORDS - MSG_BOARD_FILES)
+#define COUNTS (MSG_BOARD_ACTIONS - MSG_BOARD_FILES)
 
 _Static_assert(COUNTS <= 1u << INDEX_BITS, "an index fits");
 

@@ -103,7 +103,7 @@ static int64_t migrate(struct space *space, uint64_t from, uint64_t to)
         for (uint64_t i = 0; i < count && left >= 0; i++) {
             int64_t more = 0;
 
-            if (areas[i].backing == BACKING_NONE || !backing_stays(areas[i].backing))
+            if (!backing_stays(areas[i].backing))
                 more = migrate_area(space, areas[i].start, areas[i].end, from, to);
             left = more < 0 ? more : left + more;
         }

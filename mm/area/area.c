@@ -13,7 +13,7 @@ void (*area_refers)(struct area_list *list, uint64_t backing, enum area_event ev
 /* Reports that an area with BACKING was added to LIST or removed from it. */
 static inline void refer(struct area_list *list, uint64_t backing, enum area_event event)
 {
-    if (backing != BACKING_NONE && list->refers && area_refers != NULL)
+    if (backing_is_file(backing) && list->refers && area_refers != NULL)
         area_refers(list, backing, event);
 }
 
@@ -156,6 +156,21 @@ uint64_t area_find_gap(const struct area_list *list, uint64_t length, uint64_t l
     /* if LOW cuts this gap short, all remaining gaps lie below LOW */
     floor = area->start - area->gap > low ? area->start - area->gap : low;
     return area->start - floor >= length ? area->start - length : 0;
+}
+
+bool area_find_page(const struct area_list *list, uint64_t backing, uint64_t *address)
+{
+    for (const struct area *area = area_next(list, *address); area != NULL; area = area_after(list, area)) {
+        uint64_t at = area->start + (backing_page(backing) - backing_page(area->backing)) * PAGE_SIZE;
+
+        if ((area->prot & AREA_SHARED) != 0 && area->backing != BACKING_NONE &&
+            backing_whole(area->backing) == backing_whole(backing) && at - area->start < area->end - area->start &&
+            at >= *address) {
+            *address = at;
+            return true;
+        }
+    }
+    return false;
 }
 
 /* --- one area: protection and backing --- */
@@ -332,8 +347,10 @@ bool area_set_reserved(struct area_list *list, struct area *area, uint64_t addre
     if (behind != NULL && behind->start <= address)
         return false;
     before = behind != NULL ? area_before(list, behind) : area_last(list);
-    if (before != NULL && before->end > start)
+    if (before != NULL && before->end > start) {
+        backing = backing_at(backing, (int64_t)(before->end - start));
         start = before->end;
+    }
     if (behind != NULL && behind->start < end)
         end = behind->start;
     *area = (struct area){.start = start, .end = end, .prot = prot, .backing = backing};
@@ -345,7 +362,7 @@ bool area_set_reserved(struct area_list *list, struct area *area, uint64_t addre
     return true;
 }
 
-bool area_grow_together(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot)
+bool area_grow_together(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot, uint64_t backing)
 {
     struct area *area = area_next(list, start), *next;
 
@@ -353,7 +370,10 @@ bool area_grow_together(struct area_list *list, uint64_t start, uint64_t end, ui
         return false;
     while ((next = area_after(list, area)) != NULL && next->start < end)
         append(list, area, next);
-    area->start = area->start < start ? area->start : start;
+    if (area->start >= start) {
+        area->start = start;
+        area->backing = backing;
+    }
     area->end = area->end > end ? area->end : end;
     area->prot = prot;
     area_tree_moved(list, area);

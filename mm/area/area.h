@@ -134,9 +134,9 @@ struct area *area_reserve(void);
 void area_unreserve(struct area *area);
 bool area_set_reserved(struct area_list *list, struct area *area, uint64_t address, uint64_t start, uint64_t end,
                        uint32_t prot, uint64_t backing);
-/* Makes all of [START, END), which existing areas overlap, one area with PROT and no backing, without allocating
- * memory. False, and nothing has changed: no area overlaps it. */
-bool area_grow_together(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot);
+/* Makes all of [START, END), which existing areas overlap, one area with PROT and with BACKING at START, without
+ * allocating memory. False, and nothing has changed: no area overlaps it. */
+bool area_grow_together(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot, uint64_t backing);
 /* Adds an area above all others. -EINVAL: the range is empty, or an area ends above START; -ENOMEM. */
 int area_append_backed(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot, uint64_t backing);
 static inline int area_append(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot)
@@ -155,6 +155,9 @@ int area_protect_known(struct area_list *list, uint64_t start, uint64_t end, uin
 int area_flag(struct area_list *list, uint64_t start, uint64_t end, uint32_t set, uint32_t clear);
 /* True when areas cover all of [START, END). Takes one step per area in the range besides the look-up. */
 bool area_covers(const struct area_list *list, uint64_t start, uint64_t end);
+/* Sets *ADDRESS to the first address from there on at which an area that processes share maps the page of an object
+ * that BACKING names (its flags do not count). False: there is none. One step per area. */
+bool area_find_page(const struct area_list *list, uint64_t backing, uint64_t *address);
 /* The highest free range of LENGTH bytes within [LOW, HIGH), or 0. */
 uint64_t area_find_gap(const struct area_list *list, uint64_t length, uint64_t low, uint64_t high);
 

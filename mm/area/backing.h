@@ -1,7 +1,11 @@
-/* The backing of an area: nothing, so that its pages are zero at first, or the pages of an object (a file) that one
- * kernel keeps. One word names the object's kernel, the object, and the page of the object at the area's start; the
- * following pages of the area are the following pages of the object. One bit says that the object is never written
- * through the area. As a signed number the word is never negative. mm/file/file_map.md. */
+/* The backing of an area: one word that names the object whose pages the area maps, and the page of the object at the
+ * area's start; the following pages of the area are the following pages of the object. There are three kinds:
+ * - nothing: private memory, whose pages are zero at first and belong to one address space;
+ * - a file: the pages of an object that one kernel keeps. One bit says that the object is never written through the
+ *   area. As a signed number the word is positive. mm/file/file_map.md.
+ * - anonymous memory that processes share (MAP_SHARED): nobody keeps an object, the word only gives each page a name
+ *   that is the same in all processes and on all kernels, and that stays when its frame changes. As a signed number the
+ *   word is negative. mm/area/object.md. */
 #ifndef MM_AREA_BACKING_H
 #define MM_AREA_BACKING_H
 
@@ -20,6 +24,15 @@
 #define BACKING_KERNEL_SHIFT 40
 #define BACKING_OBJECT_SHIFT 46
 
+/* Anonymous memory: this bit, the role (tasks/role/role.h) of the kernel that has made the mapping, the class of its
+ * size, and the number of the page. A mapping of class C has 4^C consecutive numbers from a multiple of that on. */
+#define BACKING_ANONYMOUS (1ull << 63)
+#define BACKING_ROLE_SHIFT 53
+#define BACKING_ROLES 1024u
+#define BACKING_CLASS_SHIFT 48
+#define BACKING_CLASSES 19u
+#define BACKING_NUMBERS (1ull << BACKING_CLASS_SHIFT)
+
 _Static_assert(KERNELS_MAX <= 1 << (BACKING_OBJECT_SHIFT - BACKING_KERNEL_SHIFT), "a kernel's number fits");
 
 static inline uint64_t backing_make(uint32_t kernel, uint32_t object, uint64_t page)
@@ -37,26 +50,56 @@ static inline uint32_t backing_object(uint64_t backing)
     return (uint32_t)(backing >> BACKING_OBJECT_SHIFT);
 }
 
+static inline bool backing_is_file(uint64_t backing)
+{
+    return (int64_t)backing > 0;
+}
+
+static inline bool backing_is_anonymous(uint64_t backing)
+{
+    return (int64_t)backing < 0;
+}
+
+/* A new backing for an anonymous shared mapping of PAGES pages (at most 4^18), made by the kernel with ROLE. No two
+ * mappings of a kernel have a page in common until 2^48 pages of mappings of a size class have been made. Any
+ * context. */
+uint64_t backing_anonymous(uint32_t role, uint64_t pages);
+
+static inline uint32_t backing_role(uint64_t backing)
+{
+    return (uint32_t)(backing >> BACKING_ROLE_SHIFT) % BACKING_ROLES;
+}
+
+/* True when the PAGES pages from BACKING on belong to its mapping: it may grow no further. */
+static inline bool backing_has_room(uint64_t backing, uint64_t pages)
+{
+    uint64_t size = 1ull << 2 * (backing >> BACKING_CLASS_SHIFT & 31);
+
+    return !backing_is_anonymous(backing) || pages <= size - (backing & (size - 1));
+}
+
 /* True when the object exists for ever, so that no reference to it is needed. */
 static inline bool backing_stays(uint64_t backing)
 {
-    return backing_object(backing) == BACKING_VDSO;
+    return backing_is_file(backing) && backing_object(backing) == BACKING_VDSO;
 }
 
-/* The backing with its kernel and object only: neither page nor flags. */
+/* The backing with its kernel and object only: neither page nor flags. All anonymous memory of a class and a kernel is
+ * one object. */
 static inline uint64_t backing_whole(uint64_t backing)
 {
-    return backing & ~(BACKING_PAGES - 1) & ~(BACKING_READ_ONLY | BACKING_ATTACHED);
+    return backing_is_anonymous(backing) ? backing & ~(BACKING_NUMBERS - 1)
+                                         : backing & ~(BACKING_PAGES - 1) & ~(BACKING_READ_ONLY | BACKING_ATTACHED);
 }
 
 static inline bool backing_attached(uint64_t backing)
 {
-    return (backing & BACKING_ATTACHED) != 0;
+    return backing_is_file(backing) && (backing & BACKING_ATTACHED) != 0;
 }
 
 static inline uint64_t backing_page(uint64_t backing)
 {
-    return backing & (BACKING_PAGES - 1);
+    return backing & ((backing_is_anonymous(backing) ? BACKING_NUMBERS : BACKING_PAGES) - 1);
 }
 
 /* The backing of the page that lies BYTES after the page of BACKING (before it if negative). */

@@ -25,7 +25,7 @@ int64_t space_apply_check_locked(struct space *space, const struct msg_space_cha
 
     for (const struct area *area = area_next(&space->areas, change->start); area != NULL && area->start < end;
          area = area_after(&space->areas, area)) {
-        bits = area->prot | (area->backing != BACKING_NONE ? AREA_BACKED : 0);
+        bits = area->prot | (backing_is_file(area->backing) ? AREA_BACKED : 0);
         if ((needed & AREA_SHARED) != 0 && (bits & (AREA_SHARED | AREA_BACKED)) == (AREA_SHARED | AREA_BACKED))
             return -EACCES; /* MADV_REMOVE needs AREA_SHARED, and it does not support files */
         if ((bits & change->check.forbidden) != 0 || (needed & ~area->prot) != 0)

@@ -257,7 +257,7 @@ static uint64_t backing_of_locked(const struct space *space, const struct msg_sp
 
 static bool shares_file(uint32_t prot, uint64_t backing)
 {
-    return (prot & AREA_SHARED) != 0 && backing != BACKING_NONE;
+    return (prot & AREA_SHARED) != 0 && backing_is_file(backing);
 }
 
 bool space_leased_change_locked(const struct space *space, const struct msg_space_change *change)
@@ -279,14 +279,14 @@ static bool knows_all_locked(const struct space *space, const struct msg_space_c
 static int set_area_locked(struct space *space, const struct msg_space_change *change, uint64_t start, uint64_t backing)
 {
     bool granted = (change->map.how & SPACE_MAP_GRANTED) != 0;
-    int error = backing != BACKING_NONE ? file_hold_begin(backing, granted) : 0;
+    int error = backing_is_file(backing) ? file_hold_begin(backing, granted) : 0;
 
     if (error != 0)
         return error;
     space->areas.granted = granted;
     error = area_set_backed(&space->areas, start, start + change->length, change->prot | space->later, backing);
     space->areas.granted = false;
-    if (backing != BACKING_NONE)
+    if (backing_is_file(backing))
         file_hold_end(backing);
     return error;
 }
@@ -297,6 +297,8 @@ int64_t space_apply_map_locked(struct space *space, const struct msg_space_chang
     int error;
 
     if (!shares_file(change->prot, backing) && !space_commit_allowed(change->prot, change->length))
+        return -ENOMEM;
+    if (!backing_has_room(backing, change->length / PAGE_SIZE)) /* an area that grows out of the names of its mapping */
         return -ENOMEM;
     if ((change->map.how & (SPACE_MAP_FIXED | SPACE_MAP_KEEP)) == 0)
         start = space_room_locked(space, start, change->length, change->map.how);
@@ -331,6 +333,13 @@ static int64_t look_attached_locked(const struct space *space, const struct msg_
     return (int64_t)(change->look.what == SPACE_LOOK_ATTACHED ? area->start : area->end);
 }
 
+static int64_t look_backing(uint64_t backing, uint32_t what)
+{
+    if (backing_is_anonymous(backing) != (what == SPACE_LOOK_ANONYMOUS))
+        return 0;
+    return (int64_t)(backing & ~BACKING_ANONYMOUS);
+}
+
 bool space_looks_attached(const struct msg_space_change *change)
 {
     return change->look.what >= SPACE_LOOK_ATTACHED && change->look.what <= SPACE_LOOK_ATTACHED_OBJECT;
@@ -349,8 +358,10 @@ int64_t space_apply_look_locked(struct space *space, const struct msg_space_chan
         return look_attached_locked(space, change);
     if (change->look.what == SPACE_LOOK_POLICY)
         return area != NULL && area->start <= change->start ? (int64_t)(area->prot >> AREA_POLICY_SHIFT) : -ENOMEM;
-    if (change->look.what == SPACE_LOOK_BACKING)
-        return area != NULL && area->start <= change->start ? (int64_t)area_backing_at(area, change->start) : 0;
+    if (change->look.what == SPACE_LOOK_BACKING || change->look.what == SPACE_LOOK_ANONYMOUS)
+        return area != NULL && area->start <= change->start
+                   ? look_backing(area_backing_at(area, change->start), change->look.what)
+                   : 0;
     if (area == NULL || ((change->look.what == SPACE_LOOK_THERE || change->look.what == SPACE_LOOK_STOP) &&
                          area->start > change->start))
         return -ENOMEM;

@@ -183,7 +183,7 @@ static int64_t map_leased(struct space *space, const struct msg_space_change *ch
         spin_lock(&space->lock);
         start = lease_room_locked(space, change->start, change->length);
         if (start != 0)
-            result = area_set(&space->areas, start, start + change->length, change->prot);
+            result = area_set_backed(&space->areas, start, start + change->length, change->prot, change->map.backing);
         spin_unlock(&space->lock);
         if (start != 0)
             return result != 0 ? result : (int64_t)start;

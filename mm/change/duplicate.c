@@ -111,14 +111,14 @@ static int copy_pages(struct duplicate *d, uint64_t length)
 }
 
 int space_duplicate(struct space *space, struct space_lock *lock, uint64_t from, uint64_t length, uint64_t to,
-                    uint64_t room, uint32_t prot)
+                    uint64_t room, uint32_t prot, uint64_t backing)
 {
     struct msg_space_change map = {.space = space->id,
                                    .start = to,
                                    .length = room,
                                    .operation = MSG_SPACE_MAP,
                                    .prot = prot,
-                                   .map = {.how = SPACE_MAP_KEEP}};
+                                   .map = {.how = SPACE_MAP_KEEP, .backing = backing}};
     struct duplicate *d = heap_alloc(sizeof(*d));
     int64_t place = -ENOMEM;
     int error;
@@ -133,7 +133,7 @@ int space_duplicate(struct space *space, struct space_lock *lock, uint64_t from,
     spin_lock(&space->lock);
     /* as at the home, which may have added AREA_LOCKED; and no more than the pages that are recorded there for this
      * kernel */
-    error = area_set(&space->areas, to, to + length, prot);
+    error = area_set_backed(&space->areas, to, to + length, prot, backing);
     spin_unlock(&space->lock);
     if (error == 0)
         error = copy_pages(d, length);

@@ -12,11 +12,11 @@
 
 #define MAP_FILL 1ull /* a bit of the returned address of a new area: its pages are to get frames at once */
 
-/* Makes [TO, TO + ROOM) an area with PROT whose first pages have the frames of [FROM, FROM + LENGTH), which is shared.
- * LOCK covers both ranges, and the caller has mapped every page of the first on this kernel. -EAGAIN: one of them is no
- * longer mapped here; -EEXIST: the new place is not free; -ENOMEM. Waits. */
+/* Makes [TO, TO + ROOM) an area with PROT and BACKING whose first pages have the frames of [FROM, FROM + LENGTH), which
+ * is shared. LOCK covers both ranges, and the caller has mapped every page of the first on this kernel. -EAGAIN: one of
+ * them is no longer mapped here; -EEXIST: the new place is not free; -ENOMEM. Waits. */
 int space_duplicate(struct space *space, struct space_lock *lock, uint64_t from, uint64_t length, uint64_t to,
-                    uint64_t room, uint32_t prot);
+                    uint64_t room, uint32_t prot, uint64_t backing);
 
 /* Performs an operation on one kernel, with space->lock held. Returns the value to be answered, or a negative errno. */
 typedef int64_t operation_apply(struct space *space, const struct msg_space_change *change);

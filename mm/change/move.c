@@ -73,17 +73,19 @@ static int prepare_areas(struct space *space, const struct msg_space_change *cha
     bool known;
     int error;
 
+    backing = backing_known(space, change, &known, &policy);
     if (space->home == instance.kernel) {
         if (area_overlaps(&space->areas, change->move.to, change->move.to + change->move.room))
             return -EEXIST;
         if (!space_commit_allowed(change->prot, (change->prot & AREA_MOVING) != 0 ? change->move.room : added))
+            return -ENOMEM;
+        if (added != 0 && known && !backing_has_room(backing, change->move.room / PAGE_SIZE))
             return -ENOMEM;
         /* who knows a part of the old place knows all of the new one from now on */
         sharers_mark(&space->sharers, change->move.to, change->move.to + change->move.room,
                      sharers_in(&space->sharers, change->start, change->start + change->length));
     }
     error = area_flag(&space->areas, change->start, change->start + change->length, AREA_MOVING, 0);
-    backing = backing_known(space, change, &known, &policy);
     if (error == 0 && known) /* without it, a fault at the new place fetches the area */
         error = area_set_backed(&space->areas, change->move.to, change->move.to + change->move.room,
                                 change->prot | AREA_MOVING | policy, backing);

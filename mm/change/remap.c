@@ -6,6 +6,7 @@
 #include "kernel/arch/x86_64/base/instructions.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/arch/x86_64/cpu.h"
+#include "mm/area/backing.h"
 #include "mm/change/change.h"
 #include "mm/change/internal.h"
 #include "mm/fault/fault.h"
@@ -156,16 +157,26 @@ static int duplicate_file(struct remap *r, uint64_t backing)
     return result < 0 ? (int)result : 0;
 }
 
+/* Sets *BACKING to what is behind the old place. */
+static int look_backing(const struct remap *r, uint64_t *backing)
+{
+    int64_t file = space_look(r->space, r->from, SPACE_LOOK_BACKING);
+    int64_t name = file == 0 ? space_look(r->space, r->from, SPACE_LOOK_ANONYMOUS) : 0;
+
+    *backing = file > 0 ? (uint64_t)file : name > 0 ? BACKING_ANONYMOUS | (uint64_t)name : BACKING_NONE;
+    return file < 0 ? (int)file : name < 0 ? (int)name : 0;
+}
+
 /* Maps a shared area at its new place, too, and keeps the old one. */
 static int duplicate(struct remap *r)
 {
     uint64_t length = r->new_length < r->end - r->from ? r->new_length : r->end - r->from;
     struct space_range range = cover(r, length);
-    int64_t backing = space_look(r->space, r->from, SPACE_LOOK_BACKING);
+    uint64_t backing, again;
     struct space_lock lock;
-    int error = backing < 0 ? (int)backing : 0;
+    int error = look_backing(r, &backing);
 
-    if (backing == 0)
+    if (error == 0 && !backing_is_file(backing))
         error = space_touch(r->space, r->from, r->from + length, 0); /* so that this kernel has every page */
     if (error != 0)
         return error;
@@ -174,14 +185,16 @@ static int duplicate(struct remap *r)
         return error;
     space_count_change(r->space);
     error = look_again(r);
-    if (error == 0 && (r->from + length > r->end || space_look(r->space, r->from, SPACE_LOOK_BACKING) != backing))
+    if (error == 0)
+        error = look_backing(r, &again);
+    if (error == 0 && (r->from + length > r->end || again != backing))
         error = -EAGAIN; /* the area has changed since */
     if (error == 0)
         error = let_target_go(r, &lock);
-    if (error == 0 && backing != 0)
-        error = duplicate_file(r, (uint64_t)backing);
+    if (error == 0 && backing_is_file(backing))
+        error = duplicate_file(r, backing);
     else if (error == 0)
-        error = space_duplicate(r->space, &lock, r->from, length, r->to, r->new_length, r->prot);
+        error = space_duplicate(r->space, &lock, r->from, length, r->to, r->new_length, r->prot, backing);
     space_release(r->space, &lock);
     return error;
 }

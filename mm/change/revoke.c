@@ -93,7 +93,7 @@ int space_catch_up(struct space *space)
             .revoke = {.first = area->backing, .pages = (area->end - area->start) / PAGE_SIZE}};
 
         at = end;
-        if (area->backing == BACKING_NONE || (area->prot & AREA_SHARED) == 0)
+        if (!backing_is_file(area->backing) || (area->prot & AREA_SHARED) == 0)
             continue;
         space_apply_locked(space, &change);
         if (space_settle_locked(space, start, end) != 0)

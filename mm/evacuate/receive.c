@@ -200,13 +200,13 @@ int evacuate_stage_areas(uint64_t id, const struct msg_space_area *areas, uint32
     int error = staged == NULL ? -EPROTO : 0;
 
     for (uint32_t i = 0; i < count && error == 0; i++) {
-        if (areas[i].backing != BACKING_NONE)
+        if (backing_is_file(areas[i].backing))
             error = file_hold_begin(areas[i].backing, true);
         if (error != 0)
             break;
         error = area_append_backed(&staged->areas, areas[i].start, areas[i].end, (uint32_t)areas[i].prot,
                                    areas[i].backing);
-        if (error != 0 && areas[i].backing != BACKING_NONE)
+        if (error != 0 && backing_is_file(areas[i].backing))
             file_hold_end(areas[i].backing);
     }
     return error;
@@ -238,7 +238,7 @@ static void end_holds(const struct area_list *list)
     list_for_each(node, &list->head) {
         const struct area *area = container_of(node, const struct area, node);
 
-        if (area->backing != BACKING_NONE)
+        if (backing_is_file(area->backing))
             file_hold_end(area->backing);
     }
 }

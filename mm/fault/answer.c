@@ -50,7 +50,7 @@ static void add_runs_locked(const struct space *space, uint64_t page, const stru
         end = area->end;
     lease_clip_locked(space, page, &start, &end);
     if (!space_locking->taken_locked(space, start, end))
-        got->runs = (uint8_t)space_runs_list_locked(space, page, start, end, got->run, most);
+        got->runs = (uint8_t)space_runs_list_locked(space, page, start, end, got->run + got->backed, most);
 }
 
 /* The order of the largest aligned block of pages around PAGE that lies in AREA and in one table. */
@@ -146,8 +146,9 @@ static __attribute__((noinline)) void mark_locked(struct space *space, uint32_t 
     if (got->kind == SPACE_NONE || got->kind == SPACE_BUSY)
         return;
     if (got->runs != 0) {
-        uint64_t table = page & ~(LEAF_SIZE - 1), last = got->run[got->runs - 1];
-        uint64_t first_page = table + SPACE_RUN_INDEX(got->run[0]) * PAGE_SIZE;
+        const uint64_t *runs = space_got_runs(got);
+        uint64_t table = page & ~(LEAF_SIZE - 1), last = runs[got->runs - 1];
+        uint64_t first_page = table + SPACE_RUN_INDEX(runs[0]) * PAGE_SIZE;
         uint64_t last_end = table + (SPACE_RUN_INDEX(last) + SPACE_RUN_LENGTH(last)) * PAGE_SIZE;
 
         start = first_page < start ? first_page : start;
@@ -180,7 +181,7 @@ static void answer_locked(struct space *space, const struct msg_space_get *ask, 
     if (area == NULL)
         return;
     got->kind = SPACE_AREA;
-    got->block = still && area->backing == BACKING_NONE ? (uint8_t)block : 0;
+    got->block = still && !backing_is_file(area->backing) ? (uint8_t)block : 0;
     got->prot = (uint16_t)area->prot;
     got->policy = (uint8_t)(area->prot >> AREA_POLICY_SHIFT);
     if (area->backing != BACKING_NONE) {
@@ -191,7 +192,7 @@ static void answer_locked(struct space *space, const struct msg_space_get *ask, 
         return;
     if (entry != NULL && zero_page_is(*entry))
         zero_page_let_go_locked(space, page, paging_entry(&space->tables, page, false));
-    if (area->backing != BACKING_NONE && find_file_locked(space, page, area, ask->access))
+    if (backing_is_file(area->backing) && find_file_locked(space, page, area, ask->access))
         entry = paging_entry(&space->tables, page, false);
     if (entry == NULL || *entry == 0) {
         if (ask->huge != SPACE_HUGE_NO && got->block == SPACE_BLOCK_MAX &&
@@ -200,7 +201,7 @@ static void answer_locked(struct space *space, const struct msg_space_get *ask, 
             if (got->kind != SPACE_AREA)
                 return;
         }
-        if (ask->spare != 0 && (ask->has & SPACE_HAS_DIRTY) == 0 && area->backing == BACKING_NONE &&
+        if (ask->spare != 0 && (ask->has & SPACE_HAS_DIRTY) == 0 && !backing_is_file(area->backing) &&
             mempolicy_accepts_locked(space, area->prot, page, ask->spare))
             take_spare_locked(space, page, ask->spare, area, got);
         return;
@@ -219,7 +220,11 @@ static void answer_locked(struct space *space, const struct msg_space_get *ask, 
     if ((*entry & PAGING_SOFT_REMOTE) == 0)
         frame_lend();
     runs = ask->runs == 0 && ask->huge != SPACE_HUGE_NO && paging_large(&space->tables, page) != 0 ? 1 : ask->runs;
-    if (runs != 0 && got->cow == 0 && got->backed == 0)
+    if (runs > SPACE_RUNS_SHORT - got->backed && ask->runs <= SPACE_RUNS_SHORT)
+        runs = SPACE_RUNS_SHORT - got->backed;
+    else if (runs == SPACE_RUNS_MAX)
+        runs -= got->backed;
+    if (runs != 0 && got->cow == 0 && !backing_is_file(area->backing))
         add_runs_locked(space, page, area, runs, got);
 }
 

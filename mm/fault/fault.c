@@ -90,6 +90,17 @@ static inline __attribute__((always_inline)) int new_frame_locked(struct space *
     return result > 0 && prepared->frames ? WANTS_FRAME : NEEDS_LOCK; /* to ask other kernels for memory */
 }
 
+/* The same in AREA, whose pages processes share. */
+static __attribute__((noinline)) int new_shared_locked(struct space *space, uint64_t page, const struct area *area,
+                                                       const uint64_t *seen, struct prepared *prepared)
+{
+    int result = new_frame_locked(space, page, area->prot, seen, prepared);
+
+    if (result == RESOLVED)
+        space_name_frame(*paging_look(&space->tables, page) & PAGING_FRAME, area_backing_at(area, page));
+    return result;
+}
+
 /* Resolves a fault with what this kernel knows, and may decide at PAGE (DECIDES). Returns an enum resolved, of which
  * WANTS_HUGE and WANTS_FRAME only if PREPARED says so, and NOT_KNOWN also for a write to a copy-on-write page; -EACCES:
  * the area forbids the access; -EFAULT: there is no area (never with DECIDES_NOT); -ENXIO: the page is behind the end
@@ -127,7 +138,7 @@ static inline __attribute__((always_inline)) int resolve_locked(struct space *sp
         mempolicy_is_near_locked(space, area->prot, page))
         return WANTS_HUGE;
     space->stats.faults_local++;
-    if (area->backing != BACKING_NONE) {
+    if (backing_is_file(area->backing)) {
         int result = space_install_file_locked(space, page, area, access);
 
         return result > 0 ? NEEDS_LOCK : result;
@@ -135,6 +146,8 @@ static inline __attribute__((always_inline)) int resolve_locked(struct space *sp
     if ((access & AREA_WRITE) == 0 && (area->prot & AREA_SHARED) == 0 && decides == DECIDES_ALONE &&
         zero_page_map_locked(space, page, area->prot))
         return 0;
+    if (backing_is_anonymous(area->backing))
+        return new_shared_locked(space, page, area, entry, prepared);
     return new_frame_locked(space, page, area->prot, entry, prepared);
 }
 
@@ -149,12 +162,12 @@ static int fresh_make(struct space *space, uint64_t page, struct fresh *fresh, u
                       uint32_t access)
 {
     *fresh = (struct fresh){0};
-    if (backing != BACKING_NONE && !space_wants_copy(prot, access)) {
+    if (backing_is_file(backing) && !space_wants_copy(prot, access)) {
         fresh->cow = (prot & AREA_SHARED) == 0;
         fresh->counted = true;
         return file_page_get(backing, &fresh->frame);
     }
-    if (backing != BACKING_NONE)
+    if (backing_is_file(backing))
         return file_page_copy(backing, &fresh->frame);
     fresh->frame = mempolicy_frame(space, prot, page, 0);
     return fresh->frame != 0 ? 0 : -ENOMEM;
@@ -251,7 +264,7 @@ static int fault_shared(struct space *space, uint64_t page, uint32_t access, ker
     spin_lock(&space->lock);
     space->stats.fetches++;
     area = area_find(&space->areas, page);
-    space_count_answer_locked(space, answer.kind, answer.backing != BACKING_NONE);
+    space_count_answer_locked(space, answer.kind, backing_is_file(answer.backing));
     result = 0;
     if (area == NULL && answer.kind != SPACE_NONE) {
         /* only the page is locked: its surroundings may be changing */
@@ -268,7 +281,7 @@ static int fault_shared(struct space *space, uint64_t page, uint32_t access, ker
     }
     /* breaks_first does not apply to a file: its frame is the same for all kernels until a write */
     copy = answer.kind == SPACE_FRAME && answer.cow != 0 &&
-           ((access & AREA_WRITE) != 0 || (space->retrieval->breaks_first && backing == BACKING_NONE));
+           ((access & AREA_WRITE) != 0 || (space->retrieval->breaks_first && !backing_is_file(backing)));
     if (result == 0 && answer.kind == SPACE_FRAME && !copy)
         result = space_install_locked(space, page, answer.frame, prot, false, answer.cow != 0);
     spin_unlock(&space->lock);

@@ -19,6 +19,7 @@
 #include "mm/frame/frame.h"
 #include "mm/frame/reference.h"
 #include "mm/mempolicy/mempolicy.h"
+#include "mm/page/install.h"
 #include "mm/page/question.h"
 #include "mm/retrieve/adaptive.h"
 #include "mm/retrieve/wire.h"
@@ -61,7 +62,7 @@ static void note_area_locked(struct space_get *get, const struct msg_space_got *
 
     if (get->area != NULL &&
         area_set_reserved(&get->space->areas, get->area, get->page, start, start + size, space_got_prot(answer),
-                          answer->backed != 0 ? answer->run[0] : BACKING_NONE))
+                          backing_at(space_got_backing(answer), (int64_t)(start - get->page))))
         get->area = NULL;
 }
 
@@ -71,7 +72,8 @@ static void note_block_area_locked(struct space_get *get, const struct msg_space
 {
     uint64_t start = get->page & ~(LEAF_SIZE - 1);
 
-    if (!area_grow_together(&get->space->areas, start, start + LEAF_SIZE, space_got_prot(answer)))
+    if (!area_grow_together(&get->space->areas, start, start + LEAF_SIZE, space_got_prot(answer),
+                            backing_at(space_got_backing(answer), (int64_t)(start - get->page))))
         note_area_locked(get, answer);
 }
 
@@ -104,6 +106,8 @@ static void own_spare_locked(struct space_get *get, const uint64_t *seen, const 
         frame_share(get->spare);
     *entry = space_entry_own(get->spare, answer->prot, answer->cow != 0, 0);
     space_hold_pages_locked(get->space, 1);
+    if (answer->backed != 0)
+        space_name_frame(get->spare, answer->run[0]);
     get->spare = 0;
 }
 
@@ -170,20 +174,24 @@ static int take_answer_locked(struct space_get *get, const struct msg_space_got 
     if (answer->kind == SPACE_TAKEN_BLOCK) {
         note_block_area_locked(get, answer);
         huge_hold_block_locked(space, get->page, get->block, answer->prot);
+        for (uint64_t i = 0; i < LEAF_ENTRIES && answer->backed != 0; i++)
+            space_name_frame(
+                get->block + i * PAGE_SIZE,
+                backing_at(answer->run[0], (int64_t)(i * PAGE_SIZE) - (int64_t)(get->page & (LEAF_SIZE - 1))));
         get->block = get->spare = 0;
         return 0;
     }
     if (answer->kind == SPACE_TAKEN ||
         (answer->kind == SPACE_FRAME && answer->frame == get->spare)) { /* taken by a question whose answer was lost */
         own_spare_locked(get, seen, answer);
-        space_count_answer_locked(space, SPACE_AREA, answer->backed != 0);
+        space_count_answer_locked(space, SPACE_AREA, backing_is_file(space_got_backing(answer)));
         return 0;
     }
     if (!area_allows(answer->prot, get->access))
         return -EACCES;
     if (answer->kind == SPACE_COPIED) {
         own_copy_locked(get, answer);
-        space_count_answer_locked(space, SPACE_FRAME, answer->backed != 0);
+        space_count_answer_locked(space, SPACE_FRAME, backing_is_file(space_got_backing(answer)));
         return 0;
     }
     if (answer->kind == SPACE_AREA || (*seen & PAGING_SOFT_PENDING_FREE) != 0)
@@ -195,11 +203,11 @@ static int take_answer_locked(struct space_get *get, const struct msg_space_got 
         if (!upgrade_locked(get, answer))
             return 1;
     }
-    space_count_answer_locked(space, SPACE_FRAME, answer->backed != 0);
+    space_count_answer_locked(space, SPACE_FRAME, backing_is_file(space_got_backing(answer)));
     if (answer->runs != 0)
-        space_runs_install_locked(space, get->page, get->question.start, get->question.end, answer->run, answer->runs,
-                                  space_got_prot(answer));
-    if (get->huge != SPACE_HUGE_NO && answer->runs != 0 && SPACE_RUN_LENGTH(answer->run[0]) == LEAF_ENTRIES)
+        space_runs_install_locked(space, get->page, get->question.start, get->question.end, space_got_runs(answer),
+                                  answer->runs, space_got_prot(answer), space_got_backing(answer));
+    if (get->huge != SPACE_HUGE_NO && answer->runs != 0 && SPACE_RUN_LENGTH(space_got_runs(answer)[0]) == LEAF_ENTRIES)
         huge_show_locked(space, get->page, answer->prot);
     return 0;
 }
@@ -208,16 +216,17 @@ static int take_answer_locked(struct space_get *get, const struct msg_space_got 
 static bool answer_whole(const struct msg_space_got *answer, int length)
 {
     return length >= (int)sizeof(*answer) &&
-           (answer->runs <= SPACE_RUNS_SHORT ||
-            (answer->runs <= SPACE_RUNS_MAX &&
-             (size_t)length >= offsetof(struct msg_space_got, run) + answer->runs * sizeof(answer->run[0])));
+           (answer->runs + space_got_backed(answer) <= SPACE_RUNS_SHORT ||
+            (answer->runs + space_got_backed(answer) <= SPACE_RUNS_MAX &&
+             (size_t)length >= offsetof(struct msg_space_got, run) +
+                                   (answer->runs + space_got_backed(answer)) * sizeof(answer->run[0])));
 }
 
 /* Reports to strategy adaptive what the answer has brought. */
 static void adapt_locked(struct space_get *get, const struct msg_space_got *answer)
 {
     space_adapt_answer_locked(get->space, get->page, answer->kind == SPACE_FRAME,
-                              answer->runs > 0 ? answer->run[answer->runs - 1] : 0);
+                              answer->runs > 0 ? space_got_runs(answer)[answer->runs - 1] : 0);
 }
 
 static void take_answer(void *context, uint32_t kernel, const void *reply, int length)

@@ -57,7 +57,7 @@ bool huge_wanted_locked(const struct space *space, const struct area *area, uint
 
     if ((access & AREA_WRITE) == 0 && (area->prot & (AREA_HUGE | AREA_SHARED)) == 0)
         return false; /* reading private memory that nobody has asked large pages for costs no frame: the zero page */
-    if (area->backing != BACKING_NONE || !area_may(area->prot) || (area->prot & AREA_POLICY) != 0 ||
+    if (backing_is_file(area->backing) || !area_may(area->prot) || (area->prot & AREA_POLICY) != 0 ||
         start < area->start || end > area->end || !is_empty(paging_look(&space->tables, start)))
         return false;
     return space_decides_locked(space, (struct space_range){start, end}, DECIDES_MISSING) != DECIDES_NOT;
@@ -108,6 +108,8 @@ static bool install_locked(struct space *space, uint64_t page, uint32_t access, 
         return false;
     if (!fill_locked(space, page, space_entry_own(frame, area->prot, false, PAGING_ACCESSED)))
         return false;
+    for (uint64_t at = 0; at < LEAF_SIZE && area->backing != BACKING_NONE; at += PAGE_SIZE)
+        space_name_frame(frame + at, area_backing_at(area, (page & ~(LEAF_SIZE - 1)) + at));
     space_hold_pages_locked(space, LEAF_ENTRIES);
     space->stats.faults_local++;
     return true;

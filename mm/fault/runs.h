@@ -10,9 +10,9 @@
  */
 uint32_t space_runs_list_locked(const struct space *space, uint64_t page, uint64_t start, uint64_t end, uint64_t *runs,
                                 uint32_t most);
-/* Maps, with protection PROT, the pages of the COUNT RUNS that this kernel does not map yet. The table of PAGE exists.
- * Runs that are malformed, not in [START, END), or without memory for their area are left out. */
+/* Maps, with protection PROT and, for PAGE, BACKING, the pages of the COUNT RUNS that this kernel does not map yet. The
+ * table of PAGE exists. Runs that are malformed, not in [START, END), or without memory for their area are left out. */
 void space_runs_install_locked(struct space *space, uint64_t page, uint64_t start, uint64_t end, const uint64_t *runs,
-                               uint32_t count, uint32_t prot);
+                               uint32_t count, uint32_t prot, uint64_t backing);
 
 #endif

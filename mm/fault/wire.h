@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "mm/area/backing.h"
 #include "mm/retrieve/wire.h"
 
 /* SPACE_GET */
@@ -41,8 +42,8 @@ struct msg_space_got {
     uint8_t block; /* the aligned 2^BLOCK pages around the page, 512 at most, lie in one area */
     uint16_t prot; /* AREA_*, unless SPACE_NONE or SPACE_BUSY */
     uint8_t cow;
-    uint8_t backed;                 /* 1: there are no runs, and RUN[0] is the page's backing: mm/area/backing.h */
-    uint8_t runs;                   /* if SPACE_FRAME: the number of runs */
+    uint8_t backed;                 /* 1: RUN[0] is the page's backing (mm/area/backing.h), and the runs follow it */
+    uint8_t runs;                   /* if SPACE_FRAME: the number of runs; none of a file */
     uint8_t policy;                 /* the number of the area's policy */
     uint64_t frame;                 /* as in msg_space_mapping */
     uint64_t run[SPACE_RUNS_SHORT]; /* SPACE_GET_MANY: up to SPACE_RUNS_MAX */
@@ -52,6 +53,23 @@ struct msg_space_got {
 static inline uint32_t space_got_prot(const struct msg_space_got *got)
 {
     return got->prot | (uint32_t)got->policy << 16;
+}
+
+/* The backing of the page; BACKING_NONE: none. */
+static inline uint64_t space_got_backing(const struct msg_space_got *got)
+{
+    return got->backed != 0 ? got->run[0] : BACKING_NONE;
+}
+
+/* The words before the runs, and the runs. */
+static inline uint32_t space_got_backed(const struct msg_space_got *got)
+{
+    return got->backed != 0 ? 1 : 0;
+}
+
+static inline const uint64_t *space_got_runs(const struct msg_space_got *got)
+{
+    return got->run + space_got_backed(got);
 }
 
 /* SPACE_SWITCH: the answer */

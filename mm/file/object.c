@@ -7,6 +7,7 @@
 #include "kernel/instance/instance.h"
 #include "mm/area/backing.h"
 #include "mm/file/hold.h"
+#include "mm/frame/object_page.h"
 
 static const struct file_objects *objects; /* [i] NULL: there are none */
 
@@ -17,14 +18,18 @@ void file_objects_serve(const struct file_objects *what)
 
 static bool is_ours(uint64_t backing)
 {
-    return objects != NULL && backing != BACKING_NONE && backing_kernel(backing) == instance.kernel;
+    return objects != NULL && backing_is_file(backing) && backing_kernel(backing) == instance.kernel;
 }
 
 int file_object_page(uint64_t backing, uint64_t *frame)
 {
-    return is_ours(backing) ? objects->page(backing_object(backing), backing_page(backing),
-                                            (backing & BACKING_READ_ONLY) == 0, frame)
-                            : -ENXIO;
+    int error = is_ours(backing) ? objects->page(backing_object(backing), backing_page(backing),
+                                                 (backing & BACKING_READ_ONLY) == 0, frame)
+                                 : -ENXIO;
+
+    if (error == 0 && frame_object_page(*frame) == BACKING_NONE)
+        frame_set_object_page(*frame, backing & ~(BACKING_READ_ONLY | BACKING_ATTACHED));
+    return error;
 }
 
 int file_object_copy(uint64_t backing, uint64_t frame)

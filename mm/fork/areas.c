@@ -85,7 +85,7 @@ int fork_hold_files(struct space *child, uint32_t parent)
         struct area *area = container_of(node, struct area, node);
 
         slice_check();
-        if (area->backing == BACKING_NONE)
+        if (!backing_is_file(area->backing))
             continue;
         if (last != BACKING_NONE && backing_whole(area->backing) == backing_whole(last))
             error = file_hold_take_more(area->backing, parent);
@@ -102,7 +102,7 @@ int fork_hold_files(struct space *child, uint32_t parent)
 
         if (area == failed || failed == NULL)
             break;
-        if (area->backing != BACKING_NONE)
+        if (backing_is_file(area->backing))
             file_hold_untake(area->backing, parent);
     }
     if (error == 0)

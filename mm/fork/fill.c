@@ -46,7 +46,8 @@ static int fill_parent(struct fork *fork, const struct area *area, const struct 
     for (uint32_t i = 0; i < count && error == 0; i++) {
         /* of the area only the pages that are recorded at the home for this kernel */
         if (area_find(&parent->areas, pairs[i].page) == NULL)
-            error = area_set(&parent->areas, pairs[i].page, pairs[i].page + PAGE_SIZE, area->prot);
+            error = area_set_backed(&parent->areas, pairs[i].page, pairs[i].page + PAGE_SIZE, area->prot,
+                                    area_backing_at(area, pairs[i].page));
         if (error == 0 && paging_entry(&parent->tables, pairs[i].page, true) == NULL)
             error = -ENOMEM;
     }
@@ -89,7 +90,7 @@ int fork_fill_shared(struct fork *fork)
         const struct area *area = container_of(node, const struct area, node);
 
         slice_check();
-        if (error == 0 && (area->prot & AREA_SHARED) != 0 && area->backing == BACKING_NONE)
+        if (error == 0 && (area->prot & AREA_SHARED) != 0 && !backing_is_file(area->backing))
             error = fill_area(fork, area);
     }
     return error;

@@ -102,10 +102,11 @@ static int note_locked(struct space *space, uint32_t holder, const struct msg_sp
 
     for (uint32_t i = 0; i < answer->areas && error == 0; i++) {
         if (areas[i].start < answer->start || areas[i].end > answer->end || areas[i].start >= areas[i].end ||
-            ((areas[i].start | areas[i].end) & (PAGE_SIZE - 1)) != 0 || (areas[i].prot & ~(uint64_t)AREA_BITS) != 0)
+            ((areas[i].start | areas[i].end) & (PAGE_SIZE - 1)) != 0 || (areas[i].prot & ~(uint64_t)AREA_BITS) != 0 ||
+            backing_is_file(areas[i].backing))
             return -EPROTO;
         sharers_mark(&space->sharers, areas[i].start, areas[i].end, 1ull << holder);
-        error = area_set(&space->areas, areas[i].start, areas[i].end, (uint32_t)areas[i].prot);
+        error = area_set_backed(&space->areas, areas[i].start, areas[i].end, (uint32_t)areas[i].prot, areas[i].backing);
     }
     if (answer->pending != 0) /* no area tells where: as after an unmap that has failed */
         sharers_mark_all(&space->sharers, 1ull << holder);
@@ -272,11 +273,12 @@ int lease_await_found(struct space *space,
 
 /* --- the holder --- */
 
-static void add_area(struct msg_space_recalled *out, uint64_t start, uint64_t end, uint32_t prot)
+static void add_area(struct msg_space_recalled *out, uint64_t start, uint64_t end, const struct area *area)
 {
     struct msg_space_area *areas = (struct msg_space_area *)(out + 1);
 
-    areas[out->areas++] = (struct msg_space_area){.start = start, .end = end, .prot = prot};
+    areas[out->areas++] = (struct msg_space_area){
+        .start = start, .end = end, .prot = area->prot, .backing = area_backing_at(area, start)};
 }
 
 /* Adds the pages with an owning entry in [START, END), as many as fit; OUT->next is where to continue. */
@@ -320,7 +322,7 @@ static void list_locked(struct space *space, uint64_t from, struct msg_space_rec
             out->next = end = area->start;
             break;
         }
-        add_area(out, area->start > from ? area->start : from, area->end < end ? area->end : end, area->prot);
+        add_area(out, area->start > from ? area->start : from, area->end < end ? area->end : end, area);
     }
     add_pages_locked(space, from, end, out);
 }

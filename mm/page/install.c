@@ -7,6 +7,7 @@
 #include "mm/area/backing.h"
 #include "mm/file/object.h"
 #include "mm/frame/frame.h"
+#include "mm/frame/object_page.h"
 #include "mm/frame/reference.h"
 #include "mm/mempolicy/mempolicy.h"
 #include "mm/page/zero_page.h"
@@ -26,6 +27,12 @@ int space_install_locked(struct space *space, uint64_t page, uint64_t frame, uin
             frame_share(frame);
     }
     return 0;
+}
+
+void space_name_frame(uint64_t frame, uint64_t backing)
+{
+    if (backing != BACKING_NONE && window_owns(frame, PAGE_SIZE))
+        frame_set_object_page(frame, backing);
 }
 
 /* Maps PAGE of a file whose pages this kernel keeps. COPY: a private copy of the file's page instead of its frame. */
@@ -73,6 +80,8 @@ int space_install(struct space *space, uint64_t page, uint64_t frame, bool ownin
         error = (*entry & PAGING_FRAME) == frame ? 0 : -EEXIST;
     else if (area != NULL)
         error = space_install_locked(space, page, frame, area->prot, owning, cow);
+    if (error == 0 && owning && area != NULL && backing_is_anonymous(area->backing))
+        space_name_frame(frame, area_backing_at(area, page));
     spin_unlock(&space->lock);
     return error;
 }

@@ -19,6 +19,9 @@ int space_install_locked(struct space *space, uint64_t page, uint64_t frame, uin
 /* The same with the protection of the page's area; takes the lock. 0 also if FRAME is mapped there already. -EFAULT:
  * there is no area; -EEXIST: another frame is mapped; -ENOMEM. */
 int space_install(struct space *space, uint64_t page, uint64_t frame, bool owning, bool cow);
+/* FRAME now holds the page named by BACKING: notes that if the frame is this kernel's and processes share the page
+ * (mm/frame/object_page.h). Without memory it stays without a name. */
+void space_name_frame(uint64_t frame, uint64_t backing);
 /* For a PAGE that no kernel maps, in AREA, which is backed by a file: if this kernel keeps the file's pages, maps the
  * frame that ACCESS needs by an owning entry and returns 0. 1: another kernel keeps them; -ENXIO: the page is behind
  * the end of the file; -ENOMEM. */

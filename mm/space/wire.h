@@ -59,7 +59,9 @@ enum space_look_at {
     SPACE_LOOK_ATTACHED = 5, /* its start */
     SPACE_LOOK_ATTACHED_END = 6,
     SPACE_LOOK_ATTACHED_OBJECT = 7,
-    SPACE_LOOK_BACKING = 3 /* the backing of the page START, alone; 0 also if no area contains it */
+    /* The backing of the page START, alone; 0 also if no area contains it, or the memory is anonymous. */
+    SPACE_LOOK_BACKING = 3,
+    SPACE_LOOK_ANONYMOUS = 9 /* the same without BACKING_ANONYMOUS; 0 unless the memory is anonymous and shared */
 };
 
 /* How a new area finds its place; bits. */

@@ -1,5 +1,5 @@
-/* The frame behind an address in shared memory. All spaces that share the page map the same frame, so frame and offset
- * name a futex word for all of them. */
+/* The page of an object behind an address in shared memory. All spaces that share the page know it by the same name,
+ * whichever frame it has, so name and offset are a futex word's name for all of them. mm/area/object.md. */
 #include "mm/user/shared.h"
 
 #include "kernel/abi/errno.h"
@@ -11,8 +11,8 @@ static bool is_own_page(uint32_t prot, uint64_t backing)
     return (prot & AREA_WRITE) != 0 || (backing != BACKING_NONE && area_allows(prot, AREA_READ));
 }
 
-/* 0, 1 or -EFAULT as space_shared_frame; -EAGAIN: the area or the page is not mapped on this kernel yet. */
-static int look(struct space *space, uint64_t address, uint64_t *frame)
+/* 0, 1 or -EFAULT as space_shared_object; -EAGAIN: the area or the page is not mapped on this kernel yet. */
+static int look(struct space *space, uint64_t address, uint64_t *backing)
 {
     const struct area *area;
     const uint64_t *entry;
@@ -25,7 +25,7 @@ static int look(struct space *space, uint64_t address, uint64_t *frame)
     } else if (area != NULL) {
         entry = paging_look(&space->tables, address & ~(PAGE_SIZE - 1));
         if (entry != NULL && (*entry & PAGING_PRESENT) != 0) {
-            *frame = *entry & PAGING_FRAME;
+            *backing = area_backing_at(area, address & ~(PAGE_SIZE - 1));
             result = 1;
         }
     }
@@ -33,12 +33,12 @@ static int look(struct space *space, uint64_t address, uint64_t *frame)
     return result;
 }
 
-int space_shared_frame(struct space *space, uint64_t address, uint64_t *frame)
+int space_shared_object(struct space *space, uint64_t address, uint64_t *backing)
 {
     uint8_t byte;
     int result;
 
-    while ((result = look(space, address, frame)) == -EAGAIN) {
+    while ((result = look(space, address, backing)) == -EAGAIN) {
         if (user_read(&byte, address, sizeof(byte)) != 0)
             return -EFAULT;
     }

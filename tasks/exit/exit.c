@@ -22,6 +22,7 @@
 #include "tasks/process/process.h"
 #include "tasks/remote/work.h"
 #include "tasks/role/adopted.h"
+#include "tasks/signal/action_cache.h"
 #include "tasks/signal/signal.h"
 #include "tasks/timer/process/alarm.h"
 #include "tasks/timer/process/process_timer.h"
@@ -152,6 +153,7 @@ int exit_others(void)
         return -EAGAIN;
     }
     process->pruning = true;
+    action_cache_changed(group->id); /* doomed threads are to ask */
     completion_init(&group->quiet);
     group->quiet_count = 1;
     if (group->count == 1)

@@ -20,6 +20,9 @@
 #define FUTEX_BUCKETS_SHIFT 10u
 #define FUTEX_BUCKETS (1u << FUTEX_BUCKETS_SHIFT)
 
+/* A waiter may be in a bucket only while the bucket's bit on the owner's board is set. The bit is set with the first
+ * waiter that finds it clear, and cleared when a waker of another kernel finds the bucket empty: so the owner's own
+ * threads that wait and wake leave it alone. */
 struct futex_bucket {
     struct spinlock lock;
     struct list waiters; /* [k] */
@@ -28,12 +31,22 @@ struct futex_bucket {
 
 extern struct futex_bucket futex_buckets[FUTEX_BUCKETS];
 
-static inline struct futex_bucket *futex_bucket_of(const struct futex_key *key)
+/* The number of the bucket of KEY, on whichever kernel. */
+static inline uint32_t futex_bucket_number(const struct futex_key *key)
 {
     uint64_t hash = (key->word ^ key->space << 40) * 0x9e3779b97f4a7c15ull; /* 2^64 divided by the golden ratio */
 
-    return &futex_buckets[hash >> (64 - FUTEX_BUCKETS_SHIFT)];
+    return (uint32_t)(hash >> (64 - FUTEX_BUCKETS_SHIFT));
 }
+
+static inline struct futex_bucket *futex_bucket_of(const struct futex_key *key)
+{
+    return &futex_buckets[futex_bucket_number(key)];
+}
+
+/* For a waker of another kernel than OWNER that has stored to the word: true only if no waiter can have missed the
+ * store. Reads the owner's board. */
+bool futex_nobody_waits(uint32_t owner, const struct futex_key *key);
 
 /* At the owner, for a waker that has stored to the word: true only if no waiter can have missed the store. */
 static inline bool futex_queue_empty(const struct futex_key *key)
@@ -84,6 +97,8 @@ void futex_woken(struct futex_wait *wait);
 /* At the owner, for threads of any kernel. None of these waits. */
 uint32_t futex_queue_wake(const struct futex_key *key, uint32_t count, uint32_t bitset);
 uint64_t futex_queue_mark(const struct futex_key *key);
+/* After a waker of another kernel has found no waiter of KEY. */
+void futex_queue_found_empty(const struct futex_key *key);
 uint32_t futex_queue_requeue(const struct msg_futex_requeue *request);
 /* WAITER has its priority already. */
 void futex_queue_join(struct futex_waiter *waiter, const struct futex_key *key, uint32_t bitset);

@@ -6,6 +6,7 @@
  * completion, then run queues. Under a bucket's lock, no user memory is accessed and no message is sent. */
 #include "kernel/arch/x86_64/spinlock.h"
 #include "kernel/instance/instance.h"
+#include "msg/channel.h"
 #include "tasks/futex/futex.h"
 #include "tasks/futex/internal.h"
 #include "tasks/futex/pi/pi.h"
@@ -17,11 +18,57 @@ static bool same_key(const struct futex_key *a, const struct futex_key *b)
     return a->word == b->word && a->space == b->space;
 }
 
+_Static_assert(FUTEX_BUCKETS <= 64 * (MSG_BOARD_WORDS - MSG_BOARD_FUTEX), "the board has a bit for each bucket");
+
+static volatile uint64_t *board_of(const struct futex_bucket *bucket, uint64_t *bit)
+{
+    uint64_t number = (uint64_t)(bucket - futex_buckets);
+
+    *bit = 1ull << number % 64;
+    return &msg_board_own()[MSG_BOARD_FUTEX + number / 64];
+}
+
+/* Publishes that BUCKET has waiters. The locked instruction orders that before what the thread, or the answer to it,
+ * does next; if the bit is set already, every waker sees it. */
+static void publish_locked(const struct futex_bucket *bucket)
+{
+    uint64_t bit;
+    volatile uint64_t *word = board_of(bucket, &bit);
+
+    if ((__atomic_load_n(word, __ATOMIC_RELAXED) & bit) == 0)
+        __atomic_fetch_or(word, bit, __ATOMIC_SEQ_CST);
+}
+
+void futex_queue_found_empty(const struct futex_key *key)
+{
+    struct futex_bucket *bucket = futex_bucket_of(key);
+    uint64_t bit;
+    volatile uint64_t *word = board_of(bucket, &bit);
+
+    spin_lock(&bucket->lock);
+    if (list_empty(&bucket->waiters))
+        __atomic_fetch_and(word, ~bit, __ATOMIC_SEQ_CST);
+    spin_unlock(&bucket->lock);
+}
+
+bool futex_nobody_waits(uint32_t owner, const struct futex_key *key)
+{
+    uint32_t number = futex_bucket_number(key);
+    const volatile uint64_t *board = msg_board_of(owner);
+
+    if (board == NULL)
+        return false;
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* the program's store precedes the look; pairs with publish_locked */
+    return (__atomic_load_n(&board[MSG_BOARD_FUTEX + number / 64], __ATOMIC_RELAXED) >> number % 64 & 1) == 0;
+}
+
 /* Queues WAITER behind those of its priority. The walk is short: other threads than real-time ones are appended. */
 static void queue_locked(struct futex_bucket *bucket, struct futex_waiter *waiter)
 {
     struct list *after = bucket->waiters.previous;
 
+    if (instance.kernels > 1)
+        publish_locked(bucket);
     while (after != &bucket->waiters && container_of(after, struct futex_waiter, node)->priority < waiter->priority)
         after = after->previous;
     waiter->number = ++bucket->numbers;

@@ -91,6 +91,8 @@ static int run_wake(const struct remote_request *request, void *result)
     struct msg_futex_done *done = result;
 
     *done = (struct msg_futex_done){.count = futex_queue_wake(&message->key, message->count, message->bitset)};
+    if (done->count == 0)
+        futex_queue_found_empty(&message->key);
     return sizeof(*done);
 }
 
@@ -154,6 +156,8 @@ int64_t futex_wake_at(const struct futex_place *place, uint32_t count, uint32_t 
 
     if (place->owner == instance.kernel)
         return futex_queue_wake(&place->key, count, bitset);
+    if (futex_nobody_waits(place->owner, &place->key))
+        return 0;
     result = remote_ask_sure(place->owner, MSG_FUTEX_WAKE, &message, sizeof(message), &done, sizeof(done),
                              "waking of its futex", place->key.word);
     return result < 0 ? result : (int64_t)done.count;
@@ -177,6 +181,8 @@ int64_t futex_requeue_at(uint32_t owner, const struct msg_futex_requeue *request
 
     if (owner == instance.kernel)
         return futex_queue_requeue(request);
+    if (futex_nobody_waits(owner, &request->from))
+        return 0;
     result = remote_ask_sure(owner, MSG_FUTEX_REQUEUE, request, sizeof(*request), &done, sizeof(done),
                              "requeue of its futex", request->from.word);
     return result < 0 ? result : (int64_t)done.count;

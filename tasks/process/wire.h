@@ -152,7 +152,10 @@ struct msg_process_result {
             struct signal_info info;
             uint64_t hint; /* signals that may still be pending */
         };
-        struct signal_action action; /* PROCESS_TAKE_ACTION, PROCESS_SET_ACTION: the previous action */
+        struct {
+            struct signal_action action; /* PROCESS_TAKE_ACTION, PROCESS_SET_ACTION: the previous action */
+            uint64_t stamp;              /* PROCESS_TAKE_ACTION: tasks/signal/action_cache.h; 0: not to be noted */
+        };
         uint64_t interval;           /* PROCESS_ALARM: the previous interval */
         struct {                     /* PROCESS_TIMES */
             uint64_t members;        /* kernels that host it */

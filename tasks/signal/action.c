@@ -3,6 +3,7 @@
 
 #include "kernel/abi/errno.h"
 #include "tasks/process/call.h"
+#include "tasks/signal/action_cache.h"
 #include "tasks/signal/signal.h"
 
 void (*signal_timer_taken_locked)(struct group *group, struct signal_info *info);
@@ -36,10 +37,13 @@ int64_t process_take_action(struct group *group, const struct msg_process_call *
     spin_lock(&group->lock);
     action = &group->process->actions[signal - 1];
     result->action = *action;
-    if (group->process->pruning && action->handler > SIG_IGN)
+    if (group->process->pruning && action->handler > SIG_IGN) {
         error = -ESRCH; /* the requesting thread is doomed and runs no handler any more */
-    else if ((action->flags & SA_RESETHAND) != 0 && action->handler > SIG_IGN)
-        action->handler = SIG_DFL;
+    } else if ((action->flags & SA_RESETHAND) != 0 && action->handler > SIG_IGN) {
+        action->handler = SIG_DFL; /* nobody remembers what it was: the count may stay */
+    } else {
+        result->stamp = action_cache_stamp(group->id);
+    }
     spin_unlock(&group->lock);
     return error;
 }
@@ -66,6 +70,7 @@ int64_t process_set_action(struct group *group, const struct msg_process_call *c
     result->action = *action;
     if (call->action.sets != 0) {
         *action = call->action.is;
+        action_cache_changed(group->id);
         forget = ignores(action, signal);
         if (forget)
             signal_queue_remove(&process->signals, SIGNAL_BIT(signal));
@@ -103,6 +108,7 @@ void process_reset_actions(struct process *process)
 
         process->actions[i] = (struct signal_action){.handler = handler};
     }
+    action_cache_changed(process->group->id);
 }
 
 int64_t process_pending(struct group *group, const struct msg_process_call *call, struct msg_process_result *result)

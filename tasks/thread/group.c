@@ -3,6 +3,7 @@
 
 #include "kernel/instance/instance.h"
 #include "mm/frame/heap.h"
+#include "tasks/signal/queue/queue.h"
 #include "tasks/thread/number.h"
 
 #define BUCKETS 1024u
@@ -123,6 +124,7 @@ void group_put(struct group *group)
     group_free_process(group->process);
     if (group->made != NULL)
         heap_free(group->made, instance.kernels * sizeof(*group->made));
+    heap_free(group->known, sizeof(*group->known));
     heap_free(group, sizeof(*group));
 }
 

@@ -20,6 +20,7 @@
 #define PROCESS_INIT 1u /* id of the process that adopts orphans: no group has it (tasks/process/process.h) */
 
 struct process;
+struct signal_known;
 
 struct group {
     struct list node;    /* in the table of groups */
@@ -42,6 +43,7 @@ struct group {
     struct account gone;                   /* [g] counters of threads that are no longer here */
     uint64_t peaks;                        /* [g] home, at the group's end: sum of the members' peaks, in pages */
     uint32_t barriers;                     /* [a] not at the home: membarrier(2) commands that it has registered */
+    struct signal_known *known;            /* [g] not at the home: actions that it has told, or NULL */
     uint64_t signal_hint;                  /* [g] superset of the signals that are pending for it at its home */
 
     /* the end: tasks/exit/exit.c */

@@ -14,6 +14,7 @@
 #include "tasks/process/call.h"
 #include "tasks/process/process.h"
 #include "tasks/process/wire.h"
+#include "tasks/signal/action_cache.h"
 #include "tasks/signal/signal.h"
 #include "tasks/user/rseq.h"
 #include "tasks/user/user.h"
@@ -212,24 +213,39 @@ static void force_segv(void)
     signal_force(&info);
 }
 
-static void act(struct thread *thread, const struct signal_info *info)
+/* Finds the action of SIGNAL, which is reset if it has SA_RESETHAND. False: there is none any more. */
+static bool take_action(struct thread *thread, uint32_t signal, struct signal_action *action)
 {
-    struct msg_process_call call = {
-        .id = thread->group->id, .type = MSG_PROCESS_TAKE_ACTION, .action.signal = info->signal};
+    struct group *group = thread->group;
+    struct msg_process_call call = {.id = group->id, .type = MSG_PROCESS_TAKE_ACTION, .action.signal = signal};
     struct msg_process_result result;
 
+    if (group->process == NULL && action_cache_find(group, signal, action))
+        return true;
     if (process_call_surely(&call, &result) != 0)
+        return false;
+    *action = result.action;
+    if (group->process == NULL)
+        action_cache_note(group, signal, action, result.stamp);
+    return true;
+}
+
+static void act(struct thread *thread, const struct signal_info *info)
+{
+    struct signal_action action;
+
+    if (!take_action(thread, info->signal, &action))
         return; /* the process is ending or this thread is doomed: it is about to die */
-    if (result.action.handler == SIG_DFL || (result.action.handler == SIG_IGN && from_fault(info))) {
+    if (action.handler == SIG_DFL || (action.handler == SIG_IGN && from_fault(info))) {
         take_default(thread, info);
         return;
     }
-    if (result.action.handler == SIG_IGN)
+    if (action.handler == SIG_IGN)
         return;
-    settle_call(thread, result.action.flags);
+    settle_call(thread, action.flags);
     if (thread->context.rseq != 0)
         rseq_update(thread); /* the handler interrupts the thread's critical section */
-    if (enter_handler(thread, info, &result.action) == 0)
+    if (enter_handler(thread, info, &action) == 0)
         return;
     if (info->signal != SIGSEGV) {
         force_segv(); /* its handler may have a stack of its own */

@@ -14,7 +14,9 @@
  * -DSHORT: one wait is interrupted, not two.
  *
  * Seeded bugs: 1 the word is looked at before queueing, not after; 2 who leaves does not ask whether it was woken; 3 a wake
- * counted for one that should not have queued is not passed on; 4 a thread moves without leaving. */
+ * counted for one that should not have queued is not passed on; 4 a thread moves without leaving; 5 a waker looks at the
+ * board before it stores; 6 the board is cleared outside of the critical section that has found the queue empty; 7 the
+ * board is set after the answer to who has queued. */
 #ifndef BUG
 #define BUG 0
 #endif
@@ -46,6 +48,7 @@ chan queue = [4] of { byte, byte, byte };                   /* kernel, thread, t
 byte value;         /* the word */
 byte token[WAITERS]; /* of the present wait, 0: none */
 bool woken[WAITERS]; /* its completion */
+bool board;          /* the owner's: somebody may be in the queue */
 byte counted;       /* wakes that wakers are told of */
 byte zeros;         /* waits that returned 0 */
 byte interrupts;
@@ -62,7 +65,11 @@ inline queue_wake(n)
         :: to == OWNER -> assert(token[which] == tag); woken[which] = true
         :: else -> notice[to]!which, tag
         fi
-    :: else -> n = 0
+    :: else ->
+        n = 0;
+#if BUG != 6
+        board = board && self == OWNER /* its own threads leave it alone */
+#endif
     fi;
     to = 0;
     which = 0;
@@ -77,17 +84,25 @@ inline queue_leave(k, who, t, late)
     fi
 }
 
+#if BUG == 7
+#define PUBLISH
+#else
+#define PUBLISH board = true;
+#endif
+
 proctype owner()
 {
+    byte self = OWNER + 1; /* it wakes for other kernels */
     byte who, t, n, from, to, which, tag;
+    bool after;
 end:
     do
     :: atomic {
            if
-           :: request[1]?[WAIT, _, _] -> request[1]?WAIT, who, t; queue!1, who, t; answer[who]!0
-           :: request[2]?[WAIT, _, _] -> request[2]?WAIT, who, t; queue!2, who, t; answer[who]!0
-           :: request[1]?[WAKE, _, _] -> request[1]?WAKE, who, t; queue_wake(n); answer[who]!n
-           :: request[2]?[WAKE, _, _] -> request[2]?WAKE, who, t; queue_wake(n); answer[who]!n
+           :: request[1]?[WAIT, _, _] -> request[1]?WAIT, who, t; queue!1, who, t; PUBLISH answer[who]!0; after = (BUG == 7)
+           :: request[2]?[WAIT, _, _] -> request[2]?WAIT, who, t; queue!2, who, t; PUBLISH answer[who]!0; after = (BUG == 7)
+           :: request[1]?[WAKE, _, _] -> request[1]?WAKE, who, t; queue_wake(n); after = (BUG == 6 && n == 0); answer[who]!n
+           :: request[2]?[WAKE, _, _] -> request[2]?WAKE, who, t; queue_wake(n); after = (BUG == 6 && n == 0); answer[who]!n
            :: request[1]?[LEAVE, _, _] -> request[1]?LEAVE, who, t; queue_leave(1, who, t, n); answer[who]!n
            :: request[2]?[LEAVE, _, _] -> request[2]?LEAVE, who, t; queue_leave(2, who, t, n); answer[who]!n
            fi;
@@ -95,6 +110,10 @@ end:
            t = 0;
            n = 0
        }
+#if BUG == 6 || BUG == 7
+       ;
+       atomic { board = (after -> BUG == 7 : board); after = false }
+#endif
     od
 }
 
@@ -120,14 +139,18 @@ inline wake(n)
 {
     if
     :: atomic { self == OWNER -> queue_wake(n) }
-    :: self != OWNER -> request[self]!WAKE, me, 0; answer[me]?n
+    :: self != OWNER ->
+        if
+        :: !board -> n = 0 /* read without a message */
+        :: board -> request[self]!WAKE, me, 0; answer[me]?n
+        fi
     fi
 }
 
 inline join()
 {
     if
-    :: atomic { self == OWNER -> queue!OWNER, me, tries }
+    :: atomic { self == OWNER -> queue!OWNER, me, tries; board = true }
     :: self != OWNER -> request[self]!WAIT, me, tries; answer[me]?_
     fi
 }
@@ -199,8 +222,20 @@ proctype poster(byte me; byte self)
 {
     byte n, to, which, tag;
 
+#if BUG == 5
+    bool look = board || self == OWNER;
+    value++;
+    if
+    :: look -> if
+               :: atomic { self == OWNER -> queue_wake(n) }
+               :: self != OWNER -> request[self]!WAKE, me, 0; answer[me]?n
+               fi
+    :: !look
+    fi;
+#else
     value++;
     wake(n);
+#endif
     ended++
 }
 

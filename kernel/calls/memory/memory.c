@@ -9,6 +9,7 @@
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
 #include "tasks/process/group.h"
+#include "tasks/role/role.h"
 #include "tasks/thread/thread.h"
 
 #define MAP_SHARED 0x01u
@@ -111,7 +112,7 @@ static int64_t map(const struct call *c, uint32_t type, uint64_t backing)
     uint32_t flags = (uint32_t)c->a[3], prot = (uint32_t)c->a[2] & PROT_ALL;
     int64_t address;
 
-    if (backing != BACKING_NONE && (flags & MAP_GROWSDOWN) != 0)
+    if (backing_is_file(backing) && (flags & MAP_GROWSDOWN) != 0)
         return -EINVAL;
     if ((flags & MAP_HUGETLB) != 0 && flags >> MAP_HUGE_SHIFT != 0 && flags >> MAP_HUGE_SHIFT != HUGE_2M)
         return -EINVAL;
@@ -124,8 +125,10 @@ static int64_t map(const struct call *c, uint32_t type, uint64_t backing)
     prot |= (type == MAP_SHARED ? AREA_SHARED : 0) | ((flags & MAP_GROWSDOWN) != 0 ? AREA_GROWS : 0) |
             ((flags & MAP_NORESERVE) != 0 ? AREA_NORESERVE : 0) |
             ((flags & MAP_STACK) != 0 ? AREA_NO_HUGE : 0); /* as Linux since 6.7: a stack uses little of its memory */
+    if (type == MAP_SHARED && backing == BACKING_NONE && c->a[1] <= USER_END)
+        backing = backing_anonymous(role_own(), (c->a[1] + PAGE_SIZE - 1) / PAGE_SIZE);
     address = space_map(own_space(), c->a[0], c->a[1], prot,
-                        map_how(flags) | (backing != BACKING_NONE ? SPACE_MAP_GRANTED : 0), backing);
+                        map_how(flags) | (backing_is_file(backing) ? SPACE_MAP_GRANTED : 0), backing);
     if (address > 0 && ((flags & (MAP_POPULATE | MAP_NONBLOCK)) == MAP_POPULATE || (flags & MAP_LOCKED) != 0))
         space_map_fill(own_space(), (uint64_t)address, c->a[1], prot);
     return address;

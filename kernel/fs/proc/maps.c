@@ -53,8 +53,8 @@ static const char *name_of(const struct msg_space_area *area, const struct msg_s
 
 static int64_t put_area(struct maps *maps, const struct msg_space_area *area, const struct msg_space_areas *head)
 {
-    bool vdso = area->backing != BACKING_NONE && backing_object(area->backing) == BACKING_VDSO;
-    bool file = area->backing != BACKING_NONE && !vdso;
+    bool vdso = backing_stays(area->backing);
+    bool file = backing_is_file(area->backing) && !vdso;
     const char *name = vdso ? vdso_name(backing_page(area->backing)) : name_of(area, head);
     size_t start = maps->text->length;
     int64_t error = slice_check() ? -EINTR : file ? find_file(maps, area->backing) : 0;

@@ -166,7 +166,7 @@ static void put_details(struct details *details, const struct msg_space_area *ar
     text_put(details->text, "Size:           %8lu kB\nKernelPageSize:        4 kB\nMMUPageSize:           4 kB\n",
              (unsigned long)((area->end - area->start) / 1024));
     text_put(details->text, "Rss:            %8lu kB\nAnonymous:      %8lu kB\nSwap:                  0 kB\n", kb,
-             area->backing == BACKING_NONE ? kb : 0);
+             !backing_is_file(area->backing) ? kb : 0);
     text_put(details->text, "Locked:         %8lu kB\nVmFlags:%s%s%s%s%s%s\n", (area->prot & AREA_LOCKED) != 0 ? kb : 0,
              (area->prot & AREA_READ) != 0 ? " rd" : "", (area->prot & AREA_WRITE) != 0 ? " wr" : "",
              (area->prot & AREA_EXEC) != 0 ? " ex" : "", (area->prot & AREA_SHARED) != 0 ? " sh" : "",

@@ -7,7 +7,6 @@
  * and both write the next owner's id into the word, so that it is there before either of them continues. */
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
-#include "mm/frame/reference.h"
 #include "mm/space/space.h"
 #include "mm/user/user_copy.h"
 #include "tasks/futex/pi/internal.h"
@@ -360,7 +359,5 @@ void pi_release_thread(void)
     struct futex_key key;
 
     while (pi_donation_take(&key)) /* the thread that is granted the lock writes the word */
-        unlock(key.space == FUTEX_FRAMES ? frame_owner(key.word & ~(PAGE_SIZE - 1))
-                                         : thread_current()->group->space->home,
-               &key, true);
+        unlock(futex_owner(&key), &key, true);
 }

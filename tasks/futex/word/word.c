@@ -2,18 +2,36 @@
 #include "tasks/futex/word/word.h"
 
 #include "kernel/arch/x86_64/traps.h"
-#include "mm/frame/reference.h"
+#include "mm/area/backing.h"
 #include "mm/user/shared.h"
+#include "tasks/role/role.h"
+
+/* What is left of an object's name without its low bits, which are the page and flags. The hash of keys
+ * (tasks/futex/internal.h) uses the low bits of the rest. */
+#define NAME_SHIFT BACKING_KERNEL_SHIFT
+
+_Static_assert(BACKING_CLASS_SHIFT >= NAME_SHIFT && BACKING_PAGES <= 1ull << NAME_SHIFT, "names of objects fit");
+
+uint32_t futex_owner(const struct futex_key *key)
+{
+    uint64_t backing = key->space << NAME_SHIFT;
+
+    if ((key->space & FUTEX_OBJECTS) == 0)
+        return thread_current()->group->space->home;
+    return backing_is_file(backing) ? backing_kernel(backing) : role_kernel(backing_role(backing));
+}
 
 static __attribute__((noinline)) int find_shared(struct space *space, uint64_t address, struct futex_place *place)
 {
-    uint64_t frame;
-    int found = space_shared_frame(space, address, &frame);
+    uint64_t backing;
+    int found = space_shared_object(space, address, &backing);
 
-    if (found > 0)
-        *place = (struct futex_place){.key = {.space = FUTEX_FRAMES, .word = frame | (address & (PAGE_SIZE - 1))},
-                                      .owner = frame_owner(frame)};
-    return found;
+    if (found <= 0)
+        return found;
+    place->key = (struct futex_key){.space = FUTEX_OBJECTS | backing_whole(backing) >> NAME_SHIFT,
+                                    .word = backing_page(backing) * PAGE_SIZE + (address & (PAGE_SIZE - 1))};
+    place->owner = futex_owner(&place->key);
+    return place->owner < KERNELS_MAX ? found : -EFAULT;
 }
 
 int futex_find(uint64_t address, bool shared, struct futex_place *place)

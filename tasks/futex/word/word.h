@@ -9,12 +9,12 @@
 #include "mm/space/space.h"
 #include "tasks/thread/group.h"
 
-#define FUTEX_FRAMES UINT64_MAX /* a key's space: WORD is the physical address of memory that spaces share */
+#define FUTEX_OBJECTS (1ull << 63) /* a bit of a key's space: the word is in memory that spaces share */
 
 /* The name of a futex word. */
 struct futex_key {
-    uint64_t space; /* id of the address space, or FUTEX_FRAMES */
-    uint64_t word;  /* its address in this space */
+    uint64_t space; /* id of the address space, or FUTEX_OBJECTS with the object, as mm/area/backing.h has it */
+    uint64_t word;  /* its address in this space, or its place in the object in bytes */
 };
 
 /* A word and the kernel that has its queue. */
@@ -45,6 +45,8 @@ static inline int futex_find_private(uint64_t address, struct futex_place *place
     *place = (struct futex_place){.key = {.space = space->id, .word = address}, .owner = space->home};
     return 0;
 }
+/* The kernel that has the queue of KEY's word, of a thread of the current group; KERNELS_MAX: none. */
+uint32_t futex_owner(const struct futex_key *key);
 /* The same for any word; SHARED: without FUTEX_PRIVATE_FLAG. May wait for a page. */
 int futex_find(uint64_t address, bool shared, struct futex_place *place);
 

@@ -35,6 +35,15 @@ struct signal_action {
     uint64_t mask;
 };
 
+#define SIGNAL_ACTIONS 64u
+
+/* What a kernel that is not the home knows of a process's actions: tasks/signal/action_cache.h. */
+struct signal_known {
+    uint64_t stamp; /* of the home, when the first of them was asked for */
+    uint64_t set;   /* the signals whose actions are known */
+    struct signal_action action[SIGNAL_ACTIONS]; /* by signal - 1 */
+};
+
 /* Pending signals: their set, and the queued infos. */
 struct signal_queue {
     uint64_t pending; /* bit s - 1 is signal s */

@@ -75,8 +75,8 @@ void wait_for(word *counter, uint32_t goal);
  * wait for a futex is: of whoever does, the kernel has the place in its queue. */
 void wait_asleep(struct crew *crew, word *counter, uint32_t goal);
 
-/* The tests of futex_pthread.c, futex_owner.c, futex_signal.c, futex_shared.c, futex_several.c and
- * futex_priority.c. */
+/* The tests of futex_pthread.c, futex_owner.c, futex_signal.c, futex_shared.c, futex_objects.c,
+ * futex_several.c and futex_priority.c. */
 void futex_test_mutex(void);
 void futex_test_condition(void);
 void futex_test_barrier(void);
@@ -95,6 +95,11 @@ void futex_test_disturbed(void);
 void futex_test_shared(void);
 void futex_test_private_apart(void);
 void futex_test_killed_owner(void);
+void futex_test_objects(void);
+void futex_test_object_changes(void);
+void futex_test_objects_apart(void);
+void futex_test_objects_forked(void);
+void futex_test_object_leased(void);
 void futex_test_several(void);
 void futex_test_several_errors(void);
 void futex_test_requeue_pi(void);

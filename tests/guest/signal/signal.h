@@ -54,6 +54,7 @@ void signal_test_timedwait_waits(void);
 void signal_test_timedwait_interrupted(void);
 
 /* signal_group.c: signals to threads and processes of several kernels. */
+void signal_test_actions_elsewhere(void);
 void signal_test_thread_masks(void);
 void signal_test_thread_kill(void);
 void signal_test_group_any(void);

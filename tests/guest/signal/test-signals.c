@@ -332,6 +332,8 @@ static const struct tap_test tests[] = {
     {"timedwait", "sigtimedwait takes what is pending, without handlers", signal_test_timedwait},
     {"timedwait-waits", "sigtimedwait waits for a signal or its time", signal_test_timedwait_waits},
     {"timedwait-eintr", "sigtimedwait is interrupted by other handlers", signal_test_timedwait_interrupted},
+    {"actions-elsewhere", "a handler that was set on one kernel is the one that runs on another",
+     signal_test_actions_elsewhere},
     {"thread-masks", "each thread has its own mask", signal_test_thread_masks},
     {"thread-kill", "threads on all places signal each other", signal_test_thread_kill},
     {"group-any", "a process's signal goes to the thread that does not mask it", signal_test_group_any},

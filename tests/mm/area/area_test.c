@@ -234,7 +234,7 @@ TEST(area_grow, "areas with a part of a range become one with all of it, without
         for (uint64_t page = start; page < end; page++)
             some |= map[page] != NONE;
         heap_left = 0;
-        CHECK_EQ(area_grow_together(&list, at(start), at(end), AREA_READ), some);
+        CHECK_EQ(area_grow_together(&list, at(start), at(end), AREA_READ, BACKING_NONE), some);
         heap_left = -1;
         if (some)
             fill(start, end, AREA_READ);

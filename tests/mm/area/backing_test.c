@@ -1,6 +1,6 @@
 /* Areas with files behind them: what is cut, joined and changed keeps to its place in the file.
- * sources: mm/area/area.c mm/area/tree.c */
-#define PAGES 8u
+ * sources: mm/area/area.c mm/area/tree.c mm/area/backing.c */
+#define PAGES 64u
 #include "tests/mm/area/model.h"
 
 #define FILE_PAGE(page) backing_make(3, 77, (page))
@@ -106,5 +106,73 @@ TEST(backing_pieces, "areas of shared memory are told of one by one, and never b
     CHECK_EQ(areas_notified, 0);
     CHECK_EQ(notified_granted, 1);
     area_refers = NULL;
+    begin();
+}
+
+TEST(backing_names, "no two mappings of shared memory have a name in common, whatever their sizes and makers")
+{
+    static struct {
+        uint64_t backing, pages;
+    } made[600];
+    uint64_t state = 1;
+
+    for (uint32_t i = 0; i < 600; i++) {
+        uint64_t pages = 1 + test_below(&state, 1ull << test_below(&state, 36));
+        uint64_t backing = backing_anonymous(i % 3 * 511, pages);
+
+        CHECK(backing_is_anonymous(backing) && !backing_is_file(backing) && !backing_attached(backing));
+        CHECK(!backing_stays(backing));
+        CHECK_EQ(backing_role(backing), i % 3 * 511);
+        CHECK_EQ(backing_role(backing_at(backing, (int64_t)((pages - 1) * PAGE_SIZE))), i % 3 * 511);
+        CHECK(backing_has_room(backing, pages));
+        CHECK(!backing_has_room(backing, 4 * pages + 1));
+        CHECK(!backing_has_room(backing_at(backing, (int64_t)PAGE_SIZE), 4 * pages));
+        made[i].backing = backing;
+        made[i].pages = pages;
+        for (uint32_t k = 0; k < i; k++)
+            CHECK(made[k].backing + made[k].pages <= backing || backing + pages <= made[k].backing);
+    }
+    CHECK(!backing_is_anonymous(BACKING_NONE) && !backing_is_file(BACKING_NONE) && backing_is_file(FILE_PAGE(1)));
+    CHECK(backing_has_room(FILE_PAGE(1), 1ull << 35));
+}
+
+TEST(backing_find, "a page of shared memory is found wherever it is mapped, and not in private areas")
+{
+    uint64_t name = backing_anonymous(5, 100), address = 0;
+
+    begin();
+    CHECK_EQ(area_set_backed(&list, at(10), at(20), AREA_READ | AREA_SHARED, backing_at(name, 4 * PAGE_SIZE)), 0);
+    CHECK_EQ(area_set_backed(&list, at(30), at(34), AREA_READ | AREA_SHARED, backing_at(name, 8 * PAGE_SIZE)), 0);
+    CHECK_EQ(area_set_backed(&list, at(40), at(50), AREA_READ, FILE_PAGE(0)), 0);
+    CHECK(area_find_page(&list, backing_at(name, 9 * PAGE_SIZE), &address));
+    CHECK_EQ(address, at(15));
+    address += PAGE_SIZE;
+    CHECK(area_find_page(&list, backing_at(name, 9 * PAGE_SIZE), &address));
+    CHECK_EQ(address, at(31));
+    address += PAGE_SIZE;
+    CHECK(!area_find_page(&list, backing_at(name, 9 * PAGE_SIZE), &address));
+    address = 0;
+    CHECK(!area_find_page(&list, backing_at(name, 3 * PAGE_SIZE), &address));
+    CHECK(!area_find_page(&list, backing_at(name, 14 * PAGE_SIZE), &address));
+    CHECK(!area_find_page(&list, FILE_PAGE(3), &address));
+    CHECK_EQ(area_set_backed(&list, at(40), at(50), AREA_READ | AREA_SHARED, FILE_PAGE(0) | BACKING_READ_ONLY), 0);
+    CHECK(area_find_page(&list, FILE_PAGE(3), &address));
+    CHECK_EQ(address, at(43));
+    begin();
+}
+
+TEST(backing_clipped, "an area that is made in a gap, or grows together, keeps each page's name")
+{
+    uint64_t name = backing_anonymous(5, 100);
+    struct area *spare;
+
+    begin();
+    spare = area_reserve();
+    CHECK_EQ(area_set(&list, at(10), at(13), AREA_READ), 0);
+    CHECK(area_set_reserved(&list, spare, at(14), at(8), at(16), AREA_READ | AREA_SHARED, name));
+    expect(13, 16, AREA_READ | AREA_SHARED, backing_at(name, 5 * PAGE_SIZE));
+    CHECK_EQ(area_remove(&list, at(10), at(13)), 0);
+    CHECK(area_grow_together(&list, at(8), at(18), AREA_READ | AREA_SHARED, name));
+    expect(8, 18, AREA_READ | AREA_SHARED, name);
     begin();
 }

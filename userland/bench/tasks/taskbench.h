@@ -74,6 +74,9 @@ int taskbench_run_pthread_join(const struct taskbench_case *bench, uint32_t coun
 int taskbench_run_thread_exit(const struct taskbench_case *bench, uint32_t count);
 int taskbench_run_group_exit(const struct taskbench_case *bench, uint32_t count);
 int taskbench_run_kill_wait(const struct taskbench_case *bench, uint32_t count);
+int taskbench_run_signal_process(const struct taskbench_case *bench, uint32_t count);
+int taskbench_run_wake_nobody(const struct taskbench_case *bench, uint32_t count);
+int taskbench_run_open_close(const struct taskbench_case *bench, uint32_t count);
 int taskbench_run_signal_self(const struct taskbench_case *bench, uint32_t count);
 int taskbench_run_signal_reply(const struct taskbench_case *bench, uint32_t count);
 int taskbench_run_mprotect(const struct taskbench_case *bench, uint32_t count);

@@ -14,6 +14,7 @@
 #include "mm/lease/lease.h"
 #include "mm/lock/lock.h"
 #include "mm/mempolicy/mempolicy.h"
+#include "mm/move/move.h"
 #include "mm/retrieve/strategy.h"
 #include "mm/space/space.h"
 
@@ -35,5 +36,6 @@ void mm_init(void)
     huge_init();
     space_change_init();
     space_fence_init();
+    space_move_init();
     space_fork_init();
 }

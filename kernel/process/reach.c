@@ -7,9 +7,9 @@
 #include "kernel/lib/string.h"
 #include "mm/area/backing.h"
 #include "mm/change/change.h"
-#include "mm/fault/page_move.h"
 #include "mm/frame/heap.h"
 #include "mm/mempolicy/mempolicy.h"
+#include "mm/move/move.h"
 #include "mm/retrieve/areas.h"
 #include "mm/retrieve/wire.h"
 #include "mm/space/space.h"
@@ -34,17 +34,11 @@ void reach_pause(uint64_t done)
     slice_check(); /* at the home the lookups never wait, so messages are not taken otherwise */
 }
 
-/* Moves a page that has a frame, if it is on a node of FROM. Returns 1 if the page could not be moved, otherwise 0. */
-static int64_t migrate_page(struct space *space, uint64_t page, uint64_t from, uint64_t to)
+uint64_t reach_stop(uint64_t at, uint64_t end)
 {
-    int node = space_page_node(space, page);
+    uint64_t stop = (at & ~(REACH_PAGES * PAGE_SIZE - 1)) + REACH_PAGES * PAGE_SIZE;
 
-    if (node < 0 || (from >> node & 1) == 0)
-        return 0;
-    /* As Linux: if the sets have different sizes, a page that is on a node of the new set already stays. */
-    if (kernel_set_count(from) != kernel_set_count(to) && (to >> node & 1) != 0)
-        return 0;
-    return space_page_move(space, page, 1ull << mempolicy_remap((uint32_t)node, from, to)) < 0 ? 1 : 0;
+    return stop < end ? stop : end;
 }
 
 static int64_t count_pages(struct space *space, uint64_t start, uint64_t size)
@@ -65,23 +59,43 @@ static int64_t count_pages(struct space *space, uint64_t start, uint64_t size)
     return sum;
 }
 
+/* migrate_pages: pages on the nodes FROM are to go to those of TO. */
+struct migrating {
+    uint64_t from, to;
+    int64_t left; /* pages that could not be moved */
+};
+
+static uint64_t migrate_wanted(void *context, uint64_t page, uint32_t node)
+{
+    const struct migrating *migrating = context;
+
+    (void)page;
+    if ((migrating->from >> node & 1) == 0)
+        return 0;
+    /* As Linux: if the sets have different sizes, a page that is on a node of the new set already stays. */
+    if (kernel_set_count(migrating->from) != kernel_set_count(migrating->to) && (migrating->to >> node & 1) != 0)
+        return 0;
+    return 1ull << mempolicy_remap(node, migrating->from, migrating->to);
+}
+
+static void migrate_done(void *context, uint64_t page, int result)
+{
+    struct migrating *migrating = context;
+
+    (void)page;
+    migrating->left += result < 0 && result != -EFAULT && result != -ENOENT ? 1 : 0;
+}
+
 static int64_t migrate_area(struct space *space, uint64_t start, uint64_t end, uint64_t from, uint64_t to)
 {
-    int64_t left = 0;
+    struct migrating migrating = {from, to, 0};
+    struct space_moves moves = {migrate_wanted, migrate_done, &migrating, false};
 
-    for (uint64_t at = start; at < end; at += WINDOW * PAGE_SIZE) {
-        uint64_t count = (end - at) / PAGE_SIZE < WINDOW ? (end - at) / PAGE_SIZE : WINDOW;
-        int64_t pages = space_resident_pages(space, at, (uint32_t)count);
-
-        if (pages < 0)
-            return pages;
-        for (uint64_t i = 0; i < count; i++) {
-            if ((pages >> i & 1) != 0)
-                left += migrate_page(space, at + i * PAGE_SIZE, from, to);
-        }
+    for (uint64_t at = start; at < end; at = reach_stop(at, end)) {
+        space_move(space, at, reach_stop(at, end), &moves);
         reach_pause(at - start);
     }
-    return left;
+    return migrating.left;
 }
 
 static int64_t migrate(struct space *space, uint64_t from, uint64_t to)
@@ -136,12 +150,43 @@ static int64_t do_node(struct space *space, const void *asked, void *result)
     return space_page_node(space, ((const struct msg_reach_node *)asked)->address);
 }
 
+/* REACH_MOVE under way. */
+struct placing {
+    uint64_t start;
+    const uint8_t *node;
+    int32_t *status;
+};
+
+static uint64_t placing_wanted(void *context, uint64_t page, uint32_t node)
+{
+    const struct placing *placing = context;
+    uint32_t wanted = placing->node[(page - placing->start) / PAGE_SIZE];
+
+    (void)node;
+    return wanted < NODES_MAX ? 1ull << wanted : 0;
+}
+
+static void placing_done(void *context, uint64_t page, int result)
+{
+    const struct placing *placing = context;
+
+    placing->status[(page - placing->start) / PAGE_SIZE] = result;
+}
+
 static int64_t do_move(struct space *space, const void *asked, void *result)
 {
-    const struct msg_reach_move *move = asked;
+    const struct reach_pages *pages = asked;
+    uint64_t start = pages->ask.address & ~(PAGE_SIZE - 1), end = start + pages->ask.count * PAGE_SIZE;
+    struct placing placing = {start, pages->node, result};
+    struct space_moves moves = {placing_wanted, placing_done, &placing, pages->ask.all != 0};
 
-    (void)result;
-    return space_page_move(space, move->address, move->nodes);
+    if (start < USER_END && end <= USER_END) {
+        space_move(space, start, end, &moves);
+    } else {
+        for (uint32_t i = 0; i < pages->ask.count; i++)
+            placing.status[i] = -EFAULT;
+    }
+    return (int64_t)(pages->ask.count * sizeof(placing.status[0]));
 }
 
 static int64_t do_count(struct space *space, const void *asked, void *result)
@@ -160,8 +205,8 @@ static int64_t do_migrate(struct space *space, const void *asked, void *result)
     return nodes->to != 0 ? migrate(space, nodes->from, nodes->to) : -EPROTO;
 }
 
-/* By message type from MSG_REACH_READ on. Each returns a value or a negative errno; do_read returns how many bytes it
- * has stored at RESULT. */
+/* By message type from MSG_REACH_READ on. Each returns a value or a negative errno; do_read and do_move return how many
+ * bytes they have stored at RESULT. */
 static int64_t (*const operations[])(struct space *space, const void *asked,
                                      void *result) = {do_read, do_write, do_node, do_move, do_count, do_migrate};
 
@@ -190,7 +235,7 @@ static int run(const struct remote_request *request, void *result)
     }
     if (group != NULL)
         group_put(group);
-    if (value < 0 || request->type == MSG_REACH_READ)
+    if (value < 0 || request->type == MSG_REACH_READ || request->type == MSG_REACH_MOVE)
         return (int)value;
     *(struct msg_reached *)result = (struct msg_reached){value};
     return sizeof(struct msg_reached);
@@ -206,10 +251,19 @@ static int copy_room(const struct remote_request *request)
     return write ? (int)sizeof(struct msg_reached) : (int)asked->size;
 }
 
+static int move_room(const struct remote_request *request)
+{
+    const struct msg_reach_move *asked = request->data;
+
+    if (asked->count == 0 || asked->count > REACH_PAGES || request->length != sizeof(*asked) + asked->count)
+        return -EPROTO;
+    return (int)(asked->count * sizeof(int32_t));
+}
+
 /* --- on the kernel of the caller --- */
 
 /* Performs the request of LENGTH bytes at ASKED, which begins with a struct reach_target, on its process's home. BYTES
- * has ROOM bytes for the result of REACH_READ. A process reaches its own memory without its home. */
+ * has ROOM bytes for the result of REACH_READ or REACH_MOVE. A process reaches its own memory without its home. */
 static int64_t reach(enum msg_type type, const void *asked, uint32_t length, void *bytes, uint32_t room)
 {
     uint32_t process = ((const struct reach_target *)asked)->process, home = process_home(process);
@@ -222,7 +276,7 @@ static int64_t reach(enum msg_type type, const void *asked, uint32_t length, voi
         return operations[type - MSG_REACH_READ](group_space(own), asked, bytes);
     if (home >= instance.kernels)
         return -ESRCH;
-    if (type == MSG_REACH_READ)
+    if (type == MSG_REACH_READ || type == MSG_REACH_MOVE)
         return remote_call(home, type, asked, length, bytes, room, &how);
     got = remote_call(home, type, asked, length, &reached, sizeof(reached), &how);
     return got < 0 ? got : reached.value;
@@ -255,11 +309,12 @@ int64_t reach_node(uint32_t process, uint64_t address)
     return reach(MSG_REACH_NODE, &asked, sizeof(asked), NULL, 0);
 }
 
-int64_t reach_move(uint32_t process, uint64_t address, uint64_t nodes)
+int64_t reach_move(const struct reach_pages *pages, int32_t *status)
 {
-    struct msg_reach_move asked = {{.process = process}, address, nodes};
+    uint32_t bytes = pages->ask.count * (uint32_t)sizeof(*status);
+    int64_t got = reach(MSG_REACH_MOVE, pages, (uint32_t)sizeof(pages->ask) + pages->ask.count, status, bytes);
 
-    return reach(MSG_REACH_MOVE, &asked, sizeof(asked), NULL, 0);
+    return got < 0 ? got : got == bytes ? 0 : -EPROTO;
 }
 
 int64_t reach_count(uint32_t process, uint64_t start, uint64_t size)
@@ -281,7 +336,7 @@ void reach_init(void)
     REMOTE_SERVE(REACH_READ, run, copy_room, struct msg_reach, struct msg_none);
     REMOTE_SERVE(REACH_WRITE, run, copy_room, struct msg_reach, struct msg_reached);
     REMOTE_SERVE(REACH_NODE, run, NULL, struct msg_reach_node, struct msg_reached);
-    REMOTE_SERVE(REACH_MOVE, run, NULL, struct msg_reach_move, struct msg_reached);
+    REMOTE_SERVE(REACH_MOVE, run, move_room, struct msg_reach_move, struct msg_reach_statuses);
     REMOTE_SERVE(REACH_COUNT, run, NULL, struct msg_reach, struct msg_reached);
     REMOTE_SERVE(REACH_MIGRATE, run, NULL, struct msg_reach_migrate, struct msg_reached);
 }

@@ -23,10 +23,24 @@ struct msg_reach_node { /* REACH_NODE */
     uint64_t address;
 };
 
-struct msg_reach_move { /* REACH_MOVE */
+#define REACH_PAGES 512u /* of one REACH_MOVE */
+#define REACH_STAYS 255u /* in place of a node: the page is not to move */
+
+struct msg_reach_move { /* REACH_MOVE; for each of COUNT pages from ADDRESS on, a byte with the node where it is to go
+                           follows */
     struct reach_target target;
-    uint64_t address;
-    uint64_t nodes;
+    uint64_t address; /* of the first page */
+    uint32_t count;   /* 1 to REACH_PAGES */
+    uint32_t all;     /* 1: also pages whose frames other processes have */
+};
+
+struct reach_pages {
+    struct msg_reach_move ask;
+    uint8_t node[REACH_PAGES];
+};
+
+struct msg_reach_statuses { /* the reply to REACH_MOVE: for each page its node, or a negative errno */
+    int32_t status[1];
 };
 
 struct msg_reach_migrate { /* REACH_MIGRATE */
@@ -34,7 +48,7 @@ struct msg_reach_migrate { /* REACH_MIGRATE */
     uint64_t from, to; /* sets of nodes */
 };
 
-struct msg_reached { /* the reply to all requests but REACH_READ, whose reply is the bytes */
+struct msg_reached { /* the reply to all other requests but REACH_READ, whose reply is the bytes */
     int64_t value;
 };
 
@@ -42,6 +56,8 @@ void reach_init(void);
 /* Called by a long loop over memory, of which DONE bytes are done: after every 64 windows of 32 pages it polls for
  * messages and yields to other threads. Tasks only. */
 void reach_pause(uint64_t done);
+/* Returns where such a loop, which is at AT, interrupts a move of pages: at the end of 2 MiB, or at END. */
+uint64_t reach_stop(uint64_t at, uint64_t end);
 /* The functions below are for tasks only, and they wait. Their errors: -ESRCH: the process does not exist, has no
  * memory any more, or runs another program; -ENOMEM.
  *
@@ -49,10 +65,10 @@ void reach_pause(uint64_t done);
  * copied, which may be fewer; -EFAULT: none. */
 int64_t reach_read(const struct msg_reach *asked, void *bytes);
 int64_t reach_write(const struct msg_reach *asked, const void *bytes);
-/* reach_node returns the node of the page at ADDRESS: see space_page_node. reach_move moves the page to one of NODES:
- * see space_page_move. */
+/* reach_node returns the node of the page at ADDRESS: see space_page_node. */
 int64_t reach_node(uint32_t process, uint64_t address);
-int64_t reach_move(uint32_t process, uint64_t address, uint64_t nodes);
+/* Moves pages, and sets STATUS of each of them: see space_move. 0 or a negative errno. */
+int64_t reach_move(const struct reach_pages *pages, int32_t *status);
 /* Returns how many pages of the SIZE bytes from START on have a frame. */
 int64_t reach_count(uint32_t process, uint64_t start, uint64_t size);
 /* Moves all pages that are on a node of FROM to the corresponding node of TO. Returns how many could not be moved. */

@@ -44,8 +44,8 @@ enum operation_flag {
     WALKS = 128      /* takes as long as the range has areas and entries: a worker makes it if that is long */
 };
 
-#define SPACE_OPERATIONS MSG_SPACE_MAP /* the first type; SPACE_OPERATIONS_END follows the last */
-#define SPACE_OPERATIONS_END (MSG_SPACE_REVOKE + 1)
+#define SPACE_OPERATIONS MSG_SPACE_MAP                /* the first type; SPACE_OPERATIONS_END follows the last */
+#define SPACE_OPERATIONS_END (MSG_SPACE_WRITABLE + 1) /* the numbers of other messages between them have no row */
 extern const struct operation space_operations[];
 
 /* The row of message TYPE. */

@@ -275,7 +275,9 @@ static void handle_settle(const struct msg *m)
 
 void space_change_init(void)
 {
-    for (uint32_t type = SPACE_OPERATIONS; type < SPACE_OPERATIONS_END; type++)
-        msg_register(type, handle_change, sizeof(struct msg_space_change), sizeof(struct msg_space_changed));
+    for (uint32_t type = SPACE_OPERATIONS; type < SPACE_OPERATIONS_END; type++) {
+        if (space_operation(type)->apply != NULL)
+            msg_register(type, handle_change, sizeof(struct msg_space_change), sizeof(struct msg_space_changed));
+    }
     msg_register(MSG_SPACE_SETTLE, handle_settle, sizeof(struct msg_space_change), 0);
 }

@@ -4,6 +4,7 @@
 
 #include "mm/change/internal.h"
 #include "mm/fault/grow.h"
+#include "mm/fault/still.h"
 #include "mm/space/call_home.h"
 
 /* --- the ranges whose leases the home recalls before it performs an operation --- */
@@ -56,7 +57,8 @@ static bool recalls_later(struct space *space, const void *context, struct space
 #define COUNTED(event) offsetof(struct space_stats, event)
 
 /* Some operations of members have neither PUT_OFF nor a recall: SPACE_MOVE and SPACE_CANCEL follow SPACE_PREPARE, after
- * which no answer is under way, and the answers to faults do not matter to SPACE_STRATEGY and SPACE_FENCE. */
+ * which no answer is under way; SPACE_REPLACE and SPACE_WRITABLE follow SPACE_STILL, and supersede what has been asked
+ * since; the answers to faults do not matter to SPACE_STRATEGY and SPACE_FENCE. */
 /* Index of an operation: its distance from the first type; all types are below twice the first. */
 #define ROW(name) [MSG_SPACE_##name % SPACE_OPERATIONS]
 const struct operation space_operations[] = {
@@ -81,6 +83,9 @@ const struct operation space_operations[] = {
     ROW(STRATEGY) = {space_apply_strategy_locked, NULL, FROM_HOME, 0},
     ROW(FENCE) = {space_apply_fence_locked, NULL, 0, 0},
     ROW(REVOKE) = {space_apply_revoke_locked, NULL, PUT_OFF | SETTLES | WALKS, 0},
+    ROW(STILL) = {space_apply_still_locked, NULL, PUT_OFF, 0},
+    ROW(REPLACE) = {space_apply_replace_locked, NULL, 0, 0},
+    ROW(WRITABLE) = {space_apply_writable_locked, NULL, 0, 0},
 };
 
 _Static_assert(SPACE_OPERATIONS + sizeof(space_operations) / sizeof(space_operations[0]) == SPACE_OPERATIONS_END,

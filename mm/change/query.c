@@ -5,9 +5,11 @@
 #include "mm/area/backing.h"
 #include "mm/change/change.h"
 #include "mm/change/internal.h"
-#include "mm/fault/page_move.h"
+#include "mm/frame/reference.h"
 #include "mm/lease/decide.h"
+#include "mm/lock/lock.h"
 #include "mm/mempolicy/mempolicy.h"
+#include "mm/page/question.h"
 #include "mm/page/zero_page.h"
 #include "mm/space/call_home.h"
 #include "mm/space/entry.h"
@@ -124,6 +126,46 @@ int64_t space_resident_pages(struct space *space, uint64_t start, uint32_t count
     return pages;
 }
 
+/* Where PAGE, which is locked, is, for strategies that find by asking: as SPACE_RESIDENT with FRAME. */
+static int64_t where_asking(struct space *space, uint64_t page)
+{
+    struct msg_space_mapping answer;
+    const uint64_t *entry;
+    int64_t here;
+    bool known;
+    int error;
+
+    spin_lock(&space->lock);
+    entry = paging_look(&space->tables, page);
+    known = area_find(&space->areas, page) != NULL && entry != NULL && *entry != 0;
+    here = where_locked(space, page);
+    spin_unlock(&space->lock);
+    if (known)
+        return here;
+    error = space->retrieval->fetch(space, page, &answer);
+    if (error != 0 && answer.kind != SPACE_FRAME)
+        return -ENOMEM;
+    if (answer.kind == SPACE_NONE)
+        return here;
+    if (answer.kind == SPACE_FRAME)
+        return frame_exists(answer.frame) ? (int64_t)answer.frame : SPACE_WHERE_FAULT;
+    return answer.backing == BACKING_NONE && (answer.prot & AREA_SHARED) == 0 ? SPACE_WHERE_FAULT : SPACE_WHERE_NONE;
+}
+
+static int64_t fetch_where(struct space *space, uint64_t page)
+{
+    struct space_range range = {page, page + PAGE_SIZE};
+    struct space_lock lock;
+    int64_t where = space_acquire(space, range, &lock);
+
+    if (where != 0)
+        return where;
+    space_gets_await(space, range);
+    where = where_asking(space, page);
+    space_release(space, &lock);
+    return where;
+}
+
 int space_page_node(struct space *space, uint64_t address)
 {
     struct msg_space_change change = {.space = space->id,
@@ -135,9 +177,7 @@ int space_page_node(struct space *space, uint64_t address)
 
     if (address >= USER_END)
         return -EFAULT;
-    if (!space->retrieval->home_knows)
-        return space_page_fetch_node(space, address);
-    where = space_query(space, &change);
+    where = space->retrieval->home_knows ? space_query(space, &change) : fetch_where(space, change.start);
     if (where <= SPACE_WHERE_NONE)
         return where == SPACE_WHERE_NONE ? -ENOENT : where == SPACE_WHERE_FAULT ? -EFAULT : (int)where;
     return (int)policy_node_of((uint64_t)where);

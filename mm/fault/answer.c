@@ -9,6 +9,7 @@
 #include "mm/fault/get.h"
 #include "mm/fault/huge.h"
 #include "mm/fault/runs.h"
+#include "mm/fault/still.h"
 #include "mm/fault/wire.h"
 #include "mm/frame/content.h"
 #include "mm/frame/frame.h"
@@ -175,7 +176,8 @@ static void answer_locked(struct space *space, const struct msg_space_get *ask, 
     /* home_knows: the strategy may have changed while the question was on its way */
     if (!space->retrieval->home_knows || (!still && (block == 0 || !block_still_locked(space, page, 0))) ||
         (entry != NULL && (*entry & PAGING_SOFT_PENDING_FREE) != 0)) {
-        got->kind = SPACE_BUSY;
+        if (!space->retrieval->home_knows || !space_still_answer_locked(space, page, area, ask, got))
+            got->kind = SPACE_BUSY;
         return;
     }
     if (area == NULL)

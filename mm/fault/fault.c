@@ -16,6 +16,7 @@
 #include "mm/fault/get.h"
 #include "mm/fault/grow.h"
 #include "mm/fault/huge.h"
+#include "mm/fault/still.h"
 #include "mm/file/page.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/reference.h"
@@ -117,6 +118,10 @@ static inline __attribute__((always_inline)) int resolve_locked(struct space *sp
         return decides != DECIDES_NOT ? -EFAULT : NOT_KNOWN;
     if (!area_allows(area->prot, access))
         return -EACCES;
+    if (entry != NULL && (*entry & PAGING_SOFT_STILL) != 0 && (access & AREA_WRITE) != 0) {
+        space->stats.moving_written++;
+        return NEEDS_LOCK; /* which waits for the end of the move */
+    }
     if (entry != NULL && (access & AREA_WRITE) != 0 && zero_page_is(*entry)) {
         if (decides != DECIDES_NOT && mempolicy_is_near_locked(space, area->prot, page))
             return zero_page_replace_locked(space, page, paging_entry(&space->tables, page, false), area->prot);
@@ -241,6 +246,7 @@ static int fault_shared(struct space *space, uint64_t page, uint32_t access, ker
     int result;
 
     spin_lock(&space->lock);
+    space_still_end_locked(space, page);
     result = resolve_locked(space, page, access, DECIDES_NOT, &none);
     entry = paging_look(&space->tables, page);
     here = entry != NULL ? *entry : 0;

@@ -14,6 +14,7 @@
 #include "mm/area/backing.h"
 #include "mm/fault/huge.h"
 #include "mm/fault/runs.h"
+#include "mm/fault/still.h"
 #include "mm/fault/wire.h"
 #include "mm/frame/content.h"
 #include "mm/frame/frame.h"
@@ -92,7 +93,7 @@ static bool answer_valid(const struct space_get *get, const struct msg_space_got
         return get->huge == SPACE_HUGE_MAY;
     if (answer->kind == SPACE_TAKEN_BLOCK)
         return get->huge == SPACE_HUGE_BLOCK && get->block != 0 && answer->block == SPACE_BLOCK_MAX;
-    if (answer->kind == SPACE_FRAME)
+    if (answer->kind == SPACE_FRAME || answer->kind == SPACE_MOVES)
         return (answer->frame & ~PAGING_FRAME) == 0 && frame_owner(answer->frame) != KERNELS_MAX;
     return answer->kind == SPACE_NONE || answer->kind == SPACE_AREA || answer->kind == SPACE_BUSY;
 }
@@ -189,6 +190,14 @@ static int take_answer_locked(struct space_get *get, const struct msg_space_got 
     }
     if (!area_allows(answer->prot, get->access))
         return -EACCES;
+    if (answer->kind == SPACE_MOVES) {
+        if (get->question.superseded)
+            return SPACE_GET_AGAIN;
+        if (*seen == 0)
+            *paging_entry_seen(&space->tables, get->page, seen) = space_still_entry(answer);
+        space_count_answer_locked(space, SPACE_FRAME, answer->backed != 0);
+        return 0;
+    }
     if (answer->kind == SPACE_COPIED) {
         own_copy_locked(get, answer);
         space_count_answer_locked(space, SPACE_FRAME, backing_is_file(space_got_backing(answer)));

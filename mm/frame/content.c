@@ -12,9 +12,9 @@
 
 #define TABLE_ENTRIES 512u
 
-static uint64_t *windows; /* [i] the entries of COPY_BASE: one page for each CPU of the instance */
+static uint64_t *windows; /* [i] the entries of COPY_BASE: two pages for each CPU of the instance */
 
-_Static_assert(CPUS_MAX <= TABLE_ENTRIES, "one table has an entry for each CPU");
+_Static_assert(2 * CPUS_MAX <= TABLE_ENTRIES, "one table has the entries of all CPUs");
 
 void frame_content_init(void)
 {
@@ -23,23 +23,24 @@ void frame_content_init(void)
         panic("mm: no memory for the window to copy through");
 }
 
-/* Returns where the contents of FRAME can be read, or written if WRITE, until close_frame. */
+/* Returns where the contents of FRAME can be read, or written if WRITE, until close_frame. A CPU has a window to read
+ * and one to write. */
 static inline void *open_frame(uint64_t frame, bool write)
 {
-    uint32_t cpu;
+    uint32_t window;
 
     if (window_owns(frame, PAGE_SIZE))
         return window_direct(frame);
-    cpu = cpu_index();
-    windows[cpu] = frame | PAGING_PRESENT | (write ? PAGING_WRITE : 0) | PAGING_NO_EXECUTE;
-    return (void *)(COPY_BASE + cpu * PAGE_SIZE);
+    window = 2 * cpu_index() + (write ? 1 : 0);
+    windows[window] = frame | PAGING_PRESENT | (write ? PAGING_WRITE : 0) | PAGING_NO_EXECUTE;
+    return (void *)(COPY_BASE + window * PAGE_SIZE);
 }
 
 static inline void close_frame(const void *bytes)
 {
     uint64_t va = (uint64_t)bytes;
 
-    if (va < COPY_BASE || va >= COPY_BASE + CPUS_MAX * PAGE_SIZE)
+    if (va < COPY_BASE || va >= COPY_BASE + 2 * CPUS_MAX * PAGE_SIZE)
         return;
     windows[(va - COPY_BASE) / PAGE_SIZE] = 0;
     invlpg(va);
@@ -50,6 +51,16 @@ void frame_copy(uint64_t to, uint64_t from)
     const void *bytes = open_frame(from, false);
 
     memcpy(window_direct(to), bytes, PAGE_SIZE);
+    close_frame(bytes);
+}
+
+void frame_copy_across(uint64_t to, uint64_t from)
+{
+    const void *bytes = open_frame(from, false);
+    void *copy = open_frame(to, true);
+
+    memcpy(copy, bytes, PAGE_SIZE);
+    close_frame(copy);
     close_frame(bytes);
 }
 

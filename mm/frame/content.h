@@ -1,5 +1,6 @@
 /* Access to the contents of frames of any kernel. A frame of this kernel is reached in the direct map, a frame of a
- * peer through a window of one page per CPU, which is open only during the access. Nothing here waits. */
+ * peer through a window of the CPU, one page to read and one to write, which is open only during the access. Nothing
+ * here waits. */
 #ifndef MM_FRAME_CONTENT_H
 #define MM_FRAME_CONTENT_H
 
@@ -13,6 +14,8 @@ void frame_content_init(void);
 void frame_copy(uint64_t to, uint64_t from);
 /* The same from FROM, which is this kernel's memory, to TO, which may be a peer's. */
 void frame_copy_out(uint64_t to, uint64_t from);
+/* The same between frames of any kernels. */
+void frame_copy_across(uint64_t to, uint64_t from);
 /* Copies SIZE bytes at OFFSET of a page, which may be a peer's memory, to BYTES or, if WRITE, from BYTES. */
 void frame_bytes(uint64_t frame, uint32_t offset, void *bytes, uint32_t size, bool write);
 /* Fills a page, which may be a peer's memory, with zeros. */

@@ -165,16 +165,46 @@ uint64_t frame_alloc_page_on(uint64_t set, bool zeroed)
     return (buddy_nodes & set) != 0 && is_left(reserve) ? alloc_single(set, zeroed) : 0;
 }
 
-uint64_t frame_alloc_pages(uint32_t order)
+/* Makes the block FRAME, or 0, single frames with a reference each. */
+static uint64_t made_single(uint64_t frame, uint32_t order)
 {
-    uint64_t frame = free_count() > reserve + (1ull << order) ? frame_alloc(order) : 0;
     struct frame *single;
 
     if (frame == 0)
         return 0;
     single = range_frame(range_of(frame), frame);
-    for (uint64_t i = 0; i < 1ull << order; i++) /* single frames with a reference each */
+    for (uint64_t i = 0; i < 1ull << order; i++)
         single[i] = (struct frame){.state = FRAME_USED, .spaces = 1};
+    return frame;
+}
+
+uint64_t frame_alloc_pages(uint32_t order)
+{
+    return made_single(free_count() > reserve + (1ull << order) ? frame_alloc(order) : 0, order);
+}
+
+uint64_t frame_alloc_run(uint64_t set, uint32_t most, uint32_t *count)
+{
+    uint32_t order = 0;
+    uint64_t frame = 0;
+
+    while (1u << order < most)
+        order++;
+    if ((buddy_nodes & set) == 0)
+        return 0;
+    for (; order > 0; order--) {
+        if (free_count() > reserve + (1ull << order))
+            frame = made_single(alloc_block(set, order), order);
+        if (frame != 0)
+            break;
+    }
+    if (frame == 0) {
+        *count = 1;
+        return made_single(frame_alloc_page_on(set, false), 0);
+    }
+    *count = 1u << order < most ? 1u << order : most;
+    if (1u << order > most)
+        frame_release_run(frame + most * PAGE_SIZE, (1u << order) - most);
     return frame;
 }
 

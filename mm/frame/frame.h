@@ -47,6 +47,9 @@ uint64_t frame_alloc_page_on(uint64_t set, bool zeroed);
  * becomes a single frame with one reference: the caller releases them one by one with frame_release, and the allocator
  * merges them again. Returns 0 when only the reserve would be left; the shrinker is not called. */
 uint64_t frame_alloc_pages(uint32_t order);
+/* The same for at most MOST frames in a row (1 to 512), from memory of a node in SET: as many as one free block has,
+ * *COUNT of them; they are aligned to the least power of two that is not below their number. 0: there is none. */
+uint64_t frame_alloc_run(uint64_t set, uint32_t most, uint32_t *count);
 /* Sets the shrinker: FUNCTION frees some frames of caches and returns whether there were any. It is called when there
  * is no memory for a page of a program, a table or a kernel object, under the locks of the caller, so it must neither
  * wait nor allocate. Called once, at the start. */

@@ -36,27 +36,32 @@ static uint32_t nearest(kernel_set set)
     return best;
 }
 
-/* Asks KERNEL for a frame in the memory of NODES. 0: it has none. */
-static uint64_t ask(uint32_t kernel, uint64_t source, uint64_t nodes)
+/* Asks KERNEL for what is WANTED; *COUNT becomes the number of frames. 0: it has none. */
+static uint64_t ask(uint32_t kernel, const struct msg_frame_wanted *wanted, uint32_t *count)
 {
-    struct msg_frame_wanted wanted = {source, nodes};
-    struct msg_frame given;
-    int length = msg_call(kernel, MSG_FRAME_GIVE, &wanted, sizeof(wanted), &given, sizeof(given),
-                          "frame of another kernel", source);
+    struct msg_frame_given given;
+    int length = msg_call(kernel, MSG_FRAME_GIVE, wanted, sizeof(*wanted), &given, sizeof(given),
+                          "frame of another kernel", wanted->frame);
 
-    return length == (int)sizeof(given) && frame_owner(given.frame) == kernel ? given.frame : 0;
+    if (length != (int)sizeof(given) || given.count == 0 || given.count > (wanted->run != 0 ? wanted->run : 1) ||
+        !frame_exists(given.frame) || frame_owner(given.frame) != kernel ||
+        frame_owner(given.frame + (given.count - 1) * PAGE_SIZE) != kernel)
+        return 0;
+    *count = (uint32_t)given.count;
+    return given.frame;
 }
 
 uint64_t frame_from_peer(uint64_t source)
 {
+    struct msg_frame_wanted wanted = {.frame = source, .nodes = UINT64_MAX};
     kernel_set left = msg_peers_reachable();
-    uint32_t kernel = last_giver;
+    uint32_t kernel = last_giver, count;
     uint64_t frame;
 
     if (kernel == KERNELS_MAX || (left >> kernel & 1) == 0)
         kernel = nearest(left);
     for (; kernel != KERNELS_MAX; kernel = nearest(left)) {
-        frame = ask(kernel, source, UINT64_MAX);
+        frame = ask(kernel, &wanted, &count);
         if (frame != 0) {
             last_giver = kernel;
             return frame;
@@ -67,7 +72,8 @@ uint64_t frame_from_peer(uint64_t source)
     return 0;
 }
 
-uint64_t frame_from_node(uint32_t node, uint64_t source)
+/* Asks the kernels that own memory of NODE, the nearest first. */
+static uint64_t from_node(uint32_t node, const struct msg_frame_wanted *wanted, uint32_t *count)
 {
     kernel_set owners = 0;
     uint64_t frame = 0;
@@ -79,8 +85,32 @@ uint64_t frame_from_node(uint32_t node, uint64_t source)
     owners &= msg_peers_reachable();
     for (uint32_t kernel = nearest(owners); kernel != KERNELS_MAX && frame == 0; kernel = nearest(owners)) {
         owners &= ~(1ull << kernel);
-        frame = ask(kernel, source, 1ull << node);
+        frame = ask(kernel, wanted, count);
     }
+    return frame;
+}
+
+uint64_t frame_from_node(uint32_t node, uint64_t source)
+{
+    struct msg_frame_wanted wanted = {.frame = source, .nodes = 1ull << node};
+    uint32_t count;
+
+    return from_node(node, &wanted, &count);
+}
+
+uint64_t frame_run_from_node(uint32_t node, uint32_t most, uint32_t *count)
+{
+    struct msg_frame_wanted wanted = {.nodes = 1ull << node, .run = most};
+
+    return from_node(node, &wanted, count);
+}
+
+static uint64_t give_run(const struct msg_frame_wanted *wanted, uint64_t *count)
+{
+    uint32_t got = 0;
+    uint64_t frame = frame_alloc_run(wanted->nodes, (uint32_t)wanted->run, &got);
+
+    *count = got;
     return frame;
 }
 
@@ -88,24 +118,29 @@ static void handle_give(const struct msg *m)
 {
     const struct msg_frame_wanted *wanted = m->data;
     bool copy = wanted->frame != 0;
-    struct msg_frame given = {0};
+    struct msg_frame_given given = {.count = 1};
 
-    if (copy && ((wanted->frame & (PAGE_SIZE - 1)) != 0 || frame_owner(wanted->frame) == KERNELS_MAX)) {
+    if (wanted->run > FRAME_RUN_PAGES || (copy && (wanted->run != 0 || (wanted->frame & (PAGE_SIZE - 1)) != 0 ||
+                                                   frame_owner(wanted->frame) == KERNELS_MAX))) {
         msg_reply_error(&m->ticket, -EPROTO);
         return;
     }
-    given.frame = frame_alloc_page_on(wanted->nodes, !copy);
+    if (wanted->run != 0)
+        given.frame = give_run(wanted, &given.count);
+    else
+        given.frame = frame_alloc_page_on(wanted->nodes, !copy);
     if (given.frame == 0) {
         msg_reply_error(&m->ticket, -ENOMEM);
         return;
     }
     if (copy)
         frame_copy(given.frame, wanted->frame);
-    frame_share(given.frame);
+    if (wanted->run == 0)
+        frame_share(given.frame);
     msg_reply(&m->ticket, &given, sizeof(given));
 }
 
 void give_init(void)
 {
-    msg_register(MSG_FRAME_GIVE, handle_give, sizeof(struct msg_frame_wanted), sizeof(struct msg_frame));
+    msg_register(MSG_FRAME_GIVE, handle_give, sizeof(struct msg_frame_wanted), sizeof(struct msg_frame_given));
 }

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* FRAME_SOLE, and the answer to FRAME_GIVE. FRAME_SHARE and FRAME_RELEASE carry any number of physical addresses as
+/* FRAME_SOLE. FRAME_SHARE and FRAME_RELEASE carry any number of physical addresses as
  * uint64_t. */
 struct msg_frame {
     uint64_t frame;
@@ -14,6 +14,13 @@ struct msg_frame {
 struct msg_frame_wanted {
     uint64_t frame; /* to be copied, or 0 */
     uint64_t nodes; /* the nodes in whose memory the new one may be: a bit for each */
+    uint64_t run;   /* 0: one frame, zeroed unless it is a copy; else at most so many in a row, contents unspecified */
+};
+
+/* FRAME_GIVE: the answer */
+struct msg_frame_given {
+    uint64_t frame; /* the first one */
+    uint64_t count;
 };
 
 /* FRAME_SOLE: the answer */
@@ -22,7 +29,8 @@ struct msg_frame_spaces {
 };
 
 _Static_assert(sizeof(struct msg_frame) == 8, "wire format");
-_Static_assert(sizeof(struct msg_frame_wanted) == 16, "wire format");
+_Static_assert(sizeof(struct msg_frame_wanted) == 24, "wire format");
+_Static_assert(sizeof(struct msg_frame_given) == 16, "wire format");
 _Static_assert(sizeof(struct msg_frame_spaces) == 8, "wire format");
 
 #endif

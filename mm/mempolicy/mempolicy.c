@@ -367,9 +367,20 @@ static uint64_t frame_near(uint32_t from, uint64_t nodes, uint64_t source)
     return frame;
 }
 
-uint64_t policy_frame_on(uint64_t nodes, uint64_t source)
+uint64_t policy_frames_on(uint64_t nodes, uint32_t most, uint32_t *count)
 {
-    return frame_near(own_node(), nodes & policy_machine_nodes(), source);
+    uint64_t frame = 0;
+
+    nodes &= policy_machine_nodes();
+    while (nodes != 0 && frame == 0) {
+        uint32_t node = nearest(own_node(), nodes);
+
+        nodes &= ~(1ull << node);
+        frame = frame_alloc_run(1ull << node, most, count);
+        if (frame == 0)
+            frame = frame_run_from_node(node, most, count);
+    }
+    return frame;
 }
 
 uint64_t mempolicy_frame(struct space *space, uint32_t prot, uint64_t page, uint64_t source)

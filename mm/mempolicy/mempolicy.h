@@ -94,8 +94,9 @@ bool mempolicy_accepts_locked(const struct space *space, uint32_t prot, uint64_t
  * another kernel has its reference counted, a frame of this kernel has not: see space_drop_new. 0: there is none on an
  * allowed node. Waits for other kernels. */
 uint64_t mempolicy_frame(struct space *space, uint32_t prot, uint64_t page, uint64_t source);
-/* The same for a frame on one of NODES. */
-uint64_t policy_frame_on(uint64_t nodes, uint64_t source);
+/* Allocates at most MOST frames in a row (1 to 512) of any kernel, on one of NODES, the nearest that has memory: *COUNT
+ * of them, contents unspecified, each with its reference counted. 0: there is none. Waits for other kernels. */
+uint64_t policy_frames_on(uint64_t nodes, uint32_t most, uint32_t *count);
 /* Returns the node of FRAME. */
 uint32_t policy_node_of(uint64_t frame);
 /* Returns the nodes of the machine of which kernels own memory. */

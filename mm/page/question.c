@@ -35,6 +35,16 @@ bool space_defer_locked(struct space *space, struct space_deferred *deferred)
     return true;
 }
 
+void space_questions_supersede_locked(struct space *space, uint64_t start, uint64_t end)
+{
+    list_for_each(node, &space->gets) {
+        struct space_question *question = container_of(node, struct space_question, node);
+
+        if (overlap(question->start, question->end, start, end))
+            question->superseded = true;
+    }
+}
+
 /* A question has ended: moves the deferred work that waits for no other question to READY. */
 static void collect_ready_locked(struct space *space, struct list *ready)
 {

@@ -19,6 +19,7 @@ struct space_question {
     struct list node;    /* [k] space->lock: in space->gets */
     uint64_t number;     /* in the order in which questions begin */
     uint64_t start, end; /* the range in which the answer may map pages */
+    bool superseded;     /* [k] the answer SPACE_MOVES may name a frame that the page has no more */
 };
 
 /* Work that waits for the questions that overlap [START, END) and were under way when it was deferred. Later questions
@@ -39,6 +40,9 @@ void space_deferred_run(struct list *ready);
 
 /* Defers the work if a question under way overlaps its range, which the caller has set. False: it need not wait. */
 bool space_defer_locked(struct space *space, struct space_deferred *deferred);
+/* A page of [START, END) has another frame now, or is not moving any more: marks the questions under way as superseded.
+ */
+void space_questions_supersede_locked(struct space *space, uint64_t start, uint64_t end);
 /* Waits until every question that is under way now and overlaps RANGE has ended. The caller holds the distributed lock
  * of RANGE. Tasks only. */
 void space_gets_await(struct space *space, struct space_range range);

@@ -15,7 +15,8 @@ enum space_answer {
     SPACE_BUSY = 4,        /* SPACE_GET only: retry with the page's lock */
     SPACE_WANTS_BLOCK = 5, /* the 2 MiB around the page may have one frame: retry with one */
     SPACE_TAKEN_BLOCK = 6, /* the 2 MiB have the asker's frame now */
-    SPACE_COPIED = 7       /* SPACE_GET only: the page has the asker's frame now, a copy of the one that it had */
+    SPACE_COPIED = 7,      /* SPACE_GET only: the page has the asker's frame now, a copy of the one that it had */
+    SPACE_MOVES = 8        /* SPACE_GET only: the page's frame, for reading alone, while the page moves */
 };
 
 struct msg_space_mapping {
@@ -115,6 +116,10 @@ struct msg_space_change {
         struct { /* SPACE_STRATEGY */
             uint64_t mode, pad;
         } strategy;
+        struct {             /* SPACE_STILL, SPACE_REPLACE, SPACE_WRITABLE */
+            uint64_t chosen; /* of at most SPACE_CHOSEN_MAX pages, a bit for each that moves; of more pages, all do */
+            uint64_t frame;  /* SPACE_REPLACE: the frame of the first of these pages, the others have those behind it */
+        } still;
         struct {            /* SPACE_REVOKE */
             uint64_t first; /* of an object's pages: mm/area/backing.h */
             uint64_t pages : 63;
@@ -126,6 +131,8 @@ struct msg_space_change {
 struct msg_space_changed {
     uint64_t value; /* the operation's result, else 0 */
 };
+
+#define SPACE_CHOSEN_MAX 64u /* pages of a SPACE_STILL, SPACE_REPLACE or SPACE_WRITABLE of which some move */
 
 /* The value of SPACE_RESIDENT with FRAME: the frame of the first page, or one of these if it has none. Of any query
  * (mm/change/query.c) at the home: SPACE_ELSEWHERE with the kernel that has leased the range, which knows. */

@@ -41,7 +41,7 @@ FRESH = ["test-machine", "test-huge"]
 MEMORY = ["test-memory", "test-fork-memory", "test-map", "test-remap", "test-break", "test-lease", "test-directory",
           "test-advise",
           "test-resident", "test-membarrier", "test-stale", "test-memfd", "test-content", "test-filemap", "test-zero",
-          "test-memory-races", "test-mempolicy", "test-newcomer", f"test-vm seed={SEED} batches=2 pages=320",
+          "test-memory-races", "test-mempolicy", "test-move", "test-newcomer", f"test-vm seed={SEED} batches=2 pages=320",
           f"test-retrieve seed={SEED} batches=1 pages=100", "test-one-frame 500"]
 TASKS = ["test-threads", "test-futex", "test-pi", "test-handoff 5000", "test-pthreads 1", "test-sched", "test-migrate",
          "test-moved", "test-registers", "test-thread-state", "test-signals", "test-fork", "test-exec", "test-proc",
@@ -55,7 +55,7 @@ OTHERS = ["test-libc", "test-vdso", "test-hostname", "test-silence"]
 STORMS = [f"stress-tasks {SEED} 3 all", "leak-tasks 60"]
 AUDIT = ["kettle-ctl audit"]
 ALL = FRESH + MEMORY + TASKS + FILES + IPC + OTHERS + STORMS + AUDIT
-SEVERAL = ["test-mempolicy", "test-newcomer", "test-retrieve", "test-one-frame", "test-migrate"]  # kernels, for most of it
+SEVERAL = ["test-mempolicy", "test-move", "test-newcomer", "test-retrieve", "test-one-frame", "test-migrate"]  # kernels, for most of it
 THREE = ["test-newcomer"]  # kernels at least
 # Where two CPUs of the host run two of the machine at once, and where CPUs share a kernel: what races.
 RACES = ["test-memory", "test-fork-memory", "test-stale", "test-memory-races", "test-content", "test-one-frame 500",
@@ -64,7 +64,7 @@ RACES = ["test-memory", "test-fork-memory", "test-stale", "test-memory-races", "
          "test-socket-race", "test-silence", "test-epoll", "test-eventfd", "test-timerfd", "test-signalfd", "test-descriptors", *STORMS,
          *AUDIT]
 # Far more than four kernels: what goes to all of them, and what finds its way among many.
-MANY = ["test-membarrier", "test-mempolicy", "test-migrate", "test-subreaper", "test-file-locks", "test-users",
+MANY = ["test-membarrier", "test-mempolicy", "test-move 8", "test-migrate", "test-subreaper", "test-file-locks", "test-users",
         "test-hostname", "test-epoll-remote", "test-stale", f"stress-tasks {SEED} 3 all",
         f"test-vm seed={SEED} batches=0 pages=200", *AUDIT]
 LATE = ["test-fork", "test-exec", "test-signals", "test-moved", "test-proc", "test-map", "test-remap", "test-filemap",
@@ -76,7 +76,7 @@ STRATEGIES = {
     "machine": ("4-kernels", "2-nodes-smp"),
     "late": ("", "seed={seed}", "seed={seed},ring=4"),
 }
-SPACES = ["test-memory", "test-threads", "test-fork-memory", "test-migrate", "test-newcomer", "test-map", "test-remap",
+SPACES = ["test-memory", "test-threads", "test-fork-memory", "test-migrate", "test-newcomer", "test-move 12", "test-map", "test-remap",
           "test-break", "test-advise", "test-resident", "test-lease", "test-directory", "test-stale", "test-membarrier",
           "test-audit", f"test-vm seed={SEED} batches=1 pages=160", "test-one-frame 200"]
 
@@ -109,7 +109,7 @@ BOOTS = [
     boot("2-cpus-smp", [program for program in RACES if program.split()[0] not in SEVERAL]),
     boot("1-kernel-smp", [program for program in RACES if program.split()[0] not in SEVERAL]),
     boot("2-nodes-smp", ["test-fork-memory", "test-stale", "test-threads", "test-futex", "test-pthreads 1", "test-signals",
-                         "test-epoll", "test-socket-race", "test-mempolicy", *STORMS, *AUDIT]),
+                         "test-epoll", "test-socket-race", "test-mempolicy", "test-move", *STORMS, *AUDIT]),
     boot("8-kernels", MANY),
     # messages that come late: all of them, those of one type, and those that a lock's end has overtaken
     boot("4-kernels", LATE, inject="seed=7"),
@@ -137,7 +137,11 @@ BOOTS = [
     boot("2-kernels", ["test-prefetch 32"], "prefetch=32"),
     # programs while kernels stop and start, and while all memory is audited
     boot("4-kernels-parallel", ["test-stop", "test-stop under test-filemap", "test-stop under test-content",
-                                "test-stop under test-zero busy", "test-stop under test-directory", *AUDIT], label="stops"),
+                                "test-stop under test-zero busy", "test-stop under test-directory",
+                                "test-stop under test-move writers", *AUDIT], label="stops"),
+    # pages that move while all CPUs read and write them, for a minute in a long run
+    boot("4-kernels-parallel", [f"test-move {24 if not long_run() else 1500}", *AUDIT], label="moves"),
+    boot("4-kernels-parallel", [f"test-move {12 if not long_run() else 1500}", *AUDIT], inject=f"seed={SEED}", label="moves"),
     boot("4-kernels", ["test-audit", "test-audit under test-threads", "test-audit under test-fork-memory",
                        f"test-audit under stress-tasks {SEED} 3 all", "test-audit under test-exec",
                        "test-audit under test-migrate", "test-audit under test-filemap", "test-audit under test-content",

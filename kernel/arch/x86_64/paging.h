@@ -33,6 +33,8 @@
 /* not present: a question to the home (mm/fault/get.c) may be answered with another frame */
 #define PAGING_SOFT_ASKED (1ull << 54)
 #define PAGING_SOFT_PREFETCHED (1ull << 53) /* prefetched with another page's answer */
+/* write-protected whatever the area says, while the page moves (mm/move/move.md) */
+#define PAGING_SOFT_STILL (1ull << 55)
 
 #define PAGING_SIZE_2M (1ull << 21)
 #define PAGING_SIZE_1G (1ull << 30)

@@ -6,8 +6,9 @@
 #include "kernel/process/reach.h"
 #include "mm/change/change.h"
 #include "mm/fault/fault.h"
-#include "mm/fault/page_move.h"
+#include "mm/frame/heap.h"
 #include "mm/mempolicy/mempolicy.h"
+#include "mm/move/move.h"
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
 #include "mm/user/user_copy.h"
@@ -181,45 +182,81 @@ int64_t call_get_mempolicy(struct call *c)
 
 /* --- policies of memory --- */
 
-/* MPOL_MF_MOVE_ALL, for pages that other processes have, too, needs privilege. Kettle does not move such pages, but
- * returns -EPERM as Linux does. */
+/* MPOL_MF_MOVE_ALL, for pages that other processes have, too, needs privilege: -EPERM, as on Linux. */
 static int64_t may_move_all(uint32_t flags)
 {
     return (flags & MOVE_ALL) != 0 ? credentials_need_root() : 0;
 }
 
-/* With MOVES, moves the pages in the range to the nodes of POLICY. Returns how many pages are on other nodes
- * afterwards, or a negative errno. */
-static int64_t settle(uint64_t start, uint64_t end, const struct policy *policy, bool moves)
+/* mbind: the pages of a range are to be where POLICY wants them. */
+struct settling {
+    const struct policy *policy;
+    int64_t left; /* pages that are elsewhere */
+};
+
+static uint64_t settle_nodes(const struct policy *policy, uint64_t page)
 {
-    struct space *space = own_space();
-    int64_t left = 0;
+    bool strict;
+    /* as in Linux, a page that exists may be on any of the interleaved nodes */
+    uint64_t nodes = policy->mode == POLICY_INTERLEAVE ? policy->nodes : mempolicy_nodes(policy, page, &strict);
 
-    for (uint64_t at = start; at < end; at += WINDOW * PAGE_SIZE) {
-        uint64_t count = (end - at) / PAGE_SIZE < WINDOW ? (end - at) / PAGE_SIZE : WINDOW;
-        int64_t pages = space_resident_pages(space, at, (uint32_t)count);
+    /* the policy may name no nodes: the local node */
+    return nodes != 0 ? nodes : 1ull << instance.plan.cpus[cpu_self()->number].node;
+}
 
-        if (pages < 0)
-            return pages;
-        for (uint64_t i = 0; i < count; i++) {
-            uint64_t page = at + i * PAGE_SIZE, nodes;
-            bool strict;
-            int node;
+static uint64_t settle_wanted(void *context, uint64_t page, uint32_t node)
+{
+    const struct settling *settling = context;
 
-            if ((pages >> i & 1) == 0)
-                continue;
-            /* as in Linux, a page that exists may be on any of the interleaved nodes */
-            nodes = policy->mode == POLICY_INTERLEAVE ? policy->nodes : mempolicy_nodes(policy, page, &strict);
-            if (nodes == 0) /* the policy names no nodes: the local node */
-                nodes = 1ull << instance.plan.cpus[cpu_self()->number].node;
-            node = moves ? space_page_move(space, page, nodes) : space_page_node(space, page);
-            left += node == -EFAULT || node == -ENOENT || (node >= 0 && (nodes >> node & 1) != 0) ? 0 : 1;
-        }
+    (void)node;
+    return settle_nodes(settling->policy, page);
+}
+
+static void settle_done(void *context, uint64_t page, int result)
+{
+    struct settling *settling = context;
+
+    if (result == -EFAULT || result == -ENOENT ||
+        (result >= 0 && (settle_nodes(settling->policy, page) >> result & 1) != 0))
+        return;
+    settling->left++;
+}
+
+/* Moves the pages in the range to the nodes of POLICY. Returns how many are on other nodes afterwards, or -EINTR. */
+static int64_t settle(uint64_t start, uint64_t end, const struct policy *policy, bool all)
+{
+    struct settling settling = {policy, 0};
+    struct space_moves moves = {settle_wanted, settle_done, &settling, all};
+
+    for (uint64_t at = start; at < end; at = reach_stop(at, end)) {
+        space_move(own_space(), at, reach_stop(at, end), &moves);
         reach_pause(at - start);
         if (thread_dying(thread_current()))
             return -EINTR; /* the thread dies, so no program sees this */
     }
-    return left;
+    return settling.left;
+}
+
+/* Returns how many pages in the range are not on the nodes of POLICY, or a negative errno. */
+static int64_t count_elsewhere(uint64_t start, uint64_t end, const struct policy *policy)
+{
+    struct settling settling = {policy, 0};
+
+    for (uint64_t at = start; at < end; at += WINDOW * PAGE_SIZE) {
+        uint64_t count = (end - at) / PAGE_SIZE < WINDOW ? (end - at) / PAGE_SIZE : WINDOW;
+        int64_t pages = space_resident_pages(own_space(), at, (uint32_t)count);
+
+        if (pages < 0)
+            return pages;
+        for (uint64_t i = 0; i < count; i++) {
+            if ((pages >> i & 1) != 0)
+                settle_done(&settling, at + i * PAGE_SIZE, space_page_node(own_space(), at + i * PAGE_SIZE));
+        }
+        reach_pause(at - start);
+        if (thread_dying(thread_current()))
+            return -EINTR;
+    }
+    return settling.left;
 }
 
 int64_t call_mbind(struct call *c)
@@ -257,13 +294,13 @@ int64_t call_mbind(struct call *c)
     if (number < 0)
         return number;
     if ((flags & (MOVE_STRICT | MOVE_OWN | MOVE_ALL)) == MOVE_STRICT) {
-        left = settle(start, end, &policy, false); /* checked before anything is changed */
+        left = count_elsewhere(start, end, &policy); /* checked before anything is changed */
         if (left != 0)
             return left < 0 ? left : -EIO;
     }
     error = space_flag(own_space(), start, end, 0, (uint32_t)number << AREA_POLICY_SHIFT, AREA_POLICY);
     if (error == 0 && (flags & (MOVE_OWN | MOVE_ALL)) != 0 && policy.mode != POLICY_DEFAULT)
-        left = settle(start, end, &policy, true);
+        left = settle(start, end, &policy, (flags & MOVE_ALL) != 0);
     if (error != 0 || left < 0)
         return error != 0 ? error : left;
     return left > 0 && (flags & MOVE_STRICT) != 0 ? -EIO : 0;
@@ -342,50 +379,116 @@ int64_t call_migrate_pages(struct call *c)
     return to.nodes == 0 ? -EINVAL : reach_migrate(process, from.nodes, to.nodes);
 }
 
-/* Moves the page number INDEX of move_pages, or finds its node. *STATUS becomes the page's status; the returned error
- * is that of the whole call. */
-static int64_t move_one(const struct call *c, uint32_t process, uint64_t index, int64_t *status)
+/* move_pages under way: pages of its list that follow each other in memory go together. */
+struct list_move {
+    const struct call *call;
+    uint64_t first; /* in the list, of those that are gathered */
+    int64_t left;   /* pages for which there was no frame */
+    struct reach_pages pages;
+    int32_t status[REACH_PAGES];
+};
+
+/* Moves the pages that are gathered, and notes their statuses. */
+static int64_t move_gathered(struct list_move *list)
 {
+    uint32_t count = list->pages.ask.count;
+    int64_t error = count != 0 ? reach_move(&list->pages, list->status) : 0;
+
+    if (error != 0 || count == 0)
+        return error;
+    for (uint32_t i = 0; i < count; i++)
+        list->left += list->status[i] == -ENOMEM;
+    if (user_write(list->call->a[4] + list->first * sizeof(int32_t), list->status, count * sizeof(int32_t)) != 0)
+        return -EFAULT;
+    list->first += count;
+    list->pages.ask.count = 0;
+    return 0;
+}
+
+/* Whether PAGE follows those that are gathered, within 2 MiB. */
+static bool follows(const struct msg_reach_move *ask, uint64_t page)
+{
+    return ask->count != 0 && page == ask->address + ask->count * PAGE_SIZE && page % (REACH_PAGES * PAGE_SIZE) != 0;
+}
+
+static int64_t gather(struct list_move *list, uint64_t index)
+{
+    struct msg_reach_move *ask = &list->pages.ask;
     uint64_t address;
     int32_t node;
 
-    if (user_read(&address, c->a[2] + index * sizeof(address), sizeof(address)) != 0)
+    if (user_read(&address, list->call->a[2] + index * sizeof(address), sizeof(address)) != 0 ||
+        user_read(&node, list->call->a[3] + index * sizeof(node), sizeof(node)) != 0)
         return -EFAULT;
-    if (c->a[3] != 0) {
-        if (user_read(&node, c->a[3] + index * sizeof(node), sizeof(node)) != 0)
-            return -EFAULT;
-        if (node < 0 || node >= (int32_t)NODES_MAX || (policy_machine_nodes() >> node & 1) == 0)
-            return -ENODEV;
-        *status = reach_move(process, address, 1ull << node);
-    } else {
-        *status = reach_node(process, address);
+    if (node < 0 || node >= (int32_t)NODES_MAX || (policy_machine_nodes() >> node & 1) == 0)
+        return -ENODEV;
+    address &= ~(PAGE_SIZE - 1);
+    if (!follows(ask, address)) {
+        int64_t error = move_gathered(list);
+
+        if (error != 0)
+            return error;
+        ask->address = address;
     }
-    return *status == -ESRCH ? -ESRCH : 0;
+    list->pages.node[ask->count++] = (uint8_t)node;
+    return 0;
+}
+
+static int64_t move_list(const struct call *c, uint32_t process)
+{
+    struct list_move *list = heap_alloc(sizeof(*list));
+    int64_t error = 0, moved;
+
+    if (list == NULL)
+        return -ENOMEM;
+    list->call = c;
+    list->pages.ask.target.process = process;
+    list->pages.ask.all = (c->a[5] & MOVE_ALL) != 0;
+    for (uint64_t i = 0; i < c->a[1] && error == 0; i++) {
+        error = gather(list, i);
+        reach_pause(i * PAGE_SIZE);
+        if (thread_dying(thread_current()))
+            error = -EINTR;
+    }
+    moved = error != -EINTR && error != -ESRCH ? move_gathered(list) : 0; /* also what precedes a wrong page */
+    if (error == 0)
+        error = moved != 0 ? moved : list->left;
+    heap_free(list, sizeof(*list));
+    return error;
+}
+
+/* Reports the node of each page of the list. */
+static int64_t list_nodes(const struct call *c, uint32_t process)
+{
+    for (uint64_t i = 0; i < c->a[1]; i++) {
+        uint64_t address;
+        int32_t word;
+
+        if (user_read(&address, c->a[2] + i * sizeof(address), sizeof(address)) != 0)
+            return -EFAULT;
+        word = (int32_t)reach_node(process, address);
+        if (word == -ESRCH)
+            return -ESRCH;
+        if (user_write(c->a[4] + i * sizeof(word), &word, sizeof(word)) != 0)
+            return -EFAULT;
+        reach_pause(i * PAGE_SIZE);
+        if (thread_dying(thread_current()))
+            return -EINTR;
+    }
+    return 0;
 }
 
 int64_t call_move_pages(struct call *c)
 {
-    int64_t left = 0, error;
     uint32_t process;
+    int64_t error;
 
     if ((c->a[5] & UINT32_MAX & ~(uint64_t)(MOVE_OWN | MOVE_ALL)) != 0)
         return -EINVAL;
     error = may_move_all((uint32_t)c->a[5]);
     if (error == 0)
         error = find_process(c->a[0], &process);
-    for (uint64_t i = 0; i < c->a[1] && error == 0; i++) {
-        int64_t status = 0;
-        int32_t word;
-
-        error = move_one(c, process, i, &status);
-        word = (int32_t)status;
-        if (error == 0 && user_write(c->a[4] + i * sizeof(word), &word, sizeof(word)) != 0)
-            error = -EFAULT;
-        if (error == 0 && status == -ENOMEM)
-            left++;
-        reach_pause(i * PAGE_SIZE);
-        if (thread_dying(thread_current()))
-            return -EINTR;
-    }
-    return error != 0 ? error : left;
+    if (error != 0)
+        return error;
+    return c->a[3] != 0 ? move_list(c, process) : list_nodes(c, process);
 }

@@ -605,6 +605,37 @@ TEST(frame_pages_reserve, "the last frames are not for pages of programs, in blo
     CHECK_EQ(frame_alloc_pages(9), 0);
 }
 
+TEST(frames_in_a_row,
+     "frames in a row are as many as were asked for, or as one free block has, and the rest of a block is free")
+{
+    uint32_t before[FRAME_ORDER_MAX + 1], after[FRAME_ORDER_MAX + 1];
+    uint64_t pages;
+
+    begin();
+    CHECK_EQ(add(0, ARENA), 0);
+    blocks(before);
+    pages = free_pages();
+    CHECK_EQ(frame_alloc_run(2, 1, &(uint32_t){0}), 0); /* memory of another node */
+    for (uint32_t most = 1; most <= 512; most = most * 3 / 2 + 1) {
+        uint32_t count = 0;
+        uint64_t first = frame_alloc_run(1, most, &count);
+
+        CHECK(first != 0);
+        CHECK_EQ(count, most);
+        CHECK_EQ(free_pages(), pages - most);
+        for (uint32_t i = 0; i < count; i++)
+            CHECK_EQ(frame_spaces(first + i * PAGE_SIZE), 1);
+        CHECK(frame_spaces(first + count * PAGE_SIZE) == 0);
+        frame_release_run(first, count);
+    }
+    cache_drain();
+    blocks(after);
+    CHECK(memcmp(before, after, sizeof(before)) == 0);
+    for (uint32_t count = 0; frame_alloc_run(1, 512, &count) != 0;) /* in the end single frames, and then the reserve */
+        CHECK(count >= 1 && count <= 512);
+    CHECK(free_pages() >= pages / RESERVE_PART && free_pages() <= pages / RESERVE_PART + 1);
+}
+
 TEST(frame_of_a_node, "a frame of a node is of its memory, and there is none of it when that is used up")
 {
     uint64_t count = 0, frame;

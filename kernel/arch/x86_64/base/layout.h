@@ -16,7 +16,7 @@
 #define CHUNK_BASE 0xffffc90400000000  /* another instance's chunk, while it is being built */
 #define MODULE_BASE 0xffffc90500000000 /* the initramfs, instance 0 only */
 
-#define COPY_BASE 0xffffc90700000000 /* a peer's frame while it is copied: a page for each CPU */
+#define COPY_BASE 0xffffc90700000000 /* a peer's frame while it is copied: two pages for each CPU */
 #define ZERO_COPY_BASE                                                                                                 \
     0xffffc90700100000 /* memory of a request's sender, mapped while its zero-copy request is handled; behind the      \
                           pages above */

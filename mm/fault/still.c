@@ -1,0 +1,176 @@
+/* Pages that move, on each kernel that maps them. See the header. */
+#include "mm/fault/still.h"
+
+#include "kernel/abi/errno.h"
+#include "mm/area/backing.h"
+#include "mm/frame/frame.h"
+#include "mm/frame/reference.h"
+#include "mm/lock/lock.h"
+#include "mm/page/question.h"
+#include "mm/space/entry.h"
+
+struct walk {
+    struct space *space;
+    const struct msg_space_change *change;
+    const struct area *area; /* the one found last */
+    bool flush;              /* a TLB may have an entry that allows more, or has the old frame */
+};
+
+static uint64_t end_of(const struct msg_space_change *change)
+{
+    return change->start + change->length;
+}
+
+/* True if a peer may ask for this. */
+static bool is_valid(const struct msg_space_change *change)
+{
+    uint64_t pages = change->length / PAGE_SIZE;
+
+    if (pages > SPACE_CHOSEN_MAX)
+        return pages <= LEAF_ENTRIES;
+    return change->still.chosen != 0 && (pages == SPACE_CHOSEN_MAX || change->still.chosen >> pages == 0);
+}
+
+/* Whether the page at VA moves, and how many of the pages below it do. */
+static bool is_chosen(const struct msg_space_change *change, uint64_t va, uint32_t *before)
+{
+    uint64_t index = (va - change->start) / PAGE_SIZE;
+
+    *before = (uint32_t)index;
+    if (change->length / PAGE_SIZE > SPACE_CHOSEN_MAX)
+        return true;
+    *before = kernel_set_count(change->still.chosen & ((1ull << index) - 1));
+    return (change->still.chosen >> index & 1) != 0;
+}
+
+/* ENTRY, which is still, as its area has it. */
+static uint64_t writable(uint64_t entry, uint32_t prot)
+{
+    return (entry & ~PAGING_SOFT_STILL) | (space_page_flags(prot, (entry & PAGING_SOFT_COW) != 0) & PAGING_WRITE);
+}
+
+static void still_entry(void *context, uint64_t va, uint64_t *entry, uint64_t size)
+{
+    struct walk *walk = context;
+    uint32_t before;
+
+    (void)size;
+    if ((*entry & PAGING_SOFT_PENDING_FREE) != 0 || !is_chosen(walk->change, va, &before))
+        return;
+    walk->flush |= (*entry & PAGING_WRITE) != 0;
+    *entry = (*entry & ~PAGING_WRITE) | PAGING_SOFT_STILL;
+}
+
+/* A copy-on-write page has a frame of its own from now on. */
+static void replace_entry(void *context, uint64_t va, uint64_t *entry, uint64_t size)
+{
+    struct walk *walk = context;
+    uint32_t before;
+
+    (void)size;
+    if ((*entry & PAGING_SOFT_PENDING_FREE) != 0 || !is_chosen(walk->change, va, &before))
+        return;
+    walk->flush = true;
+    *entry = space_entry_with(*entry & ~PAGING_SOFT_COW, walk->change->still.frame + before * PAGE_SIZE);
+}
+
+/* No flush: a CPU with the entry that is not writable in its TLB faults once more, and finds this one. */
+static void writable_entry(void *context, uint64_t va, uint64_t *entry, uint64_t size)
+{
+    struct walk *walk = context;
+    uint32_t before;
+
+    (void)size;
+    if ((*entry & PAGING_SOFT_STILL) == 0 || !is_chosen(walk->change, va, &before))
+        return;
+    if (walk->area == NULL || va < walk->area->start || va >= walk->area->end)
+        walk->area = area_find(&walk->space->areas, va);
+    *entry = writable(*entry, walk->area != NULL ? walk->area->prot : 0);
+}
+
+static void walk_locked(struct space *space, const struct msg_space_change *change,
+                        void (*visit)(void *context, uint64_t va, uint64_t *entry, uint64_t size))
+{
+    struct walk walk = {.space = space, .change = change};
+
+    paging_visit(&space->tables, change->start, end_of(change), visit, &walk);
+    if (walk.flush)
+        space_flush(space, change->start, end_of(change));
+}
+
+/* Whoever has got one of the pages since the lock was granted has been marked before. */
+static int64_t who_has_locked(const struct space *space, const struct msg_space_change *change)
+{
+    if (space->home != instance.kernel)
+        return 0;
+    return space_still_answer(space_sharers_locked(space, (struct space_range){change->start, end_of(change)}),
+                              space->home);
+}
+
+int64_t space_apply_still_locked(struct space *space, const struct msg_space_change *change)
+{
+    if (!is_valid(change))
+        return -EPROTO;
+    walk_locked(space, change, still_entry);
+    return 0;
+}
+
+int64_t space_apply_replace_locked(struct space *space, const struct msg_space_change *change)
+{
+    uint64_t first = change->still.frame, last = first + (space_still_count(change) - 1) * PAGE_SIZE;
+
+    if (!is_valid(change) || !frame_exists(first) || frame_owner(last) != frame_owner(first))
+        return -EPROTO;
+    space_questions_supersede_locked(space, change->start, end_of(change));
+    walk_locked(space, change, replace_entry);
+    return who_has_locked(space, change);
+}
+
+int64_t space_apply_writable_locked(struct space *space, const struct msg_space_change *change)
+{
+    if (!is_valid(change))
+        return -EPROTO;
+    space_questions_supersede_locked(space, change->start, end_of(change));
+    walk_locked(space, change, writable_entry);
+    return who_has_locked(space, change);
+}
+
+bool space_still_answer_locked(struct space *space, uint64_t page, const struct area *area,
+                               const struct msg_space_get *ask, struct msg_space_got *got)
+{
+    const uint64_t *entry = paging_look(&space->tables, page);
+
+    if (area == NULL || (ask->access & AREA_WRITE) != 0 || !area_allows(area->prot, ask->access) || entry == NULL ||
+        (*entry & (PAGING_SOFT_STILL | PAGING_SOFT_PENDING_FREE)) != PAGING_SOFT_STILL)
+        return false;
+    *got = (struct msg_space_got){.kind = SPACE_MOVES,
+                                  .prot = (uint16_t)area->prot,
+                                  .policy = (uint8_t)(area->prot >> AREA_POLICY_SHIFT),
+                                  .cow = (*entry & PAGING_SOFT_COW) != 0,
+                                  .frame = *entry & PAGING_FRAME};
+    if (area->backing != BACKING_NONE) {
+        got->backed = 1;
+        got->run[0] = area_backing_at(area, page);
+    }
+    if ((*entry & PAGING_SOFT_REMOTE) == 0)
+        frame_lend();
+    space->stats.moving_read++;
+    return true;
+}
+
+uint64_t space_still_entry(const struct msg_space_got *got)
+{
+    return (space_entry(got->frame, got->prot, got->cow != 0, false, 0) & ~PAGING_WRITE) | PAGING_SOFT_STILL;
+}
+
+void space_still_end_locked(struct space *space, uint64_t page)
+{
+    const struct area *area = area_find(&space->areas, page);
+    const uint64_t *seen = paging_look(&space->tables, page);
+    uint64_t *entry;
+
+    if (seen == NULL || (*seen & PAGING_SOFT_STILL) == 0)
+        return;
+    entry = paging_entry(&space->tables, page, false);
+    *entry = writable(*entry, area != NULL ? area->prot : 0);
+}

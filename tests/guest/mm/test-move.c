@@ -1,0 +1,473 @@
+/* test-move: pages go round all nodes while threads on every kernel use them. Readers never wait for a copy, which the
+ * kernels count; no write is lost and no read is stale, beside mprotect, fork, exit, and threads that move. The
+ * argument is the number of rounds.
+ *
+ * Each page has a line for each writer, with a count and a word that follows from it. A writer knows what it has
+ * written last, and a reader what it has read last, which no later read precedes. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "tests/guest/harness/several_kernels.h"
+#include "tests/guest/harness/spread_memory.h"
+#include "tests/guest/harness/tap.h"
+#include "tests/guest/mm/audit.h"
+#include "tests/guest/mm/events.h"
+#include "userland/thread.h"
+#include "userland/x86.h"
+
+#define BIND 2
+#define F_ALLOWED 4
+#define MOVE 2
+#define MOVE_ALL 4
+#define BITS 64
+#define PAGES 96l
+#define LARGE (2l << 20)
+#define WRITERS 8
+#define READERS 4
+#define WRITES_STAYING 4096 /* after so many a writer goes to another kernel */
+
+struct page {
+    struct line {
+        _Alignas(64) atomic_ulong count;
+        atomic_ulong mark;
+    } line[PAGE / 64];
+};
+_Static_assert(sizeof(struct page) == PAGE, "a page");
+
+static long rounds = 24;
+static int node_count;
+static struct page *pages;
+static atomic_bool over;
+static atomic_int arrived;
+static atomic_ulong wrong; /* things that were not to be */
+static unsigned long written[WRITERS][PAGES], seen[READERS][PAGES][WRITERS];
+
+static long move_pages(void *first, long count, const int *wanted, int *status, int flags)
+{
+    static _Thread_local void *addresses[PAGES];
+
+    for (long i = 0; i < count; i++)
+        addresses[i] = (char *)first + i * PAGE;
+    return x86_syscall(SYS_move_pages, 0, count, (long)addresses, (long)wanted, (long)status, flags);
+}
+
+/* Moves COUNT pages, page i to node (FIRST + i / STEP). */
+static void move_round(void *at, long count, long first, long step, int flags)
+{
+    int wanted[PAGES], status[PAGES];
+
+    for (long i = 0; i < count; i++)
+        wanted[i] = (int)((first + i / step) % node_count);
+    CHECK(move_pages(at, count, wanted, status, flags) == 0, "move_pages");
+    for (long i = 0; i < count; i++) /* while a child has the page, or has just ended, it stays */
+        CHECK(status[i] == wanted[i] || status[i] == -EACCES, "page %ld: %d, not %d", i, status[i], wanted[i]);
+}
+
+static bool skip_one_node(void)
+{
+    if (node_count > 1)
+        return false;
+    tap_skip("one node");
+    return true;
+}
+
+/* --- readers --- */
+
+static unsigned long mark_of(long page, long writer, unsigned long count)
+{
+    return (count * 0x9e3779b97f4a7c15ul) ^ (unsigned long)(page * WRITERS + writer);
+}
+
+static void read_line(int reader, long page, int writer)
+{
+    unsigned long count = atomic_load(&pages[page].line[writer * 8].count);
+
+    if (count < seen[reader][page][writer])
+        atomic_fetch_add(&wrong, 1);
+    seen[reader][page][writer] = count;
+}
+
+static void reader(struct thread *thread)
+{
+    uint64_t random = (uint64_t)thread->index + 77;
+
+    kernels_go(thread->index);
+    for (long i = 0; i < PAGES; i++)
+        read_line(thread->index, i, 0);
+    atomic_fetch_add(&arrived, 1);
+    while (!atomic_load(&over)) {
+        uint64_t next = tap_random(&random);
+
+        read_line(thread->index, (long)(next % PAGES), (int)((next >> 32) % WRITERS));
+        x86_pause();
+    }
+}
+
+static bool begin(void)
+{
+    pages = (struct page *)(void *)spread_memory_map(PAGES, PRIVATE);
+    if (pages == NULL)
+        return false;
+    memset(written, 0, sizeof(written));
+    memset(seen, 0, sizeof(seen));
+    atomic_store(&over, false);
+    atomic_store(&arrived, 0);
+    atomic_store(&wrong, 0);
+    for (long i = 0; i < PAGES; i++) {
+        for (int k = 0; k < WRITERS; k++)
+            atomic_store(&pages[i].line[k * 8].mark, mark_of(i, k, 0));
+    }
+    return true;
+}
+
+static unsigned long counted(const char *event)
+{
+    int kernels[64];
+    int count = tap_kernels(kernels);
+    unsigned long sum = 0;
+
+    for (int i = 0; i < count; i++)
+        sum += events_of(kernels[i], event);
+    return sum;
+}
+
+static void test_readers(void)
+{
+    static const char *const events[] = {"fetches", "page_locks", "page_lock_waits"};
+    struct thread threads[READERS] = {{0}};
+    unsigned long before[TAP_COUNT(events)], moved;
+
+    if (skip_one_node() || !begin())
+        return;
+    for (int i = 0; i < READERS; i++) {
+        threads[i].index = i;
+        REQUIRE(thread_start(&threads[i], reader), "%s", strerror(errno));
+    }
+    UNTIL(atomic_load(&arrived) == READERS, "readers");
+    move_round(pages, PAGES, 1, 1, MOVE); /* what else the threads need is there afterwards */
+    for (size_t i = 0; i < TAP_COUNT(events); i++)
+        before[i] = counted(events[i]);
+    moved = counted("pages_moved");
+    for (size_t i = 0; i < TAP_COUNT(events); i++)
+        before[i] = counted(events[i]);
+    for (long round = 0; round < rounds; round++)
+        move_round(pages, PAGES, round, 1 + round % 7, MOVE);
+    for (size_t i = 0; i < TAP_COUNT(events); i++) {
+        unsigned long after = counted(events[i]);
+
+        CHECK(after == before[i], "%s: %lu while only readers ran", events[i], after - before[i]);
+    }
+    moved = counted("pages_moved") - moved;
+    CHECK(moved >= (unsigned long)(rounds * PAGES / 4) || !tap_on_kettle(), "%lu pages have moved", moved);
+    atomic_store(&over, true);
+    for (int i = 0; i < READERS; i++)
+        CHECK(thread_join(&threads[i]), "reader %d", i);
+    CHECK(atomic_load(&wrong) == 0, "%lu reads are wrong", atomic_load(&wrong));
+    CHECK(audit_own(), "at the end");
+    munmap(pages, PAGES * PAGE);
+}
+
+/* Reads pages that its kernel has not mapped yet. */
+static void newcomer(struct thread *thread)
+{
+    kernels_go(thread->index + 1);
+    atomic_fetch_add(&arrived, 1);
+    while (atomic_load(&arrived) < READERS)
+        x86_pause();
+    for (long i = 0; i < PAGES; i++) {
+        for (int k = 0; k < WRITERS; k++) {
+            if (atomic_load(&pages[i].line[k * 8].mark) != mark_of(i, k, 0))
+                atomic_fetch_add(&wrong, 1);
+        }
+    }
+    atomic_fetch_add(&arrived, 1);
+}
+
+static void test_newcomers(void)
+{
+    unsigned long before = counted("moving_read");
+
+    for (long round = 0; round < rounds && node_count > 1; round++) {
+        struct thread threads[READERS] = {{0}};
+
+        if (!begin())
+            return;
+        kernels_go(round);
+        for (int i = 0; i < READERS; i++) {
+            threads[i].index = i;
+            REQUIRE(thread_start(&threads[i], newcomer), "%s", strerror(errno));
+        }
+        for (long i = 0; atomic_load(&arrived) < 2 * READERS; i++)
+            move_round(pages, PAGES, i, 1, MOVE);
+        for (int i = 0; i < READERS; i++)
+            CHECK(thread_join(&threads[i]), "newcomer %d", i);
+        CHECK(atomic_load(&wrong) == 0, "%lu reads are wrong", atomic_load(&wrong));
+        munmap(pages, PAGES * PAGE);
+    }
+    kernels_go(0);
+    tap_note("%lu pages were read the first time while they moved", counted("moving_read") - before);
+}
+
+/* --- writers --- */
+
+static void write_line(int writer, long page)
+{
+    struct line *line = &pages[page].line[writer * 8];
+    unsigned long count = atomic_load(&line->count);
+
+    if (count != written[writer][page] || atomic_load(&line->mark) != mark_of(page, writer, count))
+        atomic_fetch_add(&wrong, 1);
+    atomic_store(&line->count, ++count);
+    atomic_store(&line->mark, mark_of(page, writer, count));
+    written[writer][page] = count;
+}
+
+static void writer(struct thread *thread)
+{
+    uint64_t random = (uint64_t)thread->index;
+
+    for (long i = 0; !atomic_load(&over); i++) {
+        if (i % WRITES_STAYING == 0)
+            kernels_go((long)(tap_random(&random) % KERNELS_MAX));
+        write_line(thread->index, (long)(tap_random(&random) % PAGES));
+        x86_pause();
+    }
+}
+
+/* Moves single pages, beside the mover of all. */
+static void other_mover(struct thread *thread)
+{
+    uint64_t random = 5;
+
+    (void)thread;
+    while (!atomic_load(&over)) {
+        uint64_t next = tap_random(&random);
+        int wanted = (int)((next >> 32) % (unsigned)node_count), status;
+
+        kernels_go((long)(next >> 40));
+        if (move_pages(&pages[next % PAGES], 1, &wanted, &status, MOVE) != 0)
+            atomic_fetch_add(&wrong, 1);
+    }
+}
+
+/* What a child finds: each line as its writer has left it, perhaps between its two stores. */
+static int look_at_all(void *unused)
+{
+    (void)unused;
+    for (long i = 0; i < PAGES; i++) {
+        for (int k = 0; k < WRITERS; k++) {
+            unsigned long count = atomic_load(&pages[i].line[k * 8].count);
+            unsigned long mark = atomic_load(&pages[i].line[k * 8].mark);
+
+            if (mark != mark_of(i, k, count) && (count == 0 || mark != mark_of(i, k, count - 1)))
+                return 1;
+        }
+    }
+    move_round(pages, PAGES, 1, 3, MOVE | MOVE_ALL); /* copies of its own */
+    return 0;
+}
+
+static void disturb(long round)
+{
+    if (round % 3 == 1)
+        CHECK(mprotect(pages, PAGES * PAGE, READ_WRITE | (round % 2 == 0 ? PROT_EXEC : 0)) == 0, "%s", strerror(errno));
+    if (round % 8 == 5) {
+        int status = tap_fork(look_at_all, NULL);
+
+        CHECK(status == 0, "a child finds a line that nobody has written: %d", status);
+    }
+}
+
+static void test_writers(void)
+{
+    struct thread threads[WRITERS + READERS + 1] = {{0}};
+    unsigned long all = 0;
+
+    if (skip_one_node() || !begin())
+        return;
+    for (int i = 0; i < WRITERS + READERS + 1; i++) {
+        threads[i].index = i < WRITERS ? i : i - WRITERS;
+        REQUIRE(thread_start(&threads[i], i < WRITERS             ? writer
+                                          : i < WRITERS + READERS ? reader
+                                                                  : other_mover),
+                "%s", strerror(errno));
+    }
+    for (long round = 0; round < rounds; round++) {
+        unsigned long node = 1ul << round % node_count;
+
+        kernels_go(round);
+        if (round % 4 == 3)
+            CHECK(syscall(SYS_mbind, pages, PAGES * PAGE, BIND, &node, BITS + 1, MOVE) == 0, "%s", strerror(errno));
+        else
+            move_round(pages, round % 2 == 0 ? PAGES : PAGES - 5, round, 1 + round % 5,
+                       MOVE | (round % 6 == 0 ? MOVE_ALL : 0));
+        disturb(round);
+    }
+    atomic_store(&over, true);
+    for (int i = 0; i < WRITERS + READERS + 1; i++)
+        CHECK(thread_join(&threads[i]), "thread %d", i);
+    kernels_go(0);
+    for (long i = 0; i < PAGES; i++) {
+        for (int k = 0; k < WRITERS; k++) {
+            CHECK(atomic_load(&pages[i].line[k * 8].count) == written[k][i], "page %ld, writer %d", i, k);
+            all += written[k][i];
+        }
+    }
+    CHECK(atomic_load(&wrong) == 0, "%lu lines were wrong", atomic_load(&wrong));
+    CHECK(audit_own(), "at the end");
+    tap_note("%lu writes, %lu of which waited for a move", all, counted("moving_written"));
+    munmap(pages, PAGES * PAGE);
+}
+
+/* --- what else moves, and what does not --- */
+
+static int forked(void *at)
+{
+    int wanted = 1, status = -1;
+
+    if (move_pages(at, 1, &wanted, &status, MOVE) != 0 || status != -EACCES)
+        return 1;
+    if (move_pages(at, 1, &wanted, &status, MOVE | MOVE_ALL) != 0 || status != 1)
+        return 2;
+    return strcmp(at, "forked") == 0 ? 0 : 3;
+}
+
+static void test_forked(void)
+{
+    char *at;
+    int wanted = 0, status = -1;
+
+    if (skip_one_node() || (at = spread_memory_map(1, PRIVATE)) == NULL)
+        return;
+    for (int k = 0; k < kernels_count(); k++) {
+        int left;
+
+        kernels_go(k);
+        CHECK(mprotect(at, PAGE, READ_WRITE) == 0, "%s", strerror(errno));
+        strcpy(at, "forked");
+        CHECK(move_pages(at, 1, &wanted, &status, MOVE) == 0 && status == 0, "kernel %d: %d", k, status);
+        left = tap_fork(forked, at);
+        CHECK(left == 0, "the child on kernel %d: %d", k, left);
+        CHECK(syscall(SYS_move_pages, 0, 1, (void *[]){at}, NULL, &status, 0) == 0 && status == 0, "kernel %d: %d", k,
+              status);
+    }
+    kernels_go(0);
+    munmap(at, PAGE);
+}
+
+static void test_file(void)
+{
+    int wanted = 0, status = -1, fd = open("/tmp/moves", O_RDWR | O_CREAT | O_TRUNC, 0600);
+    char *at, *shared;
+
+    if (skip_one_node() || !CHECK(fd >= 0 && pwrite(fd, "file", 5, 0) == 5, "%s", strerror(errno)))
+        return;
+    at = mmap(NULL, PAGE, READ_WRITE, MAP_PRIVATE, fd, 0);
+    shared = spread_memory_map(1, SHARED);
+    if (!CHECK(at != MAP_FAILED && shared != NULL, "%s", strerror(errno)))
+        return;
+    for (int k = 0; k < 2 * node_count; k++) {
+        kernels_go(k);
+        wanted = k % node_count;
+        CHECK(strcmp(at, "file") == 0, "round %d", k); /* read, and never written */
+        CHECK(move_pages(at, 1, &wanted, &status, MOVE) == 0 && status == wanted, "round %d: %d", k, status);
+        CHECK(strcmp(at, "file") == 0, "moved in round %d", k);
+        CHECK(madvise(at, PAGE, MADV_DONTNEED) == 0, "%s", strerror(errno));
+    }
+    shared[0] = 1;
+    CHECK(syscall(SYS_move_pages, 0, 1, (void *[]){shared}, NULL, &status, 0) == 0 && status >= 0, "%d", status);
+    wanted = status == 0 ? 1 : 0;
+    CHECK(move_pages(shared, 1, &wanted, &status, MOVE) == 0 && (status == -EBUSY || !tap_on_kettle()), "%d", status);
+    kernels_go(0);
+    munmap(at, PAGE);
+    munmap(shared, PAGE);
+    close(fd);
+    unlink("/tmp/moves");
+}
+
+/* Entries of 2 MiB of the process on all kernels, in KiB. */
+static unsigned long large_kb(void)
+{
+    static char text[16384];
+    unsigned long sum = 0;
+    int fd = open("/proc/self/kettle", O_RDONLY);
+    size_t length = 0;
+    ssize_t part;
+
+    while (fd >= 0 && (part = read(fd, text + length, sizeof(text) - 1 - length)) > 0)
+        length += (size_t)part;
+    text[length] = '\0';
+    close(fd);
+    for (const char *at = text; (at = strstr(at, "huge ")) != NULL; at += 5)
+        sum += strtoul(at + 5, NULL, 10);
+    return sum;
+}
+
+static void test_large(void)
+{
+    char *memory, *at;
+    unsigned long node;
+
+    if (skip_one_node())
+        return;
+    memory = mmap(NULL, 2 * LARGE, READ_WRITE, PRIVATE, -1, 0);
+    if (!CHECK(memory != MAP_FAILED, "%s", strerror(errno)))
+        return;
+    at = (char *)(((uintptr_t)memory + LARGE - 1) & ~(uintptr_t)(LARGE - 1));
+    CHECK(madvise(at, LARGE, MADV_HUGEPAGE) == 0, "%s", strerror(errno));
+    at[0] = 1;
+    if (large_kb() == 0 && tap_on_kettle()) {
+        tap_skip("no large page");
+        munmap(memory, 2 * LARGE);
+        return;
+    }
+    for (long i = 0; i < LARGE; i += PAGE)
+        *(long *)(void *)(at + i) = i;
+    for (int k = 0; k < 2 * node_count; k++) {
+        int status = -1;
+
+        kernels_go(k);
+        node = 1ul << (k + 1) % node_count;
+        CHECK(syscall(SYS_mbind, at, LARGE, BIND, &node, BITS + 1, MOVE) == 0, "%s", strerror(errno));
+        for (long i = 0; i < LARGE; i += PAGE) {
+            if (!CHECK(*(long *)(void *)(at + i) == i, "round %d page %ld", k, i / PAGE))
+                break;
+        }
+        CHECK(syscall(SYS_move_pages, 0, 1, (void *[]){at + LARGE - PAGE}, NULL, &status, 0) == 0 &&
+                  status == (k + 1) % node_count,
+              "round %d: %d", k, status);
+        CHECK(large_kb() >= 2048 || !tap_on_kettle(), "round %d: %lu KiB are large", k, large_kb());
+    }
+    CHECK(audit_own(), "at the end");
+    kernels_go(0);
+    munmap(memory, 2 * LARGE);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct tap_test tests[] = {
+        {"readers", "readers of pages that move never fault", test_readers},
+        {"newcomers", "a page that moves can be read by a kernel that has not had it", test_newcomers},
+        {"writers", "no write is lost and no read is stale while all pages go round all nodes", test_writers},
+        {"forked", "a page that a child has moves only with MPOL_MF_MOVE_ALL, as a copy", test_forked},
+        {"file", "a private page of a file moves, and shared memory does not", test_file},
+        {"large", "a large page moves as a whole", test_large},
+    };
+    static const struct tap_program program = {
+        .tests = tests, .count = TAP_COUNT(tests), .parameters = "[ROUNDS]", .extra = INT64_C(600) * 1000000000};
+    unsigned long nodes = 0;
+
+    tap_take_number(&argc, &argv, &rounds);
+    kernels_find();
+    syscall(SYS_get_mempolicy, NULL, &nodes, BITS + 1, NULL, F_ALLOWED);
+    for (; nodes != 0; nodes &= nodes - 1)
+        node_count++;
+    return tap_main(argc, argv, &program);
+}

@@ -1,0 +1,229 @@
+/* One page that moves twice while it is read and written on three kernels, kernel 0 its home; mm/move/move.md has the tables.
+ * Kernel 1 maps the page from the start, kernel 2 does not know it. Each has a thread that reads, writes and faults; what a
+ * round asks of a kernel is done there in one step while the mover waits. A question to the home, its answer, and the
+ * moment when that is applied are steps of their own. The lock is taken as given (space_lock.pml).
+ *
+ * Checked: a read finds what was written last, whichever frame the reader's kernel maps; a frame that is freed is mapped
+ * nowhere; at rest all kernels name one frame and may write to it; no deadlock.
+ *
+ * -DSHORT: two operations of each thread, not three.
+ *
+ * Seeded bugs: 1 the frame is copied when the home alone has made its entry still; 2 a replaced entry is writable at once; 3 the
+ * mover does not ask who has come since the grant; 4 an answer that is superseded is applied; 5 the old frame is freed
+ * before the others have replaced it; 6 a newcomer's entry is writable; 7 STILL is not put off while an answer is under
+ * way; 8 the home replaces its entry after the others. */
+#ifndef BUG
+#define BUG 0
+#endif
+#define FRAMES 3
+#ifdef SHORT
+#define OPERATIONS 2 /* of each kernel's thread */
+#else
+#define OPERATIONS 3
+#endif
+
+#define BUSY 1
+#define FRAME 2
+#define MOVES 3
+
+byte entry[3]; /* frame, 0: none */
+bool writable[3];
+bool still[3];
+bool marked[3]; /* at the home */
+bool others[3]; /* as the mover knows them */
+byte content[FRAMES + 1];
+bool freed[FRAMES + 1];
+byte last; /* what was written last */
+bool locked;
+
+bool asking[3];
+bool superseded[3];
+
+inline grant()
+{
+    atomic { !locked -> locked = true; others[1] = marked[1]; others[2] = marked[2] }
+}
+
+inline make_still(k)
+{
+    if
+    :: entry[k] != 0 -> writable[k] = false; still[k] = true
+    :: else
+    fi
+}
+
+inline replace_entry(k, f)
+{
+    superseded[k] = true;
+    if
+    :: entry[k] != 0 -> entry[k] = f; writable[k] = BUG == 2
+    :: else
+    fi
+}
+
+inline make_writable(k)
+{
+    superseded[k] = true;
+    if
+    :: still[k] -> still[k] = false; writable[k] = true
+    :: else
+    fi
+}
+
+/* Who has come since the grant. */
+inline look_again()
+{
+    others[1] = others[1] || (marked[1] && BUG != 3);
+    others[2] = others[2] || (marked[2] && BUG != 3)
+}
+
+proctype mover()
+{
+    byte old = 1, new = 2, value;
+
+    do
+    :: new <= FRAMES ->
+        grant();
+        atomic { make_still(0) };
+        if
+        :: others[1] && BUG != 1 -> atomic { !asking[1] || BUG == 7 -> make_still(1) }
+        :: else
+        fi;
+        if
+        :: others[2] && BUG != 1 -> atomic { !asking[2] || BUG == 7 -> make_still(2) }
+        :: else
+        fi;
+        value = content[old];
+        content[new] = value;
+        if
+        :: BUG != 8 -> atomic { replace_entry(0, new); look_again() }
+        :: else
+        fi;
+        if
+        :: BUG == 5 -> freed[old] = true
+        :: else
+        fi;
+        if
+        :: others[1] -> atomic { replace_entry(1, new) }
+        :: else
+        fi;
+        if
+        :: others[2] -> atomic { replace_entry(2, new) }
+        :: else
+        fi;
+        if
+        :: BUG == 8 -> atomic { replace_entry(0, new) }
+        :: else
+        fi;
+        atomic {
+            freed[old] = true;
+            assert(entry[0] != old && entry[1] != old && entry[2] != old)
+        };
+        atomic { make_writable(0); look_again() };
+        if
+        :: others[1] -> atomic { make_writable(1) }
+        :: else
+        fi;
+        if
+        :: others[2] -> atomic { make_writable(2) }
+        :: else
+        fi;
+        atomic {
+            assert(entry[0] == new && writable[0]);
+            assert(asking[1] || entry[1] == 0 || (entry[1] == new && writable[1]));
+            assert(asking[2] || entry[2] == 0 || (entry[2] == new && writable[2]));
+            locked = false
+        };
+        old = new;
+        new++
+    :: else -> break
+    od
+}
+
+/* Kernel K faults, to write or only to read: asks the home, and if that is busy fetches the page with its lock. */
+inline fault(k, write)
+{
+    asked = false;
+    do
+    :: !asked ->
+        atomic { asking[k] = true; superseded[k] = false };
+        atomic {
+            frame = entry[0];
+            if
+            :: !locked -> kind = FRAME; marked[k] = true
+            :: locked && still[0] && !write -> kind = MOVES; marked[k] = true
+            :: else -> kind = BUSY
+            fi
+        };
+        atomic {
+            asking[k] = false;
+            asked = true;
+            if
+            :: kind == FRAME ->
+                assert(!freed[frame]);
+                entry[k] = frame;
+                writable[k] = true
+            :: kind == MOVES && (!superseded[k] || BUG == 4) ->
+                assert(!freed[frame]);
+                entry[k] = frame;
+                still[k] = BUG != 6;
+                writable[k] = BUG == 6
+            :: kind == MOVES && superseded[k] && BUG != 4 -> asked = false
+            :: else
+            fi
+        }
+    :: else -> break
+    od;
+    if
+    :: kind == BUSY ->
+        atomic {
+            !locked ->
+            entry[k] = entry[0];
+            marked[k] = true;
+            writable[k] = true
+        }
+    :: else
+    fi
+}
+
+proctype kernel(byte k)
+{
+    byte done, kind, frame;
+    bool asked;
+
+    do
+    :: done < OPERATIONS && entry[k] != 0 -> /* reads */
+        atomic {
+            done++;
+            if
+            :: entry[k] != 0 -> assert(!freed[entry[k]] && content[entry[k]] == last)
+            :: else
+            fi
+        }
+    :: done < OPERATIONS && entry[k] != 0 -> /* writes, or waits for the end of the move and writes then */
+        done++;
+        atomic {
+            writable[k] || !locked ->
+            assert(writable[k] && !freed[entry[k]] && content[entry[k]] == last);
+            last++;
+            content[entry[k]] = last
+        }
+    :: done < OPERATIONS && entry[k] == 0 -> done++; fault(k, false)
+    :: done < OPERATIONS && entry[k] == 0 -> done++; fault(k, true)
+    :: done == OPERATIONS -> break
+    od
+}
+
+init {
+    atomic {
+        entry[0] = 1;
+        writable[0] = true;
+        entry[1] = 1;
+        writable[1] = true;
+        marked[1] = true;
+        run mover();
+        run kernel(0);
+        run kernel(1);
+        run kernel(2)
+    }
+}

@@ -45,6 +45,7 @@ void moved_join(struct moved *moved)
 
 long moved_storm(int tid, atomic_int *done, long least, uint64_t *random)
 {
+    uint64_t turns = place_count() > 1 ? 20 : 2; /* with one CPU, each turn is a slice of the thread that is pushed */
     long pushes = 0;
 
     while (atomic_load(done) == 0 || pushes < least) {
@@ -53,7 +54,7 @@ long moved_storm(int tid, atomic_int *done, long least, uint64_t *random)
         /* It may have ended, if it is done. */
         REQUIRE(error == 0 || (error == ESRCH && atomic_load(done) != 0), "sched_setaffinity: %s", tap_error(error));
         pushes++;
-        for (uint64_t turn = tap_random(random) % 20; turn > 0; turn--)
+        for (uint64_t turn = tap_random(random) % turns; turn > 0; turn--)
             sched_yield();
     }
     return pushes;
@@ -62,6 +63,7 @@ long moved_storm(int tid, atomic_int *done, long least, uint64_t *random)
 static void *mover_run(void *argument)
 {
     struct mover *mover = argument;
+    uint64_t turns = place_count() > 1 ? 20 : 2;
 
     while (atomic_load(&mover->stop) == 0) {
         int error = place_push(mover->tid, (int)(tap_random(&mover->random) % (uint64_t)place_count()));
@@ -70,7 +72,7 @@ static void *mover_run(void *argument)
             break;
         REQUIRE(error == 0, "sched_setaffinity: %s", tap_error(error));
         atomic_fetch_add(&mover->pushes, 1);
-        for (uint64_t turn = tap_random(&mover->random) % 20; turn > 0; turn--)
+        for (uint64_t turn = tap_random(&mover->random) % turns; turn > 0; turn--)
             sched_yield();
     }
     return NULL;

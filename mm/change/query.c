@@ -90,16 +90,29 @@ static int64_t ask_holder(struct space *space, uint32_t kernel, const struct msg
     return length < 0 ? length : length == (int)sizeof(changed) ? (int64_t)changed.value : -EPROTO;
 }
 
+/* Has the home recall the leases of CHANGE's range. */
+static int reclaim(struct space *space, const struct msg_space_change *change)
+{
+    struct msg_space_change ask = {
+        .space = space->id, .start = change->start, .length = change->length, .operation = MSG_SPACE_RECLAIM};
+
+    return (int)space_ask_home(space, &ask);
+}
+
 int64_t space_query(struct space *space, const struct msg_space_change *change)
 {
     int64_t value;
+    int error;
 
     do {
         value = space_ask_who_knows(space, change);
         if (value >= 0 && (value & SPACE_ELSEWHERE) != 0)
             value = ask_holder(space, (uint32_t)(value & (KERNELS_MAX - 1)), change);
-    } while (value == -EAGAIN); /* the home knows about the lease's end soon */
-    return value;
+        /* EAGAIN: the holder has no lease there. It is on its way to it, is being recalled, or neither the lease nor
+         * its return had memory. The last of these does not pass, so asking the home again is not enough. */
+        error = value == -EAGAIN ? reclaim(space, change) : 0;
+    } while (value == -EAGAIN && error == 0);
+    return error != 0 ? error : value;
 }
 
 static void note_resident(void *context, uint32_t kernel, const void *reply, int length)

@@ -73,8 +73,11 @@ void space_runs_install_locked(struct space *space, uint64_t page, uint64_t star
                                uint32_t count, uint32_t prot, uint64_t backing)
 {
     uint64_t at = page & ~(LEAF_SIZE - 1);
-    uint64_t *leaf = paging_entry(&space->tables, at, false);
+    uint64_t *leaf;
 
+    if (paging_large(&space->tables, page) != 0)
+        return; /* all of them are there, and the large page stays one */
+    leaf = paging_entry(&space->tables, at, false);
     for (uint32_t i = 0; i < count; i++) {
         uint64_t first = at + SPACE_RUN_INDEX(runs[i]) * PAGE_SIZE;
         uint64_t bytes = SPACE_RUN_LENGTH(runs[i]) * PAGE_SIZE;

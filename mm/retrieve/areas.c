@@ -212,35 +212,47 @@ static int areas_at(uint64_t id, uint32_t kernel, uint64_t from, struct msg_spac
     return length;
 }
 
+/* Asks the home for the areas from FROM on, after other kernels' leases from there on have been recalled. */
+static int areas_recalled(uint64_t id, uint32_t home, uint64_t from, struct msg_space_areas *head)
+{
+    struct msg_space_page ask = {.space = id, .page = from | SPACE_AREAS_RECALLED};
+    struct space *space;
+    int length;
+
+    if (home != instance.kernel) {
+        length = msg_call(home, MSG_SPACE_AREAS, &ask, sizeof(ask), head, MSG_MAX, "areas of a process", id);
+        return length >= 0 && length < (int)sizeof(*head) ? -EPROTO : length;
+    }
+    space = space_get(id);
+    if (space == NULL)
+        return -ESRCH;
+    return areas_here(space, from, head);
+}
+
 int space_areas_of(uint64_t id, uint32_t home, uint64_t from, struct msg_space_areas *head)
 {
     struct msg_space_areas known;
-    int length;
+    int length = areas_at(id, home, from, head);
 
-    do {
-        length = areas_at(id, home, from, head);
-        if (length < 0 || head->holder == 0)
-            return length;
+    while (length >= 0 && head->holder != 0) {
         known = *head;
         length = areas_at(id, known.holder - 1 < KERNELS_MAX ? (uint32_t)known.holder - 1 : home, from, head);
-    } while (length == -EAGAIN || length == -ESRCH); /* it has given the lease up: the home will know, or has ended */
-    head->break_start = known.break_start;
-    head->break_now = known.break_now;
-    head->holder = 0;
+        if (length >= 0) {
+            head->break_start = known.break_start;
+            head->break_now = known.break_now;
+            head->holder = 0;
+        } else if (length == -EAGAIN || length == -ESRCH) {
+            /* It has no lease there: it has ended, the lease is on its way or is being recalled, or neither the lease
+             * nor its return had memory. The last of these does not pass, so asking the home again is not enough. */
+            length = areas_recalled(id, home, from, head);
+        }
+    }
     return length;
 }
 
 int space_areas_recall(uint64_t id, uint32_t home, struct msg_space_areas *head)
 {
-    struct msg_space_page ask = {.space = id, .page = SPACE_AREAS_RECALLED};
-    struct space *space;
-
-    if (home != instance.kernel)
-        return msg_call(home, MSG_SPACE_AREAS, &ask, sizeof(ask), head, MSG_MAX, "areas of a process", id);
-    space = space_get(id);
-    if (space == NULL)
-        return -ESRCH;
-    return areas_here(space, 0, head);
+    return areas_recalled(id, home, 0, head);
 }
 
 void space_areas_init(void)

@@ -17,7 +17,7 @@ struct msg_move {
     uint32_t size; /* bytes that follow */
 };
 
-enum moved_kind { MOVED_MEMORY = 1, MOVED_DIRECTORY, MOVED_PIPE };
+enum moved_kind { MOVED_MEMORY = 1, MOVED_DIRECTORY, MOVED_PIPE, MOVED_DEVICE };
 
 struct moved_file {
     uint64_t id;

@@ -6,6 +6,7 @@
 #include "kernel/file/path.h"
 #include "kernel/file/table.h"
 #include "kernel/file/table_share.h"
+#include "kernel/fs/device/device.h"
 #include "kernel/instance/instance.h"
 #include "kernel/ipc/pipe/pipe.h"
 #include "kernel/lib/log.h"
@@ -48,6 +49,8 @@ static enum moved_kind kind_of(const struct file *file)
         return MOVED_MEMORY;
     if (file->kind == &file_directory_kind)
         return MOVED_DIRECTORY;
+    if (file->kind == device_kind(file->facts.number))
+        return MOVED_DEVICE;
     return pipe_is_end(file) ? MOVED_PIPE : 0;
 }
 

@@ -9,6 +9,7 @@
 #include "kernel/file/path.h"
 #include "kernel/file/root.h"
 #include "kernel/file/table.h"
+#include "kernel/fs/device/device.h"
 #include "kernel/fs/node/map.h"
 #include "kernel/instance/instance.h"
 #include "kernel/ipc/pipe/pipe.h"
@@ -67,17 +68,33 @@ static int lay_file(const struct file_kind *kind, const struct moved_file *facts
     return 0;
 }
 
+/* The kind of a file that is not a pipe; NULL: nothing that moves. */
+static const struct file_kind *kind_of(const struct moved_file *facts)
+{
+    switch (facts->kind) {
+    case MOVED_MEMORY:
+        return &file_memory_kind;
+    case MOVED_DIRECTORY:
+        return &file_directory_kind;
+    case MOVED_DEVICE:
+        return device_kind(facts->facts.number);
+    default:
+        return NULL;
+    }
+}
+
 static int take_file(const struct moved_file *facts, size_t size)
 {
     const char *path = (const char *)(facts + 1);
+    const struct file_kind *kind = kind_of(facts);
     size_t length = size - sizeof(*facts);
     struct file *file;
     int error;
 
-    if ((facts->kind != MOVED_MEMORY && facts->kind != MOVED_DIRECTORY) ||
-        (length > 0 && strnlen(path, length) != length - 1))
+    if (kind == NULL || (length > 0 && strnlen(path, length) != length - 1) ||
+        (facts->size > 0 && facts->kind == MOVED_DEVICE))
         return -EPROTO;
-    error = lay_file(facts->kind == MOVED_MEMORY ? &file_memory_kind : &file_directory_kind, facts, &file);
+    error = lay_file(kind, facts, &file);
     if (error != 0)
         return error;
     if (length > 0) {

@@ -109,13 +109,21 @@ void device_path(uint64_t number, char *out, size_t size)
     snprintf(out, size, "/dev/%s", name != NULL ? name : "unknown");
 }
 
-int64_t device_open(uint64_t number, const struct file_facts *facts, uint32_t flags, struct file **out)
+const struct file_kind *device_kind(uint64_t number)
 {
     for (size_t i = 0; i < DEVICES; i++) {
-        if (devices[i].number != number)
-            continue;
-        *out = file_create(&devices[i].kind, facts, flags, NULL, NULL);
-        return *out == NULL ? -ENOMEM : 0;
+        if (devices[i].number == number)
+            return &devices[i].kind;
     }
-    return -ENXIO;
+    return NULL;
+}
+
+int64_t device_open(uint64_t number, const struct file_facts *facts, uint32_t flags, struct file **out)
+{
+    const struct file_kind *kind = device_kind(number);
+
+    if (kind == NULL)
+        return -ENXIO;
+    *out = file_create(kind, facts, flags, NULL, NULL);
+    return *out == NULL ? -ENOMEM : 0;
 }

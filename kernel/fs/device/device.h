@@ -25,6 +25,8 @@ extern struct device_terminals device_terminals; /* [i] */
 
 /* Opens device NUMBER. -ENXIO: there is no such device, or it is a terminal; -ENOMEM. */
 int64_t device_open(uint64_t number, const struct file_facts *facts, uint32_t flags, struct file **out);
+/* The kind of open files of device NUMBER, which have no state; NULL: there is no such device, or it is a terminal. */
+const struct file_kind *device_kind(uint64_t number);
 /* Writes the absolute path of device NUMBER to OUT; for an unknown number, a path that does not exist. */
 void device_path(uint64_t number, char *out, size_t size);
 /* Returns the name that device INDEX has in /dev and sets *NUMBER; NULL behind the last device. Indices begin at 0. */

@@ -1,6 +1,8 @@
-/* test-fuzz-calls seed=S seconds=N [round=R] [stops=0]: processes of a user without privileges make system calls with
- * arguments drawn at random by their types, with threads on all kernels that move, while root stops and starts kernels.
- * After each round all of them are killed, and root's work must succeed: the machine lives on.
+/* test-fuzz-calls seed=S seconds=N [round=R] [stops=0] [alloc=N]: processes of a user without privileges make system
+ * calls with arguments drawn at random by their types, with threads on all kernels that move, while root stops and
+ * starts kernels. After each round all of them are killed, and root's work must succeed: the machine lives on.
+ *
+ * With alloc=N one of N allocations of the kernels is refused while they run and are killed (boot option alloc).
  *
  * The calls of a round depend on the seed and its number only; what they meet depends on time. A machine that has come
  * down repeats with the round that was said last. */
@@ -46,7 +48,7 @@
 
 static char *arena; /* every process has its own */
 static uint64_t seed = 1;
-static long only = -1, seconds = 20, stops = 1;
+static long only = -1, seconds = 20, stops = 1, refused; /* REFUSED: alloc=; 0: none */
 static atomic_long *made; /* calls that have returned, in all processes, unless one of them has changed it */
 
 struct fuzzer {
@@ -322,6 +324,18 @@ static bool stop_and_start(int kernel)
     return kettle_stop(kernel) == 0 && CHECK(kettle_start(kernel) == 0, "%s", tap_error(errno));
 }
 
+/* One of RATE allocations is refused from now on; 0: none. Root's own programs are spared, but not what other kernels
+ * do for them. */
+static void refuse(long rate)
+{
+    char words[32];
+
+    if (refused == 0)
+        return;
+    snprintf(words, sizeof(words), "alloc=%ld", rate);
+    MUST(kettle_control(words));
+}
+
 static void one_round(long number)
 {
     uint64_t random = seed ^ (uint64_t)number * 0x9e3779b97f4a7c15ull;
@@ -340,6 +354,7 @@ static void one_round(long number)
         }
         CHECK(child > 0, "%s", tap_error(errno));
     }
+    refuse(refused);
     if (stops != 0 && number % STOP_EVERY == 1 && count > 1) {
         usleep(100000);
         if (!stop_and_start(kernels[count - 1]))
@@ -353,6 +368,7 @@ static void one_round(long number)
             usleep(10000);
     }
     kill_all(number);
+    refuse(0);
     CHECK(hog_root_works(), "round %ld: %s", number, tap_error(errno));
     if (stops != 0 && number % STOP_EVERY == 3 && count > 1)
         CHECK(stop_and_start(kernels[count - 1]) || errno == ENOMEM, "round %ld: kernel %d is not stopped: %s", number,
@@ -398,7 +414,8 @@ int main(int argc, char **argv)
 {
     long number = (long)seed;
 
-    for (int i = 0; i < 4; i++) { /* in any order */
+    for (int i = 0; i < 5; i++) { /* in any order */
+        take(&argc, &argv, "alloc=", &refused);
         take(&argc, &argv, "stops=", &stops);
         take(&argc, &argv, "seed=", &number);
         take(&argc, &argv, "seconds=", &seconds);
@@ -408,6 +425,6 @@ int main(int argc, char **argv)
     return tap_main(argc, argv,
                     &(struct tap_program){.tests = tests,
                                           .count = TAP_COUNT(tests),
-                                          .parameters = "[seed=S] [seconds=N] [round=R] [stops=0]",
+                                          .parameters = "[seed=S] [seconds=N] [round=R] [stops=0] [alloc=N]",
                                           .extra = seconds * 4000000000l});
 }

@@ -2,6 +2,7 @@
  * children, signals. Nothing may be lost, doubled or refused that would not be on a machine at rest. Takes a number of
  * rounds; or `under PROGRAM ARGS`: that program runs meanwhile, and its status is ours. */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -417,6 +418,40 @@ static void test_root(void)
     CHECK(rmdir(inside) == 0 && rmdir(directory) == 0, "%s", strerror(errno));
 }
 
+/* In a child at home on the kernel that stops: devices that it has opened there. */
+static void use_devices(void)
+{
+    int null = open("/dev/null", O_RDWR), zero = open("/dev/zero", O_RDWR), copy = dup(null);
+    char byte = 1;
+
+    board->ready = 1;
+    while (!board->over)
+        sched_yield();
+    if (write(null, &byte, 1) != 1 || read(copy, &byte, 1) != 0)
+        _exit(1);
+    _exit(read(zero, &byte, 1) == 1 && byte == 0 ? 0 : 2);
+}
+
+static void test_devices(void)
+{
+    pid_t child;
+
+    board->over = false;
+    board->ready = 0;
+    child = fork_at(1);
+    if (child == 0)
+        use_devices();
+    go(0);
+    while (board->ready == 0)
+        sched_yield();
+    for (int kernel = 1; kernel < kernels; kernel++) {
+        CHECK(kettle_stop(kernel) == 0, "stop of kernel %d: %s", kernel, strerror(errno));
+        CHECK(kettle_start(kernel) == 0, "start of kernel %d: %s", kernel, strerror(errno));
+    }
+    board->over = true;
+    expect_exit("the process", 0, child);
+}
+
 static volatile sig_atomic_t alarms;
 
 static void on_alarm(int signal)
@@ -503,6 +538,7 @@ int main(int argc, char **argv)
          test_refusals},
         {"rounds", "programs lose nothing while kernels stop and start", test_rounds},
         {"root", "a process keeps its root when its home stops", test_root},
+        {"devices", "a process keeps devices that are open on the kernel that stops", test_devices},
         {"home", "a process keeps its alarm, and its thread is found elsewhere, when its home stops", test_home},
         {"timers", "a process keeps its timers when its home stops", test_timers},
         {"timed-thread", "a timer finds its thread when the kernel of the thread's birth stops", test_timed_thread},

@@ -127,7 +127,7 @@ BOOTS = [
     boot("4-kernels-parallel", ["test-balance active"], "place=local balance=active"),
     # large pages only where they are asked for
     boot("4-kernels", ["test-huge", "test-fork-memory", f"test-vm seed={SEED} batches=1 pages=320", "test-remap",
-                       "test-advise", "test-stop 3", "leak-tasks 100", *AUDIT], "huge=madvise"),
+                       "test-advise", "test-stop 3", "leak-tasks 100", *AUDIT], "huge=madvise text=core"),
     boot("4-kernels", ["test-huge"], "huge=madvise", "seed=13"),
     boot("4-kernels", [f"test-retrieve seed={SEED} batches=1 pages=50"], "lock=lamport"),
     boot("4-kernels", [f"test-fuzz-calls seed={SEED} seconds={20 if not long_run() else 3600}"], label="fuzz"),
@@ -136,7 +136,7 @@ BOOTS = [
     boot("2-kernels", ["test-prefetch 32"], "prefetch=32"),
     # programs while kernels stop and start, and while all memory is audited
     boot("4-kernels-parallel", ["test-stop", "test-stop under test-filemap", "test-stop under test-content",
-                                "test-stop under test-zero busy", "test-stop under test-directory", *AUDIT], label="stops"),
+                                "test-stop under test-zero busy", "test-stop under test-directory", *AUDIT], "text=one", label="stops"),
     boot("4-kernels", ["test-audit", "test-audit under test-threads", "test-audit under test-fork-memory",
                        f"test-audit under stress-tasks {SEED} 3 all", "test-audit under test-exec",
                        "test-audit under test-migrate", "test-audit under test-filemap", "test-audit under test-content",

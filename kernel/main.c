@@ -60,7 +60,7 @@ static uint64_t window_frame(void *context)
 
 static const struct msg_memory memory_for_messages = {heap_alloc_sure, heap_alloc_unset, heap_free};
 
-/* Every range of ours but the chunk, which is in use since the builder made it. */
+/* Every range of ours but the chunk, which is in use since the builder made it, except what would be its text. */
 static void frames_init(void)
 {
     uint64_t chunk = instance.plan.kernels[instance.kernel].chunk;
@@ -76,7 +76,7 @@ static void frames_init(void)
             frame_add_range(range->base, range->size, DIRECT_BASE, range->node);
             continue;
         }
-        frame_add_range(range->base, chunk - range->base, DIRECT_BASE, range->node);
+        frame_add_range(range->base, chunk + instance.spare - range->base, DIRECT_BASE, range->node);
         frame_add_range(chunk_end, end - chunk_end, DIRECT_BASE, range->node);
     }
 }

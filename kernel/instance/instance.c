@@ -1,6 +1,8 @@
 /* Building and starting an instance. See the header and boot/boot.md. */
 #include "kernel/instance/instance.h"
 
+#include "boot/options/options.h"
+#include "boot/plan/text.h"
 #include "kernel/arch/x86_64/apic.h"
 #include "kernel/arch/x86_64/base/instructions.h"
 #include "kernel/arch/x86_64/base/layout.h"
@@ -44,6 +46,20 @@ static uint64_t pool_alloc(void *context)
     return frame; /* the chunk was zeroed */
 }
 
+uint64_t instance_text_size(void)
+{
+    return (uint64_t)(image_rodata_end - image_start);
+}
+
+uint32_t instance_text_owner(const struct instance *facts, uint32_t kernel)
+{
+    enum plan_text text = option_is(facts->cmdline, "text", "core")  ? PLAN_TEXT_CORE
+                          : option_is(facts->cmdline, "text", "one") ? PLAN_TEXT_ONE
+                                                                     : PLAN_TEXT_NODE;
+
+    return plan_text_owner(&facts->plan, text, kernel);
+}
+
 uint64_t instance_build(const struct instance *facts, uint32_t kernel, uint8_t *chunk,
                         const struct image_template *image, void (*entry)(void *), void *argument, uint64_t *stack)
 {
@@ -51,29 +67,37 @@ uint64_t instance_build(const struct instance *facts, uint32_t kernel, uint8_t *
     uint64_t base = facts->plan.kernels[kernel].chunk;
     uint64_t image_size = (uint64_t)(image_end - image_start);
     uint64_t text = (uint64_t)(image_text_end - image_start);
-    uint64_t constants = (uint64_t)(image_rodata_end - image_start);
+    uint64_t constants = instance_text_size();
+    uint32_t owner = instance_text_owner(facts, kernel);
+    uint64_t from = facts->plan.kernels[owner].chunk; /* of text and constants */
+    uint64_t kept = owner == kernel ? 0 : constants;  /* of the image, not copied */
     struct instance *target = (struct instance *)(void *)(chunk + ((uint8_t *)&instance - image_start));
     struct page_tables tables = {.delta = (uint64_t)chunk - base, .alloc = pool_alloc, .context = target};
     uint64_t virtual = (uint64_t)image_start;
     uint64_t *top;
     int error;
 
-    memset(chunk, 0, layout->size);
-    memcpy(chunk, image->bytes, (size_t)(image_data_end - image_start));
+    memset(chunk + constants, 0, layout->size - constants);
+    memcpy(chunk + kept, image->bytes + kept, (size_t)(image_data_end - image_start) - kept);
     *target = *facts;
     target->kernel = kernel;
+    target->text = from;
+    target->spare = kept;
     target->pool_next = base + layout->pool;
     target->pool_end = base + layout->size;
     target->root = pool_alloc(target);
 
     tables.root = target->root;
-    error = paging_map(&tables, virtual, base, text, PAGING_GLOBAL, PAGE_SIZE);
+    error = paging_map(&tables, virtual, from, text, PAGING_GLOBAL, PAGE_SIZE);
     if (error == 0)
-        error = paging_map(&tables, virtual + text, base + text, constants - text, PAGING_GLOBAL | PAGING_NO_EXECUTE,
+        error = paging_map(&tables, virtual + text, from + text, constants - text, PAGING_GLOBAL | PAGING_NO_EXECUTE,
                            PAGE_SIZE);
     if (error == 0)
         error = paging_map(&tables, virtual + constants, base + constants, image_size - constants,
                            PAGING_WRITE | PAGING_GLOBAL | PAGING_NO_EXECUTE, PAGE_SIZE);
+    if (error == 0)
+        error = paging_map(&tables, DIRECT_BASE + base, base, kept, PAGING_WRITE | PAGING_GLOBAL | PAGING_NO_EXECUTE,
+                           PAGE_SIZE);
     if (error == 0) /* the image itself is left out of the direct map: text has no writable alias */
         error = paging_map(&tables, DIRECT_BASE + base + layout->stack, base + layout->stack,
                            layout->size - layout->stack, PAGING_WRITE | PAGING_GLOBAL | PAGING_NO_EXECUTE, PAGE_SIZE);

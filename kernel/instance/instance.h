@@ -27,6 +27,8 @@ struct instance {
     uint32_t kernel;    /* number of this instance */
     uint32_t kernels;   /* number of kernels in the plan */
     uint64_t root;      /* physical address of its kernel page tables */
+    uint64_t text;      /* physical address of the text and constants that it runs: in its own chunk, or another's */
+    uint64_t spare;     /* bytes at the start of its chunk that are free memory, as it runs another's text; or 0 */
     uint64_t pool_next; /* physical: first unused frame of the chunk's pool */
     uint64_t pool_end;
     struct chunk_layout layout;
@@ -51,9 +53,16 @@ struct image_template {
 /* Computes the chunk's layout when the rings take CHANNEL_SIZE bytes. */
 void chunk_layout_compute(uint64_t channel_size, struct chunk_layout *layout);
 
+/* Returns the kernel whose copy of text and constants KERNEL runs, by FACTS: the option `text=`. */
+uint32_t instance_text_owner(const struct instance *facts, uint32_t kernel);
+/* Bytes of text and constants, whole pages: the first part of the image. */
+uint64_t instance_text_size(void);
+
 /* Builds the instance KERNEL in its chunk, which is mapped writable at CHUNK: zeroes it, copies the image, makes page
  * tables that map the copy (text read-execute, constants read-only, the rest without execute), the chunk in the
- * direct map and nothing else, and fills its struct instance from FACTS with its own number and tables.
+ * direct map and nothing else, and fills its struct instance from FACTS with its own number and tables. Of the image of
+ * a kernel that runs another's text only the data are copied; the caller has put the text at the start of the owner's
+ * chunk. Text that is there already is written again with the same bytes: kernels that run it do not notice.
  * Returns the physical address of its page tables and, in *STACK, the stack for its start slot.
  * The instance runs ENTRY(ARGUMENT). Panics when the chunk's pool is too small, which the layout rules out. */
 uint64_t instance_build(const struct instance *facts, uint32_t kernel, uint8_t *chunk,

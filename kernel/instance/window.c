@@ -55,7 +55,7 @@ void window_init(void)
             error = paging_map(&window_tables, DIRECT_BASE + range->base, range->base, range->size, RW_DATA, largest);
             continue;
         }
-        /* the builder has mapped the chunk page by page, without the image: skip it */
+        /* the builder has mapped the chunk page by page, without the image's part in use: skip it */
         error = paging_map(&window_tables, DIRECT_BASE + range->base, range->base, chunk - range->base, RW_DATA,
                            largest);
         if (error == 0)

@@ -81,6 +81,25 @@ void start_announce(void)
     msg_notify(0, MSG_READY, &message, sizeof(message));
 }
 
+/* Puts the text that kernel K runs into the chunk of the kernel that has it, if that is another one, which may not have
+ * been built yet. */
+static int text_build(uint32_t k, const struct image_template *template)
+{
+    static kernel_set made; /* whose texts have been put there */
+    uint32_t owner = instance_text_owner(&instance, k);
+    int error;
+
+    if (owner == k || owner == instance.kernel || (made >> owner & 1) != 0)
+        return 0;
+    error = window_map(CHUNK_BASE, instance.plan.kernels[owner].chunk, instance_text_size(), PAGING_WRITE);
+    if (error != 0)
+        return error;
+    memcpy((void *)CHUNK_BASE, template->bytes, (size_t)instance_text_size());
+    window_unmap(CHUNK_BASE, instance_text_size());
+    made |= 1ull << owner;
+    return 0;
+}
+
 /* Builds kernel K through a window on its chunk and gives its boot CPU its start slot. */
 static int build(uint32_t k)
 {
@@ -97,6 +116,8 @@ static int build(uint32_t k)
         if (error == 0)
             template.bytes = (const uint8_t *)TEMPLATE_BASE;
     }
+    if (error == 0)
+        error = text_build(k, &template);
     if (error == 0)
         error = window_map(CHUNK_BASE, chunk, instance.layout.size, PAGING_WRITE);
     if (error != 0)

@@ -52,6 +52,8 @@ static bool nobodys(uint64_t pa)
 /* What a kernel maps besides its own memory while programs are quiesced: see docs/design.md, Instances. */
 static bool may_map(uint64_t va, uint64_t pa, bool write)
 {
+    if (va - (uint64_t)image_start < instance.spare) /* another kernel's text and constants */
+        return !write && pa == instance.text + (va - (uint64_t)image_start);
     if (va >= DEVICE_BASE && va < RING_BASE)
         return nobodys(pa);
     if (va >= RING_BASE && va < STACK_BASE)
@@ -75,9 +77,11 @@ void audit_tables(struct audit_report *report)
         .own_use = own_use,
         .may_map = may_map,
         .pause = pause,
-        .image = chunk,
+        .image = chunk + instance.spare,
         .image_end = chunk + instance.layout.stack,
-        .image_va = (uint64_t)image_start,
+        .image_va = (uint64_t)image_start + instance.spare,
+        .text_va = (uint64_t)image_start,
+        .text_size = instance.spare,
         .direct = DIRECT_BASE,
         .direct_end = WINDOW_BASE,
     };

@@ -71,6 +71,8 @@ static bool own_placed(const struct audit_world *world, uint64_t va, uint64_t pa
 {
     bool image = pa < world->image_end && pa + size > world->image;
 
+    if (va - world->text_va < world->text_size)
+        return false;
     if (image || (va - world->image_va) < world->image_end - world->image)
         return image && va - world->image_va == pa - world->image && pa + size <= world->image_end;
     return va < world->direct || va >= world->direct_end || va - world->direct == pa;

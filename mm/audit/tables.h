@@ -21,6 +21,7 @@ struct audit_world {
     void (*pause)(void);         /* called after each table, with nothing held */
     uint64_t image, image_end;   /* physical: mapped from IMAGE_VA on, and nowhere else */
     uint64_t image_va;           /* virtual */
+    uint64_t text_va, text_size; /* virtual: where another kernel's text is mapped, which may_map knows; or 0 bytes */
     uint64_t direct, direct_end; /* virtual: the range that maps physical addresses plus DIRECT */
 };
 #define AUDIT_MIXED UINT32_MAX

@@ -127,7 +127,7 @@ BOOTS = [
     boot("4-kernels-parallel", ["test-balance active"], "place=local balance=active"),
     # large pages only where they are asked for
     boot("4-kernels", ["test-huge", "test-fork-memory", f"test-vm seed={SEED} batches=1 pages=320", "test-remap",
-                       "test-advise", "test-stop 3", "leak-tasks 100", *AUDIT], "huge=madvise"),
+                       "test-advise", "test-stop 3", "leak-tasks 100", *AUDIT], "huge=madvise text=core"),
     boot("4-kernels", ["test-huge"], "huge=madvise", "seed=13"),
     boot("4-kernels", [f"test-retrieve seed={SEED} batches=1 pages=50"], "lock=lamport"),
     boot("4-kernels", [f"test-fuzz-calls seed={SEED} seconds={20 if not long_run() else 3600}"], label="fuzz"),
@@ -138,7 +138,7 @@ BOOTS = [
     # programs while kernels stop and start, and while all memory is audited
     boot("4-kernels-parallel", ["test-stop", "test-stop under test-filemap", "test-stop under test-content",
                                 "test-stop under test-zero busy", "test-stop under test-directory",
-                                "test-stop under test-move writers", *AUDIT], label="stops"),
+                                "test-stop under test-move writers", *AUDIT], "text=one", label="stops"),
     # pages that move while all CPUs read and write them, for a minute in a long run
     boot("4-kernels-parallel", [f"test-move {24 if not long_run() else 1500}", *AUDIT], label="moves"),
     boot("4-kernels-parallel", [f"test-move {12 if not long_run() else 1500}", *AUDIT], inject=f"seed={SEED}", label="moves"),

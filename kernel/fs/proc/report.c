@@ -64,9 +64,9 @@ static size_t report_kernels(char *bytes, size_t size, uint64_t *cursor)
         "%lu KiB\n",
         instance.kernel, cpu_total, instance.plan.kernels[instance.kernel].node,
         (unsigned long)(instance.plan.kernels[instance.kernel].memory >> 10), (unsigned long)(frames.free * 4),
-        (unsigned long)frames.lent, (unsigned long)(instance.layout.stack >> 10),
+        (unsigned long)frames.lent, (unsigned long)((instance.layout.stack - instance.spare) >> 10),
         (unsigned long)((instance.plan.kernels[instance.kernel].memory - frames.total * PAGE_SIZE -
-                         instance.layout.stack) >>
+                         (instance.layout.stack - instance.spare)) >>
                         10));
     return text.length;
 }

@@ -18,6 +18,7 @@
 #define IMAGE_VA 0xffffffff80100000ull
 #define IMAGE (OWN + 0x300000)
 #define IMAGE_SIZE 0x8000ull
+#define TEXT_SIZE 0x4000ull
 #define ROOM 8192u
 #define DATA (PAGING_WRITE | PAGING_NO_EXECUTE)
 
@@ -49,19 +50,20 @@ static void no_pause(void)
 static bool may_map(uint64_t va, uint64_t pa, bool write)
 {
     return (va >= WINDOWS && va < WINDOWS + 0x100000 && pa == DEVICE) ||
-           (va == WINDOWS + 0x200000 && pa == OTHER && !write);
+           (va == WINDOWS + 0x200000 && pa == OTHER && !write) ||
+           (va - IMAGE_VA < TEXT_SIZE && pa == OTHER + (va - IMAGE_VA) && !write);
 }
 
-static const struct audit_world world = {.kernel = 3,
-                                         .owner = owner,
-                                         .own_use = own_use,
-                                         .may_map = may_map,
-                                         .pause = no_pause,
-                                         .image = IMAGE,
-                                         .image_end = IMAGE + IMAGE_SIZE,
-                                         .image_va = IMAGE_VA,
-                                         .direct = DIRECT,
-                                         .direct_end = WINDOWS};
+static struct audit_world world = {.kernel = 3,
+                                   .owner = owner,
+                                   .own_use = own_use,
+                                   .may_map = may_map,
+                                   .pause = no_pause,
+                                   .image = IMAGE,
+                                   .image_end = IMAGE + IMAGE_SIZE,
+                                   .image_va = IMAGE_VA,
+                                   .direct = DIRECT,
+                                   .direct_end = WINDOWS};
 
 static uint64_t new_frame(void *context)
 {
@@ -164,6 +166,37 @@ TEST(tables_image, "the image has no other mapping than its own, and direct memo
     begin();
     map(&kernel, DIRECT + OWN + 0x200000, OWN + 0x201000, PAGE_SIZE, DATA, PAGE_SIZE);
     expect(1, "own memory");
+}
+
+/* The kernel runs the text of another: its own image begins behind it. */
+static void expect_shared(uint64_t count)
+{
+    const struct audit_world usual = world;
+
+    world.image += TEXT_SIZE;
+    world.image_va += TEXT_SIZE;
+    world.text_va = IMAGE_VA;
+    world.text_size = TEXT_SIZE;
+    expect(count, "own memory");
+    world = usual;
+}
+
+TEST(tables_text, "another kernel's text may be mapped where text is, to read, and nothing else there")
+{
+    begin();
+    map(&kernel, IMAGE_VA, OTHER, TEXT_SIZE, 0, PAGE_SIZE);
+    map(&kernel, DIRECT + IMAGE, IMAGE, TEXT_SIZE, DATA, PAGE_SIZE); /* what would be its own */
+    expect_shared(0);
+    map(&kernel, IMAGE_VA, OTHER, PAGE_SIZE, DATA, PAGE_SIZE);
+    expect_shared(1);
+    map(&kernel, IMAGE_VA, OTHER + PAGE_SIZE, PAGE_SIZE, 0, PAGE_SIZE);
+    expect_shared(2); /* the counts add up */
+    begin();
+    map(&kernel, IMAGE_VA, IMAGE, TEXT_SIZE, 0, PAGE_SIZE);
+    expect_shared(4);
+    begin();
+    map(&kernel, IMAGE_VA + TEXT_SIZE, OTHER + TEXT_SIZE, PAGE_SIZE, 0, PAGE_SIZE);
+    expect_shared(5); /* the four pages of text, and one behind them */
 }
 
 TEST(tables_rights, "kernel memory that programs may touch, and code that may be written, are found")

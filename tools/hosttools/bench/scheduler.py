@@ -28,14 +28,14 @@ def execute(runs: Sequence[Run], address: str, commit: str, before: Callable[[st
     with _connect(address) as client:
         tasks = {client.submit(make_group, group, commit, **SUBMIT): group for group in groups(runs)}
         waiting = dict(tasks)
-        before(f"{len(tasks)} groups of runs on {len(client.scheduler_info()['workers'])} machines")
+        before(f"groups of runs: {len(tasks)}, machines: {len(client.scheduler_info()['workers'])}")
         for task in as_completed(tasks):
             group = waiting.pop(task)
             error = task.exception()
             for result in task.result() if error is None else [failed(run, error) for run in group]:
                 after(result)
             if waiting:
-                before(f"{len(waiting)} groups of runs are left")
+                before(f"groups of runs left: {len(waiting)}")
 
 
 def _connect(address: str) -> Any:

@@ -18,7 +18,7 @@ Json = dict[str, Any]
 
 def timed_us(item: Measured) -> float | None:
     """The median time in us, of a run that counted nothing: what counts is slower."""
-    return median_us(item) if item.cost is None else None
+    return median_us(item) if item.cost is None and item.case.get("ns") else None
 
 
 def geometric(ratios: Sequence[float]) -> tuple[float, float | None, float | None]:
@@ -37,7 +37,7 @@ def sentence(what: str, unit: str, ratios: Sequence[float], of: str = "pairs") -
     if low is not None and high is not None:
         winner = "Kettle won" if high < 1.0 else "Linux won" if low > 1.0 else winner
         spread = f", 95 % confidence {low:.2f} to {high:.2f}"
-    return f"{winner}: {what} took {mean:.2f} x Linux's {unit} on Kettle (geometric mean of {len(ratios)} {of}{spread})."
+    return f"{winner}: {what} took {mean:.2f} x Linux's {unit} on Kettle (geometric mean of {len(ratios)} {of if len(ratios) > 1 else of[:-1]}{spread})."
 
 
 def row_ratios(data: Json, value: Value) -> dict[str, float]:

@@ -14,6 +14,7 @@
 #include "tasks/remote/post.h"
 #include "tasks/remote/work.h"
 #include "tasks/sched/due.h"
+#include "tasks/sched/fair/fair.h"
 #include "tasks/signal/wire.h"
 
 enum signal_default signal_default(uint32_t signal)
@@ -40,15 +41,37 @@ static bool wants(const struct thread *thread, uint64_t bit)
     return thread->presence == THREAD_PRESENT && ((bit & ~thread->context.signal_mask) | (bit & thread->awaited)) != 0;
 }
 
-static struct thread *eligible_locked(struct group *group, uint64_t bit)
+static bool is_awake(const struct thread *thread)
 {
+    enum thread_state state = __atomic_load_n(&thread->state, __ATOMIC_RELAXED);
+
+    return state == THREAD_READY || state == THREAD_RUNNING;
+}
+
+/* A number that is greater for a thread that uses its CPU than for one that waits for it, or sleeps. */
+static int busyness(const struct thread *thread)
+{
+    bool runs = __atomic_load_n(&thread->state, __ATOMIC_RELAXED) == THREAD_RUNNING;
+
+    return is_awake(thread) ? 1000 + 2 * fair_priority(thread->context.policy, thread->context.nice) + runs : 0;
+}
+
+/* The first thread that takes signals of BIT; BUSY: the busiest of them. */
+static struct thread *eligible_locked(struct group *group, uint64_t bit, bool busy)
+{
+    struct thread *best = NULL;
+
     list_for_each(node, &group->threads) { /* the process's first thread comes first as long as it lives */
         struct thread *thread = container_of(node, struct thread, group_node);
 
-        if (wants(thread, bit))
+        if (!wants(thread, bit))
+            continue;
+        if (!busy)
             return thread;
+        if (best == NULL || busyness(thread) > busyness(best))
+            best = thread;
     }
-    return NULL;
+    return best;
 }
 
 /* Sends stored hints to the members. Runs in a task, which owns a reference to the group. */
@@ -66,7 +89,8 @@ static void notify_hints(struct work *work)
     others = group_members_locked(group) & ~(1ull << instance.kernel);
     spin_unlock(&group->lock);
     for (uint32_t forget = 2; forget-- > 0;) {
-        struct msg_group_hint hint = {.signals = signals[forget], .group = group->id, .forget = forget};
+        struct msg_group_hint hint = {
+            .signals = signals[forget], .group = group->id, .kind = forget != 0 ? HINT_FORGET : HINT_ANY};
 
         if (signals[forget] != 0)
             msg_gather(others, MSG_GROUP_HINT, &hint, sizeof(hint), NULL, NULL, "signals to be known", group->id);
@@ -94,16 +118,16 @@ static void hint_later(struct group *group, uint64_t signals, bool forget)
 }
 
 /* Makes every other member kernel check whether a thread there takes SIGNALS. */
-static void hint_others(struct group *group, kernel_set members, uint64_t signals, bool forget)
+static void hint_others(struct group *group, kernel_set members, uint64_t signals, enum hint_kind kind)
 {
-    struct msg_group_hint hint = {.signals = signals, .group = group->id, .forget = forget ? 1 : 0};
+    struct msg_group_hint hint = {.signals = signals, .group = group->id, .kind = kind};
 
     bool unnotified = false;
 
     for (kernel_set rest = members & ~(1ull << instance.kernel); rest != 0; rest &= rest - 1)
         unnotified |= post((uint32_t)__builtin_ctzll(rest), MSG_GROUP_HINT, &hint, sizeof(hint)) != 0;
     if (unnotified)
-        hint_later(group, signals, forget);
+        hint_later(group, signals, kind == HINT_FORGET);
 }
 
 /* Does what a signal does when it is sent, whether it is blocked or not. True: the signal needs no more. */
@@ -118,8 +142,9 @@ static bool act_on_sending(struct group *group, uint32_t signal)
     return false;
 }
 
-/* As signal_send_group, but returns 1 if the process ignores the signal. */
-static int send_group(struct group *group, const struct signal_info *info)
+/* As signal_send_group, but returns 1 if the process ignores the signal. BUSY: of the threads that would take it, a
+ * busy one of any kernel is asked. */
+static int send_group(struct group *group, const struct signal_info *info, bool busy)
 {
     struct process *process = group->process;
     uint64_t bit = SIGNAL_BIT(info->signal);
@@ -138,7 +163,7 @@ static int send_group(struct group *group, const struct signal_info *info)
     if ((bit & SIGNAL_STOPPING) != 0)
         signal_queue_remove(&process->signals, SIGNAL_BIT(SIGCONT));
     members = group_members_locked(group);
-    thread = eligible_locked(group, bit);
+    thread = eligible_locked(group, bit, busy);
     if (ignored_locked(process, info->signal) && thread != NULL && (thread->awaited & bit) == 0) {
         spin_unlock(&group->lock); /* the thread would take it and do nothing */
         return 1;
@@ -148,21 +173,22 @@ static int send_group(struct group *group, const struct signal_info *info)
     if (error == 0 && thread != NULL)
         thread_set_due(thread, THREAD_DUE_SIGNAL);
     spin_unlock(&group->lock);
-    if (error == 0 && thread == NULL)
-        hint_others(group, members, bit, false);
+    /* Where a thread here sleeps, one elsewhere that does not may be first. */
+    if (error == 0 && (thread == NULL || (busy && !is_awake(thread))))
+        hint_others(group, members, bit, busy ? HINT_BUSY : HINT_ANY);
     return error;
 }
 
 int signal_send_group(struct group *group, const struct signal_info *info)
 {
-    int error = send_group(group, info);
+    int error = send_group(group, info, false);
 
     return error > 0 ? 0 : error;
 }
 
-int signal_send_timer(struct group *group, const struct signal_info *info)
+int signal_send_timer(struct group *group, const struct signal_info *info, bool busy)
 {
-    return send_group(group, info);
+    return send_group(group, info, busy);
 }
 
 int signal_send_thread_locked(struct thread *thread, const struct signal_info *info)
@@ -189,14 +215,14 @@ void signal_sent_thread(uint32_t group, uint32_t signal)
         process_call_surely(&call, &result);
 }
 
-void signal_hint(struct group *group, uint64_t signals)
+void signal_hint(struct group *group, uint64_t signals, bool busy)
 {
     struct thread *thread;
 
     spin_lock(&group->lock);
     group->signal_hint |= signals;
     for (uint64_t rest = signals; rest != 0; rest &= rest - 1) {
-        thread = eligible_locked(group, rest & -rest);
+        thread = eligible_locked(group, rest & -rest, busy);
         if (thread != NULL)
             thread_set_due(thread, THREAD_DUE_SIGNAL);
     }
@@ -213,7 +239,7 @@ void signal_retarget(struct group *group, uint64_t signals)
     signals &= group->signal_hint;
     for (uint64_t rest = signals; rest != 0; rest &= rest - 1) {
         uint64_t bit = rest & -rest;
-        struct thread *thread = eligible_locked(group, bit);
+        struct thread *thread = eligible_locked(group, bit, false);
 
         if (thread != NULL) {
             thread_set_due(thread, THREAD_DUE_SIGNAL);
@@ -226,7 +252,7 @@ void signal_retarget(struct group *group, uint64_t signals)
         return;
     call.signals = signals;
     if (group->process != NULL)
-        hint_others(group, members, signals, false);
+        hint_others(group, members, signals, HINT_ANY);
     else
         process_call_surely(&call, &result);
 }
@@ -246,7 +272,7 @@ void signal_forget_elsewhere(struct group *group, uint64_t signals)
     spin_lock(&group->lock);
     members = group_members_locked(group);
     spin_unlock(&group->lock);
-    hint_others(group, members, signals, true);
+    hint_others(group, members, signals, HINT_FORGET);
 }
 
 static void handle_hint(const struct msg *m)
@@ -255,10 +281,10 @@ static void handle_hint(const struct msg *m)
     struct group *group = group_find(hint->group);
 
     if (group != NULL) {
-        if (hint->forget != 0)
+        if (hint->kind == HINT_FORGET)
             signal_forget(group, hint->signals);
         else
-            signal_hint(group, hint->signals);
+            signal_hint(group, hint->signals, hint->kind == HINT_BUSY);
         group_put(group);
     }
     msg_reply(&m->ticket, NULL, 0);

@@ -24,8 +24,9 @@ enum signal_default signal_default(uint32_t signal);
 /* Sends INFO to process GROUP, whose home this kernel is. 0, also when the process has ended and was not waited for
  * yet; -EAGAIN: the queue is full or there is no memory. Any context without locks. */
 int signal_send_group(struct group *group, const struct signal_info *info);
-/* The same for a timer's signal; 1: it was not queued because the process ignores it. */
-int signal_send_timer(struct group *group, const struct signal_info *info);
+/* The same for a timer's signal; 1: it was not queued because the process ignores it. BUSY: for a timer of CPU time; a
+ * thread that uses its CPU takes the signal, if one is eligible, as others may have to wait for theirs. */
+int signal_send_timer(struct group *group, const struct signal_info *info, bool busy);
 /* Sends INFO to THREAD, which is present here; its group's lock is held. */
 int signal_send_thread_locked(struct thread *thread, const struct signal_info *info);
 /* Performs the effect on process GROUP of SIGNAL, which was sent to one of its threads: the end for SIGKILL, the
@@ -62,7 +63,8 @@ void signal_retarget(struct group *group, uint64_t signals);
 void signal_forget(struct group *group, uint64_t signals);
 /* The same, asynchronously, on every other kernel where the group, whose home this is, has threads. */
 void signal_forget_elsewhere(struct group *group, uint64_t signals);
-/* Handles a hint of the home that SIGNALS may be pending for the group. */
-void signal_hint(struct group *group, uint64_t signals);
+/* Handles a hint of the home that SIGNALS may be pending for the group: the first thread that takes them, or with BUSY
+ * the busiest, is asked. */
+void signal_hint(struct group *group, uint64_t signals, bool busy);
 
 #endif

@@ -95,6 +95,8 @@ static int advise(const struct advice *advice, uint64_t start, uint64_t end, boo
         break;
     case ADVICE_FLAG:
         error = space_flag(own_space(), start, end, advice->forbidden, advice->set, advice->clear);
+        if (error == -ENOMEM)
+            error = -EAGAIN; /* there is no memory for another area */
         break;
     case ADVICE_DISCARD:
         return space_discard(own_space(), start, end - start);

@@ -56,7 +56,7 @@ static const struct advice advices[] = {
     {3, ADVICE_NOTHING, 0, 0, 0, 0},                           /* WILLNEED */
     {4, ADVICE_DISCARD, LOCKED, 0, 0, 0},                      /* DONTNEED */
     {8, ADVICE_DISCARD, LOCKED | SHARED | BACKED, 0, 0, 0},    /* FREE: at once */
-    {9, ADVICE_EMPTY, LOCKED, SHARED, 0, 0},                   /* REMOVE */
+    {9, ADVICE_EMPTY, LOCKED, 0, 0, 0},                        /* REMOVE: see check_empty */
     {10, ADVICE_FLAG, 0, 0, AREA_DONTFORK, 0},                 /* DONTFORK */
     {11, ADVICE_FLAG, 0, 0, 0, AREA_DONTFORK},                 /* DOFORK */
     {14, ADVICE_FLAG, 0, 0, AREA_HUGE, AREA_NO_HUGE},          /* HUGEPAGE */
@@ -75,6 +75,17 @@ static const struct advice advices[] = {
 #undef LOCKED
 #undef SHARED
 #undef BACKED
+
+/* Whether the areas of the range may be emptied: of shared anonymous memory only. Linux's MADV_REMOVE punches a hole
+ * into a file, too, where its file system can. */
+static int check_empty(uint64_t start, uint64_t end)
+{
+    bool file = space_check(own_space(), start, end, AREA_BACKED, 0) < 0;
+
+    if (space_check(own_space(), start, end, 0, AREA_SHARED) < 0)
+        return file ? -EACCES : -EINVAL;
+    return file ? -EOPNOTSUPP : 0;
+}
 
 static const struct advice *advice_find(uint64_t number)
 {
@@ -101,7 +112,9 @@ static int advise(const struct advice *advice, uint64_t start, uint64_t end, boo
     case ADVICE_DISCARD:
         return space_discard(own_space(), start, end - start);
     case ADVICE_EMPTY:
-        error = unmapped ? 0 : space_empty(own_space(), start, end);
+        error = check_empty(start, end);
+        if (error == 0)
+            error = space_empty(own_space(), start, end);
         break;
     case ADVICE_READ:
     case ADVICE_WRITE:

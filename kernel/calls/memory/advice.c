@@ -1,11 +1,13 @@
 /* System calls that advise on, lock and query memory: madvise, mlock and related calls, mincore, msync. */
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
+#include "kernel/calls/memory/lock_limit.h"
 #include "mm/change/change.h"
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
 #include "mm/user/user_copy.h"
 #include "msg/slice.h"
+#include "tasks/account/facts.h"
 #include "tasks/process/group.h"
 #include "tasks/thread/thread.h"
 
@@ -163,7 +165,9 @@ static int64_t lock_range(uint64_t address, uint64_t size, bool lock, bool fill)
         return 0;
     if (!clip(&start, &end))
         return -ENOMEM;
-    error = space_check(own_space(), start, end, 0, 0);
+    error = lock ? (int)lock_limit_check(start, end, 0) : 0;
+    if (error == 0)
+        error = space_check(own_space(), start, end, 0, 0);
     if (error >= 0) {
         bool unmapped = error != 0 || beyond;
 
@@ -209,6 +213,14 @@ static void fill_all(struct space *space)
     }
 }
 
+/* The bytes of the process's areas that are not locked yet. */
+static uint64_t mapped_bytes(void)
+{
+    struct process_facts facts;
+
+    return process_facts_of(thread_current()->group->id, &facts) == 0 ? facts.size - facts.locked : 0;
+}
+
 int64_t call_mlockall(struct call *c)
 {
     uint64_t flags = c->a[0];
@@ -216,6 +228,9 @@ int64_t call_mlockall(struct call *c)
 
     if (flags == 0 || (flags & ~(uint64_t)(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT)) != 0 || flags == MCL_ONFAULT)
         return -EINVAL;
+    error = (int)((flags & MCL_CURRENT) != 0 ? lock_limit_check(0, 0, mapped_bytes()) : lock_limit_any());
+    if (error != 0)
+        return error;
     error = space_lock_later(own_space(), (flags & MCL_FUTURE) != 0 && (flags & MCL_ONFAULT) == 0);
     if (error != 0 || (flags & MCL_CURRENT) == 0)
         return error;

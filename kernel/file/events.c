@@ -12,13 +12,15 @@ void file_events_init(struct file_events *events)
 static void fire_hooks(struct file_events *events)
 {
     struct list notified;
+    bool woken = false; /* by an exclusive hook */
 
     list_init(&notified);
     spin_lock(&poll_lock);
     list_for_each(node, &events->polls) {
         struct poll_hook *hook = container_of(node, struct poll_hook, node);
 
-        hook->fire(hook, &notified);
+        if (!hook->exclusive || !woken)
+            woken |= hook->fire(hook, &notified) && hook->exclusive;
     }
     spin_unlock(&poll_lock);
     while (!list_empty(&notified)) {

@@ -21,10 +21,13 @@ struct poll_notified {
 };
 
 /* An entry in a file's list of events. `fire` is called for each event, under poll_lock; it takes no lock that comes
- * before poll_lock. Work that cannot be done under the lock it appends to TOLD, as a struct poll_notified. */
+ * before poll_lock. Work that cannot be done under the lock it appends to NOTIFIED, as a struct poll_notified. It
+ * returns true if a thread waits there that the event concerns, and is woken: then no other hook that is EXCLUSIVE is
+ * called. */
 struct poll_hook {
     struct list node;
-    void (*fire)(struct poll_hook *hook, struct list *notified);
+    bool exclusive; /* [i] */
+    bool (*fire)(struct poll_hook *hook, struct list *notified);
 };
 
 /* Protects the lists of all events, and the state that hooks of polls share. The lock of the table of files may be

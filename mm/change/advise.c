@@ -194,7 +194,7 @@ int space_empty(struct space *space, uint64_t start, uint64_t end)
     if (error != 0)
         return error == -EFAULT ? -ENOMEM : error;
     error = space_check(space, start, end, AREA_LOCKED, AREA_SHARED); /* again: the areas may have changed */
-    for (uint64_t at = error == 0 ? start : end; at < end; at = (at & ~(LEAF_SIZE - 1)) + LEAF_SIZE) {
+    for (uint64_t at = error >= 0 ? start : end; at < end; at = (at & ~(LEAF_SIZE - 1)) + LEAF_SIZE) {
         uint64_t stop = (at & ~(LEAF_SIZE - 1)) + LEAF_SIZE;
 
         spin_lock(&space->lock);

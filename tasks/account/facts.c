@@ -125,18 +125,21 @@ static void space_facts_locked(struct space *space, struct process_facts *out)
     spin_unlock(&space->lock);
 }
 
-/* The bytes of all areas of space ID on this kernel, added up in slices; 0: there is no such space. */
-static uint64_t space_size(uint64_t id)
+/* Adds up the bytes of all areas of the space on this kernel, and of those that are locked, in slices. */
+static void add_sizes(struct process_facts *out)
 {
-    struct space *space = space_get(id);
+    struct space *space = space_get(out->space);
     const struct area *area = NULL;
-    uint64_t at = 0, size = 0;
+    uint64_t at = 0;
 
     while (space != NULL) {
         spin_lock(&space->lock);
         area = area_next(&space->areas, at);
         for (uint32_t i = 0; i < AREAS_AT_ONCE && area != NULL; i++) {
-            size += area->end - (area->start > at ? area->start : at);
+            uint64_t size = area->end - (area->start > at ? area->start : at);
+
+            out->size += size;
+            out->locked += (area->prot & AREA_LOCKED) != 0 ? size : 0;
             at = area->end;
             area = area_after(&space->areas, area);
         }
@@ -146,7 +149,6 @@ static uint64_t space_size(uint64_t id)
     }
     if (space != NULL)
         space_put(space);
-    return size;
 }
 
 static int process_facts_here(uint32_t id, struct process_facts *out)
@@ -193,7 +195,7 @@ static int process_facts_here(uint32_t id, struct process_facts *out)
     if (group != NULL)
         group_put(group);
     if (out->space != 0)
-        out->size = space_size(out->space);
+        add_sizes(out);
     return error;
 }
 

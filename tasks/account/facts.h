@@ -41,7 +41,7 @@ struct process_facts { /* the part of the home */
     uint32_t home;   /* kernel */
     uint32_t space_home;
     uint64_t space;                                         /* id of its address space; 0: none */
-    uint64_t size;                                          /* bytes of its areas at its home */
+    uint64_t size, locked;                                  /* bytes of its areas at its home, and of those locked */
     uint64_t members;                                       /* kernels that its threads are, or were, on */
     uint64_t user_ns, system_ns;                            /* of threads that ended at the home; ENDED: of all */
     uint64_t children_user_ns, children_system_ns;          /* of children waited for */

@@ -224,10 +224,43 @@ static int64_t follow(const struct msg_thread_call *call, struct msg_thread_resu
     }
 }
 
+/* Init has no threads, but is a process of root's to those who ask about it: an ordinary one, on all CPUs, which
+ * accepts what root wants and does nothing. */
+static int64_t operate_init(const struct msg_thread_call *call, struct msg_thread_result *result)
+{
+    *result = (struct msg_thread_result){.group = PROCESS_INIT};
+    switch (call->type) {
+    case MSG_THREAD_GROUP:
+        return PROCESS_INIT;
+    case MSG_THREAD_SIGNAL:
+        return call->group != 0 && call->group != PROCESS_INIT ? -ESRCH : 0;
+    case MSG_THREAD_GET_POLICY:
+        result->policy.slice = FAIR_SLICE;
+        return 0;
+    case MSG_THREAD_SET_POLICY:
+        return call->policy.user == 0 ? 0 : -EPERM;
+    case MSG_THREAD_SET_NICE:
+        return call->nice.user == 0 ? 0 : -EPERM;
+    case MSG_THREAD_SET_AFFINITY:
+        return call->affinity.user == 0 ? 0 : -EPERM;
+    case MSG_THREAD_GET_AFFINITY:
+        cpu_mask_all(result->mask);
+        return 0;
+    case MSG_THREAD_ROBUST_LIST:
+    case MSG_THREAD_SETTLED:
+        return 0;
+    default:
+        return -ESRCH;
+    }
+}
+
 int64_t thread_call(const struct msg_thread_call *call, struct msg_thread_result *result, uint32_t *kernel)
 {
-    int64_t value = follow(call, result, kernel);
+    int64_t value;
 
+    if (call->thread == PROCESS_INIT)
+        return operate_init(call, result);
+    value = follow(call, result, kernel);
     if (value == 0 && call->type == MSG_THREAD_SIGNAL)
         signal_sent_thread(result->group, call->info.signal);
     return value;

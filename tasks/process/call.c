@@ -14,7 +14,7 @@ uint32_t process_home(uint32_t id)
 }
 
 /* Init has no threads: it accepts every signal and does nothing. */
-static int64_t operate_init(const struct msg_process_call *call)
+static int64_t operate_init(const struct msg_process_call *call, struct msg_process_result *result)
 {
     switch (call->type) {
     case MSG_PROCESS_GET_GROUP:
@@ -25,6 +25,11 @@ static int64_t operate_init(const struct msg_process_call *call)
         return 0;
     case MSG_PROCESS_MAY_SIGNAL: /* init belongs to root */
         return call->sender.euid == 0 ? 0 : -EPERM;
+    case MSG_PROCESS_MAY_REACH:
+        return call->reach.uid == 0 ? 0 : -EPERM;
+    case MSG_PROCESS_LIMIT:
+        result->limit = (struct process_limit){LIMIT_NONE, LIMIT_NONE};
+        return 0;
     default:
         return -ESRCH;
     }
@@ -37,7 +42,7 @@ static int64_t operate_here(const struct msg_process_call *call, struct msg_proc
 
     *result = (struct msg_process_result){0};
     if (call->id == PROCESS_INIT)
-        return operate_init(call);
+        return operate_init(call, result);
     if (group != NULL) {
         if (group->process != NULL)
             value = process_operations[call->type - PROCESS_FIRST](group, call, result);

@@ -15,6 +15,7 @@
 #define LIMIT_CORE 4u
 #define LIMIT_NPROC 6u
 #define LIMIT_NOFILE 7u
+#define LIMIT_MEMLOCK 8u
 #define LIMIT_AS 9u
 #define LIMIT_SIGPENDING 11u
 #define LIMIT_MSGQUEUE 12u

@@ -82,6 +82,16 @@ uint64_t watch_events(struct watch_source *source)
     return events;
 }
 
+bool watch_waited_here(struct watch_source *source)
+{
+    bool waited;
+
+    spin_lock(&source->lock);
+    waited = !list_empty(&source->waiters.waiters);
+    spin_unlock(&source->lock);
+    return waited;
+}
+
 int watch_wait(struct watch_source *source, uint64_t seen, const struct wait_reason *reason, uint64_t deadline)
 {
     int result = 0;

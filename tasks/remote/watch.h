@@ -5,6 +5,7 @@
 #ifndef TASKS_REMOTE_WATCH_H
 #define TASKS_REMOTE_WATCH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "kernel/wait/completion.h"
@@ -30,6 +31,8 @@ void watch_event(struct watch_source *source);
 /* Returns the number of events so far. */
 uint64_t watch_events(struct watch_source *source);
 
+/* Returns whether a thread of this kernel waits for SOURCE. */
+bool watch_waited_here(struct watch_source *source);
 /* Waits until SOURCE, of this kernel, has counted more than SEEN events. Returns 0; -ETIMEDOUT after DEADLINE (ns, as
  * clock_now; 0: none); -ERESTARTSYS if the current thread is interrupted or to die. The caller has a reference to the
  * source's object. */

@@ -134,8 +134,12 @@ static int64_t wait_events(int64_t fd, uint64_t address, uint32_t max, uint64_t 
         if (deadline != 0 && (deadline == NO_WAIT || clock_now() >= deadline))
             return 0;
         result = wait(&answer, found->signals, deadline, &asked.signals);
-        if (result < 0 && result != -ETIMEDOUT)
+        if (result < 0 && result != -ETIMEDOUT) {
+            /* An event that no other set was notified of (EPOLLEXCLUSIVE) must not be left. */
+            if (look(fd, &asked, found, &answer) >= 0 && found->count > 0)
+                break;
             return result;
+        }
     }
     if (user_write(address, found + 1, found->count * sizeof(struct epoll_event)) != 0)
         return -EFAULT;

@@ -7,15 +7,19 @@
 #include "kernel/calls/common/files.h"
 #include "kernel/calls/common/signal.h"
 #include "kernel/file/copy.h"
+#include "kernel/file/remote.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
 #include "mm/space/space.h"
 #include "mm/user/user_copy.h"
 #include "tasks/process/call.h"
+#include "tasks/process/group.h"
 #include "tasks/process/permission.h"
 #include "tasks/process/process.h"
 #include "tasks/signal/signal.h"
 #include "tasks/thread/thread.h"
+
+#define PROC_DEVICE 2u /* st_dev of /proc */
 
 int64_t pidfd_find(int64_t fd, struct pidfd_facts *out)
 {
@@ -41,16 +45,55 @@ int64_t call_pidfd_open(struct call *c)
     return files_give(MSG_FILE_INSTALL, &place, DESCRIPTOR_CLOEXEC);
 }
 
+/* The process whose directory in /proc FD is open on. -EBADF: FD is none. */
+static int64_t find_in_proc(int64_t fd, uint32_t *process)
+{
+    struct file_request stat = {.operation = MSG_FILE_STAT, .fd = (int32_t)fd};
+    struct file_request request = {.operation = MSG_FILE_PATH, .fd = (int32_t)fd};
+    struct group *group = thread_current()->group;
+    struct file_answer answer;
+    struct file_facts facts;
+    char path[32];
+    const char *at = path + 6;
+    int64_t flags = files_get_flags(fd);
+    int64_t length;
+
+    if (flags < 0 || (flags & OPEN_PATH) != 0 || file_call(group, &stat, NULL, 0, &facts, sizeof(facts), &answer) < 0 ||
+        facts.device != PROC_DEVICE)
+        return -EBADF;
+    length = file_call(group, &request, NULL, 0, path, sizeof(path) - 1, &answer);
+    if (length < 0)
+        return -EBADF;
+    path[length] = '\0';
+    if (strncmp(path, "/proc/", 6) != 0)
+        return -EBADF;
+    if (strcmp(at, "self") == 0) {
+        *process = group->id;
+        return 0;
+    }
+    for (*process = 0; *at >= '0' && *at <= '9' && *process < 100000000; at++)
+        *process = *process * 10 + (uint32_t)(*at - '0');
+    return *at == '\0' && at != path + 6 ? 0 : -EBADF;
+}
+
 int64_t call_pidfd_send_signal(struct call *c)
 {
     struct signal_info info = {.signal = 0};
     struct pidfd_facts facts;
     struct file_answer answer;
+    struct msg_process_call call = {.type = MSG_PROCESS_SIGNAL};
+    struct msg_process_result result;
+    bool in_proc = false;
     int64_t error;
 
     if ((uint32_t)c->a[3] != 0)
         return -EINVAL;
     error = pidfd_find((int32_t)c->a[0], &facts);
+    if (error == -EBADF) {
+        error = find_in_proc((int32_t)c->a[0], &facts.process);
+        in_proc = error == 0;
+        facts.gone = 0;
+    }
     if (error == 0 && c->a[2] != 0)
         error = signal_read_info(c->a[2], c->a[1], facts.process, true, &info);
     else if (error == 0)
@@ -61,6 +104,11 @@ int64_t call_pidfd_send_signal(struct call *c)
         error = -ESRCH;
     if (error == 0)
         error = credentials_may_signal(facts.process, info.signal);
+    if (error == 0 && in_proc) {
+        call.id = facts.process;
+        call.info = info;
+        return process_call(&call, &result);
+    }
     if (error == 0)
         error = anonymous_call((int32_t)c->a[0], SPECIAL_PROCESS_SIGNAL, 0, &info, sizeof(info), NULL, 0, &answer);
     return error == -ENXIO ? -ESRCH : error;

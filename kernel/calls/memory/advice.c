@@ -1,11 +1,13 @@
 /* System calls that advise on, lock and query memory: madvise, mlock and related calls, mincore, msync. */
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
+#include "kernel/calls/memory/lock_limit.h"
 #include "mm/change/change.h"
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
 #include "mm/user/user_copy.h"
 #include "msg/slice.h"
+#include "tasks/account/facts.h"
 #include "tasks/process/group.h"
 #include "tasks/thread/thread.h"
 
@@ -56,7 +58,7 @@ static const struct advice advices[] = {
     {3, ADVICE_NOTHING, 0, 0, 0, 0},                           /* WILLNEED */
     {4, ADVICE_DISCARD, LOCKED, 0, 0, 0},                      /* DONTNEED */
     {8, ADVICE_DISCARD, LOCKED | SHARED | BACKED, 0, 0, 0},    /* FREE: at once */
-    {9, ADVICE_EMPTY, LOCKED, SHARED, 0, 0},                   /* REMOVE */
+    {9, ADVICE_EMPTY, LOCKED, 0, 0, 0},                        /* REMOVE: see check_empty */
     {10, ADVICE_FLAG, 0, 0, AREA_DONTFORK, 0},                 /* DONTFORK */
     {11, ADVICE_FLAG, 0, 0, 0, AREA_DONTFORK},                 /* DOFORK */
     {14, ADVICE_FLAG, 0, 0, AREA_HUGE, AREA_NO_HUGE},          /* HUGEPAGE */
@@ -75,6 +77,17 @@ static const struct advice advices[] = {
 #undef LOCKED
 #undef SHARED
 #undef BACKED
+
+/* Whether the areas of the range may be emptied: of shared anonymous memory only. Linux's MADV_REMOVE punches a hole
+ * into a file, too, where its file system can. */
+static int check_empty(uint64_t start, uint64_t end)
+{
+    bool file = space_check(own_space(), start, end, AREA_BACKED, 0) < 0;
+
+    if (space_check(own_space(), start, end, 0, AREA_SHARED) < 0)
+        return file ? -EACCES : -EINVAL;
+    return file ? -EOPNOTSUPP : 0;
+}
 
 static const struct advice *advice_find(uint64_t number)
 {
@@ -95,11 +108,15 @@ static int advise(const struct advice *advice, uint64_t start, uint64_t end, boo
         break;
     case ADVICE_FLAG:
         error = space_flag(own_space(), start, end, advice->forbidden, advice->set, advice->clear);
+        if (error == -ENOMEM)
+            error = -EAGAIN; /* there is no memory for another area */
         break;
     case ADVICE_DISCARD:
         return space_discard(own_space(), start, end - start);
     case ADVICE_EMPTY:
-        error = unmapped ? 0 : space_empty(own_space(), start, end);
+        error = check_empty(start, end);
+        if (error == 0)
+            error = space_empty(own_space(), start, end);
         break;
     case ADVICE_READ:
     case ADVICE_WRITE:
@@ -148,7 +165,9 @@ static int64_t lock_range(uint64_t address, uint64_t size, bool lock, bool fill)
         return 0;
     if (!clip(&start, &end))
         return -ENOMEM;
-    error = space_check(own_space(), start, end, 0, 0);
+    error = lock ? (int)lock_limit_check(start, end, 0) : 0;
+    if (error == 0)
+        error = space_check(own_space(), start, end, 0, 0);
     if (error >= 0) {
         bool unmapped = error != 0 || beyond;
 
@@ -194,6 +213,14 @@ static void fill_all(struct space *space)
     }
 }
 
+/* The bytes of the process's areas that are not locked yet. */
+static uint64_t mapped_bytes(void)
+{
+    struct process_facts facts;
+
+    return process_facts_of(thread_current()->group->id, &facts) == 0 ? facts.size - facts.locked : 0;
+}
+
 int64_t call_mlockall(struct call *c)
 {
     uint64_t flags = c->a[0];
@@ -201,6 +228,9 @@ int64_t call_mlockall(struct call *c)
 
     if (flags == 0 || (flags & ~(uint64_t)(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT)) != 0 || flags == MCL_ONFAULT)
         return -EINVAL;
+    error = (int)((flags & MCL_CURRENT) != 0 ? lock_limit_check(0, 0, mapped_bytes()) : lock_limit_any());
+    if (error != 0)
+        return error;
     error = space_lock_later(own_space(), (flags & MCL_FUTURE) != 0 && (flags & MCL_ONFAULT) == 0);
     if (error != 0 || (flags & MCL_CURRENT) == 0)
         return error;

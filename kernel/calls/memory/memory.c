@@ -1,6 +1,7 @@
 /* System calls on memory: mappings and the break. kernel/calls/memory/advice.c has madvise, mlock and related calls. */
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
+#include "kernel/calls/memory/lock_limit.h"
 #include "kernel/file/remote.h"
 #include "kernel/file/wire.h"
 #include "mm/area/backing.h"
@@ -42,6 +43,11 @@
 static struct space *own_space(void)
 {
     return group_space(thread_current()->group);
+}
+
+static uint64_t page_up(uint64_t bytes)
+{
+    return (bytes + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1);
 }
 
 static uint32_t map_how(uint32_t flags)
@@ -110,7 +116,7 @@ static int64_t check_file(const struct call *c, uint32_t *type)
 static int64_t map(const struct call *c, uint32_t type, uint64_t backing)
 {
     uint32_t flags = (uint32_t)c->a[3], prot = (uint32_t)c->a[2] & PROT_ALL;
-    int64_t address;
+    int64_t address, error;
 
     if (backing_is_file(backing) && (flags & MAP_GROWSDOWN) != 0)
         return -EINVAL;
@@ -125,10 +131,17 @@ static int64_t map(const struct call *c, uint32_t type, uint64_t backing)
     prot |= (type == MAP_SHARED ? AREA_SHARED : 0) | ((flags & MAP_GROWSDOWN) != 0 ? AREA_GROWS : 0) |
             ((flags & MAP_NORESERVE) != 0 ? AREA_NORESERVE : 0) |
             ((flags & MAP_STACK) != 0 ? AREA_NO_HUGE : 0); /* as Linux since 6.7: a stack uses little of its memory */
+    if ((flags & MAP_LOCKED) != 0) {
+        error = lock_limit_check(0, 0, page_up(c->a[1]));
+        if (error != 0)
+            return error == -ENOMEM ? -EAGAIN : error;
+    }
     if (type == MAP_SHARED && backing == BACKING_NONE && c->a[1] <= USER_END)
         backing = backing_anonymous(role_own(), (c->a[1] + PAGE_SIZE - 1) / PAGE_SIZE);
     address = space_map(own_space(), c->a[0], c->a[1], prot,
                         map_how(flags) | (backing_is_file(backing) ? SPACE_MAP_GRANTED : 0), backing);
+    if (address > 0 && (flags & MAP_LOCKED) != 0)
+        space_flag(own_space(), (uint64_t)address, (uint64_t)address + page_up(c->a[1]), 0, AREA_LOCKED, 0);
     if (address > 0 && ((flags & (MAP_POPULATE | MAP_NONBLOCK)) == MAP_POPULATE || (flags & MAP_LOCKED) != 0))
         space_map_fill(own_space(), (uint64_t)address, c->a[1], prot);
     return address;
@@ -157,6 +170,15 @@ int64_t call_mmap(struct call *c)
 
 int64_t call_mremap(struct call *c)
 {
+    uint64_t old = page_up(c->a[1]), new = page_up(c->a[2]);
+    int64_t area = new > old && !credentials_root(&thread_current()->context.credentials) ? space_look(own_space(), c->a[0], SPACE_LOOK_START) : 0;
+
+    if (area > 0 && (uint64_t)area <= c->a[0] + PAGE_SIZE - 1 && ((uint64_t)area & AREA_LOCKED) != 0) {
+        int64_t error = lock_limit_check(0, 0, new - old);
+
+        if (error != 0)
+            return error == -ENOMEM ? -EAGAIN : error;
+    }
     return space_remap(own_space(), c->a[0], c->a[1], c->a[2], c->a[3], c->a[4]);
 }
 

@@ -2,6 +2,8 @@
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
 #include "mm/user/user_copy.h"
+#include "tasks/account/facts.h"
+#include "tasks/locate/locate.h"
 #include "tasks/thread/thread.h"
 
 #define PERSONALITY_ASK 0xffffffffu
@@ -27,14 +29,19 @@ int64_t call_capget(struct call *c)
 {
     const uint32_t newest = CAPABILITIES_3;
     const struct credentials *own = &thread_current()->context.credentials;
-    bool effective = own->euid == 0, permitted = effective || own->uid == 0 || own->suid == 0;
-    const struct capability_words words[2] = {
-        {effective ? CAPABILITIES_LOW : 0, permitted ? CAPABILITIES_LOW : 0, 0},
-        {effective ? CAPABILITIES_HIGH : 0, permitted ? CAPABILITIES_HIGH : 0, 0}};
+    uint32_t own_ids[3] = {own->uid, own->euid, own->suid};
+    const uint32_t *ids = own_ids; /* real, effective, saved */
+    struct capability_words words[2];
     struct capability_header header;
+    struct msg_thread_call find = {.type = MSG_THREAD_GROUP};
+    struct msg_thread_result found;
+    struct process_facts facts;
+    bool effective, permitted;
+    int64_t error;
 
     if (user_read(&header, c->a[0], sizeof(header)) != 0)
         return -EFAULT;
+    find.thread = (uint32_t)header.process;
     if (header.version != CAPABILITIES_1 && header.version != CAPABILITIES_2 && header.version != CAPABILITIES_3) {
         if (user_write(c->a[0], &newest, sizeof(newest)) != 0)
             return -EFAULT;
@@ -42,8 +49,21 @@ int64_t call_capget(struct call *c)
     }
     if (header.process < 0)
         return -EINVAL;
+    if (header.process != 0 && (uint32_t)header.process != thread_current()->tid) {
+        error = thread_call(&find, &found, NULL);
+        if (error <= 0)
+            return -ESRCH;
+        error = process_facts_of((uint32_t)error, &facts);
+        if (error != 0)
+            return error;
+        ids = facts.ids;
+    }
+    effective = ids[1] == 0;
+    permitted = effective || ids[0] == 0 || ids[2] == 0;
     if (c->a[1] == 0)
         return 0;
+    words[0] = (struct capability_words){effective ? CAPABILITIES_LOW : 0, permitted ? CAPABILITIES_LOW : 0, 0};
+    words[1] = (struct capability_words){effective ? CAPABILITIES_HIGH : 0, permitted ? CAPABILITIES_HIGH : 0, 0};
     return user_write(c->a[1], words, header.version == CAPABILITIES_1 ? sizeof(words[0]) : sizeof(words));
 }
 

@@ -167,7 +167,7 @@ int64_t call_setpgid(struct call *c)
     struct msg_process_group_found found = {0};
     int64_t error;
 
-    if ((int32_t)c->a[1] < 0)
+    if ((int32_t)wanted < 0)
         return -EINVAL;
     if (wanted != id)
         process_group_call(MSG_PROCESS_GROUP_FIND, wanted, 0, NULL, &found);

@@ -6,6 +6,7 @@
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/calls/calls.h"
 #include "kernel/calls/process/cpu_clock.h"
+#include "kernel/calls/process/policy.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
 #include "mm/user/user_copy.h"
@@ -19,8 +20,6 @@
 #include "tasks/sched/policy.h"
 #include "tasks/thread/thread.h"
 
-#define PRIO_PROCESS 0u
-#define PRIO_USER 2u
 #define RESET_ON_FORK 0x40000000u /* SCHED_RESET_ON_FORK, in the policy */
 #define ATTR_SIZE 48u             /* of the first version of struct sched_attr */
 #define ATTR_RESET_ON_FORK 1u
@@ -40,22 +39,19 @@ struct attr { /* struct sched_attr of linux/sched/types.h */
 };
 _Static_assert(sizeof(struct attr) == ATTR_SIZE, "Linux ABI");
 
-/* Performs CALL on the thread TID (0: the caller). -ESRCH. */
-static int64_t with_thread(uint32_t tid, struct msg_thread_call *call, struct msg_thread_result *result)
+int64_t sched_with_thread(uint32_t tid, struct msg_thread_call *call, struct msg_thread_result *result)
 {
     call->thread = tid != 0 ? tid : thread_current()->tid;
     return (int32_t)tid < 0 ? -ESRCH : thread_call(call, result, NULL);
 }
 
-/* Returns the soft limit WHICH of the process of thread TID (0: the caller), at most FAIR_PRIORITY_MAX; 0 on
- * an error. */
-static uint32_t limit_of(uint32_t tid, uint32_t which)
+uint32_t sched_limit_of(uint32_t tid, uint32_t which)
 {
     struct msg_thread_call find = {.type = MSG_THREAD_GROUP};
     struct msg_process_call call = {.type = MSG_PROCESS_LIMIT, .limit.which = which};
     struct msg_thread_result found;
     struct msg_process_result result;
-    int64_t group = with_thread(tid, &find, &found);
+    int64_t group = sched_with_thread(tid, &find, &found);
 
     call.id = (uint32_t)group;
     if (group <= 0 || process_call(&call, &result) != 0)
@@ -71,19 +67,19 @@ static int64_t set_policy(uint32_t tid, const struct policy_wish *wish)
     int64_t error;
 
     call.policy.user = thread_current()->context.credentials.euid;
-    error = with_thread(tid, &call, &result);
+    error = sched_with_thread(tid, &call, &result);
     if (error != -EPERM)
         return error;
-    call.policy.nice_limit = limit_of(tid, LIMIT_NICE);
-    call.policy.real_limit = limit_of(tid, LIMIT_RTPRIO);
-    return (call.policy.nice_limit | call.policy.real_limit) != 0 ? with_thread(tid, &call, &result) : error;
+    call.policy.nice_limit = sched_limit_of(tid, LIMIT_NICE);
+    call.policy.real_limit = sched_limit_of(tid, LIMIT_RTPRIO);
+    return (call.policy.nice_limit | call.policy.real_limit) != 0 ? sched_with_thread(tid, &call, &result) : error;
 }
 
 static int64_t get_policy(uint32_t tid, struct policy_facts *facts)
 {
     struct msg_thread_call call = {.type = MSG_THREAD_GET_POLICY};
     struct msg_thread_result result;
-    int64_t error = with_thread(tid, &call, &result);
+    int64_t error = sched_with_thread(tid, &call, &result);
 
     *facts = result.policy;
     return error;
@@ -269,43 +265,6 @@ int64_t call_sched_getattr(struct call *c)
     return error != 0 ? error : user_write(c->a[1], &attr, sizeof(attr));
 }
 
-int64_t call_setpriority(struct call *c)
-{
-    struct msg_thread_call call = {.type = MSG_THREAD_SET_NICE};
-    struct msg_thread_result result;
-    int32_t nice = (int32_t)c->a[2];
-    int64_t error;
-
-    if (c->a[0] > PRIO_USER)
-        return -EINVAL;
-    if (c->a[0] != PRIO_PROCESS)
-        return -ESRCH; /* priorities of process groups and users are not supported */
-    if (nice < FAIR_NICE_MIN)
-        nice = FAIR_NICE_MIN;
-    if (nice > FAIR_NICE_MAX)
-        nice = FAIR_NICE_MAX;
-    call.nice.nice = nice;
-    call.nice.user = thread_current()->context.credentials.euid;
-    error = with_thread((uint32_t)c->a[1], &call, &result);
-    if (error != -EACCES)
-        return error;
-    call.nice.limit = limit_of((uint32_t)c->a[1], LIMIT_NICE);
-    return call.nice.limit != 0 ? with_thread((uint32_t)c->a[1], &call, &result) : error;
-}
-
-int64_t call_getpriority(struct call *c)
-{
-    struct policy_facts facts;
-    int64_t error;
-
-    if (c->a[0] > PRIO_USER)
-        return -EINVAL;
-    if (c->a[0] != PRIO_PROCESS)
-        return -ESRCH;
-    error = get_policy((uint32_t)c->a[1], &facts);
-    return error != 0 ? error : 20 - facts.nice; /* 1 to 40, which the C library converts back */
-}
-
 /* Returns the size in bytes of a mask of the machine's CPUs. */
 static uint64_t mask_size(void)
 {
@@ -334,7 +293,7 @@ int64_t call_sched_getaffinity(struct call *c)
 
     if ((uint32_t)c->a[1] < mask_size() || (c->a[1] & 7) != 0)
         return -EINVAL;
-    error = with_thread((uint32_t)c->a[0], &call, &result);
+    error = sched_with_thread((uint32_t)c->a[0], &call, &result);
     if (error != 0)
         return error;
     memcpy(mask, result.mask, sizeof(mask));
@@ -358,10 +317,20 @@ int64_t call_sched_setaffinity(struct call *c)
     if (user_read(call.affinity.mask, c->a[2], size) != 0)
         return -EFAULT;
     call.affinity.user = self->context.credentials.euid;
-    moves = with_thread((uint32_t)c->a[0], &call, &result);
+    moves = sched_with_thread((uint32_t)c->a[0], &call, &result);
     if (moves != 1)
         return moves;
     return call.thread == self->tid ? 0 : thread_wait_settled(call.thread); /* we move on our way to user mode */
+}
+
+/* A thread's clock is for threads of its process. */
+static bool is_own_thread(uint32_t tid)
+{
+    struct msg_thread_call find = {.type = MSG_THREAD_GROUP};
+    struct msg_thread_result found;
+
+    return tid == 0 || tid == thread_current()->tid ||
+           sched_with_thread(tid, &find, &found) == (int64_t)thread_current()->group->id;
 }
 
 int64_t cpu_clock_read(int32_t id, uint64_t *nanoseconds)
@@ -377,12 +346,14 @@ int64_t cpu_clock_read(int32_t id, uint64_t *nanoseconds)
     if (!process) {
         struct policy_facts facts;
 
-        if (get_policy(tid, &facts) != 0)
+        if (!is_own_thread(tid) || get_policy(tid, &facts) != 0)
             return -EINVAL;
         *nanoseconds = facts.cpu_ns;
         return 0;
     }
-    if (usage_of(tid != 0 ? tid : thread_current()->group->id, &usage) != 0)
+    if (tid == PROCESS_INIT)
+        usage = (struct usage){0}; /* it has no threads */
+    else if (usage_of(tid != 0 ? tid : thread_current()->group->id, &usage) != 0)
         return -EINVAL;
     *nanoseconds = usage.user_ns;
     if (id >= 0 || ((uint32_t)id & CPU_CLOCK_KIND) != CPU_CLOCK_USER)

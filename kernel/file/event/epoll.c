@@ -66,17 +66,32 @@ static void notify(struct poll_notified *notified)
     file_unpin(file);
 }
 
+/* Whether a thread of this kernel that waits for ITEM's set takes the event, so that no other set has to be notified.
+ * Of threads of other kernels this is not known: they may have given up. */
+static bool takes(struct epoll_item *item)
+{
+    struct epoll *epoll = item->epoll;
+
+    if (__atomic_load_n(&epoll->chosen, __ATOMIC_RELAXED) || !watch_waited_here(&epoll->file->events->source) ||
+        poll_state_of(item->file, item->events).state == 0)
+        return false;
+    __atomic_store_n(&epoll->chosen, true, __ATOMIC_RELAXED);
+    return true;
+}
+
 /* A hook's `fire`: an event of a file of this kernel. */
-static void fire(struct poll_hook *hook, struct list *notified)
+static bool fire(struct poll_hook *hook, struct list *notified)
 {
     struct epoll_item *item = container_of(hook, struct epoll_item, hook);
     struct epoll *epoll = item->epoll;
+    bool taken = hook->exclusive && takes(item);
 
     ready_add(item);
     if (__atomic_exchange_n(&epoll->notifying, true, __ATOMIC_SEQ_CST))
-        return; /* an event of the set is already due, and has not been counted yet */
+        return taken; /* an event of the set is already due, and has not been counted yet */
     file_pin(epoll->file);
     list_append(notified, &epoll->notified.node);
+    return taken;
 }
 
 void epoll_remove(struct epoll_item *item)
@@ -192,6 +207,7 @@ static int64_t look(struct epoll *epoll, const struct epoll_look *asked, size_t 
     if (asked->max == 0 || asked->max > EPOLL_MAX || room < sizeof(*out) + asked->max * sizeof(struct epoll_event))
         return -EPROTO;
     *out = (struct epoll_found){.count = 0};
+    __atomic_store_n(&epoll->chosen, false, __ATOMIC_RELAXED);
     spin_lock(&epoll->scan);
     if (epoll_remote_due(epoll))
         out->remote = 1;
@@ -273,7 +289,7 @@ static int add_locked(struct epoll *epoll, const struct epoll_change *change, st
     if (item == NULL)
         return -ENOMEM;
     *item = (struct epoll_item){.epoll = epoll,
-                                .hook.fire = fire,
+                                .hook = {.exclusive = (change->events & EPOLL_EXCLUSIVE) != 0, .fire = fire},
                                 .file = file,
                                 .place = change->place,
                                 .data = change->data,

@@ -56,6 +56,7 @@ struct epoll {
     uint32_t turn;                      /* [s] rotates the order in which files are asked */
     bool asking;                        /* [s] a thread is asking other kernels */
     struct waitq asked;                 /* [s] threads that wait for `asking` */
+    bool chosen;                        /* [a] it has taken an exclusive event since a thread last looked at it */
     bool notifying;                     /* [a] `told` is in a list, and its event is still to be counted */
     struct poll_notified notified;
 };

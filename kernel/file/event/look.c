@@ -73,15 +73,16 @@ static void notify_asker(struct poll_notified *note)
     remote_notify(&arm->notice, arm->kernel, arm->token, NULL, 0, asker_notified);
 }
 
-static void fire_arm(struct poll_hook *hook, struct list *fired)
+static bool fire_arm(struct poll_hook *hook, struct list *fired)
 {
     struct arm *arm = container_of(hook, struct poll_entry, hook)->arm;
 
     if (arm->fired)
-        return;
+        return false;
     arm->fired = true;
     arm->notifying = true;
     list_append(fired, &arm->notified.node);
+    return true;
 }
 
 static struct arm *find_arm_locked(uint32_t kernel, uint64_t token)

@@ -286,6 +286,11 @@ static int64_t map(struct file *file, bool shared, bool write, uint32_t home, st
         writes = false;
     }
     error = home < KERNELS_MAX ? node_maps_grant(node, home, writes) : -EPROTO;
+    if (error == 0) {
+        spin_lock(&node->lock);
+        accessed_locked(node); /* once for the mapping, as on Linux */
+        spin_unlock(&node->lock);
+    }
     if (writes)
         answer->flags |= FILE_MAP_WRITES;
     return error != 0 ? error : (int64_t)node->number;

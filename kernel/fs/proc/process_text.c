@@ -160,7 +160,8 @@ int64_t proc_write_status(const struct proc_at *at, struct text *text)
         text_put(text, "TracerPid:\t0\nUid:\t%u\t%u\t%u\t%u\nGid:\t%u\t%u\t%u\t%u\nFDSize:\t64\nGroups:\t\n", p->ids[0],
                  p->ids[1], p->ids[2], p->ids[3], p->ids[4], p->ids[5], p->ids[6], p->ids[7]);
         if (p->condition != PROCESS_ENDED && p->space != 0)
-            text_put(text, "VmSize:\t%8lu kB\nVmHWM:\t%8lu kB\nVmRSS:\t%8lu kB\n", (unsigned long)(p->size / 1024),
+            text_put(text, "VmSize:\t%8lu kB\nVmLck:\t%8lu kB\nVmHWM:\t%8lu kB\nVmRSS:\t%8lu kB\n",
+                     (unsigned long)(p->size / 1024), (unsigned long)(p->locked / 1024),
                      (unsigned long)(s.survey->peak * PAGE_KB), (unsigned long)(s.survey->resident * PAGE_KB));
         text_put(text, "Threads:\t%u\n", p->condition == PROCESS_ENDED || p->threads == 0 ? 1 : p->threads);
         text_put(text, "SigPnd:\t%016lx\nShdPnd:\t%016lx\nSigBlk:\t%016lx\nSigIgn:\t%016lx\nSigCgt:\t%016lx\n",

@@ -9,9 +9,10 @@
 #include "mm/frame/heap.h"
 #include "tasks/quota/quota.h"
 
-#define OVERHEAD 256u      /* bytes that a packet counts for in addition to its data */
-#define JOIN_ROOM 2048u    /* the least room of a stream's packet, in bytes */
-#define DATAGRAMS_MOST 10u /* in a queue, as Linux has it; one more is accepted */
+#define OVERHEAD 256u         /* bytes that a packet counts for in addition to its data */
+#define DATAGRAM_OVERHEAD 32u /* bytes of SO_SNDBUF beyond the largest datagram, as on Linux */
+#define JOIN_ROOM 2048u       /* the least room of a stream's packet, in bytes */
+#define DATAGRAMS_MOST 10u    /* in a queue, as Linux has it; one more is accepted */
 
 struct spinlock socket_lock;
 static struct list garbage = {&garbage, &garbage}; /* [l] packets to be freed by socket_sweep */
@@ -192,7 +193,7 @@ static int64_t room_for(const struct socket *socket, const struct socket *target
     if (socket->type == SOCKET_DATAGRAM && target != socket && target->packets > DATAGRAMS_MOST)
         return -EAGAIN;
     if (socket->type != SOCKET_STREAM) {
-        if (size > socket->send_room - OVERHEAD)
+        if (size > socket->send_room - DATAGRAM_OVERHEAD)
             return -EMSGSIZE;
         return used + size > socket->send_room && used > 0 ? -EAGAIN : (int64_t)size;
     }

@@ -18,6 +18,7 @@
 #include "mm/fault/huge.h"
 #include "mm/file/page.h"
 #include "mm/frame/frame.h"
+#include "mm/frame/object_page.h"
 #include "mm/frame/reference.h"
 #include "mm/lease/decide.h"
 #include "mm/lock/lock.h"
@@ -91,9 +92,13 @@ static inline __attribute__((always_inline)) int new_frame_locked(struct space *
 }
 
 /* PAGE of AREA, whose pages processes share, has a new frame. */
-static __attribute__((noinline)) void name_new_locked(const struct space *space, uint64_t page, const struct area *area)
+static __attribute__((noinline)) void name_new_locked(const struct space *space, uint64_t page, const struct area *area,
+                                                      const uint64_t *entry)
 {
-    space_name_frame(*paging_look(&space->tables, page) & PAGING_FRAME, area_backing_at(area, page));
+    if (entry == NULL) /* its table is new */
+        entry = paging_look(&space->tables, page);
+    if ((*entry & PAGING_SOFT_REMOTE) == 0)
+        frame_set_object_page(*entry & PAGING_FRAME, area->backing + (page - area->start) / PAGE_SIZE);
 }
 
 /* Resolves a fault with what this kernel knows, and may decide at PAGE (DECIDES). Returns an enum resolved, of which
@@ -144,7 +149,7 @@ static inline __attribute__((always_inline)) int resolve_locked(struct space *sp
         return 0;
     result = new_frame_locked(space, page, area->prot, entry, prepared);
     if (area->backing != BACKING_NONE && result == RESOLVED)
-        name_new_locked(space, page, area);
+        name_new_locked(space, page, area, entry);
     return result;
 }
 

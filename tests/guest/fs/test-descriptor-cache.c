@@ -380,7 +380,7 @@ static void test_opened(void)
 
         kernels_go(i);
         first = open("/", O_RDONLY);
-        second = open("/", O_RDONLY | O_CLOEXEC);
+        second = (int)x86_syscall3(SYS_open, (long)"/", O_RDONLY | O_CLOEXEC, 0); /* musl sets FD_CLOEXEC itself */
         CHECK(first >= 0 && second == first + 1, "on kernel %d: %d, then %d", i, first, second);
         CHECK(fcntl(first, F_GETFD) == 0 && fcntl(second, F_GETFD) == FD_CLOEXEC, "FD_CLOEXEC, on kernel %d", i);
         CHECK(close(first) == 0, "%s", strerror(errno));

@@ -214,7 +214,7 @@ struct msg_file_name {      /* the request; two names follow, the second perhaps
     uint16_t as_user;       /* 1: struct file_user follows, before the names */
     uint32_t flags;         /* NAME_*, or as the row of messages.def says */
     uint64_t start, second; /* files of kernel 0 where relative names begin; 0: the root */
-    uint64_t number;
+    uint64_t number;        /* NAME_OPEN: the group in whose table the file is to be installed, or 0 */
     uint32_t mode;
     uint32_t links; /* symbolic links followed so far */
     struct node_change change;
@@ -229,7 +229,8 @@ enum named { /* the kind of result */
                                     SEEN of FILE_SETTLES */
              NAMED_FILE_WAIT,    /* the same, for a FIFO whose other end is not open: wait for it by FILE_OPENED */
              NAMED_TERMINAL,     /* NAMED_FILE, and it is a terminal; NUMBER: its session */
-             NAMED_DEVICE        /* NAME_OPEN: NUMBER is the device; struct file_facts follow */
+             NAMED_DEVICE,       /* NAME_OPEN: NUMBER is the device; struct file_facts follow */
+             NAMED_INSTALLED     /* NAME_OPEN: NUMBER is the descriptor; the asker owns nothing */
 };
 
 struct msg_file_named {

@@ -197,7 +197,7 @@ static struct area *area_make(const struct area_list *list, uint64_t start, uint
 }
 
 /* True when two adjacent areas can be merged. */
-static bool alike(const struct area *low, const struct area *high)
+static inline bool alike(const struct area *low, const struct area *high)
 {
     return low->prot == high->prot && high->backing == area_backing_at(low, high->start) &&
            !backing_attached(low->backing);

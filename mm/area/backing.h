@@ -81,7 +81,7 @@ static inline bool backing_has_room(uint64_t backing, uint64_t pages)
 /* True when the object exists for ever, so that no reference to it is needed. */
 static inline bool backing_stays(uint64_t backing)
 {
-    return backing_is_file(backing) && backing_object(backing) == BACKING_VDSO;
+    return backing_object(backing) == BACKING_VDSO; /* of anonymous memory that is a greater number */
 }
 
 /* The backing with its kernel and object only: neither page nor flags. All anonymous memory of a class and a kernel is
@@ -94,7 +94,7 @@ static inline uint64_t backing_whole(uint64_t backing)
 
 static inline bool backing_attached(uint64_t backing)
 {
-    return backing_is_file(backing) && (backing & BACKING_ATTACHED) != 0;
+    return (backing & (BACKING_ANONYMOUS | BACKING_ATTACHED)) == BACKING_ATTACHED;
 }
 
 static inline uint64_t backing_page(uint64_t backing)

@@ -222,10 +222,8 @@ static void answer_locked(struct space *space, const struct msg_space_get *ask, 
     if ((*entry & PAGING_SOFT_REMOTE) == 0)
         frame_lend();
     runs = ask->runs == 0 && ask->huge != SPACE_HUGE_NO && paging_large(&space->tables, page) != 0 ? 1 : ask->runs;
-    if (runs > SPACE_RUNS_SHORT - got->backed && ask->runs <= SPACE_RUNS_SHORT)
-        runs = SPACE_RUNS_SHORT - got->backed;
-    else if (runs == SPACE_RUNS_MAX)
-        runs -= got->backed;
+    if (got->backed != 0 && (runs == SPACE_RUNS_SHORT || runs == SPACE_RUNS_MAX))
+        runs--; /* the backing has the place of one */
     if (runs != 0 && got->cow == 0 && !backing_is_file(area->backing))
         add_runs_locked(space, page, area, runs, got);
 }

@@ -19,6 +19,7 @@
 #include "mm/fault/still.h"
 #include "mm/file/page.h"
 #include "mm/frame/frame.h"
+#include "mm/frame/object_page.h"
 #include "mm/frame/reference.h"
 #include "mm/lease/decide.h"
 #include "mm/lock/lock.h"
@@ -91,15 +92,14 @@ static inline __attribute__((always_inline)) int new_frame_locked(struct space *
     return result > 0 && prepared->frames ? WANTS_FRAME : NEEDS_LOCK; /* to ask other kernels for memory */
 }
 
-/* The same in AREA, whose pages processes share. */
-static __attribute__((noinline)) int new_shared_locked(struct space *space, uint64_t page, const struct area *area,
-                                                       const uint64_t *seen, struct prepared *prepared)
+/* PAGE of AREA, whose pages processes share, has a new frame. */
+static __attribute__((noinline)) void name_new_locked(const struct space *space, uint64_t page, const struct area *area,
+                                                      const uint64_t *entry)
 {
-    int result = new_frame_locked(space, page, area->prot, seen, prepared);
-
-    if (result == RESOLVED)
-        space_name_frame(*paging_look(&space->tables, page) & PAGING_FRAME, area_backing_at(area, page));
-    return result;
+    if (entry == NULL) /* its table is new */
+        entry = paging_look(&space->tables, page);
+    if ((*entry & PAGING_SOFT_REMOTE) == 0)
+        frame_set_object_page(*entry & PAGING_FRAME, area->backing + (page - area->start) / PAGE_SIZE);
 }
 
 /* Resolves a fault with what this kernel knows, and may decide at PAGE (DECIDES). Returns an enum resolved, of which
@@ -111,6 +111,7 @@ static inline __attribute__((always_inline)) int resolve_locked(struct space *sp
 {
     struct area *area = area_find(&space->areas, page);
     const uint64_t *entry = paging_look(&space->tables, page);
+    int result;
 
     if (pending_free(entry))
         return NEEDS_LOCK;
@@ -144,16 +145,17 @@ static inline __attribute__((always_inline)) int resolve_locked(struct space *sp
         return WANTS_HUGE;
     space->stats.faults_local++;
     if (backing_is_file(area->backing)) {
-        int result = space_install_file_locked(space, page, area, access);
+        result = space_install_file_locked(space, page, area, access);
 
         return result > 0 ? NEEDS_LOCK : result;
     }
     if ((access & AREA_WRITE) == 0 && (area->prot & AREA_SHARED) == 0 && decides == DECIDES_ALONE &&
         zero_page_map_locked(space, page, area->prot))
         return 0;
-    if (backing_is_anonymous(area->backing))
-        return new_shared_locked(space, page, area, entry, prepared);
-    return new_frame_locked(space, page, area->prot, entry, prepared);
+    result = new_frame_locked(space, page, area->prot, entry, prepared);
+    if (area->backing != BACKING_NONE && result == RESOLVED)
+        name_new_locked(space, page, area, entry);
+    return result;
 }
 
 /* A frame for a page that no kernel maps. COUNTED: the frame has a reference for it already, even if it is this

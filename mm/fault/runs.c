@@ -50,16 +50,16 @@ uint32_t space_runs_list_locked(const struct space *space, uint64_t page, uint64
     return count;
 }
 
-/* BACKING is that of the table's first page. */
+/* BACKING is that of page BACKED. */
 static void install_run_locked(struct space *space, uint64_t *leaf, uint64_t at, uint64_t run, uint32_t prot,
-                               uint64_t backing)
+                               uint64_t backing, uint64_t backed)
 {
     uint32_t index = SPACE_RUN_INDEX(run), length = SPACE_RUN_LENGTH(run);
     uint64_t frame = SPACE_RUN_FRAME(run), page = at + index * PAGE_SIZE;
 
     if (!area_covers(&space->areas, page, page + length * PAGE_SIZE) &&
         area_set_backed(&space->areas, page, page + length * PAGE_SIZE, prot,
-                        backing_at(backing, (int64_t)(page - at))) != 0)
+                        backing_at(backing, (int64_t)(page - backed))) != 0)
         return;
     for (uint32_t i = index; i < index + length; i++, frame += PAGE_SIZE) {
         if (leaf[i] != 0)
@@ -85,6 +85,6 @@ void space_runs_install_locked(struct space *space, uint64_t page, uint64_t star
         if (bytes != 0 && first >= start && first + bytes <= end &&
             frame_owner(SPACE_RUN_FRAME(runs[i])) != KERNELS_MAX &&
             frame_owner(SPACE_RUN_FRAME(runs[i]) + bytes - PAGE_SIZE) == frame_owner(SPACE_RUN_FRAME(runs[i])))
-            install_run_locked(space, leaf, at, runs[i], prot, backing_at(backing, (int64_t)(at - page)));
+            install_run_locked(space, leaf, at, runs[i], prot, backing, page);
     }
 }

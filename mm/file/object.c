@@ -27,7 +27,7 @@ int file_object_page(uint64_t backing, uint64_t *frame)
                                                  (backing & BACKING_READ_ONLY) == 0, frame)
                                  : -ENXIO;
 
-    if (error == 0 && frame_object_page(*frame) == BACKING_NONE)
+    if (error == 0)
         frame_set_object_page(*frame, backing & ~(BACKING_READ_ONLY | BACKING_ATTACHED));
     return error;
 }

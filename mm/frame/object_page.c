@@ -13,21 +13,25 @@
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
 
-#define NAMED 1u          /* of frame_note */
-#define TABLE_FRAMES 254u /* a table fills 2 KiB */
+#define NAMED 1u /* of frame_note */
+#define TABLE_FRAMES 512u
+#define TABLE_SHIFT (PAGE_SHIFT + 9)
 #define BUCKETS 256u
 
+_Static_assert(TABLE_FRAMES * sizeof(uint64_t) == PAGE_SIZE, "a table is a frame");
+
 struct table {
-    struct table *next;                      /* [i] */
-    uint64_t number;                         /* [i] of the first frame / TABLE_FRAMES */
-    volatile uint64_t backing[TABLE_FRAMES]; /* [a] */
+    struct table *next;         /* [i] */
+    uint64_t number;            /* [i] physical address of its frames >> TABLE_SHIFT */
+    volatile uint64_t *backing; /* [i] the array, in a frame of its own; [a] its words */
 };
 
 static struct spinlock lock;           /* of making tables; they stay */
 static struct table *buckets[BUCKETS]; /* [a] */
 
-static struct table *find(uint64_t number)
+static inline struct table *find(uint64_t frame)
 {
+    uint64_t number = frame >> TABLE_SHIFT;
     struct table *table = __atomic_load_n(&buckets[number % BUCKETS], __ATOMIC_ACQUIRE);
 
     while (table != NULL && table->number != number)
@@ -35,44 +39,54 @@ static struct table *find(uint64_t number)
     return table;
 }
 
-static struct table *make(uint64_t number)
+static inline uint32_t place_of(uint64_t frame)
+{
+    return (uint32_t)(frame >> PAGE_SHIFT) % TABLE_FRAMES;
+}
+
+static __attribute__((noinline)) struct table *make(uint64_t frame)
 {
     struct table *made = heap_alloc(sizeof(*made)), *there;
+    uint64_t words = made != NULL ? frame_alloc_zeroed() : 0;
 
-    if (made == NULL)
+    if (words == 0) {
+        heap_free(made, sizeof(*made));
         return NULL;
+    }
+    made->backing = (volatile uint64_t *)(DIRECT_BASE + words);
+    made->number = frame >> TABLE_SHIFT;
     spin_lock(&lock);
-    there = find(number);
+    there = find(frame);
     if (there == NULL) {
-        made->number = number;
-        made->next = buckets[number % BUCKETS];
-        __atomic_store_n(&buckets[number % BUCKETS], made, __ATOMIC_RELEASE);
+        made->next = buckets[made->number % BUCKETS];
+        __atomic_store_n(&buckets[made->number % BUCKETS], made, __ATOMIC_RELEASE);
     }
     spin_unlock(&lock);
-    if (there != NULL)
-        heap_free(made, sizeof(*made));
-    return there != NULL ? there : made;
+    if (there == NULL)
+        return made;
+    frame_free(words, 0);
+    heap_free(made, sizeof(*made));
+    return there;
 }
 
 bool frame_set_object_page(uint64_t frame, uint64_t backing)
 {
-    uint16_t *note = frame_note(frame);
-    struct table *table = find(frame / PAGE_SIZE / TABLE_FRAMES);
+    struct table *table = find(frame);
 
     if (table == NULL && backing != 0)
-        table = make(frame / PAGE_SIZE / TABLE_FRAMES);
+        table = make(frame);
     if (table == NULL)
         return backing == 0;
-    table->backing[frame / PAGE_SIZE % TABLE_FRAMES] = backing;
-    __atomic_store_n(note, NAMED, __ATOMIC_RELEASE);
+    table->backing[place_of(frame)] = backing;
+    __atomic_store_n(frame_note(frame), NAMED, __ATOMIC_RELEASE);
     return true;
 }
 
 uint64_t frame_object_page(uint64_t frame)
 {
-    const struct table *table = find(frame / PAGE_SIZE / TABLE_FRAMES);
+    const struct table *table = find(frame);
 
     if (table == NULL || (__atomic_load_n(frame_note(frame), __ATOMIC_ACQUIRE) & NAMED) == 0)
         return 0;
-    return table->backing[frame / PAGE_SIZE % TABLE_FRAMES];
+    return table->backing[place_of(frame)];
 }

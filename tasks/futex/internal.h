@@ -25,6 +25,7 @@
  * threads that wait and wake leave it alone. */
 struct futex_bucket {
     struct spinlock lock;
+    bool published;      /* [k] its bit on the board is set */
     struct list waiters; /* [k] */
     uint64_t numbers;    /* [k] number of waiters ever queued here */
 };

@@ -30,13 +30,20 @@ static volatile uint64_t *board_of(const struct futex_bucket *bucket, uint64_t *
 
 /* Publishes that BUCKET has waiters. The locked instruction orders that before what the thread, or the answer to it,
  * does next; if the bit is set already, every waker sees it. */
-static void publish_locked(const struct futex_bucket *bucket)
+static void publish_locked(struct futex_bucket *bucket)
 {
     uint64_t bit;
     volatile uint64_t *word = board_of(bucket, &bit);
 
-    if ((__atomic_load_n(word, __ATOMIC_RELAXED) & bit) == 0)
-        __atomic_fetch_or(word, bit, __ATOMIC_SEQ_CST);
+    bucket->published = true;
+    __atomic_fetch_or(word, bit, __ATOMIC_SEQ_CST);
+}
+
+/* Its locked instruction is a fence, as futex_queue_join needs it. */
+static __attribute__((noinline)) void publish_unlock(struct futex_bucket *bucket)
+{
+    publish_locked(bucket);
+    spin_unlock(&bucket->lock);
 }
 
 void futex_queue_found_empty(const struct futex_key *key)
@@ -46,8 +53,10 @@ void futex_queue_found_empty(const struct futex_key *key)
     volatile uint64_t *word = board_of(bucket, &bit);
 
     spin_lock(&bucket->lock);
-    if (list_empty(&bucket->waiters))
+    if (list_empty(&bucket->waiters)) {
         __atomic_fetch_and(word, ~bit, __ATOMIC_SEQ_CST);
+        bucket->published = false;
+    }
     spin_unlock(&bucket->lock);
 }
 
@@ -67,8 +76,6 @@ static void queue_locked(struct futex_bucket *bucket, struct futex_waiter *waite
 {
     struct list *after = bucket->waiters.previous;
 
-    if (instance.kernels > 1)
-        publish_locked(bucket);
     while (after != &bucket->waiters && container_of(after, struct futex_waiter, node)->priority < waiter->priority)
         after = after->previous;
     waiter->number = ++bucket->numbers;
@@ -85,6 +92,10 @@ void futex_queue_join(struct futex_waiter *waiter, const struct futex_key *key, 
     waiter->bitset = bitset;
     spin_lock(&bucket->lock);
     queue_locked(bucket, waiter);
+    if (!bucket->published && instance.kernels > 1) {
+        publish_unlock(bucket);
+        return;
+    }
     spin_unlock(&bucket->lock);
     if (cpu_several) /* wakers read the list without the lock: orders the insertion before this thread's read of the
                       * word; pairs with futex_queue_empty */
@@ -205,6 +216,8 @@ uint32_t futex_queue_requeue(const struct msg_futex_requeue *request)
             list_remove(&waiter->node);
             waiter->key = request->to;
             queue_locked(to, waiter);
+            if (!to->published && instance.kernels > 1)
+                publish_locked(to);
             moved++;
         }
     }

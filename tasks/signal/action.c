@@ -26,26 +26,58 @@ int64_t process_take_signal(struct group *group, const struct msg_process_call *
     return taken;
 }
 
+/* Reads the action of SIGNAL, which is reset if it has SA_RESETHAND, into *TAKEN, and for another kernel its *STAMP.
+ * -ESRCH: the thread that wants it is doomed and runs no handler any more. */
+static int64_t take_locked(struct group *group, uint32_t signal, struct signal_action *taken, uint64_t *stamp)
+{
+    struct signal_action *action = &group->process->actions[signal - 1];
+
+    *taken = *action;
+    if (action->handler > SIG_IGN) {
+        if (group->process->pruning)
+            return -ESRCH;
+        if ((action->flags & SA_RESETHAND) != 0) {
+            action->handler = SIG_DFL; /* nobody remembers what it was: the count may stay */
+            return 0;
+        }
+    }
+    if (stamp != NULL)
+        *stamp = action_cache_stamp(group->id);
+    return 0;
+}
+
 int64_t process_take_action(struct group *group, const struct msg_process_call *call, struct msg_process_result *result)
 {
     uint32_t signal = call->action.signal;
-    struct signal_action *action;
-    int64_t error = 0;
+    int64_t error;
 
     if (signal == 0 || signal > SIGNALS)
         return -EPROTO;
     spin_lock(&group->lock);
-    action = &group->process->actions[signal - 1];
-    result->action = *action;
-    if (group->process->pruning && action->handler > SIG_IGN) {
-        error = -ESRCH; /* the requesting thread is doomed and runs no handler any more */
-    } else if ((action->flags & SA_RESETHAND) != 0 && action->handler > SIG_IGN) {
-        action->handler = SIG_DFL; /* nobody remembers what it was: the count may stay */
-    } else {
-        result->stamp = action_cache_stamp(group->id);
-    }
+    error = take_locked(group, signal, &result->action, &result->stamp);
     spin_unlock(&group->lock);
     return error;
+}
+
+bool signal_take_action(struct group *group, uint32_t signal, struct signal_action *action)
+{
+    struct msg_process_call call = {.id = group->id, .type = MSG_PROCESS_TAKE_ACTION, .action.signal = signal};
+    struct msg_process_result result;
+    int64_t error;
+
+    if (group->process != NULL) {
+        spin_lock(&group->lock);
+        error = take_locked(group, signal, action, NULL);
+        spin_unlock(&group->lock);
+        return error == 0;
+    }
+    if (action_cache_find(group, signal, action))
+        return true;
+    if (process_call_surely(&call, &result) != 0)
+        return false;
+    *action = result.action;
+    action_cache_note(group, signal, action, result.stamp);
+    return true;
 }
 
 static bool ignores(const struct signal_action *action, uint32_t signal)

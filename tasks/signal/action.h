@@ -9,6 +9,9 @@
  * Waits for the home. */
 int64_t process_action(struct group *group, uint32_t signal, const struct signal_action *action,
                        struct signal_action *old);
+/* Finds the action of SIGNAL, which a thread of GROUP here has taken, into *ACTION; it is reset if it has SA_RESETHAND.
+ * False: the process is ending, or the thread is doomed. May wait for the home. */
+bool signal_take_action(struct group *group, uint32_t signal, struct signal_action *action);
 /* Resets the actions for exec: ignored signals stay ignored. With the group's lock held, or not yet published. */
 void process_reset_actions(struct process *process);
 

@@ -15,6 +15,7 @@
 #include "tasks/remote/work.h"
 #include "tasks/sched/due.h"
 #include "tasks/sched/fair/fair.h"
+#include "tasks/signal/action.h"
 #include "tasks/signal/wire.h"
 
 enum signal_default signal_default(uint32_t signal)
@@ -355,7 +356,8 @@ bool signal_take(struct thread *thread, uint64_t set, struct signal_info *info)
     spin_lock(&group->lock);
     group->signal_hint &= ~set;
     spin_unlock(&group->lock);
-    taken = process_call_surely(&call, &result) == 1;
+    taken = (group->process != NULL ? process_take_signal(group, &call, &result)
+                                    : process_call_surely(&call, &result)) == 1;
     spin_lock(&group->lock);
     group->signal_hint |= result.hint;
     spin_unlock(&group->lock);

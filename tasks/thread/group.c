@@ -124,7 +124,8 @@ void group_put(struct group *group)
     group_free_process(group->process);
     if (group->made != NULL)
         heap_free(group->made, instance.kernels * sizeof(*group->made));
-    heap_free(group->known, sizeof(*group->known));
+    if (group->known != NULL)
+        heap_free(group->known, sizeof(*group->known));
     heap_free(group, sizeof(*group));
 }
 

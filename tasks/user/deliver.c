@@ -14,7 +14,7 @@
 #include "tasks/process/call.h"
 #include "tasks/process/process.h"
 #include "tasks/process/wire.h"
-#include "tasks/signal/action_cache.h"
+#include "tasks/signal/action.h"
 #include "tasks/signal/signal.h"
 #include "tasks/user/rseq.h"
 #include "tasks/user/user.h"
@@ -213,28 +213,11 @@ static void force_segv(void)
     signal_force(&info);
 }
 
-/* Finds the action of SIGNAL, which is reset if it has SA_RESETHAND. False: there is none any more. */
-static bool take_action(struct thread *thread, uint32_t signal, struct signal_action *action)
-{
-    struct group *group = thread->group;
-    struct msg_process_call call = {.id = group->id, .type = MSG_PROCESS_TAKE_ACTION, .action.signal = signal};
-    struct msg_process_result result;
-
-    if (group->process == NULL && action_cache_find(group, signal, action))
-        return true;
-    if (process_call_surely(&call, &result) != 0)
-        return false;
-    *action = result.action;
-    if (group->process == NULL)
-        action_cache_note(group, signal, action, result.stamp);
-    return true;
-}
-
 static void act(struct thread *thread, const struct signal_info *info)
 {
     struct signal_action action;
 
-    if (!take_action(thread, info->signal, &action))
+    if (!signal_take_action(thread->group, info->signal, &action))
         return; /* the process is ending or this thread is doomed: it is about to die */
     if (action.handler == SIG_DFL || (action.handler == SIG_IGN && from_fault(info))) {
         take_default(thread, info);

@@ -235,6 +235,10 @@ static int64_t take_result(const struct msg_file_name *asked, struct tree_result
         if (error == 0)
             result->place = (struct file_place){.id = file->id, .kernel = instance.kernel};
         return error;
+    case NAMED_INSTALLED:
+        result->installed = true;
+        result->fd = (int32_t)tree->answer.number;
+        break;
     case NAMED_FILE_SETTLES:
         node_settle(0, tree->answer.number);
         break;
@@ -362,6 +366,9 @@ int64_t name_open(struct group *group, const struct name *name, uint32_t flags, 
 {
     struct msg_file_name asked = {.operation = MSG_NAME_OPEN, .flags = flags, .mode = mode};
 
+    asked.flags &= ~OPEN_INSTALL;
+    if ((flags & OPEN_INSTALL) != 0 && group->home == 0 && instance.kernel != 0)
+        asked.number = group->id;
     *result = (struct name_result){.text = NULL};
     if ((flags & OPEN_PATH) != 0)
         asked.flags &= OPEN_PATH | OPEN_DIRECTORY | OPEN_NO_FOLLOW | OPEN_CLOEXEC;

@@ -22,6 +22,8 @@ struct name {
 
 struct name_result {
     struct file_place place; /* NAME_OPEN: the caller owns one open of it */
+    bool installed;          /* NAME_OPEN with OPEN_INSTALL: the file is descriptor FD already; else PLACE counts */
+    int32_t fd;              /* likewise */
     uint64_t version;        /* NAME_OPEN with OPEN_RUN: see node_version */
     struct file_facts facts; /* NAME_STAT, NAME_OPEN with OPEN_RUN */
     char *text; /* heap, PATH_MAX bytes, or NULL: NAME_READ_LINK; NAME_OPEN with OPEN_RUN: the file's name */

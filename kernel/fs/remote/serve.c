@@ -3,13 +3,19 @@
 #include "kernel/fs/remote/serve.h"
 
 #include "kernel/abi/errno.h"
+#include "kernel/file/descriptor.h"
+#include "kernel/file/file.h"
+#include "kernel/file/home.h"
 #include "kernel/file/path.h"
 #include "kernel/file/permission.h"
+#include "kernel/file/table.h"
 #include "kernel/file/zero_copy.h"
 #include "kernel/fs/share/share.h"
 #include "kernel/fs/tree/tree.h"
+#include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
+#include "tasks/process/group.h"
 #include "tasks/remote/operation.h"
 
 /* A private copy of the request, which the sender cannot change. One buffer suffices because handlers run one at a
@@ -109,6 +115,33 @@ static int answer_there(const struct msg_file_name_zero_copy *zero_copy, uint32_
     return 0;
 }
 
+/* Installs the file that RESULT has opened, if the asker wants that and its home is this kernel. */
+static void install(const struct msg_file_name *asked, struct tree_result *result)
+{
+    struct file_request request = {.operation = MSG_FILE_INSTALL,
+                                   .fd = -1,
+                                   .install = {.id = result->answer.id,
+                                               .kernel = instance.kernel,
+                                               .flags = (asked->flags & OPEN_CLOEXEC) != 0 ? DESCRIPTOR_CLOEXEC : 0}};
+    struct group *group = group_find((uint32_t)asked->number);
+    struct file_table *table = group != NULL ? file_table_of(group) : NULL; /* NULL if this kernel is not the home */
+    struct file_answer answer;
+
+    if (group != NULL)
+        group_put(group);
+    if (table == NULL)
+        return; /* the asker does it */
+    home_do(table, &request, NULL, 0, NULL, 0, &answer);
+    if (answer.value == -ENOSPC) { /* no memory, and the open is still the asker's */
+        take_back(result);
+        answer.value = -ENOMEM;
+    }
+    result->answer.id = 0;
+    result->answer.what = NAMED_INSTALLED;
+    result->answer.number = answer.value >= 0 ? (uint64_t)answer.value : 0;
+    result->answer.value = answer.value < 0 ? answer.value : 0;
+}
+
 static int serve_here(const struct remote_request *request, struct msg_file_named *named)
 {
     const struct msg_file_name_zero_copy *zero_copy = request->data;
@@ -119,6 +152,9 @@ static int serve_here(const struct remote_request *request, struct msg_file_name
     if (!take_request(zero_copy, request->kernel) || !take_apart(request->type, own_request, zero_copy->size, &naming))
         return -EPROTO;
     tree_do(naming.asked, naming.as, naming.first, naming.second, &result);
+    if (request->type == MSG_NAME_OPEN && naming.asked->number != 0 && !result.waits && result.answer.value == 0 &&
+        result.answer.what == NAMED_FILE)
+        install(naming.asked, &result);
     if (result.waits)
         error = remote_task_with(request, own_request, zero_copy->size, FILE_NAME_AT + PATH_MAX);
     else if (result.answer.facts != 0 || result.text != NULL)

@@ -28,9 +28,16 @@ static __attribute__((noinline)) int find_shared(struct space *space, uint64_t a
 
     if (found <= 0)
         return found;
-    place->key = (struct futex_key){.space = FUTEX_OBJECTS | backing_whole(backing) >> NAME_SHIFT,
-                                    .word = backing_page(backing) * PAGE_SIZE + (address & (PAGE_SIZE - 1))};
-    place->owner = futex_owner(&place->key);
+    if (backing_is_anonymous(backing)) {
+        place->key.space = backing >> BACKING_CLASS_SHIFT << (BACKING_CLASS_SHIFT - NAME_SHIFT) | FUTEX_OBJECTS;
+        place->key.word = (backing & (BACKING_NUMBERS - 1)) * PAGE_SIZE;
+        place->owner = role_kernel(backing_role(backing));
+    } else {
+        place->key.space = backing_whole(backing) >> NAME_SHIFT | FUTEX_OBJECTS;
+        place->key.word = backing_page(backing) * PAGE_SIZE;
+        place->owner = backing_kernel(backing);
+    }
+    place->key.word |= address & (PAGE_SIZE - 1);
     return place->owner < KERNELS_MAX ? found : -EFAULT;
 }
 

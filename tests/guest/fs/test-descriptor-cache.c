@@ -372,9 +372,39 @@ static void test_cells(void)
     unlink(NAME);
 }
 
+/* An open on any kernel takes the lowest descriptor, with its flag; one that fails takes none. */
+static void test_opened(void)
+{
+    struct rlimit all, few;
+
+    getrlimit(RLIMIT_NOFILE, &all);
+    for (int i = 0; i < kernels_count(); i++) {
+        int first, second, third;
+
+        kernels_go(i);
+        first = open("/", O_RDONLY);
+        second = (int)x86_syscall3(SYS_open, (long)"/", O_RDONLY | O_CLOEXEC, 0); /* musl sets FD_CLOEXEC itself */
+        CHECK(first >= 0 && second == first + 1, "on kernel %d: %d, then %d", i, first, second);
+        CHECK(fcntl(first, F_GETFD) == 0 && fcntl(second, F_GETFD) == FD_CLOEXEC, "FD_CLOEXEC, on kernel %d", i);
+        CHECK(close(first) == 0, "%s", strerror(errno));
+        third = open("/dev/null", O_WRONLY);
+        CHECK(third == first && write(third, "x", 1) == 1, "on kernel %d: %d in place of %d", i, third, first);
+        few = (struct rlimit){(rlim_t)second + 1, all.rlim_max};
+        CHECK(setrlimit(RLIMIT_NOFILE, &few) == 0, "%s", strerror(errno));
+        for (int again = 0; again < 3; again++)
+            CHECK_ERROR(open("/", O_RDONLY), EMFILE);
+        CHECK_ERROR(open("/no-such-file", O_RDONLY), ENOENT);
+        CHECK(setrlimit(RLIMIT_NOFILE, &all) == 0, "%s", strerror(errno));
+        CHECK(close(third) == 0 && close(second) == 0, "%s", strerror(errno));
+        CHECK(open("/", O_RDONLY) == first && close(first) == 0, "on kernel %d: a descriptor is left", i);
+    }
+    kernels_go(0);
+}
+
 int main(int argc, char **argv)
 {
     static const struct tap_test tests[] = {
+        {"opened", "an open on any kernel takes the lowest descriptor, and none if it fails", test_opened},
         {"replace", "after dup2 every later call on any kernel finds the new file", test_replace},
         {"close", "a closed descriptor is bad on every kernel until it is used again", test_close},
         {"limit", "RLIMIT_FSIZE holds on kernels that had used the file before", test_limit},

@@ -1,4 +1,8 @@
 /* From frames to the pages that they hold. Frames' notes and the heap are pretended. */
+#include "kernel/arch/x86_64/base/layout.h"
+#undef DIRECT_BASE
+#define DIRECT_BASE 0ull
+
 #include "mm/frame/object_page.c"
 
 #include <stdlib.h>
@@ -20,6 +24,17 @@ uint16_t *frame_note(uint64_t frame)
 void *heap_alloc(size_t size)
 {
     return heap_empty ? NULL : calloc(1, size);
+}
+
+uint64_t frame_alloc_zeroed(void)
+{
+    return heap_empty ? 0 : (uint64_t)calloc(1, PAGE_SIZE);
+}
+
+void frame_free(uint64_t frame, uint32_t order)
+{
+    CHECK_EQ(order, 0);
+    free((void *)frame);
 }
 
 void heap_free(void *object, size_t size)
@@ -53,6 +68,7 @@ TEST(object_page_memory, "without memory for its table a frame has no name")
         while (buckets[i] != NULL) {
             struct table *next = buckets[i]->next;
 
+            free((void *)(uintptr_t)buckets[i]->backing);
             free(buckets[i]);
             buckets[i] = next;
         }

@@ -171,7 +171,9 @@ int64_t call_mmap(struct call *c)
 int64_t call_mremap(struct call *c)
 {
     uint64_t old = page_up(c->a[1]), new = page_up(c->a[2]);
-    int64_t area = new > old && !credentials_root(&thread_current()->context.credentials) ? space_look(own_space(), c->a[0], SPACE_LOOK_START) : 0;
+    int64_t area = new > old && !credentials_root(&thread_current()->context.credentials)
+                       ? space_look(own_space(), c->a[0], SPACE_LOOK_START)
+                       : 0;
 
     if (area > 0 && (uint64_t)area <= c->a[0] + PAGE_SIZE - 1 && ((uint64_t)area & AREA_LOCKED) != 0) {
         int64_t error = lock_limit_check(0, 0, new - old);

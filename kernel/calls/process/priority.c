@@ -12,13 +12,14 @@
 
 enum { PRIO_PROCESS, PRIO_PGRP, PRIO_USER };
 
-static int64_t get_nice(uint32_t tid, int32_t *nice)
+/* *VALUE: 40 for the least nice thread to 1, which the C library converts back. */
+static int64_t get_nice(uint32_t tid, int32_t *value)
 {
     struct msg_thread_call call = {.type = MSG_THREAD_GET_POLICY};
     struct msg_thread_result result;
     int64_t error = sched_with_thread(tid, &call, &result);
 
-    *nice = result.policy.nice;
+    *value = 20 - result.policy.nice;
     return error;
 }
 
@@ -41,19 +42,19 @@ static int64_t set_nice(uint32_t tid, int32_t nice)
 struct priority {
     uint32_t kind, who;
     bool sets;
-    int32_t nice;   /* to set; or the least found */
+    int32_t nice;   /* to set; or the greatest value found */
     int64_t result; /* of the last that was refused; 0: none was; -ESRCH: there is none yet */
 };
 
 static void with_one(struct priority *p, uint32_t tid)
 {
-    int32_t nice = 0;
-    int64_t error = p->sets ? set_nice(tid, p->nice) : get_nice(tid, &nice);
+    int32_t value = 0;
+    int64_t error = p->sets ? set_nice(tid, p->nice) : get_nice(tid, &value);
 
     if (error == -ESRCH)
         return; /* it has ended */
-    if (!p->sets && error == 0 && (p->result != 0 || nice < p->nice))
-        p->nice = nice;
+    if (!p->sets && error == 0 && value > p->nice)
+        p->nice = value;
     if (error != 0 || p->result == -ESRCH)
         p->result = error;
 }
@@ -127,5 +128,5 @@ int64_t call_getpriority(struct call *c)
     if (c->a[0] > PRIO_USER)
         return -EINVAL;
     error = with_all(&p);
-    return error != 0 ? error : 20 - p.nice; /* 1 to 40, which the C library converts back */
+    return error != 0 ? error : p.nice;
 }

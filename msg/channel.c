@@ -152,7 +152,8 @@ void msg_peer_reach(uint32_t kernel)
     if (peer == NULL)
         return;
     spin_lock(&peer->tx_lock);
-    msg_set_blocked(peer, 0, BLOCKED_UNREACHED);
+    if (!peer->fenced)
+        msg_set_blocked(peer, 0, BLOCKED_UNREACHED);
     spin_unlock(&peer->tx_lock);
 }
 

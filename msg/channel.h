@@ -81,6 +81,7 @@ struct msg_kept {
     struct msg_ticket ticket;
     struct msg_outgoing outgoing;
     uint64_t payload[MSG_SHORT / 8];
+    bool orphan; /* [k] kept_lock: the requester's kernel has died, and the answer is dropped */
     void (*cancelled)(struct msg_kept *kept); /* [i] or NULL: the requester has given up, a hint. Called under
                                                  kept_lock: must neither wait nor answer */
     void (*done)(struct msg_kept *kept);      /* see msg_kept_reply */
@@ -131,7 +132,8 @@ void msg_due_interrupt(void);
 #define MSG_BOARD_WORDS 496u
 #define MSG_BOARD_LOAD 0u   /* a cache line: tasks/sched/load.h */
 #define MSG_BOARD_ROOTS 8u  /* a cache line: kernel/file/root.h */
-#define MSG_BOARD_FILES 16u /* the others: kernel/file/descriptor_cache.h */
+#define MSG_BOARD_ALIVE 16u /* a cache line: msg/alive.h */
+#define MSG_BOARD_FILES 24u /* the others: kernel/file/descriptor_cache.h */
 volatile uint64_t *msg_board_own(void);
 /* The board of KERNEL, or NULL if KERNEL is not in the plan. The content is not trusted, as another kernel writes it.
  * It is zero until that kernel writes it. */

@@ -14,6 +14,7 @@
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
 #include "msg/call.h"
+#include "msg/reset.h"
 #include "msg/channel.h"
 #include "msg/slice.h"
 
@@ -46,7 +47,7 @@ static void note_notified(void *context, uint32_t kernel, const void *reply, int
     (void)reply;
     if (length == -ENOMEM)
         notified->again |= 1ull << kernel;
-    else if (length < 0)
+    else if (length < 0 && !msg_peer_fenced(kernel))
         notified->error = length;
 }
 

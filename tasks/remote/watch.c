@@ -125,6 +125,8 @@ int watch_wait_at(uint32_t kernel, enum watch_kind kind, uint64_t id, uint64_t s
     result = remote_call(kernel, MSG_WATCH, &message, sizeof(message), NULL, 0, &how);
     if (result == -EINTR)
         return -ERESTARTSYS;
+    if (result == -EAGAIN && !msg_peer_reachable(kernel))
+        return 0; /* it has died: the caller looks again, and learns it */
     return result == -ESRCH ? 0 : result;
 }
 

@@ -46,7 +46,7 @@ static uint32_t status_for(struct group *group, uint32_t kernel)
     if (space == NULL)
         return 0;
     if (lost_member_of(space, kernel))
-        status = EXIT_SIGNAL(SIGKILL);
+        status = group->home == instance.kernel ? EXIT_SIGNAL(SIGKILL) : 0; /* else its home ends it */
     else if (lost_frame_of(space, kernel))
         status = EXIT_SIGNAL(SIGBUS);
     space_put(space);

@@ -2,7 +2,7 @@
  *
  * How many opens the dead kernel had of a file is written nowhere but in its own memory, which is not trusted. So they
  * are what remains: an open is held by a place in a descriptor table here, by a packet in a socket here, or by a proxy on
- * another kernel, and while programs are quiesced nobody else has any. */
+ * another kernel, or by this kernel itself (file_kind.owned), and while programs are quiesced nobody else has any. */
 #include "kernel/file/move/lost.h"
 
 #include "kernel/abi/errno.h"
@@ -33,7 +33,7 @@ struct msg_proxies { /* PROXIES */
 static void forget_count(struct file *file, void *context)
 {
     (void)context;
-    file->counted = 0;
+    file->counted = file->kind->owned ? 1 : 0;
 }
 
 static void count_place(struct file *file)

@@ -114,7 +114,7 @@ static void fence(uint32_t kernel)
 
     stop_cpus(kernel);
     alive_forget(kernel);
-    log_line("kernel: kernel %u has died: %s", kernel, why[kernel]);
+    log_event("died kernel %u: %s", kernel, why[kernel]);
     stop_take_step(&order);
     for (kernel_set rest = msg_peers_reachable(); rest != 0; rest &= rest - 1)
         post((uint32_t)__builtin_ctzll(rest), MSG_STOP_ORDER, &order, sizeof(order));
@@ -155,7 +155,9 @@ static bool clean(const struct stop *death, kernel_set running)
 {
     struct gathered all;
 
-    if (stop_have_done(death, STEP_LOST_END, running, &all) < 0 || all.sum != 0)
+    if (stop_have_done(death, STEP_LOST_END, running, &all) == -EOPNOTSUPP)
+        panic("kernel: kernel %u has died, and a process with the retrieval strategy chain waits for it", death->kernel);
+    if (all.worst < 0 || all.sum != 0)
         return false;
     stop_have_done(death, STEP_LOST_FREE, running, NULL);
     if (!stop_freeze_all(death, running)) {

@@ -148,7 +148,7 @@ int64_t stop_take_step(const struct msg_stop_order *order)
         return 0;
     case STEP_LOST_END:
         lost_waits(order->kernel);
-        return (int64_t)lost_end(order->kernel);
+        return lost_end(order->kernel);
     case STEP_LOST_FREE:
         lost_free(order->kernel);
         return 0;

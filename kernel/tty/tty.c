@@ -410,6 +410,12 @@ void tty_lost(uint32_t kernel)
             if (tty->session != 0 && process_home(tty->session) == kernel)
                 session = tty->session;
         }
+        list_for_each(node, &left_over) {
+            const struct left *left = container_of(node, const struct left, node);
+
+            if (process_home(left->session) == kernel)
+                session = left->session;
+        }
         spin_unlock(&ttys_lock);
         if (session != 0)
             tty_session_ended(session);

@@ -6,6 +6,7 @@
  * any kernel: until then, another kernel may map the frames. */
 #include "tasks/exit/lost.h"
 
+#include "kernel/abi/errno.h"
 #include "kernel/abi/signal.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/log.h"
@@ -22,6 +23,7 @@
 struct losing {
     uint32_t kernel;
     uint64_t left;
+    bool hopeless;
 };
 
 /* Whether GROUP has an address space here, which it keeps during the call: *SPACE, held; else NULL. */
@@ -68,8 +70,13 @@ static uint64_t end_orphan(struct group *group)
 static bool end_group(struct group *group, void *context)
 {
     struct losing *losing = context;
+    struct space *space = space_of(group);
     uint32_t status;
 
+    if (space != NULL) {
+        losing->hopeless |= lost_for_good(space, losing->kernel);
+        space_put(space);
+    }
     if (group->home == losing->kernel) {
         losing->left += end_orphan(group);
         return true;
@@ -86,7 +93,7 @@ static bool end_group(struct group *group, void *context)
     return true;
 }
 
-uint64_t lost_end(uint32_t kernel)
+int64_t lost_end(uint32_t kernel)
 {
     struct losing losing = {.kernel = kernel};
 
@@ -95,7 +102,7 @@ uint64_t lost_end(uint32_t kernel)
     children_lost(kernel);
     futex_lost(kernel);
     remote_wait_lost(kernel);
-    return losing.left;
+    return losing.hopeless ? -EOPNOTSUPP : (int64_t)losing.left;
 }
 
 static bool free_orphan(struct group *group, void *context)

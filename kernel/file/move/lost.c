@@ -11,7 +11,9 @@
 #include "kernel/file/table.h"
 #include "kernel/fs/node/lock.h"
 #include "kernel/fs/node/map.h"
+#include "kernel/fs/tree/fifo.h"
 #include "kernel/instance/instance.h"
+#include "kernel/ipc/pipe/pipe.h"
 #include "kernel/ipc/socket/socket.h"
 #include "kernel/ipc/sysv/ipc.h"
 #include "kernel/tty/tty.h"
@@ -146,6 +148,10 @@ static void drop_locks(struct file *file, void *context)
 {
     const struct losing *losing = context;
 
+    if (pipe_is_end(file))
+        pipe_lost(file);
+    if (fifo_is_end(file))
+        fifo_lost(file);
     if (file->kind->of_node && file->kind->locks)
         node_lock_lost(file, losing->kernel);
 }

@@ -6,15 +6,17 @@
 #include "kernel/arch/x86_64/apic.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/arch/x86_64/cpu.h"
-#include "kernel/instance/instance.h"
 #include "kernel/arch/x86_64/traps.h"
+#include "kernel/instance/instance.h"
 #include "kernel/instance/window.h"
 #include "kernel/wait/completion.h"
 #include "msg/channel.h"
 #include "msg/message.h"
 
-#define LOOKS 8u     /* in the time after which a silent kernel is suspected */
-#define PATIENCE 10u /* so many times as long is waited for a CPU that does not take an NMI: its host may not run it */
+#define LOOKS 8u /* in the time after which a silent kernel is suspected */
+#define PATIENCE                                                                                                       \
+    10u /* so many times as long is waited for a CPU that does not take an NMI: its host may not run it                \
+         */
 #define MS 1000000ull
 
 enum { BOARD_BEATS = MSG_BOARD_ALIVE, BOARD_ANSWERS, BOARD_PAUSED };
@@ -29,12 +31,12 @@ struct watched {
 
 /* All are used by the first CPU alone, with interrupts off. */
 static struct watched kernels[KERNELS_MAX];
-static uint64_t period;                    /* [i] ns between two looks; 0: nobody is watched */
-static uint64_t offset;                    /* [i] ns: the ticks of kernels are spread over a period */
-static uint64_t next_look, last_look;      /* ns */
-static volatile uint64_t ticks[CPUS_MAX];  /* by index: each CPU writes its own */
-static uint64_t ticks_seen[CPUS_MAX];      /* by index */
-static uint32_t ticks_missed[CPUS_MAX];    /* by index: looks since that CPU has ticked */
+static uint64_t period;                                     /* [i] ns between two looks; 0: nobody is watched */
+static uint64_t offset;                                     /* [i] ns: the ticks of kernels are spread over a period */
+static uint64_t next_look, last_look;                       /* ns */
+static volatile uint64_t ticks[CPUS_MAX];                   /* by index: each CPU writes its own */
+static uint64_t ticks_seen[CPUS_MAX];                       /* by index */
+static uint32_t ticks_missed[CPUS_MAX];                     /* by index: looks since that CPU has ticked */
 static void (*lost_hook)(uint32_t kernel, const char *why); /* [i] */
 
 void alive_init(void (*lost)(uint32_t kernel, const char *why))
@@ -166,10 +168,13 @@ static void look(uint64_t now)
 
 void alive_tick(uint64_t now)
 {
+    uint32_t index;
+
     if (period == 0)
         return;
-    ticks[cpu_index()]++;
-    if (cpu_index() != 0 || now < next_look)
+    index = cpu_several ? cpu_index() : 0;
+    ticks[index]++;
+    if (index != 0 || now < next_look)
         return;
     next_look = alive_due(now);
     if (all_tick())

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Sets the function that is called once for each kernel that has died, on a watcher, in its timer interrupt: it must not
- * wait. WHY is a constant. Called once, before alive_start. */
+/* Sets the function that is called once for each kernel that has died, on a watcher, in its timer interrupt: it must
+ * not wait. WHY is a constant. Called once, before alive_start. */
 void alive_init(void (*lost)(uint32_t kernel, const char *why));
 /* This kernel beats, and watches, from now on, unless death=off. */
 void alive_start(void);
@@ -22,8 +22,8 @@ bool alive_survives(void);
 void alive_watch(uint32_t kernel);
 void alive_forget(uint32_t kernel);
 
-/* This kernel is about to wait for other CPUs with interrupts off, for as long as these take, or has done so: meanwhile it
- * is not suspected. */
+/* This kernel is about to wait for other CPUs with interrupts off, for as long as these take, or has done so: meanwhile
+ * it is not suspected. */
 void alive_pause(bool pause);
 
 /* Returns when the calling CPU has to call alive_tick next, as clock_now; UINT64_MAX: never. */

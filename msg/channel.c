@@ -164,6 +164,11 @@ bool msg_peer_reachable(uint32_t kernel)
     return peer != NULL && (peer->blocked & BLOCKED_UNREACHED) == 0;
 }
 
+bool msg_peer_fenced(uint32_t kernel)
+{
+    return msg_peer(kernel) != NULL && msg_peer(kernel)->fenced;
+}
+
 kernel_set msg_peers_reachable(void)
 {
     kernel_set set = 0;

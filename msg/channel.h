@@ -37,6 +37,8 @@ bool msg_maps(uint64_t va, uint64_t pa, bool write);
 /* KERNEL has opened its rings: from now on messages may be sent to it. */
 void msg_peer_reach(uint32_t kernel);
 bool msg_peer_reachable(uint32_t kernel);
+/* Whether KERNEL has died and is fenced: msg/reset.h. */
+bool msg_peer_fenced(uint32_t kernel);
 /* Returns all other kernels to which messages may be sent now. */
 kernel_set msg_peers_reachable(void);
 /* From now on programs may migrate to KERNEL: every running kernel can reach it. boot/boot.md describes the protocol.

@@ -80,10 +80,7 @@ bool msg_request_refused(uint32_t kernel, msg_answer answer, void *context)
 {
     if (msg_peer(kernel) != NULL && msg_peer_reachable(kernel))
         return false;
-    answer(context, kernel, NULL,
-           msg_peer(kernel) == NULL     ? -EINVAL
-           : msg_peer(kernel)->fenced ? -EHOSTDOWN
-                                      : -EAGAIN);
+    answer(context, kernel, NULL, msg_peer(kernel) == NULL ? -EINVAL : msg_peer(kernel)->fenced ? -EHOSTDOWN : -EAGAIN);
     return true;
 }
 

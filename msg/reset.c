@@ -62,11 +62,6 @@ void msg_peer_fence(uint32_t kernel)
     spin_unlock(&msg_rx_lock);
 }
 
-bool msg_peer_fenced(uint32_t kernel)
-{
-    return msg_peer(kernel) != NULL && msg_peer(kernel)->fenced;
-}
-
 int msg_peer_reset(uint32_t kernel)
 {
     struct peer *peer = msg_peer(kernel);

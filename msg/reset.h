@@ -2,7 +2,6 @@
 #ifndef MSG_RESET_H
 #define MSG_RESET_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 /* Resets the channel to KERNEL, all of whose CPUs have halted: it is neither started nor reachable, and the parts of
@@ -17,7 +16,5 @@ int msg_peer_reset(uint32_t kernel);
  * notified as by CANCEL, and the answer is dropped. Nothing more is taken from its rings. Dropped messages are counted
  * (late_epoch). May be repeated. Tasks only. */
 void msg_peer_fence(uint32_t kernel);
-/* Whether KERNEL is fenced. */
-bool msg_peer_fenced(uint32_t kernel);
 
 #endif

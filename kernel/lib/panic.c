@@ -23,8 +23,8 @@ void panic_at(uint64_t frame_pointer, uint64_t rip, const char *text)
     interrupts_off();
     if (!again && panic_stop_others != NULL)
         alone = panic_stop_others();
-    snprintf(line, sizeof(line), "\n%spanic on kernel %d cpu %u: %s\n", alone ? "@died " : "@panic\n", log_source.kernel,
-             log_source.cpu != NULL ? log_source.cpu() : 0, text);
+    snprintf(line, sizeof(line), "\n%spanic on kernel %d cpu %u: %s\n", alone ? "@died " : "@panic\n",
+             log_source.kernel, log_source.cpu != NULL ? log_source.cpu() : 0, text);
     log_raw(line);
     if (!again)
         backtrace_print(frame_pointer, rip);

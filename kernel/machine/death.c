@@ -1,8 +1,8 @@
 /* The coordinator of deaths, on kernel 0. See the header and kernel/machine/death.md, whose states it has.
  *
  * Two threads of kernel 0: one stops the CPUs of whatever has died and ends its epoch, without waiting for anybody; the
- * other cleans up after one kernel at a time, and waits for the survivors. So a death that comes meanwhile completes what
- * the cleaning waits for. */
+ * other cleans up after one kernel at a time, and waits for the survivors. So a death that comes meanwhile completes
+ * what the cleaning waits for. */
 #include "kernel/machine/death.h"
 
 #include "kernel/abi/errno.h"
@@ -24,8 +24,8 @@
 #include "tasks/sched/sched.h"
 #include "tasks/sched/waitq.h"
 
-#define NMI_TIMEOUT 5000000ull      /* ns: for the CPUs of the dead kernel to halt by themselves */
-#define INIT_GRACE 1000000ull       /* ns from INIT to the moment when no store of that CPU is under way any more */
+#define NMI_TIMEOUT 5000000ull       /* ns: for the CPUs of the dead kernel to halt by themselves */
+#define INIT_GRACE 1000000ull        /* ns from INIT to the moment when no store of that CPU is under way any more */
 #define CLEAN_TIMEOUT 20000000000ull /* ns; then the machine ends */
 
 struct msg_kill { /* KILL_KERNEL */
@@ -56,8 +56,10 @@ static uint64_t noticed_at[KERNELS_MAX]; /* [k] lock: ns */
 /* The hook of msg/alive.h. */
 static void note(uint32_t kernel, const char *reason)
 {
-    if (instance.kernel != 0)
+    if (instance.kernel != 0) {
+        __atomic_store_n(&window_boot_page()->watched, 0, __ATOMIC_SEQ_CST); /* so the panic ends the machine */
         panic("kernel: kernel 0 has died (%s): the names of files, the terminal and the devices were its", reason);
+    }
     spin_lock(&lock);
     noticed |= 1ull << kernel;
     why[kernel] = reason;
@@ -88,8 +90,8 @@ static void each_cpu(uint32_t kernel, void (*send)(uint32_t target))
     }
 }
 
-/* Stops the CPUs of KERNEL: by an NMI, at which each halts between two instructions and says so; and in any case by INIT,
- * which no state of a CPU holds off. */
+/* Stops the CPUs of KERNEL: by an NMI, at which each halts between two instructions and says so; and in any case by
+ * INIT, which no state of a CPU holds off. */
 static void stop_cpus(uint32_t kernel)
 {
     static const struct wait_reason reason = {.what = "CPUs of a dead kernel to halt", .kernel = -1};
@@ -150,13 +152,15 @@ static kernel_set survivors(uint32_t kernel)
     return start_running() & ~(1ull << kernel);
 }
 
-/* One round of ending what had a part on the dead kernel. True: nothing of it is left, and all programs are quiesced. */
+/* One round of ending what had a part on the dead kernel. True: nothing of it is left, and all programs are quiesced.
+ */
 static bool clean(const struct stop *death, kernel_set running)
 {
     struct gathered all;
 
     if (stop_have_done(death, STEP_LOST_END, running, &all) == -EOPNOTSUPP)
-        panic("kernel: kernel %u has died, and a process with the retrieval strategy chain waits for it", death->kernel);
+        panic("kernel: kernel %u has died, and a process with the retrieval strategy chain waits for it",
+              death->kernel);
     if (all.worst < 0 || all.sum != 0)
         return false;
     stop_have_done(death, STEP_LOST_FREE, running, NULL);
@@ -240,6 +244,17 @@ static void coordinate(void *unused)
 
 /* --- caused, for tests --- */
 
+static _Noreturn void die(uint32_t how)
+{
+    if (how == KETTLE_KILL_PANIC)
+        panic("kernel: a program asks for this");
+    for (;;) { /* with interrupts off */
+        if (how == KETTLE_KILL_HALT)
+            cpu_stop();
+        cpu_pause();
+    }
+}
+
 /* On KERNEL: ends it, after the answer. */
 static void handle_die(const struct msg *m)
 {
@@ -250,23 +265,19 @@ static void handle_die(const struct msg *m)
         return;
     }
     msg_reply(&m->ticket, NULL, 0);
-    if (asked->how == KETTLE_KILL_PANIC)
-        panic("kernel: a program asks for this");
-    for (;;) { /* with interrupts off */
-        if (asked->how == KETTLE_KILL_HALT)
-            cpu_stop();
-        cpu_pause();
-    }
+    die(asked->how);
 }
 
 static int64_t begin(const struct msg_kill *asked, uint64_t *ticket)
 {
-    const struct msg_die die = {.how = asked->how};
+    const struct msg_die message = {.how = asked->how};
     const struct remote_how how = {.why = "death of a kernel", .key = asked->kernel};
     int64_t error;
 
     if (asked->kernel >= instance.kernels || asked->how > KETTLE_KILL_HALT)
         return -EINVAL;
+    if (asked->kernel == 0 && asked->how != KETTLE_KILL_NOW)
+        die(asked->how);
     if (asked->kernel == 0 || (window_boot_page()->watched >> asked->kernel & 1) == 0)
         return asked->kernel != 0 && !msg_peer_started(asked->kernel) ? -EALREADY : -EBUSY;
     error = stop_ticket_begin(ticket);
@@ -279,7 +290,8 @@ static int64_t begin(const struct msg_kill *asked, uint64_t *ticket)
         __atomic_fetch_or(&window_boot_page()->stopped, 1ull << asked->kernel, __ATOMIC_SEQ_CST);
         each_cpu(asked->kernel, apic_send_nmi);
     } else {
-        remote_call(asked->kernel, MSG_DIE, &die, sizeof(die), NULL, 0, &how); /* an error: it dies without this */
+        remote_call(asked->kernel, MSG_DIE, &message, sizeof(message), NULL, 0,
+                    &how); /* an error: it dies without this */
     }
     return 0;
 }

@@ -25,8 +25,8 @@ enum stop_step {
     STEP_LOST_FREE, /* free what is here of these groups */
     STEP_LOST_LEFT, /* value: what is left of it, while programs are quiesced */
     STEP_LOST_RECLAIM, /* take back what it had of this kernel; value: how many references */
-    STEP_CALLS,     /* interrupted calls begin again */
-    STEP_THAW       /* threads go on */
+    STEP_CALLS,        /* interrupted calls begin again */
+    STEP_THAW          /* threads go on */
 };
 
 struct msg_stop_order {

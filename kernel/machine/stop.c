@@ -183,7 +183,8 @@ static int empty(const struct stop *stop, kernel_set running)
         if (stop_have_done(stop, STEP_DRAIN, kernel, &present) < 0)
             return (int)present.worst;
         if (present.sum == 0) {
-            if (stop_freeze_all(stop, running) && stop_have_done(stop, STEP_DRAIN, kernel, &present) == 0 && present.sum == 0)
+            if (stop_freeze_all(stop, running) && stop_have_done(stop, STEP_DRAIN, kernel, &present) == 0 &&
+                present.sum == 0)
                 return 0;
             stop_thaw(stop, running);
         }

@@ -14,7 +14,6 @@
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
 #include "msg/call.h"
-#include "msg/reset.h"
 #include "msg/channel.h"
 #include "msg/slice.h"
 

@@ -82,8 +82,8 @@ struct space_locking {
     /* Initialise and free the strategy's state of SPACE. When it ends, no task here uses it and no message finds it. */
     void (*begin)(struct space *space);
     void (*end)(struct space *space);
-    /* Removes the requests of KERNEL, which has died, granted or not. Tasks only. NULL: the strategy does not survive the
-     * death of a kernel. */
+    /* Removes the requests of KERNEL, which has died, granted or not. Tasks only. NULL: the strategy does not survive
+     * the death of a kernel. */
     void (*forget)(struct space *space, uint32_t kernel);
     /* The number of requests that this kernel keeps, granted or not, over all spaces. */
     uint64_t (*count)(void);

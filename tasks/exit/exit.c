@@ -16,7 +16,6 @@
 #include "mm/space/space.h"
 #include "msg/call.h"
 #include "msg/channel.h"
-#include "msg/reset.h"
 #include "tasks/exit/internal.h"
 #include "tasks/family/end.h"
 #include "tasks/futex/futex.h"

@@ -1,5 +1,5 @@
-/* What the death of a kernel ends: groups, and waits of threads. kernel/machine/death.md has the protocol. All functions
- * are for tasks of a kernel that has fenced the dead one, and may be repeated. */
+/* What the death of a kernel ends: groups, and waits of threads. kernel/machine/death.md has the protocol. All
+ * functions are for tasks of a kernel that has fenced the dead one, and may be repeated. */
 #ifndef TASKS_EXIT_LOST_H
 #define TASKS_EXIT_LOST_H
 

@@ -413,10 +413,9 @@ static bool lose(struct group *group, void *context)
     if (group->process == NULL)
         return true;
     while ((id = lost_child(group, kernel)) != 0 && id != last) { /* one that stays is of a process that is ending */
-        call = (struct msg_process_call){
-            .id = group->id,
-            .type = MSG_PROCESS_CHILD_EVENT,
-            .event = {.child = id, .code = CLD_KILLED, .status = SIGKILL}};
+        call = (struct msg_process_call){.id = group->id,
+                                         .type = MSG_PROCESS_CHILD_EVENT,
+                                         .event = {.child = id, .code = CLD_KILLED, .status = SIGKILL}};
         children_event(group, &call, &result);
         last = id;
     }

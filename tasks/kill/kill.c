@@ -97,8 +97,8 @@ static int end_at_home(struct group *group, uint32_t status, bool killed)
     static const struct msg_policy sure = {.end = WAIT_FIRM, .sure = true};
 
     if (group->home != instance.kernel)
-        return msg_call_within(&sure, group->home, MSG_GROUP_EXIT, &message, sizeof(message), NULL, 0,
-                               "word of an end", group->id);
+        return msg_call_within(&sure, group->home, MSG_GROUP_EXIT, &message, sizeof(message), NULL, 0, "word of an end",
+                               group->id);
     end_from_here(group, status, killed);
     return 0;
 }

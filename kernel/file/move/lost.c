@@ -1,8 +1,9 @@
 /* Files after the death of a kernel. See the header.
  *
  * How many opens the dead kernel had of a file is written nowhere but in its own memory, which is not trusted. So they
- * are what remains: an open is held by a place in a descriptor table here, by a packet in a socket here, or by a proxy on
- * another kernel, or by this kernel itself (file_kind.owned), and while programs are quiesced nobody else has any. */
+ * are what remains: an open is held by a place in a descriptor table here, by a packet in a socket here, or by a proxy
+ * on another kernel, or by this kernel itself (file_kind.owned), and while programs are quiesced nobody else has any.
+ */
 #include "kernel/file/move/lost.h"
 
 #include "kernel/abi/errno.h"
@@ -16,8 +17,8 @@
 #include "kernel/ipc/pipe/pipe.h"
 #include "kernel/ipc/socket/socket.h"
 #include "kernel/ipc/sysv/ipc.h"
-#include "kernel/tty/tty.h"
 #include "kernel/lib/log.h"
+#include "kernel/tty/tty.h"
 #include "mm/frame/heap.h"
 #include "msg/channel.h"
 #include "msg/slice.h"
@@ -27,7 +28,7 @@
 #define IDS_AT_ONCE 512u
 
 struct msg_proxies { /* PROXIES */
-    uint64_t from; /* how many to leave out */
+    uint64_t from;   /* how many to leave out */
 };
 
 /* --- counting --- */

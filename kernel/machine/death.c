@@ -18,6 +18,7 @@
 #include "mm/lock/lock.h"
 #include "msg/alive.h"
 #include "msg/channel.h"
+#include "msg/inject.h"
 #include "tasks/remote/operation.h"
 #include "tasks/remote/post.h"
 #include "tasks/sched/kernel_thread.h"
@@ -268,6 +269,13 @@ static void handle_die(const struct msg *m)
     die(asked->how);
 }
 
+/* Ends this kernel at a message: kernel 0 finds it at its next look. */
+static void die_now(void)
+{
+    __atomic_fetch_or(&window_boot_page()->stopped, 1ull << instance.kernel, __ATOMIC_SEQ_CST);
+    die(KETTLE_KILL_HALT);
+}
+
 static int64_t begin(const struct msg_kill *asked, uint64_t *ticket)
 {
     const struct msg_die message = {.how = asked->how};
@@ -330,6 +338,7 @@ static void start_thread(const char *name, void (*function)(void *))
 void death_init(void)
 {
     alive_init(note);
+    inject_die = die_now;
     waitq_init(&changed);
     msg_register(MSG_DIE, handle_die, sizeof(struct msg_die), 0);
     REMOTE_SERVE(KILL_KERNEL, run_kill, NULL, struct msg_kill, struct msg_killed);

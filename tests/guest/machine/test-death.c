@@ -581,6 +581,105 @@ static void test_load(void)
     tap_note("%ld deaths under load, the slowest was cleaned up in %ld us", rounds, (long)(slowest / 1000));
 }
 
+/* --- at each message --- */
+
+#define TYPES_MAX 300
+
+static char types[TYPES_MAX][32];
+static int type_count;
+
+/* The types of messages of which another kernel than 0 has taken one, or its reply. */
+static void find_types(void)
+{
+    static char text[262144];
+    int fd = (int)MUST(open("/proc/kettle/messages", O_RDONLY));
+    ssize_t got = 0, more;
+
+    while ((more = read(fd, text + got, sizeof(text) - 1 - (size_t)got)) > 0)
+        got += more;
+    close(fd);
+    text[got] = '\0';
+    for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+        char name[32];
+        unsigned kernel;
+        long received;
+        int known = 0;
+
+        if (sscanf(line, "kernel %u %31s sent %*u received %ld", &kernel, name, &received) != 3 || kernel == 0 ||
+            received == 0)
+            continue;
+        if (strchr(name, '.') != NULL) /* the reply to it */
+            *strchr(name, '.') = '\0';
+        while (known < type_count && strcmp(types[known], name) != 0)
+            known++;
+        if (known == type_count && type_count < TYPES_MAX)
+            strcpy(types[type_count++], name);
+    }
+}
+
+static bool dies_soon(int kernel)
+{
+    int64_t since = tap_time();
+
+    while (tap_time() - since < INT64_C(400000000)) {
+        if (kettle_started(kernel) == 0)
+            return true;
+        sched_yield();
+    }
+    return false;
+}
+
+/* The kernel dies when it is about to take the NUMBERth message of a type, which is in a ring, by a load of all kinds.
+ */
+static void test_types(void)
+{
+    int reached = 0, at_all = 0;
+    char line[4096] = "";
+
+    test_load();
+    test_files();
+    find_types();
+    CHECK(type_count > 20, "only %d types of messages", type_count);
+    for (int i = 0; i < type_count; i++) {
+        int dying = victim(i), living = neighbour(dying);
+        pid_t workers[2], wanderers[2];
+        char words[128];
+
+        begin();
+        workers[0] = FORK();
+        if (workers[0] == 0)
+            work(0, 0, living);
+        for (int k = 0; k < 2; k++)
+            wanderers[k] = wanderer((uint64_t)(2 * i + k));
+        snprintf(words, sizeof(words), "kernel=%d inject=type:%s,delay:0,dies:%d", dying, types[i], 1 + i % 3);
+        at_all++;
+        if (kettle_control(words) == 0 && dies_soon(dying)) {
+            reached++;
+            if (strlen(line) + strlen(types[i]) + 2 < sizeof(line))
+                strcat(strcat(line, " "), types[i]);
+        } else if (kettle_started(dying) == 1) {
+            snprintf(words, sizeof(words), "kernel=%d inject=off", dying);
+            kettle_control(words); /* it may die at this very message */
+            if (!dies_soon(dying))
+                CHECK(kettle_started(dying) == 1, "kernel %d is dead", dying);
+        }
+        if (kettle_started(dying) == 0) {
+            audit();
+            start_again(dying);
+        }
+        for (long before = board->done[0]; board->done[0] == before;)
+            sched_yield();
+        board->over = 1;
+        CHECK_EXITS(workers[0], 0);
+        for (int k = 0; k < 2; k++)
+            reap(wanderers[k]);
+        CHECK(board->wrong == 0, "%s: %ld things went wrong", types[i], (long)board->wrong);
+    }
+    audit();
+    CHECK(reached > type_count / 4, "%d of %d types were reached", reached, type_count);
+    tap_note("%d of %d types of messages were reached:%s", reached, at_all, line);
+}
+
 /* --- nothing is lost --- */
 
 /* What is counted exactly of KERNEL: all up to the timers; and the frames that it uses, in *USED. */
@@ -637,6 +736,7 @@ int main(int argc, char **argv)
         {"futex", "a waiter there does not take another one's wake", test_futex},
         {"borrowed", "a process that maps frames of it ends by SIGBUS", test_borrowed},
         {"load", "kernels die under load, and what is elsewhere goes on with the right results", test_load},
+        {"types", "a kernel dies at each message that it takes under load, with the same", test_types},
         {"account", "the others have what they had before", test_account},
     };
     static const struct tap_child children[] = {{"home", be_home}};

@@ -18,6 +18,7 @@
 #include "kernel/lib/log.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
+#include "kernel/machine/death.h"
 #include "kernel/machine/host.h"
 #include "kernel/machine/machine.h"
 #include "kernel/machine/stop.h"
@@ -30,6 +31,7 @@
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
 #include "mm/mm.h"
+#include "msg/alive.h"
 #include "msg/channel.h"
 #include "tasks/process/group.h"
 #include "tasks/sched/kernel_thread.h"
@@ -81,10 +83,34 @@ static void frames_init(void)
     }
 }
 
-static void stop_others(void)
+static volatile bool panics_alone; /* a CPU that gets an NMI then halts */
+
+/* Marks the calling CPU's start slot as one that a starter may fill again. */
+static _Noreturn void halt_for_good(void)
+{
+    __atomic_store_n(&window_boot_page()->slots[cpu_self()->number].state, SLOT_EMPTY, __ATOMIC_SEQ_CST);
+    for (;;)
+        cpu_stop();
+}
+
+/* Whether kernel 0 watches this kernel, and so survives its death; kernel 0's own ends the machine. */
+static bool is_watched(void)
+{
+    return instance.kernel != 0 && (window_boot_page()->watched >> instance.kernel & 1) != 0;
+}
+
+static bool stop_others(void)
 {
     struct boot_page *page = window_boot_page();
 
+    if (is_watched() && page->panicking == 0) {
+        panics_alone = true;
+        for (uint32_t i = 0; i < cpu_total; i++) {
+            if (i != cpu_index())
+                apic_send_nmi(cpus[i]->apic_id);
+        }
+        return true;
+    }
     if (__atomic_exchange_n(&page->panicking, 1u, __ATOMIC_SEQ_CST) != 0) {
         for (;;) /* the first to panic writes: two that stop each other would both be silent */
             cpu_stop();
@@ -93,15 +119,31 @@ static void stop_others(void)
         if (page->slots[i].apic_id != cpu_self()->apic_id && page->slots[i].state == SLOT_TAKEN)
             apic_send_nmi(page->slots[i].apic_id);
     }
+    return false;
+}
+
+/* The report of a panic is written: its reader, kernel 0, finds at its next look that this kernel is dead. */
+static void note_death(void)
+{
+    if (panics_alone)
+        __atomic_fetch_or(&window_boot_page()->stopped, 1ull << instance.kernel, __ATOMIC_SEQ_CST);
 }
 
 /* The host may ask for a wait dump at any time, and firmware may leave the NMI pin open: so also before there is a boot
  * page, which is there when the log has its owner word, or a run queue. */
 void machine_nmi(const struct trap_frame *frame)
 {
-    if (log_source.owner != NULL && window_boot_page()->panicking != 0) {
-        for (;;)
-            cpu_stop();
+    if (log_source.owner != NULL) {
+        const struct boot_page *page = window_boot_page();
+
+        if (page->panicking != 0) {
+            for (;;)
+                cpu_stop();
+        }
+        if (panics_alone || (page->stopped >> instance.kernel & 1) != 0)
+            halt_for_good();
+        if (alive_probed())
+            return;
     }
     if (cpu_self()->scheduler == NULL)
         log_event("wait kernel %u cpu %u still boots", instance.kernel, cpu_self()->number);
@@ -176,6 +218,7 @@ static void first_task(void *unused)
     kernel_set all = instance.kernels == 64 ? ~0ull : (1ull << instance.kernels) - 1;
 
     (void)unused;
+    alive_start();
     if (instance.kernel != 0) {
         start_announce();
         panic_if_asked();
@@ -249,6 +292,7 @@ void kernel_main(void *unused)
     window_use_allocator(window_frame);
     apic_start();
     panic_stop_others = stop_others;
+    panic_over = note_death;
     if (instance.kernel == 0) {
         clock_calibrate(&instance.rates);
         clock_start();
@@ -267,6 +311,7 @@ void kernel_main(void *unused)
     audit_init();
     move_init();
     stop_kernel_init();
+    death_init();
     control_init();
     audit_calls_init();
     retrieve_calls_init();

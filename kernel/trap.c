@@ -128,6 +128,8 @@ static __attribute__((noinline)) void fault_failed(const struct thread *thread, 
                      thread->context.name);
         exit_group_killed(EXIT_SIGNAL(SIGKILL));
     }
+    if (error == -EHOSTDOWN) /* the process has lost a part with a kernel that has died: kernel/machine/death.md */
+        exit_group_killed(EXIT_SIGNAL(SIGKILL));
     if (error == -EACCES && address < USER_END)
         info.code = SEGV_ACCERR;
     else if (error == -ENXIO) {

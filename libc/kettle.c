@@ -80,6 +80,17 @@ int kettle_stop(int kernel)
     return -1;
 }
 
+int kettle_kill(int kernel, int how)
+{
+    bool absent;
+    long result = kettle_call(KETTLE_CALL_KILL, kernel, how, 0, &absent);
+
+    if (!absent)
+        return (int)result;
+    errno = ENOSYS;
+    return -1;
+}
+
 int kettle_started(int kernel)
 {
     return kernel_call(KETTLE_CALL_STARTED, kernel, 1);

@@ -65,6 +65,17 @@ int kettle_start(int kernel);
  * Waits until the kernel has stopped or the stop has failed. */
 int kettle_stop(int kernel);
 
+/* Ends KERNEL as a failure would, for tests: HOW is KETTLE_KILL_*. Returns 0 when the other kernels have noticed its
+ * death and have cleaned up, also if it was not running. Processes with a thread, memory or their home there end by
+ * SIGKILL, and others that map its frames by SIGBUS; what is left of its files fails with EIO. KERNEL may be started
+ * again. Root only.
+ *
+ * EINVAL: no kernel has this number, or there is no such way. EBUSY: KERNEL is 0 and HOW is KETTLE_KILL_NOW (by the
+ * other ways it dies, and the machine ends); or the machine does not survive the death of kernels (boot options
+ * death=off, lock=lamport). EINTR: a signal handler has run; the kernel dies all the same. ENOSYS: not running on
+ * Kettle. */
+int kettle_kill(int kernel, int how);
+
 /* Returns 1 when KERNEL is started and 0 when not. EINVAL: no kernel has this number. Does not wait. */
 int kettle_started(int kernel);
 

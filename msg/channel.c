@@ -154,7 +154,8 @@ void msg_peer_reach(uint32_t kernel)
     if (peer == NULL)
         return;
     spin_lock(&peer->tx_lock);
-    msg_set_blocked(peer, 0, BLOCKED_UNREACHED);
+    if (!peer->fenced)
+        msg_set_blocked(peer, 0, BLOCKED_UNREACHED);
     spin_unlock(&peer->tx_lock);
 }
 
@@ -163,6 +164,11 @@ bool msg_peer_reachable(uint32_t kernel)
     const struct peer *peer = msg_peer(kernel);
 
     return peer != NULL && (peer->blocked & BLOCKED_UNREACHED) == 0;
+}
+
+bool msg_peer_fenced(uint32_t kernel)
+{
+    return msg_peer(kernel) != NULL && msg_peer(kernel)->fenced;
 }
 
 kernel_set msg_peers_reachable(void)

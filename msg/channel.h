@@ -37,6 +37,8 @@ bool msg_maps(uint64_t va, uint64_t pa, bool write);
 /* KERNEL has opened its rings: from now on messages may be sent to it. */
 void msg_peer_reach(uint32_t kernel);
 bool msg_peer_reachable(uint32_t kernel);
+/* Whether KERNEL has died and is fenced: msg/reset.h. */
+bool msg_peer_fenced(uint32_t kernel);
 /* Returns all other kernels to which messages may be sent now. */
 kernel_set msg_peers_reachable(void);
 /* From now on programs may migrate to KERNEL: every running kernel can reach it. boot/boot.md describes the protocol.
@@ -81,6 +83,7 @@ struct msg_kept {
     struct msg_ticket ticket;
     struct msg_outgoing outgoing;
     uint64_t payload[MSG_SHORT / 8];
+    bool orphan; /* [k] kept_lock: the requester's kernel has died, and the answer is dropped */
     void (*cancelled)(struct msg_kept *kept); /* [i] or NULL: the requester has given up, a hint. Called under
                                                  kept_lock: must neither wait nor answer */
     void (*done)(struct msg_kept *kept);      /* see msg_kept_reply */
@@ -129,11 +132,12 @@ void msg_due_interrupt(void);
 /* The board: words that each kernel alone writes and the others read without a message. Higher layers define their
  * meaning. A word is read and written atomically; two words are ordered only as their writer stored them. */
 #define MSG_BOARD_WORDS 496u
-#define MSG_BOARD_LOAD 0u   /* a cache line: tasks/sched/load.h */
-#define MSG_BOARD_ROOTS 8u  /* a cache line: kernel/file/root.h */
-#define MSG_BOARD_FILES 16u /* the others but the last: kernel/file/descriptor_cache.h */
+#define MSG_BOARD_LOAD 0u      /* a cache line: tasks/sched/load.h */
+#define MSG_BOARD_ROOTS 8u     /* a cache line: kernel/file/root.h */
+#define MSG_BOARD_ALIVE 16u    /* a cache line: msg/alive.h */
+#define MSG_BOARD_FILES 24u    /* up to the next: kernel/file/descriptor_cache.h */
 #define MSG_BOARD_ACTIONS 472u /* a cache line: tasks/signal/action_cache.h */
-#define MSG_BOARD_FUTEX 480u /* two cache lines: tasks/futex/queue.c */
+#define MSG_BOARD_FUTEX 480u   /* two cache lines: tasks/futex/queue.c */
 volatile uint64_t *msg_board_own(void);
 /* The board of KERNEL, or NULL if KERNEL is not in the plan. The content is not trusted, as another kernel writes it.
  * It is zero until that kernel writes it. */

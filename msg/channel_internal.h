@@ -76,6 +76,7 @@ struct reassembly {
 struct peer {
     uint32_t kernel; /* [i] */
     bool started;    /* [a] every kernel can reach it: programs may migrate there */
+    bool fenced;     /* [k] tx_lock and rx_lock, both for writes: it has died: nothing goes to it or is taken from it */
 
     struct spinlock tx_lock;
     volatile uint32_t blocked; /* [k] tx_lock, read without it: BLOCKED_* */
@@ -240,6 +241,13 @@ bool msg_own_request(struct msg_asking *asking, uint16_t type,
 void msg_receive_reset_locked(struct peer *peer);
 /* True if no request to KERNEL is under way, so that it has all its credits. */
 bool msg_call_reset(uint32_t kernel);
+/* PEER has died. With rx_lock held: its rings are not served any more; what was announced and not taken is counted. */
+void msg_receive_fence_locked(struct peer *peer);
+/* Completes every request to KERNEL, sent or not, with -EHOSTDOWN. With rx_lock held, as the answers are. */
+void msg_requests_fail(uint32_t kernel);
+/* The requests of KERNEL that are kept here will not be answered: who keeps one is notified as by CANCEL. With rx_lock
+ * held. */
+void msg_kept_orphan(uint32_t kernel);
 
 /* --- parts with options and messages of their own --- */
 void msg_kept_init(void);

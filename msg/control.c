@@ -60,6 +60,8 @@ static bool parse_part(const char *name, const char *value, struct inject_rule *
         rule->rate = (uint32_t)number;
     else if (strcmp(name, "delay") == 0)
         rule->delay = number * 1000;
+    else if (strcmp(name, "dies") == 0)
+        rule->dies = number;
     else if (strcmp(name, "hold") == 0)
         rule->hold = number * 1000;
     else if (strcmp(name, "slow") == 0)

@@ -11,6 +11,7 @@ struct held_ring {
 };
 
 volatile uint64_t inject_due;
+void (*inject_die)(void);
 
 /* [k] rx_lock */
 static struct inject_rule rule;
@@ -67,6 +68,8 @@ static uint64_t decide(uint32_t kernel, struct held_ring *ring, uint64_t header,
         (rule.type >= 0 && rule.type != (int32_t)(header & MSG_TYPE_BITS)) ||
         (header >> MSG_FRAGMENT_SHIFT & 0x7ff) != 0)
         return 0;
+    if (rule.dies != 0 && --rule.dies == 0 && inject_die != NULL)
+        inject_die();
     if (rule.hold > now - started)
         time += rule.hold - (now - started);
     if (rule.delay > 0 && draw(&ring->random) % 100 < rule.rate)

@@ -79,6 +79,7 @@ void msg_keep(const struct msg *m, struct msg_kept *kept, void (*cancelled)(stru
 {
     kept->ticket = m->ticket;
     kept->cancelled = cancelled;
+    kept->orphan = false;
     spin_lock(&kept_lock);
     list_append(&kept_requests, &kept->node);
     spin_unlock(&kept_lock);
@@ -100,11 +101,15 @@ static void kept_send(struct msg_kept *kept, uint64_t header, const void *data, 
     struct peer *peer = msg_peer(kept->ticket.kernel);
     uint32_t length = (uint32_t)msg_header_length(header);
     enum msg_class class = msg_kinds[kept->ticket.type].class;
+    bool orphan;
 
     spin_lock(&kept_lock);
     list_remove(&kept->node);
+    orphan = kept->orphan;
     spin_unlock(&kept_lock);
-    if (peer == NULL) {
+    if (orphan) { /* its kernel may run again, and may use the same id for another request */
+        msg_stats.late_epoch++;
+    } else if (peer == NULL) {
         struct msg_ticket ticket = kept->ticket;
 
         reply_own(&ticket, header, data);
@@ -153,6 +158,21 @@ void msg_kept_cancel(uint32_t kernel, const struct msg_cancel *cancel)
                 kept->cancelled(kept);
             break;
         }
+    }
+    spin_unlock(&kept_lock);
+}
+
+void msg_kept_orphan(uint32_t kernel)
+{
+    spin_lock(&kept_lock);
+    list_for_each(node, &kept_requests) {
+        struct msg_kept *kept = container_of(node, struct msg_kept, node);
+
+        if (kept->ticket.kernel != kernel || kept->orphan)
+            continue;
+        kept->orphan = true;
+        if (kept->cancelled != NULL)
+            kept->cancelled(kept);
     }
     spin_unlock(&kept_lock);
 }

@@ -49,6 +49,10 @@ static inline void follow_hint(struct peer *peer, uint16_t change)
 {
     uint64_t bit = 1ull << peer->kernel;
 
+    if (peer->fenced) { /* a store that was under way when its CPUs were stopped */
+        msg_stats.late_epoch++;
+        return;
+    }
     if (ring_ready(&peer->in[MSG_URGENT]))
         busy[MSG_URGENT] |= bit;
     if (ring_ready(&peer->in[MSG_ORDINARY]))
@@ -389,6 +393,23 @@ __attribute__((noinline)) bool msg_poll(void)
     if (__builtin_expect(inject_due != 0, 0))
         wait_ops.due_changed();
     return any;
+}
+
+void msg_receive_fence_locked(struct peer *peer)
+{
+    uint64_t bit = 1ull << peer->kernel;
+
+    for (uint32_t class = 0; class < MSG_CLASSES; class ++) {
+        const struct ring_receiver *in = &peer->in[class];
+
+        busy[class] &= ~bit;
+        for (uint64_t at = in->next; at < in->next + in->mask + 1; at++) {
+            if ((uint16_t)in->slots[at & in->mask].publish == ring_sequence(at))
+                msg_stats.late_epoch++;
+        }
+    }
+    room_wishes &= ~bit;
+    msg_direct = false; /* until the next poll that looks at all peers */
 }
 
 void msg_receive_reset_locked(struct peer *peer)

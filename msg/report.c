@@ -68,12 +68,12 @@ static int format_totals(char *text, size_t room)
     }
     length = snprintf(text, room,
                       "kernel %u doorbells sent %lu received %lu polls %lu idle polls %lu full %lu room %lu credit %lu "
-                      "looks later %lu relayed %lu late %lu cancelled %lu timed out %lu",
+                      "looks later %lu relayed %lu late %lu late epoch %lu cancelled %lu timed out %lu",
                       instance.kernel, (unsigned long)s->doorbells_sent, (unsigned long)interrupts,
                       (unsigned long)s->polls, (unsigned long)idle_polls, (unsigned long)s->room_waits,
                       (unsigned long)s->room_signals, (unsigned long)s->credit_waits, (unsigned long)s->looks_later,
-                      (unsigned long)s->relayed, (unsigned long)s->late_reply, (unsigned long)s->cancelled,
-                      (unsigned long)s->timed_out);
+                      (unsigned long)s->relayed, (unsigned long)s->late_reply, (unsigned long)s->late_epoch,
+                      (unsigned long)s->cancelled, (unsigned long)s->timed_out);
     return length +
            snprintf(text + length, room - (size_t)length,
                     " dropped type %lu source %lu length %lu fragment %lu header %lu time %lu memory %lu overrun %lu\n",

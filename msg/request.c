@@ -80,7 +80,7 @@ bool msg_request_refused(uint32_t kernel, msg_answer answer, void *context)
 {
     if (msg_peer(kernel) != NULL && msg_peer_reachable(kernel))
         return false;
-    answer(context, kernel, NULL, msg_peer(kernel) == NULL ? -EINVAL : -EAGAIN);
+    answer(context, kernel, NULL, msg_peer(kernel) == NULL ? -EINVAL : msg_peer(kernel)->fenced ? -EHOSTDOWN : -EAGAIN);
     return true;
 }
 
@@ -101,6 +101,67 @@ bool msg_call_reset(uint32_t kernel)
     }
     spin_unlock(&msg_requests.lock);
     return clean;
+}
+
+/* Takes a request to KERNEL that waits for a credit or for a slot out of its list; NULL: none does. */
+static struct msg_asking *take_waiting_locked(uint32_t kernel)
+{
+    for (uint32_t class = 0; class < MSG_CLASSES; class ++) {
+        struct list *waiting = &msg_sender(kernel, class)->credits.waiting;
+
+        if (!list_empty(waiting)) {
+            struct msg_asking *asking = container_of(waiting->next, struct msg_asking, node);
+
+            list_remove(&asking->node);
+            asking->waits = false;
+            return asking;
+        }
+    }
+    list_for_each(node, &msg_requests.waiting) {
+        struct msg_asking *asking = container_of(node, struct msg_asking, node);
+
+        if (asking->kernel == kernel) {
+            list_remove(&asking->node);
+            asking->waits = false;
+            return asking;
+        }
+    }
+    return NULL;
+}
+
+/* Frees the slot of a request to KERNEL from index *AT on. False: there is none. *ASKING: who asked, or NULL if it has
+ * given up. */
+static bool take_sent_locked(uint32_t kernel, uint32_t *at, struct msg_asking **asking)
+{
+    for (; *at < msg_requests.block_count * REQUEST_BLOCK; (*at)++) {
+        struct msg_request *request = msg_request_at(*at);
+
+        if (request->state == REQUEST_FREE || msg_request_kernel(request) != kernel)
+            continue;
+        *asking = request->state == REQUEST_WAITING ? request->asking : NULL;
+        if (request->credit != NULL)
+            request->credit->credits.used--;
+        msg_request_back_locked(request);
+        return true;
+    }
+    return false;
+}
+
+void msg_requests_fail(uint32_t kernel)
+{
+    uint32_t at = 0;
+    bool found;
+
+    do {
+        struct msg_asking *asking;
+
+        spin_lock(&msg_requests.lock);
+        asking = take_waiting_locked(kernel);
+        found = asking != NULL || take_sent_locked(kernel, &at, &asking);
+        spin_unlock(&msg_requests.lock);
+        if (asking != NULL)
+            asking->answer(asking->context, kernel, NULL, -EHOSTDOWN);
+    } while (found);
 }
 
 void msg_ask(struct msg_asking *asking, uint32_t kernel, enum msg_type type, const void *data, uint32_t length,

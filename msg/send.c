@@ -94,6 +94,10 @@ static __attribute__((noinline)) bool put_blocked_locked(struct peer *peer, enum
 {
     uint32_t length = (uint32_t)msg_header_length(header);
 
+    if (peer->fenced) { /* whoever sends an answer does not care; anything else goes the way of the queue */
+        msg_stats.late_epoch += reply ? 1 : 0;
+        return reply;
+    }
     if ((peer->blocked & (BLOCKED_UNREACHED | BLOCKED_QUEUE)) != 0 && !reply)
         return false;
     if (!put_locked(peer, class, header, data, length, reply))
@@ -192,7 +196,8 @@ void msg_queue(struct peer *peer, struct msg_outgoing *outgoing)
     outgoing->fragment = 0;
     outgoing->queued = false;
     spin_lock(&peer->tx_lock);
-    gone = list_empty(queue) && put_fragments_locked(peer, outgoing);
+    gone = peer->fenced || (list_empty(queue) && put_fragments_locked(peer, outgoing));
+    msg_stats.late_epoch += peer->fenced ? 1 : 0;
     if (!gone) {
         list_append(queue, &outgoing->node);
         outgoing->queued = true;

@@ -17,6 +17,7 @@
 static const char usage[] =
     "usage: kettle-ctl start LIST [-- PROGRAM [ARGS...]]\n"
     "       kettle-ctl stop LIST\n"
+    "       kettle-ctl kill KERNEL [now | panic | spin | halt]\n"
     "       kettle-ctl set WORD...\n"
     "       kettle-ctl audit [PID]\n"
     "       kettle-ctl retrieve PID STRATEGY\n"
@@ -27,6 +28,8 @@ static const char usage[] =
     "            then run PROGRAM and exit with its status\n"
     "  stop      stop the kernels of LIST, in that order, while programs run; kernel 0 cannot\n"
     "            be stopped\n"
+    "  kill      end a kernel as a failure would, for tests: now (wherever its CPUs are), by a panic,\n"
+    "            or without notice: it spins, or halts; then wait until the others have cleaned up\n"
     "  set       change options on every kernel, or with kernel=K on one (docs/options.md):\n"
     "            poll=N|always  trace=on|off|clear  inject=off|seed:N[,rate:PERCENT]\n"
     "            [,delay:US][,peer:K][,type:NAME][,hold:US][,slow:US]\n"
@@ -88,6 +91,31 @@ static int stop(int argc, char **argv)
     if (error != NULL)
         return usage_error(error, argv[2]);
     return kernel_list_stop(&list, "kettle-ctl") ? 0 : STATUS_FAILED;
+}
+
+static int kill_kernel(int argc, char **argv)
+{
+    static const char *const ways[] = {"now", "panic", "spin", "halt"}; /* KETTLE_KILL_* */
+    const char *way = argc > 3 ? argv[3] : "now";
+    struct kernel_list list;
+    const char *error;
+    int how = 0;
+
+    if (argc < 3)
+        return usage_error("kill needs a kernel", "");
+    if (argc > 4)
+        return usage_error("one argument too many", argv[4]);
+    error = kernel_list_parse(argv[2], kettle_kernels(), &list);
+    if (error != NULL || list.count != 1)
+        return usage_error(error != NULL ? error : "one kernel at a time", argv[2]);
+    while (how < 4 && strcmp(way, ways[how]) != 0)
+        how++;
+    if (how == 4)
+        return usage_error("no such way to end", way);
+    if (kettle_kill(list.kernels[0], how) == 0)
+        return 0;
+    perror("kettle-ctl: kill");
+    return STATUS_FAILED;
 }
 
 static int set(int argc, char **argv)
@@ -170,6 +198,8 @@ int main(int argc, char **argv)
         return start(argc, argv);
     if (strcmp(argv[1], "stop") == 0)
         return stop(argc, argv);
+    if (strcmp(argv[1], "kill") == 0)
+        return kill_kernel(argc, argv);
     if (strcmp(argv[1], "set") == 0)
         return set(argc, argv);
     if (strcmp(argv[1], "audit") == 0)

@@ -21,7 +21,14 @@
 #define KETTLE_CALL_AUDIT 0x4b0b    /* (process id, char *report, size_t size) -> violations */
 #define KETTLE_CALL_RETRIEVE 0x4b0c /* (process id, const char *strategy) -> 0 */
 #define KETTLE_CALL_LOCK 0x4b0d     /* (address, size_t length) -> 0 */
-#define KETTLE_CALL_COUNT 14
+#define KETTLE_CALL_KILL 0x4b0e     /* (int kernel, int how) -> 0 when it has died and the others have cleaned up */
+#define KETTLE_CALL_COUNT 15
+
+/* How kettle_kill ends a kernel. */
+#define KETTLE_KILL_NOW 0   /* its CPUs stop wherever they are */
+#define KETTLE_KILL_PANIC 1 /* it panics */
+#define KETTLE_KILL_SPIN 2  /* it runs on without taking interrupts */
+#define KETTLE_KILL_HALT 3  /* its first CPU halts without taking interrupts */
 
 #include <stdint.h>
 

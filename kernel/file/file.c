@@ -16,6 +16,7 @@ const struct file_kind file_directory_kind = {.directory = true};
 
 static struct spinlock files_lock; /* innermost, except for the run queues' locks */
 static struct list files[BUCKETS]; /* [t] */
+static struct list proxies;        /* [t] */
 static uint64_t last_id;           /* [t] */
 static struct file_counts counts;  /* [a] */
 
@@ -101,8 +102,12 @@ struct file *file_create_proxy(uint32_t kernel, uint64_t id)
 {
     struct file *file = new_file(kernel);
 
-    if (file != NULL)
-        file->id = id;
+    if (file == NULL)
+        return NULL;
+    file->id = id;
+    spin_lock(&files_lock);
+    list_append(&proxies, &file->node);
+    spin_unlock(&files_lock);
     return file;
 }
 
@@ -132,8 +137,17 @@ void file_each(void (*each)(struct file *file, void *context), void *context)
     }
 }
 
+void file_proxies_each(void (*each)(struct file *file, void *context), void *context)
+{
+    list_for_each(node, &proxies)
+        each(container_of(node, struct file, node), context);
+}
+
 void file_free(struct file *file)
 {
+    spin_lock(&files_lock);
+    list_remove(&file->node);
+    spin_unlock(&files_lock);
     if (file->kind != NULL && file->kind->forget != NULL)
         file->kind->forget(file);
     if (file->owned != 0)
@@ -254,6 +268,7 @@ void file_init(void)
 
     for (uint32_t i = 0; i < BUCKETS; i++)
         list_init(&files[i]);
+    list_init(&proxies);
     watch_register(WATCH_FILE, &lookup);
     REMOTE_SERVE(FILE_DROP, serve_drop, NULL, struct msg_file_drop, struct msg_none);
 }

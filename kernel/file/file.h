@@ -118,16 +118,18 @@ struct file_kind {
     bool waits;    /* operations may wait, so a task does them (serve.c); `state` is a struct share_open */
     bool locks;    /* a process may have locks on it (FILE_LOCK), which are removed when it closes a descriptor of it */
     bool flushes;  /* gets a FILE_LOCK without a task when a process closes a descriptor of it or ends */
+    bool owned;    /* this kernel itself has one open of it */
     bool one_read; /* a system call reads at most once, although more may be readable: a terminal returns one line */
 };
 
 struct file {
-    struct list node;             /* [t] in the table of files; of a proxy: unused */
+    struct list node;             /* [t] in the table of files; of a proxy: in the list of proxies */
     const struct file_kind *kind; /* [i] NULL: a proxy */
     uint64_t id;                  /* [i] unique on `kernel` */
     uint32_t kernel;              /* the file's kernel; changes only while programs are quiesced */
     uint32_t opens;               /* [t] */
     uint32_t pins;                /* [a] all opens together hold one pin */
+    uint32_t counted;             /* of OPENS, those found after the death of a kernel: kernel/file/move/lost.c */
     volatile uint32_t flags;      /* [a] of open(2), OPEN_* */
     struct spinlock lock;
     uint64_t offset;            /* [f] */
@@ -162,6 +164,8 @@ void file_publish(struct file *file);
 /* Calls EACH, which may wait, for every open file of this kernel. Without a lock: the caller ensures that no file is
  * opened or closed meanwhile (programs are quiesced). */
 void file_each(void (*each)(struct file *file, void *context), void *context);
+/* The same for every proxy of this kernel; EACH does not wait. */
+void file_proxies_each(void (*each)(struct file *file, void *context), void *context);
 /* The open file ID of this kernel with a pin, or NULL. */
 struct file *file_find(uint64_t id);
 /* The same, with another open in place of the pin. */

@@ -13,9 +13,11 @@
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
+#include "msg/channel.h"
 #include "tasks/process/group.h"
 #include "tasks/process/process.h"
 #include "tasks/remote/operation.h"
+#include "tasks/role/role.h"
 
 #define SMALL 320u       /* bytes of a message, with its header, that are kept on the stack */
 #define RETRIES_MAX 1000 /* when the file is closed between the home's answer and the operation */
@@ -104,6 +106,13 @@ static int64_t call_at(uint32_t kernel, uint32_t group, uint64_t id, const struc
     return call_zero_copy(kernel, group, id, request, data, size, result, room, &zero_copy, answer);
 }
 
+/* Whether the file at PLACE has gone with its kernel: that kernel is fenced, or has been forgotten with its roles. */
+static bool is_lost(const struct file_place *place)
+{
+    return place->kernel != instance.kernel &&
+           (!msg_peer_reachable(place->kernel) || role_kernel((uint32_t)(place->id >> ROLE_FILE_SHIFT)) == KERNELS_MAX);
+}
+
 static int64_t call_here(uint64_t id, const struct file_request *request, const void *data, size_t size, void *result,
                          size_t room, struct file_answer *answer)
 {
@@ -123,6 +132,10 @@ int64_t file_call_at(const struct file_place *place, const struct file_request *
 {
     if (place->kernel == instance.kernel)
         return call_here(place->id, request, data, size, result, room, answer);
+    if (is_lost(place)) {
+        *answer = (struct file_answer){.value = -EIO};
+        return -EIO;
+    }
     return call_at(place->kernel, 0, place->id, request, data, size, result, room, answer);
 }
 
@@ -183,6 +196,10 @@ static int64_t call_process(struct file_table *table, uint32_t id, const struct 
             place = (struct file_place){.id = answer->id, .kernel = answer->kernel};
             if (table == NULL)
                 descriptor_cache_note(id, home, request, answer);
+        }
+        if (__builtin_expect(is_lost(&place), 0)) {
+            *answer = (struct file_answer){.value = -EIO};
+            return -EIO;
         }
         if (place.kernel != instance.kernel) {
             value = call_at(place.kernel, 0, place.id, request, data, size, result, room, answer);

@@ -37,7 +37,8 @@ struct file_table {
     uint16_t count;                 /* [i] of its descriptors, see descriptor_cache.h; tables that share them use it */
     bool left;                      /* [a] its process has ended, or has another table */
     uint32_t undo;                  /* [a] its process, if that has used SEM_UNDO; else 0 */
-    uint32_t process;               /* [a] its process, if that has used locks on files; else 0 */
+    bool counted, counted_directories; /* while the opens of files are counted: kernel/file/move/lost.c */
+    uint32_t process;                  /* [a] its process, if that has used locks on files; else 0 */
 };
 
 /* An empty table; NULL without memory. */

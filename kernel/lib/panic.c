@@ -10,23 +10,28 @@
 #include "kernel/lib/log.h"
 #include "kernel/lib/printf.h"
 
-void (*panic_stop_others)(void);
+bool (*panic_stop_others)(void);
+void (*panic_over)(void);
 
 void panic_at(uint64_t frame_pointer, uint64_t rip, const char *text)
 {
     static volatile bool panicking; /* a panic inside a panic prints only its text */
     char line[LOG_LINE_MAX + 96];
     bool again = __atomic_exchange_n(&panicking, true, __ATOMIC_SEQ_CST);
+    bool alone = false; /* the other kernels go on */
 
     interrupts_off();
     if (!again && panic_stop_others != NULL)
-        panic_stop_others();
-    snprintf(line, sizeof(line), "\n@panic\npanic on kernel %d cpu %u: %s\n", log_source.kernel,
-             log_source.cpu != NULL ? log_source.cpu() : 0, text);
+        alone = panic_stop_others();
+    snprintf(line, sizeof(line), "\n%spanic on kernel %d cpu %u: %s\n", alone ? "@died " : "@panic\n",
+             log_source.kernel, log_source.cpu != NULL ? log_source.cpu() : 0, text);
     log_raw(line);
     if (!again)
         backtrace_print(frame_pointer, rip);
-    log_raw("@panic-end\n");
+    if (!alone)
+        log_raw("@panic-end\n");
+    if (panic_over != NULL)
+        panic_over();
     for (;;)
         cpu_stop();
 }

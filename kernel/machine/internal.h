@@ -3,7 +3,11 @@
 #ifndef KERNEL_MACHINE_INTERNAL_H
 #define KERNEL_MACHINE_INTERNAL_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+#include "msg/message.h"
+#include "tasks/remote/work.h"
 
 enum stop_step {
     STEP_LEAVE = 1, /* programs may not go to KERNEL any more */
@@ -16,8 +20,13 @@ enum stop_step {
     STEP_COMMIT,    /* on KERNEL: publish the staged state */
     STEP_SWITCH,    /* SUCCESSOR replaces KERNEL from now on; value: page table entries that name KERNEL's frames */
     STEP_RESET,     /* reset the channel to KERNEL; value: 0 or -EBUSY */
-    STEP_CALLS,     /* interrupted calls begin again */
-    STEP_THAW       /* threads go on */
+    STEP_FENCE,     /* KERNEL has died: end its epoch */
+    STEP_LOST_END,  /* end what had a part on it; value: threads left here of groups at home there */
+    STEP_LOST_FREE, /* free what is here of these groups */
+    STEP_LOST_LEFT, /* value: what is left of it, while programs are quiesced */
+    STEP_LOST_RECLAIM, /* take back what it had of this kernel; value: how many references */
+    STEP_CALLS,        /* interrupted calls begin again */
+    STEP_THAW          /* threads go on */
 };
 
 struct msg_stop_order {
@@ -30,6 +39,33 @@ struct msg_stop_order {
 struct msg_stop_report {
     int64_t value;
 };
+
+/* What the coordinators of a stop (stop.c) and of a death (death.c) share. All wait. */
+struct stop {
+    struct work work;
+    uint32_t kernel, successor;
+    uint64_t deadline; /* ns */
+    uint32_t workers;  /* work items of kernel 0 that are this coordinator itself */
+};
+
+struct gathered {
+    int64_t worst; /* the least value, or an errno of the channel */
+    int64_t sum;
+    uint32_t kernel;  /* that of the stop, without which the others cannot go on */
+    kernel_set again; /* they have done nothing, for lack of memory */
+};
+
+/* Makes every kernel of SET perform STEP, this kernel last, but those that have died. Returns the least value of their
+ * reports; *OUT (or NULL) gets all. */
+int64_t stop_have_done(const struct stop *stop, enum stop_step step, kernel_set set, struct gathered *out);
+/* Quiesces all programs; false after two seconds. stop_thaw lets them go on. */
+bool stop_freeze_all(const struct stop *stop, kernel_set running);
+void stop_thaw(const struct stop *stop, kernel_set running);
+void stop_wait_a_moment(void);
+/* A stop, or a death that was asked for, begins, with a new ticket for stop_kernel_result; -EAGAIN: another is under
+ * way. It ends with RESULT. */
+int stop_ticket_begin(uint64_t *ticket);
+void stop_ticket_end(int result);
 
 /* Performs ORDER on this kernel and returns the value of its report. Tasks only; waits. */
 int64_t stop_take_step(const struct msg_stop_order *order);

@@ -9,6 +9,8 @@
 #include "kernel/lib/log.h"
 #include "kernel/lib/string.h"
 #include "kernel/machine/machine.h"
+#include "mm/lock/lock.h"
+#include "msg/alive.h"
 #include "msg/channel.h"
 #include "tasks/remote/operation.h"
 #include "tasks/role/role.h"
@@ -144,6 +146,13 @@ static void wait_ready(kernel_set wanted)
     spin_unlock(&lock);
 }
 
+/* Kernels that are watched survive one another's death. */
+static void watch(kernel_set kernels)
+{
+    if (alive_survives() && space_lock_survives())
+        __atomic_store_n(&window_boot_page()->watched, kernels & ~1ull, __ATOMIC_SEQ_CST);
+}
+
 /* Announces KERNELS in two rounds, because a program may go to a new kernel only when every kernel on which it may have
  * threads can reach that kernel. */
 static void notify_all(kernel_set kernels)
@@ -154,7 +163,10 @@ static void notify_all(kernel_set kernels)
     message.started = kernels;
     learn(&message);
     msg_gather(kernels & ~1ull, MSG_STARTED, &message, sizeof(message), NULL, NULL, "kernels to hear who runs", 0);
+    for (kernel_set new = kernels & ~notified; new != 0; new &= new - 1)
+        alive_watch((uint32_t)__builtin_ctzll(new));
     notified = kernels;
+    watch(kernels);
 }
 
 /* Gives each kernel of NEW a role of its own. All RUNNING kernels learn the role before that kernel makes an id. */
@@ -173,7 +185,7 @@ static int start_here(kernel_set set)
 {
     kernel_set wanted = set;
     kernel_set running;
-    int error = 0;
+    int error = 0, error_of_one;
 
     spin_lock(&lock);
     set &= ~ready;
@@ -185,7 +197,10 @@ static int start_here(kernel_set set)
 
         if ((built >> k & 1) != 0)
             continue; /* it was too slow for an earlier start, but runs: its memory must not be written again */
-        if (build(k) == 0) {
+        alive_pause(true);
+        error_of_one = build(k);
+        alive_pause(false);
+        if (error_of_one == 0) {
             built |= 1ull << k;
         } else {
             log_line("kernel: kernel %u does not start", k);
@@ -282,4 +297,6 @@ void start_forget(uint32_t kernel)
     spin_unlock(&lock);
     built &= ~bit;
     notified &= ~bit;
+    alive_forget(kernel);
+    watch(notified);
 }

@@ -4,15 +4,19 @@
 #include "kernel/arch/x86_64/apic.h"
 #include "kernel/arch/x86_64/cpu.h"
 #include "kernel/arch/x86_64/traps.h"
+#include "kernel/file/descriptor_cache.h"
+#include "kernel/file/move/lost.h"
 #include "kernel/file/move/move.h"
 #include "kernel/instance/instance.h"
 #include "kernel/instance/window.h"
 #include "kernel/lib/panic.h"
 #include "kernel/machine/internal.h"
+#include "mm/audit/audit.h"
 #include "mm/evacuate/evacuate.h"
 #include "mm/space/space.h"
 #include "msg/channel.h"
 #include "msg/reset.h"
+#include "tasks/exit/lost.h"
 #include "tasks/freeze/freeze.h"
 #include "tasks/handover/handover.h"
 #include "tasks/remote/operation.h"
@@ -95,6 +99,19 @@ static int64_t switch_over(uint32_t from, uint32_t to)
     return (int64_t)evacuate_audit(from);
 }
 
+/* Takes back what KERNEL, which has died, had of this kernel, and forgets it. */
+static int64_t reclaim(uint32_t kernel)
+{
+    int64_t files = lost_files(kernel);
+    int64_t frames = files < 0 ? files : audit_reclaim();
+
+    if (frames < 0)
+        return frames;
+    descriptor_cache_forget_all();
+    role_hand_over(kernel, ROLE_NONE);
+    return files + frames;
+}
+
 int64_t stop_take_step(const struct msg_stop_order *order)
 {
     switch (order->step) {
@@ -126,6 +143,19 @@ int64_t stop_take_step(const struct msg_stop_order *order)
         return switch_over(order->kernel, order->successor);
     case STEP_RESET:
         return msg_peer_reset(order->kernel);
+    case STEP_FENCE:
+        msg_peer_fence(order->kernel);
+        return 0;
+    case STEP_LOST_END:
+        lost_waits(order->kernel);
+        return lost_end(order->kernel);
+    case STEP_LOST_FREE:
+        lost_free(order->kernel);
+        return 0;
+    case STEP_LOST_LEFT:
+        return (int64_t)lost_left(order->kernel);
+    case STEP_LOST_RECLAIM:
+        return reclaim(order->kernel);
     case STEP_CALLS:
         freeze_calls();
         return 0;

@@ -14,6 +14,7 @@
 #include "kernel/machine/machine.h"
 #include "mm/frame/heap.h"
 #include "mm/space/space.h"
+#include "msg/alive.h"
 #include "msg/channel.h"
 #include "msg/reset.h"
 #include "tasks/freeze/freeze.h"
@@ -49,18 +50,6 @@ static uint64_t last_ticket;      /* [k] lock */
 static bool busy;                 /* [k] lock: the stop with last_ticket is under way */
 static int results[RESULTS];      /* [k] lock: by ticket, modulo RESULTS */
 
-struct stop {
-    struct work work;
-    uint32_t kernel, successor;
-    uint64_t deadline; /* ns */
-};
-
-struct gathered {
-    int64_t worst; /* the least value, or an errno of the channel */
-    int64_t sum;
-    kernel_set again; /* they have done nothing, for lack of memory */
-};
-
 static void add_report(void *context, uint32_t kernel, const void *reply, int length)
 {
     struct gathered *all = context;
@@ -70,12 +59,14 @@ static void add_report(void *context, uint32_t kernel, const void *reply, int le
         all->again |= 1ull << kernel;
         return;
     }
+    if (length < 0 && kernel != all->kernel && msg_peer_fenced(kernel))
+        return; /* it has died meanwhile: kernel/machine/death.c sees to it */
     if (value < all->worst)
         all->worst = value;
     all->sum += value;
 }
 
-static void wait_a_moment(void)
+void stop_wait_a_moment(void)
 {
     static const struct wait_reason reason = {.what = "the next look of a stop", .kernel = -1};
 
@@ -83,10 +74,10 @@ static void wait_a_moment(void)
 }
 
 /* Makes every kernel of SET perform STEP, this kernel last. Returns the least value of their reports. */
-static int64_t have_done(const struct stop *stop, enum stop_step step, kernel_set set, struct gathered *out)
+int64_t stop_have_done(const struct stop *stop, enum stop_step step, kernel_set set, struct gathered *out)
 {
     struct msg_stop_order order = {.step = step, .kernel = stop->kernel, .successor = stop->successor};
-    struct gathered all = {0};
+    struct gathered all = {.kernel = stop->kernel};
 
     for (all.again = set & ~1ull; all.again != 0;) { /* who has no memory for the request is asked again */
         kernel_set asked = all.again;
@@ -94,7 +85,7 @@ static int64_t have_done(const struct stop *stop, enum stop_step step, kernel_se
         all.again = 0;
         msg_gather(asked, MSG_STOP_ORDER, &order, sizeof(order), add_report, &all, "step of a stop", step);
         if (all.again != 0)
-            wait_a_moment();
+            stop_wait_a_moment();
     }
     if ((set & 1) != 0) {
         struct msg_stop_report own = {.value = stop_take_step(&order)};
@@ -111,7 +102,8 @@ static void add_state(void *context, uint32_t kernel, const void *reply, int len
     const struct freeze_state *part = reply;
     struct freeze_state *sum = context;
 
-    (void)kernel;
+    if (length < 0 && msg_peer_fenced(kernel))
+        return; /* nothing moves there any more */
     if (length < 0) {
         sum->moving++; /* the state is unknown: not quiet */
         return;
@@ -134,30 +126,29 @@ static void look(kernel_set running, struct freeze_state *out)
     add_state(out, 0, &own, sizeof(own));
 }
 
-/* The one work item is the coordinator itself. */
-static bool is_quiet(const struct freeze_state *state)
+static bool is_quiet(const struct stop *stop, const struct freeze_state *state)
 {
-    return state->moving == 0 && state->ending == 0 && state->working == 1 && state->unanswered == 0;
+    return state->moving == 0 && state->ending == 0 && state->working == stop->workers && state->unanswered == 0;
 }
 
 /* Quiesces all programs. The machine is quiesced when all kernels are quiet twice, every message sent before the flush
  * has been handled, and no kernel has taken a message between the two looks: then no message was in transit (Mattern,
  * Algorithms for distributed termination detection, 1987). Returns false after FREEZE_TIMEOUT. */
-static bool freeze_all(const struct stop *stop, kernel_set running)
+bool stop_freeze_all(const struct stop *stop, kernel_set running)
 {
     uint64_t limit = clock_now() + FREEZE_TIMEOUT;
     struct freeze_state before = {0}, after;
 
-    have_done(stop, STEP_FREEZE, running, NULL);
+    stop_have_done(stop, STEP_FREEZE, running, NULL);
     while (clock_now() < limit) {
         look(running, &before);
-        if (is_quiet(&before)) {
-            have_done(stop, STEP_FLUSH, running, NULL);
+        if (is_quiet(stop, &before)) {
+            stop_have_done(stop, STEP_FLUSH, running, NULL);
             look(running, &after);
-            if (is_quiet(&after) && after.taken == before.taken)
+            if (is_quiet(stop, &after) && after.taken == before.taken)
                 return true;
         }
-        wait_a_moment();
+        stop_wait_a_moment();
     }
     log_line("kernel: programs do not quiesce: %u threads, %u groups, %u work items, %u requests", before.moving,
              before.ending, before.working, before.unanswered);
@@ -167,19 +158,19 @@ static bool freeze_all(const struct stop *stop, kernel_set running)
 /* Ends the freeze. Threads whose interruptible wait was ended by the freeze wait again before any thread returns to its
  * program, so that they keep their places in queues. CALLS_TIMEOUT bounds this, because a restarted call may run for
  * any time. */
-static void thaw(const struct stop *stop, kernel_set running)
+void stop_thaw(const struct stop *stop, kernel_set running)
 {
     uint64_t limit = clock_now() + CALLS_TIMEOUT;
     struct freeze_state all;
 
-    have_done(stop, STEP_CALLS, running, NULL);
+    stop_have_done(stop, STEP_CALLS, running, NULL);
     for (;;) {
         look(running, &all);
         if (all.moving == 0 || clock_now() >= limit)
             break;
-        wait_a_moment();
+        stop_wait_a_moment();
     }
-    have_done(stop, STEP_THAW, running, NULL);
+    stop_have_done(stop, STEP_THAW, running, NULL);
 }
 
 /* Returns 0 when all programs are quiesced and none has a thread on the stop's kernel; -EBUSY at the deadline. */
@@ -189,14 +180,15 @@ static int empty(const struct stop *stop, kernel_set running)
     struct gathered present;
 
     while (clock_now() < stop->deadline) {
-        if (have_done(stop, STEP_DRAIN, kernel, &present) < 0)
+        if (stop_have_done(stop, STEP_DRAIN, kernel, &present) < 0)
             return (int)present.worst;
         if (present.sum == 0) {
-            if (freeze_all(stop, running) && have_done(stop, STEP_DRAIN, kernel, &present) == 0 && present.sum == 0)
+            if (stop_freeze_all(stop, running) && stop_have_done(stop, STEP_DRAIN, kernel, &present) == 0 &&
+                present.sum == 0)
                 return 0;
-            thaw(stop, running);
+            stop_thaw(stop, running);
         }
-        wait_a_moment();
+        stop_wait_a_moment();
     }
     return -EBUSY;
 }
@@ -215,7 +207,7 @@ static bool wait_halted(uint32_t kernel)
         }
         if (halted)
             return true;
-        wait_a_moment();
+        stop_wait_a_moment();
     } while (clock_now() < limit);
     return false;
 }
@@ -228,22 +220,23 @@ static int try_stop(const struct stop *stop, kernel_set running)
 
     if (error != 0)
         return error;
-    error = (int)have_done(stop, STEP_PREPARE, kernel, NULL);
+    error = (int)stop_have_done(stop, STEP_PREPARE, kernel, NULL);
     if (error != 0) {
-        have_done(stop, STEP_DISCARD, running, NULL);
-        thaw(stop, running);
+        stop_have_done(stop, STEP_DISCARD, running, NULL);
+        stop_thaw(stop, running);
         return error;
     }
-    if (have_done(stop, STEP_COMMIT, kernel, NULL) != 0 ||
-        have_done(stop, STEP_SWITCH, running & ~kernel, &left) != 0 || left.sum != 0)
+    if (stop_have_done(stop, STEP_COMMIT, kernel, NULL) != 0 ||
+        stop_have_done(stop, STEP_SWITCH, running & ~kernel, &left) != 0 || left.sum != 0)
         panic("kernel: kernel %u is handed over, and %ld pages still are its own", stop->kernel, (long)left.sum);
+    alive_forget(stop->kernel); /* its heart stops now */
     msg_gather(kernel, MSG_STOP_HALT, NULL, 0, NULL, NULL, "kernel to halt", stop->kernel);
     if (!wait_halted(stop->kernel))
         panic("kernel: kernel %u does not halt", stop->kernel);
-    if (have_done(stop, STEP_RESET, running & ~kernel, NULL) != 0)
+    if (stop_have_done(stop, STEP_RESET, running & ~kernel, NULL) != 0)
         panic("kernel: somebody waits for kernel %u, which has stopped", stop->kernel);
     start_forget(stop->kernel);
-    thaw(stop, running & ~kernel);
+    stop_thaw(stop, running & ~kernel);
     return 0;
 }
 
@@ -261,7 +254,21 @@ static uint32_t successor_of(uint32_t kernel, kernel_set running)
     return best;
 }
 
-static void end_of_stop(int result)
+int stop_ticket_begin(uint64_t *ticket)
+{
+    int error = 0;
+
+    spin_lock(&lock);
+    if (busy)
+        error = -EAGAIN;
+    else
+        *ticket = ++last_ticket;
+    busy = true;
+    spin_unlock(&lock);
+    return error;
+}
+
+void stop_ticket_end(int result)
 {
     spin_lock(&lock);
     results[last_ticket % RESULTS] = result;
@@ -281,47 +288,41 @@ static void run_stop(struct work *work)
     if ((running >> stop->kernel & 1) != 0) {
         stop->successor = successor_of(stop->kernel, running);
         stop->deadline = clock_now() + DRAIN_TIMEOUT;
-        have_done(stop, STEP_LEAVE, running & ~(1ull << stop->kernel), NULL);
+        stop_have_done(stop, STEP_LEAVE, running & ~(1ull << stop->kernel), NULL);
         error = try_stop(stop, running);
         if (error != 0)
-            have_done(stop, STEP_STAY, running & ~(1ull << stop->kernel), NULL);
+            stop_have_done(stop, STEP_STAY, running & ~(1ull << stop->kernel), NULL);
     }
     log_line("kernel: stop of kernel %u: %d", stop->kernel, error);
     start_release();
     heap_free(stop, sizeof(*stop));
-    end_of_stop(error);
+    stop_ticket_end(error);
 }
 
 int quiesce_machine(void (*what)(kernel_set running, void *context), void *context)
 {
-    struct stop stop = {.deadline = clock_now() + DRAIN_TIMEOUT};
-    uint64_t began = 0, ended_at;
+    struct stop stop = {.deadline = clock_now() + DRAIN_TIMEOUT, .workers = 1};
+    uint64_t began = 0, ended_at, ticket;
     kernel_set running;
     bool still = false;
 
-    spin_lock(&lock);
-    if (busy) {
-        spin_unlock(&lock);
+    if (stop_ticket_begin(&ticket) != 0) /* nobody waits for it; the results of earlier stops stay readable */
         return -EAGAIN;
-    }
-    busy = true;
-    last_ticket++; /* nobody waits for this ticket; the results of earlier stops stay readable */
-    spin_unlock(&lock);
     start_exclude();
     running = start_running();
     while (!still && clock_now() < stop.deadline) {
         began = clock_now();
-        still = freeze_all(&stop, running);
+        still = stop_freeze_all(&stop, running);
         if (still)
             what(running, context);
-        thaw(&stop, running);
+        stop_thaw(&stop, running);
         if (!still)
-            wait_a_moment();
+            stop_wait_a_moment();
     }
     start_release();
     for (ended_at = clock_now(); clock_now() - ended_at < ended_at - began;)
-        wait_a_moment(); /* so repeated calls leave programs at least half of the time */
-    end_of_stop(still ? 0 : -EBUSY);
+        stop_wait_a_moment(); /* so repeated calls leave programs at least half of the time */
+    stop_ticket_end(still ? 0 : -EBUSY);
     return still ? 0 : -EBUSY;
 }
 
@@ -357,6 +358,7 @@ static int run_wish(const struct remote_request *request, void *answer)
         busy = true;
         result->ticket = ++last_ticket;
         stop->kernel = wish->kernel;
+        stop->workers = 1;
         stop->work.run = run_stop;
         work_submit(&stop->work);
         stop = NULL;

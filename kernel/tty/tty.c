@@ -395,6 +395,31 @@ void tty_session_ended(uint32_t session)
         process_group_signal(group, SIGCONT);
 }
 
+void tty_lost(uint32_t kernel)
+{
+    uint32_t session;
+
+    do {
+        session = 0;
+        spin_lock(&ttys_lock);
+        list_for_each(node, &ttys) {
+            const struct tty *tty = container_of(node, const struct tty, node);
+
+            if (tty->session != 0 && process_home(tty->session) == kernel)
+                session = tty->session;
+        }
+        list_for_each(node, &left_over) {
+            const struct left *left = container_of(node, const struct left, node);
+
+            if (process_home(left->session) == kernel)
+                session = left->session;
+        }
+        spin_unlock(&ttys_lock);
+        if (session != 0)
+            tty_session_ended(session);
+    } while (session != 0);
+}
+
 int64_t tty_of_session(uint32_t session)
 {
     const struct tty *tty;

@@ -151,6 +151,8 @@ void tty_hang_up(struct tty *tty);
 /* The leader of SESSION has ended: the foreground group gets SIGHUP, and the terminal has no session any more. Kernel
  * 0, any context. */
 void tty_session_ended(uint32_t session);
+/* KERNEL has died: so it is for all sessions at home there. Tasks only; may wait for other kernels. */
+void tty_lost(uint32_t kernel);
 
 /* Opens the terminal NUMBER for a name whose node has FACTS; FLAGS: with OPEN_ANYWAY for root. -ENXIO: there is no such
  * terminal; -EIO: it is locked or hung up; -EBUSY: it is exclusive; -ENOMEM. *SESSION: the session whose controlling

@@ -19,5 +19,9 @@ int audit_space(struct space *space, bool still, struct audit_report *report);
  * tables and those of every space here, and this kernel's frames against all page tables of the machine. Errors as
  * above. Tasks only. */
 int audit_kernel(struct audit_report *report);
+/* After the death of a kernel, while programs are quiesced: drops the references to frames of this kernel that no page
+ * table of a running kernel and no cache accounts for, as the dead kernel had them. Returns how many; -ENOMEM, or an
+ * error of a kernel that was asked: some may be left. Tasks only; waits for the other kernels. */
+int64_t audit_reclaim(void);
 
 #endif

@@ -4,6 +4,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/instance/window.h"
 #include "kernel/lib/string.h"
+#include "mm/audit/audit.h"
 #include "mm/audit/check.h"
 #include "mm/audit/internal.h"
 #include "mm/audit/report.h"
@@ -159,7 +160,24 @@ static int ask(struct frames *frames, uint32_t kernel)
     return 0;
 }
 
-static int look(struct frames *frames, struct audit_report *report)
+/* Checks the count of a frame. */
+static void check_frame(const struct audit_frame *frame, void *context)
+{
+    audit_check_frame(context, instance.kernel, frame);
+}
+
+/* Drops the references that no entry accounts for: a kernel that has died had them. */
+static void reclaim_frame(const struct audit_frame *frame, void *context)
+{
+    int64_t *reclaimed = context;
+
+    for (uint32_t left = frame->spaces; left > frame->owned; left--) {
+        frame_release(frame->frame);
+        (*reclaimed)++;
+    }
+}
+
+static int look(struct frames *frames, void (*each)(const struct audit_frame *frame, void *context), void *context)
 {
     kernel_set all = msg_peers_reachable() | 1ull << instance.kernel;
     int error = 0;
@@ -182,14 +200,14 @@ static int look(struct frames *frames, struct audit_report *report)
                                     .mapped = (seen & SEEN_MAPPED) != 0,
                                     .exclusive = (seen & SEEN_EXCLUSIVE) != 0};
 
-        audit_check_frame(report, instance.kernel, &frame);
+        each(&frame, context);
         if (at / PAGE_SIZE % FRAMES_A_LOOK == 0)
             slice_check();
     }
     return error;
 }
 
-int audit_frames(struct audit_report *report)
+static int all_frames(void (*each)(const struct audit_frame *frame, void *context), void *context)
 {
     struct frames *frames = heap_alloc(sizeof(*frames));
     int error = frames == NULL ? -ENOMEM : 0;
@@ -205,10 +223,23 @@ int audit_frames(struct audit_report *report)
 
             frames->start = at;
             frames->end = at + (left < FRAMES_AT_ONCE * PAGE_SIZE ? left : FRAMES_AT_ONCE * PAGE_SIZE);
-            error = look(frames, report);
+            error = look(frames, each, context);
             slice_check();
         }
     }
     heap_free(frames, sizeof(*frames));
     return error;
+}
+
+int audit_frames(struct audit_report *report)
+{
+    return all_frames(check_frame, report);
+}
+
+int64_t audit_reclaim(void)
+{
+    int64_t reclaimed = 0;
+    int error = all_frames(reclaim_frame, &reclaimed);
+
+    return error != 0 ? error : reclaimed;
 }

@@ -41,7 +41,7 @@ static void batch_done(void *context, uint32_t kernel, const void *reply, int le
     struct release_batch *batch = context;
 
     (void)reply;
-    if (length < 0)
+    if (length < 0 && msg_peer_reachable(kernel)) /* else it has died, and its frames with it */
         log_line("mm: kernel %u refuses to take back frames (error %d)", kernel, length);
     heap_free(batch, batch->size);
 }
@@ -113,7 +113,7 @@ void release_one(uint64_t frame)
         return;
     }
     error = msg_call(kernel, MSG_FRAME_RELEASE, &frame, sizeof(frame), NULL, 0, "return of a frame", frame);
-    if (error < 0)
+    if (error < 0 && msg_peer_reachable(kernel))
         log_line("mm: kernel %u refuses to take back frame %lx (error %d)", kernel, (unsigned long)frame, error);
 }
 

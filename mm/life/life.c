@@ -1,11 +1,13 @@
 /* How a space begins and ends on a kernel. See the header. */
 #include "mm/life/life.h"
 
+#include "kernel/arch/x86_64/clock.h"
 #include "kernel/arch/x86_64/cpu.h"
 #include "kernel/instance/window.h"
 #include "kernel/lib/list.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
+#include "kernel/wait/completion.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
 #include "mm/frame/reference.h"
@@ -18,6 +20,8 @@
 
 #define ENTRIES_A_LOOK 32u /* entries that are released between two looks whether the slice is over */
 #define AREAS_A_LOOK 64u
+#define UNLOCK_LOOKS 1000u   /* before this thread gives way */
+#define UNLOCK_PAUSE 100000u /* ns between two looks then */
 
 static uint64_t space_total; /* [a] spaces, published or not */
 
@@ -123,7 +127,11 @@ static void release_tables(struct space *space)
  * With lock=lamport the queue is not used, and this returns at once. */
 static void await_unlocks(struct space *space)
 {
-    for (;;) {
+    static const struct wait_reason reason = {.what = "locks of an address space that ends", .kernel = -1};
+    struct completion never;
+
+    completion_init(&never);
+    for (uint32_t looks = 0;; looks++) {
         bool done;
 
         spin_lock(&space->lock);
@@ -133,6 +141,8 @@ static void await_unlocks(struct space *space)
             return;
         slice_pause();
         cpu_relax();
+        if (looks >= UNLOCK_LOOKS) /* its kernel may have died: then a thread of this CPU removes the lock */
+            completion_wait_until(&never, &reason, WAIT_FIRM, clock_now() + UNLOCK_PAUSE);
     }
 }
 

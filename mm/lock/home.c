@@ -377,6 +377,44 @@ static void handle_unlock(const struct msg *m)
     space_put(space);
 }
 
+/* A request of KERNEL in the queue whose leases are not being recalled; NULL: there is none. */
+static struct space_lock *find_of_locked(const struct space *space, uint32_t kernel)
+{
+    list_for_each(node, &space->locks) {
+        struct space_lock *lock = lock_at(node);
+
+        if (lock->home.kernel == kernel && !lock->home.recalling)
+            return lock;
+    }
+    return NULL;
+}
+
+static void home_forget(struct space *space, uint32_t kernel)
+{
+    struct space_lock *lock;
+
+    if (space->home != instance.kernel)
+        return;
+    do {
+        uint32_t notice = 0;
+
+        spin_lock(&space->lock);
+        lock = find_of_locked(space, kernel);
+        if (lock != NULL) {
+            lock->outcome = LOCK_OVER;
+            remove_locked(space, lock, &notice);
+        }
+        spin_unlock(&space->lock);
+        completion_notify(notice);
+        if (lock == NULL)
+            break;
+        if (lock->home.granted)
+            heap_free(kept_of(lock), sizeof(struct kept_request));
+        else
+            msg_kept_reply_error(&kept_of(lock)->kept, -EHOSTDOWN, refused);
+    } while (lock != NULL);
+}
+
 void space_lock_home_init(void)
 {
     static struct option option = {.name = "sharers", .set = named_set};
@@ -396,4 +434,5 @@ const struct space_locking space_lock_home = {.name = "home",
                                               .taken_locked = home_taken_locked,
                                               .begin = home_begin,
                                               .end = home_end,
+                                              .forget = home_forget,
                                               .count = home_count};

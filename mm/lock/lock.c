@@ -69,3 +69,14 @@ int space_lock_once(struct space *space, uint64_t start, uint64_t end)
         space_release(space, &lock);
     return error;
 }
+
+void space_lock_forget(struct space *space, uint32_t kernel)
+{
+    if (space_locking->forget != NULL)
+        space_locking->forget(space, kernel);
+}
+
+bool space_lock_survives(void)
+{
+    return space_locking->forget != NULL;
+}

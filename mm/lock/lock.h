@@ -85,6 +85,10 @@ int space_acquire(struct space *space, struct space_range range, struct space_lo
 void space_release(struct space *space, struct space_lock *lock);
 /* Acquires and releases the distributed lock of [START, END), for measurements. -ENOMEM. Waits. */
 int space_lock_once(struct space *space, uint64_t start, uint64_t end);
+/* Removes the requests of KERNEL, which has died, for locks of SPACE. Tasks only. */
+void space_lock_forget(struct space *space, uint32_t kernel);
+/* Whether the locking strategy survives the death of a kernel. */
+bool space_lock_survives(void);
 /* Returns how many requests for distributed locks this kernel keeps, granted or not: with lock=home those at the home,
  * with lock=lamport its own and those of other kernels in its queues. */
 uint64_t space_lock_count(void);

@@ -192,4 +192,5 @@ const struct space_retrieval space_retrieve_chain = {.name = "chain",
                                                      .init = chain_init,
                                                      .fetch = chain_fetch,
                                                      .record = space_record_nothing,
-                                                     .record_many = space_record_none_of_many};
+                                                     .record_many = space_record_none_of_many,
+                                                     .passes_on = true};

@@ -46,7 +46,7 @@ static void note_notified(void *context, uint32_t kernel, const void *reply, int
     (void)reply;
     if (length == -ENOMEM)
         notified->again |= 1ull << kernel;
-    else if (length < 0)
+    else if (length < 0 && !msg_peer_fenced(kernel))
         notified->error = length;
 }
 

@@ -35,6 +35,7 @@ struct space_retrieval {
     bool home_knows;   /* the home maps every page that any kernel maps */
     bool adapts;       /* each kernel adapts the number of prefetched pages to its measurements */
     bool fills;        /* a kernel fetches the whole space at its first fault that has to ask the home */
+    bool passes_on;    /* a search goes on from kernel to kernel without answers: a death of one cannot be survived */
     bool breaks_first; /* a copy-on-write page is copied before another kernel maps it */
 };
 
@@ -81,6 +82,9 @@ struct space_locking {
     /* Initialise and free the strategy's state of SPACE. When it ends, no task here uses it and no message finds it. */
     void (*begin)(struct space *space);
     void (*end)(struct space *space);
+    /* Removes the requests of KERNEL, which has died, granted or not. Tasks only. NULL: the strategy does not survive
+     * the death of a kernel. */
+    void (*forget)(struct space *space, uint32_t kernel);
     /* The number of requests that this kernel keeps, granted or not, over all spaces. */
     uint64_t (*count)(void);
 };

@@ -32,6 +32,8 @@ static void check_answer(void *context, uint32_t kernel, const void *reply, int 
     struct group *group = context;
     struct msg_group_killed killed = {0};
 
+    if (length < 0 && msg_peer_fenced(kernel))
+        return; /* it has died, and its threads with it */
     if (length < 0)
         panic("tasks: kernel %u answered %d to the end of group %u", kernel, length, group->id);
     if (length == (int)sizeof(killed))
@@ -49,6 +51,8 @@ static void check_freed(void *context, uint32_t kernel, const void *reply, int l
     struct group *group = context;
     struct msg_group_freed freed = {.peak = 0};
 
+    if (length < 0 && msg_peer_fenced(kernel))
+        return; /* it has died, and its threads with it */
     if (length < 0)
         panic("tasks: kernel %u answered %d to the end of group %u", kernel, length, group->id);
     if (length == (int)sizeof(freed))
@@ -245,6 +249,9 @@ static void handle_group_free(const struct msg *m)
             group_put(group);
         return;
     }
+    spin_lock(&group->lock);
+    group->freeing = true;
+    spin_unlock(&group->lock);
     msg_keep(m, &group->kept, NULL);
     group->work.run = run_free; /* a worker, because it may take long; it owns the reference taken above */
     work_submit(&group->work);

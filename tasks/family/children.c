@@ -8,6 +8,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
+#include "tasks/family/end.h"
 #include "tasks/family/session.h"
 #include "tasks/family/wire.h"
 #include "tasks/process/call.h"
@@ -383,6 +384,55 @@ void children_give_away(struct group *group)
             session_look_after(child.group, process->session, group->id);
         looked = child.group;
     }
+}
+
+/* Returns the id of a child of GROUP that was at home on KERNEL and has not ended; 0: there is none. */
+static uint32_t lost_child(struct group *group, uint32_t kernel)
+{
+    uint32_t id = 0;
+
+    spin_lock(&group->lock);
+    list_for_each(node, &group->process->children) {
+        const struct child *child = container_of(node, const struct child, node);
+
+        if (process_home(child->id) == kernel && !has_ended(child)) {
+            id = child->id;
+            break;
+        }
+    }
+    spin_unlock(&group->lock);
+    return id;
+}
+
+static bool lose(struct group *group, void *context)
+{
+    uint32_t kernel = *(const uint32_t *)context, parent, id, last = 0;
+    struct msg_process_result result = {.value = 0};
+    struct msg_process_call call;
+
+    if (group->process == NULL)
+        return true;
+    while ((id = lost_child(group, kernel)) != 0 && id != last) { /* one that stays is of a process that is ending */
+        call = (struct msg_process_call){.id = group->id,
+                                         .type = MSG_PROCESS_CHILD_EVENT,
+                                         .event = {.child = id, .code = CLD_KILLED, .status = SIGKILL}};
+        children_event(group, &call, &result);
+        last = id;
+    }
+    spin_lock(&group->lock);
+    parent = group->process->parent;
+    spin_unlock(&group->lock);
+    if (parent == PROCESS_INIT || process_home(parent) != kernel)
+        return true;
+    call = (struct msg_process_call){
+        .id = group->id, .type = MSG_PROCESS_NEW_PARENT, .parent = {.is = PROCESS_INIT, .was = parent}};
+    process_new_parent(group, &call, &result);
+    return true;
+}
+
+void children_lost(uint32_t kernel)
+{
+    group_each(lose, &kernel);
 }
 
 void children_init(void)

@@ -41,6 +41,10 @@ static inline struct child_event child_ended(uint32_t id, const struct msg_proce
  * task; waits. */
 void children_give_away(struct group *group);
 
+/* KERNEL has died: the children there of processes at home here have ended, by SIGKILL; the children here of processes
+ * there have init as their parent. Tasks only; does not wait. */
+void children_lost(uint32_t kernel);
+
 void children_init(void);
 
 #endif

@@ -44,5 +44,7 @@ void futex_release_thread(bool others);
 
 /* The number of threads of all kernels that wait in queues on this kernel. */
 uint64_t futex_count(void);
+/* KERNEL has died: removes its threads from the queues here. Tasks only; does not wait. */
+void futex_lost(uint32_t kernel);
 
 #endif

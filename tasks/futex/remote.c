@@ -8,7 +8,9 @@
 #include "kernel/arch/x86_64/spinlock.h"
 #include "kernel/instance/instance.h"
 #include "mm/frame/heap.h"
+#include "tasks/futex/futex.h"
 #include "tasks/futex/internal.h"
+#include "tasks/futex/pi/pi.h"
 #include "tasks/remote/operation.h"
 #include "tasks/sched/fair/fair.h"
 
@@ -133,6 +135,36 @@ static int run_leave(const struct remote_request *request, void *result)
         heap_free(remote, sizeof(*remote));
     }
     return sizeof(*left);
+}
+
+/* Removes a waiter of KERNEL from its queue. One that has been woken is freed when its notice, which is dropped, is
+ * over. False: there is no waiter. */
+static bool lose_one(uint32_t kernel)
+{
+    struct remote_waiter *lost = NULL;
+
+    spin_lock(&remote_lock);
+    for (uint32_t i = 0; i < BUCKETS && lost == NULL; i++) {
+        list_for_each_safe(node, &remote_waiters[i]) {
+            struct remote_waiter *remote = container_of(node, struct remote_waiter, node);
+
+            if (remote->kernel != kernel || !futex_queue_leave(&remote->waiter))
+                continue;
+            list_remove(&remote->node);
+            lost = remote;
+            break;
+        }
+    }
+    spin_unlock(&remote_lock);
+    heap_free(lost, sizeof(*lost));
+    return lost != NULL;
+}
+
+void futex_lost(uint32_t kernel)
+{
+    while (lose_one(kernel))
+        ;
+    pi_lost(kernel);
 }
 
 void futex_remote_init(void)

@@ -89,19 +89,32 @@ void exit_when_killed(void)
     exit_killed();
 }
 
-static _Noreturn void end_own_group(uint32_t status, bool killed)
+/* Ends GROUP at its home, or has the home end it. Waits for the reply, so that the request cannot arrive after exec has
+ * finished: it would end the new program. */
+static int end_at_home(struct group *group, uint32_t status, bool killed)
 {
-    struct group *group = thread_current()->group;
     struct msg_group_exit message = {.group = group->id, .status = status, .killed = killed ? 1 : 0};
     static const struct msg_policy sure = {.end = WAIT_FIRM, .sure = true};
 
-    if (group->home == instance.kernel)
-        end_from_here(group, status, killed);
-    /* Waits for the reply, so that the request cannot arrive after exec has finished: it would end the new program. */
-    else if (msg_call_within(&sure, group->home, MSG_GROUP_EXIT, &message, sizeof(message), NULL, 0, "word of an end",
-                             group->id) < 0)
+    if (group->home != instance.kernel)
+        return msg_call_within(&sure, group->home, MSG_GROUP_EXIT, &message, sizeof(message), NULL, 0, "word of an end",
+                               group->id);
+    end_from_here(group, status, killed);
+    return 0;
+}
+
+int exit_group_from(struct group *group, uint32_t status)
+{
+    return end_at_home(group, status, true);
+}
+
+static _Noreturn void end_own_group(uint32_t status, bool killed)
+{
+    struct group *group = thread_current()->group;
+
+    if (end_at_home(group, status, killed) < 0 && msg_peer_reachable(group->home))
         panic("tasks: no memory to tell the home of the end of group %u", group->id);
-    exit_when_killed();
+    exit_when_killed(); /* if the home has died, tasks/exit/lost.c ends the group */
 }
 
 void exit_group(uint32_t status)

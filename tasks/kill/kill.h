@@ -22,6 +22,9 @@ _Noreturn void exit_group(uint32_t status);
 _Noreturn void exit_group_killed(uint32_t status);
 /* Ends the group GROUP, whose home this kernel is, with STATUS. Any context without locks. */
 void exit_group_other(struct group *group, uint32_t status);
+/* The same for a group whose home may be another kernel, which is told. Tasks only; waits. -ENOMEM; or -EHOSTDOWN or
+ * -EAGAIN: that kernel has died. */
+int exit_group_from(struct group *group, uint32_t status);
 /* Waits until this kernel has marked the current thread as dying, and ends it. For threads whose request the home has
  * refused because the group, or every thread of it but one, is ending. The program does not see that error. */
 _Noreturn void exit_when_killed(void);

@@ -1,6 +1,7 @@
 /* The table of waits, and the notices that end them. See the header. */
 #include "tasks/remote/notify.h"
 
+#include "kernel/arch/x86_64/clock.h"
 #include "kernel/arch/x86_64/spinlock.h"
 #include "kernel/instance/instance.h"
 
@@ -84,9 +85,46 @@ static void handle(const struct msg *m)
     take(m->ticket.kernel, m->data);
 }
 
+/* Tells the next wait of LIST behind *TOKEN that KERNEL, or any kernel, may notify. Tokens of a list ascend. */
+static bool lose_next(struct list *list, uint32_t kernel, uint64_t *token)
+{
+    static const uint64_t nothing[REMOTE_WORDS];
+    void (*after)(struct remote_wait *) = NULL;
+    struct remote_wait *lost = NULL;
+
+    spin_lock(&lock);
+    for (struct list *node = list->next; node != list && lost == NULL; node = node->next) {
+        struct remote_wait *wait = container_of(node, struct remote_wait, node);
+
+        if (wait->token > *token && (wait->kernel == kernel || wait->kernel == REMOTE_ANY))
+            lost = wait;
+    }
+    if (lost != NULL) {
+        *token = lost->token;
+        lost->notified(lost, nothing);
+        after = lost->after;
+        lost->after = NULL;
+    }
+    spin_unlock(&lock);
+    if (after != NULL)
+        after(lost);
+    return lost != NULL;
+}
+
+void remote_wait_lost(uint32_t kernel)
+{
+    for (uint32_t i = 0; i < BUCKETS; i++) {
+        uint64_t token = 0;
+
+        while (lose_next(&waits[i], kernel, &token))
+            ;
+    }
+}
+
 void remote_notify_init(void)
 {
     for (uint32_t i = 0; i < BUCKETS; i++)
         list_init(&waits[i]);
+    last_token = clock_now(); /* so a kernel that starts again does not use a token of its former life */
     msg_register(MSG_NOTIFY, handle, sizeof(struct msg_notify), 0);
 }

@@ -42,6 +42,10 @@ void remote_wait_begin(struct remote_wait *wait, uint32_t kernel,
  * lock. */
 void remote_wait_end(struct remote_wait *wait);
 
+/* KERNEL has died: calls `notified` with zeros for every wait that it may have been about to notify, so that the waiter
+ * looks again. Any context without locks. */
+void remote_wait_lost(uint32_t kernel);
+
 /* A notice on its way, in the notifier's memory. */
 struct remote_notice {
     struct msg_outgoing outgoing;

@@ -340,7 +340,7 @@ static bool pause(const struct remote_how *how, uint32_t kernel)
 
 int remote_lost(uint32_t kernel, enum msg_type type, int error)
 {
-    if ((error == -EAGAIN || error == -EINVAL) && !msg_peer_reachable(kernel))
+    if (error == -EHOSTDOWN || ((error == -EAGAIN || error == -EINVAL) && !msg_peer_reachable(kernel)))
         return -(int)msg_kinds[type].lost;
     return error;
 }

@@ -8,6 +8,7 @@
 #include "kernel/instance/instance.h"
 #include "kernel/lib/panic.h"
 #include "mm/frame/heap.h"
+#include "msg/channel.h"
 #include "tasks/remote/operation.h"
 #include "tasks/remote/wire.h"
 #include "tasks/sched/waitq.h"
@@ -135,6 +136,8 @@ int watch_wait_at(uint32_t kernel, enum watch_kind kind, uint64_t id, uint64_t s
     result = remote_call(kernel, MSG_WATCH, &message, sizeof(message), NULL, 0, &how);
     if (result == -EINTR)
         return -ERESTARTSYS;
+    if (result == -EAGAIN && msg_peer_fenced(kernel))
+        return 0; /* it has died: the caller looks again, and learns it */
     return result == -ESRCH ? 0 : result;
 }
 

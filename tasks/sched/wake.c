@@ -8,6 +8,7 @@
 #include "kernel/arch/x86_64/cpu.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
+#include "msg/alive.h"
 #include "msg/call.h"
 #include "tasks/sched/internal.h"
 #include "tasks/sched/load.h"
@@ -241,6 +242,8 @@ static void timer_update_locked(struct cpu_queue *queue, uint64_t now)
         at = queue->slice_end;
     if (msg_due() != 0 && msg_due() < at)
         at = msg_due();
+    if (alive_due(now) < at)
+        at = alive_due(now);
     if (queue->sleepers.first != NULL && queue->sleepers.first->key < at)
         at = queue->sleepers.first->key;
     sched_timer_need(queue, at, now);
@@ -267,6 +270,7 @@ void sched_timer_interrupt(void)
     queue->armed = SCHED_NEVER;
     if (msg_due() != 0 && now >= msg_due())
         msg_due_interrupt();
+    alive_tick(now);
     wake_sleepers(queue, now);
     spin_lock(&queue->lock);
     crowded = queue->run.ready_count > 0 && thread_current() != queue->idle;

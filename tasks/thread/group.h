@@ -62,6 +62,7 @@ struct group {
 
     bool joining;          /* [g] the first member has arrived, and the home has been asked: tasks/migrate/join.c */
     bool kill_waits;       /* [g] GROUP_KILL is kept */
+    bool freeing;          /* [g] not at the home: what is here of it is being freed */
     volatile bool exiting; /* [g] for writes; read without the lock: every thread here is to die */
 };
 

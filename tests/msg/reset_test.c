@@ -65,3 +65,109 @@ ALONE(reset_refused, "a peer that owes an answer is not forgotten")
     CHECK_EQ(msg_peer_reset(PEER), 0);
     CHECK_EQ(msg_peer_reset(OWN), -EINVAL);
 }
+
+#define CREDITS 16u /* requests that a peer has at a time, with rings of 64 slots */
+
+ALONE(fenced_asks, "the death of a peer completes each request to it once, also those that were not sent")
+{
+    static struct msg_asking asking[CREDITS + 4];
+    static struct answer answers[CREDITS + 4], more;
+    uint16_t first;
+
+    begin(3, 1, "");
+    for (uint32_t i = 0; i < CREDITS + 4; i++)
+        msg_ask(&asking[i], PEER, MSG_ASK, words, 48, note_answer, &answers[i]);
+    first = expect_request(MSG_ASK);
+    msg_peer_fence(PEER);
+    for (uint32_t i = 0; i < CREDITS + 4; i++) {
+        CHECK_EQ(answers[i].count, 1);
+        CHECK_EQ(answers[i].length, -EHOSTDOWN);
+    }
+    CHECK(msg_peer_fenced(PEER) && !msg_peer_reachable(PEER) && !msg_peer_fenced(OTHER));
+    peers_send(PEER, MSG_ASK | MSG_REPLY_BIT, 0, first, words, 48); /* an answer that was under way */
+    msg_poll();
+    CHECK_EQ(answers[0].count, 1);
+    CHECK(msg_stats.late_epoch > 0);
+    msg_ask(&asking[0], PEER, MSG_ASK, words, 48, note_answer, &more);
+    CHECK_EQ(more.count, 1);
+    CHECK_EQ(more.length, -EHOSTDOWN);
+    CHECK_EQ(msg_notify(PEER, MSG_TELL, words, 48), -EAGAIN);
+    CHECK_EQ(msg_peer_reset(PEER), 0); /* nothing is open any more */
+    build_again(PEER);
+    msg_peer_reach(PEER);
+    CHECK(!msg_peer_fenced(PEER) && msg_peer_reachable(PEER));
+    msg_ask(&asking[0], PEER, MSG_ASK, words, 48, note_answer, &more);
+    first = expect_request(MSG_ASK);
+    peers_send(PEER, MSG_ASK | MSG_REPLY_BIT, 0, first, words, 48);
+    msg_poll();
+    CHECK_EQ(more.count, 2);
+    CHECK_EQ(more.length, 48);
+}
+
+ALONE(fenced_queue, "what waits for room in the rings of a peer that dies is let go, and is not sent to its next life")
+{
+    static struct msg_outgoing outgoing[80];
+
+    begin(3, 1, "");
+    for (uint32_t i = 0; i < 80; i++)
+        msg_post(&outgoing[i], PEER, MSG_TELL, words, 48, NULL);
+    CHECK(outgoing[79].queued);
+    msg_peer_fence(PEER);
+    for (uint32_t i = 0; i < 80; i++)
+        CHECK(!outgoing[i].queued);
+    CHECK_EQ(msg_peer_reset(PEER), 0);
+    build_again(PEER);
+    msg_peer_reach(PEER);
+    peers_signal(PEER);
+    msg_poll();
+    expect_nothing();
+}
+
+ALONE(fenced_rings, "nothing is taken from a peer that has died, whenever it comes into sight")
+{
+    begin(3, 1, "");
+    send_numbers(PEER, MSG_TELL, 1, 3, 48);
+    msg_peer_fence(PEER);
+    send_numbers(PEER, MSG_TELL_URGENT, 1, 3, 48);
+    msg_poll();
+    CHECK_EQ(got_count, 0);
+    CHECK(!msg_peer_reachable(PEER)); /* a hint does not bring it back */
+    send_numbers(OTHER, MSG_TELL, 1, 2, 48);
+    msg_poll();
+    CHECK_EQ(got_count, 2);
+    CHECK(msg_stats.late_epoch >= 3);
+}
+
+static struct msg_kept kept_here;
+static uint32_t dones;
+
+static void keep_it(const struct msg *m)
+{
+    if (m->ticket.type != MSG_ASK)
+        return;
+    msg_keep(m, &kept_here, NULL);
+}
+
+static void count_done(struct msg_kept *kept)
+{
+    (void)kept;
+    dones++;
+}
+
+ALONE(fenced_kept, "the answer to a request that a dead peer had asked is dropped, also when it runs again")
+{
+    begin(3, 1, "");
+    respond = keep_it;
+    peers_send(PEER, MSG_ASK, 0, 7, words, 48);
+    msg_poll();
+    CHECK_EQ(msg_kept_count(), 1);
+    CHECK(peers_take(PEER, MSG_ORDINARY) != NULL); /* that it is kept */
+    msg_peer_fence(PEER);
+    CHECK_EQ(msg_peer_reset(PEER), 0);
+    build_again(PEER);
+    msg_peer_reach(PEER);
+    msg_kept_reply(&kept_here, words, 48, count_done);
+    CHECK_EQ(dones, 1);
+    CHECK_EQ(msg_kept_count(), 0);
+    expect_nothing();
+}

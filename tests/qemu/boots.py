@@ -135,6 +135,10 @@ BOOTS = [
     boot("4-kernels", ["test-prefetch 0"], "prefetch=0"),
     boot("2-kernels", ["test-prefetch 4"], "prefetch=4"),
     boot("2-kernels", ["test-prefetch 32"], "prefetch=32"),
+    # kernels die, where a process that has not moved is on its kernel alone
+    boot("4-kernels", [f"test-death {6 if not long_run() else 100}", *AUDIT], "place=local", label="deaths"),
+    boot("2-kernels", ["test-death 3"], "place=local", label="deaths"),
+    boot("2-nodes-smp", ["test-death 3"], "place=local", label="deaths"),
     # programs while kernels stop and start, and while all memory is audited
     boot("4-kernels-parallel", ["test-stop", "test-stop under test-filemap", "test-stop under test-content",
                                 "test-stop under test-zero busy", "test-stop under test-directory",
@@ -161,6 +165,9 @@ BOOTS = [
 if long_run():
     # thousands of threads that wait elsewhere end: minutes where CPUs of the host are short
     BOOTS += [boot("2-kernels", ["test-survive readers"])]
+    BOOTS += [boot(machine, ["test-death 100"], "place=local", inject, label="deaths", machines=MACHINES | LONG_MACHINES)
+              for machine in ("4-kernels", "4-kernels-parallel", "8-kernels", "2-nodes-smp", "4-nodes-smp")
+              for inject in ("", f"seed={SEED}")]
     BOOTS += [boot(machine, ALL, inject=inject, label="long", machines=LONG_MACHINES)
               for machine in LONG_MACHINES for inject in ("", f"seed={SEED}")]
     BOOTS += strategy_boots(random.Random(SEED).sample(list(itertools.product(*STRATEGIES.values())), 200), 8,

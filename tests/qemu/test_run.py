@@ -210,6 +210,26 @@ def test_panic_says_which_kernel_and_where(run, kernel):
     assert "first_task+0x" in done.stderr, "the backtrace has names"
 
 
+@pytest.mark.parametrize("how", ["panic", "spin"])
+def test_the_death_of_kernel_0_ends_the_machine_with_one_message(run, how):
+    done = run("--cpus", "3", "--tcg", "single", "--", "kettle-ctl", "kill", "0", how)
+    assert done.status == 125, done.explain()
+    assert done.stderr.count("panic on kernel") == 1, done.explain()
+    assert ("kernel 0 has died (it runs, and does not take interrupts)" if how == "spin" else "a program asks for this") \
+        in done.stderr, done.explain()
+
+
+def test_the_death_of_another_kernel_is_a_warning(run):
+    done = run("--cpus", "2", "--", "kettle-ctl", "kill", "1", "panic")
+    assert done.status == 0, done.explain()
+    assert "kettle: warning: a kernel died: panic on kernel 1 cpu 1: kernel: a program asks for this" in done.stderr
+
+
+def test_without_survival_no_kernel_is_killed(run):
+    done = run("--cpus", "2", "--append", "death=off", "--", "kettle-ctl", "kill", "1", "panic")
+    assert done.status == 1 and b"Resource busy" in done.stdout, done.explain()
+
+
 def test_linux_runs_the_same_program(run, musl, tmp_path):
     (tmp_path / "note").write_text("from the host\n")
     show, seven = musl("show", SHOW), musl("return7", "int main(void) { return 7; }")

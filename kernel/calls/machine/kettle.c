@@ -5,6 +5,7 @@
 #include "kernel/instance/instance.h"
 #include "kernel/lib/printf.h"
 #include "kernel/lib/string.h"
+#include "kernel/machine/death.h"
 #include "kernel/machine/machine.h"
 #include "kernel/machine/stop.h"
 #include "kernel/process/audit.h"
@@ -105,6 +106,27 @@ int64_t call_kettle_stop(struct call *c)
         return -EINVAL;
     for (;;) {
         int64_t result = stop_kernel_begin((uint32_t)c->a[0], &ticket);
+
+        if (result == 0)
+            return wait_for_stop(ticket);
+        if (result != -EAGAIN)
+            return result == -EALREADY ? 0 : result;
+        result = stop_wait();
+        if (result != 0)
+            return result;
+    }
+}
+
+int64_t call_kettle_kill(struct call *c)
+{
+    uint64_t ticket;
+
+    if (credentials_need_root() != 0)
+        return -EPERM;
+    if (c->a[0] >= instance.kernels || c->a[1] > KETTLE_KILL_HALT)
+        return -EINVAL;
+    for (;;) {
+        int64_t result = death_cause((uint32_t)c->a[0], (uint32_t)c->a[1], &ticket);
 
         if (result == 0)
             return wait_for_stop(ticket);

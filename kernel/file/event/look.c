@@ -12,6 +12,7 @@
 #include "mm/frame/heap.h"
 #include "tasks/remote/notify.h"
 #include "tasks/remote/operation.h"
+#include "tasks/role/role.h"
 
 #define ITEMS_MAX 2048u /* items of one FILE_POLL */
 
@@ -146,6 +147,12 @@ struct poll_state poll_state_of(struct file *file, uint32_t events)
     return state;
 }
 
+/* The state of a file that is not there: of a kernel that has died, or closed. */
+static uint32_t state_of_none(uint64_t id)
+{
+    return role_kernel((uint32_t)(id >> ROLE_FILE_SHIFT)) == KERNELS_MAX ? POLL_ERR | POLL_HUP : POLL_NVAL;
+}
+
 /* Writes the state of each of ITEMS to STATES. Returns 1 if none is ready, else 0. WANTED (POLL_ARM_* or 0) says when
  * KERNEL's wait TOKEN is to be notified and how long hooks stay. -ENOMEM. */
 static int look(uint32_t kernel, uint64_t token, const struct poll_item *items, uint32_t count, uint32_t wanted,
@@ -177,7 +184,7 @@ static int look(uint32_t kernel, uint64_t token, const struct poll_item *items, 
     for (uint32_t i = 0; i < count; i++) {
         struct file *file = file_find(items[i].id);
 
-        states[i] = (struct poll_state){.state = POLL_NVAL};
+        states[i] = (struct poll_state){.state = state_of_none(items[i].id)};
         if (file != NULL)
             states[i] = poll_state_of(file, items[i].events);
         none &= (states[i].state & ~POLL_SIGNALS) == 0 || (items[i].edge != 0 && states[i].value == items[i].seen);
@@ -216,6 +223,30 @@ static void handle_end(const struct msg *m)
     disarm(m->ticket.kernel, message->token);
 }
 
+/* Returns the token of an arm of KERNEL; 0: there is none. */
+static uint64_t arm_of(uint32_t kernel)
+{
+    uint64_t token = 0;
+
+    spin_lock(&poll_lock);
+    list_for_each(node, &arms) {
+        const struct arm *arm = container_of(node, const struct arm, node);
+
+        if (arm->kernel == kernel)
+            token = arm->token;
+    }
+    spin_unlock(&poll_lock);
+    return token;
+}
+
+void poll_lost(uint32_t kernel)
+{
+    uint64_t token;
+
+    while ((token = arm_of(kernel)) != 0)
+        disarm(kernel, token);
+}
+
 /* --- the asker's kernel --- */
 
 int64_t poll_look(uint32_t kernel, const struct msg_file_poll *message, struct poll_state *states)
@@ -233,6 +264,11 @@ int64_t poll_look(uint32_t kernel, const struct msg_file_poll *message, struct p
                              (uint32_t)(sizeof(*message) + message->count * sizeof(*items)), states, size, &how);
         if (result >= 0 && result != (int)size)
             result = -EPROTO;
+        if (result < 0 && !msg_peer_reachable(kernel)) { /* it has died */
+            for (uint32_t i = 0; i < message->count; i++)
+                states[i] = (struct poll_state){.state = POLL_ERR | POLL_HUP};
+            result = 0;
+        }
     }
     if (result < 0)
         return result;

@@ -15,6 +15,8 @@ void look_init(void);
  * wait `token` (tasks/remote/notify.h) when one may become ready. Returns how many are ready, or an error. Tasks only,
  * unless KERNEL is this one. */
 int64_t poll_look(uint32_t kernel, const struct msg_file_poll *message, struct poll_state *states);
+/* KERNEL has died: forgets its waits for files here. Any context without locks. */
+void poll_lost(uint32_t kernel);
 /* KERNEL need not notify the wait TOKEN any more. Any context. */
 void poll_disarm(uint32_t kernel, uint64_t token);
 /* Which of EVENTS (and POLL_ERR, POLL_HUP) hold for FILE of this kernel. */

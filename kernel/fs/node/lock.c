@@ -11,6 +11,7 @@
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
 #include "msg/call.h"
+#include "tasks/process/call.h"
 #include "tasks/remote/operation.h"
 #include "tasks/thread/thread.h"
 
@@ -265,6 +266,48 @@ void node_lock_release(struct file *file, struct node *node)
 
     spin_lock(&node->lock);
     event = range_lock_drop(&node->locks, is_of_file_locked, &releasing) && node->lock_wanted;
+    if (event)
+        node->lock_wanted = false;
+    spin_unlock(&node->lock);
+    if (event)
+        file_event(&node->events);
+}
+
+/* --- the death of a kernel --- */
+
+struct losing {
+    const struct node *node;
+    uint32_t kernel;
+};
+
+static bool is_lost_locked(const struct range_lock *lock, const void *context)
+{
+    const struct losing *losing = context;
+
+    if (lock->kind != LOCK_PROCESS || process_home(lock->process) != losing->kernel)
+        return false;
+    waits_over_locked(losing->node, lock->process);
+    return true;
+}
+
+void node_lock_lost(struct file *file, uint32_t kernel)
+{
+    struct node *node = file_node(file);
+    struct losing losing = {node, kernel};
+    bool event;
+
+    spin_lock(&waits_lock);
+    list_for_each_safe(at, &waits) {
+        struct lock_wait *wait = container_of(at, struct lock_wait, node);
+
+        if (process_home(wait->process) != kernel)
+            continue;
+        list_remove(at);
+        heap_free(wait, sizeof(*wait));
+    }
+    spin_unlock(&waits_lock);
+    spin_lock(&node->lock);
+    event = range_lock_drop(&node->locks, is_lost_locked, &losing) && node->lock_wanted;
     if (event)
         node->lock_wanted = false;
     spin_unlock(&node->lock);

@@ -17,6 +17,9 @@ int64_t node_lock(struct file *file, struct node *node, uint32_t how, struct fil
                   struct file_answer *answer);
 /* Removes the locks taken through FILE, of NODE, which is closed for good. */
 void node_lock_release(struct file *file, struct node *node);
+/* KERNEL has died: removes the locks that processes at home there have on the node of FILE, and all their waits for
+ * locks. */
+void node_lock_lost(struct file *file, uint32_t kernel);
 /* Registers the handler of FILE_LOCK_OVER. Called once. */
 void node_lock_init(void);
 

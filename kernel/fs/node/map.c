@@ -143,6 +143,32 @@ void node_maps_switch(uint32_t from, uint32_t to)
     node_each(switch_node, roles);
 }
 
+struct losing {
+    uint32_t kernel, object, granted;
+};
+
+static void find_granted(struct node *node, void *context)
+{
+    struct losing *losing = context;
+
+    if (losing->object == 0 && node->maps != NULL && node->maps->granted[losing->kernel] != 0) {
+        losing->object = node->number;
+        losing->granted = node->maps->granted[losing->kernel];
+    }
+}
+
+void node_maps_lost(uint32_t kernel)
+{
+    struct losing losing;
+
+    do {
+        losing = (struct losing){.kernel = kernel};
+        node_each(find_granted, &losing);
+        if (losing.object != 0)
+            hold_object(losing.object, kernel, -(int64_t)losing.granted, NULL);
+    } while (losing.object != 0);
+}
+
 /* --- pages --- */
 
 static int page_once(uint32_t object, uint64_t page, bool write, uint64_t *frame)

@@ -32,6 +32,8 @@ void node_maps_granted_locked(const struct node *node, uint32_t granted[KERNELS_
 void node_maps_free(struct node *node);
 /* Moves the grants of kernel FROM to kernel TO. Programs are quiesced. */
 void node_maps_switch(uint32_t from, uint32_t to);
+/* KERNEL has died: takes back all grants to it. Any context without locks. */
+void node_maps_lost(uint32_t kernel);
 
 /* Registers the operations of mm/file/object.h and the message handlers. Called once. */
 void node_map_init(void);

@@ -262,3 +262,23 @@ int64_t fifo_open(struct node *node, uint32_t flags, struct file **out, bool *wa
         *out = file;
     return error;
 }
+
+bool fifo_is_end(const struct file *file)
+{
+    return file->kind >= kinds && file->kind < kinds + sizeof(kinds) / sizeof(kinds[0]);
+}
+
+void fifo_lost(struct file *file)
+{
+    struct fifo *fifo = fifo_of(file);
+    struct pipe_held held = {.buffer = &fifo->buffer, .holds = &fifo->holds};
+    bool notify = false;
+
+    spin_lock(&fifo->lock);
+    pipe_hold_lost(&held);
+    if (held.moved)
+        notify = take_wanted_locked(fifo);
+    spin_unlock(&fifo->lock);
+    if (notify)
+        file_event(&fifo->events);
+}

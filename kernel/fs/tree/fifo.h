@@ -13,4 +13,9 @@ void fifo_free(struct fifo *fifo);
  * OPEN_NONBLOCK, and there is no reader; -ENOMEM, -EINVAL. */
 int64_t fifo_open(struct node *node, uint32_t flags, struct file **out, bool *wait);
 
+/* A kernel has died, and programs are quiesced: who still holds an end of the FIFO of FILE (fifo_is_end) has died with
+ * it. */
+bool fifo_is_end(const struct file *file);
+void fifo_lost(struct file *file);
+
 #endif

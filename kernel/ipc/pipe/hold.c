@@ -131,3 +131,11 @@ int64_t pipe_hold_do(struct pipe_held *pipe, uint64_t id, const struct file_requ
         return -EPROTO;
     }
 }
+
+void pipe_hold_lost(struct pipe_held *pipe)
+{
+    pipe->moved = pipe->holds->reader != 0 || pipe->holds->writer != 0;
+    if (pipe->holds->writer != 0)
+        pipe_buffer_fill(pipe->buffer, "", 0);
+    *pipe->holds = (struct pipe_holds){.reader = 0};
+}

@@ -44,6 +44,10 @@ struct pipe_held {
 int64_t pipe_hold_begin(struct file *file, const struct file_request *request);
 void pipe_hold_end(struct file *file, const struct file_request *request, int64_t result);
 
+/* Ends the holds of PIPE, whose holders have died: nothing was moved. HELD->moved: there were some. Under the pipe's
+ * lock. */
+void pipe_hold_lost(struct pipe_held *pipe);
+
 /* Performs REQUEST (SPECIAL_PIPE_*) through the open file ID. Under the pipe's lock. */
 int64_t pipe_hold_do(struct pipe_held *pipe, uint64_t id, const struct file_request *request, const void *data,
                      size_t size, void *result, size_t room);

@@ -202,6 +202,21 @@ static int64_t pipe_operate(struct file *file, const struct file_request *reques
     return value;
 }
 
+void pipe_lost(struct file *file)
+{
+    struct pipe *pipe = file->state;
+    struct pipe_held held = {.buffer = &pipe->buffer, .holds = &pipe->holds};
+    struct file *notified[2] = {NULL, NULL};
+
+    spin_lock(&pipe->lock);
+    pipe_hold_lost(&held);
+    for (int end = READ_END; held.moved && end <= WRITE_END; end++)
+        notified[end] = wanted_locked(pipe, end);
+    spin_unlock(&pipe->lock);
+    notify(notified[READ_END]);
+    notify(notified[WRITE_END]);
+}
+
 /* The last open of one end has been dropped. Operations under way still have pins; see forget. */
 static void release(struct file *file, int which)
 {

@@ -36,6 +36,8 @@ const struct file_kind *pipe_end_kind(int which);
 /* Makes a pipe with an empty buffer of ENDS, files of these kinds without a state (NULL: closed). -ENOMEM: the caller
  * may free them. */
 int pipe_restore(struct file *const ends[2]);
+/* A kernel has died, and programs are quiesced: who still holds an end of the pipe of FILE has died with it. */
+void pipe_lost(struct file *file);
 /* Puts SIZE bytes, for which there is room, into the pipe of FILE. -ENOMEM. */
 int pipe_refill(struct file *file, const void *data, size_t size);
 

@@ -105,6 +105,7 @@ void socket_drop_queue_locked(struct socket *socket);
 void socket_sweep(void);
 /* While all kernels are quiesced: proxies in SOCKET's queue for files of FROM refer to those of TO from now on. */
 void socket_switch_queue(struct socket *socket, uint32_t from, uint32_t to);
+void socket_queue_files_each(struct socket *socket, void (*each)(struct file *file, void *context), void *context);
 
 /* Names, under the lock. An abstract name belongs to one socket of a type; a name in the tree leads to a node, whose
  * number NODE identifies the socket. -ECONNREFUSED: no socket has the name; -EPROTOTYPE: a socket of another type has

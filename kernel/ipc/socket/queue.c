@@ -483,3 +483,13 @@ void socket_switch_queue(struct socket *socket, uint32_t from, uint32_t to)
         }
     }
 }
+
+void socket_queue_files_each(struct socket *socket, void (*each)(struct file *file, void *context), void *context)
+{
+    list_for_each(node, &socket->queue) {
+        const struct packet *packet = container_of(node, const struct packet, node);
+
+        for (uint32_t i = 0; i < packet->files; i++)
+            each(packet->file[i], context);
+    }
+}

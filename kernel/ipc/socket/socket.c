@@ -329,3 +329,23 @@ void socket_switch(uint32_t from, uint32_t to)
 
     file_each(switch_queue, kernels);
 }
+
+struct looking {
+    void (*each)(struct file *file, void *context);
+    void *context;
+};
+
+static void look_at_queue(struct file *file, void *context)
+{
+    const struct looking *looking = context;
+
+    if (file->kind == &socket_kind)
+        socket_queue_files_each(file->state, looking->each, looking->context);
+}
+
+void socket_files_each(void (*each)(struct file *file, void *context), void *context)
+{
+    struct looking looking = {each, context};
+
+    file_each(look_at_queue, &looking);
+}

@@ -81,6 +81,9 @@ struct socket_result {       /* places of files and data follow */
     uint8_t name[SOCKET_NAME_MAX + 4];
 };
 
+/* While all kernels are quiesced: calls EACH, which does not wait, for each file in each packet here, as often as it is
+ * there. */
+void socket_files_each(void (*each)(struct file *file, void *context), void *context);
 /* While all kernels are quiesced: files of kernel FROM, which stops, are at TO from now on, also those in packets. */
 void socket_switch(uint32_t from, uint32_t to);
 /* Registers the constructors of sockets: ANONYMOUS_SOCKET, ANONYMOUS_SOCKET_PAIR. Once. */

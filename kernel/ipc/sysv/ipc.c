@@ -22,7 +22,7 @@ static uint32_t never_ready(struct file *file)
     return 0;
 }
 
-static const struct file_kind ipc_kind = {.poll = never_ready};
+static const struct file_kind ipc_kind = {.owned = true, .poll = never_ready};
 
 static bool is_owner(const struct ipc_object *object, const struct ipc_call *call)
 {

@@ -56,6 +56,9 @@ struct ipc_facts { /* the result of IPC_STAT; IPC_SET takes some of the fields *
     uint32_t pid_in, pid_out;
 };
 
+/* KERNEL has died: undoes the semaphore operations with SEM_UNDO of processes at home there. Any context without locks.
+ */
+void sem_lost(uint32_t kernel);
 /* Registers IPC. Once. */
 void ipc_init(void);
 

@@ -8,6 +8,7 @@
 #include "kernel/lib/list.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
+#include "tasks/process/call.h"
 
 #define UNDO_MAX SEM_VALUE_MAX
 
@@ -404,4 +405,32 @@ void sem_undo(uint32_t process)
         spin_unlock(&ipc_lock);
         ipc_notify(notify, false);
     }
+}
+
+/* A process at home on KERNEL that has changes to undo; 0: none. */
+static uint32_t process_of(uint32_t kernel)
+{
+    uint32_t process = 0;
+
+    spin_lock(&ipc_lock);
+    for (uint32_t i = 0; i < sets.used && process == 0; i++) {
+        if (sets.objects[i] == NULL)
+            continue;
+        list_for_each(at, &set_of(sets.objects[i])->undos) {
+            const struct undo *undo = container_of(at, const struct undo, node);
+
+            if (process_home(undo->process) == kernel)
+                process = undo->process;
+        }
+    }
+    spin_unlock(&ipc_lock);
+    return process;
+}
+
+void sem_lost(uint32_t kernel)
+{
+    uint32_t process;
+
+    while ((process = process_of(kernel)) != 0)
+        sem_undo(process);
 }

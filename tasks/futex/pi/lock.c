@@ -98,7 +98,9 @@ enum pi_notified pi_leave(struct pi_wait *wait, bool *parked)
     struct msg_pi_leave leave = {.token = wait->home.token};
     struct msg_pi_state state = {.count = 0};
 
-    remote_call(wait->home.kernel, MSG_PI_LEAVE, &leave, sizeof(leave), &state, sizeof(state), &pi_sure);
+    *parked = true;
+    if (remote_call(wait->home.kernel, MSG_PI_LEAVE, &leave, sizeof(leave), &state, sizeof(state), &pi_sure) < 0)
+        return PI_NOTHING; /* that kernel has died, and notifies nobody */
     *parked = state.owner == 0;
     if (state.count == 0)
         return wait_notified(wait);

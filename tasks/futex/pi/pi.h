@@ -10,6 +10,8 @@
 #include "tasks/futex/word/word.h"
 
 void pi_init(void);
+/* KERNEL has died: removes its threads from the queues here. Any context without locks. */
+void pi_lost(uint32_t kernel);
 
 /* Takes the lock at ADDRESS, whose word is the thread id of its owner; TRY: -EAGAIN instead of waiting. -EDEADLK: the
  * caller owns it already, or the chain of owners leads back to the caller; -ESRCH: no thread has that id; -ETIMEDOUT;

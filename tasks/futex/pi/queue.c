@@ -462,6 +462,40 @@ static int run(const struct remote_request *request, void *result)
     return length;
 }
 
+/* Returns a waiter of KERNEL, or NULL. */
+static const struct pi_waiter *waiter_of_locked(uint32_t kernel)
+{
+    for (uint32_t i = 0; i < BUCKETS; i++) {
+        list_for_each(node, &waiters[i]) {
+            const struct pi_waiter *waiter = container_of(node, const struct pi_waiter, table);
+
+            if (waiter->kernel == kernel)
+                return waiter;
+        }
+    }
+    return NULL;
+}
+
+void pi_lost(uint32_t kernel)
+{
+    const struct remote_request request = {.type = MSG_PI_LEAVE, .kernel = kernel};
+    const struct pi_waiter *waiter;
+    struct msg_pi_state state;
+
+    do {
+        spin_lock(&lock_of_all);
+        waiter = waiter_of_locked(kernel);
+        if (waiter != NULL) {
+            struct msg_pi_leave leave = {.token = waiter->token};
+            struct remote_request leaving = request;
+
+            leaving.data = &leave;
+            leave_locked(&leaving, &state, NULL);
+        }
+        spin_unlock(&lock_of_all);
+    } while (waiter != NULL);
+}
+
 void pi_init(void)
 {
     for (uint32_t i = 0; i < BUCKETS; i++) {

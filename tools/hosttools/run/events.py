@@ -1,7 +1,8 @@
 """The log channel: the kernel's log lines, and among them the events meant for the host.
 
 An event is a line that starts with '@':
-    @plan TEXT, @option TEXT (of the command line that is not understood), @user, @exit code N, @exit signal N, @panic, @panic-end, @wait TEXT, @input N (Linux only),
+    @plan TEXT, @option TEXT (of the command line that is not understood), @user, @exit code N, @exit signal N, @panic, @panic-end,
+    @died TEXT (of a kernel, whose death the others survive), @wait TEXT, @input N (Linux only),
     @events GROUP KERNEL HOME STRATEGY NAME=NUMBER... (of an address space that ended; hosttools.space_events)
 The lines between @panic and @panic-end are the panic's text.
 """
@@ -12,7 +13,7 @@ from typing import Callable
 
 LINE_MAX = 1 << 16  # a longer line is cut: a kernel gone wild must not eat the host's memory
 
-_EVENT = re.compile(r"@(plan|option|user|exit|panic-end|panic|wait|input|events)(?: (.*))?$")
+_EVENT = re.compile(r"@(plan|option|user|exit|panic-end|panic|died|wait|input|events)(?: (.*))?$")
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class EventLog:
         self._on_event = on_event
         self.events: list[Event] = []
         self.plan: list[str] = []
-        self.warnings: list[str] = []  # what the kernel does not understand of its command line
+        self.warnings: list[str] = []  # what the kernel does not understand of its command line; kernels that died
         self.waits: list[str] = []
         self.panic: list[str] = []  # the text of every panic, in order
         self.panicked = False
@@ -89,6 +90,8 @@ class EventLog:
             self.plan.append(event.text)
         elif event.kind == "option":
             self.warnings.append(event.text)
+        elif event.kind == "died":
+            self.warnings.append(f"a kernel died: {event.text}")
         elif event.kind == "wait":
             self.waits.append(event.text)
         elif event.kind == "user" and self.user_time is None:

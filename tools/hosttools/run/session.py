@@ -202,6 +202,8 @@ class Session:
                 self._input.add_done_callback(self._input_done)
         elif event.kind == "option":
             self._on_warning(event.text)
+        elif event.kind == "died":
+            self._on_warning(f"a kernel died: {event.text}")
         elif event.kind == "exit":
             loop.call_later(EXIT_GRACE, self._machine.terminate)
         elif event.kind == "panic":

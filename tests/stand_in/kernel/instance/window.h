@@ -2,11 +2,14 @@
 #ifndef KERNEL_INSTANCE_WINDOW_H
 #define KERNEL_INSTANCE_WINDOW_H
 
+#include "kernel/instance/bootpage.h"
 #include <stdint.h>
 
 #include "kernel/arch/x86_64/paging.h"
 
 int window_map(uint64_t va, uint64_t pa, uint64_t size, uint64_t flags);
 void *window_direct(uint64_t pa);
+
+struct boot_page *window_boot_page(void);
 
 #endif

@@ -1,0 +1,349 @@
+/* The coordinator of deaths, on kernel 0. See the header and kernel/machine/death.md, whose states it has.
+ *
+ * Two threads of kernel 0: one stops the CPUs of whatever has died and ends its epoch, without waiting for anybody; the
+ * other cleans up after one kernel at a time, and waits for the survivors. So a death that comes meanwhile completes
+ * what the cleaning waits for. */
+#include "kernel/machine/death.h"
+
+#include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/apic.h"
+#include "kernel/arch/x86_64/clock.h"
+#include "kernel/instance/instance.h"
+#include "kernel/instance/window.h"
+#include "kernel/lib/log.h"
+#include "kernel/lib/panic.h"
+#include "kernel/machine/internal.h"
+#include "kernel/machine/machine.h"
+#include "kernel/machine/stop.h"
+#include "mm/lock/lock.h"
+#include "msg/alive.h"
+#include "msg/channel.h"
+#include "msg/inject.h"
+#include "tasks/remote/operation.h"
+#include "tasks/remote/post.h"
+#include "tasks/sched/kernel_thread.h"
+#include "tasks/sched/sched.h"
+#include "tasks/sched/waitq.h"
+
+#define NMI_TIMEOUT 5000000ull       /* ns: for the CPUs of the dead kernel to halt by themselves */
+#define INIT_GRACE 1000000ull        /* ns from INIT to the moment when no store of that CPU is under way any more */
+#define CLEAN_TIMEOUT 20000000000ull /* ns; then the machine ends */
+
+struct msg_kill { /* KILL_KERNEL */
+    uint32_t kernel;
+    uint32_t how;
+};
+
+struct msg_killed {
+    int64_t value;
+    uint64_t ticket;
+};
+
+struct msg_die { /* DIE */
+    uint32_t how;
+    uint32_t pad;
+};
+
+static struct spinlock lock;
+static struct waitq changed;             /* [k] lock: where the two threads wait */
+static kernel_set noticed;               /* [k] lock: kernels that have died, and whose CPUs may still run */
+static kernel_set dead;                  /* [k] lock: those that are fenced, and not yet cleaned up */
+static kernel_set wished;                /* [k] lock: those whose end was asked for, so that a ticket is out for it */
+static const char *why[KERNELS_MAX];     /* [k] lock */
+static uint64_t noticed_at[KERNELS_MAX]; /* [k] lock: ns */
+
+/* --- noticed --- */
+
+/* The hook of msg/alive.h. */
+static void note(uint32_t kernel, const char *reason)
+{
+    if (instance.kernel != 0) {
+        __atomic_store_n(&window_boot_page()->watched, 0, __ATOMIC_SEQ_CST); /* so the panic ends the machine */
+        panic("kernel: kernel 0 has died (%s): the names of files, the terminal and the devices were its", reason);
+    }
+    spin_lock(&lock);
+    noticed |= 1ull << kernel;
+    why[kernel] = reason;
+    noticed_at[kernel] = clock_now();
+    waitq_wake_all(&changed);
+    spin_unlock(&lock);
+}
+
+/* --- fenced --- */
+
+static bool have_halted(uint32_t kernel)
+{
+    const struct boot_page *page = window_boot_page();
+
+    for (uint32_t i = 0; i < instance.plan.cpu_count; i++) {
+        if (instance.plan.cpus[i].kernel == (int32_t)kernel &&
+            __atomic_load_n(&page->slots[i].state, __ATOMIC_ACQUIRE) == SLOT_TAKEN)
+            return false;
+    }
+    return true;
+}
+
+static void each_cpu(uint32_t kernel, void (*send)(uint32_t target))
+{
+    for (uint32_t i = 0; i < instance.plan.cpu_count; i++) {
+        if (instance.plan.cpus[i].kernel == (int32_t)kernel)
+            send(instance.plan.cpus[i].apic_id);
+    }
+}
+
+/* Stops the CPUs of KERNEL: by an NMI, at which each halts between two instructions and says so; and in any case by
+ * INIT, which no state of a CPU holds off. */
+static void stop_cpus(uint32_t kernel)
+{
+    static const struct wait_reason reason = {.what = "CPUs of a dead kernel to halt", .kernel = -1};
+    struct boot_page *page = window_boot_page();
+    uint64_t limit = clock_now() + NMI_TIMEOUT;
+
+    __atomic_fetch_or(&page->stopped, 1ull << kernel, __ATOMIC_SEQ_CST);
+    each_cpu(kernel, apic_send_nmi);
+    while (!have_halted(kernel) && clock_now() < limit)
+        sched_block(NULL, &reason, WAIT_FIRM, clock_now() + INIT_GRACE / 4);
+    each_cpu(kernel, apic_send_init);
+    sched_block(NULL, &reason, WAIT_FIRM, clock_now() + INIT_GRACE);
+    for (uint32_t i = 0; i < instance.plan.cpu_count; i++) {
+        if (instance.plan.cpus[i].kernel == (int32_t)kernel)
+            __atomic_store_n(&page->slots[i].state, SLOT_EMPTY, __ATOMIC_RELEASE);
+    }
+}
+
+static void fence(uint32_t kernel)
+{
+    struct msg_stop_order order = {.step = STEP_FENCE, .kernel = kernel};
+
+    stop_cpus(kernel);
+    alive_forget(kernel);
+    log_event("died kernel %u: %s", kernel, why[kernel]);
+    stop_take_step(&order);
+    for (kernel_set rest = msg_peers_reachable(); rest != 0; rest &= rest - 1)
+        post((uint32_t)__builtin_ctzll(rest), MSG_STOP_ORDER, &order, sizeof(order));
+}
+
+/* Stops the CPUs of kernels that have died, and ends their epochs. Waits for no other kernel, which may die, too: the
+ * others are told, and the coordinator makes sure of it. */
+static void run_fences(void *unused)
+{
+    static const struct wait_reason reason = {.what = "the death of a kernel", .kernel = -1};
+
+    (void)unused;
+    spin_lock(&lock);
+    for (;;) {
+        uint32_t kernel;
+
+        while (noticed == 0)
+            waitq_wait(&changed, &lock, &reason, WAIT_FIRM, 0);
+        kernel = (uint32_t)__builtin_ctzll(noticed);
+        noticed &= ~(1ull << kernel);
+        spin_unlock(&lock);
+        fence(kernel);
+        spin_lock(&lock);
+        dead |= 1ull << kernel;
+        waitq_wake_all(&changed);
+    }
+}
+
+/* --- cleaned --- */
+
+static kernel_set survivors(uint32_t kernel)
+{
+    return start_running() & ~(1ull << kernel);
+}
+
+/* One round of ending what had a part on the dead kernel. True: nothing of it is left, and all programs are quiesced.
+ */
+static bool clean(const struct stop *death, kernel_set running)
+{
+    struct gathered all;
+
+    if (stop_have_done(death, STEP_LOST_END, running, &all) == -EOPNOTSUPP)
+        panic("kernel: kernel %u has died, and a process with the retrieval strategy chain waits for it",
+              death->kernel);
+    if (all.worst < 0 || all.sum != 0)
+        return false;
+    stop_have_done(death, STEP_LOST_FREE, running, NULL);
+    if (!stop_freeze_all(death, running)) {
+        stop_thaw(death, running);
+        return false;
+    }
+    if (stop_have_done(death, STEP_LOST_LEFT, running, &all) == 0 && all.sum == 0)
+        return true;
+    stop_thaw(death, running);
+    return false;
+}
+
+static void recover(uint32_t kernel)
+{
+    struct stop death = {.kernel = kernel};
+    kernel_set running = survivors(kernel);
+    uint64_t limit = clock_now() + CLEAN_TIMEOUT;
+    struct gathered reclaimed;
+
+    stop_have_done(&death, STEP_FENCE, running, NULL);
+    start_exclude();
+    running = survivors(kernel);
+    stop_have_done(&death, STEP_FENCE, running, NULL); /* those that have started meanwhile */
+    while (!clean(&death, running)) {
+        if (clock_now() >= limit)
+            panic("kernel: what kernel %u has left cannot be cleaned up", kernel);
+        stop_wait_a_moment();
+    }
+    if (stop_have_done(&death, STEP_LOST_RECLAIM, running, &reclaimed) < 0 ||
+        stop_have_done(&death, STEP_RESET, running, NULL) != 0)
+        panic("kernel: somebody refers to kernel %u, which has died (error %ld)", kernel, (long)reclaimed.worst);
+    start_forget(kernel);
+    __atomic_fetch_and(&window_boot_page()->stopped, ~(1ull << kernel), __ATOMIC_SEQ_CST);
+    stop_thaw(&death, running);
+    start_release();
+    log_line("kernel: kernel %u is cleaned up after %lu us: %ld references were its", kernel,
+             (unsigned long)((clock_now() - noticed_at[kernel]) / 1000), (long)reclaimed.sum);
+}
+
+/* Nothing else may quiesce programs meanwhile. *OWN: this has taken a ticket; else that of a death that was asked for
+ * is out. */
+static void exclude_stops(bool *own)
+{
+    uint64_t ticket;
+
+    for (;;) {
+        *own = stop_ticket_begin(&ticket) == 0;
+        if (*own || wished != 0)
+            return;
+        stop_wait_a_moment();
+    }
+}
+
+static void coordinate(void *unused)
+{
+    static const struct wait_reason reason = {.what = "a fenced kernel", .kernel = -1};
+
+    (void)unused;
+    spin_lock(&lock);
+    for (;;) {
+        uint32_t kernel;
+        bool own, asked;
+
+        while (dead == 0)
+            waitq_wait(&changed, &lock, &reason, WAIT_FIRM, 0);
+        kernel = (uint32_t)__builtin_ctzll(dead);
+        spin_unlock(&lock);
+        exclude_stops(&own);
+        recover(kernel);
+        spin_lock(&lock);
+        dead &= ~(1ull << kernel);
+        asked = (wished >> kernel & 1) != 0;
+        wished &= ~(1ull << kernel);
+        spin_unlock(&lock);
+        if (own || asked)
+            stop_ticket_end(0);
+        spin_lock(&lock);
+    }
+}
+
+/* --- caused, for tests --- */
+
+static _Noreturn void die(uint32_t how)
+{
+    if (how == KETTLE_KILL_PANIC)
+        panic("kernel: a program asks for this");
+    for (;;) { /* with interrupts off */
+        if (how == KETTLE_KILL_HALT)
+            cpu_stop();
+        cpu_pause();
+    }
+}
+
+/* On KERNEL: ends it, after the answer. */
+static void handle_die(const struct msg *m)
+{
+    const struct msg_die *asked = m->data;
+
+    if (m->ticket.kernel != 0) {
+        msg_reply_error(&m->ticket, -EPROTO);
+        return;
+    }
+    msg_reply(&m->ticket, NULL, 0);
+    die(asked->how);
+}
+
+/* Ends this kernel at a message: kernel 0 finds it at its next look. */
+static void die_now(void)
+{
+    __atomic_fetch_or(&window_boot_page()->stopped, 1ull << instance.kernel, __ATOMIC_SEQ_CST);
+    die(KETTLE_KILL_HALT);
+}
+
+static int64_t begin(const struct msg_kill *asked, uint64_t *ticket)
+{
+    const struct msg_die message = {.how = asked->how};
+    const struct remote_how how = {.why = "death of a kernel", .key = asked->kernel};
+    int64_t error;
+
+    if (asked->kernel >= instance.kernels || asked->how > KETTLE_KILL_HALT)
+        return -EINVAL;
+    if (asked->kernel == 0 && asked->how != KETTLE_KILL_NOW)
+        die(asked->how);
+    if (asked->kernel == 0 || (window_boot_page()->watched >> asked->kernel & 1) == 0)
+        return asked->kernel != 0 && !msg_peer_started(asked->kernel) ? -EALREADY : -EBUSY;
+    error = stop_ticket_begin(ticket);
+    if (error != 0)
+        return error;
+    spin_lock(&lock);
+    wished |= 1ull << asked->kernel;
+    spin_unlock(&lock);
+    if (asked->how == KETTLE_KILL_NOW) { /* wherever its CPUs are: kernel 0 notices it at its next look */
+        __atomic_fetch_or(&window_boot_page()->stopped, 1ull << asked->kernel, __ATOMIC_SEQ_CST);
+        each_cpu(asked->kernel, apic_send_nmi);
+    } else {
+        remote_call(asked->kernel, MSG_DIE, &message, sizeof(message), NULL, 0,
+                    &how); /* an error: it dies without this */
+    }
+    return 0;
+}
+
+static int run_kill(const struct remote_request *request, void *answer)
+{
+    struct msg_killed *killed = answer;
+
+    *killed = (struct msg_killed){.value = 0};
+    killed->value = begin(request->data, &killed->ticket);
+    return sizeof(*killed);
+}
+
+int death_cause(uint32_t kernel, uint32_t how, uint64_t *ticket)
+{
+    const struct remote_how asking = {.why = "death of a kernel", .key = kernel};
+    struct msg_kill wish = {kernel, how};
+    struct msg_killed killed;
+    int length = remote_call(0, MSG_KILL_KERNEL, &wish, sizeof(wish), &killed, sizeof(killed), &asking);
+
+    if (length < 0)
+        return length;
+    *ticket = killed.ticket;
+    return (int)killed.value;
+}
+
+static void start_thread(const char *name, void (*function)(void *))
+{
+    struct thread *thread = thread_create_kernel(name, function, NULL);
+
+    if (thread == NULL)
+        panic("kernel: no memory for the thread %s", name);
+    sched_start(thread);
+}
+
+void death_init(void)
+{
+    alive_init(note);
+    inject_die = die_now;
+    waitq_init(&changed);
+    msg_register(MSG_DIE, handle_die, sizeof(struct msg_die), 0);
+    REMOTE_SERVE(KILL_KERNEL, run_kill, NULL, struct msg_kill, struct msg_killed);
+    if (instance.kernel != 0)
+        return;
+    start_thread("fences", run_fences);
+    start_thread("deaths", coordinate);
+}

@@ -1,0 +1,18 @@
+/* The death of a kernel: it is noticed, fenced, cleaned up by the others, and may be started again. kernel 0's own ends
+ * the machine. kernel/machine/death.md has the protocol. */
+#ifndef KERNEL_MACHINE_DEATH_H
+#define KERNEL_MACHINE_DEATH_H
+
+#include <stdint.h>
+
+#include "kernel/abi/kettle.h"
+
+void death_init(void);
+
+/* Ends KERNEL, as HOW (KETTLE_KILL_*) says, for tests. Any kernel may call it; kernel 0 performs it. *TICKET is for
+ * stop_kernel_result: the others have cleaned up. 0; -EINVAL: no such kernel or way; -EBUSY: kernel 0 with
+ * KETTLE_KILL_NOW (otherwise this ends the machine), or death=off;
+ * -EALREADY: it does not run; -EAGAIN: another kernel is being stopped, see stop_wait. Tasks only. */
+int death_cause(uint32_t kernel, uint32_t how, uint64_t *ticket);
+
+#endif

@@ -1,0 +1,61 @@
+/* The memory of a kernel that has died. See the header.
+ *
+ * Page tables are read without the space's lock: they are freed with the space only, and an entry is one word. Nobody
+ * gets a frame of the dead kernel any more, but a space may get one from another space; so whoever calls this looks
+ * again while programs are quiesced. */
+#include "mm/evacuate/lost.h"
+
+#include "mm/frame/reference.h"
+#include "mm/lease/lease.h"
+#include "mm/lock/lock.h"
+#include "mm/space/entry.h"
+#include "msg/slice.h"
+
+bool lost_frame_of(struct space *space, uint32_t kernel)
+{
+    const uint64_t *leaf;
+
+    for (uint64_t va = 0; (leaf = paging_next_leaf_look(&space->tables, &va, USER_END)) != NULL; va += LEAF_SIZE) {
+        for (uint32_t i = 0; i < LEAF_ENTRIES; i++) {
+            uint64_t entry = __atomic_load_n(&leaf[i], __ATOMIC_RELAXED);
+
+            if (entry != 0 && frame_owner(entry & PAGING_FRAME) == kernel)
+                return true;
+        }
+        slice_check();
+    }
+    return false;
+}
+
+bool lost_member_of(struct space *space, uint32_t kernel)
+{
+    bool part;
+
+    spin_lock(&space->lock);
+    part = space->home == kernel || (space->members >> kernel & 1) != 0;
+    spin_unlock(&space->lock);
+    return part;
+}
+
+bool lost_for_good(struct space *space, uint32_t kernel)
+{
+    return space->retrieval->passes_on && lost_member_of(space, kernel);
+}
+
+void lost_forget(uint32_t kernel)
+{
+    struct space *space;
+
+    for (uint64_t id = 0; (space = space_next(id)) != NULL;) {
+        id = space->id + 1;
+        spin_lock(&space->lock);
+        if (space->home != kernel)
+            space->members &= ~(1ull << kernel);
+        lease_forget_locked(space, kernel);
+        sharers_forget(&space->sharers, 1ull << kernel);
+        spin_unlock(&space->lock);
+        space_lock_forget(space, kernel);
+        space_put(space);
+        slice_check();
+    }
+}

@@ -1,0 +1,193 @@
+/* Heartbeats. See the header and kernel/machine/death.md, whose states ALIVE and SUSPECTED are those of struct watched.
+ */
+#include "msg/alive.h"
+
+#include "boot/options/options.h"
+#include "kernel/arch/x86_64/apic.h"
+#include "kernel/arch/x86_64/clock.h"
+#include "kernel/arch/x86_64/cpu.h"
+#include "kernel/arch/x86_64/traps.h"
+#include "kernel/instance/instance.h"
+#include "kernel/instance/window.h"
+#include "kernel/wait/completion.h"
+#include "msg/channel.h"
+#include "msg/message.h"
+
+#define LOOKS 8u /* in the time after which a silent kernel is suspected */
+#define PATIENCE                                                                                                       \
+    10u /* so many times as long is waited for a CPU that does not take an NMI: its host may not run it                \
+         */
+#define MS 1000000ull
+
+enum { BOARD_BEATS = MSG_BOARD_ALIVE, BOARD_ANSWERS, BOARD_PAUSED };
+
+struct watched {
+    bool watched, suspected, answered;
+    uint32_t looks;   /* since the last beat, or since the state has changed */
+    uint64_t silence; /* ns of this watcher's own time in these looks */
+    uint64_t beats;   /* as last seen */
+    uint64_t answers; /* to NMIs, when this one was sent */
+};
+
+/* All are used by the first CPU alone, with interrupts off. */
+static struct watched kernels[KERNELS_MAX];
+static uint64_t period;                                     /* [i] ns between two looks; 0: nobody is watched */
+static uint64_t offset;                                     /* [i] ns: the ticks of kernels are spread over a period */
+static uint64_t next_look, last_look;                       /* ns */
+static volatile uint64_t ticks[CPUS_MAX];                   /* by index: each CPU writes its own */
+static uint64_t ticks_seen[CPUS_MAX];                       /* by index */
+static uint32_t ticks_missed[CPUS_MAX];                     /* by index: looks since that CPU has ticked */
+static void (*lost_hook)(uint32_t kernel, const char *why); /* [i] */
+
+void alive_init(void (*lost)(uint32_t kernel, const char *why))
+{
+    lost_hook = lost;
+}
+
+bool alive_survives(void)
+{
+    return !option_is(instance.cmdline, "death", "off");
+}
+
+void alive_start(void)
+{
+    if (!alive_survives() || instance.kernels == 1)
+        return;
+    period = option_number(instance.cmdline, "death") * MS / LOOKS;
+    offset = period * instance.kernel / instance.kernels;
+    if (instance.kernel != 0)
+        alive_watch(0);
+    wait_ops.due_changed(); /* the first tick; each one arms the next */
+    for (uint32_t i = 1; i < cpu_total; i++)
+        apic_send(cpus[i]->apic_id, VECTOR_WAKE);
+}
+
+static void begin(struct watched *watched)
+{
+    watched->looks = 0;
+    watched->silence = 0;
+}
+
+void alive_watch(uint32_t kernel)
+{
+    kernels[kernel] = (struct watched){.beats = UINT64_MAX};
+    __atomic_store_n(&kernels[kernel].watched, true, __ATOMIC_RELEASE);
+}
+
+void alive_forget(uint32_t kernel)
+{
+    kernels[kernel].watched = false;
+}
+
+void alive_pause(bool pause)
+{
+    msg_board_own()[BOARD_PAUSED] = pause;
+}
+
+uint64_t alive_due(uint64_t now)
+{
+    return period == 0 ? UINT64_MAX : (now + period - offset) / period * period + offset;
+}
+
+/* Whether every CPU of this kernel has ticked lately: a kernel of which one CPU hangs does not beat. */
+static bool all_tick(void)
+{
+    bool all = true;
+
+    for (uint32_t i = 1; i < cpu_total; i++) {
+        ticks_missed[i] = ticks[i] != ticks_seen[i] ? 0 : ticks_missed[i] + 1;
+        ticks_seen[i] = ticks[i];
+        all = all && ticks_missed[i] < LOOKS;
+    }
+    return all;
+}
+
+static uint64_t board_word(uint32_t kernel, uint32_t word)
+{
+    return __atomic_load_n(&msg_board_of(kernel)[word], __ATOMIC_ACQUIRE);
+}
+
+/* Asks the first CPU of KERNEL whether it takes interrupts at all. */
+static void probe(uint32_t kernel, struct watched *watched)
+{
+    watched->suspected = true;
+    watched->answered = false;
+    watched->answers = board_word(kernel, BOARD_ANSWERS);
+    begin(watched);
+    __atomic_fetch_or(&window_boot_page()->probed, 1ull << kernel, __ATOMIC_SEQ_CST);
+    apic_send_nmi(instance.plan.cpus[instance.plan.kernels[kernel].boot_cpu].apic_id);
+}
+
+/* Looks at KERNEL, COUNTED ns after the last look. Returns why it is dead, or NULL. */
+static const char *look_at(uint32_t kernel, struct watched *watched, uint64_t counted)
+{
+    uint64_t beats = board_word(kernel, BOARD_BEATS);
+
+    if ((window_boot_page()->stopped >> kernel & 1) != 0)
+        return "it has stopped itself, or was ended";
+    if (beats != watched->beats || board_word(kernel, BOARD_PAUSED) != 0) {
+        watched->beats = beats;
+        watched->suspected = false;
+        begin(watched);
+        return NULL;
+    }
+    watched->silence += counted;
+    watched->looks++;
+    if (watched->suspected && !watched->answered && board_word(kernel, BOARD_ANSWERS) != watched->answers) {
+        watched->answered = true;
+        begin(watched); /* its host runs it: from now on it has as long again */
+    }
+    if (watched->looks < LOOKS || watched->silence < period * LOOKS)
+        return NULL;
+    if (!watched->suspected)
+        probe(kernel, watched);
+    else if (watched->answered)
+        return "it runs, and does not take interrupts";
+    else if (watched->silence >= PATIENCE * LOOKS * period)
+        return "its first CPU does not run";
+    return NULL;
+}
+
+static void look(uint64_t now)
+{
+    uint64_t counted = now - last_look < 2 * period ? now - last_look : 2 * period;
+
+    last_look = now;
+    for (uint32_t k = 0; k < instance.kernels; k++) {
+        const char *why;
+
+        if (!kernels[k].watched)
+            continue;
+        why = look_at(k, &kernels[k], counted);
+        if (why == NULL)
+            continue;
+        kernels[k].watched = false;
+        lost_hook(k, why);
+    }
+}
+
+void alive_tick(uint64_t now)
+{
+    uint32_t index;
+
+    if (period == 0)
+        return;
+    index = cpu_several ? cpu_index() : 0;
+    ticks[index]++;
+    if (index != 0 || now < next_look)
+        return;
+    next_look = alive_due(now);
+    if (all_tick())
+        __atomic_fetch_add(&msg_board_own()[BOARD_BEATS], 1, __ATOMIC_RELEASE);
+    look(now);
+}
+
+bool alive_probed(void)
+{
+    uint64_t bit = 1ull << instance.kernel;
+
+    if ((__atomic_fetch_and(&window_boot_page()->probed, ~bit, __ATOMIC_SEQ_CST) & bit) == 0)
+        return false;
+    __atomic_fetch_add(&msg_board_own()[BOARD_ANSWERS], 1, __ATOMIC_RELEASE);
+    return true;
+}

@@ -1,0 +1,36 @@
+/* Whether kernels live: each one publishes a heartbeat on its board, and others look at it, without a message.
+ * kernel/machine/death.md has the protocol.
+ *
+ * Kernel 0 watches every other kernel, and every other kernel watches kernel 0. A watcher looks eight times in the time
+ * of the option death=, and counts only time in which it has itself been running: of the time between two of its looks
+ * at most twice the usual one counts. So a host that is slow, or an emulator that stood still, is no death. */
+#ifndef MSG_ALIVE_H
+#define MSG_ALIVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Sets the function that is called once for each kernel that has died, on a watcher, in its timer interrupt: it must
+ * not wait. WHY is a constant. Called once, before alive_start. */
+void alive_init(void (*lost)(uint32_t kernel, const char *why));
+/* This kernel beats, and watches, from now on, unless death=off. */
+void alive_start(void);
+/* Whether this machine survives the death of kernels: not with death=off. */
+bool alive_survives(void);
+/* On kernel 0: KERNEL, which has announced itself, is watched from now on; or not any more, as it was stopped, or its
+ * death is known. */
+void alive_watch(uint32_t kernel);
+void alive_forget(uint32_t kernel);
+
+/* This kernel is about to wait for other CPUs with interrupts off, for as long as these take, or has done so: meanwhile
+ * it is not suspected. */
+void alive_pause(bool pause);
+
+/* Returns when the calling CPU has to call alive_tick next, as clock_now; UINT64_MAX: never. */
+uint64_t alive_due(uint64_t now);
+/* Called by the timer interrupt of every CPU. */
+void alive_tick(uint64_t now);
+/* Called by an NMI. True: the watcher has sent it, to learn whether this CPU takes interrupts at all. */
+bool alive_probed(void);
+
+#endif

@@ -129,11 +129,11 @@ void msg_due_interrupt(void);
 /* The board: words that each kernel alone writes and the others read without a message. Higher layers define their
  * meaning. A word is read and written atomically; two words are ordered only as their writer stored them. */
 #define MSG_BOARD_WORDS 496u
-#define MSG_BOARD_LOAD 0u   /* a cache line: tasks/sched/load.h */
-#define MSG_BOARD_ROOTS 8u  /* a cache line: kernel/file/root.h */
-#define MSG_BOARD_FILES 16u /* the others but the last: kernel/file/descriptor_cache.h */
+#define MSG_BOARD_LOAD 0u      /* a cache line: tasks/sched/load.h */
+#define MSG_BOARD_ROOTS 8u     /* a cache line: kernel/file/root.h */
+#define MSG_BOARD_FILES 16u    /* the others but the last: kernel/file/descriptor_cache.h */
 #define MSG_BOARD_ACTIONS 472u /* a cache line: tasks/signal/action_cache.h */
-#define MSG_BOARD_FUTEX 480u /* two cache lines: tasks/futex/queue.c */
+#define MSG_BOARD_FUTEX 480u   /* two cache lines: tasks/futex/queue.c */
 volatile uint64_t *msg_board_own(void);
 /* The board of KERNEL, or NULL if KERNEL is not in the plan. The content is not trusted, as another kernel writes it.
  * It is zero until that kernel writes it. */

@@ -156,9 +156,9 @@ struct msg_process_result {
             struct signal_action action; /* PROCESS_TAKE_ACTION, PROCESS_SET_ACTION: the previous action */
             uint64_t stamp;              /* PROCESS_TAKE_ACTION: tasks/signal/action_cache.h; 0: not to be noted */
         };
-        uint64_t interval;           /* PROCESS_ALARM: the previous interval */
-        struct {                     /* PROCESS_TIMES */
-            uint64_t members;        /* kernels that host it */
+        uint64_t interval;    /* PROCESS_ALARM: the previous interval */
+        struct {              /* PROCESS_TIMES */
+            uint64_t members; /* kernels that host it */
             uint64_t children_user_ns, children_system_ns;
             uint64_t peak; /* pages: the largest peak of its address spaces that exec or its end has freed */
         };

@@ -39,8 +39,8 @@ struct signal_action {
 
 /* What a kernel that is not the home knows of a process's actions: tasks/signal/action_cache.h. */
 struct signal_known {
-    uint64_t stamp; /* of the home, when the first of them was asked for */
-    uint64_t set;   /* the signals whose actions are known */
+    uint64_t stamp;                              /* of the home, when the first of them was asked for */
+    uint64_t set;                                /* the signals whose actions are known */
     struct signal_action action[SIGNAL_ACTIONS]; /* by signal - 1 */
 };
 

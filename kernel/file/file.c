@@ -210,13 +210,18 @@ static void drop_answered(void *context, uint32_t kernel, const void *reply, int
 
 void file_close(struct file *file)
 {
+    void (*fewer)(void) = NULL;
     bool last;
 
     spin_lock(&files_lock);
     last = --file->opens == 0;
     if (last)
         list_remove(&file->node); /* it cannot be found any more */
+    else if (file->kind != NULL)  /* read now: another thread may drop the last open */
+        fewer = file->kind->fewer;
     spin_unlock(&files_lock);
+    if (fewer != NULL)
+        fewer();
     if (!last)
         return;
     if (file->kind == NULL) { /* drop_answered drops the pin of the opens */

@@ -105,6 +105,7 @@ struct file_kind {
     /* The longest time in nanoseconds that a read or write waits before it fails with -EAGAIN; 0: no limit. NULL: 0. */
     uint64_t (*timeout)(struct file *file, bool writing);
     void (*release)(struct file *file); /* the last open has been dropped */
+    void (*fewer)(void);                /* an open of a file of this kind has been dropped, and others are left */
     void (*forget)(struct file *file);  /* the last pin has been dropped: frees the kind's memory */
     bool seekable;                      /* its bytes are at `data`, read-only, and `read` is NULL */
     bool directory; /* its entries are at `data` as getdents64 returns them, unless it has `entries` */

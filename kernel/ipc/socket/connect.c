@@ -26,6 +26,8 @@ struct socket *socket_make(uint32_t type, uint32_t flags)
     list_init(&socket->backlog);
     list_init(&socket->backlog_node);
     list_init(&socket->name_node);
+    list_init(&socket->flying_node);
+    list_init(&socket->held_node);
     socket->file = file_create(&socket_kind, &facts, flags | 2, socket, NULL);
     if (socket->file == NULL) {
         heap_free(socket, sizeof(*socket));

@@ -39,6 +39,11 @@ struct socket {
     uint32_t name_size;            /* [l] 0: no name */
     uint8_t name[SOCKET_NAME_MAX]; /* [l] */
     struct node *node;             /* [l] of a name in the tree, with a reference; else NULL */
+    uint32_t flying;               /* [l] opens of its file that packets of this kernel have */
+    struct list flying_node;       /* [l] among the sockets with some */
+    uint32_t inner;                /* [l] how many of them packets of suspects have: see collect.c */
+    bool suspect;                  /* [l] see collect.c */
+    struct list held_node;         /* [l] see collect.c */
 };
 
 struct packet {
@@ -102,6 +107,12 @@ int64_t socket_set_option_locked(struct socket *socket, uint32_t option, const u
 uint32_t socket_readable_locked(const struct socket *socket);
 /* Schedules all packets of SOCKET's queue for removal by socket_sweep, which is called without the lock. */
 void socket_drop_queue_locked(struct socket *socket);
+/* A packet takes over an open of FILE, a file of this kernel; or gives it up. */
+void socket_takes_off_locked(const struct file *file);
+void socket_lands_locked(const struct file *file);
+/* Closes the sockets that only packets of such sockets hold. Called when an open of a socket has been dropped and
+ * others are left. Any context without socket_lock. */
+void socket_collect(void);
 void socket_sweep(void);
 /* While all kernels are quiesced: proxies in SOCKET's queue for files of FROM refer to those of TO from now on. */
 void socket_switch_queue(struct socket *socket, uint32_t from, uint32_t to);

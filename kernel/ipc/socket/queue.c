@@ -81,8 +81,10 @@ static int take_files(struct packet *packet, const struct file_place *places, ui
         if (error == 0)
             packet->file[packet->files++] = file;
     }
-    for (uint32_t i = 0; i < packet->files && error != 0; i++) {
-        if (packet->file[i]->kernel != instance.kernel)
+    for (uint32_t i = 0; i < packet->files; i++) {
+        if (error == 0)
+            socket_takes_off_locked(packet->file[i]);
+        else if (packet->file[i]->kernel != instance.kernel)
             file_unpin(packet->file[i]); /* frees the proxy, but not its open, which is the sender's */
     }
     return error;
@@ -277,6 +279,7 @@ static void give_files(struct packet *packet, struct file_place *places, uint32_
         struct file *file = packet->file[given];
 
         places[result->files++] = (struct file_place){.id = file->id, .kernel = file->kernel};
+        socket_lands_locked(file);
         if (file->kernel != instance.kernel)
             file_unpin(file); /* the receiver owns the open */
     }
@@ -449,6 +452,8 @@ void socket_sweep(void)
         struct packet *packet = container_of(garbage.next, struct packet, node);
 
         list_remove(&packet->node);
+        for (uint32_t i = 0; i < packet->files; i++)
+            socket_lands_locked(packet->file[i]);
         spin_unlock(&socket_lock);
         for (uint32_t i = 0; i < packet->files; i++)
             file_close(packet->file[i]);

@@ -311,6 +311,7 @@ const struct file_kind socket_kind = {.socket = true,
                                       .operate = socket_operate,
                                       .timeout = socket_timeout,
                                       .release = release,
+                                      .fewer = socket_collect,
                                       .forget = forget,
                                       .whole = true,
                                       .one_read = true};

@@ -293,6 +293,8 @@ static void kill_user(void)
         kill(-1, SIGKILL);
         _exit(0);
     }
+    if (child < 0 && refused != 0) /* kill_all asks again */
+        return;
     CHECK(child > 0 && waitpid(child, &status, 0) == child, "%s", tap_error(errno));
 }
 
@@ -380,6 +382,7 @@ static void test_calls(void)
     int64_t begin = tap_time();
 
     made = tap_share(sizeof(*made));
+    x86_syscall1(KETTLE_CALL_MIGRATE, getpid() >> 16); /* home, where root's calls are spared: an id begins with it */
     MUST(mkdir("/tmp/fuzz", 0777));
     MUST(chmod("/tmp/fuzz", 0777));
     for (long round = only < 0 ? 0 : only; round == only || (only < 0 && tap_time() - begin < seconds * 1000000000l);

@@ -1,5 +1,5 @@
 /* What is on its way to a socket, and names.
- * sources: kernel/ipc/socket/queue.c kernel/ipc/socket/name.c */
+ * sources: kernel/ipc/socket/queue.c kernel/ipc/socket/name.c kernel/ipc/socket/collect.c */
 #include "kernel/ipc/socket/internal.h"
 
 #include <stdlib.h>
@@ -94,6 +94,8 @@ void watch_event(struct watch_source *source)
     source->events++;
 }
 
+const struct file_kind socket_kind; /* what it is does not matter here */
+
 static struct file files[2];
 static struct socket ends[2];
 
@@ -116,6 +118,9 @@ static void begin(uint32_t type)
         list_init(&socket->notified);
         list_init(&socket->senders);
         list_init(&socket->name_node);
+        list_init(&socket->backlog);
+        list_init(&socket->flying_node);
+        list_init(&socket->held_node);
     }
     for (int i = 0; i < 2; i++)
         list_append(&ends[1 - i].senders, &ends[i].peer_node);
@@ -304,6 +309,35 @@ TEST(files_refused, "a send that fails leaves the opens to the sender")
     CHECK_EQ(send_with("a", 1, some, 1, 7), -EPIPE);
     CHECK_EQ(mine.opens, 2);
     CHECK_EQ(last_closed == 41, false);
+    end();
+}
+
+TEST(files_circle, "a socket that only its own packets hold loses them, and one that a descriptor holds does not")
+{
+    struct file_place self = {.id = 2, .kernel = HERE};
+    char byte = 'x';
+
+    begin(SOCKET_STREAM);
+    local = &files[1];
+    files[1].kernel = HERE;
+    files[1].kind = &socket_kind;
+    files[1].state = &ends[1];
+    files[1].opens = 2; /* a descriptor's, and the packet's */
+    CHECK_EQ(send_with(&byte, 1, &self, 1, 7), 1);
+    socket_collect();
+    CHECK_EQ(ends[1].packets, 1);
+    files[1].opens = 1; /* the descriptor has been closed */
+    socket_collect();
+    CHECK_EQ(ends[1].packets, 0);
+    CHECK_EQ(files[1].opens, 0);
+    CHECK_EQ(ends[1].flying, 0);
+    files[1].opens = 2;
+    CHECK_EQ(send_with(&byte, 1, &self, 1, 7), 1);
+    CHECK_EQ(receive(&byte, 1, 1, 0), 1);
+    CHECK_EQ(ends[1].flying, 0); /* the receiver has the open */
+    files[1].opens = 1;
+    socket_collect();
+    CHECK_EQ(files[1].opens, 1);
     end();
 }
 

@@ -16,6 +16,7 @@
 #include "mm/mempolicy/mempolicy.h"
 #include "mm/move/move.h"
 #include "mm/retrieve/strategy.h"
+#include "mm/seen/seen.h"
 #include "mm/space/space.h"
 
 void mm_init(void)
@@ -37,5 +38,6 @@ void mm_init(void)
     space_change_init();
     space_fence_init();
     space_move_init();
+    seen_init();
     space_fork_init();
 }

@@ -14,6 +14,7 @@
 #include "tasks/kill/kill.h"
 #include "tasks/locate/locate.h"
 #include "tasks/migrate/migrate.h"
+#include "tasks/numa/numa.h"
 #include "tasks/oom/oom.h"
 #include "tasks/process/process.h"
 #include "tasks/process/stop.h"
@@ -71,6 +72,7 @@ void tasks_init(void)
     watch_start();
     remote_notify_init();
     balance_init();
+    numa_init();
     futex_init();
     handover_init();
     oom_init();

@@ -14,6 +14,7 @@
 #include "mm/lease/lease.h"
 #include "mm/mempolicy/mempolicy.h"
 #include "mm/retrieve/strategy.h"
+#include "mm/seen/seen.h"
 #include "mm/space/entry.h"
 #include "msg/channel.h"
 #include "msg/slice.h"
@@ -162,6 +163,7 @@ void space_destroy(struct space *space)
     frame_free(space->tables.root, 0);
     while (!area_list_clear_some(&space->areas, AREAS_A_LOOK))
         slice_check();
+    seen_end(space);
     mempolicy_list_free(&space->policies);
     heap_free(space, sizeof(*space));
     __atomic_fetch_sub(&space_total, 1, __ATOMIC_RELAXED);

@@ -62,6 +62,7 @@ struct space {
     uint64_t taken;                 /* [k] how often forks have taken pages that this kernel owns */
     uint64_t get_count;             /* [k] fast-path questions so far */
     struct mempolicy_list policies; /* [k] */
+    struct seen *seen;              /* [k] home only: who uses which memory, mm/seen; or NULL */
     struct list gets;               /* [k] questions under way: mm/page/question.h */
     struct list deferred;           /* [k] changes deferred until their answers arrive */
     struct list queries;            /* [k] strategy chain: queries under way */

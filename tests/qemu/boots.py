@@ -41,7 +41,8 @@ FRESH = ["test-machine", "test-huge"]
 MEMORY = ["test-memory", "test-fork-memory", "test-map", "test-remap", "test-break", "test-lease", "test-directory",
           "test-advise",
           "test-resident", "test-membarrier", "test-stale", "test-memfd", "test-content", "test-filemap", "test-zero",
-          "test-memory-races", "test-mempolicy", "test-move", "test-newcomer", f"test-vm seed={SEED} batches=2 pages=320",
+          "test-memory-races", "test-mempolicy", "test-move", "test-seen", "test-newcomer",
+          f"test-vm seed={SEED} batches=2 pages=320",
           f"test-retrieve seed={SEED} batches=1 pages=100", "test-one-frame 500"]
 TASKS = ["test-threads", "test-futex", "test-pi", "test-handoff 5000", "test-pthreads 1", "test-sched", "test-migrate",
          "test-moved", "test-registers", "test-thread-state", "test-signals", "test-fork", "test-exec", "test-proc",
@@ -55,7 +56,7 @@ OTHERS = ["test-libc", "test-vdso", "test-hostname", "test-silence"]
 STORMS = [f"stress-tasks {SEED} 3 all", "leak-tasks 60"]
 AUDIT = ["kettle-ctl audit"]
 ALL = FRESH + MEMORY + TASKS + FILES + IPC + OTHERS + STORMS + AUDIT
-SEVERAL = ["test-mempolicy", "test-move", "test-newcomer", "test-retrieve", "test-one-frame", "test-migrate"]  # kernels, for most of it
+SEVERAL = ["test-mempolicy", "test-move", "test-seen", "test-newcomer", "test-retrieve", "test-one-frame", "test-migrate"]  # kernels, for most of it
 THREE = ["test-newcomer"]  # kernels at least
 # Where two CPUs of the host run two of the machine at once, and where CPUs share a kernel: what races.
 RACES = ["test-memory", "test-fork-memory", "test-stale", "test-memory-races", "test-content", "test-one-frame 500",
@@ -143,6 +144,9 @@ BOOTS = [
     boot("4-kernels-parallel", ["test-stop", "test-stop under test-filemap", "test-stop under test-content",
                                 "test-stop under test-zero busy", "test-stop under test-directory",
                                 "test-stop under test-move writers", *AUDIT], "text=one", label="stops"),
+    # memory that follows its users under everything else
+    boot("4-kernels-parallel", ["test-memory-races", "test-fork-memory", "test-move 12 newcomers writers", "test-stop 3",
+                                *STORMS, *AUDIT], "numa=nemo"),
     # pages that move while all CPUs read and write them, for a minute in a long run
     boot("4-kernels-parallel", [f"test-move {24 if not long_run() else 1500}", *AUDIT], label="moves"),
     boot("4-kernels-parallel", [f"test-move {12 if not long_run() else 1500}", *AUDIT], inject=f"seed={SEED}", label="moves"),

@@ -71,6 +71,8 @@ static inline uint64_t *paging_entry_seen(const struct page_tables *tables, uint
 int paging_make_large(struct page_tables *tables, uint64_t va);
 /* Returns the large entry for VA whose table is deposited, or 0 if there is none. */
 uint64_t paging_large(const struct page_tables *tables, uint64_t va);
+/* Clears PAGING_ACCESSED in that entry, and returns whether it was set. The caller flushes. */
+bool paging_large_take_accessed(const struct page_tables *tables, uint64_t va);
 /* Returns the large entry equivalent to LEAF's 512 entries, without PAGING_ACCESSED and PAGING_DIRTY, or 0 if they
  * cannot be one. */
 uint64_t paging_large_of(const uint64_t *leaf);

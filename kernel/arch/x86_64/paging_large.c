@@ -115,6 +115,14 @@ uint64_t paging_large(const struct page_tables *tables, uint64_t va)
     return entry != NULL && (*entry & PAGING_LARGE) != 0 && paging_deposit(tables, va) != 0 ? *entry : 0;
 }
 
+bool paging_large_take_accessed(const struct page_tables *tables, uint64_t va)
+{
+    uint64_t *entry = paging_entry_at(tables, va, LEVEL_LARGE, false);
+
+    return entry != NULL && (*entry & PAGING_LARGE) != 0 &&
+           (__atomic_fetch_and(entry, ~PAGING_ACCESSED, __ATOMIC_RELAXED) & PAGING_ACCESSED) != 0;
+}
+
 const uint64_t *paging_look_aside(const struct page_tables *tables, uint64_t va)
 {
     const uint64_t *entry = paging_entry_at(tables, va, LEVEL_LARGE, false);

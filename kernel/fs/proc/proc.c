@@ -15,6 +15,7 @@
 #include "mm/area/area.h"
 #include "mm/frame/heap.h"
 #include "msg/slice.h"
+#include "tasks/numa/numa.h"
 #include "tasks/process/group.h"
 #include "tasks/quota/quota.h"
 
@@ -267,11 +268,22 @@ static const struct proc_row setting_file_rows[] = {{.name = "pipe-max-size", .w
                                                     {.name = "pipe-user-pages-soft", .write = write_pipe_soft}};
 static const struct proc_directory setting_file = {.rows = setting_file_rows,
                                                    .count = sizeof(setting_file_rows) / sizeof(setting_file_rows[0])};
+static int64_t write_numa_balancing(const struct proc_at *at, struct text *text)
+{
+    (void)at;
+    return write_number(text, strcmp(numa_policy(), "none") != 0);
+}
+
 static const struct proc_row setting_kernel_rows[] = {
-    {.name = "domainname", .write = write_domain},   {.name = "hostname", .write = write_host},
-    {.name = "osrelease", .write = write_release},   {.name = "ostype", .write = write_type},
-    {.name = "pid_max", .write = write_ids},         {.name = "shmall", .write = proc_write_shm_all},
-    {.name = "shmmax", .write = proc_write_shm_max}, {.name = "shmmni", .write = proc_write_shm_count},
+    {.name = "domainname", .write = write_domain},
+    {.name = "hostname", .write = write_host},
+    {.name = "numa_balancing", .write = write_numa_balancing},
+    {.name = "osrelease", .write = write_release},
+    {.name = "ostype", .write = write_type},
+    {.name = "pid_max", .write = write_ids},
+    {.name = "shmall", .write = proc_write_shm_all},
+    {.name = "shmmax", .write = proc_write_shm_max},
+    {.name = "shmmni", .write = proc_write_shm_count},
 };
 static const struct proc_directory setting_kernel = {
     .rows = setting_kernel_rows, .count = sizeof(setting_kernel_rows) / sizeof(setting_kernel_rows[0])};

@@ -233,6 +233,28 @@ static void put_events(struct text *text, uint32_t kernel, const struct space_st
     text_put(text, "events %u%s\n", kernel, events);
 }
 
+int64_t proc_write_numa(const struct proc_at *at, struct text *text)
+{
+    int error;
+    struct process_survey *survey = survey_process((uint32_t)at->keys[0], true, &error);
+
+    if (survey == NULL)
+        return error_of(error);
+    error = (int)proc_text(text, SMALL_TEXT + KERNELS_MAX * LINE_MAX);
+    for (kernel_set rest = error == 0 ? survey->asked : 0; rest != 0; rest &= rest - 1) {
+        uint32_t kernel = (uint32_t)__builtin_ctzll(rest);
+        const struct space_stats *stats = &survey->members[kernel].stats;
+        uint64_t all = stats->seen_local + stats->seen_remote;
+
+        text_put(text, "kernel %u node %u local %lu remote %lu share %lu%% decided %lu moved %lu\n", kernel,
+                 instance.plan.kernels[kernel].node, (unsigned long)stats->seen_local,
+                 (unsigned long)stats->seen_remote, (unsigned long)(all != 0 ? stats->seen_remote * 100 / all : 0),
+                 (unsigned long)stats->seen_decided, (unsigned long)stats->pages_moved);
+    }
+    survey_free(survey);
+    return error;
+}
+
 int64_t proc_write_kettle(const struct proc_at *at, struct text *text)
 {
     static const char *const conditions[] = {"lives", "ends", "ended"};

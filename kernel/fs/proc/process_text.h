@@ -21,6 +21,7 @@ int64_t proc_write_mounts(const struct proc_at *at, struct text *text);
 int64_t proc_write_environment(const struct proc_at *at, struct text *text);
 int64_t proc_write_command(const struct proc_at *at, struct text *text);
 int64_t proc_write_smaps(const struct proc_at *at, struct text *text);
+int64_t proc_write_numa(const struct proc_at *at, struct text *text);
 int64_t proc_write_kettle(const struct proc_at *at, struct text *text);
 
 #endif

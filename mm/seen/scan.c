@@ -1,0 +1,75 @@
+/* Looking at the accessed bits of this kernel's tables. See seen.h. A bit that is taken is set again at the next
+ * access, as the entry is flushed; an entry that is rewritten meanwhile may lose one, which costs one observation. */
+#include "kernel/instance/instance.h"
+#include "mm/mempolicy/mempolicy.h"
+#include "mm/page/zero_page.h"
+#include "mm/seen/seen.h"
+#include "mm/space/entry.h"
+#include "msg/call.h"
+#include "msg/channel.h"
+
+static uint32_t own_node(void)
+{
+    return instance.plan.kernels[instance.kernel].node;
+}
+
+static void count_locked(struct space *space, struct msg_space_seen *out, uint32_t index, uint64_t entry)
+{
+    uint32_t block = index / SEEN_BLOCK_PAGES;
+
+    if (policy_node_of(entry & PAGING_FRAME) == own_node())
+        space->stats.seen_local++;
+    else
+        space->stats.seen_remote++;
+    if (seen_pages(out, block) < SEEN_PAGES_MOST)
+        out->pages[block / 2] = (uint8_t)(out->pages[block / 2] + (1u << block % 2 * 4));
+}
+
+/* Takes the accessed bits of a table of small pages. */
+static bool look_small_locked(struct space *space, uint64_t va, struct msg_space_seen *out)
+{
+    uint64_t *leaf = paging_entry(&space->tables, va, false);
+    bool found = false;
+
+    for (uint32_t i = 0; (i = paging_next_used(leaf, i, LEAF_ENTRIES)) < LEAF_ENTRIES; i++) {
+        uint64_t old = leaf[i], taken = PAGING_ACCESSED;
+
+        if ((old & (PAGING_PRESENT | PAGING_ACCESSED)) != (PAGING_PRESENT | PAGING_ACCESSED) || zero_page_is(old))
+            continue;
+        if (space_prefetch_used(old) != 0) {
+            space->stats.prefetch_used++;
+            taken |= PAGING_SOFT_PREFETCHED;
+        }
+        __atomic_fetch_and(&leaf[i], ~taken, __ATOMIC_RELAXED);
+        count_locked(space, out, i, old);
+        found = true;
+    }
+    return found;
+}
+
+bool seen_look(struct space *space, uint64_t *at, bool *found, struct msg_space_seen *out)
+{
+    uint64_t va = *at, large;
+
+    *found = false;
+    spin_lock(&space->lock);
+    if (paging_next_leaf_look(&space->tables, &va, USER_END) == NULL) {
+        spin_unlock(&space->lock);
+        return false;
+    }
+    va &= ~(LEAF_SIZE - 1);
+    *at = va + LEAF_SIZE;
+    *out = (struct msg_space_seen){.space = space->id, .start = va, .node = own_node()};
+    large = paging_large(&space->tables, va);
+    if (large == 0) {
+        *found = look_small_locked(space, va, out);
+    } else if (paging_large_take_accessed(&space->tables, va)) {
+        for (uint32_t i = 0; i < LEAF_ENTRIES; i++)
+            count_locked(space, out, i, large + i * PAGE_SIZE);
+        *found = true;
+    }
+    if (*found)
+        space_flush(space, va, va + LEAF_SIZE);
+    spin_unlock(&space->lock);
+    return true;
+}

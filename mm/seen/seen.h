@@ -1,0 +1,33 @@
+/* Accesses that are seen: each kernel looks at the accessed bits of its own page tables, and the home of a space
+ * decides by them which memory moves. mm/numa.md describes it. The driver, which looks from time to time, is in
+ * tasks/numa. */
+#ifndef MM_SEEN_SEEN_H
+#define MM_SEEN_SEEN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "mm/seen/choice.h"
+#include "mm/seen/wire.h"
+#include "mm/space/space.h"
+
+/* [a] The policy of this kernel as a home: an index of seen_policies; 0: none. */
+extern volatile uint32_t seen_policy_now;
+#define SEEN_NS 1000000000ull /* counts are halved so often */
+
+/* Looks at the next leaf table of SPACE on this kernel from *AT on, takes its accessed bits, and flushes. Returns false
+ * if there is none; *FOUND: OUT has something to be reported; *AT is where to go on. */
+bool seen_look(struct space *space, uint64_t *at, bool *found, struct msg_space_seen *out);
+/* Reports SEEN to HOME, the home of its space. Waits, so the caller holds no reference to a space, whose end would spin
+ * for it. */
+void seen_report(uint32_t home, const struct msg_space_seen *seen);
+
+/* At the home: takes the next block that is to move, to *NODE. False: there is none. */
+bool seen_next(struct space *space, uint64_t *start, uint32_t *node);
+/* Frees what is known of SPACE, which ends. */
+void seen_end(struct space *space);
+
+/* Registers the message. Once. */
+void seen_init(void);
+
+#endif

@@ -1,0 +1,166 @@
+/* The driver of accesses that are seen. See the header. It runs in a timer, so that nothing of it is under way while
+ * programs are quiesced. */
+#include "tasks/numa/numa.h"
+
+#include <stddef.h>
+
+#include "boot/options/control.h"
+#include "boot/options/options.h"
+#include "kernel/arch/x86_64/clock.h"
+#include "mm/move/move.h"
+#include "mm/seen/seen.h"
+#include "msg/slice.h"
+#include "msg/trace.h"
+#include "tasks/process/group.h"
+#include "tasks/timer/timer.h"
+
+#define PERIOD_LEAST 100000000ull /* ns */
+#define PERIOD_MOST 10000000000ull
+#define PERIOD_FIRST 500000000ull
+#define MOVES_AT_ONCE 64u /* blocks of a space that move between two looks: 4 MiB */
+
+static struct timer timer;
+static uint64_t period = PERIOD_FIRST;
+
+static bool is_on(void)
+{
+    return seen_policies[seen_policy_now].choose != NULL;
+}
+
+/* What a look at one space has found. */
+struct look {
+    uint32_t home;
+    uint64_t remote; /* pages of other nodes so far */
+};
+
+/* Looks at the next table of the space ID from *AT on, with a reference that is not held while anything waits. False:
+ * there is none, or no such space. */
+static bool look_once(uint64_t id, uint64_t *at, struct look *look)
+{
+    struct space *space = space_get(id);
+    struct msg_space_seen seen;
+    bool found = false, more;
+
+    if (space == NULL)
+        return false;
+    more = seen_look(space, at, &found, &seen);
+    look->home = space->home;
+    spin_lock(&space->lock);
+    look->remote = space->stats.seen_remote;
+    spin_unlock(&space->lock);
+    space_put(space);
+    if (found)
+        seen_report(look->home, &seen);
+    return more;
+}
+
+/* Returns whether another node's memory was used. */
+static bool look_at(uint64_t id, struct look *look)
+{
+    uint64_t before = look->remote;
+
+    for (uint64_t at = 0; is_on() && at < USER_END && look_once(id, &at, look);)
+        slice_check();
+    return look->remote != before;
+}
+
+struct following {
+    struct space *space;
+    uint32_t node;
+};
+
+static uint64_t follow_wanted(void *context, uint64_t page, uint32_t node)
+{
+    (void)page;
+    (void)node;
+    return 1ull << ((const struct following *)context)->node;
+}
+
+static void follow_done(void *context, uint64_t page, int result)
+{
+    (void)context;
+    (void)page;
+    (void)result; /* what cannot move stays where it is used from afar */
+}
+
+static void move_blocks(struct space *space)
+{
+    struct following following = {.space = space};
+    struct space_moves moves = {follow_wanted, follow_done, &following, false};
+    uint64_t start;
+
+    for (uint32_t i = 0; i < MOVES_AT_ONCE && seen_next(space, &start, &following.node); i++) {
+        trace_note("moves memory to this node", 0, instance.kernel, start, following.node);
+        space_move(space, start, start + SEEN_BLOCK_PAGES * PAGE_SIZE, &moves);
+        slice_check();
+    }
+}
+
+/* Moves memory of the process, whose end waits for it. */
+static void follow(uint64_t id)
+{
+    struct group *group = group_find((uint32_t)id), *host;
+
+    if (group == NULL)
+        return;
+    if (group_pin(group, &host) == 0) {
+        move_blocks(host->space);
+        group_unpin(host);
+    }
+    group_put(group);
+}
+
+/* The lowest id of a space here that is not below FROM, and its pages of other nodes so far. False: there is none. */
+static bool next_space(uint64_t from, uint64_t *id, struct look *look)
+{
+    struct space *space = space_next(from);
+
+    if (space == NULL)
+        return false;
+    *id = space->id;
+    look->home = space->home;
+    spin_lock(&space->lock);
+    look->remote = space->stats.seen_remote;
+    spin_unlock(&space->lock);
+    space_put(space);
+    return true;
+}
+
+static void fire(struct timer *fired)
+{
+    bool remote = false;
+    struct look look;
+
+    for (uint64_t id = 0; is_on() && next_space(id, &id, &look); id++) {
+        remote |= look_at(id, &look);
+        if (look.home == instance.kernel)
+            follow(id);
+    }
+    if (remote)
+        period = period / 2 > PERIOD_LEAST ? period / 2 : PERIOD_LEAST;
+    else
+        period = period * 2 < PERIOD_MOST ? period * 2 : PERIOD_MOST;
+    if (is_on())
+        timer_arm(fired, clock_now() + period);
+}
+
+static void set(const char *value)
+{
+    seen_policy_now = option_index("numa", value);
+    period = PERIOD_FIRST;
+    if (is_on())
+        timer_arm(&timer, clock_now() + period);
+}
+
+const char *numa_policy(void)
+{
+    return seen_policies[seen_policy_now].name;
+}
+
+void numa_init(void)
+{
+    static struct option option = {.name = "numa", .set = set};
+
+    timer_init(&timer, fire);
+    option_add(&option);
+}

@@ -1,0 +1,220 @@
+/* test-seen: with a policy of numa= other than none, memory that a thread on another node uses comes to that node, with
+ * its content; what its own node uses stays, and with none nobody looks. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "libc/kettle.h"
+#include "tests/guest/harness/several_kernels.h"
+#include "tests/guest/harness/spread_memory.h"
+#include "tests/guest/harness/tap.h"
+#include "tests/guest/mm/audit.h"
+#include "tests/guest/mm/events.h"
+#include "userland/thread.h"
+#include "userland/x86.h"
+
+#define PAGES 64l
+#define LOOKS 4
+
+static long *words; /* one for each page */
+static atomic_bool over;
+static atomic_ulong wrong, rounds;
+
+static long word_at(long page)
+{
+    return *(volatile long *)&words[page * PAGE / (long)sizeof(long)];
+}
+
+static void user(struct thread *thread)
+{
+    kernels_go(thread->index);
+    for (long round = 0; !atomic_load(&over); round++) {
+        for (long i = 0; i < PAGES; i++) {
+            long *word = &words[i * PAGE / (long)sizeof(long)];
+
+            if (word_at(i) != i + round)
+                atomic_fetch_add(&wrong, 1);
+            *(volatile long *)word = i + round + 1;
+        }
+        atomic_fetch_add(&rounds, 1);
+        x86_pause();
+    }
+}
+
+/* How many of the pages are on NODE. */
+static long on_node(int node)
+{
+    void *addresses[PAGES];
+    int status[PAGES];
+    long count = 0;
+
+    for (long i = 0; i < PAGES; i++)
+        addresses[i] = (char *)words + i * PAGE;
+    if (!CHECK(syscall(SYS_move_pages, 0, PAGES, addresses, NULL, status, 0) == 0, "%s", strerror(errno)))
+        return -1;
+    for (long i = 0; i < PAGES; i++)
+        count += status[i] == node;
+    return count;
+}
+
+static int node_here(void)
+{
+    unsigned cpu, node;
+
+    return syscall(SYS_getcpu, &cpu, &node, NULL) == 0 ? (int)node : -1;
+}
+
+/* A thread on kernel INDEX uses memory that the main thread has touched on kernel 0. */
+static bool begin(struct thread *thread, int index, const char *policy)
+{
+    words = (long *)(void *)spread_memory_map(PAGES, PRIVATE);
+    if (words == NULL || !CHECK(kettle_control(policy) == 0, "%s: %s", policy, strerror(errno)))
+        return false;
+    atomic_store(&over, false);
+    atomic_store(&wrong, 0);
+    atomic_store(&rounds, 0);
+    kernels_go(0);
+    for (long i = 0; i < PAGES; i++)
+        words[i * PAGE / (long)sizeof(long)] = i;
+    *thread = (struct thread){.index = index};
+    return CHECK(thread_start(thread, user), "%s", strerror(errno));
+}
+
+static void end(struct thread *thread)
+{
+    atomic_store(&over, true);
+    CHECK(thread_join(thread), "the user");
+    CHECK(atomic_load(&wrong) == 0, "%lu words are wrong", atomic_load(&wrong));
+    for (long i = 0; i < PAGES; i++)
+        CHECK(word_at(i) == i + (long)atomic_load(&rounds), "page %ld: %ld", i, word_at(i));
+    CHECK(kettle_control("numa=none") == 0, "%s", strerror(errno));
+    CHECK(audit_own(), "at the end");
+    munmap(words, PAGES * PAGE);
+}
+
+static unsigned long counted(const char *event)
+{
+    int kernels[64];
+    int count = tap_kernels(kernels);
+    unsigned long sum = 0;
+
+    for (int i = 0; i < count; i++)
+        sum += events_of(kernels[i], event);
+    return sum;
+}
+
+/* The last of the kernels, if it is on another node than the first; else 0. */
+static int far(int *node)
+{
+    int last = kernels_count() - 1, here;
+
+    kernels_go(0);
+    here = node_here();
+    kernels_go(last);
+    *node = node_here();
+    kernels_go(0);
+    return *node != here ? last : 0;
+}
+
+static void test_follows(void)
+{
+    static const char *const policies[] = {"numa=nemo", "numa=two-fault", "numa=share", "numa=threshold",
+                                           "numa=filter"};
+    struct thread thread;
+    int node, kernel = far(&node);
+
+    if (kernel == 0) {
+        tap_skip("one node, or one kernel");
+        return;
+    }
+    for (size_t i = 0; i < TAP_COUNT(policies); i++) {
+        unsigned long decided = counted("seen_decided");
+
+        if (!begin(&thread, kernel, policies[i]))
+            return;
+        UNTIL(on_node(node) == PAGES, policies[i]);
+        decided = counted("seen_decided") - decided;
+        CHECK(decided >= PAGES / 16, "%s: %lu decisions", policies[i], decided);
+        end(&thread);
+    }
+}
+
+static void test_stays(void)
+{
+    struct thread thread;
+    int node = 0;
+    unsigned long seen, remote;
+
+    if (!begin(&thread, 0, "numa=nemo"))
+        return;
+    node = node_here();
+    seen = counted("seen_local");
+    remote = counted("seen_remote");
+    UNTIL(counted("seen_local") >= seen + LOOKS * PAGES, "looks");
+    CHECK(on_node(node) == PAGES, "%ld pages are where they are used", on_node(node));
+    tap_note("%lu pages seen here, %lu elsewhere", counted("seen_local") - seen, counted("seen_remote") - remote);
+    end(&thread);
+}
+
+static void test_none(void)
+{
+    struct thread thread;
+    int node, kernel = far(&node);
+    unsigned long seen, then;
+    struct timespec second = {.tv_sec = 1};
+
+    if (!begin(&thread, kernel, "numa=none"))
+        return;
+    UNTIL(atomic_load(&rounds) > 2, "the user");
+    seen = counted("seen_local") + counted("seen_remote");
+    nanosleep(&second, NULL); /* more than the first period: a look that is there would be counted */
+    then = counted("seen_local") + counted("seen_remote");
+    CHECK(then == seen, "%lu pages were looked at", then - seen);
+    CHECK(kernel == 0 || on_node(node) == 0, "%ld pages have moved", on_node(node));
+    end(&thread);
+}
+
+/* What /proc says. */
+static void test_told(void)
+{
+    char text[4096], name[64];
+    int fd = open("/proc/self/numa_stat", O_RDONLY);
+    ssize_t length = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+    unsigned kernel, node;
+    unsigned long local, remote;
+
+    if (!CHECK(length > 0, "%s", strerror(errno)))
+        return;
+    text[length] = '\0';
+    close(fd);
+    CHECK(sscanf(text, "kernel %u node %u local %lu remote %lu", &kernel, &node, &local, &remote) == 4, "%s", text);
+    CHECK(local == events_of((int)kernel, "seen_local"), "%lu local on kernel %u", local, kernel);
+    for (int on = 0; on < 2; on++) {
+        CHECK(kettle_control(on ? "numa=share" : "numa=none") == 0, "%s", strerror(errno));
+        fd = open("/proc/sys/kernel/numa_balancing", O_RDONLY);
+        memset(name, 0, sizeof(name));
+        CHECK(fd >= 0 && read(fd, name, sizeof(name) - 1) == 2 && name[0] == '0' + on, "%s", name);
+        close(fd);
+    }
+    CHECK(kettle_control("numa=none") == 0, "%s", strerror(errno));
+    CHECK_ERROR(kettle_control("numa=best"), EINVAL);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct tap_test tests[] = {
+        {"none", "without a policy nobody looks, and nothing moves", test_none},
+        {"follows", "memory comes to the node that uses it, with each policy", test_follows},
+        {"stays", "memory that its own node uses stays", test_stays},
+        {"told", "/proc tells what was seen, and a wrong policy is refused", test_told},
+    };
+
+    kernels_find();
+    return tap_run(argc, argv, tests, TAP_COUNT(tests));
+}

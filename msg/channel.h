@@ -135,6 +135,7 @@ void msg_due_interrupt(void);
 #define MSG_BOARD_LOAD 0u   /* a cache line: tasks/sched/load.h */
 #define MSG_BOARD_ROOTS 8u  /* a cache line: kernel/file/root.h */
 #define MSG_BOARD_ALIVE 16u /* a cache line: msg/alive.h */
+#define MSG_BOARD_LOOKS 19u /* in that line: how often the first CPU, without interrupts, has looked for messages */
 #define MSG_BOARD_FILES 24u /* the others: kernel/file/descriptor_cache.h */
 volatile uint64_t *msg_board_own(void);
 /* The board of KERNEL, or NULL if KERNEL is not in the plan. The content is not trusted, as another kernel writes it.

@@ -15,6 +15,7 @@
 #include "kernel/fs/tree/initramfs.h"
 #include "kernel/instance/instance.h"
 #include "kernel/instance/window.h"
+#include "kernel/lib/backtrace.h"
 #include "kernel/lib/log.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
@@ -140,8 +141,13 @@ void machine_nmi(const struct trap_frame *frame)
             for (;;)
                 cpu_stop();
         }
-        if (panics_alone || (page->stopped >> instance.kernel & 1) != 0)
+        if (panics_alone || (page->stopped >> instance.kernel & 1) != 0) {
+            if (!panics_alone && alive_probed()) { /* it was silent: for whoever looks for the reason */
+                log_line("kernel: silent in");
+                backtrace_print(frame->rbp, frame->rip);
+            }
             halt_for_good();
+        }
         if (alive_probed())
             return;
     }

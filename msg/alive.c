@@ -25,7 +25,7 @@ struct watched {
     bool watched, suspected, answered;
     uint32_t looks;   /* since the last beat, or since the state has changed */
     uint64_t silence; /* ns of this watcher's own time in these looks */
-    uint64_t beats;   /* as last seen */
+    uint64_t beats;   /* and looks, as last seen */
     uint64_t answers; /* to NMIs, when this one was sent */
 };
 
@@ -95,8 +95,10 @@ static bool all_tick(void)
     bool all = true;
 
     for (uint32_t i = 1; i < cpu_total; i++) {
-        ticks_missed[i] = ticks[i] != ticks_seen[i] ? 0 : ticks_missed[i] + 1;
-        ticks_seen[i] = ticks[i];
+        uint64_t seen = ticks[i] + cpus[i]->idle_polls; /* it may poll without interrupts */
+
+        ticks_missed[i] = seen != ticks_seen[i] ? 0 : ticks_missed[i] + 1;
+        ticks_seen[i] = seen;
         all = all && ticks_missed[i] < LOOKS;
     }
     return all;
@@ -121,7 +123,7 @@ static void probe(uint32_t kernel, struct watched *watched)
 /* Looks at KERNEL, COUNTED ns after the last look. Returns why it is dead, or NULL. */
 static const char *look_at(uint32_t kernel, struct watched *watched, uint64_t counted)
 {
-    uint64_t beats = board_word(kernel, BOARD_BEATS);
+    uint64_t beats = board_word(kernel, BOARD_BEATS) + board_word(kernel, MSG_BOARD_LOOKS);
 
     if ((window_boot_page()->stopped >> kernel & 1) != 0)
         return "it has stopped itself, or was ended";

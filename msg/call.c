@@ -51,6 +51,7 @@ static inline bool look_once(struct peer *peer)
 {
     struct ring_receiver *ring = peer != NULL ? msg_ring_of_peer(peer) : NULL;
 
+    msg_note_look();
     if (ring != NULL ? msg_poll_ring(peer, ring) : peer == NULL && idle_poll_look() && msg_poll())
         return true;
     cpu_relax();

@@ -272,6 +272,17 @@ static inline const volatile uint64_t *msg_hint_words(void)
     return (const volatile uint64_t *)(const volatile void *)msg_own_head->hints;
 }
 
+void msg_note_look_several(void);
+/* The calling CPU polls without interrupts, for as long as its host lets it: whoever watches this kernel sees that it
+ * lives. */
+static inline void msg_note_look(void)
+{
+    if (__builtin_expect(cpu_several, 0))
+        msg_note_look_several();
+    else
+        msg_own_head->board[MSG_BOARD_LOOKS]++;
+}
+
 /* True if a peer has changed its hint. Reads one cache line for every 32 kernels. */
 static inline bool msg_hinted(void)
 {

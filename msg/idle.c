@@ -35,7 +35,16 @@ void msg_idle_gave_up(uint64_t nanoseconds)
     budget = next < most ? (uint32_t)next : most;
 }
 
+__attribute__((noinline)) void msg_note_look_several(void)
+{
+    if (cpu_index() == 0)
+        __atomic_fetch_add(&msg_own_head->board[MSG_BOARD_LOOKS], 1, __ATOMIC_RELAXED);
+    else
+        cpu_self()->idle_polls++;
+}
+
 bool idle_poll_look(void)
 {
+    msg_note_look();
     return msg_hinted() || inject_due_now();
 }

@@ -26,6 +26,7 @@
 #include "tasks/sched/waitq.h"
 
 #define NMI_TIMEOUT 5000000ull       /* ns: for the CPUs of the dead kernel to halt by themselves */
+#define REPORT_TIMEOUT 100000000ull  /* ns: the same, after they have written where they are */
 #define INIT_GRACE 1000000ull        /* ns from INIT to the moment when no store of that CPU is under way any more */
 #define CLEAN_TIMEOUT 20000000000ull /* ns; then the machine ends */
 
@@ -97,8 +98,11 @@ static void stop_cpus(uint32_t kernel)
 {
     static const struct wait_reason reason = {.what = "CPUs of a dead kernel to halt", .kernel = -1};
     struct boot_page *page = window_boot_page();
-    uint64_t limit = clock_now() + NMI_TIMEOUT;
+    bool silent = (page->stopped >> kernel & 1) == 0;
+    uint64_t limit = clock_now() + (silent ? REPORT_TIMEOUT : NMI_TIMEOUT);
 
+    if (silent) /* its CPUs say where they are */
+        __atomic_fetch_or(&page->probed, 1ull << kernel, __ATOMIC_SEQ_CST);
     __atomic_fetch_or(&page->stopped, 1ull << kernel, __ATOMIC_SEQ_CST);
     each_cpu(kernel, apic_send_nmi);
     while (!have_halted(kernel) && clock_now() < limit)

@@ -680,6 +680,43 @@ static void test_types(void)
     tap_note("%d of %d types of messages were reached:%s", reached, at_all, line);
 }
 
+/* --- how long --- */
+
+/* Until the others have noticed it and have cleaned up, and a process that was at work goes on; at rest, and with three
+ * threads about. */
+static void test_times(void)
+{
+    for (int loaded = 0; loaded < 2; loaded++) {
+        for (int how = 0; how <= KETTLE_KILL_HALT; how++) {
+            int dying = victim(how);
+            pid_t worker, wandering = 0;
+            int64_t since, gone, first;
+            long before;
+
+            begin();
+            worker = FORK();
+            if (worker == 0)
+                work(0, 0, 0);
+            if (loaded)
+                wandering = wanderer((uint64_t)how);
+            UNTIL(board->done[0] > 0 && (!loaded || board->other_word > 10), "work");
+            since = tap_time();
+            kill_kernel(dying, how);
+            gone = tap_time() - since;
+            before = board->done[0];
+            UNTIL(board->done[0] != before, "work again");
+            first = tap_time() - since;
+            tap_note("%s, %s: cleaned up after %ld us, work done after %ld us", ways[how], loaded ? "load" : "rest",
+                     (long)(gone / 1000), (long)(first / 1000));
+            board->over = 1;
+            CHECK_EXITS(worker, 0);
+            if (loaded)
+                reap(wandering);
+            start_again(dying);
+        }
+    }
+}
+
 /* --- nothing is lost --- */
 
 /* What is counted exactly of KERNEL: all up to the timers; and the frames that it uses, in *USED. */
@@ -737,6 +774,7 @@ int main(int argc, char **argv)
         {"borrowed", "a process that maps frames of it ends by SIGBUS", test_borrowed},
         {"load", "kernels die under load, and what is elsewhere goes on with the right results", test_load},
         {"types", "a kernel dies at each message that it takes under load, with the same", test_types},
+        {"times", "a death is over in a bounded time", test_times},
         {"account", "the others have what they had before", test_account},
     };
     static const struct tap_child children[] = {{"home", be_home}};

@@ -18,7 +18,7 @@
 #include "tasks/process/permission.h"
 
 #define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
-#define DESCRIPTORS 64u /* per request */
+#define DESCRIPTORS 64u                                   /* per request */
 #define INODE(id, place) ((uint64_t)(id) << 32 | (place)) /* inode number of an entry, unique in its listing */
 
 /* --- numbers as names --- */

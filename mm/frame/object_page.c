@@ -28,6 +28,7 @@ struct table {
 
 static struct spinlock lock;           /* of making tables; they stay */
 static struct table *buckets[BUCKETS]; /* [a] */
+static uint64_t tables;                /* [k] lock; [a] for object_page_tables */
 
 static inline struct table *find(uint64_t frame)
 {
@@ -60,6 +61,7 @@ static __attribute__((noinline)) struct table *make(uint64_t frame)
     if (there == NULL) {
         made->next = buckets[made->number % BUCKETS];
         __atomic_store_n(&buckets[made->number % BUCKETS], made, __ATOMIC_RELEASE);
+        __atomic_store_n(&tables, tables + 1, __ATOMIC_RELAXED);
     }
     spin_unlock(&lock);
     if (there == NULL)
@@ -67,6 +69,11 @@ static __attribute__((noinline)) struct table *make(uint64_t frame)
     frame_free(words, 0);
     heap_free(made, sizeof(*made));
     return there;
+}
+
+uint64_t object_page_tables(void)
+{
+    return __atomic_load_n(&tables, __ATOMIC_RELAXED);
 }
 
 bool frame_set_object_page(uint64_t frame, uint64_t backing)

@@ -13,4 +13,7 @@ bool frame_set_object_page(uint64_t frame, uint64_t backing);
  * not freed meanwhile. */
 uint64_t frame_object_page(uint64_t frame);
 
+/* The tables of this kernel: each is a small object and a frame, and stays. */
+uint64_t object_page_tables(void);
+
 #endif

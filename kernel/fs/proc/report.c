@@ -13,6 +13,7 @@
 #include "kernel/lib/string.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
+#include "mm/frame/object_page.h"
 #include "mm/frame/refuse.h"
 #include "mm/life/life.h"
 #include "mm/lock/lock.h"
@@ -84,6 +85,7 @@ static size_t report_objects(char *bytes, size_t size, uint64_t *cursor)
     struct task_counts tasks;
     struct file_counts files;
     uint64_t stack_frames, message_frames = msg_stays.bytes / PAGE_SIZE, cached = content_frames();
+    uint64_t named = object_page_tables(); /* each an object and a frame, which stay */
 
     *cursor = 0;
     task_counts(&tasks);
@@ -101,8 +103,9 @@ static size_t report_objects(char *bytes, size_t size, uint64_t *cursor)
              (unsigned long)timer_count());
     text_put(&text,
              "objects %lu large %lu used %lu small-frames %lu stack-frames %lu message-frames %lu cache-frames %lu\n",
-             (unsigned long)(heap.small - page_tree_nodes()), (unsigned long)(heap.large - msg_stays.objects),
-             (unsigned long)(frames.total - frames.free - heap.small_frames - stack_frames - message_frames - cached),
+             (unsigned long)(heap.small - page_tree_nodes() - named), (unsigned long)(heap.large - msg_stays.objects),
+             (unsigned long)(frames.total - frames.free - heap.small_frames - stack_frames - message_frames - cached -
+                             named),
              (unsigned long)heap.small_frames, (unsigned long)stack_frames, (unsigned long)message_frames,
              (unsigned long)cached);
     return text.length;

@@ -1,5 +1,4 @@
-/* mmap counts as a read of the file: atime follows it. Reads through the mapping, writes to a private one, and munmap
- * change no time. */
+/* mmap is a read of the file for its atime; reads and private writes through the mapping change no time. */
 #include "abi.h"
 
 static struct stat before, after;

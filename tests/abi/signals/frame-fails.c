@@ -1,5 +1,4 @@
-/* A signal whose frame cannot be written raises SIGSEGV, which may have a handler with a stack of its own; so does a
- * return from a handler without a frame. */
+/* A signal frame that cannot be written or read raises SIGSEGV, which may have a handler with its own stack. */
 #include "abi.h"
 
 static sigjmp_buf back;

@@ -92,7 +92,11 @@ def _threads() -> Iterator[Row]:
 
 def _signals() -> Iterator[Row]:
     yield from _at((("signal_self", "signal to itself, handler"), ("signal_reply", "signal to a thread, its signal back"),
-                    ("kill_wait", "SIGKILL to a process there, wait")), CALLERS)
+                    ("signal_process", "signal to its process, handler"), ("kill_wait", "SIGKILL to a process there, wait")), CALLERS)
+
+
+def _calls() -> Iterator[Row]:
+    yield from _at((("wake_nobody", "futex wake of nobody"), ("open_close", "open and close of a file")), CALLERS)
 
 
 def _memory() -> Iterator[Row]:
@@ -101,7 +105,7 @@ def _memory() -> Iterator[Row]:
     yield from _at((("touch_fetch", "first touch of a page of another kernel"),), PLACES)
 
 
-KINDS = (("Moves", _moves), ("Processes", _processes), ("Threads", _threads), ("Signals", _signals),
+KINDS = (("Moves", _moves), ("Processes", _processes), ("Threads", _threads), ("Signals", _signals), ("Calls", _calls),
          ("Memory", _memory))
 
 

@@ -100,9 +100,12 @@ static void kernel_leaf(const struct walk *walk, uint64_t va, uint64_t entry, in
                         owner < KERNELS_MAX ? (int)owner : 0, (unsigned long)va, write ? "to write" : "to read");
 }
 
+#define KERNEL_LEAVES 128u /* at a time: each asks whose the frame is, over the whole plan */
+
 static void walk_table(const struct walk *walk, uint64_t frame, int level, uint64_t base, uint32_t first, uint32_t end)
 {
     const uint64_t *table = table_at(walk, frame);
+    uint32_t looked = 0;
 
     for (uint32_t i = first; (i = paging_next_used(table, i, end)) < end; i++) {
         uint64_t va = base + i * size_at(level), entry = table[i];
@@ -116,6 +119,8 @@ static void walk_table(const struct walk *walk, uint64_t frame, int level, uint6
             user_leaf(walk, va, entry, level);
         } else if ((entry & PAGING_PRESENT) != 0) {
             kernel_leaf(walk, va, entry, level);
+            if (++looked % KERNEL_LEAVES == 0)
+                walk->world->pause();
         }
     }
     walk->world->pause();

@@ -75,6 +75,7 @@ static void change_often(struct thread *thread)
     while (begun == 0) {
         x86_syscall3(SYS_dup2, stream[0], changing, 0);
         x86_syscall3(SYS_dup2, pair[0], changing, 0);
+        x86_pause();
     }
     thread->result = 0;
 }

@@ -107,6 +107,7 @@ static void ask_home(struct moving *moving)
 static int everywhere(struct moving *moving, enum msg_type operation, uint64_t chosen, uint64_t frame)
 {
     struct space *space = moving->space;
+    int64_t value;
 
     moving->change = (struct msg_space_change){.space = space->id,
                                                .start = moving->start,
@@ -118,8 +119,11 @@ static int everywhere(struct moving *moving, enum msg_type operation, uint64_t c
     if (moving->error == 0 || operation != MSG_SPACE_STILL)
         msg_multicast(moving->others, operation, &moving->change, sizeof(moving->change), note_answer, moving,
                       "move of pages", moving->start);
-    if (space->home != instance.kernel)
-        apply_here(moving);
+    if (space->home != instance.kernel) {
+        value = apply_here(moving);
+        if (value < 0 && moving->error == 0)
+            moving->error = (int)value;
+    }
     return moving->error;
 }
 

@@ -5,7 +5,6 @@
 #include "kernel/abi/errno.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
-#include "mm/area/backing.h"
 #include "mm/change/change.h"
 #include "mm/frame/heap.h"
 #include "mm/mempolicy/mempolicy.h"
@@ -115,10 +114,8 @@ static int64_t migrate(struct space *space, uint64_t from, uint64_t to)
         if (length < 0)
             left = length;
         for (uint64_t i = 0; i < count && left >= 0; i++) {
-            int64_t more = 0;
+            int64_t more = migrate_area(space, areas[i].start, areas[i].end, from, to);
 
-            if (!backing_stays(areas[i].backing))
-                more = migrate_area(space, areas[i].start, areas[i].end, from, to);
             left = more < 0 ? more : left + more;
         }
         at = length >= 0 && head->next > at ? head->next : 0;

@@ -8,10 +8,12 @@
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tests/guest/harness/several_kernels.h"
@@ -392,6 +394,46 @@ static void test_file(void)
     unlink("/tmp/moves");
 }
 
+static unsigned long mapping_start(const char *name)
+{
+    static char line[512];
+    FILE *maps = fopen("/proc/self/maps", "r");
+    unsigned long start = 0;
+
+    while (maps != NULL && start == 0 && fgets(line, sizeof(line), maps) != NULL) {
+        if (strstr(line, name) != NULL)
+            start = strtoul(line, NULL, 16);
+    }
+    if (maps != NULL)
+        fclose(maps);
+    return start;
+}
+
+/* The page in which the kernel writes the clock must not be replaced by a copy. */
+static void test_clock(void)
+{
+    void *at = (void *)mapping_start("[vvar]");
+    unsigned long before = counted("pages_moved"), node;
+
+    if (skip_one_node() || !CHECK(at != NULL, "no [vvar]"))
+        return;
+    for (int k = 0; k < 2 * node_count; k++) {
+        int wanted = k % node_count, status = 1;
+        struct timespec first, next;
+
+        kernels_go(k);
+        clock_gettime(CLOCK_MONOTONIC, &first);
+        CHECK(move_pages(at, 1, &wanted, &status, MOVE) == 0 && status == -EFAULT, "round %d: %d", k, status);
+        node = 1ul << wanted;
+        syscall(SYS_mbind, at, PAGE, BIND, &node, BITS + 1, MOVE); /* whether it may have a policy does not matter */
+        clock_gettime(CLOCK_MONOTONIC, &next);
+        CHECK(next.tv_sec > first.tv_sec || (next.tv_sec == first.tv_sec && next.tv_nsec >= first.tv_nsec), "round %d",
+              k);
+    }
+    CHECK(counted("pages_moved") == before, "%lu pages have moved", counted("pages_moved") - before);
+    kernels_go(0);
+}
+
 /* Entries of 2 MiB of the process on all kernels, in KiB. */
 static unsigned long large_kb(void)
 {
@@ -458,6 +500,7 @@ int main(int argc, char **argv)
         {"writers", "no write is lost and no read is stale while all pages go round all nodes", test_writers},
         {"forked", "a page that a child has moves only with MPOL_MF_MOVE_ALL, as a copy", test_forked},
         {"file", "a private page of a file moves, and shared memory does not", test_file},
+        {"clock", "the page of the clock does not move", test_clock},
         {"large", "a large page moves as a whole", test_large},
     };
     static const struct tap_program program = {

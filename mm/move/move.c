@@ -10,6 +10,7 @@
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
 #include "mm/frame/reference.h"
+#include "mm/lease/lease.h"
 #include "mm/lock/lock.h"
 #include "mm/mempolicy/mempolicy.h"
 #include "mm/move/internal.h"
@@ -381,6 +382,21 @@ void space_move(struct space *space, uint64_t start, uint64_t end, const struct 
         start = stop;
     }
     heap_free(moving, sizeof(*moving));
+}
+
+uint64_t space_move_next(struct space *space, uint64_t start, uint64_t end)
+{
+    uint64_t next = start, leased;
+
+    if (space->home != instance.kernel || !space->retrieval->home_knows)
+        return start;
+    spin_lock(&space->lock);
+    if (paging_next_leaf_look(&space->tables, &next, end) == NULL || next > end)
+        next = end;
+    leased = lease_lowest_locked(space, start, end); /* there the home does not know each page */
+    spin_unlock(&space->lock);
+    next = leased < next ? leased : next;
+    return next > start ? next : start; /* a lease may begin before */
 }
 
 void space_move_init(void)

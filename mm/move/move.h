@@ -24,6 +24,10 @@ struct space_moves {
  * page and go to one node stay one, if that node has a block. Waits, and looks for messages. */
 void space_move(struct space *space, uint64_t start, uint64_t end, const struct space_moves *moves);
 
+/* Where a page may be first in [START, END), as far as this kernel knows without asking; END: nowhere. A loop over an
+ * area that is large and nearly empty leaves out what precedes it. */
+uint64_t space_move_next(struct space *space, uint64_t start, uint64_t end);
+
 /* Registers the message. Once. */
 void space_move_init(void);
 

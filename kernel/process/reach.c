@@ -191,13 +191,11 @@ static int64_t do_move(struct space *space, const void *asked, void *result)
     uint64_t start = pages->ask.address & ~(PAGE_SIZE - 1), end = start + pages->ask.count * PAGE_SIZE;
     struct placing placing = {start, pages->node, result};
     struct space_moves moves = {placing_wanted, placing_done, &placing, pages->ask.all != 0};
+    uint64_t stop = start >= USER_END ? start : end < USER_END ? end : USER_END;
 
-    if (start < USER_END && end <= USER_END) {
-        space_move(space, start, end, &moves);
-    } else {
-        for (uint32_t i = 0; i < pages->ask.count; i++)
-            placing.status[i] = -EFAULT;
-    }
+    space_move(space, start, stop, &moves);
+    for (uint64_t page = stop; page != end; page += PAGE_SIZE) /* END may have wrapped around */
+        placing_done(&placing, page, -EFAULT);
     return (int64_t)(pages->ask.count * sizeof(placing.status[0]));
 }
 

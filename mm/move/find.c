@@ -18,8 +18,8 @@ static uint64_t bits_of(uint32_t prot, uint64_t backing)
     return ((prot & AREA_SHARED) != 0 ? MOVE_SHARED : 0) | (backing != BACKING_NONE ? MOVE_BACKED : 0);
 }
 
-/* What this kernel has. The pages of the vDSO are left out, as if there were no area: the kernel writes the clock there,
- * and a copy of them would stand still. */
+/* What this kernel has. The pages of the vDSO are left out, as if there were no area: the kernel writes the clock
+ * there, and a copy of them would stand still. */
 static void look(struct space *space, uint64_t start, uint64_t count, uint64_t *words)
 {
     const struct area *area = NULL;

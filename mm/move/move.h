@@ -13,8 +13,9 @@ struct space_moves {
     /* The nodes to which the page at PAGE, which is on NODE, may go; 0: it stays. */
     uint64_t (*wanted)(void *context, uint64_t page, uint32_t node);
     /* What has become of the page: its node now, or -EFAULT: there is no area, the area is the vDSO's, or
-     * private memory that was never touched; -ENOENT: shared memory or a file that was never touched; -EBUSY: it is shared memory; -EACCES: other
-     * processes have its frame, and ALL is not set; -ENOMEM: there is no frame on these nodes, or no memory to ask. */
+     * private memory that was never touched; -ENOENT: shared memory or a file that was never touched; -EBUSY: it is
+     * shared memory; -EACCES: other processes have its frame, and ALL is not set; -ENOMEM: there is no frame on these
+     * nodes, or no memory to ask. */
     void (*done)(void *context, uint64_t page, int result);
     void *context;
     bool all; /* a page whose frame other processes have is moved, too: this process gets a copy of its own */

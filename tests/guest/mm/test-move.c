@@ -451,8 +451,8 @@ static void test_sparse(void)
             void *page = memory + at[i];
 
             CHECK(memory[at[i]] == (char)(i + 1), "round %d page %zu", k, i);
-            CHECK(syscall(SYS_move_pages, 0, 1, &page, NULL, &status, 0) == 0 && status == k % 2, "round %d page %zu: %d",
-                  k, i, status);
+            CHECK(syscall(SYS_move_pages, 0, 1, &page, NULL, &status, 0) == 0 && status == k % 2,
+                  "round %d page %zu: %d", k, i, status);
         }
     }
     kernels_go(0);

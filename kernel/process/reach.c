@@ -5,7 +5,6 @@
 #include "kernel/abi/errno.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
-#include "mm/area/backing.h"
 #include "mm/change/change.h"
 #include "mm/frame/heap.h"
 #include "mm/mempolicy/mempolicy.h"
@@ -86,19 +85,34 @@ static void migrate_done(void *context, uint64_t page, int result)
     migrating->left += result < 0 && result != -EFAULT && result != -ENOENT ? 1 : 0;
 }
 
-static int64_t migrate_area(struct space *space, uint64_t start, uint64_t end, uint64_t from, uint64_t to)
+/* Why a migration of GROUP's pages, which keeps the process from ending, is to stop: a negative errno, or 0. GROUP is
+ * NULL if it is not on this kernel. */
+static int migrate_stops(const struct group *group)
+{
+    if (thread_dying(thread_current()))
+        return -EINTR; /* the thread dies, so no program sees this */
+    return group_exiting(group) ? -ESRCH : 0;
+}
+
+static int64_t migrate_area(struct space *space, const struct group *group, uint64_t start, uint64_t end, uint64_t from,
+                            uint64_t to)
 {
     struct migrating migrating = {from, to, 0};
     struct space_moves moves = {migrate_wanted, migrate_done, &migrating, false};
 
-    for (uint64_t at = start; at < end; at = reach_stop(at, end)) {
+    for (uint64_t at = start; (at = space_move_next(space, at, end)) < end; at = reach_stop(at, end)) {
+        int error;
+
         space_move(space, at, reach_stop(at, end), &moves);
         reach_pause(at - start);
+        error = migrate_stops(group);
+        if (error != 0)
+            return error;
     }
     return migrating.left;
 }
 
-static int64_t migrate(struct space *space, uint64_t from, uint64_t to)
+static int64_t migrate(struct space *space, const struct group *group, uint64_t from, uint64_t to)
 {
     struct msg_space_areas *head = heap_alloc(MSG_MAX);
     const struct msg_space_area *areas;
@@ -115,10 +129,8 @@ static int64_t migrate(struct space *space, uint64_t from, uint64_t to)
         if (length < 0)
             left = length;
         for (uint64_t i = 0; i < count && left >= 0; i++) {
-            int64_t more = 0;
+            int64_t more = migrate_area(space, group, areas[i].start, areas[i].end, from, to);
 
-            if (!backing_stays(areas[i].backing))
-                more = migrate_area(space, areas[i].start, areas[i].end, from, to);
             left = more < 0 ? more : left + more;
         }
         at = length >= 0 && head->next > at ? head->next : 0;
@@ -179,13 +191,11 @@ static int64_t do_move(struct space *space, const void *asked, void *result)
     uint64_t start = pages->ask.address & ~(PAGE_SIZE - 1), end = start + pages->ask.count * PAGE_SIZE;
     struct placing placing = {start, pages->node, result};
     struct space_moves moves = {placing_wanted, placing_done, &placing, pages->ask.all != 0};
+    uint64_t stop = start >= USER_END ? start : end < USER_END ? end : USER_END;
 
-    if (start < USER_END && end <= USER_END) {
-        space_move(space, start, end, &moves);
-    } else {
-        for (uint32_t i = 0; i < pages->ask.count; i++)
-            placing.status[i] = -EFAULT;
-    }
+    space_move(space, start, stop, &moves);
+    for (uint64_t page = stop; page != end; page += PAGE_SIZE) /* END may have wrapped around */
+        placing_done(&placing, page, -EFAULT);
     return (int64_t)(pages->ask.count * sizeof(placing.status[0]));
 }
 
@@ -200,9 +210,17 @@ static int64_t do_count(struct space *space, const void *asked, void *result)
 static int64_t do_migrate(struct space *space, const void *asked, void *result)
 {
     const struct msg_reach_migrate *nodes = asked;
+    struct group *group;
+    int64_t left;
 
     (void)result;
-    return nodes->to != 0 ? migrate(space, nodes->from, nodes->to) : -EPROTO;
+    if (nodes->to == 0)
+        return -EPROTO;
+    group = group_find(nodes->target.process);
+    left = migrate(space, group, nodes->from, nodes->to);
+    if (group != NULL)
+        group_put(group);
+    return left;
 }
 
 /* By message type from MSG_REACH_READ on. Each returns a value or a negative errno; do_read and do_move return how many

@@ -71,7 +71,8 @@ int64_t reach_node(uint32_t process, uint64_t address);
 int64_t reach_move(const struct reach_pages *pages, int32_t *status);
 /* Returns how many pages of the SIZE bytes from START on have a frame. */
 int64_t reach_count(uint32_t process, uint64_t start, uint64_t size);
-/* Moves all pages that are on a node of FROM to the corresponding node of TO. Returns how many could not be moved. */
+/* Moves all pages that are on a node of FROM to the corresponding node of TO. Returns how many could not be moved.
+ * It stops when that process ends, or the caller is killed if the process is its own: -ESRCH, -EINTR. */
 int64_t reach_migrate(uint32_t process, uint64_t from, uint64_t to);
 
 #endif

@@ -14,6 +14,7 @@ struct walk {
     const struct msg_space_change *change;
     const struct area *area; /* the one found last */
     bool flush;              /* a TLB may have an entry that allows more, or has the old frame */
+    bool pending;            /* a page that is to be still has an entry that a failed unmap has left */
 };
 
 static uint64_t end_of(const struct msg_space_change *change)
@@ -55,8 +56,12 @@ static void still_entry(void *context, uint64_t va, uint64_t *entry, uint64_t si
     uint32_t before;
 
     (void)size;
-    if ((*entry & PAGING_SOFT_PENDING_FREE) != 0 || !is_chosen(walk->change, va, &before))
+    if (!is_chosen(walk->change, va, &before))
         return;
+    if ((*entry & PAGING_SOFT_PENDING_FREE) != 0) { /* it keeps its frame, which the mover would release */
+        walk->pending = true;
+        return;
+    }
     walk->flush |= (*entry & PAGING_WRITE) != 0;
     *entry = (*entry & ~PAGING_WRITE) | PAGING_SOFT_STILL;
 }
@@ -88,7 +93,8 @@ static void writable_entry(void *context, uint64_t va, uint64_t *entry, uint64_t
     *entry = writable(*entry, walk->area != NULL ? walk->area->prot : 0);
 }
 
-static void walk_locked(struct space *space, const struct msg_space_change *change,
+/* Returns whether an entry is pending free that must not be. */
+static bool walk_locked(struct space *space, const struct msg_space_change *change,
                         void (*visit)(void *context, uint64_t va, uint64_t *entry, uint64_t size))
 {
     struct walk walk = {.space = space, .change = change};
@@ -96,6 +102,7 @@ static void walk_locked(struct space *space, const struct msg_space_change *chan
     paging_visit(&space->tables, change->start, end_of(change), visit, &walk);
     if (walk.flush)
         space_flush(space, change->start, end_of(change));
+    return walk.pending;
 }
 
 /* Whoever has got one of the pages since the lock was granted has been marked before. */
@@ -111,8 +118,7 @@ int64_t space_apply_still_locked(struct space *space, const struct msg_space_cha
 {
     if (!is_valid(change))
         return -EPROTO;
-    walk_locked(space, change, still_entry);
-    return 0;
+    return walk_locked(space, change, still_entry) ? -EAGAIN : 0;
 }
 
 int64_t space_apply_replace_locked(struct space *space, const struct msg_space_change *change)

@@ -12,7 +12,8 @@
 
 /* Perform SPACE_STILL, SPACE_REPLACE and SPACE_WRITABLE on this kernel: of the chosen pages they change the entries
  * that there are, and make none. 0, and from the home for the last two the kernels that may have one of the pages by
- * now (space_still_kernels); -EPROTO: no such range or frames. They allocate nothing. */
+ * now (space_still_kernels); -EPROTO: no such range or frames; -EAGAIN, from the first only: a chosen page's entry is
+ * pending free, so that no page may move. They allocate nothing. */
 int64_t space_apply_still_locked(struct space *space, const struct msg_space_change *change);
 int64_t space_apply_replace_locked(struct space *space, const struct msg_space_change *change);
 int64_t space_apply_writable_locked(struct space *space, const struct msg_space_change *change);

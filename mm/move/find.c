@@ -18,11 +18,13 @@ static uint64_t bits_of(uint32_t prot, uint64_t backing)
     return ((prot & AREA_SHARED) != 0 ? MOVE_SHARED : 0) | (backing != BACKING_NONE ? MOVE_BACKED : 0);
 }
 
-/* What this kernel has. */
+/* What this kernel has. The pages of the vDSO are left out, as if there were no area: the kernel writes the clock
+ * there, and a copy of them would stand still. */
 static void look(struct space *space, uint64_t start, uint64_t count, uint64_t *words)
 {
     const struct area *area = NULL;
     const uint64_t *entry;
+    bool movable;
 
     spin_lock(&space->lock);
     entry = paging_look(&space->tables, start);
@@ -31,8 +33,9 @@ static void look(struct space *space, uint64_t start, uint64_t count, uint64_t *
 
         if (area == NULL || page >= area->end)
             area = area_find(&space->areas, page);
-        words[i] = area != NULL ? bits_of(area->prot, area->backing) : 0;
-        if (area != NULL && seen != 0 && (seen & PAGING_SOFT_PENDING_FREE) == 0 && !zero_page_is(seen))
+        movable = area != NULL && !backing_stays(area->backing);
+        words[i] = movable ? bits_of(area->prot, area->backing) : 0;
+        if (movable && seen != 0 && (seen & PAGING_SOFT_PENDING_FREE) == 0 && !zero_page_is(seen))
             words[i] |= (seen & PAGING_FRAME) | ((seen & PAGING_SOFT_COW) != 0 ? MOVE_COW : 0);
     }
     spin_unlock(&space->lock);
@@ -102,7 +105,7 @@ static int ask_others(struct space *space, uint64_t page, uint64_t *word)
 
     if (error != 0 && answer.kind != SPACE_FRAME)
         return -ENOMEM;
-    if (answer.kind == SPACE_NONE)
+    if (answer.kind == SPACE_NONE || backing_stays(answer.backing))
         return 0;
     *word = bits_of(answer.prot, answer.backing);
     if (answer.kind != SPACE_FRAME)

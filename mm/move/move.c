@@ -10,6 +10,7 @@
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
 #include "mm/frame/reference.h"
+#include "mm/lease/lease.h"
 #include "mm/lock/lock.h"
 #include "mm/mempolicy/mempolicy.h"
 #include "mm/move/internal.h"
@@ -107,6 +108,7 @@ static void ask_home(struct moving *moving)
 static int everywhere(struct moving *moving, enum msg_type operation, uint64_t chosen, uint64_t frame)
 {
     struct space *space = moving->space;
+    int64_t value;
 
     moving->change = (struct msg_space_change){.space = space->id,
                                                .start = moving->start,
@@ -118,8 +120,11 @@ static int everywhere(struct moving *moving, enum msg_type operation, uint64_t c
     if (moving->error == 0 || operation != MSG_SPACE_STILL)
         msg_multicast(moving->others, operation, &moving->change, sizeof(moving->change), note_answer, moving,
                       "move of pages", moving->start);
-    if (space->home != instance.kernel)
-        apply_here(moving);
+    if (space->home != instance.kernel) {
+        value = apply_here(moving);
+        if (value < 0 && moving->error == 0)
+            moving->error = (int)value;
+    }
     return moving->error;
 }
 
@@ -377,6 +382,21 @@ void space_move(struct space *space, uint64_t start, uint64_t end, const struct 
         start = stop;
     }
     heap_free(moving, sizeof(*moving));
+}
+
+uint64_t space_move_next(struct space *space, uint64_t start, uint64_t end)
+{
+    uint64_t next = start, leased;
+
+    if (space->home != instance.kernel || !space->retrieval->home_knows)
+        return start;
+    spin_lock(&space->lock);
+    if (paging_next_leaf_look(&space->tables, &next, end) == NULL || next > end)
+        next = end;
+    leased = lease_lowest_locked(space, start, end); /* there the home does not know each page */
+    spin_unlock(&space->lock);
+    next = leased < next ? leased : next;
+    return next > start ? next : start; /* a lease may begin before */
 }
 
 void space_move_init(void)

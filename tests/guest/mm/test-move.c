@@ -6,12 +6,16 @@
  * written last, and a reader what it has read last, which no later read precedes. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tests/guest/harness/several_kernels.h"
@@ -392,6 +396,109 @@ static void test_file(void)
     unlink("/tmp/moves");
 }
 
+/* A process whose migrate_pages goes through 64 TiB, where there is nothing, ends when it is killed. */
+static void test_killed(void)
+{
+    int pipes[2], status = 0;
+    char byte;
+    pid_t child;
+
+    if (skip_one_node() || !CHECK(pipe(pipes) == 0, "%s", strerror(errno)))
+        return;
+    for (int k = 0; k < kernels_count() && k < 2; k++) {
+        child = fork();
+        if (child == 0) {
+            unsigned long from = 1, to = 2;
+            void *at = mmap(NULL, 1ul << 46, PROT_READ | PROT_WRITE, PRIVATE | MAP_NORESERVE, -1, 0);
+
+            kernels_go(k);
+            if (at == MAP_FAILED || write(pipes[1], "", 1) != 1)
+                _exit(2);
+            for (;;)
+                syscall(SYS_migrate_pages, 0, BITS + 1, &from, &to);
+        }
+        CHECK(child > 0 && read(pipes[0], &byte, 1) == 1, "%s", strerror(errno));
+        usleep(20000); /* so that it is most likely under way */
+        CHECK(kill(child, SIGKILL) == 0 && waitpid(child, &status, 0) == child, "%s", strerror(errno));
+        CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "kernel %d: status %x", k, (unsigned)status);
+    }
+    close(pipes[0]);
+    close(pipes[1]);
+}
+
+#define SPARSE (16 * LARGE)
+
+/* migrate_pages leaves no page of a nearly empty area behind. */
+static void test_sparse(void)
+{
+    static const long at[] = {0, LARGE - PAGE, 7 * LARGE + 5 * PAGE, SPARSE - PAGE};
+    char *memory;
+
+    if (skip_one_node())
+        return;
+    memory = mmap(NULL, SPARSE, READ_WRITE, PRIVATE, -1, 0);
+    if (!CHECK(memory != MAP_FAILED, "%s", strerror(errno)))
+        return;
+    for (size_t i = 0; i < TAP_COUNT(at); i++)
+        memory[at[i]] = (char)(i + 1);
+    for (int k = 0; k < 2 * kernels_count(); k++) {
+        unsigned long from = 3, to = 1ul << k % 2;
+
+        kernels_go(k / 2);
+        CHECK(syscall(SYS_migrate_pages, 0, BITS + 1, &from, &to) >= 0, "%s", strerror(errno));
+        for (size_t i = 0; i < TAP_COUNT(at); i++) {
+            int status = -1;
+            void *page = memory + at[i];
+
+            CHECK(memory[at[i]] == (char)(i + 1), "round %d page %zu", k, i);
+            CHECK(syscall(SYS_move_pages, 0, 1, &page, NULL, &status, 0) == 0 && status == k % 2,
+                  "round %d page %zu: %d", k, i, status);
+        }
+    }
+    kernels_go(0);
+    munmap(memory, SPARSE);
+}
+
+static unsigned long mapping_start(const char *name)
+{
+    static char line[512];
+    FILE *maps = fopen("/proc/self/maps", "r");
+    unsigned long start = 0;
+
+    while (maps != NULL && start == 0 && fgets(line, sizeof(line), maps) != NULL) {
+        if (strstr(line, name) != NULL)
+            start = strtoul(line, NULL, 16);
+    }
+    if (maps != NULL)
+        fclose(maps);
+    return start;
+}
+
+/* The page in which the kernel writes the clock must not be replaced by a copy. */
+static void test_clock(void)
+{
+    void *at = (void *)mapping_start("[vvar]");
+    unsigned long before = counted("pages_moved"), node;
+
+    if (skip_one_node() || !CHECK(at != NULL, "no [vvar]"))
+        return;
+    for (int k = 0; k < 2 * node_count; k++) {
+        int wanted = k % node_count, status = 1;
+        struct timespec first, next;
+
+        kernels_go(k);
+        clock_gettime(CLOCK_MONOTONIC, &first);
+        CHECK(move_pages(at, 1, &wanted, &status, MOVE) == 0 && status == -EFAULT, "round %d: %d", k, status);
+        node = 1ul << wanted;
+        syscall(SYS_mbind, at, PAGE, BIND, &node, BITS + 1, MOVE); /* whether it may have a policy does not matter */
+        clock_gettime(CLOCK_MONOTONIC, &next);
+        CHECK(next.tv_sec > first.tv_sec || (next.tv_sec == first.tv_sec && next.tv_nsec >= first.tv_nsec), "round %d",
+              k);
+    }
+    CHECK(counted("pages_moved") == before, "%lu pages have moved", counted("pages_moved") - before);
+    kernels_go(0);
+}
+
 /* Entries of 2 MiB of the process on all kernels, in KiB. */
 static unsigned long large_kb(void)
 {
@@ -458,6 +565,9 @@ int main(int argc, char **argv)
         {"writers", "no write is lost and no read is stale while all pages go round all nodes", test_writers},
         {"forked", "a page that a child has moves only with MPOL_MF_MOVE_ALL, as a copy", test_forked},
         {"file", "a private page of a file moves, and shared memory does not", test_file},
+        {"killed", "a process that is killed does not migrate its pages to the end", test_killed},
+        {"sparse", "migrate_pages moves each page of a nearly empty area", test_sparse},
+        {"clock", "the page of the clock does not move", test_clock},
         {"large", "a large page moves as a whole", test_large},
     };
     static const struct tap_program program = {

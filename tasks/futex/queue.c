@@ -67,16 +67,19 @@ bool futex_nobody_waits(uint32_t owner, const struct futex_key *key)
     return (__atomic_load_n(&board[MSG_BOARD_FUTEX + number / 64], __ATOMIC_RELAXED) >> number % 64 & 1) == 0;
 }
 
-/* Queues WAITER behind those of its priority. The walk is short: other threads than real-time ones are appended. */
+/* Queues WAITER behind those of its priority. Threads that are not real-time ones are appended; the others walk from
+ * the front, and so meet only real-time ones. */
 static void queue_locked(struct futex_bucket *bucket, struct futex_waiter *waiter)
 {
-    struct list *after = bucket->waiters.previous;
+    struct list *before = &bucket->waiters;
 
-    while (after != &bucket->waiters && container_of(after, struct futex_waiter, node)->priority < waiter->priority)
-        after = after->previous;
+    if (waiter->priority > 0)
+        before = before->next;
+    while (before != &bucket->waiters && container_of(before, struct futex_waiter, node)->priority >= waiter->priority)
+        before = before->next;
     futex_object_count(&waiter->key, 1);
     waiter->number = ++bucket->numbers;
-    list_insert_before(&waiter->node, after->next);
+    list_insert_before(&waiter->node, before);
     __atomic_store_n(&waiter->bucket, bucket, __ATOMIC_RELEASE);
 }
 

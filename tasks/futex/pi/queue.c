@@ -101,15 +101,17 @@ static uint32_t rank_of(const struct pi_waiter *waiter)
     return waiter->priority.policy >> POLICY_PRIORITY_SHIFT;
 }
 
+/* The walk from the front meets real-time waiters only; others are appended. */
 static void insert_locked(struct pi_lock *lock, struct pi_waiter *waiter)
 {
-    struct list *at = &lock->waiters;
+    struct list *before = &lock->waiters;
 
-    while (at->previous != &lock->waiters &&
-           rank_of(container_of(at->previous, struct pi_waiter, node)) < rank_of(waiter))
-        at = at->previous;
+    if (rank_of(waiter) > 0)
+        before = before->next;
+    while (before != &lock->waiters && rank_of(container_of(before, struct pi_waiter, node)) >= rank_of(waiter))
+        before = before->next;
     waiter->lock = lock;
-    list_insert_before(&waiter->node, at);
+    list_insert_before(&waiter->node, before);
 }
 
 /* The highest priority among the waiters: the queue is in order of real-time priorities, but not of nice values. */

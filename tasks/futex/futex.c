@@ -26,7 +26,7 @@ int64_t futex_give_up(struct futex_wait *wait, const struct futex_place *place, 
     bitset = wait->waiter.bitset;
     if (futex_wake_at(&where, 1, bitset) > 0)
         return error;
-    if (where.key.word != place->key.word && futex_wake_at(place, 1, FUTEX_ANY) > 0)
+    if (!futex_same_key(&where.key, &place->key) && futex_wake_at(place, 1, FUTEX_ANY) > 0)
         return error; /* without this thread, the requeue would have moved that one */
     return 0;
 }

@@ -402,6 +402,7 @@ void signal_force(const struct signal_info *info)
     bool blocked = (thread->context.signal_mask & SIGNAL_BIT(info->signal)) != 0;
 
     spin_lock(&group->lock);
+    signal_queue_remove(&thread->signals, SIGNAL_BIT(info->signal)); /* a sent one must not hide what has happened */
     if (!blocked && signal_queue_add(&thread->signals, info, 0, LIMIT_NONE) != 0)
         blocked = true; /* there is no room to queue it, so the program dies of it */
     __atomic_fetch_or(&thread->due, THREAD_DUE_SIGNAL, __ATOMIC_SEQ_CST);

@@ -10,7 +10,7 @@ uint64_t backing_anonymous(uint32_t role, uint64_t pages)
 
     if (size >= BACKING_CLASSES)
         size = BACKING_CLASSES - 1;
-    index = __atomic_fetch_add(&made[size], 1, __ATOMIC_RELAXED);
+    index = __atomic_add_fetch(&made[size], 1, __ATOMIC_RELAXED); /* from 1: no name is all zeros */
     return BACKING_ANONYMOUS | (uint64_t)(role % BACKING_ROLES) << BACKING_ROLE_SHIFT |
            (uint64_t)size << BACKING_CLASS_SHIFT | ((index << 2 * size) & (BACKING_NUMBERS - 1));
 }

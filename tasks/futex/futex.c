@@ -26,7 +26,7 @@ int64_t futex_give_up(struct futex_wait *wait, const struct futex_place *place, 
     bitset = wait->waiter.bitset;
     if (futex_wake_at(&where, 1, bitset) > 0)
         return error;
-    if (where.key.word != place->key.word && futex_wake_at(place, 1, FUTEX_ANY) > 0)
+    if (!futex_same_key(&where.key, &place->key) && futex_wake_at(place, 1, FUTEX_ANY) > 0)
         return error; /* without this thread, the requeue would have moved that one */
     return 0;
 }
@@ -77,6 +77,9 @@ int64_t futex_wait(const struct futex_expected *expected)
         return futex_give_up(&wait, &place, -EFAULT);
     if (value != expected->value)
         return futex_give_up(&wait, &place, -EAGAIN);
+    error = futex_check_place(expected->address, &place);
+    if (error != 0)
+        return futex_give_up(&wait, &place, error);
     if (completion_wait_until(&wait.woken, &reason, WAIT_INTERRUPTIBLE, expected->deadline)) {
         futex_woken(&wait);
         return 0;
@@ -135,7 +138,11 @@ int64_t futex_requeue(uint64_t address, uint64_t to, bool shared, uint32_t wake,
         request.wake = wake > UINT32_MAX - requeue ? UINT32_MAX : wake + requeue;
         request.requeue = 0;
     }
-    return futex_requeue_at(from.owner, &request);
+    error = futex_requeue_at(from.owner, &request);
+    if (error > 0 && request.requeue != 0 && futex_check_place(to, &target) != 0)
+        futex_wake_at(&target, UINT32_MAX,
+                      FUTEX_ANY); /* its number may name another object by now: nobody stays there */
+    return error;
 }
 
 enum { OP_SET, OP_ADD, OP_OR, OP_ANDN, OP_XOR, OPS };

@@ -10,13 +10,9 @@
 #include "tasks/futex/futex.h"
 #include "tasks/futex/internal.h"
 #include "tasks/futex/pi/pi.h"
+#include "tasks/futex/word/object.h"
 
 struct futex_bucket futex_buckets[FUTEX_BUCKETS];
-
-static bool same_key(const struct futex_key *a, const struct futex_key *b)
-{
-    return a->word == b->word && a->space == b->space;
-}
 
 _Static_assert(FUTEX_BUCKETS <= 64 * (MSG_BOARD_WORDS - MSG_BOARD_FUTEX), "the board has a bit for each bucket");
 
@@ -71,16 +67,26 @@ bool futex_nobody_waits(uint32_t owner, const struct futex_key *key)
     return (__atomic_load_n(&board[MSG_BOARD_FUTEX + number / 64], __ATOMIC_RELAXED) >> number % 64 & 1) == 0;
 }
 
-/* Queues WAITER behind those of its priority. The walk is short: other threads than real-time ones are appended. */
+/* Queues WAITER behind those of its priority. Threads that are not real-time ones are appended; the others walk from
+ * the front, and so meet only real-time ones. */
 static void queue_locked(struct futex_bucket *bucket, struct futex_waiter *waiter)
 {
-    struct list *after = bucket->waiters.previous;
+    struct list *before = &bucket->waiters;
 
-    while (after != &bucket->waiters && container_of(after, struct futex_waiter, node)->priority < waiter->priority)
-        after = after->previous;
+    if (waiter->priority > 0)
+        before = before->next;
+    while (before != &bucket->waiters && container_of(before, struct futex_waiter, node)->priority >= waiter->priority)
+        before = before->next;
+    futex_object_count(&waiter->key, 1);
     waiter->number = ++bucket->numbers;
-    list_insert_before(&waiter->node, after->next);
+    list_insert_before(&waiter->node, before);
     __atomic_store_n(&waiter->bucket, bucket, __ATOMIC_RELEASE);
+}
+
+static void remove_locked(struct futex_waiter *waiter)
+{
+    list_remove(&waiter->node);
+    futex_object_count(&waiter->key, -1);
 }
 
 void futex_queue_join(struct futex_waiter *waiter, const struct futex_key *key, uint32_t bitset)
@@ -121,7 +127,7 @@ static void wake_locked(struct futex_waiter *waiter, uint32_t bitset, struct not
     struct futex_wait *wait = container_of(waiter, struct futex_wait, waiter);
 
     waiter->bitset = bitset;
-    list_remove(&waiter->node);
+    remove_locked(waiter);
     if (waiter->remote)
         list_append(&notified->remote, &waiter->node);
     __atomic_store_n(&waiter->bucket, NULL, __ATOMIC_RELEASE);
@@ -142,7 +148,7 @@ static uint32_t wake_some_locked(struct futex_bucket *bucket, const struct futex
 
         if (woken == count)
             break;
-        if (same_key(&waiter->key, key) && (waiter->bitset & bitset) != 0) {
+        if (futex_same_key(&waiter->key, key) && (waiter->bitset & bitset) != 0) {
             wake_locked(waiter, bitset, notified);
             woken++;
         }
@@ -207,13 +213,13 @@ uint32_t futex_queue_requeue(const struct msg_futex_requeue *request)
 
         if (woken == request->wake && moved == request->requeue)
             break;
-        if (!same_key(&waiter->key, &request->from) || waiter->number > mark)
+        if (!futex_same_key(&waiter->key, &request->from) || waiter->number > mark)
             continue;
         if (woken < request->wake) {
             wake_locked(waiter, FUTEX_ANY, &notified);
             woken++;
         } else {
-            list_remove(&waiter->node);
+            remove_locked(waiter);
             waiter->key = request->to;
             queue_locked(to, waiter);
             if (!to->published && instance.kernels > 1)
@@ -236,7 +242,7 @@ bool futex_queue_leave(struct futex_waiter *waiter)
         spin_lock(&bucket->lock);
         here = waiter->bucket == bucket; /* otherwise it was requeued or woken meanwhile */
         if (here) {
-            list_remove(&waiter->node);
+            remove_locked(waiter);
             waiter->bucket = NULL;
         }
         spin_unlock(&bucket->lock);
@@ -250,7 +256,7 @@ void futex_queue_pass_on(const struct futex_waiter *waiter)
 {
     struct msg_futex_requeue again = {.from = waiter->first, .to = waiter->key, .mark = UINT64_MAX, .requeue = 1};
 
-    if (!same_key(&waiter->key, &waiter->first))
+    if (!futex_same_key(&waiter->key, &waiter->first))
         futex_queue_requeue(&again);
 }
 

@@ -71,6 +71,8 @@ static int64_t join_all(struct several *s, const struct futex_expected *words, u
         error = futex_join_any(&part->wait, &part->place, FUTEX_ANY, &s->any);
         if (error == 0) {
             error = check_word(&words[i]);
+            if (error == 0)
+                error = futex_check_place(words[i].address, &part->place);
             if (error == 0) {
                 s->joined++;
                 continue;

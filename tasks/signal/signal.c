@@ -49,12 +49,18 @@ static bool is_awake(const struct thread *thread)
     return state == THREAD_READY || state == THREAD_RUNNING;
 }
 
-/* A number that is greater for a thread that uses its CPU than for one that waits for it, or sleeps. */
+static bool is_running(const struct thread *thread)
+{
+    return __atomic_load_n(&thread->state, __ATOMIC_RELAXED) == THREAD_RUNNING;
+}
+
+/* A number that is greater for a thread that uses its CPU than for one that waits for it, perhaps for ever whatever its
+ * priority, and than for one that sleeps. */
 static int busyness(const struct thread *thread)
 {
-    bool runs = __atomic_load_n(&thread->state, __ATOMIC_RELAXED) == THREAD_RUNNING;
+    int awake = is_running(thread) ? 10000 : 1000;
 
-    return is_awake(thread) ? 1000 + 2 * fair_priority(thread->context.policy, thread->context.nice) + runs : 0;
+    return is_awake(thread) ? awake + fair_priority(thread->context.policy, thread->context.nice) : 0;
 }
 
 /* The first thread that takes signals of BIT; BUSY: the busiest of them. */
@@ -151,6 +157,7 @@ static int send_group(struct group *group, const struct signal_info *info, bool 
     uint64_t bit = SIGNAL_BIT(info->signal);
     struct thread *thread;
     kernel_set members;
+    bool runs;
     int error = 0;
 
     assert(process != NULL && info->signal >= 1 && info->signal <= SIGNALS);
@@ -173,9 +180,10 @@ static int send_group(struct group *group, const struct signal_info *info, bool 
     group->signal_hint |= process->signals.pending;
     if (error == 0 && thread != NULL)
         thread_set_due(thread, THREAD_DUE_SIGNAL);
+    runs = thread != NULL && is_running(thread);
     spin_unlock(&group->lock);
-    /* Where a thread here sleeps, one elsewhere that does not may be first. */
-    if (error == 0 && (thread == NULL || (busy && !is_awake(thread))))
+    /* Where a thread here sleeps, or waits for its CPU, one elsewhere that runs may be first. */
+    if (error == 0 && (thread == NULL || (busy && !runs)))
         hint_others(group, members, bit, busy ? HINT_BUSY : HINT_ANY);
     return error;
 }
@@ -394,6 +402,7 @@ void signal_force(const struct signal_info *info)
     bool blocked = (thread->context.signal_mask & SIGNAL_BIT(info->signal)) != 0;
 
     spin_lock(&group->lock);
+    signal_queue_remove(&thread->signals, SIGNAL_BIT(info->signal)); /* a sent one must not hide what has happened */
     if (!blocked && signal_queue_add(&thread->signals, info, 0, LIMIT_NONE) != 0)
         blocked = true; /* there is no room to queue it, so the program dies of it */
     __atomic_fetch_or(&thread->due, THREAD_DUE_SIGNAL, __ATOMIC_SEQ_CST);

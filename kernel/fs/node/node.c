@@ -11,6 +11,7 @@
 #include "mm/area/backing.h"
 #include "mm/frame/heap.h"
 #include "msg/slice.h"
+#include "tasks/futex/word/object.h"
 
 #define CHUNK 256u /* numbers whose table entries are allocated together */
 #define CHUNKS (BACKING_OBJECTS / CHUNK)
@@ -53,16 +54,38 @@ static void chunk_add_locked(void)
             number_free_locked((chunk_count - 1) * CHUNK + i);
 }
 
-static bool number_take_locked(struct node *node)
+static uint32_t number_pop_locked(void)
 {
-    if (free_first == 0)
-        chunk_add_locked();
-    if (free_first == 0)
-        return false;
-    node->number = free_first;
-    free_first = (uint32_t)(*place_of(free_first) >> 1);
+    uint32_t number = free_first;
+
+    free_first = (uint32_t)(*place_of(number) >> 1);
     if (free_first == 0)
         free_last = 0;
+    return number;
+}
+
+/* Brings a number to the front of the queue that no waiter for a futex word of an old node still uses. Each such number
+ * that it meets costs a step, and has a waiting thread. */
+static bool number_find_locked(void)
+{
+    uint32_t start = free_first;
+
+    while (free_first != 0 && futex_object_waited_for(free_first)) {
+        number_free_locked(number_pop_locked());
+        if (free_first == start)
+            return false;
+    }
+    return free_first != 0;
+}
+
+static bool number_take_locked(struct node *node)
+{
+    if (!number_find_locked()) {
+        chunk_add_locked();
+        if (!number_find_locked())
+            return false;
+    }
+    node->number = number_pop_locked();
     *place_of(node->number) = (uint64_t)(uintptr_t)node;
     count++;
     return true;

@@ -1,7 +1,8 @@
 /* Nodes: files without their names (Unix's inodes), in this kernel's memory. All nodes, with names in the tree or
  * without (memfd_create), are on kernel 0, which never stops, so an open file or a mapping stays valid whichever kernel
  * stops. A node's number is its inode number and, for a regular file, the number under which its pages can be mapped
- * (its object, mm/area/backing.h). A number is reused only when nothing refers to the old node any more.
+ * (its object, mm/area/backing.h). A number is reused only when nothing refers to the old node any more, not
+ * even a thread that waits for a futex word in it (tasks/futex/word/object.h).
  *
  * A node's names, its open files, and kernels with spaces that map it (map.h) hold references to it. When the last
  * reference is dropped, the node is freed with all that it has.

@@ -8,6 +8,7 @@
 #include "kernel/arch/x86_64/clock.h"
 #include "mm/frame/heap.h"
 #include "tasks/futex/pi/internal.h"
+#include "tasks/futex/word/object.h"
 
 #define BUCKETS 256u /* of each of the two tables */
 
@@ -43,11 +44,6 @@ static struct list waiters[BUCKETS]; /* [k] */
 static uint64_t last_stamp;          /* [k] */
 static uint64_t last_number;         /* [k] */
 
-static bool same(const struct futex_key *a, const struct futex_key *b)
-{
-    return a->word == b->word && a->space == b->space;
-}
-
 static struct list *bucket_of(const struct futex_key *key)
 {
     return &locks[(key->word >> 2 ^ key->word >> 12 ^ key->space) % BUCKETS];
@@ -58,7 +54,7 @@ static struct pi_lock *find_locked(const struct futex_key *key, bool word)
     list_for_each(node, bucket_of(key)) {
         struct pi_lock *lock = container_of(node, struct pi_lock, node);
 
-        if (lock->word == word && same(&lock->key, key))
+        if (lock->word == word && futex_same_key(&lock->key, key))
             return lock;
     }
     return NULL;
@@ -88,12 +84,14 @@ static struct pi_lock *get_locked(const struct futex_key *key, bool word, uint32
     *lock = (struct pi_lock){.key = *key, .word = word, .owner = owner, .top = PI_IDLE};
     list_init(&lock->waiters);
     list_append(bucket_of(key), &lock->node);
+    futex_object_count(key, 1);
     return lock;
 }
 
 static void forget_locked(struct pi_lock *lock)
 {
     list_remove(&lock->node);
+    futex_object_count(&lock->key, -1);
     heap_free(lock, sizeof(*lock));
 }
 
@@ -103,15 +101,17 @@ static uint32_t rank_of(const struct pi_waiter *waiter)
     return waiter->priority.policy >> POLICY_PRIORITY_SHIFT;
 }
 
+/* The walk from the front meets real-time waiters only; others are appended. */
 static void insert_locked(struct pi_lock *lock, struct pi_waiter *waiter)
 {
-    struct list *at = &lock->waiters;
+    struct list *before = &lock->waiters;
 
-    while (at->previous != &lock->waiters &&
-           rank_of(container_of(at->previous, struct pi_waiter, node)) < rank_of(waiter))
-        at = at->previous;
+    if (rank_of(waiter) > 0)
+        before = before->next;
+    while (before != &lock->waiters && rank_of(container_of(before, struct pi_waiter, node)) >= rank_of(waiter))
+        before = before->next;
     waiter->lock = lock;
-    list_insert_before(&waiter->node, at);
+    list_insert_before(&waiter->node, before);
 }
 
 /* The highest priority among the waiters: the queue is in order of real-time priorities, but not of nice values. */
@@ -399,7 +399,7 @@ static int release_locked(const struct remote_request *request, void *result, st
 /* Moves WAITER, which is parked, to the queue of the lock that REQUEUE names; *LOCK is that lock. */
 static int move_locked(struct pi_waiter *waiter, const struct msg_pi_requeue *requeue, struct pi_lock **lock)
 {
-    if (!same(&waiter->to, &requeue->to))
+    if (!futex_same_key(&waiter->to, &requeue->to))
         return -EINVAL;
     if (waiter->thread == requeue->owner)
         return -EDEADLK;

@@ -4,17 +4,17 @@
 #include "kernel/arch/x86_64/traps.h"
 #include "mm/area/backing.h"
 #include "mm/user/shared.h"
+#include "tasks/futex/word/object.h"
 #include "tasks/role/role.h"
 
-/* What is left of an object's name without its low bits, which are the page and flags. The hash of keys
- * (tasks/futex/internal.h) uses the low bits of the rest. */
-#define NAME_SHIFT BACKING_KERNEL_SHIFT
+uint32_t futex_object_counters[FUTEX_OBJECT_COUNTERS];
 
-_Static_assert(BACKING_CLASS_SHIFT >= NAME_SHIFT && BACKING_PAGES <= 1ull << NAME_SHIFT, "names of objects fit");
+_Static_assert(BACKING_CLASS_SHIFT >= FUTEX_NAME_SHIFT && BACKING_PAGES <= 1ull << FUTEX_NAME_SHIFT,
+               "names of objects fit");
 
 uint32_t futex_owner(const struct futex_key *key)
 {
-    uint64_t backing = key->space << NAME_SHIFT;
+    uint64_t backing = key->space << FUTEX_NAME_SHIFT;
 
     if ((key->space & FUTEX_OBJECTS) == 0)
         return thread_current()->group->space->home;
@@ -29,11 +29,11 @@ static __attribute__((noinline)) int find_shared(struct space *space, uint64_t a
     if (found <= 0)
         return found;
     if (backing_is_anonymous(backing)) {
-        place->key.space = backing >> BACKING_CLASS_SHIFT << (BACKING_CLASS_SHIFT - NAME_SHIFT) | FUTEX_OBJECTS;
+        place->key.space = backing >> BACKING_CLASS_SHIFT << (BACKING_CLASS_SHIFT - FUTEX_NAME_SHIFT) | FUTEX_OBJECTS;
         place->key.word = (backing & (BACKING_NUMBERS - 1)) * PAGE_SIZE;
         place->owner = role_kernel(backing_role(backing));
     } else {
-        place->key.space = backing_whole(backing) >> NAME_SHIFT | FUTEX_OBJECTS;
+        place->key.space = backing_whole(backing) >> FUTEX_NAME_SHIFT | FUTEX_OBJECTS;
         place->key.word = backing_page(backing) * PAGE_SIZE;
         place->owner = backing_kernel(backing);
     }
@@ -49,6 +49,16 @@ int futex_find(uint64_t address, bool shared, struct futex_place *place)
         return found;
     found = find_shared(thread_current()->group->space, address, place);
     return found < 0 ? found : 0;
+}
+
+int futex_find_again(uint64_t address, const struct futex_place *place)
+{
+    struct futex_place now;
+    int error = futex_find(address, true, &now);
+
+    if (error != 0)
+        return error;
+    return futex_same_key(&now.key, &place->key) ? 0 : -EAGAIN;
 }
 
 int futex_swap(uint64_t address, uint32_t *expected, uint32_t value)

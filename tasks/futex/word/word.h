@@ -17,6 +17,11 @@ struct futex_key {
     uint64_t word;  /* its address in this space, or its place in the object in bytes */
 };
 
+static inline bool futex_same_key(const struct futex_key *a, const struct futex_key *b)
+{
+    return a->word == b->word && a->space == b->space;
+}
+
 /* A word and the kernel that has its queue. */
 struct futex_place {
     struct futex_key key;
@@ -49,6 +54,14 @@ static inline int futex_find_private(uint64_t address, struct futex_place *place
 uint32_t futex_owner(const struct futex_key *key);
 /* The same for any word; SHARED: without FUTEX_PRIVATE_FLAG. May wait for a page. */
 int futex_find(uint64_t address, bool shared, struct futex_place *place);
+/* After something was queued at PLACE, which futex_find has found for ADDRESS: whether it is the word at ADDRESS still.
+ * If so, the object exists, and its number will not be reused before the queue is left. -EAGAIN: another word is there
+ * now; or an error of futex_find. May wait for a page. */
+int futex_find_again(uint64_t address, const struct futex_place *place);
+static inline int futex_check_place(uint64_t address, const struct futex_place *place)
+{
+    return (place->key.space & FUTEX_OBJECTS) != 0 ? futex_find_again(address, place) : 0;
+}
 
 /* Atomically replaces *EXPECTED at user ADDRESS by VALUE. 0; -EAGAIN: another value, now in *EXPECTED; -EFAULT. */
 int futex_swap(uint64_t address, uint32_t *expected, uint32_t value);

@@ -24,7 +24,7 @@ void signal_queue_init(struct signal_queue *queue)
 static bool needs_info(const struct signal_info *info)
 {
     return (info->signal >= SIGNAL_REALTIME && info->code != SI_USER) || info->code == SI_TIMER ||
-           ((SIGNAL_BIT(info->signal) & SYNCHRONOUS) != 0 && info->code > 0 && info->code != SI_KERNEL);
+           ((SIGNAL_BIT(info->signal) & SYNCHRONOUS) != 0 && info->code > 0);
 }
 
 /* Stands for the information about SIGNAL that there was no memory for. */

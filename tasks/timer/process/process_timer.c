@@ -118,7 +118,7 @@ static int64_t send_signal(const struct process_timer *timer, const struct signa
     struct msg_thread_result result;
 
     if (timer->is.notify != TIMER_THREAD)
-        return signal_send_timer(timer->group, info, is_interval_timer(timer) && timer->is.kind != TIMER_WALL);
+        return signal_send_timer(timer->group, info, timer->is.kind != TIMER_WALL);
     call.info = *info;
     call.group = timer->group->id;
     return thread_call(&call, &result, NULL);

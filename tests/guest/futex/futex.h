@@ -98,6 +98,7 @@ void futex_test_killed_owner(void);
 void futex_test_objects(void);
 void futex_test_object_changes(void);
 void futex_test_objects_apart(void);
+void futex_test_object_gone(void);
 void futex_test_objects_forked(void);
 void futex_test_object_leased(void);
 void futex_test_several(void);

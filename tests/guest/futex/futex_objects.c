@@ -2,6 +2,7 @@
  * frame its page has. The memory is mapped before others use it, by whoever calls. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -28,6 +29,7 @@
 #define ROUNDS 12
 #define CHILDREN 4
 #define TIMES 150
+#define GONE_TIMES 600 /* more than there are numbers of objects at first */
 
 enum kind { ANONYMOUS, MEMFD, NAMED_FILE, SEGMENT, KINDS };
 
@@ -36,6 +38,7 @@ static const char *const names[KINDS] = {"anonymous memory", "a memfd", "a file"
 static struct crew crew;
 static uint8_t *place[2]; /* the same memory, twice */
 static int file;          /* its descriptor, or -1 */
+static int told[2];       /* a pipe */
 static word here,
     turn[CREW_MAX]; /* members that have come to a wait; the round in which each is to be woken, from 1 on */
 
@@ -229,6 +232,50 @@ void futex_test_objects_apart(void)
         file = first_file;
         unmap(kind);
     }
+}
+
+static void unmap_while_waited(void)
+{
+    uint8_t done = 0;
+
+    crew_start(&crew, 2, wait_at_five);
+    wait_asleep(&crew, &here, 2);
+    unmap(MEMFD);
+    if (write(told[1], &done, 1) != 1)
+        _exit(2);
+}
+
+/* Two threads of a process still wait in a memfd that is gone, while as many others are made as numbers come round. */
+void futex_test_object_gone(void)
+{
+    uint8_t done;
+    int status;
+    pid_t child;
+
+    if (!CHECK(pipe(told) == 0, "%s", strerror(errno)) || !map_twice(MEMFD))
+        return;
+    child = fork();
+    if (child == 0) {
+        unmap_while_waited();
+        pause();
+        _exit(1);
+    }
+    unmap(MEMFD);
+    CHECK(child > 0 && read(told[0], &done, 1) == 1, "%s", strerror(errno));
+    for (int i = 0; i < GONE_TIMES; i++) {
+        long woken;
+
+        if (!map_twice(MEMFD))
+            break;
+        woken = futex(word_at(0, 5), WAKE, 10, NULL, NULL, 0);
+        unmap(MEMFD);
+        if (!CHECK(woken == 0, "%ld woken by memfd %d", woken, i))
+            break;
+    }
+    kill(child, SIGKILL);
+    CHECK(waitpid(child, &status, 0) == child && WIFSIGNALED(status), "%x", status);
+    close(told[0]);
+    close(told[1]);
 }
 
 static void go_to(int index)

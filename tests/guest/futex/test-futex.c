@@ -269,6 +269,7 @@ int main(int argc, char **argv)
         {"object-changes", "a word of shared memory stays the same when its page moves or has another frame",
          futex_test_object_changes},
         {"objects-apart", "words of different shared memory are different", futex_test_objects_apart},
+        {"object-gone", "waiters of a file that is gone are not woken by a later one", futex_test_object_gone},
         {"objects-forked", "processes at home on several kernels share words and locks", futex_test_objects_forked},
         {"object-leased", "a word of shared memory that another kernel has leased can be woken",
          futex_test_object_leased},

@@ -122,6 +122,7 @@ TEST(backing_names, "no two mappings of shared memory have a name in common, wha
 
         CHECK(backing_is_anonymous(backing) && !backing_is_file(backing) && !backing_attached(backing));
         CHECK(!backing_stays(backing));
+        CHECK((backing & ~BACKING_ANONYMOUS) != 0); /* mm/change looks it up without this bit, where 0 is none */
         CHECK_EQ(backing_role(backing), i % 3 * 511);
         CHECK_EQ(backing_role(backing_at(backing, (int64_t)((pages - 1) * PAGE_SIZE))), i % 3 * 511);
         CHECK(backing_has_room(backing, pages));

@@ -109,6 +109,8 @@ TEST(full,
     CHECK_EQ(signal_queue_list(&queue, out, 2), 2);
     CHECK(out[0].signal == SIGHUP && out[1].signal == SIGUSR2);
     CHECK_EQ(signal_queue_add(&queue, &(struct signal_info){.signal = SIGSEGV, .code = 1}, 7, UINT64_MAX), -EAGAIN);
+    CHECK_EQ(signal_queue_add(&queue, &(struct signal_info){.signal = SIGSEGV, .code = SI_KERNEL}, 7, UINT64_MAX),
+             -EAGAIN);
     CHECK_EQ(signal_queue_add(&queue, &(struct signal_info){.signal = SIGALRM, .code = SI_TIMER}, 7, UINT64_MAX),
              -EAGAIN);
     CHECK_EQ(queue.pending, SIGNAL_BIT(SIGHUP) | SIGNAL_BIT(SIGUSR2));

@@ -54,17 +54,12 @@ static void round_of(void *exclusive, int rounds)
         pthread_join(threads[i], NULL);
     MUST(read(source, &one, sizeof(one)));
 }
-int main(void)
+static int shown(void)
 {
-    cpu_set_t here;
     struct epoll_event event = {.events = EPOLLIN | EXCLUSIVE};
     int set = (int)MUST(epoll_create1(0)), nested = (int)MUST(epoll_create1(0));
 
     source = (int)MUST(eventfd(0, 0));
-    /* Waiters of one kernel; those of others may all wake, as epoll_ctl(2) allows. */
-    CPU_ZERO(&here);
-    CPU_SET(sched_getcpu(), &here);
-    MUST(sched_setaffinity(0, sizeof(here), &here));
     round_of(NULL, 1);
     round_of(&source, WAITERS);
     event.events = EPOLLIN | EXCLUSIVE | EPOLLONESHOT;
@@ -78,5 +73,18 @@ int main(void)
     event.events = EPOLLIN | EXCLUSIVE;
     CALL(epoll_ctl(set, EPOLL_CTL_MOD, source, &event));
     CALL(epoll_ctl(set, EPOLL_CTL_DEL, source, NULL));
+    return 0;
+}
+
+/* Sets, file and waiters belong to one kernel; those of others may all wake, as epoll_ctl(2) allows. This process may
+ * have moved away from where it was made, but its child is made on the one CPU that it may use, and stays there. */
+int main(void)
+{
+    cpu_set_t here;
+
+    CPU_ZERO(&here);
+    CPU_SET(sched_getcpu(), &here);
+    MUST(sched_setaffinity(0, sizeof(here), &here));
+    reap(spawn(shown));
     return 0;
 }

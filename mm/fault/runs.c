@@ -11,14 +11,16 @@ static bool may_go_along(uint64_t entry)
     return (entry & PAGING_PRESENT) != 0 && (entry & (PAGING_SOFT_PENDING_FREE | PAGING_SOFT_COW)) == 0;
 }
 
-/* The end of the run that begins at INDEX, at most END. */
+/* The end of the run that begins at INDEX, at most END. Its entries differ in their frames, and in bits that do not
+ * matter here. */
 static uint32_t run_end(const uint64_t *leaf, uint32_t index, uint32_t end)
 {
+    const uint64_t same = PAGING_FRAME | PAGING_PRESENT | PAGING_SOFT_PENDING_FREE | PAGING_SOFT_COW;
+    uint64_t next = leaf[index] + PAGE_SIZE;
     uint32_t i = index + 1;
 
-    while (i < end && may_go_along(leaf[i]) &&
-           (leaf[i] & PAGING_FRAME) == (leaf[index] & PAGING_FRAME) + (i - index) * PAGE_SIZE)
-        i++;
+    for (; i < end && ((leaf[i] ^ next) & same) == 0; i++)
+        next += PAGE_SIZE;
     return i;
 }
 
@@ -55,16 +57,17 @@ static void install_run_locked(struct space *space, uint64_t *leaf, uint64_t at,
                                uint64_t backing, uint64_t backed)
 {
     uint32_t index = SPACE_RUN_INDEX(run), length = SPACE_RUN_LENGTH(run);
-    uint64_t frame = SPACE_RUN_FRAME(run), page = at + index * PAGE_SIZE;
+    uint64_t page = at + index * PAGE_SIZE;
+    uint64_t entry = space_entry(SPACE_RUN_FRAME(run), prot, false, false, PAGING_SOFT_PREFETCHED);
 
     if (!area_covers(&space->areas, page, page + length * PAGE_SIZE) &&
         area_set_backed(&space->areas, page, page + length * PAGE_SIZE, prot,
                         backing_at(backing, (int64_t)(page - backed))) != 0)
         return;
-    for (uint32_t i = index; i < index + length; i++, frame += PAGE_SIZE) {
+    for (uint32_t i = index; i < index + length; i++, entry += PAGE_SIZE) {
         if (leaf[i] != 0)
             continue;
-        leaf[i] = space_entry(frame, prot, false, false, PAGING_SOFT_PREFETCHED);
+        leaf[i] = entry;
         space->stats.prefetched++;
     }
 }

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hosttools.abi import build as abi_build, report as abi_report
+from hosttools.abi import build as abi_build, recorded as abi_recorded, report as abi_report
 from hosttools.abi.build import Program
 from hosttools.errors import UsageError
 from hosttools.run import guest_runs
@@ -76,3 +76,28 @@ def test_every_program_is_found_and_says_what_it_shows():
         assert abi_build.shown(program).endswith("."), program
     with pytest.raises(UsageError):
         abi_build.find(abi_build.LIBRARIES, ["no/such"])
+
+
+def test_recorded_answers_are_good_until_a_source_changes(tmp_path, monkeypatch):
+    monkeypatch.setattr(abi_build, "SOURCES", tmp_path)
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "abi.h").write_text("/* all */\n")
+    (tmp_path / "memory" / "brk.c").write_text("/* It. */\n")
+    file, answer = tmp_path / "linux.json", guest_runs.Result("signal", 11, ["one", "\"two\""])
+    abi_recorded.write(file, "command", {ONE: answer, TWO: guest_runs.Result("hang", 9)})
+    assert abi_recorded.read(file, [ONE, TWO]) == {ONE: answer}  # a hang is no answer
+    (tmp_path / "abi.h").write_text("/* more */\n")
+    assert abi_recorded.read(file, [ONE]) == {}
+    for text in (None, "no JSON", "{}", '{"programs": {"musl memory/brk": {}}}'):
+        if text is None:
+            file.unlink()
+        else:
+            file.write_text(text)
+        with pytest.raises(UsageError, match="not a file that --record has written"):
+            abi_recorded.read(file, [ONE])
+
+
+def test_every_program_of_a_short_run_is_recorded():
+    programs = abi_build.find(["musl"], [])
+    recorded = abi_recorded.read(abi_build.SOURCES / "linux.json", programs)
+    assert sorted(program.title for program in programs if program not in recorded) == []

@@ -1,6 +1,6 @@
 """`kettle abi`: runs the programs of tests/abi on Linux and on Kettle and compares what they print and how they end.
 
-Linux boots once for all programs, Kettle once for each way of dividing the machine into kernels (guest_runs.py).
+Linux boots once for all programs (or not at all: recorded.py), Kettle once for each way of dividing the machine into kernels (guest_runs.py).
 """
 
 import argparse
@@ -12,7 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Callable
 
-from hosttools.abi import build as abi_build, report as abi_report
+from hosttools.abi import build as abi_build, recorded as abi_recorded, report as abi_report
 from hosttools.errors import UsageError
 from hosttools.progress import Progress
 from hosttools.run.guest_runs import check_machine, run_all
@@ -33,6 +33,9 @@ def add_options(command: argparse.ArgumentParser, natural: Callable[[str], int])
                               "none: Linux only")
     command.add_argument("--steady", action="store_true", help="boot Linux twice: a program that gives something else the "
                                                                "second time is in error itself")
+    command.add_argument("--recorded", metavar="FILE", help="take from FILE what Linux gives; only programs that are new or have "
+                                                            "changed since run there")
+    command.add_argument("--record", metavar="FILE", help="write what Linux gives to FILE")
     command.add_argument("--cpus", type=natural, default=4, metavar="N", help="CPUs (default 4)")
     command.add_argument("--nodes", type=natural, default=2, metavar="M", help="NUMA nodes (default 2)")
     command.add_argument("--append", action="append", default=[], metavar="OPTS", help="more options for Kettle")
@@ -61,7 +64,7 @@ def main(options: argparse.Namespace) -> int:
         machine = ["--cpus", str(options.cpus), "--nodes", str(options.nodes)]
         kettle = [*machine, *(word for text in options.append for word in ("--append", text)),
                   *(["--inject", options.inject] if options.inject else [])]
-        configurations = [("linux", ["--os", "linux", *machine])]
+        configurations = [(abi_report.REFERENCE, ["--os", "linux", *machine])]
         if options.steady:
             configurations.append(("linux again", ["--os", "linux", *machine]))
         configurations += [(f"kernels={name}", [*kettle, "--kernels", name]) for name in divisions]
@@ -70,12 +73,17 @@ def main(options: argparse.Namespace) -> int:
             for program in programs]}
         for _, arguments in configurations:
             check_machine(arguments)
+        recorded = {} if options.recorded is None else abi_recorded.read(Path(options.recorded), programs)
         binaries = abi_build.build(programs, progress.say)
         for name, arguments in configurations:
             began = time.monotonic()
             data["commands"][name] = shlex.join(["tools/kettle", "run", *arguments])
-            results = run_all(programs, [*arguments, "--file", f"{binaries}:{abi_build.GUEST}"], binaries / "runner",
-                              options.limit, _teller(name, progress, options.verbose))
+            results = dict(recorded) if name == abi_report.REFERENCE else {}
+            results |= run_all([program for program in programs if program not in results],
+                               [*arguments, "--file", f"{binaries}:{abi_build.GUEST}"], binaries / "runner",
+                               options.limit, _teller(name, progress, options.verbose))
+            if options.record is not None and name == abi_report.REFERENCE:
+                abi_recorded.write(Path(options.record), data["commands"][name], results)
             data["seconds"][name] = round(time.monotonic() - began)
             for entry, program in zip(data["programs"], programs):
                 entry["results"][name] = asdict(results[program])

@@ -58,9 +58,13 @@ def find(libraries: Sequence[str], only: Sequence[str]) -> list[Program]:
 
 def shown(program: Program) -> str:
     """What a program shows, as its first line says."""
-    source = next(path for path in _sources(program.folder) if path.stem == program.name)
-    first = source.read_text().split("\n", 1)[0]
+    first = source(program).read_text().split("\n", 1)[0]
     return first.removeprefix("/*").removeprefix("//").removesuffix("*/").strip()
+
+
+def source(program: Program) -> Path:
+    """The file that PROGRAM is made of."""
+    return next(path for path in _sources(program.folder) if path.stem == program.name)
 
 
 def _sources(folder: str) -> list[Path]:
@@ -73,8 +77,8 @@ def build(programs: Sequence[Program], say: Callable[[str], None]) -> Path:
     wanted = sorted({(program.library, program.folder) for program in programs})
     out = build_dir() / "abi"
     (out / "bin").mkdir(parents=True, exist_ok=True)
-    jobs = [job for library, folder in wanted for source in _sources(folder)
-            if (job := _compile(out, library, folder, source)) is not None]
+    jobs = [job for library, folder in wanted for path in _sources(folder)
+            if (job := _compile(out, library, folder, path)) is not None]
     if jobs:
         say(f"compiling {len(jobs)} programs")
         for library in sorted({library for library, _ in wanted}):

@@ -44,6 +44,9 @@ int space_fill_range(struct space *space, uint64_t start, uint64_t end, enum spa
  * errno. Ends no lease of all of the range. Waits. */
 #define SPACE_RESIDENT_MAX 32u
 int64_t space_resident_pages(struct space *space, uint64_t start, uint32_t count);
+/* The same for pages of which BACKING is the first's: also those of a file that its kernel has in memory, although the
+ * space has not mapped them. */
+int64_t space_cached_pages(struct space *space, uint64_t start, uint32_t count, uint64_t backing);
 /* Returns the node of the page of SPACE at ADDRESS. -EFAULT: there is no area, or the page is private and was never
  * touched or is the page of zeros; -ENOENT: a page of a file or of shared memory that was never touched; -ENOMEM. Locks
  * nothing if the strategy finds by directory, and ends no lease. Waits. */

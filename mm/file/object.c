@@ -37,6 +37,11 @@ int file_object_copy(uint64_t backing, uint64_t frame)
     return is_ours(backing) ? objects->copy(backing_object(backing), backing_page(backing), frame) : -ENXIO;
 }
 
+uint64_t file_object_resident(uint64_t backing, uint32_t count)
+{
+    return is_ours(backing) ? objects->resident(backing_object(backing), backing_page(backing), count) : 0;
+}
+
 int file_object_hold(uint64_t backing, uint32_t kernel, int64_t more, const struct file_stamps *stamps)
 {
     return is_ours(backing) ? objects->hold(backing_object(backing), kernel, more, stamps) : -ENXIO;

@@ -16,4 +16,10 @@ int file_page_get(uint64_t backing, uint64_t *frame);
  * a reference, as frame_from_peer. The same errors. Tasks only; waits. */
 int file_page_copy(uint64_t backing, uint64_t *frame);
 
+/* Sets *PAGES to a bit for each of the COUNT (at most FILE_RESIDENT_MAX) pages from that of BACKING on that is in the
+ * memory of the file's kernel, whoever has mapped it; none if that kernel does not run. -ENOMEM. Tasks only; waits for
+ * it. */
+#define FILE_RESIDENT_MAX 64u
+int file_pages_resident(uint64_t backing, uint32_t count, uint64_t *pages);
+
 #endif

@@ -9,6 +9,16 @@ struct msg_file_page {
     uint64_t backing;
 };
 
+/* FILE_RESIDENT: pages of an object of the receiver */
+struct msg_file_resident {
+    uint64_t backing; /* the first */
+    uint64_t count;   /* at most 64 */
+};
+
+struct msg_file_residents {
+    uint64_t pages; /* a bit for each */
+};
+
 /* FILE_HOLD */
 struct msg_file_hold {
     uint64_t backing;          /* an object of the receiver; if MORE is 0, of any kernel */

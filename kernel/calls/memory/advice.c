@@ -2,6 +2,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
 #include "kernel/calls/memory/lock_limit.h"
+#include "mm/area/backing.h"
 #include "mm/change/change.h"
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
@@ -264,15 +265,17 @@ int64_t call_mincore(struct call *c)
         return -EFAULT;
     while (at < end) {
         int64_t area = space_look(own_space(), at, SPACE_LOOK_STOP), pages;
+        int64_t backing = area < 0 ? area : space_look(own_space(), at, SPACE_LOOK_BACKING);
         uint64_t stop = (uint64_t)area & ~(PAGE_SIZE - 1);
 
-        if (area < 0)
-            return area;
+        if (backing < 0)
+            return backing;
         for (stop = stop < end ? stop : end; at < stop;) {
             uint32_t count = (stop - at) / PAGE_SIZE < WINDOW ? (uint32_t)((stop - at) / PAGE_SIZE) : WINDOW;
             uint8_t there[WINDOW];
 
-            pages = space_resident_pages(own_space(), at, count);
+            pages = space_cached_pages(own_space(), at, count, (uint64_t)backing);
+            backing = (int64_t)backing_at((uint64_t)backing, (int64_t)(count * PAGE_SIZE));
             if (pages < 0)
                 return pages;
             for (uint32_t i = 0; i < count; i++)

@@ -208,6 +208,21 @@ static int copy_page(uint32_t object, uint64_t page, uint64_t frame)
     return error;
 }
 
+static uint64_t resident_pages(uint32_t object, uint64_t page, uint32_t count)
+{
+    struct node *node = node_find(object);
+    uint64_t pages = 0;
+
+    if (node == NULL)
+        return 0;
+    spin_lock(&node->lock);
+    for (uint32_t i = 0; i < count && (node->mode & FILE_TYPE_MASK) == FILE_REGULAR; i++)
+        pages |= content_has_page(&node->content, page + i) ? 1ull << i : 0;
+    spin_unlock(&node->lock);
+    node_put(node);
+    return pages;
+}
+
 struct notifying {
     void (*each)(uint64_t frame, void *context);
     void *context;
@@ -231,7 +246,7 @@ static void each_frame(void (*each)(uint64_t frame, void *context), void *contex
 
 void node_map_init(void)
 {
-    static const struct file_objects objects = {object_page, copy_page, each_frame, hold_object};
+    static const struct file_objects objects = {object_page, copy_page, resident_pages, each_frame, hold_object};
 
     file_objects_serve(&objects);
     revocation_init();

@@ -21,10 +21,11 @@ static bool is_ours(uint64_t backing)
     return objects != NULL && backing_is_file(backing) && backing_kernel(backing) == instance.kernel;
 }
 
-int file_object_page(uint64_t backing, uint64_t *frame)
+int file_object_page(uint64_t backing, bool written, uint64_t *frame)
 {
-    int error = is_ours(backing) ? objects->page(backing_object(backing), backing_page(backing),
-                                                 (backing & BACKING_READ_ONLY) == 0, frame)
+    bool may_write = (backing & BACKING_READ_ONLY) == 0;
+    int error = is_ours(backing) ? objects->page(backing_object(backing), backing_page(backing), may_write,
+                                                 may_write && written, frame)
                                  : -ENXIO;
 
     if (error == 0)

@@ -15,15 +15,15 @@
 #include "msg/channel.h"
 #include "msg/message.h"
 
-int file_page_get(uint64_t backing, uint64_t *frame)
+int file_page_get(uint64_t backing, bool written, uint64_t *frame)
 {
     uint32_t kernel = backing_kernel(backing);
-    struct msg_file_page ask = {backing};
+    struct msg_file_page ask = {.backing = backing, .written = written};
     struct msg_frame answer;
     int length;
 
     if (kernel == instance.kernel)
-        return file_object_page(backing, frame);
+        return file_object_page(backing, written, frame);
     if (!msg_peer_reachable(kernel))
         return -ENXIO;
     length = msg_call(kernel, MSG_FILE_PAGE, &ask, sizeof(ask), &answer, sizeof(answer), "page of a file", backing);
@@ -38,7 +38,7 @@ int file_page_get(uint64_t backing, uint64_t *frame)
 int file_page_copy(uint64_t backing, uint64_t *frame)
 {
     uint64_t source;
-    int error = file_page_get(backing, &source);
+    int error = file_page_get(backing, false, &source);
 
     if (error != 0)
         return error;
@@ -89,8 +89,9 @@ static void handle_page(const struct msg *m)
 {
     const struct msg_file_page *ask = m->data;
     struct msg_frame answer = {0};
-    int error = backing_kernel(ask->backing) == instance.kernel ? file_object_page(ask->backing, &answer.frame)
-                                                                : -ENXIO;
+    int error = backing_kernel(ask->backing) == instance.kernel
+                    ? file_object_page(ask->backing, ask->written != 0, &answer.frame)
+                    : -ENXIO;
 
     if (error != 0)
         msg_reply_error(&m->ticket, error);

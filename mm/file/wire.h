@@ -7,6 +7,7 @@
 /* FILE_PAGE: a page of an object of the receiver; the answer is a struct msg_frame */
 struct msg_file_page {
     uint64_t backing;
+    uint64_t written; /* 1: a thread is about to write to it */
 };
 
 /* FILE_RESIDENT: pages of an object of the receiver */

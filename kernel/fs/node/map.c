@@ -171,7 +171,7 @@ void node_maps_lost(uint32_t kernel)
 
 /* --- pages --- */
 
-static int page_once(uint32_t object, uint64_t page, bool write, uint64_t *frame)
+static int page_once(uint32_t object, uint64_t page, bool write, bool written, uint64_t *frame)
 {
     struct node *node = node_find(object);
     int error = -ENXIO;
@@ -181,16 +181,18 @@ static int page_once(uint32_t object, uint64_t page, bool write, uint64_t *frame
     spin_lock(&node->lock);
     if ((node->mode & FILE_TYPE_MASK) == FILE_REGULAR)
         error = content_page(&node->content, page, write, frame);
+    if (error == 0 && written)
+        node_changed_locked(node);
     spin_unlock(&node->lock);
     node_put(node);
     return error;
 }
 
-static int object_page(uint32_t object, uint64_t page, bool write, uint64_t *frame)
+static int object_page(uint32_t object, uint64_t page, bool write, bool written, uint64_t *frame)
 {
-    int error = object == BACKING_VDSO ? vdso_page(page, frame) : page_once(object, page, write, frame);
+    int error = object == BACKING_VDSO ? vdso_page(page, frame) : page_once(object, page, write, written, frame);
 
-    return error == -ENOMEM && node_drop_idle() ? page_once(object, page, write, frame) : error;
+    return error == -ENOMEM && node_drop_idle() ? page_once(object, page, write, written, frame) : error;
 }
 
 static int copy_page(uint32_t object, uint64_t page, uint64_t frame)

@@ -24,49 +24,47 @@ static uint64_t add_draft_locked(struct socket *socket, struct packet *packet)
     return packet->draft;
 }
 
-/* SIZE bytes of CALL's message: the first become a draft, which the last complete. */
-static int64_t fill_locked(struct socket *socket, const struct socket_call *call, const uint8_t *data, uint32_t size,
-                           struct packet **draft)
+/* SIZE bytes of CALL's message: the first become a draft, which the last complete. NULL, and *ERROR. */
+static struct packet *fill_locked(struct socket *socket, const struct socket_call *call, const uint8_t *data,
+                                  uint32_t size, int *error)
 {
     struct packet *packet;
-    int error = 0;
 
+    *error = -EPROTO;
     if (call->draft == 0)
-        packet = packet_make(socket, &call->user, call->b, call->whole, &error);
+        packet = packet_make(socket, &call->user, call->b, call->whole, error);
     else
         packet = find_locked(socket, call->draft);
-    if (packet == NULL || packet->size != call->at || packet->room != call->whole ||
-        (call->draft != 0 && packet->files_room != call->b))
-        return error != 0 ? error : -EPROTO;
+    if (packet == NULL || packet->size != call->at || packet->room != call->whole || packet->files_room != call->b)
+        return NULL;
     memcpy(packet_data(packet) + packet->size, data, size);
     packet->size += size;
     if (call->draft == 0)
         add_draft_locked(socket, packet);
-    *draft = packet;
-    return size;
+    return packet;
 }
 
 int64_t draft_send_locked(struct socket *socket, const struct socket_call *call, const struct file_place *places,
                           const uint8_t *data, uint32_t size, struct socket *target, uint64_t *draft)
 {
     uint32_t left = call->whole - call->at;
-    struct packet *packet = NULL;
-    int64_t count;
+    struct packet *packet;
+    int error;
 
     if (call->at > call->whole || size > left || (call->at == 0) != (call->draft == 0) || size == 0 ||
         call->b > SOCKET_FILES_MAX || (size == left ? call->files != call->b || call->draft == 0 : call->files != 0))
         return -EPROTO;
-    count = fill_locked(socket, call, data, size, &packet);
-    if (count < 0)
-        return count;
+    packet = fill_locked(socket, call, data, size, &error);
+    if (packet == NULL)
+        return error;
     *draft = packet->draft;
     if (size < left)
-        return count;
-    count = packet_take_files(packet, places, call->files);
-    if (count < 0) {
+        return size;
+    error = packet_take_files(packet, places, call->files);
+    if (error != 0) {
         packet->files = 0; /* the sender still owns them all */
         packet->size -= size;
-        return count;
+        return error;
     }
     *draft = 0;
     list_remove(&packet->node);

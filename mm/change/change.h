@@ -30,8 +30,9 @@ int64_t space_look(struct space *space, uint64_t address, enum space_look_at wha
  * AREA_BACKED. Returns 0, or 1 when part of the range is in no area; -EINVAL; -EACCES: AREA_SHARED is needed and a
  * shared area maps a file. Waits. */
 int space_check(struct space *space, uint64_t start, uint64_t end, uint32_t forbidden, uint32_t needed);
-/* Clears the bits CLEAR (of AREA_KEPT) and sets the bits SET in the areas of [START, END). -EINVAL: an area has one of
- * the bits FORBIDDEN; -ENOMEM. Waits. */
+/* Clears the bits CLEAR (of AREA_KEPT) and sets the bits SET in the areas of [START, END). Returns 0, or 1 when part of
+ * the range is in no area. -EINVAL: an area has one of the bits FORBIDDEN, which may include AREA_BACKED; -ENOMEM.
+ * Waits. */
 int space_flag(struct space *space, uint64_t start, uint64_t end, uint32_t forbidden, uint32_t set, uint32_t clear);
 /* Sets whether areas made from now on get AREA_LOCKED and are filled at once. Waits. */
 int space_lock_later(struct space *space, bool lock);

@@ -17,9 +17,9 @@ int64_t datagram_send(int64_t fd, struct spans *spans, uint64_t total, struct so
                       const struct file_place *places, bool dont_wait);
 /* Receives a message to SPANS, at most TOTAL bytes. The file is no stream. Waits for it. Returns how many bytes. */
 int64_t datagram_receive(int64_t fd, struct spans *spans, uint64_t total);
-/* Receives the bytes from DONE on of the message that RESULT describes, up to TOTAL, to SPANS. Sets DONE to how many
+/* Receives the bytes from DONE on of the message that FIRST describes, up to TOTAL, to SPANS. Sets DONE to how many
  * there are now. -EFAULT and others: the rest is lost. */
-int64_t datagram_rest(int64_t fd, struct spans *spans, const struct socket_result *result, uint64_t total,
+int64_t datagram_rest(int64_t fd, struct spans *spans, const struct socket_result *first, uint64_t total,
                       uint64_t *done);
 /* Drops the draft NUMBER, unless that is 0. */
 void datagram_drop(int64_t fd, uint64_t number);

@@ -18,6 +18,22 @@
 
 /* --- on one kernel --- */
 
+static uint32_t bits_of(const struct area *area)
+{
+    return area->prot | (backing_is_file(area->backing) ? AREA_BACKED : 0);
+}
+
+/* Whether an area in [START, END) has one of the BITS. */
+static bool any_has_locked(const struct space *space, uint64_t start, uint64_t end, uint32_t bits)
+{
+    for (const struct area *area = area_next(&space->areas, start); area != NULL && area->start < end;
+         area = area_after(&space->areas, area)) {
+        if ((bits_of(area) & bits) != 0)
+            return true;
+    }
+    return false;
+}
+
 int64_t space_apply_check_locked(struct space *space, const struct msg_space_change *change)
 {
     uint64_t end = change->start + change->length;
@@ -25,7 +41,7 @@ int64_t space_apply_check_locked(struct space *space, const struct msg_space_cha
 
     for (const struct area *area = area_next(&space->areas, change->start); area != NULL && area->start < end;
          area = area_after(&space->areas, area)) {
-        bits = area->prot | (backing_is_file(area->backing) ? AREA_BACKED : 0);
+        bits = bits_of(area);
         if ((needed & AREA_SHARED) != 0 && (bits & (AREA_SHARED | AREA_BACKED)) == (AREA_SHARED | AREA_BACKED))
             return -EACCES; /* MADV_REMOVE needs AREA_SHARED, and it does not support files */
         if ((bits & change->check.forbidden) != 0 || (needed & ~area->prot) != 0)
@@ -37,15 +53,21 @@ int64_t space_apply_check_locked(struct space *space, const struct msg_space_cha
 int64_t space_apply_flag_locked(struct space *space, const struct msg_space_change *change)
 {
     uint64_t end = change->start + change->length;
+    bool covered = true;
     int error = 0;
 
+    if (space->home == instance.kernel) { /* which has all areas */
+        if (change->flag.forbidden != 0 && any_has_locked(space, change->start, end, change->flag.forbidden))
+            return -EINVAL;
+        covered = area_covers(&space->areas, change->start, end);
+    }
     for (uint64_t at = change->start, stop; at < end && error == 0; at = stop) {
         if (at != change->start)
             space_pause_locked(space);
         stop = space_next_areas_locked(space, at, end);
         error = area_flag(&space->areas, at, stop, change->flag.set, change->flag.clear);
     }
-    return error;
+    return error != 0 || covered ? error : 1;
 }
 
 int64_t space_apply_later_locked(struct space *space, const struct msg_space_change *change)
@@ -73,22 +95,19 @@ int space_flag(struct space *space, uint64_t start, uint64_t end, uint32_t forbi
                                       .start = start,
                                       .length = end - start,
                                       .operation = MSG_SPACE_FLAG,
-                                      .flag = {.set = set, .clear = clear}};
+                                      .flag = {.set = set, .clear = clear, .forbidden = forbidden}};
     /* a range that starts at 0 (mlockall) is locked by the whole-space lock, which lets others map meanwhile */
     struct space_range range = start == 0 ? SPACE_HEAVY : (struct space_range){start, end};
     struct space_lock lock;
-    int error = space_acquire(space, range, &lock);
+    int error = space_acquire(space, range, &lock), covered;
 
     if (error != 0)
         return error;
     space_count_change(space);
-    error = forbidden != 0 ? space_check(space, start, end, forbidden, 0) : 0;
-    if (error >= 0)
-        error = (int)space_ask_home(space, &change);
-    if (error == 0)
-        error = space_apply_others(space, space_lock_others(space, &lock), &change, "advice");
+    covered = (int)space_ask_home(space, &change);
+    error = covered < 0 ? covered : space_apply_others(space, space_lock_others(space, &lock), &change, "advice");
     space_release(space, &lock);
-    return error;
+    return error != 0 ? error : covered;
 }
 
 int space_lock_later(struct space *space, bool lock)

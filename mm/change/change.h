@@ -30,8 +30,9 @@ int64_t space_look(struct space *space, uint64_t address, enum space_look_at wha
  * AREA_BACKED. Returns 0, or 1 when part of the range is in no area; -EINVAL; -EACCES: AREA_SHARED is needed and a
  * shared area maps a file. Waits. */
 int space_check(struct space *space, uint64_t start, uint64_t end, uint32_t forbidden, uint32_t needed);
-/* Clears the bits CLEAR (of AREA_KEPT) and sets the bits SET in the areas of [START, END). -EINVAL: an area has one of
- * the bits FORBIDDEN; -ENOMEM. Waits. */
+/* Clears the bits CLEAR (of AREA_KEPT) and sets the bits SET in the areas of [START, END). Returns 0, or 1 when part of
+ * the range is in no area. -EINVAL: an area has one of the bits FORBIDDEN, which may include AREA_BACKED; -ENOMEM.
+ * Waits. */
 int space_flag(struct space *space, uint64_t start, uint64_t end, uint32_t forbidden, uint32_t set, uint32_t clear);
 /* Sets whether areas made from now on get AREA_LOCKED and are filled at once. Waits. */
 int space_lock_later(struct space *space, bool lock);
@@ -44,6 +45,9 @@ int space_fill_range(struct space *space, uint64_t start, uint64_t end, enum spa
  * errno. Ends no lease of all of the range. Waits. */
 #define SPACE_RESIDENT_MAX 32u
 int64_t space_resident_pages(struct space *space, uint64_t start, uint32_t count);
+/* The same for pages of which BACKING is the first's: also those of a file that its kernel has in memory, although the
+ * space has not mapped them. */
+int64_t space_cached_pages(struct space *space, uint64_t start, uint32_t count, uint64_t backing);
 /* Returns the node of the page of SPACE at ADDRESS. -EFAULT: there is no area, or the page is private and was never
  * touched or is the page of zeros; -ENOENT: a page of a file or of shared memory that was never touched; -ENOMEM. Locks
  * nothing if the strategy finds by directory, and ends no lease. Waits. */

@@ -33,7 +33,7 @@ static bool recalls_look(struct space *space, const void *context, struct space_
     const struct msg_space_change *change = context;
     const struct area *area = area_find(&space->areas, change->start);
 
-    if (space_looks_attached(change) || space_looks_at_page(change))
+    if (space_looks_attached(change) || space_looks_at_page(change) || change->look.what == SPACE_LOOK_BACKING)
         return false; /* an area with an object behind it is never in a lease */
     *range = space_change_range(change);
     if (area != NULL) {

@@ -5,6 +5,7 @@
 #include "mm/area/backing.h"
 #include "mm/change/change.h"
 #include "mm/change/internal.h"
+#include "mm/file/page.h"
 #include "mm/frame/reference.h"
 #include "mm/lease/decide.h"
 #include "mm/lock/lock.h"
@@ -137,6 +138,18 @@ int64_t space_resident_pages(struct space *space, uint64_t start, uint32_t count
     msg_multicast(space_others(space), MSG_SPACE_RESIDENT, &change, sizeof(change), note_resident, &pages,
                   "pages that are mapped", start);
     return pages;
+}
+
+int64_t space_cached_pages(struct space *space, uint64_t start, uint32_t count, uint64_t backing)
+{
+    int64_t pages = space_resident_pages(space, start, count);
+    uint64_t cached;
+    int error;
+
+    if (pages < 0 || !backing_is_file(backing))
+        return pages;
+    error = file_pages_resident(backing, count, &cached);
+    return error != 0 ? error : pages | (int64_t)cached;
 }
 
 /* Where PAGE, which is locked, is, for strategies that find by asking: as SPACE_RESIDENT with FRAME. */

@@ -172,7 +172,7 @@ static int fresh_make(struct space *space, uint64_t page, struct fresh *fresh, u
     if (backing_is_file(backing) && !space_wants_copy(prot, access)) {
         fresh->cow = (prot & AREA_SHARED) == 0;
         fresh->counted = true;
-        return file_page_get(backing, &fresh->frame);
+        return file_page_get(backing, (access & AREA_WRITE) != 0, &fresh->frame);
     }
     if (backing_is_file(backing))
         return file_page_copy(backing, &fresh->frame);

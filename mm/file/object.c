@@ -21,10 +21,11 @@ static bool is_ours(uint64_t backing)
     return objects != NULL && backing_is_file(backing) && backing_kernel(backing) == instance.kernel;
 }
 
-int file_object_page(uint64_t backing, uint64_t *frame)
+int file_object_page(uint64_t backing, bool written, uint64_t *frame)
 {
-    int error = is_ours(backing) ? objects->page(backing_object(backing), backing_page(backing),
-                                                 (backing & BACKING_READ_ONLY) == 0, frame)
+    bool may_write = (backing & BACKING_READ_ONLY) == 0;
+    int error = is_ours(backing) ? objects->page(backing_object(backing), backing_page(backing), may_write,
+                                                 may_write && written, frame)
                                  : -ENXIO;
 
     if (error == 0)
@@ -35,6 +36,11 @@ int file_object_page(uint64_t backing, uint64_t *frame)
 int file_object_copy(uint64_t backing, uint64_t frame)
 {
     return is_ours(backing) ? objects->copy(backing_object(backing), backing_page(backing), frame) : -ENXIO;
+}
+
+uint64_t file_object_resident(uint64_t backing, uint32_t count)
+{
+    return is_ours(backing) ? objects->resident(backing_object(backing), backing_page(backing), count) : 0;
 }
 
 int file_object_hold(uint64_t backing, uint32_t kernel, int64_t more, const struct file_stamps *stamps)

@@ -12,11 +12,14 @@ struct file_stamps;
 
 /* The functions of this kernel's objects. None of them waits; they may be called under locks of spaces. */
 struct file_objects {
-    /* Sets *FRAME to the frame of page PAGE and counts a reference for the caller; WRITE: the page may be written.
-     * -ENXIO: the page is behind the end, or there is no such object; -ENOMEM. */
-    int (*page)(uint32_t object, uint64_t page, bool write, uint64_t *frame);
+    /* Sets *FRAME to the frame of page PAGE and counts a reference for the caller; WRITE: the page may be written;
+     * WRITTEN: it is about to be, which changes the object's times. -ENXIO: the page is behind the end, or there is no
+     * such object; -ENOMEM. */
+    int (*page)(uint32_t object, uint64_t page, bool write, bool written, uint64_t *frame);
     /* Copies the page to FRAME, which is this kernel's. -ENXIO. */
     int (*copy)(uint32_t object, uint64_t page, uint64_t frame);
+    /* Returns a bit for each of the COUNT (at most 64) pages from PAGE on whose bytes are in memory. */
+    uint64_t (*resident)(uint32_t object, uint64_t page, uint32_t count);
     /* Calls EACH for every frame of an object. All programs are quiesced. */
     void (*each)(void (*each)(uint64_t frame, void *context), void *context);
     /* Changes the number of grants of the object to KERNEL by MORE. STAMPS: those of KERNEL's attached areas, or NULL.
@@ -28,8 +31,10 @@ struct file_objects {
 void file_objects_serve(const struct file_objects *what);
 
 /* As above, for the page or the object of BACKING; -ENXIO also if it is not this kernel's. Any context. */
-int file_object_page(uint64_t backing, uint64_t *frame);
+int file_object_page(uint64_t backing, bool written, uint64_t *frame);
 int file_object_copy(uint64_t backing, uint64_t frame);
+/* 0 if the object is not this kernel's. Any context. */
+uint64_t file_object_resident(uint64_t backing, uint32_t count);
 int file_object_hold(uint64_t backing, uint32_t kernel, int64_t more, const struct file_stamps *stamps);
 void file_objects_each(void (*each)(uint64_t frame, void *context), void *context);
 

@@ -15,15 +15,15 @@
 #include "msg/channel.h"
 #include "msg/message.h"
 
-int file_page_get(uint64_t backing, uint64_t *frame)
+int file_page_get(uint64_t backing, bool written, uint64_t *frame)
 {
     uint32_t kernel = backing_kernel(backing);
-    struct msg_file_page ask = {backing};
+    struct msg_file_page ask = {.backing = backing, .written = written};
     struct msg_frame answer;
     int length;
 
     if (kernel == instance.kernel)
-        return file_object_page(backing, frame);
+        return file_object_page(backing, written, frame);
     if (!msg_peer_reachable(kernel))
         return -ENXIO;
     length = msg_call(kernel, MSG_FILE_PAGE, &ask, sizeof(ask), &answer, sizeof(answer), "page of a file", backing);
@@ -38,7 +38,7 @@ int file_page_get(uint64_t backing, uint64_t *frame)
 int file_page_copy(uint64_t backing, uint64_t *frame)
 {
     uint64_t source;
-    int error = file_page_get(backing, &source);
+    int error = file_page_get(backing, false, &source);
 
     if (error != 0)
         return error;
@@ -51,12 +51,47 @@ int file_page_copy(uint64_t backing, uint64_t *frame)
     return *frame != 0 ? 0 : -ENOMEM;
 }
 
+int file_pages_resident(uint64_t backing, uint32_t count, uint64_t *pages)
+{
+    uint32_t kernel = backing_kernel(backing);
+    struct msg_file_resident ask = {.backing = backing, .count = count};
+    struct msg_file_residents answer;
+    int length;
+
+    *pages = 0;
+    if (kernel == instance.kernel) {
+        *pages = file_object_resident(backing, count);
+        return 0;
+    }
+    if (!msg_peer_reachable(kernel))
+        return 0;
+    length = msg_call(kernel, MSG_FILE_RESIDENT, &ask, sizeof(ask), &answer, sizeof(answer), "pages in memory",
+                      backing);
+    if (length == (int)sizeof(answer))
+        *pages = answer.pages;
+    return length == -ENOMEM ? -ENOMEM : 0;
+}
+
+static void handle_resident(const struct msg *m)
+{
+    const struct msg_file_resident *ask = m->data;
+    struct msg_file_residents answer;
+
+    if (ask->count > FILE_RESIDENT_MAX) {
+        msg_reply_error(&m->ticket, -EPROTO);
+        return;
+    }
+    answer.pages = file_object_resident(ask->backing, (uint32_t)ask->count);
+    msg_reply(&m->ticket, &answer, sizeof(answer));
+}
+
 static void handle_page(const struct msg *m)
 {
     const struct msg_file_page *ask = m->data;
     struct msg_frame answer = {0};
-    int error = backing_kernel(ask->backing) == instance.kernel ? file_object_page(ask->backing, &answer.frame)
-                                                                : -ENXIO;
+    int error = backing_kernel(ask->backing) == instance.kernel
+                    ? file_object_page(ask->backing, ask->written != 0, &answer.frame)
+                    : -ENXIO;
 
     if (error != 0)
         msg_reply_error(&m->ticket, error);
@@ -67,4 +102,6 @@ static void handle_page(const struct msg *m)
 void file_page_init(void)
 {
     msg_register(MSG_FILE_PAGE, handle_page, sizeof(struct msg_file_page), sizeof(struct msg_frame));
+    msg_register(MSG_FILE_RESIDENT, handle_resident, sizeof(struct msg_file_resident),
+                 sizeof(struct msg_file_residents));
 }

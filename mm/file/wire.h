@@ -7,6 +7,17 @@
 /* FILE_PAGE: a page of an object of the receiver; the answer is a struct msg_frame */
 struct msg_file_page {
     uint64_t backing;
+    uint64_t written; /* 1: a thread is about to write to it */
+};
+
+/* FILE_RESIDENT: pages of an object of the receiver */
+struct msg_file_resident {
+    uint64_t backing; /* the first */
+    uint64_t count;   /* at most 64 */
+};
+
+struct msg_file_residents {
+    uint64_t pages; /* a bit for each */
 };
 
 /* FILE_HOLD */

@@ -35,14 +35,15 @@ void space_name_frame(uint64_t frame, uint64_t backing)
         frame_set_object_page(frame, backing);
 }
 
-/* Maps PAGE of a file whose pages this kernel keeps. COPY: a private copy of the file's page instead of its frame. */
-static int install_file_locked(struct space *space, uint64_t page, uint32_t prot, uint64_t backing, bool copy)
+/* Maps PAGE of a file whose pages this kernel keeps, for ACCESS: the file's frame, or a private copy of it. */
+static int install_file_locked(struct space *space, uint64_t page, uint32_t prot, uint64_t backing, uint32_t access)
 {
+    bool copy = space_wants_copy(prot, access);
     uint64_t frame = 0;
     int error;
 
     if (!copy) {
-        error = file_object_page(backing, &frame);
+        error = file_object_page(backing, (access & AREA_WRITE) != 0, &frame);
         if (error == 0)
             error = space_install_locked(space, page, frame, prot, true, (prot & AREA_SHARED) == 0);
         if (frame != 0)
@@ -64,7 +65,7 @@ int space_install_file_locked(struct space *space, uint64_t page, const struct a
 
     if (backing_kernel(backing) != instance.kernel)
         return 1;
-    return install_file_locked(space, page, area->prot, backing, space_wants_copy(area->prot, access));
+    return install_file_locked(space, page, area->prot, backing, access);
 }
 
 int space_install(struct space *space, uint64_t page, uint64_t frame, bool owning, bool cow)

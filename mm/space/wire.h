@@ -111,7 +111,8 @@ struct msg_space_change {
         } resident;
         struct { /* SPACE_FLAG: AREA_* */
             uint32_t set, clear;
-            uint64_t pad;
+            uint32_t forbidden; /* the home refuses if an area has one of them */
+            uint32_t pad;
         } flag;
         struct { /* SPACE_STRATEGY */
             uint64_t mode, pad;

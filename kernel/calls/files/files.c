@@ -8,6 +8,7 @@
 #include "kernel/arch/x86_64/traps.h"
 #include "kernel/calls/calls.h"
 #include "kernel/calls/common/anonymous.h"
+#include "kernel/calls/common/datagram.h"
 #include "kernel/calls/common/files.h"
 #include "kernel/calls/common/spans.h"
 #include "kernel/calls/files/count.h"
@@ -196,6 +197,22 @@ static int64_t write_loop(int64_t fd, struct spans *spans, int64_t at, uint8_t *
     return (int64_t)done;
 }
 
+/* A socket has answered that one request does not carry its next message, or the one that is written. */
+static int64_t transfer_message(int64_t fd, struct spans *spans, bool reading)
+{
+    struct socket_call call = {.operation = SOCKET_SEND};
+    int64_t result;
+
+    spans->index = 0;
+    spans->offset = 0;
+    if (reading)
+        return datagram_receive(fd, spans, spans->total);
+    result = datagram_send(fd, spans, spans->total, &call, NULL, false);
+    if (result == -EPIPE)
+        files_signal_broken_pipe();
+    return result;
+}
+
 static int64_t transfer(int64_t fd, struct spans *spans, int64_t at, bool reading)
 {
     uint64_t small[SMALL / 8];
@@ -218,7 +235,7 @@ static int64_t transfer(int64_t fd, struct spans *spans, int64_t at, bool readin
     result = (reading ? read_loop : write_loop)(fd, spans, at, memory, size);
     if (size > SMALL)
         heap_free(memory, size);
-    return result;
+    return __builtin_expect(result == -EMSGSIZE, 0) ? transfer_message(fd, spans, reading) : result;
 }
 
 /* Returns whether SIZE bytes at ADDRESS, not none and not more than a page, can be written. */

@@ -2,6 +2,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/calls/calls.h"
+#include "kernel/calls/common/datagram.h"
 #include "kernel/calls/common/files.h"
 #include "kernel/calls/common/socket.h"
 #include "kernel/calls/common/spans.h"
@@ -101,6 +102,8 @@ static int64_t receive_some(struct transfer *t, const struct socket_result *firs
         call.flags |= MESSAGE_CREDENTIALS;
         call.user = first->user;
     }
+    if (t->total > bytes && t->done == 0)
+        call.whole = (uint32_t)t->total;
     if (good < bytes) {
         call.flags |= MESSAGE_FIT;
         call.a = (uint32_t)good;
@@ -150,6 +153,10 @@ static int64_t receive_all(struct transfer *t, struct control *control, uint32_t
         else if (result->files > 0)
             socket_drop(places, result->files);
         t->done += result->size;
+        if (error == 0 && result->draft != 0)
+            error = datagram_rest(t->fd, &t->spans, result, t->total, &t->done);
+        else
+            datagram_drop(t->fd, result->draft);
         lost = error != 0;
     } while (error == 0 && (flags & (MSG_WAITALL | MESSAGE_PEEK)) == MSG_WAITALL && t->done < t->total &&
              result->size > 0 && first->files == 0 && (first->flags & (MESSAGE_CUT | MESSAGE_CONTROL_CUT)) == 0 &&

@@ -2,6 +2,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/calls/calls.h"
+#include "kernel/calls/common/datagram.h"
 #include "kernel/calls/common/files.h"
 #include "kernel/calls/common/socket.h"
 #include "kernel/calls/common/spans.h"
@@ -86,8 +87,12 @@ static int64_t send_all(struct transfer *t, struct socket_call *call, const stru
     uint8_t *memory;
     int64_t error = 0;
 
-    if (chunk < t->total && !message_is_stream(t->fd))
-        return -EMSGSIZE;
+    if (chunk < t->total && !message_is_stream(t->fd)) {
+        error = datagram_send(t->fd, &t->spans, t->total, call, places, (flags & MESSAGE_DONT_WAIT) != 0);
+        if (error == -EPIPE && (flags & MSG_NOSIGNAL) == 0)
+            files_signal_broken_pipe();
+        return error;
+    }
     memory = heap_alloc_unset(head + chunk);
     if (memory == NULL)
         return -ENOMEM;

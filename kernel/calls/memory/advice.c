@@ -2,6 +2,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
 #include "kernel/calls/memory/lock_limit.h"
+#include "mm/area/backing.h"
 #include "mm/change/change.h"
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
@@ -98,7 +99,8 @@ static const struct advice *advice_find(uint64_t number)
     return NULL;
 }
 
-/* Carries out ADVICE. The areas in the range have been checked; UNMAPPED: a part of the range is in no area. */
+/* Carries out ADVICE. Unless it is one of flags, the areas in the range have been checked; UNMAPPED: a part of the
+ * range is in no area. */
 static int advise(const struct advice *advice, uint64_t start, uint64_t end, bool unmapped)
 {
     int error = 0;
@@ -110,7 +112,7 @@ static int advise(const struct advice *advice, uint64_t start, uint64_t end, boo
         error = space_flag(own_space(), start, end, advice->forbidden, advice->set, advice->clear);
         if (error == -ENOMEM)
             error = -EAGAIN; /* there is no memory for another area */
-        break;
+        return error > 0 ? -ENOMEM : error;
     case ADVICE_DISCARD:
         return space_discard(own_space(), start, end - start);
     case ADVICE_EMPTY:
@@ -139,7 +141,9 @@ int64_t call_madvise(struct call *c)
         return 0;
     if (!clip(&start, &end))
         return -ENOMEM;
-    unmapped = space_check(own_space(), start, end, advice->forbidden, advice->needed);
+    /* a change of flags checks the areas itself */
+    unmapped = advice->action == ADVICE_FLAG ? 0
+                                             : space_check(own_space(), start, end, advice->forbidden, advice->needed);
     if (unmapped < 0)
         return unmapped;
     unmapped = advise(advice, start, end, unmapped != 0);
@@ -167,14 +171,9 @@ static int64_t lock_range(uint64_t address, uint64_t size, bool lock, bool fill)
         return -ENOMEM;
     error = lock ? (int)lock_limit_check(start, end, 0) : 0;
     if (error == 0)
-        error = space_check(own_space(), start, end, 0, 0);
-    if (error >= 0) {
-        bool unmapped = error != 0 || beyond;
-
         error = space_flag(own_space(), start, end, 0, lock ? AREA_LOCKED : 0, lock ? 0 : AREA_LOCKED);
-        if (error == 0 && unmapped)
-            error = -ENOMEM;
-    }
+    if (error > 0 || (error == 0 && beyond))
+        error = -ENOMEM;
     if (error != 0 || !fill)
         return error;
     error = space_fill_range(own_space(), start, end, SPACE_FILL_BEST);
@@ -235,6 +234,7 @@ int64_t call_mlockall(struct call *c)
     if (error != 0 || (flags & MCL_CURRENT) == 0)
         return error;
     error = space_flag(own_space(), 0, USER_END, 0, AREA_LOCKED, 0);
+    error = error > 0 ? 0 : error; /* not all addresses are in use */
     if (error == 0 && (flags & MCL_ONFAULT) == 0)
         fill_all(own_space());
     return error;
@@ -245,7 +245,9 @@ int64_t call_munlockall(struct call *c)
     int error = space_lock_later(own_space(), false);
 
     (void)c;
-    return error != 0 ? error : space_flag(own_space(), 0, USER_END, 0, 0, AREA_LOCKED);
+    if (error == 0)
+        error = space_flag(own_space(), 0, USER_END, 0, 0, AREA_LOCKED);
+    return error > 0 ? 0 : error;
 }
 
 /* --- questions --- */
@@ -264,15 +266,17 @@ int64_t call_mincore(struct call *c)
         return -EFAULT;
     while (at < end) {
         int64_t area = space_look(own_space(), at, SPACE_LOOK_STOP), pages;
+        int64_t backing = area < 0 ? area : space_look(own_space(), at, SPACE_LOOK_BACKING);
         uint64_t stop = (uint64_t)area & ~(PAGE_SIZE - 1);
 
-        if (area < 0)
-            return area;
+        if (backing < 0)
+            return backing;
         for (stop = stop < end ? stop : end; at < stop;) {
             uint32_t count = (stop - at) / PAGE_SIZE < WINDOW ? (uint32_t)((stop - at) / PAGE_SIZE) : WINDOW;
             uint8_t there[WINDOW];
 
-            pages = space_resident_pages(own_space(), at, count);
+            pages = space_cached_pages(own_space(), at, count, (uint64_t)backing);
+            backing = (int64_t)backing_at((uint64_t)backing, (int64_t)(count * PAGE_SIZE));
             if (pages < 0)
                 return pages;
             for (uint32_t i = 0; i < count; i++)

@@ -1,6 +1,7 @@
 /* System calls on memory: mappings and the break. kernel/calls/memory/advice.c has madvise, mlock and related calls. */
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
+#include "kernel/calls/common/files.h"
 #include "kernel/calls/memory/lock_limit.h"
 #include "kernel/file/remote.h"
 #include "kernel/file/wire.h"
@@ -79,25 +80,12 @@ static int64_t find_backing(int64_t fd, bool shared, bool write, uint64_t offset
     return 0;
 }
 
-/* mmap reports a bad descriptor before any other error. */
-static int64_t check_descriptor(int64_t fd)
-{
-    struct file_request request = {.operation = MSG_FILE_GET_DESCRIPTOR, .fd = (int32_t)fd};
-    struct file_answer answer;
-    int64_t flags = file_call(thread_current()->group, &request, NULL, 0, NULL, 0, &answer);
-
-    return flags < 0 ? flags : 0;
-}
-
 /* The checks of a mapping of a file that come before the checks of the file itself. */
 static int64_t check_file(const struct call *c, uint32_t *type)
 {
     uint64_t length = (c->a[1] + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1);
     uint32_t flags = (uint32_t)c->a[3];
-    int64_t error = check_descriptor((int32_t)c->a[4]);
 
-    if (error != 0)
-        return error;
     if (c->a[1] == 0 || (flags & MAP_HUGETLB) != 0)
         return -EINVAL;
     if (length == 0 || length > USER_END)
@@ -157,6 +145,8 @@ int64_t call_mmap(struct call *c)
         return -EINVAL;
     if (((uint32_t)c->a[3] & MAP_ANONYMOUS) == 0) {
         result = check_file(c, &type);
+        if (result != 0)
+            result = files_error((int32_t)c->a[4], result); /* a bad descriptor takes precedence */
         if (result == 0)
             result = find_backing((int32_t)c->a[4], type == MAP_SHARED, (c->a[2] & AREA_WRITE) != 0, c->a[5], &backing);
         if (result != 0)

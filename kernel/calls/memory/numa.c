@@ -299,6 +299,7 @@ int64_t call_mbind(struct call *c)
             return left < 0 ? left : -EIO;
     }
     error = space_flag(own_space(), start, end, 0, (uint32_t)number << AREA_POLICY_SHIFT, AREA_POLICY);
+    error = error > 0 ? 0 : error; /* a policy of none may be set for addresses that are in no area */
     if (error == 0 && (flags & (MOVE_OWN | MOVE_ALL)) != 0 && policy.mode != POLICY_DEFAULT)
         left = settle(start, end, &policy, (flags & MOVE_ALL) != 0);
     if (error != 0 || left < 0)
@@ -341,7 +342,7 @@ int64_t call_set_mempolicy_home_node(struct call *c)
             error = number < 0 ? number
                                : space_flag(own_space(), start, (uint64_t)stop, 0,
                                             (uint32_t)number << AREA_POLICY_SHIFT, AREA_POLICY);
-            if (error != 0)
+            if (error < 0)
                 return error;
             result = 0;
         }

@@ -281,6 +281,11 @@ int content_copy_page(const struct content *content, uint64_t page, uint64_t fra
     return 0;
 }
 
+bool content_has_page(const struct content *content, uint64_t page)
+{
+    return page < pages_of(content->size) && (is_archived(content, page) || page_tree_get(&content->tree, page) != 0);
+}
+
 struct dropping {
     bool dropped;
 };

@@ -59,6 +59,9 @@ int content_page(struct content *content, uint64_t page, bool write, uint64_t *f
 /* Copies page PAGE to FRAME. -ENXIO: behind the end. */
 int content_copy_page(const struct content *content, uint64_t page, uint64_t frame);
 
+/* Whether page PAGE is within the file, and no hole. */
+bool content_has_page(const struct content *content, uint64_t page);
+
 /* Frees frames that nobody maps and that equal the boot image. Returns true if there was one. */
 bool content_drop_idle(struct content *content);
 /* The number of frames in all contents of this kernel. */

@@ -171,7 +171,7 @@ void node_maps_lost(uint32_t kernel)
 
 /* --- pages --- */
 
-static int page_once(uint32_t object, uint64_t page, bool write, uint64_t *frame)
+static int page_once(uint32_t object, uint64_t page, bool write, bool written, uint64_t *frame)
 {
     struct node *node = node_find(object);
     int error = -ENXIO;
@@ -181,16 +181,18 @@ static int page_once(uint32_t object, uint64_t page, bool write, uint64_t *frame
     spin_lock(&node->lock);
     if ((node->mode & FILE_TYPE_MASK) == FILE_REGULAR)
         error = content_page(&node->content, page, write, frame);
+    if (error == 0 && written)
+        node_changed_locked(node);
     spin_unlock(&node->lock);
     node_put(node);
     return error;
 }
 
-static int object_page(uint32_t object, uint64_t page, bool write, uint64_t *frame)
+static int object_page(uint32_t object, uint64_t page, bool write, bool written, uint64_t *frame)
 {
-    int error = object == BACKING_VDSO ? vdso_page(page, frame) : page_once(object, page, write, frame);
+    int error = object == BACKING_VDSO ? vdso_page(page, frame) : page_once(object, page, write, written, frame);
 
-    return error == -ENOMEM && node_drop_idle() ? page_once(object, page, write, frame) : error;
+    return error == -ENOMEM && node_drop_idle() ? page_once(object, page, write, written, frame) : error;
 }
 
 static int copy_page(uint32_t object, uint64_t page, uint64_t frame)
@@ -206,6 +208,21 @@ static int copy_page(uint32_t object, uint64_t page, uint64_t frame)
     spin_unlock(&node->lock);
     node_put(node);
     return error;
+}
+
+static uint64_t resident_pages(uint32_t object, uint64_t page, uint32_t count)
+{
+    struct node *node = node_find(object);
+    uint64_t pages = 0;
+
+    if (node == NULL)
+        return 0;
+    spin_lock(&node->lock);
+    for (uint32_t i = 0; i < count && (node->mode & FILE_TYPE_MASK) == FILE_REGULAR; i++)
+        pages |= content_has_page(&node->content, page + i) ? 1ull << i : 0;
+    spin_unlock(&node->lock);
+    node_put(node);
+    return pages;
 }
 
 struct notifying {
@@ -231,7 +248,7 @@ static void each_frame(void (*each)(uint64_t frame, void *context), void *contex
 
 void node_map_init(void)
 {
-    static const struct file_objects objects = {object_page, copy_page, each_frame, hold_object};
+    static const struct file_objects objects = {object_page, copy_page, resident_pages, each_frame, hold_object};
 
     file_objects_serve(&objects);
     revocation_init();

@@ -23,6 +23,7 @@ struct socket *socket_make(uint32_t type, uint32_t flags)
     list_init(&socket->senders);
     list_init(&socket->notified);
     list_init(&socket->queue);
+    list_init(&socket->drafts);
     list_init(&socket->backlog);
     list_init(&socket->backlog_node);
     list_init(&socket->name_node);

@@ -24,6 +24,7 @@ struct socket {
     struct list notified;     /* [l] */
     struct list queue;        /* [l] struct packet: received packets */
     uint32_t queued, packets; /* [l] bytes and packets there */
+    struct list drafts;       /* [l] struct packet: messages that are sent or received piece by piece */
     struct list backlog;      /* [l] of a listener: connected sockets that are not accepted yet */
     struct list backlog_node; /* [l] */
     uint32_t waiting;         /* [l] how many are in the backlog */
@@ -53,6 +54,7 @@ struct packet {
     uint32_t files;      /* files that it still has */
     bool given;          /* its files have been given to a receiver, as far as that had room */
     uint32_t files_room; /* files for which it has room */
+    uint64_t draft;      /* its number among the drafts */
     bool counted;        /* it and they count in the quotas of USER */
     struct socket_user user;
     uint32_t name_size;
@@ -84,9 +86,44 @@ void socket_wait_for_locked(struct socket *socket, struct file_answer *answer);
 void socket_note_locked(struct socket *socket, struct list *notified);
 void socket_notify(struct list *notified);
 /* Sends CALL's files and DATA from SOCKET to its peer, or to the socket with CALL's name. Returns how many bytes were
- * sent, or an error; with -EAGAIN, *FULL is the socket whose queue has no room. */
+ * sent, or an error; with -EAGAIN, *FULL is the socket whose queue has no room. *DRAFT: of a message of several calls,
+ * the draft to which the bytes have been added; 0: it has been sent. An error leaves a draft as it was. */
 int64_t socket_send_locked(struct socket *socket, const struct socket_call *call, const struct file_place *places,
-                           const uint8_t *data, uint32_t size, struct socket **full, struct list *notified);
+                           const uint8_t *data, uint32_t size, struct socket **full, uint64_t *draft,
+                           struct list *notified);
+/* A packet from FROM without bytes, with room for SIZE of them and for FILES files, which counts for USER. NULL, and
+ * *ERROR: -ENOBUFS, -ETOOMANYREFS, -ENOMEM. */
+struct packet *packet_make(const struct socket *from, const struct socket_user *user, uint32_t files, uint32_t size,
+                           int *error);
+static inline uint8_t *packet_data(struct packet *packet)
+{
+    return (uint8_t *)&packet->file[packet->files_room];
+}
+/* Takes over the opens of the COUNT files at PLACES. 0; -EBADF, -ENOMEM: the sender still owns them. */
+int packet_take_files(struct packet *packet, const struct file_place *places, uint32_t count);
+/* A packet for CALL with the files at PLACES, without bytes. NULL, and *ERROR: of the two above. */
+struct packet *packet_make_whole(const struct socket *from, const struct socket_call *call,
+                                 const struct file_place *places, uint32_t size, int *error);
+/* Appends PACKET, with what it has, to the queue of TO. */
+void packet_add_locked(struct socket *to, struct packet *packet);
+/* PACKET, which is in no list, is closed and freed by socket_sweep. */
+void packet_throw_locked(struct packet *packet);
+
+/* Messages of several requests (draft.c). draft_send_locked adds the SIZE bytes of CALL to its draft; TARGET's queue
+ * has room for the whole message, and gets it with the last of them. *DRAFT: the draft's number, 0: it has been sent.
+ * Returns SIZE; -EPROTO: there is no such draft, or the bytes are not its next; errors as packet_make and
+ * packet_take_files. An error leaves the draft as it was. */
+int64_t draft_send_locked(struct socket *socket, const struct socket_call *call, const struct file_place *places,
+                          const uint8_t *data, uint32_t size, struct socket *target, uint64_t *draft);
+/* Bytes of PACKET are left that its receiver wants: it, or (COPY: it is only looked at) a copy, becomes a draft. 0;
+ * errors of a copy as packet_make. */
+int64_t draft_keep_locked(struct socket *socket, struct packet *packet, bool copy, struct socket_result *result);
+/* Reads SIZE bytes of CALL's draft from CALL's `at` on to DATA. The draft is freed with the last byte that the program
+ * wants. Returns SIZE; -EPROTO: there is no such draft, or it is shorter. */
+int64_t draft_receive_locked(struct socket *socket, const struct socket_call *call, uint8_t *data, uint32_t size);
+/* Frees the draft NUMBER, if there is one, or all. */
+void draft_drop_locked(struct socket *socket, uint64_t number);
+void draft_drop_all_locked(struct socket *socket);
 /* True if SOCKET can send to TARGET without waiting. */
 bool socket_writable_locked(const struct socket *socket, const struct socket *target);
 /* Of ASKED bytes to be received, with room for SIZE only: how many there are in whole packets that fit. -EFAULT: the
@@ -94,10 +131,11 @@ bool socket_writable_locked(const struct socket *socket, const struct socket *ta
  * woken. */
 int64_t socket_fit_locked(struct socket *socket, uint32_t flags, uint32_t asked, uint32_t size, struct list *notified);
 /* Receives at most SIZE bytes to DATA and FILES files to PLACES. FROM: from a stream, only bytes of that sender; NULL:
- * of any. The other results are in RESULT. */
+ * of any. WHOLE: so many bytes of one message are wanted, more than SIZE, of which what follows becomes a draft; else
+ * 0. The other results are in RESULT. */
 int64_t socket_receive_locked(struct socket *socket, uint32_t flags, const struct socket_user *from, uint8_t *data,
-                              uint32_t size, struct file_place *places, uint32_t files, struct socket_result *result,
-                              struct list *notified);
+                              uint32_t size, uint32_t whole, struct file_place *places, uint32_t files,
+                              struct socket_result *result, struct list *notified);
 /* Writes OPTION to DATA and returns its size. -ENOPROTOOPT. */
 int64_t socket_get_option_locked(struct socket *socket, uint32_t option, uint8_t *data, uint32_t room);
 /* -EINVAL: too few bytes; -EDOM, -ENOPROTOOPT. */

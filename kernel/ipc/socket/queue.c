@@ -6,27 +6,12 @@
 #include "kernel/ipc/socket/internal.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
-#include "mm/frame/heap.h"
-#include "tasks/quota/quota.h"
 
 #define OVERHEAD 256u         /* bytes that a packet counts for in addition to its data */
 #define DATAGRAM_OVERHEAD 32u /* bytes of SO_SNDBUF beyond the largest datagram, as on Linux */
-#define JOIN_ROOM 2048u       /* the least room of a stream's packet, in bytes */
 #define DATAGRAMS_MOST 10u    /* in a queue, as Linux has it; one more is accepted */
 
 struct spinlock socket_lock;
-static struct list garbage = {&garbage, &garbage}; /* [l] packets to be freed by socket_sweep */
-static bool sweeping;                              /* [l] */
-
-static size_t packet_size(const struct packet *packet)
-{
-    return sizeof(*packet) + packet->files_room * sizeof(packet->file[0]) + packet->room;
-}
-
-static uint8_t *data_of(struct packet *packet)
-{
-    return (uint8_t *)&packet->file[packet->files_room];
-}
 
 static struct packet *first_of(const struct socket *socket)
 {
@@ -57,96 +42,18 @@ void socket_notify(struct list *notified)
     }
 }
 
+void packet_add_locked(struct socket *to, struct packet *packet)
+{
+    list_append(&to->queue, &packet->node);
+    to->packets++;
+    to->queued += OVERHEAD + packet->size;
+}
+
 /* --- sending --- */
-
-/* Takes over the opens of the COUNT files at PLACES. 0; -EBADF, -ENOMEM: the sender still owns them. */
-static int take_files(struct packet *packet, const struct file_place *places, uint32_t count)
-{
-    int error = 0;
-
-    for (uint32_t i = 0; i < count && error == 0; i++) {
-        struct file *file;
-
-        if (places[i].kernel == instance.kernel) {
-            file = file_find(places[i].id);
-            if (file != NULL)
-                file_unpin(file); /* the call has transferred an open, which keeps it open */
-            else
-                error = -EBADF;
-        } else {
-            file = places[i].kernel < instance.kernels ? file_create_proxy(places[i].kernel, places[i].id) : NULL;
-            if (file == NULL)
-                error = -ENOMEM;
-        }
-        if (error == 0)
-            packet->file[packet->files++] = file;
-    }
-    for (uint32_t i = 0; i < packet->files; i++) {
-        if (error == 0)
-            socket_takes_off_locked(packet->file[i]);
-        else if (packet->file[i]->kernel != instance.kernel)
-            file_unpin(packet->file[i]); /* frees the proxy, but not its open, which is the sender's */
-    }
-    return error;
-}
-
-static void discount_packet(uint32_t uid, size_t bytes, uint32_t files)
-{
-    quota_give(QUOTA_SOCKET_BYTES, uid, bytes);
-    quota_give(QUOTA_FLYING, uid, files);
-}
-
-/* Counts a packet for the user who sends it: -ENOBUFS; -ETOOMANYREFS: too many descriptors are under way. */
-static int count_packet(uint32_t uid, size_t bytes, uint32_t files)
-{
-    if (!quota_take(QUOTA_SOCKET_BYTES, uid, bytes, quota_limit(QUOTA_SOCKET_BYTES)))
-        return -ENOBUFS;
-    if (quota_take(QUOTA_FLYING, uid, files, quota_limit(QUOTA_FLYING)))
-        return 0;
-    quota_give(QUOTA_SOCKET_BYTES, uid, bytes);
-    return -ETOOMANYREFS;
-}
-
-static void free_packet(struct packet *packet)
-{
-    if (packet->counted)
-        discount_packet(packet->user.uid, packet_size(packet), packet->files_room);
-    heap_free(packet, packet_size(packet));
-}
-
-static struct packet *make_packet(const struct socket *from, const struct socket_call *call,
-                                  const struct file_place *places, uint32_t size, int *error)
-{
-    uint32_t room = from->type == SOCKET_STREAM && size < JOIN_ROOM ? JOIN_ROOM : size;
-    size_t bytes = sizeof(struct packet) + call->files * sizeof(struct file *) + room;
-    struct packet *packet = NULL;
-
-    *error = count_packet(call->user.uid, bytes, call->files);
-    if (*error == 0 && (packet = heap_alloc_unset(bytes)) == NULL) {
-        *error = -ENOMEM;
-        discount_packet(call->user.uid, bytes, call->files);
-    }
-    if (packet == NULL)
-        return NULL;
-    memset(packet, 0, sizeof(*packet));
-    list_init(&packet->node);
-    packet->room = room;
-    packet->files_room = call->files;
-    packet->user = call->user;
-    packet->counted = true;
-    packet->name_size = from->name_size;
-    memcpy(packet->name, from->name, from->name_size);
-    *error = take_files(packet, places, call->files);
-    if (*error != 0) {
-        free_packet(packet);
-        return NULL;
-    }
-    return packet;
-}
 
 static void append(struct socket *to, struct packet *packet, const uint8_t *data, uint32_t size)
 {
-    memcpy(data_of(packet) + packet->size, data, size);
+    memcpy(packet_data(packet) + packet->size, data, size);
     packet->size += size;
     to->queued += size;
 }
@@ -211,13 +118,15 @@ bool socket_writable_locked(const struct socket *socket, const struct socket *ta
 }
 
 int64_t socket_send_locked(struct socket *socket, const struct socket_call *call, const struct file_place *places,
-                           const uint8_t *data, uint32_t size, struct socket **full, struct list *notified)
+                           const uint8_t *data, uint32_t size, struct socket **full, uint64_t *draft,
+                           struct list *notified)
 {
     struct socket *target = socket->peer;
     struct packet *packet;
     int64_t count;
     int error = 0;
 
+    *draft = 0;
     if (socket->type == SOCKET_DATAGRAM) {
         if (socket->no_write)
             return -EPIPE;
@@ -235,20 +144,26 @@ int64_t socket_send_locked(struct socket *socket, const struct socket_call *call
         return 0;
     if ((call->flags & MESSAGE_PART) != 0 && socket->type != SOCKET_STREAM)
         return -EMSGSIZE;
-    count = room_for(socket, target, size);
+    if (socket->type == SOCKET_STREAM && call->whole != 0)
+        return -EPROTO;
+    count = room_for(socket, target, call->whole != 0 ? call->whole : size);
     if (count < 0) {
         socket->file->wanted |= count == -EAGAIN;
         *full = target;
         return count;
     }
+    if (call->whole != 0) {
+        count = draft_send_locked(socket, call, places, data, size, target, draft);
+        if (count > 0 && *draft == 0)
+            socket_note_locked(target, notified);
+        return count;
+    }
     packet = joined(target, call, (uint32_t)count);
     if (packet == NULL) {
-        packet = make_packet(socket, call, places, (uint32_t)count, &error);
+        packet = packet_make_whole(socket, call, places, (uint32_t)count, &error);
         if (packet == NULL)
             return error;
-        list_append(&target->queue, &packet->node);
-        target->packets++;
-        target->queued += OVERHEAD;
+        packet_add_locked(target, packet);
     }
     append(target, packet, data, (uint32_t)count);
     socket_note_locked(target, notified);
@@ -290,12 +205,18 @@ static void give_files(struct packet *packet, struct file_place *places, uint32_
     packet->files -= given;
 }
 
-static void remove_packet(struct socket *socket, struct packet *packet)
+/* Takes PACKET out of SOCKET's queue; its bytes are counted by the caller. */
+static void take_off_locked(struct socket *socket, struct packet *packet)
 {
     list_remove(&packet->node);
     socket->packets--;
     socket->queued -= OVERHEAD;
-    list_append(&garbage, &packet->node);
+}
+
+static void remove_packet(struct socket *socket, struct packet *packet)
+{
+    take_off_locked(socket, packet);
+    packet_throw_locked(packet);
 }
 
 /* The result of a receive from an empty queue. */
@@ -339,7 +260,7 @@ static int64_t receive_stream(struct socket *socket, uint32_t flags, const struc
             break;
         if (part > size - done)
             part = size - done;
-        memcpy(data + done, data_of(packet) + packet->taken, part);
+        memcpy(data + done, packet_data(packet) + packet->taken, part);
         done += part;
         if (packet->files > 0 && !packet->given)
             node = &socket->queue; /* files end a receive, so that it returns those of one packet only */
@@ -384,11 +305,12 @@ int64_t socket_fit_locked(struct socket *socket, uint32_t flags, uint32_t asked,
 }
 
 int64_t socket_receive_locked(struct socket *socket, uint32_t flags, const struct socket_user *from, uint8_t *data,
-                              uint32_t size, struct file_place *places, uint32_t files, struct socket_result *result,
-                              struct list *notified)
+                              uint32_t size, uint32_t whole, struct file_place *places, uint32_t files,
+                              struct socket_result *result, struct list *notified)
 {
     struct packet *packet = first_of(socket);
     uint32_t part;
+    bool more, peek = (flags & MESSAGE_PEEK) != 0;
 
     if (socket->type == SOCKET_STREAM && socket->state != SOCKET_CONNECTED)
         return -EINVAL;
@@ -404,14 +326,25 @@ int64_t socket_receive_locked(struct socket *socket, uint32_t flags, const struc
     }
     describe(socket, packet, result);
     part = packet->size < size ? packet->size : size;
-    memcpy(data, data_of(packet), part);
+    more = part < packet->size && part < whole;
+    memcpy(data, packet_data(packet), part);
     result->length = packet->size;
-    if (part < packet->size)
+    if (part < packet->size && (!more || whole < packet->size))
         result->flags |= MESSAGE_CUT;
-    if ((flags & MESSAGE_PEEK) == 0) {
+    if (more && peek) {
+        int64_t error = draft_keep_locked(socket, packet, true, result);
+
+        if (error != 0)
+            return error;
+    }
+    if (!peek) {
         give_files(packet, places, files, result);
         socket->queued -= packet->size;
-        remove_packet(socket, packet);
+        take_off_locked(socket, packet);
+        if (more)
+            draft_keep_locked(socket, packet, false, result);
+        else
+            packet_throw_locked(packet);
         note_senders_locked(socket, notified);
     }
     return part;
@@ -434,39 +367,14 @@ void socket_drop_queue_locked(struct socket *socket)
         struct packet *packet = first_of(socket);
 
         list_remove(&packet->node);
-        list_append(&garbage, &packet->node);
+        packet_throw_locked(packet);
     }
     socket->queued = socket->packets = 0;
 }
 
-/* Closing a file may drop another socket's queue. Only one caller sweeps at a time, for all, so nothing recurs. */
-void socket_sweep(void)
+static void switch_packets(struct list *packets, uint32_t from, uint32_t to)
 {
-    spin_lock(&socket_lock);
-    if (sweeping) {
-        spin_unlock(&socket_lock);
-        return;
-    }
-    sweeping = true;
-    while (!list_empty(&garbage)) {
-        struct packet *packet = container_of(garbage.next, struct packet, node);
-
-        list_remove(&packet->node);
-        for (uint32_t i = 0; i < packet->files; i++)
-            socket_lands_locked(packet->file[i]);
-        spin_unlock(&socket_lock);
-        for (uint32_t i = 0; i < packet->files; i++)
-            file_close(packet->file[i]);
-        free_packet(packet);
-        spin_lock(&socket_lock);
-    }
-    sweeping = false;
-    spin_unlock(&socket_lock);
-}
-
-void socket_switch_queue(struct socket *socket, uint32_t from, uint32_t to)
-{
-    list_for_each(node, &socket->queue) {
+    list_for_each(node, packets) {
         struct packet *packet = container_of(node, struct packet, node);
 
         for (uint32_t i = 0; i < packet->files; i++) {
@@ -489,12 +397,24 @@ void socket_switch_queue(struct socket *socket, uint32_t from, uint32_t to)
     }
 }
 
-void socket_queue_files_each(struct socket *socket, void (*each)(struct file *file, void *context), void *context)
+void socket_switch_queue(struct socket *socket, uint32_t from, uint32_t to)
 {
-    list_for_each(node, &socket->queue) {
+    switch_packets(&socket->queue, from, to);
+    switch_packets(&socket->drafts, from, to);
+}
+
+static void packets_each(struct list *packets, void (*each)(struct file *file, void *context), void *context)
+{
+    list_for_each(node, packets) {
         const struct packet *packet = container_of(node, const struct packet, node);
 
         for (uint32_t i = 0; i < packet->files; i++)
             each(packet->file[i], context);
     }
+}
+
+void socket_queue_files_each(struct socket *socket, void (*each)(struct file *file, void *context), void *context)
+{
+    packets_each(&socket->queue, each, context);
+    packets_each(&socket->drafts, each, context);
 }

@@ -11,6 +11,12 @@
 #define FIONREAD 0x541bu
 #define TIOCOUTQ 0x5411u
 
+/* Whether the next message of SOCKET, which is no stream, has more than SIZE bytes. */
+static bool socket_is_long_locked(const struct socket *socket, size_t size)
+{
+    return socket->type != SOCKET_STREAM && socket_readable_locked(socket) > size;
+}
+
 static int64_t socket_read(struct file *file, void *data, size_t size)
 {
     struct socket_result result = {.flags = 0};
@@ -19,7 +25,10 @@ static int64_t socket_read(struct file *file, void *data, size_t size)
 
     list_init(&notified);
     spin_lock(&socket_lock);
-    count = socket_receive_locked(file->state, 0, NULL, data, (uint32_t)size, NULL, 0, &result, &notified);
+    if (size == FILE_CHUNK && socket_is_long_locked(file->state, size))
+        count = -EMSGSIZE; /* the caller receives it in pieces */
+    else
+        count = socket_receive_locked(file->state, 0, NULL, data, (uint32_t)size, 0, NULL, 0, &result, &notified);
     spin_unlock(&socket_lock);
     socket_notify(&notified);
     socket_sweep();
@@ -38,17 +47,18 @@ static int64_t socket_write(struct file *file, const void *data, size_t size, ui
     struct socket_call call = {.user = socket->writer};
     struct socket *full;
     struct list notified;
+    uint64_t draft;
     int64_t count;
 
     (void)flags;
     if (size == FILE_CHUNK && socket->type != SOCKET_STREAM)
-        return -EMSGSIZE; /* the message may be longer than what one request carries */
+        return -EMSGSIZE; /* the message may be longer than what one request carries: the caller sends it in pieces */
     list_init(&notified);
     spin_lock(&socket_lock);
     if (names_sender_locked(socket))
         count = -FILE_WHO;
     else
-        count = socket_send_locked(socket, &call, NULL, data, (uint32_t)size, &full, &notified);
+        count = socket_send_locked(socket, &call, NULL, data, (uint32_t)size, &full, &draft, &notified);
     spin_unlock(&socket_lock);
     socket_notify(&notified);
     return count;
@@ -132,6 +142,11 @@ static int64_t receive(struct operation *o)
 
     if (o->call.b > SOCKET_FILES_MAX || need > o->room)
         return -EPROTO;
+    if (o->call.draft != 0) {
+        count = o->call.b == 0 ? draft_receive_locked(o->socket, &o->call, (uint8_t *)places, o->call.a) : -EPROTO;
+        o->result->size = count > 0 ? (uint32_t)count : 0;
+        return count < 0 ? count : 0;
+    }
     if ((o->call.flags & MESSAGE_FIT) != 0)
         count = socket_fit_locked(o->socket, o->call.flags, o->call.asked, o->call.a, &o->notified);
     if (count < 0)
@@ -140,7 +155,7 @@ static int64_t receive(struct operation *o)
      * behind room for all, and then moved. */
     count = socket_receive_locked(
         o->socket, o->call.flags, (o->call.flags & MESSAGE_CREDENTIALS) != 0 ? &o->call.user : NULL,
-        (uint8_t *)(places + o->call.b), (uint32_t)count, places, o->call.b, o->result, &o->notified);
+        (uint8_t *)(places + o->call.b), (uint32_t)count, o->call.whole, places, o->call.b, o->result, &o->notified);
     if (count == -EAGAIN)
         o->answer->tenths = file_tenths(o->socket->timeouts[0]);
     if (count < 0)
@@ -178,17 +193,22 @@ static int64_t act_locked(struct operation *o)
     case SOCKET_SHUTDOWN:
         return socket_shutdown_locked(socket, &o->call, &o->notified);
     case SOCKET_SEND:
-        value = socket_send_locked(socket, &o->call, o->places, o->data, o->size, &full, &o->notified);
+        value = socket_send_locked(socket, &o->call, o->places, o->data, o->size, &full, &o->result->draft,
+                                   &o->notified);
         if (value == -EAGAIN)
             o->answer->tenths = file_tenths(socket->timeouts[1]);
         if (value == -EAGAIN && socket->type == SOCKET_DATAGRAM)
             socket_wait_for_locked(full, o->answer);
         o->result->length = value > 0 ? (uint32_t)value : 0;
-        if (value > 0 || (value == 0 && socket->type != SOCKET_STREAM)) /* no bytes are no message of a stream */
+        if (o->result->draft == 0 &&
+            (value > 0 || (value == 0 && socket->type != SOCKET_STREAM))) /* no bytes are no message of a stream */
             o->result->flags |= MESSAGE_TOOK;
         return value < 0 ? value : 0;
     case SOCKET_RECEIVE:
         return receive(o);
+    case SOCKET_DROP:
+        draft_drop_locked(socket, o->call.draft);
+        return 0;
     case SOCKET_NAME:
         socket_give_name(socket, o->result);
         return 0;
@@ -279,6 +299,7 @@ static void release(struct file *file)
     leave_locked(socket, &notified);
     socket->state = SOCKET_NEW;
     socket_drop_queue_locked(socket);
+    draft_drop_all_locked(socket);
     while (!list_empty(&socket->backlog)) {
         struct list *node = socket->backlog.next;
 

@@ -45,7 +45,8 @@ enum socket_operation {
     SOCKET_NAME,    /* result: name */
     SOCKET_PEER,    /* result: name of the peer */
     SOCKET_GET_OPTION, /* a: SO_*; result: data */
-    SOCKET_SET_OPTION  /* a: SO_*; data */
+    SOCKET_SET_OPTION, /* a: SO_*; data */
+    SOCKET_DROP        /* draft: it is not sent, or not received further */
 };
 
 struct socket_user {
@@ -69,6 +70,11 @@ struct socket_call {    /* SPECIAL_SOCKET; name, places of files and data follow
     uint32_t asked; /* bytes; of MESSAGE_FIT */
     uint64_t node;  /* of a name in the tree: the number of its node (kernel/fs/node/node.h) */
     uint8_t name[SOCKET_NAME_MAX + 4];
+    /* Of SOCKET_SEND and SOCKET_RECEIVE for a message of more than one request, which is no stream's: its bytes in all,
+     * or as many of them as the program wants; else 0. The requests after the first say which draft it is, and where in
+     * the message their bytes begin. Of SOCKET_SEND, the last has the files, and the first in B how many there are. */
+    uint32_t whole, at;
+    uint64_t draft;
 };
 
 struct socket_result {       /* places of files and data follow */
@@ -77,7 +83,8 @@ struct socket_result {       /* places of files and data follow */
     struct socket_user user; /* the sender */
     uint32_t name_size;
     uint32_t files;
-    uint32_t size; /* of the data */
+    uint32_t size;  /* of the data */
+    uint64_t draft; /* not 0: the message that has begun, of which more is to be sent or can be received */
     uint8_t name[SOCKET_NAME_MAX + 4];
 };
 

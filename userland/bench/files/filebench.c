@@ -185,6 +185,37 @@ static long sync_file(int fd)
     return x86_syscall1(SYS_fsync, fd);
 }
 
+static long link_unlink(int fd)
+{
+    static const char other[] = "/tmp/filebench.link";
+    long error = x86_syscall3(SYS_link, (long)path, (long)other, 0);
+
+    (void)fd;
+    return error != 0 ? error : x86_syscall1(SYS_unlink, (long)other);
+}
+
+/* Maps one page of the file, shared, and unmaps it; WRITE: writes to it before. */
+static long map_page(int fd, bool write)
+{
+    long address = x86_syscall(SYS_mmap, 0, BENCH_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+    if (address < 0)
+        return address;
+    if (write)
+        *(volatile char *)address = 1;
+    return x86_syscall3(SYS_munmap, address, BENCH_PAGE, 0);
+}
+
+static long map_only(int fd)
+{
+    return map_page(fd, false);
+}
+
+static long map_write(int fd)
+{
+    return map_page(fd, true);
+}
+
 static const struct operation operations[] = {
     {"empty", nothing},
     {"read100", read_small},
@@ -204,6 +235,9 @@ static const struct operation operations[] = {
     {"lock_unlock", lock_unlock},
     {"ftruncate", cut},
     {"fsync", sync_file},
+    {"link_unlink", link_unlink},
+    {"map_unmap", map_only},
+    {"map_write_unmap", map_write},
 };
 
 /* --- a row --- */

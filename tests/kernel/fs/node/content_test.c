@@ -172,6 +172,8 @@ TEST(content_sparse, "a file of many TiB costs the pages that it has, and no hol
     CHECK_EQ(byte, 0);
     CHECK_EQ(content_seek_data(&content, PAGE_SIZE), 1ll << 49);
     CHECK_EQ(content_seek_hole(&content, 0), PAGE_SIZE);
+    CHECK(content_has_page(&content, 0));
+    CHECK(!content_has_page(&content, 1));
     CHECK_EQ(content_seek_hole(&content, 1ull << 49), (1ll << 49) + 1);
     CHECK_EQ(content_seek_data(&content, (1ull << 49) + 1), -ENXIO);
     CHECK_EQ(content_write(&content, CONTENT_MAX, "c", 1), -EFBIG);

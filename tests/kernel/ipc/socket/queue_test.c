@@ -1,5 +1,6 @@
 /* What is on its way to a socket, and names.
- * sources: kernel/ipc/socket/queue.c kernel/ipc/socket/name.c kernel/ipc/socket/collect.c */
+ * sources: kernel/ipc/socket/queue.c kernel/ipc/socket/packet.c kernel/ipc/socket/draft.c kernel/ipc/socket/name.c
+ * sources: kernel/ipc/socket/collect.c */
 #include "kernel/ipc/socket/internal.h"
 
 #include <stdlib.h>
@@ -115,6 +116,7 @@ static void begin(uint32_t type)
                                   .peer = &ends[1 - i],
                                   .send_room = SOCKET_BUFFER};
         list_init(&socket->queue);
+        list_init(&socket->drafts);
         list_init(&socket->notified);
         list_init(&socket->senders);
         list_init(&socket->name_node);
@@ -130,6 +132,7 @@ static void end(void)
 {
     for (int i = 0; i < 2; i++) {
         socket_drop_queue_locked(&ends[i]);
+        draft_drop_all_locked(&ends[i]);
         list_remove(&ends[i].name_node);
     }
     socket_sweep();
@@ -137,17 +140,28 @@ static void end(void)
     CHECK_EQ(proxies, 0);
 }
 
-static int64_t send_with(const void *data, uint32_t size, const struct file_place *places, uint32_t count, uint32_t pid)
+static uint64_t draft; /* of the last send */
+
+static int64_t send_call(const struct socket_call *call, const void *data, uint32_t size,
+                         const struct file_place *places)
 {
-    struct socket_call call = {.files = count, .user = {.pid = pid, .uid = pid + 1, .gid = pid + 2}};
     struct socket *full = NULL;
     struct list notified;
     int64_t result;
 
     list_init(&notified);
-    result = socket_send_locked(&ends[0], &call, places, data, size, &full, &notified);
+    result = socket_send_locked(&ends[0], call, places, data, size, &full, &draft, &notified);
     CHECK(result != -EAGAIN || full == &ends[1]);
     socket_notify(&notified);
+    return result;
+}
+
+static int64_t send_with(const void *data, uint32_t size, const struct file_place *places, uint32_t count, uint32_t pid)
+{
+    struct socket_call call = {.files = count, .user = {.pid = pid, .uid = pid + 1, .gid = pid + 2}};
+    int64_t result = send_call(&call, data, size, places);
+
+    CHECK_EQ(draft, 0);
     return result;
 }
 
@@ -159,6 +173,8 @@ static int64_t send(const void *data, uint32_t size)
 static struct socket_result got;
 static struct file_place places[4];
 
+static uint32_t whole; /* of the message that is received: struct socket_call */
+
 static int64_t receive_from(const struct socket_user *from, void *data, uint32_t size, uint32_t room, uint32_t flags)
 {
     struct list notified;
@@ -166,7 +182,7 @@ static int64_t receive_from(const struct socket_user *from, void *data, uint32_t
 
     list_init(&notified);
     got = (struct socket_result){.flags = 0};
-    result = socket_receive_locked(&ends[1], flags, from, data, size, places, room, &got, &notified);
+    result = socket_receive_locked(&ends[1], flags, from, data, size, whole, places, room, &got, &notified);
     socket_notify(&notified);
     socket_sweep();
     return result;
@@ -246,6 +262,73 @@ TEST(packet_bounds, "packets keep their bounds, and what has no room is cut off 
     CHECK(got.length == 6 && (got.flags & MESSAGE_CUT) == 0);
     CHECK_EQ(receive(text, 16, 0, 0), -EAGAIN);
     CHECK_EQ(send(big, sizeof(big)), -EMSGSIZE);
+    end();
+}
+
+TEST(drafts_sent, "a message of several requests arrives with the last of them, with its files")
+{
+    struct file_place one[1] = {{.id = 50, .kernel = ELSEWHERE}};
+    struct socket_call call = {.b = 1, .whole = 7};
+    char text[16];
+
+    begin(SOCKET_PACKET);
+    CHECK_EQ(send_call(&call, "abc", 3, NULL), 3);
+    call.draft = draft;
+    CHECK(draft != 0 && ends[1].packets == 0);
+    call.at = 2;
+    CHECK_EQ(send_call(&call, "de", 2, NULL), -EPROTO); /* not the next byte */
+    call.at = 3;
+    CHECK_EQ(send_call(&call, "de", 2, NULL), 2);
+    call.at = 5;
+    CHECK_EQ(send_call(&call, "fg", 2, NULL), -EPROTO); /* the last must have the file */
+    CHECK_EQ(send_call(&call, "fgh", 3, NULL), -EPROTO);
+    call.files = 1;
+    no_memory = true;
+    CHECK_EQ(send_call(&call, "fg", 2, one), -ENOMEM);
+    no_memory = false;
+    CHECK_EQ(send_call(&call, "fg", 2, one), 2);
+    CHECK(draft == 0 && ends[1].packets == 1 && proxies == 1);
+    CHECK_EQ(receive(text, 16, 4, 0), 7);
+    CHECK(memcmp(text, "abcdefg", 7) == 0 && got.files == 1 && got.draft == 0);
+    CHECK_EQ(send_call(&call, "fg", 2, one), -EPROTO); /* it is no draft any more */
+    call = (struct socket_call){.whole = 7};
+    CHECK_EQ(send_call(&call, "abc", 3, NULL), 3);
+    call.draft = draft;
+    draft_drop_locked(&ends[0], draft);
+    call.at = 3;
+    CHECK_EQ(send_call(&call, "defg", 4, NULL), -EPROTO);
+    call = (struct socket_call){.whole = SOCKET_BUFFER};
+    CHECK_EQ(send_call(&call, "abc", 3, NULL), -EMSGSIZE);
+    call.whole = 7;
+    CHECK_EQ(send_call(&call, "abc", 3, NULL), 3); /* freed with the socket */
+    end();
+}
+
+TEST(drafts_received, "what one request has no room for stays for its receiver alone")
+{
+    struct file_place two[2] = {{.id = 50, .kernel = ELSEWHERE}, {.id = 60, .kernel = ELSEWHERE}};
+    struct socket_call rest = {.whole = 6, .at = 4};
+    char text[16];
+
+    begin(SOCKET_DATAGRAM);
+    CHECK_EQ(send_with("abcdefg", 7, two, 2, 7), 7);
+    CHECK_EQ(send("next", 4), 4);
+    whole = 6;
+    CHECK_EQ(receive(text, 4, 1, MESSAGE_PEEK), 4);
+    rest.draft = got.draft;
+    CHECK(rest.draft != 0 && got.length == 7 && (got.flags & MESSAGE_CUT) != 0 && ends[1].packets == 2);
+    CHECK_EQ(receive(text, 4, 1, 0), 4);
+    CHECK(got.draft != 0 && got.draft != rest.draft && got.files == 1 && ends[1].packets == 1);
+    CHECK_EQ(draft_receive_locked(&ends[1], &rest, (uint8_t *)text, 2), 2);
+    CHECK(memcmp(text, "ef", 2) == 0);
+    CHECK_EQ(draft_receive_locked(&ends[1], &rest, (uint8_t *)text, 2), -EPROTO); /* that was all of it */
+    rest.draft = got.draft;
+    CHECK_EQ(draft_receive_locked(&ends[1], &rest, (uint8_t *)text, 4), -EPROTO);
+    rest.at = 8;
+    CHECK_EQ(draft_receive_locked(&ends[1], &rest, (uint8_t *)text, 0), -EPROTO);
+    CHECK_EQ(receive(text, 16, 0, 0), 4);
+    CHECK(memcmp(text, "next", 4) == 0 && got.draft == 0 && proxies == 1);
+    whole = 0;
     end();
 }
 

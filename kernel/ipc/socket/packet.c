@@ -1,0 +1,142 @@
+/* Packets: memory, the opens of their files, and their end. What is thrown away has files to be closed, which cannot be
+ * done under the lock. See internal.h. */
+#include "kernel/abi/errno.h"
+#include "kernel/instance/instance.h"
+#include "kernel/ipc/socket/internal.h"
+#include "kernel/lib/string.h"
+#include "mm/frame/heap.h"
+#include "tasks/quota/quota.h"
+
+#define JOIN_ROOM 2048u /* the least room of a stream's packet, in bytes */
+
+static struct list garbage = {&garbage, &garbage}; /* [l] packets to be freed by socket_sweep */
+static bool sweeping;                              /* [l] */
+
+static size_t packet_size(const struct packet *packet)
+{
+    return sizeof(*packet) + packet->files_room * sizeof(packet->file[0]) + packet->room;
+}
+
+int packet_take_files(struct packet *packet, const struct file_place *places, uint32_t count)
+{
+    int error = 0;
+
+    for (uint32_t i = 0; i < count && error == 0; i++) {
+        struct file *file;
+
+        if (places[i].kernel == instance.kernel) {
+            file = file_find(places[i].id);
+            if (file != NULL)
+                file_unpin(file); /* the call has transferred an open, which keeps it open */
+            else
+                error = -EBADF;
+        } else {
+            file = places[i].kernel < instance.kernels ? file_create_proxy(places[i].kernel, places[i].id) : NULL;
+            if (file == NULL)
+                error = -ENOMEM;
+        }
+        if (error == 0)
+            packet->file[packet->files++] = file;
+    }
+    for (uint32_t i = 0; i < packet->files; i++) {
+        if (error == 0)
+            socket_takes_off_locked(packet->file[i]);
+        else if (packet->file[i]->kernel != instance.kernel)
+            file_unpin(packet->file[i]); /* frees the proxy, but not its open, which is the sender's */
+    }
+    return error;
+}
+
+static void discount_packet(uint32_t uid, size_t bytes, uint32_t files)
+{
+    quota_give(QUOTA_SOCKET_BYTES, uid, bytes);
+    quota_give(QUOTA_FLYING, uid, files);
+}
+
+/* Counts a packet for the user who sends it: -ENOBUFS; -ETOOMANYREFS: too many descriptors are under way. */
+static int count_packet(uint32_t uid, size_t bytes, uint32_t files)
+{
+    if (!quota_take(QUOTA_SOCKET_BYTES, uid, bytes, quota_limit(QUOTA_SOCKET_BYTES)))
+        return -ENOBUFS;
+    if (quota_take(QUOTA_FLYING, uid, files, quota_limit(QUOTA_FLYING)))
+        return 0;
+    quota_give(QUOTA_SOCKET_BYTES, uid, bytes);
+    return -ETOOMANYREFS;
+}
+
+static void free_packet(struct packet *packet)
+{
+    if (packet->counted)
+        discount_packet(packet->user.uid, packet_size(packet), packet->files_room);
+    heap_free(packet, packet_size(packet));
+}
+
+struct packet *packet_make(const struct socket *from, const struct socket_user *user, uint32_t files, uint32_t size,
+                           int *error)
+{
+    uint32_t room = from->type == SOCKET_STREAM && size < JOIN_ROOM ? JOIN_ROOM : size;
+    size_t bytes = sizeof(struct packet) + files * sizeof(struct file *) + room;
+    struct packet *packet = NULL;
+
+    *error = count_packet(user->uid, bytes, files);
+    if (*error == 0 && (packet = heap_alloc_unset(bytes)) == NULL) {
+        *error = -ENOMEM;
+        discount_packet(user->uid, bytes, files);
+    }
+    if (packet == NULL)
+        return NULL;
+    memset(packet, 0, sizeof(*packet));
+    list_init(&packet->node);
+    packet->room = room;
+    packet->files_room = files;
+    packet->user = *user;
+    packet->counted = true;
+    packet->name_size = from->name_size;
+    memcpy(packet->name, from->name, from->name_size);
+    return packet;
+}
+
+struct packet *packet_make_whole(const struct socket *from, const struct socket_call *call,
+                                 const struct file_place *places, uint32_t size, int *error)
+{
+    struct packet *packet = packet_make(from, &call->user, call->files, size, error);
+
+    if (packet == NULL)
+        return NULL;
+    *error = packet_take_files(packet, places, call->files);
+    if (*error != 0) {
+        free_packet(packet);
+        return NULL;
+    }
+    return packet;
+}
+
+void packet_throw_locked(struct packet *packet)
+{
+    list_append(&garbage, &packet->node);
+}
+
+/* Closing a file may drop another socket's queue. Only one caller sweeps at a time, for all, so nothing recurs. */
+void socket_sweep(void)
+{
+    spin_lock(&socket_lock);
+    if (sweeping) {
+        spin_unlock(&socket_lock);
+        return;
+    }
+    sweeping = true;
+    while (!list_empty(&garbage)) {
+        struct packet *packet = container_of(garbage.next, struct packet, node);
+
+        list_remove(&packet->node);
+        for (uint32_t i = 0; i < packet->files; i++)
+            socket_lands_locked(packet->file[i]);
+        spin_unlock(&socket_lock);
+        for (uint32_t i = 0; i < packet->files; i++)
+            file_close(packet->file[i]);
+        free_packet(packet);
+        spin_lock(&socket_lock);
+    }
+    sweeping = false;
+    spin_unlock(&socket_lock);
+}

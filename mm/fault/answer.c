@@ -203,7 +203,8 @@ static void answer_locked(struct space *space, const struct msg_space_get *ask, 
             if (got->kind != SPACE_AREA)
                 return;
         }
-        if (ask->spare != 0 && (ask->has & SPACE_HAS_DIRTY) == 0 && !backing_is_file(area->backing) &&
+        if (ask->spare != 0 && (ask->has & SPACE_HAS_DIRTY) == 0 &&
+            (got->backed == 0 || (!backing_is_file(area->backing) && backing_left(got->run[0]) != 0)) &&
             mempolicy_accepts_locked(space, area->prot, page, ask->spare))
             take_spare_locked(space, page, ask->spare, area, got);
         return;

@@ -92,26 +92,39 @@ static inline __attribute__((always_inline)) int new_frame_locked(struct space *
     return result > 0 && prepared->frames ? WANTS_FRAME : NEEDS_LOCK; /* to ask other kernels for memory */
 }
 
-/* PAGE of AREA, whose pages processes share, has a new frame. */
-static __attribute__((noinline)) void name_new_locked(const struct space *space, uint64_t page, const struct area *area,
-                                                      const uint64_t *entry)
+/* As new_frame_locked, for a page of AREA, which has a backing: a file's page, or a new frame, which gets the page's
+ * name. */
+static __attribute__((noinline)) int new_backed_locked(struct space *space, uint64_t page, const struct area *area,
+                                                       uint32_t access, const uint64_t *seen, struct prepared *prepared)
 {
-    if (entry == NULL) /* its table is new */
-        entry = paging_look(&space->tables, page);
-    if ((*entry & PAGING_SOFT_REMOTE) == 0)
-        frame_set_object_page(*entry & PAGING_FRAME, area->backing + (page - area->start) / PAGE_SIZE);
+    uint64_t backing = area_backing_at(area, page);
+    int result;
+
+    if (backing_is_file(backing)) {
+        result = space_install_file_locked(space, page, area, access);
+        return result > 0 ? NEEDS_LOCK : result;
+    }
+    if (backing_left(backing) == 0)
+        return -ENXIO;
+    result = new_frame_locked(space, page, area->prot, seen, prepared);
+    if (result != RESOLVED)
+        return result;
+    if (seen == NULL) /* its table is new */
+        seen = paging_look(&space->tables, page);
+    if ((*seen & PAGING_SOFT_REMOTE) == 0)
+        frame_set_object_page(*seen & PAGING_FRAME, backing);
+    return RESOLVED;
 }
 
 /* Resolves a fault with what this kernel knows, and may decide at PAGE (DECIDES). Returns an enum resolved, of which
  * WANTS_HUGE and WANTS_FRAME only if PREPARED says so, and NOT_KNOWN also for a write to a copy-on-write page; -EACCES:
  * the area forbids the access; -EFAULT: there is no area (never with DECIDES_NOT); -ENXIO: the page is behind the end
- * of a file; -ENOMEM. */
+ * of its object; -ENOMEM. */
 static inline __attribute__((always_inline)) int resolve_locked(struct space *space, uint64_t page, uint32_t access,
                                                                 enum space_decides decides, struct prepared *prepared)
 {
     struct area *area = area_find(&space->areas, page);
     const uint64_t *entry = paging_look(&space->tables, page);
-    int result;
 
     if (pending_free(entry))
         return NEEDS_LOCK;
@@ -144,18 +157,12 @@ static inline __attribute__((always_inline)) int resolve_locked(struct space *sp
         mempolicy_is_near_locked(space, area->prot, page))
         return WANTS_HUGE;
     space->stats.faults_local++;
-    if (backing_is_file(area->backing)) {
-        result = space_install_file_locked(space, page, area, access);
-
-        return result > 0 ? NEEDS_LOCK : result;
-    }
+    if (area->backing != BACKING_NONE)
+        return new_backed_locked(space, page, area, access, entry, prepared);
     if ((access & AREA_WRITE) == 0 && (area->prot & AREA_SHARED) == 0 && decides == DECIDES_ALONE &&
         zero_page_map_locked(space, page, area->prot))
         return 0;
-    result = new_frame_locked(space, page, area->prot, entry, prepared);
-    if (area->backing != BACKING_NONE && result == RESOLVED)
-        name_new_locked(space, page, area, entry);
-    return result;
+    return new_frame_locked(space, page, area->prot, entry, prepared);
 }
 
 /* A frame for a page that no kernel maps. COUNTED: the frame has a reference for it already, even if it is this
@@ -176,6 +183,8 @@ static int fresh_make(struct space *space, uint64_t page, struct fresh *fresh, u
     }
     if (backing_is_file(backing))
         return file_page_copy(backing, &fresh->frame);
+    if (backing_is_anonymous(backing) && backing_left(backing) == 0)
+        return -ENXIO;
     fresh->frame = mempolicy_frame(space, prot, page, 0);
     return fresh->frame != 0 ? 0 : -ENOMEM;
 }

@@ -4,7 +4,6 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/lib/list.h"
-#include "kernel/lib/string.h"
 #include "mm/area/backing.h"
 #include "mm/fault/get.h"
 #include "mm/fault/huge.h"
@@ -264,31 +263,37 @@ static void handle_get(const struct msg *m)
         msg_reply(&m->ticket, &got, sizeof(got));
 }
 
-struct got_many {
-    struct long_answer head;
-    union {
-        struct msg_space_got got;
-        uint8_t room[offsetof(struct msg_space_got, run) + SPACE_RUNS_MAX * sizeof(uint64_t)];
-    } bytes;
+union got_many {
+    struct msg_space_got got;
+    uint8_t room[offsetof(struct msg_space_got, run) + SPACE_RUNS_MAX * sizeof(uint64_t)];
 };
 
+struct got_long {
+    struct long_answer head;
+    union got_many many;
+};
+
+/* Only an answer with many runs takes several slots: it has nothing that the asker must know. An answer that takes the
+ * asker's frame cannot be lost. */
 static void handle_get_many(const struct msg *m)
 {
     const struct msg_space_get *ask = m->data;
-    struct got_many *many = ask->runs <= SPACE_RUNS_MAX ? long_answer_create(sizeof(*many)) : NULL;
-    int error = ask->runs <= SPACE_RUNS_MAX ? -ENOMEM : -EPROTO;
+    union got_many many = {.got = {.kind = SPACE_NONE}};
+    int error = ask->runs <= SPACE_RUNS_MAX ? answer(m, &many.got) : -EPROTO;
+    uint32_t words = many.got.runs + space_got_backed(&many.got);
+    struct got_long *answer = error == 0 && words > SPACE_RUNS_SHORT ? long_answer_create(sizeof(*answer)) : NULL;
 
-    if (many != NULL) {
-        memset(&many->bytes, 0, sizeof(many->bytes));
-        error = answer(m, &many->bytes.got);
+    if (error != 0) {
+        msg_reply_error(&m->ticket, error);
+    } else if (answer != NULL) {
+        answer->many = many;
+        long_answer_send(m, &answer->head, &answer->many,
+                         (uint32_t)(offsetof(struct msg_space_got, run) + words * sizeof(many.got.run[0])));
+    } else {
+        if (words > SPACE_RUNS_SHORT) /* without memory, fewer runs */
+            many.got.runs = (uint8_t)(SPACE_RUNS_SHORT - space_got_backed(&many.got));
+        msg_reply(&m->ticket, &many.got, sizeof(many.got));
     }
-    if (error == 0) {
-        long_answer_send(m, &many->head, &many->bytes, sizeof(many->bytes));
-        return;
-    }
-    if (many != NULL)
-        long_answer_free(&many->head);
-    msg_reply_error(&m->ticket, error);
 }
 
 void space_get_init(void)

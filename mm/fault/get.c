@@ -9,7 +9,6 @@
 #include "kernel/abi/errno.h"
 #include "kernel/instance/window.h"
 #include "kernel/lib/list.h"
-#include "kernel/lib/log.h"
 #include "kernel/wait/completion.h"
 #include "mm/area/backing.h"
 #include "mm/fault/huge.h"
@@ -45,7 +44,7 @@ struct space_get {
     uint32_t runs;         /* the most runs that are wanted */
     uint64_t taken;        /* space->taken when the question began */
     bool breaks;           /* the page's entry is copy-on-write, and not present while the question is under way */
-    bool lost;             /* the answer was lost: whether the home has used SPARE is not known */
+    bool lost;             /* the answer, of several slots, was lost for want of memory: it had not taken SPARE */
     int result;
     struct completion done;
 };
@@ -182,8 +181,7 @@ static int take_answer_locked(struct space_get *get, const struct msg_space_got 
         get->block = get->spare = 0;
         return 0;
     }
-    if (answer->kind == SPACE_TAKEN ||
-        (answer->kind == SPACE_FRAME && answer->frame == get->spare)) { /* taken by a question whose answer was lost */
+    if (answer->kind == SPACE_TAKEN) {
         own_spare_locked(get, seen, answer);
         space_count_answer_locked(space, SPACE_AREA, backing_is_file(space_got_backing(answer)));
         return 0;
@@ -474,13 +472,8 @@ int space_get_page(struct space *space, uint64_t page, uint32_t access)
     if (asked && get.result == WANTS_BLOCK)
         question_with_block(&get);
     if (asked && get.lost && get.runs > SPACE_RUNS_SHORT) {
-        get.runs = 0;
-        question(&get, false); /* an answer of one slot needs no memory and is not lost */
-        if (get.lost) {
-            log_line("mm: frame %lx is lost: there is no memory to ask who has it", (unsigned long)get.spare);
-            get.spare = 0;
-            get.result = -ENOMEM;
-        }
+        get.runs = 0; /* an answer of one slot needs no memory and is not lost */
+        question(&get, false);
     }
     area_unreserve(get.area);
     if (get.spare != 0 && (get.has & SPACE_HAS_DIRTY) != 0)

@@ -25,11 +25,12 @@
 #include "msg/channel.h"
 #include "msg/long_answer.h"
 
-/* Maps the asker's frame SPARE at PAGE, which lies in AREA, by a borrowed entry. */
-static void take_spare_locked(struct space *space, uint64_t page, uint64_t spare, const struct area *area,
-                              struct msg_space_got *got)
+/* Maps the asker's frame SPARE at PAGE, which lies in AREA and whose entry is SEEN (paging_look), by a borrowed entry.
+ */
+static void take_spare_locked(struct space *space, uint64_t page, const uint64_t *seen, uint64_t spare,
+                              const struct area *area, struct msg_space_got *got)
 {
-    uint64_t *entry = paging_entry(&space->tables, page, true);
+    uint64_t *entry = paging_entry_seen(&space->tables, page, seen);
 
     if (entry == NULL)
         return; /* the asker then takes the page's lock, and finds out there that memory is short */
@@ -164,7 +165,8 @@ static void answer_locked(struct space *space, const struct msg_space_get *ask, 
     uint64_t page = ask->page & ~(PAGE_SIZE - 1);
     const struct area *area = area_find(&space->areas, page);
     const uint64_t *entry = paging_look(&space->tables, page);
-    uint32_t block = area != NULL ? block_of(area, page) : 0;
+    bool known = (ask->has & SPACE_HAS_AREA) != 0 && ask->huge == SPACE_HUGE_NO;
+    uint32_t block = area != NULL && !known ? block_of(area, page) : 0;
     bool still;
 
     still = block_still_locked(space, page, block);
@@ -205,7 +207,7 @@ static void answer_locked(struct space *space, const struct msg_space_get *ask, 
         if (ask->spare != 0 && (ask->has & SPACE_HAS_DIRTY) == 0 &&
             (got->backed == 0 || (!backing_is_file(area->backing) && backing_left(got->run[0]) != 0)) &&
             mempolicy_accepts_locked(space, area->prot, page, ask->spare))
-            take_spare_locked(space, page, ask->spare, area, got);
+            take_spare_locked(space, page, entry, ask->spare, area, got);
         return;
     }
     got->cow = (*entry & PAGING_SOFT_COW) != 0;
@@ -243,7 +245,8 @@ static int answer(const struct msg *m, struct msg_space_got *got)
     spin_lock(&space->lock);
     if (error == 0) {
         answer_locked(space, ask, m->ticket.kernel, got);
-        if (!sharers_marked(&space->sharers, ask->page, 1ull << m->ticket.kernel))
+        if (!sharers_marked(&space->sharers, ask->page, got->block <= SHARERS_PART_ORDER && got->runs == 0,
+                            1ull << m->ticket.kernel))
             mark_locked(space, m->ticket.kernel, ask->page, got);
     }
     spin_unlock(&space->lock);

@@ -395,7 +395,7 @@ static bool question(struct space_get *get, bool first)
     area = area_find(&space->areas, get->page);
     begun = !first || prepare_locked(get, area);
     if (begun) {
-        if (get->huge != SPACE_HUGE_NO && (get->runs > SPACE_RUNS_SHORT || !huge_may_take(area, leaf)))
+        if (get->huge != SPACE_HUGE_NO && (get->runs > SPACE_RUNS_SHORT || !huge_may_take(area, get->page, leaf)))
             get->huge = SPACE_HUGE_NO;
         begun = begin_locked(get, area, get->runs != 0 || get->huge != SPACE_HUGE_NO);
     }
@@ -405,7 +405,7 @@ static bool question(struct space_get *get, bool first)
     if (!begun)
         return false;
     ask.spare = get->spare;
-    ask.has = (uint16_t)get->has;
+    ask.has = (uint16_t)(get->has | (area != NULL ? SPACE_HAS_AREA : 0));
     ask.huge = (uint16_t)get->huge;
     ask.runs = (uint16_t)get->runs;
     msg_ask(&asking, space->home, get->runs > SPACE_RUNS_SHORT ? MSG_SPACE_GET_MANY : MSG_SPACE_GET, &ask, sizeof(ask),

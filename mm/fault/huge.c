@@ -135,9 +135,15 @@ bool huge_map(struct space *space, uint64_t page, uint32_t access)
 
 /* --- over kernels --- */
 
-bool huge_may_take(const struct area *area, const uint64_t *leaf)
+bool huge_may_take(const struct area *area, uint64_t page, const uint64_t *leaf)
 {
-    return policy != HUGE_NEVER && (area == NULL || area_may(area->prot)) && is_empty(leaf);
+    uint32_t index = paging_index(page);
+
+    if (policy == HUGE_NEVER || (area != NULL && !area_may(area->prot)))
+        return false;
+    if (leaf != NULL && index > 0 && leaf[index - 1] != 0) /* most programs touch pages in this order */
+        return false;
+    return is_empty(leaf);
 }
 
 uint16_t huge_answer_locked(struct space *space, const struct area *area, const struct msg_space_get *ask)

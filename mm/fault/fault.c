@@ -277,7 +277,7 @@ static int fault_shared(struct space *space, uint64_t page, uint32_t access, ker
     if (answer.kind == SPACE_FRAME) /* ERROR does not matter: a kernel that failed to answer has this frame, or none */
         error = (answer.frame & ~PAGING_FRAME) != 0 || frame_owner(answer.frame) == KERNELS_MAX ? -EPROTO : 0;
     if (error != 0)
-        return -ENOMEM;
+        return error == -EHOSTDOWN ? error : -ENOMEM;
 
     spin_lock(&space->lock);
     space->stats.fetches++;

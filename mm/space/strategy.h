@@ -35,7 +35,6 @@ struct space_retrieval {
     bool home_knows;   /* the home maps every page that any kernel maps */
     bool adapts;       /* each kernel adapts the number of prefetched pages to its measurements */
     bool fills;        /* a kernel fetches the whole space at its first fault that has to ask the home */
-    bool passes_on;    /* a search goes on from kernel to kernel without answers: a death of one cannot be survived */
     bool breaks_first; /* a copy-on-write page is copied before another kernel maps it */
 };
 

@@ -49,11 +49,6 @@ struct space_get {
     struct completion done;
 };
 
-bool space_get_possible(struct space *space)
-{
-    return space->retrieval->home_knows && space->home != instance.kernel;
-}
-
 /* Makes an area of the block around the page, as the answer describes it, if this kernel has none there. Changes of the
  * block that reach this kernel are deferred until the answer has arrived, so the description is still true. */
 static void note_area_locked(struct space_get *get, const struct msg_space_got *answer)
@@ -254,7 +249,8 @@ static void take_answer(void *context, uint32_t kernel, const void *reply, int l
         adapt_locked(get, reply);
     space_question_end_locked(space, &get->question, &ready);
     spin_unlock(&space->lock);
-    space_deferred_run(&ready);
+    if (!list_empty(&ready))
+        space_deferred_run(&ready);
     completion_signal(&get->done); /* last: then the task may end, and the space with it */
 }
 
@@ -464,10 +460,19 @@ static void question_with_block(struct space_get *get)
 
 int space_get_page(struct space *space, uint64_t page, uint32_t access)
 {
-    struct space_get get = {.space = space, .page = page, .access = access};
+    struct space_get get; /* not set to zeros: the rest is set before it is used */
     bool asked;
 
+    get.question.superseded = false;
+    get.space = space;
+    get.page = page;
+    get.access = access;
+    get.area = NULL;
+    get.spare = get.block = 0;
+    get.huge = SPACE_HUGE_NO;
+    get.has = 0;
     get.runs = space->prefetch; /* read once: it may change */
+    get.breaks = get.lost = false;
     asked = question(&get, true);
     if (asked && get.result == WANTS_BLOCK)
         question_with_block(&get);
@@ -475,7 +480,8 @@ int space_get_page(struct space *space, uint64_t page, uint32_t access)
         get.runs = 0; /* an answer of one slot needs no memory and is not lost */
         question(&get, false);
     }
-    area_unreserve(get.area);
+    if (get.area != NULL)
+        area_unreserve(get.area);
     if (get.spare != 0 && (get.has & SPACE_HAS_DIRTY) != 0)
         frame_free(get.spare, 0);
     else if (get.spare != 0)

@@ -113,6 +113,7 @@ struct lease_map {
     struct ordered leases;    /* by their ends */
     struct list order;        /* in order of addresses */
     const struct lease *last; /* a cache of the lease found last, or NULL */
+    struct space_range gap;   /* a cache: a range without leases that was found last, which ends at one; empty: none */
 };
 
 struct space_leases {

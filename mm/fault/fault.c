@@ -93,28 +93,28 @@ static inline __attribute__((always_inline)) int new_frame_locked(struct space *
     return result > 0 && prepared->frames ? WANTS_FRAME : NEEDS_LOCK; /* to ask other kernels for memory */
 }
 
-/* As new_frame_locked, for a page of AREA, which has a backing: a file's page, or a new frame, which gets the page's
- * name. */
-static __attribute__((noinline)) int new_backed_locked(struct space *space, uint64_t page, const struct area *area,
-                                                       uint32_t access, const uint64_t *seen, struct prepared *prepared)
+/* What a page of AREA, which has a backing, gets instead of a new frame: a file's page, or -ENXIO behind the end of the
+ * object. NOT_KNOWN: a new frame. */
+static __attribute__((noinline)) int backed_locked(struct space *space, uint64_t page, const struct area *area,
+                                                   uint32_t access)
 {
     uint64_t backing = area_backing_at(area, page);
     int result;
 
-    if (backing_is_file(backing)) {
-        result = space_install_file_locked(space, page, area, access);
-        return result > 0 ? NEEDS_LOCK : result;
-    }
-    if (backing_left(backing) == 0)
-        return -ENXIO;
-    result = new_frame_locked(space, page, area->prot, seen, prepared);
-    if (result != RESOLVED)
-        return result;
-    if (seen == NULL) /* its table is new */
-        seen = paging_look(&space->tables, page);
-    if ((*seen & PAGING_SOFT_REMOTE) == 0)
-        frame_set_object_page(*seen & PAGING_FRAME, backing);
-    return RESOLVED;
+    if (!backing_is_file(backing))
+        return backing_left(backing) != 0 ? NOT_KNOWN : -ENXIO;
+    result = space_install_file_locked(space, page, area, access);
+    return result > 0 ? NEEDS_LOCK : result;
+}
+
+/* PAGE of AREA, whose pages processes share, has a new frame. */
+static __attribute__((noinline)) void name_new_locked(const struct space *space, uint64_t page, const struct area *area,
+                                                      const uint64_t *entry)
+{
+    if (entry == NULL) /* its table is new */
+        entry = paging_look(&space->tables, page);
+    if ((*entry & PAGING_SOFT_REMOTE) == 0)
+        frame_set_object_page(*entry & PAGING_FRAME, area->backing + (page - area->start) / PAGE_SIZE);
 }
 
 /* Resolves a fault with what this kernel knows, and may decide at PAGE (DECIDES). Returns an enum resolved, of which
@@ -126,6 +126,7 @@ static inline __attribute__((always_inline)) int resolve_locked(struct space *sp
 {
     struct area *area = area_find(&space->areas, page);
     const uint64_t *entry = paging_look(&space->tables, page);
+    int result;
 
     if (pending_free(entry))
         return NEEDS_LOCK;
@@ -158,12 +159,18 @@ static inline __attribute__((always_inline)) int resolve_locked(struct space *sp
         mempolicy_is_near_locked(space, area->prot, page))
         return WANTS_HUGE;
     space->stats.faults_local++;
-    if (area->backing != BACKING_NONE)
-        return new_backed_locked(space, page, area, access, entry, prepared);
+    if (area->backing != BACKING_NONE) {
+        result = backed_locked(space, page, area, access);
+        if (result != NOT_KNOWN)
+            return result;
+    }
     if ((access & AREA_WRITE) == 0 && (area->prot & AREA_SHARED) == 0 && decides == DECIDES_ALONE &&
         zero_page_map_locked(space, page, area->prot))
         return 0;
-    return new_frame_locked(space, page, area->prot, entry, prepared);
+    result = new_frame_locked(space, page, area->prot, entry, prepared);
+    if (area->backing != BACKING_NONE && result == RESOLVED)
+        name_new_locked(space, page, area, entry);
+    return result;
 }
 
 /* A frame for a page that no kernel maps. COUNTED: the frame has a reference for it already, even if it is this

@@ -57,11 +57,10 @@ bool huge_wanted_locked(const struct space *space, const struct area *area, uint
 
     if ((access & AREA_WRITE) == 0 && (area->prot & (AREA_HUGE | AREA_SHARED)) == 0)
         return false; /* reading private memory that nobody has asked large pages for costs no frame: the zero page */
-    if (area->backing != BACKING_NONE && (backing_is_file(area->backing) || start < area->start || end > area->end ||
-                                          backing_left(area_backing_at(area, end - PAGE_SIZE)) == 0))
+    if (backing_is_file(area->backing) || !area_may(area->prot) || (area->prot & AREA_POLICY) != 0 ||
+        start < area->start || end > area->end || !is_empty(paging_look(&space->tables, start)))
         return false;
-    if (!area_may(area->prot) || (area->prot & AREA_POLICY) != 0 || start < area->start || end > area->end ||
-        !is_empty(paging_look(&space->tables, start)))
+    if (area->backing != BACKING_NONE && backing_left(area_backing_at(area, end - PAGE_SIZE)) == 0)
         return false;
     return space_decides_locked(space, (struct space_range){start, end}, DECIDES_MISSING) != DECIDES_NOT;
 }

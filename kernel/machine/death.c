@@ -163,9 +163,7 @@ static bool clean(const struct stop *death, kernel_set running)
 {
     struct gathered all;
 
-    if (stop_have_done(death, STEP_LOST_END, running, &all) == -EOPNOTSUPP)
-        panic("kernel: kernel %u has died, and a process with the retrieval strategy chain waits for it",
-              death->kernel);
+    stop_have_done(death, STEP_LOST_END, running, &all);
     if (all.worst < 0 || all.sum != 0)
         return false;
     stop_have_done(death, STEP_LOST_FREE, running, NULL);

@@ -25,7 +25,9 @@
 #define BACKING_OBJECT_SHIFT 46
 
 /* Anonymous memory: this bit, the role (tasks/role/role.h) of the kernel that has made the mapping, the class of its
- * size, and the number of the page. A mapping of class C has 4^C consecutive numbers from a multiple of that on. */
+ * size, and the number of the page. A mapping of class C has four times 4^C consecutive numbers, from a multiple of
+ * that on. The object's last page has the last number of the first quarter, so that each number tells whether it is
+ * behind the end of its object; no page has such a number, but an area may, as it may be larger than its object. */
 #define BACKING_ANONYMOUS (1ull << 63)
 #define BACKING_ROLE_SHIFT 53
 #define BACKING_ROLES 1024u
@@ -60,8 +62,8 @@ static inline bool backing_is_anonymous(uint64_t backing)
     return (int64_t)backing < 0;
 }
 
-/* A new backing for an anonymous shared mapping of PAGES pages (at most 4^18), made by the kernel with ROLE. No two
- * mappings of a kernel have a page in common until 2^48 pages of mappings of a size class have been made. Any
+/* A new backing for an anonymous shared mapping of PAGES pages (1 to 4^18), made by the kernel with ROLE. No two
+ * mappings of a kernel have a page in common until 2^46 pages of mappings of a size class have been made. Any
  * context. */
 uint64_t backing_anonymous(uint32_t role, uint64_t pages);
 
@@ -70,12 +72,30 @@ static inline uint32_t backing_role(uint64_t backing)
     return (uint32_t)(backing >> BACKING_ROLE_SHIFT) % BACKING_ROLES;
 }
 
-/* True when the PAGES pages from BACKING on belong to its mapping: it may grow no further. */
-static inline bool backing_has_room(uint64_t backing, uint64_t pages)
+/* A quarter of the numbers of the mapping of BACKING, which is anonymous. */
+static inline uint64_t backing_quarter(uint64_t backing)
 {
-    uint64_t size = 1ull << 2 * (backing >> BACKING_CLASS_SHIFT & 31);
+    return 1ull << 2 * (backing >> BACKING_CLASS_SHIFT & 31);
+}
 
-    return !backing_is_anonymous(backing) || pages <= size - (backing & (size - 1));
+/* The pages of the object of BACKING, which is anonymous, from the page that it names on; 0: that one is behind the end
+ * of the object, and has no memory. */
+static inline uint64_t backing_left(uint64_t backing)
+{
+    uint64_t quarter = backing_quarter(backing);
+
+    return (backing & 3 * quarter) != 0 ? 0 : quarter - (backing & (quarter - 1));
+}
+
+/* True when an area of PAGES pages whose first page has BACKING may become one of MORE pages, or there may be a second
+ * one of MORE pages. The pages that are added must be behind the end of the object: if they are pages of the object
+ * that have been unmapped, or are mapped elsewhere, a second page would have the name. A file's may be anything. */
+static inline bool backing_may_grow(uint64_t backing, uint64_t pages, uint64_t more)
+{
+    uint64_t quarter = backing_quarter(backing);
+
+    return !backing_is_anonymous(backing) || more <= pages ||
+           (backing_left(backing) <= pages && more < 4 * quarter - (backing & (4 * quarter - 1)));
 }
 
 /* True when the object exists for ever, so that no reference to it is needed. */

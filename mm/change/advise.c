@@ -131,7 +131,8 @@ static int fill_access(uint32_t prot, enum space_fill how, uint32_t *access)
     return how != SPACE_FILL_BEST && (prot & *access) == 0 ? -EINVAL : 0;
 }
 
-/* Translates an error of space_touch: -EFAULT behind the end of a file, else -ENOMEM, also when the area has changed.
+/* Translates an error of space_touch: -EFAULT behind the end of an object, else -ENOMEM, also when the area has
+ * changed.
  */
 static int fill_error(int error)
 {

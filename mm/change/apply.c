@@ -298,8 +298,7 @@ int64_t space_apply_map_locked(struct space *space, const struct msg_space_chang
 
     if (!shares_file(change->prot, backing) && !space_commit_allowed(change->prot, change->length))
         return -ENOMEM;
-    if ((change->map.how & (SPACE_MAP_KEEP | SPACE_MAP_GOES_ON)) != 0 &&
-        !backing_has_room(backing, change->length / PAGE_SIZE)) /* an area that grows out of the names of its mapping */
+    if ((change->map.how & SPACE_MAP_GOES_ON) != 0 && !backing_may_grow(backing, 0, change->length / PAGE_SIZE))
         return -ENOMEM;
     if ((change->map.how & (SPACE_MAP_FIXED | SPACE_MAP_KEEP)) == 0)
         start = space_room_locked(space, start, change->length, change->map.how);

@@ -38,7 +38,7 @@ int space_flag(struct space *space, uint64_t start, uint64_t end, uint32_t forbi
 int space_lock_later(struct space *space, bool lock);
 /* Gives the pages of [START, END) frames, for writing or reading. -EINVAL: an area does not allow that; -ENOMEM: part
  * of the range is in no area, or there is no memory. BEST: for writing in private writable areas, else for reading;
- * then -EFAULT: an area allows no access. -EFAULT also for a page behind the end of a file. Waits. */
+ * then -EFAULT: an area allows no access. -EFAULT also for a page behind the end of its object. Waits. */
 enum space_fill { SPACE_FILL_READ, SPACE_FILL_WRITE, SPACE_FILL_BEST };
 int space_fill_range(struct space *space, uint64_t start, uint64_t end, enum space_fill how);
 /* Returns a bit for each of the COUNT (at most SPACE_RESIDENT_MAX) pages from START on that has a frame, or a negative

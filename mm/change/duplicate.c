@@ -123,7 +123,7 @@ int space_duplicate(struct space *space, struct space_lock *lock, uint64_t from,
     int64_t place = -ENOMEM;
     int error;
 
-    if (d != NULL)
+    if (d != NULL && backing_may_grow(backing, length / PAGE_SIZE, room / PAGE_SIZE))
         place = space_ask_home(space, &map);
     if (place < 0) {
         heap_free(d, sizeof(*d));

@@ -79,7 +79,7 @@ static int prepare_areas(struct space *space, const struct msg_space_change *cha
             return -EEXIST;
         if (!space_commit_allowed(change->prot, (change->prot & AREA_MOVING) != 0 ? change->move.room : added))
             return -ENOMEM;
-        if (added != 0 && known && !backing_has_room(backing, change->move.room / PAGE_SIZE))
+        if (known && !backing_may_grow(backing, change->length / PAGE_SIZE, change->move.room / PAGE_SIZE))
             return -ENOMEM;
         /* who knows a part of the old place knows all of the new one from now on */
         sharers_mark(&space->sharers, change->move.to, change->move.to + change->move.room,

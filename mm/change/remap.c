@@ -176,6 +176,8 @@ static int duplicate(struct remap *r)
     struct space_lock lock;
     int error = look_backing(r, &backing);
 
+    if (backing_is_anonymous(backing) && length > backing_left(backing) * PAGE_SIZE)
+        length = backing_left(backing) * PAGE_SIZE; /* the rest has no pages */
     if (error == 0 && !backing_is_file(backing))
         error = space_touch(r->space, r->from, r->from + length, 0); /* so that this kernel has every page */
     if (error != 0)

@@ -12,6 +12,7 @@
 #include "msg/message.h"
 
 /* Marks are kept for parts of 8 pages, or for whole blocks of 64 parts: the addresses of one leaf table. */
+#define SHARERS_PART_ORDER 3u         /* log2 of the pages of a part */
 #define SHARERS_PART (32ull << 10)    /* bytes */
 #define SHARERS_BLOCK (2048ull << 10) /* bytes */
 #define SHARERS_PARTS (SHARERS_BLOCK / SHARERS_PART)
@@ -39,12 +40,18 @@ void sharers_end(struct sharers *map);
 /* Marks [START, END), which is rounded to whole parts, for KERNELS: they may have an area or an entry there from now
  * on. Without memory, and for a range of more than 2 GiB, the kernels are marked everywhere. */
 void sharers_mark(struct sharers *map, uint64_t start, uint64_t end, kernel_set kernels);
-/* True if the block of ADDRESS is known to be marked for KERNELS as a whole; a quick look that may miss it. */
-static inline bool sharers_marked(const struct sharers *map, uint64_t address, kernel_set kernels)
+/* True if the block of ADDRESS, or only the PART of it that ADDRESS is in, is known to be marked for KERNELS; a quick
+ * look that may miss it. */
+static inline bool sharers_marked(const struct sharers *map, uint64_t address, bool part, kernel_set kernels)
 {
     const struct sharers_block *last = map->last;
 
-    return last != NULL && last->number == address / SHARERS_BLOCK + 1 && (kernels & ~last->whole) == 0;
+    if (last == NULL || last->number != address / SHARERS_BLOCK + 1)
+        return false;
+    kernels &= ~last->whole;
+    if (part && last->parts != NULL)
+        kernels &= ~last->parts[address % SHARERS_BLOCK / SHARERS_PART];
+    return kernels == 0;
 }
 /* Marks all addresses for KERNELS. There is no way back but sharers_forget. */
 static inline void sharers_mark_all(struct sharers *map, kernel_set kernels)

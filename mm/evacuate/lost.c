@@ -37,11 +37,6 @@ bool lost_member_of(struct space *space, uint32_t kernel)
     return part;
 }
 
-bool lost_for_good(struct space *space, uint32_t kernel)
-{
-    return space->retrieval->passes_on && lost_member_of(space, kernel);
-}
-
 void lost_forget(uint32_t kernel)
 {
     struct space *space;

@@ -9,8 +9,6 @@
 
 /* Whether KERNEL is the home or a member of SPACE, as far as this kernel knows. */
 bool lost_member_of(struct space *space, uint32_t kernel);
-/* Whether what SPACE has under way may wait for KERNEL for ever: its strategy of retrieval does not survive a death. */
-bool lost_for_good(struct space *space, uint32_t kernel);
 /* Whether SPACE maps a frame of KERNEL here. Reads all of its page tables. */
 bool lost_frame_of(struct space *space, uint32_t kernel);
 /* Removes KERNEL from the members, directories and leases of all spaces here, and its requests for locks. May be

@@ -4,7 +4,6 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/lib/list.h"
-#include "kernel/lib/string.h"
 #include "mm/area/backing.h"
 #include "mm/fault/get.h"
 #include "mm/fault/huge.h"
@@ -26,11 +25,12 @@
 #include "msg/channel.h"
 #include "msg/long_answer.h"
 
-/* Maps the asker's frame SPARE at PAGE, which lies in AREA, by a borrowed entry. */
-static void take_spare_locked(struct space *space, uint64_t page, uint64_t spare, const struct area *area,
-                              struct msg_space_got *got)
+/* Maps the asker's frame SPARE at PAGE, which lies in AREA and whose entry is SEEN (paging_look), by a borrowed entry.
+ */
+static void take_spare_locked(struct space *space, uint64_t page, const uint64_t *seen, uint64_t spare,
+                              const struct area *area, struct msg_space_got *got)
 {
-    uint64_t *entry = paging_entry(&space->tables, page, true);
+    uint64_t *entry = paging_entry_seen(&space->tables, page, seen);
 
     if (entry == NULL)
         return; /* the asker then takes the page's lock, and finds out there that memory is short */
@@ -165,7 +165,8 @@ static void answer_locked(struct space *space, const struct msg_space_get *ask, 
     uint64_t page = ask->page & ~(PAGE_SIZE - 1);
     const struct area *area = area_find(&space->areas, page);
     const uint64_t *entry = paging_look(&space->tables, page);
-    uint32_t block = area != NULL ? block_of(area, page) : 0;
+    bool known = (ask->has & SPACE_HAS_AREA) != 0 && ask->huge == SPACE_HUGE_NO;
+    uint32_t block = area != NULL && !known ? block_of(area, page) : 0;
     bool still;
 
     still = block_still_locked(space, page, block);
@@ -203,9 +204,10 @@ static void answer_locked(struct space *space, const struct msg_space_get *ask, 
             if (got->kind != SPACE_AREA)
                 return;
         }
-        if (ask->spare != 0 && (ask->has & SPACE_HAS_DIRTY) == 0 && !backing_is_file(area->backing) &&
+        if (ask->spare != 0 && (ask->has & SPACE_HAS_DIRTY) == 0 &&
+            (got->backed == 0 || (!backing_is_file(area->backing) && backing_left(got->run[0]) != 0)) &&
             mempolicy_accepts_locked(space, area->prot, page, ask->spare))
-            take_spare_locked(space, page, ask->spare, area, got);
+            take_spare_locked(space, page, entry, ask->spare, area, got);
         return;
     }
     got->cow = (*entry & PAGING_SOFT_COW) != 0;
@@ -243,7 +245,8 @@ static int answer(const struct msg *m, struct msg_space_got *got)
     spin_lock(&space->lock);
     if (error == 0) {
         answer_locked(space, ask, m->ticket.kernel, got);
-        if (!sharers_marked(&space->sharers, ask->page, 1ull << m->ticket.kernel))
+        if (!sharers_marked(&space->sharers, ask->page, got->block <= SHARERS_PART_ORDER && got->runs == 0,
+                            1ull << m->ticket.kernel))
             mark_locked(space, m->ticket.kernel, ask->page, got);
     }
     spin_unlock(&space->lock);
@@ -263,31 +266,37 @@ static void handle_get(const struct msg *m)
         msg_reply(&m->ticket, &got, sizeof(got));
 }
 
-struct got_many {
-    struct long_answer head;
-    union {
-        struct msg_space_got got;
-        uint8_t room[offsetof(struct msg_space_got, run) + SPACE_RUNS_MAX * sizeof(uint64_t)];
-    } bytes;
+union got_many {
+    struct msg_space_got got;
+    uint8_t room[offsetof(struct msg_space_got, run) + SPACE_RUNS_MAX * sizeof(uint64_t)];
 };
 
+struct got_long {
+    struct long_answer head;
+    union got_many many;
+};
+
+/* Only an answer with many runs takes several slots: it has nothing that the asker must know. An answer that takes the
+ * asker's frame cannot be lost. */
 static void handle_get_many(const struct msg *m)
 {
     const struct msg_space_get *ask = m->data;
-    struct got_many *many = ask->runs <= SPACE_RUNS_MAX ? long_answer_create(sizeof(*many)) : NULL;
-    int error = ask->runs <= SPACE_RUNS_MAX ? -ENOMEM : -EPROTO;
+    union got_many many = {.got = {.kind = SPACE_NONE}};
+    int error = ask->runs <= SPACE_RUNS_MAX ? answer(m, &many.got) : -EPROTO;
+    uint32_t words = many.got.runs + space_got_backed(&many.got);
+    struct got_long *answer = error == 0 && words > SPACE_RUNS_SHORT ? long_answer_create(sizeof(*answer)) : NULL;
 
-    if (many != NULL) {
-        memset(&many->bytes, 0, sizeof(many->bytes));
-        error = answer(m, &many->bytes.got);
+    if (error != 0) {
+        msg_reply_error(&m->ticket, error);
+    } else if (answer != NULL) {
+        answer->many = many;
+        long_answer_send(m, &answer->head, &answer->many,
+                         (uint32_t)(offsetof(struct msg_space_got, run) + words * sizeof(many.got.run[0])));
+    } else {
+        if (words > SPACE_RUNS_SHORT) /* without memory, fewer runs */
+            many.got.runs = (uint8_t)(SPACE_RUNS_SHORT - space_got_backed(&many.got));
+        msg_reply(&m->ticket, &many.got, sizeof(many.got));
     }
-    if (error == 0) {
-        long_answer_send(m, &many->head, &many->bytes, sizeof(many->bytes));
-        return;
-    }
-    if (many != NULL)
-        long_answer_free(&many->head);
-    msg_reply_error(&m->ticket, error);
 }
 
 void space_get_init(void)

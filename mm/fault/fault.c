@@ -35,6 +35,7 @@
 #include "msg/slice.h"
 
 #define FETCH_NS_MAX 1000000000ull
+#define TIMED 8u
 
 /* Maps a new frame of this kernel at PAGE, whose entry paging_look has returned as SEEN: it is empty, or there is no
  * table for it. 1: by the mempolicy the frame has to come from another kernel's memory, or that is not known without a
@@ -92,6 +93,20 @@ static inline __attribute__((always_inline)) int new_frame_locked(struct space *
     return result > 0 && prepared->frames ? WANTS_FRAME : NEEDS_LOCK; /* to ask other kernels for memory */
 }
 
+/* What a page of AREA, which has a backing, gets instead of a new frame: a file's page, or -ENXIO behind the end of the
+ * object. NOT_KNOWN: a new frame. */
+static __attribute__((noinline)) int backed_locked(struct space *space, uint64_t page, const struct area *area,
+                                                   uint32_t access)
+{
+    uint64_t backing = area_backing_at(area, page);
+    int result;
+
+    if (!backing_is_file(backing))
+        return backing_left(backing) != 0 ? NOT_KNOWN : -ENXIO;
+    result = space_install_file_locked(space, page, area, access);
+    return result > 0 ? NEEDS_LOCK : result;
+}
+
 /* PAGE of AREA, whose pages processes share, has a new frame. */
 static __attribute__((noinline)) void name_new_locked(const struct space *space, uint64_t page, const struct area *area,
                                                       const uint64_t *entry)
@@ -105,7 +120,7 @@ static __attribute__((noinline)) void name_new_locked(const struct space *space,
 /* Resolves a fault with what this kernel knows, and may decide at PAGE (DECIDES). Returns an enum resolved, of which
  * WANTS_HUGE and WANTS_FRAME only if PREPARED says so, and NOT_KNOWN also for a write to a copy-on-write page; -EACCES:
  * the area forbids the access; -EFAULT: there is no area (never with DECIDES_NOT); -ENXIO: the page is behind the end
- * of a file; -ENOMEM. */
+ * of its object; -ENOMEM. */
 static inline __attribute__((always_inline)) int resolve_locked(struct space *space, uint64_t page, uint32_t access,
                                                                 enum space_decides decides, struct prepared *prepared)
 {
@@ -144,10 +159,10 @@ static inline __attribute__((always_inline)) int resolve_locked(struct space *sp
         mempolicy_is_near_locked(space, area->prot, page))
         return WANTS_HUGE;
     space->stats.faults_local++;
-    if (backing_is_file(area->backing)) {
-        result = space_install_file_locked(space, page, area, access);
-
-        return result > 0 ? NEEDS_LOCK : result;
+    if (area->backing != BACKING_NONE) {
+        result = backed_locked(space, page, area, access);
+        if (result != NOT_KNOWN)
+            return result;
     }
     if ((access & AREA_WRITE) == 0 && (area->prot & AREA_SHARED) == 0 && decides == DECIDES_ALONE &&
         zero_page_map_locked(space, page, area->prot))
@@ -176,6 +191,8 @@ static int fresh_make(struct space *space, uint64_t page, struct fresh *fresh, u
     }
     if (backing_is_file(backing))
         return file_page_copy(backing, &fresh->frame);
+    if (backing_is_anonymous(backing) && backing_left(backing) == 0)
+        return -ENXIO;
     fresh->frame = mempolicy_frame(space, prot, page, 0);
     return fresh->frame != 0 ? 0 : -ENOMEM;
 }
@@ -267,7 +284,7 @@ static int fault_shared(struct space *space, uint64_t page, uint32_t access, ker
     if (answer.kind == SPACE_FRAME) /* ERROR does not matter: a kernel that failed to answer has this frame, or none */
         error = (answer.frame & ~PAGING_FRAME) != 0 || frame_owner(answer.frame) == KERNELS_MAX ? -EPROTO : 0;
     if (error != 0)
-        return -ENOMEM;
+        return error == -EHOSTDOWN ? error : -ENOMEM;
 
     spin_lock(&space->lock);
     space->stats.fetches++;
@@ -335,13 +352,16 @@ static int resolve(struct space *space, uint64_t page, uint32_t access)
                                                        : result; /* a change may be under way that allows it */
 }
 
+/* space_get_page, whose time is noted for one question of TIMED: an average needs no more. */
 static int get_timed(struct space *space, uint64_t page, uint32_t access)
 {
-    uint64_t began = clock_now();
+    bool adapts = space->retrieval->adapts, timed = adapts || space->get_count % TIMED == 0;
+    uint64_t began = timed ? clock_now() : 0;
     int result = space_get_page(space, page, access);
 
-    note_fetch(clock_now() - began);
-    if (space->retrieval->adapts && space_adapt_fault(space, began))
+    if (timed)
+        note_fetch(clock_now() - began);
+    if (adapts && space_adapt_fault(space, began))
         space_fill(space); /* an error is ignored: pages that are left out are fetched one by one */
     return result;
 }

@@ -9,7 +9,6 @@
 #include "kernel/abi/errno.h"
 #include "kernel/instance/window.h"
 #include "kernel/lib/list.h"
-#include "kernel/lib/log.h"
 #include "kernel/wait/completion.h"
 #include "mm/area/backing.h"
 #include "mm/fault/huge.h"
@@ -45,15 +44,10 @@ struct space_get {
     uint32_t runs;         /* the most runs that are wanted */
     uint64_t taken;        /* space->taken when the question began */
     bool breaks;           /* the page's entry is copy-on-write, and not present while the question is under way */
-    bool lost;             /* the answer was lost: whether the home has used SPARE is not known */
+    bool lost;             /* the answer, of several slots, was lost for want of memory: it had not taken SPARE */
     int result;
     struct completion done;
 };
-
-bool space_get_possible(struct space *space)
-{
-    return space->retrieval->home_knows && space->home != instance.kernel;
-}
 
 /* Makes an area of the block around the page, as the answer describes it, if this kernel has none there. Changes of the
  * block that reach this kernel are deferred until the answer has arrived, so the description is still true. */
@@ -182,8 +176,7 @@ static int take_answer_locked(struct space_get *get, const struct msg_space_got 
         get->block = get->spare = 0;
         return 0;
     }
-    if (answer->kind == SPACE_TAKEN ||
-        (answer->kind == SPACE_FRAME && answer->frame == get->spare)) { /* taken by a question whose answer was lost */
+    if (answer->kind == SPACE_TAKEN) {
         own_spare_locked(get, seen, answer);
         space_count_answer_locked(space, SPACE_AREA, backing_is_file(space_got_backing(answer)));
         return 0;
@@ -256,7 +249,8 @@ static void take_answer(void *context, uint32_t kernel, const void *reply, int l
         adapt_locked(get, reply);
     space_question_end_locked(space, &get->question, &ready);
     spin_unlock(&space->lock);
-    space_deferred_run(&ready);
+    if (!list_empty(&ready))
+        space_deferred_run(&ready);
     completion_signal(&get->done); /* last: then the task may end, and the space with it */
 }
 
@@ -397,7 +391,7 @@ static bool question(struct space_get *get, bool first)
     area = area_find(&space->areas, get->page);
     begun = !first || prepare_locked(get, area);
     if (begun) {
-        if (get->huge != SPACE_HUGE_NO && (get->runs > SPACE_RUNS_SHORT || !huge_may_take(area, leaf)))
+        if (get->huge != SPACE_HUGE_NO && (get->runs > SPACE_RUNS_SHORT || !huge_may_take(area, get->page, leaf)))
             get->huge = SPACE_HUGE_NO;
         begun = begin_locked(get, area, get->runs != 0 || get->huge != SPACE_HUGE_NO);
     }
@@ -407,7 +401,7 @@ static bool question(struct space_get *get, bool first)
     if (!begun)
         return false;
     ask.spare = get->spare;
-    ask.has = (uint16_t)get->has;
+    ask.has = (uint16_t)(get->has | (area != NULL ? SPACE_HAS_AREA : 0));
     ask.huge = (uint16_t)get->huge;
     ask.runs = (uint16_t)get->runs;
     msg_ask(&asking, space->home, get->runs > SPACE_RUNS_SHORT ? MSG_SPACE_GET_MANY : MSG_SPACE_GET, &ask, sizeof(ask),
@@ -466,23 +460,28 @@ static void question_with_block(struct space_get *get)
 
 int space_get_page(struct space *space, uint64_t page, uint32_t access)
 {
-    struct space_get get = {.space = space, .page = page, .access = access};
+    struct space_get get; /* not set to zeros: the rest is set before it is used */
     bool asked;
 
+    get.question.superseded = false;
+    get.space = space;
+    get.page = page;
+    get.access = access;
+    get.area = NULL;
+    get.spare = get.block = 0;
+    get.huge = SPACE_HUGE_NO;
+    get.has = 0;
     get.runs = space->prefetch; /* read once: it may change */
+    get.breaks = get.lost = false;
     asked = question(&get, true);
     if (asked && get.result == WANTS_BLOCK)
         question_with_block(&get);
     if (asked && get.lost && get.runs > SPACE_RUNS_SHORT) {
-        get.runs = 0;
-        question(&get, false); /* an answer of one slot needs no memory and is not lost */
-        if (get.lost) {
-            log_line("mm: frame %lx is lost: there is no memory to ask who has it", (unsigned long)get.spare);
-            get.spare = 0;
-            get.result = -ENOMEM;
-        }
+        get.runs = 0; /* an answer of one slot needs no memory and is not lost */
+        question(&get, false);
     }
-    area_unreserve(get.area);
+    if (get.area != NULL)
+        area_unreserve(get.area);
     if (get.spare != 0 && (get.has & SPACE_HAS_DIRTY) != 0)
         frame_free(get.spare, 0);
     else if (get.spare != 0)

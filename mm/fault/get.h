@@ -10,7 +10,10 @@
 #include "mm/space/space.h"
 
 /* True when this kernel may use the fast path for SPACE. */
-bool space_get_possible(struct space *space);
+static inline bool space_get_possible(const struct space *space)
+{
+    return space->retrieval->home_knows && space->home != instance.kernel;
+}
 /* A result of space_get_page: the answer to another thread, for which it has waited, may have resolved the fault. */
 #define SPACE_GET_AGAIN 3
 /* Makes PAGE usable for ACCESS. 0, -EFAULT, -EACCES, -ENOMEM as space_fault; 1: the caller has to take the page's lock.

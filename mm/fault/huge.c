@@ -60,6 +60,8 @@ bool huge_wanted_locked(const struct space *space, const struct area *area, uint
     if (backing_is_file(area->backing) || !area_may(area->prot) || (area->prot & AREA_POLICY) != 0 ||
         start < area->start || end > area->end || !is_empty(paging_look(&space->tables, start)))
         return false;
+    if (area->backing != BACKING_NONE && backing_left(area_backing_at(area, end - PAGE_SIZE)) == 0)
+        return false;
     return space_decides_locked(space, (struct space_range){start, end}, DECIDES_MISSING) != DECIDES_NOT;
 }
 
@@ -132,9 +134,15 @@ bool huge_map(struct space *space, uint64_t page, uint32_t access)
 
 /* --- over kernels --- */
 
-bool huge_may_take(const struct area *area, const uint64_t *leaf)
+bool huge_may_take(const struct area *area, uint64_t page, const uint64_t *leaf)
 {
-    return policy != HUGE_NEVER && (area == NULL || area_may(area->prot)) && is_empty(leaf);
+    uint32_t index = paging_index(page);
+
+    if (policy == HUGE_NEVER || (area != NULL && !area_may(area->prot)))
+        return false;
+    if (leaf != NULL && index > 0 && leaf[index - 1] != 0) /* most programs touch pages in this order */
+        return false;
+    return is_empty(leaf);
 }
 
 uint16_t huge_answer_locked(struct space *space, const struct area *area, const struct msg_space_get *ask)

@@ -27,7 +27,7 @@ void huge_block_release(uint64_t block, uint64_t keep);
 
 /* The asker: true when this kernel has no entry in LEAF, the table of a page or NULL, and the answer may be for all of
  * it. AREA: that of the page, or NULL: not known here. */
-bool huge_may_take(const struct area *area, const uint64_t *leaf);
+bool huge_may_take(const struct area *area, uint64_t page, const uint64_t *leaf);
 /* The home, when a large page is wanted: SPACE_WANTS_BLOCK; SPACE_TAKEN_BLOCK: the asker's block is mapped here;
  * SPACE_AREA: ASK's block is not usable, or there is no memory for the table. */
 uint16_t huge_answer_locked(struct space *space, const struct area *area, const struct msg_space_get *ask);

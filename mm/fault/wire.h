@@ -23,7 +23,8 @@ enum space_has {
     SPACE_HAS_NO_ENTRY = 1, /* no thread of the asker can read the page before the answer, which may be SPACE_COPIED */
     SPACE_HAS_SOLE = 2,     /* an owning entry for a frame of its own memory that no other space has */
     SPACE_HAS_COPY = 4,     /* an owning entry for a frame of its own memory, which others have; SPARE is a copy */
-    SPACE_HAS_DIRTY = 8     /* SPARE is not zeroed */
+    SPACE_HAS_DIRTY = 8,    /* SPARE is not zeroed */
+    SPACE_HAS_AREA = 16     /* the page's area, so that the answer need not describe the pages around the page */
 };
 
 /* Whether SPACE_GET may be answered for all of the page's table; not if RUNS is more than SPACE_RUNS_SHORT. */

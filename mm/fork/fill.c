@@ -13,11 +13,19 @@
 #include "msg/channel.h"
 #include "msg/slice.h"
 
+/* The end of AREA, or of the object behind it, if that is smaller. */
+static uint64_t end_of(const struct area *area)
+{
+    uint64_t pages = backing_is_anonymous(area->backing) ? backing_left(area->backing) : BACKING_PAGES;
+
+    return pages < (area->end - area->start) / PAGE_SIZE ? area->start + pages * PAGE_SIZE : area->end;
+}
+
 /* Allocates the frames and enters them in the child, with PAGING_SOFT_PENDING_FREE as a mark. The child comes first, so
  * that a fork without memory for all of them leaves the parent as it was. */
 static int fill_child(struct fork *fork, const struct area *area)
 {
-    for (uint64_t page = area->start; page < area->end; page += PAGE_SIZE) {
+    for (uint64_t page = area->start, end = end_of(area); page < end; page += PAGE_SIZE) {
         uint64_t *entry = fork_child_entry(fork, page);
         uint64_t frame;
 
@@ -65,16 +73,17 @@ static int fill_parent(struct fork *fork, const struct area *area, const struct 
 static int fill_area(struct fork *fork, const struct area *area)
 {
     struct msg_space_pair *pairs;
+    uint64_t end = end_of(area);
     uint32_t count = 0;
     int error = fork_buffers(fork) ? fill_child(fork, area) : -ENOMEM;
 
     pairs = (struct msg_space_pair *)(void *)fork->buffer;
-    for (uint64_t page = area->start; page < area->end && error == 0; page += PAGE_SIZE) {
+    for (uint64_t page = area->start; page < end && error == 0; page += PAGE_SIZE) {
         uint64_t entry = *fork_child_entry(fork, page); /* fill_child has made its table */
 
         if ((entry & PAGING_SOFT_PENDING_FREE) != 0)
             pairs[count++] = (struct msg_space_pair){page, entry & PAGING_FRAME};
-        if (count == PAIRS_MAX || (count > 0 && page + PAGE_SIZE == area->end)) {
+        if (count == PAIRS_MAX || (count > 0 && page + PAGE_SIZE == end)) {
             error = fill_parent(fork, area, pairs, count);
             count = 0;
         }

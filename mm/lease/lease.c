@@ -202,8 +202,11 @@ bool lease_take(struct space *space, uint64_t length)
 
 static const struct lease *others(const struct space *space, uint64_t start, uint64_t end)
 {
-    const struct lease *lease = !lease_map_empty(&space->leases.map) ? lease_map_next(&space->leases.map, start) : NULL;
+    const struct lease *lease;
 
+    if (lease_map_empty(&space->leases.map) || lease_map_gap(&space->leases.map, start, end))
+        return NULL;
+    lease = lease_map_next(&space->leases.map, start);
     while (lease != NULL && lease->start < end && lease->kernel == instance.kernel)
         lease = lease_map_after(&space->leases.map, lease);
     return lease != NULL && lease->start < end ? lease : NULL;
@@ -223,9 +226,14 @@ int32_t lease_holder_locked(const struct space *space, struct space_range range)
 
 uint64_t lease_lowest_locked(const struct space *space, uint64_t start, uint64_t end)
 {
-    const struct lease *lease = !lease_map_empty(&space->leases.map) ? lease_map_next(&space->leases.map, start) : NULL;
+    const struct lease *lease;
 
-    return lease != NULL && lease->start < end ? lease->start : end;
+    if (lease_map_empty(&space->leases.map) || lease_map_gap(&space->leases.map, start, end))
+        return end;
+    lease = lease_map_find(&space->leases.map, start);
+    if (lease != NULL)
+        return lease->start;
+    return space->leases.map.gap.end < end ? space->leases.map.gap.end : end; /* the gap that START is in */
 }
 
 void lease_clip_locked(const struct space *space, uint64_t page, uint64_t *start, uint64_t *end)

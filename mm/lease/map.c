@@ -36,12 +36,16 @@ const struct lease *lease_map_next(const struct lease_map *map, uint64_t address
 
 const struct lease *lease_map_search(const struct lease_map *map, uint64_t address)
 {
-    const struct lease *lease = next(map, address);
+    const struct lease *lease = next(map, address), *before;
+    /* LAST and GAP are caches and no part of what the map says, so they may change in a const map */
+    struct lease_map *caches = (struct lease_map *)(uintptr_t)map;
 
-    if (lease == NULL || lease->start > address)
+    if (lease == NULL || lease->start > address) {
+        before = lease_map_before(map, lease);
+        caches->gap = (struct space_range){before != NULL ? before->end : 0, lease != NULL ? lease->start : UINT64_MAX};
         return NULL;
-    /* LAST is a cache and no part of what the map says, so it may change in a const map */
-    ((struct lease_map *)(uintptr_t)map)->last = lease;
+    }
+    caches->last = lease;
     return lease;
 }
 
@@ -119,6 +123,7 @@ int lease_map_remove(struct lease_map *map, uint64_t start, uint64_t end)
         return 0;
     if (spare_for(map, start, end, &spare) != 0)
         return -ENOMEM;
+    map->gap = (struct space_range){0, 0};
     carve(map, start, end, spare);
     return 0;
 }
@@ -146,6 +151,7 @@ int lease_map_set(struct lease_map *map, uint64_t start, uint64_t end, uint32_t 
         heap_free(lease, sizeof(*lease));
         return -ENOMEM;
     }
+    map->gap = (struct space_range){0, 0};
     *lease = (struct lease){.start = start, .end = end, .kernel = kernel};
     insert(map, lease, carve(map, start, end, spare));
     node = lease->node.previous;

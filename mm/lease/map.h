@@ -28,13 +28,22 @@ static inline bool lease_map_empty(const struct lease_map *map)
     return map->leases.top == NULL;
 }
 
-/* Returns the lease that contains ADDRESS, or NULL. lease_map_find looks first at the lease that was found last. */
+/* True if [START, END), which is not empty, is known to have no lease in it; a quick look that may miss it. */
+static inline bool lease_map_gap(const struct lease_map *map, uint64_t start, uint64_t end)
+{
+    return start >= map->gap.start && end <= map->gap.end;
+}
+
+/* Returns the lease that contains ADDRESS, or NULL. lease_map_find looks first at the lease that was found last, and at
+ * the last place where there was none. */
 const struct lease *lease_map_search(const struct lease_map *map, uint64_t address);
 static inline const struct lease *lease_map_find(const struct lease_map *map, uint64_t address)
 {
     const struct lease *lease = map->last;
 
-    return lease != NULL && address - lease->start < lease->end - lease->start ? lease : lease_map_search(map, address);
+    if (lease != NULL && address - lease->start < lease->end - lease->start)
+        return lease;
+    return address - map->gap.start < map->gap.end - map->gap.start ? NULL : lease_map_search(map, address);
 }
 /* Returns the first lease that ends behind ADDRESS, which is the one that contains ADDRESS or else the next one; or
  * NULL. */

@@ -328,10 +328,13 @@ bool mempolicy_is_near_locked(const struct space *space, uint32_t prot, uint64_t
 bool mempolicy_accepts_locked(const struct space *space, uint32_t prot, uint64_t page, uint64_t frame)
 {
     uint32_t number = prot >> AREA_POLICY_SHIFT;
-    const struct policy *policy = number != 0 ? find_locked(space, number) : &none;
+    const struct policy *policy;
     uint64_t nodes;
     bool strict;
 
+    if (number == 0)
+        return true;
+    policy = find_locked(space, number);
     if (policy == NULL)
         return false;
     nodes = mempolicy_nodes(policy, page, &strict) & policy_machine_nodes();

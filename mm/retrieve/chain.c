@@ -4,7 +4,9 @@
  *
  * Queries and answers are notices. Until the ring has room for one, it is in one of PLACES buffers, or in the heap. A
  * kernel that has not even the heap's reserve drops it, and whoever asked asks again after AGAIN: a query changes
- * nothing. */
+ * nothing. If a kernel that was to be asked has died by then, the query has failed: only that one may have had the
+ * frame. */
+#include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/lib/list.h"
 #include "kernel/lib/string.h"
@@ -162,6 +164,8 @@ static int chain_fetch(struct space *space, uint64_t page, struct msg_space_mapp
     struct msg_space_query query = {.space = space->id, .page = page, .asker = (uint16_t)instance.kernel};
     struct wait_reason reason = {.what = "mapping fetch", .kernel = -1, .key = page};
     struct asked asked = {.answer = answer};
+    kernel_set once = 0; /* all that have been asked */
+    bool lost = false;
 
     memset(answer, 0, sizeof(*answer));
     completion_init(&asked.done);
@@ -171,13 +175,17 @@ static int chain_fetch(struct space *space, uint64_t page, struct msg_space_mapp
         query.rest = space->members & ~(1ull << instance.kernel);
         query.query = asked.number = ++space->query_count;
         list_remove(&asked.node);
-        if (query.rest != 0 && !asked.done.done)
+        once |= query.rest;
+        lost = (once & ~msg_peers_reachable()) != 0;
+        if (query.rest != 0 && !lost && !asked.done.done)
             list_append(&space->queries, &asked.node);
         spin_unlock(&space->lock);
-        if (query.rest == 0)
+        if (query.rest == 0 || lost)
             break;
         query_send(&query);
     } while (!msg_wait_until(&asked.done, &reason, clock_now() + AGAIN));
+    if (lost && !asked.done.done)
+        return -EHOSTDOWN;
     space_add_own_area(space, page, answer);
     return 0;
 }
@@ -192,5 +200,4 @@ const struct space_retrieval space_retrieve_chain = {.name = "chain",
                                                      .init = chain_init,
                                                      .fetch = chain_fetch,
                                                      .record = space_record_nothing,
-                                                     .record_many = space_record_none_of_many,
-                                                     .passes_on = true};
+                                                     .record_many = space_record_none_of_many};

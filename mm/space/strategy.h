@@ -35,7 +35,6 @@ struct space_retrieval {
     bool home_knows;   /* the home maps every page that any kernel maps */
     bool adapts;       /* each kernel adapts the number of prefetched pages to its measurements */
     bool fills;        /* a kernel fetches the whole space at its first fault that has to ask the home */
-    bool passes_on;    /* a search goes on from kernel to kernel without answers: a death of one cannot be survived */
     bool breaks_first; /* a copy-on-write page is copied before another kernel maps it */
 };
 
@@ -114,6 +113,7 @@ struct lease_map {
     struct ordered leases;    /* by their ends */
     struct list order;        /* in order of addresses */
     const struct lease *last; /* a cache of the lease found last, or NULL */
+    struct space_range gap;   /* a cache: a range without leases that was found last, which ends at one; empty: none */
 };
 
 struct space_leases {

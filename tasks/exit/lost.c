@@ -23,7 +23,6 @@
 struct losing {
     uint32_t kernel;
     uint64_t left;
-    bool hopeless;
 };
 
 /* Whether GROUP has an address space here, which it keeps during the call: *SPACE, held; else NULL. */
@@ -70,13 +69,8 @@ static uint64_t end_orphan(struct group *group)
 static bool end_group(struct group *group, void *context)
 {
     struct losing *losing = context;
-    struct space *space = space_of(group);
     uint32_t status;
 
-    if (space != NULL) {
-        losing->hopeless |= lost_for_good(space, losing->kernel);
-        space_put(space);
-    }
     if (group->home == losing->kernel) {
         losing->left += end_orphan(group);
         return true;
@@ -102,7 +96,7 @@ int64_t lost_end(uint32_t kernel)
     children_lost(kernel);
     futex_lost(kernel);
     remote_wait_lost(kernel);
-    return losing.hopeless ? -EOPNOTSUPP : (int64_t)losing.left;
+    return (int64_t)losing.left;
 }
 
 static bool free_orphan(struct group *group, void *context)

@@ -1,7 +1,8 @@
 /* The fast path of a fault (mm/fault/get.c; mm/retrieve/retrieval.md has the tables) against unmaps, for one page of a space on three kernels, kernel
  * 0 its home. On kernels 1 and 2 one task each faults, a bounded number of times, kernel 1 a second one at the same time; the
  * home's task faults as one that decides alone. A task of kernel 0 or 2 unmaps the page everywhere, under its lock, and maps it
- * again. Answers to faults have one FIFO channel per ordered pair, changes others, for they may go by way of a third kernel.
+ * again. An answer of several
+ * slots may be lost, and is asked for again; one that takes the asker's frame has one slot. Answers to faults have one FIFO channel per ordered pair, changes others, for they may go by way of a third kernel.
  *
  * Checked: a frame is freed once, by its owner, when no kernel's entry names it; at most one frame is the page's; none is left
  * behind; no deadlock.
@@ -10,7 +11,7 @@
  *
  * Seeded bugs: 1 a change is not put off for an answer under way; 2 the home answers although the page is locked; 3 what was put
  * off for two answers is done at the first; 4 the unmapping kernel does not wait for its own answers under way; 5 an asker whose frame is
- * taken does not hold it. */
+ * taken does not hold it; 6 an answer that takes the asker's frame may be lost, too. */
 #ifndef BUG
 #define BUG 0
 #endif
@@ -27,7 +28,7 @@
 #define CHANNEL(from, to) wire[(from) * KERNELS + (to)]
 #define CHANGES(from, to) changes[(from) * KERNELS + (to)]
 
-mtype = { GET, FRAME, TAKEN, BUSY, CHANGE, CHANGED, SETTLE, SETTLED };
+mtype = { GET, FRAME, TAKEN, BUSY, LOST, CHANGE, CHANGED, SETTLE, SETTLED };
 
 chan wire[9] = [2] of { mtype, byte, byte }; /* frame, task */
 chan changes[9] = [1] of { mtype };
@@ -44,6 +45,7 @@ byte asks[KERNELS];    /* answers under way: space->gets */
 bool put_off[KERNELS]; /* a change waits for them */
 byte changer;          /* who waits for that change to be done */
 byte answers;          /* that the unmapping task has */
+bool again[4];         /* by task: its answer was lost, and that to the second question has one slot */
 bool answered[4];      /* by task: 1 and 3 are of kernel 1, 2 of kernel 2 */
 
 #define MAPS(k, f) (entry[k] == (f) && !pending_free[k])
@@ -100,7 +102,7 @@ proctype faulter(byte task)
         asks[KERNEL(task)]++;
         CHANNEL(KERNEL(task), 0)!GET, frames, task
        }
-       atomic { answered[task]; answered[task] = false }
+       atomic { answered[task]; answered[task] = false; again[task] = false }
     od
 }
 
@@ -152,7 +154,7 @@ inline take_answer(k, type, frame, task)
     if
     :: type == FRAME ->
         assert(!freed[frame]);
-        freed[task_frame[task]] = true; /* the spare one goes back */
+        free(task_frame[task], k); /* the spare one goes back */
         if
         :: entry[k] == 0 -> entry[k] = frame
         :: else -> assert(entry[k] == frame)
@@ -161,7 +163,8 @@ inline take_answer(k, type, frame, task)
         assert(entry[k] == 0 || entry[k] == frame);
         entry[k] = frame;
         held[k] = BUG != 5
-    :: type == BUSY -> freed[task_frame[task]] = true
+    :: type == BUSY -> free(task_frame[task], k)
+    :: type == LOST -> skip
     fi;
     assert(ONE_FRAME);
     asks[k]--;
@@ -172,7 +175,10 @@ inline take_answer(k, type, frame, task)
         CHANGES(k, changer)!CHANGED
     :: else
     fi;
-    answered[task] = true
+    if
+    :: type == LOST -> asks[k]++; CHANNEL(k, 0)!GET, task_frame[task], task
+    :: else -> answered[task] = true
+    fi
 }
 
 byte task_frame[4];
@@ -192,10 +198,14 @@ end:
             if
             :: locked && BUG != 2 -> CHANNEL(k, from)!BUSY, 0, task
             :: !(locked && BUG != 2) && entry[0] != 0 -> CHANNEL(k, from)!FRAME, entry[0], task
+            :: !(locked && BUG != 2) && entry[0] != 0 && !again[task] -> again[task] = true; CHANNEL(k, from)!LOST, 0, task
             :: !(locked && BUG != 2) && entry[0] == 0 ->
                 entry[0] = frame;
                 assert(ONE_FRAME || BUG == 0);
-                CHANNEL(k, from)!TAKEN, frame, task
+                if
+                :: CHANNEL(k, from)!TAKEN, frame, task
+                :: BUG == 6 && !again[task] -> again[task] = true; CHANNEL(k, from)!LOST, 0, task
+                fi
             fi
         :: else -> take_answer(k, type, frame, task)
         fi;

@@ -138,6 +138,7 @@ BOOTS = [
     boot("2-kernels", ["test-prefetch 32"], "prefetch=32"),
     # kernels die, where a process that has not moved is on its kernel alone
     boot("4-kernels", [f"test-death {6 if not long_run() else 100}", *AUDIT], "place=local", label="deaths"),
+    boot("4-kernels", ["test-death 2", *AUDIT], "place=local retrieve=chain", label="deaths"), # a search that is not answered
     boot("2-kernels", ["test-death 3"], "place=local", label="deaths"),
     boot("2-nodes-smp", ["test-death 3"], "place=local", label="deaths"),
     # programs while kernels stop and start, and while all memory is audited

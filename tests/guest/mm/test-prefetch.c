@@ -80,6 +80,29 @@ static void test_sequence(void)
     }
 }
 
+/* As above, with pages that have no consecutive frames, so that each is a run of its own. */
+static void test_scattered(void)
+{
+    unsigned long before, fetches;
+    char *start = area();
+
+    if (!CHECK(start != NULL, "%s", strerror(errno)) || !CHECK(thread_move(0) == 0, "no move"))
+        return;
+    for (unsigned long i = 0; i < PAGES; i++) {
+        unsigned long page = i / 2 + i % 2 * (PAGES / 2);
+
+        *(volatile unsigned long *)(void *)(start + page * PAGE) = page + 1;
+    }
+    if (!CHECK(thread_move(1) == 0, "no move"))
+        return;
+    before = figure(1, " frames ");
+    for (unsigned long i = 0; i < PAGES; i++)
+        CHECK(*(volatile unsigned long *)(void *)(start + i * PAGE) == i + 1, "page %lu has something else", i);
+    fetches = figure(1, " frames ") - before;
+    tap_note("%lu runs of a page with %lu an answer: %lu fetches", PAGES, runs, fetches);
+    CHECK(runs == 0 ? fetches >= PAGES : fetches < 2 * PAGES / runs && fetches >= PAGES / runs, "%lu fetches", fetches);
+}
+
 /* A page that was brought along is as every other one: it goes with an unmap, and it obeys a change of protection. */
 static void test_change(void)
 {
@@ -101,6 +124,7 @@ static void test_change(void)
 
 static const struct tap_test tests[] = {
     {"sequence", "pages touched in sequence are prefetched, and none when the option says none", test_sequence},
+    {"scattered", "runs of one page come as many at once as the option says", test_scattered},
     {"change", "prefetched pages are unmapped with the others", test_change},
 };
 

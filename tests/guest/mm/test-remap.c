@@ -66,6 +66,36 @@ static void test_grow_in_place(void)
     }
 }
 
+/* A page of shared memory that has been unmapped, or is mapped elsewhere, does not come again with another frame. What
+ * is behind the end of the mapping comes, without memory. */
+static void test_grow_shared(void)
+{
+    for (int k = 0; k < kernels_count(); k++) {
+        char *area = spread_memory_map(PAGES, SHARED), *moved;
+
+        spread_memory_fill(area, 0, PAGES, 3);
+        kernels_go(k);
+        CHECK_ERROR((long)remap(area + PAGE, 2, 4, MREMAP_MAYMOVE, NULL), ENOMEM);
+        CHECK_ERROR((long)remap(area, PAGES, 16 * PAGES * PAGES, MREMAP_MAYMOVE, NULL), ENOMEM);
+        moved = remap(area, PAGES, 2 * PAGES, MREMAP_MAYMOVE, NULL);
+        if (!CHECK(moved != MAP_FAILED, "%s", strerror(errno)))
+            return;
+        CHECK(spread_memory_holds(moved, 0, PAGES, 3), "kernel %d: the pages are others", k);
+        for (int other = 0; other < kernels_count(); other++) {
+            kernels_go(other);
+            CHECK(!memory_readable(moved + PAGES * PAGE) && !memory_readable(moved + (2 * PAGES - 1) * PAGE),
+                  "kernel %d has memory behind the end", other);
+        }
+        kernels_go(k);
+        CHECK(remap(moved, 2 * PAGES, PAGES - 1, 0, NULL) == moved, "%s", strerror(errno));
+        CHECK_ERROR((long)remap(moved, PAGES - 1, PAGES, MREMAP_MAYMOVE, NULL), ENOMEM);
+        CHECK_ERROR((long)remap(moved, PAGES - 1, 2 * PAGES, MREMAP_MAYMOVE, NULL), ENOMEM);
+        CHECK_ERROR((long)remap(moved, 0, PAGES, MREMAP_MAYMOVE, NULL), ENOMEM);
+        CHECK(spread_memory_holds(moved, 0, PAGES - 1, 3), "kernel %d: a refused call has changed pages", k);
+        munmap(moved, (PAGES - 1) * PAGE);
+    }
+}
+
 /* Moves AREA, which seed 4 is in, once from each kernel. */
 static void check_moves(int type, bool fixed)
 {
@@ -372,6 +402,7 @@ static void test_leak(void)
 static const struct tap_test tests[] = {
     {"shrink", "a mapping becomes shorter", test_shrink},
     {"grow-in-place", "a mapping grows where it is", test_grow_in_place},
+    {"grow-shared", "a shared mapping grows behind its end only, and has no memory there", test_grow_shared},
     {"move", "a mapping moves with its pages, whichever kernel has them", test_move},
     {"move-fixed", "a mapping moves to a fixed place and replaces what is there", test_move_fixed},
     {"part", "a part of a mapping moves and keeps its protection", test_part},

@@ -35,7 +35,7 @@ enum vm_feature {
     VM_HINT,
     VM_POPULATE,
     VM_MREMAP,
-    VM_OBJECT, /* a shared mapping that has grown knows where its memory ends */
+    VM_OBJECT, /* shared memory keeps pages that nobody maps while others of it are mapped */
     VM_MINCORE,
     VM_MSYNC,
     VM_ADVISE_HINT, /* NORMAL and WILLNEED say what is not mapped */

@@ -38,8 +38,8 @@ static bool room_behind(const struct vm_region *region, struct vm_span span, int
     return vm_mapped(region, (struct vm_span){after, end - after}) == 0;
 }
 
-/* More pages for shared memory than the HELD ones are for kernels that know objects: what lies behind may be there, and
- * mapped nowhere or elsewhere, or not be there. */
+/* More pages for shared memory than the HELD ones are for kernels that keep the pages of objects: what lies behind may
+ * be there, and mapped nowhere or elsewhere, or not be there. */
 static bool may_reach(struct vm_region *region, int page, int held, int count)
 {
     const struct vm_page *p = &region->pages[page];

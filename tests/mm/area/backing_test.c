@@ -125,16 +125,21 @@ TEST(backing_names, "no two mappings of shared memory have a name in common, wha
         CHECK((backing & ~BACKING_ANONYMOUS) != 0); /* mm/change looks it up without this bit, where 0 is none */
         CHECK_EQ(backing_role(backing), i % 3 * 511);
         CHECK_EQ(backing_role(backing_at(backing, (int64_t)((pages - 1) * PAGE_SIZE))), i % 3 * 511);
-        CHECK(backing_has_room(backing, pages));
-        CHECK(!backing_has_room(backing, 4 * pages + 1));
-        CHECK(!backing_has_room(backing_at(backing, (int64_t)PAGE_SIZE), 4 * pages));
+        CHECK_EQ(backing_left(backing), pages);
+        CHECK_EQ(backing_left(backing_at(backing, (int64_t)((pages - 1) * PAGE_SIZE))), 1);
+        CHECK_EQ(backing_left(backing_at(backing, (int64_t)(pages * PAGE_SIZE))), 0);
+        CHECK_EQ(backing_left(backing_at(backing, (int64_t)((4 * pages - 2) * PAGE_SIZE))), 0);
+        CHECK(backing_may_grow(backing, pages, 4 * pages - 1) && backing_may_grow(backing, 4 * pages - 1, pages));
+        CHECK(backing_may_grow(backing_at(backing, (int64_t)(pages * PAGE_SIZE)), 0, 3 * pages - 1));
+        CHECK(!backing_may_grow(backing, pages, 16 * pages)); /* into the numbers of the next mapping */
+        CHECK(!backing_may_grow(backing, pages - 1, pages));  /* a second page with the name of the last one */
         made[i].backing = backing;
         made[i].pages = pages;
         for (uint32_t k = 0; k < i; k++)
-            CHECK(made[k].backing + made[k].pages <= backing || backing + pages <= made[k].backing);
+            CHECK(made[k].backing + 4 * made[k].pages <= backing || backing + 4 * pages <= made[k].backing);
     }
     CHECK(!backing_is_anonymous(BACKING_NONE) && !backing_is_file(BACKING_NONE) && backing_is_file(FILE_PAGE(1)));
-    CHECK(backing_has_room(FILE_PAGE(1), 1ull << 35));
+    CHECK(backing_may_grow(FILE_PAGE(1), 1, 1ull << 35));
 }
 
 TEST(backing_find, "a page of shared memory is found wherever it is mapped, and not in private areas")

@@ -77,6 +77,23 @@ TEST(directory_part, "a mark of a page is one of its part, and of no other")
     CHECK_EQ(sharers_in(&map, 0, ALL), 0);
 }
 
+TEST(directory_marked, "a quick look knows the parts of the block that was marked last, and no others")
+{
+    begin();
+    CHECK(!sharers_marked(&map, at(3), true, 2));
+    sharers_mark(&map, at(3) + 4096, at(3) + 8192, 6);
+    CHECK(sharers_marked(&map, at(3), true, 2) && sharers_marked(&map, at(4) - 1, true, 6));
+    CHECK(!sharers_marked(&map, at(3), true, 1) && !sharers_marked(&map, at(3), true, 7));
+    CHECK(!sharers_marked(&map, at(3), false, 2)); /* not all of the block */
+    CHECK(!sharers_marked(&map, at(2), true, 2) && !sharers_marked(&map, at(4), true, 2));
+    CHECK(!sharers_marked(&map, at(3) + SHARERS_BLOCK, true, 2));
+    sharers_mark(&map, 0, SHARERS_BLOCK, 1);
+    CHECK(sharers_marked(&map, at(9), false, 1) && sharers_marked(&map, at(9), true, 1));
+    CHECK(sharers_marked(&map, at(3), true, 7) && !sharers_marked(&map, at(3), false, 7));
+    sharers_clear(&map, at(3), at(4));
+    CHECK(!sharers_marked(&map, at(3), true, 2));
+}
+
 TEST(directory_whole, "the mark of a block is cleared in a part, and stays in the others")
 {
     begin();

@@ -96,6 +96,9 @@ static void check_questions(uint64_t *state)
         behind++;
     CHECK((next != NULL) == (behind < PAGES) && (next == NULL || next->kernel == pages[behind]));
     CHECK(next == NULL || (next->end > address && (next->start <= address || next->start == at(behind))));
+    CHECK(found == NULL || !lease_map_gap(&map, address, address + 1));
+    CHECK(found != NULL || lease_map_gap(&map, address, behind < PAGES ? at(behind) : at(PAGES)));
+    CHECK(behind == PAGES || !lease_map_gap(&map, address, at(behind) + 1));
 }
 
 TEST(lease_map_random, "random changes agree with a map of pages, also when memory runs out, and so do all questions")
@@ -164,5 +167,16 @@ TEST(lease_map_last, "what was found last is not found any more when it is gone"
     CHECK(lease_map_find(&map, at(5)) != NULL);
     CHECK_EQ(lease_map_remove(&map, at(4), at(8)), 0);
     CHECK(lease_map_find(&map, at(5)) == NULL);
+    begin();
+}
+
+TEST(lease_map_none, "where there was no lease, one is found after it has been made")
+{
+    begin();
+    CHECK_EQ(lease_map_set(&map, at(4), at(8), 1), 0);
+    CHECK(lease_map_find(&map, at(2)) == NULL && lease_map_find(&map, at(9)) == NULL);
+    CHECK(lease_map_gap(&map, at(8), at(100)) && !lease_map_gap(&map, at(7), at(9)));
+    CHECK_EQ(lease_map_set(&map, at(8), at(12), 1), 0); /* becomes one with the other */
+    CHECK(lease_map_find(&map, at(9)) != NULL && !lease_map_gap(&map, at(8), at(9)));
     begin();
 }

@@ -242,6 +242,16 @@ static kernel_set all_dead(void)
     return set;
 }
 
+/* Whether a kernel is fenced besides LOST, which will be in all_dead soon. */
+static bool another_is_fenced(kernel_set lost)
+{
+    for (uint32_t k = 1; k < instance.kernels; k++) {
+        if (msg_peer_fenced(k) && (lost >> k & 1) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* Cleans up after all kernels that are dead, and those that die until all of it is done. Returns them. */
 static kernel_set recover(void)
 {
@@ -253,7 +263,11 @@ static kernel_set recover(void)
     have_done_for_each(&death, STEP_FENCE, &taken); /* or a start waits for it */
     start_exclude();
     while (!done) {
-        death.lost = all_dead();
+        kernel_set now_dead = all_dead();
+
+        if (now_dead != death.lost) /* a kernel that kept this from its end, perhaps, and has died of it */
+            limit = clock_now() + CLEAN_TIMEOUT;
+        death.lost = now_dead;
         death.kernel = (uint32_t)__builtin_ctzll(death.lost);
         if (end_all(&death)) {
             done = take_back(&death, &taken);
@@ -261,7 +275,7 @@ static kernel_set recover(void)
                 forget((uint32_t)__builtin_ctzll(rest));
             stop_thaw(&death, survivors(&death));
         }
-        if (!done && clock_now() >= limit)
+        if (!done && clock_now() >= limit && !another_is_fenced(death.lost))
             panic("kernel: what kernel %u has left cannot be cleaned up", death.kernel);
         if (!done)
             stop_wait_a_moment();

@@ -18,6 +18,7 @@
 
 #define FUTEX_WAKE 1
 
+long death_rounds = 6;
 struct death_board *death_board;
 int death_kernels[64], death_count;
 const char *const death_ways[] = {"now", "panic", "spin", "halt"};
@@ -54,7 +55,7 @@ void death_audit(void)
     static char report[16384];
     int violations = kettle_audit(KETTLE_AUDIT_MACHINE, report, sizeof(report));
 
-    CHECK(violations == 0, "the death_audit: %d: %s", violations, violations < 0 ? tap_error(errno) : report);
+    CHECK(violations == 0, "the audit: %d: %s", violations, violations < 0 ? tap_error(errno) : report);
 }
 
 /* Starts it again; it works. */
@@ -77,7 +78,7 @@ void death_begin(void)
     memset(death_board, 0, sizeof(*death_board));
 }
 
-/* Works on the death_kernels that live on, for as long as the death_board says, and counts what is wrong. */
+/* Works on the kernels that live on, for as long as the board says, and counts what is wrong. */
 void death_work(int index, int home, int other)
 {
     char *memory = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

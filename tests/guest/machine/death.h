@@ -18,6 +18,7 @@ struct death_board {
     char pages[PAGES * PAGE];
 };
 
+extern long death_rounds; /* deaths under load; from 100 on a test leaves nothing out */
 extern struct death_board *death_board;
 extern int death_kernels[64], death_count; /* those that run, first kernel 0 */
 extern const char *const death_ways[];     /* by KETTLE_KILL_* */

@@ -6,7 +6,7 @@
 #include "tests/guest/harness/tap.h"
 #include "tests/guest/machine/death.h"
 
-/* Until the others have noticed it and have cleaned up, and a process that was at death_work goes on; at rest, and with
+/* Until the others have noticed it and have cleaned up, and a process that was at work goes on; at rest, and with
  * three threads about. */
 void death_test_times(void)
 {
@@ -30,7 +30,7 @@ void death_test_times(void)
             before = death_board->done[0];
             UNTIL(death_board->done[0] != before, "work again");
             first = tap_time() - since;
-            tap_note("%s, %s: cleaned up after %ld us, death_work done after %ld us", death_ways[how],
+            tap_note("%s, %s: cleaned up after %ld us, work done after %ld us", death_ways[how],
                      loaded ? "load" : "rest", (long)(gone / 1000), (long)(first / 1000));
             death_board->over = 1;
             CHECK_EXITS(worker, 0);

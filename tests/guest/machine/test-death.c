@@ -1,9 +1,9 @@
-/* test-death: death_kernels die, at rest and while programs use them in all death_ways; the others notice it, end what
+/* test-death: kernels die, at rest and while programs use them in all ways; the others notice it, end what
  * had a part there, keep everything else, and start the dead ones again. Afterwards every kernel has what it had
- * before, and the death_audit finds nothing. Takes a number of death_rounds of deaths under load.
+ * before, and the audit finds nothing. Takes a number of rounds of deaths under load.
  *
  * For a machine with place=local, where a process that has not moved is on its kernel alone: this one and what has to
- * survive are on kernel 0. */
+ * survive are on kernel 0. Long, because each test is a case of its own; death_*.c have those that are more. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -32,7 +32,6 @@
 #define FUTEX_LOCK_PI 6
 #define LOCKED "/tmp/death-lock"
 
-static long death_rounds = 6;
 static char *self;
 
 static void kill_and_start(int kernel, int how)

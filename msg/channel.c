@@ -189,8 +189,14 @@ uint64_t msg_time(void)
 
 void msg_peer_start(uint32_t kernel)
 {
-    if (msg_peer(kernel) != NULL)
-        __atomic_store_n(&msg_peer(kernel)->started, true, __ATOMIC_RELEASE);
+    struct peer *peer = msg_peer(kernel);
+
+    if (peer == NULL)
+        return;
+    spin_lock(&peer->tx_lock);
+    if (!peer->fenced)
+        __atomic_store_n(&peer->started, true, __ATOMIC_RELEASE);
+    spin_unlock(&peer->tx_lock);
 }
 
 void msg_peer_leave(uint32_t kernel)

@@ -3,7 +3,8 @@
  * in the same way, handles the request itself, and returns all answers in one message. So the asker sends and receives
  * at most DIRECT messages, and only one request and one answer for each part cross between nodes.
  *
- * A relay needs memory for the answers. Without it, it refuses, and the asker asks those kernels itself. */
+ * A relay needs memory for the answers. Without it, it refuses, and the asker asks those kernels itself; so it does if
+ * the relay dies, which may have asked them before: requests that are multicast may be handled twice. */
 #include "msg/multicast.h"
 
 #include "kernel/abi/errno.h"
@@ -150,6 +151,7 @@ static void one_less(struct round *round)
  * is an error, too. */
 static void unpack_locked(struct round *round, kernel_set set, const uint8_t *reply, int length)
 {
+    uint32_t relay = (uint32_t)__builtin_ctzll(set);
     struct msg_relayed head = {0};
     int missing = length == -EAGAIN ? RELAY_NOT_ASKED : length < 0 ? length : -EPROTO;
     size_t at = sizeof(head);
@@ -178,8 +180,12 @@ static void unpack_locked(struct round *round, kernel_set set, const uint8_t *re
         set &= ~(1ull << record.kernel);
         round->each(round->context, record.kernel, data, record.length);
     }
-    for (; set != 0; set &= set - 1)
-        round->each(round->context, (uint32_t)__builtin_ctzll(set), reply, missing);
+    for (; set != 0; set &= set - 1) {
+        uint32_t kernel = (uint32_t)__builtin_ctzll(set);
+        bool behind = length == -EHOSTDOWN && kernel != relay; /* the relay has died, and this kernel has not */
+
+        round->each(round->context, kernel, reply, behind ? RELAY_NOT_ASKED : missing);
+    }
 }
 
 /* REPLY NULL: the errno is not the kernel's; the request was not sent. */

@@ -130,8 +130,9 @@ struct file {
     uint32_t kernel;              /* the file's kernel; changes only while programs are quiesced */
     uint32_t opens;               /* [t] */
     uint32_t pins;                /* [a] all opens together hold one pin */
-    uint32_t counted;             /* of OPENS, those found after the death of a kernel: kernel/file/move/lost.c */
-    volatile uint32_t flags;      /* [a] of open(2), OPEN_* */
+    uint32_t
+        counted; /* after the death of a kernel: first opens that are found, then those that are not: move/lost.c */
+    volatile uint32_t flags; /* [a] of open(2), OPEN_* */
     struct spinlock lock;
     uint64_t offset;            /* [f] */
     struct file_facts facts;    /* [i] */

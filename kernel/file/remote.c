@@ -113,6 +113,13 @@ static bool is_lost(const struct file_place *place)
            (!msg_peer_reachable(place->kernel) || role_kernel((uint32_t)(place->id >> ROLE_FILE_SHIFT)) == KERNELS_MAX);
 }
 
+/* Whether HOME, which has the descriptors of a process with threads here, has not died. If it has, these threads run
+ * until this kernel is told to end them; -ESRCH would have their calls try again for ever, and that would not be. */
+static bool has_home(uint32_t home)
+{
+    return home == instance.kernel || msg_peer_reachable(home);
+}
+
 static int64_t call_here(uint64_t id, const struct file_request *request, const void *data, size_t size, void *result,
                          size_t room, struct file_answer *answer)
 {
@@ -222,6 +229,10 @@ static int64_t call_process(struct file_table *table, uint32_t id, const struct 
 int64_t file_call(struct group *group, const struct file_request *request, const void *data, size_t size, void *result,
                   size_t room, struct file_answer *answer)
 {
+    if (__builtin_expect(group->files == NULL && !has_home(process_home(group->id)), 0)) {
+        *answer = (struct file_answer){.value = -EIO};
+        return -EIO;
+    }
     return call_process(group->files, group->id, request, data, size, result, room, answer);
 }
 

@@ -39,11 +39,11 @@ struct boot_page {
     uint32_t slot_count;             /* [i] trampoline.S knows its offset, 4 */
     volatile uint32_t panicking;     /* [a] nonzero when an instance panics: a CPU that gets an NMI then halts */
     uint32_t pad;
-    struct clock_shared clock; /* [a] kernel/arch/x86_64/clock.h */
-    volatile uint64_t watched; /* [a] kernels whose death the others survive: written by kernel 0 */
-    volatile uint64_t stopped; /* [a] kernels that have died: a CPU of one that gets an NMI halts for good */
-    volatile uint64_t probed;  /* [a] kernels that are asked by an NMI whether their first CPU runs */
-    uint64_t pad2;
+    struct clock_shared clock;         /* [a] kernel/arch/x86_64/clock.h */
+    volatile uint64_t watched;         /* [a] kernels whose death the others survive: written by kernel 0 */
+    volatile uint64_t stopped;         /* [a] kernels that have died: a CPU of one that gets an NMI halts for good */
+    volatile uint64_t probed;          /* [a] kernels that are asked by an NMI whether their first CPU runs */
+    volatile uint64_t asked;           /* [a] kernels that die because a program has asked for it */
     struct start_slot slots[CPUS_MAX]; /* by machine-wide CPU number */
 };
 

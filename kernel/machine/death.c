@@ -1,8 +1,8 @@
 /* The coordinator of deaths, on kernel 0. See the header and kernel/machine/death.md, whose states it has.
  *
  * Two threads of kernel 0: one stops the CPUs of whatever has died and ends its epoch, without waiting for anybody; the
- * other cleans up after one kernel at a time, and waits for the survivors. So a death that comes meanwhile completes
- * what the cleaning waits for. */
+ * other cleans up, and waits for the survivors. So a death that comes meanwhile completes what the cleaning waits for;
+ * and that kernel is cleaned up in the same go, as nobody can be asked any more what it has. */
 #include "kernel/machine/death.h"
 
 #include "kernel/abi/errno.h"
@@ -115,16 +115,26 @@ static void stop_cpus(uint32_t kernel)
     }
 }
 
+/* Without memory it is tried again: the coordinator may wait for a kernel that waits for the dead one. */
+static void tell(uint32_t survivor, const struct msg_stop_order *order)
+{
+    static const struct wait_reason reason = {.what = "memory to tell of a death", .kernel = -1};
+
+    while (post(survivor, MSG_STOP_ORDER, order, sizeof(*order)) == -ENOMEM)
+        sched_block(NULL, &reason, WAIT_FIRM, clock_now() + INIT_GRACE);
+}
+
 static void fence(uint32_t kernel)
 {
     struct msg_stop_order order = {.step = STEP_FENCE, .kernel = kernel};
 
     stop_cpus(kernel);
     alive_forget(kernel);
-    log_event("died kernel %u: %s", kernel, why[kernel]);
+    log_event("died kernel %u%s: %s", kernel,
+              (window_boot_page()->asked >> kernel & 1) != 0 ? ", as a program asked" : "", why[kernel]);
     stop_take_step(&order);
     for (kernel_set rest = msg_peers_reachable(); rest != 0; rest &= rest - 1)
-        post((uint32_t)__builtin_ctzll(rest), MSG_STOP_ORDER, &order, sizeof(order));
+        tell((uint32_t)__builtin_ctzll(rest), &order);
 }
 
 /* Stops the CPUs of kernels that have died, and ends their epochs. Waits for no other kernel, which may die, too: the
@@ -152,56 +162,129 @@ static void run_fences(void *unused)
 
 /* --- cleaned --- */
 
-static kernel_set survivors(uint32_t kernel)
+static kernel_set survivors(const struct stop *death)
 {
-    return start_running() & ~(1ull << kernel);
+    return start_running() & ~death->lost;
 }
 
-/* One round of ending what had a part on the dead kernel. True: nothing of it is left, and all programs are quiesced.
- */
-static bool clean(const struct stop *death, kernel_set running)
+/* Has STEP done for each of the dead. Returns the least value of all reports; *SUM is their sum. */
+static int64_t have_done_for_each(const struct stop *death, enum stop_step step, int64_t *sum)
 {
-    struct gathered all;
+    int64_t worst = 0;
 
-    stop_have_done(death, STEP_LOST_END, running, &all);
-    if (all.worst < 0 || all.sum != 0)
-        return false;
-    stop_have_done(death, STEP_LOST_FREE, running, NULL);
-    if (!stop_freeze_all(death, running)) {
-        stop_thaw(death, running);
-        return false;
+    *sum = 0;
+    for (kernel_set rest = death->lost; rest != 0; rest &= rest - 1) {
+        struct stop of_one = *death;
+        struct gathered all;
+
+        of_one.kernel = (uint32_t)__builtin_ctzll(rest);
+        if (stop_have_done(&of_one, step, survivors(death), &all) < worst)
+            worst = all.worst;
+        *sum += all.sum;
     }
-    if (stop_have_done(death, STEP_LOST_LEFT, running, &all) == 0 && all.sum == 0)
+    return worst;
+}
+
+/* Ends what had a part on the dead. True: nothing of it is left, and all programs are quiesced. The fence is repeated,
+ * because a CPU may have been about to begin a request when it passed. */
+static bool end_all(const struct stop *death)
+{
+    int64_t left;
+
+    have_done_for_each(death, STEP_FENCE, &left);
+    if (have_done_for_each(death, STEP_LOST_END, &left) < 0 || left != 0)
+        return false;
+    have_done_for_each(death, STEP_LOST_FREE, &left);
+    if (stop_freeze_all(death, survivors(death)) && have_done_for_each(death, STEP_LOST_LEFT, &left) == 0 && left == 0)
         return true;
-    stop_thaw(death, running);
+    stop_thaw(death, survivors(death));
     return false;
 }
 
-static void recover(uint32_t kernel)
+/* Takes back what the dead had of survivors, and forgets them. False: somebody has no memory for it, or has died.
+ * *TAKEN: opens and references to frames, in all tries. */
+static bool take_back(const struct stop *death, int64_t *taken)
 {
-    struct stop death = {.kernel = kernel};
-    kernel_set running = survivors(kernel);
-    uint64_t limit = clock_now() + CLEAN_TIMEOUT;
-    struct gathered reclaimed;
+    kernel_set running = survivors(death);
+    struct gathered all;
+    int64_t sum;
 
-    stop_have_done(&death, STEP_FENCE, running, NULL);
-    start_exclude();
-    running = survivors(kernel);
-    stop_have_done(&death, STEP_FENCE, running, NULL); /* those that have started meanwhile */
-    while (!clean(&death, running)) {
-        if (clock_now() >= limit)
-            panic("kernel: what kernel %u has left cannot be cleaned up", kernel);
-        stop_wait_a_moment();
-    }
-    if (stop_have_done(&death, STEP_LOST_RECLAIM, running, &reclaimed) < 0 ||
-        stop_have_done(&death, STEP_RESET, running, NULL) != 0)
-        panic("kernel: somebody refers to kernel %u, which has died (error %ld)", kernel, (long)reclaimed.worst);
+    if (stop_have_done(death, STEP_LOST_COUNT, running, NULL) != 0)
+        return false;
+    stop_have_done(death, STEP_LOST_DROP, running, &all);
+    *taken += all.sum;
+    stop_have_done(death, STEP_FLUSH, running, NULL); /* what was closed may have released files and frames of others */
+    if (stop_have_done(death, STEP_LOST_RECLAIM, running, &all) < 0)
+        return false;
+    *taken += all.sum;
+    return have_done_for_each(death, STEP_RESET, &sum) == 0;
+}
+
+static void forget(uint32_t kernel)
+{
+    struct boot_page *page = window_boot_page();
+
     start_forget(kernel);
-    __atomic_fetch_and(&window_boot_page()->stopped, ~(1ull << kernel), __ATOMIC_SEQ_CST);
-    stop_thaw(&death, running);
+    __atomic_fetch_and(&page->asked, ~(1ull << kernel), __ATOMIC_SEQ_CST);
+    __atomic_fetch_and(&page->stopped, ~(1ull << kernel), __ATOMIC_SEQ_CST);
+}
+
+static kernel_set all_dead(void)
+{
+    kernel_set set;
+
+    spin_lock(&lock);
+    set = dead;
+    spin_unlock(&lock);
+    return set;
+}
+
+/* Whether a kernel is fenced besides LOST, which will be in all_dead soon. */
+static bool another_is_fenced(kernel_set lost)
+{
+    for (uint32_t k = 1; k < instance.kernels; k++) {
+        if (msg_peer_fenced(k) && (lost >> k & 1) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Cleans up after all kernels that are dead, and those that die until all of it is done. Returns them. */
+static kernel_set recover(void)
+{
+    struct stop death = {.lost = all_dead()};
+    uint64_t limit = clock_now() + CLEAN_TIMEOUT;
+    int64_t taken = 0;
+    bool done = false;
+
+    have_done_for_each(&death, STEP_FENCE, &taken); /* or a start waits for it */
+    start_exclude();
+    while (!done) {
+        kernel_set now_dead = all_dead();
+
+        if (now_dead != death.lost) /* a kernel that kept this from its end, perhaps, and has died of it */
+            limit = clock_now() + CLEAN_TIMEOUT;
+        death.lost = now_dead;
+        death.kernel = (uint32_t)__builtin_ctzll(death.lost);
+        if (end_all(&death)) {
+            done = take_back(&death, &taken);
+            for (kernel_set rest = done ? death.lost : 0; rest != 0; rest &= rest - 1)
+                forget((uint32_t)__builtin_ctzll(rest));
+            stop_thaw(&death, survivors(&death));
+        }
+        if (!done && clock_now() >= limit && !another_is_fenced(death.lost))
+            panic("kernel: what kernel %u has left cannot be cleaned up", death.kernel);
+        if (!done)
+            stop_wait_a_moment();
+    }
     start_release();
-    log_line("kernel: kernel %u is cleaned up after %lu us: %ld references were its", kernel,
-             (unsigned long)((clock_now() - noticed_at[kernel]) / 1000), (long)reclaimed.sum);
+    for (kernel_set rest = death.lost; rest != 0; rest &= rest - 1) {
+        uint32_t kernel = (uint32_t)__builtin_ctzll(rest);
+
+        log_line("kernel: kernel %u is cleaned up after %lu us: %ld references were its", kernel,
+                 (unsigned long)((clock_now() - noticed_at[kernel]) / 1000), (long)taken);
+    }
+    return death.lost;
 }
 
 /* Nothing else may quiesce programs meanwhile. *OWN: this has taken a ticket; else that of a death that was asked for
@@ -225,19 +308,18 @@ static void coordinate(void *unused)
     (void)unused;
     spin_lock(&lock);
     for (;;) {
-        uint32_t kernel;
+        kernel_set cleaned;
         bool own, asked;
 
         while (dead == 0)
             waitq_wait(&changed, &lock, &reason, WAIT_FIRM, 0);
-        kernel = (uint32_t)__builtin_ctzll(dead);
         spin_unlock(&lock);
         exclude_stops(&own);
-        recover(kernel);
+        cleaned = recover();
         spin_lock(&lock);
-        dead &= ~(1ull << kernel);
-        asked = (wished >> kernel & 1) != 0;
-        wished &= ~(1ull << kernel);
+        dead &= ~cleaned;
+        asked = (wished & cleaned) != 0;
+        wished &= ~cleaned;
         spin_unlock(&lock);
         if (own || asked)
             stop_ticket_end(0);
@@ -274,14 +356,32 @@ static void handle_die(const struct msg *m)
 /* Ends this kernel at a message: kernel 0 finds it at its next look. */
 static void die_now(void)
 {
+    __atomic_fetch_or(&window_boot_page()->asked, 1ull << instance.kernel, __ATOMIC_SEQ_CST);
     __atomic_fetch_or(&window_boot_page()->stopped, 1ull << instance.kernel, __ATOMIC_SEQ_CST);
     die(KETTLE_KILL_HALT);
 }
 
+/* The ticket is taken: no clean-up is under way, unless it is that of a kernel that has died already. */
+static void end_kernel(uint32_t kernel, uint32_t how)
+{
+    const struct msg_die message = {.how = how};
+    const struct remote_how asking = {.why = "death of a kernel", .key = kernel};
+    struct boot_page *page = window_boot_page();
+
+    __atomic_fetch_or(&page->asked, 1ull << kernel, __ATOMIC_SEQ_CST);
+    if (how == KETTLE_KILL_NOW) { /* wherever its CPUs are: kernel 0 notices it at its next look */
+        __atomic_fetch_or(&page->stopped, 1ull << kernel, __ATOMIC_SEQ_CST);
+        each_cpu(kernel, apic_send_nmi);
+    }
+    spin_lock(&lock); /* last: once this is seen, the coordinator may clean up and reset those bits */
+    wished |= 1ull << kernel;
+    spin_unlock(&lock);
+    if (how != KETTLE_KILL_NOW) /* an error: it dies without this */
+        remote_call(kernel, MSG_DIE, &message, sizeof(message), NULL, 0, &asking);
+}
+
 static int64_t begin(const struct msg_kill *asked, uint64_t *ticket)
 {
-    const struct msg_die message = {.how = asked->how};
-    const struct remote_how how = {.why = "death of a kernel", .key = asked->kernel};
     int64_t error;
 
     if (asked->kernel >= instance.kernels || asked->how > KETTLE_KILL_HALT)
@@ -293,16 +393,11 @@ static int64_t begin(const struct msg_kill *asked, uint64_t *ticket)
     error = stop_ticket_begin(ticket);
     if (error != 0)
         return error;
-    spin_lock(&lock);
-    wished |= 1ull << asked->kernel;
-    spin_unlock(&lock);
-    if (asked->how == KETTLE_KILL_NOW) { /* wherever its CPUs are: kernel 0 notices it at its next look */
-        __atomic_fetch_or(&window_boot_page()->stopped, 1ull << asked->kernel, __ATOMIC_SEQ_CST);
-        each_cpu(asked->kernel, apic_send_nmi);
-    } else {
-        remote_call(asked->kernel, MSG_DIE, &message, sizeof(message), NULL, 0,
-                    &how); /* an error: it dies without this */
+    if ((window_boot_page()->watched >> asked->kernel & 1) == 0) { /* it has died and was cleaned up meanwhile */
+        stop_ticket_end(-EALREADY);
+        return -EALREADY;
     }
+    end_kernel(asked->kernel, asked->how);
     return 0;
 }
 

@@ -99,17 +99,37 @@ static int64_t switch_over(uint32_t from, uint32_t to)
     return (int64_t)evacuate_audit(from);
 }
 
-/* Takes back what KERNEL, which has died, had of this kernel, and forgets it. */
-static int64_t reclaim(uint32_t kernel)
+/* Whether a kernel has died besides LOST, or one of them is not fenced here. What that one has cannot be asked for, and
+ * must not be taken for what LOST had: programs that it has a part in are not ended yet. */
+static bool another_has_died(kernel_set lost)
 {
-    int64_t files = lost_files(kernel);
-    int64_t frames = files < 0 ? files : audit_reclaim();
+    for (uint32_t k = 0; k < instance.kernels; k++) {
+        if (k != instance.kernel && msg_peer_fenced(k) && (lost >> k & 1) == 0)
+            return true;
+    }
+    return (msg_peers_reachable() & lost) != 0;
+}
+
+/* Releases the frames of this kernel that those of LOST had, and forgets them. OTHERS are asked for what they have;
+ * if one of them has died meanwhile, its error ends this. */
+static int64_t reclaim(kernel_set lost)
+{
+    kernel_set others = msg_peers_reachable();
+    int64_t frames = another_has_died(lost) ? -EAGAIN : audit_reclaim(others);
 
     if (frames < 0)
         return frames;
     descriptor_cache_forget_all();
-    role_hand_over(kernel, ROLE_NONE);
-    return files + frames;
+    for (; lost != 0; lost &= lost - 1)
+        role_hand_over((uint32_t)__builtin_ctzll(lost), ROLE_NONE);
+    return frames;
+}
+
+static int64_t count(kernel_set lost)
+{
+    kernel_set others = msg_peers_reachable();
+
+    return another_has_died(lost) ? -EAGAIN : lost_files_count(others);
 }
 
 int64_t stop_take_step(const struct msg_stop_order *order)
@@ -154,8 +174,12 @@ int64_t stop_take_step(const struct msg_stop_order *order)
         return 0;
     case STEP_LOST_LEFT:
         return (int64_t)lost_left(order->kernel);
+    case STEP_LOST_COUNT:
+        return count(order->lost);
+    case STEP_LOST_DROP:
+        return lost_files_drop(order->lost);
     case STEP_LOST_RECLAIM:
-        return reclaim(order->kernel);
+        return reclaim(order->lost);
     case STEP_CALLS:
         freeze_calls();
         return 0;

@@ -76,7 +76,8 @@ void stop_wait_a_moment(void)
 /* Makes every kernel of SET perform STEP, this kernel last. Returns the least value of their reports. */
 int64_t stop_have_done(const struct stop *stop, enum stop_step step, kernel_set set, struct gathered *out)
 {
-    struct msg_stop_order order = {.step = step, .kernel = stop->kernel, .successor = stop->successor};
+    struct msg_stop_order order = {
+        .step = step, .kernel = stop->kernel, .successor = stop->successor, .lost = stop->lost};
     struct gathered all = {.kernel = stop->kernel};
 
     for (all.again = set & ~1ull; all.again != 0;) { /* who has no memory for the request is asked again */

@@ -20,8 +20,9 @@ int audit_space(struct space *space, bool still, struct audit_report *report);
  * above. Tasks only. */
 int audit_kernel(struct audit_report *report);
 /* After the death of a kernel, while programs are quiesced: drops the references to frames of this kernel that no page
- * table of a running kernel and no cache accounts for, as the dead kernel had them. Returns how many; -ENOMEM, or an
- * error of a kernel that was asked: some may be left. Tasks only; waits for the other kernels. */
-int64_t audit_reclaim(void);
+ * table of OTHERS, all other kernels that run, or of this one, and no cache accounts for: those that have died had
+ * them. Returns how many; -ENOMEM, or an error of a kernel that was asked: some may be left, and the next call releases
+ * them. Tasks only; waits for the other kernels. */
+int64_t audit_reclaim(kernel_set others);
 
 #endif

@@ -177,9 +177,10 @@ static void reclaim_frame(const struct audit_frame *frame, void *context)
     }
 }
 
-static int look(struct frames *frames, void (*each)(const struct audit_frame *frame, void *context), void *context)
+/* The kernels of ALL are asked. */
+static int look(struct frames *frames, kernel_set all, void (*each)(const struct audit_frame *frame, void *context),
+                void *context)
 {
-    kernel_set all = msg_peers_reachable() | 1ull << instance.kernel;
     int error = 0;
 
     memset(frames->seen, 0, sizeof(frames->seen));
@@ -207,7 +208,7 @@ static int look(struct frames *frames, void (*each)(const struct audit_frame *fr
     return error;
 }
 
-static int all_frames(void (*each)(const struct audit_frame *frame, void *context), void *context)
+static int all_frames(kernel_set others, void (*each)(const struct audit_frame *frame, void *context), void *context)
 {
     struct frames *frames = heap_alloc(sizeof(*frames));
     int error = frames == NULL ? -ENOMEM : 0;
@@ -223,7 +224,7 @@ static int all_frames(void (*each)(const struct audit_frame *frame, void *contex
 
             frames->start = at;
             frames->end = at + (left < FRAMES_AT_ONCE * PAGE_SIZE ? left : FRAMES_AT_ONCE * PAGE_SIZE);
-            error = look(frames, each, context);
+            error = look(frames, others | 1ull << instance.kernel, each, context);
             slice_check();
         }
     }
@@ -233,13 +234,13 @@ static int all_frames(void (*each)(const struct audit_frame *frame, void *contex
 
 int audit_frames(struct audit_report *report)
 {
-    return all_frames(check_frame, report);
+    return all_frames(msg_peers_reachable(), check_frame, report);
 }
 
-int64_t audit_reclaim(void)
+int64_t audit_reclaim(kernel_set others)
 {
     int64_t reclaimed = 0;
-    int error = all_frames(reclaim_frame, &reclaimed);
+    int error = all_frames(others, reclaim_frame, &reclaimed);
 
     return error != 0 ? error : reclaimed;
 }

@@ -3,11 +3,12 @@
  *
  * sources: msg/ring.c msg/message.c msg/channel.c msg/send.c msg/receive.c msg/call.c msg/kept.c msg/multicast.c
  *
- * sources: msg/doorbell.c msg/request.c msg/gather.c msg/fragment.c msg/dispatch.c
+ * sources: msg/doorbell.c msg/request.c msg/gather.c msg/fragment.c msg/dispatch.c msg/reset.c
  *
  * sources: msg/idle.c msg/stats.c msg/inject.c msg/trace.c msg/control.c msg/report.c boot/options/control.c
  *
  * sources: boot/options/options.c kernel/wait/completion.c */
+#include "msg/reset.h"
 #include "tests/msg/layer.h"
 
 static uint64_t change[4] = {1, 2, 3, 4}; /* SPACE_UNMAP: 32 bytes, answered with 16 */
@@ -257,6 +258,28 @@ ALONE(unreached, "relays that we cannot reach ourselves give -EAGAIN for them, a
         CHECK_EQ(result.count[k], k != OWN);
         CHECK_EQ(asked[k], k != OWN && k != 0 && k != 16);
         CHECK(k == OWN || result.length[k] == (k == 0 || k == 16 ? -EAGAIN : k % 9 == 8 ? -EIO : 16));
+    }
+}
+
+/* Kernel 16 dies as a relay, while the others do not answer yet. */
+static void fence_relay(const struct wait_reason *reason)
+{
+    peers_waiting = answer_all;
+    while (peers_take(16, MSG_URGENT) != NULL)
+        ;
+    msg_peer_fence(16);
+    answer_all(reason);
+}
+
+ALONE(dead, "kernels whose relay dies are asked directly; the relay itself gives -EHOSTDOWN")
+{
+    begin(64, 4, "ring=4");
+    peers_waiting = fence_relay;
+    msg_multicast(~(1ull << OWN), MSG_SPACE_UNMAP, change, sizeof(change), note_each, &result, "test", 0);
+    for (uint32_t k = 0; k < 64; k++) {
+        CHECK_EQ(result.count[k], k != OWN);
+        CHECK_EQ(asked[k], k != OWN && k != 16);
+        CHECK(k == OWN || result.length[k] == (k == 16 ? -EHOSTDOWN : k % 9 == 8 ? -EIO : 16));
     }
 }
 

@@ -16,6 +16,7 @@ from conftest import kettle, long_run, tap_problems
 
 BEGIN = re.compile(rb"^@suite begin (\d+)\r?$", re.M)
 END = re.compile(rb"^@suite end (\d+) (\d+) (\d+) (\d+)\r?$", re.M)
+UNASKED = "no program had asked for it"  # tools/hosttools/run/session.py
 TIMEOUT = 2400 if not long_run() else 20000  # seconds of one boot: what ends one that hangs
 MOST_SKIPPED = 0.5  # of a program's checks: a program that skips more does not belong on that machine
 
@@ -50,6 +51,7 @@ class Result:
     seconds: float
     left: int
     log: str
+    deaths: tuple[str, ...] = ()  # of kernels in its boot that no program had asked for
 
     def problems(self) -> list[str]:
         """What is wrong with it, in words."""
@@ -58,6 +60,7 @@ class Result:
             found.append("the program did not end: the machine came down, or its time was over")
         elif self.status != 0:
             found.append(f"status {self.status}")
+        found += self.deaths
         if self.left > 0:
             found.append(f"{self.left} processes were left running")
         checks, skipped = self.checks()
@@ -85,15 +88,16 @@ def run_boot(boot: Boot, programs: list[str]) -> dict[str, Result]:
             names.write_text("".join(f"{program}\n" for program in waiting))
             done = kettle(*boot.arguments, "--file", f"{names}:/suite", "--", "suite", "/suite", timeout=TIMEOUT,
                           log=Path(folder, "log"))
+        deaths = tuple(line for line in done.stderr.splitlines() if UNASKED in line)
         begins = list(BEGIN.finditer(done.stdout))
         for begin in begins:
             program = waiting[int(begin[1])]
             end = END.search(done.stdout, begin.end())
             text = done.stdout[begin.end():end.start() if end else None].decode(errors="replace")
             if end is None or end[1] != begin[1]:
-                results[program] = Result(None, text, 0.0, 0, done.explain())
+                results[program] = Result(None, text, 0.0, 0, done.explain(), deaths)
             else:
-                results[program] = Result(int(end[2]), text, int(end[3]) / 1000, int(end[4]), done.log)
+                results[program] = Result(int(end[2]), text, int(end[3]) / 1000, int(end[4]), done.log, deaths)
         if not begins:  # it does not boot, or the suite does not run
             return results | {program: Result(None, "", 0.0, 0, done.explain()) for program in waiting}
     return results

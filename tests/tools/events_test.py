@@ -49,6 +49,20 @@ def test_what_is_said_of_options_is_kept_in_order():
         "msg: poll= is odd", "mm: lock= too"]
 
 
+@pytest.mark.parametrize("lines, unasked", [
+    (["@died kernel 1, as a program asked: it was ended"], []),
+    (["@died panic on kernel 1 cpu 1: asked", "@died kernel 1, as a program asked: it has stopped itself"], []),
+    (["@died kernel 1: its first CPU does not run"], ["kernel 1: its first CPU does not run"]),
+    (["@died panic on kernel 2 cpu 3: why", "@died kernel 2: it has stopped itself"], ["panic on kernel 2 cpu 3: why"]),
+    (["@died panic on kernel 2 cpu 3: why"], ["panic on kernel 2 cpu 3: why"]),  # the machine has ended before the fence
+    (["@died kernel 1, as a program asked: ended", "@died panic on kernel 1 cpu 1: later"], ["panic on kernel 1 cpu 1: later"]),
+    (["@died in some other words"], ["in some other words"])])
+def test_a_death_that_no_program_asked_for_is_told_from_the_others(lines, unasked):
+    log = read(*lines)
+    assert log.unasked_deaths() == unasked
+    assert log.warnings == [line.replace("@died", "a kernel died:") for line in lines]
+
+
 def test_the_wait_dump_is_kept_in_order():
     assert read("@wait cpu 0 runs", "noise", "@wait cpu 1 idles").waits == ["cpu 0 runs", "cpu 1 idles"]
 

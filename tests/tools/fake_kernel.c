@@ -252,6 +252,12 @@ __attribute__((used)) int main(uint32_t magic, uint32_t info)
     } else if (asked("warn")) {
         print(LOG, "@option fake: warm= is not known\n");
         end("@exit code ", 7);
+    } else if ((argument = asked("death"))) {
+        print(LOG, "@died kernel 1: it does not run\n");
+        end("@exit code ", number_at(argument));
+    } else if ((argument = asked("asked-death"))) {
+        print(LOG, "@died kernel 1, as a program asked: it was ended\n");
+        end("@exit code ", number_at(argument));
     } else if (asked("linger")) {
         end("@exit code ", 0);
     } else if (asked("panic")) {

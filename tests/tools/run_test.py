@@ -60,6 +60,15 @@ def test_what_the_kernel_says_of_its_options_is_a_warning(build, program):
     assert told.stderr == done.stderr and json.loads(told.stdout)["warnings"] == ["fake: warm= is not known"]
 
 
+@pytest.mark.parametrize("code", [0, 7])
+def test_the_death_of_a_kernel_is_a_failure_unless_a_program_asked_for_it(build, code):
+    done = fake(build, f"death:{code}")
+    assert done.status == 125
+    assert "kettle: a kernel died, and no program had asked for it: kernel 1: it does not run\n" in done.stderr
+    done = fake(build, f"asked-death:{code}")
+    assert (done.status, done.stderr) == (code, "kettle: warning: a kernel died: kernel 1, as a program asked: it was ended\n")
+
+
 @pytest.mark.parametrize("code", [0, 7, 255])
 def test_the_status_is_the_programs(build, program, code):
     done = fake(build, f"exit:{code}", program=program)

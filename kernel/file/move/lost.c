@@ -3,7 +3,8 @@
  * How many opens the dead kernel had of a file is written nowhere but in its own memory, which is not trusted. So they
  * are what remains: an open is held by a place in a descriptor table here, by a packet in a socket here, or by a proxy
  * on another kernel, or by this kernel itself (file_kind.owned), and while programs are quiesced nobody else has any.
- */
+ * All kernels count before any of them closes a file: a socket that is closed may have descriptors in flight, whose
+ * proxies would go between another kernel's question and the end of the open. */
 #include "kernel/file/move/lost.h"
 
 #include "kernel/abi/errno.h"
@@ -140,21 +141,25 @@ static int run_proxies(const struct remote_request *request, void *result)
 
 /* --- what is left over --- */
 
-struct losing {
-    uint32_t kernel;
-    int64_t dropped;
-};
+/* From now on `counted` is how many opens are not accounted for. */
+static void keep_excess(struct file *file, void *context)
+{
+    (void)context;
+    file->counted = file->opens > file->counted ? file->opens - file->counted : 0;
+}
 
 static void drop_locks(struct file *file, void *context)
 {
-    const struct losing *losing = context;
+    const kernel_set *lost = context;
 
     if (pipe_is_end(file))
         pipe_lost(file);
     if (fifo_is_end(file))
         fifo_lost(file);
-    if (file->kind->of_node && file->kind->locks)
-        node_lock_lost(file, losing->kernel);
+    if (!file->kind->of_node || !file->kind->locks)
+        return;
+    for (kernel_set rest = *lost; rest != 0; rest &= rest - 1)
+        node_lock_lost(file, (uint32_t)__builtin_ctzll(rest));
 }
 
 /* Closing a file changes the list that is walked: so one file is found at a time. */
@@ -162,25 +167,25 @@ static void find_excess(struct file *file, void *context)
 {
     struct file **found = context;
 
-    if (*found != NULL)
+    if (*found != NULL || file->counted == 0)
         return;
-    if (file->opens > file->counted) {
-        file_pin(file);
-        *found = file;
-    }
+    file_pin(file);
+    *found = file;
 }
 
-static void drop_opens(struct losing *losing)
+static int64_t drop_opens(void)
 {
+    int64_t dropped = 0;
+
     for (;;) {
         struct file *found = NULL;
 
         file_each(find_excess, &found);
         if (found == NULL)
-            return;
-        for (uint32_t excess = found->opens - found->counted; excess > 0; excess--) {
+            return dropped;
+        for (; found->counted > 0; found->counted--) {
             file_close(found);
-            losing->dropped++;
+            dropped++;
         }
         file_unpin(found);
         slice_check();
@@ -193,9 +198,8 @@ void lost_waits(uint32_t kernel)
     tty_lost(kernel);
 }
 
-int64_t lost_files(uint32_t kernel)
+int64_t lost_files_count(kernel_set others)
 {
-    struct losing losing = {.kernel = kernel};
     uint64_t *ids = heap_alloc(IDS_AT_ONCE * sizeof(*ids));
     int error = ids == NULL ? -ENOMEM : 0;
 
@@ -203,16 +207,25 @@ int64_t lost_files(uint32_t kernel)
     group_each_still(forget_table, NULL);
     group_each_still(count_table, NULL);
     socket_files_each(count_in_flight, NULL);
-    for (kernel_set rest = msg_peers_reachable(); rest != 0 && error == 0; rest &= rest - 1)
-        error = count_proxies_of((uint32_t)__builtin_ctzll(rest), ids);
+    for (; others != 0 && error == 0; others &= others - 1)
+        error = count_proxies_of((uint32_t)__builtin_ctzll(others), ids);
     heap_free(ids, IDS_AT_ONCE * sizeof(*ids));
-    if (error != 0)
-        return error;
-    file_each(drop_locks, &losing);
-    drop_opens(&losing);
-    node_maps_lost(kernel);
-    sem_lost(kernel);
-    return losing.dropped;
+    if (error == 0)
+        file_each(keep_excess, NULL);
+    return error;
+}
+
+int64_t lost_files_drop(kernel_set lost)
+{
+    int64_t dropped;
+
+    file_each(drop_locks, &lost);
+    dropped = drop_opens();
+    for (; lost != 0; lost &= lost - 1) {
+        node_maps_lost((uint32_t)__builtin_ctzll(lost));
+        sem_lost((uint32_t)__builtin_ctzll(lost));
+    }
+    return dropped;
 }
 
 void lost_files_init(void)

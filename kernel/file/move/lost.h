@@ -6,14 +6,20 @@
 
 #include <stdint.h>
 
+#include "msg/message.h"
+
 void lost_files_init(void);
 /* KERNEL has died and is fenced: nobody there polls files of this kernel any more, and the terminals of sessions there
  * hang up. Tasks only, as it may wait for other kernels; may be repeated. */
 void lost_waits(uint32_t kernel);
-/* While programs are quiesced, before its roles are forgotten: releases what KERNEL and its processes had of the files
- * of this kernel: opens, locks, grants of mappings. Files that nobody has open any more are closed, so the other ends
- * of pipes and sockets hang up. Returns how many opens; -ENOMEM, or an error of a kernel that was asked. Tasks only;
- * waits for the other kernels. */
-int64_t lost_files(uint32_t kernel);
+/* While programs are quiesced, in two steps, because what the second one closes may have files of other kernels, which
+ * these must have counted before. The first counts which opens of this kernel's files are accounted for here or by a
+ * proxy of OTHERS, which are all other kernels that run; nothing changes. 0; -ENOMEM, or an error of a kernel that was
+ * asked. Tasks only; waits for the other kernels; may be repeated. */
+int64_t lost_files_count(kernel_set others);
+/* The second, once all kernels have counted and before the roles of LOST are forgotten: releases what LOST and their
+ * processes had of the files of this kernel: opens, locks, grants of mappings. Files that nobody has open any more are
+ * closed, so the other ends of pipes and sockets hang up. Returns how many opens. Tasks only. */
+int64_t lost_files_drop(kernel_set lost);
 
 #endif

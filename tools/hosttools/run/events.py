@@ -72,6 +72,24 @@ class EventLog:
         self.user_time: float | None = None
         self.exit: Exit | None = None
         self._in_panic = False
+        self._panicked: dict[str, str] = {}  # by number: kernels whose death is not yet said to be asked for, or not
+        self._unasked: list[str] = []
+
+    def unasked_deaths(self) -> list[str]:
+        """The deaths of kernels that no program has asked for."""
+        return self._unasked + list(self._panicked.values())
+
+    def _note_death(self, text: str) -> None:
+        """Takes the word of a kernel's own panic, or that of kernel 0, which knows whether a program asked for it."""
+        match = re.match(r"(panic on )?kernel (\d+)(, as a program asked)?", text)
+        if not match:
+            self._unasked.append(text)
+        elif match[1]:
+            self._panicked[match[2]] = text
+        else:
+            panic = self._panicked.pop(match[2], None)
+            if not match[3]:
+                self._unasked.append(panic or text)
 
     def take(self, line: str, time: float) -> None:
         """Takes the log line LINE that arrived TIME seconds after the emulator's start."""
@@ -92,6 +110,7 @@ class EventLog:
             self.warnings.append(event.text)
         elif event.kind == "died":
             self.warnings.append(f"a kernel died: {event.text}")
+            self._note_death(event.text)
         elif event.kind == "wait":
             self.waits.append(event.text)
         elif event.kind == "user" and self.user_time is None:

@@ -274,6 +274,9 @@ class Session:
             outcome.status = STATUS_SIGNAL + log.exit.signal
         else:
             outcome.status = log.exit.code or 0
+        if outcome.kind in ("exit", "signal") and (deaths := log.unasked_deaths()):
+            outcome.kind, outcome.status, outcome.signal = "machine", STATUS_MACHINE, None
+            outcome.problem = "\n".join(f"a kernel died, and no program had asked for it: {death}" for death in deaths)
         return outcome
 
     def _failure(self, what: str) -> str:

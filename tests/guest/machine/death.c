@@ -1,0 +1,173 @@
+/* What the parts of test-death share. See the header. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "libc/kettle.h"
+#include "tests/guest/harness/tap.h"
+#include "tests/guest/machine/death.h"
+#include "userland/x86.h"
+
+#define FUTEX_WAKE 1
+
+long death_rounds = 6;
+struct death_board *death_board;
+int death_kernels[64], death_count;
+const char *const death_ways[] = {"now", "panic", "spin", "halt"};
+
+/* A kernel that may die: not 0. */
+int death_victim(int number)
+{
+    return death_kernels[1 + number % (death_count - 1)];
+}
+
+/* Another one that lives on, if there is one, else kernel 0. */
+int death_neighbour(int kernel)
+{
+    for (int i = 1; i < death_count; i++) {
+        if (death_kernels[i] != kernel)
+            return death_kernels[i];
+    }
+    return 0;
+}
+
+void death_go(int kernel)
+{
+    REQUIRE(kettle_migrate(kernel) == 0, "to kernel %d: %s", kernel, tap_error(errno));
+}
+
+void death_kill(int kernel, int how)
+{
+    CHECK(kettle_kill(kernel, how) == 0, "death of kernel %d, %s: %s", kernel, death_ways[how], tap_error(errno));
+    CHECK(kettle_started(kernel) == 0, "kernel %d runs", kernel);
+}
+
+void death_audit(void)
+{
+    static char report[16384];
+    int violations = kettle_audit(KETTLE_AUDIT_MACHINE, report, sizeof(report));
+
+    CHECK(violations == 0, "the audit: %d: %s", violations, violations < 0 ? tap_error(errno) : report);
+}
+
+/* Starts it again; it works. */
+void death_start_again(int kernel)
+{
+    pid_t child;
+
+    REQUIRE(kettle_start(kernel) == 0, "start of kernel %d: %s", kernel, tap_error(errno));
+    child = FORK();
+    if (child == 0) {
+        death_go(kernel);
+        memset(death_board->pages, 1, sizeof(death_board->pages));
+        _exit(kettle_kernel() == kernel ? 17 : 18);
+    }
+    CHECK_EXITS(child, 17);
+}
+
+void death_begin(void)
+{
+    memset(death_board, 0, sizeof(*death_board));
+}
+
+/* Works on the kernels that live on, for as long as the board says, and counts what is wrong. */
+void death_work(int index, int home, int other)
+{
+    char *memory = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    int ends[2];
+
+    MUST(pipe(ends));
+    for (long turn = 0; !death_board->over; turn++) {
+        char buffer[256];
+        pid_t child;
+        int status;
+
+        death_go(turn % 2 == 0 ? home : other);
+        memset(memory, (int)turn, PAGES * PAGE);
+        child = FORK();
+        if (child == 0) {
+            death_go(turn % 3 == 0 ? home : other);
+            memset(buffer, memory[PAGE * (turn % PAGES)], sizeof(buffer));
+            _exit(write(ends[1], buffer, sizeof(buffer)) == sizeof(buffer) ? 4 : 5);
+        }
+        if (read(ends[0], buffer, sizeof(buffer)) != sizeof(buffer) || buffer[7] != (char)turn)
+            atomic_fetch_add(&death_board->wrong, 1);
+        if (waitpid(child, &status, 0) != child || status != 4 << 8)
+            atomic_fetch_add(&death_board->wrong, 1);
+        death_board->done[index]++;
+    }
+    _exit(death_board->done[index] > 0 ? 0 : 1);
+}
+
+/* Runs about everywhere, the dying kernel too, until it ends with it. */
+static void *wander(void *argument)
+{
+    uint64_t state = (uint64_t)(uintptr_t)argument;
+
+    for (;;) {
+        char *memory = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        uint32_t *shared = (uint32_t *)(void *)death_board->pages;
+
+        kettle_migrate(death_kernels[tap_random(&state) % (unsigned)death_count]);
+        if (memory == MAP_FAILED)
+            continue;
+        memset(memory, 1, PAGES * PAGE / (1 + tap_random(&state) % 8));
+        atomic_fetch_add((atomic_uint *)&death_board->other_word, 1);
+        syscall(SYS_futex, &death_board->other_word, FUTEX_WAKE, 1, NULL, NULL, 0);
+        shared[tap_random(&state) % 64]++;
+        munmap(memory, PAGES * PAGE);
+        if (tap_random(&state) % 4 == 0) {
+            pid_t child = fork();
+
+            if (child == 0)
+                _exit(0);
+            if (child > 0)
+                waitpid(child, NULL, 0);
+        }
+        x86_pause();
+    }
+    return NULL;
+}
+
+pid_t death_wanderer(uint64_t seed)
+{
+    pid_t child = FORK();
+
+    if (child == 0) {
+        pthread_t threads[2];
+
+        for (int i = 0; i < 2; i++)
+            MUST(-pthread_create(&threads[i], NULL, wander, (void *)(uintptr_t)(seed * 3 + (unsigned)i)));
+        wander((void *)(uintptr_t)(seed + 77));
+    }
+    return child;
+}
+
+void death_reap(pid_t child)
+{
+    int status;
+
+    kill(child, SIGKILL);
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+}
+
+bool death_comes(int kernel, int64_t limit)
+{
+    int64_t since = tap_time();
+
+    while (tap_time() - since < limit) {
+        if (kettle_started(kernel) == 0)
+            return true;
+        sched_yield();
+    }
+    return false;
+}

@@ -1,0 +1,54 @@
+/* What the parts of test-death share: kernels that die, programs that work meanwhile, and what they tell each other. */
+#ifndef TESTS_GUEST_DEATH_H
+#define TESTS_GUEST_DEATH_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define PAGE 4096
+#define PAGES 64
+
+/* In memory that all processes of the test share. */
+struct death_board {
+    atomic_int ready, woken, over;
+    atomic_uint word, other_word;
+    atomic_long done[8], wrong;
+    char pages[PAGES * PAGE];
+};
+
+extern long death_rounds; /* deaths under load; from 100 on a test leaves nothing out */
+extern struct death_board *death_board;
+extern int death_kernels[64], death_count; /* those that run, first kernel 0 */
+extern const char *const death_ways[];     /* by KETTLE_KILL_* */
+
+/* The NUMBERth kernel, in turn, that may die: not 0. */
+int death_victim(int number);
+/* Another one that lives on, if there is one, else kernel 0. */
+int death_neighbour(int kernel);
+/* Moves the calling thread, or stops the test. */
+void death_go(int kernel);
+/* Ends KERNEL, and returns when the others have cleaned up. */
+void death_kill(int kernel, int how);
+void death_audit(void);
+/* Starts it again; it works. */
+void death_start_again(int kernel);
+/* Clears the board. */
+void death_begin(void);
+/* Works on two kernels that live on, until the board says that it is over, and counts what is wrong. Does not return.
+ */
+void death_work(int index, int home, int other);
+/* A process whose three threads run about everywhere, the dying kernel too, until it ends with it. */
+pid_t death_wanderer(uint64_t seed);
+/* Ends CHILD, and waits for it. */
+void death_reap(pid_t child);
+/* True: KERNEL has died, within LIMIT ns. */
+bool death_comes(int kernel, int64_t limit);
+
+/* Tests. */
+void death_test_types(void);
+void death_test_times(void);
+void death_test_second(void);
+
+#endif

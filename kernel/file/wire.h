@@ -137,8 +137,9 @@ struct msg_file_call { /* of every operation; data follows */
 #define FILE_STAMPED                                                                                                   \
     2048u /* with FILE_ELSEWHERE: the answer may be cached until the count SEEN changes (descriptor_cache_stamp) */
 #define FILE_NOTED 4096u /* with FILE_STAMPED: the home has noted that the process uses locks */
-#define FILE_READY 8192u /* with FILE_MAY_WAIT: the request was kept until an event (kept_read.h): try again at once   \
-                          */
+#define FILE_READY                                                                                                     \
+    8192u /* with FILE_MAY_WAIT: the request was kept until an event (kept_read.h): try again at once                  \
+           */
 
 _Static_assert((FILE_ELSEWHERE ^ FILE_MAY_WAIT ^ FILE_READ_ON ^ FILE_SETTLES ^ FILE_MAP_WRITES ^ FILE_UNLOCKS ^
                 FILE_SIGNALS ^ FILE_TIMED ^ FILE_LIMITED_SIZE ^ FILE_NOT_ZERO_COPY ^ FILE_YOURS ^ FILE_STAMPED ^

@@ -15,9 +15,15 @@ struct kept_read {
     struct file_answer answer;   /* result data follow */
 };
 
+/* Whole words: they are sent faster, and the caller ignores bytes beyond the value. */
+static uint32_t whole_words(uint32_t bytes)
+{
+    return (bytes + 7) / 8 * 8;
+}
+
 static size_t size_of(const struct kept_read *kept)
 {
-    return sizeof(*kept) + kept->room;
+    return sizeof(*kept) + whole_words(kept->room);
 }
 
 /* An event: reads what there is. Whoever comes too late, or when the file has been closed, has to look again. */
@@ -26,13 +32,13 @@ static void fire(struct watcher *watcher)
     struct kept_read *kept = container_of(watcher, struct kept_read, watcher);
     struct file_answer *answer = &kept->answer;
     struct file *open = kept->room > 0 ? file_find(kept->file->id) : NULL;
-    size_t length = sizeof(*answer);
+    uint32_t length = sizeof(*answer);
 
     if (open != NULL) {
         file_do(open, &kept->request, NULL, 0, answer + 1, kept->room, answer);
         file_unpin(open);
         if (answer->value > 0)
-            length += (size_t)answer->value;
+            length += whole_words((uint32_t)answer->value);
     }
     if (answer->value == -EAGAIN)
         answer->flags |= FILE_MAY_WAIT | FILE_READY;
@@ -58,7 +64,7 @@ bool kept_read_begin(const struct remote_request *request, struct file_answer *a
         return false;
     if (file->kind->act == NULL && (answer->flags & (FILE_MAY_WAIT | FILE_SIGNALS)) == FILE_MAY_WAIT &&
         answer->tenths == 0)
-        kept = heap_alloc(sizeof(*kept) + room);
+        kept = heap_alloc(sizeof(*kept) + whole_words(room)); /* zeroed: the words are sent whole */
     if (kept == NULL) {
         file_unpin(file);
         return false;

@@ -246,16 +246,20 @@ int msg_call_within(const struct msg_policy *policy, uint32_t kernel, enum msg_t
                     uint32_t length, void *reply, uint32_t room, const char *why, uint64_t key)
 {
     struct wait_reason reason = {.what = why, .kernel = (int32_t)kernel, .key = key};
-    struct waiting_call call = {.reply = reply, .room = room};
+    struct waiting_call call;
     uint64_t deadline = policy->timeout == 0 ? 0 : clock_now() + policy->timeout;
 
     assert(!policy->recalls || kernel != instance.kernel);
+    call.reply = reply;
+    call.room = room;
     if (kernel == instance.kernel)
         call_own(&call, type, data, length);
     else
         call_start(&call, kernel, type, data, length, policy->sure);
     if (policy->timeout == 0)
         idle_poll_answer(&call.done, (int32_t)kernel);
+    if (call.done.done && !cpu_several) /* as msg_wait_until */
+        return call.result;
     if (completion_wait_until(&call.done, &reason, policy->end, deadline) ||
         (policy->recalls ? recall(&call) : !abandon(&call))) {
         completion_wait(&call.done, &reason);

@@ -299,7 +299,7 @@ void frame_share_run(uint64_t first, uint64_t pages)
 {
     struct frame *single = range_frame(range_of_run(first, pages, "shared"), first);
 
-    for (struct frame *end = single + pages; single < end; single++) {
+    for (const struct frame *end = single + pages; single < end; single++) {
         if (!is_single(single))
             panic("mm: one of %lu frames from %lx on shared, which is free", (unsigned long)pages,
                   (unsigned long)first);

@@ -9,6 +9,7 @@
 #include "msg/channel_internal.h"
 #include "msg/idle.h"
 #include "msg/request.h"
+#include "msg/wire.h"
 
 #define LOOKS_AT_PEER 16u /* of so many polls one is for the messages of all peers */
 
@@ -142,6 +143,58 @@ static bool abandon(struct waiting_call *call)
     return found;
 }
 
+/* A CANCEL that must not be lost. */
+struct recalling {
+    struct msg_outgoing outgoing;
+    struct msg_cancel message;
+    struct completion gone;
+};
+
+static void recall_gone(struct msg_outgoing *outgoing)
+{
+    completion_signal(&container_of(outgoing, struct recalling, outgoing)->gone);
+}
+
+/* Has CALL's kernel answer now, if it keeps the request. False: the request was never sent. The CANCEL is put or queued
+ * while the slot is certainly this request's, and so before any other request that gets the slot's id. */
+static bool recall(struct waiting_call *call)
+{
+    struct wait_reason reason = {.what = "a CANCEL to go", .kernel = (int32_t)call->asking.kernel};
+    struct msg_asking *asking = &call->asking;
+    uint16_t type = asking->header & MSG_TYPE_BITS;
+    struct msg_request *request = NULL;
+    struct recalling recalling;
+    bool queued = false;
+    bool waits;
+
+    completion_init(&recalling.gone);
+    spin_lock(&msg_requests.lock);
+    waits = asking->waits;
+    if (waits) {
+        list_remove(&asking->node);
+    } else {
+        recalling.message = (struct msg_cancel){.request = (uint16_t)(asking->header >> MSG_REQUEST_SHIFT),
+                                                .type = type};
+        request = msg_request_find_locked(msg_request_reply(asking->kernel, type, recalling.message.request));
+    }
+    if (request != NULL && request->state == REQUEST_WAITING && request->asking == asking) {
+        recalling.outgoing = (struct msg_outgoing){
+            .header = MSG_CANCEL | (uint64_t)sizeof(recalling.message) << MSG_LENGTH_SHIFT,
+            .data = (const void *)&recalling.message,
+            .class = msg_kinds[MSG_CANCEL].class,
+            .done = recall_gone,
+        };
+        queued = !msg_put(msg_peer(asking->kernel), recalling.outgoing.class, recalling.outgoing.header,
+                          &recalling.message, false);
+        if (queued)
+            msg_queue(msg_peer(asking->kernel), &recalling.outgoing);
+    }
+    spin_unlock(&msg_requests.lock);
+    if (queued)
+        completion_wait(&recalling.gone, &reason);
+    return !waits;
+}
+
 static void call_gone(struct msg_outgoing *outgoing)
 {
     completion_signal(&container_of(outgoing, struct waiting_call, asking.outgoing)->gone);
@@ -193,16 +246,22 @@ int msg_call_within(const struct msg_policy *policy, uint32_t kernel, enum msg_t
                     uint32_t length, void *reply, uint32_t room, const char *why, uint64_t key)
 {
     struct wait_reason reason = {.what = why, .kernel = (int32_t)kernel, .key = key};
-    struct waiting_call call = {.reply = reply, .room = room};
+    struct waiting_call call;
     uint64_t deadline = policy->timeout == 0 ? 0 : clock_now() + policy->timeout;
 
+    assert(!policy->recalls || kernel != instance.kernel);
+    call.reply = reply;
+    call.room = room;
     if (kernel == instance.kernel)
         call_own(&call, type, data, length);
     else
         call_start(&call, kernel, type, data, length, policy->sure);
     if (policy->timeout == 0)
         idle_poll_answer(&call.done, (int32_t)kernel);
-    if (completion_wait_until(&call.done, &reason, policy->end, deadline) || !abandon(&call)) {
+    if (call.done.done && !cpu_several) /* as msg_wait_until */
+        return call.result;
+    if (completion_wait_until(&call.done, &reason, policy->end, deadline) ||
+        (policy->recalls ? recall(&call) : !abandon(&call))) {
         completion_wait(&call.done, &reason);
         return call.result;
     }

@@ -52,6 +52,8 @@ struct msg_policy {
     enum wait_end end; /* which other events end the wait */
     bool sure; /* it waits for a slot of the request table if none is free, and may use the reserved ones: for requests
                   that are answered without another request of this kernel */
+    bool recalls; /* the answer transfers something: whoever gives up asks for the answer, and takes it. Not for a
+                     request to this kernel itself */
 };
 
 /* Sends a request to KERNEL and waits for the answer, which is copied to REPLY (at most ROOM bytes; a longer one is
@@ -61,8 +63,9 @@ struct msg_policy {
 int msg_call(uint32_t kernel, enum msg_type type, const void *data, uint32_t length, void *reply, uint32_t room,
              const char *why, uint64_t key);
 /* The same, but gives up by POLICY with -ETIMEDOUT or -EINTR (interrupted or killed): an answer that still arrives is
- * dropped and counted, and a kernel that keeps the request is notified. KERNEL may be this one: then the task runs the
- * handler. */
+ * dropped and counted, and a kernel that keeps the request is notified. With POLICY->recalls a request that was sent is
+ * not dropped: a CANCEL, which is not lost, makes the kernel that keeps it answer at once, and the result is that
+ * answer. KERNEL may be this one: then the task runs the handler. */
 int msg_call_within(const struct msg_policy *policy, uint32_t kernel, enum msg_type type, const void *data,
                     uint32_t length, void *reply, uint32_t room, const char *why, uint64_t key);
 

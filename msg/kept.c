@@ -113,7 +113,8 @@ static void kept_send(struct msg_kept *kept, uint64_t header, const void *data, 
         struct msg_ticket ticket = kept->ticket;
 
         reply_own(&ticket, header, data);
-    } else if (length > MSG_SHORT || !msg_put(peer, class, header, data, false)) {
+    } else if (!msg_put_fast(&peer->out[class], header, data, false) &&
+               (length > MSG_SHORT || !msg_put(peer, class, header, data, false))) {
         if (length <= MSG_SHORT) {
             memcpy(kept->payload, data, length);
             data = kept->payload;

@@ -350,12 +350,16 @@ int msg_notify(uint32_t kernel, enum msg_type type, const void *data, uint32_t l
 void msg_post(struct msg_outgoing *outgoing, uint32_t kernel, enum msg_type type, const void *data, uint32_t length,
               void (*done)(struct msg_outgoing *outgoing))
 {
-    struct peer *peer = msg_peer(kernel);
+    uint64_t header = type | (uint64_t)length << MSG_LENGTH_SHIFT;
+    enum msg_class class = msg_kinds[type].class;
+    struct sender_class *out = msg_sender(kernel, class);
 
-    assert(peer != NULL && msg_kinds[type].notice && length <= MSG_MAX);
-    *outgoing = (struct msg_outgoing){.header = type | (uint64_t)length << MSG_LENGTH_SHIFT,
-                                      .data = data,
-                                      .class = msg_kinds[type].class,
-                                      .done = done};
-    msg_queue(peer, outgoing);
+    assert(out != NULL && msg_kinds[type].notice && length <= MSG_MAX);
+    if (msg_put_fast(out, header, data, false)) {
+        if (done != NULL)
+            done(outgoing);
+        return;
+    }
+    *outgoing = (struct msg_outgoing){.header = header, .data = data, .class = class, .done = done};
+    msg_queue(out->peer, outgoing);
 }

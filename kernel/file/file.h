@@ -67,6 +67,7 @@ struct file_answer;
 #define FILE_WHOLE 1u       /* of a write: all of it or nothing, as pipes promise for PIPE_BUF bytes */
 #define FILE_APPEND 2u      /* of a write: at the end, as O_APPEND */
 #define FILE_STREAM 4u      /* of a write: bytes and not a packet, although the pipe is in packet mode */
+#define FILE_KEEP 8u        /* of a read: the file's kernel may keep the request until there is something to read */
 #define FILE_CONTROL_MAX 40 /* bytes of an ioctl's argument */
 #define FILE_AS_ANY INT64_MIN
 

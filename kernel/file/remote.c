@@ -57,7 +57,13 @@ static int64_t ask(uint32_t kernel, uint32_t group, uint64_t id, const struct fi
     } else if (size > 0) {
         memcpy(call + 1, data, size);
     }
-    if (__builtin_expect(zero_copy->sure, 0)) {
+    if (request->operation == MSG_FILE_READ && (request->move.flags & FILE_KEEP) != 0) {
+        const struct remote_how how = {.why = "input of a file", .key = id, .end = WAIT_INTERRUPTIBLE, .recalls = true};
+
+        length = remote_call(kernel, MSG_FILE_READ, call, (uint32_t)out, back, (uint32_t)in, &how);
+        if (length == -EINTR)
+            length = -ERESTARTSYS;
+    } else if (__builtin_expect(zero_copy->sure, 0)) {
         const struct remote_how how = {.why = "file operation", .key = id, .sure = true};
 
         length = remote_call(kernel, request->operation, call, (uint32_t)out, back, (uint32_t)in, &how);

@@ -5,6 +5,7 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/file/home.h"
+#include "kernel/file/kept_read.h"
 #include "kernel/file/operation.h"
 #include "kernel/file/rule.h"
 #include "kernel/file/table.h"
@@ -166,6 +167,16 @@ static __attribute__((noinline)) int serve_slowly(const struct remote_request *r
                                                           : length_of(&call->request, answer, s.room);
 }
 
+/* Whether the answer to REQUEST, of LENGTH bytes, says that there was nothing to read, and the caller lets this kernel
+ * keep the request. */
+static inline bool may_be_kept(const struct remote_request *request, const struct file_answer *answer, int length)
+{
+    const struct msg_file_call *call = request->data;
+
+    return request->type == MSG_FILE_READ && (call->request.move.flags & FILE_KEEP) != 0 &&
+           length == (int)sizeof(*answer) && answer->value == -EAGAIN && !request->task;
+}
+
 static int serve(const struct remote_request *request, void *result)
 {
     const struct msg_file_call *call = request->data;
@@ -175,18 +186,19 @@ static int serve(const struct remote_request *request, void *result)
 
     if (call->request.operation != request->type)
         return -EPROTO;
-    if (call->group != 0)
-        return serve_slowly(request, NULL, answer);
-    file = file_find(call->id);
-    if (file == NULL)
+    file = call->group == 0 ? file_find(call->id) : NULL;
+    if (file == NULL && call->group == 0)
         return -ESRCH;
-    if (file->kind->waits || call->request.zero_copy != 0) {
+    if (file == NULL || file->kind->waits || call->request.zero_copy != 0) {
         length = serve_slowly(request, file, answer);
     } else {
         file_do(file, &call->request, call + 1, request->length - sizeof(*call), answer + 1, call->room, answer);
         length = length_of(&call->request, answer, call->room);
     }
-    file_unpin(file);
+    if (file != NULL)
+        file_unpin(file);
+    if (__builtin_expect(may_be_kept(request, answer, length), 0) && kept_read_begin(request, answer))
+        return REMOTE_KEPT;
     return length;
 }
 

@@ -26,7 +26,7 @@ struct file_request {
     int32_t fd;
     union {
         struct {            /* FILE_READ, FILE_WRITE; FILE_READ_AT, FILE_WRITE_AT */
-            uint32_t flags; /* of a write: FILE_WHOLE, FILE_APPEND, FILE_STREAM; of a read: TTY_LATE */
+            uint32_t flags; /* of a write: FILE_WHOLE, FILE_APPEND, FILE_STREAM; of a read: FILE_KEEP, TTY_LATE */
             uint32_t group; /* the caller's process group, for terminals; 0: see TTY_* of kernel/tty/tty.h */
             int64_t offset; /* of FILE_READ_AT, FILE_WRITE_AT */
         } move;
@@ -137,11 +137,14 @@ struct msg_file_call { /* of every operation; data follows */
 #define FILE_STAMPED                                                                                                   \
     2048u /* with FILE_ELSEWHERE: the answer may be cached until the count SEEN changes (descriptor_cache_stamp) */
 #define FILE_NOTED 4096u /* with FILE_STAMPED: the home has noted that the process uses locks */
+#define FILE_READY                                                                                                     \
+    8192u /* with FILE_MAY_WAIT: the request was kept until an event (kept_read.h): try again at once                  \
+           */
 
 _Static_assert((FILE_ELSEWHERE ^ FILE_MAY_WAIT ^ FILE_READ_ON ^ FILE_SETTLES ^ FILE_MAP_WRITES ^ FILE_UNLOCKS ^
                 FILE_SIGNALS ^ FILE_TIMED ^ FILE_LIMITED_SIZE ^ FILE_NOT_ZERO_COPY ^ FILE_YOURS ^ FILE_STAMPED ^
-                FILE_NOTED) == (1u << 13) - 1,
-               "thirteen flags, each a bit of its own");
+                FILE_NOTED ^ FILE_READY) == (1u << 14) - 1,
+               "fourteen flags, each a bit of its own");
 
 /* As an error of a write: nothing was done; send the data with the sender's credentials (kernel/ipc/socket/write.h). */
 #define FILE_WHO 601

@@ -114,6 +114,9 @@ static int copy_leaf_locked(struct fork *fork, uint64_t *leaf, uint64_t start, u
     uint32_t last = paging_index(end - 1) + 1;
     struct msg_space_pair *pair;
     uint64_t *child = NULL;
+    uint64_t first = 0, next = 0; /* frames in a row that the child has, and that are not counted yet */
+    int64_t copied = 0;
+    int error = 0;
 
     for (uint32_t i = paging_index(start); (i = paging_next_used(leaf, i, last)) < last; i++) {
         uint64_t page = (start & ~(LEAF_SIZE - 1)) + i * PAGE_SIZE;
@@ -121,30 +124,39 @@ static int copy_leaf_locked(struct fork *fork, uint64_t *leaf, uint64_t start, u
 
         if ((entry & PAGING_SOFT_PENDING_FREE) != 0)
             continue;
-        if (!shared) {
-            entry = (entry & ~PAGING_WRITE) | PAGING_SOFT_COW;
-            leaf[i] = entry;
-        }
-        if ((entry & PAGING_SOFT_OWNING) == 0)
-            continue;
-        if ((entry & PAGING_SOFT_REMOTE) != 0) {
-            if (!fork_buffers(fork))
-                return -ENOMEM;
+        if (!shared)
+            leaf[i] = entry = (entry & ~PAGING_WRITE) | PAGING_SOFT_COW;
+        if (__builtin_expect((entry & (PAGING_SOFT_OWNING | PAGING_SOFT_REMOTE)) != PAGING_SOFT_OWNING, 0)) {
+            if ((entry & PAGING_SOFT_OWNING) == 0)
+                continue;
+            if (!fork_buffers(fork)) {
+                error = -ENOMEM;
+                break;
+            }
             pair = (struct msg_space_pair *)(void *)fork->buffer;
             pair[(*pairs)++] = (struct msg_space_pair){page, entry & PAGING_FRAME};
             continue;
         }
         if (child == NULL) {
-            child = fork_child_entry(fork, page);
-            if (child == NULL)
-                return -ENOMEM;
+            if (fork_child_entry(fork, page) == NULL) {
+                error = -ENOMEM;
+                break;
+            }
             child = fork->leaf;
         }
-        frame_share(entry & PAGING_FRAME);
+        if ((entry & PAGING_FRAME) != next) {
+            if (next > first)
+                frame_share_run(first, (next - first) / PAGE_SIZE);
+            first = next = entry & PAGING_FRAME;
+        }
+        next += PAGE_SIZE;
         child[i] = space_entry_shown(entry) & ~(PAGING_ACCESSED | PAGING_DIRTY);
-        space_hold_pages_locked(fork->child, 1);
+        copied++;
     }
-    return 0;
+    if (next > first)
+        frame_share_run(first, (next - first) / PAGE_SIZE);
+    space_hold_pages_locked(fork->child, copied);
+    return error;
 }
 
 /* Releases parent->lock after each table, so that the copying goes in slices; the whole-space lock keeps the entries as

@@ -247,11 +247,16 @@ void frame_free_zeroed(uint64_t frame)
 /* --- references --- */
 
 /* The bookkeeping of a single frame in use, or NULL. RANGE, where FRAME lies, may be NULL. */
+static inline bool is_single(const struct frame *frame)
+{
+    return frame->state == FRAME_USED && frame->order == 0;
+}
+
 static inline struct frame *single_of(const struct range *range, uint64_t frame)
 {
     struct frame *single = range != NULL ? range_frame(range, frame) : NULL;
 
-    return single != NULL && single->state == FRAME_USED && single->order == 0 ? single : NULL;
+    return single != NULL && is_single(single) ? single : NULL;
 }
 
 /* The same if FRAME is in the range found last, as most are. A fork and an exit count each page, so this and the two
@@ -278,6 +283,28 @@ void frame_share(uint64_t frame)
         share_slowly(frame);
     else
         cpu_add(&single->spaces, 1);
+}
+
+/* The range of the PAGES frames from FIRST on, which must be ours. */
+static struct range *range_of_run(uint64_t first, uint64_t pages, const char *what)
+{
+    struct range *range = range_of(first);
+
+    if (range == NULL || first + pages * PAGE_SIZE - range->base > range->size)
+        panic("mm: frames %lx %s, which are not ours", (unsigned long)first, what);
+    return range;
+}
+
+void frame_share_run(uint64_t first, uint64_t pages)
+{
+    struct frame *single = range_frame(range_of_run(first, pages, "shared"), first);
+
+    for (const struct frame *end = single + pages; single < end; single++) {
+        if (!is_single(single))
+            panic("mm: one of %lu frames from %lx on shared, which is free", (unsigned long)pages,
+                  (unsigned long)first);
+        cpu_add(&single->spaces, 1);
+    }
 }
 
 static __attribute__((noinline)) void release_slowly(uint64_t frame)
@@ -321,25 +348,23 @@ static void free_run(struct range *range, uint64_t first, uint64_t count)
 
 void frame_release_run(uint64_t first, uint64_t pages)
 {
-    struct range *range = range_of(first);
+    struct range *range = range_of_run(first, pages, "released");
     uint64_t free = first, end = first + pages * PAGE_SIZE;
+    struct frame *single = range_frame(range, first);
 
-    if (range == NULL || end - range->base > range->size)
-        panic("mm: frames %lx released, which are not ours", (unsigned long)first);
-    for (uint64_t frame = first; frame < end; frame += PAGE_SIZE) {
-        struct frame *single = single_of(range, frame);
-
-        if (single == NULL || single->spaces == 0)
+    for (uint64_t frame = first; frame < end; frame += PAGE_SIZE, single++) {
+        if (!is_single(single) || single->spaces == 0)
             panic("mm: frame %lx released, which no space has", (unsigned long)frame);
         if (cpu_add(&single->spaces, -1u) == 0)
             continue;
-        free_run(range, free, (frame - free) / PAGE_SIZE);
+        if (free < frame)
+            free_run(range, free, (frame - free) / PAGE_SIZE);
         free = frame + PAGE_SIZE;
     }
     free_run(range, free, (end - free) / PAGE_SIZE);
 }
 
-bool frame_runs_add(struct frame_runs *runs, uint64_t frame)
+bool frame_runs_add_slowly(struct frame_runs *runs, uint64_t frame)
 {
     if (runs->count > 0 && runs->run[runs->count - 1].pages < FRAME_RUN_PAGES) {
         uint64_t *first = &runs->run[runs->count - 1].first, *pages = &runs->run[runs->count - 1].pages;

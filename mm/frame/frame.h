@@ -68,6 +68,8 @@ void frame_free(uint64_t frame, uint32_t order);
 /* A frame that programs map counts the address spaces that refer to it, one reference each; see mm/fork/fork.md. A new
  * frame has no reference and is freed by frame_free; after the first frame_share, only frame_release may free it. */
 void frame_share(uint64_t frame);
+/* The same for PAGES frames in a row, of one range. */
+void frame_share_run(uint64_t first, uint64_t pages);
 /* Drops one reference; the last one frees the frame. Panics on a frame without references. */
 void frame_release(uint64_t frame);
 /* The same for PAGES consecutive frames, at once: those that become free are merged as blocks. */
@@ -83,7 +85,19 @@ struct frame_runs {
     } run[FRAME_RUNS];
 };
 /* Adds FRAME. False: there is no room, and RUNS has to be released first. */
-bool frame_runs_add(struct frame_runs *runs, uint64_t frame);
+bool frame_runs_add_slowly(struct frame_runs *runs, uint64_t frame);
+static inline bool frame_runs_add(struct frame_runs *runs, uint64_t frame)
+{
+    if (runs->count > 0) { /* most follow the one before */
+        uint64_t pages = runs->run[runs->count - 1].pages;
+
+        if (frame == runs->run[runs->count - 1].first + pages * PAGE_SIZE && pages < FRAME_RUN_PAGES) {
+            runs->run[runs->count - 1].pages = pages + 1;
+            return true;
+        }
+    }
+    return frame_runs_add_slowly(runs, frame);
+}
 /* Drops a reference to each frame in RUNS, which is empty then. */
 void frame_runs_release_all(struct frame_runs *runs);
 static inline void frame_runs_release(struct frame_runs *runs)

@@ -81,11 +81,21 @@ struct dropping {
     struct frame_runs own;
 };
 
+/* Releases RUN of this kernel's frames from FIRST on; single ones may still be parts of a run that descends. */
+static void drop_run(struct dropping *dropping, uint64_t first, uint64_t run)
+{
+    if (run > 1)
+        frame_release_run(first, run);
+    else if (run == 1)
+        frame_runs_drop(&dropping->own, first);
+}
+
 /* Drops the references of a table's owning entries: to frames of other kernels in batches, or one by one when there is
  * no memory for a batch. */
 static void release_leaf(void *context, uint64_t *leaf)
 {
     struct dropping *dropping = context;
+    uint64_t first = 0, next = 0; /* own frames in a row, as most are */
 
     for (uint32_t i = 0; (i = paging_next_used(leaf, i, LEAF_ENTRIES)) < LEAF_ENTRIES; i++) {
         uint64_t entry = leaf[i];
@@ -95,11 +105,16 @@ static void release_leaf(void *context, uint64_t *leaf)
         if ((entry & PAGING_SOFT_OWNING) == 0)
             continue;
         if ((entry & PAGING_SOFT_REMOTE) == 0) {
-            frame_runs_drop(&dropping->own, entry & PAGING_FRAME);
+            if ((entry & PAGING_FRAME) != next) {
+                drop_run(dropping, first, (next - first) / PAGE_SIZE);
+                first = next = entry & PAGING_FRAME;
+            }
+            next += PAGE_SIZE;
         } else if (release_add(&dropping->others, entry & PAGING_FRAME) != 0) {
             release_one(entry & PAGING_FRAME);
         }
     }
+    drop_run(dropping, first, (next - first) / PAGE_SIZE);
     frame_runs_release(&dropping->own); /* those of one table: more would be a long silence */
 }
 

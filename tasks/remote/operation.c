@@ -40,7 +40,7 @@ struct job {
 /* A request in its handler. Only the request itself is set at first; the rest is set by those who use it. */
 struct handling {
     struct remote_request request;
-    const struct msg *m;             /* the message, if the function may keep the request */
+    const struct msg *m;             /* the message */
     const void *task_data;           /* set by remote_task_with, as are the next two */
     uint32_t task_length, task_room; /* bytes */
 };
@@ -141,8 +141,8 @@ static __attribute__((noinline)) void serve_long(const struct msg *m, const stru
         return;
     }
     length = services[request->type].run(request, answer + 1);
-    assert(length <= (int)room || is_for_task(length));
-    if (length > (int)MSG_SHORT && !is_for_task(length)) {
+    assert(length <= (int)room || is_for_task(length) || length == REMOTE_KEPT);
+    if (length > (int)MSG_SHORT && !is_for_task(length) && length != REMOTE_KEPT) {
         long_answer_send(m, answer, answer + 1, (uint32_t)length);
         return;
     }
@@ -150,7 +150,7 @@ static __attribute__((noinline)) void serve_long(const struct msg *m, const stru
         serve_by_task_after_all(m, handling, length, room);
     else if (length < 0)
         msg_reply_error(&m->ticket, length);
-    else
+    else if (length != REMOTE_KEPT)
         msg_reply(&m->ticket, answer + 1, (uint32_t)length);
     long_answer_free(answer);
 }
@@ -161,13 +161,15 @@ static inline bool is_for_handler(const struct remote_request *request)
 }
 
 /* Serves the requests that are not for the handler's fast path. LENGTH is the value that the function has returned, an
- * error or one that leaves the request to a task; 0: the function was not called. */
+ * error, or one that leaves the request to a task or to an event; 0: the function was not called. */
 static __attribute__((noinline)) void handle_slowly(const struct msg *m, const struct handling *handling, int length)
 {
     const struct remote_request *request = &handling->request;
     const struct service *service = &services[request->type];
     int room = length < 0 ? length : is_refused(request) ? -EPROTO : room_for(service, request);
 
+    if (length == REMOTE_KEPT)
+        return;
     if (room < 0) {
         msg_reply_error(&m->ticket, room);
     } else if (length != 0) {
@@ -199,6 +201,7 @@ static void handle(const struct msg *m)
 
     handling.request = (struct remote_request){
         .type = m->ticket.type, .kernel = m->ticket.kernel, .length = m->length, .data = m->data};
+    handling.m = m;
     service = &services[request->type];
     if ((!service->careful || is_for_handler(request)) && (uint32_t)room_for(service, request) <= MSG_SHORT) {
         length = service->run(request, result);
@@ -272,7 +275,8 @@ int remote_keep(const struct remote_request *request, struct remote_kept *kept,
 {
     const struct handling *handling = container_of(request, struct handling, request);
 
-    assert(msg_kinds[request->type].runs == MSG_RUNS_KEPT);
+    assert(!request->task &&
+           (msg_kinds[request->type].runs == MSG_RUNS_KEPT || msg_kinds[request->type].runs == MSG_RUNS_EITHER));
     kept->work.run = run_cancel;
     kept->cancelled = false;
     kept->users = 1;
@@ -357,7 +361,7 @@ static inline __attribute__((always_inline)) int call_once(uint32_t kernel, enum
     if (how->end == WAIT_FIRM && how->timeout == 0 && !sure && kernel != instance.kernel) {
         answer = msg_call(kernel, type, data, length, result, room, how->why, how->key);
     } else {
-        struct msg_policy policy = {.timeout = how->timeout, .end = how->end, .sure = sure};
+        struct msg_policy policy = {.timeout = how->timeout, .end = how->end, .sure = sure, .recalls = how->recalls};
 
         answer = msg_call_within(&policy, kernel, type, data, length, result, room, how->why, how->key);
     }

@@ -31,7 +31,7 @@ struct remote_request {
 /* Serves REQUEST and writes the result to RESULT, which is 8-byte aligned and has the room that this request has.
  * Returns the result's length, which must not exceed that room, or a negative errno. The function must not wait unless
  * REQUEST->task. If the row says EITHER, a handler's call may return REMOTE_TASK, which means that nothing was done and
- * that a task is to serve the same request. */
+ * that a task is to serve the same request; or it may keep the request, as if the row said KEPT. */
 #define REMOTE_TASK INT32_MAX
 typedef int (*remote_run)(const struct remote_request *request, void *result);
 /* Like REMOTE_TASK, but the task gets LENGTH bytes at DATA in place of the data of REQUEST, and ROOM bytes for its
@@ -48,23 +48,26 @@ struct remote_kept {
     void (*cancel)(struct remote_kept *kept); /* [i] see remote_keep */
     void (*done)(struct remote_kept *kept);   /* [i] see remote_keep */
 };
-/* The function of an operation that is KEPT calls this to keep REQUEST, and returns the value, REMOTE_KEPT. From then
- * on, even before the function returns, an event may answer the request; remote_answer must be called exactly once.
- * When the caller gives up, which all callers do when their kernel stops, a worker calls CANCEL, once and without
- * locks. CANCEL answers the request unless the event already does. If the message that the caller gives up finds no
- * room, CANCEL is not called, and the next event answers the request. DONE is called when the answer has gone and
- * CANCEL, if it was called, has returned; KEPT stays valid until then. DONE must not wait. */
+/* The function of an operation that is KEPT, or EITHER and not called by a task, calls this to keep REQUEST, and
+ * returns the value, REMOTE_KEPT. From then on, even before the function returns, an event may answer the request;
+ * remote_answer must be called exactly once. When the caller gives up, which all callers do when their kernel stops, a
+ * worker calls CANCEL, once and without locks. CANCEL answers the request unless the event already does. If the message
+ * that the caller gives up finds no room, CANCEL is not called, and the next event answers the request. DONE is called
+ * when the answer has gone and CANCEL, if it was called, has returned; KEPT stays valid until then. DONE must not wait.
+ */
 #define REMOTE_KEPT (INT32_MAX - 1)
 int remote_keep(const struct remote_request *request, struct remote_kept *kept,
                 void (*cancel)(struct remote_kept *kept), void (*done)(struct remote_kept *kept));
 /* The answer to a kept request has gone. Used by remote_answer. */
 void remote_answered(struct msg_kept *kept);
-/* Answers a kept request with LENGTH bytes at RESULT, at most one slot, or with the negative errno LENGTH. Any context
- * that holds no lock which DONE takes; never waits. */
+/* Answers a kept request with LENGTH bytes at RESULT, or with the negative errno LENGTH. More than MSG_SHORT bytes must
+ * stay valid until DONE is called. Any context that holds no lock which DONE takes; never waits. */
 static inline void remote_answer(struct remote_kept *kept, const void *result, int length)
 {
     if (length < 0)
         msg_kept_reply_error(&kept->kept, length, remote_answered);
+    else if (length > (int)MSG_SHORT)
+        msg_kept_reply_long(&kept->kept, result, (uint32_t)length, remote_answered);
     else
         msg_kept_reply(&kept->kept, result, (uint32_t)length, remote_answered);
 }
@@ -88,6 +91,7 @@ struct remote_how {
     enum wait_end end; /* the conditions that end the wait before the answer; WAIT_FIRM: none */
     uint64_t timeout;  /* ns; 0: none */
     bool sure;         /* the call retries when there is no memory: see remote_call */
+    bool recalls;      /* the answer transfers something: see remote_call */
 };
 
 /* Returns the caller's result when another kernel, KERNEL, has answered ERROR or could not be asked. */
@@ -97,7 +101,9 @@ int remote_lost(uint32_t kernel, enum msg_type type, int error);
  * RESULT. Returns the result's length or a negative errno: that of the operation; the row's LOST if KERNEL does not run
  * or does not exist; -EINTR if HOW->end ended the wait, or -ETIMEDOUT, after both of which the operation may have been
  * done nevertheless; -ENOMEM if this kernel or KERNEL had no memory and nothing was done. With HOW->sure, the call
- * retries after -ENOMEM, with pauses, up to REMOTE_TRIES times or until HOW->end ends the wait. Tasks only. */
+ * retries after -ENOMEM, with pauses, up to REMOTE_TRIES times or until HOW->end ends the wait. With HOW->recalls, for
+ * another kernel, a wait that ends early still gets the answer, for which KERNEL is asked: what the operation has done
+ * is not lost, and -EINTR or -ETIMEDOUT means that nothing was done. Tasks only. */
 int remote_call(uint32_t kernel, enum msg_type type, const void *data, uint32_t length, void *result, uint32_t room,
                 const struct remote_how *how);
 

@@ -10,21 +10,19 @@
 #include "mm/frame/heap.h"
 #include "msg/channel.h"
 #include "tasks/remote/operation.h"
+#include "tasks/remote/watcher.h"
 #include "tasks/remote/wire.h"
 #include "tasks/sched/waitq.h"
 
-/* A request that is kept. Ownership marks: [i] set once, [k] the source's lock, [a] atomic. */
-struct watcher {
-    struct list node;                  /* [k] among the source's watchers while it waits; then of the event's chain */
-    struct watch_source *source;       /* [i] */
+/* A WATCH that is kept. Ownership marks: [i] set once, [a] atomic. */
+struct watching {
+    struct watcher watcher;
     const struct watch_lookup *lookup; /* [i] */
     void *held;                        /* [i] the reference to the source's object */
-    struct remote_kept kept;
-    bool waits; /* [k] neither an event nor a worker answers it yet */
 };
 
 static const struct watch_lookup *lookups[WATCH_KINDS]; /* [i] */
-static uint64_t watchers;                               /* [a] how many exist */
+static uint64_t watchers;                               /* [a] how many are kept */
 
 uint64_t watch_count(void)
 {
@@ -41,15 +39,6 @@ void watch_init(struct watch_source *source)
     *source = (struct watch_source){.events = 0};
     waitq_init(&source->waiters);
     list_init(&source->watchers);
-}
-
-static void watcher_done(struct remote_kept *kept)
-{
-    struct watcher *watcher = container_of(kept, struct watcher, kept);
-
-    watcher->lookup->put(watcher->held);
-    heap_free(watcher, sizeof(*watcher));
-    __atomic_fetch_sub(&watchers, 1, __ATOMIC_RELAXED);
 }
 
 void watch_event(struct watch_source *source)
@@ -69,7 +58,7 @@ void watch_event(struct watch_source *source)
         struct watcher *watcher = container_of(next, struct watcher, node);
 
         next = next->next;
-        remote_answer(&watcher->kept, NULL, 0);
+        watcher->fire(watcher);
     }
 }
 
@@ -159,14 +148,51 @@ static void give_up(struct remote_kept *kept)
         remote_answer(kept, NULL, -EINTR);
 }
 
+static void answered(struct remote_kept *kept)
+{
+    struct watcher *watcher = container_of(kept, struct watcher, kept);
+
+    __atomic_fetch_sub(&watchers, 1, __ATOMIC_RELAXED);
+    watcher->done(watcher);
+}
+
+int watch_keep(struct watch_source *source, uint64_t seen, const struct remote_request *request,
+               struct watcher *watcher)
+{
+    int result = 0;
+
+    watcher->source = source;
+    spin_lock(&source->lock);
+    if (source->events <= seen) {
+        watcher->waits = true;
+        list_append(&source->watchers, &watcher->node);
+        __atomic_fetch_add(&watchers, 1, __ATOMIC_RELAXED);
+        result = remote_keep(request, &watcher->kept, give_up, answered);
+    }
+    spin_unlock(&source->lock);
+    return result;
+}
+
+static void watching_fire(struct watcher *watcher)
+{
+    remote_answer(&watcher->kept, NULL, 0);
+}
+
+static void watching_done(struct watcher *watcher)
+{
+    struct watching *watching = container_of(watcher, struct watching, watcher);
+
+    watching->lookup->put(watching->held);
+    heap_free(watching, sizeof(*watching));
+}
+
 /* The operation WATCH. */
 static int watch(const struct remote_request *request, void *result)
 {
     const struct msg_watch *message = request->data;
     const struct watch_lookup *lookup = message->kind < WATCH_KINDS ? lookups[message->kind] : NULL;
     struct watch_source *source;
-    struct watcher *watcher;
-    int length = 0;
+    struct watching *watching;
     void *held;
 
     (void)result;
@@ -175,25 +201,19 @@ static int watch(const struct remote_request *request, void *result)
     source = lookup->find(message->id, &held);
     if (source == NULL)
         return -ESRCH;
-    watcher = heap_alloc(sizeof(*watcher));
-    if (watcher == NULL) {
+    watching = heap_alloc(sizeof(*watching));
+    if (watching == NULL) {
         lookup->put(held);
         return -ENOMEM;
     }
-    __atomic_fetch_add(&watchers, 1, __ATOMIC_RELAXED);
-    watcher->source = source;
-    watcher->lookup = lookup;
-    watcher->held = held;
-    spin_lock(&source->lock);
-    watcher->waits = source->events <= message->seen;
-    if (watcher->waits) {
-        list_append(&source->watchers, &watcher->node);
-        length = remote_keep(request, &watcher->kept, give_up, watcher_done);
-    }
-    spin_unlock(&source->lock);
-    if (length != REMOTE_KEPT)
-        watcher_done(&watcher->kept);
-    return length;
+    watching->watcher.fire = watching_fire;
+    watching->watcher.done = watching_done;
+    watching->lookup = lookup;
+    watching->held = held;
+    if (watch_keep(source, message->seen, request, &watching->watcher) == REMOTE_KEPT)
+        return REMOTE_KEPT;
+    watching_done(&watching->watcher);
+    return 0;
 }
 
 void watch_start(void)

@@ -50,7 +50,7 @@ TASKS = ["test-threads", "test-futex", "test-pi", "test-handoff 5000", "test-pth
 FILES = ["test-files", "test-descriptors", "test-tree", "test-names", "test-root", "test-xattr", "test-inotify",
          "test-splice", "test-zero-copy", "test-descriptor-cache", "test-partial-io", "test-clone-files",
          "test-file-locks", "test-file-lock-wait"]
-IPC = ["test-pipes", "test-sockets", "test-socket-race", "test-sysv", "test-shm", "test-mqueue", "test-eventfd",
+IPC = ["test-pipes", "test-kept-reads", "test-sockets", "test-socket-race", "test-sysv", "test-shm", "test-mqueue", "test-eventfd",
        "test-timerfd", "test-signalfd", "test-epoll", "test-epoll-remote", "test-stop-sets", "test-pty"]
 OTHERS = ["test-libc", "test-vdso", "test-hostname", "test-silence"]
 STORMS = [f"stress-tasks {SEED} 3 all", "leak-tasks 60"]
@@ -61,7 +61,7 @@ THREE = ["test-newcomer"]  # kernels at least
 # Where two CPUs of the host run two of the machine at once, and where CPUs share a kernel: what races.
 RACES = ["test-memory", "test-fork-memory", "test-stale", "test-memory-races", "test-content", "test-one-frame 500",
          "test-threads", "test-futex", "test-pi", "test-handoff 5000", "test-pthreads 1", "test-sched", "test-signals",
-         "test-fork", "test-exec", "test-timers", "test-names", "test-tree", "test-pipes", "test-sockets",
+         "test-fork", "test-exec", "test-timers", "test-names", "test-tree", "test-pipes", "test-kept-reads", "test-sockets",
          "test-socket-race", "test-silence", "test-epoll", "test-eventfd", "test-timerfd", "test-signalfd", "test-descriptors", *STORMS,
          *AUDIT]
 # Far more than four kernels: what goes to all of them, and what finds its way among many.
@@ -69,7 +69,7 @@ MANY = ["test-membarrier", "test-mempolicy", "test-move 8", "test-migrate", "tes
         "test-hostname", "test-epoll-remote", "test-stale", f"stress-tasks {SEED} 3 all",
         f"test-vm seed={SEED} batches=0 pages=200", *AUDIT]
 LATE = ["test-fork", "test-exec", "test-signals", "test-moved", "test-proc", "test-map", "test-remap", "test-filemap",
-        "test-zero", "test-pipes", "test-epoll-remote", "test-names", "test-splice", "test-sysv", "leak-tasks 60", *AUDIT]
+        "test-zero", "test-pipes", "test-kept-reads", "test-epoll-remote", "test-names", "test-splice", "test-sysv", "leak-tasks 60", *AUDIT]
 STRATEGIES = {
     "lock": ("home", "lamport"),
     "retrieve": strategy_names(),

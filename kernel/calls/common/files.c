@@ -32,8 +32,11 @@ int64_t files_error(int64_t fd, int64_t error)
 int64_t files_wait(const struct file_answer *answer, const char *why)
 {
     uint64_t deadline = answer->tenths != 0 ? clock_now() + answer->tenths * TENTH : 0;
-    int64_t result = watch_wait_at(answer->kernel, WATCH_FILE, answer->id, answer->seen, why, deadline);
+    int64_t result;
 
+    if ((answer->flags & FILE_READY) != 0)
+        return files_interrupted() ? -ERESTARTSYS : 0;
+    result = watch_wait_at(answer->kernel, WATCH_FILE, answer->id, answer->seen, why, deadline);
     return result == -ETIMEDOUT ? 1 : result;
 }
 

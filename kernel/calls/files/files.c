@@ -83,6 +83,7 @@ static int64_t read_loop(int64_t fd, struct spans *spans, int64_t at, uint8_t *b
     struct group *group = thread_current()->group;
     struct file_answer answer;
     uint64_t done = 0;
+    uint32_t late = 0; /* TTY_LATE */
     int64_t count, given;
 
     for (;;) {
@@ -90,6 +91,7 @@ static int64_t read_loop(int64_t fd, struct spans *spans, int64_t at, uint8_t *b
         uint64_t good = spans_reach(spans, part); /* checked first: bytes that cannot be stored would be lost */
 
         request.move.offset = at < 0 ? 0 : at + (int64_t)done;
+        request.move.flags = late | (good == part && done == 0 ? FILE_KEEP : 0);
         if (__builtin_expect(good == part, 1))
             count = file_call(group, &request, NULL, 0, buffer, part, &answer);
         else
@@ -106,13 +108,13 @@ static int64_t read_loop(int64_t fd, struct spans *spans, int64_t at, uint8_t *b
         if (count == -EAGAIN && (answer.flags & (FILE_MAY_WAIT | FILE_SIGNALS)) == FILE_MAY_WAIT && done == 0) {
             count = files_wait(&answer, "input of a file");
             if (count == 0) {
-                request.move.flags = 0; /* clears TTY_LATE: the time limit begins anew with new bytes */
+                late = 0; /* the time limit begins anew with new bytes */
                 continue;
             }
             if (count == 1 && (answer.flags & FILE_TIMED) != 0)
                 return -EAGAIN;
             if (count == 1) { /* the time limit of a terminal: read the bytes that it has */
-                request.move.flags = TTY_LATE;
+                late = TTY_LATE;
                 continue;
             }
             return count;

@@ -427,6 +427,35 @@ static void test_futex(void)
     death_start_again(dying);
 }
 
+/* A read that its kernel keeps for a reader that has died takes nothing that is written after the death. */
+static void test_read(void)
+{
+    for (int turn = 0; turn < 2; turn++) {
+        int dying = victim(turn), ends[2];
+        char byte = 0;
+        pid_t child;
+
+        begin();
+        MUST(pipe(ends));
+        child = FORK();
+        if (child == 0) {
+            go(dying);
+            board->ready = 1;
+            read(ends[0], &byte, 1);
+            _exit(1);
+        }
+        UNTIL(board->ready == 1 && tap_sleeps(child, child), "the child to wait");
+        kill_kernel(dying, turn);
+        CHECK_DIES(child, SIGKILL);
+        CHECK(write(ends[1], "x", 1) == 1, "%s", tap_error(errno));
+        CHECK(fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0 && read(ends[0], &byte, 1) == 1 && byte == 'x', "%s",
+              tap_error(errno));
+        CHECK(close(ends[0]) == 0 && close(ends[1]) == 0, "%s", tap_error(errno));
+        audit();
+        start_again(dying);
+    }
+}
+
 /* A process that was never there, but has memory of it. */
 static void test_borrowed(void)
 {
@@ -553,6 +582,7 @@ int main(int argc, char **argv)
         {"files", "files at home there fail with EIO, also after the kernel has started again", test_files},
         {"locks", "locks and semaphores of a process at home there are given back", test_locks},
         {"futex", "a waiter there does not take another one's wake", test_futex},
+        {"read", "a reader there takes nothing that is written afterwards", test_read},
         {"borrowed", "a process that maps frames of it ends by SIGBUS", test_borrowed},
         {"load", "kernels die under load, and what is elsewhere goes on with the right results", test_load},
         {"second", "a second kernel dies while the others clean up, and both start again", death_test_second},

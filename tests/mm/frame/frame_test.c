@@ -744,3 +744,21 @@ TEST(frame_runs, "frames are gathered as runs upwards and downwards, and release
     }
     CHECK_EQ(buddy_free + cache_count(UINT64_MAX), left);
 }
+
+TEST(share_run, "frames in a row get a reference each at once; free ones and those of others are refused")
+{
+    static const bool none[512];
+    uint64_t first;
+
+    begin();
+    CHECK_EQ(add(0, ARENA), 0);
+    first = pages_with(none);
+    frame_share_run(first + 3 * PAGE_SIZE, 5);
+    for (uint64_t i = 0; i < 512; i++)
+        CHECK_EQ(frame_spaces(first + i * PAGE_SIZE), i >= 3 && i < 8 ? 2 : 1);
+    frame_release_run(first, 512);
+    for (uint64_t i = 0; i < 512; i++)
+        CHECK_EQ(frame_spaces(first + i * PAGE_SIZE), i >= 3 && i < 8 ? 1 : 0);
+    CHECK_PANIC(frame_share_run(first + 7 * PAGE_SIZE, 2));
+    CHECK_PANIC(frame_share_run(BASE + ARENA - PAGE_SIZE, 2));
+}

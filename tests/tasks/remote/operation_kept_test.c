@@ -223,3 +223,110 @@ ALONE(given_up, "a caller that gives up what another kernel keeps notifies that 
     msg_poll();
     CHECK(msg_unanswered() == 0 && msg_stats.late_reply == 1 && result == 0);
 }
+
+/* The peer keeps the request; to the CANCEL it answers what it has meanwhile. */
+static int has = 40;
+
+static void keep_and_answer(const struct wait_reason *reason)
+{
+    const struct peers_message *m = peers_take(PEER, MSG_ORDINARY);
+    struct msg_cancel message;
+    int64_t error = has;
+
+    (void)reason;
+    CHECK(m != NULL);
+    CHECK(!m->reply);
+    if (m->type == MSG_FILE_READ) {
+        peers_send(PEER, MSG_FILE_READ, PEERS_REPLY | PEERS_KEPT, m->request, NULL, 0);
+        peers_dying = true;
+    } else {
+        CHECK_EQ(m->type, MSG_CANCEL);
+        memcpy(&message, m->data, sizeof(message));
+        CHECK_EQ(message.type, MSG_FILE_READ);
+        peers_send(PEER, MSG_FILE_READ, has < 0 ? PEERS_REPLY | PEERS_ERROR : PEERS_REPLY, message.request,
+                   has < 0 ? (const void *)&error : words, has < 0 ? 8 : (uint32_t)has);
+    }
+    msg_poll();
+}
+
+static int room;
+
+static int room_of_request(const struct remote_request *request)
+{
+    (void)request;
+    return room;
+}
+
+static void start_reading(const char *cmdline)
+{
+    begin(3, 1, cmdline);
+    remote_serve(MSG_FILE_READ, keep, room_of_request, 40, 32);
+    keeps = true;
+}
+
+static const struct remote_how recalling = {.why = "test", .end = WAIT_INTERRUPTIBLE, .recalls = true};
+
+ALONE(recalled, "a caller that recalls what another kernel keeps gets its answer, and nothing that was done is lost")
+{
+    uint64_t result[5] = {0};
+
+    start_reading("");
+    peers_waiting = keep_and_answer;
+    CHECK(remote_call(PEER, MSG_FILE_READ, words, 40, result, 40, &recalling) == 40);
+    CHECK(memcmp(result, words, 40) == 0 && msg_unanswered() == 0 && msg_stats.late_reply == 0);
+    peers_dying = false;
+    has = -EINTR;
+    CHECK_EQ(remote_call(PEER, MSG_FILE_READ, words, 40, result, 40, &recalling), -EINTR);
+    CHECK(msg_unanswered() == 0 && msg_stats.late_reply == 0);
+    expect_none(PEER);
+}
+
+/* The ring is full before the caller gives up. */
+static void fill_and_answer(const struct wait_reason *reason)
+{
+    bool asked = peers_dying;
+
+    if (asked) {
+        for (uint32_t i = 0; i < 2; i++)
+            CHECK_EQ(peers_take(PEER, MSG_ORDINARY)->type, MSG_TELL);
+        peers_signal(PEER);
+        msg_poll();
+        peers_waiting = keep_and_answer;
+        return;
+    }
+    keep_and_answer(reason);
+    for (uint32_t i = 0; i < 2; i++)
+        CHECK_EQ(msg_notify(PEER, MSG_TELL, words, 48), 0);
+}
+
+ALONE(recalled_queued, "a CANCEL that recalls waits for room, and is not lost")
+{
+    uint64_t result[5] = {0};
+
+    start_reading("ring=4");
+    peers_waiting = fill_and_answer;
+    CHECK(remote_call(PEER, MSG_FILE_READ, words, 40, result, 40, &recalling) == 40);
+    CHECK(memcmp(result, words, 40) == 0 && msg_unanswered() == 0);
+    expect_none(PEER);
+}
+
+ALONE(either_kept, "an operation of a handler or a task may be kept too, and its answer may be long")
+{
+    static uint8_t bytes[200];
+
+    start_reading("");
+    room = 48;
+    ask(PEER, MSG_FILE_READ, 1, words, 40);
+    expect_kept(PEER, MSG_FILE_READ, 1);
+    expect_none(PEER);
+    answer(0, 8);
+    expect_answer(PEER, MSG_FILE_READ, 1, 8);
+    room = sizeof(bytes);
+    ask(PEER, MSG_FILE_READ, 2, words, 40);
+    expect_kept(PEER, MSG_FILE_READ, 2);
+    expect_none(PEER);
+    waiting[1]->waits = false;
+    remote_answer(&waiting[1]->kept, bytes, sizeof(bytes));
+    CHECK(dones == 2 && msg_kept_count() == 0);
+    CHECK(peers_take(PEER, MSG_ORDINARY)->reply);
+}

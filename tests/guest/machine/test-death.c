@@ -460,6 +460,73 @@ static void test_borrowed(void)
     start_again(dying);
 }
 
+/* Moves memory that its parent shares from node to node. */
+static void move_for_ever(char *memory)
+{
+    void *pages[PAGES];
+    int nodes[PAGES], status[PAGES];
+
+    for (int i = 0; i < PAGES; i++)
+        pages[i] = memory + (long)i * PAGE;
+    for (long round = 0;; round++) {
+        for (int i = 0; i < PAGES; i++)
+            nodes[i] = kettle_node(kernels[round % count]);
+        MUST(syscall(SYS_move_pages, 0, PAGES, pages, nodes, status, 4)); /* MPOL_MF_MOVE_ALL */
+        for (int i = 0; i < PAGES; i++)
+            atomic_fetch_add(&board->done[0], status[i] == nodes[i]);
+    }
+}
+
+/* Shares memory with a process that moves it on DYING, and uses it until that is over. */
+static int share_moving(int dying)
+{
+    char *memory = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    long value = 0;
+
+    memset(memory, 0, PAGES * PAGE);
+    if (FORK() == 0) {
+        go(dying);
+        move_for_ever(memory);
+    }
+    for (; board->over == 0 || value % PAGES != 0; value++) {
+        volatile long *word = (volatile long *)(void *)(memory + value % PAGES * PAGE);
+
+        if (*word != value / PAGES)
+            return 9;
+        *word = value / PAGES + 1;
+    }
+    MUST(mprotect(memory, PAGES * PAGE, PROT_READ)); /* waits for its lock */
+    MUST(munmap(memory, PAGES * PAGE));
+    return 8;
+}
+
+/* The mover of memory that processes share dies: these are not left with pages that are locked or differ. They may have
+ * got memory of its kernel, or be in the middle of a move. */
+static void test_mover(void)
+{
+    int ends[2] = {0, 0};
+
+    for (int k = 0; k < rounds; k++) {
+        int dying = victim(k), status = 0;
+        pid_t child;
+
+        begin();
+        child = FORK();
+        if (child == 0)
+            _exit(share_moving(dying));
+        UNTIL(board->done[0] > 20 + 7 * k, "pages that have moved");
+        kill_kernel(dying, k % (KETTLE_KILL_HALT + 1));
+        board->over = 1;
+        MUST(waitpid(child, &status, 0));
+        ends[WIFEXITED(status)]++;
+        CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 8) || (WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS),
+              "round %d: status %x", k, (unsigned)status);
+        audit();
+        start_again(dying);
+    }
+    tap_note("%d processes went on, %d ended by SIGBUS", ends[1], ends[0]);
+}
+
 /* --- under load --- */
 
 /* Works on the kernels that live on, for as long as the board says, and counts what is wrong. */
@@ -773,6 +840,7 @@ int main(int argc, char **argv)
         {"locks", "locks and semaphores of a process at home there are given back", test_locks},
         {"futex", "a waiter there does not take another one's wake", test_futex},
         {"borrowed", "a process that maps frames of it ends by SIGBUS", test_borrowed},
+        {"mover", "memory that it moves for others is unlocked", test_mover},
         {"load", "kernels die under load, and what is elsewhere goes on with the right results", test_load},
         {"types", "a kernel dies at each message that it takes under load, with the same", test_types},
         {"times", "a death is over in a bounded time", test_times},

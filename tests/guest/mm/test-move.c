@@ -330,6 +330,85 @@ static void test_writers(void)
     munmap(pages, PAGES * PAGE);
 }
 
+/* Writers stay on kernel 0, and readers on the others: whatever waits there is a reader. */
+static void writer_home(struct thread *thread)
+{
+    uint64_t random = (uint64_t)thread->index;
+
+    kernels_go(0);
+    atomic_fetch_add(&arrived, 1);
+    while (!atomic_load(&over)) {
+        write_line(thread->index, (long)(tap_random(&random) % PAGES));
+        x86_pause();
+    }
+}
+
+static void reader_away(struct thread *thread)
+{
+    uint64_t random = (uint64_t)thread->index + 77;
+
+    kernels_go(1 + thread->index % (kernels_count() - 1));
+    for (long i = 0; i < PAGES; i++)
+        read_line(thread->index, i, 0);
+    atomic_fetch_add(&arrived, 1);
+    while (!atomic_load(&over)) {
+        uint64_t next = tap_random(&random);
+
+        read_line(thread->index, (long)(next % PAGES), (int)((next >> 32) % WRITERS));
+        x86_pause();
+    }
+}
+
+static unsigned long counted_away(const char *event)
+{
+    return counted(event) - events_of(0, event);
+}
+
+static void test_beside(void)
+{
+    static const char *const events[] = {"fetches", "page_locks", "page_lock_waits", "moving_written"};
+    struct thread threads[WRITERS + READERS] = {{0}};
+    unsigned long before[TAP_COUNT(events)], moved, all = 0, waited;
+
+    if (skip_one_node() || kernels_count() < 2 || !begin())
+        return;
+    for (int i = 0; i < WRITERS + READERS; i++) {
+        threads[i].index = i < WRITERS ? i : i - WRITERS;
+        REQUIRE(thread_start(&threads[i], i < WRITERS ? writer_home : reader_away), "%s", strerror(errno));
+    }
+    UNTIL(atomic_load(&arrived) == WRITERS + READERS, "threads");
+    move_round(pages, PAGES, 1, 1, MOVE); /* what else the threads need is there afterwards */
+    for (int again = 0; again < 2; again++) {
+        for (size_t i = 0; i < TAP_COUNT(events); i++)
+            before[i] = counted_away(events[i]);
+    }
+    moved = counted("pages_moved");
+    waited = counted("moving_written");
+    for (long round = 0; round < rounds; round++)
+        move_round(pages, PAGES, round, 1 + round % 7, MOVE);
+    for (size_t i = 0; i < TAP_COUNT(events); i++) {
+        unsigned long after = counted_away(events[i]);
+
+        CHECK(after == before[i], "%s: %lu where only readers ran", events[i], after - before[i]);
+    }
+    moved = counted("pages_moved") - moved;
+    waited = counted("moving_written") - waited;
+    CHECK(moved >= (unsigned long)(rounds * PAGES / 4) || !tap_on_kettle(), "%lu pages have moved", moved);
+    atomic_store(&over, true);
+    for (int i = 0; i < WRITERS + READERS; i++)
+        CHECK(thread_join(&threads[i]), "thread %d", i);
+    for (long i = 0; i < PAGES; i++) {
+        for (int k = 0; k < WRITERS; k++) {
+            CHECK(atomic_load(&pages[i].line[k * 8].count) == written[k][i], "page %ld, writer %d", i, k);
+            all += written[k][i];
+        }
+    }
+    CHECK(atomic_load(&wrong) == 0, "%lu lines were wrong", atomic_load(&wrong));
+    CHECK(audit_own(), "at the end");
+    tap_note("%lu pages moved beside %lu writes, %lu of which waited, and no read", moved, all, waited);
+    munmap(pages, PAGES * PAGE);
+}
+
 /* --- what else moves, and what does not --- */
 
 static int forked(void *at)
@@ -862,6 +941,7 @@ int main(int argc, char **argv)
     static const struct tap_test tests[] = {
         {"readers", "readers of pages that move never fault", test_readers},
         {"newcomers", "a page that moves can be read by a kernel that has not had it", test_newcomers},
+        {"beside", "readers of pages that move never fault while others write them", test_beside},
         {"writers", "no write is lost and no read is stale while all pages go round all nodes", test_writers},
         {"forked", "a page that a child has moves only with MPOL_MF_MOVE_ALL, as a copy", test_forked},
         {"forked-file", "so does a private copy of a file's page", test_forked_file},

@@ -24,6 +24,7 @@
 #include "tasks/role/adopted.h"
 #include "tasks/role/role.h"
 #include "tasks/sched/sched.h"
+#include "tasks/sharers/sharers.h"
 #include "tasks/signal/signal.h"
 #include "tasks/thread/thread.h"
 #include "tasks/timer/process/process_timer.h"
@@ -73,6 +74,7 @@ void tasks_init(void)
     remote_notify_init();
     balance_init();
     numa_init();
+    sharers_init();
     futex_init();
     handover_init();
     oom_init();

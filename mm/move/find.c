@@ -15,7 +15,7 @@
 
 static uint64_t bits_of(uint32_t prot, uint64_t backing)
 {
-    return ((prot & AREA_SHARED) != 0 ? MOVE_SHARED : 0) | (backing != BACKING_NONE ? MOVE_BACKED : 0);
+    return ((prot & AREA_SHARED) != 0 ? MOVE_SHARED : 0) | (backing_is_file(backing) ? MOVE_FILE : 0);
 }
 
 /* What this kernel has. The pages of the vDSO are left out, as if there were no area: the kernel writes the clock
@@ -78,6 +78,7 @@ static void handle_frames(const struct msg *m)
 void move_find_init(void)
 {
     msg_register(MSG_SPACE_FRAMES, handle_frames, sizeof(struct msg_space_frames), sizeof(struct msg_space_word));
+    move_uses_init();
 }
 
 /* --- the mover --- */

@@ -4,13 +4,72 @@
 
 #include <stdint.h>
 
+#include "mm/frame/frame.h"
+#include "mm/frame/reference.h"
+#include "mm/lock/lock.h"
+#include "mm/move/move.h"
+#include "mm/space/entry.h"
 #include "mm/space/space.h"
+#include "mm/space/wire.h"
+#include "msg/message.h"
+
+/* A run of pages of a space that moves under one lock. */
+struct moving {
+    struct space *space;
+    const struct space_moves *moves;
+    struct sharing *sharing; /* NULL: the chosen pages are this space's alone */
+    uint64_t having;         /* those of its spaces that have the chosen pages, a bit for each, and not this one */
+    struct space_lock lock;
+    uint64_t start;
+    uint32_t count;
+    kernel_set others;                /* that may map one of the pages, besides the home and this kernel */
+    struct msg_space_change change;   /* that all of them are asked for */
+    int error;                        /* the first one of a round */
+    struct releasing old;             /* frames of other kernels that no kernel maps any more */
+    struct frame_runs own;            /* such frames of this kernel */
+    uint64_t nodes[SPACE_CHOSEN_MAX]; /* to which a page may go */
+    uint64_t words[LEAF_ENTRIES];     /* move_find */
+};
+
+/* --- move.c --- */
+
+/* Locks COUNT pages from START on, of one leaf table, and finds what is there. 0 or a negative errno: nothing is
+ * locked. Waits. */
+int move_begin(struct moving *moving, uint64_t start, uint32_t count);
+void move_end(struct moving *moving);
+/* The nodes to which page INDEX has to go; 0: it does not move, and that is reported. */
+uint64_t move_choose(const struct moving *moving, uint32_t index);
+/* Moves the pages of CHOSEN to their nodes, in all spaces that have them, and reports them. Waits. */
+void move_chosen(struct moving *moving, uint64_t chosen);
+void move_report_set(const struct moving *moving, uint64_t set, int result);
+
+/* --- round.c --- */
+
+/* Has every kernel that may map pages of CHOSEN, in all spaces that have them, perform OPERATION on its entries: the
+ * home of a space first, then the others and this kernel. FRAME: for SPACE_REPLACE. 0 or a negative errno. Waits. */
+int move_round(struct moving *moving, enum msg_type operation, uint64_t chosen, uint64_t frame);
+
+/* --- shared.c --- */
+
+/* Moves the pages of SET, which several spaces share, in all of them, and reports them. RUN says where they are, and is
+ * not locked. Waits. */
+void move_shared(const struct moving *run, uint64_t set);
+/* A round in the spaces of SHARING that have the pages: as move_round. */
+int move_sharers_round(const struct sharing *sharing, uint64_t having, enum msg_type operation, uint64_t chosen,
+                       uint64_t frame);
+
+/* --- find.c, uses.c --- */
 
 /* Sets WORDS to what the space has at each of COUNT pages from START on, which are of one leaf table and locked: a
  * frame with MOVE_* bits, or the bits alone: no frame, or the page of zeros; 0 for pages of the vDSO. -ENOMEM, -EPROTO.
  * Waits. */
 int move_find(struct space *space, uint64_t start, uint32_t count, uint64_t *words);
-/* Registers the message by which move_find asks. */
+/* Replaces each frame among the COUNT words (at most 512; 0: none) by the number of references to it, a file's own
+ * among them, with MOVE_OF_FILE if a file's mapped page has, or had, the frame. One message to each owner. 0; -ENOMEM,
+ * -EPROTO: the words are unspecified. Waits. */
+int move_uses(uint64_t *words, uint32_t count);
+/* Register the messages by which these ask. */
 void move_find_init(void);
+void move_uses_init(void);
 
 #endif

@@ -5,44 +5,23 @@
 #include "kernel/abi/errno.h"
 #include "kernel/instance/window.h"
 #include "kernel/lib/log.h"
-#include "mm/fault/still.h"
 #include "mm/frame/content.h"
-#include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
+#include "mm/frame/object_page.h"
 #include "mm/frame/reference.h"
 #include "mm/lease/lease.h"
-#include "mm/lock/lock.h"
 #include "mm/mempolicy/mempolicy.h"
 #include "mm/move/internal.h"
 #include "mm/move/wire.h"
 #include "mm/page/question.h"
-#include "mm/space/entry.h"
-#include "mm/space/wire.h"
-#include "msg/call.h"
 #include "msg/slice.h"
-
-/* A run of pages that moves under one lock. */
-struct moving {
-    struct space *space;
-    const struct space_moves *moves;
-    struct space_lock lock;
-    uint64_t start;
-    uint32_t count;
-    kernel_set others;                /* that may map one of the pages, besides the home and this kernel */
-    struct msg_space_change change;   /* that all of them are asked for */
-    int error;                        /* the first one of a round */
-    struct releasing old;             /* frames of other kernels that no kernel maps any more */
-    struct frame_runs own;            /* such frames of this kernel */
-    uint64_t nodes[SPACE_CHOSEN_MAX]; /* to which a page may go */
-    uint64_t words[LEAF_ENTRIES];     /* move_find */
-};
 
 static void report(const struct moving *moving, uint32_t index, int result)
 {
     moving->moves->done(moving->moves->context, moving->start + index * PAGE_SIZE, result);
 }
 
-static void report_set(const struct moving *moving, uint64_t set, int result)
+void move_report_set(const struct moving *moving, uint64_t set, int result)
 {
     for (; set != 0; set &= set - 1)
         report(moving, (uint32_t)__builtin_ctzll(set), result);
@@ -52,80 +31,6 @@ static void report_all(const struct moving *moving, int result)
 {
     for (uint32_t i = 0; i < moving->count; i++)
         report(moving, i, result);
-}
-
-/* --- a round: every kernel that may map the pages performs an operation on its entries --- */
-
-static int64_t apply_here(struct moving *moving)
-{
-    struct space *space = moving->space;
-    int64_t value;
-
-    spin_lock(&space->lock);
-    if (moving->change.operation == MSG_SPACE_STILL)
-        value = space_apply_still_locked(space, &moving->change);
-    else if (moving->change.operation == MSG_SPACE_REPLACE)
-        value = space_apply_replace_locked(space, &moving->change);
-    else
-        value = space_apply_writable_locked(space, &moving->change);
-    spin_unlock(&space->lock);
-    return value;
-}
-
-static void note_answer(void *context, uint32_t kernel, const void *reply, int length)
-{
-    struct moving *moving = context;
-
-    (void)kernel;
-    (void)reply;
-    if (moving->error == 0 && length != (int)sizeof(struct msg_space_changed))
-        moving->error = length < 0 ? length : -EPROTO;
-}
-
-/* The home is first: whoever gets a page from it afterwards gets it as it will be, and whoever has got one before is
- * asked, too. */
-static void ask_home(struct moving *moving)
-{
-    static const struct msg_policy policy = {.end = WAIT_FIRM, .sure = true};
-    struct space *space = moving->space;
-    struct msg_space_changed changed = {0};
-    int64_t value;
-
-    if (space->home == instance.kernel) {
-        value = apply_here(moving);
-    } else {
-        int length = msg_call_within(&policy, space->home, moving->change.operation, &moving->change,
-                                     sizeof(moving->change), &changed, sizeof(changed), "move of pages", moving->start);
-
-        value = length == (int)sizeof(changed) ? (int64_t)changed.value : length < 0 ? length : -EPROTO;
-    }
-    if (value < 0)
-        moving->error = (int)value;
-    else if (moving->change.operation != MSG_SPACE_STILL)
-        moving->others |= space_still_kernels(value, space->home) & ~(1ull << instance.kernel);
-}
-
-static int everywhere(struct moving *moving, enum msg_type operation, uint64_t chosen, uint64_t frame)
-{
-    struct space *space = moving->space;
-    int64_t value;
-
-    moving->change = (struct msg_space_change){.space = space->id,
-                                               .start = moving->start,
-                                               .length = moving->count * PAGE_SIZE,
-                                               .operation = operation,
-                                               .still = {chosen, frame}};
-    moving->error = 0;
-    ask_home(moving);
-    if (moving->error == 0 || operation != MSG_SPACE_STILL)
-        msg_multicast(moving->others, operation, &moving->change, sizeof(moving->change), note_answer, moving,
-                      "move of pages", moving->start);
-    if (space->home != instance.kernel) {
-        value = apply_here(moving);
-        if (value < 0 && moving->error == 0)
-            moving->error = (int)value;
-    }
-    return moving->error;
 }
 
 /* --- from here on no kernel maps the pages writable --- */
@@ -138,23 +43,74 @@ static void drop_old(struct moving *moving, uint64_t frame)
         release_one(frame);
 }
 
+/* The spaces that have the chosen pages. */
+static uint32_t spaces_of(const struct moving *moving)
+{
+    return 1 + (moving->sharing != NULL ? kernel_set_count(moving->having) : 0);
+}
+
+/* The new frames of the pages of SET behind FROM that are shared, from FRAME on, get the names of the old ones, if they
+ * are this kernel's, and it knows the area. */
+static void name_frames(const struct moving *moving, uint32_t from, uint64_t set, uint64_t frame)
+{
+    spin_lock(&moving->space->lock);
+    for (; set != 0 && window_owns(frame, PAGE_SIZE); set &= set - 1, frame += PAGE_SIZE) {
+        uint32_t i = from + (uint32_t)__builtin_ctzll(set);
+        uint64_t page = moving->start + i * PAGE_SIZE;
+        const struct area *area;
+
+        if ((moving->words[i] & MOVE_SHARED) == 0)
+            continue;
+        area = area_find(&moving->space->areas, page);
+        if (area != NULL && backing_is_anonymous(area->backing))
+            frame_set_object_page(frame, area_backing_at(area, page));
+    }
+    spin_unlock(&moving->space->lock);
+}
+
 /* The pages of SET have their copies, from FRAME on: lets all kernels map these, and then drops the old frames. */
 static void replace(struct moving *moving, uint64_t set, uint64_t frame)
 {
-    int error = everywhere(moving, MSG_SPACE_REPLACE, set, frame);
+    int error;
+
+    name_frames(moving, 0, set, frame);
+    error = move_round(moving, MSG_SPACE_REPLACE, set, frame);
 
     if (error != 0) { /* only a faulty kernel refuses; as it may map either frame, none is freed */
         log_line("mm: a kernel refuses to map pages from %lx on, which have moved (error %d)",
                  (unsigned long)moving->start, error);
-        report_set(moving, set, error);
+        move_report_set(moving, set, error);
         return;
     }
     spin_lock(&moving->space->lock);
     moving->space->stats.pages_moved += kernel_set_count(set);
     spin_unlock(&moving->space->lock);
-    report_set(moving, set, (int)policy_node_of(frame));
-    for (; set != 0; set &= set - 1)
-        drop_old(moving, moving->words[__builtin_ctzll(set)] & PAGING_FRAME);
+    move_report_set(moving, set, (int)policy_node_of(frame));
+    for (uint32_t k = 0; k < spaces_of(moving); k++) { /* each has a reference */
+        for (uint64_t rest = set; rest != 0; rest &= rest - 1)
+            drop_old(moving, moving->words[__builtin_ctzll(rest)] & PAGING_FRAME);
+    }
+}
+
+/* COUNT new frames from FRAME on get a reference for each space but the first. False: no memory; they are dropped. */
+static bool share_more(struct moving *moving, uint64_t frame, uint32_t count)
+{
+    uint64_t frames[SPACE_CHOSEN_MAX];
+    bool own = window_owns(frame, PAGE_SIZE), shared = true;
+    uint32_t spaces = 1;
+
+    for (uint32_t i = 0; i < count; i++)
+        frames[i] = frame + i * PAGE_SIZE;
+    for (; spaces < spaces_of(moving) && shared; spaces += shared ? 1 : 0) {
+        for (uint32_t i = 0; i < count && own; i++)
+            frame_share(frames[i]);
+        shared = own || share_frames(frame_owner(frame), frames, count) == 0;
+    }
+    for (uint32_t i = 0; i < count && !shared; i++) {
+        for (uint32_t k = 0; k < spaces; k++)
+            drop_old(moving, frames[i]);
+    }
+    return shared;
 }
 
 /* Moves the pages of SET to NODES, as many at once as there are frames in a row. */
@@ -165,7 +121,11 @@ static void move_set(struct moving *moving, uint64_t set, uint64_t nodes)
         uint64_t frame = policy_frames_on(nodes, kernel_set_count(set), &count), part = 0;
 
         if (frame == 0) {
-            report_set(moving, set, -ENOMEM);
+            move_report_set(moving, set, -ENOMEM);
+            return;
+        }
+        if (!share_more(moving, frame, count)) {
+            move_report_set(moving, set, -ENOMEM);
             return;
         }
         for (uint32_t i = 0; i < count; i++) {
@@ -178,9 +138,9 @@ static void move_set(struct moving *moving, uint64_t set, uint64_t nodes)
     }
 }
 
-static void move_chosen(struct moving *moving, uint64_t chosen)
+void move_chosen(struct moving *moving, uint64_t chosen)
 {
-    int error = everywhere(moving, MSG_SPACE_STILL, chosen, 0);
+    int error = move_round(moving, MSG_SPACE_STILL, chosen, 0);
 
     for (uint64_t rest = chosen; rest != 0;) {
         uint64_t nodes = moving->nodes[__builtin_ctzll(rest)], set = 0;
@@ -191,28 +151,17 @@ static void move_chosen(struct moving *moving, uint64_t chosen)
         if (error == 0)
             move_set(moving, set, nodes);
         else
-            report_set(moving, set, -ENOMEM);
+            move_report_set(moving, set, -ENOMEM);
     }
-    everywhere(moving, MSG_SPACE_WRITABLE, chosen, 0);
+    move_round(moving, MSG_SPACE_WRITABLE, chosen, 0);
 }
 
 /* --- which pages move --- */
 
-static int refused(const struct moving *moving, uint64_t word)
-{
-    if ((word & MOVE_SHARED) != 0)
-        return -EBUSY; /* futexes in shared memory are named by its frames, and a file's frame is the file's */
-    if ((word & (MOVE_COW | MOVE_BACKED)) == MOVE_COW && !moving->moves->all && !frame_is_sole(word & PAGING_FRAME))
-        return -EACCES;
-    return 0;
-}
-
-/* The nodes to which page INDEX has to go; 0: it does not move, and that is reported. */
-static uint64_t choose(const struct moving *moving, uint32_t index)
+uint64_t move_choose(const struct moving *moving, uint32_t index)
 {
     uint64_t word = moving->words[index], nodes;
     uint32_t node = policy_node_of(word & PAGING_FRAME);
-    int error;
 
     if ((word & PAGING_FRAME) == 0) {
         report(moving, index, word != 0 ? -ENOENT : -EFAULT);
@@ -223,14 +172,64 @@ static uint64_t choose(const struct moving *moving, uint32_t index)
         report(moving, index, (int)node);
         return 0;
     }
-    error = refused(moving, word);
-    if (error != 0)
-        report(moving, index, error);
-    return error != 0 ? 0 : nodes;
+    if ((word & MOVE_SHARED) != 0 && (word & MOVE_FILE) != 0) { /* a file's frame is the file's */
+        report(moving, index, -EBUSY);
+        return 0;
+    }
+    return nodes;
 }
 
-/* Locks COUNT pages from START on, and finds what is there. 0 or a negative errno: nothing is locked. */
-static int begin(struct moving *moving, uint64_t start, uint32_t count)
+/* Whether the page with WORD, whose frame has USES (move_uses), moves in this space alone. *SEVERAL: it may move in all
+ * spaces that have it. */
+static bool moves_alone(const struct moving *moving, uint64_t word, uint64_t uses, bool *several)
+{
+    *several = false;
+    if (uses == 1 || ((word & MOVE_SHARED) == 0 && moving->moves->all))
+        return true;
+    /* the file's own frame: as if it were written to */
+    if ((word & (MOVE_SHARED | MOVE_FILE)) == MOVE_FILE && (uses & MOVE_OF_FILE) != 0)
+        return true;
+    *several = (word & MOVE_SHARED) != 0 && moving->moves->all;
+    return false;
+}
+
+/* The pages of CHOSEN that move in this space alone. *SHARED: those that have to move in other spaces, too. What does
+ * not move is reported. */
+static uint64_t decide(const struct moving *moving, uint64_t chosen, uint64_t *shared)
+{
+    uint64_t uses[SPACE_CHOSEN_MAX] = {0}, asked = 0;
+    int error;
+
+    *shared = 0;
+    for (uint64_t rest = chosen; rest != 0; rest &= rest - 1) {
+        uint32_t i = (uint32_t)__builtin_ctzll(rest);
+
+        if ((moving->words[i] & (MOVE_SHARED | MOVE_COW)) == 0)
+            continue;
+        uses[i] = moving->words[i] & PAGING_FRAME;
+        asked |= 1ull << i;
+    }
+    error = asked != 0 ? move_uses(uses, moving->count) : 0;
+    if (error != 0) {
+        move_report_set(moving, asked, -ENOMEM);
+        return chosen & ~asked;
+    }
+    for (; asked != 0; asked &= asked - 1) {
+        uint32_t i = (uint32_t)__builtin_ctzll(asked);
+        bool several;
+
+        if (moves_alone(moving, moving->words[i], uses[i], &several))
+            continue;
+        chosen &= ~(1ull << i);
+        if (several)
+            *shared |= 1ull << i;
+        else
+            report(moving, i, -EACCES);
+    }
+    return chosen;
+}
+
+int move_begin(struct moving *moving, uint64_t start, uint32_t count)
 {
     struct space_range range = {start, start + count * PAGE_SIZE};
     struct space *space = moving->space;
@@ -251,7 +250,7 @@ static int begin(struct moving *moving, uint64_t start, uint32_t count)
     return error;
 }
 
-static void end(struct moving *moving)
+void move_end(struct moving *moving)
 {
     space_release(moving->space, &moving->lock);
     frame_runs_release(&moving->own);
@@ -260,31 +259,50 @@ static void end(struct moving *moving)
 
 static void move_window(struct moving *moving, uint64_t start, uint32_t count)
 {
-    uint64_t chosen = 0;
-    int error = begin(moving, start, count);
+    uint64_t chosen = 0, shared = 0;
+    int error = move_begin(moving, start, count);
 
     if (error != 0) {
         report_all(moving, -ENOMEM);
         return;
     }
     for (uint32_t i = 0; i < count; i++) {
-        moving->nodes[i] = choose(moving, i);
+        moving->nodes[i] = move_choose(moving, i);
         chosen |= moving->nodes[i] != 0 ? 1ull << i : 0;
     }
     if (chosen != 0)
+        chosen = decide(moving, chosen, &shared);
+    if (chosen != 0)
         move_chosen(moving, chosen);
-    end(moving);
+    move_end(moving);
+    if (shared != 0)
+        move_shared(moving, shared);
 }
 
 /* --- 2 MiB --- */
+
+/* True if no other space has one of the 2 MiB. */
+static bool is_sole(const struct moving *moving)
+{
+    uint64_t *uses = heap_alloc_unset(sizeof(moving->words));
+    bool sole = uses != NULL;
+
+    for (uint32_t i = 0; i < LEAF_ENTRIES && sole; i++)
+        uses[i] = moving->words[i] & PAGING_FRAME;
+    sole = sole && move_uses(uses, LEAF_ENTRIES) == 0;
+    for (uint32_t i = 0; i < LEAF_ENTRIES && sole; i++)
+        sole = uses[i] == 1;
+    heap_free(uses, sizeof(moving->words));
+    return sole;
+}
 
 /* True if the pages have a block of frames of their own, and are wanted on the same *NODES, where they are not. */
 static bool is_block(const struct moving *moving, uint64_t *nodes)
 {
     uint64_t first = moving->words[0];
-    uint32_t node = policy_node_of(first);
+    uint32_t node = policy_node_of(first & PAGING_FRAME);
 
-    if (first == 0 || (first & (LEAF_SIZE - 1)) != 0)
+    if ((first & PAGING_FRAME) == 0 || (first & (LEAF_SIZE - 1) & ~MOVE_SHARED) != 0)
         return false;
     *nodes = moving->moves->wanted(moving->moves->context, moving->start, node);
     for (uint32_t i = 1; i < LEAF_ENTRIES; i++) {
@@ -292,23 +310,25 @@ static bool is_block(const struct moving *moving, uint64_t *nodes)
             moving->moves->wanted(moving->moves->context, moving->start + i * PAGE_SIZE, node) != *nodes)
             return false;
     }
-    return *nodes != 0 && (*nodes >> node & 1) == 0;
+    return *nodes != 0 && (*nodes >> node & 1) == 0 && ((first & MOVE_SHARED) == 0 || is_sole(moving));
 }
 
 static void move_block(struct moving *moving, uint64_t block)
 {
-    uint64_t old = moving->words[0];
-    int error = everywhere(moving, MSG_SPACE_STILL, 0, 0);
+    uint64_t old = moving->words[0] & PAGING_FRAME;
+    int error = move_round(moving, MSG_SPACE_STILL, 0, 0);
 
     for (uint32_t i = 0; i < LEAF_ENTRIES && error == 0; i++) {
         frame_copy_across(block + i * PAGE_SIZE, old + i * PAGE_SIZE);
         slice_check();
     }
+    for (uint32_t i = 0; i < LEAF_ENTRIES && error == 0; i += 64)
+        name_frames(moving, i, UINT64_MAX, block + i * PAGE_SIZE);
     if (error != 0) {
         for (uint32_t i = 0; i < LEAF_ENTRIES; i++)
             drop_old(moving, block + i * PAGE_SIZE);
         report_all(moving, -ENOMEM);
-    } else if ((error = everywhere(moving, MSG_SPACE_REPLACE, 0, block)) != 0) {
+    } else if ((error = move_round(moving, MSG_SPACE_REPLACE, 0, block)) != 0) {
         log_line("mm: a kernel refuses to map the 2 MiB at %lx, which have moved (error %d)",
                  (unsigned long)moving->start, error);
         report_all(moving, error);
@@ -320,7 +340,7 @@ static void move_block(struct moving *moving, uint64_t block)
             drop_old(moving, old + i * PAGE_SIZE);
         report_all(moving, (int)policy_node_of(block));
     }
-    everywhere(moving, MSG_SPACE_WRITABLE, 0, 0);
+    move_round(moving, MSG_SPACE_WRITABLE, 0, 0);
 }
 
 /* False: the 2 MiB from START on do not move as a whole; nothing is reported. */
@@ -329,7 +349,7 @@ static bool move_large(struct moving *moving, uint64_t start)
     uint64_t nodes = 0, block = 0;
     uint32_t count = 0;
 
-    if (begin(moving, start, LEAF_ENTRIES) != 0)
+    if (move_begin(moving, start, LEAF_ENTRIES) != 0)
         return false;
     if (is_block(moving, &nodes))
         block = policy_frames_on(nodes, LEAF_ENTRIES, &count);
@@ -338,7 +358,7 @@ static bool move_large(struct moving *moving, uint64_t start)
     else
         for (uint32_t i = 0; i < count; i++)
             drop_old(moving, block + i * PAGE_SIZE);
-    end(moving);
+    move_end(moving);
     return count == LEAF_ENTRIES;
 }
 
@@ -369,6 +389,7 @@ void space_move(struct space *space, uint64_t start, uint64_t end, const struct 
     }
     moving->space = space;
     moving->moves = moves;
+    moving->sharing = NULL;
     while (start < end) {
         uint64_t stop = (start & ~(SPACE_CHOSEN_MAX * PAGE_SIZE - 1)) + SPACE_CHOSEN_MAX * PAGE_SIZE;
 

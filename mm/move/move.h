@@ -7,19 +7,56 @@
 #include <stdint.h>
 
 #include "mm/space/space.h"
+#include "mm/space/wire.h"
+#include "msg/message.h"
 
 /* What is to move where. Both functions are called by the task that moves, with pages locked, and do not wait. */
 struct space_moves {
     /* The nodes to which the page at PAGE, which is on NODE, may go; 0: it stays. */
     uint64_t (*wanted)(void *context, uint64_t page, uint32_t node);
     /* What has become of the page: its node now, or -EFAULT: there is no area, the area is the vDSO's, or
-     * private memory that was never touched; -ENOENT: shared memory or a file that was never touched; -EBUSY: it is
-     * shared memory; -EACCES: other processes have its frame, and ALL is not set; -ENOMEM: there is no frame on these
-     * nodes, or no memory to ask. */
+     * private memory that was never touched; -ENOENT: shared memory or a file that was never touched; -EBUSY: it is a
+     * file's page that is mapped shared, or a space that this kernel did not find shares it; -EACCES: other processes
+     * have its frame, and ALL is not set; -ENOMEM: there is no frame on these nodes, or no memory to ask. */
     void (*done)(void *context, uint64_t page, int result);
     void *context;
-    bool all; /* a page whose frame other processes have is moved, too: this process gets a copy of its own */
+    bool all; /* a page whose frame other processes have is moved, too: of private memory, this process gets a copy of
+               * its own; shared memory moves in all of them */
 };
+
+/* Another space that may share pages which move. */
+struct space_sharer {
+    uint64_t space; /* its id */
+    uint64_t start; /* where it has the page that was asked for */
+    uint64_t token; /* of its home, while pages are locked there */
+    uint32_t home;
+    bool begun;                       /* pages are locked there */
+    uint64_t words[SPACE_CHOSEN_MAX]; /* what it has there, as space_move_join says */
+};
+
+/* How the mover reaches other spaces, each through its home. All of them wait. */
+struct space_sharing {
+    /* Stores at SHARERS at most MOST spaces, but BUT, that may have the page named NAME (mm/area/backing.h). Returns
+     * how many. */
+    uint32_t (*find)(uint64_t but, uint64_t name, struct space_sharer *sharers, uint32_t most);
+    /* SHARER's home performs space_move_join, with the process kept from ending, until END; -ESRCH: it does not have
+     * the page at START any more. */
+    int (*begin)(struct space_sharer *sharer, uint64_t name, uint32_t count, uint64_t *words);
+    int (*round)(const struct space_sharer *sharer, enum msg_type operation, uint64_t chosen, uint64_t frame);
+    void (*end)(const struct space_sharer *sharer);
+};
+/* Once. */
+void space_move_share_by(const struct space_sharing *how);
+
+struct moving;
+/* At the home of SPACE, for a mover that may be elsewhere: locks COUNT pages (1 to 64) from START on, which are of one
+ * leaf table, and sets WORDS to what is there: a frame, or 0, with MOVE_* bits (mm/move/wire.h). -EPROTO, -ENOMEM:
+ * nothing is locked. Waits. */
+int space_move_join(struct space *space, uint64_t start, uint32_t count, struct moving **moving, uint64_t *words);
+/* Performs OPERATION on the chosen pages, on all kernels that may map them. 0 or a negative errno. Waits. */
+int space_move_round(struct moving *moving, enum msg_type operation, uint64_t chosen, uint64_t frame);
+/* Unlocks the pages, and frees MOVING. */
+void space_move_leave(struct moving *moving);
 
 /* Moves the pages of [START, END), whole pages below USER_END, and reports each. 2 MiB that are mapped as one large
  * page and go to one node stay one, if that node has a block. Waits, and looks for messages. */

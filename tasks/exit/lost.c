@@ -19,6 +19,7 @@
 #include "tasks/process/process.h"
 #include "tasks/remote/notify.h"
 #include "tasks/role/adopted.h"
+#include "tasks/sharers/sharers.h"
 
 struct losing {
     uint32_t kernel;
@@ -87,6 +88,13 @@ static bool end_group(struct group *group, void *context)
     return true;
 }
 
+static void end_sharer(struct group *group)
+{
+    log_line("tasks: process %u is ended by signal %u: memory that it shares was moving", group->id, SIGBUS);
+    if (exit_group_from(group, EXIT_SIGNAL(SIGBUS)) != 0)
+        log_line("tasks: no memory to end process %u, which has lost memory that it shares", group->id);
+}
+
 int64_t lost_end(uint32_t kernel)
 {
     struct losing losing = {.kernel = kernel};
@@ -95,6 +103,7 @@ int64_t lost_end(uint32_t kernel)
     lost_forget(kernel);
     children_lost(kernel);
     futex_lost(kernel);
+    sharers_lost(kernel, end_sharer);
     remote_wait_lost(kernel);
     return (int64_t)losing.left;
 }

@@ -6,12 +6,15 @@
  * Checked: a read finds what was written last, whichever frame the reader's kernel maps; a frame that is freed is mapped
  * nowhere; at rest all kernels name one frame and may write to it; no deadlock.
  *
- * -DSHORT: two operations of each thread, not three.
+ * -DSHORT: two operations of each thread, not three. -DPENDING: an unmap has failed for want of memory, so that kernel 1's
+ * entry becomes pending free at some time, while the others keep theirs; it owns its frame until the unmap is repeated, at
+ * the end. Kernel 2 does not know the page and does nothing then.
  *
  * Seeded bugs: 1 the frame is copied when the home alone has made its entry still; 2 a replaced entry is writable at once; 3 the
  * mover does not ask who has come since the grant; 4 an answer that is superseded is applied; 5 the old frame is freed
  * before the others have replaced it; 6 a newcomer's entry is writable; 7 STILL is not put off while an answer is under
- * way; 8 the home replaces its entry after the others. */
+ * way; 8 the home replaces its entry after the others; 9 (PENDING) a kernel with an entry that is pending free does not refuse
+ * STILL. */
 #ifndef BUG
 #define BUG 0
 #endif
@@ -36,6 +39,10 @@ bool freed[FRAMES + 1];
 byte last; /* what was written last */
 bool locked;
 
+bool pending; /* kernel 1's entry */
+bool refused;
+byte running;
+
 bool asking[3];
 bool superseded[3];
 
@@ -47,7 +54,8 @@ inline grant()
 inline make_still(k)
 {
     if
-    :: entry[k] != 0 -> writable[k] = false; still[k] = true
+    :: entry[k] != 0 && k == 1 && pending -> refused = BUG != 9
+    :: entry[k] != 0 && !(k == 1 && pending) -> writable[k] = false; still[k] = true
     :: else
     fi
 }
@@ -56,7 +64,7 @@ inline replace_entry(k, f)
 {
     superseded[k] = true;
     if
-    :: entry[k] != 0 -> entry[k] = f; writable[k] = BUG == 2
+    :: entry[k] != 0 && !(k == 1 && pending) -> entry[k] = f; writable[k] = BUG == 2
     :: else
     fi
 }
@@ -84,13 +92,17 @@ proctype mover()
     do
     :: new <= FRAMES ->
         grant();
-        atomic { make_still(0) };
+        atomic { refused = false; make_still(0) };
         if
         :: others[1] && BUG != 1 -> atomic { !asking[1] || BUG == 7 -> make_still(1) }
         :: else
         fi;
         if
         :: others[2] && BUG != 1 -> atomic { !asking[2] || BUG == 7 -> make_still(2) }
+        :: else
+        fi;
+        if
+        :: refused -> goto over /* the run stays */
         :: else
         fi;
         value = content[old];
@@ -119,6 +131,7 @@ proctype mover()
             freed[old] = true;
             assert(entry[0] != old && entry[1] != old && entry[2] != old)
         };
+over:
         atomic { make_writable(0); look_again() };
         if
         :: others[1] -> atomic { make_writable(1) }
@@ -129,16 +142,33 @@ proctype mover()
         :: else
         fi;
         atomic {
-            assert(entry[0] == new && writable[0]);
-            assert(asking[1] || entry[1] == 0 || (entry[1] == new && writable[1]));
-            assert(asking[2] || entry[2] == 0 || (entry[2] == new && writable[2]));
+            if
+            :: !refused -> old = new
+            :: else
+            fi;
+            assert(entry[0] == old && writable[0]);
+            assert(asking[1] || entry[1] == 0 || pending || (entry[1] == old && writable[1]));
+            assert(asking[2] || entry[2] == 0 || (entry[2] == old && writable[2]));
             locked = false
         };
-        old = new;
         new++
     :: else -> break
-    od
+    od;
+    running--
 }
+
+#ifdef PENDING
+/* An unmap fails under the page's lock; it is repeated when everything else is over. */
+proctype unmap()
+{
+    atomic { !locked && !asking[1] && entry[1] != 0 -> pending = true; writable[1] = false };
+    atomic {
+        running == 0 ->
+        assert(!freed[entry[1]]); /* it is this entry's */
+        freed[entry[1]] = true
+    }
+}
+#endif
 
 /* Kernel K faults, to write or only to read: asks the home, and if that is busy fetches the page with its lock. */
 inline fault(k, write)
@@ -192,11 +222,12 @@ proctype kernel(byte k)
     bool asked;
 
     do
+    :: done < OPERATIONS && k == 1 && pending -> done++ /* takes the lock, and fails */
     :: done < OPERATIONS && entry[k] != 0 -> /* reads */
         atomic {
             done++;
             if
-            :: entry[k] != 0 -> assert(!freed[entry[k]] && content[entry[k]] == last)
+            :: entry[k] != 0 && !(k == 1 && pending) -> assert(!freed[entry[k]] && content[entry[k]] == last)
             :: else
             fi
         }
@@ -204,14 +235,19 @@ proctype kernel(byte k)
         done++;
         atomic {
             writable[k] || !locked ->
-            assert(writable[k] && !freed[entry[k]] && content[entry[k]] == last);
-            last++;
-            content[entry[k]] = last
+            if
+            :: k == 1 && pending
+            :: else ->
+                assert(writable[k] && !freed[entry[k]] && content[entry[k]] == last);
+                last++;
+                content[entry[k]] = last
+            fi
         }
     :: done < OPERATIONS && entry[k] == 0 -> done++; fault(k, false)
     :: done < OPERATIONS && entry[k] == 0 -> done++; fault(k, true)
     :: done == OPERATIONS -> break
-    od
+    od;
+    running--
 }
 
 init {
@@ -221,9 +257,15 @@ init {
         entry[1] = 1;
         writable[1] = true;
         marked[1] = true;
+#ifdef PENDING
+        running = 3;
+        run unmap();
+#else
+        running = 4;
+        run kernel(2);
+#endif
         run mover();
         run kernel(0);
-        run kernel(1);
-        run kernel(2)
+        run kernel(1)
     }
 }

@@ -89,6 +89,13 @@ def boot(machine, programs, append="", inject="", label="", machines=None):
                 (machines or MACHINES)[machine] + options, tuple(programs))
 
 
+def moves(rounds):
+    """Programs in which pages move so many rounds, and in a long run for minutes."""
+    if not long_run():
+        return [f"test-move {rounds}"]
+    return [f"test-move {rounds}", "test-move 1500 readers newcomers writers", "test-move 500 beside", "test-move 100 shared sharers crowd"]
+
+
 def strategy_boots(combinations, each, programs):
     """A boot for each combination of STRATEGIES' values, with EACH of PROGRAMS in turn, of those that the machine is for."""
     boots, turns = [], {machine: itertools.cycle([program for program in programs if program not in THREE or machine == "4-kernels"])
@@ -149,8 +156,8 @@ BOOTS = [
     boot("4-kernels-parallel", ["test-memory-races", "test-fork-memory", "test-move 12 newcomers writers", "test-stop 3",
                                 *STORMS, *AUDIT], "numa=nemo"),
     # pages that move while all CPUs read and write them, for a minute in a long run
-    boot("4-kernels-parallel", [f"test-move {24 if not long_run() else 1500}", *AUDIT], label="moves"),
-    boot("4-kernels-parallel", [f"test-move {12 if not long_run() else 1500}", *AUDIT], inject=f"seed={SEED}", label="moves"),
+    boot("4-kernels-parallel", [*moves(24), *AUDIT], label="moves"),
+    boot("4-kernels-parallel", [*moves(12), *AUDIT], inject=f"seed={SEED}", label="moves"),
     boot("4-kernels", ["test-audit", "test-audit under test-threads", "test-audit under test-fork-memory",
                        f"test-audit under stress-tasks {SEED} 3 all", "test-audit under test-exec",
                        "test-audit under test-migrate", "test-audit under test-filemap", "test-audit under test-content",

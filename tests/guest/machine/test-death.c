@@ -431,28 +431,28 @@ static void test_futex(void)
 static void test_read(void)
 {
     for (int turn = 0; turn < 2; turn++) {
-        int dying = victim(turn), ends[2];
+        int dying = death_victim(turn), ends[2];
         char byte = 0;
         pid_t child;
 
-        begin();
+        death_begin();
         MUST(pipe(ends));
         child = FORK();
         if (child == 0) {
-            go(dying);
-            board->ready = 1;
+            death_go(dying);
+            death_board->ready = 1;
             read(ends[0], &byte, 1);
             _exit(1);
         }
-        UNTIL(board->ready == 1 && tap_sleeps(child, child), "the child to wait");
-        kill_kernel(dying, turn);
+        UNTIL(death_board->ready == 1 && tap_sleeps(child, child), "the child to wait");
+        death_kill(dying, turn);
         CHECK_DIES(child, SIGKILL);
         CHECK(write(ends[1], "x", 1) == 1, "%s", tap_error(errno));
         CHECK(fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0 && read(ends[0], &byte, 1) == 1 && byte == 'x', "%s",
               tap_error(errno));
         CHECK(close(ends[0]) == 0 && close(ends[1]) == 0, "%s", tap_error(errno));
-        audit();
-        start_again(dying);
+        death_audit();
+        death_start_again(dying);
     }
 }
 
@@ -485,6 +485,73 @@ static void test_borrowed(void)
     CHECK_DIES(child, SIGBUS);
     death_audit();
     death_start_again(dying);
+}
+
+/* Moves memory that its parent shares from node to node. */
+static void move_for_ever(char *memory)
+{
+    void *pages[PAGES];
+    int nodes[PAGES], status[PAGES];
+
+    for (int i = 0; i < PAGES; i++)
+        pages[i] = memory + (long)i * PAGE;
+    for (long round = 0;; round++) {
+        for (int i = 0; i < PAGES; i++)
+            nodes[i] = kettle_node(death_kernels[round % death_count]);
+        MUST(syscall(SYS_move_pages, 0, PAGES, pages, nodes, status, 4)); /* MPOL_MF_MOVE_ALL */
+        for (int i = 0; i < PAGES; i++)
+            atomic_fetch_add(&death_board->done[0], status[i] == nodes[i]);
+    }
+}
+
+/* Shares memory with a process that moves it on DYING, and uses it until that is over. */
+static int share_moving(int dying)
+{
+    char *memory = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    long value = 0;
+
+    memset(memory, 0, PAGES * PAGE);
+    if (FORK() == 0) {
+        death_go(dying);
+        move_for_ever(memory);
+    }
+    for (; death_board->over == 0 || value % PAGES != 0; value++) {
+        volatile long *word = (volatile long *)(void *)(memory + value % PAGES * PAGE);
+
+        if (*word != value / PAGES)
+            return 9;
+        *word = value / PAGES + 1;
+    }
+    MUST(mprotect(memory, PAGES * PAGE, PROT_READ)); /* waits for its lock */
+    MUST(munmap(memory, PAGES * PAGE));
+    return 8;
+}
+
+/* The mover of memory that processes share dies: these are not left with pages that are locked or differ. They may have
+ * got memory of its kernel, or be in the middle of a move. */
+static void test_mover(void)
+{
+    int ends[2] = {0, 0};
+
+    for (int k = 0; k < death_rounds; k++) {
+        int dying = death_victim(k), status = 0;
+        pid_t child;
+
+        death_begin();
+        child = FORK();
+        if (child == 0)
+            _exit(share_moving(dying));
+        UNTIL(death_board->done[0] > 20 + 7 * k, "pages that have moved");
+        death_kill(dying, k % (KETTLE_KILL_HALT + 1));
+        death_board->over = 1;
+        MUST(waitpid(child, &status, 0));
+        ends[WIFEXITED(status)]++;
+        CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 8) || (WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS),
+              "round %d: status %x", k, (unsigned)status);
+        death_audit();
+        death_start_again(dying);
+    }
+    tap_note("%d processes went on, %d ended by SIGBUS", ends[1], ends[0]);
 }
 
 static void test_load(void)
@@ -584,6 +651,7 @@ int main(int argc, char **argv)
         {"futex", "a waiter there does not take another one's wake", test_futex},
         {"read", "a reader there takes nothing that is written afterwards", test_read},
         {"borrowed", "a process that maps frames of it ends by SIGBUS", test_borrowed},
+        {"mover", "memory that it moves for others is unlocked", test_mover},
         {"load", "kernels die under load, and what is elsewhere goes on with the right results", test_load},
         {"second", "a second kernel dies while the others clean up, and both start again", death_test_second},
         {"types", "a kernel dies at each message that it takes under load, with the same", death_test_types},

@@ -330,6 +330,85 @@ static void test_writers(void)
     munmap(pages, PAGES * PAGE);
 }
 
+/* Writers stay on kernel 0, and readers on the others: whatever waits there is a reader. */
+static void writer_home(struct thread *thread)
+{
+    uint64_t random = (uint64_t)thread->index;
+
+    kernels_go(0);
+    atomic_fetch_add(&arrived, 1);
+    while (!atomic_load(&over)) {
+        write_line(thread->index, (long)(tap_random(&random) % PAGES));
+        x86_pause();
+    }
+}
+
+static void reader_away(struct thread *thread)
+{
+    uint64_t random = (uint64_t)thread->index + 77;
+
+    kernels_go(1 + thread->index % (kernels_count() - 1));
+    for (long i = 0; i < PAGES; i++)
+        read_line(thread->index, i, 0);
+    atomic_fetch_add(&arrived, 1);
+    while (!atomic_load(&over)) {
+        uint64_t next = tap_random(&random);
+
+        read_line(thread->index, (long)(next % PAGES), (int)((next >> 32) % WRITERS));
+        x86_pause();
+    }
+}
+
+static unsigned long counted_away(const char *event)
+{
+    return counted(event) - events_of(0, event);
+}
+
+static void test_beside(void)
+{
+    static const char *const events[] = {"fetches", "page_locks", "page_lock_waits", "moving_written"};
+    struct thread threads[WRITERS + READERS] = {{0}};
+    unsigned long before[TAP_COUNT(events)], moved, all = 0, waited;
+
+    if (skip_one_node() || kernels_count() < 2 || !begin())
+        return;
+    for (int i = 0; i < WRITERS + READERS; i++) {
+        threads[i].index = i < WRITERS ? i : i - WRITERS;
+        REQUIRE(thread_start(&threads[i], i < WRITERS ? writer_home : reader_away), "%s", strerror(errno));
+    }
+    UNTIL(atomic_load(&arrived) == WRITERS + READERS, "threads");
+    move_round(pages, PAGES, 1, 1, MOVE); /* what else the threads need is there afterwards */
+    for (int again = 0; again < 2; again++) {
+        for (size_t i = 0; i < TAP_COUNT(events); i++)
+            before[i] = counted_away(events[i]);
+    }
+    moved = counted("pages_moved");
+    waited = counted("moving_written");
+    for (long round = 0; round < rounds; round++)
+        move_round(pages, PAGES, round, 1 + round % 7, MOVE);
+    for (size_t i = 0; i < TAP_COUNT(events); i++) {
+        unsigned long after = counted_away(events[i]);
+
+        CHECK(after == before[i], "%s: %lu where only readers ran", events[i], after - before[i]);
+    }
+    moved = counted("pages_moved") - moved;
+    waited = counted("moving_written") - waited;
+    CHECK(moved >= (unsigned long)(rounds * PAGES / 4) || !tap_on_kettle(), "%lu pages have moved", moved);
+    atomic_store(&over, true);
+    for (int i = 0; i < WRITERS + READERS; i++)
+        CHECK(thread_join(&threads[i]), "thread %d", i);
+    for (long i = 0; i < PAGES; i++) {
+        for (int k = 0; k < WRITERS; k++) {
+            CHECK(atomic_load(&pages[i].line[k * 8].count) == written[k][i], "page %ld, writer %d", i, k);
+            all += written[k][i];
+        }
+    }
+    CHECK(atomic_load(&wrong) == 0, "%lu lines were wrong", atomic_load(&wrong));
+    CHECK(audit_own(), "at the end");
+    tap_note("%lu pages moved beside %lu writes, %lu of which waited, and no read", moved, all, waited);
+    munmap(pages, PAGES * PAGE);
+}
+
 /* --- what else moves, and what does not --- */
 
 static int forked(void *at)
@@ -366,6 +445,307 @@ static void test_forked(void)
     munmap(at, PAGE);
 }
 
+static int node_of(void *page)
+{
+    int status = -1000;
+
+    CHECK(syscall(SYS_move_pages, 0, 1, (void *[]){page}, NULL, &status, 0) == 0, "%s", strerror(errno));
+    return status;
+}
+
+/* A private copy of a file's page, which a child has, too, is like any other page that a child has. */
+static void test_forked_file(void)
+{
+    int wanted = 0, status = -1, fd = open("/tmp/moves", O_RDWR | O_CREAT | O_TRUNC, 0600);
+    char *at;
+
+    if (skip_one_node() || !CHECK(fd >= 0 && pwrite(fd, "file", 5, 0) == 5, "%s", strerror(errno)))
+        return;
+    at = mmap(NULL, PAGE, READ_WRITE, MAP_PRIVATE, fd, 0);
+    if (!CHECK(at != MAP_FAILED, "%s", strerror(errno)))
+        return;
+    for (int k = 0; k < kernels_count(); k++) {
+        int left;
+
+        kernels_go(k);
+        strcpy(at, "forked");
+        wanted = 0;
+        CHECK(move_pages(at, 1, &wanted, &status, MOVE) == 0 && status == 0, "kernel %d: %d", k, status);
+        left = tap_fork(forked, at);
+        CHECK(left == 0, "the child on kernel %d: %d", k, left);
+        CHECK(node_of(at) == 0 && strcmp(at, "forked") == 0, "kernel %d: %s on node %d", k, at, node_of(at));
+    }
+    kernels_go(0);
+    munmap(at, PAGE);
+    close(fd);
+    unlink("/tmp/moves");
+}
+
+/* --- memory that is shared --- */
+
+#define SHARERS 3
+#define FUTEX_WAIT 0
+#define FUTEX_WAKE 1
+
+/* What the processes share, besides the pages. */
+struct shared {
+    atomic_int ready, over;
+    atomic_long moved; /* pages that the children have moved */
+};
+static struct shared *state;
+
+/* Shared pages of one process move like private ones, with a waiter in one. */
+static void shared_waiter(struct thread *thread)
+{
+    kernels_go(thread->index + 1);
+    atomic_fetch_add(&arrived, 1);
+    while (atomic_load(&pages[0].line[0].count) == 0)
+        x86_syscall(SYS_futex, (long)&pages[0].line[0].count, FUTEX_WAIT, 0, 0, 0, 0);
+}
+
+static void test_shared(void)
+{
+    struct thread threads[READERS] = {{0}};
+    unsigned long moved = counted("pages_moved");
+
+    if (skip_one_node())
+        return;
+    pages = (struct page *)(void *)spread_memory_map(PAGES, SHARED);
+    if (!CHECK(pages != NULL, "shared memory"))
+        return;
+    atomic_store(&arrived, 0);
+    for (long i = 1; i < PAGES; i++)
+        atomic_store(&pages[i].line[0].mark, (unsigned long)i);
+    atomic_store(&pages[0].line[0].count, 0);
+    for (int i = 0; i < READERS; i++) {
+        threads[i].index = i;
+        REQUIRE(thread_start(&threads[i], shared_waiter), "%s", strerror(errno));
+    }
+    UNTIL(atomic_load(&arrived) == READERS, "waiters");
+    for (long round = 0; round < rounds; round++) {
+        kernels_go(round);
+        move_round(pages, PAGES, round, 1 + round % 5, MOVE);
+        for (long i = 1; i < PAGES; i++)
+            CHECK(atomic_load(&pages[i].line[0].mark) == (unsigned long)i, "round %ld page %ld", round, i);
+    }
+    CHECK(node_of(pages) == (int)((rounds - 1) % node_count), "on node %d", node_of(pages));
+    atomic_store(&pages[0].line[0].count, 1);
+    x86_syscall(SYS_futex, (long)&pages[0].line[0].count, FUTEX_WAKE, READERS, 0, 0, 0);
+    for (int i = 0; i < READERS; i++)
+        CHECK(thread_join(&threads[i]), "waiter %d", i);
+    moved = counted("pages_moved") - moved;
+    CHECK(moved >= (unsigned long)(rounds * PAGES / 4) || !tap_on_kettle(), "%lu pages have moved", moved);
+    CHECK(audit_own(), "at the end");
+    kernels_go(0);
+    munmap(pages, PAGES * PAGE);
+}
+
+/* A page that is mapped twice stays, as one would be left behind. */
+static void test_twice(void)
+{
+    atomic_int *at, *again;
+
+    if (skip_one_node())
+        return;
+    at = (atomic_int *)(void *)spread_memory_map(1, SHARED);
+    if (!CHECK(at != NULL, "shared memory"))
+        return;
+    atomic_store(at, 1);
+    again = mremap(at, 0, PAGE, MREMAP_MAYMOVE);
+    if (!CHECK(again != MAP_FAILED && atomic_load(again) == 1, "%s", strerror(errno)))
+        return;
+    for (int k = 0; k < 2 * node_count; k++) {
+        int wanted = node_of(at) == 0 ? 1 : 0, status = -1;
+
+        kernels_go(k);
+        CHECK(move_pages(at, 1, &wanted, &status, MOVE) == 0 && status == -EACCES, "round %d: %d", k, status);
+        CHECK(move_pages(again, 1, &wanted, &status, MOVE | MOVE_ALL) == 0 && (status == -EBUSY || !tap_on_kettle()),
+              "round %d: %d", k, status);
+        atomic_store(at, k + 2);
+        CHECK(atomic_load(again) == k + 2, "round %d: two pages", k);
+    }
+    munmap(again, PAGE);
+    for (int k = 0; k < 2 * node_count; k++) {
+        int wanted = k % node_count, status = -1;
+
+        CHECK(move_pages(at, 1, &wanted, &status, MOVE) == 0 && status == wanted, "round %d: %d", k, status);
+    }
+    kernels_go(0);
+    munmap(at, PAGE);
+}
+
+/* A process that shares the pages: writes its own lines and reads all, while another one moves the pages. */
+static int sharer(int self)
+{
+    uint64_t random = (uint64_t)self + 3;
+
+    memset(seen, 0, sizeof(seen));
+    atomic_fetch_add(&state->ready, 1);
+    for (long i = 0; atomic_load(&state->over) == 0; i++) {
+        long page = (long)(tap_random(&random) % PAGES);
+
+        if (i % WRITES_STAYING == 0)
+            kernels_go((long)(tap_random(&random) % KERNELS_MAX));
+        write_line(self, page);
+        read_line(0, page, (int)(tap_random(&random) % (SHARERS + 1)));
+    }
+    for (long i = 0; i < PAGES; i++) {
+        if (atomic_load(&pages[i].line[self * 8].count) != written[self][i])
+            atomic_fetch_add(&wrong, 1);
+    }
+    return atomic_load(&wrong) == 0 ? 0 : 1;
+}
+
+/* What the processes that share the pages begin with. */
+static bool begin_shared(void)
+{
+    state = tap_share(sizeof(*state));
+    pages = (struct page *)(void *)spread_memory_map(PAGES, SHARED);
+    if (!CHECK(pages != NULL && state != NULL, "shared memory"))
+        return false;
+    memset(written, 0, sizeof(written));
+    memset(seen, 0, sizeof(seen));
+    atomic_store(&wrong, 0);
+    for (long i = 0; i < PAGES; i++) {
+        for (int k = 0; k <= SHARERS; k++) {
+            atomic_store(&pages[i].line[k * 8].count, 0);
+            atomic_store(&pages[i].line[k * 8].mark, mark_of(i, k, 0));
+        }
+    }
+    return true;
+}
+
+/* Starts processes that are at home on several kernels. */
+static void start_sharers(pid_t *children, int (*body)(int self))
+{
+    for (int i = 0; i < SHARERS; i++) {
+        kernels_go(i);
+        children[i] = fork();
+        if (children[i] == 0)
+            _exit(body(i));
+        REQUIRE(children[i] > 0, "%s", strerror(errno));
+    }
+    UNTIL(atomic_load(&state->ready) == SHARERS, "children");
+}
+
+/* They end; no write of theirs or of SELF is lost. */
+static void end_sharers(const pid_t *children, int self)
+{
+    long all = 0;
+
+    atomic_store(&state->over, 1);
+    for (int i = 0; i < SHARERS; i++) {
+        int left = tap_wait(children[i]);
+
+        CHECK(left == 0, "child %d: %d", i, left);
+    }
+    for (long i = 0; i < PAGES; i++) {
+        CHECK(atomic_load(&pages[i].line[self * 8].count) == written[self][i], "page %ld", i);
+        for (int k = 0; k <= SHARERS; k++)
+            all += (long)atomic_load(&pages[i].line[k * 8].count);
+    }
+    CHECK(atomic_load(&wrong) == 0, "%lu lines were wrong", atomic_load(&wrong));
+    CHECK(audit_own(), "at the end");
+    tap_note("%ld writes", all);
+    kernels_go(0);
+    munmap(pages, PAGES * PAGE);
+}
+
+/* Processes that share memory: all of them follow, with MPOL_MF_MOVE_ALL. */
+static void test_sharers(void)
+{
+    pid_t children[SHARERS];
+    int wanted = 0, status = -1, self = SHARERS;
+
+    if (skip_one_node() || !begin_shared())
+        return;
+    start_sharers(children, sharer);
+    wanted = node_of(pages) == 0 ? 1 : 0;
+    CHECK(move_pages(pages, 1, &wanted, &status, MOVE) == 0 && status == -EACCES, "without MPOL_MF_MOVE_ALL: %d",
+          status);
+    for (long round = 0; round < rounds; round++) {
+        static int nodes[PAGES], statuses[PAGES];
+
+        kernels_go(round);
+        for (long i = 0; i < PAGES; i++)
+            nodes[i] = (int)((round + i / (1 + round % 5)) % node_count);
+        CHECK(move_pages(pages, PAGES, nodes, statuses, MOVE | MOVE_ALL) == 0, "%s", strerror(errno));
+        for (long i = 0; i < PAGES; i++) {
+            CHECK(statuses[i] == nodes[i] || !tap_on_kettle(), "round %ld page %ld: %d, not %d", round, i, statuses[i],
+                  nodes[i]);
+            write_line(self, i);
+        }
+    }
+    CHECK(node_of(pages) == (int)((rounds - 1) % node_count), "on node %d", node_of(pages));
+    end_sharers(children, self);
+}
+
+/* A process that also moves the pages, and has children and further mappings of its own that come and go. */
+static int crowd(int self)
+{
+    uint64_t random = (uint64_t)self + 11;
+    static int nodes[PAGES], statuses[PAGES];
+
+    memset(seen, 0, sizeof(seen));
+    atomic_fetch_add(&state->ready, 1);
+    while (atomic_load(&state->over) == 0) {
+        uint64_t next = tap_random(&random);
+        long first = (long)(next % PAGES), count = 1 + (long)((next >> 16) % (unsigned long)(PAGES - first));
+
+        kernels_go((long)((next >> 32) % KERNELS_MAX));
+        for (long i = first; i < first + count; i++) {
+            write_line(self, i);
+            read_line(0, i, (int)(tap_random(&random) % (SHARERS + 1)));
+            nodes[i] = (int)((next >> 40) % (unsigned)node_count);
+        }
+        if (move_pages(&pages[first], count, &nodes[first], &statuses[first], MOVE | MOVE_ALL) < 0)
+            atomic_fetch_add(&wrong, 1);
+        for (long i = first; i < first + count; i++) {
+            atomic_fetch_add(&state->moved, statuses[i] == nodes[i]);
+            if (statuses[i] != nodes[i] && statuses[i] != -EBUSY) /* a process that has just begun or ended has it */
+                atomic_fetch_add(&wrong, 1);
+        }
+        if (next >> 60 == 1 && fork() == 0)
+            _exit(munmap(&pages[first], PAGE)); /* the rest goes with it */
+        if (next >> 60 == 2) {                  /* a second mapping of a page: it stays meanwhile */
+            void *more = mremap(&pages[first], 0, PAGE, MREMAP_MAYMOVE);
+
+            if (more == MAP_FAILED || munmap(more, PAGE) != 0)
+                atomic_fetch_add(&wrong, 1);
+        }
+        if (next >> 60 == 3 && mprotect(&pages[first], (size_t)count * PAGE, READ_WRITE) != 0)
+            atomic_fetch_add(&wrong, 1);
+        while (waitpid(-1, NULL, WNOHANG) > 0) {
+        }
+    }
+    while (waitpid(-1, NULL, 0) > 0) {
+    }
+    return atomic_load(&wrong) == 0 ? 0 : 1;
+}
+
+/* Several processes move the same pages at once, while others come and go. */
+static void test_crowd(void)
+{
+    pid_t children[SHARERS];
+    int self = SHARERS;
+
+    if (skip_one_node() || !begin_shared())
+        return;
+    start_sharers(children, crowd);
+    for (long round = 0; round < rounds; round++) {
+        unsigned long node = 1ul << round % node_count;
+
+        kernels_go(round);
+        for (long i = 0; i < PAGES; i++)
+            write_line(self, i);
+        CHECK(syscall(SYS_mbind, pages, PAGES * PAGE, BIND, &node, BITS + 1, MOVE | MOVE_ALL) == 0, "%s",
+              strerror(errno));
+    }
+    end_sharers(children, self);
+    CHECK(atomic_load(&state->moved) > 0 || !tap_on_kettle(), "no page has moved");
+    tap_note("%ld pages moved for the children", atomic_load(&state->moved));
+}
+
 static void test_file(void)
 {
     int wanted = 0, status = -1, fd = open("/tmp/moves", O_RDWR | O_CREAT | O_TRUNC, 0600);
@@ -374,8 +754,8 @@ static void test_file(void)
     if (skip_one_node() || !CHECK(fd >= 0 && pwrite(fd, "file", 5, 0) == 5, "%s", strerror(errno)))
         return;
     at = mmap(NULL, PAGE, READ_WRITE, MAP_PRIVATE, fd, 0);
-    shared = spread_memory_map(1, SHARED);
-    if (!CHECK(at != MAP_FAILED && shared != NULL, "%s", strerror(errno)))
+    shared = mmap(NULL, PAGE, READ_WRITE, MAP_SHARED, fd, 0);
+    if (!CHECK(at != MAP_FAILED && shared != MAP_FAILED, "%s", strerror(errno)))
         return;
     for (int k = 0; k < 2 * node_count; k++) {
         kernels_go(k);
@@ -385,9 +765,8 @@ static void test_file(void)
         CHECK(strcmp(at, "file") == 0, "moved in round %d", k);
         CHECK(madvise(at, PAGE, MADV_DONTNEED) == 0, "%s", strerror(errno));
     }
-    shared[0] = 1;
-    CHECK(syscall(SYS_move_pages, 0, 1, (void *[]){shared}, NULL, &status, 0) == 0 && status >= 0, "%d", status);
-    wanted = status == 0 ? 1 : 0;
+    CHECK(shared[0] == 'f', "mapped shared");
+    wanted = node_of(shared) == 0 ? 1 : 0;
     CHECK(move_pages(shared, 1, &wanted, &status, MOVE) == 0 && (status == -EBUSY || !tap_on_kettle()), "%d", status);
     kernels_go(0);
     munmap(at, PAGE);
@@ -562,9 +941,15 @@ int main(int argc, char **argv)
     static const struct tap_test tests[] = {
         {"readers", "readers of pages that move never fault", test_readers},
         {"newcomers", "a page that moves can be read by a kernel that has not had it", test_newcomers},
+        {"beside", "readers of pages that move never fault while others write them", test_beside},
         {"writers", "no write is lost and no read is stale while all pages go round all nodes", test_writers},
         {"forked", "a page that a child has moves only with MPOL_MF_MOVE_ALL, as a copy", test_forked},
-        {"file", "a private page of a file moves, and shared memory does not", test_file},
+        {"forked-file", "so does a private copy of a file's page", test_forked_file},
+        {"file", "a private page of a file moves, and one that is mapped shared does not", test_file},
+        {"shared", "shared memory of one process moves, and its futex words stay", test_shared},
+        {"twice", "a page that is mapped twice stays", test_twice},
+        {"sharers", "memory that processes share moves for all of them", test_sharers},
+        {"crowd", "processes that share memory move it at once, while others come and go", test_crowd},
         {"killed", "a process that is killed does not migrate its pages to the end", test_killed},
         {"sparse", "migrate_pages moves each page of a nearly empty area", test_sparse},
         {"clock", "the page of the clock does not move", test_clock},

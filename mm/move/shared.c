@@ -1,0 +1,249 @@
+/* Pages of anonymous shared memory that several spaces have: they move in all of them at once, or stay. See internal.h,
+ * and mm/move/move.md for why that is right.
+ *
+ * Which spaces there are is a guess, and the references to a frame prove it: with the locks of as many spaces as there
+ * are references, each of which has the frame, nobody else can have it, or get it. */
+#include "kernel/abi/errno.h"
+#include "mm/area/backing.h"
+#include "mm/change/change.h"
+#include "mm/frame/heap.h"
+#include "mm/move/internal.h"
+#include "mm/move/wire.h"
+
+#define SHARERS_MAX 63u /* of a page, besides the space of the caller */
+
+static const struct space_sharing *reach; /* [i] NULL: other spaces cannot be found */
+
+/* Pages that several spaces share. */
+struct sharing {
+    struct moving own; /* in the space of the caller */
+    uint64_t having[SPACE_CHOSEN_MAX];
+    uint64_t name; /* of the first page */
+    uint32_t count;
+    struct space_sharer sharer[SHARERS_MAX]; /* by the id of the space */
+};
+
+void space_move_share_by(const struct space_sharing *how)
+{
+    reach = how;
+}
+
+/* --- for a mover elsewhere --- */
+
+int space_move_join(struct space *space, uint64_t start, uint32_t count, struct moving **moving, uint64_t *words)
+{
+    int error;
+
+    if (start >= USER_END || count == 0 || count > SPACE_CHOSEN_MAX || count > LEAF_ENTRIES - paging_index(start))
+        return -EPROTO;
+    *moving = heap_alloc_unset(sizeof(**moving));
+    if (*moving == NULL)
+        return -ENOMEM;
+    (*moving)->space = space;
+    (*moving)->moves = NULL;
+    (*moving)->sharing = NULL;
+    error = move_begin(*moving, start, count);
+    if (error != 0) {
+        heap_free(*moving, sizeof(**moving));
+        return error;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        words[i] = (*moving)->words[i];
+    return 0;
+}
+
+int space_move_round(struct moving *moving, enum msg_type operation, uint64_t chosen, uint64_t frame)
+{
+    return move_round(moving, operation, chosen, frame);
+}
+
+void space_move_leave(struct moving *moving)
+{
+    move_end(moving);
+    heap_free(moving, sizeof(*moving));
+}
+
+/* --- the mover --- */
+
+int move_sharers_round(const struct sharing *sharing, uint64_t having, enum msg_type operation, uint64_t chosen,
+                       uint64_t frame)
+{
+    int error = 0;
+
+    for (; having != 0 && (error == 0 || operation != MSG_SPACE_STILL); having &= having - 1) {
+        int one = reach->round(&sharing->sharer[__builtin_ctzll(having)], operation, chosen, frame);
+
+        error = error != 0 ? error : one;
+    }
+    return error;
+}
+
+/* The name of the page at PAGE; BACKING_NONE: it is not anonymous shared memory any more. Waits for the home. */
+static uint64_t name_of(struct space *space, uint64_t page)
+{
+    int64_t name = space_look(space, page, SPACE_LOOK_ANONYMOUS);
+
+    return name > 0 ? (uint64_t)name | BACKING_ANONYMOUS : BACKING_NONE;
+}
+
+/* Finds who may have the first page. All movers lock spaces in the order of their ids, so that no two wait for each
+ * other. */
+static void gather(struct sharing *sharing)
+{
+    struct space_sharer *sharer = sharing->sharer;
+
+    sharing->count = reach != NULL && sharing->name != BACKING_NONE
+                         ? reach->find(sharing->own.space->id, sharing->name, sharer, SHARERS_MAX)
+                         : 0;
+    for (uint32_t i = 0; i < sharing->count; i++) {
+        struct space_sharer one = sharer[i];
+        uint32_t at = i;
+
+        for (; at > 0 && sharer[at - 1].space > one.space; at--)
+            sharer[at] = sharer[at - 1];
+        sharer[at] = one;
+    }
+}
+
+/* The most pages, up to COUNT, that are in one leaf table in each space. */
+static uint32_t common(const struct sharing *sharing, uint32_t count)
+{
+    for (uint32_t i = 0; i < sharing->count; i++) {
+        uint32_t room = LEAF_ENTRIES - (uint32_t)paging_index(sharing->sharer[i].start);
+
+        count = room < count ? room : count;
+    }
+    return count;
+}
+
+static void unlock_all(struct sharing *sharing, bool own)
+{
+    for (uint32_t i = 0; i < sharing->count; i++) {
+        if (sharing->sharer[i].begun)
+            reach->end(&sharing->sharer[i]);
+    }
+    if (own)
+        move_end(&sharing->own);
+}
+
+/* Locks COUNT pages in all spaces. A space that does not have them any more is left out. */
+static int lock_all(struct sharing *sharing, uint32_t count)
+{
+    bool own = false;
+    int error = 0;
+
+    for (uint32_t i = 0; i <= sharing->count && error == 0; i++) {
+        struct space_sharer *sharer = i < sharing->count ? &sharing->sharer[i] : NULL;
+
+        if (!own && (sharer == NULL || sharer->space > sharing->own.space->id)) {
+            error = move_begin(&sharing->own, sharing->own.start, count);
+            own = error == 0;
+        }
+        if (sharer == NULL || error != 0)
+            continue;
+        error = reach->begin(sharer, sharing->name, count, sharer->words);
+        sharer->begun = error == 0;
+        error = error == -ESRCH ? 0 : error;
+    }
+    if (error != 0)
+        unlock_all(sharing, own);
+    return error;
+}
+
+/* The other spaces that have the frame of page INDEX. */
+static uint64_t who_has(const struct sharing *sharing, uint32_t index)
+{
+    uint64_t frame = sharing->own.words[index] & PAGING_FRAME, having = 0;
+
+    for (uint32_t i = 0; i < sharing->count; i++) {
+        if (sharing->sharer[i].begun && (sharing->sharer[i].words[index] & PAGING_FRAME) == frame)
+            having |= 1ull << i;
+    }
+    return having;
+}
+
+/* Everything is locked: the pages of SET that move, with the spaces that have each. What stays is reported. */
+static uint64_t decide(struct sharing *sharing, uint64_t set, uint32_t count)
+{
+    struct moving *own = &sharing->own;
+    uint64_t uses[SPACE_CHOSEN_MAX] = {0}, chosen = 0;
+    int error;
+
+    for (; set != 0; set &= set - 1) {
+        uint32_t i = (uint32_t)__builtin_ctzll(set);
+
+        own->nodes[i] = move_choose(own, i);
+        if (own->nodes[i] == 0)
+            continue;
+        chosen |= 1ull << i;
+        uses[i] = own->words[i] & PAGING_FRAME;
+    }
+    error = chosen != 0 ? move_uses(uses, count) : 0;
+    if (error != 0) {
+        move_report_set(own, chosen, -ENOMEM);
+        return 0;
+    }
+    for (uint64_t rest = chosen; rest != 0; rest &= rest - 1) {
+        uint32_t i = (uint32_t)__builtin_ctzll(rest);
+
+        sharing->having[i] = who_has(sharing, i);
+        if ((own->words[i] & MOVE_SHARED) != 0 && uses[i] == 1 + kernel_set_count(sharing->having[i]))
+            continue;
+        chosen &= ~(1ull << i); /* a space that was not found has it, too */
+        move_report_set(own, 1ull << i, -EBUSY);
+    }
+    return chosen;
+}
+
+/* Moves the pages of CHOSEN, those together that the same spaces have. */
+static void move_together(struct sharing *sharing, uint64_t chosen)
+{
+    struct moving *own = &sharing->own;
+
+    own->sharing = sharing;
+    while (chosen != 0) {
+        uint64_t same = 0;
+
+        own->having = sharing->having[__builtin_ctzll(chosen)];
+        for (uint64_t rest = chosen; rest != 0; rest &= rest - 1)
+            same |= sharing->having[__builtin_ctzll(rest)] == own->having ? rest & -rest : 0;
+        move_chosen(own, same);
+        chosen &= ~same;
+    }
+}
+
+/* Moves those pages of SET, the first of which is page FIRST of RUN, that are near it in all spaces. Returns the
+ * others. */
+static uint64_t move_part(struct sharing *sharing, const struct moving *run, uint64_t set, uint32_t first)
+{
+    struct moving *own = &sharing->own;
+    uint64_t part;
+    uint32_t count;
+
+    own->space = run->space;
+    own->moves = run->moves;
+    own->sharing = NULL;
+    own->start = run->start + first * PAGE_SIZE;
+    sharing->name = name_of(run->space, own->start);
+    gather(sharing);
+    count = common(sharing, run->count - first);
+    part = set >> first & (count < 64 ? (1ull << count) - 1 : UINT64_MAX);
+    if (lock_all(sharing, count) != 0) {
+        move_report_set(run, part << first, -ENOMEM);
+    } else {
+        move_together(sharing, decide(sharing, part, count));
+        unlock_all(sharing, true);
+    }
+    return set & ~(part << first);
+}
+
+void move_shared(const struct moving *run, uint64_t set)
+{
+    struct sharing *sharing = heap_alloc_unset(sizeof(*sharing));
+
+    if (sharing == NULL)
+        move_report_set(run, set, -ENOMEM);
+    while (sharing != NULL && set != 0)
+        set = move_part(sharing, run, set, (uint32_t)__builtin_ctzll(set));
+    heap_free(sharing, sizeof(*sharing));
+}

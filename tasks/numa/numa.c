@@ -65,8 +65,8 @@ static bool look_at(uint64_t id, struct look *look)
 }
 
 struct following {
-    struct space *space;
     uint32_t node;
+    uint32_t moved; /* pages of the block that have come there */
 };
 
 static uint64_t follow_wanted(void *context, uint64_t page, uint32_t node)
@@ -78,20 +78,25 @@ static uint64_t follow_wanted(void *context, uint64_t page, uint32_t node)
 
 static void follow_done(void *context, uint64_t page, int result)
 {
-    (void)context;
-    (void)page;
-    (void)result; /* what cannot move stays where it is used from afar */
+    struct following *following = context;
+
+    (void)page; /* what cannot move stays where it is used from afar */
+    following->moved += result >= 0 && (uint32_t)result == following->node;
 }
 
 static void move_blocks(struct space *space)
 {
-    struct following following = {.space = space};
+    struct following following;
     struct space_moves moves = {follow_wanted, follow_done, &following, false};
-    uint64_t start;
+    uint64_t start, since;
 
     for (uint32_t i = 0; i < MOVES_AT_ONCE && seen_next(space, &start, &following.node); i++) {
         trace_note("moves memory to this node", 0, instance.kernel, start, following.node);
+        following.moved = 0;
+        since = clock_now();
         space_move(space, start, start + SEEN_BLOCK_PAGES * PAGE_SIZE, &moves);
+        if (following.moved != 0)
+            seen_moved(space, start, clock_now() - since);
         slice_check();
     }
 }

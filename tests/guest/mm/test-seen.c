@@ -124,8 +124,9 @@ static int far(int *node)
 
 static void test_follows(void)
 {
-    static const char *const policies[] = {"numa=nemo", "numa=two-fault", "numa=share", "numa=threshold",
-                                           "numa=filter"};
+    static const char *const policies[] = {"numa=nemo",     "numa=two-fault", "numa=share",   "numa=threshold",
+                                           "numa=filter",   "numa=moron",     "numa=uniform", "numa=hop",
+                                           "numa=variance", "numa=neighbour", "numa=kettle"};
     struct thread thread;
     int node, kernel = far(&node);
 
@@ -143,6 +144,41 @@ static void test_follows(void)
         CHECK(decided >= PAGES / 16, "%s: %lu decisions", policies[i], decided);
         end(&thread);
     }
+}
+
+/* Where BLOCK, 64 KiB of the words, is. */
+static int node_of(long page)
+{
+    void *address = (char *)words + page * PAGE;
+    int status = -1;
+
+    return syscall(SYS_move_pages, 0, 1l, &address, NULL, &status, 0) == 0 ? status : -1;
+}
+
+/* Blocks that another node uses go to the nodes in turn with interleave, back to the home node with home, and nowhere
+ * with first-touch. */
+static void test_placed(void)
+{
+    struct thread thread;
+    int node, kernel = far(&node), home;
+    unsigned long decided, remote;
+
+    if (kernel == 0) {
+        tap_skip("one node, or one kernel");
+        return;
+    }
+    home = node_here();
+    if (!begin(&thread, kernel, "numa=first-touch"))
+        return;
+    decided = counted("seen_decided");
+    remote = counted("seen_remote");
+    UNTIL(counted("seen_remote") > remote, "a look");
+    CHECK(counted("seen_decided") == decided && on_node(home) == PAGES, "%ld pages are at home", on_node(home));
+    CHECK(kettle_control("numa=interleave") == 0, "%s", strerror(errno));
+    UNTIL(node_of(0) != node_of(16) && node_of(16) != node_of(32) && node_of(32) != node_of(48), "interleave");
+    CHECK(kettle_control("numa=home") == 0, "%s", strerror(errno));
+    UNTIL(on_node(home) == PAGES, "home");
+    end(&thread);
 }
 
 static void test_stays(void)
@@ -211,6 +247,7 @@ int main(int argc, char **argv)
     static const struct tap_test tests[] = {
         {"none", "without a policy nobody looks, and nothing moves", test_none},
         {"follows", "memory comes to the node that uses it, with each policy", test_follows},
+        {"placed", "memory goes to the nodes in turn, or home, or stays where it was touched first", test_placed},
         {"stays", "memory that its own node uses stays", test_stays},
         {"told", "/proc tells what was seen, and a wrong policy is refused", test_told},
     };

@@ -23,6 +23,7 @@
 #define MEAN 8u /* the latest move counts for an 8th */
 
 volatile uint32_t seen_policy_now;
+volatile uint64_t seen_half_ns = 1000000000;
 volatile uint32_t seen_move_ns = MOVE_NS_FIRST;
 
 /* A block that another node than its own has used. */
@@ -225,7 +226,7 @@ static void note_locked(struct space *space, uint64_t start, uint32_t node, uint
     if (block == NULL)
         return;
     grow_old(block, age);
-    block->used[node] = (uint16_t)(block->used[node] + pages); /* at most 15 a look, halved each second */
+    block->used[node] = (uint16_t)(block->used[node] + pages); /* at most 15 a look, halved each period */
     to = choose(space, policy, block, here, node);
     block->last = (uint8_t)node;
     space->seen->wanted += (to != SEEN_STAYS) - (block->wanted != NOBODY);
@@ -237,7 +238,7 @@ static void note_locked(struct space *space, uint64_t start, uint32_t node, uint
 
 static void note(struct space *space, const struct msg_space_seen *seen)
 {
-    uint32_t age = (uint32_t)(clock_now() / SEEN_NS);
+    uint32_t age = (uint32_t)(clock_now() / seen_half_ns);
 
     spin_lock(&space->lock);
     for (uint32_t i = 0; i < SEEN_BLOCKS; i++) {

@@ -15,7 +15,8 @@
 extern volatile uint32_t seen_policy_now;
 /* [a] What moving a block costs this kernel, in ns: a mean of the latest moves. */
 extern volatile uint32_t seen_move_ns;
-#define SEEN_NS 1000000000ull /* counts are halved so often */
+/* [a] The time in ns after which counts are halved. */
+extern volatile uint64_t seen_half_ns;
 
 /* Looks at the next leaf table of SPACE on this kernel from *AT on, takes its accessed bits, and flushes. Returns false
  * if there is none; *FOUND: OUT has something to be reported; *AT is where to go on. */

@@ -12,15 +12,20 @@
 #include "msg/slice.h"
 #include "msg/trace.h"
 #include "tasks/process/group.h"
+#include "tasks/sched/sched.h"
+#include "tasks/thread/thread.h"
 #include "tasks/timer/timer.h"
 
-#define PERIOD_LEAST 100000000ull /* ns */
-#define PERIOD_MOST 10000000000ull
-#define PERIOD_FIRST 500000000ull
+#define PERIOD_FIRST 5u /* times the shortest period */
+#define PERIOD_MOST 100u
+#define PERIOD_HALF 10u             /* after which what was seen counts half */
+#define PERIOD_LIMIT 10000000000ull /* ns; the longest in any case */
+#define MS 1000000ull
 #define MOVES_AT_ONCE 64u /* blocks of a space that move between two looks: 4 MiB */
 
 static struct timer timer;
-static uint64_t period = PERIOD_FIRST;
+static uint64_t shortest = 100000000; /* ns */
+static uint64_t period;
 
 static bool is_on(void)
 {
@@ -84,6 +89,15 @@ static void follow_done(void *context, uint64_t page, int result)
     following->moved += result >= 0 && (uint32_t)result == following->node;
 }
 
+/* CPU time of this task in ns: what it waits for while it moves a block is no cost. */
+static uint64_t own_time(void)
+{
+    uint64_t user, system;
+
+    sched_cpu_time(thread_current(), &user, &system);
+    return user + system;
+}
+
 static void move_blocks(struct space *space)
 {
     struct following following;
@@ -93,10 +107,10 @@ static void move_blocks(struct space *space)
     for (uint32_t i = 0; i < MOVES_AT_ONCE && seen_next(space, &start, &following.node); i++) {
         trace_note("moves memory to this node", 0, instance.kernel, start, following.node);
         following.moved = 0;
-        since = clock_now();
+        since = own_time();
         space_move(space, start, start + SEEN_BLOCK_PAGES * PAGE_SIZE, &moves);
         if (following.moved != 0)
-            seen_moved(space, start, clock_now() - since);
+            seen_moved(space, start, own_time() - since);
         slice_check();
     }
 }
@@ -131,6 +145,13 @@ static bool next_space(uint64_t from, uint64_t *id, struct look *look)
     return true;
 }
 
+static void set_period(uint64_t wanted)
+{
+    uint64_t longest = PERIOD_MOST * shortest < PERIOD_LIMIT ? PERIOD_MOST * shortest : PERIOD_LIMIT;
+
+    period = wanted < shortest ? shortest : wanted > longest ? longest : wanted;
+}
+
 static void fire(struct timer *fired)
 {
     bool remote = false;
@@ -141,10 +162,7 @@ static void fire(struct timer *fired)
         if (look.home == instance.kernel)
             follow(id);
     }
-    if (remote)
-        period = period / 2 > PERIOD_LEAST ? period / 2 : PERIOD_LEAST;
-    else
-        period = period * 2 < PERIOD_MOST ? period * 2 : PERIOD_MOST;
+    set_period(remote ? period / 2 : period * 2);
     if (is_on())
         timer_arm(fired, clock_now() + period);
 }
@@ -152,7 +170,20 @@ static void fire(struct timer *fired)
 static void set(const char *value)
 {
     seen_policy_now = option_index("numa", value);
-    period = PERIOD_FIRST;
+    set_period(PERIOD_FIRST * shortest);
+    if (is_on())
+        timer_arm(&timer, clock_now() + period);
+}
+
+static void set_shortest(const char *value)
+{
+    uint64_t ms;
+
+    if (!option_parse_number(value, PERIOD_LIMIT / MS, &ms) || ms == 0)
+        return;
+    shortest = ms * MS;
+    seen_half_ns = PERIOD_HALF * shortest;
+    set_period(PERIOD_FIRST * shortest);
     if (is_on())
         timer_arm(&timer, clock_now() + period);
 }
@@ -165,7 +196,9 @@ const char *numa_policy(void)
 void numa_init(void)
 {
     static struct option option = {.name = "numa", .set = set};
+    static struct option of_period = {.name = "numaperiod", .set = set_shortest};
 
     timer_init(&timer, fire);
+    option_add(&of_period);
     option_add(&option);
 }

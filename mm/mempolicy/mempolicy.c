@@ -40,6 +40,11 @@ static const struct policy *find_locked(const struct space *space, uint32_t numb
     return number <= list->room && list->known[number - 1].mode != POLICY_DEFAULT ? &list->known[number - 1] : NULL;
 }
 
+const struct policy *policy_known_locked(const struct space *space, uint32_t number)
+{
+    return find_locked(space, number);
+}
+
 static int put_locked(struct space *space, uint32_t number, const struct policy *policy)
 {
     struct mempolicy_list *list = &space->policies;

@@ -45,6 +45,22 @@ struct seen {
     uint8_t blocks[];
 };
 
+void (*seen_begin)(void);
+
+const struct seen_policy *seen_policy_locked(const struct space *space)
+{
+    return &seen_policies[space->numa != 0 ? space->numa - 1 : seen_policy_now];
+}
+
+void seen_choose_locked(struct space *space, uint32_t numa)
+{
+    if (space->numa == numa)
+        return;
+    space->numa = numa;
+    if (seen_policy_locked(space)->choose != NULL && seen_begin != NULL)
+        seen_begin();
+}
+
 static uint32_t nodes(void)
 {
     return instance.plan.node_count;
@@ -184,8 +200,21 @@ static bool is_known(struct space *space, uint64_t number)
     return space->seen != NULL && find(space->seen, number)->number != 0;
 }
 
+/* The nodes to which the block at START may follow its users. The policy of an area forbids it, as in Linux, unless it
+ * has BALANCING. */
+static uint64_t may_follow_locked(struct space *space, uint64_t start)
+{
+    const struct area *area = area_next(&space->areas, start);
+    uint32_t number = area != NULL && area->start < start + BLOCK_BYTES ? area->prot >> AREA_POLICY_SHIFT : 0;
+    const struct policy *policy = number != 0 ? policy_known_locked(space, number) : NULL;
+
+    if (number == 0)
+        return UINT64_MAX;
+    return policy != NULL && (policy->flags & POLICY_BALANCING) != 0 ? policy->nodes : 0;
+}
+
 /* Where POLICY wants BLOCK, which is HERE and which NODE has just used. */
-static uint32_t choose(const struct space *space, const struct seen_policy *policy, struct block *block, uint32_t here,
+static uint32_t choose(struct space *space, const struct seen_policy *policy, struct block *block, uint32_t here,
                        uint32_t node)
 {
     struct seen *seen = space->seen;
@@ -203,15 +232,19 @@ static uint32_t choose(const struct space *space, const struct seen_policy *poli
                              .after = used_of(seen, block->number + 1, block->age),
                              .load = seen->load,
                              .distance = instance.plan.distance};
-    uint32_t to = policy->choose(&view);
+    uint32_t to;
 
+    view.memory &= may_follow_locked(space, view.block * BLOCK_BYTES);
+    if (view.memory == 0)
+        return SEEN_STAYS;
+    to = policy->choose(&view);
     return to < view.nodes && (view.memory >> to & 1) != 0 ? to : SEEN_STAYS;
 }
 
 /* NODE has used PAGES pages of the block at START. */
 static void note_locked(struct space *space, uint64_t start, uint32_t node, uint32_t pages, uint32_t age)
 {
-    const struct seen_policy *policy = &seen_policies[seen_policy_now];
+    const struct seen_policy *policy = seen_policy_locked(space);
     uint32_t here = node_of_locked(space, start), to;
     uint64_t number = start / BLOCK_BYTES + 1;
     struct block *block;

@@ -18,6 +18,13 @@ extern volatile uint32_t seen_move_ns;
 /* [a] The time in ns after which counts are halved. */
 extern volatile uint64_t seen_half_ns;
 
+/* [i] Called when a space here has got a policy of its own with which its kernels look; does not wait. */
+extern void (*seen_begin)(void);
+/* The policy of SPACE, with space->lock held: its own, or that of the option. */
+const struct seen_policy *seen_policy_locked(const struct space *space);
+/* SPACE has policy NUMA (struct space: numa) from now on. */
+void seen_choose_locked(struct space *space, uint32_t numa);
+
 /* Looks at the next leaf table of SPACE on this kernel from *AT on, takes its accessed bits, and flushes. Returns false
  * if there is none; *FOUND: OUT has something to be reported; *AT is where to go on. */
 bool seen_look(struct space *space, uint64_t *at, bool *found, struct msg_space_seen *out);

@@ -32,11 +32,23 @@ static bool is_on(void)
     return seen_policies[seen_policy_now].choose != NULL;
 }
 
-/* What a look at one space has found. */
+/* What is known of a space, and what a look at it has found. */
 struct look {
     uint32_t home;
+    bool wanted;     /* it has a policy */
     uint64_t remote; /* pages of other nodes so far */
 };
+
+static struct look look_of(struct space *space)
+{
+    struct look look = {.home = space->home};
+
+    spin_lock(&space->lock);
+    look.wanted = seen_policy_locked(space)->choose != NULL;
+    look.remote = space->stats.seen_remote;
+    spin_unlock(&space->lock);
+    return look;
+}
 
 /* Looks at the next table of the space ID from *AT on, with a reference that is not held while anything waits. False:
  * there is none, or no such space. */
@@ -49,10 +61,7 @@ static bool look_once(uint64_t id, uint64_t *at, struct look *look)
     if (space == NULL)
         return false;
     more = seen_look(space, at, &found, &seen);
-    look->home = space->home;
-    spin_lock(&space->lock);
-    look->remote = space->stats.seen_remote;
-    spin_unlock(&space->lock);
+    *look = look_of(space);
     space_put(space);
     if (found)
         seen_report(look->home, &seen);
@@ -64,7 +73,7 @@ static bool look_at(uint64_t id, struct look *look)
 {
     uint64_t before = look->remote;
 
-    for (uint64_t at = 0; is_on() && at < USER_END && look_once(id, &at, look);)
+    for (uint64_t at = 0; look->wanted && at < USER_END && look_once(id, &at, look);)
         slice_check();
     return look->remote != before;
 }
@@ -137,10 +146,7 @@ static bool next_space(uint64_t from, uint64_t *id, struct look *look)
     if (space == NULL)
         return false;
     *id = space->id;
-    look->home = space->home;
-    spin_lock(&space->lock);
-    look->remote = space->stats.seen_remote;
-    spin_unlock(&space->lock);
+    *look = look_of(space);
     space_put(space);
     return true;
 }
@@ -154,17 +160,26 @@ static void set_period(uint64_t wanted)
 
 static void fire(struct timer *fired)
 {
-    bool remote = false;
+    bool remote = false, wanted = is_on();
     struct look look;
 
-    for (uint64_t id = 0; is_on() && next_space(id, &id, &look); id++) {
+    for (uint64_t id = 0; next_space(id, &id, &look); id++) {
+        if (!look.wanted)
+            continue;
+        wanted = true;
         remote |= look_at(id, &look);
         if (look.home == instance.kernel)
             follow(id);
     }
     set_period(remote ? period / 2 : period * 2);
-    if (is_on())
+    if (wanted)
         timer_arm(fired, clock_now() + period);
+}
+
+/* Also with the lock of a space held. */
+static void begin(void)
+{
+    timer_arm(&timer, clock_now() + PERIOD_FIRST * shortest);
 }
 
 static void set(const char *value)
@@ -199,6 +214,7 @@ void numa_init(void)
     static struct option of_period = {.name = "numaperiod", .set = set_shortest};
 
     timer_init(&timer, fire);
+    seen_begin = begin;
     option_add(&of_period);
     option_add(&option);
 }

@@ -64,7 +64,9 @@ int64_t mempolicy_number(struct space *space, const struct policy *policy);
 int mempolicy_find(struct space *space, uint32_t number, struct policy *out);
 /* The same without waiting; false: the number is not known here. */
 bool policy_known(struct space *space, uint32_t number, struct policy *out);
-/* The same with space->lock held; NULL: not known. */
+/* The same for the space with ID, whose home is HOME, whether it is on this kernel or not. -ESRCH, -EPROTO, -ENOMEM. */
+int mempolicy_ask(uint32_t home, uint64_t id, uint32_t number, struct policy *out);
+/* The same as policy_known with space->lock held; NULL: not known. */
 const struct policy *policy_known_locked(const struct space *space, uint32_t number);
 /* Records that NUMBER, 1 to POLICY_MAX, means POLICY. -ENOMEM, -EPROTO. */
 int mempolicy_note(struct space *space, uint32_t number, const struct policy *policy);

@@ -9,7 +9,8 @@
  * On another operating system kernel, for example stock Linux, the functions describe a machine with one kernel, number
  * 0 on node 0, so that a program needs no second version; kettle_start, kettle_stop and kettle_spawn accept that
  * kernel. kettle_migrate, and the functions that measure or change Kettle itself (kettle_messages, _tally, _control,
- * _audit, _retrieve, _numa, _lock), fail with ENOSYS. Call kettle_migrate to find out whether the program runs on Kettle. */
+ * _audit, _retrieve, _numa, _lock), fail with ENOSYS. Call kettle_migrate to find out whether the program runs on
+ * Kettle. */
 #ifndef LIBC_KETTLE_H
 #define LIBC_KETTLE_H
 

@@ -1,4 +1,4 @@
-/* /proc/self/numa_maps tells the policy of a mapping and its pages, by kind and by node; flags of policies are accepted or refused. */
+/* /proc/self/numa_maps tells a mapping's policy and its pages; flags of policies are accepted or refused. */
 #include "abi.h"
 #include <sys/syscall.h>
 

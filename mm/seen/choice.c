@@ -75,8 +75,9 @@ static uint32_t first_touch(const struct seen_view *view)
 static uint32_t in_turn(const struct seen_view *view)
 {
     uint64_t left = view->memory;
+    uint32_t count = kernel_set_count(left);
 
-    for (uint64_t i = view->block % kernel_set_count(view->memory); i > 0; i--)
+    for (uint64_t i = count != 0 ? view->block % count : 0; i > 0; i--)
         left &= left - 1;
     return (uint32_t)__builtin_ctzll(left);
 }

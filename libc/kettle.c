@@ -177,6 +177,11 @@ int kettle_retrieve(pid_t pid, const char *strategy)
     return (int)syscall(KETTLE_CALL_RETRIEVE, (long)pid, strategy);
 }
 
+int kettle_numa(pid_t pid, const char *policy)
+{
+    return (int)syscall(KETTLE_CALL_NUMA, (long)pid, policy);
+}
+
 int kettle_lock(const void *address, size_t length)
 {
     return (int)syscall(KETTLE_CALL_LOCK, address, length);

@@ -9,7 +9,8 @@
  * On another operating system kernel, for example stock Linux, the functions describe a machine with one kernel, number
  * 0 on node 0, so that a program needs no second version; kettle_start, kettle_stop and kettle_spawn accept that
  * kernel. kettle_migrate, and the functions that measure or change Kettle itself (kettle_messages, _tally, _control,
- * _audit, _retrieve, _lock), fail with ENOSYS. Call kettle_migrate to find out whether the program runs on Kettle. */
+ * _audit, _retrieve, _numa, _lock), fail with ENOSYS. Call kettle_migrate to find out whether the program runs on
+ * Kettle. */
 #ifndef LIBC_KETTLE_H
 #define LIBC_KETTLE_H
 
@@ -140,6 +141,12 @@ int kettle_audit(pid_t pid, char *report, size_t size);
  * EINVAL: no such strategy. ESRCH: no such process, or it is just ending or beginning another program. ENOMEM: nothing
  * has changed. EFAULT, ENOSYS. Waits for the kernels that host the address space. */
 int kettle_retrieve(pid_t pid, const char *strategy);
+
+/* From now on memory of process PID, or of the caller's (0), moves to those who use it by POLICY, a value of the option
+ * numa= (mm/numa.md), whatever the option is for others; "default": by the option again. Its children, and the next
+ * program that it executes, begin with the option's. EINVAL: no such policy. ESRCH, ENOMEM, EFAULT, ENOSYS as
+ * kettle_retrieve. Waits for the kernels that host the address space. */
+int kettle_numa(pid_t pid, const char *policy);
 
 /* Acquires the lock of LENGTH bytes of the caller's memory at ADDRESS over all kernels, as a fault or a change does,
  * and releases it at once, to measure locks. ADDRESS and LENGTH are multiples of 4096; the memory need not be mapped.

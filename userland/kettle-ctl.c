@@ -21,6 +21,7 @@ static const char usage[] =
     "       kettle-ctl set WORD...\n"
     "       kettle-ctl audit [PID]\n"
     "       kettle-ctl retrieve PID STRATEGY\n"
+    "       kettle-ctl numa PID POLICY\n"
     "       kettle-ctl ps [-T]\n"
     "       kettle-ctl kernels | plan | messages | trace | syscalls | objects | strategies\n"
     "\n"
@@ -41,6 +42,8 @@ static const char usage[] =
     "            that none maps what is not its own; exit status 1 if they do not\n"
     "  retrieve  how kernels find pages of process PID from now on: STRATEGY is one of those that\n"
     "            kettle-ctl strategies lists\n"
+    "  numa      by which policy memory of process PID moves to those who use it from now on: a\n"
+    "            value of the option numa=, or default\n"
     "  ps        every process, with -T every thread, and the kernel it runs on (as /bin/ps: a\n"
     "            shell may have another ps of its own)\n"
     "  kernels   the kernels and their state\n"
@@ -147,22 +150,24 @@ static pid_t process_of(const char *word)
     return *end != '\0' || pid <= 0 ? 0 : pid;
 }
 
-static int retrieve(int argc, char **argv)
+/* Sets what NEEDS says of a process with SET. */
+static int set_process(int argc, char **argv, const char *needs, const char *unknown,
+                       int (*set)(pid_t pid, const char *name))
 {
     pid_t pid;
 
     if (argc < 4)
-        return usage_error("retrieve needs a process id and a strategy", "");
+        return usage_error(needs, "");
     if (argc > 4)
         return usage_error("one argument too many", argv[4]);
     pid = process_of(argv[2]);
     if (pid == 0)
         return usage_error("no process id", argv[2]);
-    if (kettle_retrieve(pid, argv[3]) == 0)
+    if (set(pid, argv[3]) == 0)
         return 0;
     if (errno == EINVAL)
-        return usage_error("no such strategy", argv[3]);
-    perror("kettle-ctl: retrieve");
+        return usage_error(unknown, argv[3]);
+    fprintf(stderr, "kettle-ctl: %s: %s\n", argv[1], strerror(errno));
     return STATUS_FAILED;
 }
 
@@ -205,7 +210,10 @@ int main(int argc, char **argv)
     if (strcmp(argv[1], "audit") == 0)
         return audit(argc, argv);
     if (strcmp(argv[1], "retrieve") == 0)
-        return retrieve(argc, argv);
+        return set_process(argc, argv, "retrieve needs a process id and a strategy", "no such strategy",
+                           kettle_retrieve);
+    if (strcmp(argv[1], "numa") == 0)
+        return set_process(argc, argv, "numa needs a process id and a policy", "no such policy", kettle_numa);
     if (strcmp(argv[1], "ps") == 0) {
         execv("/bin/ps", argv + 1);
         perror("kettle-ctl: /bin/ps");

@@ -45,6 +45,7 @@ int64_t call_kettle_control(struct call *call);
 int64_t call_kettle_stop(struct call *call);
 int64_t call_kettle_audit(struct call *call);
 int64_t call_kettle_retrieve(struct call *call);
+int64_t call_kettle_numa(struct call *call);
 int64_t call_kettle_lock(struct call *call);
 int64_t call_kettle_kill(struct call *call);
 

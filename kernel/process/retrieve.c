@@ -1,34 +1,48 @@
-/* Sends a change of a process's retrieval strategy to the home of its address space. See the header. */
+/* Sends a change of a process's retrieval strategy, or of its policy of numa=, to the home of its address space. See
+ * the header. */
 #include "kernel/process/retrieve.h"
 
 #include "kernel/abi/errno.h"
 #include "kernel/instance/instance.h"
+#include "kernel/lib/string.h"
 #include "mm/retrieve/strategy.h"
+#include "mm/seen/choice.h"
 #include "tasks/process/group.h"
 #include "tasks/process/process.h"
 #include "tasks/remote/operation.h"
 #include "tasks/thread/thread.h"
 
+enum { CHANGE_STRATEGY, CHANGE_NUMA };
+
 /* RETRIEVE */
 struct msg_retrieve {
     int64_t process;
-    uint64_t strategy; /* its number: see space_strategy */
+    uint32_t what; /* CHANGE_* */
+    uint32_t to;   /* the number of the strategy, see space_strategy; or struct space: numa */
 };
 
-static int ask(uint32_t home, int64_t process, uint32_t strategy)
+static int ask(uint32_t home, int64_t process, uint32_t what, uint32_t to)
 {
     const struct remote_how how = {.why = "change of retrieval", .key = (uint64_t)process, .end = WAIT_KILLABLE};
-    struct msg_retrieve message = {.process = process, .strategy = strategy};
+    struct msg_retrieve message = {.process = process, .what = what, .to = to};
 
     return remote_call(home, MSG_RETRIEVE, &message, sizeof(message), NULL, 0, &how);
+}
+
+/* At the home of SPACE. */
+static int change(struct space *space, uint32_t what, uint32_t to)
+{
+    return what == CHANGE_STRATEGY ? space_retrieve_switch(space, to)
+           : what == CHANGE_NUMA   ? space_numa_switch(space, to)
+                                   : -EINVAL;
 }
 
 /* Runs on the home of the process. A child of vfork uses its parent's address space, whose home may be another kernel;
  * the request is then passed on. */
 static int run(const struct remote_request *request, void *result)
 {
-    int64_t process = ((const struct msg_retrieve *)request->data)->process;
-    uint32_t strategy = (uint32_t)((const struct msg_retrieve *)request->data)->strategy;
+    const struct msg_retrieve *asked = request->data;
+    int64_t process = asked->process;
     struct group *group = process > 0 && process <= INT32_MAX ? group_find((uint32_t)process) : NULL;
     struct group *host;
     int error = -ESRCH;
@@ -39,25 +53,38 @@ static int run(const struct remote_request *request, void *result)
     if (group->process != NULL)
         error = group_pin(group, &host);
     if (error == 0) {
-        error = host->space->home == instance.kernel ? space_retrieve_switch(host->space, strategy)
-                                                     : ask(host->space->home, host->id, strategy);
+        error = host->space->home == instance.kernel ? change(host->space, asked->what, asked->to)
+                                                     : ask(host->space->home, host->id, asked->what, asked->to);
         group_unpin(host);
     }
     group_put(group);
     return error;
 }
 
-int retrieve_process(int64_t process, const char *strategy)
+static int ask_home(int64_t process, uint32_t what, uint32_t to)
 {
-    uint32_t number = space_strategy_find(strategy);
     uint32_t home;
 
-    if (space_strategy(number) == NULL)
-        return -EINVAL;
     if (process == 0)
         process = thread_current()->group->id;
     home = process > 0 && process <= INT32_MAX ? process_home((uint32_t)process) : KERNELS_MAX;
-    return home < instance.kernels ? ask(home, process, number) : -ESRCH;
+    return home < instance.kernels ? ask(home, process, what, to) : -ESRCH;
+}
+
+int retrieve_process(int64_t process, const char *strategy)
+{
+    uint32_t number = space_strategy_find(strategy);
+
+    return space_strategy(number) != NULL ? ask_home(process, CHANGE_STRATEGY, number) : -EINVAL;
+}
+
+int numa_process(int64_t process, const char *policy)
+{
+    uint32_t number = seen_policy_find(policy);
+
+    if (strcmp(policy, "default") == 0)
+        return ask_home(process, CHANGE_NUMA, 0);
+    return number < SEEN_POLICIES ? ask_home(process, CHANGE_NUMA, number + 1) : -EINVAL;
 }
 
 void retrieve_calls_init(void)

@@ -1,5 +1,5 @@
-/* Programs change how kernels find the pages of a process, while it runs. mm/retrieve/switch.c does it at the process's
- * home; this file sends the requests there. */
+/* Programs change how kernels find the pages of a process, and where its memory moves, while it runs.
+ * mm/retrieve/switch.c does it at the process's home; this file sends the requests there. */
 #ifndef KERNEL_PROCESS_RETRIEVE_H
 #define KERNEL_PROCESS_RETRIEVE_H
 
@@ -11,5 +11,8 @@ void retrieve_calls_init(void);
  * such strategy; -ESRCH: the process does not exist, is ending, or is about to run another program; -ENOMEM: nothing
  * has changed; -EINTR: the caller has been killed. Waits for all kernels that have the memory. */
 int retrieve_process(int64_t process, const char *strategy);
+/* The same for the policy by which memory of PROCESS follows its users: POLICY is a name as in numa=, or "default":
+ * that of the option. */
+int numa_process(int64_t process, const char *policy);
 
 #endif

@@ -40,6 +40,11 @@ static const struct policy *find_locked(const struct space *space, uint32_t numb
     return number <= list->room && list->known[number - 1].mode != POLICY_DEFAULT ? &list->known[number - 1] : NULL;
 }
 
+const struct policy *policy_known_locked(const struct space *space, uint32_t number)
+{
+    return find_locked(space, number);
+}
+
 static int put_locked(struct space *space, uint32_t number, const struct policy *policy)
 {
     struct mempolicy_list *list = &space->policies;
@@ -206,6 +211,26 @@ int mempolicy_find(struct space *space, uint32_t number, struct policy *out)
     return mempolicy_note(space, number, out) == -EPROTO
                ? -EPROTO
                : 0; /* without memory it is not recorded, and requested again the next time */
+}
+
+int mempolicy_ask(uint32_t home, uint64_t id, uint32_t number, struct policy *out)
+{
+    struct msg_space_policy_number ask = {.space = id, .number = number};
+    struct msg_space_policy answer;
+    struct space *space = home == instance.kernel ? space_get(id) : NULL;
+    int error = -ESRCH;
+
+    if (home != instance.kernel) {
+        error = msg_call(home, MSG_SPACE_POLICY_TELL, &ask, sizeof(ask), &answer, sizeof(answer), "policy of memory",
+                         id);
+        error = error < 0 ? error : error == (int)sizeof(answer) && is_valid(&answer.policy) ? 0 : -EPROTO;
+        if (error == 0)
+            *out = answer.policy;
+    } else if (space != NULL) {
+        error = policy_known(space, number, out) ? 0 : -EPROTO;
+        space_put(space);
+    }
+    return error;
 }
 
 int mempolicy_inherit(struct space *parent, struct space *child)

@@ -22,7 +22,7 @@ enum policy_mode {
 };
 #define POLICY_STATIC 0x8000u    /* the node numbers are absolute */
 #define POLICY_RELATIVE 0x4000u  /* the node numbers count within the set of existing nodes */
-#define POLICY_BALANCING 0x2000u /* with BIND: pages may follow their users; accepted without effect */
+#define POLICY_BALANCING 0x2000u /* with BIND: pages may follow their users (mm/numa.md) */
 #define POLICY_FLAGS (POLICY_STATIC | POLICY_RELATIVE | POLICY_BALANCING)
 
 struct policy {
@@ -64,6 +64,10 @@ int64_t mempolicy_number(struct space *space, const struct policy *policy);
 int mempolicy_find(struct space *space, uint32_t number, struct policy *out);
 /* The same without waiting; false: the number is not known here. */
 bool policy_known(struct space *space, uint32_t number, struct policy *out);
+/* The same for the space with ID, whose home is HOME, whether it is on this kernel or not. -ESRCH, -EPROTO, -ENOMEM. */
+int mempolicy_ask(uint32_t home, uint64_t id, uint32_t number, struct policy *out);
+/* The same as policy_known with space->lock held; NULL: not known. */
+const struct policy *policy_known_locked(const struct space *space, uint32_t number);
 /* Records that NUMBER, 1 to POLICY_MAX, means POLICY. -ENOMEM, -EPROTO. */
 int mempolicy_note(struct space *space, uint32_t number, const struct policy *policy);
 /* Copies to CHILD, which a fork has just made and which no other task uses, the policies of PARENT that CHILD's areas

@@ -8,6 +8,7 @@
 #include "mm/retrieve/areas.h"
 #include "mm/retrieve/internal.h"
 #include "mm/retrieve/wire.h"
+#include "mm/seen/seen.h"
 
 static const struct space_retrieval *const strategies[] = {
 #define STRATEGY(name, finds, asks, messages, frame) &space_retrieve_##name,
@@ -52,7 +53,9 @@ static void set_prefetch(const char *value)
 static struct option prefetch_option = {.name = "prefetch", .set = set_prefetch};
 
 #define MODE_STRATEGY(mode) ((uint32_t)(mode)&0xff)
-#define MODE_COUNT(mode) ((mode) >> 8) /* the number of changes so far */
+#define MODE_NUMA(mode) ((uint32_t)((mode) >> 8) & 0xff) /* as space->numa */
+#define MODE_COUNT(mode) ((mode) >> 16)                  /* the number of changes so far */
+#define MODE(strategy, numa, count) ((uint64_t)(count) << 16 | (uint64_t)(numa) << 8 | (strategy))
 
 const struct space_retrieval *space_strategy(uint32_t index)
 {
@@ -91,9 +94,15 @@ void space_mode_start(struct space *space)
  * old strategy are discarded. */
 void space_mode_note_locked(struct space *space, uint64_t mode)
 {
-    if (MODE_STRATEGY(mode) >= STRATEGIES || MODE_COUNT(mode) < MODE_COUNT(space->mode))
+    uint32_t before = MODE_STRATEGY(space->mode);
+
+    if (MODE_STRATEGY(mode) >= STRATEGIES || MODE_NUMA(mode) > SEEN_POLICIES ||
+        MODE_COUNT(mode) < MODE_COUNT(space->mode))
         return;
     space->mode = mode;
+    seen_choose_locked(space, MODE_NUMA(mode));
+    if (MODE_STRATEGY(mode) == before && MODE_COUNT(mode) != 0 && space->retrieval == strategies[before])
+        return; /* the policy alone has changed, or nothing */
     space->retrieval = strategies[MODE_STRATEGY(mode)];
     space->prefetch = prefetch;
     space->filled = false;
@@ -109,7 +118,13 @@ void space_mode_note(struct space *space, uint64_t mode)
 
 uint64_t space_mode_next_locked(struct space *space, uint32_t strategy)
 {
-    space_mode_note_locked(space, (MODE_COUNT(space->mode) + 1) << 8 | strategy);
+    space_mode_note_locked(space, MODE(strategy, MODE_NUMA(space->mode), MODE_COUNT(space->mode) + 1));
+    return space->mode;
+}
+
+uint64_t space_mode_numa_locked(struct space *space, uint32_t numa)
+{
+    space_mode_note_locked(space, MODE(MODE_STRATEGY(space->mode), numa, MODE_COUNT(space->mode) + 1));
     return space->mode;
 }
 

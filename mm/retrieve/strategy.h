@@ -23,6 +23,10 @@ size_t space_strategy_report(char *bytes, size_t size, uint64_t *cursor);
  * changed. Waits for the members. */
 int space_retrieve_switch(struct space *space, uint32_t strategy);
 
+/* At the home only: NUMA is the space's policy for memory that follows its users (struct space: numa), on every kernel,
+ * while its threads run. -EINVAL; -ENOMEM: nothing has changed. Waits for the members. */
+int space_numa_switch(struct space *space, uint32_t numa);
+
 /* Gives a new space the mode that the options choose. */
 void space_mode_start(struct space *space);
 /* Records the space's mode as its home reports it, when this kernel joins or the mode changes. */
@@ -30,5 +34,7 @@ void space_mode_note(struct space *space, uint64_t mode);
 /* With space->lock held: the same; and, at the home, changes the strategy and returns the new mode. */
 void space_mode_note_locked(struct space *space, uint64_t mode);
 uint64_t space_mode_next_locked(struct space *space, uint32_t strategy);
+/* The same for the policy. */
+uint64_t space_mode_numa_locked(struct space *space, uint32_t numa);
 
 #endif

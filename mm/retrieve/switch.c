@@ -1,4 +1,5 @@
-/* Changing the retrieval strategy of a space while its threads run. See mm/retrieve/retrieval.md.
+/* Changing the mode of a space, its retrieval strategy or its policy of numa=, while its threads run. See
+ * mm/retrieve/retrieval.md.
  *
  * The change is made at the home, under the whole-space lock: then the only operations under way on any kernel are
  * questions of the fast path, which the home answers BUSY, so that they are repeated with the page's lock. If the new
@@ -11,6 +12,7 @@
 #include "mm/page/question.h"
 #include "mm/retrieve/internal.h"
 #include "mm/retrieve/strategy.h"
+#include "mm/seen/choice.h"
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
 #include "msg/call.h"
@@ -67,7 +69,7 @@ static void notify_members(struct msg_space_change *change, kernel_set members, 
         panic("mm: a member refuses strategy %u (error %d)", strategy, notified.error);
 }
 
-static int switch_locked_space(struct space *space, uint32_t strategy)
+static int switch_strategy(struct space *space, uint32_t strategy)
 {
     struct msg_space_change change = {.space = space->id, .length = USER_END, .operation = MSG_SPACE_STRATEGY};
     kernel_set others;
@@ -87,18 +89,43 @@ static int switch_locked_space(struct space *space, uint32_t strategy)
     return 0;
 }
 
-int space_retrieve_switch(struct space *space, uint32_t strategy)
+static int switch_numa(struct space *space, uint32_t numa)
+{
+    struct msg_space_change change = {.space = space->id, .length = USER_END, .operation = MSG_SPACE_STRATEGY};
+    kernel_set others;
+
+    spin_lock(&space->lock);
+    change.strategy.mode = space_mode_numa_locked(space, numa);
+    others = space->members & ~(1ull << instance.kernel);
+    spin_unlock(&space->lock);
+    notify_members(&change, others, numa);
+    return 0;
+}
+
+/* Does CHANGE, which gets TO, with the whole space locked. */
+static int change_mode(struct space *space, int (*change)(struct space *space, uint32_t to), uint32_t to)
 {
     struct space_lock lock;
-    int error;
+    int error = space_acquire(space, SPACE_HEAVY, &lock);
 
-    if (space->home != instance.kernel || space_strategy(strategy) == NULL)
-        return -EINVAL;
-    error = space_acquire(space, SPACE_HEAVY, &lock);
     if (error != 0)
         return error;
     space_gets_await(space, SPACE_HEAVY);
-    error = switch_locked_space(space, strategy);
+    error = change(space, to);
     space_release(space, &lock);
     return error;
+}
+
+int space_retrieve_switch(struct space *space, uint32_t strategy)
+{
+    if (space->home != instance.kernel || space_strategy(strategy) == NULL)
+        return -EINVAL;
+    return change_mode(space, switch_strategy, strategy);
+}
+
+int space_numa_switch(struct space *space, uint32_t numa)
+{
+    if (space->home != instance.kernel || numa > SEEN_POLICIES)
+        return -EINVAL;
+    return change_mode(space, switch_numa, numa);
 }

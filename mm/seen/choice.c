@@ -1,10 +1,53 @@
-/* The policies. See the header and mm/numa.md. */
+/* The policies. See the header and mm/numa.md. "Barrelfish" below is Lindegger, "NUMA Migration on the Barrelfish OS"
+ * (ETH Zurich, 2013); "traces" is the thesis on hardware-assisted page migration by traces of memory references. */
 #include "mm/seen/choice.h"
 
+#include <stdbool.h>
 #include <stddef.h>
+
+#include "kernel/lib/string.h"
+#include "msg/message.h"
 
 #define THRESHOLD 24u /* pages more that another node has to use */
 #define LEAD 2u       /* filter: accesses more than every other node's */
+
+/* The model of kettle: a page that was found accessed has had each of its lines fetched once, and a unit of distance
+ * costs 10 ns a line, as 10 units are 100 ns. */
+#define PAGE_LINES 64u
+#define UNIT_NS 10u
+#define EXPECTED 4u   /* what was seen lately is expected to go on for so many times as long */
+#define WORTH 2u      /* a move has to save at least half of what the accesses cost more than local ones */
+#define HARMLESS 8u   /* interleaving may cost at most an 8th of it */
+#define CROWDED 2u    /* a node that is used more than this many times the mean is relieved */
+#define DOUBLINGS 16u /* at most, of what a move costs, after recent ones */
+
+typedef uint64_t node_cost(const struct seen_view *view, uint32_t node);
+
+/* The node of memory for which OF is least; of equal ones the block's own if it is one of them, else the lowest. */
+static uint32_t cheapest(const struct seen_view *view, node_cost *of)
+{
+    uint64_t least = of(view, view->here);
+    uint32_t best = view->here;
+
+    for (uint32_t node = 0; node < view->nodes; node++) {
+        uint64_t cost = (view->memory >> node & 1) != 0 ? of(view, node) : UINT64_MAX;
+
+        if (cost < least) {
+            least = cost;
+            best = node;
+        }
+    }
+    return best;
+}
+
+static uint32_t all_uses(const struct seen_view *view)
+{
+    uint32_t all = 0;
+
+    for (uint32_t node = 0; node < view->nodes; node++)
+        all += view->used[node];
+    return all;
+}
 
 /* The node that uses the block most; of equal ones HERE if it is one of them, else the lowest. */
 static uint32_t greatest(const struct seen_view *view)
@@ -21,26 +64,50 @@ static uint32_t unless_here(const struct seen_view *view, uint32_t node)
     return node != view->here ? node : SEEN_STAYS;
 }
 
-/* A block moves at the first access from another node. */
+/* A block stays where it was touched first; accesses are counted. */
+static uint32_t first_touch(const struct seen_view *view)
+{
+    (void)view;
+    return SEEN_STAYS;
+}
+
+/* The node of a block if blocks are spread over the nodes with memory in turn. */
+static uint32_t in_turn(const struct seen_view *view)
+{
+    uint64_t left = view->memory;
+    uint32_t count = kernel_set_count(left);
+
+    for (uint64_t i = count != 0 ? view->block % count : 0; i > 0; i--)
+        left &= left - 1;
+    return (uint32_t)__builtin_ctzll(left);
+}
+
+/* Blocks that several nodes use are spread over all nodes in turn (traces, 4.1.2). */
+static uint32_t interleave(const struct seen_view *view)
+{
+    return unless_here(view, in_turn(view));
+}
+
+/* A block moves at the first access from another node (Barrelfish, 3.5.1). Linux's MORON (2.3 there) decides the same,
+ * page by page. */
 static uint32_t nemo(const struct seen_view *view)
 {
     return unless_here(view, view->now);
 }
 
-/* A block moves when the same other node is seen twice in a row. */
+/* A block moves when the same other node is seen twice in a row (AutoNUMA: Barrelfish, 2.2). */
 static uint32_t two_fault(const struct seen_view *view)
 {
     return view->last == view->now ? unless_here(view, view->now) : SEEN_STAYS;
 }
 
-/* A block moves to the node that makes more than half of all accesses. */
+/* A block moves to the node that makes more than half of all accesses (Barrelfish, 3.5: by the percentage of remote
+ * access). */
 static uint32_t share(const struct seen_view *view)
 {
-    uint32_t best = greatest(view), all = 0;
+    uint32_t best = greatest(view);
 
-    for (uint32_t node = 0; node < view->nodes; node++)
-        all += view->used[node];
-    return 2u * view->used[best] > all ? unless_here(view, best) : SEEN_STAYS;
+    return 2u * view->used[best] > all_uses(view) ? unless_here(view, best) : SEEN_STAYS;
 }
 
 static uint32_t threshold(const struct seen_view *view)
@@ -50,7 +117,39 @@ static uint32_t threshold(const struct seen_view *view)
     return view->used[best] >= view->used[view->here] + THRESHOLD ? unless_here(view, best) : SEEN_STAYS;
 }
 
-/* A block moves to a node that leads all others. */
+/* The node with the most references (traces, equation 2.1). */
+static uint32_t uniform(const struct seen_view *view)
+{
+    return unless_here(view, greatest(view));
+}
+
+/* What the accesses that were seen would cost if the block were on NODE, in pages and units of distance. */
+static uint64_t weighted(const struct seen_view *view, uint32_t node)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t from = 0; from < view->nodes; from++)
+        sum += (uint64_t)view->used[from] * view->distance[node][from];
+    return sum;
+}
+
+/* What they would cost if each of them were local. */
+static uint64_t local(const struct seen_view *view)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t from = 0; from < view->nodes; from++)
+        sum += (uint64_t)view->used[from] * view->distance[from][from];
+    return sum;
+}
+
+/* The node from which all references cost least, by the distances (traces, equation 2.2). */
+static uint32_t hop(const struct seen_view *view)
+{
+    return unless_here(view, cheapest(view, weighted));
+}
+
+/* The node with the most references, if it leads each other one by two (traces, 3.1: the text). */
 static uint32_t filter(const struct seen_view *view)
 {
     uint32_t best = greatest(view);
@@ -62,7 +161,102 @@ static uint32_t filter(const struct seen_view *view)
     return unless_here(view, best);
 }
 
+/* The same, if sum((max - r)^2) / n >= 2^2 (n - 1) / n (traces, equation 3.1), which one far lower node may satisfy. */
+static uint32_t variance(const struct seen_view *view)
+{
+    uint32_t best = greatest(view);
+    uint64_t sum = 0;
+
+    for (uint32_t node = 0; node < view->nodes; node++) {
+        uint64_t less = (uint64_t)view->used[best] - view->used[node];
+
+        sum += less * less;
+    }
+    return sum >= (uint64_t)LEAD * LEAD * (view->nodes - 1) ? unless_here(view, best) : SEEN_STAYS;
+}
+
+/* As weighted, with half the accesses to the blocks at both sides: an access that the look has missed was seen at them
+ * (traces, 2.5.1: silent regions are placed in the vicinity of others). */
+static uint64_t weighted_around(const struct seen_view *view, uint32_t node)
+{
+    uint64_t sum = 2 * weighted(view, node);
+
+    for (uint32_t from = 0; from < view->nodes; from++)
+        sum += (uint64_t)((view->before != NULL ? view->before[from] : 0) +
+                          (view->after != NULL ? view->after[from] : 0)) *
+               view->distance[node][from];
+    return sum;
+}
+
+static uint32_t neighbour(const struct seen_view *view)
+{
+    return unless_here(view, cheapest(view, weighted_around));
+}
+
+/* Memory is on its process's home node, wherever the threads run (Zijlstra's: Barrelfish, 2.1). */
+static uint32_t home(const struct seen_view *view)
+{
+    return unless_here(view, view->home);
+}
+
+/* Whether the node of the block is used far more than the mean of the nodes with memory. */
+static bool is_crowded(const struct seen_view *view)
+{
+    uint64_t all = 0;
+
+    for (uint32_t node = 0; node < view->nodes; node++)
+        all += view->load[node];
+    return view->load[view->here] * kernel_set_count(view->memory) > CROWDED * all;
+}
+
+/* A block that nodes share: in turn, if its node is crowded and the way is not much longer. */
+static uint32_t relieve(const struct seen_view *view, uint64_t now)
+{
+    uint32_t to = in_turn(view);
+
+    if (!is_crowded(view) || 2 * view->load[to] > view->load[view->here] || weighted(view, to) > now + now / HARMLESS)
+        return SEEN_STAYS;
+    return unless_here(view, to);
+}
+
+/* A block moves where its accesses cost least if, as modelled, what it is expected to save is more than a move costs,
+ * as measured, and no small part of what remoteness costs. A move makes the next one dearer for four periods, so that
+ * memory which is used in turns stays, and one look says too little of those who have not been asked yet. */
+static uint32_t kettle(const struct seen_view *view)
+{
+    uint32_t best = cheapest(view, weighted), moves = view->moves < DOUBLINGS ? view->moves : DOUBLINGS;
+    uint64_t now = weighted(view, view->here), saved = now - weighted(view, best), more = now - local(view);
+
+    if (view->last == SEEN_STAYS)
+        return SEEN_STAYS;
+    if (saved * WORTH >= more && EXPECTED * saved * PAGE_LINES * UNIT_NS > (uint64_t)view->move_ns << moves)
+        return unless_here(view, best);
+    return 2u * view->used[greatest(view)] <= all_uses(view) && view->moves == 0 ? relieve(view, now) : SEEN_STAYS;
+}
+
 const struct seen_policy seen_policies[SEEN_POLICIES] = {
-    {"none", NULL},   {"nemo", nemo},           {"two-fault", two_fault},
-    {"share", share}, {"threshold", threshold}, {"filter", filter},
+    {"none", NULL},
+    {"nemo", nemo},
+    {"two-fault", two_fault},
+    {"share", share},
+    {"threshold", threshold},
+    {"filter", filter},
+    {"first-touch", first_touch},
+    {"interleave", interleave},
+    {"moron", nemo},
+    {"uniform", uniform},
+    {"hop", hop},
+    {"variance", variance},
+    {"neighbour", neighbour},
+    {"home", home},
+    {"kettle", kettle},
 };
+
+uint32_t seen_policy_find(const char *name)
+{
+    uint32_t i = 0;
+
+    while (i < SEEN_POLICIES && strcmp(seen_policies[i].name, name) != 0)
+        i++;
+    return i;
+}

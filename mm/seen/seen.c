@@ -18,8 +18,13 @@
 #define PLACES_MOST (1u << 13) /* half of them are used: 256 MiB of memory that other nodes use */
 #define NOBODY UINT8_MAX
 #define AGES_MOST 15u
+#define MOVE_NS_FIRST 50000u /* until one has been measured: 16 pages of 4 KiB at some 1.3 GB/s */
+#define MOVE_NS_MOST 1000000000ull
+#define MEAN 8u /* the latest move counts for an 8th */
 
 volatile uint32_t seen_policy_now;
+volatile uint64_t seen_half_ns = 1000000000;
+volatile uint32_t seen_move_ns = MOVE_NS_FIRST;
 
 /* A block that another node than its own has used. */
 struct block {
@@ -27,15 +32,34 @@ struct block {
     uint32_t age;    /* the period in which USED was halved last */
     uint8_t last;    /* the node that was seen last */
     uint8_t wanted;  /* the node to which it is to move; NOBODY: none */
+    uint8_t moves;   /* SEEN_MOVE for each, halved with USED */
     uint16_t used[]; /* of each node */
 };
 
 /* A hash table with open addressing. Blocks never leave it but all at once. */
 struct seen {
     uint32_t places, count, wanted;
-    uint32_t cursor; /* of seen_next */
+    uint32_t cursor;          /* of seen_next */
+    uint32_t age;             /* the period in which LOAD was halved last */
+    uint32_t load[NODES_MAX]; /* pages that were seen in the memory of each node */
     uint8_t blocks[];
 };
+
+void (*seen_begin)(void);
+
+const struct seen_policy *seen_policy_locked(const struct space *space)
+{
+    return &seen_policies[space->numa != 0 ? space->numa - 1 : seen_policy_now];
+}
+
+void seen_choose_locked(struct space *space, uint32_t numa)
+{
+    if (space->numa == numa)
+        return;
+    space->numa = numa;
+    if (seen_policy_locked(space)->choose != NULL && seen_begin != NULL)
+        seen_begin();
+}
 
 static uint32_t nodes(void)
 {
@@ -89,8 +113,8 @@ static bool make_room(struct space *space)
     if (old != NULL && old->count < old->places / 2)
         return true;
     if (old != NULL && places == PLACES_MOST) {
-        memset(old, 0, table_size(places));
-        old->places = places;
+        memset(old->blocks, 0, places * block_size());
+        old->count = old->wanted = 0;
         return true;
     }
     more = create(old == NULL ? places : 2 * places);
@@ -103,6 +127,8 @@ static bool make_room(struct space *space)
     if (old != NULL) {
         more->count = old->count;
         more->wanted = old->wanted;
+        more->age = old->age;
+        memcpy(more->load, old->load, sizeof(more->load));
         heap_free(old, table_size(places));
     }
     space->seen = more;
@@ -116,7 +142,30 @@ static void grow_old(struct block *block, uint32_t age)
 
     for (uint32_t node = 0; node < nodes(); node++)
         block->used[node] = (uint16_t)(block->used[node] >> halvings);
+    block->moves = (uint8_t)(block->moves >> (halvings < 8 ? halvings : 8));
     block->age = age;
+}
+
+/* PAGES of the space have been used in memory of NODE. */
+static void load(struct seen *seen, uint32_t node, uint32_t pages, uint32_t age)
+{
+    uint32_t halvings = age - seen->age < 31 ? age - seen->age : 31;
+
+    for (uint32_t i = 0; i < nodes() && halvings != 0; i++)
+        seen->load[i] >>= halvings;
+    seen->age = age;
+    seen->load[node] += pages;
+}
+
+/* What nodes have used of the block NUMBER; NULL: nothing is known of it. */
+static const uint16_t *used_of(struct seen *seen, uint64_t number, uint32_t age)
+{
+    struct block *block = number != 0 ? find(seen, number) : NULL;
+
+    if (block == NULL || block->number == 0)
+        return NULL;
+    grow_old(block, age);
+    return block->used;
 }
 
 /* The node of the first page of the block at START that has a frame; nodes() if none has. */
@@ -131,27 +180,87 @@ static uint32_t node_of_locked(const struct space *space, uint64_t start)
     return nodes();
 }
 
+/* The record of the block NUMBER, which is made if need be. NULL: no memory. */
+static struct block *record(struct space *space, uint64_t number, uint32_t age)
+{
+    struct block *block = space->seen != NULL ? find(space->seen, number) : NULL;
+
+    if (block != NULL && block->number != 0)
+        return block;
+    if (!make_room(space))
+        return NULL;
+    block = find(space->seen, number);
+    *block = (struct block){.number = number, .age = age, .last = NOBODY, .wanted = NOBODY};
+    space->seen->count++;
+    return block;
+}
+
+static bool is_known(struct space *space, uint64_t number)
+{
+    return space->seen != NULL && find(space->seen, number)->number != 0;
+}
+
+/* The nodes to which the block at START may follow its users. The policy of an area forbids it, as in Linux, unless it
+ * has BALANCING. */
+static uint64_t may_follow_locked(struct space *space, uint64_t start)
+{
+    const struct area *area = area_next(&space->areas, start);
+    uint32_t number = area != NULL && area->start < start + BLOCK_BYTES ? area->prot >> AREA_POLICY_SHIFT : 0;
+    const struct policy *policy = number != 0 ? policy_known_locked(space, number) : NULL;
+
+    if (number == 0)
+        return UINT64_MAX;
+    return policy != NULL && (policy->flags & POLICY_BALANCING) != 0 ? policy->nodes : 0;
+}
+
+/* Where POLICY wants BLOCK, which is HERE and which NODE has just used. */
+static uint32_t choose(struct space *space, const struct seen_policy *policy, struct block *block, uint32_t here,
+                       uint32_t node)
+{
+    struct seen *seen = space->seen;
+    struct seen_view view = {.nodes = nodes(),
+                             .memory = policy_machine_nodes(),
+                             .block = block->number - 1,
+                             .here = here,
+                             .home = instance.plan.kernels[instance.kernel].node,
+                             .now = node,
+                             .last = block->last != NOBODY ? block->last : SEEN_STAYS,
+                             .moves = block->moves,
+                             .move_ns = seen_move_ns,
+                             .used = block->used,
+                             .before = used_of(seen, block->number - 1, block->age),
+                             .after = used_of(seen, block->number + 1, block->age),
+                             .load = seen->load,
+                             .distance = instance.plan.distance};
+    uint32_t to;
+
+    view.memory &= may_follow_locked(space, view.block * BLOCK_BYTES);
+    if (view.memory == 0)
+        return SEEN_STAYS;
+    to = policy->choose(&view);
+    return to < view.nodes && (view.memory >> to & 1) != 0 ? to : SEEN_STAYS;
+}
+
 /* NODE has used PAGES pages of the block at START. */
 static void note_locked(struct space *space, uint64_t start, uint32_t node, uint32_t pages, uint32_t age)
 {
-    uint32_t (*choose)(const struct seen_view *) = seen_policies[seen_policy_now].choose;
+    const struct seen_policy *policy = seen_policy_locked(space);
     uint32_t here = node_of_locked(space, start), to;
     uint64_t number = start / BLOCK_BYTES + 1;
-    struct block *block = space->seen != NULL ? find(space->seen, number) : NULL;
+    struct block *block;
 
-    if (choose == NULL || here == nodes() || ((block == NULL || block->number == 0) && here == node))
+    if (policy->choose == NULL || here == nodes())
+        return;
+    if (space->seen != NULL)
+        load(space->seen, here, pages, age);
+    if (here == node && !is_known(space, number))
         return; /* memory that its own node alone uses is not worth a word */
-    if (block == NULL || block->number == 0) {
-        if (!make_room(space))
-            return;
-        block = find(space->seen, number);
-        *block = (struct block){.number = number, .age = age, .last = NOBODY, .wanted = NOBODY};
-        space->seen->count++;
-    }
+    block = record(space, number, age);
+    if (block == NULL)
+        return;
     grow_old(block, age);
-    block->used[node] = (uint16_t)(block->used[node] + pages); /* at most 15 a look, halved each second */
-    to = choose(
-        &(struct seen_view){nodes(), here, node, block->last != NOBODY ? block->last : SEEN_STAYS, block->used});
+    block->used[node] = (uint16_t)(block->used[node] + pages); /* at most 15 a look, halved each period */
+    to = choose(space, policy, block, here, node);
     block->last = (uint8_t)node;
     space->seen->wanted += (to != SEEN_STAYS) - (block->wanted != NOBODY);
     block->wanted = to != SEEN_STAYS ? (uint8_t)to : NOBODY;
@@ -162,7 +271,7 @@ static void note_locked(struct space *space, uint64_t start, uint32_t node, uint
 
 static void note(struct space *space, const struct msg_space_seen *seen)
 {
-    uint32_t age = (uint32_t)(clock_now() / SEEN_NS);
+    uint32_t age = (uint32_t)(clock_now() / seen_half_ns);
 
     spin_lock(&space->lock);
     for (uint32_t i = 0; i < SEEN_BLOCKS; i++) {
@@ -194,6 +303,19 @@ bool seen_next(struct space *space, uint64_t *start, uint32_t *node)
     }
     spin_unlock(&space->lock);
     return found;
+}
+
+void seen_moved(struct space *space, uint64_t start, uint64_t ns)
+{
+    struct block *block;
+
+    ns = ns < MOVE_NS_MOST ? ns : MOVE_NS_MOST;
+    seen_move_ns = (uint32_t)((seen_move_ns * (MEAN - 1ull) + ns) / MEAN);
+    spin_lock(&space->lock);
+    block = space->seen != NULL ? find(space->seen, start / BLOCK_BYTES + 1) : NULL;
+    if (block != NULL && block->number != 0 && block->moves < UINT8_MAX - SEEN_MOVE)
+        block->moves = (uint8_t)(block->moves + SEEN_MOVE);
+    spin_unlock(&space->lock);
 }
 
 void seen_end(struct space *space)

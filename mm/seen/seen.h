@@ -13,7 +13,17 @@
 
 /* [a] The policy of this kernel as a home: an index of seen_policies; 0: none. */
 extern volatile uint32_t seen_policy_now;
-#define SEEN_NS 1000000000ull /* counts are halved so often */
+/* [a] What moving a block costs this kernel, in ns: a mean of the latest moves. */
+extern volatile uint32_t seen_move_ns;
+/* [a] The time in ns after which counts are halved. */
+extern volatile uint64_t seen_half_ns;
+
+/* [i] Called when a space here has got a policy of its own with which its kernels look; does not wait. */
+extern void (*seen_begin)(void);
+/* The policy of SPACE, with space->lock held: its own, or that of the option. */
+const struct seen_policy *seen_policy_locked(const struct space *space);
+/* SPACE has policy NUMA (struct space: numa) from now on. */
+void seen_choose_locked(struct space *space, uint32_t numa);
 
 /* Looks at the next leaf table of SPACE on this kernel from *AT on, takes its accessed bits, and flushes. Returns false
  * if there is none; *FOUND: OUT has something to be reported; *AT is where to go on. */
@@ -21,6 +31,9 @@ bool seen_look(struct space *space, uint64_t *at, bool *found, struct msg_space_
 /* Reports SEEN to HOME, the home of its space. Waits, so the caller holds no reference to a space, whose end would spin
  * for it. */
 void seen_report(uint32_t home, const struct msg_space_seen *seen);
+
+/* A block has been moved, with pages in it, in NS. */
+void seen_moved(struct space *space, uint64_t start, uint64_t ns);
 
 /* At the home: takes the next block that is to move, to *NODE. False: there is none. */
 bool seen_next(struct space *space, uint64_t *start, uint32_t *node);

@@ -67,9 +67,10 @@ struct space {
     struct list deferred;           /* [k] changes deferred until their answers arrive */
     struct list queries;            /* [k] strategy chain: queries under way */
     uint64_t query_count;           /* [k] queries so far */
-    uint64_t mode;                  /* [k] the strategy and how often it has changed: mm/retrieve/strategy.c */
-    struct space_adapting adapting; /* [k] */
-    uint32_t prefetch;              /* [k] the most runs of pages that an answer may bring along */
+    uint64_t mode; /* [k] the strategy, the policy of numa=, and how often they have changed: mm/retrieve/strategy.c */
+    uint32_t numa; /* [k] 1 + the space's own policy, an index of seen_policies; 0: that of the option numa= */
+    struct space_adapting adapting;          /* [k] */
+    uint32_t prefetch;                       /* [k] the most runs of pages that an answer may bring along */
     const struct space_retrieval *retrieval; /* [k] changes only while all of the space is locked */
     struct space_stats stats;                /* [k] */
     int64_t resident;                        /* [k] pages that entries here hold, without those pending free */

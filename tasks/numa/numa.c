@@ -12,26 +12,43 @@
 #include "msg/slice.h"
 #include "msg/trace.h"
 #include "tasks/process/group.h"
+#include "tasks/sched/sched.h"
+#include "tasks/thread/thread.h"
 #include "tasks/timer/timer.h"
 
-#define PERIOD_LEAST 100000000ull /* ns */
-#define PERIOD_MOST 10000000000ull
-#define PERIOD_FIRST 500000000ull
+#define PERIOD_FIRST 5u /* times the shortest period */
+#define PERIOD_MOST 100u
+#define PERIOD_HALF 10u             /* after which what was seen counts half */
+#define PERIOD_LIMIT 10000000000ull /* ns; the longest in any case */
+#define MS 1000000ull
 #define MOVES_AT_ONCE 64u /* blocks of a space that move between two looks: 4 MiB */
 
 static struct timer timer;
-static uint64_t period = PERIOD_FIRST;
+static uint64_t shortest = 100000000; /* ns */
+static uint64_t period;
 
 static bool is_on(void)
 {
     return seen_policies[seen_policy_now].choose != NULL;
 }
 
-/* What a look at one space has found. */
+/* What is known of a space, and what a look at it has found. */
 struct look {
     uint32_t home;
+    bool wanted;     /* it has a policy */
     uint64_t remote; /* pages of other nodes so far */
 };
+
+static struct look look_of(struct space *space)
+{
+    struct look look = {.home = space->home};
+
+    spin_lock(&space->lock);
+    look.wanted = seen_policy_locked(space)->choose != NULL;
+    look.remote = space->stats.seen_remote;
+    spin_unlock(&space->lock);
+    return look;
+}
 
 /* Looks at the next table of the space ID from *AT on, with a reference that is not held while anything waits. False:
  * there is none, or no such space. */
@@ -44,10 +61,7 @@ static bool look_once(uint64_t id, uint64_t *at, struct look *look)
     if (space == NULL)
         return false;
     more = seen_look(space, at, &found, &seen);
-    look->home = space->home;
-    spin_lock(&space->lock);
-    look->remote = space->stats.seen_remote;
-    spin_unlock(&space->lock);
+    *look = look_of(space);
     space_put(space);
     if (found)
         seen_report(look->home, &seen);
@@ -59,14 +73,14 @@ static bool look_at(uint64_t id, struct look *look)
 {
     uint64_t before = look->remote;
 
-    for (uint64_t at = 0; is_on() && at < USER_END && look_once(id, &at, look);)
+    for (uint64_t at = 0; look->wanted && at < USER_END && look_once(id, &at, look);)
         slice_check();
     return look->remote != before;
 }
 
 struct following {
-    struct space *space;
     uint32_t node;
+    uint32_t moved; /* pages of the block that have come there */
 };
 
 static uint64_t follow_wanted(void *context, uint64_t page, uint32_t node)
@@ -78,20 +92,34 @@ static uint64_t follow_wanted(void *context, uint64_t page, uint32_t node)
 
 static void follow_done(void *context, uint64_t page, int result)
 {
-    (void)context;
-    (void)page;
-    (void)result; /* what cannot move stays where it is used from afar */
+    struct following *following = context;
+
+    (void)page; /* what cannot move stays where it is used from afar */
+    following->moved += result >= 0 && (uint32_t)result == following->node;
+}
+
+/* CPU time of this task in ns: what it waits for while it moves a block is no cost. */
+static uint64_t own_time(void)
+{
+    uint64_t user, system;
+
+    sched_cpu_time(thread_current(), &user, &system);
+    return user + system;
 }
 
 static void move_blocks(struct space *space)
 {
-    struct following following = {.space = space};
+    struct following following;
     struct space_moves moves = {follow_wanted, follow_done, &following, false};
-    uint64_t start;
+    uint64_t start, since;
 
     for (uint32_t i = 0; i < MOVES_AT_ONCE && seen_next(space, &start, &following.node); i++) {
         trace_note("moves memory to this node", 0, instance.kernel, start, following.node);
+        following.moved = 0;
+        since = own_time();
         space_move(space, start, start + SEEN_BLOCK_PAGES * PAGE_SIZE, &moves);
+        if (following.moved != 0)
+            seen_moved(space, start, own_time() - since);
         slice_check();
     }
 }
@@ -118,36 +146,59 @@ static bool next_space(uint64_t from, uint64_t *id, struct look *look)
     if (space == NULL)
         return false;
     *id = space->id;
-    look->home = space->home;
-    spin_lock(&space->lock);
-    look->remote = space->stats.seen_remote;
-    spin_unlock(&space->lock);
+    *look = look_of(space);
     space_put(space);
     return true;
 }
 
+static void set_period(uint64_t wanted)
+{
+    uint64_t longest = PERIOD_MOST * shortest < PERIOD_LIMIT ? PERIOD_MOST * shortest : PERIOD_LIMIT;
+
+    period = wanted < shortest ? shortest : wanted > longest ? longest : wanted;
+}
+
 static void fire(struct timer *fired)
 {
-    bool remote = false;
+    bool remote = false, wanted = is_on();
     struct look look;
 
-    for (uint64_t id = 0; is_on() && next_space(id, &id, &look); id++) {
+    for (uint64_t id = 0; next_space(id, &id, &look); id++) {
+        if (!look.wanted)
+            continue;
+        wanted = true;
         remote |= look_at(id, &look);
         if (look.home == instance.kernel)
             follow(id);
     }
-    if (remote)
-        period = period / 2 > PERIOD_LEAST ? period / 2 : PERIOD_LEAST;
-    else
-        period = period * 2 < PERIOD_MOST ? period * 2 : PERIOD_MOST;
-    if (is_on())
+    set_period(remote ? period / 2 : period * 2);
+    if (wanted)
         timer_arm(fired, clock_now() + period);
+}
+
+/* Also with the lock of a space held. */
+static void begin(void)
+{
+    timer_arm(&timer, clock_now() + PERIOD_FIRST * shortest);
 }
 
 static void set(const char *value)
 {
     seen_policy_now = option_index("numa", value);
-    period = PERIOD_FIRST;
+    set_period(PERIOD_FIRST * shortest);
+    if (is_on())
+        timer_arm(&timer, clock_now() + period);
+}
+
+static void set_shortest(const char *value)
+{
+    uint64_t ms;
+
+    if (!option_parse_number(value, PERIOD_LIMIT / MS, &ms) || ms == 0)
+        return;
+    shortest = ms * MS;
+    seen_half_ns = PERIOD_HALF * shortest;
+    set_period(PERIOD_FIRST * shortest);
     if (is_on())
         timer_arm(&timer, clock_now() + period);
 }
@@ -160,7 +211,10 @@ const char *numa_policy(void)
 void numa_init(void)
 {
     static struct option option = {.name = "numa", .set = set};
+    static struct option of_period = {.name = "numaperiod", .set = set_shortest};
 
     timer_init(&timer, fire);
+    seen_begin = begin;
+    option_add(&of_period);
     option_add(&option);
 }

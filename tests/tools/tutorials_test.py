@@ -10,7 +10,7 @@ import pytest
 from hosttools.paths import ROOT
 
 TOOL = ROOT / "tools/run-tutorial"
-PAGES = ("message.md", "retrieval-strategy.md", "benchmark-row.md")  # one builds on the build of the other: the first takes longest
+PAGES = ("message.md", "retrieval-strategy.md", "benchmark-row.md", "numa-policy.md")  # one builds on the build of the other: the first takes longest
 
 
 def load():

@@ -27,6 +27,7 @@ static const call_function kettle_functions[KETTLE_CALL_COUNT] = {
     [KETTLE_CALL_STOP - KETTLE_CALL_BASE] = call_kettle_stop,
     [KETTLE_CALL_AUDIT - KETTLE_CALL_BASE] = call_kettle_audit,
     [KETTLE_CALL_RETRIEVE - KETTLE_CALL_BASE] = call_kettle_retrieve,
+    [KETTLE_CALL_NUMA - KETTLE_CALL_BASE] = call_kettle_numa,
     [KETTLE_CALL_LOCK - KETTLE_CALL_BASE] = call_kettle_lock,
     [KETTLE_CALL_KILL - KETTLE_CALL_BASE] = call_kettle_kill,
 };

@@ -223,7 +223,8 @@ static int64_t may_look_after(int32_t process)
     return process == 0 ? 0 : credentials_may_reach((uint32_t)process, false);
 }
 
-int64_t call_kettle_retrieve(struct call *c)
+/* Changes the process a[0] by SET to what the string a[1] names. */
+static int64_t set_by_name(const struct call *c, int (*set)(int64_t process, const char *name))
 {
     char name[32];
     int64_t length = user_read_string(name, c->a[1], sizeof(name));
@@ -233,7 +234,17 @@ int64_t call_kettle_retrieve(struct call *c)
     length = may_look_after((int32_t)c->a[0]);
     if (length != 0)
         return length;
-    return retrieve_process((int32_t)c->a[0], name);
+    return set((int32_t)c->a[0], name);
+}
+
+int64_t call_kettle_retrieve(struct call *c)
+{
+    return set_by_name(c, retrieve_process);
+}
+
+int64_t call_kettle_numa(struct call *c)
+{
+    return set_by_name(c, numa_process);
 }
 
 int64_t call_kettle_lock(struct call *c)

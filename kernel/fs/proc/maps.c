@@ -20,7 +20,8 @@
 
 struct maps {
     struct text *text;
-    void (*each)(void *context, const struct msg_space_area *area); /* or NULL */
+    bool lines;
+    proc_each_area *each; /* or NULL */
     void *context;
     uint64_t file; /* kernel and object of the file whose NAME and FACTS are cached, as a backing; 0: none */
     struct file_facts facts;
@@ -51,18 +52,10 @@ static const char *name_of(const struct msg_space_area *area, const struct msg_s
     return area->end == PROGRAM_STACK_TOP ? "[stack]" : "";
 }
 
-static int64_t put_area(struct maps *maps, const struct msg_space_area *area, const struct msg_space_areas *head)
+static int64_t put_line(struct maps *maps, const struct msg_space_area *area, const char *name, bool file)
 {
-    bool vdso = backing_stays(area->backing);
-    bool file = backing_is_file(area->backing) && !vdso;
-    const char *name = vdso ? vdso_name(backing_page(area->backing)) : name_of(area, head);
     size_t start = maps->text->length;
-    int64_t error = slice_check() ? -EINTR : file ? find_file(maps, area->backing) : 0;
 
-    if (error != 0)
-        return error;
-    if (file)
-        name = maps->name;
     if (proc_text_grow(maps->text, LINE_MAX + strlen(name)) != 0)
         return -ENOMEM;
     text_put(maps->text, "%08lx-%08lx %c%c%c%c %08lx %02x:%02x %lu", (unsigned long)area->start,
@@ -75,9 +68,25 @@ static int64_t put_area(struct maps *maps, const struct msg_space_area *area, co
     while (*name != '\0' && maps->text->length < start + NAME_COLUMN)
         text_put(maps->text, " ");
     text_put(maps->text, "%s\n", name);
-    if (maps->each != NULL)
-        maps->each(maps->context, area);
     return 0;
+}
+
+static int64_t put_area(struct maps *maps, const struct msg_space_area *area, const struct msg_space_areas *head)
+{
+    bool vdso = backing_stays(area->backing);
+    bool file = backing_is_file(area->backing) && !vdso;
+    const char *name = vdso ? vdso_name(backing_page(area->backing)) : name_of(area, head);
+    int64_t error = slice_check() ? -EINTR : file ? find_file(maps, area->backing) : 0;
+
+    if (error != 0)
+        return error;
+    if (file)
+        name = maps->name;
+    if (maps->lines)
+        error = put_line(maps, area, name, file);
+    if (error == 0 && maps->each != NULL)
+        maps->each(maps->context, area, name);
+    return error;
 }
 
 static int64_t put_areas(struct maps *maps, const struct process_facts *process)
@@ -105,11 +114,10 @@ static int64_t put_areas(struct maps *maps, const struct process_facts *process)
 
 int64_t proc_write_maps(const struct proc_at *at, struct text *text)
 {
-    return proc_write_areas(at, text, NULL, NULL);
+    return proc_write_areas(at, text, true, NULL, NULL);
 }
 
-int64_t proc_write_areas(const struct proc_at *at, struct text *text,
-                         void (*each)(void *context, const struct msg_space_area *area), void *context)
+int64_t proc_write_areas(const struct proc_at *at, struct text *text, bool lines, proc_each_area *each, void *context)
 {
     struct process_facts process;
     struct maps *maps;
@@ -125,6 +133,7 @@ int64_t proc_write_areas(const struct proc_at *at, struct text *text,
     error = -ENOMEM;
     if (maps != NULL) {
         maps->text = text;
+        maps->lines = lines;
         maps->each = each;
         maps->context = context;
         error = put_areas(maps, &process);

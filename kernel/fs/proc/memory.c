@@ -173,15 +173,16 @@ static void put_details(struct details *details, const struct msg_space_area *ar
              (area->prot & AREA_GROWS) != 0 ? " gd" : "", (area->prot & AREA_LOCKED) != 0 ? " lo" : "");
 }
 
-static void put_details_of(void *context, const struct msg_space_area *area)
+static void put_details_of(void *context, const struct msg_space_area *area, const char *name)
 {
+    (void)name;
     put_details(context, area);
 }
 
 int64_t proc_write_smaps(const struct proc_at *at, struct text *text)
 {
     struct details details = {.text = text, .process = (uint32_t)at->keys[0]};
-    int64_t error = proc_write_areas(at, text, put_details_of, &details);
+    int64_t error = proc_write_areas(at, text, true, put_details_of, &details);
 
     if (error == 0 && details.failed) {
         heap_free(text->bytes, text->size);

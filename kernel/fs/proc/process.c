@@ -295,6 +295,7 @@ static const struct proc_row process_rows[] = {
     {.name = "maps", .write = proc_write_maps},
     {.name = "mem", .open = open_memory, .mode = 0600},
     {.name = "mountinfo", .write = proc_write_mounts},
+    {.name = "numa_maps", .write = proc_write_numa_maps},
     {.name = "numa_stat", .write = proc_write_numa},
     {.name = "smaps", .write = proc_write_smaps},
     {.name = "stat", .write = proc_write_stat},

@@ -10,10 +10,10 @@ int64_t proc_write_status(const struct proc_at *at, struct text *text);
 int64_t proc_write_name(const struct proc_at *at, struct text *text);
 int64_t proc_write_memory(const struct proc_at *at, struct text *text); /* statm */
 int64_t proc_write_maps(const struct proc_at *at, struct text *text);   /* in maps.c */
-/* As maps; EACH appends its own lines behind the line of each area. */
 struct msg_space_area;
-int64_t proc_write_areas(const struct proc_at *at, struct text *text,
-                         void (*each)(void *context, const struct msg_space_area *area), void *context);
+typedef void proc_each_area(void *context, const struct msg_space_area *area, const char *name);
+/* As maps, but without its LINES unless they are wanted; EACH, or NULL, is called after the line of each area. */
+int64_t proc_write_areas(const struct proc_at *at, struct text *text, bool lines, proc_each_area *each, void *context);
 int64_t proc_write_io(const struct proc_at *at, struct text *text); /* keys as for proc_write_stat; in io.c */
 /* In memory.c: limits, mountinfo, environ, cmdline, smaps. */
 int64_t proc_write_limits(const struct proc_at *at, struct text *text);
@@ -22,6 +22,7 @@ int64_t proc_write_environment(const struct proc_at *at, struct text *text);
 int64_t proc_write_command(const struct proc_at *at, struct text *text);
 int64_t proc_write_smaps(const struct proc_at *at, struct text *text);
 int64_t proc_write_numa(const struct proc_at *at, struct text *text);
+int64_t proc_write_numa_maps(const struct proc_at *at, struct text *text); /* in numa_maps.c */
 int64_t proc_write_kettle(const struct proc_at *at, struct text *text);
 
 #endif

@@ -21,6 +21,9 @@
 
 #define PAGES 64l
 #define LOOKS 4
+#define MPOL_BIND 2
+#define MPOL_F_NUMA_BALANCING 0x2000
+#define MPOL_MF_MOVE 2
 
 static long *words; /* one for each page */
 static atomic_bool over;
@@ -124,8 +127,9 @@ static int far(int *node)
 
 static void test_follows(void)
 {
-    static const char *const policies[] = {"numa=nemo", "numa=two-fault", "numa=share", "numa=threshold",
-                                           "numa=filter"};
+    static const char *const policies[] = {"numa=nemo",     "numa=two-fault", "numa=share",   "numa=threshold",
+                                           "numa=filter",   "numa=moron",     "numa=uniform", "numa=hop",
+                                           "numa=variance", "numa=neighbour", "numa=kettle"};
     struct thread thread;
     int node, kernel = far(&node);
 
@@ -143,6 +147,102 @@ static void test_follows(void)
         CHECK(decided >= PAGES / 16, "%s: %lu decisions", policies[i], decided);
         end(&thread);
     }
+}
+
+/* Where BLOCK, 64 KiB of the words, is. */
+static int node_of(long page)
+{
+    void *address = (char *)words + page * PAGE;
+    int status = -1;
+
+    return syscall(SYS_move_pages, 0, 1l, &address, NULL, &status, 0) == 0 ? status : -1;
+}
+
+/* Blocks that another node uses go to the nodes in turn with interleave, back to the home node with home, and nowhere
+ * with first-touch. */
+static void test_placed(void)
+{
+    struct thread thread;
+    int node, kernel = far(&node), home;
+    unsigned long decided, remote;
+
+    if (kernel == 0) {
+        tap_skip("one node, or one kernel");
+        return;
+    }
+    home = node_here();
+    if (!begin(&thread, kernel, "numa=first-touch"))
+        return;
+    decided = counted("seen_decided");
+    remote = counted("seen_remote");
+    UNTIL(counted("seen_remote") > remote, "a look");
+    CHECK(counted("seen_decided") == decided && on_node(home) == PAGES, "%ld pages are at home", on_node(home));
+    CHECK(kettle_control("numa=interleave") == 0, "%s", strerror(errno));
+    UNTIL(node_of(0) != node_of(16) && node_of(16) != node_of(32) && node_of(32) != node_of(48), "interleave");
+    CHECK(kettle_control("numa=home") == 0, "%s", strerror(errno));
+    UNTIL(on_node(home) == PAGES, "home");
+    end(&thread);
+}
+
+/* A process's own policy, which kernels that have joined before and after the choice follow. */
+static void test_process(void)
+{
+    struct thread thread;
+    int node, kernel = far(&node), home;
+    struct timespec second = {.tv_sec = 1};
+    unsigned long before;
+
+    CHECK_ERROR(kettle_numa(0, "best"), EINVAL);
+    CHECK_ERROR(kettle_numa(1 << 30, "nemo"), ESRCH);
+    if (kernel == 0) {
+        tap_skip("one node, or one kernel");
+        return;
+    }
+    home = node_here();
+    if (!begin(&thread, kernel, "numa=none"))
+        return;
+    CHECK(kettle_numa(0, "nemo") == 0, "%s", strerror(errno));
+    UNTIL(on_node(node) == PAGES, "the process's own policy");
+    end(&thread);
+
+    CHECK(kettle_numa(0, "none") == 0, "%s", strerror(errno));
+    if (!begin(&thread, kernel, "numa=nemo"))
+        return;
+    before = counted("seen_local") + counted("seen_remote");
+    UNTIL(atomic_load(&rounds) > 2, "the user");
+    nanosleep(&second, NULL); /* more than the first period */
+    CHECK(counted("seen_local") + counted("seen_remote") == before, "looked at, though the process wants none");
+    CHECK(on_node(home) == PAGES, "%ld pages are at home", on_node(home));
+    CHECK(kettle_numa(0, "default") == 0, "%s", strerror(errno));
+    UNTIL(on_node(node) == PAGES, "the policy of the option");
+    end(&thread);
+}
+
+/* Memory with a policy of its own: bound, it stays; with balancing among these nodes, it follows. */
+static void test_bound(void)
+{
+    struct thread thread;
+    int node, kernel = far(&node), home;
+    unsigned long remote, both, nodes;
+
+    if (kernel == 0) {
+        tap_skip("one node, or one kernel");
+        return;
+    }
+    home = node_here();
+    if (!begin(&thread, kernel, "numa=nemo"))
+        return;
+    nodes = both = 1ul << home | 1ul << node;
+    CHECK(syscall(SYS_mbind, words, PAGES * PAGE, MPOL_BIND, &nodes, 65ul, 0) == 0, "%s", strerror(errno));
+    nodes = 1ul << home;
+    CHECK(syscall(SYS_mbind, words, PAGES * PAGE, MPOL_BIND, &nodes, 65ul, MPOL_MF_MOVE) == 0, "%s", strerror(errno));
+    remote = counted("seen_remote");
+    UNTIL(counted("seen_remote") >= remote + LOOKS * PAGES, "looks");
+    CHECK(on_node(home) == PAGES, "%ld pages are where they are bound", on_node(home));
+    CHECK(syscall(SYS_mbind, words, PAGES * PAGE, MPOL_BIND | MPOL_F_NUMA_BALANCING, &both, 65ul, 0) == 0, "%s",
+          strerror(errno));
+    UNTIL(on_node(node) == PAGES, "with balancing");
+    end(&thread);
 }
 
 static void test_stays(void)
@@ -211,6 +311,9 @@ int main(int argc, char **argv)
     static const struct tap_test tests[] = {
         {"none", "without a policy nobody looks, and nothing moves", test_none},
         {"follows", "memory comes to the node that uses it, with each policy", test_follows},
+        {"placed", "memory goes to the nodes in turn, or home, or stays where it was touched first", test_placed},
+        {"process", "a process's own policy takes precedence over the option, until it is given up", test_process},
+        {"bound", "memory with a policy of its own follows with MPOL_F_NUMA_BALANCING alone", test_bound},
         {"stays", "memory that its own node uses stays", test_stays},
         {"told", "/proc tells what was seen, and a wrong policy is refused", test_told},
     };

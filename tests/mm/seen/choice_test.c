@@ -1,4 +1,5 @@
-/* The policies that move memory to those who use it, on made-up histories of accesses.
+/* The policies that move memory to those who use it, on histories of accesses: those of single bounds, and those that
+ * the phases of numabench make (userland/bench/numa).
  * sources: mm/seen/choice.c */
 #include "mm/seen/choice.h"
 
@@ -7,37 +8,82 @@
 #include "tests/test.h"
 
 #define NODES 4u
+#define MEMORY 0xfull
+#define PAGES 15u     /* what a look counts of a block in which everything was accessed */
+#define BLOCKS 8u     /* of each node in the phases */
+#define PERIOD 2u     /* looks after which counts are halved */
+#define MOVE_COST 640 /* of a block, in pages and units of distance: 64 lines of 10 ns, move_ns below */
+
+static uint8_t distance[NODES_MAX][NODES_MAX];
 
 /* A block, and what a policy makes of it. */
 struct block {
     uint16_t used[NODES];
-    uint32_t here, last, moves;
+    uint32_t here, last, moves, recent;
+    uint64_t number;
 };
 
-static uint32_t (*find(const char *name))(const struct seen_view *)
+/* What all blocks of a space have in common. */
+struct space {
+    uint32_t load[NODES];
+    uint32_t home;
+};
+
+static const struct seen_policy *find(const char *name)
 {
-    for (uint32_t i = 0; i < SEEN_POLICIES; i++) {
-        if (strcmp(seen_policies[i].name, name) == 0)
-            return seen_policies[i].choose;
-    }
-    CHECK(false);
-    return NULL;
+    uint32_t index = seen_policy_find(name);
+
+    CHECK(index < SEEN_POLICIES);
+    return &seen_policies[index];
 }
 
-/* NODE is seen at PAGES pages; the block moves as the policy says. */
-static void see(struct block *block, const char *policy, uint32_t node, uint16_t pages)
+/* Nodes 0 and 1, and 2 and 3, are near each other. */
+static void square(void)
 {
-    struct seen_view view = {NODES, block->here, node, block->last, block->used};
+    for (uint32_t i = 0; i < NODES; i++) {
+        for (uint32_t j = 0; j < NODES; j++)
+            distance[i][j] = i == j ? 10 : (i ^ j) == 1 ? 14 : 20;
+    }
+}
+
+/* NODE is seen at PAGES pages of BLOCK, which moves as POLICY says. */
+static void see_in(struct space *space, struct block *block, const struct seen_policy *policy, uint32_t node,
+                   uint16_t pages, const struct block *before, const struct block *after)
+{
+    struct seen_view view = {.nodes = NODES,
+                             .memory = MEMORY,
+                             .block = block->number,
+                             .here = block->here,
+                             .home = space->home,
+                             .now = node,
+                             .last = block->last,
+                             .moves = block->recent,
+                             .move_ns = MOVE_COST * 640,
+                             .used = block->used,
+                             .before = before != NULL ? before->used : NULL,
+                             .after = after != NULL ? after->used : NULL,
+                             .load = space->load,
+                             .distance = distance};
     uint32_t to;
 
+    space->load[block->here] += pages;
     block->used[node] = (uint16_t)(block->used[node] + pages);
-    to = find(policy)(&view);
+    to = policy->choose(&view);
     block->last = node;
     if (to == SEEN_STAYS)
         return;
     CHECK(to < NODES && to != block->here);
     block->here = to;
     block->moves++;
+    block->recent += SEEN_MOVE;
+}
+
+static void see(struct block *block, const char *policy, uint32_t node, uint16_t pages)
+{
+    struct space space = {.home = 0};
+
+    square();
+    see_in(&space, block, find(policy), node, pages, NULL, NULL);
 }
 
 static struct block new_block(void)
@@ -45,47 +91,58 @@ static struct block new_block(void)
     return (struct block){.last = SEEN_STAYS};
 }
 
-TEST(seen_none, "none looks for nothing, and the others choose")
+TEST(seen_none, "none looks for nothing, the others choose, and a name that does not exist is none of them")
 {
-    CHECK(find("none") == NULL);
-    for (uint32_t i = 1; i < SEEN_POLICIES; i++)
+    CHECK(find("none")->choose == NULL);
+    for (uint32_t i = 1; i < SEEN_POLICIES; i++) {
         CHECK(seen_policies[i].choose != NULL);
+        CHECK_EQ(seen_policy_find(seen_policies[i].name), i);
+    }
+    CHECK_EQ(seen_policy_find("best"), SEEN_POLICIES);
+    CHECK_EQ(seen_policy_find(""), SEEN_POLICIES);
 }
 
 TEST(seen_local, "a block that its own node uses stays, whatever the policy")
 {
     for (uint32_t i = 1; i < SEEN_POLICIES; i++) {
-        struct block block = new_block();
+        struct block block = new_block(); /* number 0: in turn it is on node 0 as well */
 
         for (int round = 0; round < 50; round++)
-            see(&block, seen_policies[i].name, 0, 16);
+            see(&block, seen_policies[i].name, 0, PAGES);
         CHECK_EQ(block.moves, 0);
     }
 }
 
-TEST(seen_moves, "a block that only another node uses goes there, once")
+TEST(seen_moves, "a block that only another node uses goes there, once, by each policy that follows accesses")
 {
-    static const uint32_t looks[SEEN_POLICIES] = {0, 1, 2, 1, 2, 1};
+    static const struct {
+        const char *name;
+        uint32_t looks; /* 0: never */
+    } rows[] = {{"nemo", 1},   {"two-fault", 2},   {"share", 1},      {"threshold", 2}, {"filter", 1},
+                {"moron", 1},  {"uniform", 1},     {"hop", 1},        {"variance", 1},  {"neighbour", 1},
+                {"kettle", 2}, {"first-touch", 0}, {"interleave", 0}, {"home", 0}};
 
-    for (uint32_t i = 1; i < SEEN_POLICIES; i++) {
+    CHECK_EQ(sizeof(rows) / sizeof(rows[0]), SEEN_POLICIES - 1);
+    for (uint32_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct block block = new_block();
 
         for (uint32_t round = 1; round <= 50; round++) {
-            see(&block, seen_policies[i].name, 3, 16);
-            CHECK_EQ(block.here, round < looks[i] ? 0 : 3);
+            see(&block, rows[i].name, 3, PAGES);
+            CHECK_EQ(block.here, rows[i].looks != 0 && round >= rows[i].looks ? 3 : 0);
         }
-        CHECK_EQ(block.moves, 1);
+        CHECK_EQ(block.moves, rows[i].looks != 0);
     }
 }
 
-TEST(seen_shared, "a block that two nodes use in turns moves each time with nemo, and stays with the others")
+TEST(seen_shared, "a block that two nodes use in turns moves each time with nemo and moron, and stays with the others")
 {
     for (uint32_t i = 1; i < SEEN_POLICIES; i++) {
         struct block block = new_block();
+        bool restless = seen_policies[i].choose == find("nemo")->choose;
 
         for (uint32_t round = 0; round < 20; round++)
-            see(&block, seen_policies[i].name, round % 2, 16);
-        CHECK_EQ(block.moves, i == 1 ? 19 : 0);
+            see(&block, seen_policies[i].name, round % 2, PAGES);
+        CHECK_EQ(block.moves, restless ? 19 : 0);
     }
 }
 
@@ -120,4 +177,206 @@ TEST(seen_bounds, "each policy moves a block from its bound on, and not before")
     CHECK_EQ(block.here, 0);
     see(&block, "two-fault", 2, 1);
     CHECK_EQ(block.here, 2);
+
+    block = new_block();
+    block.used[0] = 10;
+    see(&block, "uniform", 2, 10);
+    CHECK_EQ(block.here, 0);
+    see(&block, "uniform", 2, 1);
+    CHECK_EQ(block.here, 2);
+
+    /* three nodes lower by 2 satisfy the formula, 3 * 4 >= 4 * 3; lower by 1 they do not; one that is lower by 4 does
+     */
+    block = new_block();
+    block.used[0] = block.used[1] = block.used[3] = 9;
+    see(&block, "variance", 2, 10);
+    CHECK_EQ(block.here, 0);
+    see(&block, "variance", 2, 1);
+    CHECK_EQ(block.here, 2);
+    block = new_block();
+    block.used[0] = 4;
+    block.used[1] = 3;
+    see(&block, "variance", 2, 5); /* 1 + 4 + 25 */
+    CHECK_EQ(block.here, 2);
+}
+
+TEST(seen_readings, "the two readings of the filter differ: a far lower node satisfies the formula, not the text")
+{
+    struct block text = new_block(), formula = new_block();
+
+    text.used[0] = formula.used[0] = 9;
+    see(&text, "filter", 2, 10);
+    see(&formula, "variance", 2, 10);
+    CHECK_EQ(text.here, 0);
+    CHECK_EQ(formula.here, 2);
+}
+
+TEST(seen_hop, "hop chooses the node that is near to all users, where uniform takes the greatest one")
+{
+    struct block uniform = new_block(), hop = new_block();
+
+    uniform.here = hop.here = 1;
+    uniform.used[2] = hop.used[2] = 8; /* near to node 3 */
+    uniform.used[3] = hop.used[3] = 7;
+    see(&uniform, "uniform", 0, 10);
+    see(&hop, "hop", 0, 10);
+    CHECK_EQ(uniform.here, 0); /* 10 * 10 + 15 * 20 = 400 */
+    CHECK_EQ(hop.here, 2);     /* 8 * 10 + 7 * 14 + 10 * 20 = 378 */
+}
+
+TEST(seen_neighbour, "neighbour moves a block whose own accesses are even to where the blocks at its sides are used")
+{
+    struct block block = new_block(), before = new_block(), after = new_block();
+    struct space space = {.home = 0};
+
+    square();
+    block.used[0] = 8;
+    see_in(&space, &block, find("neighbour"), 3, 8, &before, NULL);
+    CHECK_EQ(block.here, 0);
+    before.used[3] = 5;
+    after.used[3] = 4;
+    see_in(&space, &block, find("neighbour"), 3, 0, &before, &after);
+    CHECK_EQ(block.here, 3);
+}
+
+TEST(seen_places, "interleave spreads blocks over the nodes in turn, and home takes them to the process's home")
+{
+    for (uint32_t number = 0; number < 2 * NODES; number++) {
+        struct block block = new_block(), other = new_block();
+        struct space space = {.home = 2};
+
+        square();
+        block.number = number;
+        see_in(&space, &block, find("interleave"), 3, 1, NULL, NULL);
+        CHECK_EQ(block.here, number % NODES);
+        other.here = number % NODES;
+        see_in(&space, &other, find("home"), 3, 1, NULL, NULL);
+        CHECK_EQ(other.here, 2);
+    }
+}
+
+TEST(seen_kettle, "kettle weighs what a move saves against what it costs, and a recent move makes it dearer")
+{
+    struct block block = new_block();
+
+    see(&block, "kettle", 2, 8);
+    see(&block, "kettle", 2, 8); /* 16 pages, 10 units of distance, 4 times: as much as the move */
+    CHECK_EQ(block.here, 0);
+    see(&block, "kettle", 2, 1);
+    CHECK_EQ(block.here, 2);
+    memset(block.used, 0, sizeof(block.used));
+    CHECK_EQ(block.recent, SEEN_MOVE);
+    block.recent = 1; /* three periods later */
+    see(&block, "kettle", 0, 32);
+    CHECK_EQ(block.here, 2);
+    see(&block, "kettle", 0, 1);
+    CHECK_EQ(block.here, 0);
+
+    /* less than half of what remoteness costs is saved: not worth it, however much it is */
+    block = new_block();
+    block.last = 0;
+    block.used[0] = 1000;
+    see(&block, "kettle", 2, 1999);
+    CHECK_EQ(block.here, 0);
+    see(&block, "kettle", 2, 1);
+    CHECK_EQ(block.here, 2);
+}
+
+TEST(seen_relieved, "kettle spreads blocks that all nodes share evenly, if one node has most of them")
+{
+    struct space space = {.load = {1000, 10, 10, 10}};
+    uint32_t on[NODES] = {0};
+
+    square();
+    for (uint32_t number = 0; number < 16; number++) {
+        struct block block = new_block();
+
+        block.number = number;
+        for (uint32_t round = 0; round < 8; round++)
+            see_in(&space, &block, find("kettle"), round % NODES, PAGES, NULL, NULL);
+        on[block.here]++;
+        CHECK(block.moves <= 1);
+    }
+    for (uint32_t node = 0; node < NODES; node++)
+        CHECK_EQ(on[node], 4);
+}
+
+/* --- the phases of numabench: each node uses the blocks of one list with all its pages in each look --- */
+
+enum phase { LOCAL, SHARED, MIXED, UNFAVOURABLE, PHASES };
+
+/* Whether NODE uses the list that was made on OWNER, in look LOOK of LOOKS. */
+static bool uses(enum phase phase, uint32_t node, uint32_t owner, uint32_t look, uint32_t looks)
+{
+    uint32_t left = (node + NODES - 1) % NODES;
+
+    switch (phase) {
+    case LOCAL:
+        return node == owner;
+    case SHARED:
+        return owner == 0;
+    case MIXED: /* the share of the neighbour's list grows from none to all */
+        return look * 10 / looks > look % 10 ? owner == left : owner == node;
+    default:
+        return owner == left;
+    }
+}
+
+static void grow_old(struct block blocks[NODES * BLOCKS], struct space *space)
+{
+    for (uint32_t i = 0; i < NODES * BLOCKS; i++) {
+        for (uint32_t node = 0; node < NODES; node++)
+            blocks[i].used[node] /= 2;
+        blocks[i].recent /= 2;
+    }
+    for (uint32_t node = 0; node < NODES; node++)
+        space->load[node] /= 2;
+}
+
+/* What the accesses of LOOKS looks cost by POLICY (NULL: nothing moves), in pages and units of distance, with what
+ * moves cost. */
+static uint64_t cost_of(enum phase phase, const struct seen_policy *policy, uint32_t looks)
+{
+    struct block blocks[NODES * BLOCKS];
+    struct space space = {.home = 0};
+    uint64_t cost = 0;
+
+    square();
+    for (uint32_t i = 0; i < NODES * BLOCKS; i++) {
+        blocks[i] = new_block();
+        blocks[i].here = i / BLOCKS;
+        blocks[i].number = i;
+    }
+    for (uint32_t look = 0; look < looks; look++) {
+        for (uint32_t i = 0; i < NODES * BLOCKS; i++) {
+            struct block *block = &blocks[i];
+            uint32_t here = block->here, moves = block->moves;
+
+            for (uint32_t node = 0; node < NODES; node++)
+                cost += uses(phase, node, i / BLOCKS, look, looks) ? PAGES * distance[here][node] : 0;
+            for (uint32_t node = 0; policy != NULL && node < NODES; node++) {
+                if (uses(phase, node, i / BLOCKS, look, looks))
+                    see_in(&space, block, policy, node, PAGES, i > 0 ? &blocks[i - 1] : NULL,
+                           i + 1 < NODES * BLOCKS ? &blocks[i + 1] : NULL);
+            }
+            cost += (block->moves - moves) * MOVE_COST;
+        }
+        if (look % PERIOD == PERIOD - 1)
+            grow_old(blocks, &space);
+    }
+    return cost;
+}
+
+TEST(seen_phases, "in no phase of the bench kettle costs 2 % more than no policy, and misplaced lists come home")
+{
+    for (enum phase phase = LOCAL; phase < PHASES; phase++) {
+        uint64_t none = cost_of(phase, NULL, 200), first = cost_of(phase, find("first-touch"), 200);
+        uint64_t kettle = cost_of(phase, find("kettle"), 200);
+
+        CHECK_EQ(none, first);
+        CHECK(100 * kettle <= 102 * none);
+    }
+    /* two of the neighbours are 20 away, two 14 */
+    CHECK(100 * cost_of(UNFAVOURABLE, find("kettle"), 200) <= 105 * cost_of(LOCAL, NULL, 200));
+    CHECK(cost_of(SHARED, find("nemo"), 200) > cost_of(SHARED, NULL, 200)); /* what NEMO is known to be bad at */
 }

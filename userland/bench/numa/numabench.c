@@ -18,6 +18,7 @@
 #define ELEMENTS_LEAST 64
 #define ELEMENTS_MOST (1u << 24)
 #define REPEAT_DEFAULT 10
+#define PASSES_MOST 1000000
 #define REGIONS_MAX 255
 #define MIXED_STEP 10
 #define MAP_ELEMENTS 64
@@ -26,7 +27,8 @@
 #define STATUS_USAGE 2
 
 static const char usage[] =
-    "usage: numabench [--json] [--sequence NAME] [--elements N] [--repeat N] [--seed N]\n"
+    "usage: numabench [--json] [--sequence NAME] [--elements N] [--passes N] [--repeat N]\n"
+    "                 [--seed N]\n"
     "\n"
     "Traverses shuffled lists, a cache line an element: run it with tools/kettle run --numa-model.\n"
     "\n"
@@ -39,6 +41,7 @@ static const char usage[] =
     "                    map: a list that each CPU or kernel has written, read by each\n"
     "                    all: the first two (the default)\n"
     "  --elements N      length of each list (default 4096)\n"
+    "  --passes N        how often each traversal goes through its list (default 1)\n"
     "  --repeat N        how often, with other orders (default 10)\n"
     "  --seed N          of the first order (default 1)\n"
     "  --json            a JSON object for each traversal; otherwise a line\n";
@@ -49,6 +52,7 @@ struct arguments {
     bool cross;
     bool map;
     uint32_t elements;
+    uint32_t passes;
     uint32_t repeat;
     uint64_t seed;
 };
@@ -69,7 +73,7 @@ struct making {
 };
 
 static struct arguments arguments = {
-    .sequential = true, .cross = true, .elements = ELEMENTS_DEFAULT, .repeat = REPEAT_DEFAULT, .seed = 1};
+    .sequential = true, .cross = true, .elements = ELEMENTS_DEFAULT, .passes = 1, .repeat = REPEAT_DEFAULT, .seed = 1};
 static unsigned next_region = 1;
 static struct numabench_list lists[BENCH_PLACES_MAX]; /* of each node */
 static int node_places[BENCH_PLACES_MAX];             /* a place on each node, the first one's first */
@@ -111,6 +115,10 @@ static int arguments_parse(int argc, char **argv)
             if (!bench_number_parse(value, ELEMENTS_LEAST, ELEMENTS_MOST, &number))
                 return usage_error("--elements needs a number from 64 to 16777216", value);
             arguments.elements = (uint32_t)number;
+        } else if (strcmp(option, "--passes") == 0) {
+            if (!bench_number_parse(value, 1, PASSES_MOST, &number))
+                return usage_error("--passes needs a number from 1 to 1000000", value);
+            arguments.passes = (uint32_t)number;
         } else if (strcmp(option, "--repeat") == 0) {
             if (!bench_number_parse(value, 1, REGIONS_MAX, &number))
                 return usage_error("--repeat needs a number from 1 to 255", value);
@@ -132,9 +140,11 @@ static int traverse(void *argument)
     struct numabench_element *(*follow)(struct numabench_element *, uint32_t) = way->write ? numabench_write
                                                                                            : numabench_read;
 
-    follow(way->list->starts[way->start], way->list->length - away);
-    if (away != 0)
-        follow(way->away->starts[way->start], away);
+    for (uint32_t pass = 0; pass < arguments.passes; pass++) {
+        follow(way->list->starts[way->start], way->list->length - away);
+        if (away != 0)
+            follow(way->away->starts[way->start], away);
+    }
     return 0;
 }
 
@@ -178,7 +188,7 @@ static int run(const char *name, unsigned repetition, struct traversal *ways, in
     long misplaced = numabench_list_misplaced(list, bench_machine.places[node_places[list - lists]].node);
 
     if (error == 0)
-        told(name, repetition, region, count, (uint64_t)count * list->length, misplaced);
+        told(name, repetition, region, count, (uint64_t)count * list->length * arguments.passes, misplaced);
     return error;
 }
 

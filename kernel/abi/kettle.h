@@ -22,7 +22,8 @@
 #define KETTLE_CALL_RETRIEVE 0x4b0c /* (process id, const char *strategy) -> 0 */
 #define KETTLE_CALL_LOCK 0x4b0d     /* (address, size_t length) -> 0 */
 #define KETTLE_CALL_KILL 0x4b0e     /* (int kernel, int how) -> 0 when it has died and the others have cleaned up */
-#define KETTLE_CALL_COUNT 15
+#define KETTLE_CALL_IMAGE 0x4b0f    /* (int kernel, path) -> 0 when it runs from this image; kernel -1: if one could */
+#define KETTLE_CALL_COUNT 16
 
 /* How kettle_kill ends a kernel. */
 #define KETTLE_KILL_NOW 0   /* its CPUs stop wherever they are */

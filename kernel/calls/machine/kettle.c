@@ -2,6 +2,10 @@
 #include "kernel/calls/machine/kettle.h"
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
+#include "kernel/calls/common/path.h"
+#include "kernel/file/path.h"
+#include "kernel/file/remote.h"
+#include "kernel/fs/name/name.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/printf.h"
 #include "kernel/lib/string.h"
@@ -75,6 +79,36 @@ int64_t call_kettle_start(struct call *c)
         if (result != 0)
             return result;
     }
+}
+
+/* The file is opened so that a FIFO which nobody writes, or a device, lets nobody wait. */
+int64_t call_kettle_image(struct call *c)
+{
+    struct name name = {.directory = NAME_WORKING_DIRECTORY};
+    struct name_result opened;
+    int64_t result = credentials_need_root();
+    char *text;
+
+    if (result != 0)
+        return result;
+    if ((int32_t)c->a[0] != -1 && c->a[0] >= instance.kernels)
+        return -EINVAL;
+    text = files_path(c->a[1], &result);
+    if (text == NULL)
+        return result;
+    name.path = text;
+    result = name_open(thread_current()->group, &name, OPEN_NONBLOCK, 0, &opened);
+    name_result_free(&opened);
+    heap_free(text, PATH_MAX);
+    if (result != 0)
+        return result;
+    do {
+        result = start_image((int32_t)c->a[0] == -1 ? instance.kernels : (uint32_t)c->a[0], &opened.place);
+        if (result == -EAGAIN && stop_wait() != 0)
+            result = -EINTR;
+    } while (result == -EAGAIN);
+    file_drop(opened.place.kernel, opened.place.id);
+    return result;
 }
 
 /* Waits for the end of the stop TICKET. The stop continues while its caller is interrupted, moves or is quiesced; the

@@ -20,6 +20,7 @@
 #include "mm/user/user_copy.h"
 #include "msg/channel.h"
 #include "msg/exercise.h"
+#include "msg/hostile.h"
 #include "tasks/migrate/migrate.h"
 #include "tasks/process/group.h"
 #include "tasks/process/permission.h"
@@ -177,6 +178,31 @@ int64_t call_kettle_started(struct call *c)
     return c->a[0] < instance.kernels ? msg_peer_started((uint32_t)c->a[0]) : -EINVAL;
 }
 
+/* Plays a hostile kernel. */
+static int64_t run_hostile(const struct kettle_messages *asked)
+{
+    kernel_set plan = instance.kernels == 64 ? ~0ull : (1ull << instance.kernels) - 1;
+    struct hostile hostile = {.kernels = asked->kernels & plan & ~(1ull << instance.kernel),
+                              .seed = asked->seed,
+                              .victim = asked->size,
+                              .type = (int32_t)asked->urgent - 1};
+    int64_t result = credentials_need_root();
+
+    for (kernel_set rest = hostile.kernels; rest != 0; rest &= rest - 1) {
+        if (!msg_peer_started((uint32_t)__builtin_ctzll(rest)))
+            return -EAGAIN;
+    }
+    if (hostile.kernels == 0)
+        return -EINVAL;
+    for (uint32_t i = 0; i < asked->count && result == 0; i++) {
+        result = hostile_send(&hostile, i);
+        sched_breathe();
+        if (thread_dying(thread_current()))
+            result = -EINTR;
+    }
+    return result;
+}
+
 static int64_t run_exercise(const struct kettle_messages *asked, const struct exercise *exercise, uint64_t *samples)
 {
     int64_t result = 0;
@@ -207,6 +233,8 @@ int64_t call_kettle_messages(struct call *c)
 
     if (user_read(&asked, c->a[0], sizeof(asked)) != 0)
         return -EFAULT;
+    if (asked.operation == KETTLE_MESSAGES_HOSTILE)
+        return run_hostile(&asked);
     exercise = (struct exercise){.operation = asked.operation,
                                  .size = asked.size,
                                  .kernels = asked.kernels,

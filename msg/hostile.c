@@ -51,9 +51,9 @@ static uint64_t word(const struct hostile *hostile, uint64_t *state)
     case 5:
         return 0;
     case 6:
-        return 3 + (z >> 16) % 61; /* not the processes that look on */
+        return 16 + (z >> 16) % 48; /* lower ones are ids of the processes that look on */
     case 7:
-        return (z >> 16) % 4 << 32 | (3 + (z >> 20) % 13);
+        return (z >> 16) % 2 << 32 | (16 + (z >> 20) % 16);
     case 8:
         return 0x400000 + ((z >> 16 & 0x3fff) << PAGE_SHIFT);
     case 9:
@@ -62,9 +62,9 @@ static uint64_t word(const struct hostile *hostile, uint64_t *state)
     case 11:
         return any_frame(state) + ((z >> 16 & 7) == 0 ? 8 : 0);
     case 12:
-        return ~0ull >> (z >> 16) % 60;
+        return ~0ull >> (z >> 16) % 59;
     case 13:
-        return 4ull << (z >> 16) % 62;
+        return 16ull << (z >> 16) % 60;
     case 14:
         return (z >> 16 & 0xff) << PAGE_SHIFT;
     default:
@@ -95,7 +95,9 @@ static uint32_t choose_length(uint32_t type, uint64_t *state)
 
 static uint32_t choose_kernel(kernel_set set, uint64_t *state)
 {
-    for (uint32_t skip = (uint32_t)(draw(state) % kernel_set_count(set)); skip > 0; skip--)
+    uint32_t count = kernel_set_count(set);
+
+    for (uint32_t skip = count > 1 ? (uint32_t)(draw(state) % count) : 0; skip > 0; skip--)
         set &= set - 1;
     return (uint32_t)__builtin_ctzll(set);
 }

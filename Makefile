@@ -17,11 +17,21 @@ KERNEL_OBJECTS := $(KERNEL_SOURCES:%.c=$(BUILD)/kernel/%.o) $(KERNEL_ASSEMBLY:%.
 KERNEL_LINK := $(CC) -nostdlib -static -no-pie -Wl,-z,max-page-size=4096,--build-id=none,--no-warn-rwx-segments \
 	-T boot/kettle.ld
 
+# $(1): the result, without .elf; $(2): objects; $(3): the hash of what kernels share.
+define link_kernel
+	$(Q)tools/make-symbols $(3) >$(1)-symbols.S
+	$(Q)$(KERNEL_LINK) -o $(1)-nosymbols.elf $(2) $(1)-symbols.S
+	$(Q)tools/make-symbols $(3) $(1)-nosymbols.elf >$(1)-symbols.S
+	$(Q)$(KERNEL_LINK) -o $(1).elf $(2) $(1)-symbols.S
+	@echo "built $(1).elf"
+endef
+reverse = $(if $(1),$(call reverse,$(wordlist 2,$(words $(1)),$(1))) $(firstword $(1)))
+
 .PHONY: all setup run debug iso test test-long check clean help
 .DEFAULT_GOAL := all
 
 all: setup ## build the kernel, the programs, the initramfs and the counting plugin
-	+$(Q)$(MAKE) $(if $(Q),-s) --no-print-directory $(BUILD)/kettle.elf userland $(BUILD)/plugin/count.so
+	+$(Q)$(MAKE) $(if $(Q),-s) --no-print-directory $(BUILD)/kettle.image userland $(BUILD)/plugin/count.so
 
 setup:
 	$(Q)tools/setup
@@ -57,12 +67,22 @@ $(BUILD)/kernel/%.S.o: %.S
 	$(Q)$(CC) $(KERNEL_CFLAGS) -MMD -MP -c $< -o $@
 
 # Linked twice: the table of symbols, which comes behind all code, is made from the first link.
-$(BUILD)/kettle.elf: $(KERNEL_OBJECTS) boot/kettle.ld tools/make-symbols
-	$(Q)tools/make-symbols >$(BUILD)/symbols.S
-	$(Q)$(KERNEL_LINK) -o $(BUILD)/kettle-nosymbols.elf $(KERNEL_OBJECTS) $(BUILD)/symbols.S
-	$(Q)tools/make-symbols $(BUILD)/kettle-nosymbols.elf >$(BUILD)/symbols.S
-	$(Q)$(KERNEL_LINK) -o $@ $(KERNEL_OBJECTS) $(BUILD)/symbols.S
+$(BUILD)/kettle.elf: $(KERNEL_OBJECTS) boot/kettle.ld tools/make-symbols tools/wire-hash
+	$(Q)tools/wire-hash $(BUILD)/vdso/vdso.so >$(BUILD)/wire
+	$(call link_kernel,$(basename $@),$(KERNEL_OBJECTS),$$(cat $(BUILD)/wire))
+
+# The same kernel as a file from which a kernel of a running machine starts (kernel/machine/update.md).
+$(BUILD)/kettle.image: $(BUILD)/kettle.elf
+	$(Q)tools/make-image $< $@
 	@echo "built $@"
+
+# For tests: a kernel of the same objects, each at another place; and one that speaks another language.
+$(BUILD)/moved.image: $(BUILD)/kettle.elf
+	$(call link_kernel,$(basename $@),$(call reverse,$(KERNEL_OBJECTS)),$$(cat $(BUILD)/wire))
+	$(Q)tools/make-image $(basename $@).elf $@
+$(BUILD)/foreign.image: $(BUILD)/kettle.elf
+	$(call link_kernel,$(basename $@),$(KERNEL_OBJECTS),0123456789abcdef)
+	$(Q)tools/make-image $(basename $@).elf $@
 
 include kernel/vdso/build.mk
 include userland/build.mk

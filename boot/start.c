@@ -100,7 +100,7 @@ void boot_main(uint32_t magic, uint32_t information)
 {
     struct physmem memory = {.map = map_low};
     struct acpi_report report = {.line = report_line};
-    struct image_template image = {image_start};
+    struct image_template image = {&image_header, image_start};
     uint64_t root, stack;
     int error;
 
@@ -130,6 +130,6 @@ void boot_main(uint32_t magic, uint32_t information)
         facts.initramfs = info.modules[0];
     if (facts.plan.kernels[0].chunk + facts.layout.size > MAPPED_END)
         panic("boot: kernel 0 has no memory below 4 GiB to start in");
-    root = instance_build(&facts, 0, (uint8_t *)facts.plan.kernels[0].chunk, &image, kernel_main, NULL, &stack);
+    root = instance_build(&facts, 0, (uint8_t *)facts.plan.kernels[0].chunk, &image, &stack);
     boot_enter(root, stack);
 }

@@ -81,19 +81,23 @@ start_cpu:
     movq SLOT_ROOT(%rsi), %rax
     movq SLOT_STACK(%rsi), %rdx
     movl $SLOT_TAKEN, SLOT_STATE(%rsi)
-    movabsq $6f, %rcx
+    movabsq $image_enter, %rcx
     jmp *%rcx
-6:  movq %rax, %cr3                 /* the new tables map this code at the same address */
-    movq %rdx, %rsp
-    popq %rdi
-    xorl %ebp, %ebp
-    ret
 
 /* boot_enter(root, stack): enters instance 0 from the template, as start_cpu enters the others. */
     .globl boot_enter
 boot_enter:
-    movq %rdi, %cr3
-    movq %rsi, %rsp
+    movq %rdi, %rax
+    movq %rsi, %rdx
+    jmp image_enter
+
+/* Loads the page tables RAX and the stack RDX. The new tables map the image that the instance runs, perhaps another one
+ * than this: each has this code as its first, so that the CPU goes on in the same place. It reads no memory of the
+ * image before the change, and has to be the same in every image that one machine is to run. */
+    .section .image.enter, "ax", @progbits
+image_enter:
+    movq %rax, %cr3
+    movq %rdx, %rsp
     popq %rdi
     xorl %ebp, %ebp
     ret

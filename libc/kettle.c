@@ -69,6 +69,11 @@ int kettle_start(int kernel)
     return kernel_call(KETTLE_CALL_START, kernel, 0);
 }
 
+int kettle_image(int kernel, const char *path)
+{
+    return (int)syscall(KETTLE_CALL_IMAGE, (long)kernel, path);
+}
+
 int kettle_stop(int kernel)
 {
     bool absent;

@@ -53,6 +53,17 @@ int kettle_node(int kernel);
  * Waits until the kernel has started or has failed to, which takes milliseconds. */
 int kettle_start(int kernel);
 
+/* Starts KERNEL, which must not run, from the image of a kernel in the file PATH (build/kettle.image of another build)
+ * and returns 0 when it runs. For KETTLE_ANY it only checks the image.
+ * The next kettle_start of KERNEL takes the image that the machine was booted from again. Root only. After an error the
+ * kernel is as before.
+ *
+ * EINVAL: no kernel has this number. EBUSY: KERNEL runs. ENOEXEC: the file is no image, or
+ * damaged. EPROTO: kernels of this image and those of this machine do not share the same messages and structures.
+ * ENOSPC: it does not fit into KERNEL's memory. ETIMEDOUT, ENOMEM and the errors of open(2) and read(2). ENOSYS: not
+ * running on Kettle. */
+int kettle_image(int kernel, const char *path);
+
 /* Stops KERNEL and returns 0 when it no longer runs, also if it was not running. Its threads move to the nearest
  * kernels that their affinity allows (a thread that may only use CPUs of KERNEL may use all CPUs from then on), and the
  * nearest kernel takes over its processes, files and memory. All programs are quiesced for some milliseconds and notice

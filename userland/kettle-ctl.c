@@ -16,6 +16,8 @@
 
 static const char usage[] =
     "usage: kettle-ctl start LIST [-- PROGRAM [ARGS...]]\n"
+    "       kettle-ctl start KERNEL --image FILE\n"
+    "       kettle-ctl update FILE\n"
     "       kettle-ctl stop LIST\n"
     "       kettle-ctl kill KERNEL [now | panic | spin | halt]\n"
     "       kettle-ctl set WORD...\n"
@@ -27,6 +29,8 @@ static const char usage[] =
     "\n"
     "  start     start the kernels of LIST (3, or 1,3,5-7, or all), in that order;\n"
     "            then run PROGRAM and exit with its status\n"
+    "            --image: start KERNEL, which must not run, from the image FILE of another build\n"
+    "  update    while programs run, stop each kernel but 0 that runs and start it from the image FILE\n"
     "  stop      stop the kernels of LIST, in that order, while programs run; kernel 0 cannot\n"
     "            be stopped\n"
     "  kill      end a kernel as a failure would, for tests: now (wherever its CPUs are), by a panic,\n"
@@ -63,9 +67,65 @@ static int usage_error(const char *problem, const char *word)
     return STATUS_USAGE;
 }
 
+/* What is wrong with an image, or with its kernel. */
+static const char *image_error(void)
+{
+    if (errno == EPROTO)
+        return "its messages and shared structures are not those of this machine";
+    if (errno == ENOEXEC)
+        return "it is no image of a kernel, or damaged";
+    if (errno == ENOSPC)
+        return "it does not fit into the kernel's memory";
+    return errno == EBUSY ? "the kernel runs" : strerror(errno);
+}
+
+static int start_from_image(int kernel, const char *file)
+{
+    if (kettle_image(kernel, file) != 0) {
+        fprintf(stderr, "kettle-ctl: cannot start kernel %d from %s: %s\n", kernel, file, image_error());
+        return STATUS_FAILED;
+    }
+    printf("kernel %d started from %s\n", kernel, file);
+    return 0;
+}
+
+/* Stops KERNEL and starts it from the image in FILE, or, if that fails, from the old one. */
+static bool update_kernel(int kernel, const char *file)
+{
+    if (kettle_stop(kernel) != 0) {
+        fprintf(stderr, "kettle-ctl: kernel %d stays as it is: %s\n", kernel, strerror(errno));
+        return false;
+    }
+    if (kettle_image(kernel, file) == 0) {
+        printf("kernel %d updated\n", kernel);
+        return true;
+    }
+    fprintf(stderr, "kettle-ctl: kernel %d starts from the image of the boot: %s\n", kernel, image_error());
+    if (kettle_start(kernel) != 0)
+        fprintf(stderr, "kettle-ctl: cannot start kernel %d: %s\n", kernel, strerror(errno));
+    return false;
+}
+
+static int update(int argc, char **argv)
+{
+    bool good = true;
+
+    if (argc != 3)
+        return usage_error("update needs one image", "");
+    if (kettle_image(KETTLE_ANY, argv[2]) != 0) {
+        fprintf(stderr, "kettle-ctl: %s: %s\n", argv[2], image_error());
+        return STATUS_FAILED;
+    }
+    for (int kernel = 1; kernel < kettle_kernels(); kernel++) {
+        if (kettle_started(kernel) == 1)
+            good = update_kernel(kernel, argv[2]) && good;
+    }
+    return good ? 0 : STATUS_FAILED;
+}
+
 static int start(int argc, char **argv)
 {
-    bool then_run = argc > 3;
+    bool then_run = argc > 3 && strcmp(argv[3], "--image") != 0;
     struct kernel_list list;
     const char *error;
 
@@ -76,6 +136,11 @@ static int start(int argc, char **argv)
     error = kernel_list_parse(argv[2], kettle_kernels(), &list);
     if (error != NULL)
         return usage_error(error, argv[2]);
+    if (argc > 3 && !then_run) {
+        if (argc != 5 || list.count != 1)
+            return usage_error("one kernel starts from one image", "");
+        return start_from_image(list.kernels[0], argv[4]);
+    }
     if (!kernel_list_start(&list, "kettle-ctl", !then_run))
         return STATUS_FAILED;
     return then_run ? program_run(argv + 4, "kettle-ctl") : 0;
@@ -201,6 +266,8 @@ int main(int argc, char **argv)
         return usage_error("what is to be done?", "");
     if (strcmp(argv[1], "start") == 0)
         return start(argc, argv);
+    if (strcmp(argv[1], "update") == 0)
+        return update(argc, argv);
     if (strcmp(argv[1], "stop") == 0)
         return stop(argc, argv);
     if (strcmp(argv[1], "kill") == 0)

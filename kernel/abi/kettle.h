@@ -23,7 +23,8 @@
 #define KETTLE_CALL_LOCK 0x4b0d     /* (address, size_t length) -> 0 */
 #define KETTLE_CALL_KILL 0x4b0e     /* (int kernel, int how) -> 0 when it has died and the others have cleaned up */
 #define KETTLE_CALL_NUMA 0x4b0f     /* (process id, const char *policy) -> 0 */
-#define KETTLE_CALL_COUNT 16
+#define KETTLE_CALL_IMAGE 0x4b10    /* (int kernel, path) -> 0 when it runs from this image; kernel -1: if one could */
+#define KETTLE_CALL_COUNT 17
 
 /* How kettle_kill ends a kernel. */
 #define KETTLE_KILL_NOW 0   /* its CPUs stop wherever they are */
@@ -39,15 +40,17 @@
 #define KETTLE_MESSAGES_MULTICAST 2  /* one request to the whole set through relays; all answers are gathered */
 #define KETTLE_MESSAGES_UNICAST 3    /* one request to each kernel of the set, one after another */
 #define KETTLE_MESSAGES_HANDLER 4    /* as ROUND_TRIP with 48 bytes, but the sending thread never sleeps */
+#define KETTLE_MESSAGES_HOSTILE 5    /* a message as no correct kernel sends it, by the seed (root only) */
 
 struct kettle_messages {
     uint32_t operation; /* KETTLE_MESSAGES_* */
-    uint32_t size;      /* bytes, 0 to 65536; at most 4096 for MULTICAST, 48 for HANDLER and urgent ones */
-    uint64_t kernels;   /* set of kernels, bit k for kernel k, without the caller's own */
-    uint32_t count;     /* operations, 1 to 2^31 - 1 */
-    uint32_t urgent;    /* 1: in the class of system-critical messages */
-    uint64_t seed;      /* of the content, which the receiver checks; 0: messages are only counted */
-    uint64_t *samples;  /* COUNT times in ns, one for each operation (ONE_WAY: until it was sent), or NULL */
+    uint32_t size;    /* HOSTILE: the id of a process that the messages may damage; else bytes, 0 to 65536; at most 4096
+                         for MULTICAST, 48 for HANDLER and urgent ones */
+    uint64_t kernels; /* set of kernels, bit k for kernel k, without the caller's own */
+    uint32_t count;   /* operations, 1 to 2^31 - 1 */
+    uint32_t urgent;  /* 1: in the class of system-critical messages; HOSTILE: 0, or only type - 1 */
+    uint64_t seed;    /* of the content, which the receiver checks; 0: messages are only counted */
+    uint64_t *samples; /* COUNT times in ns, one for each operation (ONE_WAY: until it was sent), or NULL */
 };
 
 /* One-way messages that a kernel has received from another since boot. */

@@ -48,5 +48,6 @@ int64_t call_kettle_retrieve(struct call *call);
 int64_t call_kettle_numa(struct call *call);
 int64_t call_kettle_lock(struct call *call);
 int64_t call_kettle_kill(struct call *call);
+int64_t call_kettle_image(struct call *call);
 
 #endif

@@ -10,7 +10,7 @@
 #include "kernel/file/path.h"
 #include "kernel/file/wire.h"
 #include "kernel/instance/instance.h"
-#include "kernel/lib/panic.h"
+#include "kernel/lib/log.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
 #include "tasks/process/group.h"
@@ -234,8 +234,8 @@ static int share(const struct copied_entry *entries, uint32_t count, kernel_set 
         }
         if (found > 0)
             error = remote_call(kernel, MSG_FILE_SHARE, ids, found * (uint32_t)sizeof(*ids), NULL, 0, &how);
-        if (error < 0)
-            panic("fs: kernel %u answered %d to the sharing of files that are open", kernel, error);
+        if (error < 0) /* it has died, or says that it has not these files: they fail for parent and child alike */
+            log_line("fs: kernel %u answered %d to the sharing of files that are open", kernel, error);
     }
     heap_free(ids, count * sizeof(*ids) + 1);
     return 0;

@@ -46,9 +46,17 @@ static uint64_t pool_alloc(void *context)
     return frame; /* the chunk was zeroed */
 }
 
-uint64_t instance_text_size(void)
+uint64_t instance_text_shared(void)
 {
-    return (uint64_t)(image_rodata_end - image_start);
+    return instance.text == instance.image ? 0 : image_constants_size(&image_header);
+}
+
+uint64_t instance_room(const struct plan *plan, uint32_t kernel)
+{
+    uint64_t end = plan->kernels[kernel].chunk + plan->chunk_size;
+    const struct plan_range *range = plan_range_of(plan, plan->kernels[kernel].chunk);
+
+    return range->base + range->size - end;
 }
 
 uint32_t instance_text_owner(const struct instance *facts, uint32_t kernel)
@@ -60,44 +68,85 @@ uint32_t instance_text_owner(const struct instance *facts, uint32_t kernel)
     return plan_text_owner(&facts->plan, text, kernel);
 }
 
-uint64_t instance_build(const struct instance *facts, uint32_t kernel, uint8_t *chunk,
-                        const struct image_template *image, void (*entry)(void *), void *argument, uint64_t *stack)
+/* Whether kernels of the plan are to run the text that is in the chunk of KERNEL, and it is not theirs. */
+static bool text_lent(const struct instance *facts, uint32_t kernel)
+{
+    for (uint32_t k = 0; k < facts->kernels; k++) {
+        if (k != kernel && instance_text_owner(facts, k) == kernel)
+            return true;
+    }
+    return false;
+}
+
+/* Fills *TARGET, the facts of KERNEL, but for its page tables. */
+static void place(const struct instance *facts, uint32_t kernel, const struct image_template *image,
+                  struct instance *target)
 {
     const struct chunk_layout *layout = &facts->layout;
     uint64_t base = facts->plan.kernels[kernel].chunk;
-    uint64_t image_size = (uint64_t)(image_end - image_start);
-    uint64_t text = (uint64_t)(image_text_end - image_start);
-    uint64_t constants = instance_text_size();
     uint32_t owner = instance_text_owner(facts, kernel);
-    uint64_t from = facts->plan.kernels[owner].chunk; /* of text and constants */
-    uint64_t kept = owner == kernel ? 0 : constants;  /* of the image, not copied */
-    struct instance *target = (struct instance *)(void *)(chunk + ((uint8_t *)&instance - image_start));
+
+    *target = *facts;
+    target->kernel = kernel;
+    if (image->bytes != NULL) {
+        target->image = base;
+        target->text = facts->plan.kernels[owner].chunk;
+        target->spare = owner == kernel ? 0 : image_constants_size(image->header);
+    } else {
+        target->image = target->text = base + layout->size;
+        target->spare = text_lent(facts, kernel) ? 0 : layout->stack;
+        target->layout.size += image_size(image->header);
+    }
+    target->pool_next = base + layout->pool;
+    target->pool_end = base + layout->size;
+}
+
+/* Copies what of the booted image KERNEL has of its own, and zeroes all else of its chunk. */
+static void copy(const struct instance *facts, uint32_t kernel, uint8_t *chunk, const struct image_template *image)
+{
+    const struct image_header *header = image->header;
+    const struct chunk_layout *layout = &facts->layout;
+    uint64_t constants = image_constants_size(header), stored = header->data_end - header->start;
+    uint64_t kept = instance_text_owner(facts, kernel) == kernel ? 0 : constants;
+
+    if (image->bytes != NULL) {
+        memset(chunk + constants, 0, layout->size - constants);
+        memcpy(chunk + kept, image->bytes + kept, stored - kept);
+    } else {
+        memset(chunk + layout->stack, 0, layout->size - layout->stack);
+        memset(chunk + layout->size + stored, 0, image_size(header) - stored);
+    }
+}
+
+uint64_t instance_build(const struct instance *facts, uint32_t kernel, uint8_t *chunk,
+                        const struct image_template *image, uint64_t *stack)
+{
+    const struct image_header *header = image->header;
+    const struct chunk_layout *layout = &facts->layout;
+    uint64_t base = facts->plan.kernels[kernel].chunk;
+    uint64_t text = header->text_end - header->start, constants = image_constants_size(header);
+    uint8_t *own_image = image->bytes != NULL ? chunk : chunk + layout->size;
+    struct instance *target = (struct instance *)(void *)(own_image + (header->instance - header->start));
     struct page_tables tables = {.delta = (uint64_t)chunk - base, .alloc = pool_alloc, .context = target};
-    uint64_t virtual = (uint64_t)image_start;
+    uint64_t virtual = header->start;
     uint64_t *top;
     int error;
 
-    memset(chunk + constants, 0, layout->size - constants);
-    memcpy(chunk + kept, image->bytes + kept, (size_t)(image_data_end - image_start) - kept);
-    *target = *facts;
-    target->kernel = kernel;
-    target->text = from;
-    target->spare = kept;
-    target->pool_next = base + layout->pool;
-    target->pool_end = base + layout->size;
+    copy(facts, kernel, chunk, image);
+    place(facts, kernel, image, target);
     target->root = pool_alloc(target);
 
     tables.root = target->root;
-    error = paging_map(&tables, virtual, from, text, PAGING_GLOBAL, PAGE_SIZE);
+    error = paging_map(&tables, virtual, target->text, text, PAGING_GLOBAL, PAGE_SIZE);
     if (error == 0)
-        error = paging_map(&tables, virtual + text, from + text, constants - text, PAGING_GLOBAL | PAGING_NO_EXECUTE,
-                           PAGE_SIZE);
+        error = paging_map(&tables, virtual + text, target->text + text, constants - text,
+                           PAGING_GLOBAL | PAGING_NO_EXECUTE, PAGE_SIZE);
     if (error == 0)
-        error = paging_map(&tables, virtual + constants, base + constants, image_size - constants,
+        error = paging_map(&tables, virtual + constants, target->image + constants, image_size(header) - constants,
                            PAGING_WRITE | PAGING_GLOBAL | PAGING_NO_EXECUTE, PAGE_SIZE);
     if (error == 0)
-        error = paging_map(&tables, DIRECT_BASE + base, base, kept, PAGING_WRITE | PAGING_GLOBAL | PAGING_NO_EXECUTE,
-                           PAGE_SIZE);
+        error = paging_map(&tables, DIRECT_BASE + base, base, target->spare,
+                           PAGING_WRITE | PAGING_GLOBAL | PAGING_NO_EXECUTE, PAGE_SIZE);
     if (error == 0) /* the image itself is left out of the direct map: text has no writable alias */
         error = paging_map(&tables, DIRECT_BASE + base + layout->stack, base + layout->stack,
                            layout->size - layout->stack, PAGING_WRITE | PAGING_GLOBAL | PAGING_NO_EXECUTE, PAGE_SIZE);
@@ -106,8 +155,8 @@ uint64_t instance_build(const struct instance *facts, uint32_t kernel, uint8_t *
 
     top = (uint64_t *)(void *)(chunk + layout->stack + STACK_SIZE);
     *--top = 0;
-    *--top = (uint64_t)entry;
-    *--top = (uint64_t)argument;
+    *--top = header->main;
+    *--top = 0; /* its argument */
     *stack = DIRECT_BASE + base + layout->stack + STACK_SIZE - 3 * sizeof(*top);
     return target->root;
 }

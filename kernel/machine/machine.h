@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "kernel/arch/x86_64/traps.h"
+#include "kernel/file/wire.h"
 #include "msg/call.h"
 
 /* Number of this instance. */
@@ -18,6 +19,10 @@ void start_init(void);
  * start; -ENOSPC: no role is left, because kernels were stopped and started too often; -EAGAIN: a kernel is being
  * stopped, see stop_wait. Tasks only. */
 int start_kernels(kernel_set set);
+/* Starts KERNEL, which does not run, from the image in the open file at PLACE, which the caller keeps open; for
+ * instance.kernels it only checks the image. Errors as start_kernels and image_read (kernel/machine/image.h), after
+ * which KERNEL is as before; and -EBUSY: KERNEL runs. */
+int start_image(uint32_t kernel, const struct file_place *place);
 /* On kernel 0, for a task that stops kernels: no kernel is started until start_release; requests get -EAGAIN.
  * start_exclude waits for a start that is under way. */
 void start_exclude(void);

@@ -8,6 +8,7 @@
 #include "kernel/instance/window.h"
 #include "kernel/lib/log.h"
 #include "kernel/lib/string.h"
+#include "kernel/machine/image.h"
 #include "kernel/machine/machine.h"
 #include "mm/lock/lock.h"
 #include "msg/alive.h"
@@ -25,8 +26,9 @@ struct msg_ready {
     uint32_t pad;
 };
 
-struct msg_start { /* START_KERNEL */
-    uint64_t kernels;
+struct msg_start {           /* START_KERNEL */
+    uint64_t kernels;        /* with an image: one, or none: only check the image */
+    struct file_place image; /* the open file that has it; id 0: the image that the machine was booted from */
 };
 
 struct msg_started {
@@ -93,23 +95,41 @@ static int text_build(uint32_t k, const struct image_template *template)
 
     if (owner == k || owner == instance.kernel || (made >> owner & 1) != 0)
         return 0;
-    error = window_map(CHUNK_BASE, instance.plan.kernels[owner].chunk, instance_text_size(), PAGING_WRITE);
+    error = window_map(CHUNK_BASE, instance.plan.kernels[owner].chunk, image_constants_size(template->header),
+                       PAGING_WRITE);
     if (error != 0)
         return error;
-    memcpy((void *)CHUNK_BASE, template->bytes, (size_t)instance_text_size());
-    window_unmap(CHUNK_BASE, instance_text_size());
+    memcpy((void *)CHUNK_BASE, template->bytes, (size_t)image_constants_size(template->header));
+    window_unmap(CHUNK_BASE, image_constants_size(template->header));
     made |= 1ull << owner;
     return 0;
+}
+
+/* Starts the boot CPU of kernel K, which has been built. */
+static int enter(uint32_t k, uint64_t root, uint64_t stack)
+{
+    uint32_t rounds = window_boot_page()->clock.rounds;
+    uint64_t deadline;
+    bool entered;
+
+    alive_pause(true);
+    entered = instance_start_cpu(instance.plan.kernels[k].boot_cpu, root, stack);
+    deadline = clock_now() + COMPARE_TIMEOUT;
+    while (entered && window_boot_page()->clock.rounds == rounds && clock_now() < deadline)
+        clock_compare();
+    alive_pause(false);
+    if (!entered)
+        log_line("kernel: kernel %u does not start", k);
+    return entered ? 0 : -ETIMEDOUT;
 }
 
 /* Builds kernel K through a window on its chunk and gives its boot CPU its start slot. */
 static int build(uint32_t k)
 {
-    static struct image_template template;
+    static struct image_template template = {.header = &image_header};
     uint64_t chunk = instance.plan.kernels[k].chunk;
     uint64_t template_size = (uint64_t)(image_data_end - image_start);
-    uint64_t stack, root, deadline;
-    uint32_t rounds;
+    uint64_t stack, root;
     int error = 0;
 
     if (template.bytes == NULL) {
@@ -124,15 +144,31 @@ static int build(uint32_t k)
         error = window_map(CHUNK_BASE, chunk, instance.layout.size, PAGING_WRITE);
     if (error != 0)
         return error;
-    root = instance_build(&instance, k, (uint8_t *)CHUNK_BASE, &template, kernel_main, NULL, &stack);
+    root = instance_build(&instance, k, (uint8_t *)CHUNK_BASE, &template, &stack);
     window_unmap(CHUNK_BASE, instance.layout.size);
-    rounds = window_boot_page()->clock.rounds;
-    if (!instance_start_cpu(instance.plan.kernels[k].boot_cpu, root, stack))
-        return -ETIMEDOUT;
-    deadline = clock_now() + COMPARE_TIMEOUT;
-    while (window_boot_page()->clock.rounds == rounds && clock_now() < deadline)
-        clock_compare();
-    return 0;
+    return enter(k, root, stack);
+}
+
+/* The same from the image in the file at PLACE, which is read to its place behind the chunk: K does not run, so nobody
+ * uses that memory. Unless the whole image is there and good, nothing is built. */
+static int build_from(uint32_t k, const struct file_place *place)
+{
+    struct image_header header;
+    const struct image_template from = {.header = &header};
+    uint64_t size, mapped, stack, root = 0;
+    int error = image_read(place, NULL, instance_room(&instance.plan, k), &header);
+
+    if (error != 0)
+        return error;
+    size = image_size(&header);
+    mapped = instance.layout.size + size;
+    error = window_map(CHUNK_BASE, instance.plan.kernels[k].chunk, mapped, PAGING_WRITE);
+    if (error == 0) /* again, for the file may be another one now */
+        error = image_read(place, (uint8_t *)CHUNK_BASE + instance.layout.size, size, &header);
+    if (error == 0)
+        root = instance_build(&instance, k, (uint8_t *)CHUNK_BASE, &from, &stack);
+    window_unmap(CHUNK_BASE, mapped);
+    return error != 0 ? error : enter(k, root, stack);
 }
 
 static void wait_ready(kernel_set wanted)
@@ -181,15 +217,22 @@ static void notify_roles(kernel_set new, kernel_set running)
     }
 }
 
-static int start_here(kernel_set set)
+/* PLACE: the file of the image from which the one kernel of SET starts; NULL: the booted one. */
+static int start_here(kernel_set set, const struct file_place *place)
 {
     kernel_set wanted = set;
     kernel_set running;
     int error = 0, error_of_one;
 
     spin_lock(&lock);
+    if (place != NULL && (set & ready) != 0)
+        error = -EBUSY;
     set &= ~ready;
     spin_unlock(&lock);
+    if (place != NULL && (set & built) != 0)
+        error = -EBUSY; /* it runs, with another image, and was too slow */
+    if (error != 0)
+        return error;
     if (set != 0 && role_room() < kernel_set_count(set))
         return -ENOSPC;
     for (kernel_set rest = set; rest != 0; rest &= rest - 1) {
@@ -197,15 +240,12 @@ static int start_here(kernel_set set)
 
         if ((built >> k & 1) != 0)
             continue; /* it was too slow for an earlier start, but runs: its memory must not be written again */
-        alive_pause(true);
-        error_of_one = build(k);
-        alive_pause(false);
+        error_of_one = place == NULL ? build(k) : build_from(k, place);
         if (error_of_one == 0) {
             built |= 1ull << k;
         } else {
-            log_line("kernel: kernel %u does not start", k);
             wanted &= ~(1ull << k);
-            error = -ETIMEDOUT;
+            error = error_of_one;
         }
     }
     wait_ready(wanted);
@@ -225,12 +265,19 @@ static int run_start(const struct remote_request *request, void *result)
 {
     static const struct wait_reason reason = {.what = "another start of kernels", .kernel = -1};
     kernel_set all = instance.kernels == 64 ? ~0ull : (1ull << instance.kernels) - 1;
-    kernel_set set = ((const struct msg_start *)request->data)->kernels;
+    const struct msg_start *message = request->data;
+    kernel_set set = message->kernels;
+    const struct file_place *place = message->image.id != 0 ? &message->image : NULL;
+    struct image_header header;
     int error;
 
     (void)result;
     if ((set & ~all) != 0)
         return -EINVAL;
+    if (place != NULL && kernel_set_count(set) > 1)
+        return -EINVAL;
+    if (place != NULL && set == 0)
+        return image_read(place, NULL, UINT64_MAX, &header);
     spin_lock(&lock);
     while (starting && !stopping)
         waitq_wait(&changed, &lock, &reason, WAIT_FIRM, 0);
@@ -240,7 +287,7 @@ static int run_start(const struct remote_request *request, void *result)
     }
     starting = true;
     spin_unlock(&lock);
-    error = start_here(set);
+    error = start_here(set, place);
     start_release();
     return error;
 }
@@ -248,7 +295,15 @@ static int run_start(const struct remote_request *request, void *result)
 int start_kernels(kernel_set set)
 {
     const struct remote_how how = {.why = "start of kernels", .key = set};
-    struct msg_start message = {set};
+    struct msg_start message = {.kernels = set};
+
+    return remote_call(0, MSG_START_KERNEL, &message, sizeof(message), NULL, 0, &how);
+}
+
+int start_image(uint32_t kernel, const struct file_place *place)
+{
+    const struct remote_how how = {.why = "start of a kernel from an image", .key = kernel};
+    struct msg_start message = {.kernels = kernel < instance.kernels ? 1ull << kernel : 0, .image = *place};
 
     return remote_call(0, MSG_START_KERNEL, &message, sizeof(message), NULL, 0, &how);
 }

@@ -53,7 +53,7 @@ static bool nobodys(uint64_t pa)
 /* What a kernel maps besides its own memory while programs are quiesced: see docs/design.md, Instances. */
 static bool may_map(uint64_t va, uint64_t pa, bool write)
 {
-    if (va - (uint64_t)image_start < instance.spare) /* another kernel's text and constants */
+    if (va - (uint64_t)image_start < instance_text_shared()) /* another kernel's text and constants */
         return !write && pa == instance.text + (va - (uint64_t)image_start);
     if (va >= DEVICE_BASE && va < RING_BASE)
         return nobodys(pa);
@@ -71,18 +71,18 @@ static void pause(void)
 
 void audit_tables(struct audit_report *report)
 {
-    uint64_t chunk = instance.plan.kernels[instance.kernel].chunk;
+    uint64_t shared = instance_text_shared();
     struct audit_world world = {
         .kernel = instance.kernel,
         .owner = owner_of,
         .own_use = own_use,
         .may_map = may_map,
         .pause = pause,
-        .image = chunk + instance.spare,
-        .image_end = chunk + instance.layout.stack,
-        .image_va = (uint64_t)image_start + instance.spare,
+        .image = instance.image + shared,
+        .image_end = instance.image + image_size(&image_header),
+        .image_va = (uint64_t)image_start + shared,
         .text_va = (uint64_t)image_start,
-        .text_size = instance.spare,
+        .text_size = shared,
         .direct = DIRECT_BASE,
         .direct_end = WINDOW_BASE,
     };

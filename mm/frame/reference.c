@@ -157,14 +157,17 @@ static bool frames_valid(const struct msg *m)
 static void each_frame(const struct msg *m, void (*what)(uint64_t frame))
 {
     const uint64_t *frames = m->data;
+    bool valid = frames_valid(m);
 
-    if (!frames_valid(m)) {
-        msg_reply_error(&m->ticket, -EPROTO);
-        return;
+    for (uint32_t i = 0; valid && i < m->length / sizeof(frames[0]); i++) {
+        valid = frame_spaces(frames[i]) != 0; /* a frame may be named more often than spaces have it */
+        if (valid)
+            what(frames[i]);
     }
-    for (uint32_t i = 0; i < m->length / sizeof(frames[0]); i++)
-        what(frames[i]);
-    msg_reply(&m->ticket, NULL, 0);
+    if (valid)
+        msg_reply(&m->ticket, NULL, 0);
+    else
+        msg_reply_error(&m->ticket, -EPROTO);
 }
 
 static void handle_share(const struct msg *m)

@@ -332,7 +332,7 @@ static void handle_lock(const struct msg *m)
     int error = -ESRCH;
 
     if (space != NULL) {
-        error = space->home == instance.kernel ? keep_request(space, m) : -EPROTO;
+        error = space_locking == &space_lock_home && space->home == instance.kernel ? keep_request(space, m) : -EPROTO;
         space_put(space);
     }
     if (error != 0)
@@ -359,13 +359,14 @@ static void handle_unlock(const struct msg *m)
     const struct msg_space_lock *message = m->data;
     struct msg_space_lock free = {message->space, message->start & ~(PAGE_SIZE - 1), message->end};
     struct space *space = space_get(free.space);
-    struct space_lock *lock;
+    struct space_lock *lock = NULL;
     uint32_t notice = 0;
 
     if (space == NULL)
         return;
     spin_lock(&space->lock);
-    lock = find_granted_locked(space, &free, m->ticket.kernel);
+    if (space_locking == &space_lock_home && space->home == instance.kernel)
+        lock = find_granted_locked(space, &free, m->ticket.kernel);
     if (lock != NULL) {
         lock->outcome = message->start & (LOCK_GONE | LOCK_FAILED);
         remove_locked(space, lock, &notice);

@@ -262,8 +262,9 @@ static bool request_valid(const struct msg *m)
 {
     const struct msg_space_request *ask = m->data;
 
-    return m->ticket.kernel != instance.kernel && ask->start < ask->end && ask->start % PAGE_SIZE == 0 &&
-           (ask->end % PAGE_SIZE == 0 || ask->end == SPACE_HEAVY.end) && ask->time < m->time;
+    return space_locking == &space_lock_lamport && m->ticket.kernel != instance.kernel && ask->start < ask->end &&
+           ask->start % PAGE_SIZE == 0 && (ask->end % PAGE_SIZE == 0 || ask->end == SPACE_HEAVY.end) &&
+           ask->time < m->time;
 }
 
 /* Rule 2: queues the request, and answers it unless rule 3 holds the answer back. -ENOMEM; -EPROTO: it is queued
@@ -317,7 +318,7 @@ static void handle_request(const struct msg *m)
 static void handle_freed(const struct msg *m)
 {
     const struct msg_space_request *freed = m->data;
-    struct space *space = space_get(freed->space);
+    struct space *space = space_locking == &space_lock_lamport ? space_get(freed->space) : NULL;
     struct lamport_entry *entry;
     struct peer_request *peer = NULL;
     uint32_t notice = 0;

@@ -6,7 +6,7 @@
  * strategy has the home's page tables as its directory and the old one had not, the home first maps all pages. After
  * that nothing can fail. */
 #include "kernel/abi/errno.h"
-#include "kernel/lib/panic.h"
+#include "kernel/lib/log.h"
 #include "mm/frame/heap.h"
 #include "mm/lock/lock.h"
 #include "mm/page/question.h"
@@ -66,7 +66,7 @@ static void notify_members(struct msg_space_change *change, kernel_set members, 
         slice_pause(); /* receiving answers frees memory */
     }
     if (notified.error != 0)
-        panic("mm: a member refuses strategy %u (error %d)", strategy, notified.error);
+        log_line("mm: a member refuses strategy %u (error %d)", strategy, notified.error);
 }
 
 static int switch_strategy(struct space *space, uint32_t strategy)

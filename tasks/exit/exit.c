@@ -10,7 +10,7 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/instance/instance.h"
-#include "kernel/lib/panic.h"
+#include "kernel/lib/log.h"
 #include "kernel/lib/string.h"
 #include "mm/life/life.h"
 #include "mm/space/space.h"
@@ -33,9 +33,9 @@ static void check_answer(void *context, uint32_t kernel, const void *reply, int 
     struct msg_group_killed killed = {0};
 
     if (length < 0 && msg_peer_fenced(kernel))
-        return; /* it has died, and its threads with it */
-    if (length < 0)
-        panic("tasks: kernel %u answered %d to the end of group %u", kernel, length, group->id);
+        return;     /* it has died, and its threads with it */
+    if (length < 0) /* it says that it has no part of the group, which this kernel takes for true */
+        log_line("tasks: kernel %u answered %d to the end of group %u", kernel, length, group->id);
     if (length == (int)sizeof(killed))
         memcpy(&killed, reply, sizeof(killed));
     spin_lock(&group->lock);
@@ -52,9 +52,9 @@ static void check_freed(void *context, uint32_t kernel, const void *reply, int l
     struct msg_group_freed freed = {.peak = 0};
 
     if (length < 0 && msg_peer_fenced(kernel))
-        return; /* it has died, and its threads with it */
-    if (length < 0)
-        panic("tasks: kernel %u answered %d to the end of group %u", kernel, length, group->id);
+        return;     /* it has died, and its threads with it */
+    if (length < 0) /* it says that it has no part of the group, which this kernel takes for true */
+        log_line("tasks: kernel %u answered %d to the end of group %u", kernel, length, group->id);
     if (length == (int)sizeof(freed))
         memcpy(&freed, reply, sizeof(freed));
     spin_lock(&group->lock);

@@ -5,7 +5,7 @@
 #include "tasks/kill/kill.h"
 
 #include "kernel/instance/instance.h"
-#include "kernel/lib/panic.h"
+#include "kernel/lib/log.h"
 #include "msg/call.h"
 #include "msg/channel.h"
 #include "tasks/kill/wire.h"
@@ -112,8 +112,10 @@ static _Noreturn void end_own_group(uint32_t status, bool killed)
 {
     struct group *group = thread_current()->group;
 
-    if (end_at_home(group, status, killed) < 0 && msg_peer_reachable(group->home))
-        panic("tasks: no memory to tell the home of the end of group %u", group->id);
+    int error = end_at_home(group, status, killed);
+
+    if (error < 0 && msg_peer_reachable(group->home)) /* the thread then waits until somebody else ends the group */
+        log_line("tasks: the home of group %u answered %d to its end", group->id, error);
     exit_when_killed(); /* if the home has died, tasks/exit/lost.c ends the group */
 }
 

@@ -148,6 +148,8 @@ BOOTS = [
     boot("4-kernels", ["test-death 2", *AUDIT], "place=local retrieve=chain", label="deaths"), # a search that is not answered
     boot("2-kernels", ["test-death 3"], "place=local", label="deaths"),
     boot("2-nodes-smp", ["test-death 3"], "place=local", label="deaths"),
+    # a kernel that sends the others what no correct kernel sends
+    Boot("hostile 3-kernels", ("--cpus", "3", *SINGLE, "--append", "death=off"), (f"test-hostile {SEED} 10000",)),
     # programs while kernels stop and start, and while all memory is audited
     boot("4-kernels-parallel", ["test-stop", "test-stop under test-filemap", "test-stop under test-content",
                                 "test-stop under test-zero busy", "test-stop under test-directory",

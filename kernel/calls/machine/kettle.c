@@ -2,6 +2,10 @@
 #include "kernel/calls/machine/kettle.h"
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
+#include "kernel/calls/common/path.h"
+#include "kernel/file/path.h"
+#include "kernel/file/remote.h"
+#include "kernel/fs/name/name.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/printf.h"
 #include "kernel/lib/string.h"
@@ -16,6 +20,7 @@
 #include "mm/user/user_copy.h"
 #include "msg/channel.h"
 #include "msg/exercise.h"
+#include "msg/hostile.h"
 #include "tasks/migrate/migrate.h"
 #include "tasks/process/group.h"
 #include "tasks/process/permission.h"
@@ -75,6 +80,36 @@ int64_t call_kettle_start(struct call *c)
         if (result != 0)
             return result;
     }
+}
+
+/* The file is opened so that a FIFO which nobody writes, or a device, lets nobody wait. */
+int64_t call_kettle_image(struct call *c)
+{
+    struct name name = {.directory = NAME_WORKING_DIRECTORY};
+    struct name_result opened;
+    int64_t result = credentials_need_root();
+    char *text;
+
+    if (result != 0)
+        return result;
+    if ((int32_t)c->a[0] != -1 && c->a[0] >= instance.kernels)
+        return -EINVAL;
+    text = files_path(c->a[1], &result);
+    if (text == NULL)
+        return result;
+    name.path = text;
+    result = name_open(thread_current()->group, &name, OPEN_NONBLOCK, 0, &opened);
+    name_result_free(&opened);
+    heap_free(text, PATH_MAX);
+    if (result != 0)
+        return result;
+    do {
+        result = start_image((int32_t)c->a[0] == -1 ? instance.kernels : (uint32_t)c->a[0], &opened.place);
+        if (result == -EAGAIN && stop_wait() != 0)
+            result = -EINTR;
+    } while (result == -EAGAIN);
+    file_drop(opened.place.kernel, opened.place.id);
+    return result;
 }
 
 /* Waits for the end of the stop TICKET. The stop continues while its caller is interrupted, moves or is quiesced; the
@@ -143,6 +178,31 @@ int64_t call_kettle_started(struct call *c)
     return c->a[0] < instance.kernels ? msg_peer_started((uint32_t)c->a[0]) : -EINVAL;
 }
 
+/* Plays a hostile kernel. */
+static int64_t run_hostile(const struct kettle_messages *asked)
+{
+    kernel_set plan = instance.kernels == 64 ? ~0ull : (1ull << instance.kernels) - 1;
+    struct hostile hostile = {.kernels = asked->kernels & plan & ~(1ull << instance.kernel),
+                              .seed = asked->seed,
+                              .victim = asked->size,
+                              .type = (int32_t)asked->urgent - 1};
+    int64_t result = credentials_need_root();
+
+    for (kernel_set rest = hostile.kernels; rest != 0; rest &= rest - 1) {
+        if (!msg_peer_started((uint32_t)__builtin_ctzll(rest)))
+            return -EAGAIN;
+    }
+    if (hostile.kernels == 0)
+        return -EINVAL;
+    for (uint32_t i = 0; i < asked->count && result == 0; i++) {
+        result = hostile_send(&hostile, i);
+        sched_breathe();
+        if (thread_dying(thread_current()))
+            result = -EINTR;
+    }
+    return result;
+}
+
 static int64_t run_exercise(const struct kettle_messages *asked, const struct exercise *exercise, uint64_t *samples)
 {
     int64_t result = 0;
@@ -173,6 +233,8 @@ int64_t call_kettle_messages(struct call *c)
 
     if (user_read(&asked, c->a[0], sizeof(asked)) != 0)
         return -EFAULT;
+    if (asked.operation == KETTLE_MESSAGES_HOSTILE)
+        return run_hostile(&asked);
     exercise = (struct exercise){.operation = asked.operation,
                                  .size = asked.size,
                                  .kernels = asked.kernels,

@@ -56,19 +56,19 @@ static size_t report_kernels(char *bytes, size_t size, uint64_t *cursor)
 {
     struct text text = {bytes, size, 0};
     struct frame_stats frames;
+    uint64_t image = image_size(&image_header) - instance_text_shared();
 
     *cursor = 0;
     frame_stats(&frames);
     text_put(
         &text,
         "kernel %u started cpus %u node %u memory %lu KiB free %lu KiB lent %lu pages image %lu KiB tables and rings "
-        "%lu KiB\n",
+        "%lu KiB build %016lx\n",
         instance.kernel, cpu_total, instance.plan.kernels[instance.kernel].node,
         (unsigned long)(instance.plan.kernels[instance.kernel].memory >> 10), (unsigned long)(frames.free * 4),
-        (unsigned long)frames.lent, (unsigned long)((instance.layout.stack - instance.spare) >> 10),
-        (unsigned long)((instance.plan.kernels[instance.kernel].memory - frames.total * PAGE_SIZE -
-                         (instance.layout.stack - instance.spare)) >>
-                        10));
+        (unsigned long)frames.lent, (unsigned long)(image >> 10),
+        (unsigned long)((instance.plan.kernels[instance.kernel].memory - frames.total * PAGE_SIZE - image) >> 10),
+        (unsigned long)image_header.build);
     return text.length;
 }
 

@@ -1,6 +1,7 @@
 /* test-stop: kernels are stopped and started again under programs that count: threads, pipes, futexes, shared memory,
  * children, signals. Nothing may be lost, doubled or refused that would not be on a machine at rest. Takes a number of
- * rounds; or `under PROGRAM ARGS`: that program runs meanwhile, and its status is ours. */
+ * rounds; or `under PROGRAM ARGS`: that program runs meanwhile, and its status is ours. In front of these `image FILE`:
+ * of the starts each second one is from this image of another build. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -52,6 +53,15 @@ static int ball[PAIRS];
 static long caught[PAIRS][2];
 static pid_t pipe_writers[PIPES], pipe_readers[PIPES], parents[PARENTS], receivers[RECEIVERS];
 static long sent[RECEIVERS];
+
+static const char *image; /* or NULL */
+
+static int start_again(int kernel)
+{
+    static unsigned starts;
+
+    return image != NULL && starts++ % 2 == 0 ? kettle_image(kernel, image) : kettle_start(kernel);
+}
 
 static void go(int kernel)
 {
@@ -281,7 +291,7 @@ static bool stop_and_start(int kernel)
 
     send_signals();
     good = good && CHECK(kettle_started(kernel) == 0, "kernel %d runs on", kernel);
-    good = good && CHECK(kettle_start(kernel) == 0, "start of kernel %d: %s", kernel, strerror(errno));
+    good = good && CHECK(start_again(kernel) == 0, "start of kernel %d: %s", kernel, strerror(errno));
     send_signals();
     return good && CHECK(kettle_started(kernel) == 1, "kernel %d does not run again", kernel);
 }
@@ -410,7 +420,7 @@ static void test_root(void)
     for (int i = 0; i < 2; i++) {
         for (int kernel = 1; kernel < kernels; kernel++) {
             CHECK(kettle_stop(kernel) == 0, "stop of kernel %d: %s", kernel, strerror(errno));
-            CHECK(kettle_start(kernel) == 0, "start of kernel %d: %s", kernel, strerror(errno));
+            CHECK(start_again(kernel) == 0, "start of kernel %d: %s", kernel, strerror(errno));
         }
     }
     board->over = true;
@@ -446,7 +456,7 @@ static void test_devices(void)
         sched_yield();
     for (int kernel = 1; kernel < kernels; kernel++) {
         CHECK(kettle_stop(kernel) == 0, "stop of kernel %d: %s", kernel, strerror(errno));
-        CHECK(kettle_start(kernel) == 0, "start of kernel %d: %s", kernel, strerror(errno));
+        CHECK(start_again(kernel) == 0, "start of kernel %d: %s", kernel, strerror(errno));
     }
     board->over = true;
     expect_exit("the process", 0, child);
@@ -523,7 +533,7 @@ static int run_under(char **argv)
             busy++;
         else if (errno != EINTR)
             failed++;
-        if (kettle_start(kernel) != 0)
+        if (start_again(kernel) != 0)
             failed++;
     }
     fprintf(stderr, "test-stop: %ld stops, %ld times something could not be moved, %ld failures\n", stops, busy,
@@ -545,6 +555,11 @@ int main(int argc, char **argv)
     };
 
     kernels = kettle_kernels();
+    if (argc > 2 && strcmp(argv[1], "image") == 0) {
+        image = argv[2];
+        argc -= 2;
+        argv += 2;
+    }
     if (argc > 2 && strcmp(argv[1], "under") == 0 && kernels > 1)
         return run_under(argv + 2);
     tap_take_number(&argc, &argv, &rounds);

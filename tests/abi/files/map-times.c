@@ -1,5 +1,6 @@
-/* mmap is a read of the file for its atime; the first write to a page of a shared mapping sets mtime and ctime; reads
- * and private writes through the mapping change no time. */
+/* mmap sets a file's atime, the first write to a page of a shared mapping its mtime and ctime.
+ *
+ * Reads and private writes through the mapping change no time. */
 #include "abi.h"
 
 static struct stat before, after;

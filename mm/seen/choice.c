@@ -2,7 +2,6 @@
  * (ETH Zurich, 2013); "traces" is the thesis on hardware-assisted page migration by traces of memory references. */
 #include "mm/seen/choice.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "kernel/lib/string.h"
@@ -10,16 +9,6 @@
 
 #define THRESHOLD 24u /* pages more that another node has to use */
 #define LEAD 2u       /* filter: accesses more than every other node's */
-
-/* The model of kettle: a page that was found accessed has had each of its lines fetched once, and a unit of distance
- * costs 10 ns a line, as 10 units are 100 ns. */
-#define PAGE_LINES 64u
-#define UNIT_NS 10u
-#define EXPECTED 4u   /* what was seen lately is expected to go on for so many times as long */
-#define WORTH 2u      /* a move has to save at least half of what the accesses cost more than local ones */
-#define HARMLESS 8u   /* interleaving may cost at most an 8th of it */
-#define CROWDED 2u    /* a node that is used more than this many times the mean is relieved */
-#define DOUBLINGS 16u /* at most, of what a move costs, after recent ones */
 
 typedef uint64_t node_cost(const struct seen_view *view, uint32_t node);
 
@@ -133,16 +122,6 @@ static uint64_t weighted(const struct seen_view *view, uint32_t node)
     return sum;
 }
 
-/* What they would cost if each of them were local. */
-static uint64_t local(const struct seen_view *view)
-{
-    uint64_t sum = 0;
-
-    for (uint32_t from = 0; from < view->nodes; from++)
-        sum += (uint64_t)view->used[from] * view->distance[from][from];
-    return sum;
-}
-
 /* The node from which all references cost least, by the distances (traces, equation 2.2). */
 static uint32_t hop(const struct seen_view *view)
 {
@@ -199,41 +178,6 @@ static uint32_t home(const struct seen_view *view)
     return unless_here(view, view->home);
 }
 
-/* Whether the node of the block is used far more than the mean of the nodes with memory. */
-static bool is_crowded(const struct seen_view *view)
-{
-    uint64_t all = 0;
-
-    for (uint32_t node = 0; node < view->nodes; node++)
-        all += view->load[node];
-    return view->load[view->here] * kernel_set_count(view->memory) > CROWDED * all;
-}
-
-/* A block that nodes share: in turn, if its node is crowded and the way is not much longer. */
-static uint32_t relieve(const struct seen_view *view, uint64_t now)
-{
-    uint32_t to = in_turn(view);
-
-    if (!is_crowded(view) || 2 * view->load[to] > view->load[view->here] || weighted(view, to) > now + now / HARMLESS)
-        return SEEN_STAYS;
-    return unless_here(view, to);
-}
-
-/* A block moves where its accesses cost least if, as modelled, what it is expected to save is more than a move costs,
- * as measured, and no small part of what remoteness costs. A move makes the next one dearer for four periods, so that
- * memory which is used in turns stays, and one look says too little of those who have not been asked yet. */
-static uint32_t kettle(const struct seen_view *view)
-{
-    uint32_t best = cheapest(view, weighted), moves = view->moves < DOUBLINGS ? view->moves : DOUBLINGS;
-    uint64_t now = weighted(view, view->here), saved = now - weighted(view, best), more = now - local(view);
-
-    if (view->last == SEEN_STAYS)
-        return SEEN_STAYS;
-    if (saved * WORTH >= more && EXPECTED * saved * PAGE_LINES * UNIT_NS > (uint64_t)view->move_ns << moves)
-        return unless_here(view, best);
-    return 2u * view->used[greatest(view)] <= all_uses(view) && view->moves == 0 ? relieve(view, now) : SEEN_STAYS;
-}
-
 const struct seen_policy seen_policies[SEEN_POLICIES] = {
     {"none", NULL},
     {"nemo", nemo},
@@ -249,7 +193,6 @@ const struct seen_policy seen_policies[SEEN_POLICIES] = {
     {"variance", variance},
     {"neighbour", neighbour},
     {"home", home},
-    {"kettle", kettle},
 };
 
 uint32_t seen_policy_find(const char *name)

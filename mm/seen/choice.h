@@ -35,7 +35,7 @@ struct seen_policy {
     uint32_t (*choose)(const struct seen_view *view);
 };
 
-#define SEEN_POLICIES 15u
+#define SEEN_POLICIES 14u
 extern const struct seen_policy seen_policies[SEEN_POLICIES]; /* in the order of the option's values */
 
 /* Returns the policy NAME as an index of seen_policies; SEEN_POLICIES: there is none. */

@@ -33,26 +33,26 @@ def test_every_policy_of_the_option_is_measured_none_first():
     plan = policies.plan(argparse.Namespace(quick=False))
     names = boot_options.rows()["numa"].values.split("|")
     assert [item.name for item in plan] == [f"{name}-{sequence}" for name in names for sequence in policies.SEQUENCES]
-    assert names[0] == policies.NONE and "kettle" in names and set(policies.QUICK) <= set(names)
+    assert names[0] == policies.NONE and "filter" in names and set(policies.QUICK) <= set(names)
     for item in policies.plan(argparse.Namespace(quick=True)):
         runner.check(cli.parse(["run", *item.machine, "--", *item.program]))
 
 
 def test_changes_are_against_none_with_the_kernels_cycles():
-    data = bench_data.data("policies", sequential("none", 100, 200), sequential("kettle", 101, 110), sequential("nemo", 100, 220))
+    data = bench_data.data("policies", sequential("none", 100, 200), sequential("filter", 101, 110), sequential("nemo", 100, 220))
     assert policies.cycles(data, "none") == {"local": 2000, "remote1": 4000, "remote2": 4000, "sequential": 10000}
     text = "\n".join(policies.report(data).tables)
-    assert "| kettle | +1.0 % | -45.0 % | -45.0 % | -35.8 % | - | - | - | - | - |" in text
+    assert "| filter | +1.0 % | -45.0 % | -45.0 % | -35.8 % | - | - | - | - | - |" in text
     assert "| nemo | +0.0 % | +10.0 % | +10.0 % | +8.0 % |" in text
     assert "| NEMO on Barrelfish (measured there) | -0.2 % | -26.3 % | -32.0 % | -21.6 % | +5.5 % | -11.9 % | -11.2 % | -43.7 % | -13.6 % |" in text
 
 
 def test_targets_say_what_is_not_reached():
-    data = bench_data.data("policies", sequential("none", 100, 200), sequential("kettle", 103, 199))
+    data = bench_data.data("policies", sequential("none", 100, 200), sequential("filter", 103, 199))
     found = "\n".join(policies.targets(data))
     assert "sequential: +0.2 %, NEMO there -21.6 %: **not reached**" in found
     assert "local: +3.0 %, at most +2.0 %: **not reached**" in found and "shared" not in found
-    data = bench_data.data("policies", sequential("none", 100, 200), sequential("kettle", 100, 110))
+    data = bench_data.data("policies", sequential("none", 100, 200), sequential("filter", 100, 110))
     assert policies.targets(data) == ["- sequential: -36.0 %, NEMO there -21.6 %: reached"]
 
 

@@ -95,13 +95,14 @@ static int room_find(const struct remote_request *request)
     return (int)(FOUND_MAX * sizeof(struct msg_share_found));
 }
 
-/* Ends the run, which is in no list any more. */
+/* Ends the run, which is in no list any more. A group whose page may differ from that of others is ended before its
+ * threads may write again. */
 static void let_go(struct held *held)
 {
-    if (held->still)
-        space_move_round(held->moving, MSG_SPACE_WRITABLE, held->pages, 0);
     if (held->still && held->lost)
         held->end(held->host);
+    if (held->still)
+        space_move_round(held->moving, MSG_SPACE_WRITABLE, held->pages, 0);
     space_move_leave(held->moving);
     group_unpin(held->host);
     heap_free(held, sizeof(*held));
@@ -310,6 +311,18 @@ static int call(const struct space_sharer *sharer, enum msg_type type, const voi
     return remote_call(sharer->home, type, ask, length, result, room, &how);
 }
 
+/* The same for what must be done once a page is still: tried until both kernels have memory for the message. */
+static int call_surely(const struct space_sharer *sharer, enum msg_type type, const void *ask, uint32_t length)
+{
+    const struct remote_how how = {.why = "end of a move of a page that is shared", .key = sharer->start, .sure = true};
+    int answer;
+
+    do {
+        answer = remote_call(sharer->home, type, ask, length, NULL, 0, &how);
+    } while (answer == -ENOMEM);
+    return answer;
+}
+
 static int begin_elsewhere(struct space_sharer *sharer, uint64_t name, uint32_t count, uint64_t *words)
 {
     static uint64_t tokens; /* [a] */
@@ -325,7 +338,8 @@ static int begin_elsewhere(struct space_sharer *sharer, uint64_t name, uint32_t 
 static int round_elsewhere(const struct space_sharer *sharer, enum msg_type operation, uint64_t chosen, uint64_t frame)
 {
     struct msg_share_round ask = {sharer->token, operation, chosen, frame};
-    int length = call(sharer, MSG_SHARE_ROUND, &ask, sizeof(ask), NULL, 0);
+    int length = operation == MSG_SPACE_STILL ? call(sharer, MSG_SHARE_ROUND, &ask, sizeof(ask), NULL, 0)
+                                              : call_surely(sharer, MSG_SHARE_ROUND, &ask, sizeof(ask));
 
     return length < 0 ? length : 0;
 }
@@ -334,7 +348,7 @@ static void end_elsewhere(const struct space_sharer *sharer)
 {
     struct msg_share_end ask = {sharer->token};
 
-    call(sharer, MSG_SHARE_END, &ask, sizeof(ask), NULL, 0);
+    call_surely(sharer, MSG_SHARE_END, &ask, sizeof(ask));
 }
 
 void sharers_init(void)

@@ -89,6 +89,12 @@ def boot(machine, programs, append="", inject="", label="", machines=None):
                 (machines or MACHINES)[machine] + options, tuple(programs))
 
 
+def deaths(rounds):
+    """Deaths of each kind; those at each message, and their times, on other machines in a long run only."""
+    kinds = "refused rest threads homes orphans waits files locks futex read borrowed mover load account"
+    return f"test-death {rounds}" + (f" {kinds}" if not long_run() else "")
+
+
 def moves(rounds):
     """Programs in which pages move so many rounds, and in a long run for minutes."""
     if not long_run():
@@ -145,9 +151,9 @@ BOOTS = [
     boot("2-kernels", ["test-prefetch 32"], "prefetch=32"),
     # kernels die, where a process that has not moved is on its kernel alone
     boot("4-kernels", [f"test-death {6 if not long_run() else 100}", *AUDIT], "place=local", label="deaths"),
-    boot("4-kernels", ["test-death 2", *AUDIT], "place=local retrieve=chain", label="deaths"), # a search that is not answered
-    boot("2-kernels", ["test-death 3"], "place=local", label="deaths"),
-    boot("2-nodes-smp", ["test-death 3"], "place=local", label="deaths"),
+    boot("4-kernels", ["test-death 2 threads waits load", *AUDIT], "place=local retrieve=chain", label="deaths"),  # a search without an answer
+    boot("2-kernels", [deaths(3)], "place=local", label="deaths"),
+    boot("2-nodes-smp", [deaths(3)], "place=local", label="deaths"),
     # a kernel that sends the others what no correct kernel sends
     Boot("hostile 3-kernels", ("--cpus", "3", *SINGLE, "--append", "death=off"), (f"test-hostile {SEED} 10000",)),
     # programs while kernels stop and start, and while all memory is audited

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -133,24 +134,40 @@ static void test_kinds(void)
     }
 }
 
-static void test_end(void)
+/* In a child that may run on its first kernel only, so that this is where it is at home, and its pipes. */
+static int end_all(void *context)
 {
     static struct reader reader;
     int kernels[64], ends[2];
     int count = tap_kernels(kernels), home = kettle_kernel();
 
+    (void)context;
     for (int k = 0; k < count && k < 4; k++) {
         for (int which = kernels[k] == home ? 1 : 0; which < 2; which++) { /* at home a closed file is waited for */
             struct thread thread;
 
             if (!CHECK(pipe(ends) == 0, "%s", strerror(errno)) ||
                 !start_reader(&thread, &reader, kernels[k], ends[0], 8))
-                return;
+                return 1;
             close(ends[which]); /* the end that is read, or the last writer's */
-            CHECK(thread_join(&thread) && thread.result == (which == 0 ? -EBADF : 0), "%ld", thread.result);
+            if (!CHECK(thread_join(&thread) && thread.result == (which == 0 ? -EBADF : 0), "%ld", thread.result))
+                return 1;
             close(ends[1 - which]);
         }
     }
+    return 0;
+}
+
+static void test_end(void)
+{
+    cpu_set_t all, here;
+
+    CPU_ZERO(&here);
+    CPU_SET(sched_getcpu(), &here);
+    CHECK(sched_getaffinity(0, sizeof(all), &all) == 0 && sched_setaffinity(0, sizeof(here), &here) == 0, "%s",
+          strerror(errno));
+    CHECK(tap_fork(end_all, NULL) == 0, "a reader");
+    CHECK(sched_setaffinity(0, sizeof(all), &all) == 0, "%s", strerror(errno));
 }
 
 /* --- signals --- */

@@ -70,6 +70,10 @@ static void test_grow_in_place(void)
  * is behind the end of the mapping comes, without memory. */
 static void test_grow_shared(void)
 {
+    if (!tap_on_kettle()) {
+        tap_skip("Linux keeps the pages behind a shorter end");
+        return;
+    }
     for (int k = 0; k < kernels_count(); k++) {
         char *area = spread_memory_map(PAGES, SHARED), *moved;
 

@@ -38,10 +38,10 @@ struct trap_frame {
 
 #define VECTOR_SERIAL 0x24 /* COM1, through the I/O APIC */
 #define VECTOR_VIRTIO 0x25 /* answers of a virtio device, by MSI-X */
-#define VECTOR_TIMER 0x40
 #define VECTOR_DOORBELL 0x41 /* a peer has messages for us */
 #define VECTOR_WAKE 0x42     /* another CPU of this instance asks this one to check its run queue */
 #define VECTOR_FLUSH 0x43    /* TLB shootdown within the instance */
+#define VECTOR_TIMER 0x50    /* before all of these: peers that ring again and again leave it its turn */
 #define VECTOR_SPURIOUS 0xff
 
 #define PAGE_FAULT_PRESENT 1u

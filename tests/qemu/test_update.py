@@ -8,6 +8,7 @@ import pytest
 from boots import MACHINES
 from conftest import ROOT, first_or_all, tap_problems
 
+pytestmark = pytest.mark.xdist_group("update")  # one process makes the images, once
 FILES = {name: ROOT / f"build/{name}.image" for name in ("moved", "foreign")}
 
 

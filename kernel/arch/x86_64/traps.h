@@ -36,8 +36,8 @@ struct trap_frame {
 #define TRAP_SIMD 19
 #define TRAP_SYSCALL 256
 
-#define VECTOR_SERIAL 0x24 /* COM1, through the I/O APIC */
-#define VECTOR_VIRTIO 0x25 /* answers of a virtio device, by MSI-X */
+#define VECTOR_SERIAL 0x24   /* COM1, through the I/O APIC */
+#define VECTOR_VIRTIO 0x25   /* answers of a virtio device, by MSI-X */
 #define VECTOR_DOORBELL 0x41 /* a peer has messages for us */
 #define VECTOR_WAKE 0x42     /* another CPU of this instance asks this one to check its run queue */
 #define VECTOR_FLUSH 0x43    /* TLB shootdown within the instance */

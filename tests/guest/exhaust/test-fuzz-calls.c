@@ -18,6 +18,7 @@
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -265,6 +266,7 @@ static void process(uint64_t random)
 {
     static struct thread threads[THREADS];
 
+    setsid(); /* the hang-up of an orphaned group with a stopped process is not the test's */
     hog_become_user();
     for (int fd = 0; fd < 3; fd++) {
         close(fd);
@@ -298,8 +300,8 @@ static void kill_user(void)
     CHECK(child > 0 && waitpid(child, &status, 0) == child, "%s", tap_error(errno));
 }
 
-/* Kills the user's processes until none of this process's children is left: kill(-1) may miss one that is being forked,
- * which random flags of clone make a child of this process. */
+/* Kills the user's processes until this process has no children, and with that until none is left: their orphans are
+ * its children, too. One time is not enough, because kill(-1) may miss a process that is being forked. */
 static void kill_all(long number)
 {
     int64_t until = tap_time() + PATIENCE_NS;
@@ -342,6 +344,7 @@ static void one_round(long number)
 {
     uint64_t random = seed ^ (uint64_t)number * 0x9e3779b97f4a7c15ull;
     int64_t until = tap_time() + ROUND_NS;
+    pid_t children[PROCESSES];
     int left = PROCESSES;
     int kernels[64];
     int count = tap_kernels(kernels);
@@ -355,6 +358,7 @@ static void one_round(long number)
             process(own);
         }
         CHECK(child > 0, "%s", tap_error(errno));
+        children[i] = child;
     }
     refuse(refused);
     if (stops != 0 && number % STOP_EVERY == 1 && count > 1) {
@@ -364,9 +368,11 @@ static void one_round(long number)
                      tap_error(errno)); /* a file that cannot move */
     }
     while (left > 0 && tap_time() < until) {
-        if (waitpid(-1, NULL, WNOHANG) > 0)
-            left--;
-        else
+        pid_t ended = waitpid(-1, NULL, WNOHANG);
+
+        for (int i = 0; i < PROCESSES && ended > 0; i++)
+            left -= children[i] == ended;
+        if (ended <= 0)
             usleep(10000);
     }
     kill_all(number);
@@ -382,6 +388,7 @@ static void test_calls(void)
     int64_t begin = tap_time();
 
     made = tap_share(sizeof(*made));
+    MUST(prctl(PR_SET_CHILD_SUBREAPER, 1));            /* kill_all waits for orphans */
     x86_syscall1(KETTLE_CALL_MIGRATE, getpid() >> 16); /* home, where root's calls are spared: an id begins with it */
     MUST(mkdir("/tmp/fuzz", 0777));
     MUST(chmod("/tmp/fuzz", 0777));

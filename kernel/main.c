@@ -45,11 +45,6 @@
 
 static struct cpu boot_cpu;
 
-uint32_t machine_kernel(void)
-{
-    return instance.kernel;
-}
-
 static unsigned cpu_number(void)
 {
     return cpu_self()->number;

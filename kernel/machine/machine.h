@@ -9,9 +9,6 @@
 #include "kernel/file/wire.h"
 #include "msg/call.h"
 
-/* Number of this instance. */
-uint32_t machine_kernel(void);
-
 /* Registers the messages by which instances are started, and makes instance 0 able to build others. */
 void start_init(void);
 /* Starts the kernels of SET that do not run, and waits until they run and every running kernel has received their

@@ -33,7 +33,6 @@ struct hold {
 struct spinlock file_hold_lock;
 static struct list buckets[BUCKETS]; /* [k] holds with users */
 static struct list returning;        /* [k] holds without users, until the object's kernel has taken the grants back */
-static uint64_t count;               /* [a] holds in BUCKETS */
 
 static struct list *bucket_of(uint64_t object)
 {
@@ -96,7 +95,6 @@ static struct hold *use_locked(uint64_t backing, bool make)
     if (hold == NULL && make && (hold = heap_alloc(sizeof(*hold))) != NULL) {
         hold->object = object;
         list_append(bucket_of(object), &hold->node);
-        __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED);
     }
     if (hold != NULL)
         hold->users++;
@@ -169,7 +167,6 @@ static void give_back(struct hold *hold)
 {
     uint32_t kernel = backing_kernel(hold->object);
 
-    __atomic_fetch_sub(&count, 1, __ATOMIC_RELAXED);
     if (hold->granted == 0) {
         given_back(hold, kernel, NULL, 0);
     } else if (kernel == instance.kernel) {
@@ -340,11 +337,6 @@ void file_hold_each(void (*each)(void *context, uint64_t backing, const struct f
                  &(struct file_held){.granted = hold->granted, .attached = hold->attached, .stamps = hold->stamps});
         }
     }
-}
-
-uint64_t file_hold_count(void)
-{
-    return __atomic_load_n(&count, __ATOMIC_RELAXED);
 }
 
 static void handle_hold(const struct msg *m)

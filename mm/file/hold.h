@@ -58,7 +58,5 @@ void file_hold_stamp(uint64_t backing, const struct file_stamps *stamps);
 
 /* Calls EACH for every object that is held here. All programs are quiesced. */
 void file_hold_each(void (*each)(void *context, uint64_t backing, const struct file_held *held), void *context);
-/* The number of objects that are held here. */
-uint64_t file_hold_count(void);
 
 #endif

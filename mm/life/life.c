@@ -50,7 +50,6 @@ struct space *space_create(uint64_t id, uint32_t home)
     space->id = id;
     space->home = home;
     space->references = 1;
-    space->users = 1;
     space->limits = (struct space_limits){UINT64_MAX, UINT64_MAX, UINT64_MAX};
     space->members = 1ull << instance.kernel | 1ull << home;
     space->tables = (struct page_tables){
@@ -164,10 +163,9 @@ static void await_unlocks(struct space *space)
 
 void space_destroy(struct space *space)
 {
-    if (space->home == instance.kernel && space->users == 1)
+    if (space->home == instance.kernel)
         await_unlocks(space);
-    if (!space_leave(space))
-        return;
+    space_withdraw(space);
     lease_end(space);
     sharers_end(&space->sharers);
     assert(list_empty(&space->gets) && list_empty(&space->deferred));

@@ -32,13 +32,6 @@ void space_publish(struct space *space)
     spin_unlock(&table_lock);
 }
 
-void space_share(struct space *space)
-{
-    spin_lock(&table_lock);
-    space->users++;
-    spin_unlock(&table_lock);
-}
-
 struct space *space_get(uint64_t id)
 {
     struct space *found = NULL;
@@ -90,20 +83,16 @@ void space_put(struct space *space)
     spin_unlock(&table_lock);
 }
 
-bool space_leave(struct space *space)
+void space_withdraw(struct space *space)
 {
-    bool last;
-
     spin_lock(&table_lock);
-    last = --space->users == 0;
-    if (last && space->published)
+    if (space->published)
         list_remove(&space->node);
     spin_unlock(&table_lock);
-    while (last && __atomic_load_n(&space->references, __ATOMIC_ACQUIRE) != 1) {
+    while (__atomic_load_n(&space->references, __ATOMIC_ACQUIRE) != 1) {
         slice_pause(); /* the reference is a recall's or a handler's on another CPU, and handlers never wait */
         cpu_relax();
     }
-    return last;
 }
 
 kernel_set space_others(struct space *space)

@@ -40,7 +40,6 @@ struct mempolicy_list {
 struct space {
     struct list node;          /* in the table of spaces */
     uint32_t references;       /* [k] table lock: one of the creator, and one for each running handler */
-    uint32_t users;            /* [k] table lock: groups on this kernel that use it */
     bool published;            /* [k] table lock: in the table */
     bool filled;               /* [k] strategy upfront: this kernel has fetched what existed when it joined */
     uint32_t home;             /* [i] kernel; a kernel stop changes it while all programs are quiesced (mm/evacuate) */
@@ -97,11 +96,8 @@ struct space *space_next(uint64_t id);
  * wait. */
 void space_each(void (*each)(struct space *space, void *context), void *context);
 
-/* Adds a user, as vfork does; each user calls space_destroy of mm/life/life.h. */
-void space_share(struct space *space);
-/* Removes a user. If it was the last, takes SPACE out of the table, waits until all other references are dropped, and
- * returns true. Tasks only. */
-bool space_leave(struct space *space);
+/* Takes SPACE out of the table, and waits until all references but the caller's are dropped. Tasks only. */
+void space_withdraw(struct space *space);
 
 /* --- the kernels that host it --- */
 

@@ -84,8 +84,6 @@ static const char *why_not(const struct group *group)
         return "members are leaving it";
     if (process != NULL && process->vfork_done != NULL)
         return "its parent waits in vfork";
-    if (group->space != NULL && group->space->users != 1)
-        return "its address space has other users";
     if (group->space != NULL && group->space->slow != 0)
         return "a call is changing its address space";
     list_for_each(node, &group->threads) {

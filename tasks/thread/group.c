@@ -78,15 +78,6 @@ void group_each_still(bool (*each)(struct group *group, void *context), void *co
     }
 }
 
-bool group_exists(uint32_t id)
-{
-    struct group *group = group_find(id);
-
-    if (group != NULL)
-        group_put(group);
-    return group != NULL;
-}
-
 struct group *group_find(uint32_t id)
 {
     struct group *found = NULL;

@@ -80,8 +80,6 @@ void group_each(bool (*each)(struct group *group, void *context), void *context)
 void group_each_still(bool (*each)(struct group *group, void *context), void *context);
 /* The group ID on this kernel with a reference taken, or NULL. */
 struct group *group_find(uint32_t id);
-/* Whether there is a group ID here, including one that has ended and was not waited for yet. */
-bool group_exists(uint32_t id);
 void group_get(struct group *group);
 void group_put(struct group *group);
 /* Removes GROUP from the table. */

@@ -212,11 +212,22 @@ static int64_t do_inside(const struct msg_file_name *asked, const struct way *wa
     return error;
 }
 
-/* Completes the operation with the reply of kernel 0. */
-static int64_t take_result(const struct msg_file_name *asked, struct tree_result *tree, struct name_result *result)
+/* Waits until the other end of the FIFO that was opened at PLACE is open, or was since then. A signal ends the wait, but
+ * not when the other end came before it: the caller would open again and wait for an end that has come and gone. */
+static int64_t await_other_end(const struct file_place *place)
 {
     struct file_request request = {.operation = MSG_FILE_OPENED, .fd = -1};
     struct file_answer answer;
+    int64_t ended = 0, error;
+
+    while ((error = file_call_at(place, &request, NULL, 0, NULL, 0, &answer)) == -EAGAIN && ended == 0)
+        ended = watch_wait_at(0, WATCH_FILE, place->id, answer.seen, "the other end of a FIFO", 0);
+    return error == -EAGAIN ? ended : error;
+}
+
+/* Completes the operation with the reply of kernel 0. */
+static int64_t take_result(const struct msg_file_name *asked, struct tree_result *tree, struct name_result *result)
+{
     struct file *file;
     int64_t error = 0;
 
@@ -243,11 +254,7 @@ static int64_t take_result(const struct msg_file_name *asked, struct tree_result
         node_settle(0, tree->answer.number);
         break;
     case NAMED_FILE_WAIT:
-        while ((error = file_call_at(&result->place, &request, NULL, 0, NULL, 0, &answer)) == -EAGAIN) {
-            error = watch_wait_at(0, WATCH_FILE, tree->answer.id, answer.seen, "the other end of a FIFO", 0);
-            if (error != 0)
-                break;
-        }
+        error = await_other_end(&result->place);
         break;
     default:
         break;

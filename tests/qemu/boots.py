@@ -85,7 +85,7 @@ SPACES = ["test-memory", "test-threads", "test-fork-memory", "test-migrate", "te
 def boot(machine, programs, append="", inject="", label="", machines=None):
     """A boot whose name says its machine and options. More machines run at once than the host has CPUs: but where kernels are to
     die, one that the host leaves alone for a while is given time."""
-    words = append if label == "deaths" else f"{append} death=2000".strip()
+    words = f"{append} death={200 if label == 'deaths' else 2000}".strip()
     options = (*(("--append", words) if words else ()), *(("--inject", inject) if inject else ()))
     return Boot(" ".join(part for part in (label, machine, append, inject) if part),
                 (machines or MACHINES)[machine] + options, tuple(programs))

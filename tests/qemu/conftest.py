@@ -40,6 +40,8 @@ def kettle(*arguments, stdin=b"", timeout=TIMEOUT, log=None) -> Run:
         command += ["--timeout", str(timeout)]
     if not long_run() and not {"--tcg", "--icount", "--accel", "--emulator"} & set(arguments):
         command += ["--tcg", "single"]  # the CPUs take turns: a busy host changes little of what happens
+    if "linux" not in arguments and not any("death=" in str(a) for a in arguments):
+        command += ["--append", "death=2000"]  # a busy host may leave a CPU alone for longer than the default
     if log is not None:
         command += ["--log", str(log)]
     command += [str(a) for a in arguments]

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -23,7 +24,10 @@
 #define BIND 2
 #define INTERLEAVE 3
 #define LOCAL 4
+#define WEIGHTED 6
 #define STATIC 0x8000
+#define BALANCING 0x2000
+#define WEIGHT_FILE "/sys/kernel/mm/mempolicy/weighted_interleave/node%d"
 #define F_NODE 1
 #define F_ADDR 2
 #define F_ALLOWED 4
@@ -144,6 +148,136 @@ static void test_interleave(void)
     expect_on(at, PAGES, -1, "interleaved");
     expect_content(at, PAGES, "interleaved");
     munmap(at, PAGES * PAGE);
+}
+
+/* Writes TEXT to the weight of NODE. Returns 0 or an errno. */
+static int set_weight(int node, const char *text)
+{
+    char path[128];
+    int fd, error = 0;
+
+    snprintf(path, sizeof(path), WEIGHT_FILE, node);
+    fd = open(path, O_WRONLY | O_TRUNC);
+    if (fd < 0)
+        return errno;
+    if (write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+        error = errno;
+    close(fd);
+    return error;
+}
+
+static int weight_of(int node)
+{
+    char path[128], text[16] = "";
+    int fd;
+
+    snprintf(path, sizeof(path), WEIGHT_FILE, node);
+    fd = open(path, O_RDONLY);
+    if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0 || strchr(text, '\n') == NULL)
+        return -1;
+    close(fd);
+    return atoi(text);
+}
+
+/* The node of the page with NUMBER, when node n has weight n + 1. */
+static int weighted_node(unsigned long number)
+{
+    unsigned long turn = number % ((unsigned long)node_count * (unsigned long)(node_count + 1) / 2);
+    int node = 0;
+
+    for (; turn > (unsigned long)node; node++)
+        turn -= (unsigned long)node + 1;
+    return node;
+}
+
+static long interleave_hits(int node)
+{
+    char path[128], text[256] = "";
+    const char *at;
+    int fd;
+
+    snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/numastat", node);
+    fd = open(path, O_RDONLY);
+    if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
+        return -1;
+    close(fd);
+    at = strstr(text, "interleave_hit ");
+    return at != NULL ? atol(at + 15) : -1;
+}
+
+/* The weights are read on every kernel, whichever has written them. */
+static void expect_weights(int times, const char *when)
+{
+    for (int i = 0; i < kernels_count(); i++) {
+        kernels_go(i);
+        for (int node = 0; node < node_count; node++)
+            CHECK(weight_of(node) == (times != 0 ? node + 1 : 1), "%s: kernel %d: node %d has weight %d", when, i, node,
+                  weight_of(node));
+    }
+    kernels_go(0);
+}
+
+static void test_weighted(void)
+{
+    int status[PAGES], mode = -1;
+    unsigned long nodes = 0;
+    long hits[64];
+    char *at;
+
+    if (skip_one_node() || (at = spread_memory_map(PAGES, PRIVATE)) == NULL)
+        return;
+    expect_weights(0, "at first");
+    for (int node = 0; node < node_count; node++) {
+        char text[16];
+
+        kernels_go(node + 1);
+        snprintf(text, sizeof(text), node % 2 == 0 ? "%d\n" : "0x%x", node + 1);
+        CHECK(set_weight(node, text) == 0, "weight of node %d: %s", node, strerror(errno));
+        hits[node] = interleave_hits(node);
+    }
+    expect_weights(1, "set");
+    CHECK(bind_memory(at, PAGES, WEIGHTED, all_nodes(), 0) == 0, "mbind: %s", strerror(errno));
+    CHECK(syscall(SYS_get_mempolicy, &mode, &nodes, BITS + 1, at, F_ADDR) == 0 && mode == WEIGHTED &&
+              nodes == all_nodes(),
+          "mode %d nodes %lx", mode, nodes);
+    touch(at, PAGES);
+    nodes_of(at, status, PAGES);
+    for (long i = 0; i < PAGES; i++) {
+        int wanted = weighted_node((uintptr_t)at / PAGE + (uintptr_t)i);
+
+        CHECK(status[i] == wanted, "page %ld is on %d, not %d", i, status[i], wanted);
+        hits[wanted]++;
+    }
+    for (int node = 0; node < node_count; node++)
+        CHECK(interleave_hits(node) == hits[node], "node %d: %ld interleaved, not %ld", node, interleave_hits(node),
+              hits[node]);
+    expect_content(at, PAGES, "weighted");
+    for (int node = 0; node < node_count; node++)
+        CHECK(set_weight(node, node % 2 == 0 ? "\n" : "0") == 0, "reset: %s", strerror(errno));
+    expect_weights(0, "reset");
+    munmap(at, PAGES * PAGE);
+}
+
+static void test_weight_errors(void)
+{
+    static const char *const wrong[] = {
+        "256", "-1", "x", "1 ", "1\n\n", " 1", "0x", "08", "1x", "+", "99999999999999999999"};
+    pid_t child;
+    int status = -1;
+
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+        CHECK(set_weight(0, wrong[i]) == EINVAL, "'%s' is no weight", wrong[i]);
+    CHECK(weight_of(0) == 1, "weight %d", weight_of(0));
+    CHECK(set_weight(0, "") == 0, "nothing written");
+    CHECK(set_weight(64, "1") == ENOENT, "no such node");
+    CHECK(set_weight(0, "+0377\n") == 0 && weight_of(0) == 255 && set_weight(0, "\n") == 0, "octal");
+    child = fork();
+    if (child == 0)
+        _exit(setuid(1) == 0 && set_weight(0, "2") == EACCES && weight_of(0) == 1 ? 0 : 1);
+    CHECK(waitpid(child, &status, 0) == child && status == 0, "only root sets weights: %x", (unsigned)status);
+    CHECK_ERROR(set_policy(WEIGHTED | BALANCING, 1), EINVAL);
+    CHECK_ERROR(set_policy(WEIGHTED, 0), EINVAL);
+    CHECK_ERROR(set_policy(WEIGHTED + 1, 1), EINVAL);
 }
 
 static int policy_at(void *at)
@@ -504,6 +638,9 @@ int main(int argc, char **argv)
         {"allowed", "get_mempolicy allows every node", test_allowed},
         {"thread", "pages that a thread touches are on the node of its policy, on every kernel", test_thread},
         {"interleave", "interleaved pages are on the node of their address", test_interleave},
+        {"weighted", "nodes get as many pages in a row as their weights say, on every kernel, and are counted",
+         test_weighted},
+        {"weight-errors", "weights that are none are refused, and root alone sets them", test_weight_errors},
         {"areas", "an area has a policy of its own, the same on every kernel", test_areas},
         {"fork", "a child has its parent's policies, also for copied pages", test_fork},
         {"move", "migrate_pages and move_pages move pages with their contents to the nodes that are asked for",

@@ -280,6 +280,49 @@ static void test_weight_errors(void)
     CHECK_ERROR(set_policy(WEIGHTED + 1, 1), EINVAL);
 }
 
+static int unset[PAGE], set[PAGE] = {1}; /* bss and data, pages of their own among them */
+
+/* Runs as another program, which a thread with a policy has begun: its parts are on NODE, and right. */
+static int image(int node)
+{
+    int status[4] = {-1, -1, -1, -1}, on_stack = node;
+    void *parts[4] = {(void *)(uintptr_t)image, &set[PAGE / 2], &unset[PAGE / 2], &on_stack};
+
+    unset[PAGE / 2]++;
+    if (set[0] != 1 || set[PAGE / 2] != 0 || unset[PAGE / 2] != 1)
+        return 1;
+    for (int i = 0; i < 4; i++)
+        parts[i] = (void *)((uintptr_t)parts[i] & ~(uintptr_t)(PAGE - 1));
+    if (syscall(SYS_move_pages, 0, 4, parts, NULL, status, 0) != 0)
+        return 2;
+    for (int i = 0; i < 4; i++) {
+        if (status[i] != node)
+            return 10 + i;
+    }
+    return 0;
+}
+
+static void test_image(void)
+{
+    if (skip_one_node())
+        return;
+    for (int node = 0; node < node_count; node++) {
+        int status = -1;
+        pid_t child = fork();
+
+        if (child == 0) {
+            char text[16];
+
+            snprintf(text, sizeof(text), "%d", node);
+            kernels_go(node / 2);
+            if (set_policy(node % 2 == 0 ? BIND : PREFERRED, 1ul << node) == 0)
+                execl("/proc/self/exe", "test-mempolicy", "image", text, (char *)NULL);
+            _exit(99);
+        }
+        CHECK(waitpid(child, &status, 0) == child && status == 0, "node %d: status %x", node, (unsigned)status);
+    }
+}
+
 static int policy_at(void *at)
 {
     int mode = -1;
@@ -641,6 +684,7 @@ int main(int argc, char **argv)
         {"weighted", "nodes get as many pages in a row as their weights say, on every kernel, and are counted",
          test_weighted},
         {"weight-errors", "weights that are none are refused, and root alone sets them", test_weight_errors},
+        {"image", "a program that a thread with a policy begins is loaded where the policy says", test_image},
         {"areas", "an area has a policy of its own, the same on every kernel", test_areas},
         {"fork", "a child has its parent's policies, also for copied pages", test_fork},
         {"move", "migrate_pages and move_pages move pages with their contents to the nodes that are asked for",
@@ -653,6 +697,8 @@ int main(int argc, char **argv)
     };
     unsigned long nodes = 0;
 
+    if (argc == 3 && strcmp(argv[1], "image") == 0)
+        return image(atoi(argv[2]));
     kernels_find();
     syscall(SYS_get_mempolicy, NULL, &nodes, BITS + 1, NULL, F_ALLOWED);
     for (; nodes != 0; nodes &= nodes - 1)

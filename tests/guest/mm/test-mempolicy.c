@@ -282,9 +282,11 @@ static void test_weight_errors(void)
 
 static int unset[PAGE], set[PAGE] = {1}; /* bss and data, pages of their own among them */
 
-/* Runs as another program, which a thread with a policy has begun: its parts are on NODE, and right. */
-static int image(int node)
+/* Runs as another program, which a thread with a policy has begun: its parts are on the node that it is told, and
+ * right. */
+static int image(int argc, char **argv)
 {
+    int node = argc > 2 ? atoi(argv[2]) : -1;
     int status[4] = {-1, -1, -1, -1}, on_stack = node;
     void *parts[4] = {(void *)(uintptr_t)image, &set[PAGE / 2], &unset[PAGE / 2], &on_stack};
 
@@ -316,7 +318,7 @@ static void test_image(void)
             snprintf(text, sizeof(text), "%d", node);
             kernels_go(node / 2);
             if (set_policy(node % 2 == 0 ? BIND : PREFERRED, 1ul << node) == 0)
-                execl("/proc/self/exe", "test-mempolicy", "image", text, (char *)NULL);
+                execl("/proc/self/exe", "test-mempolicy", "@image", text, (char *)NULL);
             _exit(99);
         }
         CHECK(waitpid(child, &status, 0) == child && status == 0, "node %d: status %x", node, (unsigned)status);
@@ -695,13 +697,14 @@ int main(int argc, char **argv)
         {"errors", "invalid arguments are refused", test_errors},
         {"stop", "policies survive the stop of the kernel that their process is at home on", test_stop},
     };
+    static const struct tap_child children[] = {{"image", image}};
+    static const struct tap_program program = {
+        .tests = tests, .count = TAP_COUNT(tests), .children = children, .child_count = TAP_COUNT(children)};
     unsigned long nodes = 0;
 
-    if (argc == 3 && strcmp(argv[1], "image") == 0)
-        return image(atoi(argv[2]));
     kernels_find();
     syscall(SYS_get_mempolicy, NULL, &nodes, BITS + 1, NULL, F_ALLOWED);
     for (; nodes != 0; nodes &= nodes - 1)
         node_count++;
-    return tap_run(argc, argv, tests, TAP_COUNT(tests));
+    return tap_main(argc, argv, &program);
 }

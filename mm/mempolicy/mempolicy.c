@@ -409,8 +409,10 @@ static uint64_t frame_near(uint32_t from, uint64_t nodes, uint64_t source)
 uint64_t policy_frames_on(uint64_t nodes, uint32_t most, uint32_t *count)
 {
     uint64_t frame = 0;
+    uint32_t wanted;
 
     nodes &= policy_machine_nodes();
+    wanted = nodes != 0 ? nearest(own_node(), nodes) : 0;
     while (nodes != 0 && frame == 0) {
         uint32_t node = nearest(own_node(), nodes);
 
@@ -419,6 +421,8 @@ uint64_t policy_frames_on(uint64_t nodes, uint32_t most, uint32_t *count)
         if (frame == 0)
             frame = frame_run_from_node(node, most, count);
     }
+    for (uint32_t i = 0; frame != 0 && i < *count; i++)
+        numa_count(policy_node_of(frame), wanted, false);
     return frame;
 }
 

@@ -190,7 +190,8 @@ static int weighted_node(unsigned long number)
     return node;
 }
 
-static long interleave_hits(int node)
+/* The counter NAME of NODE's numastat, or -1. */
+static long counter_of(int node, const char *name)
 {
     char path[128], text[256] = "";
     const char *at;
@@ -201,8 +202,13 @@ static long interleave_hits(int node)
     if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
         return -1;
     close(fd);
-    at = strstr(text, "interleave_hit ");
-    return at != NULL ? atol(at + 15) : -1;
+    at = strstr(text, name);
+    return at != NULL ? atol(at + strlen(name)) : -1;
+}
+
+static long interleave_hits(int node)
+{
+    return counter_of(node, "interleave_hit ");
 }
 
 /* The weights are read on every kernel, whichever has written them. */
@@ -255,6 +261,35 @@ static void test_weighted(void)
     for (int node = 0; node < node_count; node++)
         CHECK(set_weight(node, node % 2 == 0 ? "\n" : "0") == 0, "reset: %s", strerror(errno));
     expect_weights(0, "reset");
+    munmap(at, PAGES * PAGE);
+}
+
+/* Frames for pages that move, and for those of files, are counted like those that a program touches. */
+static void test_counted(void)
+{
+    char *at = spread_memory_map(PAGES, PRIVATE);
+    long sums[2] = {0, 0}, before;
+    static char page[PAGE];
+    int fd = (int)syscall(SYS_memfd_create, "counted", 0);
+
+    if (!CHECK(at != NULL && fd >= 0, "%s", strerror(errno)))
+        return;
+    touch(at, PAGES);
+    for (int node = 0; node < node_count && node_count > 1; node++) {
+        before = counter_of(node, "numa_hit ");
+        CHECK(bind_memory(at, PAGES, BIND, 1ul << (node + 1) % node_count, MOVE) == 0, "away: %s", strerror(errno));
+        CHECK(bind_memory(at, PAGES, BIND, 1ul << node, MOVE) == 0, "move: %s", strerror(errno));
+        CHECK(counter_of(node, "numa_hit ") - before >= PAGES, "node %d: %ld, then %ld", node, before,
+              counter_of(node, "numa_hit "));
+    }
+    for (int after = 0; after < 2; after++) {
+        for (int node = 0; node < node_count; node++)
+            sums[after] += counter_of(node, "numa_hit ") + counter_of(node, "numa_miss ");
+        for (long i = 0; i < PAGES && after == 0; i++)
+            CHECK(write(fd, page, PAGE) == PAGE, "write: %s", strerror(errno));
+    }
+    CHECK(sums[1] - sums[0] >= PAGES, "%ld frames for a file", sums[1] - sums[0]);
+    close(fd);
     munmap(at, PAGES * PAGE);
 }
 
@@ -685,6 +720,7 @@ int main(int argc, char **argv)
         {"interleave", "interleaved pages are on the node of their address", test_interleave},
         {"weighted", "nodes get as many pages in a row as their weights say, on every kernel, and are counted",
          test_weighted},
+        {"counted", "the frames to which pages move, and those of files, are counted on their nodes", test_counted},
         {"weight-errors", "weights that are none are refused, and root alone sets them", test_weight_errors},
         {"image", "a program that a thread with a policy begins is loaded where the policy says", test_image},
         {"areas", "an area has a policy of its own, the same on every kernel", test_areas},

@@ -195,7 +195,7 @@ static void settle_program(struct thread *thread)
 
     if (thread->context.memory_policy.nodes == 0) /* near the CPU that has loaded it */
         return;
-    while (next_part(space, end, &start, &end))
+    while (!thread_dying(thread) && next_part(space, end, &start, &end))
         space_move(space, start, end, &moves);
 }
 

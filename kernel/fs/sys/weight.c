@@ -1,6 +1,7 @@
 /* /sys/kernel/mm/mempolicy/weighted_interleave/nodeN: the weight of a node (mm/mempolicy/weight.h), as in Linux 6.9. A
  * read shows the weight of the kernel that has opened the file. A write changes it on all kernels, for which it waits,
- * and files' operations do not wait: so the caller does it (kernel/fs/proc/live.h). */
+ * and files' operations do not wait: so the caller does it (kernel/fs/proc/live.h). A kernel with such a file open
+ * cannot be stopped. */
 #include "mm/mempolicy/weight.h"
 
 #include "kernel/abi/errno.h"

@@ -1,6 +1,6 @@
 # Programs that run inside the machine, their library, and the base initramfs. Included by the top Makefile.
 #
-#   build/libc/libkettle.a    libc/kettle.h for programs
+#   build/libc/libkettle.a    libc/kettle.h and libc/numa.h for programs
 #   build/userland/NAME       a static program, for each NAME.c with main in the folders below
 #   build/initramfs.cpio      all of them at bin/NAME, the files of tests/guest/files at share/test
 #
@@ -67,11 +67,11 @@ build/userland/workload: $(WORKLOAD_OBJECTS)
 	@mkdir -p $(@D)
 	$(Q)$(OPENMP_CC) -static -O2 -fopenmp -Wl,--no-warnings -o $@ $^ -lm
 
-build/libc/kettle.o: libc/kettle.c
+build/libc/kettle.o build/libc/numa.o: build/libc/%.o: libc/%.c
 	@mkdir -p $(@D)
 	$(Q)$(MUSL_CC) $(USERLAND_CFLAGS) -c -o $@ $<
 
-$(LIBKETTLE): build/libc/kettle.o
+$(LIBKETTLE): build/libc/kettle.o build/libc/numa.o
 	$(Q)rm -f $@
 	$(Q)$(AR) rcsD $@ $^
 

@@ -133,7 +133,9 @@ struct msg_file_call { /* of every operation; data follows */
 #define FILE_NOT_ZERO_COPY 512u /* nothing was done, as a task has to do it: send it again without zero-copy */
 #define FILE_YOURS                                                                                                     \
     1024u /* with -EAGAIN, without FILE_MAY_WAIT: nothing was done; the caller does the operation itself, on process   \
-             SEEN, if that still runs the program that began at ID (kernel/fs/proc/live.h) */
+             SEEN, if that still runs the program that began at ID (kernel/fs/proc/live.h); or sets the weight of node \
+           ID (kernel/fs/sys/weight.c) if SEEN is FILE_YOURS_WEIGHT, which is no process */
+#define FILE_YOURS_WEIGHT 0u
 #define FILE_STAMPED                                                                                                   \
     2048u /* with FILE_ELSEWHERE: the answer may be cached until the count SEEN changes (descriptor_cache_stamp) */
 #define FILE_NOTED 4096u /* with FILE_STAMPED: the home has noted that the process uses locks */

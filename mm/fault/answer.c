@@ -206,8 +206,11 @@ static void answer_locked(struct space *space, const struct msg_space_get *ask, 
         }
         if (ask->spare != 0 && (ask->has & SPACE_HAS_DIRTY) == 0 &&
             (got->backed == 0 || (!backing_is_file(area->backing) && backing_left(got->run[0]) != 0)) &&
-            mempolicy_accepts_locked(space, area->prot, page, ask->spare))
+            mempolicy_accepts_locked(space, area->prot, page, ask->spare)) {
+            if ((ask->has & SPACE_HAS_AREA) == 0)
+                mempolicy_count_taken_locked(space, area->prot, ask->spare);
             take_spare_locked(space, page, entry, ask->spare, area, got);
+        }
         return;
     }
     got->cow = (*entry & PAGING_SOFT_COW) != 0;

@@ -11,6 +11,7 @@
 #include "mm/frame/frame.h"
 #include "mm/frame/reference.h"
 #include "mm/lease/decide.h"
+#include "mm/mempolicy/count.h"
 #include "mm/mempolicy/mempolicy.h"
 #include "mm/page/install.h"
 #include "mm/space/entry.h"
@@ -69,6 +70,8 @@ uint64_t huge_block(void)
 {
     uint64_t frame = frame_alloc_pages(HUGE_ORDER);
 
+    if (frame != 0) /* one allocation, as in Linux */
+        numa_count(policy_node_of(frame), cpu_self()->node, false);
     for (uint64_t at = 0; frame != 0 && at < LEAF_SIZE; at += ZERO_AT_ONCE) {
         memset((uint8_t *)window_direct(frame) + at, 0, ZERO_AT_ONCE);
         slice_check();

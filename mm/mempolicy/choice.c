@@ -2,6 +2,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/abi/limits.h"
 #include "mm/mempolicy/mempolicy.h"
+#include "mm/mempolicy/weight.h"
 #include "msg/message.h"
 
 static uint32_t count_of(uint64_t nodes)
@@ -27,6 +28,25 @@ static uint64_t relative(uint64_t asked, uint64_t nodes)
     for (; asked != 0; asked &= asked - 1)
         out |= 1ull << nth(nodes, (uint32_t)__builtin_ctzll(asked));
     return out;
+}
+
+/* Returns the node of NODES, not empty, whose turn INDEX is when each has as many turns in a row as its weight. The
+ * same as Linux's weighted_interleave_nid. A weight that changes meanwhile may give any of the nodes. */
+static uint32_t weighted(uint64_t nodes, uint64_t index)
+{
+    uint64_t total = 0, rest;
+
+    for (rest = nodes; rest != 0; rest &= rest - 1)
+        total += mempolicy_weight((uint32_t)__builtin_ctzll(rest));
+    index %= total;
+    for (rest = nodes; (rest & (rest - 1)) != 0; rest &= rest - 1) {
+        uint32_t weight = mempolicy_weight((uint32_t)__builtin_ctzll(rest));
+
+        if (index < weight)
+            break;
+        index -= weight;
+    }
+    return (uint32_t)__builtin_ctzll(rest);
 }
 
 /* The checks are in Linux's order. */
@@ -69,9 +89,16 @@ uint64_t mempolicy_nodes(const struct policy *policy, uint64_t page, bool *stric
         return policy->nodes;
     case POLICY_INTERLEAVE: /* by the address, so that it does not matter which kernel touches the page first */
         return 1ull << nth(policy->nodes, (uint32_t)(page / PAGE_SIZE % count_of(policy->nodes)));
+    case POLICY_WEIGHTED:
+        return 1ull << weighted(policy->nodes, page / PAGE_SIZE);
     default:
         return 0;
     }
+}
+
+bool policy_interleaves(const struct policy *policy)
+{
+    return policy->mode == POLICY_INTERLEAVE || policy->mode == POLICY_WEIGHTED;
 }
 
 bool policy_equal(const struct policy *a, const struct policy *b)

@@ -30,6 +30,11 @@ void numa_count(uint32_t node, uint32_t wanted, bool interleave)
     add(wanted, FOREIGN);
 }
 
+void numa_count_interleaved(uint32_t node)
+{
+    add(node, INTERLEAVE);
+}
+
 void numa_counts_of(uint32_t node, struct numa_counts *out)
 {
     uint64_t of[KINDS];

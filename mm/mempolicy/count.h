@@ -17,6 +17,8 @@ struct numa_counts {
 
 /* Counts a page that was allocated on NODE and wanted on WANTED. Any context. */
 void numa_count(uint32_t node, uint32_t wanted, bool interleave);
+/* A page that numa_count has counted as a hit on NODE was interleaved, which its counter did not know. Any context. */
+void numa_count_interleaved(uint32_t node);
 /* Returns the counters of NODE on this kernel. */
 void numa_counts_of(uint32_t node, struct numa_counts *out);
 

@@ -12,6 +12,7 @@
 #include "mm/frame/give.h"
 #include "mm/frame/heap.h"
 #include "mm/mempolicy/count.h"
+#include "mm/mempolicy/weight.h"
 #include "mm/mempolicy/wire.h"
 #include "mm/space/space.h"
 #include "msg/call.h"
@@ -141,6 +142,7 @@ static void handle_notify(const struct msg *m)
 
 void policy_init(void)
 {
+    weight_init();
     msg_register(MSG_SPACE_POLICY_MAKE, handle_make, sizeof(struct msg_space_policy),
                  sizeof(struct msg_space_policy_number));
     msg_register(MSG_SPACE_POLICY_TELL, handle_notify, sizeof(struct msg_space_policy_number),
@@ -315,7 +317,7 @@ uint64_t mempolicy_frame_near(bool zeroed)
 static uint64_t counted(const struct policy *policy, uint64_t frame, uint32_t wanted)
 {
     if (frame != 0)
-        numa_count(policy_node_of(frame), wanted, policy->mode == POLICY_INTERLEAVE);
+        numa_count(policy_node_of(frame), wanted, policy_interleaves(policy));
     return frame;
 }
 
@@ -370,6 +372,15 @@ bool mempolicy_accepts_locked(const struct space *space, uint32_t prot, uint64_t
     return (nodes >> policy_node_of(frame) & 1) != 0 && (policy->home == 0 || (nodes & (nodes - 1)) == 0);
 }
 
+void mempolicy_count_taken_locked(const struct space *space, uint32_t prot, uint64_t frame)
+{
+    uint32_t number = prot >> AREA_POLICY_SHIFT;
+    const struct policy *policy = number != 0 ? find_locked(space, number) : NULL;
+
+    if (policy != NULL && policy_interleaves(policy))
+        numa_count_interleaved(policy_node_of(frame));
+}
+
 /* Allocates a frame of this kernel on NODE, zeroed or a copy of SOURCE. */
 static uint64_t own_frame(uint32_t node, uint64_t source)
 {
@@ -398,8 +409,10 @@ static uint64_t frame_near(uint32_t from, uint64_t nodes, uint64_t source)
 uint64_t policy_frames_on(uint64_t nodes, uint32_t most, uint32_t *count)
 {
     uint64_t frame = 0;
+    uint32_t wanted;
 
     nodes &= policy_machine_nodes();
+    wanted = nodes != 0 ? nearest(own_node(), nodes) : 0;
     while (nodes != 0 && frame == 0) {
         uint32_t node = nearest(own_node(), nodes);
 
@@ -408,6 +421,8 @@ uint64_t policy_frames_on(uint64_t nodes, uint32_t most, uint32_t *count)
         if (frame == 0)
             frame = frame_run_from_node(node, most, count);
     }
+    for (uint32_t i = 0; frame != 0 && i < *count; i++)
+        numa_count(policy_node_of(frame), wanted, false);
     return frame;
 }
 

@@ -18,6 +18,7 @@ enum policy_mode {
     POLICY_INTERLEAVE,
     POLICY_LOCAL,
     POLICY_PREFERRED_MANY,
+    POLICY_WEIGHTED, /* MPOL_WEIGHTED_INTERLEAVE: since Linux 6.9 */
     POLICY_MODES
 };
 #define POLICY_STATIC 0x8000u    /* the node numbers are absolute */
@@ -41,6 +42,8 @@ int mempolicy_make(uint32_t mode, uint64_t asked, bool empty, uint64_t nodes, st
 /* Returns the nodes that the policy allows for PAGE (an address); 0: near the touching CPU. *STRICT: no other node will
  * do. */
 uint64_t mempolicy_nodes(const struct policy *policy, uint64_t page, bool *strict);
+/* True if the policy spreads pages over its nodes by their addresses. */
+bool policy_interleaves(const struct policy *policy);
 bool policy_equal(const struct policy *a, const struct policy *b);
 /* Returns the node of TO, which is not empty, at the position that NODE has in FROM, modulo the size of TO; NODE itself
  * if it is not in FROM. */
@@ -94,6 +97,9 @@ bool mempolicy_is_near_locked(const struct space *space, uint32_t prot, uint64_t
 /* At the home, with space->lock held: true if FRAME, which the touching kernel chose by the policies that it knows, is
  * allowed for PAGE. */
 bool mempolicy_accepts_locked(const struct space *space, uint32_t prot, uint64_t page, uint64_t frame);
+/* The home has taken FRAME by that, from a kernel that did not know the page's area: counts it if the area interleaves.
+ */
+void mempolicy_count_taken_locked(const struct space *space, uint32_t prot, uint64_t frame);
 /* Allocates a frame of any kernel for PAGE, zeroed or a copy of SOURCE (not 0), to which nobody writes. A frame of
  * another kernel has its reference counted, a frame of this kernel has not: see space_drop_new. 0: there is none on an
  * allowed node. Waits for other kernels. */

@@ -9,7 +9,8 @@
 #include "mm/mempolicy/mempolicy.h"
 #include "mm/page/install.h"
 
-/* Maps a new zeroed frame near this kernel; the policy of the program is ignored while it is loaded. */
+/* Maps a new zeroed frame near this kernel; exec moves it to where the
+ * policy of its thread wants it (tasks/program/spawn.c). */
 static int install_near_locked(struct space *space, uint64_t page, uint32_t prot)
 {
     uint64_t frame = mempolicy_frame_near(true);

@@ -8,6 +8,9 @@
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
 #include "mm/life/life.h"
+#include "mm/mempolicy/mempolicy.h"
+#include "mm/move/move.h"
+#include "mm/space/entry.h"
 #include "mm/space/space.h"
 #include "tasks/balance/balance.h"
 #include "tasks/exit/exit.h"
@@ -150,6 +153,52 @@ static void reset_thread(struct thread *thread, const struct program_start *star
     thread_reload(thread);
 }
 
+static uint64_t wanted_nodes(void *context, uint64_t page, uint32_t node)
+{
+    bool strict;
+
+    (void)node;
+    return mempolicy_nodes(context, page, &strict) & policy_machine_nodes();
+}
+
+static void ignore_result(void *context, uint64_t page, int result)
+{
+    (void)context;
+    (void)page;
+    (void)result;
+}
+
+/* Finds the area that contains AT, or the next one: its part from AT on, of at most 2 MiB. */
+static bool next_part(struct space *space, uint64_t at, uint64_t *start, uint64_t *end)
+{
+    const struct area *area;
+
+    spin_lock(&space->lock);
+    area = area_next(&space->areas, at);
+    if (area != NULL) {
+        *start = area->start > at ? area->start : at;
+        *end = (*start & ~(LEAF_SIZE - 1)) + LEAF_SIZE;
+        *end = *end < area->end ? *end : area->end;
+    }
+    spin_unlock(&space->lock);
+    return area != NULL;
+}
+
+/* What has been loaded goes where the thread's policy wants it, as if the program had touched it. A page for which
+ * there is no memory stays: exec cannot fail any more. */
+static void settle_program(struct thread *thread)
+{
+    struct space_moves moves = {
+        .wanted = wanted_nodes, .done = ignore_result, .context = &thread->context.memory_policy};
+    struct space *space = group_space(thread->group);
+    uint64_t start, end = 0;
+
+    if (thread->context.memory_policy.nodes == 0) /* near the CPU that has loaded it */
+        return;
+    while (!thread_dying(thread) && next_part(space, end, &start, &end))
+        space_move(space, start, end, &moves);
+}
+
 /* The thread moved home to change its program. It has nothing here yet but the loaded pages, so it continues on the
  * kernel that the balancer chooses among those that its affinity allows. */
 static void place_executed(struct thread *thread)
@@ -214,6 +263,7 @@ int spawn_exec(const struct spawn_program *program)
     reset_thread(thread, &start);
     if (group->files != NULL && group_hooks.exec_files(group) != 0)
         exit_group_other(group, EXIT_SIGNAL(SIGKILL)); /* the old program is gone, so exec cannot fail any more */
+    settle_program(thread);
     place_executed(thread);
     return 0;
 }

@@ -41,7 +41,7 @@ FRESH = ["test-machine", "test-huge"]
 MEMORY = ["test-memory", "test-fork-memory", "test-map", "test-remap", "test-break", "test-lease", "test-directory",
           "test-advise",
           "test-resident", "test-membarrier", "test-stale", "test-memfd", "test-content", "test-filemap", "test-zero",
-          "test-memory-races", "test-mempolicy", "test-move", "test-seen", "test-newcomer",
+          "test-memory-races", "test-mempolicy", "test-block", "test-move", "test-seen", "test-newcomer",
           f"test-vm seed={SEED} batches=2 pages=320",
           f"test-retrieve seed={SEED} batches=1 pages=100", "test-one-frame 500"]
 TASKS = ["test-threads", "test-futex", "test-pi", "test-handoff 5000", "test-pthreads 1", "test-sched", "test-migrate",
@@ -56,7 +56,7 @@ OTHERS = ["test-libc", "test-vdso", "test-hostname", "test-silence"]
 STORMS = [f"stress-tasks {SEED} 3 all", "leak-tasks 60"]
 AUDIT = ["kettle-ctl audit"]
 ALL = FRESH + MEMORY + TASKS + FILES + IPC + OTHERS + STORMS + AUDIT
-SEVERAL = ["test-mempolicy", "test-move", "test-seen", "test-newcomer", "test-retrieve", "test-one-frame", "test-migrate"]  # kernels, for most of it
+SEVERAL = ["test-mempolicy", "test-block", "test-move", "test-seen", "test-newcomer", "test-retrieve", "test-one-frame", "test-migrate"]  # kernels, for most of it
 THREE = ["test-newcomer"]  # kernels at least
 # Where two CPUs of the host run two of the machine at once, and where CPUs share a kernel: what races.
 RACES = ["test-memory", "test-fork-memory", "test-stale", "test-memory-races", "test-content", "test-one-frame 500",
@@ -125,7 +125,7 @@ BOOTS = [
     boot("2-cpus-smp", [program for program in RACES if program.split()[0] not in SEVERAL]),
     boot("1-kernel-smp", [program for program in RACES if program.split()[0] not in SEVERAL]),
     boot("2-nodes-smp", ["test-fork-memory", "test-stale", "test-threads", "test-futex", "test-pthreads 1", "test-signals",
-                         "test-epoll", "test-socket-race", "test-mempolicy", "test-move", *STORMS, *AUDIT]),
+                         "test-epoll", "test-socket-race", "test-mempolicy", "test-block", "test-move", *STORMS, *AUDIT]),
     boot("8-kernels", MANY),
     # messages that come late: all of them, those of one type, and those that a lock's end has overtaken
     boot("4-kernels", LATE, inject="seed=7"),

@@ -4,6 +4,7 @@
 #include "kernel/calls/common/files.h"
 #include "kernel/file/remote.h"
 #include "kernel/fs/proc/live.h"
+#include "kernel/fs/sys/sys.h"
 #include "kernel/fs/text/dirent.h"
 #include "kernel/lib/printf.h"
 #include "kernel/lib/string.h"
@@ -34,6 +35,12 @@ int64_t live_memory(int64_t fd, const struct file_answer *answer, int64_t at, ui
 
     if (place < 0 || size == 0)
         return place < 0 ? place : 0;
+    if (answer->seen == FILE_YOURS_WEIGHT) {
+        count = sys_set_weight((uint32_t)answer->id, (const char *)buffer, size);
+        if (at < 0 && count > 0)
+            files_seek(fd, count, 1);
+        return count;
+    }
     if (is_replaced(part.target.process, part.target.program) || credentials_may_reach(part.target.process, true) != 0)
         return 0; /* that memory no longer exists, or the caller may not access it any more */
     do {

@@ -15,7 +15,8 @@ static inline bool live_is(int64_t result, const struct file_answer *answer)
     return result == -EAGAIN && (answer->flags & (FILE_YOURS | FILE_MAY_WAIT)) == FILE_YOURS;
 }
 
-/* Copies SIZE bytes between BUFFER and the process's memory at AT or, if AT is negative, at the offset of FD, which
+/* With FILE_YOURS_WEIGHT: sets a node's weight to the text in BUFFER; errors as sys_set_weight. Else
+ * copies SIZE bytes between BUFFER and the process's memory at AT or, if AT is negative, at the offset of FD, which
  * advances. Returns how many; 0: the process no longer has that memory (it ended, or has called exec), or the caller
  * may not access it any more; -EIO: nothing is mapped there, or the process itself has no such access. */
 int64_t live_memory(int64_t fd, const struct file_answer *answer, int64_t at, uint8_t *buffer, uint64_t size,

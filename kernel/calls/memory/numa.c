@@ -151,7 +151,7 @@ static int64_t get_policy(uint32_t flags, uint64_t address, int64_t *value, uint
         return 0;
     if ((flags & F_ADDR) != 0)
         *value = node_at(address);
-    else if (policy.mode == POLICY_INTERLEAVE)
+    else if (policy_interleaves(&policy))
         *value = __builtin_ctzll(policy.nodes); /* allocations without an address begin there */
     else
         return -EINVAL;
@@ -198,7 +198,7 @@ static uint64_t settle_nodes(const struct policy *policy, uint64_t page)
 {
     bool strict;
     /* as in Linux, a page that exists may be on any of the interleaved nodes */
-    uint64_t nodes = policy->mode == POLICY_INTERLEAVE ? policy->nodes : mempolicy_nodes(policy, page, &strict);
+    uint64_t nodes = policy_interleaves(policy) ? policy->nodes : mempolicy_nodes(policy, page, &strict);
 
     /* the policy may name no nodes: the local node */
     return nodes != 0 ? nodes : 1ull << instance.plan.cpus[cpu_self()->number].node;

@@ -5,6 +5,7 @@
 #include "kernel/instance/window.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/frame.h"
+#include "mm/mempolicy/mempolicy.h"
 
 /* A page's word in the tree is the address of its frame, perhaps with this bit: the frame still equals the boot image,
  * and was never handed out for writing. */
@@ -106,7 +107,7 @@ static uint64_t make_frame(struct content *content, uint64_t page, bool write, b
             *slot = frame_of(*slot);
         return frame_of(*slot);
     }
-    frame = frame_alloc_page(!whole && !archived);
+    frame = mempolicy_frame_near(!whole && !archived);
     if (frame == 0)
         return 0;
     if (archived && !whole)

@@ -27,8 +27,7 @@ static int64_t give_memory(const struct memory *memory, struct file_answer *answ
     return give_back(memory->process, answer);
 }
 
-/* SEEK_END is refused: an address space has no end to count from. */
-static int64_t seek(struct file *file, int64_t offset, uint32_t whence)
+int64_t proc_live_seek(struct file *file, int64_t offset, uint32_t whence)
 {
     int64_t result;
 
@@ -61,7 +60,7 @@ static int64_t act_memory(struct file *file, const struct file_request *request,
     case MSG_FILE_WRITE_AT:
         return access == 0 ? -EBADF : give_memory(file->state, answer);
     case MSG_FILE_SEEK:
-        return seek(file, request->seek.offset, request->seek.whence);
+        return proc_live_seek(file, request->seek.offset, request->seek.whence);
     default:
         return FILE_AS_ANY;
     }

@@ -17,4 +17,7 @@ int64_t proc_live_memory(uint32_t process, const struct file_facts *facts, uint3
 int64_t proc_live_descriptors(uint32_t process, const char *name, const struct file_facts *facts, uint32_t flags,
                               struct file **out);
 
+/* lseek of such a file. SEEK_END is refused: there is no end to count from. */
+int64_t proc_live_seek(struct file *file, int64_t offset, uint32_t whence);
+
 #endif

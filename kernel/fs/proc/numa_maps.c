@@ -48,8 +48,13 @@ static void put_nodes(struct text *text, char before, uint64_t nodes)
 static void put_policy(struct text *text, const struct policy *policy)
 {
     static const char *const names[POLICY_MODES] = {
-        [POLICY_DEFAULT] = "default",       [POLICY_PREFERRED] = "prefer", [POLICY_BIND] = "bind",
-        [POLICY_INTERLEAVE] = "interleave", [POLICY_LOCAL] = "local",      [POLICY_PREFERRED_MANY] = "prefer (many)",
+        [POLICY_DEFAULT] = "default",
+        [POLICY_PREFERRED] = "prefer",
+        [POLICY_BIND] = "bind",
+        [POLICY_INTERLEAVE] = "interleave",
+        [POLICY_LOCAL] = "local",
+        [POLICY_PREFERRED_MANY] = "prefer (many)",
+        [POLICY_WEIGHTED] = "weighted interleave",
     };
 
     text_put(text, "%s", names[policy->mode < POLICY_MODES ? policy->mode : POLICY_DEFAULT]);

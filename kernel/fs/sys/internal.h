@@ -38,4 +38,7 @@ extern const struct proc_directory sys_all_cpus, sys_cpu, sys_all_nodes, sys_nod
 /* cpuN/cache (cache.c). at->keys: CPU, then the cache. */
 extern const struct proc_directory sys_cache;
 
+/* kernel/mm/mempolicy/weighted_interleave (weight.c). at->keys[1]: node. */
+extern const struct proc_directory sys_weights;
+
 #endif

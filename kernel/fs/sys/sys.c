@@ -109,7 +109,16 @@ static const struct proc_row system_rows[] = {
 static const struct proc_directory system_directory = {.rows = system_rows, .count = COUNT(system_rows)};
 static const struct proc_row device_rows[] = {{.name = "system", .directory = &system_directory}};
 static const struct proc_directory device_directory = {.rows = device_rows, .count = COUNT(device_rows)};
-static const struct proc_row root_rows[] = {{.name = "devices", .directory = &device_directory}};
+static const struct proc_row policy_rows[] = {{.name = "weighted_interleave", .directory = &sys_weights}};
+static const struct proc_directory policy_directory = {.rows = policy_rows, .count = COUNT(policy_rows)};
+static const struct proc_row memory_rows[] = {{.name = "mempolicy", .directory = &policy_directory}};
+static const struct proc_directory memory_directory = {.rows = memory_rows, .count = COUNT(memory_rows)};
+static const struct proc_row kernel_rows[] = {{.name = "mm", .directory = &memory_directory}};
+static const struct proc_directory kernel_directory = {.rows = kernel_rows, .count = COUNT(kernel_rows)};
+static const struct proc_row root_rows[] = {
+    {.name = "devices", .directory = &device_directory},
+    {.name = "kernel", .directory = &kernel_directory},
+};
 const struct proc_directory sys_directory = {.rows = root_rows, .count = COUNT(root_rows)};
 
 void sys_init(void)

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -23,7 +24,10 @@
 #define BIND 2
 #define INTERLEAVE 3
 #define LOCAL 4
+#define WEIGHTED 6
 #define STATIC 0x8000
+#define BALANCING 0x2000
+#define WEIGHT_FILE "/sys/kernel/mm/mempolicy/weighted_interleave/node%d"
 #define F_NODE 1
 #define F_ADDR 2
 #define F_ALLOWED 4
@@ -144,6 +148,216 @@ static void test_interleave(void)
     expect_on(at, PAGES, -1, "interleaved");
     expect_content(at, PAGES, "interleaved");
     munmap(at, PAGES * PAGE);
+}
+
+/* Writes TEXT to the weight of NODE. Returns 0 or an errno. */
+static int set_weight(int node, const char *text)
+{
+    char path[128];
+    int fd, error = 0;
+
+    snprintf(path, sizeof(path), WEIGHT_FILE, node);
+    fd = open(path, O_WRONLY | O_TRUNC);
+    if (fd < 0)
+        return errno;
+    if (write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+        error = errno;
+    close(fd);
+    return error;
+}
+
+static int weight_of(int node)
+{
+    char path[128], text[16] = "";
+    int fd;
+
+    snprintf(path, sizeof(path), WEIGHT_FILE, node);
+    fd = open(path, O_RDONLY);
+    if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0 || strchr(text, '\n') == NULL)
+        return -1;
+    close(fd);
+    return atoi(text);
+}
+
+/* The node of the page with NUMBER, when node n has weight n + 1. */
+static int weighted_node(unsigned long number)
+{
+    unsigned long turn = number % ((unsigned long)node_count * (unsigned long)(node_count + 1) / 2);
+    int node = 0;
+
+    for (; turn > (unsigned long)node; node++)
+        turn -= (unsigned long)node + 1;
+    return node;
+}
+
+/* The counter NAME of NODE's numastat, or -1. */
+static long counter_of(int node, const char *name)
+{
+    char path[128], text[256] = "";
+    const char *at;
+    int fd;
+
+    snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/numastat", node);
+    fd = open(path, O_RDONLY);
+    if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
+        return -1;
+    close(fd);
+    at = strstr(text, name);
+    return at != NULL ? atol(at + strlen(name)) : -1;
+}
+
+static long interleave_hits(int node)
+{
+    return counter_of(node, "interleave_hit ");
+}
+
+/* The weights are read on every kernel, whichever has written them. */
+static void expect_weights(int times, const char *when)
+{
+    for (int i = 0; i < kernels_count(); i++) {
+        kernels_go(i);
+        for (int node = 0; node < node_count; node++)
+            CHECK(weight_of(node) == (times != 0 ? node + 1 : 1), "%s: kernel %d: node %d has weight %d", when, i, node,
+                  weight_of(node));
+    }
+    kernels_go(0);
+}
+
+static void test_weighted(void)
+{
+    int status[PAGES], mode = -1;
+    unsigned long nodes = 0;
+    long hits[64];
+    char *at;
+
+    if (skip_one_node() || (at = spread_memory_map(PAGES, PRIVATE)) == NULL)
+        return;
+    expect_weights(0, "at first");
+    for (int node = 0; node < node_count; node++) {
+        char text[16];
+
+        kernels_go(node + 1);
+        snprintf(text, sizeof(text), node % 2 == 0 ? "%d\n" : "0x%x", node + 1);
+        CHECK(set_weight(node, text) == 0, "weight of node %d: %s", node, strerror(errno));
+        hits[node] = interleave_hits(node);
+    }
+    expect_weights(1, "set");
+    CHECK(bind_memory(at, PAGES, WEIGHTED, all_nodes(), 0) == 0, "mbind: %s", strerror(errno));
+    CHECK(syscall(SYS_get_mempolicy, &mode, &nodes, BITS + 1, at, F_ADDR) == 0 && mode == WEIGHTED &&
+              nodes == all_nodes(),
+          "mode %d nodes %lx", mode, nodes);
+    touch(at, PAGES);
+    nodes_of(at, status, PAGES);
+    for (long i = 0; i < PAGES; i++) {
+        int wanted = weighted_node((uintptr_t)at / PAGE + (uintptr_t)i);
+
+        CHECK(status[i] == wanted, "page %ld is on %d, not %d", i, status[i], wanted);
+        hits[wanted]++;
+    }
+    for (int node = 0; node < node_count; node++)
+        CHECK(interleave_hits(node) == hits[node], "node %d: %ld interleaved, not %ld", node, interleave_hits(node),
+              hits[node]);
+    expect_content(at, PAGES, "weighted");
+    for (int node = 0; node < node_count; node++)
+        CHECK(set_weight(node, node % 2 == 0 ? "\n" : "0") == 0, "reset: %s", strerror(errno));
+    expect_weights(0, "reset");
+    munmap(at, PAGES * PAGE);
+}
+
+/* Frames for pages that move, and for those of files, are counted like those that a program touches. */
+static void test_counted(void)
+{
+    char *at = spread_memory_map(PAGES, PRIVATE);
+    long sums[2] = {0, 0}, before;
+    static char page[PAGE];
+    int fd = (int)syscall(SYS_memfd_create, "counted", 0);
+
+    if (!CHECK(at != NULL && fd >= 0, "%s", strerror(errno)))
+        return;
+    touch(at, PAGES);
+    for (int node = 0; node < node_count && node_count > 1; node++) {
+        before = counter_of(node, "numa_hit ");
+        CHECK(bind_memory(at, PAGES, BIND, 1ul << (node + 1) % node_count, MOVE) == 0, "away: %s", strerror(errno));
+        CHECK(bind_memory(at, PAGES, BIND, 1ul << node, MOVE) == 0, "move: %s", strerror(errno));
+        CHECK(counter_of(node, "numa_hit ") - before >= PAGES, "node %d: %ld, then %ld", node, before,
+              counter_of(node, "numa_hit "));
+    }
+    for (int after = 0; after < 2; after++) {
+        for (int node = 0; node < node_count; node++)
+            sums[after] += counter_of(node, "numa_hit ") + counter_of(node, "numa_miss ");
+        for (long i = 0; i < PAGES && after == 0; i++)
+            CHECK(write(fd, page, PAGE) == PAGE, "write: %s", strerror(errno));
+    }
+    CHECK(sums[1] - sums[0] >= PAGES, "%ld frames for a file", sums[1] - sums[0]);
+    close(fd);
+    munmap(at, PAGES * PAGE);
+}
+
+static void test_weight_errors(void)
+{
+    static const char *const wrong[] = {
+        "256", "-1", "x", "1 ", "1\n\n", " 1", "0x", "08", "1x", "+", "99999999999999999999"};
+    pid_t child;
+    int status = -1;
+
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+        CHECK(set_weight(0, wrong[i]) == EINVAL, "'%s' is no weight", wrong[i]);
+    CHECK(weight_of(0) == 1, "weight %d", weight_of(0));
+    CHECK(set_weight(0, "") == 0, "nothing written");
+    CHECK(set_weight(64, "1") == ENOENT, "no such node");
+    CHECK(set_weight(0, "+0377\n") == 0 && weight_of(0) == 255 && set_weight(0, "\n") == 0, "octal");
+    child = fork();
+    if (child == 0)
+        _exit(setuid(1) == 0 && set_weight(0, "2") == EACCES && weight_of(0) == 1 ? 0 : 1);
+    CHECK(waitpid(child, &status, 0) == child && status == 0, "only root sets weights: %x", (unsigned)status);
+    CHECK_ERROR(set_policy(WEIGHTED | BALANCING, 1), EINVAL);
+    CHECK_ERROR(set_policy(WEIGHTED, 0), EINVAL);
+    CHECK_ERROR(set_policy(WEIGHTED + 1, 1), EINVAL);
+}
+
+static int unset[PAGE], set[PAGE] = {1}; /* bss and data, pages of their own among them */
+
+/* Runs as another program, which a thread with a policy has begun: its parts are on the node that it is told, and
+ * right. */
+static int image(int argc, char **argv)
+{
+    int node = argc > 2 ? atoi(argv[2]) : -1;
+    int status[4] = {-1, -1, -1, -1}, on_stack = node;
+    void *parts[4] = {(void *)(uintptr_t)image, &set[PAGE / 2], &unset[PAGE / 2], &on_stack};
+
+    unset[PAGE / 2]++;
+    if (set[0] != 1 || set[PAGE / 2] != 0 || unset[PAGE / 2] != 1)
+        return 1;
+    for (int i = 0; i < 4; i++)
+        parts[i] = (void *)((uintptr_t)parts[i] & ~(uintptr_t)(PAGE - 1));
+    if (syscall(SYS_move_pages, 0, 4, parts, NULL, status, 0) != 0)
+        return 2;
+    for (int i = 0; i < 4; i++) {
+        if (status[i] != node)
+            return 10 + i;
+    }
+    return 0;
+}
+
+static void test_image(void)
+{
+    if (skip_one_node())
+        return;
+    for (int node = 0; node < node_count; node++) {
+        int status = -1;
+        pid_t child = fork();
+
+        if (child == 0) {
+            char text[16];
+
+            snprintf(text, sizeof(text), "%d", node);
+            kernels_go(node / 2);
+            if (set_policy(node % 2 == 0 ? BIND : PREFERRED, 1ul << node) == 0)
+                execl("/proc/self/exe", "test-mempolicy", "@image", text, (char *)NULL);
+            _exit(99);
+        }
+        CHECK(waitpid(child, &status, 0) == child && status == 0, "node %d: status %x", node, (unsigned)status);
+    }
 }
 
 static int policy_at(void *at)
@@ -504,6 +718,11 @@ int main(int argc, char **argv)
         {"allowed", "get_mempolicy allows every node", test_allowed},
         {"thread", "pages that a thread touches are on the node of its policy, on every kernel", test_thread},
         {"interleave", "interleaved pages are on the node of their address", test_interleave},
+        {"weighted", "nodes get as many pages in a row as their weights say, on every kernel, and are counted",
+         test_weighted},
+        {"counted", "the frames to which pages move, and those of files, are counted on their nodes", test_counted},
+        {"weight-errors", "weights that are none are refused, and root alone sets them", test_weight_errors},
+        {"image", "a program that a thread with a policy begins is loaded where the policy says", test_image},
         {"areas", "an area has a policy of its own, the same on every kernel", test_areas},
         {"fork", "a child has its parent's policies, also for copied pages", test_fork},
         {"move", "migrate_pages and move_pages move pages with their contents to the nodes that are asked for",
@@ -514,11 +733,14 @@ int main(int argc, char **argv)
         {"errors", "invalid arguments are refused", test_errors},
         {"stop", "policies survive the stop of the kernel that their process is at home on", test_stop},
     };
+    static const struct tap_child children[] = {{"image", image}};
+    static const struct tap_program program = {
+        .tests = tests, .count = TAP_COUNT(tests), .children = children, .child_count = TAP_COUNT(children)};
     unsigned long nodes = 0;
 
     kernels_find();
     syscall(SYS_get_mempolicy, NULL, &nodes, BITS + 1, NULL, F_ALLOWED);
     for (; nodes != 0; nodes &= nodes - 1)
         node_count++;
-    return tap_run(argc, argv, tests, TAP_COUNT(tests));
+    return tap_main(argc, argv, &program);
 }

@@ -1,10 +1,22 @@
 /* What NUMA policies say.
- * sources: mm/mempolicy/choice.c */
+ * sources: mm/mempolicy/choice.c mm/mempolicy/weight.c kernel/lib/string.c */
 #include "mm/mempolicy/mempolicy.h"
 
+#include "boot/options/control.h"
 #include "kernel/abi/errno.h"
 #include "kernel/abi/limits.h"
+#include "kernel/instance/instance.h"
+#include "mm/mempolicy/weight.h"
 #include "tests/test.h"
+
+struct instance instance;
+static struct option *weights;
+
+int option_add(struct option *option)
+{
+    weights = option;
+    return 0;
+}
 
 static struct policy make(uint32_t mode, uint64_t asked, uint64_t nodes)
 {
@@ -63,6 +75,31 @@ TEST(policy_says, "interleaving goes round by address, and only binding is stric
     CHECK(mempolicy_nodes(&policy, 0, &strict) == 0 && !strict);
     policy = make(POLICY_DEFAULT, 0, 7);
     CHECK(mempolicy_nodes(&policy, 0, &strict) == 0 && !strict);
+}
+
+TEST(policy_weights, "a node gets as many pages in a row as its weight, and one without a weight")
+{
+    struct policy policy = make(POLICY_WEIGHTED, 0x15, 0x1f);
+    static const uint32_t turns[] = {0, 0, 0, 2, 4, 4};
+    bool strict = true;
+
+    instance.plan.node_count = 5;
+    weight_init();
+    CHECK(weights->check("0:3,4:2,1:255") && !weights->check("0:3,5:1") && weights->check("default"));
+    weights->set("0:3,4:2,1:255"); /* node 1 is not asked for */
+    for (uint64_t page = 0; page < 60; page++) {
+        CHECK_EQ(mempolicy_nodes(&policy, page * PAGE_SIZE, &strict), 1ull << turns[page % 6]);
+        CHECK(!strict);
+    }
+    weights->set("0:1,4:0");
+    for (uint64_t page = 0; page < 6; page++)
+        CHECK_EQ(mempolicy_nodes(&policy, page * PAGE_SIZE, &strict), 1ull << page % 3 * 2);
+    weights->set("default");
+    CHECK_EQ(mempolicy_weight(1), 1);
+    policy = make(POLICY_WEIGHTED, 1ull << 63, ~0ull);
+    weights->set("63:255");
+    CHECK_EQ(mempolicy_nodes(&policy, 1000 * PAGE_SIZE, &strict), 1ull << 63);
+    weights->set("default");
 }
 
 TEST(policy_counterparts, "the nth of one set becomes the nth of the other")

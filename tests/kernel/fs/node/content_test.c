@@ -7,6 +7,7 @@
 #include "kernel/abi/errno.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
+#include "mm/mempolicy/mempolicy.h"
 #include "tests/test.h"
 
 #define FRAMES 96u
@@ -46,7 +47,7 @@ void *window_direct(uint64_t pa)
     return memory[number_of(pa)];
 }
 
-uint64_t frame_alloc_page(bool zeroed)
+uint64_t mempolicy_frame_near(bool zeroed)
 {
     for (uint32_t i = 0; i < FRAMES; i++) {
         if (spaces[i] == UINT32_MAX) {

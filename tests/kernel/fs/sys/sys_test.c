@@ -22,7 +22,8 @@ bool msg_peer_started(uint32_t kernel)
     return started;
 }
 
-const struct proc_directory sys_cache; /* the host's CPUs' affair, too */
+const struct proc_directory sys_cache;   /* the host's CPUs' affair, too */
+const struct proc_directory sys_weights; /* which takes open files */
 
 void proc_add_tree(const char *name, const struct proc_directory *directory)
 {

@@ -1,0 +1,90 @@
+/* Blocks of memory whose nodes a program chooses, for programs. Link with libkettle.a.
+ *
+ * A block is memory of its own of whole pages: a size is rounded up to these. Its pages get frames when they are first
+ * touched, on the nodes that were chosen, and may move to others while threads on any kernel read and write them. A
+ * node is preferred: if it has no memory, the page is on the nearest node that has some. A block is private to the
+ * process; a page that a fork shares with another process stays where it is until one of them writes to it.
+ *
+ * All of this is made of Linux's calls (mmap, mbind, move_pages), so the same program runs on Linux. Every function
+ * that fails returns -1, or NULL, and sets errno; EINVAL is a node that the machine does not have, or a size of 0. The
+ * functions may be called from any thread. kettle_numa (libc/kettle.h) chooses how Kettle itself moves memory to those
+ * who use it. */
+#ifndef LIBC_NUMA_H
+#define LIBC_NUMA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define KETTLE_NODES 64 /* a node is 0 to KETTLE_NODES - 1, a set of nodes has a bit for each */
+
+/* Returns the set of nodes that have memory. */
+uint64_t kettle_nodes(void);
+
+/* --- blocks --- */
+
+/* Make a block of SIZE bytes, all zeros. ENOMEM: there is no room for it.
+ * local: a page is on the node of the CPU that touches it first.
+ * on: on NODE.
+ * interleaved: pages go round NODES in turn. 0: all nodes.
+ * weighted: the same, but each node gets as many pages in a row as its weight says
+ * (/sys/kernel/mm/mempolicy/weighted_interleave). EINVAL also: Linux before 6.9. */
+void *kettle_block_local(size_t size);
+void *kettle_block_on(size_t size, int node);
+void *kettle_block_interleaved(size_t size, uint64_t nodes);
+void *kettle_block_weighted(size_t size, uint64_t nodes);
+
+/* Gives the block back. */
+int kettle_block_free(void *block, size_t size);
+
+/* --- moving, for a block or whole pages of it --- */
+
+/* Moves the pages to NODE, and lets those that are touched later come there. Threads go on meanwhile; those that write
+ * to a page wait until it has moved. Returns how many pages are elsewhere in the end, because the node has no memory or
+ * because another process has them, too. EFAULT: a part is not mapped. */
+long kettle_block_move(void *block, size_t size, int node);
+
+/* A placement: returns the node for page PAGE of a block of PAGES, or -1: it stays, and if it is not touched yet keeps
+ * the policy that it has. */
+typedef int (*kettle_placement)(void *context, size_t page, size_t pages);
+
+/* Moves each page to the node that PLACE says. Returns how many are elsewhere in the end, as above. A row of pages for
+ * one node is one mapping with a policy, of which the kernel bounds the number: an answer that changes from page to
+ * page is dear. ENOMEM: that bound; some pages may have moved. EINVAL: an answer is no node; nothing has moved. */
+long kettle_block_place(void *block, size_t size, kettle_placement place, void *context);
+
+/* Registers a placement under NAME (1 to 31 bytes) for this process. CONTEXT is passed to it. EEXIST: the name is used;
+ * ENOSPC: KETTLE_PLACEMENTS are registered. "parts", which is there from the start, divides a block into as many equal
+ * parts as there are nodes, in the order of their numbers. */
+#define KETTLE_PLACEMENTS 32
+int kettle_placement_register(const char *name, kettle_placement place, void *context);
+/* kettle_block_place by the placement that is registered as NAME. ENOENT: none is. */
+long kettle_block_place_by(void *block, size_t size, const char *name);
+
+/* --- asking --- */
+
+/* Sets PAGES[n] to how many pages are on node n now. Returns their sum; pages that were never written are on no node,
+ * and not counted. EFAULT: a part is not mapped. */
+long kettle_block_where(const void *block, size_t size, size_t pages[KETTLE_NODES]);
+
+/* Counters of a node since the machine was booted, in pages, as numastat(8) has them; and its memory in bytes. */
+struct kettle_node_counts {
+    uint64_t hit;        /* pages allocated here, as was wanted */
+    uint64_t miss;       /* pages allocated here, which were wanted elsewhere */
+    uint64_t foreign;    /* pages wanted here and allocated elsewhere */
+    uint64_t interleave; /* of HIT: by interleaving */
+    uint64_t local;      /* of HIT and MISS: allocated by a CPU of the node */
+    uint64_t other;      /* of HIT and MISS: by a CPU of another node */
+    uint64_t size, free;
+};
+/* ENOENT: there is no such node; EIO: what /sys says was not understood. */
+int kettle_node_counts(int node, struct kettle_node_counts *counts);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

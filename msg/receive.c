@@ -341,8 +341,8 @@ static inline __attribute__((always_inline)) void serve(enum msg_class class)
 }
 
 /* Ends a poll while rings may have more: what was announced there counts as not seen. A ring of which the last message
- * has just been taken is announced no more, so its sender's wish for room is answered now, or never. And what is left may
- * have been announced long ago and held back since: then no doorbell rings for it, and a timer has to. */
+ * has just been taken is announced no more, so its sender's wish for room is answered now, or never. And what is left
+ * may have been announced long ago and held back since: then no doorbell rings for it, and a timer has to. */
 static __attribute__((noinline)) void leave_rest(void)
 {
     for (uint64_t rest = busy[MSG_URGENT] | busy[MSG_ORDINARY]; rest != 0; rest &= rest - 1) {

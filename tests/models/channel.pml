@@ -8,7 +8,9 @@
  * are left out: room.pml). A sender waits for room by itself (queues: room.pml). A step takes at most QUANTUM
  * messages, and all hints are read again after it. -DPAIR: two senders. -DONE: two senders, and a receiver with one
  * CPU, which takes no locked instruction. -DONE -DRINGS: one sender with two rings, which one hint announces, and a
- * receiver with one CPU, which takes messages directly: see take_directly. -DLIVE: one of each.
+ * receiver with one CPU, which takes messages directly: see take_directly. With -DHELD it takes none directly, as fault
+ * injection holds messages back in their ring, each once, until a timer releases them; and stores are visible at once, as
+ * the other variants have the fences. -DLIVE: one of each.
  *
  * Promise: when nothing can move any more, every message has been taken: no wakeup is lost, and nothing is left
  * behind. -DLIVE: every message is taken (ltl everything, under weak fairness).
@@ -30,8 +32,9 @@
  * BUG=13: a poll that has taken a message directly ends, whatever else is announced, and its hint is remembered.
  * BUG=14: who leaves while messages keep coming has no timer look for them.
  * BUG=15: a poll that ends early does not take back that it has seen the rest announced.
+ * BUG=16: a poll that ends early, and has found what was held back, sets no timer for the rest.
  *
- * Seeded bugs: 1 to 15 (tests/models/run).
+ * Seeded bugs: 1 to 16 (tests/models/run).
  */
 #ifndef BUG
 #define BUG 0
@@ -111,6 +114,18 @@ bool interrupt;            /* the doorbell's, waiting at the first CPU */
 bool rung[SENDERS];        /* has rung for the generation in memory: forgotten when another one gets there */
 byte taken[SENDERS];        /* messages taken; under rx_lock */
 bool busy[SENDERS];        /* under rx_lock */
+#ifdef HELD
+bool back[SENDERS];    /* the ring's next message is held back; under rx_lock */
+byte decided[SENDERS]; /* messages of the ring for which that has been decided */
+bool due;              /* what is held back is to be released */
+bool timer;            /* its interrupt, waiting at the first CPU */
+bool later;            /* look_due */
+#define DUE (due && (back[0] || back[1]))
+#define DIRECT false
+#else
+#define DUE false
+#define DIRECT true
+#endif
 
 #define load(c, w) (held[(c) * WORDS + (w)] > 0 -> newest[(c) * WORDS + (w)] : mem[w])
 #define hints(c) (load(c, HINT) + HINTS * load(c, HINT + 1)) /* one load */
@@ -119,10 +134,18 @@ bool busy[SENDERS];        /* under rx_lock */
 inline store(c, w, value)
 {
     atomic {
+#ifdef HELD
+        mem[w] = value;
+        if
+        :: w == BELL && value == 1 -> rung[0] = false; rung[1] = false
+        :: else
+        fi
+#else
         nfull(buffer[c]);
         buffer[c]!w, value;
         newest[(c) * WORDS + (w)] = value;
         held[(c) * WORDS + (w)]++
+#endif
     }
 }
 
@@ -225,6 +248,33 @@ inline look(c, s)
     }
 }
 
+#ifdef HELD
+/* inject_holds(), before a message is taken */
+inline hold(c, s)
+{
+    atomic {
+        if
+        :: load(c, PUBLISH + s) > taken[s] && decided[s] == taken[s] ->
+            decided[s]++;
+            if
+            :: back[s] = true; busy[s] = false; due = false
+            :: true
+            fi
+        :: else
+        fi
+    }
+}
+
+/* The timer comes when what is held back is to be released. */
+proctype clock()
+{
+end:
+    do
+    :: atomic { (back[0] || back[1]) && !due -> due = true; timer = true }
+    od
+}
+#endif
+
 #define REMEMBERED (taken[0] + taken[1]) % HINTS
 
 /* msg_poll_ring(), and a step of poll_directly(): takes a message, perhaps before it is announced, and remembers the
@@ -320,9 +370,22 @@ inline poll(c)
     if
     :: load(c, LOCK) != 0 /* the other CPU is at it */
     :: atomic { load(c, LOCK) == 0 && (!LOCKS || empty(buffer[c]) && mem[LOCK] == 0) -> mem[LOCK] = LOCKS };
+#ifdef HELD
+        atomic { /* inject_released() */
+            if
+            :: DUE ->
+                busy[0] = busy[0] || back[0];
+                busy[1] = busy[1] || back[1];
+                back[0] = false;
+                back[1] = false;
+                due = false
+            :: else
+            fi
+        };
+#endif
         do
 #ifdef RINGS
-        :: hinted(c) ->
+        :: DIRECT && hinted(c) ->
             take_directly(c);
 #if BUG == 13
             atomic { count = hints(c); store(c, SEEN, count); count = 0 };
@@ -335,6 +398,13 @@ inline poll(c)
 #endif
 #endif
         :: scan(c);
+#ifdef HELD
+            if
+            :: busy[0] -> hold(c, 0)
+            :: !busy[0] && busy[1] -> hold(c, 1)
+            :: else
+            fi;
+#endif
             if
             :: busy[0] -> serve(c, 0)
             :: busy[1] -> serve(c, 1)
@@ -355,6 +425,9 @@ inline poll(c)
 #endif
                 busy[0] = false;
                 busy[1] = false;
+#if defined(HELD) && BUG != 16
+                atomic { later = true; timer = true };
+#endif
                 break
             :: true
             fi
@@ -390,7 +463,7 @@ inline arm(c)
 #if BUG != 2
         fence(c);
 #endif
-        armed = !hinted(c);
+        armed = !hinted(c) && !DUE;
         if
         :: !armed -> disarm(c)
         :: else
@@ -405,7 +478,11 @@ inline leave(c)
     do
     :: arm(c);
         if
-        :: armed -> break
+        :: armed ->
+#ifdef HELD
+            later = false;
+#endif
+            break
         :: !armed -> poll(c)
 #ifdef ONE
         :: !armed ->
@@ -434,6 +511,21 @@ inline handle_interrupt()
 #endif
 }
 
+#ifdef HELD
+/* msg_due_interrupt() */
+inline handle_timer()
+{
+    poll(FIRST);
+    if
+    :: later -> later = false; leave(FIRST)
+    :: else
+    fi
+}
+#define OR_TIMER :: atomic { timer -> timer = false }; handle_timer()
+#else
+#define OR_TIMER
+#endif
+
 proctype first_cpu()
 {
     byte count = 0, hint = 0, seen = 0, asks = 0;
@@ -442,7 +534,7 @@ proctype first_cpu()
     do
     :: /* nothing to run: looks, arms, halts */
         if
-        :: hinted(FIRST) -> poll(FIRST)
+        :: hinted(FIRST) || DUE -> poll(FIRST)
         :: true /* the budget is used up */
         fi;
         arm(FIRST);
@@ -450,8 +542,10 @@ proctype first_cpu()
         :: armed ->
             armed = false;
 end_halted:
-            atomic { interrupt -> interrupt = false };
-            handle_interrupt();
+            if
+            :: atomic { interrupt -> interrupt = false }; handle_interrupt()
+            OR_TIMER
+            fi;
             disarm(FIRST)
         :: else ->
 #if BUG != 11
@@ -465,13 +559,14 @@ end_halted:
         leave(FIRST);
         do
         :: atomic { interrupt -> interrupt = false }; handle_interrupt()
+        OR_TIMER
         :: break /* a system call, which asks: idle_poll_answer() */
         od;
         disarm(FIRST);
         if
-        :: hinted(FIRST) -> poll(FIRST)
+        :: hinted(FIRST) || DUE -> poll(FIRST)
 #ifdef RINGS
-        :: take_directly(FIRST)
+        :: DIRECT -> take_directly(FIRST)
 #endif
         :: true
         fi;
@@ -483,6 +578,7 @@ end_halted:
 end_user:
             do
             :: atomic { interrupt -> interrupt = false }; handle_interrupt()
+            OR_TIMER
             od
         :: true
         fi;
@@ -522,6 +618,9 @@ init
         run sender(1);
         run first_cpu();
         run second_cpu();
+#ifdef HELD
+        run clock();
+#endif
         run judge()
     }
 }

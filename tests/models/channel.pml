@@ -15,7 +15,7 @@
  * Promise: when nothing can move any more, every message has been taken: no wakeup is lost, and nothing is left
  * behind. -DLIVE: every message is taken (ltl everything, under weak fairness).
  *
- * -DSHORT: without any of these, two messages in place of three.
+ * -DSHORT: without any of these, two messages in place of three; with -DHELD they are always two.
  *
  * BUG=1: the sender does not fence between its hint and its look at the doorbell.
  * BUG=2: the receiver does not fence between arming the doorbell and its look at the hints.
@@ -49,7 +49,7 @@
 #define ASKS 1
 #define LOCKS 0
 #elif defined(RINGS)
-#ifdef SHORT
+#if defined(SHORT) || defined(HELD)
 #define FROM_0 2
 #else
 #define FROM_0 3
@@ -120,6 +120,7 @@ byte decided[SENDERS]; /* messages of the ring for which that has been decided *
 bool due;              /* what is held back is to be released */
 bool timer;            /* its interrupt, waiting at the first CPU */
 bool later;            /* look_due */
+bool leaves;           /* the interrupt ends with leave() */
 #define DUE (due && (back[0] || back[1]))
 #define DIRECT false
 #else
@@ -496,7 +497,19 @@ inline leave(c)
     armed = false
 }
 
-/* msg_doorbell_interrupt() */
+#ifdef HELD
+#define TAKE_INTERRUPT                                    \
+    atomic {                                              \
+        if                                                \
+        :: interrupt -> interrupt = false; leaves = true  \
+        :: timer -> timer = false; leaves = later         \
+        fi                                                \
+    }
+#else
+#define TAKE_INTERRUPT atomic { interrupt -> interrupt = false }
+#endif
+
+/* msg_doorbell_interrupt(), or msg_due_interrupt() */
 inline handle_interrupt()
 {
 #if BUG == 10
@@ -504,27 +517,19 @@ inline handle_interrupt()
     :: load(FIRST, LOCK) == 0 ->
 #endif
     poll(FIRST);
+#ifdef HELD
+    if
+    :: leaves -> leaves = false; leave(FIRST)
+    :: else
+    fi
+#else
     leave(FIRST)
+#endif
 #if BUG == 10
     :: else
     fi
 #endif
 }
-
-#ifdef HELD
-/* msg_due_interrupt() */
-inline handle_timer()
-{
-    poll(FIRST);
-    if
-    :: later -> later = false; leave(FIRST)
-    :: else
-    fi
-}
-#define OR_TIMER :: atomic { timer -> timer = false }; handle_timer()
-#else
-#define OR_TIMER
-#endif
 
 proctype first_cpu()
 {
@@ -542,10 +547,8 @@ proctype first_cpu()
         :: armed ->
             armed = false;
 end_halted:
-            if
-            :: atomic { interrupt -> interrupt = false }; handle_interrupt()
-            OR_TIMER
-            fi;
+            TAKE_INTERRUPT;
+            handle_interrupt();
             disarm(FIRST)
         :: else ->
 #if BUG != 11
@@ -558,8 +561,7 @@ end_halted:
         asks++;
         leave(FIRST);
         do
-        :: atomic { interrupt -> interrupt = false }; handle_interrupt()
-        OR_TIMER
+        :: TAKE_INTERRUPT; handle_interrupt()
         :: break /* a system call, which asks: idle_poll_answer() */
         od;
         disarm(FIRST);
@@ -577,8 +579,7 @@ end_halted:
         :: true -> /* stays in user mode */
 end_user:
             do
-            :: atomic { interrupt -> interrupt = false }; handle_interrupt()
-            OR_TIMER
+            :: TAKE_INTERRUPT; handle_interrupt()
             od
         :: true
         fi;

@@ -200,6 +200,8 @@ static inline struct ring_receiver *msg_ring_of_peer(struct peer *peer)
 }
 /* As msg_poll, but takes and handles only the next message of RING, of PEER, if that may be done. */
 bool msg_poll_ring(struct peer *peer, struct ring_receiver *ring);
+/* The first CPU looks for messages a little later, as msg_due says, unless it leaves with its doorbell armed before. */
+void msg_look_later(void);
 
 /* The slow path: checks and handles a slot that was taken from PEER. QUEUED: ticks that it was in the ring. */
 void msg_receive_unusual(struct peer *peer, enum msg_class class, const struct ring_message *slot, uint64_t queued);

@@ -38,6 +38,18 @@ bool msg_doorbell_arm(void)
     return false;
 }
 
+static void look_at(uint64_t due)
+{
+    look_due = due;
+    wait_ops.due_changed();
+}
+
+void msg_look_later(void)
+{
+    if (look_due == 0)
+        look_at(clock_now() + LEAVE_NS);
+}
+
 /* There are messages. Takes some until the doorbell can be armed, or else has a timer replace it. */
 static __attribute__((noinline)) void leave_messages(void)
 {
@@ -53,8 +65,7 @@ static __attribute__((noinline)) void leave_messages(void)
     }
     taken = clock_now() - start;
     msg_stats.looks_later++;
-    look_due = start + taken + (taken > LEAVE_NS ? taken : LEAVE_NS);
-    wait_ops.due_changed();
+    look_at(start + taken + (taken > LEAVE_NS ? taken : LEAVE_NS));
 }
 
 void msg_doorbell_leave(void)

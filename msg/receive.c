@@ -340,12 +340,20 @@ static inline __attribute__((always_inline)) void serve(enum msg_class class)
         notify_of_room(peer);
 }
 
-/* Ends a poll while rings may have more: what was announced there counts as not seen. */
+/* Ends a poll while rings may have more: what was announced there counts as not seen. A ring of which the last message
+ * has just been taken is announced no more, so its sender's wish for room is answered now, or never. And what is left
+ * may have been announced long ago and held back since: then no doorbell rings for it, and a timer has to. */
 static __attribute__((noinline)) void leave_rest(void)
 {
-    for (uint64_t rest = busy[MSG_URGENT] | busy[MSG_ORDINARY]; rest != 0; rest &= rest - 1)
-        remember_taken(msg_peers[__builtin_ctzll(rest)]);
+    for (uint64_t rest = busy[MSG_URGENT] | busy[MSG_ORDINARY]; rest != 0; rest &= rest - 1) {
+        struct peer *peer = msg_peers[__builtin_ctzll(rest)];
+
+        remember_taken(peer);
+        if (room_wishes >> peer->kernel & 1)
+            notify_of_room(peer);
+    }
     busy[MSG_URGENT] = busy[MSG_ORDINARY] = 0;
+    msg_look_later();
 }
 
 static __attribute__((noinline)) bool poll_in_turn(bool any)

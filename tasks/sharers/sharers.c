@@ -323,6 +323,13 @@ static int call_surely(const struct space_sharer *sharer, enum msg_type type, co
     return answer;
 }
 
+static void end_elsewhere(const struct space_sharer *sharer)
+{
+    struct msg_share_end ask = {sharer->token};
+
+    call_surely(sharer, MSG_SHARE_END, &ask, sizeof(ask));
+}
+
 static int begin_elsewhere(struct space_sharer *sharer, uint64_t name, uint32_t count, uint64_t *words)
 {
     static uint64_t tokens; /* [a] */
@@ -332,7 +339,11 @@ static int begin_elsewhere(struct space_sharer *sharer, uint64_t name, uint32_t 
     int length = call(sharer, MSG_SHARE_BEGIN, &ask, sizeof(ask), words, (uint32_t)size);
 
     sharer->token = ask.token;
-    return length == size ? 0 : length < 0 ? length : -EPROTO;
+    if (length == size)
+        return 0;
+    if (length != -ESRCH) /* an answer that this kernel had no memory for is lost, and the run is locked */
+        end_elsewhere(sharer);
+    return length < 0 ? length : -EPROTO;
 }
 
 static int round_elsewhere(const struct space_sharer *sharer, enum msg_type operation, uint64_t chosen, uint64_t frame)
@@ -342,13 +353,6 @@ static int round_elsewhere(const struct space_sharer *sharer, enum msg_type oper
                                               : call_surely(sharer, MSG_SHARE_ROUND, &ask, sizeof(ask));
 
     return length < 0 ? length : 0;
-}
-
-static void end_elsewhere(const struct space_sharer *sharer)
-{
-    struct msg_share_end ask = {sharer->token};
-
-    call_surely(sharer, MSG_SHARE_END, &ask, sizeof(ask));
 }
 
 void sharers_init(void)

@@ -8,12 +8,14 @@
  * are left out: room.pml). A sender waits for room by itself (queues: room.pml). A step takes at most QUANTUM
  * messages, and all hints are read again after it. -DPAIR: two senders. -DONE: two senders, and a receiver with one
  * CPU, which takes no locked instruction. -DONE -DRINGS: one sender with two rings, which one hint announces, and a
- * receiver with one CPU, which takes messages directly: see take_directly. -DLIVE: one of each.
+ * receiver with one CPU, which takes messages directly: see take_directly. With -DHELD it takes none directly, as fault
+ * injection holds messages back in their ring, each once, until a timer releases them; and stores are visible at once, as
+ * the other variants have the fences. -DLIVE: one of each.
  *
  * Promise: when nothing can move any more, every message has been taken: no wakeup is lost, and nothing is left
  * behind. -DLIVE: every message is taken (ltl everything, under weak fairness).
  *
- * -DSHORT: without any of these, two messages in place of three.
+ * -DSHORT: without any of these, two messages in place of three; with -DHELD they are always two.
  *
  * BUG=1: the sender does not fence between its hint and its look at the doorbell.
  * BUG=2: the receiver does not fence between arming the doorbell and its look at the hints.
@@ -30,8 +32,9 @@
  * BUG=13: a poll that has taken a message directly ends, whatever else is announced, and its hint is remembered.
  * BUG=14: who leaves while messages keep coming has no timer look for them.
  * BUG=15: a poll that ends early does not take back that it has seen the rest announced.
+ * BUG=16: a poll that ends early, and has found what was held back, sets no timer for the rest.
  *
- * Seeded bugs: 1 to 15 (tests/models/run).
+ * Seeded bugs: 1 to 16 (tests/models/run).
  */
 #ifndef BUG
 #define BUG 0
@@ -46,7 +49,7 @@
 #define ASKS 1
 #define LOCKS 0
 #elif defined(RINGS)
-#ifdef SHORT
+#if defined(SHORT) || defined(HELD)
 #define FROM_0 2
 #else
 #define FROM_0 3
@@ -111,6 +114,19 @@ bool interrupt;            /* the doorbell's, waiting at the first CPU */
 bool rung[SENDERS];        /* has rung for the generation in memory: forgotten when another one gets there */
 byte taken[SENDERS];        /* messages taken; under rx_lock */
 bool busy[SENDERS];        /* under rx_lock */
+#ifdef HELD
+bool back[SENDERS];    /* the ring's next message is held back; under rx_lock */
+byte decided[SENDERS]; /* messages of the ring for which that has been decided */
+bool due;              /* what is held back is to be released */
+bool timer;            /* its interrupt, waiting at the first CPU */
+bool later;            /* look_due */
+bool leaves;           /* the interrupt ends with leave() */
+#define DUE (due && (back[0] || back[1]))
+#define DIRECT false
+#else
+#define DUE false
+#define DIRECT true
+#endif
 
 #define load(c, w) (held[(c) * WORDS + (w)] > 0 -> newest[(c) * WORDS + (w)] : mem[w])
 #define hints(c) (load(c, HINT) + HINTS * load(c, HINT + 1)) /* one load */
@@ -119,10 +135,18 @@ bool busy[SENDERS];        /* under rx_lock */
 inline store(c, w, value)
 {
     atomic {
+#ifdef HELD
+        mem[w] = value;
+        if
+        :: w == BELL && value == 1 -> rung[0] = false; rung[1] = false
+        :: else
+        fi
+#else
         nfull(buffer[c]);
         buffer[c]!w, value;
         newest[(c) * WORDS + (w)] = value;
         held[(c) * WORDS + (w)]++
+#endif
     }
 }
 
@@ -225,6 +249,33 @@ inline look(c, s)
     }
 }
 
+#ifdef HELD
+/* inject_holds(), before a message is taken */
+inline hold(c, s)
+{
+    atomic {
+        if
+        :: load(c, PUBLISH + s) > taken[s] && decided[s] == taken[s] ->
+            decided[s]++;
+            if
+            :: back[s] = true; busy[s] = false; due = false
+            :: true
+            fi
+        :: else
+        fi
+    }
+}
+
+/* The timer comes when what is held back is to be released. */
+proctype clock()
+{
+end:
+    do
+    :: atomic { (back[0] || back[1]) && !due -> due = true; timer = true }
+    od
+}
+#endif
+
 #define REMEMBERED (taken[0] + taken[1]) % HINTS
 
 /* msg_poll_ring(), and a step of poll_directly(): takes a message, perhaps before it is announced, and remembers the
@@ -320,9 +371,22 @@ inline poll(c)
     if
     :: load(c, LOCK) != 0 /* the other CPU is at it */
     :: atomic { load(c, LOCK) == 0 && (!LOCKS || empty(buffer[c]) && mem[LOCK] == 0) -> mem[LOCK] = LOCKS };
+#ifdef HELD
+        atomic { /* inject_released() */
+            if
+            :: DUE ->
+                busy[0] = busy[0] || back[0];
+                busy[1] = busy[1] || back[1];
+                back[0] = false;
+                back[1] = false;
+                due = false
+            :: else
+            fi
+        };
+#endif
         do
 #ifdef RINGS
-        :: hinted(c) ->
+        :: DIRECT && hinted(c) ->
             take_directly(c);
 #if BUG == 13
             atomic { count = hints(c); store(c, SEEN, count); count = 0 };
@@ -335,6 +399,13 @@ inline poll(c)
 #endif
 #endif
         :: scan(c);
+#ifdef HELD
+            if
+            :: busy[0] -> hold(c, 0)
+            :: !busy[0] && busy[1] -> hold(c, 1)
+            :: else
+            fi;
+#endif
             if
             :: busy[0] -> serve(c, 0)
             :: busy[1] -> serve(c, 1)
@@ -355,6 +426,9 @@ inline poll(c)
 #endif
                 busy[0] = false;
                 busy[1] = false;
+#if defined(HELD) && BUG != 16
+                atomic { later = true; timer = true };
+#endif
                 break
             :: true
             fi
@@ -390,7 +464,7 @@ inline arm(c)
 #if BUG != 2
         fence(c);
 #endif
-        armed = !hinted(c);
+        armed = !hinted(c) && !DUE;
         if
         :: !armed -> disarm(c)
         :: else
@@ -405,7 +479,11 @@ inline leave(c)
     do
     :: arm(c);
         if
-        :: armed -> break
+        :: armed ->
+#ifdef HELD
+            later = false;
+#endif
+            break
         :: !armed -> poll(c)
 #ifdef ONE
         :: !armed ->
@@ -419,7 +497,19 @@ inline leave(c)
     armed = false
 }
 
-/* msg_doorbell_interrupt() */
+#ifdef HELD
+#define TAKE_INTERRUPT                                    \
+    atomic {                                              \
+        if                                                \
+        :: interrupt -> interrupt = false; leaves = true  \
+        :: timer -> timer = false; leaves = later         \
+        fi                                                \
+    }
+#else
+#define TAKE_INTERRUPT atomic { interrupt -> interrupt = false }
+#endif
+
+/* msg_doorbell_interrupt(), or msg_due_interrupt() */
 inline handle_interrupt()
 {
 #if BUG == 10
@@ -427,7 +517,14 @@ inline handle_interrupt()
     :: load(FIRST, LOCK) == 0 ->
 #endif
     poll(FIRST);
+#ifdef HELD
+    if
+    :: leaves -> leaves = false; leave(FIRST)
+    :: else
+    fi
+#else
     leave(FIRST)
+#endif
 #if BUG == 10
     :: else
     fi
@@ -442,7 +539,7 @@ proctype first_cpu()
     do
     :: /* nothing to run: looks, arms, halts */
         if
-        :: hinted(FIRST) -> poll(FIRST)
+        :: hinted(FIRST) || DUE -> poll(FIRST)
         :: true /* the budget is used up */
         fi;
         arm(FIRST);
@@ -450,7 +547,7 @@ proctype first_cpu()
         :: armed ->
             armed = false;
 end_halted:
-            atomic { interrupt -> interrupt = false };
+            TAKE_INTERRUPT;
             handle_interrupt();
             disarm(FIRST)
         :: else ->
@@ -464,14 +561,14 @@ end_halted:
         asks++;
         leave(FIRST);
         do
-        :: atomic { interrupt -> interrupt = false }; handle_interrupt()
+        :: TAKE_INTERRUPT; handle_interrupt()
         :: break /* a system call, which asks: idle_poll_answer() */
         od;
         disarm(FIRST);
         if
-        :: hinted(FIRST) -> poll(FIRST)
+        :: hinted(FIRST) || DUE -> poll(FIRST)
 #ifdef RINGS
-        :: take_directly(FIRST)
+        :: DIRECT -> take_directly(FIRST)
 #endif
         :: true
         fi;
@@ -482,7 +579,7 @@ end_halted:
         :: true -> /* stays in user mode */
 end_user:
             do
-            :: atomic { interrupt -> interrupt = false }; handle_interrupt()
+            :: TAKE_INTERRUPT; handle_interrupt()
             od
         :: true
         fi;
@@ -522,6 +619,9 @@ init
         run sender(1);
         run first_cpu();
         run second_cpu();
+#ifdef HELD
+        run clock();
+#endif
         run judge()
     }
 }

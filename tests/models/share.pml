@@ -10,7 +10,8 @@
  * Seeded bugs: 1 the mover keeps the lock of its own space while it waits for the others; 2 the references to the frame are
  * not compared with the spaces that are locked; 3 they are compared before the spaces are locked; 4 the frame is copied
  * before the last space is still; 5 the new frame gets one reference, not one for each space; 6 the references to the old one
- * are dropped when the mover's own space has replaced it; 7 a process ends while the mover has its space locked. */
+ * are dropped when the mover's own space has replaced it; 7 a process ends while the mover has its space locked; 8 a mover
+ * that has lost the answer to its lock, for want of memory, does not unlock. */
 #ifndef BUG
 #define BUG 0
 #endif
@@ -50,7 +51,20 @@ inline lock_space(k)
             fi
         };
         if
-        :: found[k] -> atomic { !locked[k] -> locked[k] = true }
+        :: found[k] ->
+            atomic { !locked[k] -> locked[k] = true };
+            if
+            :: k != own -> /* the answer is lost */
+                atomic {
+                    if
+                    :: BUG != 8 -> locked[k] = false; pinned[k]--
+                    :: else
+                    fi;
+                    held[k] = false;
+                    found[k] = false
+                }
+            :: true
+            fi
         :: else
         fi
     :: else

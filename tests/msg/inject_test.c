@@ -180,6 +180,30 @@ ALONE(doorbell, "the doorbell can be armed while something is held, and not once
     CHECK_EQ(got_count, 5);
 }
 
+ALONE(released_at_once, "when much that was held comes at once, a timer finds what a poll that ends early has left")
+{
+    const uint64_t count = 500;
+
+    begin(3, 1, "ring=1024 inject=hold:1000,rate:0");
+    send_numbers(PEER, MSG_TELL, 0, count, 48);
+    msg_doorbell_interrupt();
+    CHECK_EQ(got_count, 0);
+    CHECK_EQ(peers_head(OWN)->doorbell & 1, 1); /* the peer has rung for an earlier word, and has nothing more to say */
+    for (uint32_t rounds = 0; got_count < count; rounds++) {
+        CHECK(rounds < count && msg_due() != 0);
+        peers_counts = 2 * msg_due();
+        peers_due_changes = 0;
+        msg_due_interrupt();
+        CHECK(msg_due() == 0 || peers_due_changes > 0);
+    }
+    while (msg_due() != 0) {
+        peers_counts = 2 * msg_due();
+        msg_due_interrupt();
+    }
+    CHECK(!msg_hinted());
+    CHECK_EQ(peers_head(OWN)->doorbell & 1, 1);
+}
+
 ALONE(room, "a wish for room is answered when what is held has been taken too")
 {
     uint16_t hint;

@@ -17,7 +17,11 @@ from conftest import kettle, long_run, tap_problems
 BEGIN = re.compile(rb"^@suite begin (\d+)\r?$", re.M)
 END = re.compile(rb"^@suite end (\d+) (\d+) (\d+) (\d+)\r?$", re.M)
 UNASKED = "no program had asked for it"  # tools/hosttools/run/session.py
-TIMEOUT = 2400 if not long_run() else 20000  # seconds of one boot: what ends one that hangs
+# Seconds of one boot, and of each of its programs besides: what ends one that hangs. On two CPUs that ran eight other things,
+# the longest of a short run took 614 s for 45 programs, and one of two programs 140 s.
+TIMEOUT = 600 if not long_run() else 20000
+TIMEOUT_PROGRAM = 15
+LOG_LINES = 150  # of a log, in the text of a failure
 MOST_SKIPPED = 0.5  # of a program's checks: a program that skips more does not belong on that machine
 
 
@@ -52,12 +56,14 @@ class Result:
     left: int
     log: str
     deaths: tuple[str, ...] = ()  # of kernels in its boot that no program had asked for
+    end: str = ""  # what the run said of a machine that came down, or hung: the text of a panic, the dump of all waits
 
     def problems(self) -> list[str]:
         """What is wrong with it, in words."""
         found = tap_problems(self.output) if re.search(r"^1\.\.\d", self.output, re.M) or self.status != 0 else []
         if self.status is None:
             found.append("the program did not end: the machine came down, or its time was over")
+            found += [self.end] if self.end else []
         elif self.status != 0:
             found.append(f"status {self.status}")
         found += self.deaths
@@ -74,6 +80,12 @@ class Result:
         return len(lines), sum("# SKIP" in line for line in lines)
 
 
+def shorten(log: str) -> str:
+    """The end of a long LOG, where the reason of a failure is."""
+    lines = log.splitlines()
+    return log if len(lines) <= LOG_LINES else "\n".join([f"[{len(lines) - LOG_LINES} lines before]", *lines[-LOG_LINES:]])
+
+
 def parameters(boots):
     """Each program of each boot as a parameter of a test."""
     return [pytest.param(Step(boot, program), id=f"{boot.name}: {program}") for boot in boots for program in boot.programs]
@@ -86,8 +98,8 @@ def run_boot(boot: Boot, programs: list[str]) -> dict[str, Result]:
         with tempfile.TemporaryDirectory(prefix="kettle-suite-") as folder:
             names = Path(folder, "suite")
             names.write_text("".join(f"{program}\n" for program in waiting))
-            done = kettle(*boot.arguments, "--file", f"{names}:/suite", "--", "suite", "/suite", timeout=TIMEOUT,
-                          log=Path(folder, "log"))
+            done = kettle(*boot.arguments, "--file", f"{names}:/suite", "--", "suite", "/suite",
+                          timeout=TIMEOUT + TIMEOUT_PROGRAM * len(waiting), log=Path(folder, "log"))
         deaths = tuple(line for line in done.stderr.splitlines() if UNASKED in line)
         begins = list(BEGIN.finditer(done.stdout))
         for begin in begins:
@@ -95,9 +107,9 @@ def run_boot(boot: Boot, programs: list[str]) -> dict[str, Result]:
             end = END.search(done.stdout, begin.end())
             text = done.stdout[begin.end():end.start() if end else None].decode(errors="replace")
             if end is None or end[1] != begin[1]:
-                results[program] = Result(None, text, 0.0, 0, done.explain(), deaths)
+                results[program] = Result(None, text, 0.0, 0, done.log, deaths, done.stderr)
             else:
                 results[program] = Result(int(end[2]), text, int(end[3]) / 1000, int(end[4]), done.log, deaths)
         if not begins:  # it does not boot, or the suite does not run
-            return results | {program: Result(None, "", 0.0, 0, done.explain()) for program in waiting}
+            return results | {program: Result(None, "", 0.0, 0, done.log, deaths, done.stderr) for program in waiting}
     return results

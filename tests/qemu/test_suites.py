@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from boots import BOOTS
-from suite import parameters, run_boot
+from suite import parameters, run_boot, shorten
 
 
 @pytest.fixture(scope="session")
@@ -34,5 +34,5 @@ def test_program(boots, record_property, step):
     problems = result.problems()
     if problems:
         again = "build/venv/bin/python -m pytest tests/qemu/test_suites.py --boot " + shlex.quote(step.boot.name)
-        pytest.fail("\n".join([*problems, "--- output", result.output, "--- log", result.log,
+        pytest.fail("\n".join([*problems, "--- output", result.output, "--- log", shorten(result.log),
                                f"--- to repeat it alone: {step.command()}", f"--- with those before it: {again}"]), pytrace=False)

@@ -67,6 +67,18 @@ static uint64_t end_orphan(struct group *group)
     return count;
 }
 
+/* At the home: threads of GROUP may be lost, also if it ends already. */
+static void note_lost(struct group *group, uint32_t kernel)
+{
+    struct space *space = group->process != NULL ? space_of(group) : NULL;
+
+    if (space == NULL)
+        return;
+    if (lost_member_of(space, kernel))
+        __atomic_store_n(&group->process->lost_member, true, __ATOMIC_RELEASE);
+    space_put(space);
+}
+
 static bool end_group(struct group *group, void *context)
 {
     struct losing *losing = context;
@@ -76,6 +88,7 @@ static bool end_group(struct group *group, void *context)
         losing->left += end_orphan(group);
         return true;
     }
+    note_lost(group, losing->kernel);
     if (group_exiting(group))
         return true;
     status = status_for(group, losing->kernel);

@@ -172,6 +172,8 @@ static int be_home(int argc, char **argv)
             sched_yield();
         say(3);
         return 0;
+    } else if (strcmp(what, "pi") == 0) {
+        return death_hold_pi();
     } else if (strcmp(what, "waits") == 0) {
         wait_everywhere();
         say(3);
@@ -649,6 +651,8 @@ int main(int argc, char **argv)
         {"files", "files at home there fail with EIO, also after the kernel has started again", test_files},
         {"locks", "locks and semaphores of a process at home there are given back", test_locks},
         {"futex", "a waiter there does not take another one's wake", test_futex},
+        {"robust", "robust locks that a thread there holds are released, and their waiters told", death_test_robust},
+        {"pi", "locks of FUTEX_LOCK_PI that a process there owns are taken over", death_test_pi},
         {"read", "a reader there takes nothing that is written afterwards", test_read},
         {"borrowed", "a process that maps frames of it ends by SIGBUS", test_borrowed},
         {"mover", "memory that it moves for others is unlocked", test_mover},

@@ -50,7 +50,7 @@ TASKS = ["test-threads", "test-futex", "test-pi", "test-handoff 5000", "test-pth
 FILES = ["test-files", "test-descriptors", "test-tree", "test-names", "test-root", "test-xattr", "test-inotify",
          "test-splice", "test-zero-copy", "test-descriptor-cache", "test-partial-io", "test-clone-files",
          "test-file-locks", "test-file-lock-wait"]
-IPC = ["test-pipes", "test-kept-reads", "test-sockets", "test-socket-race", "test-sysv", "test-shm", "test-mqueue", "test-eventfd",
+IPC = ["test-pipes", "test-kept-reads", "test-sockets", "test-socket-race", "test-sysv", "test-shm", "test-mqueue", "test-quota", "test-eventfd",
        "test-timerfd", "test-signalfd", "test-epoll", "test-epoll-remote", "test-stop-sets", "test-pty"]
 OTHERS = ["test-libc", "test-vdso", "test-hostname", "test-silence"]
 STORMS = [f"stress-tasks {SEED} 3 all", "leak-tasks 60"]

@@ -20,7 +20,7 @@
 #define USER 1000
 #define OTHER 1001
 #define TIMERS 20
-#define DESCRIPTORS 900
+#define DESCRIPTORS 800
 
 /* Each takes one, and returns 0, or an errno. Afterwards drop_all gives back all that this process has taken. */
 static int (*take)(void);
@@ -69,14 +69,14 @@ static void drop_queues(void)
         MUST(close(queues[--queue_count]));
 }
 
-static int watched[DESCRIPTORS], sets[64], set_count, watch_count;
+static int watched[DESCRIPTORS], sets[220], set_count, watch_count;
 
 static int take_watch(void)
 {
     struct epoll_event event = {.events = EPOLLIN};
 
     if (watch_count % DESCRIPTORS == 0) {
-        if (set_count == 64)
+        if (set_count == 220)
             return ERANGE;
         sets[set_count++] = (int)MUST(epoll_create1(0));
     }
@@ -129,7 +129,7 @@ static int take_as(uid_t uid)
 
 static int be_user(void *number)
 {
-    struct rlimit limit = {TIMERS, TIMERS}, files = {DESCRIPTORS + 200, DESCRIPTORS + 200};
+    struct rlimit limit = {TIMERS, TIMERS}, files = {DESCRIPTORS + 224, DESCRIPTORS + 224};
     long made, again;
 
     MUST(setrlimit(RLIMIT_NOFILE, &files));

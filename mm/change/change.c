@@ -32,7 +32,7 @@ bool space_try_again(uint32_t *tries)
     if (++*tries > TRIES || wait_ops.ended(WAIT_KILLABLE))
         return false;
     completion_init(&never);
-    completion_wait_until(&never, &reason, WAIT_KILLABLE, clock_now() + PAUSE);
+    completion_wait_until(&never, &reason, WAIT_FIRM, clock_now() + PAUSE); /* in a killable wait it is quiesced */
     return true;
 }
 

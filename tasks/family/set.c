@@ -119,7 +119,7 @@ static void ask_all(const struct msg_process_group *asked, struct msg_process_gr
         kernel_set kernels = found.again;
 
         if (tries != 0)
-            sched_block(NULL, &reason, WAIT_KILLABLE, clock_now() + REMOTE_PAUSE);
+            sched_block(NULL, &reason, WAIT_FIRM, clock_now() + REMOTE_PAUSE); /* a killable wait is quiesced */
         found.again = 0;
         msg_multicast(kernels, (enum msg_type)asked->type, asked, sizeof(*asked), add_found, &found,
                       "processes of a group", asked->group);

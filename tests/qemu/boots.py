@@ -148,6 +148,7 @@ BOOTS = [
     boot("4-kernels", [f"test-retrieve seed={SEED} batches=1 pages=50"], "lock=lamport"),
     boot("4-kernels", [f"test-fuzz-calls seed={SEED} seconds={20 if not long_run() else 3600}"], label="fuzz"),
     boot("2-kernels", ["test-refused", f"test-fuzz-calls seed={SEED} seconds=10 stops=0 alloc=15"], label="refused"),
+    boot("4-kernels", ["test-survive readers"], label="survive"),
     boot("4-kernels", ["test-prefetch 0"], "prefetch=0"),
     boot("2-kernels", ["test-prefetch 4"], "prefetch=4"),
     boot("2-kernels", ["test-prefetch 32"], "prefetch=32"),
@@ -185,7 +186,8 @@ BOOTS = [
           f"test-vm all seed={SEED} batches=2 pages=96")),
 ]
 if long_run():
-    # thousands of threads that wait elsewhere end: minutes where CPUs of the host are short
+    # thousands of threads move to the other kernel, one after the other: where CPUs of the host are short, each move costs
+    # turns of both, and all of them minutes (the end of the threads then takes a second)
     BOOTS += [boot("2-kernels", ["test-survive readers"])]
     BOOTS += [boot(machine, ["test-death 100"], "place=local", inject, label="deaths", machines=MACHINES | LONG_MACHINES)
               for machine in ("4-kernels", "4-kernels-parallel", "8-kernels", "2-nodes-smp", "4-nodes-smp")

@@ -135,6 +135,9 @@ static __attribute__((noinline)) void fault_failed(const struct thread *thread, 
     else if (error == -ENXIO) {
         info.signal = SIGBUS;
         info.code = BUS_ADRERR;
+    } else if (error == -EHWPOISON) {
+        info.signal = SIGBUS;
+        info.code = BUS_MCEERR_AR;
     }
     signal_force(&info);
 }

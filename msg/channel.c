@@ -171,6 +171,15 @@ bool msg_peer_fenced(uint32_t kernel)
     return msg_peer(kernel) != NULL && msg_peer(kernel)->fenced;
 }
 
+kernel_set msg_peers_fenced(void)
+{
+    kernel_set fenced = 0;
+
+    for (uint32_t k = 0; k < instance.kernels; k++)
+        fenced |= (kernel_set)(msg_peer_fenced(k) ? 1 : 0) << k;
+    return fenced;
+}
+
 kernel_set msg_peers_reachable(void)
 {
     kernel_set set = 0;

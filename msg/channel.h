@@ -39,6 +39,8 @@ void msg_peer_reach(uint32_t kernel);
 bool msg_peer_reachable(uint32_t kernel);
 /* Whether KERNEL has died and is fenced: msg/reset.h. */
 bool msg_peer_fenced(uint32_t kernel);
+/* The kernels that have died, and after which the others still clean up. */
+kernel_set msg_peers_fenced(void);
 /* Returns all other kernels to which messages may be sent now. */
 kernel_set msg_peers_reachable(void);
 /* From now on programs may migrate to KERNEL: every running kernel can reach it. boot/boot.md describes the protocol.

@@ -67,5 +67,6 @@
 #define EHOSTDOWN 112
 #define EALREADY 114
 #define EINPROGRESS 115
+#define EHWPOISON 133
 
 #endif

@@ -72,6 +72,7 @@
 #define SEGV_ACCERR 2
 #define BUS_ADRALN 1
 #define BUS_ADRERR 2
+#define BUS_MCEERR_AR 4
 #define TRAP_BRKPT 1
 #define TRAP_TRACE 2
 #define CLD_EXITED 1

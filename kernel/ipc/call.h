@@ -32,7 +32,8 @@ struct ipc_call { /* IPC; data follows */
     int32_t id, key;
     int64_t a, b;
     uint32_t pid;
-    uint32_t task; /* IPC_SEM_OPERATE: the task that waits if the call cannot be done now; IPC_SEM_GIVE_UP */
+    uint32_t task; /* IPC_SEM_OPERATE: the task that waits if the call cannot be done now; IPC_SEM_GIVE_UP. For
+                    * IPC_QUEUE_OPEN: the caller's RLIMIT_MSGQUEUE, at most UINT32_MAX */
     uint32_t room; /* bytes of result data that the caller has room for; set by ipc_ask */
     uint32_t pad;
     struct file_user user; /* effective ids */

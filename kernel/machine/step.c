@@ -115,8 +115,12 @@ static bool another_has_died(kernel_set lost)
 static int64_t reclaim(kernel_set lost)
 {
     kernel_set others = msg_peers_reachable();
-    int64_t frames = another_has_died(lost) ? -EAGAIN : audit_reclaim(others);
+    int64_t frames = another_has_died(lost) ? -EAGAIN : 0;
 
+    for (kernel_set rest = lost; rest != 0 && frames == 0; rest &= rest - 1)
+        frames = lost_pages((uint32_t)__builtin_ctzll(rest)) == 0 ? 0 : -EAGAIN;
+    if (frames == 0)
+        frames = audit_reclaim(others);
     if (frames < 0)
         return frames;
     descriptor_cache_forget_all();

@@ -29,11 +29,13 @@
 #define AREA_MOVING 0x800u     /* the source or destination of a move under way (mm/change/remap.md) */
 /* Not a bit of areas, but of queries about them: the area maps a file. */
 #define AREA_BACKED 0x1000u
+/* Its pages were in memory of a kernel that has died (kernel/machine/death.md): every access fails. A bit of areas. */
+#define AREA_LOST 0x2000u
 /* The number of a policy (mm/mempolicy/mempolicy.h), or 0. It survives a change of protection, too. */
 #define AREA_POLICY_SHIFT 16
 #define AREA_POLICY 0xff0000u
 /* All that an area may have. */
-#define AREA_BITS (0xfffu | AREA_POLICY)
+#define AREA_BITS (0xfffu | AREA_LOST | AREA_POLICY)
 /* A fork does not copy the pages of an area with one of these. */
 #define AREA_NOT_COPIED (AREA_DONTFORK | AREA_WIPEONFORK)
 #define AREA_KEPT (~AREA_PROT)
@@ -63,7 +65,7 @@ static inline bool area_allows(uint32_t prot, uint32_t access)
 {
     if ((prot & (AREA_WRITE | AREA_EXEC)) != 0)
         prot |= AREA_READ;
-    return (access & ~prot) == 0;
+    return ((access | AREA_LOST) & ~(prot ^ AREA_LOST)) == 0;
 }
 
 #define AREA_COUNT_MAX 65530u /* of a space: vm.max_map_count */

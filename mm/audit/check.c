@@ -69,7 +69,7 @@ static uint64_t behind(const struct msg_space_area *area, uint64_t address)
 static void compare_area(struct audit_check *check, uint32_t kernel, const struct msg_space_area *own,
                          const struct msg_space_area *home, uint64_t at)
 {
-    uint64_t differ = own->prot ^ home->prot;
+    uint64_t differ = (own->prot ^ home->prot) & ~(uint64_t)AREA_LOST; /* each notes what it has lost itself */
     bool backed = behind(own, at) == behind(home, at);
     enum audit_rule rule = (differ & AREA_SHARED) != 0 ? AUDIT_BACKING
                            : (differ & AREA_PROT) != 0 ? AUDIT_PROTECTION

@@ -105,7 +105,7 @@ int space_flag(struct space *space, uint64_t start, uint64_t end, uint32_t forbi
         return error;
     space_count_change(space);
     covered = (int)space_ask_home(space, &change);
-    error = covered < 0 ? covered : space_apply_others(space, space_lock_others(space, &lock), &change, "advice");
+    error = covered < 0 ? covered : space_apply_rest(space, space_lock_others(space, &lock), &change, "advice");
     space_release(space, &lock);
     return error != 0 ? error : covered;
 }

@@ -362,8 +362,9 @@ int64_t space_apply_look_locked(struct space *space, const struct msg_space_chan
         return area != NULL && area->start <= change->start
                    ? look_backing(area_backing_at(area, change->start), change->look.what)
                    : 0;
-    if (area == NULL || ((change->look.what == SPACE_LOOK_THERE || change->look.what == SPACE_LOOK_STOP) &&
-                         area->start > change->start))
+    if (change->look.what == SPACE_LOOK_THERE && (area == NULL || area->start > change->start))
+        return -EFAULT; /* not ENOMEM, which the caller may take for want of memory */
+    if (area == NULL || (change->look.what == SPACE_LOOK_STOP && area->start > change->start))
         return -ENOMEM;
     return (int64_t)((change->look.what == SPACE_LOOK_START ? area->start : area->end) |
                      (area->prot & (PAGE_SIZE - 1)));
@@ -428,15 +429,13 @@ int64_t space_apply_protect_locked(struct space *space, const struct msg_space_c
     return error;
 }
 
-/* VALUE is that of CHANGE, which may leave frames pending free. */
+/* VALUE is that of CHANGE, which may leave frames pending free. Without memory to release them, SPACE_PENDING stays. */
 static int64_t settle_if_last_locked(struct space *space, const struct msg_space_change *change, int64_t value)
 {
-    int error = 0;
-
     if ((change->prot & SPACE_LAST) == 0 || value < 0 || (value & SPACE_PENDING) == 0)
         return value;
-    error = space_settle_locked(space, change->start, change->start + change->length);
-    return error != 0 ? error : value & ~SPACE_PENDING;
+    return space_settle_locked(space, change->start, change->start + change->length) != 0 ? value
+                                                                                          : value & ~SPACE_PENDING;
 }
 
 int64_t space_apply_revoke_locked(struct space *space, const struct msg_space_change *change)

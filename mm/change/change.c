@@ -9,6 +9,8 @@
 #include "mm/change/change.h"
 
 #include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/clock.h"
+#include "kernel/wait/completion.h"
 #include "mm/change/internal.h"
 #include "mm/lease/lease.h"
 #include "mm/lease/room.h"
@@ -19,15 +21,37 @@
 #include "mm/space/limit.h"
 #include "msg/call.h"
 
-static void note_error(void *context, uint32_t kernel, const void *reply, int length)
-{
-    int *error = context;
+#define TRIES 10000u  /* after so many, memory is no longer expected */
+#define PAUSE 1000000 /* ns between two tries */
 
-    (void)kernel;
-    if (length < 0)
-        *error = length;
-    else if (*error == 0 && length == (int)sizeof(struct msg_space_changed))
-        *error = ((const struct msg_space_changed *)reply)->value != 0;
+bool space_try_again(uint32_t *tries)
+{
+    static const struct wait_reason reason = {.what = "memory to complete a change", .kernel = -1};
+    struct completion never;
+
+    if (++*tries > TRIES || wait_ops.ended(WAIT_KILLABLE))
+        return false;
+    completion_init(&never);
+    completion_wait_until(&never, &reason, WAIT_FIRM, clock_now() + PAUSE); /* in a killable wait it is quiesced */
+    return true;
+}
+
+/* The answers of kernels that are all to do the same. */
+struct answers {
+    int error;        /* a negative errno, or 1 if one answered other than 0 */
+    kernel_set again; /* they had no memory */
+};
+
+static void note_answer(void *context, uint32_t kernel, const void *reply, int length)
+{
+    struct answers *answers = context;
+
+    if (length == -ENOMEM)
+        answers->again |= 1ull << kernel;
+    else if (length < 0)
+        answers->error = length;
+    else if (answers->error == 0 && length == (int)sizeof(struct msg_space_changed))
+        answers->error = ((const struct msg_space_changed *)reply)->value != 0;
 }
 
 int64_t space_ask_home(struct space *space, const struct msg_space_change *change)
@@ -49,19 +73,42 @@ int space_apply_own(struct space *space, const struct msg_space_change *change)
 
 int space_apply_others(struct space *space, kernel_set others, const struct msg_space_change *change, const char *why)
 {
-    int error = 0;
+    struct answers answers = {0};
 
-    msg_multicast(others & ~(1ull << space->home), change->operation, change, sizeof(*change), note_error, &error, why,
-                  change->start);
-    if (space->home != instance.kernel && error == 0)
-        error = space_apply_own(space, change);
-    return error;
+    msg_multicast(others & ~(1ull << space->home), change->operation, change, sizeof(*change), note_answer, &answers,
+                  why, change->start);
+    if (answers.error == 0 && answers.again != 0)
+        answers.error = -ENOMEM;
+    if (space->home != instance.kernel && answers.error == 0)
+        answers.error = space_apply_own(space, change);
+    return answers.error;
+}
+
+int space_apply_rest(struct space *space, kernel_set others, const struct msg_space_change *change, const char *why)
+{
+    struct answers answers = {.again = others & ~(1ull << space->home)};
+    int own = space->home != instance.kernel ? -ENOMEM : 0;
+    uint32_t tries = 0;
+
+    do {
+        kernel_set asked = answers.again;
+
+        answers.again = 0;
+        msg_multicast(asked, change->operation, change, sizeof(*change), note_answer, &answers, why, change->start);
+        if (own == -ENOMEM)
+            own = space_apply_own(space, change);
+    } while ((answers.again != 0 || own == -ENOMEM) && space_try_again(&tries));
+    if (answers.error < 0)
+        return answers.error;
+    return answers.again != 0 ? -ENOMEM : own != 0 ? own : answers.error;
 }
 
 /* The answers to the first round of a change that lets pages go. */
 struct letting {
     kernel_set pending; /* kernels that have frames pending free */
-    int error;          /* a negative errno, or 1: part of the range of a discard is in no area, as the home says */
+    kernel_set again;   /* kernels that had no memory to split an area, and have changed nothing */
+    kernel_set done;
+    int error; /* a negative errno, or 1: part of the range of a discard is in no area, as the home says */
 };
 
 static void note_let_go(void *context, uint32_t kernel, const void *reply, int length)
@@ -71,9 +118,13 @@ static void note_let_go(void *context, uint32_t kernel, const void *reply, int l
                         ? (int64_t)((const struct msg_space_changed *)reply)->value
                         : 0;
 
-    if (length < 0)
+    if (length == -ENOMEM)
+        letting->again |= 1ull << kernel;
+    else if (length < 0)
         letting->error = length;
-    else if (letting->error == 0 && (value & SPACE_HOLE) != 0)
+    else
+        letting->done |= 1ull << kernel;
+    if (letting->error == 0 && (value & SPACE_HOLE) != 0)
         letting->error = 1;
     if ((value & SPACE_PENDING) != 0)
         letting->pending |= 1ull << kernel;
@@ -82,13 +133,19 @@ static void note_let_go(void *context, uint32_t kernel, const void *reply, int l
 /* The second round is of the kernels that have frames to release. */
 static int settle(struct space *space, kernel_set pending, const struct msg_space_change *change, const char *why)
 {
-    int error = 0, own = 0;
+    struct answers answers = {.again = pending & ~(1ull << instance.kernel)};
+    int own = (pending >> instance.kernel & 1) != 0 ? -ENOMEM : 0;
+    uint32_t tries = 0;
 
-    msg_multicast(pending & ~(1ull << instance.kernel), MSG_SPACE_SETTLE, change, sizeof(*change), note_error, &error,
-                  why, change->start);
-    if ((pending >> instance.kernel & 1) != 0)
-        own = space_settle(space, change->start, change->start + change->length);
-    return error != 0 ? error : own;
+    do {
+        kernel_set asked = answers.again;
+
+        answers.again = 0;
+        msg_multicast(asked, MSG_SPACE_SETTLE, change, sizeof(*change), note_answer, &answers, why, change->start);
+        if (own == -ENOMEM)
+            own = space_settle(space, change->start, change->start + change->length);
+    } while ((answers.again != 0 || own == -ENOMEM) && space_try_again(&tries));
+    return answers.error != 0 ? answers.error : answers.again != 0 ? -ENOMEM : own;
 }
 
 /* The part of this kernel in the first round. */
@@ -105,21 +162,22 @@ int space_settle_everywhere(struct space *space, kernel_set others, const struct
 {
     struct msg_space_change last = *change;
     struct letting letting = {0};
-    bool one = kernel_set_count(others) == 1; /* it is asked when all others have let go, and needs no second round */
+    uint32_t tries = 0;
     int error;
 
-    last.prot |= one ? SPACE_LAST : 0;
-    if (one)
-        let_go_here(space, change, &letting);
-    else if (others == 0)
+    if (kernel_set_count(others) <= 1) /* it lets go when all others have, and needs no second round */
         last.prot |= SPACE_LAST;
-    if (letting.error >= 0)
-        msg_multicast(others, change->operation, &last, sizeof(last), note_let_go, &letting, why, change->start);
-    if (letting.error >= 0 && !one)
-        let_go_here(space, &last, &letting);
+    let_go_here(space, others != 0 ? change : &last, &letting); /* first: it may refuse */
+    for (kernel_set asked = others; letting.error >= 0 && letting.done != 0 && asked != 0; asked = letting.again) {
+        letting.again = 0;
+        msg_multicast(asked, change->operation, &last, sizeof(last), note_let_go, &letting, why, change->start);
+        if (letting.again != 0 && !space_try_again(&tries))
+            break;
+    }
+    if (letting.error >= 0 && letting.again != 0)
+        letting.error = -ENOMEM;
     if (letting.error < 0)
-        return letting.error; /* a kernel had no memory to split an area: no frame has been freed, and a repeated call
-                               * completes the change */
+        return letting.error; /* nothing has changed; or no memory came back, and a repeated call completes it */
     error = settle(space, letting.pending, change, why);
     return error != 0 || letting.error == 0 ? error : -ENOMEM; /* as on Linux: the rest is done */
 }
@@ -148,6 +206,8 @@ void space_count_change(struct space *space)
 static bool change_alone(struct space *space, const struct msg_space_change *change, bool replace, int64_t *result)
 {
     bool settles = (space_operation(change->operation)->flags & SETTLES) != 0, alone;
+    uint32_t tries = 0;
+    int error = 0;
 
     spin_lock(&space->lock);
     space_count_call_locked(space, change->operation);
@@ -157,18 +217,17 @@ static bool change_alone(struct space *space, const struct msg_space_change *cha
     if (alone) {
         space->at_once = true;
         int64_t before = replace ? space_unmap_locked(space, change->start, change->length, SPACE_LAST) : 0;
-        int error = 0;
 
         *result = before >= 0 ? space_apply_locked(space, change) : before;
-        if (before > 0 && (before & SPACE_PENDING) != 0)
+        if ((before > 0 && (before & SPACE_PENDING) != 0) || (settles && *result > 0 && (*result & SPACE_PENDING) != 0))
             error = space_settle_locked(space, change->start, change->start + change->length);
-        if (error != 0)
-            *result = error;
-        else if (settles && *result > 0) /* as on Linux: part of the range is not mapped, the rest is done */
+        if (settles && *result > 0) /* as on Linux: part of the range is not mapped, the rest is done */
             *result = (*result & SPACE_HOLE) != 0 ? -ENOMEM : 0;
         space->at_once = false;
     }
     spin_unlock(&space->lock);
+    while (error == -ENOMEM && space_try_again(&tries)) /* the change itself is done */
+        error = space_settle(space, change->start, change->start + change->length);
     return alone;
 }
 
@@ -372,7 +431,7 @@ static int protect_everywhere(struct space *space, const struct msg_space_change
     space_count_change(space);
     error = (int)space_ask_home(space, change); /* first: the home has every area and refuses before any change */
     if (error == 0)
-        error = space_apply_others(space, space_lock_others(space, &lock), change, "protect");
+        error = space_apply_rest(space, space_lock_others(space, &lock), change, "protect");
     space_release(space, &lock);
     return error;
 }

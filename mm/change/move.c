@@ -60,7 +60,7 @@ static uint64_t backing_known(const struct space *space, const struct msg_space_
     const struct area *area = area_next(&space->areas, change->start);
 
     *known = area != NULL && area->start < change->start + change->length;
-    *policy = *known ? area->prot & AREA_POLICY : 0;
+    *policy = *known ? area->prot & (AREA_POLICY | AREA_LOST) : 0;
     return *known ? area_backing_at(area, change->start) : BACKING_NONE;
 }
 

@@ -35,13 +35,13 @@ struct remap {
     uint32_t flags, prot;
 };
 
-/* Sets END and PROT from the area that contains FROM. -EFAULT: there is none. */
+/* Sets END and PROT from the area that contains FROM. -EFAULT: there is none; -ENOMEM. */
 static int look(struct remap *r)
 {
     int64_t found = space_look(r->space, r->from, SPACE_LOOK_THERE);
 
     if (found < 0)
-        return found == -ENOMEM ? -EFAULT : (int)found;
+        return (int)found;
     r->end = (uint64_t)found & ~(PAGE_SIZE - 1);
     r->prot = (uint32_t)((uint64_t)found & (PAGE_SIZE - 1)) & ~AREA_MOVING;
     return 0;
@@ -114,6 +114,7 @@ static int move_locked(const struct remap *r, struct space_lock *lock)
                                       .prot = r->prot | ((r->flags & DONTUNMAP) != 0 ? AREA_MOVING : 0),
                                       .move = {.to = r->to, .room = r->new_length}};
     kernel_set others = space_lock_others(r->space, lock);
+    uint32_t tries = 0;
     int error = let_target_go(r, lock);
 
     if (error == 0)
@@ -122,8 +123,9 @@ static int move_locked(const struct remap *r, struct space_lock *lock)
         return error;
     error = space_apply_others(r->space, others, &change, "preparing a move");
     change.operation = error == 0 ? MSG_SPACE_MOVE : MSG_SPACE_CANCEL;
-    space_apply_others(r->space, others, &change, "move"); /* no kernel refuses a move or a cancel */
-    space_ask_home(r->space, &change);
+    space_apply_rest(r->space, others, &change, "move"); /* no kernel refuses a move or a cancel */
+    while (space_ask_home(r->space, &change) == -ENOMEM && space_try_again(&tries))
+        ;
     return error;
 }
 

@@ -27,6 +27,49 @@ bool lost_frame_of(struct space *space, uint32_t kernel)
     return false;
 }
 
+bool lost_frames_known(const struct space *space)
+{
+    return space->retrieval->home_knows;
+}
+
+/* Takes the frames of KERNEL away that LEAF maps; VA: the first page of the table. -ENOMEM: some are left. */
+static int take_frames_locked(struct space *space, const uint64_t *leaf, uint64_t va, uint32_t kernel)
+{
+    int error = 0;
+
+    for (uint32_t i = 0; i < LEAF_ENTRIES && error == 0; i++) {
+        uint64_t page = va + i * PAGE_SIZE, *entry;
+
+        if (leaf[i] == 0 || frame_owner(leaf[i] & PAGING_FRAME) != kernel)
+            continue;
+        error = area_flag(&space->areas, page, page + PAGE_SIZE, AREA_LOST, 0);
+        entry = error == 0 ? paging_entry(&space->tables, page, false) : NULL;
+        if (entry == NULL)
+            continue;
+        if ((*entry & PAGING_SOFT_OWNING) != 0)
+            space_hold_pages_locked(space, -1);
+        *entry = 0;
+    }
+    return error;
+}
+
+int lost_take_frames(struct space *space, uint32_t kernel)
+{
+    const uint64_t *leaf;
+    int error = 0;
+
+    for (uint64_t va = 0; error == 0 && (leaf = paging_next_leaf_look(&space->tables, &va, USER_END)) != NULL;
+         va += LEAF_SIZE) {
+        va &= ~(LEAF_SIZE - 1);
+        spin_lock(&space->lock);
+        error = take_frames_locked(space, leaf, va, kernel);
+        spin_unlock(&space->lock);
+        space_flush(space, va, va + LEAF_SIZE);
+        slice_check();
+    }
+    return error;
+}
+
 bool lost_member_of(struct space *space, uint32_t kernel)
 {
     bool part;

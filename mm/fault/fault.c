@@ -119,8 +119,8 @@ static __attribute__((noinline)) void name_new_locked(const struct space *space,
 
 /* Resolves a fault with what this kernel knows, and may decide at PAGE (DECIDES). Returns an enum resolved, of which
  * WANTS_HUGE and WANTS_FRAME only if PREPARED says so, and NOT_KNOWN also for a write to a copy-on-write page; -EACCES:
- * the area forbids the access; -EFAULT: there is no area (never with DECIDES_NOT); -ENXIO: the page is behind the end
- * of its object; -ENOMEM. */
+ * the area forbids the access; -EHWPOISON: its pages are lost; -EFAULT: there is no area (never with DECIDES_NOT);
+ * -ENXIO: the page is behind the end of its object; -ENOMEM. */
 static inline __attribute__((always_inline)) int resolve_locked(struct space *space, uint64_t page, uint32_t access,
                                                                 enum space_decides decides, struct prepared *prepared)
 {
@@ -133,7 +133,7 @@ static inline __attribute__((always_inline)) int resolve_locked(struct space *sp
     if (area == NULL)
         return decides != DECIDES_NOT ? -EFAULT : NOT_KNOWN;
     if (!area_allows(area->prot, access))
-        return -EACCES;
+        return space_forbidden(area->prot);
     if (entry != NULL && (*entry & PAGING_SOFT_STILL) != 0 && (access & AREA_WRITE) != 0) {
         space->stats.moving_written++;
         return NEEDS_LOCK; /* which waits for the end of the move */
@@ -298,8 +298,8 @@ static int fault_shared(struct space *space, uint64_t page, uint32_t access, ker
     }
     if (result == 0 && area == NULL)
         result = -EFAULT;
-    if (result == 0 && !area_allows(area->prot, access))
-        result = -EACCES;
+    if (result == 0 && (!area_allows(area->prot, access) || (answer.prot & AREA_LOST) != 0))
+        result = space_forbidden(area->prot | answer.prot);
     if (result == 0) {
         prot = area->prot;
         backing = area_backing_at(area, page);

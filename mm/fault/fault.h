@@ -8,7 +8,8 @@
 
 /* Makes the page at ADDRESS usable for ACCESS (AREA_*) on this kernel, and lets an area grow if need be. 0: this kernel
  * could do it alone; 1: it asked other kernels or took the page's lock; -EFAULT: no area; -EACCES: the area forbids it;
- * -ENXIO: a page behind the end of a file or of shared memory; -ENOMEM: no frame. Waits for other kernels. */
+ * -EHWPOISON: the page was in memory of a kernel that has died; -ENXIO: a page behind the end of a file or of shared
+ * memory; -ENOMEM: no frame. Waits for other kernels. */
 int space_fault(struct space *space, uint64_t address, uint32_t access);
 /* Makes the pages of [START, END) usable for ACCESS (AREA_*), one after the other, without letting an area grow.
  * Stops at the first error: -EFAULT, -EACCES, -ENXIO, -ENOMEM; -EINTR: the thread has been killed. Works in slices

@@ -182,7 +182,7 @@ static int take_answer_locked(struct space_get *get, const struct msg_space_got 
         return 0;
     }
     if (!area_allows(answer->prot, get->access))
-        return -EACCES;
+        return space_forbidden(answer->prot);
     if (answer->kind == SPACE_MOVES) {
         if (get->question.superseded)
             return SPACE_GET_AGAIN;

@@ -11,6 +11,7 @@
 #include "mm/lease/lease.h"
 #include "mm/lease/room.h"
 #include "mm/lock/lock.h"
+#include "mm/page/install.h"
 #include "mm/space/call_home.h"
 #include "mm/space/limit.h"
 
@@ -45,14 +46,14 @@ bool space_growth_recalls_locked(struct space *space, const void *context, struc
     return true;
 }
 
-/* At the home: 1: *AREA may grow down to PAGE; 0: PAGE already lies in an area that allows ACCESS; -EACCES: in one that
- * does not; -EFAULT: no area may grow there. */
+/* At the home: 1: *AREA may grow down to PAGE; 0: PAGE already lies in an area that allows ACCESS; -EACCES, -EHWPOISON:
+ * in one that does not; -EFAULT: no area may grow there. */
 static int look_locked(struct space *space, uint64_t page, uint32_t access, struct area **area)
 {
     const struct area *there = area_find(&space->areas, page);
 
     if (there != NULL)
-        return area_allows(there->prot, access) ? 0 : -EACCES;
+        return area_allows(there->prot, access) ? 0 : space_forbidden(there->prot);
     *area = growing_locked(space, page);
     return *area != NULL ? 1 : -EFAULT;
 }

@@ -99,7 +99,7 @@ int fork_fill_shared(struct fork *fork)
         const struct area *area = container_of(node, const struct area, node);
 
         slice_check();
-        if (error == 0 && (area->prot & AREA_SHARED) != 0 && !backing_is_file(area->backing))
+        if (error == 0 && (area->prot & (AREA_SHARED | AREA_LOST)) == AREA_SHARED && !backing_is_file(area->backing))
             error = fill_area(fork, area);
     }
     return error;

@@ -83,6 +83,16 @@ void frame_bytes(uint64_t frame, uint32_t offset, void *bytes, uint32_t size, bo
     close_frame(page);
 }
 
+bool frame_swap(uint64_t frame, uint32_t offset, uint32_t *expected, uint32_t value)
+{
+    uint8_t *page = open_frame(frame, true);
+    bool swapped = __atomic_compare_exchange_n((uint32_t *)(void *)(page + offset), expected, value, false,
+                                               __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+
+    close_frame(page);
+    return swapped;
+}
+
 void frame_zero(uint64_t frame)
 {
     void *page = open_frame(frame, true);

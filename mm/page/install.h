@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kernel/abi/errno.h"
 #include "kernel/instance/instance.h"
 #include "mm/area/area.h"
 #include "mm/space/space.h"
@@ -39,5 +40,11 @@ void space_answer(struct space *space, uint64_t page, struct msg_space_mapping *
 /* Frees FRAME, which was allocated here or received from another kernel for a new page that does not need it. Tasks
  * only: may wait for the other kernel. */
 void space_drop_new(uint64_t frame);
+
+/* The error of an access that an area with PROT forbids. */
+static inline int space_forbidden(uint32_t prot)
+{
+    return (prot & AREA_LOST) != 0 ? -EHWPOISON : -EACCES;
+}
 
 #endif

@@ -6,20 +6,27 @@
 #include "mm/fault/fault.h"
 #include "mm/frame/content.h"
 
-/* Copies within one page. -EAGAIN: the page has been unmapped again since the fault. */
+/* The frame of ADDRESS's page, to be used under space->lock; -EAGAIN: the page has been unmapped since the fault. */
+static int64_t frame_locked(struct space *space, uint64_t address, bool write)
+{
+    const uint64_t *entry = paging_look(&space->tables, address & ~(PAGE_SIZE - 1));
+
+    if (entry == NULL || (*entry & PAGING_PRESENT) == 0 || (write && (*entry & PAGING_WRITE) == 0))
+        return -EAGAIN;
+    return (int64_t)(*entry & PAGING_FRAME);
+}
+
+/* Copies within one page. -EAGAIN as above. */
 static int copy(struct space *space, uint64_t address, void *bytes, uint32_t size, bool write)
 {
-    const uint64_t *entry;
-    int result = -EAGAIN;
+    int64_t frame;
 
     spin_lock(&space->lock);
-    entry = paging_look(&space->tables, address & ~(PAGE_SIZE - 1));
-    if (entry != NULL && (*entry & PAGING_PRESENT) != 0 && (!write || (*entry & PAGING_WRITE) != 0)) {
-        frame_bytes(*entry & PAGING_FRAME, (uint32_t)(address & (PAGE_SIZE - 1)), bytes, size, write);
-        result = 0;
-    }
+    frame = frame_locked(space, address, write);
+    if (frame >= 0)
+        frame_bytes((uint64_t)frame, (uint32_t)(address & (PAGE_SIZE - 1)), bytes, size, write);
     spin_unlock(&space->lock);
-    return result;
+    return frame < 0 ? (int)frame : 0;
 }
 
 int64_t space_access(struct space *space, uint64_t address, void *bytes, uint64_t size, bool write)
@@ -42,4 +49,21 @@ int64_t space_access(struct space *space, uint64_t address, void *bytes, uint64_
         done += part;
     }
     return (int64_t)done;
+}
+
+int space_swap(struct space *space, uint64_t address, uint32_t *expected, uint32_t value)
+{
+    bool swapped = false;
+    int64_t frame;
+
+    do {
+        if (space_fault(space, address, AREA_WRITE) < 0)
+            return -EFAULT;
+        spin_lock(&space->lock);
+        frame = frame_locked(space, address, true);
+        if (frame >= 0)
+            swapped = frame_swap((uint64_t)frame, (uint32_t)(address & (PAGE_SIZE - 1)), expected, value);
+        spin_unlock(&space->lock);
+    } while (frame < 0);
+    return swapped ? 0 : -EAGAIN;
 }

@@ -12,4 +12,8 @@
  * -EFAULT if none. Tasks only: waits for pages. */
 int64_t space_access(struct space *space, uint64_t address, void *bytes, uint64_t size, bool write);
 
+/* Atomically replaces the word at ADDRESS of SPACE, a multiple of four, by VALUE if it is *EXPECTED. 0; -EAGAIN: it is
+ * not, and is in *EXPECTED; -EFAULT. As space_access otherwise. */
+int space_swap(struct space *space, uint64_t address, uint32_t *expected, uint32_t value);
+
 #endif

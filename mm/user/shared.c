@@ -3,7 +3,7 @@
 #include "mm/user/shared.h"
 
 #include "kernel/abi/errno.h"
-#include "mm/user/user_copy.h"
+#include "mm/user/access.h"
 
 /* Whether Linux finds a page of the process's own in a private area: one that is written to, or a file's. */
 static bool is_own_page(uint32_t prot, uint64_t backing)
@@ -39,7 +39,7 @@ int space_shared_object(struct space *space, uint64_t address, uint64_t *backing
     int result;
 
     while ((result = look(space, address, backing)) == -EAGAIN) {
-        if (user_read(&byte, address, sizeof(byte)) != 0)
+        if (space_access(space, address, &byte, sizeof(byte), false) < 0)
             return -EFAULT;
     }
     return result;

@@ -32,8 +32,10 @@ static void check_answer(void *context, uint32_t kernel, const void *reply, int 
     struct group *group = context;
     struct msg_group_killed killed = {0};
 
-    if (length < 0 && msg_peer_fenced(kernel))
-        return;     /* it has died, and its threads with it */
+    if (length < 0 && msg_peer_fenced(kernel)) { /* it has died, and its threads with it */
+        __atomic_store_n(&group->process->lost_member, true, __ATOMIC_RELEASE);
+        return;
+    }
     if (length < 0) /* it says that it has no part of the group, which this kernel takes for true */
         log_line("tasks: kernel %u answered %d to the end of group %u", kernel, length, group->id);
     if (length == (int)sizeof(killed))
@@ -88,6 +90,8 @@ static void end_elsewhere(struct group *group)
     msg_gather(others, MSG_GROUP_KILL, &message, sizeof(message), check_answer, group, "end of a group's threads",
                group->id);
     completion_wait(&group->quiet, &reason);
+    if (__atomic_load_n(&group->process->lost_member, __ATOMIC_ACQUIRE) && group->pinned == NULL)
+        futex_release_lost(group); /* now that no other thread can own what they held */
     if (group->process->pruning)
         futex_release_thread(true); /* before FREE: the words may be in any member's frames */
     msg_gather(others, MSG_GROUP_FREE, &message, sizeof(message), check_freed, group, "end of a group", group->id);
@@ -137,6 +141,7 @@ void exit_run(struct work *work)
     struct group *group = container_of(work, struct group, work);
 
     end_elsewhere(group);
+    futex_forget_all_robust(group);
     release(group);
     alarm_end(group);
     process_timers_end(group, true);
@@ -192,6 +197,7 @@ int exit_others(void)
         work_submit(&group->work);
         return -EAGAIN;
     }
+    futex_forget_all_robust(group);
     adopted_forget_group(group->id);
     signal_mask_changed(self); /* signals of the group may have been assigned to the threads that died */
     return 0;

@@ -49,7 +49,7 @@ static uint32_t status_for(struct group *group, uint32_t kernel)
         return 0;
     if (lost_member_of(space, kernel))
         status = group->home == instance.kernel ? EXIT_SIGNAL(SIGKILL) : 0; /* else its home ends it */
-    else if (lost_frame_of(space, kernel))
+    else if (!lost_frames_known(space) && lost_frame_of(space, kernel))
         status = EXIT_SIGNAL(SIGBUS);
     space_put(space);
     return status;
@@ -67,6 +67,18 @@ static uint64_t end_orphan(struct group *group)
     return count;
 }
 
+/* At the home: threads of GROUP may be lost, also if it ends already. */
+static void note_lost(struct group *group, uint32_t kernel)
+{
+    struct space *space = group->process != NULL ? space_of(group) : NULL;
+
+    if (space == NULL)
+        return;
+    if (lost_member_of(space, kernel))
+        __atomic_store_n(&group->process->lost_member, true, __ATOMIC_RELEASE);
+    space_put(space);
+}
+
 static bool end_group(struct group *group, void *context)
 {
     struct losing *losing = context;
@@ -76,6 +88,7 @@ static bool end_group(struct group *group, void *context)
         losing->left += end_orphan(group);
         return true;
     }
+    note_lost(group, losing->kernel);
     if (group_exiting(group))
         return true;
     status = status_for(group, losing->kernel);
@@ -134,6 +147,32 @@ void lost_free(uint32_t kernel)
     struct losing losing = {.kernel = kernel};
 
     group_each(free_orphan, &losing);
+}
+
+static bool take_pages(struct group *group, void *context)
+{
+    struct losing *losing = context;
+    struct space *space = space_of(group);
+
+    if (space == NULL)
+        return true;
+    if (lost_take_frames(space, losing->kernel) != 0) {
+        log_line(
+            "tasks: process %u is ended by signal %u: kernel %u has died, and there is no memory to note its pages",
+            group->id, SIGBUS, losing->kernel);
+        exit_group_from(group, EXIT_SIGNAL(SIGBUS));
+        losing->left++;
+    }
+    space_put(space);
+    return true;
+}
+
+uint64_t lost_pages(uint32_t kernel)
+{
+    struct losing losing = {.kernel = kernel};
+
+    group_each(take_pages, &losing);
+    return losing.left;
 }
 
 static bool count_left(struct group *group, void *context)

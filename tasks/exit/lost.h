@@ -6,13 +6,17 @@
 #include <stdint.h>
 
 /* Begins the end of every group here that had a part on KERNEL: SIGKILL for those with a member or their home there,
- * SIGBUS for those that only map a frame of it. Has parents here learn of the end of their children there, gives
- * children here of parents there to init, wakes the threads that wait for a notice of KERNEL, and removes KERNEL's
- * threads from the queues of futexes here. Returns how many threads here are left of groups at home there. */
+ * SIGBUS for those that only map a frame of it, if nobody knows who else maps that page. Has parents here learn of the
+ * end of their children there, gives children here of parents there to init, wakes the threads that wait for a notice
+ * of KERNEL, and removes KERNEL's threads from the queues of futexes here. Returns how many threads here are left of
+ * groups at home there. */
 int64_t lost_end(uint32_t kernel);
 /* Once no kernel has a thread of a group at home on KERNEL any more: frees what this one has of these groups. */
 void lost_free(uint32_t kernel);
 /* While programs are quiesced: returns how many groups here still have a part on KERNEL. */
 uint64_t lost_left(uint32_t kernel);
+/* While programs are quiesced: takes the frames of KERNEL away from the others that map some, which get SIGBUS when
+ * they touch such a page. Returns how many groups have to end for want of memory. */
+uint64_t lost_pages(uint32_t kernel);
 
 #endif

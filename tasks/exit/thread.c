@@ -23,6 +23,7 @@ static void count_down(struct group *group, const struct msg_thread *gone)
     uint32_t status;
     bool last;
 
+    futex_forget_robust(group, gone->thread);
     spin_lock(&group->lock);
     if (gone->thread == group->id)
         process->leader_status = gone->status;

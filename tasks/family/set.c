@@ -2,6 +2,7 @@
 #include "tasks/family/set.h"
 
 #include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/clock.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
 #include "msg/call.h"
@@ -15,6 +16,7 @@
 #include "tasks/remote/operation.h"
 #include "tasks/remote/post.h"
 #include "tasks/remote/work.h"
+#include "tasks/sched/sched.h"
 #include "tasks/signal/signal.h"
 
 #define LATER_MAX 64u
@@ -81,14 +83,21 @@ static int serve(const struct remote_request *request, void *result)
     return sizeof(struct msg_process_group_found);
 }
 
+/* What kernels have answered. */
+struct found {
+    struct msg_process_group_found *sum;
+    kernel_set again; /* they had no memory, and have done nothing */
+};
+
 static void add_found(void *context, uint32_t kernel, const void *reply, int length)
 {
-    struct msg_process_group_found *sum = context;
-    struct msg_process_group_found part;
+    struct found *found = context;
+    struct msg_process_group_found *sum = found->sum, part;
 
-    (void)kernel;
+    if (length == -ENOMEM)
+        found->again |= 1ull << kernel;
     if (length < 0)
-        return; /* the kernel does not run, and so has no processes */
+        return; /* else the kernel does not run, and so has no processes */
     memcpy(&part, reply, sizeof(part));
     sum->count += part.count;
     sum->stopped += part.stopped;
@@ -97,15 +106,26 @@ static void add_found(void *context, uint32_t kernel, const void *reply, int len
         sum->session = part.session;
 }
 
-static void ask_all(const struct msg_process_group *asked, struct msg_process_group_found *found)
+/* A kernel that has no memory for the question is asked again, as a signal must not miss processes there. */
+static void ask_all(const struct msg_process_group *asked, struct msg_process_group_found *sum)
 {
+    static const struct wait_reason reason = {.what = "memory for a question about a group", .kernel = -1};
+    struct found found = {.sum = sum, .again = msg_peers_reachable()};
     struct msg_process_group_found here;
+    uint32_t tries = 0;
 
-    *found = (struct msg_process_group_found){0};
-    msg_multicast(msg_peers_reachable(), (enum msg_type)asked->type, asked, sizeof(*asked), add_found, found,
-                  "processes of a group", asked->group);
+    *sum = (struct msg_process_group_found){0};
+    do {
+        kernel_set kernels = found.again;
+
+        if (tries != 0)
+            sched_block(NULL, &reason, WAIT_FIRM, clock_now() + REMOTE_PAUSE); /* a killable wait is quiesced */
+        found.again = 0;
+        msg_multicast(kernels, (enum msg_type)asked->type, asked, sizeof(*asked), add_found, &found,
+                      "processes of a group", asked->group);
+    } while (found.again != 0 && ++tries < REMOTE_TRIES && !wait_ops.ended(WAIT_KILLABLE));
     operate(asked, &here);
-    add_found(found, instance.kernel, &here, (int)sizeof(here));
+    add_found(&found, instance.kernel, &here, (int)sizeof(here));
 }
 
 void process_group_call(enum msg_type type, uint32_t group, uint32_t except, const struct signal_info *info,

@@ -42,6 +42,19 @@ int64_t futex_wake_op(uint64_t address, uint64_t second, bool shared, uint32_t w
  * that cannot be read or written are skipped. Waits. */
 void futex_release_thread(bool others);
 
+/* The current thread's robust list is at LIST; its home is told. -ENOMEM: there; -EIO, -ESRCH: the process ends. */
+int futex_set_robust(uint64_t list);
+/* At the home of PROCESS, under its group's lock: the robust list of THREAD is at LIST (0: none). -ENOMEM; -EPROTO:
+ * more than its threads have one. */
+struct process;
+int futex_note_robust_locked(struct process *process, uint32_t thread, uint64_t list);
+/* At the home of GROUP: THREAD has exited; all threads have, but one that has released its words. */
+void futex_forget_robust(struct group *group, uint32_t thread);
+void futex_forget_all_robust(struct group *group);
+/* At the home of GROUP, a member of which has died, when no thread of it runs any more: releases the words in memory
+ * that other processes share of those threads that could not do it. Tasks only; waits. */
+void futex_release_lost(struct group *group);
+
 /* The number of threads of all kernels that wait in queues on this kernel. */
 uint64_t futex_count(void);
 /* KERNEL has died: removes its threads from the queues here. Tasks only; does not wait. */

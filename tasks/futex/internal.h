@@ -119,6 +119,11 @@ int64_t futex_requeue_at(uint32_t owner, const struct msg_futex_requeue *request
  * context. */
 void futex_notify_woken(struct list *waiters);
 void futex_remote_init(void);
+void futex_robust_init(void);
+
+/* Releases the words in shared memory that thread TID, of which nothing runs any more, holds by its robust list at LIST
+ * of SPACE, as the thread's own end does. Tasks only; waits for memory and the words' owners. */
+void futex_release_list(struct space *space, uint32_t tid, uint64_t list);
 
 /* Leaves the queue for a thread that should not have been queued. If the thread has been woken, it wakes another waiter
  * in its place. Returns ERROR, or 0 if it has been woken and there is no other waiter. */

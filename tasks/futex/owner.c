@@ -2,6 +2,7 @@
  * ending thread, and may wait for its memory and for other kernels. See tasks/futex/futex.md; locks of FUTEX_LOCK_PI
  * are in tasks/futex/pi/lock.c. */
 #include "kernel/abi/errno.h"
+#include "mm/user/access.h"
 #include "mm/user/user_copy.h"
 #include "tasks/futex/donation/donation.h"
 #include "tasks/futex/futex.h"
@@ -24,30 +25,65 @@ static bool hand_on(uint64_t address)
     return pi_give_back(&place, address, true) == 0;
 }
 
-/* Releases the word at ADDRESS if the current thread owns it. PENDING: the thread was about to take or to release it,
- * so it may have released it without waking a waiter yet. False: the memory cannot be used. */
-static bool release_word(uint64_t address, bool pi, bool pending)
-{
-    uint32_t word;
-    int error;
+/* Whose words are released: those of thread TID, in SPACE, of which nothing runs any more; NULL: the current thread's.
+ */
+struct holder {
+    struct space *space;
+    uint32_t tid;
+};
 
-    if ((address & (sizeof(word) - 1)) != 0 || user_read(&word, address, sizeof(word)) != 0)
-        return false;
-    if (pending && !pi && word == 0) {
+static int read_of(const struct holder *holder, void *to, uint64_t from, uint64_t size)
+{
+    if (holder->space == NULL)
+        return user_read(to, from, size);
+    return space_access(holder->space, from, to, size, false) == (int64_t)size ? 0 : -EFAULT;
+}
+
+static int swap_of(const struct holder *holder, uint64_t address, uint32_t *word, uint32_t value)
+{
+    return holder->space == NULL ? futex_swap(address, word, value) : space_swap(holder->space, address, word, value);
+}
+
+/* Wakes a waiter of the word at ADDRESS, which is released. PLACE: where it is, for a lost thread. */
+static void wake_at(const struct holder *holder, uint64_t address, const struct futex_place *place, bool pi)
+{
+    if (holder->space == NULL)
         futex_wake(address, true, 1, FUTEX_ANY);
+    else if (pi)
+        pi_freed(place, holder->tid, true); /* all try to take it */
+    else
+        futex_wake_at(place, 1, FUTEX_ANY);
+}
+
+/* Releases the word at ADDRESS if the holder owns it. PENDING: the thread was about to take or to release it, so it may
+ * have released it without waking a waiter yet. False: the memory cannot be used. */
+static bool release_word(const struct holder *holder, uint64_t address, bool pi, bool pending)
+{
+    struct futex_place place = {.owner = 0};
+    uint32_t word;
+    int error, shared = 1;
+
+    if ((address & (sizeof(word) - 1)) != 0 || read_of(holder, &word, address, sizeof(word)) != 0)
+        return false;
+    if (holder->space != NULL)
+        shared = futex_find_shared(holder->space, address, &place);
+    if (shared <= 0)
+        return shared == 0; /* of the process's own memory, which ends with it */
+    if (pending && !pi && word == 0) {
+        wake_at(holder, address, &place, false);
         return true;
     }
     do {
-        if ((word & PI_TID_MASK) != thread_current()->tid)
+        if ((word & PI_TID_MASK) != holder->tid)
             return true;
-        if (pi && (word & PI_WAITERS) != 0)
+        if (pi && (word & PI_WAITERS) != 0 && holder->space == NULL)
             return hand_on(address);
-        error = futex_swap(address, &word, (word & PI_WAITERS) | PI_OWNER_DIED);
+        error = swap_of(holder, address, &word, (word & PI_WAITERS) | PI_OWNER_DIED);
     } while (error == -EAGAIN);
     if (error != 0)
         return false;
     if ((word & PI_WAITERS) != 0)
-        futex_wake(address, true, 1, FUTEX_ANY);
+        wake_at(holder, address, &place, pi);
     return true;
 }
 
@@ -57,30 +93,31 @@ struct robust_list { /* layout of struct robust_list_head of linux/futex.h */
     uint64_t pending;
 };
 
-static void release_robust(uint64_t list)
+static void release_robust(const struct holder *holder, uint64_t list)
 {
     struct robust_list head;
     uint64_t link, next;
 
-    if (user_read(&head, list, sizeof(head)) != 0)
+    if (read_of(holder, &head, list, sizeof(head)) != 0)
         return;
     link = head.next;
     for (uint32_t i = 0; i < ROBUST_MAX && (link & ~ENTRY_PI) != list; i++, link = next) {
         /* read before the word is released: its next owner may change the link */
-        bool more = user_read(&next, link & ~ENTRY_PI, sizeof(next)) == 0;
+        bool more = read_of(holder, &next, link & ~ENTRY_PI, sizeof(next)) == 0;
 
         if ((link & ~ENTRY_PI) != (head.pending & ~ENTRY_PI) &&
-            !release_word((link & ~ENTRY_PI) + head.offset, (link & ENTRY_PI) != 0, false))
+            !release_word(holder, (link & ~ENTRY_PI) + head.offset, (link & ENTRY_PI) != 0, false))
             return;
         if (!more)
             return;
     }
     if ((head.pending & ~ENTRY_PI) != 0)
-        release_word((head.pending & ~ENTRY_PI) + head.offset, (head.pending & ENTRY_PI) != 0, true);
+        release_word(holder, (head.pending & ~ENTRY_PI) + head.offset, (head.pending & ENTRY_PI) != 0, true);
 }
 
 void futex_release_thread(bool others)
 {
+    const struct holder self = {.space = NULL, .tid = thread_current()->tid};
     struct thread_context *context = &thread_current()->context;
     uint64_t robust = context->robust_list;
     uint64_t cleared = context->clear_child_tid;
@@ -89,9 +126,16 @@ void futex_release_thread(bool others)
     context->robust_list = 0;
     context->clear_child_tid = 0;
     if (robust != 0)
-        release_robust(robust);
+        release_robust(&self, robust);
     if (thread_current()->pi.donations != NULL)
         pi_release_thread();
     if (cleared != 0 && others && user_write(cleared, &zero, sizeof(zero)) == 0)
         futex_wake(cleared, true, 1, FUTEX_ANY);
+}
+
+void futex_release_list(struct space *space, uint32_t tid, uint64_t list)
+{
+    const struct holder lost = {.space = space, .tid = tid};
+
+    release_robust(&lost, list);
 }

@@ -265,6 +265,7 @@ void futex_init(void)
     for (uint32_t i = 0; i < FUTEX_BUCKETS; i++)
         list_init(&futex_buckets[i].waiters);
     futex_remote_init();
+    futex_robust_init();
     pi_init();
 }
 

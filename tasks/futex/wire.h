@@ -52,6 +52,12 @@ struct msg_futex_left {
     uint32_t pad;
 };
 
+struct msg_futex_robust { /* FUTEX_ROBUST */
+    uint32_t group;
+    uint32_t thread;
+    uint64_t list; /* user address; 0: none */
+};
+
 struct futex_notified {   /* words of the notification (tasks/remote/notify.h) that a waiter has been woken */
     struct futex_key key; /* the word where it was woken, and the bitset of the wake */
     uint32_t bitset;
@@ -62,7 +68,7 @@ _Static_assert(sizeof(struct msg_futex_wait) == 32 && sizeof(struct msg_futex_wa
                    sizeof(struct msg_futex_mark) == 16 && sizeof(struct msg_futex_marked) == 8 &&
                    sizeof(struct msg_futex_requeue) == 48 && sizeof(struct msg_futex_done) == 8 &&
                    sizeof(struct msg_futex_leave) == 16 && sizeof(struct msg_futex_left) == 8 &&
-                   sizeof(struct futex_notified) == 24,
+                   sizeof(struct futex_notified) == 24 && sizeof(struct msg_futex_robust) == 16,
                "wire format");
 _Static_assert(sizeof(struct msg_futex_requeue) <= MSG_SHORT, "requests of one slot");
 

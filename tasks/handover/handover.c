@@ -267,6 +267,18 @@ static void send_timers(struct sending *s, const struct group *group)
     gather_end(s);
 }
 
+static void send_robust(struct sending *s, const struct group *group)
+{
+    gather_begin(s, PART_ROBUST, group->id, sizeof(struct handover_robust));
+    list_for_each(node, &group->process->robust) {
+        const struct process_robust *robust = container_of(node, const struct process_robust, node);
+        struct handover_robust item = {.list = robust->list, .thread = robust->thread};
+
+        gather(s, &item);
+    }
+    gather_end(s);
+}
+
 static bool prepare_group(struct group *group, void *context)
 {
     struct sending *s = context;
@@ -307,6 +319,7 @@ static bool prepare_group(struct group *group, void *context)
         send_process(s, group);
         send_signals(s, group);
         send_timers(s, group);
+        send_robust(s, group);
     }
     return s->error == 0;
 }

@@ -20,6 +20,7 @@ enum handover_part {
     PART_POLICIES, /* COUNT struct handover_policy: the memory policies of the group's space */
     PART_HOLDS,    /* COUNT struct handover_hold: file objects of the staged spaces; sent after all areas */
     PART_TIMERS,   /* COUNT struct timer_state: timers of the process */
+    PART_ROBUST,   /* COUNT struct handover_robust: robust lists of the process's threads */
     PART_MARKS     /* COUNT struct sharers_range: the directory of the group's space (mm/directory/directory.md) */
 };
 
@@ -70,6 +71,11 @@ struct handover_child {
 
 struct handover_place {
     uint32_t tid, group, went_to, pad;
+};
+
+struct handover_robust {
+    uint64_t list; /* user address */
+    uint32_t thread, pad;
 };
 
 struct handover_hold { /* the count of references granted to the sender for a file object: mm/file/hold.h */

@@ -12,6 +12,7 @@
 #include "mm/frame/heap.h"
 #include "msg/channel.h"
 #include "tasks/freeze/freeze.h"
+#include "tasks/futex/futex.h"
 #include "tasks/handover/handover.h"
 #include "tasks/handover/internal.h"
 #include "tasks/process/call.h"
@@ -159,6 +160,15 @@ static int take_timers(struct process *process, const struct timer_state *timers
             return -EPROTO;
         error = process_timer_stage(process, &timers[i]);
     }
+    return error;
+}
+
+static int take_robust(struct process *process, const struct handover_robust *robust, uint32_t count)
+{
+    int error = 0;
+
+    for (uint32_t i = 0; i < count && error == 0; i++) /* nobody else knows the process yet */
+        error = futex_note_robust_locked(process, robust[i].thread, robust[i].list);
     return error;
 }
 
@@ -314,7 +324,8 @@ static const size_t item_sizes[] = {
     [PART_SIGNALS] = sizeof(struct signal_info),      [PART_PLACES] = sizeof(struct handover_place),
     [PART_MEMBER] = sizeof(struct handover_member),   [PART_SHADOWS] = sizeof(struct handover_place),
     [PART_HOLDS] = sizeof(struct handover_hold),      [PART_POLICIES] = sizeof(struct handover_policy),
-    [PART_TIMERS] = sizeof(struct timer_state),       [PART_MARKS] = sizeof(struct sharers_range)};
+    [PART_TIMERS] = sizeof(struct timer_state),       [PART_MARKS] = sizeof(struct sharers_range),
+    [PART_ROBUST] = sizeof(struct handover_robust)};
 
 static int take(const struct msg_handover *message, uint32_t from)
 {
@@ -338,6 +349,8 @@ static int take(const struct msg_handover *message, uint32_t from)
         return laid == NULL || laid->process == NULL ? -EPROTO : take_signals(laid->process, data, message->count);
     case PART_TIMERS:
         return laid == NULL || laid->process == NULL ? -EPROTO : take_timers(laid->process, data, message->count);
+    case PART_ROBUST:
+        return laid == NULL || laid->process == NULL ? -EPROTO : take_robust(laid->process, data, message->count);
     case PART_PLACES:
         return take_places(data, message->count);
     case PART_HOLDS:

@@ -31,6 +31,7 @@ int process_create(struct group *group, const struct msg_process_state *inherit)
     process->start_ns = process->program_ns = clock_now();
     list_init(&process->children);
     list_init(&process->timers);
+    list_init(&process->robust);
     watch_init(&process->child_events);
     timer_init(&process->alarm, group_hooks.alarm);
     signal_queue_init(&process->signals);
@@ -92,6 +93,8 @@ void process_free(struct process *process)
         return;
     list_for_each_safe(node, &process->children)
         heap_free(container_of(node, struct child, node), sizeof(struct child));
+    list_for_each_safe(node, &process->robust)
+        heap_free(container_of(node, struct process_robust, node), sizeof(struct process_robust));
     signal_queue_remove(&process->signals, ~0ull);
     leave_umask(process->umask);
     heap_free(process, sizeof(*process));

@@ -31,6 +31,13 @@ struct child {
     uint64_t user_ns, system_ns; /* valid once ended: its own and its waited-for children's */
 };
 
+/* The robust list of a thread, so that it is found when the thread is lost with a kernel: tasks/futex/robust.c. */
+struct process_robust {
+    struct list node; /* [g] in the process's robust */
+    uint32_t thread;  /* its id */
+    uint64_t list;    /* [g] user address */
+};
+
 /* Permission bits that are cleared in new files (umask(2)). */
 struct process_umask {
     uint32_t processes; /* [a] processes that share it */
@@ -68,13 +75,16 @@ struct process {
     uint64_t children_user_ns, children_system_ns; /* [g] of children waited for */
     struct account_used children_used;             /* [g] the same */
     struct account_io children_io;                 /* [g] */
-    uint64_t peak;                               /* [g] pages: largest peak of the spaces that exec or its end freed */
-    uint64_t start_ns;                           /* [i] clock_now */
-    uint64_t program_ns;                         /* [g] when its program began: start_ns, or exec */
-    struct timer alarm;                          /* ITIMER_REAL; holds a reference to the group while it is armed */
-    uint64_t alarm_interval;                     /* [g] ns, 0: it fires once */
-    struct list timers;                          /* [g] tasks/timer/process/process_timer.c */
-    uint32_t timer_count, timer_next;            /* [g] number of timers; id of the next one */
+    uint64_t peak;                    /* [g] pages: largest peak of the spaces that exec or its end freed */
+    uint64_t start_ns;                /* [i] clock_now */
+    uint64_t program_ns;              /* [g] when its program began: start_ns, or exec */
+    struct timer alarm;               /* ITIMER_REAL; holds a reference to the group while it is armed */
+    uint64_t alarm_interval;          /* [g] ns, 0: it fires once */
+    struct list timers;               /* [g] tasks/timer/process/process_timer.c */
+    uint32_t timer_count, timer_next; /* [g] number of timers; id of the next one */
+    struct list robust;               /* [g] struct process_robust */
+    uint32_t robust_count;            /* [g] how many */
+    bool lost_member; /* [a] a kernel has died that had a part of it: it ends, and threads of it are lost */
     struct process_limit limits[PROCESS_LIMITS]; /* [g] */
     uint32_t attributes[PROCESS_ATTRIBUTES];     /* [g] */
     struct credentials credentials;              /* [g] those of its first thread */

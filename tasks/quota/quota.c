@@ -13,7 +13,10 @@
 #define ROOT 0u
 #define PIPE_SOFT_MOST 16384u /* pages, as in Linux */
 #define FLYING_MOST 4096u
-#define PAGES_A_TASK 64u /* a thread costs its kernels about half as much */
+#define WATCH_BYTES 256u    /* about, with what is beside it */
+#define WATCHES_PART 25u    /* of the memory that a user's may have, as in Linux */
+#define QUEUE_BYTES 819200u /* as in Linux */
+#define PAGES_A_TASK 64u    /* a thread costs its kernels about half as much */
 
 struct user {
     struct user *next;
@@ -44,7 +47,7 @@ static bool is_unused(const struct user *user)
     return true;
 }
 
-/* Of root only the signals count, as on Linux. */
+/* Of root only the signals and timers count, as on Linux. */
 static bool root_take(enum quota which, uint64_t count, uint64_t limit)
 {
     uint64_t used = __atomic_load_n(&root_signals, __ATOMIC_RELAXED);
@@ -146,6 +149,10 @@ uint64_t quota_limit(enum quota which)
         return 2 * quota_pipe_soft();
     case QUOTA_SOCKET_BYTES:
         return total_pages() / 4 * PAGE_SIZE;
+    case QUOTA_WATCHES:
+        return total_pages() * PAGE_SIZE / WATCHES_PART / WATCH_BYTES;
+    case QUOTA_QUEUE_BYTES:
+        return QUEUE_BYTES;
     default:
         return FLYING_MOST;
     }

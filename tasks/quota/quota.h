@@ -7,10 +7,12 @@
 
 enum quota {
     QUOTA_TASKS,        /* threads that were made here: RLIMIT_NPROC */
-    QUOTA_SIGNALS,      /* signals that are queued here: RLIMIT_SIGPENDING */
+    QUOTA_SIGNALS,      /* signals that are queued here, and timers, which have one each: RLIMIT_SIGPENDING */
     QUOTA_PIPE_PAGES,   /* capacity of pipes: pipe(7) */
     QUOTA_SOCKET_BYTES, /* memory of messages in sockets, by sender */
     QUOTA_FLYING,       /* descriptors under way in sockets, by sender: unix(7) */
+    QUOTA_WATCHES,      /* descriptors in epoll sets: epoll(7) */
+    QUOTA_QUEUE_BYTES,  /* capacity of POSIX message queues: RLIMIT_MSGQUEUE */
     QUOTAS
 };
 

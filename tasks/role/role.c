@@ -22,6 +22,15 @@ uint32_t role_kernel(uint32_t role)
     return role < ROLES_MAX && roles.kernel[role] != ROLE_NONE ? roles.kernel[role] : KERNELS_MAX;
 }
 
+bool role_lost(void)
+{
+    for (uint32_t i = 0; i < roles.next; i++) {
+        if ((i < instance.kernels || i >= KERNELS_MAX) && roles.kernel[i] == ROLE_NONE)
+            return true;
+    }
+    return false;
+}
+
 uint32_t role_own(void)
 {
     return roles.own;

@@ -6,6 +6,7 @@
 #ifndef TASKS_ROLE_ROLE_H
 #define TASKS_ROLE_ROLE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "kernel/abi/limits.h"
@@ -28,6 +29,8 @@ _Static_assert(KERNELS_MAX < ROLE_NONE, "a byte names a kernel");
 void role_init(void);
 /* The kernel that has ROLE, or KERNELS_MAX. */
 uint32_t role_kernel(uint32_t role);
+/* Whether a role was given out that no kernel has any more: a kernel has died since the machine started. */
+bool role_lost(void);
 /* The role that this kernel makes ids with. */
 uint32_t role_own(void);
 /* Gives all roles of kernel FROM to TO. Called while programs are quiesced. */

@@ -50,7 +50,7 @@ TASKS = ["test-threads", "test-futex", "test-pi", "test-handoff 5000", "test-pth
 FILES = ["test-files", "test-descriptors", "test-tree", "test-names", "test-root", "test-xattr", "test-inotify",
          "test-splice", "test-zero-copy", "test-descriptor-cache", "test-partial-io", "test-clone-files",
          "test-file-locks", "test-file-lock-wait"]
-IPC = ["test-pipes", "test-kept-reads", "test-sockets", "test-socket-race", "test-sysv", "test-shm", "test-mqueue", "test-eventfd",
+IPC = ["test-pipes", "test-kept-reads", "test-sockets", "test-socket-race", "test-sysv", "test-shm", "test-mqueue", "test-quota", "test-eventfd",
        "test-timerfd", "test-signalfd", "test-epoll", "test-epoll-remote", "test-stop-sets", "test-pty"]
 OTHERS = ["test-libc", "test-vdso", "test-hostname", "test-silence"]
 STORMS = [f"stress-tasks {SEED} 3 all", "leak-tasks 60"]
@@ -93,7 +93,7 @@ def boot(machine, programs, append="", inject="", label="", machines=None):
 
 def deaths(rounds):
     """Deaths of each kind; those at each message, and their times, on other machines in a long run only."""
-    kinds = "refused rest threads homes orphans waits files locks futex read borrowed mover load account"
+    kinds = "refused rest threads homes orphans waits files locks futex robust pi read borrowed mover load account"
     return f"test-death {rounds}" + (f" {kinds}" if not long_run() else "")
 
 
@@ -149,6 +149,7 @@ BOOTS = [
     boot("4-kernels", [f"test-retrieve seed={SEED} batches=1 pages=50"], "lock=lamport"),
     boot("4-kernels", [f"test-fuzz-calls seed={SEED} seconds={20 if not long_run() else 3600}"], label="fuzz"),
     boot("2-kernels", ["test-refused", f"test-fuzz-calls seed={SEED} seconds=10 stops=0 alloc=15"], label="refused"),
+    boot("4-kernels", ["test-survive readers"], label="survive"),
     boot("4-kernels", ["test-prefetch 0"], "prefetch=0"),
     boot("2-kernels", ["test-prefetch 4"], "prefetch=4"),
     boot("2-kernels", ["test-prefetch 32"], "prefetch=32"),
@@ -186,7 +187,8 @@ BOOTS = [
           f"test-vm all seed={SEED} batches=2 pages=96")),
 ]
 if long_run():
-    # thousands of threads that wait elsewhere end: minutes where CPUs of the host are short
+    # thousands of threads move to the other kernel, one after the other: where CPUs of the host are short, each move costs
+    # turns of both, and all of them minutes (the end of the threads then takes a second)
     BOOTS += [boot("2-kernels", ["test-survive readers"])]
     BOOTS += [boot(machine, ["test-death 100"], "place=local", inject, label="deaths", machines=MACHINES | LONG_MACHINES)
               for machine in ("4-kernels", "4-kernels-parallel", "8-kernels", "2-nodes-smp", "4-nodes-smp")

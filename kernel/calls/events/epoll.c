@@ -48,7 +48,8 @@ int64_t call_epoll_ctl(struct call *c)
 {
     struct file_request request = {.operation = MSG_FILE_OPERATE, .special.what = SPECIAL_EPOLL_CTL};
     int32_t fds[2] = {(int32_t)c->a[0], (int32_t)c->a[2]};
-    struct epoll_change change = {.operation = (uint32_t)c->a[1], .fd = fds[1]};
+    struct epoll_change change = {
+        .operation = (uint32_t)c->a[1], .fd = fds[1], .user = thread_current()->context.credentials.uid};
     struct file_place places[2];
     struct file_answer answer;
     struct epoll_event event;

@@ -12,7 +12,9 @@
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
 #include "mm/user/user_copy.h"
+#include "tasks/process/call.h"
 #include "tasks/process/group.h"
+#include "tasks/process/limit.h"
 #include "tasks/remote/watch.h"
 #include "tasks/thread/thread.h"
 
@@ -59,6 +61,18 @@ static int64_t by_name(enum ipc_operation operation, struct ipc_call *call, uint
     return error;
 }
 
+/* RLIMIT_MSGQUEUE of the current process, at most UINT32_MAX. */
+static uint32_t bytes_limit(void)
+{
+    struct msg_process_call call = {
+        .id = thread_current()->group->id, .type = MSG_PROCESS_LIMIT, .limit.which = LIMIT_MSGQUEUE};
+    struct msg_process_result result;
+
+    if (process_call_surely(&call, &result) != 0)
+        return 0; /* the process ends */
+    return result.limit.soft < UINT32_MAX ? (uint32_t)result.limit.soft : UINT32_MAX;
+}
+
 int64_t call_mq_open(struct call *c)
 {
     struct ipc_call call = {.flags = (uint32_t)c->a[1]};
@@ -74,6 +88,8 @@ int64_t call_mq_open(struct call *c)
         call.a = attr.count_max;
         call.b = attr.size_max;
     }
+    if ((call.flags & OPEN_CREATE) != 0)
+        call.task = bytes_limit();
     if ((call.flags & OPEN_CREATE) != 0)
         call.id = (int32_t)files_mode((uint32_t)c->a[2] & 0777);
     error = by_name(IPC_QUEUE_OPEN, &call, c->a[0], &answer);

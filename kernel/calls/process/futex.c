@@ -161,8 +161,7 @@ int64_t call_set_robust_list(struct call *c)
 {
     if (c->a[1] != ROBUST_LIST_SIZE)
         return -EINVAL;
-    thread_current()->context.robust_list = c->a[0];
-    return 0;
+    return futex_set_robust(c->a[0]);
 }
 
 int64_t call_get_robust_list(struct call *c)

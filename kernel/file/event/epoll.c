@@ -5,6 +5,7 @@
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
+#include "tasks/quota/quota.h"
 
 #define NESTING_MAX 5u /* levels of sets in sets, as on Linux */
 #define EXCLUSIVE_EVENTS                                                                                               \
@@ -114,6 +115,7 @@ void epoll_remove(struct epoll_item *item)
     spin_unlock(&epoll->lock);
     if (item->file != NULL)
         file_unpin(item->file);
+    quota_give(QUOTA_WATCHES, item->user, 1);
     heap_free(item, sizeof(*item));
 }
 
@@ -284,17 +286,23 @@ void epoll_item_here(struct epoll_item *item)
 
 static int add_locked(struct epoll *epoll, const struct epoll_change *change, struct file *file)
 {
-    struct epoll_item *item = heap_alloc(sizeof(*item));
+    struct epoll_item *item;
 
-    if (item == NULL)
+    if (!quota_take(QUOTA_WATCHES, change->user, 1, quota_limit(QUOTA_WATCHES)))
+        return -ENOSPC;
+    item = heap_alloc(sizeof(*item));
+    if (item == NULL) {
+        quota_give(QUOTA_WATCHES, change->user, 1);
         return -ENOMEM;
+    }
     *item = (struct epoll_item){.epoll = epoll,
                                 .hook = {.exclusive = (change->events & EPOLL_EXCLUSIVE) != 0, .fire = fire},
                                 .file = file,
                                 .place = change->place,
                                 .data = change->data,
                                 .events = change->events,
-                                .fd = change->fd};
+                                .fd = change->fd,
+                                .user = change->user};
     list_init(&item->hook.node);
     list_init(&item->ready);
     list_init(&item->signalfd);
@@ -302,6 +310,7 @@ static int add_locked(struct epoll *epoll, const struct epoll_change *change, st
         item->remote = epoll_remote_get(epoll, change->place.kernel);
         if (item->remote == NULL) {
             heap_free(item, sizeof(*item));
+            quota_give(QUOTA_WATCHES, change->user, 1);
             return -ENOMEM;
         }
         item->remote->count++;

@@ -24,7 +24,7 @@ struct epoll_change { /* SPECIAL_EPOLL_CTL */
     uint32_t operation;      /* EPOLL_ADD ... */
     uint32_t events;
     int32_t fd;
-    uint32_t pad;
+    uint32_t user; /* the caller's, whose quota an addition counts in */
 };
 
 struct epoll_look {   /* SPECIAL_EPOLL_WAIT */

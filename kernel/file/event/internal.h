@@ -39,6 +39,7 @@ struct epoll_item {
     uint64_t seen; /* [s] remote file: 1 + its count of events when last reported, 0: never; remote signalfd: its set */
     uint32_t events; /* [s] POLL_* and EPOLL_* */
     int32_t fd;      /* [i] */
+    uint32_t user;   /* [i] whose quota it counts in */
     bool disabled;   /* [s] it has EPOLLONESHOT and has been reported */
 };
 

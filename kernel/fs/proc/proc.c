@@ -263,7 +263,16 @@ static int64_t write_pipe_soft(const struct proc_at *at, struct text *text)
     return write_number(text, quota_pipe_soft());
 }
 
-static const struct proc_row setting_file_rows[] = {{.name = "pipe-max-size", .write = write_pipe_most},
+static int64_t write_watches(const struct proc_at *at, struct text *text)
+{
+    (void)at;
+    return write_number(text, quota_limit(QUOTA_WATCHES));
+}
+
+static const struct proc_row setting_epoll_rows[] = {{.name = "max_user_watches", .write = write_watches}};
+static const struct proc_directory setting_epoll = {.rows = setting_epoll_rows, .count = 1};
+static const struct proc_row setting_file_rows[] = {{.name = "epoll", .directory = &setting_epoll},
+                                                    {.name = "pipe-max-size", .write = write_pipe_most},
                                                     {.name = "pipe-user-pages-hard", .write = write_pipe_hard},
                                                     {.name = "pipe-user-pages-soft", .write = write_pipe_soft}};
 static const struct proc_directory setting_file = {.rows = setting_file_rows,

@@ -9,6 +9,7 @@
 #include "mm/frame/heap.h"
 #include "tasks/process/call.h"
 #include "tasks/process/process.h"
+#include "tasks/quota/quota.h"
 
 #define QUEUES_MAX 256u /* with names, as Linux's queues_max */
 #define NAME_BYTES 256u
@@ -26,6 +27,8 @@ struct mqueue {
     struct list messages; /* [k] in the order in which they are received */
     int64_t count, count_max, size_max;
     uint32_t mode, uid, gid; /* [i] */
+    uint32_t payer;          /* [i] the user who made it, in whose quota it counts */
+    uint64_t counted;        /* [i] bytes there */
     bool wanted;             /* [k] a thread has found it full or empty and may wait */
     bool receives;           /* [k] a blocking receiver has found it empty */
     uint32_t process;        /* [k] the process registered by mq_notify(3); 0: none */
@@ -34,6 +37,9 @@ struct mqueue {
     struct file_events events;
     char name[NAME_BYTES]; /* [i] */
 };
+
+#define MESSAGE_WEIGHT 48u /* struct msg_msg of Linux */
+#define LEVEL_WEIGHT 48u   /* struct posix_msg_tree_node */
 
 static struct spinlock lock;
 static struct list queues = {&queues, &queues}; /* [k] */
@@ -65,7 +71,14 @@ static void put(struct mqueue *queue)
         list_remove(&message->node);
         heap_free(message, sizeof(*message) + message->size);
     }
+    quota_give(QUOTA_QUEUE_BYTES, queue->payer, queue->counted);
     heap_free(queue, sizeof(*queue));
+}
+
+/* What a queue of COUNT messages of BYTES counts: mq_overview(7). */
+static uint64_t weight_of(uint64_t count, uint64_t bytes)
+{
+    return count * (bytes + MESSAGE_WEIGHT) + (count < MQUEUE_PRIORITIES ? count : MQUEUE_PRIORITIES) * LEVEL_WEIGHT;
 }
 
 /* Wakes the waiting threads if WANTED. Without the lock. */
@@ -321,9 +334,15 @@ static int64_t make_locked(const struct ipc_call *call, const char *name, size_t
         return -EMFILE;
     if (queue_count == QUEUES_MAX && !root)
         return -ENOSPC;
+    if (!quota_take(QUOTA_QUEUE_BYTES, call->user.uid, weight_of((uint64_t)count, (uint64_t)bytes), call->task))
+        return -EMFILE;
     queue = heap_alloc(sizeof(*queue));
-    if (queue == NULL)
+    if (queue == NULL) {
+        quota_give(QUOTA_QUEUE_BYTES, call->user.uid, weight_of((uint64_t)count, (uint64_t)bytes));
         return -ENOMEM;
+    }
+    queue->payer = call->user.uid;
+    queue->counted = weight_of((uint64_t)count, (uint64_t)bytes);
     list_init(&queue->messages);
     file_events_init(&queue->events);
     queue->count_max = count;

@@ -30,9 +30,6 @@ int64_t pi_donate_to_owner(const struct pi_wait *wait, const struct msg_pi_state
                            uint32_t *kernel);
 /* Retracts the owner's donation for the lock KEY, unless it is newer than STATE. */
 void pi_retract(const struct futex_key *key, const struct msg_pi_state *state);
-/* OWNER does not own PLACE's lock any more: the threads that are queued for it as OWNER's lock retry. DIED: there is no
- * such thread, or the caller is OWNER and rejects a grant of the lock. */
-void pi_freed(const struct futex_place *place, uint32_t owner, bool died);
 /* Sends STATE, a new state of PLACE's lock, to the lock's owner, and retracts it if the lock has another owner by then.
  * 0, or an error of pi_notify_owner. */
 int64_t pi_carry(const struct futex_place *place, const struct msg_pi_state *state);

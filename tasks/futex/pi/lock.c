@@ -9,7 +9,9 @@
 #include "kernel/arch/x86_64/clock.h"
 #include "mm/space/space.h"
 #include "mm/user/user_copy.h"
+#include "msg/channel.h"
 #include "tasks/futex/pi/internal.h"
+#include "tasks/role/role.h"
 #include "tasks/sched/sched.h"
 #include "tasks/thread/group.h"
 
@@ -233,12 +235,36 @@ static int64_t donate(struct pi_wait *wait, const struct msg_pi_state *state)
     return pi_look_for_cycle(wait, state->owner, &link, kernel);
 }
 
-/* OWNER does not exist; other threads may be queued for it, and retry. -ESRCH: the word still names OWNER; 1: the
- * caller retries. */
-static int owner_gone(const struct pi_wait *wait, uint32_t owner)
+/* Takes the lock of the word at ADDRESS from OWNER, which was lost with a kernel. 0; 1: the word has changed, and the
+ * caller retries; -EFAULT. */
+static int take_over(uint64_t address, uint32_t owner)
 {
-    pi_freed(&wait->place, owner, true);
-    return !thread_dying(wait->thread) && names(wait->address, owner) ? -ESRCH : 1;
+    uint32_t word;
+    int error;
+
+    if (user_read(&word, address, sizeof(word)) != 0)
+        return -EFAULT;
+    if ((word & PI_TID_MASK) != owner)
+        return 1;
+    error = futex_swap(address, &word, thread_current()->tid | PI_OWNER_DIED | (word & PI_WAITERS));
+    return error == -EAGAIN ? 1 : error;
+}
+
+/* OWNER, which the word at ADDRESS named, does not exist. -ESRCH: the word still names it; 1: the caller retries.
+ *
+ * When a kernel has died, OWNER may have been lost with it, and nobody can tell: its lock is then taken over, as one
+ * that its owner's end has released: 0. While a death is cleaned up, OWNER may still run elsewhere. */
+static int owner_gone(uint64_t address, uint32_t owner)
+{
+    static const struct wait_reason ends = {.what = "end of a lost lock's owner", .kernel = -1};
+
+    if (thread_dying(thread_current()) || !names(address, owner))
+        return 1;
+    if (msg_peers_fenced() != 0) {
+        sched_block(NULL, &ends, WAIT_INTERRUPTIBLE, clock_now() + PAUSE);
+        return wait_ops.ended(WAIT_INTERRUPTIBLE) ? -ERESTARTNOINTR : 1;
+    }
+    return role_lost() ? take_over(address, owner) : -ESRCH;
 }
 
 static int wait_in_queue(struct pi_wait *wait, uint32_t owner, uint64_t deadline)
@@ -274,8 +300,10 @@ static int wait_in_queue(struct pi_wait *wait, uint32_t owner, uint64_t deadline
         return pi_finish(wait);
     if (notified == PI_AGAIN)
         pi_retract(&wait->place.key, &state);
-    if (error == -ESRCH)
-        return owner_gone(wait, state.owner);
+    if (error == -ESRCH) {
+        pi_freed(&wait->place, state.owner, true); /* other threads that are queued for it retry */
+        return owner_gone(wait->address, state.owner);
+    }
     if (error == -EAGAIN)
         sched_block(NULL, &ends, WAIT_INTERRUPTIBLE, clock_now() + PAUSE);
     else if (error != 0)
@@ -298,17 +326,17 @@ static int wait_for_lock(const struct futex_place *place, uint64_t address, uint
     return result;
 }
 
-/* The result of a TRY on a lock that another thread owns; its word at ADDRESS is WORD. -EAGAIN, or -ESRCH if there is
- * no such thread. */
+/* The result of a TRY on a lock that another thread owns; its word at ADDRESS is WORD. -EAGAIN, or as owner_gone if
+ * there is no such thread. */
 static int64_t try_fails(uint64_t address, uint32_t word)
 {
     const struct pi_donation_update look = {.how = PI_LOOK};
     struct pi_link link;
+    int result = 1;
 
-    if (pi_notify_owner(word & PI_TID_MASK, &look, &link, NULL) == -ESRCH && !thread_dying(thread_current()) &&
-        names(address, word & PI_TID_MASK))
-        return -ESRCH;
-    return -EAGAIN;
+    if (pi_notify_owner(word & PI_TID_MASK, &look, &link, NULL) == -ESRCH)
+        result = owner_gone(address, word & PI_TID_MASK);
+    return result == 1 ? -EAGAIN : result;
 }
 
 int64_t futex_lock_pi(uint64_t address, bool shared, uint64_t deadline, bool try)

@@ -36,6 +36,10 @@ void pi_release_thread(void);
  * -EFAULT. */
 int pi_give_back(const struct futex_place *place, uint64_t address, bool died);
 
+/* OWNER does not own PLACE's lock any more: the threads that are queued for it as OWNER's lock retry. DIED: there is no
+ * such thread, or the caller is OWNER and rejects a grant of the lock. */
+void pi_freed(const struct futex_place *place, uint32_t owner, bool died);
+
 /* Fields of the word of such a lock, and of a word in a robust list. */
 #define PI_WAITERS 0x80000000u
 #define PI_OWNER_DIED 0x40000000u

@@ -21,7 +21,7 @@ uint32_t futex_owner(const struct futex_key *key)
     return backing_is_file(backing) ? backing_kernel(backing) : role_kernel(backing_role(backing));
 }
 
-static __attribute__((noinline)) int find_shared(struct space *space, uint64_t address, struct futex_place *place)
+__attribute__((noinline)) int futex_find_shared(struct space *space, uint64_t address, struct futex_place *place)
 {
     uint64_t backing;
     int found = space_shared_object(space, address, &backing);
@@ -47,7 +47,7 @@ int futex_find(uint64_t address, bool shared, struct futex_place *place)
 
     if (found != 0 || !shared)
         return found;
-    found = find_shared(thread_current()->group->space, address, place);
+    found = futex_find_shared(thread_current()->group->space, address, place);
     return found < 0 ? found : 0;
 }
 

@@ -54,6 +54,9 @@ static inline int futex_find_private(uint64_t address, struct futex_place *place
 uint32_t futex_owner(const struct futex_key *key);
 /* The same for any word; SHARED: without FUTEX_PRIVATE_FLAG. May wait for a page. */
 int futex_find(uint64_t address, bool shared, struct futex_place *place);
+/* The same for the word at ADDRESS, a multiple of four, of SPACE, which is kept as for space_access, if it is in shared
+ * memory: 1. 0: it is not; -EFAULT. */
+int futex_find_shared(struct space *space, uint64_t address, struct futex_place *place);
 /* After something was queued at PLACE, which futex_find has found for ADDRESS: whether it is the word at ADDRESS still.
  * If so, the object exists, and its number will not be reused before the queue is left. -EAGAIN: another word is there
  * now; or an error of futex_find. May wait for a page. */

@@ -14,6 +14,7 @@
 #include "tasks/locate/locate.h"
 #include "tasks/process/call.h"
 #include "tasks/process/process.h"
+#include "tasks/quota/quota.h"
 #include "tasks/remote/work.h"
 #include "tasks/sched/policy.h"
 #include "tasks/signal/action.h"
@@ -36,6 +37,8 @@ struct process_timer {
     uint32_t target;         /* [i] with TIMER_THREAD: thread that gets the signal */
     uint32_t measured;       /* [i] with TIMER_CPU_THREAD: thread whose CPU time counts */
     uint64_t value;          /* [i] value that the signal carries */
+    uint32_t user;           /* [i] whose quota it counts in */
+    bool counted;            /* [i] it does */
     uint32_t uses;           /* [g] */
     bool deleted;            /* [g] */
     bool working;            /* [g] its work item is submitted or running */
@@ -72,11 +75,29 @@ static void start_locked(struct process_timer *timer)
         arm_locked(timer, wall ? timer->at : clock_now());
 }
 
+static void free_timer(struct process_timer *timer)
+{
+    if (timer->counted)
+        quota_give(QUOTA_SIGNALS, timer->user, 1);
+    heap_free(timer, sizeof(*timer));
+}
+
+/* A timer of a program is a queued signal of its user's, as on Linux. False: the user has LIMIT of them. */
+static bool count_timer(struct process_timer *timer, const struct process *process, uint64_t limit)
+{
+    timer->user = process->credentials.uid;
+    timer->counted = is_interval_timer(timer) || quota_take(QUOTA_SIGNALS, timer->user, 1, limit);
+    if (!timer->counted)
+        return false;
+    timer->counted = !is_interval_timer(timer);
+    return true;
+}
+
 /* Drops a use of TIMER. If the use had a reference to the group, the caller releases it after the lock. */
 static void drop_locked(struct process_timer *timer)
 {
     if (--timer->uses == 0)
-        heap_free(timer, sizeof(*timer));
+        free_timer(timer);
 }
 
 /* True: the timer was armed, and the caller has to release a reference to the group after the lock. */
@@ -321,8 +342,10 @@ static int64_t create_locked(struct group *group, const struct msg_process_call 
 
     if (timer == NULL || process->timer_count >= TIMERS_MAX || group->exiting)
         return -EAGAIN;
-    timer->is = call->new_timer.is;
     timer->id = id;
+    if (!count_timer(timer, process, process->limits[LIMIT_SIGPENDING].soft))
+        return -EAGAIN;
+    timer->is = call->new_timer.is;
     timer->target = call->new_timer.target;
     timer->measured = call->new_timer.measured;
     timer->value = timer->is.names_itself != 0 ? (uint64_t)id : call->new_timer.value;
@@ -511,6 +534,10 @@ int process_timer_stage(struct process *process, const struct timer_state *state
         return -ENOMEM;
     timer->is = state->is;
     timer->id = state->id;
+    if (!count_timer(timer, process, UINT64_MAX)) {
+        heap_free(timer, sizeof(*timer));
+        return -ENOMEM;
+    }
     timer->target = state->target;
     timer->measured = state->measured;
     timer->pending = state->pending != 0;
@@ -533,7 +560,7 @@ void process_timers_start_locked(struct process *process)
 void process_timers_discard(struct process *process)
 {
     list_for_each_safe(node, &process->timers)
-        heap_free(container_of(node, struct process_timer, node), sizeof(struct process_timer));
+        free_timer(container_of(node, struct process_timer, node));
     list_init(&process->timers);
     process->timer_count = 0;
 }

@@ -3,7 +3,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <mqueue.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -177,8 +180,135 @@ static void test_descriptors(void)
     CHECK(end == 0, "%d", end);
 }
 
+/* --- changes of memory: what is refused has changed nothing, on any kernel --- */
+
+#define PAGE 4096l
+#define REGION 8 /* pages */
+#define CHANGED 3
+#define ROUNDS 40
+
+static struct {
+    atomic_int refusing; /* what the user wants: one allocation in so many is refused; 0: none */
+    atomic_int refused;  /* what the kernels do */
+    atomic_int counts[3][2];
+} * shared;
+
+static void refuse(int wanted)
+{
+    shared->refusing = wanted;
+    while (shared->refused != wanted)
+        sched_yield();
+}
+
+/* 0: PAGE_AT cannot be read; 1: it can; 2: it can be written, too. */
+static int rights_of(int *pipe_ends, char *page_at)
+{
+    char byte;
+
+    if (write(pipe_ends[1], page_at, 1) != 1)
+        return 0;
+    return read(pipe_ends[0], page_at, 1) == 1 ? 2 : (MUST(read(pipe_ends[0], &byte, 1)), 1);
+}
+
+static long change(int what, char *region, char *other)
+{
+    char *at = region + CHANGED * PAGE;
+
+    if (what == 0)
+        return munmap(at, PAGE);
+    if (what == 1)
+        return mprotect(at, PAGE, PROT_READ);
+    return mremap(at, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, other) == other ? 0 : -1;
+}
+
+/* Changes a page of a region that all kernels know, from kernel TURN. */
+static void change_once(int what, int turn, int *pipe_ends)
+{
+    static const int changed[] = {0, 1, 0};
+    char *region = mmap(NULL, REGION * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *other = mmap(NULL, REGION * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    int done, error;
+
+    REQUIRE(region != MAP_FAILED && other != MAP_FAILED, "%s", tap_error(errno));
+    MUST(munmap(other, REGION * PAGE));
+    for (int i = 0; i < REGION; i++)
+        region[i * PAGE] = (char)(i + 1);
+    for (int k = 0; k < kernels_count(); k++) {
+        kernels_go(k);
+        for (int i = 0; i < REGION; i++)
+            CHECK(region[i * PAGE] == i + 1, "page %d has %d", i, region[i * PAGE]);
+    }
+    kernels_go(turn);
+    refuse(what == 2 ? 12 : 2); /* a move needs more memory, and is done if all of it is there */
+    done = change(what, region, other) == 0;
+    error = errno;
+    refuse(0);
+    CHECK(done || error == ENOMEM, "change %d: %s", what, tap_error(error));
+    atomic_fetch_add(&shared->counts[what][done], 1);
+    for (int k = 0; k < kernels_count(); k++) {
+        kernels_go(turn + k);
+        for (int i = 0; i < REGION; i++) {
+            int rights = rights_of(pipe_ends, region + i * PAGE), wanted = done && i == CHANGED ? changed[what] : 2;
+
+            CHECK(rights == wanted, "change %d from kernel %d, %s: kernel %d has rights %d of page %d", what, turn,
+                  done ? "done" : "refused", turn + k, rights, i);
+            CHECK(rights == 0 || region[i * PAGE] == i + 1, "page %d has %d", i, region[i * PAGE]);
+        }
+        if (what == 2)
+            CHECK(rights_of(pipe_ends, other) == (done ? 2 : 0), "the new place, %s", done ? "done" : "refused");
+    }
+    MUST(munmap(region, REGION * PAGE));
+    MUST(munmap(other, REGION * PAGE));
+}
+
+static int change_all(void *context)
+{
+    int pipe_ends[2];
+
+    (void)context;
+    hog_become_user();
+    MUST(pipe2(pipe_ends, O_NONBLOCK));
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int what = 0; what < 3; what++)
+            change_once(what, round, pipe_ends);
+    }
+    return 0;
+}
+
+static void test_changes(void)
+{
+    pid_t child;
+    int status = 0;
+
+    shared = tap_share(sizeof(*shared));
+    child = FORK();
+    if (child == 0)
+        _exit(change_all(NULL));
+    while (waitpid(child, &status, WNOHANG) == 0) {
+        int wanted = shared->refusing;
+
+        if (wanted != shared->refused) {
+            char words[16];
+
+            snprintf(words, sizeof(words), "alloc=%d", wanted);
+            MUST(kettle_control(words));
+            shared->refused = wanted;
+        }
+        sched_yield();
+    }
+    MUST(kettle_control("alloc=0"));
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "status %x", (unsigned)status);
+    for (int what = 0; what < 3; what++) {
+        CHECK(shared->counts[what][0] > 0 && shared->counts[what][1] > 0, "change %d was refused %d times and done %d",
+              what, shared->counts[what][0], shared->counts[what][1]);
+        tap_note("change %d was refused %d times and done %d times", what, shared->counts[what][0],
+                 shared->counts[what][1]);
+    }
+}
+
 static const struct tap_test tests[] = {
     {"descriptors", "what makes a descriptor makes it, or finds no memory", test_descriptors},
+    {"changes", "a change of memory is made on all kernels, or refused and made on none", test_changes},
     {"files", "no open file is left", open_files_test},
 };
 

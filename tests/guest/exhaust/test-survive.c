@@ -151,7 +151,7 @@ static void test_signal(void)
 
 /* --- readers --- */
 
-static int reader_pipe[2];
+static int reader_pipe[2], readers = READERS_MAX;
 
 static void read_there(struct thread *thread)
 {
@@ -174,12 +174,13 @@ static int many_readers(void *unused)
     kernels_go(0);
     if (pipe(reader_pipe) != 0)
         return 1;
-    while (started < READERS_MAX && thread_start(&threads[started], read_there))
+    while (started < readers && thread_start(&threads[started], read_there))
         started++;
     note_refusal(0, started);
     if (!thread_wait(&shared->ready, started))
         return 2;
     kernels_go(1);
+    atomic_store(&shared->count[1], tap_time());
     return 0; /* from the other kernel, as exit_group */
 }
 
@@ -192,7 +193,8 @@ static void test_readers(void)
     memset(shared, 0, sizeof(*shared));
     CHECK(hog_root_works(), "%s", tap_error(errno));
     end = tap_fork(many_readers, NULL);
-    tap_note("%ld threads (%s)", shared->count[0], tap_error(shared->error[0]));
+    tap_note("%ld threads (%s) end in %ld us", shared->count[0], tap_error(shared->error[0]),
+             (long)(tap_time() - shared->count[1]) / 1000);
     CHECK(end == 0, "it ends with %d", end);
     CHECK(hog_root_works(), "%s", tap_error(errno));
 }
@@ -286,8 +288,13 @@ static const struct tap_test tests[] = {
 
 int main(int argc, char **argv)
 {
+    const char *many;
+
     kernels_find();
     shared = tap_share(sizeof(*shared));
     only = tap_take_value(&argc, &argv, "hog");
+    many = tap_take_value(&argc, &argv, "count");
+    if (many != NULL && atoi(many) > 0 && atoi(many) < READERS_MAX)
+        readers = atoi(many);
     return tap_run(argc, argv, tests, TAP_COUNT(tests));
 }

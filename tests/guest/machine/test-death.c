@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -172,6 +173,8 @@ static int be_home(int argc, char **argv)
             sched_yield();
         say(3);
         return 0;
+    } else if (strcmp(what, "pi") == 0) {
+        return death_hold_pi();
     } else if (strcmp(what, "waits") == 0) {
         wait_everywhere();
         say(3);
@@ -456,12 +459,81 @@ static void test_read(void)
     }
 }
 
-/* A process that was never there, but has memory of it. */
+static sigjmp_buf back;
+static siginfo_t caught;
+
+static void on_bus(int number, siginfo_t *info, void *context)
+{
+    (void)number;
+    (void)context;
+    caught = *info;
+    siglongjmp(back, 1);
+}
+
+/* Whether a touch of ADDRESS is a machine check, as Linux reports it. */
+static int is_lost(char *address, int write)
+{
+    memset(&caught, 0, sizeof(caught));
+    if (sigsetjmp(back, 1) != 0)
+        return caught.si_signo == SIGBUS && caught.si_code == BUS_MCEERR_AR && caught.si_addr == address;
+    if (write)
+        *(volatile char *)address = 1;
+    else
+        (void)*(volatile char *)address;
+    return 0;
+}
+
+static void *read_all(void *memory)
+{
+    death_go(death_neighbour(death_victim(death_count)));
+    for (int i = 0; i < PAGES; i++)
+        (void)((volatile char *)memory)[(long)i * PAGE];
+    atomic_fetch_add(&death_board->ready, 1);
+    for (;;)
+        pause();
+    return NULL;
+}
+
+static void lose_pages(int shared, int node)
+{
+    char *memory = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, (shared ? MAP_SHARED : MAP_PRIVATE) | MAP_ANONYMOUS,
+                        -1, 0);
+    struct sigaction action = {.sa_sigaction = on_bus, .sa_flags = SA_SIGINFO};
+    unsigned long set = 1ul << node;
+    char *here = memory + PAGES / 2 * PAGE, *end = memory + PAGES * PAGE;
+    pthread_t thread;
+    pid_t child;
+
+    MUST(sigaction(SIGBUS, &action, NULL));
+    MUST(syscall(SYS_mbind, memory, PAGES / 2 * PAGE, 2, &set, 64, 0)); /* MPOL_BIND */
+    memset(memory, 3, PAGES * PAGE);
+    MUST(-pthread_create(&thread, NULL, read_all, memory));
+    UNTIL(death_board->ready == 1, "a reader of all pages");
+    death_board->ready = 2;
+    while (death_board->over == 0)
+        sched_yield();
+    CHECK(is_lost(memory, 0) && is_lost(memory + PAGE, 1) && is_lost(here - 1, 0), "code %d at %p", caught.si_code,
+          caught.si_addr);
+    for (char *at = here; at < end; at += PAGE)
+        CHECK(*at == 3, "%d at %p, which was not there", *at, (void *)at);
+    CHECK_ERROR(write((int)MUST(open("/tmp/death-out", O_CREAT | O_WRONLY, 0600)), memory, 1), EFAULT);
+    child = FORK();
+    if (child == 0)
+        _exit(is_lost(memory + 2 * PAGE, 0) && *here == 3 ? 3 : 4);
+    CHECK_EXITS(child, 3);
+    MUST(mprotect(memory, PAGES * PAGE, PROT_READ));
+    CHECK(is_lost(memory, 0) && *here == 3, "after mprotect");
+    REQUIRE(mmap(memory, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == memory, "%s",
+            tap_error(errno));
+    CHECK(memory[0] == 0 && is_lost(memory + PAGE, 0), "a new page has %d", memory[0]);
+    MUST(munmap(memory, PAGES * PAGE));
+    _exit(5);
+}
+
+/* Processes that were never there, but have memory of it, private and shared. */
 static void test_borrowed(void)
 {
     int dying = death_victim(death_count), node = kettle_node(dying), alone = 1;
-    unsigned long set = 1ul << node;
-    pid_t child;
 
     for (int i = 0; i < death_count; i++)
         alone &= death_kernels[i] == dying || kettle_node(death_kernels[i]) != node;
@@ -469,22 +541,21 @@ static void test_borrowed(void)
         tap_skip("no kernel but 0 has a node for itself");
         return;
     }
-    death_begin();
-    child = FORK();
-    if (child == 0) {
-        char *memory = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    for (int shared = 0; shared < 2; shared++) {
+        pid_t child;
 
-        MUST(syscall(SYS_mbind, memory, PAGES * PAGE, 2, &set, 64, 0)); /* MPOL_BIND */
-        memset(memory, 3, PAGES * PAGE);
-        death_board->ready = 1;
-        for (;;)
-            pause();
+        death_begin();
+        child = FORK();
+        if (child == 0)
+            lose_pages(shared, node);
+        UNTIL(death_board->ready == 2, "memory of another node");
+        death_kill(dying, KETTLE_KILL_NOW);
+        death_audit();
+        death_board->over = 1;
+        CHECK_EXITS(child, 5);
+        death_audit();
+        death_start_again(dying);
     }
-    UNTIL(death_board->ready == 1, "memory of another node");
-    death_kill(dying, KETTLE_KILL_NOW);
-    CHECK_DIES(child, SIGBUS);
-    death_audit();
-    death_start_again(dying);
 }
 
 /* Moves memory that its parent shares from node to node. */
@@ -649,8 +720,11 @@ int main(int argc, char **argv)
         {"files", "files at home there fail with EIO, also after the kernel has started again", test_files},
         {"locks", "locks and semaphores of a process at home there are given back", test_locks},
         {"futex", "a waiter there does not take another one's wake", test_futex},
+        {"robust", "robust locks that a thread there holds are released, and their waiters told", death_test_robust},
+        {"pi", "locks of FUTEX_LOCK_PI that a process there owns are taken over", death_test_pi},
         {"read", "a reader there takes nothing that is written afterwards", test_read},
-        {"borrowed", "a process that maps frames of it ends by SIGBUS", test_borrowed},
+        {"borrowed", "a process that maps frames of it gets SIGBUS when it touches such a page, and not before",
+         test_borrowed},
         {"mover", "memory that it moves for others is unlocked", test_mover},
         {"load", "kernels die under load, and what is elsewhere goes on with the right results", test_load},
         {"second", "a second kernel dies while the others clean up, and both start again", death_test_second},

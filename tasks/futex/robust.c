@@ -1,0 +1,130 @@
+/* The robust lists of a process's threads, as its home knows them: so the words that a thread holds are released, too,
+ * when it is lost with a kernel. See tasks/futex/futex.md, "The end of a thread".
+ *
+ * Each thread has a record at the home from set_robust_list(2) until it exits; those that are killed keep theirs until
+ * the process has ended. A machine with one kernel has none. */
+#include "kernel/abi/errno.h"
+#include "kernel/instance/instance.h"
+#include "mm/frame/heap.h"
+#include "tasks/futex/futex.h"
+#include "tasks/futex/internal.h"
+#include "tasks/process/process.h"
+#include "tasks/remote/operation.h"
+
+static struct process_robust *find_locked(const struct process *process, uint32_t thread)
+{
+    list_for_each(node, &process->robust) {
+        struct process_robust *robust = container_of(node, struct process_robust, node);
+
+        if (robust->thread == thread)
+            return robust;
+    }
+    return NULL;
+}
+
+static void forget_locked(struct process *process, struct process_robust *robust)
+{
+    list_remove(&robust->node);
+    process->robust_count--;
+    heap_free(robust, sizeof(*robust));
+}
+
+/* Each of the live threads has one record at most: so a peer that names others fills no memory. */
+int futex_note_robust_locked(struct process *process, uint32_t thread, uint64_t list)
+{
+    struct process_robust *robust = find_locked(process, thread);
+
+    if (robust == NULL && list != 0) {
+        if (process->robust_count >= process->live)
+            return -EPROTO;
+        robust = heap_alloc(sizeof(*robust));
+        if (robust == NULL)
+            return -ENOMEM;
+        robust->thread = thread;
+        list_append(&process->robust, &robust->node);
+        process->robust_count++;
+    }
+    if (robust != NULL)
+        robust->list = list;
+    if (robust != NULL && list == 0)
+        forget_locked(process, robust);
+    return 0;
+}
+
+static int run_robust(const struct remote_request *request, void *result)
+{
+    const struct msg_futex_robust *message = request->data;
+    struct group *group = group_find(message->group);
+    int error = -ESRCH;
+
+    (void)result;
+    if (group == NULL)
+        return error;
+    if (group->process != NULL) {
+        spin_lock(&group->lock);
+        error = futex_note_robust_locked(group->process, message->thread, message->list);
+        spin_unlock(&group->lock);
+    }
+    group_put(group);
+    return error;
+}
+
+int futex_set_robust(uint64_t list)
+{
+    struct thread *self = thread_current();
+    const struct group *group = self->group;
+    struct msg_futex_robust message = {.group = group->id, .thread = self->tid, .list = list};
+    struct remote_how how = {.why = "record of its robust list", .key = self->tid, .sure = true};
+    int error = 0;
+
+    if (instance.kernels > 1 && list != self->context.robust_list)
+        error = remote_call(group->home, MSG_FUTEX_ROBUST, &message, sizeof(message), NULL, 0, &how);
+    if (error >= 0)
+        self->context.robust_list = list;
+    return error < 0 ? error : 0;
+}
+
+void futex_forget_robust(struct group *group, uint32_t thread)
+{
+    struct process_robust *robust;
+
+    spin_lock(&group->lock);
+    robust = find_locked(group->process, thread);
+    if (robust != NULL)
+        forget_locked(group->process, robust);
+    spin_unlock(&group->lock);
+}
+
+void futex_forget_all_robust(struct group *group)
+{
+    spin_lock(&group->lock);
+    while (!list_empty(&group->process->robust))
+        forget_locked(group->process, container_of(group->process->robust.next, struct process_robust, node));
+    spin_unlock(&group->lock);
+}
+
+void futex_release_lost(struct group *group)
+{
+    struct process *process = group->process;
+
+    for (;;) {
+        const struct process_robust *first = NULL;
+        struct process_robust robust;
+
+        spin_lock(&group->lock);
+        if (!list_empty(&process->robust)) {
+            first = container_of(process->robust.next, struct process_robust, node);
+            robust = *first;
+            forget_locked(process, container_of(process->robust.next, struct process_robust, node));
+        }
+        spin_unlock(&group->lock);
+        if (first == NULL)
+            return;
+        futex_release_list(group->space, robust.thread, robust.list);
+    }
+}
+
+void futex_robust_init(void)
+{
+    REMOTE_SERVE(FUTEX_ROBUST, run_robust, NULL, struct msg_futex_robust, struct msg_none);
+}

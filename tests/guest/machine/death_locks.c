@@ -1,0 +1,171 @@
+/* The part of test-death about locks whose owner was on the kernel that has died: those in memory of processes that
+ * live on are released as by the owner's end. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "libc/kettle.h"
+#include "tests/guest/harness/tap.h"
+#include "tests/guest/machine/death.h"
+
+#define FUTEX_LOCK_PI 6
+#define FUTEX_TRYLOCK_PI 8
+#define OWNER_DIED 0x40000000u
+#define TID_MASK 0x3fffffffu
+#define LOCKS 4 /* plain and PI, waited for and not */
+#define SHARED "/tmp/death-shared"
+
+struct locks {
+    pthread_mutex_t is[LOCKS];
+};
+
+static struct locks *make_locks(void)
+{
+    struct locks *locks = tap_share(sizeof(*locks));
+    pthread_mutexattr_t how;
+
+    for (int i = 0; i < LOCKS; i++) {
+        MUST(-pthread_mutexattr_init(&how));
+        MUST(-pthread_mutexattr_setpshared(&how, PTHREAD_PROCESS_SHARED));
+        MUST(-pthread_mutexattr_setrobust(&how, PTHREAD_MUTEX_ROBUST));
+        MUST(-pthread_mutexattr_setprotocol(&how, i % 2 == 0 ? PTHREAD_PRIO_NONE : PTHREAD_PRIO_INHERIT));
+        MUST(-pthread_mutex_init(&locks->is[i], &how));
+    }
+    return locks;
+}
+
+struct holding {
+    struct locks *locks;
+    int kernel;
+    int before; /* it takes them before it moves */
+};
+
+static void take_all(struct locks *locks)
+{
+    for (int i = 0; i < LOCKS; i++)
+        MUST(-pthread_mutex_lock(&locks->is[i]));
+}
+
+static void *hold(void *context)
+{
+    struct holding *holding = context;
+
+    if (holding->before)
+        take_all(holding->locks);
+    death_go(holding->kernel);
+    if (!holding->before)
+        take_all(holding->locks);
+    atomic_fetch_add(&death_board->ready, 1);
+    for (;;)
+        pause();
+    return NULL;
+}
+
+/* A thread there of a process that is at home elsewhere holds robust locks. */
+static void robust(int turn)
+{
+    int dying = death_victim(turn), living = death_neighbour(dying);
+    struct holding holding = {.kernel = dying, .before = turn % 2};
+    pid_t holder, waiters[2];
+
+    death_begin();
+    holding.locks = make_locks();
+    holder = FORK();
+    if (holder == 0) {
+        pthread_t thread;
+
+        MUST(-pthread_create(&thread, NULL, hold, &holding));
+        for (;;)
+            pause();
+    }
+    UNTIL(death_board->ready == 1, "the locks to be taken");
+    for (int i = 0; i < 2; i++) {
+        waiters[i] = FORK();
+        if (waiters[i] == 0) {
+            death_go(i == 0 ? living : 0);
+            _exit(pthread_mutex_lock(&holding.locks->is[i]) == EOWNERDEAD ? 7 : 8);
+        }
+        UNTIL(tap_sleeps(waiters[i], waiters[i]), "a waiter");
+    }
+    death_kill(dying, turn % (KETTLE_KILL_HALT + 1));
+    CHECK_DIES(holder, SIGKILL);
+    for (int i = 0; i < 2; i++)
+        CHECK_EXITS(waiters[i], 7);
+    for (int i = 2; i < LOCKS; i++) { /* nobody waited for these */
+        int error = pthread_mutex_trylock(&holding.locks->is[i]);
+
+        CHECK(error == EOWNERDEAD, "lock %d: %s", i, tap_error(error));
+    }
+    MUST(munmap(holding.locks, sizeof(*holding.locks)));
+    death_audit();
+    death_start_again(dying);
+}
+
+void death_test_robust(void)
+{
+    for (int turn = 0; turn < 4; turn++)
+        robust(turn);
+}
+
+/* Descriptor 3 is a file: this process maps it and takes the two locks in it. */
+int death_hold_pi(void)
+{
+    atomic_uint *words = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, 3, 0);
+
+    if (words == MAP_FAILED)
+        return 90;
+    for (int i = 0; i < 2; i++)
+        words[i] = (unsigned)syscall(SYS_gettid);
+    words[2] = 1;
+    for (;;)
+        pause();
+}
+
+/* A process at home there owns locks of FUTEX_LOCK_PI; no kernel knows which, but who waits for one does. */
+void death_test_pi(void)
+{
+    int dying = death_victim(0), fds[] = {0, 1, 2, -1, KETTLE_FDS_END};
+    char *argv[] = {(char *)(uintptr_t)tap_self(), "@home", "pi", NULL};
+    unsigned tid = (unsigned)syscall(SYS_gettid);
+    pid_t child, waiters[2];
+    atomic_uint *words;
+
+    death_begin();
+    fds[3] = (int)MUST(open(SHARED, O_RDWR | O_CREAT | O_TRUNC, 0600));
+    MUST(ftruncate(fds[3], PAGE));
+    words = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fds[3], 0);
+    REQUIRE(words != MAP_FAILED, "no memory: %s", tap_error(errno));
+    child = kettle_spawn(dying, argv[0], argv, (char *[]){NULL}, fds);
+    CHECK(child > 0, "spawn on kernel %d: %s", dying, tap_error(errno));
+    UNTIL(words[2] == 1, "the locks to be taken");
+    for (int i = 0; i < 2; i++) { /* the second waits for the first one then */
+        waiters[i] = FORK();
+        if (waiters[i] == 0) {
+            death_go(i == 0 ? 0 : death_neighbour(dying));
+            MUST(syscall(SYS_futex, &words[0], FUTEX_LOCK_PI, 0, NULL, NULL, 0));
+            CHECK((words[0] & TID_MASK) == (unsigned)syscall(SYS_gettid), "the word is %x", words[0]);
+            atomic_fetch_add(&death_board->woken, (words[0] & OWNER_DIED) != 0);
+            MUST(syscall(SYS_futex, &words[0], 7, 0, NULL, NULL, 0)); /* FUTEX_UNLOCK_PI */
+            _exit(9);
+        }
+        UNTIL(tap_sleeps(waiters[i], waiters[i]), "a waiter");
+    }
+    death_kill(dying, KETTLE_KILL_NOW);
+    CHECK_DIES(child, SIGKILL);
+    for (int i = 0; i < 2; i++)
+        CHECK_EXITS(waiters[i], 9);
+    CHECK(death_board->woken == 1, "%d threads were told that its owner has died, and not the next one",
+          death_board->woken);
+    MUST(syscall(SYS_futex, &words[1], FUTEX_TRYLOCK_PI, 0, NULL, NULL, 0));
+    CHECK(words[1] == (OWNER_DIED | tid), "the word is %x", words[1]);
+    MUST(munmap(words, PAGE));
+    close(fds[3]);
+    unlink(SHARED);
+    death_audit();
+    death_start_again(dying);
+}

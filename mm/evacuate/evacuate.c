@@ -18,6 +18,7 @@
 #include "mm/space/entry.h"
 #include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/slice.h"
 
 /* --- leases --- */
 
@@ -107,8 +108,8 @@ int evacuate_frames(uint32_t successor)
     uint64_t next = 1;
     int error = -ENOMEM;
 
-    while (frame_kept_count() != 0 && frame_make_room())
-        continue; /* the successor has caches of its own */
+    while (frame_kept_count() != 0 && frame_make_room()) /* the successor has caches of its own */
+        slice_check();
     zero_page_leave();
     pair_room = count_frames() + 1;
     pairs = pair_room * sizeof(*pairs) <= PAGE_SIZE << FRAME_ORDER_MAX ? heap_alloc(pair_room * sizeof(*pairs)) : NULL;

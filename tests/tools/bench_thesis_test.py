@@ -80,6 +80,9 @@ def test_theirs_stand_beside_ours():
     assert plots["is-totals-1"].stacks == {"anonymous, area and frame": [10.0]}
     assert plots["cg-kernels-4"].stacks == {"anonymous, area and frame": [7.0, 4.0]}
     assert plots["is-results"].lines["Linux"] == [1100]
+    rows = [(row["source"], row["figure"], row["program"], row["slots"], row["kernels"], row["kernel"], row["value"]) for row in report.tidy]
+    assert ("kettle", "fetches", "is", 4, 2, 1, 2) in rows and ("thesis", "retrievals", "is", "1", 16, "1", "1653") in rows
+    assert ("linux", "critical path", "lud", "", 2, "", 1100) in rows
     assert plots["is-modes"].lines["Linux, kernel"] == [pytest.approx(110)]  # with 10 of the second CPU
 
 

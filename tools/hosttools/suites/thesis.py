@@ -280,9 +280,32 @@ def verdict(data: Json) -> str:
             f"programs, {min(ratios):.2f} to {max(ratios):.2f} times Linux's.")
 
 
+def tidy(data: Json) -> list[Json]:
+    """All that is shown, a number a row: the thesis's and ours."""
+    def row(source: str, of: str, name: str, slots: object, kernels: object, kernel: object, amount: object) -> Json:
+        return {"source": source, "figure": of, "program": name, "slots": slots, "kernels": kernels, "kernel": kernel, "value": amount}
+
+    rows = [row("thesis", f"cycles of {each['procedure']}", "", "", "", "", each["cycles"]) for each in published("procedures")]
+    for each in published("faults"):
+        rows += [row("thesis", of, each["program"], each["slots"], 16, each["kernel"], each[column])
+                 for of, column in (("retrievals", "count"), ("cycles of a retrieval", "average"))]
+    for each in published("transport"):
+        rows += [row("thesis", of, each["program"], each["slots"], 2, "", each[column])
+                 for of, column in (("cycles of a fetch", "fetch"), ("cycles of its transit", "transit"))]
+    for kernels in kernels_of(data):
+        for slots in SLOTS:
+            rows += [row("kettle", of, name, slots, kernels, kernel, amount) for name, counts in events(data, slots, kernels).items()
+                     for kernel, counted in counts.items() for of, amount in sorted(counted.items())]
+        for source, run, slots_of in (("linux", linux_run(kernels), ""), *(("kettle", f"slots-{slots}-{kernels}-kettle", slots) for slots in SLOTS)):
+            for of, what in (("critical path", critical_path), ("instructions, user", Mode("user")), ("instructions, kernel", Mode("kernel"))):
+                rows += [row(source, of, name, slots_of, kernels, "", amount) for name in THESIS
+                         if (amount := value(data, run, name, what)) is not None]
+    return rows
+
+
 def report(data: Json) -> Report:
     """Everything, with what is comparable."""
     told = verdict(data)
     bad = [item.run for item in measured(data, "slots-") if not item.case.get("right", True)]
     head = (f"{told}\n\n" if told else "") + COMPARABLE + (f"\nWrong results: {', '.join(bad)}.\n" if bad else "")
-    return Report(head, tables(data), plots(data), told)
+    return Report(head, tables(data), plots(data), told, tidy(data))

@@ -5,34 +5,32 @@
 #include "kernel/file/path.h"
 #include "kernel/file/permission.h"
 #include "kernel/file/remote.h"
-#include "kernel/fs/node/node.h"
 #include "kernel/fs/share/share.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
+#include "mm/frame/kept.h"
 #include "msg/slice.h"
 
 /* The bound of the cache is KEPT_LEAST bytes or 1/KEPT_PART of the kernel's memory, whichever is more: with a fixed
  * small bound, a program such as perl (12 MiB) would be read again for each exec. */
 #define KEPT_LEAST (8ull << 20)
 #define KEPT_PART 16
-#define PIECE (256u << 10)
+#define FIRST_PAGES (FILE_CHUNK / PAGE_SIZE) /* what one message reads */
 
 struct kept_file {
     struct list node;               /* [k] lock: in kept_files, most recently used first */
     uint32_t users;                 /* [k] lock */
     bool passing;                   /* [k] lock: freed with its last user: it is a script, or the file has changed */
     uint64_t inode, version, ctime; /* [i] identify the file and its content, as name_open returned them */
-    struct elf_file file;           /* [i] without the pieces that are not needed to run it */
-    uint8_t **pieces;               /* [i] heap, each PIECE bytes; NULL: missing */
-    size_t count;                   /* [i] of pieces */
-    size_t bytes;                   /* [i] memory in the pieces */
+    struct elf_file file;           /* [i] its pieces are the pages of FRAMES */
+    struct frame_kept frames;       /* [i] of the part that is needed to run it */
 };
 
 static struct spinlock lock;
 static struct list kept_files; /* [k] lock */
-static size_t kept_bytes;      /* [k] lock: of all of them */
+static size_t kept_pages;      /* [k] lock: of all of them */
 
 static bool give_up(void);
 
@@ -42,22 +40,25 @@ void load_init(void)
     frame_set_give_up(give_up);
 }
 
+/* In pages. */
 static uint64_t kept_max(void)
 {
     struct frame_stats frames;
-    uint64_t part;
 
     frame_stats(&frames);
-    part = frames.total * PAGE_SIZE / KEPT_PART;
-    return part > KEPT_LEAST ? part : KEPT_LEAST;
+    return frames.total / KEPT_PART > KEPT_LEAST / PAGE_SIZE ? frames.total / KEPT_PART : KEPT_LEAST / PAGE_SIZE;
 }
 
 static void kept_free(struct kept_file *file)
 {
-    for (size_t i = 0; i < file->count; i++)
-        heap_free(file->pieces[i], PIECE);
-    heap_free(file->pieces, file->count * sizeof(*file->pieces));
+    frame_kept_drop(&file->frames);
     heap_free(file, sizeof(*file));
+}
+
+static void remove_locked(struct kept_file *file)
+{
+    list_remove(&file->node);
+    kept_pages -= file->frames.count;
 }
 
 /* Moves unused files to OUT, for the caller to free: those marked `passing`, and the least recently used ones until the
@@ -71,10 +72,9 @@ static void evict_locked(struct list *out)
         struct kept_file *file = container_of(node, struct kept_file, node);
 
         node = node->previous;
-        if (file->users != 0 || (!file->passing && kept_bytes <= bound))
+        if (file->users != 0 || (!file->passing && kept_pages <= bound))
             continue;
-        list_remove(&file->node);
-        kept_bytes -= file->bytes;
+        remove_locked(file);
         list_append(out, &file->node);
     }
 }
@@ -89,22 +89,30 @@ static void free_all(struct list *files)
     }
 }
 
-/* The cache's shrinker (frame_set_give_up): frees the least recently used file without users. False: there is none. */
+/* The least recently used file without users; IDLE: of those that no space maps. NULL: there is none. */
+static struct kept_file *oldest_locked(bool idle)
+{
+    for (struct list *node = kept_files.previous; node != &kept_files; node = node->previous) {
+        struct kept_file *file = container_of(node, struct kept_file, node);
+
+        if (file->users == 0 && !(idle && frame_kept_mapped(&file->frames)))
+            return file;
+    }
+    return NULL;
+}
+
+/* The cache's shrinker (frame_set_give_up): frees the least recently used file without users, one that no program runs
+ * if possible, since the others free less. False: there is none. */
 static bool give_up(void)
 {
-    struct kept_file *file = NULL;
-    struct list *node;
+    struct kept_file *file;
 
     spin_lock(&lock);
-    for (node = kept_files.previous; node != &kept_files && file == NULL; node = node->previous) {
-        file = container_of(node, struct kept_file, node);
-        if (file->users != 0)
-            file = NULL;
-    }
-    if (file != NULL) {
-        list_remove(&file->node);
-        kept_bytes -= file->bytes;
-    }
+    file = oldest_locked(true);
+    if (file == NULL)
+        file = oldest_locked(false);
+    if (file != NULL)
+        remove_locked(file);
     spin_unlock(&lock);
     if (file != NULL)
         kept_free(file);
@@ -150,9 +158,9 @@ static struct kept_file *keep(struct kept_file *file)
     if (other == NULL) {
         replace_locked(file->inode);
         file->users = 1;
-        file->passing = file->pieces[0][0] == '#' && file->pieces[0][1] == '!';
+        file->passing = file->frames.pages[0][0] == '#' && file->frames.pages[0][1] == '!';
         list_prepend(&kept_files, &file->node);
-        kept_bytes += file->bytes;
+        kept_pages += file->frames.count;
         evict_locked(&evicted);
     }
     spin_unlock(&lock);
@@ -163,89 +171,64 @@ static struct kept_file *keep(struct kept_file *file)
     return other;
 }
 
-/* Reads piece NUMBER of the file at PLACE. */
-static int fetch_piece(const struct file_place *place, struct kept_file *file, size_t number)
+/* Extends FILE to PAGES pages, and reads the new ones from the file at PLACE. What is behind the file's end is zeros;
+ * if the file has become shorter, that makes no valid program. */
+static int fetch_pages(const struct file_place *place, struct kept_file *file, size_t pages)
 {
     struct file_request request = {.operation = MSG_FILE_READ_AT, .fd = -1};
-    uint64_t begin = (uint64_t)number * PIECE;
-    uint64_t size = file->file.size - begin < PIECE ? file->file.size - begin : PIECE;
+    size_t at = file->frames.count;
+    int error = frame_kept_extend(&file->frames, pages);
     struct file_answer answer;
-    uint64_t done = 0;
 
-    file->pieces[number] = heap_alloc(PIECE);
-    if (file->pieces[number] == NULL)
-        return -ENOMEM;
-    file->bytes += PIECE;
-    while (done < size) {
-        uint64_t part = size - done < FILE_CHUNK ? size - done : FILE_CHUNK;
-        int64_t count;
+    if (error != 0)
+        return error;
+    file->file.pieces = (const uint8_t *const *)file->frames.pages;
+    while (at < pages) {
+        uint8_t *to = file->frames.pages[at];
+        size_t count = 1;
+        int64_t size, done = 0;
 
-        request.move.offset = (int64_t)(begin + done);
-        count = file_call_at(place, &request, NULL, 0, file->pieces[number] + done, part, &answer);
-        if (count < 0)
-            return (int)count;
-        if (count == 0) /* the file has become shorter: the rest stays zero, which is no valid program */
-            break;
-        done += (uint64_t)count;
+        while (at + count < pages && count < FIRST_PAGES && file->frames.pages[at + count] == to + count * PAGE_SIZE)
+            count++;
+        size = (int64_t)(count * PAGE_SIZE);
+        for (int64_t part = 1; part > 0 && done < size; done += part) {
+            request.move.offset = (int64_t)(at * PAGE_SIZE) + done;
+            part = file_call_at(place, &request, NULL, 0, to + done, (size_t)(size - done), &answer);
+            if (part < 0)
+                return (int)part;
+        }
+        memset(to + done, 0, (size_t)(size - done));
+        at += count;
         if (slice_check())
             return -EINTR;
     }
     return 0;
 }
 
-/* Is there free memory for BYTES? A hint: others may take it. */
-static bool has_room(uint64_t bytes)
+/* Is there free memory for PAGES? A hint: others may take it. */
+static bool has_room(uint64_t pages)
 {
     struct frame_stats frames;
 
     frame_stats(&frames);
-    return bytes / PAGE_SIZE < frames.free;
+    return pages < frames.free;
 }
 
-/* Reads the part of the file at PLACE, of SIZE bytes, that is needed to run it. After the first piece it makes sure
+/* Reads the part of the file at PLACE, of SIZE bytes, that is needed to run it. After the first pages it makes sure
  * that there is memory for the rest, so that a file for which there is not enough does not use it up. */
 static int fetch(const struct file_place *place, uint64_t size, struct kept_file *file)
 {
-    size_t used = size, count = size > 0 ? (size + PIECE - 1) / PIECE : 1;
-    int error = 0;
+    size_t all = size > 0 ? (size + PAGE_SIZE - 1) / PAGE_SIZE : 1, used;
+    int error = fetch_pages(place, file, all < FIRST_PAGES ? all : FIRST_PAGES);
 
-    file->pieces = heap_alloc(count * sizeof(*file->pieces));
-    if (file->pieces == NULL)
-        return -ENOMEM;
-    file->count = count;
-    file->file = (struct elf_file){.pieces = (const uint8_t *const *)file->pieces, .piece_size = PIECE, .size = size};
-    for (size_t i = 0; i < count && (i == 0 || i * PIECE < used) && error == 0; i++) {
-        error = fetch_piece(place, file, i);
-        if (i == 0 && error == 0)
-            used = elf_file_used(&file->file);
-        while (i == 0 && error == 0 && !has_room(used))
-            error = frame_make_room() ? 0 : -ENOMEM;
-    }
-    return error;
-}
-
-/* On kernel 0, uses the bytes of the boot image if the file has not been written since boot (VERSION 0). False: it
- * cannot. */
-static bool find_archive(uint64_t version, struct loaded *loaded)
-{
-    struct file *file = instance.kernel == 0 && version == 0 ? file_find(loaded->place.id) : NULL;
-    struct node *node = file != NULL ? file_node(file) : NULL;
-    bool found = false;
-
-    if (node != NULL) {
-        spin_lock(&node->lock);
-        found = node->version == 0 && node->content.archive_size == node->content.size;
-        if (found) { /* these bytes stay, even if the file is written later */
-            loaded->archive = node->content.archive;
-            loaded->file = (struct elf_file){.pieces = &loaded->archive,
-                                             .piece_size = node->content.size > 0 ? node->content.size : 1,
-                                             .size = node->content.size};
-        }
-        spin_unlock(&node->lock);
-    }
-    if (file != NULL)
-        file_unpin(file);
-    return found;
+    if (error != 0)
+        return error;
+    file->file.piece_size = PAGE_SIZE;
+    file->file.size = size;
+    used = (elf_file_used(&file->file) + PAGE_SIZE - 1) / PAGE_SIZE;
+    while (error == 0 && used > file->frames.count && !has_room(used - file->frames.count))
+        error = frame_make_room() ? 0 : -ENOMEM;
+    return error == 0 ? fetch_pages(place, file, used) : error;
 }
 
 static int load(const struct name_result *opened, struct loaded *out)
@@ -253,8 +236,6 @@ static int load(const struct name_result *opened, struct loaded *out)
     struct kept_file *file;
     int error;
 
-    if (find_archive(opened->version, out))
-        return 0;
     spin_lock(&lock);
     file = find_locked(opened->facts.inode, opened->version, opened->facts.ctime);
     spin_unlock(&lock);
@@ -263,6 +244,7 @@ static int load(const struct name_result *opened, struct loaded *out)
         if (file == NULL)
             return -ENOMEM;
         list_init(&file->node);
+        frame_kept_init(&file->frames);
         file->inode = opened->facts.inode;
         file->version = opened->version;
         file->ctime = opened->facts.ctime;

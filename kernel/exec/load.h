@@ -1,6 +1,6 @@
-/* The bytes of executables in memory, on any kernel: the part of the file that is needed to run it. Kernel 0 uses the
- * boot image's copy of a file that has not changed since boot. Other executables are read once and cached, up to a
- * bound, until they change. */
+/* The bytes of executables in memory, on any kernel: the part of the file that is needed to run it. They are read once
+ * into frames of this kernel, which programs map, and cached until the file changes or memory is short: see README.md.
+ */
 #ifndef KERNEL_EXEC_LOAD_H
 #define KERNEL_EXEC_LOAD_H
 
@@ -12,8 +12,7 @@
 struct group;
 
 struct loaded {
-    struct elf_file file;    /* its bytes; may point into this struct, which must not be moved */
-    const uint8_t *archive;  /* the boot image's copy, or NULL */
+    struct elf_file file;    /* its bytes, in frames of this kernel (mm/frame/kept.h) */
     void *held;              /* its entry in the cache, or NULL */
     struct file_place place; /* the file; this struct owns one open of it; id 0: none */
     uint32_t mode, uid, gid; /* as of stat(2) */

@@ -52,5 +52,10 @@ static inline void *window_direct(uint64_t pa)
 {
     return (void *)(0xffff888000000000ull + pa);
 }
+/* The physical address of what window_direct has returned. */
+static inline uint64_t window_physical(const void *direct)
+{
+    return (uint64_t)direct - 0xffff888000000000ull;
+}
 
 #endif

@@ -12,6 +12,7 @@
 #include "mm/file/object.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
+#include "mm/frame/kept.h"
 #include "mm/page/zero_page.h"
 #include "mm/space/space.h"
 #include "msg/call.h"
@@ -125,7 +126,7 @@ static void note(struct frames *frames, const uint64_t *words, uint32_t count)
     }
 }
 
-/* Counts the reference of the cache of mapped files to a frame, or the kernel's own reference to the zero page. */
+/* Counts a reference to a frame of the cache of mapped files or of programs, or the kernel's own to the zero page. */
 static void note_cached(uint64_t frame, void *context)
 {
     struct frames *frames = context;
@@ -189,6 +190,8 @@ static int look(struct frames *frames, kernel_set all, void (*each)(const struct
         error = ask(frames, (uint32_t)__builtin_ctzll(all));
     slice_check();
     file_objects_each(note_cached, frames);
+    slice_check();
+    frame_kept_each(note_cached, frames);
     slice_check();
     if (zero_page_frame() != 0)
         note_cached(zero_page_frame(), frames);

@@ -11,12 +11,14 @@
 #include "mm/evacuate/internal.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
+#include "mm/frame/kept.h"
 #include "mm/frame/reference.h"
 #include "mm/lease/lease.h"
 #include "mm/page/zero_page.h"
 #include "mm/space/entry.h"
 #include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/slice.h"
 
 /* --- leases --- */
 
@@ -106,12 +108,16 @@ int evacuate_frames(uint32_t successor)
     uint64_t next = 1;
     int error = -ENOMEM;
 
+    while (frame_kept_count() != 0 && frame_make_room()) /* the successor has caches of its own */
+        slice_check();
     zero_page_leave();
     pair_room = count_frames() + 1;
     pairs = pair_room * sizeof(*pairs) <= PAGE_SIZE << FRAME_ORDER_MAX ? heap_alloc(pair_room * sizeof(*pairs)) : NULL;
     if (message != NULL && copies != NULL && pairs != NULL) {
         for (error = 0; next != 0 && error == 0;)
             error = copy_some(successor, next == 1 ? 0 : next, message, copies, &next);
+        if (error == 0 && frame_kept_count() != 0) /* a program is being loaded */
+            error = -EBUSY;
     }
     heap_free(message, MSG_MAX);
     heap_free(copies, FRAMES_MAX * sizeof(*copies));

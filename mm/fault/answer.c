@@ -51,7 +51,8 @@ static void add_runs_locked(const struct space *space, uint64_t page, const stru
         end = area->end;
     lease_clip_locked(space, page, &start, &end);
     if (!space_locking->taken_locked(space, start, end))
-        got->runs = (uint8_t)space_runs_list_locked(space, page, start, end, got->run + got->backed, most);
+        got->runs = (uint8_t)space_runs_list_locked(space, page, start, end, got->cow != 0, got->run + got->backed,
+                                                    most);
 }
 
 /* The order of the largest aligned block of pages around PAGE that lies in AREA and in one table. */
@@ -226,10 +227,12 @@ static void answer_locked(struct space *space, const struct msg_space_get *ask, 
     got->frame = *entry & PAGING_FRAME;
     if ((*entry & PAGING_SOFT_REMOTE) == 0)
         frame_lend();
-    runs = ask->runs == 0 && ask->huge != SPACE_HUGE_NO && paging_large(&space->tables, page) != 0 ? 1 : ask->runs;
+    runs = ask->runs == 0 && got->cow == 0 && ask->huge != SPACE_HUGE_NO && paging_large(&space->tables, page) != 0
+               ? 1
+               : ask->runs;
     if (got->backed != 0 && (runs == SPACE_RUNS_SHORT || runs == SPACE_RUNS_MAX))
         runs--; /* the backing has the place of one */
-    if (runs != 0 && got->cow == 0 && !backing_is_file(area->backing))
+    if (runs != 0 && !backing_is_file(area->backing))
         add_runs_locked(space, page, area, runs, got);
 }
 

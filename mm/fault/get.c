@@ -208,8 +208,9 @@ static int take_answer_locked(struct space_get *get, const struct msg_space_got 
     space_count_answer_locked(space, SPACE_FRAME, backing_is_file(space_got_backing(answer)));
     if (answer->runs != 0)
         space_runs_install_locked(space, get->page, get->question.start, get->question.end, space_got_runs(answer),
-                                  answer->runs, space_got_prot(answer), space_got_backing(answer));
-    if (get->huge != SPACE_HUGE_NO && answer->runs != 0 && SPACE_RUN_LENGTH(space_got_runs(answer)[0]) == LEAF_ENTRIES)
+                                  answer->runs, space_got_prot(answer), answer->cow != 0, space_got_backing(answer));
+    if (get->huge != SPACE_HUGE_NO && answer->runs != 0 && answer->cow == 0 &&
+        SPACE_RUN_LENGTH(space_got_runs(answer)[0]) == LEAF_ENTRIES)
         huge_show_locked(space, get->page, answer->prot);
     return 0;
 }
@@ -268,6 +269,8 @@ static bool begin_locked(struct space_get *get, const struct area *area, bool wi
     wide = wide || get->area != NULL;
     get->question.start = wide ? get->page & ~(LEAF_SIZE - 1) : get->page;
     get->question.end = get->question.start + (wide ? LEAF_SIZE : PAGE_SIZE);
+    get->question.page = get->page;
+    get->question.copies = (get->has & SPACE_HAS_NO_ENTRY) != 0;
     space_question_begin_locked(space, &get->question);
     return true;
 }

@@ -3,12 +3,16 @@
 
 #include "kernel/instance/window.h"
 #include "mm/frame/reference.h"
+#include "mm/page/question.h"
+#include "mm/page/zero_page.h"
 #include "mm/retrieve/wire.h"
 #include "mm/space/entry.h"
 
-static bool may_go_along(uint64_t entry)
+/* COW is PAGING_SOFT_COW for runs of copy-on-write pages, else 0. The zero page stays at home. */
+static bool may_go_along(uint64_t entry, uint64_t cow)
 {
-    return (entry & PAGING_PRESENT) != 0 && (entry & (PAGING_SOFT_PENDING_FREE | PAGING_SOFT_COW)) == 0;
+    return (entry & PAGING_PRESENT) != 0 && (entry & (PAGING_SOFT_PENDING_FREE | PAGING_SOFT_COW)) == cow &&
+           !zero_page_is(entry);
 }
 
 /* The end of the run that begins at INDEX, at most END. Its entries differ in their frames, and in bits that do not
@@ -19,53 +23,54 @@ static uint32_t run_end(const uint64_t *leaf, uint32_t index, uint32_t end)
     uint64_t next = leaf[index] + PAGE_SIZE;
     uint32_t i = index + 1;
 
-    for (; i < end && ((leaf[i] ^ next) & same) == 0; i++)
+    for (; i < end && ((leaf[i] ^ next) & same) == 0 && !zero_page_is(leaf[i]); i++)
         next += PAGE_SIZE;
     return i;
 }
 
 /* The start of the run that INDEX is in, at least START. */
-static uint32_t run_start(const uint64_t *leaf, uint32_t index, uint32_t start)
+static uint32_t run_start(const uint64_t *leaf, uint32_t index, uint32_t start, uint64_t cow)
 {
-    while (index > start && may_go_along(leaf[index - 1]) &&
+    while (index > start && may_go_along(leaf[index - 1], cow) &&
            (leaf[index - 1] & PAGING_FRAME) + PAGE_SIZE == (leaf[index] & PAGING_FRAME))
         index--;
     return index;
 }
 
-uint32_t space_runs_list_locked(const struct space *space, uint64_t page, uint64_t start, uint64_t end, uint64_t *runs,
-                                uint32_t most)
+uint32_t space_runs_list_locked(const struct space *space, uint64_t page, uint64_t start, uint64_t end, bool copied,
+                                uint64_t *runs, uint32_t most)
 {
+    uint64_t cow = copied ? PAGING_SOFT_COW : 0;
     const uint64_t *leaf = paging_look(&space->tables, page & ~(LEAF_SIZE - 1));
     uint32_t last = paging_index(end - 1) + 1, at = paging_index(page), count = 0;
 
-    if (leaf == NULL || !may_go_along(leaf[at]))
+    if (leaf == NULL || !may_go_along(leaf[at], cow))
         return 0;
-    at = run_start(leaf, at, paging_index(start));
+    at = run_start(leaf, at, paging_index(start), cow);
     while (count < most && at < last) {
         uint32_t next = run_end(leaf, at, last);
 
         runs[count++] = SPACE_RUN(leaf[at] & PAGING_FRAME, next - at, at);
-        for (at = next; at < last && !may_go_along(leaf[at]); at++) {
+        for (at = next; at < last && !may_go_along(leaf[at], cow); at++) {
         }
     }
     return count;
 }
 
 /* BACKING is that of page BACKED. */
-static void install_run_locked(struct space *space, uint64_t *leaf, uint64_t at, uint64_t run, uint32_t prot,
+static void install_run_locked(struct space *space, uint64_t *leaf, uint64_t at, uint64_t run, uint32_t prot, bool cow,
                                uint64_t backing, uint64_t backed)
 {
     uint32_t index = SPACE_RUN_INDEX(run), length = SPACE_RUN_LENGTH(run);
     uint64_t page = at + index * PAGE_SIZE;
-    uint64_t entry = space_entry(SPACE_RUN_FRAME(run), prot, false, false, PAGING_SOFT_PREFETCHED);
+    uint64_t entry = space_entry(SPACE_RUN_FRAME(run), prot, cow, false, PAGING_SOFT_PREFETCHED);
 
     if (!area_covers(&space->areas, page, page + length * PAGE_SIZE) &&
         area_set_backed(&space->areas, page, page + length * PAGE_SIZE, prot,
                         backing_at(backing, (int64_t)(page - backed))) != 0)
         return;
     for (uint32_t i = index; i < index + length; i++, entry += PAGE_SIZE) {
-        if (leaf[i] != 0)
+        if (leaf[i] != 0 || (cow && space_question_copies_locked(space, at + i * PAGE_SIZE)))
             continue;
         leaf[i] = entry;
         space->stats.prefetched++;
@@ -73,7 +78,7 @@ static void install_run_locked(struct space *space, uint64_t *leaf, uint64_t at,
 }
 
 void space_runs_install_locked(struct space *space, uint64_t page, uint64_t start, uint64_t end, const uint64_t *runs,
-                               uint32_t count, uint32_t prot, uint64_t backing)
+                               uint32_t count, uint32_t prot, bool cow, uint64_t backing)
 {
     uint64_t at = page & ~(LEAF_SIZE - 1);
     uint64_t *leaf;
@@ -88,6 +93,6 @@ void space_runs_install_locked(struct space *space, uint64_t page, uint64_t star
         if (bytes != 0 && first >= start && first + bytes <= end &&
             frame_owner(SPACE_RUN_FRAME(runs[i])) != KERNELS_MAX &&
             frame_owner(SPACE_RUN_FRAME(runs[i]) + bytes - PAGE_SIZE) == frame_owner(SPACE_RUN_FRAME(runs[i])))
-            install_run_locked(space, leaf, at, runs[i], prot, backing, page);
+            install_run_locked(space, leaf, at, runs[i], prot, cow, backing, page);
     }
 }

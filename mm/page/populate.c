@@ -8,6 +8,8 @@
 #include "mm/frame/frame.h"
 #include "mm/mempolicy/mempolicy.h"
 #include "mm/page/install.h"
+#include "mm/space/entry.h"
+#include "msg/slice.h"
 
 /* Maps a new zeroed frame near this kernel; exec moves it to where the
  * policy of its thread wants it (tasks/program/spawn.c). */
@@ -30,6 +32,46 @@ int space_populate(struct space *space, uint64_t start, uint64_t end, uint32_t p
     for (uint64_t page = start; page < end && error == 0; page += PAGE_SIZE)
         error = install_near_locked(space, page, prot);
     spin_unlock(&space->lock);
+    return error;
+}
+
+/* Maps the frames of pages from START up to END, of one leaf table. */
+static int map_leaf_locked(struct space *space, uint64_t start, uint64_t end, uint32_t prot,
+                           const uint8_t *const *pages)
+{
+    uint64_t *entry = paging_entry(&space->tables, start, true);
+    uint64_t count = (end - start) / PAGE_SIZE;
+
+    if (entry == NULL)
+        return -ENOMEM;
+    for (uint64_t i = 0, next; i < count; i = next) { /* a run of consecutive frames */
+        uint64_t first = window_physical(pages[i]);
+
+        for (next = i; next < count && window_physical(pages[next]) == first + (next - i) * PAGE_SIZE; next++) {
+            assert(entry[next] == 0);
+            entry[next] = space_entry_own(window_physical(pages[next]), prot, true, 0);
+        }
+        frame_share_run(first, next - i);
+    }
+    space_hold_pages_locked(space, (int64_t)count);
+    return 0;
+}
+
+int space_populate_with(struct space *space, uint64_t start, uint64_t end, uint32_t prot, const uint8_t *const *pages)
+{
+    int error;
+
+    spin_lock(&space->lock);
+    error = area_overlaps(&space->areas, start, end) ? -ENOEXEC : area_set(&space->areas, start, end, prot);
+    spin_unlock(&space->lock);
+    for (uint64_t page = start, next; page < end && error == 0; page = next) {
+        next = (page & ~(LEAF_SIZE - 1)) + LEAF_SIZE;
+        next = next < end ? next : end;
+        spin_lock(&space->lock);
+        error = map_leaf_locked(space, page, next, prot, pages + (page - start) / PAGE_SIZE);
+        spin_unlock(&space->lock);
+        slice_check();
+    }
     return error;
 }
 

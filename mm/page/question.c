@@ -14,6 +14,17 @@ void space_question_begin_locked(struct space *space, struct space_question *que
     list_append(&space->gets, &question->node);
 }
 
+bool space_question_copies_locked(const struct space *space, uint64_t page)
+{
+    list_for_each(node, &space->gets) {
+        const struct space_question *question = container_of(node, const struct space_question, node);
+
+        if (question->copies && question->page == page)
+            return true;
+    }
+    return false;
+}
+
 /* True if a question that overlaps the range and is not later than NUMBER is under way. */
 static bool asked_locked(const struct space *space, uint64_t start, uint64_t end, uint64_t number)
 {

@@ -19,6 +19,8 @@ struct space_question {
     struct list node;    /* [k] space->lock: in space->gets */
     uint64_t number;     /* in the order in which questions begin */
     uint64_t start, end; /* the range in which the answer may map pages */
+    uint64_t page;       /* the page that is asked for */
+    bool copies;         /* the answer may be a copy: nothing else may map the page's old frame here meanwhile */
     bool superseded;     /* [k] the answer SPACE_MOVES may name a frame that the page has no more */
 };
 
@@ -33,6 +35,8 @@ struct space_deferred {
 
 /* Registers QUESTION, whose range is set. */
 void space_question_begin_locked(struct space *space, struct space_question *question);
+/* Is a question about PAGE under way that may be answered with a copy? */
+bool space_question_copies_locked(const struct space *space, uint64_t page);
 /* Ends QUESTION, after its answer has been applied. Moves the work that waits for no other question to READY, which the
  * caller initialises and passes to space_deferred_run after it has released the lock. */
 void space_question_end_locked(struct space *space, struct space_question *question, struct list *ready);

@@ -12,6 +12,7 @@
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
 #include "mm/page/populate.h"
+#include "mm/space/entry.h"
 
 #define STACK_TOP PROGRAM_STACK_TOP
 #define STACK_SLACK (4 * PAGE_SIZE)           /* bytes mapped at once below the loader's data on the stack */
@@ -43,40 +44,95 @@ enum {
     AT_SYSINFO_EHDR = 33
 };
 
-static void write_segment(struct space *space, const struct elf_file *file, const struct elf_segment *segment,
-                          uint64_t address)
+/* A writable segment of fewer pages is copied at once: most of its pages are written, and a fault costs more than the
+ * copy of a page. */
+#define SHARED_LEAST 64u
+
+/* A segment in memory; addresses are those in the space. */
+struct placed {
+    const struct elf_segment *segment;
+    uint64_t address;    /* of its first byte */
+    uint64_t start, end; /* its pages, without those that the segment before it has */
+    uint64_t next;       /* where the pages of the next one begin, or UINT64_MAX */
+    uint32_t prot;
+};
+
+/* Copies the file's bytes of [START, END) of P's pages. */
+static void write_segment(struct space *space, const struct elf_file *file, const struct placed *p, uint64_t start,
+                          uint64_t end)
 {
+    uint64_t file_end = p->address + p->segment->file_size;
     size_t count;
 
-    for (uint64_t done = 0; done < segment->file_size; done += count) {
-        const uint8_t *from = elf_file_at(file, segment->file_offset + done, segment->file_size - done, &count);
+    start = start > p->address ? start : p->address;
+    end = end < file_end ? end : file_end;
+    for (uint64_t at = start; at < end; at += count) {
+        const uint8_t *from = elf_file_at(file, p->segment->file_offset + (at - p->address), end - at, &count);
 
-        space_write(space, address + done, from, count);
+        space_write(space, at, from, count);
     }
 }
 
-/* Makes one segment's pages and fills them. Two segments may share a page only with equal protection (elf_parse). */
-static int load_segment(struct space *space, const struct elf_file *file, const struct elf_segment *segment,
-                        uint64_t bias, uint64_t *mapped_end)
+/* The end of the pages, from P's start on, that can be those of the file: pages that no other segment has, and behind
+ * whose last byte the file's bytes may be seen, because the segment has none of zeros there. */
+static uint64_t shared_end(const struct placed *p)
 {
-    uint64_t address = segment->address + bias;
-    uint64_t start = address & ~(PAGE_SIZE - 1);
-    uint64_t end = (address + segment->memory_size + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1);
-    uint32_t prot = ((segment->flags & ELF_READ) != 0 ? AREA_READ : 0) |
-                    ((segment->flags & ELF_WRITE) != 0 ? AREA_WRITE : 0) |
-                    ((segment->flags & ELF_EXEC) != 0 ? AREA_EXEC : 0);
+    uint64_t end = p->address + p->segment->file_size;
+
+    if (p->segment->memory_size == p->segment->file_size)
+        end = page_up(end);
+    else
+        end &= ~(PAGE_SIZE - 1);
+    end = end < p->next ? end : p->next;
+    if (end <= p->start || ((p->prot & AREA_WRITE) != 0 && (end - p->start) / PAGE_SIZE < SHARED_LEAST))
+        return p->start;
+    return end;
+}
+
+/* Makes a segment's pages: maps those of the file, and makes and fills the others. */
+static int load_segment(struct space *space, const struct elf_file *file, const struct placed *p)
+{
+    uint64_t shared = shared_end(p);
+    size_t first = (p->segment->file_offset + p->start - p->address) / PAGE_SIZE;
     struct frame_stats frames;
     int error = 0;
 
-    if (start < *mapped_end)
-        start = *mapped_end;
+    if (shared > p->start)
+        error = space_populate_with(space, p->start, shared, p->prot, file->pieces + first);
     frame_stats(&frames);
-    if (start < end) /* a segment larger than the free memory is refused before it takes any */
-        error = (end - start) / PAGE_SIZE < frames.free ? space_populate(space, start, end, prot) : -ENOMEM;
+    if (error == 0 && shared < p->end) /* a segment larger than the free memory is refused before it takes any */
+        error = (p->end - shared) / PAGE_SIZE < frames.free ? space_populate(space, shared, p->end, p->prot) : -ENOMEM;
     if (error == 0) {
-        write_segment(space, file, segment, address);
-        if (end > *mapped_end)
-            *mapped_end = end;
+        write_segment(space, file, p, p->address, p->start); /* its part of a page of the segment before it */
+        write_segment(space, file, p, shared, p->end);
+    }
+    return error;
+}
+
+/* Two segments may share a page only with equal protection (elf_parse). */
+static int load_segments(struct space *space, const struct elf_file *file, const struct elf_image *image, uint64_t bias,
+                         uint64_t *mapped_end)
+{
+    int error = 0;
+
+    for (uint32_t i = 0; i < image->segment_count && error == 0; i++) {
+        const struct elf_segment *segment = &image->segments[i];
+        struct placed p = {.segment = segment, .address = segment->address + bias, .next = UINT64_MAX};
+
+        p.start = p.address & ~(PAGE_SIZE - 1);
+        p.end = page_up(p.address + segment->memory_size);
+        if (p.start < *mapped_end)
+            p.start = *mapped_end;
+        if (p.end < p.start)
+            p.end = p.start;
+        if (i + 1 < image->segment_count)
+            p.next = (segment[1].address + bias) & ~(PAGE_SIZE - 1);
+        p.prot = ((segment->flags & ELF_READ) != 0 ? AREA_READ : 0) |
+                 ((segment->flags & ELF_WRITE) != 0 ? AREA_WRITE : 0) |
+                 ((segment->flags & ELF_EXEC) != 0 ? AREA_EXEC : 0);
+        error = load_segment(space, file, &p);
+        if (error == 0)
+            *mapped_end = p.end;
     }
     return error;
 }
@@ -225,8 +281,8 @@ int program_load(struct space *space, const struct elf_file *file, const char *p
     error = elf_parse(file, image);
     if (error == 0)
         error = place(image, &bias);
-    for (uint32_t i = 0; i < image->segment_count && error == 0; i++)
-        error = load_segment(space, file, &image->segments[i], bias, &mapped_end);
+    if (error == 0)
+        error = load_segments(space, file, image, bias, &mapped_end);
     if (error == 0) {
         space_set_break(space, mapped_end);
         error = build_stack(space, image, bias, path, strings, start);

@@ -33,8 +33,10 @@ struct program_start {
     uint64_t entry, stack, environment; /* user addresses */
 };
 
-/* Fills SPACE, which is new and which no other kernel hosts, with the executable FILE, known as PATH. -ENOEXEC: not a
- * static x86-64 executable, or its segments overlap; -ENOMEM; -E2BIG: too many strings. */
+/* Fills SPACE, which is new and which no other kernel hosts, with the executable FILE, known as PATH. The pieces of
+ * FILE are frames of this kernel, with a reference of their own each: SPACE maps those of pages that it will not write,
+ * or not all of them, copy-on-write, and copies the others. -ENOEXEC: not a static x86-64 executable, or its segments
+ * overlap; -ENOMEM; -E2BIG: too many strings. */
 int program_load(struct space *space, const struct elf_file *file, const char *path, const struct exec_strings *strings,
                  struct program_start *start);
 /* 0 if program_load would accept FILE, PATH and STRINGS. */

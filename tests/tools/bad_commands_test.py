@@ -24,7 +24,7 @@ BAD = {
     "an unknown option of events": ("events --nosuch x", r"unknown option --nosuch \(valid: "),
     "an argument too many": ("list programs more", r"unexpected argument 'more' \(see kettle list --help\)$"),
     "an unknown list": ("list program", r"'program' is unknown; did you mean 'programs'\? \(valid: programs, options\)"),
-    "an unknown benchmark": ("bench message", r"'message' is unknown; did you mean 'messages'\? \(valid: all, abi, messages, numa, policies, silence, tasks, vm, workloads\)"),
+    "an unknown benchmark": ("bench message", r"'message' is unknown; did you mean 'messages'\? \(valid: all, abi, messages, numa, policies, silence, tasks, thesis, vm, workloads\)"),
     "an unknown shell": ("completion fish", r"'fish' is unknown \(valid: bash, zsh\)"),
     "an unknown library": ("abi --libc dietlibc", r"--libc 'dietlibc' is unknown \(valid: "),
     "an unknown real program": ("programs --only nosuch", r"--only nosuch: no such program \(valid: .*\bsed\b"),

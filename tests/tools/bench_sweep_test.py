@@ -1,12 +1,14 @@
 """`kettle bench NAME --sweep`: which runs it makes, what is refused, and the figures of what came back."""
 
 import argparse
+import csv
 
 import pytest
 
 from bench_data import data, run
 from hosttools.bench import options as bench_options, sweep
 from hosttools.errors import UsageError
+from hosttools.results.csv_file import write_tidy
 from hosttools.results.runs import groups
 from hosttools.suites.workloads_report import kernel_work
 
@@ -94,3 +96,15 @@ def test_ratios_are_taken_within_a_round():
     assert "| `kernels=2+prefetch=0` | 0.400 |" in report.tables[0] and "| `kernels=1+prefetch=0` | - | - | - | - |" in report.tables[0]
     lines = {plot.name: plot.lines for plot in report.plots}["sweep-kernel-mode-instructions"]
     assert lines["prefetch=0"] == [None, pytest.approx(0.4)] and lines["prefetch=4"] == [None, pytest.approx(0.5)]
+
+
+def test_tidy_rows_have_a_column_for_each_axis(tmp_path):
+    raw = {**data("workloads-sweep", *made("kernels=2+prefetch=0", 1, "kettle", 80, 8), *made("kernels=2", 1, "linux", 100, 10)),
+           "axes": {"kernels": ["2"], "prefetch": ["0"]}}
+    write_tidy(sweep.report(raw).tidy, tmp_path / "tidy.csv")
+    rows = list(csv.DictReader((tmp_path / "tidy.csv").read_text().splitlines()))
+    assert {"kernels": "2", "prefetch": "0", "system": "kettle", "round": "1", "case": "is.S", "figure": "kernel-mode_instructions",
+            "value": "80.0"} in rows
+    assert {(row["system"], row["prefetch"]) for row in rows} == {("kettle", "0"), ("linux", "")}
+    write_tidy([], tmp_path / "tidy.csv")
+    assert not (tmp_path / "tidy.csv").exists()

@@ -55,7 +55,7 @@ def complete(script: str, *words: str) -> list[str]:
 
 def test_bash_completes_commands_options_and_values(main):
     script = main("completion", "bash")
-    assert complete(script, "kettle", "s") == ["shell"]
+    assert complete(script, "kettle", "s") == ["shell", "sweep"]
     assert complete(script, "kettle", "run", "--kern") == ["--kernels"]
     assert complete(script, "kettle", "run", "--accel", "k") == ["kvm"]
     assert complete(script, "kettle", "bench", "m") == ["messages"]

@@ -94,8 +94,10 @@ static int grant_less(struct node *node, uint32_t kernel, uint32_t less, const s
         node->maps->granted[kernel] -= less;
         node->maps->all -= less;
         last = node->maps->all == 0;
-        if (last)
+        if (last && node->maps->written) { /* it may have been written since node_version was last asked */
             node->maps->written = false;
+            node->version++;
+        }
         /* cannot reach 0: the caller holds a reference, too */
         __atomic_fetch_sub(&node->references, less, __ATOMIC_RELAXED);
     }

@@ -13,6 +13,7 @@
 #include "kernel/lib/string.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
+#include "mm/frame/kept.h"
 #include "mm/frame/object_page.h"
 #include "mm/frame/refuse.h"
 #include "mm/life/life.h"
@@ -74,8 +75,8 @@ static size_t report_kernels(char *bytes, size_t size, uint64_t *cursor)
 
 /* Objects that are allocated and freed while programs run. Memory that is kept for reuse and never freed is listed
  * separately, in frames: kernel stacks, the frames of small objects, what the message channels allocated with the first
- * messages of a kind, and pages of files. "used" counts the other frames that are not free, "large" the other objects
- * over half a page. */
+ * messages of a kind, and pages of files and of programs that are kept for their next exec. "used" counts the other
+ * frames that are not free, "large" the other objects over half a page. */
 static size_t report_objects(char *bytes, size_t size, uint64_t *cursor)
 {
     struct text text = {bytes, size, 0};
@@ -84,7 +85,8 @@ static size_t report_objects(char *bytes, size_t size, uint64_t *cursor)
     struct thread_counts threads;
     struct task_counts tasks;
     struct file_counts files;
-    uint64_t stack_frames, message_frames = msg_stays.bytes / PAGE_SIZE, cached = content_frames();
+    uint64_t stack_frames, message_frames = msg_stays.bytes / PAGE_SIZE;
+    uint64_t cached = content_frames() + frame_kept_count();
     uint64_t named = object_page_tables(); /* each an object and a frame, which stay */
 
     *cursor = 0;
@@ -140,7 +142,7 @@ static size_t report_numbers(char *bytes, size_t size, uint64_t *cursor)
     part.frames = frames.total;
     part.free = frames.free;
     heap_stats(&heap);
-    part.files = content_frames();
+    part.files = content_frames() + frame_kept_count();
     part.kernel = heap.small_frames;
     part.processes = counts.processes;
     part.threads = counts.present;

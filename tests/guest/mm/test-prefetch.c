@@ -1,11 +1,13 @@
 /* test-prefetch: pages that come with the answer to a fault on another page. The argument says how many runs an answer
  * may bring, as prefetch= on the boot command line does. */
 #include <errno.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "tests/guest/harness/place.h"
 #include "tests/guest/harness/tap.h"
@@ -122,10 +124,134 @@ static void test_change(void)
     CHECK(start[PAGE] == 77 && start[2 * PAGE] == 2, "page 1 has %d, page 2 %d", start[PAGE], start[2 * PAGE]);
 }
 
+/* After a fork, pages come along as they do otherwise, and are copied by whoever writes. */
+static void test_copied(void)
+{
+    char *start = area();
+    pid_t child;
+
+    if (!CHECK(start != NULL, "%s", strerror(errno)) || !CHECK(thread_move(0) == 0, "no move"))
+        return;
+    for (unsigned long i = 0; i < PAGES; i++)
+        start[i * PAGE] = (char)i;
+    child = FORK();
+    if (child == 0) {
+        unsigned long before, fetches;
+
+        if (thread_move(1) != 0)
+            _exit(1);
+        before = figure(1, " frames ");
+        for (unsigned long i = 0; i < PAGES; i++) {
+            if (start[i * PAGE] != (char)i)
+                _exit(2);
+        }
+        fetches = figure(1, " frames ") - before;
+        if (runs == 0 ? fetches < PAGES : fetches >= PAGES / 2)
+            _exit(3);
+        for (unsigned long i = 0; i < PAGES; i += 3)
+            start[i * PAGE] = (char)(i + 1);
+        if (thread_move(0) != 0)
+            _exit(1);
+        for (unsigned long i = 0; i < PAGES; i++) {
+            if (start[i * PAGE] != (char)(i % 3 == 0 ? i + 1 : i))
+                _exit(4);
+        }
+        _exit(0);
+    }
+    CHECK_EXITS(child, 0);
+    for (unsigned long i = 0; i < PAGES; i++)
+        CHECK(start[i * PAGE] == (char)i, "page %lu has %d", i, start[i * PAGE]);
+}
+
+/* What threads of a forked child write, each page has WORDS of. */
+enum { HOME_WORD, AWAY_WORD, WORDS };
+
+static struct {
+    volatile unsigned *pages;
+    volatile unsigned written[PAGES][WORDS]; /* what every later read must see at least */
+    volatile int writers, wrong;
+} storm;
+
+static volatile unsigned *storm_word(unsigned long page, int word)
+{
+    return storm.pages + page * PAGE / sizeof(unsigned) + word;
+}
+
+static void *storm_write(void *argument)
+{
+    int word = (int)(intptr_t)argument;
+
+    if (thread_move(word == HOME_WORD ? 0 : 1) != 0)
+        storm.wrong = 1;
+    for (unsigned long i = 0; i < PAGES; i++) {
+        unsigned long page = i * 37 % PAGES; /* not in order: runs bring pages that are being written */
+
+        *storm_word(page, word) = 1;
+        __atomic_store_n(&storm.written[page][word], 1, __ATOMIC_RELEASE);
+    }
+    __atomic_fetch_sub(&storm.writers, 1, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+static void *storm_read(void *argument)
+{
+    bool more = true;
+
+    if (thread_move((int)(intptr_t)argument) != 0)
+        storm.wrong = 1;
+    while (more) {
+        more = __atomic_load_n(&storm.writers, __ATOMIC_ACQUIRE) != 0; /* once more when they have ended */
+        for (unsigned long page = 0; page < PAGES; page++) {
+            for (int word = 0; word < WORDS; word++) {
+                unsigned least = __atomic_load_n(&storm.written[page][word], __ATOMIC_ACQUIRE);
+
+                if (*storm_word(page, word) < least)
+                    storm.wrong = 2;
+            }
+        }
+    }
+    return NULL;
+}
+
+/* No thread reads an old frame of a page that another thread of its process, here or elsewhere, has written. */
+static void test_storm(void)
+{
+    for (int round = 0; round < 20; round++) {
+        pid_t child;
+
+        if (!CHECK(thread_move(0) == 0, "no move"))
+            return;
+        storm.pages = (volatile unsigned *)(void *)area();
+        if (!CHECK(storm.pages != NULL, "%s", strerror(errno)))
+            return;
+        for (unsigned long page = 0; page < PAGES; page++)
+            *storm_word(page, HOME_WORD) = 0;
+        child = FORK();
+        if (child == 0) {
+            pthread_t threads[2 * WORDS];
+
+            storm.writers = WORDS;
+            for (int i = 0; i < 2 * WORDS; i++) {
+                if (pthread_create(&threads[i], NULL, i < WORDS ? storm_write : storm_read,
+                                   (void *)(intptr_t)(i % WORDS)) != 0)
+                    _exit(9);
+            }
+            for (int i = 0; i < 2 * WORDS; i++)
+                pthread_join(threads[i], NULL);
+            _exit(storm.wrong);
+        }
+        CHECK_EXITS(child, 0);
+        CHECK(*storm_word(0, HOME_WORD) == 0 && *storm_word(PAGES - 1, AWAY_WORD) == 0, "the child's writes are here");
+        CHECK(munmap((void *)storm.pages, PAGES * PAGE) == 0, "%s", strerror(errno));
+    }
+}
+
 static const struct tap_test tests[] = {
     {"sequence", "pages touched in sequence are prefetched, and none when the option says none", test_sequence},
     {"scattered", "runs of one page come as many at once as the option says", test_scattered},
     {"change", "prefetched pages are unmapped with the others", test_change},
+    {"copied", "pages that a fork shares are prefetched, and each process keeps its own", test_copied},
+    {"storm", "no thread reads what a page had before another one wrote to it, while pages are copied", test_storm},
 };
 
 int main(int argc, char **argv)

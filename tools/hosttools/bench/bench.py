@@ -31,10 +31,10 @@ from hosttools.errors import UsageError
 from hosttools.paths import ROOT, build_dir
 from hosttools.results import changes
 from hosttools.results.runs import Run
-from hosttools.suites import abi, messages, numa, policies, silence, tasks, vm, workloads
+from hosttools.suites import abi, messages, numa, policies, silence, tasks, thesis, vm, workloads
 
 BENCHMARKS: dict[str, ModuleType] = {"abi": abi, "messages": messages, "numa": numa, "policies": policies, "silence": silence,
-                                     "tasks": tasks, "vm": vm, "workloads": workloads}
+                                     "tasks": tasks, "thesis": thesis, "vm": vm, "workloads": workloads}
 ALL = "all"
 OWN: tuple[ModuleType, ...] = (bench_options, sweep)  # what takes the place of a benchmark's module
 STATUS_FAILED = 1

@@ -29,11 +29,12 @@ GLANCE = {
     "policies": ("*-sequential",),
     "silence": ("*",),
     "tasks": ("work-*", "time-*", "kernels-2-*", "import-2"),
+    "thesis": ("slots-1-2-*", "slots-4-2-*"),
     "vm": ("work-*", "time-*", "kernels-2-*", "retrieve-*-2", "lock-*-2"),
     "workloads": ("work-S-*", "time-S-2-*", "time-S-4-1-*"),
 }
 # Seconds of a run, as a rule, on two CPUs that others used as well; only their proportions matter.
-WEIGHTS = {"abi": 3.0, "messages": 9.0, "numa": 30.0, "policies": 40.0, "silence": 8.0, "tasks": 9.0, "vm": 5.0, "workloads": 30.0}
+WEIGHTS = {"abi": 3.0, "messages": 9.0, "numa": 30.0, "policies": 40.0, "silence": 8.0, "tasks": 9.0, "thesis": 30.0, "vm": 5.0, "workloads": 30.0}
 
 Json = dict[str, Any]
 

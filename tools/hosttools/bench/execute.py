@@ -121,6 +121,8 @@ def execute_run(run: Run, launch: Launch) -> Json:
         result["counts"] = []  # they are in it
     if told.get("profile"):
         result["profile"] = told["profile"]
+    if told.get("space_events"):
+        result["space_events"] = told["space_events"]
     lines = [line for line in told["stdout"].splitlines() if line.strip()]
     result["output"] = [item for line in lines if (item := _object(line)) is not None]
     # A program that fails says why on the terminal that its output is on, too.

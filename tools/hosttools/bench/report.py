@@ -5,12 +5,13 @@ from typing import Any, Sequence
 
 from hosttools.bench.raw import RAW
 from hosttools.results import plots
-from hosttools.results.csv_file import write_csv
+from hosttools.results.csv_file import write_csv, write_tidy
 from hosttools.results.runs import Report
 from hosttools.results.samples import write_samples
 
 TABLE = "raw.csv"
 SAMPLES = "samples.jsonl"
+TIDY = "tidy.csv"
 
 Json = dict[str, Any]
 
@@ -20,6 +21,7 @@ def write_results(title: str, report: Report, data: Json, folder: Path) -> list[
     write_report(title, report, data, folder)
     write_csv(data, folder / TABLE)
     write_samples(data, folder / SAMPLES)
+    write_tidy(report.tidy, folder / TIDY)
     return [path for plot in report.plots if (path := folder / f"{plot.name}.{'png' if plot.png else 'svg'}").is_file()]
 
 

@@ -240,6 +240,19 @@ def told(data: Json) -> str:
     return " ".join(parts)
 
 
+def tidy(data: Json) -> list[Json]:
+    """A row for each figure of each case in each round, with a column for each axis; Linux has no value on Kettle's own."""
+    rows = []
+    for side, every in (("kettle", points(data["axes"])), ("linux", [of_linux(point) for point in points(data["axes"])])):
+        for point in {label(each): each for each in every}.values():
+            axes_of = {name: point.get(name, "") for name in data["axes"]}
+            for group, title, value in VALUES:
+                for case, found in _rounds(data, group, point, side, value).items():
+                    rows += [{**axes_of, "system": side, "round": number, "case": case, "figure": title.replace(" ", "_"), "value": amount}
+                             for number, amount in sorted(found.items())]
+    return rows
+
+
 def report(data: Json) -> Report:
     """The summary, tables and plots."""
     sentence = told(data)
@@ -248,4 +261,4 @@ def report(data: Json) -> Report:
                                                       "half of the 95 % confidence interval. Kettle's looking for work is not among "
                                                       "the instructions.\n")
     tables = [_summary(data), *(part for group, title, value in VALUES for part in _tables(data, group, title, value))]
-    return Report(head, [part for part in tables if part], plots(data), sentence)
+    return Report(head, [part for part in tables if part], plots(data), sentence, tidy(data))

@@ -4,7 +4,7 @@ import csv
 import shlex
 import statistics
 from pathlib import Path
-from typing import Any
+from typing import Any, Sequence
 
 from hosttools.results.runs import measured
 
@@ -29,6 +29,18 @@ def write_csv(data: Json, path: Path) -> None:
                              *((cost.user, cost.kernel, cost.idle) if cost else ("", "", "")),
                              statistics.median(samples) / 1e3 if samples else "", len(samples),
                              *(region[key] / item.case["count"] if region and item.case["count"] else "" for key in MODELLED)))
+
+
+def write_tidy(rows: Sequence[Json], path: Path) -> None:
+    """Writes ROWS, which have the same columns, to PATH: a figure a line, and in the other columns all that it is of. Without
+    rows there is no such file."""
+    if not rows:
+        path.unlink(missing_ok=True)
+        return
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
 
 
 def _options(command: str) -> str:

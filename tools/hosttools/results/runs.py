@@ -31,6 +31,7 @@ class Report:
     tables: Sequence[str]  # Markdown, each with its heading
     plots: Sequence[Plot] = field(default_factory=tuple)
     sentence: str = ""  # what `kettle bench` ends with
+    tidy: Sequence[Json] = field(default_factory=tuple)  # rows of tidy.csv: a figure each, with the same columns
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@
 
 int window_map(uint64_t va, uint64_t pa, uint64_t size, uint64_t flags);
 void *window_direct(uint64_t pa);
+uint64_t window_physical(const void *direct);
 
 struct boot_page *window_boot_page(void);
 

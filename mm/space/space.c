@@ -98,12 +98,27 @@ bool space_leave(struct space *space)
     last = --space->users == 0;
     if (last && space->published)
         list_remove(&space->node);
+    space->published = space->published && !last;
     spin_unlock(&table_lock);
     while (last && __atomic_load_n(&space->references, __ATOMIC_ACQUIRE) != 1) {
         slice_pause(); /* the reference is a recall's or a handler's on another CPU, and handlers never wait */
         cpu_relax();
     }
     return last;
+}
+
+bool space_retire(struct space *space)
+{
+    bool retires;
+
+    spin_lock(&table_lock);
+    retires = space->published && space->users == 1 && space->references == 1 &&
+              __atomic_load_n(&space->late, __ATOMIC_RELAXED) == 0;
+    if (retires)
+        list_remove(&space->node);
+    space->published = space->published && !retires;
+    spin_unlock(&table_lock);
+    return retires;
 }
 
 kernel_set space_others(struct space *space)

@@ -304,9 +304,13 @@ static void answer_killed(struct group *group)
     struct msg_group_ended ended;
     bool ends;
 
-    member_figures(group, &killed, &freed);
     spin_lock(&group->lock);
-    ends = !group->freeing && pack_ended(&killed, &freed, &ended) && space_retire_empty(group->space);
+    ends = !group->freeing; /* else the home has died, and the space may be freed already (lost_free) */
+    if (ends)
+        member_figures(group, &killed, &freed);
+    else
+        group_notify_killed(group, &killed);
+    ends = ends && pack_ended(&killed, &freed, &ended) && space_retire_empty(group->space);
     group->freeing = group->freeing || ends;
     spin_unlock(&group->lock);
     if (!ends) {

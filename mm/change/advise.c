@@ -56,7 +56,7 @@ int64_t space_apply_flag_locked(struct space *space, const struct msg_space_chan
     bool covered = true;
     int error = 0;
 
-    if (space->home == instance.kernel) { /* which has all areas */
+    if (space->home == instance.kernel || lease_has_locked(space, change->start, end)) { /* which has all areas */
         if (change->flag.forbidden != 0 && any_has_locked(space, change->start, end, change->flag.forbidden))
             return -EINVAL;
         covered = area_covers(&space->areas, change->start, end);
@@ -99,8 +99,12 @@ int space_flag(struct space *space, uint64_t start, uint64_t end, uint32_t forbi
     /* a range that starts at 0 (mlockall) is locked by the whole-space lock, which lets others map meanwhile */
     struct space_range range = start == 0 ? SPACE_HEAVY : (struct space_range){start, end};
     struct space_lock lock;
-    int error = space_acquire(space, range, &lock), covered;
+    int64_t result;
+    int error, covered;
 
+    if (((set | clear) & AREA_POLICY) == 0 && space_change_alone(space, &change, false, &result))
+        return (int)result;
+    error = space_acquire(space, range, &lock);
     if (error != 0)
         return error;
     space_count_change(space);

@@ -520,10 +520,10 @@ int64_t space_apply_discard_locked(struct space *space, const struct msg_space_c
 
 int64_t space_apply_write_protect_locked(struct space *space, const struct msg_space_change *change)
 {
-    bool owns;
+    bool frozen = lease_freeze_locked(space), owns;
 
     rewrite_private_locked(space, change->start, change->start + change->length, REWRITE_WRITE_PROTECT, &owns);
-    return owns;
+    return owns || frozen;
 }
 
 int64_t space_apply_room_locked(struct space *space, const struct msg_space_change *change)

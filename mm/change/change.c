@@ -200,10 +200,7 @@ void space_count_change(struct space *space)
     spin_unlock(&space->lock);
 }
 
-/* Applies CHANGE, with SPACE_LAST if it lets pages go, if this kernel may decide it by itself, after an unmap of the
- * range if REPLACE; *RESULT is its result. Returns false when other kernels must take part, or when the change is long
- * and needs the lock of the range. */
-static bool change_alone(struct space *space, const struct msg_space_change *change, bool replace, int64_t *result)
+bool space_change_alone(struct space *space, const struct msg_space_change *change, bool replace, int64_t *result)
 {
     bool settles = (space_operation(change->operation)->flags & SETTLES) != 0, alone;
     uint32_t tries = 0;
@@ -332,7 +329,7 @@ static int64_t map(struct space *space, uint64_t address, uint64_t length, uint3
         else if (change.start != 0 && change.start < MAP_LOW)
             change.start = MAP_LOW;
     }
-    if (change_alone(space, &change, fixed && replace, &result))
+    if (space_change_alone(space, &change, fixed && replace, &result))
         return result;
     if (how == 0 && lease_may_have(prot, backing) && space_commit_allowed(prot, change.length)) {
         result = map_leased(space, &change);
@@ -378,7 +375,7 @@ static inline __attribute__((always_inline)) int let_go(struct space *space, str
     int64_t result;
 
     change->prot = SPACE_LAST;
-    if (change_alone(space, change, false, &result))
+    if (space_change_alone(space, change, false, &result))
         return (int)result;
     change->prot = 0;
     return let_go_everywhere(space, change);
@@ -448,5 +445,5 @@ int space_protect(struct space *space, uint64_t address, uint64_t length, uint32
         return 0;
     if (!user_range(address, length))
         return -ENOMEM;
-    return change_alone(space, &change, false, &result) ? (int)result : protect_everywhere(space, &change);
+    return space_change_alone(space, &change, false, &result) ? (int)result : protect_everywhere(space, &change);
 }

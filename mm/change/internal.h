@@ -77,6 +77,11 @@ int space_settle(struct space *space, uint64_t start, uint64_t end);
 /* Removes the areas and entries of the range; owning entries become pending free, or with LAST (SPACE_LAST), if the
  * frame is this kernel's, empty. 0, SPACE_PENDING if the range has entries pending free now, or -ENOMEM: unchanged. */
 int space_unmap_locked(struct space *space, uint64_t start, uint64_t length, uint32_t last);
+/* Applies CHANGE, with SPACE_LAST if it lets pages go, if this kernel may decide it by itself, after an unmap of the
+ * range if REPLACE; *RESULT is its result. Returns false when other kernels must take part, or when the change is long
+ * and needs the lock of the range. */
+bool space_change_alone(struct space *space, const struct msg_space_change *change, bool replace, int64_t *result);
+
 /* --- walks in slices: mm/change/walk.c --- */
 
 #define AREAS_AT_ONCE 64u /* areas that are changed under space->lock without a pause */

@@ -44,7 +44,7 @@ struct deferred_change {
     struct space_deferred deferred;
     struct msg_kept kept;
     bool settles;        /* a SPACE_SETTLE */
-    struct space *space; /* exists until the answer: the requester, a thread of it or a task that pins it, waits */
+    struct space *space; /* exists until the answer: SPACE->late counts this */
     struct msg_space_change change;
 };
 
@@ -56,7 +56,15 @@ static struct deferred_change *late_create(struct space *space, const struct msg
         return NULL;
     late->space = space;
     late->change = *change;
+    __atomic_fetch_add(&space->late, 1, __ATOMIC_RELAXED); /* the caller has a reference to it */
     return late;
+}
+
+/* For a change that is not deferred after all. */
+static void late_free(struct deferred_change *late)
+{
+    __atomic_fetch_sub(&late->space->late, 1, __ATOMIC_RELEASE);
+    heap_free(late, sizeof(*late));
 }
 
 static void deferred_free(struct msg_kept *kept)
@@ -70,6 +78,7 @@ static void end_deferred(struct deferred_change *late, int64_t value)
 {
     struct msg_space_changed changed = {(uint64_t)value};
 
+    __atomic_fetch_sub(&late->space->late, 1, __ATOMIC_RELEASE); /* the space may end from now on */
     if (value < 0)
         msg_kept_reply_error(&late->kept, (int)value, deferred_free);
     else
@@ -167,7 +176,7 @@ static int defer_recall(struct space *space, const struct msg *m)
         return -ENOMEM;
     result = recall_for(late, m);
     if (result <= 0)
-        heap_free(late, sizeof(*late));
+        late_free(late);
     return result;
 }
 
@@ -209,7 +218,7 @@ static int defer_change(struct space *space, const struct msg *m)
         msg_keep(m, &late->kept, NULL);
     spin_unlock(&space->lock);
     if (!deferred)
-        heap_free(late, sizeof(*late));
+        late_free(late);
     return deferred ? 1 : 0;
 }
 

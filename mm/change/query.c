@@ -32,7 +32,7 @@ int64_t space_known_locked(const struct space *space, uint64_t start, uint64_t e
 
     if (lease != NULL)
         return SPACE_ELSEWHERE | (int64_t)lease->kernel;
-    return space->home == instance.kernel || lease_covers_locked(space, start, end) ? 0 : -EAGAIN;
+    return space->home == instance.kernel || lease_has_locked(space, start, end) ? 0 : -EAGAIN;
 }
 
 static int64_t where_locked(struct space *space, uint64_t page)

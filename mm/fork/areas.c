@@ -1,13 +1,14 @@
 /* Fork: the child's areas, and the objects behind them. */
+#include "mm/retrieve/areas.h"
 #include "kernel/abi/errno.h"
 #include "kernel/lib/list.h"
 #include "mm/area/backing.h"
 #include "mm/file/hold.h"
 #include "mm/fork/internal.h"
+#include "mm/lease/lease.h"
 #include "mm/retrieve/wire.h"
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
-#include "msg/call.h"
 #include "msg/slice.h"
 
 #define AREAS_AT_ONCE 32u /* that are copied under the parent's lock */
@@ -45,33 +46,73 @@ static int copy_areas_here(struct space *parent, struct space *child)
     return error;
 }
 
+/* Asks KERNEL for the areas from FROM on and appends those below UNTIL. LEASED: KERNEL has leased them. The answer's
+ * head stays in fork->buffer. */
+static int append_from(struct fork *fork, uint32_t kernel, uint64_t from, uint64_t until, bool leased)
+{
+    struct msg_space_areas *answer = (struct msg_space_areas *)(void *)fork->buffer;
+    const struct msg_space_area *areas = (const struct msg_space_area *)(answer + 1);
+    int length = space_areas_held(fork->parent->id, kernel, from, answer), error = 0;
+
+    if (length < 0)
+        return length;
+    for (size_t i = 0; i < ((size_t)length - sizeof(*answer)) / sizeof(*areas) && error == 0; i++) {
+        uint64_t end = areas[i].end < until ? areas[i].end : until;
+
+        if (areas[i].start >= until)
+            break;
+        if (leased && (areas[i].prot & (AREA_SHARED | AREA_DONTFORK)) == AREA_SHARED) {
+            fork->fills_leased = true;
+            return -EAGAIN;
+        }
+        error = append_area(fork->child, areas[i].start, end, (uint32_t)areas[i].prot, areas[i].backing);
+    }
+    slice_check();
+    return error == 0 && answer->next != 0 && answer->next <= from && answer->holder == 0 ? -EPROTO : error;
+}
+
+/* Appends the areas of a lease, which KERNEL has, from FROM to its end, UNTIL. A lease that KERNEL has not recorded has
+ * none. */
+static int append_lease(struct fork *fork, uint32_t kernel, uint64_t from, uint64_t until)
+{
+    const struct msg_space_areas *answer = (const struct msg_space_areas *)(const void *)fork->buffer;
+    int error;
+
+    if (kernel >= KERNELS_MAX || until <= from)
+        return -EPROTO;
+    do {
+        error = append_from(fork, kernel, from, until, true);
+        from = answer->next;
+    } while (error == 0 && from != 0 && from < until);
+    return error;
+}
+
 int fork_copy_areas(struct fork *fork)
 {
-    struct msg_space_page ask = {.space = fork->parent->id};
+    const struct space *parent = fork->parent;
     const struct msg_space_areas *answer;
+    uint64_t at = 0;
     int error = 0;
 
-    if (fork->parent->home == instance.kernel)
+    if (parent->home == instance.kernel && lease_map_empty(&parent->leases.map)) /* the home's own are given up */
         return copy_areas_here(fork->parent, fork->child);
     if (!fork_buffers(fork))
         return -ENOMEM;
     answer = (const struct msg_space_areas *)(const void *)fork->buffer;
     do {
-        int length = msg_call(fork->parent->home, MSG_SPACE_AREAS, &ask, sizeof(ask), fork->buffer, MSG_MAX,
-                              "areas for a fork", ask.page);
-        const struct msg_space_area *areas = (const struct msg_space_area *)(answer + 1);
-
-        if (length < 0)
-            return length;
-        for (size_t i = 0; i < ((size_t)length - sizeof(*answer)) / sizeof(*areas) && error == 0; i++)
-            error = append_area(fork->child, areas[i].start, areas[i].end, (uint32_t)areas[i].prot, areas[i].backing);
-        slice_check();
+        error = append_from(fork, parent->home, at, USER_END, false);
+        if (error != 0)
+            break;
         fork->child->break_start = answer->break_start;
         fork->child->break_now = answer->break_now;
-        if (error == 0 && answer->next != 0 && answer->next <= ask.page)
-            error = -EPROTO;
-        ask.page = answer->next;
-    } while (error == 0 && ask.page != 0);
+        at = answer->next;
+        if (answer->holder != 0) {
+            uint64_t until = answer->until;
+
+            error = append_lease(fork, (uint32_t)(answer->holder - 1), at, until);
+            at = until < USER_END ? until : 0;
+        }
+    } while (error == 0 && at != 0);
     return error;
 }
 

@@ -8,6 +8,7 @@
 #include "mm/change/revoke.h"
 #include "mm/fork/internal.h"
 #include "mm/frame/heap.h"
+#include "mm/lease/lease.h"
 #include "mm/lock/lock.h"
 #include "mm/mempolicy/mempolicy.h"
 #include "mm/page/question.h"
@@ -46,13 +47,13 @@ static int fork_locked(struct fork *fork)
 
     fork->child->revokes_seen = space_revokes();
     fork->child->areas.refers = false;
-    error = fork_copy_areas(fork);
+    error = fork_write_protect_others(fork, &holders); /* first: what is leased to them changes until then */
+    if (error == 0)
+        error = fork_copy_areas(fork);
     if (error == 0)
         error = mempolicy_inherit(fork->parent, fork->child);
     if (error == 0)
         error = fork_hold_files(fork->child, (uint32_t)fork->parent->id);
-    if (error == 0)
-        error = fork_write_protect_others(fork, &holders);
     if (error == 0) {
         space_gets_await(fork->parent, SPACE_HEAVY);
         error = fork_copy_own(fork);
@@ -65,20 +66,39 @@ static int fork_locked(struct fork *fork)
     return error;
 }
 
-int space_fork(struct space *parent, struct space *child)
+/* A fork under the parent's whole-space lock. KEEPS: other kernels keep their leases. */
+static int fork_locking(struct fork *fork, bool keeps)
 {
-    struct fork fork = {.parent = parent, .child = child, .leaf_at = 1};
+    struct space *parent = fork->parent;
     struct space_lock lock;
-    int error = space_acquire(parent, SPACE_HEAVY, &lock);
+    int error = keeps ? space_acquire_keeping(parent, &lock) : space_acquire(parent, SPACE_HEAVY, &lock);
 
     if (error != 0)
         return error;
-    fork.others = space_lock_others(parent, &lock);
-    error = fork_locked(&fork);
+    fork->others = space_lock_others(parent, &lock);
     spin_lock(&parent->lock);
-    parent->stats.forks++;
+    lease_freeze_locked(parent);
+    spin_unlock(&parent->lock);
+    error = fork_locked(fork);
+    if (error != 0)
+        fork_thaw_others(fork);
+    spin_lock(&parent->lock);
+    lease_thaw_locked(parent);
+    parent->stats.forks += fork->fills_leased && keeps ? 0 : 1;
     spin_unlock(&parent->lock);
     space_release(parent, &lock);
+    return error;
+}
+
+int space_fork(struct space *parent, struct space *child)
+{
+    struct fork fork = {.parent = parent, .child = child, .leaf_at = 1};
+    int error = fork_locking(&fork, true);
+
+    if (error != 0 && fork.fills_leased) {
+        area_list_clear(&child->areas);
+        error = fork_locking(&fork, false);
+    }
     heap_free(fork.buffer, MSG_MAX);
     heap_free(fork.frames, PAIRS_MAX * sizeof(fork.frames[0]));
     return error;

@@ -20,6 +20,7 @@ struct fork {
     uint64_t *leaf;          /* the child's table for the 2 MiB at leaf_at */
     uint64_t leaf_at;        /* 1: none */
     const struct area *area; /* the child's area that was looked up last, or NULL */
+    bool fills_leased;       /* shared memory is leased to some kernel, where this one cannot allocate its frames */
     uint8_t *buffer;         /* MSG_MAX bytes for an answer or for pairs; NULL until needed */
     uint64_t *frames;        /* room for PAIRS_MAX frames; NULL until needed */
 };
@@ -31,8 +32,9 @@ bool fork_buffers(struct fork *fork);
 
 /* --- areas.c --- */
 
-/* Copies the parent's areas to the child, from the parent's home, which has all of them. Waits. Like all functions
- * below, it returns 0 or a negative errno. */
+/* Copies the parent's areas to the child, from the parent's home and from the kernels that have leased memory, which
+ * are frozen (fork_freeze_others). Waits. Like all functions below, it returns 0 or a negative errno; -EAGAIN with
+ * FORK->fills_leased set. */
 int fork_copy_areas(struct fork *fork);
 /* Takes a hold of the object behind each area of the child, before pages are copied: then later revocations also reach
  * the home of the child, this kernel. PARENT: its process, for the stamps of attached areas. Waits. */
@@ -53,8 +55,11 @@ int fork_fill_shared(struct fork *fork);
 
 /* --- member.c --- */
 
-/* Has the other members write-protect all private pages for COW. *HOLDERS: the members that may own pages. Waits. */
+/* Has the other members write-protect all private pages for COW, and freeze their leases. *HOLDERS: the members that
+ * may own pages; each thaws its leases when it has listed them all, and the child's references are counted. Waits. */
 int fork_write_protect_others(struct fork *fork, kernel_set *holders);
+/* Thaws the leases of all other members, after a fork that has failed. Waits. */
+void fork_thaw_others(struct fork *fork);
 void fork_member_init(void);
 
 #endif

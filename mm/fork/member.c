@@ -4,6 +4,7 @@
 #include "mm/fork/internal.h"
 #include "mm/fork/wire.h"
 #include "mm/frame/frame.h"
+#include "mm/lease/lease.h"
 #include "mm/page/zero_page.h"
 #include "mm/space/entry.h"
 #include "mm/space/space.h"
@@ -42,17 +43,38 @@ int fork_write_protect_others(struct fork *fork, kernel_set *holders)
     return protected.error;
 }
 
+void fork_thaw_others(struct fork *fork)
+{
+    struct msg_space_page thaw = {.space = fork->parent->id, .page = USER_END};
+
+    msg_gather(fork->others, MSG_SPACE_TAKE, &thaw, sizeof(thaw), NULL, NULL, "end of a fork", 0);
+}
+
 /* --- a member --- */
 
 #define TAKEN_AT_ONCE 768u /* pages that a handler lists, which takes 70,000 instructions */
 
+/* The requester has counted the references to all that was listed before, and asks for the rest, from USER_END on:
+ * there is none. */
+static void handle_taken(const struct msg *m, struct space *space)
+{
+    const struct msg_space_taken none = {0};
+
+    spin_lock(&space->lock);
+    lease_thaw_locked(space);
+    spin_unlock(&space->lock);
+    msg_reply(&m->ticket, &none, sizeof(none));
+}
+
 /* Lists the pages from FROM on that this kernel owns, and counts the child's reference to those that are its own
- * memory. Returns the bytes of the answer. */
+ * memory. Others of what is leased to this kernel may not be released before the requester has counted theirs. Returns
+ * the bytes of the answer. */
 static uint32_t list_owned(struct space *space, uint64_t from, struct msg_space_taken *head)
 {
     struct msg_space_pair *pairs = (struct msg_space_pair *)(head + 1);
     const struct area *area = NULL;
     uint32_t count = 0;
+    bool remote = false;
     const uint64_t *leaf;
 
     *head = (struct msg_space_taken){0};
@@ -75,8 +97,14 @@ static uint32_t list_owned(struct space *space, uint64_t from, struct msg_space_
             pairs[count++] = (struct msg_space_pair){va + i * PAGE_SIZE, entry & PAGING_FRAME};
             if ((entry & PAGING_SOFT_REMOTE) == 0)
                 frame_share(entry & PAGING_FRAME);
+            else
+                remote = true;
         }
     }
+    if (head->next == 0 && remote && space->leases.frozen)
+        head->next = USER_END;
+    else if (head->next == 0)
+        lease_thaw_locked(space);
     spin_unlock(&space->lock);
     return (uint32_t)(sizeof(*head) + count * sizeof(*pairs));
 }
@@ -85,9 +113,12 @@ static void handle_take(const struct msg *m)
 {
     const struct msg_space_page *ask = m->data;
     struct space *space = space_get(ask->space);
-    struct long_answer *answer = space != NULL ? long_answer_create(MSG_MAX) : NULL;
+    bool over = space != NULL && ask->page >= USER_END;
+    struct long_answer *answer = space != NULL && !over ? long_answer_create(MSG_MAX) : NULL;
 
-    if (answer != NULL)
+    if (over)
+        handle_taken(m, space);
+    else if (answer != NULL)
         long_answer_send(m, answer, answer + 1,
                          list_owned(space, ask->page, (struct msg_space_taken *)(void *)(answer + 1)));
     else

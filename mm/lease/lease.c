@@ -93,7 +93,7 @@ uint64_t lease_room_locked(const struct space *space, uint64_t hint, uint64_t le
     const struct lease *lease = lease_map_next(&space->leases.map, space->leases.last);
     uint64_t room = 0;
 
-    if (space->later != 0)
+    if (space->later != 0 || space->leases.frozen)
         return 0;
     if (hint != 0)
         return hinted(space, hint, length);
@@ -134,7 +134,7 @@ void lease_to_home_locked(struct space *space)
     const struct area *area = area_next(&space->areas, 0);
 
     if (!allowed || !space->retrieval->home_knows || !space_locking->recalls || space->later != 0 ||
-        space_limited_locked(space))
+        space_limited_locked(space) || !list_empty(&space->leases.waits))
         return;
     for (uint32_t i = 0; i < SHARING_MAX && area != NULL; i++, area = area_after(&space->areas, area)) {
         if (lease_may_have(area->prot, area->backing) && !space_locking->taken_locked(space, area->start, area->end) &&
@@ -198,6 +198,17 @@ bool lease_take(struct space *space, uint64_t length)
     return start != 0;
 }
 
+bool lease_freeze_locked(struct space *space)
+{
+    if (space->home == instance.kernel)
+        return false;
+    if (lease_map_empty(&space->leases.map))
+        space->leases.recalls++; /* as by a recall, a lease on its way is returned */
+    else
+        space->leases.frozen = true;
+    return space->leases.frozen;
+}
+
 /* --- queries and removal --- */
 
 static const struct lease *others(const struct space *space, uint64_t start, uint64_t end)
@@ -215,6 +226,16 @@ static const struct lease *others(const struct space *space, uint64_t start, uin
 const struct lease *lease_others_locked(const struct space *space, uint64_t start, uint64_t end)
 {
     return space->home == instance.kernel ? others(space, start, end) : NULL;
+}
+
+kernel_set lease_holders_locked(const struct space *space)
+{
+    const struct lease *lease = lease_others_locked(space, 0, USER_END);
+    kernel_set holders = 0;
+
+    for (; lease != NULL; lease = lease_map_after(&space->leases.map, lease))
+        holders |= 1ull << lease->kernel;
+    return holders & ~(1ull << instance.kernel);
 }
 
 int32_t lease_holder_locked(const struct space *space, struct space_range range)

@@ -26,8 +26,8 @@ void lease_end(struct space *space);
 
 /* True if an area with PROT and BACKING may be made in a lease. */
 bool lease_may_have(uint32_t prot, uint64_t backing);
-/* True if one lease of this kernel covers [START, END), so that it may change the range by itself. */
-static inline bool lease_covers_locked(const struct space *space, uint64_t start, uint64_t end)
+/* True if one lease of this kernel covers [START, END), so that no other kernel knows anything of it. */
+static inline bool lease_has_locked(const struct space *space, uint64_t start, uint64_t end)
 {
     const struct lease *lease;
 
@@ -35,6 +35,19 @@ static inline bool lease_covers_locked(const struct space *space, uint64_t start
         return false;
     lease = lease_map_find(&space->leases.map, start);
     return lease != NULL && lease->kernel == instance.kernel && end <= lease->end;
+}
+/* True if, besides, it may change the range by itself: no fork is reading it. */
+static inline bool lease_covers_locked(const struct space *space, uint64_t start, uint64_t end)
+{
+    return lease_has_locked(space, start, end) && !space->leases.frozen;
+}
+/* A fork of SPACE begins to read what this kernel has leased: this kernel decides nothing there until
+ * lease_thaw_locked, and does not use a lease that is on its way to it. Returns whether there may be something to read.
+ */
+bool lease_freeze_locked(struct space *space);
+static inline void lease_thaw_locked(struct space *space)
+{
+    space->leases.frozen = false;
 }
 /* Returns the address of LENGTH free bytes in this kernel's leases, at HINT unless that is 0; 0: there are none. */
 uint64_t lease_room_locked(const struct space *space, uint64_t hint, uint64_t length);
@@ -75,6 +88,19 @@ int lease_await(struct space *space, struct space_range range);
 int lease_await_found(struct space *space,
                       bool (*find)(struct space *space, const void *context, struct space_range *range),
                       const void *context);
+
+/* For a fork that gets the lock of the whole space now: removes the home's own leases, and holds back all recalls, so
+ * that the leases of other kernels stay as they are. False: a recall is under way, or awaited, and leases have to be
+ * recalled as for any other lock. After lease_let_go_locked, lease_resume begins the recalls that were held back; it is
+ * called without space->lock. */
+bool lease_hold_locked(struct space *space);
+static inline void lease_let_go_locked(struct space *space)
+{
+    space->leases.held = false;
+}
+void lease_resume(struct space *space);
+/* The other kernels that have leases. */
+kernel_set lease_holders_locked(const struct space *space);
 
 /* KERNEL has stopped: drops the leases that were granted to it and that it did not record. */
 void lease_forget_locked(struct space *space, uint32_t kernel);

@@ -51,14 +51,14 @@ static bool recalled_by_other(const struct space *space, uint64_t start, uint64_
 }
 
 /* Another kernel has a lease of a part of WAIT's range. True: WAIT begins a recall of the first such lease; false:
- * another waiter recalls it already. */
+ * another waiter recalls it already, or a fork holds recalls back. */
 static bool begin_locked(struct space *space, struct lease_wait *wait)
 {
     const struct lease *lease = lease_others_locked(space, wait->range.start, wait->range.end);
     uint64_t start = lease->start > wait->range.start ? lease->start : wait->range.start;
     uint64_t end = lease->end < wait->range.end ? lease->end : wait->range.end;
 
-    if (recalled_by_other(space, start, end))
+    if (space->leases.held || recalled_by_other(space, start, end))
         return false;
     wait->recalls = true;
     wait->claim = (struct space_range){lease->start, lease->end};
@@ -111,12 +111,13 @@ static int note_locked(struct space *space, uint32_t holder, const struct msg_sp
     if (answer->pending != 0) /* no area tells where: as after an unmap that has failed */
         sharers_mark_all(&space->sharers, 1ull << holder);
     for (uint32_t i = 0; i < answer->pairs && error == 0; i++) {
+        uint64_t page = pairs[i].page & ~SPACE_PAIR_COW;
         int borrowed;
 
-        if ((pairs[i].page & (PAGE_SIZE - 1)) != 0 || pairs[i].page < answer->start || pairs[i].page >= answer->end ||
+        if ((page & (PAGE_SIZE - 1)) != 0 || page < answer->start || page >= answer->end ||
             frame_owner(pairs[i].frame) == KERNELS_MAX)
             return -EPROTO;
-        borrowed = space_borrow_page_locked(space, pairs[i].page, pairs[i].frame, false, 0);
+        borrowed = space_borrow_page_locked(space, page, pairs[i].frame, page != pairs[i].page, 0);
         if (borrowed < 0)
             return borrowed == -EFAULT
                        ? -EPROTO
@@ -159,8 +160,9 @@ static int take_answer_locked(struct lease_wait *wait, const struct msg_space_re
     return error != 0 ? error : lease_recalled_locked(space, answer->start, answer->end);
 }
 
-/* The recall of OVER has ended with ERROR. Moves waiters that have nothing more to wait for, or that fail with it, to
- * READY. Returns a list, linked by START, of waiters that begin a recall now. */
+/* The recall of OVER has ended with ERROR; NULL: a fork holds no recall back any more. Moves waiters that have nothing
+ * more to wait for, or that fail with it, to READY. Returns a list, linked by START, of waiters that begin a recall
+ * now. */
 static struct lease_wait *go_on_locked(struct space *space, const struct lease_wait *over, int error,
                                        struct list *ready)
 {
@@ -171,7 +173,7 @@ static struct lease_wait *go_on_locked(struct space *space, const struct lease_w
 
         if (wait->recalls)
             continue;
-        if (error != 0 && wait->range.start < over->ask.end && over->ask.start < wait->range.end)
+        if (over != NULL && error != 0 && wait->range.start < over->ask.end && over->ask.start < wait->range.end)
             wait->error = -ENOMEM;
         if (wait->error != 0 || lease_others_locked(space, wait->range.start, wait->range.end) == NULL) {
             list_remove(&wait->node);
@@ -182,6 +184,19 @@ static struct lease_wait *go_on_locked(struct space *space, const struct lease_w
         }
     }
     return start;
+}
+
+/* Ends the waiters that go_on_locked has moved to READY. */
+static void end_ready(struct list *ready)
+{
+    list_for_each_safe(node, ready) {
+        struct lease_wait *over = container_of(node, struct lease_wait, node);
+
+        list_remove(&over->node);
+        over->done(over->context, over->error);
+        space_put(over->space);
+        heap_free(over, sizeof(*over));
+    }
 }
 
 static void take_answer(void *context, uint32_t kernel, const void *reply, int length)
@@ -201,14 +216,29 @@ static void take_answer(void *context, uint32_t kernel, const void *reply, int l
     }
     spin_unlock(&space->lock);
     lease_recall(more > 0 ? wait : start);
-    list_for_each_safe(node, &ready) {
-        struct lease_wait *over = container_of(node, struct lease_wait, node);
+    end_ready(&ready);
+}
 
-        list_remove(&over->node);
-        over->done(over->context, over->error);
-        space_put(over->space);
-        heap_free(over, sizeof(*over));
-    }
+bool lease_hold_locked(struct space *space)
+{
+    if (!list_empty(&space->leases.waits))
+        return false;
+    lease_share_locked(space, 0, USER_END);
+    space->leases.held = true;
+    return true;
+}
+
+void lease_resume(struct space *space)
+{
+    struct lease_wait *start;
+    struct list ready;
+
+    list_init(&ready);
+    spin_lock(&space->lock);
+    start = go_on_locked(space, NULL, 0, &ready);
+    spin_unlock(&space->lock);
+    lease_recall(start);
+    end_ready(&ready);
 }
 
 void lease_recall(struct lease_wait *start)
@@ -304,7 +334,8 @@ static void add_pages_locked(struct space *space, uint64_t start, uint64_t end, 
                 out->next = page;
                 return;
             }
-            pairs[out->pairs++] = (struct msg_space_pair){page, frame};
+            pairs[out->pairs++] = (struct msg_space_pair){
+                page | ((leaf[i] & PAGING_SOFT_COW) != 0 ? SPACE_PAIR_COW : 0), frame};
             if ((leaf[i] & PAGING_SOFT_REMOTE) == 0)
                 frame_lend();
         }

@@ -182,6 +182,18 @@ void space_destroy(struct space *space)
     __atomic_fetch_sub(&space_total, 1, __ATOMIC_RELAXED);
 }
 
+bool space_retire_empty(struct space *space)
+{
+    bool empty;
+
+    if (space->home == instance.kernel || !space_locking->recalls) /* with lock=lamport it has requests of others */
+        return false;
+    spin_lock(&space->lock);
+    empty = space_peak(space) == 0; /* no entry here has ever owned a frame, so that none is pending free */
+    spin_unlock(&space->lock);
+    return empty && space_retire(space);
+}
+
 uint64_t space_join(struct space *space, uint32_t kernel)
 {
     uint64_t mode;

@@ -70,6 +70,12 @@ kernel_set space_sharers_locked(const struct space *space, struct space_range ra
     return space->members & (named == SHARERS_KNOWN ? known : known | random_kernels());
 }
 
+/* The set of a grant of LOCK: those who have leases that it leaves as they are are in it. */
+static kernel_set named_by_locked(const struct space *space, const struct space_lock *lock)
+{
+    return space_sharers_locked(space, lock->range) | (lock->keeps ? lease_holders_locked(space) : 0);
+}
+
 static bool grant_if_first_locked(const struct space *space, struct space_lock *lock)
 {
     if (lock->home.recalling)
@@ -87,9 +93,8 @@ static bool grant_if_first_locked(const struct space *space, struct space_lock *
 /* LOCK, which had to wait, has been granted: signals or answers its requester. */
 static void notify_granted_locked(struct space *space, struct space_lock *lock, uint32_t *notice)
 {
-    struct msg_space_granted granted = {.members = space->members,
-                                        .sharers = space_sharers_locked(space, lock->range),
-                                        .waited = lock->home.waited ? 1 : 0};
+    struct msg_space_granted granted = {
+        .members = space->members, .sharers = named_by_locked(space, lock), .waited = lock->home.waited ? 1 : 0};
 
     lock->sharers = granted.sharers;
     if (lock->home.kernel == instance.kernel)
@@ -144,6 +149,8 @@ static void remove_locked(struct space *space, struct space_lock *lock, uint32_t
     list_remove(&lock->home.node);
     if (lock->outcome != LOCK_OVER)
         note_release_locked(space, lock);
+    if (lock->keeps)
+        lease_let_go_locked(space); /* the caller then calls lease_resume */
     if (!list_empty(&space->locks))
         grant_waiting_locked(space, notice);
     else if (lock->range.end == SPACE_HEAVY.end && space_ranges && space->members != 1ull << instance.kernel)
@@ -187,8 +194,13 @@ static void recalled(void *context, int error)
  * not queued. */
 static bool begin_locked(struct space *space, struct space_lock *lock, uint32_t kernel)
 {
-    int recalls = lease_wait_locked(space, lock->range, recalled, lock, &lock->home.start);
+    int recalls = 0;
 
+    lock->home.start = NULL;
+    /* Only a request that is granted at once: the holder of another lock may need a recall before it releases that. */
+    lock->keeps = lock->keeps && list_empty(&space->locks) && lease_hold_locked(space);
+    if (!lock->keeps)
+        recalls = lease_wait_locked(space, lock->range, recalled, lock, &lock->home.start);
     lock->error = recalls < 0 ? recalls : 0;
     if (recalls < 0)
         return false;
@@ -206,7 +218,7 @@ static bool home_begin_locked(struct space *space, struct space_lock *lock)
     if (space->home != instance.kernel)
         return false;
     if (begin_locked(space, lock, instance.kernel)) {
-        lock->sharers = space_sharers_locked(space, lock->range);
+        lock->sharers = named_by_locked(space, lock);
         return true;
     }
     completion_init(&lock->done);
@@ -220,7 +232,7 @@ static bool home_begin_locked(struct space *space, struct space_lock *lock)
 /* Sends a request to the home, which is another kernel, and waits for the grant. */
 static int wait_far(struct space *space, struct space_lock *lock)
 {
-    struct msg_space_lock ask = {space->id, lock->range.start, lock->range.end};
+    struct msg_space_lock ask = {space->id, lock->range.start | (lock->keeps ? SPACE_LOCK_KEEPS : 0), lock->range.end};
     struct msg_space_granted granted;
     int result = msg_call(space->home, MSG_SPACE_LOCK, &ask, sizeof(ask), &granted, sizeof(granted),
                           "address space lock", ask.start);
@@ -259,6 +271,8 @@ static void home_notify(struct space *space, const struct space_lock *lock)
 
     if (space->home != instance.kernel)
         msg_notify(space->home, MSG_SPACE_UNLOCK, &free, sizeof(free));
+    else if (lock->keeps)
+        lease_resume(space);
 }
 
 static uint64_t home_busy_locked(const struct space *space, uint64_t start, uint64_t end)
@@ -303,12 +317,13 @@ static int keep_request(struct space *space, const struct msg *m)
 
     if (request == NULL)
         return -ENOMEM;
-    request->lock.range = (struct space_range){ask->start, ask->end};
+    request->lock.range = (struct space_range){ask->start & ~SPACE_LOCK_KEEPS, ask->end};
+    request->lock.keeps = (ask->start & SPACE_LOCK_KEEPS) != 0;
     request->lock.outcome = LOCK_OVER;
     spin_lock(&space->lock);
     if (begin_locked(space, &request->lock, m->ticket.kernel)) {
         struct msg_space_granted granted = {.members = space->members,
-                                            .sharers = space_sharers_locked(space, request->lock.range)};
+                                            .sharers = named_by_locked(space, &request->lock)};
 
         request->lock.sharers = granted.sharers;
         msg_reply(&m->ticket, &granted, sizeof(granted));
@@ -373,6 +388,8 @@ static void handle_unlock(const struct msg *m)
     }
     spin_unlock(&space->lock);
     completion_notify(notice);
+    if (lock != NULL && lock->keeps)
+        lease_resume(space);
     if (lock != NULL)
         heap_free(kept_of(lock), sizeof(struct kept_request));
     space_put(space);
@@ -409,6 +426,8 @@ static void home_forget(struct space *space, uint32_t kernel)
         completion_notify(notice);
         if (lock == NULL)
             break;
+        if (lock->keeps)
+            lease_resume(space);
         if (lock->home.granted)
             heap_free(kept_of(lock), sizeof(struct kept_request));
         else

@@ -25,12 +25,13 @@ static struct space_range wide(struct space_range range)
     return space_ranges || range.end - range.start <= PAGE_SIZE ? range : SPACE_HEAVY;
 }
 
-int space_acquire(struct space *space, struct space_range range, struct space_lock *lock)
+static int acquire(struct space *space, struct space_range range, bool keeps, struct space_lock *lock)
 {
     bool granted;
     int error;
 
     lock->range = wide(range);
+    lock->keeps = keeps;
     lock->outcome = LOCK_OVER;
     spin_lock(&space->lock);
     space->slow++;
@@ -46,6 +47,16 @@ int space_acquire(struct space *space, struct space_range range, struct space_lo
         spin_unlock(&space->lock);
     }
     return error;
+}
+
+int space_acquire(struct space *space, struct space_range range, struct space_lock *lock)
+{
+    return acquire(space, range, false, lock);
+}
+
+int space_acquire_keeping(struct space *space, struct space_lock *lock)
+{
+    return acquire(space, SPACE_HEAVY, true, lock);
 }
 
 void space_release(struct space *space, struct space_lock *lock)

@@ -30,6 +30,7 @@ struct space_lock {
     kernel_set sharers;       /* when it is held: the members that may have something in RANGE, besides the home; no
                                * other kernel gets anything there before the release */
     enum space_lock_outcome outcome; /* what the holder tells the home when it releases the range */
+    bool keeps; /* it was asked for with space_acquire_keeping; at the home, also: leases are kept for it */
     union {
         /* lock=home, at the home, which also keeps the requests of other kernels in this form */
         struct {
@@ -83,6 +84,10 @@ extern bool space_ranges;
  * another one or for the recall of a lease: -ENOMEM. Tasks only; both may wait. */
 int space_acquire(struct space *space, struct space_range range, struct space_lock *lock);
 void space_release(struct space *space, struct space_lock *lock);
+/* As space_acquire of the whole space, for a fork: kernels keep what the home has leased to them, and are in
+ * LOCK->sharers. So the caller freezes their leases before it reads them (lease_freeze_locked), and thaws them before
+ * it releases LOCK. If LOCK has to wait, or leases are being recalled at the moment, it is as any other lock. */
+int space_acquire_keeping(struct space *space, struct space_lock *lock);
 /* Acquires and releases the distributed lock of [START, END), for measurements. -ENOMEM. Waits. */
 int space_lock_once(struct space *space, uint64_t start, uint64_t end);
 /* Removes the requests of KERNEL, which has died, for locks of SPACE. Tasks only. */

@@ -5,7 +5,9 @@
 
 #include <stdint.h>
 
-/* SPACE_LOCK; SPACE_UNLOCK: START has the enum space_lock_outcome in its low bits */
+/* SPACE_LOCK: START has SPACE_LOCK_KEEPS for a fork, which leaves leases as they are; SPACE_UNLOCK: START has the enum
+ * space_lock_outcome in its low bits */
+#define SPACE_LOCK_KEEPS 1ull
 struct msg_space_lock {
     uint64_t space;      /* the group's id */
     uint64_t start, end; /* the range; requests that overlap exclude each other */

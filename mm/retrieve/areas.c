@@ -17,17 +17,18 @@
  * lease of this kernel at its end. HEAD gets where to continue, and at which kernel. */
 static uint64_t known_until_locked(const struct space *space, uint64_t from, struct msg_space_areas *head)
 {
-    const struct lease *lease = space->home != instance.kernel ? lease_map_find(&space->leases.map, from)
+    const struct lease *lease = space->home != instance.kernel ? lease_map_next(&space->leases.map, from)
                                                                : lease_others_locked(space, from, USER_END);
 
     if (lease == NULL)
-        return USER_END;
+        return space->home != instance.kernel ? from : USER_END;
     if (space->home != instance.kernel) {
         head->next = lease->end < USER_END ? lease->end : 0;
         return lease->end;
     }
     head->next = lease->start > from ? lease->start : from;
     head->holder = lease->start > from ? 0 : lease->kernel + 1;
+    head->until = lease->start > from ? 0 : lease->end;
     return lease->start;
 }
 
@@ -114,16 +115,16 @@ static int defer_areas(const struct msg *m, struct space *space)
     return result;
 }
 
-/* Whether this kernel can list areas from FROM on: it is the home, or it has a lease there. 0 or a negative errno;
- * -EAGAIN: the lease has been recalled. */
+/* Whether this kernel can list areas from FROM on, with the bits of SPACE_AREAS: it is the home, it has a lease there,
+ * or what it has leased is being read by a fork. 0 or a negative errno; -EAGAIN: the lease has been recalled. */
 static int may_list(struct space *space, uint64_t from)
 {
     int error = 0;
 
-    if (space->home == instance.kernel)
+    if (space->home == instance.kernel || (from & SPACE_AREAS_HELD) != 0)
         return 0;
     spin_lock(&space->lock);
-    if (!lease_covers_locked(space, from, from + 1))
+    if (!lease_has_locked(space, from, from + 1))
         error = -EAGAIN;
     spin_unlock(&space->lock);
     return error;
@@ -133,9 +134,9 @@ static void handle_areas(const struct msg *m)
 {
     const struct msg_space_page *ask = m->data;
     struct space *space = space_get(ask->space);
-    int error = space == NULL ? -ESRCH : may_list(space, ask->page & ~(PAGE_SIZE - 1));
+    int error = space == NULL ? -ESRCH : may_list(space, ask->page);
 
-    if (error == 0 && (ask->page & (PAGE_SIZE - 1)) != 0 && space->home != instance.kernel)
+    if (error == 0 && (ask->page & (SPACE_AREAS_KEPT | SPACE_AREAS_RECALLED)) != 0 && space->home != instance.kernel)
         error = -EPROTO;
     if (error == 0 && (ask->page & SPACE_AREAS_KEPT) != 0)
         space_mark(space, 0, USER_END, m->ticket.kernel); /* everywhere: before any of the areas is reported */
@@ -191,7 +192,7 @@ static int areas_here(struct space *space, uint64_t from, struct msg_space_areas
     return looking.length;
 }
 
-/* Asks KERNEL, which may be this one, for the areas from FROM on that it knows. */
+/* Asks KERNEL, which may be this one, for the areas from FROM on that it knows. FROM may have SPACE_AREAS_HELD. */
 static int areas_at(uint64_t id, uint32_t kernel, uint64_t from, struct msg_space_areas *head)
 {
     struct msg_space_page ask = {.space = id, .page = from};
@@ -207,9 +208,14 @@ static int areas_at(uint64_t id, uint32_t kernel, uint64_t from, struct msg_spac
         return -ESRCH;
     length = may_list(space, from);
     if (length == 0)
-        length = (int)list_areas(space, from, head);
+        length = (int)list_areas(space, from & ~(PAGE_SIZE - 1), head);
     space_put(space);
     return length;
+}
+
+int space_areas_held(uint64_t id, uint32_t kernel, uint64_t from, struct msg_space_areas *head)
+{
+    return areas_at(id, kernel, from | SPACE_AREAS_HELD, head);
 }
 
 /* Asks the home for the areas from FROM on, after other kernels' leases from there on have been recalled. */

@@ -68,6 +68,7 @@ struct msg_space_areas {
     uint64_t break_start, break_now;
     uint64_t next;   /* the address to continue from, or 0: this is the last part */
     uint64_t holder; /* 0, or 1 + the kernel that has leased NEXT: it knows the areas there */
+    uint64_t until;  /* of such an answer: the end of that lease */
 };
 
 _Static_assert(sizeof(struct msg_space_query) == 48, "wire format");
@@ -75,6 +76,6 @@ _Static_assert(sizeof(struct msg_space_found) == 40, "wire format");
 _Static_assert(sizeof(struct msg_space_record) == 32, "wire format");
 _Static_assert(sizeof(struct msg_space_listed) == 16, "wire format");
 _Static_assert(sizeof(struct msg_space_run) == 16, "wire format");
-_Static_assert(sizeof(struct msg_space_areas) == 32, "wire format");
+_Static_assert(sizeof(struct msg_space_areas) == 40, "wire format");
 
 #endif

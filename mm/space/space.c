@@ -88,11 +88,25 @@ void space_withdraw(struct space *space)
     spin_lock(&table_lock);
     if (space->published)
         list_remove(&space->node);
+    space->published = false;
     spin_unlock(&table_lock);
     while (__atomic_load_n(&space->references, __ATOMIC_ACQUIRE) != 1) {
         slice_pause(); /* the reference is a recall's or a handler's on another CPU, and handlers never wait */
         cpu_relax();
     }
+}
+
+bool space_retire(struct space *space)
+{
+    bool retires;
+
+    spin_lock(&table_lock);
+    retires = space->published && space->references == 1 && __atomic_load_n(&space->late, __ATOMIC_RELAXED) == 0;
+    if (retires)
+        list_remove(&space->node);
+    space->published = space->published && !retires;
+    spin_unlock(&table_lock);
+    return retires;
 }
 
 kernel_set space_others(struct space *space)

@@ -64,6 +64,7 @@ struct space {
     struct seen *seen;              /* [k] home only: who uses which memory, mm/seen; or NULL */
     struct list gets;               /* [k] questions under way: mm/page/question.h */
     struct list deferred;           /* [k] changes deferred until their answers arrive */
+    uint32_t late;                  /* [a] changes for other kernels that are deferred, or made by a worker */
     struct list queries;            /* [k] strategy chain: queries under way */
     uint64_t query_count;           /* [k] queries so far */
     uint64_t mode; /* [k] the strategy, the policy of numa=, and how often they have changed: mm/retrieve/strategy.c */
@@ -98,6 +99,10 @@ void space_each(void (*each)(struct space *space, void *context), void *context)
 
 /* Takes SPACE out of the table, and waits until all references but the caller's are dropped. Tasks only. */
 void space_withdraw(struct space *space);
+
+/* If no handler or other task has SPACE, and no change of it is under way for another kernel, takes it out of the table,
+ * so that space_withdraw finds no one to wait for: true. */
+bool space_retire(struct space *space);
 
 /* --- the kernels that host it --- */
 

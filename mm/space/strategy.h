@@ -122,6 +122,8 @@ struct space_leases {
     uint64_t last;        /* the address of this kernel's latest lease */
     uint64_t low;         /* home: the start of the lease granted last */
     uint64_t recalls;     /* recalls of this kernel's leases so far */
+    bool held;            /* home: a fork has the lock and leaves leases as they are; no recall begins */
+    bool frozen;          /* not the home: a fork reads what is leased to this kernel, which decides nothing there */
 };
 
 #endif

@@ -34,6 +34,7 @@ struct msg_space_mapping {
  * its own; SPACE_FILL: PAGE is unused, struct msg_space_pair follow */
 #define SPACE_AREAS_KEPT 1ull
 #define SPACE_AREAS_RECALLED 2ull /* all leases are recalled first */
+#define SPACE_AREAS_HELD 4ull     /* of a fork, which keeps leases from being recalled */
 struct msg_space_page {
     uint64_t space;
     uint64_t page;

@@ -27,42 +27,108 @@
 #include "tasks/timer/process/alarm.h"
 #include "tasks/timer/process/process_timer.h"
 
-static void check_answer(void *context, uint32_t kernel, const void *reply, int length)
-{
-    struct group *group = context;
-    struct msg_group_killed killed = {0};
+/* The two rounds of a group. */
+struct rounds {
+    struct group *group;
+    kernel_set left; /* members that still have a part of it */
+};
 
-    if (length < 0 && msg_peer_fenced(kernel)) { /* it has died, and its threads with it */
-        __atomic_store_n(&group->process->lost_member, true, __ATOMIC_RELEASE);
+/* KERNEL has no part of the group, whatever it has answered: LENGTH is an error, unless it has died with its threads.
+ */
+static void note_error(struct rounds *rounds, uint32_t kernel, int length)
+{
+    rounds->left &= ~(1ull << kernel);
+    if (msg_peer_fenced(kernel))
+        __atomic_store_n(&rounds->group->process->lost_member, true, __ATOMIC_RELEASE);
+    else
+        log_line("tasks: kernel %u answered %d to the end of group %u", kernel, length, rounds->group->id);
+}
+
+static void add_killed(struct group *group, const struct msg_group_killed *killed)
+{
+    spin_lock(&group->lock);
+    group->gone_user_ns += killed->user_ns;
+    group->gone_system_ns += killed->system_ns;
+    account_use_add(&group->gone.use, &killed->use);
+    spin_unlock(&group->lock);
+}
+
+static void add_freed(struct group *group, const struct msg_group_freed *freed)
+{
+    spin_lock(&group->lock);
+    account_io_add(&group->gone.io, &freed->io);
+    group->peaks += freed->peak;
+    spin_unlock(&group->lock);
+}
+
+static void unpack_ended(const struct msg_group_ended *ended, struct msg_group_killed *killed,
+                         struct msg_group_freed *freed)
+{
+    *killed = (struct msg_group_killed){
+        ended->user_ns,
+        ended->system_ns,
+        {ended->minor_faults, ended->major_faults, ended->waits, ended->preemptions},
+    };
+    *freed = (struct msg_group_freed){{ended->read_bytes, ended->write_bytes, ended->reads, ended->writes}, 0, 0};
+}
+
+/* False: the figures do not fit. */
+static bool pack_ended(const struct msg_group_killed *killed, const struct msg_group_freed *freed,
+                       struct msg_group_ended *ended)
+{
+    struct msg_group_killed killed_again;
+    struct msg_group_freed freed_again;
+
+    *ended = (struct msg_group_ended){.user_ns = killed->user_ns,
+                                      .reads = freed->io.reads,
+                                      .ended = 1,
+                                      .system_ns = killed->system_ns,
+                                      .writes = freed->io.writes,
+                                      .minor_faults = (uint32_t)killed->use.minor_faults,
+                                      .major_faults = (uint32_t)killed->use.major_faults,
+                                      .waits = (uint32_t)killed->use.waits,
+                                      .preemptions = (uint32_t)killed->use.preemptions,
+                                      .read_bytes = freed->io.read_bytes,
+
+                                      .write_bytes = freed->io.write_bytes};
+    unpack_ended(ended, &killed_again, &freed_again);
+    return memcmp(killed, &killed_again, sizeof(*killed)) == 0 && memcmp(freed, &freed_again, sizeof(*freed)) == 0;
+}
+
+/* Reply to GROUP_KILL: a struct msg_group_killed, or a struct msg_group_ended. */
+static void check_killed(void *context, uint32_t kernel, const void *reply, int length)
+{
+    struct rounds *rounds = context;
+    struct msg_group_ended ended;
+    struct msg_group_killed killed;
+    struct msg_group_freed freed;
+
+    if (length != (int)sizeof(ended)) {
+        note_error(rounds, kernel, length);
         return;
     }
-    if (length < 0) /* it says that it has no part of the group, which this kernel takes for true */
-        log_line("tasks: kernel %u answered %d to the end of group %u", kernel, length, group->id);
-    if (length == (int)sizeof(killed))
-        memcpy(&killed, reply, sizeof(killed));
-    spin_lock(&group->lock);
-    group->gone_user_ns += killed.user_ns;
-    group->gone_system_ns += killed.system_ns;
-    account_use_add(&group->gone.use, &killed.use);
-    spin_unlock(&group->lock);
+    memcpy(&ended, reply, sizeof(ended));
+    memcpy(&killed, reply, sizeof(killed));
+    if (ended.ended != 0) {
+        rounds->left &= ~(1ull << kernel);
+        unpack_ended(&ended, &killed, &freed);
+        add_freed(rounds->group, &freed);
+    }
+    add_killed(rounds->group, &killed);
 }
 
 /* Reply to GROUP_FREE. */
 static void check_freed(void *context, uint32_t kernel, const void *reply, int length)
 {
-    struct group *group = context;
-    struct msg_group_freed freed = {.peak = 0};
+    struct rounds *rounds = context;
+    struct msg_group_freed freed;
 
-    if (length < 0 && msg_peer_fenced(kernel))
-        return;     /* it has died, and its threads with it */
-    if (length < 0) /* it says that it has no part of the group, which this kernel takes for true */
-        log_line("tasks: kernel %u answered %d to the end of group %u", kernel, length, group->id);
-    if (length == (int)sizeof(freed))
-        memcpy(&freed, reply, sizeof(freed));
-    spin_lock(&group->lock);
-    account_io_add(&group->gone.io, &freed.io);
-    group->peaks += freed.peak;
-    spin_unlock(&group->lock);
+    if (length != (int)sizeof(freed)) {
+        note_error(rounds, kernel, length);
+        return;
+    }
+    memcpy(&freed, reply, sizeof(freed));
+    add_freed(rounds->group, &freed);
 }
 
 /* Adds the peak of the memory that is about to be freed, by the end or by exec, to the statistics of the process. */
@@ -78,23 +144,26 @@ static void note_peak(struct group *group)
     spin_unlock(&group->lock);
 }
 
-/* Both rounds over the other member kernels. Between the rounds this kernel's own threads die, down to quiet_count. */
+/* Both rounds over the other member kernels, the second one over those that have memory to free. Between the rounds
+ * this kernel's own threads die, down to quiet_count. */
 static void end_elsewhere(struct group *group)
 {
     struct msg_group message = {.group = group->id};
     struct wait_reason reason = {.what = "end of a group's threads here", .kernel = -1, .key = group->id};
-    kernel_set others = 0;
+    struct rounds rounds = {.group = group};
 
-    if (group->pinned == NULL)                                       /* a pinned space has the members of its host */
-        others = group->space->members & ~(1ull << instance.kernel); /* no kernel joins a group that ends or prunes */
-    msg_gather(others, MSG_GROUP_KILL, &message, sizeof(message), check_answer, group, "end of a group's threads",
-               group->id);
+    if (group->pinned == NULL) /* a pinned space has the members of its host */
+        rounds.left = group->space->members &
+                      ~(1ull << instance.kernel); /* no kernel joins a group that ends or prunes */
+    msg_gather(rounds.left, MSG_GROUP_KILL, &message, sizeof(message), check_killed, &rounds,
+               "end of a group's threads", group->id);
     completion_wait(&group->quiet, &reason);
     if (__atomic_load_n(&group->process->lost_member, __ATOMIC_ACQUIRE) && group->pinned == NULL)
         futex_release_lost(group); /* now that no other thread can own what they held */
     if (group->process->pruning)
         futex_release_thread(true); /* before FREE: the words may be in any member's frames */
-    msg_gather(others, MSG_GROUP_FREE, &message, sizeof(message), check_freed, group, "end of a group", group->id);
+    msg_gather(rounds.left, MSG_GROUP_FREE, &message, sizeof(message), check_freed, &rounds, "end of a group",
+               group->id);
     note_peak(group);
 }
 
@@ -203,13 +272,68 @@ int exit_others(void)
     return 0;
 }
 
+/* Frees what this kernel, a member, has of GROUP, and answers its kept request with ANSWER, of one slot. Consumes a
+ * reference. */
+static void end_member(struct group *group, const void *answer)
+{
+    space_destroy(group->space);
+    adopted_forget_group(group->id);
+    group_forget(group);
+    msg_kept_reply(&group->kept, answer, MSG_SHORT, group_kept_done);
+}
+
+static void member_figures(struct group *group, struct msg_group_killed *killed, struct msg_group_freed *freed)
+{
+    group_notify_killed(group, killed);
+    *freed = (struct msg_group_freed){.io = group->gone.io, .peak = space_peak(group->space)};
+}
+
+/* On a worker, as it waits: the space is retired, and the figures fit. */
+static void run_ended(struct work *work)
+{
+    struct group *group = container_of(work, struct group, work);
+    struct msg_group_killed killed;
+    struct msg_group_freed freed;
+    struct msg_group_ended ended;
+
+    member_figures(group, &killed, &freed);
+    pack_ended(&killed, &freed, &ended);
+    end_member(group, &ended);
+}
+
+/* No thread of GROUP is left here, and its GROUP_KILL is kept: replies, after ending this kernel's part if it has no
+ * memory to free. Consumes a reference. */
+static void answer_killed(struct group *group)
+{
+    struct msg_group_killed killed;
+    struct msg_group_freed freed;
+    struct msg_group_ended ended;
+    bool ends;
+
+    spin_lock(&group->lock);
+    ends = !group->freeing; /* else the home has died, and the space may be freed already (lost_free) */
+    if (ends)
+        member_figures(group, &killed, &freed);
+    else
+        group_notify_killed(group, &killed);
+    ends = ends && pack_ended(&killed, &freed, &ended) && space_retire_empty(group->space);
+    group->freeing = group->freeing || ends;
+    spin_unlock(&group->lock);
+    if (!ends) {
+        msg_kept_reply(&group->kept, &killed, sizeof(killed), group_kept_done);
+        return;
+    }
+    group->work.run = run_ended;
+    work_submit(&group->work);
+}
+
 static void handle_group_kill(const struct msg *m)
 {
     const struct msg_group *message = m->data;
     struct group *group = group_find(message->group);
-    bool answer = true;
+    bool none;
 
-    if (group == NULL || group->home != m->ticket.kernel) {
+    if (group == NULL || group->home != m->ticket.kernel || group->freeing) {
         msg_reply_error(&m->ticket, -EPROTO);
         if (group != NULL)
             group_put(group);
@@ -217,31 +341,26 @@ static void handle_group_kill(const struct msg *m)
     }
     spin_lock(&group->lock);
     __atomic_store_n(&group->exiting, true, __ATOMIC_SEQ_CST);
-    if (group->count > 0) {
-        msg_keep(m, &group->kept, NULL);
-        group->kill_waits = true;
-        answer = false;
+    msg_keep(m, &group->kept, NULL);
+    none = group->count == 0;
+    group->kill_waits = !none;
+    if (!none)
         kill_threads_locked(group);
-    }
     spin_unlock(&group->lock);
-    if (answer) {
-        struct msg_group_killed killed;
-
-        group_notify_killed(group, &killed);
-        msg_reply(&m->ticket, &killed, sizeof(killed));
-    }
-    group_put(group);
+    if (none)
+        answer_killed(group);
+    else
+        group_put(group);
 }
 
 static void run_free(struct work *work)
 {
     struct group *group = container_of(work, struct group, work);
-    struct msg_group_freed freed = {.io = group->gone.io, .peak = space_peak(group->space)};
+    struct msg_group_killed killed;
+    struct msg_group_freed freed;
 
-    space_destroy(group->space);
-    adopted_forget_group(group->id);
-    group_forget(group);
-    msg_kept_reply(&group->kept, &freed, sizeof(freed), group_kept_done);
+    member_figures(group, &killed, &freed);
+    end_member(group, &freed);
 }
 
 static void handle_group_free(const struct msg *m)
@@ -266,6 +385,7 @@ static void handle_group_free(const struct msg *m)
 void exit_init(void)
 {
     exit_threads_init();
+    group_hooks.killed = answer_killed;
     msg_register(MSG_GROUP_KILL, handle_group_kill, sizeof(struct msg_group), sizeof(struct msg_group_killed));
     msg_register(MSG_GROUP_FREE, handle_group_free, sizeof(struct msg_group), sizeof(struct msg_group_freed));
 }

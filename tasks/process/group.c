@@ -123,11 +123,8 @@ void group_kept_done(struct msg_kept *kept)
 
 void group_answer_kill(struct group *group, bool answer)
 {
-    struct msg_group_killed killed;
-
-    group_notify_killed(group, &killed);
     if (answer)
-        msg_kept_reply(&group->kept, &killed, sizeof(killed), group_kept_done);
+        group_hooks.killed(group);
 }
 
 int group_pin(struct group *group, struct group **host_out)

@@ -9,8 +9,9 @@
 
 /* Calls to higher rooms and layers. */
 struct group_hooks {
-    void (*ending)(void);               /* a group here is ending: ends the waits on behalf of its files */
-    void (*release_files)(void *files); /* the group has ended: releases its descriptors */
+    void (*killed)(struct group *group); /* the last thread here has died: replies to the kept GROUP_KILL */
+    void (*ending)(void);                /* a group here is ending: ends the waits on behalf of its files */
+    void (*release_files)(void *files);  /* the group has ended: releases its descriptors */
     /* exec: GROUP, which has one thread, gets its own descriptor table, without the descriptors that are closed on
      * exec. -ENOMEM. */
     int (*exec_files)(struct group *group);

@@ -26,7 +26,17 @@ struct msg_group_freed { /* the reply to GROUP_FREE and GROUP_IO */
     uint64_t pad;
 };
 
-_Static_assert(sizeof(struct msg_group_killed) == MSG_SHORT && sizeof(struct msg_group_freed) == MSG_SHORT,
+/* The reply to GROUP_KILL of a kernel that has ended its part already, as it had no memory to free: both of the above
+ * in one slot. A kernel whose figures do not fit waits for GROUP_FREE. */
+struct msg_group_ended {
+    uint64_t user_ns : 45, reads : 18, ended : 1; /* 1; in struct msg_group_killed no time is as long */
+    uint64_t system_ns : 45, writes : 18, pad : 1;
+    uint32_t minor_faults, major_faults, waits, preemptions;
+    uint64_t read_bytes, write_bytes;
+};
+
+_Static_assert(sizeof(struct msg_group_killed) == MSG_SHORT && sizeof(struct msg_group_freed) == MSG_SHORT &&
+                   sizeof(struct msg_group_ended) == MSG_SHORT,
                "answers of one size, and of one slot");
 
 struct msg_thread { /* THREAD_GONE, THREAD_EXIT, THREAD_NEW */

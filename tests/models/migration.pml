@@ -11,13 +11,16 @@
  * invalid end state); a kernel frees only when no thread is left in the machine, and nothing arrives after that; the
  * signal is taken once at most, and is nowhere but in the thread's queue until then.
  *
+ * With EARLY, kernels other than the home may have no memory of the group; such a kernel frees and forgets when it answers KILL.
+ *
  * -DSHORT: the thread moves twice, not three times.
  *
  * Seeded bugs: 1 an answer is not matched with its departure; 2 KILL is answered while threads are left; 3 the home lets
  * a kernel join while the group ends; 4 an answer that comes after KILL leaves a shadow that nobody wakes; 5 an exiting
  * kernel takes an arrival; 6 a return adds to the signals that the shadow kept; 7 the first arrival runs before the home
  * has answered; 8 a shadow takes the signal; 9 a kill overtakes a return, and the state that
- * came back is forgotten with what it holds. */
+ * came back is forgotten with what it holds; with EARLY also 10 a kernel with memory frees when it answers KILL, too; 11 the home
+ * sends FREE to a kernel that has ended. */
 #ifndef BUG
 #define BUG 0
 #endif
@@ -32,7 +35,7 @@
 
 #define CHANNEL(from, to) wire[(from) * KERNELS + (to)]
 
-mtype = { MIGRATE, MIGRATED, REFUSED, JOIN, JOINED, BARRED, GONE, EXITED, KILL, KILLED, FREE, FREED };
+mtype = { MIGRATE, MIGRATED, REFUSED, JOIN, JOINED, BARRED, GONE, EXITED, KILL, KILLED, ENDED, FREE, FREED };
 mtype:presence = { ABSENT, PRESENT, LEAVING, SHADOW };
 mtype:disposition = { NONE, RETURN, EXIT, FAIL };
 
@@ -46,6 +49,8 @@ byte count[KERNELS];
 bool exiting[KERNELS];
 bool kill_waits[KERNELS];
 bool freed[KERNELS];
+bool empty_here[KERNELS]; /* it has no memory of the group */
+bool ended[KERNELS];    /* it has ended its part when it answered KILL */
 bool started[KERNELS];  /* the thread there may run: not while its kernel waits for the home's answer */
 bool hosts[KERNELS];    /* the home's answer has come */
 bool joining[KERNELS];
@@ -84,6 +89,20 @@ inline begin_end()
     fi
 }
 
+/* K, which has no thread left, answers KILL. */
+inline answer_kill(k, what)
+{
+    if
+    :: empty_here[k] || BUG == 10 ->
+        assert(empty_here[k] || running == 0);
+        ended[k] = true;
+        exiting[k] = false;
+        hosts[k] = false;
+        what = ENDED
+    :: else -> what = KILLED
+    fi
+}
+
 /* The thread's last CPU at K has left its stack: exit_reap. */
 inline reap(k)
 {
@@ -93,7 +112,7 @@ inline reap(k)
     queue[k] = false;
     count[k]--;
     if
-    :: exiting[k] && count[k] == 0 && kill_waits[k] -> kill_waits[k] = false; CHANNEL(k, HOME)!KILLED, 0, false
+    :: exiting[k] && count[k] == 0 && kill_waits[k] -> kill_waits[k] = false; answer_kill(k, word); CHANNEL(k, HOME)!word, 0, false; word = 0
     :: else
     fi
 }
@@ -101,6 +120,7 @@ inline reap(k)
 proctype task(byte k)
 {
     byte to;
+    mtype word;
 
 absent:
     if
@@ -247,13 +267,14 @@ proctype handler(byte k)
         :: type == KILL ->
             exiting[k] = true;
             if
-            :: count[k] == 0 || BUG == 2 -> answer = KILLED
+            :: count[k] == 0 || BUG == 2 -> answer_kill(k, answer)
             :: else -> kill_waits[k] = true
             fi;
             kick(k)
         :: type == KILLED || type == FREED -> killed--
+        :: type == ENDED -> killed--; member[from] = BUG == 11
         :: type == FREE ->
-            assert(count[k] == 0);
+            assert(count[k] == 0 && !ended[k]);
             freed[k] = true;
             answer = FREED
         fi;
@@ -349,6 +370,13 @@ init {
         :: direct = true
         :: direct = false
         fi;
+#ifdef EARLY
+        if
+        :: empty_here[1] = true
+        :: empty_here[2] = true
+        :: empty_here[1] = true; empty_here[2] = true
+        fi;
+#endif
         presence[HOME] = PRESENT;
         count[HOME] = 1;
         started[HOME] = true;

@@ -132,6 +132,7 @@ BOOTS = [
     boot("4-kernels", LATE, inject="seed=7"),
     boot("4-kernels", ["test-exec coming"], inject="seed=1,rate=60,delay=3000,type=SPACE_UNLOCK"),
     boot("4-kernels", ["test-directory", "test-fork-memory"], inject="seed=1,rate=60,delay=3000,type=SPACE_GET"),
+    boot("4-kernels", ["test-lease"], inject="seed=1,rate=60,delay=3000,type=SPACE_TAKE"),
     boot("4-kernels", ["test-users"], inject="seed=1,rate=60,delay=3000,type=REACH_WRITE"),
     boot("4-kernels", ["test-tree fifo"], inject="seed=1,rate=60,delay=3000,type=WATCH"),
     boot("4-kernels", ["test-newcomer"], "lock=lamport", "seed=1,rate=100,delay=5000,type=SPACE_WRITE_PROTECT"),

@@ -334,6 +334,59 @@ static void test_one_question(void)
     munmap(area, PAGES * PAGE);
 }
 
+/* A child that goes to every kernel and ends at home; on TOUCHES of them it touches a new page. Returns how many
+ * kernels are asked to free memory at its end; *KILLED: how many are asked at all. */
+static unsigned long freeing(int touches, unsigned long *killed)
+{
+    static struct message_counts before, after;
+    char *area = spread_memory_map((long)kernels_count() + 1, PRIVATE);
+    int go[2], status;
+    char byte;
+    pid_t child;
+
+    if (area == NULL || pipe(go) != 0)
+        return 0;
+    area[0] = 'a';
+    message_counts_read(&after);
+    message_counts_read(&before);
+    child = fork();
+    if (child == 0) {
+        for (int k = 1; k < kernels_count(); k++) {
+            kernels_go(k);
+            if (k <= touches)
+                area[k * PAGE] = 'b';
+        }
+        kernels_go(0);
+        _exit(write(go[1], "x", 1) == 1 && read(go[0], &byte, 1) == 1 && area[0] == 'a' ? 7 : 8);
+    }
+    CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 7, "child: %x", status);
+    message_counts_read(&after);
+    message_counts_since(&after, &before);
+    close(go[0]);
+    close(go[1]);
+    munmap(area, ((long)kernels_count() + 1) * PAGE);
+    *killed = sent(&after, "GROUP_KILL");
+    return sent(&after, "GROUP_FREE");
+}
+
+/* The end of a process asks members that have memory of it twice, and the others once. */
+static void test_ended(void)
+{
+    unsigned long others = (unsigned long)kernels_count() - 1, killed = 0, freed;
+
+    if (others < 3) {
+        tap_note("skipped: needs 4 kernels");
+        return;
+    }
+    kernels_go(0);
+    for (int touches = 0; touches < 3; touches++) {
+        freed = freeing(touches, &killed);
+        CHECK(killed == others && freed == (unsigned long)touches,
+              "of %lu members %lu are asked, %lu of them twice: %d", others, killed, freed, touches);
+    }
+    CHECK(audit_own(), "at the end");
+}
+
 static const struct tap_test tests[] = {
     {"changes", "each kind of change reaches every kernel that has touched the pages, whoever makes it", test_changes},
     {"neighbours", "of two mappings side by side the one goes, and the kernels that have the other stay known",
@@ -344,6 +397,7 @@ static const struct tap_test tests[] = {
 };
 static const struct tap_test counted[] = {
     {"one_question", "a write to a page that a child shares asks the home once", test_one_question},
+    {"ended", "the end of a process asks members without memory of it once, and the others twice", test_ended},
     {"asked", "a change asks the kernel that has touched the pages, and not the other members", test_asked},
 };
 

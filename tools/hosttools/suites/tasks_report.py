@@ -15,6 +15,7 @@ CALLERS = (("local", "home"), *PLACES)
 MOVES = (("move_first", "first move"), ("move_back", "move back"), ("ping_pong", "to and fro, one move"))
 HOWS = (("migrate", "kettle_migrate"), ("affinity", "sched_setaffinity"))
 GROUPS = (2, 4, 8, 16, 32, 64)
+VISITED = (2, 4, 8, 16)
 
 Json = dict[str, Any]
 Row = tuple[str, str]  # title and case
@@ -81,6 +82,8 @@ def _processes() -> Iterator[Row]:
                     ("vfork_exec", "vfork, exec, exit, wait")), CALLERS)
     for threads in GROUPS:
         yield f"exit of a process of {threads} threads on all kernels", f"group_exit.{threads}"
+    for places in VISITED:
+        yield f"exit of a process of one thread that has been on {places} kernels", f"visited_exit.{places}"
 
 
 def _threads() -> Iterator[Row]:

@@ -99,6 +99,7 @@ FAULTS = (("fault_new", "first touch of a new page"), ("fault_frame", "touch of 
 RANGES = (("touch", "mmap, touch, munmap"), ("map", "mmap, munmap"), ("protect", "mprotect to read-only and back"))
 SCALING = ((f"touch.{MIB_PAGES}", "mmap, touch, munmap of 1 MiB"), (f"map.{128 * MIB_PAGES}", "mmap, munmap of 128 MiB"),
            (f"protect_whole.{128 * MIB_PAGES}", "mprotect and back of 128 MiB, untouched"))
+FORKED = (("forked_new", "first touch of a new page"), ("forked_write", "write to a page that was touched before it"))
 PAIRS = (("unmap_pair", "munmap"), ("protect_pair", "mprotect"))
 LARGE = ("touch_huge.512", "mmap, touch, munmap of a large page of 2 MiB")
 LOCKS = (("fault_race.1", "first touch of a page of one range"), ("protect_race.1", "mprotect and back of one page"))
@@ -120,6 +121,9 @@ def fault_rows() -> Iterator[Row]:
     for operation, title in PAIRS:
         for where, words in (WHERES[0], WHERES[2]):
             yield f"{title} of a page that two places have touched, process everywhere, {words}", f"{operation}.{where}"
+    for operation, title in FORKED:
+        for where, words in (WHERES[0], *WHERES[2:]):
+            yield f"{title}, mapped there, after a fork there, {words}", f"{operation}.{where}"
 
 
 def range_rows() -> Iterator[Row]:

@@ -72,6 +72,7 @@ int taskbench_run_clone_join(const struct taskbench_case *bench, uint32_t count)
 int taskbench_run_clone_move_join(const struct taskbench_case *bench, uint32_t count);
 int taskbench_run_pthread_join(const struct taskbench_case *bench, uint32_t count);
 int taskbench_run_thread_exit(const struct taskbench_case *bench, uint32_t count);
+int taskbench_run_visited_exit(const struct taskbench_case *bench, uint32_t count);
 int taskbench_run_group_exit(const struct taskbench_case *bench, uint32_t count);
 int taskbench_run_kill_wait(const struct taskbench_case *bench, uint32_t count);
 int taskbench_run_signal_process(const struct taskbench_case *bench, uint32_t count);

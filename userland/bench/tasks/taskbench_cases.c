@@ -172,6 +172,10 @@ static void add_everywhere(struct table *table)
                                        .run = taskbench_run_group_exit};
 
         add(table, group, "group_exit.%d", threads[i]);
+        group.operation = "visited_exit";
+        group.run = taskbench_run_visited_exit;
+        if (threads[i] <= 16)
+            add(table, group, "visited_exit.%d", threads[i]);
     }
 }
 

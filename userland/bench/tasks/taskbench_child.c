@@ -5,7 +5,8 @@
  * it was not ready by then, so that no operation begins before all is in place.
  *
  *     taskbench child group REGION DEADLINE THREADS PLACES    threads that sleep on all places in turn, then exit_group
- *     taskbench child wait PLACES                             goes to the place, tells its parent, and sleeps */
+ *     taskbench child visits REGION DEADLINE COUNT PLACES     goes to COUNT places and back to the first, then
+ * exit_group taskbench child wait PLACES                             goes to the place, tells its parent, and sleeps */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -121,6 +122,27 @@ static void sleeper_main(struct thread *thread)
 }
 
 /* The first thread is one of THREADS and stays at the first place. All stacks are made before any thread moves. */
+/* Begins REGION and ends the process at DEADLINE. */
+static int exit_at(unsigned region, uint64_t deadline)
+{
+    if (bench_now() >= deadline)
+        return TASKBENCH_CHILD_LATE;
+    while (bench_now() < deadline)
+        x86_pause();
+    mark_begin(region);
+    for (;;)
+        x86_syscall1(SYS_exit_group, 0);
+}
+
+static int visits_main(unsigned region, uint64_t deadline, int count)
+{
+    for (int i = 1; i <= count; i++) {
+        if (!place_go(i % count % place_count))
+            return STATUS_NO_PLACE;
+    }
+    return exit_at(region, deadline);
+}
+
 static int group_main(unsigned region, uint64_t deadline, int count)
 {
     for (int i = 1; i < count; i++) {
@@ -133,13 +155,7 @@ static int group_main(unsigned region, uint64_t deadline, int count)
         bench_rest(LOOK_NS);
     if (atomic_load(&lost) != 0)
         return STATUS_NO_PLACE;
-    if (bench_now() >= deadline)
-        return TASKBENCH_CHILD_LATE;
-    while (bench_now() < deadline)
-        x86_pause();
-    mark_begin(region);
-    for (;;)
-        x86_syscall1(SYS_exit_group, 0);
+    return exit_at(region, deadline);
 }
 
 static int wait_main(void)
@@ -160,10 +176,13 @@ int taskbench_child_main(int argc, char **argv)
     uint64_t deadline;
     uint64_t count;
 
-    if (argc == 7 && strcmp(argv[2], "group") == 0 && bench_number_parse(argv[3], 0, 255, &region) &&
+    bool group = argc == 7 && strcmp(argv[2], "group") == 0, visits = argc == 7 && strcmp(argv[2], "visits") == 0;
+
+    if ((group || visits) && bench_number_parse(argv[3], 0, 255, &region) &&
         bench_number_parse(argv[4], 0, UINT64_MAX, &deadline) && bench_number_parse(argv[5], 1, THREADS_MAX, &count) &&
         places_parse(argv[6]))
-        return group_main((unsigned)region, deadline, (int)count);
+        return group ? group_main((unsigned)region, deadline, (int)count)
+                     : visits_main((unsigned)region, deadline, (int)count);
     if (argc == 4 && strcmp(argv[2], "wait") == 0 && places_parse(argv[3]))
         return wait_main();
     fputs("taskbench: child is for this program itself (try taskbench --help)\n", stderr);

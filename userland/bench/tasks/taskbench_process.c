@@ -181,13 +181,13 @@ int taskbench_run_vfork_exec(const struct taskbench_case *bench, uint32_t count)
     return error;
 }
 
-/* The end of a process of bench->number threads that sleep on all places in turn: from exit_group in its first thread
- * to the parent's return from waitpid. A child that was not ready in time is given more. */
-static int group_exit_once(const struct taskbench_case *bench, const char *places, uint64_t *margin)
+/* The end of a child whose command is WORD: from exit_group in its first thread to the parent's return from waitpid. A
+ * child that was not ready in time is given more. */
+static int group_exit_once(const struct taskbench_case *bench, const char *word, const char *places, uint64_t *margin)
 {
     for (; *margin < MARGIN_LAST_NS; *margin *= 2) {
         char words[3][24];
-        const char *const child_words[] = {"group", words[0], words[1], words[2], places, NULL};
+        const char *const child_words[] = {word, words[0], words[1], words[2], places, NULL};
         uint64_t deadline = bench_now() + *margin;
         int error = 0;
         int status;
@@ -213,7 +213,7 @@ static int group_exit_once(const struct taskbench_case *bench, const char *place
     return bench_failed("the child by its deadline", ETIMEDOUT);
 }
 
-int taskbench_run_group_exit(const struct taskbench_case *bench, uint32_t count)
+static int group_exits(const struct taskbench_case *bench, const char *word, uint32_t count)
 {
     static uint64_t margin = MARGIN_FIRST_NS;
     char places[16 * BENCH_PLACES_MAX];
@@ -221,6 +221,18 @@ int taskbench_run_group_exit(const struct taskbench_case *bench, uint32_t count)
 
     taskbench_places_print(0, bench_machine.count - 1, places, sizeof(places));
     for (uint32_t i = 0; i < count && error == 0; i++)
-        error = group_exit_once(bench, places, &margin);
+        error = group_exit_once(bench, word, places, &margin);
     return error;
+}
+
+/* Of bench->number threads that sleep on all places in turn. */
+int taskbench_run_group_exit(const struct taskbench_case *bench, uint32_t count)
+{
+    return group_exits(bench, "group", count);
+}
+
+/* Of one thread that has been at bench->number places, or at all if there are less. */
+int taskbench_run_visited_exit(const struct taskbench_case *bench, uint32_t count)
+{
+    return group_exits(bench, "visits", count);
 }

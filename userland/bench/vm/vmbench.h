@@ -105,6 +105,8 @@ int vmbench_run_fault_rested(const struct vmbench_case *bench, uint32_t count);
 int vmbench_run_fault_frame(const struct vmbench_case *bench, uint32_t count);
 int vmbench_run_fault_none(const struct vmbench_case *bench, uint32_t count);
 int vmbench_run_cow(const struct vmbench_case *bench, uint32_t count);
+int vmbench_run_forked_new(const struct vmbench_case *bench, uint32_t count);
+int vmbench_run_forked_write(const struct vmbench_case *bench, uint32_t count);
 int vmbench_run_sequence(const struct vmbench_case *bench, uint32_t count);
 int vmbench_run_touch(const struct vmbench_case *bench, uint32_t count);
 int vmbench_run_touch_huge(const struct vmbench_case *bench, uint32_t count);

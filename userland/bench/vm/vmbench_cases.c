@@ -66,6 +66,25 @@ static void add_faults(struct table *table)
     }
 }
 
+/* Faults after a fork. */
+static void add_forked(struct table *table)
+{
+    static const struct vmbench_case cases[] = {
+        {.operation = "forked_new", .row.count = MANY, .pages = 1, .run = vmbench_run_forked_new},
+        {.operation = "forked_write", .row.count = MANY, .pages = 1, .run = vmbench_run_forked_write},
+    };
+
+    for (enum bench_where where = WHERE_LOCAL; where <= WHERE_ALL; where++) {
+        for (size_t i = 0; i < COUNT_OF(cases); i++) {
+            struct vmbench_case bench = cases[i];
+
+            bench.where = where;
+            if (where != WHERE_SAME)
+                add(table, bench, "%s.%s", bench.operation, bench_where_word(where));
+        }
+    }
+}
+
 /* Changes of pages that home and another place have touched, of a process that has been at all places. */
 static void add_pairs(struct table *table)
 {
@@ -183,6 +202,7 @@ size_t vmbench_cases(struct vmbench_case cases[BENCH_ROWS_MAX])
     add_scaling(&table);
     add_locks(&table);
     add_pairs(&table);
+    add_forked(&table);
     return table.count;
 }
 

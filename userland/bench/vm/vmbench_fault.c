@@ -179,31 +179,77 @@ int vmbench_run_fault_none(const struct vmbench_case *bench, uint32_t count)
     return error != 0 ? error : vmbench_messages_end();
 }
 
+/* Makes a child that sleeps. */
+static int child_make(pid_t *child)
+{
+    *child = fork();
+    if (*child == 0) {
+        for (;;)
+            bench_rest(LONG_NS);
+    }
+    return *child < 0 ? bench_failed("fork", errno) : 0;
+}
+
+/* ERROR, unless it is 0 and the child does not end. */
+static int child_end(pid_t child, int error)
+{
+    int status;
+
+    if (kill(child, SIGKILL) != 0 || waitpid(child, &status, 0) != child)
+        return error != 0 ? error : bench_failed("ending a child", errno);
+    return error;
+}
+
 /* Writes by the parent to pages that it shares with a child, which sleeps. They were touched at home. */
 int vmbench_run_cow(const struct vmbench_case *bench, uint32_t count)
 {
     struct pages pages;
     int error = pages_make(&pages, count, STRIDE);
-    int status;
     pid_t child;
 
     if (error != 0)
         return error;
     pages_touch(&pages);
     tables_touch(&pages);
-    child = fork();
-    if (child == 0) {
-        for (;;)
-            bench_rest(LONG_NS);
-    }
-    if (child < 0)
-        return bench_failed("fork", errno);
+    error = child_make(&child);
+    if (error != 0)
+        return error;
     error = vmbench_go(bench);
     if (error == 0) {
         tables_touch(&pages);
         error = pages_measure(&pages);
     }
-    if (kill(child, SIGKILL) != 0 || waitpid(child, &status, 0) != child)
-        return error != 0 ? error : bench_failed("ending a child", errno);
-    return error;
+    return child_end(child, error);
+}
+
+/* After a fork where the pages were mapped: writes to pages that were touched before it, if WRITTEN, or first touches.
+ */
+static int touch_forked(const struct vmbench_case *bench, uint32_t count, bool written)
+{
+    struct pages pages;
+    pid_t child;
+    int error = vmbench_go(bench);
+
+    if (error == 0)
+        error = pages_make(&pages, count, STRIDE);
+    if (error != 0)
+        return error;
+    tables_touch(&pages);
+    if (written)
+        pages_touch(&pages);
+    error = child_make(&child);
+    if (error != 0)
+        return error;
+    tables_touch(&pages);
+    return child_end(child, pages_measure(&pages));
+}
+
+int vmbench_run_forked_new(const struct vmbench_case *bench, uint32_t count)
+{
+    return touch_forked(bench, count, false);
+}
+
+int vmbench_run_forked_write(const struct vmbench_case *bench, uint32_t count)
+{
+    return touch_forked(bench, count, true);
 }

@@ -8,7 +8,6 @@
 #include "kernel/abi/limits.h"
 
 #define SEEN_STAYS UINT32_MAX
-#define SEEN_MOVE 8u
 
 /* A block when another look at accesses has been counted. */
 struct seen_view {
@@ -19,11 +18,8 @@ struct seen_view {
     uint32_t home;        /* the node of the process's home kernel */
     uint32_t now;         /* the node whose accesses have just been seen */
     uint32_t last;        /* the node whose accesses were seen before; SEEN_STAYS: nobody's yet */
-    uint32_t moves;       /* SEEN_MOVE for each time that it has moved, halved every period */
-    uint32_t move_ns;     /* what moving a block has cost here lately, measured */
     const uint16_t *used; /* of each node: pages found accessed, those just seen included; halved every period */
-    const uint16_t *before, *after; /* the same of the blocks at both sides; NULL: nothing is known of it */
-    const uint32_t *load;           /* of each node: pages of the space found accessed there; halved every period */
+    const uint16_t *before, *after;       /* the same of the blocks at both sides; NULL: nothing is known of it */
     const uint8_t (*distance)[NODES_MAX]; /* of memory on a node from a CPU on another one, as in ACPI's SLIT: 10 is
                                              local */
 };

@@ -13,8 +13,6 @@
 
 /* [a] The policy of this kernel as a home: an index of seen_policies; 0: none. */
 extern volatile uint32_t seen_policy_now;
-/* [a] What moving a block costs this kernel, in ns: a mean of the latest moves. */
-extern volatile uint32_t seen_move_ns;
 /* [a] The time in ns after which counts are halved. */
 extern volatile uint64_t seen_half_ns;
 
@@ -31,9 +29,6 @@ bool seen_look(struct space *space, uint64_t *at, bool *found, struct msg_space_
 /* Reports SEEN to HOME, the home of its space. Waits, so the caller holds no reference to a space, whose end would spin
  * for it. */
 void seen_report(uint32_t home, const struct msg_space_seen *seen);
-
-/* A block has been moved, with pages in it, in NS. */
-void seen_moved(struct space *space, uint64_t start, uint64_t ns);
 
 /* At the home: takes the next block that is to move, to *NODE. False: there is none. */
 bool seen_next(struct space *space, uint64_t *start, uint32_t *node);

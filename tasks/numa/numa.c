@@ -12,8 +12,6 @@
 #include "msg/slice.h"
 #include "msg/trace.h"
 #include "tasks/process/group.h"
-#include "tasks/sched/sched.h"
-#include "tasks/thread/thread.h"
 #include "tasks/timer/timer.h"
 
 #define PERIOD_FIRST 5u /* times the shortest period */
@@ -78,48 +76,30 @@ static bool look_at(uint64_t id, struct look *look)
     return look->remote != before;
 }
 
-struct following {
-    uint32_t node;
-    uint32_t moved; /* pages of the block that have come there */
-};
-
 static uint64_t follow_wanted(void *context, uint64_t page, uint32_t node)
 {
     (void)page;
     (void)node;
-    return 1ull << ((const struct following *)context)->node;
+    return 1ull << *(const uint32_t *)context;
 }
 
+/* What cannot move stays where it is used from afar. */
 static void follow_done(void *context, uint64_t page, int result)
 {
-    struct following *following = context;
-
-    (void)page; /* what cannot move stays where it is used from afar */
-    following->moved += result >= 0 && (uint32_t)result == following->node;
-}
-
-/* CPU time of this task in ns: what it waits for while it moves a block is no cost. */
-static uint64_t own_time(void)
-{
-    uint64_t user, system;
-
-    sched_cpu_time(thread_current(), &user, &system);
-    return user + system;
+    (void)context;
+    (void)page;
+    (void)result;
 }
 
 static void move_blocks(struct space *space)
 {
-    struct following following;
-    struct space_moves moves = {follow_wanted, follow_done, &following, false};
-    uint64_t start, since;
+    uint32_t node;
+    struct space_moves moves = {follow_wanted, follow_done, &node, false};
+    uint64_t start;
 
-    for (uint32_t i = 0; i < MOVES_AT_ONCE && seen_next(space, &start, &following.node); i++) {
-        trace_note("moves memory to this node", 0, instance.kernel, start, following.node);
-        following.moved = 0;
-        since = own_time();
+    for (uint32_t i = 0; i < MOVES_AT_ONCE && seen_next(space, &start, &node); i++) {
+        trace_note("moves memory to this node", 0, instance.kernel, start, node);
         space_move(space, start, start + SEEN_BLOCK_PAGES * PAGE_SIZE, &moves);
-        if (following.moved != 0)
-            seen_moved(space, start, own_time() - since);
         slice_check();
     }
 }

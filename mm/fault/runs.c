@@ -6,16 +6,17 @@
 #include "mm/retrieve/wire.h"
 #include "mm/space/entry.h"
 
+/* Programs may use the page: the bit stays when a look for accesses has made the entry not present. */
 static bool may_go_along(uint64_t entry)
 {
-    return (entry & PAGING_PRESENT) != 0 && (entry & (PAGING_SOFT_PENDING_FREE | PAGING_SOFT_COW)) == 0;
+    return (entry & PAGING_USER) != 0 && (entry & (PAGING_SOFT_PENDING_FREE | PAGING_SOFT_COW)) == 0;
 }
 
 /* The end of the run that begins at INDEX, at most END. Its entries differ in their frames, and in bits that do not
  * matter here. */
 static uint32_t run_end(const uint64_t *leaf, uint32_t index, uint32_t end)
 {
-    const uint64_t same = PAGING_FRAME | PAGING_PRESENT | PAGING_SOFT_PENDING_FREE | PAGING_SOFT_COW;
+    const uint64_t same = PAGING_FRAME | PAGING_USER | PAGING_SOFT_PENDING_FREE | PAGING_SOFT_COW;
     uint64_t next = leaf[index] + PAGE_SIZE;
     uint32_t i = index + 1;
 

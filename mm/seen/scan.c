@@ -1,8 +1,10 @@
-/* Looking at the accessed bits of this kernel's tables. See seen.h. A bit that is taken is set again at the next
- * access, as the entry is flushed; an entry that is rewritten meanwhile may lose one, which costs one observation. */
+/* Looking at this kernel's tables: taking accessed bits, or hiding entries. See seen.h. A bit that is taken is set
+ * again at the next access, as the entry is flushed; an entry that is rewritten meanwhile may lose one, which costs one
+ * observation. */
 #include "kernel/instance/instance.h"
 #include "mm/mempolicy/mempolicy.h"
 #include "mm/page/zero_page.h"
+#include "mm/seen/hint.h"
 #include "mm/seen/seen.h"
 #include "mm/space/entry.h"
 #include "msg/call.h"
@@ -15,14 +17,11 @@ static uint32_t own_node(void)
 
 static void count_locked(struct space *space, struct msg_space_seen *out, uint32_t index, uint64_t entry)
 {
-    uint32_t block = index / SEEN_BLOCK_PAGES;
-
     if (policy_node_of(entry & PAGING_FRAME) == own_node())
         space->stats.seen_local++;
     else
         space->stats.seen_remote++;
-    if (seen_pages(out, block) < SEEN_PAGES_MOST)
-        out->pages[block / 2] = (uint8_t)(out->pages[block / 2] + (1u << block % 2 * 4));
+    seen_add(out, index / SEEN_BLOCK_PAGES);
 }
 
 /* Takes the accessed bits of a table of small pages. */
@@ -54,6 +53,7 @@ bool seen_look(struct space *space, uint64_t *at, bool *found, struct msg_space_
     *found = false;
     spin_lock(&space->lock);
     if (paging_next_leaf_look(&space->tables, &va, USER_END) == NULL) {
+        space->stats.seen_looks++;
         spin_unlock(&space->lock);
         return false;
     }
@@ -61,7 +61,9 @@ bool seen_look(struct space *space, uint64_t *at, bool *found, struct msg_space_
     *at = va + LEAF_SIZE;
     *out = (struct msg_space_seen){.space = space->id, .start = va, .node = own_node()};
     large = paging_large(&space->tables, va);
-    if (large == 0) {
+    if (seen_way_locked(space) == SEEN_BY_FAULTS) {
+        hint_hide_locked(space, va);
+    } else if (large == 0) {
         *found = look_small_locked(space, va, out);
     } else if (paging_large_take_accessed(&space->tables, va)) {
         for (uint32_t i = 0; i < LEAF_ENTRIES; i++)

@@ -8,6 +8,7 @@
 #include "mm/frame/heap.h"
 #include "mm/mempolicy/mempolicy.h"
 #include "mm/page/zero_page.h"
+#include "mm/seen/hint.h"
 #include "mm/space/entry.h"
 #include "msg/call.h"
 #include "msg/channel.h"
@@ -20,6 +21,7 @@
 #define AGES_MOST 15u
 
 volatile uint32_t seen_policy_now;
+volatile uint32_t seen_way_now;
 volatile uint64_t seen_half_ns = 1000000000;
 
 /* A block that another node than its own has used. */
@@ -42,7 +44,16 @@ void (*seen_begin)(void);
 
 const struct seen_policy *seen_policy_locked(const struct space *space)
 {
-    return &seen_policies[space->numa != 0 ? space->numa - 1 : seen_policy_now];
+    uint32_t own = seen_choice_policy(space->numa);
+
+    return &seen_policies[own != 0 ? own - 1 : seen_policy_now];
+}
+
+uint32_t seen_way_locked(const struct space *space)
+{
+    uint32_t own = seen_choice_way(space->numa);
+
+    return own != 0 ? own - 1 : seen_way_now;
 }
 
 void seen_choose_locked(struct space *space, uint32_t numa)
@@ -281,6 +292,7 @@ bool seen_next(struct space *space, uint64_t *start, uint32_t *node)
 
 void seen_end(struct space *space)
 {
+    hint_end(space);
     if (space->seen != NULL)
         heap_free(space->seen, table_size(space->seen->places));
     space->seen = NULL;

@@ -8,6 +8,7 @@
 #include "boot/options/options.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "mm/move/move.h"
+#include "mm/seen/hint.h"
 #include "mm/seen/seen.h"
 #include "msg/slice.h"
 #include "msg/trace.h"
@@ -66,14 +67,39 @@ static bool look_once(uint64_t id, uint64_t *at, struct look *look)
     return more;
 }
 
+/* Reports what faults have shown in one table of the space ID. *REMOTE: memory of another node. False: nothing more. */
+static bool report_hints(uint64_t id, bool *remote)
+{
+    struct space *space = space_get(id);
+    struct msg_space_seen seen;
+    uint32_t home;
+    bool found;
+
+    if (space == NULL)
+        return false;
+    home = space->home;
+    spin_lock(&space->lock);
+    found = hint_next_locked(space, &seen, remote);
+    spin_unlock(&space->lock);
+    space_put(space);
+    if (found)
+        seen_report(home, &seen);
+    return found;
+}
+
 /* Returns whether another node's memory was used. */
 static bool look_at(uint64_t id, struct look *look)
 {
     uint64_t before = look->remote;
+    bool used = false, hinted;
 
-    for (uint64_t at = 0; look->wanted && at < USER_END && look_once(id, &at, look);)
+    while (look->wanted && report_hints(id, &hinted)) {
+        used |= hinted;
         slice_check();
-    return look->remote != before;
+    }
+    for (uint64_t at = 0; look->wanted && look_once(id, &at, look);)
+        slice_check();
+    return used || look->remote != before;
 }
 
 static uint64_t follow_wanted(void *context, uint64_t page, uint32_t node)
@@ -170,6 +196,11 @@ static void set(const char *value)
         timer_arm(&timer, clock_now() + period);
 }
 
+static void set_way(const char *value)
+{
+    seen_way_now = option_index("numasee", value);
+}
+
 static void set_shortest(const char *value)
 {
     uint64_t ms;
@@ -179,8 +210,7 @@ static void set_shortest(const char *value)
     shortest = ms * MS;
     seen_half_ns = PERIOD_HALF * shortest;
     set_period(PERIOD_FIRST * shortest);
-    if (is_on())
-        timer_arm(&timer, clock_now() + period);
+    timer_arm(&timer, clock_now() + period); /* also for a space with a policy of its own */
 }
 
 const char *numa_policy(void)
@@ -191,10 +221,12 @@ const char *numa_policy(void)
 void numa_init(void)
 {
     static struct option option = {.name = "numa", .set = set};
+    static struct option of_way = {.name = "numasee", .set = set_way};
     static struct option of_period = {.name = "numaperiod", .set = set_shortest};
 
     timer_init(&timer, fire);
     seen_begin = begin;
+    option_add(&of_way);
     option_add(&of_period);
     option_add(&option);
 }

@@ -3,6 +3,7 @@
  * sources: mm/seen/choice.c */
 #include "mm/seen/choice.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/test.h"
@@ -87,6 +88,39 @@ TEST(seen_none, "none looks for nothing, the others choose, and a name that does
     }
     CHECK_EQ(seen_policy_find("best"), SEEN_POLICIES);
     CHECK_EQ(seen_policy_find(""), SEEN_POLICIES);
+}
+
+TEST(seen_choices, "a process chooses a policy, a way to see accesses, or both, and nothing else")
+{
+    static const char *const wrong[] = {"",
+                                        ",",
+                                        ",faults",
+                                        "nemo,",
+                                        "nemo,eyes",
+                                        "nemo,faults,",
+                                        "nemo,faults,faults",
+                                        "best",
+                                        "first-touchfirst-touchfirst-touch",
+                                        "default,default"};
+
+    CHECK_EQ(seen_choice_of("default"), 0);
+    CHECK_EQ(seen_choice_policy(seen_choice_of("nemo")), 1 + seen_policy_find("nemo"));
+    CHECK_EQ(seen_choice_way(seen_choice_of("nemo")), 0);
+    CHECK_EQ(seen_choice_way(seen_choice_of("default,accessed")), 1 + SEEN_BY_BITS);
+    CHECK_EQ(seen_choice_policy(seen_choice_of("default,faults")), 0);
+    for (uint32_t i = 0; i < SEEN_POLICIES; i++) {
+        char text[40];
+        uint32_t choice;
+
+        snprintf(text, sizeof(text), "%s,faults", seen_policies[i].name);
+        choice = seen_choice_of(text);
+        CHECK(seen_choice_valid(choice));
+        CHECK_EQ(seen_choice_policy(choice), 1 + i);
+        CHECK_EQ(seen_choice_way(choice), 1 + SEEN_BY_FAULTS);
+    }
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+        CHECK_EQ(seen_choice_of(wrong[i]), SEEN_NO_CHOICE);
+    CHECK(!seen_choice_valid(SEEN_POLICIES + 1) && !seen_choice_valid(3 << 6) && !seen_choice_valid(256));
 }
 
 TEST(seen_local, "a block that its own node uses stays, whatever the policy")

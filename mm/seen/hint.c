@@ -3,14 +3,12 @@
 #include "mm/seen/hint.h"
 
 #include "kernel/arch/x86_64/cpu.h"
-#include "kernel/instance/instance.h"
 #include "mm/frame/heap.h"
 #include "mm/mempolicy/mempolicy.h"
 #include "mm/page/zero_page.h"
 #include "mm/seen/seen.h"
 #include "mm/space/entry.h"
 #include "msg/channel.h"
-#include "msg/trace.h"
 
 #define CHAINS 64u
 #define RECORDS_MOST 4096u /* of a space; what more is used between two reports is not counted: 8 GiB by one node */
@@ -56,7 +54,6 @@ static void count_locked(struct space *space, uint64_t page, uint32_t count, uin
     struct record *record;
 
     space->stats.hint_faults++;
-    trace_note("uses a page from this node", 0, instance.kernel, page, node);
     if (seen_way_locked(space) != SEEN_BY_FAULTS || seen_policy_locked(space)->choose == NULL)
         return; /* hidden by a look before that was so */
     record = record_of(space, page & ~(LEAF_SIZE - 1), node);
@@ -67,8 +64,10 @@ static void count_locked(struct space *space, uint64_t page, uint32_t count, uin
     else
         space->stats.seen_local += count;
     record->remote |= remote;
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
         seen_add(&record->seen, (paging_index(page) + i) / SEEN_BLOCK_PAGES);
+        seen_note_page_locked(space, page + i * PAGE_SIZE, node);
+    }
 }
 
 void hint_take_locked(struct space *space, uint64_t page)

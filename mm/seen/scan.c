@@ -9,10 +9,24 @@
 #include "mm/space/entry.h"
 #include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/trace.h"
 
 static uint32_t own_node(void)
 {
     return instance.plan.kernels[instance.kernel].node;
+}
+
+void seen_note_page_locked(const struct space *space, uint64_t page, uint32_t node)
+{
+    trace_note("uses a page", (uint32_t)space->id, instance.kernel, page / PAGE_SIZE / SEEN_BLOCK_PAGES,
+               page / PAGE_SIZE % SEEN_BLOCK_PAGES | node << 4);
+}
+
+/* A function of its own, by whose address an exact trace shows when a table is looked at. */
+static __attribute__((noinline)) void note_table_locked(const struct space *space, uint64_t va)
+{
+    trace_note("looks at a table", (uint32_t)space->id, instance.kernel, va / PAGE_SIZE / SEEN_BLOCK_PAGES,
+               space->stats.seen_looks);
 }
 
 static void count_locked(struct space *space, struct msg_space_seen *out, uint32_t index, uint64_t entry)
@@ -22,6 +36,7 @@ static void count_locked(struct space *space, struct msg_space_seen *out, uint32
     else
         space->stats.seen_remote++;
     seen_add(out, index / SEEN_BLOCK_PAGES);
+    seen_note_page_locked(space, out->start + index * PAGE_SIZE, own_node());
 }
 
 /* Takes the accessed bits of a table of small pages. */
@@ -60,6 +75,7 @@ bool seen_look(struct space *space, uint64_t *at, bool *found, struct msg_space_
     va &= ~(LEAF_SIZE - 1);
     *at = va + LEAF_SIZE;
     *out = (struct msg_space_seen){.space = space->id, .start = va, .node = own_node()};
+    note_table_locked(space, va);
     large = paging_large(&space->tables, va);
     if (seen_way_locked(space) == SEEN_BY_FAULTS) {
         hint_hide_locked(space, va);

@@ -251,7 +251,7 @@ static void note_locked(struct space *space, uint64_t start, uint32_t node, uint
     block->wanted = to != SEEN_STAYS ? (uint8_t)to : NOBODY;
     space->stats.seen_decided += to != SEEN_STAYS;
     if (to != SEEN_STAYS)
-        trace_note("wants memory on this node", 0, instance.kernel, start, to);
+        trace_note("wants memory on this node", (uint32_t)space->id, instance.kernel, number - 1, to);
 }
 
 static void note(struct space *space, const struct msg_space_seen *seen)

@@ -27,6 +27,10 @@ uint32_t seen_way_locked(const struct space *space);
 /* SPACE has the policy and the way NUMA (seen_choice_of) from now on. */
 void seen_choose_locked(struct space *space, uint32_t numa);
 
+/* Notes in the trace that NODE has used PAGE, as a look or a fault has found. The figures are the block's number, and
+ * the page within it + NODE << 4. */
+void seen_note_page_locked(const struct space *space, uint64_t page, uint32_t node);
+
 /* Looks at the next leaf table of SPACE on this kernel from *AT on, takes its accessed bits or hides its entries, and
  * flushes. Returns false if there is none; *FOUND: OUT has something to be reported; *AT is where to go on. */
 bool seen_look(struct space *space, uint64_t *at, bool *found, struct msg_space_seen *out);

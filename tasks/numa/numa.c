@@ -124,7 +124,8 @@ static void move_blocks(struct space *space)
     uint64_t start;
 
     for (uint32_t i = 0; i < MOVES_AT_ONCE && seen_next(space, &start, &node); i++) {
-        trace_note("moves memory to this node", 0, instance.kernel, start, node);
+        trace_note("moves memory to this node", (uint32_t)space->id, instance.kernel,
+                   start / (SEEN_BLOCK_PAGES * PAGE_SIZE), node);
         space_move(space, start, start + SEEN_BLOCK_PAGES * PAGE_SIZE, &moves);
         slice_check();
     }

@@ -9,7 +9,7 @@ import sys
 from typing import Any, NoReturn, Sequence
 
 from hosttools.abi import abi
-from hosttools.bench import bench
+from hosttools.bench import accuracy, bench
 from hosttools.errors import STATUS_MACHINE, STATUS_SIGNAL, STATUS_USAGE, MachineError, UsageError, did_you_mean
 from hosttools.image import image
 from hosttools.machine import boot_options, host
@@ -109,7 +109,7 @@ def make_parser() -> Parser:
                     epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
     parser.add_argument("--version", action=Version, nargs=0, help="print the commit of this tree, and exit")
     commands = parser.add_subparsers(dest="subcommand", required=True,
-                                     metavar="run|shell|debug|list|bench|events|abi|programs|completion")
+                                     metavar="run|shell|debug|list|bench|numa|events|abi|programs|completion")
     for name, text in (("run", "run a program and give back its output and exit status"),
                        ("shell", "an interactive shell and its toolbox, or any other program, with every key"),
                        ("debug", "run a program with gdb on one of the kernels")):
@@ -131,6 +131,8 @@ def make_parser() -> Parser:
         command.add_argument("arguments", metavar="ARGS", nargs=argparse.REMAINDER, help="its arguments")
     command = commands.add_parser("bench", help="run a benchmark and write its results", allow_abbrev=False)
     bench.add_options(command, natural)
+    command = commands.add_parser("numa", help="compare what kernels see of accesses with the exact trace", allow_abbrev=False)
+    accuracy.add_options(command, natural)
     command = commands.add_parser("events", help="draw what kernels counted of address spaces", allow_abbrev=False)
     space_events.add_options(command, natural)
     command = commands.add_parser("abi", help="compare programs on Linux and on Kettle", allow_abbrev=False)
@@ -234,6 +236,8 @@ def main(arguments: Sequence[str]) -> int:
             return 0
         if options.subcommand == "bench":
             return bench.main(options)
+        if options.subcommand == "numa":
+            return accuracy.main(options)
         if options.subcommand == "events":
             return space_events.main(options)
         if options.subcommand == "abi":

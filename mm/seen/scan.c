@@ -18,8 +18,9 @@ static uint32_t own_node(void)
 
 void seen_note_page_locked(const struct space *space, uint64_t page, uint32_t node)
 {
-    trace_note("uses a page", (uint32_t)space->id, instance.kernel, page / PAGE_SIZE / SEEN_BLOCK_PAGES,
-               page / PAGE_SIZE % SEEN_BLOCK_PAGES | node << 4);
+    if (trace_is_on()) /* this is for each page */
+        trace_note("uses a page", (uint32_t)space->id, instance.kernel, page / PAGE_SIZE / SEEN_BLOCK_PAGES,
+                   page / PAGE_SIZE % SEEN_BLOCK_PAGES | node << 4);
 }
 
 /* A function of its own, by whose address an exact trace shows when a table is looked at. */

@@ -23,6 +23,8 @@
 #define MPOL_BIND 2
 #define MPOL_MF_MOVE 2
 
+extern const char __executable_start, end; /* of the program: the linker's */
+
 static char *area, *decoy;
 static int first_node, node; /* where the area was touched first, and where it is used */
 
@@ -73,9 +75,12 @@ static void nothing(void)
 {
 }
 
+/* Shows what is hidden of the program itself, too. */
 static void use_decoy(void)
 {
     touch(decoy, PAGES);
+    for (const char *at = &__executable_start; at < &end; at += PAGE)
+        memory_readable(at);
 }
 
 /* What is counted while STEP runs, after PREPARE, on hidden pages. A measurement that a look has disturbed is none. */
@@ -130,7 +135,7 @@ static void begin(void)
     MUST(kettle_control("numa=first-touch"));
 }
 
-static void end(void)
+static void finish(void)
 {
     CHECK(audit_own(), "at the end");
     MUST(kettle_control("numa=none"));
@@ -174,7 +179,7 @@ static void test_once(void)
     check("used twice", measure(use, nothing, use_twice), 0, PAGES);
     check("not used", measure(use, nothing, nothing), 0, 0);
     CHECK(*word_of(area, 7) - value >= 6 && *word_of(area, 7) == *word_of(area, PAGES - 1), "%ld", *word_of(area, 7));
-    end();
+    finish();
 }
 
 static void unmap_half(void)
@@ -188,7 +193,7 @@ static void test_unmapped(void)
     begin();
     check("half of it unmapped", measure(use, unmap_half, use), 0, PAGES / 2);
     CHECK(*word_of(area, 0) != *word_of(area, PAGES - 1), "an unmapped page has its content");
-    end();
+    finish();
 }
 
 static void protect(void)
@@ -199,7 +204,6 @@ static void protect(void)
 
 static void forbid(void)
 {
-    memory_readable(decoy);
     MUST(mprotect(area, PAGES * PAGE, PROT_NONE));
 }
 
@@ -230,7 +234,7 @@ static void test_protected(void)
     check("protected", measure(use, protect, use), 0, 0);
     check("forbidden", measure(use, forbid, allow), 0, 0);
     measure(use, read_only, refuse);
-    end();
+    finish();
 }
 
 static void move_here(void)
@@ -244,7 +248,7 @@ static void test_moved(void)
 {
     begin();
     check("moved here", measure(use, move_here, use), PAGES, 0);
-    end();
+    finish();
 }
 
 /* The child has pages of its own, none of which is hidden; the parent's stay so, and are copied as they are shown. */
@@ -264,7 +268,7 @@ static void test_forked(void)
 {
     begin();
     check("after a fork", measure(use, fork_and_use, use), 0, PAGES);
-    end();
+    finish();
 }
 
 static char *large;
@@ -320,7 +324,7 @@ static void test_large(void)
         tap_skip("no large page");
     }
     munmap(all, 2 * HUGE);
-    end();
+    finish();
 }
 
 static void test_audited(void)
@@ -330,7 +334,39 @@ static void test_audited(void)
     hide();
     CHECK(audit_own(), "with hidden pages");
     use();
-    end();
+    finish();
+}
+
+static long on_node(void)
+{
+    void *addresses[PAGES];
+    int status[PAGES];
+    long count = 0;
+
+    for (long i = 0; i < PAGES; i++)
+        addresses[i] = area + i * PAGE;
+    if (!CHECK(syscall(SYS_move_pages, 0, PAGES, addresses, NULL, status, 0) == 0, "%s", strerror(errno)))
+        return -1;
+    for (long i = 0; i < PAGES; i++)
+        count += status[i] == node;
+    return count;
+}
+
+/* Also where both nodes are one kernel's, whose accessed bits do not say which of them used a page. */
+static void test_follows(void)
+{
+    long value;
+
+    begin();
+    if (node == first_node)
+        tap_skip("one node");
+    value = *word_of(area, 0);
+    MUST(kettle_control("numaperiod=5"));
+    MUST(kettle_control("numa=nemo"));
+    UNTIL((use(), value++, on_node()) == PAGES, "the pages to come");
+    for (long i = 0; i < PAGES; i++)
+        CHECK(*word_of(area, i) == value, "page %ld: %ld", i, *word_of(area, i));
+    finish();
 }
 
 /* A process's own way, and back to the other one. */
@@ -361,6 +397,7 @@ int main(int argc, char **argv)
         {"moved", "pages that move while they are hidden are counted where they are", test_moved},
         {"forked", "a fork hides nothing of the child's, and the parent's pages stay hidden", test_forked},
         {"large", "a large page faults once for all its pages, and stays whole", test_large},
+        {"follows", "memory comes to the node that uses it, also within a kernel", test_follows},
         {"audited", "an audit finds nothing wrong with hidden pages", test_audited},
         {"chosen", "a process chooses for itself, and a wrong choice is refused", test_chosen},
     };

@@ -9,7 +9,7 @@ import sys
 from typing import Any, NoReturn, Sequence
 
 from hosttools.abi import abi
-from hosttools.bench import accuracy, bench
+from hosttools.bench import accuracy, bench, optimum
 from hosttools.errors import STATUS_MACHINE, STATUS_SIGNAL, STATUS_USAGE, MachineError, UsageError, did_you_mean
 from hosttools.image import image
 from hosttools.machine import boot_options, host
@@ -34,6 +34,8 @@ LISTS = {
     "options": boot_options.table,
 }
 SHELLS = ("bash", "zsh")
+NUMA = {"accuracy": (accuracy, "compare what kernels see of accesses with the exact trace, and tell its cost"),
+        "optimum": (optimum, "tell what the accesses of a trace cost, and would cost with the best placement")}
 
 
 class Parser(argparse.ArgumentParser):
@@ -131,8 +133,10 @@ def make_parser() -> Parser:
         command.add_argument("arguments", metavar="ARGS", nargs=argparse.REMAINDER, help="its arguments")
     command = commands.add_parser("bench", help="run a benchmark and write its results", allow_abbrev=False)
     bench.add_options(command, natural)
-    command = commands.add_parser("numa", help="compare what kernels see of accesses with the exact trace", allow_abbrev=False)
-    accuracy.add_options(command, natural)
+    command = commands.add_parser("numa", help="what kernels see of accesses, or the best placement, by an exact trace", allow_abbrev=False)
+    numa = command.add_subparsers(dest="numa", required=True, metavar="accuracy|optimum")
+    for name, (module, text) in NUMA.items():
+        module.add_options(numa.add_parser(name, help=text, description=text.capitalize() + ".", allow_abbrev=False), natural)
     command = commands.add_parser("events", help="draw what kernels counted of address spaces", allow_abbrev=False)
     space_events.add_options(command, natural)
     command = commands.add_parser("abi", help="compare programs on Linux and on Kettle", allow_abbrev=False)
@@ -237,7 +241,7 @@ def main(arguments: Sequence[str]) -> int:
         if options.subcommand == "bench":
             return bench.main(options)
         if options.subcommand == "numa":
-            return accuracy.main(options)
+            return NUMA[options.numa][0].main(options)
         if options.subcommand == "events":
             return space_events.main(options)
         if options.subcommand == "abi":

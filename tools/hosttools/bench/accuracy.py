@@ -42,9 +42,7 @@ Json = dict[str, Any]
 
 
 def add_options(command_parser: argparse.ArgumentParser, natural: Any) -> None:
-    """The options of `kettle numa`; NATURAL reads a whole number."""
-    command_parser.add_argument("what", choices=("accuracy",), metavar="accuracy",
-                                help="accuracy: what kernels see of accesses, against the exact trace, and its cost")
+    """The options of `kettle numa accuracy`; NATURAL reads a whole number."""
     command_parser.add_argument("--out", metavar="FOLDER", help="where the results go (default build/results/accuracy)")
     command_parser.add_argument("--period", type=natural, action="append", metavar="MS",
                                 help=f"a shortest period between looks; several times for several (default {', '.join(map(str, PERIODS))})")
@@ -177,7 +175,7 @@ def report(data: Json) -> str:
              table(["way", "period, ms", "block", "precision", "recall", "of accesses", "local as seen", "at best", "blocks seen"], scores), "",
              "## Cost", "", "Instructions of all CPUs, programs and kernels, without looking for work, beyond those of a run in which "
              "nobody looks.", "",
-             table(["way", "period, ms", "whole periods", "instructions without", "more", "share", "faults in whole periods"], costs), "", "## Commands", "",
+             table(["way", "period, ms", "whole periods", "instructions without", "more", "share", "faults in whole periods"], costs).rstrip(), "", "## Commands", "",
              "    tools/kettle numa accuracy" + ("" if tuple(data["program"]) == PROGRAM else f" --program {shlex.quote(program)}"), "",
              *(f"    {line}" for line in data["commands"]), ""]
     return "\n".join(lines)

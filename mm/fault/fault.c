@@ -135,8 +135,8 @@ static inline __attribute__((always_inline)) int resolve_locked(struct space *sp
         return decides != DECIDES_NOT ? -EFAULT : NOT_KNOWN;
     if (!area_allows(area->prot, access))
         return -EACCES;
-    if (__builtin_expect(space->hints != NULL, 0))
-        hint_take_locked(space, page);
+    if (__builtin_expect(space->hints != NULL, 0) && entry != NULL)
+        hint_take_locked(space, page, entry);
     if (entry != NULL && (*entry & PAGING_SOFT_STILL) != 0 && (access & AREA_WRITE) != 0) {
         space->stats.moving_written++;
         return NEEDS_LOCK; /* which waits for the end of the move */

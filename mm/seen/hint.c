@@ -70,21 +70,19 @@ static void count_locked(struct space *space, uint64_t page, uint32_t count, uin
     }
 }
 
-void hint_take_locked(struct space *space, uint64_t page)
+void hint_take_locked(struct space *space, uint64_t page, const uint64_t *seen)
 {
-    uint64_t start = page & ~(LEAF_SIZE - 1), *entry;
-    const uint64_t *look;
+    const uint64_t hidden = PAGING_PRESENT | PAGING_SOFT_HINT | PAGING_SOFT_ASKED;
+    uint64_t start = page & ~(LEAF_SIZE - 1);
 
-    if (paging_large_show(&space->tables, start)) {
+    if ((*seen & hidden) == PAGING_SOFT_HINT) { /* so its table is no large page's, and may be changed */
+        uint64_t *entry = (uint64_t *)(uintptr_t)seen;
+
+        *entry = space_entry_shown(*entry); /* no flush: no TLB has an entry that is not present */
+        count_locked(space, page, 1, *entry, cpu_self()->node);
+    } else if ((*seen & PAGING_PRESENT) != 0 && paging_large_show(&space->tables, start)) {
         count_locked(space, start, LEAF_ENTRIES, paging_large(&space->tables, start), cpu_self()->node);
-        return;
     }
-    look = paging_look(&space->tables, page);
-    if (look == NULL || (*look & (PAGING_PRESENT | PAGING_SOFT_HINT | PAGING_SOFT_ASKED)) != PAGING_SOFT_HINT)
-        return;
-    entry = paging_entry(&space->tables, page, false);
-    *entry = space_entry_shown(*entry); /* no flush: no TLB has an entry that is not present */
-    count_locked(space, page, 1, *entry, cpu_self()->node);
 }
 
 /* The mark is left by a question that has made the entry present again. The hardware may set bits meanwhile. */

@@ -11,9 +11,9 @@
 
 /* Hides what the leaf table of VA maps, and flushes. Without memory nothing is hidden. */
 void hint_hide_locked(struct space *space, uint64_t va);
-/* PAGE faults, and its area allows the access: makes its entry present if it is hidden, and counts the access for the
- * node of this CPU. Without memory it is not counted. */
-void hint_take_locked(struct space *space, uint64_t page);
+/* PAGE faults, its area allows the access, and its entry is SEEN (paging_look): makes it present if it is hidden, and
+ * counts the access for the node of this CPU. Without memory it is not counted. */
+void hint_take_locked(struct space *space, uint64_t page, const uint64_t *seen);
 /* Takes what faults have counted in one leaf table by one node; *REMOTE: some of it was memory of another node. False:
  * there is nothing more. */
 bool hint_next_locked(struct space *space, struct msg_space_seen *out, bool *remote);

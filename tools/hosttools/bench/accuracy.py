@@ -126,8 +126,8 @@ def _counted(data: Json, machine: Sequence[str], way: str, period: int, program:
 def _traced(data: Json, machine: Sequence[str], way: str, period: int, program: Sequence[str]) -> Json:
     with tempfile.TemporaryDirectory(prefix="kettle-accuracy-") as folder:
         path = Path(folder) / "trace"
-        told = _run(data, Run(f"{way}-{period}-trace", (*machine, "--append", f"tracesize={NOTES}", "--numa-model", "slit", "--trace", str(path)),
-                              ("seenrun", "--notes", way, str(period), *program), LIMIT))
+        traced = (*machine, "--append", f"tracesize={NOTES}", "--numa-model", "slit", "--trace", str(path))
+        told = _run(data, Run(f"{way}-{period}-trace", traced, ("seenrun", "--notes", way, str(period), *program), LIMIT))
         data["commands"][-1] = data["commands"][-1].replace(str(path), "TRACE")
         return {"way": way, "period": period, **judge(told, trace.read(path).records, way)}
 
@@ -163,19 +163,21 @@ def report(data: Json) -> str:
             scores.append([WAYS[row["way"]], str(row["period"]), size, *(_percent(score[name]) for name in
                           ("precision", "recall", "weighted", "placed", "best")), str(score["seen"])])
         more = row["instructions"] - row["base"]
-        costs.append([WAYS[row["way"]], str(row["period"]), str(row["periods"]), f"{row['base']:,}", f"{more:+,}", _percent(more / row["base"], 2),
-                      str(row["scores"]["4 KiB"]["seen"] if row["way"] == "faults" else 0)])
+        costs.append([WAYS[row["way"]], str(row["period"]), str(row["periods"]), f"{row['base']:,}", f"{more:+,}",
+                      _percent(more / row["base"], 2), str(row["scores"]["4 KiB"]["seen"] if row["way"] == "faults" else 0)])
     program = shlex.join(data["program"])
     lines = ["# What kernels see of accesses, against the exact trace", "",
-             f"`{program}` on commit {data['commit'][:12]}, machine `{' '.join(data['machine'])}`. hosttools/measure/accuracy.py says what the "
-             "columns mean: of the pages that a kernel said were used in a period those that were, of those that were used those that it "
+             f"`{program}` on commit {data['commit'][:12]}, machine `{' '.join(data['machine'])}`. "
+             "hosttools/measure/accuracy.py says what the columns mean: of the pages that a kernel said were used in a period those that were, of those that were used those that it "
              "said, the same of the accesses; then the accesses that are local if each block is on the node that was seen there most, and "
              "on the best node; and the blocks that were seen, which with faults are faults.", "",
              f"![Precision and recall by the size of a block]({PLOT}.svg)", "", "## Accuracy", "",
-             table(["way", "period, ms", "block", "precision", "recall", "of accesses", "local as seen", "at best", "blocks seen"], scores), "",
+             table(["way", "period, ms", "block", "precision", "recall", "of accesses", "local as seen", "at best", "blocks seen"],
+                   scores).rstrip(), "",
              "## Cost", "", "Instructions of all CPUs, programs and kernels, without looking for work, beyond those of a run in which "
              "nobody looks.", "",
-             table(["way", "period, ms", "whole periods", "instructions without", "more", "share", "faults in whole periods"], costs).rstrip(), "", "## Commands", "",
+             table(["way", "period, ms", "whole periods", "instructions without", "more", "share", "faults in whole periods"],
+                   costs).rstrip(), "", "## Commands", "",
              "    tools/kettle numa accuracy" + ("" if tuple(data["program"]) == PROGRAM else f" --program {shlex.quote(program)}"), "",
              *(f"    {line}" for line in data["commands"]), ""]
     return "\n".join(lines)

@@ -33,7 +33,8 @@ def main(options: argparse.Namespace) -> int:
         costs = optimum.costs(found.records, topology.slit(), size, options.windows)
         if costs.accesses == 0:
             raise UsageError(f"{options.trace}: no accesses of programs")
-        rows.append([name, *(f"{value / costs.accesses:.2f}" for value in (costs.placed, costs.fixed, costs.moving, costs.local)), str(costs.moves)])
+        means = (value / costs.accesses for value in (costs.placed, costs.fixed, costs.moving, costs.local))
+        rows.append([name, *(f"{mean:.2f}" for mean in means), str(costs.moves)])
     print(f"{costs.accesses} accesses ({found.choice}, one of {found.every}); mean distance of one (10 is local)\n")
     print(table(["block", "as it was", "best place", f"best in each of {options.windows}", "all local", "moves"], rows))
     return 0

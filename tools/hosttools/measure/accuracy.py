@@ -222,7 +222,8 @@ def score(true: Truth, found: Mapping[Place, Mapping[int, int]], size: int) -> S
         for page, count in pages.items():
             made[page][true.nodes[kernel]] += count
     placed, best = _placed(made, votes, size if size != ADAPTIVE else 1)
-    return Score(_share(hits, claimed), _share(hits, accessed), _share(hit_weight, weight), _share(placed, weight), _share(best, weight), seen)
+    return Score(_share(hits, claimed), _share(hits, accessed), _share(hit_weight, weight), _share(placed, weight),
+                 _share(best, weight), seen)
 
 
 def _placed(made: Mapping[int, Mapping[int, int]], votes: Mapping[int, Mapping[int, int]], size: int) -> tuple[int, int]:

@@ -154,8 +154,9 @@ int kettle_audit(pid_t pid, char *report, size_t size);
 int kettle_retrieve(pid_t pid, const char *strategy);
 
 /* From now on memory of process PID, or of the caller's (0), moves to those who use it by POLICY, a value of the option
- * numa= (mm/numa.md), whatever the option is for others; "default": by the option again. Its children, and the next
- * program that it executes, begin with the option's. EINVAL: no such policy. ESRCH, ENOMEM, EFAULT, ENOSYS as
+ * numa= (mm/numa.md), whatever the option is for others; "default": by the option again. "POLICY,accessed" and
+ * "POLICY,faults" also choose how its accesses are seen (mm/seen/hints.md), else numasee= does. Its children, and the
+ * next program that it executes, begin with the option's. EINVAL: no such policy. ESRCH, ENOMEM, EFAULT, ENOSYS as
  * kettle_retrieve. Waits for the kernels that host the address space. */
 int kettle_numa(pid_t pid, const char *policy);
 

@@ -80,11 +80,9 @@ int retrieve_process(int64_t process, const char *strategy)
 
 int numa_process(int64_t process, const char *policy)
 {
-    uint32_t number = seen_policy_find(policy);
+    uint32_t choice = seen_choice_of(policy);
 
-    if (strcmp(policy, "default") == 0)
-        return ask_home(process, CHANGE_NUMA, 0);
-    return number < SEEN_POLICIES ? ask_home(process, CHANGE_NUMA, number + 1) : -EINVAL;
+    return choice != SEEN_NO_CHOICE ? ask_home(process, CHANGE_NUMA, choice) : -EINVAL;
 }
 
 void retrieve_calls_init(void)

@@ -3,6 +3,7 @@
 
 #include "kernel/abi/limits.h"
 #include "kernel/instance/instance.h"
+#include "mm/space/entry.h"
 
 #define ENTRIES 512u
 #define HALF 256u
@@ -45,7 +46,7 @@ static bool large_good(const struct walk *walk, uint64_t va, uint64_t entry)
 
     if (frame == 0 || !table_good(walk, va, frame))
         return false;
-    return paging_large_of(table_at(walk, frame)) == (entry & ~(PAGING_ACCESSED | PAGING_DIRTY)) &&
+    return paging_large_of(table_at(walk, frame)) == (space_entry_shown(entry) & ~(PAGING_ACCESSED | PAGING_DIRTY)) &&
            walk->world->owner(entry & PAGING_FRAME, PAGING_SIZE_2M) < KERNELS_MAX;
 }
 

@@ -29,6 +29,7 @@
 #include "mm/page/zero_page.h"
 #include "mm/retrieve/adaptive.h"
 #include "mm/retrieve/upfront.h"
+#include "mm/seen/hint.h"
 #include "mm/space/entry.h"
 #include "mm/space/wire.h"
 #include "msg/channel.h"
@@ -134,6 +135,8 @@ static inline __attribute__((always_inline)) int resolve_locked(struct space *sp
         return decides != DECIDES_NOT ? -EFAULT : NOT_KNOWN;
     if (!area_allows(area->prot, access))
         return space_forbidden(area->prot);
+    if (__builtin_expect(space->hints != NULL, 0) && entry != NULL)
+        hint_take_locked(space, page, entry);
     if (entry != NULL && (*entry & PAGING_SOFT_STILL) != 0 && (access & AREA_WRITE) != 0) {
         space->stats.moving_written++;
         return NEEDS_LOCK; /* which waits for the end of the move */

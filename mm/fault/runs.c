@@ -8,10 +8,11 @@
 #include "mm/retrieve/wire.h"
 #include "mm/space/entry.h"
 
-/* COW is PAGING_SOFT_COW for runs of copy-on-write pages, else 0. The zero page stays at home. */
+/* Programs may use the page: PAGING_USER stays when a look for accesses has made the entry not present. COW is
+ * PAGING_SOFT_COW for runs of copy-on-write pages, else 0. The zero page stays at home. */
 static bool may_go_along(uint64_t entry, uint64_t cow)
 {
-    return (entry & PAGING_PRESENT) != 0 && (entry & (PAGING_SOFT_PENDING_FREE | PAGING_SOFT_COW)) == cow &&
+    return (entry & PAGING_USER) != 0 && (entry & (PAGING_SOFT_PENDING_FREE | PAGING_SOFT_COW)) == cow &&
            !zero_page_is(entry);
 }
 
@@ -19,7 +20,7 @@ static bool may_go_along(uint64_t entry, uint64_t cow)
  * matter here. */
 static uint32_t run_end(const uint64_t *leaf, uint32_t index, uint32_t end)
 {
-    const uint64_t same = PAGING_FRAME | PAGING_PRESENT | PAGING_SOFT_PENDING_FREE | PAGING_SOFT_COW;
+    const uint64_t same = PAGING_FRAME | PAGING_USER | PAGING_SOFT_PENDING_FREE | PAGING_SOFT_COW;
     uint64_t next = leaf[index] + PAGE_SIZE;
     uint32_t i = index + 1;
 

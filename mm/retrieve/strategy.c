@@ -96,7 +96,7 @@ void space_mode_note_locked(struct space *space, uint64_t mode)
 {
     uint32_t before = MODE_STRATEGY(space->mode);
 
-    if (MODE_STRATEGY(mode) >= STRATEGIES || MODE_NUMA(mode) > SEEN_POLICIES ||
+    if (MODE_STRATEGY(mode) >= STRATEGIES || !seen_choice_valid(MODE_NUMA(mode)) ||
         MODE_COUNT(mode) < MODE_COUNT(space->mode))
         return;
     space->mode = mode;

@@ -125,7 +125,7 @@ int space_retrieve_switch(struct space *space, uint32_t strategy)
 
 int space_numa_switch(struct space *space, uint32_t numa)
 {
-    if (space->home != instance.kernel || numa > SEEN_POLICIES)
+    if (space->home != instance.kernel || !seen_choice_valid(numa))
         return -EINVAL;
     return change_mode(space, switch_numa, numa);
 }

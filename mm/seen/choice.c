@@ -203,3 +203,27 @@ uint32_t seen_policy_find(const char *name)
         i++;
     return i;
 }
+
+static const char *const ways[SEEN_WAYS] = {"accessed", "faults"};
+
+uint32_t seen_choice_of(const char *text)
+{
+    char name[24];
+    uint32_t length = 0, policy = 0, way = 0;
+
+    while (text[length] != '\0' && text[length] != ',' && length < sizeof(name) - 1) {
+        name[length] = text[length];
+        length++;
+    }
+    name[length] = '\0';
+    if (strcmp(name, "default") != 0)
+        policy = seen_policy_find(name) + 1;
+    if (text[length] == ',') {
+        while (way < SEEN_WAYS && strcmp(ways[way], text + length + 1) != 0)
+            way++;
+        way++;
+    } else if (text[length] != '\0') {
+        return SEEN_NO_CHOICE;
+    }
+    return policy <= SEEN_POLICIES && way <= SEEN_WAYS ? way << 6 | policy : SEEN_NO_CHOICE;
+}

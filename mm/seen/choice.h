@@ -3,12 +3,12 @@
 #ifndef MM_SEEN_CHOICE_H
 #define MM_SEEN_CHOICE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "kernel/abi/limits.h"
 
 #define SEEN_STAYS UINT32_MAX
-#define SEEN_MOVE 8u
 
 /* A block when another look at accesses has been counted. */
 struct seen_view {
@@ -19,11 +19,8 @@ struct seen_view {
     uint32_t home;        /* the node of the process's home kernel */
     uint32_t now;         /* the node whose accesses have just been seen */
     uint32_t last;        /* the node whose accesses were seen before; SEEN_STAYS: nobody's yet */
-    uint32_t moves;       /* SEEN_MOVE for each time that it has moved, halved every period */
-    uint32_t move_ns;     /* what moving a block has cost here lately, measured */
     const uint16_t *used; /* of each node: pages found accessed, those just seen included; halved every period */
-    const uint16_t *before, *after; /* the same of the blocks at both sides; NULL: nothing is known of it */
-    const uint32_t *load;           /* of each node: pages of the space found accessed there; halved every period */
+    const uint16_t *before, *after;       /* the same of the blocks at both sides; NULL: nothing is known of it */
     const uint8_t (*distance)[NODES_MAX]; /* of memory on a node from a CPU on another one, as in ACPI's SLIT: 10 is
                                              local */
 };
@@ -40,5 +37,29 @@ extern const struct seen_policy seen_policies[SEEN_POLICIES]; /* in the order of
 
 /* Returns the policy NAME as an index of seen_policies; SEEN_POLICIES: there is none. */
 uint32_t seen_policy_find(const char *name);
+
+/* How accesses are seen, in the order of the values of the option numasee=. */
+enum seen_way { SEEN_BY_BITS, SEEN_BY_FAULTS, SEEN_WAYS };
+
+/* What a process has chosen for itself is a number of eight bits: 1 + the policy, and above it 1 + the way; 0 instead
+ * of either: that of the option. */
+#define SEEN_NO_CHOICE UINT32_MAX
+#define SEEN_CHOICE_BITS 8u
+static inline uint32_t seen_choice_policy(uint32_t choice)
+{
+    return choice & 0x3f;
+}
+static inline uint32_t seen_choice_way(uint32_t choice)
+{
+    return choice >> 6;
+}
+static inline bool seen_choice_valid(uint32_t choice)
+{
+    return choice >> SEEN_CHOICE_BITS == 0 && seen_choice_policy(choice) <= SEEN_POLICIES &&
+           seen_choice_way(choice) <= SEEN_WAYS;
+}
+/* Returns the choice TEXT, "POLICY" or "POLICY,WAY", in which "default" is a policy, too; SEEN_NO_CHOICE: it is none.
+ */
+uint32_t seen_choice_of(const char *text);
 
 #endif

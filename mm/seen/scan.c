@@ -1,28 +1,43 @@
-/* Looking at the accessed bits of this kernel's tables. See seen.h. A bit that is taken is set again at the next
- * access, as the entry is flushed; an entry that is rewritten meanwhile may lose one, which costs one observation. */
+/* Looking at this kernel's tables: taking accessed bits, or hiding entries. See seen.h. A bit that is taken is set
+ * again at the next access, as the entry is flushed; an entry that is rewritten meanwhile may lose one, which costs one
+ * observation. */
 #include "kernel/instance/instance.h"
 #include "mm/mempolicy/mempolicy.h"
 #include "mm/page/zero_page.h"
+#include "mm/seen/hint.h"
 #include "mm/seen/seen.h"
 #include "mm/space/entry.h"
 #include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/trace.h"
 
 static uint32_t own_node(void)
 {
     return instance.plan.kernels[instance.kernel].node;
 }
 
+void seen_note_page_locked(const struct space *space, uint64_t page, uint32_t node)
+{
+    if (trace_is_on()) /* this is for each page */
+        trace_note("uses a page", (uint32_t)space->id, instance.kernel, page / PAGE_SIZE / SEEN_BLOCK_PAGES,
+                   page / PAGE_SIZE % SEEN_BLOCK_PAGES | node << 4);
+}
+
+/* A function of its own, by whose address an exact trace shows when a table is looked at. */
+static __attribute__((noinline)) void note_table_locked(const struct space *space, uint64_t va)
+{
+    trace_note("looks at a table", (uint32_t)space->id, instance.kernel, va / PAGE_SIZE / SEEN_BLOCK_PAGES,
+               space->stats.seen_looks);
+}
+
 static void count_locked(struct space *space, struct msg_space_seen *out, uint32_t index, uint64_t entry)
 {
-    uint32_t block = index / SEEN_BLOCK_PAGES;
-
     if (policy_node_of(entry & PAGING_FRAME) == own_node())
         space->stats.seen_local++;
     else
         space->stats.seen_remote++;
-    if (seen_pages(out, block) < SEEN_PAGES_MOST)
-        out->pages[block / 2] = (uint8_t)(out->pages[block / 2] + (1u << block % 2 * 4));
+    seen_add(out, index / SEEN_BLOCK_PAGES);
+    seen_note_page_locked(space, out->start + index * PAGE_SIZE, own_node());
 }
 
 /* Takes the accessed bits of a table of small pages. */
@@ -54,14 +69,18 @@ bool seen_look(struct space *space, uint64_t *at, bool *found, struct msg_space_
     *found = false;
     spin_lock(&space->lock);
     if (paging_next_leaf_look(&space->tables, &va, USER_END) == NULL) {
+        space->stats.seen_looks++;
         spin_unlock(&space->lock);
         return false;
     }
     va &= ~(LEAF_SIZE - 1);
     *at = va + LEAF_SIZE;
     *out = (struct msg_space_seen){.space = space->id, .start = va, .node = own_node()};
+    note_table_locked(space, va);
     large = paging_large(&space->tables, va);
-    if (large == 0) {
+    if (seen_way_locked(space) == SEEN_BY_FAULTS) {
+        hint_hide_locked(space, va);
+    } else if (large == 0) {
         *found = look_small_locked(space, va, out);
     } else if (paging_large_take_accessed(&space->tables, va)) {
         for (uint32_t i = 0; i < LEAF_ENTRIES; i++)

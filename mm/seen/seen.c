@@ -8,6 +8,7 @@
 #include "mm/frame/heap.h"
 #include "mm/mempolicy/mempolicy.h"
 #include "mm/page/zero_page.h"
+#include "mm/seen/hint.h"
 #include "mm/space/entry.h"
 #include "msg/call.h"
 #include "msg/channel.h"
@@ -18,13 +19,10 @@
 #define PLACES_MOST (1u << 13) /* half of them are used: 256 MiB of memory that other nodes use */
 #define NOBODY UINT8_MAX
 #define AGES_MOST 15u
-#define MOVE_NS_FIRST 50000u /* until one has been measured: 16 pages of 4 KiB at some 1.3 GB/s */
-#define MOVE_NS_MOST 1000000000ull
-#define MEAN 8u /* the latest move counts for an 8th */
 
 volatile uint32_t seen_policy_now;
+volatile uint32_t seen_way_now;
 volatile uint64_t seen_half_ns = 1000000000;
-volatile uint32_t seen_move_ns = MOVE_NS_FIRST;
 
 /* A block that another node than its own has used. */
 struct block {
@@ -32,16 +30,13 @@ struct block {
     uint32_t age;    /* the period in which USED was halved last */
     uint8_t last;    /* the node that was seen last */
     uint8_t wanted;  /* the node to which it is to move; NOBODY: none */
-    uint8_t moves;   /* SEEN_MOVE for each, halved with USED */
     uint16_t used[]; /* of each node */
 };
 
 /* A hash table with open addressing. Blocks never leave it but all at once. */
 struct seen {
     uint32_t places, count, wanted;
-    uint32_t cursor;          /* of seen_next */
-    uint32_t age;             /* the period in which LOAD was halved last */
-    uint32_t load[NODES_MAX]; /* pages that were seen in the memory of each node */
+    uint32_t cursor; /* of seen_next */
     uint8_t blocks[];
 };
 
@@ -49,7 +44,16 @@ void (*seen_begin)(void);
 
 const struct seen_policy *seen_policy_locked(const struct space *space)
 {
-    return &seen_policies[space->numa != 0 ? space->numa - 1 : seen_policy_now];
+    uint32_t own = seen_choice_policy(space->numa);
+
+    return &seen_policies[own != 0 ? own - 1 : seen_policy_now];
+}
+
+uint32_t seen_way_locked(const struct space *space)
+{
+    uint32_t own = seen_choice_way(space->numa);
+
+    return own != 0 ? own - 1 : seen_way_now;
 }
 
 void seen_choose_locked(struct space *space, uint32_t numa)
@@ -127,8 +131,6 @@ static bool make_room(struct space *space)
     if (old != NULL) {
         more->count = old->count;
         more->wanted = old->wanted;
-        more->age = old->age;
-        memcpy(more->load, old->load, sizeof(more->load));
         heap_free(old, table_size(places));
     }
     space->seen = more;
@@ -142,19 +144,7 @@ static void grow_old(struct block *block, uint32_t age)
 
     for (uint32_t node = 0; node < nodes(); node++)
         block->used[node] = (uint16_t)(block->used[node] >> halvings);
-    block->moves = (uint8_t)(block->moves >> (halvings < 8 ? halvings : 8));
     block->age = age;
-}
-
-/* PAGES of the space have been used in memory of NODE. */
-static void load(struct seen *seen, uint32_t node, uint32_t pages, uint32_t age)
-{
-    uint32_t halvings = age - seen->age < 31 ? age - seen->age : 31;
-
-    for (uint32_t i = 0; i < nodes() && halvings != 0; i++)
-        seen->load[i] >>= halvings;
-    seen->age = age;
-    seen->load[node] += pages;
 }
 
 /* What nodes have used of the block NUMBER; NULL: nothing is known of it. */
@@ -225,12 +215,9 @@ static uint32_t choose(struct space *space, const struct seen_policy *policy, st
                              .home = instance.plan.kernels[instance.kernel].node,
                              .now = node,
                              .last = block->last != NOBODY ? block->last : SEEN_STAYS,
-                             .moves = block->moves,
-                             .move_ns = seen_move_ns,
                              .used = block->used,
                              .before = used_of(seen, block->number - 1, block->age),
                              .after = used_of(seen, block->number + 1, block->age),
-                             .load = seen->load,
                              .distance = instance.plan.distance};
     uint32_t to;
 
@@ -251,8 +238,6 @@ static void note_locked(struct space *space, uint64_t start, uint32_t node, uint
 
     if (policy->choose == NULL || here == nodes())
         return;
-    if (space->seen != NULL)
-        load(space->seen, here, pages, age);
     if (here == node && !is_known(space, number))
         return; /* memory that its own node alone uses is not worth a word */
     block = record(space, number, age);
@@ -266,7 +251,7 @@ static void note_locked(struct space *space, uint64_t start, uint32_t node, uint
     block->wanted = to != SEEN_STAYS ? (uint8_t)to : NOBODY;
     space->stats.seen_decided += to != SEEN_STAYS;
     if (to != SEEN_STAYS)
-        trace_note("wants memory on this node", 0, instance.kernel, start, to);
+        trace_note("wants memory on this node", (uint32_t)space->id, instance.kernel, number - 1, to);
 }
 
 static void note(struct space *space, const struct msg_space_seen *seen)
@@ -305,21 +290,9 @@ bool seen_next(struct space *space, uint64_t *start, uint32_t *node)
     return found;
 }
 
-void seen_moved(struct space *space, uint64_t start, uint64_t ns)
-{
-    struct block *block;
-
-    ns = ns < MOVE_NS_MOST ? ns : MOVE_NS_MOST;
-    seen_move_ns = (uint32_t)((seen_move_ns * (MEAN - 1ull) + ns) / MEAN);
-    spin_lock(&space->lock);
-    block = space->seen != NULL ? find(space->seen, start / BLOCK_BYTES + 1) : NULL;
-    if (block != NULL && block->number != 0 && block->moves < UINT8_MAX - SEEN_MOVE)
-        block->moves = (uint8_t)(block->moves + SEEN_MOVE);
-    spin_unlock(&space->lock);
-}
-
 void seen_end(struct space *space)
 {
+    hint_end(space);
     if (space->seen != NULL)
         heap_free(space->seen, table_size(space->seen->places));
     space->seen = NULL;

@@ -59,10 +59,12 @@ static inline uint64_t space_entry_own(uint64_t frame, uint32_t prot, bool cow, 
     return frame | space_page_flags(prot, cow) | PAGING_SOFT_OWNING | flags;
 }
 
-/* Returns ENTRY as it was before a question about its page made it not present. */
+/* Returns ENTRY as it was before a question about its page, or a look for accesses, made it not present. */
 static inline uint64_t space_entry_shown(uint64_t entry)
 {
-    return (entry & PAGING_SOFT_ASKED) != 0 ? (entry & ~PAGING_SOFT_ASKED) | PAGING_PRESENT : entry;
+    const uint64_t hidden = PAGING_SOFT_ASKED | PAGING_SOFT_HINT;
+
+    return (entry & hidden) != 0 ? (entry & ~hidden) | PAGING_PRESENT : entry;
 }
 
 /* Returns ENTRY with FRAME in place of its frame. */

@@ -62,13 +62,14 @@ struct space {
     uint64_t get_count;             /* [k] fast-path questions so far */
     struct mempolicy_list policies; /* [k] */
     struct seen *seen;              /* [k] home only: who uses which memory, mm/seen; or NULL */
+    struct hints *hints;            /* [k] accesses that faults have shown, mm/seen; NULL: nothing was ever hidden */
     struct list gets;               /* [k] questions under way: mm/page/question.h */
     struct list deferred;           /* [k] changes deferred until their answers arrive */
     uint32_t late;                  /* [a] changes for other kernels that are deferred, or made by a worker */
     struct list queries;            /* [k] strategy chain: queries under way */
     uint64_t query_count;           /* [k] queries so far */
     uint64_t mode; /* [k] the strategy, the policy of numa=, and how often they have changed: mm/retrieve/strategy.c */
-    uint32_t numa; /* [k] 1 + the space's own policy, an index of seen_policies; 0: that of the option numa= */
+    uint32_t numa; /* [k] its own policy of numa= and way to see accesses, or the options': seen_choice_of */
     struct space_adapting adapting;          /* [k] */
     uint32_t prefetch;                       /* [k] the most runs of pages that an answer may bring along */
     const struct space_retrieval *retrieval; /* [k] changes only while all of the space is locked */

@@ -8,12 +8,11 @@
 #include "boot/options/options.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "mm/move/move.h"
+#include "mm/seen/hint.h"
 #include "mm/seen/seen.h"
 #include "msg/slice.h"
 #include "msg/trace.h"
 #include "tasks/process/group.h"
-#include "tasks/sched/sched.h"
-#include "tasks/thread/thread.h"
 #include "tasks/timer/timer.h"
 
 #define PERIOD_FIRST 5u /* times the shortest period */
@@ -68,58 +67,66 @@ static bool look_once(uint64_t id, uint64_t *at, struct look *look)
     return more;
 }
 
+/* Reports what faults have shown in one table of the space ID. *REMOTE: memory of another node. False: nothing more. */
+static bool report_hints(uint64_t id, bool *remote)
+{
+    struct space *space = space_get(id);
+    struct msg_space_seen seen;
+    uint32_t home;
+    bool found;
+
+    if (space == NULL)
+        return false;
+    home = space->home;
+    spin_lock(&space->lock);
+    found = hint_next_locked(space, &seen, remote);
+    spin_unlock(&space->lock);
+    space_put(space);
+    if (found)
+        seen_report(home, &seen);
+    return found;
+}
+
 /* Returns whether another node's memory was used. */
 static bool look_at(uint64_t id, struct look *look)
 {
     uint64_t before = look->remote;
+    bool used = false, hinted;
 
-    for (uint64_t at = 0; look->wanted && at < USER_END && look_once(id, &at, look);)
+    while (look->wanted && report_hints(id, &hinted)) {
+        used |= hinted;
         slice_check();
-    return look->remote != before;
+    }
+    for (uint64_t at = 0; look->wanted && look_once(id, &at, look);)
+        slice_check();
+    return used || look->remote != before;
 }
-
-struct following {
-    uint32_t node;
-    uint32_t moved; /* pages of the block that have come there */
-};
 
 static uint64_t follow_wanted(void *context, uint64_t page, uint32_t node)
 {
     (void)page;
     (void)node;
-    return 1ull << ((const struct following *)context)->node;
+    return 1ull << *(const uint32_t *)context;
 }
 
+/* What cannot move stays where it is used from afar. */
 static void follow_done(void *context, uint64_t page, int result)
 {
-    struct following *following = context;
-
-    (void)page; /* what cannot move stays where it is used from afar */
-    following->moved += result >= 0 && (uint32_t)result == following->node;
-}
-
-/* CPU time of this task in ns: what it waits for while it moves a block is no cost. */
-static uint64_t own_time(void)
-{
-    uint64_t user, system;
-
-    sched_cpu_time(thread_current(), &user, &system);
-    return user + system;
+    (void)context;
+    (void)page;
+    (void)result;
 }
 
 static void move_blocks(struct space *space)
 {
-    struct following following;
-    struct space_moves moves = {follow_wanted, follow_done, &following, false};
-    uint64_t start, since;
+    uint32_t node;
+    struct space_moves moves = {follow_wanted, follow_done, &node, false};
+    uint64_t start;
 
-    for (uint32_t i = 0; i < MOVES_AT_ONCE && seen_next(space, &start, &following.node); i++) {
-        trace_note("moves memory to this node", 0, instance.kernel, start, following.node);
-        following.moved = 0;
-        since = own_time();
+    for (uint32_t i = 0; i < MOVES_AT_ONCE && seen_next(space, &start, &node); i++) {
+        trace_note("moves memory to this node", (uint32_t)space->id, instance.kernel,
+                   start / (SEEN_BLOCK_PAGES * PAGE_SIZE), node);
         space_move(space, start, start + SEEN_BLOCK_PAGES * PAGE_SIZE, &moves);
-        if (following.moved != 0)
-            seen_moved(space, start, own_time() - since);
         slice_check();
     }
 }
@@ -190,6 +197,11 @@ static void set(const char *value)
         timer_arm(&timer, clock_now() + period);
 }
 
+static void set_way(const char *value)
+{
+    seen_way_now = option_index("numasee", value);
+}
+
 static void set_shortest(const char *value)
 {
     uint64_t ms;
@@ -199,8 +211,7 @@ static void set_shortest(const char *value)
     shortest = ms * MS;
     seen_half_ns = PERIOD_HALF * shortest;
     set_period(PERIOD_FIRST * shortest);
-    if (is_on())
-        timer_arm(&timer, clock_now() + period);
+    timer_arm(&timer, clock_now() + period); /* also for a space with a policy of its own */
 }
 
 const char *numa_policy(void)
@@ -211,10 +222,12 @@ const char *numa_policy(void)
 void numa_init(void)
 {
     static struct option option = {.name = "numa", .set = set};
+    static struct option of_way = {.name = "numasee", .set = set_way};
     static struct option of_period = {.name = "numaperiod", .set = set_shortest};
 
     timer_init(&timer, fire);
     seen_begin = begin;
+    option_add(&of_way);
     option_add(&of_period);
     option_add(&option);
 }

@@ -41,7 +41,7 @@ FRESH = ["test-machine", "test-huge"]
 MEMORY = ["test-memory", "test-fork-memory", "test-map", "test-remap", "test-break", "test-lease", "test-directory",
           "test-advise",
           "test-resident", "test-membarrier", "test-stale", "test-memfd", "test-content", "test-filemap", "test-zero",
-          "test-memory-races", "test-mempolicy", "test-block", "test-move", "test-seen", "test-newcomer",
+          "test-memory-races", "test-mempolicy", "test-block", "test-move", "test-seen", "test-hint", "test-newcomer",
           f"test-vm seed={SEED} batches=2 pages=320",
           f"test-retrieve seed={SEED} batches=1 pages=100", "test-one-frame 500"]
 TASKS = ["test-threads", "test-futex", "test-pi", "test-handoff 5000", "test-pthreads 1", "test-sched", "test-migrate",
@@ -169,6 +169,11 @@ BOOTS = [
     # memory that follows its users under everything else
     boot("4-kernels-parallel", ["test-memory-races", "test-fork-memory", "test-move 12 newcomers writers", "test-stop 3",
                                 *STORMS, *AUDIT], "numa=nemo"),
+    # and what sees accesses by faults
+    boot("4-kernels-parallel", ["test-memory-races", "test-fork-memory", "test-huge", "test-remap",
+                                "test-move 12 newcomers writers", "test-stop 3", *STORMS, "test-seen", *AUDIT],
+         "numa=nemo numasee=faults numaperiod=20"),
+    Boot("1-kernel of 2 nodes", ("--cpus", "2", "--nodes", "2", "--kernels", "1", *SINGLE), ("test-hint",)),
     # pages that move while all CPUs read and write them, for a minute in a long run
     boot("4-kernels-parallel", [*moves(24), *AUDIT], label="moves"),
     boot("4-kernels-parallel", [*moves(12), *AUDIT], inject=f"seed={SEED}", label="moves"),

@@ -9,7 +9,7 @@ import sys
 from typing import Any, NoReturn, Sequence
 
 from hosttools.abi import abi
-from hosttools.bench import bench, matrix
+from hosttools.bench import accuracy, bench, matrix, optimum
 from hosttools.errors import STATUS_MACHINE, STATUS_SIGNAL, STATUS_USAGE, MachineError, UsageError, did_you_mean
 from hosttools.image import image
 from hosttools.machine import boot_options, host
@@ -34,6 +34,8 @@ LISTS = {
     "options": boot_options.table,
 }
 SHELLS = ("bash", "zsh")
+NUMA = {"accuracy": (accuracy, "compare what kernels see of accesses with the exact trace, and tell its cost"),
+        "optimum": (optimum, "tell what the accesses of a trace cost, and would cost with the best placement")}
 
 
 class Parser(argparse.ArgumentParser):
@@ -109,7 +111,7 @@ def make_parser() -> Parser:
                     epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
     parser.add_argument("--version", action=Version, nargs=0, help="print the commit of this tree, and exit")
     commands = parser.add_subparsers(dest="subcommand", required=True,
-                                     metavar="run|shell|debug|list|bench|sweep|events|abi|programs|completion")
+                                     metavar="run|shell|debug|list|bench|sweep|numa|events|abi|programs|completion")
     for name, text in (("run", "run a program and give back its output and exit status"),
                        ("shell", "an interactive shell and its toolbox, or any other program, with every key"),
                        ("debug", "run a program with gdb on one of the kernels")):
@@ -133,6 +135,10 @@ def make_parser() -> Parser:
     bench.add_options(command, natural)
     command = commands.add_parser("sweep", help="run a benchmark under every combination of options that a file lists", allow_abbrev=False)
     matrix.add_options(command)
+    command = commands.add_parser("numa", help="what kernels see of accesses, or the best placement, by an exact trace", allow_abbrev=False)
+    numa = command.add_subparsers(dest="numa", required=True, metavar="accuracy|optimum")
+    for name, (module, text) in NUMA.items():
+        module.add_options(numa.add_parser(name, help=text, description=text.capitalize() + ".", allow_abbrev=False), natural)
     command = commands.add_parser("events", help="draw what kernels counted of address spaces", allow_abbrev=False)
     space_events.add_options(command, natural)
     command = commands.add_parser("abi", help="compare programs on Linux and on Kettle", allow_abbrev=False)
@@ -238,6 +244,8 @@ def main(arguments: Sequence[str]) -> int:
             return bench.main(options)
         if options.subcommand == "sweep":
             return bench.main(parse(matrix.words(options)))
+        if options.subcommand == "numa":
+            return NUMA[options.numa][0].main(options)
         if options.subcommand == "events":
             return space_events.main(options)
         if options.subcommand == "abi":

@@ -18,7 +18,7 @@ uint64_t *paging_entry_at(const struct page_tables *tables, uint64_t va, int lev
     for (int at = LEVEL_ROOT; at > level; at--) {
         uint64_t *entry = entry_in(table, va, at);
 
-        if ((*entry & PAGING_PRESENT) == 0) {
+        if (is_nothing(*entry)) {
             uint64_t frame = create ? tables->alloc(tables->context) : 0;
 
             if (frame == 0)

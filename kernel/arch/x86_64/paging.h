@@ -35,6 +35,8 @@
 #define PAGING_SOFT_PREFETCHED (1ull << 53) /* prefetched with another page's answer */
 /* write-protected whatever the area says, while the page moves (mm/move/move.md) */
 #define PAGING_SOFT_STILL (1ull << 55)
+/* not present, but for that as if it were: the next access is to be seen (mm/seen/hints.md); also of a large entry */
+#define PAGING_SOFT_HINT (1ull << 56)
 
 #define PAGING_SIZE_2M (1ull << 21)
 #define PAGING_SIZE_1G (1ull << 30)
@@ -73,6 +75,11 @@ int paging_make_large(struct page_tables *tables, uint64_t va);
 uint64_t paging_large(const struct page_tables *tables, uint64_t va);
 /* Clears PAGING_ACCESSED in that entry, and returns whether it was set. The caller flushes. */
 bool paging_large_take_accessed(const struct page_tables *tables, uint64_t va);
+/* Makes that entry not present, with PAGING_SOFT_HINT, and returns true; false: there is none, or it was so already.
+ * All else works as if it were present, and whatever changes the page makes it present. The caller flushes. */
+bool paging_large_hide(const struct page_tables *tables, uint64_t va);
+/* Makes such an entry present again, which needs no flush. False: there is none. */
+bool paging_large_show(const struct page_tables *tables, uint64_t va);
 /* Returns the large entry equivalent to LEAF's 512 entries, without PAGING_ACCESSED and PAGING_DIRTY, or 0 if they
  * cannot be one. */
 uint64_t paging_large_of(const uint64_t *leaf);

@@ -26,6 +26,12 @@ static inline bool is_table(uint64_t entry)
     return (entry & (PAGING_PRESENT | PAGING_LARGE)) == PAGING_PRESENT;
 }
 
+/* A large entry stays one while it is not present: PAGING_SOFT_HINT. */
+static inline bool is_nothing(uint64_t entry)
+{
+    return (entry & (PAGING_PRESENT | PAGING_LARGE)) == 0;
+}
+
 /* Returns the entry for VA at LEVEL, walking down from the root; NULL when a table is missing and not created. */
 uint64_t *paging_entry_at(const struct page_tables *tables, uint64_t va, int level, bool create);
 /* paging_look for the case that VA has no 4 KiB table in the page tables: looks for a deposited one. */

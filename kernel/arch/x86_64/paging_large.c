@@ -108,11 +108,19 @@ int paging_make_large(struct page_tables *tables, uint64_t va)
     return 0;
 }
 
+/* The large entry for VA with a deposited table, or NULL. */
+static uint64_t *large_entry(const struct page_tables *tables, uint64_t va)
+{
+    uint64_t *entry = paging_entry_at(tables, va, LEVEL_LARGE, false);
+
+    return entry != NULL && (*entry & PAGING_LARGE) != 0 && paging_deposit(tables, va) != 0 ? entry : NULL;
+}
+
 uint64_t paging_large(const struct page_tables *tables, uint64_t va)
 {
-    const uint64_t *entry = paging_entry_at(tables, va, LEVEL_LARGE, false);
+    const uint64_t *entry = large_entry(tables, va);
 
-    return entry != NULL && (*entry & PAGING_LARGE) != 0 && paging_deposit(tables, va) != 0 ? *entry : 0;
+    return entry != NULL ? *entry : 0;
 }
 
 bool paging_large_take_accessed(const struct page_tables *tables, uint64_t va)
@@ -123,12 +131,33 @@ bool paging_large_take_accessed(const struct page_tables *tables, uint64_t va)
            (__atomic_fetch_and(entry, ~PAGING_ACCESSED, __ATOMIC_RELAXED) & PAGING_ACCESSED) != 0;
 }
 
+/* The hardware may set bits of an entry that is present, so the change is one locked instruction. */
+bool paging_large_hide(const struct page_tables *tables, uint64_t va)
+{
+    uint64_t *entry = large_entry(tables, va);
+
+    if (entry == NULL || (*entry & PAGING_PRESENT) == 0)
+        return false;
+    __atomic_fetch_xor(entry, PAGING_PRESENT | PAGING_SOFT_HINT, __ATOMIC_RELEASE);
+    return true;
+}
+
+bool paging_large_show(const struct page_tables *tables, uint64_t va)
+{
+    uint64_t *entry = large_entry(tables, va);
+
+    if (entry == NULL || (*entry & PAGING_PRESENT) != 0)
+        return false;
+    __atomic_fetch_xor(entry, PAGING_PRESENT | PAGING_SOFT_HINT, __ATOMIC_RELEASE);
+    return true;
+}
+
 const uint64_t *paging_look_aside(const struct page_tables *tables, uint64_t va)
 {
     const uint64_t *entry = paging_entry_at(tables, va, LEVEL_LARGE, false);
     const uint64_t *leaf;
 
-    if (entry == NULL || (*entry & PAGING_PRESENT) == 0)
+    if (entry == NULL || is_nothing(*entry))
         return NULL;
     leaf = is_table(*entry) ? table_at(tables, *entry & PAGING_FRAME) : paging_deposited(tables, va);
     return leaf != NULL ? &leaf[paging_index(va)] : NULL;

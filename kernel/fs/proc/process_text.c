@@ -246,10 +246,13 @@ int64_t proc_write_numa(const struct proc_at *at, struct text *text)
         const struct space_stats *stats = &survey->members[kernel].stats;
         uint64_t all = stats->seen_local + stats->seen_remote;
 
-        text_put(text, "kernel %u node %u local %lu remote %lu share %lu%% decided %lu moved %lu\n", kernel,
-                 instance.plan.kernels[kernel].node, (unsigned long)stats->seen_local,
+        text_put(text,
+                 "kernel %u node %u local %lu remote %lu share %lu%% decided %lu moved %lu looks %lu hidden %lu faults "
+                 "%lu\n",
+                 kernel, instance.plan.kernels[kernel].node, (unsigned long)stats->seen_local,
                  (unsigned long)stats->seen_remote, (unsigned long)(all != 0 ? stats->seen_remote * 100 / all : 0),
-                 (unsigned long)stats->seen_decided, (unsigned long)stats->pages_moved);
+                 (unsigned long)stats->seen_decided, (unsigned long)stats->pages_moved,
+                 (unsigned long)stats->seen_looks, (unsigned long)stats->hints_set, (unsigned long)stats->hint_faults);
     }
     survey_free(survey);
     return error;

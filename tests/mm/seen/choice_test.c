@@ -3,6 +3,7 @@
  * sources: mm/seen/choice.c */
 #include "mm/seen/choice.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/test.h"
@@ -12,21 +13,15 @@
 #define PAGES 15u     /* what a look counts of a block in which everything was accessed */
 #define BLOCKS 8u     /* of each node in the phases */
 #define PERIOD 2u     /* looks after which counts are halved */
-#define MOVE_COST 640 /* of a block, in pages and units of distance: 64 lines of 10 ns, move_ns below */
+#define MOVE_COST 640 /* of a block, in pages and units of distance: 64 lines of 10 ns */
 
 static uint8_t distance[NODES_MAX][NODES_MAX];
 
 /* A block, and what a policy makes of it. */
 struct block {
     uint16_t used[NODES];
-    uint32_t here, last, moves, recent;
+    uint32_t here, last, moves;
     uint64_t number;
-};
-
-/* What all blocks of a space have in common. */
-struct space {
-    uint32_t load[NODES];
-    uint32_t home;
 };
 
 static const struct seen_policy *find(const char *name)
@@ -47,26 +42,22 @@ static void square(void)
 }
 
 /* NODE is seen at PAGES pages of BLOCK, which moves as POLICY says. */
-static void see_in(struct space *space, struct block *block, const struct seen_policy *policy, uint32_t node,
-                   uint16_t pages, const struct block *before, const struct block *after)
+static void see_in(uint32_t home, struct block *block, const struct seen_policy *policy, uint32_t node, uint16_t pages,
+                   const struct block *before, const struct block *after)
 {
     struct seen_view view = {.nodes = NODES,
                              .memory = MEMORY,
                              .block = block->number,
                              .here = block->here,
-                             .home = space->home,
+                             .home = home,
                              .now = node,
                              .last = block->last,
-                             .moves = block->recent,
-                             .move_ns = MOVE_COST * 640,
                              .used = block->used,
                              .before = before != NULL ? before->used : NULL,
                              .after = after != NULL ? after->used : NULL,
-                             .load = space->load,
                              .distance = distance};
     uint32_t to;
 
-    space->load[block->here] += pages;
     block->used[node] = (uint16_t)(block->used[node] + pages);
     to = policy->choose(&view);
     block->last = node;
@@ -75,15 +66,12 @@ static void see_in(struct space *space, struct block *block, const struct seen_p
     CHECK(to < NODES && to != block->here);
     block->here = to;
     block->moves++;
-    block->recent += SEEN_MOVE;
 }
 
 static void see(struct block *block, const char *policy, uint32_t node, uint16_t pages)
 {
-    struct space space = {.home = 0};
-
     square();
-    see_in(&space, block, find(policy), node, pages, NULL, NULL);
+    see_in(0, block, find(policy), node, pages, NULL, NULL);
 }
 
 static struct block new_block(void)
@@ -100,6 +88,39 @@ TEST(seen_none, "none looks for nothing, the others choose, and a name that does
     }
     CHECK_EQ(seen_policy_find("best"), SEEN_POLICIES);
     CHECK_EQ(seen_policy_find(""), SEEN_POLICIES);
+}
+
+TEST(seen_choices, "a process chooses a policy, a way to see accesses, or both, and nothing else")
+{
+    static const char *const wrong[] = {"",
+                                        ",",
+                                        ",faults",
+                                        "nemo,",
+                                        "nemo,eyes",
+                                        "nemo,faults,",
+                                        "nemo,faults,faults",
+                                        "best",
+                                        "first-touchfirst-touchfirst-touch",
+                                        "default,default"};
+
+    CHECK_EQ(seen_choice_of("default"), 0);
+    CHECK_EQ(seen_choice_policy(seen_choice_of("nemo")), 1 + seen_policy_find("nemo"));
+    CHECK_EQ(seen_choice_way(seen_choice_of("nemo")), 0);
+    CHECK_EQ(seen_choice_way(seen_choice_of("default,accessed")), 1 + SEEN_BY_BITS);
+    CHECK_EQ(seen_choice_policy(seen_choice_of("default,faults")), 0);
+    for (uint32_t i = 0; i < SEEN_POLICIES; i++) {
+        char text[40];
+        uint32_t choice;
+
+        snprintf(text, sizeof(text), "%s,faults", seen_policies[i].name);
+        choice = seen_choice_of(text);
+        CHECK(seen_choice_valid(choice));
+        CHECK_EQ(seen_choice_policy(choice), 1 + i);
+        CHECK_EQ(seen_choice_way(choice), 1 + SEEN_BY_FAULTS);
+    }
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+        CHECK_EQ(seen_choice_of(wrong[i]), SEEN_NO_CHOICE);
+    CHECK(!seen_choice_valid(SEEN_POLICIES + 1) && !seen_choice_valid(3 << 6) && !seen_choice_valid(256));
 }
 
 TEST(seen_local, "a block that its own node uses stays, whatever the policy")
@@ -227,15 +248,14 @@ TEST(seen_hop, "hop chooses the node that is near to all users, where uniform ta
 TEST(seen_neighbour, "neighbour moves a block whose own accesses are even to where the blocks at its sides are used")
 {
     struct block block = new_block(), before = new_block(), after = new_block();
-    struct space space = {.home = 0};
 
     square();
     block.used[0] = 8;
-    see_in(&space, &block, find("neighbour"), 3, 8, &before, NULL);
+    see_in(0, &block, find("neighbour"), 3, 8, &before, NULL);
     CHECK_EQ(block.here, 0);
     before.used[3] = 5;
     after.used[3] = 4;
-    see_in(&space, &block, find("neighbour"), 3, 0, &before, &after);
+    see_in(0, &block, find("neighbour"), 3, 0, &before, &after);
     CHECK_EQ(block.here, 3);
 }
 
@@ -243,14 +263,13 @@ TEST(seen_places, "interleave spreads blocks over the nodes in turn, and home ta
 {
     for (uint32_t number = 0; number < 2 * NODES; number++) {
         struct block block = new_block(), other = new_block();
-        struct space space = {.home = 2};
 
         square();
         block.number = number;
-        see_in(&space, &block, find("interleave"), 3, 1, NULL, NULL);
+        see_in(2, &block, find("interleave"), 3, 1, NULL, NULL);
         CHECK_EQ(block.here, number % NODES);
         other.here = number % NODES;
-        see_in(&space, &other, find("home"), 3, 1, NULL, NULL);
+        see_in(2, &other, find("home"), 3, 1, NULL, NULL);
         CHECK_EQ(other.here, 2);
     }
 }
@@ -276,15 +295,12 @@ static bool uses(enum phase phase, uint32_t node, uint32_t owner, uint32_t look,
     }
 }
 
-static void grow_old(struct block blocks[NODES * BLOCKS], struct space *space)
+static void grow_old(struct block blocks[NODES * BLOCKS])
 {
     for (uint32_t i = 0; i < NODES * BLOCKS; i++) {
         for (uint32_t node = 0; node < NODES; node++)
             blocks[i].used[node] /= 2;
-        blocks[i].recent /= 2;
     }
-    for (uint32_t node = 0; node < NODES; node++)
-        space->load[node] /= 2;
 }
 
 /* What the accesses of LOOKS looks cost by POLICY (NULL: nothing moves), in pages and units of distance, with what
@@ -292,7 +308,6 @@ static void grow_old(struct block blocks[NODES * BLOCKS], struct space *space)
 static uint64_t cost_of(enum phase phase, const struct seen_policy *policy, uint32_t looks)
 {
     struct block blocks[NODES * BLOCKS];
-    struct space space = {.home = 0};
     uint64_t cost = 0;
 
     square();
@@ -310,13 +325,13 @@ static uint64_t cost_of(enum phase phase, const struct seen_policy *policy, uint
                 cost += uses(phase, node, i / BLOCKS, look, looks) ? PAGES * distance[here][node] : 0;
             for (uint32_t node = 0; policy != NULL && node < NODES; node++) {
                 if (uses(phase, node, i / BLOCKS, look, looks))
-                    see_in(&space, block, policy, node, PAGES, i > 0 ? &blocks[i - 1] : NULL,
+                    see_in(0, block, policy, node, PAGES, i > 0 ? &blocks[i - 1] : NULL,
                            i + 1 < NODES * BLOCKS ? &blocks[i + 1] : NULL);
             }
             cost += (block->moves - moves) * MOVE_COST;
         }
         if (look % PERIOD == PERIOD - 1)
-            grow_old(blocks, &space);
+            grow_old(blocks);
     }
     return cost;
 }

@@ -329,3 +329,35 @@ TEST(paging_large_random, "whatever is made large, visited, changed or looked at
     }
     CHECK(larges > 20);
 }
+
+static void same(void *context, uint64_t va, uint64_t *entry, uint64_t size)
+{
+    (void)context;
+    (void)va;
+    (void)entry;
+    CHECK_EQ(size, PAGE_SIZE);
+}
+
+TEST(large_hidden, "a large page that is hidden is not present and otherwise the same; being shown or changed shows it")
+{
+    uint64_t at = 0;
+
+    begin();
+    CHECK(!paging_large_hide(&tables, AT) && !paging_large_show(&tables, AT));
+    CHECK_EQ(paging_make_large(&tables, AT), 0);
+    CHECK(!paging_large_show(&tables, AT) && paging_large_hide(&tables, AT) && !paging_large_hide(&tables, AT));
+    CHECK_EQ(translation(AT + 5 * PAGE_SIZE), 0);
+    CHECK(paging_large(&tables, AT) != 0 && !is_large(AT));
+    CHECK_EQ(*paging_look(&tables, AT + 5 * PAGE_SIZE), (BLOCK + 5 * PAGE_SIZE) | RW | PAGING_SOFT_OWNING);
+    CHECK(paging_next_leaf_look(&tables, &at, END) != NULL && at == AT && translation(AT) == 0);
+    CHECK(paging_large_show(&tables, AT) && is_large(AT));
+    CHECK_EQ(translation(AT + 5 * PAGE_SIZE), (BLOCK + 5 * PAGE_SIZE) | RW);
+    CHECK(paging_large_hide(&tables, AT));
+    paging_visit(&tables, AT, AT + PAGING_SIZE_2M, same, NULL);
+    CHECK(is_large(AT));
+    CHECK(paging_large_hide(&tables, AT));
+    *paging_entry(&tables, AT + 5 * PAGE_SIZE, false) = 0;
+    for (uint64_t i = 0; i < ENTRIES; i++)
+        CHECK_EQ(translation(AT + i * PAGE_SIZE), i == 5 ? 0 : (BLOCK + i * PAGE_SIZE) | RW);
+    CHECK_EQ(paging_large(&tables, AT), 0);
+}

@@ -3,6 +3,7 @@
 #include "kernel/lib/log.h"
 #include "kernel/lib/string.h"
 #include "msg/channel_internal.h"
+#include "msg/lend.h"
 #include "msg/quiet.h"
 #include "msg/trace.h"
 
@@ -96,8 +97,44 @@ static bool length_right(const struct msg_header *header, const struct msg_row *
     if (header->length > MSG_MAX)
         return false;
     if (header->error || header->kept)
-        return header->reply && header->length == (header->error ? 8 : 0);
+        return header->reply && !header->lent && header->length == (header->error ? 8 : 0);
+    if (header->lent && header->length <= MSG_SHORT)
+        return false;
     return row->bytes ? header->length >= row->size : header->length == row->size;
+}
+
+void msg_refuse_long(const struct msg_header *header, int error)
+{
+    struct msg_ticket ticket = {header->type, header->source & MSG_SOURCE_BITS, header->request};
+    struct msg m = {.ticket = ticket};
+
+    if (header->reply)
+        msg_take_reply_error(&m, error);
+    else if (!msg_kinds[header->type].notice)
+        msg_reply_error(&ticket, error);
+}
+
+void msg_take_lent(struct peer *peer, const struct msg_header *header, const struct ring_message *slot, uint64_t queued)
+{
+    static uint8_t *bytes; /* [k] rx_lock: MSG_MAX, or NULL until the first; one message is handled at a time */
+    const void *lent;
+
+    if (bytes == NULL)
+        bytes = msg_allocate_for_good(MSG_MAX);
+    if (bytes == NULL) {
+        msg_drop(&msg_stats.no_memory, 8, peer, "no memory for a copy of what it lends");
+        msg_refuse_long(header, -ENOMEM);
+        return;
+    }
+    lent = lend_open(peer->kernel, slot->payload[0], header->length, false);
+    if (lent == NULL) {
+        msg_drop(&msg_stats.bad_loan, 9, peer, "it lends memory that is not its own");
+        msg_refuse_long(header, -EPROTO);
+        return;
+    }
+    memcpy(bytes, lent, header->length);
+    lend_close();
+    msg_dispatch(slot->header & ~MSG_LENT_BIT, slot->time, bytes, queued);
 }
 
 void msg_receive_unusual(struct peer *peer, enum msg_class class, const struct ring_message *slot, uint64_t queued)
@@ -122,11 +159,13 @@ void msg_receive_unusual(struct peer *peer, enum msg_class class, const struct r
         msg_drop(&msg_stats.bad_length, 6, peer, "an impossible length");
         return;
     }
-    if (header.fragment * MSG_SHORT >= header.length && header.fragment > 0) {
-        msg_drop(&msg_stats.bad_fragment, 7, peer, "a fragment behind the end");
+    if (header.fragment > 0 && (header.fragment * MSG_SHORT >= header.length || header.lent)) {
+        msg_drop(&msg_stats.bad_fragment, 7, peer, "a fragment behind the end, or of what is lent");
         return;
     }
-    if (header.length > MSG_SHORT)
+    if (header.lent)
+        msg_take_lent(peer, &header, slot, queued);
+    else if (header.length > MSG_SHORT)
         msg_reassemble(peer, class, &header, slot, queued);
     else
         msg_dispatch(slot->header, slot->time, slot->payload, queued);

@@ -122,6 +122,7 @@ void msg_init(const struct msg_memory *memory)
             peer_open(k, slots);
     }
     lend_init();
+    msg_dispatch_init();
     msg_call_init();
     msg_kept_init();
     msg_multicast_init();

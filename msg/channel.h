@@ -102,7 +102,7 @@ void msg_kept_reply_long(struct msg_kept *kept, const void *data, uint32_t lengt
 /* Returns the number of kept requests. */
 uint64_t msg_kept_count(void);
 /* Memory that msg/ has allocated for good: at the first message of a type, at the first long message of a peer in
- * fragments, and at the first one that is lent. */
+ * fragments. */
 struct msg_stays {
     uint64_t objects; /* larger than half a page */
     uint64_t bytes;   /* whole pages */

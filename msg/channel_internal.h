@@ -261,6 +261,10 @@ void msg_requests_fail(uint32_t kernel);
  * held. */
 void msg_kept_orphan(uint32_t kernel);
 
+/* Allocates what lent bytes are copied to, so that taking a message never fails for lack of memory there. Once; panics.
+ */
+void msg_dispatch_init(void);
+
 /* --- parts with options and messages of their own --- */
 void msg_kept_init(void);
 /* KERNEL has given up the request that CANCEL names: who keeps it is notified. */

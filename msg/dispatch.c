@@ -1,6 +1,7 @@
 /* The slow path of a message that was taken: checks, and the handler of its row. msg/receive.c has the fast path. */
 #include "kernel/abi/errno.h"
 #include "kernel/lib/log.h"
+#include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 #include "msg/channel_internal.h"
 #include "msg/lend.h"
@@ -12,6 +13,7 @@ struct msg_row msg_rows[MSG_ROWS];
 
 _Static_assert((sizeof(struct msg_row) & (sizeof(struct msg_row) - 1)) == 0, "a row is found by a shift");
 
+static uint8_t *lent_copy;    /* [k] rx_lock: MSG_MAX bytes: one message is handled at a time */
 static uint32_t logged_kinds; /* [k] rx_lock: bad input is logged once per kind */
 
 void msg_drop(uint64_t *counter, uint32_t kind, const struct peer *peer, const char *what)
@@ -32,6 +34,13 @@ void *msg_allocate_for_good(size_t size)
         msg_stays.bytes += (size + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1);
     }
     return memory;
+}
+
+void msg_dispatch_init(void)
+{
+    lent_copy = msg_memory.allocate_unset(MSG_MAX);
+    if (lent_copy == NULL)
+        panic("msg: no memory to copy what is lent");
 }
 
 /* After the first message of a row: allocates its histograms and opens the fast path for it. */
@@ -116,25 +125,16 @@ void msg_refuse_long(const struct msg_header *header, int error)
 
 void msg_take_lent(struct peer *peer, const struct msg_header *header, const struct ring_message *slot, uint64_t queued)
 {
-    static uint8_t *bytes; /* [k] rx_lock: MSG_MAX, or NULL until the first; one message is handled at a time */
-    const void *lent;
+    const void *lent = lend_open(peer->kernel, slot->payload[0], header->length, false);
 
-    if (bytes == NULL)
-        bytes = msg_allocate_for_good(MSG_MAX);
-    if (bytes == NULL) {
-        msg_drop(&msg_stats.no_memory, 8, peer, "no memory for a copy of what it lends");
-        msg_refuse_long(header, -ENOMEM);
-        return;
-    }
-    lent = lend_open(peer->kernel, slot->payload[0], header->length, false);
     if (lent == NULL) {
-        msg_drop(&msg_stats.bad_loan, 9, peer, "it lends memory that is not its own");
+        msg_drop(&msg_stats.bad_loan, 8, peer, "it lends memory that is not its own");
         msg_refuse_long(header, -EPROTO);
         return;
     }
-    memcpy(bytes, lent, header->length);
+    memcpy(lent_copy, lent, header->length);
     lend_close();
-    msg_dispatch(slot->header & ~MSG_LENT_BIT, slot->time, bytes, queued);
+    msg_dispatch(slot->header & ~MSG_LENT_BIT, slot->time, lent_copy, queued);
 }
 
 void msg_receive_unusual(struct peer *peer, enum msg_class class, const struct ring_message *slot, uint64_t queued)

@@ -153,13 +153,20 @@ bool msg_lends(const void *data, uint64_t length)
     return length > LEND_MIN && lend_address(data, length) != 0;
 }
 
+static bool is_answered(const struct peer *peer)
+{
+    return peer->head->taken[instance.kernel].answered == peer->wants;
+}
+
 /* Makes a wish, unless one is open, and announces it together with the SLOTS that were put last. The receiver sees the
  * wish with the hint, takes all messages, and then changes its hint at this kernel. */
 static void wish_locked(struct peer *peer, uint32_t slots)
 {
     uint16_t hint = (uint16_t)(peer->hint + HINT_SLOT * slots);
 
-    if (peer->head->taken[instance.kernel].answered == peer->wants) {
+    if (!is_answered(peer)) /* what is awaited is visible before the answer to the open wish is looked for once more */
+        memory_fence();
+    if (is_answered(peer)) {
         msg_stats.room_waits++;
         peer->head->wants[instance.kernel] = ++peer->wants;
         hint = hint_signal(hint);

@@ -16,7 +16,6 @@
 #include "kernel/file/serve.h"
 #include "kernel/file/table.h"
 #include "kernel/file/table_share.h"
-#include "kernel/file/zero_copy.h"
 #include "kernel/fs/inotify/inotify.h"
 #include "kernel/fs/node/lock.h"
 #include "kernel/fs/node/map.h"
@@ -119,7 +118,6 @@ static void begin_kinds(void)
 void files_init(void)
 {
     file_init();
-    zero_copy_init();
     serve_init();
     copy_init();
     anonymous_init();

@@ -101,6 +101,17 @@ void msg_wait(struct completion *done, const struct wait_reason *reason)
     msg_wait_until(done, reason, 0);
 }
 
+/* CALL's request has been put, and is abandoned: waits until its kernel does not read its bytes in this task's memory.
+ */
+static void wait_returned(struct waiting_call *call)
+{
+    struct wait_reason reason = {.what = "bytes of a request to be copied", .kernel = (int32_t)call->asking.kernel};
+
+    completion_init(&call->gone);
+    msg_return(msg_peer(call->asking.kernel), &call->asking.outgoing);
+    completion_wait(&call->gone, &reason);
+}
+
 /* Abandons CALL. False: its answer is being delivered. */
 static bool abandon(struct waiting_call *call)
 {
@@ -140,6 +151,8 @@ static bool abandon(struct waiting_call *call)
     msg_request_failed(failed);
     if (kept)
         msg_request_cancel(asking->kernel, type, id);
+    else if (found && slow && !unsent && msg_lends(asking->data, msg_header_length(asking->header)))
+        wait_returned(call);
     return found;
 }
 

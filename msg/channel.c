@@ -8,6 +8,7 @@
 #include "kernel/lib/panic.h"
 #include "msg/call.h"
 #include "msg/inject.h"
+#include "msg/lend.h"
 #include "msg/trace.h"
 
 #define RING_WINDOW 0x100000ull /* address space for one peer's channel */
@@ -64,6 +65,7 @@ static void peer_open(uint32_t kernel, uint32_t slots)
         panic("msg: no memory for the channel to kernel %u", kernel);
     own = (const uint8_t *)msg_own_head + rings + kernel * bytes;
     peer->kernel = kernel;
+    list_init(&peer->lent);
     peer->blocked = BLOCKED_UNREACHED;
     for (uint32_t class = 0; class < MSG_CLASSES; class ++)
         peer->partial[class][0].next = MSG_REPLY_BIT;
@@ -119,6 +121,8 @@ void msg_init(const struct msg_memory *memory)
         if (k != instance.kernel)
             peer_open(k, slots);
     }
+    lend_init();
+    msg_dispatch_init();
     msg_call_init();
     msg_kept_init();
     msg_multicast_init();

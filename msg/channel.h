@@ -66,6 +66,7 @@ struct msg_outgoing {
     uint32_t fragment;    /* [k] tx_lock: the next one */
     uint8_t class;        /* enum msg_class */
     volatile bool queued; /* [k] tx_lock: at least its last fragment waits for room */
+    uint8_t wish;         /* [k] tx_lock: while DATA is lent: the wish whose answer ends the loan */
     void (*done)(struct msg_outgoing
                      *outgoing); /* it is in the ring, and its memory is no longer used. Must not wait. May be NULL */
 };
@@ -102,7 +103,8 @@ void msg_kept_reply_long(struct msg_kept *kept, const void *data, uint32_t lengt
 
 /* Returns the number of kept requests. */
 uint64_t msg_kept_count(void);
-/* Memory that msg/ has allocated for good: at the first message of a type, or the first long message of a peer. */
+/* Memory that msg/ has allocated for good: at the first message of a type, at the first long message of a peer in
+ * fragments. */
 struct msg_stays {
     uint64_t objects; /* larger than half a page */
     uint64_t bytes;   /* whole pages */

@@ -41,6 +41,7 @@ struct channel_head {
 #define BLOCKED_UNREACHED 1u
 #define BLOCKED_QUEUE 2u /* earlier messages wait for room */
 #define BLOCKED_TRACE 4u
+#define BLOCKED_LENT 8u /* none: the peer may still read lent memory, and a change of its hint may end that */
 
 struct peer;
 
@@ -84,6 +85,7 @@ struct peer {
     uint16_t hint;             /* [k] tx_lock: this kernel's hint at the peer */
     uint8_t wants;             /* [k] tx_lock: this kernel's wishes at the peer */
     uint64_t rung;             /* [k] tx_lock: the doorbell word for which this kernel has rung */
+    struct list lent;          /* [k] tx_lock: struct msg_outgoing that the peer may still read, first put first */
     struct channel_head *head; /* [i] the peer's receiving memory */
     uint32_t apic_id;          /* [i] of the CPU that takes the peer's doorbells */
 
@@ -173,12 +175,17 @@ static inline __attribute__((always_inline)) bool msg_put_fast(struct sender_cla
 bool msg_put(struct peer *peer, enum msg_class class, uint64_t header, const void *data, bool reply);
 /* Puts OUTGOING (header, data, class and done are set) into its ring now, or when there is room. Never waits. */
 void msg_queue(struct peer *peer, struct msg_outgoing *outgoing);
+/* True if LENGTH bytes at DATA are lent to the peer that gets them: they stay in use until the message is answered, or
+ * else until msg_return calls `done`. */
+bool msg_lends(const void *data, uint64_t length);
+/* OUTGOING->done is called when PEER does not use any memory that has been lent to it so far. */
+void msg_return(struct peer *peer, struct msg_outgoing *outgoing);
 /* Removes OUTGOING from the queue. False: a part of it is in the ring already, and DONE has been or will be called. */
 bool msg_unqueue(struct peer *peer, struct msg_outgoing *outgoing);
 /* Puts a message into its ring, and waits until there was room. 0, -EAGAIN, -EINVAL. */
 int msg_send(uint32_t kernel, enum msg_class class, uint64_t header, const void *data);
-/* Called when a blocked peer has changed its hint: it can be reached, and may have made room for the queues to it. With
- * rx_lock held. */
+/* Called when a blocked peer has changed its hint: it can be reached, may have made room for the queues to it, and may
+ * have copied what was lent to it. With rx_lock held. */
 void msg_unblock(struct peer *peer);
 /* Signals the peer that this kernel has made room. */
 void msg_signal_room(struct peer *peer);
@@ -212,6 +219,11 @@ bool msg_take_fragment(struct peer *peer, enum msg_class class, uint64_t header,
 /* The slow path for a fragment of a message longer than one slot. Dispatches the message after its last fragment. */
 void msg_reassemble(struct peer *peer, enum msg_class class, const struct msg_header *header,
                     const struct ring_message *slot, uint64_t queued);
+/* The same for a message whose bytes are lent: copies and dispatches it. */
+void msg_take_lent(struct peer *peer, const struct msg_header *header, const struct ring_message *slot,
+                   uint64_t queued);
+/* Answers the request with HEADER, or the requester of that reply, with ERROR in place of its bytes. */
+void msg_refuse_long(const struct msg_header *header, int error);
 /* Handles the message with header WORD, which may be a request, a notice, an answer or an error, and traces it. */
 void msg_dispatch(uint64_t word, uint64_t time, const void *data, uint64_t queued);
 /* Counts a dropped message. The first of each KIND (0 to 31) is logged. */
@@ -250,6 +262,10 @@ void msg_requests_fail(uint32_t kernel);
 /* The requests of KERNEL that are kept here will not be answered: who keeps one is notified as by CANCEL. With rx_lock
  * held. */
 void msg_kept_orphan(uint32_t kernel);
+
+/* Allocates what lent bytes are copied to, so that taking a message never fails for lack of memory there. Once; panics.
+ */
+void msg_dispatch_init(void);
 
 /* --- parts with options and messages of their own --- */
 void msg_kept_init(void);

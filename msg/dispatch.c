@@ -1,8 +1,10 @@
 /* The slow path of a message that was taken: checks, and the handler of its row. msg/receive.c has the fast path. */
 #include "kernel/abi/errno.h"
 #include "kernel/lib/log.h"
+#include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 #include "msg/channel_internal.h"
+#include "msg/lend.h"
 #include "msg/quiet.h"
 #include "msg/trace.h"
 
@@ -11,6 +13,7 @@ struct msg_row msg_rows[MSG_ROWS];
 
 _Static_assert((sizeof(struct msg_row) & (sizeof(struct msg_row) - 1)) == 0, "a row is found by a shift");
 
+static uint8_t *lent_copy;    /* [k] rx_lock: MSG_MAX bytes: one message is handled at a time */
 static uint32_t logged_kinds; /* [k] rx_lock: bad input is logged once per kind */
 
 void msg_drop(uint64_t *counter, uint32_t kind, const struct peer *peer, const char *what)
@@ -31,6 +34,13 @@ void *msg_allocate_for_good(size_t size)
         msg_stays.bytes += (size + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1);
     }
     return memory;
+}
+
+void msg_dispatch_init(void)
+{
+    lent_copy = msg_memory.allocate_unset(MSG_MAX);
+    if (lent_copy == NULL)
+        panic("msg: no memory to copy what is lent");
 }
 
 /* After the first message of a row: allocates its histograms and opens the fast path for it. */
@@ -96,8 +106,35 @@ static bool length_right(const struct msg_header *header, const struct msg_row *
     if (header->length > MSG_MAX)
         return false;
     if (header->error || header->kept)
-        return header->reply && header->length == (header->error ? 8 : 0);
+        return header->reply && !header->lent && header->length == (header->error ? 8 : 0);
+    if (header->lent && header->length <= MSG_SHORT)
+        return false;
     return row->bytes ? header->length >= row->size : header->length == row->size;
+}
+
+void msg_refuse_long(const struct msg_header *header, int error)
+{
+    struct msg_ticket ticket = {header->type, header->source & MSG_SOURCE_BITS, header->request};
+    struct msg m = {.ticket = ticket};
+
+    if (header->reply)
+        msg_take_reply_error(&m, error);
+    else if (!msg_kinds[header->type].notice)
+        msg_reply_error(&ticket, error);
+}
+
+void msg_take_lent(struct peer *peer, const struct msg_header *header, const struct ring_message *slot, uint64_t queued)
+{
+    const void *lent = lend_open(peer->kernel, slot->payload[0], header->length, false);
+
+    if (lent == NULL) {
+        msg_drop(&msg_stats.bad_loan, 8, peer, "it lends memory that is not its own");
+        msg_refuse_long(header, -EPROTO);
+        return;
+    }
+    memcpy(lent_copy, lent, header->length);
+    lend_close();
+    msg_dispatch(slot->header & ~MSG_LENT_BIT, slot->time, lent_copy, queued);
 }
 
 void msg_receive_unusual(struct peer *peer, enum msg_class class, const struct ring_message *slot, uint64_t queued)
@@ -122,11 +159,13 @@ void msg_receive_unusual(struct peer *peer, enum msg_class class, const struct r
         msg_drop(&msg_stats.bad_length, 6, peer, "an impossible length");
         return;
     }
-    if (header.fragment * MSG_SHORT >= header.length && header.fragment > 0) {
-        msg_drop(&msg_stats.bad_fragment, 7, peer, "a fragment behind the end");
+    if (header.fragment > 0 && (header.fragment * MSG_SHORT >= header.length || header.lent)) {
+        msg_drop(&msg_stats.bad_fragment, 7, peer, "a fragment behind the end, or of what is lent");
         return;
     }
-    if (header.length > MSG_SHORT)
+    if (header.lent)
+        msg_take_lent(peer, &header, slot, queued);
+    else if (header.length > MSG_SHORT)
         msg_reassemble(peer, class, &header, slot, queued);
     else
         msg_dispatch(slot->header, slot->time, slot->payload, queued);

@@ -122,13 +122,5 @@ void msg_reassemble(struct peer *peer, enum msg_class class, const struct msg_he
         return;
     }
     msg_drop(&msg_stats.no_memory, 2, peer, "no memory to put its fragments together");
-    if (header->reply) {
-        struct msg m = {.ticket = {header->type, header->source, header->request}, .data = slot->payload};
-
-        msg_take_reply_error(&m, -ENOMEM);
-    } else if (!msg_kinds[header->type].notice) {
-        struct msg_ticket ticket = {header->type, header->source, header->request};
-
-        msg_reply_error(&ticket, -ENOMEM);
-    }
+    msg_refuse_long(header, -ENOMEM);
 }

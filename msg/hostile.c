@@ -102,6 +102,24 @@ static uint32_t choose_kernel(kernel_set set, uint64_t *state)
     return (uint32_t)__builtin_ctzll(set);
 }
 
+/* Lends KERNEL memory that is somewhere, seldom this kernel's own. The next message announces the slot. */
+static void lend_anything(uint32_t kernel, uint64_t *state)
+{
+    uint64_t place = any_frame(state) + ((draw(state) & 1) != 0 ? draw(state) % PAGE_SIZE : 0);
+    struct sender_class *out = msg_sender(kernel, MSG_ORDINARY);
+    uint64_t length = 1 + draw(state) % MSG_MAX;
+
+    spin_lock(&out->peer->tx_lock);
+    if (out->peer->blocked == 0 && ring_used(&out->ring) + 1 < out->limit) {
+        if (draw(state) % 8 == 0)
+            place = draw(state);
+        ring_put(&out->ring, MSG_TELL_BYTES | length << MSG_LENGTH_SHIFT | MSG_LENT_BIT | out->source, msg_clock_tick(),
+                 &place, 1);
+        out->peer->hint = (uint16_t)(out->peer->hint + HINT_SLOT);
+    }
+    spin_unlock(&out->peer->tx_lock);
+}
+
 int hostile_send(const struct hostile *hostile, uint64_t number)
 {
     static const struct msg_policy policy = {.timeout = PATIENCE};
@@ -116,6 +134,8 @@ int hostile_send(const struct hostile *hostile, uint64_t number)
         payload[i] = i > 0 && draw(&state) % 6 == 0 ? payload[i - 1] : word(hostile, &state);
     if (msg_kinds[type].class == MSG_URGENT && length > MSG_SHORT && !msg_kinds[type].bytes)
         length = MSG_SHORT;
+    if (draw(&state) % 8 == 0)
+        lend_anything(kernel, &state);
     if (msg_kinds[type].notice) {
         (void)msg_notify(kernel, type, payload, length);
     } else {

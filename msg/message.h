@@ -23,7 +23,7 @@ static inline uint32_t kernel_set_count(kernel_set set)
 }
 
 #define MSG_SHORT 48u  /* bytes of payload in one slot */
-#define MSG_MAX 65536u /* bytes of payload of a fragmented message */
+#define MSG_MAX 65536u /* bytes of payload of a long message, in fragments or lent */
 #define MSG_TYPES 512u
 #define MSG_ROWS (2 * MSG_TYPES) /* types and their replies: the lowest bits of a header */
 
@@ -61,7 +61,7 @@ struct msg_kind {
 extern const struct msg_kind msg_kinds[MSG_TYPES];
 
 /* The first word of every slot, from bit 0: type 9, reply 1, source 6, request 16, length 17, fragment 11, error 1,
- * kept 1, zero 2. */
+ * kept 1, lent 1, zero 1. */
 struct msg_header {
     uint16_t type;     /* enum msg_type */
     bool reply;        /* this answers a request */
@@ -71,6 +71,7 @@ struct msg_header {
     uint16_t fragment; /* from 0 */
     bool error;        /* a reply whose payload is a negative errno in 8 bytes */
     bool kept;         /* a reply which says that the answer follows later */
+    bool lent;         /* the slot has the physical address of the payload, which stays in the sender's memory */
 };
 
 #define MSG_TYPE_BITS (MSG_TYPES - 1ull)
@@ -85,14 +86,15 @@ struct msg_header {
 #define MSG_FRAGMENT_SHIFT 49
 #define MSG_ERROR_BIT (1ull << 60)
 #define MSG_KEPT_BIT (1ull << 61)
-#define MSG_ZERO_BITS (3ull << 62)
+#define MSG_LENT_BIT (1ull << 62)
+#define MSG_ZERO_BITS (1ull << 63)
 
 static inline uint64_t msg_header_pack(const struct msg_header *h)
 {
     return (h->type & MSG_TYPE_BITS) | (h->reply ? MSG_REPLY_BIT : 0) |
            (h->source & MSG_SOURCE_BITS) << MSG_SOURCE_SHIFT | (uint64_t)h->request << MSG_REQUEST_SHIFT |
            (uint64_t)(h->length & 0x1ffff) << MSG_LENGTH_SHIFT | (uint64_t)(h->fragment & 0x7ff) << MSG_FRAGMENT_SHIFT |
-           (h->error ? MSG_ERROR_BIT : 0) | (h->kept ? MSG_KEPT_BIT : 0);
+           (h->error ? MSG_ERROR_BIT : 0) | (h->kept ? MSG_KEPT_BIT : 0) | (h->lent ? MSG_LENT_BIT : 0);
 }
 
 static inline uint8_t msg_header_source(uint64_t word)
@@ -110,6 +112,7 @@ static inline void msg_header_unpack(uint64_t word, struct msg_header *h)
     h->fragment = (uint16_t)(word >> MSG_FRAGMENT_SHIFT & 0x7ff);
     h->error = (word & MSG_ERROR_BIT) != 0;
     h->kept = (word & MSG_KEPT_BIT) != 0;
+    h->lent = (word & MSG_LENT_BIT) != 0;
 }
 
 static inline uint64_t msg_header_length(uint64_t word)

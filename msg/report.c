@@ -74,12 +74,12 @@ static int format_totals(char *text, size_t room)
                       (unsigned long)s->room_signals, (unsigned long)s->credit_waits, (unsigned long)s->looks_later,
                       (unsigned long)s->relayed, (unsigned long)s->late_reply, (unsigned long)s->late_epoch,
                       (unsigned long)s->cancelled, (unsigned long)s->timed_out);
-    return length +
-           snprintf(text + length, room - (size_t)length,
-                    " dropped type %lu source %lu length %lu fragment %lu header %lu time %lu memory %lu overrun %lu\n",
-                    (unsigned long)s->bad_type, (unsigned long)s->bad_source, (unsigned long)s->bad_length,
-                    (unsigned long)s->bad_fragment, (unsigned long)s->bad_header, (unsigned long)s->bad_time,
-                    (unsigned long)s->no_memory, (unsigned long)s->overrun);
+    return length + snprintf(text + length, room - (size_t)length,
+                             " dropped type %lu source %lu length %lu fragment %lu loan %lu header %lu time %lu memory "
+                             "%lu overrun %lu\n",
+                             (unsigned long)s->bad_type, (unsigned long)s->bad_source, (unsigned long)s->bad_length,
+                             (unsigned long)s->bad_fragment, (unsigned long)s->bad_loan, (unsigned long)s->bad_header,
+                             (unsigned long)s->bad_time, (unsigned long)s->no_memory, (unsigned long)s->overrun);
 }
 
 size_t msg_report(char *text, size_t size, uint64_t *cursor)

@@ -8,7 +8,10 @@
 #include "msg/call.h"
 #include "msg/channel_internal.h"
 #include "msg/idle.h"
+#include "msg/lend.h"
 #include "msg/trace.h"
+
+#define LEND_MIN 192u /* bytes: up to so many, slots are cheaper than a loan */
 
 void msg_ring_doorbell(struct peer *peer, uint64_t word)
 {
@@ -24,7 +27,7 @@ void msg_set_blocked(struct peer *peer, uint32_t set, uint32_t clear)
     bool open;
 
     peer->blocked = (peer->blocked | set) & ~clear;
-    open = peer->blocked == 0 && !cpu_several;
+    open = (peer->blocked & ~BLOCKED_LENT) == 0 && !cpu_several;
     for (uint32_t class = 0; class < MSG_CLASSES; class ++) {
         struct sender_class *out = &peer->out[class];
 
@@ -145,8 +148,89 @@ static void put_range_locked(struct sender_class *out, const struct msg_outgoing
     out->ring.next = ring.next;
 }
 
-/* Puts as many fragments as there is room for, and announces them once. True if the last one is in the ring. */
-static bool put_fragments_locked(struct peer *peer, struct msg_outgoing *outgoing)
+bool msg_lends(const void *data, uint64_t length)
+{
+    return length > LEND_MIN && lend_address(data, length) != 0;
+}
+
+static bool is_answered(const struct peer *peer)
+{
+    return peer->head->taken[instance.kernel].answered == peer->wants;
+}
+
+/* Makes a wish, unless one is open, and announces it together with the SLOTS that were put last. The receiver sees the
+ * wish with the hint, takes all messages, and then changes its hint at this kernel. */
+static void wish_locked(struct peer *peer, uint32_t slots)
+{
+    uint16_t hint = (uint16_t)(peer->hint + HINT_SLOT * slots);
+
+    if (!is_answered(peer)) /* what is awaited is visible before the answer to the open wish is looked for once more */
+        memory_fence();
+    if (is_answered(peer)) {
+        msg_stats.room_waits++;
+        peer->head->wants[instance.kernel] = ++peer->wants;
+        hint = hint_signal(hint);
+    }
+    if (hint != peer->hint)
+        announce_locked(peer, hint);
+}
+
+/* An answer to a wish is awaited for REASON, BLOCKED_QUEUE or BLOCKED_LENT; announces SLOTS. If one was awaited
+ * already, a wish is open, or its answer has not been followed: then msg_unblock makes the next wish. So at most a wish
+ * for each queue and one for loans lie between two looks at the peer's hint. */
+static void await_locked(struct peer *peer, uint32_t reason, uint32_t slots)
+{
+    bool first = (peer->blocked & (BLOCKED_QUEUE | BLOCKED_LENT)) == 0;
+
+    msg_set_blocked(peer, reason, 0);
+    if (first)
+        wish_locked(peer, slots);
+    else if (slots > 0)
+        announce_locked(peer, (uint16_t)(peer->hint + HINT_SLOT * slots));
+}
+
+/* OUTGOING, which is in no list, is done when the peer has answered the next wish, behind all messages put so far. The
+ * SLOTS put last are not announced yet. */
+static void lend_locked(struct peer *peer, struct msg_outgoing *outgoing, uint32_t slots)
+{
+    outgoing->wish = (uint8_t)(peer->wants + 1);
+    list_append(&peer->lent, &outgoing->node);
+    await_locked(peer, BLOCKED_LENT, slots);
+}
+
+/* Of a message that may be long: waits for room, is in the ring, or is in the ring while its memory is in use until an
+ * answer to a wish. (The memory of a request is its asker's until the answer in any case.) */
+enum put { PUT_NOT, PUT_DONE, PUT_LENT };
+
+static void put_last_locked(const struct peer *peer, struct msg_outgoing *outgoing)
+{
+    msg_count_sent(outgoing->header & MSG_ROW_BITS, msg_header_length(outgoing->header));
+    if ((peer->blocked & BLOCKED_TRACE) != 0)
+        trace_sent(peer->kernel, outgoing->header);
+    if (outgoing->queued)
+        list_remove(&outgoing->node);
+    outgoing->queued = false;
+}
+
+static enum put put_lent_locked(struct peer *peer, struct msg_outgoing *outgoing, uint64_t address)
+{
+    struct sender_class *out = &peer->out[outgoing->class];
+    uint64_t header = outgoing->header;
+
+    if (ring_used(&out->ring) >= out->limit && !find_room_locked(out, out->limit))
+        return PUT_NOT;
+    put_slot_locked(&out->ring, header | MSG_LENT_BIT | out->source, msg_clock_tick(), &address, sizeof(address));
+    put_last_locked(peer, outgoing);
+    if ((header & MSG_REPLY_BIT) == 0 && !msg_kinds[header & MSG_TYPE_BITS].notice) {
+        announce_locked(peer, (uint16_t)(peer->hint + HINT_SLOT));
+        return PUT_DONE;
+    }
+    lend_locked(peer, outgoing, 1);
+    return PUT_LENT;
+}
+
+/* Puts as many fragments as there is room for, and announces them once. */
+static enum put put_fragments_locked(struct peer *peer, struct msg_outgoing *outgoing)
 {
     struct sender_class *out = &peer->out[outgoing->class];
     uint32_t length = (uint32_t)msg_header_length(outgoing->header);
@@ -164,21 +248,18 @@ static bool put_fragments_locked(struct peer *peer, struct msg_outgoing *outgoin
         announce_locked(peer, (uint16_t)(peer->hint + HINT_SLOT * (end - first)));
     }
     if (outgoing->fragment < fragments)
-        return false;
-    msg_count_sent(outgoing->header & MSG_ROW_BITS, length);
-    if ((peer->blocked & BLOCKED_TRACE) != 0)
-        trace_sent(peer->kernel, outgoing->header);
-    return true;
+        return PUT_NOT;
+    put_last_locked(peer, outgoing);
+    return PUT_DONE;
 }
 
-/* The receiver sees the wish with the hint, takes all messages, and then changes its hint at this kernel. */
-static void wish_for_room_locked(struct peer *peer)
+/* OUTGOING is in no queue afterwards, unless PUT_NOT. */
+static enum put put_outgoing_locked(struct peer *peer, struct msg_outgoing *outgoing)
 {
-    if (peer->head->taken[instance.kernel].answered != peer->wants)
-        return; /* the previous wish is not answered yet */
-    msg_stats.room_waits++;
-    peer->head->wants[instance.kernel] = ++peer->wants;
-    announce_locked(peer, hint_signal(peer->hint));
+    uint64_t length = msg_header_length(outgoing->header);
+    uint64_t address = length > LEND_MIN ? lend_address(outgoing->data, length) : 0;
+
+    return address != 0 ? put_lent_locked(peer, outgoing, address) : put_fragments_locked(peer, outgoing);
 }
 
 static bool queues_empty_locked(const struct peer *peer)
@@ -188,25 +269,41 @@ static bool queues_empty_locked(const struct peer *peer)
 
 void msg_queue(struct peer *peer, struct msg_outgoing *outgoing)
 {
-    struct list *queue = &peer->out[outgoing->class].queue;
     void (*done)(struct msg_outgoing *
                  outgoing) = outgoing->done; /* read now, because OUTGOING may be freed as soon as it has gone out */
-    bool gone;
+    struct list *queue = &peer->out[outgoing->class].queue;
+    enum put put = PUT_NOT;
 
     outgoing->fragment = 0;
     outgoing->queued = false;
     spin_lock(&peer->tx_lock);
-    gone = peer->fenced || (list_empty(queue) && put_fragments_locked(peer, outgoing));
-    msg_stats.late_epoch += peer->fenced ? 1 : 0;
-    if (!gone) {
+    if (peer->fenced) {
+        msg_stats.late_epoch++;
+        put = PUT_DONE;
+    } else if (list_empty(queue)) {
+        put = put_outgoing_locked(peer, outgoing);
+    }
+    if (put == PUT_NOT) {
         list_append(queue, &outgoing->node);
         outgoing->queued = true;
-        msg_set_blocked(peer, BLOCKED_QUEUE, 0);
-        wish_for_room_locked(peer);
+        await_locked(peer, BLOCKED_QUEUE, 0);
     }
     spin_unlock(&peer->tx_lock);
-    if (gone && done != NULL)
+    if (put == PUT_DONE && done != NULL)
         done(outgoing);
+}
+
+void msg_return(struct peer *peer, struct msg_outgoing *outgoing)
+{
+    bool fenced;
+
+    spin_lock(&peer->tx_lock);
+    fenced = peer->fenced;
+    if (!fenced)
+        lend_locked(peer, outgoing, 0);
+    spin_unlock(&peer->tx_lock);
+    if (fenced)
+        outgoing->done(outgoing);
 }
 
 bool msg_unqueue(struct peer *peer, struct msg_outgoing *outgoing)
@@ -226,42 +323,72 @@ bool msg_unqueue(struct peer *peer, struct msg_outgoing *outgoing)
     return untouched;
 }
 
-/* Puts the first message of QUEUE. Returns it, removed from the queue, if all of it is in the ring; otherwise NULL. */
-static struct msg_outgoing *flush_first(struct peer *peer, struct list *queue)
+/* Puts the first message of QUEUE. False: there is none, or no room. *DONE: the message, if it is done, else NULL. */
+static bool flush_first(struct peer *peer, struct list *queue, struct msg_outgoing **done)
 {
-    struct msg_outgoing *outgoing = NULL;
+    enum put put = PUT_NOT;
 
+    *done = NULL;
     spin_lock(&peer->tx_lock);
     if (!list_empty(queue)) {
-        outgoing = container_of(queue->next, struct msg_outgoing, node);
-        if (put_fragments_locked(peer, outgoing)) {
-            list_remove(&outgoing->node);
-            outgoing->queued = false;
-            if (queues_empty_locked(peer))
-                msg_set_blocked(peer, 0, BLOCKED_QUEUE);
+        struct msg_outgoing *first = container_of(queue->next, struct msg_outgoing, node);
+
+        put = put_outgoing_locked(peer, first);
+        if (put != PUT_NOT && queues_empty_locked(peer))
+            msg_set_blocked(peer, 0, BLOCKED_QUEUE);
+        *done = put == PUT_DONE ? first : NULL;
+    }
+    spin_unlock(&peer->tx_lock);
+    return put != PUT_NOT;
+}
+
+/* Returns the first of the messages whose memory PEER may read, removed from their list, if it does not any more;
+ * otherwise NULL. */
+static struct msg_outgoing *take_returned(struct peer *peer)
+{
+    struct msg_outgoing *first = NULL;
+
+    spin_lock(&peer->tx_lock);
+    if (!list_empty(&peer->lent)) {
+        uint8_t answered = peer->head->taken[instance.kernel].answered;
+
+        first = container_of(peer->lent.next, struct msg_outgoing, node);
+        if ((int8_t)(answered - first->wish) >= 0) {
+            list_remove(&first->node);
+            if (list_empty(&peer->lent))
+                msg_set_blocked(peer, 0, BLOCKED_LENT);
         } else {
-            outgoing = NULL;
-            wish_for_room_locked(peer);
+            first = NULL;
         }
     }
     spin_unlock(&peer->tx_lock);
-    return outgoing;
+    return first;
 }
 
 void msg_unblock(struct peer *peer)
 {
+    struct msg_outgoing *done;
+
     if ((peer->blocked & BLOCKED_UNREACHED) != 0)
         msg_peer_reach(peer->kernel); /* it sends, so it runs */
-    if ((peer->blocked & BLOCKED_QUEUE) == 0)
-        return;
-    for (int class = MSG_CLASSES - 1; class >= 0; class --) {
-        struct msg_outgoing *outgoing;
-
-        while ((outgoing = flush_first(peer, &peer->out[class].queue)) != NULL) {
-            if (outgoing->done != NULL) /* its answer cannot be taken before rx_lock is released */
-                outgoing->done(outgoing);
+    if ((peer->blocked & BLOCKED_QUEUE) != 0) {
+        for (int class = MSG_CLASSES - 1; class >= 0; class --) {
+            while (flush_first(peer, &peer->out[class].queue, &done)) {
+                if (done != NULL && done->done != NULL) /* its answer cannot be taken before rx_lock is released */
+                    done->done(done);
+            }
         }
     }
+    if ((peer->blocked & BLOCKED_LENT) != 0) {
+        while ((done = take_returned(peer)) != NULL) {
+            if (done->done != NULL)
+                done->done(done);
+        }
+    }
+    spin_lock(&peer->tx_lock);
+    if ((peer->blocked & (BLOCKED_QUEUE | BLOCKED_LENT)) != 0)
+        wish_locked(peer, 0);
+    spin_unlock(&peer->tx_lock);
 }
 
 void msg_signal_room(struct peer *peer)

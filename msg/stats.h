@@ -33,7 +33,8 @@ struct msg_times {
 
 /* [k] rx_lock, except for the counters of senders, which may miss some events when several CPUs send. */
 struct msg_stats {
-    uint64_t bad_type, bad_source, bad_length, bad_fragment, bad_header, bad_time, late_reply, no_memory, overrun;
+    uint64_t bad_type, bad_source, bad_length, bad_fragment, bad_loan, bad_header, bad_time, late_reply, no_memory,
+        overrun;
     uint64_t doorbells_sent, doorbells_received, polls, room_waits, room_signals, credit_waits, cancelled, timed_out;
     uint64_t relayed, looks_later;
     uint64_t late_epoch; /* slots of a kernel that has died, and messages to it, which were dropped */

@@ -61,36 +61,47 @@ static struct known *entry_of(uint32_t group, int32_t fd)
     return &entries[(group * 31u + (group >> 16) * 7u + (uint32_t)fd) % ENTRIES];
 }
 
-bool descriptor_cache_find(uint32_t group, uint32_t home, const struct file_request *request, struct file_place *out)
+/* LOCKS: only an entry of a process whose home has noted that it uses locks. */
+static inline bool find(uint32_t group, uint32_t home, int32_t fd, bool locks, struct file_place *out)
 {
-    struct known *k = entry_of(group, request->fd);
+    struct known *k = entry_of(group, fd);
     bool found;
 
     /* Checked again under the lock. Most often the home has the file itself, and nothing is cached. */
-    if (file_is_for_table(request->operation) || __atomic_load_n(&k->group, __ATOMIC_RELAXED) != group)
+    if (__atomic_load_n(&k->group, __ATOMIC_RELAXED) != group)
         return false;
     spin_lock(&k->lock);
-    found = k->group == group && k->fd == request->fd && k->home == home &&
-            (k->locks || request->operation != MSG_FILE_LOCK) && is_as_then(home, k->stamp);
+    found = k->group == group && k->fd == fd && k->home == home && (k->locks || !locks) && is_as_then(home, k->stamp);
     if (found)
         *out = (struct file_place){.id = k->id, .kernel = k->kernel};
     spin_unlock(&k->lock);
     return found;
 }
 
-void descriptor_cache_note(uint32_t group, uint32_t home, const struct file_request *request,
+bool descriptor_cache_find(uint32_t group, uint32_t home, const struct file_request *request, struct file_place *out)
+{
+    return !file_is_for_table(request->operation) && request->fd >= 0 &&
+           find(group, home, request->fd, request->operation == MSG_FILE_LOCK, out);
+}
+
+bool descriptor_cache_locate(uint32_t group, uint32_t home, int32_t fd, struct file_place *out)
+{
+    return find(group, home, fd, false, out);
+}
+
+void descriptor_cache_note(uint32_t group, uint32_t home, int32_t fd, const struct file_place *place,
                            const struct file_answer *answer)
 {
-    struct known *k = entry_of(group, request->fd);
+    struct known *k = entry_of(group, fd);
 
-    if (request->fd < 0 || (answer->flags & FILE_STAMPED) == 0)
+    if ((answer->flags & FILE_STAMPED) == 0)
         return;
     spin_lock(&k->lock);
     k->locks = (answer->flags & FILE_NOTED) != 0;
     k->group = group;
-    k->fd = request->fd;
-    k->kernel = answer->kernel;
-    k->id = answer->id;
+    k->fd = fd;
+    k->kernel = place->kernel;
+    k->id = place->id;
     k->stamp = answer->seen;
     k->home = home;
     spin_unlock(&k->lock);

@@ -1,11 +1,11 @@
-/* The descriptor cache: for each descriptor of a process whose home is another kernel, it has the open file that the
- * descriptor refers to, and that file's kernel. An operation then goes straight to that kernel, or is done here,
- * without asking the home.
+/* The descriptor cache: for descriptors of a process whose home is another kernel, and for its working directory, it
+ * has the open file and that file's kernel. An operation then goes straight to that kernel, or is done here, without
+ * asking the home.
  *
  * A home has counts that all kernels read without a message (msg_board_of). A table's count is incremented whenever one
- * of its descriptors may refer to another file, before the call that changed it returns. A kernel caches the home's
- * answer with the count at that time, and uses it as long as the count is the same. kernel/file/files.md has the
- * protocol. */
+ * of its descriptors may refer to another file, and another count when its working directory does, before the call that
+ * changed it returns. A kernel caches the home's answer with the count at that time, and uses it as long as the count
+ * is the same. kernel/file/files.md has the protocol. */
 #ifndef KERNEL_FILE_DESCRIPTOR_CACHE_H
 #define KERNEL_FILE_DESCRIPTOR_CACHE_H
 
@@ -29,8 +29,11 @@ uint64_t descriptor_cache_stamp(uint16_t count);
 /* Finds the file that REQUEST, for a descriptor of process GROUP whose home is the other kernel HOME, can be sent to
  * directly. False: nothing valid is cached, and HOME has to be asked. */
 bool descriptor_cache_find(uint32_t group, uint32_t home, const struct file_request *request, struct file_place *out);
-/* HOME has answered FILE_ELSEWHERE to REQUEST: caches the answer. */
-void descriptor_cache_note(uint32_t group, uint32_t home, const struct file_request *request,
+/* Finds the file of FD, which may be FILE_WORKING_DIRECTORY, to begin a name there, as FILE_LOCATE does. */
+bool descriptor_cache_locate(uint32_t group, uint32_t home, int32_t fd, struct file_place *out);
+/* HOME has answered FILE_ELSEWHERE, or FILE_LOCATE of FD alone: the file is at PLACE. Caches that, if ANSWER says that
+ * it may be cached. */
+void descriptor_cache_note(uint32_t group, uint32_t home, int32_t fd, const struct file_place *place,
                            const struct file_answer *answer);
 /* The file that was cached for FD has been closed. */
 void descriptor_cache_forget(uint32_t group, int32_t fd);

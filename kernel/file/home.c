@@ -179,6 +179,18 @@ static int64_t close_at_home(struct file_table *table, const struct file_request
     return answer->value;
 }
 
+/* Before FILE_LOCATE looks up one descriptor, or a directory: how long its answer lasts. */
+static void stamp_place(const struct file_table *table, const void *data, size_t size, struct file_answer *answer)
+{
+    int32_t fd;
+
+    if (size != sizeof(fd))
+        return;
+    memcpy(&fd, data, sizeof(fd));
+    answer->flags = FILE_STAMPED;
+    answer->seen = descriptor_cache_stamp(fd < 0 ? table->directories->directory_count : table->descriptors->count);
+}
+
 int64_t home_do(struct file_table *table, const struct file_request *request, const void *data, size_t size,
                 void *result, size_t room, struct file_answer *answer)
 {
@@ -195,7 +207,10 @@ int64_t home_do(struct file_table *table, const struct file_request *request, co
         return 0;
     }
     if (file_is_for_table(request->operation)) {
-        *answer = (struct file_answer){.value = act_on_table(table, request, data, size, result, room)};
+        *answer = (struct file_answer){.flags = 0};
+        if (request->operation == MSG_FILE_LOCATE && lasts)
+            stamp_place(table, data, size, answer);
+        answer->value = act_on_table(table, request, data, size, result, room);
         return answer->value;
     }
     if (request->fd != FILE_WORKING_DIRECTORY || request->operation == MSG_FILE_PATH ||

@@ -207,8 +207,8 @@ static int64_t call_process(struct file_table *table, uint32_t id, const struct 
             if ((answer->flags & FILE_ELSEWHERE) == 0)
                 return value;
             place = (struct file_place){.id = answer->id, .kernel = answer->kernel};
-            if (table == NULL)
-                descriptor_cache_note(id, home, request, answer);
+            if (table == NULL && request->fd >= 0)
+                descriptor_cache_note(id, home, request->fd, &place, answer);
         }
         if (__builtin_expect(is_lost(&place), 0)) {
             *answer = (struct file_answer){.value = -EIO};
@@ -240,6 +240,32 @@ int64_t file_call(struct group *group, const struct file_request *request, const
         return -EIO;
     }
     return call_process(group->files, group->id, request, data, size, result, room, answer);
+}
+
+int64_t file_locate(struct group *group, int32_t fd, struct file_place *place)
+{
+    struct file_request request = {.operation = MSG_FILE_LOCATE};
+    struct file_answer answer;
+    int64_t result;
+    uint32_t home;
+
+    *place = (struct file_place){.id = 0};
+    if (group->files != NULL) {
+        struct file *file = table_find(group->files, fd);
+
+        if (file != NULL) {
+            *place = (struct file_place){.id = file->id, .kernel = file->kernel};
+            file_unpin(file);
+        }
+        return 0;
+    }
+    home = process_home(group->id);
+    if (descriptor_cache_locate(group->id, home, fd, place))
+        return 0;
+    result = file_call(group, &request, &fd, sizeof(fd), place, sizeof(*place), &answer);
+    if (result >= 0 && place->id != 0)
+        descriptor_cache_note(group->id, home, fd, place, &answer);
+    return result < 0 ? result : 0;
 }
 
 int64_t file_call_process(uint32_t id, const struct file_request *request, const void *data, size_t size, void *result,

@@ -17,11 +17,15 @@ struct group;
 int64_t file_call(struct group *group, const struct file_request *request, const void *data, size_t size, void *result,
                   size_t room, struct file_answer *answer);
 
-/* The same for any process ID. -ESRCH: there is none, or it has ended. */
+/* The file of FD alone, or of FILE_WORKING_DIRECTORY, in PLACE, whose id is 0 if there is none. 0 or a negative errno.
+ * The file may be closed by the time that PLACE is used: -ESRCH. Tasks only. */
+int64_t file_locate(struct group *group, int32_t fd, struct file_place *place);
+
+/* As file_call for any process ID. -ESRCH: there is none, or it has ended. */
 int64_t file_call_process(uint32_t id, const struct file_request *request, const void *data, size_t size, void *result,
                           size_t room, struct file_answer *answer);
 
-/* The same for the open file at PLACE, on any kernel, without a descriptor. -ESRCH: it has been closed. */
+/* As file_call for the open file at PLACE, on any kernel, without a descriptor. -ESRCH: it has been closed. */
 int64_t file_call_at(const struct file_place *place, const struct file_request *request, const void *data, size_t size,
                      void *result, size_t room, struct file_answer *answer);
 

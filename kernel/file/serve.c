@@ -11,6 +11,7 @@
 #include "kernel/file/table.h"
 #include "kernel/file/zero_copy.h"
 #include "kernel/lib/string.h"
+#include "msg/lend.h"
 #include "tasks/process/group.h"
 #include "tasks/remote/operation.h"
 
@@ -34,10 +35,11 @@ static int open_zero_copy(struct serving *s, uint32_t kernel)
     uint64_t address;
     void *zero_copy;
 
-    if (s->size != sizeof(address) || (!write && s->call->request.zero_copy != FILE_ZERO_COPY_DATA))
+    if (s->size != sizeof(address) || s->call->room > FILE_CHUNK ||
+        (!write && s->call->request.zero_copy != FILE_ZERO_COPY_DATA))
         return -EPROTO;
     memcpy(&address, s->data, sizeof(address));
-    zero_copy = zero_copy_open(kernel, address, s->call->room, write);
+    zero_copy = lend_open(kernel, address, s->call->room, write);
     if (zero_copy == NULL)
         return -EPROTO;
     if (write) {
@@ -86,7 +88,7 @@ static int leave_to_task(struct serving *s, const struct remote_request *request
     error = open_zero_copy(s, request->kernel);
     if (error == 0 && s->size > 0)
         memcpy(copied.data, s->data, s->size);
-    zero_copy_close();
+    lend_close();
     if (error != 0)
         return error;
     copied.call = *s->call;
@@ -114,7 +116,7 @@ static int serve_table(struct serving *s, uint32_t kernel, struct file_answer *a
         error = open_zero_copy(s, kernel);
     if (error == 0)
         home_do(table, &s->call->request, s->data, s->size, s->result, s->room, answer);
-    zero_copy_close();
+    lend_close();
     file_table_free(table);
     return error;
 }
@@ -130,7 +132,7 @@ static int serve_file(struct serving *s, struct file *file, const struct remote_
         error = open_zero_copy(s, request->kernel);
     if (error == 0)
         file_do(file, &s->call->request, s->data, s->size, s->result, s->room, answer);
-    zero_copy_close();
+    lend_close();
     if (error == 1)
         *answer = (struct file_answer){.flags = FILE_NOT_ZERO_COPY};
     return error == 1 ? 0 : error;

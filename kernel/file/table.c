@@ -25,6 +25,7 @@ struct file_table *file_table_new(void)
     table->file_limit = UINT64_MAX;
     table->descriptors = table->directories = table;
     table->count = descriptor_cache_count_new();
+    table->directory_count = descriptor_cache_count_new();
     table->size = FIRST_SLOTS;
     table->slots = heap_alloc(table->size * sizeof(struct descriptor));
     if (table->slots == NULL) {
@@ -129,6 +130,7 @@ void file_table_set_working_directory(struct file_table *table, struct file *fil
     spin_lock(&directories->lock);
     old = directories->directory;
     directories->directory = file;
+    descriptor_cache_changed(directories->directory_count);
     spin_unlock(&directories->lock);
     if (old != NULL)
         file_close(old);

@@ -35,6 +35,7 @@ struct file_table {
     uint32_t sharers;               /* [a] other tables that share this table's descriptors or directories */
     uint32_t holders;               /* [a] processes that use these descriptors; the last one to leave closes them */
     uint16_t count;                 /* [i] of its descriptors, see descriptor_cache.h; tables that share them use it */
+    uint16_t directory_count;       /* [i] the same of its working directory, which changes less often */
     bool left;                      /* [a] its process has ended, or has another table */
     uint32_t undo;                  /* [a] its process, if that has used SEM_UNDO; else 0 */
     bool counted, counted_directories; /* while the opens of files are counted: kernel/file/move/lost.c */

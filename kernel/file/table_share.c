@@ -28,8 +28,8 @@ static void leave(struct file_table *table, struct file_table **what)
 }
 
 /* The process of TABLE no longer uses its descriptors. The last such process closes them, even if another one still
- * shares the directories of the same table. The count is incremented, so that no
- * kernel uses cached descriptors of TABLE's process any more, although they stay open for other processes: the process
+ * shares the directories of the same table. The counts are incremented, so that no
+ * kernel uses what it has cached of TABLE's process any more, although files stay open for other processes: the process
  * may get another table, and its id may be reused. */
 static void let_go(struct file_table *table)
 {
@@ -39,6 +39,7 @@ static void let_go(struct file_table *table)
         return;
     __atomic_store_n(&table->left, true, __ATOMIC_RELEASE); /* visible to readers of the new count */
     descriptor_cache_changed(owner->count);
+    descriptor_cache_changed(table->directories->directory_count);
     if (__atomic_sub_fetch(&owner->holders, 1, __ATOMIC_ACQ_REL) == 0 &&
         __atomic_load_n(&owner->users, __ATOMIC_ACQUIRE) > 1) /* else the caller's file_table_free closes them */
         table_close_all(owner);

@@ -1,5 +1,5 @@
 /* Zero-copy data of an operation on a file of another kernel: the bytes stay in the caller's memory and the request
- * carries their physical address. The file's kernel maps them into a window while it handles the request; the answer
+ * carries their physical address. The file's kernel opens them (msg/lend.h) while it handles the request; the answer
  * ends its access. See kernel/file/files.md. */
 #ifndef KERNEL_FILE_ZERO_COPY_H
 #define KERNEL_FILE_ZERO_COPY_H
@@ -10,9 +10,6 @@
 
 #define ZERO_COPY_MIN                                                                                                  \
     512u /* bytes: if a task has to do the operation, smaller data is copied together with the request */
-
-/* Makes the window. Once; panics without memory. */
-void zero_copy_init(void);
 
 /* The zero-copy data of one request, on the caller's side, until the answer has come. */
 struct zero_copy {
@@ -30,11 +27,5 @@ struct zero_copy {
 void zero_copy_begin(struct zero_copy *zero_copy, const void *data, size_t size, void *result, size_t room);
 /* After the answer to a request with `memory`: copies COUNT bytes of result data from there to RESULT, and frees it. */
 void zero_copy_end(struct zero_copy *zero_copy, void *result, size_t count);
-
-/* Maps SIZE bytes at physical ADDRESS of KERNEL into the window, writable only with WRITE. Handlers only, of which one
- * runs at a time; at most one mapping until zero_copy_close. NULL: it is not KERNEL's memory, or has 0 or more than
- * FILE_CHUNK bytes. */
-void *zero_copy_open(uint32_t kernel, uint64_t address, size_t size, bool write);
-void zero_copy_close(void);
 
 #endif

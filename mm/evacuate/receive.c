@@ -3,6 +3,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/instance/window.h"
 #include "kernel/lib/list.h"
+#include "kernel/lib/string.h"
 #include "mm/area/backing.h"
 #include "mm/evacuate/evacuate.h"
 #include "mm/evacuate/internal.h"
@@ -18,11 +19,11 @@
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
 #include "msg/channel.h"
+#include "msg/long_answer.h"
 
-/* The copies made for one message. The answer is sent from this memory, which is kept until the switch. */
+/* The copies made for one message, until the switch. */
 struct copies {
     struct copies *next;
-    struct msg_kept kept;
     uint32_t count;
     uint64_t frames[FRAMES_MAX];
     uint32_t spaces[FRAMES_MAX];
@@ -76,6 +77,7 @@ static void handle_frames(const struct msg *m)
 {
     const struct msg_evacuate *message = m->data;
     const struct shared_frame *frames = (const struct shared_frame *)(const void *)(message + 1);
+    struct long_answer *answer;
     struct copies *copies;
     int error = -ENOMEM;
 
@@ -84,17 +86,19 @@ static void handle_frames(const struct msg *m)
         return;
     }
     copies = heap_alloc(sizeof(*copies));
-    if (copies != NULL)
+    answer = long_answer_create((uint32_t)(sizeof(*answer) + sizeof(copies->frames)));
+    if (copies != NULL && answer != NULL)
         error = copies_make(copies, frames, message->count);
     if (error != 0) {
         heap_free(copies, sizeof(*copies));
+        long_answer_free(answer);
         msg_reply_error(&m->ticket, error);
         return;
     }
     copies->next = all_copies;
     all_copies = copies;
-    msg_keep(m, &copies->kept, NULL);
-    msg_kept_reply_long(&copies->kept, copies->frames, copies->count * (uint32_t)sizeof(copies->frames[0]), NULL);
+    memcpy(answer + 1, copies->frames, sizeof(copies->frames));
+    long_answer_send(m, answer, answer + 1, copies->count * (uint32_t)sizeof(copies->frames[0]));
 }
 
 struct replacing {

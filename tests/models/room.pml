@@ -12,30 +12,50 @@
  * nothing waits in a queue for ever. -DLIVE: every message is taken (ltl everything, under weak fairness). -DBOTH:
  * asserted too is that fewer than SIGNALS signals lie between two looks.
  *
+ * -DLEND: the bytes of ordinary messages are lent (Loans). The slot of such a message returns before the receiver has
+ * copied the bytes. The sender uses the memory again once the wish that goes with the message is answered: no copy comes
+ * after that, and every loan ends.
+ *
  * -DSHORT: one message fewer, but not with -DBOTH.
  *
- * BUG=1: a queue that was put in part does not wish again.
+ * BUG=1: a look at an answer does not wish again for what is left.
  * BUG=2: the hint is stored before wants.
  * BUG=3: a wish that is seen while a ring is not empty is forgotten.
  * BUG=4: a message that finds room passes the queue.
  * BUG=5: a look that finds a queue and no room wishes again while a wish is open.
  * BUG=6: the mark that there is a queue is set after the wish was made.
  * BUG=7: the receiver signals room before it stores that it has.
- * BUG=8: only the urgent queue is put when there is room.
- * BUG=9: a poll that ends early, when it has just taken the last message, leaves a wish for room unanswered.
+ * BUG=8: after a put the mark is that of the urgent queue alone.
+ * BUG=9: a loan ends with the answer to a wish that was open before.
+ * BUG=10: a look at an answer wishes again for queues alone.
+ * BUG=11: a loan ends when its slot is free again.
+ * BUG=12: a poll that ends early, when it has just taken the last message, leaves a wish for room unanswered.
  *
- * Seeded bugs: 1 to 9 (tests/models/run).
+ * Seeded bugs: 1 to 12 (tests/models/run).
  */
 #ifndef BUG
 #define BUG 0
 #endif
 
 #define SLOTS 1
+#ifdef LEND
+#define SIGNALS 8
+#else
 #define SIGNALS 6
+#endif
 #define ORDINARY 0
 #define URGENT 1
 /* From the tasks of each instance. */
-#if defined(BOTH)
+#if defined(LEND)
+#ifdef SHORT
+#define ORDINARY_0 2
+#else
+#define ORDINARY_0 3
+#endif
+#define ORDINARY_1 1
+#define URGENT_0 0
+#define URGENT_1 0
+#elif defined(BOTH)
 #define ORDINARY_0 1
 #define ORDINARY_1 1
 #define URGENT_0 1
@@ -63,6 +83,13 @@
 #define URGENTS(s) (s == 0 -> URGENT_0 : URGENT_1)
 
 #define peer (1 - self)
+#if defined(LEND) && BUG == 10
+#define WAITED_FOR blocked[self]
+#elif defined(LEND)
+#define WAITED_FOR (blocked[self] || len(lent[self]) > 0)
+#else
+#define WAITED_FOR blocked[self]
+#endif
 #define OUT(class) (2 * self + class) /* our ring to the peer */
 #define IN(class) (2 * peer + class)  /* the peer's to us */
 
@@ -79,14 +106,19 @@ byte signals[2]; /* and signals; stored at once */
 byte wants[2];   /* at the peer: wishes so far */
 byte told[2];    /* by the peer: wishes that it has answered */
 bool blocked[2]; /* there is a queue */
-#ifdef BOTH
+#if defined(BOTH) || defined(LEND)
 byte since[2];   /* signals since the peer's poller has looked */
+#endif
+#ifdef LEND
+chan lent[2] = [4] of { byte, byte }; /* messages whose memory is lent, each with the wish that ends the loan */
+byte copied[2];                       /* of the messages lent to the peer */
+byte ended[2];                        /* loans */
 #endif
 
 inline signal_locked()
 {
     signals[self] = (signals[self] + 1) % SIGNALS
-#ifdef BOTH
+#if defined(BOTH) || defined(LEND)
     ; since[self]++;
     assert(since[self] < SIGNALS)
 #endif
@@ -116,6 +148,32 @@ inline wish()
     fi
 }
 
+/* A message has been put: await_locked(). The lock is held; it is free afterwards. */
+inline put_done(class, which)
+{
+#ifdef LEND
+    if
+    :: class == ORDINARY ->
+        atomic {
+            awaited = blocked[self] || len(lent[self]) > 0;
+#if BUG == 9
+            lent[self]!which, wants[self] + (wants[self] == told[self] -> 1 : 0);
+#else
+            lent[self]!which, wants[self] + 1;
+#endif
+            slots[self]++
+        };
+        if
+        :: !awaited -> wish()
+        :: else -> tx_lock[self] = false
+        fi
+    :: else -> put_hint()
+    fi
+#else
+    put_hint()
+#endif
+}
+
 /* msg_put() and msg_queue() */
 inline send(class)
 {
@@ -125,7 +183,7 @@ inline send(class)
            ring[OUT(class)]!handed[OUT(class)];
            handed[OUT(class)]++
        };
-       put_hint()
+       put_done(class, handed[OUT(class)] - 1)
     :: atomic { !tx_lock[self] && len(queue[OUT(class)]) > 0 && BUG != 4 ->
            queue[OUT(class)]!handed[OUT(class)];
            handed[OUT(class)]++
@@ -134,11 +192,15 @@ inline send(class)
            tx_lock[self] = true;
            queue[OUT(class)]!handed[OUT(class)];
            handed[OUT(class)]++;
+           awaited = WAITED_FOR;
 #if BUG != 6
            blocked[self] = true
 #endif
        };
-       wish();
+       if
+       :: !awaited -> wish()
+       :: else -> tx_lock[self] = false
+       fi;
 #if BUG == 6
        blocked[self] = true
 #endif
@@ -153,32 +215,50 @@ inline flush(class)
            tx_lock[self] = true;
            queue[OUT(class)]?number;
            ring[OUT(class)]!number;
+#ifndef LEND
            number = 0;
-           blocked[self] = len(queue[OUT(URGENT)]) + len(queue[OUT(ORDINARY)]) > 0
-       };
-       put_hint()
-    :: atomic { !tx_lock[self] && len(queue[OUT(class)]) > 0 && len(ring[OUT(class)]) == SLOTS ->
-           tx_lock[self] = true
-       };
-#if BUG == 1
-       tx_lock[self] = false;
-#else
-       wish();
 #endif
-       break
+           blocked[self] = len(queue[OUT(URGENT)]) + (BUG != 8 -> len(queue[OUT(ORDINARY)]) : 0) > 0
+       };
+       put_done(class, number);
+       number = 0
+    :: atomic { !tx_lock[self] && len(queue[OUT(class)]) > 0 && len(ring[OUT(class)]) == SLOTS -> break }
     :: atomic { !tx_lock[self] && len(queue[OUT(class)]) == 0 -> break }
     od
 }
 
+#ifdef LEND
+/* take_returned() until there is none */
+inline take_back()
+{
+    do
+    :: atomic { !tx_lock[self] && len(lent[self]) > 0 ->
+           lent[self]?<number, loan>;
+           tx_lock[self] = true
+       };
+       if
+       :: atomic { told[self] >= loan || (BUG == 11 && len(ring[OUT(ORDINARY)]) == 0) ->
+              lent[self]?number, loan;
+              assert(copied[self] > number); /* the peer does not read it any more */
+              ended[self]++;
+              number = 0;
+              loan = 0;
+              tx_lock[self] = false
+          }
+       :: atomic { else -> number = 0; loan = 0; tx_lock[self] = false; break }
+       fi
+    :: atomic { !tx_lock[self] && len(lent[self]) == 0 -> break }
+    od
+}
+#endif
+
 inline tell_of_room()
 {
     if
-    :: atomic { len(ring[IN(ORDINARY)]) == 0 && len(ring[IN(URGENT)]) == 0 ->
-           wished = false;
+    :: atomic { len(ring[IN(ORDINARY)]) == 0 && len(ring[IN(URGENT)]) == 0 -> wished = false };
 #if BUG != 7
-           told[peer] = wants_seen
+       told[peer] = wants_seen;
 #endif
-       };
        atomic { !tx_lock[self] -> signal_locked() };
 #if BUG == 7
        told[peer] = wants_seen
@@ -201,7 +281,7 @@ inline follow()
            signaled = signals[peer] != seen_signals;
            seen_slots = slots[peer];
            seen_signals = signals[peer];
-#ifdef BOTH
+#if defined(BOTH) || defined(LEND)
            since[peer] = 0
 #endif
        };
@@ -212,11 +292,22 @@ inline follow()
        if
        :: blocked[self] ->
            flush(URGENT);
-#if BUG != 8
            flush(ORDINARY)
-#endif
        :: else
        fi;
+#ifdef LEND
+       if
+       :: len(lent[self]) > 0 -> take_back()
+       :: else
+       fi;
+#endif
+#if BUG != 1
+       if
+       :: atomic { !tx_lock[self] && WAITED_FOR -> tx_lock[self] = true };
+          wish()
+       :: atomic { !tx_lock[self] && !WAITED_FOR }
+       fi;
+#endif
        if
        :: atomic { signaled && wants[peer] != wants_seen -> wants_seen = wants[peer]; wished = true; signaled = false };
           tell_of_room()
@@ -231,6 +322,12 @@ inline serve(class)
 {
     if
     :: atomic { ring[IN(class)]?number -> assert(number == taken[IN(class)]); taken[IN(class)]++; number = 0 };
+#ifdef LEND
+       if
+       :: class == ORDINARY -> copied[peer]++ /* from memory that is still lent: asserted where a loan ends */
+       :: else
+       fi;
+#endif
        if
        :: class == URGENT -> send(ORDINARY)
        :: else
@@ -251,7 +348,7 @@ inline leave()
         busy[URGENT] = false;
         busy[ORDINARY] = false
     };
-#if BUG != 9
+#if BUG != 12
     if
     :: wished -> tell_of_room()
     :: else
@@ -262,7 +359,10 @@ inline leave()
 proctype poller(bit self)
 {
     byte seen_slots, seen_signals, wants_seen, number;
-    bool signaled, wished;
+#ifdef LEND
+    byte loan;
+#endif
+    bool signaled, wished, awaited;
     bool busy[2];
 end:
     do
@@ -283,6 +383,7 @@ end:
 proctype tasks(bit self)
 {
     byte ordinary = FROM_TASKS(self), urgent = URGENTS(self);
+    bool awaited;
 
     do
     :: ordinary > 0 -> ordinary--; send(ORDINARY)
@@ -297,7 +398,10 @@ proctype tasks(bit self)
 
 proctype judge()
 {
-    timeout -> assert(FIRST_TAKEN && SECOND_TAKEN)
+    timeout -> assert(FIRST_TAKEN && SECOND_TAKEN);
+#ifdef LEND
+    assert(ended[0] == ORDINARY_0 + URGENT_1 && ended[1] == ORDINARY_1 + URGENT_0)
+#endif
 }
 
 #ifdef LIVE

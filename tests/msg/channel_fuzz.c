@@ -600,6 +600,8 @@ static void begin(void)
     peers_dying = false;
     rounds = asked_count = 0;
     memset(asked_open, 0, sizeof(asked_open));
+    peers_lent_from = fuzz_lent;
+    peers_lent_to = fuzz_lent + sizeof(fuzz_lent);
     peers_start(KERNELS, 3, options & 1 ? "ring=4" : "ring=16");
     msg_peer_reach(GOOD);
     for (uint32_t k = 0; k < KERNELS && (options & 2) == 0; k++)

@@ -2,6 +2,8 @@
 #ifndef TESTS_MSG_CHANNEL_PEERS_H
 #define TESTS_MSG_CHANNEL_PEERS_H
 
+static uint8_t fuzz_lent[512];
+
 /* The right peer. */
 static bool good_has_room(enum msg_class which, uint32_t reserved)
 {
@@ -246,6 +248,8 @@ static void other_near(void)
         flags |= PEERS_FRAGMENT(take(1) % 4);
     if ((choice & 0x80) != 0)
         flags |= take(1) % 2 ? take(1) << 56 : (take(1) % 4) << 62;
+    if ((flags & PEERS_LENT) != 0 && words[2] % 4 != 0) /* in, or partly in, what can be lent */
+        words[0] = (uint64_t)(uintptr_t)fuzz_lent + words[0] % (sizeof(fuzz_lent) + 64);
     other_write(kernel, choice % 5 == 4 ? (enum msg_class)(choice % 2) : peers_class(type),
                 peers_header(kernel, type, request.request, length) | flags, words, sizeof(words));
 }

@@ -91,7 +91,7 @@ __attribute__((unused)) static uint64_t number_of(const struct got *entry)
 __attribute__((unused)) static uint64_t dropped(void)
 {
     return msg_stats.bad_type + msg_stats.bad_source + msg_stats.bad_length + msg_stats.bad_fragment +
-           msg_stats.bad_header + msg_stats.late_reply + msg_stats.no_memory + msg_stats.overrun;
+           msg_stats.bad_loan + msg_stats.bad_header + msg_stats.late_reply + msg_stats.no_memory + msg_stats.overrun;
 }
 
 __attribute__((unused)) static void fill_bytes(uint8_t *bytes, uint32_t length, uint32_t seed)

@@ -157,7 +157,7 @@ ALONE(fragments_strange,
     fill_bytes(long_bytes, sizeof(long_bytes), 3);
     for (uint32_t fragment = 0; fragment < 100; fragment++) {
         for (uint32_t i = 0; i < 20; i++)
-            peers_put(PEER, MSG_ORDINARY, (uint64_t)(1 + i % 3) << 62, words, 48);
+            peers_put(PEER, MSG_ORDINARY, 1ull << 63 | (uint64_t)(i % 3) << 61, words, 48);
         peers_put(PEER, MSG_ORDINARY, header | PEERS_FRAGMENT(fragment), long_bytes + (size_t)fragment * 48, 48);
         msg_poll();
     }

@@ -31,19 +31,24 @@ struct way {
     struct proc_walk walk;
 };
 
+static int32_t start_of(const struct name *name)
+{
+    return name->directory == NAME_WORKING_DIRECTORY ? FILE_WORKING_DIRECTORY : (int32_t)name->directory;
+}
+
 /* Finds the starting directory of a relative name, an open file. */
 static int64_t find_start(struct group *group, const struct name *name, struct way *way)
 {
-    struct file_request request = {.operation = MSG_FILE_LOCATE};
-    int32_t fd = name->directory == NAME_WORKING_DIRECTORY ? FILE_WORKING_DIRECTORY : (int32_t)name->directory;
-    struct file_place place = {.id = 0};
+    struct file_request request = {.operation = MSG_FILE_PATH, .fd = -1};
+    int32_t fd = start_of(name);
     struct file_answer answer;
+    struct file_place place;
     size_t length = strlen(name->path);
     int64_t result;
 
     if (name->directory < 0 && name->directory != NAME_WORKING_DIRECTORY)
         return -EBADF;
-    result = file_call(group, &request, &fd, sizeof(fd), &place, sizeof(place), &answer);
+    result = file_locate(group, fd, &place);
     if (result < 0)
         return result;
     if (place.id == 0)
@@ -52,8 +57,7 @@ static int64_t find_start(struct group *group, const struct name *name, struct w
         way->start = place.id;
         return 0;
     }
-    request.operation = MSG_FILE_PATH; /* not the tree: a directory of /proc, or not a directory */
-    request.fd = -1;
+    /* not the tree: a directory of /proc, or not a directory */
     result = file_call_at(&place, &request, NULL, 0, way->text, PATH_MAX, &answer);
     if (result < 0)
         return result;

@@ -9,12 +9,12 @@
 #include "kernel/file/path.h"
 #include "kernel/file/permission.h"
 #include "kernel/file/table.h"
-#include "kernel/file/zero_copy.h"
 #include "kernel/fs/share/share.h"
 #include "kernel/fs/tree/tree.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
+#include "msg/lend.h"
 #include "tasks/process/group.h"
 #include "tasks/remote/operation.h"
 
@@ -75,10 +75,10 @@ static bool take_request(const struct msg_file_name_zero_copy *zero_copy, uint32
     if (zero_copy->size < sizeof(struct msg_file_name) || zero_copy->size > sizeof(own_request) ||
         zero_copy->room > FILE_CHUNK || zero_copy->room < FILE_NAME_AT + zero_copy->size)
         return false;
-    from = zero_copy_open(kernel, zero_copy->address + FILE_NAME_AT, zero_copy->size, false);
+    from = lend_open(kernel, zero_copy->address + FILE_NAME_AT, zero_copy->size, false);
     if (from != NULL)
         memcpy(own_request, from, zero_copy->size);
-    zero_copy_close();
+    lend_close();
     return from != NULL;
 }
 
@@ -104,14 +104,14 @@ static size_t size_of(struct tree_result *result)
 static int answer_there(const struct msg_file_name_zero_copy *zero_copy, uint32_t kernel, struct tree_result *result)
 {
     size_t size = size_of(result);
-    uint8_t *to = size <= zero_copy->room ? zero_copy_open(kernel, zero_copy->address, size, true) : NULL;
+    uint8_t *to = size <= zero_copy->room ? lend_open(kernel, zero_copy->address, size, true) : NULL;
 
     if (to == NULL) {
         take_back(result);
         return -EPROTO;
     }
     put_rest(result, to + sizeof(result->answer));
-    zero_copy_close();
+    lend_close();
     return 0;
 }
 

@@ -278,6 +278,141 @@ static void test_locks(void)
     unlink(NAME);
 }
 
+/* Names that are relative to the working directory, or to FD. At step s either is directory s / 2 % DIRECTORIES, in
+ * which the file "which" has that number. */
+#define DIRECTORIES 4
+
+static const char *directory_name(int number)
+{
+    static char name[64];
+
+    snprintf(name, sizeof(name), "%s.%d", NAME, number);
+    return name;
+}
+
+/* What the file "which" of the directory has, or a negative errno. */
+static long look_in(int directory)
+{
+    unsigned char byte = 0xff;
+    long fd = x86_syscall3(SYS_openat, directory, (long)"which", O_RDONLY), got;
+
+    if (fd < 0)
+        return fd;
+    got = x86_syscall3(SYS_read, fd, (long)&byte, 1);
+    x86_syscall1(SYS_close, fd);
+    return got == 1 ? byte : -EIO;
+}
+
+static void look_at_names(struct thread *thread)
+{
+    long error = thread_move(thread->index);
+
+    atomic_fetch_add(&board.ready, 1);
+    while (error == 0 && atomic_load(&board.over) == 0) {
+        for (int which = 0; which < 2 && error == 0; which++) {
+            long first = atomic_load(&board.ended);
+            long got = look_in(which == 0 ? AT_FDCWD : FD);
+            long last = atomic_load(&board.begun);
+            bool found = false;
+
+            for (long step = first; step <= last; step++)
+                found = found || got == step % DIRECTORIES;
+            if (!found)
+                error = got < 0 ? 1000000 - got : 2000000 + first * 100 + got;
+        }
+        atomic_fetch_add(&board.looks[thread->index], 1);
+        x86_pause();
+    }
+    atomic_store(&thread->result, error);
+}
+
+static int change_names(void *context)
+{
+    static struct thread threads[KERNELS_MAX];
+    int count = kernels_count(), home = *(int *)context, wrong = 0, fds[DIRECTORIES];
+
+    kernels_go(home);
+    for (int i = 0; i < DIRECTORIES; i++)
+        fds[i] = open(directory_name(i), O_RDONLY | O_DIRECTORY);
+    if (chdir(directory_name(0)) != 0 || dup2(fds[0], FD) != FD)
+        return 100;
+    for (int i = 0; i < count; i++) {
+        threads[i].index = i;
+        if (!thread_start(&threads[i], look_at_names))
+            return 101;
+    }
+    if (!thread_wait(&board.ready, count))
+        return 102;
+    for (long step = 1; step <= STEPS && wrong == 0; step++) {
+        if (step % 50 == 0)
+            kernels_go(home + (int)(step / 50));
+        atomic_store(&board.begun, step);
+        if (x86_syscall1(SYS_chdir, (long)directory_name((int)(step % DIRECTORIES))) != 0 ||
+            x86_syscall3(SYS_dup2, fds[step % DIRECTORIES], FD, 0) != FD)
+            wrong = 103;
+        atomic_store(&board.ended, step);
+        if (step % 10 < 2)
+            all_look(threads, count);
+    }
+    atomic_store(&board.over, 1);
+    for (int i = 0; i < count; i++) {
+        if (!thread_join(&threads[i]))
+            return 105;
+        if (atomic_load(&threads[i].result) != 0) {
+            fprintf(stderr, "# kernel %d: %ld\n", i, atomic_load(&threads[i].result));
+            wrong = 106;
+        }
+    }
+    return wrong;
+}
+
+/* A thread that moves sees each directory that it has set itself. */
+static int follow_own(void *context)
+{
+    (void)context;
+    for (int step = 0; step < 3 * DIRECTORIES; step++) {
+        long got = look_in(AT_FDCWD);
+
+        if (got != step % DIRECTORIES)
+            return 10 + (int)(got < 0 ? -got : got);
+        if (chdir(directory_name((step + 1) % DIRECTORIES)) != 0)
+            return 2;
+        kernels_go(step);
+    }
+    return 0;
+}
+
+static void test_names(void)
+{
+    for (int i = 0; i < DIRECTORIES; i++) {
+        char name[80], byte = (char)i;
+        int fd;
+
+        snprintf(name, sizeof(name), "%s/which", directory_name(i));
+        CHECK(mkdir(directory_name(i), 0700) == 0 && (fd = open(name, O_WRONLY | O_CREAT, 0600)) >= 0 &&
+                  write(fd, &byte, 1) == 1 && close(fd) == 0,
+              "%s: %s", name, strerror(errno));
+    }
+    for (int home = 0; home < kernels_count(); home++) {
+        int end;
+
+        kernels_go(home);
+        end = tap_fork(change_names, &home);
+        CHECK(end == 0, "home %d: %d", home, end);
+        CHECK(chdir(directory_name(0)) == 0, "%s", strerror(errno));
+        end = tap_fork(follow_own, NULL);
+        CHECK(end == 0, "home %d, alone: %d", home, end);
+        CHECK(chdir("/") == 0, "%s", strerror(errno));
+    }
+    kernels_go(0);
+    for (int i = 0; i < DIRECTORIES; i++) {
+        char name[80];
+
+        snprintf(name, sizeof(name), "%s/which", directory_name(i));
+        CHECK(unlink(name) == 0 && rmdir(directory_name(i)) == 0, "%s: %s", name, strerror(errno));
+    }
+}
+
 /* Process ids and tables come and go; what a cache holds of one means nothing of the next. */
 static int short_body(void *context)
 {
@@ -408,6 +543,7 @@ int main(int argc, char **argv)
         {"replace", "after dup2 every later call on any kernel finds the new file", test_replace},
         {"close", "a closed descriptor is bad on every kernel until it is used again", test_close},
         {"limit", "RLIMIT_FSIZE holds on kernels that had used the file before", test_limit},
+        {"names", "after chdir, or dup2 of a directory, every later name on any kernel begins there", test_names},
         {"locks", "locks taken on a kernel that had used the file end with a close on another kernel", test_locks},
         {"processes", "what a kernel has cached of one process is never used for the next", test_processes},
         {"cells", "a write on one kernel is seen by every read that begins after it", test_cells},

@@ -204,7 +204,8 @@ TEST(table_replaces, "a duplicate to a number closes what was there, and to its 
     end();
 }
 
-TEST(table_changes, "what others know of descriptors is over when one is closed or replaced, and only then")
+TEST(table_changes, "what others know of descriptors and of the working directory is over when one is closed or "
+                    "replaced, and only then")
 {
     int before;
 
@@ -220,6 +221,9 @@ TEST(table_changes, "what others know of descriptors is over when one is closed 
     CHECK_EQ(changes, before + 1);
     file_table_exec(table);
     CHECK_EQ(changes, before + 2);
+    files[2].opens++;
+    file_table_set_working_directory(table, &files[2]);
+    CHECK_EQ(changes, before + 3);
     end();
 }
 

@@ -17,9 +17,8 @@
 #define MODULE_BASE 0xffffc90500000000 /* the initramfs, instance 0 only */
 
 #define COPY_BASE 0xffffc90700000000 /* a peer's frame while it is copied: two pages for each CPU */
-#define ZERO_COPY_BASE                                                                                                 \
-    0xffffc90700100000 /* memory of a request's sender, mapped while its zero-copy request is handled; behind the      \
-                          pages above */
+#define LENT_BASE                                                                                                      \
+    0xffffc90700100000 /* a sender's memory while its message is taken or handled; behind the pages above */
 #define TEMPLATE_BASE 0xffffc90600000000 /* the image as loaded, instance 0 only, read-only */
 
 #define USER_END 0x00007ffffffff000 /* first address a program cannot map */

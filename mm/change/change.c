@@ -142,6 +142,17 @@ void space_count_change(struct space *space)
     spin_unlock(&space->lock);
 }
 
+/* Unmaps what CHANGE, a SPACE_MAP, replaces, unless a limit of the process forbids the new area. */
+static int64_t replace_locked(struct space *space, const struct msg_space_change *change)
+{
+    struct msg_space_change try = *change;
+    int64_t result;
+
+    try.map.how |= SPACE_MAP_TRY;
+    result = space_apply_locked(space, &try);
+    return result < 0 ? result : space_unmap_locked(space, change->start, change->length, SPACE_LAST);
+}
+
 /* Applies CHANGE, with SPACE_LAST if it lets pages go, if this kernel may decide it by itself, after an unmap of the
  * range if REPLACE; *RESULT is its result. Returns false when other kernels must take part, or when the change is long
  * and needs the lock of the range. */
@@ -156,7 +167,7 @@ static bool change_alone(struct space *space, const struct msg_space_change *cha
              !space_is_long_locked(space, change->start, change->start + change->length));
     if (alone) {
         space->at_once = true;
-        int64_t before = replace ? space_unmap_locked(space, change->start, change->length, SPACE_LAST) : 0;
+        int64_t before = replace ? replace_locked(space, change) : 0;
         int error = 0;
 
         *result = before >= 0 ? space_apply_locked(space, change) : before;
@@ -183,7 +194,8 @@ static int64_t map_leased(struct space *space, const struct msg_space_change *ch
         spin_lock(&space->lock);
         start = lease_room_locked(space, change->start, change->length);
         if (start != 0)
-            result = area_set_backed(&space->areas, start, start + change->length, change->prot, change->map.backing);
+            result = area_set_backed(&space->areas, start, start + change->length, change->prot & AREA_BITS,
+                                     change->map.backing);
         spin_unlock(&space->lock);
         if (start != 0)
             return result != 0 ? result : (int64_t)start;
@@ -234,7 +246,13 @@ static int64_t map_fixed(struct space *space, const struct msg_space_change *cha
 
     if (result != 0)
         return result;
-    if (replace) {
+    if (replace && (space->home == instance.kernel || (change->prot & SPACE_UNLIMITED) == 0)) {
+        struct msg_space_change try = *change;
+
+        try.map.how |= SPACE_MAP_TRY;
+        result = space_ask_home(space, &try);
+    }
+    if (replace && result >= 0) {
         result = space_unmap_everywhere(space, &lock, change->start, change->length);
         space_lock_gone(&lock, space_change_range(change)); /* the new area is known at the home alone */
     }
@@ -254,7 +272,7 @@ static int64_t map(struct space *space, uint64_t address, uint64_t length, uint3
                                       .start = address,
                                       .length = page_up(length),
                                       .operation = MSG_SPACE_MAP,
-                                      .prot = prot,
+                                      .prot = prot | space_unlimited(),
                                       .map = {.how = how, .backing = backing}};
     int64_t result;
 

@@ -222,7 +222,8 @@ static int64_t ask(struct epoll *epoll, struct epoll_remote *remote, uint32_t ma
         return -ENOMEM; /* the last request's arm stays, as others may wait for it */
     ready = poll_look(remote->kernel, q.message, q.states);
     if (before != 0)
-        poll_disarm(remote->kernel, before, POLL_END); /* only now, so that the files always have a hook */
+        poll_disarm(remote->kernel, before,
+                    ready > 0 ? POLL_END : POLL_END_PASS); /* only now, so that the files always have a hook */
     spin_lock(&epoll->scan);
     closed = epoll->closed;
     if (!closed && ready >= 0) {

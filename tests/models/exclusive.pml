@@ -43,7 +43,7 @@ bool took[SETS * 2];
 
 byte token[SETS];
 bool news[SETS];    /* the set has had an event since its count was read */
-bool chosen[SETS], waits[SETS], closed[SETS], dead[SETS], told[SETS];
+bool chosen[SETS], waits[SETS], closed[SETS], dead[SETS], told[SETS], heard[SETS];
 byte woken, waiting;
 
 #define SLOT(i, t) ((i) * 2 + (t) % 2)
@@ -122,6 +122,7 @@ end:
             :: (!takes && BUG != 1) || BUG == 6 -> messages[i]!PASS, t
             :: else
             fi;
+            heard[i] = true;
             news[i] = true
         :: else
         fi
@@ -137,6 +138,8 @@ inline ask(i)
 {
     atomic {
         before = token[i];
+        had = heard[i];
+        heard[i] = false;
         token[i] = (token[i] + 1) % TOKENS; /* a notice with the last one finds nothing */
         chosen[i] = false;
         news[i] = false
@@ -154,7 +157,7 @@ inline ask(i)
     }
     atomic {
         if
-        :: ready || BUG == 3 -> disarm(i, before, NONE)
+        :: ready || had || BUG == 3 -> disarm(i, before, NONE)
         :: else -> disarm(i, before, END_PASS)
         fi
     }
@@ -163,7 +166,7 @@ inline ask(i)
 proctype waiter(byte i)
 {
     byte n, before;
-    bool one, pass, ready, over;
+    bool one, pass, ready, over, had;
 
     {
         do

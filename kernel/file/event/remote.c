@@ -202,13 +202,14 @@ static int64_t ask(struct epoll *epoll, struct epoll_remote *remote, uint32_t ma
     uint64_t before = remote->wait.token;
     struct question q = {.message = NULL};
     int64_t ready = -ENOMEM;
-    bool closed, relied = false;
+    bool closed, relied = false, heard = false;
 
     spin_lock(&epoll->scan);
     closed = epoll->closed;
     if (!closed && question_make(&q, remote)) {
         remote_wait_end(&remote->wait);
-        relied = remote->armed && !__atomic_load_n(&remote->notified, __ATOMIC_ACQUIRE);
+        heard = __atomic_load_n(&remote->notified, __ATOMIC_ACQUIRE);
+        relied = remote->armed && !heard;
         remote_wait_begin(&remote->wait, remote->kernel, notified);
         __atomic_store_n(&remote->notified, false, __ATOMIC_RELEASE);
         remote->armed = false; /* threads that look meanwhile wait for the answer */
@@ -223,7 +224,7 @@ static int64_t ask(struct epoll *epoll, struct epoll_remote *remote, uint32_t ma
     ready = poll_look(remote->kernel, q.message, q.states);
     if (before != 0)
         poll_disarm(remote->kernel, before,
-                    ready > 0 ? POLL_END : POLL_END_PASS); /* only now, so that the files always have a hook */
+                    heard || ready > 0 ? POLL_END : POLL_END_PASS); /* only now, so that the files always have a hook */
     spin_lock(&epoll->scan);
     closed = epoll->closed;
     if (!closed && ready >= 0) {

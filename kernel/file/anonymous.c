@@ -87,7 +87,7 @@ int64_t anonymous_operate(struct file *file, const struct file_request *request,
                           void *result, size_t room, struct file_answer *answer)
 {
     if (request->special.what == SPECIAL_WATCHABLE)
-        return file->kind->poll == NULL ? -EPERM : 0;
+        return file->kind->poll == NULL ? -EPERM : file->kind->set;
     if (request->special.what == SPECIAL_SOCKET && !file->kind->socket)
         return -ENOTSOCK;
     if (file->kind->operate == NULL)

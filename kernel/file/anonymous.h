@@ -33,7 +33,7 @@ enum file_special {
     SPECIAL_TIMER_SET = 1,  /* argument: TFD_* flags, data: struct timer_setting; result data: the previous one */
     SPECIAL_TIMER_GET,      /* result data: struct timer_setting */
     SPECIAL_SIGNAL_SET,     /* data: uint64_t set */
-    SPECIAL_WATCHABLE,      /* -EPERM: it is always ready, and epoll refuses it */
+    SPECIAL_WATCHABLE,      /* -EPERM: it is always ready, and epoll refuses it; 1: it is a set */
     SPECIAL_EPOLL_CTL,      /* data: struct epoll_change */
     SPECIAL_EPOLL_WAIT,     /* data: struct epoll_look; result data: struct epoll_found, then events */
     SPECIAL_PROCESS,        /* result data: struct pidfd_facts */

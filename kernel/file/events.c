@@ -9,7 +9,8 @@ void file_events_init(struct file_events *events)
     list_init(&events->polls);
 }
 
-static void fire_hooks(struct file_events *events)
+/* Calls the hooks of EVENTS; of the exclusive ones until one has taken the event. PASS: the others know of it. */
+static void fire_hooks(struct file_events *events, bool pass)
 {
     struct list notified;
     bool woken = false; /* by an exclusive hook */
@@ -19,7 +20,7 @@ static void fire_hooks(struct file_events *events)
     list_for_each(node, &events->polls) {
         struct poll_hook *hook = container_of(node, struct poll_hook, node);
 
-        if (!hook->exclusive || !woken)
+        if (hook->exclusive ? !woken : !pass)
             woken |= hook->fire(hook, &notified) && hook->exclusive;
     }
     spin_unlock(&poll_lock);
@@ -35,7 +36,12 @@ void file_event(struct file_events *events)
 {
     watch_event(&events->source);
     if (!list_empty(&events->polls)) /* a hook added now is not missed: its owner looks at the file after adding it */
-        fire_hooks(events);
+        fire_hooks(events, false);
+}
+
+void file_event_pass(struct file_events *events)
+{
+    fire_hooks(events, true);
 }
 
 void poll_hook_add(struct file_events *events, struct poll_hook *hook)

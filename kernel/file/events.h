@@ -23,7 +23,7 @@ struct poll_notified {
 /* An entry in a file's list of events. `fire` is called for each event, under poll_lock; it takes no lock that comes
  * before poll_lock. Work that cannot be done under the lock it appends to NOTIFIED, as a struct poll_notified. It
  * returns true if a thread waits there that the event concerns, and is woken: then no other hook that is EXCLUSIVE is
- * called. */
+ * called. A hook that finds later that no thread waits calls file_event_pass. */
 struct poll_hook {
     struct list node;
     bool exclusive; /* [i] */
@@ -40,5 +40,8 @@ void file_event(struct file_events *events);
 void poll_hook_add(struct file_events *events, struct poll_hook *hook);
 /* HOOK does not fire any more when this returns. */
 void poll_hook_remove(struct poll_hook *hook);
+/* The exclusive event that a hook of EVENTS has taken is given to another exclusive hook, if one takes it. Any context,
+ * without locks. */
+void file_event_pass(struct file_events *events);
 
 #endif

@@ -114,6 +114,7 @@ struct file_kind {
     int64_t (*opened)(struct file *file);         /* of a FIFO: 0, or -EAGAIN until the other end has been opened */
     bool whole;                                   /* a write of up to PIPE_BUF bytes is all or nothing */
     uint64_t (*signals)(const struct file *file); /* of a signalfd: its set; else NULL */
+    bool set;                                     /* a set of files to wait for: kernel/file/event/epoll.h */
     bool socket;                                  /* it takes SPECIAL_SOCKET; other kinds answer -ENOTSOCK */
     bool zeros;                                   /* a mapping of it is anonymous memory */
     bool of_node;                                 /* `state` is a struct node */

@@ -329,7 +329,7 @@ struct msg_file_poll { /* FILE_POLL; struct poll_item follow, answered with a st
 struct poll_item {
     uint64_t id;
     uint64_t seen;   /* if EDGE: the file's count of events that the asker has seen */
-    uint32_t events; /* POLL_* */
+    uint32_t events; /* POLL_* and perhaps EPOLL_EXCLUSIVE */
     uint32_t edge;   /* 1: edge-triggered: the file is not ready while its count is still SEEN */
 };
 
@@ -339,8 +339,13 @@ struct poll_state {
     uint32_t pad;
 };
 
+/* What becomes of an arm. PASS: the exclusive event that it has taken goes to another that waits for the file. */
+enum poll_end { POLL_END, POLL_END_PASS, POLL_PASS };
+
 struct msg_file_poll_end { /* FILE_POLL_END */
     uint64_t token;
+    uint32_t what; /* enum poll_end; with POLL_PASS the arm stays */
+    uint32_t pad;
 };
 
 _Static_assert(sizeof(struct msg_file_call) == 40, "a byte or two fit into the slot");

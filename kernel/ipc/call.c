@@ -31,6 +31,16 @@ int64_t ipc_ask(struct ipc_call *call, size_t size, void *result, size_t room, s
     return value;
 }
 
+int64_t ipc_give_up(int32_t id, uint32_t task)
+{
+    const struct remote_how how = {.why = "a semaphore's waiter", .key = task, .sure = true};
+    const struct ipc_call call = {.operation = IPC_SEM_GIVE_UP, .id = id, .task = task};
+    struct file_answer answer;
+    int length = remote_call(0, MSG_IPC, &call, sizeof(call), &answer, sizeof(answer), &how);
+
+    return length == (int)sizeof(answer) ? answer.value : 0;
+}
+
 void ipc_undo(uint32_t process)
 {
     const struct remote_how how = {.why = "semaphores to be undone", .key = process, .sure = true};

@@ -12,7 +12,7 @@ enum ipc_operation {
     IPC_SEM_GET = 1, /* key, a: semaphores, flags -> id */
     IPC_SEM_OPERATE, /* id, data: struct ipc_step; pid; a: 1: steps may be undone */
     IPC_SEM_CONTROL, /* id, a: number, flags: command, b: a value; data: int32_t values, or struct ipc_facts -> value */
-    IPC_SEM_GIVE_UP, /* id, task: the task no longer waits */
+    IPC_SEM_GIVE_UP, /* id, task: the task no longer waits -> 0; 1 or an errno: its call was done or refused */
     IPC_SEM_UNDO,    /* pid: the process has ended */
     IPC_MSG_GET,     /* key, flags -> id */
     IPC_MSG_SEND,    /* id, b: type, flags; data */
@@ -42,6 +42,9 @@ struct ipc_call { /* IPC; data follows */
 /* Sends the SIZE bytes at CALL, the call and its data, to kernel 0, and returns the answer's value. If it is not
  * negative, ANSWER->seen is the number of bytes of result data. Tasks only; waits for the answer only. */
 int64_t ipc_ask(struct ipc_call *call, size_t size, void *result, size_t room, struct file_answer *answer);
+/* TASK no longer waits for the semaphores ID. Returns 0; or the result of its call, which was done (1) or refused
+ * meanwhile. Tasks only; waits. */
+int64_t ipc_give_up(int32_t id, uint32_t task);
 /* PROCESS has ended: undoes its semaphore operations that have SEM_UNDO. Tasks only; waits. */
 void ipc_undo(uint32_t process);
 

@@ -28,6 +28,7 @@ void area_list_init(struct area_list *list)
     list->root = NULL;
     list->last = NULL;
     list->count = 0;
+    list->locked = 0;
     list->refers = false;
     list->granted = false;
 }
@@ -203,7 +204,24 @@ static inline bool alike(const struct area *low, const struct area *high)
            !backing_attached(low->backing);
 }
 
-/* Cuts off the part of AREA below AT, which lies in AREA. */
+/* Gives AREA, which is in LIST, other bounds; its caller updates the tree. */
+static inline void area_set_bounds(struct area_list *list, struct area *area, uint64_t start, uint64_t end)
+{
+    area_tally(list, area, false);
+    area->start = start;
+    area->end = end;
+    area_tally(list, area, true);
+}
+
+/* Gives AREA, which is in LIST, the bits PROT. */
+static inline void area_set_prot(struct area_list *list, struct area *area, uint32_t prot)
+{
+    area_tally(list, area, false);
+    area->prot = prot;
+    area_tally(list, area, true);
+}
+
+/* Cuts off the part of AREA, which is in no list, below AT, which lies in AREA. */
 static void cut_front(struct area *area, uint64_t at)
 {
     area->backing = area_backing_at(area, at);
@@ -238,7 +256,7 @@ static void split(struct area_list *list, struct area *area, uint64_t at, struct
 {
     *spare = *area; /* the insertion sets its links */
     cut_front(spare, at);
-    area->end = at;
+    area_set_bounds(list, area, area->start, at);
     area_tree_insert(list, spare, area_after(list, area));
     refer(list, spare->backing, AREA_COMES);
 }
@@ -249,7 +267,7 @@ static __attribute__((noinline)) struct area *append(struct area_list *list, str
     uint64_t end = area->end;
 
     area_drop(list, area);
-    before->end = end;
+    area_set_bounds(list, before, before->start, end);
     area_tree_moved(list, before);
     return before;
 }
@@ -279,7 +297,7 @@ static struct area *carve(struct area_list *list, uint64_t start, uint64_t end, 
     if (spare != NULL)
         split(list, area, end, spare);
     if (area != NULL && area->start < start) {
-        area->end = start;
+        area_set_bounds(list, area, area->start, start);
         area_tree_moved(list, area);
         area = area_after(list, area);
     }
@@ -290,7 +308,8 @@ static struct area *carve(struct area_list *list, uint64_t start, uint64_t end, 
         area = next;
     }
     if (area != NULL && area->start < end) {
-        cut_front(area, end);
+        area->backing = area_backing_at(area, end);
+        area_set_bounds(list, area, end, area->end);
         area_tree_moved(list, area);
     }
     return area;
@@ -370,12 +389,10 @@ bool area_grow_together(struct area_list *list, uint64_t start, uint64_t end, ui
         return false;
     while ((next = area_after(list, area)) != NULL && next->start < end)
         append(list, area, next);
-    if (area->start >= start) {
-        area->start = start;
+    if (area->start >= start)
         area->backing = backing;
-    }
-    area->end = area->end > end ? area->end : end;
-    area->prot = prot;
+    area_set_prot(list, area, prot);
+    area_set_bounds(list, area, area->start < start ? area->start : start, area->end > end ? area->end : end);
     area_tree_moved(list, area);
     next = area_after(list, area);
     if (next != NULL)
@@ -429,7 +446,7 @@ static int change(struct area_list *list, struct area *area, uint64_t start, uin
         area = low;
     }
     while (area != NULL && area->start < end) {
-        area->prot = (area->prot & keep) | add;
+        area_set_prot(list, area, (area->prot & keep) | add);
         area = area_after(list, join(list, area));
     }
     if (area != NULL)

@@ -118,6 +118,7 @@ void area_tree_insert(struct area_list *list, struct area *area, struct area *ne
 
     list_insert_before(&area->node, next != NULL ? &next->node : &list->head);
     list->count++;
+    area_tally(list, area, true);
     before = area_before(list, area);
     area->child[AREA_LOWER] = NULL;
     area->child[AREA_HIGHER] = NULL;
@@ -146,6 +147,7 @@ void area_tree_remove(struct area_list *list, struct area *area)
 
     list_remove(&area->node);
     list->count--;
+    area_tally(list, area, false);
     if (next != NULL)
         set_gap(list, next);
     if (lower != NULL && higher != NULL) {

@@ -16,6 +16,15 @@ void area_tree_remove(struct area_list *list, struct area *area);
 /* Updates the tree after the start or end of AREA has changed; its neighbours are the same. */
 void area_tree_moved(struct area_list *list, struct area *area);
 
+/* Counts AREA's bytes as those of LIST (COMES), or no longer. Insertion and removal do it by themselves; whoever
+ * changes an area of the list does it before and afterwards. */
+static inline void area_tally(struct area_list *list, const struct area *area, bool comes)
+{
+    uint64_t size = (area->prot & AREA_LOCKED) != 0 ? area->end - area->start : 0;
+
+    list->locked += comes ? size : -size;
+}
+
 /* The last area that starts below ADDRESS, or NULL. */
 struct area *area_tree_last_below(const struct area_list *list, uint64_t address);
 /* Among AREA and the areas before it, the last one with a gap of at least LENGTH bytes, or NULL. */

@@ -10,6 +10,7 @@
 #include "mm/lock/lock.h"
 #include "mm/space/call_home.h"
 #include "mm/space/entry.h"
+#include "mm/space/limit.h"
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
 #include "msg/call.h"
@@ -50,13 +51,81 @@ int64_t space_apply_check_locked(struct space *space, const struct msg_space_cha
     return area_covers(&space->areas, change->start, end) ? 0 : 1;
 }
 
+/* The bytes of areas in [START, END) that are locked, or with ANY of all areas there. */
+static uint64_t bytes_locked(const struct space *space, uint64_t start, uint64_t end, bool any)
+{
+    uint64_t bytes = 0;
+
+    for (const struct area *area = area_next(&space->areas, start); area != NULL && area->start < end;
+         area = area_after(&space->areas, area)) {
+        if (any || (area->prot & AREA_LOCKED) != 0)
+            bytes += (area->end < end ? area->end : end) - (area->start > start ? area->start : start);
+    }
+    return bytes;
+}
+
+/* What CHANGE is going to lock: the areas of the whole space, or its range with its holes, without what is locked. */
+static uint64_t to_lock_locked(struct space *space, const struct msg_space_change *change)
+{
+    bool all = change->start == 0 && change->length == USER_END;
+    uint64_t end = change->start + change->length, more = 0, stop;
+
+    for (uint64_t at = change->start; at < end; at = stop) {
+        if (at != change->start)
+            space_pause_locked(space);
+        stop = space_next_areas_locked(space, at, end);
+        more += (all ? bytes_locked(space, at, stop, true) : stop - at) - bytes_locked(space, at, stop, false);
+    }
+    return more;
+}
+
+/* Reserves the bytes that CHANGE is going to lock, so that changes made at once do not pass RLIMIT_MEMLOCK together.
+ * -ENOLCK: they are too many. */
+static int reserve_locked(struct space *space, const struct msg_space_change *change, uint64_t *reserved)
+{
+    uint64_t more = change->length;
+
+    if (!space_may_lock_locked(space, change->prot, more))
+        more = to_lock_locked(space, change);
+    if (!space_may_lock_locked(space, change->prot, more))
+        return -ENOLCK;
+    space->locking += more;
+    *reserved = more;
+    return 0;
+}
+
+/* Locks the areas in [START, END) with what is reserved. -ENOLCK: others have mapped more there meanwhile, which the
+ * lock of the whole space allows, and it is too much. */
+static int lock_reserved_locked(struct space *space, const struct msg_space_change *change, uint64_t start,
+                                uint64_t end, uint64_t *reserved)
+{
+    uint64_t more = bytes_locked(space, start, end, true) - bytes_locked(space, start, end, false);
+    uint64_t taken = more < *reserved ? more : *reserved;
+    int error = space_may_lock_locked(space, change->prot, more - taken) ? 0 : -ENOLCK;
+
+    if (error == 0)
+        error = area_flag(&space->areas, start, end, change->flag.set, change->flag.clear);
+    if (error == 0) {
+        space->locking -= taken;
+        *reserved -= taken;
+    }
+    return error;
+}
+
 int64_t space_apply_flag_locked(struct space *space, const struct msg_space_change *change)
 {
-    uint64_t end = change->start + change->length;
-    bool covered = true;
+    uint64_t end = change->start + change->length, reserved = 0;
+    bool home = space->home == instance.kernel, covered = true, limited;
     int error = 0;
 
-    if (space->home == instance.kernel || lease_has_locked(space, change->start, end)) { /* which has all areas */
+    limited = home && (change->flag.set & AREA_LOCKED) != 0 && (change->prot & SPACE_UNLIMITED) == 0;
+    if (limited)
+        error = reserve_locked(space, change, &reserved);
+    if (change->flag.dry != 0) {
+        space->locking -= reserved;
+        return error != 0 ? error : (int64_t)space->later;
+    }
+    if (home || lease_has_locked(space, change->start, end)) { /* which has all areas */
         if (change->flag.forbidden != 0 && any_has_locked(space, change->start, end, change->flag.forbidden))
             return -EINVAL;
         covered = area_covers(&space->areas, change->start, end);
@@ -65,14 +134,16 @@ int64_t space_apply_flag_locked(struct space *space, const struct msg_space_chan
         if (at != change->start)
             space_pause_locked(space);
         stop = space_next_areas_locked(space, at, end);
-        error = area_flag(&space->areas, at, stop, change->flag.set, change->flag.clear);
+        error = limited ? lock_reserved_locked(space, change, at, stop, &reserved)
+                        : area_flag(&space->areas, at, stop, change->flag.set, change->flag.clear);
     }
+    space->locking -= reserved;
     return error != 0 || covered ? error : 1;
 }
 
 int64_t space_apply_later_locked(struct space *space, const struct msg_space_change *change)
 {
-    space->later = change->prot & AREA_LOCKED;
+    space->later = change->prot & (AREA_LOCKED | SPACE_FILLS);
     return 0;
 }
 
@@ -95,6 +166,7 @@ int space_flag(struct space *space, uint64_t start, uint64_t end, uint32_t forbi
                                       .start = start,
                                       .length = end - start,
                                       .operation = MSG_SPACE_FLAG,
+                                      .prot = (set & AREA_LOCKED) != 0 ? space_unlimited() : 0,
                                       .flag = {.set = set, .clear = clear, .forbidden = forbidden}};
     /* a range that starts at 0 (mlockall) is locked by the whole-space lock, which lets others map meanwhile */
     struct space_range range = start == 0 ? SPACE_HEAVY : (struct space_range){start, end};
@@ -102,7 +174,9 @@ int space_flag(struct space *space, uint64_t start, uint64_t end, uint32_t forbi
     int64_t result;
     int error, covered;
 
-    if (((set | clear) & AREA_POLICY) == 0 && space_change_alone(space, &change, false, &result))
+    /* policies are numbered by the home, and what is locked is counted there */
+    if (((set | clear) & AREA_POLICY) == 0 && (space->home == instance.kernel || (set & AREA_LOCKED) == 0) &&
+        space_change_alone(space, &change, false, &result))
         return (int)result;
     error = space_acquire(space, range, &lock);
     if (error != 0)
@@ -114,12 +188,54 @@ int space_flag(struct space *space, uint64_t start, uint64_t end, uint32_t forbi
     return error != 0 ? error : covered;
 }
 
-int space_lock_later(struct space *space, bool lock)
+/* LATER: what SPACE_LATER is to set. */
+static int lock_later(struct space *space, uint32_t later)
 {
     struct msg_space_change change = {
-        .space = space->id, .length = PAGE_SIZE, .operation = MSG_SPACE_LATER, .prot = lock ? AREA_LOCKED : 0};
+        .space = space->id, .length = PAGE_SIZE, .operation = MSG_SPACE_LATER, .prot = later};
 
     return (int)space_ask_home(space, &change);
+}
+
+/* Whether all areas may be locked. Returns what SPACE_LATER has set, or -ENOLCK. */
+static int64_t try_lock_all(struct space *space)
+{
+    struct msg_space_change change = {
+        .space = space->id, .length = USER_END, .operation = MSG_SPACE_FLAG, .flag = {.set = AREA_LOCKED, .dry = 1}};
+    struct space_lock lock;
+    int64_t result = space_acquire(space, SPACE_HEAVY, &lock); /* recalls the leases: the home knows all areas */
+
+    if (result != 0)
+        return result;
+    result = space_ask_home(space, &change);
+    space_release(space, &lock);
+    return result;
+}
+
+int space_lock_all(struct space *space, bool current, bool later, bool fill)
+{
+    int64_t before = current && space_unlimited() == 0 ? try_lock_all(space) : 0;
+    int error;
+
+    if (before < 0)
+        return (int)before;
+    /* first, so that nothing that is mapped meanwhile is left out */
+    error = lock_later(space, later ? AREA_LOCKED | (fill ? SPACE_FILLS : 0) : 0);
+    if (error != 0 || !current)
+        return error;
+    error = space_flag(space, 0, USER_END, 0, AREA_LOCKED, 0);
+    if (error == -ENOLCK) /* others have mapped more meanwhile */
+        lock_later(space, (uint32_t)before);
+    return error > 0 ? 0 : error; /* not all addresses are in use */
+}
+
+int space_unlock_all(struct space *space)
+{
+    int error = lock_later(space, 0);
+
+    if (error == 0)
+        error = space_flag(space, 0, USER_END, 0, 0, AREA_LOCKED);
+    return error > 0 ? 0 : error;
 }
 
 /* Sets *ACCESS to how the pages of an area with PROT are to be touched. */

@@ -284,11 +284,21 @@ static int set_area_locked(struct space *space, const struct msg_space_change *c
     if (error != 0)
         return error;
     space->areas.granted = granted;
-    error = area_set_backed(&space->areas, start, start + change->length, change->prot | space->later, backing);
+    error = area_set_backed(&space->areas, start, start + change->length,
+                            (change->prot & AREA_BITS) | (space->later & AREA_LOCKED), backing);
     space->areas.granted = false;
     if (backing_is_file(backing))
         file_hold_end(backing);
     return error;
+}
+
+/* What the limits of the process say about the area of CHANGE at START. */
+static int refused_locked(const struct space *space, const struct msg_space_change *change, uint64_t start)
+{
+    if (((change->prot | space->later) & AREA_LOCKED) != 0 &&
+        !space_may_lock_locked(space, change->prot, change->length))
+        return -ENOLCK;
+    return space_may_have_locked(space, change->prot, start, start + change->length) ? 0 : -ENOMEM;
 }
 
 int64_t space_apply_map_locked(struct space *space, const struct msg_space_change *change)
@@ -307,14 +317,17 @@ int64_t space_apply_map_locked(struct space *space, const struct msg_space_chang
         return start != 0 ? -EAGAIN : -ENOMEM;
     }
     end = start + change->length;
-    if (!space_may_have_locked(space, change->prot, start, end))
-        return -ENOMEM;
+    error = refused_locked(space, change, start);
+    if (error != 0)
+        return error;
+    if ((change->map.how & SPACE_MAP_TRY) != 0)
+        return (int64_t)start;
     if ((change->map.how & SPACE_MAP_KEEP) != 0 && area_overlaps(&space->areas, start, end))
         return -EEXIST;
     if ((change->map.how & SPACE_MAP_GOES_ON) != 0 && backing_attached(backing))
         return -EEXIST; /* attached areas are never merged: it would be a second one, and be counted */
     error = set_area_locked(space, change, start, backing);
-    return error != 0 ? error : (int64_t)(start | (space->later != 0 ? MAP_FILL : 0));
+    return error != 0 ? error : (int64_t)(start | ((space->later & SPACE_FILLS) != 0 ? MAP_FILL : 0));
 }
 
 /* SPACE_LOOK for areas made by a shmat at ATTACHED. A piece that is left of such an area is recognised by its address:

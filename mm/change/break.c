@@ -12,9 +12,11 @@
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
 
-/* Sets the break if that is possible, and returns the break. Growth adds an area; after shrinking, the caller unmaps.
- */
-static int64_t set_break_locked(struct space *space, uint64_t wanted)
+#define BREAK_FILL (1ll << 62) /* of an answer: the pages that were added are to get frames at once */
+
+/* Sets the break if that is possible, and returns the break, with BREAK_FILL. Growth adds an area; after shrinking, the
+ * caller unmaps. UNLIMITED: SPACE_UNLIMITED or 0. */
+static int64_t set_break_locked(struct space *space, uint64_t wanted, uint32_t unlimited)
 {
     uint64_t old_end = page_up(space->break_now);
     uint64_t new_end = page_up(wanted);
@@ -24,35 +26,48 @@ static int64_t set_break_locked(struct space *space, uint64_t wanted)
         return (int64_t)space->break_now;
     if (new_end > old_end &&
         (area_overlaps(&space->areas, old_end, new_end + PAGE_SIZE) || !space_gap_kept_locked(space, new_end) ||
+         (space->later != 0 && !space_may_lock_locked(space, unlimited, new_end - old_end)) ||
          !space_commit_allowed(prot, new_end - old_end) || !space_may_have_locked(space, prot, old_end, new_end) ||
-         area_set(&space->areas, old_end, new_end, prot | space->later) != 0))
+         area_set(&space->areas, old_end, new_end, prot | (space->later & AREA_LOCKED)) != 0))
         return (int64_t)space->break_now;
     space->break_now = wanted;
-    return (int64_t)wanted;
+    return new_end > old_end && (space->later & SPACE_FILLS) != 0 ? (int64_t)wanted | BREAK_FILL : (int64_t)wanted;
 }
 
 int64_t space_apply_break_locked(struct space *space, const struct msg_space_change *change)
 {
     if (change->brk.to == 0)
         return (int64_t)space->break_now;
-    return change->brk.from == space->break_now ? set_break_locked(space, change->brk.to) : -EAGAIN;
+    return change->brk.from == space->break_now ? set_break_locked(space, change->brk.to, change->prot) : -EAGAIN;
 }
 
-static uint64_t break_alone_locked(struct space *space, uint64_t wanted)
+static int64_t break_alone_locked(struct space *space, uint64_t wanted)
 {
-    uint64_t old = page_up(space->break_now), now = (uint64_t)set_break_locked(space, wanted);
+    uint64_t old = page_up(space->break_now), now;
+    int64_t result = set_break_locked(space, wanted, space_unlimited());
 
-    if (page_up(now) < old) {
-        if (space_unmap_locked(space, page_up(now), old - page_up(now), SPACE_LAST) > 0)
-            space_settle_locked(space, page_up(now), old);
-    }
-    return now;
+    now = page_up(space->break_now);
+    if (now < old && space_unmap_locked(space, now, old - now, SPACE_LAST) > 0)
+        space_settle_locked(space, now, old);
+    return result;
+}
+
+/* Gives the pages that RESULT of set_break_locked has added behind OLD frames, if they are locked. Returns the break.
+ */
+static int64_t fill(struct space *space, uint64_t old, int64_t result)
+{
+    uint64_t start = page_up(old), now = (uint64_t)(result & ~BREAK_FILL);
+
+    if (result < 0 || (result & BREAK_FILL) == 0)
+        return result;
+    space_map_fill(space, start, page_up(now) - start, AREA_READ | AREA_WRITE);
+    return (int64_t)now;
 }
 
 /* Tries to move the break. Returns the break, or -EAGAIN: another task has moved it in between. */
 static int64_t break_once(struct space *space, uint64_t wanted)
 {
-    struct msg_space_change change = {.space = space->id, .operation = MSG_SPACE_BREAK};
+    struct msg_space_change change = {.space = space->id, .operation = MSG_SPACE_BREAK, .prot = space_unlimited()};
     int64_t now = space_ask_home(space, &change), result;
     struct space_range range;
     struct space_lock lock;
@@ -75,15 +90,17 @@ static int64_t break_once(struct space *space, uint64_t wanted)
             change.brk.from = wanted; /* a kernel may still map the pages: they must not be mapped again as new ones */
             change.brk.to = (uint64_t)now;
             result = space_ask_home(space, &change);
+            result = result > 0 ? result & ~BREAK_FILL : result;
         }
     }
     if (range.start != range.end)
         space_release(space, &lock);
-    return result < 0 && result != -EAGAIN ? now : result;
+    return result < 0 && result != -EAGAIN ? now : fill(space, (uint64_t)now, result);
 }
 
 uint64_t space_break(struct space *space, uint64_t address)
 {
+    uint64_t old;
     int64_t result = 0;
     bool alone;
 
@@ -93,12 +110,13 @@ uint64_t space_break(struct space *space, uint64_t address)
             !space_is_long_locked(space, page_up(address),
                                   page_up(space->break_now)); /* what a shrinking break unmaps */
     space->at_once = alone;
+    old = space->break_now;
     if (alone)
-        result = (int64_t)break_alone_locked(space, address);
+        result = break_alone_locked(space, address);
     space->at_once = false;
     spin_unlock(&space->lock);
     if (alone)
-        return (uint64_t)result;
+        return (uint64_t)fill(space, old, result);
     space_count_change(space);
     do
         result = break_once(space, address);

@@ -200,6 +200,17 @@ void space_count_change(struct space *space)
     spin_unlock(&space->lock);
 }
 
+/* Unmaps what CHANGE, a SPACE_MAP, replaces, unless a limit of the process forbids the new area. */
+static int64_t replace_locked(struct space *space, const struct msg_space_change *change)
+{
+    struct msg_space_change try = *change;
+    int64_t result;
+
+    try.map.how |= SPACE_MAP_TRY;
+    result = space_apply_locked(space, &try);
+    return result < 0 ? result : space_unmap_locked(space, change->start, change->length, SPACE_LAST);
+}
+
 bool space_change_alone(struct space *space, const struct msg_space_change *change, bool replace, int64_t *result)
 {
     bool settles = (space_operation(change->operation)->flags & SETTLES) != 0, alone;
@@ -213,7 +224,7 @@ bool space_change_alone(struct space *space, const struct msg_space_change *chan
              !space_is_long_locked(space, change->start, change->start + change->length));
     if (alone) {
         space->at_once = true;
-        int64_t before = replace ? space_unmap_locked(space, change->start, change->length, SPACE_LAST) : 0;
+        int64_t before = replace ? replace_locked(space, change) : 0;
 
         *result = before >= 0 ? space_apply_locked(space, change) : before;
         if ((before > 0 && (before & SPACE_PENDING) != 0) || (settles && *result > 0 && (*result & SPACE_PENDING) != 0))
@@ -239,7 +250,8 @@ static int64_t map_leased(struct space *space, const struct msg_space_change *ch
         spin_lock(&space->lock);
         start = lease_room_locked(space, change->start, change->length);
         if (start != 0)
-            result = area_set_backed(&space->areas, start, start + change->length, change->prot, change->map.backing);
+            result = area_set_backed(&space->areas, start, start + change->length, change->prot & AREA_BITS,
+                                     change->map.backing);
         spin_unlock(&space->lock);
         if (start != 0)
             return result != 0 ? result : (int64_t)start;
@@ -290,7 +302,13 @@ static int64_t map_fixed(struct space *space, const struct msg_space_change *cha
 
     if (result != 0)
         return result;
-    if (replace) {
+    if (replace && (space->home == instance.kernel || (change->prot & SPACE_UNLIMITED) == 0)) {
+        struct msg_space_change try = *change;
+
+        try.map.how |= SPACE_MAP_TRY;
+        result = space_ask_home(space, &try);
+    }
+    if (replace && result >= 0) {
         result = space_unmap_everywhere(space, &lock, change->start, change->length);
         space_lock_gone(&lock, space_change_range(change)); /* the new area is known at the home alone */
     }
@@ -310,7 +328,7 @@ static int64_t map(struct space *space, uint64_t address, uint64_t length, uint3
                                       .start = address,
                                       .length = page_up(length),
                                       .operation = MSG_SPACE_MAP,
-                                      .prot = prot,
+                                      .prot = prot | space_unlimited(),
                                       .map = {.how = how, .backing = backing}};
     int64_t result;
 

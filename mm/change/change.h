@@ -9,7 +9,8 @@
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
 
-/* As Linux's mmap, munmap, mprotect and brk, which check their arguments. They wait. HOW: enum space_map_how; without
+/* As Linux's mmap, munmap, mprotect and brk, which check their arguments; -ENOLCK instead of -EAGAIN if RLIMIT_MEMLOCK
+ * does not allow a mapping. They wait. HOW: enum space_map_how; without
  * a fixed place, ADDRESS is a hint. PROT may have bits outside AREA_PROT when mapping. BACKING: the backing of the new
  * area (mm/area/backing.h). space_protect returns -EACCES if a shared mapping of a read-only file would become
  * writable. space_discard is madvise's MADV_DONTNEED; shared pages keep their frames. */
@@ -31,11 +32,14 @@ int64_t space_look(struct space *space, uint64_t address, enum space_look_at wha
  * shared area maps a file. Waits. */
 int space_check(struct space *space, uint64_t start, uint64_t end, uint32_t forbidden, uint32_t needed);
 /* Clears the bits CLEAR (of AREA_KEPT) and sets the bits SET in the areas of [START, END). Returns 0, or 1 when part of
- * the range is in no area. -EINVAL: an area has one of the bits FORBIDDEN, which may include AREA_BACKED; -ENOMEM.
- * Waits. */
+ * the range is in no area. -EINVAL: an area has one of the bits FORBIDDEN, which may include AREA_BACKED; -ENOLCK:
+ * RLIMIT_MEMLOCK does not allow it; -ENOMEM. Waits. */
 int space_flag(struct space *space, uint64_t start, uint64_t end, uint32_t forbidden, uint32_t set, uint32_t clear);
-/* Sets whether areas made from now on get AREA_LOCKED and are filled at once. Waits. */
-int space_lock_later(struct space *space, bool lock);
+/* As mlockall: locks all areas (CURRENT), and sets whether areas made from now on get AREA_LOCKED (LATER) and are
+ * filled at once (FILL). -ENOLCK: RLIMIT_MEMLOCK does not allow the former; nothing has changed. space_unlock_all
+ * undoes both. -ENOMEM. They wait. */
+int space_lock_all(struct space *space, bool current, bool later, bool fill);
+int space_unlock_all(struct space *space);
 /* Gives the pages of [START, END) frames, for writing or reading. -EINVAL: an area does not allow that; -ENOMEM: part
  * of the range is in no area, or there is no memory. BEST: for writing in private writable areas, else for reading;
  * then -EFAULT: an area allows no access. -EFAULT also for a page behind the end of its object. Waits. */
@@ -60,7 +64,7 @@ int space_empty(struct space *space, uint64_t start, uint64_t end);
 int space_fence(struct space *space);
 /* The same for every thread on every kernel, whichever space it uses. */
 int space_fence_all(void);
-/* As Linux's mremap, with its FLAGS; checks its arguments. */
+/* As Linux's mremap, with its FLAGS; checks its arguments. -ENOLCK: RLIMIT_MEMLOCK does not allow it. */
 int64_t space_remap(struct space *space, uint64_t address, uint64_t old_length, uint64_t new_length, uint64_t flags,
                     uint64_t new_address);
 uint64_t space_break(struct space *space, uint64_t address);

@@ -9,6 +9,7 @@
 #include "mm/frame/heap.h"
 #include "mm/frame/reference.h"
 #include "mm/space/entry.h"
+#include "mm/space/limit.h"
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
 
@@ -117,7 +118,7 @@ int space_duplicate(struct space *space, struct space_lock *lock, uint64_t from,
                                    .start = to,
                                    .length = room,
                                    .operation = MSG_SPACE_MAP,
-                                   .prot = prot,
+                                   .prot = prot | space_unlimited(),
                                    .map = {.how = SPACE_MAP_KEEP, .backing = backing}};
     struct duplicate *d = heap_alloc(sizeof(*d));
     int64_t place = -ENOMEM;

@@ -4,6 +4,7 @@
 #include "mm/area/backing.h"
 #include "mm/change/internal.h"
 #include "mm/lease/room.h"
+#include "mm/space/limit.h"
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
 
@@ -79,22 +80,25 @@ static int prepare_areas(struct space *space, const struct msg_space_change *cha
             return -EEXIST;
         if (!space_commit_allowed(change->prot, (change->prot & AREA_MOVING) != 0 ? change->move.room : added))
             return -ENOMEM;
+        if ((change->prot & AREA_LOCKED) != 0 && !space_may_lock_locked(space, change->prot, added))
+            return -ENOLCK;
         if (known && !backing_may_grow(backing, change->length / PAGE_SIZE, change->move.room / PAGE_SIZE))
             return -ENOMEM;
         /* who knows a part of the old place knows all of the new one from now on */
         sharers_mark(&space->sharers, change->move.to, change->move.to + change->move.room,
                      sharers_in(&space->sharers, change->start, change->start + change->length));
     }
-    error = area_flag(&space->areas, change->start, change->start + change->length, AREA_MOVING, 0);
+    /* the new place has AREA_LOCKED from now on, and so the old one has not: the bytes count once */
+    error = area_flag(&space->areas, change->start, change->start + change->length, AREA_MOVING, AREA_LOCKED);
     if (error == 0 && known) /* without it, a fault at the new place fetches the area */
         error = area_set_backed(&space->areas, change->move.to, change->move.to + change->move.room,
-                                change->prot | AREA_MOVING | policy, backing);
+                                (change->prot & AREA_BITS) | AREA_MOVING | policy, backing);
     return error;
 }
 
 int64_t space_apply_cancel_locked(struct space *space, const struct msg_space_change *change)
 {
-    area_flag(&space->areas, change->start, change->start + change->length, 0, AREA_MOVING);
+    area_flag(&space->areas, change->start, change->start + change->length, change->prot & AREA_LOCKED, AREA_MOVING);
     area_remove(&space->areas, change->move.to, change->move.to + change->move.room);
     return 0;
 }
@@ -120,7 +124,7 @@ int64_t space_apply_move_locked(struct space *space, const struct msg_space_chan
     walk_locked(&moving, change->start, end, move_entry);
     space_flush(space, change->start, end);
     if ((change->prot & AREA_MOVING) != 0)
-        area_flag(&space->areas, change->start, end, 0, AREA_MOVING | AREA_LOCKED);
+        area_flag(&space->areas, change->start, end, 0, AREA_MOVING);
     else
         area_remove(&space->areas, change->start, end);
     area_flag(&space->areas, change->move.to, change->move.to + change->move.room, 0, AREA_MOVING);

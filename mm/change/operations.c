@@ -49,7 +49,7 @@ static bool recalls_later(struct space *space, const void *context, struct space
 {
     const struct msg_space_change *change = context;
 
-    space->later = change->prot & AREA_LOCKED; /* while this is set, the home grants no leases */
+    space->later = change->prot & (AREA_LOCKED | SPACE_FILLS); /* while this is set, the home grants no leases */
     *range = (struct space_range){0, USER_END};
     return true;
 }

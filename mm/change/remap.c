@@ -13,6 +13,7 @@
 #include "mm/lease/room.h"
 #include "mm/lock/lock.h"
 #include "mm/space/entry.h"
+#include "mm/space/limit.h"
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
 #include "msg/channel.h"
@@ -82,7 +83,7 @@ static int64_t extend(struct remap *r)
                                    .start = r->from + r->old_length,
                                    .length = r->new_length - r->old_length,
                                    .operation = MSG_SPACE_MAP,
-                                   .prot = r->prot,
+                                   .prot = r->prot | space_unlimited(),
                                    .map = {.how = SPACE_MAP_KEEP | SPACE_MAP_GOES_ON}};
     struct space_range range = {r->from, r->from + r->new_length};
     struct space_lock lock;
@@ -111,7 +112,8 @@ static int move_locked(const struct remap *r, struct space_lock *lock)
                                       .start = r->from,
                                       .length = r->old_length,
                                       .operation = MSG_SPACE_PREPARE,
-                                      .prot = r->prot | ((r->flags & DONTUNMAP) != 0 ? AREA_MOVING : 0),
+                                      .prot = r->prot | ((r->flags & DONTUNMAP) != 0 ? AREA_MOVING : 0) |
+                                              space_unlimited(),
                                       .move = {.to = r->to, .room = r->new_length}};
     kernel_set others = space_lock_others(r->space, lock);
     uint32_t tries = 0;
@@ -152,7 +154,7 @@ static int duplicate_file(struct remap *r, uint64_t backing)
                                    .start = r->to,
                                    .length = r->new_length,
                                    .operation = MSG_SPACE_MAP,
-                                   .prot = r->prot,
+                                   .prot = r->prot | space_unlimited(),
                                    .map = {.how = SPACE_MAP_KEEP, .backing = backing}};
     int64_t result = space_ask_home(r->space, &map);
 

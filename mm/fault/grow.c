@@ -15,8 +15,8 @@
 #include "mm/space/call_home.h"
 #include "mm/space/limit.h"
 
-/* The area that may grow down to PAGE, or NULL. */
-static struct area *growing_locked(const struct space *space, uint64_t page)
+/* The area that may grow down to PAGE, or NULL. UNLIMITED: may have SPACE_UNLIMITED. */
+static struct area *growing_locked(const struct space *space, uint64_t page, uint32_t unlimited)
 {
     struct area *area = area_next(&space->areas, page);
     const struct area *below;
@@ -24,7 +24,8 @@ static struct area *growing_locked(const struct space *space, uint64_t page)
     if (area == NULL || (area->prot & AREA_GROWS) == 0 || area->start <= page)
         return NULL;
     if (page < MAP_LOW || area->end - page > space_stack_most_locked(space) ||
-        !space_may_have_locked(space, area->prot, page, area->start))
+        !space_may_have_locked(space, area->prot, page, area->start) ||
+        ((area->prot & AREA_LOCKED) != 0 && !space_may_lock_locked(space, unlimited, area->start - page)))
         return NULL;
     below = area_before(&space->areas, area);
     if (below != NULL && (below->prot & AREA_GROWS) == 0 && (below->prot & AREA_PROT) != 0 &&
@@ -46,15 +47,15 @@ bool space_growth_recalls_locked(struct space *space, const void *context, struc
     return true;
 }
 
-/* At the home: 1: *AREA may grow down to PAGE; 0: PAGE already lies in an area that allows ACCESS; -EACCES, -EHWPOISON:
- * in one that does not; -EFAULT: no area may grow there. */
+/* ACCESS: AREA_*, and SPACE_UNLIMITED. At the home: 1: *AREA may grow down to PAGE; 0: PAGE already lies in an area
+ * that allows ACCESS; -EACCES, -EHWPOISON: in one that does not; -EFAULT: no area may grow there. */
 static int look_locked(struct space *space, uint64_t page, uint32_t access, struct area **area)
 {
     const struct area *there = area_find(&space->areas, page);
 
     if (there != NULL)
-        return area_allows(there->prot, access) ? 0 : space_forbidden(there->prot);
-    *area = growing_locked(space, page);
+        return area_allows(there->prot, access & AREA_PROT) ? 0 : space_forbidden(there->prot);
+    *area = growing_locked(space, page, access);
     return *area != NULL ? 1 : -EFAULT;
 }
 
@@ -97,8 +98,11 @@ static int64_t ask(struct space *space, const struct msg_space_change *change)
 
 int space_grow(struct space *space, uint64_t page, uint32_t access)
 {
-    struct msg_space_change change = {
-        .space = space->id, .start = page, .length = PAGE_SIZE, .operation = MSG_SPACE_GROWTH, .prot = access};
+    struct msg_space_change change = {.space = space->id,
+                                      .start = page,
+                                      .length = PAGE_SIZE,
+                                      .operation = MSG_SPACE_GROWTH,
+                                      .prot = access | space_unlimited()};
     struct space_range range = {page, 0};
     struct space_lock lock;
     struct area *area;
@@ -108,7 +112,7 @@ int space_grow(struct space *space, uint64_t page, uint32_t access)
     spin_lock(&space->lock);
     alone = space_alone_locked(space);
     if (alone) {
-        result = look_locked(space, page, access, &area);
+        result = look_locked(space, page, change.prot, &area);
         if (result > 0)
             result = grow_locked(space, area, page);
     }

@@ -75,7 +75,7 @@ void lease_end(struct space *space)
 
 bool lease_may_have(uint32_t prot, uint64_t backing)
 {
-    return (prot & AREA_GROWS) == 0 && !backing_is_file(backing);
+    return (prot & (AREA_GROWS | AREA_LOCKED)) == 0 && !backing_is_file(backing);
 }
 
 static uint64_t hinted(const struct space *space, uint64_t hint, uint64_t length)

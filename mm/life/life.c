@@ -50,7 +50,7 @@ struct space *space_create(uint64_t id, uint32_t home)
     space->id = id;
     space->home = home;
     space->references = 1;
-    space->limits = (struct space_limits){UINT64_MAX, UINT64_MAX, UINT64_MAX};
+    space->limits = (struct space_limits){UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
     space->members = 1ull << instance.kernel | 1ull << home;
     space->tables = (struct page_tables){
         .root = root, .delta = DIRECT_BASE, .alloc = table_frame, .context = &space->table_count};

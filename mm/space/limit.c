@@ -1,5 +1,5 @@
-/* RLIMIT_AS, RLIMIT_DATA and RLIMIT_STACK, enforced at the home, which knows all areas. No lease of a limited space is
- * granted, so every mapping is made by the home. */
+/* RLIMIT_AS, RLIMIT_DATA, RLIMIT_STACK and RLIMIT_MEMLOCK, enforced at the home, which knows all areas. No lease of a
+ * space whose size is limited is granted, so every mapping is made by the home; no lease has locked areas. */
 #include "mm/space/limit.h"
 
 void space_set_limits(struct space *space, const struct space_limits *limits)
@@ -34,6 +34,15 @@ bool space_may_have_locked(const struct space *space, uint32_t prot, uint64_t st
         data += is_data(area->prot) ? size : 0;
     }
     return all <= space->limits.all && (!is_data(prot) || data <= space->limits.data);
+}
+
+bool (*space_locks_any)(void);
+
+bool space_may_lock_locked(const struct space *space, uint32_t prot, uint64_t more)
+{
+    uint64_t locked = space->areas.locked + space->locking, limit = space->limits.locked;
+
+    return (prot & SPACE_UNLIMITED) != 0 || (locked <= limit && more <= limit - locked);
 }
 
 uint64_t space_stack_most_locked(const struct space *space)

@@ -25,9 +25,10 @@
 
 /* Bytes; UINT64_MAX: no limit. mm/space/limit.h */
 struct space_limits {
-    uint64_t stack; /* of an area that grows; SPACE_STACK_MAX limits it in any case */
-    uint64_t data;  /* of private writable areas */
-    uint64_t all;   /* of all areas */
+    uint64_t stack;  /* of an area that grows; SPACE_STACK_MAX limits it in any case */
+    uint64_t data;   /* of private writable areas */
+    uint64_t all;    /* of all areas */
+    uint64_t locked; /* of those that have AREA_LOCKED */
 };
 
 struct policy;
@@ -49,7 +50,8 @@ struct space {
     bool at_once;           /* [k] whoever holds the lock changes the space without pauses: space_pause_locked */
     struct area_list areas; /* [k] */
     uint32_t slow;          /* [k] tasks here that hold or await a distributed lock; if not 0, never DECIDES_ALONE */
-    uint32_t later;         /* [k] home only: AREA_LOCKED, if new areas are to have it */
+    uint32_t later;         /* [k] home only: AREA_LOCKED, if new areas are to have it; with SPACE_FILLS, filled */
+    uint64_t locking;       /* [k] home only: bytes that changes under way are going to lock */
     kernel_set members;     /* [k] at the home: kernels that host it; elsewhere: as in the grants of its locks so far */
     uint64_t break_start;   /* [k] home only; set by the loader, a fork, or the successor of a stopped kernel */
     uint64_t break_now;     /* [k] home only */

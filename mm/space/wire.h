@@ -72,10 +72,15 @@ enum space_map_how {
     SPACE_MAP_KEEP = 2,     /* at START, unless a part of the range is mapped */
     SPACE_MAP_LOW = 4,      /* in the second GiB, or at START below its end */
     SPACE_MAP_GOES_ON = 8,  /* with KEEP: the backing continues that of the area that ends there */
+    SPACE_MAP_TRY = 64,     /* with FIXED: only checks the limits of the process; nothing is mapped */
     SPACE_MAP_GRANTED = 32, /* the object that backs it was granted to the home for this mapping (mm/file/hold.h) */
     SPACE_MAP_BUSY = 16 /* also in ranges that other tasks have locked or requested: the caller holds the whole-space
                            lock, or checks again */
 };
+
+/* Bits of PROT in a message that are none of an area. */
+#define SPACE_UNLIMITED 0x2000u /* the calling thread may lock any amount of memory: RLIMIT_MEMLOCK is not checked */
+#define SPACE_FILLS 0x4000u     /* SPACE_LATER with AREA_LOCKED: new areas are filled at once (no MCL_ONFAULT) */
 
 /* An operation on [START, START + LENGTH) of a space, and SPACE_SETTLE, which names the operation that it completes.
  * msg/messages.def describes each operation, mm/change/operations.c what they have in common. */
@@ -84,7 +89,7 @@ struct msg_space_change {
     uint64_t start;     /* page aligned */
     uint64_t length;    /* whole pages */
     uint32_t operation; /* enum msg_type: the message's */
-    uint32_t prot;      /* AREA_*, if the operation has them as an argument */
+    uint32_t prot;      /* AREA_*, if the operation has them as an argument; SPACE_UNLIMITED */
     union {
         struct {          /* SPACE_MAP */
             uint32_t how; /* enum space_map_how */
@@ -113,7 +118,7 @@ struct msg_space_change {
         struct { /* SPACE_FLAG: AREA_* */
             uint32_t set, clear;
             uint32_t forbidden; /* the home refuses if an area has one of them */
-            uint32_t pad;
+            uint32_t dry;       /* 1: the home only checks the limit, and answers with what SPACE_LATER has set */
         } flag;
         struct { /* SPACE_STRATEGY */
             uint64_t mode, pad;

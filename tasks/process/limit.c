@@ -27,8 +27,10 @@ void process_limits_init(struct process_limit limits[PROCESS_LIMITS])
 void process_limits_copy_locked(struct group *group)
 {
     const struct process_limit *limits = group->process->limits;
-    struct space_limits space = {
-        .stack = limits[LIMIT_STACK].soft, .data = limits[LIMIT_DATA].soft, .all = limits[LIMIT_AS].soft};
+    struct space_limits space = {.stack = limits[LIMIT_STACK].soft,
+                                 .data = limits[LIMIT_DATA].soft,
+                                 .all = limits[LIMIT_AS].soft,
+                                 .locked = limits[LIMIT_MEMLOCK].soft};
 
     if (group->space != NULL && group->pinned == NULL)
         space_set_limits(group->space, &space);

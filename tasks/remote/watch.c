@@ -72,12 +72,12 @@ uint64_t watch_events(struct watch_source *source)
     return events;
 }
 
-bool watch_waited_here(struct watch_source *source)
+bool watch_waited(struct watch_source *source)
 {
     bool waited;
 
     spin_lock(&source->lock);
-    waited = !list_empty(&source->waiters.waiters);
+    waited = !list_empty(&source->waiters.waiters) || !list_empty(&source->watchers);
     spin_unlock(&source->lock);
     return waited;
 }

@@ -31,8 +31,9 @@ void watch_event(struct watch_source *source);
 /* Returns the number of events so far. */
 uint64_t watch_events(struct watch_source *source);
 
-/* Returns whether a thread of this kernel waits for SOURCE. */
-bool watch_waited_here(struct watch_source *source);
+/* Returns whether a thread waits for SOURCE, on any kernel. One that gives up at this moment may count, but it has not
+ * looked at the object since. */
+bool watch_waited(struct watch_source *source);
 /* Waits until SOURCE, of this kernel, has counted more than SEEN events. Returns 0; -ETIMEDOUT after DEADLINE (ns, as
  * clock_now; 0: none); -ERESTARTSYS if the current thread is interrupted or to die. The caller has a reference to the
  * source's object. */

@@ -8,6 +8,7 @@
 #include "kernel/lib/string.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
+#include "mm/space/limit.h"
 #include "mm/user/user_copy.h"
 #include "tasks/quota/quota.h"
 #include "tasks/thread/group.h"
@@ -38,6 +39,7 @@ void thread_init(void)
 {
     frame_set_privileged(is_privileged);
     policy_of_task = memory_policy;
+    space_locks_any = is_privileged;
     for (uint32_t i = 0; i < BUCKETS; i++)
         list_init(&table[i]);
     group_table_init();

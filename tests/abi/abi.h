@@ -381,6 +381,18 @@ static inline void go(int index)
     MUST(sched_setaffinity(0, sizeof(one), &one));
 }
 
+/* As spawn; this process may have moved away from where it was made, but its child is made on the one CPU that both may
+ * use from now on, and stays there. */
+static inline pid_t spawn_here(int (*function)(void))
+{
+    cpu_set_t here;
+
+    CPU_ZERO(&here);
+    CPU_SET(sched_getcpu(), &here);
+    MUST(sched_setaffinity(0, sizeof(here), &here));
+    return spawn(function);
+}
+
 /* What is printed by a process that dies is seen up to the last whole line. */
 __attribute__((constructor)) static void begin(void)
 {

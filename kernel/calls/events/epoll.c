@@ -34,7 +34,7 @@ int64_t call_epoll_create1(struct call *c)
     return (flags & ~OPEN_CLOEXEC) != 0 ? -EINVAL : anonymous_new(ANONYMOUS_EPOLL, flags, NULL, 0, fds);
 }
 
-/* Returns 0 if the file at PLACE can be watched by epoll; -EPERM, -EBADF. */
+/* Returns 0 if the file at PLACE can be watched by epoll, or 1 if it is a set; -EPERM, -EBADF. */
 static int64_t check_watchable(const struct file_place *place)
 {
     struct file_request request = {.operation = MSG_FILE_OPERATE, .special.what = SPECIAL_WATCHABLE};
@@ -69,6 +69,8 @@ int64_t call_epoll_ctl(struct call *c)
     change.place = places[1];
     if (places[0].kernel != places[1].kernel)
         result = check_watchable(&places[1]);
+    if (result > 0)
+        result = change.operation == EPOLL_ADD && (change.events & EPOLL_EXCLUSIVE) != 0 ? -EINVAL : 0;
     if (result == 0)
         result = file_call_at(&places[0], &request, &change, sizeof(change), NULL, 0, &answer);
     if (result == -EINVAL && check_watchable(&places[1]) == -EPERM)

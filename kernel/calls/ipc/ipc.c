@@ -48,13 +48,14 @@ struct ipc_call ipc_begin(enum ipc_operation operation, int32_t id)
     return call;
 }
 
-/* Reports that the caller no longer waits for its semaphore operations, which have not been performed. */
-static void give_up(const struct ipc_call *call)
+/* Reports that the caller no longer waits for its semaphore operations. If they have been performed or refused after
+ * all, sets *RESULT. */
+static void give_up(const struct ipc_call *call, int64_t *result)
 {
-    struct ipc_call over = {.operation = IPC_SEM_GIVE_UP, .id = call->id, .task = call->task};
-    struct file_answer answer;
+    int64_t done = ipc_give_up(call->id, call->task);
 
-    ipc_ask(&over, sizeof(over), NULL, 0, &answer);
+    if (done != 0)
+        *result = done > 0 ? 0 : done;
 }
 
 /* Sends CALL with the SIZE bytes at DATA behind it. Waits while kernel 0 requires it, until DEADLINE (clock_now ns; 0:
@@ -85,7 +86,7 @@ static int64_t ask(struct ipc_call *call, const void *data, size_t size, void *r
         call->flags |= IPC_AGAIN;
     }
     if (waited && value < 0 && call->operation == IPC_SEM_OPERATE)
-        give_up(call);
+        give_up(call, &value);
     heap_free(memory, length);
     return value;
 }

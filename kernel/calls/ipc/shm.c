@@ -5,6 +5,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
 #include "kernel/calls/ipc/ipc.h"
+#include "kernel/calls/memory/lock_limit.h"
 #include "kernel/file/permission.h"
 #include "mm/area/backing.h"
 #include "mm/change/change.h"
@@ -96,7 +97,7 @@ int64_t call_shmat(struct call *c)
     result = space_map(space, address, answer.size, prot, how | SPACE_MAP_GRANTED, answer.backing);
     if (result < 0)
         file_hold_return(answer.backing, (uint32_t)call.a);
-    return result == -EEXIST ? -EINVAL : result;
+    return result == -EEXIST ? -EINVAL : result == -ENOLCK ? -EAGAIN : result;
 }
 
 int64_t call_shmdt(struct call *c)
@@ -173,8 +174,10 @@ int64_t call_shmctl(struct call *c)
     case IPC_STAT:
     case SHM_STAT:
     case SHM_STAT_ANY:
-    case SHM_LOCK:
     case SHM_UNLOCK:
+        break;
+    case SHM_LOCK:
+        value = lock_limit((uint64_t *)&call.a);
         break;
     default:
         return -EINVAL;

@@ -166,12 +166,12 @@ static int64_t lock_range(uint64_t address, uint64_t size, bool lock, bool fill)
     if (end < start)
         return -EINVAL;
     if (length == 0)
-        return 0;
+        return lock ? lock_limit_any() : 0;
     if (!clip(&start, &end))
         return -ENOMEM;
-    error = lock ? (int)lock_limit_check(start, end, 0) : 0;
-    if (error == 0)
-        error = space_flag(own_space(), start, end, 0, lock ? AREA_LOCKED : 0, lock ? 0 : AREA_LOCKED);
+    error = space_flag(own_space(), start, end, 0, lock ? AREA_LOCKED : 0, lock ? 0 : AREA_LOCKED);
+    if (error == -ENOLCK)
+        return lock_limit_said(-ENOMEM);
     if (error > 0 || (error == 0 && beyond))
         error = -ENOMEM;
     if (error != 0 || !fill)
@@ -212,42 +212,26 @@ static void fill_all(struct space *space)
     }
 }
 
-/* The bytes of the process's areas that are not locked yet. */
-static uint64_t mapped_bytes(void)
-{
-    struct process_facts facts;
-
-    return process_facts_of(thread_current()->group->id, &facts) == 0 ? facts.size - facts.locked : 0;
-}
-
 int64_t call_mlockall(struct call *c)
 {
     uint64_t flags = c->a[0];
-    int error;
+    bool current = (flags & MCL_CURRENT) != 0, fill = (flags & MCL_ONFAULT) == 0;
+    int64_t error;
 
     if (flags == 0 || (flags & ~(uint64_t)(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT)) != 0 || flags == MCL_ONFAULT)
         return -EINVAL;
-    error = (int)((flags & MCL_CURRENT) != 0 ? lock_limit_check(0, 0, mapped_bytes()) : lock_limit_any());
-    if (error != 0)
-        return error;
-    error = space_lock_later(own_space(), (flags & MCL_FUTURE) != 0 && (flags & MCL_ONFAULT) == 0);
-    if (error != 0 || (flags & MCL_CURRENT) == 0)
-        return error;
-    error = space_flag(own_space(), 0, USER_END, 0, AREA_LOCKED, 0);
-    error = error > 0 ? 0 : error; /* not all addresses are in use */
-    if (error == 0 && (flags & MCL_ONFAULT) == 0)
+    error = lock_limit_any();
+    if (error == 0)
+        error = space_lock_all(own_space(), current, (flags & MCL_FUTURE) != 0, fill);
+    if (error == 0 && current && fill)
         fill_all(own_space());
-    return error;
+    return error == -ENOLCK ? -ENOMEM : error;
 }
 
 int64_t call_munlockall(struct call *c)
 {
-    int error = space_lock_later(own_space(), false);
-
     (void)c;
-    if (error == 0)
-        error = space_flag(own_space(), 0, USER_END, 0, 0, AREA_LOCKED);
-    return error > 0 ? 0 : error;
+    return space_unlock_all(own_space());
 }
 
 /* --- questions --- */

@@ -1,14 +1,16 @@
-/* RLIMIT_MEMLOCK: how much memory a process other than root's may lock. */
+/* RLIMIT_MEMLOCK: how much memory a process other than root's may lock. The home of its space counts
+ * (mm/space/limit.h). */
 #ifndef KERNEL_CALLS_MEMORY_LOCK_LIMIT_H
 #define KERNEL_CALLS_MEMORY_LOCK_LIMIT_H
 
 #include <stdint.h>
 
-/* Checks whether the current process may lock [START, END) in addition to what it has locked elsewhere, or, if START is
- * END, MORE bytes. -EPERM: it may lock nothing; -ENOMEM: that would be too much. What another thread locks at the same
- * time does not count. Waits for the homes of the process and of its space. */
-int64_t lock_limit_check(uint64_t start, uint64_t end, uint64_t more);
-/* Whether the current process may lock anything: -EPERM. */
+/* The limit of the current process in bytes; LIMIT_NONE for root. Waits for the home of the process. */
+int64_t lock_limit(uint64_t *bytes);
+/* Whether the current process may lock anything: 0 or -EPERM. Waits for the home of the process. */
 int64_t lock_limit_any(void);
+/* The error of a call that would have locked too much (-ENOLCK of mm/change): -EPERM if the process may lock nothing,
+ * else ERROR. Waits as well. */
+int64_t lock_limit_said(int64_t error);
 
 #endif

@@ -46,11 +46,6 @@ static struct space *own_space(void)
     return group_space(thread_current()->group);
 }
 
-static uint64_t page_up(uint64_t bytes)
-{
-    return (bytes + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1);
-}
-
 static uint32_t map_how(uint32_t flags)
 {
     if ((flags & MAP_FIXED_NOREPLACE) != 0)
@@ -104,7 +99,7 @@ static int64_t check_file(const struct call *c, uint32_t *type)
 static int64_t map(const struct call *c, uint32_t type, uint64_t backing)
 {
     uint32_t flags = (uint32_t)c->a[3], prot = (uint32_t)c->a[2] & PROT_ALL;
-    int64_t address, error;
+    int64_t address;
 
     if (backing_is_file(backing) && (flags & MAP_GROWSDOWN) != 0)
         return -EINVAL;
@@ -117,19 +112,14 @@ static int64_t map(const struct call *c, uint32_t type, uint64_t backing)
     if (type == MAP_SHARED && (flags & MAP_GROWSDOWN) != 0)
         return -EINVAL;
     prot |= (type == MAP_SHARED ? AREA_SHARED : 0) | ((flags & MAP_GROWSDOWN) != 0 ? AREA_GROWS : 0) |
-            ((flags & MAP_NORESERVE) != 0 ? AREA_NORESERVE : 0) |
+            ((flags & MAP_NORESERVE) != 0 ? AREA_NORESERVE : 0) | ((flags & MAP_LOCKED) != 0 ? AREA_LOCKED : 0) |
             ((flags & MAP_STACK) != 0 ? AREA_NO_HUGE : 0); /* as Linux since 6.7: a stack uses little of its memory */
-    if ((flags & MAP_LOCKED) != 0) {
-        error = lock_limit_check(0, 0, page_up(c->a[1]));
-        if (error != 0)
-            return error == -ENOMEM ? -EAGAIN : error;
-    }
     if (type == MAP_SHARED && backing == BACKING_NONE && c->a[1] <= USER_END)
         backing = backing_anonymous(role_own(), (c->a[1] + PAGE_SIZE - 1) / PAGE_SIZE);
     address = space_map(own_space(), c->a[0], c->a[1], prot,
                         map_how(flags) | (backing_is_file(backing) ? SPACE_MAP_GRANTED : 0), backing);
-    if (address > 0 && (flags & MAP_LOCKED) != 0)
-        space_flag(own_space(), (uint64_t)address, (uint64_t)address + page_up(c->a[1]), 0, AREA_LOCKED, 0);
+    if (address == -ENOLCK)
+        return (flags & MAP_LOCKED) != 0 ? lock_limit_said(-EAGAIN) : -EAGAIN;
     if (address > 0 && ((flags & (MAP_POPULATE | MAP_NONBLOCK)) == MAP_POPULATE || (flags & MAP_LOCKED) != 0))
         space_map_fill(own_space(), (uint64_t)address, c->a[1], prot);
     return address;
@@ -160,18 +150,9 @@ int64_t call_mmap(struct call *c)
 
 int64_t call_mremap(struct call *c)
 {
-    uint64_t old = page_up(c->a[1]), new = page_up(c->a[2]);
-    int64_t area = new > old && !credentials_root(&thread_current()->context.credentials)
-                       ? space_look(own_space(), c->a[0], SPACE_LOOK_START)
-                       : 0;
+    int64_t result = space_remap(own_space(), c->a[0], c->a[1], c->a[2], c->a[3], c->a[4]);
 
-    if (area > 0 && (uint64_t)area <= c->a[0] + PAGE_SIZE - 1 && ((uint64_t)area & AREA_LOCKED) != 0) {
-        int64_t error = lock_limit_check(0, 0, new - old);
-
-        if (error != 0)
-            return error == -ENOMEM ? -EAGAIN : error;
-    }
-    return space_remap(own_space(), c->a[0], c->a[1], c->a[2], c->a[3], c->a[4]);
+    return result == -ENOLCK ? -EAGAIN : result;
 }
 
 int64_t call_munmap(struct call *c)

@@ -67,17 +67,9 @@ static void notify(struct poll_notified *notified)
     file_unpin(file);
 }
 
-/* Whether a thread of this kernel that waits for ITEM's set takes the event, so that no other set has to be notified.
- * Of threads of other kernels this is not known: they may have given up. */
-static bool takes(struct epoll_item *item)
+bool epoll_takes(struct epoll *epoll)
 {
-    struct epoll *epoll = item->epoll;
-
-    if (__atomic_load_n(&epoll->chosen, __ATOMIC_RELAXED) || !watch_waited_here(&epoll->file->events->source) ||
-        poll_state_of(item->file, item->events).state == 0)
-        return false;
-    __atomic_store_n(&epoll->chosen, true, __ATOMIC_RELAXED);
-    return true;
+    return watch_waited(&epoll->file->events->source) && !__atomic_exchange_n(&epoll->chosen, true, __ATOMIC_RELAXED);
 }
 
 /* A hook's `fire`: an event of a file of this kernel. */
@@ -85,7 +77,7 @@ static bool fire(struct poll_hook *hook, struct list *notified)
 {
     struct epoll_item *item = container_of(hook, struct epoll_item, hook);
     struct epoll *epoll = item->epoll;
-    bool taken = hook->exclusive && takes(item);
+    bool taken = hook->exclusive && poll_state_of(item->file, item->events).state != 0 && epoll_takes(epoll);
 
     ready_add(item);
     if (__atomic_exchange_n(&epoll->notifying, true, __ATOMIC_SEQ_CST))
@@ -445,7 +437,7 @@ static void forget(struct file *file)
 }
 
 static const struct file_kind epoll_kind = {
-    .poll = epoll_poll, .operate = epoll_operate, .release = release, .forget = forget};
+    .set = true, .poll = epoll_poll, .operate = epoll_operate, .release = release, .forget = forget};
 
 struct epoll *epoll_of(const struct file *file)
 {

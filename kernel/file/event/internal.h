@@ -23,6 +23,7 @@ struct epoll_remote {
     uint64_t asked;            /* [s] `changes` when the kernel was last asked */
     bool armed;    /* [s] no item was ready at the last answer, so the kernel notifies us; waiters may rely on it */
     bool notified; /* [a] it has notified us since it was last asked */
+    uint64_t took; /* [a] the token of an arm that has taken an exclusive event which no thread here has yet; or 0 */
     struct remote_wait wait;
 };
 
@@ -61,6 +62,10 @@ struct epoll {
     bool notifying;                     /* [a] `told` is in a list, and its event is still to be counted */
     struct poll_notified notified;
 };
+
+/* Whether a thread that waits for EPOLL takes an exclusive event, so that no other set has to be notified: one waits,
+ * and no other event has been taken since a thread last looked. A thread that stops waiting looks once more. */
+bool epoll_takes(struct epoll *epoll);
 
 /* The set that FILE is, or NULL if it is another kind of file. */
 struct epoll *epoll_of(const struct file *file);

@@ -8,6 +8,7 @@
 #include "kernel/file/event/look.h"
 
 #include "kernel/abi/errno.h"
+#include "kernel/file/event/epoll.h"
 #include "kernel/instance/instance.h"
 #include "mm/frame/heap.h"
 #include "tasks/remote/notify.h"
@@ -20,17 +21,19 @@ struct poll_entry {
     struct poll_hook hook; /* [p] in file->events->polls */
     struct file *file;
     struct arm *arm;
+    uint32_t events; /* [i] that the asker waits for */
 };
 
 /* Marks: [i] set once, [p] under poll_lock. */
 struct arm {
-    struct list node;              /* [p] in arms */
-    uint64_t token;                /* [i] of the asker's wait */
-    uint32_t kernel;               /* [i] the asker */
-    uint32_t count;                /* [i] */
-    bool fired;                    /* [p] the asker has been notified, is being notified, or need not be notified */
-    bool notifying;                /* [p] the notice is under way and uses this memory */
-    bool over;                     /* [p] the asker has ended the poll */
+    struct list node;  /* [p] in arms */
+    uint64_t token;    /* [i] of the asker's wait */
+    uint32_t kernel;   /* [i] the asker */
+    uint32_t count;    /* [i] */
+    bool fired;        /* [p] the asker has been notified, is being notified, or need not be notified */
+    bool notifying;    /* [p] the notice is under way and uses this memory */
+    bool over;         /* [p] the asker has ended the poll */
+    struct file *took; /* [p] of which file it has taken an exclusive event; NULL: none, or it was passed on */
     struct poll_notified notified; /* [p] in the list of the event that has fired it */
     struct remote_notice notice;
     struct poll_entry entries[];
@@ -71,19 +74,23 @@ static void notify_asker(struct poll_notified *note)
 {
     struct arm *arm = container_of(note, struct arm, notified);
 
-    remote_notify(&arm->notice, arm->kernel, arm->token, NULL, 0, asker_notified);
+    uint64_t took = __atomic_load_n(&arm->took, __ATOMIC_RELAXED) != NULL;
+
+    remote_notify(&arm->notice, arm->kernel, arm->token, &took, sizeof(took), asker_notified);
 }
 
 static bool fire_arm(struct poll_hook *hook, struct list *fired)
 {
-    struct arm *arm = container_of(hook, struct poll_entry, hook)->arm;
+    const struct poll_entry *entry = container_of(hook, struct poll_entry, hook);
+    struct arm *arm = entry->arm;
 
-    if (arm->fired)
+    if (arm->fired || (hook->exclusive && poll_state_of(entry->file, entry->events).state == 0))
         return false;
     arm->fired = true;
     arm->notifying = true;
+    __atomic_store_n(&arm->took, hook->exclusive ? entry->file : NULL, __ATOMIC_RELAXED);
     list_append(fired, &arm->notified.node);
-    return true;
+    return hook->exclusive; /* the asker passes the event on if no thread takes it there */
 }
 
 static struct arm *find_arm_locked(uint32_t kernel, uint64_t token)
@@ -97,15 +104,21 @@ static struct arm *find_arm_locked(uint32_t kernel, uint64_t token)
     return NULL;
 }
 
-/* The poll TOKEN of KERNEL has ended. */
-static void disarm(uint32_t kernel, uint64_t token)
+/* The poll TOKEN of KERNEL has ended, unless WHAT is POLL_PASS (enum poll_end). */
+static void disarm(uint32_t kernel, uint64_t token, uint32_t what)
 {
+    struct file *pass = NULL;
     struct arm *found;
     bool notifying = false;
 
     spin_lock(&poll_lock);
     found = find_arm_locked(kernel, token);
-    if (found != NULL) {
+    if (found != NULL && what != POLL_END && found->took != NULL) {
+        pass = found->took;
+        file_pin(pass);
+        __atomic_store_n(&found->took, NULL, __ATOMIC_RELAXED);
+    }
+    if (found != NULL && what != POLL_PASS) {
         list_remove(&found->node);
         for (uint32_t i = 0; i < found->count; i++) {
             if (found->entries[i].file != NULL)
@@ -115,8 +128,12 @@ static void disarm(uint32_t kernel, uint64_t token)
         found->over = true;
     }
     spin_unlock(&poll_lock);
-    if (found != NULL && !notifying)
+    if (found != NULL && what != POLL_PASS && !notifying)
         arm_free(found);
+    if (pass != NULL) {
+        file_event_pass(pass->events);
+        file_unpin(pass);
+    }
 }
 
 /* Some files were ready, so the asker need not be notified; the hooks stay, so that its files count all events. */
@@ -174,9 +191,13 @@ static int look(uint32_t kernel, uint64_t token, const struct poll_item *items, 
         for (uint32_t i = 0; i < count; i++) {
             struct file *file = file_find(items[i].id);
 
-            arm->entries[i] = (struct poll_entry){.hook.fire = fire_arm, .file = file, .arm = arm};
-            if (file != NULL)
+            arm->entries[i] = (struct poll_entry){
+                .hook.fire = fire_arm, .file = file, .arm = arm, .events = items[i].events & ~EPOLL_EXCLUSIVE};
+            if (file != NULL) {
+                /* a set is asked without poll_lock only */
+                arm->entries[i].hook.exclusive = (items[i].events & EPOLL_EXCLUSIVE) != 0 && !file->kind->set;
                 list_append(&file->events->polls, &arm->entries[i].hook.node);
+            }
         }
         spin_unlock(&poll_lock);
     }
@@ -194,7 +215,7 @@ static int look(uint32_t kernel, uint64_t token, const struct poll_item *items, 
     if (!none && wanted == POLL_ARM_KEEP)
         stop_notifying(kernel, token);
     else if (!none && arm != NULL)
-        disarm(kernel, token);
+        disarm(kernel, token, POLL_END);
     return none ? 1 : 0;
 }
 
@@ -220,7 +241,8 @@ static void handle_end(const struct msg *m)
 {
     const struct msg_file_poll_end *message = m->data;
 
-    disarm(m->ticket.kernel, message->token);
+    if (message->what <= POLL_PASS)
+        disarm(m->ticket.kernel, message->token, message->what);
 }
 
 /* Returns the token of an arm of KERNEL; 0: there is none. */
@@ -244,7 +266,7 @@ void poll_lost(uint32_t kernel)
     uint64_t token;
 
     while ((token = arm_of(kernel)) != 0)
-        disarm(kernel, token);
+        disarm(kernel, token, POLL_END_PASS);
 }
 
 /* --- the asker's kernel --- */
@@ -277,12 +299,12 @@ int64_t poll_look(uint32_t kernel, const struct msg_file_poll *message, struct p
     return ready;
 }
 
-void poll_disarm(uint32_t kernel, uint64_t token)
+void poll_disarm(uint32_t kernel, uint64_t token, enum poll_end what)
 {
-    struct msg_file_poll_end message = {token};
+    struct msg_file_poll_end message = {.token = token, .what = what};
 
     if (kernel == instance.kernel)
-        disarm(kernel, token);
+        disarm(kernel, token, what);
     else
         msg_notify(kernel, MSG_FILE_POLL_END, &message, sizeof(message));
 }

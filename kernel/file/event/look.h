@@ -17,8 +17,9 @@ void look_init(void);
 int64_t poll_look(uint32_t kernel, const struct msg_file_poll *message, struct poll_state *states);
 /* KERNEL has died: forgets its waits for files here. Any context without locks. */
 void poll_lost(uint32_t kernel);
-/* KERNEL need not notify the wait TOKEN any more. Any context. */
-void poll_disarm(uint32_t kernel, uint64_t token);
+/* KERNEL need not notify the wait TOKEN any more, unless WHAT is POLL_PASS, and gives the exclusive event that the wait
+ * has taken to another, unless WHAT is POLL_END. Any context. */
+void poll_disarm(uint32_t kernel, uint64_t token, enum poll_end what);
 /* Which of EVENTS (and POLL_ERR, POLL_HUP) hold for FILE of this kernel. */
 struct poll_state poll_state_of(struct file *file, uint32_t events);
 

@@ -108,7 +108,7 @@ static int64_t ask(uint32_t kernel, struct poll_wait *wait, struct poll_request 
 static void end_poll(kernel_set armed, uint64_t token)
 {
     for (; armed != 0; armed &= armed - 1)
-        poll_disarm((uint32_t)__builtin_ctzll(armed), token);
+        poll_disarm((uint32_t)__builtin_ctzll(armed), token, POLL_END);
 }
 
 /* Waits until one of the kernels notifies the wait, or a signal that one of the signalfds takes is pending. 0: look

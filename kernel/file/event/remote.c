@@ -35,8 +35,12 @@ bool epoll_remote_due(const struct epoll *epoll)
 /* Wakes the threads that wait for the set. */
 static void notify_set(struct remote_wait *wait)
 {
-    struct file *file = container_of(wait, struct epoll_remote, wait)->epoll->file;
+    struct epoll_remote *remote = container_of(wait, struct epoll_remote, wait);
+    struct file *file = remote->epoll->file;
+    uint64_t took = __atomic_exchange_n(&remote->took, 0, __ATOMIC_ACQUIRE);
 
+    if (took != 0 && !epoll_takes(remote->epoll))
+        poll_disarm(remote->kernel, took, POLL_PASS);
     file_event(file->events);
     file_unpin(file);
 }
@@ -45,7 +49,8 @@ static void notified(struct remote_wait *wait, const uint64_t *words)
 {
     struct epoll_remote *remote = container_of(wait, struct epoll_remote, wait);
 
-    (void)words;
+    if (words[0] != 0)
+        __atomic_store_n(&remote->took, wait->token, __ATOMIC_RELEASE);
     __atomic_store_n(&remote->notified, true, __ATOMIC_RELEASE);
     file_pin(remote->epoll->file);
     wait->after = notify_set;
@@ -111,7 +116,7 @@ void epoll_remote_release(struct epoll *epoll)
 {
     for (struct epoll_remote *remote = epoll->remotes; remote != NULL; remote = remote->next) {
         remote_wait_end(&remote->wait);
-        poll_disarm(remote->kernel, remote->wait.token);
+        poll_disarm(remote->kernel, remote->wait.token, POLL_END_PASS);
     }
 }
 
@@ -149,7 +154,7 @@ static void question_fill(struct question *q, struct epoll *epoll, const struct 
                 continue;
             items[count] = (struct poll_item){.id = item->place.id,
                                               .seen = item->seen - 1,
-                                              .events = item->events & ~EPOLL_FLAGS,
+                                              .events = item->events & (~EPOLL_FLAGS | EPOLL_EXCLUSIVE),
                                               .edge = (item->events & EPOLL_EDGE) != 0 && item->seen != 0};
             q->fds[count++] = item->fd;
             if ((item->events & EPOLL_EDGE) != 0)
@@ -197,13 +202,14 @@ static int64_t ask(struct epoll *epoll, struct epoll_remote *remote, uint32_t ma
     uint64_t before = remote->wait.token;
     struct question q = {.message = NULL};
     int64_t ready = -ENOMEM;
-    bool closed, relied = false;
+    bool closed, relied = false, heard = false;
 
     spin_lock(&epoll->scan);
     closed = epoll->closed;
     if (!closed && question_make(&q, remote)) {
         remote_wait_end(&remote->wait);
-        relied = remote->armed && !__atomic_load_n(&remote->notified, __ATOMIC_ACQUIRE);
+        heard = __atomic_load_n(&remote->notified, __ATOMIC_ACQUIRE);
+        relied = remote->armed && !heard;
         remote_wait_begin(&remote->wait, remote->kernel, notified);
         __atomic_store_n(&remote->notified, false, __ATOMIC_RELEASE);
         remote->armed = false; /* threads that look meanwhile wait for the answer */
@@ -217,7 +223,8 @@ static int64_t ask(struct epoll *epoll, struct epoll_remote *remote, uint32_t ma
         return -ENOMEM; /* the last request's arm stays, as others may wait for it */
     ready = poll_look(remote->kernel, q.message, q.states);
     if (before != 0)
-        poll_disarm(remote->kernel, before); /* only now, so that the files always have a hook */
+        poll_disarm(remote->kernel, before,
+                    heard || ready > 0 ? POLL_END : POLL_END_PASS); /* only now, so that the files always have a hook */
     spin_lock(&epoll->scan);
     closed = epoll->closed;
     if (!closed && ready >= 0) {
@@ -230,7 +237,7 @@ static int64_t ask(struct epoll *epoll, struct epoll_remote *remote, uint32_t ma
         file_event(epoll->file->events); /* the arm on which other waiters rely has ended, and there is no new one */
     if (closed) {
         remote_wait_end(&remote->wait);
-        poll_disarm(remote->kernel, remote->wait.token);
+        poll_disarm(remote->kernel, remote->wait.token, POLL_END_PASS);
     }
     return ready < 0 ? ready : 0;
 }

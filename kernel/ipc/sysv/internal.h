@@ -48,9 +48,9 @@ void ipc_notify(struct file *file, bool removed);
 /* For a call that cannot be done now: sets ANSWER so that the caller waits for OBJECT's next event. Returns -EAGAIN. */
 int64_t ipc_wait(struct ipc_object *object, const struct ipc_call *call, struct file_answer *answer);
 
-/* Each performs one call, as one step under ipc_lock. *TELL and *REMOVED are the arguments of ipc_notify, to be called
- * once the lock is free. */
-int64_t sem_do(const struct ipc_call *call, const void *data, size_t size, void *result, size_t room,
+/* Each performs one call, of a task on KERNEL, as one step under ipc_lock. *TELL and *REMOVED are the arguments of
+ * ipc_notify, to be called once the lock is free. */
+int64_t sem_do(const struct ipc_call *call, uint32_t kernel, const void *data, size_t size, void *result, size_t room,
                struct file_answer *answer, struct file **notify, bool *removed);
 int64_t queue_do(const struct ipc_call *call, const void *data, size_t size, void *result, size_t room,
                  struct file_answer *answer, struct file **notify, bool *removed);

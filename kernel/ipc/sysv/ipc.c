@@ -214,7 +214,7 @@ int64_t ipc_wait(struct ipc_object *object, const struct ipc_call *call, struct 
     return -EAGAIN;
 }
 
-static int64_t serve_object(const struct ipc_call *call, const void *data, size_t size, void *result,
+static int64_t serve_object(const struct ipc_call *call, uint32_t kernel, const void *data, size_t size, void *result,
                             struct file_answer *answer)
 {
     struct segment *gone = NULL;
@@ -223,9 +223,10 @@ static int64_t serve_object(const struct ipc_call *call, const void *data, size_
     int64_t value;
 
     spin_lock(&ipc_lock);
-    value = call->operation >= IPC_SHM_GET  ? shm_do(call, data, size, result, call->room, answer, &gone)
-            : call->operation < IPC_MSG_GET ? sem_do(call, data, size, result, call->room, answer, &notify, &removed)
-                                            : queue_do(call, data, size, result, call->room, answer, &notify, &removed);
+    value = call->operation >= IPC_SHM_GET ? shm_do(call, data, size, result, call->room, answer, &gone)
+            : call->operation < IPC_MSG_GET
+                ? sem_do(call, kernel, data, size, result, call->room, answer, &notify, &removed)
+                : queue_do(call, data, size, result, call->room, answer, &notify, &removed);
     spin_unlock(&ipc_lock);
     shm_end(gone);
     ipc_notify(notify, removed);
@@ -253,7 +254,7 @@ static int serve(const struct remote_request *request, void *result)
         answer->value = mqueue_unlink(call, (const char *)(call + 1), size);
         break;
     default:
-        answer->value = serve_object(call, call + 1, size, answer + 1, answer);
+        answer->value = serve_object(call, request->kernel, call + 1, size, answer + 1, answer);
     }
     return (int)(sizeof(*answer) + (answer->value >= 0 ? answer->seen : 0));
 }

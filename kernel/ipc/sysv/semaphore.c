@@ -1,6 +1,6 @@
-/* System V semaphores. See ipc.h. Kernel 0 does all steps of a call at once, or none. A task that has to wait tries all
- * of them again after the set has changed. The set also keeps, for each process that has used SEM_UNDO, what has to be
- * undone at its end. */
+/* System V semaphores. See ipc.h. Kernel 0 does all steps of a call at once, or none. It keeps the calls that have to
+ * wait in order of arrival, and does them in this order when the set changes, as Linux does: the task then finds its
+ * call done. The set also keeps, for each process that has used SEM_UNDO, what has to be undone at its end. */
 #include "kernel/abi/errno.h"
 #include "kernel/file/permission.h"
 #include "kernel/fs/node/node.h"
@@ -29,16 +29,23 @@ struct stop { /* the step that could not be done */
     int32_t before; /* by how much the steps before it had changed the semaphore */
 };
 
-struct waiter { /* a task that waits, until its call is done or refused, or it gives up */
+struct waiter { /* a task that waits, until it has been answered that its call is done or refused, or it gives up */
     struct list node;
     uint32_t task;
+    uint32_t kernel; /* that the task is on */
+    uint32_t process;
+    bool alters;
     struct stop stop;
+    int64_t result; /* of its call, once it is in `done` */
+    size_t count;
+    struct ipc_step steps[];
 };
 
 struct set {
     struct ipc_object object;
     struct list undos;
-    struct list waiters;
+    struct list waiters;       /* in order of arrival */
+    struct list done;          /* waiters whose calls have been done or refused */
     struct semaphore values[]; /* object.facts.count */
 };
 
@@ -54,6 +61,12 @@ static size_t undo_size(const struct set *set)
     return sizeof(struct undo) + set->object.facts.count * sizeof(int32_t);
 }
 
+static void waiter_free(struct waiter *waiter)
+{
+    list_remove(&waiter->node);
+    heap_free(waiter, sizeof(*waiter) + waiter->count * sizeof(waiter->steps[0]));
+}
+
 static void drop(struct ipc_object *object)
 {
     struct set *set = set_of(object);
@@ -61,7 +74,9 @@ static void drop(struct ipc_object *object)
     list_for_each_safe(at, &set->undos)
         heap_free(container_of(at, struct undo, node), undo_size(set));
     list_for_each_safe(at, &set->waiters)
-        heap_free(container_of(at, struct waiter, node), sizeof(struct waiter));
+        waiter_free(container_of(at, struct waiter, node));
+    list_for_each_safe(at, &set->done)
+        waiter_free(container_of(at, struct waiter, node));
     heap_free(set, sizeof(*set) + object->facts.count * sizeof(set->values[0]));
 }
 
@@ -73,6 +88,7 @@ static struct ipc_object *make(const struct ipc_call *call)
         return NULL;
     list_init(&set->undos);
     list_init(&set->waiters);
+    list_init(&set->done);
     set->object.facts.count = (uint32_t)call->a;
     return &set->object;
 }
@@ -95,9 +111,9 @@ static struct undo *find_undo(struct set *set, uint32_t process)
     return NULL;
 }
 
-static struct waiter *find_waiter(struct set *set, uint32_t task)
+static struct waiter *find_waiter(struct list *list, uint32_t task)
 {
-    list_for_each(at, &set->waiters) {
+    list_for_each(at, list) {
         struct waiter *waiter = container_of(at, struct waiter, node);
 
         if (waiter->task == task)
@@ -106,29 +122,49 @@ static struct waiter *find_waiter(struct set *set, uint32_t task)
     return NULL;
 }
 
-static int64_t note_waiter(struct set *set, uint32_t task, const struct stop *stop)
+static bool alters(const struct ipc_step *steps, size_t count)
 {
-    struct waiter *waiter = find_waiter(set, task);
+    bool result = false;
+
+    for (size_t i = 0; i < count; i++)
+        result |= steps[i].change != 0;
+    return result;
+}
+
+/* The call cannot be done at STOP. A task that waits already keeps its place. */
+static int64_t note_waiter(struct set *set, const struct ipc_call *call, uint32_t kernel, const struct ipc_step *steps,
+                           size_t count, const struct stop *stop)
+{
+    struct waiter *waiter = find_waiter(&set->waiters, call->task);
 
     if (waiter == NULL) {
-        waiter = heap_alloc(sizeof(*waiter));
+        waiter = heap_alloc(sizeof(*waiter) + count * sizeof(*steps));
         if (waiter == NULL)
             return -ENOMEM;
-        waiter->task = task;
+        waiter->task = call->task;
+        waiter->kernel = kernel;
+        waiter->process = call->pid;
+        waiter->alters = alters(steps, count);
+        waiter->count = count;
+        memcpy(waiter->steps, steps, count * sizeof(*steps));
         list_append(&set->waiters, &waiter->node);
     }
     waiter->stop = *stop;
     return 0;
 }
 
-static void forget_waiter(struct set *set, uint32_t task)
+/* TASK no longer waits. Returns whether its call has been done or refused; *RESULT is then its result. */
+static bool forget_waiter(struct set *set, uint32_t task, int64_t *result)
 {
-    struct waiter *waiter = find_waiter(set, task);
+    struct waiter *done = find_waiter(&set->done, task), *waiter = find_waiter(&set->waiters, task);
 
-    if (waiter == NULL)
-        return;
-    list_remove(&waiter->node);
-    heap_free(waiter, sizeof(*waiter));
+    if (done != NULL) {
+        *result = done->result;
+        waiter_free(done);
+    }
+    if (waiter != NULL)
+        waiter_free(waiter);
+    return done != NULL;
 }
 
 static bool is_blocked(const struct set *set, const struct stop *stop)
@@ -197,30 +233,70 @@ static int64_t try_steps(struct set *set, const struct ipc_step *steps, size_t c
     return result;
 }
 
-static int64_t operate(const struct ipc_call *call, const struct ipc_step *steps, size_t count,
+static void mark_done(struct set *set, const struct ipc_step *steps, size_t count, uint32_t process)
+{
+    for (size_t i = 0; i < count; i++)
+        set->values[steps[i].number].pid = process;
+    set->object.facts.done_in = node_now();
+}
+
+/* Does the first of the waiting calls that can be done or refused, among those that alter values or the others. */
+static struct waiter *serve_one(struct set *set, bool alter)
+{
+    list_for_each_safe(at, &set->waiters) {
+        struct waiter *waiter = container_of(at, struct waiter, node);
+        struct undo *undo = waiter->alters == alter ? find_undo(set, waiter->process) : NULL;
+
+        if (waiter->alters != alter)
+            continue;
+        waiter->result = try_steps(set, waiter->steps, waiter->count, undo, &waiter->stop);
+        if (waiter->result == 1)
+            continue;
+        if (waiter->result == 0)
+            mark_done(set, waiter->steps, waiter->count, waiter->process);
+        list_remove(&waiter->node);
+        list_append(&set->done, &waiter->node);
+        return waiter;
+    }
+    return NULL;
+}
+
+/* SET's values have changed: does the waiting calls that can be done now, in Linux's order: those that wait for zero
+ * first, then the others in order of arrival, and again after each that has altered something. */
+static void changed(struct set *set, struct file **notify)
+{
+    do {
+        while (serve_one(set, false) != NULL) {
+        }
+    } while (serve_one(set, true) != NULL);
+    ipc_changed(&set->object, notify);
+}
+
+static int64_t operate(const struct ipc_call *call, uint32_t kernel, const struct ipc_step *steps, size_t count,
                        struct file_answer *answer, struct file **notify)
 {
-    bool alters = false, undoes = false;
+    bool alter = alters(steps, count), undoes = false;
     struct ipc_object *object;
     struct stop stopped = {0};
     struct undo *undo = NULL;
     struct set *set;
-    int64_t error;
+    int64_t error, result;
 
-    for (size_t i = 0; i < count; i++) {
-        alters |= steps[i].change != 0;
-        undoes |= (steps[i].flags & SEM_UNDO) != 0 && steps[i].change != 0;
-    }
-    error = ipc_find(&sets, call, alters ? MAY_WRITE : MAY_READ, &object);
+    error = ipc_find(&sets, call, alter ? MAY_WRITE : MAY_READ, &object);
     if (object == NULL)
         return error;
+    set = set_of(object);
+    if ((call->flags & IPC_AGAIN) != 0 && find_waiter(&set->done, call->task) != NULL) {
+        forget_waiter(set, call->task, &result);
+        return result;
+    }
     for (size_t i = 0; i < count; i++) {
+        undoes |= (steps[i].flags & SEM_UNDO) != 0 && steps[i].change != 0;
         if (steps[i].number >= object->facts.count)
             return -EFBIG;
     }
     if (error != 0)
         return error;
-    set = set_of(object);
     if (undoes) {
         undo = find_undo(set, call->pid);
         if (undo == NULL)
@@ -234,18 +310,15 @@ static int64_t operate(const struct ipc_call *call, const struct ipc_step *steps
     }
     error = try_steps(set, steps, count, undo, &stopped);
     if (error == 1) {
-        error = note_waiter(set, call->task, &stopped);
+        error = note_waiter(set, call, kernel, steps, count, &stopped);
         return error != 0 ? error : ipc_wait(object, call, answer);
     }
-    forget_waiter(set, call->task);
+    forget_waiter(set, call->task, &result);
     if (error != 0)
         return error;
-    for (size_t i = 0; i < count; i++) {
-        set->values[steps[i].number].pid = call->pid;
-    }
-    object->facts.done_in = node_now();
-    if (alters)
-        ipc_changed(object, notify);
+    mark_done(set, steps, count, call->pid);
+    if (alter)
+        changed(set, notify);
     return 0;
 }
 
@@ -333,20 +406,22 @@ static int64_t control(const struct ipc_call *call, const void *data, size_t siz
         return -EINVAL;
     }
     object->facts.changed = node_now();
-    ipc_changed(object, notify);
+    changed(set, notify);
     return 0;
 }
 
+/* Returns 0; or the result of the call, which was done (1) or refused meanwhile. */
 static int64_t give_up(const struct ipc_call *call)
 {
     struct ipc_object *object;
+    int64_t result;
 
-    if (ipc_find(&sets, call, 0, &object) == 0)
-        forget_waiter(set_of(object), call->task);
-    return 0;
+    if (ipc_find(&sets, call, 0, &object) != 0 || !forget_waiter(set_of(object), call->task, &result))
+        return 0;
+    return result == 0 ? 1 : result;
 }
 
-int64_t sem_do(const struct ipc_call *call, const void *data, size_t size, void *result, size_t room,
+int64_t sem_do(const struct ipc_call *call, uint32_t kernel, const void *data, size_t size, void *result, size_t room,
                struct file_answer *answer, struct file **notify, bool *removed)
 {
     switch (call->operation) {
@@ -355,7 +430,7 @@ int64_t sem_do(const struct ipc_call *call, const void *data, size_t size, void 
     case IPC_SEM_OPERATE:
         if (size == 0 || size % sizeof(struct ipc_step) != 0 || size / sizeof(struct ipc_step) > SEM_OPERATIONS_MAX)
             return -EPROTO;
-        return operate(call, data, size / sizeof(struct ipc_step), answer, notify);
+        return operate(call, kernel, data, size / sizeof(struct ipc_step), answer, notify);
     case IPC_SEM_GIVE_UP:
         return give_up(call);
     case IPC_SEM_CONTROL:
@@ -385,7 +460,7 @@ static bool undo_one(struct set *set, uint32_t process, struct file **notify)
     list_remove(&undo->node);
     heap_free(undo, undo_size(set));
     set->object.facts.done_in = node_now();
-    ipc_changed(&set->object, notify);
+    changed(set, notify);
     return true;
 }
 
@@ -427,10 +502,29 @@ static uint32_t process_of(uint32_t kernel)
     return process;
 }
 
+/* KERNEL has died: its tasks take nothing any more. */
+static void forget_kernel(struct list *list, uint32_t kernel)
+{
+    list_for_each_safe(at, list) {
+        struct waiter *waiter = container_of(at, struct waiter, node);
+
+        if (waiter->kernel == kernel)
+            waiter_free(waiter);
+    }
+}
+
 void sem_lost(uint32_t kernel)
 {
     uint32_t process;
 
+    spin_lock(&ipc_lock);
+    for (uint32_t i = 0; i < sets.used; i++) {
+        if (sets.objects[i] != NULL) {
+            forget_kernel(&set_of(sets.objects[i])->waiters, kernel);
+            forget_kernel(&set_of(sets.objects[i])->done, kernel);
+        }
+    }
+    spin_unlock(&ipc_lock);
     while ((process = process_of(kernel)) != 0)
         sem_undo(process);
 }

@@ -22,6 +22,7 @@ struct segment {
     struct node *node;         /* [i] a reference */
     struct file_stamps stamps; /* attach and detach times reported by homes */
     int32_t name;              /* [i] the key with which it was created */
+    uint32_t locker;           /* the user who locked it, if the mode has SHM_LOCKED */
 };
 
 static struct ipc_kind segments = {.silent = true};
@@ -259,6 +260,27 @@ static struct ipc_object *find_next(const struct ipc_call *call)
     return object;
 }
 
+/* Frames are never reclaimed, so locking only counts, by user. CALL->a: RLIMIT_MEMLOCK in bytes; it does not bind root.
+ * -EPERM: it is 0; -ENOMEM: the user would have locked more. */
+static int64_t lock(struct segment *segment, const struct ipc_call *call)
+{
+    uint64_t limit = (uint64_t)call->a, pages = pages_of(segment->object.facts.bytes);
+
+    if (limit == 0 && call->user.uid != 0)
+        return -EPERM;
+    if ((segment->object.facts.mode & SHM_LOCKED) != 0)
+        return 0;
+    for (struct ipc_object *object = NULL; (object = ipc_next(&segments, object)) != NULL;) {
+        if ((object->facts.mode & SHM_LOCKED) != 0 && segment_of(object)->locker == call->user.uid)
+            pages += pages_of(object->facts.bytes);
+    }
+    if (call->user.uid != 0 && pages > limit / PAGE_SIZE)
+        return -ENOMEM;
+    segment->locker = call->user.uid;
+    segment->object.facts.mode |= SHM_LOCKED;
+    return 0;
+}
+
 static int64_t find(const struct ipc_call *call, struct ipc_object **object)
 {
     bool owners = call->flags == IPC_REMOVE || call->flags == IPC_SET || call->flags == SHM_LOCK ||
@@ -295,9 +317,8 @@ static int64_t control(const struct ipc_call *call, const void *data, size_t siz
         return remove_it(segment_of(object), gone);
     case IPC_SET:
         return ipc_facts(object, call, data, size, result, room, answer);
-    case SHM_LOCK: /* frames are never reclaimed, so there is nothing to lock */
-        object->facts.mode |= SHM_LOCKED;
-        return 0;
+    case SHM_LOCK:
+        return lock(segment_of(object), call);
     case SHM_UNLOCK:
         object->facts.mode &= ~SHM_LOCKED;
         return 0;

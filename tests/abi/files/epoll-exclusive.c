@@ -76,15 +76,9 @@ static int shown(void)
     return 0;
 }
 
-/* Sets, file and waiters belong to one kernel; those of others may all wake, as epoll_ctl(2) allows. This process may
- * have moved away from where it was made, but its child is made on the one CPU that it may use, and stays there. */
+/* Sets, file and waiters belong to one CPU; epoll-exclusive-cpus has those of several. */
 int main(void)
 {
-    cpu_set_t here;
-
-    CPU_ZERO(&here);
-    CPU_SET(sched_getcpu(), &here);
-    MUST(sched_setaffinity(0, sizeof(here), &here));
-    reap(spawn(shown));
+    reap(spawn_here(shown));
     return 0;
 }

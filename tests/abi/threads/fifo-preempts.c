@@ -70,15 +70,9 @@ static int shown(void)
     return 0;
 }
 
-/* All on one CPU: elsewhere, waking a thread may take longer than the call. This process may have moved away from where
- * it was made, but its child is made on the one CPU that it may use, and stays there. */
+/* All on one CPU: elsewhere, waking a thread may take longer than the call. */
 int main(void)
 {
-    cpu_set_t here;
-
-    CPU_ZERO(&here);
-    CPU_SET(sched_getcpu(), &here);
-    MUST(sched_setaffinity(0, sizeof(here), &here));
-    reap(spawn(shown));
+    reap(spawn_here(shown));
     return 0;
 }

@@ -14,22 +14,23 @@ static void handler(int number)
     atomic_fetch_add(&seen, 1);
     own = 1;
 }
-static void *spin(void *unused)
+/* Starts the timer by itself, so that its time is not used up before. */
+static void *spin(void *which)
 {
-    struct itimerval none = {0};
+    struct itimerval none = {0}, time = {{0, 0}, {0, 20000}};
 
+    MUST(setitimer((int)(long)which, &time, NULL));
     while (atomic_load(&seen) == 0)
         __asm__ volatile("pause");
     MUST(setitimer(ITIMER_PROF, &none, NULL));
     MUST(setitimer(ITIMER_VIRTUAL, &none, NULL));
     SHOW(own);
     SHOW(wrong);
-    return unused;
+    return NULL;
 }
 static void one(int which, int number)
 {
     struct sched_param parameters = {.sched_priority = 20};
-    struct itimerval time = {{0, 0}, {0, 20000}};
     pthread_attr_t attributes;
     pthread_t thread;
 
@@ -39,8 +40,7 @@ static void one(int which, int number)
     pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
     pthread_attr_setschedpolicy(&attributes, SCHED_FIFO);
     pthread_attr_setschedparam(&attributes, &parameters);
-    MUST(setitimer(which, &time, NULL));
-    if (pthread_create(&thread, &attributes, spin, NULL) != 0)
+    if (pthread_create(&thread, &attributes, spin, (void *)(long)which) != 0)
         _exit(99);
     pthread_join(thread, NULL);
     SHOW(seen > 0);

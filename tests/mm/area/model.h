@@ -101,6 +101,7 @@ static inline void check_tree(void)
 static inline void check_order(void)
 {
     const struct area *before = NULL;
+    uint64_t locked = 0;
     uint32_t count = 0;
 
     list_for_each(node, &list.head) {
@@ -111,11 +112,13 @@ static inline void check_order(void)
         CHECK(before == NULL || before->end <= area->start);
         CHECK(before == NULL || before->end < area->start || before->prot != area->prot);
         CHECK(area_before(&list, area) == before && (before == NULL || area_after(&list, before) == area));
+        locked += (area->prot & AREA_LOCKED) != 0 ? area->end - area->start : 0;
         before = area;
         count++;
     }
     CHECK(before == NULL || area_after(&list, before) == NULL);
     CHECK_EQ(list.count, count);
+    CHECK_EQ(list.locked, locked);
     CHECK_EQ(heap_objects, count);
 }
 
@@ -214,7 +217,8 @@ struct step {
 /* A random change that makes sense; mostly of a few pages. */
 static inline struct step random_step(uint64_t *state)
 {
-    uint32_t kept[] = {0, 0, AREA_SHARED, AREA_GROWS, AREA_HUGE, AREA_NO_HUGE | AREA_DONTFORK, AREA_WIPEONFORK};
+    uint32_t kept[] = {0,          0, AREA_SHARED, AREA_GROWS, AREA_HUGE, AREA_LOCKED | AREA_DONTFORK, AREA_WIPEONFORK,
+                       AREA_LOCKED};
     uint64_t start = test_below(state, PAGES), room = PAGES - start;
     struct step step = {.kind = (enum kind)test_below(state, KINDS), .start = start};
 

@@ -103,8 +103,8 @@ void space_each(void (*each)(struct space *space, void *context), void *context)
 /* Takes SPACE out of the table, and waits until all references but the caller's are dropped. Tasks only. */
 void space_withdraw(struct space *space);
 
-/* If no handler or other task has SPACE, and no change of it is under way for another kernel, takes it out of the table,
- * so that space_withdraw finds no one to wait for: true. */
+/* If no handler or other task has SPACE, and no change of it is under way for another kernel, takes it out of the
+ * table, so that space_withdraw finds no one to wait for: true. */
 bool space_retire(struct space *space);
 
 /* --- the kernels that host it --- */

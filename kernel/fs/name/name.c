@@ -216,8 +216,8 @@ static int64_t do_inside(const struct msg_file_name *asked, const struct way *wa
     return error;
 }
 
-/* Waits until the other end of the FIFO that was opened at PLACE is open, or was since then. A signal ends the wait, but
- * not when the other end came before it: the caller would open again and wait for an end that has come and gone. */
+/* Waits until the other end of the FIFO that was opened at PLACE is open, or was since then. A signal ends the wait,
+ * but not when the other end came before it: the caller would open again and wait for an end that has come and gone. */
 static int64_t await_other_end(const struct file_place *place)
 {
     struct file_request request = {.operation = MSG_FILE_OPENED, .fd = -1};

@@ -17,6 +17,8 @@
 #include "msg/channel.h"
 #include "msg/slice.h"
 
+_Static_assert(((SPACE_UNLIMITED | SPACE_FILLS) & AREA_BITS) == 0, "a message's PROT has both");
+
 /* --- on one kernel --- */
 
 static uint32_t bits_of(const struct area *area)
@@ -174,8 +176,10 @@ int space_flag(struct space *space, uint64_t start, uint64_t end, uint32_t forbi
     int64_t result;
     int error, covered;
 
-    /* policies are numbered by the home, and what is locked is counted there */
-    if (((set | clear) & AREA_POLICY) == 0 && (space->home == instance.kernel || (set & AREA_LOCKED) == 0) &&
+    /* policies are numbered by the home, what is locked is counted there, and a large page that it has given is large
+     * on all kernels */
+    if (((set | clear) & AREA_POLICY) == 0 &&
+        (space->home == instance.kernel || (set & (AREA_LOCKED | AREA_HUGE)) == 0) &&
         space_change_alone(space, &change, false, &result))
         return (int)result;
     error = space_acquire(space, range, &lock);

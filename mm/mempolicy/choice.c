@@ -34,10 +34,12 @@ static uint64_t relative(uint64_t asked, uint64_t nodes)
  * same as Linux's weighted_interleave_nid. A weight that changes meanwhile may give any of the nodes. */
 static uint32_t weighted(uint64_t nodes, uint64_t index)
 {
-    uint64_t total = 0, rest;
+    uint64_t total = 0, rest = nodes;
 
-    for (rest = nodes; rest != 0; rest &= rest - 1)
+    do {
         total += mempolicy_weight((uint32_t)__builtin_ctzll(rest));
+        rest &= rest - 1;
+    } while (rest != 0);
     index %= total;
     for (rest = nodes; (rest & (rest - 1)) != 0; rest &= rest - 1) {
         uint32_t weight = mempolicy_weight((uint32_t)__builtin_ctzll(rest));

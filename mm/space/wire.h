@@ -79,7 +79,7 @@ enum space_map_how {
 };
 
 /* Bits of PROT in a message that are none of an area. */
-#define SPACE_UNLIMITED 0x2000u /* the calling thread may lock any amount of memory: RLIMIT_MEMLOCK is not checked */
+#define SPACE_UNLIMITED 0x8000u /* the calling thread may lock any amount of memory: RLIMIT_MEMLOCK is not checked */
 #define SPACE_FILLS 0x4000u     /* SPACE_LATER with AREA_LOCKED: new areas are filled at once (no MCL_ONFAULT) */
 
 /* An operation on [START, START + LENGTH) of a space, and SPACE_SETTLE, which names the operation that it completes.

@@ -306,7 +306,7 @@ static void run_ended(struct work *work)
 static void answer_killed(struct group *group)
 {
     struct msg_group_killed killed;
-    struct msg_group_freed freed;
+    struct msg_group_freed freed = {.peak = 0};
     struct msg_group_ended ended;
     bool ends;
 

@@ -185,11 +185,12 @@ static bool next_part(struct space *space, uint64_t at, uint64_t *start, uint64_
 }
 
 /* What has been loaded goes where the thread's policy wants it, as if the program had touched it. A page for which
- * there is no memory stays: exec cannot fail any more. */
+ * there is no memory stays: exec cannot fail any more. Of pages that the kernel keeps for the next exec, the process
+ * gets copies of its own. */
 static void settle_program(struct thread *thread)
 {
     struct space_moves moves = {
-        .wanted = wanted_nodes, .done = ignore_result, .context = &thread->context.memory_policy};
+        .wanted = wanted_nodes, .done = ignore_result, .context = &thread->context.memory_policy, .all = true};
     struct space *space = group_space(thread->group);
     uint64_t start, end = 0;
 

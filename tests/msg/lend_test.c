@@ -282,7 +282,8 @@ ALONE(lent_to_us, "a lent message is copied before its handler sees it")
 ALONE(lent_wrongly,
       "what a peer lends that is not its own is not read: a request of it is refused, an asker gets EPROTO")
 {
-    const void *const places[] = {NULL, own_bytes, peer_bytes - 1, peer_bytes + MSG_MAX - LONG + 1, (void *)~7ull};
+    const void *const places[] = {NULL, own_bytes, (void *)((uintptr_t)peer_bytes - 1), peer_bytes + MSG_MAX - LONG + 1,
+                                  (void *)~7ull};
     static struct msg_asking asking;
 
     begin_lending("");

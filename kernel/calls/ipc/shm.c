@@ -182,8 +182,9 @@ int64_t call_shmctl(struct call *c)
     default:
         return -EINVAL;
     }
-    if (value == 0)
-        value = shm_ask(&call, NULL, &answer);
+    if (value != 0)
+        return value;
+    value = shm_ask(&call, NULL, &answer);
     if (value < 0)
         return value;
     switch (call.flags) {

@@ -79,8 +79,8 @@ static void nothing(void)
 static void use_decoy(void)
 {
     touch(decoy, PAGES);
-    for (const char *at = &__executable_start; at < &end; at += PAGE)
-        memory_readable(at);
+    for (uintptr_t at = (uintptr_t)&__executable_start; at < (uintptr_t)&end; at += PAGE)
+        memory_readable((const void *)at);
 }
 
 /* What is counted while STEP runs, after PREPARE, on hidden pages. A measurement that a look has disturbed is none. */

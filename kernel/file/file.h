@@ -108,17 +108,17 @@ struct file_kind {
     void (*release)(struct file *file); /* the last open has been dropped */
     void (*fewer)(void);                /* an open of a file of this kind has been dropped, and others are left */
     void (*forget)(struct file *file);  /* the last pin has been dropped: frees the kind's memory */
-    bool seekable;                      /* its bytes are at `data`, read-only, and `read` is NULL */
-    bool directory; /* its entries are at `data` as getdents64 returns them, unless it has `entries` */
     int64_t (*entries)(struct file *file, void *data, size_t room); /* getdents64 from its offset on, or NULL */
     int64_t (*opened)(struct file *file);         /* of a FIFO: 0, or -EAGAIN until the other end has been opened */
-    bool whole;                                   /* a write of up to PIPE_BUF bytes is all or nothing */
     uint64_t (*signals)(const struct file *file); /* of a signalfd: its set; else NULL */
-    bool set;                                     /* a set of files to wait for: kernel/file/event/epoll.h */
-    bool socket;                                  /* it takes SPECIAL_SOCKET; other kinds answer -ENOTSOCK */
-    bool zeros;                                   /* a mapping of it is anonymous memory */
-    bool of_node;                                 /* `state` is a struct node */
-    bool waits;    /* operations may wait, so a task does them (serve.c); `state` is a struct share_open */
+    bool seekable;                                /* its bytes are at `data`, read-only, and `read` is NULL */
+    bool directory; /* its entries are at `data` as getdents64 returns them, unless it has `entries` */
+    bool whole;     /* a write of up to PIPE_BUF bytes is all or nothing */
+    bool set;       /* a set of files to wait for: kernel/file/event/epoll.h */
+    bool socket;    /* it takes SPECIAL_SOCKET; other kinds answer -ENOTSOCK */
+    bool zeros;     /* a mapping of it is anonymous memory */
+    bool of_node;   /* `state` is a struct node */
+    bool waits;     /* operations may wait, so a task does them (serve.c); `state` is a struct share_open */
     bool locks;    /* a process may have locks on it (FILE_LOCK), which are removed when it closes a descriptor of it */
     bool flushes;  /* gets a FILE_LOCK without a task when a process closes a descriptor of it or ends */
     bool owned;    /* this kernel itself has one open of it */

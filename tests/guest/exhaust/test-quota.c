@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <mqueue.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -147,6 +148,17 @@ static int be_user(void *number)
     return 0;
 }
 
+/* A process that stays where it is: there its children have their homes, and theirs. */
+static int stay(void *number)
+{
+    cpu_set_t here;
+
+    CPU_ZERO(&here);
+    CPU_SET(sched_getcpu(), &here);
+    MUST(sched_setaffinity(0, sizeof(here), &here));
+    return tap_fork(be_user, number);
+}
+
 static void test(int (*takes)(void), void (*drops)(void), int refused)
 {
     take = takes;
@@ -155,7 +167,7 @@ static void test(int (*takes)(void), void (*drops)(void), int refused)
     for (long k = 0; k < kernels_count(); k++) {
         for (int again = 0; again < 2; again++) { /* the first has given everything back, as it has ended */
             kernels_go(k);                        /* what a user has is counted on each kernel: the child's home */
-            CHECK(tap_fork(be_user, (void *)k) == 0, "on kernel %ld", k);
+            CHECK(tap_fork(stay, (void *)k) == 0, "on kernel %ld", k);
         }
         if (takes == take_watch && k == 1)
             break; /* these are many */

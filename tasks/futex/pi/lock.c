@@ -234,11 +234,13 @@ static int64_t donate(struct pi_wait *wait, const struct msg_pi_state *state)
 }
 
 /* OWNER does not exist; other threads may be queued for it, and retry. -ESRCH: the word still names OWNER; 1: the
- * caller retries. */
+ * caller retries; -ERESTARTNOINTR: it is to die. It must not retry then: the word may name OWNER for ever. */
 static int owner_gone(const struct pi_wait *wait, uint32_t owner)
 {
     pi_freed(&wait->place, owner, true);
-    return !thread_dying(wait->thread) && names(wait->address, owner) ? -ESRCH : 1;
+    if (thread_dying(wait->thread))
+        return -ERESTARTNOINTR;
+    return names(wait->address, owner) ? -ESRCH : 1;
 }
 
 static int wait_in_queue(struct pi_wait *wait, uint32_t owner, uint64_t deadline)

@@ -280,7 +280,7 @@ static int64_t operate(const struct ipc_call *call, uint32_t kernel, const struc
     struct stop stopped = {0};
     struct undo *undo = NULL;
     struct set *set;
-    int64_t error, result;
+    int64_t error, result = 0;
 
     error = ipc_find(&sets, call, alter ? MAY_WRITE : MAY_READ, &object);
     if (object == NULL)

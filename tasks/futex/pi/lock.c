@@ -250,7 +250,8 @@ static int take_over(uint64_t address, uint32_t owner)
     return error == -EAGAIN ? 1 : error;
 }
 
-/* OWNER, which the word at ADDRESS named, does not exist. -ESRCH: the word still names it; 1: the caller retries.
+/* OWNER, which the word at ADDRESS named, does not exist. -ESRCH: the word still names it; 1: the caller retries;
+ * -ERESTARTNOINTR: it is to die, and must not retry, because the word may name OWNER for ever.
  *
  * When a kernel has died, OWNER may have been lost with it, and nobody can tell: its lock is then taken over, as one
  * that its owner's end has released: 0. While a death is cleaned up, OWNER may still run elsewhere. */
@@ -258,7 +259,9 @@ static int owner_gone(uint64_t address, uint32_t owner)
 {
     static const struct wait_reason ends = {.what = "end of a lost lock's owner", .kernel = -1};
 
-    if (thread_dying(thread_current()) || !names(address, owner))
+    if (thread_dying(thread_current()))
+        return -ERESTARTNOINTR;
+    if (!names(address, owner))
         return 1;
     if (msg_peers_fenced() != 0) {
         sched_block(NULL, &ends, WAIT_INTERRUPTIBLE, clock_now() + PAUSE);

@@ -608,6 +608,41 @@ static void test_killed(void)
     munmap(shared, 4096);
 }
 
+#define DEATHS 40
+
+/* A process is killed while it learns from other kernels, again and again, that the lock's owner does not exist. It
+ * must not go on asking until an owner comes to be. */
+static void test_killed_asking(void)
+{
+    word *shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pid_t gone = fork();
+
+    if (gone == 0)
+        _exit(0);
+    CHECK(waitpid(gone, NULL, 0) == gone, "the owner has ended");
+    kernel_count = tap_kernels(kernels);
+    for (uint32_t i = 0; i < DEATHS; i++) {
+        pid_t child;
+        int status = 0;
+
+        shared[0] = (uint32_t)gone;
+        shared[1] = 0;
+        child = fork();
+        if (child == 0) {
+            go(i);
+            while (futex(shared, LOCK_PI, 0, NULL, NULL, 0) == -ESRCH)
+                shared[1]++;
+            _exit(1);
+        }
+        while (shared[1] < 3 + i && waitpid(child, &status, WNOHANG) == 0)
+            sched_yield();
+        kill(child, SIGKILL);
+        CHECK(waitpid(child, &status, 0) == child && WIFSIGNALED(status), "it dies: %x", status);
+    }
+    CHECK((shared[0] & TID_MASK) == (uint32_t)gone, "the word is %x", shared[0]);
+    munmap(shared, 4096);
+}
+
 #define TURNS 400
 
 static long held[2]; /* under locks 0 and 1 */
@@ -697,6 +732,7 @@ int main(int argc, char **argv)
         {"forgotten", "a lock whose word its owner has cleared is free for others", test_forgotten},
         {"signal", "an interrupted waiter is inherited from again when it waits again", test_signal},
         {"killed", "an owner inherits nothing from a waiter that was killed", test_killed},
+        {"killed-asking", "a thread that finds no owner of a lock can be killed", test_killed_asking},
         {"mix", "locks exclude, and no inherited priority stays, however waits end", test_mix},
     };
 

@@ -23,37 +23,22 @@
 #include "tests/guest/harness/tap.h"
 #include "tests/guest/mm/audit.h"
 #include "tests/guest/mm/events.h"
+#include "tests/guest/mm/move.h"
 #include "userland/thread.h"
 #include "userland/x86.h"
 
-#define BIND 2
 #define F_ALLOWED 4
-#define MOVE 2
-#define MOVE_ALL 4
-#define BITS 64
-#define PAGES 96l
 #define LARGE (2l << 20)
-#define WRITERS 8
-#define READERS 4
-#define WRITES_STAYING 4096 /* after so many a writer goes to another kernel */
 
-struct page {
-    struct line {
-        _Alignas(64) atomic_ulong count;
-        atomic_ulong mark;
-    } line[PAGE / 64];
-};
-_Static_assert(sizeof(struct page) == PAGE, "a page");
-
-static long rounds = 24;
-static int node_count;
-static struct page *pages;
+long move_rounds = 24;
+int move_node_count;
+struct page *move_area;
+atomic_int move_arrived;
+atomic_ulong move_wrong;
+unsigned long move_written[WRITERS][PAGES], move_seen[READERS][PAGES][WRITERS];
 static atomic_bool over;
-static atomic_int arrived;
-static atomic_ulong wrong; /* things that were not to be */
-static unsigned long written[WRITERS][PAGES], seen[READERS][PAGES][WRITERS];
 
-static long move_pages(void *first, long count, const int *wanted, int *status, int flags)
+long move_call(void *first, long count, const int *wanted, int *status, int flags)
 {
     static _Thread_local void *addresses[PAGES];
 
@@ -63,20 +48,20 @@ static long move_pages(void *first, long count, const int *wanted, int *status, 
 }
 
 /* Moves COUNT pages, page i to node (FIRST + i / STEP). */
-static void move_round(void *at, long count, long first, long step, int flags)
+void move_round(void *at, long count, long first, long step, int flags)
 {
     int wanted[PAGES], status[PAGES];
 
     for (long i = 0; i < count; i++)
-        wanted[i] = (int)((first + i / step) % node_count);
-    CHECK(move_pages(at, count, wanted, status, flags) == 0, "move_pages");
+        wanted[i] = (int)((first + i / step) % move_node_count);
+    CHECK(move_call(at, count, wanted, status, flags) == 0, "move_pages");
     for (long i = 0; i < count; i++) /* while a child has the page, or has just ended, it stays */
         CHECK(status[i] == wanted[i] || status[i] == -EACCES, "page %ld: %d, not %d", i, status[i], wanted[i]);
 }
 
-static bool skip_one_node(void)
+bool move_skip_one_node(void)
 {
-    if (node_count > 1)
+    if (move_node_count > 1)
         return false;
     tap_skip("one node");
     return true;
@@ -84,18 +69,18 @@ static bool skip_one_node(void)
 
 /* --- readers --- */
 
-static unsigned long mark_of(long page, long writer, unsigned long count)
+unsigned long move_mark_of(long page, long writer, unsigned long count)
 {
     return (count * 0x9e3779b97f4a7c15ul) ^ (unsigned long)(page * WRITERS + writer);
 }
 
-static void read_line(int reader, long page, int writer)
+void move_read_line(int reader, long page, int writer)
 {
-    unsigned long count = atomic_load(&pages[page].line[writer * 8].count);
+    unsigned long count = atomic_load(&move_area[page].line[writer * 8].count);
 
-    if (count < seen[reader][page][writer])
-        atomic_fetch_add(&wrong, 1);
-    seen[reader][page][writer] = count;
+    if (count < move_seen[reader][page][writer])
+        atomic_fetch_add(&move_wrong, 1);
+    move_seen[reader][page][writer] = count;
 }
 
 static void reader(struct thread *thread)
@@ -104,34 +89,34 @@ static void reader(struct thread *thread)
 
     kernels_go(thread->index);
     for (long i = 0; i < PAGES; i++)
-        read_line(thread->index, i, 0);
-    atomic_fetch_add(&arrived, 1);
+        move_read_line(thread->index, i, 0);
+    atomic_fetch_add(&move_arrived, 1);
     while (!atomic_load(&over)) {
         uint64_t next = tap_random(&random);
 
-        read_line(thread->index, (long)(next % PAGES), (int)((next >> 32) % WRITERS));
+        move_read_line(thread->index, (long)(next % PAGES), (int)((next >> 32) % WRITERS));
         x86_pause();
     }
 }
 
 static bool begin(void)
 {
-    pages = (struct page *)(void *)spread_memory_map(PAGES, PRIVATE);
-    if (pages == NULL)
+    move_area = (struct page *)(void *)spread_memory_map(PAGES, PRIVATE);
+    if (move_area == NULL)
         return false;
-    memset(written, 0, sizeof(written));
-    memset(seen, 0, sizeof(seen));
+    memset(move_written, 0, sizeof(move_written));
+    memset(move_seen, 0, sizeof(move_seen));
     atomic_store(&over, false);
-    atomic_store(&arrived, 0);
-    atomic_store(&wrong, 0);
+    atomic_store(&move_arrived, 0);
+    atomic_store(&move_wrong, 0);
     for (long i = 0; i < PAGES; i++) {
         for (int k = 0; k < WRITERS; k++)
-            atomic_store(&pages[i].line[k * 8].mark, mark_of(i, k, 0));
+            atomic_store(&move_area[i].line[k * 8].mark, move_mark_of(i, k, 0));
     }
     return true;
 }
 
-static unsigned long counted(const char *event)
+unsigned long move_counted(const char *event)
 {
     int kernels[64];
     int count = tap_kernels(kernels);
@@ -148,57 +133,57 @@ static void test_readers(void)
     struct thread threads[READERS] = {{0}};
     unsigned long before[TAP_COUNT(events)], moved;
 
-    if (skip_one_node() || !begin())
+    if (move_skip_one_node() || !begin())
         return;
     for (int i = 0; i < READERS; i++) {
         threads[i].index = i;
         REQUIRE(thread_start(&threads[i], reader), "%s", strerror(errno));
     }
-    UNTIL(atomic_load(&arrived) == READERS, "readers");
-    move_round(pages, PAGES, 1, 1, MOVE); /* what else the threads need is there afterwards */
+    UNTIL(atomic_load(&move_arrived) == READERS, "readers");
+    move_round(move_area, PAGES, 1, 1, MOVE); /* what else the threads need is there afterwards */
     for (size_t i = 0; i < TAP_COUNT(events); i++)
-        before[i] = counted(events[i]);
-    moved = counted("pages_moved");
+        before[i] = move_counted(events[i]);
+    moved = move_counted("pages_moved");
     for (size_t i = 0; i < TAP_COUNT(events); i++)
-        before[i] = counted(events[i]);
-    for (long round = 0; round < rounds; round++)
-        move_round(pages, PAGES, round, 1 + round % 7, MOVE);
+        before[i] = move_counted(events[i]);
+    for (long round = 0; round < move_rounds; round++)
+        move_round(move_area, PAGES, round, 1 + round % 7, MOVE);
     for (size_t i = 0; i < TAP_COUNT(events); i++) {
-        unsigned long after = counted(events[i]);
+        unsigned long after = move_counted(events[i]);
 
         CHECK(after == before[i], "%s: %lu while only readers ran", events[i], after - before[i]);
     }
-    moved = counted("pages_moved") - moved;
-    CHECK(moved >= (unsigned long)(rounds * PAGES / 4) || !tap_on_kettle(), "%lu pages have moved", moved);
+    moved = move_counted("pages_moved") - moved;
+    CHECK(moved >= (unsigned long)(move_rounds * PAGES / 4) || !tap_on_kettle(), "%lu pages have moved", moved);
     atomic_store(&over, true);
     for (int i = 0; i < READERS; i++)
         CHECK(thread_join(&threads[i]), "reader %d", i);
-    CHECK(atomic_load(&wrong) == 0, "%lu reads are wrong", atomic_load(&wrong));
+    CHECK(atomic_load(&move_wrong) == 0, "%lu reads are wrong", atomic_load(&move_wrong));
     CHECK(audit_own(), "at the end");
-    munmap(pages, PAGES * PAGE);
+    munmap(move_area, PAGES * PAGE);
 }
 
 /* Reads pages that its kernel has not mapped yet. */
 static void newcomer(struct thread *thread)
 {
     kernels_go(thread->index + 1);
-    atomic_fetch_add(&arrived, 1);
-    while (atomic_load(&arrived) < READERS)
+    atomic_fetch_add(&move_arrived, 1);
+    while (atomic_load(&move_arrived) < READERS)
         x86_pause();
     for (long i = 0; i < PAGES; i++) {
         for (int k = 0; k < WRITERS; k++) {
-            if (atomic_load(&pages[i].line[k * 8].mark) != mark_of(i, k, 0))
-                atomic_fetch_add(&wrong, 1);
+            if (atomic_load(&move_area[i].line[k * 8].mark) != move_mark_of(i, k, 0))
+                atomic_fetch_add(&move_wrong, 1);
         }
     }
-    atomic_fetch_add(&arrived, 1);
+    atomic_fetch_add(&move_arrived, 1);
 }
 
 static void test_newcomers(void)
 {
-    unsigned long before = counted("moving_read");
+    unsigned long before = move_counted("moving_read");
 
-    for (long round = 0; round < rounds && node_count > 1; round++) {
+    for (long round = 0; round < move_rounds && move_node_count > 1; round++) {
         struct thread threads[READERS] = {{0}};
 
         if (!begin())
@@ -208,29 +193,29 @@ static void test_newcomers(void)
             threads[i].index = i;
             REQUIRE(thread_start(&threads[i], newcomer), "%s", strerror(errno));
         }
-        for (long i = 0; atomic_load(&arrived) < 2 * READERS; i++)
-            move_round(pages, PAGES, i, 1, MOVE);
+        for (long i = 0; atomic_load(&move_arrived) < 2 * READERS; i++)
+            move_round(move_area, PAGES, i, 1, MOVE);
         for (int i = 0; i < READERS; i++)
             CHECK(thread_join(&threads[i]), "newcomer %d", i);
-        CHECK(atomic_load(&wrong) == 0, "%lu reads are wrong", atomic_load(&wrong));
-        munmap(pages, PAGES * PAGE);
+        CHECK(atomic_load(&move_wrong) == 0, "%lu reads are wrong", atomic_load(&move_wrong));
+        munmap(move_area, PAGES * PAGE);
     }
     kernels_go(0);
-    tap_note("%lu pages were read the first time while they moved", counted("moving_read") - before);
+    tap_note("%lu pages were read the first time while they moved", move_counted("moving_read") - before);
 }
 
 /* --- writers --- */
 
-static void write_line(int writer, long page)
+void move_write_line(int writer, long page)
 {
-    struct line *line = &pages[page].line[writer * 8];
+    struct line *line = &move_area[page].line[writer * 8];
     unsigned long count = atomic_load(&line->count);
 
-    if (count != written[writer][page] || atomic_load(&line->mark) != mark_of(page, writer, count))
-        atomic_fetch_add(&wrong, 1);
+    if (count != move_written[writer][page] || atomic_load(&line->mark) != move_mark_of(page, writer, count))
+        atomic_fetch_add(&move_wrong, 1);
     atomic_store(&line->count, ++count);
-    atomic_store(&line->mark, mark_of(page, writer, count));
-    written[writer][page] = count;
+    atomic_store(&line->mark, move_mark_of(page, writer, count));
+    move_written[writer][page] = count;
 }
 
 static void writer(struct thread *thread)
@@ -240,7 +225,7 @@ static void writer(struct thread *thread)
     for (long i = 0; !atomic_load(&over); i++) {
         if (i % WRITES_STAYING == 0)
             kernels_go((long)(tap_random(&random) % KERNELS_MAX));
-        write_line(thread->index, (long)(tap_random(&random) % PAGES));
+        move_write_line(thread->index, (long)(tap_random(&random) % PAGES));
         x86_pause();
     }
 }
@@ -253,11 +238,11 @@ static void other_mover(struct thread *thread)
     (void)thread;
     while (!atomic_load(&over)) {
         uint64_t next = tap_random(&random);
-        int wanted = (int)((next >> 32) % (unsigned)node_count), status;
+        int wanted = (int)((next >> 32) % (unsigned)move_node_count), status;
 
         kernels_go((long)(next >> 40));
-        if (move_pages(&pages[next % PAGES], 1, &wanted, &status, MOVE) != 0)
-            atomic_fetch_add(&wrong, 1);
+        if (move_call(&move_area[next % PAGES], 1, &wanted, &status, MOVE) != 0)
+            atomic_fetch_add(&move_wrong, 1);
     }
 }
 
@@ -267,21 +252,22 @@ static int look_at_all(void *unused)
     (void)unused;
     for (long i = 0; i < PAGES; i++) {
         for (int k = 0; k < WRITERS; k++) {
-            unsigned long count = atomic_load(&pages[i].line[k * 8].count);
-            unsigned long mark = atomic_load(&pages[i].line[k * 8].mark);
+            unsigned long count = atomic_load(&move_area[i].line[k * 8].count);
+            unsigned long mark = atomic_load(&move_area[i].line[k * 8].mark);
 
-            if (mark != mark_of(i, k, count) && (count == 0 || mark != mark_of(i, k, count - 1)))
+            if (mark != move_mark_of(i, k, count) && (count == 0 || mark != move_mark_of(i, k, count - 1)))
                 return 1;
         }
     }
-    move_round(pages, PAGES, 1, 3, MOVE | MOVE_ALL); /* copies of its own */
+    move_round(move_area, PAGES, 1, 3, MOVE | MOVE_ALL); /* copies of its own */
     return 0;
 }
 
 static void disturb(long round)
 {
     if (round % 3 == 1)
-        CHECK(mprotect(pages, PAGES * PAGE, READ_WRITE | (round % 2 == 0 ? PROT_EXEC : 0)) == 0, "%s", strerror(errno));
+        CHECK(mprotect(move_area, PAGES * PAGE, READ_WRITE | (round % 2 == 0 ? PROT_EXEC : 0)) == 0, "%s",
+              strerror(errno));
     if (round % 8 == 5) {
         int status = tap_fork(look_at_all, NULL);
 
@@ -294,7 +280,7 @@ static void test_writers(void)
     struct thread threads[WRITERS + READERS + 1] = {{0}};
     unsigned long all = 0;
 
-    if (skip_one_node() || !begin())
+    if (move_skip_one_node() || !begin())
         return;
     for (int i = 0; i < WRITERS + READERS + 1; i++) {
         threads[i].index = i < WRITERS ? i : i - WRITERS;
@@ -303,14 +289,15 @@ static void test_writers(void)
                                                                   : other_mover),
                 "%s", strerror(errno));
     }
-    for (long round = 0; round < rounds; round++) {
-        unsigned long node = 1ul << round % node_count;
+    for (long round = 0; round < move_rounds; round++) {
+        unsigned long node = 1ul << round % move_node_count;
 
         kernels_go(round);
         if (round % 4 == 3)
-            CHECK(syscall(SYS_mbind, pages, PAGES * PAGE, BIND, &node, BITS + 1, MOVE) == 0, "%s", strerror(errno));
+            CHECK(syscall(SYS_mbind, move_area, PAGES * PAGE, MOVE_BIND, &node, BITS + 1, MOVE) == 0, "%s",
+                  strerror(errno));
         else
-            move_round(pages, round % 2 == 0 ? PAGES : PAGES - 5, round, 1 + round % 5,
+            move_round(move_area, round % 2 == 0 ? PAGES : PAGES - 5, round, 1 + round % 5,
                        MOVE | (round % 6 == 0 ? MOVE_ALL : 0));
         disturb(round);
     }
@@ -320,14 +307,14 @@ static void test_writers(void)
     kernels_go(0);
     for (long i = 0; i < PAGES; i++) {
         for (int k = 0; k < WRITERS; k++) {
-            CHECK(atomic_load(&pages[i].line[k * 8].count) == written[k][i], "page %ld, writer %d", i, k);
-            all += written[k][i];
+            CHECK(atomic_load(&move_area[i].line[k * 8].count) == move_written[k][i], "page %ld, writer %d", i, k);
+            all += move_written[k][i];
         }
     }
-    CHECK(atomic_load(&wrong) == 0, "%lu lines were wrong", atomic_load(&wrong));
+    CHECK(atomic_load(&move_wrong) == 0, "%lu lines were wrong", atomic_load(&move_wrong));
     CHECK(audit_own(), "at the end");
-    tap_note("%lu writes, %lu of which waited for a move", all, counted("moving_written"));
-    munmap(pages, PAGES * PAGE);
+    tap_note("%lu writes, %lu of which waited for a move", all, move_counted("moving_written"));
+    munmap(move_area, PAGES * PAGE);
 }
 
 /* Writers stay on kernel 0, and readers on the others: whatever waits there is a reader. */
@@ -336,9 +323,9 @@ static void writer_home(struct thread *thread)
     uint64_t random = (uint64_t)thread->index;
 
     kernels_go(0);
-    atomic_fetch_add(&arrived, 1);
+    atomic_fetch_add(&move_arrived, 1);
     while (!atomic_load(&over)) {
-        write_line(thread->index, (long)(tap_random(&random) % PAGES));
+        move_write_line(thread->index, (long)(tap_random(&random) % PAGES));
         x86_pause();
     }
 }
@@ -349,19 +336,19 @@ static void reader_away(struct thread *thread)
 
     kernels_go(1 + thread->index % (kernels_count() - 1));
     for (long i = 0; i < PAGES; i++)
-        read_line(thread->index, i, 0);
-    atomic_fetch_add(&arrived, 1);
+        move_read_line(thread->index, i, 0);
+    atomic_fetch_add(&move_arrived, 1);
     while (!atomic_load(&over)) {
         uint64_t next = tap_random(&random);
 
-        read_line(thread->index, (long)(next % PAGES), (int)((next >> 32) % WRITERS));
+        move_read_line(thread->index, (long)(next % PAGES), (int)((next >> 32) % WRITERS));
         x86_pause();
     }
 }
 
 static unsigned long counted_away(const char *event)
 {
-    return counted(event) - events_of(0, event);
+    return move_counted(event) - events_of(0, event);
 }
 
 static void test_beside(void)
@@ -370,43 +357,43 @@ static void test_beside(void)
     struct thread threads[WRITERS + READERS] = {{0}};
     unsigned long before[TAP_COUNT(events)], moved, all = 0, waited;
 
-    if (skip_one_node() || kernels_count() < 2 || !begin())
+    if (move_skip_one_node() || kernels_count() < 2 || !begin())
         return;
     for (int i = 0; i < WRITERS + READERS; i++) {
         threads[i].index = i < WRITERS ? i : i - WRITERS;
         REQUIRE(thread_start(&threads[i], i < WRITERS ? writer_home : reader_away), "%s", strerror(errno));
     }
-    UNTIL(atomic_load(&arrived) == WRITERS + READERS, "threads");
-    move_round(pages, PAGES, 1, 1, MOVE); /* what else the threads need is there afterwards */
+    UNTIL(atomic_load(&move_arrived) == WRITERS + READERS, "threads");
+    move_round(move_area, PAGES, 1, 1, MOVE); /* what else the threads need is there afterwards */
     for (int again = 0; again < 2; again++) {
         for (size_t i = 0; i < TAP_COUNT(events); i++)
             before[i] = counted_away(events[i]);
     }
-    moved = counted("pages_moved");
-    waited = counted("moving_written");
-    for (long round = 0; round < rounds; round++)
-        move_round(pages, PAGES, round, 1 + round % 7, MOVE);
+    moved = move_counted("pages_moved");
+    waited = move_counted("moving_written");
+    for (long round = 0; round < move_rounds; round++)
+        move_round(move_area, PAGES, round, 1 + round % 7, MOVE);
     for (size_t i = 0; i < TAP_COUNT(events); i++) {
         unsigned long after = counted_away(events[i]);
 
         CHECK(after == before[i], "%s: %lu where only readers ran", events[i], after - before[i]);
     }
-    moved = counted("pages_moved") - moved;
-    waited = counted("moving_written") - waited;
-    CHECK(moved >= (unsigned long)(rounds * PAGES / 4) || !tap_on_kettle(), "%lu pages have moved", moved);
+    moved = move_counted("pages_moved") - moved;
+    waited = move_counted("moving_written") - waited;
+    CHECK(moved >= (unsigned long)(move_rounds * PAGES / 4) || !tap_on_kettle(), "%lu pages have moved", moved);
     atomic_store(&over, true);
     for (int i = 0; i < WRITERS + READERS; i++)
         CHECK(thread_join(&threads[i]), "thread %d", i);
     for (long i = 0; i < PAGES; i++) {
         for (int k = 0; k < WRITERS; k++) {
-            CHECK(atomic_load(&pages[i].line[k * 8].count) == written[k][i], "page %ld, writer %d", i, k);
-            all += written[k][i];
+            CHECK(atomic_load(&move_area[i].line[k * 8].count) == move_written[k][i], "page %ld, writer %d", i, k);
+            all += move_written[k][i];
         }
     }
-    CHECK(atomic_load(&wrong) == 0, "%lu lines were wrong", atomic_load(&wrong));
+    CHECK(atomic_load(&move_wrong) == 0, "%lu lines were wrong", atomic_load(&move_wrong));
     CHECK(audit_own(), "at the end");
     tap_note("%lu pages moved beside %lu writes, %lu of which waited, and no read", moved, all, waited);
-    munmap(pages, PAGES * PAGE);
+    munmap(move_area, PAGES * PAGE);
 }
 
 /* --- what else moves, and what does not --- */
@@ -415,9 +402,9 @@ static int forked(void *at)
 {
     int wanted = 1, status = -1;
 
-    if (move_pages(at, 1, &wanted, &status, MOVE) != 0 || status != -EACCES)
+    if (move_call(at, 1, &wanted, &status, MOVE) != 0 || status != -EACCES)
         return 1;
-    if (move_pages(at, 1, &wanted, &status, MOVE | MOVE_ALL) != 0 || status != 1)
+    if (move_call(at, 1, &wanted, &status, MOVE | MOVE_ALL) != 0 || status != 1)
         return 2;
     return strcmp(at, "forked") == 0 ? 0 : 3;
 }
@@ -427,7 +414,7 @@ static void test_forked(void)
     char *at;
     int wanted = 0, status = -1;
 
-    if (skip_one_node() || (at = spread_memory_map(1, PRIVATE)) == NULL)
+    if (move_skip_one_node() || (at = spread_memory_map(1, PRIVATE)) == NULL)
         return;
     for (int k = 0; k < kernels_count(); k++) {
         int left;
@@ -435,7 +422,7 @@ static void test_forked(void)
         kernels_go(k);
         CHECK(mprotect(at, PAGE, READ_WRITE) == 0, "%s", strerror(errno));
         strcpy(at, "forked");
-        CHECK(move_pages(at, 1, &wanted, &status, MOVE) == 0 && status == 0, "kernel %d: %d", k, status);
+        CHECK(move_call(at, 1, &wanted, &status, MOVE) == 0 && status == 0, "kernel %d: %d", k, status);
         left = tap_fork(forked, at);
         CHECK(left == 0, "the child on kernel %d: %d", k, left);
         CHECK(syscall(SYS_move_pages, 0, 1, (void *[]){at}, NULL, &status, 0) == 0 && status == 0, "kernel %d: %d", k,
@@ -445,7 +432,7 @@ static void test_forked(void)
     munmap(at, PAGE);
 }
 
-static int node_of(void *page)
+int move_node_of(void *page)
 {
     int status = -1000;
 
@@ -459,7 +446,7 @@ static void test_forked_file(void)
     int wanted = 0, status = -1, fd = open("/tmp/moves", O_RDWR | O_CREAT | O_TRUNC, 0600);
     char *at;
 
-    if (skip_one_node() || !CHECK(fd >= 0 && pwrite(fd, "file", 5, 0) == 5, "%s", strerror(errno)))
+    if (move_skip_one_node() || !CHECK(fd >= 0 && pwrite(fd, "file", 5, 0) == 5, "%s", strerror(errno)))
         return;
     at = mmap(NULL, PAGE, READ_WRITE, MAP_PRIVATE, fd, 0);
     if (!CHECK(at != MAP_FAILED, "%s", strerror(errno)))
@@ -470,10 +457,10 @@ static void test_forked_file(void)
         kernels_go(k);
         strcpy(at, "forked");
         wanted = 0;
-        CHECK(move_pages(at, 1, &wanted, &status, MOVE) == 0 && status == 0, "kernel %d: %d", k, status);
+        CHECK(move_call(at, 1, &wanted, &status, MOVE) == 0 && status == 0, "kernel %d: %d", k, status);
         left = tap_fork(forked, at);
         CHECK(left == 0, "the child on kernel %d: %d", k, left);
-        CHECK(node_of(at) == 0 && strcmp(at, "forked") == 0, "kernel %d: %s on node %d", k, at, node_of(at));
+        CHECK(move_node_of(at) == 0 && strcmp(at, "forked") == 0, "kernel %d: %s on node %d", k, at, move_node_of(at));
     }
     kernels_go(0);
     munmap(at, PAGE);
@@ -481,293 +468,28 @@ static void test_forked_file(void)
     unlink("/tmp/moves");
 }
 
-/* --- memory that is shared --- */
-
-#define SHARERS 3
-#define FUTEX_WAIT 0
-#define FUTEX_WAKE 1
-
-/* What the processes share, besides the pages. */
-struct shared {
-    atomic_int ready, over;
-    atomic_long moved; /* pages that the children have moved */
-};
-static struct shared *state;
-
-/* Shared pages of one process move like private ones, with a waiter in one. */
-static void shared_waiter(struct thread *thread)
-{
-    kernels_go(thread->index + 1);
-    atomic_fetch_add(&arrived, 1);
-    while (atomic_load(&pages[0].line[0].count) == 0)
-        x86_syscall(SYS_futex, (long)&pages[0].line[0].count, FUTEX_WAIT, 0, 0, 0, 0);
-}
-
-static void test_shared(void)
-{
-    struct thread threads[READERS] = {{0}};
-    unsigned long moved = counted("pages_moved");
-
-    if (skip_one_node())
-        return;
-    pages = (struct page *)(void *)spread_memory_map(PAGES, SHARED);
-    if (!CHECK(pages != NULL, "shared memory"))
-        return;
-    atomic_store(&arrived, 0);
-    for (long i = 1; i < PAGES; i++)
-        atomic_store(&pages[i].line[0].mark, (unsigned long)i);
-    atomic_store(&pages[0].line[0].count, 0);
-    for (int i = 0; i < READERS; i++) {
-        threads[i].index = i;
-        REQUIRE(thread_start(&threads[i], shared_waiter), "%s", strerror(errno));
-    }
-    UNTIL(atomic_load(&arrived) == READERS, "waiters");
-    for (long round = 0; round < rounds; round++) {
-        kernels_go(round);
-        move_round(pages, PAGES, round, 1 + round % 5, MOVE);
-        for (long i = 1; i < PAGES; i++)
-            CHECK(atomic_load(&pages[i].line[0].mark) == (unsigned long)i, "round %ld page %ld", round, i);
-    }
-    CHECK(node_of(pages) == (int)((rounds - 1) % node_count), "on node %d", node_of(pages));
-    atomic_store(&pages[0].line[0].count, 1);
-    x86_syscall(SYS_futex, (long)&pages[0].line[0].count, FUTEX_WAKE, READERS, 0, 0, 0);
-    for (int i = 0; i < READERS; i++)
-        CHECK(thread_join(&threads[i]), "waiter %d", i);
-    moved = counted("pages_moved") - moved;
-    CHECK(moved >= (unsigned long)(rounds * PAGES / 4) || !tap_on_kettle(), "%lu pages have moved", moved);
-    CHECK(audit_own(), "at the end");
-    kernels_go(0);
-    munmap(pages, PAGES * PAGE);
-}
-
-/* A page that is mapped twice stays, as one would be left behind. */
-static void test_twice(void)
-{
-    atomic_int *at, *again;
-
-    if (skip_one_node())
-        return;
-    at = (atomic_int *)(void *)spread_memory_map(1, SHARED);
-    if (!CHECK(at != NULL, "shared memory"))
-        return;
-    atomic_store(at, 1);
-    again = mremap(at, 0, PAGE, MREMAP_MAYMOVE);
-    if (!CHECK(again != MAP_FAILED && atomic_load(again) == 1, "%s", strerror(errno)))
-        return;
-    for (int k = 0; k < 2 * node_count; k++) {
-        int wanted = node_of(at) == 0 ? 1 : 0, status = -1;
-
-        kernels_go(k);
-        CHECK(move_pages(at, 1, &wanted, &status, MOVE) == 0 && status == -EACCES, "round %d: %d", k, status);
-        CHECK(move_pages(again, 1, &wanted, &status, MOVE | MOVE_ALL) == 0 && (status == -EBUSY || !tap_on_kettle()),
-              "round %d: %d", k, status);
-        atomic_store(at, k + 2);
-        CHECK(atomic_load(again) == k + 2, "round %d: two pages", k);
-    }
-    munmap(again, PAGE);
-    for (int k = 0; k < 2 * node_count; k++) {
-        int wanted = k % node_count, status = -1;
-
-        CHECK(move_pages(at, 1, &wanted, &status, MOVE) == 0 && status == wanted, "round %d: %d", k, status);
-    }
-    kernels_go(0);
-    munmap(at, PAGE);
-}
-
-/* A process that shares the pages: writes its own lines and reads all, while another one moves the pages. */
-static int sharer(int self)
-{
-    uint64_t random = (uint64_t)self + 3;
-
-    memset(seen, 0, sizeof(seen));
-    atomic_fetch_add(&state->ready, 1);
-    for (long i = 0; atomic_load(&state->over) == 0; i++) {
-        long page = (long)(tap_random(&random) % PAGES);
-
-        if (i % WRITES_STAYING == 0)
-            kernels_go((long)(tap_random(&random) % KERNELS_MAX));
-        write_line(self, page);
-        read_line(0, page, (int)(tap_random(&random) % (SHARERS + 1)));
-    }
-    for (long i = 0; i < PAGES; i++) {
-        if (atomic_load(&pages[i].line[self * 8].count) != written[self][i])
-            atomic_fetch_add(&wrong, 1);
-    }
-    return atomic_load(&wrong) == 0 ? 0 : 1;
-}
-
-/* What the processes that share the pages begin with. */
-static bool begin_shared(void)
-{
-    state = tap_share(sizeof(*state));
-    pages = (struct page *)(void *)spread_memory_map(PAGES, SHARED);
-    if (!CHECK(pages != NULL && state != NULL, "shared memory"))
-        return false;
-    memset(written, 0, sizeof(written));
-    memset(seen, 0, sizeof(seen));
-    atomic_store(&wrong, 0);
-    for (long i = 0; i < PAGES; i++) {
-        for (int k = 0; k <= SHARERS; k++) {
-            atomic_store(&pages[i].line[k * 8].count, 0);
-            atomic_store(&pages[i].line[k * 8].mark, mark_of(i, k, 0));
-        }
-    }
-    return true;
-}
-
-/* Starts processes that are at home on several kernels. */
-static void start_sharers(pid_t *children, int (*body)(int self))
-{
-    for (int i = 0; i < SHARERS; i++) {
-        kernels_go(i);
-        children[i] = fork();
-        if (children[i] == 0)
-            _exit(body(i));
-        REQUIRE(children[i] > 0, "%s", strerror(errno));
-    }
-    UNTIL(atomic_load(&state->ready) == SHARERS, "children");
-}
-
-/* They end; no write of theirs or of SELF is lost. */
-static void end_sharers(const pid_t *children, int self)
-{
-    long all = 0;
-
-    atomic_store(&state->over, 1);
-    for (int i = 0; i < SHARERS; i++) {
-        int left = tap_wait(children[i]);
-
-        CHECK(left == 0, "child %d: %d", i, left);
-    }
-    for (long i = 0; i < PAGES; i++) {
-        CHECK(atomic_load(&pages[i].line[self * 8].count) == written[self][i], "page %ld", i);
-        for (int k = 0; k <= SHARERS; k++)
-            all += (long)atomic_load(&pages[i].line[k * 8].count);
-    }
-    CHECK(atomic_load(&wrong) == 0, "%lu lines were wrong", atomic_load(&wrong));
-    CHECK(audit_own(), "at the end");
-    tap_note("%ld writes", all);
-    kernels_go(0);
-    munmap(pages, PAGES * PAGE);
-}
-
-/* Processes that share memory: all of them follow, with MPOL_MF_MOVE_ALL. */
-static void test_sharers(void)
-{
-    pid_t children[SHARERS];
-    int wanted = 0, status = -1, self = SHARERS;
-
-    if (skip_one_node() || !begin_shared())
-        return;
-    start_sharers(children, sharer);
-    wanted = node_of(pages) == 0 ? 1 : 0;
-    CHECK(move_pages(pages, 1, &wanted, &status, MOVE) == 0 && status == -EACCES, "without MPOL_MF_MOVE_ALL: %d",
-          status);
-    for (long round = 0; round < rounds; round++) {
-        static int nodes[PAGES], statuses[PAGES];
-
-        kernels_go(round);
-        for (long i = 0; i < PAGES; i++)
-            nodes[i] = (int)((round + i / (1 + round % 5)) % node_count);
-        CHECK(move_pages(pages, PAGES, nodes, statuses, MOVE | MOVE_ALL) == 0, "%s", strerror(errno));
-        for (long i = 0; i < PAGES; i++) {
-            CHECK(statuses[i] == nodes[i] || !tap_on_kettle(), "round %ld page %ld: %d, not %d", round, i, statuses[i],
-                  nodes[i]);
-            write_line(self, i);
-        }
-    }
-    CHECK(node_of(pages) == (int)((rounds - 1) % node_count), "on node %d", node_of(pages));
-    end_sharers(children, self);
-}
-
-/* A process that also moves the pages, and has children and further mappings of its own that come and go. */
-static int crowd(int self)
-{
-    uint64_t random = (uint64_t)self + 11;
-    static int nodes[PAGES], statuses[PAGES];
-
-    memset(seen, 0, sizeof(seen));
-    atomic_fetch_add(&state->ready, 1);
-    while (atomic_load(&state->over) == 0) {
-        uint64_t next = tap_random(&random);
-        long first = (long)(next % PAGES), count = 1 + (long)((next >> 16) % (unsigned long)(PAGES - first));
-
-        kernels_go((long)((next >> 32) % KERNELS_MAX));
-        for (long i = first; i < first + count; i++) {
-            write_line(self, i);
-            read_line(0, i, (int)(tap_random(&random) % (SHARERS + 1)));
-            nodes[i] = (int)((next >> 40) % (unsigned)node_count);
-        }
-        if (move_pages(&pages[first], count, &nodes[first], &statuses[first], MOVE | MOVE_ALL) < 0)
-            atomic_fetch_add(&wrong, 1);
-        for (long i = first; i < first + count; i++) {
-            atomic_fetch_add(&state->moved, statuses[i] == nodes[i]);
-            if (statuses[i] != nodes[i] && statuses[i] != -EBUSY) /* a process that has just begun or ended has it */
-                atomic_fetch_add(&wrong, 1);
-        }
-        if (next >> 60 == 1 && fork() == 0)
-            _exit(munmap(&pages[first], PAGE)); /* the rest goes with it */
-        if (next >> 60 == 2) {                  /* a second mapping of a page: it stays meanwhile */
-            void *more = mremap(&pages[first], 0, PAGE, MREMAP_MAYMOVE);
-
-            if (more == MAP_FAILED || munmap(more, PAGE) != 0)
-                atomic_fetch_add(&wrong, 1);
-        }
-        if (next >> 60 == 3 && mprotect(&pages[first], (size_t)count * PAGE, READ_WRITE) != 0)
-            atomic_fetch_add(&wrong, 1);
-        while (waitpid(-1, NULL, WNOHANG) > 0) {
-        }
-    }
-    while (waitpid(-1, NULL, 0) > 0) {
-    }
-    return atomic_load(&wrong) == 0 ? 0 : 1;
-}
-
-/* Several processes move the same pages at once, while others come and go. */
-static void test_crowd(void)
-{
-    pid_t children[SHARERS];
-    int self = SHARERS;
-
-    if (skip_one_node() || !begin_shared())
-        return;
-    start_sharers(children, crowd);
-    for (long round = 0; round < rounds; round++) {
-        unsigned long node = 1ul << round % node_count;
-
-        kernels_go(round);
-        for (long i = 0; i < PAGES; i++)
-            write_line(self, i);
-        CHECK(syscall(SYS_mbind, pages, PAGES * PAGE, BIND, &node, BITS + 1, MOVE | MOVE_ALL) == 0, "%s",
-              strerror(errno));
-    }
-    end_sharers(children, self);
-    CHECK(atomic_load(&state->moved) > 0 || !tap_on_kettle(), "no page has moved");
-    tap_note("%ld pages moved for the children", atomic_load(&state->moved));
-}
-
 static void test_file(void)
 {
     int wanted = 0, status = -1, fd = open("/tmp/moves", O_RDWR | O_CREAT | O_TRUNC, 0600);
     char *at, *shared;
 
-    if (skip_one_node() || !CHECK(fd >= 0 && pwrite(fd, "file", 5, 0) == 5, "%s", strerror(errno)))
+    if (move_skip_one_node() || !CHECK(fd >= 0 && pwrite(fd, "file", 5, 0) == 5, "%s", strerror(errno)))
         return;
     at = mmap(NULL, PAGE, READ_WRITE, MAP_PRIVATE, fd, 0);
     shared = mmap(NULL, PAGE, READ_WRITE, MAP_SHARED, fd, 0);
     if (!CHECK(at != MAP_FAILED && shared != MAP_FAILED, "%s", strerror(errno)))
         return;
-    for (int k = 0; k < 2 * node_count; k++) {
+    for (int k = 0; k < 2 * move_node_count; k++) {
         kernels_go(k);
-        wanted = k % node_count;
+        wanted = k % move_node_count;
         CHECK(strcmp(at, "file") == 0, "round %d", k); /* read, and never written */
-        CHECK(move_pages(at, 1, &wanted, &status, MOVE) == 0 && status == wanted, "round %d: %d", k, status);
+        CHECK(move_call(at, 1, &wanted, &status, MOVE) == 0 && status == wanted, "round %d: %d", k, status);
         CHECK(strcmp(at, "file") == 0, "moved in round %d", k);
         CHECK(madvise(at, PAGE, MADV_DONTNEED) == 0, "%s", strerror(errno));
     }
     CHECK(shared[0] == 'f', "mapped shared");
-    wanted = node_of(shared) == 0 ? 1 : 0;
-    CHECK(move_pages(shared, 1, &wanted, &status, MOVE) == 0 && (status == -EBUSY || !tap_on_kettle()), "%d", status);
+    wanted = move_node_of(shared) == 0 ? 1 : 0;
+    CHECK(move_call(shared, 1, &wanted, &status, MOVE) == 0 && (status == -EBUSY || !tap_on_kettle()), "%d", status);
     kernels_go(0);
     munmap(at, PAGE);
     munmap(shared, PAGE);
@@ -782,7 +504,7 @@ static void test_killed(void)
     char byte;
     pid_t child;
 
-    if (skip_one_node() || !CHECK(pipe(pipes) == 0, "%s", strerror(errno)))
+    if (move_skip_one_node() || !CHECK(pipe(pipes) == 0, "%s", strerror(errno)))
         return;
     for (int k = 0; k < kernels_count() && k < 2; k++) {
         child = fork();
@@ -813,7 +535,7 @@ static void test_sparse(void)
     static const long at[] = {0, LARGE - PAGE, 7 * LARGE + 5 * PAGE, SPARSE - PAGE};
     char *memory;
 
-    if (skip_one_node())
+    if (move_skip_one_node())
         return;
     memory = mmap(NULL, SPARSE, READ_WRITE, PRIVATE, -1, 0);
     if (!CHECK(memory != MAP_FAILED, "%s", strerror(errno)))
@@ -857,24 +579,25 @@ static unsigned long mapping_start(const char *name)
 static void test_clock(void)
 {
     void *at = (void *)mapping_start("[vvar]");
-    unsigned long before = counted("pages_moved"), node;
+    unsigned long before = move_counted("pages_moved"), node;
 
-    if (skip_one_node() || !CHECK(at != NULL, "no [vvar]"))
+    if (move_skip_one_node() || !CHECK(at != NULL, "no [vvar]"))
         return;
-    for (int k = 0; k < 2 * node_count; k++) {
-        int wanted = k % node_count, status = 1;
+    for (int k = 0; k < 2 * move_node_count; k++) {
+        int wanted = k % move_node_count, status = 1;
         struct timespec first, next;
 
         kernels_go(k);
         clock_gettime(CLOCK_MONOTONIC, &first);
-        CHECK(move_pages(at, 1, &wanted, &status, MOVE) == 0 && status == -EFAULT, "round %d: %d", k, status);
+        CHECK(move_call(at, 1, &wanted, &status, MOVE) == 0 && status == -EFAULT, "round %d: %d", k, status);
         node = 1ul << wanted;
-        syscall(SYS_mbind, at, PAGE, BIND, &node, BITS + 1, MOVE); /* whether it may have a policy does not matter */
+        syscall(SYS_mbind, at, PAGE, MOVE_BIND, &node, BITS + 1,
+                MOVE); /* whether it may have a policy does not matter */
         clock_gettime(CLOCK_MONOTONIC, &next);
         CHECK(next.tv_sec > first.tv_sec || (next.tv_sec == first.tv_sec && next.tv_nsec >= first.tv_nsec), "round %d",
               k);
     }
-    CHECK(counted("pages_moved") == before, "%lu pages have moved", counted("pages_moved") - before);
+    CHECK(move_counted("pages_moved") == before, "%lu pages have moved", move_counted("pages_moved") - before);
     kernels_go(0);
 }
 
@@ -901,7 +624,7 @@ static void test_large(void)
     char *memory, *at;
     unsigned long node;
 
-    if (skip_one_node())
+    if (move_skip_one_node())
         return;
     memory = mmap(NULL, 2 * LARGE, READ_WRITE, PRIVATE, -1, 0);
     if (!CHECK(memory != MAP_FAILED, "%s", strerror(errno)))
@@ -916,18 +639,18 @@ static void test_large(void)
     }
     for (long i = 0; i < LARGE; i += PAGE)
         *(long *)(void *)(at + i) = i;
-    for (int k = 0; k < 2 * node_count; k++) {
+    for (int k = 0; k < 2 * move_node_count; k++) {
         int status = -1;
 
         kernels_go(k);
-        node = 1ul << (k + 1) % node_count;
-        CHECK(syscall(SYS_mbind, at, LARGE, BIND, &node, BITS + 1, MOVE) == 0, "%s", strerror(errno));
+        node = 1ul << (k + 1) % move_node_count;
+        CHECK(syscall(SYS_mbind, at, LARGE, MOVE_BIND, &node, BITS + 1, MOVE) == 0, "%s", strerror(errno));
         for (long i = 0; i < LARGE; i += PAGE) {
             if (!CHECK(*(long *)(void *)(at + i) == i, "round %d page %ld", k, i / PAGE))
                 break;
         }
         CHECK(syscall(SYS_move_pages, 0, 1, (void *[]){at + LARGE - PAGE}, NULL, &status, 0) == 0 &&
-                  status == (k + 1) % node_count,
+                  status == (k + 1) % move_node_count,
               "round %d: %d", k, status);
         CHECK(large_kb() >= 2048 || !tap_on_kettle(), "round %d: %lu KiB are large", k, large_kb());
     }
@@ -946,10 +669,10 @@ int main(int argc, char **argv)
         {"forked", "a page that a child has moves only with MPOL_MF_MOVE_ALL, as a copy", test_forked},
         {"forked-file", "so does a private copy of a file's page", test_forked_file},
         {"file", "a private page of a file moves, and one that is mapped shared does not", test_file},
-        {"shared", "shared memory of one process moves, and its futex words stay", test_shared},
-        {"twice", "a page that is mapped twice stays", test_twice},
-        {"sharers", "memory that processes share moves for all of them", test_sharers},
-        {"crowd", "processes that share memory move it at once, while others come and go", test_crowd},
+        {"shared", "shared memory of one process moves, and its futex words stay", move_test_shared},
+        {"twice", "a page that is mapped twice stays", move_test_twice},
+        {"sharers", "memory that processes share moves for all of them", move_test_sharers},
+        {"crowd", "processes that share memory move it at once, while others come and go", move_test_crowd},
         {"killed", "a process that is killed does not migrate its pages to the end", test_killed},
         {"sparse", "migrate_pages moves each page of a nearly empty area", test_sparse},
         {"clock", "the page of the clock does not move", test_clock},
@@ -959,10 +682,10 @@ int main(int argc, char **argv)
         .tests = tests, .count = TAP_COUNT(tests), .parameters = "[ROUNDS]", .extra = INT64_C(600) * 1000000000};
     unsigned long nodes = 0;
 
-    tap_take_number(&argc, &argv, &rounds);
+    tap_take_number(&argc, &argv, &move_rounds);
     kernels_find();
     syscall(SYS_get_mempolicy, NULL, &nodes, BITS + 1, NULL, F_ALLOWED);
     for (; nodes != 0; nodes &= nodes - 1)
-        node_count++;
+        move_node_count++;
     return tap_main(argc, argv, &program);
 }

@@ -57,6 +57,7 @@ def draw(plot: Plot, folder: Path) -> Path | None:
     else:
         axes.set_ylim(bottom=0)
     axes.grid(axis="y", alpha=0.3)
+    axes.set_axisbelow(True)
     picture.savefig(path, metadata={"Date": None})
     if plot.png:
         picture.savefig(path.with_suffix(".png"))
@@ -97,4 +98,4 @@ def _draw_stacks(axes: Any, plot: Plot) -> None:
                  hatch="//" if number >= 10 else None)
         below = [low + height for low, height in zip(below, heights)]
     if plot.stacks:
-        axes.legend()
+        axes.figure.legend(loc="outside lower center", ncols=3)  # bars may be as high as the picture

@@ -3,6 +3,7 @@
 #define KERNEL_INSTANCE_WINDOW_H
 
 #include "kernel/instance/bootpage.h"
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "kernel/arch/x86_64/paging.h"
@@ -10,6 +11,7 @@
 int window_map(uint64_t va, uint64_t pa, uint64_t size, uint64_t flags);
 void *window_direct(uint64_t pa);
 uint64_t window_physical(const void *direct);
+bool window_owns(uint64_t pa, uint64_t size);
 
 struct boot_page *window_boot_page(void);
 

@@ -66,7 +66,8 @@ struct msg_outgoing {
     uint32_t fragment;    /* [k] tx_lock: the next one */
     uint8_t class;        /* enum msg_class */
     volatile bool queued; /* [k] tx_lock: at least its last fragment waits for room */
-    uint8_t wish;         /* [k] tx_lock: while DATA is lent: the wish whose answer ends the loan */
+    uint8_t wish;         /* [k] tx_lock: while DATA is lent: the wish whose answer ends the loan, */
+    uint64_t slot;        /* [k] tx_lock: and the slots that its ring had been given, the next of which ends it, too */
     void (*done)(struct msg_outgoing
                      *outgoing); /* it is in the ring, and its memory is no longer used. Must not wait. May be NULL */
 };

@@ -194,6 +194,7 @@ static void await_locked(struct peer *peer, uint32_t reason, uint32_t slots)
 static void lend_locked(struct peer *peer, struct msg_outgoing *outgoing, uint32_t slots)
 {
     outgoing->wish = (uint8_t)(peer->wants + 1);
+    outgoing->slot = peer->out[outgoing->class].ring.next;
     list_append(&peer->lent, &outgoing->node);
     await_locked(peer, BLOCKED_LENT, slots);
 }
@@ -343,7 +344,8 @@ static bool flush_first(struct peer *peer, struct list *queue, struct msg_outgoi
 }
 
 /* Returns the first of the messages whose memory PEER may read, removed from their list, if it does not any more;
- * otherwise NULL. */
+ * otherwise NULL. A peer whose rings are never empty answers no wish; but it takes a slot only after it has handled
+ * those before it in the same ring. */
 static struct msg_outgoing *take_returned(struct peer *peer)
 {
     struct msg_outgoing *first = NULL;
@@ -353,7 +355,8 @@ static struct msg_outgoing *take_returned(struct peer *peer)
         uint8_t answered = peer->head->taken[instance.kernel].answered;
 
         first = container_of(peer->lent.next, struct msg_outgoing, node);
-        if ((int8_t)(answered - first->wish) >= 0) {
+        ring_refresh(&peer->out[first->class].ring);
+        if ((int8_t)(answered - first->wish) >= 0 || peer->out[first->class].ring.known_taken > first->slot) {
             list_remove(&first->node);
             if (list_empty(&peer->lent))
                 msg_set_blocked(peer, 0, BLOCKED_LENT);

@@ -109,7 +109,8 @@ struct file_kind {
     void (*fewer)(void);                /* an open of a file of this kind has been dropped, and others are left */
     void (*forget)(struct file *file);  /* the last pin has been dropped: frees the kind's memory */
     int64_t (*entries)(struct file *file, void *data, size_t room); /* getdents64 from its offset on, or NULL */
-    int64_t (*opened)(struct file *file);         /* of a FIFO: 0, or -EAGAIN until the other end has been opened */
+    /* Of a FIFO: 0, or -EAGAIN until the other end has been opened. GIVES_UP: FILE is no end any more after -EAGAIN. */
+    int64_t (*opened)(struct file *file, bool gives_up);
     uint64_t (*signals)(const struct file *file); /* of a signalfd: its set; else NULL */
     bool seekable;                                /* its bytes are at `data`, read-only, and `read` is NULL */
     bool directory; /* its entries are at `data` as getdents64 returns them, unless it has `entries` */

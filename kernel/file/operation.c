@@ -314,7 +314,7 @@ static int64_t act(struct file *file, const struct file_request *request, const 
     case MSG_FILE_SPACE:
         return give_space(file, result, room);
     case MSG_FILE_OPENED:
-        return file->kind->opened != NULL ? file->kind->opened(file) : 0;
+        return file->kind->opened != NULL ? file->kind->opened(file, request->gives_up != 0) : 0;
     default:
         return -EPROTO;
     }

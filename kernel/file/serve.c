@@ -28,14 +28,15 @@ static uint32_t whole_words(uint32_t bytes)
     return (bytes + 7) / 8 * 8;
 }
 
-/* Maps KERNEL's zero-copy data, or its room for a result, in place of the data that came with the request. */
+/* Maps KERNEL's zero-copy data, or its room for a result, in place of the data that came with the request. Only for
+ * operations that read such data once: the peer may change them meanwhile. */
 static int open_zero_copy(struct serving *s, uint32_t kernel)
 {
     bool write = s->call->request.zero_copy == FILE_ZERO_COPY_RESULT;
     uint64_t address;
     void *zero_copy;
 
-    if (s->size != sizeof(address) || s->call->room > FILE_CHUNK ||
+    if (!file_rule_zero_copy(&s->call->request) || s->size != sizeof(address) || s->call->room > FILE_CHUNK ||
         (!write && s->call->request.zero_copy != FILE_ZERO_COPY_DATA))
         return -EPROTO;
     memcpy(&address, s->data, sizeof(address));

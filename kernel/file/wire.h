@@ -60,6 +60,7 @@ struct file_request {
             int64_t offset;
             uint32_t whence;
         } seek;
+        uint32_t gives_up; /* FILE_OPENED: 1: the asker closes the file if the other end has not been opened */
         uint64_t root;     /* FILE_PATH: the directory, of this kernel, at which the path begins; 0: the tree's root */
         struct {           /* FILE_MAP */
             uint32_t home; /* of the space that maps the file */

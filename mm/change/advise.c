@@ -96,17 +96,15 @@ static int reserve_locked(struct space *space, const struct msg_space_change *ch
     return 0;
 }
 
-/* Locks the areas in [START, END) with what is reserved. -ENOLCK: others have mapped more there meanwhile, which the
- * lock of the whole space allows, and it is too much. */
+/* Locks the areas in [START, END) with what is reserved. What others have mapped there meanwhile, which the lock of the
+ * whole space allows, is locked, too, even beyond the limit: the change must not stop half way. */
 static int lock_reserved_locked(struct space *space, const struct msg_space_change *change, uint64_t start,
                                 uint64_t end, uint64_t *reserved)
 {
     uint64_t more = bytes_locked(space, start, end, true) - bytes_locked(space, start, end, false);
     uint64_t taken = more < *reserved ? more : *reserved;
-    int error = space_may_lock_locked(space, change->prot, more - taken) ? 0 : -ENOLCK;
+    int error = area_flag(&space->areas, start, end, change->flag.set, change->flag.clear);
 
-    if (error == 0)
-        error = area_flag(&space->areas, start, end, change->flag.set, change->flag.clear);
     if (error == 0) {
         space->locking -= taken;
         *reserved -= taken;
@@ -129,7 +127,7 @@ int64_t space_apply_flag_locked(struct space *space, const struct msg_space_chan
     }
     if (home || lease_has_locked(space, change->start, end)) { /* which has all areas */
         if (change->flag.forbidden != 0 && any_has_locked(space, change->start, end, change->flag.forbidden))
-            return -EINVAL;
+            error = -EINVAL;
         covered = area_covers(&space->areas, change->start, end);
     }
     for (uint64_t at = change->start, stop; at < end && error == 0; at = stop) {

@@ -445,6 +445,7 @@ static void question_with_block(struct space_get *get)
     get->result = 0;
     if (block_comes(get))
         return;
+    get->has &= ~SPACE_HAS_NO_ENTRY; /* another thread may have fetched the page since the first question */
     block = huge_block();
     if (block != 0) {
         if (get->spare != 0)
@@ -481,6 +482,7 @@ int space_get_page(struct space *space, uint64_t page, uint32_t access)
         question_with_block(&get);
     if (asked && get.lost && get.runs > SPACE_RUNS_SHORT) {
         get.runs = 0; /* an answer of one slot needs no memory and is not lost */
+        get.has &= ~SPACE_HAS_NO_ENTRY;
         question(&get, false);
     }
     if (get.area != NULL)

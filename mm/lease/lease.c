@@ -287,7 +287,7 @@ struct space_range lease_widen_locked(const struct space *space, const struct le
  * that forks again and again does not use up addresses. */
 static void note_free_locked(struct space *space, uint64_t start, uint64_t end)
 {
-    if (lease_map_empty(&space->leases.map)) /* as after each fork: then holes between areas are found, too */
+    if (lease_map_empty(&space->leases.map)) /* then holes between areas are found, too */
         space->leases.low = 0;
     else if (end - start >= LEASE_MIN && end > space->leases.low && end <= LEASE_TOP)
         space->leases.low = end;
@@ -318,7 +318,7 @@ void lease_share_locked(struct space *space, uint64_t start, uint64_t end)
 
     if (start == 0 && end >= USER_END) {
         lease_forget_locked(space, instance.kernel);
-        note_free_locked(space, start, start);
+        space->leases.low = 0; /* holes are found again, although others keep their leases */
     } else if (!lease_map_empty(&space->leases.map)) {
         lease = lease_map_next(&space->leases.map, start);
     }

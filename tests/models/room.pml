@@ -237,7 +237,8 @@ inline take_back()
            tx_lock[self] = true
        };
        if
-       :: atomic { told[self] >= loan || (BUG == 11 && len(ring[OUT(ORDINARY)]) == 0) ->
+       :: atomic { told[self] >= loan || taken[OUT(ORDINARY)] > number + 1 ||
+                   (BUG == 11 && len(ring[OUT(ORDINARY)]) == 0) ->
               lent[self]?number, loan;
               assert(copied[self] > number); /* the peer does not read it any more */
               ended[self]++;

@@ -188,6 +188,8 @@ static int64_t run_hostile(const struct kettle_messages *asked)
                               .type = (int32_t)asked->urgent - 1};
     int64_t result = credentials_need_root();
 
+    if (result != 0)
+        return result;
     for (kernel_set rest = hostile.kernels; rest != 0; rest &= rest - 1) {
         if (!msg_peer_started((uint32_t)__builtin_ctzll(rest)))
             return -EAGAIN;

@@ -215,7 +215,7 @@ static int look(uint32_t kernel, uint64_t token, const struct poll_item *items, 
     if (!none && wanted == POLL_ARM_KEEP)
         stop_notifying(kernel, token);
     else if (!none && arm != NULL)
-        disarm(kernel, token, POLL_END);
+        disarm(kernel, token, POLL_END_PASS); /* it may have taken an event of a file that was looked at before it */
     return none ? 1 : 0;
 }
 

@@ -223,8 +223,9 @@ static int64_t ask(struct epoll *epoll, struct epoll_remote *remote, uint32_t ma
         return -ENOMEM; /* the last request's arm stays, as others may wait for it */
     ready = poll_look(remote->kernel, q.message, q.states);
     if (before != 0)
-        poll_disarm(remote->kernel, before,
-                    heard || ready > 0 ? POLL_END : POLL_END_PASS); /* only now, so that the files always have a hook */
+        /* Only now, so that the files always have a hook. An event that the arm has taken unheard may be of another
+         * file than those that are ready: it is passed on. So it is when there was no memory to look. */
+        poll_disarm(remote->kernel, before, heard && ready >= 0 ? POLL_END : POLL_END_PASS);
     spin_lock(&epoll->scan);
     closed = epoll->closed;
     if (!closed && ready >= 0) {

@@ -217,15 +217,19 @@ static int64_t do_inside(const struct msg_file_name *asked, const struct way *wa
 }
 
 /* Waits until the other end of the FIFO that was opened at PLACE is open, or was since then. A signal ends the wait,
- * but not when the other end came before it: the caller would open again and wait for an end that has come and gone. */
+ * but not when the other end came before it: the caller would open again and wait for an end that has come and gone.
+ * The last look and the end of this one are one step, so that the other end does not meet an opener that is about to
+ * go. */
 static int64_t await_other_end(const struct file_place *place)
 {
     struct file_request request = {.operation = MSG_FILE_OPENED, .fd = -1};
     struct file_answer answer;
     int64_t ended = 0, error;
 
-    while ((error = file_call_at(place, &request, NULL, 0, NULL, 0, &answer)) == -EAGAIN && ended == 0)
+    while ((error = file_call_at(place, &request, NULL, 0, NULL, 0, &answer)) == -EAGAIN && ended == 0) {
         ended = watch_wait_at(0, WATCH_FILE, place->id, answer.seen, "the other end of a FIFO", 0);
+        request.gives_up = ended != 0;
+    }
     return error == -EAGAIN ? ended : error;
 }
 

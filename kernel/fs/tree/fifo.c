@@ -12,6 +12,8 @@
 
 enum { READER, WRITER };
 
+#define WITHDRAWN (UINT64_MAX - 1) /* the offset of an open file that is no end any more */
+
 struct fifo {
     struct spinlock lock;
     struct pipe_buffer buffer; /* [k] lock */
@@ -173,8 +175,18 @@ static int64_t fifo_operate(struct file *file, const struct file_request *reques
     return value;
 }
 
+/* FILE, which is about to be closed, is no end any more. */
+static void withdraw_locked(struct fifo *fifo, struct file *file)
+{
+    for (int end = READER; end <= WRITER; end++) {
+        if (is_for(file, end))
+            fifo->ends[end]--;
+    }
+    file->offset = WITHDRAWN;
+}
+
 /* FILE_OPENED: 0 if the other end is open, or was since FILE was opened; else -EAGAIN. */
-static int64_t fifo_opened(struct file *file)
+static int64_t fifo_opened(struct file *file, bool gives_up)
 {
     struct fifo *fifo = fifo_of(file);
     int other = (file->flags & OPEN_ACCESS) == WRITER ? READER : WRITER;
@@ -183,6 +195,8 @@ static int64_t fifo_opened(struct file *file)
     spin_lock(&fifo->lock);
     there = fifo->ends[other] != 0 || fifo->opens[other] != file->offset;
     fifo->wanted |= !there;
+    if (!there && gives_up && file->offset != WITHDRAWN)
+        withdraw_locked(fifo, file);
     spin_unlock(&fifo->lock);
     return there ? 0 : -EAGAIN;
 }
@@ -192,10 +206,8 @@ static void fifo_release(struct file *file)
     struct fifo *fifo = fifo_of(file);
 
     spin_lock(&fifo->lock);
-    for (int end = READER; end <= WRITER; end++) {
-        if (is_for(file, end))
-            fifo->ends[end]--;
-    }
+    if (file->offset != WITHDRAWN)
+        withdraw_locked(fifo, file);
     if (fifo->ends[READER] == 0 && fifo->ends[WRITER] == 0) {
         pipe_buffer_free(&fifo->buffer);
         pipe_buffer_discount(&fifo->buffer);
@@ -251,8 +263,10 @@ int64_t fifo_open(struct node *node, uint32_t flags, struct file **out, bool *wa
     } else {
         notify = take_wanted_locked(fifo);
     }
-    if (error != 0)
-        fifo->opens[WRITER]--; /* a failed open must not count for waiting readers; release removes the end */
+    if (error != 0) {
+        fifo->opens[WRITER]--; /* a failed open must not count for readers, neither those that wait nor new ones */
+        withdraw_locked(fifo, file);
+    }
     spin_unlock(&fifo->lock);
     if (notify)
         file_event(&fifo->events);

@@ -11,6 +11,10 @@
 #include "tasks/process/call.h"
 
 #define UNDO_MAX SEM_VALUE_MAX
+/* Calls that may wait for one set, and steps of one that is tried again although it is still blocked. A change looks at
+ * all of them again after each one that it lets go, under a lock and without a pause. */
+#define WAITERS_MAX 2048u
+#define RETRIED_STEPS_MAX 16u
 
 struct semaphore {
     int32_t value;
@@ -35,6 +39,7 @@ struct waiter { /* a task that waits, until it has been answered that its call i
     uint32_t kernel; /* that the task is on */
     uint32_t process;
     bool alters;
+    bool may_refuse; /* an earlier step than `stop` may refuse the call meanwhile */
     struct stop stop;
     int64_t result; /* of its call, once it is in `done` */
     size_t count;
@@ -45,6 +50,7 @@ struct set {
     struct ipc_object object;
     struct list undos;
     struct list waiters;       /* in order of arrival */
+    uint32_t waiting;          /* how many */
     struct list done;          /* waiters whose calls have been done or refused */
     struct semaphore values[]; /* object.facts.count */
 };
@@ -63,7 +69,6 @@ static size_t undo_size(const struct set *set)
 
 static void waiter_free(struct waiter *waiter)
 {
-    list_remove(&waiter->node);
     heap_free(waiter, sizeof(*waiter) + waiter->count * sizeof(waiter->steps[0]));
 }
 
@@ -131,6 +136,15 @@ static bool alters(const struct ipc_step *steps, size_t count)
     return result;
 }
 
+static bool may_refuse(const struct ipc_step *steps, size_t count)
+{
+    bool result = false;
+
+    for (size_t i = 0; i < count && count <= RETRIED_STEPS_MAX; i++)
+        result |= (steps[i].flags & IPC_NO_WAIT) != 0;
+    return result;
+}
+
 /* The call cannot be done at STOP. A task that waits already keeps its place. */
 static int64_t note_waiter(struct set *set, const struct ipc_call *call, uint32_t kernel, const struct ipc_step *steps,
                            size_t count, const struct stop *stop)
@@ -138,19 +152,28 @@ static int64_t note_waiter(struct set *set, const struct ipc_call *call, uint32_
     struct waiter *waiter = find_waiter(&set->waiters, call->task);
 
     if (waiter == NULL) {
-        waiter = heap_alloc(sizeof(*waiter) + count * sizeof(*steps));
+        waiter = set->waiting < WAITERS_MAX ? heap_alloc(sizeof(*waiter) + count * sizeof(*steps)) : NULL;
         if (waiter == NULL)
             return -ENOMEM;
+        set->waiting++;
         waiter->task = call->task;
         waiter->kernel = kernel;
         waiter->process = call->pid;
         waiter->alters = alters(steps, count);
+        waiter->may_refuse = may_refuse(steps, count);
         waiter->count = count;
         memcpy(waiter->steps, steps, count * sizeof(*steps));
         list_append(&set->waiters, &waiter->node);
     }
     waiter->stop = *stop;
     return 0;
+}
+
+static void stop_waiting(struct set *set, struct waiter *waiter)
+{
+    list_remove(&waiter->node);
+    set->waiting--;
+    waiter_free(waiter);
 }
 
 /* TASK no longer waits. Returns whether its call has been done or refused; *RESULT is then its result. */
@@ -160,10 +183,11 @@ static bool forget_waiter(struct set *set, uint32_t task, int64_t *result)
 
     if (done != NULL) {
         *result = done->result;
+        list_remove(&done->node);
         waiter_free(done);
     }
     if (waiter != NULL)
-        waiter_free(waiter);
+        stop_waiting(set, waiter);
     return done != NULL;
 }
 
@@ -247,7 +271,7 @@ static struct waiter *serve_one(struct set *set, bool alter)
         struct waiter *waiter = container_of(at, struct waiter, node);
         struct undo *undo = waiter->alters == alter ? find_undo(set, waiter->process) : NULL;
 
-        if (waiter->alters != alter)
+        if (waiter->alters != alter || (!waiter->may_refuse && is_blocked(set, &waiter->stop)))
             continue;
         waiter->result = try_steps(set, waiter->steps, waiter->count, undo, &waiter->stop);
         if (waiter->result == 1)
@@ -255,6 +279,7 @@ static struct waiter *serve_one(struct set *set, bool alter)
         if (waiter->result == 0)
             mark_done(set, waiter->steps, waiter->count, waiter->process);
         list_remove(&waiter->node);
+        set->waiting--;
         list_append(&set->done, &waiter->node);
         return waiter;
     }
@@ -503,13 +528,21 @@ static uint32_t process_of(uint32_t kernel)
 }
 
 /* KERNEL has died: its tasks take nothing any more. */
-static void forget_kernel(struct list *list, uint32_t kernel)
+static void forget_kernel(struct set *set, uint32_t kernel)
 {
-    list_for_each_safe(at, list) {
+    list_for_each_safe(at, &set->waiters) {
         struct waiter *waiter = container_of(at, struct waiter, node);
 
         if (waiter->kernel == kernel)
+            stop_waiting(set, waiter);
+    }
+    list_for_each_safe(at, &set->done) {
+        struct waiter *waiter = container_of(at, struct waiter, node);
+
+        if (waiter->kernel == kernel) {
+            list_remove(&waiter->node);
             waiter_free(waiter);
+        }
     }
 }
 
@@ -519,10 +552,8 @@ void sem_lost(uint32_t kernel)
 
     spin_lock(&ipc_lock);
     for (uint32_t i = 0; i < sets.used; i++) {
-        if (sets.objects[i] != NULL) {
-            forget_kernel(&set_of(sets.objects[i])->waiters, kernel);
-            forget_kernel(&set_of(sets.objects[i])->done, kernel);
-        }
+        if (sets.objects[i] != NULL)
+            forget_kernel(set_of(sets.objects[i]), kernel);
     }
     spin_unlock(&ipc_lock);
     while ((process = process_of(kernel)) != 0)

@@ -305,7 +305,8 @@ static int wait_in_queue(struct pi_wait *wait, uint32_t owner, uint64_t deadline
         pi_retract(&wait->place.key, &state);
     if (error == -ESRCH) {
         pi_freed(&wait->place, state.owner, true); /* other threads that are queued for it retry */
-        return owner_gone(wait->address, state.owner);
+        error = owner_gone(wait->address, state.owner);
+        return error == 1 && deadline != 0 && clock_now() >= deadline ? -ETIMEDOUT : (int)error;
     }
     if (error == -EAGAIN)
         sched_block(NULL, &ends, WAIT_INTERRUPTIBLE, clock_now() + PAUSE);

@@ -369,6 +369,7 @@ void exec_test_astray(void)
         pid_t child;
 
         atomic_store(&company->running, 0);
+        place_go(0); /* the child's home, where the thread that holds the lock is to be */
         child = FORK();
         if (child == 0) {
             pthread_mutexattr_t attributes;

@@ -75,7 +75,8 @@ static void test_costs(void)
              (long)waited[0], (long)waited[PARTS - 1]);
     CHECK(made[PARTS - 1] * 20 <= made[0] * 21, "the last forks take %ld ns, the first %ld", (long)made[PARTS - 1],
           (long)made[0]);
-    CHECK(waited[0] <= waited[PARTS - 1] * 2, "the first waits take %ld ns, the last %ld", (long)waited[0],
+    /* a search among the children that are left would make them a hundred times as long */
+    CHECK(waited[0] <= waited[PARTS - 1] * 4, "the first waits take %ld ns, the last %ld", (long)waited[0],
           (long)waited[PARTS - 1]);
 }
 

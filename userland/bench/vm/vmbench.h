@@ -117,6 +117,10 @@ int vmbench_run_protect_whole(const struct vmbench_case *bench, uint32_t count);
 int vmbench_run_fault_race(const struct vmbench_case *bench, uint32_t count);
 int vmbench_run_unmap_pair(const struct vmbench_case *bench, uint32_t count);
 int vmbench_run_protect_pair(const struct vmbench_case *bench, uint32_t count);
+int vmbench_run_advise_lasting(const struct vmbench_case *bench, uint32_t count);
+int vmbench_run_advise_hint(const struct vmbench_case *bench, uint32_t count);
+int vmbench_run_advise_drop(const struct vmbench_case *bench, uint32_t count);
+int vmbench_run_advise_drop_file(const struct vmbench_case *bench, uint32_t count);
 int vmbench_run_lock(const struct vmbench_case *bench, uint32_t count);
 int vmbench_run_lock_team(const struct vmbench_case *bench, uint32_t count);
 

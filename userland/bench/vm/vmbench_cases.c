@@ -106,6 +106,28 @@ static void add_pairs(struct table *table)
     }
 }
 
+/* madvise of a page. */
+static void add_advices(struct table *table)
+{
+    static const struct range_operation operations[] = {{"advise_lasting", vmbench_run_advise_lasting},
+                                                        {"advise_hint", vmbench_run_advise_hint},
+                                                        {"advise_drop", vmbench_run_advise_drop},
+                                                        {"advise_drop_file", vmbench_run_advise_drop_file}};
+
+    for (size_t i = 0; i < COUNT_OF(operations); i++) {
+        for (enum bench_where where = WHERE_LOCAL; where <= WHERE_OTHER; where++) {
+            struct vmbench_case bench = {.operation = operations[i].name,
+                                         .where = where,
+                                         .row.count = MANY,
+                                         .pages = 1,
+                                         .run = operations[i].run};
+
+            if (where != WHERE_SAME)
+                add(table, bench, "%s.%s", bench.operation, bench_where_word(where));
+        }
+    }
+}
+
 static const char *shape_word(enum vmbench_shape shape)
 {
     static const char *const words[] = {
@@ -203,6 +225,7 @@ size_t vmbench_cases(struct vmbench_case cases[BENCH_ROWS_MAX])
     add_locks(&table);
     add_pairs(&table);
     add_forked(&table);
+    add_advices(&table);
     return table.count;
 }
 

@@ -320,11 +320,17 @@ void exec_test_race_exit(void)
  * know yet, sees it and does its worst. */
 enum worst { WORST_FAULT, WORST_HANDLED, WORST_EXIT, WORST_BLOCKED, WORST_ABORT, WORSTS };
 
-static pthread_mutex_t robust;
+static pthread_mutex_t robust, other;
+
+/* The home of the calling process, where its exec takes place: an id begins with its number. */
+static int home(void)
+{
+    return getpid() >> 16;
+}
 
 static void *thread_holds(void *argument)
 {
-    place_go(0);
+    place_go(home());
     REQUIRE(pthread_mutex_lock(&robust) == 0, "no lock");
     atomic_fetch_add(&company->running, 1);
     for (;;)
@@ -342,7 +348,11 @@ static void *thread_goes_astray(void *argument)
     enum worst worst = (enum worst)(intptr_t)argument;
     sigset_t mask;
 
-    place_go(1);
+    place_go(home() + 1);
+    /* The C library tells the kernel of the first robust lock, and the home notes nothing of a thread that is to die.
+     */
+    MUST(pthread_mutex_lock(&other));
+    MUST(pthread_mutex_unlock(&other));
     sigfillset(&mask);
     if (worst == WORST_HANDLED)
         signal(SIGSEGV, handler_exits);
@@ -369,7 +379,6 @@ void exec_test_astray(void)
         pid_t child;
 
         atomic_store(&company->running, 0);
-        place_go(0); /* the child's home, where the thread that holds the lock is to be */
         child = FORK();
         if (child == 0) {
             pthread_mutexattr_t attributes;
@@ -379,6 +388,7 @@ void exec_test_astray(void)
             pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
             pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED); /* else musl does not tell the kernel */
             pthread_mutex_init(&robust, &attributes);
+            pthread_mutex_init(&other, &attributes);
             REQUIRE(pthread_create(&thread, NULL, thread_holds, NULL) == 0, "no thread");
             UNTIL(atomic_load(&company->running) == 1, "the lock");
             REQUIRE(pthread_create(&thread, NULL, thread_goes_astray, (void *)(intptr_t)(round % WORSTS)) == 0,

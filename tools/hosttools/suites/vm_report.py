@@ -101,6 +101,8 @@ SCALING = ((f"touch.{MIB_PAGES}", "mmap, touch, munmap of 1 MiB"), (f"map.{128 *
            (f"protect_whole.{128 * MIB_PAGES}", "mprotect and back of 128 MiB, untouched"))
 FORKED = (("forked_new", "first touch of a new page"), ("forked_write", "write to a page that was touched before it"))
 PAIRS = (("unmap_pair", "munmap"), ("protect_pair", "mprotect"))
+ADVICES = (("advise_lasting", "MADV_DONTFORK and MADV_DOFORK of a page"), ("advise_hint", "MADV_RANDOM of a page"),
+           ("advise_drop", "touch and MADV_DONTNEED of a page"), ("advise_drop_file", "the same of a file that is mapped shared"))
 LARGE = ("touch_huge.512", "mmap, touch, munmap of a large page of 2 MiB")
 LOCKS = (("fault_race.1", "first touch of a page of one range"), ("protect_race.1", "mprotect and back of one page"))
 SHAPES = (("threads", "a thread on each, ranges of their own"), ("processes", "a process on each"),
@@ -121,6 +123,9 @@ def fault_rows() -> Iterator[Row]:
     for operation, title in PAIRS:
         for where, words in (WHERES[0], WHERES[2]):
             yield f"{title} of a page that two places have touched, process everywhere, {words}", f"{operation}.{where}"
+    for operation, title in ADVICES:
+        for where, words in (WHERES[0], WHERES[2]):
+            yield f"{title}, {words}", f"{operation}.{where}"
     for operation, title in FORKED:
         for where, words in (WHERES[0], *WHERES[2:]):
             yield f"{title}, mapped there, after a fork there, {words}", f"{operation}.{where}"

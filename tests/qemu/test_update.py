@@ -1,6 +1,7 @@
 """Kernels start from images of another build (kernel/machine/update.md): build/moved.image has the same objects in another
 order, so that nothing of it is where it is in the booted one; build/foreign.image says that its messages are others."""
 
+import fcntl
 import subprocess
 
 import pytest
@@ -8,14 +9,15 @@ import pytest
 from boots import MACHINES
 from conftest import ROOT, first_or_all, tap_problems
 
-pytestmark = pytest.mark.xdist_group("update")  # one process makes the images, once
 FILES = {name: ROOT / f"build/{name}.image" for name in ("moved", "foreign")}
 
 
 @pytest.fixture(scope="module")
 def images():
-    """The arguments that bring the images into a machine."""
-    subprocess.run(["make", "-s", *(f"build/{name}.image" for name in FILES)], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    """The arguments that bring the images into a machine. Of several processes with tests the first one makes them."""
+    with (ROOT / "build/images.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        subprocess.run(["make", "-s", *(f"build/{name}.image" for name in FILES)], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     return [word for name, path in FILES.items() for word in ("--file", f"{path}:/images/{name}")]
 
 

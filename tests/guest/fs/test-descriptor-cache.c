@@ -93,6 +93,21 @@ static void all_look(struct thread *threads, int count)
     }
 }
 
+/* The threads end. Returns WRONG, or what was wrong with one of them. */
+static int all_end(struct thread *threads, int count, int wrong)
+{
+    atomic_store(&board.over, 1);
+    for (int i = 0; i < count; i++) {
+        if (!thread_join(&threads[i]))
+            return 105;
+        if (atomic_load(&threads[i].result) != 0) {
+            fprintf(stderr, "# kernel %d: %ld\n", i, atomic_load(&threads[i].result));
+            wrong = 106;
+        }
+    }
+    return wrong;
+}
+
 static int step(long number, bool closes)
 {
     long result = 0;
@@ -130,16 +145,7 @@ static int change_all(void *context)
         if (number % 10 < 2)
             all_look(threads, count);
     }
-    atomic_store(&board.over, 1);
-    for (int i = 0; i < count; i++) {
-        if (!thread_join(&threads[i]))
-            return 105;
-        if (atomic_load(&threads[i].result) != 0) {
-            fprintf(stderr, "# kernel %d: %ld\n", i, atomic_load(&threads[i].result));
-            wrong = 106;
-        }
-    }
-    return wrong;
+    return all_end(threads, count, wrong);
 }
 
 static void change_at_homes(bool closes)
@@ -354,16 +360,7 @@ static int change_names(void *context)
         if (step % 10 < 2)
             all_look(threads, count);
     }
-    atomic_store(&board.over, 1);
-    for (int i = 0; i < count; i++) {
-        if (!thread_join(&threads[i]))
-            return 105;
-        if (atomic_load(&threads[i].result) != 0) {
-            fprintf(stderr, "# kernel %d: %ld\n", i, atomic_load(&threads[i].result));
-            wrong = 106;
-        }
-    }
-    return wrong;
+    return all_end(threads, count, wrong);
 }
 
 /* A thread that moves sees each directory that it has set itself. */

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/guest/harness/tap.h"
+
 static char text[65536];
 
 unsigned long events_of(int kernel, const char *name)
@@ -33,4 +35,15 @@ unsigned long events_of(int kernel, const char *name)
     snprintf(start, sizeof(start), " %s=", name);
     at = strstr(at, start);
     return at != NULL && (end == NULL || at < end) ? strtoul(at + strlen(start), NULL, 10) : 0;
+}
+
+unsigned long events_everywhere(const char *name)
+{
+    int kernels[64];
+    int count = tap_kernels(kernels);
+    unsigned long sum = 0;
+
+    for (int i = 0; i < count; i++)
+        sum += events_of(kernels[i], name);
+    return sum;
 }

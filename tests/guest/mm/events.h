@@ -4,5 +4,7 @@
 
 /* How often NAME has happened on KERNEL; 0 where nothing is told. Allocates nothing. */
 unsigned long events_of(int kernel, const char *name);
+/* The sum over all kernels that run. */
+unsigned long events_everywhere(const char *name);
 
 #endif

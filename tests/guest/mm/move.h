@@ -40,8 +40,6 @@ long move_call(void *first, long count, const int *wanted, int *status, int flag
 void move_round(void *at, long count, long first, long step, int flags);
 /* The node of PAGE, or a negative errno. */
 int move_node_of(void *page);
-/* The sum of all kernels' counts of EVENT of this process. */
-unsigned long move_counted(const char *event);
 /* Skips the test on a machine of one node, and returns true. */
 bool move_skip_one_node(void);
 

@@ -11,6 +11,7 @@
 #include "tests/guest/harness/spread_memory.h"
 #include "tests/guest/harness/tap.h"
 #include "tests/guest/mm/audit.h"
+#include "tests/guest/mm/events.h"
 #include "tests/guest/mm/move.h"
 #include "userland/thread.h"
 #include "userland/x86.h"
@@ -38,7 +39,7 @@ static void shared_waiter(struct thread *thread)
 void move_test_shared(void)
 {
     struct thread threads[READERS] = {{0}};
-    unsigned long moved = move_counted("pages_moved");
+    unsigned long moved = events_everywhere("pages_moved");
 
     if (move_skip_one_node())
         return;
@@ -65,7 +66,7 @@ void move_test_shared(void)
     x86_syscall(SYS_futex, (long)&move_area[0].line[0].count, FUTEX_WAKE, READERS, 0, 0, 0);
     for (int i = 0; i < READERS; i++)
         CHECK(thread_join(&threads[i]), "waiter %d", i);
-    moved = move_counted("pages_moved") - moved;
+    moved = events_everywhere("pages_moved") - moved;
     CHECK(moved >= (unsigned long)(move_rounds * PAGES / 4) || !tap_on_kettle(), "%lu pages have moved", moved);
     CHECK(audit_own(), "at the end");
     kernels_go(0);

@@ -28,25 +28,15 @@ extern const char __executable_start, end; /* of the program: the linker's */
 static char *area, *decoy;
 static int first_node, node; /* where the area was touched first, and where it is used */
 
-static unsigned long counted(const char *event)
-{
-    int kernels[64];
-    int count = tap_kernels(kernels);
-    unsigned long sum = 0;
-
-    for (int i = 0; i < count; i++)
-        sum += events_of(kernels[i], event);
-    return sum;
-}
-
 struct sample {
     unsigned long faults, local, remote, hidden, looks;
 };
 
 static struct sample sample(void)
 {
-    return (struct sample){counted("hint_faults"), counted("seen_local"), counted("seen_remote"), counted("hints_set"),
-                           counted("seen_looks")};
+    return (struct sample){events_everywhere("hint_faults"), events_everywhere("seen_local"),
+                           events_everywhere("seen_remote"), events_everywhere("hints_set"),
+                           events_everywhere("seen_looks")};
 }
 
 static volatile long *word_of(const char *memory, long page)
@@ -258,7 +248,7 @@ static void fork_and_use(void)
 
     if (child == 0) {
         use();
-        _exit(counted("hint_faults") == 0 ? 0 : 1);
+        _exit(events_everywhere("hint_faults") == 0 ? 0 : 1);
     }
     MUST(child);
     CHECK_EXITS(child, 0);
@@ -373,17 +363,18 @@ static void test_follows(void)
 static void test_chosen(void)
 {
     static const char *const wrong[] = {"nemo,", "nemo,eyes", "nemo,faults,faults", "", ",faults", "best,faults"};
-    unsigned long hidden = counted("hints_set");
+    unsigned long hidden = events_everywhere("hints_set");
 
     for (size_t i = 0; i < TAP_COUNT(wrong); i++)
         CHECK_ERROR(kettle_numa(0, wrong[i]), EINVAL);
     CHECK(kettle_numa(0, "first-touch,faults") == 0, "%s", strerror(errno));
-    UNTIL(counted("hints_set") > hidden, "hidden entries");
+    UNTIL(events_everywhere("hints_set") > hidden, "hidden entries");
     CHECK(kettle_numa(0, "first-touch,accessed") == 0, "%s", strerror(errno));
     hide(); /* a look that was under way has ended */
-    hidden = counted("hints_set");
+    hidden = events_everywhere("hints_set");
     hide();
-    CHECK(counted("hints_set") == hidden, "%lu entries hidden, then %lu", hidden, counted("hints_set"));
+    CHECK(events_everywhere("hints_set") == hidden, "%lu entries hidden, then %lu", hidden,
+          events_everywhere("hints_set"));
     CHECK(kettle_numa(0, "default") == 0, "%s", strerror(errno));
     MUST(kettle_control("numaperiod=100"));
 }

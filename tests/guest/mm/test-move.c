@@ -116,17 +116,6 @@ static bool begin(void)
     return true;
 }
 
-unsigned long move_counted(const char *event)
-{
-    int kernels[64];
-    int count = tap_kernels(kernels);
-    unsigned long sum = 0;
-
-    for (int i = 0; i < count; i++)
-        sum += events_of(kernels[i], event);
-    return sum;
-}
-
 static void test_readers(void)
 {
     static const char *const events[] = {"fetches", "page_locks", "page_lock_waits"};
@@ -142,18 +131,18 @@ static void test_readers(void)
     UNTIL(atomic_load(&move_arrived) == READERS, "readers");
     move_round(move_area, PAGES, 1, 1, MOVE); /* what else the threads need is there afterwards */
     for (size_t i = 0; i < TAP_COUNT(events); i++)
-        before[i] = move_counted(events[i]);
-    moved = move_counted("pages_moved");
+        before[i] = events_everywhere(events[i]);
+    moved = events_everywhere("pages_moved");
     for (size_t i = 0; i < TAP_COUNT(events); i++)
-        before[i] = move_counted(events[i]);
+        before[i] = events_everywhere(events[i]);
     for (long round = 0; round < move_rounds; round++)
         move_round(move_area, PAGES, round, 1 + round % 7, MOVE);
     for (size_t i = 0; i < TAP_COUNT(events); i++) {
-        unsigned long after = move_counted(events[i]);
+        unsigned long after = events_everywhere(events[i]);
 
         CHECK(after == before[i], "%s: %lu while only readers ran", events[i], after - before[i]);
     }
-    moved = move_counted("pages_moved") - moved;
+    moved = events_everywhere("pages_moved") - moved;
     CHECK(moved >= (unsigned long)(move_rounds * PAGES / 4) || !tap_on_kettle(), "%lu pages have moved", moved);
     atomic_store(&over, true);
     for (int i = 0; i < READERS; i++)
@@ -181,7 +170,7 @@ static void newcomer(struct thread *thread)
 
 static void test_newcomers(void)
 {
-    unsigned long before = move_counted("moving_read");
+    unsigned long before = events_everywhere("moving_read");
 
     for (long round = 0; round < move_rounds && move_node_count > 1; round++) {
         struct thread threads[READERS] = {{0}};
@@ -201,7 +190,7 @@ static void test_newcomers(void)
         munmap(move_area, PAGES * PAGE);
     }
     kernels_go(0);
-    tap_note("%lu pages were read the first time while they moved", move_counted("moving_read") - before);
+    tap_note("%lu pages were read the first time while they moved", events_everywhere("moving_read") - before);
 }
 
 /* --- writers --- */
@@ -313,7 +302,7 @@ static void test_writers(void)
     }
     CHECK(atomic_load(&move_wrong) == 0, "%lu lines were wrong", atomic_load(&move_wrong));
     CHECK(audit_own(), "at the end");
-    tap_note("%lu writes, %lu of which waited for a move", all, move_counted("moving_written"));
+    tap_note("%lu writes, %lu of which waited for a move", all, events_everywhere("moving_written"));
     munmap(move_area, PAGES * PAGE);
 }
 
@@ -348,7 +337,7 @@ static void reader_away(struct thread *thread)
 
 static unsigned long counted_away(const char *event)
 {
-    return move_counted(event) - events_of(0, event);
+    return events_everywhere(event) - events_of(0, event);
 }
 
 static void test_beside(void)
@@ -369,8 +358,8 @@ static void test_beside(void)
         for (size_t i = 0; i < TAP_COUNT(events); i++)
             before[i] = counted_away(events[i]);
     }
-    moved = move_counted("pages_moved");
-    waited = move_counted("moving_written");
+    moved = events_everywhere("pages_moved");
+    waited = events_everywhere("moving_written");
     for (long round = 0; round < move_rounds; round++)
         move_round(move_area, PAGES, round, 1 + round % 7, MOVE);
     for (size_t i = 0; i < TAP_COUNT(events); i++) {
@@ -378,8 +367,8 @@ static void test_beside(void)
 
         CHECK(after == before[i], "%s: %lu where only readers ran", events[i], after - before[i]);
     }
-    moved = move_counted("pages_moved") - moved;
-    waited = move_counted("moving_written") - waited;
+    moved = events_everywhere("pages_moved") - moved;
+    waited = events_everywhere("moving_written") - waited;
     CHECK(moved >= (unsigned long)(move_rounds * PAGES / 4) || !tap_on_kettle(), "%lu pages have moved", moved);
     atomic_store(&over, true);
     for (int i = 0; i < WRITERS + READERS; i++)
@@ -579,7 +568,7 @@ static unsigned long mapping_start(const char *name)
 static void test_clock(void)
 {
     void *at = (void *)mapping_start("[vvar]");
-    unsigned long before = move_counted("pages_moved"), node;
+    unsigned long before = events_everywhere("pages_moved"), node;
 
     if (move_skip_one_node() || !CHECK(at != NULL, "no [vvar]"))
         return;
@@ -597,7 +586,8 @@ static void test_clock(void)
         CHECK(next.tv_sec > first.tv_sec || (next.tv_sec == first.tv_sec && next.tv_nsec >= first.tv_nsec), "round %d",
               k);
     }
-    CHECK(move_counted("pages_moved") == before, "%lu pages have moved", move_counted("pages_moved") - before);
+    CHECK(events_everywhere("pages_moved") == before, "%lu pages have moved",
+          events_everywhere("pages_moved") - before);
     kernels_go(0);
 }
 

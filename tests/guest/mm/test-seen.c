@@ -101,17 +101,6 @@ static void end(struct thread *thread)
     munmap(words, PAGES * PAGE);
 }
 
-static unsigned long counted(const char *event)
-{
-    int kernels[64];
-    int count = tap_kernels(kernels);
-    unsigned long sum = 0;
-
-    for (int i = 0; i < count; i++)
-        sum += events_of(kernels[i], event);
-    return sum;
-}
-
 /* The last of the kernels, if it is on another node than the first; else 0. */
 static int far(int *node)
 {
@@ -138,12 +127,12 @@ static void test_follows(void)
         return;
     }
     for (size_t i = 0; i < TAP_COUNT(policies); i++) {
-        unsigned long decided = counted("seen_decided");
+        unsigned long decided = events_everywhere("seen_decided");
 
         if (!begin(&thread, kernel, policies[i]))
             return;
         UNTIL(on_node(node) == PAGES, policies[i]);
-        decided = counted("seen_decided") - decided;
+        decided = events_everywhere("seen_decided") - decided;
         CHECK(decided >= PAGES / 16, "%s: %lu decisions", policies[i], decided);
         end(&thread);
     }
@@ -173,10 +162,11 @@ static void test_placed(void)
     home = node_here();
     if (!begin(&thread, kernel, "numa=first-touch"))
         return;
-    decided = counted("seen_decided");
-    remote = counted("seen_remote");
-    UNTIL(counted("seen_remote") > remote, "a look");
-    CHECK(counted("seen_decided") == decided && on_node(home) == PAGES, "%ld pages are at home", on_node(home));
+    decided = events_everywhere("seen_decided");
+    remote = events_everywhere("seen_remote");
+    UNTIL(events_everywhere("seen_remote") > remote, "a look");
+    CHECK(events_everywhere("seen_decided") == decided && on_node(home) == PAGES, "%ld pages are at home",
+          on_node(home));
     CHECK(kettle_control("numa=interleave") == 0, "%s", strerror(errno));
     UNTIL(node_of(0) != node_of(16) && node_of(16) != node_of(32) && node_of(32) != node_of(48), "interleave");
     CHECK(kettle_control("numa=home") == 0, "%s", strerror(errno));
@@ -208,10 +198,11 @@ static void test_process(void)
     CHECK(kettle_numa(0, "none") == 0, "%s", strerror(errno));
     if (!begin(&thread, kernel, "numa=nemo"))
         return;
-    before = counted("seen_local") + counted("seen_remote");
+    before = events_everywhere("seen_local") + events_everywhere("seen_remote");
     UNTIL(atomic_load(&rounds) > 2, "the user");
     nanosleep(&second, NULL); /* more than the first period */
-    CHECK(counted("seen_local") + counted("seen_remote") == before, "looked at, though the process wants none");
+    CHECK(events_everywhere("seen_local") + events_everywhere("seen_remote") == before,
+          "looked at, though the process wants none");
     CHECK(on_node(home) == PAGES, "%ld pages are at home", on_node(home));
     CHECK(kettle_numa(0, "default") == 0, "%s", strerror(errno));
     UNTIL(on_node(node) == PAGES, "the policy of the option");
@@ -236,8 +227,8 @@ static void test_bound(void)
     CHECK(syscall(SYS_mbind, words, PAGES * PAGE, MPOL_BIND, &nodes, 65ul, 0) == 0, "%s", strerror(errno));
     nodes = 1ul << home;
     CHECK(syscall(SYS_mbind, words, PAGES * PAGE, MPOL_BIND, &nodes, 65ul, MPOL_MF_MOVE) == 0, "%s", strerror(errno));
-    remote = counted("seen_remote");
-    UNTIL(counted("seen_remote") >= remote + LOOKS * PAGES, "looks");
+    remote = events_everywhere("seen_remote");
+    UNTIL(events_everywhere("seen_remote") >= remote + LOOKS * PAGES, "looks");
     CHECK(on_node(home) == PAGES, "%ld pages are where they are bound", on_node(home));
     CHECK(syscall(SYS_mbind, words, PAGES * PAGE, MPOL_BIND | MPOL_F_NUMA_BALANCING, &both, 65ul, 0) == 0, "%s",
           strerror(errno));
@@ -254,11 +245,12 @@ static void test_stays(void)
     if (!begin(&thread, 0, "numa=nemo"))
         return;
     node = node_here();
-    seen = counted("seen_local");
-    remote = counted("seen_remote");
-    UNTIL(counted("seen_local") >= seen + LOOKS * PAGES, "looks");
+    seen = events_everywhere("seen_local");
+    remote = events_everywhere("seen_remote");
+    UNTIL(events_everywhere("seen_local") >= seen + LOOKS * PAGES, "looks");
     CHECK(on_node(node) == PAGES, "%ld pages are where they are used", on_node(node));
-    tap_note("%lu pages seen here, %lu elsewhere", counted("seen_local") - seen, counted("seen_remote") - remote);
+    tap_note("%lu pages seen here, %lu elsewhere", events_everywhere("seen_local") - seen,
+             events_everywhere("seen_remote") - remote);
     end(&thread);
 }
 
@@ -272,9 +264,9 @@ static void test_none(void)
     if (!begin(&thread, kernel, "numa=none"))
         return;
     UNTIL(atomic_load(&rounds) > 2, "the user");
-    seen = counted("seen_local") + counted("seen_remote");
+    seen = events_everywhere("seen_local") + events_everywhere("seen_remote");
     nanosleep(&second, NULL); /* more than the first period: a look that is there would be counted */
-    then = counted("seen_local") + counted("seen_remote");
+    then = events_everywhere("seen_local") + events_everywhere("seen_remote");
     CHECK(then == seen, "%lu pages were looked at", then - seen);
     CHECK(kernel == 0 || on_node(node) == 0, "%ld pages have moved", on_node(node));
     end(&thread);

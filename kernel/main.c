@@ -318,6 +318,8 @@ void kernel_main(void *unused)
     retrieve_calls_init();
     files_init();
     boot_cpu.online = true;
+    if (instance.kernel == 0)
+        share_find_devices();
     start_own_cpus();
     if (instance.kernel == 0) {
         print_plan();

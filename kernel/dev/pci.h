@@ -25,7 +25,9 @@ void pci_write(const struct pci_function *function, uint32_t offset, uint32_t va
 uint32_t pci_capability(const struct pci_function *function, uint8_t id, uint32_t after);
 /* Returns the physical address of memory region INDEX (base address register 0 to 5), as assigned by the firmware, and
  * its SIZE in bytes; 0 if the region does not exist or consists of ports. The function does not decode memory accesses
- * during the call. */
+ * during the call, and no other CPU may run: QEMU 7.2 gives the other CPUs of an emulated machine the changed
+ * memory map at once but empties their TLBs later (tcg_commit in softmmu/physmem.c), so what a CPU writes to its local
+ * APIC meanwhile may go to another device. */
 uint64_t pci_region(const struct pci_function *function, uint32_t index, uint64_t *size);
 /* Enables decoding of its memory regions and bus mastering (DMA), and disables INTx interrupts. */
 void pci_enable(const struct pci_function *function);

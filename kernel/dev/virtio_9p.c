@@ -24,7 +24,6 @@ struct virtio_9p {
 };
 
 static struct virtio_9p *devices; /* [i] after the enumeration */
-static bool looked;
 
 static uint64_t physical(const void *object)
 {
@@ -175,13 +174,15 @@ static bool take(const struct pci_function *function, void *context)
     return false;
 }
 
+void virtio_9p_start(void)
+{
+    pci_each(take, NULL);
+}
+
 struct virtio_9p *virtio_9p_find(const char *tag)
 {
     struct virtio_9p *device;
 
-    if (!looked)
-        pci_each(take, NULL);
-    looked = true;
     for (device = devices; device != NULL; device = device->next) {
         if (strcmp(device->tag, tag) == 0)
             break;

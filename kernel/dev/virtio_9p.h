@@ -29,7 +29,10 @@ struct virtio_9p_request {
     void (*done)(struct virtio_9p_request *request); /* [i] must not wait; the device has released the memory */
 };
 
-/* Returns the device with tag TAG, or NULL. The first call enumerates the devices. Tasks only. */
+/* Finds the devices and makes them ready. Called once, on kernel 0's boot CPU while no other CPU of the machine runs:
+ * sizing a memory region changes the machine's memory map for a moment (see pci_region). */
+void virtio_9p_start(void);
+/* Returns the device with tag TAG, or NULL. */
 struct virtio_9p *virtio_9p_find(const char *tag);
 /* Submits REQUEST. Its DONE is called once, in an interrupt or before this returns. Any context, without the locks that
  * DONE takes. */

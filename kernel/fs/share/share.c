@@ -84,17 +84,30 @@ static void add(const struct share_option *option, uint64_t number)
     *last = share;
 }
 
+/* Returns whether the boot option names shares; its value is then at VALUE, which has OPTION_MAX bytes or is NULL. */
+static bool asked_for(char *value)
+{
+    return value != NULL && option_find(instance.cmdline, "share", value, OPTION_MAX) && option_valid("share", value) &&
+           strcmp(value, "none") != 0;
+}
+
+void share_find_devices(void)
+{
+    char *value = heap_alloc(OPTION_MAX);
+
+    if (asked_for(value))
+        virtio_9p_start();
+    heap_free(value, OPTION_MAX);
+}
+
 void share_start(void)
 {
     char *value = heap_alloc(OPTION_MAX);
     const char *text = value;
     struct share_option option;
     uint64_t number = 0;
-    int found = 1;
+    int found = asked_for(value) ? 1 : 0;
 
-    if (value == NULL || !option_find(instance.cmdline, "share", value, OPTION_MAX) || !option_valid("share", value) ||
-        strcmp(value, "none") == 0)
-        found = 0;
     while (found != 0) {
         found = share_option_next(&text, &option);
         if (found > 0)

@@ -17,6 +17,9 @@ struct text;
 #define SHARE_DEVICES 0x40u    /* st_dev of the first share; the others follow */
 #define V9FS_MAGIC 0x01021997u /* f_type of statfs */
 
+/* If the boot option names shares: finds the devices. Called on kernel 0's boot CPU, before it starts any other CPU
+ * (virtio_9p_start says why). */
+void share_find_devices(void);
 /* Connects and mounts the shares of the boot option. A share that fails is reported in an event and left out. Called in
  * the first task of kernel 0, before programs run. */
 void share_start(void);

@@ -115,6 +115,8 @@ extern struct msg_stays msg_stays; /* under rx_lock */
 /* Takes and handles messages until none is left, urgent ones first, peers in turn. Returns true when there was any. Any
  * context without locks; does nothing when another CPU of the instance is polling already. */
 bool msg_poll(void);
+/* True in a handler, on the CPU that runs it. Any context. */
+bool msg_handling(void);
 
 /* Doorbells. Armed: a sender interrupts this instance once, until the instance arms again. Disarmed: the instance
  * promises to poll. msg_doorbell_arm checks for messages once more after arming; if one has arrived meanwhile, it

@@ -230,6 +230,11 @@ static inline bool may_take_directly(const struct peer *peer)
     return __builtin_expect(msg_direct, 1) && __builtin_expect(peer->out[MSG_ORDINARY].fast_limit != 0, 1);
 }
 
+bool msg_handling(void)
+{
+    return spin_held(&msg_rx_lock);
+}
+
 bool msg_poll_ring(struct peer *peer, struct ring_receiver *ring)
 {
     const struct ring_slot *slot = next_slot(ring);

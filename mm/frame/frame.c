@@ -12,11 +12,13 @@
 
 #define RESERVE_PART 64u /* one frame in RESERVE_PART is kept from programs */
 #define RESERVE_LEAST 32u
+#define OBJECTS_LEAVE(reserve) ((reserve)*3 / 4)
 
 static uint64_t reserve = RESERVE_LEAST; /* [i] after start: frames that are kept from pages of programs */
-static uint64_t lent;                    /* [a] */
-static bool (*give_up)(void);            /* [i] after start */
-static bool (*privileged)(void);         /* [i] after start */
+static uint64_t objects_leave = OBJECTS_LEAVE(RESERVE_LEAST); /* [i] the same: from objects and tables of users */
+static uint64_t lent;                                         /* [a] */
+static bool (*give_up)(void);                                 /* [i] after start */
+static bool (*privileged)(void);                              /* [i] after start */
 
 int frame_add_range(uint64_t base, uint64_t size, uint64_t delta, uint32_t node)
 {
@@ -24,6 +26,7 @@ int frame_add_range(uint64_t base, uint64_t size, uint64_t delta, uint32_t node)
 
     if (buddy_total / RESERVE_PART > RESERVE_LEAST)
         reserve = buddy_total / RESERVE_PART;
+    objects_leave = OBJECTS_LEAVE(reserve);
     return error;
 }
 
@@ -82,10 +85,10 @@ static __attribute__((noinline)) bool is_short_slowly(uint64_t leave, uint64_t c
     free = free_count();
     if (free >= leave + count)
         return false;
-    return free + reserve / 4 < leave + count || privileged == NULL || !privileged();
+    return free + reserve / 2 < leave + count || privileged == NULL || !privileged();
 }
 
-/* True when COUNT frames cannot be taken and LEAVE still be left, or for privileged tasks a quarter of the reserve
+/* True when COUNT frames cannot be taken and LEAVE still be left, or for privileged tasks half of the reserve
  * less. While the free blocks alone are enough, nobody looks at what the CPUs keep. */
 static inline bool is_short(uint64_t leave, uint64_t count)
 {
@@ -95,7 +98,7 @@ static inline bool is_short(uint64_t leave, uint64_t count)
 /* True when less than COUNT frames can be taken without the part of the reserve that is for what nobody can refuse. */
 static inline bool is_low(uint64_t count)
 {
-    return is_short(reserve / 2, count);
+    return is_short(objects_leave, count);
 }
 
 bool frame_is_low(void)
@@ -210,7 +213,7 @@ uint64_t frame_alloc_run(uint64_t set, uint32_t most, uint32_t *count)
 
 uint64_t frame_alloc_table(void)
 {
-    return !refuse(__builtin_return_address(0)) && is_left(reserve / 2) ? alloc_single(UINT64_MAX, true) : 0;
+    return !refuse(__builtin_return_address(0)) && is_left(objects_leave) ? alloc_single(UINT64_MAX, true) : 0;
 }
 
 /* The range of FRAME, which must be a block of ORDER without references. */

@@ -22,22 +22,24 @@ uint64_t frame_nodes(void);
 
 /* Allocates 2^ORDER contiguous frames, aligned to their size, contents unspecified. Returns the physical address, or 0.
  *
- * A part of memory is a reserve. Pages of programs never take it; the kernel's own objects and the page tables of
- * programs may take half of it; frame_alloc_sure may take all of it, for what nobody can refuse (heap_alloc_sure). What
- * root's programs and the kernel's tasks ask for may go a quarter of the reserve further, so that root can do something
- * where users have taken all that they may. */
+ * A part of memory is a reserve. Pages of users never take it; the kernel's own objects and the page tables of
+ * programs may take a quarter of it; frame_alloc_sure may take all of it, for what nobody can refuse (heap_alloc_sure).
+ * What root's programs, the kernel's tasks and handlers of messages ask for may go half of the reserve further, so that
+ * root can do something where users have taken all that they may: a fork alone needs 24 frames for its messages. */
 uint64_t frame_alloc(uint32_t order);
 uint64_t frame_alloc_sure(uint32_t order);
-/* Sets the function that says whether the current task is root's or the kernel's. Called once, at the start. */
+/* Sets the function that says whether the current task is root's or the kernel's, or a handler runs. Called once, at
+ * the start. */
 void frame_set_privileged(bool (*function)(void));
-/* True when only that half is left which frame_alloc does not take. */
+/* True when only that part is left which frame_alloc does not take. */
 bool frame_is_low(void);
 /* True when only the reserve is left. */
 bool frame_is_short(void);
 /* One frame filled with zeros, or 0; as frame_alloc. */
 uint64_t frame_alloc_zeroed(void);
 /* frame_alloc_page allocates a frame for a page of a program, zeroed or not; frame_alloc_table allocates a zeroed frame
- * for the page tables of programs. They call the shrinker, and return 0 when only the reserve, or half of it, is left.
+ * for the page tables of programs. They call the shrinker, and return 0 when only the reserve, or three quarters of it,
+ * is left.
  */
 uint64_t frame_alloc_page(bool zeroed);
 uint64_t frame_alloc_table(void);

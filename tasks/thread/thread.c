@@ -10,6 +10,7 @@
 #include "mm/frame/heap.h"
 #include "mm/space/limit.h"
 #include "mm/user/user_copy.h"
+#include "msg/channel.h"
 #include "tasks/quota/quota.h"
 #include "tasks/thread/group.h"
 #include "tasks/thread/number.h"
@@ -35,9 +36,15 @@ static bool is_privileged(void)
     return thread == NULL || thread->group == NULL || thread->context.credentials.euid == 0;
 }
 
+/* What a handler asks for is the kernel's own, whatever thread it has interrupted: the request may be root's. */
+static bool may_take_reserve(void)
+{
+    return msg_handling() || is_privileged();
+}
+
 void thread_init(void)
 {
-    frame_set_privileged(is_privileged);
+    frame_set_privileged(may_take_reserve);
     policy_of_task = memory_policy;
     space_locks_any = is_privileged;
     for (uint32_t i = 0; i < BUCKETS; i++)

@@ -301,21 +301,24 @@ bool hog_root_works(void)
 {
     char byte = 0;
     int ends[2];
-    int status = -1;
+    int status = 0;
     pid_t child;
 
+    errno = 0;
     if (mkdir("/tmp/hog-root", 0700) != 0 || rmdir("/tmp/hog-root") != 0 || pipe(ends) != 0)
         return false;
     child = fork();
     if (child == 0)
-        _exit(write(ends[1], "x", 1) == 1 ? 0 : 1);
+        _exit(write(ends[1], "x", 1) == 1 ? 0 : errno);
     if (child > 0)
         waitpid(child, &status, 0);
     close(ends[1]);
     if (read(ends[0], &byte, 1) != 1)
         byte = 0;
     close(ends[0]);
-    return status == 0 && byte == 'x';
+    if (status != 0)
+        tap_note("root's child %d ends with %x", child, (unsigned)status);
+    return child > 0 && status == 0 && byte == 'x';
 }
 
 long hog_free_pages(void)

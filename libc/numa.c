@@ -16,10 +16,12 @@
 #define ASKED 512u /* pages of which one call of move_pages tells */
 #define NAME_MAX 31u
 
-enum { PREFERRED = 1, INTERLEAVE = 3, WEIGHTED = 6 }; /* MPOL_* */
-#define MOVE 2u                                       /* MPOL_MF_MOVE */
-#define ALLOWED 4u                                    /* MPOL_F_MEMS_ALLOWED */
-#define LINUX_NODES 1024u                             /* get_mempolicy wants room for as many as the kernel may know */
+enum { PREFERRED = 1, INTERLEAVE = 3, LOCAL = 4, WEIGHTED = 6 }; /* MPOL_* */
+#define MOVE 2u                                                  /* MPOL_MF_MOVE, _LAZY, _LAZY_TARGET */
+#define LAZY 8u
+#define LAZY_TARGET 0x10000u
+#define ALLOWED 4u        /* MPOL_F_MEMS_ALLOWED */
+#define LINUX_NODES 1024u /* get_mempolicy wants room for as many as the kernel may know */
 
 static size_t pages_of(size_t size)
 {
@@ -176,6 +178,16 @@ long kettle_block_move(void *block, size_t size, int node)
         return -1;
     all = kettle_block_where(block, size, on);
     return all < 0 ? -1 : all - (long)on[node];
+}
+
+int kettle_block_move_later(void *block, size_t size, int node, int by_target)
+{
+    bool toucher = node == KETTLE_TOUCHER;
+
+    if (size == 0 || (toucher ? by_target != 0 : !is_node(node, kettle_nodes())))
+        return (int)refuse(EINVAL);
+    return bind_pages(block, pages_of(size), toucher ? LOCAL : PREFERRED, toucher ? 0 : 1ull << node,
+                      MOVE | LAZY | (by_target != 0 ? LAZY_TARGET : 0));
 }
 
 struct placing {

@@ -5,7 +5,8 @@
  * node is preferred: if it has no memory, the page is on the nearest node that has some. A block is private to the
  * process; a page that a fork shares with another process stays where it is until one of them writes to it.
  *
- * All of this is made of Linux's calls (mmap, mbind, move_pages), so the same program runs on Linux. Every function
+ * All of this is made of Linux's calls (mmap, mbind, move_pages), so the same program runs on Linux, but for
+ * kettle_block_move_later. Every function
  * that fails returns -1, or NULL, and sets errno; EINVAL is a node that the machine does not have, or a size of 0. The
  * functions may be called from any thread. kettle_numa (libc/kettle.h) chooses how Kettle itself moves memory to those
  * who use it. */
@@ -46,6 +47,14 @@ int kettle_block_free(void *block, size_t size);
  * to a page wait until it has moved. Returns how many pages are elsewhere in the end, because the node has no memory or
  * because another process has them, too. EFAULT: a part is not mapped. */
 long kettle_block_move(void *block, size_t size, int node);
+
+/* Has each page move to NODE when it is touched next, by a CPU of any node, or with BY_TARGET (not 0) by one of NODE;
+ * KETTLE_TOUCHER: to the node of the CPU that touches it. Nothing moves before, and a page that is never touched stays.
+ * Pages that are touched for the first time later come there, too. A page that cannot move when it is touched stays.
+ * Returns 0. This is Kettle's alone (MPOL_MF_LAZY, MPOL_MF_LAZY_TARGET: mm/move/lazy.md): EINVAL on Linux, and for
+ * KETTLE_TOUCHER with BY_TARGET. EFAULT: a part is not mapped. */
+#define KETTLE_TOUCHER (-1)
+int kettle_block_move_later(void *block, size_t size, int node, int by_target);
 
 /* A placement: returns the node for page PAGE of a block of PAGES, or -1: it stays, and if it is not touched yet keeps
  * the policy that it has. */

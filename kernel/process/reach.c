@@ -98,7 +98,7 @@ static int64_t migrate_area(struct space *space, const struct group *group, uint
                             uint64_t to)
 {
     struct migrating migrating = {from, to, 0};
-    struct space_moves moves = {migrate_wanted, migrate_done, &migrating, false};
+    struct space_moves moves = {.wanted = migrate_wanted, .done = migrate_done, .context = &migrating};
 
     for (uint64_t at = start; (at = space_move_next(space, at, end)) < end; at = reach_stop(at, end)) {
         int error;
@@ -190,7 +190,8 @@ static int64_t do_move(struct space *space, const void *asked, void *result)
     const struct reach_pages *pages = asked;
     uint64_t start = pages->ask.address & ~(PAGE_SIZE - 1), end = start + pages->ask.count * PAGE_SIZE;
     struct placing placing = {start, pages->node, result};
-    struct space_moves moves = {placing_wanted, placing_done, &placing, pages->ask.all != 0};
+    struct space_moves moves = {
+        .wanted = placing_wanted, .done = placing_done, .context = &placing, .all = pages->ask.all != 0};
     uint64_t stop = start >= USER_END ? start : end < USER_END ? end : USER_END;
 
     space_move(space, start, stop, &moves);

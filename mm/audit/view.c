@@ -160,7 +160,8 @@ static uint32_t list_pages_locked(struct space *space, const struct msg_audit_vi
             uint64_t page = va + i * PAGE_SIZE;
 
             if (!add_page(&listing, page,
-                          space_entry_shown(leaf[i]) & ~(PAGING_ACCESSED | PAGING_DIRTY | PAGING_SOFT_PREFETCHED))) {
+                          space_entry_shown(leaf[i]) &
+                              ~(PAGING_ACCESSED | PAGING_DIRTY | PAGING_SOFT_PREFETCHED | PAGING_SOFT_MARKED))) {
                 out->next = page;
                 return (uint32_t)(sizeof(*out) + listing.count * sizeof(listing.runs[0]));
             }

@@ -8,6 +8,8 @@
 #include "mm/frame/content.h"
 #include "mm/lease/decide.h"
 #include "mm/lock/lock.h"
+#include "mm/mempolicy/mempolicy.h"
+#include "mm/seen/mark.h"
 #include "mm/space/call_home.h"
 #include "mm/space/entry.h"
 #include "mm/space/limit.h"
@@ -17,7 +19,7 @@
 #include "msg/channel.h"
 #include "msg/slice.h"
 
-_Static_assert(((SPACE_UNLIMITED | SPACE_FILLS) & AREA_BITS) == 0, "a message's PROT has both");
+_Static_assert(((SPACE_UNLIMITED | SPACE_FILLS | SPACE_MARKS) & AREA_BITS) == 0, "a message's PROT has both");
 
 /* --- on one kernel --- */
 
@@ -112,6 +114,18 @@ static int lock_reserved_locked(struct space *space, const struct msg_space_chan
     return error;
 }
 
+/* Marks the pages of [START, END) that are elsewhere than the policy NUMBER wants them; 0: no policy. */
+static void mark_range_locked(struct space *space, uint64_t start, uint64_t end, uint32_t number)
+{
+    uint64_t stop;
+
+    for (uint64_t at = start; space_next_pages_locked(space, &at, end, LEAF_SIZE, &stop); at = stop) {
+        if (at != start)
+            space_pause_locked(space);
+        mark_pages_locked(space, at, stop, number != 0 ? policy_known_locked(space, number) : NULL);
+    }
+}
+
 int64_t space_apply_flag_locked(struct space *space, const struct msg_space_change *change)
 {
     uint64_t end = change->start + change->length, reserved = 0;
@@ -138,6 +152,8 @@ int64_t space_apply_flag_locked(struct space *space, const struct msg_space_chan
                         : area_flag(&space->areas, at, stop, change->flag.set, change->flag.clear);
     }
     space->locking -= reserved;
+    if (error == 0 && (change->prot & SPACE_MARKS) != 0)
+        mark_range_locked(space, change->start, end, change->flag.set >> AREA_POLICY_SHIFT);
     return error != 0 || covered ? error : 1;
 }
 
@@ -160,6 +176,25 @@ int space_check(struct space *space, uint64_t start, uint64_t end, uint32_t forb
     return (int)space_ask_who_knows(space, &change);
 }
 
+/* Performs CHANGE, a SPACE_FLAG, under the lock of its range. */
+static int flag_locking(struct space *space, const struct msg_space_change *change)
+{
+    uint64_t start = change->start, end = start + change->length;
+    /* a range that starts at 0 (mlockall) is locked by the whole-space lock, which lets others map meanwhile */
+    struct space_range range = start == 0 ? SPACE_HEAVY : (struct space_range){start, end};
+    struct space_lock lock;
+    int error, covered;
+
+    error = space_acquire(space, range, &lock);
+    if (error != 0)
+        return error;
+    space_count_change(space);
+    covered = (int)space_ask_home(space, change);
+    error = covered < 0 ? covered : space_apply_rest(space, space_lock_others(space, &lock), change, "advice");
+    space_release(space, &lock);
+    return error != 0 ? error : covered;
+}
+
 int space_flag(struct space *space, uint64_t start, uint64_t end, uint32_t forbidden, uint32_t set, uint32_t clear)
 {
     struct msg_space_change change = {.space = space->id,
@@ -168,26 +203,25 @@ int space_flag(struct space *space, uint64_t start, uint64_t end, uint32_t forbi
                                       .operation = MSG_SPACE_FLAG,
                                       .prot = (set & AREA_LOCKED) != 0 ? space_unlimited() : 0,
                                       .flag = {.set = set, .clear = clear, .forbidden = forbidden}};
-    /* a range that starts at 0 (mlockall) is locked by the whole-space lock, which lets others map meanwhile */
-    struct space_range range = start == 0 ? SPACE_HEAVY : (struct space_range){start, end};
-    struct space_lock lock;
     int64_t result;
-    int error, covered;
 
-    /* policies are numbered by the home, what is locked is counted there, and a large page that it has given is large
-     * on all kernels */
-    if (((set | clear) & AREA_POLICY) == 0 &&
-        (space->home == instance.kernel || (set & (AREA_LOCKED | AREA_HUGE)) == 0) &&
+    /* what is locked is counted by the home, and a large page that it has given is large on all kernels */
+    if ((space->home == instance.kernel || (set & (AREA_LOCKED | AREA_HUGE)) == 0) &&
         space_change_alone(space, &change, false, &result))
         return (int)result;
-    error = space_acquire(space, range, &lock);
-    if (error != 0)
-        return error;
-    space_count_change(space);
-    covered = (int)space_ask_home(space, &change);
-    error = covered < 0 ? covered : space_apply_rest(space, space_lock_others(space, &lock), &change, "advice");
-    space_release(space, &lock);
-    return error != 0 ? error : covered;
+    return flag_locking(space, &change);
+}
+
+int space_set_policy(struct space *space, uint64_t start, uint64_t end, uint32_t number, bool marks)
+{
+    struct msg_space_change change = {.space = space->id,
+                                      .start = start,
+                                      .length = end - start,
+                                      .operation = MSG_SPACE_FLAG,
+                                      .prot = marks ? SPACE_MARKS : 0,
+                                      .flag = {.set = number << AREA_POLICY_SHIFT, .clear = AREA_POLICY}};
+
+    return flag_locking(space, &change); /* policies are numbered by the home */
 }
 
 /* LATER: what SPACE_LATER is to set. */

@@ -31,10 +31,14 @@ int64_t space_look(struct space *space, uint64_t address, enum space_look_at wha
  * AREA_BACKED. Returns 0, or 1 when part of the range is in no area; -EINVAL; -EACCES: AREA_SHARED is needed and a
  * shared area maps a file. Waits. */
 int space_check(struct space *space, uint64_t start, uint64_t end, uint32_t forbidden, uint32_t needed);
-/* Clears the bits CLEAR (of AREA_KEPT) and sets the bits SET in the areas of [START, END). Returns 0, or 1 when part of
- * the range is in no area. -EINVAL: an area has one of the bits FORBIDDEN, which may include AREA_BACKED; -ENOLCK:
- * RLIMIT_MEMLOCK does not allow it; -ENOMEM. Waits. */
+/* Clears the bits CLEAR (of AREA_KEPT, but AREA_POLICY) and sets the bits SET in the areas of [START, END). Returns 0,
+ * or 1 when part of the range is in no area. -EINVAL: an area has one of the bits FORBIDDEN, which may include
+ * AREA_BACKED; -ENOLCK: RLIMIT_MEMLOCK does not allow it; -ENOMEM. Waits. */
 int space_flag(struct space *space, uint64_t start, uint64_t end, uint32_t forbidden, uint32_t set, uint32_t clear);
+/* Gives the areas of [START, END) the policy NUMBER (mempolicy_number; 0: none). MARKS: pages that are elsewhere than
+ * it wants them move when they are touched (mm/move/lazy.md). Returns 0, or 1 when part of the range is in no area.
+ * -ENOMEM. Waits. */
+int space_set_policy(struct space *space, uint64_t start, uint64_t end, uint32_t number, bool marks);
 /* As mlockall: locks all areas (CURRENT), and sets whether areas made from now on get AREA_LOCKED (LATER) and are
  * filled at once (FILL). -ENOLCK: RLIMIT_MEMLOCK does not allow the former; nothing has changed. space_unlock_all
  * undoes both. -ENOMEM. They wait. */

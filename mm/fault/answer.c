@@ -225,6 +225,7 @@ static void answer_locked(struct space *space, const struct msg_space_get *ask, 
     }
     got->kind = SPACE_FRAME;
     got->frame = *entry & PAGING_FRAME;
+    got->marked = (*entry & PAGING_SOFT_MARKED) != 0;
     if ((*entry & PAGING_SOFT_REMOTE) == 0)
         frame_lend();
     runs = ask->runs == 0 && got->cow == 0 && ask->huge != SPACE_HUGE_NO && paging_large(&space->tables, page) != 0

@@ -30,6 +30,7 @@
 #include "mm/retrieve/adaptive.h"
 #include "mm/retrieve/upfront.h"
 #include "mm/seen/hint.h"
+#include "mm/seen/mark.h"
 #include "mm/space/entry.h"
 #include "mm/space/wire.h"
 #include "msg/channel.h"
@@ -37,6 +38,8 @@
 
 #define FETCH_NS_MAX 1000000000ull
 #define TIMED 8u
+
+void (*space_touch_marked)(struct space *space, uint64_t page);
 
 /* Maps a new frame of this kernel at PAGE, whose entry paging_look has returned as SEEN: it is empty, or there is no
  * table for it. 1: by the mempolicy the frame has to come from another kernel's memory, or that is not known without a
@@ -60,7 +63,7 @@ static bool pending_free(const uint64_t *entry)
     return entry != NULL && (*entry & PAGING_SOFT_PENDING_FREE) != 0;
 }
 
-enum resolved { RESOLVED, NOT_KNOWN, NEEDS_LOCK, WANTS_HUGE, WANTS_FRAME };
+enum resolved { RESOLVED, NOT_KNOWN, NEEDS_LOCK, WANTS_HUGE, WANTS_FRAME, WANTS_MOVE };
 
 /* True when no other kernel has an entry for PAGE, at which the home, this kernel, decides. */
 static bool only_here_locked(const struct space *space, uint64_t page)
@@ -73,6 +76,7 @@ static bool only_here_locked(const struct space *space, uint64_t page)
 struct prepared {
     bool huge;      /* it can make a large page */
     bool frames;    /* it can get a frame from another kernel's memory */
+    bool moves;     /* it can move a marked page */
     uint64_t frame; /* such a frame, or 0: none, or it is mapped now */
     uint32_t prot;  /* of the area for which a frame is wanted */
 };
@@ -119,9 +123,9 @@ static __attribute__((noinline)) void name_new_locked(const struct space *space,
 }
 
 /* Resolves a fault with what this kernel knows, and may decide at PAGE (DECIDES). Returns an enum resolved, of which
- * WANTS_HUGE and WANTS_FRAME only if PREPARED says so, and NOT_KNOWN also for a write to a copy-on-write page; -EACCES:
- * the area forbids the access; -EHWPOISON: its pages are lost; -EFAULT: there is no area (never with DECIDES_NOT);
- * -ENXIO: the page is behind the end of its object; -ENOMEM. */
+ * WANTS_HUGE, WANTS_FRAME and WANTS_MOVE only if PREPARED says so, and NOT_KNOWN also for a write to a copy-on-write
+ * page; -EACCES: the area forbids the access; -EHWPOISON: its pages are lost; -EFAULT: there is no area (never with
+ * DECIDES_NOT); -ENXIO: the page is behind the end of its object; -ENOMEM. */
 static inline __attribute__((always_inline)) int resolve_locked(struct space *space, uint64_t page, uint32_t access,
                                                                 enum space_decides decides, struct prepared *prepared)
 {
@@ -135,8 +139,11 @@ static inline __attribute__((always_inline)) int resolve_locked(struct space *sp
         return decides != DECIDES_NOT ? -EFAULT : NOT_KNOWN;
     if (!area_allows(area->prot, access))
         return space_forbidden(area->prot);
-    if (__builtin_expect(space->hints != NULL, 0) && entry != NULL)
+    if (__builtin_expect(space->hints != NULL, 0) && entry != NULL) {
+        if (prepared->moves && mark_touched_locked(space, area, page, entry))
+            return WANTS_MOVE;
         hint_take_locked(space, page, entry);
+    }
     if (entry != NULL && (*entry & PAGING_SOFT_STILL) != 0 && (access & AREA_WRITE) != 0) {
         space->stats.moving_written++;
         return NEEDS_LOCK; /* which waits for the end of the move */
@@ -312,6 +319,8 @@ static int fault_shared(struct space *space, uint64_t page, uint32_t access, ker
            ((access & AREA_WRITE) != 0 || (space->retrieval->breaks_first && !backing_is_file(backing)));
     if (result == 0 && answer.kind == SPACE_FRAME && !copy)
         result = space_install_locked(space, page, answer.frame, prot, false, answer.cow != 0);
+    if (result == 0 && answer.kind == SPACE_FRAME && !copy && answer.marked != 0)
+        mark_new_locked(space, page); /* the access is made again, and moves the page */
     spin_unlock(&space->lock);
     if (result == 0 && copy)
         return space_cow_break(space, page, answer.frame, others, answer.spaces);
@@ -330,7 +339,7 @@ static bool prepare(struct space *space, uint64_t page, struct prepared *prepare
 
 static int resolve(struct space *space, uint64_t page, uint32_t access)
 {
-    struct prepared prepared = {.huge = true, .frames = true};
+    struct prepared prepared = {.huge = true, .frames = true, .moves = space_touch_marked != NULL};
     enum space_decides decides;
     int result;
 
@@ -343,6 +352,9 @@ static int resolve(struct space *space, uint64_t page, uint32_t access)
             if (huge_map(space, page, access))
                 return RESOLVED;
             prepared.huge = false;
+        } else if (result == WANTS_MOVE) {
+            space_touch_marked(space, page);
+            prepared.moves = false;
         } else if (result != WANTS_FRAME) {
             break;
         } else if (!prepare(space, page, &prepared)) {

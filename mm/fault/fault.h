@@ -16,6 +16,10 @@ int space_fault(struct space *space, uint64_t address, uint32_t access);
  * (msg/slice.h). Waits. */
 int space_touch(struct space *space, uint64_t start, uint64_t end, uint32_t access);
 
+/* [i] Moves PAGE, which a thread of SPACE touches here, and whose entry is marked (mm/seen/mark.h), if its policy lets
+ * this CPU do so. Waits. NULL: marked pages stay where they are. */
+extern void (*space_touch_marked)(struct space *space, uint64_t page);
+
 /* Moving average, over all spaces, of the time in ns that a fetch from other kernels takes; 0: no fetch yet. */
 uint64_t space_fetch_ns(void);
 

@@ -23,6 +23,7 @@
 #include "mm/page/question.h"
 #include "mm/retrieve/adaptive.h"
 #include "mm/retrieve/wire.h"
+#include "mm/seen/mark.h"
 #include "mm/space/entry.h"
 #include "mm/space/wire.h"
 #include "msg/call.h"
@@ -154,6 +155,7 @@ static int take_answer_locked(struct space_get *get, const struct msg_space_got 
 {
     struct space *space = get->space;
     const uint64_t *seen = get->entry;
+    bool new = *seen == 0;
 
     if (get->breaks)
         show_locked(get);
@@ -209,6 +211,8 @@ static int take_answer_locked(struct space_get *get, const struct msg_space_got 
     if (answer->runs != 0)
         space_runs_install_locked(space, get->page, get->question.start, get->question.end, space_got_runs(answer),
                                   answer->runs, space_got_prot(answer), answer->cow != 0, space_got_backing(answer));
+    if (new && answer->marked != 0 && !get->question.superseded && mark_new_locked(space, get->page))
+        return SPACE_GET_AGAIN; /* the fault finds it marked, and moves it; a mark that is gone meanwhile supersedes */
     if (get->huge != SPACE_HUGE_NO && answer->runs != 0 && answer->cow == 0 &&
         SPACE_RUN_LENGTH(space_got_runs(answer)[0]) == LEAF_ENTRIES)
         huge_show_locked(space, get->page, answer->prot);

@@ -7,6 +7,7 @@
 #include "mm/frame/reference.h"
 #include "mm/lock/lock.h"
 #include "mm/page/question.h"
+#include "mm/seen/mark.h"
 #include "mm/space/entry.h"
 
 struct walk {
@@ -79,14 +80,19 @@ static void replace_entry(void *context, uint64_t va, uint64_t *entry, uint64_t 
     *entry = space_entry_with(*entry & ~PAGING_SOFT_COW, walk->change->still.frame + before * PAGE_SIZE);
 }
 
-/* No flush: a CPU with the entry that is not writable in its TLB faults once more, and finds this one. */
+/* A mark goes with it (mm/move/lazy.md). No flush: a CPU with the entry that is not writable in its TLB faults once
+ * more, and finds this one; an entry that is not present is in no TLB. */
 static void writable_entry(void *context, uint64_t va, uint64_t *entry, uint64_t size)
 {
     struct walk *walk = context;
     uint32_t before;
 
     (void)size;
-    if ((*entry & PAGING_SOFT_STILL) == 0 || !is_chosen(walk->change, va, &before))
+    if ((*entry & (PAGING_SOFT_STILL | PAGING_SOFT_MARKED)) == 0 || !is_chosen(walk->change, va, &before))
+        return;
+    if ((*entry & PAGING_SOFT_MARKED) != 0)
+        *entry = mark_removed(*entry);
+    if ((*entry & PAGING_SOFT_STILL) == 0)
         return;
     if (walk->area == NULL || va < walk->area->start || va >= walk->area->end)
         walk->area = area_find(&walk->space->areas, va);

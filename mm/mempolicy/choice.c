@@ -98,6 +98,18 @@ uint64_t mempolicy_nodes(const struct policy *policy, uint64_t page, bool *stric
     }
 }
 
+uint64_t mempolicy_leaves(const struct policy *policy, uint64_t page)
+{
+    bool strict;
+
+    return policy_interleaves(policy) ? policy->nodes : mempolicy_nodes(policy, page, &strict);
+}
+
+bool mempolicy_lets_move(const struct policy *policy, uint64_t page, uint32_t node)
+{
+    return (policy->flags & POLICY_BY_TARGET) == 0 || (mempolicy_leaves(policy, page) >> node & 1) != 0;
+}
+
 bool policy_interleaves(const struct policy *policy)
 {
     return policy->mode == POLICY_INTERLEAVE || policy->mode == POLICY_WEIGHTED;

@@ -25,10 +25,12 @@ enum policy_mode {
 #define POLICY_RELATIVE 0x4000u  /* the node numbers count within the set of existing nodes */
 #define POLICY_BALANCING 0x2000u /* with BIND: pages may follow their users (mm/numa.md) */
 #define POLICY_FLAGS (POLICY_STATIC | POLICY_RELATIVE | POLICY_BALANCING)
+/* Not of a program's mode: only a CPU of the nodes moves a marked page by touching it (mm/move/lazy.md). */
+#define POLICY_BY_TARGET 1u
 
 struct policy {
     uint16_t mode;  /* enum policy_mode; all fields 0: no policy */
-    uint16_t flags; /* POLICY_* */
+    uint16_t flags; /* POLICY_FLAGS, POLICY_BY_TARGET */
     uint32_t home;  /* 1 + the node to be near to; 0: the node of the touching CPU */
     uint64_t nodes; /* the allowed nodes, a bit for each */
     uint64_t asked; /* with STATIC or RELATIVE: the nodes as the caller gave them */
@@ -42,6 +44,11 @@ int mempolicy_make(uint32_t mode, uint64_t asked, bool empty, uint64_t nodes, st
 /* Returns the nodes that the policy allows for PAGE (an address); 0: near the touching CPU. *STRICT: no other node will
  * do. */
 uint64_t mempolicy_nodes(const struct policy *policy, uint64_t page, bool *strict);
+/* Returns the nodes on which the policy leaves a PAGE that exists: as in Linux, any of the nodes over which it spreads
+ * pages. 0: near the touching CPU. */
+uint64_t mempolicy_leaves(const struct policy *policy, uint64_t page);
+/* True if a CPU of NODE moves a marked PAGE by touching it (mm/move/lazy.md). */
+bool mempolicy_lets_move(const struct policy *policy, uint64_t page, uint32_t node);
 /* True if the policy spreads pages over its nodes by their addresses. */
 bool policy_interleaves(const struct policy *policy);
 bool policy_equal(const struct policy *a, const struct policy *b);

@@ -36,7 +36,8 @@ static void look(struct space *space, uint64_t start, uint64_t count, uint64_t *
         movable = area != NULL && !backing_stays(area->backing);
         words[i] = movable ? bits_of(area->prot, area->backing) : 0;
         if (movable && seen != 0 && (seen & PAGING_SOFT_PENDING_FREE) == 0 && !zero_page_is(seen))
-            words[i] |= (seen & PAGING_FRAME) | ((seen & PAGING_SOFT_COW) != 0 ? MOVE_COW : 0);
+            words[i] |= (seen & PAGING_FRAME) | ((seen & PAGING_SOFT_COW) != 0 ? MOVE_COW : 0) |
+                        ((seen & PAGING_SOFT_MARKED) != 0 ? MOVE_MARKED : 0);
     }
     spin_unlock(&space->lock);
 }

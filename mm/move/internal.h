@@ -58,7 +58,7 @@ void move_shared(const struct moving *run, uint64_t set);
 int move_sharers_round(const struct sharing *sharing, uint64_t having, enum msg_type operation, uint64_t chosen,
                        uint64_t frame);
 
-/* --- find.c, uses.c --- */
+/* --- find.c, uses.c, lazy.c --- */
 
 /* Sets WORDS to what the space has at each of COUNT pages from START on, which are of one leaf table and locked: a
  * frame with MOVE_* bits, or the bits alone: no frame, or the page of zeros; 0 for pages of the vDSO. -ENOMEM, -EPROTO.
@@ -68,8 +68,9 @@ int move_find(struct space *space, uint64_t start, uint32_t count, uint64_t *wor
  * among them, with MOVE_OF_FILE if a file's mapped page has, or had, the frame. One message to each owner. 0; -ENOMEM,
  * -EPROTO: the words are unspecified. Waits. */
 int move_uses(uint64_t *words, uint32_t count);
-/* Register the messages by which these ask. */
+/* Register the messages by which these ask, and what a touch of a marked page calls. */
 void move_find_init(void);
 void move_uses_init(void);
+void move_lazy_init(void);
 
 #endif

@@ -257,16 +257,29 @@ void move_end(struct moving *moving)
     release_send(&moving->old);
 }
 
+/* The pages, at most 64, that are marked. */
+static uint64_t marks_of(const struct moving *moving)
+{
+    uint64_t marked = 0;
+
+    for (uint32_t i = 0; i < moving->count; i++)
+        marked |= (moving->words[i] & MOVE_MARKED) != 0 ? 1ull << i : 0;
+    return marked;
+}
+
 static void move_window(struct moving *moving, uint64_t start, uint32_t count)
 {
-    uint64_t chosen = 0, shared = 0;
+    uint64_t chosen = 0, shared = 0, marked;
     int error = move_begin(moving, start, count);
 
     if (error != 0) {
         report_all(moving, -ENOMEM);
         return;
     }
+    marked = moving->moves->marked ? marks_of(moving) : 0;
     for (uint32_t i = 0; i < count; i++) {
+        if (moving->moves->marked && (marked >> i & 1) == 0)
+            continue;
         moving->nodes[i] = move_choose(moving, i);
         chosen |= moving->nodes[i] != 0 ? 1ull << i : 0;
     }
@@ -274,6 +287,8 @@ static void move_window(struct moving *moving, uint64_t start, uint32_t count)
         chosen = decide(moving, chosen, &shared);
     if (chosen != 0)
         move_chosen(moving, chosen);
+    if ((marked & ~chosen) != 0)
+        move_round(moving, MSG_SPACE_WRITABLE, marked & ~chosen, 0);
     move_end(moving);
     if (shared != 0)
         move_shared(moving, shared);
@@ -296,21 +311,22 @@ static bool is_sole(const struct moving *moving)
     return sole;
 }
 
-/* True if the pages have a block of frames of their own, and are wanted on the same *NODES, where they are not. */
+/* True if the pages have a block of frames of their own, and are wanted on the same *NODES. */
 static bool is_block(const struct moving *moving, uint64_t *nodes)
 {
-    uint64_t first = moving->words[0];
+    uint64_t marks = moving->moves->marked ? MOVE_MARKED : 0, ignored = MOVE_MARKED & ~marks;
+    uint64_t first = moving->words[0] & ~ignored;
     uint32_t node = policy_node_of(first & PAGING_FRAME);
 
-    if ((first & PAGING_FRAME) == 0 || (first & (LEAF_SIZE - 1) & ~MOVE_SHARED) != 0)
+    if ((first & PAGING_FRAME) == 0 || (first & (LEAF_SIZE - 1) & ~MOVE_SHARED) != marks)
         return false;
     *nodes = moving->moves->wanted(moving->moves->context, moving->start, node);
     for (uint32_t i = 1; i < LEAF_ENTRIES; i++) {
-        if (moving->words[i] != first + i * PAGE_SIZE ||
+        if ((moving->words[i] & ~ignored) != first + i * PAGE_SIZE ||
             moving->moves->wanted(moving->moves->context, moving->start + i * PAGE_SIZE, node) != *nodes)
             return false;
     }
-    return *nodes != 0 && (*nodes >> node & 1) == 0 && ((first & MOVE_SHARED) == 0 || is_sole(moving));
+    return *nodes != 0;
 }
 
 static void move_block(struct moving *moving, uint64_t block)
@@ -343,23 +359,37 @@ static void move_block(struct moving *moving, uint64_t block)
     move_round(moving, MSG_SPACE_WRITABLE, 0, 0);
 }
 
-/* False: the 2 MiB from START on do not move as a whole; nothing is reported. */
+/* The block is where it is wanted. */
+static void leave_block(struct moving *moving, uint32_t node)
+{
+    if (moving->moves->marked)
+        move_round(moving, MSG_SPACE_WRITABLE, 0, 0);
+    report_all(moving, (int)node);
+}
+
+/* False: the 2 MiB from START on do not move, or stay, as a whole; nothing is reported. */
 static bool move_large(struct moving *moving, uint64_t start)
 {
     uint64_t nodes = 0, block = 0;
-    uint32_t count = 0;
+    uint32_t count = 0, node;
+    bool is_one, stays;
 
     if (move_begin(moving, start, LEAF_ENTRIES) != 0)
         return false;
-    if (is_block(moving, &nodes))
+    node = policy_node_of(moving->words[0] & PAGING_FRAME);
+    is_one = is_block(moving, &nodes);
+    stays = is_one && (nodes >> node & 1) != 0;
+    if (is_one && !stays && ((moving->words[0] & MOVE_SHARED) == 0 || is_sole(moving)))
         block = policy_frames_on(nodes, LEAF_ENTRIES, &count);
-    if (count == LEAF_ENTRIES)
+    if (stays)
+        leave_block(moving, node);
+    else if (count == LEAF_ENTRIES)
         move_block(moving, block);
     else
         for (uint32_t i = 0; i < count; i++)
             drop_old(moving, block + i * PAGE_SIZE);
     move_end(moving);
-    return count == LEAF_ENTRIES;
+    return stays || count == LEAF_ENTRIES;
 }
 
 /* Whether the 2 MiB from START on may have a block of frames, as far as this kernel knows. */
@@ -405,6 +435,26 @@ void space_move(struct space *space, uint64_t start, uint64_t end, const struct 
     heap_free(moving, sizeof(*moving));
 }
 
+void space_move_page(struct space *space, uint64_t page, const struct space_moves *moves)
+{
+    struct moving *moving = heap_alloc_unset(sizeof(*moving));
+    bool large;
+
+    if (moving == NULL) {
+        moves->done(moves->context, page, -ENOMEM);
+        return;
+    }
+    moving->space = space;
+    moving->moves = moves;
+    moving->sharing = NULL;
+    spin_lock(&space->lock);
+    large = paging_large(&space->tables, page) != 0;
+    spin_unlock(&space->lock);
+    if (!large || !move_large(moving, page & ~(LEAF_SIZE - 1)))
+        move_window(moving, page, 1);
+    heap_free(moving, sizeof(*moving));
+}
+
 uint64_t space_move_next(struct space *space, uint64_t start, uint64_t end)
 {
     uint64_t next = start, leased;
@@ -423,4 +473,5 @@ uint64_t space_move_next(struct space *space, uint64_t start, uint64_t end)
 void space_move_init(void)
 {
     move_find_init();
+    move_lazy_init();
 }

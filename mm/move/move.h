@@ -20,6 +20,7 @@ struct space_moves {
      * have its frame, and ALL is not set; -ENOMEM: there is no frame on these nodes, or no memory to ask. */
     void (*done)(void *context, uint64_t page, int result);
     void *context;
+    bool marked; /* only pages that are marked (lazy.md) move, and others are not reported; the marks go in any case */
     bool all; /* a page whose frame other processes have is moved, too: of private memory, this process gets a copy of
                * its own; shared memory moves in all of them */
 };
@@ -61,6 +62,9 @@ void space_move_leave(struct moving *moving);
 /* Moves the pages of [START, END), whole pages below USER_END, and reports each. 2 MiB that are mapped as one large
  * page and go to one node stay one, if that node has a block. Waits, and looks for messages. */
 void space_move(struct space *space, uint64_t start, uint64_t end, const struct space_moves *moves);
+
+/* The same for PAGE alone, or, if this kernel maps it by a large page, for its 2 MiB. */
+void space_move_page(struct space *space, uint64_t page, const struct space_moves *moves);
 
 /* Where a page may be first in [START, END), as far as this kernel knows without asking; END: nowhere. A loop over an
  * area that is large and nearly empty leaves out what precedes it. */

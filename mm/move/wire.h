@@ -19,6 +19,7 @@ struct msg_space_word {
 #define MOVE_COW 1ull    /* other spaces may have the frame */
 #define MOVE_SHARED 2ull /* of shared memory */
 #define MOVE_FILE 4ull   /* of a mapping of a file */
+#define MOVE_MARKED 8ull /* it moves when it is touched: lazy.md */
 
 /* FRAME_USES: at most 512 frames of the receiver, as uint64_t. The answer: one of these for each. */
 struct msg_frame_uses {

@@ -89,7 +89,8 @@ static void found_send(const struct msg_space_query *query, const struct msg_spa
                                                      .space = query->space,
                                                      .frame = best->frame,
                                                      .kind = (uint16_t)best->kind,
-                                                     .cow = (uint16_t)best->cow,
+                                                     .cow = (uint8_t)best->cow,
+                                                     .marked = (uint8_t)best->marked,
                                                      .prot = best->prot,
                                                      .backing = best->backing};
     msg_post(&notice->outgoing, query->asker, MSG_SPACE_FOUND, &notice->payload.found, sizeof(notice->payload.found),
@@ -151,6 +152,7 @@ static void handle_found(const struct msg *m)
         asked->answer->prot = found->prot;
         asked->answer->frame = found->frame;
         asked->answer->cow = found->cow;
+        asked->answer->marked = found->marked;
         asked->answer->backing = found->backing;
         list_remove(&asked->node);
         completion_signal(&asked->done);

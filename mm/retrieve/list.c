@@ -22,21 +22,23 @@
 /* Returns the end of the run that begins at INDEX: entries with consecutive frames and the same marks. */
 static uint32_t run_end(const uint64_t *leaf, uint32_t index)
 {
-    uint64_t kind = leaf[index] & (PAGING_SOFT_PENDING_FREE | PAGING_SOFT_COW | PAGING_SOFT_OWNING);
+    const uint64_t marks = PAGING_SOFT_PENDING_FREE | PAGING_SOFT_COW | PAGING_SOFT_OWNING | PAGING_SOFT_MARKED;
     uint32_t i = index + 1;
 
-    while (i < LEAF_ENTRIES && leaf[i] != 0 &&
-           (leaf[i] & (PAGING_SOFT_PENDING_FREE | PAGING_SOFT_COW | PAGING_SOFT_OWNING)) == kind &&
-           !zero_page_is(leaf[i]) && (leaf[i] & PAGING_FRAME) == (leaf[index] & PAGING_FRAME) + (i - index) * PAGE_SIZE)
+    while (i < LEAF_ENTRIES && leaf[i] != 0 && ((leaf[i] ^ leaf[index]) & marks) == 0 && !zero_page_is(leaf[i]) &&
+           (leaf[i] & PAGING_FRAME) == (leaf[index] & PAGING_FRAME) + (i - index) * PAGE_SIZE)
         i++;
     return i;
 }
 
-/* A member that is not the home lists only the pages that it owns. */
+/* A member that is not the home lists only the pages that it owns; the home leaves out what is marked, which a member
+ * asks for when it touches it (mm/move/lazy.md). */
 static uint32_t list_runs(struct space *space, uint64_t from, struct msg_space_listed *head)
 {
     struct msg_space_run *runs = (struct msg_space_run *)(head + 1);
-    uint64_t needed = space->home == instance.kernel ? 0 : PAGING_SOFT_OWNING;
+    bool home = space->home == instance.kernel;
+    uint64_t needed = home ? 0 : PAGING_SOFT_OWNING,
+             forbidden = PAGING_SOFT_PENDING_FREE | (home ? PAGING_SOFT_MARKED : 0);
     uint32_t count = 0, tables = 0;
     const uint64_t *leaf;
 
@@ -50,7 +52,7 @@ static uint32_t list_runs(struct space *space, uint64_t from, struct msg_space_l
         for (uint32_t i = 0; (i = paging_next_used(leaf, i, LEAF_ENTRIES)) < LEAF_ENTRIES;) {
             uint32_t end = zero_page_is(leaf[i]) ? i + 1 : run_end(leaf, i);
 
-            if ((leaf[i] & PAGING_SOFT_PENDING_FREE) == 0 && !zero_page_is(leaf[i]) && (leaf[i] & needed) == needed)
+            if ((leaf[i] & forbidden) == 0 && !zero_page_is(leaf[i]) && (leaf[i] & needed) == needed)
                 runs[count++] = (struct msg_space_run){
                     .page = va + i * PAGE_SIZE,
                     .run = SPACE_RUN(leaf[i] & PAGING_FRAME, end - i, (leaf[i] & PAGING_SOFT_COW) != 0 ? 1u : 0u)};

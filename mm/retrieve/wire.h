@@ -28,7 +28,8 @@ struct msg_space_found {
     uint64_t space;
     uint64_t frame; /* FRAME to BACKING as in msg_space_mapping */
     uint16_t kind;
-    uint16_t cow;
+    uint8_t cow;
+    uint8_t marked;
     uint32_t prot;
     uint64_t backing;
 };

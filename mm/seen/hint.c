@@ -103,11 +103,18 @@ static bool hide_small_locked(struct space *space, uint64_t va)
     return hidden;
 }
 
+bool hint_begin_locked(struct space *space)
+{
+    if (space->hints == NULL)
+        space->hints = heap_alloc(sizeof(*space->hints)); /* zeros */
+    return space->hints != NULL;
+}
+
 void hint_hide_locked(struct space *space, uint64_t va)
 {
     bool hidden;
 
-    if (space->hints == NULL && (space->hints = heap_alloc(sizeof(*space->hints))) == NULL)
+    if (!hint_begin_locked(space))
         return;
     if (paging_large(&space->tables, va) == 0) {
         hidden = hide_small_locked(space, va);

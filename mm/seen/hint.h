@@ -9,6 +9,8 @@
 #include "mm/seen/wire.h"
 #include "mm/space/space.h"
 
+/* Makes hidden entries possible in SPACE. False: no memory. */
+bool hint_begin_locked(struct space *space);
 /* Hides what the leaf table of VA maps, and flushes. Without memory nothing is hidden. */
 void hint_hide_locked(struct space *space, uint64_t va);
 /* PAGE faults, its area allows the access, and its entry is SEEN (paging_look): makes it present if it is hidden, and

@@ -25,7 +25,8 @@ struct msg_space_mapping {
     uint64_t start; /* the area, unless SPACE_NONE */
     uint64_t end;
     uint64_t frame;   /* physical address, if SPACE_FRAME */
-    uint32_t cow;     /* 1: other spaces may have the frame, so it must not be written; if SPACE_FRAME */
+    uint16_t cow;     /* 1: other spaces may have the frame, so it must not be written; if SPACE_FRAME */
+    uint16_t marked;  /* 1: the page moves when it is touched (mm/move/lazy.md); if SPACE_FRAME */
     uint32_t spaces;  /* if COW and the frame is the answering kernel's: how many spaces have it; 0: not known */
     uint64_t backing; /* the backing of the page: mm/area/backing.h; unless SPACE_NONE */
 };
@@ -81,6 +82,7 @@ enum space_map_how {
 /* Bits of PROT in a message that are none of an area. */
 #define SPACE_UNLIMITED 0x8000u /* the calling thread may lock any amount of memory: RLIMIT_MEMLOCK is not checked */
 #define SPACE_FILLS 0x4000u     /* SPACE_LATER with AREA_LOCKED: new areas are filled at once (no MCL_ONFAULT) */
+#define SPACE_MARKS 0x1000000u  /* SPACE_FLAG with a policy: pages that are elsewhere get marked (mm/move/lazy.md) */
 
 /* An operation on [START, START + LENGTH) of a space, and SPACE_SETTLE, which names the operation that it completes.
  * msg/messages.def describes each operation, mm/change/operations.c what they have in common. */
@@ -89,7 +91,7 @@ struct msg_space_change {
     uint64_t start;     /* page aligned */
     uint64_t length;    /* whole pages */
     uint32_t operation; /* enum msg_type: the message's */
-    uint32_t prot;      /* AREA_*, if the operation has them as an argument; SPACE_UNLIMITED */
+    uint32_t prot;      /* AREA_*, if the operation has them as an argument; SPACE_UNLIMITED, SPACE_MARKS */
     union {
         struct {          /* SPACE_MAP */
             uint32_t how; /* enum space_map_how */

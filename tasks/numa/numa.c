@@ -120,7 +120,7 @@ static void follow_done(void *context, uint64_t page, int result)
 static void move_blocks(struct space *space)
 {
     uint32_t node;
-    struct space_moves moves = {follow_wanted, follow_done, &node, false};
+    struct space_moves moves = {.wanted = follow_wanted, .done = follow_done, .context = &node};
     uint64_t start;
 
     for (uint32_t i = 0; i < MOVES_AT_ONCE && seen_next(space, &start, &node); i++) {

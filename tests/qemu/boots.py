@@ -41,7 +41,7 @@ FRESH = ["test-machine", "test-huge"]
 MEMORY = ["test-memory", "test-fork-memory", "test-map", "test-remap", "test-break", "test-lease", "test-directory",
           "test-advise",
           "test-resident", "test-membarrier", "test-stale", "test-memfd", "test-content", "test-filemap", "test-zero",
-          "test-memory-races", "test-mempolicy", "test-block", "test-move", "test-seen", "test-hint", "test-newcomer",
+          "test-memory-races", "test-mempolicy", "test-block", "test-move", "test-seen", "test-hint", "test-lazy", "test-newcomer",
           f"test-vm seed={SEED} batches=2 pages=320",
           f"test-retrieve seed={SEED} batches=1 pages=100", "test-one-frame 500"]
 TASKS = ["test-threads", "test-futex", "test-pi", "test-handoff 5000", "test-pthreads 1", "test-sched", "test-migrate",
@@ -69,7 +69,7 @@ RACES = ["test-memory", "test-fork-memory", "test-stale", "test-memory-races", "
 MANY = ["test-membarrier", "test-mempolicy", "test-move 8", "test-migrate", "test-subreaper", "test-file-locks", "test-users",
         "test-hostname", "test-epoll-remote", "test-stale", f"stress-tasks {SEED} 3 all",
         f"test-vm seed={SEED} batches=0 pages=200", *AUDIT]
-LATE = ["test-fork", "test-exec", "test-exec-change", "test-signals", "test-moved", "test-proc", "test-map", "test-remap", "test-filemap",
+LATE = ["test-fork", "test-exec", "test-exec-change", "test-signals", "test-moved", "test-proc", "test-map", "test-remap", "test-lazy", "test-filemap",
         "test-zero", "test-pipes", "test-kept-reads", "test-epoll-remote", "test-names", "test-splice", "test-sysv", "leak-tasks 60", *AUDIT]
 STRATEGIES = {
     "lock": ("home", "lamport"),
@@ -78,7 +78,7 @@ STRATEGIES = {
     "machine": ("4-kernels", "2-nodes-smp"),
     "late": ("", "seed={seed}", "seed={seed},ring=4"),
 }
-SPACES = ["test-memory", "test-threads", "test-fork-memory", "test-migrate", "test-newcomer", "test-move 12", "test-map", "test-remap",
+SPACES = ["test-memory", "test-threads", "test-fork-memory", "test-migrate", "test-newcomer", "test-move 12", "test-lazy", "test-map", "test-remap",
           "test-break", "test-advise", "test-resident", "test-lease", "test-directory", "test-stale", "test-membarrier",
           "test-audit", f"test-vm seed={SEED} batches=1 pages=160", "test-one-frame 200"]
 
@@ -126,7 +126,7 @@ BOOTS = [
     boot("2-cpus-smp", [program for program in RACES if program.split()[0] not in SEVERAL]),
     boot("1-kernel-smp", [program for program in RACES if program.split()[0] not in SEVERAL]),
     boot("2-nodes-smp", ["test-fork-memory", "test-stale", "test-threads", "test-futex", "test-pthreads 1", "test-signals",
-                         "test-epoll", "test-socket-race", "test-mempolicy", "test-block", "test-move", *STORMS, *AUDIT]),
+                         "test-epoll", "test-socket-race", "test-mempolicy", "test-block", "test-move", "test-lazy", *STORMS, *AUDIT]),
     boot("8-kernels", MANY),
     # messages that come late: all of them, those of one type, and those that a lock's end has overtaken
     boot("4-kernels", LATE, inject="seed=7"),
@@ -165,7 +165,7 @@ BOOTS = [
     # programs while kernels stop and start, and while all memory is audited
     boot("4-kernels-parallel", ["test-stop", "test-stop under test-filemap", "test-stop under test-content",
                                 "test-stop under test-zero busy", "test-stop under test-directory",
-                                "test-stop under test-move writers", *AUDIT], "text=one", label="stops"),
+                                "test-stop under test-move writers", "test-stop under test-lazy storm", *AUDIT], "text=one", label="stops"),
     # memory that follows its users under everything else (leak-tasks would count what the looks record)
     boot("4-kernels-parallel", ["test-memory-races", "test-fork-memory", "test-move 12 newcomers writers", "test-stop 3",
                                 STORMS[0], *AUDIT], "numa=nemo"),
@@ -173,7 +173,7 @@ BOOTS = [
     boot("4-kernels-parallel", ["test-memory-races", "test-fork-memory", "test-huge", "test-remap",
                                 "test-move 12 newcomers writers", "test-stop 3", STORMS[0], "test-seen", *AUDIT],
          "numa=nemo numasee=faults numaperiod=20"),
-    Boot("1-kernel of 2 nodes", ("--cpus", "2", "--nodes", "2", "--kernels", "1", *SINGLE), ("test-hint",)),
+    Boot("1-kernel of 2 nodes", ("--cpus", "2", "--nodes", "2", "--kernels", "1", *SINGLE), ("test-hint", "test-lazy")),
     # pages that move while all CPUs read and write them, for a minute in a long run
     boot("4-kernels-parallel", [*moves(24), *AUDIT], label="moves"),
     boot("4-kernels-parallel", [*moves(12), *AUDIT], inject=f"seed={SEED}", label="moves"),

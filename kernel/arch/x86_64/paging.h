@@ -37,6 +37,8 @@
 #define PAGING_SOFT_STILL (1ull << 55)
 /* not present, but for that as if it were: the next access is to be seen (mm/seen/hints.md); also of a large entry */
 #define PAGING_SOFT_HINT (1ull << 56)
+/* the page moves when it is touched (mm/move/lazy.md) */
+#define PAGING_SOFT_MARKED (1ull << 57)
 
 #define PAGING_SIZE_2M (1ull << 21)
 #define PAGING_SIZE_1G (1ull << 30)

@@ -23,7 +23,9 @@
 #define MOVE_STRICT 1u /* MPOL_MF_* */
 #define MOVE_OWN 2u
 #define MOVE_ALL 4u
-#define LINUX_NODES 1024u /* higher bits of a mask must be zero */
+#define MOVE_LAZY 8u            /* as Linux has it, which refuses it: when a page is touched (mm/move/lazy.md) */
+#define MOVE_BY_TARGET 0x10000u /* Kettle's MPOL_MF_LAZY_TARGET: by a CPU of the policy's nodes */
+#define LINUX_NODES 1024u       /* higher bits of a mask must be zero */
 #define WINDOW 32u
 
 static struct space *own_space(void)
@@ -146,7 +148,7 @@ static int64_t get_policy(uint32_t flags, uint64_t address, int64_t *value, uint
     if (error != 0)
         return error;
     *nodes = (policy.flags & (POLICY_STATIC | POLICY_RELATIVE)) != 0 ? policy.asked : policy.nodes;
-    *value = policy.mode | policy.flags;
+    *value = policy.mode | (policy.flags & POLICY_FLAGS);
     if ((flags & F_NODE) == 0)
         return 0;
     if ((flags & F_ADDR) != 0)
@@ -196,9 +198,7 @@ struct settling {
 
 static uint64_t settle_nodes(const struct policy *policy, uint64_t page)
 {
-    bool strict;
-    /* as in Linux, a page that exists may be on any of the interleaved nodes */
-    uint64_t nodes = policy_interleaves(policy) ? policy->nodes : mempolicy_nodes(policy, page, &strict);
+    uint64_t nodes = mempolicy_leaves(policy, page);
 
     /* the policy may name no nodes: the local node */
     return nodes != 0 ? nodes : 1ull << instance.plan.cpus[cpu_self()->number].node;
@@ -226,7 +226,7 @@ static void settle_done(void *context, uint64_t page, int result)
 static int64_t settle(uint64_t start, uint64_t end, const struct policy *policy, bool all)
 {
     struct settling settling = {policy, 0};
-    struct space_moves moves = {settle_wanted, settle_done, &settling, all};
+    struct space_moves moves = {.wanted = settle_wanted, .done = settle_done, .context = &settling, .all = all};
 
     for (uint64_t at = start; at < end; at = reach_stop(at, end)) {
         space_move(own_space(), at, reach_stop(at, end), &moves);
@@ -259,6 +259,16 @@ static int64_t count_elsewhere(uint64_t start, uint64_t end, const struct policy
     return settling.left;
 }
 
+/* Whether mbind may have FLAGS, MPOL_MF_*. What is to move later can neither be checked nor move in other processes. */
+static bool flags_valid(uint32_t flags)
+{
+    if ((flags & ~(MOVE_STRICT | MOVE_OWN | MOVE_ALL | MOVE_LAZY | MOVE_BY_TARGET)) != 0)
+        return false;
+    if ((flags & MOVE_LAZY) != 0)
+        return (flags & (MOVE_STRICT | MOVE_OWN | MOVE_ALL)) == MOVE_OWN;
+    return (flags & MOVE_BY_TARGET) == 0;
+}
+
 int64_t call_mbind(struct call *c)
 {
     uint64_t start = c->a[0], end = start + page_up(c->a[1]);
@@ -270,7 +280,7 @@ int64_t call_mbind(struct call *c)
     error = read_asked((uint32_t)c->a[2], c->a[3], c->a[4], &mask);
     if (error != 0)
         return error;
-    if ((flags & ~(MOVE_STRICT | MOVE_OWN | MOVE_ALL)) != 0)
+    if (!flags_valid(flags))
         return -EINVAL;
     error = may_move_all(flags);
     if (error != 0)
@@ -284,6 +294,10 @@ int64_t call_mbind(struct call *c)
         return error;
     if (policy.mode == POLICY_DEFAULT)
         flags &= ~MOVE_STRICT;
+    if ((flags & MOVE_BY_TARGET) != 0 && policy.nodes == 0)
+        return -EINVAL;
+    if ((flags & MOVE_BY_TARGET) != 0)
+        policy.flags |= POLICY_BY_TARGET;
     if (end > USER_END)
         return -EFAULT;
     error = space_check(own_space(), start, end, 0, 0);
@@ -298,9 +312,9 @@ int64_t call_mbind(struct call *c)
         if (left != 0)
             return left < 0 ? left : -EIO;
     }
-    error = space_flag(own_space(), start, end, 0, (uint32_t)number << AREA_POLICY_SHIFT, AREA_POLICY);
+    error = space_set_policy(own_space(), start, end, (uint32_t)number, (flags & MOVE_LAZY) != 0);
     error = error > 0 ? 0 : error; /* a policy of none may be set for addresses that are in no area */
-    if (error == 0 && (flags & (MOVE_OWN | MOVE_ALL)) != 0 && policy.mode != POLICY_DEFAULT)
+    if (error == 0 && (flags & (MOVE_OWN | MOVE_ALL)) != 0 && (flags & MOVE_LAZY) == 0 && policy.mode != POLICY_DEFAULT)
         left = settle(start, end, &policy, (flags & MOVE_ALL) != 0);
     if (error != 0 || left < 0)
         return error != 0 ? error : left;
@@ -339,9 +353,7 @@ int64_t call_set_mempolicy_home_node(struct call *c)
                 return -EOPNOTSUPP;
             policy.home = (uint32_t)home + 1;
             number = mempolicy_number(own_space(), &policy);
-            error = number < 0 ? number
-                               : space_flag(own_space(), start, (uint64_t)stop, 0,
-                                            (uint32_t)number << AREA_POLICY_SHIFT, AREA_POLICY);
+            error = number < 0 ? number : space_set_policy(own_space(), start, (uint64_t)stop, (uint32_t)number, false);
             if (error < 0)
                 return error;
             result = 0;

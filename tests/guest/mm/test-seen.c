@@ -230,6 +230,11 @@ static void test_bound(void)
     remote = events_everywhere("seen_remote");
     UNTIL(events_everywhere("seen_remote") >= remote + LOOKS * PAGES, "looks");
     CHECK(on_node(home) == PAGES, "%ld pages are where they are bound", on_node(home));
+    CHECK(syscall(SYS_mbind, words, PAGES * PAGE, MPOL_BIND | MPOL_F_NUMA_BALANCING, &nodes, 65ul, 0) == 0, "%s",
+          strerror(errno));
+    remote = events_everywhere("seen_remote");
+    UNTIL(events_everywhere("seen_remote") >= remote + LOOKS * PAGES, "looks");
+    CHECK(on_node(home) == PAGES, "%ld pages are on the one node of a policy with balancing", on_node(home));
     CHECK(syscall(SYS_mbind, words, PAGES * PAGE, MPOL_BIND | MPOL_F_NUMA_BALANCING, &both, 65ul, 0) == 0, "%s",
           strerror(errno));
     UNTIL(on_node(node) == PAGES, "with balancing");

@@ -109,3 +109,20 @@ TEST(policy_counterparts, "the nth of one set becomes the nth of the other")
     CHECK_EQ(mempolicy_remap(2, 0x07, 0x30), 4); /* in turn */
     CHECK_EQ(mempolicy_remap(3, 0x07, 0x30), 3); /* not meant */
 }
+
+TEST(policy_leaves, "a page stays on any node of its policy, and only a CPU of these moves it if that was asked for")
+{
+    struct policy policy = make(POLICY_INTERLEAVE, 0x2c, 0xff);
+
+    CHECK_EQ(mempolicy_leaves(&policy, 7 * PAGE_SIZE), 0x2c);
+    policy = make(POLICY_WEIGHTED, 6, 7);
+    CHECK_EQ(mempolicy_leaves(&policy, 0), 6);
+    policy = make(POLICY_PREFERRED, 6, 7);
+    CHECK_EQ(mempolicy_leaves(&policy, 0), 2);
+    CHECK(mempolicy_lets_move(&policy, 0, 0) && mempolicy_lets_move(&policy, 0, 1));
+    policy.flags |= POLICY_BY_TARGET;
+    CHECK(!mempolicy_lets_move(&policy, 0, 0) && mempolicy_lets_move(&policy, 0, 1));
+    policy = make(POLICY_LOCAL, 0, 7);
+    CHECK_EQ(mempolicy_leaves(&policy, 0), 0);
+    CHECK(mempolicy_lets_move(&policy, 0, 2));
+}

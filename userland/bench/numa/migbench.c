@@ -4,7 +4,8 @@
  * bound to it and sleeps meanwhile. Run it with tools/kettle run --numa-model or --count: it prints which region is
  * which move.
  *
- * Runs unchanged on Kettle and on Linux. */
+ * Runs unchanged on Kettle and on Linux, but for the ways `lazy`, which Linux refuses: mbind marks the pages, and a
+ * thread on the last node reads each page once, so that it moves there; and the same reads when nothing moves. */
 #include <errno.h>
 #include <fnmatch.h>
 #include <inttypes.h>
@@ -27,6 +28,7 @@
 #define MPOL_BIND 2
 #define MPOL_INTERLEAVE 3
 #define MPOL_MF_MOVE 2
+#define MPOL_MF_LAZY 8
 #define MADV_SMALL 15 /* MADV_NOHUGEPAGE */
 #define PAGES_DEFAULT 1000
 #define STATUS_FAILED 1
@@ -37,10 +39,11 @@ static const char usage[] = "usage: migbench [--json] [--pages N] [--way NAME]\n
                             "Moves pages between nodes by mbind and move_pages.\n"
                             "\n"
                             "  --pages N   that many, 2 to 200000 (default 1000)\n"
-                            "  --way NAME  only the ways whose names match the pattern, as 'mbind.*.interleaved'\n"
+                            "  --way NAME  only the ways whose names match the pattern, as 'mbind.*.interleaved';\n"
+                            "              'lazy.*' are Kettle's alone, and left out without this\n"
                             "  --json      a JSON object for each move; otherwise a line\n";
 
-enum call { CALL_MBIND, CALL_MOVE_PAGES };
+enum call { CALL_MBIND, CALL_MOVE_PAGES, CALL_MARK, CALL_READ };
 
 /* A way to move pages. */
 struct way {
@@ -60,6 +63,12 @@ static const struct way ways[] = {
     {"move_pages.one.interleaved", CALL_MOVE_PAGES, true, false, true},
     {"move_pages.distributed.default", CALL_MOVE_PAGES, true, true, false},
     {"move_pages.distributed.interleaved", CALL_MOVE_PAGES, true, true, true},
+    {"lazy.mark.default", CALL_MARK, false, false, false},
+    {"lazy.read.default", CALL_READ, true, false, false},  /* of the pages that the way before has marked */
+    {"lazy.again.default", CALL_READ, true, false, false}, /* by the same thread, of the same pages */
+    {"lazy.mark.interleaved", CALL_MARK, false, false, true},
+    {"lazy.read.interleaved", CALL_READ, true, false, true},
+    {"lazy.again.interleaved", CALL_READ, true, false, true},
 };
 #define WAY_COUNT (sizeof(ways) / sizeof(ways[0]))
 
@@ -113,9 +122,16 @@ static int touch(void *unused)
 
 static int move(void *unused)
 {
+    unsigned lazy = way->call == CALL_MARK ? MPOL_MF_LAZY : 0;
+
     (void)unused;
-    if (way->call == CALL_MBIND) {
-        if (bind_pages(MPOL_BIND, mask_of(nodes[node_count - 1]), MPOL_MF_MOVE) != 0)
+    if (way->call == CALL_READ) {
+        for (uint32_t i = 0; i < page_count; i++)
+            (void)*(volatile char *)(pages + (size_t)i * BENCH_PAGE);
+        return 0;
+    }
+    if (way->call != CALL_MOVE_PAGES) {
+        if (bind_pages(MPOL_BIND, mask_of(nodes[node_count - 1]), MPOL_MF_MOVE | lazy) != 0)
             return bench_failed("mbind", errno);
         return 0;
     }
@@ -128,7 +144,7 @@ static int move(void *unused)
 /* The pages that are not where they were to go, -1 when the kernel does not say. */
 static long misplaced_count(void)
 {
-    uint32_t first = way->call == CALL_MBIND ? 0 : 1;
+    uint32_t first = way->call == CALL_MOVE_PAGES ? 1 : 0;
     long misplaced = 0;
 
     if (syscall(SYS_move_pages, 0, page_count, addresses, NULL, status, 0) != 0)
@@ -138,12 +154,30 @@ static long misplaced_count(void)
     return misplaced;
 }
 
+/* A place on the last node. */
+static int last_place(void)
+{
+    int place = bench_machine.count - 1;
+
+    while (place > 0 && bench_machine.places[place].node != nodes[node_count - 1])
+        place--;
+    return place;
+}
+
 static int run(unsigned region, int other_place, bool json)
 {
     struct bench_job job = {.place = 0, .work = touch};
-    int caller = way->other ? other_place : 0;
-    int error = bench_team_run(&job, 0, 1, 0);
+    int caller = way->call == CALL_READ ? last_place() : way->other ? other_place : 0;
+    int error = 0;
     long misplaced;
+
+    if (way->call != CALL_READ) {
+        if (pages != NULL)
+            munmap(pages, (size_t)page_count * BENCH_PAGE);
+        error = bench_team_run(&job, 0, 1, 0);
+    } else if (pages == NULL) {
+        return bench_failed("a read without lazy.mark before it", EINVAL);
+    }
 
     job = (struct bench_job){.place = caller, .work = move};
     if (error == 0)
@@ -160,7 +194,6 @@ static int run(unsigned region, int other_place, bool json)
         printf("%6u  %-36s%10" PRIu32 "%10ld\n", region, way->name, page_count, misplaced);
     }
     fflush(stdout);
-    munmap(pages, (size_t)page_count * BENCH_PAGE);
     return 0;
 }
 
@@ -184,6 +217,7 @@ static int machine_look(void)
     return other;
 }
 
+/* PATTERN is NULL: all that Linux has, too. */
 static int run_all(int other_place, const char *pattern, bool json)
 {
     struct bench_job jobs[BENCH_PLACES_MAX];
@@ -195,7 +229,7 @@ static int run_all(int other_place, const char *pattern, bool json)
     error = bench_team_run(jobs, 0, bench_machine.count, 0);
     for (size_t i = 0; i < WAY_COUNT && error == 0; i++) {
         way = &ways[i];
-        if (fnmatch(pattern, way->name, 0) == 0)
+        if (pattern == NULL ? way->call < CALL_MARK : fnmatch(pattern, way->name, 0) == 0)
             error = run(region++, other_place, json);
     }
     return error;
@@ -205,7 +239,7 @@ int main(int argc, char **argv)
 {
     bool json = false;
     uint64_t asked = PAGES_DEFAULT;
-    const char *pattern = "*";
+    const char *pattern = NULL;
     int other_place;
     int error;
 

@@ -78,14 +78,14 @@ static bool fit_locked(struct group *group, const struct signal_info *info, stru
 
     if ((action->flags & SA_NODEFER) == 0)
         mask &= ~SIGNAL_BIT(info->signal); /* its handler runs with it blocked anyway */
-    if ((info->value | info->extra | mask) != 0 || action->handler >= USER_END || action->flags > UINT32_MAX ||
+    if ((info->value | info->extra | mask) != 0 || action->handler >= USER_END ||
         take_locked(group, info->signal, &taken, &stamp) != 0)
         return false;
     answer->handler = taken.handler;
     answer->signal = info->signal;
     answer->restorer = taken.restorer;
     answer->stamp = stamp;
-    answer->flags = (uint32_t)taken.flags;
+    answer->flags = (uint32_t)taken.flags; /* a C library may have extended the sign: no flag is above */
     answer->code = info->code;
     answer->pid = info->pid;
     answer->uid = info->uid;

@@ -73,6 +73,18 @@ static bool is_allowed(uint32_t kernel, const uint64_t affinity[])
     return (any == 0 || common != 0) && msg_peer_started(kernel);
 }
 
+/* Whether AFFINITY has CPUs of this kernel alone. */
+static bool is_bound_here(const uint64_t affinity[])
+{
+    uint64_t here = 0, elsewhere = 0;
+
+    for (uint32_t i = 0; i < WORDS; i++) {
+        here |= affinity[i] & cpus_of[instance.kernel][i];
+        elsewhere |= affinity[i] & ~cpus_of[instance.kernel][i];
+    }
+    return here != 0 && elsewhere == 0;
+}
+
 /* Fills *OUT with the load of KERNEL: its board, plus the threads sent there since. */
 static void view_locked(uint32_t kernel, const uint64_t affinity[], struct balance_kernel *out)
 {
@@ -103,9 +115,10 @@ uint32_t balance_place(const struct thread *parent, const uint64_t affinity[], e
     struct balance_kernel kernels[KERNELS_MAX];
     enum balance_placing how = mode == BALANCE_OFF ? PLACE_LOCAL : placing;
     uint32_t chosen = instance.kernel;
+    bool bound = is_bound_here(affinity);
 
     spin_lock(&lock);
-    if (how != PLACE_LOCAL || !is_allowed(instance.kernel, affinity)) {
+    if (!bound && (how != PLACE_LOCAL || !is_allowed(instance.kernel, affinity))) {
         for (uint32_t k = 0; k < instance.kernels; k++)
             view_locked(k, affinity, &kernels[k]);
         for (uint32_t k = 0; k < instance.kernels && made != NULL; k++)

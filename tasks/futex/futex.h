@@ -42,8 +42,12 @@ int64_t futex_wake_op(uint64_t address, uint64_t second, bool shared, uint32_t w
  * that cannot be read or written are skipped. Waits. */
 void futex_release_thread(bool others);
 
-/* The current thread's robust list is at LIST; its home is told. -ENOMEM: there; -EIO, -ESRCH: the process ends. */
+/* The current thread's robust list is at LIST; its home is told if that is another kernel. -ENOMEM: there; -EIO,
+ * -ESRCH: the process ends. */
 int futex_set_robust(uint64_t list);
+/* THREAD of GROUP is about to leave this kernel: if it is the home, it notes the thread's robust list. Under the
+ * group's lock. -ENOMEM: the thread must not leave. */
+int futex_leaves_home_locked(struct group *group, const struct thread *thread);
 /* At the home of PROCESS, under its group's lock: the robust list of THREAD is at LIST (0: none). -ENOMEM; -EPROTO:
  * more than its threads have one. */
 struct process;

@@ -1,8 +1,9 @@
 /* The robust lists of a process's threads, as its home knows them: so the words that a thread holds are released, too,
  * when it is lost with a kernel. See tasks/futex/futex.md, "The end of a thread".
  *
- * Each thread has a record at the home from set_robust_list(2) until it exits; those that are killed keep theirs until
- * the process has ended. A machine with one kernel has none. */
+ * A thread that is away from home and has a list has a record there, and one that has come back may have one still,
+ * until it exits; those that are killed keep theirs until the process has ended. A thread that has never left home has
+ * none: it cannot be lost while its home is not. */
 #include "kernel/abi/errno.h"
 #include "kernel/instance/instance.h"
 #include "mm/frame/heap.h"
@@ -69,19 +70,40 @@ static int run_robust(const struct remote_request *request, void *result)
     return error;
 }
 
+/* At home: only a record that is there already has to be changed. */
+static void set_at_home(struct group *group, struct thread *self, uint64_t list)
+{
+    spin_lock(&group->lock);
+    self->context.robust_list = list;
+    if (find_locked(group->process, self->tid) != NULL)
+        futex_note_robust_locked(group->process, self->tid, list);
+    spin_unlock(&group->lock);
+}
+
 int futex_set_robust(uint64_t list)
 {
     struct thread *self = thread_current();
-    const struct group *group = self->group;
+    struct group *group = self->group;
     struct msg_futex_robust message = {.group = group->id, .thread = self->tid, .list = list};
     struct remote_how how = {.why = "record of its robust list", .key = self->tid, .sure = true};
     int error = 0;
 
-    if (instance.kernels > 1 && list != self->context.robust_list)
+    if (group->process != NULL) {
+        set_at_home(group, self, list);
+        return 0;
+    }
+    if (list != self->context.robust_list)
         error = remote_call(group->home, MSG_FUTEX_ROBUST, &message, sizeof(message), NULL, 0, &how);
     if (error >= 0)
         self->context.robust_list = list;
     return error < 0 ? error : 0;
+}
+
+int futex_leaves_home_locked(struct group *group, const struct thread *thread)
+{
+    if (group->process == NULL || thread->context.robust_list == 0)
+        return 0;
+    return futex_note_robust_locked(group->process, thread->tid, thread->context.robust_list);
 }
 
 void futex_forget_robust(struct group *group, uint32_t thread)

@@ -20,6 +20,7 @@
 #include "mm/space/space.h"
 #include "msg/channel.h"
 #include "tasks/balance/balance.h"
+#include "tasks/futex/futex.h"
 #include "tasks/kill/kill.h"
 #include "tasks/migrate/arrive.h"
 #include "tasks/migrate/join.h"
@@ -153,7 +154,7 @@ static int depart(uint32_t kernel, bool ordered)
         spin_unlock(&group->lock);
         return 0;
     }
-    departure = departure_create_locked(thread, kernel);
+    departure = futex_leaves_home_locked(group, thread) != -ENOMEM ? departure_create_locked(thread, kernel) : NULL;
     if (departure != NULL) {
         if (group->count > 0 && thread->context.moves > 0) /* an equal share for each thread here */
             fetched = (group->space->stats.fetches - thread->fetched_before) / group->count + 1;

@@ -24,7 +24,18 @@ static void run_user_thread(void *unused)
     thread_enter_user();
 }
 
-struct thread *thread_create_user(uint32_t tid, struct group *group, const void *fpu_from)
+/* Fills AREA with the FPU state of LIKE, the current thread, or with a fresh one if that is NULL. */
+static void copy_fpu(void *area, const struct thread *like)
+{
+    if (like == NULL)
+        fpu_init_area(area);
+    else if (cpu_self()->fpu_owner == like)
+        fpu_save_first(area);
+    else
+        memcpy(area, like->fpu, cpu_features.fpu_size);
+}
+
+struct thread *thread_create_user(uint32_t tid, struct group *group, const struct thread *like)
 {
     struct thread *thread = thread_create(tid, "", run_user_thread, NULL);
     void *fpu = heap_alloc_unset(cpu_features.fpu_size);
@@ -35,10 +46,7 @@ struct thread *thread_create_user(uint32_t tid, struct group *group, const void 
             thread_free(thread);
         return NULL;
     }
-    if (fpu_from != NULL)
-        memcpy(fpu, fpu_from, cpu_features.fpu_size);
-    else
-        fpu_init_area(fpu);
+    copy_fpu(fpu, like);
     thread->fpu = fpu;
     memset(thread_frame(thread), 0, sizeof(struct trap_frame));
     thread_frame(thread)->cs = SELECTOR_USER_CODE;
@@ -47,7 +55,8 @@ struct thread *thread_create_user(uint32_t tid, struct group *group, const void 
     thread_frame(thread)->vector = TRAP_SYSCALL;
     thread->context.start_ns = clock_now();
     thread->context.timer_slack = thread->context.timer_slack_usual = TIMER_SLACK;
-    cpu_mask_all(thread->context.affinity);
+    if (like == NULL)
+        cpu_mask_all(thread->context.affinity); /* else it inherits */
     signal_queue_init(&thread->signals);
     thread->group = group;
     group_get(group);

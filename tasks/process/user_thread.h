@@ -4,10 +4,10 @@
 
 #include "tasks/thread/group.h"
 
-/* Makes a program's thread TID of GROUP, with a zeroed frame and a copy of the FPU state at FPU_FROM, or a fresh one
- * (NULL). The thread is not yet in the group's list and not started. Takes a reference to GROUP. NULL without
- * memory. */
-struct thread *thread_create_user(uint32_t tid, struct group *group, const void *fpu_from);
+/* Makes a program's thread TID of GROUP, with a zeroed frame and a copy of the FPU state of LIKE, the current thread,
+ * or a fresh one (NULL). Without LIKE it may run on all CPUs; with it, the caller sets them. The thread is not yet in
+ * the group's list and not started. Takes a reference to GROUP. NULL without memory. */
+struct thread *thread_create_user(uint32_t tid, struct group *group, const struct thread *like);
 /* Frees THREAD, a program's, which was made but never put into its group's list. It is removed under the group's lock,
  * because thread_find may find it until then. */
 void thread_abandon(struct thread *thread);

@@ -81,9 +81,13 @@ struct msg_process_call { /* PROCESS_..., from PROCESS_PARENT to PROCESS_LIMIT *
             uint32_t group, caller;
             uint32_t group_session; /* 0: the group is new */
             uint32_t caller_session;
-        } set_group;             /* SET_GROUP */
-        struct signal_info info; /* SIGNAL */
-        struct {                 /* tasks/family/children.h */
+        } set_group; /* SET_GROUP */
+        struct {
+            struct signal_info info;
+            uint32_t
+                tells; /* 1 + the kernel that tells its own threads of the signal, if the answer says so; 0: none */
+        };             /* SIGNAL */
+        struct {       /* tasks/family/children.h */
             uint64_t selector, options;
         } wait;           /* WAIT */
         uint64_t signals; /* TAKE_SIGNAL: signals that may be taken; RETARGET: signals that a thread no longer takes */
@@ -160,7 +164,8 @@ struct msg_process_result {
         };
         struct { /* PROCESS_TAKE_SIGNAL: value 1 when there was one */
             struct signal_info info;
-            uint64_t hint; /* signals that may still be pending */
+            uint64_t
+                hint; /* signals that may still be pending; PROCESS_SIGNAL: that the kernel that tells has to tell */
         };
         struct {
             struct signal_action action; /* PROCESS_TAKE_ACTION, PROCESS_SET_ACTION: the previous action */

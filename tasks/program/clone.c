@@ -30,16 +30,6 @@
     (THREAD_FLAGS | ID_FLAGS | CLONE_SYSVSEM | CLONE_DETACHED | CLONE_VFORK | CLONE_PARENT | CLONE_PIDFD |             \
      CLONE_CLEAR_SIGHAND)
 
-/* The FPU state of the current thread, saved from the registers if they hold it. */
-static const void *own_fpu(void)
-{
-    struct thread *self = thread_current();
-
-    if (cpu_self()->fpu_owner == self)
-        fpu_save(self->fpu);
-    return self->fpu;
-}
-
 /* Makes THREAD, which already has the FPU state of the current thread, a copy of that thread. */
 static void copy_state(struct thread *thread, const struct trap_frame *frame, const struct clone_arguments *arguments)
 {
@@ -118,7 +108,7 @@ static int64_t clone_thread(const struct trap_frame *frame, const struct clone_a
         return -EFAULT;
     if ((arguments->flags & CLONE_CHILD_SETTID) != 0 && user_write(arguments->child_tid, &tid, sizeof(tid)) != 0)
         return -EFAULT;
-    thread = thread_create_user(tid, self->group, own_fpu());
+    thread = thread_create_user(tid, self->group, self);
     if (thread == NULL)
         return -ENOMEM;
     copy_state(thread, frame, arguments);
@@ -191,7 +181,7 @@ static int make_child(const struct clone_arguments *arguments, uint32_t tid, str
     struct group *own = thread_current()->group;
     struct msg_process_state *state = heap_alloc(sizeof(*state));
     struct group *group = group_create(tid, instance.kernel, NULL);
-    struct thread *thread = group != NULL ? thread_create_user(tid, group, own_fpu()) : NULL;
+    struct thread *thread = group != NULL ? thread_create_user(tid, group, thread_current()) : NULL;
     bool sibling = (arguments->flags & CLONE_PARENT) != 0;
     uint32_t parent = 0;
     void *files = NULL;

@@ -3,27 +3,37 @@
 
 #include "kernel/abi/errno.h"
 #include "tasks/process/call.h"
+#include "tasks/remote/operation.h"
 #include "tasks/signal/action_cache.h"
 #include "tasks/signal/signal.h"
+#include "tasks/signal/wire.h"
 
 void (*signal_timer_taken_locked)(struct group *group, struct signal_info *info);
 
-int64_t process_take_signal(struct group *group, const struct msg_process_call *call, struct msg_process_result *result)
+/* Takes a pending signal of SET into *INFO. *HINT: the signals that are pending afterwards. */
+static bool take_pending_locked(struct group *group, uint64_t set, struct signal_info *info, uint64_t *hint)
 {
     struct process *process = group->process;
-    int64_t taken;
+    bool taken = false;
+
+    if (!process->pruning) /* while exec prunes threads, signals stay pending for the new program */
+        taken = signal_queue_take(&process->signals, set, info);
+    if (taken && (SIGNAL_BIT(info->signal) & SIGNAL_STOPPING) != 0)
+        info->extra = process->continues; /* stop_begin compares it: a SIGCONT in between cancels the stop */
+    if (taken && info->code == SI_TIMER)
+        signal_timer_taken_locked(group, info);
+    *hint = process->signals.pending;
+    return taken;
+}
+
+int64_t process_take_signal(struct group *group, const struct msg_process_call *call, struct msg_process_result *result)
+{
+    bool taken;
 
     spin_lock(&group->lock);
-    taken = 0;
-    if (!process->pruning) /* while exec prunes threads, signals stay pending for the new program */
-        taken = signal_queue_take(&process->signals, call->signals, &result->info) ? 1 : 0;
-    if (taken != 0 && (SIGNAL_BIT(result->info.signal) & SIGNAL_STOPPING) != 0)
-        result->info.extra = process->continues; /* stop_begin compares it: a SIGCONT in between cancels the stop */
-    if (taken != 0 && result->info.code == SI_TIMER)
-        signal_timer_taken_locked(group, &result->info);
-    result->hint = process->signals.pending;
+    taken = take_pending_locked(group, call->signals, &result->info, &result->hint);
     spin_unlock(&group->lock);
-    return taken;
+    return taken ? 1 : 0;
 }
 
 /* Reads the action of SIGNAL, which is reset if it has SA_RESETHAND, into *TAKEN, and for another kernel its *STAMP.
@@ -57,6 +67,79 @@ int64_t process_take_action(struct group *group, const struct msg_process_call *
     error = take_locked(group, signal, &result->action, &result->stamp);
     spin_unlock(&group->lock);
     return error;
+}
+
+/* Puts INFO, a signal of GROUP that is taken, and its action into ANSWER, if both fit. */
+static bool fit_locked(struct group *group, const struct signal_info *info, struct msg_signal_taken *answer)
+{
+    const struct signal_action *action = &group->process->actions[info->signal - 1];
+    uint64_t mask = action->mask, stamp = 0;
+    struct signal_action taken;
+
+    if ((action->flags & SA_NODEFER) == 0)
+        mask &= ~SIGNAL_BIT(info->signal); /* its handler runs with it blocked anyway */
+    if ((info->value | info->extra | mask) != 0 || action->handler >= USER_END ||
+        take_locked(group, info->signal, &taken, &stamp) != 0)
+        return false;
+    answer->handler = taken.handler;
+    answer->signal = info->signal;
+    answer->restorer = taken.restorer;
+    answer->stamp = stamp;
+    answer->flags = (uint32_t)taken.flags; /* a C library may have extended the sign: no flag is above */
+    answer->code = info->code;
+    answer->pid = info->pid;
+    answer->uid = info->uid;
+    return true;
+}
+
+/* SIGNAL_TAKE: a signal and its action in one step. */
+static int run_take(const struct remote_request *request, void *out)
+{
+    const struct msg_signal_take *message = request->data;
+    struct msg_signal_taken *answer = out;
+    struct group *group = group_find(message->group);
+    struct signal_info info;
+    int length = -ESRCH;
+
+    if (group == NULL)
+        return length;
+    if (group->process != NULL) {
+        *answer = (struct msg_signal_taken){.taking = SIGNAL_NONE};
+        spin_lock(&group->lock);
+        if (take_pending_locked(group, message->set, &info, &answer->hint))
+            answer->taking = fit_locked(group, &info, answer) ? SIGNAL_WITH_ACTION : SIGNAL_TAKEN;
+        spin_unlock(&group->lock);
+        if (answer->taking == SIGNAL_TAKEN)
+            answer->info = info;
+        length = sizeof(*answer);
+    }
+    group_put(group);
+    return length;
+}
+
+enum signal_taking signal_take_acting(struct group *group, uint64_t set, struct signal_info *info,
+                                      struct signal_action *action, uint64_t *hint)
+{
+    const struct msg_signal_take message = {.set = set, .group = group->id};
+    struct msg_signal_taken answer;
+    int length = remote_ask_sure(process_home(group->id), MSG_SIGNAL_TAKE, &message, sizeof(message), &answer,
+                                 sizeof(answer), "signal of its process", group->id);
+
+    if (length != -ENOMEM) /* else the signals stay in the hint */
+        *hint = length < 0 ? 0 : answer.hint;
+    if (length < 0 || answer.taking > SIGNAL_WITH_ACTION)
+        return SIGNAL_NONE;
+    *info = answer.info;
+    if (answer.taking == SIGNAL_WITH_ACTION)
+        *info = (struct signal_info){
+            .signal = answer.signal, .code = answer.code, .pid = answer.pid, .uid = answer.uid};
+    if (answer.taking != SIGNAL_NONE && info->signal - 1 >= SIGNALS) /* no home answers so */
+        return SIGNAL_NONE;
+    if (answer.taking == SIGNAL_WITH_ACTION) {
+        *action = (struct signal_action){answer.handler, answer.flags, answer.restorer, 0};
+        action_cache_note(group, info->signal, action, answer.stamp);
+    }
+    return answer.taking;
 }
 
 bool signal_take_action(struct group *group, uint32_t signal, struct signal_action *action)
@@ -159,10 +242,18 @@ int64_t process_retarget(struct group *group, const struct msg_process_call *cal
     return 0;
 }
 
+void signal_action_init(void)
+{
+    REMOTE_SERVE(SIGNAL_TAKE, run_take, NULL, struct msg_signal_take, struct msg_signal_taken);
+}
+
 int64_t process_signal(struct group *group, const struct msg_process_call *call, struct msg_process_result *result)
 {
-    (void)result;
     if (call->info.signal > SIGNALS)
         return -EINVAL;
-    return call->info.signal == 0 ? 0 : signal_send_group(group, &call->info);
+    if (call->tells > KERNELS_MAX)
+        return -EPROTO;
+    if (call->info.signal == 0)
+        return 0;
+    return signal_send_group_for(group, &call->info, call->tells != 0 ? 1ull << (call->tells - 1) : 0, &result->hint);
 }

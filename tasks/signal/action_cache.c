@@ -37,7 +37,8 @@ uint64_t action_cache_stamp(uint32_t id)
     return __atomic_load_n(count_of(id), __ATOMIC_SEQ_CST);
 }
 
-bool action_cache_find(struct group *group, uint32_t signal, struct signal_action *action)
+/* Whether the actions of all SIGNALS are known as they are now; then, unless it is NULL, copies that of SIGNAL. */
+static bool find(struct group *group, uint64_t signals, uint32_t signal, struct signal_action *action)
 {
     const volatile uint64_t *board = msg_board_of(group->home);
     bool found;
@@ -45,12 +46,22 @@ bool action_cache_find(struct group *group, uint32_t signal, struct signal_actio
     if (__atomic_load_n(&group->known, __ATOMIC_RELAXED) == NULL || board == NULL)
         return false;
     spin_lock(&group->lock);
-    found = (group->known->set & SIGNAL_BIT(signal)) != 0 &&
+    found = (signals & ~group->known->set) == 0 &&
             group->known->stamp == __atomic_load_n(&board[MSG_BOARD_ACTIONS + group->id % COUNTS], __ATOMIC_ACQUIRE);
-    if (found)
+    if (found && action != NULL)
         *action = group->known->action[signal - 1];
     spin_unlock(&group->lock);
     return found;
+}
+
+bool action_cache_find(struct group *group, uint32_t signal, struct signal_action *action)
+{
+    return find(group, SIGNAL_BIT(signal), signal, action);
+}
+
+bool action_cache_knows(struct group *group, uint64_t signals)
+{
+    return find(group, signals, 0, NULL);
 }
 
 void action_cache_note(struct group *group, uint32_t signal, const struct signal_action *action, uint64_t stamp)

@@ -18,6 +18,8 @@ uint64_t action_cache_stamp(uint32_t id);
 
 /* Elsewhere: finds the action of SIGNAL, 1 to 64, as it is now. False: the home must be asked. */
 bool action_cache_find(struct group *group, uint32_t signal, struct signal_action *action);
+/* Elsewhere: whether the actions of all SIGNALS are known as they are now. */
+bool action_cache_knows(struct group *group, uint64_t signals);
 /* Notes what the home has answered, with its stamp; 0: it is not to be noted. Without memory nothing is noted. */
 void action_cache_note(struct group *group, uint32_t signal, const struct signal_action *action, uint64_t stamp);
 

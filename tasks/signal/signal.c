@@ -16,6 +16,7 @@
 #include "tasks/sched/due.h"
 #include "tasks/sched/fair/fair.h"
 #include "tasks/signal/action.h"
+#include "tasks/signal/action_cache.h"
 #include "tasks/signal/wire.h"
 
 enum signal_default signal_default(uint32_t signal)
@@ -150,8 +151,8 @@ static bool act_on_sending(struct group *group, uint32_t signal)
 }
 
 /* As signal_send_group, but returns 1 if the process ignores the signal. BUSY: of the threads that would take it, a
- * busy one of any kernel is asked. */
-static int send_group(struct group *group, const struct signal_info *info, bool busy)
+ * busy one of any kernel is asked. The kernels TELLS get no hint: their threads have to be told of *HINT. */
+static int send_group(struct group *group, const struct signal_info *info, bool busy, kernel_set tells, uint64_t *hint)
 {
     struct process *process = group->process;
     uint64_t bit = SIGNAL_BIT(info->signal);
@@ -183,21 +184,46 @@ static int send_group(struct group *group, const struct signal_info *info, bool 
     runs = thread != NULL && is_running(thread);
     spin_unlock(&group->lock);
     /* Where a thread here sleeps, or waits for its CPU, one elsewhere that runs may be first. */
-    if (error == 0 && (thread == NULL || (busy && !runs)))
-        hint_others(group, members, bit, busy ? HINT_BUSY : HINT_ANY);
+    if (error == 0 && (thread == NULL || (busy && !runs))) {
+        hint_others(group, members & ~tells, bit, busy ? HINT_BUSY : HINT_ANY);
+        *hint = (members & tells) != 0 ? bit : 0;
+    }
     return error;
 }
 
-int signal_send_group(struct group *group, const struct signal_info *info)
+int signal_send_group_for(struct group *group, const struct signal_info *info, kernel_set tells, uint64_t *hint)
 {
-    int error = send_group(group, info, false);
+    int error = send_group(group, info, false, tells & ~(1ull << instance.kernel), hint);
 
     return error > 0 ? 0 : error;
 }
 
+int signal_send_group(struct group *group, const struct signal_info *info)
+{
+    uint64_t nobody;
+
+    return signal_send_group_for(group, info, 0, &nobody);
+}
+
+int64_t signal_send_process(uint32_t id, const struct signal_info *info)
+{
+    struct msg_process_call call = {.id = id, .type = MSG_PROCESS_SIGNAL, .info = *info, .tells = 1 + instance.kernel};
+    struct msg_process_result result;
+    int64_t error = process_call(&call, &result);
+    struct group *group = error == 0 && result.hint != 0 ? group_find(id) : NULL;
+
+    if (group != NULL) { /* NULL: no thread of it is here any more */
+        signal_hint(group, result.hint, false);
+        group_put(group);
+    }
+    return error;
+}
+
 int signal_send_timer(struct group *group, const struct signal_info *info, bool busy)
 {
-    return send_group(group, info, busy);
+    uint64_t nobody;
+
+    return send_group(group, info, busy, 0, &nobody);
 }
 
 int signal_send_thread_locked(struct thread *thread, const struct signal_info *info)
@@ -343,11 +369,30 @@ static void timer_taken(struct group *group, struct signal_info *info)
         info->uid = (uint32_t)overrun;
 }
 
-bool signal_take(struct thread *thread, uint64_t set, struct signal_info *info)
+/* Takes a signal of SET from the home of GROUP; *HINT: the signals that are pending there afterwards. ACTION may be
+ * NULL. */
+static enum signal_taking take_at_home(struct group *group, uint64_t set, struct signal_info *info,
+                                       struct signal_action *action, uint64_t *hint)
 {
-    struct group *group = thread->group;
     struct msg_process_call call = {.id = group->id, .type = MSG_PROCESS_TAKE_SIGNAL, .signals = set};
     struct msg_process_result result;
+    bool taken;
+
+    if (action != NULL && group->process == NULL && !action_cache_knows(group, *hint & set))
+        return signal_take_acting(group, set, info, action, hint);
+    taken = (group->process != NULL ? process_take_signal(group, &call, &result)
+                                    : process_call_surely(&call, &result)) == 1;
+    *hint = result.hint;
+    if (taken)
+        *info = result.info;
+    return taken ? SIGNAL_TAKEN : SIGNAL_NONE;
+}
+
+enum signal_taking signal_take_to_act(struct thread *thread, uint64_t set, struct signal_info *info,
+                                      struct signal_action *action)
+{
+    struct group *group = thread->group;
+    enum signal_taking taking;
     bool taken;
     uint64_t hint;
 
@@ -358,20 +403,22 @@ bool signal_take(struct thread *thread, uint64_t set, struct signal_info *info)
     if (taken && info->code == SI_TIMER)
         timer_taken(group, info);
     if (taken || (hint & set) == 0)
-        return taken;
+        return taken ? SIGNAL_TAKEN : SIGNAL_NONE;
     /* The hint is cleared before the home is asked: the reply includes every signal that is queued when the home looks,
      * and a signal queued later sets the hint again, whether its GROUP_HINT comes before or after the reply. */
     spin_lock(&group->lock);
     group->signal_hint &= ~set;
     spin_unlock(&group->lock);
-    taken = (group->process != NULL ? process_take_signal(group, &call, &result)
-                                    : process_call_surely(&call, &result)) == 1;
+    taking = take_at_home(group, set, info, action, &hint);
     spin_lock(&group->lock);
-    group->signal_hint |= result.hint;
+    group->signal_hint |= hint;
     spin_unlock(&group->lock);
-    if (taken)
-        *info = result.info;
-    return taken;
+    return taking;
+}
+
+bool signal_take(struct thread *thread, uint64_t set, struct signal_info *info)
+{
+    return signal_take_to_act(thread, set, info, NULL) != SIGNAL_NONE;
 }
 
 uint64_t signal_pending(struct thread *thread)
@@ -415,5 +462,6 @@ void signal_force(const struct signal_info *info)
 
 void signal_init(void)
 {
+    signal_action_init();
     msg_register(MSG_GROUP_HINT, handle_hint, sizeof(struct msg_group_hint), 0);
 }

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "msg/message.h"
 #include "tasks/signal/queue/queue.h"
 
 struct thread;
@@ -24,8 +25,15 @@ enum signal_default signal_default(uint32_t signal);
 /* Sends INFO to process GROUP, whose home this kernel is. 0, also when the process has ended and was not waited for
  * yet; -EAGAIN: the queue is full or there is no memory. Any context without locks. */
 int signal_send_group(struct group *group, const struct signal_info *info);
-/* The same for a timer's signal; 1: it was not queued because the process ignores it. BUSY: for a timer of CPU time; a
- * thread that uses its CPU takes the signal, if one is eligible, as others may have to wait for theirs. */
+/* The same for a sender on the kernels TELLS, one at most, who gets *HINT, 0 before: the signals of which it has to
+ * tell its kernel's threads, with signal_hint, in place of a message from here. */
+int signal_send_group_for(struct group *group, const struct signal_info *info, kernel_set tells, uint64_t *hint);
+/* Sends INFO, perhaps signal 0, to the process ID, whose home is any kernel, without a check of the permission. 0 or a
+ * negative errno: -ESRCH, and those of signal_send_group. Tasks only; waits for the home. */
+int64_t signal_send_process(uint32_t id, const struct signal_info *info);
+/* The same as signal_send_group for a timer's signal; 1: it was not queued because the process ignores it. BUSY: for a
+ * timer of CPU time; a thread that uses its CPU takes the signal, if one is eligible, as others may have to wait for
+ * theirs. */
 int signal_send_timer(struct group *group, const struct signal_info *info, bool busy);
 /* Sends INFO to THREAD, which is present here; its group's lock is held. */
 int signal_send_thread_locked(struct thread *thread, const struct signal_info *info);
@@ -48,6 +56,14 @@ void signal_mask_changed(struct thread *thread);
 /* Takes a signal of SET that is pending for the current thread or its process, without performing its action. False:
  * there is none. Waits for the home. */
 bool signal_take(struct thread *thread, uint64_t set, struct signal_info *info);
+/* The same for a caller that performs the action: the home sends it along if this kernel does not remember it. */
+enum signal_taking {
+    SIGNAL_NONE,
+    SIGNAL_TAKEN,      /* the caller has to look for the action: signal_take_action */
+    SIGNAL_WITH_ACTION /* *ACTION is what signal_take_action would find */
+};
+enum signal_taking signal_take_to_act(struct thread *thread, uint64_t set, struct signal_info *info,
+                                      struct signal_action *action);
 /* The signals that are pending for the current thread, and for its process, blocked or not. Waits for the home. */
 uint64_t signal_pending(struct thread *thread);
 /* The current thread awaits SET: until signal_watch_end, a signal of SET that arrives ends the thread's interruptible

@@ -213,22 +213,18 @@ static void force_segv(void)
     signal_force(&info);
 }
 
-static void act(struct thread *thread, const struct signal_info *info)
+static void act(struct thread *thread, const struct signal_info *info, const struct signal_action *action)
 {
-    struct signal_action action;
-
-    if (!signal_take_action(thread->group, info->signal, &action))
-        return; /* the process is ending or this thread is doomed: it is about to die */
-    if (action.handler == SIG_DFL || (action.handler == SIG_IGN && from_fault(info))) {
+    if (action->handler == SIG_DFL || (action->handler == SIG_IGN && from_fault(info))) {
         take_default(thread, info);
         return;
     }
-    if (action.handler == SIG_IGN)
+    if (action->handler == SIG_IGN)
         return;
-    settle_call(thread, action.flags);
+    settle_call(thread, action->flags);
     if (thread->context.rseq != 0)
         rseq_update(thread); /* the handler interrupts the thread's critical section */
-    if (enter_handler(thread, info, &action) == 0)
+    if (enter_handler(thread, info, action) == 0)
         return;
     if (info->signal != SIGSEGV) {
         force_segv(); /* its handler may have a stack of its own */
@@ -241,11 +237,17 @@ static void act(struct thread *thread, const struct signal_info *info)
 void signal_deliver(struct thread *thread)
 {
     struct signal_info info;
+    struct signal_action action;
 
     thread_clear_due(thread, THREAD_DUE_SIGNAL);
-    while (!thread_dying(thread) && (thread->due & THREAD_DUE_STOP) == 0 &&
-           signal_take(thread, ~thread->context.signal_mask, &info))
-        act(thread, &info);
+    while (!thread_dying(thread) && (thread->due & THREAD_DUE_STOP) == 0) {
+        enum signal_taking taking = signal_take_to_act(thread, ~thread->context.signal_mask, &info, &action);
+
+        if (taking == SIGNAL_NONE)
+            break;
+        if (taking == SIGNAL_WITH_ACTION || signal_take_action(thread->group, info.signal, &action))
+            act(thread, &info, &action); /* else the process is ending, or this thread is doomed */
+    }
     if ((thread->due & THREAD_DUE_STOP) != 0)
         signal_mask_changed(thread); /* other signals are taken after the stop */
 }

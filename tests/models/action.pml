@@ -53,7 +53,7 @@ proctype taker()
         atomic { takes++; least = returned };
         if
         :: atomic { stamp == count -> what = known; resets = resets + (what == 9 -> 1 : 0) }
-        :: stamp != count ->
+        :: true -> /* TAKE_ACTION; or SIGNAL_TAKE, which was asked although an answer to another has come since */
             home_take(what, when, reset);
             if
             :: !reset || BUG == 4 ->

@@ -7,12 +7,13 @@
  * Checked: a signal is taken once at most, and by a thread that does not block it; and when nothing happens any more, no
  * signal waits that some living thread does not block.
  *
+ * -DAWAY: the sender is on kernel 1, which gets the hint with the answer to PROCESS_SIGNAL.
  * -DSHORT: with two signals thread 1, too, begins with both blocked.
  *
  * Seeded bugs: 1 a thread that blocks a signal it may have been chosen for tells nobody (signal_set_mask); 2 a thread
  * that arrives does not look; 3 what the kernel a thread leaves knows does not travel with it; 4 the hint is cleared
  * when the home has answered, not before it is asked; 5 a thread that exits tells nobody; 6 two threads are given one
- * signal; 7 the home tells the other kernels only when it has no thread at all; 8 a handler's mask tells nobody. */
+ * signal; 7 the home tells the other kernels only when it has no thread at all; 8 a handler's mask tells nobody; 9 the sender does not handle the hint of the answer. */
 #ifndef BUG
 #define BUG 0
 #endif
@@ -241,11 +242,15 @@ end:
     od
 }
 
-/* signal_send_group, twice. */
+/* signal_send_group, twice; with AWAY for a thread of kernel 1, signal_send_process. */
 proctype sender()
 {
     byte one = 1;
     byte rest;
+#ifdef AWAY
+    byte told;
+    byte late;
+#endif
 
     do
     :: one <= SIGNALS ->
@@ -259,7 +264,19 @@ proctype sender()
             fi
         }
         if
+#ifdef AWAY
+        :: atomic { rest != 0 -> CHANNEL(HOME, 2)!HINT, rest, 0, 0; told = rest; rest = 0 }
+           atomic { /* the answer, when the sender handles it */
+            if
+            :: BUG != 9 -> hint[1] = hint[1] | told; choose(1, told, late)
+            :: else
+            fi;
+            late = 0;
+            told = 0
+           }
+#else
         :: atomic { rest != 0 -> hint_others(rest) }
+#endif
         :: rest == 0
         fi;
         one = one * 2

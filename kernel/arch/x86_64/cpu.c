@@ -13,7 +13,9 @@ bool cpu_several;
 bool smap_enabled;
 
 #define FXSAVE_SIZE 512
-#define XSAVE_HEADER 512 /* offset of the XSAVE header */
+#define FXSAVE_WRITTEN 416 /* bytes that FXSAVE writes */
+#define XSAVE_HEADER 512   /* offset of the XSAVE header */
+#define XSAVE_HEADER_SIZE 64
 #define MXCSR_DEFAULT 0x1f80u
 #define X87_CONTROL_DEFAULT 0x37f
 #define XCR0_X87_SSE 3u
@@ -191,6 +193,15 @@ void fpu_save(void *area)
         xsave(area);
     else
         fxsave(area);
+}
+
+void fpu_save_first(void *area)
+{
+    /* XSAVE writes the first word of its header alone, and neither instruction the end of the FXSAVE part. */
+    uint32_t end = cpu_features.xsave ? XSAVE_HEADER + XSAVE_HEADER_SIZE : FXSAVE_SIZE;
+
+    memset((uint8_t *)area + FXSAVE_WRITTEN, 0, end - FXSAVE_WRITTEN);
+    fpu_save(area);
 }
 
 void fpu_restore(const void *area)

@@ -160,6 +160,8 @@ void fpu_init_area(void *area);
 /* Loads the state of a new program into the FPU. */
 void fpu_reset(void);
 void fpu_save(void *area);
+/* As fpu_save, into an area that has never held a state: what saving leaves unwritten becomes zero. */
+void fpu_save_first(void *area);
 void fpu_restore(const void *area);
 /* Returns the FPE_* code of an x87 (or SIMD) exception of the running program, whose state is in the registers. */
 int32_t fpu_fault_code(bool simd);

@@ -134,14 +134,29 @@ static uint64_t *next_leaf(const struct page_tables *tables, uint64_t *table, in
     return NULL;
 }
 
+/* paging_next_leaf and paging_next_leaf_look. Mostly *VA itself has a table. */
+static inline __attribute__((always_inline)) uint64_t *first_leaf(const struct page_tables *tables, uint64_t *va,
+                                                                  uint64_t end, bool look)
+{
+    uint64_t *entry = *va < end ? find_entry(tables, *va) : NULL;
+
+    if (entry != NULL) {
+        uint64_t *table = entry - paging_index(*va);
+
+        *va &= ~((1ull << level_shift(LEVEL_LEAF + 1)) - 1);
+        return table;
+    }
+    return *va < end ? next_leaf(tables, table_at(tables, tables->root), LEVEL_ROOT, va, end, look) : NULL;
+}
+
 uint64_t *paging_next_leaf(const struct page_tables *tables, uint64_t *va, uint64_t end)
 {
-    return *va < end ? next_leaf(tables, table_at(tables, tables->root), LEVEL_ROOT, va, end, false) : NULL;
+    return first_leaf(tables, va, end, false);
 }
 
 const uint64_t *paging_next_leaf_look(const struct page_tables *tables, uint64_t *va, uint64_t end)
 {
-    return *va < end ? next_leaf(tables, table_at(tables, tables->root), LEVEL_ROOT, va, end, true) : NULL;
+    return first_leaf(tables, va, end, true);
 }
 
 struct visit {

@@ -107,14 +107,16 @@ static inline uint32_t paging_index(uint64_t va)
  * are nearly empty and a walk spends most of its time here, so the function tests eight entries at a time. */
 static inline uint32_t paging_next_used(const uint64_t *table, uint32_t index, uint32_t end)
 {
-    while (index < end && table[index] == 0) {
-        const uint64_t *next = table + ++index;
+    const uint64_t *next = table + index;
 
-        for (; index % 8 == 0 && index + 8 <= end; index += 8, next += 8) {
-            if ((next[0] | next[1] | next[2] | next[3] | next[4] | next[5] | next[6] | next[7]) != 0)
-                break;
-        }
+    if (index >= end || *next != 0)
+        return index;
+    for (; index + 8 <= end; index += 8, next += 8) {
+        if ((next[0] | next[1] | next[2] | next[3] | next[4] | next[5] | next[6] | next[7]) != 0)
+            break;
     }
+    while (index < end && table[index] == 0)
+        index++;
     return index;
 }
 

@@ -81,8 +81,6 @@ int64_t call_pidfd_send_signal(struct call *c)
     struct signal_info info = {.signal = 0};
     struct pidfd_facts facts;
     struct file_answer answer;
-    struct msg_process_call call = {.type = MSG_PROCESS_SIGNAL};
-    struct msg_process_result result;
     bool in_proc = false;
     int64_t error;
 
@@ -104,11 +102,8 @@ int64_t call_pidfd_send_signal(struct call *c)
         error = -ESRCH;
     if (error == 0)
         error = credentials_may_signal(facts.process, info.signal);
-    if (error == 0 && in_proc) {
-        call.id = facts.process;
-        call.info = info;
-        return process_call(&call, &result);
-    }
+    if (error == 0 && in_proc)
+        return signal_send_process(facts.process, &info);
     if (error == 0)
         error = anonymous_call((int32_t)c->a[0], SPECIAL_PROCESS_SIGNAL, 0, &info, sizeof(info), NULL, 0, &answer);
     return error == -ENXIO ? -ESRCH : error;

@@ -24,11 +24,9 @@
 /* Sends INFO to the process ID, after a check of the permission. */
 static int64_t send_process(uint32_t id, const struct signal_info *info)
 {
-    struct msg_process_call call = {.id = id, .type = MSG_PROCESS_SIGNAL, .info = *info};
-    struct msg_process_result result;
     int64_t error = credentials_may_signal(id, info->signal);
 
-    return error != 0 ? error : process_call(&call, &result);
+    return error != 0 ? error : signal_send_process(id, info);
 }
 
 int64_t call_kill(struct call *c)

@@ -155,11 +155,15 @@ static void test_reset(void)
 {
     struct sigaction action;
 
-    signal_handle(SIGUSR1, signal_counts, (int)SA_RESETHAND, NULL);
-    MUST(raise(SIGUSR1));
-    CHECK(atomic_load(&signal_count) == 1, "%d", atomic_load(&signal_count));
-    MUST(sigaction(SIGUSR1, NULL, &action));
-    CHECK(action.sa_handler == SIG_DFL, "the action is not reset");
+    for (int i = 0; i < 2 * place_few(8);
+         i++) { /* the signal is the thread's own, or lies at the home of its process */
+        place_go(i / 2);
+        signal_handle(SIGUSR1, signal_counts, (int)SA_RESETHAND, NULL);
+        MUST(i % 2 == 0 ? raise(SIGUSR1) : kill(getpid(), SIGUSR1));
+        CHECK(atomic_load(&signal_count) == i + 1, "%d", atomic_load(&signal_count));
+        MUST(sigaction(SIGUSR1, NULL, &action));
+        CHECK(action.sa_handler == SIG_DFL, "the action is not reset");
+    }
 }
 
 static void handler_raises_other(int signal, siginfo_t *info, void *context)
@@ -296,7 +300,7 @@ static const struct tap_test tests[] = {
     {"default", "default actions end or do nothing", test_default},
     {"ignore", "ignored signals are discarded", test_ignore},
     {"defer", "a signal waits for its own handler, not with SA_NODEFER", test_defer},
-    {"reset", "SA_RESETHAND resets the action", test_reset},
+    {"reset", "SA_RESETHAND resets the action, from every place", test_reset},
     {"sa-mask", "a handler's mask defers others", test_sa_mask},
     {"mask", "masks are kept, and SIGKILL is in none", test_mask},
     {"collapse", "a pending standard signal is not queued again", test_collapse},

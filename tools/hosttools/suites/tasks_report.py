@@ -95,7 +95,8 @@ def _threads() -> Iterator[Row]:
 
 def _signals() -> Iterator[Row]:
     yield from _at((("signal_self", "signal to itself, handler"), ("signal_reply", "signal to a thread, its signal back"),
-                    ("signal_process", "signal to its process, handler"), ("kill_wait", "SIGKILL to a process there, wait")), CALLERS)
+                    ("signal_process", "signal to its process, handler"),
+                    ("signal_fresh", "signal to its process, handler just set"), ("kill_wait", "SIGKILL to a process there, wait")), CALLERS)
 
 
 def _calls() -> Iterator[Row]:

@@ -4,6 +4,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/instance/instance.h"
 #include "mm/area/backing.h"
+#include "mm/file/move.h"
 #include "mm/file/object.h"
 #include "mm/file/wire.h"
 #include "mm/frame/content.h"
@@ -20,10 +21,15 @@ int file_page_get(uint64_t backing, bool written, uint64_t *frame)
     uint32_t kernel = backing_kernel(backing);
     struct msg_file_page ask = {.backing = backing, .written = written};
     struct msg_frame answer;
-    int length;
+    int length = -EAGAIN;
 
+    while (kernel == instance.kernel && length == -EAGAIN) {
+        length = file_object_page(backing, written, frame);
+        if (length == -EAGAIN)
+            file_move_wait(backing);
+    }
     if (kernel == instance.kernel)
-        return file_object_page(backing, written, frame);
+        return length;
     if (!msg_peer_reachable(kernel))
         return -ENXIO;
     length = msg_call(kernel, MSG_FILE_PAGE, &ask, sizeof(ask), &answer, sizeof(answer), "page of a file", backing);
@@ -93,7 +99,9 @@ static void handle_page(const struct msg *m)
                     ? file_object_page(ask->backing, ask->written != 0, &answer.frame)
                     : -ENXIO;
 
-    if (error != 0)
+    if (error == -EAGAIN)
+        file_move_keep(m, ask);
+    else if (error != 0)
         msg_reply_error(&m->ticket, error);
     else
         msg_reply(&m->ticket, &answer, sizeof(answer));
@@ -104,4 +112,5 @@ void file_page_init(void)
     msg_register(MSG_FILE_PAGE, handle_page, sizeof(struct msg_file_page), sizeof(struct msg_frame));
     msg_register(MSG_FILE_RESIDENT, handle_resident, sizeof(struct msg_file_resident),
                  sizeof(struct msg_file_residents));
+    file_move_init();
 }

@@ -62,10 +62,12 @@ static int install_file_locked(struct space *space, uint64_t page, uint32_t prot
 int space_install_file_locked(struct space *space, uint64_t page, const struct area *area, uint32_t access)
 {
     uint64_t backing = area_backing_at(area, page);
+    int error;
 
     if (backing_kernel(backing) != instance.kernel)
         return 1;
-    return install_file_locked(space, page, area->prot, backing, access);
+    error = install_file_locked(space, page, area->prot, backing, access);
+    return error == -EAGAIN ? 1 : error;
 }
 
 int space_install(struct space *space, uint64_t page, uint64_t frame, bool owning, bool cow)

@@ -7,9 +7,9 @@
 #include "mm/frame/frame.h"
 #include "mm/mempolicy/mempolicy.h"
 
-/* A page's word in the tree is the address of its frame, perhaps with this bit: the frame still equals the boot image,
- * and was never handed out for writing. */
-#define SAME 1ull
+/* A page's word in the tree is the address of its frame, perhaps with these bits. */
+#define SAME 1ull   /* the frame still equals the boot image, and was never handed out for writing */
+#define MOVING 2ull /* from content_move_begin to content_move_end */
 
 static uint64_t frames; /* [a] */
 
@@ -104,7 +104,7 @@ static uint64_t make_frame(struct content *content, uint64_t page, bool write, b
         return 0;
     if (*slot != 0) {
         if (write)
-            *slot = frame_of(*slot);
+            *slot &= ~SAME;
         return frame_of(*slot);
     }
     frame = mempolicy_frame_near(!whole && !archived);
@@ -118,6 +118,29 @@ static uint64_t make_frame(struct content *content, uint64_t page, bool write, b
     if (!archived)
         content->pages++;
     return frame;
+}
+
+static bool moves(const struct content *content, uint64_t page)
+{
+    return content->moving != 0 && (page_tree_get(&content->tree, page) & MOVING) != 0;
+}
+
+/* Whether the page moves of which a part is in front of AT, and a part behind it. */
+static bool moves_around(const struct content *content, uint64_t at)
+{
+    return at % PAGE_SIZE != 0 && moves(content, at / PAGE_SIZE);
+}
+
+/* Whether a page moves that a write of SIZE bytes at AT changes. */
+static bool moves_where_written(const struct content *content, uint64_t at, size_t size)
+{
+    if (content->moving == 0)
+        return false;
+    for (uint64_t page = at / PAGE_SIZE; page < pages_of(at + size); page++) {
+        if (moves(content, page))
+            return true;
+    }
+    return at + size > content->size && moves_around(content, content->size);
 }
 
 /* SIZE is the old or the new end of the file: clears the rest of that page, where a mapping may have written. */
@@ -141,6 +164,8 @@ int64_t content_write(struct content *content, uint64_t at, const void *from, si
         return -EFBIG;
     if (size > CONTENT_MAX - at)
         size = CONTENT_MAX - at;
+    if (moves_where_written(content, at, size))
+        return -EAGAIN;
     for (; done < size; done += part) {
         uint64_t offset = (at + done) % PAGE_SIZE;
         uint64_t frame;
@@ -158,12 +183,33 @@ int64_t content_write(struct content *content, uint64_t at, const void *from, si
     return done > 0 || size == 0 ? (int64_t)done : -ENOMEM;
 }
 
+static void end_move(void *context, uint64_t page, uint64_t *word)
+{
+    struct content *content = context;
+
+    (void)page;
+    if ((*word & MOVING) == 0)
+        return;
+    *word &= ~MOVING;
+    content->moving--;
+}
+
+/* The file has lost the pages of CUT. */
+static void lose(struct content *content, const struct page_tree *cut)
+{
+    content->pages -= page_tree_count(cut, pages_of(content->archive_size));
+    if (content->moving != 0)
+        page_tree_each(cut, end_move, content);
+}
+
 int content_resize(struct content *content, uint64_t size, struct page_tree *cut)
 {
     uint64_t pages = pages_of(size), archived;
 
     if (size > CONTENT_MAX)
         return -EFBIG;
+    if (moves_around(content, size > content->size ? content->size : size))
+        return -EAGAIN;
     if (size > content->size) {
         clear_tail(content, content->size);
         content->size = size;
@@ -171,7 +217,7 @@ int content_resize(struct content *content, uint64_t size, struct page_tree *cut
     }
     if (page_tree_move(&content->tree, pages, PAGE_TREE_PAGES, cut) != 0)
         return -ENOMEM;
-    content->pages -= page_tree_count(cut, pages_of(content->archive_size));
+    lose(content, cut);
     archived = pages_of(content->archive_size);
     if (archived > pages)
         content->pages -= archived - pages;
@@ -205,13 +251,16 @@ static void clear_part(struct content *content, uint64_t start, uint64_t end)
 int content_punch(struct content *content, uint64_t start, uint64_t end, struct page_tree *cut)
 {
     uint64_t first = pages_of(start), behind = end / PAGE_SIZE;
-    int error = start < content->archive_size ? leave_archive(content) : 0;
+    int error;
 
+    if (moves_around(content, start) || moves_around(content, end))
+        return -EAGAIN;
+    error = start < content->archive_size ? leave_archive(content) : 0;
     if (error == 0)
         error = page_tree_move(&content->tree, first, behind, cut);
     if (error != 0)
         return error;
-    content->pages -= page_tree_count(cut, pages_of(content->archive_size));
+    lose(content, cut);
     if (first > behind) { /* both ends lie in one page */
         clear_part(content, start, end);
         return 0;
@@ -262,6 +311,8 @@ int content_page(struct content *content, uint64_t page, bool write, uint64_t *f
 {
     if (page >= pages_of(content->size))
         return -ENXIO;
+    if (moves(content, page))
+        return -EAGAIN;
     *frame = make_frame(content, page, write, false);
     if (*frame == 0)
         return -ENOMEM;
@@ -282,6 +333,36 @@ int content_copy_page(const struct content *content, uint64_t page, uint64_t fra
     return 0;
 }
 
+bool content_move_begin(struct content *content, uint64_t page, uint64_t frame)
+{
+    uint64_t word = page_tree_get(&content->tree, page);
+
+    if (frame == 0 || frame_of(word) != frame || (word & MOVING) != 0)
+        return false;
+    *page_tree_slot(&content->tree, page) |= MOVING; /* the slot exists */
+    content->moving++;
+    return true;
+}
+
+bool content_move_end(struct content *content, uint64_t page, uint64_t frame)
+{
+    uint64_t *slot;
+
+    if (!moves(content, page)) {
+        if (frame != 0)
+            frame_release(frame);
+        return false;
+    }
+    slot = page_tree_slot(&content->tree, page);
+    *slot &= ~MOVING;
+    content->moving--;
+    if (frame != 0) {
+        frame_release(frame_of(*slot));
+        *slot = frame | (*slot & SAME);
+    }
+    return true;
+}
+
 bool content_has_page(const struct content *content, uint64_t page)
 {
     return page < pages_of(content->size) && (is_archived(content, page) || page_tree_get(&content->tree, page) != 0);
@@ -296,7 +377,7 @@ static void drop_idle(void *context, uint64_t page, uint64_t *word)
     struct dropping *dropping = context;
 
     (void)page;
-    if ((*word & SAME) == 0 || frame_spaces(frame_of(*word)) != 1)
+    if ((*word & (SAME | MOVING)) != SAME || frame_spaces(frame_of(*word)) != 1)
         return;
     frame_release(frame_of(*word));
     __atomic_fetch_sub(&frames, 1, __ATOMIC_RELAXED);

@@ -3,6 +3,10 @@
  * frames, so what they write is in the file at once. Bytes of the last page behind the end are zeros unless a mapping
  * has written them, and are cleared again when the file grows.
  *
+ * A page may be given another frame while programs map it (mm/move/move.md). From content_move_begin to
+ * content_move_end it moves: its bytes are read as ever, and nobody gets its frame or writes to it. -EAGAIN always means
+ * that a page moves which would be written or handed out, and nothing has changed.
+ *
  * The caller holds the lock that protects the content (the node's). Nothing here waits. -ENOMEM always means that a
  * frame or heap memory is missing and nothing has changed, unless a function says otherwise. */
 #ifndef KERNEL_FS_NODE_CONTENT_H
@@ -24,6 +28,7 @@ struct content {           /* all zeros: an empty file */
     uint64_t size;         /* length of the file in bytes */
     uint64_t pages;        /* pages that have a frame or lie in the boot image */
     struct page_tree tree; /* frames, each with a reference of its own */
+    uint64_t moving;       /* pages that move */
 };
 
 /* Initializes the content of a file of the boot image with the SIZE bytes at ARCHIVE, which must stay. */
@@ -36,14 +41,15 @@ size_t content_read(const struct content *content, uint64_t at, void *to, size_t
 int64_t content_read_out(const struct content *content, uint64_t at, size_t size,
                          int (*put)(uint64_t to, const void *from, uint64_t size), uint64_t to);
 /* Writes SIZE bytes at AT. Returns how many: fewer if there is no memory for the rest, or at CONTENT_MAX. -ENOMEM: none
- * were written; -EFBIG: AT is not below CONTENT_MAX. */
+ * were written; -EFBIG: AT is not below CONTENT_MAX; -EAGAIN. */
 int64_t content_write(struct content *content, uint64_t at, const void *from, size_t size);
 
 /* Sets the length of the file to SIZE bytes. Frames behind the end move to CUT, which must be empty. They belong to the
- * caller, which frees them with content_free once no program maps them. -EFBIG, -ENOMEM. */
+ * caller, which frees them with content_free once no program maps them. Of those that move, the move ends. -EFBIG,
+ * -ENOMEM; -EAGAIN: the page moves in which the file ends, before or afterwards. */
 int content_resize(struct content *content, uint64_t size, struct page_tree *cut);
 /* Punches a hole: [START, END) reads as zeros, and whole pages in it take no memory. CUT as above. -ENOMEM: the file
- * reads as before, but may have more frames. */
+ * reads as before, but may have more frames; -EAGAIN: a page moves of which a part is in the hole. */
 int content_punch(struct content *content, uint64_t start, uint64_t end, struct page_tree *cut);
 /* Gives every page of [START, END) a frame unless the boot image has it, whatever the file's length. -ENOMEM: a part of
  * them has frames. */
@@ -54,10 +60,17 @@ int64_t content_seek_data(const struct content *content, uint64_t at);
 int64_t content_seek_hole(const struct content *content, uint64_t at);
 
 /* Sets *FRAME to the frame of page PAGE, with a reference for the caller. With WRITE the frame may be written. -ENXIO:
- * behind the end; -ENOMEM. */
+ * behind the end; -ENOMEM, -EAGAIN. */
 int content_page(struct content *content, uint64_t page, bool write, uint64_t *frame);
 /* Copies page PAGE to FRAME. -ENXIO: behind the end. */
 int content_copy_page(const struct content *content, uint64_t page, uint64_t frame);
+
+/* If FRAME is page PAGE's frame and does not move, the page moves from now on. */
+bool content_move_begin(struct content *content, uint64_t page, uint64_t frame);
+/* The page does not move any more. FRAME, with a reference that the file takes over, is its frame now, and the reference
+ * to the old one is dropped; 0: it keeps its frame. False: it does not move, since the file has lost it, and the
+ * reference to FRAME is dropped. */
+bool content_move_end(struct content *content, uint64_t page, uint64_t frame);
 
 /* Whether page PAGE is within the file, and no hole. */
 bool content_has_page(const struct content *content, uint64_t page);

@@ -14,6 +14,7 @@
 #include "mm/change/revoke.h"
 #include "mm/file/hold.h"
 #include "mm/file/object.h"
+#include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
 #include "msg/call.h"
 #include "msg/channel.h"
@@ -197,6 +198,38 @@ static int object_page(uint32_t object, uint64_t page, bool write, bool written,
     return error == -ENOMEM && node_drop_idle() ? page_once(object, page, write, written, frame) : error;
 }
 
+static bool move_begin(uint32_t object, uint64_t page, uint64_t frame)
+{
+    struct node *node = node_find(object);
+    bool moves = false;
+
+    if (node == NULL)
+        return false;
+    spin_lock(&node->lock);
+    if ((node->mode & FILE_TYPE_MASK) == FILE_REGULAR)
+        moves = content_move_begin(&node->content, page, frame);
+    spin_unlock(&node->lock);
+    node_put(node);
+    return moves;
+}
+
+static bool move_end(uint32_t object, uint64_t page, uint64_t frame)
+{
+    struct node *node = node_find(object);
+    bool moved = false;
+
+    if (node == NULL) {
+        if (frame != 0)
+            frame_release(frame);
+        return false;
+    }
+    spin_lock(&node->lock);
+    moved = content_move_end(&node->content, page, frame);
+    spin_unlock(&node->lock);
+    node_put(node);
+    return moved;
+}
+
 static int copy_page(uint32_t object, uint64_t page, uint64_t frame)
 {
     struct node *node = node_find(object);
@@ -250,7 +283,13 @@ static void each_frame(void (*each)(uint64_t frame, void *context), void *contex
 
 void node_map_init(void)
 {
-    static const struct file_objects objects = {object_page, copy_page, resident_pages, each_frame, hold_object};
+    static const struct file_objects objects = {.page = object_page,
+                                                 .copy = copy_page,
+                                                 .resident = resident_pages,
+                                                 .move_begin = move_begin,
+                                                 .move_end = move_end,
+                                                 .each = each_frame,
+                                                 .hold = hold_object};
 
     file_objects_serve(&objects);
     revocation_init();

@@ -1,0 +1,391 @@
+/* Pages of files move, which readers, writers, mappings and calls use meanwhile: tests of test-move.
+ *
+ * A file of PAGES pages, as test-move.c has them. Some writers write their lines through mappings, others by pwrite; the
+ * readers read what they have mapped, and by pread. The frames of files are on the nodes of the kernel that keeps them. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/shm.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "tests/guest/harness/several_kernels.h"
+#include "tests/guest/harness/spread_memory.h"
+#include "tests/guest/harness/tap.h"
+#include "tests/guest/mm/audit.h"
+#include "tests/guest/mm/events.h"
+#include "tests/guest/mm/move.h"
+#include "userland/thread.h"
+#include "userland/x86.h"
+
+#define MAPPED 4 /* writers, besides as many that call */
+#define SHARERS 3
+#define NAME "/tmp/moved-file"
+
+/* What the processes share, besides the file. */
+struct shared {
+    atomic_int ready, over;
+    atomic_ulong wrong;
+};
+static struct shared *state;
+static int file = -1;
+static int nodes[BITS], node_count; /* on which a file's pages can be */
+static atomic_bool over;
+
+/* Finds the nodes to which a file's page can go, and checks what is said of the others. True: there are several. */
+static bool find_nodes(void)
+{
+    char *at;
+
+    if (move_skip_one_node())
+        return false;
+    file = memfd_create("nodes", 0);
+    if (!CHECK(file >= 0 && ftruncate(file, PAGE) == 0, "%s", strerror(errno)))
+        return false;
+    at = mmap(NULL, PAGE, READ_WRITE, MAP_SHARED, file, 0);
+    if (!CHECK(at != MAP_FAILED, "%s", strerror(errno)))
+        return false;
+    at[0] = 1;
+    node_count = 0;
+    for (int node = 0; node < move_node_count; node++) {
+        int status = -1;
+
+        CHECK(move_call(at, 1, &node, &status, MOVE) == 0 && (status == node || (status == -EBUSY && tap_on_kettle())),
+              "to node %d: %d", node, status);
+        if (status == node)
+            nodes[node_count++] = node;
+        CHECK(at[0] == 1, "node %d", node);
+    }
+    munmap(at, PAGE);
+    close(file);
+    if (node_count < 2)
+        tap_skip("the kernel of files has memory on one node");
+    return node_count >= 2;
+}
+
+/* The nodes of COUNT pages from the one of ROUND on, each for STEP pages. */
+static void wanted_in(long round, long step, long count, int *wanted)
+{
+    for (long i = 0; i < count; i++)
+        wanted[i] = nodes[(round + i / step) % node_count];
+}
+
+/* Opens a file of PAGES pages; SHM: a segment of System V, attached, else it is mapped at move_area. */
+static bool begin_file(const char *kind)
+{
+    int segment;
+
+    file = -1;
+    move_area = MAP_FAILED;
+    if (strcmp(kind, "segment") == 0) {
+        segment = shmget(IPC_PRIVATE, PAGES * PAGE, 0600);
+        if (!CHECK(segment >= 0, "%s", strerror(errno)))
+            return false;
+        move_area = shmat(segment, NULL, 0);
+        shmctl(segment, IPC_RMID, NULL);
+    } else {
+        file = strcmp(kind, "memfd") == 0 ? memfd_create(kind, 0) : open(NAME, O_RDWR | O_CREAT | O_TRUNC, 0600);
+        if (!CHECK(file >= 0 && ftruncate(file, PAGES * PAGE) == 0, "%s", strerror(errno)))
+            return false;
+        move_area = mmap(NULL, PAGES * PAGE, READ_WRITE, MAP_SHARED, file, 0);
+    }
+    if (!CHECK(move_area != MAP_FAILED, "%s", strerror(errno)))
+        return false;
+    memset(move_written, 0, sizeof(move_written));
+    memset(move_seen, 0, sizeof(move_seen));
+    atomic_store(&over, false);
+    atomic_store(&move_arrived, 0);
+    atomic_store(&move_wrong, 0);
+    for (long i = 0; i < PAGES; i++) {
+        for (int k = 0; k < WRITERS; k++)
+            atomic_store(&move_area[i].line[k * 8].mark, move_mark_of(i, k, 0));
+    }
+    return true;
+}
+
+static void end_file(void)
+{
+    CHECK(atomic_load(&move_wrong) == 0, "%lu lines were wrong", atomic_load(&move_wrong));
+    CHECK(audit_own(), "at the end");
+    kernels_go(0);
+    munmap(move_area, PAGES * PAGE);
+    if (file >= 0)
+        close(file);
+    unlink(NAME);
+}
+
+static off_t place_of(long page, int writer)
+{
+    return page * PAGE + (off_t)(writer * 8 * (long)sizeof(struct line));
+}
+
+/* As move_write_line, by calls. */
+static void call_write_line(int writer, long page)
+{
+    unsigned long line[2] = {0};
+    off_t at = place_of(page, writer);
+
+    if (pread(file, line, sizeof(line), at) != sizeof(line) || line[0] != move_written[writer][page] ||
+        line[1] != move_mark_of(page, writer, line[0]))
+        atomic_fetch_add(&move_wrong, 1);
+    line[0]++;
+    line[1] = move_mark_of(page, writer, line[0]);
+    if (pwrite(file, line, sizeof(line), at) != sizeof(line) ||
+        atomic_load(&move_area[page].line[writer * 8].count) != line[0]) /* the mapping has it, on whichever kernel */
+        atomic_fetch_add(&move_wrong, 1);
+    move_written[writer][page] = line[0];
+}
+
+/* A page whose line is read by a mapping and by a call: neither is older than what was read before. */
+static void read_both(int reader, long page, int writer)
+{
+    unsigned long count = 0;
+
+    move_read_line(reader, page, writer);
+    if (file < 0)
+        return;
+    if (pread(file, &count, sizeof(count), place_of(page, writer)) != sizeof(count) ||
+        count < move_seen[reader][page][writer])
+        atomic_fetch_add(&move_wrong, 1);
+    move_seen[reader][page][writer] = count;
+    move_read_line(reader, page, writer);
+}
+
+static void file_writer(struct thread *thread)
+{
+    uint64_t random = (uint64_t)thread->index;
+
+    for (long i = 0; !atomic_load(&over); i++) {
+        long page = (long)(tap_random(&random) % PAGES);
+
+        if (i % 256 == 0)
+            kernels_go((long)(tap_random(&random) % KERNELS_MAX));
+        if (thread->index < MAPPED || file < 0)
+            move_write_line(thread->index, page);
+        else
+            call_write_line(thread->index, page);
+        x86_pause();
+    }
+}
+
+static void file_reader(struct thread *thread)
+{
+    uint64_t random = (uint64_t)thread->index + 77;
+
+    kernels_go(thread->index);
+    atomic_fetch_add(&move_arrived, 1);
+    while (!atomic_load(&over)) {
+        uint64_t next = tap_random(&random);
+
+        read_both(thread->index, (long)(next % PAGES), (int)((next >> 32) % WRITERS));
+        x86_pause();
+    }
+}
+
+static void file_goes_round(const char *kind)
+{
+    struct thread threads[WRITERS + READERS] = {{0}};
+    unsigned long moved = events_everywhere("pages_moved"), all = 0;
+    static int wanted[PAGES], status[PAGES];
+
+    if (!begin_file(kind))
+        return;
+    for (int i = 0; i < WRITERS + READERS; i++) {
+        threads[i].index = i < WRITERS ? i : i - WRITERS;
+        REQUIRE(thread_start(&threads[i], i < WRITERS ? file_writer : file_reader), "%s", strerror(errno));
+    }
+    UNTIL(atomic_load(&move_arrived) == READERS, "readers");
+    for (long round = 0; round < move_rounds; round++) {
+        kernels_go(round);
+        wanted_in(round, 1 + round % 7, PAGES, wanted);
+        CHECK(move_call(move_area, PAGES, wanted, status, MOVE) == 0, "%s", strerror(errno));
+        for (long i = 0; i < PAGES; i++)
+            CHECK(status[i] == wanted[i], "%s, round %ld page %ld: %d, not %d", kind, round, i, status[i], wanted[i]);
+    }
+    atomic_store(&over, true);
+    for (int i = 0; i < WRITERS + READERS; i++)
+        CHECK(thread_join(&threads[i]), "thread %d", i);
+    for (long i = 0; i < PAGES; i++) {
+        for (int k = 0; k < WRITERS; k++) {
+            CHECK(atomic_load(&move_area[i].line[k * 8].count) == move_written[k][i], "%s, page %ld, writer %d", kind,
+                  i, k);
+            all += move_written[k][i];
+        }
+    }
+    moved = events_everywhere("pages_moved") - moved;
+    CHECK(moved >= (unsigned long)(move_rounds * PAGES / 4) || !tap_on_kettle(), "%lu pages have moved", moved);
+    tap_note("%s: %lu pages moved beside %lu writes", kind, moved, all);
+    end_file();
+}
+
+void move_test_files(void)
+{
+    static const char *const kinds[] = {"file", "memfd", "segment"};
+
+    if (!find_nodes())
+        return;
+    for (size_t i = 0; i < TAP_COUNT(kinds); i++)
+        file_goes_round(kinds[i]);
+}
+
+/* A process with mappings of its own, private ones among them, which reads and writes them and the file. */
+static int file_sharer(int self)
+{
+    uint64_t random = (uint64_t)self + 3;
+    struct page *copy;
+
+    memset(move_seen, 0, sizeof(move_seen));
+    atomic_fetch_add(&state->ready, 1);
+    for (long i = 0; atomic_load(&state->over) == 0; i++) {
+        long page = (long)(tap_random(&random) % PAGES);
+
+        if (i % 64 == 0)
+            kernels_go((long)(tap_random(&random) % KERNELS_MAX));
+        if (i % 2 == 0)
+            move_write_line(self, page);
+        else
+            call_write_line(self, page);
+        read_both(0, page, (int)(tap_random(&random) % (SHARERS + 1)));
+        if (i % 256 != 255)
+            continue;
+        copy = mmap(NULL, PAGE, READ_WRITE, MAP_PRIVATE, file, page * PAGE);
+        if (copy == MAP_FAILED || atomic_load(&copy->line[self * 8].count) != move_written[self][page])
+            atomic_fetch_add(&state->wrong, 1);
+        atomic_store(&copy->line[self * 8].count, 0); /* its own from now on */
+        if (atomic_load(&move_area[page].line[self * 8].count) != move_written[self][page] || munmap(copy, PAGE) != 0)
+            atomic_fetch_add(&state->wrong, 1);
+    }
+    return atomic_load(&move_wrong) == 0 ? 0 : 1;
+}
+
+/* Processes on several kernels that map a file: all follow, with MPOL_MF_MOVE_ALL. */
+void move_test_file_sharers(void)
+{
+    static int wanted[PAGES], status[PAGES];
+    pid_t children[SHARERS];
+    long moved = 0;
+
+    state = tap_share(sizeof(*state));
+    if (!find_nodes() || !begin_file("memfd") || !CHECK(state != NULL, "shared memory"))
+        return;
+    for (int i = 0; i < SHARERS; i++) {
+        kernels_go(i);
+        children[i] = fork();
+        if (children[i] == 0)
+            _exit(file_sharer(i));
+        REQUIRE(children[i] > 0, "%s", strerror(errno));
+    }
+    UNTIL(atomic_load(&state->ready) == SHARERS, "children");
+    wanted[0] = move_node_of(move_area) == nodes[0] ? nodes[1] : nodes[0];
+    CHECK(move_call(move_area, 1, wanted, status, MOVE) == 0 && status[0] == -EACCES, "without MPOL_MF_MOVE_ALL: %d",
+          status[0]);
+    for (long round = 0; round < move_rounds; round++) {
+        kernels_go(round);
+        wanted_in(round, 1 + round % 5, PAGES, wanted);
+        CHECK(move_call(move_area, PAGES, wanted, status, MOVE | MOVE_ALL) == 0, "%s", strerror(errno));
+        for (long i = 0; i < PAGES; i++) {
+            moved += status[i] == wanted[i];
+            /* one that a process is mapping stays */
+            CHECK(status[i] == wanted[i] || status[i] == -EBUSY || !tap_on_kettle(), "round %ld page %ld: %d, not %d",
+                  round, i, status[i], wanted[i]);
+            move_write_line(SHARERS, i);
+            call_write_line(SHARERS, i);
+        }
+    }
+    atomic_store(&state->over, 1);
+    for (int i = 0; i < SHARERS; i++) {
+        int left = tap_wait(children[i]);
+
+        CHECK(left == 0, "child %d: %d", i, left);
+    }
+    CHECK(atomic_load(&state->wrong) == 0, "%lu private pages were wrong", atomic_load(&state->wrong));
+    CHECK(moved >= move_rounds * PAGES / 2, "%ld of %ld pages went where they should", moved, move_rounds * PAGES);
+    tap_note("%ld of %ld", moved, move_rounds * PAGES);
+    end_file();
+}
+
+/* The bytes of the file from FIRST to LAST are zeros, which the file may be too short for beyond PAGES pages. */
+static void expect_zeros(off_t first, off_t last)
+{
+    const char *mapped = (const char *)move_area;
+
+    for (off_t i = first; i < last && i < PAGES * PAGE; i += 61) {
+        char byte = 1;
+
+        if (pread(file, &byte, 1, i) != 1 || byte != 0 || mapped[i] != 0)
+            atomic_fetch_add(&move_wrong, 1);
+    }
+}
+
+static void cut_once(uint64_t next)
+{
+    static char bytes[3 * PAGE];
+    off_t size = (off_t)sizeof(bytes), at = (off_t)(next % (PAGES * PAGE)), end = at + PAGE / 3;
+    int again;
+
+    memset(bytes, (int)(1 + (next >> 32) % 255), sizeof(bytes));
+    if (pwrite(file, bytes, sizeof(bytes), at) != size)
+        atomic_fetch_add(&move_wrong, 1);
+    switch ((next >> 40) % 3) {
+    case 0: /* in the middle of a page that the call has written */
+        if (ftruncate(file, end) != 0 || ftruncate(file, PAGES * PAGE + size) != 0)
+            atomic_fetch_add(&move_wrong, 1);
+        expect_zeros(end, at + size);
+        break;
+    case 1:
+        if (fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at + 17, 2 * PAGE) != 0 ||
+            ftruncate(file, PAGES * PAGE + size) != 0)
+            atomic_fetch_add(&move_wrong, 1);
+        expect_zeros(at + 17, at + 17 + 2 * PAGE);
+        break;
+    default:
+        again = open(NAME, O_RDWR | O_TRUNC);
+        if (again < 0 || close(again) != 0 || ftruncate(file, PAGES * PAGE) != 0)
+            atomic_fetch_add(&move_wrong, 1);
+        expect_zeros(at, at + size);
+    }
+}
+
+/* Cuts the file, punches holes and writes it again, while its pages go round. */
+static void cutter(struct thread *thread)
+{
+    uint64_t random = 9;
+
+    (void)thread;
+    atomic_fetch_add(&move_arrived, 1);
+    while (!atomic_load(&over)) {
+        kernels_go((long)(tap_random(&random) % KERNELS_MAX));
+        cut_once(tap_random(&random));
+    }
+}
+
+void move_test_file_cut(void)
+{
+    static int wanted[PAGES], status[PAGES];
+    struct thread thread = {0};
+    long moved = 0;
+
+    if (!find_nodes() || !begin_file("file"))
+        return;
+    REQUIRE(thread_start(&thread, cutter), "%s", strerror(errno));
+    UNTIL(atomic_load(&move_arrived) == 1, "cutter");
+    for (long round = 0; round < 2 * move_rounds; round++) {
+        kernels_go(round);
+        for (long i = 0; i < PAGES; i++)
+            memory_readable(&move_area[i]); /* a page behind the end of the file is not */
+        wanted_in(round, 1 + round % 7, PAGES, wanted);
+        CHECK(move_call(move_area, PAGES, wanted, status, MOVE) == 0, "%s", strerror(errno));
+        for (long i = 0; i < PAGES; i++) {
+            moved += status[i] == wanted[i];
+            CHECK(status[i] == wanted[i] || status[i] == -ENOENT || status[i] == -EBUSY || status[i] == -EACCES,
+                  "round %ld page %ld: %d, not %d", round, i, status[i], wanted[i]);
+        }
+    }
+    atomic_store(&over, true);
+    CHECK(thread_join(&thread), "cutter");
+    CHECK(moved > 0, "no page has moved");
+    tap_note("%ld pages moved", moved);
+    end_file();
+}

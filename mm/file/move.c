@@ -10,14 +10,16 @@
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/spinlock.h"
 #include "kernel/instance/instance.h"
+#include "kernel/instance/window.h"
 #include "kernel/lib/list.h"
 #include "kernel/wait/completion.h"
 #include "mm/area/backing.h"
 #include "mm/file/object.h"
+#include "mm/file/wire.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
 #include "mm/frame/object_page.h"
-#include "mm/frame/wire.h"
+#include "mm/frame/reference.h"
 #include "msg/call.h"
 #include "msg/message.h"
 
@@ -31,20 +33,12 @@ struct move {
     uint64_t token;   /* [i] */
     uint64_t backing; /* [i] of the first page */
     uint64_t pages;   /* [k] a bit for each page that is still marked */
-};
-
-/* A task of this kernel that waits, or a FILE_PAGE that is kept, until moves of an object have ended. */
-struct waiting {
-    struct list node;
-    uint64_t object;         /* [i] */
-    struct completion *done; /* [i] not NULL: a task */
-    struct msg_file_page ask;
-    struct msg_kept kept;
+    struct frame_reference *spare[MOVE_PAGES]; /* for the new frame of each marked page; NULL: it is used */
 };
 
 static struct spinlock lock; /* taken alone */
 static struct list moves;    /* [k] */
-static struct list waiters;  /* [k] */
+static struct list waiters;  /* [k] struct file_waiter */
 
 static bool is_under_way_locked(uint64_t object)
 {
@@ -55,71 +49,36 @@ static bool is_under_way_locked(uint64_t object)
     return false;
 }
 
-/* Puts WAITING into the list; false: no move of its object is under way. */
-static bool wait_locked(struct waiting *waiting)
+bool file_move_await(struct file_waiter *waiter)
 {
-    bool waits = is_under_way_locked(waiting->object);
+    bool waits;
 
+    spin_lock(&lock);
+    waits = is_under_way_locked(waiter->object);
     if (waits)
-        list_append(&waiters, &waiting->node);
+        list_append(&waiters, &waiter->node);
+    spin_unlock(&lock);
     return waits;
+}
+
+struct waiting_task {
+    struct file_waiter waiter;
+    struct completion done;
+};
+
+static void wake_task(struct file_waiter *waiter)
+{
+    completion_signal(&container_of(waiter, struct waiting_task, waiter)->done);
 }
 
 void file_move_wait(uint64_t backing)
 {
     static const struct wait_reason reason = {.what = "page of a file that moves", .kernel = -1};
-    struct completion done;
-    struct waiting waiting = {.object = backing_whole(backing), .done = &done};
-    bool waits;
+    struct waiting_task task = {.waiter = {.object = backing_whole(backing), .woken = wake_task}};
 
-    completion_init(&done);
-    spin_lock(&lock);
-    waits = wait_locked(&waiting);
-    spin_unlock(&lock);
-    if (waits)
-        msg_wait(&done, &reason);
-}
-
-static void answered(struct msg_kept *kept)
-{
-    heap_free(container_of(kept, struct waiting, kept), sizeof(struct waiting));
-}
-
-/* Answers a kept FILE_PAGE, or keeps it for longer. */
-static void answer(struct waiting *waiting)
-{
-    struct msg_frame frame = {0};
-    bool waits = false;
-    int error;
-
-    do {
-        error = file_object_page(waiting->ask.backing, waiting->ask.written != 0, &frame.frame);
-        if (error != -EAGAIN)
-            break;
-        spin_lock(&lock);
-        waits = wait_locked(waiting);
-        spin_unlock(&lock);
-    } while (!waits);
-    if (waits)
-        return;
-    if (error != 0)
-        msg_kept_reply_error(&waiting->kept, error, answered);
-    else
-        msg_kept_reply(&waiting->kept, &frame, sizeof(frame), answered);
-}
-
-void file_move_keep(const struct msg *m, const struct msg_file_page *ask)
-{
-    struct waiting *waiting = heap_alloc(sizeof(*waiting));
-
-    if (waiting == NULL) {
-        msg_reply_error(&m->ticket, -ENOMEM);
-        return;
-    }
-    waiting->object = backing_whole(ask->backing);
-    waiting->ask = *ask;
-    msg_keep(m, &waiting->kept, NULL);
-    answer(waiting);
+    completion_init(&task.done);
+    if (file_move_await(&task.waiter))
+        msg_wait(&task.done, &reason);
 }
 
 /* A move of OBJECT has ended: whoever waits looks again. */
@@ -130,20 +89,17 @@ static void settle(uint64_t object)
     list_init(&woken);
     spin_lock(&lock);
     list_for_each_safe(node, &waiters) {
-        if (container_of(node, struct waiting, node)->object != object)
+        if (container_of(node, struct file_waiter, node)->object != object)
             continue;
         list_remove(node);
         list_append(&woken, node);
     }
     spin_unlock(&lock);
     list_for_each_safe(node, &woken) {
-        struct waiting *waiting = container_of(node, struct waiting, node);
+        struct file_waiter *waiter = container_of(node, struct file_waiter, node);
 
         list_remove(node);
-        if (waiting->done != NULL)
-            completion_signal(waiting->done);
-        else
-            answer(waiting);
+        waiter->woken(waiter);
     }
 }
 
@@ -154,10 +110,11 @@ static void end_pages(struct move *move, uint64_t chosen, uint64_t frame)
     bool over;
 
     for (; chosen != 0; chosen &= chosen - 1, frame += frame != 0 ? PAGE_SIZE : 0) {
-        uint64_t backing = move->backing + (uint64_t)__builtin_ctzll(chosen);
+        uint32_t i = (uint32_t)__builtin_ctzll(chosen);
 
-        if (file_object_move_end(backing, frame) && frame != 0)
-            frame_set_object_page(frame, backing);
+        move->spare[i]->frame = frame;
+        if (file_object_move_end(move->backing + i, move->spare[i]) && frame != 0 && window_owns(frame, PAGE_SIZE))
+            frame_set_object_page(frame, move->backing + i);
     }
     spin_lock(&lock);
     over = move->pages == 0;
@@ -193,8 +150,13 @@ static void handle_move(const struct msg *m)
     list_append(&moves, &move->node);
     spin_unlock(&lock);
     for (uint32_t i = 0; i < ask->count; i++) {
-        if (frames[i] != 0 && file_object_move_begin(move->backing + i, frames[i]))
+        move->spare[i] = frames[i] != 0 ? heap_alloc(sizeof(*move->spare[i])) : NULL;
+        if (move->spare[i] == NULL)
+            continue; /* a page for which there is no memory stays */
+        if (file_object_move_begin(move->backing + i, frames[i]))
             answer.pages |= 1ull << i;
+        else
+            heap_free(move->spare[i], sizeof(*move->spare[i]));
     }
     spin_lock(&lock);
     move->pages = answer.pages;
@@ -222,11 +184,11 @@ static struct move *take(uint32_t kernel, uint64_t token, uint64_t chosen)
     return found;
 }
 
-/* Whether the pages of CHOSEN can get the frames from FRAME on: this kernel's, and in use. */
+/* Whether the pages of CHOSEN can get the frames from FRAME on: a kernel's, and in use if they are this one's. */
 static bool frames_valid(uint64_t chosen, uint64_t frame)
 {
     for (; chosen != 0 && frame != 0; chosen &= chosen - 1, frame += PAGE_SIZE) {
-        if ((frame & (PAGE_SIZE - 1)) != 0 || frame_spaces(frame) == 0)
+        if (!frame_exists(frame) || (frame_owner(frame) == instance.kernel && frame_spaces(frame) == 0))
             return false;
     }
     return true;

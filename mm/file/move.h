@@ -3,10 +3,10 @@
 #ifndef MM_FILE_MOVE_H
 #define MM_FILE_MOVE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-#include "mm/file/wire.h"
-#include "msg/channel.h"
+#include "kernel/lib/list.h"
 
 /* Registers the messages. Once. */
 void file_move_init(void);
@@ -32,8 +32,14 @@ int file_move_end(struct file_moving *moving, uint64_t chosen, uint64_t frame);
 
 /* Waits until no page of the object of BACKING, this kernel's, moves that moves now. Tasks only. */
 void file_move_wait(uint64_t backing);
-/* M is ASK, for a page that moves: answers it, now or once the page has moved. Called by the handler. */
-void file_move_keep(const struct msg *m, const struct msg_file_page *ask);
+/* The same for what does not wait: WOKEN is called when a move of OBJECT (backing_whole) ends, in any context and without
+ * locks. False: no page of it moves now, and WOKEN is not called. Any context. */
+struct file_waiter {
+    struct list node;
+    uint64_t object;
+    void (*woken)(struct file_waiter *waiter);
+};
+bool file_move_await(struct file_waiter *waiter);
 /* KERNEL has died: what it was moving stays in its frames. */
 void file_move_lost(uint32_t kernel);
 

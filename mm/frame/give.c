@@ -105,13 +105,6 @@ uint64_t frame_run_from_node(uint32_t node, uint32_t most, uint32_t *count)
     return from_node(node, &wanted, count);
 }
 
-uint64_t frame_run_from_kernel(uint32_t kernel, uint64_t nodes, uint32_t most, uint32_t *count)
-{
-    struct msg_frame_wanted wanted = {.nodes = nodes, .run = most};
-
-    return ask(kernel, &wanted, count);
-}
-
 static uint64_t give_run(const struct msg_frame_wanted *wanted, uint64_t *count)
 {
     uint32_t got = 0;

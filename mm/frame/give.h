@@ -16,7 +16,5 @@ uint64_t frame_from_node(uint32_t node, uint64_t source);
 /* Returns at most MOST new frames in a row (1 to 512) in the memory of NODE, *COUNT of them, contents unspecified, each
  * with one reference. 0: there is none. Tasks only; waits. */
 uint64_t frame_run_from_node(uint32_t node, uint32_t most, uint32_t *count);
-/* The same of KERNEL, another one, in the memory of any of NODES. */
-uint64_t frame_run_from_kernel(uint32_t kernel, uint64_t nodes, uint32_t most, uint32_t *count);
 
 #endif

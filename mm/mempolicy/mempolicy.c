@@ -426,28 +426,6 @@ uint64_t policy_frames_on(uint64_t nodes, uint32_t most, uint32_t *count)
     return frame;
 }
 
-uint64_t policy_frames_of(uint32_t kernel, uint64_t nodes, uint32_t most, uint32_t *count)
-{
-    uint64_t frame;
-
-    if (kernel == instance.kernel)
-        frame = frame_alloc_run(nodes, most, count);
-    else
-        frame = frame_run_from_kernel(kernel, nodes, most, count);
-    for (uint32_t i = 0; frame != 0 && i < *count; i++)
-        numa_count(policy_node_of(frame), policy_node_of(frame), false);
-    return frame;
-}
-
-uint64_t policy_nodes_of_kernel(uint32_t kernel)
-{
-    uint64_t nodes = 0;
-
-    for (uint32_t i = 0; i < instance.plan.range_count; i++)
-        nodes |= instance.plan.ranges[i].kernel == kernel ? 1ull << instance.plan.ranges[i].node : 0;
-    return nodes;
-}
-
 uint64_t mempolicy_frame(struct space *space, uint32_t prot, uint64_t page, uint64_t source)
 {
     uint32_t number = prot >> AREA_POLICY_SHIFT;

@@ -107,10 +107,6 @@ uint64_t mempolicy_frame(struct space *space, uint32_t prot, uint64_t page, uint
 /* Allocates at most MOST frames in a row (1 to 512) of any kernel, on one of NODES, the nearest that has memory: *COUNT
  * of them, contents unspecified, each with its reference counted. 0: there is none. Waits for other kernels. */
 uint64_t policy_frames_on(uint64_t nodes, uint32_t most, uint32_t *count);
-/* The same in KERNEL's memory alone. */
-uint64_t policy_frames_of(uint32_t kernel, uint64_t nodes, uint32_t most, uint32_t *count);
-/* The nodes on which KERNEL has memory, a bit for each. */
-uint64_t policy_nodes_of_kernel(uint32_t kernel);
 /* Returns the node of FRAME. */
 uint32_t policy_node_of(uint64_t frame);
 /* Returns the nodes of the machine of which kernels own memory. */

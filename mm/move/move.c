@@ -129,20 +129,12 @@ static bool share_more(struct moving *moving, uint64_t frame, uint32_t count)
     return shared;
 }
 
-/* At most MOST new frames in a row on NODES; a file's pages stay in the memory of its kernel. */
-static uint64_t new_frames(const struct moving *moving, uint64_t nodes, uint32_t most, uint32_t *count)
-{
-    if (is_of_file(moving))
-        return policy_frames_of(backing_kernel(moving->file.backing), nodes, most, count);
-    return policy_frames_on(nodes, most, count);
-}
-
 /* Moves the pages of SET to NODES, as many at once as there are frames in a row. */
 static void move_set(struct moving *moving, uint64_t set, uint64_t nodes)
 {
     while (set != 0) {
         uint32_t count = 0;
-        uint64_t frame = new_frames(moving, nodes, kernel_set_count(set), &count), part = 0;
+        uint64_t frame = policy_frames_on(nodes, kernel_set_count(set), &count), part = 0;
 
         if (frame == 0) {
             move_report_set(moving, set, -ENOMEM);
@@ -195,11 +187,6 @@ uint64_t move_choose(const struct moving *moving, uint32_t index)
     if (nodes == 0 || (nodes >> node & 1) != 0) {
         report(moving, index, (int)node);
         return 0;
-    }
-    if (move_is_of_file(word)) {
-        nodes &= policy_nodes_of_kernel(frame_owner(word & PAGING_FRAME));
-        if (nodes == 0)
-            report(moving, index, -EBUSY);
     }
     return nodes;
 }

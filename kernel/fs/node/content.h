@@ -5,7 +5,8 @@
  *
  * A page may be given another frame while programs map it (mm/move/move.md). From content_move_begin to
  * content_move_end it moves: its bytes are read as ever, and nobody gets its frame or writes to it. -EAGAIN always means
- * that a page moves which would be written or handed out, and nothing has changed.
+ * that a page moves which would be written or handed out, and nothing has changed. Its frame may then be memory of
+ * another kernel. If that dies the page is lost, unless the boot image has it: -EIO, until the file loses it.
  *
  * The caller holds the lock that protects the content (the node's). Nothing here waits. -ENOMEM always means that a
  * frame or heap memory is missing and nothing has changed, unless a function says otherwise. */
@@ -22,6 +23,8 @@
 
 #define CONTENT_MAX (BACKING_PAGES * PAGE_SIZE) /* bytes of a file at most */
 
+struct frame_reference; /* mm/frame/reference.h */
+
 struct content {           /* all zeros: an empty file */
     const void *archive;   /* the file's bytes in the boot image, or NULL */
     uint64_t archive_size; /* how many of them are still the file's */
@@ -34,13 +37,14 @@ struct content {           /* all zeros: an empty file */
 /* Initializes the content of a file of the boot image with the SIZE bytes at ARCHIVE, which must stay. */
 void content_init(struct content *content, const void *archive, uint64_t size);
 
-/* Reads up to SIZE bytes from AT on; fewer only at the end of the file. Returns how many. */
-size_t content_read(const struct content *content, uint64_t at, void *to, size_t size);
+/* Reads up to SIZE bytes from AT on; fewer only at the end of the file, or where a page is lost. Returns how many; -EIO:
+ * the first page is lost. */
+int64_t content_read(const struct content *content, uint64_t at, void *to, size_t size);
 /* The same, by PUT (kernel/file/file.h) in place of a copy. -EFAULT: PUT has failed, or there is a hole, which has no
- * bytes to hand over; some may have been. */
+ * bytes to hand over, or a page that is not in this kernel's memory; some may have been. */
 int64_t content_read_out(const struct content *content, uint64_t at, size_t size,
                          int (*put)(uint64_t to, const void *from, uint64_t size), uint64_t to);
-/* Writes SIZE bytes at AT. Returns how many: fewer if there is no memory for the rest, or at CONTENT_MAX. -ENOMEM: none
+/* Writes SIZE bytes at AT. Returns how many: fewer if there is no memory for the rest, at a lost page, or at CONTENT_MAX. -ENOMEM: none
  * were written; -EFBIG: AT is not below CONTENT_MAX; -EAGAIN. */
 int64_t content_write(struct content *content, uint64_t at, const void *from, size_t size);
 
@@ -60,17 +64,25 @@ int64_t content_seek_data(const struct content *content, uint64_t at);
 int64_t content_seek_hole(const struct content *content, uint64_t at);
 
 /* Sets *FRAME to the frame of page PAGE, with a reference for the caller. With WRITE the frame may be written. -ENXIO:
- * behind the end; -ENOMEM, -EAGAIN. */
+ * behind the end; -ENOMEM, -EAGAIN; -EHWPOISON: it is lost. 1: the frame is another kernel's, and no reference was
+ * counted. */
 int content_page(struct content *content, uint64_t page, bool write, uint64_t *frame);
-/* Copies page PAGE to FRAME. -ENXIO: behind the end. */
+/* Copies page PAGE to FRAME. -ENXIO: behind the end; -EHWPOISON. */
 int content_copy_page(const struct content *content, uint64_t page, uint64_t frame);
 
 /* If FRAME is page PAGE's frame and does not move, the page moves from now on. */
 bool content_move_begin(struct content *content, uint64_t page, uint64_t frame);
-/* The page does not move any more. FRAME, with a reference that the file takes over, is its frame now, and the reference
- * to the old one is dropped; 0: it keeps its frame. False: it does not move, since the file has lost it, and the
- * reference to FRAME is dropped. */
-bool content_move_end(struct content *content, uint64_t page, uint64_t frame);
+/* The page does not move any more. NEW, which the file takes over, has its new frame, or 0: it keeps its frame; the
+ * reference to the other frame is dropped. False: it does not move, since the file has lost it. */
+bool content_move_end(struct content *content, uint64_t page, struct frame_reference *new);
+/* Drops the reference of NEW, unless it has no frame, and frees it. */
+void content_drop_reference(struct frame_reference *new);
+/* All programs are quiesced. Where a frame is another kernel's memory, and COPY_OF returns not 0, that frame is the
+ * page's from now on: the reference to the old one has become one to it. */
+void content_replace(struct content *content, uint64_t (*copy_of)(const void *context, uint64_t frame),
+                     const void *context);
+/* KERNEL has died: pages in its memory are lost. Returns true if there was one. */
+bool content_lose(struct content *content, uint32_t kernel);
 
 /* Whether page PAGE is within the file, and no hole. */
 bool content_has_page(const struct content *content, uint64_t page);

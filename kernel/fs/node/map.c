@@ -14,7 +14,6 @@
 #include "mm/change/revoke.h"
 #include "mm/file/hold.h"
 #include "mm/file/object.h"
-#include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
 #include "msg/call.h"
 #include "msg/channel.h"
@@ -184,7 +183,7 @@ static int page_once(uint32_t object, uint64_t page, bool write, bool written, u
     spin_lock(&node->lock);
     if ((node->mode & FILE_TYPE_MASK) == FILE_REGULAR)
         error = content_page(&node->content, page, write, frame);
-    if (error == 0 && written)
+    if (error >= 0 && written)
         node_changed_locked(node);
     spin_unlock(&node->lock);
     node_put(node);
@@ -213,18 +212,17 @@ static bool move_begin(uint32_t object, uint64_t page, uint64_t frame)
     return moves;
 }
 
-static bool move_end(uint32_t object, uint64_t page, uint64_t frame)
+static bool move_end(uint32_t object, uint64_t page, struct frame_reference *new)
 {
     struct node *node = node_find(object);
     bool moved = false;
 
     if (node == NULL) {
-        if (frame != 0)
-            frame_release(frame);
+        content_drop_reference(new);
         return false;
     }
     spin_lock(&node->lock);
-    moved = content_move_end(&node->content, page, frame);
+    moved = content_move_end(&node->content, page, new);
     spin_unlock(&node->lock);
     node_put(node);
     return moved;
@@ -281,6 +279,38 @@ static void each_frame(void (*each)(uint64_t frame, void *context), void *contex
     vdso_each(each, context);
 }
 
+struct copying {
+    uint64_t (*copy_of)(const void *context, uint64_t frame);
+    const void *context;
+};
+
+static void replace_in(struct node *node, void *context)
+{
+    const struct copying *copying = context;
+
+    content_replace(&node->content, copying->copy_of, copying->context);
+}
+
+static void replace_frames(uint64_t (*copy_of)(const void *context, uint64_t frame), const void *context)
+{
+    struct copying copying = {copy_of, context};
+
+    node_each(replace_in, &copying);
+    revocations_replace(copy_of, context);
+}
+
+static void lose_in(struct node *node, void *context)
+{
+    if (content_lose(&node->content, *(const uint32_t *)context))
+        node->version++;
+}
+
+static void lose_frames(uint32_t kernel)
+{
+    node_each(lose_in, &kernel);
+    revocations_lose(kernel);
+}
+
 void node_map_init(void)
 {
     static const struct file_objects objects = {.page = object_page,
@@ -289,6 +319,8 @@ void node_map_init(void)
                                                  .move_begin = move_begin,
                                                  .move_end = move_end,
                                                  .each = each_frame,
+                                                 .replace = replace_frames,
+                                                 .lose = lose_frames,
                                                  .hold = hold_object};
 
     file_objects_serve(&objects);

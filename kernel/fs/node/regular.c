@@ -48,7 +48,7 @@ static void accessed_locked(struct node *node)
 static int64_t read_bytes(struct file *file, void *result, size_t size, int64_t at)
 {
     struct node *node = node_of(file);
-    size_t count;
+    int64_t count;
 
     if (!may_read(file))
         return -EBADF;
@@ -59,10 +59,10 @@ static int64_t read_bytes(struct file *file, void *result, size_t size, int64_t 
     accessed_locked(node);
     spin_unlock(&node->lock);
     if (at < 0) {
-        file->offset += count;
+        file->offset += count > 0 ? (uint64_t)count : 0;
         spin_unlock(&file->lock);
     }
-    return (int64_t)count;
+    return count;
 }
 
 static int64_t read_out(struct file *file, size_t size, int64_t at, file_put put, uint64_t to)

@@ -1,7 +1,7 @@
 /* Pages of files move, which readers, writers, mappings and calls use meanwhile: tests of test-move.
  *
  * A file of PAGES pages, as test-move.c has them. Some writers write their lines through mappings, others by pwrite; the
- * readers read what they have mapped, and by pread. The frames of files are on the nodes of the kernel that keeps them. */
+ * readers read what they have mapped, and by pread. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -31,48 +31,16 @@ struct shared {
 };
 static struct shared *state;
 static int file = -1;
-static int nodes[BITS], node_count; /* on which a file's pages can be */
 static atomic_bool over;
-
-/* Finds the nodes to which a file's page can go, and checks what is said of the others. True: there are several. */
-static bool find_nodes(void)
-{
-    char *at;
-
-    if (move_skip_one_node())
-        return false;
-    file = memfd_create("nodes", 0);
-    if (!CHECK(file >= 0 && ftruncate(file, PAGE) == 0, "%s", strerror(errno)))
-        return false;
-    at = mmap(NULL, PAGE, READ_WRITE, MAP_SHARED, file, 0);
-    if (!CHECK(at != MAP_FAILED, "%s", strerror(errno)))
-        return false;
-    at[0] = 1;
-    node_count = 0;
-    for (int node = 0; node < move_node_count; node++) {
-        int status = -1;
-
-        CHECK(move_call(at, 1, &node, &status, MOVE) == 0 && (status == node || (status == -EBUSY && tap_on_kettle())),
-              "to node %d: %d", node, status);
-        if (status == node)
-            nodes[node_count++] = node;
-        CHECK(at[0] == 1, "node %d", node);
-    }
-    munmap(at, PAGE);
-    close(file);
-    if (node_count < 2)
-        tap_skip("the kernel of files has memory on one node");
-    return node_count >= 2;
-}
 
 /* The nodes of COUNT pages from the one of ROUND on, each for STEP pages. */
 static void wanted_in(long round, long step, long count, int *wanted)
 {
     for (long i = 0; i < count; i++)
-        wanted[i] = nodes[(round + i / step) % node_count];
+        wanted[i] = (int)((round + i / step) % move_node_count);
 }
 
-/* Opens a file of PAGES pages; SHM: a segment of System V, attached, else it is mapped at move_area. */
+/* Makes a file of KIND with PAGES pages, mapped at move_area: a "segment" of System V, a "memfd", or a "file". */
 static bool begin_file(const char *kind)
 {
     int segment;
@@ -224,7 +192,7 @@ void move_test_files(void)
 {
     static const char *const kinds[] = {"file", "memfd", "segment"};
 
-    if (!find_nodes())
+    if (move_skip_one_node())
         return;
     for (size_t i = 0; i < TAP_COUNT(kinds); i++)
         file_goes_round(kinds[i]);
@@ -268,7 +236,7 @@ void move_test_file_sharers(void)
     long moved = 0;
 
     state = tap_share(sizeof(*state));
-    if (!find_nodes() || !begin_file("memfd") || !CHECK(state != NULL, "shared memory"))
+    if (move_skip_one_node() || !begin_file("memfd") || !CHECK(state != NULL, "shared memory"))
         return;
     for (int i = 0; i < SHARERS; i++) {
         kernels_go(i);
@@ -278,7 +246,7 @@ void move_test_file_sharers(void)
         REQUIRE(children[i] > 0, "%s", strerror(errno));
     }
     UNTIL(atomic_load(&state->ready) == SHARERS, "children");
-    wanted[0] = move_node_of(move_area) == nodes[0] ? nodes[1] : nodes[0];
+    wanted[0] = move_node_of(move_area) == 0 ? 1 : 0;
     CHECK(move_call(move_area, 1, wanted, status, MOVE) == 0 && status[0] == -EACCES, "without MPOL_MF_MOVE_ALL: %d",
           status[0]);
     for (long round = 0; round < move_rounds; round++) {
@@ -367,7 +335,7 @@ void move_test_file_cut(void)
     struct thread thread = {0};
     long moved = 0;
 
-    if (!find_nodes() || !begin_file("file"))
+    if (move_skip_one_node() || !begin_file("file"))
         return;
     REQUIRE(thread_start(&thread, cutter), "%s", strerror(errno));
     UNTIL(atomic_load(&move_arrived) == 1, "cutter");

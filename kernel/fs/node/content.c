@@ -19,7 +19,7 @@
 
 _Static_assert(sizeof(struct frame_reference) > BITS, "it is aligned so that the bits are free");
 
-static uint64_t frames; /* [a] */
+static uint64_t frames; /* [a] of this kernel */
 
 uint64_t content_frames(void)
 {
@@ -67,11 +67,12 @@ static void release_frame(uint64_t word)
 {
     if ((word & LOST) != 0)
         return;
-    __atomic_fetch_sub(&frames, 1, __ATOMIC_RELAXED);
-    if ((word & FOREIGN) != 0)
+    if ((word & FOREIGN) != 0) {
         frame_reference_drop(reference_of(word));
-    else
-        frame_release(frame_of(word));
+        return;
+    }
+    __atomic_fetch_sub(&frames, 1, __ATOMIC_RELAXED);
+    frame_release(frame_of(word));
 }
 
 static uint64_t pages_of(uint64_t bytes)
@@ -425,6 +426,7 @@ static uint64_t word_of(struct frame_reference *new)
     if (!window_owns(frame, PAGE_SIZE))
         return (uint64_t)new | FOREIGN;
     heap_free(new, sizeof(*new));
+    __atomic_fetch_add(&frames, 1, __ATOMIC_RELAXED);
     return frame;
 }
 
@@ -446,7 +448,6 @@ bool content_move_end(struct content *content, uint64_t page, struct frame_refer
     old = *slot;
     *slot = word_of(new) | (old & SAME);
     release_frame(old);
-    __atomic_fetch_add(&frames, 1, __ATOMIC_RELAXED);
     return true;
 }
 
@@ -490,7 +491,6 @@ static void lose_word(void *context, uint64_t page, uint64_t *word)
         return;
     losing->lost = true;
     heap_free(reference_of(*word), sizeof(struct frame_reference));
-    __atomic_fetch_sub(&frames, 1, __ATOMIC_RELAXED);
     content->moving -= (*word & MOVING) != 0;
     *word = (*word & SAME) != 0 && is_archived(content, page) ? 0 : LOST;
 }

@@ -89,7 +89,7 @@ bool content_has_page(const struct content *content, uint64_t page);
 
 /* Frees frames that nobody maps and that equal the boot image. Returns true if there was one. */
 bool content_drop_idle(struct content *content);
-/* The number of frames in all contents of this kernel. */
+/* The number of frames of this kernel in all contents. */
 uint64_t content_frames(void);
 /* Frees the frames of CUT. PAUSE, unless it is NULL, is called after each. */
 void content_free(struct page_tree *cut, void (*pause)(void));

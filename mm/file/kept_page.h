@@ -1,5 +1,5 @@
-/* FILE_PAGE requests that a file's kernel keeps: the page moves, or its frame is another kernel's, which has to count the
- * reference first. mm/file/file_map.md. */
+/* FILE_PAGE requests that a file's kernel keeps: the page moves, or its frame is another kernel's, which has to count
+ * the reference first. mm/file/file_map.md. */
 #ifndef MM_FILE_KEPT_PAGE_H
 #define MM_FILE_KEPT_PAGE_H
 

@@ -1,8 +1,8 @@
 /* Pages of files that move: the mover's messages, and at the file's kernel the moves under way with whoever waits for
  * their end. See the header. What a page's frame is, and whether it moves, the object itself knows (mm/file/object.h).
  *
- * A move is in the list before its first page is marked, and until its last page is marked no more: so whoever has found
- * a page moving, and then finds no move of its object in the list, need not wait. */
+ * A move is in the list before its first page is marked, and until its last page is marked no more: so whoever has
+ * found a page moving, and then finds no move of its object in the list, need not wait. */
 #include "mm/file/move.h"
 
 #include <stddef.h>
@@ -29,10 +29,10 @@
 
 struct move {
     struct list node;
-    uint32_t kernel;  /* [i] the mover's */
-    uint64_t token;   /* [i] */
-    uint64_t backing; /* [i] of the first page */
-    uint64_t pages;   /* [k] a bit for each page that is still marked */
+    uint32_t kernel;                           /* [i] the mover's */
+    uint64_t token;                            /* [i] */
+    uint64_t backing;                          /* [i] of the first page */
+    uint64_t pages;                            /* [k] a bit for each page that is still marked */
     struct frame_reference *spare[MOVE_PAGES]; /* for the new frame of each marked page; NULL: it is used */
 };
 

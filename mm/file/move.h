@@ -32,8 +32,8 @@ int file_move_end(struct file_moving *moving, uint64_t chosen, uint64_t frame);
 
 /* Waits until no page of the object of BACKING, this kernel's, moves that moves now. Tasks only. */
 void file_move_wait(uint64_t backing);
-/* The same for what does not wait: WOKEN is called when a move of OBJECT (backing_whole) ends, in any context and without
- * locks. False: no page of it moves now, and WOKEN is not called. Any context. */
+/* The same for what does not wait: WOKEN is called when a move of OBJECT (backing_whole) ends, in any context and
+ * without locks. False: no page of it moves now, and WOKEN is not called. Any context. */
 struct file_waiter {
     struct list node;
     uint64_t object;

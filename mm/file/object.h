@@ -30,7 +30,8 @@ struct file_objects {
     bool (*move_end)(uint32_t object, uint64_t page, struct frame_reference *new);
     /* Calls EACH for every frame of an object. All programs are quiesced. */
     void (*each)(void (*each)(uint64_t frame, void *context), void *context);
-    /* All programs are quiesced. Each frame of another kernel for which COPY_OF returns another one is replaced by that.
+    /* All programs are quiesced. Each frame of another kernel for which COPY_OF returns another one is replaced by
+     * that.
      */
     void (*replace)(uint64_t (*copy_of)(const void *context, uint64_t frame), const void *context);
     /* KERNEL has died, and its memory with it. All programs are quiesced. */

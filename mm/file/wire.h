@@ -20,7 +20,8 @@ struct msg_file_residents {
     uint64_t pages; /* a bit for each */
 };
 
-/* FILE_MOVE: pages of an object of the receiver. COUNT frames follow, as uint64_t: a page moves if it has that frame. */
+/* FILE_MOVE: pages of an object of the receiver. COUNT frames follow, as uint64_t: a page moves if it has that frame.
+ */
 struct msg_file_move {
     uint64_t backing; /* the first page */
     uint64_t token;   /* of the sender, for FILE_MOVED */

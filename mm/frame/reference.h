@@ -33,8 +33,8 @@ void release_send(struct releasing *releasing);
 /* Drops one reference without allocating memory. Tasks only: it waits for the owner. */
 void release_one(uint64_t frame);
 
-/* A reference to a frame of another kernel's memory that can be dropped anywhere, without memory. FRAME is whoever's has
- * it. */
+/* A reference to a frame of another kernel's memory that can be dropped anywhere, without memory. FRAME is whoever's
+ * has it. */
 struct frame_reference {
     uint64_t frame;
     struct msg_asking asking;

@@ -2,9 +2,9 @@
  * internal.h, and mm/move/move.md for why that is right.
  *
  * Which spaces there are is a guess, and the references to a frame prove it: with the locks of as many spaces as there
- * are references, each of which has the frame, nobody else can have it, or get it. A file has a reference of its own, and
- * gives its pages to any space that asks; so its kernel keeps who asks waiting, from before the references are counted
- * until the frame is replaced. */
+ * are references, each of which has the frame, nobody else can have it, or get it. A file has a reference of its own,
+ * and gives its pages to any space that asks; so its kernel keeps who asks waiting, from before the references are
+ * counted until the frame is replaced. */
 #include "kernel/abi/errno.h"
 #include "mm/area/backing.h"
 #include "mm/change/change.h"
@@ -168,8 +168,9 @@ static uint64_t who_has(const struct sharing *sharing, uint32_t index)
     return having;
 }
 
-/* Everything is locked: has the file's kernel keep the pages of CHOSEN, whose frames are in FRAMES. Returns those that it
- * keeps. *NEXT: those that are not at their place in the file, as another area begins there. The rest is reported. */
+/* Everything is locked: has the file's kernel keep the pages of CHOSEN, whose frames are in FRAMES. Returns those that
+ * it keeps. *NEXT: those that are not at their place in the file, as another area begins there. The rest is reported.
+ */
 static uint64_t keep_in_file(struct sharing *sharing, uint64_t chosen, uint32_t count, const uint64_t *frames,
                              uint64_t *next)
 {
@@ -186,8 +187,8 @@ static uint64_t keep_in_file(struct sharing *sharing, uint64_t chosen, uint32_t 
     return chosen & own->file.pages;
 }
 
-/* Everything is locked: the pages of SET that move, with the spaces that have each. *NEXT: those that may move in another
- * part. What stays is reported. */
+/* Everything is locked: the pages of SET that move, with the spaces that have each. *NEXT: those that may move in
+ * another part. What stays is reported. */
 static uint64_t decide(struct sharing *sharing, uint64_t set, uint32_t count, uint64_t *next)
 {
     struct moving *own = &sharing->own;
@@ -254,8 +255,8 @@ static uint64_t alike(const struct moving *run, uint64_t set, uint32_t first)
     return same;
 }
 
-/* Moves those pages of SET, the first of which is page FIRST of RUN, that are like it and near it in all spaces. Returns
- * the others. */
+/* Moves those pages of SET, the first of which is page FIRST of RUN, that are like it and near it in all spaces.
+ * Returns the others. */
 static uint64_t move_part(struct sharing *sharing, const struct moving *run, uint64_t set, uint32_t first)
 {
     struct moving *own = &sharing->own;

@@ -35,8 +35,8 @@ void space_name_frame(uint64_t frame, uint64_t backing)
         frame_set_object_page(frame, backing);
 }
 
-/* Maps PAGE of a file whose pages this kernel keeps, for ACCESS: the file's frame, or a private copy of it. -EAGAIN: with
- * the page's lock it can wait for that. */
+/* Maps PAGE of a file whose pages this kernel keeps, for ACCESS: the file's frame, or a private copy of it. -EAGAIN:
+ * with the page's lock it can wait for that. */
 static int install_file_locked(struct space *space, uint64_t page, uint32_t prot, uint64_t backing, uint32_t access)
 {
     bool copy = space_wants_copy(prot, access);

@@ -149,8 +149,9 @@ int64_t content_read_out(const struct content *content, uint64_t at, size_t size
     return (int64_t)size;
 }
 
-/* Returns the word of PAGE, with a new frame if there is none, and it is not lost. WRITE: the frame may come to differ from the boot
- * image. WHOLE: the caller overwrites the whole page, so its bytes need not be filled in. Returns 0 without memory. */
+/* Returns the word of PAGE, with a new frame if there is none, and it is not lost. WRITE: the frame may come to differ
+ * from the boot image. WHOLE: the caller overwrites the whole page, so its bytes need not be filled in. Returns 0
+ * without memory. */
 static uint64_t make_frame(struct content *content, uint64_t page, bool write, bool whole)
 {
     uint64_t *slot = page_tree_slot(&content->tree, page);
@@ -424,7 +425,7 @@ static uint64_t word_of(struct frame_reference *new)
     uint64_t frame = new->frame;
 
     if (!window_owns(frame, PAGE_SIZE))
-        return (uint64_t)new | FOREIGN;
+        return (uint64_t) new | FOREIGN;
     heap_free(new, sizeof(*new));
     __atomic_fetch_add(&frames, 1, __ATOMIC_RELAXED);
     return frame;

@@ -4,9 +4,9 @@
  * has written them, and are cleared again when the file grows.
  *
  * A page may be given another frame while programs map it (mm/move/move.md). From content_move_begin to
- * content_move_end it moves: its bytes are read as ever, and nobody gets its frame or writes to it. -EAGAIN always means
- * that a page moves which would be written or handed out, and nothing has changed. Its frame may then be memory of
- * another kernel. If that dies the page is lost, unless the boot image has it: -EIO, until the file loses it.
+ * content_move_end it moves: its bytes are read as ever, and nobody gets its frame or writes to it. -EAGAIN always
+ * means that a page moves which would be written or handed out, and nothing has changed. Its frame may then be memory
+ * of another kernel. If that dies the page is lost, unless the boot image has it: -EIO, until the file loses it.
  *
  * The caller holds the lock that protects the content (the node's). Nothing here waits. -ENOMEM always means that a
  * frame or heap memory is missing and nothing has changed, unless a function says otherwise. */
@@ -37,15 +37,15 @@ struct content {           /* all zeros: an empty file */
 /* Initializes the content of a file of the boot image with the SIZE bytes at ARCHIVE, which must stay. */
 void content_init(struct content *content, const void *archive, uint64_t size);
 
-/* Reads up to SIZE bytes from AT on; fewer only at the end of the file, or where a page is lost. Returns how many; -EIO:
- * the first page is lost. */
+/* Reads up to SIZE bytes from AT on; fewer only at the end of the file, or where a page is lost. Returns how many;
+ * -EIO: the first page is lost. */
 int64_t content_read(const struct content *content, uint64_t at, void *to, size_t size);
 /* The same, by PUT (kernel/file/file.h) in place of a copy. -EFAULT: PUT has failed, or there is a hole, which has no
  * bytes to hand over, or a page that is not in this kernel's memory; some may have been. */
 int64_t content_read_out(const struct content *content, uint64_t at, size_t size,
                          int (*put)(uint64_t to, const void *from, uint64_t size), uint64_t to);
-/* Writes SIZE bytes at AT. Returns how many: fewer if there is no memory for the rest, at a lost page, or at CONTENT_MAX. -ENOMEM: none
- * were written; -EFBIG: AT is not below CONTENT_MAX; -EAGAIN. */
+/* Writes SIZE bytes at AT. Returns how many: fewer if there is no memory for the rest, at a lost page, or at
+ * CONTENT_MAX. -ENOMEM: none were written; -EFBIG: AT is not below CONTENT_MAX; -EAGAIN. */
 int64_t content_write(struct content *content, uint64_t at, const void *from, size_t size);
 
 /* Sets the length of the file to SIZE bytes. Frames behind the end move to CUT, which must be empty. They belong to the

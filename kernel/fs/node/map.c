@@ -314,14 +314,14 @@ static void lose_frames(uint32_t kernel)
 void node_map_init(void)
 {
     static const struct file_objects objects = {.page = object_page,
-                                                 .copy = copy_page,
-                                                 .resident = resident_pages,
-                                                 .move_begin = move_begin,
-                                                 .move_end = move_end,
-                                                 .each = each_frame,
-                                                 .replace = replace_frames,
-                                                 .lose = lose_frames,
-                                                 .hold = hold_object};
+                                                .copy = copy_page,
+                                                .resident = resident_pages,
+                                                .move_begin = move_begin,
+                                                .move_end = move_end,
+                                                .each = each_frame,
+                                                .replace = replace_frames,
+                                                .lose = lose_frames,
+                                                .hold = hold_object};
 
     file_objects_serve(&objects);
     revocation_init();

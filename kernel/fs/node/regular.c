@@ -391,8 +391,13 @@ static void await_moves(struct file *file)
     node_await_moves(node_of(file));
 }
 
-const struct file_kind file_regular_kind = {
-    .act = act, .read_out = read_out, .release = release, .forget = forget, .await_moves = await_moves, .of_node = true, .locks = true};
+const struct file_kind file_regular_kind = {.act = act,
+                                            .read_out = read_out,
+                                            .release = release,
+                                            .forget = forget,
+                                            .await_moves = await_moves,
+                                            .of_node = true,
+                                            .locks = true};
 
 struct file *regular_open(struct node *node, uint32_t flags)
 {

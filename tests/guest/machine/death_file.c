@@ -6,9 +6,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "libc/kettle.h"
 #include "tests/guest/harness/tap.h"
 #include "tests/guest/machine/death.h"
-#include "libc/kettle.h"
 
 #define HALF (PAGES / 2)
 #define MOVE_ALL 4 /* MPOL_MF_MOVE_ALL */

@@ -517,8 +517,8 @@ static void lose_pages(int shared, int node)
     death_board->ready = 2;
     while (death_board->over == 0)
         sched_yield();
-    CHECK(death_is_lost(memory, 0) && death_is_lost(memory + PAGE, 1) && death_is_lost(here - 1, 0), "code %d at %p", caught.si_code,
-          caught.si_addr);
+    CHECK(death_is_lost(memory, 0) && death_is_lost(memory + PAGE, 1) && death_is_lost(here - 1, 0), "code %d at %p",
+          caught.si_code, caught.si_addr);
     for (char *at = here; at < end; at += PAGE)
         CHECK(*at == 3, "%d at %p, which was not there", *at, (void *)at);
     CHECK_ERROR(write((int)MUST(open("/tmp/death-out", O_CREAT | O_WRONLY, 0600)), memory, 1), EFAULT);
@@ -580,11 +580,13 @@ static void move_for_ever(char *memory)
     }
 }
 
-/* Shares memory, or FILE if that is not negative, with a process that moves it on DYING, and uses it until that is over.
+/* Shares memory, or FILE if that is not negative, with a process that moves it on DYING, and uses it until that is
+ * over.
  */
 static int share_moving(int dying, int file)
 {
-    char *memory = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | (file < 0 ? MAP_ANONYMOUS : 0), file, 0);
+    char *memory = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | (file < 0 ? MAP_ANONYMOUS : 0), file,
+                        0);
     long value = 0;
 
     memset(memory, 0, PAGES * PAGE);
@@ -618,8 +620,8 @@ static void check_moved(int file)
     MUST(close(file));
 }
 
-/* The mover of memory that processes share, or of a file, dies: these are not left with pages that are locked or differ.
- * They may have got memory of its kernel, or be in the middle of a move. */
+/* The mover of memory that processes share, or of a file, dies: these are not left with pages that are locked or
+ * differ. They may have got memory of its kernel, or be in the middle of a move. */
 static void test_mover(void)
 {
     int ends[2] = {0, 0};

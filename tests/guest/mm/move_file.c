@@ -1,7 +1,7 @@
 /* Pages of files move, which readers, writers, mappings and calls use meanwhile: tests of test-move.
  *
- * A file of PAGES pages, as test-move.c has them. Some writers write their lines through mappings, others by pwrite; the
- * readers read what they have mapped, and by pread. */
+ * A file of PAGES pages, as test-move.c has them. Some writers write their lines through mappings, others by pwrite;
+ * the readers read what they have mapped, and by pread. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "kernel/abi/errno.h"
-#include "mm/frame/frame.h"
 #include "kernel/instance/window.h"
 #include "mm/frame/content.h"
+#include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
 #include "mm/frame/reference.h"
 #include "mm/mempolicy/mempolicy.h"
@@ -371,7 +371,8 @@ static uint64_t copy_in(const void *context, uint64_t frame)
     return frame == *(const uint64_t *)context ? new_frame(false) : 0;
 }
 
-TEST(content_lost, "a page that is lost with a kernel is an error until the file loses it, unless the boot image has it")
+TEST(content_lost,
+     "a page that is lost with a kernel is an error until the file loses it, unless the boot image has it")
 {
     struct content content;
     struct page_tree cut = {0};

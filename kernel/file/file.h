@@ -70,8 +70,7 @@ struct file_answer;
 #define FILE_KEEP 8u        /* of a read: the file's kernel may keep the request until there is something to read */
 #define FILE_CONTROL_MAX 40 /* bytes of an ioctl's argument */
 #define FILE_AS_ANY INT64_MIN
-#define FILE_MOVES (INT64_MIN + 1) /* an operation has found that a page moves which it would write, and done nothing  \
-                                    */
+#define FILE_MOVES (INT64_MIN + 1) /* a page moves which the operation would write: nothing was done */
 
 struct file_facts {                 /* what stat(2) returns */
     uint64_t inode, size, device;   /* device: st_dev */

@@ -56,6 +56,7 @@ void move_test_crowd(void);
 /* Of files: move_file.c. */
 void move_test_files(void);
 void move_test_file_sharers(void);
+void move_test_file_private(void);
 void move_test_file_cut(void);
 
 #endif

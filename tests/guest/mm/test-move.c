@@ -656,6 +656,7 @@ int main(int argc, char **argv)
         {"file", "a private page of a file moves, as a copy", test_file},
         {"files", "pages of files go round while mappings and calls read and write them", move_test_files},
         {"file-sharers", "so do those that several processes map", move_test_file_sharers},
+        {"file-private", "private mappings of them stay private", move_test_file_private},
         {"file-cut", "and those of a file that is cut meanwhile", move_test_file_cut},
         {"shared", "shared memory of one process moves, and its futex words stay", move_test_shared},
         {"twice", "a page that is mapped twice stays", move_test_twice},

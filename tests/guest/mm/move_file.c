@@ -21,6 +21,7 @@
 #include "userland/x86.h"
 
 #define MAPPED 4 /* writers, besides as many that call */
+#define STRICT 1 /* MPOL_MF_STRICT */
 #define SHARERS 3
 #define COPIES 32 /* private mappings of a process */
 #define NAME "/tmp/moved-file"
@@ -153,6 +154,21 @@ static void file_reader(struct thread *thread)
     }
 }
 
+/* The file's pages go to NODE and back by mbind and migrate_pages. */
+static void goes_by_policy(const char *kind, int node)
+{
+    int other = (node + 1) % move_node_count;
+    unsigned long there = 1ul << node, from = there, to = 1ul << other;
+
+    CHECK(syscall(SYS_mbind, move_area, PAGES * PAGE, MOVE_BIND, &there, BITS + 1, MOVE | STRICT) == 0, "%s to %d: %s",
+          kind, node, strerror(errno));
+    for (long i = 0; i < PAGES; i++)
+        CHECK(move_node_of(&move_area[i]) == node, "%s, mbind to %d: page %ld", kind, node, i);
+    CHECK(syscall(SYS_migrate_pages, 0, BITS + 1, &from, &to) >= 0, "%s", strerror(errno));
+    for (long i = 0; i < PAGES; i++)
+        CHECK(move_node_of(&move_area[i]) == other, "%s, migrate_pages to %d: page %ld", kind, other, i);
+}
+
 static void file_goes_round(const char *kind)
 {
     struct thread threads[WRITERS + READERS] = {{0}};
@@ -176,6 +192,8 @@ static void file_goes_round(const char *kind)
     atomic_store(&over, true);
     for (int i = 0; i < WRITERS + READERS; i++)
         CHECK(thread_join(&threads[i]), "thread %d", i);
+    for (int node = 0; node < move_node_count; node++)
+        goes_by_policy(kind, node);
     for (long i = 0; i < PAGES; i++) {
         for (int k = 0; k < WRITERS; k++) {
             CHECK(atomic_load(&move_area[i].line[k * 8].count) == move_written[k][i], "%s, page %ld, writer %d", kind,

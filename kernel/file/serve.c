@@ -129,13 +129,17 @@ static int serve_file(struct serving *s, struct file *file, const struct remote_
     bool moves = false;
     int error = 0;
 
-    if (file->kind->waits && !request->task)
+    if (request->task) { /* its data came with the request, and the window belongs to handlers */
+        if (s->call->request.zero_copy != 0)
+            return -EPROTO;
+        file_do_waiting(file, &s->call->request, s->data, s->size, s->result, s->room, answer);
+        return 0;
+    }
+    if (file->kind->waits)
         error = leave_to_task(s, request);
     if (error == 0 && s->call->request.zero_copy != 0)
         error = open_zero_copy(s, request->kernel);
-    if (error == 0 && request->task)
-        file_do_waiting(file, &s->call->request, s->data, s->size, s->result, s->room, answer);
-    else if (error == 0)
+    if (error == 0)
         moves = file_do(file, &s->call->request, s->data, s->size, s->result, s->room, answer) == FILE_MOVES;
     lend_close();
     if (moves) {

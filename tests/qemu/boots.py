@@ -178,6 +178,7 @@ BOOTS = [
     # pages that move while all CPUs read and write them, for a minute in a long run
     boot("4-kernels-parallel", [*moves(24), *AUDIT], label="moves"),
     boot("4-kernels-parallel", [*moves(12), *AUDIT], inject=f"seed={SEED}", label="moves"),
+    boot("2-nodes-smp", ["test-move 12 files file-sharers file-cut", *AUDIT], label="moves", machines=LONG_MACHINES),
     boot("4-kernels", ["test-audit", "test-audit under test-threads", "test-audit under test-fork-memory",
                        f"test-audit under stress-tasks {SEED} 3 all", "test-audit under test-exec",
                        "test-audit under test-migrate", "test-audit under test-filemap", "test-audit under test-content",

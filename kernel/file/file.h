@@ -70,6 +70,7 @@ struct file_answer;
 #define FILE_KEEP 8u        /* of a read: the file's kernel may keep the request until there is something to read */
 #define FILE_CONTROL_MAX 40 /* bytes of an ioctl's argument */
 #define FILE_AS_ANY INT64_MIN
+#define FILE_MOVES (INT64_MIN + 1) /* a page moves which the operation would write: nothing was done */
 
 struct file_facts {                 /* what stat(2) returns */
     uint64_t inode, size, device;   /* device: st_dev */
@@ -105,9 +106,10 @@ struct file_kind {
                        void *result, size_t room, struct file_answer *answer);
     /* The longest time in nanoseconds that a read or write waits before it fails with -EAGAIN; 0: no limit. NULL: 0. */
     uint64_t (*timeout)(struct file *file, bool writing);
-    void (*release)(struct file *file); /* the last open has been dropped */
-    void (*fewer)(void);                /* an open of a file of this kind has been dropped, and others are left */
-    void (*forget)(struct file *file);  /* the last pin has been dropped: frees the kind's memory */
+    void (*await_moves)(struct file *file); /* after FILE_MOVES: waits; NULL: it never returns that */
+    void (*release)(struct file *file);     /* the last open has been dropped */
+    void (*fewer)(void);                    /* an open of a file of this kind has been dropped, and others are left */
+    void (*forget)(struct file *file);      /* the last pin has been dropped: frees the kind's memory */
     int64_t (*entries)(struct file *file, void *data, size_t room); /* getdents64 from its offset on, or NULL */
     /* Of a FIFO: 0, or -EAGAIN until the other end has been opened. GIVES_UP: FILE is no end any more after -EAGAIN. */
     int64_t (*opened)(struct file *file, bool gives_up);

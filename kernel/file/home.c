@@ -199,6 +199,7 @@ int64_t home_do(struct file_table *table, const struct file_request *request, co
     bool limited = __atomic_load_n(&table->file_limit, __ATOMIC_ACQUIRE) != UINT64_MAX;
     bool lasts = !limited && !__atomic_load_n(&table->left, __ATOMIC_ACQUIRE); /* STAMP changes when that changes */
     struct file *file = NULL;
+    bool here;
 
     if (rule->closes)
         return close_at_home(table, request, answer);
@@ -220,16 +221,17 @@ int64_t home_do(struct file_table *table, const struct file_request *request, co
         table_note_lock(table, data);
     if (file == NULL) {
         *answer = (struct file_answer){.value = -EBADF};
-    } else if (file->kernel != instance.kernel || file->kind->waits) {
+        return answer->value;
+    }
+    here = file->kernel == instance.kernel && !file->kind->waits;
+    if (here)
+        here = file_do(file, request, data, size, result, room, answer) != FILE_MOVES;
+    if (!here)
         *answer = (struct file_answer){.id = file->id,
                                        .seen = stamp,
                                        .kernel = (uint16_t)file->kernel,
                                        .flags = FILE_ELSEWHERE | (lasts ? FILE_STAMPED : 0) |
                                                 (table->process != 0 ? FILE_NOTED : 0)};
-        file_unpin(file);
-    } else {
-        file_do(file, request, data, size, result, room, answer);
-        file_unpin(file);
-    }
+    file_unpin(file);
     return answer->value;
 }

@@ -373,3 +373,15 @@ int64_t file_do(struct file *file, const struct file_request *request, const voi
     }
     return answer->value;
 }
+
+int64_t file_do_waiting(struct file *file, const struct file_request *request, const void *data, size_t size,
+                        void *result, size_t room, struct file_answer *answer)
+{
+    int64_t value = file_do(file, request, data, size, result, room, answer);
+
+    while (__builtin_expect(value == FILE_MOVES, 0)) {
+        file->kind->await_moves(file);
+        value = file_do(file, request, data, size, result, room, answer);
+    }
+    return value;
+}

@@ -11,9 +11,12 @@
 #include "kernel/file/wire.h"
 
 /* Does REQUEST on FILE, which is of this kernel and pinned. Any context; tasks only for a kind that waits, except for
- * FILE_LOCK. */
+ * FILE_LOCK. FILE_MOVES: nothing was done; a task has to do it, by file_do_waiting. */
 int64_t file_do(struct file *file, const struct file_request *request, const void *data, size_t size, void *result,
                 size_t room, struct file_answer *answer);
+/* The same, but waits until pages that move have moved. Tasks only. */
+int64_t file_do_waiting(struct file *file, const struct file_request *request, const void *data, size_t size,
+                        void *result, size_t room, struct file_answer *answer);
 
 /* SIZE bytes at FILE's offset (or at AT, when that is not negative) of a kind that is seekable: points *FROM at them,
  * sets *OFFSET to their offset, and returns how many there are. */

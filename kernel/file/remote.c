@@ -134,7 +134,7 @@ static int64_t call_here(uint64_t id, const struct file_request *request, const 
 
     *answer = (struct file_answer){.value = -ESRCH};
     if (file != NULL) {
-        value = file_do(file, request, data, size, result, room, answer);
+        value = file_do_waiting(file, request, data, size, result, room, answer);
         file_unpin(file);
     }
     return value;
@@ -221,7 +221,7 @@ static int64_t call_process(struct file_table *table, uint32_t id, const struct 
         } else {
             file = file_find(place.id);
             if (file != NULL) {
-                value = file_do(file, request, data, size, result, room, answer);
+                value = file_do_waiting(file, request, data, size, result, room, answer);
                 file_unpin(file);
                 return value;
             }

@@ -125,15 +125,27 @@ static int serve_table(struct serving *s, uint32_t kernel, struct file_answer *a
 static int serve_file(struct serving *s, struct file *file, const struct remote_request *request,
                       struct file_answer *answer)
 {
+    struct serving as_sent = *s;
+    bool moves = false;
     int error = 0;
 
-    if (file->kind->waits && !request->task)
+    if (request->task) { /* its data came with the request, and the window belongs to handlers */
+        if (s->call->request.zero_copy != 0)
+            return -EPROTO;
+        file_do_waiting(file, &s->call->request, s->data, s->size, s->result, s->room, answer);
+        return 0;
+    }
+    if (file->kind->waits)
         error = leave_to_task(s, request);
     if (error == 0 && s->call->request.zero_copy != 0)
         error = open_zero_copy(s, request->kernel);
     if (error == 0)
-        file_do(file, &s->call->request, s->data, s->size, s->result, s->room, answer);
+        moves = file_do(file, &s->call->request, s->data, s->size, s->result, s->room, answer) == FILE_MOVES;
     lend_close();
+    if (moves) {
+        *s = as_sent;
+        error = leave_to_task(s, request);
+    }
     if (error == 1)
         *answer = (struct file_answer){.flags = FILE_NOT_ZERO_COPY};
     return error == 1 ? 0 : error;
@@ -196,7 +208,8 @@ static int serve(const struct remote_request *request, void *result)
         length = serve_slowly(request, file, answer);
     } else {
         file_do(file, &call->request, call + 1, request->length - sizeof(*call), answer + 1, call->room, answer);
-        length = length_of(&call->request, answer, call->room);
+        length = __builtin_expect(answer->value == FILE_MOVES, 0) ? serve_slowly(request, file, answer)
+                                                                  : length_of(&call->request, answer, call->room);
     }
     if (file != NULL)
         file_unpin(file);

@@ -13,6 +13,7 @@
 #include "kernel/machine/internal.h"
 #include "mm/audit/audit.h"
 #include "mm/evacuate/evacuate.h"
+#include "mm/file/object.h"
 #include "mm/space/space.h"
 #include "msg/channel.h"
 #include "msg/reset.h"
@@ -117,6 +118,8 @@ static int64_t reclaim(kernel_set lost)
     kernel_set others = msg_peers_reachable();
     int64_t frames = another_has_died(lost) ? -EAGAIN : 0;
 
+    for (kernel_set rest = lost; rest != 0 && frames == 0; rest &= rest - 1)
+        file_objects_lose((uint32_t)__builtin_ctzll(rest));
     for (kernel_set rest = lost; rest != 0 && frames == 0; rest &= rest - 1)
         frames = lost_pages((uint32_t)__builtin_ctzll(rest)) == 0 ? 0 : -EAGAIN;
     if (frames == 0)

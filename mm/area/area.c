@@ -164,9 +164,8 @@ bool area_find_page(const struct area_list *list, uint64_t backing, uint64_t *ad
     for (const struct area *area = area_next(list, *address); area != NULL; area = area_after(list, area)) {
         uint64_t at = area->start + (backing_page(backing) - backing_page(area->backing)) * PAGE_SIZE;
 
-        if ((area->prot & AREA_SHARED) != 0 && area->backing != BACKING_NONE &&
-            backing_whole(area->backing) == backing_whole(backing) && at - area->start < area->end - area->start &&
-            at >= *address) {
+        if (area->backing != BACKING_NONE && backing_whole(area->backing) == backing_whole(backing) &&
+            at - area->start < area->end - area->start && at >= *address) {
             *address = at;
             return true;
         }

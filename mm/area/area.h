@@ -158,8 +158,8 @@ int area_protect_known(struct area_list *list, uint64_t start, uint64_t end, uin
 int area_flag(struct area_list *list, uint64_t start, uint64_t end, uint32_t set, uint32_t clear);
 /* True when areas cover all of [START, END). Takes one step per area in the range besides the look-up. */
 bool area_covers(const struct area_list *list, uint64_t start, uint64_t end);
-/* Sets *ADDRESS to the first address from there on at which an area that processes share maps the page of an object
- * that BACKING names (its flags do not count). False: there is none. One step per area. */
+/* Sets *ADDRESS to the first address from there on at which an area maps the page of an object that BACKING names (its
+ * flags do not count). False: there is none. One step per area. */
 bool area_find_page(const struct area_list *list, uint64_t backing, uint64_t *address);
 /* The highest free range of LENGTH bytes within [LOW, HIGH), or 0. */
 uint64_t area_find_gap(const struct area_list *list, uint64_t length, uint64_t low, uint64_t high);

@@ -9,6 +9,8 @@
 #include "kernel/lib/list.h"
 #include "mm/audit/check.h"
 #include "mm/audit/internal.h"
+#include "mm/file/object.h"
+#include "mm/frame/reference.h"
 #include "mm/page/question.h"
 #include "mm/space/entry.h"
 #include "mm/space/space.h"
@@ -231,6 +233,36 @@ static uint32_t list_leaf(struct listing *listing, const uint64_t *leaf, uint64_
     return count;
 }
 
+struct file_listing {
+    const struct msg_audit_frames *ask;
+    uint64_t *words;
+    uint64_t skip, next; /* frames within the range that an earlier part has had, and that have been seen */
+    uint32_t count;
+};
+
+static void list_file(uint64_t frame, void *context)
+{
+    struct file_listing *listing = context;
+
+    if (frame < listing->ask->start || frame >= listing->ask->end)
+        return;
+    if (listing->next++ >= listing->skip && listing->count < WORDS_MAX)
+        listing->words[listing->count++] = frame | FRAME_OWNED;
+}
+
+/* After all spaces, the frames of another kernel that files here have, from number SKIP on; as a space with the highest
+ * id. */
+static uint32_t list_files(const struct msg_audit_frames *ask, uint64_t skip, struct msg_audit_framed *out,
+                           uint64_t *words, uint32_t count)
+{
+    struct file_listing listing = {.ask = ask, .words = words, .skip = skip, .count = count};
+
+    file_objects_each(list_file, &listing);
+    if (listing.next > skip + (listing.count - count))
+        *out = (struct msg_audit_framed){AUDIT_FILES, skip + (listing.count - count)};
+    return listing.count;
+}
+
 uint32_t audit_frames_here(const struct msg_audit_frames *ask, struct msg_audit_framed *out)
 {
     uint64_t *words = (uint64_t *)(out + 1);
@@ -239,7 +271,7 @@ uint32_t audit_frames_here(const struct msg_audit_frames *ask, struct msg_audit_
     struct space *space;
 
     *out = (struct msg_audit_framed){0};
-    while (out->va == 0 && out->space == 0 && (space = space_next(id)) != NULL) {
+    while (ask->space != AUDIT_FILES && out->va == 0 && out->space == 0 && (space = space_next(id)) != NULL) {
         struct listing listing = {.space = space};
         const uint64_t *leaf;
 
@@ -258,6 +290,8 @@ uint32_t audit_frames_here(const struct msg_audit_frames *ask, struct msg_audit_
         va = 0;
         space_put(space);
     }
+    if (out->space == 0 && frame_owner(ask->start) != instance.kernel)
+        count = list_files(ask, ask->space == AUDIT_FILES ? ask->va : 0, out, words, count);
     if (count > 0 && lie == LIE_COUNT)
         words[0] ^= FRAME_OWNED;
     return (uint32_t)(sizeof(*out) + count * sizeof(*words));

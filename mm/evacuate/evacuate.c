@@ -9,6 +9,7 @@
 #include "kernel/lib/string.h"
 #include "mm/change/change.h"
 #include "mm/evacuate/internal.h"
+#include "mm/file/object.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
 #include "mm/frame/kept.h"
@@ -262,10 +263,18 @@ static void audit_space(struct space *space, void *context)
         audit->found++;
 }
 
+static void audit_file(uint64_t frame, void *context)
+{
+    struct audit *audit = context;
+
+    audit->found += frame_owner(frame) == audit->kernel;
+}
+
 uint64_t evacuate_audit(uint32_t kernel)
 {
     struct audit audit = {.kernel = kernel};
 
     space_each(audit_space, &audit);
+    file_objects_each(audit_file, &audit);
     return audit.found;
 }

@@ -58,8 +58,8 @@ void evacuate_discard(void);
 /* Removes FROM, which has stopped, from the members of all spaces, makes TO the home of those whose home was FROM, and
  * forgets the leases of FROM. New members of spaces at home here have been added before. */
 void evacuate_switch(uint32_t from, uint32_t to);
-/* Returns the number of page table entries of programs here that name memory of KERNEL, and of spaces here whose home
- * or member it is; all should be gone after evacuate_switch. */
+/* Returns the number of page table entries of programs and pages of files here that name memory of KERNEL, and of
+ * spaces here whose home or member it is; all should be gone after evacuate_switch. */
 uint64_t evacuate_audit(uint32_t kernel);
 
 #endif

@@ -8,6 +8,7 @@
 #include "mm/evacuate/evacuate.h"
 #include "mm/evacuate/internal.h"
 #include "mm/file/hold.h"
+#include "mm/file/object.h"
 #include "mm/frame/content.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
@@ -143,11 +144,17 @@ static void replace_in(struct space *space, void *context)
     spin_unlock(&space->lock);
 }
 
+static uint64_t copy_for_file(const void *context, uint64_t frame)
+{
+    return copy_of(context, frame);
+}
+
 void evacuate_replace(const struct frame_pair *pairs, uint32_t count)
 {
     struct replacing r = {pairs, count};
 
     space_each(replace_in, &r);
+    file_objects_replace(copy_for_file, &r);
 }
 
 static void handle_pairs(const struct msg *m)

@@ -67,7 +67,7 @@ static void still_entry(void *context, uint64_t va, uint64_t *entry, uint64_t si
     *entry = (*entry & ~PAGING_WRITE) | PAGING_SOFT_STILL;
 }
 
-/* A copy-on-write page has a frame of its own from now on. */
+/* A copy-on-write page has a frame of its own from now on, unless it is a file's. */
 static void replace_entry(void *context, uint64_t va, uint64_t *entry, uint64_t size)
 {
     struct walk *walk = context;
@@ -77,7 +77,8 @@ static void replace_entry(void *context, uint64_t va, uint64_t *entry, uint64_t 
     if ((*entry & PAGING_SOFT_PENDING_FREE) != 0 || !is_chosen(walk->change, va, &before))
         return;
     walk->flush = true;
-    *entry = space_entry_with(*entry & ~PAGING_SOFT_COW, walk->change->still.frame + before * PAGE_SIZE);
+    *entry = space_entry_with((walk->change->still.frame & SPACE_STILL_COW) != 0 ? *entry : *entry & ~PAGING_SOFT_COW,
+                              (walk->change->still.frame & PAGING_FRAME) + before * PAGE_SIZE);
 }
 
 /* A mark goes with it (mm/move/lazy.md). No flush: a CPU with the entry that is not writable in its TLB faults once
@@ -129,7 +130,7 @@ int64_t space_apply_still_locked(struct space *space, const struct msg_space_cha
 
 int64_t space_apply_replace_locked(struct space *space, const struct msg_space_change *change)
 {
-    uint64_t first = change->still.frame, last = first + (space_still_count(change) - 1) * PAGE_SIZE;
+    uint64_t first = change->still.frame & ~SPACE_STILL_COW, last = first + (space_still_count(change) - 1) * PAGE_SIZE;
 
     if (!is_valid(change) || !frame_exists(first) || frame_owner(last) != frame_owner(first))
         return -EPROTO;

@@ -38,6 +38,28 @@ int file_object_copy(uint64_t backing, uint64_t frame)
     return is_ours(backing) ? objects->copy(backing_object(backing), backing_page(backing), frame) : -ENXIO;
 }
 
+bool file_object_move_begin(uint64_t backing, uint64_t frame)
+{
+    return is_ours(backing) && objects->move_begin(backing_object(backing), backing_page(backing), frame);
+}
+
+bool file_object_move_end(uint64_t backing, struct frame_reference *new)
+{
+    return objects->move_end(backing_object(backing), backing_page(backing), new);
+}
+
+void file_objects_replace(uint64_t (*copy_of)(const void *context, uint64_t frame), const void *context)
+{
+    if (objects != NULL)
+        objects->replace(copy_of, context);
+}
+
+void file_objects_lose(uint32_t kernel)
+{
+    if (objects != NULL)
+        objects->lose(kernel);
+}
+
 uint64_t file_object_resident(uint64_t backing, uint32_t count)
 {
     return is_ours(backing) ? objects->resident(backing_object(backing), backing_page(backing), count) : 0;

@@ -9,19 +9,33 @@
 #include <stdint.h>
 
 struct file_stamps;
+struct frame_reference;
 
 /* The functions of this kernel's objects. None of them waits; they may be called under locks of spaces. */
 struct file_objects {
     /* Sets *FRAME to the frame of page PAGE and counts a reference for the caller; WRITE: the page may be written;
      * WRITTEN: it is about to be, which changes the object's times. -ENXIO: the page is behind the end, or there is no
-     * such object; -ENOMEM. */
+     * such object; -ENOMEM; -EAGAIN: the page moves (mm/file/move.h); -EHWPOISON: it was lost with a kernel. 1: the
+     * frame is another kernel's memory, and its owner has to count the reference. */
     int (*page)(uint32_t object, uint64_t page, bool write, bool written, uint64_t *frame);
-    /* Copies the page to FRAME, which is this kernel's. -ENXIO. */
+    /* Copies the page to FRAME, which is this kernel's. -ENXIO, -EHWPOISON. */
     int (*copy)(uint32_t object, uint64_t page, uint64_t frame);
     /* Returns a bit for each of the COUNT (at most 64) pages from PAGE on whose bytes are in memory. */
     uint64_t (*resident)(uint32_t object, uint64_t page, uint32_t count);
+    /* If FRAME is the page's frame, and does not move, the page moves from now on: until MOVE_END nobody gets its frame
+     * or writes to it by a call. */
+    bool (*move_begin)(uint32_t object, uint64_t page, uint64_t frame);
+    /* The page moves no more. NEW, which the object takes over, has its new frame, of any kernel, or 0: it stays. The
+     * reference to the other frame is dropped. False: the object has lost the page meanwhile. */
+    bool (*move_end)(uint32_t object, uint64_t page, struct frame_reference *new);
     /* Calls EACH for every frame of an object. All programs are quiesced. */
     void (*each)(void (*each)(uint64_t frame, void *context), void *context);
+    /* All programs are quiesced. Each frame of another kernel for which COPY_OF returns another one is replaced by
+     * that.
+     */
+    void (*replace)(uint64_t (*copy_of)(const void *context, uint64_t frame), const void *context);
+    /* KERNEL has died, and its memory with it. All programs are quiesced. */
+    void (*lose)(uint32_t kernel);
     /* Changes the number of grants of the object to KERNEL by MORE. STAMPS: those of KERNEL's attached areas, or NULL.
      * -ENXIO, -ENOMEM: not counted. */
     int (*hold)(uint32_t object, uint32_t kernel, int64_t more, const struct file_stamps *stamps);
@@ -33,9 +47,14 @@ void file_objects_serve(const struct file_objects *what);
 /* As above, for the page or the object of BACKING; -ENXIO also if it is not this kernel's. Any context. */
 int file_object_page(uint64_t backing, bool written, uint64_t *frame);
 int file_object_copy(uint64_t backing, uint64_t frame);
+/* As above; false also if the object has gone, and for the first if it is not this kernel's. */
+bool file_object_move_begin(uint64_t backing, uint64_t frame);
+bool file_object_move_end(uint64_t backing, struct frame_reference *new);
 /* 0 if the object is not this kernel's. Any context. */
 uint64_t file_object_resident(uint64_t backing, uint32_t count);
 int file_object_hold(uint64_t backing, uint32_t kernel, int64_t more, const struct file_stamps *stamps);
+void file_objects_replace(uint64_t (*copy_of)(const void *context, uint64_t frame), const void *context);
+void file_objects_lose(uint32_t kernel);
 void file_objects_each(void (*each)(uint64_t frame, void *context), void *context);
 
 #endif

@@ -4,6 +4,8 @@
 #include "kernel/abi/errno.h"
 #include "kernel/instance/instance.h"
 #include "mm/area/backing.h"
+#include "mm/file/kept_page.h"
+#include "mm/file/move.h"
 #include "mm/file/object.h"
 #include "mm/file/wire.h"
 #include "mm/frame/content.h"
@@ -15,6 +17,31 @@
 #include "msg/channel.h"
 #include "msg/message.h"
 
+/* As file_page_get of a file of this kernel, whose frame may be another kernel's: that kernel counts the reference, and
+ * then the file must still have the frame. */
+static int get_here(uint64_t backing, bool written, uint64_t *frame)
+{
+    uint64_t counted = 0;
+    int error = file_object_page(backing, written, frame);
+
+    for (; error == -EAGAIN || (error > 0 && *frame != counted); error = file_object_page(backing, written, frame)) {
+        if (counted != 0)
+            release_one(counted);
+        counted = 0;
+        if (error == -EAGAIN)
+            file_move_wait(backing);
+        else if ((error = share_frames(frame_owner(*frame), frame, 1)) == 0)
+            counted = *frame;
+        else if (error != -EPROTO) /* else the frame has gone meanwhile */
+            return error == -ENOMEM ? -ENOMEM : -EHWPOISON;
+    }
+    if (error > 0)
+        return 0;
+    if (counted != 0)
+        release_one(counted);
+    return error;
+}
+
 int file_page_get(uint64_t backing, bool written, uint64_t *frame)
 {
     uint32_t kernel = backing_kernel(backing);
@@ -23,13 +50,13 @@ int file_page_get(uint64_t backing, bool written, uint64_t *frame)
     int length;
 
     if (kernel == instance.kernel)
-        return file_object_page(backing, written, frame);
+        return get_here(backing, written, frame);
     if (!msg_peer_reachable(kernel))
         return -ENXIO;
     length = msg_call(kernel, MSG_FILE_PAGE, &ask, sizeof(ask), &answer, sizeof(answer), "page of a file", backing);
-    if (length == -ENXIO)
-        return -ENXIO;
-    if (length != (int)sizeof(answer) || frame_owner(answer.frame) != kernel)
+    if (length == -ENXIO || length == -EHWPOISON)
+        return length;
+    if (length != (int)sizeof(answer) || !frame_exists(answer.frame))
         return -ENOMEM;
     *frame = answer.frame;
     return 0;
@@ -93,7 +120,9 @@ static void handle_page(const struct msg *m)
                     ? file_object_page(ask->backing, ask->written != 0, &answer.frame)
                     : -ENXIO;
 
-    if (error != 0)
+    if (error == -EAGAIN || error > 0)
+        file_page_keep(m, ask);
+    else if (error != 0)
         msg_reply_error(&m->ticket, error);
     else
         msg_reply(&m->ticket, &answer, sizeof(answer));
@@ -104,4 +133,5 @@ void file_page_init(void)
     msg_register(MSG_FILE_PAGE, handle_page, sizeof(struct msg_file_page), sizeof(struct msg_frame));
     msg_register(MSG_FILE_RESIDENT, handle_resident, sizeof(struct msg_file_resident),
                  sizeof(struct msg_file_residents));
+    file_move_init();
 }

@@ -10,8 +10,8 @@ void file_page_init(void);
 
 /* Sets *FRAME to the frame of the file's page BACKING, to be written only if BACKING lacks BACKING_READ_ONLY, and
  * counts a reference for the caller, to be dropped by release_one. WRITTEN: for a thread that is about to write.
- * -ENXIO: the page is behind the end of the file, or the file's kernel does not run; -ENOMEM: that kernel has no
- * memory. Tasks only; waits for it. */
+ * -ENXIO: the page is behind the end of the file, or the file's kernel does not run; -EHWPOISON: it was lost with a
+ * kernel; -ENOMEM: that kernel has no memory. Tasks only; waits for it, and until the page has moved if it moves. */
 int file_page_get(uint64_t backing, bool written, uint64_t *frame);
 /* Sets *FRAME to a new frame with a copy of the page: a frame of this kernel without a reference, or one of a peer with
  * a reference, as frame_from_peer. The same errors. Tasks only; waits. */

@@ -20,6 +20,25 @@ struct msg_file_residents {
     uint64_t pages; /* a bit for each */
 };
 
+/* FILE_MOVE: pages of an object of the receiver. COUNT frames follow, as uint64_t: a page moves if it has that frame.
+ */
+struct msg_file_move {
+    uint64_t backing; /* the first page */
+    uint64_t token;   /* of the sender, for FILE_MOVED */
+    uint64_t count;   /* 1 to 64 */
+};
+
+struct msg_file_moves {
+    uint64_t pages; /* those that move: a bit for each */
+};
+
+/* FILE_MOVED */
+struct msg_file_moved {
+    uint64_t token;
+    uint64_t chosen; /* pages of that FILE_MOVE which move no more: a bit for each */
+    uint64_t frame;  /* the frame of the first of them, the others have those behind it; 0: as before */
+};
+
 /* FILE_HOLD */
 struct msg_file_hold {
     uint64_t backing;          /* an object of the receiver; if MORE is 0, of any kernel */
@@ -36,6 +55,8 @@ struct msg_file_held { /* if MORE was 0: struct file_held of mm/file/hold.h, els
     uint32_t granted, attached;
 };
 
+_Static_assert(sizeof(struct msg_file_move) == 24, "wire format");
+_Static_assert(sizeof(struct msg_file_moved) == 24, "wire format");
 _Static_assert(sizeof(struct msg_file_hold) == 48, "wire format");
 _Static_assert(sizeof(struct msg_file_held) == 32, "wire format");
 

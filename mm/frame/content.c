@@ -83,6 +83,14 @@ void frame_bytes(uint64_t frame, uint32_t offset, void *bytes, uint32_t size, bo
     close_frame(page);
 }
 
+void frame_clear(uint64_t frame, uint32_t offset, uint32_t size)
+{
+    uint8_t *page = open_frame(frame, true);
+
+    memset(page + offset, 0, size);
+    close_frame(page);
+}
+
 bool frame_swap(uint64_t frame, uint32_t offset, uint32_t *expected, uint32_t value)
 {
     uint8_t *page = open_frame(frame, true);

@@ -18,6 +18,8 @@ void frame_copy_out(uint64_t to, uint64_t from);
 void frame_copy_across(uint64_t to, uint64_t from);
 /* Copies SIZE bytes at OFFSET of a page, which may be a peer's memory, to BYTES or, if WRITE, from BYTES. */
 void frame_bytes(uint64_t frame, uint32_t offset, void *bytes, uint32_t size, bool write);
+/* Fills SIZE bytes at OFFSET of a page, which may be a peer's memory, with zeros. */
+void frame_clear(uint64_t frame, uint32_t offset, uint32_t size);
 /* Atomically replaces the word at OFFSET of a page, which may be a peer's memory, by VALUE if it is *EXPECTED. False:
  * it is not, and is in *EXPECTED. */
 bool frame_swap(uint64_t frame, uint32_t offset, uint32_t *expected, uint32_t value);

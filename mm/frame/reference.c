@@ -117,6 +117,23 @@ void release_one(uint64_t frame)
         log_line("mm: kernel %u refuses to take back frame %lx (error %d)", kernel, (unsigned long)frame, error);
 }
 
+static void reference_dropped(void *context, uint32_t kernel, const void *reply, int length)
+{
+    struct frame_reference *reference = context;
+
+    (void)reply;
+    if (length < 0 && msg_peer_reachable(kernel))
+        log_line("mm: kernel %u refuses to take back frame %lx (error %d)", kernel, (unsigned long)reference->frame,
+                 length);
+    heap_free(reference, sizeof(*reference));
+}
+
+void frame_reference_drop(struct frame_reference *reference)
+{
+    msg_ask(&reference->asking, frame_owner(reference->frame), MSG_FRAME_RELEASE, &reference->frame,
+            sizeof(reference->frame), reference_dropped, reference);
+}
+
 int share_frames(uint32_t kernel, const uint64_t *frames, uint32_t count)
 {
     int length;

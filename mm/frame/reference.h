@@ -8,6 +8,7 @@
 
 #include "kernel/abi/limits.h"
 #include "kernel/arch/x86_64/base/layout.h"
+#include "msg/call.h"
 
 /* Registers the handlers. Once. */
 void reference_init(void);
@@ -31,6 +32,15 @@ int release_add(struct releasing *releasing, uint64_t frame);
 void release_send(struct releasing *releasing);
 /* Drops one reference without allocating memory. Tasks only: it waits for the owner. */
 void release_one(uint64_t frame);
+
+/* A reference to a frame of another kernel's memory that can be dropped anywhere, without memory. FRAME is whoever's
+ * has it. */
+struct frame_reference {
+    uint64_t frame;
+    struct msg_asking asking;
+};
+/* Drops the reference, and frees REFERENCE, which is of the heap. Any context; never waits. */
+void frame_reference_drop(struct frame_reference *reference);
 
 /* Counts one more reference for each of COUNT frames of KERNEL, another kernel, while other references keep them
  * allocated. 0, or a negative errno: then none is counted. Tasks only; waits; at most MSG_MAX bytes of FRAMES. */

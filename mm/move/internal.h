@@ -4,10 +4,12 @@
 
 #include <stdint.h>
 
+#include "mm/file/move.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/reference.h"
 #include "mm/lock/lock.h"
 #include "mm/move/move.h"
+#include "mm/move/wire.h"
 #include "mm/space/entry.h"
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
@@ -19,6 +21,7 @@ struct moving {
     const struct space_moves *moves;
     struct sharing *sharing; /* NULL: the chosen pages are this space's alone */
     uint64_t having;         /* those of its spaces that have the chosen pages, a bit for each, and not this one */
+    struct file_moving file; /* if SHARING: the pages are a file's if BACKING is not 0 */
     struct space_lock lock;
     uint64_t start;
     uint32_t count;
@@ -37,6 +40,11 @@ struct moving {
  * locked. Waits. */
 int move_begin(struct moving *moving, uint64_t start, uint32_t count);
 void move_end(struct moving *moving);
+/* The page with WORD is a file's, and is not mapped private. */
+static inline bool move_is_of_file(uint64_t word)
+{
+    return (word & (MOVE_SHARED | MOVE_FILE)) == (MOVE_SHARED | MOVE_FILE);
+}
 /* The nodes to which page INDEX has to go; 0: it does not move, and that is reported. */
 uint64_t move_choose(const struct moving *moving, uint32_t index);
 /* Moves the pages of CHOSEN to their nodes, in all spaces that have them, and reports them. Waits. */
@@ -51,9 +59,9 @@ int move_round(struct moving *moving, enum msg_type operation, uint64_t chosen, 
 
 /* --- shared.c --- */
 
-/* Moves the pages of SET, which several spaces share, in all of them, and reports them. RUN says where they are, and is
- * not locked. Waits. */
-void move_shared(const struct moving *run, uint64_t set);
+/* Moves the pages of SET, which several spaces share or which are a file's, in all spaces that have them, and reports
+ * them. ALONE: no other space has them. RUN says where they are, and is not locked. Waits. */
+void move_shared(const struct moving *run, uint64_t set, bool alone);
 /* A round in the spaces of SHARING that have the pages: as move_round. */
 int move_sharers_round(const struct sharing *sharing, uint64_t having, enum msg_type operation, uint64_t chosen,
                        uint64_t frame);

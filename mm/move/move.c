@@ -49,6 +49,22 @@ static uint32_t spaces_of(const struct moving *moving)
     return 1 + (moving->sharing != NULL ? kernel_set_count(moving->having) : 0);
 }
 
+static bool is_of_file(const struct moving *moving)
+{
+    return moving->sharing != NULL && moving->file.backing != BACKING_NONE;
+}
+
+/* Has all kernels that may map pages of SET map the frames from FRAME on, and the file have them, if it is a file's. */
+static int switch_frames(struct moving *moving, uint64_t set, uint64_t frame)
+{
+    int error;
+
+    if (!is_of_file(moving))
+        return move_round(moving, MSG_SPACE_REPLACE, set, frame);
+    error = move_round(moving, MSG_SPACE_REPLACE, set, frame | SPACE_STILL_COW);
+    return error != 0 ? error : file_move_end(&moving->file, set, frame);
+}
+
 /* The new frames of the pages of SET behind FROM that are shared, from FRAME on, get the names of the old ones, if they
  * are this kernel's, and it knows the area. */
 static void name_frames(const struct moving *moving, uint32_t from, uint64_t set, uint64_t frame)
@@ -74,8 +90,7 @@ static void replace(struct moving *moving, uint64_t set, uint64_t frame)
     int error;
 
     name_frames(moving, 0, set, frame);
-    error = move_round(moving, MSG_SPACE_REPLACE, set, frame);
-
+    error = switch_frames(moving, set, frame);
     if (error != 0) { /* only a faulty kernel refuses; as it may map either frame, none is freed */
         log_line("mm: a kernel refuses to map pages from %lx on, which have moved (error %d)",
                  (unsigned long)moving->start, error);
@@ -92,22 +107,23 @@ static void replace(struct moving *moving, uint64_t set, uint64_t frame)
     }
 }
 
-/* COUNT new frames from FRAME on get a reference for each space but the first. False: no memory; they are dropped. */
+/* COUNT new frames from FRAME on, which have one reference, get one for each space, and one for the file. False: no
+ * memory; they are dropped. */
 static bool share_more(struct moving *moving, uint64_t frame, uint32_t count)
 {
     uint64_t frames[SPACE_CHOSEN_MAX];
     bool own = window_owns(frame, PAGE_SIZE), shared = true;
-    uint32_t spaces = 1;
+    uint32_t has = 1, wanted = spaces_of(moving) + (is_of_file(moving) ? 1 : 0);
 
     for (uint32_t i = 0; i < count; i++)
         frames[i] = frame + i * PAGE_SIZE;
-    for (; spaces < spaces_of(moving) && shared; spaces += shared ? 1 : 0) {
+    for (; has < wanted && shared; has += shared ? 1 : 0) {
         for (uint32_t i = 0; i < count && own; i++)
             frame_share(frames[i]);
         shared = own || share_frames(frame_owner(frame), frames, count) == 0;
     }
     for (uint32_t i = 0; i < count && !shared; i++) {
-        for (uint32_t k = 0; k < spaces; k++)
+        for (uint32_t k = 0; k < has; k++)
             drop_old(moving, frames[i]);
     }
     return shared;
@@ -172,35 +188,40 @@ uint64_t move_choose(const struct moving *moving, uint32_t index)
         report(moving, index, (int)node);
         return 0;
     }
-    if ((word & MOVE_SHARED) != 0 && (word & MOVE_FILE) != 0) { /* a file's frame is the file's */
-        report(moving, index, -EBUSY);
-        return 0;
-    }
     return nodes;
 }
 
-/* Whether the page with WORD, whose frame has USES (move_uses), moves in this space alone. *SEVERAL: it may move in all
- * spaces that have it. */
-static bool moves_alone(const struct moving *moving, uint64_t word, uint64_t uses, bool *several)
+/* How a page moves. */
+enum movement {
+    MOVES_HERE,    /* in this space, which is the only one that has it or gets a copy of its own */
+    MOVES_IN_FILE, /* it is a file's, and no other space has it */
+    MOVES_SHARED,  /* in all spaces that have it */
+    MOVES_NOT,
+};
+
+/* The page with WORD, whose frame has USES (move_uses). */
+static enum movement movement_of(const struct moving *moving, uint64_t word, uint64_t uses)
 {
-    *several = false;
-    if (uses == 1 || ((word & MOVE_SHARED) == 0 && moving->moves->all))
-        return true;
+    bool all = moving->moves->all;
+
+    if (move_is_of_file(word))
+        return (uses & ~MOVE_OF_FILE) <= 2 ? MOVES_IN_FILE : all ? MOVES_SHARED : MOVES_NOT;
+    if (uses == 1 || ((word & MOVE_SHARED) == 0 && all))
+        return MOVES_HERE;
     /* the file's own frame: as if it were written to */
     if ((word & (MOVE_SHARED | MOVE_FILE)) == MOVE_FILE && (uses & MOVE_OF_FILE) != 0)
-        return true;
-    *several = (word & MOVE_SHARED) != 0 && moving->moves->all;
-    return false;
+        return MOVES_HERE;
+    return (word & MOVE_SHARED) != 0 && all ? MOVES_SHARED : MOVES_NOT;
 }
 
-/* The pages of CHOSEN that move in this space alone. *SHARED: those that have to move in other spaces, too. What does
- * not move is reported. */
-static uint64_t decide(const struct moving *moving, uint64_t chosen, uint64_t *shared)
+/* The pages of CHOSEN that move in this space alone. *IN_FILE, *SHARED: those that move so. What does not move is
+ * reported. */
+static uint64_t decide(const struct moving *moving, uint64_t chosen, uint64_t *in_file, uint64_t *shared)
 {
     uint64_t uses[SPACE_CHOSEN_MAX] = {0}, asked = 0;
     int error;
 
-    *shared = 0;
+    *in_file = *shared = 0;
     for (uint64_t rest = chosen; rest != 0; rest &= rest - 1) {
         uint32_t i = (uint32_t)__builtin_ctzll(rest);
 
@@ -216,12 +237,14 @@ static uint64_t decide(const struct moving *moving, uint64_t chosen, uint64_t *s
     }
     for (; asked != 0; asked &= asked - 1) {
         uint32_t i = (uint32_t)__builtin_ctzll(asked);
-        bool several;
+        enum movement movement = movement_of(moving, moving->words[i], uses[i]);
 
-        if (moves_alone(moving, moving->words[i], uses[i], &several))
+        if (movement == MOVES_HERE)
             continue;
         chosen &= ~(1ull << i);
-        if (several)
+        if (movement == MOVES_IN_FILE)
+            *in_file |= 1ull << i;
+        else if (movement == MOVES_SHARED)
             *shared |= 1ull << i;
         else
             report(moving, i, -EACCES);
@@ -269,7 +292,7 @@ static uint64_t marks_of(const struct moving *moving)
 
 static void move_window(struct moving *moving, uint64_t start, uint32_t count)
 {
-    uint64_t chosen = 0, shared = 0, marked;
+    uint64_t chosen = 0, in_file = 0, shared = 0, marked;
     int error = move_begin(moving, start, count);
 
     if (error != 0) {
@@ -284,14 +307,16 @@ static void move_window(struct moving *moving, uint64_t start, uint32_t count)
         chosen |= moving->nodes[i] != 0 ? 1ull << i : 0;
     }
     if (chosen != 0)
-        chosen = decide(moving, chosen, &shared);
+        chosen = decide(moving, chosen, &in_file, &shared);
     if (chosen != 0)
         move_chosen(moving, chosen);
     if ((marked & ~chosen) != 0)
         move_round(moving, MSG_SPACE_WRITABLE, marked & ~chosen, 0);
     move_end(moving);
+    if (in_file != 0)
+        move_shared(moving, in_file, true);
     if (shared != 0)
-        move_shared(moving, shared);
+        move_shared(moving, shared, false);
 }
 
 /* --- 2 MiB --- */

@@ -1,8 +1,10 @@
-/* Pages of anonymous shared memory that several spaces have: they move in all of them at once, or stay. See internal.h,
- * and mm/move/move.md for why that is right.
+/* Pages of shared memory that several spaces have, and pages of files: they move in all spaces at once, or stay. See
+ * internal.h, and mm/move/move.md for why that is right.
  *
  * Which spaces there are is a guess, and the references to a frame prove it: with the locks of as many spaces as there
- * are references, each of which has the frame, nobody else can have it, or get it. */
+ * are references, each of which has the frame, nobody else can have it, or get it. A file has a reference of its own,
+ * and gives its pages to any space that asks; so its kernel keeps who asks waiting, from before the references are
+ * counted until the frame is replaced. */
 #include "kernel/abi/errno.h"
 #include "mm/area/backing.h"
 #include "mm/change/change.h"
@@ -18,7 +20,8 @@ static const struct space_sharing *reach; /* [i] NULL: other spaces cannot be fo
 struct sharing {
     struct moving own; /* in the space of the caller */
     uint64_t having[SPACE_CHOSEN_MAX];
-    uint64_t name; /* of the first page */
+    uint64_t name; /* of the first page; a file's without flags */
+    bool alone;    /* no other space has the pages */
     uint32_t count;
     struct space_sharer sharer[SHARERS_MAX]; /* by the id of the space */
 };
@@ -78,12 +81,15 @@ int move_sharers_round(const struct sharing *sharing, uint64_t having, enum msg_
     return error;
 }
 
-/* The name of the page at PAGE; BACKING_NONE: it is not anonymous shared memory any more. Waits for the home. */
-static uint64_t name_of(struct space *space, uint64_t page)
+/* The name of the page at PAGE, which is a FILE's or anonymous; BACKING_NONE: it is not so any more. Waits for the
+ * home. */
+static uint64_t name_of(struct space *space, uint64_t page, bool file)
 {
-    int64_t name = space_look(space, page, SPACE_LOOK_ANONYMOUS);
+    int64_t name = space_look(space, page, file ? SPACE_LOOK_BACKING : SPACE_LOOK_ANONYMOUS);
 
-    return name > 0 ? (uint64_t)name | BACKING_ANONYMOUS : BACKING_NONE;
+    if (name <= 0)
+        return BACKING_NONE;
+    return file ? backing_whole((uint64_t)name) + backing_page((uint64_t)name) : (uint64_t)name | BACKING_ANONYMOUS;
 }
 
 /* Finds who may have the first page. All movers lock spaces in the order of their ids, so that no two wait for each
@@ -92,7 +98,7 @@ static void gather(struct sharing *sharing)
 {
     struct space_sharer *sharer = sharing->sharer;
 
-    sharing->count = reach != NULL && sharing->name != BACKING_NONE
+    sharing->count = reach != NULL && sharing->name != BACKING_NONE && !sharing->alone
                          ? reach->find(sharing->own.space->id, sharing->name, sharer, SHARERS_MAX)
                          : 0;
     for (uint32_t i = 0; i < sharing->count; i++) {
@@ -162,12 +168,33 @@ static uint64_t who_has(const struct sharing *sharing, uint32_t index)
     return having;
 }
 
-/* Everything is locked: the pages of SET that move, with the spaces that have each. What stays is reported. */
-static uint64_t decide(struct sharing *sharing, uint64_t set, uint32_t count)
+/* Everything is locked: has the file's kernel keep the pages of CHOSEN, whose frames are in FRAMES. Returns those that
+ * it keeps. *NEXT: those that are not at their place in the file, as another area begins there. The rest is reported.
+ */
+static uint64_t keep_in_file(struct sharing *sharing, uint64_t chosen, uint32_t count, const uint64_t *frames,
+                             uint64_t *next)
+{
+    struct moving *own = &sharing->own;
+    int error = file_move_begin(sharing->name, count, frames, &own->file);
+    uint64_t others = chosen & ~own->file.pages;
+
+    if (error != 0) {
+        move_report_set(own, chosen, -ENOMEM);
+        return 0;
+    }
+    *next = others & ~1ull; /* each of these is the first of its part at last */
+    move_report_set(own, others & 1, -EBUSY);
+    return chosen & own->file.pages;
+}
+
+/* Everything is locked: the pages of SET that move, with the spaces that have each. *NEXT: those that may move in
+ * another part. What stays is reported. */
+static uint64_t decide(struct sharing *sharing, uint64_t set, uint32_t count, uint64_t *next)
 {
     struct moving *own = &sharing->own;
     uint64_t uses[SPACE_CHOSEN_MAX] = {0}, chosen = 0;
-    int error;
+    bool file = own->file.backing != BACKING_NONE;
+    int error = 0;
 
     for (; set != 0; set &= set - 1) {
         uint32_t i = (uint32_t)__builtin_ctzll(set);
@@ -178,6 +205,10 @@ static uint64_t decide(struct sharing *sharing, uint64_t set, uint32_t count)
         chosen |= 1ull << i;
         uses[i] = own->words[i] & PAGING_FRAME;
     }
+    if (file && chosen != 0)
+        chosen = keep_in_file(sharing, chosen, count, uses, next);
+    for (uint32_t i = 0; i < count; i++)
+        uses[i] = (chosen >> i & 1) != 0 ? uses[i] : 0;
     error = chosen != 0 ? move_uses(uses, count) : 0;
     if (error != 0) {
         move_report_set(own, chosen, -ENOMEM);
@@ -187,7 +218,8 @@ static uint64_t decide(struct sharing *sharing, uint64_t set, uint32_t count)
         uint32_t i = (uint32_t)__builtin_ctzll(rest);
 
         sharing->having[i] = who_has(sharing, i);
-        if ((own->words[i] & MOVE_SHARED) != 0 && uses[i] == 1 + kernel_set_count(sharing->having[i]))
+        if ((own->words[i] & MOVE_SHARED) != 0 && move_is_of_file(own->words[i]) == file &&
+            (uses[i] & ~MOVE_OF_FILE) == 1 + kernel_set_count(sharing->having[i]) + (file ? 1 : 0))
             continue;
         chosen &= ~(1ull << i); /* a space that was not found has it, too */
         move_report_set(own, 1ull << i, -EBUSY);
@@ -212,37 +244,56 @@ static void move_together(struct sharing *sharing, uint64_t chosen)
     }
 }
 
-/* Moves those pages of SET, the first of which is page FIRST of RUN, that are near it in all spaces. Returns the
- * others. */
+/* Those pages of SET that are as page FIRST is: a file's, or not. */
+static uint64_t alike(const struct moving *run, uint64_t set, uint32_t first)
+{
+    bool file = move_is_of_file(run->words[first]);
+    uint64_t same = 0;
+
+    for (; set != 0; set &= set - 1)
+        same |= move_is_of_file(run->words[__builtin_ctzll(set)]) == file ? set & -set : 0;
+    return same;
+}
+
+/* Moves those pages of SET, the first of which is page FIRST of RUN, that are like it and near it in all spaces.
+ * Returns the others. */
 static uint64_t move_part(struct sharing *sharing, const struct moving *run, uint64_t set, uint32_t first)
 {
     struct moving *own = &sharing->own;
-    uint64_t part;
+    bool file = move_is_of_file(run->words[first]);
+    uint64_t part, next = 0;
     uint32_t count;
 
     own->space = run->space;
     own->moves = run->moves;
     own->sharing = NULL;
     own->start = run->start + first * PAGE_SIZE;
-    sharing->name = name_of(run->space, own->start);
+    sharing->name = name_of(run->space, own->start, file);
+    own->file = (struct file_moving){.backing = file ? sharing->name : BACKING_NONE};
     gather(sharing);
     count = common(sharing, run->count - first);
-    part = set >> first & (count < 64 ? (1ull << count) - 1 : UINT64_MAX);
-    if (lock_all(sharing, count) != 0) {
+    part = alike(run, set, first) >> first & (count < 64 ? (1ull << count) - 1 : UINT64_MAX);
+    if (file && sharing->name == BACKING_NONE) {
+        move_report_set(run, part << first, -EBUSY); /* it is mapped no more */
+    } else if (lock_all(sharing, count) != 0) {
         move_report_set(run, part << first, -ENOMEM);
     } else {
-        move_together(sharing, decide(sharing, part, count));
+        move_together(sharing, decide(sharing, part, count, &next));
+        if (own->file.pages != 0) /* those that stay */
+            file_move_end(&own->file, own->file.pages, 0);
         unlock_all(sharing, true);
     }
-    return set & ~(part << first);
+    return (set & ~(part << first)) | next << first;
 }
 
-void move_shared(const struct moving *run, uint64_t set)
+void move_shared(const struct moving *run, uint64_t set, bool alone)
 {
     struct sharing *sharing = heap_alloc_unset(sizeof(*sharing));
 
     if (sharing == NULL)
         move_report_set(run, set, -ENOMEM);
+    else
+        sharing->alone = alone;
     while (sharing != NULL && set != 0)
         set = move_part(sharing, run, set, (uint32_t)__builtin_ctzll(set));
     heap_free(sharing, sizeof(*sharing));

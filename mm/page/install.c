@@ -35,7 +35,8 @@ void space_name_frame(uint64_t frame, uint64_t backing)
         frame_set_object_page(frame, backing);
 }
 
-/* Maps PAGE of a file whose pages this kernel keeps, for ACCESS: the file's frame, or a private copy of it. */
+/* Maps PAGE of a file whose pages this kernel keeps, for ACCESS: the file's frame, or a private copy of it. -EAGAIN:
+ * with the page's lock it can wait for that. */
 static int install_file_locked(struct space *space, uint64_t page, uint32_t prot, uint64_t backing, uint32_t access)
 {
     bool copy = space_wants_copy(prot, access);
@@ -46,6 +47,8 @@ static int install_file_locked(struct space *space, uint64_t page, uint32_t prot
         error = file_object_page(backing, (access & AREA_WRITE) != 0, &frame);
         if (error == 0)
             error = space_install_locked(space, page, frame, prot, true, (prot & AREA_SHARED) == 0);
+        else if (error > 0) /* a reference to the frame must be counted elsewhere */
+            return -EAGAIN;
         if (frame != 0)
             frame_release(frame); /* the entry and the file's cache have their own references */
         return error;
@@ -62,10 +65,12 @@ static int install_file_locked(struct space *space, uint64_t page, uint32_t prot
 int space_install_file_locked(struct space *space, uint64_t page, const struct area *area, uint32_t access)
 {
     uint64_t backing = area_backing_at(area, page);
+    int error;
 
     if (backing_kernel(backing) != instance.kernel)
         return 1;
-    return install_file_locked(space, page, area->prot, backing, access);
+    error = install_file_locked(space, page, area->prot, backing, access);
+    return error == -EAGAIN ? 1 : error;
 }
 
 int space_install(struct space *space, uint64_t page, uint64_t frame, bool owning, bool cow)

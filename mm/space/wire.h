@@ -127,7 +127,8 @@ struct msg_space_change {
         } strategy;
         struct {             /* SPACE_STILL, SPACE_REPLACE, SPACE_WRITABLE */
             uint64_t chosen; /* of at most SPACE_CHOSEN_MAX pages, a bit for each that moves; of more pages, all do */
-            uint64_t frame;  /* SPACE_REPLACE: the frame of the first of these pages, the others have those behind it */
+            uint64_t frame;  /* SPACE_REPLACE: the frame of the first of these pages, the others have those behind it;
+                                with SPACE_STILL_COW: copy-on-write entries stay so, as the frames are a file's */
         } still;
         struct {            /* SPACE_REVOKE */
             uint64_t first; /* of an object's pages: mm/area/backing.h */
@@ -141,6 +142,7 @@ struct msg_space_changed {
     uint64_t value; /* the operation's result, else 0 */
 };
 
+#define SPACE_STILL_COW 1ull
 #define SPACE_CHOSEN_MAX 64u /* pages of a SPACE_STILL, SPACE_REPLACE or SPACE_WRITABLE of which some move */
 
 /* The value of SPACE_RESIDENT with FRAME: the frame of the first page, or one of these if it has none. Of any query

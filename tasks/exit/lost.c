@@ -11,6 +11,7 @@
 #include "kernel/instance/instance.h"
 #include "kernel/lib/log.h"
 #include "mm/evacuate/lost.h"
+#include "mm/file/move.h"
 #include "mm/life/life.h"
 #include "mm/space/space.h"
 #include "tasks/family/children.h"
@@ -117,6 +118,7 @@ int64_t lost_end(uint32_t kernel)
     children_lost(kernel);
     futex_lost(kernel);
     sharers_lost(kernel, end_sharer);
+    file_move_lost(kernel);
     remote_wait_lost(kernel);
     return (int64_t)losing.left;
 }

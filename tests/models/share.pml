@@ -5,13 +5,18 @@
  * Checked: a read finds what was written last, whichever space reads or wrote; a frame that is freed is mapped by nobody, and
  * one that nobody has is free in the end; no deadlock.
  *
+ * -DFILE: the page is a file's, which has a reference of its own. Space 2 maps it and gets the page from the file, and a call
+ * writes to the file's frame: both wait while the page moves.
+ *
  * -DSHORT: one operation of each thread, not two.
  *
  * Seeded bugs: 1 the mover keeps the lock of its own space while it waits for the others; 2 the references to the frame are
  * not compared with the spaces that are locked; 3 they are compared before the spaces are locked; 4 the frame is copied
  * before the last space is still; 5 the new frame gets one reference, not one for each space; 6 the references to the old one
  * are dropped when the mover's own space has replaced it; 7 a process ends while the mover has its space locked; 8 a mover
- * that has lost the answer to its lock, for want of memory, does not unlock. */
+ * that has lost the answer to its lock, for want of memory, does not unlock. With -DFILE: 9 a space gets the page while it
+ * moves; 10 a call writes while it moves; 11 the references are compared before the file keeps others waiting; 12 the file has
+ * the new frame only after threads may write to it. */
 #ifndef BUG
 #define BUG 0
 #endif
@@ -31,13 +36,15 @@ byte pinned[SPACES];
 byte content[FRAMES + 1];
 byte references[FRAMES + 1];
 byte last; /* what was written last */
+byte file; /* the file's frame; 0: there is no file */
+bool moving; /* the file keeps others waiting */
 byte running;
 hidden byte old_entry;
 
 inline drop(f, n)
 {
     references[f] = references[f] - n;
-    assert(references[f] != 0 || (entry[0] != f && entry[1] != f && entry[2] != f))
+    assert(references[f] != 0 || (entry[0] != f && entry[1] != f && entry[2] != f && file != f))
 }
 
 inline lock_space(k)
@@ -103,10 +110,15 @@ inline unlock_space(k)
     fi
 }
 
+inline switch_file()
+{
+    atomic { file = new; moving = false; drop(old, 1) }
+}
+
 proctype mover(byte own, new)
 {
     byte old, spaces;
-    bool found[SPACES], held[SPACES], having[SPACES], same;
+    bool found[SPACES], held[SPACES], having[SPACES], same, kept;
 
     atomic {
         found[0] = published[0];
@@ -134,10 +146,21 @@ proctype mover(byte own, new)
         spaces = having[0] + having[1] + having[2];
         if
         :: BUG == 2 -> same = true
-        :: BUG != 2 && BUG != 3 -> same = references[old] == spaces
-        :: BUG == 3
+        :: BUG != 2 && BUG != 3 && (file == 0 || BUG == 11) -> same = references[old] == spaces + (file != 0)
+        :: BUG == 3 || (file != 0 && BUG != 2 && BUG != 11)
         fi
     };
+    if
+    :: file != 0 ->
+        atomic { kept = file == old && !moving; moving = moving || kept };
+        atomic {
+            if
+            :: BUG != 11 -> same = kept && references[old] == spaces + 1
+            :: else -> same = same && kept
+            fi
+        }
+    :: else
+    fi;
     if
     :: same ->
         still_space(0);
@@ -151,7 +174,7 @@ proctype mover(byte own, new)
         :: BUG != 4 -> content[new] = content[old]
         :: else
         fi;
-        references[new] = (BUG == 5 -> 1 : spaces);
+        references[new] = (BUG == 5 -> 1 : spaces) + (file != 0);
         replace_space(0);
         if
         :: BUG == 6 -> atomic { drop(old, spaces) }
@@ -160,13 +183,25 @@ proctype mover(byte own, new)
         replace_space(1);
         replace_space(2);
         if
+        :: file != 0 && BUG != 12 -> switch_file()
+        :: else
+        fi;
+        if
         :: BUG != 6 -> atomic { drop(old, spaces) }
         :: else
         fi;
         writable_space(0);
         writable_space(1);
-        writable_space(2)
-    :: else /* the page stays */
+        writable_space(2);
+        if
+        :: file != 0 && BUG == 12 -> switch_file()
+        :: else
+        fi
+    :: else -> /* the page stays */
+        if
+        :: kept -> moving = false
+        :: else
+        fi
     fi;
     atomic {
         unlock_space(0);
@@ -196,6 +231,36 @@ proctype fork()
     :: true
     fi;
     running--
+}
+
+/* Space 2 gets the file's page at its first touch. */
+proctype newcomer()
+{
+    byte got;
+
+    atomic { !locked[2] -> locked[2] = true };
+    atomic { (!moving || BUG == 9) -> got = file; references[got]++ };
+    atomic { entry[2] = got; writable[2] = true; locked[2] = false; running-- }
+}
+
+/* write(2) and read(2) */
+proctype call()
+{
+    byte done;
+
+    do
+    :: done < OPERATIONS ->
+        done++;
+        if
+        :: atomic { true -> assert(references[file] != 0 && content[file] == last) }
+        :: atomic { (!moving || BUG == 10) ->
+               assert(references[file] != 0 && content[file] == last);
+               last++;
+               content[file] = last
+           }
+        fi
+    :: else -> break
+    od
 }
 
 proctype thread(byte k)
@@ -229,7 +294,7 @@ proctype over()
     atomic {
         do
         :: f <= FRAMES ->
-            entries = (entry[0] == f) + (entry[1] == f) + (entry[2] == f);
+            entries = (entry[0] == f) + (entry[1] == f) + (entry[2] == f) + (file == f);
             assert(references[f] == entries);
             f++
         :: else -> break
@@ -249,7 +314,15 @@ init {
         running = 3;
         run mover(0, 2);
         run mover(1, 3);
+#ifdef FILE
+        file = 1;
+        references[1] = 3;
+        published[2] = true;
+        run newcomer();
+        run call();
+#else
         run fork();
+#endif
         run thread(0);
         run thread(1);
         run thread(2);

@@ -94,7 +94,7 @@ def boot(machine, programs, append="", inject="", label="", machines=None):
 
 def deaths(rounds):
     """Deaths of each kind; those at each message, and their times, on other machines in a long run only."""
-    kinds = "refused rest threads homes orphans waits files locks futex robust pi read borrowed mover load account"
+    kinds = "refused rest threads homes orphans waits files locks futex robust pi read borrowed file mover load account"
     return f"test-death {rounds}" + (f" {kinds}" if not long_run() else "")
 
 
@@ -165,7 +165,8 @@ BOOTS = [
     # programs while kernels stop and start, and while all memory is audited
     boot("4-kernels-parallel", ["test-stop", "test-stop under test-filemap", "test-stop under test-content",
                                 "test-stop under test-zero busy", "test-stop under test-directory",
-                                "test-stop under test-move writers", "test-stop under test-lazy storm", *AUDIT], "text=one", label="stops"),
+                                 "test-stop under test-move writers", "test-stop under test-lazy storm",
+                                 "test-stop under test-move 6 files file-sharers file-cut", *AUDIT], "text=one", label="stops"),
     # memory that follows its users under everything else (leak-tasks would count what the looks record)
     boot("4-kernels-parallel", ["test-memory-races", "test-fork-memory", "test-move 12 newcomers writers", "test-stop 3",
                                 STORMS[0], *AUDIT], "numa=nemo"),
@@ -173,14 +174,17 @@ BOOTS = [
     boot("4-kernels-parallel", ["test-memory-races", "test-fork-memory", "test-huge", "test-remap",
                                 "test-move 12 newcomers writers", "test-stop 3", STORMS[0], "test-seen", *AUDIT],
          "numa=nemo numasee=faults numaperiod=20"),
-    Boot("1-kernel of 2 nodes", ("--cpus", "2", "--nodes", "2", "--kernels", "1", *SINGLE), ("test-hint", "test-lazy")),
+    Boot("1-kernel of 2 nodes", ("--cpus", "2", "--nodes", "2", "--kernels", "1", *SINGLE),
+         ("test-hint", "test-lazy", "test-move 8")),
     # pages that move while all CPUs read and write them, for a minute in a long run
     boot("4-kernels-parallel", [*moves(24), *AUDIT], label="moves"),
     boot("4-kernels-parallel", [*moves(12), *AUDIT], inject=f"seed={SEED}", label="moves"),
+    boot("2-nodes-smp", ["test-move 12 files file-sharers file-cut", *AUDIT], label="moves", machines=LONG_MACHINES),
     boot("4-kernels", ["test-audit", "test-audit under test-threads", "test-audit under test-fork-memory",
                        f"test-audit under stress-tasks {SEED} 3 all", "test-audit under test-exec",
                        "test-audit under test-migrate", "test-audit under test-filemap", "test-audit under test-content",
-                       "test-audit under test-zero busy", "test-audit under test-stop 3"], label="audits"),
+                       "test-audit under test-zero busy", "test-audit under test-move 4 files file-cut", "test-audit under test-stop 3"],
+         label="audits"),
     boot("4-kernels", ["test-audit", "test-audit under test-threads"], "retrieve=members", "seed=11", "audits"),
     # changes that ask more kernels than have something of the pages
     boot("4-kernels", ["test-audit under test-directory", "test-audit under test-remap", "test-fork-memory"],

@@ -1,26 +1,78 @@
-/* Bytes of regular files. See the header. */
+/* Bytes of regular files. See the header. Over 500 lines because all that knows the words of the tree is here. */
 #include "kernel/fs/node/content.h"
 
 #include "kernel/abi/errno.h"
 #include "kernel/instance/window.h"
 #include "kernel/lib/string.h"
+#include "mm/frame/content.h"
 #include "mm/frame/frame.h"
+#include "mm/frame/heap.h"
+#include "mm/frame/reference.h"
 #include "mm/mempolicy/mempolicy.h"
 
-/* A page's word in the tree is the address of its frame, perhaps with this bit: the frame still equals the boot image,
- * and was never handed out for writing. */
-#define SAME 1ull
+/* A page's word in the tree is the address of its frame, perhaps with these bits. */
+#define SAME 1ull    /* the frame still equals the boot image, and was never handed out for writing */
+#define MOVING 2ull  /* from content_move_begin to content_move_end */
+#define FOREIGN 4ull /* another kernel's memory: the word has the address of a struct frame_reference */
+#define LOST 8ull    /* such memory, of a kernel that has died: the word has no address */
+#define BITS (SAME | MOVING | FOREIGN | LOST)
 
-static uint64_t frames; /* [a] */
+_Static_assert(sizeof(struct frame_reference) > BITS, "it is aligned so that the bits are free");
+
+static uint64_t frames; /* [a] of this kernel */
 
 uint64_t content_frames(void)
 {
     return __atomic_load_n(&frames, __ATOMIC_RELAXED);
 }
 
-static uint64_t frame_of(uint64_t word)
+static inline struct frame_reference *reference_of(uint64_t word)
 {
-    return word & ~(PAGE_SIZE - 1);
+    return (struct frame_reference *)(word & ~BITS);
+}
+
+/* 0: there is none, or it is lost. */
+static inline uint64_t frame_of(uint64_t word)
+{
+    return (word & FOREIGN) != 0 ? reference_of(word)->frame : word & ~(PAGE_SIZE - 1);
+}
+
+/* Copies bytes of the frame of WORD, or to it. */
+static inline void read_frame(uint64_t word, uint64_t offset, void *to, size_t size)
+{
+    if (__builtin_expect((word & FOREIGN) != 0, 0))
+        frame_bytes(frame_of(word), (uint32_t)offset, to, (uint32_t)size, false);
+    else
+        memcpy(to, (const uint8_t *)window_direct(frame_of(word)) + offset, size);
+}
+
+static inline void write_frame(uint64_t word, uint64_t offset, const void *from, size_t size)
+{
+    if (__builtin_expect((word & FOREIGN) != 0, 0))
+        frame_bytes(frame_of(word), (uint32_t)offset, (void *)from, (uint32_t)size, true);
+    else
+        memcpy((uint8_t *)window_direct(frame_of(word)) + offset, from, size);
+}
+
+static void clear_frame(uint64_t word, uint64_t offset, size_t size)
+{
+    if ((word & FOREIGN) != 0)
+        frame_clear(frame_of(word), (uint32_t)offset, (uint32_t)size);
+    else if (frame_of(word) != 0)
+        memset((uint8_t *)window_direct(frame_of(word)) + offset, 0, size);
+}
+
+/* Drops the reference to the frame of WORD. */
+static void release_frame(uint64_t word)
+{
+    if ((word & LOST) != 0)
+        return;
+    if ((word & FOREIGN) != 0) {
+        frame_reference_drop(reference_of(word));
+        return;
+    }
+    __atomic_fetch_sub(&frames, 1, __ATOMIC_RELAXED);
+    frame_release(frame_of(word));
 }
 
 static uint64_t pages_of(uint64_t bytes)
@@ -51,7 +103,7 @@ static void copy_without_frame(const struct content *content, uint64_t at, uint8
     memset(to + part, 0, size - part);
 }
 
-size_t content_read(const struct content *content, uint64_t at, void *to, size_t size)
+int64_t content_read(const struct content *content, uint64_t at, void *to, size_t size)
 {
     uint8_t *bytes = to;
 
@@ -61,15 +113,17 @@ size_t content_read(const struct content *content, uint64_t at, void *to, size_t
         size = content->size - at;
     for (size_t done = 0, part; done < size; done += part) {
         uint64_t offset = (at + done) % PAGE_SIZE;
-        uint64_t frame = frame_of(page_tree_get(&content->tree, (at + done) / PAGE_SIZE));
+        uint64_t word = page_tree_get(&content->tree, (at + done) / PAGE_SIZE);
 
+        if (__builtin_expect((word & LOST) != 0, 0))
+            return done > 0 ? (int64_t)done : -EIO;
         part = PAGE_SIZE - offset < size - done ? PAGE_SIZE - offset : size - done;
-        if (frame != 0)
-            memcpy(bytes + done, (const uint8_t *)window_direct(frame) + offset, part);
+        if (word != 0)
+            read_frame(word, offset, bytes + done, part);
         else
             copy_without_frame(content, at + done, bytes + done, part);
     }
-    return size;
+    return (int64_t)size;
 }
 
 int64_t content_read_out(const struct content *content, uint64_t at, size_t size,
@@ -81,19 +135,23 @@ int64_t content_read_out(const struct content *content, uint64_t at, size_t size
         size = content->size - at;
     for (size_t done = 0, part; done < size; done += part) {
         uint64_t offset = (at + done) % PAGE_SIZE;
-        uint64_t frame = frame_of(page_tree_get(&content->tree, (at + done) / PAGE_SIZE));
-        const uint8_t *from = frame != 0 ? (const uint8_t *)window_direct(frame) + offset
-                                         : (const uint8_t *)content->archive + at + done;
+        uint64_t word = page_tree_get(&content->tree, (at + done) / PAGE_SIZE);
+        const uint8_t *from;
 
         part = PAGE_SIZE - offset < size - done ? PAGE_SIZE - offset : size - done;
-        if ((frame == 0 && at + done + part > content->archive_size) || put(to + done, from, part) != 0)
+        if ((word & (FOREIGN | LOST)) != 0 || (word == 0 && at + done + part > content->archive_size))
+            return -EFAULT;
+        from = word != 0 ? (const uint8_t *)window_direct(frame_of(word)) + offset
+                         : (const uint8_t *)content->archive + at + done;
+        if (put(to + done, from, part) != 0)
             return -EFAULT;
     }
     return (int64_t)size;
 }
 
-/* Returns the frame of PAGE, with a new frame if there is none. WRITE: the frame may come to differ from the boot
- * image. WHOLE: the caller overwrites the whole page, so its bytes need not be filled in. Returns 0 without memory. */
+/* Returns the word of PAGE, with a new frame if there is none, and it is not lost. WRITE: the frame may come to differ
+ * from the boot image. WHOLE: the caller overwrites the whole page, so its bytes need not be filled in. Returns 0
+ * without memory. */
 static uint64_t make_frame(struct content *content, uint64_t page, bool write, bool whole)
 {
     uint64_t *slot = page_tree_slot(&content->tree, page);
@@ -104,8 +162,8 @@ static uint64_t make_frame(struct content *content, uint64_t page, bool write, b
         return 0;
     if (*slot != 0) {
         if (write)
-            *slot = frame_of(*slot);
-        return frame_of(*slot);
+            *slot &= ~SAME;
+        return *slot;
     }
     frame = mempolicy_frame_near(!whole && !archived);
     if (frame == 0)
@@ -117,19 +175,39 @@ static uint64_t make_frame(struct content *content, uint64_t page, bool write, b
     *slot = frame | (archived && !write ? SAME : 0);
     if (!archived)
         content->pages++;
-    return frame;
+    return *slot;
+}
+
+static bool moves(const struct content *content, uint64_t page)
+{
+    return content->moving != 0 && (page_tree_get(&content->tree, page) & MOVING) != 0;
+}
+
+/* Whether the page moves of which a part is in front of AT, and a part behind it. */
+static bool moves_around(const struct content *content, uint64_t at)
+{
+    return at % PAGE_SIZE != 0 && moves(content, at / PAGE_SIZE);
+}
+
+/* Whether a page moves that a write of SIZE bytes at AT changes. */
+static bool moves_where_written(const struct content *content, uint64_t at, size_t size)
+{
+    if (content->moving == 0)
+        return false;
+    for (uint64_t page = at / PAGE_SIZE; page < pages_of(at + size); page++) {
+        if (moves(content, page))
+            return true;
+    }
+    return at + size > content->size && moves_around(content, content->size);
 }
 
 /* SIZE is the old or the new end of the file: clears the rest of that page, where a mapping may have written. */
 static void clear_tail(const struct content *content, uint64_t size)
 {
-    uint64_t offset = size % PAGE_SIZE, frame;
+    uint64_t offset = size % PAGE_SIZE;
 
-    if (offset == 0)
-        return;
-    frame = frame_of(page_tree_get(&content->tree, size / PAGE_SIZE));
-    if (frame != 0)
-        memset((uint8_t *)window_direct(frame) + offset, 0, PAGE_SIZE - offset);
+    if (offset != 0)
+        clear_frame(page_tree_get(&content->tree, size / PAGE_SIZE), offset, PAGE_SIZE - offset);
 }
 
 int64_t content_write(struct content *content, uint64_t at, const void *from, size_t size)
@@ -141,21 +219,44 @@ int64_t content_write(struct content *content, uint64_t at, const void *from, si
         return -EFBIG;
     if (size > CONTENT_MAX - at)
         size = CONTENT_MAX - at;
+    if (moves_where_written(content, at, size))
+        return -EAGAIN;
     for (; done < size; done += part) {
         uint64_t offset = (at + done) % PAGE_SIZE;
-        uint64_t frame;
+        uint64_t word;
 
         part = PAGE_SIZE - offset < size - done ? PAGE_SIZE - offset : size - done;
-        frame = make_frame(content, (at + done) / PAGE_SIZE, true, part == PAGE_SIZE);
-        if (frame == 0)
+        word = make_frame(content, (at + done) / PAGE_SIZE, true, part == PAGE_SIZE);
+        if ((word & LOST) != 0 && done == 0)
+            return -EIO;
+        if (word == 0 || (word & LOST) != 0)
             break;
         if (at + done + part > content->size) {
             clear_tail(content, content->size);
             content->size = at + done + part;
         }
-        memcpy((uint8_t *)window_direct(frame) + offset, bytes + done, part);
+        write_frame(word, offset, bytes + done, part);
     }
     return done > 0 || size == 0 ? (int64_t)done : -ENOMEM;
+}
+
+static void end_move(void *context, uint64_t page, uint64_t *word)
+{
+    struct content *content = context;
+
+    (void)page;
+    if ((*word & MOVING) == 0)
+        return;
+    *word &= ~MOVING;
+    content->moving--;
+}
+
+/* The file has lost the pages of CUT. */
+static void lose(struct content *content, const struct page_tree *cut)
+{
+    content->pages -= page_tree_count(cut, pages_of(content->archive_size));
+    if (content->moving != 0)
+        page_tree_each(cut, end_move, content);
 }
 
 int content_resize(struct content *content, uint64_t size, struct page_tree *cut)
@@ -164,6 +265,8 @@ int content_resize(struct content *content, uint64_t size, struct page_tree *cut
 
     if (size > CONTENT_MAX)
         return -EFBIG;
+    if (moves_around(content, size > content->size ? content->size : size))
+        return -EAGAIN;
     if (size > content->size) {
         clear_tail(content, content->size);
         content->size = size;
@@ -171,7 +274,7 @@ int content_resize(struct content *content, uint64_t size, struct page_tree *cut
     }
     if (page_tree_move(&content->tree, pages, PAGE_TREE_PAGES, cut) != 0)
         return -ENOMEM;
-    content->pages -= page_tree_count(cut, pages_of(content->archive_size));
+    lose(content, cut);
     archived = pages_of(content->archive_size);
     if (archived > pages)
         content->pages -= archived - pages;
@@ -196,22 +299,23 @@ static int leave_archive(struct content *content)
 /* Clears [START, END), which lies within one page. */
 static void clear_part(struct content *content, uint64_t start, uint64_t end)
 {
-    uint64_t frame = frame_of(page_tree_get(&content->tree, start / PAGE_SIZE));
-
-    if (frame != 0 && start < end)
-        memset((uint8_t *)window_direct(frame) + start % PAGE_SIZE, 0, end - start);
+    if (start < end)
+        clear_frame(page_tree_get(&content->tree, start / PAGE_SIZE), start % PAGE_SIZE, end - start);
 }
 
 int content_punch(struct content *content, uint64_t start, uint64_t end, struct page_tree *cut)
 {
     uint64_t first = pages_of(start), behind = end / PAGE_SIZE;
-    int error = start < content->archive_size ? leave_archive(content) : 0;
+    int error;
 
+    if (moves_around(content, start) || moves_around(content, end))
+        return -EAGAIN;
+    error = start < content->archive_size ? leave_archive(content) : 0;
     if (error == 0)
         error = page_tree_move(&content->tree, first, behind, cut);
     if (error != 0)
         return error;
-    content->pages -= page_tree_count(cut, pages_of(content->archive_size));
+    lose(content, cut);
     if (first > behind) { /* both ends lie in one page */
         clear_part(content, start, end);
         return 0;
@@ -260,26 +364,144 @@ int64_t content_seek_hole(const struct content *content, uint64_t at)
 
 int content_page(struct content *content, uint64_t page, bool write, uint64_t *frame)
 {
+    uint64_t word;
+
     if (page >= pages_of(content->size))
         return -ENXIO;
-    *frame = make_frame(content, page, write, false);
-    if (*frame == 0)
-        return -ENOMEM;
+    if (moves(content, page))
+        return -EAGAIN;
+    word = make_frame(content, page, write, false);
+    if (word == 0 || (word & LOST) != 0)
+        return word == 0 ? -ENOMEM : -EHWPOISON;
+    *frame = frame_of(word);
+    if ((word & FOREIGN) != 0)
+        return 1;
     frame_share(*frame);
     return 0;
 }
 
 int content_copy_page(const struct content *content, uint64_t page, uint64_t frame)
 {
-    uint64_t from = frame_of(page_tree_get(&content->tree, page));
+    uint64_t word = page_tree_get(&content->tree, page);
 
     if (page >= pages_of(content->size))
         return -ENXIO;
-    if (from != 0)
-        memcpy(window_direct(frame), window_direct(from), PAGE_SIZE);
+    if ((word & LOST) != 0)
+        return -EHWPOISON;
+    if (word != 0)
+        read_frame(word, 0, window_direct(frame), PAGE_SIZE);
     else
         copy_without_frame(content, page * PAGE_SIZE, window_direct(frame), PAGE_SIZE);
     return 0;
+}
+
+bool content_move_begin(struct content *content, uint64_t page, uint64_t frame)
+{
+    uint64_t word = page_tree_get(&content->tree, page);
+
+    if (frame == 0 || frame_of(word) != frame || (word & MOVING) != 0)
+        return false;
+    *page_tree_slot(&content->tree, page) |= MOVING; /* the slot exists */
+    content->moving++;
+    return true;
+}
+
+void content_drop_reference(struct frame_reference *new)
+{
+    uint64_t frame = new->frame;
+
+    if (frame != 0 && !window_owns(frame, PAGE_SIZE)) {
+        frame_reference_drop(new);
+        return;
+    }
+    heap_free(new, sizeof(*new));
+    if (frame != 0)
+        frame_release(frame);
+}
+
+/* The word of a frame whose reference is NEW, which is freed if the frame is this kernel's. */
+static uint64_t word_of(struct frame_reference *new)
+{
+    uint64_t frame = new->frame;
+
+    if (!window_owns(frame, PAGE_SIZE))
+        return (uint64_t) new | FOREIGN;
+    heap_free(new, sizeof(*new));
+    __atomic_fetch_add(&frames, 1, __ATOMIC_RELAXED);
+    return frame;
+}
+
+bool content_move_end(struct content *content, uint64_t page, struct frame_reference *new)
+{
+    uint64_t *slot, old;
+
+    if (!moves(content, page)) {
+        content_drop_reference(new);
+        return false;
+    }
+    slot = page_tree_slot(&content->tree, page);
+    *slot &= ~MOVING;
+    content->moving--;
+    if (new->frame == 0) {
+        content_drop_reference(new);
+        return true;
+    }
+    old = *slot;
+    *slot = word_of(new) | (old & SAME);
+    release_frame(old);
+    return true;
+}
+
+struct replacing {
+    uint64_t (*copy_of)(const void *context, uint64_t frame);
+    const void *context;
+};
+
+static void replace_word(void *context, uint64_t page, uint64_t *word)
+{
+    const struct replacing *replacing = context;
+    uint64_t copy = (*word & FOREIGN) != 0 ? replacing->copy_of(replacing->context, frame_of(*word)) : 0;
+
+    (void)page;
+    if (copy == 0)
+        return;
+    reference_of(*word)->frame = copy;
+    *word = word_of(reference_of(*word)) | (*word & (SAME | MOVING));
+}
+
+void content_replace(struct content *content, uint64_t (*copy_of)(const void *context, uint64_t frame),
+                     const void *context)
+{
+    struct replacing replacing = {copy_of, context};
+
+    page_tree_each(&content->tree, replace_word, &replacing);
+}
+
+struct losing {
+    struct content *content;
+    uint32_t kernel;
+    bool lost;
+};
+
+static void lose_word(void *context, uint64_t page, uint64_t *word)
+{
+    struct losing *losing = context;
+    struct content *content = losing->content;
+
+    if ((*word & FOREIGN) == 0 || frame_owner(frame_of(*word)) != losing->kernel)
+        return;
+    losing->lost = true;
+    heap_free(reference_of(*word), sizeof(struct frame_reference));
+    content->moving -= (*word & MOVING) != 0;
+    *word = (*word & SAME) != 0 && is_archived(content, page) ? 0 : LOST;
+}
+
+bool content_lose(struct content *content, uint32_t kernel)
+{
+    struct losing losing = {content, kernel, false};
+
+    page_tree_each(&content->tree, lose_word, &losing);
+    return losing.lost;
 }
 
 bool content_has_page(const struct content *content, uint64_t page)
@@ -296,10 +518,9 @@ static void drop_idle(void *context, uint64_t page, uint64_t *word)
     struct dropping *dropping = context;
 
     (void)page;
-    if ((*word & SAME) == 0 || frame_spaces(frame_of(*word)) != 1)
+    if ((*word & BITS) != SAME || frame_spaces(frame_of(*word)) != 1)
         return;
-    frame_release(frame_of(*word));
-    __atomic_fetch_sub(&frames, 1, __ATOMIC_RELAXED);
+    release_frame(*word);
     *word = 0;
     dropping->dropped = true;
 }
@@ -317,8 +538,7 @@ static void release_word(void *context, uint64_t page, uint64_t *word)
     void (*const *pause)(void) = context;
 
     (void)page;
-    frame_release(frame_of(*word));
-    __atomic_fetch_sub(&frames, 1, __ATOMIC_RELAXED);
+    release_frame(*word);
     *word = 0;
     if (*pause != NULL)
         (*pause)();
@@ -340,7 +560,8 @@ static void notify(void *context, uint64_t page, uint64_t *word)
     const struct notifying *notifying = context;
 
     (void)page;
-    notifying->each(frame_of(*word), notifying->context);
+    if (frame_of(*word) != 0)
+        notifying->each(frame_of(*word), notifying->context);
 }
 
 void content_each(const struct content *content, void (*each)(uint64_t frame, void *context), void *context)

@@ -3,6 +3,11 @@
  * frames, so what they write is in the file at once. Bytes of the last page behind the end are zeros unless a mapping
  * has written them, and are cleared again when the file grows.
  *
+ * A page may be given another frame while programs map it (mm/move/move.md). From content_move_begin to
+ * content_move_end it moves: its bytes are read as ever, and nobody gets its frame or writes to it. -EAGAIN always
+ * means that a page moves which would be written or handed out, and nothing has changed. Its frame may then be memory
+ * of another kernel. If that dies the page is lost, unless the boot image has it: -EIO, until the file loses it.
+ *
  * The caller holds the lock that protects the content (the node's). Nothing here waits. -ENOMEM always means that a
  * frame or heap memory is missing and nothing has changed, unless a function says otherwise. */
 #ifndef KERNEL_FS_NODE_CONTENT_H
@@ -18,32 +23,37 @@
 
 #define CONTENT_MAX (BACKING_PAGES * PAGE_SIZE) /* bytes of a file at most */
 
+struct frame_reference; /* mm/frame/reference.h */
+
 struct content {           /* all zeros: an empty file */
     const void *archive;   /* the file's bytes in the boot image, or NULL */
     uint64_t archive_size; /* how many of them are still the file's */
     uint64_t size;         /* length of the file in bytes */
     uint64_t pages;        /* pages that have a frame or lie in the boot image */
     struct page_tree tree; /* frames, each with a reference of its own */
+    uint64_t moving;       /* pages that move */
 };
 
 /* Initializes the content of a file of the boot image with the SIZE bytes at ARCHIVE, which must stay. */
 void content_init(struct content *content, const void *archive, uint64_t size);
 
-/* Reads up to SIZE bytes from AT on; fewer only at the end of the file. Returns how many. */
-size_t content_read(const struct content *content, uint64_t at, void *to, size_t size);
+/* Reads up to SIZE bytes from AT on; fewer only at the end of the file, or where a page is lost. Returns how many;
+ * -EIO: the first page is lost. */
+int64_t content_read(const struct content *content, uint64_t at, void *to, size_t size);
 /* The same, by PUT (kernel/file/file.h) in place of a copy. -EFAULT: PUT has failed, or there is a hole, which has no
- * bytes to hand over; some may have been. */
+ * bytes to hand over, or a page that is not in this kernel's memory; some may have been. */
 int64_t content_read_out(const struct content *content, uint64_t at, size_t size,
                          int (*put)(uint64_t to, const void *from, uint64_t size), uint64_t to);
-/* Writes SIZE bytes at AT. Returns how many: fewer if there is no memory for the rest, or at CONTENT_MAX. -ENOMEM: none
- * were written; -EFBIG: AT is not below CONTENT_MAX. */
+/* Writes SIZE bytes at AT. Returns how many: fewer if there is no memory for the rest, at a lost page, or at
+ * CONTENT_MAX. -ENOMEM: none were written; -EFBIG: AT is not below CONTENT_MAX; -EAGAIN. */
 int64_t content_write(struct content *content, uint64_t at, const void *from, size_t size);
 
 /* Sets the length of the file to SIZE bytes. Frames behind the end move to CUT, which must be empty. They belong to the
- * caller, which frees them with content_free once no program maps them. -EFBIG, -ENOMEM. */
+ * caller, which frees them with content_free once no program maps them. Of those that move, the move ends. -EFBIG,
+ * -ENOMEM; -EAGAIN: the page moves in which the file ends, before or afterwards. */
 int content_resize(struct content *content, uint64_t size, struct page_tree *cut);
 /* Punches a hole: [START, END) reads as zeros, and whole pages in it take no memory. CUT as above. -ENOMEM: the file
- * reads as before, but may have more frames. */
+ * reads as before, but may have more frames; -EAGAIN: a page moves of which a part is in the hole. */
 int content_punch(struct content *content, uint64_t start, uint64_t end, struct page_tree *cut);
 /* Gives every page of [START, END) a frame unless the boot image has it, whatever the file's length. -ENOMEM: a part of
  * them has frames. */
@@ -54,17 +64,32 @@ int64_t content_seek_data(const struct content *content, uint64_t at);
 int64_t content_seek_hole(const struct content *content, uint64_t at);
 
 /* Sets *FRAME to the frame of page PAGE, with a reference for the caller. With WRITE the frame may be written. -ENXIO:
- * behind the end; -ENOMEM. */
+ * behind the end; -ENOMEM, -EAGAIN; -EHWPOISON: it is lost. 1: the frame is another kernel's, and no reference was
+ * counted. */
 int content_page(struct content *content, uint64_t page, bool write, uint64_t *frame);
-/* Copies page PAGE to FRAME. -ENXIO: behind the end. */
+/* Copies page PAGE to FRAME. -ENXIO: behind the end; -EHWPOISON. */
 int content_copy_page(const struct content *content, uint64_t page, uint64_t frame);
+
+/* If FRAME is page PAGE's frame and does not move, the page moves from now on. */
+bool content_move_begin(struct content *content, uint64_t page, uint64_t frame);
+/* The page does not move any more. NEW, which the file takes over, has its new frame, or 0: it keeps its frame; the
+ * reference to the other frame is dropped. False: it does not move, since the file has lost it. */
+bool content_move_end(struct content *content, uint64_t page, struct frame_reference *new);
+/* Drops the reference of NEW, unless it has no frame, and frees it. */
+void content_drop_reference(struct frame_reference *new);
+/* All programs are quiesced. Where a frame is another kernel's memory, and COPY_OF returns not 0, that frame is the
+ * page's from now on: the reference to the old one has become one to it. */
+void content_replace(struct content *content, uint64_t (*copy_of)(const void *context, uint64_t frame),
+                     const void *context);
+/* KERNEL has died: pages in its memory are lost. Returns true if there was one. */
+bool content_lose(struct content *content, uint32_t kernel);
 
 /* Whether page PAGE is within the file, and no hole. */
 bool content_has_page(const struct content *content, uint64_t page);
 
 /* Frees frames that nobody maps and that equal the boot image. Returns true if there was one. */
 bool content_drop_idle(struct content *content);
-/* The number of frames in all contents of this kernel. */
+/* The number of frames of this kernel in all contents. */
 uint64_t content_frames(void);
 /* Frees the frames of CUT. PAUSE, unless it is NULL, is called after each. */
 void content_free(struct page_tree *cut, void (*pause)(void));

@@ -6,6 +6,9 @@
 #include "kernel/fs/node/map.h"
 #include "kernel/fs/node/node.h"
 #include "kernel/fs/node/revocation.h"
+#include "kernel/instance/instance.h"
+#include "mm/area/backing.h"
+#include "mm/file/move.h"
 
 /* One change consists of cut_begin, the change of the content, and cut_end. */
 struct cutting {
@@ -84,4 +87,9 @@ int64_t node_punch(struct node *node, uint64_t start, uint64_t end, struct file_
     if (error == 0)
         error = content_punch(&node->content, start, end, &cutting.cut);
     return cut_end(&cutting, error, answer);
+}
+
+void node_await_moves(struct node *node)
+{
+    file_move_wait(backing_make(instance.kernel, node->number, 0));
 }

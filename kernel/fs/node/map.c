@@ -183,7 +183,7 @@ static int page_once(uint32_t object, uint64_t page, bool write, bool written, u
     spin_lock(&node->lock);
     if ((node->mode & FILE_TYPE_MASK) == FILE_REGULAR)
         error = content_page(&node->content, page, write, frame);
-    if (error == 0 && written)
+    if (error >= 0 && written)
         node_changed_locked(node);
     spin_unlock(&node->lock);
     node_put(node);
@@ -195,6 +195,37 @@ static int object_page(uint32_t object, uint64_t page, bool write, bool written,
     int error = object == BACKING_VDSO ? vdso_page(page, frame) : page_once(object, page, write, written, frame);
 
     return error == -ENOMEM && node_drop_idle() ? page_once(object, page, write, written, frame) : error;
+}
+
+static bool move_begin(uint32_t object, uint64_t page, uint64_t frame)
+{
+    struct node *node = node_find(object);
+    bool moves = false;
+
+    if (node == NULL)
+        return false;
+    spin_lock(&node->lock);
+    if ((node->mode & FILE_TYPE_MASK) == FILE_REGULAR)
+        moves = content_move_begin(&node->content, page, frame);
+    spin_unlock(&node->lock);
+    node_put(node);
+    return moves;
+}
+
+static bool move_end(uint32_t object, uint64_t page, struct frame_reference *new)
+{
+    struct node *node = node_find(object);
+    bool moved = false;
+
+    if (node == NULL) {
+        content_drop_reference(new);
+        return false;
+    }
+    spin_lock(&node->lock);
+    moved = content_move_end(&node->content, page, new);
+    spin_unlock(&node->lock);
+    node_put(node);
+    return moved;
 }
 
 static int copy_page(uint32_t object, uint64_t page, uint64_t frame)
@@ -248,9 +279,49 @@ static void each_frame(void (*each)(uint64_t frame, void *context), void *contex
     vdso_each(each, context);
 }
 
+struct copying {
+    uint64_t (*copy_of)(const void *context, uint64_t frame);
+    const void *context;
+};
+
+static void replace_in(struct node *node, void *context)
+{
+    const struct copying *copying = context;
+
+    content_replace(&node->content, copying->copy_of, copying->context);
+}
+
+static void replace_frames(uint64_t (*copy_of)(const void *context, uint64_t frame), const void *context)
+{
+    struct copying copying = {copy_of, context};
+
+    node_each(replace_in, &copying);
+    revocations_replace(copy_of, context);
+}
+
+static void lose_in(struct node *node, void *context)
+{
+    if (content_lose(&node->content, *(const uint32_t *)context))
+        node->version++;
+}
+
+static void lose_frames(uint32_t kernel)
+{
+    node_each(lose_in, &kernel);
+    revocations_lose(kernel);
+}
+
 void node_map_init(void)
 {
-    static const struct file_objects objects = {object_page, copy_page, resident_pages, each_frame, hold_object};
+    static const struct file_objects objects = {.page = object_page,
+                                                .copy = copy_page,
+                                                .resident = resident_pages,
+                                                .move_begin = move_begin,
+                                                .move_end = move_end,
+                                                .each = each_frame,
+                                                .replace = replace_frames,
+                                                .lose = lose_frames,
+                                                .hold = hold_object};
 
     file_objects_serve(&objects);
     revocation_init();

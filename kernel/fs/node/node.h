@@ -92,10 +92,13 @@ uint64_t node_version(struct node *node);
 void node_facts(struct node *node, struct file_facts *facts);
 
 /* Sets the length of a regular file to SIZE bytes; punches the hole [START, END). Pages that programs still map stay
- * mapped until they are revoked; ANSWER then has FILE_SETTLES. -EFBIG, -EPERM: a seal forbids it, -ENOSPC. Never waits.
- */
+ * mapped until they are revoked; ANSWER then has FILE_SETTLES. -EFBIG, -EPERM: a seal forbids it, -ENOSPC; -EAGAIN: a
+ * page moves of which a part is cut off or cleared, so never with SIZE 0; nothing has changed. Never waits. */
 int64_t node_resize(struct node *node, uint64_t size, struct file_answer *answer);
 int64_t node_punch(struct node *node, uint64_t start, uint64_t end, struct file_answer *answer);
+
+/* After -EAGAIN, here or of the content: waits until the pages of NODE that move now have moved. Tasks only. */
+void node_await_moves(struct node *node);
 
 /* Called when memory is short: frees frames of files that nobody maps and that equal the boot image. Returns true if
  * there was one. The caller holds no node's lock. */

@@ -48,7 +48,7 @@ static void accessed_locked(struct node *node)
 static int64_t read_bytes(struct file *file, void *result, size_t size, int64_t at)
 {
     struct node *node = node_of(file);
-    size_t count;
+    int64_t count;
 
     if (!may_read(file))
         return -EBADF;
@@ -59,10 +59,10 @@ static int64_t read_bytes(struct file *file, void *result, size_t size, int64_t 
     accessed_locked(node);
     spin_unlock(&node->lock);
     if (at < 0) {
-        file->offset += count;
+        file->offset += count > 0 ? (uint64_t)count : 0;
         spin_unlock(&file->lock);
     }
-    return (int64_t)count;
+    return count;
 }
 
 static int64_t read_out(struct file *file, size_t size, int64_t at, file_put put, uint64_t to)
@@ -132,7 +132,7 @@ static int64_t write_bytes(struct file *file, const void *data, size_t size, uin
             file->offset = place + (uint64_t)count;
         spin_unlock(&file->lock);
     }
-    return count == -ENOMEM ? -ENOSPC : count;
+    return count == -ENOMEM ? -ENOSPC : count == -EAGAIN ? FILE_MOVES : count;
 }
 
 static int64_t seek_locked(const struct file *file, const struct node *node, int64_t offset, uint32_t whence)
@@ -174,7 +174,8 @@ static int64_t resize(struct file *file, int64_t size, struct file_answer *answe
 {
     if (size < 0 || !may_write(file))
         return -EINVAL;
-    return node_resize(node_of(file), (uint64_t)size, answer);
+    size = node_resize(node_of(file), (uint64_t)size, answer);
+    return size == -EAGAIN ? FILE_MOVES : size;
 }
 
 /* Returns true if there are BYTES of free memory now. */
@@ -202,8 +203,8 @@ static int64_t allocate(struct file *file, uint32_t mode, int64_t offset, int64_
     if ((mode & PUNCH_HOLE) == 0 && !has_room((uint64_t)all))
         return -ENOSPC; /* ignores that some pages may have frames already */
     if ((mode & PUNCH_HOLE) != 0)
-        return node_punch(node, (uint64_t)offset, end, answer);
-    for (int turn = 0; turn < 2 && error == -ENOMEM; turn++) {
+        error = node_punch(node, (uint64_t)offset, end, answer);
+    for (int turn = 0; turn < 2 && error == -ENOMEM && (mode & PUNCH_HOLE) == 0; turn++) {
         if (turn != 0 && !node_drop_idle())
             break;
         spin_lock(&node->lock);
@@ -212,12 +213,12 @@ static int64_t allocate(struct file *file, uint32_t mode, int64_t offset, int64_
         else
             error = content_fill(&node->content, (uint64_t)offset, end);
         if (error == 0 && (mode & KEEP_SIZE) == 0 && end > node->content.size)
-            content_resize(&node->content, end, &none); /* the file grows, so nothing is cut */
+            error = content_resize(&node->content, end, &none); /* the file grows, so nothing is cut */
         if (error == 0)
             node_changed_locked(node);
         spin_unlock(&node->lock);
     }
-    return error == -ENOMEM ? -ENOSPC : error;
+    return error == -ENOMEM ? -ENOSPC : error == -EAGAIN ? FILE_MOVES : error;
 }
 
 static int64_t facts(struct file *file, void *result, size_t room)
@@ -385,8 +386,18 @@ static void release(struct file *file)
     node_lock_release(file, node_of(file));
 }
 
-const struct file_kind file_regular_kind = {
-    .act = act, .read_out = read_out, .release = release, .forget = forget, .of_node = true, .locks = true};
+static void await_moves(struct file *file)
+{
+    node_await_moves(node_of(file));
+}
+
+const struct file_kind file_regular_kind = {.act = act,
+                                            .read_out = read_out,
+                                            .release = release,
+                                            .forget = forget,
+                                            .await_moves = await_moves,
+                                            .of_node = true,
+                                            .locks = true};
 
 struct file *regular_open(struct node *node, uint32_t flags)
 {

@@ -305,18 +305,68 @@ void node_settle(uint32_t kernel, uint64_t number)
     remote_wait_end(&w.wait);
 }
 
-void revocations_each(void (*each)(uint64_t frame, void *context), void *context)
+/* Calls VISIT with a content that has the frames of each revocation, and of each cut that is being freed. */
+static void visit_all(void (*visit)(struct content *content, void *context), void *context)
 {
     list_for_each(node, &revocations) {
-        const struct content content = {.tree = container_of(node, struct revocation, of_all)->cut};
+        struct revocation *revocation = container_of(node, struct revocation, of_all);
+        struct content content = {.tree = revocation->cut};
 
-        content_each(&content, each, context);
+        visit(&content, context);
     }
     list_for_each(node, &late_frees) {
-        const struct content content = {.tree = container_of(node, struct late_free, node)->cut};
+        struct content content = {.tree = container_of(node, struct late_free, node)->cut};
 
-        content_each(&content, each, context);
+        visit(&content, context);
     }
+}
+
+struct notifying {
+    void (*each)(uint64_t frame, void *context);
+    void *context;
+};
+
+static void notify_frames(struct content *content, void *context)
+{
+    const struct notifying *notifying = context;
+
+    content_each(content, notifying->each, notifying->context);
+}
+
+void revocations_each(void (*each)(uint64_t frame, void *context), void *context)
+{
+    struct notifying notifying = {each, context};
+
+    visit_all(notify_frames, &notifying);
+}
+
+struct copying {
+    uint64_t (*copy_of)(const void *context, uint64_t frame);
+    const void *context;
+};
+
+static void replace_in(struct content *content, void *context)
+{
+    const struct copying *copying = context;
+
+    content_replace(content, copying->copy_of, copying->context);
+}
+
+void revocations_replace(uint64_t (*copy_of)(const void *context, uint64_t frame), const void *context)
+{
+    struct copying copying = {copy_of, context};
+
+    visit_all(replace_in, &copying);
+}
+
+static void lose_in(struct content *content, void *context)
+{
+    content_lose(content, *(const uint32_t *)context);
+}
+
+void revocations_lose(uint32_t kernel)
+{
+    visit_all(lose_in, &kernel);
 }
 
 /* --- kernels that begin to map the file during a revocation --- */

@@ -38,6 +38,10 @@ void node_free_cut(struct page_tree *cut, uint64_t pages);
 /* Calls EACH for every frame that revocations own. Programs are quiesced. */
 void revocations_each(void (*each)(uint64_t frame, void *context), void *context);
 
+/* The same of these frames as content_replace and content_lose do of a file's. */
+void revocations_replace(uint64_t (*copy_of)(const void *context, uint64_t frame), const void *context);
+void revocations_lose(uint32_t kernel);
+
 /* Another kernel is about to be granted NODE for a fork. The child may inherit pages that are being revoked, so that
  * kernel must be asked to revoke them, too. Puts the necessary requests into QUESTIONS. node->lock is held. -ENOMEM. */
 int revocations_join_locked(struct node *node, struct list *questions);

@@ -150,6 +150,41 @@ struct share_body *share_body_get(struct host_share *share, const struct p9_qid 
 
 /* --- mapping --- */
 
+/* Writes SIZE bytes at AT to the frames. CHANGE: that changes the file. As content_write, but waits while a page moves.
+ */
+static int64_t write_frames(struct share_body *body, uint64_t at, const void *data, size_t size, bool change)
+{
+    int64_t count;
+
+    for (;;) {
+        spin_lock(&body->node->lock);
+        count = content_write(&body->node->content, at, data, size);
+        if (change && count != -EAGAIN)
+            node_changed_locked(body->node);
+        spin_unlock(&body->node->lock);
+        if (count != -EAGAIN)
+            return count;
+        node_await_moves(body->node);
+    }
+}
+
+void share_body_write(struct share_body *body, uint64_t at, const void *data, size_t size)
+{
+    if (body->loaded)
+        write_frames(body, at, data, size, true);
+}
+
+static int64_t resize_frames(struct share_body *body, uint64_t size, struct file_answer *answer)
+{
+    int64_t error = node_resize(body->node, size, answer);
+
+    while (error == -EAGAIN) {
+        node_await_moves(body->node);
+        error = node_resize(body->node, size, answer);
+    }
+    return error;
+}
+
 static int fill(struct share_body *body, struct p9_fid *fid, uint64_t size)
 {
     uint8_t *bytes = heap_alloc_unset(PART);
@@ -160,11 +195,8 @@ static int fill(struct share_body *body, struct p9_fid *fid, uint64_t size)
         return -ENOMEM;
     while (at < size && count > 0) {
         count = p9_read(fid, at, bytes, size - at < PART ? (size_t)(size - at) : PART);
-        if (count > 0) {
-            spin_lock(&body->node->lock);
-            count = content_write(&body->node->content, at, bytes, (size_t)count);
-            spin_unlock(&body->node->lock);
-        }
+        if (count > 0)
+            count = write_frames(body, at, bytes, (size_t)count, false);
         if (count > 0)
             at += (uint64_t)count;
     }
@@ -180,7 +212,7 @@ static bool is_seen(const struct share_body *body, const struct p9_attributes *n
 
 void share_body_resize(struct share_body *body, uint64_t size, struct file_answer *answer)
 {
-    if (body->loaded && node_resize(body->node, size, answer) < 0)
+    if (body->loaded && resize_frames(body, size, answer) < 0)
         body->seen.size = UINT64_MAX; /* without memory, the next mmap reads the file again */
 }
 
@@ -200,7 +232,7 @@ static int load(struct share_body *body, struct p9_fid *fid)
         return -ENOMEM;
     __atomic_store_n(&body->loaded, true, __ATOMIC_RELEASE); /* from now on, writes update the node, too */
     body->seen = (struct p9_attributes){.size = UINT64_MAX};
-    error = node_resize(body->node, attributes.size, &settles);
+    error = resize_frames(body, attributes.size, &settles);
     if (error == 0)
         error = fill(body, fid, attributes.size);
     if (error == 0)

@@ -68,18 +68,6 @@ static int64_t read_bytes(struct file *file, void *result, size_t size, int64_t 
     return count;
 }
 
-/* Copies what was written to the frames that programs map. body->mutex is held. A lack of frames is not an error of the
- * write: mappings see the bytes after the next mmap. */
-static void write_mapped(struct share_body *body, uint64_t at, const void *data, size_t size)
-{
-    if (!body->loaded)
-        return;
-    spin_lock(&body->node->lock);
-    content_write(&body->node->content, at, data, size);
-    node_changed_locked(body->node);
-    spin_unlock(&body->node->lock);
-}
-
 /* On return *AT is the offset at which the data was written. */
 static int64_t write_at(struct share_open *open, const void *data, size_t size, uint64_t *at, bool append)
 {
@@ -99,7 +87,7 @@ static int64_t write_at(struct share_open *open, const void *data, size_t size, 
     if (count == 0)
         count = p9_write(open->fid, *at, data, size);
     if (count > 0)
-        write_mapped(body, *at, data, (size_t)count);
+        share_body_write(body, *at, data, (size_t)count);
     share_mutex_unlock(&body->mutex);
     return count;
 }

@@ -55,6 +55,9 @@ struct share_body {
 /* The file has been set to SIZE bytes: does the same to the pages that programs map. MUTEX is held. ANSWER as
  * node_resize's. */
 void share_body_resize(struct share_body *body, uint64_t size, struct file_answer *answer);
+/* Copies what was written to the frames that programs map. MUTEX is held. A lack of frames is not an error of the
+ * write: mappings see the bytes after the next mmap. */
+void share_body_write(struct share_body *body, uint64_t at, const void *data, size_t size);
 /* Returns the body of file QID with a reference to its node, or NULL without memory. */
 struct share_body *share_body_get(struct host_share *share, const struct p9_qid *qid);
 /* FID is the open fid of a closed file of BODY. Returns true if BODY keeps it. As long as the server has the file open,

@@ -46,7 +46,12 @@ void death_reap(pid_t child);
 /* True: KERNEL has died, within LIMIT ns. */
 bool death_comes(int kernel, int64_t limit);
 
+/* From now on SIGBUS is caught; and whether a touch of ADDRESS is a machine check then, as Linux reports it. */
+void death_catch_bus(void);
+bool death_is_lost(char *address, int write);
+
 /* Tests. */
+void death_test_file(void);
 void death_test_types(void);
 void death_test_times(void);
 void death_test_second(void);

@@ -470,8 +470,14 @@ static void on_bus(int number, siginfo_t *info, void *context)
     siglongjmp(back, 1);
 }
 
-/* Whether a touch of ADDRESS is a machine check, as Linux reports it. */
-static int is_lost(char *address, int write)
+void death_catch_bus(void)
+{
+    struct sigaction action = {.sa_sigaction = on_bus, .sa_flags = SA_SIGINFO};
+
+    MUST(sigaction(SIGBUS, &action, NULL));
+}
+
+bool death_is_lost(char *address, int write)
 {
     memset(&caught, 0, sizeof(caught));
     if (sigsetjmp(back, 1) != 0)
@@ -498,13 +504,12 @@ static void lose_pages(int shared, int node)
 {
     char *memory = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, (shared ? MAP_SHARED : MAP_PRIVATE) | MAP_ANONYMOUS,
                         -1, 0);
-    struct sigaction action = {.sa_sigaction = on_bus, .sa_flags = SA_SIGINFO};
     unsigned long set = 1ul << node;
     char *here = memory + PAGES / 2 * PAGE, *end = memory + PAGES * PAGE;
     pthread_t thread;
     pid_t child;
 
-    MUST(sigaction(SIGBUS, &action, NULL));
+    death_catch_bus();
     MUST(syscall(SYS_mbind, memory, PAGES / 2 * PAGE, 2, &set, 64, 0)); /* MPOL_BIND */
     memset(memory, 3, PAGES * PAGE);
     MUST(-pthread_create(&thread, NULL, read_all, memory));
@@ -512,20 +517,20 @@ static void lose_pages(int shared, int node)
     death_board->ready = 2;
     while (death_board->over == 0)
         sched_yield();
-    CHECK(is_lost(memory, 0) && is_lost(memory + PAGE, 1) && is_lost(here - 1, 0), "code %d at %p", caught.si_code,
-          caught.si_addr);
+    CHECK(death_is_lost(memory, 0) && death_is_lost(memory + PAGE, 1) && death_is_lost(here - 1, 0), "code %d at %p",
+          caught.si_code, caught.si_addr);
     for (char *at = here; at < end; at += PAGE)
         CHECK(*at == 3, "%d at %p, which was not there", *at, (void *)at);
     CHECK_ERROR(write((int)MUST(open("/tmp/death-out", O_CREAT | O_WRONLY, 0600)), memory, 1), EFAULT);
     child = FORK();
     if (child == 0)
-        _exit(is_lost(memory + 2 * PAGE, 0) && *here == 3 ? 3 : 4);
+        _exit(death_is_lost(memory + 2 * PAGE, 0) && *here == 3 ? 3 : 4);
     CHECK_EXITS(child, 3);
     MUST(mprotect(memory, PAGES * PAGE, PROT_READ));
-    CHECK(is_lost(memory, 0) && *here == 3, "after mprotect");
+    CHECK(death_is_lost(memory, 0) && *here == 3, "after mprotect");
     REQUIRE(mmap(memory, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == memory, "%s",
             tap_error(errno));
-    CHECK(memory[0] == 0 && is_lost(memory + PAGE, 0), "a new page has %d", memory[0]);
+    CHECK(memory[0] == 0 && death_is_lost(memory + PAGE, 0), "a new page has %d", memory[0]);
     MUST(munmap(memory, PAGES * PAGE));
     _exit(5);
 }
@@ -575,10 +580,13 @@ static void move_for_ever(char *memory)
     }
 }
 
-/* Shares memory with a process that moves it on DYING, and uses it until that is over. */
-static int share_moving(int dying)
+/* Shares memory, or FILE if that is not negative, with a process that moves it on DYING, and uses it until that is
+ * over.
+ */
+static int share_moving(int dying, int file)
 {
-    char *memory = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    char *memory = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | (file < 0 ? MAP_ANONYMOUS : 0), file,
+                        0);
     long value = 0;
 
     memset(memory, 0, PAGES * PAGE);
@@ -598,20 +606,36 @@ static int share_moving(int dying)
     return 8;
 }
 
-/* The mover of memory that processes share dies: these are not left with pages that are locked or differ. They may have
- * got memory of its kernel, or be in the middle of a move. */
+/* Each page of FILE can be written to, or is lost. */
+static void check_moved(int file)
+{
+    for (int i = 0; i < PAGES; i++) {
+        long value = -1;
+        ssize_t length = pread(file, &value, sizeof(value), (long)i * PAGE);
+
+        CHECK((length == sizeof(value) && pwrite(file, &value, sizeof(value), (long)i * PAGE) == length) ||
+                  (length < 0 && errno == EIO),
+              "page %d: %ld of %ld bytes, %s", i, (long)length, value, tap_error(errno));
+    }
+    MUST(close(file));
+}
+
+/* The mover of memory that processes share, or of a file, dies: these are not left with pages that are locked or
+ * differ. They may have got memory of its kernel, or be in the middle of a move. */
 static void test_mover(void)
 {
     int ends[2] = {0, 0};
 
     for (int k = 0; k < death_rounds; k++) {
-        int dying = death_victim(k), status = 0;
+        int dying = death_victim(k), status = 0, file = k % 2 != 0 ? (int)MUST(memfd_create("moved", 0)) : -1;
         pid_t child;
 
+        if (file >= 0)
+            MUST(ftruncate(file, PAGES * PAGE));
         death_begin();
         child = FORK();
         if (child == 0)
-            _exit(share_moving(dying));
+            _exit(share_moving(dying, file));
         UNTIL(death_board->done[0] > 20 + 7 * k, "pages that have moved");
         death_kill(dying, k % (KETTLE_KILL_HALT + 1));
         death_board->over = 1;
@@ -619,6 +643,8 @@ static void test_mover(void)
         ends[WIFEXITED(status)]++;
         CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 8) || (WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS),
               "round %d: status %x", k, (unsigned)status);
+        if (file >= 0)
+            check_moved(file);
         death_audit();
         death_start_again(dying);
     }
@@ -725,6 +751,7 @@ int main(int argc, char **argv)
         {"read", "a reader there takes nothing that is written afterwards", test_read},
         {"borrowed", "a process that maps frames of it gets SIGBUS when it touches such a page, and not before",
          test_borrowed},
+        {"file", "pages of a file that are in its memory are lost, and the others are not", death_test_file},
         {"mover", "memory that it moves for others is unlocked", test_mover},
         {"load", "kernels die under load, and what is elsewhere goes on with the right results", test_load},
         {"second", "a second kernel dies while the others clean up, and both start again", death_test_second},

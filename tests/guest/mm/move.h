@@ -53,4 +53,10 @@ void move_test_twice(void);
 void move_test_sharers(void);
 void move_test_crowd(void);
 
+/* Of files: move_file.c. */
+void move_test_files(void);
+void move_test_file_sharers(void);
+void move_test_file_private(void);
+void move_test_file_cut(void);
+
 #endif

@@ -142,14 +142,14 @@ TEST(backing_names, "no two mappings of shared memory have a name in common, wha
     CHECK(backing_may_grow(FILE_PAGE(1), 1, 1ull << 35));
 }
 
-TEST(backing_find, "a page of shared memory is found wherever it is mapped, and not in private areas")
+TEST(backing_find, "a page of shared memory or a file is found wherever it is mapped, and not in private memory")
 {
     uint64_t name = backing_anonymous(5, 100), address = 0;
 
     begin();
     CHECK_EQ(area_set_backed(&list, at(10), at(20), AREA_READ | AREA_SHARED, backing_at(name, 4 * PAGE_SIZE)), 0);
     CHECK_EQ(area_set_backed(&list, at(30), at(34), AREA_READ | AREA_SHARED, backing_at(name, 8 * PAGE_SIZE)), 0);
-    CHECK_EQ(area_set_backed(&list, at(40), at(50), AREA_READ, FILE_PAGE(0)), 0);
+    CHECK_EQ(area_set_backed(&list, at(36), at(38), AREA_READ, BACKING_NONE), 0);
     CHECK(area_find_page(&list, backing_at(name, 9 * PAGE_SIZE), &address));
     CHECK_EQ(address, at(15));
     address += PAGE_SIZE;
@@ -161,7 +161,8 @@ TEST(backing_find, "a page of shared memory is found wherever it is mapped, and 
     CHECK(!area_find_page(&list, backing_at(name, 3 * PAGE_SIZE), &address));
     CHECK(!area_find_page(&list, backing_at(name, 14 * PAGE_SIZE), &address));
     CHECK(!area_find_page(&list, FILE_PAGE(3), &address));
-    CHECK_EQ(area_set_backed(&list, at(40), at(50), AREA_READ | AREA_SHARED, FILE_PAGE(0) | BACKING_READ_ONLY), 0);
+    CHECK_EQ(area_set_backed(&list, at(50), at(60), AREA_READ | AREA_SHARED, FILE_PAGE(0)), 0);
+    CHECK_EQ(area_set_backed(&list, at(40), at(50), AREA_READ, FILE_PAGE(0) | BACKING_READ_ONLY), 0);
     CHECK(area_find_page(&list, FILE_PAGE(3), &address));
     CHECK_EQ(address, at(43));
     begin();

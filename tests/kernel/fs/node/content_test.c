@@ -5,12 +5,16 @@
 #include <stdlib.h>
 
 #include "kernel/abi/errno.h"
+#include "kernel/instance/window.h"
+#include "mm/frame/content.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
+#include "mm/frame/reference.h"
 #include "mm/mempolicy/mempolicy.h"
 #include "tests/test.h"
 
-#define FRAMES 96u
+#define FRAMES 160u
+#define FOREIGN_FIRST 96u /* from here on they are another kernel's */
 #define ARCHIVE (5 * PAGE_SIZE + 100)
 #define SPAN (64 * PAGE_SIZE) /* bytes that the model has */
 
@@ -44,12 +48,13 @@ void heap_free(void *object, size_t size)
 
 void *window_direct(uint64_t pa)
 {
+    CHECK(number_of(pa) < FOREIGN_FIRST);
     return memory[number_of(pa)];
 }
 
 uint64_t mempolicy_frame_near(bool zeroed)
 {
-    for (uint32_t i = 0; i < FRAMES; i++) {
+    for (uint32_t i = 0; i < FOREIGN_FIRST; i++) {
         if (spaces[i] == UINT32_MAX) {
             spaces[i] = 0;
             memset(memory[i], zeroed ? 0 : 0xee, PAGE_SIZE);
@@ -70,6 +75,46 @@ void frame_release(uint64_t frame)
     CHECK(spaces[number_of(frame)] != UINT32_MAX && spaces[number_of(frame)] > 0);
     if (--spaces[number_of(frame)] == 0)
         spaces[number_of(frame)] = UINT32_MAX;
+}
+
+#define PEER 5u
+
+static bool is_foreign(uint64_t frame)
+{
+    return number_of(frame) >= FOREIGN_FIRST;
+}
+
+uint32_t frame_owner(uint64_t frame)
+{
+    return is_foreign(frame) ? PEER : 0;
+}
+
+bool window_owns(uint64_t pa, uint64_t size)
+{
+    CHECK_EQ(size, PAGE_SIZE);
+    return !is_foreign(pa);
+}
+
+void frame_bytes(uint64_t frame, uint32_t offset, void *bytes, uint32_t size, bool write)
+{
+    CHECK(is_foreign(frame) && offset + size <= PAGE_SIZE);
+    if (write)
+        memcpy(memory[number_of(frame)] + offset, bytes, size);
+    else
+        memcpy(bytes, memory[number_of(frame)] + offset, size);
+}
+
+void frame_clear(uint64_t frame, uint32_t offset, uint32_t size)
+{
+    CHECK(is_foreign(frame) && offset + size <= PAGE_SIZE);
+    memset(memory[number_of(frame)] + offset, 0, size);
+}
+
+void frame_reference_drop(struct frame_reference *reference)
+{
+    CHECK(is_foreign(reference->frame));
+    frame_release(reference->frame);
+    heap_free(reference, sizeof(*reference));
 }
 
 uint32_t frame_spaces(uint64_t frame)
@@ -222,6 +267,160 @@ TEST(content_cut_stays, "a frame that is cut off stays the caller's until it giv
     end(&content);
 }
 
+/* A new frame of the peer, or of this kernel, with one reference. */
+static uint64_t new_frame(bool foreign)
+{
+    for (uint32_t i = foreign ? FOREIGN_FIRST : 0; i < (foreign ? FRAMES : FOREIGN_FIRST); i++) {
+        if (spaces[i] == UINT32_MAX) {
+            spaces[i] = 1;
+            return (i + 1) * PAGE_SIZE;
+        }
+    }
+    return 0;
+}
+
+static struct frame_reference *reference_to(uint64_t frame)
+{
+    struct frame_reference *reference;
+
+    heap_left++;
+    reference = heap_alloc(sizeof(*reference));
+    reference->frame = frame;
+    return reference;
+}
+
+/* Page PAGE, whose frame is OLD and moves, gets a copy in FRAME. */
+static bool move(struct content *content, uint64_t page, uint64_t old, uint64_t frame)
+{
+    memcpy(memory[number_of(frame)], memory[number_of(old)], PAGE_SIZE);
+    return content_move_end(content, page, reference_to(frame));
+}
+
+TEST(content_moves, "a page that moves is read as ever, neither written nor handed out, and then has its new frame")
+{
+    for (int foreign = 0; foreign < 2; foreign++) {
+        struct content content = {0};
+        struct page_tree cut = {0};
+        uint64_t old = 0, new, got = 0;
+        char bytes[5] = "";
+
+        begin();
+        CHECK_EQ(content_write(&content, PAGE_SIZE, "page", 4), 4);
+        CHECK_EQ(content_page(&content, 1, true, &old), 0);
+        CHECK(!content_move_begin(&content, 0, old));
+        CHECK(!content_move_begin(&content, 1, old + PAGE_SIZE));
+        CHECK(content_move_begin(&content, 1, old));
+        CHECK(!content_move_begin(&content, 1, old));
+        CHECK_EQ(content_read(&content, PAGE_SIZE, bytes, 4), 4);
+        CHECK_EQ(memcmp(bytes, "page", 4), 0);
+        CHECK_EQ(content_page(&content, 1, false, &got), -EAGAIN);
+        CHECK_EQ(content_write(&content, PAGE_SIZE + 9, "x", 1), -EAGAIN);
+        CHECK_EQ(content_write(&content, 3 * PAGE_SIZE, "x", 1), -EAGAIN); /* the end of the file is cleared */
+        CHECK_EQ(content_resize(&content, PAGE_SIZE + 2, &cut), -EAGAIN);
+        CHECK_EQ(content_resize(&content, 4 * PAGE_SIZE, &cut), -EAGAIN);
+        CHECK_EQ(content_punch(&content, PAGE_SIZE + 1, 3 * PAGE_SIZE, &cut), -EAGAIN);
+        CHECK_EQ(content_punch(&content, 0, PAGE_SIZE + 1, &cut), -EAGAIN);
+        CHECK_EQ(content_write(&content, 7, "other", 5), 5);
+        new = new_frame(foreign != 0);
+        CHECK(move(&content, 1, old, new));
+        CHECK_EQ(frame_spaces(old), 1);
+        frame_release(old);
+        CHECK_EQ(content_read(&content, PAGE_SIZE, bytes, 4), 4);
+        CHECK_EQ(memcmp(bytes, "page", 4), 0);
+        CHECK_EQ(content_page(&content, 1, true, &got), foreign);
+        CHECK_EQ(got, new);
+        CHECK_EQ(frame_spaces(new), foreign != 0 ? 1 : 2);
+        CHECK_EQ(content_write(&content, PAGE_SIZE, "P", 1), 1);
+        CHECK_EQ(memory[number_of(new)][0], 'P');
+        if (foreign == 0)
+            frame_release(new);
+        resize(&content, PAGE_SIZE + 2);
+        CHECK_EQ(memory[number_of(new)][2], 0);
+        /* a move that ends without a new frame */
+        CHECK(content_move_begin(&content, 1, new));
+        CHECK(content_move_end(&content, 1, reference_to(0)));
+        CHECK_EQ(content_write(&content, PAGE_SIZE, "Q", 1), 1);
+        end(&content);
+    }
+}
+
+TEST(content_moves_cut, "a page that moves may be cut off as a whole, and the new frame is dropped then")
+{
+    struct content content = {0};
+    struct page_tree cut = {0};
+    uint64_t old = 0, new;
+
+    begin();
+    CHECK_EQ(content_write(&content, 0, "page", 4), 4);
+    CHECK_EQ(content_page(&content, 0, true, &old), 0);
+    CHECK(content_move_begin(&content, 0, old));
+    CHECK_EQ(content_resize(&content, 0, &cut), 0);
+    CHECK_EQ(content_write(&content, 0, "again", 5), 5);
+    new = new_frame(true);
+    CHECK(!move(&content, 0, old, new));
+    CHECK_EQ(frame_spaces(new), UINT32_MAX);
+    CHECK_EQ(frame_spaces(old), 2);
+    frame_release(old);
+    content_free(&cut, NULL);
+    CHECK_EQ(frame_spaces(old), UINT32_MAX);
+    end(&content);
+}
+
+static uint64_t copy_in(const void *context, uint64_t frame)
+{
+    return frame == *(const uint64_t *)context ? new_frame(false) : 0;
+}
+
+TEST(content_lost,
+     "a page that is lost with a kernel is an error until the file loses it, unless the boot image has it")
+{
+    struct content content;
+    struct page_tree cut = {0};
+    uint64_t frame[2] = {0}, foreign[2], copy;
+    uint8_t bytes[PAGE_SIZE];
+
+    begin();
+    content_init(&content, archive, sizeof(archive));
+    for (uint64_t page = 0; page < 2; page++) {
+        CHECK_EQ(content_page(&content, page, page == 1, &frame[page]), 0);
+        CHECK(content_move_begin(&content, page, frame[page]));
+        foreign[page] = new_frame(true);
+        CHECK(move(&content, page, frame[page], foreign[page]));
+        frame_release(frame[page]);
+    }
+    CHECK(!content_lose(&content, PEER + 1));
+    CHECK(!content_drop_idle(&content));
+    CHECK(content_lose(&content, PEER));
+    CHECK(!content_lose(&content, PEER));
+    for (int i = 0; i < 2; i++)
+        spaces[number_of(foreign[i])] = UINT32_MAX; /* they are the dead kernel's */
+    CHECK_EQ(content_read(&content, 0, bytes, PAGE_SIZE), PAGE_SIZE);
+    CHECK_EQ(memcmp(bytes, archive, PAGE_SIZE), 0);
+    CHECK_EQ(content_read(&content, PAGE_SIZE - 3, bytes, PAGE_SIZE), 3);
+    CHECK_EQ(content_read(&content, PAGE_SIZE, bytes, 1), -EIO);
+    CHECK_EQ(content_write(&content, PAGE_SIZE, "x", 1), -EIO);
+    CHECK_EQ(content_write(&content, PAGE_SIZE - 1, "xy", 2), 1);
+    CHECK_EQ(content_page(&content, 1, true, &frame[1]), -EHWPOISON);
+    CHECK_EQ(content_copy_page(&content, 1, frame[0]), -EHWPOISON);
+    CHECK_EQ(content_punch(&content, PAGE_SIZE, 2 * PAGE_SIZE, &cut), 0);
+    content_free(&cut, NULL);
+    CHECK_EQ(content_read(&content, PAGE_SIZE, bytes, 1), 1);
+    CHECK_EQ(bytes[0], 0);
+    CHECK_EQ(content_write(&content, PAGE_SIZE, "x", 1), 1);
+    /* a kernel that stops has another one copy its frames */
+    CHECK_EQ(content_page(&content, 2, true, &frame[0]), 0);
+    CHECK(content_move_begin(&content, 2, frame[0]));
+    foreign[0] = new_frame(true);
+    CHECK(move(&content, 2, frame[0], foreign[0]));
+    frame_release(frame[0]);
+    content_replace(&content, copy_in, &foreign[0]);
+    CHECK_EQ(content_page(&content, 2, true, &copy), 0);
+    CHECK(!is_foreign(copy));
+    frame_release(copy);
+    spaces[number_of(foreign[0])] = UINT32_MAX;
+    end(&content);
+}
+
 /* --- random operations --- */
 
 static uint8_t model[SPAN];
@@ -300,7 +499,7 @@ static void step(struct content *content, uint64_t *random, bool allowed)
     uint64_t frame;
     int64_t result;
 
-    switch (test_below(random, 8)) {
+    switch (test_below(random, 10)) {
     case 0:
     case 1:
     case 2:
@@ -333,10 +532,15 @@ static void step(struct content *content, uint64_t *random, bool allowed)
         CHECK(result == 0 || allowed);
         break;
     case 6:
+    case 7:
         result = content_page(content, at / PAGE_SIZE, test_below(random, 2) == 0, &frame);
-        CHECK(result == 0 || (result == -ENXIO && at / PAGE_SIZE * PAGE_SIZE >= model_size) || allowed);
+        CHECK(result >= 0 || (result == -ENXIO && at / PAGE_SIZE * PAGE_SIZE >= model_size) || allowed);
         if (result == 0)
             frame_release(frame);
+        if (result >= 0 && test_below(random, 2) == 0) {
+            CHECK(content_move_begin(content, at / PAGE_SIZE, frame));
+            CHECK(move(content, at / PAGE_SIZE, frame, new_frame(test_below(random, 2) == 0)));
+        }
         break;
     default:
         content_drop_idle(content);

@@ -81,6 +81,7 @@ void msg_doorbell_interrupt(void)
     msg_stats.doorbells_received++;
     msg_poll();
     msg_doorbell_leave();
+    cpu_pause(); /* who rang polls for the answer, and may share the core, or an emulator's thread */
 }
 
 void msg_due_interrupt(void)

@@ -83,6 +83,16 @@ SPACES = ["test-memory", "test-threads", "test-fork-memory", "test-migrate", "te
           "test-audit", f"test-vm seed={SEED} batches=1 pages=160", "test-one-frame 200"]
 
 
+# What the longest take, and others about 1, in seconds on two idle CPUs: so that the longest boots begin first.
+SECONDS = {"test-death": 30, "test-fuzz-calls": 15, "test-machine": 12, "test-seen": 12, "test-move": 12, "test-sched": 8, "test-stop": 7,
+           "test-moved": 6, "test-signals": 5, "test-futex": 5, "test-audit": 4, "test-fork-memory": 3, "stress-tasks": 3}
+
+
+def boot_seconds(boot):
+    """About how long BOOT takes."""
+    return sum(SECONDS.get(program.split()[0], 1) for program in boot.programs)
+
+
 def boot(machine, programs, append="", inject="", label="", machines=None):
     """A boot whose name says its machine and options. More machines run at once than the host has CPUs: but where kernels are to
     die, one that the host leaves alone for a while is given time."""

@@ -86,7 +86,10 @@ void msg_doorbell_interrupt(void)
 
 void msg_due_interrupt(void)
 {
-    msg_poll();
+    bool any = msg_poll();
+
     if ((!cpu_several || cpu_index() == 0) && look_due != 0 && clock_now() >= look_due)
         msg_doorbell_leave();
+    if (any)
+        cpu_pause(); /* as above */
 }

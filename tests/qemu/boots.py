@@ -176,10 +176,10 @@ BOOTS = [
     boot("4-kernels-parallel", ["test-stop", "test-stop under test-filemap", "test-stop under test-content",
                                 "test-stop under test-zero busy", "test-stop under test-directory",
                                 "test-stop under test-move writers", *AUDIT], "text=one", label="stops"),
-    # memory that follows its users under everything else (leak-tasks would count what the looks record)
+    # memory that follows its users under everything else
     boot("4-kernels-parallel", ["test-memory-races", "test-fork-memory", "test-move 12 newcomers writers", "test-stop 3",
-                                STORMS[0], *AUDIT], "numa=nemo"),
-    # and the same with faults that show accesses
+                                *STORMS, *AUDIT], "numa=nemo"),
+    # and the same with faults that show accesses, whose records leak-tasks would count
     boot("4-kernels-parallel", ["test-memory-races", "test-fork-memory", "test-huge", "test-remap",
                                 "test-move 12 newcomers writers", "test-stop 3", STORMS[0], "test-seen", *AUDIT],
          "numa=nemo numasee=faults numaperiod=20"),

@@ -211,6 +211,7 @@ static void interrupt(const struct trap_frame *frame)
         break;
     case VECTOR_FLUSH:
         tlb_interrupt();
+        cpu_pause(); /* who flushes spins for the answer: as at the end of msg_doorbell_interrupt */
         break;
     case VECTOR_SERIAL:
         serial_interrupt();

@@ -81,11 +81,15 @@ void msg_doorbell_interrupt(void)
     msg_stats.doorbells_received++;
     msg_poll();
     msg_doorbell_leave();
+    cpu_pause(); /* who rang polls for the answer, and may share the core, or an emulator's thread */
 }
 
 void msg_due_interrupt(void)
 {
-    msg_poll();
+    bool any = msg_poll();
+
     if ((!cpu_several || cpu_index() == 0) && look_due != 0 && clock_now() >= look_due)
         msg_doorbell_leave();
+    if (any)
+        cpu_pause(); /* as above */
 }

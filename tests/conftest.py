@@ -1,8 +1,10 @@
 """For all tests in Python."""
 
-LONGEST = "test_the_tutorials_do_what_they_say"
+# The longest tests, by their names without parameters, begin first: of those that run at once, the others fill the time
+# beside them.
+LONGEST = ("test_the_tutorials_do_what_they_say", "test_real_programs_pass_on_kettle_what_they_pass_on_linux", "test_programs_give_what_linux_gives",
+           "test_exec_wins_over_threads_that_have_not_heard_of_it", "test_what_is_seen_is_what_happened")
 
 
 def pytest_collection_modifyitems(items):
-    """The longest test begins first: of those that run at once, the others fill the time beside it."""
-    items.sort(key=lambda item: item.name != LONGEST)
+    items.sort(key=lambda item: LONGEST.index(item.originalname) if item.originalname in LONGEST else len(LONGEST))

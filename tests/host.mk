@@ -62,15 +62,17 @@ $(BUILD)/fuzz/seeds: tests/fuzz/seeds.py $(wildcard tests/boot/tables/*.acpi)
 	python3 tests/fuzz/seeds.py $@
 	@touch $@
 
-# Every test runs even when one fails; the last line sums up. A program that dies counts as a failure.
+# Every test runs even when one fails, HOST_JOBS at a time; the last line sums up. A program that dies counts as a failure.
+HOST_JOBS ?= 2
 .PHONY: host-test
 host-test: $(HOST_PROGRAMS) ## unit tests on the host, under sanitizers
+	@printf '%s\n' $(HOST_PROGRAMS) | xargs -P $(HOST_JOBS) -I {} sh -c '{} >{}.log 2>&1; echo $$? >{}.status'
 	@passed=0; failed=0; \
 	for program in $(HOST_PROGRAMS); do \
 	    echo "# $${program#$(BUILD)/host/}"; \
-	    output=$$($$program 2>&1); status=$$?; \
-	    printf '%s\n' "$$output" | grep -v '^[0-9]* passed, [0-9]* failed$$'; \
-	    sum=$$(printf '%s\n' "$$output" | sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$$/\1 \2/p'); \
+	    status=$$(cat $$program.status); \
+	    grep -v '^[0-9]* passed, [0-9]* failed$$' $$program.log; \
+	    sum=$$(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$$/\1 \2/p' $$program.log); \
 	    set -- $${sum:-0 0}; \
 	    passed=$$((passed + $$1)); failed=$$((failed + $$2)); \
 	    if [ $$status -ne 0 ] && [ $$2 -eq 0 ]; then \

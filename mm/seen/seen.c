@@ -98,13 +98,34 @@ static struct block *find(struct seen *seen, uint64_t number)
     return block;
 }
 
+static struct seen_tables tables; /* [a] */
+
+void seen_count(struct seen_tables *out)
+{
+    out->small = __atomic_load_n(&tables.small, __ATOMIC_RELAXED);
+    out->large = __atomic_load_n(&tables.large, __ATOMIC_RELAXED);
+}
+
+static uint64_t *count_of(uint32_t places)
+{
+    return table_size(places) > PAGE_SIZE / 2 ? &tables.large : &tables.small;
+}
+
 static struct seen *create(uint32_t places)
 {
     struct seen *seen = heap_alloc(table_size(places)); /* zeros */
 
-    if (seen != NULL)
+    if (seen != NULL) {
         seen->places = places;
+        __atomic_fetch_add(count_of(places), 1, __ATOMIC_RELAXED);
+    }
     return seen;
+}
+
+static void destroy(struct seen *seen)
+{
+    __atomic_fetch_sub(count_of(seen->places), 1, __ATOMIC_RELAXED);
+    heap_free(seen, table_size(seen->places));
 }
 
 /* Makes room for one more block. When the table may not grow any more, everything is forgotten. False: no memory. */
@@ -131,7 +152,7 @@ static bool make_room(struct space *space)
     if (old != NULL) {
         more->count = old->count;
         more->wanted = old->wanted;
-        heap_free(old, table_size(places));
+        destroy(old);
     }
     space->seen = more;
     return true;
@@ -294,7 +315,7 @@ void seen_end(struct space *space)
 {
     hint_end(space);
     if (space->seen != NULL)
-        heap_free(space->seen, table_size(space->seen->places));
+        destroy(space->seen);
     space->seen = NULL;
 }
 

@@ -27,6 +27,12 @@ uint32_t seen_way_locked(const struct space *space);
 /* SPACE has the policy and the way NUMA (seen_choice_of) from now on. */
 void seen_choose_locked(struct space *space, uint32_t numa);
 
+/* The tables of blocks of this kernel's spaces: a space gets one with the first report of it, which grows. */
+struct seen_tables {
+    uint64_t small, large; /* as struct heap_stats counts objects */
+};
+void seen_count(struct seen_tables *out);
+
 /* Notes in the trace that NODE has used PAGE, as a look or a fault has found. The figures are the block's number, and
  * the page within it + NODE << 4. */
 void seen_note_page_locked(const struct space *space, uint64_t page, uint32_t node);

@@ -83,6 +83,16 @@ SPACES = ["test-memory", "test-threads", "test-fork-memory", "test-migrate", "te
           "test-audit", f"test-vm seed={SEED} batches=1 pages=160", "test-one-frame 200"]
 
 
+# What the longest take, and others about 1, in seconds on two idle CPUs: so that the longest boots begin first.
+SECONDS = {"test-death": 30, "test-fuzz-calls": 15, "test-machine": 12, "test-seen": 12, "test-move": 12, "test-sched": 8, "test-stop": 7,
+           "test-moved": 6, "test-signals": 5, "test-futex": 5, "test-audit": 4, "test-fork-memory": 3, "stress-tasks": 3}
+
+
+def boot_seconds(boot):
+    """About how long BOOT takes."""
+    return sum(SECONDS.get(program.split()[0], 1) for program in boot.programs)
+
+
 def boot(machine, programs, append="", inject="", label="", machines=None):
     """A boot whose name says its machine and options. More machines run at once than the host has CPUs: but where kernels are to
     die, one that the host leaves alone for a while is given time."""
@@ -167,10 +177,10 @@ BOOTS = [
                                 "test-stop under test-zero busy", "test-stop under test-directory",
                                  "test-stop under test-move writers", "test-stop under test-lazy storm",
                                  "test-stop under test-move 6 files file-sharers file-cut", *AUDIT], "text=one", label="stops"),
-    # memory that follows its users under everything else (leak-tasks would count what the looks record)
+    # memory that follows its users under everything else
     boot("4-kernels-parallel", ["test-memory-races", "test-fork-memory", "test-move 12 newcomers writers", "test-stop 3",
-                                STORMS[0], *AUDIT], "numa=nemo"),
-    # and the same with faults that show accesses
+                                *STORMS, *AUDIT], "numa=nemo"),
+    # and the same with faults that show accesses, whose records leak-tasks would count
     boot("4-kernels-parallel", ["test-memory-races", "test-fork-memory", "test-huge", "test-remap",
                                 "test-move 12 newcomers writers", "test-stop 3", STORMS[0], "test-seen", *AUDIT],
          "numa=nemo numasee=faults numaperiod=20"),

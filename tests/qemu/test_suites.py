@@ -7,20 +7,21 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from boots import BOOTS
+from boots import BOOTS, boot_seconds
 from suite import parameters, run_boot, shorten
 
 
 @pytest.fixture(scope="session")
 def boots(request):
-    """Boots every machine of the selected tests, --boots at a time; the results of each, by program, are a future."""
+    """Boots every machine of the selected tests, --boots at a time and the longest first; the results of each, by program, are a
+    future."""
     programs = {}
     for item in request.session.items:
         step = item.callspec.params.get("step") if hasattr(item, "callspec") else None
         if step is not None:
             programs.setdefault(step.boot, []).append(step.program)
     with ThreadPoolExecutor(request.config.getoption("boots")) as pool:
-        yield {boot: pool.submit(run_boot, boot, names) for boot, names in programs.items()}
+        yield {boot: pool.submit(run_boot, boot, programs[boot]) for boot in sorted(programs, key=boot_seconds, reverse=True)}
         pool.shutdown(cancel_futures=True)
 
 

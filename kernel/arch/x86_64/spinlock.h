@@ -1,7 +1,8 @@
 /* Spinlocks between the CPUs of one instance. Never shared between instances.
  *
  * Kernel code runs with interrupts off, so a lock holder is not interrupted. A CPU that spins answers the TLB
- * shootdowns of others (cpu_relax), so a holder may wait for one without deadlock.
+ * shootdowns of others (cpu_relax), so a holder may wait for one without deadlock. Nobody starves: while a CPU waits,
+ * others that want the lock wait, too, also the one that has just released it.
  *
  * In an instance with one CPU no other CPU can hold a lock, so taking a lock is a check and a plain store. The locked
  * instruction that other instances need is out of line. */
@@ -14,7 +15,13 @@
 #include "kernel/arch/x86_64/cpu.h"
 
 struct spinlock {
-    volatile uint32_t held; /* [a] 0 free, else 1 + local number of the CPU that holds it */
+    union {
+        volatile uint32_t word; /* [a] 0: free, and nobody waits for it */
+        struct {
+            volatile uint16_t held;    /* [a] 0 free, else 1 + local number of the CPU that holds it */
+            volatile uint16_t waiting; /* [a] CPUs that wait */
+        };
+    };
 };
 
 bool spin_try_several(struct spinlock *lock);
@@ -57,7 +64,7 @@ static inline void spin_lock_briefly(struct spinlock *lock)
 
 static inline void spin_unlock(struct spinlock *lock)
 {
-    __atomic_store_n(&lock->held, 0u, __ATOMIC_RELEASE);
+    __atomic_store_n(&lock->held, (uint16_t)0, __ATOMIC_RELEASE);
 }
 
 static inline bool spin_held(const struct spinlock *lock)

@@ -19,6 +19,7 @@
 #include "mm/life/life.h"
 #include "mm/lock/lock.h"
 #include "mm/retrieve/strategy.h"
+#include "mm/seen/seen.h"
 #include "msg/call.h"
 #include "msg/channel.h"
 #include "tasks/account/facts.h"
@@ -75,8 +76,9 @@ static size_t report_kernels(char *bytes, size_t size, uint64_t *cursor)
 
 /* Objects that are allocated and freed while programs run. Memory that is kept for reuse and never freed is listed
  * separately, in frames: kernel stacks, the frames of small objects, what the message channels allocated with the first
- * messages of a kind, and pages of files and of programs that are kept for their next exec. "used" counts the other
- * frames that are not free, "large" the other objects over half a page. */
+ * messages of a kind, and pages of files and of programs that are kept for their next exec. So are what looks at spaces
+ * have shown ("looks"), of which a space gets a table at some time of its life. "used" counts the other frames that are
+ * not free, "large" the other objects over half a page. */
 static size_t report_objects(char *bytes, size_t size, uint64_t *cursor)
 {
     struct text text = {bytes, size, 0};
@@ -85,6 +87,7 @@ static size_t report_objects(char *bytes, size_t size, uint64_t *cursor)
     struct thread_counts threads;
     struct task_counts tasks;
     struct file_counts files;
+    struct seen_tables looks;
     uint64_t stack_frames, message_frames = msg_stays.bytes / PAGE_SIZE;
     uint64_t cached = content_frames() + frame_kept_count();
     uint64_t named = object_page_tables(); /* each an object and a frame, which stay */
@@ -94,6 +97,7 @@ static size_t report_objects(char *bytes, size_t size, uint64_t *cursor)
     thread_counts(&threads);
     file_count(&files);
     heap_stats(&heap);
+    seen_count(&looks);
     frame_stats(&frames);
     stack_frames = threads.stacks * (STACK_SIZE / PAGE_SIZE);
     text_put(&text, "kernel %u groups %lu processes %lu present %lu threads %lu spaces %lu ", instance.kernel,
@@ -104,8 +108,11 @@ static size_t report_objects(char *bytes, size_t size, uint64_t *cursor)
              (unsigned long)futex_count(), (unsigned long)space_lock_count(), (unsigned long)msg_kept_count(),
              (unsigned long)timer_count());
     text_put(&text,
-             "objects %lu large %lu used %lu small-frames %lu stack-frames %lu message-frames %lu cache-frames %lu\n",
-             (unsigned long)(heap.small - page_tree_nodes() - named), (unsigned long)(heap.large - msg_stays.objects),
+             "looks %lu objects %lu large %lu used %lu small-frames %lu stack-frames %lu message-frames %lu "
+             "cache-frames %lu\n",
+             (unsigned long)(looks.small + looks.large),
+             (unsigned long)(heap.small - page_tree_nodes() - named - looks.small),
+             (unsigned long)(heap.large - msg_stays.objects - looks.large),
              (unsigned long)(frames.total - frames.free - heap.small_frames - stack_frames - message_frames - cached -
                              named),
              (unsigned long)heap.small_frames, (unsigned long)stack_frames, (unsigned long)message_frames,

@@ -395,8 +395,8 @@ static void test_leaks(void)
             all_once(k);
     }
     kernels_go(0);
-    before = tap_settled(small_objects);
-    large = tap_settled(large_objects);
+    before = tap_settled(small_objects, 0);
+    large = tap_settled(large_objects, 0);
     for (int k = 0; k < 10 * kernels_count(); k++)
         all_once(k);
     kernels_go(0);

@@ -186,9 +186,10 @@ int tap_kernels(int kernels[64]);
  * kernel's own way there. Any thread may ask, also one of userland/thread.h. */
 bool tap_sleeps(pid_t process, long thread);
 
-/* What COUNT returns once it has not changed for a while: a count of objects that other kernels give back without being
- * waited for. A value that has not settled in TAP_PATIENCE is returned as it is. */
-long tap_settled(long (*count)(void));
+/* What COUNT returns once it has not changed by more than NOISE for a while: a count of objects that other kernels give
+ * back without being waited for, and others may have some of meanwhile. A value that has not settled in TAP_PATIENCE is
+ * returned as it is. */
+long tap_settled(long (*count)(void), long noise);
 
 /* The monotonic clock in nanoseconds. */
 int64_t tap_time(void);

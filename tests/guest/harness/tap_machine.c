@@ -1,6 +1,7 @@
 /* What tests ask of the machine below them. tests/guest/harness/tap.h is the contract. */
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -47,18 +48,23 @@ bool tap_sleeps(pid_t process, long thread)
     return name_end != NULL && name_end[1] == ' ' && name_end[2] == 'S';
 }
 
-long tap_settled(long (*count)(void))
+long tap_settled(long (*count)(void), long noise)
 {
     static const struct timespec step = {.tv_nsec = 20000000};
     int64_t begin = tap_time();
-    long last = count(), now;
+    long first = count();
 
-    for (int same = 0; same < 10 && tap_time() - begin < TAP_PATIENCE; last = now) {
+    for (int same = 0; same < 10 && tap_time() - begin < TAP_PATIENCE; same++) {
+        long now;
+
         nanosleep(&step, NULL);
         now = count();
-        same = now == last ? same + 1 : 0;
+        if (labs(now - first) > noise) {
+            first = now;
+            same = -1;
+        }
     }
-    return last;
+    return first;
 }
 
 int64_t tap_time(void)

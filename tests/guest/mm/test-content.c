@@ -578,7 +578,7 @@ static void test_leaks(void)
         return;
     }
     CHECK(tap_fork(child_leaves, NULL) == 0, "a child");
-    before = tap_settled(cache_frames);
+    before = tap_settled(cache_frames, 0);
     for (int i = 0; i < 5; i++)
         CHECK(tap_fork(child_leaves, NULL) == 0, "a child");
     tap_note("%ld frames of files before, %ld now", before, cache_frames());

@@ -511,12 +511,12 @@ static void test_killed(void)
     close(pipes[1]);
 }
 
-#define SPARSE (16 * LARGE)
+#define SPARSE (8 * LARGE)
 
 /* migrate_pages leaves no page of a nearly empty area behind. */
 static void test_sparse(void)
 {
-    static const long at[] = {0, LARGE - PAGE, 7 * LARGE + 5 * PAGE, SPARSE - PAGE};
+    static const long at[] = {0, LARGE - PAGE, 3 * LARGE + 5 * PAGE, SPARSE - PAGE};
     char *memory;
 
     if (move_skip_one_node())

@@ -19,6 +19,7 @@
 #define MREMAP_DONTUNMAP 4
 #endif
 #define PAGES 24l
+#define LOST 1024l /* KiB that would be a leak; an audit of the machine has less than half of it */
 
 static char *remap(char *from, long old, long new, int flags, void *to)
 {
@@ -396,11 +397,11 @@ static void test_leak(void)
     long before;
 
     CHECK(tap_fork(cycle, NULL) == 0, "the first time");
-    before = tap_settled(free_memory);
+    before = tap_settled(free_memory, LOST / 2);
     for (int i = 0; i < 4; i++)
         CHECK(tap_fork(cycle, NULL) == 0, "again");
     tap_note("free before %ld KiB, after %ld KiB", before, free_memory());
-    UNTIL(!tap_on_kettle() || free_memory() > before - 1024, "memory to come back from other kernels");
+    UNTIL(!tap_on_kettle() || free_memory() > before - LOST, "memory to come back from other kernels");
 }
 
 static const struct tap_test tests[] = {

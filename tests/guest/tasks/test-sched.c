@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -22,6 +23,8 @@
 #define HANDOFFS 500
 #define YIELDS_FOR_ONE 20 /* that a handoff may take */
 #define HOPS 200
+#define LOCKINGS 100        /* calls that want a lock which another CPU takes all the time */
+#define CALLS_MEANWHILE 100 /* of the other CPU that are too many: where they take turns, it makes thousands in one */
 
 struct mask { /* of cpu_set_t's layout, usable in threads that the C library does not know */
     unsigned long words[CPUS_MAX / 64];
@@ -317,6 +320,61 @@ static void test_at_once(void)
     for (int i = 0; i < started; i++)
         CHECK(thread_join(&spinners[i]), "thread %d does not end", i);
     CHECK(apart, "%d busy threads never were on %d CPUs", cpu_count, cpu_count);
+}
+
+/* --- a lock of the kernel that another CPU wants all the time --- */
+
+static atomic_long calls;
+
+/* Maps and unmaps a page: both take the lock of the address space. */
+static void map_and_unmap(void)
+{
+    long area = x86_syscall(SYS_mmap, 0, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    x86_syscall3(SYS_munmap, area, 4096, 0);
+}
+
+static void run_caller(struct thread *thread)
+{
+    bind_thread(0, cpus[1]);
+    (void)thread;
+    for (atomic_store(&begun, 1); !atomic_load(&over); atomic_fetch_add(&calls, 1))
+        map_and_unmap();
+}
+
+/* A CPU that releases a lock and takes it again does not keep it from one that waits for it meanwhile. A turn of the
+ * waiting CPU may end in the middle of a call, and so some calls may take a turn of the other. */
+static void test_lock(void)
+{
+    static struct thread caller;
+    struct mask before = {{0}};
+    int starved = 0;
+
+    if (cpu_count < 2 || !tap_on_kettle()) {
+        tap_skip("not a kernel of Kettle with two CPUs");
+        return;
+    }
+    x86_syscall3(SYS_sched_getaffinity, 0, sizeof(before), (long)&before);
+    atomic_store(&begun, 0);
+    atomic_store(&over, false);
+    if (!CHECK(thread_start(&caller, run_caller), "%s", strerror(errno)))
+        return;
+    bind_thread(0, cpus[0]);
+    while (!atomic_load(&begun))
+        nap();
+    for (int i = 0; i < LOCKINGS; i++) {
+        long first;
+
+        x86_pause();
+        first = atomic_load(&calls);
+        map_and_unmap();
+        starved += atomic_load(&calls) - first > CALLS_MEANWHILE;
+    }
+    atomic_store(&over, true);
+    CHECK(thread_join(&caller), "the thread does not end");
+    bind_all(&before);
+    CHECK(starved <= LOCKINGS / 10, "%d of %d calls took more than %d of another thread", starved, LOCKINGS,
+          CALLS_MEANWHILE);
 }
 
 static void test_bound(void)
@@ -619,6 +677,7 @@ static const struct tap_test tests[] = {
     {"crowd", "200 threads of one CPU all make progress", test_crowd},
     {"yield", "threads that yield to each other take turns", test_yield},
     {"at-once", "as many busy threads as a kernel has CPUs run on all of them", test_at_once},
+    {"lock", "a CPU gets a lock that another one takes again and again", test_lock},
     {"bound", "a thread that binds itself to a CPU runs there", test_bound},
     {"bound-everywhere", "a thread that binds itself to a CPU of any kernel runs there", test_bound_everywhere},
     {"sent", "threads that are bound by another thread go to that CPU", test_sent},

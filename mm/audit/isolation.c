@@ -92,7 +92,7 @@ void audit_tables(struct audit_report *report)
     audit_kernel_tables(&world, &window_tables, report);
     for (uint64_t id = 0; (space = space_next(id)) != NULL;) {
         id = space->id + 1;
-        audit_space_tables(&world, &space->tables, window_tables.root, space->id, report);
+        audit_space_tables(&world, &space->tables, audit_owners_here(space), window_tables.root, space->id, report);
         space_put(space);
         slice_check();
     }
@@ -182,6 +182,7 @@ static void reclaim_frame(const struct audit_frame *frame, void *context)
 static int look(struct frames *frames, kernel_set all, void (*each)(const struct audit_frame *frame, void *context),
                 void *context)
 {
+    struct frame_kept_place kept = {0};
     int error = 0;
 
     memset(frames->seen, 0, sizeof(frames->seen));
@@ -191,7 +192,8 @@ static int look(struct frames *frames, kernel_set all, void (*each)(const struct
     slice_check();
     file_objects_each(note_cached, frames);
     slice_check();
-    frame_kept_each(note_cached, frames);
+    while (frame_kept_some(&kept, note_cached, frames))
+        slice_check();
     slice_check();
     if (zero_page_frame() != 0)
         note_cached(zero_page_frame(), frames);

@@ -9,6 +9,7 @@
 #include "kernel/lib/list.h"
 #include "mm/audit/check.h"
 #include "mm/audit/internal.h"
+#include "mm/frame/reference.h"
 #include "mm/page/question.h"
 #include "mm/space/entry.h"
 #include "mm/space/space.h"
@@ -20,7 +21,8 @@
 #define AREAS_MAX ((AUDIT_PART - sizeof(struct msg_audit_viewed)) / sizeof(struct msg_space_area))
 #define MARKS_MAX ((AUDIT_PART - sizeof(struct msg_audit_viewed)) / sizeof(kernel_set))
 #define WORDS_MAX ((AUDIT_PART - sizeof(struct msg_audit_framed)) / sizeof(uint64_t))
-#define TABLES_MAX 4u /* page tables that one AUDIT_FRAMES examines */
+#define TABLES_MAX 4u   /* page tables that one AUDIT_FRAMES examines */
+#define TABLE_LOOKS 64u /* tables without frames of the asker that take as long as one that is examined */
 
 _Static_assert(WORDS_MAX >= LEAF_ENTRIES && RUNS_MAX >= LEAF_ENTRIES, "a table fits");
 
@@ -39,7 +41,8 @@ enum lie {
     LIE_BACKING,
     LIE_BITS,
     LIE_COUNT,
-    LIE_MARK
+    LIE_MARK,
+    LIE_OWNER
 };
 
 static volatile enum lie lie; /* [a] */
@@ -87,6 +90,13 @@ static void lie_of_area(struct msg_space_area *area, uint64_t start)
         area->prot ^= AREA_SHARED;
     else if (lie == LIE_BITS)
         area->prot ^= AREA_EXEC;
+}
+
+const struct sharers *audit_owners_here(const struct space *space)
+{
+    static const struct sharers none;
+
+    return lie == LIE_OWNER ? &none : &space->owners;
 }
 
 /* --- one space --- */
@@ -234,7 +244,7 @@ uint32_t audit_frames_here(const struct msg_audit_frames *ask, struct msg_audit_
 {
     uint64_t *words = (uint64_t *)(out + 1);
     uint64_t id = ask->space, va = ask->va & ~(LEAF_SIZE - 1);
-    uint32_t count = 0, tables = 0;
+    uint32_t count = 0, looks = 0, owner = frame_owner(ask->start);
     struct space *space;
 
     *out = (struct msg_audit_framed){0};
@@ -245,12 +255,18 @@ uint32_t audit_frames_here(const struct msg_audit_frames *ask, struct msg_audit_
         spin_lock(&space->lock);
         if (space->id != id)
             va = 0;
+        if (owner != instance.kernel && owners_none(&space->owners))
+            va = USER_END;
         for (; (leaf = paging_next_leaf_look(&space->tables, &va, USER_END)) != NULL; va += LEAF_SIZE) {
-            if (count + LEAF_ENTRIES > WORDS_MAX || tables++ == TABLES_MAX) {
+            bool has = owner == instance.kernel || owners_has(&space->owners, va, owner);
+
+            if (count + LEAF_ENTRIES > WORDS_MAX || looks >= TABLES_MAX * TABLE_LOOKS) {
                 *out = (struct msg_audit_framed){space->id, va};
                 break;
             }
-            count = list_leaf(&listing, leaf, va, ask, words, count);
+            looks += has ? TABLE_LOOKS : 1;
+            if (has)
+                count = list_leaf(&listing, leaf, va, ask, words, count);
         }
         spin_unlock(&space->lock);
         id = space->id + 1;

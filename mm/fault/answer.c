@@ -34,7 +34,7 @@ static void take_spare_locked(struct space *space, uint64_t page, const uint64_t
 
     if (entry == NULL)
         return; /* the asker then takes the page's lock, and finds out there that memory is short */
-    *entry = space_entry(spare, area->prot, false, false, PAGING_SOFT_REMOTE);
+    *entry = space_entry(space, page, spare, area->prot, false, false, 0);
     got->kind = SPACE_TAKEN;
 }
 
@@ -120,7 +120,8 @@ static bool break_locked(struct space *space, const struct area *area, uint64_t 
 
     if (spaces == 1) {
         if ((old & PAGING_SOFT_REMOTE) == 0) /* else a fork may have taken it since the asker has looked */
-            *entry = space_entry(old & PAGING_FRAME, area->prot, false, (old & PAGING_SOFT_OWNING) != 0, 0);
+            *entry = space_entry(space, page, old & PAGING_FRAME, area->prot, false, (old & PAGING_SOFT_OWNING) != 0,
+                                 0);
         got->cow = 0;
         return true;
     }
@@ -128,7 +129,7 @@ static bool break_locked(struct space *space, const struct area *area, uint64_t 
         return false;
     if ((old & PAGING_SOFT_REMOTE) == 0)
         frame_copy_out(ask->spare, old & PAGING_FRAME);
-    *entry = space_entry(ask->spare, area->prot, false, false, PAGING_SOFT_REMOTE);
+    *entry = space_entry(space, page, ask->spare, area->prot, false, false, 0);
     space_flush(space, page, page + PAGE_SIZE);
     if ((old & PAGING_SOFT_OWNING) != 0) {
         space_hold_pages_locked(space, -1);

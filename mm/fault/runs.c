@@ -64,7 +64,7 @@ static void install_run_locked(struct space *space, uint64_t *leaf, uint64_t at,
 {
     uint32_t index = SPACE_RUN_INDEX(run), length = SPACE_RUN_LENGTH(run);
     uint64_t page = at + index * PAGE_SIZE;
-    uint64_t entry = space_entry(SPACE_RUN_FRAME(run), prot, cow, false, PAGING_SOFT_PREFETCHED);
+    uint64_t entry = space_entry(space, page, SPACE_RUN_FRAME(run), prot, cow, false, PAGING_SOFT_PREFETCHED);
 
     if (!area_covers(&space->areas, page, page + length * PAGE_SIZE) &&
         area_set_backed(&space->areas, page, page + length * PAGE_SIZE, prot,

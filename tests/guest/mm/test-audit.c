@@ -175,6 +175,7 @@ static const struct lie {
     {"owned", "owned once", false, false},      {"pending", "no pending free", false, false},
     {"remote", "remote mark", false, false},    {"outside", "inside an area", false, false},
     {"count", "count of a frame", true, false}, {"mark", "marked at home", false, true},
+    {"owner", "whose memory", true, true},
 };
 
 static void report_wrongly(const char *what, int kernel)

@@ -51,14 +51,15 @@ static inline uint64_t space_entry_remote(struct space *space, uint64_t page, ui
 /* Makes an entry for FRAME, a kernel's memory, at PAGE of SPACE, in an area with PROT; all entries are made here. COW:
  * the frame must not be written. OWNING: the entry carries the space's reference to the frame, which is released when
  * the page is unmapped; otherwise the entry is a borrowed one. FLAGS: further bits, PAGING_ACCESSED,
- * PAGING_SOFT_PREFETCHED or PAGING_SOFT_PENDING_FREE. The entries for frames in a row of one owner, in the table of
+ * PAGING_SOFT_PREFETCHED or PAGING_SOFT_PENDING_FREE; a caller that knows whose the frame is, and notes it by itself
+ * (owners_note), passes PAGING_SOFT_REMOTE. The entries for frames in a row of one owner, in the table of
  * PAGE, differ only in their addresses. The caller holds space->lock until the entry is in its table, or nobody else
  * has SPACE. */
 static inline uint64_t space_entry(struct space *space, uint64_t page, uint64_t frame, uint32_t prot, bool cow,
                                    bool owning, uint64_t flags)
 {
     return frame | space_page_flags(prot, cow) | (owning ? PAGING_SOFT_OWNING : 0) |
-           space_entry_remote(space, page, frame) | flags;
+           ((flags & PAGING_SOFT_REMOTE) != 0 ? 0 : space_entry_remote(space, page, frame)) | flags;
 }
 
 /* Makes an owning entry for a frame that is known to be this kernel's memory. */

@@ -23,6 +23,7 @@
 #define WORDS_MAX ((AUDIT_PART - sizeof(struct msg_audit_framed)) / sizeof(uint64_t))
 #define TABLES_MAX 4u   /* page tables that one AUDIT_FRAMES examines */
 #define TABLE_LOOKS 64u /* tables without frames of the asker that take as long as one that is examined */
+#define LOOKS_MAX (TABLES_MAX * TABLE_LOOKS)
 
 _Static_assert(WORDS_MAX >= LEAF_ENTRIES && RUNS_MAX >= LEAF_ENTRIES, "a table fits");
 
@@ -251,16 +252,20 @@ uint32_t audit_frames_here(const struct msg_audit_frames *ask, struct msg_audit_
     while (out->va == 0 && out->space == 0 && (space = space_next(id)) != NULL) {
         struct listing listing = {.space = space};
         const uint64_t *leaf;
+        bool none;
 
         spin_lock(&space->lock);
         if (space->id != id)
             va = 0;
-        if (owner != instance.kernel && owners_none(&space->owners))
-            va = USER_END;
-        for (; (leaf = paging_next_leaf_look(&space->tables, &va, USER_END)) != NULL; va += LEAF_SIZE) {
+        none = owner != instance.kernel && owners_none(&space->owners);
+        if (none && looks >= LOOKS_MAX)
+            *out = (struct msg_audit_framed){space->id, 0};
+        if (none) /* which takes some time, too: the next space has to be found */
+            looks += TABLE_LOOKS;
+        for (; !none && (leaf = paging_next_leaf_look(&space->tables, &va, USER_END)) != NULL; va += LEAF_SIZE) {
             bool has = owner == instance.kernel || owners_has(&space->owners, va, owner);
 
-            if (count + LEAF_ENTRIES > WORDS_MAX || looks >= TABLES_MAX * TABLE_LOOKS) {
+            if (count + LEAF_ENTRIES > WORDS_MAX || looks >= LOOKS_MAX) {
                 *out = (struct msg_audit_framed){space->id, va};
                 break;
             }

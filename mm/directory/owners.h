@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kernel/abi/limits.h"
 #include "mm/directory/sharers.h"
 
 /* An entry for PAGE is about to name a frame of KERNEL, which is another one. */
@@ -21,12 +22,12 @@ static inline void owners_note(struct sharers *owners, uint64_t page, uint32_t k
         sharers_mark(owners, block, block + SHARERS_BLOCK, 1ull << kernel);
 }
 
-/* False: no entry of the block that PAGE is in names a frame of KERNEL, which is another one. */
+/* False: no entry of the block that PAGE is in names a frame of KERNEL, which is another one, or KERNELS_MAX: none. */
 static inline bool owners_has(const struct sharers *owners, uint64_t page, uint32_t kernel)
 {
     uint64_t block = page & ~(SHARERS_BLOCK - 1);
 
-    return (sharers_in(owners, block, block + SHARERS_BLOCK) >> kernel & 1) != 0;
+    return kernel < KERNELS_MAX && (sharers_in(owners, block, block + SHARERS_BLOCK) >> kernel & 1) != 0;
 }
 
 /* True: no entry of the space names a frame of another kernel. A quick look that may say false all the same. */

@@ -242,4 +242,7 @@ TEST(directory_owners,
     }
     heap_left = -1;
     begin();
+    sharers_mark_all(&map, ALL);
+    CHECK(owners_has(&map, 0, 63) && !owners_has(&map, 0, KERNELS_MAX));
+    begin();
 }

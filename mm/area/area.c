@@ -159,9 +159,11 @@ uint64_t area_find_gap(const struct area_list *list, uint64_t length, uint64_t l
     return area->start - floor >= length ? area->start - length : 0;
 }
 
-bool area_find_page(const struct area_list *list, uint64_t backing, uint64_t *address)
+bool area_find_page(const struct area_list *list, uint64_t backing, uint64_t *address, uint32_t most)
 {
-    for (const struct area *area = area_next(list, *address); area != NULL; area = area_after(list, area)) {
+    const struct area *area = area_next(list, *address);
+
+    for (; area != NULL && most > 0; area = area_after(list, area), most--) {
         uint64_t at = area->start + (backing_page(backing) - backing_page(area->backing)) * PAGE_SIZE;
 
         if (area->backing != BACKING_NONE && backing_whole(area->backing) == backing_whole(backing) &&
@@ -170,6 +172,7 @@ bool area_find_page(const struct area_list *list, uint64_t backing, uint64_t *ad
             return true;
         }
     }
+    *address = area != NULL ? area->start : UINT64_MAX;
     return false;
 }
 

@@ -159,8 +159,9 @@ int area_flag(struct area_list *list, uint64_t start, uint64_t end, uint32_t set
 /* True when areas cover all of [START, END). Takes one step per area in the range besides the look-up. */
 bool area_covers(const struct area_list *list, uint64_t start, uint64_t end);
 /* Sets *ADDRESS to the first address from there on at which an area maps the page of an object that BACKING names (its
- * flags do not count). False: there is none. One step per area. */
-bool area_find_page(const struct area_list *list, uint64_t backing, uint64_t *address);
+ * flags do not count). False: there is none among the next MOST areas; *ADDRESS is where to go on, or UINT64_MAX: there
+ * are no more. */
+bool area_find_page(const struct area_list *list, uint64_t backing, uint64_t *address, uint32_t most);
 /* The highest free range of LENGTH bytes within [LOW, HIGH), or 0. */
 uint64_t area_find_gap(const struct area_list *list, uint64_t length, uint64_t low, uint64_t high);
 

@@ -52,6 +52,9 @@ uint32_t audit_view_here(const struct msg_audit_view *ask, struct msg_audit_view
 uint32_t audit_frames_here(const struct msg_audit_frames *ask, struct msg_audit_framed *out);
 void audit_view_init(void);
 
+/* What an audit is told of whose memory the frames of SPACE are here. */
+const struct sharers *audit_owners_here(const struct space *space);
+
 /* Checks the page tables of this kernel and of the spaces here. Programs are quiesced. */
 void audit_tables(struct audit_report *report);
 /* Checks this kernel's frames against all page tables of the machine. Conditions and errors as audit_kernel. */

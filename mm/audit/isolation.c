@@ -92,7 +92,7 @@ void audit_tables(struct audit_report *report)
     audit_kernel_tables(&world, &window_tables, report);
     for (uint64_t id = 0; (space = space_next(id)) != NULL;) {
         id = space->id + 1;
-        audit_space_tables(&world, &space->tables, window_tables.root, space->id, report);
+        audit_space_tables(&world, &space->tables, audit_owners_here(space), window_tables.root, space->id, report);
         space_put(space);
         slice_check();
     }
@@ -100,17 +100,36 @@ void audit_tables(struct audit_report *report)
 
 /* --- frames --- */
 
-#define FRAMES_AT_ONCE 16384u
-#define FRAMES_A_LOOK 64u /* frames between two looks whether the slice is over */
+#define FRAMES_MOST 65536u /* for which the tables of all kernels are read once */
+#define FRAMES_LEAST 4096u /* the same when memory is short */
+#define FRAMES_A_LOOK 64u  /* frames between two looks whether the slice is over */
 #define SEEN_MAPPED 0x80000000u
 #define SEEN_EXCLUSIVE 0x40000000u
 #define SEEN_OWNED 0x3fffffffu
 
 struct frames {
     uint64_t start, end; /* physical */
-    uint32_t seen[FRAMES_AT_ONCE];
     uint64_t part[AUDIT_PART / sizeof(uint64_t)];
+    uint32_t room; /* frames that SEEN is for */
+    uint32_t seen[];
 };
+
+static size_t frames_size(uint32_t room)
+{
+    return sizeof(struct frames) + room * sizeof(uint32_t);
+}
+
+static struct frames *frames_create(void)
+{
+    struct frames *frames = NULL;
+    uint32_t room = FRAMES_MOST;
+
+    while ((frames = heap_alloc_unset(frames_size(room))) == NULL && room > FRAMES_LEAST)
+        room /= 2;
+    if (frames != NULL)
+        frames->room = room;
+    return frames;
+}
 
 static void note(struct frames *frames, const uint64_t *words, uint32_t count)
 {
@@ -182,16 +201,18 @@ static void reclaim_frame(const struct audit_frame *frame, void *context)
 static int look(struct frames *frames, kernel_set all, void (*each)(const struct audit_frame *frame, void *context),
                 void *context)
 {
+    struct frame_kept_place kept = {0};
     int error = 0;
 
-    memset(frames->seen, 0, sizeof(frames->seen));
+    memset(frames->seen, 0, frames->room * sizeof(frames->seen[0]));
     slice_check();
     for (; all != 0 && error == 0; all &= all - 1)
         error = ask(frames, (uint32_t)__builtin_ctzll(all));
     slice_check();
     file_objects_each(note_cached, frames);
     slice_check();
-    frame_kept_each(note_cached, frames);
+    while (frame_kept_some(&kept, note_cached, frames))
+        slice_check();
     slice_check();
     if (zero_page_frame() != 0)
         note_cached(zero_page_frame(), frames);
@@ -213,7 +234,7 @@ static int look(struct frames *frames, kernel_set all, void (*each)(const struct
 
 static int all_frames(kernel_set others, void (*each)(const struct audit_frame *frame, void *context), void *context)
 {
-    struct frames *frames = heap_alloc(sizeof(*frames));
+    struct frames *frames = frames_create();
     int error = frames == NULL ? -ENOMEM : 0;
 
     for (uint32_t i = 0; i < instance.plan.range_count && error == 0; i++) {
@@ -221,17 +242,17 @@ static int all_frames(kernel_set others, void (*each)(const struct audit_frame *
 
         if (range->kernel != instance.kernel)
             continue;
-        for (uint64_t at = range->base; at < range->base + range->size && error == 0;
-             at += FRAMES_AT_ONCE * PAGE_SIZE) {
+        for (uint64_t at = range->base; at < range->base + range->size && error == 0; at += frames->room * PAGE_SIZE) {
             uint64_t left = range->base + range->size - at;
 
             frames->start = at;
-            frames->end = at + (left < FRAMES_AT_ONCE * PAGE_SIZE ? left : FRAMES_AT_ONCE * PAGE_SIZE);
+            frames->end = at + (left < frames->room * PAGE_SIZE ? left : frames->room * PAGE_SIZE);
             error = look(frames, others | 1ull << instance.kernel, each, context);
             slice_check();
         }
     }
-    heap_free(frames, sizeof(*frames));
+    if (frames != NULL)
+        heap_free(frames, frames_size(frames->room));
     return error;
 }
 

@@ -17,6 +17,7 @@
     RULE(MARK, "marked at home")                                                                                       \
     RULE(PENDING_FREE, "no pending free")                                                                              \
     RULE(REMOTE, "remote mark")                                                                                        \
+    RULE(OWNER, "whose memory")                                                                                        \
     RULE(OUTSIDE, "inside an area")                                                                                    \
     RULE(VIEW, "order of a view")                                                                                      \
     RULE(MEMORY, "own memory")                                                                                         \

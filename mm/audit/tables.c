@@ -15,7 +15,8 @@ struct walk {
     const struct audit_world *world;
     const struct page_tables *tables;
     struct audit_report *report;
-    uint64_t space; /* id; 0: the kernel's own tables */
+    uint64_t space;               /* id; 0: the kernel's own tables */
+    const struct sharers *owners; /* of a space */
 };
 
 static uint64_t *table_at(const struct walk *walk, uint64_t frame)
@@ -53,17 +54,23 @@ static bool large_good(const struct walk *walk, uint64_t va, uint64_t entry)
 static void user_leaf(const struct walk *walk, uint64_t va, uint64_t entry, int level)
 {
     uint64_t wrong = PAGING_GLOBAL | PAGING_UNCACHED | (level == LEAF ? PAGING_LARGE : 0);
+    bool large = level == LARGE && (entry & PAGING_LARGE) != 0 && large_good(walk, va, entry);
+    uint32_t owner = walk->world->owner(entry & PAGING_FRAME, PAGE_SIZE);
 
-    if (level == LARGE && (entry & PAGING_LARGE) != 0 && large_good(walk, va, entry))
-        return;
-    if (level != LEAF || (entry & wrong) != 0 || ((entry & PAGING_PRESENT) != 0 && (entry & PAGING_USER) == 0))
+    if (!large &&
+        (level != LEAF || (entry & wrong) != 0 || ((entry & PAGING_PRESENT) != 0 && (entry & PAGING_USER) == 0)))
         audit_violation(walk->report, AUDIT_TABLE, "kernel %u space %lu: the entry for %lx at level %d is %lx",
                         walk->world->kernel, (unsigned long)walk->space, (unsigned long)va, level,
                         (unsigned long)entry);
-    else if (walk->world->owner(entry & PAGING_FRAME, PAGE_SIZE) >= KERNELS_MAX)
+    else if (owner >= KERNELS_MAX)
         audit_violation(walk->report, AUDIT_MEMORY, "kernel %u space %lu: %lx maps %lx, which is no kernel's memory",
                         walk->world->kernel, (unsigned long)walk->space, (unsigned long)va,
                         (unsigned long)(entry & PAGING_FRAME));
+    else if (owner != walk->world->kernel && !owners_has(walk->owners, va, owner))
+        audit_violation(walk->report, AUDIT_OWNER,
+                        "kernel %u space %lu: %lx maps %lx, and kernel %u's memory is not noted there",
+                        walk->world->kernel, (unsigned long)walk->space, (unsigned long)va,
+                        (unsigned long)(entry & PAGING_FRAME), owner);
 }
 
 /* The image must be mapped at its own addresses only and nothing else there; in the direct map, an address maps its own
@@ -129,7 +136,7 @@ static void walk_table(const struct walk *walk, uint64_t frame, int level, uint6
 
 void audit_kernel_tables(const struct audit_world *world, const struct page_tables *tables, struct audit_report *report)
 {
-    struct walk walk = {world, tables, report, 0};
+    struct walk walk = {world, tables, report, 0, NULL};
     const uint64_t *root = table_at(&walk, tables->root);
 
     if (!table_good(&walk, 0, tables->root))
@@ -140,10 +147,10 @@ void audit_kernel_tables(const struct audit_world *world, const struct page_tabl
     walk_table(&walk, tables->root, ROOT, 0, HALF, ENTRIES);
 }
 
-void audit_space_tables(const struct audit_world *world, const struct page_tables *tables, uint64_t root,
-                        uint64_t space, struct audit_report *report)
+void audit_space_tables(const struct audit_world *world, const struct page_tables *tables, const struct sharers *owners,
+                        uint64_t root, uint64_t space, struct audit_report *report)
 {
-    struct walk walk = {world, tables, report, space};
+    struct walk walk = {world, tables, report, space, owners};
     const uint64_t *own, *kernel;
 
     if (!table_good(&walk, 0, tables->root))

@@ -9,6 +9,7 @@
 
 #include "kernel/arch/x86_64/paging.h"
 #include "mm/audit/report.h"
+#include "mm/directory/owners.h"
 
 struct audit_world {
     uint32_t kernel;
@@ -29,8 +30,9 @@ struct audit_world {
 /* Checks the kernel's own tables, whose lower half must be empty. */
 void audit_kernel_tables(const struct audit_world *world, const struct page_tables *tables,
                          struct audit_report *report);
-/* Checks the tables of space SPACE, whose upper half must be equal to that of ROOT, the kernel's own table. */
-void audit_space_tables(const struct audit_world *world, const struct page_tables *tables, uint64_t root,
-                        uint64_t space, struct audit_report *report);
+/* Checks the tables of space SPACE, whose upper half must be equal to that of ROOT, the kernel's own table, and whose
+ * frames of other kernels OWNERS must have. */
+void audit_space_tables(const struct audit_world *world, const struct page_tables *tables, const struct sharers *owners,
+                        uint64_t root, uint64_t space, struct audit_report *report);
 
 #endif

@@ -22,7 +22,9 @@
 #define AREAS_MAX ((AUDIT_PART - sizeof(struct msg_audit_viewed)) / sizeof(struct msg_space_area))
 #define MARKS_MAX ((AUDIT_PART - sizeof(struct msg_audit_viewed)) / sizeof(kernel_set))
 #define WORDS_MAX ((AUDIT_PART - sizeof(struct msg_audit_framed)) / sizeof(uint64_t))
-#define TABLES_MAX 4u /* page tables that one AUDIT_FRAMES examines */
+#define TABLES_MAX 4u   /* page tables that one AUDIT_FRAMES examines */
+#define TABLE_LOOKS 64u /* tables without frames of the asker that take as long as one that is examined */
+#define LOOKS_MAX (TABLES_MAX * TABLE_LOOKS)
 
 _Static_assert(WORDS_MAX >= LEAF_ENTRIES && RUNS_MAX >= LEAF_ENTRIES, "a table fits");
 
@@ -41,7 +43,8 @@ enum lie {
     LIE_BACKING,
     LIE_BITS,
     LIE_COUNT,
-    LIE_MARK
+    LIE_MARK,
+    LIE_OWNER
 };
 
 static volatile enum lie lie; /* [a] */
@@ -89,6 +92,13 @@ static void lie_of_area(struct msg_space_area *area, uint64_t start)
         area->prot ^= AREA_SHARED;
     else if (lie == LIE_BITS)
         area->prot ^= AREA_EXEC;
+}
+
+const struct sharers *audit_owners_here(const struct space *space)
+{
+    static const struct sharers none;
+
+    return lie == LIE_OWNER ? &none : &space->owners;
 }
 
 /* --- one space --- */
@@ -267,23 +277,33 @@ uint32_t audit_frames_here(const struct msg_audit_frames *ask, struct msg_audit_
 {
     uint64_t *words = (uint64_t *)(out + 1);
     uint64_t id = ask->space, va = ask->va & ~(LEAF_SIZE - 1);
-    uint32_t count = 0, tables = 0;
+    uint32_t count = 0, looks = 0, owner = frame_owner(ask->start);
     struct space *space;
 
     *out = (struct msg_audit_framed){0};
     while (ask->space != AUDIT_FILES && out->va == 0 && out->space == 0 && (space = space_next(id)) != NULL) {
         struct listing listing = {.space = space};
         const uint64_t *leaf;
+        bool none;
 
         spin_lock(&space->lock);
         if (space->id != id)
             va = 0;
-        for (; (leaf = paging_next_leaf_look(&space->tables, &va, USER_END)) != NULL; va += LEAF_SIZE) {
-            if (count + LEAF_ENTRIES > WORDS_MAX || tables++ == TABLES_MAX) {
+        none = owner != instance.kernel && owners_none(&space->owners);
+        if (none && looks >= LOOKS_MAX)
+            *out = (struct msg_audit_framed){space->id, 0};
+        if (none) /* which takes some time, too: the next space has to be found */
+            looks += TABLE_LOOKS;
+        for (; !none && (leaf = paging_next_leaf_look(&space->tables, &va, USER_END)) != NULL; va += LEAF_SIZE) {
+            bool has = owner == instance.kernel || owners_has(&space->owners, va, owner);
+
+            if (count + LEAF_ENTRIES > WORDS_MAX || looks >= LOOKS_MAX) {
                 *out = (struct msg_audit_framed){space->id, va};
                 break;
             }
-            count = list_leaf(&listing, leaf, va, ask, words, count);
+            looks += has ? TABLE_LOOKS : 1;
+            if (has)
+                count = list_leaf(&listing, leaf, va, ask, words, count);
         }
         spin_unlock(&space->lock);
         id = space->id + 1;

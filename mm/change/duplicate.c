@@ -83,7 +83,7 @@ static void install(const struct duplicate *d)
         uint64_t *entry = paging_entry(&d->space->tables, d->pairs[i].page, true);
 
         assert(entry != NULL && *entry == 0); /* gather has made the table, and the new place is locked */
-        *entry = space_entry(d->pairs[i].frame, d->prot, false, true, 0);
+        *entry = space_entry(d->space, d->pairs[i].page, d->pairs[i].frame, d->prot, false, true, 0);
         space_hold_pages_locked(d->space, 1);
     }
     spin_unlock(&d->space->lock);

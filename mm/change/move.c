@@ -4,6 +4,7 @@
 #include "mm/area/backing.h"
 #include "mm/change/internal.h"
 #include "mm/lease/room.h"
+#include "mm/space/entry.h"
 #include "mm/space/limit.h"
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
@@ -32,11 +33,12 @@ static void prepare_entry(void *context, uint64_t va, uint64_t *entry, uint64_t 
 static void move_entry(void *context, uint64_t va, uint64_t *entry, uint64_t size)
 {
     struct moving *moving = context;
+    uint64_t to = va - moving->from + moving->to;
 
     (void)size;
     if ((*entry & PAGING_SOFT_PENDING_FREE) != 0)
         return; /* stays at its address until another unmap there */
-    *paging_entry(&moving->space->tables, va - moving->from + moving->to, false) = *entry;
+    *paging_entry(&moving->space->tables, to, false) = space_entry_moved(moving->space, to, *entry);
     *entry = 0;
 }
 

@@ -232,6 +232,7 @@ static void switch_space(struct space *space, void *context)
         space->home = s->to;
     lease_forget_locked(space, s->from);
     sharers_forget(&space->sharers, 1ull << s->from);
+    owners_forget(&space->owners, s->from); /* their copies are mapped by now */
     spin_unlock(&space->lock);
 }
 

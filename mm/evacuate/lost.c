@@ -11,12 +11,25 @@
 #include "mm/space/entry.h"
 #include "msg/slice.h"
 
+/* Whether the table for VA may map frames of KERNEL. */
+static bool has_frames(struct space *space, uint64_t va, uint32_t kernel)
+{
+    bool has;
+
+    spin_lock(&space->lock);
+    has = owners_has(&space->owners, va, kernel);
+    spin_unlock(&space->lock);
+    return has;
+}
+
 bool lost_frame_of(struct space *space, uint32_t kernel)
 {
     const uint64_t *leaf;
 
     for (uint64_t va = 0; (leaf = paging_next_leaf_look(&space->tables, &va, USER_END)) != NULL; va += LEAF_SIZE) {
-        for (uint32_t i = 0; i < LEAF_ENTRIES; i++) {
+        bool has = has_frames(space, va, kernel);
+
+        for (uint32_t i = 0; has && i < LEAF_ENTRIES; i++) {
             uint64_t entry = __atomic_load_n(&leaf[i], __ATOMIC_RELAXED);
 
             if (entry != 0 && frame_owner(entry & PAGING_FRAME) == kernel)
@@ -61,12 +74,18 @@ int lost_take_frames(struct space *space, uint32_t kernel)
     for (uint64_t va = 0; error == 0 && (leaf = paging_next_leaf_look(&space->tables, &va, USER_END)) != NULL;
          va += LEAF_SIZE) {
         va &= ~(LEAF_SIZE - 1);
-        spin_lock(&space->lock);
-        error = take_frames_locked(space, leaf, va, kernel);
-        spin_unlock(&space->lock);
-        space_flush(space, va, va + LEAF_SIZE);
+        if (has_frames(space, va, kernel)) {
+            spin_lock(&space->lock);
+            error = take_frames_locked(space, leaf, va, kernel);
+            spin_unlock(&space->lock);
+            space_flush(space, va, va + LEAF_SIZE);
+        }
         slice_check();
     }
+    spin_lock(&space->lock);
+    if (error == 0) /* else the next try looks for the rest */
+        owners_forget(&space->owners, kernel);
+    spin_unlock(&space->lock);
     return error;
 }
 

@@ -105,6 +105,7 @@ static void handle_frames(const struct msg *m)
 struct replacing {
     const struct frame_pair *pairs;
     uint32_t count;
+    uint32_t owner; /* of the frames that are replaced */
 };
 
 static uint64_t copy_of(const struct replacing *r, uint64_t frame)
@@ -125,17 +126,19 @@ static uint64_t copy_of(const struct replacing *r, uint64_t frame)
 static void replace_in(struct space *space, void *context)
 {
     const struct replacing *r = context;
-    bool changed = false;
-    uint64_t *leaf;
+    bool changed = false, own = r->owner == instance.kernel;
 
     spin_lock(&space->lock);
-    for (uint64_t va = 0; (leaf = paging_next_leaf(&space->tables, &va, USER_END)) != NULL; va += LEAF_SIZE) {
-        for (uint32_t i = 0; i < LEAF_ENTRIES; i++) {
-            uint64_t copy = leaf[i] != 0 ? copy_of(r, leaf[i] & PAGING_FRAME) : 0;
+    for (uint64_t va = 0; paging_next_leaf_look(&space->tables, &va, USER_END) != NULL; va += LEAF_SIZE) {
+        uint64_t *leaf = own || owners_has(&space->owners, va, r->owner) ? paging_entry(&space->tables, va, false)
+                                                                         : NULL;
+
+        for (uint32_t i = 0; leaf != NULL && (i = paging_next_used(leaf, i, LEAF_ENTRIES)) < LEAF_ENTRIES; i++) {
+            uint64_t copy = copy_of(r, leaf[i] & PAGING_FRAME);
 
             if (copy == 0)
                 continue;
-            leaf[i] = space_entry_with(leaf[i], copy);
+            leaf[i] = space_entry_with(space, va + i * PAGE_SIZE, leaf[i], copy);
             changed = true;
         }
     }
@@ -151,7 +154,7 @@ static uint64_t copy_for_file(const void *context, uint64_t frame)
 
 void evacuate_replace(const struct frame_pair *pairs, uint32_t count)
 {
-    struct replacing r = {pairs, count};
+    struct replacing r = {pairs, count, count > 0 ? frame_owner(pairs[0].old) : KERNELS_MAX};
 
     space_each(replace_in, &r);
     file_objects_replace(copy_for_file, &r);

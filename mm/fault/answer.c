@@ -25,6 +25,9 @@
 #include "msg/channel.h"
 #include "msg/long_answer.h"
 
+/* The answers by which the page has the asker's frame. */
+#define TAKES (1u << SPACE_TAKEN | 1u << SPACE_COPIED | 1u << SPACE_TAKEN_BLOCK)
+
 /* Maps the asker's frame SPARE at PAGE, which lies in AREA and whose entry is SEEN (paging_look), by a borrowed entry.
  */
 static void take_spare_locked(struct space *space, uint64_t page, const uint64_t *seen, uint64_t spare,
@@ -34,7 +37,7 @@ static void take_spare_locked(struct space *space, uint64_t page, const uint64_t
 
     if (entry == NULL)
         return; /* the asker then takes the page's lock, and finds out there that memory is short */
-    *entry = space_entry(spare, area->prot, false, false, PAGING_SOFT_REMOTE);
+    *entry = space_entry(space, page, spare, area->prot, false, false, PAGING_SOFT_REMOTE);
     got->kind = SPACE_TAKEN;
 }
 
@@ -120,7 +123,8 @@ static bool break_locked(struct space *space, const struct area *area, uint64_t 
 
     if (spaces == 1) {
         if ((old & PAGING_SOFT_REMOTE) == 0) /* else a fork may have taken it since the asker has looked */
-            *entry = space_entry(old & PAGING_FRAME, area->prot, false, (old & PAGING_SOFT_OWNING) != 0, 0);
+            *entry = space_entry(space, page, old & PAGING_FRAME, area->prot, false, (old & PAGING_SOFT_OWNING) != 0,
+                                 0);
         got->cow = 0;
         return true;
     }
@@ -128,7 +132,7 @@ static bool break_locked(struct space *space, const struct area *area, uint64_t 
         return false;
     if ((old & PAGING_SOFT_REMOTE) == 0)
         frame_copy_out(ask->spare, old & PAGING_FRAME);
-    *entry = space_entry(ask->spare, area->prot, false, false, PAGING_SOFT_REMOTE);
+    *entry = space_entry(space, page, ask->spare, area->prot, false, false, PAGING_SOFT_REMOTE);
     space_flush(space, page, page + PAGE_SIZE);
     if ((old & PAGING_SOFT_OWNING) != 0) {
         space_hold_pages_locked(space, -1);
@@ -252,6 +256,8 @@ static int answer(const struct msg *m, struct msg_space_got *got)
     spin_lock(&space->lock);
     if (error == 0) {
         answer_locked(space, ask, m->ticket.kernel, got);
+        if ((1u << got->kind & TAKES) != 0)
+            owners_note(&space->owners, ask->page, m->ticket.kernel);
         if (!sharers_marked(&space->sharers, ask->page, got->block <= SHARERS_PART_ORDER && got->runs == 0,
                             1ull << m->ticket.kernel))
             mark_locked(space, m->ticket.kernel, ask->page, got);

@@ -62,7 +62,7 @@ static bool switch_locked(struct space *space, uint64_t page, uint64_t frame)
     if (frame == 0 || area == NULL)
         *entry = 0;
     else
-        *entry = space_entry(frame, area->prot, false, false, 0);
+        *entry = space_entry(space, page, frame, area->prot, false, false, 0);
     space_hold_pages_locked(space, owned ? -1 : 0);
     space_flush(space, page, page + PAGE_SIZE);
     if (frame == 0 || !owned || (old & PAGING_SOFT_REMOTE) != 0)
@@ -101,7 +101,7 @@ static void take_back(struct space *space, uint64_t page, uint64_t frame, bool o
 
     spin_lock(&space->lock);
     entry = paging_entry(&space->tables, page, false);
-    *entry = space_entry(frame, area_find(&space->areas, page)->prot, true, owned, 0);
+    *entry = space_entry(space, page, frame, area_find(&space->areas, page)->prot, true, owned, 0);
     space_hold_pages_locked(space, owned ? 1 : 0);
     spin_unlock(&space->lock);
 }
@@ -116,7 +116,7 @@ static int upgrade(struct space *space, uint64_t page, uint64_t frame)
     area = area_find(&space->areas, page);
     entry = paging_entry(&space->tables, page, true);
     if (area != NULL && entry != NULL) {
-        *entry = space_entry(frame, area->prot, false, (*entry & PAGING_SOFT_OWNING) != 0, 0);
+        *entry = space_entry(space, page, frame, area->prot, false, (*entry & PAGING_SOFT_OWNING) != 0, 0);
         space->stats.cow_upgrades++;
     }
     spin_unlock(&space->lock);

@@ -144,7 +144,8 @@ static bool upgrade_locked(struct space_get *get, const struct msg_space_got *an
     if (answer->cow != 0 || (*entry & PAGING_FRAME) != answer->frame ||
         ((get->has & SPACE_HAS_SOLE) != 0 && get->taken != get->space->taken))
         return false;
-    *entry = space_entry(*entry & PAGING_FRAME, answer->prot, false, (*entry & PAGING_SOFT_OWNING) != 0, 0);
+    *entry = space_entry(get->space, get->page, *entry & PAGING_FRAME, answer->prot, false,
+                         (*entry & PAGING_SOFT_OWNING) != 0, 0);
     get->space->stats.cow_upgrades++;
     return true;
 }
@@ -189,7 +190,7 @@ static int take_answer_locked(struct space_get *get, const struct msg_space_got 
         if (get->question.superseded)
             return SPACE_GET_AGAIN;
         if (*seen == 0)
-            *paging_entry_seen(&space->tables, get->page, seen) = space_still_entry(answer);
+            *paging_entry_seen(&space->tables, get->page, seen) = space_still_entry_locked(space, get->page, answer);
         space_count_answer_locked(space, SPACE_FRAME, answer->backed != 0);
         return 0;
     }
@@ -201,8 +202,8 @@ static int take_answer_locked(struct space_get *get, const struct msg_space_got 
     if (answer->kind == SPACE_AREA || (*seen & PAGING_SOFT_PENDING_FREE) != 0)
         return 1;
     if (*seen == 0)
-        *paging_entry_seen(&space->tables, get->page, seen) = space_entry(answer->frame, answer->prot, answer->cow != 0,
-                                                                          false, 0);
+        *paging_entry_seen(&space->tables, get->page, seen) = space_entry(space, get->page, answer->frame, answer->prot,
+                                                                          answer->cow != 0, false, 0);
     else if ((*seen & PAGING_SOFT_COW) != 0 && (get->access & AREA_WRITE) != 0) {
         if (!upgrade_locked(get, answer))
             return 1;

@@ -157,7 +157,8 @@ uint16_t huge_answer_locked(struct space *space, const struct area *area, const 
         return SPACE_WANTS_BLOCK;
     if (ask->spare == 0 || ask->spare - block != (ask->page & (LEAF_SIZE - 1) & ~(PAGE_SIZE - 1)) ||
         frame_owner(block) != owner || frame_owner(block + LEAF_SIZE - PAGE_SIZE) != owner ||
-        !fill_locked(space, ask->page, space_entry(block, area->prot, false, false, PAGING_SOFT_REMOTE)))
+        !fill_locked(space, ask->page,
+                     space_entry(space, ask->page, block, area->prot, false, false, PAGING_SOFT_REMOTE)))
         return SPACE_AREA;
     return SPACE_TAKEN_BLOCK;
 }

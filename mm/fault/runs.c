@@ -59,13 +59,14 @@ uint32_t space_runs_list_locked(const struct space *space, uint64_t page, uint64
     return count;
 }
 
-/* BACKING is that of page BACKED. */
+/* BACKING is that of page BACKED. FLAGS: PAGING_SOFT_REMOTE, if the frames are another kernel's, which is noted; or 0.
+ */
 static void install_run_locked(struct space *space, uint64_t *leaf, uint64_t at, uint64_t run, uint32_t prot, bool cow,
-                               uint64_t backing, uint64_t backed)
+                               uint64_t flags, uint64_t backing, uint64_t backed)
 {
     uint32_t index = SPACE_RUN_INDEX(run), length = SPACE_RUN_LENGTH(run);
     uint64_t page = at + index * PAGE_SIZE;
-    uint64_t entry = space_entry(SPACE_RUN_FRAME(run), prot, cow, false, PAGING_SOFT_PREFETCHED);
+    uint64_t entry = space_entry(space, page, SPACE_RUN_FRAME(run), prot, cow, false, flags | PAGING_SOFT_PREFETCHED);
 
     if (!area_covers(&space->areas, page, page + length * PAGE_SIZE) &&
         area_set_backed(&space->areas, page, page + length * PAGE_SIZE, prot,
@@ -91,10 +92,14 @@ void space_runs_install_locked(struct space *space, uint64_t page, uint64_t star
     for (uint32_t i = 0; i < count; i++) {
         uint64_t first = at + SPACE_RUN_INDEX(runs[i]) * PAGE_SIZE;
         uint64_t bytes = SPACE_RUN_LENGTH(runs[i]) * PAGE_SIZE;
+        uint32_t owner = frame_owner(SPACE_RUN_FRAME(runs[i]));
 
-        if (bytes != 0 && first >= start && first + bytes <= end &&
-            frame_owner(SPACE_RUN_FRAME(runs[i])) != KERNELS_MAX &&
-            frame_owner(SPACE_RUN_FRAME(runs[i]) + bytes - PAGE_SIZE) == frame_owner(SPACE_RUN_FRAME(runs[i])))
-            install_run_locked(space, leaf, at, runs[i], prot, cow, backing, page);
+        if (bytes == 0 || first < start || first + bytes > end || owner == KERNELS_MAX ||
+            frame_owner(SPACE_RUN_FRAME(runs[i]) + bytes - PAGE_SIZE) != owner)
+            continue;
+        if (owner != instance.kernel)
+            owners_note(&space->owners, page, owner);
+        install_run_locked(space, leaf, at, runs[i], prot, cow, owner != instance.kernel ? PAGING_SOFT_REMOTE : 0,
+                           backing, page);
     }
 }

@@ -77,7 +77,8 @@ static void replace_entry(void *context, uint64_t va, uint64_t *entry, uint64_t 
     if ((*entry & PAGING_SOFT_PENDING_FREE) != 0 || !is_chosen(walk->change, va, &before))
         return;
     walk->flush = true;
-    *entry = space_entry_with((walk->change->still.frame & SPACE_STILL_COW) != 0 ? *entry : *entry & ~PAGING_SOFT_COW,
+    *entry = space_entry_with(walk->space, va,
+                              (walk->change->still.frame & SPACE_STILL_COW) != 0 ? *entry : *entry & ~PAGING_SOFT_COW,
                               (walk->change->still.frame & PAGING_FRAME) + before * PAGE_SIZE);
 }
 
@@ -171,9 +172,10 @@ bool space_still_answer_locked(struct space *space, uint64_t page, const struct 
     return true;
 }
 
-uint64_t space_still_entry(const struct msg_space_got *got)
+uint64_t space_still_entry_locked(struct space *space, uint64_t page, const struct msg_space_got *got)
 {
-    return (space_entry(got->frame, got->prot, got->cow != 0, false, 0) & ~PAGING_WRITE) | PAGING_SOFT_STILL;
+    return (space_entry(space, page, got->frame, got->prot, got->cow != 0, false, 0) & ~PAGING_WRITE) |
+           PAGING_SOFT_STILL;
 }
 
 void space_still_end_locked(struct space *space, uint64_t page)

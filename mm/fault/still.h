@@ -43,8 +43,8 @@ static inline kernel_set space_still_kernels(int64_t answer, uint32_t home)
  * SPACE_MOVES. False: the asker has to wait for the lock. */
 bool space_still_answer_locked(struct space *space, uint64_t page, const struct area *area,
                                const struct msg_space_get *ask, struct msg_space_got *got);
-/* Makes the entry that SPACE_MOVES brings. */
-uint64_t space_still_entry(const struct msg_space_got *got);
+/* Makes the entry for PAGE that SPACE_MOVES brings. */
+uint64_t space_still_entry_locked(struct space *space, uint64_t page, const struct msg_space_got *got);
 /* The caller has the lock of PAGE, so that it does not move: a mark that a failed move has left goes. */
 void space_still_end_locked(struct space *space, uint64_t page);
 

@@ -97,7 +97,8 @@ static int adopt(struct fork *fork, uint32_t kernel, struct msg_space_pair *pair
             error = entry == NULL && area != NULL ? -ENOMEM : -EPROTO;
             break;
         }
-        *entry = space_entry(pairs[i].frame, area->prot, (area->prot & AREA_SHARED) == 0, true, 0);
+        *entry = space_entry(fork->child, pairs[i].page, pairs[i].frame, area->prot, (area->prot & AREA_SHARED) == 0,
+                             true, 0);
         space_hold_pages_locked(fork->child, 1); /* without the lock: the child is not published yet */
     }
     if (error != 0)

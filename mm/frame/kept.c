@@ -8,8 +8,11 @@
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
 
+#define FRAMES_AT_ONCE 512u /* of which somebody is told under the lock */
+
 static struct spinlock lock;              /* taken before the locks of frames */
-static struct list sets = {&sets, &sets}; /* [k] lock: struct frame_kept */
+static struct list sets = {&sets, &sets}; /* [k] lock: struct frame_kept, in the order of their numbers */
+static uint64_t numbers;                  /* [k] lock: given out so far */
 static uint64_t kept_frames;              /* [k] lock */
 
 void frame_kept_init(struct frame_kept *kept)
@@ -65,8 +68,10 @@ int frame_kept_extend(struct frame_kept *kept, size_t pages)
     if (old != NULL)
         memcpy(all, old, kept->count * sizeof(*all));
     spin_lock(&lock);
-    if (kept->count == 0)
+    if (kept->count == 0) {
+        kept->number = ++numbers;
         list_append(&sets, &kept->node);
+    }
     pages = kept->count;
     kept->pages = all;
     kept->count += more;
@@ -106,14 +111,23 @@ uint64_t frame_kept_count(void)
     return __atomic_load_n(&kept_frames, __ATOMIC_RELAXED);
 }
 
-void frame_kept_each(void (*each)(uint64_t frame, void *context), void *context)
+bool frame_kept_some(struct frame_kept_place *place, void (*each)(uint64_t frame, void *context), void *context)
 {
+    uint32_t left = FRAMES_AT_ONCE;
+
     spin_lock(&lock);
     list_for_each(node, &sets) {
         const struct frame_kept *kept = container_of(node, const struct frame_kept, node);
 
-        for (size_t i = 0; i < kept->count; i++)
-            each(window_physical(kept->pages[i]), context);
+        if (kept->number < place->number)
+            continue;
+        if (kept->number > place->number)
+            *place = (struct frame_kept_place){.number = kept->number};
+        for (; left > 0 && place->index < kept->count; left--)
+            each(window_physical(kept->pages[place->index++]), context);
+        if (left == 0)
+            break;
     }
     spin_unlock(&lock);
+    return left == 0;
 }

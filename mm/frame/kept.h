@@ -14,6 +14,7 @@ struct frame_kept {
     struct list node; /* [k] the lock of kept.c: in the list of all sets */
     uint8_t **pages;  /* [o] the frames, in the direct map; heap, or NULL */
     size_t count;     /* [o] of frames */
+    uint64_t number;  /* [k] the lock of kept.c: greater than those of all sets before it in the list */
 };
 
 /* Makes KEPT an empty set. */
@@ -28,7 +29,15 @@ bool frame_kept_mapped(const struct frame_kept *kept);
 
 /* Frames in all sets. */
 uint64_t frame_kept_count(void);
-/* Calls EACH for the frames of all sets. EACH neither waits nor allocates. */
-void frame_kept_each(void (*each)(uint64_t frame, void *context), void *context);
+
+/* Where a look at the frames of all sets stands; {0} at first. */
+struct frame_kept_place {
+    uint64_t number; /* of a set */
+    size_t index;
+};
+/* Calls EACH for the next frames of all sets, some hundred at most, from PLACE on. False: there are no more. Between
+ * two calls sets may come, grow and go: a frame that a set keeps during all of the calls comes once. EACH neither waits
+ * nor allocates. */
+bool frame_kept_some(struct frame_kept_place *place, void (*each)(uint64_t frame, void *context), void *context);
 
 #endif

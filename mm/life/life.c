@@ -174,6 +174,7 @@ void space_destroy(struct space *space)
     tlb_forget(space->tables.root);
     release_tables(space);
     frame_free(space->tables.root, 0);
+    sharers_end(&space->owners);
     while (!area_list_clear_some(&space->areas, AREAS_A_LOOK))
         slice_check();
     seen_end(space);

@@ -20,7 +20,7 @@ int space_install_locked(struct space *space, uint64_t page, uint64_t frame, uin
     if (entry == NULL)
         return -ENOMEM;
     assert(*entry == 0);
-    *entry = space_entry(frame, prot, cow, owning, 0);
+    *entry = space_entry(space, page, frame, prot, cow, owning, 0);
     if (owning) {
         space_hold_pages_locked(space, 1);
         if ((*entry & PAGING_SOFT_REMOTE) == 0)

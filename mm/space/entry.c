@@ -16,6 +16,6 @@ int space_borrow_page_locked(struct space *space, uint64_t page, uint64_t frame,
         return -ENOMEM;
     if (*entry != 0)
         return (*entry & PAGING_FRAME) == frame ? 0 : -EEXIST;
-    *entry = space_entry(frame, area->prot, cow, false, flags);
+    *entry = space_entry(space, page, frame, area->prot, cow, false, flags);
     return 1;
 }

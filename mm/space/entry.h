@@ -10,8 +10,8 @@
 #include "kernel/arch/x86_64/paging.h"
 #include "kernel/instance/window.h"
 #include "mm/area/area.h"
-
-struct space;
+#include "mm/directory/owners.h"
+#include "mm/space/space.h"
 
 #define LEAF_ENTRIES 512u
 #define LEAF_SIZE (LEAF_ENTRIES * PAGE_SIZE)
@@ -36,21 +36,30 @@ static inline uint64_t space_page_flags(uint32_t prot, bool cow)
     return cow ? (space_entry_flags(prot) & ~PAGING_WRITE) | PAGING_SOFT_COW : space_entry_flags(prot);
 }
 
-/* The mark of an entry whose frame is another kernel's memory. */
-static inline uint64_t space_entry_remote(uint64_t frame)
+/* The mark of an entry for PAGE if FRAME is another kernel's memory, which is noted; else 0. */
+static inline uint64_t space_entry_remote(struct space *space, uint64_t page, uint64_t frame)
 {
-    return window_owns(frame, PAGE_SIZE) ? 0 : PAGING_SOFT_REMOTE;
+    const struct plan_range *range = window_range_of(frame);
+
+    if (range != NULL && range->kernel == instance.kernel)
+        return 0;
+    if (range != NULL) /* else nobody looks for it */
+        owners_note(&space->owners, page, range->kernel);
+    return PAGING_SOFT_REMOTE;
 }
 
-/* Makes an entry for FRAME in an area with PROT; all entries are made here. COW: the frame must not be written. OWNING:
- * the entry carries the space's reference to the frame, which is released when the page is unmapped; otherwise the
- * entry is a borrowed one. FLAGS: further bits, PAGING_ACCESSED, PAGING_SOFT_PREFETCHED or PAGING_SOFT_PENDING_FREE; a
- * caller that knows the frame to be remote passes PAGING_SOFT_REMOTE, which saves the check. The entries for the frames
- * of a block differ only in their addresses. */
-static inline uint64_t space_entry(uint64_t frame, uint32_t prot, bool cow, bool owning, uint64_t flags)
+/* Makes an entry for FRAME, a kernel's memory, at PAGE of SPACE, in an area with PROT; all entries are made here. COW:
+ * the frame must not be written. OWNING: the entry carries the space's reference to the frame, which is released when
+ * the page is unmapped; otherwise the entry is a borrowed one. FLAGS: further bits, PAGING_ACCESSED,
+ * PAGING_SOFT_PREFETCHED or PAGING_SOFT_PENDING_FREE; a caller that knows whose the frame is, and notes it by itself
+ * (owners_note), passes PAGING_SOFT_REMOTE. The entries for frames in a row of one owner, in the table of
+ * PAGE, differ only in their addresses. The caller holds space->lock until the entry is in its table, or nobody else
+ * has SPACE. */
+static inline uint64_t space_entry(struct space *space, uint64_t page, uint64_t frame, uint32_t prot, bool cow,
+                                   bool owning, uint64_t flags)
 {
     return frame | space_page_flags(prot, cow) | (owning ? PAGING_SOFT_OWNING : 0) |
-           ((flags & PAGING_SOFT_REMOTE) != 0 ? 0 : space_entry_remote(frame)) | flags;
+           ((flags & PAGING_SOFT_REMOTE) != 0 ? 0 : space_entry_remote(space, page, frame)) | flags;
 }
 
 /* Makes an owning entry for a frame that is known to be this kernel's memory. */
@@ -67,10 +76,18 @@ static inline uint64_t space_entry_shown(uint64_t entry)
     return (entry & hidden) != 0 ? (entry & ~hidden) | PAGING_PRESENT : entry;
 }
 
-/* Returns ENTRY with FRAME in place of its frame. */
-static inline uint64_t space_entry_with(uint64_t entry, uint64_t frame)
+/* Returns ENTRY, which is that of PAGE, with FRAME in place of its frame. */
+static inline uint64_t space_entry_with(struct space *space, uint64_t page, uint64_t entry, uint64_t frame)
 {
-    return (entry & ~(PAGING_FRAME | PAGING_SOFT_REMOTE)) | frame | space_entry_remote(frame);
+    return (entry & ~(PAGING_FRAME | PAGING_SOFT_REMOTE)) | frame | space_entry_remote(space, page, frame);
+}
+
+/* Returns ENTRY, which moves from another page of SPACE to PAGE. */
+static inline uint64_t space_entry_moved(struct space *space, uint64_t page, uint64_t entry)
+{
+    if ((entry & PAGING_SOFT_REMOTE) != 0)
+        space_entry_remote(space, page, entry & PAGING_FRAME);
+    return entry;
 }
 
 /* Maps FRAME, which another entry in the machine owns, at PAGE by a borrowed entry with FLAGS. Returns 1; 0: FRAME is

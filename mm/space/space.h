@@ -60,6 +60,7 @@ struct space {
     struct space_lamport lamport;   /* [k] lock=lamport */
     struct space_leases leases;     /* [k] */
     struct sharers sharers;         /* [k] home only: where other kernels may have areas or entries */
+    struct sharers owners;          /* [k] where entries here name frames of other kernels: mm/directory/owners.h */
     uint64_t taken;                 /* [k] how often forks have taken pages that this kernel owns */
     uint64_t get_count;             /* [k] fast-path questions so far */
     struct mempolicy_list policies; /* [k] */

@@ -14,12 +14,14 @@
 #include "mm/space/wire.h"
 #include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/slice.h"
 #include "tasks/process/group.h"
 #include "tasks/process/process.h"
 #include "tasks/remote/operation.h"
 #include "tasks/sharers/wire.h"
 
 #define FOUND_MAX 63u
+#define AREAS_AT_ONCE 256u /* that a search goes through under space->lock */
 
 /* --- the home of a space --- */
 
@@ -39,15 +41,18 @@ struct held {
 static struct spinlock lock;
 static struct list all; /* [k] lock: struct held */
 
-/* Finds NAME in SPACE. */
+/* Finds NAME in SPACE, in slices. An area that is made, or moves, meanwhile may be missed, as if a little later. */
 static bool find_page(struct space *space, uint64_t name, uint64_t *start)
 {
     bool found;
 
     *start = 0;
-    spin_lock(&space->lock);
-    found = area_find_page(&space->areas, name, start);
-    spin_unlock(&space->lock);
+    do {
+        spin_lock(&space->lock);
+        found = area_find_page(&space->areas, name, start, AREAS_AT_ONCE);
+        spin_unlock(&space->lock);
+        slice_check();
+    } while (!found && *start != UINT64_MAX);
     return found;
 }
 

@@ -8,17 +8,164 @@
  *
  * Seeded bugs: 1 a mark is made after the answer; 2 a question is answered while the page is locked; 3 the sharers are read when the lock is requested; 4 what a
  * lease's holder has is not marked; 5 after an unmap that has failed only those are marked everywhere that are still marked; 6 marks are cleared while the other page has an area; 7 after an unmap that has failed nobody is marked;
- * 8 the next home has no marks; 9 a fetch under the lock marks nobody. */
+ * 8 the next home has no marks; 9 a fetch under the lock marks nobody.
+ *
+ * -DOWNERS: whose memory frames are, as each kernel notes it for itself. Kernel 0 is the home and kernel 1 a member; kernels 2 and 3 give frames, stop and die.
+ * Each of two pages is in a block of its own. Threads of both touch a page with a frame of their kernel or a given one, ask the home for it, move it to the other
+ * block, have its frame replaced, and unmap it. A kernel that dies, or stops with its frames copied to another, is looked for in the blocks that are noted for it,
+ * while programs are quiesced; a look may lack memory, and then programs run before the next one.
+ *
+ * Checked: after it no entry names a frame of that kernel. Seeded bugs: 10 a member does not note what an answer brings; 11 the home does not note a frame that the
+ * asker has brought; 12 a moved entry is not noted at its new place; 13 nor is a frame that replaces another; 14 a look that lacked memory forgets the kernel. */
 #ifndef BUG
 #define BUG 0
 #endif
 #ifndef ROUNDS
-#ifdef SHORT
+#if defined(OWNERS) && defined(SHORT)
+#define ROUNDS 3
+#elif defined(OWNERS) || defined(SHORT)
 #define ROUNDS 4
 #else
 #define ROUNDS 5
 #endif
 #endif
+
+#ifdef OWNERS
+
+#define MINE(k, i) frame[(k) * 2 + (i)]
+#define NOTED(k, i, o) noted[(k) * 8 + (i) * 4 + (o)]
+
+byte frame[4];     /* kernel, page: whose memory the entry's frame is, + 1; 0: no entry */
+bool noted[16];    /* kernel, page, owner */
+byte comes[2];     /* page: the answer under way to kernel 1, as in frame */
+bool locked;       /* both pages */
+bool dead[4];
+bool quiet;        /* programs are to stand still */
+byte busy;         /* threads that do something */
+bool mayfail = true;
+byte left = ROUNDS;
+byte events = 2;
+
+/* An entry of kernel AT for PAGE names a frame of OWNER - 1 from now on, or none. */
+inline enter(at, page, owner, bug)
+{
+    MINE(at, page) = owner;
+    if
+    :: owner != 0 && owner - 1 != at && BUG != bug -> NOTED(at, page, owner - 1) = true
+    :: else
+    fi
+}
+
+inline choose(result, one, other)
+{
+    if
+    :: result = one
+    :: result = other
+    fi
+}
+
+proctype task(byte k)
+{
+    byte i, o;
+    bool asked;
+
+    do
+    :: left == 0 -> break
+    :: atomic { !quiet && left > 0 -> left--; busy++; choose(i, 0, 1);
+        if
+        :: o = k
+        :: !dead[2] -> o = 2
+        :: !dead[3] -> o = 3
+        fi }
+       if
+       :: atomic { !locked && comes[i] == 0 && MINE(0, i) == 0 -> /* a first touch */
+            if
+            :: k == 0 -> enter(0, i, o + 1, 255)
+            :: else -> enter(0, i, o + 1, 11); comes[i] = o + 1; asked = true
+            fi }
+       :: atomic { k == 1 && !locked && comes[i] == 0 && MINE(0, i) != 0 -> comes[i] = MINE(0, i); asked = true }
+       :: atomic { !locked && comes[0] == 0 && comes[1] == 0 && MINE(0, 1 - i) == 0 -> locked = true } /* mremap */
+          atomic { enter(0, 1 - i, MINE(0, i), 12); MINE(0, i) = 0 }
+          atomic { enter(1, 1 - i, MINE(1, i), 12); MINE(1, i) = 0; locked = false }
+       :: atomic { !locked && comes[0] == 0 && comes[1] == 0 && MINE(0, i) != 0 -> locked = true } /* move_pages */
+          atomic { enter(0, i, o + 1, 13) }
+          atomic {
+            if
+            :: MINE(1, i) != 0 -> enter(1, i, o + 1, 13)
+            :: else
+            fi;
+            locked = false }
+       :: atomic { !locked && comes[0] == 0 && comes[1] == 0 -> locked = true } /* munmap */
+          MINE(0, i) = 0;
+          atomic { MINE(1, i) = 0; locked = false }
+       :: true /* BUSY, or nothing to be done */
+       fi;
+       atomic {
+        if
+        :: asked -> enter(1, i, comes[i], 10); comes[i] = 0; asked = false
+        :: else
+        fi;
+        busy--; i = 0; o = 0 }
+    od
+}
+
+/* Kernel 2 or 3 dies, or kernel 2 stops, and starts again. */
+proctype machine()
+{
+    byte x, k, i;
+    bool stops, failed;
+
+    do
+    :: events == 0 -> break
+    :: atomic { events > 0 -> events--; choose(x, 2, 3); choose(stops, false, true); stops = stops && x == 2; dead[x] = !stops }
+again:
+       quiet = true;
+       busy == 0;
+       k = 0;
+       do
+       :: k < 2 ->
+            i = 0;
+            do
+            :: atomic { i < 2 && !failed ->
+                if
+                :: NOTED(k, i, x) && MINE(k, i) == x + 1 ->
+                    if
+                    :: stops -> enter(k, i, 4, 13)
+                    :: !stops -> MINE(k, i) = 0
+                    :: !stops && mayfail -> mayfail = false; failed = true
+                    fi
+                :: else
+                fi;
+                i++ }
+            :: i == 2 || failed -> break
+            od;
+            atomic {
+                if
+                :: !failed || BUG == 14 -> NOTED(k, 0, x) = false; NOTED(k, 1, x) = false
+                :: else
+                fi;
+                k++ }
+       :: else -> break
+       od;
+       if
+       :: failed -> failed = false; quiet = false; goto again
+       :: else
+       fi;
+       atomic {
+        assert(MINE(0, 0) != x + 1 && MINE(0, 1) != x + 1 && MINE(1, 0) != x + 1 && MINE(1, 1) != x + 1);
+        dead[x] = false; quiet = false; x = 0; k = 0; i = 0 }
+    od
+}
+
+init {
+    atomic {
+        run task(0);
+        run task(1);
+        run machine()
+    }
+}
+
+#else
 
 #define P(k, i) ((k) * 2 + (i))
 #define MARKED(k) (mark[k] || every[k])
@@ -239,3 +386,5 @@ init {
         run home()
     }
 }
+
+#endif

@@ -22,6 +22,7 @@
 
 #define PAGE 4096l
 #define PAGES 96l
+#define BLOCK_PAGES 512l /* of 2 MiB */
 #define READ_WRITE (PROT_READ | PROT_WRITE)
 #define FOUND 99
 #define ROUNDS 30
@@ -114,6 +115,39 @@ static void test_clean(void)
     CHECK(audit(KETTLE_AUDIT_MACHINE) == 0, "%s", strerror(errno));
 }
 
+/* A mapping with frames of all kernels moves to addresses that have had none, and a child has it there. */
+static void test_owners(void)
+{
+    char *room = map_area(4 * BLOCK_PAGES, PROT_NONE, MAP_PRIVATE | MAP_NORESERVE), *area;
+    pid_t child;
+
+    if (room == NULL)
+        return;
+    area = (char *)(((uintptr_t)room + BLOCK_PAGES * PAGE - 1) & ~((uintptr_t)(BLOCK_PAGES * PAGE) - 1));
+    CHECK(mprotect(area, 16 * PAGE, READ_WRITE) == 0, "%s", strerror(errno));
+    touch(area, 16);
+    for (int move = 0; move < 2; move++) { /* ordered at the home, and elsewhere */
+        char *to = area + BLOCK_PAGES * PAGE;
+
+        CHECK(kettle_migrate(kernels[move == 0 ? 0 : kernel_count - 1]) == 0, "%s", strerror(errno));
+        CHECK(mremap(area, 16 * PAGE, 16 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, to) == to, "%s", strerror(errno));
+        area = to;
+        CHECK(audit(KETTLE_AUDIT_MACHINE) == 0, "%s", strerror(errno));
+    }
+    fflush(stdout);
+    child = fork();
+    if (child == 0) {
+        for (;;)
+            pause();
+    }
+    CHECK(child > 0 && audit(KETTLE_AUDIT_MACHINE) == 0, "%s", strerror(errno));
+    if (child > 0) {
+        kill(child, SIGKILL);
+        waitpid(child, NULL, 0);
+    }
+    munmap(room, 4 * BLOCK_PAGES * PAGE);
+}
+
 /* --- while threads change the memory --- */
 
 static atomic_bool over;
@@ -175,6 +209,7 @@ static const struct lie {
     {"owned", "owned once", false, false},      {"pending", "no pending free", false, false},
     {"remote", "remote mark", false, false},    {"outside", "inside an area", false, false},
     {"count", "count of a frame", true, false}, {"mark", "marked at home", false, true},
+    {"owner", "whose memory", true, true},
 };
 
 static void report_wrongly(const char *what, int kernel)
@@ -299,6 +334,7 @@ static int run_under(char **argv)
 
 static const struct tap_test tests[] = {
     {"clean", "the audit finds memory consistent that all kernels touch, change and fork", test_clean},
+    {"owners", "kernels know whose memory they map where mappings have moved to, and in children", test_owners},
     {"during", "the audit finds memory consistent while threads on all kernels change it, and they go on", test_during},
     {"lies", "a violation that a kernel reports for the test is found, by the name of its rule", test_lies},
     {"errors", "wrong arguments are refused", test_errors},

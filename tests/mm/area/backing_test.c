@@ -150,21 +150,37 @@ TEST(backing_find, "a page of shared memory or a file is found wherever it is ma
     CHECK_EQ(area_set_backed(&list, at(10), at(20), AREA_READ | AREA_SHARED, backing_at(name, 4 * PAGE_SIZE)), 0);
     CHECK_EQ(area_set_backed(&list, at(30), at(34), AREA_READ | AREA_SHARED, backing_at(name, 8 * PAGE_SIZE)), 0);
     CHECK_EQ(area_set_backed(&list, at(36), at(38), AREA_READ, BACKING_NONE), 0);
-    CHECK(area_find_page(&list, backing_at(name, 9 * PAGE_SIZE), &address));
+    CHECK(area_find_page(&list, backing_at(name, 9 * PAGE_SIZE), &address, 9));
     CHECK_EQ(address, at(15));
     address += PAGE_SIZE;
-    CHECK(area_find_page(&list, backing_at(name, 9 * PAGE_SIZE), &address));
+    CHECK(area_find_page(&list, backing_at(name, 9 * PAGE_SIZE), &address, 9));
     CHECK_EQ(address, at(31));
     address += PAGE_SIZE;
-    CHECK(!area_find_page(&list, backing_at(name, 9 * PAGE_SIZE), &address));
+    CHECK(!area_find_page(&list, backing_at(name, 9 * PAGE_SIZE), &address, 9));
     address = 0;
-    CHECK(!area_find_page(&list, backing_at(name, 3 * PAGE_SIZE), &address));
-    CHECK(!area_find_page(&list, backing_at(name, 14 * PAGE_SIZE), &address));
-    CHECK(!area_find_page(&list, FILE_PAGE(3), &address));
+    CHECK(!area_find_page(&list, backing_at(name, 3 * PAGE_SIZE), &address, 9));
+    address = 0;
+    CHECK(!area_find_page(&list, backing_at(name, 14 * PAGE_SIZE), &address, 9));
+    address = 0;
+    CHECK(!area_find_page(&list, FILE_PAGE(3), &address, 9));
+    CHECK_EQ(address, UINT64_MAX);
+    address = 0;
     CHECK_EQ(area_set_backed(&list, at(50), at(60), AREA_READ | AREA_SHARED, FILE_PAGE(0)), 0);
     CHECK_EQ(area_set_backed(&list, at(40), at(50), AREA_READ, FILE_PAGE(0) | BACKING_READ_ONLY), 0);
-    CHECK(area_find_page(&list, FILE_PAGE(3), &address));
+    CHECK(area_find_page(&list, FILE_PAGE(3), &address, 9));
     CHECK_EQ(address, at(43));
+    address = 0; /* in pieces of one area */
+    CHECK(!area_find_page(&list, FILE_PAGE(3), &address, 1));
+    CHECK_EQ(address, at(30));
+    CHECK(!area_find_page(&list, FILE_PAGE(3), &address, 1));
+    CHECK_EQ(address, at(36));
+    CHECK(!area_find_page(&list, FILE_PAGE(3), &address, 1));
+    CHECK_EQ(address, at(40));
+    CHECK(area_find_page(&list, FILE_PAGE(3), &address, 1));
+    CHECK_EQ(address, at(43));
+    address = at(54);
+    CHECK(!area_find_page(&list, FILE_PAGE(3), &address, 1));
+    CHECK_EQ(address, UINT64_MAX);
     begin();
 }
 

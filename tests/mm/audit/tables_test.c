@@ -1,5 +1,5 @@
 /* The audit of one kernel's page tables, on tables in host memory.
- * sources: mm/audit/tables.c mm/audit/report.c kernel/arch/x86_64/paging.c
+ * sources: mm/audit/tables.c mm/audit/report.c mm/directory/sharers.c kernel/arch/x86_64/paging.c
  * sources: kernel/arch/x86_64/paging_large.c */
 #include "mm/audit/tables.h"
 
@@ -27,6 +27,18 @@ static uint64_t next_frame;
 static uint64_t space_frame; /* one that some space has: no table */
 static struct page_tables kernel, user;
 static struct audit_report *report;
+static struct sharers owners; /* of the program */
+
+void *heap_alloc(size_t size)
+{
+    return calloc(1, size);
+}
+
+void heap_free(void *object, size_t size)
+{
+    (void)size;
+    free(object);
+}
 
 static uint32_t owner(uint64_t pa, uint64_t size)
 {
@@ -108,6 +120,8 @@ static void begin(void)
            PAGE_SIZE / 2);
     map(&user, 0x400000, OWN + 0x220000, PAGE_SIZE, PAGING_USER | PAGING_NO_EXECUTE, PAGE_SIZE);
     map(&user, 0x7ff000000000, OTHER, PAGE_SIZE, PAGING_USER | DATA | PAGING_SOFT_REMOTE, PAGE_SIZE);
+    sharers_end(&owners);
+    owners_note(&owners, 0x7ff000000000, 5);
 }
 
 static void expect(uint64_t count, const char *begin)
@@ -115,7 +129,7 @@ static void expect(uint64_t count, const char *begin)
     const char *line = report->text;
 
     audit_kernel_tables(&world, &kernel, report);
-    audit_space_tables(&world, &user, kernel.root, 9, report);
+    audit_space_tables(&world, &user, &owners, kernel.root, 9, report);
     report->text[report->length] = '\0';
     if (report->counts.violations != count)
         printf("# %s", report->text);
@@ -150,6 +164,26 @@ TEST(tables_foreign, "another kernel's memory is found wherever the kernel maps 
     begin();
     map(&kernel, DIRECT, 0, PAGING_SIZE_1G, DATA, PAGING_SIZE_1G); /* takes the place of what was there */
     expect(1, "own memory");
+}
+
+TEST(tables_owners, "a program's frames of another kernel are noted for their block")
+{
+    begin();
+    map(&user, 0x7ff000000000 + SHARERS_BLOCK - PAGE_SIZE, OTHER + PAGE_SIZE, PAGE_SIZE,
+        PAGING_USER | DATA | PAGING_SOFT_REMOTE, PAGE_SIZE);
+    expect(0, "");
+    map(&user, 0x7ff000000000 + SHARERS_BLOCK, OTHER + PAGE_SIZE, PAGE_SIZE, PAGING_USER | DATA | PAGING_SOFT_REMOTE,
+        PAGE_SIZE);
+    expect(1, "whose memory");
+    owners_note(&owners, 0x7ff000000000 + SHARERS_BLOCK, 6);
+    expect(2, "whose memory"); /* the counts add up */
+    owners_note(&owners, 0x7ff000000000 + SHARERS_BLOCK, 5);
+    expect(2, "whose memory");
+    begin();
+    owners_forget(&owners, 5);
+    expect(1, "whose memory");
+    sharers_mark_all(&owners, 1ull << 5);
+    expect(1, "whose memory");
 }
 
 TEST(tables_image, "the image has no other mapping than its own, and direct memory lies at its address")
@@ -239,9 +273,12 @@ TEST(tables_large, "a large page whose table is kept aside is right, and found w
         map(&user, 0x40000000, OTHER, PAGING_SIZE_2M, PAGING_USER | DATA, PAGE_SIZE);
         CHECK_EQ(paging_make_large(&user, 0x40000000), 0);
         if (i == 0) {
-            expect(0, "");
+            expect(1, "whose memory");
+            begin();
             continue;
         }
+        owners_note(&owners, 0x40000000, 5);
+        expect(0, "");
         entry = (uint64_t *)(user.root + user.delta);
         for (int level = 0; level < 2; level++)
             entry = (uint64_t *)((entry[level == 0 ? 0 : 1] & PAGING_FRAME) + user.delta);

@@ -1,6 +1,6 @@
 /* The directory of a space against one with a word for each part.
  * sources: mm/directory/sharers.c */
-#include "mm/directory/sharers.h"
+#include "mm/directory/owners.h"
 
 #include <stdlib.h>
 
@@ -207,5 +207,42 @@ TEST(directory_random, "marks, clears and questions agree with a word for each p
             compare();
     }
     compare();
+    begin();
+}
+
+TEST(directory_owners,
+     "whose memory a block has is noted for all of the block, until it is forgotten or for lack of memory")
+{
+    kernel_set blocks[BLOCKS];
+    uint64_t state = 7;
+
+    for (uint32_t round = 0; round < 300; round++) {
+        begin();
+        memset(blocks, 0, sizeof(blocks));
+        CHECK(owners_none(&map));
+        heap_left = round % 3 == 0 ? (int)random_below(&state, 3) : -1;
+        for (uint32_t i = 0; i < 40; i++) {
+            uint64_t page = random_below(&state, BLOCKS * SHARERS_BLOCK / SHARERS_PAGE) * SHARERS_PAGE;
+            uint32_t kernel = (uint32_t)random_below(&state, 64);
+
+            owners_note(&map, page, kernel);
+            CHECK(!owners_none(&map));
+            blocks[page / SHARERS_BLOCK] |= 1ull << kernel;
+            if (i % 10 == 9) {
+                owners_forget(&map, kernel);
+                for (uint32_t block = 0; block < BLOCKS; block++)
+                    blocks[block] &= ~(1ull << kernel);
+            }
+            page = random_below(&state, BLOCKS * SHARERS_BLOCK / SHARERS_PAGE) * SHARERS_PAGE;
+            kernel = (uint32_t)random_below(&state, 64);
+            CHECK_EQ(owners_has(&map, page, kernel),
+                     ((blocks[page / SHARERS_BLOCK] | map.everywhere) >> kernel & 1) != 0);
+            CHECK(map.everywhere == 0 || round % 3 == 0);
+        }
+    }
+    heap_left = -1;
+    begin();
+    sharers_mark_all(&map, ALL);
+    CHECK(owners_has(&map, 0, 63) && !owners_has(&map, 0, KERNELS_MAX));
     begin();
 }

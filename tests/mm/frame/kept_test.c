@@ -101,6 +101,14 @@ static void count_one(uint64_t frame, void *context)
     seen[(frame - first()) / PAGE_SIZE]++;
 }
 
+static void count_all(uint32_t *seen)
+{
+    struct frame_kept_place place = {0};
+
+    while (frame_kept_some(&place, count_one, seen)) {
+    }
+}
+
 TEST(kept_extend, "a set that grows keeps its frames and their contents")
 {
     struct frame_kept kept;
@@ -162,16 +170,59 @@ TEST(kept_each, "all frames of all sets are counted, once, and those with spaces
     }
     spaces[(window_physical(kept[1].pages[3]) - first()) / PAGE_SIZE]++;
     CHECK(!frame_kept_mapped(&kept[0]) && frame_kept_mapped(&kept[1]));
-    frame_kept_each(count_one, seen);
+    count_all(seen);
     for (uint32_t i = 0; i < FRAMES; i++)
         CHECK_EQ(seen[i], i < 14 ? 1 : 0);
     frame_kept_drop(&kept[1]);
     CHECK_EQ(used(), 8);
     memset(seen, 0, sizeof(seen));
-    frame_kept_each(count_one, seen);
+    count_all(seen);
     for (uint32_t i = 0; i < FRAMES; i++)
         CHECK_EQ(seen[i], i < 7 ? 1 : 0);
     frame_kept_drop(&kept[0]);
     CHECK_EQ(used(), 1);
     CHECK_EQ(objects, 0);
+}
+
+TEST(kept_some, "what sets keep is told in pieces, once, also while sets change, go and come")
+{
+    enum { SETS = 5, PAGES = 3 * FRAMES_AT_ONCE / 2 };
+    static uint8_t *pages[SETS][PAGES];
+    static uint32_t seen[FRAMES];
+    struct frame_kept kept[SETS];
+    struct frame_kept_place place = {0};
+    uint32_t calls = 0, told = 0;
+
+    for (uint32_t i = 0; i < SETS; i++) { /* each set has one frame, in all of its places */
+        frame_kept_init(&kept[i]);
+        CHECK_EQ(frame_kept_extend(&kept[i], 1), 0);
+        for (uint32_t page = 0; page < PAGES; page++)
+            pages[i][page] = kept[i].pages[0];
+        heap_free(kept[i].pages, sizeof(kept[i].pages[0]));
+        kept[i].pages = pages[i];
+        kept[i].count = PAGES;
+    }
+    while (frame_kept_some(&place, count_one, seen)) {
+        uint32_t now = 0;
+
+        for (uint32_t i = 0; i < FRAMES; i++)
+            now += seen[i];
+        CHECK(now - told > 0 && now - told <= FRAMES_AT_ONCE);
+        told = now;
+        if (++calls == 2) { /* within the second set: it gets shorter, and the fourth goes and comes again */
+            CHECK_EQ(place.number, kept[1].number);
+            kept[1].count--;
+            list_remove(&kept[3].node);
+            kept[3].number = ++numbers;
+            list_append(&sets, &kept[3].node);
+        }
+    }
+    for (uint32_t i = 0; i < SETS; i++)
+        CHECK_EQ(seen[(window_physical(pages[i][0]) - first()) / PAGE_SIZE], i == 1 ? PAGES - 1 : PAGES);
+    CHECK_EQ(calls, (SETS * PAGES - 1) / FRAMES_AT_ONCE);
+    for (uint32_t i = 0; i < SETS; i++) {
+        list_remove(&kept[i].node);
+        frame_release(window_physical(pages[i][0]));
+    }
+    kept_frames -= SETS;
 }

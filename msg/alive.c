@@ -18,7 +18,7 @@
 #define PATIENCE                                                                                                       \
     10u /* so many times as long is waited for a CPU that does not take an NMI: its host may not run it                \
          */
-#define PAUSE_MAX 20000000000ull /* ns of the watcher's own time for which a kernel may wait for other CPUs */
+#define PAUSE_MAX 20000000000ull /* ns of the watcher's own time for which a kernel may say that it pauses */
 #define MS 1000000ull
 
 enum { BOARD_BEATS = MSG_BOARD_ALIVE, BOARD_ANSWERS, BOARD_PAUSED };
@@ -27,7 +27,7 @@ struct watched {
     bool watched, suspected, answered;
     uint32_t looks;   /* since the last beat, or since the state has changed */
     uint64_t silence; /* ns of this watcher's own time in these looks */
-    uint64_t paused;  /* the same, since the last beat, while it says that it waits for other CPUs */
+    uint64_t paused;  /* the same, since the last beat, while it says that it does something long */
     uint64_t beats;   /* and looks, as last seen */
     uint64_t answers; /* to NMIs, when this one was sent */
 };
@@ -130,7 +130,7 @@ static void probe(uint32_t kernel, struct watched *watched)
     apic_send_nmi(instance.plan.cpus[instance.plan.kernels[kernel].boot_cpu].apic_id);
 }
 
-/* Whether it says that it waits for other CPUs, and has not done so for too long. */
+/* Whether it says that it does something long, and has not done so for too long. */
 static bool pauses(uint32_t kernel, struct watched *watched, uint64_t counted)
 {
     if (board_word(kernel, BOARD_PAUSED) == 0)

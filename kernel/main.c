@@ -15,11 +15,11 @@
 #include "kernel/fs/tree/initramfs.h"
 #include "kernel/instance/instance.h"
 #include "kernel/instance/window.h"
-#include "kernel/lib/backtrace.h"
 #include "kernel/lib/log.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 #include "kernel/machine/death.h"
+#include "kernel/machine/end.h"
 #include "kernel/machine/host.h"
 #include "kernel/machine/machine.h"
 #include "kernel/machine/stop.h"
@@ -79,73 +79,12 @@ static void frames_init(void)
     }
 }
 
-static volatile bool panics_alone; /* a CPU that gets an NMI then halts */
-
-/* Marks the calling CPU's start slot as one that a starter may fill again. */
-static _Noreturn void halt_for_good(void)
-{
-    __atomic_store_n(&window_boot_page()->slots[cpu_self()->number].state, SLOT_EMPTY, __ATOMIC_SEQ_CST);
-    for (;;)
-        cpu_stop();
-}
-
-/* Whether kernel 0 watches this kernel, and so survives its death; kernel 0's own ends the machine. */
-static bool is_watched(void)
-{
-    return instance.kernel != 0 && (window_boot_page()->watched >> instance.kernel & 1) != 0;
-}
-
-static bool stop_others(void)
-{
-    struct boot_page *page = window_boot_page();
-
-    if (is_watched() && page->panicking == 0) {
-        panics_alone = true;
-        for (uint32_t i = 0; i < cpu_total; i++) {
-            if (i != cpu_index())
-                apic_send_nmi(cpus[i]->apic_id);
-        }
-        return true;
-    }
-    if (__atomic_exchange_n(&page->panicking, 1u, __ATOMIC_SEQ_CST) != 0) {
-        for (;;) /* the first to panic writes: two that stop each other would both be silent */
-            cpu_stop();
-    }
-    for (uint32_t i = 0; i < page->slot_count; i++) {
-        if (page->slots[i].apic_id != cpu_self()->apic_id && page->slots[i].state == SLOT_TAKEN)
-            apic_send_nmi(page->slots[i].apic_id);
-    }
-    return false;
-}
-
-/* The report of a panic is written: its reader, kernel 0, finds at its next look that this kernel is dead. */
-static void note_death(void)
-{
-    if (panics_alone)
-        __atomic_fetch_or(&window_boot_page()->stopped, 1ull << instance.kernel, __ATOMIC_SEQ_CST);
-}
-
 /* The host may ask for a wait dump at any time, and firmware may leave the NMI pin open: so also before there is a boot
  * page, which is there when the log has its owner word, or a run queue. */
 void machine_nmi(const struct trap_frame *frame)
 {
-    if (log_source.owner != NULL) {
-        const struct boot_page *page = window_boot_page();
-
-        if (page->panicking != 0) {
-            for (;;)
-                cpu_stop();
-        }
-        if (panics_alone || (page->stopped >> instance.kernel & 1) != 0) {
-            if (!panics_alone && alive_probed()) { /* it was silent: for whoever looks for the reason */
-                log_line("kernel: silent in");
-                backtrace_print(frame->rbp, frame->rip);
-            }
-            halt_for_good();
-        }
-        if (alive_probed())
-            return;
-    }
+    if (log_source.owner != NULL && end_nmi(frame))
+        return;
     if (cpu_self()->scheduler == NULL)
         log_event("wait kernel %u cpu %u still boots", instance.kernel, cpu_self()->number);
     else
@@ -292,8 +231,7 @@ void kernel_main(void *unused)
     frame_start_cpu(boot_cpu.node);
     window_use_allocator(window_frame);
     apic_start();
-    panic_stop_others = stop_others;
-    panic_over = note_death;
+    end_init();
     if (instance.kernel == 0) {
         clock_calibrate(&instance.rates);
         clock_start();

@@ -82,9 +82,11 @@ int kettle_stop(int kernel);
  * SIGKILL, and others that map its frames by SIGBUS; what is left of its files fails with EIO. KERNEL may be started
  * again. Root only.
  *
- * EINVAL: no kernel has this number, or there is no such way. EBUSY: KERNEL is 0 and HOW is KETTLE_KILL_NOW (by the
- * other ways it dies, and the machine ends); or the machine does not survive the death of kernels (boot options
- * death=off, lock=lamport). EINTR: a signal handler has run; the kernel dies all the same. ENOSYS: not running on
+ * If KERNEL is 0, the machine ends, with a report.
+ *
+ * EINVAL: no kernel has this number, or there is no such way. EBUSY: the machine does not survive the death of kernels
+ * (boot options death=off, lock=lamport), or no other kernel would notice that of kernel 0, which then dies of
+ * KETTLE_KILL_PANIC alone. EINTR: a signal handler has run; the kernel dies all the same. ENOSYS: not running on
  * Kettle. */
 int kettle_kill(int kernel, int how);
 

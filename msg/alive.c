@@ -11,12 +11,14 @@
 #include "kernel/instance/window.h"
 #include "kernel/wait/completion.h"
 #include "msg/channel.h"
+#include "msg/idle.h"
 #include "msg/message.h"
 
 #define LOOKS 8u /* in the time after which a silent kernel is suspected */
 #define PATIENCE                                                                                                       \
     10u /* so many times as long is waited for a CPU that does not take an NMI: its host may not run it                \
          */
+#define PAUSE_MAX 20000000000ull /* ns of the watcher's own time for which a kernel may say that it pauses */
 #define MS 1000000ull
 
 enum { BOARD_BEATS = MSG_BOARD_ALIVE, BOARD_ANSWERS, BOARD_PAUSED };
@@ -25,6 +27,7 @@ struct watched {
     bool watched, suspected, answered;
     uint32_t looks;   /* since the last beat, or since the state has changed */
     uint64_t silence; /* ns of this watcher's own time in these looks */
+    uint64_t paused;  /* the same, since the last beat, while it says that it does something long */
     uint64_t beats;   /* and looks, as last seen */
     uint64_t answers; /* to NMIs, when this one was sent */
 };
@@ -37,6 +40,7 @@ static uint64_t next_look, last_look;                       /* ns */
 static volatile uint64_t ticks[CPUS_MAX];                   /* by index: each CPU writes its own */
 static uint64_t ticks_seen[CPUS_MAX];                       /* by index */
 static uint32_t ticks_missed[CPUS_MAX];                     /* by index: looks since that CPU has ticked */
+static bool deputy;                                         /* this kernel ends the machine when kernel 0 has died */
 static void (*lost_hook)(uint32_t kernel, const char *why); /* [i] */
 
 void alive_init(void (*lost)(uint32_t kernel, const char *why))
@@ -89,7 +93,8 @@ uint64_t alive_due(uint64_t now)
     return period == 0 ? UINT64_MAX : (now + period - offset) / period * period + offset;
 }
 
-/* Whether every CPU of this kernel has ticked lately: a kernel of which one CPU hangs does not beat. */
+/* Whether every CPU of this kernel has ticked lately: a kernel of which one CPU hangs does not beat. The host may leave
+ * a CPU alone as long as PATIENCE allows. */
 static bool all_tick(void)
 {
     bool all = true;
@@ -99,7 +104,7 @@ static bool all_tick(void)
 
         ticks_missed[i] = seen != ticks_seen[i] ? 0 : ticks_missed[i] + 1;
         ticks_seen[i] = seen;
-        all = all && ticks_missed[i] < LOOKS;
+        all = all && ticks_missed[i] < PATIENCE * LOOKS;
     }
     return all;
 }
@@ -109,25 +114,42 @@ static uint64_t board_word(uint32_t kernel, uint32_t word)
     return __atomic_load_n(&msg_board_of(kernel)[word], __ATOMIC_ACQUIRE);
 }
 
-/* Asks the first CPU of KERNEL whether it takes interrupts at all. */
-static void probe(uint32_t kernel, struct watched *watched)
+static void suspect(uint32_t kernel, struct watched *watched)
 {
     watched->suspected = true;
     watched->answered = false;
     watched->answers = board_word(kernel, BOARD_ANSWERS);
     begin(watched);
+}
+
+/* Asks the first CPU of KERNEL, which is suspected from now on, whether it takes interrupts at all. */
+static void probe(uint32_t kernel, struct watched *watched)
+{
+    suspect(kernel, watched);
     __atomic_fetch_or(&window_boot_page()->probed, 1ull << kernel, __ATOMIC_SEQ_CST);
     apic_send_nmi(instance.plan.cpus[instance.plan.kernels[kernel].boot_cpu].apic_id);
 }
 
-/* Looks at KERNEL, COUNTED ns after the last look. Returns why it is dead, or NULL. */
-static const char *look_at(uint32_t kernel, struct watched *watched, uint64_t counted)
+/* Whether it says that it does something long, and has not done so for too long. */
+static bool pauses(uint32_t kernel, struct watched *watched, uint64_t counted)
+{
+    if (board_word(kernel, BOARD_PAUSED) == 0)
+        return false;
+    watched->paused += counted;
+    return watched->paused < PAUSE_MAX;
+}
+
+/* Looks at KERNEL, COUNTED ns after the last look. Returns why it is dead, or NULL. If PROBES, this kernel asks it
+ * whether it lives; otherwise another one may do so. */
+static const char *look_at(uint32_t kernel, struct watched *watched, uint64_t counted, bool probes)
 {
     uint64_t beats = board_word(kernel, BOARD_BEATS) + board_word(kernel, MSG_BOARD_LOOKS);
 
     if ((window_boot_page()->stopped >> kernel & 1) != 0)
         return "it has stopped itself, or was ended";
-    if (beats != watched->beats || board_word(kernel, BOARD_PAUSED) != 0) {
+    if (beats != watched->beats)
+        watched->paused = 0;
+    if (beats != watched->beats || pauses(kernel, watched, counted)) {
         watched->beats = beats;
         watched->suspected = false;
         begin(watched);
@@ -141,8 +163,10 @@ static const char *look_at(uint32_t kernel, struct watched *watched, uint64_t co
     }
     if (watched->looks < LOOKS || watched->silence < period * LOOKS)
         return NULL;
-    if (!watched->suspected)
+    if (!watched->suspected && probes)
         probe(kernel, watched);
+    else if (!watched->suspected)
+        suspect(kernel, watched);
     else if (watched->answered)
         return "it runs, and does not take interrupts";
     else if (watched->silence >= PATIENCE * LOOKS * period)
@@ -150,22 +174,69 @@ static const char *look_at(uint32_t kernel, struct watched *watched, uint64_t co
     return NULL;
 }
 
-static void look(uint64_t now)
+static void look_at_others(uint64_t counted)
 {
-    uint64_t counted = now - last_look < 2 * period ? now - last_look : 2 * period;
-
-    last_look = now;
-    for (uint32_t k = 0; k < instance.kernels; k++) {
+    for (uint32_t k = 1; k < instance.kernels; k++) {
         const char *why;
 
         if (!kernels[k].watched)
             continue;
-        why = look_at(k, &kernels[k], counted);
+        why = look_at(k, &kernels[k], counted, true);
         if (why == NULL)
             continue;
         kernels[k].watched = false;
         lost_hook(k, why);
     }
+}
+
+/* Whether all kernels that come before this one, if somebody has to act for kernel 0, are dead. SILENT: kernel 0 is
+ * silent itself, so nobody else looks whether they live. */
+static bool none_before(bool silent, uint64_t counted)
+{
+    const struct boot_page *page = window_boot_page();
+    kernel_set known = page->watched & ~page->stopped;
+    bool none = true;
+
+    for (uint32_t k = 1; k < instance.kernel; k++) {
+        bool dead = (known >> k & 1) == 0;
+
+        if (!silent || dead)
+            kernels[k].watched = false;
+        else if (!kernels[k].watched)
+            alive_watch(k);
+        else
+            dead = look_at(k, &kernels[k], counted, false) != NULL;
+        none = none && dead;
+    }
+    return none;
+}
+
+static void look_at_first(uint64_t counted)
+{
+    struct watched *first = &kernels[0];
+    const char *why = look_at(0, first, counted, deputy);
+    bool was = deputy;
+
+    deputy = none_before(why != NULL || first->suspected, counted);
+    if (!deputy)
+        return;
+    if (!was && first->suspected) {
+        probe(0, first); /* whoever came before may have died without asking it */
+    } else if (why != NULL) {
+        first->watched = false;
+        lost_hook(0, why);
+    }
+}
+
+static void look(uint64_t now)
+{
+    uint64_t counted = now - last_look < 2 * period ? now - last_look : 2 * period;
+
+    last_look = now;
+    if (instance.kernel == 0)
+        look_at_others(counted);
+    else if (kernels[0].watched)
+        look_at_first(counted);
 }
 
 void alive_tick(uint64_t now)
@@ -179,7 +250,8 @@ void alive_tick(uint64_t now)
     if (index != 0 || now < next_look)
         return;
     next_look = alive_due(now);
-    if (all_tick())
+    idle_looks_count = all_tick();
+    if (idle_looks_count)
         __atomic_fetch_add(&msg_board_own()[BOARD_BEATS], 1, __ATOMIC_RELEASE);
     look(now);
 }

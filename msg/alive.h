@@ -1,7 +1,9 @@
 /* Whether kernels live: each one publishes a heartbeat on its board, and others look at it, without a message.
  * kernel/machine/death.md has the protocol.
  *
- * Kernel 0 watches every other kernel, and every other kernel watches kernel 0. A watcher looks eight times in the time
+ * Kernel 0 watches every other kernel, and every other kernel watches kernel 0. Only the first of them that lives, the
+ * deputy, asks kernel 0 by an NMI and calls the hook for it; the others look at those before them while kernel 0 is
+ * silent. A watcher looks eight times in the time
  * of the option death=, and counts only time in which it has itself been running: of the time between two of its looks
  * at most twice the usual one counts. So a host that is slow, or an emulator that stood still, is no death. */
 #ifndef MSG_ALIVE_H
@@ -10,8 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Sets the function that is called once for each kernel that has died, on a watcher, in its timer interrupt: it must
- * not wait. WHY is a constant. Called once, before alive_start. */
+/* Sets the function that is called once for each kernel that has died, on kernel 0, and for kernel 0 on the deputy, in
+ * the timer interrupt: it must not wait. WHY is a constant. Called once, before alive_start. */
 void alive_init(void (*lost)(uint32_t kernel, const char *why));
 /* This kernel beats, and watches, from now on, unless death=off. */
 void alive_start(void);
@@ -22,8 +24,8 @@ bool alive_survives(void);
 void alive_watch(uint32_t kernel);
 void alive_forget(uint32_t kernel);
 
-/* This kernel is about to wait for other CPUs with interrupts off, for as long as these take, or has done so: meanwhile
- * it is not suspected. */
+/* This kernel is about to do with interrupts off what may take long, as to build another kernel and to wait for its
+ * CPUs, or has done so: meanwhile it is not suspected, for at most 20 s. */
 void alive_pause(bool pause);
 
 /* Returns when the calling CPU has to call alive_tick next, as clock_now; UINT64_MAX: never. */

@@ -68,6 +68,8 @@ static bool parse_part(const char *name, const char *value, struct inject_rule *
         rule->slow = number * 1000;
     else if (strcmp(name, "peer") == 0 && number < instance.kernels)
         rule->peer = (int32_t)number;
+    else if (strcmp(name, "kernel") == 0 && number < instance.kernels)
+        rule->kernel = (int32_t)number;
     else
         return false;
     return true;
@@ -79,7 +81,7 @@ static bool parse_inject(const char *value, struct inject_rule *rule, bool *on)
     char copy[OPTION_WORDS_MAX];
     size_t length = strnlen(value, sizeof(copy));
 
-    *rule = (struct inject_rule){.rate = 12, .delay = 200000, .peer = -1, .type = -1};
+    *rule = (struct inject_rule){.rate = 12, .delay = 200000, .peer = -1, .type = -1, .kernel = -1};
     *on = strcmp(value, "off") != 0;
     if (!*on)
         return true;
@@ -116,7 +118,7 @@ static void set_inject(const char *value)
     bool on;
 
     if (parse_inject(value, &rule, &on))
-        inject_set(on ? &rule : NULL);
+        inject_set(on && (rule.kernel < 0 || rule.kernel == (int32_t)instance.kernel) ? &rule : NULL);
 }
 
 void msg_control_init(void)

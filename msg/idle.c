@@ -7,6 +7,8 @@
 #include "msg/channel_internal.h"
 #include "msg/inject.h"
 
+bool idle_looks_count = true;
+
 #define BUDGET_LEAST 16u
 #define SOON 50000ull /* ns: a message that arrives sooner after giving up was worth polling for */
 
@@ -37,10 +39,10 @@ void msg_idle_gave_up(uint64_t nanoseconds)
 
 __attribute__((noinline)) void msg_note_look_several(void)
 {
-    if (cpu_index() == 0)
-        __atomic_fetch_add(&msg_own_head->board[MSG_BOARD_LOOKS], 1, __ATOMIC_RELAXED);
-    else
+    if (cpu_index() != 0)
         cpu_self()->idle_polls++;
+    else if (idle_looks_count)
+        __atomic_fetch_add(&msg_own_head->board[MSG_BOARD_LOOKS], 1, __ATOMIC_RELAXED);
 }
 
 bool idle_poll_look(void)

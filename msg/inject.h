@@ -19,6 +19,7 @@ struct inject_rule {
     int32_t type;   /* only messages of this type and their replies, or -1 */
     uint64_t hold;  /* ns from now during which no message is taken */
     uint64_t slow;  /* ns that each message waits at the head of its ring: a slow consumer */
+    int32_t kernel; /* only on this kernel, or -1 */
     uint64_t dies;  /* this kernel dies when so many messages for which the rule is have come to a head; 0: never */
 };
 

@@ -85,10 +85,10 @@ bool serial_put(uint8_t byte)
     return true;
 }
 
-void serial_finish(void)
+void serial_finish(uint32_t tries)
 {
-    while ((inb(PORT + REG_LINE_STATUS) & STATUS_SENT) == 0)
-        cpu_relax();
+    while ((inb(PORT + REG_LINE_STATUS) & STATUS_SENT) == 0 && tries-- > 0)
+        cpu_pause();
 }
 
 /* The interrupt is edge-triggered: another edge comes only after the UART has had no pending interrupt. */

@@ -22,7 +22,7 @@ bool serial_put(uint8_t byte);
 /* Enable or disable the interrupts for received input and for room for output. */
 void serial_want_input(bool wanted);
 void serial_want_output(bool wanted);
-/* Spins until the UART has sent the last byte. */
-void serial_finish(void);
+/* Spins until the UART has sent the last byte, at most for TRIES looks. */
+void serial_finish(uint32_t tries);
 
 #endif

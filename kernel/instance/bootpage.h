@@ -17,6 +17,10 @@
 
 #define BOOT_PAGE_SIZE 12288 /* bytes reserved in entry.S */
 
+#define END_NOT 0u
+#define END_SILENT 1u /* a kernel ends the machine by its panic: each CPU halts */
+#define END_TOLD 2u   /* kernel 0 has died: each CPU says where it is and what its threads wait for, and halts */
+
 #define SLOT_EMPTY 0u
 #define SLOT_READY 1u /* written by the starter after root and stack */
 #define SLOT_TAKEN 2u /* written by the CPU when it has left the trampoline */
@@ -37,7 +41,7 @@ struct start_slot {
 struct boot_page {
     volatile uint32_t console_owner; /* [a] log.h */
     uint32_t slot_count;             /* [i] trampoline.S knows its offset, 4 */
-    volatile uint32_t panicking;     /* [a] nonzero when an instance panics: a CPU that gets an NMI then halts */
+    volatile uint32_t ending;        /* [a] END_*: what a CPU does that gets an NMI */
     uint32_t pad;
     struct clock_shared clock;         /* [a] kernel/arch/x86_64/clock.h */
     volatile uint64_t watched;         /* [a] kernels whose death the others survive: written by kernel 0 */

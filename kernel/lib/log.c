@@ -11,12 +11,26 @@
 
 struct log_source log_source = {.kernel = -1};
 
+static uint32_t own_mark(void)
+{
+    return log_source.cpu() + 1;
+}
+
+/* Whether the calling CPU was in the middle of a line when an NMI came. */
+static bool was_writing(void)
+{
+    return log_source.owner != NULL && __atomic_load_n(log_source.owner, __ATOMIC_RELAXED) == own_mark();
+}
+
 static bool console_take(void)
 {
     if (log_source.owner == NULL)
         return false;
     for (unsigned spins = 0; spins < OWNER_SPINS; spins++) {
-        if (__atomic_exchange_n(log_source.owner, 1u, __ATOMIC_ACQUIRE) == 0)
+        uint32_t nobody = 0;
+
+        if (__atomic_compare_exchange_n(log_source.owner, &nobody, own_mark(), false, __ATOMIC_ACQUIRE,
+                                        __ATOMIC_RELAXED))
             return true;
         cpu_pause();
     }
@@ -41,13 +55,23 @@ static void write_line(const char *prefix, const char *text)
     bool taken;
 
     interrupts_off();
-    taken = console_take();
+    taken = !was_writing() && console_take();
+    if (!taken && log_source.owner != NULL)
+        log_raw("\n"); /* the line that it was in stays cut */
     log_raw(prefix);
     log_raw(text);
     log_raw("\n");
     console_give(taken);
     if ((flags & RFLAGS_IF) != 0)
         interrupts_on();
+}
+
+void log_leave(void)
+{
+    if (!was_writing())
+        return;
+    log_raw("\n");
+    console_give(true);
 }
 
 void log_line(const char *format, ...)

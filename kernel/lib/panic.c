@@ -28,10 +28,10 @@ void panic_at(uint64_t frame_pointer, uint64_t rip, const char *text)
     log_raw(line);
     if (!again)
         backtrace_print(frame_pointer, rip);
-    if (!alone)
-        log_raw("@panic-end\n");
     if (panic_over != NULL)
         panic_over();
+    if (!alone)
+        log_raw("@panic-end\n");
     for (;;)
         cpu_stop();
 }

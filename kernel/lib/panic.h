@@ -15,8 +15,8 @@ _Noreturn void panic(const char *format, ...) __attribute__((format(printf, 1, 2
 _Noreturn void panic_at(uint64_t frame_pointer, uint64_t rip, const char *text);
 
 /* Called before the report: stops the other CPUs of this kernel, and returns true if the other kernels go on; else
- * stops every other CPU of the machine. panic_over is called after the report. Registered by the part that knows the
- * CPUs. */
+ * stops every other CPU of the machine. panic_over is called after the report, and before the host is told that the
+ * report of a machine's end is complete. Registered by the part that knows the CPUs. */
 extern bool (*panic_stop_others)(void);
 extern void (*panic_over)(void);
 

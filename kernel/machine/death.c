@@ -12,6 +12,7 @@
 #include "kernel/instance/window.h"
 #include "kernel/lib/log.h"
 #include "kernel/lib/panic.h"
+#include "kernel/machine/end.h"
 #include "kernel/machine/internal.h"
 #include "kernel/machine/machine.h"
 #include "kernel/machine/stop.h"
@@ -58,10 +59,8 @@ static uint64_t noticed_at[KERNELS_MAX]; /* [k] lock: ns */
 /* The hook of msg/alive.h. */
 static void note(uint32_t kernel, const char *reason)
 {
-    if (instance.kernel != 0) {
-        __atomic_store_n(&window_boot_page()->watched, 0, __ATOMIC_SEQ_CST); /* so the panic ends the machine */
-        panic("kernel: kernel 0 has died (%s): the names of files, the terminal and the devices were its", reason);
-    }
+    if (instance.kernel != 0)
+        end_without_first(reason);
     spin_lock(&lock);
     noticed |= 1ull << kernel;
     why[kernel] = reason;
@@ -71,18 +70,6 @@ static void note(uint32_t kernel, const char *reason)
 }
 
 /* --- fenced --- */
-
-static bool have_halted(uint32_t kernel)
-{
-    const struct boot_page *page = window_boot_page();
-
-    for (uint32_t i = 0; i < instance.plan.cpu_count; i++) {
-        if (instance.plan.cpus[i].kernel == (int32_t)kernel &&
-            __atomic_load_n(&page->slots[i].state, __ATOMIC_ACQUIRE) == SLOT_TAKEN)
-            return false;
-    }
-    return true;
-}
 
 static void each_cpu(uint32_t kernel, void (*send)(uint32_t target))
 {
@@ -105,7 +92,7 @@ static void stop_cpus(uint32_t kernel)
         __atomic_fetch_or(&page->probed, 1ull << kernel, __ATOMIC_SEQ_CST);
     __atomic_fetch_or(&page->stopped, 1ull << kernel, __ATOMIC_SEQ_CST);
     each_cpu(kernel, apic_send_nmi);
-    while (!have_halted(kernel) && clock_now() < limit)
+    while (!end_has_halted(1ull << kernel) && clock_now() < limit)
         sched_block(NULL, &reason, WAIT_FIRM, clock_now() + INIT_GRACE / 4);
     each_cpu(kernel, apic_send_init);
     sched_block(NULL, &reason, WAIT_FIRM, clock_now() + INIT_GRACE);
@@ -334,7 +321,7 @@ static _Noreturn void die(uint32_t how)
     if (how == KETTLE_KILL_PANIC)
         panic("kernel: a program asks for this");
     for (;;) { /* with interrupts off */
-        if (how == KETTLE_KILL_HALT)
+        if (how != KETTLE_KILL_SPIN)
             cpu_stop();
         cpu_pause();
     }
@@ -353,12 +340,31 @@ static void handle_die(const struct msg *m)
     die(asked->how);
 }
 
-/* Ends this kernel at a message: kernel 0 finds it at its next look. */
+/* Ends this kernel at a message: whoever watches it finds that at its next look. */
 static void die_now(void)
 {
+    bool noticed_now = end_is_noticed(instance.kernel);
+
     __atomic_fetch_or(&window_boot_page()->asked, 1ull << instance.kernel, __ATOMIC_SEQ_CST);
+    if (!noticed_now)
+        die(KETTLE_KILL_PANIC);
     __atomic_fetch_or(&window_boot_page()->stopped, 1ull << instance.kernel, __ATOMIC_SEQ_CST);
     die(KETTLE_KILL_HALT);
+}
+
+/* Ends kernel 0, which this is, and the machine with it. -EBUSY: nobody would notice. */
+static int die_first(uint32_t how)
+{
+    struct boot_page *page = window_boot_page();
+
+    if (how != KETTLE_KILL_PANIC && !end_is_noticed(0))
+        return -EBUSY;
+    __atomic_fetch_or(&page->asked, 1, __ATOMIC_SEQ_CST);
+    if (how == KETTLE_KILL_NOW) {
+        __atomic_fetch_or(&page->stopped, 1, __ATOMIC_SEQ_CST);
+        each_cpu(0, apic_send_nmi);
+    }
+    die(how);
 }
 
 /* The ticket is taken: no clean-up is under way, unless it is that of a kernel that has died already. */
@@ -386,14 +392,14 @@ static int64_t begin(const struct msg_kill *asked, uint64_t *ticket)
 
     if (asked->kernel >= instance.kernels || asked->how > KETTLE_KILL_HALT)
         return -EINVAL;
-    if (asked->kernel == 0 && asked->how != KETTLE_KILL_NOW)
-        die(asked->how);
-    if (asked->kernel == 0 || (window_boot_page()->watched >> asked->kernel & 1) == 0)
-        return asked->kernel != 0 && !msg_peer_started(asked->kernel) ? -EALREADY : -EBUSY;
+    if (asked->kernel == 0)
+        return die_first(asked->how);
+    if (!end_is_noticed(asked->kernel))
+        return msg_peer_started(asked->kernel) ? -EBUSY : -EALREADY;
     error = stop_ticket_begin(ticket);
     if (error != 0)
         return error;
-    if ((window_boot_page()->watched >> asked->kernel & 1) == 0) { /* it has died and was cleaned up meanwhile */
+    if (!end_is_noticed(asked->kernel)) { /* it has died and was cleaned up meanwhile */
         stop_ticket_end(-EALREADY);
         return -EALREADY;
     }

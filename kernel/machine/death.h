@@ -10,8 +10,9 @@
 void death_init(void);
 
 /* Ends KERNEL, as HOW (KETTLE_KILL_*) says, for tests. Any kernel may call it; kernel 0 performs it. *TICKET is for
- * stop_kernel_result: the others have cleaned up. 0; -EINVAL: no such kernel or way; -EBUSY: kernel 0 with
- * KETTLE_KILL_NOW (otherwise this ends the machine), or death=off;
+ * stop_kernel_result: the others have cleaned up; it does not return if KERNEL is 0, whose death ends the machine. 0;
+ * -EINVAL: no such kernel or way; -EBUSY: nobody would notice it, as kernel 0 is the only one, or with death=off; but
+ * kernel 0 panics all the same;
  * -EALREADY: it does not run; -EAGAIN: another kernel is being stopped, see stop_wait. Tasks only. */
 int death_cause(uint32_t kernel, uint32_t how, uint64_t *ticket);
 

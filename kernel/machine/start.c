@@ -105,25 +105,24 @@ static int text_build(uint32_t k, const struct image_template *template)
     return 0;
 }
 
-/* Starts the boot CPU of kernel K, which has been built. */
+/* Starts the boot CPU of kernel K, which has been built. The caller pauses its heartbeat (alive_pause). */
 static int enter(uint32_t k, uint64_t root, uint64_t stack)
 {
     uint32_t rounds = window_boot_page()->clock.rounds;
     uint64_t deadline;
     bool entered;
 
-    alive_pause(true);
     entered = instance_start_cpu(instance.plan.kernels[k].boot_cpu, root, stack);
     deadline = clock_now() + COMPARE_TIMEOUT;
     while (entered && window_boot_page()->clock.rounds == rounds && clock_now() < deadline)
         clock_compare();
-    alive_pause(false);
     if (!entered)
         log_line("kernel: kernel %u does not start", k);
     return entered ? 0 : -ETIMEDOUT;
 }
 
-/* Builds kernel K through a window on its chunk and gives its boot CPU its start slot. */
+/* Builds kernel K through a window on its chunk and gives its boot CPU its start slot. Waits for no task, and a loaded
+ * host may take long to copy an image: the caller pauses this kernel's heartbeat. */
 static int build(uint32_t k)
 {
     static struct image_template template = {.header = &image_header};
@@ -165,10 +164,14 @@ static int build_from(uint32_t k, const struct file_place *place)
     error = window_map(CHUNK_BASE, instance.plan.kernels[k].chunk, mapped, PAGING_WRITE);
     if (error == 0) /* again, for the file may be another one now */
         error = image_read(place, (uint8_t *)CHUNK_BASE + instance.layout.size, size, &header);
+    alive_pause(true);
     if (error == 0)
         root = instance_build(&instance, k, (uint8_t *)CHUNK_BASE, &from, &stack);
     window_unmap(CHUNK_BASE, mapped);
-    return error != 0 ? error : enter(k, root, stack);
+    if (error == 0)
+        error = enter(k, root, stack);
+    alive_pause(false);
+    return error;
 }
 
 static void wait_ready(kernel_set wanted)
@@ -240,7 +243,13 @@ static int start_here(kernel_set set, const struct file_place *place)
 
         if ((built >> k & 1) != 0)
             continue; /* it was too slow for an earlier start, but runs: its memory must not be written again */
-        error_of_one = place == NULL ? build(k) : build_from(k, place);
+        if (place == NULL) {
+            alive_pause(true);
+            error_of_one = build(k);
+            alive_pause(false);
+        } else {
+            error_of_one = build_from(k, place);
+        }
         if (error_of_one == 0) {
             built |= 1ull << k;
         } else {

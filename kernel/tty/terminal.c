@@ -2,12 +2,14 @@
  * writing never waits for the line. */
 #include "kernel/tty/terminal.h"
 
+#include "kernel/arch/x86_64/clock.h"
 #include "kernel/dev/serial.h"
 #include "kernel/fs/tree/tree.h"
 #include "kernel/tty/tty.h"
 
 #define OUTPUT_SIZE 8192u
 #define TERMINAL_NAME "/dev/ttyS0"
+#define FLUSH_TRIES 20000000u /* the bound of TERMINAL_FLUSH_TIME where there is no clock yet */
 
 static uint8_t output[OUTPUT_SIZE];
 static bool stalled; /* [k] of the terminal: the line has no room, and the UART's input interrupt is off until a read
@@ -111,7 +113,26 @@ void terminal_drain(void)
     while (tty_ring_used(&terminal.output) > 0)
         push(&terminal, &after);
     spin_unlock(&terminal.lock);
-    serial_finish();
+    serial_finish(UINT32_MAX);
+}
+
+/* By whoever stops this kernel's CPUs for good, so the lock may be held by one that does not run any more. It cannot
+ * have been in the middle of more than one byte: that byte may come twice. */
+void terminal_flush(void)
+{
+    struct tty_ring *ring = &terminal.output;
+    uint64_t last = clock_now();
+
+    for (uint32_t tries = 0; tty_ring_used(ring) > 0 && tries < FLUSH_TRIES; tries++) {
+        if (serial_put(ring->bytes[ring->tail % ring->size])) {
+            ring->tail++;
+            tries = 0;
+            last = clock_now();
+        } else if (clock_now() - last >= TERMINAL_FLUSH_TIME) {
+            return;
+        }
+    }
+    serial_finish(FLUSH_TRIES / 20);
 }
 
 void terminal_init(void)

@@ -19,5 +19,9 @@ void terminal_begin_session(uint32_t session);
 extern const struct file_kind file_terminal_kind;
 /* Sends all written bytes when the machine is shut down. Spins. */
 void terminal_drain(void);
+/* The same in a panic or an NMI, when no other CPU of this kernel runs any more: without a lock. Gives up when the line
+ * takes nothing for TERMINAL_FLUSH_TIME. */
+#define TERMINAL_FLUSH_TIME 5000000000ull /* ns */
+void terminal_flush(void);
 
 #endif

@@ -28,8 +28,10 @@ static void send(void *context, uint8_t byte)
     struct tty *tty = context;
     struct tty_ring *ring = &tty->output;
 
-    if (tty_ring_used(ring) < ring->size) /* echo is lost when the ring is full */
-        ring->bytes[ring->head++ % ring->size] = byte;
+    if (tty_ring_used(ring) == ring->size)
+        return; /* echo is lost when the ring is full */
+    ring->bytes[ring->head % ring->size] = byte;
+    __atomic_store_n(&ring->head, ring->head + 1, __ATOMIC_RELEASE); /* an NMI may stop this CPU: terminal_flush */
 }
 
 static void discard(void *context)

@@ -14,6 +14,7 @@
 #include "kernel/instance/window.h"
 #include "kernel/wait/completion.h"
 #include "msg/channel.h"
+#include "msg/idle.h"
 #include "tests/test.h"
 
 #define T 200000000ull /* ns: death=200 */
@@ -23,12 +24,12 @@
 struct instance instance;
 struct cpu *cpus[CPUS_MAX];
 uint32_t cpu_total = 1;
-bool cpu_several;
+bool cpu_several, idle_looks_count;
 struct wait_ops wait_ops;
 static struct boot_page page;
-static uint64_t boards[3][MSG_BOARD_WORDS];
+static uint64_t boards[4][MSG_BOARD_WORDS];
 static uint64_t now;
-static uint32_t nmis, deaths, dead;
+static uint32_t nmis, asked, deaths, dead;
 static const char *reason;
 
 struct boot_page *window_boot_page(void)
@@ -38,7 +39,7 @@ struct boot_page *window_boot_page(void)
 
 volatile uint64_t *msg_board_own(void)
 {
-    return boards[0];
+    return boards[instance.kernel];
 }
 
 const volatile uint64_t *msg_board_of(uint32_t kernel)
@@ -54,7 +55,7 @@ void apic_send(uint32_t target, uint8_t vector)
 
 void apic_send_nmi(uint32_t target)
 {
-    CHECK_EQ(target, 10 + D);
+    asked = target - 10;
     nmis++;
 }
 
@@ -75,8 +76,9 @@ static void begin(const char *cmdline)
     memset(&page, 0, sizeof(page));
     nmis = deaths = 0;
     now += 10 * T;
-    instance.kernels = 3;
-    for (uint32_t k = 0; k < 3; k++) {
+    instance.kernels = 4;
+    instance.kernel = 0;
+    for (uint32_t k = 0; k < 4; k++) {
         instance.plan.kernels[k].boot_cpu = k;
         instance.plan.cpus[k].apic_id = 10 + k;
     }
@@ -89,17 +91,41 @@ static void begin(const char *cmdline)
     alive_tick(now);
 }
 
+/* The same on KERNEL, which watches kernel 0; 1 to 3 are known to all. */
+static void begin_on(uint32_t kernel)
+{
+    begin("");
+    page.watched = 0xe;
+    instance.kernel = kernel;
+    alive_forget(D);
+    for (uint32_t k = 0; k < 4; k++)
+        alive_forget(k);
+    alive_watch(0);
+    now += T;
+    alive_tick(now);
+}
+
+static void beat_of(uint32_t kernel)
+{
+    boards[kernel][MSG_BOARD_ALIVE]++;
+}
+
 static void beat(void)
 {
-    boards[D][MSG_BOARD_ALIVE]++;
+    beat_of(D);
+}
+
+static void answer_of(uint32_t kernel)
+{
+    if ((page.probed >> kernel & 1) == 0)
+        return;
+    page.probed = 0;
+    boards[kernel][MSG_BOARD_ALIVE + 1]++;
 }
 
 static void answer(void)
 {
-    if ((page.probed >> D & 1) == 0)
-        return;
-    page.probed = 0;
-    boards[D][MSG_BOARD_ALIVE + 1]++;
+    answer_of(D);
 }
 
 static void look_after(uint64_t ns)
@@ -132,7 +158,7 @@ TEST(spins, "one that answers an NMI and does not beat is dead after twice the t
     }
     CHECK_EQ(deaths, 1);
     CHECK_EQ(dead, D);
-    CHECK_EQ(nmis, 1);
+    CHECK(nmis == 1 && asked == D);
     CHECK(looks >= 16 && looks <= 19);
     for (uint32_t i = 0; i < 100; i++)
         look_after(LOOK);
@@ -204,6 +230,96 @@ TEST(paused, "one that waits for other CPUs with interrupts off, and says so, is
     CHECK_EQ(deaths, 1);
 }
 
+TEST(paused_for_ever, "and one that says so without end is, after 20 seconds of the watcher's own time")
+{
+    uint32_t looks = 0;
+
+    begin("");
+    boards[D][MSG_BOARD_ALIVE + 2] = 1;
+    for (; deaths == 0 && looks < 10000; looks++)
+        look_after(LOOK);
+    CHECK_EQ(deaths, 1);
+    CHECK(looks >= 886 && looks <= 891);
+}
+
+/* Looks, while the kernels of BEATING beat and those of ANSWERING answer, until a death is found. */
+static uint32_t look_while(uint64_t beating, uint64_t answering, uint32_t most)
+{
+    uint32_t looks = 0;
+
+    for (; deaths == 0 && looks < most; looks++) {
+        for (uint32_t k = 0; k < 4; k++) {
+            if ((beating >> k & 1) != 0)
+                beat_of(k);
+            if ((answering >> k & 1) != 0)
+                answer_of(k);
+        }
+        look_after(LOOK);
+    }
+    return looks;
+}
+
+TEST(deputy,
+     "the first of the other kernels asks kernel 0 and finds its death, by the same rule as kernel 0 that of others")
+{
+    uint32_t looks;
+
+    begin_on(1);
+    look_while(1, 0, 400);
+    CHECK_EQ(deaths + nmis, 0);
+    looks = look_while(0, 1, 1000);
+    CHECK(deaths == 1 && dead == 0 && nmis == 1 && asked == 0);
+    CHECK(looks >= 16 && looks <= 19);
+    begin_on(1);
+    looks = look_while(0, 0, 1000);
+    CHECK(deaths == 1 && dead == 0 && nmis == 1);
+    CHECK(looks >= 88 && looks <= 91);
+}
+
+TEST(not_deputy, "another one leaves that to it, as long as it lives")
+{
+    begin_on(3);
+    look_while(1, 0, 400);
+    look_while(2, 0, 2000);
+    CHECK_EQ(deaths + nmis, 0);
+    page.stopped = 1; /* kernel 0 was ended */
+    look_while(2, 0, 400);
+    CHECK_EQ(deaths + nmis, 0);
+}
+
+TEST(next_deputy, "the role passes on when that one is stopped or has died")
+{
+    uint32_t looks;
+
+    begin_on(3);
+    page.watched = 8;
+    page.stopped = 1;
+    looks = look_while(0, 0, 1000);
+    CHECK(deaths == 1 && dead == 0 && looks <= 3);
+    begin_on(3);
+    page.stopped = 6;
+    looks = look_while(0, 1, 1000);
+    CHECK(deaths == 1 && dead == 0 && nmis == 1 && asked == 0 && looks <= 19);
+}
+
+TEST(silent_deputy, "and when it is silent with kernel 0; before, the next one asks kernel 0 itself")
+{
+    uint32_t looks;
+
+    begin_on(3);
+    look_while(0x7, 0, 100);
+    looks = look_while(0, 0, 1000);
+    CHECK(deaths == 1 && dead == 0 && nmis == 1 && asked == 0);
+    CHECK(looks >= 8 + 88 + 80 && looks <= 8 + 88 + 80 + 8);
+    begin_on(3);
+    look_while(0, 0, 8 + 88 + 4); /* this one has begun to ask */
+    CHECK_EQ(nmis, 1);
+    look_while(1, 0, 400); /* all of them were only slow */
+    CHECK_EQ(deaths, 0);
+    look_while(2, 0, 2000);
+    CHECK(deaths == 0 && nmis == 1);
+}
+
 TEST(several, "a kernel of which one CPU does not take its timer does not beat")
 {
     static struct cpu other;
@@ -212,8 +328,11 @@ TEST(several, "a kernel of which one CPU does not take its timer does not beat")
     begin("");
     cpus[1] = &other;
     cpu_total = 2; /* the other one never ticks */
-    for (uint32_t i = 0; i < 9; i++)
+    for (uint32_t i = 0; i < 79; i++)
         look_after(LOOK);
+    CHECK(idle_looks_count);
+    look_after(LOOK);
+    CHECK(!idle_looks_count); /* nor do its polls count */
     before = boards[0][MSG_BOARD_ALIVE];
     for (uint32_t i = 0; i < 20; i++)
         look_after(LOOK);

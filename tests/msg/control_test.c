@@ -112,6 +112,8 @@ TEST(option_inject, "inject= takes off, or parts of which each sets one thing an
     CHECK(rule.hold == 6000 && rule.slow == 9000);
     CHECK_EQ(option_control("inject=off"), 0);
     CHECK(!inject_on && injects == 3);
+    CHECK_EQ(option_control("inject=type:ASK,dies:5,kernel:2"), 0);
+    CHECK(!inject_on);
     CHECK_EQ(option_control("inject=delay:0,rate:0"), 0);
     CHECK(inject_on && rule.delay == 0 && rule.rate == 0);
 }

@@ -214,9 +214,9 @@ def test_panic_says_which_kernel_and_where(run, kernel):
 def test_the_death_of_kernel_0_ends_the_machine_with_one_message(run, how):
     done = run("--cpus", "3", "--tcg", "single", "--", "kettle-ctl", "kill", "0", how)
     assert done.status == 125, done.explain()
-    assert done.stderr.count("panic on kernel") == 1, done.explain()
-    assert ("kernel 0 has died (it runs, and does not take interrupts)" if how == "spin" else "a program asks for this") \
-        in done.stderr, done.explain()
+    assert done.stderr.count("kettle: kernel 0 died (") == 1, done.explain()
+    assert (("kernel 0 has died, as a program asked: it runs, and does not take interrupts" if how == "spin" else
+             "panic on kernel 0 cpu 0: kernel: a program asks for this") in done.stderr), done.explain()
 
 
 def test_the_death_of_another_kernel_is_a_warning(run):

@@ -67,6 +67,9 @@ BAD = {
     "no repetition": ("bench vm --repeat 0", r"--repeat must be at least 1"),
     # --inject
     "a schedule without a seed": ("run --inject rate=5 inside", r"there is no seed=N"),
+    "a death at nothing": ("run --inject death=0 inside", r"'death=0' is not KEY=VALUE"),
+    "a death of two": ("run --inject death=0@MIGRATE,seed=1 inside", r"is not KEY=VALUE"),
+    "a death at a message that there is not": ("run --inject death=0@NOSUCH inside", r"--inject: invalid inject="),
     "a malformed schedule": ("run --inject seed=x inside", r"'seed=x' is not KEY=VALUE"),
     "a rate of more than all": ("run --inject seed=1,rate=101 inside", r"--inject: invalid inject='seed:1,rate:101'"),
     "a schedule with an odd ring": ("run --inject seed=1,ring=5 inside", r"--inject: invalid ring='5'"),

@@ -44,6 +44,16 @@ def test_a_panic_that_never_ends_keeps_its_text():
     assert log.panicked and log.panic == ["panic: one"]
 
 
+@pytest.mark.parametrize("lines, why", [
+    (["@panic kernel 0 has died: it spins", "[k0 c0 0.1] kernel: was in", "@wait kernel 1 cpu 1 idles", "@panic-end"], "it spins"),
+    (["@panic kernel 0 has died, as a program asked: it was ended"], "it was ended"),
+    (["@panic", "panic on kernel 0 cpu 3: tasks: odd", "    1 panic+0x1", "@panic-end"], "tasks: odd"),
+    (["@panic", "panic on kernel 1 cpu 3: tasks: odd", "@panic-end"], None),
+    (["@died kernel 1: it spins", "kernel 0 has died: not in a panic"], None)])
+def test_the_death_of_kernel_0_is_told_from_other_ends_of_the_machine(lines, why):
+    assert read(*lines).end_of_first() == why
+
+
 def test_what_is_said_of_options_is_kept_in_order():
     assert read("@option msg: poll= is odd", "noise", "@option mm: lock= too").warnings == [
         "msg: poll= is odd", "mm: lock= too"]

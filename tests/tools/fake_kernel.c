@@ -262,6 +262,9 @@ __attribute__((used)) int main(uint32_t magic, uint32_t info)
         end("@exit code ", 0);
     } else if (asked("panic")) {
         print(LOG, "@panic\nfake: the invariant that nothing breaks\n@panic-end\n");
+    } else if (asked("without-first")) {
+        print(COM1, "accepted\n");
+        print(LOG, "@panic kernel 0 has died: it spins\n@wait kernel 1 cpu 1 idles\n@panic-end\n");
     } else if (asked("reset")) {
         out(0x64, 0xfe);
     }

@@ -69,6 +69,14 @@ def test_the_death_of_a_kernel_is_a_failure_unless_a_program_asked_for_it(build,
     assert (done.status, done.stderr) == (code, "kettle: warning: a kernel died: kernel 1, as a program asked: it was ended\n")
 
 
+def test_the_death_of_kernel_0_is_one_sentence_and_a_status_of_the_tool(build):
+    done = fake(build, "without-first")
+    assert (done.status, done.stdout) == (125, b"accepted\n")
+    sentence, *report = done.stderr.splitlines()
+    assert sentence.startswith("kettle: kernel 0 died (it spins), and the machine with it: only kernel 0 has")
+    assert report == ["kernel 0 has died: it spins", "kernel 1 cpu 1 idles"]
+
+
 @pytest.mark.parametrize("code", [0, 7, 255])
 def test_the_status_is_the_programs(build, program, code):
     done = fake(build, f"exit:{code}", program=program)
@@ -193,6 +201,8 @@ def test_the_command_line_of_the_kernel(build):
     ("seed=3", b"inject=seed:3 ring=4"),
     ("seed=3,ring=16,rate=50", b"inject=seed:3,rate:50 ring=16"),
     ("seed=4,type=MIGRATE,peer=2,delay=900", b"inject=seed:4,type:MIGRATE,peer:2,delay:900"),
+    ("death=0@MIGRATE", b"inject=delay:0,kernel:0,type:MIGRATE,dies:1"),
+    ("death=3@FILE_WRITE:17", b"inject=delay:0,kernel:3,type:FILE_WRITE,dies:17"),
 ])
 def test_a_schedule_becomes_options_of_the_kernel(build, schedule, options):
     done = kettle(build, "run", "--cpus", "4", "--inject", schedule, "--append-raw", "fake=options", "--", "inside")

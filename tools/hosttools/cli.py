@@ -92,8 +92,12 @@ INJECT_NUMBERS = ("seed", "rate", "delay", "hold", "slow", "peer", "ring")
 
 
 def injection(text: str) -> dict[str, str]:
-    """The keys and values of --inject; seed is among them."""
+    """The keys and values of --inject: seed is among them, or death=KERNEL@MESSAGE[:NUMBER] alone, whose parts become keys
+    of the kernel's option."""
     rule: dict[str, str] = {}
+    death = re.fullmatch(r"death=([0-9]+)@([A-Za-z_]+)(?::([0-9]+))?", text)
+    if death is not None:
+        return {"delay": "0", "kernel": death[1], "type": death[2], "dies": death[3] or "1"}
     for part in text.split(","):
         key, equals, value = part.partition("=")
         number = value.isascii() and value.isdigit()
@@ -183,7 +187,8 @@ def _add_options(command: argparse.ArgumentParser) -> None:
                          help="as --append, unchecked: a bootloader's words, which the kernel itself judges")
     machine.add_argument("--inject", type=injection, metavar="seed=N[,KEY=V...]",
                          help="hold messages between kernels back by a random schedule; keys: rate (percent), delay, "
-                              "hold, slow (us), peer, type, ring (slots; default 4 for every third seed)")
+                              "hold, slow (us), peer, type, ring (slots; default 4 for every third seed); or "
+                              "death=KERNEL@MESSAGE[:NUMBER]: that kernel dies at its NUMBERth message of that type")
     program = command.add_argument_group("the program")
     program.add_argument("--file", action="append", default=[], metavar="HOST[:GUEST]", dest="files",
                          help="put a file or folder into the guest (as /NAME when GUEST is not given)").complete = FILE

@@ -1,10 +1,11 @@
 """The log channel: the kernel's log lines, and among them the events meant for the host.
 
 An event is a line that starts with '@':
-    @plan TEXT, @option TEXT (of the command line that is not understood), @user, @exit code N, @exit signal N, @panic, @panic-end,
+    @plan TEXT, @option TEXT (of the command line that is not understood), @user, @exit code N, @exit signal N,
+    @panic (with a text when another kernel ends the machine because kernel 0 has died), @panic-end,
     @died TEXT (of a kernel, whose death the others survive), @wait TEXT, @input N (Linux only),
     @events GROUP KERNEL HOME STRATEGY NAME=NUMBER... (of an address space that ended; hosttools.space_events)
-The lines between @panic and @panic-end are the panic's text.
+The text of @panic and the lines between @panic and @panic-end are the panic's text.
 """
 
 import re
@@ -79,6 +80,14 @@ class EventLog:
         """The deaths of kernels that no program has asked for."""
         return self._unasked + list(self._panicked.values())
 
+    def end_of_first(self) -> str | None:
+        """Why kernel 0 has died, and the machine with it, or None: it has not."""
+        for line in self.panic:
+            match = re.match(r"panic on kernel 0 cpu \d+: (.*)|kernel 0 has died(?:, as a program asked)?: (.*)", line)
+            if match:
+                return match[1] or match[2]
+        return None
+
     def _note_death(self, text: str) -> None:
         """Takes the word of a kernel's own panic, or that of kernel 0, which knows whether a program asked for it."""
         match = re.match(r"(panic on )?kernel (\d+)(, as a program asked)?", text)
@@ -119,6 +128,8 @@ class EventLog:
             self.exit = parse_exit(event.text)
         elif event.kind == "panic":
             self.panicked = self._in_panic = True
+            if event.text:
+                self.panic.append(event.text)
         elif event.kind == "panic-end":
             self._in_panic = False
 

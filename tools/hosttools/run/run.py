@@ -60,7 +60,7 @@ def inject_options(rule: dict[str, str] | None) -> str:
     if rule is None:
         return ""
     words = dict(rule)
-    ring = words.pop("ring", "4" if int(words["seed"]) % 3 == 0 else None)
+    ring = words.pop("ring", "4" if int(words.get("seed", 1)) % 3 == 0 else None)
     options = "inject=" + ",".join(f"{key}:{value}" for key, value in words.items())
     return options if ring is None else f"{options} ring={ring}"
 

@@ -22,10 +22,12 @@ from hosttools.run.events import Event, EventLog, Lines
 BOOT_LIMIT = 300.0  # seconds from the emulator's start to @user
 EXIT_GRACE = 2.0  # from @exit to the emulator's own end
 PANIC_GRACE = 1.0  # from @panic-end to ours
-PANIC_LIMIT = 5.0  # from @panic, when its end never comes
+PANIC_LIMIT = 20.0  # from @panic, when its end never comes; every CPU may have its say before it
 DUMP_TIME = 2.0  # for the wait dump after a timeout
 DRAIN_LIMIT = 2.0  # for passing on the output of a machine that was stopped
 TAIL_LINES = 20  # of the log, in the report of a machine that failed without a panic
+FIRST_DIED = ("kernel 0 died ({why}), and the machine with it: only kernel 0 has the names of files, the terminal and the "
+              "devices. Shared folders have all that programs had written to them; other files are lost.")
 
 
 class Sink(Protocol):
@@ -256,7 +258,8 @@ class Session:
                           warnings=log.warnings, events=log.events)
         if log.panicked:
             outcome.kind, outcome.status = "machine", STATUS_MACHINE
-            outcome.problem = "\n".join(log.panic)
+            why = log.end_of_first()
+            outcome.problem = "\n".join([*([] if why is None else [FIRST_DIED.format(why=why)]), *log.panic, *log.waits])
         elif cause is not None:
             outcome.kind, outcome.status = "stopped", cause.status
             if cause.kind == "timeout":

@@ -81,13 +81,15 @@ def _suite(name: str, module: ModuleType, data: Json, folder: Path) -> Json:
     plots = [replace(plot, png=True) for plot in plots]
     write_results(module.TITLE, replace(report, plots=plots, sentence=told), data, folder)
     failed = sum(bool(run["problem"]) for run in data["runs"])
-    return {"name": name, "title": module.TITLE, "sentence": told, "runs": len(data["runs"]), "failed": failed,
-            "seconds": sum(run["seconds"] or 0 for run in data["runs"]), "plots": [plot for plot in plots if plot.has_data()]}
+    return {"name": name, "title": module.TITLE, "sentence": told, "ratios": rows, "runs": len(data["runs"]), "failed": failed,
+            "seconds": sum(run["seconds"] or 0 for run in data["runs"]),
+            "cpu_seconds": sum(run.get("cpu_seconds") or 0 for run in data["runs"]), "plots": [plot for plot in plots if plot.has_data()]}
 
 
 def write_pages(parts: Sequence[Json], folder: Path) -> None:
-    """Writes FOLDER/all.md and FOLDER/all.html, and prints who won where."""
-    head = "Each benchmark's own page has its targets, tables, commands and raw data. Below 1, Kettle wins."
+    """Writes FOLDER/all.md and FOLDER/all.html, and prints who won where, and over all."""
+    won = _won(parts)
+    head = (f"{won} " if won else "") + "Each benchmark's own page has its targets, tables, commands and raw data. Below 1, Kettle wins."
     (folder / f"{PAGE}.md").write_text("\n".join([f"# Kettle beside Linux\n\n{head}\n", *map(_markdown, parts)]))
     (folder / f"{PAGE}.html").write_text(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Kettle beside Linux</title>\n"
@@ -98,12 +100,22 @@ def write_pages(parts: Sequence[Json], folder: Path) -> None:
     print(f"wrote {folder / PAGE}.md and {PAGE}.html")
     pictures = [folder / part["name"] / f"{plot.name}.png" for part in parts for plot in part["plots"]]
     if pictures:
-        print(f"See {pictures[0]}.")
+        print(f"Plots: {pictures[0]} and {len(pictures) - 1} more, all in {folder / PAGE}.html")
+    if won:
+        print(won)
+
+
+def _won(parts: Sequence[Json]) -> str:
+    """Who won over all benchmarks whose rows both systems have."""
+    found = {unit: [part["ratios"][unit] for part in parts if unit in part["ratios"]] for unit in (verdict.COUNTED, verdict.TIMED)}
+    texts = (verdict.sentence(f"{sum(map(len, every))} operations of {len(every)} benchmark{'s' if len(every) != 1 else ''}", unit,
+                              [ratio for some in every for ratio in some], "rows") for unit, every in found.items())
+    return " ".join(text for text in texts if text)
 
 
 def _made(part: Json) -> str:
     failed = f", {part['failed']} of which failed" if part["failed"] else ""
-    return f"{part['runs']} runs{failed}, {part['seconds']:.0f} s."
+    return f"{part['runs']} runs{failed}, {part['seconds']:.0f} s, of CPU time {part['cpu_seconds']:.0f} s."
 
 
 def _files(plot: Plot, part: Json) -> tuple[str, str]:

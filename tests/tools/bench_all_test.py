@@ -33,7 +33,7 @@ def machine(arguments):
 
 def test_a_glance_is_of_every_benchmark_and_has_both_sides():
     plans = everything.plans(bench.BENCHMARKS, options("x"))
-    assert set(plans) == set(bench.BENCHMARKS) == set(everything.GLANCE) == set(everything.WEIGHTS)
+    assert set(plans) == set(bench.BENCHMARKS) == set(everything.GLANCE) == set(everything.WEIGHTS) == set(everything.GLANCE_WEIGHTS)
     for name, runs in plans.items():
         every = [item.name for item in bench.BENCHMARKS[name].plan(options("x"))]
         for pattern in everything.GLANCE[name]:

@@ -2,7 +2,7 @@
 
 The page has a part for each benchmark: who won, the targets, and plots as SVG and PNG. With --quick it makes the runs that GLANCE
 names, of those that the benchmark's own --quick has: under fifteen minutes on two idle CPUs. The time left is an estimate: what is
-left takes as long as what is done, by the seconds of WEIGHTS.
+left takes as long as what is done, by the seconds of WEIGHTS and GLANCE_WEIGHTS.
 """
 
 import argparse
@@ -33,8 +33,9 @@ GLANCE = {
     "vm": ("work-*", "time-*", "kernels-2-*", "retrieve-*-2", "lock-*-2"),
     "workloads": ("work-S-*", "time-S-2-*", "time-S-4-1-*"),
 }
-# Seconds of a run, as a rule, on two CPUs that others used as well; only their proportions matter.
+# Seconds of a run, as a rule, on two CPUs that others used as well; only their proportions matter. Then those of --quick.
 WEIGHTS = {"abi": 3.0, "messages": 9.0, "numa": 30.0, "policies": 40.0, "silence": 8.0, "tasks": 9.0, "thesis": 30.0, "vm": 5.0, "workloads": 30.0}
+GLANCE_WEIGHTS = {"abi": 7.0, "messages": 16.0, "numa": 10.0, "policies": 6.0, "silence": 3.0, "tasks": 5.0, "thesis": 12.0, "vm": 7.0, "workloads": 22.0}
 
 Json = dict[str, Any]
 
@@ -63,9 +64,10 @@ def run(benchmarks: Mapping[str, ModuleType], options: argparse.Namespace, folde
             if options.resume and (folder / name / RAW).is_file():
                 missing[name] = left(runs, results[name], read(folder / name / RAW, [name]))
         missing = {name: prepared(benchmarks[name], runs) for name, runs in missing.items()}
-        pace = Pace(sum(len(runs) * WEIGHTS[name] for name, runs in missing.items()), sum(map(len, missing.values())))
+        weights = GLANCE_WEIGHTS if options.quick else WEIGHTS
+        pace = Pace(sum(len(runs) * weights[name] for name, runs in missing.items()), sum(map(len, missing.values())))
         for name, runs in missing.items():
-            execute(runs, results[name], folder / name / RAW, address=options.scheduler, pace=pace, weight=WEIGHTS[name], label=name)
+            execute(runs, results[name], folder / name / RAW, address=options.scheduler, pace=pace, weight=weights[name], label=name)
     parts = [_suite(name, benchmarks[name], data, folder / name) for name, data in results.items()]
     write_pages(parts, folder)
     return [f"{name}/{run['name']}" for name, data in results.items() for run in data["runs"] if run["problem"]]

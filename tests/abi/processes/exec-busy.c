@@ -20,14 +20,25 @@ static void copy_to(const char *name)
     close(to);
 }
 
+/* A child that is made on CPU, and stays there, while this process goes on elsewhere. */
+static pid_t fork_on(int cpu)
+{
+    pid_t child;
+
+    go(cpu);
+    child = fork();
+    MUST(child);
+    if (child != 0)
+        go(cpu + 1);
+    return child;
+}
+
 /* A child on CPU that executes NAME to do WHAT; it exits with the error if it cannot. */
 static pid_t run(int cpu, const char *name, const char *what)
 {
-    pid_t child = fork();
+    pid_t child = fork_on(cpu);
 
-    MUST(child);
     if (child == 0) {
-        go(cpu);
         execl(name, self, what, (char *)NULL);
         _exit(errno == ETXTBSY ? 26 : errno == ENOEXEC ? 8 : 99);
     }
@@ -79,12 +90,10 @@ static void writers(void)
 
     tell_run(1, self);
     tell_run(2, self);
-    child = fork();
-    MUST(child);
+    child = fork_on(3);
     if (child == 0) { /* keeps it open, elsewhere, until it ends */
         char byte;
 
-        go(3);
         MUST(write(ready[1], "", 1));
         MUST(read(on[0], &byte, 1));
         _exit(0);
@@ -151,10 +160,8 @@ static void in_turn(void)
 
         MUST(waitpid(child, &status, 0));
         refused += WEXITSTATUS(status) != 5;
-        child = fork();
-        MUST(child);
+        child = fork_on(i + 1);
         if (child == 0) {
-            go(i + 1);
             fd = open(self, O_RDWR);
             if (fd >= 0 && i % 2 == 0)
                 close(fd);
@@ -181,10 +188,8 @@ static void scripts(void)
     fd = (int)MUST(open(self, O_WRONLY));
     tell_run(1, "./script");
     close(fd);
-    child = fork();
-    MUST(child);
+    child = fork_on(2);
     if (child == 0) {
-        go(2);
         execl("./script", "script", (char *)NULL);
         _exit(99);
     }
@@ -237,11 +242,8 @@ static int program(const char *what)
     return 7;
 }
 
-int main(int argc, char **argv)
+static int all(void)
 {
-    self = argv[0];
-    if (argc > 1)
-        return program(argv[1]);
     MUST(prctl(PR_SET_CHILD_SUBREAPER, 1));
     MUST(pipe(ready));
     MUST(pipe(on));
@@ -254,5 +256,15 @@ int main(int argc, char **argv)
     in_turn();
     scripts();
     nameless();
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    self = argv[0];
+    if (argc > 1)
+        return program(argv[1]);
+    go(1); /* where files are not, so that nothing orders what reaches them and what reaches this process */
+    reap(spawn(all));
     return 0;
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/guest/harness/place.h"
@@ -270,6 +271,45 @@ static void test_running(void)
     program = NAME;
 }
 
+/* A child on PLACE opens the program to write to it, and leaves it to its end to close it. Returns its status. */
+static int write_on(int place)
+{
+    pid_t child;
+    int status;
+
+    place_go(place);
+    child = FORK();
+    if (child == 0)
+        _exit(open(NAME, O_RDWR) < 0);
+    MUST(waitpid(child, &status, 0));
+    return status;
+}
+
+/* Writers and runs of places that take turns. Whoever has seen the end of one is not refused by it: from a place where
+ * the file is not, as otherwise what that place is told, and what the file's kernel is, may come in one order. */
+static void test_turns(void)
+{
+    int nothing = (int)MUST(open("/dev/null", O_RDONLY)), status;
+    pid_t child;
+
+    make(false, 21, 22, 23);
+    write_new(NAME);
+    place_go(1);
+    child = FORK();
+    if (child == 0) {
+        int refused = 0;
+
+        for (int round = 0; round < 3 * place_few(4); round++) {
+            refused += write_on(round) != 0;
+            MUST(waitpid(start(round + 1, nothing), &status, 0));
+            refused += WEXITSTATUS(status) != expected();
+        }
+        _exit(refused);
+    }
+    CHECK_EXITS(child, 0);
+    MUST(close(nothing));
+}
+
 static const struct tap_test tests[] = {
     {"same", "what a run writes to its constants and variables the next one does not see", test_same},
     {"write", "a program that was written to by a call runs as it is now, on every place", test_write},
@@ -277,6 +317,8 @@ static const struct tap_test tests[] = {
     {"replaced", "another file under the name of a program that ran before is what runs", test_replaced},
     {"truncated", "a program that was cut off is refused, and what is written then runs", test_truncated},
     {"running", "a program that runs is not changed with its file", test_running},
+    {"turns", "a writer and a run that have ended, on any place, keep nobody from executing or writing the file",
+     test_turns},
 };
 
 int main(int argc, char **argv)

@@ -21,6 +21,7 @@
 #include "kernel/fs/node/map.h"
 #include "kernel/fs/node/nameless.h"
 #include "kernel/fs/proc/proc.h"
+#include "kernel/fs/remote/remote.h"
 #include "kernel/fs/remote/serve.h"
 #include "kernel/fs/sys/sys.h"
 #include "kernel/fs/tree/tree.h"
@@ -123,6 +124,7 @@ void files_init(void)
     anonymous_init();
     begin_kinds();
     tree_serve_init();
+    tree_remote_init();
     proc_init();
     sys_init();
     load_init();

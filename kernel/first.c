@@ -86,7 +86,7 @@ void first_process_start(void)
     const char *path = DEFAULT_PROGRAM;
     struct cpio_entry run;
     struct file_table *files = NULL;
-    struct file *terminal;
+    struct file *terminal, *executable = NULL;
     struct spawn_program program;
     struct loaded loaded;
     int64_t error;
@@ -101,6 +101,10 @@ void first_process_start(void)
         files = file_table_create(terminal);
     if (error == 0 && (files == NULL || file_table_set_program(files, loaded.path) != 0))
         error = -ENOMEM;
+    if (error == 0)
+        error = file_load_keep(&loaded, &executable);
+    if (error == 0)
+        file_table_set_executable(files, executable);
     program = (struct spawn_program){.file = &loaded.file, .path = path, .strings = &strings};
     log_event("user");
     if (error == 0)

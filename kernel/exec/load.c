@@ -272,11 +272,32 @@ int file_load(struct group *group, const struct name *name, struct loaded *out)
         return (int)error;
     out->place = opened.place;
     out->mode = opened.facts.mode;
-    if (opened.facts.device >= SHARE_DEVICES) /* nosuid: the server does not know the users of this machine */
+    out->shared = opened.facts.device >= SHARE_DEVICES;
+    if (out->shared) /* nosuid: the server does not know the users of this machine */
         out->mode &= ~(MODE_SET_USER | MODE_SET_GROUP);
     out->uid = opened.facts.uid;
     out->gid = opened.facts.gid;
     return load(&opened, out);
+}
+
+int file_load_keep(struct loaded *loaded, struct file **out)
+{
+    const struct file_place *place = &loaded->place;
+
+    *out = NULL;
+    if (loaded->shared)
+        return 0;
+    if (place->kernel == instance.kernel) {
+        *out = file_find(place->id);
+        if (*out != NULL)
+            file_unpin(*out); /* LOADED's open keeps it */
+    } else {
+        *out = file_create_proxy(place->kernel, place->id);
+    }
+    if (*out == NULL)
+        return -ENOMEM;
+    loaded->place.id = 0;
+    return 0;
 }
 
 void file_unload(struct loaded *loaded)

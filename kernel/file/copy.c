@@ -16,7 +16,8 @@
 #include "tasks/process/group.h"
 #include "tasks/remote/operation.h"
 
-#define ENTRIES_MAX (TABLE_MAX + 2) /* descriptors, the working directory and the root */
+#define OTHERS 3u                        /* the working directory, the root and the executable */
+#define ENTRIES_MAX (TABLE_MAX + OTHERS) /* descriptors and those */
 
 /* The files of a parent's descriptors, each with an open of its own, which keeps the file open until the child has its
  * own open. */
@@ -47,17 +48,26 @@ static void list_one_locked(struct listing *listing, const struct descriptor *sl
     listing->entries[listing->count++] = (struct copied){slot->file, flags, fd};
 }
 
-/* Lists the descriptors FDS, or all if FDS is NULL, and both directories. *ROOM is for listing_free. */
+/* Lists FILE, which has no descriptor, unless it is NULL. */
+static void list_other_locked(struct listing *listing, struct file *file, int32_t fd)
+{
+    const struct descriptor slot = {.file = file};
+
+    if (file != NULL)
+        list_one_locked(listing, &slot, fd, 0);
+}
+
+/* Lists the descriptors FDS, or all if FDS is NULL, both directories and the executable. *ROOM is for listing_free. */
 static int list_table(struct file_table *table, const int32_t *fds, uint32_t count, struct listing **out,
                       uint32_t *room)
 {
-    struct file_table *directories = table->directories;
+    struct file_table *directories = table->directories, *own = table;
     struct listing *listing;
     int error = 0;
 
     if (fds != NULL && count > TABLE_MAX)
         return -EMFILE;
-    *room = (fds != NULL ? count : TABLE_MAX) + 2;
+    *room = (fds != NULL ? count : TABLE_MAX) + OTHERS;
     listing = heap_alloc(listing_size(*room));
     if (listing == NULL)
         return -ENOMEM;
@@ -74,17 +84,12 @@ static int list_table(struct file_table *table, const int32_t *fds, uint32_t cou
     }
     spin_unlock(&table->lock);
     spin_lock(&directories->lock);
-    if (error == 0 && directories->directory != NULL) {
-        const struct descriptor directory = {.file = directories->directory};
-
-        list_one_locked(listing, &directory, FILE_WORKING_DIRECTORY, 0);
-    }
-    if (error == 0 && directories->root != NULL) {
-        const struct descriptor top = {.file = directories->root};
-
-        list_one_locked(listing, &top, FILE_ROOT, 0);
-    }
+    list_other_locked(listing, directories->directory, FILE_WORKING_DIRECTORY);
+    list_other_locked(listing, directories->root, FILE_ROOT);
     spin_unlock(&directories->lock);
+    spin_lock(&own->lock);
+    list_other_locked(listing, own->executable, FILE_EXECUTABLE);
+    spin_unlock(&own->lock);
     if (error != 0)
         listing_free(listing, *room);
     *out = error == 0 ? listing : NULL;
@@ -109,10 +114,18 @@ static int copy_name(struct file_table *from, struct file_table *to)
     return error;
 }
 
-/* Copies all descriptors and both directories of FROM to TO, which is new. */
+/* FILE opened once more, or NULL. */
+static struct file *again(struct file *file)
+{
+    if (file != NULL)
+        file_open_again(file);
+    return file;
+}
+
+/* Copies all descriptors, both directories and the executable of FROM to TO, which is new. */
 static int copy_all(struct file_table *from, struct file_table *to)
 {
-    struct file_table *directories = from->directories;
+    struct file_table *directories = from->directories, *own = from;
     uint32_t size;
 
     from = from->descriptors;
@@ -133,24 +146,25 @@ static int copy_all(struct file_table *from, struct file_table *to)
     to->lowest = from->lowest;
     spin_unlock(&from->lock);
     spin_lock(&directories->lock);
-    if (directories->directory != NULL)
-        file_open_again(directories->directory);
-    to->directory = directories->directory;
-    if (directories->root != NULL)
-        file_open_again(directories->root);
-    to->root = directories->root;
+    to->directory = again(directories->directory);
+    to->root = again(directories->root);
     spin_unlock(&directories->lock);
+    spin_lock(&own->lock);
+    to->executable = again(own->executable);
+    spin_unlock(&own->lock);
     return 0;
 }
 
-/* Puts FILE at descriptor FD of TO, or makes it the working directory or root; TO takes over an open of it. On an error
- * the caller still owns the open. */
+/* Puts FILE at descriptor FD of TO, or makes it the working directory, root or executable; TO takes over an open of it.
+ * On an error the caller still owns the open. */
 static int put_one(struct file_table *to, int32_t fd, struct file *file, uint32_t flags)
 {
     if (fd == FILE_WORKING_DIRECTORY)
         to->directory = file;
     else if (fd == FILE_ROOT)
         to->root = file;
+    else if (fd == FILE_EXECUTABLE)
+        to->executable = file;
     else
         return table_put(to, fd, file, flags);
     return 0;

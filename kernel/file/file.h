@@ -45,12 +45,13 @@ struct file_answer;
 #define OPEN_NO_ATIME 01000000u
 #define OPEN_CLOEXEC 02000000u
 #define OPEN_PATH 010000000u
-#define OPEN_TEMPORARY 020000000u /* O_TMPFILE without the bit of O_DIRECTORY that it includes */
-#define OPEN_RUN 040000000u       /* Kettle's: to execute it */
-#define OPEN_QUIET 0100000000u    /* Kettle's: inotify reports neither this open nor its close */
-#define OPEN_ANYWAY 0200000000u   /* Kettle's: root opens a terminal although it is exclusive */
-#define OPEN_PLACE 0400000000u    /* Kettle's: an empty name opens the file at which it begins */
-#define OPEN_INSTALL 01000000000u /* Kettle's: if the names' kernel is the home, it makes the descriptor */
+#define OPEN_TEMPORARY 020000000u   /* O_TMPFILE without the bit of O_DIRECTORY that it includes */
+#define OPEN_RUN 040000000u         /* Kettle's: to execute it */
+#define OPEN_QUIET 0100000000u      /* Kettle's: inotify reports neither this open nor its close */
+#define OPEN_ANYWAY 0200000000u     /* Kettle's: root opens a terminal although it is exclusive */
+#define OPEN_PLACE 0400000000u      /* Kettle's: an empty name opens the file at which it begins */
+#define OPEN_INSTALL 01000000000u   /* Kettle's: if the names' kernel is the home, it makes the descriptor */
+#define OPEN_UNCOUNTED 02000000000u /* Kettle's: may write, and yet the file may be executed */
 #define OPEN_SETTABLE (OPEN_APPEND | OPEN_NONBLOCK) /* by F_SETFL */
 
 #define POLL_IN 0x001u

@@ -10,7 +10,8 @@
 #include "mm/frame/frame.h"
 
 #define OPEN_ONLY                                                                                                      \
-    (OPEN_CLOEXEC | OPEN_CREATE | OPEN_EXCLUSIVE | OPEN_TRUNCATE | 0400u) /* flags that matter only to open */
+    (OPEN_CLOEXEC | OPEN_CREATE | OPEN_EXCLUSIVE | OPEN_TRUNCATE | OPEN_UNCOUNTED |                                    \
+     0400u) /* flags that matter only to open */
 #define FIONREAD 0x541bu
 #define FIONBIO 0x5421u
 #define ENTRY_LENGTH_AT 16 /* offset of d_reclen in an entry of getdents64 */

@@ -68,6 +68,7 @@ void file_table_free(void *files)
         file_close(table->directory);
     if (table->root != NULL)
         file_close(table->root);
+    file_table_set_executable(table, NULL); /* of a table that no process has had: let_go closes the others' */
     file_table_forget(table);
 }
 
@@ -153,6 +154,18 @@ void file_table_set_root(struct file_table *table, struct file *file)
 int file_table_set_program(struct file_table *table, const char *path)
 {
     return set_text(table, &table->program, path);
+}
+
+void file_table_set_executable(struct file_table *table, struct file *file)
+{
+    struct file *old;
+
+    spin_lock(&table->lock);
+    old = table->executable;
+    table->executable = file;
+    spin_unlock(&table->lock);
+    if (old != NULL)
+        file_close(old);
 }
 
 static int64_t get_text(struct file_table *table, char *const *place, char *out, size_t size)

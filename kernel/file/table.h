@@ -30,6 +30,7 @@ struct file_table {
     struct file *directory;         /* [k] the working directory, with an open; NULL: none was set */
     struct file *root;              /* [k] of chroot(2), with an open; NULL: the tree's root */
     char *program;                  /* [k] the executable's path; NULL: not known */
+    struct file *executable;        /* [k] its file, with an open, as long as the process runs it; NULL: none is kept */
     struct file_table *descriptors; /* [i] until file_table_part: the table with its descriptors, itself or another */
     struct file_table *directories; /* the same for the working directory and the root */
     uint32_t sharers;               /* [a] other tables that share this table's descriptors or directories */
@@ -61,6 +62,9 @@ void file_table_set_working_directory(struct file_table *table, struct file *fil
 void file_table_set_root(struct file_table *table, struct file *file);
 /* Remembers PATH as the executable. -ENOMEM. */
 int file_table_set_program(struct file_table *table, const char *path);
+/* Makes FILE, or none if it is NULL, the open file of the executable; the table takes over an open of it. While there
+ * is one, nobody opens the executable to write to it (kernel/fs/node/regular.h). Any context. */
+void file_table_set_executable(struct file_table *table, struct file *file);
 /* Copies it, or "", to OUT. Returns its length; -ERANGE: SIZE is too small. */
 int64_t file_table_program(struct file_table *table, char *out, size_t size);
 

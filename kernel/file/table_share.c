@@ -38,6 +38,7 @@ static void let_go(struct file_table *table)
     if (table->left)
         return;
     __atomic_store_n(&table->left, true, __ATOMIC_RELEASE); /* visible to readers of the new count */
+    file_table_set_executable(table, NULL);                 /* now, whoever else uses the table for a moment */
     descriptor_cache_changed(owner->count);
     descriptor_cache_changed(table->directories->directory_count);
     if (__atomic_sub_fetch(&owner->holders, 1, __ATOMIC_ACQ_REL) == 0 &&

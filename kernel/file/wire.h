@@ -13,6 +13,7 @@
 
 /* in place of a descriptor: the process's root, if it is not the tree's; FILE_LOCATE */
 #define FILE_ROOT (INT32_MIN + 1)
+#define FILE_EXECUTABLE (INT32_MIN + 2) /* in copies of tables alone */
 #define FILE_WORKING_DIRECTORY                                                                                         \
     INT32_MIN /* in place of a descriptor: the working directory; FILE_LOCATE, FILE_PATH, FILE_STAT */
 
@@ -278,8 +279,8 @@ struct msg_file_copy { /* FILE_TABLE_COPY; int32_t descriptors follow */
 
 #define COPY_FIRST 0x80000000u /* in flags: the first entry of its file, which transfers an open of it */
 
-struct msg_file_copied { /* struct copied_entry follow, with FILE_WORKING_DIRECTORY and FILE_ROOT as descriptors of the
-                            directories; then the name of the program with its NUL */
+struct msg_file_copied { /* struct copied_entry follow, with FILE_WORKING_DIRECTORY, FILE_ROOT and FILE_EXECUTABLE in
+                            place of descriptors; then the name of the program with its NUL */
     int64_t value;
     uint32_t count;
     uint32_t name; /* bytes */

@@ -33,7 +33,7 @@ def machine(arguments):
 
 def test_a_glance_is_of_every_benchmark_and_has_both_sides():
     plans = everything.plans(bench.BENCHMARKS, options("x"))
-    assert set(plans) == set(bench.BENCHMARKS) == set(everything.GLANCE) == set(everything.WEIGHTS)
+    assert set(plans) == set(bench.BENCHMARKS) == set(everything.GLANCE) == set(everything.WEIGHTS) == set(everything.GLANCE_WEIGHTS)
     for name, runs in plans.items():
         every = [item.name for item in bench.BENCHMARKS[name].plan(options("x"))]
         for pattern in everything.GLANCE[name]:
@@ -55,18 +55,41 @@ def test_one_page_says_who_won_everywhere_with_plots(tmp_path, monkeypatch, caps
     monkeypatch.setattr(executor, "_launch", machine)
     assert bench.main(options(tmp_path)) == 0
     page = (tmp_path / "all.md").read_text()
+    won = "Kettle won: 2 operations of 1 benchmark took 0.33 x Linux's instructions"
+    assert won in page and won in capsys.readouterr().out.splitlines()[-1]
     assert "Kettle won: 2 operations took 0.33 x Linux's instructions" in page and "The longest silence is 100 instructions" in page
     for picture in ("abi/abi-ratios", "silence/silence"):
         for suffix in (".svg", ".png"):
             assert (tmp_path / (picture + suffix)).stat().st_size > 0 and picture + suffix in page
     assert "<img src=\"abi/abi-ratios.svg\"" in (tmp_path / "all.html").read_text()
-    said = capsys.readouterr()
-    assert "about" in said.err and "left" in said.err and "0.33 x" in said.out
     before = [item["name"] for item in json.loads((tmp_path / "abi" / "raw.json").read_text())["runs"]]
     monkeypatch.setattr(executor, "_launch", lambda words: pytest.fail("made again"))
     assert bench.main(options(tmp_path, resume=True)) == 0
     assert [item["name"] for item in json.loads((tmp_path / "abi" / "raw.json").read_text())["runs"]] == before
     assert bench.main(options(tmp_path, report=True)) == 0
+
+
+def test_a_run_that_is_cut_goes_on(tmp_path, monkeypatch, capsys):
+    made = []
+
+    def cut_at_third(arguments):
+        made.append(arguments)
+        if len(made) == 3:
+            raise KeyboardInterrupt
+        return machine(arguments)
+
+    monkeypatch.setattr(bench, "BENCHMARKS", {name: bench.BENCHMARKS[name] for name in ("abi", "silence")})
+    monkeypatch.setattr(executor, "_launch", cut_at_third)
+    with pytest.raises(KeyboardInterrupt):
+        bench.main(options(tmp_path))
+    said = capsys.readouterr().err
+    assert "--resume goes on" in said and "left" in said
+    assert len(json.loads((tmp_path / "abi" / "raw.json").read_text())["runs"]) == 2
+    assert bench.main(options(tmp_path, resume=True)) == 0
+    plans = everything.plans(bench.BENCHMARKS, options(tmp_path))
+    assert len(made) == sum(map(len, plans.values())) + 1  # the third one was made again, and no other
+    for name, runs in plans.items():
+        assert [item["name"] for item in json.loads((tmp_path / name / "raw.json").read_text())["runs"]] == [item.name for item in runs]
 
 
 def test_all_takes_no_options_of_one_benchmark(tmp_path):

@@ -160,10 +160,11 @@ static int64_t without_interpreter(const struct loaded *loaded)
     return error != 0 ? error : -ENOEXEC;
 }
 
-static int64_t exec_loaded(const struct given *given, const struct loaded *loaded, struct exec_strings *strings)
+static int64_t exec_loaded(const struct given *given, struct loaded *loaded, struct exec_strings *strings)
 {
     struct group *group = thread_current()->group;
     struct spawn_program program = {.file = &loaded->file, .path = given->path, .strings = strings};
+    struct file *executable;
     int64_t error;
 
     error = program_check(&loaded->file, given->path, strings);
@@ -177,9 +178,16 @@ static int64_t exec_loaded(const struct given *given, const struct loaded *loade
         spin_unlock(&group->lock);
         return -ERESTARTNOINTR;
     }
+    error = file_load_keep(loaded, &executable);
+    if (error != 0)
+        return error;
     error = spawn_exec(&program);
-    if (error == 0)
+    if (error == 0) {
         file_table_set_program(group->files, loaded->path); /* without memory, /proc keeps the old path */
+        file_table_set_executable(group->files, executable);
+    } else if (executable != NULL) {
+        file_close(executable);
+    }
     return error == -EAGAIN ? -ERESTARTNOINTR : error;
 }
 
@@ -284,6 +292,7 @@ static int64_t spawn_here(const struct msg_spawn *message)
                                    .envp_size = message->envp_size};
     struct spawn_program program = {.path = path};
     struct file_table *files = NULL;
+    struct file *executable;
     struct loaded loaded = {.held = NULL};
     struct script script = {.memory = NULL};
     struct thread_context *context = &thread_current()->context;
@@ -305,6 +314,10 @@ static int64_t spawn_here(const struct msg_spawn *message)
         if (all)
             file_table_exec(files);
         result = file_table_set_program(files, loaded.path);
+        if (result == 0)
+            result = file_load_keep(&loaded, &executable);
+        if (result == 0)
+            file_table_set_executable(files, executable);
     }
     if (result == 0)
         result = spawn_process(message->parent, &program, files, &message->attributes);

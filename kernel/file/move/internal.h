@@ -42,6 +42,7 @@ struct moved_table {
 
 #define MOVED_WORKING_DIRECTORY UINT32_MAX /* in place of a descriptor: the working directory */
 #define MOVED_ROOT (UINT32_MAX - 1)
+#define MOVED_EXECUTABLE (UINT32_MAX - 2)
 
 struct moved_slot {
     uint64_t key; /* equal for all slots with the same file or proxy */

@@ -80,6 +80,7 @@ static bool count_table(struct group *group, void *context)
         count_place(part->root);
     }
     part->counted_directories = true;
+    count_place(table->executable);
     return true;
 }
 

@@ -172,7 +172,7 @@ static void add_slot(struct sending *s, uint32_t fd, const struct descriptor *de
         return;
     slot.id = file->id;
     slot.kernel = file->kernel;
-    add(s, &slot, sizeof(slot)); /* one message has room for TABLE_MAX slots and two directories */
+    add(s, &slot, sizeof(slot)); /* one message has room for TABLE_MAX slots and three other files */
 }
 
 static bool send_table(struct group *group, void *context)
@@ -198,11 +198,12 @@ static bool send_table(struct group *group, void *context)
         add_slot(s, fd, &table->slots[fd]);
     add_slot(s, MOVED_WORKING_DIRECTORY, &(struct descriptor){.file = table->directory});
     add_slot(s, MOVED_ROOT, &(struct descriptor){.file = table->root});
+    add_slot(s, MOVED_EXECUTABLE, &(struct descriptor){.file = table->executable});
     send(s);
     return s->error == 0;
 }
 
-_Static_assert(sizeof(struct msg_move) + (TABLE_MAX + 2) * sizeof(struct moved_slot) <= MSG_MAX, "one message");
+_Static_assert(sizeof(struct msg_move) + (TABLE_MAX + 3) * sizeof(struct moved_slot) <= MSG_MAX, "one message");
 
 int move_files(uint32_t successor)
 {

@@ -217,7 +217,7 @@ static int take_slots(const struct moved_slot *slots, uint32_t count, uint32_t f
         struct file *file = NULL;
         int error = 0;
 
-        if (table == NULL || (slots[i].fd >= table->size && slots[i].fd < MOVED_ROOT) ||
+        if (table == NULL || (slots[i].fd >= table->size && slots[i].fd < MOVED_EXECUTABLE) ||
             slots[i].kernel >= instance.kernels)
             return -EPROTO;
         if (slots[i].kernel == from)
@@ -231,6 +231,8 @@ static int take_slots(const struct moved_slot *slots, uint32_t count, uint32_t f
         } else if (slots[i].fd == MOVED_ROOT) {
             table->root = file;
             root_changed();
+        } else if (slots[i].fd == MOVED_EXECUTABLE) {
+            table->executable = file;
         } else {
             table->slots[slots[i].fd] = (struct descriptor){file, slots[i].flags};
         }
@@ -360,6 +362,7 @@ static bool switch_table(struct group *group, void *context)
     if (table != NULL) {
         switch_place(&table->directory, s);
         switch_place(&table->root, s);
+        switch_place(&table->executable, s);
     }
     root_forget(group);
     return true;

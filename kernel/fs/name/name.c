@@ -276,7 +276,7 @@ static int64_t take_result(const struct msg_file_name *asked, struct tree_result
  * file; so an open makes an open file of its own. */
 static bool begin_at_magic(struct msg_file_name *asked, struct way *way)
 {
-    bool opens = asked->operation == MSG_NAME_OPEN && (asked->flags & (OPEN_RUN | OPEN_TEMPORARY)) == 0;
+    bool opens = asked->operation == MSG_NAME_OPEN && (asked->flags & OPEN_TEMPORARY) == 0;
 
     if (way->walk.place.kernel != 0 || (!opens && asked->operation != MSG_NAME_LINK))
         return false;

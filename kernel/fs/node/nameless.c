@@ -12,18 +12,19 @@ static int create_nameless(const struct msg_file_nameless *asked, uint64_t *id)
 {
     struct node *node = node_create(FILE_REGULAR | 0777);
     struct file *file;
+    int error;
 
     if (node == NULL)
         return -ENOMEM;
     node->uid = asked->uid;
     node->gid = asked->gid;
     node->seals = (asked->flags & NAMELESS_SEALS) != 0 ? 0 : SEAL_SEAL;
-    file = regular_open(node, 2u | OPEN_LARGE);
+    /* As under Linux, the first open file of memfd_create does not keep the file from being executed. */
+    error = regular_open(node, 2u | OPEN_LARGE | OPEN_UNCOUNTED, &file);
     node_put(node);
-    if (file == NULL)
-        return -ENOMEM;
-    *id = file->id;
-    return 0;
+    if (error == 0)
+        *id = file->id;
+    return error;
 }
 
 static int serve(const struct remote_request *request, void *result)

@@ -55,6 +55,7 @@ struct node {
     struct content content;         /* [n] of a regular file */
     struct node_maps *maps;         /* [n] kernels that map it; NULL: it was never mapped */
     uint32_t seals;                 /* [n] F_SEAL_* */
+    uint32_t writers, runs;         /* [n] of a regular file: see regular.h */
     uint32_t segment;               /* [i] System V shared memory: the segment's id plus 1; else 0 */
     const struct node_owner *owner; /* [i] or NULL */
     struct list watches;            /* under the lock of kernel/fs/inotify/inotify.c; zeros: never watched */

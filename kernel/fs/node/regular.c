@@ -379,8 +379,40 @@ static void forget(struct file *file)
     node_put(node_of(file));
 }
 
+/* A file with FLAGS keeps its node from being executed. Access mode 3 is neither reading nor writing. */
+static bool is_writer(uint32_t flags)
+{
+    uint32_t access = flags & OPEN_ACCESS;
+
+    return (access == 1 || access == 2) && (flags & (OPEN_RUN | OPEN_UNCOUNTED)) == 0;
+}
+
+/* Counts an open file with FLAGS. */
+static int count_in(struct node *node, uint32_t flags)
+{
+    bool run = (flags & OPEN_RUN) != 0, busy;
+
+    spin_lock(&node->lock);
+    busy = run ? node->writers != 0 : node->runs != 0 && (is_writer(flags) || (flags & OPEN_TRUNCATE) != 0);
+    if (!busy) {
+        node->runs += run ? 1 : 0;
+        node->writers += is_writer(flags) ? 1 : 0;
+    }
+    spin_unlock(&node->lock);
+    return busy ? -ETXTBSY : 0;
+}
+
+static void count_out(struct node *node, uint32_t flags)
+{
+    spin_lock(&node->lock);
+    node->runs -= (flags & OPEN_RUN) != 0 ? 1 : 0;
+    node->writers -= is_writer(flags) ? 1 : 0;
+    spin_unlock(&node->lock);
+}
+
 static void release(struct file *file)
 {
+    count_out(node_of(file), file->flags);
     if ((file->flags & (OPEN_PATH | OPEN_QUIET)) == 0)
         inotify_node(node_of(file), may_write(file) ? WATCH_CLOSE_WRITE : WATCH_CLOSE_NOWRITE);
     node_lock_release(file, node_of(file));
@@ -399,14 +431,18 @@ const struct file_kind file_regular_kind = {.act = act,
                                             .of_node = true,
                                             .locks = true};
 
-struct file *regular_open(struct node *node, uint32_t flags)
+int regular_open(struct node *node, uint32_t flags, struct file **out)
 {
     struct file_facts facts = {.inode = node->number, .mode = node->mode};
-    struct file *file;
+    int error = count_in(node, flags);
 
+    if (error != 0)
+        return error;
     node_hold(node);
-    file = file_create(&file_regular_kind, &facts, flags, node, &node->events);
-    if (file == NULL)
-        node_put(node);
-    return file;
+    *out = file_create(&file_regular_kind, &facts, flags, node, &node->events);
+    if (*out != NULL)
+        return 0;
+    count_out(node, flags);
+    node_put(node);
+    return -ENOMEM;
 }

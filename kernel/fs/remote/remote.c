@@ -8,6 +8,7 @@
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
+#include "msg/channel.h"
 #include "tasks/remote/operation.h"
 #include "tasks/thread/thread.h"
 
@@ -73,8 +74,34 @@ static int64_t ask_zero(const struct msg_file_name *asked, const struct file_use
     return value;
 }
 
-int64_t tree_ask(const struct msg_file_name *asked, const char *first, const char *second, bool whole,
-                 struct tree_result *result)
+/* Waits until kernel 0 has handled the ordinary messages that this kernel has sent to it. */
+static int flush(void)
+{
+    const struct remote_how how = {.why = "messages to kernel 0 to be handled", .sure = true};
+
+    return remote_call(0, MSG_STOP_FLUSH, NULL, 0, NULL, 0, &how);
+}
+
+static int run_catch_up(const struct remote_request *request, void *result)
+{
+    (void)request;
+    (void)result;
+    return flush();
+}
+
+/* Waits until kernel 0 has handled what all kernels had sent to it: nobody waits for the end of a remote open
+ * (file_close), so a file may seem to be open that was closed before this thread's call began. */
+static void catch_up(void)
+{
+    const struct remote_how how = {.why = "ends of opens to reach kernel 0", .sure = true};
+
+    flush();
+    for (kernel_set rest = msg_peers_reachable() & ~1ull; rest != 0; rest &= rest - 1)
+        remote_call((uint32_t)__builtin_ctzll(rest), MSG_FILE_CATCH_UP, NULL, 0, NULL, 0, &how);
+}
+
+static int64_t ask(const struct msg_file_name *asked, const char *first, const char *second, bool whole,
+                   struct tree_result *result)
 {
     const struct credentials *who = &thread_current()->context.credentials;
     struct credentials rootless;
@@ -98,6 +125,23 @@ int64_t tree_ask(const struct msg_file_name *asked, const char *first, const cha
         return share_do(asked, as, first, second, result);
     }
     return ask_zero(asked, as, user_size, names, result);
+}
+
+int64_t tree_ask(const struct msg_file_name *asked, const char *first, const char *second, bool whole,
+                 struct tree_result *result)
+{
+    int64_t value = ask(asked, first, second, whole, result);
+
+    if (__builtin_expect(value != -ETXTBSY, 1))
+        return value;
+    heap_free(result->text, PATH_MAX);
+    catch_up();
+    return ask(asked, first, second, whole, result);
+}
+
+void tree_remote_init(void)
+{
+    REMOTE_SERVE(FILE_CATCH_UP, run_catch_up, NULL, struct msg_none, struct msg_none);
 }
 
 int64_t tree_ask_mapped(uint32_t kernel, uint32_t object, char *name, size_t room, struct file_facts *facts)

@@ -10,6 +10,8 @@
 
 #include "kernel/fs/tree/tree.h"
 
+/* Registers the message handler. Called once on every kernel. */
+void tree_remote_init(void);
 /* Performs ASKED for the current thread's user, as tree_do does, but waits for a name that leads into a share, so
  * RESULT->waits is never set. With WHOLE, names start at the root of the tree even if the caller has another root
  * (chroot). */

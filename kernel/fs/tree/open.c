@@ -143,11 +143,11 @@ static int64_t open_node(struct node *node, uint32_t flags, bool made, struct tr
 {
     bool truncate = (flags & OPEN_TRUNCATE) != 0 && !made;
     uint32_t anyway = flags & OPEN_ANYWAY;
+    struct file *file;
     int64_t error;
 
     flags &= ~OPEN_ANYWAY;
-    if ((flags & (OPEN_PATH | OPEN_QUIET)) == 0 && !truncate &&
-        (tree_is(node, FILE_REGULAR) || tree_is(node, FILE_DIRECTORY)))
+    if ((flags & (OPEN_PATH | OPEN_QUIET)) == 0 && tree_is(node, FILE_DIRECTORY))
         inotify_locked(node, WATCH_OPEN);
     if ((flags & OPEN_PATH) != 0 || tree_is(node, FILE_DIRECTORY))
         return give(result, tree_file_open(node, flags), NAMED_FILE);
@@ -162,12 +162,16 @@ static int64_t open_node(struct node *node, uint32_t flags, bool made, struct tr
         result->answer.number = node_version(node);
     }
     if (tree_is(node, FILE_REGULAR)) {
-        error = give(result, regular_open(node, flags), NAMED_FILE);
-        if (error == 0 && truncate) {
+        error = regular_open(node, flags & ~(made ? OPEN_TRUNCATE : 0), &file);
+        if (error != 0)
+            return error;
+        if (truncate) {
             node_hold(node);
             result->cut = node;
+        } else if ((flags & OPEN_QUIET) == 0) {
+            inotify_locked(node, WATCH_OPEN);
         }
-        return error;
+        return give(result, file, NAMED_FILE);
     }
     if (tree_is(node, FILE_FIFO)) {
         node_hold(node);

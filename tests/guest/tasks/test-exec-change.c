@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/guest/harness/place.h"
@@ -92,6 +93,8 @@ static void write_new(const char *name)
     MUST(close(fd));
 }
 
+static const char *program = NAME; /* the file that is executed */
+
 /* Starts the program on PLACE, with INPUT as standard input. */
 static pid_t start(int place, int input)
 {
@@ -101,7 +104,7 @@ static pid_t start(int place, int input)
     child = FORK();
     if (child == 0) {
         dup2(input, 0);
-        execl(NAME, NAME, (char *)NULL);
+        execl(program, NAME, (char *)NULL);
         _exit(TAP_FAILED);
     }
     return child;
@@ -137,17 +140,19 @@ static void test_write(void)
         write_new(NAME);
         run_everywhere();
         for (int round = 0; round < 2 * ROUNDS; round++) {
-            int fd;
+            int fd, reader;
 
             place_go(round);
             fd = (int)MUST(open(NAME, O_RDWR));
+            reader = (int)MUST(open(NAME, O_RDONLY));
             image[values[round % 3]]++;
             write_all(fd, (off_t)values[round % 3], 1);
+            MUST(close(fd)); /* else it is not executed: ETXTBSY */
             if (round % 2 == 0)
-                MUST(close(fd));
+                MUST(close(reader));
             run_everywhere();
             if (round % 2 != 0)
-                MUST(close(fd));
+                MUST(close(reader));
         }
     }
 }
@@ -225,18 +230,21 @@ static void test_truncated(void)
     MUST(close(nothing));
 }
 
-/* Programs that run while the file changes keep what they began with. */
+/* Programs that run while the file changes keep what they began with. It has no name, so that it can change: what
+ * memfd_create opens may write to a file that runs. */
 static void test_running(void)
 {
-    int count = place_few(4), before;
+    int count = place_few(4), before, fd = (int)MUST(memfd_create(NAME, 0));
+    char path[32];
     pid_t children[4];
     int ends[2];
 
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    program = path;
     make(true, 14, 15, 16);
-    write_new(NAME);
+    write_all(fd, 0, SIZE);
     for (int round = 0; round < ROUNDS; round++) {
         char bytes[4] = {0};
-        int fd;
 
         MUST(pipe(ends));
         before = expected();
@@ -244,24 +252,62 @@ static void test_running(void)
             children[i] = start(i, ends[0]);
         for (int i = 0; i < count; i++)
             UNTIL(tap_sleeps(children[i], children[i]), "the program to wait for its input");
-        fd = (int)MUST(open(NAME, O_RDWR));
+        place_go(round);
         image[CONSTANT_VALUE]++;
         image[VARIABLE_VALUE]++;
         write_all(fd, 0, SIZE);
-        MUST(close(fd));
         run_everywhere();
         if (round == 1)
-            MUST(truncate(NAME, 0));
-        if (round == 2)
-            MUST(unlink(NAME));
+            MUST(ftruncate(fd, 0));
         MUST(write(ends[1], bytes, (size_t)count));
         for (int i = 0; i < count; i++)
             CHECK_EXITS(children[i], before);
         if (round == 1)
-            write_new(NAME);
+            write_all(fd, 0, SIZE);
         MUST(close(ends[0]));
         MUST(close(ends[1]));
     }
+    MUST(close(fd));
+    program = NAME;
+}
+
+/* A child on PLACE opens the program to write to it, and leaves it to its end to close it. Returns its status. */
+static int write_on(int place)
+{
+    pid_t child;
+    int status;
+
+    place_go(place);
+    child = FORK();
+    if (child == 0)
+        _exit(open(NAME, O_RDWR) < 0);
+    MUST(waitpid(child, &status, 0));
+    return status;
+}
+
+/* Writers and runs of places that take turns. Whoever has seen the end of one is not refused by it: from a place where
+ * the file is not, as otherwise what that place is told, and what the file's kernel is, may come in one order. */
+static void test_turns(void)
+{
+    int nothing = (int)MUST(open("/dev/null", O_RDONLY)), status;
+    pid_t child;
+
+    make(false, 21, 22, 23);
+    write_new(NAME);
+    place_go(1);
+    child = FORK();
+    if (child == 0) {
+        int refused = 0;
+
+        for (int round = 0; round < 3 * place_few(4); round++) {
+            refused += write_on(round) != 0;
+            MUST(waitpid(start(round + 1, nothing), &status, 0));
+            refused += WEXITSTATUS(status) != expected();
+        }
+        _exit(refused);
+    }
+    CHECK_EXITS(child, 0);
+    MUST(close(nothing));
 }
 
 static const struct tap_test tests[] = {
@@ -271,6 +317,8 @@ static const struct tap_test tests[] = {
     {"replaced", "another file under the name of a program that ran before is what runs", test_replaced},
     {"truncated", "a program that was cut off is refused, and what is written then runs", test_truncated},
     {"running", "a program that runs is not changed with its file", test_running},
+    {"turns", "a writer and a run that have ended, on any place, keep nobody from executing or writing the file",
+     test_turns},
 };
 
 int main(int argc, char **argv)

@@ -338,6 +338,19 @@ TEST(table_root, "the root is found and closed as the working directory is, and 
     CHECK_EQ(files[2].opens, 0);
 }
 
+TEST(table_executable, "the executable has an open until the process runs another one, or ends")
+{
+    begin();
+    files[1].opens = files[2].opens = 1;
+    file_table_set_executable(table, &files[1]);
+    file_table_set_executable(table, &files[2]);
+    CHECK_EQ(files[1].opens, 0);
+    file_table_exec(table);
+    CHECK_EQ(files[2].opens, 1);
+    end();
+    CHECK_EQ(files[2].opens, 0);
+}
+
 TEST(table_terminal, "the first process's table has the terminal three times")
 {
     begin();

@@ -66,6 +66,14 @@ def add_options(command: argparse.ArgumentParser, number: Callable[[str], int]) 
 
 def main(options: argparse.Namespace) -> int:
     """Runs what OPTIONS ask for; returns the exit status."""
+    try:
+        return _main(options)
+    except KeyboardInterrupt:
+        print("kettle: bench: cut; the same command with --resume goes on after the last run that has ended", file=sys.stderr)
+        raise
+
+
+def _main(options: argparse.Namespace) -> int:
     if importlib.util.find_spec("matplotlib") is None:
         raise UsageError(f"matplotlib is not installed: run {ROOT / 'tools' / 'setup'}")
     own = [module for module in OWN if module.wanted(options)]

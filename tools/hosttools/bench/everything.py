@@ -2,7 +2,7 @@
 
 The page has a part for each benchmark: who won, the targets, and plots as SVG and PNG. With --quick it makes the runs that GLANCE
 names, of those that the benchmark's own --quick has: under fifteen minutes on two idle CPUs. The time left is an estimate: what is
-left takes as long as what is done, by the seconds of WEIGHTS.
+left takes as long as what is done, by the seconds of WEIGHTS and GLANCE_WEIGHTS.
 """
 
 import argparse
@@ -33,8 +33,9 @@ GLANCE = {
     "vm": ("work-*", "time-*", "kernels-2-*", "retrieve-*-2", "lock-*-2"),
     "workloads": ("work-S-*", "time-S-2-*", "time-S-4-1-*"),
 }
-# Seconds of a run, as a rule, on two CPUs that others used as well; only their proportions matter.
+# Seconds of a run, as a rule, on two CPUs that others used as well; only their proportions matter. Then those of --quick.
 WEIGHTS = {"abi": 3.0, "messages": 9.0, "numa": 30.0, "policies": 40.0, "silence": 8.0, "tasks": 9.0, "thesis": 30.0, "vm": 5.0, "workloads": 30.0}
+GLANCE_WEIGHTS = {"abi": 7.0, "messages": 16.0, "numa": 10.0, "policies": 6.0, "silence": 3.0, "tasks": 5.0, "thesis": 12.0, "vm": 7.0, "workloads": 22.0}
 
 Json = dict[str, Any]
 
@@ -63,9 +64,10 @@ def run(benchmarks: Mapping[str, ModuleType], options: argparse.Namespace, folde
             if options.resume and (folder / name / RAW).is_file():
                 missing[name] = left(runs, results[name], read(folder / name / RAW, [name]))
         missing = {name: prepared(benchmarks[name], runs) for name, runs in missing.items()}
-        pace = Pace(sum(len(runs) * WEIGHTS[name] for name, runs in missing.items()), sum(map(len, missing.values())))
+        weights = GLANCE_WEIGHTS if options.quick else WEIGHTS
+        pace = Pace(sum(len(runs) * weights[name] for name, runs in missing.items()), sum(map(len, missing.values())))
         for name, runs in missing.items():
-            execute(runs, results[name], folder / name / RAW, address=options.scheduler, pace=pace, weight=WEIGHTS[name], label=name)
+            execute(runs, results[name], folder / name / RAW, address=options.scheduler, pace=pace, weight=weights[name], label=name)
     parts = [_suite(name, benchmarks[name], data, folder / name) for name, data in results.items()]
     write_pages(parts, folder)
     return [f"{name}/{run['name']}" for name, data in results.items() for run in data["runs"] if run["problem"]]
@@ -81,13 +83,15 @@ def _suite(name: str, module: ModuleType, data: Json, folder: Path) -> Json:
     plots = [replace(plot, png=True) for plot in plots]
     write_results(module.TITLE, replace(report, plots=plots, sentence=told), data, folder)
     failed = sum(bool(run["problem"]) for run in data["runs"])
-    return {"name": name, "title": module.TITLE, "sentence": told, "runs": len(data["runs"]), "failed": failed,
-            "seconds": sum(run["seconds"] or 0 for run in data["runs"]), "plots": [plot for plot in plots if plot.has_data()]}
+    return {"name": name, "title": module.TITLE, "sentence": told, "ratios": rows, "runs": len(data["runs"]), "failed": failed,
+            "seconds": sum(run["seconds"] or 0 for run in data["runs"]),
+            "cpu_seconds": sum(run.get("cpu_seconds") or 0 for run in data["runs"]), "plots": [plot for plot in plots if plot.has_data()]}
 
 
 def write_pages(parts: Sequence[Json], folder: Path) -> None:
-    """Writes FOLDER/all.md and FOLDER/all.html, and prints who won where."""
-    head = "Each benchmark's own page has its targets, tables, commands and raw data. Below 1, Kettle wins."
+    """Writes FOLDER/all.md and FOLDER/all.html, and prints who won where, and over all."""
+    won = _won(parts)
+    head = (f"{won} " if won else "") + "Each benchmark's own page has its targets, tables, commands and raw data. Below 1, Kettle wins."
     (folder / f"{PAGE}.md").write_text("\n".join([f"# Kettle beside Linux\n\n{head}\n", *map(_markdown, parts)]))
     (folder / f"{PAGE}.html").write_text(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Kettle beside Linux</title>\n"
@@ -98,12 +102,22 @@ def write_pages(parts: Sequence[Json], folder: Path) -> None:
     print(f"wrote {folder / PAGE}.md and {PAGE}.html")
     pictures = [folder / part["name"] / f"{plot.name}.png" for part in parts for plot in part["plots"]]
     if pictures:
-        print(f"See {pictures[0]}.")
+        print(f"Plots: {pictures[0]} and {len(pictures) - 1} more, all in {folder / PAGE}.html")
+    if won:
+        print(won)
+
+
+def _won(parts: Sequence[Json]) -> str:
+    """Who won over all benchmarks whose rows both systems have."""
+    found = {unit: [part["ratios"][unit] for part in parts if unit in part["ratios"]] for unit in (verdict.COUNTED, verdict.TIMED)}
+    texts = (verdict.sentence(f"{sum(map(len, every))} operations of {len(every)} benchmark{'s' if len(every) != 1 else ''}", unit,
+                              [ratio for some in every for ratio in some], "rows") for unit, every in found.items())
+    return " ".join(text for text in texts if text)
 
 
 def _made(part: Json) -> str:
     failed = f", {part['failed']} of which failed" if part["failed"] else ""
-    return f"{part['runs']} runs{failed}, {part['seconds']:.0f} s."
+    return f"{part['runs']} runs{failed}, {part['seconds']:.0f} s, of CPU time {part['cpu_seconds']:.0f} s."
 
 
 def _files(plot: Plot, part: Json) -> tuple[str, str]:

@@ -6,6 +6,7 @@ What was measured is not lost when a later run fails: the results are written an
 import json
 import os
 import re
+import resource
 import shlex
 import subprocess
 import sys
@@ -108,8 +109,10 @@ def execute_run(run: Run, launch: Launch) -> Json:
     """Makes one run. `problem` of the result says what was wrong with it, in one line or more, or is empty."""
     arguments = _arguments(run)
     result = {"name": run.name, "command": command(run), "qemu_command": None, "status": None,
-              "seconds": None, "load": round(os.getloadavg()[0], 1), "output": [], "counts": [], "problem": ""}
+              "seconds": None, "cpu_seconds": None, "load": round(os.getloadavg()[0], 1), "output": [], "counts": [], "problem": ""}
+    before = _cpu_seconds()
     result["status"], stdout, stderr = launch(arguments)
+    result["cpu_seconds"] = round(_cpu_seconds() - before, 2)
     try:
         told = json.loads(stdout)
     except ValueError:
@@ -133,6 +136,12 @@ def execute_run(run: Run, launch: Launch) -> Json:
     if unpaired and not result["problem"]:
         result["problem"] = f"markers do not pair, so counts are wrong: region {', '.join(unpaired)}"
     return result
+
+
+def _cpu_seconds() -> float:
+    """What the processes that this one has waited for took of all CPUs: of a run, the emulator and what made its image."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _arguments(run: Run) -> list[str]:

@@ -65,5 +65,5 @@ def make_group(runs: Sequence[Run], commit: str) -> list[Json]:
 
 def failed(run: Run, error: BaseException) -> Json:
     """The result of RUN, which no worker could make because of ERROR."""
-    return {"name": run.name, "command": "", "qemu_command": None, "status": None, "seconds": None, "load": None, "output": [],
+    return {"name": run.name, "command": "", "qemu_command": None, "status": None, "seconds": None, "cpu_seconds": None, "load": None, "output": [],
             "counts": [], "problem": f"not run: {error}"}

@@ -21,6 +21,7 @@ from hosttools.results.pairs import COUNTS, EXACT, TIMES, Value, median_us, pair
 from hosttools.results.plots import Plot
 from hosttools.results.runs import Cost, Report, Run, find, measured
 from hosttools.results.stats import Spread, Target, figure, percentile, ratios, spread, table, target_table
+from hosttools.results.verdict import sentence
 
 SUMMARY = "messages between kernels, beside futexes and pipes on Linux"
 TITLE = "Messages between kernels"
@@ -106,6 +107,10 @@ class Pairs:
         """Kettle's CASE over Linux's better way."""
         return spread(ratios(self.kettle[case], self.better))
 
+    def ratios(self) -> list[float]:
+        """Of all pairs, over Linux's better way: back to back, and each after a rest."""
+        return [ratio for case in (BACK_TO_BACK, SPACED) for ratio in ratios(self.kettle[case], self.better)]
+
     def worse_ratio(self) -> float | None:
         """The greater of the two cases' median ratios; None unless both were measured."""
         found = [self.ratio(case) for case in (BACK_TO_BACK, SPACED)]
@@ -162,7 +167,14 @@ def report(data: Json) -> Report:
     return Report(head + target_table(targets(data, time, work)),
                   [part for part in (_linux_table(time, work), _size_table(data), _column_table(data),
                                      _shape_table(data), _set_table(data), _time_table(data)) if part],
-                  [_size_plot(data), _set_plot(data), _linux_plot(time)])
+                  [_size_plot(data), _set_plot(data), _linux_plot(time)], _told(time, work))
+
+
+def _told(time: Pairs, work: Pairs) -> str:
+    """Who won."""
+    what = "round trips to a CPU that sleeps"
+    found = (sentence(what, "instructions", work.ratios()), sentence(what, "time", time.ratios()))
+    return " ".join(text for text in found if text)
 
 
 def _cost(data: Json, run: str, case: str) -> Cost | None:

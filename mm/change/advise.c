@@ -99,11 +99,11 @@ static int reserve_locked(struct space *space, const struct msg_space_change *ch
 /* Locks the areas in [START, END) with what is reserved. What others have mapped there meanwhile, which the lock of the
  * whole space allows, is locked, too, even beyond the limit: the change must not stop half way. */
 static int lock_reserved_locked(struct space *space, const struct msg_space_change *change, uint64_t start,
-                                uint64_t end, uint64_t *reserved)
+                                uint64_t end, uint64_t *reserved, struct area_spares *spares)
 {
     uint64_t more = bytes_locked(space, start, end, true) - bytes_locked(space, start, end, false);
     uint64_t taken = more < *reserved ? more : *reserved;
-    int error = area_flag(&space->areas, start, end, change->flag.set, change->flag.clear);
+    int error = area_flag_part(&space->areas, start, end, change->flag.set, change->flag.clear, spares);
 
     if (error == 0) {
         space->locking -= taken;
@@ -116,6 +116,7 @@ int64_t space_apply_flag_locked(struct space *space, const struct msg_space_chan
 {
     uint64_t end = change->start + change->length, reserved = 0;
     bool home = space->home == instance.kernel, covered = true, limited;
+    struct area_spares spares = {NULL, NULL};
     int error = 0;
 
     limited = home && (change->flag.set & AREA_LOCKED) != 0 && (change->prot & SPACE_UNLIMITED) == 0;
@@ -130,13 +131,16 @@ int64_t space_apply_flag_locked(struct space *space, const struct msg_space_chan
             error = -EINVAL;
         covered = area_covers(&space->areas, change->start, end);
     }
-    for (uint64_t at = change->start, stop; at < end && error == 0; at = stop) {
+    if (error == 0 && space_next_areas_locked(space, change->start, end) < end)
+        error = area_spares_take(&spares, &space->areas, change->start, end);
+    for (uint64_t at = change->start, stop; at < end && error == 0; at = area_part_from(&space->areas, stop)) {
         if (at != change->start)
             space_pause_locked(space);
         stop = space_next_areas_locked(space, at, end);
-        error = limited ? lock_reserved_locked(space, change, at, stop, &reserved)
-                        : area_flag(&space->areas, at, stop, change->flag.set, change->flag.clear);
+        error = limited ? lock_reserved_locked(space, change, at, stop, &reserved, &spares)
+                        : area_flag_part(&space->areas, at, stop, change->flag.set, change->flag.clear, &spares);
     }
+    area_spares_drop(&spares);
     space->locking -= reserved;
     return error != 0 || covered ? error : 1;
 }

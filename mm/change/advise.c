@@ -2,6 +2,7 @@
  * lease makes; and pages that get frames before they are touched. */
 #include "kernel/abi/errno.h"
 #include "mm/area/backing.h"
+#include "mm/change/again.h"
 #include "mm/change/change.h"
 #include "mm/change/internal.h"
 #include "mm/fault/fault.h"
@@ -203,11 +204,14 @@ static int lock_later(struct space *space, uint32_t later)
     return (int)space_ask_home(space, &change);
 }
 
-/* Whether all areas may be locked. Returns what SPACE_LATER has set, or -ENOLCK. */
-static int64_t try_lock_all(struct space *space)
+/* Whether all areas may be locked, if CURRENT. Returns what SPACE_LATER has set, or -ENOLCK. */
+static int64_t try_lock_all(struct space *space, bool current)
 {
-    struct msg_space_change change = {
-        .space = space->id, .length = USER_END, .operation = MSG_SPACE_FLAG, .flag = {.set = AREA_LOCKED, .dry = 1}};
+    struct msg_space_change change = {.space = space->id,
+                                      .length = USER_END,
+                                      .operation = MSG_SPACE_FLAG,
+                                      .prot = current ? space_unlimited() : SPACE_UNLIMITED,
+                                      .flag = {.set = AREA_LOCKED, .dry = 1}};
     struct space_lock lock;
     int64_t result = space_acquire(space, SPACE_HEAVY, &lock); /* recalls the leases: the home knows all areas */
 
@@ -220,18 +224,19 @@ static int64_t try_lock_all(struct space *space)
 
 int space_lock_all(struct space *space, bool current, bool later, bool fill)
 {
-    int64_t before = current && space_unlimited() == 0 ? try_lock_all(space) : 0;
+    int64_t before = try_lock_all(space, current);
+    uint32_t tries = 0;
     int error;
 
     if (before < 0)
         return (int)before;
     /* first, so that nothing that is mapped meanwhile is left out */
     error = lock_later(space, later ? AREA_LOCKED | (fill ? SPACE_FILLS : 0) : 0);
-    if (error != 0 || !current)
-        return error;
-    error = space_flag(space, 0, USER_END, 0, AREA_LOCKED, 0);
-    if (error == -ENOLCK) /* others have mapped more meanwhile */
-        lock_later(space, (uint32_t)before);
+    if (error == 0 && current)
+        error = space_flag(space, 0, USER_END, 0, AREA_LOCKED, 0);
+    /* no memory, or others have mapped more meanwhile: what is mapped from now on is as before */
+    while (error < 0 && lock_later(space, (uint32_t)before) == -ENOMEM && space_try_again(&tries))
+        ;
     return error > 0 ? 0 : error; /* not all addresses are in use */
 }
 
@@ -257,13 +262,14 @@ static int fill_access(uint32_t prot, enum space_fill how, uint32_t *access)
     return how != SPACE_FILL_BEST && (prot & *access) == 0 ? -EINVAL : 0;
 }
 
-/* Translates an error of space_touch: -EFAULT behind the end of an object, else -ENOMEM, also when the area has
- * changed.
- */
-static int fill_error(int error)
+/* Translates an error of space_touch: -EFAULT behind the end of an object, -EHWPOISON for a lost page, or
+ * -EFAULT with BEST; else -ENOMEM, also when the area has changed. */
+static int fill_error(int error, enum space_fill how)
 {
     if (error == -ENXIO)
         return -EFAULT;
+    if (error == -EHWPOISON)
+        return how == SPACE_FILL_BEST ? -EFAULT : error;
     return error != 0 ? -ENOMEM : 0;
 }
 
@@ -282,7 +288,7 @@ int space_fill_range(struct space *space, uint64_t start, uint64_t end, enum spa
         if (stop > end)
             stop = end;
         if (error == 0)
-            error = fill_error(space_touch(space, start, stop, access));
+            error = fill_error(space_touch(space, start, stop, access), how);
         start = stop;
     }
     return error;
@@ -338,7 +344,7 @@ int space_empty(struct space *space, uint64_t start, uint64_t end)
     if (error == 0)
         error = space_acquire(space, range, &lock);
     if (error != 0)
-        return error == -EFAULT ? -ENOMEM : error;
+        return error == -EFAULT ? -ENOMEM : error == -EHWPOISON ? -EFAULT : error;
     error = space_check(space, start, end, AREA_LOCKED, AREA_SHARED); /* again: the areas may have changed */
     for (uint64_t at = error >= 0 ? start : end; at < end; at = (at & ~(LEAF_SIZE - 1)) + LEAF_SIZE) {
         uint64_t stop = (at & ~(LEAF_SIZE - 1)) + LEAF_SIZE;

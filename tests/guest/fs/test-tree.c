@@ -2,6 +2,9 @@
  * on another kernel than the one before. */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -694,6 +697,86 @@ static void test_fifo(void)
     }
 }
 
+#define MEETINGS 60
+
+static struct {
+    atomic_int gave_up; /* openers of the reading end whom a signal has ended */
+    atomic_int got;     /* bytes read, by openers who have closed since */
+    atomic_bool over;
+} * shared;
+
+static void on_alarm(int number)
+{
+    (void)number;
+}
+
+/* Opens the reading end again and again; a timer ends most of the waits for a writer. */
+static int open_in_turns(void)
+{
+    const struct sigaction action = {.sa_handler = on_alarm};
+    const struct itimerval often = {{0, 1500}, {0, 1500}};
+
+    kernels_go(1);
+    if (sigaction(SIGALRM, &action, NULL) != 0 || setitimer(ITIMER_REAL, &often, NULL) != 0)
+        return 1;
+    while (!shared->over) {
+        int fd = open("p", O_RDONLY);
+        char byte;
+        ssize_t got = -1;
+
+        if (fd < 0 && errno != EINTR)
+            return 2;
+        if (fd < 0) {
+            shared->gave_up++;
+            continue;
+        }
+        while (got < 0) {
+            got = read(fd, &byte, 1);
+            if (got < 0 && errno != EINTR)
+                return 3;
+        }
+        close(fd);
+        if (got != 1)
+            return 4;
+        shared->got++;
+    }
+    return 0;
+}
+
+/* A writer that finds the reading end open has met a reader that stays, and not one that is about to give up. */
+static void test_fifo_gives_up(void)
+{
+    uint64_t random = 5;
+    int sent = 0;
+    pid_t reader;
+
+    begin();
+    signal(SIGPIPE, SIG_IGN);
+    shared = tap_share(sizeof(*shared));
+    GIVES(mkfifo("p", 0644), 0);
+    reader = fork();
+    if (reader == 0)
+        _exit(open_in_turns());
+    kernels_go(2);
+    while (sent < MEETINGS || shared->gave_up < MEETINGS) {
+        int fd;
+
+        usleep((useconds_t)(tap_random(&random) % 4000));
+        fd = open("p", O_WRONLY | O_NONBLOCK);
+        if (fd < 0) {
+            REQUIRE(errno == ENXIO, "%s", strerror(errno));
+            continue;
+        }
+        REQUIRE(write(fd, "x", 1) == 1, "after %d bytes: %s", sent, strerror(errno));
+        close(fd);
+        sent++;
+        UNTIL(shared->got == sent, "the reader that the writer has met");
+    }
+    shared->over = true;
+    CHECK_EXITS(reader, 0);
+    kernels_go(0);
+}
+
 static void test_devices(void)
 {
     char bytes[64] = {0}, other[64] = {0};
@@ -727,6 +810,7 @@ static const struct tap_test tests[] = {
     {"listing", "a directory can be listed while names are removed", test_listing},
     {"nameless", "O_TMPFILE makes files without names, and O_PATH opens without access", test_nameless},
     {"fifo", "opening a FIFO waits for the other end", test_fifo},
+    {"fifo-gives-up", "an opener of a FIFO that gives up has met nobody", test_fifo_gives_up},
     {"devices", "device nodes open their devices", test_devices},
 };
 

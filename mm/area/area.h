@@ -77,6 +77,7 @@ struct area_list {
     uint32_t count;
     uint64_t locked; /* bytes of the areas that have AREA_LOCKED */
     bool refers;     /* area_refers is called for its areas */
+    bool partial;    /* another kernel, which has all areas, enforces AREA_COUNT_MAX: this list may have more */
     bool granted;    /* the next area added comes with a grant of its object (mm/file/hold.h), which clears this */
 };
 

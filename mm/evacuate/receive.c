@@ -326,12 +326,11 @@ static int take_one(struct space *space, const struct moved_entry *moved)
     if (entry == NULL || space_borrow_page_locked(space, moved->page, moved->entry & PAGING_FRAME,
                                                   (moved->entry & PAGING_SOFT_COW) != 0, 0) < 0)
         return -EPROTO;
-    if ((moved->entry & ~*entry & PAGING_SOFT_OWNING) == 0)
-        return 0;
-    if ((*entry & PAGING_SOFT_REMOTE) == 0 && !abroad_take(*entry & PAGING_FRAME))
-        return -EPROTO; /* the kernel that stops has no reference to give */
-    space_hold_pages_locked(space, 1);
-    *entry |= PAGING_SOFT_OWNING;
+    if ((moved->entry & ~*entry & PAGING_SOFT_OWNING) != 0)
+        space_hold_pages_locked(space, 1);
+    if ((moved->entry & ~*entry & PAGING_SOFT_OWNING) != 0 && (*entry & PAGING_SOFT_REMOTE) == 0)
+        abroad_take(*entry & PAGING_FRAME); /* the kernel that stops had the reference */
+    *entry |= moved->entry & PAGING_SOFT_OWNING;
     return 0;
 }
 

@@ -10,7 +10,6 @@
 #include "mm/audit/report.h"
 #include "mm/audit/tables.h"
 #include "mm/file/object.h"
-#include "mm/frame/abroad.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
 #include "mm/frame/kept.h"
@@ -110,12 +109,10 @@ void audit_tables(struct audit_report *report)
 struct frames {
     uint64_t start, end; /* physical */
     uint32_t seen[FRAMES_AT_ONCE];
-    uint32_t theirs[FRAMES_AT_ONCE]; /* owning entries of other kernels, of those in SEEN */
     uint64_t part[AUDIT_PART / sizeof(uint64_t)];
 };
 
-/* WORDS, COUNT of them, are KERNEL's. */
-static void note(struct frames *frames, uint32_t kernel, const uint64_t *words, uint32_t count)
+static void note(struct frames *frames, const uint64_t *words, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         uint64_t index = ((words[i] & PAGING_FRAME) - frames->start) / PAGE_SIZE;
@@ -124,7 +121,6 @@ static void note(struct frames *frames, uint32_t kernel, const uint64_t *words, 
             continue;
         frames->seen[index] |= SEEN_MAPPED | ((words[i] & FRAME_EXCLUSIVE) != 0 ? SEEN_EXCLUSIVE : 0);
         frames->seen[index] += (words[i] & FRAME_OWNED) != 0;
-        frames->theirs[index] += kernel != instance.kernel && (words[i] & FRAME_OWNED) != 0;
         if (i % FRAMES_A_LOOK == 0)
             slice_check();
     }
@@ -154,8 +150,7 @@ static int ask(struct frames *frames, uint32_t kernel)
                               "frames for an audit", frames->start);
         if (length < 0)
             return length;
-        note(frames, kernel, (const uint64_t *)(head + 1),
-             (uint32_t)(((size_t)length - sizeof(*head)) / sizeof(uint64_t)));
+        note(frames, (const uint64_t *)(head + 1), (uint32_t)(((size_t)length - sizeof(*head)) / sizeof(uint64_t)));
         if (head->space != 0 &&
             (head->space < message.space || (head->space == message.space && head->va <= message.va)))
             return -EPROTO;
@@ -172,8 +167,7 @@ static void check_frame(const struct audit_frame *frame, void *context)
     audit_check_frame(context, instance.kernel, frame);
 }
 
-/* Drops the references that no entry accounts for: a kernel that has died had them. The rest of those abroad are the
- * others'. */
+/* Drops the references that no entry accounts for: a kernel that has died had them. */
 static void reclaim_frame(const struct audit_frame *frame, void *context)
 {
     int64_t *reclaimed = context;
@@ -182,8 +176,6 @@ static void reclaim_frame(const struct audit_frame *frame, void *context)
         frame_release(frame->frame);
         (*reclaimed)++;
     }
-    if (frame->spaces != 0 && frame->owned != 0)
-        abroad_set(frame->frame, frame->theirs);
 }
 
 /* The kernels of ALL are asked. */
@@ -193,8 +185,6 @@ static int look(struct frames *frames, kernel_set all, void (*each)(const struct
     int error = 0;
 
     memset(frames->seen, 0, sizeof(frames->seen));
-    slice_check();
-    memset(frames->theirs, 0, sizeof(frames->theirs));
     slice_check();
     for (; all != 0 && error == 0; all &= all - 1)
         error = ask(frames, (uint32_t)__builtin_ctzll(all));
@@ -210,8 +200,6 @@ static int look(struct frames *frames, kernel_set all, void (*each)(const struct
         struct audit_frame frame = {.frame = at,
                                     .spaces = frame_spaces(at),
                                     .owned = seen & SEEN_OWNED,
-                                    .abroad = abroad_count(at),
-                                    .theirs = frames->theirs[(at - frames->start) / PAGE_SIZE],
                                     .free = seen != 0 && frame_is_free(at),
                                     .mapped = (seen & SEEN_MAPPED) != 0,
                                     .exclusive = (seen & SEEN_EXCLUSIVE) != 0};

@@ -8,7 +8,6 @@
 #include "mm/evacuate/evacuate.h"
 #include "mm/evacuate/internal.h"
 #include "mm/file/hold.h"
-#include "mm/frame/abroad.h"
 #include "mm/frame/content.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
@@ -66,7 +65,6 @@ static int copies_make(struct copies *copies, const struct shared_frame *frames,
         frame_copy(copy, frames[i].frame);
         for (uint64_t n = 0; n < frames[i].spaces; n++)
             frame_share(copy);
-        abroad_set(copy, ABROAD_UNKNOWN); /* all kernels may have some, or none of them */
         copies->frames[i] = copy;
         copies->spaces[i] = (uint32_t)frames[i].spaces;
         copies->count = i + 1;
@@ -328,8 +326,6 @@ static int take_one(struct space *space, const struct moved_entry *moved)
         return -EPROTO;
     if ((moved->entry & ~*entry & PAGING_SOFT_OWNING) != 0)
         space_hold_pages_locked(space, 1);
-    if ((moved->entry & ~*entry & PAGING_SOFT_OWNING) != 0 && (*entry & PAGING_SOFT_REMOTE) == 0)
-        abroad_take(*entry & PAGING_FRAME); /* the kernel that stops had the reference */
     *entry |= moved->entry & PAGING_SOFT_OWNING;
     return 0;
 }

@@ -3,7 +3,6 @@
 
 #include "kernel/abi/errno.h"
 #include "mm/area/backing.h"
-#include "mm/frame/abroad.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/reference.h"
 #include "mm/lock/lock.h"
@@ -67,23 +66,17 @@ static void still_entry(void *context, uint64_t va, uint64_t *entry, uint64_t si
     *entry = (*entry & ~PAGING_WRITE) | PAGING_SOFT_STILL;
 }
 
-/* A copy-on-write page has a frame of its own from now on. The reference to the old frame goes to the mover, and that
- * to the new one comes from it: what a mover has counts as abroad, also if this kernel is the mover. */
+/* A copy-on-write page has a frame of its own from now on. */
 static void replace_entry(void *context, uint64_t va, uint64_t *entry, uint64_t size)
 {
     struct walk *walk = context;
-    uint64_t old = *entry;
     uint32_t before;
 
     (void)size;
     if ((*entry & PAGING_SOFT_PENDING_FREE) != 0 || !is_chosen(walk->change, va, &before))
         return;
     walk->flush = true;
-    *entry = space_entry_with(old & ~PAGING_SOFT_COW, walk->change->still.frame + before * PAGE_SIZE);
-    if ((old & (PAGING_SOFT_OWNING | PAGING_SOFT_REMOTE)) == PAGING_SOFT_OWNING)
-        abroad_add(old & PAGING_FRAME);
-    if ((*entry & (PAGING_SOFT_OWNING | PAGING_SOFT_REMOTE)) == PAGING_SOFT_OWNING)
-        abroad_take(*entry & PAGING_FRAME);
+    *entry = space_entry_with(*entry & ~PAGING_SOFT_COW, walk->change->still.frame + before * PAGE_SIZE);
 }
 
 /* No flush: a CPU with the entry that is not writable in its TLB faults once more, and finds this one. */
@@ -128,22 +121,11 @@ int64_t space_apply_still_locked(struct space *space, const struct msg_space_cha
     return walk_locked(space, change, still_entry) ? -EAGAIN : 0;
 }
 
-/* True if the frames from FIRST on are another kernel's, or the mover has a reference to each. */
-static bool has_movers(uint64_t first, uint64_t count)
-{
-    bool has = true;
-
-    for (uint64_t i = 0; i < count && has && frame_owner(first) == instance.kernel; i++)
-        has = abroad_count(first + i * PAGE_SIZE) != 0;
-    return has;
-}
-
 int64_t space_apply_replace_locked(struct space *space, const struct msg_space_change *change)
 {
     uint64_t first = change->still.frame, last = first + (space_still_count(change) - 1) * PAGE_SIZE;
 
-    if (!is_valid(change) || !frame_exists(first) || frame_owner(last) != frame_owner(first) ||
-        !has_movers(first, space_still_count(change)))
+    if (!is_valid(change) || !frame_exists(first) || frame_owner(last) != frame_owner(first))
         return -EPROTO;
     space_questions_supersede_locked(space, change->start, end_of(change));
     walk_locked(space, change, replace_entry);

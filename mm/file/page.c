@@ -6,7 +6,6 @@
 #include "mm/area/backing.h"
 #include "mm/file/object.h"
 #include "mm/file/wire.h"
-#include "mm/frame/abroad.h"
 #include "mm/frame/content.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/give.h"
@@ -94,12 +93,10 @@ static void handle_page(const struct msg *m)
                     ? file_object_page(ask->backing, ask->written != 0, &answer.frame)
                     : -ENXIO;
 
-    if (error != 0) {
+    if (error != 0)
         msg_reply_error(&m->ticket, error);
-        return;
-    }
-    abroad_add(answer.frame);
-    msg_reply(&m->ticket, &answer, sizeof(answer));
+    else
+        msg_reply(&m->ticket, &answer, sizeof(answer));
 }
 
 void file_page_init(void)

@@ -700,8 +700,9 @@ static void test_fifo(void)
 #define MEETINGS 200
 
 static struct {
-    atomic_int gave_up; /* openers of the reading end whom a signal has ended */
-    atomic_int got;     /* bytes read, by openers who have closed since */
+    atomic_int opens, opened; /* calls of open that the reader has begun, and that have returned */
+    atomic_int gave_up;       /* openers of the reading end whom a signal has ended */
+    atomic_int got;           /* bytes read, by openers who have closed since */
     atomic_bool over;
 } * shared;
 
@@ -719,10 +720,13 @@ static int open_in_turns(void)
     if (sigaction(SIGALRM, &action, NULL) != 0)
         return 1;
     while (!shared->over) {
-        int fd = open("p", O_RDONLY);
         char byte;
         ssize_t got = -1;
+        int fd;
 
+        shared->opens++;
+        fd = open("p", O_RDONLY);
+        shared->opened++;
         if (fd < 0 && errno != EINTR)
             return 2;
         if (fd < 0) {
@@ -740,13 +744,21 @@ static int open_in_turns(void)
     return 0;
 }
 
+/* READER sleeps in open, and not in a read that may be over. */
+static bool is_in_open(pid_t reader)
+{
+    int opens = shared->opens;
+
+    return shared->opened == opens - 1 && tap_sleeps(reader, reader) && shared->opened == opens - 1;
+}
+
 /* A writer that finds the reading end open has met a reader that stays, and not one that is about to give up, as a
  * signal tells it to just then. */
 static void test_fifo_gives_up(void)
 {
     uint64_t random = 5;
     int sent = 0, status = 0;
-    pid_t reader;
+    pid_t reader, ended;
 
     begin();
     signal(SIGPIPE, SIG_IGN);
@@ -759,7 +771,7 @@ static void test_fifo_gives_up(void)
     for (int i = 0; i < MEETINGS; i++) {
         int fd, gave_up = shared->gave_up;
 
-        UNTIL(tap_sleeps(reader, reader), "a reader that waits");
+        UNTIL(is_in_open(reader), "a reader that waits");
         GIVES(kill(reader, SIGALRM), 0);
         for (uint64_t turns = tap_random(&random) % 4 * (tap_random(&random) % 400); turns > 0; turns--)
             atomic_signal_fence(memory_order_seq_cst);
@@ -775,8 +787,11 @@ static void test_fifo_gives_up(void)
         }
     }
     shared->over = true;
-    while (waitpid(reader, &status, WNOHANG) == 0)
-        kill(reader, SIGALRM);
+    UNTIL((ended = waitpid(reader, &status, WNOHANG)) != 0 || is_in_open(reader), "the reader to wait, or its end");
+    if (ended == 0) {
+        GIVES(kill(reader, SIGALRM), 0);
+        waitpid(reader, &status, 0);
+    }
     CHECK(status == 0, "status %x", (unsigned)status);
     tap_note("%d readers were met, %d gave up", sent, shared->gave_up);
     kernels_go(0);

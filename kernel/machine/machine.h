@@ -31,9 +31,9 @@ void start_forget(uint32_t kernel);
 /* Called on every instance but 0 when it can receive messages: notifies kernel 0. */
 void start_announce(void);
 
-/* Changes options on every kernel that runs: see option_control in boot/options/control.h. -EINVAL: WORDS are invalid;
- * nothing has changed. Another error, from this kernel or from another one, may come after some kernels have changed
- * the options. Tasks only; waits for the other kernels. */
+/* Changes options on every kernel that runs: see option_control in boot/options/control.h. Of changes that are made at
+ * once, all kernels make the same one last. -EINVAL: WORDS are invalid; nothing has changed. Another error, from a
+ * kernel, may come after some kernels have changed the options. Tasks only; waits for the other kernels. */
 int control_everywhere(const char *words);
 void control_init(void);
 

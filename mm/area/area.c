@@ -31,6 +31,7 @@ void area_list_init(struct area_list *list)
     list->locked = 0;
     list->refers = false;
     list->granted = false;
+    list->partial = false;
 }
 
 bool area_list_clear_some(struct area_list *list, uint32_t count)
@@ -178,16 +179,17 @@ bool area_find_page(const struct area_list *list, uint64_t backing, uint64_t *ad
 
 /* --- one area: protection and backing --- */
 
-/* Memory for one more area of LIST. NULL: there is none, or the list has AREA_COUNT_MAX areas. */
-static struct area *allocate(const struct area_list *list)
+/* Memory for one more area of LIST, besides COMING others. NULL: there is none, or the list would have more than
+ * AREA_COUNT_MAX areas. */
+static struct area *allocate(const struct area_list *list, uint32_t coming)
 {
-    return list->count < AREA_COUNT_MAX ? heap_alloc_unset(sizeof(struct area)) : NULL;
+    return list->count + coming < AREA_COUNT_MAX || list->partial ? heap_alloc_unset(sizeof(struct area)) : NULL;
 }
 
 static struct area *area_make(const struct area_list *list, uint64_t start, uint64_t end, uint32_t prot,
                               uint64_t backing)
 {
-    struct area *area = allocate(list);
+    struct area *area = allocate(list, 0);
 
     if (area != NULL) {
         memset(area, 0, sizeof(*area));
@@ -241,15 +243,16 @@ static void area_drop(struct area_list *list, struct area *area)
     heap_free(area, sizeof(*area));
 }
 
-/* Allocates memory for a split at AT. *SPARE is NULL if AT lies inside no area, so that no split is needed. -ENOMEM. */
-static int spare_for(const struct area_list *list, uint64_t at, struct area **spare)
+/* Allocates memory for a split at AT. *SPARE is NULL if AT lies inside no area, so that no split is needed. COMING: as
+ * for allocate. -ENOMEM. */
+static int spare_for(const struct area_list *list, uint64_t at, uint32_t coming, struct area **spare)
 {
     const struct area *area = area_find(list, at);
 
     *spare = NULL;
     if (area == NULL || area->start == at)
         return 0;
-    *spare = allocate(list);
+    *spare = allocate(list, coming);
     return *spare != NULL ? 0 : -ENOMEM;
 }
 
@@ -283,12 +286,13 @@ static inline struct area *join(struct area_list *list, struct area *area)
 }
 
 /* Allocates memory for carve's split. *SPARE is NULL if no area extends beyond [START, END) on both sides. -ENOMEM. */
-static int spare_for_carve(const struct area_list *list, uint64_t start, uint64_t end, struct area **spare)
+static int spare_for_carve(const struct area_list *list, uint64_t start, uint64_t end, uint32_t coming,
+                           struct area **spare)
 {
     const struct area *area = area_find(list, start);
 
     *spare = NULL;
-    return area != NULL && area->end > end ? spare_for(list, start, spare) : 0;
+    return area != NULL && area->end > end ? spare_for(list, start, coming, spare) : 0;
 }
 
 /* Removes [START, END) from all areas, with SPARE from spare_for_carve. Returns the first area after END, or NULL. */
@@ -323,7 +327,7 @@ int area_remove(struct area_list *list, uint64_t start, uint64_t end)
 
     if (start >= end)
         return 0;
-    if (spare_for_carve(list, start, end, &spare) != 0)
+    if (spare_for_carve(list, start, end, 0, &spare) != 0)
         return -ENOMEM;
     carve(list, start, end, spare);
     return 0;
@@ -336,7 +340,7 @@ int area_set_backed(struct area_list *list, uint64_t start, uint64_t end, uint32
     if (start >= end)
         return 0;
     area = area_make(list, start, end, prot, backing);
-    if (area == NULL || spare_for_carve(list, start, end, &spare) != 0) {
+    if (area == NULL || spare_for_carve(list, start, end, 1, &spare) != 0) {
         heap_free(area, sizeof(*area));
         return -ENOMEM;
     }
@@ -426,18 +430,52 @@ static struct area *cut_at(const struct area_list *list, struct area *area, uint
     return area != NULL && area->start < end && area->end > end ? area : NULL;
 }
 
+/* Memory for a split: *SPARE, unless it is gone or SPARE is NULL. COMING: as for allocate. */
+static struct area *take_spare(const struct area_list *list, uint32_t coming, struct area **spare)
+{
+    struct area *taken = spare != NULL ? *spare : NULL;
+
+    if (taken == NULL)
+        return allocate(list, coming);
+    *spare = NULL;
+    return taken;
+}
+
+int area_spares_take(struct area_spares *spares, const struct area_list *list, uint64_t start, uint64_t end)
+{
+    struct area *area = area_next(list, start);
+    uint32_t splits = (area != NULL && area->start < start && area->end > start) + (cut_at(list, area, end) != NULL);
+
+    if (splits != 0 && list->count + splits > AREA_COUNT_MAX && !list->partial)
+        return -ENOMEM;
+    spares->low = heap_alloc_unset(sizeof(struct area));
+    spares->high = heap_alloc_unset(sizeof(struct area));
+    if (spares->low != NULL && spares->high != NULL)
+        return 0;
+    area_spares_drop(spares);
+    return -ENOMEM;
+}
+
+void area_spares_drop(struct area_spares *spares)
+{
+    heap_free(spares->low, sizeof(*spares->low));
+    heap_free(spares->high, sizeof(*spares->high));
+    *spares = (struct area_spares){NULL, NULL};
+}
+
 /* In the parts of areas within [START, END), clears all bits but KEEP and then sets the bits ADD. AREA must be the
  * result of area_next for START. -ENOMEM: unchanged. */
-static int change(struct area_list *list, struct area *area, uint64_t start, uint64_t end, uint32_t keep, uint32_t add)
+static int change(struct area_list *list, struct area *area, uint64_t start, uint64_t end, uint32_t keep, uint32_t add,
+                  struct area_spares *spares)
 {
     struct area *last, *low = NULL, *high = NULL;
 
     if (start >= end || area == NULL)
         return 0;
     last = cut_at(list, area, end);
-    if (area->start < start && (low = allocate(list)) == NULL)
+    if (area->start < start && (low = take_spare(list, 0, spares != NULL ? &spares->low : NULL)) == NULL)
         return -ENOMEM;
-    if (last != NULL && (high = allocate(list)) == NULL) {
+    if (last != NULL && (high = take_spare(list, low != NULL, spares != NULL ? &spares->high : NULL)) == NULL) {
         heap_free(low, sizeof(*low));
         return -ENOMEM;
     }
@@ -456,19 +494,31 @@ static int change(struct area_list *list, struct area *area, uint64_t start, uin
     return 0;
 }
 
+int area_protect_part(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot, struct area_spares *spares)
+{
+    return change(list, area_next(list, start), start, end, AREA_KEPT, prot & AREA_PROT, spares);
+}
+
 int area_protect_known(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot)
 {
-    return change(list, area_next(list, start), start, end, AREA_KEPT, prot & AREA_PROT);
+    return area_protect_part(list, start, end, prot, NULL);
 }
 
 int area_protect(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot)
 {
     struct area *first = area_next(list, start);
 
-    return covers(list, first, start, end) ? change(list, first, start, end, AREA_KEPT, prot & AREA_PROT) : -ENOMEM;
+    return covers(list, first, start, end) ? change(list, first, start, end, AREA_KEPT, prot & AREA_PROT, NULL)
+                                           : -ENOMEM;
+}
+
+int area_flag_part(struct area_list *list, uint64_t start, uint64_t end, uint32_t set, uint32_t clear,
+                   struct area_spares *spares)
+{
+    return change(list, area_next(list, start), start, end, ~(clear & AREA_KEPT), set & AREA_KEPT, spares);
 }
 
 int area_flag(struct area_list *list, uint64_t start, uint64_t end, uint32_t set, uint32_t clear)
 {
-    return change(list, area_next(list, start), start, end, ~(clear & AREA_KEPT), set & AREA_KEPT);
+    return area_flag_part(list, start, end, set, clear, NULL);
 }

@@ -77,6 +77,7 @@ struct area_list {
     uint32_t count;
     uint64_t locked; /* bytes of the areas that have AREA_LOCKED */
     bool refers;     /* area_refers is called for its areas */
+    bool partial;    /* another kernel, which has all areas, enforces AREA_COUNT_MAX: this list may have more */
     bool granted;    /* the next area added comes with a grant of its object (mm/file/hold.h), which clears this */
 };
 
@@ -156,6 +157,28 @@ int area_protect_known(struct area_list *list, uint64_t start, uint64_t end, uin
 /* Clears the bits CLEAR and then sets the bits SET in those parts of [START, END) that are in an area. Only the bits of
  * AREA_KEPT count. -ENOMEM: unchanged. */
 int area_flag(struct area_list *list, uint64_t start, uint64_t end, uint32_t set, uint32_t clear);
+/* Memory for the splits at the two ends of a range whose areas are changed in several parts, between which others may
+ * change the list elsewhere. Starts as {0}. area_spares_take gets it for [START, END); -ENOMEM: there is none, or the
+ * splits would make more than AREA_COUNT_MAX areas. area_spares_drop frees what is left. */
+struct area_spares {
+    struct area *low, *high;
+};
+int area_spares_take(struct area_spares *spares, const struct area_list *list, uint64_t start, uint64_t end);
+void area_spares_drop(struct area_spares *spares);
+/* As area_protect_known and area_flag, for a part of that range: the first one begins at START, and each further one
+ * where the one before has ended, or where an area that reaches further ends (area_part_from); the end of each but the
+ * last is the start of an area. They cannot fail then. SPARES may be NULL. */
+int area_protect_part(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot, struct area_spares *spares);
+int area_flag_part(struct area_list *list, uint64_t start, uint64_t end, uint32_t set, uint32_t clear,
+                   struct area_spares *spares);
+/* Where the part behind one that has ended at AT begins: an area that reaches further is alike, so it needs no change.
+ */
+static inline uint64_t area_part_from(const struct area_list *list, uint64_t at)
+{
+    const struct area *area = area_find(list, at);
+
+    return area != NULL && area->start < at ? area->end : at;
+}
 /* True when areas cover all of [START, END). Takes one step per area in the range besides the look-up. */
 bool area_covers(const struct area_list *list, uint64_t start, uint64_t end);
 /* Sets *ADDRESS to the first address from there on at which an area maps the page of an object that BACKING names (its

@@ -2,6 +2,7 @@
  * lease makes; and pages that get frames before they are touched. */
 #include "kernel/abi/errno.h"
 #include "mm/area/backing.h"
+#include "mm/change/again.h"
 #include "mm/change/change.h"
 #include "mm/change/internal.h"
 #include "mm/fault/fault.h"
@@ -101,11 +102,11 @@ static int reserve_locked(struct space *space, const struct msg_space_change *ch
 /* Locks the areas in [START, END) with what is reserved. What others have mapped there meanwhile, which the lock of the
  * whole space allows, is locked, too, even beyond the limit: the change must not stop half way. */
 static int lock_reserved_locked(struct space *space, const struct msg_space_change *change, uint64_t start,
-                                uint64_t end, uint64_t *reserved)
+                                uint64_t end, uint64_t *reserved, struct area_spares *spares)
 {
     uint64_t more = bytes_locked(space, start, end, true) - bytes_locked(space, start, end, false);
     uint64_t taken = more < *reserved ? more : *reserved;
-    int error = area_flag(&space->areas, start, end, change->flag.set, change->flag.clear);
+    int error = area_flag_part(&space->areas, start, end, change->flag.set, change->flag.clear, spares);
 
     if (error == 0) {
         space->locking -= taken;
@@ -130,6 +131,7 @@ int64_t space_apply_flag_locked(struct space *space, const struct msg_space_chan
 {
     uint64_t end = change->start + change->length, reserved = 0;
     bool home = space->home == instance.kernel, covered = true, limited;
+    struct area_spares spares = {NULL, NULL};
     int error = 0;
 
     limited = home && (change->flag.set & AREA_LOCKED) != 0 && (change->prot & SPACE_UNLIMITED) == 0;
@@ -144,13 +146,16 @@ int64_t space_apply_flag_locked(struct space *space, const struct msg_space_chan
             error = -EINVAL;
         covered = area_covers(&space->areas, change->start, end);
     }
-    for (uint64_t at = change->start, stop; at < end && error == 0; at = stop) {
+    if (error == 0 && space_next_areas_locked(space, change->start, end) < end)
+        error = area_spares_take(&spares, &space->areas, change->start, end);
+    for (uint64_t at = change->start, stop; at < end && error == 0; at = area_part_from(&space->areas, stop)) {
         if (at != change->start)
             space_pause_locked(space);
         stop = space_next_areas_locked(space, at, end);
-        error = limited ? lock_reserved_locked(space, change, at, stop, &reserved)
-                        : area_flag(&space->areas, at, stop, change->flag.set, change->flag.clear);
+        error = limited ? lock_reserved_locked(space, change, at, stop, &reserved, &spares)
+                        : area_flag_part(&space->areas, at, stop, change->flag.set, change->flag.clear, &spares);
     }
+    area_spares_drop(&spares);
     space->locking -= reserved;
     if (error == 0 && (change->prot & SPACE_MARKS) != 0)
         mark_range_locked(space, change->start, end, change->flag.set >> AREA_POLICY_SHIFT);
@@ -233,11 +238,14 @@ static int lock_later(struct space *space, uint32_t later)
     return (int)space_ask_home(space, &change);
 }
 
-/* Whether all areas may be locked. Returns what SPACE_LATER has set, or -ENOLCK. */
-static int64_t try_lock_all(struct space *space)
+/* Whether all areas may be locked, if CURRENT. Returns what SPACE_LATER has set, or -ENOLCK. */
+static int64_t try_lock_all(struct space *space, bool current)
 {
-    struct msg_space_change change = {
-        .space = space->id, .length = USER_END, .operation = MSG_SPACE_FLAG, .flag = {.set = AREA_LOCKED, .dry = 1}};
+    struct msg_space_change change = {.space = space->id,
+                                      .length = USER_END,
+                                      .operation = MSG_SPACE_FLAG,
+                                      .prot = current ? space_unlimited() : SPACE_UNLIMITED,
+                                      .flag = {.set = AREA_LOCKED, .dry = 1}};
     struct space_lock lock;
     int64_t result = space_acquire(space, SPACE_HEAVY, &lock); /* recalls the leases: the home knows all areas */
 
@@ -250,18 +258,19 @@ static int64_t try_lock_all(struct space *space)
 
 int space_lock_all(struct space *space, bool current, bool later, bool fill)
 {
-    int64_t before = current && space_unlimited() == 0 ? try_lock_all(space) : 0;
+    int64_t before = try_lock_all(space, current);
+    uint32_t tries = 0;
     int error;
 
     if (before < 0)
         return (int)before;
     /* first, so that nothing that is mapped meanwhile is left out */
     error = lock_later(space, later ? AREA_LOCKED | (fill ? SPACE_FILLS : 0) : 0);
-    if (error != 0 || !current)
-        return error;
-    error = space_flag(space, 0, USER_END, 0, AREA_LOCKED, 0);
-    if (error == -ENOLCK) /* others have mapped more meanwhile */
-        lock_later(space, (uint32_t)before);
+    if (error == 0 && current)
+        error = space_flag(space, 0, USER_END, 0, AREA_LOCKED, 0);
+    /* no memory, or others have mapped more meanwhile: what is mapped from now on is as before */
+    while (error < 0 && lock_later(space, (uint32_t)before) == -ENOMEM && space_try_again(&tries))
+        ;
     return error > 0 ? 0 : error; /* not all addresses are in use */
 }
 
@@ -287,13 +296,14 @@ static int fill_access(uint32_t prot, enum space_fill how, uint32_t *access)
     return how != SPACE_FILL_BEST && (prot & *access) == 0 ? -EINVAL : 0;
 }
 
-/* Translates an error of space_touch: -EFAULT behind the end of an object, else -ENOMEM, also when the area has
- * changed.
- */
-static int fill_error(int error)
+/* Translates an error of space_touch: -EFAULT behind the end of an object, -EHWPOISON for a lost page, or
+ * -EFAULT with BEST; else -ENOMEM, also when the area has changed. */
+static int fill_error(int error, enum space_fill how)
 {
     if (error == -ENXIO)
         return -EFAULT;
+    if (error == -EHWPOISON)
+        return how == SPACE_FILL_BEST ? -EFAULT : error;
     return error != 0 ? -ENOMEM : 0;
 }
 
@@ -312,7 +322,7 @@ int space_fill_range(struct space *space, uint64_t start, uint64_t end, enum spa
         if (stop > end)
             stop = end;
         if (error == 0)
-            error = fill_error(space_touch(space, start, stop, access));
+            error = fill_error(space_touch(space, start, stop, access), how);
         start = stop;
     }
     return error;
@@ -368,7 +378,7 @@ int space_empty(struct space *space, uint64_t start, uint64_t end)
     if (error == 0)
         error = space_acquire(space, range, &lock);
     if (error != 0)
-        return error == -EFAULT ? -ENOMEM : error;
+        return error == -EFAULT ? -ENOMEM : error == -EHWPOISON ? -EFAULT : error;
     error = space_check(space, start, end, AREA_LOCKED, AREA_SHARED); /* again: the areas may have changed */
     for (uint64_t at = error >= 0 ? start : end; at < end; at = (at & ~(LEAF_SIZE - 1)) + LEAF_SIZE) {
         uint64_t stop = (at & ~(LEAF_SIZE - 1)) + LEAF_SIZE;

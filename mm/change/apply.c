@@ -402,10 +402,10 @@ static int protect_refused(const struct space *space, uint64_t start, uint64_t e
     return 0;
 }
 
-/* The areas' part of a protect of many areas. KNOWN: this kernel has all areas of the range. As on Linux, a part is
- * done when memory runs out. */
+/* The areas' part of a protect of many areas. KNOWN: this kernel has all areas of the range. */
 static int protect_many_locked(struct space *space, uint64_t start, uint64_t end, uint32_t prot, bool known)
 {
+    struct area_spares spares = {NULL, NULL};
     int error = 0;
 
     for (uint64_t at = start, stop; at < end && error == 0 && known; at = stop) {
@@ -415,11 +415,14 @@ static int protect_many_locked(struct space *space, uint64_t start, uint64_t end
             error = -ENOMEM;
         space_pause_locked(space);
     }
-    for (uint64_t at = start, stop; at < end && error == 0; at = stop) {
+    if (error == 0)
+        error = area_spares_take(&spares, &space->areas, start, end);
+    for (uint64_t at = start, stop; at < end && error == 0; at = area_part_from(&space->areas, stop)) {
         stop = space_next_areas_locked(space, at, end);
-        error = area_protect_known(&space->areas, at, stop, prot);
+        error = area_protect_part(&space->areas, at, stop, prot, &spares);
         space_pause_locked(space);
     }
+    area_spares_drop(&spares);
     return error;
 }
 
@@ -573,7 +576,10 @@ int64_t space_apply(struct space *space, const struct msg_space_change *change)
     int64_t result;
 
     spin_lock(&space->lock);
+    /* this kernel only follows a change that another has decided on: it must not refuse it for what it has itself */
+    space->areas.partial = space->home != instance.kernel;
     result = space_apply_locked(space, change);
+    space->areas.partial = false;
     spin_unlock(&space->lock);
     return result;
 }

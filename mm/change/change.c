@@ -9,8 +9,7 @@
 #include "mm/change/change.h"
 
 #include "kernel/abi/errno.h"
-#include "kernel/arch/x86_64/clock.h"
-#include "kernel/wait/completion.h"
+#include "mm/change/again.h"
 #include "mm/change/internal.h"
 #include "mm/lease/lease.h"
 #include "mm/lease/room.h"
@@ -20,21 +19,6 @@
 #include "mm/space/entry.h"
 #include "mm/space/limit.h"
 #include "msg/call.h"
-
-#define TRIES 10000u  /* after so many, memory is no longer expected */
-#define PAUSE 1000000 /* ns between two tries */
-
-bool space_try_again(uint32_t *tries)
-{
-    static const struct wait_reason reason = {.what = "memory to complete a change", .kernel = -1};
-    struct completion never;
-
-    if (++*tries > TRIES || wait_ops.ended(WAIT_KILLABLE))
-        return false;
-    completion_init(&never);
-    completion_wait_until(&never, &reason, WAIT_FIRM, clock_now() + PAUSE); /* in a killable wait it is quiesced */
-    return true;
-}
 
 /* The answers of kernels that are all to do the same. */
 struct answers {
@@ -130,12 +114,12 @@ static void note_let_go(void *context, uint32_t kernel, const void *reply, int l
         letting->pending |= 1ull << kernel;
 }
 
-/* The second round is of the kernels that have frames to release. */
-static int settle(struct space *space, kernel_set pending, const struct msg_space_change *change, const char *why)
+/* The second round is of the kernels that have frames to release. TRIES: those of the first round. */
+static int settle(struct space *space, kernel_set pending, const struct msg_space_change *change, const char *why,
+                  uint32_t *tries)
 {
     struct answers answers = {.again = pending & ~(1ull << instance.kernel)};
     int own = (pending >> instance.kernel & 1) != 0 ? -ENOMEM : 0;
-    uint32_t tries = 0;
 
     do {
         kernel_set asked = answers.again;
@@ -144,7 +128,7 @@ static int settle(struct space *space, kernel_set pending, const struct msg_spac
         msg_multicast(asked, MSG_SPACE_SETTLE, change, sizeof(*change), note_answer, &answers, why, change->start);
         if (own == -ENOMEM)
             own = space_settle(space, change->start, change->start + change->length);
-    } while ((answers.again != 0 || own == -ENOMEM) && space_try_again(&tries));
+    } while ((answers.again != 0 || own == -ENOMEM) && space_try_again(tries));
     return answers.error != 0 ? answers.error : answers.again != 0 ? -ENOMEM : own;
 }
 
@@ -178,7 +162,7 @@ int space_settle_everywhere(struct space *space, kernel_set others, const struct
         letting.error = -ENOMEM;
     if (letting.error < 0)
         return letting.error; /* nothing has changed; or no memory came back, and a repeated call completes it */
-    error = settle(space, letting.pending, change, why);
+    error = settle(space, letting.pending, change, why, &tries);
     return error != 0 || letting.error == 0 ? error : -ENOMEM; /* as on Linux: the rest is done */
 }
 

@@ -46,7 +46,8 @@ int space_lock_all(struct space *space, bool current, bool later, bool fill);
 int space_unlock_all(struct space *space);
 /* Gives the pages of [START, END) frames, for writing or reading. -EINVAL: an area does not allow that; -ENOMEM: part
  * of the range is in no area, or there is no memory. BEST: for writing in private writable areas, else for reading;
- * then -EFAULT: an area allows no access. -EFAULT also for a page behind the end of its object. Waits. */
+ * then -EFAULT: an area allows no access, or a page is lost. -EFAULT also for a page behind the end of its object,
+ * -EHWPOISON for one that was lost with a kernel. Waits. */
 enum space_fill { SPACE_FILL_READ, SPACE_FILL_WRITE, SPACE_FILL_BEST };
 int space_fill_range(struct space *space, uint64_t start, uint64_t end, enum space_fill how);
 /* Returns a bit for each of the COUNT (at most SPACE_RESIDENT_MAX) pages from START on that has a frame, or a negative

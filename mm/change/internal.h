@@ -119,12 +119,8 @@ bool space_looks_attached(const struct msg_space_change *change);
  * is not the home. They return 0 or a negative errno, or a positive value if a kernel answered one; they wait. */
 int space_apply_own(struct space *space, const struct msg_space_change *change);
 int space_apply_others(struct space *space, kernel_set others, const struct msg_space_change *change, const char *why);
-/* After a part of a change has failed for want of memory: the rest is done, and cannot be taken back. Waits. True:
- * memory may be there now; false: it was not in ten seconds, or the process ends. *TRIES is 0 at first. */
-bool space_try_again(uint32_t *tries);
 /* As space_apply_others, for a change that the home has made already, or that no kernel refuses: a kernel without
- * memory, which has changed nothing, is asked again until it has some. -ENOMEM: in ten seconds it had none, or the
- * process ends. */
+ * memory, which has changed nothing, is asked again until it has some. -ENOMEM: it had none in time (again.h). */
 int space_apply_rest(struct space *space, kernel_set others, const struct msg_space_change *change, const char *why);
 /* Performs CHANGE, which has the flag SETTLES, on OTHERS and here, and then releases the frames pending free where
  * there are any. The caller holds the lock of the range. 0 or a negative errno; -ENOMEM: nothing has changed, but as

@@ -7,6 +7,7 @@
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/arch/x86_64/cpu.h"
 #include "mm/area/backing.h"
+#include "mm/change/again.h"
 #include "mm/change/change.h"
 #include "mm/change/internal.h"
 #include "mm/fault/fault.h"
@@ -184,6 +185,8 @@ static int duplicate(struct remap *r)
         length = backing_left(backing) * PAGE_SIZE; /* the rest has no pages */
     if (error == 0 && !backing_is_file(backing))
         error = space_touch(r->space, r->from, r->from + length, 0); /* so that this kernel has every page */
+    if (error == -EHWPOISON)
+        return -EFAULT;
     if (error != 0)
         return error;
     error = space_acquire(r->space, range, &lock);

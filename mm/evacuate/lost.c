@@ -55,6 +55,10 @@ static int take_frames_locked(struct space *space, const uint64_t *leaf, uint64_
 
         if (leaf[i] == 0 || frame_owner(leaf[i] & PAGING_FRAME) != kernel)
             continue;
+        if ((leaf[i] & PAGING_SOFT_PENDING_FREE) != 0) { /* unmapped or discarded already, and counted so */
+            *paging_entry(&space->tables, page, false) = 0;
+            continue;
+        }
         error = area_flag(&space->areas, page, page + PAGE_SIZE, AREA_LOST, 0);
         entry = error == 0 ? paging_entry(&space->tables, page, false) : NULL;
         if (entry == NULL)

@@ -12,6 +12,7 @@
 #include "kernel/instance/instance.h"
 #include "kernel/lib/log.h"
 #include "kernel/lib/string.h"
+#include "mm/change/again.h"
 #include "mm/life/life.h"
 #include "mm/space/space.h"
 #include "msg/call.h"
@@ -165,6 +166,14 @@ static void end_elsewhere(struct group *group)
     msg_gather(rounds.left, MSG_GROUP_FREE, &message, sizeof(message), check_freed, &rounds, "end of a group",
                group->id);
     note_peak(group);
+}
+
+/* space_outlives_task of mm/change/again.h. */
+static bool has_host(void)
+{
+    const struct group *group = thread_current()->group;
+
+    return group != NULL && group->pinned != NULL;
 }
 
 void exit_leave_host(struct group *group)
@@ -385,6 +394,7 @@ static void handle_group_free(const struct msg *m)
 void exit_init(void)
 {
     exit_threads_init();
+    space_outlives_task = has_host;
     group_hooks.killed = answer_killed;
     msg_register(MSG_GROUP_KILL, handle_group_kill, sizeof(struct msg_group), sizeof(struct msg_group_killed));
     msg_register(MSG_GROUP_FREE, handle_group_free, sizeof(struct msg_group), sizeof(struct msg_group_freed));

@@ -38,7 +38,7 @@ LONG_MACHINES = PARALLEL | {
 }
 # Those that look at the whole machine, and want it as it is after the boot.
 FRESH = ["test-machine", "test-huge"]
-MEMORY = ["test-memory", "test-fork-memory", "test-map", "test-remap", "test-break", "test-lease", "test-directory",
+MEMORY = ["test-memory", "test-fork-memory", "test-map", "test-many-areas", "test-remap", "test-break", "test-lease", "test-directory",
           "test-advise",
           "test-resident", "test-membarrier", "test-stale", "test-memfd", "test-content", "test-filemap", "test-zero",
           "test-memory-races", "test-mempolicy", "test-block", "test-move", "test-seen", "test-hint", "test-lazy", "test-newcomer",

@@ -93,12 +93,10 @@ void epoll_remove(struct epoll_item *item)
 
     list_remove(&item->node);
     list_remove(&item->signalfd);
-    if (item->remote != NULL) {
-        item->remote->count--;
-        epoll_remote_changed(item->remote);
-    } else {
+    if (item->remote != NULL)
+        epoll_remote_take(item);
+    else
         poll_hook_remove(&item->hook);
-    }
     spin_lock(&epoll->lock); /* its hook has been removed, so it does not become ready again */
     if (!list_empty(&item->ready)) {
         list_remove(&item->ready);
@@ -299,14 +297,11 @@ static int add_locked(struct epoll *epoll, const struct epoll_change *change, st
     list_init(&item->ready);
     list_init(&item->signalfd);
     if (file == NULL) {
-        item->remote = epoll_remote_get(epoll, change->place.kernel);
-        if (item->remote == NULL) {
+        if (epoll_remote_add(item, change->place.kernel) != 0) {
             heap_free(item, sizeof(*item));
             quota_give(QUOTA_WATCHES, change->user, 1);
             return -ENOMEM;
         }
-        item->remote->count++;
-        epoll_remote_changed(item->remote);
     } else {
         file_pin(file);
         epoll_item_here(item);

@@ -13,12 +13,14 @@
 #define EPOLL_BUCKETS 64u
 #define EPOLL_FLAGS (EPOLL_EXCLUSIVE | EPOLL_WAKEUP | EPOLL_ONE_SHOT | EPOLL_EDGE)
 
-/* The items of a set whose files are on one other kernel. */
+/* Items of a set whose files are on one other kernel: up to POLL_ITEMS_MAX, which one request asks about. A set with
+ * more there has several of these. */
 struct epoll_remote {
     struct epoll_remote *next; /* [s] */
     struct epoll *epoll;       /* [i] */
     uint32_t kernel;           /* [i] */
-    uint32_t count;            /* [s] items */
+    uint32_t count;            /* [s] items, at most POLL_ITEMS_MAX */
+    struct list items;         /* [s] struct epoll_item */
     uint64_t changes;          /* [s] number of changes of its items */
     uint64_t asked;            /* [s] `changes` when the kernel was last asked */
     bool armed;    /* [s] no item was ready at the last answer, so the kernel notifies us; waiters may rely on it */
@@ -34,7 +36,9 @@ struct epoll_item {
     struct list ready;           /* [r] in epoll->ready if the file may be ready, or alone */
     struct list signalfd;        /* [s] in epoll->signalfds, or alone */
     struct file *file;           /* [i] with a pin; NULL: the file is on another kernel */
-    struct epoll_remote *remote; /* [i] of the file's kernel; NULL: this kernel */
+    struct epoll_remote *remote; /* [s] of the file's kernel; NULL: this kernel */
+    struct list of_remote;       /* [s] in the remote's items */
+    uint32_t asked;              /* [s] 1 + its number in the last request to the remote's kernel; 0: not in it */
     struct file_place place;
     uint64_t data; /* [s] */
     uint64_t seen; /* [s] remote file: 1 + its count of events when last reported, 0: never; remote signalfd: its set */
@@ -78,8 +82,10 @@ struct epoll_item *epoll_find(struct epoll *epoll, int32_t fd, uint64_t id, uint
 
 /* [s] Must another kernel be asked before the set's ready files are known? */
 bool epoll_remote_due(const struct epoll *epoll);
-/* [s] EPOLL's remote for KERNEL, made if there is none; NULL without memory. */
-struct epoll_remote *epoll_remote_get(struct epoll *epoll, uint32_t kernel);
+/* [s] Makes ITEM one of a remote for KERNEL that has room. -ENOMEM: there is none. */
+int epoll_remote_add(struct epoll_item *item, uint32_t kernel);
+/* [s] Takes ITEM from its remote, if it has one. */
+void epoll_remote_take(struct epoll_item *item);
 /* [s] An item of REMOTE has changed. */
 static inline void epoll_remote_changed(struct epoll_remote *remote)
 {

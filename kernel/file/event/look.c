@@ -15,8 +15,6 @@
 #include "tasks/remote/operation.h"
 #include "tasks/role/role.h"
 
-#define ITEMS_MAX 2048u /* items of one FILE_POLL */
-
 struct poll_entry {
     struct poll_hook hook; /* [p] in file->events->polls */
     struct file *file;
@@ -223,7 +221,7 @@ static int poll_room(const struct remote_request *request)
 {
     const struct msg_file_poll *asked = request->data;
 
-    if (asked->count > ITEMS_MAX || request->length != sizeof(*asked) + asked->count * sizeof(struct poll_item))
+    if (asked->count > POLL_ITEMS_MAX || request->length != sizeof(*asked) + asked->count * sizeof(struct poll_item))
         return -EPROTO;
     return (int)(asked->count * sizeof(struct poll_state));
 }

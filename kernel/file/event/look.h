@@ -9,11 +9,13 @@
 #include "kernel/file/file.h"
 #include "kernel/file/wire.h"
 
+#define POLL_ITEMS_MAX 2048u /* items of one FILE_POLL */
+
 void look_init(void);
 
-/* Fills STATES for MESSAGE's items (behind it), which are files of KERNEL. With MESSAGE's `arm`, KERNEL notifies the
- * wait `token` (tasks/remote/notify.h) when one may become ready. Returns how many are ready, or an error. Tasks only,
- * unless KERNEL is this one. */
+/* Fills STATES for MESSAGE's items (behind it), at most POLL_ITEMS_MAX, which are files of KERNEL. With MESSAGE's
+ * `arm`, KERNEL notifies the wait `token` (tasks/remote/notify.h) when one may become ready. Returns how many are
+ * ready, or an error. Tasks only, unless KERNEL is this one. */
 int64_t poll_look(uint32_t kernel, const struct msg_file_poll *message, struct poll_state *states);
 /* KERNEL has died: forgets its waits for files here. Any context without locks. */
 void poll_lost(uint32_t kernel);

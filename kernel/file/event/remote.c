@@ -11,8 +11,8 @@
 /* A request to one kernel. */
 struct question {
     size_t size;
-    uint32_t room; /* items */
-    int32_t *fds;  /* of the items */
+    uint32_t room;             /* items */
+    struct epoll_item **items; /* room for those in the message that the set still has */
     struct poll_state *states;
     struct msg_file_poll *message; /* items follow */
 };
@@ -56,48 +56,71 @@ static void notified(struct remote_wait *wait, const uint64_t *words)
     wait->after = notify_set;
 }
 
-struct epoll_remote *epoll_remote_get(struct epoll *epoll, uint32_t kernel)
+/* [s] EPOLL's first remote for KERNEL that has room, or NULL. */
+static struct epoll_remote *find_room(const struct epoll *epoll, uint32_t kernel)
 {
     struct epoll_remote *remote = epoll->remotes;
 
-    while (remote != NULL && remote->kernel != kernel)
+    while (remote != NULL && (remote->kernel != kernel || remote->count == POLL_ITEMS_MAX))
         remote = remote->next;
-    if (remote != NULL)
-        return remote;
-    remote = heap_alloc(sizeof(*remote));
-    if (remote == NULL)
-        return NULL;
-    remote->epoll = epoll;
-    remote->kernel = kernel;
-    list_init(&remote->wait.node);
-    remote->next = epoll->remotes;
-    epoll->remotes = remote;
     return remote;
+}
+
+static void join(struct epoll_item *item, struct epoll_remote *remote)
+{
+    item->remote = remote;
+    item->asked = 0;
+    list_append(&remote->items, &item->of_remote);
+    remote->count++;
+    epoll_remote_changed(remote);
+}
+
+int epoll_remote_add(struct epoll_item *item, uint32_t kernel)
+{
+    struct epoll *epoll = item->epoll;
+    struct epoll_remote *remote = find_room(epoll, kernel);
+
+    if (remote == NULL) {
+        remote = heap_alloc(sizeof(*remote));
+        if (remote == NULL)
+            return -ENOMEM;
+        remote->epoll = epoll;
+        remote->kernel = kernel;
+        list_init(&remote->items);
+        list_init(&remote->wait.node);
+        remote->next = epoll->remotes;
+        epoll->remotes = remote;
+    }
+    join(item, remote);
+    return 0;
+}
+
+void epoll_remote_take(struct epoll_item *item)
+{
+    list_remove(&item->of_remote);
+    item->remote->count--;
+    epoll_remote_changed(item->remote);
+    item->remote = NULL;
 }
 
 /* ITEM's kernel has stopped, and its files are at TO. */
 static void switch_item(struct epoll_item *item, uint32_t to)
 {
-    struct epoll_remote *old = item->remote, *remote = item->epoll->remotes;
+    struct epoll_remote *old = item->remote, *remote;
 
     item->place.kernel = to;
-    old->count--;
-    epoll_remote_changed(old);
-    item->remote = NULL;
+    epoll_remote_take(item);
     if (to == instance.kernel) {
         item->file = file_find(item->place.id);
         epoll_item_here(item);
         return;
     }
-    while (remote != NULL && remote->kernel != to)
-        remote = remote->next;
+    remote = find_room(item->epoll, to);
     if (remote == NULL) { /* the old remote becomes the new kernel's; its other items follow */
         old->kernel = to;
         remote = old;
     }
-    item->remote = remote;
-    remote->count++;
-    epoll_remote_changed(remote);
+    join(item, remote);
 }
 
 void epoll_remote_switch(struct epoll *epoll, uint32_t from, uint32_t to)
@@ -129,50 +152,61 @@ static void question_free(struct question *q)
 /* [s] Allocates memory to ask for all items of REMOTE. */
 static bool question_make(struct question *q, const struct epoll_remote *remote)
 {
-    size_t each = sizeof(struct poll_item) + sizeof(struct poll_state) + sizeof(int32_t);
+    size_t each = sizeof(struct poll_item) + sizeof(struct poll_state) + sizeof(struct epoll_item *);
 
     *q = (struct question){.room = remote->count, .size = sizeof(struct msg_file_poll) + (remote->count + 1) * each};
     q->message = heap_alloc(q->size);
     if (q->message == NULL)
         return false;
     q->states = (struct poll_state *)((struct poll_item *)(q->message + 1) + q->room);
-    q->fds = (int32_t *)(q->states + q->room);
+    q->items = (struct epoll_item **)(void *)(q->states + q->room);
     return true;
 }
 
 /* [s] */
-static void question_fill(struct question *q, struct epoll *epoll, const struct epoll_remote *remote)
+static void question_fill(struct question *q, const struct epoll_remote *remote)
 {
     struct poll_item *items = (struct poll_item *)(q->message + 1);
     uint32_t count = 0, arm = POLL_ARM_TELL;
 
-    for (uint32_t i = 0; i < EPOLL_BUCKETS; i++) {
-        list_for_each(node, &epoll->buckets[i]) {
-            struct epoll_item *item = container_of(node, struct epoll_item, node);
+    list_for_each(node, &remote->items) {
+        struct epoll_item *item = container_of(node, struct epoll_item, of_remote);
 
-            if (item->remote != remote || item->disabled)
-                continue;
-            items[count] = (struct poll_item){.id = item->place.id,
-                                              .seen = item->seen - 1,
-                                              .events = item->events & (~EPOLL_FLAGS | EPOLL_EXCLUSIVE),
-                                              .edge = (item->events & EPOLL_EDGE) != 0 && item->seen != 0};
-            q->fds[count++] = item->fd;
-            if ((item->events & EPOLL_EDGE) != 0)
-                arm = POLL_ARM_KEEP; /* events until the next request count as edges, too */
-        }
+        item->asked = 0;
+        if (item->disabled)
+            continue;
+        items[count] = (struct poll_item){.id = item->place.id,
+                                          .seen = item->seen - 1,
+                                          .events = item->events & (~EPOLL_FLAGS | EPOLL_EXCLUSIVE),
+                                          .edge = (item->events & EPOLL_EDGE) != 0 && item->seen != 0};
+        item->asked = ++count;
+        if ((item->events & EPOLL_EDGE) != 0)
+            arm = POLL_ARM_KEEP; /* events until the next request count as edges, too */
     }
     *q->message = (struct msg_file_poll){.token = remote->wait.token, .count = count, .arm = arm};
 }
 
+/* [s] Finds the items in the message that REMOTE still has. No other request to its kernel has been made meanwhile. */
+static void question_match(struct question *q, const struct epoll_remote *remote)
+{
+    for (uint32_t i = 0; i < q->message->count; i++)
+        q->items[i] = NULL;
+    list_for_each(node, &remote->items) {
+        struct epoll_item *item = container_of(node, struct epoll_item, of_remote);
+
+        if (item->asked != 0)
+            q->items[item->asked - 1] = item;
+    }
+}
+
 /* [s] Reports what REMOTE's kernel has answered. */
-static void question_take(const struct question *q, struct epoll *epoll, struct epoll_remote *remote, uint32_t max,
+static void question_take(struct question *q, struct epoll *epoll, const struct epoll_remote *remote, uint32_t max,
                           struct epoll_found *out)
 {
-    const struct poll_item *items = (const struct poll_item *)(q->message + 1);
-
+    question_match(q, remote);
     for (uint32_t n = 0; n < q->message->count; n++) {
         uint32_t i = (n + epoll->turn) % q->message->count; /* each item is the first in its turn */
-        struct epoll_item *item = epoll_find(epoll, q->fds[i], items[i].id, remote->kernel);
+        struct epoll_item *item = q->items[i];
         const struct poll_state *state = &q->states[i];
         bool edge;
 
@@ -214,7 +248,7 @@ static int64_t ask(struct epoll *epoll, struct epoll_remote *remote, uint32_t ma
         __atomic_store_n(&remote->notified, false, __ATOMIC_RELEASE);
         remote->armed = false; /* threads that look meanwhile wait for the answer */
         remote->asked = remote->changes;
-        question_fill(&q, epoll, remote);
+        question_fill(&q, remote);
     }
     spin_unlock(&epoll->scan);
     if (closed)

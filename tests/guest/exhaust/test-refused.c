@@ -12,6 +12,7 @@
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -186,11 +187,12 @@ static void test_descriptors(void)
 #define REGION 8 /* pages */
 #define CHANGED 3
 #define ROUNDS 40
+#define AREAS 200 /* more than are changed without a pause */
 
 static struct {
-    atomic_int refusing; /* what the user wants: one allocation in so many is refused; 0: none */
-    atomic_int refused;  /* what the kernels do */
-    atomic_int counts[3][2];
+    atomic_int refusing;     /* what the user wants: one allocation in so many is refused; 0: none */
+    atomic_int refused;      /* what the kernels do */
+    atomic_int counts[4][2]; /* of each change: refused, done */
 } * shared;
 
 static void refuse(int wanted)
@@ -275,7 +277,8 @@ static int change_all(void *context)
     return 0;
 }
 
-static void test_changes(void)
+/* Has a child run USER, and allocations refused as it wants. */
+static void serve(int (*user)(void *))
 {
     pid_t child;
     int status = 0;
@@ -283,7 +286,7 @@ static void test_changes(void)
     shared = tap_share(sizeof(*shared));
     child = FORK();
     if (child == 0)
-        _exit(change_all(NULL));
+        _exit(user(NULL));
     while (waitpid(child, &status, WNOHANG) == 0) {
         int wanted = shared->refusing;
 
@@ -298,17 +301,71 @@ static void test_changes(void)
     }
     MUST(kettle_control("alloc=0"));
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "status %x", (unsigned)status);
-    for (int what = 0; what < 3; what++) {
-        CHECK(shared->counts[what][0] > 0 && shared->counts[what][1] > 0, "change %d was refused %d times and done %d",
-              what, shared->counts[what][0], shared->counts[what][1]);
-        tap_note("change %d was refused %d times and done %d times", what, shared->counts[what][0],
-                 shared->counts[what][1]);
+}
+
+static void count(int what)
+{
+    CHECK(shared->counts[what][0] > 0 && shared->counts[what][1] > 0, "change %d was refused %d times and done %d",
+          what, shared->counts[what][0], shared->counts[what][1]);
+    tap_note("change %d was refused %d times and done %d times", what, shared->counts[what][0],
+             shared->counts[what][1]);
+}
+
+static void test_changes(void)
+{
+    serve(change_all);
+    for (int what = 0; what < 3; what++)
+        count(what);
+}
+
+/* Whether what is mapped from now on is locked. */
+static bool later_is_locked(void)
+{
+    char *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    bool locked;
+
+    REQUIRE(page != MAP_FAILED, "%s", tap_error(errno));
+    locked = madvise(page, PAGE, MADV_DONTNEED) != 0;
+    MUST(munmap(page, PAGE));
+    return locked;
+}
+
+static int lock_all(void *context)
+{
+    const struct rlimit unlimited = {RLIM_INFINITY, RLIM_INFINITY};
+    char *areas = mmap(NULL, AREAS * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    (void)context;
+    for (int i = 0; i < AREAS; i += 2)
+        MUST(mprotect(areas + i * PAGE, PAGE, PROT_NONE));
+    MUST(setrlimit(RLIMIT_MEMLOCK, &unlimited));
+    hog_become_user();
+    for (int round = 0; round < ROUNDS; round++) {
+        int done, error;
+
+        kernels_go(round);
+        refuse(2);
+        done = mlockall(MCL_CURRENT | MCL_FUTURE) == 0;
+        error = errno;
+        refuse(0);
+        CHECK(done || error == ENOMEM || error == EAGAIN, "mlockall: %s", tap_error(error));
+        CHECK(later_is_locked() == done, "round %d: mlockall was %s", round, done ? "done" : "refused");
+        atomic_fetch_add(&shared->counts[3][done], 1);
+        MUST(munlockall());
     }
+    return 0;
+}
+
+static void test_lock_all(void)
+{
+    serve(lock_all);
+    count(3);
 }
 
 static const struct tap_test tests[] = {
     {"descriptors", "what makes a descriptor makes it, or finds no memory", test_descriptors},
     {"changes", "a change of memory is made on all kernels, or refused and made on none", test_changes},
+    {"lock-all", "mlockall that finds no memory does not lock what is mapped later", test_lock_all},
     {"files", "no open file is left", open_files_test},
 };
 

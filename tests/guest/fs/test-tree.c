@@ -2,6 +2,9 @@
  * on another kernel than the one before. */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -694,6 +697,106 @@ static void test_fifo(void)
     }
 }
 
+#define MEETINGS 200
+
+static struct {
+    atomic_int opens, opened; /* calls of open that the reader has begun, and that have returned */
+    atomic_int gave_up;       /* openers of the reading end whom a signal has ended */
+    atomic_int got;           /* bytes read, by openers who have closed since */
+    atomic_bool over;
+} * shared;
+
+static void on_alarm(int number)
+{
+    (void)number;
+}
+
+/* Opens the reading end again and again. */
+static int open_in_turns(void)
+{
+    const struct sigaction action = {.sa_handler = on_alarm};
+
+    kernels_go(1);
+    if (sigaction(SIGALRM, &action, NULL) != 0)
+        return 1;
+    while (!shared->over) {
+        char byte;
+        ssize_t got = -1;
+        int fd;
+
+        shared->opens++;
+        fd = open("p", O_RDONLY);
+        shared->opened++;
+        if (fd < 0 && errno != EINTR)
+            return 2;
+        if (fd < 0) {
+            shared->gave_up++;
+            continue;
+        }
+        while (got < 0) {
+            got = read(fd, &byte, 1);
+            if (got < 0 && errno != EINTR)
+                return 3;
+        }
+        close(fd);
+        shared->got += got == 1; /* 0: it was the last writer's, who had not closed it yet */
+    }
+    return 0;
+}
+
+/* READER sleeps in open, and not in a read that may be over. */
+static bool is_in_open(pid_t reader)
+{
+    int opens = shared->opens;
+
+    return shared->opened == opens - 1 && tap_sleeps(reader, reader) && shared->opened == opens - 1;
+}
+
+/* A writer that finds the reading end open has met a reader that stays, and not one that is about to give up, as a
+ * signal tells it to just then. */
+static void test_fifo_gives_up(void)
+{
+    uint64_t random = 5;
+    int sent = 0, status = 0;
+    pid_t reader, ended;
+
+    begin();
+    signal(SIGPIPE, SIG_IGN);
+    shared = tap_share(sizeof(*shared));
+    GIVES(mkfifo("p", 0644), 0);
+    reader = fork();
+    if (reader == 0)
+        _exit(open_in_turns());
+    kernels_go(2);
+    for (int i = 0; i < MEETINGS; i++) {
+        int fd, gave_up = shared->gave_up;
+
+        UNTIL(is_in_open(reader), "a reader that waits");
+        GIVES(kill(reader, SIGALRM), 0);
+        for (uint64_t turns = tap_random(&random) % 4 * (tap_random(&random) % 400); turns > 0; turns--)
+            atomic_signal_fence(memory_order_seq_cst);
+        fd = open("p", O_WRONLY | O_NONBLOCK);
+        if (fd >= 0) {
+            REQUIRE(write(fd, "x", 1) == 1, "after %d bytes: %s", sent, strerror(errno));
+            close(fd);
+            sent++;
+            UNTIL(shared->got == sent, "the reader that the writer has met");
+        } else {
+            REQUIRE(errno == ENXIO, "%s", strerror(errno));
+            UNTIL(shared->gave_up != gave_up, "the reader that has gone");
+        }
+    }
+    shared->over = true;
+    UNTIL((ended = waitpid(reader, &status, WNOHANG)) != 0 || is_in_open(reader), "the reader to wait, or its end");
+    if (ended == 0) {
+        GIVES(kill(reader, SIGALRM), 0);
+        waitpid(reader, &status, 0);
+    }
+    CHECK(status == 0, "status %x", (unsigned)status);
+    tap_note("%d readers were met, %d gave up", sent, shared->gave_up);
+    kernels_go(0);
+}
+
 static void test_devices(void)
 {
     char bytes[64] = {0}, other[64] = {0};
@@ -727,6 +830,7 @@ static const struct tap_test tests[] = {
     {"listing", "a directory can be listed while names are removed", test_listing},
     {"nameless", "O_TMPFILE makes files without names, and O_PATH opens without access", test_nameless},
     {"fifo", "opening a FIFO waits for the other end", test_fifo},
+    {"fifo-gives-up", "an opener of a FIFO that gives up has met nobody", test_fifo_gives_up},
     {"devices", "device nodes open their devices", test_devices},
 };
 

@@ -16,6 +16,8 @@
 #define EDGES 20
 #define ROUNDS 100
 #define WAITERS 3
+#define OWNERS 6
+#define OWNED 900 /* files of each owner: more than one request asks about, in all */
 
 static int set, files[2], ends[2];
 
@@ -142,9 +144,121 @@ static void test_together(void)
     run_away(watch_together);
 }
 
+/* Has OWNED files on its kernel, all in the set, which is on another; makes one of them ready for each byte of ORDERS,
+ * and all for the last. */
+static int own(int owner, int orders, int done)
+{
+    static int owned[OWNED];
+    uint64_t one = 1;
+    char byte;
+
+    for (int i = 0; i < OWNED; i++) {
+        struct epoll_event event = {.events = EPOLLIN | EPOLLONESHOT, .data.u64 = (uint64_t)(owner * OWNED + i)};
+
+        owned[i] = eventfd(0, EFD_NONBLOCK);
+        if (owned[i] < 0 || epoll_ctl(set, EPOLL_CTL_ADD, owned[i], &event) != 0)
+            return 1;
+    }
+    for (bool all = false; !all;) {
+        if (write(done, "d", 1) != 1 || read(orders, &byte, 1) != 1)
+            return 2;
+        all = byte == 'a';
+        for (int i = 0; i < OWNED; i++) {
+            if ((all || i == byte) && write(owned[i], &one, sizeof(one)) != sizeof(one))
+                return 3;
+        }
+    }
+    if (write(done, "d", 1) != 1 || read(orders, &byte, 1) != 0) /* until all is seen */
+        return 4;
+    return 0;
+}
+
+static bool await_owners(int done, int count)
+{
+    char byte;
+
+    for (int i = 0; i < count; i++) {
+        if (read(done, &byte, 1) != 1)
+            return false;
+    }
+    return true;
+}
+
+/* The events that are there, each counted in SEEN; -1: one was reported twice. */
+static int count_events(char *seen)
+{
+    static struct epoll_event events[1024];
+    int count, sum = 0;
+
+    while ((count = epoll_wait(set, events, 1024, 0)) > 0) {
+        for (int i = 0; i < count; i++) {
+            if (events[i].data.u64 >= OWNERS * OWNED || seen[events[i].data.u64]++ != 0)
+                return -1;
+        }
+        sum += count;
+    }
+    return count < 0 ? -1 : sum;
+}
+
+static int home; /* the kernel of the files */
+
+static int watch_many(void)
+{
+    static char seen[OWNERS * OWNED];
+    int orders[OWNERS][2], done[2], here = thread_kernel();
+    struct epoll_event event;
+
+    if (pipe(done) != 0 || thread_move(home) != 0)
+        return 1;
+    for (int i = 0; i < OWNERS; i++) {
+        if (pipe(orders[i]) != 0)
+            return 2;
+        if (fork() == 0) {
+            for (int k = 0; k <= i; k++)
+                close(orders[k][1]);
+            _exit(own(i, orders[i][0], done[1]));
+        }
+        close(orders[i][0]);
+        if (!await_owners(done[0], 1))
+            return 3;
+    }
+    if (thread_move(here) != 0 || epoll_wait(set, &event, 1, 0) != 0)
+        return 4;
+    for (int i = 0; i < OWNERS; i++) {
+        char byte = (char)(i + 1);
+
+        if (write(orders[i][1], &byte, 1) != 1 || epoll_wait(set, &event, 1, LONG) != 1 ||
+            event.data.u64 != (uint64_t)(i * OWNED + i + 1))
+            return 5;
+        seen[event.data.u64] = 1;
+    }
+    if (!await_owners(done[0], OWNERS))
+        return 6;
+    for (int i = 0; i < OWNERS; i++) {
+        if (write(orders[i][1], "a", 1) != 1)
+            return 7;
+    }
+    if (!await_owners(done[0], OWNERS) || count_events(seen) != OWNERS * OWNED - OWNERS)
+        return 8;
+    for (int i = 0; i < OWNERS; i++)
+        close(orders[i][1]);
+    for (int i = 0, status; i < OWNERS; i++) {
+        if (wait(&status) <= 0 || status != 0)
+            return 9;
+    }
+    return epoll_wait(set, &event, 1, 0) == 0 ? 0 : 10;
+}
+
+static void test_many(void)
+{
+    home = thread_kernel();
+    run_away(watch_many);
+}
+
 static const struct tap_test tests[] = {
     {"edges", "EPOLLET reports each event, though nobody has found the file not ready before", test_edges},
     {"together", "a file that is ready is reported to all threads that wait, as long as it is ready", test_together},
+    {"many", "a set has as many files of one kernel as there are, and each is reported", test_many},
     {"open-files", "nothing is left open", open_files_test},
 };
 

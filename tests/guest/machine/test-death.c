@@ -522,6 +522,10 @@ static void lose_pages(int shared, int node)
     for (char *at = here; at < end; at += PAGE)
         CHECK(*at == 3, "%d at %p, which was not there", *at, (void *)at);
     CHECK_ERROR(write((int)MUST(open("/tmp/death-out", O_CREAT | O_WRONLY, 0600)), memory, 1), EFAULT);
+    CHECK_ERROR(mlock(memory, PAGE), ENOMEM);
+    CHECK_ERROR(madvise(memory, PAGE, 22 /* MADV_POPULATE_READ */), EHWPOISON);
+    if (shared != 0)
+        CHECK_ERROR((long)mremap(memory, 0, 4 * PAGE, MREMAP_MAYMOVE), EFAULT);
     child = FORK();
     if (child == 0)
         _exit(death_is_lost(memory + 2 * PAGE, 0) && *here == 3 ? 3 : 4);

@@ -293,6 +293,41 @@ static void test_counted(void)
     munmap(at, PAGES * PAGE);
 }
 
+/* On each kernel a process changes the same weight, a few times at once with the others. */
+static void test_weights_at_once(void)
+{
+    enum { ROUNDS = 12, CHANGES = 4 };
+
+    for (int round = 0; round < ROUNDS; round++) {
+        pid_t children[64];
+        int count = kernels_count(), weight;
+
+        for (int i = 0; i < count; i++) {
+            children[i] = fork();
+            if (children[i] == 0) {
+                char text[16];
+                int error = 0;
+
+                kernels_go(i);
+                snprintf(text, sizeof(text), "%d", i + 1);
+                for (int change = 0; change < CHANGES && error == 0; change++)
+                    error = set_weight(0, text);
+                _exit(error);
+            }
+        }
+        for (int i = 0; i < count; i++)
+            CHECK_EXITS(children[i], 0);
+        weight = weight_of(0);
+        for (int i = 0; i < count; i++) {
+            kernels_go(i);
+            CHECK(weight_of(0) == weight, "round %d: kernel %d has weight %d, kernel 0 has %d", round, i, weight_of(0),
+                  weight);
+        }
+        kernels_go(0);
+    }
+    CHECK(set_weight(0, "\n") == 0, "reset: %s", strerror(errno));
+}
+
 static void test_weight_errors(void)
 {
     static const char *const wrong[] = {
@@ -721,6 +756,8 @@ int main(int argc, char **argv)
         {"weighted", "nodes get as many pages in a row as their weights say, on every kernel, and are counted",
          test_weighted},
         {"counted", "the frames to which pages move, and those of files, are counted on their nodes", test_counted},
+        {"weights-at-once", "of changes of a weight made at once on all kernels, all make the same one last",
+         test_weights_at_once},
         {"weight-errors", "weights that are none are refused, and root alone sets them", test_weight_errors},
         {"image", "a program that a thread with a policy begins is loaded where the policy says", test_image},
         {"areas", "an area has a policy of its own, the same on every kernel", test_areas},

@@ -76,6 +76,98 @@ TEST(area_no_memory, "a change that fails at its first or a later allocation cha
     begin();
 }
 
+/* Changes the protection of STEP's range part by part, without memory, while others change what is behind it. */
+static void protect_in_parts(const struct step *step, uint64_t *state)
+{
+    uint64_t end = at(step->end);
+    struct area_spares spares = {NULL, NULL};
+
+    CHECK_EQ(area_spares_take(&spares, &list, at(step->start), end), 0);
+    for (uint64_t from = at(step->start), stop; from < end; from = area_part_from(&list, stop)) {
+        const struct area *area = area_next(&list, from);
+        struct step other = random_step(state);
+
+        for (uint64_t skip = 1 + test_below(state, 3); skip > 0 && area != NULL; skip--)
+            area = area_after(&list, area);
+        stop = area != NULL && area->start < end ? area->start : end;
+        heap_left = 0;
+        CHECK_EQ(area_protect_part(&list, from, stop, step->prot, &spares), 0);
+        heap_left = -1;
+        other.kind = KIND_PROTECT_KNOWN;
+        other.start = step->end;
+        other.end = step->end + 1 + test_below(state, 4);
+        if (other.end > PAGES)
+            continue;
+        other.prot = test_below(state, 2) == 0 ? step->prot : other.prot & AREA_PROT;
+        CHECK_EQ(step_list(&other), 0);
+        step_map(&other);
+    }
+    area_spares_drop(&spares);
+    step_map(step);
+    check_list();
+}
+
+TEST(area_most, "no change makes more areas than a list may have, neither by one split nor by two")
+{
+    begin();
+    CHECK_EQ(area_set(&list, at(2), at(9), AREA_READ), 0);
+    list.count = AREA_COUNT_MAX - 1; /* as if there were as many */
+    CHECK_EQ(area_protect(&list, at(4), at(6), AREA_WRITE), -ENOMEM);
+    CHECK_EQ(area_flag(&list, at(4), at(6), AREA_HUGE, 0), -ENOMEM);
+    CHECK_EQ(area_set(&list, at(4), at(6), AREA_WRITE), -ENOMEM);
+    CHECK_EQ(area_remove(&list, at(4), at(6)), 0);
+    list.count = 2;
+    fill(2, 4, AREA_READ);
+    fill(6, 9, AREA_READ);
+    check_list();
+    list.count = AREA_COUNT_MAX - 1;
+    CHECK_EQ(area_protect(&list, at(2), at(3), AREA_WRITE), 0);
+    CHECK_EQ(area_remove(&list, at(7), at(8)), -ENOMEM);
+    CHECK_EQ(list.count, AREA_COUNT_MAX);
+    list.partial = true; /* another list has the limit */
+    CHECK_EQ(area_protect(&list, at(7), at(8), AREA_WRITE), 0);
+    list.partial = false;
+    CHECK_EQ(list.count, AREA_COUNT_MAX + 2);
+    list.count = 5;
+    fill(7, 8, AREA_WRITE);
+    fill(2, 3, AREA_WRITE);
+    check_list();
+    begin();
+}
+
+TEST(area_parts, "a change made in parts needs no memory once it has begun, whatever merges with its ends meanwhile")
+{
+    uint64_t state = 8;
+    struct area_spares spares = {NULL, NULL};
+    uint32_t before;
+
+    begin();
+    for (int i = 0; i < 20000; i++) {
+        struct step step = random_step(&state);
+
+        if (i % 2 == 0) {
+            if (step_list(&step) == 0)
+                step_map(&step);
+            continue;
+        }
+        step.kind = KIND_PROTECT_KNOWN;
+        step.prot &= AREA_PROT;
+        protect_in_parts(&step, &state);
+    }
+    begin();
+    CHECK_EQ(area_set(&list, at(2), at(9), AREA_READ), 0);
+    before = list.count;
+    list.count = AREA_COUNT_MAX - 1; /* as if there were as many */
+    CHECK_EQ(area_spares_take(&spares, &list, at(3), at(8)), -ENOMEM);
+    CHECK_EQ(area_spares_take(&spares, &list, at(2), at(8)), 0);
+    area_spares_drop(&spares);
+    list.count = before;
+    heap_left = 1;
+    CHECK_EQ(area_spares_take(&spares, &list, at(3), at(8)), -ENOMEM);
+    heap_left = -1;
+    begin();
+}
+
 TEST(area_remove_frees, "what makes no second area out of one needs no memory to be removed")
 {
     begin();

@@ -12,6 +12,7 @@
 int window_map(uint64_t va, uint64_t pa, uint64_t size, uint64_t flags);
 void *window_direct(uint64_t pa);
 uint64_t window_physical(const void *direct);
+bool window_owns(uint64_t pa, uint64_t size);
 const struct plan_range *window_range_of(uint64_t pa);
 
 struct boot_page *window_boot_page(void);

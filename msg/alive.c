@@ -57,6 +57,7 @@ void alive_start(void)
 {
     if (!alive_survives() || instance.kernels == 1)
         return;
+    alive_pause(false); /* the instance before may have died in one */
     period = option_number(instance.cmdline, "death") * MS / LOOKS;
     offset = period * instance.kernel / instance.kernels;
     if (instance.kernel != 0)
@@ -86,6 +87,8 @@ void alive_forget(uint32_t kernel)
 void alive_pause(bool pause)
 {
     msg_board_own()[BOARD_PAUSED] = pause;
+    if (!pause) /* so that the limit is one for each pause */
+        __atomic_fetch_add(&msg_board_own()[BOARD_BEATS], 1, __ATOMIC_RELEASE);
 }
 
 uint64_t alive_due(uint64_t now)

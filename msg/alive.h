@@ -25,7 +25,7 @@ void alive_watch(uint32_t kernel);
 void alive_forget(uint32_t kernel);
 
 /* This kernel is about to do with interrupts off what may take long, as to build another kernel and to wait for its
- * CPUs, or has done so: meanwhile it is not suspected, for at most 20 s. */
+ * CPUs, or to write the report of its panic; or it has done so. Meanwhile it is not suspected, for at most 20 s. */
 void alive_pause(bool pause);
 
 /* Returns when the calling CPU has to call alive_tick next, as clock_now; UINT64_MAX: never. */

@@ -15,16 +15,20 @@ void (*panic_over)(void);
 
 void panic_at(uint64_t frame_pointer, uint64_t rip, const char *text)
 {
-    static volatile bool panicking; /* a panic inside a panic prints only its text */
+    static volatile unsigned panicking; /* 1 + the number of the CPU that panicked first */
+    static volatile bool alone;         /* the other kernels go on */
     char line[LOG_LINE_MAX + 96];
-    bool again = __atomic_exchange_n(&panicking, true, __ATOMIC_SEQ_CST);
-    bool alone = false; /* the other kernels go on */
+    unsigned nobody = 0, own = 1 + (log_source.cpu != NULL ? log_source.cpu() : 0);
+    bool again = !__atomic_compare_exchange_n(&panicking, &nobody, own, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 
     interrupts_off();
+    while (again && nobody != own) /* the first stops it by an NMI, too */
+        cpu_stop();
+    /* a panic inside a panic prints only its text */
     if (!again && panic_stop_others != NULL)
         alone = panic_stop_others();
     snprintf(line, sizeof(line), "\n%spanic on kernel %d cpu %u: %s\n", alone ? "@died " : "@panic\n",
-             log_source.kernel, log_source.cpu != NULL ? log_source.cpu() : 0, text);
+             log_source.kernel, own - 1, text);
     log_raw(line);
     if (!again)
         backtrace_print(frame_pointer, rip);

@@ -22,14 +22,15 @@
 
 #define FIRST_TIME 1000000000ull  /* ns: for the CPUs of kernel 0 to say where they are and to halt */
 #define OTHERS_TIME 3000000000ull /* ns: the same for those of all other kernels */
-#define STAND_TIME 100000000ull   /* ns: for the other CPUs of this kernel to stand */
+#define STAND_TIME 1000000000ull  /* ns: for the other CPUs of this kernel to stand */
 #define FLUSH_TIME (TERMINAL_FLUSH_TIME + STAND_TIME) /* ns: for kernel 0 to write what its terminal has accepted */
-#define TRIES 20000000u                               /* the same where there is no clock yet */
+#define TRIES 20000000u                               /* the same while the clock stands */
 #define NAMED_MAX 16u                                 /* processes of a kernel that are named */
 #define COUNTED_MAX 65536u /* bounds the walk, because an unlocked table may change meanwhile */
 
-static volatile bool alone; /* this kernel has panicked, and the others go on */
-static volatile bool ender; /* this kernel ends the machine without kernel 0 */
+static volatile bool alone;                 /* this kernel has panicked, and the others go on */
+static volatile bool ender;                 /* this kernel ends the machine without kernel 0 */
+static const struct cpu *volatile reporter; /* the CPU that writes the report of a panic */
 
 static volatile uint32_t *slot_state(uint32_t cpu)
 {
@@ -60,9 +61,12 @@ bool end_has_halted(kernel_set set)
 static bool wait_halted(kernel_set set, uint64_t limit)
 {
     uint64_t since = clock_now();
+    uint32_t tries = 0;
 
-    for (uint32_t tries = 0; !end_has_halted(set); tries++) {
-        if (clock_now() - since >= limit || tries >= TRIES)
+    while (!end_has_halted(set)) {
+        uint64_t spent = clock_now() - since;
+
+        if (spent >= limit || (spent == 0 && ++tries >= TRIES))
             return false;
         cpu_pause();
     }
@@ -111,11 +115,13 @@ static void interrupt(kernel_set set)
 
 /* --- by a panic --- */
 
-/* The hook panic_stop_others. */
+/* The hook panic_stop_others. Alone, the report has as long as other things that take long: nobody beats meanwhile. */
 static bool stop_others(void)
 {
+    reporter = cpu_self();
     if (instance.kernel != 0 && end_is_noticed(instance.kernel) && window_boot_page()->ending == END_NOT) {
         alone = true;
+        alive_pause(true);
         interrupt(1ull << instance.kernel);
         return true;
     }
@@ -129,11 +135,13 @@ static bool stop_others(void)
 static void panicked(void)
 {
     if (alone) {
+        reporter = NULL;
         __atomic_fetch_or(&window_boot_page()->stopped, 1ull << instance.kernel, __ATOMIC_SEQ_CST);
         return;
     }
     flush();
     wait_halted(1, FLUSH_TIME); /* else kernel 0 does it */
+    reporter = NULL;
 }
 
 void end_init(void)
@@ -166,7 +174,7 @@ static void tell(const struct trap_frame *frame)
 {
     struct naming naming = {.seen = 0};
 
-    if (instance.kernel == 0) {
+    if (instance.kernel == 0 && !trap_from_user(frame)) {
         log_line("kernel: was in");
         backtrace_print(frame->rbp, frame->rip);
     }
@@ -214,16 +222,21 @@ bool end_nmi(const struct trap_frame *frame)
 {
     const struct boot_page *page = window_boot_page();
     uint32_t ending = page->ending;
+    bool dead = (page->stopped >> instance.kernel & 1) != 0; /* others think so */
 
+    if (reporter == cpu_self() && ending != END_TOLD && !dead) {
+        alive_probed(); /* asked just before the others heard of the panic */
+        return true;
+    }
     if (ending == END_TOLD)
         tell(frame);
     if (ending == END_TOLD && ender && cpu_index() == 0)
         return true;
     if (ending != END_NOT)
         leave();
-    if (!alone && (page->stopped >> instance.kernel & 1) == 0)
+    if (!alone && !dead)
         return alive_probed();
-    if (!alone && alive_probed()) { /* it was silent: for whoever looks for the reason */
+    if (!alone && alive_probed() && !trap_from_user(frame)) { /* it was silent: for whoever looks for the reason */
         log_line("kernel: silent in");
         backtrace_print(frame->rbp, frame->rip);
     }

@@ -9,7 +9,7 @@
 
 #define OUTPUT_SIZE 8192u
 #define TERMINAL_NAME "/dev/ttyS0"
-#define FLUSH_TRIES 20000000u /* the bound of TERMINAL_FLUSH_TIME where there is no clock yet */
+#define FLUSH_TRIES 20000000u /* the bound of TERMINAL_FLUSH_TIME while the clock stands */
 
 static uint8_t output[OUTPUT_SIZE];
 static bool stalled; /* [k] of the terminal: the line has no room, and the UART's input interrupt is off until a read
@@ -123,12 +123,14 @@ void terminal_flush(void)
     struct tty_ring *ring = &terminal.output;
     uint64_t last = clock_now();
 
-    for (uint32_t tries = 0; tty_ring_used(ring) > 0 && tries < FLUSH_TRIES; tries++) {
+    for (uint32_t tries = 0; tty_ring_used(ring) > 0;) {
+        uint64_t now = clock_now();
+
         if (serial_put(ring->bytes[ring->tail % ring->size])) {
             ring->tail++;
             tries = 0;
-            last = clock_now();
-        } else if (clock_now() - last >= TERMINAL_FLUSH_TIME) {
+            last = now;
+        } else if (now - last >= TERMINAL_FLUSH_TIME || (now == last && ++tries >= FLUSH_TRIES)) {
             return;
         }
     }

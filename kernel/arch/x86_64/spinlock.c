@@ -5,12 +5,18 @@
 
 #define WAITER 0x10000u /* one in the upper half of the word */
 
+/* The word of a lock that this CPU takes, and of which WORD says that nobody holds it. */
+static inline uint32_t taken(uint32_t word)
+{
+    return word + cpu_index() + 1;
+}
+
 bool spin_try_several(struct spinlock *lock)
 {
-    uint32_t free = 0;
+    uint32_t word = __atomic_load_n(&lock->word, __ATOMIC_RELAXED);
 
-    return __atomic_load_n(&lock->word, __ATOMIC_RELAXED) == 0 &&
-           __atomic_compare_exchange_n(&lock->word, &free, cpu_index() + 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+    return (word & (WAITER - 1)) == 0 &&
+           __atomic_compare_exchange_n(&lock->word, &word, taken(word), false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
 /* A CPU that waits says so, and those that come later wait, too: each pauses before it tries, so a CPU that releases
@@ -23,16 +29,19 @@ static __attribute__((noinline)) void wait_for(struct spinlock *lock)
     for (;;) {
         cpu_relax();
         word = __atomic_load_n(&lock->word, __ATOMIC_RELAXED);
-        if ((word & (WAITER - 1)) == 0 &&
-            __atomic_compare_exchange_n(&lock->word, &word, word - WAITER + cpu_index() + 1, false, __ATOMIC_ACQUIRE,
-                                        __ATOMIC_RELAXED))
+        if ((word & (WAITER - 1)) == 0 && __atomic_compare_exchange_n(&lock->word, &word, taken(word - WAITER), false,
+                                                                      __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
             return;
     }
 }
 
 void spin_lock_several(struct spinlock *lock)
 {
-    if (__builtin_expect(!spin_try_several(lock), 0))
+    uint32_t free = 0;
+
+    if (__builtin_expect(__atomic_load_n(&lock->word, __ATOMIC_RELAXED) != 0, 0) ||
+        __builtin_expect(
+            !__atomic_compare_exchange_n(&lock->word, &free, taken(0), false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED), 0))
         wait_for(lock);
 }
 

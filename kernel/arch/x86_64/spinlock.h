@@ -38,6 +38,7 @@ static inline bool spin_try_alone(struct spinlock *lock)
     return true;
 }
 
+/* Takes the lock if nobody holds it, also before those that wait. It may fail beside one that begins to wait. */
 static inline bool spin_try(struct spinlock *lock)
 {
     return cpu_several ? spin_try_several(lock) : spin_try_alone(lock);

@@ -242,6 +242,24 @@ TEST(paused_for_ever, "and one that says so without end is, after 20 seconds of 
     CHECK(looks >= 886 && looks <= 891);
 }
 
+TEST(paused_often, "the 20 seconds are those of one pause: at the end of each the kernel beats")
+{
+    uint64_t beats;
+
+    begin("");
+    beats = msg_board_own()[MSG_BOARD_ALIVE];
+    alive_pause(true);
+    CHECK(msg_board_own()[MSG_BOARD_ALIVE + 2] == 1 && msg_board_own()[MSG_BOARD_ALIVE] == beats);
+    alive_pause(false);
+    CHECK(msg_board_own()[MSG_BOARD_ALIVE + 2] == 0 && msg_board_own()[MSG_BOARD_ALIVE] == beats + 1);
+    for (uint32_t i = 0; i < 3000; i++) {
+        boards[D][MSG_BOARD_ALIVE + 2] = i % 400 != 399;
+        boards[D][MSG_BOARD_ALIVE] += i % 400 == 399 ? 1 : 0;
+        look_after(LOOK);
+    }
+    CHECK_EQ(deaths + nmis, 0);
+}
+
 /* Looks, while the kernels of BEATING beat and those of ANSWERING answer, until a death is found. */
 static uint32_t look_while(uint64_t beating, uint64_t answering, uint32_t most)
 {

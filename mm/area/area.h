@@ -166,18 +166,19 @@ struct area_spares {
 int area_spares_take(struct area_spares *spares, const struct area_list *list, uint64_t start, uint64_t end);
 void area_spares_drop(struct area_spares *spares);
 /* As area_protect_known and area_flag, for a part of that range: the first one begins at START, and each further one
- * where the one before has ended, or where an area that reaches further ends (area_part_from); the end of each but the
- * last is the start of an area. They cannot fail then. SPARES may be NULL. */
+ * where the one before has ended, or where an area that has grown over that place begins (area_part_from); the end of
+ * each but the last is the start of an area. They cannot fail then. SPARES may be NULL. */
 int area_protect_part(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot, struct area_spares *spares);
 int area_flag_part(struct area_list *list, uint64_t start, uint64_t end, uint32_t set, uint32_t clear,
                    struct area_spares *spares);
-/* Where the part behind one that has ended at AT begins: an area that reaches further is alike, so it needs no change.
+/* Where the part behind one that has ended at AT begins. An area that is on both sides of AT is the part before with
+ * what is alike behind it, or the area behind it, to which somebody has added before AT: so it is changed as a whole.
  */
 static inline uint64_t area_part_from(const struct area_list *list, uint64_t at)
 {
     const struct area *area = area_find(list, at);
 
-    return area != NULL && area->start < at ? area->end : at;
+    return area != NULL ? area->start : at;
 }
 /* True when areas cover all of [START, END). Takes one step per area in the range besides the look-up. */
 bool area_covers(const struct area_list *list, uint64_t start, uint64_t end);

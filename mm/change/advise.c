@@ -148,9 +148,11 @@ int64_t space_apply_flag_locked(struct space *space, const struct msg_space_chan
     }
     if (error == 0 && space_next_areas_locked(space, change->start, end) < end)
         error = area_spares_take(&spares, &space->areas, change->start, end);
-    for (uint64_t at = change->start, stop; at < end && error == 0; at = area_part_from(&space->areas, stop)) {
-        if (at != change->start)
+    for (uint64_t at = change->start, stop = at; stop < end && error == 0;) {
+        if (stop != change->start) {
             space_pause_locked(space);
+            at = area_part_from(&space->areas, stop);
+        }
         stop = space_next_areas_locked(space, at, end);
         error = limited ? lock_reserved_locked(space, change, at, stop, &reserved, &spares)
                         : area_flag_part(&space->areas, at, stop, change->flag.set, change->flag.clear, &spares);

@@ -417,7 +417,7 @@ static int protect_many_locked(struct space *space, uint64_t start, uint64_t end
     }
     if (error == 0)
         error = area_spares_take(&spares, &space->areas, start, end);
-    for (uint64_t at = start, stop; at < end && error == 0; at = area_part_from(&space->areas, stop)) {
+    for (uint64_t at = start, stop = start; stop < end && error == 0; at = area_part_from(&space->areas, stop)) {
         stop = space_next_areas_locked(space, at, end);
         error = area_protect_part(&space->areas, at, stop, prot, &spares);
         space_pause_locked(space);

@@ -60,7 +60,7 @@ class End:
     def check_records(self):
         """The files have all records that were acknowledged, as the last lines about it say, and nothing else."""
         said = {}
-        for kernel, number in re.findall(r"^acknowledged (\d+) (\d+)$", self.text, re.M):
+        for kernel, number in re.findall(r"^acknowledged (\d+) (\d+)\r?\n", self.text, re.M):  # the last one may be cut
             said[int(kernel)] = int(number)
         assert said, self.explain()
         for kernel, number in said.items():

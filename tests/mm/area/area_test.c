@@ -83,7 +83,7 @@ static void protect_in_parts(const struct step *step, uint64_t *state)
     struct area_spares spares = {NULL, NULL};
 
     CHECK_EQ(area_spares_take(&spares, &list, at(step->start), end), 0);
-    for (uint64_t from = at(step->start), stop; from < end; from = area_part_from(&list, stop)) {
+    for (uint64_t from = at(step->start), stop = from; stop < end; from = area_part_from(&list, stop)) {
         const struct area *area = area_next(&list, from);
         struct step other = random_step(state);
 
@@ -132,6 +132,22 @@ TEST(area_most, "no change makes more areas than a list may have, neither by one
     fill(7, 8, AREA_WRITE);
     fill(2, 3, AREA_WRITE);
     check_list();
+    begin();
+}
+
+TEST(area_part_begins,
+     "what is added before the end of a part is not skipped with the area behind it, if that is alike")
+{
+    begin();
+    CHECK_EQ(area_set(&list, at(2), at(6), AREA_READ), 0);
+    CHECK_EQ(area_set(&list, at(10), at(14), AREA_READ), 0);
+    CHECK_EQ(area_flag_part(&list, at(0), at(10), AREA_LOCKED, 0, NULL), 0);
+    CHECK_EQ(area_part_from(&list, at(10)), at(10));
+    CHECK_EQ(area_set(&list, at(8), at(10), AREA_READ), 0); /* grows together with that behind it */
+    CHECK_EQ(area_part_from(&list, at(10)), at(8));
+    CHECK_EQ(area_flag_part(&list, at(8), at(14), AREA_LOCKED, 0, NULL), 0);
+    CHECK_EQ(area_find(&list, at(13))->prot, AREA_READ | AREA_LOCKED);
+    CHECK_EQ(area_part_from(&list, at(14)), at(14));
     begin();
 }
 

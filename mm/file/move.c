@@ -33,7 +33,7 @@ struct move {
     uint64_t token;                            /* [i] */
     uint64_t backing;                          /* [i] of the first page */
     uint64_t pages;                            /* [k] a bit for each page that is still marked */
-    struct frame_reference *spare[MOVE_PAGES]; /* for the new frame of each marked page; NULL: it is used */
+    struct frame_reference *spare[MOVE_PAGES]; /* of each marked page: has the frame that it had, until its end */
 };
 
 static struct spinlock lock; /* taken alone */
@@ -112,8 +112,11 @@ static void end_pages(struct move *move, uint64_t chosen, uint64_t frame)
     for (; chosen != 0; chosen &= chosen - 1, frame += frame != 0 ? PAGE_SIZE : 0) {
         uint32_t i = (uint32_t)__builtin_ctzll(chosen);
 
-        move->spare[i]->frame = frame;
-        if (file_object_move_end(move->backing + i, move->spare[i]) && frame != 0 && window_owns(frame, PAGE_SIZE))
+        struct frame_reference *spare = move->spare[i];
+        uint64_t old = spare->frame;
+
+        spare->frame = frame;
+        if (file_object_move_end(move->backing + i, old, spare) && frame != 0 && window_owns(frame, PAGE_SIZE))
             frame_set_object_page(frame, move->backing + i);
     }
     spin_lock(&lock);
@@ -153,6 +156,7 @@ static void handle_move(const struct msg *m)
         move->spare[i] = frames[i] != 0 ? heap_alloc(sizeof(*move->spare[i])) : NULL;
         if (move->spare[i] == NULL)
             continue; /* a page for which there is no memory stays */
+        move->spare[i]->frame = frames[i];
         if (file_object_move_begin(move->backing + i, frames[i]))
             answer.pages |= 1ull << i;
         else

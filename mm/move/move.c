@@ -54,15 +54,17 @@ static bool is_of_file(const struct moving *moving)
     return moving->sharing != NULL && moving->file.backing != BACKING_NONE;
 }
 
-/* Has all kernels that may map pages of SET map the frames from FRAME on, and the file have them, if it is a file's. */
+/* Has all kernels that may map pages of SET map the frames from FRAME on, and the file have them, if it is a file's: also
+ * if one of them has died, as the others have replaced theirs. */
 static int switch_frames(struct moving *moving, uint64_t set, uint64_t frame)
 {
-    int error;
+    int error, other;
 
     if (!is_of_file(moving))
         return move_round(moving, MSG_SPACE_REPLACE, set, frame);
     error = move_round(moving, MSG_SPACE_REPLACE, set, frame | SPACE_STILL_COW);
-    return error != 0 ? error : file_move_end(&moving->file, set, frame);
+    other = file_move_end(&moving->file, set, frame);
+    return error != 0 ? error : other;
 }
 
 /* The new frames of the pages of SET behind FROM that are shared, from FRAME on, get the names of the old ones, if they

@@ -31,7 +31,7 @@ void area_list_init(struct area_list *list)
     list->locked = 0;
     list->refers = false;
     list->granted = false;
-    list->partial = false;
+    list->follows = 0;
 }
 
 bool area_list_clear_some(struct area_list *list, uint32_t count)
@@ -183,7 +183,7 @@ bool area_find_page(const struct area_list *list, uint64_t backing, uint64_t *ad
  * AREA_COUNT_MAX areas. */
 static struct area *allocate(const struct area_list *list, uint32_t coming)
 {
-    return list->count + coming < AREA_COUNT_MAX || list->partial ? heap_alloc_unset(sizeof(struct area)) : NULL;
+    return list->count + coming < AREA_COUNT_MAX || list->follows != 0 ? heap_alloc_unset(sizeof(struct area)) : NULL;
 }
 
 static struct area *area_make(const struct area_list *list, uint64_t start, uint64_t end, uint32_t prot,
@@ -446,7 +446,7 @@ int area_spares_take(struct area_spares *spares, const struct area_list *list, u
     struct area *area = area_next(list, start);
     uint32_t splits = (area != NULL && area->start < start && area->end > start) + (cut_at(list, area, end) != NULL);
 
-    if (splits != 0 && list->count + splits > AREA_COUNT_MAX && !list->partial)
+    if (splits != 0 && list->count + splits > AREA_COUNT_MAX && list->follows == 0)
         return -ENOMEM;
     spares->low = heap_alloc_unset(sizeof(struct area));
     spares->high = heap_alloc_unset(sizeof(struct area));

@@ -75,10 +75,11 @@ struct area_list {
     struct area *root; /* NULL: no areas */
     struct area *last; /* a cache: the area that area_find found last, or NULL */
     uint32_t count;
-    uint64_t locked; /* bytes of the areas that have AREA_LOCKED */
-    bool refers;     /* area_refers is called for its areas */
-    bool partial;    /* another kernel, which has all areas, enforces AREA_COUNT_MAX: this list may have more */
-    bool granted;    /* the next area added comes with a grant of its object (mm/file/hold.h), which clears this */
+    uint64_t locked;  /* bytes of the areas that have AREA_LOCKED */
+    bool refers;      /* area_refers is called for its areas */
+    uint32_t follows; /* changes under way that another kernel, which has all areas, has decided on: as that enforces
+                         AREA_COUNT_MAX, this list may have more */
+    bool granted;     /* the next area added comes with a grant of its object (mm/file/hold.h), which clears this */
 };
 
 enum area_event { AREA_GOES, AREA_COMES, AREA_MOVED /* from another list to this one */ };

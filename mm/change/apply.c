@@ -570,16 +570,3 @@ int64_t space_apply_fence_locked(struct space *space, const struct msg_space_cha
     space_flush(space, change->start, change->start + change->length); /* an interrupt is a fence */
     return 0;
 }
-
-int64_t space_apply(struct space *space, const struct msg_space_change *change)
-{
-    int64_t result;
-
-    spin_lock(&space->lock);
-    /* this kernel only follows a change that another has decided on: it must not refuse it for what it has itself */
-    space->areas.partial = space->home != instance.kernel;
-    result = space_apply_locked(space, change);
-    space->areas.partial = false;
-    spin_unlock(&space->lock);
-    return result;
-}

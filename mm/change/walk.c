@@ -1,5 +1,6 @@
 /* Walks over a range in slices: what a change does to many pages or areas is done in steps, between which space->lock
  * is free and messages are taken (msg/slice.h). See mm/change/internal.h. */
+#include "kernel/instance/instance.h"
 #include "mm/change/internal.h"
 #include "mm/space/entry.h"
 #include "mm/space/space.h"
@@ -53,6 +54,22 @@ void space_pause_locked(struct space *space)
     spin_unlock(&space->lock);
     slice_pause();
     spin_lock(&space->lock);
+}
+
+int64_t space_apply(struct space *space, const struct msg_space_change *change)
+{
+    int64_t result;
+    bool follows;
+
+    spin_lock(&space->lock);
+    /* This kernel only follows a change that another has decided on: it must not refuse it for what it has itself. In a
+     * pause another change of the space may begin or end. */
+    follows = space->home != instance.kernel;
+    space->areas.follows += follows ? 1 : 0;
+    result = space_apply_locked(space, change);
+    space->areas.follows -= follows ? 1 : 0;
+    spin_unlock(&space->lock);
+    return result;
 }
 
 bool space_next_pages_locked(struct space *space, uint64_t *at, uint64_t end, uint64_t size, uint64_t *stop)

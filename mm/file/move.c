@@ -33,7 +33,7 @@ struct move {
     uint64_t token;                            /* [i] */
     uint64_t backing;                          /* [i] of the first page */
     uint64_t pages;                            /* [k] a bit for each page that is still marked */
-    struct frame_reference *spare[MOVE_PAGES]; /* for the new frame of each marked page; NULL: it is used */
+    struct frame_reference *spare[MOVE_PAGES]; /* of each marked page: has the frame that it had, until its end */
 };
 
 static struct spinlock lock; /* taken alone */
@@ -112,8 +112,11 @@ static void end_pages(struct move *move, uint64_t chosen, uint64_t frame)
     for (; chosen != 0; chosen &= chosen - 1, frame += frame != 0 ? PAGE_SIZE : 0) {
         uint32_t i = (uint32_t)__builtin_ctzll(chosen);
 
-        move->spare[i]->frame = frame;
-        if (file_object_move_end(move->backing + i, move->spare[i]) && frame != 0 && window_owns(frame, PAGE_SIZE))
+        struct frame_reference *spare = move->spare[i];
+        uint64_t old = spare->frame;
+
+        spare->frame = frame;
+        if (file_object_move_end(move->backing + i, old, spare) && frame != 0 && window_owns(frame, PAGE_SIZE))
             frame_set_object_page(frame, move->backing + i);
     }
     spin_lock(&lock);
@@ -153,6 +156,7 @@ static void handle_move(const struct msg *m)
         move->spare[i] = frames[i] != 0 ? heap_alloc(sizeof(*move->spare[i])) : NULL;
         if (move->spare[i] == NULL)
             continue; /* a page for which there is no memory stays */
+        move->spare[i]->frame = frames[i];
         if (file_object_move_begin(move->backing + i, frames[i]))
             answer.pages |= 1ull << i;
         else
@@ -194,19 +198,27 @@ static bool frames_valid(uint64_t chosen, uint64_t frame)
     return true;
 }
 
-static void handle_moved(const struct msg *m)
+/* What the mover's FILE_MOVED says is done. -EPROTO: it has no such move. Any context. */
+static int moved(uint32_t kernel, const struct msg_file_moved *end)
 {
-    const struct msg_file_moved *end = m->data;
     struct move *move = NULL;
 
     if (end->chosen != 0 && frames_valid(end->chosen, end->frame))
-        move = take(m->ticket.kernel, end->token, end->chosen);
-    if (move == NULL) {
-        msg_reply_error(&m->ticket, -EPROTO);
-        return;
-    }
+        move = take(kernel, end->token, end->chosen);
+    if (move == NULL)
+        return -EPROTO;
     end_pages(move, end->chosen, end->frame);
-    msg_reply(&m->ticket, NULL, 0);
+    return 0;
+}
+
+static void handle_moved(const struct msg *m)
+{
+    int error = moved(m->ticket.kernel, m->data);
+
+    if (error != 0)
+        msg_reply_error(&m->ticket, error);
+    else
+        msg_reply(&m->ticket, NULL, 0);
 }
 
 void file_move_lost(uint32_t kernel)
@@ -271,9 +283,13 @@ int file_move_end(struct file_moving *moving, uint64_t chosen, uint64_t frame)
 {
     static const struct msg_policy policy = {.end = WAIT_FIRM, .sure = true};
     struct msg_file_moved end = {moving->token, chosen, frame};
-    int length = msg_call_within(&policy, backing_kernel(moving->backing), MSG_FILE_MOVED, &end, sizeof(end), NULL, 0,
-                                 "pages of a file that have moved", moving->backing);
+    uint32_t kernel = backing_kernel(moving->backing);
+    int length;
 
     moving->pages &= ~chosen;
+    if (kernel == instance.kernel) /* a request to this kernel could fail for want of a slot */
+        return moved(kernel, &end);
+    length = msg_call_within(&policy, kernel, MSG_FILE_MOVED, &end, sizeof(end), NULL, 0,
+                             "pages of a file that have moved", moving->backing);
     return length < 0 ? length : 0;
 }

@@ -43,9 +43,9 @@ bool file_object_move_begin(uint64_t backing, uint64_t frame)
     return is_ours(backing) && objects->move_begin(backing_object(backing), backing_page(backing), frame);
 }
 
-bool file_object_move_end(uint64_t backing, struct frame_reference *new)
+bool file_object_move_end(uint64_t backing, uint64_t frame, struct frame_reference *new)
 {
-    return objects->move_end(backing_object(backing), backing_page(backing), new);
+    return objects->move_end(backing_object(backing), backing_page(backing), frame, new);
 }
 
 void file_objects_replace(uint64_t (*copy_of)(const void *context, uint64_t frame), const void *context)

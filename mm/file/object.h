@@ -25,9 +25,10 @@ struct file_objects {
     /* If FRAME is the page's frame, and does not move, the page moves from now on: until MOVE_END nobody gets its frame
      * or writes to it by a call. */
     bool (*move_begin)(uint32_t object, uint64_t page, uint64_t frame);
-    /* The page moves no more. NEW, which the object takes over, has its new frame, of any kernel, or 0: it stays. The
-     * reference to the other frame is dropped. False: the object has lost the page meanwhile. */
-    bool (*move_end)(uint32_t object, uint64_t page, struct frame_reference *new);
+    /* The page, which had FRAME at MOVE_BEGIN, moves no more. NEW, which the object takes over, has its new frame, of
+     * any kernel, or 0: it stays. The reference to the other frame is dropped. False: the object has lost FRAME
+     * meanwhile; it may have another one, which may move. */
+    bool (*move_end)(uint32_t object, uint64_t page, uint64_t frame, struct frame_reference *new);
     /* Calls EACH for every frame of an object. All programs are quiesced. */
     void (*each)(void (*each)(uint64_t frame, void *context), void *context);
     /* All programs are quiesced. Each frame of another kernel for which COPY_OF returns another one is replaced by
@@ -49,7 +50,7 @@ int file_object_page(uint64_t backing, bool written, uint64_t *frame);
 int file_object_copy(uint64_t backing, uint64_t frame);
 /* As above; false also if the object has gone, and for the first if it is not this kernel's. */
 bool file_object_move_begin(uint64_t backing, uint64_t frame);
-bool file_object_move_end(uint64_t backing, struct frame_reference *new);
+bool file_object_move_end(uint64_t backing, uint64_t frame, struct frame_reference *new);
 /* 0 if the object is not this kernel's. Any context. */
 uint64_t file_object_resident(uint64_t backing, uint32_t count);
 int file_object_hold(uint64_t backing, uint32_t kernel, int64_t more, const struct file_stamps *stamps);

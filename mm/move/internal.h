@@ -51,11 +51,20 @@ uint64_t move_choose(const struct moving *moving, uint32_t index);
 void move_chosen(struct moving *moving, uint64_t chosen);
 void move_report_set(const struct moving *moving, uint64_t set, int result);
 
+/* The pages move in a file, too. */
+static inline bool move_in_file(const struct moving *moving)
+{
+    return moving->sharing != NULL && moving->file.backing != BACKING_NONE;
+}
+
 /* --- round.c --- */
 
 /* Has every kernel that may map pages of CHOSEN, in all spaces that have them, perform OPERATION on its entries: the
  * home of a space first, then the others and this kernel. FRAME: for SPACE_REPLACE. 0 or a negative errno. Waits. */
 int move_round(struct moving *moving, enum msg_type operation, uint64_t chosen, uint64_t frame);
+/* Has all of them map the frames from FRAME on, and the file have these, if the pages are a file's. A negative errno: a
+ * kernel does not do it, or has died; all others, and the file, have the new frames. Waits. */
+int move_replace(struct moving *moving, uint64_t set, uint64_t frame);
 
 /* --- shared.c --- */
 

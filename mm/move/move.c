@@ -49,22 +49,6 @@ static uint32_t spaces_of(const struct moving *moving)
     return 1 + (moving->sharing != NULL ? kernel_set_count(moving->having) : 0);
 }
 
-static bool is_of_file(const struct moving *moving)
-{
-    return moving->sharing != NULL && moving->file.backing != BACKING_NONE;
-}
-
-/* Has all kernels that may map pages of SET map the frames from FRAME on, and the file have them, if it is a file's. */
-static int switch_frames(struct moving *moving, uint64_t set, uint64_t frame)
-{
-    int error;
-
-    if (!is_of_file(moving))
-        return move_round(moving, MSG_SPACE_REPLACE, set, frame);
-    error = move_round(moving, MSG_SPACE_REPLACE, set, frame | SPACE_STILL_COW);
-    return error != 0 ? error : file_move_end(&moving->file, set, frame);
-}
-
 /* The new frames of the pages of SET behind FROM that are shared, from FRAME on, get the names of the old ones, if they
  * are this kernel's, and it knows the area. */
 static void name_frames(const struct moving *moving, uint32_t from, uint64_t set, uint64_t frame)
@@ -90,7 +74,7 @@ static void replace(struct moving *moving, uint64_t set, uint64_t frame)
     int error;
 
     name_frames(moving, 0, set, frame);
-    error = switch_frames(moving, set, frame);
+    error = move_replace(moving, set, frame);
     if (error != 0) { /* only a faulty kernel refuses; as it may map either frame, none is freed */
         log_line("mm: a kernel refuses to map pages from %lx on, which have moved (error %d)",
                  (unsigned long)moving->start, error);
@@ -113,7 +97,7 @@ static bool share_more(struct moving *moving, uint64_t frame, uint32_t count)
 {
     uint64_t frames[SPACE_CHOSEN_MAX];
     bool own = window_owns(frame, PAGE_SIZE), shared = true;
-    uint32_t has = 1, wanted = spaces_of(moving) + (is_of_file(moving) ? 1 : 0);
+    uint32_t has = 1, wanted = spaces_of(moving) + (move_in_file(moving) ? 1 : 0);
 
     for (uint32_t i = 0; i < count; i++)
         frames[i] = frame + i * PAGE_SIZE;

@@ -85,3 +85,14 @@ int move_round(struct moving *moving, enum msg_type operation, uint64_t chosen, 
         other = move_sharers_round(moving->sharing, moving->having, operation, chosen, frame);
     return error != 0 ? error : other;
 }
+
+int move_replace(struct moving *moving, uint64_t set, uint64_t frame)
+{
+    int error, other;
+
+    if (!move_in_file(moving))
+        return move_round(moving, MSG_SPACE_REPLACE, set, frame);
+    error = move_round(moving, MSG_SPACE_REPLACE, set, frame | SPACE_STILL_COW);
+    other = file_move_end(&moving->file, set, frame); /* also after an error: threads may write to the new frames now */
+    return error != 0 ? error : other;
+}

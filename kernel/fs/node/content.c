@@ -431,11 +431,11 @@ static uint64_t word_of(struct frame_reference *new)
     return frame;
 }
 
-bool content_move_end(struct content *content, uint64_t page, struct frame_reference *new)
+bool content_move_end(struct content *content, uint64_t page, uint64_t frame, struct frame_reference *new)
 {
     uint64_t *slot, old;
 
-    if (!moves(content, page)) {
+    if (!moves(content, page) || frame_of(page_tree_get(&content->tree, page)) != frame) {
         content_drop_reference(new);
         return false;
     }

@@ -72,9 +72,11 @@ int content_copy_page(const struct content *content, uint64_t page, uint64_t fra
 
 /* If FRAME is page PAGE's frame and does not move, the page moves from now on. */
 bool content_move_begin(struct content *content, uint64_t page, uint64_t frame);
-/* The page does not move any more. NEW, which the file takes over, has its new frame, or 0: it keeps its frame; the
- * reference to the other frame is dropped. False: it does not move, since the file has lost it. */
-bool content_move_end(struct content *content, uint64_t page, struct frame_reference *new);
+/* The page, which had FRAME at content_move_begin, does not move any more. NEW, which the file takes over, has its new
+ * frame, or 0: it keeps its frame; the reference to the other frame is dropped. False: the file has lost FRAME, and if
+ * the page moves, it does so with another frame and for another mover. The caller's space still has FRAME, so that it
+ * is not in use again. */
+bool content_move_end(struct content *content, uint64_t page, uint64_t frame, struct frame_reference *new);
 /* Drops the reference of NEW, unless it has no frame, and frees it. */
 void content_drop_reference(struct frame_reference *new);
 /* All programs are quiesced. Where a frame is another kernel's memory, and COPY_OF returns not 0, that frame is the

@@ -212,7 +212,7 @@ static bool move_begin(uint32_t object, uint64_t page, uint64_t frame)
     return moves;
 }
 
-static bool move_end(uint32_t object, uint64_t page, struct frame_reference *new)
+static bool move_end(uint32_t object, uint64_t page, uint64_t frame, struct frame_reference *new)
 {
     struct node *node = node_find(object);
     bool moved = false;
@@ -222,7 +222,7 @@ static bool move_end(uint32_t object, uint64_t page, struct frame_reference *new
         return false;
     }
     spin_lock(&node->lock);
-    moved = content_move_end(&node->content, page, new);
+    moved = content_move_end(&node->content, page, frame, new);
     spin_unlock(&node->lock);
     node_put(node);
     return moved;

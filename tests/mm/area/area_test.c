@@ -124,9 +124,9 @@ TEST(area_most, "no change makes more areas than a list may have, neither by one
     CHECK_EQ(area_protect(&list, at(2), at(3), AREA_WRITE), 0);
     CHECK_EQ(area_remove(&list, at(7), at(8)), -ENOMEM);
     CHECK_EQ(list.count, AREA_COUNT_MAX);
-    list.partial = true; /* another list has the limit */
+    list.follows = 1; /* another list has the limit */
     CHECK_EQ(area_protect(&list, at(7), at(8), AREA_WRITE), 0);
-    list.partial = false;
+    list.follows = 0;
     CHECK_EQ(list.count, AREA_COUNT_MAX + 2);
     list.count = 5;
     fill(7, 8, AREA_WRITE);

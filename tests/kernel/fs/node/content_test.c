@@ -293,7 +293,7 @@ static struct frame_reference *reference_to(uint64_t frame)
 static bool move(struct content *content, uint64_t page, uint64_t old, uint64_t frame)
 {
     memcpy(memory[number_of(frame)], memory[number_of(old)], PAGE_SIZE);
-    return content_move_end(content, page, reference_to(frame));
+    return content_move_end(content, page, old, reference_to(frame));
 }
 
 TEST(content_moves, "a page that moves is read as ever, neither written nor handed out, and then has its new frame")
@@ -338,17 +338,19 @@ TEST(content_moves, "a page that moves is read as ever, neither written nor hand
         CHECK_EQ(memory[number_of(new)][2], 0);
         /* a move that ends without a new frame */
         CHECK(content_move_begin(&content, 1, new));
-        CHECK(content_move_end(&content, 1, reference_to(0)));
+        CHECK(content_move_end(&content, 1, new, reference_to(0)));
         CHECK_EQ(content_write(&content, PAGE_SIZE, "Q", 1), 1);
         end(&content);
     }
 }
 
-TEST(content_moves_cut, "a page that moves may be cut off as a whole, and the new frame is dropped then")
+TEST(content_moves_cut,
+     "a page that moves may be cut off as a whole, and the new frame is dropped then, also if the page moves again")
 {
     struct content content = {0};
     struct page_tree cut = {0};
-    uint64_t old = 0, new;
+    uint64_t old = 0, again = 0, new;
+    char bytes[5];
 
     begin();
     CHECK_EQ(content_write(&content, 0, "page", 4), 4);
@@ -360,6 +362,20 @@ TEST(content_moves_cut, "a page that moves may be cut off as a whole, and the ne
     CHECK(!move(&content, 0, old, new));
     CHECK_EQ(frame_spaces(new), UINT32_MAX);
     CHECK_EQ(frame_spaces(old), 2);
+    /* another mover has begun with the page's second frame when the first one ends, with a frame and without */
+    CHECK_EQ(content_page(&content, 0, true, &again), 0);
+    CHECK(content_move_begin(&content, 0, again));
+    new = new_frame(true);
+    CHECK(!move(&content, 0, old, new));
+    CHECK_EQ(frame_spaces(new), UINT32_MAX);
+    CHECK(!content_move_end(&content, 0, old, reference_to(0)));
+    CHECK_EQ(content_write(&content, 0, "x", 1), -EAGAIN);
+    new = new_frame(true);
+    CHECK(move(&content, 0, again, new));
+    CHECK_EQ(frame_spaces(again), 1);
+    frame_release(again);
+    CHECK_EQ(content_read(&content, 0, bytes, 5), 5);
+    CHECK_EQ(memcmp(bytes, "again", 5), 0);
     frame_release(old);
     content_free(&cut, NULL);
     CHECK_EQ(frame_spaces(old), UINT32_MAX);

@@ -93,6 +93,29 @@ static uint32_t choose_length(uint32_t type, uint64_t *state)
     return size + ((z & 63) == 0 ? (z >> 6) % (MSG_MAX - size) : (z & 1) != 0 ? (z >> 6) % LONGEST : (z >> 6) % 8 * 8);
 }
 
+/* The messages that consist of frames of their receiver: most words are frames, or it would refuse nearly all. */
+static bool is_of_frames(uint32_t type)
+{
+    return type == MSG_FRAME_RELEASE || type == MSG_FRAME_SHARE;
+}
+
+/* A frame in KERNEL's memory. */
+static uint64_t frame_of(uint32_t kernel, uint64_t *state)
+{
+    uint64_t frame = any_frame(state);
+
+    for (int tries = 0; tries < 64; tries++) {
+        for (uint32_t i = 0; i < instance.plan.range_count; i++) {
+            const struct plan_range *range = &instance.plan.ranges[i];
+
+            if (range->kernel == kernel && frame - range->base < range->size)
+                return frame;
+        }
+        frame = any_frame(state);
+    }
+    return frame;
+}
+
 static uint32_t choose_kernel(kernel_set set, uint64_t *state)
 {
     uint32_t count = kernel_set_count(set);
@@ -132,6 +155,11 @@ int hostile_send(const struct hostile *hostile, uint64_t number)
         return -ENOMEM;
     for (uint32_t i = 0; i < (length + 7) / 8; i++)
         payload[i] = i > 0 && draw(&state) % 6 == 0 ? payload[i - 1] : word(hostile, &state);
+    if (is_of_frames(type) && draw(&state) % 4 != 0) {
+        length = draw(&state) % 4 != 0 ? 8 : 16; /* twice the same, often */
+        payload[0] = frame_of(kernel, &state);
+        payload[1] = draw(&state) % 2 != 0 ? payload[0] : frame_of(kernel, &state);
+    }
     if (msg_kinds[type].class == MSG_URGENT && length > MSG_SHORT && !msg_kinds[type].bytes)
         length = MSG_SHORT;
     if (draw(&state) % 8 == 0)

@@ -6,6 +6,7 @@
 #include "kernel/lib/string.h"
 #include "mm/area/area.h"
 #include "mm/area/backing.h"
+#include "mm/frame/abroad.h"
 
 #define RIGHTS (PAGING_PRESENT | PAGING_WRITE | PAGING_USER | PAGING_NO_EXECUTE)
 #define NEVER (PAGING_UNCACHED | PAGING_LARGE | PAGING_GLOBAL) /* in the entry of a program */
@@ -273,6 +274,9 @@ void audit_check_frame(struct audit_report *report, uint32_t owner, const struct
     if (frame->spaces != frame->owned)
         audit_violation(report, AUDIT_COUNT, "frame %lx of kernel %u: %u spaces have it, %u entries hold it", at, owner,
                         frame->spaces, frame->owned);
+    if (frame->abroad != frame->theirs && frame->abroad != ABROAD_UNKNOWN)
+        audit_violation(report, AUDIT_ABROAD, "frame %lx of kernel %u: %u references are abroad, %u entries hold one",
+                        at, owner, frame->abroad, frame->theirs);
     if (frame->exclusive && frame->spaces > 1)
         audit_violation(report, AUDIT_SHARE, "frame %lx of kernel %u: %u spaces have it, and one has it not COW", at,
                         owner, frame->spaces);

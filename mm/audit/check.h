@@ -71,7 +71,9 @@ void audit_check_end(struct audit_check *check);
 struct audit_frame {
     uint64_t frame;
     uint32_t spaces; /* the owner's count of spaces */
-    uint32_t owned;  /* owning entries */
+    uint32_t owned;  /* owning entries, and caches of the owner */
+    uint32_t abroad; /* those of the references that the owner takes for other kernels', or ABROAD_UNKNOWN */
+    uint32_t theirs; /* owning entries of other kernels */
     bool free;       /* in the frame allocator */
     bool mapped;     /* an entry names it */
     bool exclusive;  /* an entry maps it as a private page that is not COW */

@@ -10,6 +10,7 @@
 #include "mm/audit/report.h"
 #include "mm/audit/tables.h"
 #include "mm/file/object.h"
+#include "mm/frame/abroad.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
 #include "mm/frame/kept.h"
@@ -107,16 +108,22 @@ void audit_tables(struct audit_report *report)
 #define SEEN_EXCLUSIVE 0x40000000u
 #define SEEN_OWNED 0x3fffffffu
 
+/* What page tables and caches say of a frame. */
+struct seen {
+    uint32_t owned;  /* references, with SEEN_MAPPED, SEEN_EXCLUSIVE */
+    uint32_t theirs; /* those of them that other kernels have */
+};
+
 struct frames {
     uint64_t start, end; /* physical */
     uint64_t part[AUDIT_PART / sizeof(uint64_t)];
     uint32_t room; /* frames that SEEN is for */
-    uint32_t seen[];
+    struct seen seen[];
 };
 
 static size_t frames_size(uint32_t room)
 {
-    return sizeof(struct frames) + room * sizeof(uint32_t);
+    return sizeof(struct frames) + room * sizeof(struct seen);
 }
 
 static struct frames *frames_create(void)
@@ -131,15 +138,19 @@ static struct frames *frames_create(void)
     return frames;
 }
 
-static void note(struct frames *frames, const uint64_t *words, uint32_t count)
+/* WORDS, COUNT of them, are KERNEL's. */
+static void note(struct frames *frames, uint32_t kernel, const uint64_t *words, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         uint64_t index = ((words[i] & PAGING_FRAME) - frames->start) / PAGE_SIZE;
 
         if (index >= (frames->end - frames->start) / PAGE_SIZE)
             continue;
-        frames->seen[index] |= SEEN_MAPPED | ((words[i] & FRAME_EXCLUSIVE) != 0 ? SEEN_EXCLUSIVE : 0);
-        frames->seen[index] += (words[i] & FRAME_OWNED) != 0;
+        frames->seen[index].owned |= SEEN_MAPPED | ((words[i] & FRAME_EXCLUSIVE) != 0 ? SEEN_EXCLUSIVE : 0);
+        if ((words[i] & FRAME_OWNED) != 0) {
+            frames->seen[index].owned++;
+            frames->seen[index].theirs += kernel != instance.kernel;
+        }
         if (i % FRAMES_A_LOOK == 0)
             slice_check();
     }
@@ -151,7 +162,7 @@ static void note_cached(uint64_t frame, void *context)
     struct frames *frames = context;
 
     if (frame >= frames->start && frame < frames->end)
-        frames->seen[(frame - frames->start) / PAGE_SIZE]++;
+        frames->seen[(frame - frames->start) / PAGE_SIZE].owned++;
 }
 
 /* Asks KERNEL which frames of this kernel its page tables name. */
@@ -169,7 +180,8 @@ static int ask(struct frames *frames, uint32_t kernel)
                               "frames for an audit", frames->start);
         if (length < 0)
             return length;
-        note(frames, (const uint64_t *)(head + 1), (uint32_t)(((size_t)length - sizeof(*head)) / sizeof(uint64_t)));
+        note(frames, kernel, (const uint64_t *)(head + 1),
+             (uint32_t)(((size_t)length - sizeof(*head)) / sizeof(uint64_t)));
         if (head->space != 0 &&
             (head->space < message.space || (head->space == message.space && head->va <= message.va)))
             return -EPROTO;
@@ -186,7 +198,8 @@ static void check_frame(const struct audit_frame *frame, void *context)
     audit_check_frame(context, instance.kernel, frame);
 }
 
-/* Drops the references that no entry accounts for: a kernel that has died had them. */
+/* Drops the references that no entry accounts for: a kernel that has died had them. The rest of those abroad are the
+ * others'. */
 static void reclaim_frame(const struct audit_frame *frame, void *context)
 {
     int64_t *reclaimed = context;
@@ -195,6 +208,8 @@ static void reclaim_frame(const struct audit_frame *frame, void *context)
         frame_release(frame->frame);
         (*reclaimed)++;
     }
+    if (frame->spaces != 0 && frame->owned != 0)
+        abroad_set(frame->frame, frame->theirs);
 }
 
 /* The kernels of ALL are asked. */
@@ -217,13 +232,15 @@ static int look(struct frames *frames, kernel_set all, void (*each)(const struct
     if (zero_page_frame() != 0)
         note_cached(zero_page_frame(), frames);
     for (uint64_t at = frames->start; at < frames->end && error == 0; at += PAGE_SIZE) {
-        uint32_t seen = frames->seen[(at - frames->start) / PAGE_SIZE];
+        const struct seen *seen = &frames->seen[(at - frames->start) / PAGE_SIZE];
         struct audit_frame frame = {.frame = at,
                                     .spaces = frame_spaces(at),
-                                    .owned = seen & SEEN_OWNED,
-                                    .free = seen != 0 && frame_is_free(at),
-                                    .mapped = (seen & SEEN_MAPPED) != 0,
-                                    .exclusive = (seen & SEEN_EXCLUSIVE) != 0};
+                                    .owned = seen->owned & SEEN_OWNED,
+                                    .abroad = abroad_count(at),
+                                    .theirs = seen->theirs,
+                                    .free = seen->owned != 0 && frame_is_free(at),
+                                    .mapped = (seen->owned & SEEN_MAPPED) != 0,
+                                    .exclusive = (seen->owned & SEEN_EXCLUSIVE) != 0};
 
         each(&frame, context);
         if (at / PAGE_SIZE % FRAMES_A_LOOK == 0)

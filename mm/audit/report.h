@@ -24,6 +24,7 @@
     RULE(TABLE, "page tables")                                                                                         \
     RULE(USE, "frame in use")                                                                                          \
     RULE(COUNT, "count of a frame")                                                                                    \
+    RULE(ABROAD, "references abroad")                                                                                  \
     RULE(SHARE, "private frame")                                                                                       \
     RULE(SPACE, "space")
 

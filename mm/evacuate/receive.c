@@ -9,6 +9,7 @@
 #include "mm/evacuate/internal.h"
 #include "mm/file/hold.h"
 #include "mm/file/object.h"
+#include "mm/frame/abroad.h"
 #include "mm/frame/content.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
@@ -66,6 +67,7 @@ static int copies_make(struct copies *copies, const struct shared_frame *frames,
         frame_copy(copy, frames[i].frame);
         for (uint64_t n = 0; n < frames[i].spaces; n++)
             frame_share(copy);
+        abroad_set(copy, ABROAD_UNKNOWN); /* all kernels may have some, or none of them */
         copies->frames[i] = copy;
         copies->spaces[i] = (uint32_t)frames[i].spaces;
         copies->count = i + 1;
@@ -334,9 +336,12 @@ static int take_one(struct space *space, const struct moved_entry *moved)
     if (entry == NULL || space_borrow_page_locked(space, moved->page, moved->entry & PAGING_FRAME,
                                                   (moved->entry & PAGING_SOFT_COW) != 0, 0) < 0)
         return -EPROTO;
-    if ((moved->entry & ~*entry & PAGING_SOFT_OWNING) != 0)
-        space_hold_pages_locked(space, 1);
-    *entry |= moved->entry & PAGING_SOFT_OWNING;
+    if ((moved->entry & ~*entry & PAGING_SOFT_OWNING) == 0)
+        return 0;
+    if ((*entry & PAGING_SOFT_REMOTE) == 0 && !abroad_take(*entry & PAGING_FRAME))
+        return -EPROTO; /* the kernel that stops has no reference to give */
+    space_hold_pages_locked(space, 1);
+    *entry |= PAGING_SOFT_OWNING;
     return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "kernel/lib/list.h"
 #include "kernel/lib/panic.h"
 #include "mm/fault/wire.h"
+#include "mm/frame/abroad.h"
 #include "mm/frame/content.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
@@ -77,6 +78,23 @@ static bool switch_page(struct space *space, uint64_t page, uint64_t frame)
 
     spin_lock(&space->lock);
     owned = switch_locked(space, page, frame);
+    spin_unlock(&space->lock);
+    return owned;
+}
+
+/* The same for another kernel, whose the reference becomes with its answer. */
+static bool switch_for_peer(struct space *space, uint64_t page, uint64_t frame)
+{
+    const uint64_t *entry;
+    uint64_t old;
+    bool owned;
+
+    spin_lock(&space->lock);
+    entry = paging_look(&space->tables, page);
+    old = entry != NULL ? *entry : 0;
+    owned = switch_locked(space, page, frame);
+    if (owned && (old & PAGING_SOFT_REMOTE) == 0)
+        abroad_add(old & PAGING_FRAME);
     spin_unlock(&space->lock);
     return owned;
 }
@@ -152,6 +170,7 @@ int space_cow_break(struct space *space, uint64_t page, uint64_t frame, kernel_s
     struct msg_space_record message = {.space = space->id, .page = page};
     struct letting_go letting = {0};
     uint64_t new;
+    bool owned;
 
     if (spaces != 0 ? spaces == 1
                     : frame_is_sole(
@@ -161,7 +180,7 @@ int space_cow_break(struct space *space, uint64_t page, uint64_t frame, kernel_s
     if (new == 0)
         return -ENOMEM;
     space_gets_await(space, (struct space_range){page, page + PAGE_SIZE});
-    letting.owned = switch_page(space, page, 0);
+    owned = switch_page(space, page, 0);
     if (space->retrieval->home_knows)
         others &= ~(1ull << space->home);
     msg_multicast(others, MSG_SPACE_SWITCH, &message, sizeof(message), space_note_owned, &letting, "copy of a page",
@@ -176,14 +195,16 @@ int space_cow_break(struct space *space, uint64_t page, uint64_t frame, kernel_s
                           "copy of a page", page);
         space_note_owned(&letting, space->home, &answer, length);
     }
+    if (letting.owned && !owned) /* the reference has come with the peer's answer; a peer may lie about this kernel's */
+        owned = !window_owns(frame, PAGE_SIZE) || abroad_take(frame);
     if (letting.error != 0) {
-        take_back(space, page, frame, letting.owned);
+        take_back(space, page, frame, owned);
         space_drop_new(new);
         return letting.error;
     }
     if (space_install(space, page, new, true, false) != 0)
         panic("mm: no room for the copy of page %lx", (unsigned long)page);
-    if (letting.owned)
+    if (owned)
         release_one(frame);
     spin_lock(&space->lock);
     space->stats.cow_copies++;
@@ -209,7 +230,7 @@ static void deferred_free(struct msg_kept *kept)
 static void run_deferred(struct space_deferred *deferred)
 {
     struct deferred_switch *late = container_of(deferred, struct deferred_switch, deferred);
-    struct msg_space_owned answer = {.owned = switch_page(late->space, deferred->start, late->frame)};
+    struct msg_space_owned answer = {.owned = switch_for_peer(late->space, deferred->start, late->frame)};
 
     msg_kept_reply(&late->kept, &answer, sizeof(answer), deferred_free);
 }
@@ -261,7 +282,7 @@ static void handle_switch(const struct msg *m)
         return;
     }
     if (space != NULL) {
-        answer.owned = switch_page(space, message->page & ~(PAGE_SIZE - 1), message->frame & PAGING_FRAME);
+        answer.owned = switch_for_peer(space, message->page & ~(PAGE_SIZE - 1), message->frame & PAGING_FRAME);
         space_put(space);
     }
     msg_reply(&m->ticket, &answer, sizeof(answer));

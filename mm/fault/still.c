@@ -3,6 +3,7 @@
 
 #include "kernel/abi/errno.h"
 #include "mm/area/backing.h"
+#include "mm/frame/abroad.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/reference.h"
 #include "mm/lock/lock.h"
@@ -67,19 +68,33 @@ static void still_entry(void *context, uint64_t va, uint64_t *entry, uint64_t si
     *entry = (*entry & ~PAGING_WRITE) | PAGING_SOFT_STILL;
 }
 
-/* A copy-on-write page has a frame of its own from now on, unless it is a file's. */
+/* ENTRY has a reference to a frame of this kernel. */
+static bool owns_here(uint64_t entry)
+{
+    return (entry & (PAGING_SOFT_OWNING | PAGING_SOFT_REMOTE)) == PAGING_SOFT_OWNING;
+}
+
+/* A copy-on-write page has a frame of its own from now on, unless it is a file's. The reference to the old frame goes
+ * to the mover, and that to the new one comes from it: what a mover has counts as abroad, also if this kernel is the
+ * mover. Where it has none, which only a faulty kernel's has not by now, the entry stays. */
 static void replace_entry(void *context, uint64_t va, uint64_t *entry, uint64_t size)
 {
     struct walk *walk = context;
+    uint64_t old = *entry, new;
     uint32_t before;
 
     (void)size;
     if ((*entry & PAGING_SOFT_PENDING_FREE) != 0 || !is_chosen(walk->change, va, &before))
         return;
     walk->flush = true;
-    *entry = space_entry_with(walk->space, va,
-                              (walk->change->still.frame & SPACE_STILL_COW) != 0 ? *entry : *entry & ~PAGING_SOFT_COW,
-                              (walk->change->still.frame & PAGING_FRAME) + before * PAGE_SIZE);
+    new = space_entry_with(walk->space, va,
+                           (walk->change->still.frame & SPACE_STILL_COW) != 0 ? old : old & ~PAGING_SOFT_COW,
+                           (walk->change->still.frame & PAGING_FRAME) + before * PAGE_SIZE);
+    if (owns_here(new) && !abroad_take(new &PAGING_FRAME))
+        return;
+    if (owns_here(old))
+        abroad_add(old & PAGING_FRAME);
+    *entry = new;
 }
 
 /* A mark goes with it (mm/move/lazy.md). No flush: a CPU with the entry that is not writable in its TLB faults once
@@ -129,11 +144,22 @@ int64_t space_apply_still_locked(struct space *space, const struct msg_space_cha
     return walk_locked(space, change, still_entry) ? -EAGAIN : 0;
 }
 
+/* True if the frames from FIRST on are another kernel's, or the mover has a reference to each. */
+static bool has_movers(uint64_t first, uint64_t count)
+{
+    bool has = true;
+
+    for (uint64_t i = 0; i < count && has && frame_owner(first) == instance.kernel; i++)
+        has = abroad_count(first + i * PAGE_SIZE) != 0;
+    return has;
+}
+
 int64_t space_apply_replace_locked(struct space *space, const struct msg_space_change *change)
 {
     uint64_t first = change->still.frame & ~SPACE_STILL_COW, last = first + (space_still_count(change) - 1) * PAGE_SIZE;
 
-    if (!is_valid(change) || !frame_exists(first) || frame_owner(last) != frame_owner(first))
+    if (!is_valid(change) || !frame_exists(first) || frame_owner(last) != frame_owner(first) ||
+        !has_movers(first, space_still_count(change)))
         return -EPROTO;
     space_questions_supersede_locked(space, change->start, end_of(change));
     walk_locked(space, change, replace_entry);

@@ -12,6 +12,7 @@
 #include "mm/area/backing.h"
 #include "mm/file/move.h"
 #include "mm/file/object.h"
+#include "mm/frame/abroad.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
 #include "mm/frame/reference.h"
@@ -94,6 +95,8 @@ static void look(struct kept_page *page)
     if (error == -EAGAIN)
         return;
     if (error <= 0) {
+        if (error == 0)
+            abroad_add(frame);
         answer(page, error, frame);
         return;
     }

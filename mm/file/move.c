@@ -16,6 +16,7 @@
 #include "mm/area/backing.h"
 #include "mm/file/object.h"
 #include "mm/file/wire.h"
+#include "mm/frame/abroad.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
 #include "mm/frame/object_page.h"
@@ -188,12 +189,26 @@ static struct move *take(uint32_t kernel, uint64_t token, uint64_t chosen)
     return found;
 }
 
-/* Whether the pages of CHOSEN can get the frames from FRAME on: a kernel's, and in use if they are this one's. */
-static bool frames_valid(uint64_t chosen, uint64_t frame)
+/* Gives back the mover's references to the COUNT frames from FRAME on, as far as they are this kernel's memory. */
+static void give_back(uint64_t frame, uint32_t count)
 {
-    for (; chosen != 0 && frame != 0; chosen &= chosen - 1, frame += PAGE_SIZE) {
-        if (!frame_exists(frame) || (frame_owner(frame) == instance.kernel && frame_spaces(frame) == 0))
+    for (; count > 0; count--, frame += PAGE_SIZE) {
+        if (frame_owner(frame) == instance.kernel)
+            abroad_add(frame);
+    }
+}
+
+/* The mover's references to the COUNT frames from FRAME on become the file's; what counts as abroad of this kernel's
+ * memory does so no more. False, and nothing has changed: one is no kernel's memory, or the mover has none of it. */
+static bool take_references(uint64_t frame, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t at = frame + i * PAGE_SIZE;
+
+        if (!frame_exists(at) || (frame_owner(at) == instance.kernel && !abroad_take(at))) {
+            give_back(frame, i);
             return false;
+        }
     }
     return true;
 }
@@ -201,10 +216,14 @@ static bool frames_valid(uint64_t chosen, uint64_t frame)
 /* What the mover's FILE_MOVED says is done. -EPROTO: it has no such move. Any context. */
 static int moved(uint32_t kernel, const struct msg_file_moved *end)
 {
+    uint32_t count = end->frame != 0 ? kernel_set_count(end->chosen) : 0;
     struct move *move = NULL;
 
-    if (end->chosen != 0 && frames_valid(end->chosen, end->frame))
+    if (end->chosen != 0 && take_references(end->frame, count)) {
         move = take(kernel, end->token, end->chosen);
+        if (move == NULL)
+            give_back(end->frame, count);
+    }
     if (move == NULL)
         return -EPROTO;
     end_pages(move, end->chosen, end->frame);

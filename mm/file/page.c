@@ -3,11 +3,13 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/instance/instance.h"
+#include "kernel/instance/window.h"
 #include "mm/area/backing.h"
 #include "mm/file/kept_page.h"
 #include "mm/file/move.h"
 #include "mm/file/object.h"
 #include "mm/file/wire.h"
+#include "mm/frame/abroad.h"
 #include "mm/frame/content.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/give.h"
@@ -58,6 +60,8 @@ int file_page_get(uint64_t backing, bool written, uint64_t *frame)
         return length;
     if (length != (int)sizeof(answer) || !frame_exists(answer.frame))
         return -ENOMEM;
+    if (window_owns(answer.frame, PAGE_SIZE) && !abroad_take(answer.frame))
+        return -ENOMEM; /* the file's kernel had no reference to give */
     *frame = answer.frame;
     return 0;
 }
@@ -120,12 +124,16 @@ static void handle_page(const struct msg *m)
                     ? file_object_page(ask->backing, ask->written != 0, &answer.frame)
                     : -ENXIO;
 
-    if (error == -EAGAIN || error > 0)
+    if (error == -EAGAIN || error > 0) {
         file_page_keep(m, ask);
-    else if (error != 0)
+        return;
+    }
+    if (error != 0) {
         msg_reply_error(&m->ticket, error);
-    else
-        msg_reply(&m->ticket, &answer, sizeof(answer));
+        return;
+    }
+    abroad_add(answer.frame);
+    msg_reply(&m->ticket, &answer, sizeof(answer));
 }
 
 void file_page_init(void)

@@ -3,6 +3,7 @@
 #include "kernel/abi/errno.h"
 #include "mm/fork/internal.h"
 #include "mm/fork/wire.h"
+#include "mm/frame/abroad.h"
 #include "mm/frame/frame.h"
 #include "mm/lease/lease.h"
 #include "mm/page/zero_page.h"
@@ -95,10 +96,12 @@ static uint32_t list_owned(struct space *space, uint64_t from, struct msg_space_
             if (area != NULL && area->start <= va + i * PAGE_SIZE && (area->prot & AREA_NOT_COPIED) != 0)
                 continue;
             pairs[count++] = (struct msg_space_pair){va + i * PAGE_SIZE, entry & PAGING_FRAME};
-            if ((entry & PAGING_SOFT_REMOTE) == 0)
+            if ((entry & PAGING_SOFT_REMOTE) == 0) {
                 frame_share(entry & PAGING_FRAME);
-            else
+                abroad_add(entry & PAGING_FRAME);
+            } else {
                 remote = true;
+            }
         }
     }
     if (head->next == 0 && remote && space->leases.frozen)

@@ -60,7 +60,8 @@ void frame_set_give_up(bool (*function)(void));
 bool frame_make_room(void);
 /* Frees a single frame that is filled with zeros. Some of these are kept for frame_alloc_zeroed. */
 void frame_free_zeroed(uint64_t frame);
-/* 16 bits about an allocated block, for whoever has allocated it; 0 at first. */
+/* 16 bits about an allocated block, for whoever has allocated it; 0 at first. mm/frame/note.h says whose they are once
+ * the frame has references. */
 uint16_t *frame_note(uint64_t frame);
 /* Called by a CPU that has nothing else to do: zeroes a free frame ahead of its use. False: there is nothing to do. */
 bool frame_zero_ahead(void);

@@ -4,6 +4,7 @@
 #include "boot/plan/plan.h"
 #include "kernel/abi/errno.h"
 #include "kernel/instance/instance.h"
+#include "mm/frame/abroad.h"
 #include "mm/frame/content.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/reference.h"
@@ -137,6 +138,8 @@ static void handle_give(const struct msg *m)
         frame_copy(given.frame, wanted->frame);
     if (wanted->run == 0)
         frame_share(given.frame);
+    for (uint64_t i = 0; i < given.count; i++)
+        abroad_add(given.frame + i * PAGE_SIZE);
     msg_reply(&m->ticket, &given, sizeof(given));
 }
 

@@ -12,8 +12,8 @@
 #include "kernel/lib/panic.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
+#include "mm/frame/note.h"
 
-#define NAMED 1u /* of frame_note */
 #define TABLE_FRAMES 512u
 #define TABLE_SHIFT (PAGE_SHIFT + 9)
 #define BUCKETS 256u
@@ -85,7 +85,7 @@ bool frame_set_object_page(uint64_t frame, uint64_t backing)
     if (table == NULL)
         return backing == 0;
     table->backing[place_of(frame)] = backing;
-    __atomic_store_n(frame_note(frame), NAMED, __ATOMIC_RELEASE);
+    __atomic_fetch_or(frame_note(frame), NOTE_NAMED, __ATOMIC_RELEASE);
     return true;
 }
 
@@ -93,7 +93,7 @@ uint64_t frame_object_page(uint64_t frame)
 {
     const struct table *table = find(frame);
 
-    if (table == NULL || (__atomic_load_n(frame_note(frame), __ATOMIC_ACQUIRE) & NAMED) == 0)
+    if (table == NULL || (__atomic_load_n(frame_note(frame), __ATOMIC_ACQUIRE) & NOTE_NAMED) == 0)
         return 0;
     return table->backing[place_of(frame)];
 }

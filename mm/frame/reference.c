@@ -9,6 +9,7 @@
 #include "kernel/instance/window.h"
 #include "kernel/lib/log.h"
 #include "kernel/lib/panic.h"
+#include "mm/frame/abroad.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
 #include "mm/frame/wire.h"
@@ -171,30 +172,46 @@ static bool frames_valid(const struct msg *m)
     return true;
 }
 
-static void each_frame(const struct msg *m, void (*what)(uint64_t frame))
+/* WHAT is done to each frame, until it refuses one: a frame may be named more often than spaces have it. */
+static void each_frame(const struct msg *m, bool (*what)(uint64_t frame))
 {
     const uint64_t *frames = m->data;
     bool valid = frames_valid(m);
 
-    for (uint32_t i = 0; valid && i < m->length / sizeof(frames[0]); i++) {
-        valid = frame_spaces(frames[i]) != 0; /* a frame may be named more often than spaces have it */
-        if (valid)
-            what(frames[i]);
-    }
+    for (uint32_t i = 0; valid && i < m->length / sizeof(frames[0]); i++)
+        valid = what(frames[i]);
     if (valid)
         msg_reply(&m->ticket, NULL, 0);
     else
         msg_reply_error(&m->ticket, -EPROTO);
 }
 
+static bool share_abroad(uint64_t frame)
+{
+    if (frame_spaces(frame) == 0)
+        return false;
+    frame_share(frame);
+    abroad_add(frame);
+    return true;
+}
+
+/* Only of what is abroad: what this kernel maps, nobody else can give back. */
+static bool release_abroad(uint64_t frame)
+{
+    if (!abroad_take(frame))
+        return false;
+    frame_release(frame);
+    return true;
+}
+
 static void handle_share(const struct msg *m)
 {
-    each_frame(m, frame_share);
+    each_frame(m, share_abroad);
 }
 
 static void handle_release(const struct msg *m)
 {
-    each_frame(m, frame_release);
+    each_frame(m, release_abroad);
 }
 
 static void handle_sole(const struct msg *m)

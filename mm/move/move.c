@@ -5,6 +5,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/instance/window.h"
 #include "kernel/lib/log.h"
+#include "mm/frame/abroad.h"
 #include "mm/frame/content.h"
 #include "mm/frame/heap.h"
 #include "mm/frame/object_page.h"
@@ -35,12 +36,21 @@ static void report_all(const struct moving *moving, int result)
 
 /* --- from here on no kernel maps the pages writable --- */
 
+/* Frames of this kernel whose references the mover has: they count as abroad (mm/fault/still.c). */
+static void keep_new(uint64_t frame, uint32_t count)
+{
+    for (uint32_t i = 0; i < count && window_owns(frame, PAGE_SIZE); i++)
+        abroad_add(frame + i * PAGE_SIZE);
+}
+
 static void drop_old(struct moving *moving, uint64_t frame)
 {
-    if (window_owns(frame, PAGE_SIZE))
-        frame_runs_drop(&moving->own, frame);
-    else if (release_add(&moving->old, frame) != 0)
+    if (window_owns(frame, PAGE_SIZE)) {
+        if (abroad_take(frame)) /* else a faulty kernel has released it */
+            frame_runs_drop(&moving->own, frame);
+    } else if (release_add(&moving->old, frame) != 0) {
         release_one(frame);
+    }
 }
 
 /* The spaces that have the chosen pages. */
@@ -104,6 +114,7 @@ static bool share_more(struct moving *moving, uint64_t frame, uint32_t count)
     for (; has < wanted && shared; has += shared ? 1 : 0) {
         for (uint32_t i = 0; i < count && own; i++)
             frame_share(frames[i]);
+        keep_new(frame, count);
         shared = own || share_frames(frame_owner(frame), frames, count) == 0;
     }
     for (uint32_t i = 0; i < count && !shared; i++) {
@@ -124,6 +135,7 @@ static void move_set(struct moving *moving, uint64_t set, uint64_t nodes)
             move_report_set(moving, set, -ENOMEM);
             return;
         }
+        keep_new(frame, count);
         if (!share_more(moving, frame, count)) {
             move_report_set(moving, set, -ENOMEM);
             return;
@@ -390,6 +402,7 @@ static bool move_large(struct moving *moving, uint64_t start)
     stays = is_one && (nodes >> node & 1) != 0;
     if (is_one && !stays && ((moving->words[0] & MOVE_SHARED) == 0 || is_sole(moving)))
         block = policy_frames_on(nodes, LEAF_ENTRIES, &count);
+    keep_new(block, count);
     if (stays)
         leave_block(moving, node);
     else if (count == LEAF_ENTRIES)

@@ -7,6 +7,7 @@
 #include "kernel/abi/limits.h"
 #include "kernel/arch/x86_64/paging.h"
 #include "mm/area/area.h"
+#include "mm/frame/abroad.h"
 #include "tests/test.h"
 
 #define BASE 0x40000000ull
@@ -419,6 +420,13 @@ TEST(frames, "a frame is mapped only if a space has it, owned as often as its ow
     frame((struct audit_frame){.spaces = 1, .owned = 2, .mapped = true});
     frame((struct audit_frame){.spaces = 1}); /* nobody has it: lost */
     expect(3, "count of a frame");
+    begin();
+    frame((struct audit_frame){.spaces = 3, .owned = 3, .abroad = 2, .theirs = 2, .mapped = true});
+    frame((struct audit_frame){.spaces = 3, .owned = 3, .abroad = ABROAD_UNKNOWN, .theirs = 2, .mapped = true});
+    expect(0, "");
+    frame((struct audit_frame){.spaces = 3, .owned = 3, .abroad = 3, .theirs = 2, .mapped = true});
+    frame((struct audit_frame){.spaces = 3, .owned = 3, .abroad = 1, .theirs = 2, .mapped = true});
+    expect(2, "references abroad");
     begin();
     frame((struct audit_frame){.spaces = 2, .owned = 2, .mapped = true, .exclusive = true});
     expect(1, "private frame");

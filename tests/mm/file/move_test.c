@@ -12,6 +12,7 @@
 #include "mm/area/backing.h"
 #include "mm/file/object.h"
 #include "mm/file/wire.h"
+#include "mm/frame/abroad.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
 #include "mm/frame/object_page.h"
@@ -59,6 +60,18 @@ uint32_t frame_owner(uint64_t pa)
 {
     (void)pa;
     return PEER;
+}
+
+/* Of frames of this kernel, of which there are none. */
+void abroad_add(uint64_t pa)
+{
+    CHECK_EQ(pa, 0);
+}
+
+bool abroad_take(uint64_t pa)
+{
+    CHECK_EQ(pa, 0);
+    return false;
 }
 
 uint32_t frame_spaces(uint64_t pa)

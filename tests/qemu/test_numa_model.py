@@ -80,6 +80,8 @@ static void *other(void *unused)
         shared[0] = 1;
         turn = 2 * i + 2;
     }
+    while (turn != 2 * TURNS + 1) /* or its end would push the line out of its cache */
+        __asm__ volatile("pause");
     return unused;
 }
 
@@ -116,6 +118,7 @@ int main(void)
         TURN(8) TURN(9) TURN(10) TURN(11) TURN(12) TURN(13) TURN(14) TURN(15)
         }
     }
+    turn = 2 * TURNS + 1;
     return pthread_join(thread, 0);
 }
 """

@@ -11,21 +11,27 @@
 
 static char text[65536];
 
-unsigned long events_of(int kernel, const char *name)
+/* Reads the report at PATH into TEXT, which is empty if there is none. */
+static void read_report(const char *path)
 {
-    int file = open("/proc/self/kettle", O_RDONLY);
+    int file = open(path, O_RDONLY);
     size_t length = 0;
     ssize_t more;
+
+    while (file >= 0 && (more = read(file, text + length, sizeof(text) - 1 - length)) > 0)
+        length += (size_t)more;
+    if (file >= 0)
+        close(file);
+    text[length] = '\0';
+}
+
+unsigned long events_of(int kernel, const char *name)
+{
     char start[48];
     const char *at;
     const char *end;
 
-    if (file < 0)
-        return 0;
-    while ((more = read(file, text + length, sizeof(text) - 1 - length)) > 0)
-        length += (size_t)more;
-    close(file);
-    text[length] = '\0';
+    read_report("/proc/self/kettle");
     snprintf(start, sizeof(start), "\nevents %d ", kernel);
     at = strstr(text, start);
     if (at == NULL)
@@ -35,6 +41,16 @@ unsigned long events_of(int kernel, const char *name)
     snprintf(start, sizeof(start), " %s=", name);
     at = strstr(at, start);
     return at != NULL && (end == NULL || at < end) ? strtoul(at + strlen(start), NULL, 10) : 0;
+}
+
+long events_reported(const char *path, const char *word)
+{
+    long sum = 0;
+
+    read_report(path);
+    for (const char *found = strstr(text, word); found != NULL; found = strstr(found + 1, word))
+        sum += strtol(found + strlen(word), NULL, 10);
+    return sum;
 }
 
 unsigned long events_everywhere(const char *name)

@@ -6,5 +6,9 @@
 unsigned long events_of(int kernel, const char *name);
 /* The sum over all kernels that run. */
 unsigned long events_everywhere(const char *name);
+/* The sum of the numbers behind each WORD in the report at PATH, as of all kernels; 0 where it is not. Allocates
+ * nothing.
+ */
+long events_reported(const char *path, const char *word);
 
 #endif

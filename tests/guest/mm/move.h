@@ -44,6 +44,8 @@ int move_node_of(void *page);
 bool move_skip_one_node(void);
 
 unsigned long move_mark_of(long page, long writer, unsigned long count);
+/* Writes the first marks to the pages at move_area; nothing has been written, seen or found wrong. */
+void move_fill(void);
 void move_read_line(int reader, long page, int writer);
 void move_write_line(int writer, long page);
 

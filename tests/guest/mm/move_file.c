@@ -63,15 +63,8 @@ static bool begin_file(const char *kind)
     }
     if (!CHECK(move_area != MAP_FAILED, "%s", strerror(errno)))
         return false;
-    memset(move_written, 0, sizeof(move_written));
-    memset(move_seen, 0, sizeof(move_seen));
     atomic_store(&over, false);
-    atomic_store(&move_arrived, 0);
-    atomic_store(&move_wrong, 0);
-    for (long i = 0; i < PAGES; i++) {
-        for (int k = 0; k < WRITERS; k++)
-            atomic_store(&move_area[i].line[k * 8].mark, move_mark_of(i, k, 0));
-    }
+    move_fill();
     return true;
 }
 

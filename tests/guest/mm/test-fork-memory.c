@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "tests/guest/harness/tap.h"
+#include "tests/guest/mm/events.h"
 #include "userland/thread.h"
 #include "userland/x86.h"
 
@@ -418,34 +419,16 @@ static void test_relay(void)
     unmap_area((char *)relay.go, 1);
 }
 
-/* The sum over all kernels of the number behind WORD in the report at PATH; 0 without Kettle. */
-static long reported(const char *path, const char *word)
-{
-    char text[32768];
-    long sum = 0;
-    size_t size;
-    FILE *file = fopen(path, "r");
-
-    if (file == NULL)
-        return 0;
-    size = fread(text, 1, sizeof(text) - 1, file);
-    text[size] = '\0';
-    for (const char *found = strstr(text, word); found != NULL; found = strstr(found + 1, word))
-        sum += atol(found + strlen(word));
-    fclose(file);
-    return sum;
-}
-
 /* In KiB. */
 static long free_memory(void)
 {
-    return reported("/proc/kettle/kernels", " free ");
+    return events_reported("/proc/kettle/kernels", " free ");
 }
 
 /* What is not free, in KiB, without what kernels keep for the next time. */
 static long used_memory(void)
 {
-    return 4 * reported("/proc/kettle/objects", " used ");
+    return 4 * events_reported("/proc/kettle/objects", " used ");
 }
 
 static void use_memory(void)

@@ -99,20 +99,25 @@ static void reader(struct thread *thread)
     }
 }
 
-static bool begin(void)
+void move_fill(void)
 {
-    move_area = (struct page *)(void *)spread_memory_map(PAGES, PRIVATE);
-    if (move_area == NULL)
-        return false;
     memset(move_written, 0, sizeof(move_written));
     memset(move_seen, 0, sizeof(move_seen));
-    atomic_store(&over, false);
     atomic_store(&move_arrived, 0);
     atomic_store(&move_wrong, 0);
     for (long i = 0; i < PAGES; i++) {
         for (int k = 0; k < WRITERS; k++)
             atomic_store(&move_area[i].line[k * 8].mark, move_mark_of(i, k, 0));
     }
+}
+
+static bool begin(void)
+{
+    move_area = (struct page *)(void *)spread_memory_map(PAGES, PRIVATE);
+    if (move_area == NULL)
+        return false;
+    atomic_store(&over, false);
+    move_fill();
     return true;
 }
 

@@ -77,15 +77,15 @@ static void place(struct thread *thread, enum balance_event event)
     spin_unlock(&group->lock);
 }
 
-/* Counts THREAD, which is new, for its user, who may have LIMIT: -EAGAIN. */
+/* Counts THREAD, which is new, for its user, who may have LIMIT: 0, -EAGAIN or -ENOMEM. */
 static int count_task(struct thread *thread, uint64_t limit)
 {
     uint32_t user = thread_current()->context.credentials.uid;
+    int error = quota_take(QUOTA_TASKS, user, 1, limit, -EAGAIN);
 
-    if (!quota_take(QUOTA_TASKS, user, 1, limit))
-        return -EAGAIN;
-    thread->quota_user = user;
-    return 0;
+    if (error == 0)
+        thread->quota_user = user;
+    return error;
 }
 
 /* RLIMIT_NPROC of GROUP; away from its home, where it is not known, the usual one. */

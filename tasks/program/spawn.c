@@ -75,10 +75,9 @@ static int make(uint32_t tid, uint32_t parent, const struct spawn_program *progr
     if (begun) {
         uint32_t user = program->strings->user->uid;
 
-        if (quota_take(QUOTA_TASKS, user, 1, state->limits[LIMIT_NPROC].soft))
+        error = quota_take(QUOTA_TASKS, user, 1, state->limits[LIMIT_NPROC].soft, -EAGAIN);
+        if (error == 0)
             thread->quota_user = user;
-        else
-            error = -EAGAIN;
     }
     if (error == 0)
         error = process_create(group, state);

@@ -1,8 +1,10 @@
 /* What each user has. See the header. */
 #include "tasks/quota/quota.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
+#include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/spinlock.h"
 #include "kernel/lib/list.h"
 #include "kernel/lib/panic.h"
@@ -62,15 +64,15 @@ static bool root_take(enum quota which, uint64_t count, uint64_t limit)
     return true;
 }
 
-bool quota_take(enum quota which, uint32_t uid, uint64_t count, uint64_t limit)
+int quota_take(enum quota which, uint32_t uid, uint64_t count, uint64_t limit, int over)
 {
     struct user **at;
-    bool taken = false;
+    int error = -ENOMEM;
 
     if (count == 0)
-        return true;
+        return 0;
     if (uid == ROOT)
-        return root_take(which, count, limit);
+        return root_take(which, count, limit) ? 0 : over;
     spin_lock(&lock);
     at = place_locked(uid);
     if (*at == NULL && (*at = heap_alloc(sizeof(**at))) != NULL)
@@ -78,8 +80,8 @@ bool quota_take(enum quota which, uint32_t uid, uint64_t count, uint64_t limit)
     if (*at != NULL) {
         struct user *user = *at;
 
-        taken = count <= limit && user->used[which] <= limit - count;
-        if (taken)
+        error = count <= limit && user->used[which] <= limit - count ? 0 : over;
+        if (error == 0)
             user->used[which] += count;
         if (is_unused(user)) {
             *at = user->next;
@@ -87,7 +89,7 @@ bool quota_take(enum quota which, uint32_t uid, uint64_t count, uint64_t limit)
         }
     }
     spin_unlock(&lock);
-    return taken;
+    return error;
 }
 
 void quota_give(enum quota which, uint32_t uid, uint64_t count)

@@ -2,7 +2,6 @@
 #ifndef TASKS_QUOTA_QUOTA_H
 #define TASKS_QUOTA_QUOTA_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 enum quota {
@@ -16,9 +15,9 @@ enum quota {
     QUOTAS
 };
 
-/* Adds COUNT to what user UID has of WHICH. False, and nothing is added: the sum would be over LIMIT, or there is no
- * memory. Any context; never waits. */
-bool quota_take(enum quota which, uint32_t uid, uint64_t count, uint64_t limit);
+/* Adds COUNT to what user UID has of WHICH: 0. OVER, which is the caller's error, and nothing is added: the sum would
+ * be over LIMIT. -ENOMEM, and nothing is added. Any context; never waits. */
+int quota_take(enum quota which, uint32_t uid, uint64_t count, uint64_t limit, int over);
 /* Takes COUNT, which quota_take has added, off again. */
 void quota_give(enum quota which, uint32_t uid, uint64_t count);
 /* What UID has of WHICH. */

@@ -8,15 +8,15 @@
 static uint64_t quota_counts[QUOTAS];
 static uint64_t quota_most = UINT64_MAX; /* in place of every limit that is higher */
 
-bool quota_take(enum quota which, uint32_t uid, uint64_t count, uint64_t limit)
+int quota_take(enum quota which, uint32_t uid, uint64_t count, uint64_t limit, int over)
 {
     (void)uid;
     if (limit > quota_most)
         limit = quota_most;
     if (count > limit || quota_counts[which] > limit - count)
-        return false;
+        return over;
     quota_counts[which] += count;
-    return true;
+    return 0;
 }
 
 void quota_give(enum quota which, uint32_t uid, uint64_t count)

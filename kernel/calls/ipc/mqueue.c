@@ -61,15 +61,17 @@ static int64_t by_name(enum ipc_operation operation, struct ipc_call *call, uint
     return error;
 }
 
-/* RLIMIT_MSGQUEUE of the current process, at most UINT32_MAX. */
-static uint32_t bytes_limit(void)
+/* RLIMIT_MSGQUEUE of the current process, at most UINT32_MAX, or an error: the process ends, or its home has not
+ * answered. */
+static int64_t bytes_limit(void)
 {
     struct msg_process_call call = {
         .id = thread_current()->group->id, .type = MSG_PROCESS_LIMIT, .limit.which = LIMIT_MSGQUEUE};
     struct msg_process_result result;
+    int64_t error = process_call_surely(&call, &result);
 
-    if (process_call_surely(&call, &result) != 0)
-        return 0; /* the process ends */
+    if (error != 0)
+        return error;
     return result.limit.soft < UINT32_MAX ? (uint32_t)result.limit.soft : UINT32_MAX;
 }
 
@@ -88,10 +90,14 @@ int64_t call_mq_open(struct call *c)
         call.a = attr.count_max;
         call.b = attr.size_max;
     }
-    if ((call.flags & OPEN_CREATE) != 0)
-        call.task = bytes_limit();
-    if ((call.flags & OPEN_CREATE) != 0)
+    if ((call.flags & OPEN_CREATE) != 0) {
+        int64_t limit = bytes_limit();
+
+        if (limit < 0)
+            return limit;
+        call.task = (uint32_t)limit;
         call.id = (int32_t)files_mode((uint32_t)c->a[2] & 0777);
+    }
     error = by_name(IPC_QUEUE_OPEN, &call, c->a[0], &answer);
     if (error != 0)
         return error;

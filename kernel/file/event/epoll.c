@@ -277,9 +277,10 @@ void epoll_item_here(struct epoll_item *item)
 static int add_locked(struct epoll *epoll, const struct epoll_change *change, struct file *file)
 {
     struct epoll_item *item;
+    int error = quota_take(QUOTA_WATCHES, change->user, 1, quota_limit(QUOTA_WATCHES), -ENOSPC);
 
-    if (!quota_take(QUOTA_WATCHES, change->user, 1, quota_limit(QUOTA_WATCHES)))
-        return -ENOSPC;
+    if (error != 0)
+        return error;
     item = heap_alloc(sizeof(*item));
     if (item == NULL) {
         quota_give(QUOTA_WATCHES, change->user, 1);

@@ -326,6 +326,8 @@ static int64_t make_locked(const struct ipc_call *call, const char *name, size_t
     int64_t bytes = call->b != 0 ? call->b : (int64_t)MQUEUE_USER_SIZE;
     bool root = call->user.uid == 0;
     struct mqueue *queue;
+    uint64_t weight;
+    int error;
 
     if (count <= 0 || bytes <= 0 || bytes > (int64_t)MQUEUE_MESSAGE_MAX ||
         (!root && (count > (int64_t)MQUEUE_USER_COUNT || bytes > (int64_t)MQUEUE_USER_SIZE)))
@@ -334,15 +336,17 @@ static int64_t make_locked(const struct ipc_call *call, const char *name, size_t
         return -EMFILE;
     if (queue_count == QUEUES_MAX && !root)
         return -ENOSPC;
-    if (!quota_take(QUOTA_QUEUE_BYTES, call->user.uid, weight_of((uint64_t)count, (uint64_t)bytes), call->task))
-        return -EMFILE;
+    weight = weight_of((uint64_t)count, (uint64_t)bytes);
+    error = quota_take(QUOTA_QUEUE_BYTES, call->user.uid, weight, call->task, -EMFILE);
+    if (error != 0)
+        return error;
     queue = heap_alloc(sizeof(*queue));
     if (queue == NULL) {
-        quota_give(QUOTA_QUEUE_BYTES, call->user.uid, weight_of((uint64_t)count, (uint64_t)bytes));
+        quota_give(QUOTA_QUEUE_BYTES, call->user.uid, weight);
         return -ENOMEM;
     }
     queue->payer = call->user.uid;
-    queue->counted = weight_of((uint64_t)count, (uint64_t)bytes);
+    queue->counted = weight;
     list_init(&queue->messages);
     file_events_init(&queue->events);
     queue->count_max = count;

@@ -366,19 +366,22 @@ void pipe_buffer_free(struct pipe_buffer *buffer)
     *buffer = (struct pipe_buffer){.user = buffer->user, .pages = buffer->pages};
 }
 
-bool pipe_buffer_count(struct pipe_buffer *buffer, uint32_t user, uint64_t size, uint64_t most)
+int pipe_buffer_count(struct pipe_buffer *buffer, uint32_t user, uint64_t size, uint64_t most, int over)
 {
     uint32_t pages = (uint32_t)((size + PIPE_PART - 1) / PIPE_PART);
+    int error = 0;
 
     if (buffer->pages != 0)
         user = buffer->user;
-    if (pages > buffer->pages && !quota_take(QUOTA_PIPE_PAGES, user, pages - buffer->pages, most))
-        return false;
+    if (pages > buffer->pages)
+        error = quota_take(QUOTA_PIPE_PAGES, user, pages - buffer->pages, most, over);
+    if (error != 0)
+        return error;
     if (pages < buffer->pages)
         quota_give(QUOTA_PIPE_PAGES, user, buffer->pages - pages);
     buffer->user = user;
     buffer->pages = pages;
-    return true;
+    return 0;
 }
 
 void pipe_buffer_discount(struct pipe_buffer *buffer)

@@ -71,8 +71,8 @@ int64_t pipe_buffer_resize(struct pipe_buffer *buffer, uint64_t size);
 void pipe_buffer_free(struct pipe_buffer *buffer);
 
 /* The capacity of BUFFER, which is new or has been counted before, counts in the quota of USER, who may have at most
- * MOST pages. False: that is too much, and nothing is changed. */
-bool pipe_buffer_count(struct pipe_buffer *buffer, uint32_t user, uint64_t size, uint64_t most);
+ * MOST pages: 0. OVER, the caller's error: that is too much; -ENOMEM. After an error nothing is changed. */
+int pipe_buffer_count(struct pipe_buffer *buffer, uint32_t user, uint64_t size, uint64_t most, int over);
 /* It does not count any more. */
 void pipe_buffer_discount(struct pipe_buffer *buffer);
 

@@ -131,12 +131,15 @@ static int64_t resize(struct pipe_buffer *buffer, const struct pipe_size *size)
     int64_t result;
 
     if (size->size > before && size->root == 0) {
-        if (size->size > PIPE_SIZE_MOST || !pipe_buffer_count(buffer, size->user, size->size, quota_pipe_soft()))
+        if (size->size > PIPE_SIZE_MOST)
             return -EPERM;
+        result = pipe_buffer_count(buffer, size->user, size->size, quota_pipe_soft(), -EPERM);
+        if (result != 0)
+            return result;
     }
     result = pipe_buffer_resize(buffer, size->size);
     if (buffer->pages != 0) /* the resized pipe is not larger than what was just counted */
-        pipe_buffer_count(buffer, buffer->user, pipe_buffer_size(buffer), UINT64_MAX);
+        pipe_buffer_count(buffer, buffer->user, pipe_buffer_size(buffer), UINT64_MAX, 0);
     return result;
 }
 
@@ -292,10 +295,13 @@ static const struct file_kind write_kind = {.write = pipe_write,
  * none: -ENFILE, -ENOMEM. */
 static int count_new(struct pipe_buffer *buffer, uint32_t user)
 {
-    if (pipe_buffer_count(buffer, user, PIPE_SIZE, quota_pipe_soft()))
-        return 0;
-    if (!pipe_buffer_count(buffer, user, SMALL_SIZE, quota_limit(QUOTA_PIPE_PAGES)))
-        return -ENFILE;
+    int error = pipe_buffer_count(buffer, user, PIPE_SIZE, quota_pipe_soft(), -ENFILE);
+
+    if (error != -ENFILE)
+        return error;
+    error = pipe_buffer_count(buffer, user, SMALL_SIZE, quota_limit(QUOTA_PIPE_PAGES), -ENFILE);
+    if (error != 0)
+        return error;
     return pipe_buffer_resize(buffer, SMALL_SIZE) > 0 ? 0 : -ENOMEM;
 }
 

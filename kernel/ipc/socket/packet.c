@@ -53,15 +53,18 @@ static void discount_packet(uint32_t uid, size_t bytes, uint32_t files)
     quota_give(QUOTA_FLYING, uid, files);
 }
 
-/* Counts a packet for the user who sends it: -ENOBUFS; -ETOOMANYREFS: too many descriptors are under way. */
+/* Counts a packet for the user who sends it: -ENOBUFS; -ETOOMANYREFS: too many descriptors are under way;
+ * -ENOMEM. */
 static int count_packet(uint32_t uid, size_t bytes, uint32_t files)
 {
-    if (!quota_take(QUOTA_SOCKET_BYTES, uid, bytes, quota_limit(QUOTA_SOCKET_BYTES)))
-        return -ENOBUFS;
-    if (quota_take(QUOTA_FLYING, uid, files, quota_limit(QUOTA_FLYING)))
-        return 0;
-    quota_give(QUOTA_SOCKET_BYTES, uid, bytes);
-    return -ETOOMANYREFS;
+    int error = quota_take(QUOTA_SOCKET_BYTES, uid, bytes, quota_limit(QUOTA_SOCKET_BYTES), -ENOBUFS);
+
+    if (error != 0)
+        return error;
+    error = quota_take(QUOTA_FLYING, uid, files, quota_limit(QUOTA_FLYING), -ETOOMANYREFS);
+    if (error != 0)
+        quota_give(QUOTA_SOCKET_BYTES, uid, bytes);
+    return error;
 }
 
 static void free_packet(struct packet *packet)

@@ -40,7 +40,7 @@ int signal_queue_add(struct signal_queue *queue, const struct signal_info *info,
 
     if ((queue->pending & bit) != 0 && info->signal < SIGNAL_REALTIME && info->code != SI_TIMER)
         return 0;
-    if (queue->count < SIGNAL_QUEUE_MAX && quota_take(QUOTA_SIGNALS, uid, 1, limit)) {
+    if (queue->count < SIGNAL_QUEUE_MAX && quota_take(QUOTA_SIGNALS, uid, 1, limit, -EAGAIN) == 0) {
         queued = heap_alloc(sizeof(*queued));
         if (queued == NULL)
             quota_give(QUOTA_SIGNALS, uid, 1);

@@ -82,15 +82,18 @@ static void free_timer(struct process_timer *timer)
     heap_free(timer, sizeof(*timer));
 }
 
-/* A timer of a program is a queued signal of its user's, as on Linux. False: the user has LIMIT of them. */
-static bool count_timer(struct process_timer *timer, const struct process *process, uint64_t limit)
+/* Counts TIMER, if a program made it, as a queued signal of its user's, as Linux does: 0; -EAGAIN: the user has LIMIT
+ * of them; -ENOMEM. */
+static int count_timer(struct process_timer *timer, const struct process *process, uint64_t limit)
 {
+    int error;
+
     timer->user = process->credentials.uid;
-    timer->counted = is_interval_timer(timer) || quota_take(QUOTA_SIGNALS, timer->user, 1, limit);
-    if (!timer->counted)
-        return false;
-    timer->counted = !is_interval_timer(timer);
-    return true;
+    if (is_interval_timer(timer))
+        return 0;
+    error = quota_take(QUOTA_SIGNALS, timer->user, 1, limit, -EAGAIN);
+    timer->counted = error == 0;
+    return error;
 }
 
 /* Drops a use of TIMER. If the use had a reference to the group, the caller releases it after the lock. */
@@ -339,12 +342,14 @@ static int64_t create_locked(struct group *group, const struct msg_process_call 
                              struct process_timer *timer)
 {
     struct process *process = group->process;
+    int error;
 
     if (timer == NULL || process->timer_count >= TIMERS_MAX || group->exiting)
         return -EAGAIN;
     timer->id = id;
-    if (!count_timer(timer, process, process->limits[LIMIT_SIGPENDING].soft))
-        return -EAGAIN;
+    error = count_timer(timer, process, process->limits[LIMIT_SIGPENDING].soft);
+    if (error != 0)
+        return error;
     timer->is = call->new_timer.is;
     timer->target = call->new_timer.target;
     timer->measured = call->new_timer.measured;
@@ -534,7 +539,7 @@ int process_timer_stage(struct process *process, const struct timer_state *state
         return -ENOMEM;
     timer->is = state->is;
     timer->id = state->id;
-    if (!count_timer(timer, process, UINT64_MAX)) {
+    if (count_timer(timer, process, UINT64_MAX) != 0) {
         heap_free(timer, sizeof(*timer));
         return -ENOMEM;
     }

@@ -4,7 +4,9 @@
 #include <stddef.h>
 
 #include "kernel/abi/errno.h"
+#include "kernel/file/wire.h"
 #include "kernel/fs/node/node.h"
+#include "kernel/fs/node/notify.h"
 #include "kernel/fs/node/revocation.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/log.h"
@@ -17,6 +19,7 @@
 #include "mm/frame/heap.h"
 #include "msg/call.h"
 #include "msg/channel.h"
+#include "tasks/remote/operation.h"
 
 /* --- grants --- */
 
@@ -258,6 +261,63 @@ static uint64_t resident_pages(uint32_t object, uint64_t page, uint32_t count)
     return pages;
 }
 
+/* --- holes: MADV_REMOVE --- */
+
+/* A file of a shared directory has its bytes on the host, too, which cannot make a hole there. */
+static int punch(struct node *node, uint64_t first, uint64_t pages, struct file_answer *answer)
+{
+    int64_t error;
+
+    if ((node->mode & FILE_TYPE_MASK) != FILE_REGULAR)
+        return -ENXIO;
+    if (node->owner != NULL && node->segment == 0)
+        return -EOPNOTSUPP;
+    error = node_punch(node, first * PAGE_SIZE, (first + pages) * PAGE_SIZE, answer);
+    if (error == 0)
+        inotify_node(node, WATCH_MODIFY);
+    return error == -ENOSPC ? -ENOMEM : (int)error;
+}
+
+static int run_punch(const struct remote_request *request, void *result)
+{
+    const struct msg_file_punch *message = request->data;
+    uint64_t first = backing_page(message->backing);
+    struct file_answer answer = {0};
+    struct node *node;
+    int error;
+
+    if (!backing_is_file(message->backing) || backing_kernel(message->backing) != instance.kernel ||
+        message->pages == 0 || message->pages > BACKING_PAGES - first)
+        return -EPROTO;
+    node = node_find(backing_object(message->backing));
+    if (node == NULL)
+        return -ENXIO;
+    error = punch(node, first, message->pages, &answer);
+    node_put(node);
+    if (error != 0)
+        return error;
+    *(struct msg_file_punched *)result = (struct msg_file_punched){(answer.flags & FILE_SETTLES) != 0, answer.seen};
+    return sizeof(struct msg_file_punched);
+}
+
+int node_punch_mapped(uint64_t backing, uint64_t pages, struct file_answer *answer)
+{
+    const struct remote_how how = {.why = "a hole in a mapped file", .key = backing, .sure = true};
+    const struct msg_file_punch message = {backing, pages};
+    struct msg_file_punched punched = {0};
+    int result = remote_call(backing_kernel(backing), MSG_FILE_PUNCH, &message, sizeof(message), &punched,
+                             sizeof(punched), &how);
+
+    *answer = (struct file_answer){.kernel = backing_kernel(backing)};
+    if (result < 0)
+        return result;
+    if (punched.settles != 0) {
+        answer->flags = FILE_SETTLES;
+        answer->seen = punched.number;
+    }
+    return 0;
+}
+
 struct notifying {
     void (*each)(uint64_t frame, void *context);
     void *context;
@@ -324,6 +384,7 @@ void node_map_init(void)
                                                 .hold = hold_object};
 
     file_objects_serve(&objects);
+    REMOTE_SERVE(FILE_PUNCH, run_punch, NULL, struct msg_file_punch, struct msg_file_punched);
     revocation_init();
     revoke_init();
 }

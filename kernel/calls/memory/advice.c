@@ -117,7 +117,7 @@ static int empty_area(uint64_t *at, uint64_t end)
     if (error == -EAGAIN)
         return 0;
     *at = stop;
-    return error;
+    return error == -ENOMEM && backing != 0 ? -EAGAIN : error; /* ENOMEM would say that there is no area */
 }
 
 /* MADV_REMOVE: shared anonymous memory becomes zeros, and a file gets a hole. */

@@ -302,7 +302,7 @@ static int run_punch(const struct remote_request *request, void *result)
 
 int node_punch_mapped(uint64_t backing, uint64_t pages, struct file_answer *answer)
 {
-    const struct remote_how how = {.why = "a hole in a mapped file", .key = backing, .sure = true};
+    const struct remote_how how = {.why = "a hole in a mapped file", .key = backing};
     const struct msg_file_punch message = {backing, pages};
     struct msg_file_punched punched = {0};
     int result = remote_call(backing_kernel(backing), MSG_FILE_PUNCH, &message, sizeof(message), &punched,

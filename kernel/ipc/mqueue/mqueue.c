@@ -5,50 +5,14 @@
 #include "kernel/file/anonymous.h"
 #include "kernel/file/permission.h"
 #include "kernel/fs/node/node.h"
+#include "kernel/ipc/mqueue/internal.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
 #include "tasks/process/call.h"
 #include "tasks/process/process.h"
 #include "tasks/quota/quota.h"
 
-#define QUEUES_MAX 256u /* with names, as Linux's queues_max */
-#define NAME_BYTES 256u
-#define WAITERS_MAX 2048u /* of one queue: a step looks at all of them */
-
-struct message {
-    struct list node;
-    uint32_t priority;
-    size_t size;
-    uint8_t bytes[];
-};
-
-/* A task that waits to send or to receive, until it has been answered that this is done, or it gives up. */
-struct waiter {
-    struct list node;  /* [k] in `senders` or `receivers`, in the order in which they are served; then in `served` */
-    struct file *file; /* [i] the open file by which it waits */
-    uint32_t task, kernel, urgency; /* [i] */
-    bool sends;                     /* [i] */
-    struct message *message; /* [k] of a sender: what it sends; of a receiver: what it got. NULL: the queue has it */
-};
-
-struct mqueue {
-    struct list node;     /* [k] in `queues` */
-    bool named;           /* [k] its name has not been removed */
-    uint32_t references;  /* [k] one for its name, one for each open file */
-    struct list messages; /* [k] in the order in which they are received */
-    int64_t count, count_max, size_max;
-    uint32_t mode, uid, gid;                /* [i] */
-    uint32_t payer;                         /* [i] the user who made it, in whose quota it counts */
-    uint64_t counted;                       /* [i] bytes there */
-    struct list senders, receivers, served; /* [k] struct waiter; senders wait only if it is full, receivers if empty */
-    uint32_t waiting;                       /* [k] all of them */
-    uint32_t process;                       /* [k] the process registered by mq_notify(3); 0: none */
-    uint32_t signal;                        /* [k] the signal it gets; 0: none is sent */
-    uint64_t value;                         /* [k] of the signal */
-    struct file_events events;
-    char name[NAME_BYTES]; /* [i] */
-};
-
+#define QUEUES_MAX 256u    /* with names, as Linux's queues_max */
 #define MESSAGE_WEIGHT 48u /* struct msg_msg of Linux */
 #define LEVEL_WEIGHT 48u   /* struct posix_msg_tree_node */
 
@@ -67,12 +31,6 @@ static struct mqueue *find_locked(const char *name)
     return NULL;
 }
 
-static void message_free(struct message *message)
-{
-    if (message != NULL)
-        heap_free(message, sizeof(*message) + message->size);
-}
-
 static void put(struct mqueue *queue)
 {
     bool last;
@@ -88,7 +46,7 @@ static void put(struct mqueue *queue)
         struct message *message = container_of(queue->messages.next, struct message, node);
 
         list_remove(&message->node);
-        message_free(message);
+        mqueue_free_message(message);
     }
     quota_give(QUOTA_QUEUE_BYTES, queue->payer, queue->counted);
     heap_free(queue, sizeof(*queue));
@@ -100,130 +58,6 @@ static uint64_t weight_of(uint64_t count, uint64_t bytes)
     return count * (bytes + MESSAGE_WEIGHT) + (count < MQUEUE_PRIORITIES ? count : MQUEUE_PRIORITIES) * LEVEL_WEIGHT;
 }
 
-/* Inserts MESSAGE behind those of the same priority, or with FIRST before them. */
-static void insert_locked(struct mqueue *queue, struct message *message, bool first)
-{
-    struct list *at = &queue->messages;
-
-    while (at->previous != &queue->messages) {
-        uint32_t priority = container_of(at->previous, struct message, node)->priority;
-
-        if (priority > message->priority || (priority == message->priority && !first))
-            break;
-        at = at->previous;
-    }
-    list_insert_before(&message->node, at);
-    queue->count++;
-}
-
-/* --- tasks that wait --- */
-
-static struct waiter *find_waiter(struct list *list, uint32_t task)
-{
-    list_for_each(node, list) {
-        struct waiter *waiter = container_of(node, struct waiter, node);
-
-        if (waiter->task == task)
-            return waiter;
-    }
-    return NULL;
-}
-
-/* The task of CALL waits in LIST from now on, with MESSAGE if it sends: -EINPROGRESS; -ENOMEM. */
-static int64_t wait_locked(struct file *file, const struct mqueue_call *call, struct list *list,
-                           struct message *message)
-{
-    struct mqueue *queue = file->state;
-    struct waiter *waiter = queue->waiting < WAITERS_MAX ? heap_alloc(sizeof(*waiter)) : NULL;
-    struct list *before = list->next;
-
-    if (waiter == NULL)
-        return -ENOMEM;
-    *waiter = (struct waiter){.file = file,
-                              .task = call->task,
-                              .kernel = call->kernel,
-                              .urgency = call->urgency,
-                              .sends = message != NULL,
-                              .message = message};
-    while (before != list && container_of(before, struct waiter, node)->urgency >= waiter->urgency)
-        before = before->next;
-    list_insert_before(&waiter->node, before);
-    queue->waiting++;
-    return -EINPROGRESS;
-}
-
-static void forget_waiter(struct mqueue *queue, struct waiter *waiter)
-{
-    list_remove(&waiter->node);
-    queue->waiting--;
-    message_free(waiter->message);
-    heap_free(waiter, sizeof(*waiter));
-}
-
-/* The first task of LIST has been served. */
-static struct waiter *serve_first(struct mqueue *queue, struct list *list)
-{
-    struct waiter *waiter = container_of(list->next, struct waiter, node);
-
-    list_remove(&waiter->node);
-    list_append(&queue->served, &waiter->node);
-    return waiter;
-}
-
-/* Passes MESSAGE to the first receiver that waits. False: there is none. */
-static bool hand_over_locked(struct mqueue *queue, struct message *message)
-{
-    if (list_empty(&queue->receivers))
-        return false;
-    serve_first(queue, &queue->receivers)->message = message;
-    return true;
-}
-
-/* Lets the first sender that waits send its message, if there is room. */
-static bool let_in_locked(struct mqueue *queue)
-{
-    struct waiter *waiter;
-
-    if (list_empty(&queue->senders) || queue->count >= queue->count_max)
-        return false;
-    waiter = serve_first(queue, &queue->senders);
-    insert_locked(queue, waiter->message, false);
-    waiter->message = NULL;
-    return true;
-}
-
-/* WAITER waits no more. A message that it has got but not taken is the next of its priority again. Returns true if that
- * is an event. */
-static bool end_wait_locked(struct mqueue *queue, struct waiter *waiter)
-{
-    struct message *message = waiter->sends ? NULL : waiter->message;
-    bool event = message != NULL;
-
-    if (event)
-        waiter->message = NULL;
-    forget_waiter(queue, waiter);
-    if (event && !hand_over_locked(queue, message))
-        insert_locked(queue, message, true);
-    return event;
-}
-
-/* Ends the waits of the tasks that came by FILE, or if that is NULL, that are on KERNEL. */
-static bool end_waits_locked(struct mqueue *queue, const struct file *file, uint32_t kernel)
-{
-    struct list *lists[] = {&queue->senders, &queue->receivers, &queue->served};
-    bool event = false;
-
-    for (uint32_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
-        list_for_each_safe(node, lists[i]) {
-            struct waiter *waiter = container_of(node, struct waiter, node);
-
-            if (file != NULL ? waiter->file == file : waiter->kernel == kernel)
-                event |= end_wait_locked(queue, waiter);
-        }
-    }
-    return event;
-}
-
 /* --- operations --- */
 
 /* Sends *MESSAGE, which becomes NULL if the queue or a waiter has it. *EVENT: something has changed for those who wait
@@ -232,22 +66,23 @@ static int64_t send_locked(struct file *file, const struct mqueue_call *call, st
                            bool *arrived)
 {
     struct mqueue *queue = file->state;
-    struct waiter *served = find_waiter(&queue->served, call->task);
+    struct waiter *served = mqueue_find_waiter(&queue->served, call->task);
     int64_t result = 0;
 
     if (served != NULL && served->sends) {
-        forget_waiter(queue, served);
+        mqueue_forget_waiter(queue, served);
         return 0;
     }
-    if (find_waiter(&queue->senders, call->task) != NULL)
+    if (mqueue_find_waiter(&queue->senders, call->task) != NULL)
         return -EINPROGRESS;
-    *event = hand_over_locked(queue, *message);
+    *event = mqueue_hand_over_locked(queue, *message);
     if (!*event && queue->count < queue->count_max) {
         *arrived = queue->count == 0;
         *event = true;
-        insert_locked(queue, *message, false);
+        mqueue_insert_locked(queue, *message, false);
     } else if (!*event) {
-        result = (file->flags & OPEN_NONBLOCK) != 0 ? -EAGAIN : wait_locked(file, call, &queue->senders, *message);
+        result = (file->flags & OPEN_NONBLOCK) != 0 ? -EAGAIN
+                                                    : mqueue_wait_locked(file, call, &queue->senders, *message);
     }
     if (result == 0 || result == -EINPROGRESS)
         *message = NULL;
@@ -284,7 +119,7 @@ static int64_t send(struct file *file, const struct mqueue_call *call, const voi
         queue->process = 0;
     }
     spin_unlock(&lock);
-    message_free(message);
+    mqueue_free_message(message);
     if (event)
         file_event(&queue->events);
     if (news.info.signal != 0 && process_notify(&news) != 0) { /* no memory: it stays registered */
@@ -301,20 +136,20 @@ static int64_t receive_locked(struct file *file, const struct mqueue_call *call,
                               bool *event)
 {
     struct mqueue *queue = file->state;
-    struct waiter *served = find_waiter(&queue->served, call->task);
+    struct waiter *served = mqueue_find_waiter(&queue->served, call->task);
 
     if (served != NULL && !served->sends) {
         if (room < sizeof(served->message->priority) + served->message->size)
             return -EPROTO;
         *message = served->message;
         served->message = NULL;
-        forget_waiter(queue, served);
+        mqueue_forget_waiter(queue, served);
         return 0;
     }
-    if (find_waiter(&queue->receivers, call->task) != NULL)
+    if (mqueue_find_waiter(&queue->receivers, call->task) != NULL)
         return -EINPROGRESS;
     if (list_empty(&queue->messages))
-        return (file->flags & OPEN_NONBLOCK) != 0 ? -EAGAIN : wait_locked(file, call, &queue->receivers, NULL);
+        return (file->flags & OPEN_NONBLOCK) != 0 ? -EAGAIN : mqueue_wait_locked(file, call, &queue->receivers, NULL);
     *message = container_of(queue->messages.next, struct message, node);
     if (room < sizeof((*message)->priority) + (*message)->size) {
         *message = NULL;
@@ -322,7 +157,7 @@ static int64_t receive_locked(struct file *file, const struct mqueue_call *call,
     }
     list_remove(&(*message)->node);
     queue->count--;
-    let_in_locked(queue);
+    mqueue_let_in_locked(queue);
     *event = true;
     return 0;
 }
@@ -348,7 +183,7 @@ static int64_t receive(struct file *file, const struct mqueue_call *call, void *
     memcpy(result, &message->priority, sizeof(message->priority));
     memcpy((uint8_t *)result + sizeof(message->priority), message->bytes, message->size);
     value = (int64_t)(sizeof(message->priority) + message->size);
-    message_free(message);
+    mqueue_free_message(message);
     return value;
 }
 
@@ -360,10 +195,10 @@ static int64_t give_up(struct mqueue *queue, uint32_t task)
 
     spin_lock(&lock);
     for (uint32_t i = 0; i < sizeof(lists) / sizeof(lists[0]) && waiter == NULL; i++)
-        waiter = find_waiter(lists[i], task);
+        waiter = mqueue_find_waiter(lists[i], task);
     if (waiter != NULL) {
         sent = waiter->sends && waiter->message == NULL;
-        event = end_wait_locked(queue, waiter);
+        event = mqueue_end_wait_locked(queue, waiter);
     }
     spin_unlock(&lock);
     if (event)
@@ -481,7 +316,7 @@ static void release(struct file *file)
     bool event;
 
     spin_lock(&lock);
-    event = end_waits_locked(queue, file, 0);
+    event = mqueue_end_waits_locked(queue, file, 0);
     spin_unlock(&lock);
     if (event)
         file_event(&queue->events);
@@ -624,7 +459,7 @@ void mqueue_lost(uint32_t kernel)
             queue = container_of(at, struct mqueue, node);
             if (queue->process != 0 && process_home(queue->process) == kernel)
                 queue->process = 0;
-            if (end_waits_locked(queue, NULL, kernel)) {
+            if (mqueue_end_waits_locked(queue, NULL, kernel)) {
                 changed = queue;
                 changed->references++;
                 break;

@@ -1,5 +1,4 @@
-/* Threads that wait for a message queue are served by priority, and in order of arrival where it is equal; who waits no
- * more takes and sends nothing. */
+/* Threads that wait for a message queue are served by priority, then in order; those that give up take nothing. */
 #include "abi.h"
 
 #include <mqueue.h>

@@ -1,5 +1,4 @@
-/* A process that has not been waited for, and a first thread that has ended before the others, take signals without an
- * effect. */
+/* A process that was not waited for, and a first thread that has ended before others, take signals without effect. */
 #include "abi.h"
 
 static pid_t own;

@@ -442,6 +442,7 @@ void msg_receive_reset_locked(struct peer *peer)
             peer->partial[class][i].next = i == 0 ? MSG_REPLY_BIT : 0;
         }
     }
+    memset((void *)(uintptr_t)peer->noted, 0, MSG_NOTES_SIZE);
     room_wishes &= ~bit;
     peer->wants_seen = 0;
     msg_own_head->taken[peer->kernel].answered = 0;

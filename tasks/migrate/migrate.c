@@ -67,6 +67,7 @@ static void take_answer(void *context, uint32_t kernel, const void *reply, int l
             sched_wake(thread);
         } else {
             thread->presence = THREAD_SHADOW;
+            futex_note_drop_locked(thread); /* it is at home, or its home has a record */
             stopped = stop_look_locked(group, &stop);
             if (group->exiting || thread->doomed) {
                 thread->disposition = DISPOSITION_EXIT;
@@ -114,6 +115,8 @@ static int sleep_as_shadow(struct thread *thread)
     thread->disposition = DISPOSITION_NONE;
     if (disposition != DISPOSITION_EXIT)
         thread->presence = THREAD_PRESENT;
+    if (disposition == DISPOSITION_RETURN) /* the answer to its departure is still under way */
+        futex_note_drop_locked(thread);
     if (disposition != DISPOSITION_EXIT && thread->counted_on != 0)
         group_made_locked(group, thread, (int32_t)instance.kernel);
     if (group->stopped)
@@ -146,6 +149,9 @@ static int depart(uint32_t kernel, bool ordered)
         return -EAGAIN;
     if (group->pinned != NULL)
         return -EBUSY;
+    result = futex_leaves(thread, kernel);
+    if (result != 0)
+        return result;
     if (cpu_self()->fpu_owner == thread)
         fpu_save(thread->fpu);
     sched_settle();

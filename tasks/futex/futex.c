@@ -11,6 +11,7 @@
 #include "mm/space/space.h"
 #include "mm/user/shared.h"
 #include "mm/user/user_copy.h"
+#include "msg/call.h"
 #include "tasks/futex/internal.h"
 #include "tasks/process/group.h"
 
@@ -56,6 +57,18 @@ int64_t futex_wait_again(void)
     return futex_wait(&expected);
 }
 
+static bool is_woken(const void *completion)
+{
+    return ((const struct completion *)completion)->done || wait_ops.ended(WAIT_INTERRUPTIBLE);
+}
+
+/* Whether a thread of another kernel may wake a waiter at PLACE. */
+static bool is_woken_from_afar(const struct futex_place *place)
+{
+    return instance.kernels > 1 && (place->owner != instance.kernel || (place->key.space & FUTEX_OBJECTS) != 0 ||
+                                    thread_current()->group->space->members != 1ull << instance.kernel);
+}
+
 int64_t futex_wait(const struct futex_expected *expected)
 {
     struct wait_reason reason = {.what = "its futex", .kernel = -1, .key = expected->address};
@@ -80,6 +93,8 @@ int64_t futex_wait(const struct futex_expected *expected)
     error = futex_check_place(expected->address, &place);
     if (error != 0)
         return futex_give_up(&wait, &place, error);
+    if (expected->deadline == 0 && is_woken_from_afar(&place))
+        idle_poll_event(is_woken, &wait.woken);
     if (completion_wait_until(&wait.woken, &reason, WAIT_INTERRUPTIBLE, expected->deadline)) {
         futex_woken(&wait);
         return 0;

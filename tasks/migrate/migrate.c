@@ -18,7 +18,7 @@
 #include "mm/life/life.h"
 #include "mm/retrieve/strategy.h"
 #include "mm/space/space.h"
-#include "msg/channel.h"
+#include "msg/call.h"
 #include "tasks/balance/balance.h"
 #include "tasks/futex/futex.h"
 #include "tasks/kill/kill.h"
@@ -98,6 +98,11 @@ static struct departure *departure_create_locked(struct thread *thread, uint32_t
     return departure;
 }
 
+static bool has_disposition(const void *thread)
+{
+    return ((const volatile struct thread *)thread)->disposition != DISPOSITION_NONE;
+}
+
 /* Sleeps as a shadow until a disposition is set, and carries it out. Returns 1 after a return, or the error of a failed
  * departure. */
 static int sleep_as_shadow(struct thread *thread)
@@ -106,6 +111,7 @@ static int sleep_as_shadow(struct thread *thread)
     struct group *group = thread->group;
     enum thread_disposition disposition;
 
+    idle_poll_event(has_disposition, thread); /* it may come back soon */
     spin_lock(&group->lock);
     while (thread->disposition == DISPOSITION_NONE) {
         sched_block(&group->lock, &reason, WAIT_FIRM, 0);

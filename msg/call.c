@@ -65,14 +65,16 @@ static inline bool look_once(struct peer *peer)
 static inline __attribute__((always_inline)) void poll_until(bool (*over)(const void *context), const void *context,
                                                              int32_t kernel)
 {
-    struct peer *peer = cpu_several || kernel < 0 ? NULL : msg_peer((uint32_t)kernel);
-    bool first = !cpu_several || cpu_index() == 0;
+    struct peer *peer;
+    bool first;
     uint32_t budget = msg_idle_budget();
 
+    if (!wait_ops.alone() || over(context) || budget == 0)
+        return;
+    peer = cpu_several || kernel < 0 ? NULL : msg_peer((uint32_t)kernel);
+    first = !cpu_several || cpu_index() == 0;
     if (budget > IDLE_LOOKS_MAX)
         budget = IDLE_LOOKS_MAX;
-    if (over(context) || budget == 0 || !wait_ops.alone())
-        return;
     silence_end((uint64_t)__builtin_return_address(0));
     if (first)
         msg_doorbell_disarm();

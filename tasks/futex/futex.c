@@ -63,10 +63,13 @@ static bool is_woken(const void *completion)
 }
 
 /* Whether a thread of another kernel may wake a waiter at PLACE. */
-static bool is_woken_from_afar(const struct futex_place *place)
+static inline bool is_woken_from_afar(const struct futex_place *place)
 {
-    return instance.kernels > 1 && (place->owner != instance.kernel || (place->key.space & FUTEX_OBJECTS) != 0 ||
-                                    thread_current()->group->space->members != 1ull << instance.kernel);
+    kernel_set members = thread_current()->group->space->members;
+
+    if ((place->key.space & FUTEX_OBJECTS) != 0)
+        return instance.kernels > 1;
+    return (members & (members - 1)) != 0;
 }
 
 int64_t futex_wait(const struct futex_expected *expected)
@@ -109,7 +112,7 @@ int64_t futex_wait(const struct futex_expected *expected)
 static __attribute__((noinline)) int64_t wake(uint64_t address, bool shared, uint32_t count, uint32_t bitset)
 {
     struct futex_place place;
-    int error = futex_find(address, shared, &place);
+    int error = shared ? futex_find(address, true, &place) : futex_find_private(address, &place);
 
     if (error != 0)
         return error;

@@ -111,8 +111,8 @@ int state_install(struct thread *thread, const struct msg_migrate *message)
         if ((message->components >> fpu_parts[i].component & 1) != 0)
             in = get(fpu + fpu_parts[i].offset, in, fpu_parts[i].size);
     }
-    if (!fpu_area_valid(thread->fpu) || frame->rip >= USER_END ||
-        thread->context.fs_base >= USER_END || thread->context.gs_base >= USER_END)
+    if (!fpu_area_valid(thread->fpu) || frame->rip >= USER_END || thread->context.fs_base >= USER_END ||
+        thread->context.gs_base >= USER_END)
         return -EPROTO;
     if (pi_donations_set(thread, donations_of(message), message->donations) != 0)
         return -ENOMEM;
@@ -141,8 +141,8 @@ bool state_valid(const struct msg *m)
     const struct signal_info *infos;
 
     if (!set_valid(message->visited) || message->home >= instance.kernels || message->signals > SIGNAL_QUEUE_MAX ||
-        (int64_t)message->state != state_size(message->components) || message->donations > MSG_MAX / sizeof(struct pi_donation_update) ||
-        m->length != state_length(message))
+        (int64_t)message->state != state_size(message->components) ||
+        message->donations > MSG_MAX / sizeof(struct pi_donation_update) || m->length != state_length(message))
         return false;
     infos = infos_of(message);
     for (uint32_t i = 0; i < message->signals; i++) {

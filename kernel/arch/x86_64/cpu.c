@@ -13,7 +13,7 @@ bool cpu_several;
 bool smap_enabled;
 
 #define FXSAVE_SIZE 512
-#define XSAVE_HEADER 512   /* offset of the XSAVE header */
+#define XSAVE_HEADER 512 /* offset of the XSAVE header */
 #define XSAVE_HEADER_SIZE 64
 #define MXCSR_DEFAULT 0x1f80u
 #define X87_CONTROL_DEFAULT 0x37f

@@ -136,7 +136,7 @@ static __attribute__((noinline)) void handle_other(struct peer *peer, enum msg_c
         handle(row, &taken->m);
         return;
     }
-    if (msg_take_fragment(peer, class, header, taken->payload, taken->m.time))
+    if ((header & MSG_LENT_BIT) == 0 && msg_take_fragment(peer, class, header, taken->payload, taken->m.time))
         return;
     queued = queued_ticks(taken->m.time, msg_ticks());
     message.header = header;

@@ -48,7 +48,7 @@ bool msg_wait_until(struct completion *done, const struct wait_reason *reason, u
 
 /* Before a task blocks for an event that a message may bring soon: polls for messages for a while, unless another
  * thread is ready, until OVER says of CONTEXT that the wait is over, as handlers and other CPUs make it. OVER takes no
- * lock. The time counts as the task's. Tasks only. */
+ * lock. Tasks only. */
 void idle_poll_event(bool (*over)(const void *context), const void *context);
 
 /* How long the requesting task waits. */

@@ -11,9 +11,9 @@
 #include "mm/space/space.h"
 #include "mm/user/shared.h"
 #include "mm/user/user_copy.h"
-#include "msg/call.h"
 #include "tasks/futex/internal.h"
 #include "tasks/process/group.h"
+#include "tasks/sched/sched.h"
 
 /* A wake that was counted for this thread is passed on; if there is no other waiter, the thread was woken after all. */
 int64_t futex_give_up(struct futex_wait *wait, const struct futex_place *place, int64_t error)
@@ -97,7 +97,7 @@ int64_t futex_wait(const struct futex_expected *expected)
     if (error != 0)
         return futex_give_up(&wait, &place, error);
     if (expected->deadline == 0 && is_woken_from_afar(&place))
-        idle_poll_event(is_woken, &wait.woken);
+        sched_poll(is_woken, &wait.woken);
     if (completion_wait_until(&wait.woken, &reason, WAIT_INTERRUPTIBLE, expected->deadline)) {
         futex_woken(&wait);
         return 0;

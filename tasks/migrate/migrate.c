@@ -111,7 +111,7 @@ static int sleep_as_shadow(struct thread *thread)
     struct group *group = thread->group;
     enum thread_disposition disposition;
 
-    idle_poll_event(has_disposition, thread); /* it may come back soon */
+    sched_poll(has_disposition, thread); /* it may come back soon */
     spin_lock(&group->lock);
     while (thread->disposition == DISPOSITION_NONE) {
         sched_block(&group->lock, &reason, WAIT_FIRM, 0);

@@ -15,8 +15,8 @@
 
 _Static_assert(LENT_BASE % (PAGING_SIZE_2M) + LENT_PAGES * PAGE_SIZE <= PAGING_SIZE_2M, "its entries lie in one table");
 
-static uint64_t *entries; /* [i] of LENT_BASE */
-static uint32_t used;     /* [k] rx_lock: pages */
+static uint64_t *entries;                            /* [i] of LENT_BASE */
+static uint32_t used;                                /* [k] rx_lock: pages */
 static const struct plan_range *latest[KERNELS_MAX]; /* [k] rx_lock: where the memory lent last by each kernel lies */
 
 void lend_init(void)

@@ -114,18 +114,18 @@ int futex_set_robust(uint64_t list)
     return error;
 }
 
-int futex_leaves(struct thread *self, uint32_t kernel)
+int futex_leaves(struct thread *thread, uint32_t kernel)
 {
-    struct group *group = self->group;
+    struct group *group = thread->group;
     int error;
 
-    if (self->robust_note == 0 || kernel == group->home)
+    if (thread->robust_note == 0 || kernel == group->home)
         return 0;
-    error = ask_record(self, self->context.robust_list);
+    error = ask_record(thread, thread->context.robust_list);
     if (error != 0)
         return error;
     spin_lock(&group->lock);
-    futex_note_drop_locked(self);
+    futex_note_drop_locked(thread);
     spin_unlock(&group->lock);
     return 0;
 }
@@ -159,12 +159,14 @@ void futex_forget_all_robust(struct group *group)
 void futex_robust_each(const struct group *group, void (*each)(void *context, uint32_t thread, uint64_t list),
                        void *context)
 {
+    kernel_set members = group->space != NULL ? group->space->members : 0;
+
     list_for_each(node, &group->process->robust) {
         const struct process_robust *robust = container_of(node, const struct process_robust, node);
 
         each(context, robust->thread, robust->list);
     }
-    futex_notes_each(group, ~0ull, each, context);
+    futex_notes_each(group, members, each, context);
 }
 
 static void release_noted(void *context, uint32_t thread, uint64_t list)

@@ -180,7 +180,8 @@ static uint64_t *notes_in(uint32_t receiver, uint32_t source)
     return (uint64_t *)(void *)(rings + peers_rings - MSG_NOTES_SIZE);
 }
 
-ALONE(notes, "what a kernel notes at a peer is in the peer's memory, and what the peer notes here is there until a reset")
+ALONE(notes,
+      "what a kernel notes at a peer is in the peer's memory, and what the peer notes here is there until a reset")
 {
     volatile uint64_t *own;
     const volatile uint64_t *others;

@@ -13,6 +13,7 @@
 #include "mm/user/user_copy.h"
 #include "tasks/futex/internal.h"
 #include "tasks/process/group.h"
+#include "tasks/sched/sched.h"
 
 /* A wake that was counted for this thread is passed on; if there is no other waiter, the thread was woken after all. */
 int64_t futex_give_up(struct futex_wait *wait, const struct futex_place *place, int64_t error)
@@ -56,6 +57,21 @@ int64_t futex_wait_again(void)
     return futex_wait(&expected);
 }
 
+static bool is_woken(const void *completion)
+{
+    return ((const struct completion *)completion)->done || wait_ops.ended(WAIT_INTERRUPTIBLE);
+}
+
+/* Whether a thread of another kernel may wake a waiter at PLACE. */
+static inline bool is_woken_from_afar(const struct futex_place *place)
+{
+    kernel_set members = thread_current()->group->space->members;
+
+    if ((place->key.space & FUTEX_OBJECTS) != 0)
+        return instance.kernels > 1;
+    return (members & (members - 1)) != 0;
+}
+
 int64_t futex_wait(const struct futex_expected *expected)
 {
     struct wait_reason reason = {.what = "its futex", .kernel = -1, .key = expected->address};
@@ -80,6 +96,8 @@ int64_t futex_wait(const struct futex_expected *expected)
     error = futex_check_place(expected->address, &place);
     if (error != 0)
         return futex_give_up(&wait, &place, error);
+    if (expected->deadline == 0 && is_woken_from_afar(&place))
+        sched_poll(is_woken, &wait.woken);
     if (completion_wait_until(&wait.woken, &reason, WAIT_INTERRUPTIBLE, expected->deadline)) {
         futex_woken(&wait);
         return 0;
@@ -94,7 +112,7 @@ int64_t futex_wait(const struct futex_expected *expected)
 static __attribute__((noinline)) int64_t wake(uint64_t address, bool shared, uint32_t count, uint32_t bitset)
 {
     struct futex_place place;
-    int error = futex_find(address, shared, &place);
+    int error = shared ? futex_find(address, true, &place) : futex_find_private(address, &place);
 
     if (error != 0)
         return error;

@@ -129,4 +129,13 @@ void futex_release_list(struct space *space, uint32_t tid, uint64_t list);
  * in its place. Returns ERROR, or 0 if it has been woken and there is no other waiter. */
 int64_t futex_give_up(struct futex_wait *wait, const struct futex_place *place, int64_t error);
 
+/* Away from the home of THREAD, the current one, under the lock of its group: writes that its robust list is at LIST
+ * into this kernel's notes at the home; LIST 0: there is none any more. False: the home has a record instead, or no
+ * note is free. */
+bool futex_note_set_locked(struct thread *thread, uint64_t list);
+/* At the home of GROUP: calls EACH for what each of KERNELS has noted here of its threads. A peer may write anything.
+ */
+void futex_notes_each(const struct group *group, kernel_set kernels,
+                      void (*each)(void *context, uint32_t thread, uint64_t list), void *context);
+
 #endif

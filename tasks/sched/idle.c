@@ -1,5 +1,5 @@
-/* The idle loop of a CPU: it polls for messages for a while, zeroes some frames, then halts. See tasks/sched/sched.h.
- */
+/* The idle loop of a CPU: it polls for messages for a while, zeroes some frames, then halts; and polling by a thread
+ * before it sleeps. See tasks/sched/sched.h. */
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/arch/x86_64/silence.h"
 #include "kernel/arch/x86_64/tlb.h"
@@ -126,4 +126,20 @@ void sched_idle(void)
         if (first)
             msg_doorbell_disarm();
     }
+}
+
+void sched_poll(bool (*over)(const void *context), const void *context)
+{
+    struct cpu_queue *queue = sched_own_queue();
+    uint64_t begun, now;
+
+    if (queue->run.ready_count > 0)
+        return;
+    begun = clock_now();
+    idle_poll_event(over, context);
+    now = clock_now();
+    spin_lock(&queue->lock);
+    /* What another CPU has charged meanwhile, when it made a thread ready, stays charged. */
+    queue->since = queue->since < begun ? queue->since + (now - begun) : now;
+    spin_unlock(&queue->lock);
 }

@@ -14,22 +14,29 @@
 #include "msg/idle.h"
 #include "msg/message.h"
 
-#define LOOKS 8u /* in the time after which a silent kernel is suspected */
-#define PATIENCE                                                                                                       \
-    10u /* so many times as long is waited for a CPU that does not take an NMI: its host may not run it                \
-         */
+#define LOOKS 8u     /* in the time after which a silent kernel is suspected */
+#define TURNS LOOKS  /* so many NMIs in a row a CPU answers, and does not take its timer, until it is dead */
+#define PATIENCE 10u /* times that time, for a CPU that does not take an NMI: its host may not run it */
+/* The most by which both grow where kernels that live are found to be slow, and looks after which they are halved
+ * again.
+ */
+#define MARGIN_MOST 8u
+#define MARGIN_LOOKS (100 * LOOKS)
+#define SAFETY 4u                /* a host that is slow may be so many times slower the next time */
 #define PAUSE_MAX 20000000000ull /* ns of the watcher's own time for which a kernel may say that it pauses */
 #define MS 1000000ull
 
 enum { BOARD_BEATS = MSG_BOARD_ALIVE, BOARD_ANSWERS, BOARD_PAUSED };
 
 struct watched {
-    bool watched, suspected, answered;
-    uint32_t looks;   /* since the last beat, or since the state has changed */
-    uint64_t silence; /* ns of this watcher's own time in these looks */
-    uint64_t paused;  /* the same, since the last beat, while it says that it does something long */
-    uint64_t beats;   /* and looks, as last seen */
-    uint64_t answers; /* to NMIs, when this one was sent */
+    bool watched, suspected;
+    uint64_t silence;    /* ns of this watcher's own time since the last beat, or since it is suspected */
+    uint64_t paused;     /* the same, since the last beat, while it says that it does something long */
+    uint64_t beats;      /* and looks, as last seen */
+    uint64_t answers;    /* to NMIs, as last seen */
+    uint32_t turns;      /* since it is suspected: answers seen. Between two of them it has run */
+    uint64_t unanswered; /* like silence, since the last of them */
+    uint64_t longest;    /* since it is suspected: the longest time without an answer */
 };
 
 /* All are used by the first CPU alone, with interrupts off. */
@@ -40,6 +47,8 @@ static uint64_t next_look, last_look;                       /* ns */
 static volatile uint64_t ticks[CPUS_MAX];                   /* by index: each CPU writes its own */
 static uint64_t ticks_seen[CPUS_MAX];                       /* by index */
 static uint32_t ticks_missed[CPUS_MAX];                     /* by index: looks since that CPU has ticked */
+static uint32_t margin = 1;                                 /* TURNS and PATIENCE times this: see learn */
+static uint32_t margin_looks;                               /* of this watcher, since the margin has changed */
 static bool deputy;                                         /* this kernel ends the machine when kernel 0 has died */
 static void (*lost_hook)(uint32_t kernel, const char *why); /* [i] */
 
@@ -60,17 +69,12 @@ void alive_start(void)
     alive_pause(false); /* the instance before may have died in one */
     period = option_number(instance.cmdline, "death") * MS / LOOKS;
     offset = period * instance.kernel / instance.kernels;
+    margin = 1;
     if (instance.kernel != 0)
         alive_watch(0);
     wait_ops.due_changed(); /* the first tick; each one arms the next */
     for (uint32_t i = 1; i < cpu_total; i++)
         apic_send(cpus[i]->apic_id, VECTOR_WAKE);
-}
-
-static void begin(struct watched *watched)
-{
-    watched->looks = 0;
-    watched->silence = 0;
 }
 
 void alive_watch(uint32_t kernel)
@@ -117,20 +121,44 @@ static uint64_t board_word(uint32_t kernel, uint32_t word)
     return __atomic_load_n(&msg_board_of(kernel)[word], __ATOMIC_ACQUIRE);
 }
 
-static void suspect(uint32_t kernel, struct watched *watched)
+/* Has an NMI ask the first CPU of KERNEL whether its host runs it. */
+static void ask(uint32_t kernel)
 {
-    watched->suspected = true;
-    watched->answered = false;
-    watched->answers = board_word(kernel, BOARD_ANSWERS);
-    begin(watched);
-}
-
-/* Asks the first CPU of KERNEL, which is suspected from now on, whether it takes interrupts at all. */
-static void probe(uint32_t kernel, struct watched *watched)
-{
-    suspect(kernel, watched);
     __atomic_fetch_or(&window_boot_page()->probed, 1ull << kernel, __ATOMIC_SEQ_CST);
     apic_send_nmi(instance.plan.cpus[instance.plan.kernels[kernel].boot_cpu].apic_id);
+}
+
+/* From now on KERNEL is suspected. If PROBES, this kernel asks it; otherwise another one may do so. */
+static void suspect(uint32_t kernel, struct watched *watched, bool probes)
+{
+    watched->suspected = true;
+    watched->silence = watched->unanswered = watched->longest = 0;
+    watched->turns = 0;
+    watched->answers = board_word(kernel, BOARD_ANSWERS);
+    if (probes)
+        ask(kernel);
+}
+
+/* A kernel that was suspected beats: on this host, one that lives may be silent for as long, and for longer. The rule
+ * is that of Chandra and Toueg (Unreliable failure detectors, JACM 1996) for a detector that errs less and less; here
+ * with a bound, as a death is to be noticed on any host, and it forgets, as a host is not busy for ever. */
+static void learn(const struct watched *watched)
+{
+    uint64_t unanswered = watched->unanswered > watched->longest ? watched->unanswered : watched->longest;
+
+    while (margin < MARGIN_MOST &&
+           (SAFETY * watched->turns > TURNS * margin || SAFETY * unanswered > PATIENCE * LOOKS * period * margin)) {
+        margin *= 2;
+        margin_looks = 0;
+    }
+}
+
+static void unlearn(void)
+{
+    if (margin == 1 || ++margin_looks < MARGIN_LOOKS)
+        return;
+    margin /= 2;
+    margin_looks = 0;
 }
 
 /* Whether it says that it does something long, and has not done so for too long. */
@@ -140,6 +168,28 @@ static bool pauses(uint32_t kernel, struct watched *watched, uint64_t counted)
         return false;
     watched->paused += counted;
     return watched->paused < PAUSE_MAX;
+}
+
+/* One more look at KERNEL, which is suspected. Returns why it is dead, or NULL. */
+static const char *look_at_suspect(uint32_t kernel, struct watched *watched, uint64_t counted, bool probes)
+{
+    uint64_t answers = board_word(kernel, BOARD_ANSWERS);
+
+    watched->unanswered += counted;
+    if (answers != watched->answers) { /* it has had a turn, and gets another one */
+        watched->answers = answers;
+        watched->turns++;
+        if (watched->unanswered > watched->longest)
+            watched->longest = watched->unanswered;
+        watched->unanswered = 0;
+        if (probes)
+            ask(kernel);
+    }
+    if (watched->turns >= TURNS * margin && watched->silence >= LOOKS * period)
+        return "it runs, and does not take interrupts";
+    if (watched->unanswered >= PATIENCE * LOOKS * period * margin)
+        return "its first CPU does not run";
+    return NULL;
 }
 
 /* Looks at KERNEL, COUNTED ns after the last look. Returns why it is dead, or NULL. If PROBES, this kernel asks it
@@ -153,27 +203,18 @@ static const char *look_at(uint32_t kernel, struct watched *watched, uint64_t co
     if (beats != watched->beats)
         watched->paused = 0;
     if (beats != watched->beats || pauses(kernel, watched, counted)) {
+        if (watched->suspected)
+            learn(watched);
         watched->beats = beats;
         watched->suspected = false;
-        begin(watched);
+        watched->silence = 0;
         return NULL;
     }
     watched->silence += counted;
-    watched->looks++;
-    if (watched->suspected && !watched->answered && board_word(kernel, BOARD_ANSWERS) != watched->answers) {
-        watched->answered = true;
-        begin(watched); /* its host runs it: from now on it has as long again */
-    }
-    if (watched->looks < LOOKS || watched->silence < period * LOOKS)
-        return NULL;
-    if (!watched->suspected && probes)
-        probe(kernel, watched);
-    else if (!watched->suspected)
-        suspect(kernel, watched);
-    else if (watched->answered)
-        return "it runs, and does not take interrupts";
-    else if (watched->silence >= PATIENCE * LOOKS * period)
-        return "its first CPU does not run";
+    if (watched->suspected)
+        return look_at_suspect(kernel, watched, counted, probes);
+    if (watched->silence >= LOOKS * period)
+        suspect(kernel, watched, probes);
     return NULL;
 }
 
@@ -224,7 +265,7 @@ static void look_at_first(uint64_t counted)
     if (!deputy)
         return;
     if (!was && first->suspected) {
-        probe(0, first); /* whoever came before may have died without asking it */
+        suspect(0, first, true); /* whoever came before may have died without asking it */
     } else if (why != NULL) {
         first->watched = false;
         lost_hook(0, why);
@@ -233,9 +274,10 @@ static void look_at_first(uint64_t counted)
 
 static void look(uint64_t now)
 {
-    uint64_t counted = now - last_look < 2 * period ? now - last_look : 2 * period;
+    uint64_t counted = now - last_look < period ? now - last_look : period;
 
     last_look = now;
+    unlearn();
     if (instance.kernel == 0)
         look_at_others(counted);
     else if (kernels[0].watched)

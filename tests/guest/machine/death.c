@@ -61,9 +61,12 @@ void death_audit(void)
 /* Starts it again; it works. */
 void death_start_again(int kernel)
 {
+    char words[64];
     pid_t child;
 
     REQUIRE(kettle_start(kernel) == 0, "start of kernel %d: %s", kernel, tap_error(errno));
+    snprintf(words, sizeof(words), "kernel=%d place=local", kernel); /* it has the option of the boot */
+    CHECK(kettle_control(words) == 0, "%s: %s", words, tap_error(errno));
     child = FORK();
     if (child == 0) {
         death_go(kernel);

@@ -103,8 +103,8 @@ static const struct {
     {"test-moved", NULL, false},
     {"test-lazy", "fork target moved together storm", false},
     {"test-exec-change", NULL, false},
-    {"test-shm", NULL, false},
-    {"test-shm", NULL, true},
+    {"test-shm", "bytes places pieces fork exec permission no-more proc", false},
+    {"test-shm", "bytes places pieces fork exec permission no-more proc", true},
     {"test-file-lock-wait", NULL, false},
     {"test-file-lock-wait", NULL, true},
     {"test-fork", "waitid-info usage stopped orphan", false},
@@ -128,6 +128,22 @@ static const struct {
     {"test-exec", NULL, true},
     {"test-proc", "times threads moving", false},
     {"stress-tasks", NULL, false},
+    {"test-users", "reach", false},
+    {"test-users", "reach", true},
+    {"test-accounting", "io-child peak-child faults", false},
+    {"test-fork", "usage groups", false},
+    {"test-move", "file-cut", true},
+    {"test-memfd", NULL, false},
+    {"test-content", NULL, false},
+    {"test-content", NULL, true},
+    {"test-timers", "interval overrun thread-id", false},
+    {"test-pi", "signal killed forgotten", false},
+    {"test-resident", "mincore msync", true},
+    {"test-thread-state", "robust affinity", true},
+    {"test-exec-change", NULL, true},
+    {"test-vdso", NULL, true},
+    {"test-files", "away away-shared", false},
+    {"test-descriptors", NULL, false},
 };
 #define LOADS (sizeof(loads) / sizeof(loads[0]))
 
@@ -268,6 +284,7 @@ static bool dies_at(size_t number, int dying, int living)
     int64_t since;
     bool came = false;
 
+    death_state = types[number];
     death_begin();
     worker = FORK();
     if (worker == 0)

@@ -28,6 +28,7 @@
 
 enum { BOARD_BEATS = MSG_BOARD_ALIVE, BOARD_ANSWERS, BOARD_PAUSED };
 
+/* A kernel, or another CPU of this one. */
 struct watched {
     bool watched, suspected;
     uint64_t silence;    /* ns of this watcher's own time since the last beat, or since it is suspected */
@@ -39,14 +40,17 @@ struct watched {
     uint64_t longest;    /* since it is suspected: the longest time without an answer */
 };
 
+enum verdict { LIVES, ASK /* by an NMI */, SPINS, GONE };
+
 /* All are used by the first CPU alone, with interrupts off. */
 static struct watched kernels[KERNELS_MAX];
 static uint64_t period;                                     /* [i] ns between two looks; 0: nobody is watched */
 static uint64_t offset;                                     /* [i] ns: the ticks of kernels are spread over a period */
 static uint64_t next_look, last_look;                       /* ns */
 static volatile uint64_t ticks[CPUS_MAX];                   /* by index: each CPU writes its own */
-static uint64_t ticks_seen[CPUS_MAX];                       /* by index */
-static uint32_t ticks_missed[CPUS_MAX];                     /* by index: looks since that CPU has ticked */
+static struct watched own_cpus[CPUS_MAX];                   /* by index, but the first */
+static volatile uint64_t cpu_answers[CPUS_MAX];             /* [a] by index: to NMIs of the first CPU */
+static volatile bool cpu_asked[CPUS_MAX];                   /* [a] by index: such an NMI is on its way */
 static uint32_t margin = 1;                                 /* TURNS and PATIENCE times this: see learn */
 static uint32_t margin_looks;                               /* of this watcher, since the margin has changed */
 static bool deputy;                                         /* this kernel ends the machine when kernel 0 has died */
@@ -100,46 +104,15 @@ uint64_t alive_due(uint64_t now)
     return period == 0 ? UINT64_MAX : (now + period - offset) / period * period + offset;
 }
 
-/* Whether every CPU of this kernel has ticked lately: a kernel of which one CPU hangs does not beat. The host may leave
- * a CPU alone as long as PATIENCE allows. */
-static bool all_tick(void)
-{
-    bool all = true;
-
-    for (uint32_t i = 1; i < cpu_total; i++) {
-        uint64_t seen = ticks[i] + cpus[i]->idle_polls; /* it may poll without interrupts */
-
-        ticks_missed[i] = seen != ticks_seen[i] ? 0 : ticks_missed[i] + 1;
-        ticks_seen[i] = seen;
-        all = all && ticks_missed[i] < PATIENCE * LOOKS;
-    }
-    return all;
-}
-
-static uint64_t board_word(uint32_t kernel, uint32_t word)
-{
-    return __atomic_load_n(&msg_board_of(kernel)[word], __ATOMIC_ACQUIRE);
-}
-
-/* Has an NMI ask the first CPU of KERNEL whether its host runs it. */
-static void ask(uint32_t kernel)
-{
-    __atomic_fetch_or(&window_boot_page()->probed, 1ull << kernel, __ATOMIC_SEQ_CST);
-    apic_send_nmi(instance.plan.cpus[instance.plan.kernels[kernel].boot_cpu].apic_id);
-}
-
-/* From now on KERNEL is suspected. If PROBES, this kernel asks it; otherwise another one may do so. */
-static void suspect(uint32_t kernel, struct watched *watched, bool probes)
+static void suspect(struct watched *watched, uint64_t answers)
 {
     watched->suspected = true;
     watched->silence = watched->unanswered = watched->longest = 0;
     watched->turns = 0;
-    watched->answers = board_word(kernel, BOARD_ANSWERS);
-    if (probes)
-        ask(kernel);
+    watched->answers = answers;
 }
 
-/* A kernel that was suspected beats: on this host, one that lives may be silent for as long, and for longer. The rule
+/* Who was suspected beats: on this host, one that lives may be silent for as long, and for longer. The rule
  * is that of Chandra and Toueg (Unreliable failure detectors, JACM 1996) for a detector that errs less and less; here
  * with a bound, as a death is to be noticed on any host, and it forgets, as a host is not busy for ever. */
 static void learn(const struct watched *watched)
@@ -161,20 +134,26 @@ static void unlearn(void)
     margin_looks = 0;
 }
 
-/* Whether it says that it does something long, and has not done so for too long. */
-static bool pauses(uint32_t kernel, struct watched *watched, uint64_t counted)
+/* One more look at WATCHED, COUNTED ns after the last one, with BEATS and ANSWERS as they are now. */
+static enum verdict judge(struct watched *watched, uint64_t beats, uint64_t answers, uint64_t counted)
 {
-    if (board_word(kernel, BOARD_PAUSED) == 0)
-        return false;
-    watched->paused += counted;
-    return watched->paused < PAUSE_MAX;
-}
+    enum verdict verdict = LIVES;
 
-/* One more look at KERNEL, which is suspected. Returns why it is dead, or NULL. */
-static const char *look_at_suspect(uint32_t kernel, struct watched *watched, uint64_t counted, bool probes)
-{
-    uint64_t answers = board_word(kernel, BOARD_ANSWERS);
-
+    if (beats != watched->beats) {
+        if (watched->suspected)
+            learn(watched);
+        watched->beats = beats;
+        watched->suspected = false;
+        watched->silence = 0;
+        return LIVES;
+    }
+    watched->silence += counted;
+    if (!watched->suspected && watched->silence < LOOKS * period)
+        return LIVES;
+    if (!watched->suspected) {
+        suspect(watched, answers);
+        return ASK;
+    }
     watched->unanswered += counted;
     if (answers != watched->answers) { /* it has had a turn, and gets another one */
         watched->answers = answers;
@@ -182,14 +161,50 @@ static const char *look_at_suspect(uint32_t kernel, struct watched *watched, uin
         if (watched->unanswered > watched->longest)
             watched->longest = watched->unanswered;
         watched->unanswered = 0;
-        if (probes)
-            ask(kernel);
+        verdict = ASK;
     }
     if (watched->turns >= TURNS * margin && watched->silence >= LOOKS * period)
-        return "it runs, and does not take interrupts";
-    if (watched->unanswered >= PATIENCE * LOOKS * period * margin)
-        return "its first CPU does not run";
-    return NULL;
+        return SPINS;
+    return watched->unanswered >= PATIENCE * LOOKS * period * margin ? GONE : verdict;
+}
+
+/* Looks at the other CPUs of this kernel. False: one hangs, so this kernel does not beat. */
+static bool all_tick(uint64_t counted)
+{
+    bool all = true;
+
+    for (uint32_t i = 1; i < cpu_total; i++) {
+        uint64_t beats = ticks[i] + cpus[i]->idle_polls; /* it may poll without interrupts */
+        enum verdict verdict = judge(&own_cpus[i], beats, cpu_answers[i], counted);
+
+        if (verdict == ASK) {
+            __atomic_store_n(&cpu_asked[i], true, __ATOMIC_SEQ_CST);
+            apic_send_nmi(cpus[i]->apic_id);
+        }
+        all = all && verdict <= ASK;
+    }
+    return all;
+}
+
+static uint64_t board_word(uint32_t kernel, uint32_t word)
+{
+    return __atomic_load_n(&msg_board_of(kernel)[word], __ATOMIC_ACQUIRE);
+}
+
+/* Has an NMI ask the first CPU of KERNEL whether its host runs it. */
+static void ask(uint32_t kernel)
+{
+    __atomic_fetch_or(&window_boot_page()->probed, 1ull << kernel, __ATOMIC_SEQ_CST);
+    apic_send_nmi(instance.plan.cpus[instance.plan.kernels[kernel].boot_cpu].apic_id);
+}
+
+/* Whether it says that it does something long, and has not done so for too long. */
+static bool pauses(uint32_t kernel, struct watched *watched, uint64_t counted)
+{
+    if (board_word(kernel, BOARD_PAUSED) == 0)
+        return false;
+    watched->paused += counted;
+    return watched->paused < PAUSE_MAX;
 }
 
 /* Looks at KERNEL, COUNTED ns after the last look. Returns why it is dead, or NULL. If PROBES, this kernel asks it
@@ -202,20 +217,20 @@ static const char *look_at(uint32_t kernel, struct watched *watched, uint64_t co
         return "it has stopped itself, or was ended";
     if (beats != watched->beats)
         watched->paused = 0;
-    if (beats != watched->beats || pauses(kernel, watched, counted)) {
-        if (watched->suspected)
-            learn(watched);
-        watched->beats = beats;
-        watched->suspected = false;
-        watched->silence = 0;
+    else if (pauses(kernel, watched, counted))
+        watched->beats = ~beats; /* as if it had beaten */
+    switch (judge(watched, beats, board_word(kernel, BOARD_ANSWERS), counted)) {
+    case ASK:
+        if (probes)
+            ask(kernel);
+        return NULL;
+    case SPINS:
+        return "it runs, and does not take interrupts";
+    case GONE:
+        return "its first CPU does not run";
+    default:
         return NULL;
     }
-    watched->silence += counted;
-    if (watched->suspected)
-        return look_at_suspect(kernel, watched, counted, probes);
-    if (watched->silence >= LOOKS * period)
-        suspect(kernel, watched, probes);
-    return NULL;
 }
 
 static void look_at_others(uint64_t counted)
@@ -265,19 +280,16 @@ static void look_at_first(uint64_t counted)
     if (!deputy)
         return;
     if (!was && first->suspected) {
-        suspect(0, first, true); /* whoever came before may have died without asking it */
+        suspect(first, board_word(0, BOARD_ANSWERS)); /* whoever came before may have died without asking it */
+        ask(0);
     } else if (why != NULL) {
         first->watched = false;
         lost_hook(0, why);
     }
 }
 
-static void look(uint64_t now)
+static void look(uint64_t counted)
 {
-    uint64_t counted = now - last_look < period ? now - last_look : period;
-
-    last_look = now;
-    unlearn();
     if (instance.kernel == 0)
         look_at_others(counted);
     else if (kernels[0].watched)
@@ -286,6 +298,7 @@ static void look(uint64_t now)
 
 void alive_tick(uint64_t now)
 {
+    uint64_t counted = now - last_look < period ? now - last_look : period;
     uint32_t index;
 
     if (period == 0)
@@ -294,17 +307,24 @@ void alive_tick(uint64_t now)
     ticks[index]++;
     if (index != 0 || now < next_look)
         return;
+    last_look = now;
     next_look = alive_due(now);
-    idle_looks_count = all_tick();
+    unlearn();
+    idle_looks_count = all_tick(counted);
     if (idle_looks_count)
         __atomic_fetch_add(&msg_board_own()[BOARD_BEATS], 1, __ATOMIC_RELEASE);
-    look(now);
+    look(counted);
 }
 
 bool alive_probed(void)
 {
     uint64_t bit = 1ull << instance.kernel;
+    uint32_t index = cpu_several ? cpu_index() : 0;
 
+    if (__atomic_exchange_n(&cpu_asked[index], false, __ATOMIC_SEQ_CST)) {
+        cpu_answers[index]++;
+        return true;
+    }
     if ((__atomic_fetch_and(&window_boot_page()->probed, ~bit, __ATOMIC_SEQ_CST) & bit) == 0)
         return false;
     __atomic_fetch_add(&msg_board_own()[BOARD_ANSWERS], 1, __ATOMIC_RELEASE);

@@ -432,24 +432,59 @@ TEST(silent_deputy, "and when it is silent with kernel 0; before, the next one a
     CHECK(deaths == 0 && nmis == 1);
 }
 
-TEST(several, "a kernel of which one CPU does not take its timer does not beat")
-{
-    static struct cpu other;
-    uint64_t before;
+static struct cpu first_cpu, other_cpu;
+struct cpu *test_cpu; /* that calls */
 
-    begin("");
-    cpus[1] = &other;
-    cpu_total = 2; /* the other one never ticks */
-    for (uint32_t i = 0; i < 79; i++)
+/* Looks of a kernel of two CPUs, of which the other one answers or not, until it does not beat; or MOST. */
+static uint32_t look_of_two(bool answers, uint32_t most)
+{
+    uint32_t looks = 0;
+
+    for (; idle_looks_count && looks < most; looks++) {
+        beat();
+        test_cpu = &other_cpu;
+        CHECK(!answers || asked != 99 - 10 || alive_probed());
+        asked = 0;
+        test_cpu = &first_cpu;
         look_after(LOOK);
-    CHECK(idle_looks_count);
-    look_after(LOOK);
-    CHECK(!idle_looks_count); /* nor do its polls count */
-    before = boards[0][MSG_BOARD_ALIVE];
+    }
+    return looks;
+}
+
+TEST(several, "a kernel of which one CPU does not take its timer does not beat, and finds that by the same rule")
+{
+    uint64_t before;
+    uint32_t looks;
+
+    other_cpu.index = 1;
+    other_cpu.apic_id = 99;
+    cpus[1] = &other_cpu;
+    test_cpu = &first_cpu;
+    begin("");
+    cpu_total = 2;
+    cpu_several = true;
+    looks = look_of_two(false, 1000);
+    CHECK(looks >= 88 && looks <= 90);
+    CHECK_EQ(nmis, 1);
+    before = boards[0][MSG_BOARD_ALIVE]; /* nor do its polls count */
     for (uint32_t i = 0; i < 20; i++)
         look_after(LOOK);
     CHECK_EQ(boards[0][MSG_BOARD_ALIVE], before);
+    for (uint32_t turn = 0; turn < 20; turn++) { /* it was only slow */
+        test_cpu = &other_cpu;
+        alive_tick(now);
+        test_cpu = &first_cpu;
+        look_after(LOOK);
+        CHECK(idle_looks_count);
+        look_of_two(true, 14);
+        CHECK(idle_looks_count);
+    }
+    CHECK_EQ(deaths, 0);
+    before = nmis;
+    looks = look_of_two(true, 1000);
+    CHECK(!idle_looks_count && nmis >= before + 8 && looks <= 100);
     cpu_total = 1;
+    cpu_several = false;
 }
 
 TEST(due, "ticks come at regular times, and not at all where nobody is watched")

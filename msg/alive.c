@@ -17,9 +17,7 @@
 #define LOOKS 8u     /* in the time after which a silent kernel is suspected */
 #define TURNS LOOKS  /* so many NMIs in a row a CPU answers, and does not take its timer, until it is dead */
 #define PATIENCE 10u /* times that time, for a CPU that does not take an NMI: its host may not run it */
-/* The most by which both grow where kernels that live are found to be slow, and looks after which they are halved
- * again.
- */
+/* The most by which both grow where kernels that live are slow, and the looks after which they are halved. */
 #define MARGIN_MOST 8u
 #define MARGIN_LOOKS (100 * LOOKS)
 #define SAFETY 4u                /* a host that is slow may be so many times slower the next time */
@@ -31,11 +29,11 @@ enum { BOARD_BEATS = MSG_BOARD_ALIVE, BOARD_ANSWERS, BOARD_PAUSED };
 /* A kernel, or another CPU of this one. */
 struct watched {
     bool watched, suspected;
+    uint32_t turns;      /* since it is suspected: answers seen. Between two of them it has run */
     uint64_t silence;    /* ns of this watcher's own time since the last beat, or since it is suspected */
     uint64_t paused;     /* the same, since the last beat, while it says that it does something long */
     uint64_t beats;      /* and looks, as last seen */
     uint64_t answers;    /* to NMIs, as last seen */
-    uint32_t turns;      /* since it is suspected: answers seen. Between two of them it has run */
     uint64_t unanswered; /* like silence, since the last of them */
     uint64_t longest;    /* since it is suspected: the longest time without an answer */
 };

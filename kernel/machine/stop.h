@@ -22,7 +22,8 @@ int stop_wait(void);
 
 /* Calls WHAT on kernel 0 while all programs of the machine are quiesced and no work on their behalf is under way. WHAT
  * may wait and changes nothing; RUNNING are the kernels that run. Called in a work item of kernel 0. Returns 0;
- * -EAGAIN: a kernel is being stopped, or has died, see stop_wait; -EBUSY: programs do not quiesce within ten seconds. */
+ * -EAGAIN: a kernel is being stopped, or has died, see stop_wait; -EBUSY: programs do not quiesce within ten seconds.
+ */
 int quiesce_machine(void (*what)(kernel_set running, void *context), void *context);
 
 #endif

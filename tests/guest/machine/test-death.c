@@ -2,8 +2,9 @@
  * had a part there, keep everything else, and start the dead ones again. Afterwards every kernel has what it had
  * before, and the audit finds nothing. Takes a number of rounds of deaths under load.
  *
- * For a machine with place=local, where a process that has not moved is on its kernel alone: this one and what has to
- * survive are on kernel 0. Long, because each test is a case of its own; death_*.c have those that are more. */
+ * A process that has not moved is to be on its kernel alone, and what has to survive on kernel 0: where new processes
+ * are placed elsewhere, this one sets place=local, and runs again on kernel 0. Long, because each test is a case of its
+ * own; death_*.c have those that are more. */
 #include <errno.h>
 #include <fcntl.h>
 #include <mqueue.h>
@@ -751,11 +752,47 @@ static void test_account(void)
               "a kernel to have what it had");
         CHECK(used - used_before[i] < 300, "kernel %d: %ld frames in use, now %ld", death_kernels[i], used_before[i],
               used);
+        tap_note("kernel %d: %ld frames in use, and %ld after six deaths more", death_kernels[i], used_before[i], used);
     }
+}
+
+/* --- where processes are --- */
+
+/* The option place= of kernel 0. */
+static void find_place(char place[32])
+{
+    char text[4096] = "", *word;
+    int fd = (int)MUST(open("/proc/kettle/balance", O_RDONLY));
+
+    read(fd, text, sizeof(text) - 1);
+    close(fd);
+    word = strstr(text, " place ");
+    REQUIRE(word != NULL && sscanf(word, " place %31s", place) == 1, "/proc/kettle/balance: %s", text);
+}
+
+/* Runs this program again, at home on kernel 0, while no process is placed on another kernel than its parent's. Returns
+ * its exit status. */
+static int run_on_first(char **argv, const char *place)
+{
+    char words[64];
+    int status = -1;
+    pid_t child;
+
+    snprintf(words, sizeof(words), "place=%s", place);
+    if (kettle_control("place=local") != 0 || (child = kettle_spawn(0, self, argv, environ, NULL)) < 0) {
+        perror("place=local");
+        return 2;
+    }
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (kettle_control(words) != 0)
+        perror(words);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 2;
 }
 
 int main(int argc, char **argv)
 {
+    char place[32];
     static const struct tap_test tests[] = {
         {"refused", "only root ends a kernel", test_refused},
         {"rest", "a kernel that dies in any way is noticed, and starts again", test_rest},
@@ -789,6 +826,9 @@ int main(int argc, char **argv)
                                         .parameters = "[ROUNDS]"};
 
     self = (char *)(uintptr_t)tap_self();
+    find_place(place);
+    if (strcmp(place, "local") != 0)
+        return run_on_first(argv, place);
     tap_take_number(&argc, &argv, &death_rounds);
     death_count = tap_kernels(death_kernels);
     if (death_count > 1 && kettle_migrate(0) != 0)

@@ -18,6 +18,8 @@ struct seen_view {
     uint32_t here;        /* the node of the block */
     uint32_t home;        /* the node of the process's home kernel */
     uint32_t now;         /* the node whose accesses have just been seen */
+    uint32_t pages;       /* in how many of each 16 pages */
+    bool fresh;           /* for less than a period: not all of its users may have been counted yet */
     uint32_t last;        /* the node whose accesses were seen before; SEEN_STAYS: nobody's yet */
     const uint16_t *used; /* of each node: pages found accessed, those just seen included; halved every period */
     const uint16_t *before, *after;       /* the same of the blocks at both sides; NULL: nothing is known of it */
@@ -32,7 +34,7 @@ struct seen_policy {
     uint32_t (*choose)(const struct seen_view *view);
 };
 
-#define SEEN_POLICIES 14u
+#define SEEN_POLICIES 15u
 extern const struct seen_policy seen_policies[SEEN_POLICIES]; /* in the order of the option's values */
 
 /* Returns the policy NAME as an index of seen_policies; SEEN_POLICIES: there is none. */

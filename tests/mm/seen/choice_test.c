@@ -51,6 +51,8 @@ static void see_in(uint32_t home, struct block *block, const struct seen_policy 
                              .here = block->here,
                              .home = home,
                              .now = node,
+                             .pages = pages,
+                             .fresh = block->last == SEEN_STAYS,
                              .last = block->last,
                              .used = block->used,
                              .before = before != NULL ? before->used : NULL,
@@ -141,7 +143,7 @@ TEST(seen_moves, "a block that only another node uses goes there, once, by each 
         uint32_t looks; /* 0: never */
     } rows[] = {{"nemo", 1},        {"two-fault", 2},  {"share", 1}, {"threshold", 2}, {"filter", 1},
                 {"moron", 1},       {"uniform", 1},    {"hop", 1},   {"variance", 1},  {"neighbour", 1},
-                {"first-touch", 0}, {"interleave", 0}, {"home", 0}};
+                {"first-touch", 0}, {"interleave", 0}, {"home", 0},  {"kettle", 2}};
 
     CHECK_EQ(sizeof(rows) / sizeof(rows[0]), SEEN_POLICIES - 1);
     for (uint32_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -274,6 +276,70 @@ TEST(seen_places, "interleave spreads blocks over the nodes in turn, and home ta
     }
 }
 
+TEST(seen_kettle, "kettle takes a block to its only user, when a look shows enough of it, and not at the first look")
+{
+    struct block block = new_block();
+
+    block.used[0] = 101; /* not much less than a quarter, and it is a user still */
+    block.last = 2;
+    see(&block, "kettle", 2, 404);
+    CHECK_EQ(block.here, 0);
+    see(&block, "kettle", 2, 4);
+    CHECK_EQ(block.here, 2);
+
+    block = new_block();
+    see(&block, "kettle", 2, 100); /* the first look */
+    CHECK_EQ(block.here, 0);
+
+    block = new_block();
+    block.last = 2;
+    for (int look = 0; look < 20; look++)
+        see(&block, "kettle", 2, 3); /* as many pages moved for so few */
+    CHECK_EQ(block.here, 0);
+    see(&block, "kettle", 2, 4);
+    CHECK_EQ(block.here, 2);
+}
+
+TEST(seen_spread, "kettle spreads a block that several nodes use over these, once, whatever their shares, if they are near")
+{
+    for (uint32_t number = 0; number < 2 * NODES; number++) {
+        struct block two = new_block(), all = new_block(), away = new_block();
+
+        two.number = all.number = away.number = number;
+        two.last = all.last = away.last = 1;
+        two.used[0] = 50;
+        see(&two, "kettle", 1, 90);
+        CHECK_EQ(two.here, number % 2);
+        see(&two, "kettle", 0, 90);
+        CHECK_EQ(two.moves, number % 2);
+        all.used[0] = all.used[1] = all.used[3] = 50;
+        see(&all, "kettle", 2, 50);
+        CHECK_EQ(all.here, number % NODES);
+        see(&all, "kettle", 2, 4);
+        CHECK_EQ(all.moves, number % NODES != 0);
+        away.here = 1; /* 0 and 1 use it, and 2, which is far from both: 10 + 14 + 20 there, 20 + 20 + 10 on 2 */
+        away.used[0] = away.used[2] = 50;
+        see(&away, "kettle", 1, 50);
+        CHECK_EQ(away.here, number % 3);
+    }
+}
+
+TEST(seen_far, "kettle does not take a block that several nodes use where the way from all of them is far longer")
+{
+    struct block block = new_block();
+
+    square();
+    distance[3][0] = distance[3][1] = 40;
+    block.last = 1;
+    block.number = 2; /* the turn of node 3 */
+    block.used[0] = block.used[1] = 50;
+    see_in(0, &block, find("kettle"), 3, 50, NULL, NULL);
+    CHECK_EQ(block.here, 0);
+    distance[3][0] = distance[3][1] = 20;
+    see_in(0, &block, find("kettle"), 3, 4, NULL, NULL);
+    CHECK_EQ(block.here, 3);
+}
+
 /* --- the phases of numabench: each node uses the blocks of one list with all its pages in each look --- */
 
 enum phase { LOCAL, SHARED, MIXED, UNFAVOURABLE, PHASES };
@@ -336,7 +402,7 @@ static uint64_t cost_of(enum phase phase, const struct seen_policy *policy, uint
     return cost;
 }
 
-TEST(seen_phases, "misplaced lists come home with filter, and nobody pays who only counts")
+TEST(seen_phases, "misplaced lists come home with filter and kettle, and nobody pays who only counts")
 {
     for (enum phase phase = LOCAL; phase < PHASES; phase++) {
         uint64_t none = cost_of(phase, NULL, 200), first = cost_of(phase, find("first-touch"), 200);
@@ -345,5 +411,7 @@ TEST(seen_phases, "misplaced lists come home with filter, and nobody pays who on
     }
     /* two of the neighbours are 20 away, two 14 */
     CHECK(100 * cost_of(UNFAVOURABLE, find("filter"), 200) <= 105 * cost_of(LOCAL, NULL, 200));
+    CHECK(100 * cost_of(UNFAVOURABLE, find("kettle"), 200) <= 105 * cost_of(LOCAL, NULL, 200));
+    CHECK_EQ(cost_of(LOCAL, find("kettle"), 200), cost_of(LOCAL, NULL, 200));
     CHECK(cost_of(SHARED, find("nemo"), 200) > cost_of(SHARED, NULL, 200)); /* what NEMO is known to be bad at */
 }

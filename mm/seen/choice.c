@@ -12,7 +12,7 @@
 
 /* kettle: */
 #define ENOUGH 4u  /* pages of a block that one look must have shown, as all that are there are moved */
-#define USER_OF 4u /* part of the greatest use that makes a node a user */
+#define USER_OF 8u /* part of the greatest use that makes a node a user */
 #define LONGER 4u  /* part by which spreading may lengthen the way to all users together */
 
 typedef uint64_t node_cost(const struct seen_view *view, uint32_t node);
@@ -183,16 +183,29 @@ static uint32_t home(const struct seen_view *view)
     return unless_here(view, view->home);
 }
 
-/* The nodes that use the block. What is seen says that a page was used in a period, not how often, and kernels look at
- * different times: shares are not to be relied on, but a node that is seen far less does not use it any more. */
-static uint64_t users(const struct seen_view *view)
+uint64_t seen_users(const uint16_t *used, uint32_t nodes)
 {
-    uint32_t most = view->used[greatest(view)];
+    uint32_t most = 0;
     uint64_t set = 0;
 
-    for (uint32_t node = 0; node < view->nodes; node++)
-        set |= (uint64_t)(USER_OF * view->used[node] >= most) << node;
+    for (uint32_t node = 0; node < nodes; node++)
+        most = used[node] > most ? used[node] : most;
+    for (uint32_t node = 0; node < nodes; node++)
+        set |= (uint64_t)(USER_OF * used[node] >= most) << node;
     return set;
+}
+
+/* The node of SET with the least memory that several nodes use; of equal ones the lowest. */
+static uint32_t least_loaded(const struct seen_view *view, uint64_t set)
+{
+    uint32_t best = (uint32_t)__builtin_ctzll(set);
+
+    for (uint64_t left = set; left != 0; left &= left - 1) {
+        uint32_t node = (uint32_t)__builtin_ctzll(left);
+
+        best = view->load[node] < view->load[best] ? node : best;
+    }
+    return best;
 }
 
 /* The way from all of the nodes USERS to NODE, in units of distance. */
@@ -205,21 +218,28 @@ static uint64_t way_from(const struct seen_view *view, uint64_t users, uint32_t 
     return sum;
 }
 
-/* A block that one node uses goes there. Blocks that several nodes use are spread over these in turn: no access becomes
- * cheaper by that, but nobody is slower than the others for having all of them remote. Nothing is decided before all
- * kernels have had the time to report, nor for few pages. */
+/* A block that one node uses goes there. One that several use, for some time, goes to the one of them that has the
+ * least of such memory, if that makes them more equal or its own node does not use it: no access becomes cheaper by
+ * that, but nobody is slower than the others for having all of them remote. Nothing is decided before all kernels have
+ * had the time to report, nor for few pages. */
 static uint32_t kettle(const struct seen_view *view)
 {
-    uint64_t set = users(view), way;
+    uint64_t set = seen_users(view->used, view->nodes), way;
     uint32_t to;
 
     if (view->fresh || view->pages < ENOUGH)
         return SEEN_STAYS;
     if (kernel_set_count(set) == 1 || (set & view->memory) == 0)
         return unless_here(view, cheapest(view, weighted));
+    if (!view->settled)
+        return SEEN_STAYS; /* others may be about to have several users, too, and all be equal */
     way = way_from(view, set, view->here);
-    to = in_turn(set & view->memory, view->block);
-    return way_from(view, set, to) <= way + way / LONGER ? unless_here(view, to) : SEEN_STAYS;
+    to = least_loaded(view, set & view->memory);
+    if (way_from(view, set, to) > way + way / LONGER)
+        return SEEN_STAYS;
+    return (set >> view->here & 1) == 0 || view->load[view->here] >= view->load[to] + 2 * view->pages
+               ? unless_here(view, to)
+               : SEEN_STAYS;
 }
 
 const struct seen_policy seen_policies[SEEN_POLICIES] = {

@@ -19,7 +19,7 @@
 #define PLACES_MOST (1u << 13) /* half of them are used: 256 MiB of memory that other nodes use */
 #define NOBODY UINT8_MAX
 #define AGES_MOST 15u
-#define FRESH(half_ns) ((half_ns) / 40 * 3) /* less than the shortest period, which is a tenth */
+#define FRESH_HERE(half_ns) ((half_ns) / 40 * 3) /* less than the shortest period, which is a tenth */
 
 volatile uint32_t seen_policy_now;
 volatile uint32_t seen_way_now;
@@ -33,14 +33,18 @@ struct block {
     uint32_t age;    /* the period in which USED was halved last */
     uint8_t last;    /* the node that was seen last */
     uint8_t wanted;  /* the node to which it is to move; NOBODY: none */
+    uint8_t load;    /* the node in whose load it is; NOBODY: none, it has one user */
+    uint8_t weight;  /* in it: pages */
+    uint64_t shared; /* since when it has several users, clock_now ns */
     uint16_t used[]; /* of each node */
 };
 
 /* A hash table with open addressing. Blocks never leave it but all at once. */
 struct seen {
     uint32_t places, count, wanted;
-    uint32_t cursor; /* of seen_next */
-    uint64_t bytes;  /* of a block */
+    uint32_t cursor;          /* of seen_next */
+    uint64_t bytes;           /* of a block */
+    uint32_t load[NODES_MAX]; /* of each node: pages of blocks with several users */
     uint8_t blocks[];
 };
 
@@ -145,6 +149,7 @@ static bool make_room(struct space *space, uint64_t bytes)
         return true;
     if (old != NULL && places == PLACES_MOST) {
         memset(old->blocks, 0, places * block_size());
+        memset(old->load, 0, sizeof(old->load));
         old->count = old->wanted = 0;
         return true;
     }
@@ -156,6 +161,7 @@ static bool make_room(struct space *space, uint64_t bytes)
             memcpy(find(more, block_at(old, i)->number), block_at(old, i), block_size());
     }
     if (old != NULL) {
+        memcpy(more->load, old->load, sizeof(more->load));
         more->count = old->count;
         more->wanted = old->wanted;
         destroy(old);
@@ -207,7 +213,8 @@ static struct block *record(struct space *space, uint64_t number, uint64_t bytes
     if (!make_room(space, bytes))
         return NULL;
     block = find(space->seen, number);
-    *block = (struct block){.number = number, .since = clock_now(), .age = age, .last = NOBODY, .wanted = NOBODY};
+    *block = (struct block){
+        .number = number, .since = clock_now(), .age = age, .last = NOBODY, .wanted = NOBODY, .load = NOBODY};
     space->seen->count++;
     return block;
 }
@@ -217,8 +224,8 @@ static bool is_known(struct space *space, uint64_t number)
     return space->seen != NULL && find(space->seen, number)->number != 0;
 }
 
-/* The nodes to which the block at START of BYTES may follow its users. The policy of an area forbids it, as in Linux, unless it
- * has BALANCING. */
+/* The nodes to which the block at START of BYTES may follow its users. The policy of an area forbids it, as in Linux,
+ * unless it has BALANCING. */
 static uint64_t may_follow_locked(struct space *space, uint64_t start, uint64_t bytes)
 {
     const struct area *area = area_next(&space->areas, start);
@@ -235,16 +242,20 @@ static uint32_t choose(struct space *space, const struct seen_policy *policy, st
                        uint32_t node, uint32_t pages)
 {
     struct seen *seen = space->seen;
+    uint32_t own = instance.plan.kernels[instance.kernel].node;
     struct seen_view view = {.nodes = nodes(),
                              .memory = policy_machine_nodes(),
                              .block = block->number - 1,
                              .here = here,
-                             .home = instance.plan.kernels[instance.kernel].node,
+                             .home = own,
                              .now = node,
                              .pages = pages,
-                             .fresh = clock_now() - block->since < FRESH(seen_half_ns),
+                             .fresh = clock_now() - block->since <
+                                      (here == own ? FRESH_HERE(seen_half_ns) : seen_half_ns),
                              .last = block->last != NOBODY ? block->last : SEEN_STAYS,
                              .used = block->used,
+                             .load = seen->load,
+                             .settled = block->load != NOBODY && clock_now() - block->shared >= seen_half_ns,
                              .before = used_of(seen, block->number - 1, block->age),
                              .after = used_of(seen, block->number + 1, block->age),
                              .distance = instance.plan.distance};
@@ -257,8 +268,25 @@ static uint32_t choose(struct space *space, const struct seen_policy *policy, st
     return to < view.nodes && (view.memory >> to & 1) != 0 ? to : SEEN_STAYS;
 }
 
+/* BLOCK, of which PAGES have just been used, is on NODE, or to come there: counts it in the node's load if it has
+ * several users. */
+static void load_locked(struct seen *seen, struct block *block, uint32_t node, uint32_t pages)
+{
+    bool shared = kernel_set_count(seen_users(block->used, nodes())) > 1;
+
+    if (block->load != NOBODY)
+        seen->load[block->load] -= block->weight;
+    else if (shared)
+        block->shared = clock_now();
+    block->load = shared ? (uint8_t)node : NOBODY;
+    block->weight = (uint8_t)pages;
+    if (shared)
+        seen->load[node] += pages;
+}
+
 /* NODE has used PAGES pages of each 64 KiB of the block at START of BYTES. */
-static void note_locked(struct space *space, uint64_t start, uint64_t bytes, uint32_t node, uint32_t pages, uint32_t age)
+static void note_locked(struct space *space, uint64_t start, uint64_t bytes, uint32_t node, uint32_t pages,
+                        uint32_t age)
 {
     const struct seen_policy *policy = seen_policy_locked(space);
     uint32_t here = node_of_locked(space, start, bytes), to;
@@ -276,7 +304,9 @@ static void note_locked(struct space *space, uint64_t start, uint64_t bytes, uin
         return;
     grow_old(block, age);
     block->used[node] = (uint16_t)(block->used[node] + pages); /* at most 15 a look, halved each period */
+    load_locked(space->seen, block, here, pages);              /* as if it were not to move yet: that is decided anew */
     to = choose(space, policy, block, here, node, pages);
+    load_locked(space->seen, block, to != SEEN_STAYS ? to : here, pages);
     block->last = (uint8_t)node;
     space->seen->wanted += (to != SEEN_STAYS) - (block->wanted != NOBODY);
     block->wanted = to != SEEN_STAYS ? (uint8_t)to : NOBODY;

@@ -16,13 +16,13 @@
 #include "tasks/timer/timer.h"
 
 #define PERIOD_FIRST 5u /* times the shortest period */
-#define PERIOD_MOST 100u
-#define PERIOD_HALF 10u             /* after which what was seen counts half */
+#define PERIOD_MOST 10u
+#define PERIOD_HALF 10u             /* not less than the longest; after which what was seen counts half */
 #define PERIOD_LIMIT 10000000000ull /* ns; the longest in any case */
 #define MS 1000000ull
 #define MOVES_AT_ONCE 0x400000u /* bytes of a space that move between two looks */
-#define REMOTE_PART 16u   /* part of the pages of a look that are another node's and shorten the period */
-#define SOON 8u           /* part of the shortest period after which a kernel looks that begins to use remote memory */
+#define REMOTE_PART 16u         /* part of the pages of a look that are another node's and shorten the period */
+#define SOON 8u /* part of the shortest period after which a kernel looks that begins to use remote memory */
 
 static struct timer timer;
 static uint64_t shortest = 100000000; /* ns */
@@ -37,7 +37,7 @@ static bool is_on(void)
 /* What is known of a space, and what a look at it has found. */
 struct look {
     uint32_t home;
-    bool wanted;     /* it has a policy */
+    bool wanted;            /* it has a policy */
     uint64_t local, remote; /* pages of its own node and of other nodes so far */
 };
 

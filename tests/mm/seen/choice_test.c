@@ -24,6 +24,9 @@ struct block {
     uint64_t number;
 };
 
+static uint32_t load[NODES]; /* pages of blocks with several users of each node */
+static bool settled = true;
+
 static const struct seen_policy *find(const char *name)
 {
     uint32_t index = seen_policy_find(name);
@@ -55,6 +58,8 @@ static void see_in(uint32_t home, struct block *block, const struct seen_policy 
                              .fresh = block->last == SEEN_STAYS,
                              .last = block->last,
                              .used = block->used,
+                             .load = load,
+                             .settled = settled,
                              .before = before != NULL ? before->used : NULL,
                              .after = after != NULL ? after->used : NULL,
                              .distance = distance};
@@ -280,11 +285,11 @@ TEST(seen_kettle, "kettle takes a block to its only user, when a look shows enou
 {
     struct block block = new_block();
 
-    block.used[0] = 101; /* not much less than a quarter, and it is a user still */
+    block.used[0] = 51; /* an eighth of what node 2 uses: a user still */
     block.last = 2;
     see(&block, "kettle", 2, 404);
     CHECK_EQ(block.here, 0);
-    see(&block, "kettle", 2, 4);
+    see(&block, "kettle", 2, 5);
     CHECK_EQ(block.here, 2);
 
     block = new_block();
@@ -300,28 +305,75 @@ TEST(seen_kettle, "kettle takes a block to its only user, when a look shows enou
     CHECK_EQ(block.here, 2);
 }
 
-TEST(seen_spread, "kettle spreads a block that several nodes use over these, once, whatever their shares, if they are near")
+/* Blocks COUNT of node 0 that the nodes below USERS use, as the home counts their load. Returns how many moved. */
+static uint32_t share_out(struct block *blocks, uint32_t count, uint32_t users, uint32_t looks)
 {
-    for (uint32_t number = 0; number < 2 * NODES; number++) {
-        struct block two = new_block(), all = new_block(), away = new_block();
+    uint32_t moves = 0;
 
-        two.number = all.number = away.number = number;
-        two.last = all.last = away.last = 1;
-        two.used[0] = 50;
-        see(&two, "kettle", 1, 90);
-        CHECK_EQ(two.here, number % 2);
-        see(&two, "kettle", 0, 90);
-        CHECK_EQ(two.moves, number % 2);
-        all.used[0] = all.used[1] = all.used[3] = 50;
-        see(&all, "kettle", 2, 50);
-        CHECK_EQ(all.here, number % NODES);
-        see(&all, "kettle", 2, 4);
-        CHECK_EQ(all.moves, number % NODES != 0);
-        away.here = 1; /* 0 and 1 use it, and 2, which is far from both: 10 + 14 + 20 there, 20 + 20 + 10 on 2 */
-        away.used[0] = away.used[2] = 50;
-        see(&away, "kettle", 1, 50);
-        CHECK_EQ(away.here, number % 3);
+    for (uint32_t look = 0; look < looks; look++) {
+        for (uint32_t i = 0; i < count; i++) {
+            uint32_t here = blocks[i].here;
+
+            see(&blocks[i], "kettle", look % users, PAGES);
+            load[here] -= PAGES;
+            load[blocks[i].here] += PAGES;
+            moves += blocks[i].here != here;
+        }
     }
+    return moves;
+}
+
+TEST(seen_spread, "kettle spreads blocks that several nodes use evenly over these, and leaves them when they are")
+{
+    for (uint32_t users = 2; users <= NODES; users++) {
+        struct block blocks[BLOCKS];
+        uint32_t on[NODES] = {0};
+
+        memset(load, 0, sizeof(load));
+        load[0] = BLOCKS * PAGES;
+        for (uint32_t i = 0; i < BLOCKS; i++) {
+            blocks[i] = new_block();
+            blocks[i].number = i;
+            blocks[i].last = 0;
+            for (uint32_t node = 0; node < users; node++)
+                blocks[i].used[node] = (uint16_t)(20 + 10 * node); /* shares do not matter */
+        }
+        share_out(blocks, BLOCKS, users, 20);
+        for (uint32_t i = 0; i < BLOCKS; i++)
+            on[blocks[i].here]++;
+        for (uint32_t node = 0; node < users; node++)
+            CHECK(on[node] >= BLOCKS / users && on[node] <= BLOCKS / users + 1);
+        CHECK_EQ(share_out(blocks, BLOCKS, users, 40), 0);
+    }
+    memset(load, 0, sizeof(load));
+}
+
+TEST(seen_balanced, "kettle leaves blocks that two nodes use where they are, if each node has as many of them")
+{
+    struct block block = new_block();
+
+    load[0] = load[1] = 4 * PAGES;
+    block.last = 1;
+    block.used[0] = 20;
+    for (int look = 0; look < 20; look++)
+        see(&block, "kettle", 1, PAGES);
+    CHECK_EQ(block.moves, 1); /* in the end node 1 alone uses it */
+    block = new_block();
+    block.last = 1;
+    for (int look = 0; look < 20; look++) {
+        see(&block, "kettle", 0, PAGES);
+        see(&block, "kettle", 1, PAGES);
+    }
+    CHECK_EQ(block.moves, 0);
+    block.here = 3; /* which does not use it */
+    load[1] = 3;
+    settled = false;
+    see(&block, "kettle", 1, PAGES);
+    CHECK_EQ(block.here, 3);
+    settled = true;
+    see(&block, "kettle", 1, PAGES);
+    CHECK_EQ(block.here, 1);
+    memset(load, 0, sizeof(load));
 }
 
 TEST(seen_far, "kettle does not take a block that several nodes use where the way from all of them is far longer")
@@ -330,14 +382,15 @@ TEST(seen_far, "kettle does not take a block that several nodes use where the wa
 
     square();
     distance[3][0] = distance[3][1] = 40;
+    load[0] = load[1] = 100;
     block.last = 1;
-    block.number = 2; /* the turn of node 3 */
     block.used[0] = block.used[1] = 50;
     see_in(0, &block, find("kettle"), 3, 50, NULL, NULL);
     CHECK_EQ(block.here, 0);
     distance[3][0] = distance[3][1] = 20;
     see_in(0, &block, find("kettle"), 3, 4, NULL, NULL);
     CHECK_EQ(block.here, 3);
+    memset(load, 0, sizeof(load));
 }
 
 /* --- the phases of numabench: each node uses the blocks of one list with all its pages in each look --- */

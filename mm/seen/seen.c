@@ -228,13 +228,17 @@ static bool is_known(struct space *space, uint64_t number)
  * unless it has BALANCING. */
 static uint64_t may_follow_locked(struct space *space, uint64_t start, uint64_t bytes)
 {
-    const struct area *area = area_next(&space->areas, start);
-    uint32_t number = area != NULL && area->start < start + bytes ? area->prot >> AREA_POLICY_SHIFT : 0;
-    const struct policy *policy = number != 0 ? policy_known_locked(space, number) : NULL;
+    uint64_t nodes_left = UINT64_MAX;
 
-    if (number == 0)
-        return UINT64_MAX;
-    return policy != NULL && (policy->flags & POLICY_BALANCING) != 0 ? policy->nodes : 0;
+    for (const struct area *area = area_next(&space->areas, start); area != NULL && area->start < start + bytes;
+         area = area_next(&space->areas, area->end)) {
+        uint32_t number = area->prot >> AREA_POLICY_SHIFT;
+        const struct policy *policy = number != 0 ? policy_known_locked(space, number) : NULL;
+
+        if (number != 0)
+            nodes_left &= policy != NULL && (policy->flags & POLICY_BALANCING) != 0 ? policy->nodes : 0;
+    }
+    return nodes_left;
 }
 
 /* Where POLICY wants BLOCK, which is HERE and of which NODE has just used PAGES. */

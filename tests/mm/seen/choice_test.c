@@ -299,9 +299,9 @@ TEST(seen_kettle, "kettle takes a block to its only user, when a look shows enou
     block = new_block();
     block.last = 2;
     for (int look = 0; look < 20; look++)
-        see(&block, "kettle", 2, 3); /* as many pages moved for so few */
+        see(&block, "kettle", 2, 1); /* as many pages moved for one */
     CHECK_EQ(block.here, 0);
-    see(&block, "kettle", 2, 4);
+    see(&block, "kettle", 2, 2);
     CHECK_EQ(block.here, 2);
 }
 

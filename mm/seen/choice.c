@@ -11,9 +11,9 @@
 #define LEAD 2u       /* filter: accesses more than every other node's */
 
 /* kettle: */
-#define ENOUGH 2u  /* pages of a block that one look must have shown, as all that are there are moved */
-#define USER_OF 8u /* part of the greatest use that makes a node a user */
-#define LONGER 4u  /* part by which spreading may lengthen the way to all users together */
+#define ENOUGH 2u   /* pages of a block that one look must have shown, as all that are there are moved */
+#define USER_OF 16u /* part of the greatest use that makes a node a user */
+#define LONGER 4u   /* part by which spreading may lengthen the way to all users together */
 
 typedef uint64_t node_cost(const struct seen_view *view, uint32_t node);
 

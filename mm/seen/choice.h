@@ -40,8 +40,8 @@ struct seen_policy {
 #define SEEN_POLICIES 15u
 extern const struct seen_policy seen_policies[SEEN_POLICIES]; /* in the order of the option's values */
 
-/* Returns the nodes, a bit for each, that use a block, as USED of each of NODES nodes says: those that were seen at an
- * eighth of the pages of the one that was seen most. A page that was used in a period does not tell how often, and
+/* Returns the nodes, a bit for each, that use a block, as USED of each of NODES nodes says: those that were seen at a
+ * sixteenth of the pages of the one that was seen most. A page that was used in a period does not tell how often, and
  * kernels look at different times, so shares say little; but who is seen far less uses the block no more. */
 uint64_t seen_users(const uint16_t *used, uint32_t nodes);
 

@@ -21,7 +21,7 @@
 #define PERIOD_LIMIT 10000000000ull /* ns; the longest in any case */
 #define MS 1000000ull
 #define MOVES_AT_ONCE 0x400000u /* bytes of a space that move between two looks */
-#define REMOTE_PART 16u         /* part of the pages of a look that are another node's and shorten the period */
+#define REMOTE_PART 8u          /* part of the pages of a look that are another node's and shorten the period */
 #define SOON 8u /* part of the shortest period after which a kernel looks that begins to use remote memory */
 
 static struct timer timer;

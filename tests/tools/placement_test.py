@@ -1,9 +1,14 @@
 """hosttools.measure.placement on hand-made counts, and the page that `kettle numa placement` writes."""
 
+import json
+import os
+import subprocess
+
 import pytest
 from hosttools.bench import placement as command
 from hosttools.measure import placement
 from hosttools.measure.placement import Block, Hint
+from hosttools.paths import built
 
 NEAR = [[10, 14, 20, 20], [14, 10, 20, 20], [20, 20, 10, 14], [20, 20, 14, 10]]
 
@@ -42,3 +47,31 @@ def test_the_page_has_gains_their_mean_and_the_verdict():
     assert "| is | 25 % | 25 % | 25 % | 200 | 1.50 % | 25.0 % |" in page and "    tools/kettle run x\n" in page
     data["programs"]["cg"] = program(100, 89)
     assert "mean gain above 15 %: reached: +15.5 % (placed, hop)" in command.report(data)
+
+
+# --- the program's side ---
+
+def workload(**environment):
+    done = subprocess.run([built("userland/workload"), "--threads", "1", "--json", "stream"], env={**os.environ, **environment},
+                          capture_output=True, text=True, timeout=60, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_a_traced_run_tells_its_blocks_of_memory():
+    status, stdout, _ = workload(NUMA_PHASE="1")
+    blocks = [item for line in stdout.splitlines() if "block" in (item := json.loads(line))]
+    assert status == 0 and [item["block"] for item in blocks] == [0, 1, 2] and {item["bytes"] for item in blocks} == {1 << 20}
+    assert all(item["address"] % 4096 == 0 for item in blocks) and "block" not in workload(NUMA_PHASE="0")[1]
+
+
+@pytest.mark.parametrize("hints, word", [("0 0 1\n", "not four numbers"), ("0 0 0 0\n", "out of range"), ("0 0 1 64\n", "out of range"),
+                                         ("0 200 57 0\n", "shorter"), (None, "No such file")])
+def test_wrong_hints_end_the_program(tmp_path, hints, word):
+    if hints is not None:
+        (tmp_path / "hints").write_text(hints)
+    status, _, stderr = workload(NUMA_PHASE="2", NUMA_HINTS=str(tmp_path / "hints"))
+    assert (status, word in stderr) == (1, True), stderr
+
+
+def test_wrong_phases_end_the_program():
+    assert workload(NUMA_PHASE="4")[0] == 1 and "needs NUMA_HINTS" in workload(NUMA_PHASE="3")[2]

@@ -285,9 +285,9 @@ TEST(seen_kettle, "kettle takes a block to its only user, when a look shows enou
 {
     struct block block = new_block();
 
-    block.used[0] = 51; /* an eighth of what node 2 uses: a user still */
+    block.used[0] = 26; /* a sixteenth of what node 2 uses: a user still */
     block.last = 2;
-    see(&block, "kettle", 2, 404);
+    see(&block, "kettle", 2, 415);
     CHECK_EQ(block.here, 0);
     see(&block, "kettle", 2, 5);
     CHECK_EQ(block.here, 2);

@@ -354,7 +354,7 @@ TEST(seen_balanced, "kettle leaves blocks that two nodes use where they are, if 
 
     load[0] = load[1] = 4 * PAGES;
     block.last = 1;
-    block.used[0] = 20;
+    block.used[0] = 15;
     for (int look = 0; look < 20; look++)
         see(&block, "kettle", 1, PAGES);
     CHECK_EQ(block.moves, 1); /* in the end node 1 alone uses it */

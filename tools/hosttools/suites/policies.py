@@ -158,7 +158,7 @@ def _sides(data: Json, machine: Machine) -> dict[str, tuple[str, str]]:
     suffix = f"-{machine.name}"
     found = {name.removesuffix(suffix): (name, NONE + suffix) for name in dict.fromkeys(run["name"].rpartition("-")[0] for run in data["runs"])
              if name.endswith(suffix) and not name.startswith(NONE + "-") and NONE + suffix in names}
-    if {f"{side}-{machine.nodes}" for side in LINUX} <= names:
+    if {NONE + suffix, *(f"{side}-{machine.nodes}" for side in LINUX)} <= names:
         found["Linux's balancing"] = (f"balanced-{machine.nodes}", f"linux-{machine.nodes}")
     return found
 

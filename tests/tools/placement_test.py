@@ -15,9 +15,9 @@ NEAR = [[10, 14, 20, 20], [14, 10, 20, 20], [20, 20, 10, 14], [20, 20, 14, 10]]
 
 @pytest.mark.parametrize("policy, counts, node", [
     ("uniform", [1, 5, 4, 0], 1), ("hop", [10, 0, 8, 7], 2), ("uniform", [10, 0, 8, 7], 0), ("hop", [0, 0, 0, 3], 3),
-    ("filter", [5, 3, 3, 3], 0), ("filter", [5, 4, 0, 0], None), ("filter", [2, 0, 0, 0], 0), ("filter", [1, 0, 0, 0], None)])
+    ("filter", [5, 3, 3, 3], 0), ("filter", [5, 4, 0, 0], placement.STAYS), ("filter", [2, 0, 0, 0], 0), ("filter", [1, 0, 0, 0], placement.STAYS)])
 def test_a_page_goes_where_the_policy_says(policy, counts, node):
-    assert placement.nodes_of({0x1000: counts}, policy, NEAR) == ({} if node is None else {0x1000: node})
+    assert placement.nodes_of({0x1000: counts}, policy, NEAR) == {0x1000: node}
 
 
 def test_nothing_traced_gives_no_nodes():
@@ -29,6 +29,7 @@ def test_pages_without_a_node_follow_their_neighbours_within_a_block():
     blocks = [Block(0, 0x10000, 6 * 4096), Block(1, 0x30000, 4096), Block(2, 0x20000, 100)]
     found = placement.hints(blocks, nodes)
     assert found == [Hint(0, 0, 4, 2), Hint(0, 4, 2, 0), Hint(2, 0, 1, 3)]
+    assert placement.hints(blocks[:1], {**nodes, 0x12000: placement.STAYS}) == [Hint(0, 0, 2, 2), Hint(0, 4, 2, 0)]
     assert placement.text(found) == "0 0 4 2\n0 4 2 0\n2 0 1 3\n"
 
 

@@ -96,7 +96,7 @@ def measure(data: Json, name: str, model: str, latencies: Sequence[Sequence[int]
         blocks = [placement.Block(item["block"], item["address"], item["bytes"]) for item in _objects(told) if "block" in item]
         nodes = {policy: placement.nodes_of(counts, policy, latencies) for policy in placement.POLICIES}
         found["pages"] = {"all": len(nodes["uniform"]), "differ": sum(nodes["hop"][page] != node for page, node in nodes["uniform"].items()),
-                          "filtered": len(nodes["uniform"]) - len(nodes["filter"])}
+                          "filtered": sum(node == placement.STAYS for node in nodes["filter"].values())}
         for policy in placement.POLICIES:
             hints = Path(folder) / policy
             hints.write_text(placement.text(placement.hints(blocks, nodes[policy])))

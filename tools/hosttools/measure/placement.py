@@ -6,6 +6,7 @@ from typing import Any, Callable, Sequence
 
 from hosttools.measure.trace import PAGE
 
+STAYS = -1  # no node: a page is not to be placed
 LEAD = 2  # references that the best node must have more than each other one
 
 
@@ -39,30 +40,30 @@ def hop(counts: Any, weights: Any) -> Any:
 
 
 def filtered(counts: Any, _weights: Any) -> Any:
-    """As uniform, and -1, no node, where it has not two references more than each other node (3.3: the text)."""
+    """As uniform, and STAYS where it has not two references more than each other node (3.3: the text)."""
     import numpy
 
     ordered = numpy.sort(counts, axis=1)
-    return numpy.where(ordered[:, -1] >= ordered[:, -2] + LEAD, counts.argmax(axis=1), -1)
+    return numpy.where(ordered[:, -1] >= ordered[:, -2] + LEAD, counts.argmax(axis=1), STAYS)
 
 
 POLICIES: dict[str, Callable[[Any, Any], Any]] = {"uniform": uniform, "hop": hop, "filter": filtered}
 
 
 def nodes_of(page_counts: dict[int, list[int]], policy: str, weights: Sequence[Sequence[float]]) -> dict[int, int]:
-    """The node of each page of PAGE_COUNTS (hosttools.measure.trace) by POLICY; without those that it leaves alone. WEIGHTS are the costs of
-    an access from the row's node to the column's memory."""
+    """The node of each page of PAGE_COUNTS (hosttools.measure.trace) by POLICY, or STAYS. WEIGHTS are the costs of an
+    access from the row's node to the column's memory."""
     import numpy
 
     if not page_counts:
         return {}
     chosen = POLICIES[policy](numpy.asarray(list(page_counts.values()), dtype=numpy.float64), numpy.asarray(weights, dtype=numpy.float64))
-    return {page: int(node) for page, node in zip(page_counts, chosen) if node >= 0}
+    return {page: int(node) for page, node in zip(page_counts, chosen)}
 
 
 def hints(blocks: Sequence[Block], nodes: dict[int, int]) -> list[Hint]:
-    """NODES, of pages by their addresses, as hints for BLOCKS. Pages of a block that have no node stay with the one before them, the first
-    ones with the one behind (2.5.1: silent regions follow their neighbours); a block without any gets no hint."""
+    """NODES, of pages by their addresses, as hints for BLOCKS. Pages of a block that the trace has not go with the one before them, the
+    first ones with the one behind (2.5.1: silent regions follow their neighbours); pages that STAY, and blocks without any, get no hint."""
     found = []
     for block in blocks:
         count = -(-block.bytes // PAGE)
@@ -78,7 +79,7 @@ def hints(blocks: Sequence[Block], nodes: dict[int, int]) -> list[Hint]:
                 found.append(Hint(block.number, first, page - first, last))
             first, last = page, node
         found.append(Hint(block.number, first, count - first, last))
-    return found
+    return [hint for hint in found if hint.node != STAYS]
 
 
 def text(found: Sequence[Hint]) -> str:

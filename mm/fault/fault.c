@@ -31,6 +31,7 @@
 #include "mm/retrieve/upfront.h"
 #include "mm/seen/hint.h"
 #include "mm/seen/mark.h"
+#include "mm/seen/seen.h"
 #include "mm/space/entry.h"
 #include "mm/space/wire.h"
 #include "msg/channel.h"
@@ -319,6 +320,8 @@ static int fault_shared(struct space *space, uint64_t page, uint32_t access, ker
            ((access & AREA_WRITE) != 0 || (space->retrieval->breaks_first && !backing_is_file(backing)));
     if (result == 0 && answer.kind == SPACE_FRAME && !copy)
         result = space_install_locked(space, page, answer.frame, prot, false, answer.cow != 0);
+    if (result == 0 && answer.kind == SPACE_FRAME && !copy)
+        seen_mapped_locked(space, answer.frame);
     if (result == 0 && answer.kind == SPACE_FRAME && !copy && answer.marked != 0)
         mark_new_locked(space, page); /* the access is made again, and moves the page */
     spin_unlock(&space->lock);

@@ -24,6 +24,7 @@
 #include "mm/retrieve/adaptive.h"
 #include "mm/retrieve/wire.h"
 #include "mm/seen/mark.h"
+#include "mm/seen/seen.h"
 #include "mm/space/entry.h"
 #include "mm/space/wire.h"
 #include "msg/call.h"
@@ -204,6 +205,8 @@ static int take_answer_locked(struct space_get *get, const struct msg_space_got 
     if (*seen == 0)
         *paging_entry_seen(&space->tables, get->page, seen) = space_entry(space, get->page, answer->frame, answer->prot,
                                                                           answer->cow != 0, false, 0);
+    if (new)
+        seen_mapped_locked(space, answer->frame);
     else if ((*seen & PAGING_SOFT_COW) != 0 && (get->access & AREA_WRITE) != 0) {
         if (!upgrade_locked(get, answer))
             return 1;

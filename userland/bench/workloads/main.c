@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "userland/bench/workloads/mempolicy.h"
+#include "userland/bench/workloads/placement.h"
 #include "userland/bench/workloads/team.h"
 #include "userland/bench/workloads/workload.h"
 
@@ -67,6 +68,7 @@ void *workload_memory(size_t bytes)
         fprintf(stderr, "workload: no memory for %zu bytes: %s\n", bytes, strerror(errno));
         exit(STATUS_WRONG);
     }
+    placement_made(memory, bytes);
     return memory;
 }
 

@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "userland/bench/mark.h"
+#include "userland/bench/workloads/placement.h"
 
 #define SLOT_WORDS 8 /* a cache line for each member */
 
@@ -67,6 +68,7 @@ static void clock_start(void)
     mark_begin(team.plan.region);
     mark_begin(team.plan.region + 1);
     team.timing = true;
+    placement_begin();
 }
 
 static void clock_stop(void)

@@ -68,6 +68,7 @@ static inline __attribute__((always_inline)) void poll_until(bool (*over)(const 
     struct peer *peer;
     bool first;
     uint32_t budget = msg_idle_budget();
+    uint64_t last = rdtsc_unordered();
 
     if (!wait_ops.alone() || over(context) || budget == 0)
         return;
@@ -81,6 +82,8 @@ static inline __attribute__((always_inline)) void poll_until(bool (*over)(const 
     for (uint32_t i = 1; i <= budget; i++) {
         if (look_once(i % LOOKS_AT_PEER != 0 ? peer : NULL) && (over(context) || !wait_ops.alone()))
             break; /* what the wait is for may need a thread of this CPU */
+        if (idle_poll_away(&last))
+            break;
     }
     if (first)
         msg_doorbell_leave();

@@ -91,5 +91,8 @@ uint32_t msg_idle_budget(void);
 void msg_idle_gave_up(uint64_t nanoseconds);
 /* True if msg_poll has work. Reads one or two cache lines of this kernel's own memory. */
 bool idle_poll_look(void);
+/* Whether this CPU did not run for some time since *LAST (its counter; 0: since the start, so true), which is set to
+ * now: then it is not to poll any longer. */
+bool idle_poll_away(uint64_t *last);
 
 #endif

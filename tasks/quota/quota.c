@@ -150,7 +150,12 @@ uint64_t quota_limit(enum quota which)
     case QUOTA_PIPE_PAGES:
         return 2 * quota_pipe_soft();
     case QUOTA_SOCKET_BYTES:
+    case QUOTA_FILE_BYTES:
         return total_pages() / 4 * PAGE_SIZE;
+    case QUOTA_FILE_PAGES:
+        return total_pages() / 2; /* as Linux's tmpfs gives to all users together */
+    case QUOTA_IPC_BYTES:
+        return total_pages() / 8 * PAGE_SIZE;
     case QUOTA_WATCHES:
         return total_pages() * PAGE_SIZE / WATCHES_PART / WATCH_BYTES;
     case QUOTA_QUEUE_BYTES:

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -171,15 +172,15 @@ static void take_hints(struct thread *thread)
     thread_exit(0);
 }
 
-/* How many messages GROUP_HINT all kernels have sent. */
-static long hints_sent(void)
+/* How many messages TYPE all kernels have sent. */
+static long messages_sent(const char *type)
 {
     FILE *file = fopen("/proc/kettle/messages", "r");
-    char line[1024];
+    char line[1024], name[64];
     long sum = 0, sent;
 
     while (file != NULL && fgets(line, sizeof(line), file) != NULL)
-        sum += sscanf(line, "kernel %*d GROUP_HINT sent %ld", &sent) == 1 ? sent : 0;
+        sum += sscanf(line, "kernel %*d %63s sent %ld", name, &sent) == 2 && strcmp(name, type) == 0 ? sent : 0;
     if (file != NULL)
         fclose(file);
     return sum;
@@ -208,7 +209,7 @@ static int kill_self(void *unused)
     MUST(sigprocmask(SIG_BLOCK, &set, NULL));
     if (!thread_start(&thread, take_hints) || !thread_wait(&shared->ready, 1))
         return 1;
-    before = hints_sent();
+    before = messages_sent("GROUP_HINT");
     begin = tap_time();
     inject("hold:400000"); /* it takes no message in that time, and so answers no hint */
     while (tap_time() - begin < HOLD_US * 1000 / 2) {
@@ -218,7 +219,7 @@ static int kill_self(void *unused)
     inject("off");
     if (!thread_wait(&shared->got, 1))
         return ETIMEDOUT;
-    atomic_store(&shared->count[2], hints_sent() - before);
+    atomic_store(&shared->count[2], messages_sent("GROUP_HINT") - before);
     atomic_store(&shared->over, 1);
     return 0;
 }
@@ -233,6 +234,49 @@ static void test_hints(void)
     tap_note("%ld signals, %ld hints", shared->count[1], shared->count[2]);
     CHECK(shared->count[1] > 10 && shared->count[2] <= 4, "%ld hints for %ld signals", shared->count[2],
           shared->count[1]);
+}
+
+/* --- window sizes --- */
+
+static int resize(void *unused)
+{
+    struct winsize size = {.ws_row = 24, .ws_col = 80};
+    int master = posix_openpt(O_RDWR | O_NOCTTY), slave;
+    int64_t begin;
+    long before;
+
+    (void)unused;
+    if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0 || setsid() < 0)
+        return 1;
+    slave = open(ptsname(master), O_RDWR);
+    if (slave < 0 || ioctl(slave, TIOCSCTTY, 0) != 0)
+        return 2;
+    kernels_go(1);
+    atomic_store(&shared->count[0], kettle_kernel());
+    kernels_go(0);
+    before = messages_sent("PROCESS_GROUP_SIGNAL");
+    begin = tap_time();
+    inject("hold:400000");
+    while (tap_time() - begin < HOLD_US * 1000 / 2) {
+        size.ws_row ^= 1;
+        MUST(ioctl(master, TIOCSWINSZ, &size));
+        atomic_fetch_add(&shared->count[1], 1);
+    }
+    inject("off");
+    atomic_store(&shared->count[2], messages_sent("PROCESS_GROUP_SIGNAL") - before);
+    return 0;
+}
+
+static void test_sizes(void)
+{
+    if (tap_skip_alone())
+        return;
+    memset(shared, 0, sizeof(*shared));
+    kernels_go(0);
+    CHECK(tap_fork(resize, NULL) == 0, "it does not end well");
+    tap_note("%ld changes, %ld messages", shared->count[1], shared->count[2]);
+    CHECK(shared->count[1] > 10 && shared->count[2] <= 300l * kettle_kernels(), "%ld messages for %ld changes",
+          shared->count[2], shared->count[1]);
 }
 
 /* --- readers --- */
@@ -369,6 +413,7 @@ static void test_beside(void)
 static const struct tap_test tests[] = {
     {"signal", "a signal is passed on where the kernels have no memory left", test_signal},
     {"hints", "a kernel that does not answer has one hint of a process's signals, however many are sent", test_hints},
+    {"sizes", "a kernel that does not answer has few signals of a terminal, however many are sent", test_sizes},
     {"beside", "root works beside a user who takes all there is of anything, and all of it comes back", test_beside},
     {"readers", "a process ends whose thousands of threads wait for another kernel", test_readers},
 };

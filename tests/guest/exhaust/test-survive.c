@@ -341,6 +341,9 @@ static const struct hog {
     {"sockets", hog_sockets},     {"polls", hog_polls},
     {"mappings", hog_mappings},   {"file", hog_file},
     {"tables", hog_tables},       {"pages", hog_pages},
+    {"locks", hog_locks},         {"watches", hog_watches},
+    {"terminals", hog_terminals}, {"sparse", hog_sparse},
+    {"nested", hog_nested},
 };
 
 /* Takes, on the kernel ready, and keeps it until it is told to end. */

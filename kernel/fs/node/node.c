@@ -210,8 +210,6 @@ void node_pause(void)
 static void give_back(struct node *node, void (*pause)(void))
 {
     content_free(&node->content.tree, pause);
-    quota_give(QUOTA_FILE_PAGES, node->uid, content_charged(&node->content));
-    quota_give(QUOTA_FILE_BYTES, node->uid, node->cost);
     inotify_gone(node);
     attributes_free(node);
     if (node->end != NULL)
@@ -233,6 +231,9 @@ void node_put(struct node *node)
 {
     if (__atomic_sub_fetch(&node->references, 1, __ATOMIC_ACQ_REL) != 0)
         return;
+    /* At once: who has closed a file may make another one, although a worker frees the memory a little later. */
+    quota_give(QUOTA_FILE_PAGES, node->uid, content_charged(&node->content));
+    quota_give(QUOTA_FILE_BYTES, node->uid, node->cost);
     if (node->content.pages <= FREE_AT_ONCE) {
         give_back(node, NULL);
         return;

@@ -34,7 +34,7 @@
 static int (*take)(void);
 static void (*drop_all)(void);
 static int refusal;
-static bool stays; /* what was taken stays when the process ends */
+static bool stays; /* what was taken stays when the process ends, or a little longer: a file of another kernel */
 
 static timer_t timers[TIMERS + 1];
 static int timer_count;
@@ -281,7 +281,7 @@ static void test(int (*takes)(void), void (*drops)(void), int refused)
     take = takes;
     drop_all = drops;
     refusal = refused;
-    stays = takes != take_pages && central;
+    stays = central;
     for (long k = 0; k < kernels_count(); k++) {
         /* The first has given everything back, as it has ended. */
         for (int again = 0; again < (central ? 1 : 2); again++) {

@@ -102,12 +102,12 @@ struct file_limited {
 enum file_lock_how { LOCK_TEST = 1, LOCK_SET, LOCK_SET_WAIT };
 
 struct file_lock {
-    uint32_t kind;    /* enum lock_kind (lock.h) */
-    uint32_t type;    /* enum lock_type */
-    uint32_t process; /* the owner, or for LOCK_TEST the asker; UINT32_MAX: an open file owns it */
-    uint32_t task;    /* the task that waits for the lock */
-    uint32_t whence;  /* of START, as lseek's */
-    uint32_t pad;
+    uint32_t kind;         /* enum lock_kind (lock.h) */
+    uint32_t type;         /* enum lock_type */
+    uint32_t process;      /* the owner, or for LOCK_TEST the asker; UINT32_MAX: an open file owns it */
+    uint32_t task;         /* the task that waits for the lock */
+    uint32_t whence;       /* of START, as lseek's */
+    uint32_t uid;          /* the user for whom the lock counts */
     int64_t start, length; /* as struct flock's */
 };
 

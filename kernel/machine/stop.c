@@ -368,6 +368,7 @@ static int run_wish(const struct remote_request *request, void *answer)
         stop->kernel = wish->kernel;
         stop->workers = 1;
         stop->work.run = run_stop;
+        stop->work.rank = WORK_STOPS;
         work_submit(&stop->work);
         stop = NULL;
     }

@@ -148,5 +148,7 @@ void audit_calls_init(void)
 {
     REMOTE_SERVE(AUDIT, run_process, report_room, struct msg_audit, struct audit_report);
     REMOTE_SERVE(AUDIT_KERNEL, run_kernel, report_room, struct msg_none, struct audit_report);
+    remote_rank(MSG_AUDIT, WORK_LOCKS);
+    remote_rank(MSG_AUDIT_KERNEL, WORK_LOCKS);
     REMOTE_SERVE(AUDIT_ALL, run_all, report_room, struct msg_none, struct audit_report);
 }

@@ -88,4 +88,5 @@ int numa_process(int64_t process, const char *policy)
 void retrieve_calls_init(void)
 {
     REMOTE_SERVE(RETRIEVE, run, NULL, struct msg_retrieve, struct msg_none);
+    remote_rank(MSG_RETRIEVE, WORK_LOCKS);
 }

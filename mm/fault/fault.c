@@ -303,8 +303,12 @@ static int fault_shared(struct space *space, uint64_t page, uint32_t access, ker
     space_count_answer_locked(space, answer.kind, backing_is_file(answer.backing));
     result = 0;
     if (area == NULL && answer.kind != SPACE_NONE) {
+        uint32_t follows = space->home != instance.kernel ? 1 : 0; /* a piece of an area of the home */
+
+        space->areas.follows += follows;
         /* only the page is locked: its surroundings may be changing */
         result = area_set_backed(&space->areas, page, page + PAGE_SIZE, answer.prot, answer.backing);
+        space->areas.follows -= follows;
         area = result == 0 ? area_find(&space->areas, page) : NULL;
     }
     if (result == 0 && area == NULL)

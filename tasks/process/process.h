@@ -39,6 +39,16 @@ struct process_robust {
     uint64_t list;    /* [g] user address */
 };
 
+/* What the members have to be told of signals: tasks/signal/hint.c. */
+struct process_hints {
+    kernel_set unanswered;           /* [g] members with a GROUP_HINT that they have not answered */
+    kernel_set hint_due, forget_due; /* [g] members that are to get SIGNALS, or FORGETS, with the next one */
+    uint64_t signals, forgets;       /* [g] 0 if no member is to get them */
+    bool busy;                       /* [g] busy threads are to be chosen for SIGNALS */
+    bool submitted;                  /* [g] WORK has been */
+    struct work work;                /* sends them where there is no memory */
+};
+
 /* Permission bits that are cleared in new files (umask(2)). */
 struct process_umask {
     uint32_t processes; /* [a] processes that share it */
@@ -71,8 +81,7 @@ struct process {
     uint32_t stop_left;                    /* [g] kernels where threads are not quiesced yet */
     struct msg_process_call news;          /* [g] a stop or continue that a task reports to the parent; type 0: none */
     struct work news_work;
-    uint64_t hints, forgets; /* [g] signals that a task reports to the members: tasks/signal/signal.c */
-    struct work hint_work;
+    struct process_hints hints;
     uint64_t children_user_ns, children_system_ns; /* [g] of children waited for */
     struct account_used children_used;             /* [g] the same */
     struct account_io children_io;                 /* [g] */

@@ -9,6 +9,7 @@
 #include "mm/frame/heap.h"
 #include "mm/frame/reference.h"
 #include "mm/mempolicy/mempolicy.h"
+#include "tasks/quota/quota.h"
 
 /* A page's word in the tree is the address of its frame, perhaps with these bits. */
 #define SAME 1ull    /* the frame still equals the boot image, and was never handed out for writing */
@@ -149,25 +150,43 @@ int64_t content_read_out(const struct content *content, uint64_t at, size_t size
     return (int64_t)size;
 }
 
-/* Returns the word of PAGE, with a new frame if there is none, and it is not lost. WRITE: the frame may come to differ
- * from the boot image. WHOLE: the caller overwrites the whole page, so its bytes need not be filled in. Returns 0
- * without memory. */
-static uint64_t make_frame(struct content *content, uint64_t page, bool write, bool whole)
+uint64_t content_charged(const struct content *content)
+{
+    return content->pages - pages_of(content->archive_size);
+}
+
+static int charge(const struct content *content, uint64_t pages)
+{
+    return quota_take(QUOTA_FILE_PAGES, content->uid, pages, quota_limit(QUOTA_FILE_PAGES), -EDQUOT);
+}
+
+/* *WORD becomes that of PAGE, with a new frame if there is none, and it is not lost. WRITE: the frame may come to
+ * differ from the boot image. WHOLE: the caller overwrites the whole page, so its bytes need not be filled in. -ENOMEM,
+ * -EDQUOT: *WORD is 0. */
+static int make_frame(struct content *content, uint64_t page, bool write, bool whole, uint64_t *word)
 {
     uint64_t *slot = page_tree_slot(&content->tree, page);
     bool archived = is_archived(content, page);
     uint64_t frame;
+    int error;
 
+    *word = 0;
     if (slot == NULL)
-        return 0;
+        return -ENOMEM;
     if (*slot != 0) {
         if (write)
             *slot &= ~SAME;
-        return *slot;
-    }
-    frame = mempolicy_frame_near(!whole && !archived);
-    if (frame == 0)
+        *word = *slot;
         return 0;
+    }
+    error = archived ? 0 : charge(content, 1);
+    if (error != 0)
+        return error;
+    frame = mempolicy_frame_near(!whole && !archived);
+    if (frame == 0) {
+        quota_give(QUOTA_FILE_PAGES, content->uid, archived ? 0 : 1);
+        return -ENOMEM;
+    }
     if (archived && !whole)
         copy_without_frame(content, page * PAGE_SIZE, window_direct(frame), PAGE_SIZE);
     frame_share(frame);
@@ -175,7 +194,8 @@ static uint64_t make_frame(struct content *content, uint64_t page, bool write, b
     *slot = frame | (archived && !write ? SAME : 0);
     if (!archived)
         content->pages++;
-    return *slot;
+    *word = *slot;
+    return 0;
 }
 
 static bool moves(const struct content *content, uint64_t page)
@@ -214,6 +234,7 @@ int64_t content_write(struct content *content, uint64_t at, const void *from, si
 {
     const uint8_t *bytes = from;
     size_t done = 0, part;
+    int error = 0;
 
     if (at >= CONTENT_MAX)
         return -EFBIG;
@@ -226,7 +247,7 @@ int64_t content_write(struct content *content, uint64_t at, const void *from, si
         uint64_t word;
 
         part = PAGE_SIZE - offset < size - done ? PAGE_SIZE - offset : size - done;
-        word = make_frame(content, (at + done) / PAGE_SIZE, true, part == PAGE_SIZE);
+        error = make_frame(content, (at + done) / PAGE_SIZE, true, part == PAGE_SIZE, &word);
         if ((word & LOST) != 0 && done == 0)
             return -EIO;
         if (word == 0 || (word & LOST) != 0)
@@ -237,7 +258,7 @@ int64_t content_write(struct content *content, uint64_t at, const void *from, si
         }
         write_frame(word, offset, bytes + done, part);
     }
-    return done > 0 || size == 0 ? (int64_t)done : -ENOMEM;
+    return done > 0 ? (int64_t)done : error;
 }
 
 static void end_move(void *context, uint64_t page, uint64_t *word)
@@ -254,7 +275,10 @@ static void end_move(void *context, uint64_t page, uint64_t *word)
 /* The file has lost the pages of CUT. */
 static void lose(struct content *content, const struct page_tree *cut)
 {
-    content->pages -= page_tree_count(cut, pages_of(content->archive_size));
+    uint64_t pages = page_tree_count(cut, pages_of(content->archive_size));
+
+    content->pages -= pages;
+    quota_give(QUOTA_FILE_PAGES, content->uid, pages);
     if (content->moving != 0)
         page_tree_each(cut, end_move, content);
 }
@@ -288,10 +312,16 @@ int content_resize(struct content *content, uint64_t size, struct page_tree *cut
 /* Copies all pages that the file has in the boot image into frames, and gives up the boot image. */
 static int leave_archive(struct content *content)
 {
-    for (uint64_t page = 0; is_archived(content, page); page++) {
-        if (make_frame(content, page, true, false) == 0)
-            return -ENOMEM;
+    uint64_t word;
+    int error = charge(content, pages_of(content->archive_size));
+
+    for (uint64_t page = 0; error == 0 && is_archived(content, page); page++) {
+        error = make_frame(content, page, true, false, &word);
+        if (error != 0)
+            quota_give(QUOTA_FILE_PAGES, content->uid, pages_of(content->archive_size));
     }
+    if (error != 0)
+        return error;
     content->archive_size = 0;
     return 0;
 }
@@ -327,11 +357,14 @@ int content_punch(struct content *content, uint64_t start, uint64_t end, struct 
 
 int content_fill(struct content *content, uint64_t start, uint64_t end)
 {
-    for (uint64_t page = start / PAGE_SIZE; page < pages_of(end); page++) {
-        if (!is_archived(content, page) && make_frame(content, page, true, false) == 0)
-            return -ENOMEM;
+    uint64_t word;
+    int error = 0;
+
+    for (uint64_t page = start / PAGE_SIZE; error == 0 && page < pages_of(end); page++) {
+        if (!is_archived(content, page))
+            error = make_frame(content, page, true, false, &word);
     }
-    return 0;
+    return error;
 }
 
 int64_t content_seek_data(const struct content *content, uint64_t at)
@@ -365,14 +398,17 @@ int64_t content_seek_hole(const struct content *content, uint64_t at)
 int content_page(struct content *content, uint64_t page, bool write, uint64_t *frame)
 {
     uint64_t word;
+    int error;
 
     if (page >= pages_of(content->size))
         return -ENXIO;
     if (moves(content, page))
         return -EAGAIN;
-    word = make_frame(content, page, write, false);
-    if (word == 0 || (word & LOST) != 0)
-        return word == 0 ? -ENOMEM : -EHWPOISON;
+    error = make_frame(content, page, write, false, &word);
+    if (error != 0)
+        return error == -EDQUOT ? -ENXIO : error; /* the program gets SIGBUS for either */
+    if ((word & LOST) != 0)
+        return -EHWPOISON;
     *frame = frame_of(word);
     if ((word & FOREIGN) != 0)
         return 1;

@@ -48,6 +48,7 @@ struct node {
     struct spinlock lock;           /* after space->lock and file->lock; before those of frames and of the heap */
     uint32_t mode;                  /* [n] as st_mode: the type, which never changes, and permissions */
     uint32_t uid, gid;              /* [n] */
+    uint32_t cost;                  /* [n] bytes that UID has for it of QUOTA_FILE_BYTES, without its names */
     uint32_t links;                 /* written under tree_lock (kernel/fs/tree/tree.h), read under `lock`, too */
     uint64_t device;                /* [i] st_rdev */
     uint64_t atime, mtime, ctime;   /* [n] ns since 1970 */
@@ -72,6 +73,14 @@ struct node {
 /* Creates a node of MODE (type and permissions) with one reference, the caller's, no links, and all times set to now.
  * NULL: no memory, or no free number. */
 struct node *node_create(uint32_t mode);
+/* NODE, which was just made, belongs to user UID from now on, of whose quota it takes COST bytes and what the node
+ * itself takes. -EDQUOT: UID has too much, -ENOMEM; the node then is root's. */
+int node_own(struct node *node, uint32_t uid, uint32_t cost);
+/* The same for a node that belongs to a user already, as root has decided: without a limit. node->lock is held.
+ * -ENOMEM: nothing has changed. */
+int node_give_locked(struct node *node, uint32_t uid);
+/* NODE takes MORE bytes (less than none: fewer) of its user's quota. node->lock is held. -EDQUOT, -ENOMEM. */
+int node_charge_locked(struct node *node, int64_t more);
 /* Finds the node NUMBER of this kernel and takes a reference to it, or returns NULL. Any context; O(1). */
 struct node *node_find(uint64_t number);
 /* Takes another reference; the caller has one. */

@@ -13,6 +13,8 @@
 #include "mm/mempolicy/mempolicy.h"
 #include "tests/test.h"
 
+#include "tests/stand_in/quota.h"
+
 #define FRAMES 160u
 #define FOREIGN_FIRST 96u /* from here on they are another kernel's */
 #define ARCHIVE (5 * PAGE_SIZE + 100)
@@ -133,6 +135,7 @@ static uint32_t frames_used(void)
 
 static void begin(void)
 {
+    memset(quota_counts, 0, sizeof(quota_counts));
     memset(spaces, 0xff, sizeof(spaces));
     objects = 0;
     heap_left = UINT32_MAX;
@@ -143,6 +146,7 @@ static void begin(void)
 /* All that the file had is given back. */
 static void end(struct content *content)
 {
+    CHECK_EQ(quota_counts[QUOTA_FILE_PAGES], content_charged(content));
     content_free(&content->tree, NULL);
     CHECK_EQ(frames_used(), 0);
     CHECK_EQ(objects, 0);
@@ -592,11 +596,42 @@ static void run(uint64_t seed, bool from_archive, bool short_of_memory)
             heap_left = (uint32_t)test_below(&random, 12);
         step(&content, &random, short_of_memory);
         check_same(&content);
+        CHECK_EQ(quota_counts[QUOTA_FILE_PAGES], content_charged(&content));
     }
     counted = 0;
     content_each(&content, count_frame, NULL);
     CHECK_EQ(counted, frames_used());
     CHECK(content.pages >= counted);
+    end(&content);
+}
+
+TEST(content_quota, "a file has no more pages than its user may, and says so; what is cut off may be had again")
+{
+    static const uint8_t bytes[4 * PAGE_SIZE];
+    struct content content = {0};
+    uint64_t frame;
+
+    begin();
+    quota_most = 3;
+    CHECK_EQ(content_write(&content, 0, bytes, sizeof(bytes)), 3 * PAGE_SIZE);
+    CHECK_EQ(content_write(&content, 3 * PAGE_SIZE, bytes, 1), -EDQUOT);
+    CHECK_EQ(content_fill(&content, 0, sizeof(bytes)), -EDQUOT);
+    CHECK_EQ(content_write(&content, PAGE_SIZE, bytes, PAGE_SIZE), PAGE_SIZE); /* a page that it has */
+    resize(&content, 8 * PAGE_SIZE);
+    CHECK_EQ(content_page(&content, 5, true, &frame), -ENXIO);
+    resize(&content, PAGE_SIZE);
+    CHECK_EQ(content_fill(&content, 0, 3 * PAGE_SIZE), 0);
+    quota_most = UINT64_MAX;
+    end(&content);
+    /* pages of the boot image are nobody's until they have to leave it */
+    begin();
+    content_init(&content, archive, sizeof(archive));
+    CHECK_EQ(content_charged(&content), 0);
+    quota_most = 3;
+    CHECK_EQ(content_write(&content, 0, bytes, 1), 1);
+    CHECK_EQ(content_punch(&content, 0, PAGE_SIZE, &(struct page_tree){0}), -EDQUOT);
+    CHECK_EQ(quota_counts[QUOTA_FILE_PAGES], 0);
+    quota_most = UINT64_MAX;
     end(&content);
 }
 

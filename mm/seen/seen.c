@@ -211,17 +211,27 @@ static bool is_known(struct space *space, uint64_t number)
     return space->seen != NULL && find(space->seen, number)->number != 0;
 }
 
-/* The nodes to which the block at START may follow its users. The policy of an area forbids it, as in Linux, unless it
- * has BALANCING. */
-static uint64_t may_follow_locked(struct space *space, uint64_t start)
+/* The nodes to which pages of the first area in [START, END) may follow their users. The policy of an area forbids it,
+ * as in Linux, unless it has BALANCING. */
+static uint64_t may_follow_locked(struct space *space, uint64_t start, uint64_t end)
 {
     const struct area *area = area_next(&space->areas, start);
-    uint32_t number = area != NULL && area->start < start + BLOCK_BYTES ? area->prot >> AREA_POLICY_SHIFT : 0;
+    uint32_t number = area != NULL && area->start < end ? area->prot >> AREA_POLICY_SHIFT : 0;
     const struct policy *policy = number != 0 ? policy_known_locked(space, number) : NULL;
 
     if (number == 0)
         return UINT64_MAX;
     return policy != NULL && (policy->flags & POLICY_BALANCING) != 0 ? policy->nodes : 0;
+}
+
+uint64_t seen_may_follow(struct space *space, uint64_t page)
+{
+    uint64_t nodes;
+
+    spin_lock(&space->lock);
+    nodes = may_follow_locked(space, page, page + PAGE_SIZE);
+    spin_unlock(&space->lock);
+    return nodes;
 }
 
 /* Where POLICY wants BLOCK, which is HERE and which NODE has just used. */
@@ -242,7 +252,7 @@ static uint32_t choose(struct space *space, const struct seen_policy *policy, st
                              .distance = instance.plan.distance};
     uint32_t to;
 
-    view.memory &= may_follow_locked(space, view.block * BLOCK_BYTES);
+    view.memory &= may_follow_locked(space, view.block * BLOCK_BYTES, (view.block + 1) * BLOCK_BYTES);
     if (view.memory == 0)
         return SEEN_STAYS;
     to = policy->choose(&view);

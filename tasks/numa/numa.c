@@ -102,11 +102,19 @@ static bool look_at(uint64_t id, struct look *look)
     return used || look->remote != before;
 }
 
+/* A block that follows its user to NODE. */
+struct following {
+    struct space *space;
+    uint32_t node;
+};
+
+/* The page is locked: a policy that it gets later finds it where it is then. */
 static uint64_t follow_wanted(void *context, uint64_t page, uint32_t node)
 {
-    (void)page;
+    const struct following *following = context;
+
     (void)node;
-    return 1ull << *(const uint32_t *)context;
+    return 1ull << following->node & seen_may_follow(following->space, page);
 }
 
 /* What cannot move stays where it is used from afar. */
@@ -119,13 +127,13 @@ static void follow_done(void *context, uint64_t page, int result)
 
 static void move_blocks(struct space *space)
 {
-    uint32_t node;
-    struct space_moves moves = {.wanted = follow_wanted, .done = follow_done, .context = &node};
+    struct following following = {.space = space};
+    struct space_moves moves = {.wanted = follow_wanted, .done = follow_done, .context = &following};
     uint64_t start;
 
-    for (uint32_t i = 0; i < MOVES_AT_ONCE && seen_next(space, &start, &node); i++) {
+    for (uint32_t i = 0; i < MOVES_AT_ONCE && seen_next(space, &start, &following.node); i++) {
         trace_note("moves memory to this node", (uint32_t)space->id, instance.kernel,
-                   start / (SEEN_BLOCK_PAGES * PAGE_SIZE), node);
+                   start / (SEEN_BLOCK_PAGES * PAGE_SIZE), following.node);
         space_move(space, start, start + SEEN_BLOCK_PAGES * PAGE_SIZE, &moves);
         slice_check();
     }

@@ -48,8 +48,9 @@ enum file_special {
     SPECIAL_PIPE_LOOK,      /* argument: bytes; result data: the pipe's next bytes */
     SPECIAL_PIPE_ROOM,      /* argument: bytes; result data: uint64_t, for how many of them room is reserved and held */
     SPECIAL_PIPE_PUT,       /* data: bytes for the reserved room; the hold ends */
-    SPECIAL_PIPE_FIT /* argument: bytes that a read asks for, with less room; result data: the whole parts that fit
-                        (kernel/calls/files/partly.h). -EFAULT: the first part does not fit */
+    SPECIAL_PIPE_FIT, /* argument: bytes that a read asks for, with less room; result data: the whole parts that fit
+                  (kernel/calls/files/partly.h). -EFAULT: the first part does not fit */
+    SPECIAL_NEW_PAGES /* of a regular file; data: struct file_new_pages (wire.h). -ENOSPC */
 };
 
 void anonymous_init(void);

@@ -16,6 +16,7 @@
 #define FOREIGN 4ull /* another kernel's memory: the word has the address of a struct frame_reference */
 #define LOST 8ull    /* such memory, of a kernel that has died: the word has no address */
 #define BITS (SAME | MOVING | FOREIGN | LOST)
+#define UNPLACED (MOVING | LOST) /* in no tree: the page has no frame, and the caller decides where it gets one */
 
 _Static_assert(sizeof(struct frame_reference) > BITS, "it is aligned so that the bits are free");
 
@@ -73,6 +74,18 @@ static void release_frame(uint64_t word)
     }
     __atomic_fetch_sub(&frames, 1, __ATOMIC_RELAXED);
     frame_release(frame_of(word));
+}
+
+/* The word of a frame whose reference is NEW, which is freed if the frame is this kernel's. */
+static uint64_t word_of(struct frame_reference *new)
+{
+    uint64_t frame = new->frame;
+
+    if (!window_owns(frame, PAGE_SIZE))
+        return (uint64_t) new | FOREIGN;
+    heap_free(new, sizeof(*new));
+    __atomic_fetch_add(&frames, 1, __ATOMIC_RELAXED);
+    return frame;
 }
 
 static uint64_t pages_of(uint64_t bytes)
@@ -151,8 +164,9 @@ int64_t content_read_out(const struct content *content, uint64_t at, size_t size
 
 /* Returns the word of PAGE, with a new frame if there is none, and it is not lost. WRITE: the frame may come to differ
  * from the boot image. WHOLE: the caller overwrites the whole page, so its bytes need not be filled in. Returns 0
- * without memory. */
-static uint64_t make_frame(struct content *content, uint64_t page, bool write, bool whole)
+ * without memory; UNPLACED if a frame is missing which may be any memory's, unless PLACED. */
+static inline __attribute__((always_inline)) uint64_t make_frame(struct content *content, uint64_t page, bool write,
+                                                                 bool whole, bool placed)
 {
     uint64_t *slot = page_tree_slot(&content->tree, page);
     bool archived = is_archived(content, page);
@@ -165,6 +179,8 @@ static uint64_t make_frame(struct content *content, uint64_t page, bool write, b
             *slot &= ~SAME;
         return *slot;
     }
+    if (!placed && !archived)
+        return UNPLACED;
     frame = mempolicy_frame_near(!whole && !archived);
     if (frame == 0)
         return 0;
@@ -226,7 +242,7 @@ int64_t content_write(struct content *content, uint64_t at, const void *from, si
         uint64_t word;
 
         part = PAGE_SIZE - offset < size - done ? PAGE_SIZE - offset : size - done;
-        word = make_frame(content, (at + done) / PAGE_SIZE, true, part == PAGE_SIZE);
+        word = make_frame(content, (at + done) / PAGE_SIZE, true, part == PAGE_SIZE, true);
         if ((word & LOST) != 0 && done == 0)
             return -EIO;
         if (word == 0 || (word & LOST) != 0)
@@ -289,7 +305,7 @@ int content_resize(struct content *content, uint64_t size, struct page_tree *cut
 static int leave_archive(struct content *content)
 {
     for (uint64_t page = 0; is_archived(content, page); page++) {
-        if (make_frame(content, page, true, false) == 0)
+        if (make_frame(content, page, true, false, true) == 0)
             return -ENOMEM;
     }
     content->archive_size = 0;
@@ -328,7 +344,7 @@ int content_punch(struct content *content, uint64_t start, uint64_t end, struct 
 int content_fill(struct content *content, uint64_t start, uint64_t end)
 {
     for (uint64_t page = start / PAGE_SIZE; page < pages_of(end); page++) {
-        if (!is_archived(content, page) && make_frame(content, page, true, false) == 0)
+        if (!is_archived(content, page) && make_frame(content, page, true, false, true) == 0)
             return -ENOMEM;
     }
     return 0;
@@ -362,7 +378,7 @@ int64_t content_seek_hole(const struct content *content, uint64_t at)
     return (int64_t)(at < content->size ? at : content->size);
 }
 
-int content_page(struct content *content, uint64_t page, bool write, uint64_t *frame)
+int content_page(struct content *content, uint64_t page, bool write, bool placed, uint64_t *frame)
 {
     uint64_t word;
 
@@ -370,14 +386,48 @@ int content_page(struct content *content, uint64_t page, bool write, uint64_t *f
         return -ENXIO;
     if (moves(content, page))
         return -EAGAIN;
-    word = make_frame(content, page, write, false);
+    word = make_frame(content, page, write, false, placed);
     if (word == 0 || (word & LOST) != 0)
-        return word == 0 ? -ENOMEM : -EHWPOISON;
+        return word == 0 ? -ENOMEM : word == UNPLACED ? -EXDEV : -EHWPOISON;
     *frame = frame_of(word);
     if ((word & FOREIGN) != 0)
         return 1;
     frame_share(*frame);
     return 0;
+}
+
+bool content_ends_before(const struct content *content, uint64_t page)
+{
+    return page >= pages_of(content->size);
+}
+
+bool content_lacks_frame(const struct content *content, uint64_t page)
+{
+    return !is_archived(content, page) && page_tree_get(&content->tree, page) == 0;
+}
+
+bool content_take(struct content *content, uint64_t page, struct frame_reference *new)
+{
+    uint64_t *slot = content_lacks_frame(content, page) ? page_tree_slot(&content->tree, page) : NULL;
+
+    if (slot == NULL)
+        return false;
+    *slot = word_of(new);
+    content->pages++;
+    return true;
+}
+
+bool content_take_own(struct content *content, uint64_t page, uint64_t frame)
+{
+    uint64_t *slot = content_lacks_frame(content, page) ? page_tree_slot(&content->tree, page) : NULL;
+
+    if (slot == NULL)
+        return false;
+    frame_share(frame);
+    __atomic_fetch_add(&frames, 1, __ATOMIC_RELAXED);
+    *slot = frame;
+    content->pages++;
+    return true;
 }
 
 int content_copy_page(const struct content *content, uint64_t page, uint64_t frame)
@@ -417,18 +467,6 @@ void content_drop_reference(struct frame_reference *new)
     heap_free(new, sizeof(*new));
     if (frame != 0)
         frame_release(frame);
-}
-
-/* The word of a frame whose reference is NEW, which is freed if the frame is this kernel's. */
-static uint64_t word_of(struct frame_reference *new)
-{
-    uint64_t frame = new->frame;
-
-    if (!window_owns(frame, PAGE_SIZE))
-        return (uint64_t) new | FOREIGN;
-    heap_free(new, sizeof(*new));
-    __atomic_fetch_add(&frames, 1, __ATOMIC_RELAXED);
-    return frame;
 }
 
 bool content_move_end(struct content *content, uint64_t page, uint64_t frame, struct frame_reference *new)

@@ -49,8 +49,9 @@ enum file_special {
     SPECIAL_PIPE_PUT,       /* data: bytes for the reserved room; the hold ends */
     SPECIAL_PIPE_FIT, /* argument: bytes that a read asks for, with less room; result data: the whole parts that fit
                          (kernel/calls/files/partly.h). -EFAULT: the first part does not fit */
-    SPECIAL_INFO /* data: uint32_t, how many lines to skip; result data: the next whole lines, as many as fit, of what
-                    /proc/PID/fdinfo tells of this kind of file */
+    SPECIAL_INFO, /* data: uint32_t, how many lines to skip; result data: the next whole lines, as many as fit, of what
+                     /proc/PID/fdinfo tells of this kind of file */
+    SPECIAL_NEW_PAGES /* of a regular file; data: struct file_new_pages (wire.h). -ENOSPC */
 };
 
 void anonymous_init(void);

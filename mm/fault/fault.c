@@ -109,7 +109,7 @@ static __attribute__((noinline)) int backed_locked(struct space *space, uint64_t
 
     if (!backing_is_file(backing))
         return backing_left(backing) != 0 ? NOT_KNOWN : -ENXIO;
-    result = space_install_file_locked(space, page, area, access);
+    result = space_install_file_locked(space, page, area, access, NULL);
     return result > 0 ? NEEDS_LOCK : result;
 }
 
@@ -191,6 +191,19 @@ struct fresh {
     bool cow, counted;
 };
 
+/* Sets *FRAME to a frame for PAGE, as mempolicy_frame, with a copy of the file's page BACKING. */
+static int copy_make(struct space *space, uint64_t page, uint32_t prot, uint64_t backing, uint64_t *frame)
+{
+    uint64_t source;
+    int error = file_page_get(backing, page, false, &source);
+
+    if (error != 0)
+        return error;
+    *frame = mempolicy_frame(space, prot, page, source);
+    release_one(source);
+    return *frame != 0 ? 0 : -ENOMEM;
+}
+
 static int fresh_make(struct space *space, uint64_t page, struct fresh *fresh, uint32_t prot, uint64_t backing,
                       uint32_t access)
 {
@@ -198,10 +211,10 @@ static int fresh_make(struct space *space, uint64_t page, struct fresh *fresh, u
     if (backing_is_file(backing) && !space_wants_copy(prot, access)) {
         fresh->cow = (prot & AREA_SHARED) == 0;
         fresh->counted = true;
-        return file_page_get(backing, (access & AREA_WRITE) != 0, &fresh->frame);
+        return file_page_get(backing, page, (access & AREA_WRITE) != 0, &fresh->frame);
     }
     if (backing_is_file(backing))
-        return file_page_copy(backing, &fresh->frame);
+        return copy_make(space, page, prot, backing, &fresh->frame);
     if (backing_is_anonymous(backing) && backing_left(backing) == 0)
         return -ENXIO;
     fresh->frame = mempolicy_frame(space, prot, page, 0);

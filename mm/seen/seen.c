@@ -224,13 +224,13 @@ static bool is_known(struct space *space, uint64_t number)
     return space->seen != NULL && find(space->seen, number)->number != 0;
 }
 
-/* The nodes to which the block at START of BYTES may follow its users. The policy of an area forbids it, as in Linux,
+/* The nodes to which the areas of [START, END) may follow their users. The policy of an area forbids it, as in Linux,
  * unless it has BALANCING. */
-static uint64_t may_follow_locked(struct space *space, uint64_t start, uint64_t bytes)
+static uint64_t may_follow_locked(struct space *space, uint64_t start, uint64_t end)
 {
     uint64_t nodes_left = UINT64_MAX;
 
-    for (const struct area *area = area_next(&space->areas, start); area != NULL && area->start < start + bytes;
+    for (const struct area *area = area_next(&space->areas, start); area != NULL && area->start < end;
          area = area_next(&space->areas, area->end)) {
         uint32_t number = area->prot >> AREA_POLICY_SHIFT;
         const struct policy *policy = number != 0 ? policy_known_locked(space, number) : NULL;
@@ -239,6 +239,16 @@ static uint64_t may_follow_locked(struct space *space, uint64_t start, uint64_t 
             nodes_left &= policy != NULL && (policy->flags & POLICY_BALANCING) != 0 ? policy->nodes : 0;
     }
     return nodes_left;
+}
+
+uint64_t seen_may_follow(struct space *space, uint64_t page)
+{
+    uint64_t nodes;
+
+    spin_lock(&space->lock);
+    nodes = may_follow_locked(space, page, page + PAGE_SIZE);
+    spin_unlock(&space->lock);
+    return nodes;
 }
 
 /* Where POLICY wants BLOCK, which is HERE and of which NODE has just used PAGES. */
@@ -265,7 +275,7 @@ static uint32_t choose(struct space *space, const struct seen_policy *policy, st
                              .distance = instance.plan.distance};
     uint32_t to;
 
-    view.memory &= may_follow_locked(space, view.block * seen->bytes, seen->bytes);
+    view.memory &= may_follow_locked(space, view.block * seen->bytes, (view.block + 1) * seen->bytes);
     if (view.memory == 0)
         return SEEN_STAYS;
     to = policy->choose(&view);

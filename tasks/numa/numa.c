@@ -108,11 +108,19 @@ static bool look_at(uint64_t id, struct look *look)
     return used || (remote != 0 && REMOTE_PART * remote >= remote + look->local - before.local);
 }
 
+/* A block that follows its user to NODE. */
+struct following {
+    struct space *space;
+    uint32_t node;
+};
+
+/* The page is locked: a policy that it gets later finds it where it is then. */
 static uint64_t follow_wanted(void *context, uint64_t page, uint32_t node)
 {
-    (void)page;
+    const struct following *following = context;
+
     (void)node;
-    return 1ull << *(const uint32_t *)context;
+    return 1ull << following->node & seen_may_follow(following->space, page);
 }
 
 /* What cannot move stays where it is used from afar. */
@@ -125,13 +133,14 @@ static void follow_done(void *context, uint64_t page, int result)
 
 static void move_blocks(struct space *space)
 {
-    uint32_t node;
-    struct space_moves moves = {.wanted = follow_wanted, .done = follow_done, .context = &node};
+    struct following following = {.space = space};
+    struct space_moves moves = {.wanted = follow_wanted, .done = follow_done, .context = &following};
     uint64_t start, bytes;
 
-    for (uint64_t moved = 0; moved < MOVES_AT_ONCE && seen_next(space, &start, &bytes, &node); moved += bytes) {
+    for (uint64_t moved = 0; moved < MOVES_AT_ONCE && seen_next(space, &start, &bytes, &following.node);
+         moved += bytes) {
         trace_note("moves memory to this node", (uint32_t)space->id, instance.kernel,
-                   start / (SEEN_BLOCK_PAGES * PAGE_SIZE), node);
+                   start / (SEEN_BLOCK_PAGES * PAGE_SIZE), following.node);
         space_move(space, start, start + bytes, &moves);
         slice_check();
     }

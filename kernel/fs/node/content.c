@@ -76,6 +76,18 @@ static void release_frame(uint64_t word)
     frame_release(frame_of(word));
 }
 
+/* The word of a frame whose reference is NEW, which is freed if the frame is this kernel's. */
+static uint64_t word_of(struct frame_reference *new)
+{
+    uint64_t frame = new->frame;
+
+    if (!window_owns(frame, PAGE_SIZE))
+        return (uint64_t) new | FOREIGN;
+    heap_free(new, sizeof(*new));
+    __atomic_fetch_add(&frames, 1, __ATOMIC_RELAXED);
+    return frame;
+}
+
 static uint64_t pages_of(uint64_t bytes)
 {
     return bytes / PAGE_SIZE + (bytes % PAGE_SIZE != 0);
@@ -162,8 +174,9 @@ static int charge(const struct content *content, uint64_t pages)
 
 /* *WORD becomes that of PAGE, with a new frame if there is none, and it is not lost. WRITE: the frame may come to
  * differ from the boot image. WHOLE: the caller overwrites the whole page, so its bytes need not be filled in. -ENOMEM,
- * -EDQUOT: *WORD is 0. */
-static int make_frame(struct content *content, uint64_t page, bool write, bool whole, uint64_t *word)
+ * -EDQUOT; -EXDEV: a frame is missing which may be any memory's, unless PLACED. After an error *WORD is 0. */
+static inline __attribute__((always_inline)) int make_frame(struct content *content, uint64_t page, bool write,
+                                                            bool whole, bool placed, uint64_t *word)
 {
     uint64_t *slot = page_tree_slot(&content->tree, page);
     bool archived = is_archived(content, page);
@@ -179,6 +192,8 @@ static int make_frame(struct content *content, uint64_t page, bool write, bool w
         *word = *slot;
         return 0;
     }
+    if (!placed && !archived)
+        return -EXDEV;
     error = archived ? 0 : charge(content, 1);
     if (error != 0)
         return error;
@@ -247,7 +262,7 @@ int64_t content_write(struct content *content, uint64_t at, const void *from, si
         uint64_t word;
 
         part = PAGE_SIZE - offset < size - done ? PAGE_SIZE - offset : size - done;
-        error = make_frame(content, (at + done) / PAGE_SIZE, true, part == PAGE_SIZE, &word);
+        error = make_frame(content, (at + done) / PAGE_SIZE, true, part == PAGE_SIZE, true, &word);
         if ((word & LOST) != 0 && done == 0)
             return -EIO;
         if (word == 0 || (word & LOST) != 0)
@@ -316,7 +331,7 @@ static int leave_archive(struct content *content)
     int error = charge(content, pages_of(content->archive_size));
 
     for (uint64_t page = 0; error == 0 && is_archived(content, page); page++) {
-        error = make_frame(content, page, true, false, &word);
+        error = make_frame(content, page, true, false, true, &word);
         if (error != 0)
             quota_give(QUOTA_FILE_PAGES, content->uid, pages_of(content->archive_size));
     }
@@ -362,7 +377,7 @@ int content_fill(struct content *content, uint64_t start, uint64_t end)
 
     for (uint64_t page = start / PAGE_SIZE; error == 0 && page < pages_of(end); page++) {
         if (!is_archived(content, page))
-            error = make_frame(content, page, true, false, &word);
+            error = make_frame(content, page, true, false, true, &word);
     }
     return error;
 }
@@ -395,7 +410,7 @@ int64_t content_seek_hole(const struct content *content, uint64_t at)
     return (int64_t)(at < content->size ? at : content->size);
 }
 
-int content_page(struct content *content, uint64_t page, bool write, uint64_t *frame)
+int content_page(struct content *content, uint64_t page, bool write, bool placed, uint64_t *frame)
 {
     uint64_t word;
     int error;
@@ -404,7 +419,7 @@ int content_page(struct content *content, uint64_t page, bool write, uint64_t *f
         return -ENXIO;
     if (moves(content, page))
         return -EAGAIN;
-    error = make_frame(content, page, write, false, &word);
+    error = make_frame(content, page, write, false, placed, &word);
     if (error != 0)
         return error == -EDQUOT ? -ENXIO : error; /* the program gets SIGBUS for either */
     if ((word & LOST) != 0)
@@ -413,6 +428,51 @@ int content_page(struct content *content, uint64_t page, bool write, uint64_t *f
     if ((word & FOREIGN) != 0)
         return 1;
     frame_share(*frame);
+    return 0;
+}
+
+bool content_ends_before(const struct content *content, uint64_t page)
+{
+    return page >= pages_of(content->size);
+}
+
+bool content_lacks_frame(const struct content *content, uint64_t page)
+{
+    return !is_archived(content, page) && page_tree_get(&content->tree, page) == 0;
+}
+
+/* Counts PAGE, which is to get a frame: sets *SLOT to its place. Errors as content_take. */
+static int begin_take(struct content *content, uint64_t page, uint64_t **slot)
+{
+    if (!content_lacks_frame(content, page))
+        return -EEXIST;
+    *slot = page_tree_slot(&content->tree, page);
+    return *slot != NULL ? charge(content, 1) : -ENOMEM;
+}
+
+int content_take(struct content *content, uint64_t page, struct frame_reference *new)
+{
+    uint64_t *slot;
+    int error = begin_take(content, page, &slot);
+
+    if (error != 0)
+        return error;
+    *slot = word_of(new);
+    content->pages++;
+    return 0;
+}
+
+int content_take_own(struct content *content, uint64_t page, uint64_t frame)
+{
+    uint64_t *slot;
+    int error = begin_take(content, page, &slot);
+
+    if (error != 0)
+        return error;
+    frame_share(frame);
+    __atomic_fetch_add(&frames, 1, __ATOMIC_RELAXED);
+    *slot = frame;
+    content->pages++;
     return 0;
 }
 
@@ -453,18 +513,6 @@ void content_drop_reference(struct frame_reference *new)
     heap_free(new, sizeof(*new));
     if (frame != 0)
         frame_release(frame);
-}
-
-/* The word of a frame whose reference is NEW, which is freed if the frame is this kernel's. */
-static uint64_t word_of(struct frame_reference *new)
-{
-    uint64_t frame = new->frame;
-
-    if (!window_owns(frame, PAGE_SIZE))
-        return (uint64_t) new | FOREIGN;
-    heap_free(new, sizeof(*new));
-    __atomic_fetch_add(&frames, 1, __ATOMIC_RELAXED);
-    return frame;
 }
 
 bool content_move_end(struct content *content, uint64_t page, uint64_t frame, struct frame_reference *new)

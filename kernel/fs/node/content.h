@@ -66,9 +66,20 @@ int64_t content_seek_data(const struct content *content, uint64_t at);
 int64_t content_seek_hole(const struct content *content, uint64_t at);
 
 /* Sets *FRAME to the frame of page PAGE, with a reference for the caller. With WRITE the frame may be written. -ENXIO:
- * behind the end, or the user has too many pages; -ENOMEM, -EAGAIN; -EHWPOISON: it is lost. 1: the frame is another
- * kernel's, and no reference was counted. */
-int content_page(struct content *content, uint64_t page, bool write, uint64_t *frame);
+ * behind the end, or the user has too many pages; -ENOMEM, -EAGAIN; -EHWPOISON: it is lost. -EXDEV, never with PLACED:
+ * content_lacks_frame holds. 1: the frame is another kernel's, and no reference was counted. */
+int content_page(struct content *content, uint64_t page, bool write, bool placed, uint64_t *frame);
+/* True if a frame has to be made before page PAGE can be mapped or written, and may be of any memory: it has none, and
+ * is neither lost nor in the boot image, whose pages are kept where they can be dropped again. */
+bool content_lacks_frame(const struct content *content, uint64_t page);
+/* True if page PAGE is behind the end. */
+bool content_ends_before(const struct content *content, uint64_t page);
+/* Page PAGE, whether behind the end or not, gets the frame of NEW, zeroed, of any kernel, with a reference for the
+ * file, which takes NEW over. -EEXIST: it does not lack a frame; -ENOMEM; -EDQUOT: the user has too many pages. After
+ * an error nothing has changed. */
+int content_take(struct content *content, uint64_t page, struct frame_reference *new);
+/* The same with a frame of this kernel that has no reference. */
+int content_take_own(struct content *content, uint64_t page, uint64_t frame);
 /* Copies page PAGE to FRAME. -ENXIO: behind the end; -EHWPOISON. */
 int content_copy_page(const struct content *content, uint64_t page, uint64_t frame);
 

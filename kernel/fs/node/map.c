@@ -7,6 +7,7 @@
 #include "kernel/file/wire.h"
 #include "kernel/fs/node/node.h"
 #include "kernel/fs/node/notify.h"
+#include "kernel/fs/node/policy.h"
 #include "kernel/fs/node/revocation.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/log.h"
@@ -16,7 +17,9 @@
 #include "mm/change/revoke.h"
 #include "mm/file/hold.h"
 #include "mm/file/object.h"
+#include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
+#include "mm/mempolicy/mempolicy.h"
 #include "msg/call.h"
 #include "msg/channel.h"
 #include "tasks/remote/operation.h"
@@ -176,7 +179,32 @@ void node_maps_lost(uint32_t kernel)
 
 /* --- pages --- */
 
-static int page_once(uint32_t object, uint64_t page, bool write, bool written, uint64_t *frame)
+/* The page that has no frame gets one of this kernel, unless it is wanted elsewhere: -EXDEV. Without memory it stays
+ * without one. */
+static int place_page_locked(struct node *node, uint64_t page, struct file_want *want)
+{
+    const struct policy *policy = node_policy_locked(node, page);
+    struct placement where;
+    uint64_t frame;
+
+    if (policy == NULL && want->where != NULL)
+        where = *want->where;
+    else
+        mempolicy_place(policy, policy != NULL ? page : want->address / PAGE_SIZE,
+                        want->where != NULL ? want->where->centre : mempolicy_own_node(), &where);
+    if (where.nodes == 0 || (where.nodes == frame_nodes() && where.strict == 0))
+        return 0;
+    frame = mempolicy_frame_placed_here(&where);
+    if (frame == 0) {
+        want->elsewhere = where;
+        return -EXDEV;
+    }
+    if (content_take_own(&node->content, page, frame) != 0) /* the caller finds out why */
+        frame_free_zeroed(frame);
+    return 0;
+}
+
+static int page_once(uint32_t object, uint64_t page, bool write, struct file_want *want, uint64_t *frame)
 {
     struct node *node = node_find(object);
     int error = -ENXIO;
@@ -184,20 +212,67 @@ static int page_once(uint32_t object, uint64_t page, bool write, bool written, u
     if (node == NULL)
         return -ENXIO;
     spin_lock(&node->lock);
-    if ((node->mode & FILE_TYPE_MASK) == FILE_REGULAR)
-        error = content_page(&node->content, page, write, frame);
-    if (error >= 0 && written)
+    if ((node->mode & FILE_TYPE_MASK) == FILE_REGULAR) {
+        error = content_page(&node->content, page, write, want->placed, frame);
+        if (error == -EXDEV && (error = place_page_locked(node, page, want)) == 0)
+            error = content_page(&node->content, page, write, true, frame);
+    }
+    if (error >= 0 && want->written)
         node_changed_locked(node);
     spin_unlock(&node->lock);
     node_put(node);
     return error;
 }
 
-static int object_page(uint32_t object, uint64_t page, bool write, bool written, uint64_t *frame)
+static int object_page(uint32_t object, uint64_t page, bool write, struct file_want *want, uint64_t *frame)
 {
-    int error = object == BACKING_VDSO ? vdso_page(page, frame) : page_once(object, page, write, written, frame);
+    int error = object == BACKING_VDSO ? vdso_page(page, frame) : page_once(object, page, write, want, frame);
 
-    return error == -ENOMEM && node_drop_idle() ? page_once(object, page, write, written, frame) : error;
+    return error == -ENOMEM && node_drop_idle() ? page_once(object, page, write, want, frame) : error;
+}
+
+static int take_page(uint32_t object, uint64_t page, bool written, struct frame_reference *new)
+{
+    struct node *node = object != BACKING_VDSO ? node_find(object) : NULL;
+    int error = -EEXIST;
+
+    if (node == NULL)
+        return 0;
+    spin_lock(&node->lock);
+    if ((node->mode & FILE_TYPE_MASK) == FILE_REGULAR && !content_ends_before(&node->content, page))
+        error = content_take(&node->content, page, new);
+    if (error == 0 && written)
+        node_changed_locked(node);
+    spin_unlock(&node->lock);
+    node_put(node);
+    if (error == -EDQUOT)
+        return -ENXIO; /* as content_page */
+    return error == 0 ? 1 : error == -EEXIST ? 0 : error;
+}
+
+static int place_pages(uint32_t object, uint64_t first, uint64_t count, const struct policy *policy)
+{
+    struct node *node = object != BACKING_VDSO ? node_find(object) : NULL;
+    int error = node != NULL ? node_policy_set(node, first, count, policy) : -ENXIO;
+
+    if (node != NULL)
+        node_put(node);
+    return error;
+}
+
+static int policy_of_page(uint32_t object, uint64_t page, struct policy *out)
+{
+    struct node *node = object != BACKING_VDSO ? node_find(object) : NULL;
+    const struct policy *policy;
+
+    if (node == NULL)
+        return -ENXIO;
+    spin_lock(&node->lock);
+    policy = node_policy_locked(node, page);
+    *out = policy != NULL ? *policy : (struct policy){.mode = POLICY_DEFAULT};
+    spin_unlock(&node->lock);
+    node_put(node);
+    return 0;
 }
 
 static bool move_begin(uint32_t object, uint64_t page, uint64_t frame)
@@ -374,6 +449,9 @@ static void lose_frames(uint32_t kernel)
 void node_map_init(void)
 {
     static const struct file_objects objects = {.page = object_page,
+                                                .take = take_page,
+                                                .place = place_pages,
+                                                .policy = policy_of_page,
                                                 .copy = copy_page,
                                                 .resident = resident_pages,
                                                 .move_begin = move_begin,

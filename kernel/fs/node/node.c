@@ -8,6 +8,7 @@
 #include "kernel/fs/node/attribute.h"
 #include "kernel/fs/node/map.h"
 #include "kernel/fs/node/notify.h"
+#include "kernel/fs/node/policy.h"
 #include "kernel/lib/panic.h"
 #include "mm/area/backing.h"
 #include "mm/frame/heap.h"
@@ -215,6 +216,7 @@ static void give_back(struct node *node, void (*pause)(void))
     if (node->end != NULL)
         node->end(node);
     node_maps_free(node);
+    node_policy_free(node);
     spin_lock(&lock);
     number_free_locked(node->number);
     count--;

@@ -24,6 +24,7 @@ struct file_answer;
 struct file_stamps; /* mm/file/hold.h */
 struct node;
 struct node_maps;
+struct node_policies;
 
 /* Callbacks of nodes that are neither in the tree nor made by memfd_create, filled in by the room that makes such
  * nodes. Called in any context. */
@@ -55,6 +56,7 @@ struct node {
     uint64_t version;               /* [n] see node_version */
     struct content content;         /* [n] of a regular file */
     struct node_maps *maps;         /* [n] kernels that map it; NULL: it was never mapped */
+    struct node_policies *policies; /* [n] where new pages are placed (policy.h); NULL: it never had one */
     uint32_t seals;                 /* [n] F_SEAL_* */
     uint32_t writers, runs;         /* [n] of a regular file: see regular.h */
     uint32_t segment;               /* [i] System V shared memory: the segment's id plus 1; else 0 */
@@ -107,7 +109,8 @@ void node_facts(struct node *node, struct file_facts *facts);
 int64_t node_resize(struct node *node, uint64_t size, struct file_answer *answer);
 int64_t node_punch(struct node *node, uint64_t start, uint64_t end, struct file_answer *answer);
 
-/* After -EAGAIN, here or of the content: waits until the pages of NODE that move now have moved. Tasks only. */
+/* After -EAGAIN, here or of the content: waits until the pages of NODE that move now have moved, and until those that a
+ * call is to write have frames where their policy wants them. Tasks only. */
 void node_await_moves(struct node *node);
 
 /* Called when memory is short: frees frames of files that nobody maps and that equal the boot image. Returns true if

@@ -68,7 +68,7 @@ int64_t futex_wait(const struct futex_expected *expected)
         return error;
     if (user_read(&value, expected->address, sizeof(value)) != 0)
         return -EFAULT;
-    if (value != expected->value)
+    if (value != expected->value || futex_poll(expected, &place))
         return -EAGAIN; /* before queueing, which may cost a message */
     error = futex_join(&wait, &place, expected->bitset);
     if (error != 0)

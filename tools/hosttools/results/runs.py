@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Iterator, Sequence
 
 from hosttools.results.plots import Plot
+from hosttools.results.stats import Target
 
 Json = dict[str, Any]
 
@@ -32,6 +33,7 @@ class Report:
     plots: Sequence[Plot] = field(default_factory=tuple)
     sentence: str = ""  # what `kettle bench` ends with
     tidy: Sequence[Json] = field(default_factory=tuple)  # rows of tidy.csv: a figure each, with the same columns
+    goals: Sequence[Target] = field(default_factory=tuple)  # the targets, for the terminal
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,16 @@
  * No wake can be lost by that: the thread is in no queue yet, as if it had come later. */
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/arch/x86_64/silence.h"
+#include "kernel/arch/x86_64/tlb.h"
+#include "kernel/arch/x86_64/traps.h"
 #include "kernel/instance/instance.h"
 #include "mm/space/space.h"
-#include "mm/user/user_copy.h"
 #include "msg/call.h"
 #include "msg/idle.h"
 #include "tasks/futex/internal.h"
 #include "tasks/process/group.h"
+
+#define LOOKS_BETWEEN_INTERRUPTS 8u
 
 /* Whether a wake may come from another kernel. Elsewhere than at home, the members that are known here do not matter:
  * the word's queue is not here. */
@@ -22,27 +25,34 @@ static bool wakers_abroad(const struct futex_place *place)
     return place->owner != instance.kernel || thread_current()->group->space->members != 1ull << instance.kernel;
 }
 
-/* Whether the thread should queue now, because the CPU has other work or the wait may be over for another reason. */
-static inline bool has_other_work(const struct futex_expected *expected)
+/* Whether the thread should queue now, because the CPU has other work or the wait may be over for another reason. Takes
+ * interrupts: timers may be this thread's. */
+static __attribute__((noinline)) bool has_other_work(const struct futex_expected *expected)
 {
+    wait_ops.breathe();
     return !wait_ops.alone() || wait_ops.ended(WAIT_INTERRUPTIBLE) ||
            (expected->deadline != 0 && clock_now() >= expected->deadline);
 }
 
 static __attribute__((noinline)) bool idle_poll_word(const struct futex_expected *expected)
 {
-    uint32_t left = msg_idle_budget();
+    const uint32_t *word = (const uint32_t *)expected->address; /* of a program: futex_find has checked it */
+    uint32_t looks = msg_idle_budget();
     uint32_t value = expected->value;
+    bool came = false;
 
-    if (left > IDLE_LOOKS_MAX)
-        left = IDLE_LOOKS_MAX;
-    for (; left > 0 && !has_other_work(expected); left--) {
-        silence_end((uint64_t)__builtin_return_address(0));
-        if (!idle_poll_look() || !msg_poll())
-            cpu_relax();
-        wait_ops.breathe(); /* timers, which may be this thread's */
-        if (user_read(&value, expected->address, sizeof(value)) != 0 || value != expected->value)
+    if (looks > IDLE_LOOKS_MAX)
+        looks = IDLE_LOOKS_MAX;
+    for (uint32_t i = 1; i <= looks && value == expected->value; i++) {
+        if ((came || i % LOOKS_BETWEEN_INTERRUPTS == 1) && has_other_work(expected))
             break;
+        silence_end((uint64_t)__builtin_return_address(0));
+        came = idle_poll_look() && msg_poll();
+        cpu_pause();
+        if (cpu_self()->flush_pending)
+            tlb_interrupt();
+        if (idle_poll_load(&value, word) != 0)
+            break; /* the thread finds out when it has queued */
     }
     silence_begin();
     return value != expected->value;

@@ -22,6 +22,7 @@ class Run:
     limit: int = RUN_LIMIT
     options: tuple[str, ...] = ()  # NAME=VALUE at boot
     together: str = ""  # runs of one group are made on one machine; by default what names of a pair have in common
+    weight: float = 1.0  # its time beside that of the benchmark's other runs, for the estimate of the time left
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,9 @@ WAIT_PROGRAMS = ("is", "cg", "lud")
 WAIT_LIMIT = 900  # who spins may take long
 PROFILED, PROFILED_QUICK = ("is", "cg", "bfs", "lud", "mg", "touch", "reader"), ("cg", "bfs")
 RUN_LIMIT = 1800  # seconds
+# How long runs take beside others, by the beginnings of their names; Linux's, which boot for long and execute more, besides.
+WEIGHTS = {"work-W": 3.0, "time-W": 2.0, "profile": 0.3, "wait": 0.7}
+LONG_WEIGHT, LINUX_WEIGHT = 4.0, 1.8
 
 Json = dict[str, Any]
 
@@ -116,7 +119,13 @@ def plan(options: argparse.Namespace) -> list[Run]:
                  for name in real.PROGRAMS for files, words in [real.program(name, WAIT_CPUS)]]
     runs += [Run(f"profile-{name}", (*machine(WAIT_CPUS), "--tcg", "single", "--profile", "/dev/null", *environment(ENVIRONMENT)),
                  program(WAIT_CPUS, "S", name)) for name in (PROFILED_QUICK if quick else PROFILED)]
-    return [replace(run, limit=WAIT_LIMIT if run.name.startswith("wait") else RUN_LIMIT) for run in runs]
+    return [replace(run, limit=WAIT_LIMIT if run.name.startswith("wait") else RUN_LIMIT, weight=_weight(run)) for run in runs]
+
+
+def _weight(run: Run) -> float:
+    """About how long RUN takes, beside a run of Kettle's of class S."""
+    weight = next((each for start, each in WEIGHTS.items() if run.name.startswith(start)), 1.0)
+    return weight * (LONG_WEIGHT if "ep" in run.program else 1.0) * (LINUX_WEIGHT if run.name.endswith("-linux") else 1.0)
 
 
 def _real(times: int, works: int) -> list[Run]:

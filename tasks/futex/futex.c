@@ -13,7 +13,6 @@
 #include "mm/user/user_copy.h"
 #include "tasks/futex/internal.h"
 #include "tasks/process/group.h"
-#include "tasks/sched/sched.h"
 
 /* A wake that was counted for this thread is passed on; if there is no other waiter, the thread was woken after all. */
 int64_t futex_give_up(struct futex_wait *wait, const struct futex_place *place, int64_t error)
@@ -57,21 +56,6 @@ int64_t futex_wait_again(void)
     return futex_wait(&expected);
 }
 
-static bool is_woken(const void *completion)
-{
-    return ((const struct completion *)completion)->done || wait_ops.ended(WAIT_INTERRUPTIBLE);
-}
-
-/* Whether a thread of another kernel may wake a waiter at PLACE. */
-static inline bool is_woken_from_afar(const struct futex_place *place)
-{
-    kernel_set members = thread_current()->group->space->members;
-
-    if ((place->key.space & FUTEX_OBJECTS) != 0)
-        return instance.kernels > 1;
-    return (members & (members - 1)) != 0;
-}
-
 int64_t futex_wait(const struct futex_expected *expected)
 {
     struct wait_reason reason = {.what = "its futex", .kernel = -1, .key = expected->address};
@@ -84,7 +68,7 @@ int64_t futex_wait(const struct futex_expected *expected)
         return error;
     if (user_read(&value, expected->address, sizeof(value)) != 0)
         return -EFAULT;
-    if (value != expected->value)
+    if (value != expected->value || futex_poll(expected, &place))
         return -EAGAIN; /* before queueing, which may cost a message */
     error = futex_join(&wait, &place, expected->bitset);
     if (error != 0)
@@ -96,8 +80,6 @@ int64_t futex_wait(const struct futex_expected *expected)
     error = futex_check_place(expected->address, &place);
     if (error != 0)
         return futex_give_up(&wait, &place, error);
-    if (expected->deadline == 0 && is_woken_from_afar(&place))
-        sched_poll(is_woken, &wait.woken);
     if (completion_wait_until(&wait.woken, &reason, WAIT_INTERRUPTIBLE, expected->deadline)) {
         futex_woken(&wait);
         return 0;

@@ -81,6 +81,10 @@ struct futex_wait {
     struct remote_wait notified; /* with another owner kernel: the wait for its notification */
 };
 
+/* For a thread that is about to wait, whose word had the expected value: looks for a while whether it changes, if the
+ * queue or a waker may be on another kernel and the CPU has nothing else to do. True: it has. Handles messages, and may
+ * wait as sched_breathe and for a page. */
+bool futex_poll(const struct futex_expected *expected, const struct futex_place *place);
 /* Queues the current thread: from its return on, every wake of the word counts for WAIT until the thread leaves. ANY:
  * NULL, or a further completion to signal, which must stay valid until then. -ENOMEM. Waits for the owner's reply. */
 int futex_join_any(struct futex_wait *wait, const struct futex_place *place, uint32_t bitset, struct completion *any);

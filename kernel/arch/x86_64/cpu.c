@@ -21,7 +21,18 @@ bool smap_enabled;
 /* Components that need no supervisor support: x87, SSE, AVX, MPX, AVX-512, PKRU, AMX. */
 #define XCR0_WANTED 0x602ffull
 
+#define LEAF_HYPERVISOR 0x40000000u
+#define TCG_NAME "TCGTCGTCGTCG" /* as QEMU's target/i386/cpu.c has it */
+
 static uint32_t mxcsr_mask;
+
+static bool is_translated(uint32_t features)
+{
+    struct cpuid_result name = cpuid(LEAF_HYPERVISOR, 0);
+
+    return (features >> 31 & 1) != 0 && memcmp(&name.ebx, &TCG_NAME[0], 4) == 0 &&
+           memcmp(&name.ecx, &TCG_NAME[4], 4) == 0 && memcmp(&name.edx, &TCG_NAME[8], 4) == 0;
+}
 
 void cpu_detect(void)
 {
@@ -38,6 +49,7 @@ void cpu_detect(void)
     cpu_features.nx = (cpuid(0x80000001u, 0).edx >> 20 & 1) != 0;
     cpu_features.pages_1g = (cpuid(0x80000001u, 0).edx >> 26 & 1) != 0;
     cpu_features.xsave = (leaf1.ecx >> 26 & 1) != 0;
+    cpu_features.translated = is_translated(leaf1.ecx);
     cpu_features.fpu_size = FXSAVE_SIZE;
     if (cpu_features.xsave) {
         struct cpuid_result leaf = cpuid(0xd, 0);

@@ -86,6 +86,7 @@ _Static_assert(offsetof(struct cpu, silence_longest) == CPU_SILENCE_LONGEST, "th
 /* Features of the machine that change what the kernel does; the same on every CPU. */
 struct cpu_features {
     bool x2apic, smep, smap, nx, xsave, pages_1g;
+    bool translated;   /* QEMU's TCG executes translations of the instructions (tlb_tick) */
     uint64_t xcr0;     /* state components that XSAVE handles here, 0 without XSAVE */
     uint32_t fpu_size; /* bytes of a thread's FPU state area */
 };

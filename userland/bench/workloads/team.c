@@ -202,6 +202,16 @@ void team_clock_end(void)
     barrier_with(clock_stop);
 }
 
+void team_alone_begin(void)
+{
+    mark_begin(team.plan.region + 3);
+}
+
+void team_alone_end(void)
+{
+    mark_end(team.plan.region + 3);
+}
+
 void team_range(int me, long count, long *first, long *end)
 {
     long each = count / team.plan.members;

@@ -55,8 +55,8 @@ void mqueue_free_message(struct message *message);
 void mqueue_insert_locked(struct mqueue *queue, struct message *message, bool first);
 /* The waiter of TASK in LIST, or NULL. */
 struct waiter *mqueue_find_waiter(struct list *list, uint32_t task);
-/* The task of CALL waits in LIST of FILE's queue from now on, with MESSAGE if it sends. -EINPROGRESS: it does; -ENOMEM.
- */
+/* The task of CALL waits in LIST of FILE's queue from now on, with MESSAGE if it sends. -EINPROGRESS: it does; -ENOMEM;
+ * -ESRCH: FILE has been closed. */
 int64_t mqueue_wait_locked(struct file *file, const struct mqueue_call *call, struct list *list,
                            struct message *message);
 /* WAITER has its answer: it is forgotten. */

@@ -43,9 +43,14 @@ int64_t mqueue_wait_locked(struct file *file, const struct mqueue_call *call, st
                            struct message *message)
 {
     struct mqueue *queue = file->state;
-    struct waiter *waiter = queue->waiting < WAITERS_MAX ? heap_alloc(sizeof(*waiter)) : NULL;
     struct list *before = list->next;
+    struct waiter *waiter;
 
+    /* An operation that has the file pinned may come here after its last close: then release, which ends the waits
+     * under the same lock once `opens` is 0, may have been here already. */
+    if (__atomic_load_n(&file->opens, __ATOMIC_RELAXED) == 0)
+        return -ESRCH;
+    waiter = queue->waiting < WAITERS_MAX ? heap_alloc(sizeof(*waiter)) : NULL;
     if (waiter == NULL)
         return -ENOMEM;
     *waiter = (struct waiter){.file = file,

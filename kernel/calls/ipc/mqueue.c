@@ -115,14 +115,23 @@ int64_t call_mq_unlink(struct call *c)
     return by_name(IPC_QUEUE_UNLINK, &call, c->a[0], &answer);
 }
 
-/* The caller of CALL, which waits at PLACE, does not wait any more, because of ERROR. Returns 0 if it has sent its
- * message by then, else ERROR. */
-static int64_t give_up(const struct mqueue_call *call, const struct file_place *place, int64_t error)
+/* Asks for the answer of the current thread, which waits at PLACE (MQUEUE_TAKE). ERROR not 0: it gives up because of
+ * ERROR, which it returns unless it has been served, as on Linux. Without memory for a message it gives up, too, and
+ * the message goes back to its place. */
+static int64_t take(const struct file_place *place, int64_t error, void *result, size_t room,
+                    struct file_answer *answer)
 {
     const struct file_request request = {.operation = MSG_FILE_OPERATE, .special.what = SPECIAL_QUEUE};
-    const struct mqueue_call end = {.operation = MQUEUE_GIVE_UP, .task = call->task};
+    struct mqueue_call call = {.operation = MQUEUE_TAKE, .task = thread_current()->tid, .size = error != 0};
+    int64_t value = file_call_surely(place, &request, &call, sizeof(call), result, room, answer);
 
-    return file_call_surely(place, &request, &end, sizeof(end)) == 1 ? 0 : error;
+    if (value == -ENOMEM) {
+        call.size = 1;
+        if (error == 0)
+            error = value;
+        value = file_call_surely(place, &request, &call, sizeof(call), NULL, 0, answer);
+    }
+    return error != 0 && value < 0 ? error : value;
 }
 
 /* Real-time threads come before the others, in the order of their priorities; the others in that of their nice values,
@@ -157,7 +166,6 @@ static int64_t read_deadline(uint64_t at, uint64_t *deadline)
  * AT is 0. -EBADF: FD is no queue, or has been closed meanwhile. */
 static int64_t transfer(int64_t fd, struct mqueue_call *call, size_t size, void *result, size_t room, uint64_t at)
 {
-    const struct file_request again = {.operation = MSG_FILE_OPERATE, .special.what = SPECIAL_QUEUE};
     const struct thread *thread = thread_current();
     struct file_place place;
     struct file_answer answer;
@@ -175,11 +183,7 @@ static int64_t transfer(int64_t fd, struct mqueue_call *call, size_t size, void 
     while (value == -EINPROGRESS) {
         place = (struct file_place){.id = answer.id, .kernel = answer.kernel};
         error = watch_wait_at(place.kernel, WATCH_FILE, place.id, answer.seen, "a message queue", deadline);
-        if (error < 0)
-            return give_up(call, &place, error);
-        value = file_call_at(&place, &again, call, size, result, room, &answer);
-        if (value == -ENOMEM)
-            return give_up(call, &place, value);
+        value = take(&place, error, result, room, &answer);
     }
     return value == -ESRCH ? -EBADF : value;
 }

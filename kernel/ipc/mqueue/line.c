@@ -1,6 +1,7 @@
 /* The messages of a queue, and the lines of the tasks that wait for one or for room. See internal.h; ipc.md has the
  * table of a waiting task. */
 #include "kernel/abi/errno.h"
+#include "kernel/abi/signal.h"
 #include "kernel/file/file.h"
 #include "kernel/ipc/mqueue/internal.h"
 #include "mm/frame/heap.h"
@@ -13,36 +14,40 @@ void mqueue_free_message(struct message *message)
         heap_free(message, sizeof(*message) + message->size);
 }
 
-void mqueue_insert_locked(struct mqueue *queue, struct message *message, bool first)
+static bool comes_before(const struct message *a, const struct message *b)
+{
+    return a->priority > b->priority || (a->priority == b->priority && a->sequence < b->sequence);
+}
+
+static void insert_locked(struct mqueue *queue, struct message *message)
 {
     struct list *at = &queue->messages;
 
-    while (at->previous != &queue->messages) {
-        uint32_t priority = container_of(at->previous, struct message, node)->priority;
-
-        if (priority > message->priority || (priority == message->priority && !first))
-            break;
+    while (at->previous != &queue->messages && comes_before(message, container_of(at->previous, struct message, node)))
         at = at->previous;
-    }
     list_insert_before(&message->node, at);
     queue->count++;
 }
 
-struct waiter *mqueue_find_waiter(struct list *list, uint32_t task)
+struct waiter *mqueue_find_waiter(struct mqueue *queue, uint32_t task)
 {
-    list_for_each(node, list) {
-        struct waiter *waiter = container_of(node, struct waiter, node);
+    struct list *lists[] = {&queue->served, &queue->receivers, &queue->senders};
 
-        if (waiter->task == task)
-            return waiter;
+    for (uint32_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+        list_for_each(node, lists[i]) {
+            struct waiter *waiter = container_of(node, struct waiter, node);
+
+            if (waiter->task == task)
+                return waiter;
+        }
     }
     return NULL;
 }
 
-int64_t mqueue_wait_locked(struct file *file, const struct mqueue_call *call, struct list *list,
-                           struct message *message)
+int64_t mqueue_wait_locked(struct file *file, const struct mqueue_call *call, struct message *message)
 {
     struct mqueue *queue = file->state;
+    struct list *list = message != NULL ? &queue->senders : &queue->receivers;
     struct list *before = list->next;
     struct waiter *waiter;
 
@@ -81,15 +86,29 @@ static struct waiter *serve_first(struct mqueue *queue, struct list *list)
 
     list_remove(&waiter->node);
     list_append(&queue->served, &waiter->node);
+    waiter->served = true;
     return waiter;
 }
 
-bool mqueue_hand_over_locked(struct mqueue *queue, struct message *message)
+void mqueue_arrive_locked(struct mqueue *queue, struct message *message, struct mqueue_outcome *outcome)
 {
-    if (list_empty(&queue->receivers))
-        return false;
-    serve_first(queue, &queue->receivers)->message = message;
-    return true;
+    if (message->sequence == 0)
+        message->sequence = ++queue->sequence;
+    outcome->event = true;
+    if (!list_empty(&queue->receivers)) {
+        serve_first(queue, &queue->receivers)->message = message;
+        return;
+    }
+    if (queue->count == 0 && queue->process != 0) {
+        outcome->process = queue->process;
+        outcome->info = (struct signal_info){.signal = queue->signal,
+                                             .code = SI_MESGQ,
+                                             .pid = message->process,
+                                             .uid = message->uid,
+                                             .value = queue->value};
+        queue->process = 0;
+    }
+    insert_locked(queue, message);
 }
 
 void mqueue_let_in_locked(struct mqueue *queue)
@@ -99,35 +118,34 @@ void mqueue_let_in_locked(struct mqueue *queue)
     if (list_empty(&queue->senders) || queue->count >= queue->count_max)
         return;
     waiter = serve_first(queue, &queue->senders);
-    mqueue_insert_locked(queue, waiter->message, false);
+    waiter->message->sequence = ++queue->sequence;
+    insert_locked(queue, waiter->message);
     waiter->message = NULL;
 }
 
-bool mqueue_end_wait_locked(struct mqueue *queue, struct waiter *waiter)
+void mqueue_end_wait_locked(struct mqueue *queue, struct waiter *waiter, struct mqueue_outcome *outcome)
 {
     struct message *message = waiter->sends ? NULL : waiter->message;
-    bool event = message != NULL;
 
-    if (event)
+    if (message != NULL)
         waiter->message = NULL;
     mqueue_forget_waiter(queue, waiter);
-    if (event && !mqueue_hand_over_locked(queue, message))
-        mqueue_insert_locked(queue, message, true);
-    return event;
+    if (message != NULL)
+        mqueue_arrive_locked(queue, message, outcome);
 }
 
-bool mqueue_end_waits_locked(struct mqueue *queue, const struct file *file, uint32_t kernel)
+void mqueue_end_waits_locked(struct mqueue *queue, const struct file *file, uint32_t kernel,
+                             struct mqueue_outcome *outcome)
 {
+    /* served last: what those have got must not go to others whose wait ends, too */
     struct list *lists[] = {&queue->senders, &queue->receivers, &queue->served};
-    bool event = false;
 
     for (uint32_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
         list_for_each_safe(node, lists[i]) {
             struct waiter *waiter = container_of(node, struct waiter, node);
 
             if (file != NULL ? waiter->file == file : waiter->kernel == kernel)
-                event |= mqueue_end_wait_locked(queue, waiter);
+                mqueue_end_wait_locked(queue, waiter, outcome);
         }
     }
-    return event;
 }

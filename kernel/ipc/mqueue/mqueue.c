@@ -60,40 +60,47 @@ static uint64_t weight_of(uint64_t count, uint64_t bytes)
 
 /* --- operations --- */
 
-/* Sends *MESSAGE, which becomes NULL if the queue or a waiter has it. *EVENT: something has changed for those who wait
- * or poll; *ARRIVED: there is a first message, which nobody waits for. */
-static int64_t send_locked(struct file *file, const struct mqueue_call *call, struct message **message, bool *event,
-                           bool *arrived)
+/* After a change of QUEUE, without the lock. */
+static void finish(struct mqueue *queue, const struct mqueue_outcome *outcome)
+{
+    const struct msg_process_call news = {.id = outcome->process, .type = MSG_PROCESS_SIGNAL, .info = outcome->info};
+
+    if (outcome->event)
+        file_event(&queue->events);
+    if (outcome->process != 0 && outcome->info.signal != 0 && process_notify(&news) != 0) {
+        spin_lock(&lock); /* no memory: it stays registered */
+        if (queue->process == 0)
+            queue->process = outcome->process;
+        spin_unlock(&lock);
+    }
+}
+
+/* A task that asks to send or to receive does not wait. If it does, it could not tell that it gave up. */
+static void begin_locked(struct mqueue *queue, uint32_t task, struct mqueue_outcome *outcome)
+{
+    struct waiter *waiter = mqueue_find_waiter(queue, task);
+
+    if (waiter != NULL)
+        mqueue_end_wait_locked(queue, waiter, outcome);
+}
+
+/* Sends MESSAGE. 0 or -EINPROGRESS: the queue or a waiter has it. */
+static int64_t send_locked(struct file *file, const struct mqueue_call *call, struct message *message,
+                           struct mqueue_outcome *outcome)
 {
     struct mqueue *queue = file->state;
-    struct waiter *served = mqueue_find_waiter(&queue->served, call->task);
-    int64_t result = 0;
 
-    if (served != NULL && served->sends) {
-        mqueue_forget_waiter(queue, served);
-        return 0;
-    }
-    if (mqueue_find_waiter(&queue->senders, call->task) != NULL)
-        return -EINPROGRESS;
-    *event = mqueue_hand_over_locked(queue, *message);
-    if (!*event && queue->count < queue->count_max) {
-        *arrived = queue->count == 0;
-        *event = true;
-        mqueue_insert_locked(queue, *message, false);
-    } else if (!*event) {
-        result = (file->flags & OPEN_NONBLOCK) != 0 ? -EAGAIN
-                                                    : mqueue_wait_locked(file, call, &queue->senders, *message);
-    }
-    if (result == 0 || result == -EINPROGRESS)
-        *message = NULL;
-    return result;
+    begin_locked(queue, call->task, outcome);
+    if (queue->count >= queue->count_max && list_empty(&queue->receivers))
+        return (file->flags & OPEN_NONBLOCK) != 0 ? -EAGAIN : mqueue_wait_locked(file, call, message);
+    mqueue_arrive_locked(queue, message, outcome);
+    return 0;
 }
 
 static int64_t send(struct file *file, const struct mqueue_call *call, const void *data, size_t size)
 {
     struct mqueue *queue = file->state;
-    struct msg_process_call news = {.type = MSG_PROCESS_SIGNAL};
-    bool event = false, arrived = false;
+    struct mqueue_outcome outcome = {.event = false};
     struct message *message;
     int64_t result;
 
@@ -105,68 +112,61 @@ static int64_t send(struct file *file, const struct mqueue_call *call, const voi
     if (message == NULL)
         return -ENOMEM;
     message->priority = call->priority;
+    message->process = call->process;
+    message->uid = call->signal;
     message->size = size;
     memcpy(message->bytes, data, size);
     spin_lock(&lock);
-    result = send_locked(file, call, &message, &event, &arrived);
-    if (arrived && queue->process != 0) {
-        news.id = queue->process;
-        news.info = (struct signal_info){.signal = queue->signal,
-                                         .code = SI_MESGQ,
-                                         .pid = call->process,
-                                         .uid = call->signal,
-                                         .value = queue->value};
-        queue->process = 0;
-    }
+    result = send_locked(file, call, message, &outcome);
     spin_unlock(&lock);
-    mqueue_free_message(message);
-    if (event)
-        file_event(&queue->events);
-    if (news.info.signal != 0 && process_notify(&news) != 0) { /* no memory: it stays registered */
-        spin_lock(&lock);
-        if (queue->process == 0)
-            queue->process = news.id;
-        spin_unlock(&lock);
-    }
+    if (result != 0 && result != -EINPROGRESS)
+        mqueue_free_message(message);
+    finish(queue, &outcome);
     return result;
 }
 
-/* Takes the message that the task of CALL has got, or the first one; 0, or an error. */
+static size_t length_of(const struct message *message)
+{
+    return sizeof(message->priority) + message->size;
+}
+
+/* Copies MESSAGE to RESULT, which has room for it, and frees it. Returns how many bytes that are. */
+static int64_t give_message(struct message *message, void *result)
+{
+    int64_t length = (int64_t)length_of(message);
+
+    memcpy(result, &message->priority, sizeof(message->priority));
+    memcpy((uint8_t *)result + sizeof(message->priority), message->bytes, message->size);
+    mqueue_free_message(message);
+    return length;
+}
+
+/* Sets *MESSAGE to the first one, which is taken from the queue. 0, or an error. */
 static int64_t receive_locked(struct file *file, const struct mqueue_call *call, size_t room, struct message **message,
-                              bool *event)
+                              struct mqueue_outcome *outcome)
 {
     struct mqueue *queue = file->state;
-    struct waiter *served = mqueue_find_waiter(&queue->served, call->task);
+    struct message *first;
 
-    if (served != NULL && !served->sends) {
-        if (room < sizeof(served->message->priority) + served->message->size)
-            return -EPROTO;
-        *message = served->message;
-        served->message = NULL;
-        mqueue_forget_waiter(queue, served);
-        return 0;
-    }
-    if (mqueue_find_waiter(&queue->receivers, call->task) != NULL)
-        return -EINPROGRESS;
+    begin_locked(queue, call->task, outcome);
     if (list_empty(&queue->messages))
-        return (file->flags & OPEN_NONBLOCK) != 0 ? -EAGAIN : mqueue_wait_locked(file, call, &queue->receivers, NULL);
-    *message = container_of(queue->messages.next, struct message, node);
-    if (room < sizeof((*message)->priority) + (*message)->size) {
-        *message = NULL;
+        return (file->flags & OPEN_NONBLOCK) != 0 ? -EAGAIN : mqueue_wait_locked(file, call, NULL);
+    first = container_of(queue->messages.next, struct message, node);
+    if (room < length_of(first))
         return -EPROTO;
-    }
-    list_remove(&(*message)->node);
+    list_remove(&first->node);
     queue->count--;
     mqueue_let_in_locked(queue);
-    *event = true;
+    outcome->event = true;
+    *message = first;
     return 0;
 }
 
 static int64_t receive(struct file *file, const struct mqueue_call *call, void *result, size_t room)
 {
     struct mqueue *queue = file->state;
+    struct mqueue_outcome outcome = {.event = false};
     struct message *message = NULL;
-    bool event = false;
     int64_t value;
 
     if ((file->flags & OPEN_ACCESS) == 1)
@@ -174,36 +174,43 @@ static int64_t receive(struct file *file, const struct mqueue_call *call, void *
     if (call->size < (uint64_t)queue->size_max)
         return -EMSGSIZE;
     spin_lock(&lock);
-    value = receive_locked(file, call, room, &message, &event);
+    value = receive_locked(file, call, room, &message, &outcome);
     spin_unlock(&lock);
-    if (event)
-        file_event(&queue->events);
-    if (message == NULL)
-        return value;
-    memcpy(result, &message->priority, sizeof(message->priority));
-    memcpy((uint8_t *)result + sizeof(message->priority), message->bytes, message->size);
-    value = (int64_t)(sizeof(message->priority) + message->size);
-    mqueue_free_message(message);
-    return value;
+    finish(queue, &outcome);
+    return message != NULL ? give_message(message, result) : value;
 }
 
-static int64_t give_up(struct mqueue *queue, uint32_t task)
+/* The answer of CALL's task; see MQUEUE_TAKE. Sets *MESSAGE to what it has received. */
+static int64_t take_locked(struct mqueue *queue, const struct mqueue_call *call, size_t room, struct message **message,
+                           struct mqueue_outcome *outcome)
 {
-    struct list *lists[] = {&queue->senders, &queue->receivers, &queue->served};
-    struct waiter *waiter = NULL;
-    bool sent = false, event = false;
+    struct waiter *waiter = mqueue_find_waiter(queue, call->task);
+
+    if (waiter == NULL)
+        return -ESRCH;
+    if (waiter->served && (waiter->sends || room >= length_of(waiter->message))) {
+        *message = waiter->message;
+        waiter->message = NULL;
+        mqueue_forget_waiter(queue, waiter);
+        return 0;
+    }
+    if (call->size == 0)
+        return waiter->served ? -EPROTO : -EINPROGRESS;
+    mqueue_end_wait_locked(queue, waiter, outcome);
+    return -EINTR;
+}
+
+static int64_t take(struct mqueue *queue, const struct mqueue_call *call, void *result, size_t room)
+{
+    struct mqueue_outcome outcome = {.event = false};
+    struct message *message = NULL;
+    int64_t value;
 
     spin_lock(&lock);
-    for (uint32_t i = 0; i < sizeof(lists) / sizeof(lists[0]) && waiter == NULL; i++)
-        waiter = mqueue_find_waiter(lists[i], task);
-    if (waiter != NULL) {
-        sent = waiter->sends && waiter->message == NULL;
-        event = mqueue_end_wait_locked(queue, waiter);
-    }
+    value = take_locked(queue, call, room, &message, &outcome);
     spin_unlock(&lock);
-    if (event)
-        file_event(&queue->events);
-    return sent;
+    finish(queue, &outcome);
+    return message != NULL ? give_message(message, result) : value;
 }
 
 static int64_t give_state(struct file *file, void *result, size_t room)
@@ -288,8 +295,8 @@ static int64_t operate(struct file *file, const struct file_request *request, co
         return give_state(file, result, room);
     case MQUEUE_NOTIFY:
         return call.signal > SIGNALS ? -EPROTO : notify(file->state, &call);
-    case MQUEUE_GIVE_UP:
-        return give_up(file->state, call.task);
+    case MQUEUE_TAKE:
+        return take(file->state, &call, result, room);
     default:
         return -EPROTO;
     }
@@ -313,13 +320,12 @@ static uint32_t mqueue_poll(struct file *file)
 static void release(struct file *file)
 {
     struct mqueue *queue = file->state;
-    bool event;
+    struct mqueue_outcome outcome = {.event = false};
 
     spin_lock(&lock);
-    event = mqueue_end_waits_locked(queue, file, 0);
+    mqueue_end_waits_locked(queue, file, 0, &outcome);
     spin_unlock(&lock);
-    if (event)
-        file_event(&queue->events);
+    finish(queue, &outcome);
 }
 
 static void forget(struct file *file)
@@ -452,14 +458,17 @@ void mqueue_lost(uint32_t kernel)
 {
     struct mqueue *queue, *changed;
 
-    do { /* events are counted without the lock, and then the list may change */
+    do { /* nothing is told with the lock held, and then the list may change */
+        struct mqueue_outcome outcome = {.event = false};
+
         changed = NULL;
         spin_lock(&lock);
         list_for_each(at, &queues) {
             queue = container_of(at, struct mqueue, node);
             if (queue->process != 0 && process_home(queue->process) == kernel)
                 queue->process = 0;
-            if (mqueue_end_waits_locked(queue, NULL, kernel)) {
+            mqueue_end_waits_locked(queue, NULL, kernel, &outcome);
+            if (outcome.event) {
                 changed = queue;
                 changed->references++;
                 break;
@@ -467,7 +476,7 @@ void mqueue_lost(uint32_t kernel)
         }
         spin_unlock(&lock);
         if (changed != NULL) {
-            file_event(&changed->events);
+            finish(changed, &outcome);
             put(changed);
         }
     } while (changed != NULL);

@@ -36,8 +36,7 @@ struct waiter {
 };
 
 struct mqueue {
-    struct list node;     /* [k] in `queues` */
-    bool named;           /* [k] its name has not been removed */
+    struct list node;     /* [k] in `named` or `nameless` */
     uint32_t references;  /* [k] one for its name, one for each open file */
     struct list messages; /* [k] in the order in which they are received */
     int64_t count, count_max, size_max;

@@ -17,15 +17,16 @@
 #define LEVEL_WEIGHT 48u   /* struct posix_msg_tree_node */
 
 static struct spinlock lock;
-static struct list queues = {&queues, &queues}; /* [k] all of them */
-static uint32_t queue_count;                    /* [k] with names */
+static struct list named = {&named, &named};          /* [k] queues that can be opened */
+static struct list nameless = {&nameless, &nameless}; /* [k] those whose name has been removed */
+static uint32_t queue_count;                          /* [k] in `named` */
 
 static struct mqueue *find_locked(const char *name)
 {
-    list_for_each(at, &queues) {
+    list_for_each(at, &named) {
         struct mqueue *queue = container_of(at, struct mqueue, node);
 
-        if (queue->named && strcmp(queue->name, name) == 0)
+        if (strcmp(queue->name, name) == 0)
             return queue;
     }
     return NULL;
@@ -376,8 +377,7 @@ static int64_t make_locked(const struct ipc_call *call, const char *name, size_t
     queue->gid = call->user.gid;
     memcpy(queue->name, name, size);
     queue->references = 1;
-    queue->named = true;
-    list_append(&queues, &queue->node);
+    list_append(&named, &queue->node);
     queue_count++;
     *out = queue;
     return 0;
@@ -445,7 +445,8 @@ int64_t mqueue_unlink(const struct ipc_call *call, const char *name, size_t size
     else if (!permission_owner(&call->user, queue->uid)) /* as in a directory with the sticky bit */
         error = -EPERM;
     if (error == 0) {
-        queue->named = false;
+        list_remove(&queue->node);
+        list_append(&nameless, &queue->node);
         queue_count--;
     }
     spin_unlock(&lock);
@@ -454,26 +455,35 @@ int64_t mqueue_unlink(const struct ipc_call *call, const char *name, size_t size
     return error;
 }
 
+/* Ends what KERNEL has to do with the queues of LIST, up to one that has changed for others, with *OUTCOME: that is
+ * returned, with a reference. */
+static struct mqueue *lose_locked(struct list *list, uint32_t kernel, struct mqueue_outcome *outcome)
+{
+    list_for_each(at, list) {
+        struct mqueue *queue = container_of(at, struct mqueue, node);
+
+        if (queue->process != 0 && process_home(queue->process) == kernel)
+            queue->process = 0;
+        mqueue_end_waits_locked(queue, NULL, kernel, outcome);
+        if (outcome->event) {
+            queue->references++;
+            return queue;
+        }
+    }
+    return NULL;
+}
+
 void mqueue_lost(uint32_t kernel)
 {
-    struct mqueue *queue, *changed;
+    struct mqueue *changed;
 
-    do { /* nothing is told with the lock held, and then the list may change */
+    do { /* nothing is told with the lock held, and then the lists may change */
         struct mqueue_outcome outcome = {.event = false};
 
-        changed = NULL;
         spin_lock(&lock);
-        list_for_each(at, &queues) {
-            queue = container_of(at, struct mqueue, node);
-            if (queue->process != 0 && process_home(queue->process) == kernel)
-                queue->process = 0;
-            mqueue_end_waits_locked(queue, NULL, kernel, &outcome);
-            if (outcome.event) {
-                changed = queue;
-                changed->references++;
-                break;
-            }
-        }
+        changed = lose_locked(&named, kernel, &outcome);
+        if (changed == NULL)
+            changed = lose_locked(&nameless, kernel, &outcome);
         spin_unlock(&lock);
         if (changed != NULL) {
             finish(changed, &outcome);

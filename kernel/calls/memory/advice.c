@@ -88,28 +88,36 @@ static int punch(uint64_t backing, uint64_t pages, void *answer)
     return node_punch_mapped(backing, pages, answer);
 }
 
-/* Empties what an area has of [*AT, END): the one that contains *AT, or the first behind it. Sets *AT to where that
- * ends, unless the area has changed meanwhile. The order of the checks is Linux's. */
+/* Sets *AT, which is in no area, to the start of the first area behind it, or to END if that comes first. */
+static int skip_hole(uint64_t *at, uint64_t end)
+{
+    int64_t found = space_look(own_space(), *at, SPACE_LOOK_START); /* ends leases of other kernels, unlike STOP */
+    uint64_t start = (uint64_t)found & ~(PAGE_SIZE - 1);
+
+    if (found >= 0 && start <= *at)
+        return -EAGAIN; /* it is in one: there was no memory to ask, or another thread has mapped it meanwhile */
+    *at = found < 0 || start > end ? end : start;
+    return 0;
+}
+
+/* Empties what the area that contains *AT has of [*AT, END), or a part of that, and sets *AT to where that ends, unless
+ * the area has changed meanwhile. The order of the checks is Linux's. */
 static int empty_area(uint64_t *at, uint64_t end)
 {
-    int64_t first = space_look(own_space(), *at, SPACE_LOOK_START), last = space_look(own_space(), *at, SPACE_LOOK_END);
-    uint64_t start = (uint64_t)first & ~(PAGE_SIZE - 1), stop = (uint64_t)last & ~(PAGE_SIZE - 1);
+    int64_t area = space_look(own_space(), *at, SPACE_LOOK_STOP), backing;
+    uint64_t start = *at, stop = (uint64_t)area & ~(PAGE_SIZE - 1);
     struct file_answer answer = {0};
-    int64_t backing;
     int error;
 
-    if (first < 0 || last < 0 || start >= end) {
-        *at = end; /* a part without areas */
-        return 0;
-    }
-    start = start > *at ? start : *at;
+    if (area < 0)
+        return area == -ENOMEM ? skip_hole(at, end) : (int)area;
     stop = stop < end ? stop : end;
     backing = space_look(own_space(), start, SPACE_LOOK_BACKING);
     if (backing < 0 || stop <= start)
         return backing < 0 ? (int)backing : 0;
-    if ((last & AREA_LOCKED) != 0 || (backing == 0 && (last & AREA_SHARED) == 0))
+    if ((area & AREA_LOCKED) != 0 || (backing == 0 && (area & AREA_SHARED) == 0))
         return -EINVAL;
-    if ((last & AREA_SHARED) == 0 || (backing & (int64_t)BACKING_READ_ONLY) != 0)
+    if ((area & AREA_SHARED) == 0 || (backing & (int64_t)BACKING_READ_ONLY) != 0)
         return -EACCES;
     error = backing == 0 ? space_empty(own_space(), start, stop)
                          : space_punch(own_space(), start, stop, punch, &answer);
@@ -294,8 +302,7 @@ static int may_know(uint64_t backing)
     if (error != 0)
         return error == -ENOMEM ? -EAGAIN : 0;
     who = permission_user(credentials, &user) != 0 ? &user : NULL; /* root for files, with another effective user */
-    return permission_owner(who, facts.uid) ||
-           permission_check(who, facts.mode, facts.uid, facts.gid, MAY_WRITE) == 0;
+    return permission_owner(who, facts.uid) || permission_check(who, facts.mode, facts.uid, facts.gid, MAY_WRITE) == 0;
 }
 
 int64_t call_mincore(struct call *c)

@@ -10,6 +10,7 @@
 #include "kernel/file/events.h"
 #include "kernel/ipc/mqueue/mqueue.h"
 #include "kernel/lib/list.h"
+#include "tasks/remote/notify.h"
 #include "tasks/signal/queue/queue.h"
 
 #define NAME_BYTES 256u
@@ -25,6 +26,14 @@ struct message {
     uint8_t bytes[];
 };
 
+/* What ends the wait of a task on KERNEL. */
+struct mqueue_notice {
+    struct list node; /* [k] in an outcome */
+    struct remote_notice notice;
+    uint32_t kernel; /* [i] */
+    uint64_t token;  /* [i] */
+};
+
 /* A task that waits to send or to receive, until it has been answered that this is done, or it gives up. */
 struct waiter {
     struct list node;  /* [k] in `senders` or `receivers`, in the order in which they are served; then in `served` */
@@ -32,6 +41,7 @@ struct waiter {
     uint32_t task, kernel, urgency; /* [i] */
     bool sends;                     /* [i] */
     bool served;                    /* [k] */
+    struct mqueue_notice *notice;   /* [k] NULL: it has been told */
     struct message *message; /* [k] of a sender: what it sends; of a receiver: what it got. NULL: the queue has it */
 };
 
@@ -53,13 +63,15 @@ struct mqueue {
     char name[NAME_BYTES]; /* [i] */
 };
 
-/* What is to be done after the lock has been released; all zero at first. */
+/* What is to be done after the lock has been released. */
 struct mqueue_outcome {
-    bool event;              /* something has changed for those who wait or poll */
+    bool event;              /* something has changed for those who poll */
+    struct list notices;     /* for the tasks that have been served, or whose open file has been closed */
     uint32_t process;        /* mq_notify(3): this process gets the signal of INFO; 0: none does */
     struct signal_info info; /* signal 0: it is only not registered any more */
 };
 
+void mqueue_outcome_init(struct mqueue_outcome *outcome);
 /* MESSAGE may be NULL. */
 void mqueue_free_message(struct message *message);
 /* MESSAGE, which is new or is given back, goes to the first receiver that waits, or to its place in the queue. If that
@@ -73,10 +85,11 @@ int64_t mqueue_wait_locked(struct file *file, const struct mqueue_call *call, st
 /* WAITER has its answer: it is forgotten. */
 void mqueue_forget_waiter(struct mqueue *queue, struct waiter *waiter);
 /* Lets the first sender that waits send its message, if there is room. This notifies no process, as on Linux. */
-void mqueue_let_in_locked(struct mqueue *queue);
+void mqueue_let_in_locked(struct mqueue *queue, struct mqueue_outcome *outcome);
 /* WAITER waits no more. A message that it has got but not taken arrives once more, at the place that it had. */
 void mqueue_end_wait_locked(struct mqueue *queue, struct waiter *waiter, struct mqueue_outcome *outcome);
-/* Ends the waits of the tasks that came by FILE, or if that is NULL, that are on KERNEL. */
+/* Ends the waits of the tasks that came by FILE, which learn of it, or if that is NULL, that are on KERNEL, which has
+ * died. */
 void mqueue_end_waits_locked(struct mqueue *queue, const struct file *file, uint32_t kernel,
                              struct mqueue_outcome *outcome);
 

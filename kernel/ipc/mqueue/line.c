@@ -8,6 +8,12 @@
 
 #define WAITERS_MAX 2048u /* of one queue: a step looks at all of them */
 
+void mqueue_outcome_init(struct mqueue_outcome *outcome)
+{
+    *outcome = (struct mqueue_outcome){.event = false};
+    list_init(&outcome->notices);
+}
+
 void mqueue_free_message(struct message *message)
 {
     if (message != NULL)
@@ -49,6 +55,7 @@ int64_t mqueue_wait_locked(struct file *file, const struct mqueue_call *call, st
     struct mqueue *queue = file->state;
     struct list *list = message != NULL ? &queue->senders : &queue->receivers;
     struct list *before = list->next;
+    struct mqueue_notice *notice;
     struct waiter *waiter;
 
     /* An operation that has the file pinned may come here after its last close: then release, which ends the waits
@@ -56,9 +63,15 @@ int64_t mqueue_wait_locked(struct file *file, const struct mqueue_call *call, st
     if (__atomic_load_n(&file->opens, __ATOMIC_RELAXED) == 0)
         return -ESRCH;
     waiter = queue->waiting < WAITERS_MAX ? heap_alloc(sizeof(*waiter)) : NULL;
-    if (waiter == NULL)
+    notice = waiter != NULL ? heap_alloc(sizeof(*notice)) : NULL;
+    if (notice == NULL) {
+        heap_free(waiter, sizeof(*waiter));
         return -ENOMEM;
+    }
+    notice->kernel = call->kernel;
+    notice->token = call->token;
     *waiter = (struct waiter){.file = file,
+                              .notice = notice,
                               .task = call->task,
                               .kernel = call->kernel,
                               .urgency = call->urgency,
@@ -76,17 +89,26 @@ void mqueue_forget_waiter(struct mqueue *queue, struct waiter *waiter)
     list_remove(&waiter->node);
     queue->waiting--;
     mqueue_free_message(waiter->message);
+    heap_free(waiter->notice, sizeof(*waiter->notice));
     heap_free(waiter, sizeof(*waiter));
 }
 
+static void tell(struct waiter *waiter, struct mqueue_outcome *outcome)
+{
+    if (waiter->notice != NULL)
+        list_append(&outcome->notices, &waiter->notice->node);
+    waiter->notice = NULL;
+}
+
 /* The first task of LIST has been served. */
-static struct waiter *serve_first(struct mqueue *queue, struct list *list)
+static struct waiter *serve_first(struct mqueue *queue, struct list *list, struct mqueue_outcome *outcome)
 {
     struct waiter *waiter = container_of(list->next, struct waiter, node);
 
     list_remove(&waiter->node);
     list_append(&queue->served, &waiter->node);
     waiter->served = true;
+    tell(waiter, outcome);
     return waiter;
 }
 
@@ -94,11 +116,11 @@ void mqueue_arrive_locked(struct mqueue *queue, struct message *message, struct 
 {
     if (message->sequence == 0)
         message->sequence = ++queue->sequence;
-    outcome->event = true;
     if (!list_empty(&queue->receivers)) {
-        serve_first(queue, &queue->receivers)->message = message;
+        serve_first(queue, &queue->receivers, outcome)->message = message;
         return;
     }
+    outcome->event = true;
     if (queue->count == 0 && queue->process != 0) {
         outcome->process = queue->process;
         outcome->info = (struct signal_info){.signal = queue->signal,
@@ -111,13 +133,13 @@ void mqueue_arrive_locked(struct mqueue *queue, struct message *message, struct 
     insert_locked(queue, message);
 }
 
-void mqueue_let_in_locked(struct mqueue *queue)
+void mqueue_let_in_locked(struct mqueue *queue, struct mqueue_outcome *outcome)
 {
     struct waiter *waiter;
 
     if (list_empty(&queue->senders) || queue->count >= queue->count_max)
         return;
-    waiter = serve_first(queue, &queue->senders);
+    waiter = serve_first(queue, &queue->senders, outcome);
     waiter->message->sequence = ++queue->sequence;
     insert_locked(queue, waiter->message);
     waiter->message = NULL;
@@ -144,8 +166,11 @@ void mqueue_end_waits_locked(struct mqueue *queue, const struct file *file, uint
         list_for_each_safe(node, lists[i]) {
             struct waiter *waiter = container_of(node, struct waiter, node);
 
-            if (file != NULL ? waiter->file == file : waiter->kernel == kernel)
-                mqueue_end_wait_locked(queue, waiter, outcome);
+            if (file != NULL ? waiter->file != file : waiter->kernel != kernel)
+                continue;
+            if (file != NULL)
+                tell(waiter, outcome);
+            mqueue_end_wait_locked(queue, waiter, outcome);
         }
     }
 }

@@ -5,9 +5,11 @@
 #include "kernel/file/anonymous.h"
 #include "kernel/file/permission.h"
 #include "kernel/fs/node/node.h"
+#include "kernel/instance/instance.h"
 #include "kernel/ipc/mqueue/internal.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
+#include "msg/channel.h"
 #include "tasks/process/call.h"
 #include "tasks/process/process.h"
 #include "tasks/quota/quota.h"
@@ -61,11 +63,27 @@ static uint64_t weight_of(uint64_t count, uint64_t bytes)
 
 /* --- operations --- */
 
+static void notified(struct remote_notice *notice)
+{
+    struct mqueue_notice *sent = container_of(notice, struct mqueue_notice, notice);
+
+    heap_free(sent, sizeof(*sent));
+}
+
 /* After a change of QUEUE, without the lock. */
-static void finish(struct mqueue *queue, const struct mqueue_outcome *outcome)
+static void finish(struct mqueue *queue, struct mqueue_outcome *outcome)
 {
     const struct msg_process_call news = {.id = outcome->process, .type = MSG_PROCESS_SIGNAL, .info = outcome->info};
 
+    while (!list_empty(&outcome->notices)) {
+        struct mqueue_notice *notice = container_of(outcome->notices.next, struct mqueue_notice, node);
+
+        list_remove(&notice->node);
+        if (notice->kernel == instance.kernel || msg_peer_reachable(notice->kernel)) /* it is what the caller said */
+            remote_notify(&notice->notice, notice->kernel, notice->token, NULL, 0, notified);
+        else
+            notified(&notice->notice);
+    }
     if (outcome->event)
         file_event(&queue->events);
     if (outcome->process != 0 && outcome->info.signal != 0 && process_notify(&news) != 0) {
@@ -101,7 +119,7 @@ static int64_t send_locked(struct file *file, const struct mqueue_call *call, st
 static int64_t send(struct file *file, const struct mqueue_call *call, const void *data, size_t size)
 {
     struct mqueue *queue = file->state;
-    struct mqueue_outcome outcome = {.event = false};
+    struct mqueue_outcome outcome;
     struct message *message;
     int64_t result;
 
@@ -117,6 +135,7 @@ static int64_t send(struct file *file, const struct mqueue_call *call, const voi
     message->uid = call->signal;
     message->size = size;
     memcpy(message->bytes, data, size);
+    mqueue_outcome_init(&outcome);
     spin_lock(&lock);
     result = send_locked(file, call, message, &outcome);
     spin_unlock(&lock);
@@ -157,7 +176,7 @@ static int64_t receive_locked(struct file *file, const struct mqueue_call *call,
         return -EPROTO;
     list_remove(&first->node);
     queue->count--;
-    mqueue_let_in_locked(queue);
+    mqueue_let_in_locked(queue, outcome);
     outcome->event = true;
     *message = first;
     return 0;
@@ -166,7 +185,7 @@ static int64_t receive_locked(struct file *file, const struct mqueue_call *call,
 static int64_t receive(struct file *file, const struct mqueue_call *call, void *result, size_t room)
 {
     struct mqueue *queue = file->state;
-    struct mqueue_outcome outcome = {.event = false};
+    struct mqueue_outcome outcome;
     struct message *message = NULL;
     int64_t value;
 
@@ -174,6 +193,7 @@ static int64_t receive(struct file *file, const struct mqueue_call *call, void *
         return -EBADF;
     if (call->size < (uint64_t)queue->size_max)
         return -EMSGSIZE;
+    mqueue_outcome_init(&outcome);
     spin_lock(&lock);
     value = receive_locked(file, call, room, &message, &outcome);
     spin_unlock(&lock);
@@ -195,18 +215,17 @@ static int64_t take_locked(struct mqueue *queue, const struct mqueue_call *call,
         mqueue_forget_waiter(queue, waiter);
         return 0;
     }
-    if (call->size == 0)
-        return waiter->served ? -EPROTO : -EINPROGRESS;
     mqueue_end_wait_locked(queue, waiter, outcome);
     return -EINTR;
 }
 
 static int64_t take(struct mqueue *queue, const struct mqueue_call *call, void *result, size_t room)
 {
-    struct mqueue_outcome outcome = {.event = false};
+    struct mqueue_outcome outcome;
     struct message *message = NULL;
     int64_t value;
 
+    mqueue_outcome_init(&outcome);
     spin_lock(&lock);
     value = take_locked(queue, call, room, &message, &outcome);
     spin_unlock(&lock);
@@ -287,6 +306,8 @@ static int64_t operate(struct file *file, const struct file_request *request, co
     if (size < sizeof(call))
         return -EPROTO;
     memcpy(&call, data, sizeof(call));
+    if (call.kernel >= KERNELS_MAX)
+        return -EPROTO;
     switch (call.operation) {
     case MQUEUE_SEND:
         return send(file, &call, rest, size - sizeof(call));
@@ -321,8 +342,9 @@ static uint32_t mqueue_poll(struct file *file)
 static void release(struct file *file)
 {
     struct mqueue *queue = file->state;
-    struct mqueue_outcome outcome = {.event = false};
+    struct mqueue_outcome outcome;
 
+    mqueue_outcome_init(&outcome);
     spin_lock(&lock);
     mqueue_end_waits_locked(queue, file, 0, &outcome);
     spin_unlock(&lock);
@@ -465,7 +487,7 @@ static struct mqueue *lose_locked(struct list *list, uint32_t kernel, struct mqu
         if (queue->process != 0 && process_home(queue->process) == kernel)
             queue->process = 0;
         mqueue_end_waits_locked(queue, NULL, kernel, outcome);
-        if (outcome->event) {
+        if (outcome->event || !list_empty(&outcome->notices)) {
             queue->references++;
             return queue;
         }
@@ -478,8 +500,9 @@ void mqueue_lost(uint32_t kernel)
     struct mqueue *changed;
 
     do { /* nothing is told with the lock held, and then the lists may change */
-        struct mqueue_outcome outcome = {.event = false};
+        struct mqueue_outcome outcome;
 
+        mqueue_outcome_init(&outcome);
         spin_lock(&lock);
         changed = lose_locked(&named, kernel, &outcome);
         if (changed == NULL)

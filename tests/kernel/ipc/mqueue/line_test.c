@@ -37,12 +37,12 @@ static void begin(int64_t count_max)
     list_init(&queue.receivers);
     list_init(&queue.served);
     file = other = (struct file){.state = &queue, .opens = 1};
-    outcome = (struct mqueue_outcome){.event = false};
+    mqueue_outcome_init(&outcome);
 }
 
 static int64_t receive(struct file *from, uint32_t task, uint32_t kernel)
 {
-    const struct mqueue_call call = {.task = task, .kernel = kernel};
+    const struct mqueue_call call = {.task = task, .kernel = kernel, .token = task + 100u};
 
     return mqueue_wait_locked(from, &call, NULL);
 }
@@ -80,6 +80,21 @@ static const char *rest(void)
     }
     names[count] = '\0';
     return names;
+}
+
+/* The task that is told next, which has to be on KERNEL; 0: none is. */
+static uint64_t told(uint32_t kernel)
+{
+    struct mqueue_notice *notice = container_of(outcome.notices.next, struct mqueue_notice, node);
+    uint64_t task;
+
+    if (list_empty(&outcome.notices))
+        return 0;
+    CHECK_EQ(notice->kernel, kernel);
+    task = notice->token - 100u;
+    list_remove(&notice->node);
+    heap_free(notice, sizeof(*notice));
+    return task;
 }
 
 static void gives_up(uint32_t task)
@@ -124,6 +139,9 @@ TEST(line_back, "messages that the tasks of a dead kernel have got come back in 
     for (uint8_t name = 'a'; name <= 'd'; name++)
         arrive(name, 1);
     mqueue_forget_waiter(&queue, mqueue_find_waiter(&queue, 4)); /* it has taken the last */
+    for (uint32_t task = 1; task <= 3; task++)
+        CHECK_EQ(told(3), task);
+    CHECK_EQ(told(1), 4);
     arrive('e', 1);
     arrive('f', 2);
     CHECK_EQ(queue.count, 2);
@@ -142,7 +160,13 @@ TEST(line_next, "a message that its receiver does not take goes to the next one 
     CHECK_EQ(receive(&other, 3, 0), -EINPROGRESS);
     queue.process = OWNER;
     arrive('a', 1);
+    CHECK(!outcome.event); /* nobody who polls finds anything else */
+    CHECK_EQ(told(0), 1);
+    CHECK_EQ(told(0), 0);
     mqueue_end_waits_locked(&queue, &file, 0, &outcome);
+    CHECK_EQ(told(0), 2); /* its file has been closed; the first task knows already that it has an answer */
+    CHECK_EQ(told(0), 3);
+    CHECK_EQ(told(0), 0);
     CHECK(mqueue_find_waiter(&queue, 1) == NULL && mqueue_find_waiter(&queue, 2) == NULL);
     CHECK(mqueue_find_waiter(&queue, 3)->served && mqueue_find_waiter(&queue, 3)->message->bytes[0] == 'a');
     CHECK_EQ(outcome.process, 0); /* somebody has it */
@@ -160,7 +184,8 @@ TEST(line_notify, "mq_notify's signal is sent when the first message comes, or c
     CHECK_EQ(receive(&file, 1, 0), -EINPROGRESS);
     arrive('a', 1);
     CHECK_EQ(outcome.process, 0);
-    outcome.event = false;
+    CHECK_EQ(told(0), 1);
+    CHECK(!outcome.event);
     gives_up(1);
     CHECK(outcome.event);
     CHECK_EQ(outcome.process, OWNER);
@@ -169,7 +194,7 @@ TEST(line_notify, "mq_notify's signal is sent when the first message comes, or c
     CHECK_EQ(outcome.info.uid, 'a' + 1000);
     CHECK_EQ(outcome.info.value, 5);
     CHECK_EQ(queue.process, 0); /* once */
-    outcome = (struct mqueue_outcome){.event = false};
+    outcome.process = 0;
     queue.process = OWNER;
     arrive('b', 1);
     CHECK_EQ(outcome.process, 0); /* it is not the first */
@@ -182,17 +207,20 @@ TEST(line_senders, "a sender that gives up takes its message along, and one that
     begin(1);
     arrive('a', 1);
     for (uint32_t task = 1; task <= 3; task++) {
-        const struct mqueue_call call = {.task = task};
+        const struct mqueue_call call = {.task = task, .token = task + 100u};
 
         CHECK_EQ(mqueue_wait_locked(&file, &call, make((uint8_t)('a' + task), 9)), -EINPROGRESS);
     }
     gives_up(1);
-    mqueue_let_in_locked(&queue); /* there is no room */
+    mqueue_let_in_locked(&queue, &outcome); /* there is no room */
     CHECK(!mqueue_find_waiter(&queue, 2)->served);
     CHECK(strcmp(rest(), "a") == 0);
-    mqueue_let_in_locked(&queue);
+    mqueue_let_in_locked(&queue, &outcome);
     CHECK(mqueue_find_waiter(&queue, 2)->served && !mqueue_find_waiter(&queue, 3)->served);
+    CHECK_EQ(told(0), 2);
+    CHECK_EQ(told(0), 0);
     mqueue_end_waits_locked(&queue, &file, 0, &outcome);
+    CHECK_EQ(told(0), 3);
     CHECK(strcmp(rest(), "c") == 0);
     end();
 }

@@ -162,7 +162,7 @@ const volatile void *msg_notes_of(uint32_t kernel);
 /* Writes this kernel's message statistics to TEXT, SIZE bytes, from record *CURSOR on. Returns the length, and in
  * *CURSOR the record to continue with, 0 at the end. */
 size_t msg_report(char *text, size_t size, uint64_t *cursor);
-/* The same for the trace. */
+/* The same for the trace; pauses (msg/slice.h). */
 size_t msg_trace_report(char *text, size_t size, uint64_t *cursor);
 /* The same for the longest silences of its CPUs and handlers (kernel/arch/x86_64/silence.h). */
 size_t msg_silence_report(char *text, size_t size, uint64_t *cursor);

@@ -7,6 +7,7 @@
 #include "kernel/lib/printf.h"
 #include "msg/channel_internal.h"
 #include "msg/inject.h"
+#include "msg/slice.h"
 
 struct record {
     uint64_t time; /* when the message was sent; of a note: the clock when it was made */
@@ -154,6 +155,7 @@ size_t msg_trace_report(char *text, size_t size, uint64_t *cursor)
         struct record record;
         int more;
 
+        slice_check();
         if (!get(position, &record))
             continue;
         more = format(text + length, size - length, &record);

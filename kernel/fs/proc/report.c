@@ -22,6 +22,7 @@
 #include "mm/seen/seen.h"
 #include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/slice.h"
 #include "tasks/account/facts.h"
 #include "tasks/balance/balance.h"
 #include "tasks/futex/futex.h"
@@ -341,6 +342,7 @@ static void write_report(struct text *text, uint32_t report)
                 return;
             }
             message.cursor = add_part(text, k, &message);
+            slice_check();
         } while (message.cursor != 0);
     }
 }

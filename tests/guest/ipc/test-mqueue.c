@@ -184,7 +184,7 @@ static void test_served(void)
     struct sigaction action = {.sa_handler = interrupt};
 
     sigaction(SIGUSR1, &action, NULL);
-    for (int turn = 0; turn < 50 * kernels_count(); turn++) {
+    for (int turn = 0; turn < 100; turn++) {
         mqd_t queue = make(0, 2);
         atomic_int *ready = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         struct mq_attr attr;

@@ -126,6 +126,65 @@ void death_test_robust(void)
         robust(turn);
 }
 
+/* More threads than a kernel has notes at the home of their process, each with a lock that it takes there. */
+#define MANY 280
+
+struct holding_one {
+    pthread_mutex_t lock;
+    int kernel;
+};
+
+static void *hold_one(void *context)
+{
+    struct holding_one *holding = context;
+
+    death_go(holding->kernel);
+    MUST(-pthread_mutex_lock(&holding->lock));
+    atomic_fetch_add(&death_board->ready, 1);
+    for (;;)
+        pause();
+    return NULL;
+}
+
+static _Noreturn void be_holders(struct holding_one *holdings)
+{
+    pthread_t thread;
+
+    for (int i = 0; i < MANY; i++)
+        MUST(-pthread_create(&thread, NULL, hold_one, &holdings[i]));
+    for (;;)
+        pause();
+}
+
+void death_test_robust_many(void)
+{
+    struct holding_one *holdings = tap_share(MANY * sizeof(*holdings));
+    int dying = death_victim(0), locked = 0;
+    pthread_mutexattr_t how;
+    pid_t holder;
+
+    death_begin();
+    MUST(-pthread_mutexattr_init(&how));
+    MUST(-pthread_mutexattr_setpshared(&how, PTHREAD_PROCESS_SHARED));
+    MUST(-pthread_mutexattr_setrobust(&how, PTHREAD_MUTEX_ROBUST));
+    for (int i = 0; i < MANY; i++) {
+        holdings[i].kernel = dying;
+        MUST(-pthread_mutex_init(&holdings[i].lock, &how));
+    }
+    holder = FORK();
+    if (holder == 0)
+        be_holders(holdings);
+    UNTIL(death_board->ready == MANY, "the locks to be taken");
+    death_kill(dying, 0);
+    CHECK_DIES(holder, SIGKILL);
+    for (int i = 0; i < MANY; i++)
+        locked += pthread_mutex_trylock(&holdings[i].lock) != EOWNERDEAD;
+    CHECK(locked == 0, "%d of %d locks are not those of a dead owner", locked, MANY);
+    MUST(munmap(holdings, MANY * sizeof(*holdings)));
+    death_audit();
+    death_start_again(dying);
+}
+
 /* Descriptor 3 is a file: this process maps it and takes the two locks in it. */
 int death_hold_pi(void)
 {

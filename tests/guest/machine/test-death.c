@@ -805,6 +805,7 @@ int main(int argc, char **argv)
         {"served", "messages passed on to receivers there are received by others, in their order", death_test_served},
         {"futex", "a waiter there does not take another one's wake", test_futex},
         {"robust", "robust locks that a thread there holds are released, and their waiters told", death_test_robust},
+        {"robust-many", "so are those of more threads than have notes at their home", death_test_robust_many},
         {"pi", "locks of FUTEX_LOCK_PI that a process there owns are taken over", death_test_pi},
         {"read", "a reader there takes nothing that is written afterwards", test_read},
         {"borrowed", "a process that maps frames of it gets SIGBUS when it touches such a page, and not before",

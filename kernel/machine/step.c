@@ -73,6 +73,7 @@ static int64_t prepare(uint32_t successor)
         error = move_check();
     if (error == 0)
         error = evacuate_leases();
+    evacuate_replicas();
     if (error == 0)
         error = evacuate_frames(successor);
     if (error == 0)

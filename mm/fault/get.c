@@ -21,6 +21,7 @@
 #include "mm/mempolicy/mempolicy.h"
 #include "mm/page/install.h"
 #include "mm/page/question.h"
+#include "mm/page/replica.h"
 #include "mm/retrieve/adaptive.h"
 #include "mm/retrieve/wire.h"
 #include "mm/seen/mark.h"
@@ -150,6 +151,13 @@ static bool upgrade_locked(struct space_get *get, const struct msg_space_got *an
     return true;
 }
 
+/* Maps a copy of the page's frame in the spare frame, if the page is replicated. */
+static bool copy_found_locked(struct space_get *get, const struct msg_space_got *answer)
+{
+    return answer->replicated != 0 && answer->cow != 0 && answer->marked == 0 && get->spare != 0 && get->block == 0 &&
+           replica_install_locked(get->space, get->page, answer->frame, space_got_prot(answer), &get->spare);
+}
+
 /* Installs what the answer brings; the page's table exists. 0, a negative errno, 1: the caller takes the page's lock,
  * or WANTS_BLOCK. */
 static int take_answer_locked(struct space_get *get, const struct msg_space_got *answer)
@@ -201,9 +209,10 @@ static int take_answer_locked(struct space_get *get, const struct msg_space_got 
     }
     if (answer->kind == SPACE_AREA || (*seen & PAGING_SOFT_PENDING_FREE) != 0)
         return 1;
-    if (*seen == 0)
-        *paging_entry_seen(&space->tables, get->page, seen) = space_entry(space, get->page, answer->frame, answer->prot,
-                                                                          answer->cow != 0, false, 0);
+    if (*seen == 0 && !copy_found_locked(get, answer))
+        *paging_entry_seen(&space->tables, get->page,
+                           seen) = space_entry(space, get->page, answer->frame, answer->prot, answer->cow != 0, false,
+                                               answer->replicated != 0 ? PAGING_SOFT_REPLICATED : 0);
     else if ((*seen & PAGING_SOFT_COW) != 0 && (get->access & AREA_WRITE) != 0) {
         if (!upgrade_locked(get, answer))
             return 1;

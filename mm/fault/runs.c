@@ -9,19 +9,22 @@
 #include "mm/space/entry.h"
 
 /* Programs may use the page: PAGING_USER stays when a look for accesses has made the entry not present. COW is
- * PAGING_SOFT_COW for runs of copy-on-write pages, else 0. The zero page stays at home, and a marked page is asked for
- * when it is touched. */
+ * PAGING_SOFT_COW for runs of copy-on-write pages, else 0. The zero page stays at home, and a page that is marked or
+ * replicated is asked for when it is touched. */
 static bool may_go_along(uint64_t entry, uint64_t cow)
 {
     return (entry & PAGING_USER) != 0 &&
-           (entry & (PAGING_SOFT_PENDING_FREE | PAGING_SOFT_COW | PAGING_SOFT_MARKED)) == cow && !zero_page_is(entry);
+           (entry & (PAGING_SOFT_PENDING_FREE | PAGING_SOFT_COW | PAGING_SOFT_MARKED | PAGING_SOFT_REPLICATED)) ==
+               cow &&
+           !zero_page_is(entry);
 }
 
 /* The end of the run that begins at INDEX, at most END. Its entries differ in their frames, and in bits that do not
  * matter here. */
 static uint32_t run_end(const uint64_t *leaf, uint32_t index, uint32_t end)
 {
-    const uint64_t same = PAGING_FRAME | PAGING_USER | PAGING_SOFT_PENDING_FREE | PAGING_SOFT_COW | PAGING_SOFT_MARKED;
+    const uint64_t same = PAGING_FRAME | PAGING_USER | PAGING_SOFT_PENDING_FREE | PAGING_SOFT_COW | PAGING_SOFT_MARKED |
+                          PAGING_SOFT_REPLICATED;
     uint64_t next = leaf[index] + PAGE_SIZE;
     uint32_t i = index + 1;
 

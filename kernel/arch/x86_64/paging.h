@@ -39,6 +39,10 @@
 #define PAGING_SOFT_HINT (1ull << 56)
 /* the page moves when it is touched (mm/move/lazy.md) */
 #define PAGING_SOFT_MARKED (1ull << 57)
+/* copy-on-write, and kernels of other nodes may have copies, which a write has to take away first; and such a copy
+ * (mm/replicate/replicate.md) */
+#define PAGING_SOFT_REPLICATED (1ull << 58)
+#define PAGING_SOFT_REPLICA (1ull << 59)
 
 #define PAGING_SIZE_2M (1ull << 21)
 #define PAGING_SIZE_1G (1ull << 30)

@@ -178,6 +178,20 @@ static uint32_t home(const struct seen_view *view)
     return unless_here(view, view->home);
 }
 
+/* A block that several nodes read and nobody writes gets a copy on each; one that a single other node uses, as seen
+ * twice in a row, moves there (Carrefour: Dashti et al., "Traffic Management", ASPLOS 2013, which decides so by page).
+ */
+static uint32_t replicate(const struct seen_view *view)
+{
+    uint32_t users = 0;
+
+    for (uint32_t node = 0; node < view->nodes; node++)
+        users += view->used[node] != 0;
+    if (users > 1)
+        return view->written == 0 ? SEEN_REPLICATE : SEEN_STAYS;
+    return two_fault(view);
+}
+
 const struct seen_policy seen_policies[SEEN_POLICIES] = {
     {"none", NULL},
     {"nemo", nemo},
@@ -193,6 +207,7 @@ const struct seen_policy seen_policies[SEEN_POLICIES] = {
     {"variance", variance},
     {"neighbour", neighbour},
     {"home", home},
+    {"replicate", replicate},
 };
 
 uint32_t seen_policy_find(const char *name)

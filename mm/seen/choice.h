@@ -9,6 +9,7 @@
 #include "kernel/abi/limits.h"
 
 #define SEEN_STAYS UINT32_MAX
+#define SEEN_REPLICATE (UINT32_MAX - 1) /* each node gets a copy (mm/replicate/replicate.md) */
 
 /* A block when another look at accesses has been counted. */
 struct seen_view {
@@ -19,6 +20,7 @@ struct seen_view {
     uint32_t home;        /* the node of the process's home kernel */
     uint32_t now;         /* the node whose accesses have just been seen */
     uint32_t last;        /* the node whose accesses were seen before; SEEN_STAYS: nobody's yet */
+    uint32_t written;     /* not 0: its pages were written lately */
     const uint16_t *used; /* of each node: pages found accessed, those just seen included; halved every period */
     const uint16_t *before, *after;       /* the same of the blocks at both sides; NULL: nothing is known of it */
     const uint8_t (*distance)[NODES_MAX]; /* of memory on a node from a CPU on another one, as in ACPI's SLIT: 10 is
@@ -27,12 +29,12 @@ struct seen_view {
 
 struct seen_policy {
     const char *name; /* the value of the option numa= */
-    /* Returns the node to which the block is to move, or SEEN_STAYS; a node without memory is taken as SEEN_STAYS.
-     * NULL: nobody looks for accesses. */
+    /* Returns the node to which the block is to move, SEEN_REPLICATE or SEEN_STAYS; a node without memory is taken as
+     * SEEN_STAYS. NULL: nobody looks for accesses. */
     uint32_t (*choose)(const struct seen_view *view);
 };
 
-#define SEEN_POLICIES 14u
+#define SEEN_POLICIES 15u
 extern const struct seen_policy seen_policies[SEEN_POLICIES]; /* in the order of the option's values */
 
 /* Returns the policy NAME as an index of seen_policies; SEEN_POLICIES: there is none. */

@@ -18,6 +18,8 @@
 #define PLACES_FIRST 64u
 #define PLACES_MOST (1u << 13) /* half of them are used: 256 MiB of memory that other nodes use */
 #define NOBODY UINT8_MAX
+#define ALL_NODES (UINT8_MAX - 1)
+#define WRITTEN 4u /* halved like the counts: after three periods nobody has written it lately */
 #define AGES_MOST 15u
 
 volatile uint32_t seen_policy_now;
@@ -29,7 +31,9 @@ struct block {
     uint64_t number; /* address / BLOCK_BYTES + 1; 0: an unused place */
     uint32_t age;    /* the period in which USED was halved last */
     uint8_t last;    /* the node that was seen last */
-    uint8_t wanted;  /* the node to which it is to move; NOBODY: none */
+    uint8_t wanted;  /* the node to which it is to move; NOBODY: none; ALL_NODES: it is to be replicated */
+    uint8_t written; /* WRITTEN when a write was seen, halved with USED */
+    bool replicated; /* and not written since, as far as it was seen */
     uint16_t used[]; /* of each node */
 };
 
@@ -165,6 +169,7 @@ static void grow_old(struct block *block, uint32_t age)
 
     for (uint32_t node = 0; node < nodes(); node++)
         block->used[node] = (uint16_t)(block->used[node] >> halvings);
+    block->written = (uint8_t)(block->written >> halvings);
     block->age = age;
 }
 
@@ -236,6 +241,7 @@ static uint32_t choose(struct space *space, const struct seen_policy *policy, st
                              .home = instance.plan.kernels[instance.kernel].node,
                              .now = node,
                              .last = block->last != NOBODY ? block->last : SEEN_STAYS,
+                             .written = block->written,
                              .used = block->used,
                              .before = used_of(seen, block->number - 1, block->age),
                              .after = used_of(seen, block->number + 1, block->age),
@@ -246,11 +252,13 @@ static uint32_t choose(struct space *space, const struct seen_policy *policy, st
     if (view.memory == 0)
         return SEEN_STAYS;
     to = policy->choose(&view);
+    if (to == SEEN_REPLICATE)
+        return block->replicated ? SEEN_STAYS : to;
     return to < view.nodes && (view.memory >> to & 1) != 0 ? to : SEEN_STAYS;
 }
 
-/* NODE has used PAGES pages of the block at START. */
-static void note_locked(struct space *space, uint64_t start, uint32_t node, uint32_t pages, uint32_t age)
+/* NODE has used PAGES pages of the block at START, and has WRITTEN one. */
+static void note_locked(struct space *space, uint64_t start, uint32_t node, uint32_t pages, bool written, uint32_t age)
 {
     const struct seen_policy *policy = seen_policy_locked(space);
     uint32_t here = node_of_locked(space, start), to;
@@ -266,10 +274,14 @@ static void note_locked(struct space *space, uint64_t start, uint32_t node, uint
         return;
     grow_old(block, age);
     block->used[node] = (uint16_t)(block->used[node] + pages); /* at most 15 a look, halved each period */
+    if (written) {
+        block->written = WRITTEN;
+        block->replicated = false;
+    }
     to = choose(space, policy, block, here, node);
     block->last = (uint8_t)node;
     space->seen->wanted += (to != SEEN_STAYS) - (block->wanted != NOBODY);
-    block->wanted = to != SEEN_STAYS ? (uint8_t)to : NOBODY;
+    block->wanted = to == SEEN_REPLICATE ? ALL_NODES : to != SEEN_STAYS ? (uint8_t)to : NOBODY;
     space->stats.seen_decided += to != SEEN_STAYS;
     if (to != SEEN_STAYS)
         trace_note("wants memory on this node", (uint32_t)space->id, instance.kernel, number - 1, to);
@@ -284,7 +296,7 @@ static void note(struct space *space, const struct msg_space_seen *seen)
         uint32_t pages = seen_pages(seen, i);
 
         if (pages != 0)
-            note_locked(space, seen->start + i * BLOCK_BYTES, (uint32_t)seen->node, pages, age);
+            note_locked(space, seen->start + i * BLOCK_BYTES, seen->node, pages, (seen->written >> i & 1) != 0, age);
     }
     spin_unlock(&space->lock);
 }
@@ -302,7 +314,8 @@ bool seen_next(struct space *space, uint64_t *start, uint32_t *node)
         if (block->number == 0 || block->wanted == NOBODY)
             continue;
         *start = (block->number - 1) * BLOCK_BYTES;
-        *node = block->wanted;
+        *node = block->wanted == ALL_NODES ? SEEN_REPLICATE : block->wanted;
+        block->replicated = block->wanted == ALL_NODES;
         block->wanted = NOBODY;
         space->seen->wanted--;
         found = true;

@@ -44,7 +44,7 @@ bool seen_look(struct space *space, uint64_t *at, bool *found, struct msg_space_
  * for it. */
 void seen_report(uint32_t home, const struct msg_space_seen *seen);
 
-/* At the home: takes the next block that is to move, to *NODE. False: there is none. */
+/* At the home: takes the next block that is to move, to *NODE, or SEEN_REPLICATE. False: there is none. */
 bool seen_next(struct space *space, uint64_t *start, uint32_t *node);
 /* Frees what is known of SPACE, which ends. */
 void seen_end(struct space *space);

@@ -8,6 +8,7 @@
 #include "boot/options/options.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "mm/move/move.h"
+#include "mm/replicate/replicate.h"
 #include "mm/seen/hint.h"
 #include "mm/seen/seen.h"
 #include "msg/slice.h"
@@ -126,7 +127,10 @@ static void move_blocks(struct space *space)
     for (uint32_t i = 0; i < MOVES_AT_ONCE && seen_next(space, &start, &node); i++) {
         trace_note("moves memory to this node", (uint32_t)space->id, instance.kernel,
                    start / (SEEN_BLOCK_PAGES * PAGE_SIZE), node);
-        space_move(space, start, start + SEEN_BLOCK_PAGES * PAGE_SIZE, &moves);
+        if (node == SEEN_REPLICATE) /* an error leaves the rest of the block as it is */
+            space_replicate(space, start, start + SEEN_BLOCK_PAGES * PAGE_SIZE);
+        else
+            space_move(space, start, start + SEEN_BLOCK_PAGES * PAGE_SIZE, &moves);
         slice_check();
     }
 }

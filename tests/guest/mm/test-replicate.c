@@ -21,9 +21,11 @@
 #include "tests/guest/harness/tap.h"
 #include "tests/guest/mm/audit.h"
 #include "tests/guest/mm/events.h"
+#include "userland/thread.h"
 
 #define PAGE 4096l
-#define PAGES 24l
+#define PAGES 32l
+#define BLOCK (16 * PAGE) /* of which a policy decides */
 #define BYTES (PAGES * PAGE)
 #define STORM_PAGES 8l
 #define KERNELS 16
@@ -40,8 +42,9 @@ static volatile long *word_of(const char *memory, long page)
 
 static void go(int kernel)
 {
-    if (kettle_kernel() != kernel)
-        REQUIRE(kettle_migrate(kernel) == 0, "to kernel %d: %s", kernel, tap_error(errno));
+    long error = kettle_kernel() != kernel ? thread_move(kernel) : 0;
+
+    REQUIRE(error == 0, "to kernel %d: %s", kernel, tap_error((int)-error));
 }
 
 /* A kernel of another node than the home's memory has copies. */
@@ -84,12 +87,20 @@ static void all_hold(const char *memory, long value, const char *when)
     go(home);
 }
 
+/* Whole blocks, in which nothing else is. */
+static void map_area(void)
+{
+    char *memory = mmap(NULL, BYTES + BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    REQUIRE(memory != MAP_FAILED, "%s", strerror(errno));
+    area = memory + (BLOCK - (uintptr_t)memory % BLOCK) % BLOCK;
+    madvise(area, BYTES, MADV_NOHUGEPAGE);
+}
+
 static void begin(long value)
 {
     go(home);
-    area = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    REQUIRE(area != MAP_FAILED, "%s", strerror(errno));
-    madvise(area, BYTES, MADV_NOHUGEPAGE);
+    map_area();
     fill(area, value);
 }
 
@@ -176,9 +187,7 @@ static void test_elsewhere(void)
         begin(1);
         munmap(area, BYTES);
         go(kernels[i]);
-        area = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        REQUIRE(area != MAP_FAILED, "%s", strerror(errno));
-        madvise(area, BYTES, MADV_NOHUGEPAGE);
+        map_area();
         fill(area, 50);
         copies(50, "written elsewhere");
         go(kernels[i]);
@@ -352,6 +361,58 @@ static void test_gone(void)
     munmap(area, BYTES);
 }
 
+/* --- by the policy --- */
+
+static atomic_int reading, over;
+
+static void *read_often(void *argument)
+{
+    go(kernels[(intptr_t)argument]);
+    atomic_fetch_add(&reading, 1);
+    while (!atomic_load(&over)) {
+        holds(area, 100, "read often");
+        sched_yield();
+    }
+    return NULL;
+}
+
+static bool all_copied(void)
+{
+    for (int i = 0; i < kernel_count; i++) {
+        if (is_far(kernels[i]) && events_of(kernels[i], "replicas_made") < (unsigned long)PAGES)
+            return false;
+    }
+    return true;
+}
+
+/* What all nodes read is replicated sooner or later, and a write is not lost. */
+static void test_policy(void)
+{
+    pthread_t threads[KERNELS];
+    int count = kernel_count < KERNELS ? kernel_count : KERNELS;
+
+    if (far_count() == 0) {
+        tap_skip("one node");
+        return;
+    }
+    begin(100);
+    MUST(kettle_numa(0, "replicate"));
+    for (intptr_t i = 0; i < count; i++)
+        REQUIRE(pthread_create(&threads[i], NULL, read_often, (void *)i) == 0, "no thread");
+    UNTIL(atomic_load(&reading) == count, "readers on all kernels");
+    UNTIL(all_copied(), "copies on all other nodes");
+    atomic_store(&over, 1);
+    for (int i = 0; i < count; i++)
+        pthread_join(threads[i], NULL);
+    CHECK(audit_own(), "with copies by the policy");
+    fill(area, 200);
+    all_hold(area, 200, "written");
+    CHECK(events_everywhere("collapses") >= (unsigned long)PAGES, "%lu collapses", events_everywhere("collapses"));
+    MUST(kettle_numa(0, "none"));
+    CHECK(audit_own(), "at the end");
+    munmap(area, BYTES);
+}
+
 /* --- all at once --- */
 
 /* The writer writes a number to a page, and then here that it has; so whoever reads here first must find it there. */
@@ -415,7 +476,7 @@ static void disturb(long round, long page)
     }
 }
 
-static long rounds = 400;
+static long rounds = 200;
 
 static void test_storm(void)
 {
@@ -465,6 +526,7 @@ static const struct tap_test tests[] = {
     {"fork", "a fork copies pages that have copies, and parent and child write apart", test_fork},
     {"changes", "what is done with pages that have copies is done with the page", test_changes},
     {"gone", "pages that are gone have no copies, and what cannot have any is left alone", test_gone},
+    {"policy", "numa=replicate gives copies to the nodes that read a block", test_policy},
     {"storm", "nobody reads what was before a write that is over", test_storm},
 };
 

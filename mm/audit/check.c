@@ -262,7 +262,7 @@ static void end_page(struct audit_check *check, uint64_t at, const struct audit_
                         (unsigned long)(page->mapped & ~page->replicated & ~page->copies), (unsigned long)page->mapped);
     if (page->cow == 0 || page->cow == page->mapped)
         return;
-    if (page->copies != 0 || page->replicated != 0) {
+    if (page->copies != 0 || (page->replicated >> check->home & 1) != 0) {
         audit_violation(check->report, AUDIT_SPECIAL,
                         "space %lu page %lx frame %lx: COW on kernels %lx of %lx, and replicated", space,
                         (unsigned long)at, (unsigned long)page->frame, (unsigned long)page->cow,

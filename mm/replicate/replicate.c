@@ -121,11 +121,25 @@ static int64_t replicate_chunk(struct space *space, uint64_t start, uint64_t end
     return error < 0 ? error : done;
 }
 
+/* The next address from AT on in whose table the home has entries, or END. */
+static uint64_t next_used(struct space *space, uint64_t at, uint64_t end)
+{
+    bool found;
+
+    if (at >= end)
+        return end;
+    spin_lock(&space->lock);
+    found = paging_next_leaf_look(&space->tables, &at, end) != NULL;
+    spin_unlock(&space->lock);
+    return found && at < end ? at : end;
+}
+
 int64_t space_replicate(struct space *space, uint64_t start, uint64_t end)
 {
-    int64_t done = 0, part = 0;
+    int64_t done = 0, part = start < end ? space_lock_once(space, start, end) : 0;
 
-    for (uint64_t at = start, stop; at < end && part >= 0; at = stop) {
+    /* Leases have been recalled now: pages that the home does not know are newer than this call. */
+    for (uint64_t at = next_used(space, start, end), stop; at < end && part >= 0; at = next_used(space, stop, end)) {
         stop = (at & ~(CHUNK - 1)) + CHUNK < end ? (at & ~(CHUNK - 1)) + CHUNK : end;
         part = replicate_chunk(space, at, stop);
         done += part;

@@ -124,14 +124,13 @@ static int64_t replicate_chunk(struct space *space, uint64_t start, uint64_t end
 /* The next address from AT on in whose table the home has entries, or END. */
 static uint64_t next_used(struct space *space, uint64_t at, uint64_t end)
 {
+    uint64_t table = at; /* becomes the start of a table, which may be below AT */
     bool found;
 
-    if (at >= end)
-        return end;
     spin_lock(&space->lock);
-    found = paging_next_leaf_look(&space->tables, &at, end) != NULL;
+    found = paging_next_leaf_look(&space->tables, &table, end) != NULL && table < end;
     spin_unlock(&space->lock);
-    return found && at < end ? at : end;
+    return !found ? end : table > at ? table : at;
 }
 
 int64_t space_replicate(struct space *space, uint64_t start, uint64_t end)

@@ -28,6 +28,7 @@
 #define BLOCK (16 * PAGE) /* of which a policy decides */
 #define BYTES (PAGES * PAGE)
 #define STORM_PAGES 8l
+#define LARGE (1l << 34)
 #define KERNELS 16
 
 enum { MOVE = 2, MOVE_ALL = 4 };
@@ -353,6 +354,12 @@ static void test_gone(void)
     finish();
     CHECK(kettle_block_replicate(area, BYTES) == 0, "pages that are not there: %s", tap_error(errno));
     CHECK_ERROR(kettle_block_replicate(area + 1, BYTES), EINVAL);
+    area = mmap(NULL, LARGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    REQUIRE(area != MAP_FAILED, "%s", strerror(errno));
+    madvise(area, LARGE, MADV_NOHUGEPAGE);
+    area[LARGE / 2] = area[LARGE - 1] = 1;
+    CHECK(kettle_block_replicate(area, LARGE) == 2, "the two pages of a large range");
+    munmap(area, LARGE);
     area = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     REQUIRE(area != MAP_FAILED, "%s", strerror(errno));
     fill(area, 8);

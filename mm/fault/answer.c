@@ -125,12 +125,10 @@ static bool break_locked(struct space *space, const struct area *area, uint64_t 
 {
     uint64_t *entry = paging_entry(&space->tables, page, false), old = *entry;
     uint32_t spaces = spaces_of(old, ask, asker);
-    bool replicated = (old & PAGING_SOFT_REPLICATED) != 0;
 
-    if (replicated && (others_locked(space, page, asker) != 0 || (ask->has & SPACE_HAS_NO_ENTRY) == 0))
-        return false; /* others, or the asker, may have copies */
+    if ((old & PAGING_SOFT_REPLICATED) != 0)
+        return false; /* others, or other threads of the asker, may have copies */
     if (spaces == 1) {
-        space->stats.collapses += replicated;
         if ((old & PAGING_SOFT_REMOTE) == 0) /* else a fork may have taken it since the asker has looked */
             *entry = space_entry(space, page, old & PAGING_FRAME, area->prot, false, (old & PAGING_SOFT_OWNING) != 0,
                                  0);
@@ -147,7 +145,6 @@ static bool break_locked(struct space *space, const struct area *area, uint64_t 
         space_hold_pages_locked(space, -1);
         frame_release(old & PAGING_FRAME);
     }
-    space->stats.collapses += replicated;
     got->kind = SPACE_COPIED;
     return true;
 }

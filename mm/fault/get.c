@@ -351,10 +351,14 @@ static void take_spare_locked(struct space_get *get, const struct area *area, ui
 static bool prepare_locked(struct space_get *get, const struct area *area)
 {
     uint64_t entry = get->entry != NULL ? *get->entry : 0;
-    bool write = (get->access & AREA_WRITE) != 0, copies = false;
-    bool breaks = write && (entry & PAGING_SOFT_COW) != 0 && (entry & PAGING_SOFT_PENDING_FREE) == 0;
+    bool write = (get->access & AREA_WRITE) != 0, copies = false, breaks;
     bool asked = !list_empty(&get->space->gets) && asked_locked(get, &copies);
 
+    if (write && replica_is(entry)) { /* another thread has read the page since this one has dropped the copy */
+        replicas_drop_locked(get->space, get->page, get->page + PAGE_SIZE);
+        entry = 0;
+    }
+    breaks = write && (entry & PAGING_SOFT_COW) != 0 && (entry & PAGING_SOFT_PENDING_FREE) == 0;
     get->result = SPACE_GET_AGAIN;
     if (asked && (breaks || copies))
         return false;

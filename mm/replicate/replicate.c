@@ -6,7 +6,12 @@
 #include "mm/replicate/replicate.h"
 
 #include "kernel/abi/errno.h"
+#include "kernel/instance/window.h"
 #include "mm/fault/cow.h"
+#include "mm/frame/abroad.h"
+#include "mm/frame/content.h"
+#include "mm/frame/frame.h"
+#include "mm/frame/reference.h"
 #include "mm/lock/lock.h"
 #include "mm/mempolicy/mempolicy.h"
 #include "mm/page/question.h"
@@ -52,8 +57,8 @@ static enum step look(struct space *space, uint64_t page, uint64_t *frame)
     return step;
 }
 
-/* Has OTHERS empty their entries for PAGE, whose frame the home owns. */
-static int empty_others(struct space *space, uint64_t page, kernel_set others)
+/* Has OTHERS empty their entries for PAGE. *OWNED: one of these had the space's reference, which is the home's now. */
+static int empty_others(struct space *space, uint64_t page, kernel_set others, bool *owned)
 {
     struct msg_space_record message = {.space = space->id, .page = page};
     struct letting_go letting = {0};
@@ -61,7 +66,48 @@ static int empty_others(struct space *space, uint64_t page, kernel_set others)
     if (others != 0)
         msg_multicast(others, MSG_SPACE_SWITCH, &message, sizeof(message), space_note_owned, &letting,
                       "copies of a page", page);
+    *owned = letting.owned;
     return letting.error;
+}
+
+/* Gives PAGE a frame of the home in place of FRAME. Only when no kernel can write to FRAME any more is it copied. 0,
+ * also if the home has no memory on the nodes that the mempolicy wants: the page keeps its frame; or a negative errno.
+ */
+static int fetch_page(struct space *space, uint64_t page, uint64_t frame, kernel_set others)
+{
+    uint64_t new, *entry;
+    bool elsewhere, owned = false;
+    uint32_t prot;
+    int error;
+
+    spin_lock(&space->lock);
+    prot = area_find(&space->areas, page)->prot; /* the page is locked */
+    new = mempolicy_frame_here_locked(space, prot, page, false, &elsewhere);
+    spin_unlock(&space->lock);
+    if (new == 0)
+        return 0;
+    error = empty_others(space, page, others, &owned);
+    owned = owned && (!window_owns(frame, PAGE_SIZE) || abroad_take(frame));
+    spin_lock(&space->lock);
+    entry = paging_entry(&space->tables, page, false);
+    if (error != 0) { /* some have emptied their entries: the reference stays with the home's */
+        *entry |= owned ? PAGING_SOFT_OWNING : 0;
+        space_hold_pages_locked(space, owned ? 1 : 0);
+    } else {
+        space_hold_pages_locked(space, (*entry & PAGING_SOFT_OWNING) != 0 ? 0 : 1);
+        owned = owned || (*entry & PAGING_SOFT_OWNING) != 0;
+        *entry = 0;
+        space_flush(space, page, page + PAGE_SIZE);
+        frame_copy(new, frame);
+        frame_share(new);
+        *entry = space_entry_own(new, prot, false, 0);
+    }
+    spin_unlock(&space->lock);
+    if (error != 0)
+        frame_free(new, 0);
+    else if (owned)
+        release_one(frame);
+    return error;
 }
 
 /* No other kernel has an entry for PAGE. False: it is not the home's own memory. */
@@ -87,14 +133,12 @@ static int replicate_page(struct space *space, uint64_t page, kernel_set others)
 {
     uint64_t frame = 0;
     enum step step = look(space, page, &frame);
+    bool owned;
     int error;
 
     if (step == STEP_NONE || step == STEP_DONE)
         return step == STEP_DONE;
-    if (step == STEP_EMPTY)
-        error = empty_others(space, page, others);
-    else /* a new frame, as for a write; all other entries are empty then */
-        error = space_cow_break(space, page, frame, others, 0, true);
+    error = step == STEP_EMPTY ? empty_others(space, page, others, &owned) : fetch_page(space, page, frame, others);
     return error != 0 ? error : protect(space, page);
 }
 

@@ -9,8 +9,8 @@
  *
  * -DSHORT: the home's thread does one operation, not two, and the page is replicated once, not twice.
  *
- * Seeded bugs: 1 the home lets a kernel write without the lock although others are marked; 2 the same although another thread of
- * that kernel has asked before; 3 SPACE_SWITCH is not put off while an answer is under way; 4 it leaves the copy; 5 the writer
+ * Seeded bugs: 1 the home lets a kernel write without the lock although others are marked; 2 the same if no other is, but other
+ * threads of that kernel may have copies; 3 SPACE_SWITCH is not put off while an answer is under way; 4 it leaves the copy; 5 the writer
  * under the lock keeps the frame, as no other space has it; 6 the home writes without the lock although others are marked; 7 the
  * home says that the page is replicated before the others have emptied their entries; 8 a reader is not marked; 9 a writer keeps
  * its copy while it asks. */
@@ -177,7 +177,7 @@ inline write_fault(k, o)
         if
         :: locked -> kind = BUSY
         :: !locked && entry[0] == WRITABLE -> kind = FRAME; f = frame[0]; marked[k] = true
-        :: !locked && entry[0] == LENT && (BUG == 1 || !marked[3 - k]) && (alone || BUG == 2) ->
+        :: !locked && entry[0] == LENT && (BUG == 1 || (BUG == 2 && !marked[3 - k])) ->
             kind = FRAME;
             f = frame[0];
             marked[k] = true;

@@ -2,29 +2,28 @@
  * tables. Kernel 1 has two threads. A question to the home, its answer, and the moment when that is applied are steps of their
  * own; what SPACE_SWITCH asks of a kernel is done there in one step while the sender waits. The lock is taken as given
  * (space_lock.pml). A write that finds the page replicated and other kernels marked gives it a new frame under the lock; the
- * home, or a kernel that alone is marked, keeps the frame.
+ * home, if no other kernel is marked, keeps the frame.
  *
  * Checked: a read finds what was written last, in whichever frame or copy; a frame that is freed is mapped nowhere; while a kernel
  * has a copy nobody may write to the frame; no deadlock.
  *
- * -DSHORT: the home's thread does one operation, not two, and the page is replicated once, not twice.
+ * -DSHORT: the home's thread does one operation, not two.
  *
  * Seeded bugs: 1 the home lets a kernel write without the lock although others are marked; 2 the same if no other is, but other
  * threads of that kernel may have copies; 3 SPACE_SWITCH is not put off while an answer is under way; 4 it leaves the copy; 5 the writer
  * under the lock keeps the frame, as no other space has it; 6 the home writes without the lock although others are marked; 7 the
- * home says that the page is replicated before the others have emptied their entries; 8 a reader is not marked; 9 a writer keeps
- * its copy while it asks. */
+ * home says that the page is replicated before the others have emptied their entries; 8 a reader is not marked; 9 the home copies the page
+ * to a frame of its own before the others have emptied their entries. */
 #ifndef BUG
 #define BUG 0
 #endif
-#define FRAMES 7
+#define FRAMES 9
 #ifdef SHORT
-#define REPLICATIONS 1
 #define HOME 1 /* operations of its thread */
 #else
-#define REPLICATIONS 2
 #define HOME 2
 #endif
+#define REPLICATIONS 1
 
 #define NONE 0
 #define WRITABLE 1
@@ -161,7 +160,7 @@ inline write_fault(k, o)
     atomic {
         !copies[k] && entry[k] != HIDDEN && entry[k] != WRITABLE ->
         if
-        :: entry[k] == COPY && BUG != 9 -> entry[k] = NONE
+        :: entry[k] == COPY -> entry[k] = NONE
         :: else
         fi;
         alone = asking[k] == 0;
@@ -264,7 +263,7 @@ proctype home()
 
 proctype replicator()
 {
-    byte round, o;
+    byte round, o, saved;
 
     do
     :: round < REPLICATIONS ->
@@ -277,6 +276,7 @@ proctype replicator()
             :: BUG == 7 -> entry[0] = LENT
             :: else
             fi;
+            saved = content[frame[0]];
             o = 1;
             do
             :: o < 3 ->
@@ -287,7 +287,17 @@ proctype replicator()
                 fi
             :: else -> break
             od;
-            entry[0] = LENT
+            if
+            :: entry[0] = LENT
+            :: atomic { /* a frame of the home */
+                newest++;
+                assert(newest <= FRAMES);
+                content[newest] = (BUG == 9 -> saved : content[frame[0]]);
+                freed[frame[0]] = true;
+                frame[0] = newest;
+                entry[0] = LENT
+            }
+            fi
         fi;
 failed:
         locked = false

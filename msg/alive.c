@@ -14,23 +14,31 @@
 #include "msg/idle.h"
 #include "msg/message.h"
 
-#define LOOKS 8u /* in the time after which a silent kernel is suspected */
-#define PATIENCE                                                                                                       \
-    10u /* so many times as long is waited for a CPU that does not take an NMI: its host may not run it                \
-         */
+#define LOOKS 8u     /* in the time after which a silent kernel is suspected */
+#define TURNS LOOKS  /* so many NMIs in a row a CPU answers, and does not take its timer, until it is dead */
+#define PATIENCE 10u /* times that time, for a CPU that does not take an NMI: its host may not run it */
+/* The most by which both grow where kernels that live are slow, and the looks after which they are halved. */
+#define MARGIN_MOST 8u
+#define MARGIN_LOOKS (100 * LOOKS)
+#define SAFETY 4u                /* a host that is slow may be so many times slower the next time */
 #define PAUSE_MAX 20000000000ull /* ns of the watcher's own time for which a kernel may say that it pauses */
 #define MS 1000000ull
 
 enum { BOARD_BEATS = MSG_BOARD_ALIVE, BOARD_ANSWERS, BOARD_PAUSED };
 
+/* A kernel, or another CPU of this one. */
 struct watched {
-    bool watched, suspected, answered;
-    uint32_t looks;   /* since the last beat, or since the state has changed */
-    uint64_t silence; /* ns of this watcher's own time in these looks */
-    uint64_t paused;  /* the same, since the last beat, while it says that it does something long */
-    uint64_t beats;   /* and looks, as last seen */
-    uint64_t answers; /* to NMIs, when this one was sent */
+    bool watched, suspected;
+    uint32_t turns;      /* since it is suspected: answers seen. Between two of them it has run */
+    uint64_t silence;    /* ns of this watcher's own time since the last beat, or since it is suspected */
+    uint64_t paused;     /* the same, since the last beat, while it says that it does something long */
+    uint64_t beats;      /* and looks, as last seen */
+    uint64_t answers;    /* to NMIs, as last seen */
+    uint64_t unanswered; /* like silence, since the last of them */
+    uint64_t longest;    /* since it is suspected: the longest time without an answer */
 };
+
+enum verdict { LIVES, ASK /* by an NMI */, SPINS, GONE };
 
 /* All are used by the first CPU alone, with interrupts off. */
 static struct watched kernels[KERNELS_MAX];
@@ -38,8 +46,11 @@ static uint64_t period;                                     /* [i] ns between tw
 static uint64_t offset;                                     /* [i] ns: the ticks of kernels are spread over a period */
 static uint64_t next_look, last_look;                       /* ns */
 static volatile uint64_t ticks[CPUS_MAX];                   /* by index: each CPU writes its own */
-static uint64_t ticks_seen[CPUS_MAX];                       /* by index */
-static uint32_t ticks_missed[CPUS_MAX];                     /* by index: looks since that CPU has ticked */
+static struct watched own_cpus[CPUS_MAX];                   /* by index, but the first */
+static volatile uint64_t cpu_answers[CPUS_MAX];             /* [a] by index: to NMIs of the first CPU */
+static volatile bool cpu_asked[CPUS_MAX];                   /* [a] by index: such an NMI is on its way */
+static uint32_t margin = 1;                                 /* TURNS and PATIENCE times this: see learn */
+static uint32_t margin_looks;                               /* of this watcher, since the margin has changed */
 static bool deputy;                                         /* this kernel ends the machine when kernel 0 has died */
 static void (*lost_hook)(uint32_t kernel, const char *why); /* [i] */
 
@@ -60,17 +71,12 @@ void alive_start(void)
     alive_pause(false); /* the instance before may have died in one */
     period = option_number(instance.cmdline, "death") * MS / LOOKS;
     offset = period * instance.kernel / instance.kernels;
+    margin = 1;
     if (instance.kernel != 0)
         alive_watch(0);
     wait_ops.due_changed(); /* the first tick; each one arms the next */
     for (uint32_t i = 1; i < cpu_total; i++)
         apic_send(cpus[i]->apic_id, VECTOR_WAKE);
-}
-
-static void begin(struct watched *watched)
-{
-    watched->looks = 0;
-    watched->silence = 0;
 }
 
 void alive_watch(uint32_t kernel)
@@ -96,18 +102,84 @@ uint64_t alive_due(uint64_t now)
     return period == 0 ? UINT64_MAX : (now + period - offset) / period * period + offset;
 }
 
-/* Whether every CPU of this kernel has ticked lately: a kernel of which one CPU hangs does not beat. The host may leave
- * a CPU alone as long as PATIENCE allows. */
-static bool all_tick(void)
+static void suspect(struct watched *watched, uint64_t answers)
+{
+    watched->suspected = true;
+    watched->silence = watched->unanswered = watched->longest = 0;
+    watched->turns = 0;
+    watched->answers = answers;
+}
+
+/* Who was suspected beats: on this host, one that lives may be silent for as long, and for longer. The rule
+ * is that of Chandra and Toueg (Unreliable failure detectors, JACM 1996) for a detector that errs less and less; here
+ * with a bound, as a death is to be noticed on any host, and it forgets, as a host is not busy for ever. */
+static void learn(const struct watched *watched)
+{
+    uint64_t unanswered = watched->unanswered > watched->longest ? watched->unanswered : watched->longest;
+
+    while (margin < MARGIN_MOST &&
+           (SAFETY * watched->turns > TURNS * margin || SAFETY * unanswered > PATIENCE * LOOKS * period * margin)) {
+        margin *= 2;
+        margin_looks = 0;
+    }
+}
+
+static void unlearn(void)
+{
+    if (margin == 1 || ++margin_looks < MARGIN_LOOKS)
+        return;
+    margin /= 2;
+    margin_looks = 0;
+}
+
+/* One more look at WATCHED, COUNTED ns after the last one, with BEATS and ANSWERS as they are now. */
+static enum verdict judge(struct watched *watched, uint64_t beats, uint64_t answers, uint64_t counted)
+{
+    enum verdict verdict = LIVES;
+
+    if (beats != watched->beats) {
+        if (watched->suspected)
+            learn(watched);
+        watched->beats = beats;
+        watched->suspected = false;
+        watched->silence = 0;
+        return LIVES;
+    }
+    watched->silence += counted;
+    if (!watched->suspected && watched->silence < LOOKS * period)
+        return LIVES;
+    if (!watched->suspected) {
+        suspect(watched, answers);
+        return ASK;
+    }
+    watched->unanswered += counted;
+    if (answers != watched->answers) { /* it has had a turn, and gets another one */
+        watched->answers = answers;
+        watched->turns++;
+        if (watched->unanswered > watched->longest)
+            watched->longest = watched->unanswered;
+        watched->unanswered = 0;
+        verdict = ASK;
+    }
+    if (watched->turns >= TURNS * margin && watched->silence >= LOOKS * period)
+        return SPINS;
+    return watched->unanswered >= PATIENCE * LOOKS * period * margin ? GONE : verdict;
+}
+
+/* Looks at the other CPUs of this kernel. False: one hangs, so this kernel does not beat. */
+static bool all_tick(uint64_t counted)
 {
     bool all = true;
 
     for (uint32_t i = 1; i < cpu_total; i++) {
-        uint64_t seen = ticks[i] + cpus[i]->idle_polls; /* it may poll without interrupts */
+        uint64_t beats = ticks[i] + cpus[i]->idle_polls; /* it may poll without interrupts */
+        enum verdict verdict = judge(&own_cpus[i], beats, cpu_answers[i], counted);
 
-        ticks_missed[i] = seen != ticks_seen[i] ? 0 : ticks_missed[i] + 1;
-        ticks_seen[i] = seen;
-        all = all && ticks_missed[i] < PATIENCE * LOOKS;
+        if (verdict == ASK) {
+            __atomic_store_n(&cpu_asked[i], true, __ATOMIC_SEQ_CST);
+            apic_send_nmi(cpus[i]->apic_id);
+        }
+        all = all && verdict <= ASK;
     }
     return all;
 }
@@ -117,18 +189,9 @@ static uint64_t board_word(uint32_t kernel, uint32_t word)
     return __atomic_load_n(&msg_board_of(kernel)[word], __ATOMIC_ACQUIRE);
 }
 
-static void suspect(uint32_t kernel, struct watched *watched)
+/* Has an NMI ask the first CPU of KERNEL whether its host runs it. */
+static void ask(uint32_t kernel)
 {
-    watched->suspected = true;
-    watched->answered = false;
-    watched->answers = board_word(kernel, BOARD_ANSWERS);
-    begin(watched);
-}
-
-/* Asks the first CPU of KERNEL, which is suspected from now on, whether it takes interrupts at all. */
-static void probe(uint32_t kernel, struct watched *watched)
-{
-    suspect(kernel, watched);
     __atomic_fetch_or(&window_boot_page()->probed, 1ull << kernel, __ATOMIC_SEQ_CST);
     apic_send_nmi(instance.plan.cpus[instance.plan.kernels[kernel].boot_cpu].apic_id);
 }
@@ -152,29 +215,20 @@ static const char *look_at(uint32_t kernel, struct watched *watched, uint64_t co
         return "it has stopped itself, or was ended";
     if (beats != watched->beats)
         watched->paused = 0;
-    if (beats != watched->beats || pauses(kernel, watched, counted)) {
-        watched->beats = beats;
-        watched->suspected = false;
-        begin(watched);
+    else if (pauses(kernel, watched, counted))
+        watched->beats = ~beats; /* as if it had beaten */
+    switch (judge(watched, beats, board_word(kernel, BOARD_ANSWERS), counted)) {
+    case ASK:
+        if (probes)
+            ask(kernel);
         return NULL;
-    }
-    watched->silence += counted;
-    watched->looks++;
-    if (watched->suspected && !watched->answered && board_word(kernel, BOARD_ANSWERS) != watched->answers) {
-        watched->answered = true;
-        begin(watched); /* its host runs it: from now on it has as long again */
-    }
-    if (watched->looks < LOOKS || watched->silence < period * LOOKS)
-        return NULL;
-    if (!watched->suspected && probes)
-        probe(kernel, watched);
-    else if (!watched->suspected)
-        suspect(kernel, watched);
-    else if (watched->answered)
+    case SPINS:
         return "it runs, and does not take interrupts";
-    else if (watched->silence >= PATIENCE * LOOKS * period)
+    case GONE:
         return "its first CPU does not run";
-    return NULL;
+    default:
+        return NULL;
+    }
 }
 
 static void look_at_others(uint64_t counted)
@@ -224,18 +278,16 @@ static void look_at_first(uint64_t counted)
     if (!deputy)
         return;
     if (!was && first->suspected) {
-        probe(0, first); /* whoever came before may have died without asking it */
+        suspect(first, board_word(0, BOARD_ANSWERS)); /* whoever came before may have died without asking it */
+        ask(0);
     } else if (why != NULL) {
         first->watched = false;
         lost_hook(0, why);
     }
 }
 
-static void look(uint64_t now)
+static void look(uint64_t counted)
 {
-    uint64_t counted = now - last_look < 2 * period ? now - last_look : 2 * period;
-
-    last_look = now;
     if (instance.kernel == 0)
         look_at_others(counted);
     else if (kernels[0].watched)
@@ -244,6 +296,7 @@ static void look(uint64_t now)
 
 void alive_tick(uint64_t now)
 {
+    uint64_t counted = now - last_look < period ? now - last_look : period;
     uint32_t index;
 
     if (period == 0)
@@ -252,17 +305,24 @@ void alive_tick(uint64_t now)
     ticks[index]++;
     if (index != 0 || now < next_look)
         return;
+    last_look = now;
     next_look = alive_due(now);
-    idle_looks_count = all_tick();
+    unlearn();
+    idle_looks_count = all_tick(counted);
     if (idle_looks_count)
         __atomic_fetch_add(&msg_board_own()[BOARD_BEATS], 1, __ATOMIC_RELEASE);
-    look(now);
+    look(counted);
 }
 
 bool alive_probed(void)
 {
     uint64_t bit = 1ull << instance.kernel;
+    uint32_t index = cpu_several ? cpu_index() : 0;
 
+    if (__atomic_exchange_n(&cpu_asked[index], false, __ATOMIC_SEQ_CST)) {
+        cpu_answers[index]++;
+        return true;
+    }
     if ((__atomic_fetch_and(&window_boot_page()->probed, ~bit, __ATOMIC_SEQ_CST) & bit) == 0)
         return false;
     __atomic_fetch_add(&msg_board_own()[BOARD_ANSWERS], 1, __ATOMIC_RELEASE);

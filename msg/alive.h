@@ -2,10 +2,11 @@
  * kernel/machine/death.md has the protocol.
  *
  * Kernel 0 watches every other kernel, and every other kernel watches kernel 0. Only the first of them that lives, the
- * deputy, asks kernel 0 by an NMI and calls the hook for it; the others look at those before them while kernel 0 is
- * silent. A watcher looks eight times in the time
- * of the option death=, and counts only time in which it has itself been running: of the time between two of its looks
- * at most twice the usual one counts. So a host that is slow, or an emulator that stood still, is no death. */
+ * deputy, asks kernel 0 by NMIs and calls the hook for it; the others look at those before them while kernel 0 is
+ * silent. A watcher looks eight times in the time of the option death=, and counts only time in which it has itself
+ * been running: of the time between two of its looks at most the usual one counts. Of a kernel that is silent it counts
+ * the turns that its host gives it, by the NMIs that it answers. So a host that is slow, or an emulator that stood
+ * still, is no death. */
 #ifndef MSG_ALIVE_H
 #define MSG_ALIVE_H
 

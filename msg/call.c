@@ -46,8 +46,9 @@ static void call_answer(void *context, uint32_t kernel, const void *reply, int l
     completion_signal(&call->done);
 }
 
-/* Looks for a message, of PEER if it is not NULL and else of all, and handles what there is. Returns whether a thread
- * may have become ready: no interrupt is taken meanwhile, so on the only CPU just a handler makes one ready. */
+/* Looks for a message, of PEER if it is not NULL and else of all, and handles what there is. Returns whether the wait
+ * may be over, or a thread have become ready: no interrupt is taken meanwhile, so on the only CPU just a handler does
+ * that. */
 static inline bool look_once(struct peer *peer)
 {
     struct ring_receiver *ring = peer != NULL ? msg_ring_of_peer(peer) : NULL;
@@ -59,27 +60,49 @@ static inline bool look_once(struct peer *peer)
     return cpu_several;
 }
 
-/* Polls for messages for a while, because the answer is likely to arrive soon: from KERNEL, unless that is -1. */
-static __attribute__((noinline)) void idle_poll_answer(const struct completion *done, int32_t kernel)
+/* Polls for messages for a while, until OVER (a constant) says so of CONTEXT, because what ends the wait is likely to
+ * arrive soon: from KERNEL, unless that is -1. */
+static inline __attribute__((always_inline)) void poll_until(bool (*over)(const void *context), const void *context,
+                                                             int32_t kernel)
 {
-    struct peer *peer = cpu_several || kernel < 0 ? NULL : msg_peer((uint32_t)kernel);
-    bool first = !cpu_several || cpu_index() == 0;
+    struct peer *peer;
+    bool first;
     uint32_t budget = msg_idle_budget();
+    uint64_t last = rdtsc_unordered();
 
+    if (!wait_ops.alone() || over(context) || budget == 0)
+        return;
+    peer = cpu_several || kernel < 0 ? NULL : msg_peer((uint32_t)kernel);
+    first = !cpu_several || cpu_index() == 0;
     if (budget > IDLE_LOOKS_MAX)
         budget = IDLE_LOOKS_MAX;
-    if (done->done || budget == 0 || !wait_ops.alone())
-        return;
     silence_end((uint64_t)__builtin_return_address(0));
     if (first)
         msg_doorbell_disarm();
-    for (uint32_t i = 1; i <= budget && !done->done; i++) {
-        if (look_once(i % LOOKS_AT_PEER != 0 ? peer : NULL) && !wait_ops.alone())
-            break; /* what the answer waits for may need a thread of this CPU */
+    for (uint32_t i = 1; i <= budget; i++) {
+        if (look_once(i % LOOKS_AT_PEER != 0 ? peer : NULL) && (over(context) || !wait_ops.alone()))
+            break; /* what the wait is for may need a thread of this CPU */
+        if (idle_poll_away(&last))
+            break;
     }
     if (first)
         msg_doorbell_leave();
     silence_begin();
+}
+
+static inline bool is_done(const void *completion)
+{
+    return ((const struct completion *)completion)->done;
+}
+
+static __attribute__((noinline)) void idle_poll_answer(const struct completion *done, int32_t kernel)
+{
+    poll_until(is_done, done, kernel);
+}
+
+__attribute__((noinline)) void idle_poll_event(bool (*over)(const void *context), const void *context)
+{
+    poll_until(over, context, -1);
 }
 
 bool msg_wait_until(struct completion *done, const struct wait_reason *reason, uint64_t deadline)

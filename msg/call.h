@@ -46,6 +46,11 @@ void msg_wait(struct completion *done, const struct wait_reason *reason);
 /* The same, but gives up at DEADLINE (ns, as clock_now; 0: never). False if it gave up; DONE may still be signalled. */
 bool msg_wait_until(struct completion *done, const struct wait_reason *reason, uint64_t deadline);
 
+/* Before a task blocks for an event that a message may bring soon: polls for messages for a while, unless another
+ * thread is ready, until OVER says of CONTEXT that the wait is over, as handlers and other CPUs make it. OVER takes no
+ * lock. Tasks only. */
+void idle_poll_event(bool (*over)(const void *context), const void *context);
+
 /* How long the requesting task waits. */
 struct msg_policy {
     uint64_t timeout;  /* ns; 0: no limit */
@@ -86,5 +91,8 @@ uint32_t msg_idle_budget(void);
 void msg_idle_gave_up(uint64_t nanoseconds);
 /* True if msg_poll has work. Reads one or two cache lines of this kernel's own memory. */
 bool idle_poll_look(void);
+/* Whether this CPU did not run for some time since *LAST (its counter; 0: since the start, so true), which is set to
+ * now: then it is not to poll any longer. */
+bool idle_poll_away(uint64_t *last);
 
 #endif

@@ -17,7 +17,10 @@
 _Static_assert(sizeof(struct channel_head) == 3 * PAGE_SIZE, "pages with different writers");
 _Static_assert(offsetof(struct channel_head, taken) == PAGE_SIZE, "a sender writes the first page only");
 _Static_assert(offsetof(struct channel_head, doorbell) == 2 * PAGE_SIZE, "the doorbell has a page of its own");
-_Static_assert(sizeof(struct channel_head) + MSG_CLASSES * RING_SLOTS_MAX * RING_SLOT_SIZE <= RING_WINDOW, "a window");
+_Static_assert(sizeof(struct channel_head) + MSG_CLASSES * RING_SLOTS_MAX * RING_SLOT_SIZE + MSG_NOTES_SIZE <=
+                   RING_WINDOW,
+               "a window");
+_Static_assert(MSG_NOTES_SIZE == PAGE_SIZE, "whole pages");
 
 struct peer *msg_peers[KERNELS_MAX];
 struct sender_class *msg_senders[KERNELS_MAX][MSG_CLASSES];
@@ -33,25 +36,26 @@ static uint32_t ring_slots(const char *cmdline)
     return (uint32_t)option_number(cmdline, "ring");
 }
 
-/* Bytes of a source's two rings: whole pages, because only that source may write them. */
-static uint64_t rings_size(uint32_t slots)
+/* Bytes that a source alone writes: its two rings, in whole pages, and behind them its notes. */
+static uint64_t source_size(uint32_t slots)
 {
-    return ((uint64_t)MSG_CLASSES * slots * RING_SLOT_SIZE + PAGE_SIZE - 1) & ~(uint64_t)(PAGE_SIZE - 1);
+    return (((uint64_t)MSG_CLASSES * slots * RING_SLOT_SIZE + PAGE_SIZE - 1) & ~(uint64_t)(PAGE_SIZE - 1)) +
+           MSG_NOTES_SIZE;
 }
 
 uint64_t msg_channel_size(uint32_t kernels, const char *cmdline)
 {
-    return sizeof(struct channel_head) + kernels * rings_size(ring_slots(cmdline));
+    return sizeof(struct channel_head) + kernels * source_size(ring_slots(cmdline));
 }
 
-/* Maps, of the peer's receiving memory, its first page and this kernel's rings writable, and its counters read-only;
- * nothing else. */
+/* Maps, of the peer's receiving memory, its first page and this kernel's rings and notes writable, and its counters
+ * read-only; nothing else. */
 static void peer_open(uint32_t kernel, uint32_t slots)
 {
     uint64_t base = instance.plan.kernels[kernel].chunk + instance.layout.channel;
     uint64_t window = RING_BASE + kernel * RING_WINDOW;
     uint64_t rings = sizeof(struct channel_head);
-    uint64_t bytes = rings_size(slots);
+    uint64_t bytes = source_size(slots);
     struct peer *peer = msg_memory.allocate(sizeof(*peer));
     const uint8_t *own;
     int error;
@@ -65,6 +69,8 @@ static void peer_open(uint32_t kernel, uint32_t slots)
         panic("msg: no memory for the channel to kernel %u", kernel);
     own = (const uint8_t *)msg_own_head + rings + kernel * bytes;
     peer->kernel = kernel;
+    peer->notes = (void *)(window + rings + bytes - MSG_NOTES_SIZE);
+    peer->noted = own + bytes - MSG_NOTES_SIZE;
     list_init(&peer->lent);
     peer->blocked = BLOCKED_UNREACHED;
     for (uint32_t class = 0; class < MSG_CLASSES; class ++)
@@ -96,7 +102,7 @@ static void peer_open(uint32_t kernel, uint32_t slots)
 
 bool msg_maps(uint64_t va, uint64_t pa, bool write)
 {
-    uint64_t bytes = rings_size(ring_slots(instance.cmdline)), rings = sizeof(struct channel_head);
+    uint64_t bytes = source_size(ring_slots(instance.cmdline)), rings = sizeof(struct channel_head);
     uint64_t kernel = (va - RING_BASE) / RING_WINDOW, offset = (va - RING_BASE) % RING_WINDOW;
     uint64_t base;
 
@@ -235,6 +241,16 @@ const volatile uint64_t *msg_board_of(uint32_t kernel)
     if (kernel == instance.kernel)
         return msg_own_head->board;
     return msg_peer(kernel) != NULL ? msg_peer(kernel)->head->board : NULL;
+}
+
+volatile void *msg_notes_at(uint32_t kernel)
+{
+    return msg_peer(kernel) != NULL ? msg_peer(kernel)->notes : NULL;
+}
+
+const volatile void *msg_notes_of(uint32_t kernel)
+{
+    return msg_peer(kernel) != NULL ? msg_peer(kernel)->noted : NULL;
 }
 
 const char *msg_type_name(uint32_t type)

@@ -151,6 +151,14 @@ volatile uint64_t *msg_board_own(void);
  * It is zero until that kernel writes it. */
 const volatile uint64_t *msg_board_of(uint32_t kernel);
 
+/* Notes: MSG_NOTES_SIZE bytes of each kernel's memory for each of the others, which that one alone writes, without a
+ * message. What a kernel has noted at a peer outlives it, until the channel is reset. Higher layers define the content,
+ * which is zero at first; the reader does not trust it, and words are ordered as on the board. */
+#define MSG_NOTES_SIZE 4096u
+/* This kernel's notes at KERNEL; what KERNEL has noted here. NULL: it is this kernel, or not in the plan. */
+volatile void *msg_notes_at(uint32_t kernel);
+const volatile void *msg_notes_of(uint32_t kernel);
+
 /* Writes this kernel's message statistics to TEXT, SIZE bytes, from record *CURSOR on. Returns the length, and in
  * *CURSOR the record to continue with, 0 at the end. */
 size_t msg_report(char *text, size_t size, uint64_t *cursor);

@@ -14,8 +14,8 @@
 #include "msg/ring.h"
 #include "msg/stats.h"
 
-/* The head of an instance's receiving memory: three pages with different writers. The rings follow, by source; the
- * rings of one source are on pages of their own. */
+/* The head of an instance's receiving memory: three pages with different writers. The rings follow, by source, each
+ * with the source's notes behind them; they are on pages of their own. */
 struct channel_head {
     volatile uint16_t hints[KERNELS_MAX]; /* [m] by source, which alone writes it: see HINT_SLOT */
     volatile uint8_t wants[KERNELS_MAX];  /* [m] by source, which alone writes it: the number of its wishes for room */
@@ -82,12 +82,14 @@ struct peer {
     struct spinlock tx_lock;
     volatile uint32_t blocked; /* [k] tx_lock, read without it: BLOCKED_* */
     struct sender_class out[MSG_CLASSES];
-    uint16_t hint;             /* [k] tx_lock: this kernel's hint at the peer */
-    uint8_t wants;             /* [k] tx_lock: this kernel's wishes at the peer */
-    uint64_t rung;             /* [k] tx_lock: the doorbell word for which this kernel has rung */
-    struct list lent;          /* [k] tx_lock: struct msg_outgoing that the peer may still read, first put first */
-    struct channel_head *head; /* [i] the peer's receiving memory */
-    uint32_t apic_id;          /* [i] of the CPU that takes the peer's doorbells */
+    uint16_t hint;              /* [k] tx_lock: this kernel's hint at the peer */
+    uint8_t wants;              /* [k] tx_lock: this kernel's wishes at the peer */
+    uint64_t rung;              /* [k] tx_lock: the doorbell word for which this kernel has rung */
+    struct list lent;           /* [k] tx_lock: struct msg_outgoing that the peer may still read, first put first */
+    struct channel_head *head;  /* [i] the peer's receiving memory */
+    volatile void *notes;       /* [i] this kernel's notes in it; written by the upper layers */
+    const volatile void *noted; /* [i] the peer's notes in this kernel's memory */
+    uint32_t apic_id;           /* [i] of the CPU that takes the peer's doorbells */
 
     struct ring_receiver in[MSG_CLASSES];      /* [k] rx_lock */
     uint8_t wants_seen;                        /* [k] rx_lock: the peer's wishes that have been seen */

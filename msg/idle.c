@@ -1,8 +1,11 @@
 /* How long a CPU without other work polls for messages before it halts, or blocks a task that waits for an answer.
  * Polling costs other threads nothing here; halting costs an interrupt and a wakeup. So a CPU polls for about as long
  * as messages have recently taken to arrive, up to the option poll=. After Linux's halt polling (its documentation,
- * virt/kvm/halt-polling). */
+ * virt/kvm/halt-polling). Where a look took longer than looks do, the host ran something else meanwhile, and polling
+ * takes its time from those who are waited for: then the CPU halts at once. So does a CPU of an emulator that gives
+ * CPUs their turns, and ends a turn at PAUSE: a look takes as long as the others' turns, with interrupts off. */
 #include "msg/idle.h"
+#include "kernel/arch/x86_64/base/instructions.h"
 #include "msg/call.h"
 #include "msg/channel_internal.h"
 #include "msg/inject.h"
@@ -43,6 +46,17 @@ __attribute__((noinline)) void msg_note_look_several(void)
         cpu_self()->idle_polls++;
     else if (idle_looks_count)
         __atomic_fetch_add(&msg_own_head->board[MSG_BOARD_LOOKS], 1, __ATOMIC_RELAXED);
+}
+
+#define AWAY_SHIFT 12u /* a part of a second, 244 us: no look takes as long while the CPU runs */
+
+bool idle_poll_away(uint64_t *last)
+{
+    uint64_t now = rdtsc_unordered();
+    bool away = now - *last > instance.rates.tsc_hz >> AWAY_SHIFT;
+
+    *last = now;
+    return away;
 }
 
 bool idle_poll_look(void)

@@ -15,8 +15,9 @@
 
 _Static_assert(LENT_BASE % (PAGING_SIZE_2M) + LENT_PAGES * PAGE_SIZE <= PAGING_SIZE_2M, "its entries lie in one table");
 
-static uint64_t *entries; /* [i] of LENT_BASE */
-static uint32_t used;     /* [k] rx_lock: pages */
+static uint64_t *entries;                            /* [i] of LENT_BASE */
+static uint32_t used;                                /* [k] rx_lock: pages */
+static const struct plan_range *latest[KERNELS_MAX]; /* [k] rx_lock: where the memory lent last by each kernel lies */
 
 void lend_init(void)
 {
@@ -34,11 +35,13 @@ uint64_t lend_address(const void *memory, size_t size)
 
 void *lend_open(uint32_t kernel, uint64_t address, size_t size, bool write)
 {
-    const struct plan_range *range = window_range_of(address);
+    const struct plan_range *range = latest[kernel];
     uint64_t offset = address & (PAGE_SIZE - 1);
     uint64_t flags = PAGING_PRESENT | PAGING_NO_EXECUTE | (write ? PAGING_WRITE : 0);
 
     assert(used == 0);
+    if (range == NULL || address - range->base >= range->size)
+        range = latest[kernel] = window_range_of(address);
     if (size == 0 || size > MSG_MAX || range == NULL || range->kernel != kernel ||
         size > range->size - (address - range->base))
         return NULL;

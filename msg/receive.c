@@ -136,7 +136,7 @@ static __attribute__((noinline)) void handle_other(struct peer *peer, enum msg_c
         handle(row, &taken->m);
         return;
     }
-    if (msg_take_fragment(peer, class, header, taken->payload, taken->m.time))
+    if ((header & MSG_LENT_BIT) == 0 && msg_take_fragment(peer, class, header, taken->payload, taken->m.time))
         return;
     queued = queued_ticks(taken->m.time, msg_ticks());
     message.header = header;
@@ -442,6 +442,7 @@ void msg_receive_reset_locked(struct peer *peer)
             peer->partial[class][i].next = i == 0 ? MSG_REPLY_BIT : 0;
         }
     }
+    memset((void *)(uintptr_t)peer->noted, 0, MSG_NOTES_SIZE);
     room_wishes &= ~bit;
     peer->wants_seen = 0;
     msg_own_head->taken[peer->kernel].answered = 0;

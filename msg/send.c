@@ -434,10 +434,11 @@ static __attribute__((noinline)) void idle_poll_room(const struct sender_class *
 {
     struct ring_sender *ring = &out->peer->out[out->class].ring;
     uint32_t left = msg_idle_budget();
+    uint64_t last = rdtsc_unordered();
 
     if (left > IDLE_LOOKS_MAX)
         left = IDLE_LOOKS_MAX;
-    for (; left > 0 && out->fast_limit != 0; left--) {
+    for (; left > 0 && out->fast_limit != 0 && !idle_poll_away(&last); left--) {
         ring_refresh(ring);
         if (ring_used(ring) <= out->limit / 2)
             return;

@@ -68,6 +68,7 @@
 #define EHOSTDOWN 112
 #define EALREADY 114
 #define EINPROGRESS 115
+#define EDQUOT 122
 #define EHWPOISON 133
 
 #endif

@@ -95,6 +95,20 @@ int64_t anonymous_operate(struct file *file, const struct file_request *request,
     return file->kind->operate(file, request, data, size, result, room, answer);
 }
 
+int64_t anonymous_info(const void *data, size_t size, const char *text, void *result, size_t room)
+{
+    size_t length = strlen(text);
+    uint32_t skipped;
+
+    if (size != sizeof(skipped) || room < length)
+        return -EPROTO;
+    memcpy(&skipped, data, sizeof(skipped));
+    if (skipped != 0)
+        return 0;
+    memcpy(result, text, length);
+    return (int64_t)length;
+}
+
 void anonymous_init(void)
 {
     REMOTE_SERVE(FILE_MAKE, serve_make, NULL, struct msg_file_make, struct msg_file_made);

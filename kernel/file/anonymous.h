@@ -15,7 +15,7 @@
 
 enum anonymous {
     ANONYMOUS_EVENT = 1,   /* data: struct event_start */
-    ANONYMOUS_TIMER,       /* data: uint32_t, 1: its absolute times are CLOCK_REALTIME's */
+    ANONYMOUS_TIMER,       /* data: uint32_t, its clock: CLOCK_* */
     ANONYMOUS_SIGNAL,      /* data: uint64_t set */
     ANONYMOUS_EPOLL,       /* no data */
     ANONYMOUS_SOCKET,      /* data: uint32_t type */
@@ -41,15 +41,17 @@ enum file_special {
     SPECIAL_PROCESS_FILE,   /* data: struct pidfd_asker; result data: struct file_place. -EPERM; -EBADF; -ENXIO */
     SPECIAL_SOCKET,         /* data: struct socket_call and more; result data: struct socket_result and more */
     SPECIAL_WATCH,          /* data: struct watch_change; result data: int32_t, the watch, if one was made or changed */
-    SPECIAL_WATCH_LIST,     /* data: uint32_t, how many to skip; result data: struct watch_line of the next watches */
     SPECIAL_QUEUE,          /* data: struct mqueue_call and more; result data: kernel/ipc/mqueue/mqueue.h */
     SPECIAL_PIPE_TAKE,      /* argument: bytes; result data: the pipe's next bytes, which are held (splice.md) */
     SPECIAL_PIPE_TAKEN,     /* argument: how many of them have been moved; the hold ends */
     SPECIAL_PIPE_LOOK,      /* argument: bytes; result data: the pipe's next bytes */
     SPECIAL_PIPE_ROOM,      /* argument: bytes; result data: uint64_t, for how many of them room is reserved and held */
     SPECIAL_PIPE_PUT,       /* data: bytes for the reserved room; the hold ends */
-    SPECIAL_PIPE_FIT /* argument: bytes that a read asks for, with less room; result data: the whole parts that fit
-                        (kernel/calls/files/partly.h). -EFAULT: the first part does not fit */
+    SPECIAL_PIPE_FIT, /* argument: bytes that a read asks for, with less room; result data: the whole parts that fit
+                         (kernel/calls/files/partly.h). -EFAULT: the first part does not fit */
+    SPECIAL_INFO, /* data: uint32_t, how many lines to skip; result data: the next whole lines, as many as fit, of what
+                     /proc/PID/fdinfo tells of this kind of file */
+    SPECIAL_NEW_PAGES /* of a regular file; data: struct file_new_pages (wire.h). -ENOSPC */
 };
 
 void anonymous_init(void);
@@ -68,5 +70,7 @@ int64_t anonymous_make_at(uint32_t kernel, enum anonymous what, uint32_t flags, 
 /* FILE_OPERATE on FILE. -EINVAL, or -ENOTSOCK: it is of another kind. */
 int64_t anonymous_operate(struct file *file, const struct file_request *request, const void *data, size_t size,
                           void *result, size_t room, struct file_answer *answer);
+/* SPECIAL_INFO, with SIZE bytes at DATA, for a kind that has only the lines of TEXT. */
+int64_t anonymous_info(const void *data, size_t size, const char *text, void *result, size_t room);
 
 #endif

@@ -65,10 +65,13 @@ struct file_answer;
 #define POLL_READ_HUP 0x2000u /* POLLRDHUP */
 #define POLL_SIGNALS 0x10000u /* a signalfd: readable if the caller has a pending signal of its set */
 
-#define FILE_WHOLE 1u       /* of a write: all of it or nothing, as pipes promise for PIPE_BUF bytes */
-#define FILE_APPEND 2u      /* of a write: at the end, as O_APPEND */
-#define FILE_STREAM 4u      /* of a write: bytes and not a packet, although the pipe is in packet mode */
-#define FILE_KEEP 8u        /* of a read: the file's kernel may keep the request until there is something to read */
+#define FILE_WHOLE 1u  /* of a write: all of it or nothing, as pipes promise for PIPE_BUF bytes */
+#define FILE_APPEND 2u /* of a write: at the end, as O_APPEND */
+#define FILE_STREAM 4u /* of a write: bytes and not a packet, although the pipe is in packet mode */
+#define FILE_BY_POLICY                                                                                                 \
+    16u              /* of a write: if it would make pages of a file it answers -FILE_PLACES, as the caller's thread   \
+                        has a NUMA policy */
+#define FILE_KEEP 8u /* of a read: the file's kernel may keep the request until there is something to read */
 #define FILE_CONTROL_MAX 40 /* bytes of an ioctl's argument */
 #define FILE_AS_ANY INT64_MIN
 #define FILE_MOVES (INT64_MIN + 1) /* a page moves which the operation would write: nothing was done */

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "kernel/file/file.h"
+#include "mm/mempolicy/mempolicy.h"
 #include "msg/message.h"
 
 #define FILE_CHUNK 61440u /* the most bytes of data in one message */
@@ -99,15 +100,27 @@ struct file_limited {
     struct file_request request;
 };
 
+#define FILE_NEW_PAGES_MAX (1u << 22) /* bytes */
+
+/* SPECIAL_NEW_PAGES: a call of a thread with POLICY is about to write these bytes. Pages that lack a frame get one
+ * where the file's policy, or else this one, wants them. */
+struct file_new_pages {
+    struct policy policy; /* mm/mempolicy/mempolicy.h */
+    int64_t at;           /* negative: at the file's offset */
+    uint64_t size;        /* at most FILE_NEW_PAGES_MAX */
+    uint32_t append;      /* 1: at the end, as O_APPEND */
+    uint32_t centre;      /* the node of the thread */
+};
+
 enum file_lock_how { LOCK_TEST = 1, LOCK_SET, LOCK_SET_WAIT };
 
 struct file_lock {
-    uint32_t kind;    /* enum lock_kind (lock.h) */
-    uint32_t type;    /* enum lock_type */
-    uint32_t process; /* the owner, or for LOCK_TEST the asker; UINT32_MAX: an open file owns it */
-    uint32_t task;    /* the task that waits for the lock */
-    uint32_t whence;  /* of START, as lseek's */
-    uint32_t pad;
+    uint32_t kind;         /* enum lock_kind (lock.h) */
+    uint32_t type;         /* enum lock_type */
+    uint32_t process;      /* the owner, or for LOCK_TEST the asker; UINT32_MAX: an open file owns it */
+    uint32_t task;         /* the task that waits for the lock */
+    uint32_t whence;       /* of START, as lseek's */
+    uint32_t uid;          /* the user for whom the lock counts */
     int64_t start, length; /* as struct flock's */
 };
 
@@ -152,6 +165,9 @@ _Static_assert((FILE_ELSEWHERE ^ FILE_MAY_WAIT ^ FILE_READ_ON ^ FILE_SETTLES ^ F
 
 /* As an error of a write: nothing was done; send the data with the sender's credentials (kernel/ipc/socket/write.h). */
 #define FILE_WHO 601
+/* The same; have the file make its new pages where the caller's policy wants them (SPECIAL_NEW_PAGES), and send the
+ * data again without FILE_BY_POLICY. */
+#define FILE_PLACES 602
 
 struct file_answer { /* of every operation; result data follows */
     int64_t value;
@@ -353,6 +369,7 @@ struct msg_file_poll_end { /* FILE_POLL_END */
 _Static_assert(sizeof(struct msg_file_call) == 40, "a byte or two fit into the slot");
 _Static_assert(sizeof(struct file_request) == 24, "wire format");
 _Static_assert(sizeof(struct file_answer) == 32, "wire format");
+_Static_assert(sizeof(struct file_new_pages) == 48, "wire format");
 _Static_assert(sizeof(struct copied_entry) == 24, "wire format");
 _Static_assert(sizeof(struct msg_file_named) == 40, "one slot");
 

@@ -281,7 +281,7 @@ static void exclude_stops(bool *own)
     uint64_t ticket;
 
     for (;;) {
-        *own = stop_ticket_begin(&ticket) == 0;
+        *own = stop_ticket_begin(&ticket, true) == 0;
         if (*own || wished != 0)
             return;
         stop_wait_a_moment();
@@ -396,7 +396,7 @@ static int64_t begin(const struct msg_kill *asked, uint64_t *ticket)
         return die_first(asked->how);
     if (!end_is_noticed(asked->kernel))
         return msg_peer_started(asked->kernel) ? -EBUSY : -EALREADY;
-    error = stop_ticket_begin(ticket);
+    error = stop_ticket_begin(ticket, false);
     if (error != 0)
         return error;
     if (!end_is_noticed(asked->kernel)) { /* it has died and was cleaned up meanwhile */

@@ -67,8 +67,8 @@ bool stop_freeze_all(const struct stop *stop, kernel_set running);
 void stop_thaw(const struct stop *stop, kernel_set running);
 void stop_wait_a_moment(void);
 /* A stop, or a death that was asked for, begins, with a new ticket for stop_kernel_result; -EAGAIN: another is under
- * way. It ends with RESULT. */
-int stop_ticket_begin(uint64_t *ticket);
+ * way, or a kernel has died and is not cleaned up yet, unless this CLEANS up after it. It ends with RESULT. */
+int stop_ticket_begin(uint64_t *ticket, bool cleans);
 void stop_ticket_end(int result);
 
 /* Performs ORDER on this kernel and returns the value of its report. Tasks only; waits. */

@@ -255,16 +255,23 @@ static uint32_t successor_of(uint32_t kernel, kernel_set running)
     return best;
 }
 
-int stop_ticket_begin(uint64_t *ticket)
+/* Whether something else quiesces programs, or has to first: what a dead kernel has left may be asked of nobody. */
+static bool is_busy_locked(void)
+{
+    return busy || msg_peers_fenced() != 0;
+}
+
+int stop_ticket_begin(uint64_t *ticket, bool cleans)
 {
     int error = 0;
 
     spin_lock(&lock);
-    if (busy)
+    if (cleans ? busy : is_busy_locked()) {
         error = -EAGAIN;
-    else
+    } else {
         *ticket = ++last_ticket;
-    busy = true;
+        busy = true;
+    }
     spin_unlock(&lock);
     return error;
 }
@@ -307,7 +314,7 @@ int quiesce_machine(void (*what)(kernel_set running, void *context), void *conte
     kernel_set running;
     bool still = false;
 
-    if (stop_ticket_begin(&ticket) != 0) /* nobody waits for it; the results of earlier stops stay readable */
+    if (stop_ticket_begin(&ticket, false) != 0) /* nobody waits for it; the results of earlier stops stay readable */
         return -EAGAIN;
     start_exclude();
     running = start_running();
@@ -337,7 +344,7 @@ static int run_wish(const struct remote_request *request, void *answer)
     *result = (struct msg_stop_result){.ticket = wish->ticket, .events = watch_events(&ended)};
     spin_lock(&lock);
     if (wish->ticket == UINT64_MAX) {
-        result->value = busy ? -EINPROGRESS : 0;
+        result->value = is_busy_locked() ? -EINPROGRESS : 0;
     } else if (wish->ticket != 0) {
         if (wish->ticket > last_ticket)
             result->value = -EINVAL;
@@ -351,7 +358,7 @@ static int run_wish(const struct remote_request *request, void *answer)
         result->value = -EBUSY;
     } else if (stop == NULL) {
         result->value = -ENOMEM;
-    } else if (busy) {
+    } else if (is_busy_locked()) {
         result->value = -EAGAIN;
     } else if (!msg_peer_started(wish->kernel)) {
         result->value = -EALREADY;
@@ -361,6 +368,7 @@ static int run_wish(const struct remote_request *request, void *answer)
         stop->kernel = wish->kernel;
         stop->workers = 1;
         stop->work.run = run_stop;
+        stop->work.rank = WORK_STOPS;
         work_submit(&stop->work);
         stop = NULL;
     }

@@ -74,6 +74,8 @@ static int run_process(const struct remote_request *request, void *result)
         error = group_pin(group, &host);
     if (error == 0) {
         error = audit_space(host->space, false, report);
+        if (error == -EHOSTDOWN) /* a member of it has died, so it ends */
+            error = -ESRCH;
         group_unpin(host);
     }
     group_put(group);
@@ -101,6 +103,8 @@ static void audit_all(kernel_set running, void *context)
 
     for (; running != 0 && g->error == 0; running &= running - 1)
         g->error = ask((uint32_t)__builtin_ctzll(running), MSG_AUDIT_KERNEL, NULL, 0, g->whole);
+    if (g->error == -EHOSTDOWN) /* one has died that another one has asked: again, when that is cleaned up */
+        g->error = -EAGAIN;
 }
 
 static int run_all(const struct remote_request *request, void *result)
@@ -144,5 +148,7 @@ void audit_calls_init(void)
 {
     REMOTE_SERVE(AUDIT, run_process, report_room, struct msg_audit, struct audit_report);
     REMOTE_SERVE(AUDIT_KERNEL, run_kernel, report_room, struct msg_none, struct audit_report);
+    remote_rank(MSG_AUDIT, WORK_LOCKS);
+    remote_rank(MSG_AUDIT_KERNEL, WORK_LOCKS);
     REMOTE_SERVE(AUDIT_ALL, run_all, report_room, struct msg_none, struct audit_report);
 }

@@ -358,4 +358,6 @@ void reach_init(void)
     REMOTE_SERVE(REACH_MOVE, run, move_room, struct msg_reach_move, struct msg_reach_statuses);
     REMOTE_SERVE(REACH_COUNT, run, NULL, struct msg_reach, struct msg_reached);
     REMOTE_SERVE(REACH_MIGRATE, run, NULL, struct msg_reach_migrate, struct msg_reached);
+    for (uint32_t type = MSG_REACH_READ; type <= MSG_REACH_MIGRATE; type++)
+        remote_rank((enum msg_type)type, WORK_LOCKS);
 }

@@ -50,7 +50,7 @@ static int64_t change(struct space *space, const struct msg_retrieve *asked)
     case CHANGE_NUMA:
         return space_numa_switch(space, asked->to);
     case CHANGE_REPLICATE:
-        return is_range(asked) ? space_replicate(space, asked->start, asked->end) : -EINVAL;
+        return is_range(asked) ? space_replicate(space, asked->start, asked->end, false) : -EINVAL;
     default:
         return -EINVAL;
     }
@@ -115,4 +115,5 @@ int64_t replicate_own(uint64_t start, uint64_t end)
 void retrieve_calls_init(void)
 {
     REMOTE_SERVE(RETRIEVE, run, NULL, struct msg_retrieve, struct msg_retrieved);
+    remote_rank(MSG_RETRIEVE, WORK_LOCKS);
 }

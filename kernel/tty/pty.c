@@ -10,6 +10,7 @@
 #include "kernel/lib/string.h"
 #include "kernel/tty/tty.h"
 #include "mm/frame/heap.h"
+#include "tasks/quota/quota.h"
 
 #define RING_SIZE 16384u
 #define SLAVE_MAJOR 136u
@@ -25,6 +26,7 @@ struct pty {
     struct list node;      /* [p] in order of index */
     uint32_t index;        /* [p] */
     uint32_t users;        /* [a] open files of the pair, including the master */
+    uint32_t uid;          /* [i] the user who has it of QUOTA_FILE_BYTES */
     bool locked;           /* [k] of the terminal: the slave cannot be opened */
     bool opened;           /* [k] the slave has been opened at least once */
     bool packet;           /* [k] TIOCPKT: reads of the master begin with a status byte */
@@ -37,6 +39,8 @@ struct pty {
     bool write_wanted;     /* [k] */
     struct file_events events;
 };
+
+#define PTY_COST (sizeof(struct pty) + 2 * (uint64_t)RING_SIZE) /* bytes */
 
 static struct spinlock ptys_lock;
 static struct list ptys = {&ptys, &ptys}; /* [p] under ptys_lock */
@@ -52,13 +56,18 @@ static void write_name(const struct pty *pty, char name[NAME_SIZE - 1])
     snprintf(name, NAME_SIZE - 1, "dev/pts/%u", pty->index);
 }
 
-static void put_pty(struct pty *pty)
+static void free_pty(struct pty *pty)
 {
-    if (__atomic_sub_fetch(&pty->users, 1, __ATOMIC_ACQ_REL) != 0)
-        return;
+    quota_give(QUOTA_FILE_BYTES, pty->uid, PTY_COST);
     heap_free(pty->tty.output.bytes, RING_SIZE);
     heap_free(pty->input.bytes, RING_SIZE);
     heap_free(pty, sizeof(*pty));
+}
+
+static void put_pty(struct pty *pty)
+{
+    if (__atomic_sub_fetch(&pty->users, 1, __ATOMIC_ACQ_REL) == 0)
+        free_pty(pty);
 }
 
 /* --- under the terminal's lock --- */
@@ -410,12 +419,18 @@ static int64_t number_pty(struct pty *pty)
     return index < PTY_MAX ? 0 : -ENOSPC;
 }
 
-static struct pty *make(void)
+static int make(uint32_t uid, struct pty **out)
 {
-    struct pty *pty = heap_alloc(sizeof(*pty));
+    int error = quota_take(QUOTA_FILE_BYTES, uid, PTY_COST, quota_limit(QUOTA_FILE_BYTES), -ENOSPC);
+    struct pty *pty = error == 0 ? heap_alloc(sizeof(*pty)) : NULL;
 
-    if (pty == NULL)
-        return NULL;
+    if (error != 0)
+        return error;
+    if (pty == NULL) {
+        quota_give(QUOTA_FILE_BYTES, uid, PTY_COST);
+        return -ENOMEM;
+    }
+    pty->uid = uid;
     pty->tty.driver = &driver;
     pty->tty.holds_writers = true;
     pty->tty.output = (struct tty_ring){.bytes = heap_alloc_unset(RING_SIZE), .size = RING_SIZE};
@@ -426,12 +441,11 @@ static struct pty *make(void)
     tty_init(&pty->tty);
     line_set_cooked(&pty->tty.line);
     file_events_init(&pty->events);
+    *out = pty;
     if (pty->tty.output.bytes != NULL && pty->input.bytes != NULL)
-        return pty;
-    heap_free(pty->tty.output.bytes, RING_SIZE);
-    heap_free(pty->input.bytes, RING_SIZE);
-    heap_free(pty, sizeof(*pty));
-    return NULL;
+        return 0;
+    free_pty(pty);
+    return -ENOMEM;
 }
 
 int64_t pty_create(uint32_t flags, uint32_t uid, struct file **out)
@@ -439,11 +453,11 @@ int64_t pty_create(uint32_t flags, uint32_t uid, struct file **out)
     struct file_facts facts = {.device = 4, .number = TTY_MULTIPLEX, .mode = FILE_CHARACTER | 0666};
     char name[NAME_SIZE];
     struct tree_seed seed = {.name = name, .mode = FILE_CHARACTER | 0620, .uid = uid, .gid = 5};
-    struct pty *pty = make();
-    int64_t error;
+    struct pty *pty;
+    int64_t error = make(uid, &pty);
 
-    if (pty == NULL)
-        return -ENOMEM;
+    if (error != 0)
+        return error;
     error = number_pty(pty);
     if (error != 0) {
         put_pty(pty);

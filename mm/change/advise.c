@@ -48,8 +48,6 @@ int64_t space_apply_check_locked(struct space *space, const struct msg_space_cha
     for (const struct area *area = area_next(&space->areas, change->start); area != NULL && area->start < end;
          area = area_after(&space->areas, area)) {
         bits = bits_of(area);
-        if ((needed & AREA_SHARED) != 0 && (bits & (AREA_SHARED | AREA_BACKED)) == (AREA_SHARED | AREA_BACKED))
-            return -EACCES; /* MADV_REMOVE needs AREA_SHARED, and it does not support files */
         if ((bits & change->check.forbidden) != 0 || (needed & ~area->prot) != 0)
             return -EINVAL;
     }
@@ -381,7 +379,8 @@ int space_empty(struct space *space, uint64_t start, uint64_t end)
         error = space_acquire(space, range, &lock);
     if (error != 0)
         return error == -EFAULT ? -ENOMEM : error == -EHWPOISON ? -EFAULT : error;
-    error = space_check(space, start, end, AREA_LOCKED, AREA_SHARED); /* again: the areas may have changed */
+    /* again: the areas may have changed */
+    error = space_check(space, start, end, AREA_LOCKED | AREA_BACKED, AREA_SHARED);
     for (uint64_t at = error >= 0 ? start : end; at < end; at = (at & ~(LEAF_SIZE - 1)) + LEAF_SIZE) {
         uint64_t stop = (at & ~(LEAF_SIZE - 1)) + LEAF_SIZE;
 
@@ -392,4 +391,31 @@ int space_empty(struct space *space, uint64_t start, uint64_t end)
     }
     space_release(space, &lock);
     return error > 0 ? -ENOMEM : error;
+}
+
+/* Whether the pages of [START, END) are those of one shared area of a file that may be written; *BACKING is the first's
+ * then. The caller has locked the range. */
+static bool is_file(struct space *space, uint64_t start, uint64_t end, uint64_t *backing)
+{
+    int64_t area = space_look(space, start, SPACE_LOOK_THERE);
+    int64_t found = area < 0 ? 0 : space_look(space, start, SPACE_LOOK_BACKING);
+
+    *backing = (uint64_t)found;
+    return found > 0 && ((uint64_t)area & ~(PAGE_SIZE - 1)) >= end && (*backing & BACKING_READ_ONLY) == 0 &&
+           ((uint64_t)area & (AREA_SHARED | AREA_LOCKED)) == AREA_SHARED;
+}
+
+int space_punch(struct space *space, uint64_t start, uint64_t end,
+                int (*punch)(uint64_t backing, uint64_t pages, void *context), void *context)
+{
+    struct space_range range = {start, end};
+    struct space_lock lock;
+    uint64_t backing;
+    int error = space_acquire(space, range, &lock);
+
+    if (error != 0)
+        return error;
+    error = is_file(space, start, end, &backing) ? punch(backing, (end - start) / PAGE_SIZE, context) : -EAGAIN;
+    space_release(space, &lock);
+    return error;
 }

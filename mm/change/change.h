@@ -28,8 +28,7 @@ int space_discard(struct space *space, uint64_t address, uint64_t length);
  * it. -ENOMEM: there is no such area. Waits for the home. */
 int64_t space_look(struct space *space, uint64_t address, enum space_look_at what);
 /* Checks that all areas in [START, END) have the bits NEEDED (AREA_*) and lack the bits FORBIDDEN, which may include
- * AREA_BACKED. Returns 0, or 1 when part of the range is in no area; -EINVAL; -EACCES: AREA_SHARED is needed and a
- * shared area maps a file. Waits. */
+ * AREA_BACKED. Returns 0, or 1 when part of the range is in no area; -EINVAL. Waits. */
 int space_check(struct space *space, uint64_t start, uint64_t end, uint32_t forbidden, uint32_t needed);
 /* Clears the bits CLEAR (of AREA_KEPT, but AREA_POLICY) and sets the bits SET in the areas of [START, END). Returns 0,
  * or 1 when part of the range is in no area. -EINVAL: an area has one of the bits FORBIDDEN, which may include
@@ -64,6 +63,11 @@ int space_page_node(struct space *space, uint64_t address);
 /* Fills the pages of [START, END), which is shared, with zeros, for all processes that share them (MADV_REMOVE).
  * -ENOMEM: not all of them can be mapped here, or part of the range is in no area any more. Waits. */
 int space_empty(struct space *space, uint64_t start, uint64_t end);
+/* The same for [START, END), which one shared area of a file has: calls PUNCH with the backing of the first page and
+ * the number of pages, while nobody can unmap them, so that the object exists. Returns what PUNCH returns; -EAGAIN: the
+ * area has changed, and PUNCH was not called; -ENOMEM. Waits. */
+int space_punch(struct space *space, uint64_t start, uint64_t end,
+                int (*punch)(uint64_t backing, uint64_t pages, void *context), void *context);
 /* Between its call and its return, every thread that uses SPACE, on any kernel, executes a full memory fence. -ENOMEM.
  * Waits. */
 int space_fence(struct space *space);

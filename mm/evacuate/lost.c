@@ -48,8 +48,10 @@ bool lost_frames_known(const struct space *space)
 /* Takes the frames of KERNEL away that LEAF maps; VA: the first page of the table. -ENOMEM: some are left. */
 static int take_frames_locked(struct space *space, const uint64_t *leaf, uint64_t va, uint32_t kernel)
 {
+    uint32_t follows = space->home != instance.kernel ? 1 : 0; /* the home has the areas, and limits their number */
     int error = 0;
 
+    space->areas.follows += follows;
     for (uint32_t i = 0; i < LEAF_ENTRIES && error == 0; i++) {
         uint64_t page = va + i * PAGE_SIZE, *entry;
 
@@ -67,6 +69,7 @@ static int take_frames_locked(struct space *space, const uint64_t *leaf, uint64_
             space_hold_pages_locked(space, -1);
         *entry = 0;
     }
+    space->areas.follows -= follows;
     return error;
 }
 

@@ -79,13 +79,20 @@ static inline bool block_still_locked(const struct space *space, uint64_t page, 
 }
 
 /* Maps the page of the file behind AREA at PAGE, if the home has no entry there, the file is this kernel's, and the
- * asker does not need a copy of its own, as it does for a write to a private page. True: it is mapped now. */
-static bool find_file_locked(struct space *space, uint64_t page, const struct area *area, uint32_t access)
+ * asker does not need a copy of its own, as it does for a write to a private page. A page that is new to the file is
+ * wanted on the node of SPARE, the asker's frame, which its thread's policy allows; without one it may be wanted where
+ * this kernel has no memory, and the asker takes the page's lock. True: it is mapped now. */
+static bool find_file_locked(struct space *space, uint64_t page, const struct area *area, uint32_t access,
+                             uint64_t spare)
 {
     const uint64_t *entry = paging_entry(&space->tables, page, false);
+    struct placement where = {.centre = mempolicy_own_node()};
 
+    if (spare != 0)
+        where.centre = policy_node_of(spare);
+    where.nodes = spare != 0 ? 1ull << where.centre : policy_machine_nodes() & ~frame_nodes();
     return (entry == NULL || *entry == 0) && ((access & AREA_WRITE) == 0 || (area->prot & AREA_SHARED) != 0) &&
-           space_install_file_locked(space, page, area, access) == 0;
+           space_install_file_locked(space, page, area, access, &where) == 0;
 }
 
 /* How many spaces have the frame of ENTRY; 0: not known here. */
@@ -207,7 +214,7 @@ static void answer_locked(struct space *space, const struct msg_space_get *ask, 
         return;
     if (entry != NULL && zero_page_is(*entry))
         zero_page_let_go_locked(space, page, paging_entry(&space->tables, page, false));
-    if (backing_is_file(area->backing) && find_file_locked(space, page, area, ask->access))
+    if (backing_is_file(area->backing) && find_file_locked(space, page, area, ask->access, ask->spare))
         entry = paging_entry(&space->tables, page, false);
     if (entry == NULL || *entry == 0) {
         if (ask->huge != SPACE_HUGE_NO && got->block == SPACE_BLOCK_MAX &&

@@ -32,6 +32,7 @@
 #include "mm/retrieve/upfront.h"
 #include "mm/seen/hint.h"
 #include "mm/seen/mark.h"
+#include "mm/seen/seen.h"
 #include "mm/space/entry.h"
 #include "mm/space/wire.h"
 #include "msg/channel.h"
@@ -109,7 +110,7 @@ static __attribute__((noinline)) int backed_locked(struct space *space, uint64_t
 
     if (!backing_is_file(backing))
         return backing_left(backing) != 0 ? NOT_KNOWN : -ENXIO;
-    result = space_install_file_locked(space, page, area, access);
+    result = space_install_file_locked(space, page, area, access, NULL);
     return result > 0 ? NEEDS_LOCK : result;
 }
 
@@ -193,6 +194,19 @@ struct fresh {
     bool cow, counted;
 };
 
+/* Sets *FRAME to a frame for PAGE, as mempolicy_frame, with a copy of the file's page BACKING. */
+static int copy_make(struct space *space, uint64_t page, uint32_t prot, uint64_t backing, uint64_t *frame)
+{
+    uint64_t source;
+    int error = file_page_get(backing, page, false, &source);
+
+    if (error != 0)
+        return error;
+    *frame = mempolicy_frame(space, prot, page, source);
+    release_one(source);
+    return *frame != 0 ? 0 : -ENOMEM;
+}
+
 static int fresh_make(struct space *space, uint64_t page, struct fresh *fresh, uint32_t prot, uint64_t backing,
                       uint32_t access)
 {
@@ -200,10 +214,10 @@ static int fresh_make(struct space *space, uint64_t page, struct fresh *fresh, u
     if (backing_is_file(backing) && !space_wants_copy(prot, access)) {
         fresh->cow = (prot & AREA_SHARED) == 0;
         fresh->counted = true;
-        return file_page_get(backing, (access & AREA_WRITE) != 0, &fresh->frame);
+        return file_page_get(backing, page, (access & AREA_WRITE) != 0, &fresh->frame);
     }
     if (backing_is_file(backing))
-        return file_page_copy(backing, &fresh->frame);
+        return copy_make(space, page, prot, backing, &fresh->frame);
     if (backing_is_anonymous(backing) && backing_left(backing) == 0)
         return -ENXIO;
     fresh->frame = mempolicy_frame(space, prot, page, 0);
@@ -275,6 +289,7 @@ static int install_found_locked(struct space *space, uint64_t page, const struct
         return -ENOMEM;
     entry = paging_entry(&space->tables, page, false);
     *entry |= replicated ? PAGING_SOFT_REPLICATED : 0;
+    seen_mapped_locked(space, answer->frame);
     return 0;
 }
 
@@ -338,8 +353,12 @@ static int fault_shared(struct space *space, uint64_t page, uint32_t access, ker
     space_count_answer_locked(space, answer.kind, backing_is_file(answer.backing));
     result = 0;
     if (area == NULL && answer.kind != SPACE_NONE) {
+        uint32_t follows = space->home != instance.kernel ? 1 : 0; /* a piece of an area of the home */
+
+        space->areas.follows += follows;
         /* only the page is locked: its surroundings may be changing */
         result = area_set_backed(&space->areas, page, page + PAGE_SIZE, answer.prot, answer.backing);
+        space->areas.follows -= follows;
         area = result == 0 ? area_find(&space->areas, page) : NULL;
     }
     if (result == 0 && area == NULL)

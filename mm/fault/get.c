@@ -25,6 +25,7 @@
 #include "mm/retrieve/adaptive.h"
 #include "mm/retrieve/wire.h"
 #include "mm/seen/mark.h"
+#include "mm/seen/seen.h"
 #include "mm/space/entry.h"
 #include "mm/space/wire.h"
 #include "msg/call.h"
@@ -158,6 +159,19 @@ static bool copy_found_locked(struct space_get *get, const struct msg_space_got 
            replica_install_locked(get->space, get->page, answer->frame, space_got_prot(answer), &get->spare);
 }
 
+/* Maps what the answer brings at the page, whose entry SEEN is empty: a copy, or the page's frame. */
+static void map_found_locked(struct space_get *get, const uint64_t *seen, const struct msg_space_got *answer)
+{
+    struct space *space = get->space;
+
+    if (copy_found_locked(get, answer))
+        return;
+    *paging_entry_seen(&space->tables, get->page,
+                       seen) = space_entry(space, get->page, answer->frame, answer->prot, answer->cow != 0, false,
+                                           answer->replicated != 0 ? PAGING_SOFT_REPLICATED : 0);
+    seen_mapped_locked(space, answer->frame);
+}
+
 /* Installs what the answer brings; the page's table exists. 0, a negative errno, 1: the caller takes the page's lock,
  * or WANTS_BLOCK. */
 static int take_answer_locked(struct space_get *get, const struct msg_space_got *answer)
@@ -209,10 +223,8 @@ static int take_answer_locked(struct space_get *get, const struct msg_space_got 
     }
     if (answer->kind == SPACE_AREA || (*seen & PAGING_SOFT_PENDING_FREE) != 0)
         return 1;
-    if (*seen == 0 && !copy_found_locked(get, answer))
-        *paging_entry_seen(&space->tables, get->page,
-                           seen) = space_entry(space, get->page, answer->frame, answer->prot, answer->cow != 0, false,
-                                               answer->replicated != 0 ? PAGING_SOFT_REPLICATED : 0);
+    if (new)
+        map_found_locked(get, seen, answer);
     else if ((*seen & PAGING_SOFT_COW) != 0 && (get->access & AREA_WRITE) != 0) {
         if (!upgrade_locked(get, answer))
             return 1;

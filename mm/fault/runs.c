@@ -8,55 +8,62 @@
 #include "mm/retrieve/wire.h"
 #include "mm/space/entry.h"
 
+/* Of these bits a page of a run has none, but PAGING_SOFT_COW in a run of copy-on-write pages. */
+#define RUN_BITS (PAGING_SOFT_PENDING_FREE | PAGING_SOFT_COW | PAGING_SOFT_MARKED | PAGING_SOFT_REPLICATED)
+/* What the entries of a run have alike, or in order: they differ in bits that do not matter here. */
+#define RUN_SAME (PAGING_FRAME | PAGING_USER | RUN_BITS)
+
 /* Programs may use the page: PAGING_USER stays when a look for accesses has made the entry not present. COW is
- * PAGING_SOFT_COW for runs of copy-on-write pages, else 0. The zero page stays at home, and a page that is marked or
- * replicated is asked for when it is touched. */
-static bool may_go_along(uint64_t entry, uint64_t cow)
+ * PAGING_SOFT_COW for runs of copy-on-write pages, else 0. The zero page, whose frame is ZEROS or 0, stays at home, and
+ * a page that is marked or replicated is asked for when it is touched. */
+static bool may_go_along(uint64_t entry, uint64_t cow, uint64_t zeros)
 {
-    return (entry & PAGING_USER) != 0 &&
-           (entry & (PAGING_SOFT_PENDING_FREE | PAGING_SOFT_COW | PAGING_SOFT_MARKED | PAGING_SOFT_REPLICATED)) ==
-               cow &&
-           !zero_page_is(entry);
+    return (entry & PAGING_USER) != 0 && (entry & RUN_BITS) == cow && (entry & PAGING_FRAME) != zeros;
 }
 
-/* The end of the run that begins at INDEX, at most END. Its entries differ in their frames, and in bits that do not
- * matter here. */
-static uint32_t run_end(const uint64_t *leaf, uint32_t index, uint32_t end)
+/* The end of the run that begins at INDEX, at most END. Its frames are consecutive, so it is known beforehand where the
+ * zero page would be. */
+static uint32_t run_end(const uint64_t *leaf, uint32_t index, uint32_t end, uint64_t zeros)
 {
-    const uint64_t same = PAGING_FRAME | PAGING_USER | PAGING_SOFT_PENDING_FREE | PAGING_SOFT_COW | PAGING_SOFT_MARKED |
-                          PAGING_SOFT_REPLICATED;
+    uint64_t ahead = (zeros - (leaf[index] & PAGING_FRAME)) / PAGE_SIZE; /* much if the zero page is below */
     uint64_t next = leaf[index] + PAGE_SIZE;
     uint32_t i = index + 1;
 
-    for (; i < end && ((leaf[i] ^ next) & same) == 0 && !zero_page_is(leaf[i]); i++)
+    if (ahead < end - index)
+        end = index + (uint32_t)ahead;
+    for (; i < end && ((leaf[i] ^ next) & RUN_SAME) == 0; i++)
         next += PAGE_SIZE;
     return i;
 }
 
 /* The start of the run that INDEX is in, at least START. */
-static uint32_t run_start(const uint64_t *leaf, uint32_t index, uint32_t start, uint64_t cow)
+static uint32_t run_start(const uint64_t *leaf, uint32_t index, uint32_t start, uint64_t zeros)
 {
-    while (index > start && may_go_along(leaf[index - 1], cow) &&
-           (leaf[index - 1] & PAGING_FRAME) + PAGE_SIZE == (leaf[index] & PAGING_FRAME))
-        index--;
+    uint64_t behind = ((leaf[index] & PAGING_FRAME) - zeros) / PAGE_SIZE; /* much if the zero page is above */
+    uint64_t before = leaf[index] - PAGE_SIZE;
+
+    if (behind <= index - start)
+        start = index - (uint32_t)behind + 1;
+    for (; index > start && ((leaf[index - 1] ^ before) & RUN_SAME) == 0; index--)
+        before -= PAGE_SIZE;
     return index;
 }
 
 uint32_t space_runs_list_locked(const struct space *space, uint64_t page, uint64_t start, uint64_t end, bool copied,
                                 uint64_t *runs, uint32_t most)
 {
-    uint64_t cow = copied ? PAGING_SOFT_COW : 0;
+    uint64_t cow = copied ? PAGING_SOFT_COW : 0, zeros = zero_page_frame();
     const uint64_t *leaf = paging_look(&space->tables, page & ~(LEAF_SIZE - 1));
     uint32_t last = paging_index(end - 1) + 1, at = paging_index(page), count = 0;
 
-    if (leaf == NULL || !may_go_along(leaf[at], cow))
+    if (leaf == NULL || !may_go_along(leaf[at], cow, zeros))
         return 0;
-    at = run_start(leaf, at, paging_index(start), cow);
+    at = run_start(leaf, at, paging_index(start), zeros);
     while (count < most && at < last) {
-        uint32_t next = run_end(leaf, at, last);
+        uint32_t next = run_end(leaf, at, last, zeros);
 
         runs[count++] = SPACE_RUN(leaf[at] & PAGING_FRAME, next - at, at);
-        for (at = next; at < last && !may_go_along(leaf[at], cow); at++) {
+        for (at = next; at < last && !may_go_along(leaf[at], cow, zeros); at++) {
         }
     }
     return count;
@@ -68,15 +75,19 @@ static void install_run_locked(struct space *space, uint64_t *leaf, uint64_t at,
                                uint64_t flags, uint64_t backing, uint64_t backed)
 {
     uint32_t index = SPACE_RUN_INDEX(run), length = SPACE_RUN_LENGTH(run);
-    uint64_t page = at + index * PAGE_SIZE;
+    uint64_t page = at + index * PAGE_SIZE, end = page + length * PAGE_SIZE;
+    uint64_t copied = cow ? space_question_copied_locked(space, page, end) : end;
     uint64_t entry = space_entry(space, page, SPACE_RUN_FRAME(run), prot, cow, false, flags | PAGING_SOFT_PREFETCHED);
 
-    if (!area_covers(&space->areas, page, page + length * PAGE_SIZE) &&
-        area_set_backed(&space->areas, page, page + length * PAGE_SIZE, prot,
-                        backing_at(backing, (int64_t)(page - backed))) != 0)
+    if (!area_covers(&space->areas, page, end) &&
+        area_set_backed(&space->areas, page, end, prot, backing_at(backing, (int64_t)(page - backed))) != 0)
         return;
-    for (uint32_t i = index; i < index + length; i++, entry += PAGE_SIZE) {
-        if (leaf[i] != 0 || (cow && space_question_copies_locked(space, at + i * PAGE_SIZE)))
+    for (uint32_t i = index; i < index + length; i++, page += PAGE_SIZE, entry += PAGE_SIZE) {
+        if (page == copied) {
+            copied = space_question_copied_locked(space, page + PAGE_SIZE, end);
+            continue;
+        }
+        if (leaf[i] != 0)
             continue;
         leaf[i] = entry;
         space->stats.prefetched++;

@@ -37,12 +37,24 @@ static void answered(struct msg_kept *kept)
 
 static void answer(struct kept_page *page, int error, uint64_t frame)
 {
-    struct msg_frame result = {frame};
+    struct msg_file_paged result = {.frame = frame, .kind = FILE_PAGED};
 
     if (error != 0)
         msg_kept_reply_error(&page->kept, error, answered);
     else
         msg_kept_reply(&page->kept, &result, sizeof(result), answered);
+}
+
+/* file_object_page for PAGE. Where a new page is wanted elsewhere, the asker is told. */
+static int look_up(const struct kept_page *page, struct msg_file_paged *result)
+{
+    struct placement where;
+    struct file_want want = file_page_want(&page->ask, &where);
+    int error = file_object_page(page->ask.backing, &want, &result->frame);
+
+    if (error == -EXDEV)
+        *result = file_page_elsewhere(&want);
+    return error;
 }
 
 static void woken(struct file_waiter *waiter)
@@ -61,7 +73,7 @@ static void dropped(void *context, uint32_t kernel, const void *reply, int lengt
 static void counted(void *context, uint32_t kernel, const void *reply, int length)
 {
     struct kept_page *page = context;
-    uint64_t frame = 0;
+    struct msg_file_paged result = {0};
     int error;
 
     (void)reply;
@@ -73,35 +85,39 @@ static void counted(void *context, uint32_t kernel, const void *reply, int lengt
         answer(page, length == -ENOMEM ? -ENOMEM : -EHWPOISON, 0);
         return;
     }
-    error = file_object_page(page->ask.backing, page->ask.written != 0, &frame);
-    if (error > 0 && frame == page->frame) {
-        answer(page, 0, frame);
+    error = look_up(page, &result);
+    if (error > 0 && result.frame == page->frame) {
+        answer(page, 0, result.frame);
         return;
     }
     if (error == 0)
-        frame_release(frame);
+        frame_release(result.frame);
     msg_ask(&page->asking, kernel, MSG_FRAME_RELEASE, &page->frame, sizeof(page->frame), dropped, page);
 }
 
 /* Answers PAGE, or begins to wait for what it lacks. */
 static void look(struct kept_page *page)
 {
-    uint64_t frame = 0;
+    struct msg_file_paged result = {0};
     int error;
 
     do {
-        error = file_object_page(page->ask.backing, page->ask.written != 0, &frame);
+        error = look_up(page, &result);
     } while (error == -EAGAIN && !file_move_await(&page->waiter));
     if (error == -EAGAIN)
         return;
-    if (error <= 0) {
-        if (error == 0)
-            abroad_add(frame);
-        answer(page, error, frame);
+    if (error == -EXDEV) {
+        msg_kept_reply(&page->kept, &result, sizeof(result), answered);
         return;
     }
-    page->frame = frame;
-    msg_ask(&page->asking, frame_owner(frame), MSG_FRAME_SHARE, &page->frame, sizeof(page->frame), counted, page);
+    if (error <= 0) {
+        if (error == 0)
+            abroad_add(result.frame);
+        answer(page, error, result.frame);
+        return;
+    }
+    page->frame = result.frame;
+    msg_ask(&page->asking, frame_owner(page->frame), MSG_FRAME_SHARE, &page->frame, sizeof(page->frame), counted, page);
 }
 
 void file_page_keep(const struct msg *m, const struct msg_file_page *ask)

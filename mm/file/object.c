@@ -7,7 +7,9 @@
 #include "kernel/instance/instance.h"
 #include "mm/area/backing.h"
 #include "mm/file/hold.h"
+#include "mm/frame/heap.h"
 #include "mm/frame/object_page.h"
+#include "mm/frame/reference.h"
 
 static const struct file_objects *objects; /* [i] NULL: there are none */
 
@@ -21,16 +23,42 @@ static bool is_ours(uint64_t backing)
     return objects != NULL && backing_is_file(backing) && backing_kernel(backing) == instance.kernel;
 }
 
-int file_object_page(uint64_t backing, bool written, uint64_t *frame)
+int file_object_page(uint64_t backing, struct file_want *want, uint64_t *frame)
 {
     bool may_write = (backing & BACKING_READ_ONLY) == 0;
-    int error = is_ours(backing) ? objects->page(backing_object(backing), backing_page(backing), may_write,
-                                                 may_write && written, frame)
-                                 : -ENXIO;
+    int error;
 
+    want->written = want->written && may_write;
+    error = is_ours(backing) ? objects->page(backing_object(backing), backing_page(backing), may_write, want, frame)
+                             : -ENXIO;
     if (error == 0)
         frame_set_object_page(*frame, backing & ~(BACKING_READ_ONLY | BACKING_ATTACHED));
     return error;
+}
+
+int file_object_take(uint64_t backing, bool written, uint64_t frame)
+{
+    struct frame_reference *reference = is_ours(backing) ? heap_alloc(sizeof(*reference)) : NULL;
+    bool may_write = (backing & BACKING_READ_ONLY) == 0;
+    int taken = -ENOMEM;
+
+    if (reference != NULL) {
+        reference->frame = frame;
+        taken = objects->take(backing_object(backing), backing_page(backing), may_write && written, reference);
+    }
+    if (taken <= 0)
+        heap_free(reference, sizeof(*reference));
+    return taken;
+}
+
+int file_object_place(uint64_t backing, uint64_t count, const struct policy *policy)
+{
+    return is_ours(backing) ? objects->place(backing_object(backing), backing_page(backing), count, policy) : -ENXIO;
+}
+
+int file_object_policy(uint64_t backing, struct policy *out)
+{
+    return is_ours(backing) ? objects->policy(backing_object(backing), backing_page(backing), out) : -ENXIO;
 }
 
 int file_object_copy(uint64_t backing, uint64_t frame)

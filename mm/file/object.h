@@ -8,16 +8,36 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "mm/mempolicy/mempolicy.h"
+
 struct file_stamps;
 struct frame_reference;
 
+/* How a page is asked for. */
+struct file_want {
+    bool written;                  /* a thread is about to write to it, which changes the object's times */
+    bool placed;                   /* if it is new, it gets any frame of this kernel */
+    const struct placement *where; /* else where it is wanted; NULL: as the current thread's policy says */
+    uint64_t address;              /* of the page in the thread's space; if WHERE is NULL */
+    struct placement elsewhere;    /* set with -EXDEV */
+};
+
 /* The functions of this kernel's objects. None of them waits; they may be called under locks of spaces. */
 struct file_objects {
-    /* Sets *FRAME to the frame of page PAGE and counts a reference for the caller; WRITE: the page may be written;
-     * WRITTEN: it is about to be, which changes the object's times. -ENXIO: the page is behind the end, or there is no
-     * such object; -ENOMEM; -EAGAIN: the page moves (mm/file/move.h); -EHWPOISON: it was lost with a kernel. 1: the
-     * frame is another kernel's memory, and its owner has to count the reference. */
-    int (*page)(uint32_t object, uint64_t page, bool write, bool written, uint64_t *frame);
+    /* Sets *FRAME to the frame of page PAGE and counts a reference for the caller; WRITE: the page may be written.
+     * -ENXIO: the page is behind the end, or there is no such object; -ENOMEM; -EAGAIN: the page moves
+     * (mm/file/move.h); -EHWPOISON: it was lost with a kernel; -EXDEV: it has no frame, and is wanted where this kernel
+     * has no memory. 1: the frame is another kernel's memory, and its owner has to count the reference. */
+    int (*page)(uint32_t object, uint64_t page, bool write, struct file_want *want, uint64_t *frame);
+    /* If the page has no frame, it gets that of NEW, zeroed, of any kernel, with a reference for the object, which
+     * takes NEW over, and 1 is the answer. WRITTEN: as above. 0, and nothing has changed: it has a frame, or is lost,
+     * or behind the end, or is read from the boot image; -ENOMEM, or -ENXIO: the user has too many pages, likewise. */
+    int (*take)(uint32_t object, uint64_t page, bool written, struct frame_reference *new);
+    /* New pages of the COUNT pages from FIRST on are placed by POLICY; DEFAULT: by that of whoever makes them. -ENXIO;
+     * -ENOMEM: nothing has changed. */
+    int (*place)(uint32_t object, uint64_t first, uint64_t count, const struct policy *policy);
+    /* Sets *OUT to that policy of page PAGE. -ENXIO. */
+    int (*policy)(uint32_t object, uint64_t page, struct policy *out);
     /* Copies the page to FRAME, which is this kernel's. -ENXIO, -EHWPOISON. */
     int (*copy)(uint32_t object, uint64_t page, uint64_t frame);
     /* Returns a bit for each of the COUNT (at most 64) pages from PAGE on whose bytes are in memory. */
@@ -46,7 +66,11 @@ struct file_objects {
 void file_objects_serve(const struct file_objects *what);
 
 /* As above, for the page or the object of BACKING; -ENXIO also if it is not this kernel's. Any context. */
-int file_object_page(uint64_t backing, bool written, uint64_t *frame);
+int file_object_page(uint64_t backing, struct file_want *want, uint64_t *frame);
+int file_object_place(uint64_t backing, uint64_t count, const struct policy *policy);
+int file_object_policy(uint64_t backing, struct policy *out);
+/* FRAME, of any kernel, has a reference for the object: as `take` above. */
+int file_object_take(uint64_t backing, bool written, uint64_t frame);
 int file_object_copy(uint64_t backing, uint64_t frame);
 /* As above; false also if the object has gone, and for the first if it is not this kernel's. */
 bool file_object_move_begin(uint64_t backing, uint64_t frame);

@@ -4,10 +4,40 @@
 
 #include <stdint.h>
 
-/* FILE_PAGE: a page of an object of the receiver; the answer is a struct msg_frame */
+#include "mm/mempolicy/mempolicy.h"
+
+/* FILE_PAGE: a page of an object of the receiver */
 struct msg_file_page {
     uint64_t backing;
-    uint64_t written; /* 1: a thread is about to write to it */
+    uint64_t frame; /* with PLACED: a zeroed frame for the page if it has none, with a reference for the object and one
+                       for the sender; 0: there is no such frame */
+    uint64_t nodes; /* where a new page is wanted: struct placement of mm/mempolicy/mempolicy.h */
+    uint16_t centre;
+    uint8_t strict, interleave;
+    uint8_t written; /* 1: a thread is about to write to it */
+    uint8_t placed;  /* 1: a new page gets FRAME, or any frame of the receiver, wherever it is wanted */
+    uint16_t pad;
+};
+
+enum file_paged {
+    FILE_PAGED,          /* FRAME, with one more reference for the sender */
+    FILE_PAGED_TAKEN,    /* the frame that was sent is the page's */
+    FILE_PAGED_ELSEWHERE /* nothing was done: a new page is wanted on NODES, where the receiver has no memory */
+};
+
+struct msg_file_paged {
+    uint64_t frame;
+    uint64_t nodes; /* as above */
+    uint16_t centre;
+    uint8_t strict, interleave;
+    uint32_t kind; /* enum file_paged */
+};
+
+/* FILE_POLICY: where new pages of an object of the receiver are placed; the answer is a struct policy */
+struct msg_file_policy {
+    uint64_t backing;     /* the first page */
+    uint64_t count;       /* pages that get POLICY, which if DEFAULT is none; 0: returns that of the first page */
+    struct policy policy; /* mm/mempolicy/mempolicy.h */
 };
 
 /* FILE_RESIDENT: pages of an object of the receiver */
@@ -55,6 +85,9 @@ struct msg_file_held { /* if MORE was 0: struct file_held of mm/file/hold.h, els
     uint32_t granted, attached;
 };
 
+_Static_assert(sizeof(struct msg_file_page) == 32, "wire format");
+_Static_assert(sizeof(struct msg_file_paged) == 24, "wire format");
+_Static_assert(sizeof(struct msg_file_policy) == 40, "wire format");
 _Static_assert(sizeof(struct msg_file_move) == 24, "wire format");
 _Static_assert(sizeof(struct msg_file_moved) == 24, "wire format");
 _Static_assert(sizeof(struct msg_file_hold) == 48, "wire format");

@@ -85,7 +85,7 @@ static int make_locked(struct space *space, const struct policy *policy)
     return (int)free;
 }
 
-static bool is_valid(const struct policy *policy)
+bool mempolicy_is_valid(const struct policy *policy)
 {
     return policy->mode != POLICY_DEFAULT && policy->mode < POLICY_MODES && policy->home <= NODES_MAX &&
            (policy->nodes != 0) == (policy->mode != POLICY_LOCAL);
@@ -97,7 +97,7 @@ static int number_of(struct space *space, const struct policy *policy, uint32_t 
 {
     int made;
 
-    if (space->home != instance.kernel || !is_valid(policy))
+    if (space->home != instance.kernel || !mempolicy_is_valid(policy))
         return -EPROTO;
     spin_lock(&space->lock);
     made = make_locked(space, policy);
@@ -189,7 +189,7 @@ int mempolicy_note(struct space *space, uint32_t number, const struct policy *po
 {
     int error;
 
-    if (!is_valid(policy))
+    if (!mempolicy_is_valid(policy))
         return -EPROTO;
     spin_lock(&space->lock);
     error = put_locked(space, number, policy);
@@ -225,7 +225,7 @@ int mempolicy_ask(uint32_t home, uint64_t id, uint32_t number, struct policy *ou
     if (home != instance.kernel) {
         error = msg_call(home, MSG_SPACE_POLICY_TELL, &ask, sizeof(ask), &answer, sizeof(answer), "policy of memory",
                          id);
-        error = error < 0 ? error : error == (int)sizeof(answer) && is_valid(&answer.policy) ? 0 : -EPROTO;
+        error = error < 0 ? error : error == (int)sizeof(answer) && mempolicy_is_valid(&answer.policy) ? 0 : -EPROTO;
         if (error == 0)
             *out = answer.policy;
     } else if (space != NULL) {
@@ -274,8 +274,7 @@ static const struct policy *choose_locked(const struct space *space, uint32_t pr
     return number == 0 ? of_task() : find_locked(space, number);
 }
 
-/* Returns the node of the current CPU. */
-static uint32_t own_node(void)
+uint32_t mempolicy_own_node(void)
 {
     return cpu_self()->node;
 }
@@ -283,7 +282,7 @@ static uint32_t own_node(void)
 /* Returns the node from which distances are measured. */
 static uint32_t centre(const struct policy *policy)
 {
-    return policy->home != 0 && policy->home <= instance.plan.node_count ? policy->home - 1 : own_node();
+    return policy->home != 0 && policy->home <= instance.plan.node_count ? policy->home - 1 : mempolicy_own_node();
 }
 
 static uint32_t nearest(uint32_t from, uint64_t nodes)
@@ -305,12 +304,12 @@ uint64_t mempolicy_frame_near(bool zeroed)
     uint64_t own = frame_nodes(), frame = 0;
     bool several = (own & (own - 1)) != 0;
 
-    if (several && (own >> own_node() & 1) != 0)
-        frame = frame_alloc_page_on(1ull << own_node(), zeroed);
+    if (several && (own >> mempolicy_own_node() & 1) != 0)
+        frame = frame_alloc_page_on(1ull << mempolicy_own_node(), zeroed);
     if (frame == 0)
         frame = frame_alloc_page(zeroed);
     if (frame != 0)
-        numa_count(several ? policy_node_of(frame) : (uint32_t)__builtin_ctzll(own), own_node(), false);
+        numa_count(several ? policy_node_of(frame) : (uint32_t)__builtin_ctzll(own), mempolicy_own_node(), false);
     return frame;
 }
 
@@ -412,9 +411,9 @@ uint64_t policy_frames_on(uint64_t nodes, uint32_t most, uint32_t *count)
     uint32_t wanted;
 
     nodes &= policy_machine_nodes();
-    wanted = nodes != 0 ? nearest(own_node(), nodes) : 0;
+    wanted = nodes != 0 ? nearest(mempolicy_own_node(), nodes) : 0;
     while (nodes != 0 && frame == 0) {
-        uint32_t node = nearest(own_node(), nodes);
+        uint32_t node = nearest(mempolicy_own_node(), nodes);
 
         nodes &= ~(1ull << node);
         frame = frame_alloc_run(1ull << node, most, count);
@@ -442,10 +441,53 @@ uint64_t mempolicy_frame(struct space *space, uint32_t prot, uint64_t page, uint
         return frame;
     frame = mempolicy_frame_near(source == 0);
     if (frame == 0)
-        return counted(&none, frame_from_peer(source), own_node());
+        return counted(&none, frame_from_peer(source), mempolicy_own_node());
     if (source != 0)
         frame_copy(frame, source);
     return frame;
+}
+
+void mempolicy_place(const struct policy *policy, uint64_t index, uint32_t centre, struct placement *out)
+{
+    const struct policy *by = policy != NULL ? policy : of_task();
+    bool strict = false;
+    uint64_t nodes = 0;
+
+    if (by->nodes != 0)
+        nodes = mempolicy_nodes(by, index * PAGE_SIZE, &strict) & policy_machine_nodes();
+    *out = (struct placement){.nodes = nodes,
+                              .centre = by->home != 0 && by->home <= instance.plan.node_count ? by->home - 1 : centre,
+                              .strict = strict,
+                              .interleave = policy_interleaves(by)};
+    if (nodes == 0)
+        out->nodes = 1ull << centre & policy_machine_nodes();
+}
+
+static uint64_t count_placed(const struct placement *where, uint64_t frame, uint32_t wanted)
+{
+    if (frame != 0)
+        numa_count(policy_node_of(frame), wanted, where->interleave != 0);
+    return frame;
+}
+
+uint64_t mempolicy_frame_placed_here(const struct placement *where)
+{
+    uint32_t node;
+
+    if (where->nodes == 0)
+        return mempolicy_frame_near(true);
+    node = nearest(where->centre, where->nodes);
+    return (frame_nodes() >> node & 1) != 0 ? count_placed(where, frame_alloc_page_on(1ull << node, true), node) : 0;
+}
+
+uint64_t mempolicy_frame_placed(const struct placement *where)
+{
+    uint32_t wanted = where->nodes != 0 ? nearest(where->centre, where->nodes) : mempolicy_own_node();
+    uint64_t frame = frame_near(where->centre, where->nodes, 0);
+
+    if (frame == 0 && where->strict == 0 && (frame = frame_alloc_page(true)) == 0)
+        frame = frame_from_peer(0);
+    return count_placed(where, frame, wanted);
 }
 
 uint32_t policy_node_of(uint64_t frame)

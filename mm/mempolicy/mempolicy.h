@@ -114,6 +114,28 @@ uint64_t mempolicy_frame(struct space *space, uint32_t prot, uint64_t page, uint
 /* Allocates at most MOST frames in a row (1 to 512) of any kernel, on one of NODES, the nearest that has memory: *COUNT
  * of them, contents unspecified, each with its reference counted. 0: there is none. Waits for other kernels. */
 uint64_t policy_frames_on(uint64_t nodes, uint32_t most, uint32_t *count);
+
+/* Where a new page of an object (a file, shared memory) is wanted. */
+struct placement {
+    uint64_t nodes;     /* that are allowed, all of them nodes of which kernels own memory; 0: any */
+    uint32_t centre;    /* the nearest to this node is the first choice */
+    uint8_t strict;     /* 1: no other node will do */
+    uint8_t interleave; /* 1: the policy spreads pages over its nodes */
+};
+/* Sets *OUT to where POLICY, or for NULL that of the current thread, wants a new page of an object which a CPU of node
+ * CENTRE touches. A policy that names no nodes wants it on CENTRE, as far as that has memory. INDEX, by which
+ * INTERLEAVE selects the node: the number of the page in the object, so that it does not matter who touches it first;
+ * for a thread's policy that of its address. */
+void mempolicy_place(const struct policy *policy, uint64_t index, uint32_t centre, struct placement *out);
+/* Allocates a zeroed frame of this kernel on the first choice of WHERE. 0: there is none there. */
+uint64_t mempolicy_frame_placed_here(const struct placement *where);
+/* Allocates a zeroed frame of any kernel by WHERE, on another node if none of its nodes has memory and it is not
+ * strict. 0: there is none. References as for mempolicy_frame. Waits for other kernels. */
+uint64_t mempolicy_frame_placed(const struct placement *where);
+/* Returns the node of the current CPU. */
+uint32_t mempolicy_own_node(void);
+/* True if POLICY, as a message has it, is one that mempolicy_make makes, and not DEFAULT. */
+bool mempolicy_is_valid(const struct policy *policy);
 /* Returns the node of FRAME. */
 uint32_t policy_node_of(uint64_t frame);
 /* Returns the nodes of the machine of which kernels own memory. */

@@ -37,23 +37,27 @@ void space_name_frame(uint64_t frame, uint64_t backing)
 
 /* Maps PAGE of a file whose pages this kernel keeps, for ACCESS: the file's frame, or a private copy of it. -EAGAIN:
  * with the page's lock it can wait for that. */
-static int install_file_locked(struct space *space, uint64_t page, uint32_t prot, uint64_t backing, uint32_t access)
+static int install_file_locked(struct space *space, uint64_t page, uint32_t prot, uint64_t backing, uint32_t access,
+                               const struct placement *where)
 {
-    bool copy = space_wants_copy(prot, access);
+    struct file_want want = {.written = (access & AREA_WRITE) != 0, .where = where, .address = page};
+    bool copy = space_wants_copy(prot, access), elsewhere;
     uint64_t frame = 0;
     int error;
 
     if (!copy) {
-        error = file_object_page(backing, (access & AREA_WRITE) != 0, &frame);
+        error = file_object_page(backing, &want, &frame);
         if (error == 0)
             error = space_install_locked(space, page, frame, prot, true, (prot & AREA_SHARED) == 0);
-        else if (error > 0) /* a reference to the frame must be counted elsewhere */
+        else if (error > 0 || error == -EXDEV) /* a reference must be counted elsewhere, or a frame got from there */
             return -EAGAIN;
         if (frame != 0)
             frame_release(frame); /* the entry and the file's cache have their own references */
         return error;
     }
-    frame = mempolicy_frame_near(false);
+    frame = mempolicy_frame_here_locked(space, prot, page, false, &elsewhere);
+    if (frame == 0 && elsewhere)
+        return -EAGAIN;
     error = frame == 0 ? -ENOMEM : file_object_copy(backing, frame);
     if (error == 0)
         error = space_install_locked(space, page, frame, prot, true, false);
@@ -62,14 +66,15 @@ static int install_file_locked(struct space *space, uint64_t page, uint32_t prot
     return error;
 }
 
-int space_install_file_locked(struct space *space, uint64_t page, const struct area *area, uint32_t access)
+int space_install_file_locked(struct space *space, uint64_t page, const struct area *area, uint32_t access,
+                              const struct placement *where)
 {
     uint64_t backing = area_backing_at(area, page);
     int error;
 
     if (backing_kernel(backing) != instance.kernel)
         return 1;
-    error = install_file_locked(space, page, area->prot, backing, access);
+    error = install_file_locked(space, page, area->prot, backing, access, where);
     return error == -EAGAIN ? 1 : error;
 }
 

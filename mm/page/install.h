@@ -10,6 +10,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/instance/instance.h"
 #include "mm/area/area.h"
+#include "mm/mempolicy/mempolicy.h"
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
 
@@ -24,9 +25,12 @@ int space_install(struct space *space, uint64_t page, uint64_t frame, bool ownin
  * (mm/frame/object_page.h). Without memory it stays without a name. */
 void space_name_frame(uint64_t frame, uint64_t backing);
 /* For a PAGE that no kernel maps, in AREA, which is backed by a file: if this kernel keeps the file's pages, maps the
- * frame that ACCESS needs by an owning entry and returns 0. 1: another kernel keeps them, the page moves, or its
- * frame is another kernel's; -ENXIO: the page is behind the end of the file; -EHWPOISON: it is lost; -ENOMEM. */
-int space_install_file_locked(struct space *space, uint64_t page, const struct area *area, uint32_t access);
+ * frame that ACCESS needs by an owning entry and returns 0. WHERE: where a new page of the file is wanted, unless the
+ * file has a policy for it; NULL: as the current thread's policy says. 1: another kernel keeps them, the page moves, or
+ * its frame is another kernel's, or is wanted in another kernel's memory; -ENXIO: the page is behind the end of the
+ * file; -EHWPOISON: it is lost; -ENOMEM. */
+int space_install_file_locked(struct space *space, uint64_t page, const struct area *area, uint32_t access,
+                              const struct placement *where);
 /* A private page whose first access is a write gets its own copy at once; any other access maps the file's frame. */
 static inline bool space_wants_copy(uint32_t prot, uint32_t access)
 {

@@ -14,15 +14,15 @@ void space_question_begin_locked(struct space *space, struct space_question *que
     list_append(&space->gets, &question->node);
 }
 
-bool space_question_copies_locked(const struct space *space, uint64_t page)
+uint64_t space_question_copied_locked(const struct space *space, uint64_t start, uint64_t end)
 {
     list_for_each(node, &space->gets) {
         const struct space_question *question = container_of(node, const struct space_question, node);
 
-        if (question->copies && question->page == page)
-            return true;
+        if (question->copies && question->page >= start && question->page < end)
+            end = question->page;
     }
-    return false;
+    return end;
 }
 
 /* True if a question that overlaps the range and is not later than NUMBER is under way. */

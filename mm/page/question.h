@@ -35,8 +35,8 @@ struct space_deferred {
 
 /* Registers QUESTION, whose range is set. */
 void space_question_begin_locked(struct space *space, struct space_question *question);
-/* Is a question about PAGE under way that may be answered with a copy? */
-bool space_question_copies_locked(const struct space *space, uint64_t page);
+/* The first page in [START, END) about which a question is under way that may be answered with a copy; END: none. */
+uint64_t space_question_copied_locked(const struct space *space, uint64_t start, uint64_t end);
 /* Ends QUESTION, after its answer has been applied. Moves the work that waits for no other question to READY, which the
  * caller initialises and passes to space_deferred_run after it has released the lock. */
 void space_question_end_locked(struct space *space, struct space_question *question, struct list *ready);

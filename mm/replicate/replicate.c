@@ -17,6 +17,7 @@
 #include "mm/page/question.h"
 #include "mm/page/zero_page.h"
 #include "mm/retrieve/wire.h"
+#include "mm/seen/seen.h"
 #include "mm/space/entry.h"
 #include "msg/call.h"
 #include "msg/slice.h"
@@ -128,21 +129,22 @@ static bool protect(struct space *space, uint64_t page)
     return own;
 }
 
-/* 1: PAGE is replicated; 0: it is not, and stays; or a negative errno. The page is locked. */
-static int replicate_page(struct space *space, uint64_t page, kernel_set others)
+/* 1: PAGE is replicated; 0: it is not, and stays; or a negative errno. The page is locked: a policy that it gets later
+ * finds it as it is then. */
+static int replicate_page(struct space *space, uint64_t page, kernel_set others, bool follows)
 {
     uint64_t frame = 0;
     enum step step = look(space, page, &frame);
     bool owned;
     int error;
 
-    if (step == STEP_NONE || step == STEP_DONE)
+    if (step == STEP_NONE || step == STEP_DONE || (follows && seen_may_follow(space, page) == 0))
         return step == STEP_DONE;
     error = step == STEP_EMPTY ? empty_others(space, page, others, &owned) : fetch_page(space, page, frame, others);
     return error != 0 ? error : protect(space, page);
 }
 
-static int64_t replicate_chunk(struct space *space, uint64_t start, uint64_t end)
+static int64_t replicate_chunk(struct space *space, uint64_t start, uint64_t end, bool follows)
 {
     struct space_range range = {start, end};
     struct space_lock lock;
@@ -157,7 +159,7 @@ static int64_t replicate_chunk(struct space *space, uint64_t start, uint64_t end
     if (!space->retrieval->home_knows)
         error = -EOPNOTSUPP;
     for (uint64_t page = start; page < end && error >= 0; page += PAGE_SIZE) {
-        error = replicate_page(space, page, others);
+        error = replicate_page(space, page, others, follows);
         done += error > 0;
         slice_check();
     }
@@ -177,14 +179,14 @@ static uint64_t next_used(struct space *space, uint64_t at, uint64_t end)
     return !found ? end : table > at ? table : at;
 }
 
-int64_t space_replicate(struct space *space, uint64_t start, uint64_t end)
+int64_t space_replicate(struct space *space, uint64_t start, uint64_t end, bool follows)
 {
     int64_t done = 0, part = start < end ? space_lock_once(space, start, end) : 0;
 
     /* Leases have been recalled now: pages that the home does not know are newer than this call. */
     for (uint64_t at = next_used(space, start, end), stop; at < end && part >= 0; at = next_used(space, stop, end)) {
         stop = (at & ~(CHUNK - 1)) + CHUNK < end ? (at & ~(CHUNK - 1)) + CHUNK : end;
-        part = replicate_chunk(space, at, stop);
+        part = replicate_chunk(space, at, stop, follows);
         done += part;
     }
     return part < 0 ? part : done;

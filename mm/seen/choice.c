@@ -10,6 +10,11 @@
 #define THRESHOLD 24u /* pages more that another node has to use */
 #define LEAD 2u       /* filter: accesses more than every other node's */
 
+/* kettle: */
+#define ENOUGH 2u   /* pages of a block that one look must have shown, as all that are there are moved */
+#define USER_OF 16u /* part of the greatest use that makes a node a user */
+#define LONGER 4u   /* part by which spreading may lengthen the way to all users together */
+
 typedef uint64_t node_cost(const struct seen_view *view, uint32_t node);
 
 /* The node of memory for which OF is least; of equal ones the block's own if it is one of them, else the lowest. */
@@ -60,13 +65,13 @@ static uint32_t first_touch(const struct seen_view *view)
     return SEEN_STAYS;
 }
 
-/* The node of a block if blocks are spread over the nodes with memory in turn. */
-static uint32_t in_turn(const struct seen_view *view)
+/* The node of BLOCK if blocks are spread over NODES, a bit for each, in turn. */
+static uint32_t in_turn(uint64_t nodes, uint64_t block)
 {
-    uint64_t left = view->memory;
+    uint64_t left = nodes;
     uint32_t count = kernel_set_count(left);
 
-    for (uint64_t i = count != 0 ? view->block % count : 0; i > 0; i--)
+    for (uint64_t i = count != 0 ? block % count : 0; i > 0; i--)
         left &= left - 1;
     return (uint32_t)__builtin_ctzll(left);
 }
@@ -74,7 +79,7 @@ static uint32_t in_turn(const struct seen_view *view)
 /* Blocks that several nodes use are spread over all nodes in turn (traces, 4.1.2). */
 static uint32_t interleave(const struct seen_view *view)
 {
-    return unless_here(view, in_turn(view));
+    return unless_here(view, in_turn(view->memory, view->block));
 }
 
 /* A block moves at the first access from another node (Barrelfish, 3.5.1). Linux's MORON (2.3 there) decides the same,
@@ -178,6 +183,65 @@ static uint32_t home(const struct seen_view *view)
     return unless_here(view, view->home);
 }
 
+uint64_t seen_users(const uint16_t *used, uint32_t nodes)
+{
+    uint32_t most = 0;
+    uint64_t set = 0;
+
+    for (uint32_t node = 0; node < nodes; node++)
+        most = used[node] > most ? used[node] : most;
+    for (uint32_t node = 0; node < nodes; node++)
+        set |= (uint64_t)(USER_OF * used[node] >= most) << node;
+    return set;
+}
+
+/* The node of SET with the least memory that several nodes use; of equal ones the lowest. */
+static uint32_t least_loaded(const struct seen_view *view, uint64_t set)
+{
+    uint32_t best = (uint32_t)__builtin_ctzll(set);
+
+    for (uint64_t left = set; left != 0; left &= left - 1) {
+        uint32_t node = (uint32_t)__builtin_ctzll(left);
+
+        best = view->load[node] < view->load[best] ? node : best;
+    }
+    return best;
+}
+
+/* The way from all of the nodes USERS to NODE, in units of distance. */
+static uint64_t way_from(const struct seen_view *view, uint64_t users, uint32_t node)
+{
+    uint64_t sum = 0;
+
+    for (uint64_t left = users; left != 0; left &= left - 1)
+        sum += view->distance[node][__builtin_ctzll(left)];
+    return sum;
+}
+
+/* A block that one node uses goes there. One that several use, for some time, goes to the one of them that has the
+ * least of such memory, if that makes them more equal or its own node does not use it: no access becomes cheaper by
+ * that, but nobody is slower than the others for having all of them remote. Nothing is decided before all kernels have
+ * had the time to report, nor for few pages. */
+static uint32_t kettle(const struct seen_view *view)
+{
+    uint64_t set = seen_users(view->used, view->nodes), way;
+    uint32_t to;
+
+    if (view->fresh || view->pages < ENOUGH)
+        return SEEN_STAYS;
+    if (kernel_set_count(set) == 1 || (set & view->memory) == 0)
+        return unless_here(view, cheapest(view, weighted));
+    if (!view->settled)
+        return SEEN_STAYS; /* others may be about to have several users, too, and all be equal */
+    way = way_from(view, set, view->here);
+    to = least_loaded(view, set & view->memory);
+    if (way_from(view, set, to) > way + way / LONGER)
+        return SEEN_STAYS;
+    return (set >> view->here & 1) == 0 || view->load[view->here] >= view->load[to] + 2 * view->pages
+               ? unless_here(view, to)
+               : SEEN_STAYS;
+}
+
 /* A block that several nodes read and nobody writes gets a copy on each; one that a single other node uses, as seen
  * twice in a row, moves there (Carrefour: Dashti et al., "Traffic Management", ASPLOS 2013, which decides so by page).
  */
@@ -207,6 +271,7 @@ const struct seen_policy seen_policies[SEEN_POLICIES] = {
     {"variance", variance},
     {"neighbour", neighbour},
     {"home", home},
+    {"kettle", kettle},
     {"replicate", replicate},
 };
 

@@ -19,9 +19,14 @@ struct seen_view {
     uint32_t here;        /* the node of the block */
     uint32_t home;        /* the node of the process's home kernel */
     uint32_t now;         /* the node whose accesses have just been seen */
+    uint32_t pages;       /* in how many of each 16 pages */
+    bool fresh;           /* for less than a period: not all of its users may have been counted yet */
     uint32_t last;        /* the node whose accesses were seen before; SEEN_STAYS: nobody's yet */
     uint32_t written;     /* not 0: its pages were written lately */
     const uint16_t *used; /* of each node: pages found accessed, those just seen included; halved every period */
+    const uint32_t
+        *load;    /* of each node: pages used, of the space's blocks with several users that are or come there */
+    bool settled; /* the block has had several users for as long as counts take to become half */
     const uint16_t *before, *after;       /* the same of the blocks at both sides; NULL: nothing is known of it */
     const uint8_t (*distance)[NODES_MAX]; /* of memory on a node from a CPU on another one, as in ACPI's SLIT: 10 is
                                              local */
@@ -34,8 +39,13 @@ struct seen_policy {
     uint32_t (*choose)(const struct seen_view *view);
 };
 
-#define SEEN_POLICIES 15u
+#define SEEN_POLICIES 16u
 extern const struct seen_policy seen_policies[SEEN_POLICIES]; /* in the order of the option's values */
+
+/* Returns the nodes, a bit for each, that use a block, as USED of each of NODES nodes says: those that were seen at a
+ * sixteenth of the pages of the one that was seen most. A page that was used in a period does not tell how often, and
+ * kernels look at different times, so shares say little; but who is seen far less uses the block no more. */
+uint64_t seen_users(const uint16_t *used, uint32_t nodes);
 
 /* Returns the policy NAME as an index of seen_policies; SEEN_POLICIES: there is none. */
 uint32_t seen_policy_find(const char *name);

@@ -17,9 +17,14 @@ extern volatile uint32_t seen_policy_now;
 extern volatile uint32_t seen_way_now;
 /* [a] The time in ns after which counts are halved. */
 extern volatile uint64_t seen_half_ns;
+/* [a] What moves together: the option numablock=, 64 KiB to 2 MiB, a power of two. */
+extern volatile uint64_t seen_block_bytes;
 
 /* [i] Called when a space here has got a policy of its own with which its kernels look; does not wait. */
 extern void (*seen_begin)(void);
+/* [i] Called when this kernel begins to use another node's memory, or another node begins to use its own, or a block of
+ * a space whose home this is has to move; does not wait, and may be called with the lock of a space held. */
+extern void (*seen_soon)(void);
 /* The policy of SPACE, with space->lock held: its own, or that of the option. */
 const struct seen_policy *seen_policy_locked(const struct space *space);
 /* How accesses to it are seen, an enum seen_way: its own, or that of the option. */
@@ -37,6 +42,10 @@ void seen_count(struct seen_tables *out);
  * the page within it + NODE << 4. */
 void seen_note_page_locked(const struct space *space, uint64_t page, uint32_t node);
 
+/* This kernel has mapped FRAME in SPACE, as another kernel has told it. Whose memory that is decides when it looks
+ * next. */
+void seen_mapped_locked(const struct space *space, uint64_t frame);
+
 /* Looks at the next leaf table of SPACE on this kernel from *AT on, takes its accessed bits or hides its entries, and
  * flushes. Returns false if there is none; *FOUND: OUT has something to be reported; *AT is where to go on. */
 bool seen_look(struct space *space, uint64_t *at, bool *found, struct msg_space_seen *out);
@@ -44,8 +53,11 @@ bool seen_look(struct space *space, uint64_t *at, bool *found, struct msg_space_
  * for it. */
 void seen_report(uint32_t home, const struct msg_space_seen *seen);
 
-/* At the home: takes the next block that is to move, to *NODE, or SEEN_REPLICATE. False: there is none. */
-bool seen_next(struct space *space, uint64_t *start, uint32_t *node);
+/* At the home: takes the next block that is to move, to *NODE, or to be replicated
+ * (SEEN_REPLICATE), with its address and bytes. False: there is none. */
+bool seen_next(struct space *space, uint64_t *start, uint64_t *bytes, uint32_t *node);
+/* The nodes to which PAGE may follow its users now: none if mbind has given it a policy meanwhile that forbids it. */
+uint64_t seen_may_follow(struct space *space, uint64_t page);
 /* Frees what is known of SPACE, which ends. */
 void seen_end(struct space *space);
 

@@ -333,6 +333,7 @@ static void answer_killed(struct group *group)
         return;
     }
     group->work.run = run_ended;
+    group->work.rank = WORK_PROGRAMS; /* the home's work waits for it */
     work_submit(&group->work);
 }
 
@@ -388,6 +389,7 @@ static void handle_group_free(const struct msg *m)
     spin_unlock(&group->lock);
     msg_keep(m, &group->kept, NULL);
     group->work.run = run_free; /* a worker, because it may take long; it owns the reference taken above */
+    group->work.rank = WORK_PROGRAMS;
     work_submit(&group->work);
 }
 

@@ -87,6 +87,8 @@ static void reap(struct thread *thread)
     account_add(&group->gone, &thread->account); /* of a shadow, too: counters stay where they were counted */
     list_remove(&thread->group_node);
     group_made_locked(group, thread, -1);
+    if (thread->robust_note != 0)
+        futex_note_drop_locked(thread);
     adopted_forget(thread->tid);
     thread_forget(thread); /* under the lock: as soon as it is free, a handler may look the thread up */
     stopped = stop_look_locked(group, &stop);

@@ -35,6 +35,7 @@ static int begin_child(struct group *group, const struct msg_process_begin *begi
             child->id = begin->child;
             child->group = begin->group != 0 ? begin->group : process->process_group;
             child->exit_signal = begin->exit_signal;
+            child->uid = process->credentials.uid;
             process_add_child_locked(process, child);
         }
         *state = (struct msg_process_state){.parent = group->id,
@@ -156,7 +157,8 @@ static void report_locked(struct process *process, struct child *child, uint64_t
 
     result->child = child->id;
     result->status = child->status;
-    result->code = child->code;
+    result->code = (uint16_t)child->code;
+    result->uid = child->uid;
     result->user_ns = child->user_ns;
     result->system_ns = child->system_ns;
     if ((options & WAIT_NO_REAP) != 0)
@@ -224,7 +226,7 @@ int64_t children_event(struct group *group, const struct msg_process_call *call,
     struct process *process = group->process;
     const struct child_event *event = &call->event;
     uint32_t code = event->code, status = event->status;
-    struct signal_info info = {.code = (int32_t)code, .pid = event->child};
+    struct signal_info info = {.code = (int32_t)code, .pid = event->child, .uid = event->uid};
     const struct signal_action *action = &process->actions[SIGCHLD - 1];
     struct child *child;
     bool keep = true;
@@ -248,6 +250,7 @@ int64_t children_event(struct group *group, const struct msg_process_call *call,
     } else {
         child->code = code;
         child->status = status;
+        child->uid = event->uid;
         info.value = code == CLD_EXITED || code == CLD_STOPPED ? status >> 8 & 0xff : status & 0x7f;
         if (code == CLD_CONTINUED)
             info.value = SIGCONT;
@@ -303,6 +306,7 @@ int64_t children_adopt(struct group *group, const struct msg_process_call *call,
     if (error == 0 && child != NULL) {
         child->id = call->child.id;
         child->group = call->child.group;
+        child->uid = call->child.uid;
         child->exit_signal = SIGCHLD;
         process_add_child_locked(process, child);
     }
@@ -318,7 +322,7 @@ static uint32_t find_reaper(uint32_t id, const struct child *child)
 {
     while (id != PROCESS_INIT) {
         struct msg_process_call call = {
-            .id = id, .type = MSG_PROCESS_ADOPT, .child = {.id = child->id, .group = child->group}};
+            .id = id, .type = MSG_PROCESS_ADOPT, .child = {.id = child->id, .group = child->group, .uid = child->uid}};
         struct msg_process_result result;
         int64_t error = process_call_surely(&call, &result);
 
@@ -386,38 +390,38 @@ void children_give_away(struct group *group)
     }
 }
 
-/* Returns the id of a child of GROUP that was at home on KERNEL and has not ended; 0: there is none. */
-static uint32_t lost_child(struct group *group, uint32_t kernel)
+/* Finds a child of GROUP that was at home on KERNEL and has not ended, and makes *EVENT its end. False: there is none.
+ */
+static bool lost_child(struct group *group, uint32_t kernel, struct child_event *event)
 {
-    uint32_t id = 0;
+    bool found = false;
 
     spin_lock(&group->lock);
     list_for_each(node, &group->process->children) {
         const struct child *child = container_of(node, const struct child, node);
 
         if (process_home(child->id) == kernel && !has_ended(child)) {
-            id = child->id;
+            *event = (struct child_event){.child = child->id, .code = CLD_KILLED, .status = SIGKILL, .uid = child->uid};
+            found = true;
             break;
         }
     }
     spin_unlock(&group->lock);
-    return id;
+    return found;
 }
 
 static bool lose(struct group *group, void *context)
 {
-    uint32_t kernel = *(const uint32_t *)context, parent, id, last = 0;
+    uint32_t kernel = *(const uint32_t *)context, parent, last = 0;
     struct msg_process_result result = {.value = 0};
-    struct msg_process_call call;
+    struct msg_process_call call = {.id = group->id, .type = MSG_PROCESS_CHILD_EVENT};
 
     if (group->process == NULL)
         return true;
-    while ((id = lost_child(group, kernel)) != 0 && id != last) { /* one that stays is of a process that is ending */
-        call = (struct msg_process_call){.id = group->id,
-                                         .type = MSG_PROCESS_CHILD_EVENT,
-                                         .event = {.child = id, .code = CLD_KILLED, .status = SIGKILL}};
+    /* one that stays is of a process that is ending */
+    while (lost_child(group, kernel, &call.event) && call.event.child != last) {
+        last = call.event.child;
         children_event(group, &call, &result);
-        last = id;
     }
     spin_lock(&group->lock);
     parent = group->process->parent;

@@ -34,6 +34,7 @@ static inline struct child_event child_ended(uint32_t id, const struct msg_proce
     return (struct child_event){.child = id,
                                 .code = (end->status & 0x7f) != 0 ? CLD_KILLED : CLD_EXITED,
                                 .status = end->status & 0xffff,
+                                .uid = end->uid,
                                 .user_ns = end->user_ns,
                                 .system_ns = end->system_ns};
 }

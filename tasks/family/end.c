@@ -33,6 +33,7 @@ static void give_end_locked(struct group *group, struct msg_process_result *resu
     const struct process *process = group->process;
 
     result->status = process->status;
+    result->uid = process->credentials.uid;
     result->user_ns = group->gone_user_ns + process->children_user_ns;
     result->system_ns = group->gone_system_ns + process->children_system_ns;
 }

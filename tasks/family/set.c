@@ -20,6 +20,7 @@
 #include "tasks/signal/signal.h"
 
 #define LATER_MAX 64u
+#define UNDER_WAY_MOST 256u /* messages of process_group_signal, unless LATER is full */
 
 struct set_walk {
     const struct msg_process_group *asked;
@@ -219,9 +220,11 @@ static void submit_later(void)
         work_submit(&work);
 }
 
-static void put_off(enum msg_type type, uint32_t id, uint32_t signal, kernel_set kernels)
+/* False: there is no room. */
+static bool put_off(enum msg_type type, uint32_t id, uint32_t signal, kernel_set kernels)
 {
     uint32_t i = 0;
+    bool room;
 
     spin_lock(&later_lock);
     while (i < later_count && (later[i].type != type || later[i].id != id || later[i].signal != signal))
@@ -230,8 +233,10 @@ static void put_off(enum msg_type type, uint32_t id, uint32_t signal, kernel_set
         later[i].kernels |= kernels;
     else if (i < LATER_MAX)
         later[later_count++] = (struct later){.type = type, .id = id, .signal = signal, .kernels = kernels};
+    room = i < LATER_MAX;
     spin_unlock(&later_lock);
     submit_later();
+    return room;
 }
 
 void process_signal_later(uint32_t process, uint32_t signal)
@@ -239,23 +244,44 @@ void process_signal_later(uint32_t process, uint32_t signal)
     put_off(MSG_PROCESS_SIGNAL, process, signal, 0);
 }
 
+static uint32_t under_way; /* [a] messages that are not answered yet */
+
+static void take_answer(void *context, uint32_t kernel, const void *reply, int length)
+{
+    uint64_t what = (uint64_t)context;
+
+    (void)reply;
+    __atomic_fetch_sub(&under_way, 1, __ATOMIC_RELAXED);
+    if (length == -ENOMEM)
+        put_off(MSG_PROCESS_GROUP_SIGNAL, (uint32_t)what, (uint32_t)(what >> 32), 1ull << kernel);
+}
+
+static void send_all(const struct msg_process_group *asked, kernel_set kernels)
+{
+    for (; kernels != 0; kernels &= kernels - 1) {
+        __atomic_fetch_add(&under_way, 1, __ATOMIC_RELAXED);
+        post_answered((uint32_t)__builtin_ctzll(kernels), MSG_PROCESS_GROUP_SIGNAL, asked, sizeof(*asked), take_answer,
+                      (void *)((uint64_t)asked->info.signal << 32 | asked->group));
+    }
+}
+
+/* Programs may cause any number of these without waiting, by ioctl of a terminal: while too many messages are under
+ * way, a signal is put off, and so merged with its like. */
 void process_group_signal(uint32_t group, uint32_t signal)
 {
     struct msg_process_group asked = {
         .type = MSG_PROCESS_GROUP_SIGNAL, .group = group, .info = {.signal = signal, .code = SI_KERNEL}};
     struct msg_process_group_found found;
-    kernel_set left = msg_peers_reachable() | 1ull << instance.kernel;
+    kernel_set others = msg_peers_reachable() & ~(1ull << instance.kernel);
 
-    if (!freeze_active()) {
-        for (kernel_set rest = left & ~(1ull << instance.kernel); rest != 0; rest &= rest - 1) {
-            if (post((uint32_t)__builtin_ctzll(rest), MSG_PROCESS_GROUP_SIGNAL, &asked, sizeof(asked)) == 0)
-                left &= ~(rest & -rest);
-        }
-        operate(&asked, &found);
-        left &= ~(1ull << instance.kernel);
+    if (freeze_active()) {
+        put_off(MSG_PROCESS_GROUP_SIGNAL, group, signal, others | 1ull << instance.kernel);
+        return;
     }
-    if (left != 0)
-        put_off(MSG_PROCESS_GROUP_SIGNAL, group, signal, left);
+    if (__atomic_load_n(&under_way, __ATOMIC_RELAXED) < UNDER_WAY_MOST ||
+        !put_off(MSG_PROCESS_GROUP_SIGNAL, group, signal, others))
+        send_all(&asked, others);
+    operate(&asked, &found);
 }
 
 void process_set_init(void)

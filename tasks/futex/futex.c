@@ -68,7 +68,7 @@ int64_t futex_wait(const struct futex_expected *expected)
         return error;
     if (user_read(&value, expected->address, sizeof(value)) != 0)
         return -EFAULT;
-    if (value != expected->value)
+    if (value != expected->value || futex_poll(expected, &place))
         return -EAGAIN; /* before queueing, which may cost a message */
     error = futex_join(&wait, &place, expected->bitset);
     if (error != 0)
@@ -94,7 +94,7 @@ int64_t futex_wait(const struct futex_expected *expected)
 static __attribute__((noinline)) int64_t wake(uint64_t address, bool shared, uint32_t count, uint32_t bitset)
 {
     struct futex_place place;
-    int error = futex_find(address, shared, &place);
+    int error = shared ? futex_find(address, true, &place) : futex_find_private(address, &place);
 
     if (error != 0)
         return error;

@@ -42,9 +42,15 @@ int64_t futex_wake_op(uint64_t address, uint64_t second, bool shared, uint32_t w
  * that cannot be read or written are skipped. Waits. */
 void futex_release_thread(bool others);
 
-/* The current thread's robust list is at LIST; its home is told if that is another kernel. -ENOMEM: there; -EIO,
- * -ESRCH: the process ends. */
+/* The current thread's robust list is at LIST. Away from home, this kernel's notes say so to the home, or the home is
+ * asked to record it. -ENOMEM: there; -EIO, -ESRCH: the process ends. */
 int futex_set_robust(uint64_t list);
+/* THREAD, the current one, is about to move to KERNEL. Has the home record its robust list, if that is in this kernel's
+ * notes alone and the thread does not go home. Waits for the home. Errors as of futex_set_robust: it must not leave. */
+int futex_leaves(struct thread *thread, uint32_t kernel);
+/* THREAD of a kernel that is not its home has left it, has come back, or ends: this kernel has no note of its robust
+ * list any more. Under the lock of its group. */
+void futex_note_drop_locked(struct thread *thread);
 /* THREAD of GROUP is about to leave this kernel: if it is the home, it notes the thread's robust list. Under the
  * group's lock. -ENOMEM: the thread must not leave. */
 int futex_leaves_home_locked(struct group *group, const struct thread *thread);
@@ -55,6 +61,10 @@ int futex_note_robust_locked(struct process *process, uint32_t thread, uint64_t 
 /* At the home of GROUP: THREAD has exited; all threads have, but one that has released its words. */
 void futex_forget_robust(struct group *group, uint32_t thread);
 void futex_forget_all_robust(struct group *group);
+/* At the home of GROUP, while nothing changes it: calls EACH with the robust lists of those of its threads that are
+ * lost if the kernel where they are is; perhaps twice with the same one. */
+void futex_robust_each(const struct group *group, void (*each)(void *context, uint32_t thread, uint64_t list),
+                       void *context);
 /* At the home of GROUP, a member of which has died, when no thread of it runs any more: releases the words in memory
  * that other processes share of those threads that could not do it. Tasks only; waits. */
 void futex_release_lost(struct group *group);

@@ -81,6 +81,10 @@ struct futex_wait {
     struct remote_wait notified; /* with another owner kernel: the wait for its notification */
 };
 
+/* For a thread that is about to wait, whose word had the expected value: looks for a while whether it changes, if the
+ * queue or a waker may be on another kernel and the CPU has nothing else to do. True: it has. Handles messages, and may
+ * wait as sched_breathe and for a page. */
+bool futex_poll(const struct futex_expected *expected, const struct futex_place *place);
 /* Queues the current thread: from its return on, every wake of the word counts for WAIT until the thread leaves. ANY:
  * NULL, or a further completion to signal, which must stay valid until then. -ENOMEM. Waits for the owner's reply. */
 int futex_join_any(struct futex_wait *wait, const struct futex_place *place, uint32_t bitset, struct completion *any);
@@ -128,5 +132,14 @@ void futex_release_list(struct space *space, uint32_t tid, uint64_t list);
 /* Leaves the queue for a thread that should not have been queued. If the thread has been woken, it wakes another waiter
  * in its place. Returns ERROR, or 0 if it has been woken and there is no other waiter. */
 int64_t futex_give_up(struct futex_wait *wait, const struct futex_place *place, int64_t error);
+
+/* Away from the home of THREAD, the current one, under the lock of its group: writes that its robust list is at LIST
+ * into this kernel's notes at the home; LIST 0: there is none any more. False: the home has a record instead, or no
+ * note is free. */
+bool futex_note_set_locked(struct thread *thread, uint64_t list);
+/* At the home of GROUP: calls EACH for what each of KERNELS has noted here of its threads. A peer may write anything.
+ */
+void futex_notes_each(const struct group *group, kernel_set kernels,
+                      void (*each)(void *context, uint32_t thread, uint64_t list), void *context);
 
 #endif

@@ -180,19 +180,24 @@ void futex_remote_init(void)
 
 /* --- any kernel: an operation on this kernel's own queues needs no request --- */
 
-int64_t futex_wake_at(const struct futex_place *place, uint32_t count, uint32_t bitset)
+static __attribute__((noinline)) int64_t wake_remote(const struct futex_place *place, uint32_t count, uint32_t bitset)
 {
     struct msg_futex_wake message = {.key = place->key, .count = count, .bitset = bitset};
     struct msg_futex_done done;
     int result;
 
+    result = remote_ask_sure(place->owner, MSG_FUTEX_WAKE, &message, sizeof(message), &done, sizeof(done),
+                             "waking of its futex", place->key.word);
+    return result < 0 ? result : (int64_t)done.count;
+}
+
+int64_t futex_wake_at(const struct futex_place *place, uint32_t count, uint32_t bitset)
+{
     if (place->owner == instance.kernel)
         return futex_queue_wake(&place->key, count, bitset);
     if (futex_nobody_waits(place->owner, &place->key))
         return 0;
-    result = remote_ask_sure(place->owner, MSG_FUTEX_WAKE, &message, sizeof(message), &done, sizeof(done),
-                             "waking of its futex", place->key.word);
-    return result < 0 ? result : (int64_t)done.count;
+    return wake_remote(place, count, bitset);
 }
 
 int64_t futex_mark_at(const struct futex_place *place, uint64_t *mark)
@@ -232,21 +237,13 @@ static void woken(struct remote_wait *notified, const uint64_t *words)
     completion_signal(&wait->woken);
 }
 
-int futex_join_any(struct futex_wait *wait, const struct futex_place *place, uint32_t bitset, struct completion *any)
+/* futex_join_any at another kernel. */
+static __attribute__((noinline)) int join_remote(struct futex_wait *wait, const struct futex_place *place,
+                                                 uint32_t bitset)
 {
-    uint32_t priority = thread_current()->context.policy >> POLICY_PRIORITY_SHIFT;
-    struct msg_futex_wait message = {.key = place->key, .bitset = bitset, .priority = priority};
+    struct msg_futex_wait message = {.key = place->key, .bitset = bitset, .priority = wait->waiter.priority};
     int result;
 
-    completion_init(&wait->woken);
-    wait->any = any;
-    wait->owner = place->owner;
-    wait->waiter.remote = false;
-    wait->waiter.priority = priority;
-    if (place->owner == instance.kernel) {
-        futex_queue_join(&wait->waiter, &place->key, bitset);
-        return 0;
-    }
     remote_wait_begin(&wait->notified, place->owner, woken);
     message.token = wait->notified.token;
     result = remote_ask(place->owner, MSG_FUTEX_WAIT, &message, sizeof(message), NULL, 0, "queue of its futex",
@@ -254,6 +251,19 @@ int futex_join_any(struct futex_wait *wait, const struct futex_place *place, uin
     if (result < 0)
         remote_wait_end(&wait->notified);
     return result;
+}
+
+int futex_join_any(struct futex_wait *wait, const struct futex_place *place, uint32_t bitset, struct completion *any)
+{
+    completion_init(&wait->woken);
+    wait->any = any;
+    wait->owner = place->owner;
+    wait->waiter.remote = false;
+    wait->waiter.priority = thread_current()->context.policy >> POLICY_PRIORITY_SHIFT;
+    if (place->owner != instance.kernel)
+        return join_remote(wait, place, bitset);
+    futex_queue_join(&wait->waiter, &place->key, bitset);
+    return 0;
 }
 
 void futex_woken(struct futex_wait *wait)

@@ -1,12 +1,13 @@
 /* The robust lists of a process's threads, as its home knows them: so the words that a thread holds are released, too,
  * when it is lost with a kernel. See tasks/futex/futex.md, "The end of a thread".
  *
- * A thread that is away from home and has a list has a record there, and one that has come back may have one still,
- * until it exits; those that are killed keep theirs until the process has ended. A thread that has never left home has
- * none: it cannot be lost while its home is not. */
+ * Of a thread that is away from home and has a list, the home has a note (note.c) or a record. A thread that has come
+ * back may have a record still, until it exits; those that are killed keep theirs until the process has ended. A thread
+ * that has never left home has neither: it cannot be lost while its home is not. */
 #include "kernel/abi/errno.h"
 #include "kernel/instance/instance.h"
 #include "mm/frame/heap.h"
+#include "msg/channel.h"
 #include "tasks/futex/futex.h"
 #include "tasks/futex/internal.h"
 #include "tasks/process/process.h"
@@ -80,23 +81,53 @@ static void set_at_home(struct group *group, struct thread *self, uint64_t list)
     spin_unlock(&group->lock);
 }
 
+/* Has the home record that the list of SELF, the current thread, is at LIST. */
+static int ask_record(const struct thread *self, uint64_t list)
+{
+    struct msg_futex_robust message = {.group = self->group->id, .thread = self->tid, .list = list};
+    struct remote_how how = {.why = "record of its robust list", .key = self->tid, .sure = true};
+    int error = remote_call(self->group->home, MSG_FUTEX_ROBUST, &message, sizeof(message), NULL, 0, &how);
+
+    return error < 0 ? error : 0;
+}
+
 int futex_set_robust(uint64_t list)
 {
     struct thread *self = thread_current();
     struct group *group = self->group;
-    struct msg_futex_robust message = {.group = group->id, .thread = self->tid, .list = list};
-    struct remote_how how = {.why = "record of its robust list", .key = self->tid, .sure = true};
     int error = 0;
+    bool noted;
 
     if (group->process != NULL) {
         set_at_home(group, self, list);
         return 0;
     }
-    if (list != self->context.robust_list)
-        error = remote_call(group->home, MSG_FUTEX_ROBUST, &message, sizeof(message), NULL, 0, &how);
-    if (error >= 0)
+    if (list == self->context.robust_list)
+        return 0;
+    spin_lock(&group->lock);
+    noted = futex_note_set_locked(self, list);
+    spin_unlock(&group->lock);
+    if (!noted)
+        error = ask_record(self, list);
+    if (error == 0)
         self->context.robust_list = list;
-    return error < 0 ? error : 0;
+    return error;
+}
+
+int futex_leaves(struct thread *thread, uint32_t kernel)
+{
+    struct group *group = thread->group;
+    int error;
+
+    if (thread->robust_note == 0 || kernel == group->home)
+        return 0;
+    error = ask_record(thread, thread->context.robust_list);
+    if (error != 0)
+        return error;
+    spin_lock(&group->lock);
+    futex_note_drop_locked(thread);
+    spin_unlock(&group->lock);
+    return 0;
 }
 
 int futex_leaves_home_locked(struct group *group, const struct thread *thread)
@@ -125,9 +156,31 @@ void futex_forget_all_robust(struct group *group)
     spin_unlock(&group->lock);
 }
 
+void futex_robust_each(const struct group *group, void (*each)(void *context, uint32_t thread, uint64_t list),
+                       void *context)
+{
+    kernel_set members = group->space != NULL ? group->space->members : 0;
+
+    list_for_each(node, &group->process->robust) {
+        const struct process_robust *robust = container_of(node, const struct process_robust, node);
+
+        each(context, robust->thread, robust->list);
+    }
+    futex_notes_each(group, members, each, context);
+}
+
+static void release_noted(void *context, uint32_t thread, uint64_t list)
+{
+    const struct group *group = context;
+
+    futex_release_list(group->space, thread, list);
+}
+
 void futex_release_lost(struct group *group)
 {
     struct process *process = group->process;
+
+    futex_notes_each(group, msg_peers_fenced(), release_noted, group);
 
     for (;;) {
         const struct process_robust *first = NULL;

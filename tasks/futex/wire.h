@@ -64,6 +64,14 @@ struct futex_notified {   /* words of the notification (tasks/remote/notify.h) t
     uint32_t pad;
 };
 
+/* Among a kernel's notes at the home of a process (msg_notes_at): the robust list of a thread that is there. */
+struct futex_note {
+    uint64_t list;   /* user address */
+    uint32_t thread; /* id */
+    uint32_t group;  /* id, stored last; 0: the note is free */
+};
+
+_Static_assert(sizeof(struct futex_note) == 16, "wire format");
 _Static_assert(sizeof(struct msg_futex_wait) == 32 && sizeof(struct msg_futex_wake) == 24 &&
                    sizeof(struct msg_futex_mark) == 16 && sizeof(struct msg_futex_marked) == 8 &&
                    sizeof(struct msg_futex_requeue) == 48 && sizeof(struct msg_futex_done) == 8 &&

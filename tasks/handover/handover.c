@@ -15,6 +15,7 @@
 #include "mm/mempolicy/mempolicy.h"
 #include "mm/space/wire.h"
 #include "msg/channel.h"
+#include "tasks/futex/futex.h"
 #include "tasks/handover/internal.h"
 #include "tasks/process/call.h"
 #include "tasks/role/adopted.h"
@@ -267,15 +268,17 @@ static void send_timers(struct sending *s, const struct group *group)
     gather_end(s);
 }
 
+static void send_robust_one(void *context, uint32_t thread, uint64_t list)
+{
+    struct handover_robust item = {.list = list, .thread = thread};
+
+    gather(context, &item);
+}
+
 static void send_robust(struct sending *s, const struct group *group)
 {
     gather_begin(s, PART_ROBUST, group->id, sizeof(struct handover_robust));
-    list_for_each(node, &group->process->robust) {
-        const struct process_robust *robust = container_of(node, const struct process_robust, node);
-        struct handover_robust item = {.list = robust->list, .thread = robust->thread};
-
-        gather(s, &item);
-    }
+    futex_robust_each(group, send_robust_one, s);
     gather_end(s);
 }
 

@@ -421,12 +421,17 @@ static bool switch_group(struct group *group, void *context)
 {
     const struct switching *s = context;
 
+    bool moves;
+
     spin_lock(&group->lock);
-    if (group->home == s->from)
+    moves = group->home == s->from;
+    if (moves)
         group->home = s->to;
     list_for_each(node, &group->threads) {
         struct thread *thread = container_of(node, struct thread, group_node);
 
+        if (moves) /* what was noted at the old home is recorded at the new one */
+            thread->robust_note = 0;
         thread->visited &= ~(1ull << s->from);
         if (process_home(thread->tid) == s->from) /* so that the new kernel of its role receives THREAD_GONE */
             thread->visited |= 1ull << s->to;

@@ -18,7 +18,7 @@
 #include "mm/life/life.h"
 #include "mm/retrieve/strategy.h"
 #include "mm/space/space.h"
-#include "msg/channel.h"
+#include "msg/call.h"
 #include "tasks/balance/balance.h"
 #include "tasks/futex/futex.h"
 #include "tasks/kill/kill.h"
@@ -67,6 +67,7 @@ static void take_answer(void *context, uint32_t kernel, const void *reply, int l
             sched_wake(thread);
         } else {
             thread->presence = THREAD_SHADOW;
+            futex_note_drop_locked(thread); /* it is at home, or its home has a record */
             stopped = stop_look_locked(group, &stop);
             if (group->exiting || thread->doomed) {
                 thread->disposition = DISPOSITION_EXIT;
@@ -97,6 +98,11 @@ static struct departure *departure_create_locked(struct thread *thread, uint32_t
     return departure;
 }
 
+static bool has_disposition(const void *thread)
+{
+    return ((const volatile struct thread *)thread)->disposition != DISPOSITION_NONE;
+}
+
 /* Sleeps as a shadow until a disposition is set, and carries it out. Returns 1 after a return, or the error of a failed
  * departure. */
 static int sleep_as_shadow(struct thread *thread)
@@ -105,6 +111,7 @@ static int sleep_as_shadow(struct thread *thread)
     struct group *group = thread->group;
     enum thread_disposition disposition;
 
+    sched_poll(has_disposition, thread); /* it may come back soon */
     spin_lock(&group->lock);
     while (thread->disposition == DISPOSITION_NONE) {
         sched_block(&group->lock, &reason, WAIT_FIRM, 0);
@@ -114,6 +121,8 @@ static int sleep_as_shadow(struct thread *thread)
     thread->disposition = DISPOSITION_NONE;
     if (disposition != DISPOSITION_EXIT)
         thread->presence = THREAD_PRESENT;
+    if (disposition == DISPOSITION_RETURN) /* the answer to its departure is still under way */
+        futex_note_drop_locked(thread);
     if (disposition != DISPOSITION_EXIT && thread->counted_on != 0)
         group_made_locked(group, thread, (int32_t)instance.kernel);
     if (group->stopped)
@@ -146,6 +155,9 @@ static int depart(uint32_t kernel, bool ordered)
         return -EAGAIN;
     if (group->pinned != NULL)
         return -EBUSY;
+    result = futex_leaves(thread, kernel);
+    if (result != 0)
+        return result;
     if (cpu_self()->fpu_owner == thread)
         fpu_save(thread->fpu);
     sched_settle();

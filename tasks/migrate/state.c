@@ -1,4 +1,4 @@
-/* The state of a moving thread: packing, checking and installing it. See the header. The caller holds the lock of the
+/* The state of a moving thread: writing, checking and installing it. See the header. The caller holds the lock of the
  * thread's group, or has the only reference to the thread; a peer's message is checked before its state is used. */
 #include "tasks/migrate/state.h"
 
@@ -6,51 +6,67 @@
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/arch/x86_64/cpu.h"
 #include "kernel/instance/instance.h"
+#include "kernel/lib/string.h"
 #include "tasks/futex/donation/donation.h"
-#include "tasks/migrate/pack.h"
 #include "tasks/thread/group.h"
 
-#define CONTEXT_WORDS (sizeof(struct thread_context) / 8)
-#define FRAME_WORDS (sizeof(struct trap_frame) / 8)
-#define RUNS_MAX (2 + FPU_PARTS_MAX)
+#define CONTEXT_SIZE (uint32_t)sizeof(struct thread_context)
+#define FRAME_SIZE (uint32_t)sizeof(struct trap_frame)
 
-_Static_assert(sizeof(struct thread_context) % 8 == 0, "packed by words");
+_Static_assert(sizeof(struct thread_context) % 8 == 0, "words");
 
-static uint32_t packed_most; /* [i] maximal number of packed words of a thread */
+static uint32_t state_most; /* [i] bytes of the state of a thread that uses all of the FPU */
 
-/* The runs of words of THREAD that are packed. */
-static uint32_t runs_of(struct thread *thread, struct pack_run runs[RUNS_MAX])
+/* Copies SIZE bytes, and returns what lies behind them in the message. */
+static inline uint8_t *put(uint8_t *out, const void *from, uint32_t size)
 {
-    uint8_t *fpu = thread->fpu;
+    memcpy(out, from, size);
+    return out + size;
+}
 
-    runs[0] = (struct pack_run){(uint64_t *)&thread->context, CONTEXT_WORDS};
-    runs[1] = (struct pack_run){(uint64_t *)thread_frame(thread), FRAME_WORDS};
-    for (uint32_t i = 0; i < fpu_part_count; i++)
-        runs[2 + i] = (struct pack_run){(uint64_t *)(fpu + fpu_parts[i].offset), fpu_parts[i].size / 8};
-    return 2 + fpu_part_count;
+static inline const uint8_t *get(void *to, const uint8_t *in, uint32_t size)
+{
+    memcpy(to, in, size);
+    return in + size;
+}
+
+/* Bytes of a state with these COMPONENTS of the FPU state; -1: there are no such ones. */
+static int64_t state_size(uint64_t components)
+{
+    int64_t size = CONTEXT_SIZE + FRAME_SIZE + FPU_BASIC_SIZE;
+
+    if ((components & ~fpu_components_all()) != 0)
+        return -1;
+    for (uint32_t i = 0; i < fpu_part_count; i++) {
+        if ((components >> fpu_parts[i].component & 1) != 0)
+            size += fpu_parts[i].size;
+    }
+    return size;
+}
+
+/* What follows the state in MESSAGE: signals, and behind them donations. */
+static const struct signal_info *infos_of(const struct msg_migrate *message)
+{
+    return (const struct signal_info *)(const void *)((const uint8_t *)(message + 1) + message->state);
 }
 
 static const struct pi_donation_update *donations_of(const struct msg_migrate *message)
 {
-    const uint64_t *packed = (const uint64_t *)(message + 1);
-    const struct signal_info *infos = (const struct signal_info *)(packed + message->packed);
-
-    return (const struct pi_donation_update *)(infos + message->signals);
+    return (const struct pi_donation_update *)(infos_of(message) + message->signals);
 }
 
 uint32_t state_bound(const struct thread *thread)
 {
-    return (uint32_t)sizeof(struct msg_migrate) + packed_most * 8 +
+    return (uint32_t)sizeof(struct msg_migrate) + state_most +
            thread->signals.count * (uint32_t)sizeof(struct signal_info) +
            pi_donations_count(thread) * (uint32_t)sizeof(struct pi_donation_update);
 }
 
 void state_fill(struct thread *thread, uint32_t kernel, struct msg_migrate *message)
 {
-    struct pack_run runs[RUNS_MAX];
-    uint32_t count = runs_of(thread, runs);
     struct group *group = thread->group;
-    uint64_t *packed;
+    const uint8_t *fpu = thread->fpu;
+    uint8_t *out = (uint8_t *)(message + 1);
 
     *message = (struct msg_migrate){0};
     message->group = group->id;
@@ -60,29 +76,43 @@ void state_fill(struct thread *thread, uint32_t kernel, struct msg_migrate *mess
     message->clock = clock_now();
     message->signal_hint = group->signal_hint;
     message->signals = thread->signals.count;
-    packed = (uint64_t *)(message + 1);
-    message->packed = pack(runs, count, packed);
-    signal_queue_list(&thread->signals, (struct signal_info *)(packed + message->packed), message->signals);
+    out = put(out, &thread->context, CONTEXT_SIZE);
+    out = put(out, thread_frame(thread), FRAME_SIZE);
+    out = put(out, fpu, FPU_BASIC_SIZE);
+    message->components = fpu_components(fpu);
+    for (uint32_t i = 0; i < fpu_part_count; i++) {
+        if ((message->components >> fpu_parts[i].component & 1) != 0)
+            out = put(out, fpu + fpu_parts[i].offset, fpu_parts[i].size);
+    }
+    message->state = (uint32_t)(out - (uint8_t *)(message + 1));
+    signal_queue_list(&thread->signals, (struct signal_info *)infos_of(message), message->signals);
     message->donations = pi_donations_count(thread);
     pi_donations_list(thread, (struct pi_donation_update *)donations_of(message));
 }
 
 uint32_t state_length(const struct msg_migrate *message)
 {
-    return (uint32_t)sizeof(*message) + message->packed * 8 + message->signals * (uint32_t)sizeof(struct signal_info) +
+    return (uint32_t)sizeof(*message) + message->state + message->signals * (uint32_t)sizeof(struct signal_info) +
            message->donations * (uint32_t)sizeof(struct pi_donation_update);
 }
 
 int state_install(struct thread *thread, const struct msg_migrate *message)
 {
-    const uint64_t *packed = (const uint64_t *)(message + 1);
-    const struct signal_info *infos = (const struct signal_info *)(packed + message->packed);
+    const struct signal_info *infos = infos_of(message);
     struct trap_frame *frame = thread_frame(thread);
-    struct pack_run runs[RUNS_MAX];
-    uint32_t count = runs_of(thread, runs);
+    const uint8_t *in = (const uint8_t *)(message + 1);
+    uint8_t *fpu = thread->fpu;
 
-    if (!unpack(runs, count, packed, message->packed) || !fpu_area_valid(thread->fpu) || frame->rip >= USER_END ||
-        thread->context.fs_base >= USER_END || thread->context.gs_base >= USER_END)
+    in = get(&thread->context, in, CONTEXT_SIZE);
+    in = get(frame, in, FRAME_SIZE);
+    in = get(fpu, in, FPU_BASIC_SIZE);
+    fpu_set_components(fpu, message->components); /* the others have their initial values, whatever lies there */
+    for (uint32_t i = 0; i < fpu_part_count; i++) {
+        if ((message->components >> fpu_parts[i].component & 1) != 0)
+            in = get(fpu + fpu_parts[i].offset, in, fpu_parts[i].size);
+    }
+    if (!fpu_area_valid(thread->fpu) || frame->rip >= USER_END || thread->context.fs_base >= USER_END ||
+        thread->context.gs_base >= USER_END)
         return -EPROTO;
     if (pi_donations_set(thread, donations_of(message), message->donations) != 0)
         return -ENOMEM;
@@ -111,10 +141,10 @@ bool state_valid(const struct msg *m)
     const struct signal_info *infos;
 
     if (!set_valid(message->visited) || message->home >= instance.kernels || message->signals > SIGNAL_QUEUE_MAX ||
-        message->packed > MSG_MAX / 8 || message->donations > MSG_MAX / sizeof(struct pi_donation_update) ||
-        m->length != state_length(message))
+        (int64_t)message->state != state_size(message->components) ||
+        message->donations > MSG_MAX / sizeof(struct pi_donation_update) || m->length != state_length(message))
         return false;
-    infos = (const struct signal_info *)((const uint64_t *)(message + 1) + message->packed);
+    infos = infos_of(message);
     for (uint32_t i = 0; i < message->signals; i++) {
         if (infos[i].signal == 0 || infos[i].signal > SIGNALS)
             return false;
@@ -124,9 +154,5 @@ bool state_valid(const struct msg *m)
 
 void state_init(void)
 {
-    uint32_t words = CONTEXT_WORDS + FRAME_WORDS;
-
-    for (uint32_t i = 0; i < fpu_part_count; i++)
-        words += fpu_parts[i].size / 8;
-    packed_most = pack_bound(words, 2 + fpu_part_count);
+    state_most = (uint32_t)state_size(fpu_components_all());
 }

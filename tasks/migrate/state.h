@@ -16,7 +16,7 @@ uint32_t state_bound(const struct thread *thread);
 void state_fill(struct thread *thread, uint32_t kernel, struct msg_migrate *message);
 /* The size of MESSAGE with the data that follows it, in bytes. */
 uint32_t state_length(const struct msg_migrate *message);
-/* Whether M is a complete message whose fields are in range, apart from the packed words. */
+/* Whether M is a complete message whose fields are in range, apart from the state. */
 bool state_valid(const struct msg *m);
 /* Installs the state of MESSAGE in THREAD, which does not run. Values that would fault in the kernel are refused or
  * replaced. 0, -EPROTO, -ENOMEM. */

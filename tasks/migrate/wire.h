@@ -17,20 +17,21 @@ struct msg_group_joined { /* the reply to GROUP_JOIN */
     uint64_t mode; /* of the address space */
 };
 
-/* MIGRATE. It is followed by PACKED words, the output of pack() for the context, the register frame and the parts of
- * the FPU state; then by SIGNALS structs signal_info and DONATIONS structs pi_donation_update. */
+/* MIGRATE. It is followed by STATE bytes: the context, the register frame, and of the FPU state the part of FXSAVE and
+ * the COMPONENTS that the thread uses; then by SIGNALS structs signal_info and DONATIONS structs pi_donation_update. */
 struct msg_migrate {
     uint32_t group;
     uint32_t home;
     uint32_t thread;
-    uint32_t packed;
+    uint32_t state;
     uint64_t visited;
     uint64_t clock; /* ns: the sender's clock; the thread has seen no later time */
     uint64_t signal_hint;
+    uint64_t components; /* bits of XSTATE_BV; 0 without XSAVE */
     uint32_t signals;
     uint32_t donations;
 };
 
-_Static_assert(sizeof(struct msg_migrate) == 48, "wire format");
+_Static_assert(sizeof(struct msg_migrate) == 56, "wire format");
 
 #endif

@@ -17,15 +17,18 @@
 #include "tasks/timer/timer.h"
 
 #define PERIOD_FIRST 5u /* times the shortest period */
-#define PERIOD_MOST 100u
-#define PERIOD_HALF 10u             /* after which what was seen counts half */
+#define PERIOD_MOST 10u
+#define PERIOD_HALF 10u             /* not less than the longest; after which what was seen counts half */
 #define PERIOD_LIMIT 10000000000ull /* ns; the longest in any case */
 #define MS 1000000ull
-#define MOVES_AT_ONCE 64u /* blocks of a space that move between two looks: 4 MiB */
+#define MOVES_AT_ONCE 0x400000u /* bytes of a space that move between two looks */
+#define REMOTE_PART 8u          /* part of the pages of a look that are another node's and shorten the period */
+#define SOON 8u /* part of the shortest period after which a kernel looks that begins to use remote memory */
 
 static struct timer timer;
 static uint64_t shortest = 100000000; /* ns */
-static uint64_t period;
+static volatile uint64_t period;      /* [a] */
+static volatile uint64_t looked;      /* [a] when the last look at the tables ended */
 
 static bool is_on(void)
 {
@@ -35,8 +38,8 @@ static bool is_on(void)
 /* What is known of a space, and what a look at it has found. */
 struct look {
     uint32_t home;
-    bool wanted;     /* it has a policy */
-    uint64_t remote; /* pages of other nodes so far */
+    bool wanted;            /* it has a policy */
+    uint64_t local, remote; /* pages of its own node and of other nodes so far */
 };
 
 static struct look look_of(struct space *space)
@@ -45,6 +48,7 @@ static struct look look_of(struct space *space)
 
     spin_lock(&space->lock);
     look.wanted = seen_policy_locked(space)->choose != NULL;
+    look.local = space->stats.seen_local;
     look.remote = space->stats.seen_remote;
     spin_unlock(&space->lock);
     return look;
@@ -88,10 +92,11 @@ static bool report_hints(uint64_t id, bool *remote)
     return found;
 }
 
-/* Returns whether another node's memory was used. */
+/* Returns whether other nodes' memory was used so much that it is worth looking again soon. */
 static bool look_at(uint64_t id, struct look *look)
 {
-    uint64_t before = look->remote;
+    struct look before = *look;
+    uint64_t remote;
     bool used = false, hinted;
 
     while (look->wanted && report_hints(id, &hinted)) {
@@ -100,14 +105,23 @@ static bool look_at(uint64_t id, struct look *look)
     }
     for (uint64_t at = 0; look->wanted && look_once(id, &at, look);)
         slice_check();
-    return used || look->remote != before;
+    remote = look->remote - before.remote;
+    return used || (remote != 0 && REMOTE_PART * remote >= remote + look->local - before.local);
 }
 
+/* A block that follows its user to NODE. */
+struct following {
+    struct space *space;
+    uint32_t node;
+};
+
+/* The page is locked: a policy that it gets later finds it where it is then. */
 static uint64_t follow_wanted(void *context, uint64_t page, uint32_t node)
 {
-    (void)page;
+    const struct following *following = context;
+
     (void)node;
-    return 1ull << *(const uint32_t *)context;
+    return 1ull << following->node & seen_may_follow(following->space, page);
 }
 
 /* What cannot move stays where it is used from afar. */
@@ -120,17 +134,18 @@ static void follow_done(void *context, uint64_t page, int result)
 
 static void move_blocks(struct space *space)
 {
-    uint32_t node;
-    struct space_moves moves = {.wanted = follow_wanted, .done = follow_done, .context = &node};
-    uint64_t start;
+    struct following following = {.space = space};
+    struct space_moves moves = {.wanted = follow_wanted, .done = follow_done, .context = &following};
+    uint64_t start, bytes;
 
-    for (uint32_t i = 0; i < MOVES_AT_ONCE && seen_next(space, &start, &node); i++) {
+    for (uint64_t moved = 0; moved < MOVES_AT_ONCE && seen_next(space, &start, &bytes, &following.node);
+         moved += bytes) {
         trace_note("moves memory to this node", (uint32_t)space->id, instance.kernel,
-                   start / (SEEN_BLOCK_PAGES * PAGE_SIZE), node);
-        if (node == SEEN_REPLICATE) /* an error leaves the rest of the block as it is */
-            space_replicate(space, start, start + SEEN_BLOCK_PAGES * PAGE_SIZE);
+                   start / (SEEN_BLOCK_PAGES * PAGE_SIZE), following.node);
+        if (following.node == SEEN_REPLICATE) /* an error leaves the rest of the block as it is */
+            space_replicate(space, start, start + bytes, true);
         else
-            space_move(space, start, start + SEEN_BLOCK_PAGES * PAGE_SIZE, &moves);
+            space_move(space, start, start + bytes, &moves);
         slice_check();
     }
 }
@@ -182,9 +197,22 @@ static void fire(struct timer *fired)
         if (look.home == instance.kernel)
             follow(id);
     }
+    looked = clock_now();
     set_period(remote ? period / 2 : period * 2);
     if (wanted)
-        timer_arm(fired, clock_now() + period);
+        timer_arm(fired, looked + period);
+}
+
+/* A kernel that has lengthened its period does not wait for its end when it begins to use another node's memory, or
+ * another node its own. */
+static void soon(void)
+{
+    uint64_t at = clock_now() + shortest / SOON;
+
+    if (period <= shortest)
+        return;
+    period = shortest;
+    timer_arm(&timer, at > looked + shortest ? at : looked + shortest);
 }
 
 /* Also with the lock of a space held. */
@@ -218,6 +246,14 @@ static void set_shortest(const char *value)
     timer_arm(&timer, clock_now() + period); /* also for a space with a policy of its own */
 }
 
+static void set_block(const char *value)
+{
+    uint64_t kib;
+
+    if (option_parse_number(value, 2048, &kib) && kib >= 64 && (kib & (kib - 1)) == 0)
+        seen_block_bytes = kib * 1024;
+}
+
 const char *numa_policy(void)
 {
     return seen_policies[seen_policy_now].name;
@@ -227,11 +263,14 @@ void numa_init(void)
 {
     static struct option option = {.name = "numa", .set = set};
     static struct option of_way = {.name = "numasee", .set = set_way};
+    static struct option of_block = {.name = "numablock", .set = set_block};
     static struct option of_period = {.name = "numaperiod", .set = set_shortest};
 
     timer_init(&timer, fire);
     seen_begin = begin;
+    seen_soon = soon;
     option_add(&of_way);
     option_add(&of_period);
+    option_add(&of_block);
     option_add(&option);
 }

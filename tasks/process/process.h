@@ -27,6 +27,7 @@ struct child {
     uint32_t exit_signal;        /* sent at its end, 0: none */
     uint32_t status;             /* as waitpid's: of the latest event not yet waited for */
     uint32_t code;               /* 0, or CLD_* of that event */
+    uint32_t uid;                /* its real user at that event; before the first event, its parent's */
     uint32_t stop_round;         /* of the latest stop or continue reported: earlier rounds are dropped */
     uint64_t user_ns, system_ns; /* valid once ended: its own and its waited-for children's */
 };
@@ -36,6 +37,16 @@ struct process_robust {
     struct list node; /* [g] in the process's robust */
     uint32_t thread;  /* its id */
     uint64_t list;    /* [g] user address */
+};
+
+/* What the members have to be told of signals: tasks/signal/hint.c. */
+struct process_hints {
+    kernel_set unanswered;           /* [g] members with a GROUP_HINT that they have not answered */
+    kernel_set hint_due, forget_due; /* [g] members that are to get SIGNALS, or FORGETS, with the next one */
+    uint64_t signals, forgets;       /* [g] 0 if no member is to get them */
+    bool busy;                       /* [g] busy threads are to be chosen for SIGNALS */
+    bool submitted;                  /* [g] WORK has been */
+    struct work work;                /* sends them where there is no memory */
 };
 
 /* Permission bits that are cleared in new files (umask(2)). */
@@ -70,8 +81,7 @@ struct process {
     uint32_t stop_left;                    /* [g] kernels where threads are not quiesced yet */
     struct msg_process_call news;          /* [g] a stop or continue that a task reports to the parent; type 0: none */
     struct work news_work;
-    uint64_t hints, forgets; /* [g] signals that a task reports to the members: tasks/signal/signal.c */
-    struct work hint_work;
+    struct process_hints hints;
     uint64_t children_user_ns, children_system_ns; /* [g] of children waited for */
     struct account_used children_used;             /* [g] the same */
     struct account_io children_io;                 /* [g] */

@@ -64,8 +64,11 @@ static void one_quiesced(struct group *group, uint32_t round)
     if (group->stop_round == round && group->stopped && --process->stop_left == 0 && !group->exiting) {
         notify = process->parent != PROCESS_INIT;
         call.id = process->parent;
-        call.event = (struct child_event){
-            .child = group->id, .code = CLD_STOPPED, .status = process->stop_signal << 8 | 0x7f, .round = round};
+        call.event = (struct child_event){.child = group->id,
+                                          .code = CLD_STOPPED,
+                                          .status = process->stop_signal << 8 | 0x7f,
+                                          .round = round,
+                                          .uid = process->credentials.uid};
     }
     spin_unlock(&group->lock);
     if (notify)
@@ -172,8 +175,11 @@ static void begin_round(struct group *group, bool stopped, uint32_t signal, uint
     } else {
         notify = process->parent != PROCESS_INIT;
         call.id = process->parent;
-        call.event = (struct child_event){
-            .child = group->id, .code = CLD_CONTINUED, .status = 0xffff, .round = message.round};
+        call.event = (struct child_event){.child = group->id,
+                                          .code = CLD_CONTINUED,
+                                          .status = 0xffff,
+                                          .round = message.round,
+                                          .uid = process->credentials.uid};
     }
     spin_unlock(&group->lock);
     for (kernel_set rest = others; rest != 0; rest &= rest - 1)

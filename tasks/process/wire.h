@@ -66,9 +66,11 @@ struct timer_facts {
 /* A child's event as reported to its parent: PROCESS_CHILD_EVENT. */
 struct child_event {
     uint32_t child;
-    uint32_t code;               /* CLD_*, or CHILD_CANCELLED */
-    uint32_t status;             /* as waitpid's */
-    uint32_t round;              /* of a stop or continue: orders reports that overtake each other */
+    uint32_t code;   /* CLD_*, or CHILD_CANCELLED */
+    uint32_t status; /* as waitpid's */
+    uint32_t round;  /* of a stop or continue: orders reports that overtake each other */
+    uint32_t uid;    /* the child's real user */
+    uint32_t pad;
     uint64_t user_ns, system_ns; /* of an end: CPU time of the child and its waited-for children */
 };
 #define CHILD_CANCELLED 255u /* it was never started */
@@ -106,6 +108,7 @@ struct msg_process_call { /* PROCESS_..., from PROCESS_PARENT to PROCESS_LIMIT *
         struct child_event event; /* CHILD_EVENT */
         struct {
             uint32_t id, group;
+            uint32_t uid;
         } child;        /* CHILD_GROUP, ADOPT */
         uint32_t umask; /* UMASK: permission bits, or PROCESS_UMASK_ASK */
         struct {
@@ -152,10 +155,11 @@ struct msg_process_result {
     union {
         struct { /* PROCESS_WAIT; PROCESS_NEW_PARENT fills in times and status */
             uint64_t user_ns, system_ns;
-            uint64_t events; /* count of the children's events at the time of the look-up */
-            uint32_t child;  /* 0: none yet */
-            uint32_t status, code;
-            uint32_t reaped; /* 1: the caller has to send PROCESS_REAPED to the child before its wait returns */
+            uint64_t events;      /* count of the children's events at the time of the look-up */
+            uint32_t child;       /* 0: none yet */
+            uint32_t status, uid; /* UID: the child's real user */
+            uint16_t code;
+            uint16_t reaped; /* 1: the caller has to send PROCESS_REAPED to the child before its wait returns */
         };
         uint32_t parent; /* PROCESS_ADOPT; PROCESS_SET_GROUP, PROCESS_SET_SESSION: the caller has to send it
                             PROCESS_CHILD_GROUP */

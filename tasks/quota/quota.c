@@ -15,6 +15,7 @@
 #define ROOT 0u
 #define PIPE_SOFT_MOST 16384u /* pages, as in Linux */
 #define FLYING_MOST 4096u
+#define LOCKS_MOST 8192u    /* as each change of a file's locks looks at all of them */
 #define WATCH_BYTES 256u    /* about, with what is beside it */
 #define WATCHES_PART 25u    /* of the memory that a user's may have, as in Linux */
 #define QUEUE_BYTES 819200u /* as in Linux */
@@ -150,9 +151,16 @@ uint64_t quota_limit(enum quota which)
     case QUOTA_PIPE_PAGES:
         return 2 * quota_pipe_soft();
     case QUOTA_SOCKET_BYTES:
+    case QUOTA_FILE_BYTES:
         return total_pages() / 4 * PAGE_SIZE;
+    case QUOTA_FILE_PAGES:
+        return total_pages() / 2; /* as Linux's tmpfs gives to all users together */
+    case QUOTA_IPC_BYTES:
+        return total_pages() / 8 * PAGE_SIZE;
     case QUOTA_WATCHES:
         return total_pages() * PAGE_SIZE / WATCHES_PART / WATCH_BYTES;
+    case QUOTA_LOCKS:
+        return LOCKS_MOST;
     case QUOTA_QUEUE_BYTES:
         return QUEUE_BYTES;
     default:

@@ -12,6 +12,10 @@ enum quota {
     QUOTA_FLYING,       /* descriptors under way in sockets, by sender: unix(7) */
     QUOTA_WATCHES,      /* descriptors in epoll sets: epoll(7) */
     QUOTA_QUEUE_BYTES,  /* capacity of POSIX message queues: RLIMIT_MSGQUEUE */
+    QUOTA_FILE_BYTES,   /* memory of files' nodes, names, attributes and pseudo-terminals, by owner or maker */
+    QUOTA_FILE_PAGES,   /* pages of files and of System V's segments, by owner */
+    QUOTA_LOCKS,        /* locks of files and of their ranges: fcntl(2), flock(2) */
+    QUOTA_IPC_BYTES,    /* memory of System V's objects, by creator, of messages, by sender, and of SEM_UNDO */
     QUOTAS
 };
 

@@ -24,7 +24,8 @@ static struct service {
     remote_run run; /* NULL: nobody serves this type */
     remote_room room;
     uint32_t result_size;
-    bool careful; /* the handler has to look at the row: a task does it, or only kernel 0 may ask for it */
+    enum work_rank rank; /* of a worker that serves it */
+    bool careful;        /* the handler has to look at the row: a task does it, or only kernel 0 may ask for it */
 } services[MSG_TYPES];
 
 /* A request that a task serves. */
@@ -110,6 +111,7 @@ static __attribute__((noinline)) void serve_by_task(const struct msg *m, const s
     memcpy(job->payload, data, length);
     long_answer_keep(m, &job->answer);
     job->work.run = run_job;
+    job->work.rank = services[request->type].rank;
     work_submit(&job->work);
 }
 
@@ -315,9 +317,15 @@ void remote_serve(enum msg_type type, remote_run run, remote_room room, uint32_t
         services[type] = (struct service){.run = run,
                                           .room = room,
                                           .result_size = result_size,
+                                          .rank = kind->runs == MSG_RUNS_EITHER ? WORK_FILES : WORK_PROGRAMS,
                                           .careful = kind->runs == MSG_RUNS_TASK || kind->runs == MSG_RUNS_WORKER ||
                                                      kind->asks == MSG_ASKS_FIRST};
     msg_register(type, handler_of(type), size, result_size);
+}
+
+void remote_rank(enum msg_type type, enum work_rank rank)
+{
+    services[type].rank = rank;
 }
 
 /* Serves a task of this kernel. */

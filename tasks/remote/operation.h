@@ -80,6 +80,9 @@ typedef int (*remote_room)(const struct remote_request *request);
  * result has at most RESULT_SIZE bytes; this must be so, and must fit into a slot, if the operation is KEPT. Called
  * once for each type, at start. */
 void remote_serve(enum msg_type type, remote_run run, remote_room room, uint32_t size, uint32_t result_size);
+/* A worker that serves TYPE has RANK, because of what it may wait for (kernel/wait/work.h). Without a call, it is
+ * WORK_FILES if the row says EITHER, else WORK_PROGRAMS. Called after remote_serve, at start. */
+void remote_rank(enum msg_type type, enum work_rank rank);
 /* REMOTE_SERVE(GROUP_TIME, run, NULL, struct msg_group, struct msg_group_killed) */
 #define REMOTE_SERVE(name, run, room, request, result)                                                                 \
     remote_serve(MSG_##name, run, room, sizeof(request), sizeof(result))

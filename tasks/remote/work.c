@@ -1,20 +1,23 @@
-/* Kernel workers. See the header. A worker that takes an item makes another worker if no idle one is left, so one is
- * always idle unless memory has run out; then items wait for a busy worker. Up to WORKERS idle ones are kept, so a
- * single item costs neither the start nor the end of a thread. */
+/* Kernel workers. See the header. WORK_RANKS workers are made at the start and stay. A worker that takes an item and
+ * leaves fewer than WORK_RANKS - 1 free makes another one, so a burst of items has as many workers as there is memory
+ * for. Without memory, an item is taken only if it leaves as many workers free as its rank says (kernel/wait/work.h);
+ * the items behind it may be taken before. Up to WORK_RANKS free ones are kept, so a single item costs neither the
+ * start nor the end of a thread. */
 #include "tasks/remote/work.h"
 
+#include "boot/options/control.h"
 #include "kernel/lib/panic.h"
+#include "kernel/lib/string.h"
 #include "tasks/sched/kernel_thread.h"
 #include "tasks/sched/sched.h"
 
-#define WORKERS 2u /* one for the item, and one that stands by meanwhile */
-
 static struct spinlock lock;
-static struct list items;                /* [k] lock */
-static struct thread *sleepers[WORKERS]; /* [k] lock: idle workers that are blocked */
-static uint32_t sleeper_count;           /* [k] lock */
-static uint32_t idle_workers;            /* [k] lock: workers that are blocked or about to look for an item */
-static uint32_t open_items;              /* [k] lock: items that were submitted and are not yet done */
+static struct list items;                   /* [k] lock */
+static struct thread *sleepers[WORK_RANKS]; /* [k] lock: idle workers that are blocked */
+static uint32_t sleeper_count;              /* [k] lock */
+static uint32_t idle_workers;               /* [k] lock: workers that are blocked or about to look for an item */
+static volatile bool is_few;                /* [a] no more workers are made: option workers= */
+static uint32_t open_items;                 /* [k] lock: items that were submitted and are not yet done */
 
 static void worker(void *unused);
 
@@ -30,6 +33,21 @@ static void worker_add(void)
     sched_start(thread);
 }
 
+/* Takes the first item out that may be begun now by a worker, which is among the idle ones; NULL: there is none. */
+static struct work *take_locked(void)
+{
+    list_for_each(node, &items) {
+        struct work *work = container_of(node, struct work, node);
+
+        if (idle_workers > (uint32_t)work->rank) {
+            list_remove(node);
+            idle_workers--;
+            return work;
+        }
+    }
+    return NULL;
+}
+
 static void worker(void *unused)
 {
     static const struct wait_reason reason = {.what = "work", .kernel = -1};
@@ -37,11 +55,12 @@ static void worker(void *unused)
     (void)unused;
     for (;;) {
         struct work *work;
-        bool last;
+        bool few;
 
         spin_lock(&lock);
-        if (list_empty(&items)) {
-            if (sleeper_count == WORKERS) {
+        work = take_locked();
+        if (work == NULL) {
+            if (sleeper_count == WORK_RANKS) {
                 idle_workers--;
                 spin_unlock(&lock);
                 return;
@@ -50,11 +69,9 @@ static void worker(void *unused)
             sched_block(&lock, &reason, WAIT_FIRM, 0);
             continue;
         }
-        work = container_of(items.next, struct work, node);
-        list_remove(&work->node);
-        last = --idle_workers == 0;
+        few = idle_workers < WORK_RANKS - 1;
         spin_unlock(&lock);
-        if (last)
+        if (few && !is_few)
             worker_add();
         work->run(work);
         spin_lock(&lock);
@@ -64,13 +81,21 @@ static void worker(void *unused)
     }
 }
 
+static void set(const char *value)
+{
+    is_few = strcmp(value, "few") == 0;
+}
+
 void work_init(void)
 {
+    static struct option option = {.name = "workers", .set = set};
+
     list_init(&items);
-    for (uint32_t i = 0; i < WORKERS; i++)
+    for (uint32_t i = 0; i < WORK_RANKS; i++)
         worker_add();
-    if (idle_workers == 0)
+    if (idle_workers < WORK_RANKS)
         panic("tasks: no memory for the first worker");
+    option_add(&option);
 }
 
 void work_submit(struct work *work)

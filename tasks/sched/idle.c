@@ -1,5 +1,6 @@
-/* The idle loop of a CPU: it polls for messages for a while, zeroes some frames, then halts. See tasks/sched/sched.h.
- */
+/* The idle loop of a CPU: it polls for messages for a while, zeroes some frames, then halts; and polling by a thread
+ * before it sleeps. See tasks/sched/sched.h. */
+#include "msg/idle.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/arch/x86_64/silence.h"
 #include "kernel/arch/x86_64/tlb.h"
@@ -30,6 +31,7 @@ static __attribute__((noinline)) bool idle_poll_work(struct cpu_queue *queue)
 {
     struct cpu *cpu = cpu_self();
     uint32_t left = msg_idle_budget();
+    uint64_t last = rdtsc_unordered();
 
     do {
         cpu->idle_polls++;
@@ -46,8 +48,13 @@ static __attribute__((noinline)) bool idle_poll_work(struct cpu_queue *queue)
          * are handled may be waiting for this one to answer its shootdown. */
         if (cpu->flush_pending)
             tlb_interrupt();
-        if (left % LOOKS_BETWEEN_INTERRUPTS == 0)
+        if (idle_poll_away(&last)) {
+            idle_break(queue); /* its timer may have expired */
+            if (left <= IDLE_LOOKS_MAX)
+                break;
+        } else if (left % LOOKS_BETWEEN_INTERRUPTS == 0) {
             idle_break(queue);
+        }
     } while (left-- > 0 && queue->run.ready_count == 0);
     return queue->run.ready_count > 0;
 }
@@ -126,4 +133,20 @@ void sched_idle(void)
         if (first)
             msg_doorbell_disarm();
     }
+}
+
+void sched_poll(bool (*over)(const void *context), const void *context)
+{
+    struct cpu_queue *queue = sched_own_queue();
+    uint64_t begun, now;
+
+    if (queue->run.ready_count > 0)
+        return;
+    begun = clock_now();
+    idle_poll_event(over, context);
+    now = clock_now();
+    spin_lock(&queue->lock);
+    /* What another CPU has charged meanwhile, when it made a thread ready, stays charged. */
+    queue->since = queue->since < begun ? queue->since + (now - begun) : now;
+    spin_unlock(&queue->lock);
 }

@@ -76,6 +76,10 @@ void sched_cpu_use(uint32_t index, struct cpu_use *out);
 /* Updates context.user_ns and system_ns of the current thread. To be called before its context moves to another
  * kernel. */
 void sched_settle(void);
+/* Before the current thread sleeps until what a message may bring soon: polls for messages for a while, as an idle CPU
+ * does, if no other thread is ready, until OVER says of CONTEXT that the wait is over, as handlers and other CPUs make
+ * it. OVER takes no lock. The time is not the thread's. */
+void sched_poll(bool (*over)(const void *context), const void *context);
 
 /* Ends the current thread. When the CPU has left its stack, sched_hooks.reap frees its memory. */
 _Noreturn void sched_die(void);

@@ -6,6 +6,7 @@
 #include "kernel/arch/x86_64/apic.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/arch/x86_64/cpu.h"
+#include "kernel/arch/x86_64/tlb.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 #include "msg/alive.h"
@@ -271,6 +272,7 @@ void sched_timer_interrupt(void)
     if (msg_due() != 0 && now >= msg_due())
         msg_due_interrupt();
     alive_tick(now);
+    tlb_tick(now);
     wake_sleepers(queue, now);
     spin_lock(&queue->lock);
     crowded = queue->run.ready_count > 0 && thread_current() != queue->idle;

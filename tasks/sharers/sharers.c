@@ -369,5 +369,9 @@ void sharers_init(void)
     REMOTE_SERVE(SHARE_BEGIN, run_begin, room_begin, struct msg_share_begin, struct msg_share_word);
     REMOTE_SERVE(SHARE_ROUND, run_round, NULL, struct msg_share_round, struct msg_none);
     REMOTE_SERVE(SHARE_END, run_end, NULL, struct msg_share_end, struct msg_none);
+    remote_rank(MSG_SHARE_FIND, WORK_LEAF);
+    remote_rank(MSG_SHARE_BEGIN, WORK_SHARE);
+    remote_rank(MSG_SHARE_ROUND, WORK_ROUND);
+    remote_rank(MSG_SHARE_END, WORK_ROUND);
     space_move_share_by(&how);
 }

@@ -5,6 +5,7 @@
 #include "tasks/process/call.h"
 #include "tasks/remote/operation.h"
 #include "tasks/signal/action_cache.h"
+#include "tasks/signal/hint.h"
 #include "tasks/signal/signal.h"
 #include "tasks/signal/wire.h"
 
@@ -193,7 +194,7 @@ int64_t process_set_action(struct group *group, const struct msg_process_call *c
     spin_unlock(&group->lock);
     if (forget) {
         signal_forget(group, SIGNAL_BIT(signal));
-        signal_forget_elsewhere(group, SIGNAL_BIT(signal));
+        hint_forget(group, SIGNAL_BIT(signal));
     }
     return 0;
 }

@@ -4,20 +4,16 @@
 #include "kernel/instance/instance.h"
 #include "kernel/lib/log.h"
 #include "kernel/lib/panic.h"
-#include "msg/call.h"
-#include "msg/channel.h"
 #include "tasks/kill/kill.h"
 #include "tasks/process/call.h"
 #include "tasks/process/process.h"
 #include "tasks/process/stop.h"
 #include "tasks/quota/quota.h"
-#include "tasks/remote/post.h"
-#include "tasks/remote/work.h"
 #include "tasks/sched/due.h"
 #include "tasks/sched/fair/fair.h"
 #include "tasks/signal/action.h"
 #include "tasks/signal/action_cache.h"
-#include "tasks/signal/wire.h"
+#include "tasks/signal/hint.h"
 
 enum signal_default signal_default(uint32_t signal)
 {
@@ -82,62 +78,6 @@ static struct thread *eligible_locked(struct group *group, uint64_t bit, bool bu
     return best;
 }
 
-/* Sends stored hints to the members. Runs in a task, which owns a reference to the group. */
-static void notify_hints(struct work *work)
-{
-    struct process *process = container_of(work, struct process, hint_work);
-    struct group *group = process->group;
-    kernel_set others;
-    uint64_t signals[2]; /* indexed by `forget` */
-
-    spin_lock(&group->lock);
-    signals[0] = process->hints;
-    signals[1] = process->forgets;
-    process->hints = process->forgets = 0;
-    others = group_members_locked(group) & ~(1ull << instance.kernel);
-    spin_unlock(&group->lock);
-    for (uint32_t forget = 2; forget-- > 0;) {
-        struct msg_group_hint hint = {
-            .signals = signals[forget], .group = group->id, .kind = forget != 0 ? HINT_FORGET : HINT_ANY};
-
-        if (signals[forget] != 0)
-            msg_gather(others, MSG_GROUP_HINT, &hint, sizeof(hint), NULL, NULL, "signals to be known", group->id);
-    }
-    group_put(group);
-}
-
-/* Lets a task send the hint to all members, because there was no memory for some of them. Members that get it twice are
- * not harmed. */
-static void hint_later(struct group *group, uint64_t signals, bool forget)
-{
-    struct process *process = group->process;
-    bool submit;
-
-    spin_lock(&group->lock);
-    submit = (process->hints | process->forgets) == 0;
-    *(forget ? &process->forgets : &process->hints) |= signals;
-    if (submit)
-        group_get(group);
-    spin_unlock(&group->lock);
-    if (submit) {
-        process->hint_work.run = notify_hints;
-        work_submit(&process->hint_work);
-    }
-}
-
-/* Makes every other member kernel check whether a thread there takes SIGNALS. */
-static void hint_others(struct group *group, kernel_set members, uint64_t signals, enum hint_kind kind)
-{
-    struct msg_group_hint hint = {.signals = signals, .group = group->id, .kind = kind};
-
-    bool unnotified = false;
-
-    for (kernel_set rest = members & ~(1ull << instance.kernel); rest != 0; rest &= rest - 1)
-        unnotified |= post((uint32_t)__builtin_ctzll(rest), MSG_GROUP_HINT, &hint, sizeof(hint)) != 0;
-    if (unnotified)
-        hint_later(group, signals, kind == HINT_FORGET);
-}
-
 /* Does what a signal does when it is sent, whether it is blocked or not. True: the signal needs no more. */
 static bool act_on_sending(struct group *group, uint32_t signal)
 {
@@ -185,7 +125,7 @@ static int send_group(struct group *group, const struct signal_info *info, bool 
     spin_unlock(&group->lock);
     /* Where a thread here sleeps, or waits for its CPU, one elsewhere that runs may be first. */
     if (error == 0 && (thread == NULL || (busy && !runs))) {
-        hint_others(group, members & ~tells, bit, busy ? HINT_BUSY : HINT_ANY);
+        hint_members(group, members & ~tells, bit, busy);
         *hint = (members & tells) != 0 ? bit : 0;
     }
     return error;
@@ -287,7 +227,7 @@ void signal_retarget(struct group *group, uint64_t signals)
         return;
     call.signals = signals;
     if (group->process != NULL)
-        hint_others(group, members, signals, HINT_ANY);
+        hint_members(group, members, signals, false);
     else
         process_call_surely(&call, &result);
 }
@@ -298,31 +238,6 @@ void signal_forget(struct group *group, uint64_t signals)
     list_for_each(node, &group->threads)
         signal_queue_remove(&container_of(node, struct thread, group_node)->signals, signals);
     spin_unlock(&group->lock);
-}
-
-void signal_forget_elsewhere(struct group *group, uint64_t signals)
-{
-    kernel_set members;
-
-    spin_lock(&group->lock);
-    members = group_members_locked(group);
-    spin_unlock(&group->lock);
-    hint_others(group, members, signals, HINT_FORGET);
-}
-
-static void handle_hint(const struct msg *m)
-{
-    const struct msg_group_hint *hint = m->data;
-    struct group *group = group_find(hint->group);
-
-    if (group != NULL) {
-        if (hint->kind == HINT_FORGET)
-            signal_forget(group, hint->signals);
-        else
-            signal_hint(group, hint->signals, hint->kind == HINT_BUSY);
-        group_put(group);
-    }
-    msg_reply(&m->ticket, NULL, 0);
 }
 
 static void look_locked(struct thread *thread)
@@ -463,5 +378,5 @@ void signal_force(const struct signal_info *info)
 void signal_init(void)
 {
     signal_action_init();
-    msg_register(MSG_GROUP_HINT, handle_hint, sizeof(struct msg_group_hint), 0);
+    hint_init();
 }

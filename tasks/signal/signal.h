@@ -77,8 +77,6 @@ void signal_retarget(struct group *group, uint64_t signals);
 
 /* Drops SIGNALS, which the process ignores from now on, from the queues of the threads here. */
 void signal_forget(struct group *group, uint64_t signals);
-/* The same, asynchronously, on every other kernel where the group, whose home this is, has threads. */
-void signal_forget_elsewhere(struct group *group, uint64_t signals);
 /* Handles a hint of the home that SIGNALS may be pending for the group: the first thread that takes them, or with BUSY
  * the busiest, is asked. */
 void signal_hint(struct group *group, uint64_t signals, bool busy);

@@ -6,16 +6,11 @@
 
 #include "tasks/signal/queue/queue.h"
 
-enum hint_kind {
-    HINT_ANY,    /* the first thread that takes them is chosen */
-    HINT_FORGET, /* the process ignores them from now on: drop those that are pending for threads */
-    HINT_BUSY    /* the busiest thread that takes them is chosen */
-};
-
 struct msg_group_hint { /* GROUP_HINT */
-    uint64_t signals;
+    uint64_t signals;   /* may be pending: threads are chosen for them */
+    uint64_t forgets;   /* the process ignores them from now on: drop those that are pending for threads */
     uint32_t group;
-    uint32_t kind; /* enum hint_kind */
+    uint32_t busy; /* 1: the busiest threads that take SIGNALS are chosen; 0: the first */
 };
 
 struct msg_signal_take { /* SIGNAL_TAKE */

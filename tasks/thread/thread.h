@@ -142,6 +142,7 @@ struct thread {
     uint32_t move;                       /* [g] counts departures, to recognize a late reply */
     uint32_t went_to;                    /* [g] unless PRESENT: the kernel it moved to */
     uint32_t counted_on;                 /* [g] 1 + the kernel for which group->made counts it; 0: none */
+    uint32_t robust_note;                /* [g] 1 + the number of its note at the home, 0: none: tasks/futex/note.c */
     uint64_t fetched_before;             /* [o] space->stats.fetches when it arrived here */
     kernel_set visited;                  /* [o] kernels that have a shadow of it, including this one */
 

@@ -2,7 +2,7 @@
  * end on itself and on survivor S, has what D had ended and freed, and starts D again. D may hang at any moment, with or
  * without NMIs, and a message that it has begun to store may come late. The host of the emulator may leave D's CPU
  * without a step for UNRUN looks of the watcher, and may let the whole machine stand still, which the watcher sees as one
- * long time between two looks.
+ * long time between two looks; and its turns may be so short that D has its interrupts off in BUSY of them in a row.
  *
  * Promises, asserted: a kernel that lives is never declared dead; D's CPU stands still before anything that it maps is
  * freed, and no other kernel maps it then either; S takes nothing of D's former life after the fence, and the new ring is
@@ -15,27 +15,31 @@
  * wait after INIT; 5 the fence does not complete requests; 6 the rings are served after the fence; 7 an answer of the
  * former life completes a request a second time, as the request's slot stays taken; 8 a kept request of the former life
  * is answered; 9 a survivor frees an orphan's memory although another one still has a thread of it; 10 what D had is
- * freed before its CPU is stopped.
+ * freed before its CPU is stopped; 11 one answer to a probe is enough.
  */
 #ifndef BUG
 #define BUG 0
 #endif
-#define LOOKS 2    /* of silence, until a kernel is suspected, and again after its CPU has answered */
-#define PATIENCE 8 /* the same without an answer to the probe; of one look at most LATE counts */
-#define LATE 2
+#define LOOKS 2    /* of silence, until a kernel is suspected */
+#define ASKS 3     /* answers to probes, each sent after the one before, until one that does not beat is dead */
+#define PATIENCE 6 /* looks without an answer; of one look at most LATE counts */
+#define LATE 1
 #ifdef SLOW
 #define UNRUN 4
+#define BUSY 2
 #else
 #define UNRUN 0
+#define BUSY 0
 #endif
 #define TURNS 14
 
-mtype = { LIVE, SPINS, HANGS, HALTED, ASK, ANSWER, KEPT, ALIVE, SUSPECTED, ANSWERED };
+mtype = { LIVE, SPINS, HANGS, HALTED, ASK, ANSWER, KEPT, ALIVE, SUSPECTED };
 mtype life = LIVE;
 bit epoch;                      /* of D: 1: started again */
 bit beat;
 bool probed, answered;
 byte unrun;                     /* looks since D has run */
+byte busy;                      /* turns of D since its interrupts are off */
 byte looks;                     /* so far */
 chan ring = [3] of { mtype, bit }; /* from D to S: kind, epoch */
 bool storing;                   /* D has begun to store a message of its first life */
@@ -55,7 +59,9 @@ active proctype dead()
 
 end:
     do
-    :: atomic { life == LIVE && unrun > 0 -> unrun = 0; beat = 1 - beat; if :: probed -> probed = false; answered = true :: else fi }
+    :: atomic { life == LIVE && unrun > 0 -> unrun = 0;
+        if :: busy < BUSY -> busy++ :: busy = 0; beat = 1 - beat fi;
+        if :: probed -> probed = false; answered = true :: else fi }
     :: atomic { life == LIVE && epoch == 0 && unrun == 0 && nempty(to_d) -> to_d ? _; if :: ring ! ANSWER, 0 :: skip fi } /* or it dies before it answers */
     :: atomic { life == LIVE && epoch == 0 && !asked && !storing -> asked = true; storing = true }
     :: atomic { life == LIVE && epoch == 0 -> use_frames() }
@@ -129,7 +135,7 @@ end:
 active proctype kernel0()
 {
     mtype state = ALIVE;
-    byte silence, number, left, elapsed;
+    byte silence, turns, left, elapsed;
     bit seen;
 
     /* noticed: msg/alive.c, look_at */
@@ -141,18 +147,17 @@ active proctype kernel0()
         if :: elapsed = 1 :: elapsed = 6 fi; /* the whole machine stood still */
         if :: elapsed > LATE && BUG != 2 -> elapsed = LATE :: else fi;
         if
-        :: beat != seen -> seen = beat; state = ALIVE; silence = 0; number = 0
+        :: beat != seen -> seen = beat; state = ALIVE; silence = 0
         :: else ->
-            silence = silence + elapsed; number++;
-            if :: state == SUSPECTED && answered -> state = ANSWERED; silence = 0; number = 0 :: else fi;
+            silence = silence + elapsed;
             if
-            :: silence < LOOKS || (number < LOOKS && BUG != 2) -> skip
-            :: else ->
-                if
-                :: state == ALIVE && BUG != 1 -> state = SUSPECTED; probed = true; answered = false; silence = 0; number = 0
-                :: state == ANSWERED || (state == ALIVE && BUG == 1) || (state == SUSPECTED && silence >= PATIENCE) -> break
-                :: else
-                fi
+            :: state == ALIVE && silence < LOOKS -> skip
+            :: state == ALIVE && silence >= LOOKS && BUG == 1 -> break
+            :: state == ALIVE && silence >= LOOKS && BUG != 1 ->
+                state = SUSPECTED; probed = true; answered = false; silence = 0; turns = 0
+            :: state == SUSPECTED ->
+                if :: answered -> turns++; answered = false; probed = true; silence = 0 :: else fi;
+                if :: turns == (BUG == 11 -> 1 : ASKS) || silence >= PATIENCE -> break :: else fi
             fi
         fi }
     od;

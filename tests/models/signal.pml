@@ -8,12 +8,15 @@
  * signal waits that some living thread does not block.
  *
  * -DAWAY: the sender is on kernel 1, which gets the hint with the answer to PROCESS_SIGNAL.
+ * -DMERGED: at first only thread 1 takes a signal, the second one, of which its kernel is told behind the first.
  * -DSHORT: with two signals thread 1, too, begins with both blocked.
  *
  * Seeded bugs: 1 a thread that blocks a signal it may have been chosen for tells nobody (signal_set_mask); 2 a thread
  * that arrives does not look; 3 what the kernel a thread leaves knows does not travel with it; 4 the hint is cleared
  * when the home has answered, not before it is asked; 5 a thread that exits tells nobody; 6 two threads are given one
- * signal; 7 the home tells the other kernels only when it has no thread at all; 8 a handler's mask tells nobody; 9 the sender does not handle the hint of the answer. */
+ * signal; 7 the home tells the other kernels only when it has no thread at all; 8 a handler's mask tells nobody; 9 the
+ * sender does not handle the hint of the answer;
+ * 10 what a kernel is to learn while it has not answered is forgotten (hint.c). */
 #ifndef BUG
 #define BUG 0
 #endif
@@ -37,12 +40,14 @@
 #define CHANNEL(from, to) wire[(from) * KERNELS + (to)]
 #define WANTS(t, k, one) (at[t] == (k) && (mask[t] & (one)) == 0)
 
-mtype = { HINT, RETARGET, TAKE, TAKEN, MOVE };
+mtype = { HINT, HINTED, RETARGET, TAKE, TAKEN, MOVE };
 
 chan wire[9] = [4] of { mtype, byte, byte, byte };
 
 byte pending;       /* at the home */
 byte hint[KERNELS]; /* signal_hint */
+bool unanswered[KERNELS]; /* at the home: a HINT is under way to this kernel, or its answer from it */
+byte merged[KERNELS];     /* at the home: what it is to learn then */
 byte at[THREADS];   /* kernel, or NOWHERE: between kernels, or over */
 bool alive[THREADS];
 byte mask[THREADS];
@@ -70,10 +75,29 @@ inline choose(k, signals, rest)
     fi
 }
 
+inline hint_one(k, signals)
+{
+    if
+    :: unanswered[k] && BUG != 10 -> merged[k] = merged[k] | (signals)
+    :: unanswered[k] && BUG == 10
+    :: !unanswered[k] -> unanswered[k] = true; CHANNEL(HOME, k)!HINT, signals, 0, 0
+    fi
+}
+
 inline hint_others(signals)
 {
-    CHANNEL(HOME, 1)!HINT, signals, 0, 0;
-    CHANNEL(HOME, 2)!HINT, signals, 0, 0
+    hint_one(1, signals);
+    hint_one(2, signals)
+}
+
+/* The home takes the answer of K: take_answer of hint.c. */
+inline hinted(k)
+{
+    if
+    :: (merged[k] & pending) != 0 -> CHANNEL(HOME, k)!HINT, (merged[k] & pending), 0, 0
+    :: (merged[k] & pending) == 0 -> unanswered[k] = false
+    fi;
+    merged[k] = 0
 }
 
 inline look(t)
@@ -206,7 +230,9 @@ end:
         if
         :: type == HINT ->
             hint[k] = hint[k] | a;
-            choose(k, a, left)
+            choose(k, a, left);
+            CHANNEL(k, HOME)!HINTED, 0, 0, 0
+        :: type == HINTED -> hinted(from)
         :: type == RETARGET ->
             choose(k, (a & hint[HOME]), left);
             if
@@ -265,7 +291,7 @@ proctype sender()
         }
         if
 #ifdef AWAY
-        :: atomic { rest != 0 -> CHANNEL(HOME, 2)!HINT, rest, 0, 0; told = rest; rest = 0 }
+        :: atomic { rest != 0 -> hint_one(2, rest); told = rest; rest = 0 }
            atomic { /* the answer, when the sender handles it */
             if
             :: BUG != 9 -> hint[1] = hint[1] | told; choose(1, told, late)
@@ -291,10 +317,14 @@ init {
         for (k : 0 .. THREADS - 1) {
             at[k] = k;
             alive[k] = true;
+#ifdef MERGED
+            mask[k] = (k == 1 -> 1 : BOTH);
+#else
             if
             :: k < OPEN -> mask[k] = 0
             :: k > 0 -> mask[k] = BOTH
             fi;
+#endif
             run thread(k);
             run handler(k)
         }

@@ -388,6 +388,26 @@ ALONE(looks_not, "with poll=0 it blocks at once")
     CHECK(peers_waits > 0);
 }
 
+/* The host has run others. */
+static void come_back_late(void)
+{
+    looks++;
+    instance.rates.tsc_hz = 0;
+}
+
+ALONE(looks_away, "a task whose CPU did not run between two looks blocks at once")
+{
+    uint64_t reply[6];
+
+    begin(3, 1, "");
+    peers_no_other_thread = true;
+    peers_relaxed = come_back_late;
+    peers_waiting = echo;
+    CHECK_EQ(call(MSG_ASK, words, 48, reply, 48), 48);
+    CHECK_EQ(looks, 1);
+    CHECK(peers_waits > 0);
+}
+
 /* Another CPU takes messages, and its handler waits until we answer a shootdown: we do so in cpu_relax. */
 static void other_cpu_goes_on(void)
 {

@@ -424,9 +424,9 @@ ALONE(ring_option, "ring= that is no power of two from 4 to 1024 means 64")
     CHECK_EQ(msg_channel_size(5, "ring=100"), msg_channel_size(5, ""));
     CHECK_EQ(msg_channel_size(5, "ring=0"), msg_channel_size(5, ""));
     CHECK_EQ(msg_channel_size(5, "ring=x"), msg_channel_size(5, ""));
-    CHECK_EQ(msg_channel_size(5, ""), 3 * 4096 + 5 * 2 * 64 * 64);
-    CHECK_EQ(msg_channel_size(5, "ring=4"), 3 * 4096 + 5 * 4096);
-    CHECK_EQ(msg_channel_size(5, "ring=1024"), 3 * 4096 + 5 * 2 * 1024 * 64);
+    CHECK_EQ(msg_channel_size(5, ""), 3 * 4096 + 5 * (2 * 64 * 64 + 4096));
+    CHECK_EQ(msg_channel_size(5, "ring=4"), 3 * 4096 + 5 * 2 * 4096);
+    CHECK_EQ(msg_channel_size(5, "ring=1024"), 3 * 4096 + 5 * (2 * 1024 * 64 + 4096));
 }
 
 ALONE(classes_apart, "a full ordinary ring does not keep an urgent notice")

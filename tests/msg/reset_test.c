@@ -171,3 +171,36 @@ ALONE(fenced_kept, "the answer to a request that a dead peer had asked is droppe
     CHECK_EQ(msg_kept_count(), 0);
     expect_nothing();
 }
+
+/* The memory in which SOURCE's notes at RECEIVER lie. */
+static uint64_t *notes_in(uint32_t receiver, uint32_t source)
+{
+    uint8_t *rings = (uint8_t *)(void *)peers_ring(receiver, source, MSG_ORDINARY);
+
+    return (uint64_t *)(void *)(rings + peers_rings - MSG_NOTES_SIZE);
+}
+
+ALONE(notes,
+      "what a kernel notes at a peer is in the peer's memory, and what the peer notes here is there until a reset")
+{
+    volatile uint64_t *own;
+    const volatile uint64_t *others;
+
+    begin(3, 1, "ring=4");
+    own = msg_notes_at(PEER);
+    others = msg_notes_of(PEER);
+    CHECK(msg_notes_at(OWN) == NULL && msg_notes_of(OWN) == NULL && msg_notes_of(KERNELS_MAX) == NULL);
+    own[0] = 1;
+    own[MSG_NOTES_SIZE / 8 - 1] = 2;
+    CHECK_EQ(notes_in(PEER, OWN)[0], 1);
+    CHECK_EQ(notes_in(PEER, OWN)[MSG_NOTES_SIZE / 8 - 1], 2);
+    notes_in(OWN, PEER)[0] = 3;
+    notes_in(OWN, PEER)[MSG_NOTES_SIZE / 8 - 1] = 4;
+    notes_in(OWN, OTHER)[0] = 5;
+    CHECK_EQ(others[0], 3);
+    msg_peer_fence(PEER);
+    CHECK_EQ(others[0], 3);
+    CHECK_EQ(msg_peer_reset(PEER), 0);
+    CHECK_EQ(others[0] | others[MSG_NOTES_SIZE / 8 - 1], 0);
+    CHECK_EQ(*(const volatile uint64_t *)msg_notes_of(OTHER), 5);
+}

@@ -41,7 +41,7 @@ FRESH = ["test-machine", "test-huge"]
 MEMORY = ["test-memory", "test-fork-memory", "test-map", "test-many-areas", "test-remap", "test-break", "test-lease", "test-directory",
           "test-advise",
           "test-resident", "test-membarrier", "test-stale", "test-memfd", "test-content", "test-filemap", "test-zero",
-          "test-memory-races", "test-mempolicy", "test-block", "test-move", "test-seen", "test-hint", "test-lazy", "test-replicate", "test-newcomer",
+          "test-memory-races", "test-mempolicy", "test-file-nodes", "test-block", "test-move", "test-seen", "test-hint", "test-lazy", "test-replicate", "test-newcomer",
           f"test-vm seed={SEED} batches=2 pages=320",
           f"test-retrieve seed={SEED} batches=1 pages=100", "test-one-frame 500"]
 TASKS = ["test-threads", "test-futex", "test-pi", "test-handoff 5000", "test-pthreads 1", "test-sched", "test-migrate",
@@ -57,7 +57,7 @@ OTHERS = ["test-libc", "test-vdso", "test-hostname", "test-silence"]
 STORMS = [f"stress-tasks {SEED} 3 all", "leak-tasks 60"]
 AUDIT = ["kettle-ctl audit"]
 ALL = FRESH + MEMORY + TASKS + FILES + IPC + OTHERS + STORMS + AUDIT
-SEVERAL = ["test-mempolicy", "test-block", "test-move", "test-seen", "test-lazy", "test-replicate", "test-newcomer", "test-retrieve", "test-one-frame",
+SEVERAL = ["test-mempolicy", "test-file-nodes", "test-block", "test-move", "test-seen", "test-lazy", "test-replicate", "test-newcomer", "test-retrieve", "test-one-frame",
            "test-migrate"]  # kernels, for most of it
 THREE = ["test-newcomer"]  # kernels at least
 # Where two CPUs of the host run two of the machine at once, and where CPUs share a kernel: what races.
@@ -67,7 +67,7 @@ RACES = ["test-memory", "test-fork-memory", "test-stale", "test-memory-races", "
          "test-socket-race", "test-silence", "test-epoll", "test-eventfd", "test-timerfd", "test-signalfd", "test-descriptors", *STORMS,
          *AUDIT]
 # Far more than four kernels: what goes to all of them, and what finds its way among many.
-MANY = ["test-membarrier", "test-mempolicy", "test-move 8", "test-migrate", "test-subreaper", "test-file-locks", "test-users",
+MANY = ["test-membarrier", "test-mempolicy", "test-file-nodes", "test-move 8", "test-migrate", "test-subreaper", "test-file-locks", "test-users",
         "test-hostname", "test-epoll-remote", "test-stale", f"stress-tasks {SEED} 3 all",
         f"test-vm seed={SEED} batches=0 pages=200", *AUDIT]
 LATE = ["test-fork", "test-exec", "test-exec-change", "test-signals", "test-moved", "test-proc", "test-map", "test-remap", "test-lazy", "test-filemap",
@@ -137,7 +137,7 @@ BOOTS = [
     boot("2-cpus-smp", [program for program in RACES if program.split()[0] not in SEVERAL]),
     boot("1-kernel-smp", [program for program in RACES if program.split()[0] not in SEVERAL]),
     boot("2-nodes-smp", ["test-fork-memory", "test-stale", "test-threads", "test-futex", "test-pthreads 1", "test-signals",
-                         "test-epoll", "test-socket-race", "test-mempolicy", "test-block", "test-move", "test-lazy", "test-replicate", *STORMS, *AUDIT]),
+                         "test-epoll", "test-socket-race", "test-mempolicy", "test-file-nodes", "test-block", "test-move", "test-lazy", "test-replicate", *STORMS, *AUDIT]),
     boot("8-kernels", MANY),
     # messages that come late: all of them, those of one type, and those that a lock's end has overtaken
     boot("4-kernels", LATE, inject="seed=7"),
@@ -163,7 +163,8 @@ BOOTS = [
     boot("4-kernels", [f"test-retrieve seed={SEED} batches=1 pages=50"], "lock=lamport"),
     boot("4-kernels", [f"test-fuzz-calls seed={SEED} seconds={20 if not long_run() else 3600}"], label="fuzz"),
     boot("2-kernels", ["test-refused", f"test-fuzz-calls seed={SEED} seconds=10 stops=0 alloc=15"], label="refused"),
-    boot("4-kernels", ["test-survive readers"], label="survive"),
+    boot("4-kernels", ["test-survive hints sizes readers", "test-survive hog locks beside", "test-survive hog terminals beside"],
+         label="survive"),
     boot("4-kernels", ["test-prefetch 0"], "prefetch=0"),
     boot("2-kernels", ["test-prefetch 4"], "prefetch=4"),
     boot("2-kernels", ["test-prefetch 32"], "prefetch=32"),
@@ -182,14 +183,14 @@ BOOTS = [
                                  "test-stop under test-replicate storm",
                                  "test-stop under test-move 6 files file-sharers file-cut", *AUDIT], "text=one", label="stops"),
     # memory that follows its users under everything else
-    boot("4-kernels-parallel", ["test-memory-races", "test-fork-memory", "test-move 12 newcomers writers", "test-stop 3",
+    boot("4-kernels-parallel", ["test-memory-races", "test-fork-memory", "test-move 12 newcomers writers files", "test-stop 3",
                                 *STORMS, *AUDIT], "numa=nemo"),
     # and the same with faults that show accesses, whose records leak-tasks would count
     boot("4-kernels-parallel", ["test-memory-races", "test-fork-memory", "test-huge", "test-remap",
                                 "test-move 12 newcomers writers", "test-stop 3", STORMS[0], "test-seen", *AUDIT],
          "numa=nemo numasee=faults numaperiod=20"),
     Boot("1-kernel of 2 nodes", ("--cpus", "2", "--nodes", "2", "--kernels", "1", *SINGLE),
-         ("test-hint", "test-lazy", "test-move 8")),
+         ("test-hint", "test-lazy", "test-move 8", "test-file-nodes")),
     # pages that move while all CPUs read and write them, for a minute in a long run
     boot("4-kernels-parallel", [*moves(24), *AUDIT], label="moves"),
     boot("4-kernels-parallel", [*moves(12), *AUDIT], inject=f"seed={SEED}", label="moves"),

@@ -37,6 +37,15 @@ def test_pthreads_and_the_critical_path(run_json):
     assert max(done) < counts[region + 1]["critical"] < sum(done) / 2
 
 
+def test_threads_that_are_almost_there_meet_without_messages(run_json):
+    """A barrier's waiter looks at its word before it queues at another kernel (tasks/futex/poll.c)."""
+    shape = ("--icount", "0", "--seed", "1", "--cpus", "4", "--nodes", "2", "--env", "OMP_WAIT_POLICY=passive", "--env", "OMP_PROC_BIND=close")
+    sent = [items(run_json(*shape, *more, "--", built("userland/workload"), "--json", "--threads", "4", "is"))["is"]["messages"]
+            for more in ((), ("--append", "poll=0"))]
+    waits = [sum(count for name, count in messages.items() if name.startswith("FUTEX")) for messages in sent]
+    assert waits[0] <= 10 and waits[1] >= 100, sent  # of 33 barriers
+
+
 def test_the_thesis_profile_moves_between_kernels(run_json):
     found = items(run_json(*MACHINE, "--", built("userland/workload"), "--json", "--threads", "4", "--pomp", *THESIS_MOVES))
     assert {name: item["moves"] for name, item in found.items()} == {name: 3 * moves for name, moves in THESIS_MOVES.items()}

@@ -64,7 +64,7 @@ struct peers_peer {
 
 static uint8_t *peers_memory; /* all chunks */
 static uint32_t peers_slots;  /* of each ring */
-static uint64_t peers_rings;  /* bytes of the two rings of one source */
+static uint64_t peers_rings;  /* bytes of the two rings of one source, and its notes */
 static uint64_t peers_stride; /* bytes of a chunk */
 static struct peers_peer peers[KERNELS_MAX];
 static uint64_t peers_counts; /* the time stamp counter: two a nanosecond */
@@ -357,7 +357,8 @@ static void peers_start(uint32_t kernels, uint32_t nodes, const char *cmdline)
     const char *ring = strstr(cmdline, "ring=");
 
     peers_slots = ring != NULL ? (uint32_t)atoi(ring + 5) : RING_SLOTS_DEFAULT;
-    peers_rings = (2ull * peers_slots * sizeof(struct peers_slot) + PAGE_SIZE - 1) / PAGE_SIZE * PAGE_SIZE;
+    peers_rings = (2ull * peers_slots * sizeof(struct peers_slot) + PAGE_SIZE - 1) / PAGE_SIZE * PAGE_SIZE +
+                  MSG_NOTES_SIZE;
     peers_stride = PEERS_CHANNEL + PEERS_HEAD + kernels * peers_rings;
     REQUIRE(PEERS_HEAD + kernels * peers_rings == msg_channel_size(kernels, cmdline));
     peers_make_memory(kernels);
@@ -365,6 +366,7 @@ static void peers_start(uint32_t kernels, uint32_t nodes, const char *cmdline)
     instance.kernel = OWN;
     instance.kernels = instance.plan.kernel_count = kernels;
     instance.layout.channel = PEERS_CHANNEL;
+    instance.rates.tsc_hz = UINT64_MAX; /* whatever the host does between two looks, they are soon after each other */
     snprintf(instance.cmdline, sizeof(instance.cmdline), "%s", cmdline);
     for (uint32_t k = 0; k < kernels; k++) {
         instance.plan.kernels[k].chunk = PEERS_BASE + k * peers_stride;

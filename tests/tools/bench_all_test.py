@@ -107,6 +107,19 @@ def test_the_time_left_goes_by_weight(monkeypatch):
     assert pace.text("b") == "[2/3] b, about 30 s left"
 
 
+def test_long_runs_weigh_more_in_the_time_left(tmp_path):
+    runs = [Run("work-S-1-1-kettle", (), (), weight=1.0), Run("work-W-1-1-kettle", (), (), weight=3.0)]
+    seen = []
+
+    class Told(Pace):
+        def finished(self, weight):
+            seen.append((weight, self._weight))
+            super().finished(weight)
+
+    execute(runs, {"runs": []}, tmp_path / "raw.json", machine, pace=Told(8.0, 2), weight=2.0)
+    assert seen == [(2.0, 8.0), (6.0, 8.0)]
+
+
 def test_who_won():
     assert verdict.sentence("x", "time", [0.5, 0.6, 0.4]).startswith("Kettle won: x took 0.49 x Linux's time")
     assert verdict.sentence("x", "time", [1.5, 1.6, 1.4]).startswith("Linux won")

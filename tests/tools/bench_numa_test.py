@@ -17,7 +17,7 @@ from hosttools.results.csv_file import write_csv
 from hosttools.results.runs import Run
 from hosttools.suites import numa
 
-ZERO = {key: 0 for key in (*numa_model.COLUMNS, "llc_hits", "forwards", "upgrades", "user", "kernel", "idle")}
+ZERO = {key: 0 for key in (*numa_model.COLUMNS, "llc_hits", "forwards", "upgrades", "user", "kernel", "idle", "busiest")}
 
 
 def planned(quick=False):
@@ -62,7 +62,7 @@ def test_a_run_keeps_the_sums_of_the_model():
             "numa_model": {"regions": [{"region": 3, "cpus": [cpu, cpu]}]}}
     found = execute_run(Run("one", (), ("numabench",)), lambda words: (0, json.dumps(told), ""))
     assert found["problem"] == ""
-    assert found["numa_model"] == {"3": {**ZERO, **{key: 4 for key in ZERO}, "user": 10, "kernel": 12, "idle": 14}}
+    assert found["numa_model"] == {"3": {**ZERO, **{key: 4 for key in ZERO}, "user": 10, "kernel": 12, "idle": 14, "busiest": 11}}
     told["counts"][0]["open"] = True
     assert "region 3" in execute_run(Run("one", (), ("x",)), lambda words: (0, json.dumps(told), ""))["problem"]
 

@@ -165,9 +165,36 @@ def test_the_sentence_says_what_the_kernels_did():
 
 def test_the_worst_median_decides_a_target():
     runs = [item for pair, (a, b) in enumerate(((10, 10), (15, 10), (9, 10)), 1) for item in times(a, b, pair=pair)]
-    found = {target.text.split(":")[0]: target.value for target in workloads.targets(data(*runs, *times(11, 10, cpus=8)))
-             if "wall" in target.text}
-    assert found["CG"] == pytest.approx(1.1) and found["IS"] is None
+    found = {target.text: target for target in workloads.targets(data(*runs, *times(11, 10, cpus=8))) if "wall" in target.text}
+    worst = found["`cg.S`: wall time over Linux's, on 8 of 2, 8"]
+    assert worst.value == pytest.approx(1.1) and found["`is.S`: wall time over Linux's"].value is None
+    assert worst.line() == "missed by 10.0 %: `cg.S`: wall time over Linux's, on 8 of 2, 8: 1.100, target at most 1.000"
+
+
+def test_every_program_has_its_targets():
+    """The thesis's programs at most Linux's time, the others at most a twentieth more; kernel mode at most 0.8 for each."""
+    limits = {}
+    for target in workloads.targets(data()):
+        assert target.line().startswith("not measured: ")
+        limits.setdefault(target.text.split(":")[0].strip("`"), []).append(target.limit)
+    assert {case: found for case, found in limits.items() if case[-2:] in (".S", ".W") and case.split(".")[0] in ("is", "cg", "bfs")} == {
+        f"{name}.{size}": [1.0, 0.8] for name in ("is", "cg", "bfs") for size in "SW"}
+    assert limits["ft.W"] == [1.0, 0.8, 1.15] and limits["mg.W"] == [1.05, 0.8, 1.15] and limits["ep.W"] == [1.15]
+    assert all(limits[name] == [1.05, 0.8] for name in ("bt.S", "zstd", "tcc", "sqlite"))
+
+
+def test_the_ideal_path_has_the_serial_part_and_a_sixteenth_of_the_rest():
+    def on(cpus, critical, alone):
+        item = work("x", ("lud", 0, critical, 1), cpus=cpus)
+        item["counts"].append({"region": 4, "cpus": [{"cpu": 0, "user": alone, "kernel": 0, "idle": 0}, {"cpu": 1, "user": 0, "kernel": 3, "idle": 0}]})
+        return item
+
+    raw = data(on(1, 2000, 400), on(16, 600, 9999))  # each of both CPUs executes 1,000
+    assert workloads_report.ideal_path(raw, "lud.S") == (600, 400 + 1600 / 16, 400)
+    target = next(target for target in workloads.targets(raw) if "`lud.S`: modelled" in target.text)
+    assert target.value == pytest.approx(1.2) and target.verdict() == "missed by 4.3 %"
+    assert "| `lud`, class S | 0.00 | 0.00 | 0.00 | 1.200 | - |" in "\n".join(workloads_report.tables(raw))
+    assert workloads_report.ideal_path(data(on(16, 600, 1)), "lud.S") is None
 
 
 def test_kernel_mode_critical_path_and_start_are_told_apart():

@@ -1,6 +1,7 @@
 """The pages of the tree: what they link to is there, the site has them all, and the plot of README.md is of the data."""
 
 import importlib.util
+import re
 import sys
 
 import pytest
@@ -58,3 +59,10 @@ def test_the_plot_is_of_the_data(tmp_path):
     """Else run tools/plot-overview."""
     plot_overview.draw(tmp_path / "overview.svg")
     assert (tmp_path / "overview.svg").read_bytes() == (ROOT / "docs/overview.svg").read_bytes()
+
+
+def test_every_message_is_in_the_list_of_deaths():
+    """A new one is to be tried, too: `test-death 100 types` writes the list."""
+    named = set(re.findall(r"[A-Z][A-Z_]+", (ROOT / "docs/results/death/states.txt").read_text()))
+    messages = re.findall(r"^(?:REQUEST|NOTICE|OPERATION)\(\d+, (\w+)", (ROOT / "msg/messages.def").read_text(), re.M)
+    assert messages and not set(messages) - named

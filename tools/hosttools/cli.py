@@ -9,7 +9,7 @@ import sys
 from typing import Any, NoReturn, Sequence
 
 from hosttools.abi import abi
-from hosttools.bench import accuracy, bench, matrix, optimum
+from hosttools.bench import accuracy, bench, matrix, optimum, placement
 from hosttools.errors import STATUS_MACHINE, STATUS_SIGNAL, STATUS_USAGE, MachineError, UsageError, did_you_mean
 from hosttools.image import image
 from hosttools.machine import boot_options, host
@@ -35,7 +35,8 @@ LISTS = {
 }
 SHELLS = ("bash", "zsh")
 NUMA = {"accuracy": (accuracy, "compare what kernels see of accesses with the exact trace, and tell its cost"),
-        "optimum": (optimum, "tell what the accesses of a trace cost, and would cost with the best placement")}
+        "optimum": (optimum, "tell what the accesses of a trace cost, and would cost with the best placement"),
+        "placement": (placement, "tell what placing programs' memory by a trace of an earlier run gains")}
 
 
 class Parser(argparse.ArgumentParser):
@@ -139,8 +140,8 @@ def make_parser() -> Parser:
     bench.add_options(command, natural)
     command = commands.add_parser("sweep", help="run a benchmark under every combination of options that a file lists", allow_abbrev=False)
     matrix.add_options(command)
-    command = commands.add_parser("numa", help="what kernels see of accesses, or the best placement, by an exact trace", allow_abbrev=False)
-    numa = command.add_subparsers(dest="numa", required=True, metavar="accuracy|optimum")
+    command = commands.add_parser("numa", help="what kernels see of accesses, and where memory should be, by an exact trace", allow_abbrev=False)
+    numa = command.add_subparsers(dest="numa", required=True, metavar="|".join(NUMA))
     for name, (module, text) in NUMA.items():
         module.add_options(numa.add_parser(name, help=text, description=text.capitalize() + ".", allow_abbrev=False), natural)
     command = commands.add_parser("events", help="draw what kernels counted of address spaces", allow_abbrev=False)

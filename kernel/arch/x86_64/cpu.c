@@ -13,8 +13,7 @@ bool cpu_several;
 bool smap_enabled;
 
 #define FXSAVE_SIZE 512
-#define FXSAVE_WRITTEN 416 /* bytes that FXSAVE writes */
-#define XSAVE_HEADER 512   /* offset of the XSAVE header */
+#define XSAVE_HEADER 512 /* offset of the XSAVE header */
 #define XSAVE_HEADER_SIZE 64
 #define MXCSR_DEFAULT 0x1f80u
 #define X87_CONTROL_DEFAULT 0x37f
@@ -22,7 +21,18 @@ bool smap_enabled;
 /* Components that need no supervisor support: x87, SSE, AVX, MPX, AVX-512, PKRU, AMX. */
 #define XCR0_WANTED 0x602ffull
 
+#define LEAF_HYPERVISOR 0x40000000u
+#define TCG_NAME "TCGTCGTCGTCG" /* as QEMU's target/i386/cpu.c has it */
+
 static uint32_t mxcsr_mask;
+
+static bool is_translated(uint32_t features)
+{
+    struct cpuid_result name = cpuid(LEAF_HYPERVISOR, 0);
+
+    return (features >> 31 & 1) != 0 && memcmp(&name.ebx, &TCG_NAME[0], 4) == 0 &&
+           memcmp(&name.ecx, &TCG_NAME[4], 4) == 0 && memcmp(&name.edx, &TCG_NAME[8], 4) == 0;
+}
 
 void cpu_detect(void)
 {
@@ -39,6 +49,7 @@ void cpu_detect(void)
     cpu_features.nx = (cpuid(0x80000001u, 0).edx >> 20 & 1) != 0;
     cpu_features.pages_1g = (cpuid(0x80000001u, 0).edx >> 26 & 1) != 0;
     cpu_features.xsave = (leaf1.ecx >> 26 & 1) != 0;
+    cpu_features.translated = is_translated(leaf1.ecx);
     cpu_features.fpu_size = FXSAVE_SIZE;
     if (cpu_features.xsave) {
         struct cpuid_result leaf = cpuid(0xd, 0);
@@ -59,28 +70,9 @@ void cpu_detect(void)
 struct fpu_part fpu_parts[FPU_PARTS_MAX];
 uint32_t fpu_part_count;
 
-#define FPU_GAP_MAX 128u /* unused bytes allowed between two components of one part; nearly always zeros */
-
-static void fpu_add_part(uint32_t offset, uint32_t size)
-{
-    struct fpu_part *last = fpu_part_count > 0 ? &fpu_parts[fpu_part_count - 1] : NULL;
-
-    if (last != NULL && offset - (last->offset + last->size) < FPU_GAP_MAX) {
-        last->size = offset + size - last->offset;
-        return;
-    }
-    if (fpu_part_count == FPU_PARTS_MAX)
-        panic("cpu: the FPU state has too many parts");
-    fpu_parts[fpu_part_count++] = (struct fpu_part){offset, size};
-}
-
-/* FXSAVE without the bytes that the CPU leaves to software, XSTATE_BV, then every enabled component (Intel SDM 1,
- * 13.4; CPUID leaf 0xd). */
+/* The enabled components behind those of FXSAVE (Intel SDM 1, 13.4; CPUID leaf 0xd). */
 static void fpu_find_parts(void)
 {
-    fpu_add_part(0, 416);
-    if (cpu_features.xsave)
-        fpu_add_part(XSAVE_HEADER, 8);
     for (uint32_t component = 2; component < 63 && cpu_features.xsave; component++) {
         struct cpuid_result leaf;
 
@@ -89,8 +81,30 @@ static void fpu_find_parts(void)
         leaf = cpuid(0xd, component);
         if (leaf.ebx % 8 != 0)
             panic("cpu: state component %u cannot be handled", component);
-        fpu_add_part(leaf.ebx, (leaf.eax + 7) & ~7u);
+        if (fpu_part_count == FPU_PARTS_MAX)
+            panic("cpu: the FPU state has too many parts");
+        fpu_parts[fpu_part_count++] = (struct fpu_part){leaf.ebx, (leaf.eax + 7) & ~7u, component};
     }
+}
+
+uint64_t fpu_components_all(void)
+{
+    return cpu_features.xsave ? cpu_features.xcr0 : 0;
+}
+
+uint64_t fpu_components(const void *area)
+{
+    uint64_t components = 0;
+
+    if (cpu_features.xsave)
+        __builtin_memcpy(&components, (const uint8_t *)area + XSAVE_HEADER, sizeof(components));
+    return components;
+}
+
+void fpu_set_components(void *area, uint64_t components)
+{
+    if (cpu_features.xsave)
+        __builtin_memcpy((uint8_t *)area + XSAVE_HEADER, &components, sizeof(components));
 }
 
 static void gdt_fill(struct cpu *cpu)
@@ -200,7 +214,7 @@ void fpu_save_first(void *area)
     /* XSAVE writes the first word of its header alone, and neither instruction the end of the FXSAVE part. */
     uint32_t end = cpu_features.xsave ? XSAVE_HEADER + XSAVE_HEADER_SIZE : FXSAVE_SIZE;
 
-    memset((uint8_t *)area + FXSAVE_WRITTEN, 0, end - FXSAVE_WRITTEN);
+    memset((uint8_t *)area + FPU_BASIC_SIZE, 0, end - FPU_BASIC_SIZE);
     fpu_save(area);
 }
 

@@ -86,6 +86,7 @@ _Static_assert(offsetof(struct cpu, silence_longest) == CPU_SILENCE_LONGEST, "th
 /* Features of the machine that change what the kernel does; the same on every CPU. */
 struct cpu_features {
     bool x2apic, smep, smap, nx, xsave, pages_1g;
+    bool translated;   /* QEMU's TCG executes translations of the instructions (tlb_tick) */
     uint64_t xcr0;     /* state components that XSAVE handles here, 0 without XSAVE */
     uint32_t fpu_size; /* bytes of a thread's FPU state area */
 };
@@ -168,13 +169,21 @@ int32_t fpu_fault_code(bool simd);
 /* Returns whether a state area from another source is valid, so that restoring it cannot fault. */
 bool fpu_area_valid(const void *area);
 
-/* The parts of a state area that hold state, in ascending order; offsets and sizes are multiples of 8 bytes. The bytes
- * between parts have no meaning; small gaps are included in the parts. */
+/* A state area has the state of x87 and SSE in its first FPU_BASIC_SIZE bytes, the bits of the components that are not
+ * in their initial state, and the other components in parts; offsets and sizes are multiples of 8 bytes. All else has
+ * no meaning. */
 struct fpu_part {
     uint32_t offset, size;
+    uint32_t component; /* its bit in XCR0 and XSTATE_BV */
 };
+#define FPU_BASIC_SIZE 416u
 #define FPU_PARTS_MAX 16
 extern struct fpu_part fpu_parts[FPU_PARTS_MAX]; /* [i] */
 extern uint32_t fpu_part_count;                  /* [i] */
+/* The components of AREA that are not in their initial state: XSTATE_BV. Without XSAVE there are no bits: 0. */
+uint64_t fpu_components(const void *area);
+void fpu_set_components(void *area, uint64_t components);
+/* All that there can be. */
+uint64_t fpu_components_all(void);
 
 #endif

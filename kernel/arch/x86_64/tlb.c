@@ -12,6 +12,9 @@
 
 #define FLUSH_ONE_BY_ONE 32u /* pages; more are flushed by loading CR3 */
 
+#define TRANSLATED_FLUSH 20000000ull /* ns between two flushes for the sake of TCG */
+
+static uint64_t flushed[CPUS_MAX]; /* [o] by index: when tlb_tick has flushed last, in clock_now ns */
 static uint64_t own_root;          /* [i] root of the kernel's own tables */
 static struct spinlock flush_lock; /* flush_pending is a single word per CPU */
 
@@ -56,6 +59,16 @@ void tlb_interrupt(void)
             write_cr3(read_cr3());
         __atomic_store_n(&cpu->flush_pending, false, __ATOMIC_RELEASE);
     }
+}
+
+void tlb_tick(uint64_t now)
+{
+    uint64_t *last = &flushed[cpu_index()];
+
+    if (!cpu_features.translated || now - *last < TRANSLATED_FLUSH)
+        return;
+    *last = now;
+    write_cr3(read_cr3());
 }
 
 void cpu_relax(void)

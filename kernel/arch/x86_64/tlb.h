@@ -28,6 +28,13 @@ void tlb_flush_all(void);
 /* Called before the tables of ROOT are freed, when no program uses them: the CPUs that still keep them unload them. */
 void tlb_forget(uint64_t root);
 
+/* Called in timer interrupts, at NOW (clock_now ns). Under QEMU's TCG it flushes the calling CPU's TLB now and then:
+ * TCG finds addresses by a table of its own for each CPU, direct-mapped and at first of 256 pages, which it makes
+ * larger where it was used well, but only when it is flushed (accel/tcg/cputlb.c, tlb_mmu_resize_locked). A CPU that
+ * runs one thread flushes nothing otherwise, and spends most of its time in missing that table. Elsewhere it does
+ * nothing. */
+void tlb_tick(uint64_t now);
+
 /* Handles the shootdown interrupt. A spinning CPU answers shootdowns without it: cpu_relax in
  * kernel/arch/x86_64/cpu.h. */
 void tlb_interrupt(void);

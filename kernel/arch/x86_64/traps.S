@@ -236,6 +236,18 @@ user_save_fpu:
     xorl %eax, %eax
     jmp 3f
 
+/* uint64_t idle_poll_load(uint32_t *to, const uint32_t *from) */
+    .globl idle_poll_load
+    .balign 16
+idle_poll_load:
+    cmpb $0, smap_enabled(%rip)
+    je 8f
+    stac
+8:  movl (%rsi), %eax
+    movl %eax, (%rdi)
+    xorl %eax, %eax
+    jmp 3f
+
 /* uint64_t user_copy(void *to, const void *from, uint64_t size) */
     .globl user_copy
     .balign 16

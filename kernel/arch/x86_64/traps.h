@@ -85,6 +85,9 @@ uint64_t user_copy(void *to, const void *from, uint64_t size);
 /* Atomic compare-and-exchange: stores VALUE at user address WORD if WORD contains *EXPECTED; *EXPECTED becomes the old
  * value. Returns 0, or 1 as user_copy does. Its code lies in the range that the page fault handler recognizes. */
 uint64_t user_swap(uint32_t *word, uint32_t *expected, uint32_t value);
+/* Reads the word at user address FROM. Returns 0, or 1 as user_copy does. The page fault handler recognizes it
+ * likewise. By its name it counts as polling (tools/plugin). */
+uint64_t idle_poll_load(uint32_t *to, const uint32_t *from);
 /* Returns 0 when the byte AT can be written, without changing it, or 1 as user_copy does. The page fault handler
  * recognizes it likewise. */
 uint64_t user_probe(uint8_t *at);

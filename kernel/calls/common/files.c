@@ -3,6 +3,7 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
+#include "kernel/file/anonymous.h"
 #include "kernel/file/remote.h"
 #include "kernel/fs/node/revocation.h"
 #include "msg/slice.h"
@@ -74,6 +75,38 @@ void files_settle(const struct file_answer *answer)
 {
     if ((answer->flags & FILE_SETTLES) != 0)
         node_settle(answer->kernel, answer->seen);
+}
+
+int64_t files_place(int32_t fd, int64_t at, uint64_t size, bool append)
+{
+    struct file_request request = {.operation = MSG_FILE_OPERATE, .fd = fd, .special = {.what = SPECIAL_NEW_PAGES}};
+    struct file_new_pages pages = {.policy = thread_current()->context.memory_policy,
+                                   .at = at,
+                                   .size = size,
+                                   .append = append,
+                                   .centre = mempolicy_own_node()};
+    struct file_answer answer;
+
+    return file_call(thread_current()->group, &request, &pages, sizeof(pages), NULL, 0, &answer);
+}
+
+int64_t files_write_by_policy(const struct file_request *request, const void *data, size_t size,
+                              struct file_answer *answer)
+{
+    struct group *group = thread_current()->group;
+    struct file_request again = *request;
+    int64_t value;
+
+    again.move.flags |= FILE_BY_POLICY;
+    value = file_call(group, &again, data, size, NULL, 0, answer);
+    if (value == -FILE_PLACES) {
+        value = files_place(request->fd, request->operation == MSG_FILE_WRITE_AT ? request->move.offset : -1, size,
+                            (request->move.flags & FILE_APPEND) != 0);
+        *answer = (struct file_answer){.value = value};
+        if (value >= 0)
+            value = file_call(group, request, data, size, NULL, 0, answer);
+    }
+    return value == -FILE_WHO ? socket_write_as(group, request->fd, data, size, answer) : value;
 }
 
 bool files_same(int64_t one, int64_t other)

@@ -38,14 +38,29 @@ int64_t files_wait(const struct file_answer *answer, const char *why);
 bool files_interrupted(void);
 /* Called after an operation that removed bytes from a file: waits until no process maps them any more. */
 void files_settle(const struct file_answer *answer);
+/* Before a call writes SIZE bytes (at most FILE_NEW_PAGES_MAX) to a regular file, for a thread whose policy names
+ * nodes: has the file's new pages placed by it. AT negative: at the file's offset; APPEND: at the end. 0; -ENOSPC:
+ * there is no memory where it has to be, or another negative errno, which the write finds, too. */
+int64_t files_place(int32_t fd, int64_t at, uint64_t size, bool append);
+/* files_write for such a thread. */
+int64_t files_write_by_policy(const struct file_request *request, const void *data, size_t size,
+                              struct file_answer *answer);
+/* True if the current thread's policy names nodes. */
+static inline bool files_by_policy(void)
+{
+    return thread_current()->context.memory_policy.nodes != 0;
+}
 /* Performs a write, as file_call does, and sends the writer's credentials along if a socket asks for them
  * (kernel/ipc/socket/write.h). */
 static inline int64_t files_write(const struct file_request *request, const void *data, size_t size,
                                   struct file_answer *answer)
 {
     struct group *group = thread_current()->group;
-    int64_t value = file_call(group, request, data, size, NULL, 0, answer);
+    int64_t value;
 
+    if (__builtin_expect(files_by_policy(), 0))
+        return files_write_by_policy(request, data, size, answer);
+    value = file_call(group, request, data, size, NULL, 0, answer);
     return __builtin_expect(value == -FILE_WHO, 0) ? socket_write_as(group, request->fd, data, size, answer) : value;
 }
 

@@ -7,7 +7,6 @@
 #include "mm/user/user_copy.h"
 
 #define EFD_SEMAPHORE 1u
-#define TFD_CANCEL_ON_SET 2u
 #define CLOCK_REALTIME 0u
 #define CLOCK_MONOTONIC 1u
 #define CLOCK_BOOTTIME 7u
@@ -39,15 +38,13 @@ int64_t call_eventfd2(struct call *c)
 int64_t call_timerfd_create(struct call *c)
 {
     uint32_t clock = (uint32_t)c->a[0], flags = (uint32_t)c->a[1];
-    uint32_t realtime;
     int32_t fds[2];
 
     if ((flags & ~(OPEN_NONBLOCK | OPEN_CLOEXEC)) != 0 ||
         (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC && clock != CLOCK_BOOTTIME &&
          clock != CLOCK_REALTIME_ALARM && clock != CLOCK_BOOTTIME_ALARM))
         return -EINVAL;
-    realtime = clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_ALARM ? 1 : 0;
-    return anonymous_new(ANONYMOUS_TIMER, flags, &realtime, sizeof(realtime), fds);
+    return anonymous_new(ANONYMOUS_TIMER, flags, &clock, sizeof(clock), fds);
 }
 
 static int read_time(const uint64_t time[2], uint64_t *out)
@@ -78,11 +75,11 @@ int64_t call_timerfd_settime(struct call *c)
 
     if (user_read(words, c->a[2], sizeof(words)) != 0)
         return -EFAULT;
-    if ((flags & ~(TIMER_ABSOLUTE | TFD_CANCEL_ON_SET)) != 0 || read_time(words, &setting.interval) != 0 ||
+    if ((flags & ~(TIMER_ABSOLUTE | TIMER_CANCEL_ON_SET)) != 0 || read_time(words, &setting.interval) != 0 ||
         read_time(words + 2, &setting.value) != 0)
         return -EINVAL;
-    result = anonymous_call((int32_t)c->a[0], SPECIAL_TIMER_SET, flags & TIMER_ABSOLUTE, &setting, sizeof(setting),
-                            &old, sizeof(old), &answer);
+    result = anonymous_call((int32_t)c->a[0], SPECIAL_TIMER_SET, flags, &setting, sizeof(setting), &old, sizeof(old),
+                            &answer);
     if (result < 0)
         return result;
     return c->a[3] != 0 ? give(c->a[3], &old) : 0;

@@ -51,6 +51,8 @@ static int64_t allocate(struct file_request request, int64_t length)
 
     while (sizes[1] > 0 && result == 0) {
         sizes[0] = sizes[1] < ALLOCATE_PART ? sizes[1] : ALLOCATE_PART;
+        if (files_by_policy() && files_place(request.fd, request.space.offset, (uint64_t)sizes[0], false) == -ENOSPC)
+            return -ENOSPC;
         request.space.mode = sizes[0] < sizes[1] ? mode | ALLOCATE_KEEP_SIZE : mode;
         result = change_file(&request, sizes, sizeof(sizes));
         request.space.offset += sizes[0];

@@ -95,7 +95,8 @@ int64_t files_lock(int64_t fd, uint32_t command, uint64_t address)
 {
     bool of_file = command >= F_OFD_GETLK, test = command == F_GETLK || command == F_OFD_GETLK;
     uint32_t how = test ? LOCK_TEST : command == F_SETLKW || command == F_OFD_SETLKW ? LOCK_SET_WAIT : LOCK_SET;
-    struct file_lock lock = {.kind = of_file ? LOCK_OPEN_FILE : LOCK_PROCESS};
+    struct file_lock lock = {.kind = of_file ? LOCK_OPEN_FILE : LOCK_PROCESS,
+                             .uid = thread_current()->context.credentials.euid};
     struct flock flock;
     int64_t result;
 
@@ -124,7 +125,7 @@ int64_t call_flock(struct call *c)
 {
     int64_t fd = (int32_t)c->a[0];
     uint32_t how = (uint32_t)c->a[1] & ~LOCK_NB;
-    struct file_lock lock = {.kind = LOCK_WHOLE};
+    struct file_lock lock = {.kind = LOCK_WHOLE, .uid = thread_current()->context.credentials.euid};
 
     if (how != LOCK_SH && how != LOCK_EX && how != LOCK_UN)
         return files_error(fd, -EINVAL);

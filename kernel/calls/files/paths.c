@@ -34,7 +34,7 @@ static int64_t open_at(int64_t directory, uint64_t path, uint32_t flags, uint32_
         return result;
     name.path = text;
     result = name_open(thread_current()->group, &name,
-                       (flags & ~(OPEN_RUN | OPEN_QUIET | OPEN_PLACE | OPEN_UNCOUNTED)) | OPEN_INSTALL,
+                       (flags & ~(OPEN_RUN | OPEN_QUIET | OPEN_PLACE | OPEN_UNCOUNTED)) | OPEN_INSTALL | OPEN_LARGE,
                        makes ? files_mode(mode & 07777) : 0, &opened);
     name_result_free(&opened);
     heap_free(text, PATH_MAX);

@@ -8,6 +8,8 @@
 #include "kernel/calls/common/path.h"
 #include "kernel/file/path.h"
 #include "kernel/file/permission.h"
+#include "kernel/file/remote.h"
+#include "kernel/instance/instance.h"
 #include "kernel/ipc/call.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
@@ -113,47 +115,73 @@ int64_t call_mq_unlink(struct call *c)
     return by_name(IPC_QUEUE_UNLINK, &call, c->a[0], &answer);
 }
 
-/* Reports that the caller no longer waits for a message: the next one may trigger a notification (mq_notify). */
-static void give_up(int64_t fd)
+/* The caller of CALL, which waits at PLACE, does not wait any more, because of ERROR. Returns 0 if it has sent its
+ * message by then, else ERROR. */
+static int64_t give_up(const struct mqueue_call *call, const struct file_place *place, int64_t error)
 {
-    struct mqueue_call call = {.operation = MQUEUE_GIVE_UP};
-    struct file_answer answer;
+    const struct file_request request = {.operation = MSG_FILE_OPERATE, .special.what = SPECIAL_QUEUE};
+    const struct mqueue_call end = {.operation = MQUEUE_GIVE_UP, .task = call->task};
 
-    anonymous_call(fd, SPECIAL_QUEUE, 0, &call, sizeof(call), NULL, 0, &answer);
+    return file_call_surely(place, &request, &end, sizeof(end)) == 1 ? 0 : error;
+}
+
+/* Real-time threads come before the others, in the order of their priorities; the others in that of their nice values,
+ * as on Linux. */
+static uint32_t urgency(const struct thread_context *context)
+{
+    uint32_t priority = context->policy >> POLICY_PRIORITY_SHIFT;
+
+    return priority > 0 ? 40 + priority : (uint32_t)(19 - context->nice);
+}
+
+/* Sets *DEADLINE (ns as clock_now; 0: none) to the absolute time at user address AT, or to none if AT is 0. */
+static int64_t read_deadline(uint64_t at, uint64_t *deadline)
+{
+    uint64_t time[2], now = clock_epoch() + clock_now();
+
+    *deadline = 0;
+    if (at == 0)
+        return 0;
+    if (user_read(time, at, sizeof(time)) != 0)
+        return -EFAULT;
+    if ((int64_t)time[0] < 0 || time[1] >= SECOND)
+        return -EINVAL;
+    if (time[0] <= INT64_MAX / SECOND / 2) {
+        *deadline = time[0] * SECOND + time[1];
+        *deadline = *deadline > now ? *deadline - clock_epoch() : 1; /* the time has passed */
+    }
+    return 0;
 }
 
 /* Performs CALL (SIZE bytes) on the queue FD. Waits until the absolute time at user address AT, or without a limit if
- * AT is 0. -EBADF: FD is no queue. */
-static int64_t transfer(int64_t fd, const struct mqueue_call *call, size_t size, void *result, size_t room, uint64_t at)
+ * AT is 0. -EBADF: FD is no queue, or has been closed meanwhile. */
+static int64_t transfer(int64_t fd, struct mqueue_call *call, size_t size, void *result, size_t room, uint64_t at)
 {
-    uint64_t time[2], deadline = 0;
+    const struct file_request again = {.operation = MSG_FILE_OPERATE, .special.what = SPECIAL_QUEUE};
+    const struct thread *thread = thread_current();
+    struct file_place place;
     struct file_answer answer;
-    int64_t value;
+    uint64_t deadline;
+    int64_t value = read_deadline(at, &deadline), error;
 
-    if (at != 0) {
-        uint64_t now = clock_epoch() + clock_now();
-
-        if (user_read(time, at, sizeof(time)) != 0)
-            return -EFAULT;
-        if ((int64_t)time[0] < 0 || time[1] >= SECOND)
-            return -EINVAL;
-        if (time[0] <= INT64_MAX / SECOND / 2) {
-            deadline = time[0] * SECOND + time[1];
-            deadline = deadline > now ? deadline - clock_epoch() : 1; /* the time has passed */
-        }
+    if (value != 0)
+        return value;
+    call->task = thread->tid;
+    call->kernel = instance.kernel;
+    call->urgency = urgency(&thread->context);
+    value = anonymous_call(fd, SPECIAL_QUEUE, 0, call, size, result, room, &answer);
+    if (value == -EINVAL)
+        return -EBADF;
+    while (value == -EINPROGRESS) {
+        place = (struct file_place){.id = answer.id, .kernel = answer.kernel};
+        error = watch_wait_at(place.kernel, WATCH_FILE, place.id, answer.seen, "a message queue", deadline);
+        if (error < 0)
+            return give_up(call, &place, error);
+        value = file_call_at(&place, &again, call, size, result, room, &answer);
+        if (value == -ENOMEM)
+            return give_up(call, &place, value);
     }
-    for (;;) {
-        value = anonymous_call(fd, SPECIAL_QUEUE, 0, call, size, result, room, &answer);
-        if (value == -EINVAL)
-            return -EBADF;
-        if (value != -EAGAIN || (answer.flags & FILE_MAY_WAIT) == 0)
-            return value;
-        value = watch_wait_at(answer.kernel, WATCH_FILE, answer.id, answer.seen, "a message queue", deadline);
-        if (value < 0 && call->operation == MQUEUE_RECEIVE)
-            give_up(fd);
-        if (value < 0)
-            return value;
-    }
+    return value == -ESRCH ? -EBADF : value;
 }
 
 int64_t call_mq_timedsend(struct call *c)

@@ -1,7 +1,11 @@
 /* System calls that advise on, lock and query memory: madvise, mlock and related calls, mincore, msync. */
 #include "kernel/abi/errno.h"
 #include "kernel/calls/calls.h"
+#include "kernel/calls/common/files.h"
 #include "kernel/calls/memory/lock_limit.h"
+#include "kernel/file/permission.h"
+#include "kernel/fs/node/map.h"
+#include "kernel/fs/remote/remote.h"
 #include "mm/area/backing.h"
 #include "mm/change/change.h"
 #include "mm/space/space.h"
@@ -59,7 +63,7 @@ static const struct advice advices[] = {
     {3, ADVICE_NOTHING, 0, 0, 0, 0},                           /* WILLNEED */
     {4, ADVICE_DISCARD, LOCKED, 0, 0, 0},                      /* DONTNEED */
     {8, ADVICE_DISCARD, LOCKED | SHARED | BACKED, 0, 0, 0},    /* FREE: at once */
-    {9, ADVICE_EMPTY, LOCKED, 0, 0, 0},                        /* REMOVE: see check_empty */
+    {9, ADVICE_EMPTY, 0, 0, 0, 0},                             /* REMOVE: see empty_area */
     {10, ADVICE_FLAG, 0, 0, AREA_DONTFORK, 0},                 /* DONTFORK */
     {11, ADVICE_FLAG, 0, 0, 0, AREA_DONTFORK},                 /* DOFORK */
     {14, ADVICE_FLAG, 0, 0, AREA_HUGE, AREA_NO_HUGE},          /* HUGEPAGE */
@@ -79,15 +83,51 @@ static const struct advice advices[] = {
 #undef SHARED
 #undef BACKED
 
-/* Whether the areas of the range may be emptied: of shared anonymous memory only. Linux's MADV_REMOVE punches a hole
- * into a file, too, where its file system can. */
-static int check_empty(uint64_t start, uint64_t end)
+static int punch(uint64_t backing, uint64_t pages, void *answer)
 {
-    bool file = space_check(own_space(), start, end, AREA_BACKED, 0) < 0;
+    return node_punch_mapped(backing, pages, answer);
+}
 
-    if (space_check(own_space(), start, end, 0, AREA_SHARED) < 0)
-        return file ? -EACCES : -EINVAL;
-    return file ? -EOPNOTSUPP : 0;
+/* Empties what an area has of [*AT, END): the one that contains *AT, or the first behind it. Sets *AT to where that
+ * ends, unless the area has changed meanwhile. The order of the checks is Linux's. */
+static int empty_area(uint64_t *at, uint64_t end)
+{
+    int64_t first = space_look(own_space(), *at, SPACE_LOOK_START), last = space_look(own_space(), *at, SPACE_LOOK_END);
+    uint64_t start = (uint64_t)first & ~(PAGE_SIZE - 1), stop = (uint64_t)last & ~(PAGE_SIZE - 1);
+    struct file_answer answer = {0};
+    int64_t backing;
+    int error;
+
+    if (first < 0 || last < 0 || start >= end) {
+        *at = end; /* a part without areas */
+        return 0;
+    }
+    start = start > *at ? start : *at;
+    stop = stop < end ? stop : end;
+    backing = space_look(own_space(), start, SPACE_LOOK_BACKING);
+    if (backing < 0 || stop <= start)
+        return backing < 0 ? (int)backing : 0;
+    if ((last & AREA_LOCKED) != 0 || (backing == 0 && (last & AREA_SHARED) == 0))
+        return -EINVAL;
+    if ((last & AREA_SHARED) == 0 || (backing & (int64_t)BACKING_READ_ONLY) != 0)
+        return -EACCES;
+    error = backing == 0 ? space_empty(own_space(), start, stop)
+                         : space_punch(own_space(), start, stop, punch, &answer);
+    files_settle(&answer);
+    if (error == -EAGAIN)
+        return 0;
+    *at = stop;
+    return error == -ENOMEM && backing != 0 ? -EAGAIN : error; /* ENOMEM would say that there is no area */
+}
+
+/* MADV_REMOVE: shared anonymous memory becomes zeros, and a file gets a hole. */
+static int empty(uint64_t start, uint64_t end)
+{
+    int error = 0;
+
+    while (start < end && error == 0)
+        error = slice_check() ? -EINTR : empty_area(&start, end);
+    return error;
 }
 
 static const struct advice *advice_find(uint64_t number)
@@ -116,9 +156,7 @@ static int advise(const struct advice *advice, uint64_t start, uint64_t end, boo
     case ADVICE_DISCARD:
         return space_discard(own_space(), start, end - start);
     case ADVICE_EMPTY:
-        error = check_empty(start, end);
-        if (error == 0)
-            error = space_empty(own_space(), start, end);
+        error = empty(start, end);
         break;
     case ADVICE_READ:
     case ADVICE_WRITE:
@@ -236,7 +274,25 @@ int64_t call_munlockall(struct call *c)
 
 /* --- questions --- */
 
-#define WINDOW 32u /* pages that are looked up at a time */
+#define WINDOW 32u          /* pages that are looked up at a time */
+#define ALL_PAGES INT64_MAX /* what those learn who may not know: all are in memory */
+
+/* Whether the caller may know which pages of the file of BACKING are in memory: who owns it, or may write to it. Those
+ * of shared memory everybody may know. */
+static bool may_know(uint64_t backing)
+{
+    const struct credentials *credentials = &thread_current()->context.credentials;
+    struct file_facts facts;
+    struct file_user user;
+    char name[1];
+
+    if (!backing_is_file(backing) || backing_attached(backing) || credentials_root(credentials))
+        return true;
+    permission_user(credentials, &user);
+    return tree_ask_mapped(backing_kernel(backing), backing_object(backing), name, sizeof(name), &facts) == 0 &&
+           (permission_owner(&user, facts.uid) ||
+            permission_check(&user, facts.mode, facts.uid, facts.gid, MAY_WRITE) == 0);
+}
 
 int64_t call_mincore(struct call *c)
 {
@@ -252,6 +308,7 @@ int64_t call_mincore(struct call *c)
         int64_t area = space_look(own_space(), at, SPACE_LOOK_STOP), pages;
         int64_t backing = area < 0 ? area : space_look(own_space(), at, SPACE_LOOK_BACKING);
         uint64_t stop = (uint64_t)area & ~(PAGE_SIZE - 1);
+        bool hides = backing > 0 && !may_know((uint64_t)backing);
 
         if (backing < 0)
             return backing;
@@ -259,7 +316,7 @@ int64_t call_mincore(struct call *c)
             uint32_t count = (stop - at) / PAGE_SIZE < WINDOW ? (uint32_t)((stop - at) / PAGE_SIZE) : WINDOW;
             uint8_t there[WINDOW];
 
-            pages = space_cached_pages(own_space(), at, count, (uint64_t)backing);
+            pages = hides ? ALL_PAGES : space_cached_pages(own_space(), at, count, (uint64_t)backing);
             backing = (int64_t)backing_at((uint64_t)backing, (int64_t)(count * PAGE_SIZE));
             if (pages < 0)
                 return pages;

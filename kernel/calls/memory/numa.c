@@ -4,8 +4,10 @@
 #include "kernel/calls/calls.h"
 #include "kernel/instance/instance.h"
 #include "kernel/process/reach.h"
+#include "mm/area/backing.h"
 #include "mm/change/change.h"
 #include "mm/fault/fault.h"
+#include "mm/file/policy.h"
 #include "mm/frame/heap.h"
 #include "mm/mempolicy/mempolicy.h"
 #include "mm/move/move.h"
@@ -117,14 +119,28 @@ int64_t call_set_mempolicy(struct call *c)
     return error;
 }
 
-/* Finds the policy of the area that contains ADDRESS. -EFAULT: there is no area. */
+/* The object whose shared mapping contains ADDRESS, with the page there, or BACKING_NONE. *END: that of the area. */
+static uint64_t shared_object(uint64_t address, uint64_t *end)
+{
+    uint64_t page = address & ~(PAGE_SIZE - 1);
+    int64_t there = space_look(own_space(), page, SPACE_LOOK_THERE);
+    int64_t backing = there >= 0 && (there & AREA_SHARED) != 0 ? space_look(own_space(), page, SPACE_LOOK_BACKING) : 0;
+
+    *end = there >= 0 ? (uint64_t)there & ~(PAGE_SIZE - 1) : 0;
+    return backing > 0 && !backing_stays((uint64_t)backing) ? (uint64_t)backing : BACKING_NONE;
+}
+
+/* Finds the policy of the area that contains ADDRESS, or of the object's page there. -EFAULT: there is no area. */
 static int64_t area_policy(uint64_t address, struct policy *out)
 {
+    uint64_t end, object = shared_object(address, &end);
     int64_t number = space_look(own_space(), address, SPACE_LOOK_POLICY);
 
     *out = (struct policy){.mode = POLICY_DEFAULT};
     if (number < 0)
         return -EFAULT;
+    if (object != BACKING_NONE)
+        return file_policy_get(object, out) == -ENOMEM ? -ENOMEM : 0;
     return number == 0 ? 0 : mempolicy_find(own_space(), (uint32_t)number, out);
 }
 
@@ -269,6 +285,30 @@ static bool flags_valid(uint32_t flags)
     return (flags & MOVE_BY_TARGET) == 0;
 }
 
+/* New pages of the objects that are mapped shared in the range are placed by POLICY, whoever makes them. */
+static int64_t bind_objects(uint64_t start, uint64_t end, const struct policy *policy)
+{
+    int64_t error = 0;
+
+    while (start < end && error == 0) {
+        int64_t next = space_look(own_space(), start, SPACE_LOOK_START);
+        uint64_t stop, object;
+
+        if (next < 0 || (uint64_t)next >= end)
+            break; /* no area is left in the range */
+        if ((uint64_t)next > start)
+            start = (uint64_t)next & ~(PAGE_SIZE - 1);
+        object = shared_object(start, &stop);
+        if (stop <= start)
+            break; /* unmapped meanwhile */
+        stop = stop < end ? stop : end;
+        if (object != BACKING_NONE)
+            error = file_policy_set(object, (stop - start) / PAGE_SIZE, policy);
+        start = stop;
+    }
+    return error == -ENXIO ? 0 : error;
+}
+
 int64_t call_mbind(struct call *c)
 {
     uint64_t start = c->a[0], end = start + page_up(c->a[1]);
@@ -314,6 +354,9 @@ int64_t call_mbind(struct call *c)
     }
     error = space_set_policy(own_space(), start, end, (uint32_t)number, (flags & MOVE_LAZY) != 0);
     error = error > 0 ? 0 : error; /* a policy of none may be set for addresses that are in no area */
+    policy.flags &= ~POLICY_BY_TARGET;
+    if (error == 0)
+        error = bind_objects(start, end, &policy);
     if (error == 0 && (flags & (MOVE_OWN | MOVE_ALL)) != 0 && (flags & MOVE_LAZY) == 0 && policy.mode != POLICY_DEFAULT)
         left = settle(start, end, &policy, (flags & MOVE_ALL) != 0);
     if (error != 0 || left < 0)
@@ -354,6 +397,8 @@ int64_t call_set_mempolicy_home_node(struct call *c)
             policy.home = (uint32_t)home + 1;
             number = mempolicy_number(own_space(), &policy);
             error = number < 0 ? number : space_set_policy(own_space(), start, (uint64_t)stop, (uint32_t)number, false);
+            if (error >= 0)
+                error = bind_objects(start, (uint64_t)stop, &policy);
             if (error < 0)
                 return error;
             result = 0;

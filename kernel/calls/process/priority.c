@@ -72,10 +72,8 @@ static int64_t with_process(struct priority *p, uint32_t id)
     survey = survey_process(id, true, &error);
     if (survey == NULL)
         return error == -ESRCH ? 0 : error;
-    for (uint32_t i = 0; i < survey->count; i++) {
-        if (survey->threads[i].presence == THREAD_PRESENT)
-            with_one(p, survey->threads[i].tid);
-    }
+    for (uint32_t i = 0; i < survey->count; i++) /* also those that move just now */
+        with_one(p, survey->threads[i].tid);
     survey_free(survey);
     return 0;
 }

@@ -29,10 +29,20 @@ static int64_t send_process(uint32_t id, const struct signal_info *info)
     return error != 0 ? error : signal_send_process(id, info);
 }
 
-int64_t call_kill(struct call *c)
+/* What FOUND, the result of sending signal 0 instead, is for SIGNAL: who does not exist is ESRCH also for a signal that
+ * does not exist, as on Linux. */
+static int64_t checked(uint64_t signal, int64_t found)
 {
-    struct signal_info info = signal_user_info(c->a[1], SI_USER);
-    int32_t pid = (int32_t)c->a[0];
+    return (uint32_t)signal <= SIGNALS || found == -ESRCH ? found : -EINVAL;
+}
+
+static struct signal_info user_info(uint64_t signal, int32_t code)
+{
+    return signal_user_info((uint32_t)signal <= SIGNALS ? signal : 0, code);
+}
+
+static int64_t kill_all(int32_t pid, const struct signal_info *info)
+{
     uint32_t self = thread_current()->group->id;
     struct msg_process_call ask = {.id = self, .type = MSG_PROCESS_GET_GROUP};
     struct msg_process_group_found found;
@@ -40,10 +50,8 @@ int64_t call_kill(struct call *c)
     enum msg_type type = MSG_PROCESS_GROUP_SIGNAL;
     uint32_t group = (uint32_t)-pid;
 
-    if ((uint32_t)c->a[1] > SIGNALS)
-        return -EINVAL;
     if (pid > 0)
-        return send_process((uint32_t)pid, &info);
+        return send_process((uint32_t)pid, info);
     if (pid == INT32_MIN)
         return -ESRCH;
     if (pid == 0)
@@ -51,15 +59,22 @@ int64_t call_kill(struct call *c)
     if (!credentials_root(&thread_current()->context.credentials))
         type = MSG_PROCESS_GROUP_SIGNAL_AS;
     if (pid == -1)
-        process_group_call(type, 0, self, &info, &found);
+        process_group_call(type, 0, self, info, &found);
     else
-        process_group_call(type, group, 0, &info, &found);
+        process_group_call(type, group, 0, info, &found);
     if (found.count == 0 && type == MSG_PROCESS_GROUP_SIGNAL_AS && found.session != 0)
         return -EPERM;
     return found.count > 0 ? 0 : -ESRCH;
 }
 
-static int64_t send_thread(uint32_t group, uint32_t tid, const struct signal_info *info)
+int64_t call_kill(struct call *c)
+{
+    struct signal_info info = user_info(c->a[1], SI_USER);
+
+    return checked(c->a[1], kill_all((int32_t)c->a[0], &info));
+}
+
+static int64_t send_living(uint32_t group, uint32_t tid, const struct signal_info *info)
 {
     struct msg_thread_call call = {.thread = tid, .type = MSG_THREAD_SIGNAL, .info = *info, .group = group};
     struct msg_thread_result result;
@@ -77,22 +92,35 @@ static int64_t send_thread(uint32_t group, uint32_t tid, const struct signal_inf
     return thread_call(&call, &result, NULL);
 }
 
+/* The first thread of a process may have ended before the process, or before this was waited for: then nothing is sent,
+ * and the result is as if it were, as on Linux. */
+static int64_t send_thread(uint32_t group, uint32_t tid, const struct signal_info *info)
+{
+    const struct signal_info nothing = {.signal = 0};
+    int64_t error = send_living(group, tid, info);
+
+    if (error != -ESRCH || (group != 0 && group != tid))
+        return error;
+    error = credentials_may_signal(tid, info->signal);
+    return error != 0 ? error : signal_send_process(tid, &nothing);
+}
+
 int64_t call_tkill(struct call *c)
 {
-    struct signal_info info = signal_user_info(c->a[1], SI_TKILL);
+    struct signal_info info = user_info(c->a[1], SI_TKILL);
 
-    if ((int32_t)c->a[0] <= 0 || (uint32_t)c->a[1] > SIGNALS)
+    if ((int32_t)c->a[0] <= 0)
         return -EINVAL;
-    return send_thread(0, (uint32_t)c->a[0], &info);
+    return checked(c->a[1], send_thread(0, (uint32_t)c->a[0], &info));
 }
 
 int64_t call_tgkill(struct call *c)
 {
-    struct signal_info info = signal_user_info(c->a[2], SI_TKILL);
+    struct signal_info info = user_info(c->a[2], SI_TKILL);
 
-    if ((int32_t)c->a[0] <= 0 || (int32_t)c->a[1] <= 0 || (uint32_t)c->a[2] > SIGNALS)
+    if ((int32_t)c->a[0] <= 0 || (int32_t)c->a[1] <= 0)
         return -EINVAL;
-    return send_thread((uint32_t)c->a[0], (uint32_t)c->a[1], &info);
+    return checked(c->a[2], send_thread((uint32_t)c->a[0], (uint32_t)c->a[1], &info));
 }
 
 int64_t call_rt_sigqueueinfo(struct call *c)

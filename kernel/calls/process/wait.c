@@ -141,7 +141,7 @@ int64_t call_waitid(struct call *c)
     if (error != 0)
         return error;
     if (result.child != 0) {
-        struct signal_info info = {.signal = SIGCHLD, .code = (int32_t)result.code, .pid = result.child};
+        struct signal_info info = {.signal = SIGCHLD, .code = result.code, .pid = result.child, .uid = result.uid};
 
         info.value = result.code == CLD_EXITED || result.code == CLD_STOPPED ? result.status >> 8 & 0xff
                                                                              : result.status & 0x7f;

@@ -3,6 +3,7 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/file/anonymous.h"
+#include "kernel/lib/printf.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
 
@@ -76,6 +77,23 @@ static uint32_t eventfd_poll(struct file *file)
     return state;
 }
 
+static int64_t eventfd_operate(struct file *file, const struct file_request *request, const void *data, size_t size,
+                               void *result, size_t room, struct file_answer *answer)
+{
+    struct eventfd *event = file->state;
+    uint64_t count;
+    char text[64];
+
+    (void)answer;
+    if (request->special.what != SPECIAL_INFO)
+        return -EINVAL;
+    spin_lock(&event->lock);
+    count = event->count;
+    spin_unlock(&event->lock);
+    snprintf(text, sizeof(text), "eventfd-count: %16lx\n", (unsigned long)count);
+    return anonymous_info(data, size, text, result, room);
+}
+
 static void forget(struct file *file)
 {
     heap_free(file->state, sizeof(struct eventfd));
@@ -84,6 +102,7 @@ static void forget(struct file *file)
 static const struct file_kind eventfd_kind = {.read = eventfd_read,
                                               .write = eventfd_write,
                                               .poll = eventfd_poll,
+                                              .operate = eventfd_operate,
                                               .forget = forget,
                                               .whole = true,
                                               .one_read = true};

@@ -6,6 +6,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/file/anonymous.h"
 #include "kernel/file/descriptor.h"
+#include "kernel/lib/printf.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
 #include "tasks/process/call.h"
@@ -99,6 +100,13 @@ static int64_t pidfd_operate(struct file *file, const struct file_request *reque
             return -EPROTO;
         memcpy(&info, data, sizeof(info));
         return send(pidfd->group, &info);
+    }
+    if (request->special.what == SPECIAL_INFO) {
+        int32_t id = facts.gone != 0 ? -1 : (int32_t)facts.process;
+        char text[48];
+
+        snprintf(text, sizeof(text), "Pid:\t%d\nNSpid:\t%d\n", id, id);
+        return anonymous_info(data, size, text, result, room);
     }
     if (request->special.what == SPECIAL_PROCESS_FILE) {
         if (size != sizeof(asker) || room < sizeof(struct file_place))

@@ -3,6 +3,7 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/file/anonymous.h"
+#include "kernel/lib/printf.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
 
@@ -34,11 +35,14 @@ static int64_t signalfd_operate(struct file *file, const struct file_request *re
                                 void *result, size_t room, struct file_answer *answer)
 {
     struct signalfd *signalfd = file->state;
+    char text[32];
     uint64_t set;
 
-    (void)result;
-    (void)room;
     (void)answer;
+    if (request->special.what == SPECIAL_INFO) {
+        snprintf(text, sizeof(text), "sigmask:\t%016lx\n", (unsigned long)signalfd_signals(file));
+        return anonymous_info(data, size, text, result, room);
+    }
     if (request->special.what != SPECIAL_SIGNAL_SET)
         return -EINVAL;
     if (size != sizeof(set))

@@ -2,12 +2,16 @@
  * queried; the missed expirations are counted then. So an unread timer costs nothing. */
 #include "kernel/file/event/timerfd.h"
 
+#include "kernel/abi/clock.h"
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/file/anonymous.h"
+#include "kernel/lib/printf.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
 #include "tasks/timer/timer.h"
+
+#define SECOND 1000000000u /* ns */
 
 struct timerfd {
     struct spinlock lock; /* taken before the lock of timers */
@@ -17,6 +21,8 @@ struct timerfd {
     uint64_t interval; /* [k] */
     uint64_t ticks;    /* [k] expirations since the last read */
     uint64_t epoch;    /* [i] of its clock, in ns: its time is clock_now plus this */
+    uint32_t clock;    /* [i] CLOCK_* */
+    uint32_t flags;    /* [k] of the last timerfd_settime */
     bool expired;      /* [k] it has fired, and go_on_locked has not run since */
     bool closed;       /* [k] */
 };
@@ -145,6 +151,7 @@ static void set(struct timerfd *t, uint32_t flags, const struct timer_setting *s
         t->ticks = 0;
         t->expired = false;
         t->interval = setting->interval;
+        t->flags = flags;
         t->next = setting->value;
         if (setting->value != 0 && (flags & TIMER_ABSOLUTE) == 0)
             t->next += clock_now();
@@ -156,6 +163,25 @@ static void set(struct timerfd *t, uint32_t flags, const struct timer_setting *s
     spin_unlock(&t->lock);
 }
 
+static int64_t give_info(struct timerfd *t, const void *data, size_t size, void *result, size_t room)
+{
+    uint64_t now = clock_now(), left, interval, ticks;
+    uint32_t flags;
+    char text[192];
+
+    spin_lock(&t->lock);
+    left = t->expired || t->next <= now ? 0 : t->next - now;
+    interval = t->interval;
+    ticks = t->ticks;
+    flags = t->flags;
+    spin_unlock(&t->lock);
+    snprintf(text, sizeof(text),
+             "clockid: %u\nticks: %lu\nsettime flags: 0%u\nit_value: (%lu, %lu)\nit_interval: (%lu, %lu)\n", t->clock,
+             (unsigned long)ticks, flags, (unsigned long)(left / SECOND), (unsigned long)(left % SECOND),
+             (unsigned long)(interval / SECOND), (unsigned long)(interval % SECOND));
+    return anonymous_info(data, size, text, result, room);
+}
+
 static int64_t timerfd_operate(struct file *file, const struct file_request *request, const void *data, size_t size,
                                void *result, size_t room, struct file_answer *answer)
 {
@@ -163,6 +189,8 @@ static int64_t timerfd_operate(struct file *file, const struct file_request *req
     struct timer_setting setting, old;
 
     (void)answer;
+    if (request->special.what == SPECIAL_INFO)
+        return give_info(file->state, data, size, result, room);
     if (!sets && request->special.what != SPECIAL_TIMER_GET)
         return -EINVAL;
     if (room < sizeof(old) || (sets && size != sizeof(setting)))
@@ -181,7 +209,7 @@ static const struct file_kind timerfd_kind = {.read = timerfd_read,
                                               .forget = forget,
                                               .one_read = true};
 
-static struct file *create(uint32_t flags, bool realtime)
+static struct file *create(uint32_t flags, uint32_t clock)
 {
     struct file_facts facts = {.device = ANONYMOUS_DEVICE, .mode = 0600};
     struct timerfd *t = heap_alloc(sizeof(*t));
@@ -190,7 +218,8 @@ static struct file *create(uint32_t flags, bool realtime)
     if (t == NULL)
         return NULL;
     timer_init(&t->timer, fire);
-    t->epoch = realtime ? clock_epoch() : 0;
+    t->clock = clock;
+    t->epoch = clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_ALARM ? clock_epoch() : 0;
     file = file_create(&timerfd_kind, &facts, flags | 2, t, NULL);
     if (file == NULL)
         heap_free(t, sizeof(*t));
@@ -201,12 +230,12 @@ static struct file *create(uint32_t flags, bool realtime)
 
 static int make(uint32_t flags, const void *data, size_t size, struct file *made[2])
 {
-    uint32_t realtime;
+    uint32_t clock;
 
-    if (size != sizeof(realtime))
+    if (size != sizeof(clock))
         return -EPROTO;
-    memcpy(&realtime, data, sizeof(realtime));
-    made[0] = create(flags, realtime != 0);
+    memcpy(&clock, data, sizeof(clock));
+    made[0] = create(flags, clock);
     return made[0] != NULL ? 0 : -ENOMEM;
 }
 

@@ -15,6 +15,7 @@
 #include "kernel/fs/node/map.h"
 #include "kernel/fs/tree/fifo.h"
 #include "kernel/instance/instance.h"
+#include "kernel/ipc/mqueue/mqueue.h"
 #include "kernel/ipc/pipe/pipe.h"
 #include "kernel/ipc/socket/socket.h"
 #include "kernel/ipc/sysv/ipc.h"
@@ -225,6 +226,7 @@ int64_t lost_files_drop(kernel_set lost)
     for (; lost != 0; lost &= lost - 1) {
         node_maps_lost((uint32_t)__builtin_ctzll(lost));
         sem_lost((uint32_t)__builtin_ctzll(lost));
+        mqueue_lost((uint32_t)__builtin_ctzll(lost));
     }
     return dropped;
 }

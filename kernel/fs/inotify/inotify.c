@@ -8,6 +8,7 @@
 #include "kernel/file/anonymous.h"
 #include "kernel/fs/tree/internal.h"
 #include "kernel/instance/instance.h"
+#include "kernel/lib/printf.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
 #include "tasks/remote/work.h"
@@ -16,6 +17,7 @@
 #define QUEUE_MAX 16384u  /* events in the queue of one file, as Linux's max_queued_events */
 #define WATCHES_MAX 8192u /* of one file */
 #define NAME_UNIT 16u     /* names are padded to a multiple of this */
+#define LINE_TEXT 128u    /* bytes of a line of /proc/PID/fdinfo */
 
 struct linux_event {
     int32_t watch;
@@ -317,24 +319,31 @@ static int64_t take_away(struct inotify *inotify, int32_t number)
     return result;
 }
 
-/* Writes the watches behind the first SKIPPED, the newest first, to LINES, of which there are ROOM. Returns how many.
- */
-static uint32_t give_lines(struct inotify *inotify, uint32_t skipped, struct watch_line *lines, uint32_t room)
+/* Writes lines for the watches behind the first SKIPPED, the newest first, to TEXT, as many as fit into ROOM bytes.
+ * Returns the length. */
+static int64_t give_lines(struct inotify *inotify, uint32_t skipped, char *text, size_t room)
 {
-    uint32_t count = 0, place = 0;
+    size_t length = 0;
+    uint32_t place = 0;
+    char line[LINE_TEXT];
 
     spin_lock(&lock);
-    for (struct list *at = inotify->watches.previous; at != &inotify->watches && count < room; at = at->previous) {
+    for (struct list *at = inotify->watches.previous; at != &inotify->watches; at = at->previous) {
         const struct watch *watch = container_of(at, struct watch, of_file);
+        size_t more;
 
-        if (place++ >= skipped)
-            lines[count++] = (struct watch_line){.inode = watch->node->number,
-                                                 .device = TREE_DEVICE,
-                                                 .mask = watch->mask & WATCH_EVENTS,
-                                                 .number = watch->number};
+        if (place++ < skipped)
+            continue;
+        more = (size_t)snprintf(line, sizeof(line), "inotify wd:%x ino:%lx sdev:%x mask:%x ignored_mask:0\n",
+                                (uint32_t)watch->number, (unsigned long)watch->node->number, TREE_DEVICE,
+                                watch->mask & WATCH_EVENTS);
+        if (more > room - length)
+            break;
+        memcpy(text + length, line, more);
+        length += more;
     }
     spin_unlock(&lock);
-    return count;
+    return (int64_t)length;
 }
 
 /* --- the file --- */
@@ -348,12 +357,11 @@ static int64_t operate(struct file *file, const struct file_request *request, co
     int64_t value;
 
     (void)answer;
-    if (request->special.what == SPECIAL_WATCH_LIST) {
+    if (request->special.what == SPECIAL_INFO) {
         if (size != sizeof(skipped))
             return -EPROTO;
         memcpy(&skipped, data, sizeof(skipped));
-        return (int64_t)(give_lines(file->state, skipped, result, (uint32_t)(room / sizeof(struct watch_line))) *
-                         sizeof(struct watch_line));
+        return give_lines(file->state, skipped, result, room);
     }
     if (request->special.what != SPECIAL_WATCH)
         return -EINVAL;

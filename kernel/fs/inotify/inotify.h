@@ -13,14 +13,6 @@ struct watch_change { /* SPECIAL_WATCH */
     int32_t number;
 };
 
-struct watch_line { /* SPECIAL_WATCH_LIST */
-    uint64_t inode;
-    uint32_t device;
-    uint32_t mask; /* the events that it watches */
-    int32_t number;
-    uint32_t pad;
-};
-
 /* Registers the function that makes inotify files (ANONYMOUS_WATCH) and the hooks of notify.h. Called once. */
 void inotify_init(void);
 

@@ -75,6 +75,7 @@ static int64_t replace(struct node *node, const char *name, struct attribute *ne
 {
     struct attribute *old, **at;
     uint64_t bytes = new != NULL ? new->name_size + new->size : 0;
+    int64_t more;
     int64_t error = 0;
 
     spin_lock(&node->lock);
@@ -86,6 +87,10 @@ static int64_t replace(struct node *node, const char *name, struct attribute *ne
         error = -ENODATA;
     else if (node->attribute_bytes + bytes - (old != NULL ? old->name_size + old->size : 0) > ATTRIBUTES_MAX)
         error = -ENOSPC;
+    if (error == 0) {
+        more = (int64_t)(new != NULL ? size_of(new) : 0) - (int64_t)(old != NULL ? size_of(old) : 0);
+        error = node_charge_locked(node, more);
+    }
     if (error == 0) {
         node->attribute_bytes += bytes;
         if (old != NULL) {

@@ -9,6 +9,7 @@
 #include "mm/frame/heap.h"
 #include "mm/frame/reference.h"
 #include "mm/mempolicy/mempolicy.h"
+#include "tasks/quota/quota.h"
 
 /* A page's word in the tree is the address of its frame, perhaps with these bits. */
 #define SAME 1ull    /* the frame still equals the boot image, and was never handed out for writing */
@@ -73,6 +74,18 @@ static void release_frame(uint64_t word)
     }
     __atomic_fetch_sub(&frames, 1, __ATOMIC_RELAXED);
     frame_release(frame_of(word));
+}
+
+/* The word of a frame whose reference is NEW, which is freed if the frame is this kernel's. */
+static uint64_t word_of(struct frame_reference *new)
+{
+    uint64_t frame = new->frame;
+
+    if (!window_owns(frame, PAGE_SIZE))
+        return (uint64_t) new | FOREIGN;
+    heap_free(new, sizeof(*new));
+    __atomic_fetch_add(&frames, 1, __ATOMIC_RELAXED);
+    return frame;
 }
 
 static uint64_t pages_of(uint64_t bytes)
@@ -149,25 +162,46 @@ int64_t content_read_out(const struct content *content, uint64_t at, size_t size
     return (int64_t)size;
 }
 
-/* Returns the word of PAGE, with a new frame if there is none, and it is not lost. WRITE: the frame may come to differ
- * from the boot image. WHOLE: the caller overwrites the whole page, so its bytes need not be filled in. Returns 0
- * without memory. */
-static uint64_t make_frame(struct content *content, uint64_t page, bool write, bool whole)
+uint64_t content_charged(const struct content *content)
+{
+    return content->pages - pages_of(content->archive_size);
+}
+
+static int charge(const struct content *content, uint64_t pages)
+{
+    return quota_take(QUOTA_FILE_PAGES, content->uid, pages, quota_limit(QUOTA_FILE_PAGES), -EDQUOT);
+}
+
+/* *WORD becomes that of PAGE, with a new frame if there is none, and it is not lost. WRITE: the frame may come to
+ * differ from the boot image. WHOLE: the caller overwrites the whole page, so its bytes need not be filled in. -ENOMEM,
+ * -EDQUOT; -EXDEV: a frame is missing which may be any memory's, unless PLACED. After an error *WORD is 0. */
+static inline __attribute__((always_inline)) int make_frame(struct content *content, uint64_t page, bool write,
+                                                            bool whole, bool placed, uint64_t *word)
 {
     uint64_t *slot = page_tree_slot(&content->tree, page);
     bool archived = is_archived(content, page);
     uint64_t frame;
+    int error;
 
+    *word = 0;
     if (slot == NULL)
-        return 0;
+        return -ENOMEM;
     if (*slot != 0) {
         if (write)
             *slot &= ~SAME;
-        return *slot;
-    }
-    frame = mempolicy_frame_near(!whole && !archived);
-    if (frame == 0)
+        *word = *slot;
         return 0;
+    }
+    if (!placed && !archived)
+        return -EXDEV;
+    error = archived ? 0 : charge(content, 1);
+    if (error != 0)
+        return error;
+    frame = mempolicy_frame_near(!whole && !archived);
+    if (frame == 0) {
+        quota_give(QUOTA_FILE_PAGES, content->uid, archived ? 0 : 1);
+        return -ENOMEM;
+    }
     if (archived && !whole)
         copy_without_frame(content, page * PAGE_SIZE, window_direct(frame), PAGE_SIZE);
     frame_share(frame);
@@ -175,7 +209,8 @@ static uint64_t make_frame(struct content *content, uint64_t page, bool write, b
     *slot = frame | (archived && !write ? SAME : 0);
     if (!archived)
         content->pages++;
-    return *slot;
+    *word = *slot;
+    return 0;
 }
 
 static bool moves(const struct content *content, uint64_t page)
@@ -214,6 +249,7 @@ int64_t content_write(struct content *content, uint64_t at, const void *from, si
 {
     const uint8_t *bytes = from;
     size_t done = 0, part;
+    int error = 0;
 
     if (at >= CONTENT_MAX)
         return -EFBIG;
@@ -226,7 +262,7 @@ int64_t content_write(struct content *content, uint64_t at, const void *from, si
         uint64_t word;
 
         part = PAGE_SIZE - offset < size - done ? PAGE_SIZE - offset : size - done;
-        word = make_frame(content, (at + done) / PAGE_SIZE, true, part == PAGE_SIZE);
+        error = make_frame(content, (at + done) / PAGE_SIZE, true, part == PAGE_SIZE, true, &word);
         if ((word & LOST) != 0 && done == 0)
             return -EIO;
         if (word == 0 || (word & LOST) != 0)
@@ -237,7 +273,7 @@ int64_t content_write(struct content *content, uint64_t at, const void *from, si
         }
         write_frame(word, offset, bytes + done, part);
     }
-    return done > 0 || size == 0 ? (int64_t)done : -ENOMEM;
+    return done > 0 ? (int64_t)done : error;
 }
 
 static void end_move(void *context, uint64_t page, uint64_t *word)
@@ -254,7 +290,10 @@ static void end_move(void *context, uint64_t page, uint64_t *word)
 /* The file has lost the pages of CUT. */
 static void lose(struct content *content, const struct page_tree *cut)
 {
-    content->pages -= page_tree_count(cut, pages_of(content->archive_size));
+    uint64_t pages = page_tree_count(cut, pages_of(content->archive_size));
+
+    content->pages -= pages;
+    quota_give(QUOTA_FILE_PAGES, content->uid, pages);
     if (content->moving != 0)
         page_tree_each(cut, end_move, content);
 }
@@ -288,10 +327,16 @@ int content_resize(struct content *content, uint64_t size, struct page_tree *cut
 /* Copies all pages that the file has in the boot image into frames, and gives up the boot image. */
 static int leave_archive(struct content *content)
 {
-    for (uint64_t page = 0; is_archived(content, page); page++) {
-        if (make_frame(content, page, true, false) == 0)
-            return -ENOMEM;
+    uint64_t word;
+    int error = charge(content, pages_of(content->archive_size));
+
+    for (uint64_t page = 0; error == 0 && is_archived(content, page); page++) {
+        error = make_frame(content, page, true, false, true, &word);
+        if (error != 0)
+            quota_give(QUOTA_FILE_PAGES, content->uid, pages_of(content->archive_size));
     }
+    if (error != 0)
+        return error;
     content->archive_size = 0;
     return 0;
 }
@@ -327,11 +372,14 @@ int content_punch(struct content *content, uint64_t start, uint64_t end, struct 
 
 int content_fill(struct content *content, uint64_t start, uint64_t end)
 {
-    for (uint64_t page = start / PAGE_SIZE; page < pages_of(end); page++) {
-        if (!is_archived(content, page) && make_frame(content, page, true, false) == 0)
-            return -ENOMEM;
+    uint64_t word;
+    int error = 0;
+
+    for (uint64_t page = start / PAGE_SIZE; error == 0 && page < pages_of(end); page++) {
+        if (!is_archived(content, page))
+            error = make_frame(content, page, true, false, true, &word);
     }
-    return 0;
+    return error;
 }
 
 int64_t content_seek_data(const struct content *content, uint64_t at)
@@ -362,21 +410,69 @@ int64_t content_seek_hole(const struct content *content, uint64_t at)
     return (int64_t)(at < content->size ? at : content->size);
 }
 
-int content_page(struct content *content, uint64_t page, bool write, uint64_t *frame)
+int content_page(struct content *content, uint64_t page, bool write, bool placed, uint64_t *frame)
 {
     uint64_t word;
+    int error;
 
     if (page >= pages_of(content->size))
         return -ENXIO;
     if (moves(content, page))
         return -EAGAIN;
-    word = make_frame(content, page, write, false);
-    if (word == 0 || (word & LOST) != 0)
-        return word == 0 ? -ENOMEM : -EHWPOISON;
+    error = make_frame(content, page, write, false, placed, &word);
+    if (error != 0)
+        return error == -EDQUOT ? -ENXIO : error; /* the program gets SIGBUS for either */
+    if ((word & LOST) != 0)
+        return -EHWPOISON;
     *frame = frame_of(word);
     if ((word & FOREIGN) != 0)
         return 1;
     frame_share(*frame);
+    return 0;
+}
+
+bool content_ends_before(const struct content *content, uint64_t page)
+{
+    return page >= pages_of(content->size);
+}
+
+bool content_lacks_frame(const struct content *content, uint64_t page)
+{
+    return !is_archived(content, page) && page_tree_get(&content->tree, page) == 0;
+}
+
+/* Counts PAGE, which is to get a frame: sets *SLOT to its place. Errors as content_take. */
+static int begin_take(struct content *content, uint64_t page, uint64_t **slot)
+{
+    if (!content_lacks_frame(content, page))
+        return -EEXIST;
+    *slot = page_tree_slot(&content->tree, page);
+    return *slot != NULL ? charge(content, 1) : -ENOMEM;
+}
+
+int content_take(struct content *content, uint64_t page, struct frame_reference *new)
+{
+    uint64_t *slot;
+    int error = begin_take(content, page, &slot);
+
+    if (error != 0)
+        return error;
+    *slot = word_of(new);
+    content->pages++;
+    return 0;
+}
+
+int content_take_own(struct content *content, uint64_t page, uint64_t frame)
+{
+    uint64_t *slot;
+    int error = begin_take(content, page, &slot);
+
+    if (error != 0)
+        return error;
+    frame_share(frame);
+    __atomic_fetch_add(&frames, 1, __ATOMIC_RELAXED);
+    *slot = frame;
+    content->pages++;
     return 0;
 }
 
@@ -417,18 +513,6 @@ void content_drop_reference(struct frame_reference *new)
     heap_free(new, sizeof(*new));
     if (frame != 0)
         frame_release(frame);
-}
-
-/* The word of a frame whose reference is NEW, which is freed if the frame is this kernel's. */
-static uint64_t word_of(struct frame_reference *new)
-{
-    uint64_t frame = new->frame;
-
-    if (!window_owns(frame, PAGE_SIZE))
-        return (uint64_t) new | FOREIGN;
-    heap_free(new, sizeof(*new));
-    __atomic_fetch_add(&frames, 1, __ATOMIC_RELAXED);
-    return frame;
 }
 
 bool content_move_end(struct content *content, uint64_t page, uint64_t frame, struct frame_reference *new)

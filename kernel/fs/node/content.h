@@ -9,7 +9,8 @@
  * of another kernel. If that dies the page is lost, unless the boot image has it: -EIO, until the file loses it.
  *
  * The caller holds the lock that protects the content (the node's). Nothing here waits. -ENOMEM always means that a
- * frame or heap memory is missing and nothing has changed, unless a function says otherwise. */
+ * frame or heap memory is missing, and -EDQUOT that the content's user has too many pages, and nothing has changed,
+ * unless a function says otherwise. */
 #ifndef KERNEL_FS_NODE_CONTENT_H
 #define KERNEL_FS_NODE_CONTENT_H
 
@@ -32,6 +33,7 @@ struct content {           /* all zeros: an empty file */
     uint64_t pages;        /* pages that have a frame or lie in the boot image */
     struct page_tree tree; /* frames, each with a reference of its own */
     uint64_t moving;       /* pages that move */
+    uint32_t uid;          /* the user who has its frames of QUOTA_FILE_PAGES */
 };
 
 /* Initializes the content of a file of the boot image with the SIZE bytes at ARCHIVE, which must stay. */
@@ -45,18 +47,18 @@ int64_t content_read(const struct content *content, uint64_t at, void *to, size_
 int64_t content_read_out(const struct content *content, uint64_t at, size_t size,
                          int (*put)(uint64_t to, const void *from, uint64_t size), uint64_t to);
 /* Writes SIZE bytes at AT. Returns how many: fewer if there is no memory for the rest, at a lost page, or at
- * CONTENT_MAX. -ENOMEM: none were written; -EFBIG: AT is not below CONTENT_MAX; -EAGAIN. */
+ * CONTENT_MAX. -ENOMEM, -EDQUOT: none were written; -EFBIG: AT is not below CONTENT_MAX; -EAGAIN. */
 int64_t content_write(struct content *content, uint64_t at, const void *from, size_t size);
 
 /* Sets the length of the file to SIZE bytes. Frames behind the end move to CUT, which must be empty. They belong to the
  * caller, which frees them with content_free once no program maps them. Of those that move, the move ends. -EFBIG,
  * -ENOMEM; -EAGAIN: the page moves in which the file ends, before or afterwards. */
 int content_resize(struct content *content, uint64_t size, struct page_tree *cut);
-/* Punches a hole: [START, END) reads as zeros, and whole pages in it take no memory. CUT as above. -ENOMEM: the file
- * reads as before, but may have more frames; -EAGAIN: a page moves of which a part is in the hole. */
+/* Punches a hole: [START, END) reads as zeros, and whole pages in it take no memory. CUT as above. -ENOMEM, -EDQUOT:
+ * the file reads as before, but may have more frames; -EAGAIN: a page moves of which a part is in the hole. */
 int content_punch(struct content *content, uint64_t start, uint64_t end, struct page_tree *cut);
-/* Gives every page of [START, END) a frame unless the boot image has it, whatever the file's length. -ENOMEM: a part of
- * them has frames. */
+/* Gives every page of [START, END) a frame unless the boot image has it, whatever the file's length. -ENOMEM, -EDQUOT:
+ * a part of them has frames. */
 int content_fill(struct content *content, uint64_t start, uint64_t end);
 /* The offset at or after AT where data, or a hole, begins. The end of the file counts as a hole. -ENXIO: AT is behind
  * the end, or no data follows. */
@@ -64,9 +66,20 @@ int64_t content_seek_data(const struct content *content, uint64_t at);
 int64_t content_seek_hole(const struct content *content, uint64_t at);
 
 /* Sets *FRAME to the frame of page PAGE, with a reference for the caller. With WRITE the frame may be written. -ENXIO:
- * behind the end; -ENOMEM, -EAGAIN; -EHWPOISON: it is lost. 1: the frame is another kernel's, and no reference was
- * counted. */
-int content_page(struct content *content, uint64_t page, bool write, uint64_t *frame);
+ * behind the end, or the user has too many pages; -ENOMEM, -EAGAIN; -EHWPOISON: it is lost. -EXDEV, never with PLACED:
+ * content_lacks_frame holds. 1: the frame is another kernel's, and no reference was counted. */
+int content_page(struct content *content, uint64_t page, bool write, bool placed, uint64_t *frame);
+/* True if a frame has to be made before page PAGE can be mapped or written, and may be of any memory: it has none, and
+ * is neither lost nor in the boot image, whose pages are kept where they can be dropped again. */
+bool content_lacks_frame(const struct content *content, uint64_t page);
+/* True if page PAGE is behind the end. */
+bool content_ends_before(const struct content *content, uint64_t page);
+/* Page PAGE, whether behind the end or not, gets the frame of NEW, zeroed, of any kernel, with a reference for the
+ * file, which takes NEW over. -EEXIST: it does not lack a frame; -ENOMEM; -EDQUOT: the user has too many pages. After
+ * an error nothing has changed. */
+int content_take(struct content *content, uint64_t page, struct frame_reference *new);
+/* The same with a frame of this kernel that has no reference. */
+int content_take_own(struct content *content, uint64_t page, uint64_t frame);
 /* Copies page PAGE to FRAME. -ENXIO: behind the end; -EHWPOISON. */
 int content_copy_page(const struct content *content, uint64_t page, uint64_t frame);
 
@@ -91,6 +104,8 @@ bool content_has_page(const struct content *content, uint64_t page);
 
 /* Frees frames that nobody maps and that equal the boot image. Returns true if there was one. */
 bool content_drop_idle(struct content *content);
+/* The pages that count for the content's user: those of the boot image do not. */
+uint64_t content_charged(const struct content *content);
 /* The number of frames of this kernel in all contents. */
 uint64_t content_frames(void);
 /* Frees the frames of CUT. PAUSE, unless it is NULL, is called after each. */

@@ -5,6 +5,7 @@
 #include "kernel/file/wire.h"
 #include "kernel/fs/node/map.h"
 #include "kernel/fs/node/node.h"
+#include "kernel/fs/node/policy.h"
 #include "kernel/fs/node/revocation.h"
 #include "kernel/instance/instance.h"
 #include "mm/area/backing.h"
@@ -92,4 +93,6 @@ int64_t node_punch(struct node *node, uint64_t start, uint64_t end, struct file_
 void node_await_moves(struct node *node)
 {
     file_move_wait(backing_make(instance.kernel, node->number, 0));
+    if (__atomic_load_n(&node->policies, __ATOMIC_ACQUIRE) != NULL)
+        node_policy_await(node);
 }

@@ -200,7 +200,8 @@ static int64_t set_locked(struct node *node, const struct range_lock *wanted, ui
 int64_t node_lock(struct file *file, struct node *node, uint32_t how, struct file_lock *lock,
                   struct file_answer *answer)
 {
-    struct range_lock wanted = {.kind = lock->kind,
+    struct range_lock wanted = {.uid = lock->uid,
+                                .kind = lock->kind,
                                 .type = lock->type,
                                 .owner = lock->kind == LOCK_PROCESS ? lock->process : file->id,
                                 .file = file->id,

@@ -4,7 +4,10 @@
 #include <stddef.h>
 
 #include "kernel/abi/errno.h"
+#include "kernel/file/wire.h"
 #include "kernel/fs/node/node.h"
+#include "kernel/fs/node/notify.h"
+#include "kernel/fs/node/policy.h"
 #include "kernel/fs/node/revocation.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/log.h"
@@ -14,9 +17,12 @@
 #include "mm/change/revoke.h"
 #include "mm/file/hold.h"
 #include "mm/file/object.h"
+#include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
+#include "mm/mempolicy/mempolicy.h"
 #include "msg/call.h"
 #include "msg/channel.h"
+#include "tasks/remote/operation.h"
 
 /* --- grants --- */
 
@@ -173,7 +179,32 @@ void node_maps_lost(uint32_t kernel)
 
 /* --- pages --- */
 
-static int page_once(uint32_t object, uint64_t page, bool write, bool written, uint64_t *frame)
+/* The page that has no frame gets one of this kernel, unless it is wanted elsewhere: -EXDEV. Without memory it stays
+ * without one. */
+static int place_page_locked(struct node *node, uint64_t page, struct file_want *want)
+{
+    const struct policy *policy = node_policy_locked(node, page);
+    struct placement where;
+    uint64_t frame;
+
+    if (policy == NULL && want->where != NULL)
+        where = *want->where;
+    else
+        mempolicy_place(policy, policy != NULL ? page : want->address / PAGE_SIZE,
+                        want->where != NULL ? want->where->centre : mempolicy_own_node(), &where);
+    if (where.nodes == 0 || (where.nodes == frame_nodes() && where.strict == 0))
+        return 0;
+    frame = mempolicy_frame_placed_here(&where);
+    if (frame == 0) {
+        want->elsewhere = where;
+        return -EXDEV;
+    }
+    if (content_take_own(&node->content, page, frame) != 0) /* the caller finds out why */
+        frame_free_zeroed(frame);
+    return 0;
+}
+
+static int page_once(uint32_t object, uint64_t page, bool write, struct file_want *want, uint64_t *frame)
 {
     struct node *node = node_find(object);
     int error = -ENXIO;
@@ -181,20 +212,67 @@ static int page_once(uint32_t object, uint64_t page, bool write, bool written, u
     if (node == NULL)
         return -ENXIO;
     spin_lock(&node->lock);
-    if ((node->mode & FILE_TYPE_MASK) == FILE_REGULAR)
-        error = content_page(&node->content, page, write, frame);
-    if (error >= 0 && written)
+    if ((node->mode & FILE_TYPE_MASK) == FILE_REGULAR) {
+        error = content_page(&node->content, page, write, want->placed, frame);
+        if (error == -EXDEV && (error = place_page_locked(node, page, want)) == 0)
+            error = content_page(&node->content, page, write, true, frame);
+    }
+    if (error >= 0 && want->written)
         node_changed_locked(node);
     spin_unlock(&node->lock);
     node_put(node);
     return error;
 }
 
-static int object_page(uint32_t object, uint64_t page, bool write, bool written, uint64_t *frame)
+static int object_page(uint32_t object, uint64_t page, bool write, struct file_want *want, uint64_t *frame)
 {
-    int error = object == BACKING_VDSO ? vdso_page(page, frame) : page_once(object, page, write, written, frame);
+    int error = object == BACKING_VDSO ? vdso_page(page, frame) : page_once(object, page, write, want, frame);
 
-    return error == -ENOMEM && node_drop_idle() ? page_once(object, page, write, written, frame) : error;
+    return error == -ENOMEM && node_drop_idle() ? page_once(object, page, write, want, frame) : error;
+}
+
+static int take_page(uint32_t object, uint64_t page, bool written, struct frame_reference *new)
+{
+    struct node *node = object != BACKING_VDSO ? node_find(object) : NULL;
+    int error = -EEXIST;
+
+    if (node == NULL)
+        return 0;
+    spin_lock(&node->lock);
+    if ((node->mode & FILE_TYPE_MASK) == FILE_REGULAR && !content_ends_before(&node->content, page))
+        error = content_take(&node->content, page, new);
+    if (error == 0 && written)
+        node_changed_locked(node);
+    spin_unlock(&node->lock);
+    node_put(node);
+    if (error == -EDQUOT)
+        return -ENXIO; /* as content_page */
+    return error == 0 ? 1 : error == -EEXIST ? 0 : error;
+}
+
+static int place_pages(uint32_t object, uint64_t first, uint64_t count, const struct policy *policy)
+{
+    struct node *node = object != BACKING_VDSO ? node_find(object) : NULL;
+    int error = node != NULL ? node_policy_set(node, first, count, policy) : -ENXIO;
+
+    if (node != NULL)
+        node_put(node);
+    return error;
+}
+
+static int policy_of_page(uint32_t object, uint64_t page, struct policy *out)
+{
+    struct node *node = object != BACKING_VDSO ? node_find(object) : NULL;
+    const struct policy *policy;
+
+    if (node == NULL)
+        return -ENXIO;
+    spin_lock(&node->lock);
+    policy = node_policy_locked(node, page);
+    *out = policy != NULL ? *policy : (struct policy){.mode = POLICY_DEFAULT};
+    spin_unlock(&node->lock);
+    node_put(node);
+    return 0;
 }
 
 static bool move_begin(uint32_t object, uint64_t page, uint64_t frame)
@@ -258,6 +336,63 @@ static uint64_t resident_pages(uint32_t object, uint64_t page, uint32_t count)
     return pages;
 }
 
+/* --- holes: MADV_REMOVE --- */
+
+/* A file of a shared directory has its bytes on the host, too, which cannot make a hole there. */
+static int punch(struct node *node, uint64_t first, uint64_t pages, struct file_answer *answer)
+{
+    int64_t error;
+
+    if ((node->mode & FILE_TYPE_MASK) != FILE_REGULAR)
+        return -ENXIO;
+    if (node->owner != NULL && node->segment == 0)
+        return -EOPNOTSUPP;
+    error = node_punch(node, first * PAGE_SIZE, (first + pages) * PAGE_SIZE, answer);
+    if (error == 0)
+        inotify_node(node, WATCH_MODIFY);
+    return error == -ENOSPC ? -ENOMEM : (int)error;
+}
+
+static int run_punch(const struct remote_request *request, void *result)
+{
+    const struct msg_file_punch *message = request->data;
+    uint64_t first = backing_page(message->backing);
+    struct file_answer answer = {0};
+    struct node *node;
+    int error;
+
+    if (!backing_is_file(message->backing) || backing_kernel(message->backing) != instance.kernel ||
+        message->pages == 0 || message->pages > BACKING_PAGES - first)
+        return -EPROTO;
+    node = node_find(backing_object(message->backing));
+    if (node == NULL)
+        return -ENXIO;
+    error = punch(node, first, message->pages, &answer);
+    node_put(node);
+    if (error != 0)
+        return error;
+    *(struct msg_file_punched *)result = (struct msg_file_punched){(answer.flags & FILE_SETTLES) != 0, answer.seen};
+    return sizeof(struct msg_file_punched);
+}
+
+int node_punch_mapped(uint64_t backing, uint64_t pages, struct file_answer *answer)
+{
+    const struct remote_how how = {.why = "a hole in a mapped file", .key = backing};
+    const struct msg_file_punch message = {backing, pages};
+    struct msg_file_punched punched = {0};
+    int result = remote_call(backing_kernel(backing), MSG_FILE_PUNCH, &message, sizeof(message), &punched,
+                             sizeof(punched), &how);
+
+    *answer = (struct file_answer){.kernel = backing_kernel(backing)};
+    if (result < 0)
+        return result;
+    if (punched.settles != 0) {
+        answer->flags = FILE_SETTLES;
+        answer->seen = punched.number;
+    }
+    return 0;
+}
+
 struct notifying {
     void (*each)(uint64_t frame, void *context);
     void *context;
@@ -314,6 +449,9 @@ static void lose_frames(uint32_t kernel)
 void node_map_init(void)
 {
     static const struct file_objects objects = {.page = object_page,
+                                                .take = take_page,
+                                                .place = place_pages,
+                                                .policy = policy_of_page,
                                                 .copy = copy_page,
                                                 .resident = resident_pages,
                                                 .move_begin = move_begin,
@@ -324,6 +462,7 @@ void node_map_init(void)
                                                 .hold = hold_object};
 
     file_objects_serve(&objects);
+    REMOTE_SERVE(FILE_PUNCH, run_punch, NULL, struct msg_file_punch, struct msg_file_punched);
     revocation_init();
     revoke_init();
 }

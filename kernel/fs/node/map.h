@@ -10,6 +10,7 @@
 #include "kernel/abi/limits.h"
 #include "kernel/lib/list.h"
 
+struct file_answer;
 struct node;
 
 struct node_maps {                 /* under node->lock */
@@ -34,6 +35,11 @@ void node_maps_free(struct node *node);
 void node_maps_switch(uint32_t from, uint32_t to);
 /* KERNEL has died: takes back all grants to it. Any context without locks. */
 void node_maps_lost(uint32_t kernel);
+
+/* Makes PAGES pages of a file a hole, of which BACKING (mm/area/backing.h) names the first; the caller has seen to it
+ * that the file exists. *ANSWER may have FILE_SETTLES. -EOPNOTSUPP: a file of a shared directory; -EPERM: a seal
+ * forbids it; -ENOMEM. Waits for the file's kernel. Tasks only. */
+int node_punch_mapped(uint64_t backing, uint64_t pages, struct file_answer *answer);
 
 /* Registers the operations of mm/file/object.h and the message handlers. Called once. */
 void node_map_init(void);

@@ -7,7 +7,8 @@
 #include "tasks/remote/operation.h"
 #include "tasks/thread/thread.h"
 
-/* Creates a file without a name, open for reading and writing. The open reference of *ID is the caller's. -ENOMEM. */
+/* Creates a file without a name, open for reading and writing. The open reference of *ID is the caller's. -ENOMEM,
+ * -EDQUOT. */
 static int create_nameless(const struct msg_file_nameless *asked, uint64_t *id)
 {
     struct node *node = node_create(FILE_REGULAR | 0777);
@@ -16,7 +17,11 @@ static int create_nameless(const struct msg_file_nameless *asked, uint64_t *id)
 
     if (node == NULL)
         return -ENOMEM;
-    node->uid = asked->uid;
+    error = node_own(node, asked->uid, 0);
+    if (error != 0) {
+        node_put(node);
+        return error;
+    }
     node->gid = asked->gid;
     node->seals = (asked->flags & NAMELESS_SEALS) != 0 ? 0 : SEAL_SEAL;
     /* As under Linux, the first open file of memfd_create does not keep the file from being executed. */

@@ -3,15 +3,18 @@
 
 #include <stddef.h>
 
+#include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/fs/node/attribute.h"
 #include "kernel/fs/node/map.h"
 #include "kernel/fs/node/notify.h"
+#include "kernel/fs/node/policy.h"
 #include "kernel/lib/panic.h"
 #include "mm/area/backing.h"
 #include "mm/frame/heap.h"
 #include "msg/slice.h"
 #include "tasks/futex/word/object.h"
+#include "tasks/quota/quota.h"
 
 #define CHUNK 256u /* numbers whose table entries are allocated together */
 #define CHUNKS (BACKING_OBJECTS / CHUNK)
@@ -118,6 +121,50 @@ struct node *node_create(uint32_t mode)
     return NULL;
 }
 
+int node_charge_locked(struct node *node, int64_t more)
+{
+    int error = 0;
+
+    if (more > 0)
+        error = quota_take(QUOTA_FILE_BYTES, node->uid, (uint64_t)more, quota_limit(QUOTA_FILE_BYTES), -EDQUOT);
+    else
+        quota_give(QUOTA_FILE_BYTES, node->uid, (uint64_t)-more);
+    if (error == 0)
+        node->cost += (uint32_t)more;
+    return error;
+}
+
+int node_own(struct node *node, uint32_t uid, uint32_t cost)
+{
+    int error;
+
+    spin_lock(&node->lock);
+    node->uid = node->content.uid = uid;
+    error = node_charge_locked(node, (int64_t)(sizeof(*node) + cost));
+    if (error != 0)
+        node->uid = node->content.uid = 0;
+    spin_unlock(&node->lock);
+    return error;
+}
+
+int node_give_locked(struct node *node, uint32_t uid)
+{
+    uint64_t pages = content_charged(&node->content);
+    int error = quota_take(QUOTA_FILE_BYTES, uid, node->cost, UINT64_MAX, -EDQUOT);
+
+    if (error != 0)
+        return error;
+    error = quota_take(QUOTA_FILE_PAGES, uid, pages, UINT64_MAX, -EDQUOT);
+    if (error != 0) {
+        quota_give(QUOTA_FILE_BYTES, uid, node->cost);
+        return error;
+    }
+    quota_give(QUOTA_FILE_BYTES, node->uid, node->cost);
+    quota_give(QUOTA_FILE_PAGES, node->uid, pages);
+    node->uid = node->content.uid = uid;
+    return 0;
+}
+
 static struct node *at_locked(uint64_t number)
 {
     uint64_t word = number / CHUNK < chunk_count && number != 0 ? *place_of(number) : 1;
@@ -169,6 +216,7 @@ static void give_back(struct node *node, void (*pause)(void))
     if (node->end != NULL)
         node->end(node);
     node_maps_free(node);
+    node_policy_free(node);
     spin_lock(&lock);
     number_free_locked(node->number);
     count--;
@@ -185,6 +233,9 @@ void node_put(struct node *node)
 {
     if (__atomic_sub_fetch(&node->references, 1, __ATOMIC_ACQ_REL) != 0)
         return;
+    /* At once: who has closed a file may make another one, although a worker frees the memory a little later. */
+    quota_give(QUOTA_FILE_PAGES, node->uid, content_charged(&node->content));
+    quota_give(QUOTA_FILE_BYTES, node->uid, node->cost);
     if (node->content.pages <= FREE_AT_ONCE) {
         give_back(node, NULL);
         return;

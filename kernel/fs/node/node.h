@@ -24,6 +24,7 @@ struct file_answer;
 struct file_stamps; /* mm/file/hold.h */
 struct node;
 struct node_maps;
+struct node_policies;
 
 /* Callbacks of nodes that are neither in the tree nor made by memfd_create, filled in by the room that makes such
  * nodes. Called in any context. */
@@ -48,12 +49,14 @@ struct node {
     struct spinlock lock;           /* after space->lock and file->lock; before those of frames and of the heap */
     uint32_t mode;                  /* [n] as st_mode: the type, which never changes, and permissions */
     uint32_t uid, gid;              /* [n] */
+    uint32_t cost;                  /* [n] bytes that UID has for it of QUOTA_FILE_BYTES, without its names */
     uint32_t links;                 /* written under tree_lock (kernel/fs/tree/tree.h), read under `lock`, too */
     uint64_t device;                /* [i] st_rdev */
     uint64_t atime, mtime, ctime;   /* [n] ns since 1970 */
     uint64_t version;               /* [n] see node_version */
     struct content content;         /* [n] of a regular file */
     struct node_maps *maps;         /* [n] kernels that map it; NULL: it was never mapped */
+    struct node_policies *policies; /* [n] where new pages are placed (policy.h); NULL: it never had one */
     uint32_t seals;                 /* [n] F_SEAL_* */
     uint32_t writers, runs;         /* [n] of a regular file: see regular.h */
     uint32_t segment;               /* [i] System V shared memory: the segment's id plus 1; else 0 */
@@ -72,6 +75,14 @@ struct node {
 /* Creates a node of MODE (type and permissions) with one reference, the caller's, no links, and all times set to now.
  * NULL: no memory, or no free number. */
 struct node *node_create(uint32_t mode);
+/* NODE, which was just made, belongs to user UID from now on, of whose quota it takes COST bytes and what the node
+ * itself takes. -EDQUOT: UID has too much, -ENOMEM; the node then is root's. */
+int node_own(struct node *node, uint32_t uid, uint32_t cost);
+/* The same for a node that belongs to a user already, as root has decided: without a limit. node->lock is held.
+ * -ENOMEM: nothing has changed. */
+int node_give_locked(struct node *node, uint32_t uid);
+/* NODE takes MORE bytes (less than none: fewer) of its user's quota. node->lock is held. -EDQUOT, -ENOMEM. */
+int node_charge_locked(struct node *node, int64_t more);
 /* Finds the node NUMBER of this kernel and takes a reference to it, or returns NULL. Any context; O(1). */
 struct node *node_find(uint64_t number);
 /* Takes another reference; the caller has one. */
@@ -98,7 +109,8 @@ void node_facts(struct node *node, struct file_facts *facts);
 int64_t node_resize(struct node *node, uint64_t size, struct file_answer *answer);
 int64_t node_punch(struct node *node, uint64_t start, uint64_t end, struct file_answer *answer);
 
-/* After -EAGAIN, here or of the content: waits until the pages of NODE that move now have moved. Tasks only. */
+/* After -EAGAIN, here or of the content: waits until the pages of NODE that move now have moved, and until those that a
+ * call is to write have frames where their policy wants them. Tasks only. */
 void node_await_moves(struct node *node);
 
 /* Called when memory is short: frees frames of files that nobody maps and that equal the boot image. Returns true if

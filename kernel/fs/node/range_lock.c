@@ -6,6 +6,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/file/lock.h"
 #include "mm/frame/heap.h"
+#include "tasks/quota/quota.h"
 
 static struct range_lock *lock_at(struct list *node)
 {
@@ -39,10 +40,47 @@ const struct range_lock *range_lock_conflict(const struct list *locks, const str
     return first;
 }
 
+static int make(uint32_t uid, struct range_lock **out)
+{
+    int error = quota_take(QUOTA_LOCKS, uid, 1, quota_limit(QUOTA_LOCKS), -ENOLCK);
+
+    if (error != 0)
+        return error;
+    *out = heap_alloc(sizeof(**out));
+    if (*out == NULL) {
+        quota_give(QUOTA_LOCKS, uid, 1);
+        return -ENOMEM;
+    }
+    (*out)->uid = uid;
+    return 0;
+}
+
+/* Frees LOCK, which is in no list; NULL is ignored. */
+static void release(struct range_lock *lock)
+{
+    if (lock == NULL)
+        return;
+    quota_give(QUOTA_LOCKS, lock->uid, 1);
+    heap_free(lock, sizeof(*lock));
+}
+
 static void drop(struct range_lock *lock)
 {
     list_remove(&lock->node);
-    heap_free(lock, sizeof(*lock));
+    release(lock);
+}
+
+/* Whether WANTED cuts a lock of its owner into two. */
+static bool splits(const struct list *locks, const struct range_lock *wanted)
+{
+    list_for_each(node, locks) {
+        const struct range_lock *lock = container_of(node, const struct range_lock, node);
+
+        if (same_owner(lock, wanted) && lock->type != wanted->type && lock->start < wanted->start &&
+            lock->last > wanted->last)
+            return true;
+    }
+    return false;
 }
 
 /* LOCK overlaps NEW and has the same owner but another type: removes the overlap from LOCK. SPARE is used if LOCK
@@ -56,6 +94,7 @@ static void give_way(struct list *locks, struct range_lock *lock, const struct r
     if (lock->start < new->start && lock->last > new->last &&behind != NULL) {
         *spare = NULL;
         *behind = *lock;
+        behind->uid = new->uid;
         behind->start = new->last + 1;
         list_append(locks, &behind->node);
         lock->last = new->start - 1;
@@ -77,35 +116,35 @@ static bool meet(const struct range_lock *a, const struct range_lock *b)
 
 int range_lock_set(struct list *locks, const struct range_lock *wanted, bool *less)
 {
-    struct range_lock *own = heap_alloc(sizeof(*own)), *spare = heap_alloc(sizeof(*spare));
+    struct range_lock own = *wanted, *kept = NULL, *spare = NULL;
+    int error = own.type != LOCK_NONE ? make(own.uid, &kept) : 0;
 
     *less = false;
-    if (own == NULL || spare == NULL) {
-        heap_free(own, sizeof(*own));
-        heap_free(spare, sizeof(*spare));
-        return -ENOMEM;
+    if (error == 0 && splits(locks, &own))
+        error = make(own.uid, &spare);
+    if (error != 0) {
+        release(kept);
+        return error;
     }
-    *own = *wanted;
     list_for_each_safe(node, locks) {
         struct range_lock *lock = lock_at(node);
 
-        if (!same_owner(lock, own) || !meet(lock, own))
+        if (!same_owner(lock, &own) || !meet(lock, &own))
             continue;
-        if (lock->type == own->type) {
-            own->start = lock->start < own->start ? lock->start : own->start;
-            own->last = lock->last > own->last ? lock->last : own->last;
+        if (lock->type == own.type) {
+            own.start = lock->start < own.start ? lock->start : own.start;
+            own.last = lock->last > own.last ? lock->last : own.last;
             drop(lock);
-        } else if (overlap(lock, own)) {
-            *less = *less || own->type != LOCK_WRITE;
-            give_way(locks, lock, own, &spare);
+        } else if (overlap(lock, &own)) {
+            *less = *less || own.type != LOCK_WRITE;
+            give_way(locks, lock, &own, &spare);
         }
     }
-    if (own->type != LOCK_NONE) {
-        list_append(locks, &own->node);
-        own = NULL;
+    if (kept != NULL) {
+        *kept = own;
+        list_append(locks, &kept->node);
     }
-    heap_free(own, sizeof(*own));
-    heap_free(spare, sizeof(*spare));
+    release(spare);
     return 0;
 }
 

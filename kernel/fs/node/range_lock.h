@@ -19,11 +19,13 @@ struct range_lock {
     uint64_t owner;       /* process or open file, by KIND */
     uint64_t file;        /* open file through which the lock was taken */
     uint32_t process;     /* process that took the lock */
+    uint32_t uid;         /* the user who has it of QUOTA_LOCKS */
 };
 
 /* The first lock of LOCKS, by offset, that conflicts with WANTED, or NULL. */
 const struct range_lock *range_lock_conflict(const struct list *locks, const struct range_lock *wanted);
-/* Gives WANTED to its owner, in place of what the owner had in that range; LOCK_NONE removes locks. -ENOMEM: unchanged.
+/* Gives WANTED to its owner, in place of what the owner had in that range; LOCK_NONE removes locks. -ENOMEM, or
+ * -ENOLCK, as the user has too many: unchanged.
  * *LESS: the owner gave up or downgraded a lock, or a part of one, so another owner may succeed now. */
 int range_lock_set(struct list *locks, const struct range_lock *wanted, bool *less);
 /* Removes the locks for which MATCHES returns true. Returns true if there was one. */

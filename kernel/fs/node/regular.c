@@ -3,12 +3,15 @@
 #include "kernel/fs/node/regular.h"
 
 #include "kernel/abi/errno.h"
+#include "kernel/file/anonymous.h"
 #include "kernel/file/wire.h"
 #include "kernel/fs/node/lock.h"
 #include "kernel/fs/node/map.h"
 #include "kernel/fs/node/notify.h"
+#include "kernel/fs/node/policy.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/frame.h"
+#include "mm/mempolicy/mempolicy.h"
 
 #define FIONREAD 0x541bu
 #define SEEK_DATA 3u
@@ -86,12 +89,20 @@ static int64_t read_out(struct file *file, size_t size, int64_t at, file_put put
     return count < 0 ? FILE_AS_ANY : count;
 }
 
-/* On return *AT is the offset at which the data was written. */
-static int64_t write_locked(struct node *node, const void *data, size_t size, uint64_t *at, bool append)
+/* Before a write of SIZE bytes at AT: has a policy place the pages that it makes. Not 0: nothing is to be written. */
+static __attribute__((noinline)) int64_t place_locked(struct node *node, uint64_t at, size_t size, uint32_t extra)
+{
+    if ((extra & FILE_BY_POLICY) != 0 && node_lacks_frames_locked(node, at, at + size))
+        return -FILE_PLACES;
+    return node_policy_write_locked(node, at, at + size, NULL, mempolicy_own_node());
+}
+
+/* On return *AT is the offset at which the data was written. EXTRA: FILE_APPEND, FILE_BY_POLICY. */
+static int64_t write_locked(struct node *node, const void *data, size_t size, uint64_t *at, uint32_t extra)
 {
     int64_t count;
 
-    if (append)
+    if ((extra & FILE_APPEND) != 0)
         *at = node->content.size;
     if ((node->seals & (SEAL_WRITE | SEAL_FUTURE_WRITE)) != 0)
         return -EPERM;
@@ -100,6 +111,9 @@ static int64_t write_locked(struct node *node, const void *data, size_t size, ui
             return -EPERM;
         size = node->content.size - *at;
     }
+    if (__builtin_expect((extra & FILE_BY_POLICY) != 0 || node->policies != NULL, 0) &&
+        (count = place_locked(node, *at, size, extra)) != 0)
+        return count;
     count = content_write(&node->content, *at, data, size);
     if (count > 0)
         node_changed_locked(node);
@@ -109,12 +123,13 @@ static int64_t write_locked(struct node *node, const void *data, size_t size, ui
 static int64_t write_bytes(struct file *file, const void *data, size_t size, uint32_t extra, int64_t at)
 {
     struct node *node = node_of(file);
-    bool append = (file->flags & OPEN_APPEND) != 0 || (extra & FILE_APPEND) != 0;
     uint64_t place;
     int64_t count = -ENOMEM;
 
     if (!may_write(file))
         return -EBADF;
+    if ((file->flags & OPEN_APPEND) != 0)
+        extra |= FILE_APPEND;
     if (size == 0)
         return 0;
     if (at < 0)
@@ -124,7 +139,7 @@ static int64_t write_bytes(struct file *file, const void *data, size_t size, uin
             break;
         place = at < 0 ? file->offset : (uint64_t)at;
         spin_lock(&node->lock);
-        count = write_locked(node, data, size, &place, append);
+        count = write_locked(node, data, size, &place, extra);
         spin_unlock(&node->lock);
     }
     if (at < 0) {
@@ -133,6 +148,39 @@ static int64_t write_bytes(struct file *file, const void *data, size_t size, uin
         spin_unlock(&file->lock);
     }
     return count == -ENOMEM ? -ENOSPC : count == -EAGAIN ? FILE_MOVES : count;
+}
+
+/* FILE_OPERATE with SPECIAL_NEW_PAGES: see kernel/file/wire.h. */
+static int64_t operate(struct file *file, const struct file_request *request, const void *data, size_t size,
+                       void *result, size_t room, struct file_answer *answer)
+{
+    struct node *node = node_of(file);
+    struct file_new_pages wanted;
+    int64_t error = 0;
+    uint64_t at;
+
+    (void)result;
+    (void)room;
+    (void)answer;
+    if (request->special.what != SPECIAL_NEW_PAGES)
+        return -EINVAL;
+    if (size != sizeof(wanted))
+        return -EPROTO;
+    memcpy(&wanted, data, sizeof(wanted));
+    if (wanted.size > FILE_NEW_PAGES_MAX || wanted.centre >= NODES_MAX || !mempolicy_is_valid(&wanted.policy))
+        return -EPROTO;
+    if (!may_write(file))
+        return -EBADF;
+    spin_lock(&file->lock);
+    spin_lock(&node->lock);
+    at = wanted.at < 0 ? file->offset : (uint64_t)wanted.at;
+    if ((file->flags & OPEN_APPEND) != 0 || wanted.append != 0)
+        at = node->content.size;
+    if ((node->seals & (SEAL_WRITE | SEAL_FUTURE_WRITE)) == 0)
+        error = node_policy_write_locked(node, at, at + wanted.size, &wanted.policy, wanted.centre);
+    spin_unlock(&node->lock);
+    spin_unlock(&file->lock);
+    return error == -ENOMEM ? -ENOSPC : error == -EAGAIN ? FILE_MOVES : error;
 }
 
 static int64_t seek_locked(const struct file *file, const struct node *node, int64_t offset, uint32_t whence)
@@ -211,6 +259,8 @@ static int64_t allocate(struct file *file, uint32_t mode, int64_t offset, int64_
         if ((node->seals & SEAL_GROW) != 0 && (mode & KEEP_SIZE) == 0 && end > node->content.size)
             error = -EPERM;
         else
+            error = node_policy_write_locked(node, (uint64_t)offset, end, NULL, mempolicy_own_node());
+        if (error == 0)
             error = content_fill(&node->content, (uint64_t)offset, end);
         if (error == 0 && (mode & KEEP_SIZE) == 0 && end > node->content.size)
             error = content_resize(&node->content, end, &none); /* the file grows, so nothing is cut */
@@ -425,6 +475,7 @@ static void await_moves(struct file *file)
 
 const struct file_kind file_regular_kind = {.act = act,
                                             .read_out = read_out,
+                                            .operate = operate,
                                             .release = release,
                                             .forget = forget,
                                             .await_moves = await_moves,

@@ -168,6 +168,7 @@ static void ask(struct question *question, uint32_t kernel)
     if (kernel == instance.kernel) {
         space_revoke_begins();
         question->work.run = revoke_own;
+        question->work.rank = WORK_LOCKS;
         work_submit(&question->work);
     } else {
         msg_ask(&question->asking, kernel, MSG_FILE_REVOKE, message, sizeof(*message), answered, question);

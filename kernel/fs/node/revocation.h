@@ -58,6 +58,16 @@ struct msg_file_revoke { /* FILE_REVOKE */
     uint64_t copies; /* 1: private copies are unmapped, too */
 };
 
+struct msg_file_punch { /* FILE_PUNCH */
+    uint64_t backing;   /* of the first page: an object of the receiver */
+    uint64_t pages;     /* at least 1 */
+};
+
+struct msg_file_punched {
+    uint64_t settles; /* 1: FILE_SETTLE with NUMBER waits until no program maps the pages any more */
+    uint64_t number;
+};
+
 struct msg_file_settle { /* FILE_SETTLE */
     uint64_t number;
     uint64_t token; /* of the sender's wait (tasks/remote/notify.h) */

@@ -1,10 +1,10 @@
-/* /proc/PID/fdinfo, as in proc(5): the position and the flags of each open descriptor, and the watches of inotify. */
+/* /proc/PID/fdinfo, as in proc(5): the position, flags and inode of each open descriptor, and what kinds of
+ * files without names tell of themselves. */
 #include "kernel/fs/proc/descriptor.h"
 
 #include "kernel/abi/errno.h"
 #include "kernel/file/anonymous.h"
 #include "kernel/file/remote.h"
-#include "kernel/fs/inotify/inotify.h"
 #include "kernel/lib/printf.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
@@ -12,8 +12,7 @@
 #include "tasks/process/permission.h"
 
 #define INFO_TEXT 512u
-#define LINE_TEXT 128u
-#define LINES 64u /* watches per request */
+#define LINES_TEXT 2048u /* bytes per request */
 
 static int64_t ask(const struct proc_at *at, struct file_request request, const void *data, size_t size, void *result,
                    size_t room)
@@ -24,28 +23,37 @@ static int64_t ask(const struct proc_at *at, struct file_request request, const 
     return file_call_process((uint32_t)at->keys[0], &request, data, size, result, room, &answer);
 }
 
-/* Appends a line for each watch, if the descriptor is one of inotify. */
-static int64_t write_watches(const struct proc_at *at, struct text *text)
+static uint32_t count_lines(const char *text, size_t size)
 {
-    const struct file_request request = {.operation = MSG_FILE_OPERATE, .special.what = SPECIAL_WATCH_LIST};
-    struct watch_line *lines = heap_alloc_unset(LINES * sizeof(*lines));
+    uint32_t count = 0;
+
+    for (size_t i = 0; i < size; i++)
+        count += text[i] == '\n';
+    return count;
+}
+
+/* Appends what the descriptor's kind of file tells of itself, if it does. */
+static int64_t write_lines(const struct proc_at *at, struct text *text)
+{
+    const struct file_request request = {.operation = MSG_FILE_OPERATE, .special.what = SPECIAL_INFO};
+    char *lines = heap_alloc_unset(LINES_TEXT);
     int64_t size = 0, error = 0;
-    uint32_t done = 0;
+    uint32_t done = 0, more = 0;
 
     if (lines == NULL)
         return -ENOMEM;
     do {
-        size = ask(at, request, &done, sizeof(done), lines, LINES * sizeof(*lines));
-        if (size <= 0) /* an error: it is no inotify file, or has been closed */
+        size = ask(at, request, &done, sizeof(done), lines, LINES_TEXT);
+        if (size <= 0) /* an error: it tells nothing, or has been closed */
             break;
-        error = proc_text_grow(text, (size_t)size / sizeof(*lines) * LINE_TEXT);
-        for (uint32_t i = 0; i < (size_t)size / sizeof(*lines) && error == 0; i++)
-            text_put(text, "inotify wd:%x ino:%lx sdev:%x mask:%x ignored_mask:0\n", (uint32_t)lines[i].number,
-                     (unsigned long)lines[i].inode, lines[i].device, lines[i].mask);
-        done += (uint32_t)((size_t)size / sizeof(*lines));
+        more = count_lines(lines, (size_t)size);
+        error = proc_text_grow(text, (size_t)size);
+        if (error == 0)
+            text_put(text, "%.*s", (int)size, lines);
+        done += more;
         slice_check();
-    } while (error == 0 && (size_t)size == LINES * sizeof(*lines));
-    heap_free(lines, LINES * sizeof(*lines));
+    } while (error == 0 && more > 0);
+    heap_free(lines, LINES_TEXT);
     return error;
 }
 
@@ -63,6 +71,7 @@ static const char *octal(uint32_t value, char digits[16])
 
 static int64_t write_info(const struct proc_at *at, struct text *text)
 {
+    struct file_facts facts;
     char digits[16];
     int64_t flags, marks, place, error = credentials_may_reach((uint32_t)at->keys[0], true);
 
@@ -73,12 +82,16 @@ static int64_t write_info(const struct proc_at *at, struct text *text)
     if (flags < 0 || marks < 0)
         return -ENOENT;
     place = ask(at, (struct file_request){.operation = MSG_FILE_SEEK, .seek.whence = 1}, NULL, 0, NULL, 0);
+    error = ask(at, (struct file_request){.operation = MSG_FILE_STAT}, NULL, 0, &facts, sizeof(facts));
+    if (error < 0)
+        return -ENOENT;
     error = proc_text(text, INFO_TEXT);
     if (error != 0)
         return error;
-    text_put(text, "pos:\t%ld\nflags:\t%s\n", place < 0 ? 0 : (long)place,
-             octal((uint32_t)flags | ((marks & DESCRIPTOR_CLOEXEC) != 0 ? OPEN_CLOEXEC : 0), digits));
-    return write_watches(at, text);
+    text_put(text, "pos:\t%ld\nflags:\t%s\nino:\t%lu\n", place < 0 ? 0 : (long)place,
+             octal((uint32_t)flags | ((marks & DESCRIPTOR_CLOEXEC) != 0 ? OPEN_CLOEXEC : 0), digits),
+             (unsigned long)facts.inode);
+    return write_lines(at, text);
 }
 
 static const struct proc_row info_row = {.name = "", .write = write_info, .mode = 0400};

@@ -23,8 +23,7 @@ static int new_entry(struct walk *walk, bool directory, struct entry **out)
         return -ENOENT; /* also if the directory was removed */
     if (tree_may(walk, walk->at, MAY_WRITE | MAY_EXECUTE) != 0)
         return -EACCES;
-    *out = entry_new(walk->name, walk->length);
-    return *out == NULL ? -ENOSPC : 0;
+    return entry_new(walk->name, walk->length, tree_user(walk), out);
 }
 
 int64_t tree_create(struct walk *walk, const struct msg_file_name *asked, const char *text)
@@ -46,12 +45,11 @@ int64_t tree_create(struct walk *walk, const struct msg_file_name *asked, const 
     }
     if (error != 0)
         return error;
-    error = tree_make(asked->mode, asked->number, text, size, &node);
+    error = tree_make_in(walk, walk->at, asked->mode, asked->number, text, size, &node);
     if (error != 0) {
         entry_free(entry);
         return error;
     }
-    tree_own(walk, walk->at, node);
     tree_put(walk->at, entry, node);
     inotify_name_locked(walk->at, entry->name, node, WATCH_CREATE, 0);
     node_put(node); /* the entry holds a reference */
@@ -285,9 +283,9 @@ int64_t tree_rename(struct walk *from, struct walk *to, uint32_t flags, struct n
         return 0;
     }
     node = from->node;
-    entry = entry_new(to->name, to->length);
-    if (entry == NULL)
-        return -ENOSPC;
+    error = entry_new(to->name, to->length, tree_user(to), &entry);
+    if (error != 0)
+        return error;
     if (to->entry != NULL)
         remove(to->entry, false, gone);
     node_hold(node);

@@ -3,8 +3,10 @@
 
 #include <stdbool.h>
 
+#include "kernel/abi/errno.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
+#include "tasks/quota/quota.h"
 
 static uint64_t hash_of(const char *name, size_t length)
 {
@@ -15,23 +17,34 @@ static uint64_t hash_of(const char *name, size_t length)
     return hash;
 }
 
-struct entry *entry_new(const char *name, size_t length)
+int entry_new(const char *name, size_t length, uint32_t uid, struct entry **out)
 {
-    struct entry *entry = heap_alloc(sizeof(*entry) + length + 1);
+    size_t size = sizeof(struct entry) + length + 1;
+    int error = quota_take(QUOTA_FILE_BYTES, uid, size, quota_limit(QUOTA_FILE_BYTES), -EDQUOT);
+    struct entry *entry = error == 0 ? heap_alloc(size) : NULL;
 
-    if (entry == NULL)
-        return NULL;
+    *out = entry;
+    if (entry == NULL) {
+        if (error == 0)
+            quota_give(QUOTA_FILE_BYTES, uid, size);
+        return error == -EDQUOT ? error : -ENOSPC;
+    }
+    entry->uid = uid;
     list_init(&entry->of_node);
     entry->length = (uint32_t)length;
     entry->by_name.key = hash_of(name, length);
     memcpy(entry->name, name, length);
-    return entry;
+    return 0;
 }
 
 void entry_free(struct entry *entry)
 {
-    if (entry != NULL)
-        heap_free(entry, sizeof(*entry) + entry->length + 1);
+    size_t size = entry != NULL ? sizeof(*entry) + entry->length + 1 : 0;
+
+    if (entry == NULL)
+        return;
+    quota_give(QUOTA_FILE_BYTES, entry->uid, size);
+    heap_free(entry, size);
 }
 
 static struct entry *first_of(const struct directory *directory, uint64_t hash)

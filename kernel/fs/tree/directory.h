@@ -22,6 +22,7 @@ struct entry {
     struct node *directory;        /* the directory it is in, or NULL */
     struct node *node;             /* the node it leads to */
     uint32_t length;               /* bytes of the name */
+    uint32_t uid;                  /* the user who has it of QUOTA_FILE_BYTES */
     char name[];                   /* with a NUL */
 };
 
@@ -31,8 +32,9 @@ struct directory { /* zeros: empty */
     uint32_t count;       /* entries */
 };
 
-/* Allocates an entry for NAME (LENGTH bytes) that is in no directory; NULL without memory. */
-struct entry *entry_new(const char *name, size_t length);
+/* Makes *OUT an entry for NAME (LENGTH bytes) that is in no directory and counts for user UID. -ENOSPC: no memory;
+ * -EDQUOT: UID has too much. *OUT is NULL then. */
+int entry_new(const char *name, size_t length, uint32_t uid, struct entry **out);
 /* Frees ENTRY, which is in no directory. NULL is ignored. */
 void entry_free(struct entry *entry);
 

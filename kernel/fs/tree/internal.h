@@ -94,6 +94,10 @@ void walk_end(struct walk *walk);
 /* Makes a node with the state of its type, one reference and no names. TEXT (SIZE bytes) is the target of a symbolic
  * link. -ENOSPC: no memory, or no free node number. */
 int tree_make(uint32_t mode, uint64_t device, const char *text, size_t size, struct node **out);
+/* The same for WALK's user, who makes it in DIRECTORY: it has the owner and group of a new file there. -EDQUOT: the
+ * owner has too much. */
+int tree_make_in(const struct walk *walk, const struct node *directory, uint32_t mode, uint64_t device,
+                 const char *text, size_t size, struct node **out);
 /* Makes ENTRY, which is in no directory, lead to NODE, and adds it to DIRECTORY. NODE gains one reference and one link.
  */
 void tree_put(struct node *directory, struct entry *entry, struct node *node);
@@ -114,8 +118,11 @@ static inline int tree_may(const struct walk *walk, const struct node *node, uin
         return 0;
     return permission_check(walk->user, node->mode, node->uid, node->gid, may);
 }
-/* Sets the owner and group of NODE, which was just made in DIRECTORY. */
-void tree_own(const struct walk *walk, const struct node *directory, struct node *node);
+/* The user of whose quota the names count that WALK's user makes. */
+static inline uint32_t tree_user(const struct walk *walk)
+{
+    return walk->user != NULL ? walk->user->uid : 0;
+}
 
 /* --- operations; under tree_lock --- */
 

@@ -54,6 +54,40 @@ int tree_make(uint32_t mode, uint64_t device, const char *text, size_t size, str
     return 0;
 }
 
+/* Sets the owner and group of NODE, which was just made in DIRECTORY. -EDQUOT, -ENOSPC. */
+static int own(const struct walk *walk, const struct node *directory, struct node *node)
+{
+    size_t cost = sizeof(struct tree_part) + (tree_is(node, FILE_LINK) ? node->content.size + 1 : 0);
+    int error = node_own(node, tree_user(walk), (uint32_t)cost);
+
+    if (error != 0)
+        return error == -ENOMEM ? -ENOSPC : error;
+    if (walk->user != NULL)
+        node->gid = walk->user->gid;
+    if ((directory->mode & MODE_SET_GROUP) != 0) { /* set-group-ID directory: nodes made in it get its group */
+        node->gid = directory->gid;
+        if (tree_is(node, FILE_DIRECTORY))
+            node->mode |= MODE_SET_GROUP;
+        else if ((node->mode & MODE_GROUP_EXECUTE) != 0 && !permission_root(walk->user) &&
+                 !permission_in_group(walk->user, node->gid))
+            node->mode &= ~MODE_SET_GROUP; /* only a member of the group may make a set-group-ID program of it */
+    }
+    return 0;
+}
+
+int tree_make_in(const struct walk *walk, const struct node *directory, uint32_t mode, uint64_t device,
+                 const char *text, size_t size, struct node **out)
+{
+    int error = tree_make(mode, device, text, size, out);
+
+    if (error != 0)
+        return error;
+    error = own(walk, directory, *out);
+    if (error != 0)
+        node_put(*out);
+    return error;
+}
+
 void tree_touch(struct node *node, bool content)
 {
     uint64_t now = node_now();
@@ -115,22 +149,6 @@ void tree_facts(struct node *node, struct file_facts *facts)
     facts->device = TREE_DEVICE;
 }
 
-void tree_own(const struct walk *walk, const struct node *directory, struct node *node)
-{
-    if (walk->user != NULL) {
-        node->uid = walk->user->uid;
-        node->gid = walk->user->gid;
-    }
-    if ((directory->mode & MODE_SET_GROUP) != 0) { /* set-group-ID directory: nodes made in it get its group */
-        node->gid = directory->gid;
-        if (tree_is(node, FILE_DIRECTORY))
-            node->mode |= MODE_SET_GROUP;
-        else if ((node->mode & MODE_GROUP_EXECUTE) != 0 && !permission_root(walk->user) &&
-                 !permission_in_group(walk->user, node->gid))
-            node->mode &= ~MODE_SET_GROUP; /* only a member of the group may make a set-group-ID program of it */
-    }
-}
-
 int64_t tree_change(struct node *node, const struct file_user *user, const struct node_change *asked)
 {
     uint64_t now = node_now();
@@ -139,14 +157,14 @@ int64_t tree_change(struct node *node, const struct file_user *user, const struc
 
     spin_lock(&node->lock);
     error = permission_change(user, node->mode, node->uid, node->gid, change);
+    if (error == 0 && (change->what & CHANGE_UID) != 0)
+        error = node_give_locked(node, change->uid);
     if (error != 0) {
         spin_unlock(&node->lock);
         return error;
     }
     if ((change->what & CHANGE_MODE) != 0)
         node->mode = (node->mode & FILE_TYPE_MASK) | (change->mode & 07777);
-    if ((change->what & CHANGE_UID) != 0)
-        node->uid = change->uid;
     if ((change->what & CHANGE_GID) != 0)
         node->gid = change->gid;
     if ((change->what & CHANGE_OWNER) != 0) /* a change of owner clears set-user-ID and set-group-ID */

@@ -18,15 +18,14 @@ static int make_here(struct walk *walk, uint32_t mode)
         return -ENOENT; /* the directory was removed */
     if (tree_may(walk, walk->at, MAY_WRITE | MAY_EXECUTE) != 0)
         return -EACCES;
-    entry = entry_new(walk->name, walk->length);
-    if (entry == NULL)
-        return -ENOSPC;
-    error = tree_make(FILE_REGULAR | (mode & 07777), 0, NULL, 0, &node);
+    error = entry_new(walk->name, walk->length, tree_user(walk), &entry);
+    if (error != 0)
+        return error;
+    error = tree_make_in(walk, walk->at, FILE_REGULAR | (mode & 07777), 0, NULL, 0, &node);
     if (error != 0) {
         entry_free(entry);
         return error;
     }
-    tree_own(walk, walk->at, node);
     tree_put(walk->at, entry, node);
     inotify_name_locked(walk->at, entry->name, node, WATCH_CREATE, 0);
     node_put(node);
@@ -75,9 +74,8 @@ static int make_nameless(struct walk *walk, const struct msg_file_name *asked, s
         return -ENOENT;
     if (tree_may(walk, walk->node, MAY_WRITE | MAY_EXECUTE) != 0)
         return -EACCES;
-    error = tree_make(FILE_REGULAR | (asked->mode & 07777), 0, NULL, 0, made);
+    error = tree_make_in(walk, walk->node, FILE_REGULAR | (asked->mode & 07777), 0, NULL, 0, made);
     if (error == 0) {
-        tree_own(walk, walk->node, *made);
         tree_of(*made)->temporary = (asked->flags & OPEN_EXCLUSIVE) == 0;
         walk->node = *made;
     }

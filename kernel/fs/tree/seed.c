@@ -22,16 +22,18 @@ static int add_locked(struct node *directory, const char *name, size_t length, c
                       struct node **out)
 {
     uint32_t type = seed->mode & FILE_TYPE_MASK;
-    struct entry *entry = entry_new(name, length);
-    int error = entry == NULL ? -ENOMEM : tree_make(seed->mode, seed->rdev, seed->content, seed->size, out);
+    struct entry *entry;
+    int error = entry_new(name, length, 0, &entry);
 
+    if (error == 0)
+        error = tree_make(seed->mode, seed->rdev, seed->content, seed->size, out);
     if (error != 0) {
         entry_free(entry);
         return error;
     }
     if (type == FILE_REGULAR && seed->size > 0)
         content_init(&(*out)->content, seed->content, seed->size);
-    (*out)->uid = seed->uid;
+    (*out)->uid = (*out)->content.uid = seed->uid;
     (*out)->gid = seed->gid;
     tree_put(directory, entry, *out);
     node_put(*out); /* the entry holds a reference */

@@ -5,52 +5,27 @@
 #include "kernel/file/anonymous.h"
 #include "kernel/file/permission.h"
 #include "kernel/fs/node/node.h"
+#include "kernel/ipc/mqueue/internal.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
 #include "tasks/process/call.h"
 #include "tasks/process/process.h"
 #include "tasks/quota/quota.h"
 
-#define QUEUES_MAX 256u /* with names, as Linux's queues_max */
-#define NAME_BYTES 256u
-
-struct message {
-    struct list node;
-    uint32_t priority;
-    size_t size;
-    uint8_t bytes[];
-};
-
-struct mqueue {
-    struct list node;     /* [k] in `queues`; alone once its name has been removed */
-    uint32_t references;  /* [k] one for its name, one for each open file */
-    struct list messages; /* [k] in the order in which they are received */
-    int64_t count, count_max, size_max;
-    uint32_t mode, uid, gid; /* [i] */
-    uint32_t payer;          /* [i] the user who made it, in whose quota it counts */
-    uint64_t counted;        /* [i] bytes there */
-    bool wanted;             /* [k] a thread has found it full or empty and may wait */
-    bool receives;           /* [k] a blocking receiver has found it empty */
-    uint32_t process;        /* [k] the process registered by mq_notify(3); 0: none */
-    uint32_t signal;         /* [k] the signal it gets; 0: none is sent */
-    uint64_t value;          /* [k] of the signal */
-    struct file_events events;
-    char name[NAME_BYTES]; /* [i] */
-};
-
+#define QUEUES_MAX 256u    /* with names, as Linux's queues_max */
 #define MESSAGE_WEIGHT 48u /* struct msg_msg of Linux */
 #define LEVEL_WEIGHT 48u   /* struct posix_msg_tree_node */
 
 static struct spinlock lock;
-static struct list queues = {&queues, &queues}; /* [k] */
-static uint32_t queue_count;                    /* [k] */
+static struct list queues = {&queues, &queues}; /* [k] all of them */
+static uint32_t queue_count;                    /* [k] with names */
 
 static struct mqueue *find_locked(const char *name)
 {
     list_for_each(at, &queues) {
         struct mqueue *queue = container_of(at, struct mqueue, node);
 
-        if (strcmp(queue->name, name) == 0)
+        if (queue->named && strcmp(queue->name, name) == 0)
             return queue;
     }
     return NULL;
@@ -62,6 +37,8 @@ static void put(struct mqueue *queue)
 
     spin_lock(&lock);
     last = --queue->references == 0;
+    if (last)
+        list_remove(&queue->node);
     spin_unlock(&lock);
     if (!last)
         return;
@@ -69,7 +46,7 @@ static void put(struct mqueue *queue)
         struct message *message = container_of(queue->messages.next, struct message, node);
 
         list_remove(&message->node);
-        heap_free(message, sizeof(*message) + message->size);
+        mqueue_free_message(message);
     }
     quota_give(QUOTA_QUEUE_BYTES, queue->payer, queue->counted);
     heap_free(queue, sizeof(*queue));
@@ -81,40 +58,44 @@ static uint64_t weight_of(uint64_t count, uint64_t bytes)
     return count * (bytes + MESSAGE_WEIGHT) + (count < MQUEUE_PRIORITIES ? count : MQUEUE_PRIORITIES) * LEVEL_WEIGHT;
 }
 
-/* Wakes the waiting threads if WANTED. Without the lock. */
-static void notify_readiness(struct mqueue *queue, bool wanted)
+/* --- operations --- */
+
+/* Sends *MESSAGE, which becomes NULL if the queue or a waiter has it. *EVENT: something has changed for those who wait
+ * or poll; *ARRIVED: there is a first message, which nobody waits for. */
+static int64_t send_locked(struct file *file, const struct mqueue_call *call, struct message **message, bool *event,
+                           bool *arrived)
 {
-    if (wanted)
-        file_event(&queue->events);
-}
+    struct mqueue *queue = file->state;
+    struct waiter *served = mqueue_find_waiter(&queue->served, call->task);
+    int64_t result = 0;
 
-static bool take_wanted_locked(struct mqueue *queue)
-{
-    bool wanted = queue->wanted || !list_empty(&queue->events.polls);
-
-    queue->wanted = queue->receives = false;
-    return wanted;
-}
-
-/* Inserts MESSAGE behind those of the same priority. Under the lock. */
-static void insert(struct mqueue *queue, struct message *message)
-{
-    struct list *at = &queue->messages;
-
-    while (at->previous != &queue->messages &&
-           container_of(at->previous, struct message, node)->priority < message->priority)
-        at = at->previous;
-    list_insert_before(&message->node, at);
-    queue->count++;
+    if (served != NULL && served->sends) {
+        mqueue_forget_waiter(queue, served);
+        return 0;
+    }
+    if (mqueue_find_waiter(&queue->senders, call->task) != NULL)
+        return -EINPROGRESS;
+    *event = mqueue_hand_over_locked(queue, *message);
+    if (!*event && queue->count < queue->count_max) {
+        *arrived = queue->count == 0;
+        *event = true;
+        mqueue_insert_locked(queue, *message, false);
+    } else if (!*event) {
+        result = (file->flags & OPEN_NONBLOCK) != 0 ? -EAGAIN
+                                                    : mqueue_wait_locked(file, call, &queue->senders, *message);
+    }
+    if (result == 0 || result == -EINPROGRESS)
+        *message = NULL;
+    return result;
 }
 
 static int64_t send(struct file *file, const struct mqueue_call *call, const void *data, size_t size)
 {
     struct mqueue *queue = file->state;
     struct msg_process_call news = {.type = MSG_PROCESS_SIGNAL};
+    bool event = false, arrived = false;
     struct message *message;
-    bool wanted = false, notify = false;
-    int64_t result = 0;
+    int64_t result;
 
     if ((file->flags & OPEN_ACCESS) == 0)
         return -EBADF;
@@ -127,29 +108,21 @@ static int64_t send(struct file *file, const struct mqueue_call *call, const voi
     message->size = size;
     memcpy(message->bytes, data, size);
     spin_lock(&lock);
-    if (queue->count == queue->count_max) {
-        queue->wanted = true;
-        result = -EAGAIN;
-    } else {
-        notify = queue->count == 0 && queue->process != 0 && !queue->receives;
-        if (notify) {
-            news.id = queue->process;
-            news.info = (struct signal_info){.signal = queue->signal,
-                                             .code = SI_MESGQ,
-                                             .pid = call->process,
-                                             .uid = call->signal,
-                                             .value = queue->value};
-            queue->process = 0;
-        }
-        insert(queue, message);
-        message = NULL;
-        wanted = take_wanted_locked(queue);
+    result = send_locked(file, call, &message, &event, &arrived);
+    if (arrived && queue->process != 0) {
+        news.id = queue->process;
+        news.info = (struct signal_info){.signal = queue->signal,
+                                         .code = SI_MESGQ,
+                                         .pid = call->process,
+                                         .uid = call->signal,
+                                         .value = queue->value};
+        queue->process = 0;
     }
     spin_unlock(&lock);
-    if (message != NULL)
-        heap_free(message, sizeof(*message) + message->size);
-    notify_readiness(queue, wanted);
-    if (notify && news.info.signal != 0 && process_notify(&news) != 0) { /* no memory: it stays registered */
+    mqueue_free_message(message);
+    if (event)
+        file_event(&queue->events);
+    if (news.info.signal != 0 && process_notify(&news) != 0) { /* no memory: it stays registered */
         spin_lock(&lock);
         if (queue->process == 0)
             queue->process = news.id;
@@ -158,41 +131,79 @@ static int64_t send(struct file *file, const struct mqueue_call *call, const voi
     return result;
 }
 
+/* Takes the message that the task of CALL has got, or the first one; 0, or an error. */
+static int64_t receive_locked(struct file *file, const struct mqueue_call *call, size_t room, struct message **message,
+                              bool *event)
+{
+    struct mqueue *queue = file->state;
+    struct waiter *served = mqueue_find_waiter(&queue->served, call->task);
+
+    if (served != NULL && !served->sends) {
+        if (room < sizeof(served->message->priority) + served->message->size)
+            return -EPROTO;
+        *message = served->message;
+        served->message = NULL;
+        mqueue_forget_waiter(queue, served);
+        return 0;
+    }
+    if (mqueue_find_waiter(&queue->receivers, call->task) != NULL)
+        return -EINPROGRESS;
+    if (list_empty(&queue->messages))
+        return (file->flags & OPEN_NONBLOCK) != 0 ? -EAGAIN : mqueue_wait_locked(file, call, &queue->receivers, NULL);
+    *message = container_of(queue->messages.next, struct message, node);
+    if (room < sizeof((*message)->priority) + (*message)->size) {
+        *message = NULL;
+        return -EPROTO;
+    }
+    list_remove(&(*message)->node);
+    queue->count--;
+    mqueue_let_in_locked(queue);
+    *event = true;
+    return 0;
+}
+
 static int64_t receive(struct file *file, const struct mqueue_call *call, void *result, size_t room)
 {
     struct mqueue *queue = file->state;
     struct message *message = NULL;
-    bool wanted = false;
-    int64_t value = -EAGAIN;
+    bool event = false;
+    int64_t value;
 
     if ((file->flags & OPEN_ACCESS) == 1)
         return -EBADF;
     if (call->size < (uint64_t)queue->size_max)
         return -EMSGSIZE;
     spin_lock(&lock);
-    if (list_empty(&queue->messages)) {
-        queue->wanted = true;
-        queue->receives |= (file->flags & OPEN_NONBLOCK) == 0;
-    } else {
-        message = container_of(queue->messages.next, struct message, node);
-        if (room < sizeof(message->priority) + message->size) {
-            message = NULL;
-            value = -EPROTO;
-        } else {
-            list_remove(&message->node);
-            queue->count--;
-            wanted = take_wanted_locked(queue);
-        }
-    }
+    value = receive_locked(file, call, room, &message, &event);
     spin_unlock(&lock);
+    if (event)
+        file_event(&queue->events);
     if (message == NULL)
         return value;
     memcpy(result, &message->priority, sizeof(message->priority));
     memcpy((uint8_t *)result + sizeof(message->priority), message->bytes, message->size);
     value = (int64_t)(sizeof(message->priority) + message->size);
-    heap_free(message, sizeof(*message) + message->size);
-    notify_readiness(queue, wanted);
+    mqueue_free_message(message);
     return value;
+}
+
+static int64_t give_up(struct mqueue *queue, uint32_t task)
+{
+    struct list *lists[] = {&queue->senders, &queue->receivers, &queue->served};
+    struct waiter *waiter = NULL;
+    bool sent = false, event = false;
+
+    spin_lock(&lock);
+    for (uint32_t i = 0; i < sizeof(lists) / sizeof(lists[0]) && waiter == NULL; i++)
+        waiter = mqueue_find_waiter(lists[i], task);
+    if (waiter != NULL) {
+        sent = waiter->sends && waiter->message == NULL;
+        event = mqueue_end_wait_locked(queue, waiter);
+    }
+    spin_unlock(&lock);
+    if (event)
+        file_event(&queue->events);
+    return sent;
 }
 
 static int64_t give_state(struct file *file, void *result, size_t room)
@@ -210,19 +221,6 @@ static int64_t give_state(struct file *file, void *result, size_t room)
     spin_unlock(&lock);
     memcpy(result, &state, sizeof(state));
     return sizeof(state);
-}
-
-/* A receiver no longer waits. Others may still wait: they are woken, and those that find no message set `receives`
- * again. */
-static int64_t give_up(struct mqueue *queue)
-{
-    bool wanted;
-
-    spin_lock(&lock);
-    wanted = take_wanted_locked(queue);
-    spin_unlock(&lock);
-    notify_readiness(queue, wanted);
-    return 0;
 }
 
 static int64_t notify(struct mqueue *queue, const struct mqueue_call *call)
@@ -291,7 +289,7 @@ static int64_t operate(struct file *file, const struct file_request *request, co
     case MQUEUE_NOTIFY:
         return call.signal > SIGNALS ? -EPROTO : notify(file->state, &call);
     case MQUEUE_GIVE_UP:
-        return give_up(file->state);
+        return give_up(file->state, call.task);
     default:
         return -EPROTO;
     }
@@ -311,13 +309,26 @@ static uint32_t mqueue_poll(struct file *file)
     return events;
 }
 
+/* The file has been closed: who waits by it finds that when it asks again. */
+static void release(struct file *file)
+{
+    struct mqueue *queue = file->state;
+    bool event;
+
+    spin_lock(&lock);
+    event = mqueue_end_waits_locked(queue, file, 0);
+    spin_unlock(&lock);
+    if (event)
+        file_event(&queue->events);
+}
+
 static void forget(struct file *file)
 {
     put(file->state);
 }
 
 static const struct file_kind mqueue_kind = {
-    .poll = mqueue_poll, .act = act, .operate = operate, .forget = forget, .flushes = true};
+    .poll = mqueue_poll, .act = act, .operate = operate, .release = release, .forget = forget, .flushes = true};
 
 /* Makes a queue named NAME, with one reference, its name's. 0 or an error. */
 static int64_t make_locked(const struct ipc_call *call, const char *name, size_t size, struct mqueue **out)
@@ -348,6 +359,9 @@ static int64_t make_locked(const struct ipc_call *call, const char *name, size_t
     queue->payer = call->user.uid;
     queue->counted = weight;
     list_init(&queue->messages);
+    list_init(&queue->senders);
+    list_init(&queue->receivers);
+    list_init(&queue->served);
     file_events_init(&queue->events);
     queue->count_max = count;
     queue->size_max = bytes;
@@ -356,6 +370,7 @@ static int64_t make_locked(const struct ipc_call *call, const char *name, size_t
     queue->gid = call->user.gid;
     memcpy(queue->name, name, size);
     queue->references = 1;
+    queue->named = true;
     list_append(&queues, &queue->node);
     queue_count++;
     *out = queue;
@@ -424,11 +439,36 @@ int64_t mqueue_unlink(const struct ipc_call *call, const char *name, size_t size
     else if (!permission_owner(&call->user, queue->uid)) /* as in a directory with the sticky bit */
         error = -EPERM;
     if (error == 0) {
-        list_remove(&queue->node);
+        queue->named = false;
         queue_count--;
     }
     spin_unlock(&lock);
     if (error == 0)
         put(queue);
     return error;
+}
+
+void mqueue_lost(uint32_t kernel)
+{
+    struct mqueue *queue, *changed;
+
+    do { /* events are counted without the lock, and then the list may change */
+        changed = NULL;
+        spin_lock(&lock);
+        list_for_each(at, &queues) {
+            queue = container_of(at, struct mqueue, node);
+            if (queue->process != 0 && process_home(queue->process) == kernel)
+                queue->process = 0;
+            if (mqueue_end_waits_locked(queue, NULL, kernel)) {
+                changed = queue;
+                changed->references++;
+                break;
+            }
+        }
+        spin_unlock(&lock);
+        if (changed != NULL) {
+            file_event(&changed->events);
+            put(changed);
+        }
+    } while (changed != NULL);
 }

@@ -1,5 +1,7 @@
 /* POSIX message queues (mq_overview(7)): names and queues of kernel 0, which are open files with a kind of their own. A
- * queue is opened by IPC (kernel/ipc/call.h); all other operations are FILE_OPERATE. Nothing here waits. */
+ * queue is opened by IPC (kernel/ipc/call.h); all other operations are FILE_OPERATE. Nothing here waits: a send or
+ * receive that has to wait returns -EINPROGRESS, and is sent again after an event of the file, or given up. ipc.md has
+ * the table. */
 #ifndef KERNEL_IPC_MQUEUE_MQUEUE_H
 #define KERNEL_IPC_MQUEUE_MQUEUE_H
 
@@ -15,11 +17,11 @@
 #define MQUEUE_USER_SIZE 8192u
 
 enum mqueue_operation {
-    MQUEUE_SEND = 1, /* priority; signal: the sender's user; data */
-    MQUEUE_RECEIVE,  /* size: bytes of room; result data: uint32_t priority, then the message */
+    MQUEUE_SEND = 1, /* priority; signal: the sender's user; task, kernel, urgency; data */
+    MQUEUE_RECEIVE,  /* size: bytes of room; task, kernel, urgency; result data: uint32_t priority, then the message */
     MQUEUE_STATE,    /* result data: struct mqueue_state */
     MQUEUE_NOTIFY,   /* signal, value, process; signal 0: none is sent; size 0: ends the registration */
-    MQUEUE_GIVE_UP   /* a receiver that found the queue empty no longer waits */
+    MQUEUE_GIVE_UP   /* TASK no longer waits; 1: it waited to send, and its message has been sent */
 };
 
 struct mqueue_call { /* SPECIAL_QUEUE; data follows */
@@ -27,6 +29,9 @@ struct mqueue_call { /* SPECIAL_QUEUE; data follows */
     uint64_t size;
     uint32_t signal, process;
     uint64_t value;
+    uint32_t task, kernel; /* the caller and its kernel, where it waits after -EINPROGRESS */
+    uint32_t urgency;      /* among tasks that wait the greatest comes first */
+    uint32_t pad;
 };
 
 struct mqueue_state {
@@ -36,6 +41,9 @@ struct mqueue_state {
 /* IPC_QUEUE_OPEN: CALL's flags are open's, its a and b the number and size of messages (0, 0: the defaults), its id the
  * permissions of a new queue; data: the name with its NUL. The caller owns an open of the file with ANSWER's id. */
 int64_t mqueue_open(const struct ipc_call *call, const char *name, size_t size, struct file_answer *answer);
+/* KERNEL has died: its tasks wait no more, and processes at home there are not registered. Any context without locks.
+ */
+void mqueue_lost(uint32_t kernel);
 /* IPC_QUEUE_UNLINK */
 int64_t mqueue_unlink(const struct ipc_call *call, const char *name, size_t size);
 

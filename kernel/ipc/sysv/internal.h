@@ -9,6 +9,7 @@ struct ipc_object {
     int32_t id;
     uint32_t index;
     struct ipc_facts facts;
+    uint64_t cost;     /* bytes that its creator has for it of QUOTA_IPC_BYTES */
     struct file *file; /* has the id and the events for which waiters wait; the object owns its one open */
     bool wanted;       /* a task waits for a change */
 };
@@ -22,9 +23,11 @@ struct ipc_kind { /* a name space of ids and keys */
 
 extern struct spinlock ipc_lock; /* before those of files */
 
-/* Returns the id of the object with CALL's key, if it FITS the call; or makes one with MAKE, and sets its facts. FITS
- * is called with NULL before that. DROP frees an object that MAKE has made. */
-int64_t ipc_get(struct ipc_kind *kind, const struct ipc_call *call, struct ipc_object *(*make)(const struct ipc_call *),
+/* Returns the id of the object with CALL's key, if it FITS the call; or makes one with MAKE, which takes COST bytes,
+ * and sets its facts. FITS is called with NULL before that. DROP frees an object that MAKE has made. -ENOSPC: the
+ * machine, or CALL's user, has as many as there may be. */
+int64_t ipc_get(struct ipc_kind *kind, const struct ipc_call *call, uint64_t cost,
+                struct ipc_object *(*make)(const struct ipc_call *),
                 bool (*fits)(const struct ipc_object *, const struct ipc_call *), void (*drop)(struct ipc_object *));
 /* The object ID, if CALL's user has the access MAY (MAY_*; 0: no check). -EINVAL, -EIDRM, -EACCES. */
 int64_t ipc_find(struct ipc_kind *kind, const struct ipc_call *call, uint32_t may, struct ipc_object **out);
@@ -44,6 +47,9 @@ int64_t ipc_owner(const struct ipc_object *object, const struct ipc_call *call);
 void ipc_remove(struct ipc_kind *kind, struct ipc_object *object, struct file **notify);
 /* OBJECT has changed; its waiters are woken as above. */
 void ipc_changed(struct ipc_object *object, struct file **notify);
+/* Takes SIZE bytes from CALL's user: 0, -ENOMEM, or OVER, the user's limit. Gives them back to user UID. */
+int ipc_charge(const struct ipc_call *call, uint64_t size, int over);
+void ipc_give_back(uint32_t uid, uint64_t size);
 void ipc_notify(struct file *file, bool removed);
 /* For a call that cannot be done now: sets ANSWER so that the caller waits for OBJECT's next event. Returns -EAGAIN. */
 int64_t ipc_wait(struct ipc_object *object, const struct ipc_call *call, struct file_answer *answer);

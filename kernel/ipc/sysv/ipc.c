@@ -9,6 +9,7 @@
 #include "kernel/ipc/sysv/internal.h"
 #include "kernel/ipc/sysv/shm.h"
 #include "kernel/lib/string.h"
+#include "tasks/quota/quota.h"
 #include "tasks/remote/operation.h"
 
 #define SEQUENCE_MAX 65535u
@@ -56,14 +57,28 @@ static struct ipc_object *find_key(const struct ipc_kind *kind, int32_t key)
     return NULL;
 }
 
+int ipc_charge(const struct ipc_call *call, uint64_t size, int over)
+{
+    return quota_take(QUOTA_IPC_BYTES, call->user.uid, size, quota_limit(QUOTA_IPC_BYTES), over);
+}
+
+void ipc_give_back(uint32_t uid, uint64_t size)
+{
+    quota_give(QUOTA_IPC_BYTES, uid, size);
+}
+
 static int64_t add(struct ipc_kind *kind, struct ipc_object *object, const struct ipc_call *call)
 {
     struct file_facts facts = {.device = ANONYMOUS_DEVICE};
-    uint32_t index = 0;
+    uint32_t index = kind->used, own = 0;
 
-    while (index < kind->used && kind->objects[index] != NULL)
-        index++;
-    if (index == IPC_OBJECTS_MAX)
+    for (uint32_t i = kind->used; i-- > 0;) {
+        if (kind->objects[i] == NULL)
+            index = i;
+        else
+            own += kind->objects[i]->facts.creator_uid == call->user.uid ? 1 : 0;
+    }
+    if (index == IPC_OBJECTS_MAX || (call->user.uid != 0 && own >= IPC_OBJECTS_MAX / 2))
         return -ENOSPC;
     if (!kind->silent && (object->file = file_create(&ipc_kind, &facts, 0, NULL, NULL)) == NULL)
         return -ENOMEM;
@@ -82,7 +97,8 @@ static int64_t add(struct ipc_kind *kind, struct ipc_object *object, const struc
     return object->id;
 }
 
-int64_t ipc_get(struct ipc_kind *kind, const struct ipc_call *call, struct ipc_object *(*make)(const struct ipc_call *),
+int64_t ipc_get(struct ipc_kind *kind, const struct ipc_call *call, uint64_t cost,
+                struct ipc_object *(*make)(const struct ipc_call *),
                 bool (*fits)(const struct ipc_object *, const struct ipc_call *), void (*drop)(struct ipc_object *))
 {
     struct ipc_object *object = call->key != (int32_t)IPC_PRIVATE ? find_key(kind, call->key) : NULL;
@@ -102,12 +118,18 @@ int64_t ipc_get(struct ipc_kind *kind, const struct ipc_call *call, struct ipc_o
         return -ENOENT;
     if (!fits(NULL, call))
         return -EINVAL;
+    result = ipc_charge(call, cost, -ENOSPC);
+    if (result != 0)
+        return result;
     object = make(call);
-    if (object == NULL)
-        return -ENOMEM;
-    result = add(kind, object, call);
-    if (result < 0)
+    result = object != NULL ? add(kind, object, call) : -ENOMEM;
+    if (result >= 0) {
+        object->cost = cost;
+        return result;
+    }
+    if (object != NULL)
         drop(object);
+    ipc_give_back(call->user.uid, cost);
     return result;
 }
 
@@ -184,6 +206,7 @@ void ipc_changed(struct ipc_object *object, struct file **notify)
 
 void ipc_remove(struct ipc_kind *kind, struct ipc_object *object, struct file **notify)
 {
+    ipc_give_back(object->facts.creator_uid, object->cost);
     kind->objects[object->index] = NULL;
     while (kind->used > 0 && kind->objects[kind->used - 1] == NULL)
         kind->used--;

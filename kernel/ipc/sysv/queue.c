@@ -11,6 +11,7 @@ struct message {
     struct list node;
     int64_t type;
     size_t size;
+    uint32_t sender; /* the user who has it of QUOTA_IPC_BYTES */
     uint8_t bytes[];
 };
 
@@ -26,23 +27,23 @@ static struct queue *queue_of(struct ipc_object *object)
     return container_of(object, struct queue, object);
 }
 
-static struct message *take(struct queue *queue, struct message *message)
+static void take(struct queue *queue, struct message *message)
 {
+    size_t size = sizeof(*message) + message->size;
+
     list_remove(&message->node);
     queue->object.facts.count--;
     queue->object.facts.bytes -= message->size;
-    return message;
+    ipc_give_back(message->sender, size);
+    heap_free(message, size);
 }
 
 static void drop(struct ipc_object *object)
 {
     struct queue *queue = queue_of(object);
 
-    while (!list_empty(&queue->messages)) {
-        struct message *message = take(queue, container_of(queue->messages.next, struct message, node));
-
-        heap_free(message, sizeof(*message) + message->size);
-    }
+    while (!list_empty(&queue->messages))
+        take(queue, container_of(queue->messages.next, struct message, node));
     heap_free(queue, sizeof(*queue));
 }
 
@@ -80,9 +81,14 @@ static int64_t send(const struct ipc_call *call, const void *data, size_t size, 
         return -EINVAL;
     if (facts->bytes + size > facts->bytes_max || facts->count + 1 > facts->bytes_max)
         return ipc_wait(object, call, answer);
-    message = heap_alloc(sizeof(*message) + size);
-    if (message == NULL)
+    if (ipc_charge(call, sizeof(*message) + size, -ENOMEM) != 0)
         return -ENOMEM;
+    message = heap_alloc(sizeof(*message) + size);
+    if (message == NULL) {
+        ipc_give_back(call->user.uid, sizeof(*message) + size);
+        return -ENOMEM;
+    }
+    message->sender = call->user.uid;
     message->type = call->b;
     message->size = size;
     memcpy(message->bytes, data, size);
@@ -155,7 +161,6 @@ static int64_t receive(const struct ipc_call *call, void *result, size_t room, s
     if (copies)
         return (int64_t)size;
     take(queue_of(object), message);
-    heap_free(message, sizeof(*message) + message->size);
     object->facts.done_out = node_now();
     object->facts.pid_out = call->pid;
     ipc_changed(object, notify);
@@ -203,7 +208,7 @@ int64_t queue_do(const struct ipc_call *call, const void *data, size_t size, voi
 {
     switch (call->operation) {
     case IPC_MSG_GET:
-        return ipc_get(&queues, call, make, fits, drop);
+        return ipc_get(&queues, call, sizeof(struct queue), make, fits, drop);
     case IPC_MSG_SEND:
         return send(call, data, size, answer, notify);
     case IPC_MSG_RECEIVE:

@@ -24,6 +24,7 @@ struct semaphore {
 struct undo { /* of one process that has used SEM_UNDO */
     struct list node;
     uint32_t process;
+    uint32_t user;     /* who has it of QUOTA_IPC_BYTES */
     int32_t changes[]; /* for each semaphore: what its end adds */
 };
 
@@ -62,9 +63,21 @@ static struct set *set_of(struct ipc_object *object)
     return container_of(object, struct set, object);
 }
 
+static size_t set_size(size_t count)
+{
+    return sizeof(struct set) + count * sizeof(struct semaphore);
+}
+
 static size_t undo_size(const struct set *set)
 {
     return sizeof(struct undo) + set->object.facts.count * sizeof(int32_t);
+}
+
+static void undo_free(const struct set *set, struct undo *undo)
+{
+    ipc_give_back(undo->user, undo_size(set));
+    list_remove(&undo->node);
+    heap_free(undo, undo_size(set));
 }
 
 static void waiter_free(struct waiter *waiter)
@@ -77,17 +90,17 @@ static void drop(struct ipc_object *object)
     struct set *set = set_of(object);
 
     list_for_each_safe(at, &set->undos)
-        heap_free(container_of(at, struct undo, node), undo_size(set));
+        undo_free(set, container_of(at, struct undo, node));
     list_for_each_safe(at, &set->waiters)
         waiter_free(container_of(at, struct waiter, node));
     list_for_each_safe(at, &set->done)
         waiter_free(container_of(at, struct waiter, node));
-    heap_free(set, sizeof(*set) + object->facts.count * sizeof(set->values[0]));
+    heap_free(set, set_size(object->facts.count));
 }
 
 static struct ipc_object *make(const struct ipc_call *call)
 {
-    struct set *set = heap_alloc(sizeof(*set) + (size_t)call->a * sizeof(set->values[0]));
+    struct set *set = heap_alloc(set_size((size_t)call->a));
 
     if (set == NULL)
         return NULL;
@@ -297,6 +310,28 @@ static void changed(struct set *set, struct file **notify)
     ipc_changed(&set->object, notify);
 }
 
+/* What the end of CALL's process has to undo in SET. -ENOMEM; -ENOSPC: the user's limit. */
+static int get_undo(struct set *set, const struct ipc_call *call, struct undo **out)
+{
+    struct undo *undo = find_undo(set, call->pid);
+    int error = undo == NULL ? ipc_charge(call, undo_size(set), -ENOSPC) : 0;
+
+    if (error != 0)
+        return error;
+    if (undo == NULL) {
+        undo = heap_alloc(undo_size(set));
+        if (undo == NULL) {
+            ipc_give_back(call->user.uid, undo_size(set));
+            return -ENOMEM;
+        }
+        undo->process = call->pid;
+        undo->user = call->user.uid;
+        list_append(&set->undos, &undo->node);
+    }
+    *out = undo;
+    return 0;
+}
+
 static int64_t operate(const struct ipc_call *call, uint32_t kernel, const struct ipc_step *steps, size_t count,
                        struct file_answer *answer, struct file **notify)
 {
@@ -322,17 +357,10 @@ static int64_t operate(const struct ipc_call *call, uint32_t kernel, const struc
     }
     if (error != 0)
         return error;
-    if (undoes) {
-        undo = find_undo(set, call->pid);
-        if (undo == NULL)
-            undo = heap_alloc(undo_size(set));
-        if (undo == NULL)
-            return -ENOMEM;
-        if (undo->process == 0) {
-            undo->process = call->pid;
-            list_append(&set->undos, &undo->node);
-        }
-    }
+    if (undoes)
+        error = get_undo(set, call, &undo);
+    if (error != 0)
+        return error;
     error = try_steps(set, steps, count, undo, &stopped);
     if (error == 1) {
         error = note_waiter(set, call, kernel, steps, count, &stopped);
@@ -451,7 +479,7 @@ int64_t sem_do(const struct ipc_call *call, uint32_t kernel, const void *data, s
 {
     switch (call->operation) {
     case IPC_SEM_GET:
-        return ipc_get(&sets, call, make, fits, drop);
+        return ipc_get(&sets, call, set_size((size_t)call->a), make, fits, drop);
     case IPC_SEM_OPERATE:
         if (size == 0 || size % sizeof(struct ipc_step) != 0 || size / sizeof(struct ipc_step) > SEM_OPERATIONS_MAX)
             return -EPROTO;
@@ -482,8 +510,7 @@ static bool undo_one(struct set *set, uint32_t process, struct file **notify)
         set->values[i].value = value < 0 ? 0 : value > SEM_VALUE_MAX ? SEM_VALUE_MAX : value;
         set->values[i].pid = process;
     }
-    list_remove(&undo->node);
-    heap_free(undo, undo_size(set));
+    undo_free(set, undo);
     set->object.facts.done_in = node_now();
     changed(set, notify);
     return true;

@@ -64,13 +64,13 @@ static struct ipc_object *make(const struct ipc_call *call)
     if (segment == NULL)
         return NULL;
     segment->node = node_create(FILE_REGULAR | (call->flags & 0777));
-    if (segment->node == NULL || node_resize(segment->node, size, &answer) != 0) {
+    if (segment->node == NULL || node_own(segment->node, call->user.uid, 0) != 0 ||
+        node_resize(segment->node, size, &answer) != 0) {
         if (segment->node != NULL)
             node_put(segment->node);
         heap_free(segment, sizeof(*segment));
         return NULL;
     }
-    segment->node->uid = call->user.uid;
     segment->node->gid = call->user.gid;
     segment->name = call->key;
     segment->object.facts.bytes = size;
@@ -89,7 +89,7 @@ static const struct node_owner owner;
 
 static int64_t get(const struct ipc_call *call)
 {
-    int64_t id = ipc_get(&segments, call, make, fits, drop);
+    int64_t id = ipc_get(&segments, call, sizeof(struct segment), make, fits, drop);
 
     if (id >= 0) { /* a new node is not mapped yet */
         struct node *node = segment_of(ipc_at(&segments, (uint32_t)id))->node;

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -327,4 +329,78 @@ long hog_free_pages(void)
 
     sysinfo(&info);
     return (long)(info.freeram * info.mem_unit / PAGE);
+}
+
+long hog_locks(void)
+{
+    int fd = memfd_create("locks", 0);
+    long made = 0;
+
+    for (;; made++) {
+        struct flock lock = {.l_type = F_WRLCK, .l_start = 2 * made, .l_len = 1};
+
+        if (fcntl(fd, F_SETLK, &lock) != 0)
+            return made;
+    }
+}
+
+long hog_watches(void)
+{
+    long made = 0;
+
+    for (;;) {
+        int fd = inotify_init1(IN_NONBLOCK);
+
+        if (fd < 0)
+            return made;
+        made += inotify_add_watch(fd, "/tmp", IN_ALL_EVENTS) >= 0;
+        made += inotify_add_watch(fd, "/", IN_ALL_EVENTS) >= 0;
+    }
+}
+
+long hog_terminals(void)
+{
+    static char bytes[4096];
+    long made = 0;
+
+    for (;; made++) {
+        int fd = open("/dev/ptmx", O_RDWR | O_NONBLOCK | O_NOCTTY);
+
+        if (fd < 0)
+            return made;
+        (void)!write(fd, bytes, sizeof(bytes)); /* more is dropped, as no line ends */
+    }
+}
+
+/* One page in each GiB of a file. */
+long hog_sparse(void)
+{
+    int fd = memfd_create("sparse", 0);
+    long made = 0;
+
+    while (pwrite(fd, "x", 1, made << 30) == 1)
+        made++;
+    return made;
+}
+
+/* Each set contains the one before, as long as they may be in each other. */
+long hog_nested(void)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+    int last = eventfd(0, EFD_NONBLOCK);
+    long made = 0;
+
+    for (;; made++) {
+        int set = epoll_create1(0);
+
+        if (set < 0)
+            return made;
+        if (epoll_ctl(set, EPOLL_CTL_ADD, last, &event) != 0) {
+            last = eventfd(0, EFD_NONBLOCK);
+            if (last < 0)
+                return made;
+        } else {
+            last = set;
+        }
+    }
 }

@@ -23,9 +23,14 @@ long hog_sockets(void); /* bytes in the queues of socket pairs */
 long hog_flying(void);  /* descriptors under way in sockets, whose other references are closed */
 long hog_polls(void);   /* descriptors in epoll sets */
 long hog_mappings(void);
-long hog_file(void);   /* pages of a file in memory that has no name */
-long hog_pages(void);  /* until the process is killed */
-long hog_tables(void); /* page tables: one page written in each 2 MiB */
+long hog_file(void);      /* pages of a file in memory that has no name */
+long hog_pages(void);     /* until the process is killed */
+long hog_tables(void);    /* page tables: one page written in each 2 MiB */
+long hog_locks(void);     /* of ranges of a file */
+long hog_watches(void);   /* of inotify */
+long hog_terminals(void); /* pseudo-terminals with bytes that nobody takes */
+long hog_sparse(void);    /* pages of a file that are far from each other */
+long hog_nested(void);    /* epoll sets in each other */
 /* Gives the file hog_names_begin has made as many names as possible, numbered from FROM on. */
 long hog_names(long from);
 

@@ -1,15 +1,22 @@
-/* test-quota: what a user without privileges has of timers, watches of epoll sets and message queues is limited, with
- * Linux's errors; another user and root go on, and what is given back may be taken again. */
+/* test-quota: what a user without privileges has of timers, watches of epoll sets, message queues, files and System V's
+ * objects is limited, with Linux's errors; another user and root go on, and what is given back may be taken again. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <mqueue.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ipc.h>
+#include <sys/mman.h>
+#include <sys/msg.h>
 #include <sys/resource.h>
+#include <sys/sem.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -27,6 +34,7 @@
 static int (*take)(void);
 static void (*drop_all)(void);
 static int refusal;
+static bool stays; /* what was taken stays when the process ends, or a little longer: a file of another kernel */
 
 static timer_t timers[TIMERS + 1];
 static int timer_count;
@@ -101,6 +109,105 @@ static void drop_watches(void)
     watch_count = 0;
 }
 
+/* --- files, and System V's objects: all on kernel 0 --- */
+
+#define DIRECTORY "/tmp/quota"
+#define CHUNK 65536 /* bytes of one write */
+#define OBJECTS 4096
+#define SEMAPHORES 4096
+#define MESSAGE 4096
+
+static int file_count;
+
+static void name_file(char *name, int number)
+{
+    snprintf(name, 64, DIRECTORY "/%d-%d", (int)getpid(), number);
+}
+
+/* A link, whose target takes memory, so that not too many are needed. */
+static int take_file(void)
+{
+    static char target[PATH_MAX];
+    char name[64];
+
+    memset(target, 't', sizeof(target) - 1);
+    name_file(name, file_count);
+    return symlink(target, name) == 0 ? (file_count++, 0) : errno;
+}
+
+static void drop_files(void)
+{
+    char name[64];
+
+    while (file_count > 0) {
+        name_file(name, --file_count);
+        MUST(unlink(name));
+    }
+}
+
+static int memory_file = -1;
+
+static int take_pages(void)
+{
+    static const char bytes[CHUNK];
+
+    if (memory_file < 0)
+        memory_file = (int)MUST(memfd_create("quota", 0));
+    return write(memory_file, bytes, sizeof(bytes)) > 0 ? 0 : errno;
+}
+
+static void drop_pages(void)
+{
+    if (memory_file < 0)
+        return;
+    MUST(ftruncate(memory_file, 0)); /* they come back at once, also to who has it open */
+    MUST(lseek(memory_file, 0, SEEK_SET));
+}
+
+static int objects[OBJECTS], object_count;
+
+static int take_semaphores(void)
+{
+    if (object_count == OBJECTS)
+        return ERANGE;
+    objects[object_count] = semget(IPC_PRIVATE, SEMAPHORES, IPC_CREAT | 0600);
+    return objects[object_count] >= 0 ? (object_count++, 0) : errno;
+}
+
+static void drop_semaphores(void)
+{
+    while (object_count > 0)
+        MUST(semctl(objects[--object_count], 0, IPC_RMID));
+}
+
+static int take_message(void)
+{
+    static struct {
+        long type;
+        char text[MESSAGE];
+    } message = {.type = 1};
+    int error = object_count == 0 ? EAGAIN : 0;
+
+    if (error == 0 && msgsnd(objects[object_count - 1], &message, MESSAGE, IPC_NOWAIT) != 0)
+        error = errno;
+    if (error != EAGAIN)
+        return error;
+    if (object_count == OBJECTS)
+        return ERANGE;
+    objects[object_count] = msgget(IPC_PRIVATE, IPC_CREAT | 0600);
+    if (objects[object_count] < 0)
+        return errno == ENOSPC ? ENOMEM : errno; /* what is left may be too little for the queue, too */
+    return msgsnd(objects[object_count++], &message, MESSAGE, IPC_NOWAIT) == 0 ? 0 : errno;
+}
+
+static void drop_messages(void)
+{
+    while (object_count > 0)
+        MUST(msgctl(objects[--object_count], IPC_RMID, NULL));
+}
+
+/* --- the test --- */
+
 /* Takes all there is. */
 static long take_all(void)
 {
@@ -120,9 +227,15 @@ static int take_as(uid_t uid)
     int status = 0;
 
     if (child == 0) {
+        int error;
+
         timer_count = queue_count = set_count = watch_count = 0; /* not inherited, or the parent's */
+        file_count = object_count = 0;
+        memory_file = -1;
         MUST(setresuid(uid, uid, uid));
-        _exit(take());
+        error = take();
+        drop_all();
+        _exit(error);
     }
     MUST(waitpid(child, &status, 0));
     return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
@@ -144,7 +257,9 @@ static int be_user(void *number)
     drop_all();
     again = take_all();
     CHECK(again == made, "first %ld, then %ld", made, again);
-    tap_note("%ld from kernel %ld, then %s", made, (long)number, tap_error(refusal)); /* what it has goes with it */
+    tap_note("%ld from kernel %ld, then %s", made, (long)number, tap_error(refusal));
+    if (stays) /* else what it has goes with it */
+        drop_all();
     return 0;
 }
 
@@ -161,16 +276,20 @@ static int stay(void *number)
 
 static void test(int (*takes)(void), void (*drops)(void), int refused)
 {
+    bool central = takes == take_file || takes == take_pages || takes == take_semaphores || takes == take_message;
+
     take = takes;
     drop_all = drops;
     refusal = refused;
+    stays = central;
     for (long k = 0; k < kernels_count(); k++) {
-        for (int again = 0; again < 2; again++) { /* the first has given everything back, as it has ended */
-            kernels_go(k);                        /* what a user has is counted on each kernel: the child's home */
+        /* The first has given everything back, as it has ended. */
+        for (int again = 0; again < (central ? 1 : 2); again++) {
+            kernels_go(k); /* what a user has is counted on each kernel: the child's home */
             CHECK(tap_fork(stay, (void *)k) == 0, "on kernel %ld", k);
         }
-        if (takes == take_watch && k == 1)
-            break; /* these are many */
+        if ((takes == take_watch || central) && k == 1)
+            break; /* these are many, or on kernel 0 whatever the home is */
     }
     kernels_go(0);
 }
@@ -190,10 +309,101 @@ static void test_watches(void)
     test(take_watch, drop_watches, ENOSPC);
 }
 
+static void test_files(void)
+{
+    MUST(mkdir(DIRECTORY, 0700));
+    MUST(chmod(DIRECTORY, 0777));
+    test(take_file, drop_files, EDQUOT);
+    MUST(rmdir(DIRECTORY));
+}
+
+static void test_pages(void)
+{
+    test(take_pages, drop_pages, EDQUOT);
+}
+
+static void test_semaphores(void)
+{
+    test(take_semaphores, drop_semaphores, ENOSPC);
+}
+
+static void test_messages(void)
+{
+    test(take_message, drop_messages, ENOMEM);
+}
+
+/* A user's pages are used up, and a hole is mapped. */
+static void test_hole(void)
+{
+    pid_t child = FORK();
+
+    if (child == 0) {
+        char *hole;
+
+        MUST(setresuid(USER, USER, USER));
+        while (take_pages() == 0)
+            continue;
+        hole = mmap(NULL, CHUNK, PROT_READ | PROT_WRITE, MAP_SHARED, memory_file, lseek(memory_file, 0, SEEK_END));
+        if (errno != EDQUOT || hole == MAP_FAILED ||
+            ftruncate(memory_file, lseek(memory_file, 0, SEEK_END) + CHUNK) != 0)
+            _exit(1);
+        *(volatile char *)hole = 1;
+        _exit(2);
+    }
+    CHECK_DIES(child, SIGBUS);
+}
+
+/* Files whose owner root changes count for the new owner at once, and not any more for the old one. */
+static void test_owner(void)
+{
+    char name[64];
+    int fd, error;
+    pid_t child;
+
+    MUST(mkdir(DIRECTORY, 0777));
+    name_file(name, 0);
+    fd = (int)MUST(open(name, O_CREAT | O_RDWR, 0666));
+    for (;;) { /* more than a user may have */
+        static const char bytes[CHUNK];
+        struct stat now;
+
+        MUST(fchown(fd, USER, USER));
+        child = FORK();
+        if (child == 0) {
+            MUST(setresuid(USER, USER, USER));
+            _exit(take_pages());
+        }
+        MUST(waitpid(child, &error, 0));
+        error = WEXITSTATUS(error);
+        MUST(fchown(fd, 0, 0));
+        MUST(fstat(fd, &now));
+        CHECK(error == 0 || error == EDQUOT, "%s", tap_error(error));
+        if (error != 0 || write(fd, bytes, sizeof(bytes)) <= 0)
+            break;
+    }
+    CHECK(error == EDQUOT, "the new owner is given more: %s", tap_error(error));
+    child = FORK();
+    if (child == 0) {
+        MUST(setresuid(USER, USER, USER));
+        _exit(take_pages());
+    }
+    CHECK_EXITS(child, 0);
+    MUST(fchown(fd, OTHER, OTHER));
+    MUST(close(fd));
+    MUST(unlink(name));
+    MUST(rmdir(DIRECTORY));
+}
+
 static const struct tap_test tests[] = {
     {"timers", "a user's timers count in RLIMIT_SIGPENDING: EAGAIN", test_timers},
     {"queues", "a user's message queues have as many bytes as RLIMIT_MSGQUEUE says: EMFILE", test_queues},
     {"watches", "a user's epoll sets have max_user_watches descriptors: ENOSPC", test_watches},
+    {"files", "a user's files and names have a part of the memory: EDQUOT", test_files},
+    {"pages", "the pages of a user's files have a part of the memory: EDQUOT", test_pages},
+    {"hole", "a program that touches a page of a file which its owner may not have dies of SIGBUS", test_hole},
+    {"owner", "files count for whom root gives them to", test_owner},
+    {"semaphores", "a user's sets of semaphores have a part of the memory: ENOSPC", test_semaphores},
+    {"messages", "a user's messages of System V have a part of the memory: ENOMEM", test_messages},
 };
 
 int main(int argc, char **argv)

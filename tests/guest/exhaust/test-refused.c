@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
@@ -25,6 +26,7 @@
 #include "tests/guest/harness/open_files.h"
 #include "tests/guest/harness/several_kernels.h"
 #include "tests/guest/harness/tap.h"
+#include "userland/thread.h"
 
 #define TURNS 300
 #define KEPT 100 /* descriptors that are open at a time */
@@ -362,10 +364,69 @@ static void test_lock_all(void)
     count(3);
 }
 
+/* --- workers --- */
+
+#define ENDS 40 /* of processes at home on each of two kernels: many more than have a worker there without memory */
+
+static atomic_int *ready;
+
+/* On the other kernel, which has memory of the process from now on. */
+static void stay_there(struct thread *thread)
+{
+    static volatile char pages[4 * PAGE];
+
+    (void)thread;
+    kernels_go(atomic_load(&ready[1]));
+    for (size_t i = 0; i < sizeof(pages); i += PAGE)
+        pages[i] = 1;
+    atomic_fetch_add(&ready[0], 1);
+    for (;;)
+        pause();
+}
+
+static int stay_on_both(void)
+{
+    static struct thread thread;
+
+    hog_become_user();
+    REQUIRE(thread_start(&thread, stay_there), "no thread");
+    for (;;)
+        pause();
+}
+
+/* A worker of its home ends each process, and waits for a worker of the other kernel to free what that has of it. */
+static void test_workers(void)
+{
+    pid_t children[2 * ENDS];
+    int status;
+
+    if (tap_skip_alone())
+        return;
+    ready = tap_share(2 * sizeof(*ready));
+    for (int i = 0; i < 2 * ENDS; i++) {
+        kernels_go(i / ENDS);
+        atomic_store(&ready[1], 1 - i / ENDS);
+        children[i] = FORK();
+        if (children[i] == 0)
+            _exit(stay_on_both());
+        UNTIL(atomic_load(&ready[0]) == i + 1, "a thread on each kernel");
+    }
+    kernels_go(0);
+    MUST(kettle_control("workers=few"));
+    for (int i = 0; i < 2 * ENDS; i++)
+        MUST(kill(children[i / 2 + i % 2 * ENDS], SIGKILL));
+    for (int i = 0; i < 2 * ENDS; i++) {
+        MUST(waitpid(children[i], &status, 0));
+        CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "%x", (unsigned)status);
+    }
+    MUST(kettle_control("workers=more"));
+}
+
 static const struct tap_test tests[] = {
     {"descriptors", "what makes a descriptor makes it, or finds no memory", test_descriptors},
     {"changes", "a change of memory is made on all kernels, or refused and made on none", test_changes},
     {"lock-all", "mlockall that finds no memory does not lock what is mapped later", test_lock_all},
+    {"workers", "kernels whose workers wait for each other's go on without memory for more of them", test_workers},
     {"files", "no open file is left", open_files_test},
 };
 

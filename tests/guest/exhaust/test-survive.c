@@ -7,10 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "libc/kettle.h"
 #include "tests/guest/exhaust/hog.h"
 #include "tests/guest/harness/several_kernels.h"
 #include "tests/guest/harness/tap.h"
@@ -149,6 +151,134 @@ static void test_signal(void)
     expect_back(before);
 }
 
+/* --- hints --- */
+
+#define HOLD_US 400000l
+
+/* On another kernel, and the only thread that takes SIGUSR1. */
+static void take_hints(struct thread *thread)
+{
+    sigset_t set;
+
+    (void)thread;
+    kernels_go(1);
+    atomic_store(&shared->count[0], kettle_kernel());
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+    atomic_store(&shared->ready, 1);
+    while (atomic_load(&shared->over) == 0)
+        usleep(1000);
+    thread_exit(0);
+}
+
+/* How many messages TYPE all kernels have sent. */
+static long messages_sent(const char *type)
+{
+    FILE *file = fopen("/proc/kettle/messages", "r");
+    char line[1024], name[64];
+    long sum = 0, sent;
+
+    while (file != NULL && fgets(line, sizeof(line), file) != NULL)
+        sum += sscanf(line, "kernel %*d %63s sent %ld", name, &sent) == 2 && strcmp(name, type) == 0 ? sent : 0;
+    if (file != NULL)
+        fclose(file);
+    return sum;
+}
+
+static void inject(const char *rule)
+{
+    char words[64];
+
+    snprintf(words, sizeof(words), "kernel=%ld inject=%s", atomic_load(&shared->count[0]), rule);
+    MUST(kettle_control(words));
+}
+
+static int kill_self(void *unused)
+{
+    static struct thread thread;
+    struct sigaction action = {.sa_handler = note_signal};
+    int64_t begin;
+    sigset_t set;
+    long before;
+
+    (void)unused;
+    MUST(sigaction(SIGUSR1, &action, NULL));
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    MUST(sigprocmask(SIG_BLOCK, &set, NULL));
+    if (!thread_start(&thread, take_hints) || !thread_wait(&shared->ready, 1))
+        return 1;
+    before = messages_sent("GROUP_HINT");
+    begin = tap_time();
+    inject("hold:400000"); /* it takes no message in that time, and so answers no hint */
+    while (tap_time() - begin < HOLD_US * 1000 / 2) {
+        MUST(kill(getpid(), SIGUSR1));
+        atomic_fetch_add(&shared->count[1], 1);
+    }
+    inject("off");
+    if (!thread_wait(&shared->got, 1))
+        return ETIMEDOUT;
+    atomic_store(&shared->count[2], messages_sent("GROUP_HINT") - before);
+    atomic_store(&shared->over, 1);
+    return 0;
+}
+
+static void test_hints(void)
+{
+    if (tap_skip_alone())
+        return;
+    memset(shared, 0, sizeof(*shared));
+    kernels_go(0);
+    CHECK(tap_fork(kill_self, NULL) == 0, "it does not end well");
+    tap_note("%ld signals, %ld hints", shared->count[1], shared->count[2]);
+    CHECK(shared->count[1] > 10 && shared->count[2] <= 4, "%ld hints for %ld signals", shared->count[2],
+          shared->count[1]);
+}
+
+/* --- window sizes --- */
+
+static int resize(void *unused)
+{
+    struct winsize size = {.ws_row = 24, .ws_col = 80};
+    int master = posix_openpt(O_RDWR | O_NOCTTY), slave;
+    int64_t begin;
+    long before;
+
+    (void)unused;
+    if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0 || setsid() < 0)
+        return 1;
+    slave = open(ptsname(master), O_RDWR);
+    if (slave < 0 || ioctl(slave, TIOCSCTTY, 0) != 0)
+        return 2;
+    kernels_go(1);
+    atomic_store(&shared->count[0], kettle_kernel());
+    kernels_go(0);
+    before = messages_sent("PROCESS_GROUP_SIGNAL");
+    begin = tap_time();
+    inject("hold:400000");
+    while (tap_time() - begin < HOLD_US * 1000 / 2) {
+        size.ws_row ^= 1;
+        MUST(ioctl(master, TIOCSWINSZ, &size));
+        atomic_fetch_add(&shared->count[1], 1);
+    }
+    inject("off");
+    atomic_store(&shared->count[2], messages_sent("PROCESS_GROUP_SIGNAL") - before);
+    return 0;
+}
+
+static void test_sizes(void)
+{
+    if (tap_skip_alone())
+        return;
+    memset(shared, 0, sizeof(*shared));
+    kernels_go(0);
+    CHECK(tap_fork(resize, NULL) == 0, "it does not end well");
+    tap_note("%ld changes, %ld messages", shared->count[1], shared->count[2]);
+    CHECK(shared->count[1] > 10 && shared->count[2] <= 300l * kettle_kernels(), "%ld messages for %ld changes",
+          shared->count[2], shared->count[1]);
+}
+
 /* --- readers --- */
 
 static int reader_pipe[2], readers = READERS_MAX;
@@ -211,6 +341,9 @@ static const struct hog {
     {"sockets", hog_sockets},     {"polls", hog_polls},
     {"mappings", hog_mappings},   {"file", hog_file},
     {"tables", hog_tables},       {"pages", hog_pages},
+    {"locks", hog_locks},         {"watches", hog_watches},
+    {"terminals", hog_terminals}, {"sparse", hog_sparse},
+    {"nested", hog_nested},
 };
 
 /* Takes, on the kernel ready, and keeps it until it is told to end. */
@@ -282,6 +415,8 @@ static void test_beside(void)
 
 static const struct tap_test tests[] = {
     {"signal", "a signal is passed on where the kernels have no memory left", test_signal},
+    {"hints", "a kernel that does not answer has one hint of a process's signals, however many are sent", test_hints},
+    {"sizes", "a kernel that does not answer has few signals of a terminal, however many are sent", test_sizes},
     {"beside", "root works beside a user who takes all there is of anything, and all of it comes back", test_beside},
     {"readers", "a process ends whose thousands of threads wait for another kernel", test_readers},
 };

@@ -21,6 +21,7 @@
 long death_rounds = 6;
 struct death_board *death_board;
 int death_kernels[64], death_count;
+const char *death_state = "no message";
 const char *const death_ways[] = {"now", "panic", "spin", "halt"};
 
 /* A kernel that may die: not 0. */
@@ -55,15 +56,19 @@ void death_audit(void)
     static char report[16384];
     int violations = kettle_audit(KETTLE_AUDIT_MACHINE, report, sizeof(report));
 
-    CHECK(violations == 0, "the audit: %d: %s", violations, violations < 0 ? tap_error(errno) : report);
+    CHECK(violations == 0, "%s: the audit: %d: %s", death_state, violations,
+          violations < 0 ? tap_error(errno) : report);
 }
 
 /* Starts it again; it works. */
 void death_start_again(int kernel)
 {
+    char words[64];
     pid_t child;
 
-    REQUIRE(kettle_start(kernel) == 0, "start of kernel %d: %s", kernel, tap_error(errno));
+    REQUIRE(kettle_start(kernel) == 0, "%s: start of kernel %d: %s", death_state, kernel, tap_error(errno));
+    snprintf(words, sizeof(words), "kernel=%d place=local", kernel); /* it has the option of the boot */
+    CHECK(kettle_control(words) == 0, "%s: %s", words, tap_error(errno));
     child = FORK();
     if (child == 0) {
         death_go(kernel);

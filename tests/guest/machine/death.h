@@ -22,6 +22,7 @@ extern long death_rounds; /* deaths under load; from 100 on a test leaves nothin
 extern struct death_board *death_board;
 extern int death_kernels[64], death_count; /* those that run, first kernel 0 */
 extern const char *const death_ways[];     /* by KETTLE_KILL_* */
+extern const char *death_state;            /* the message at which a kernel dies now, for what is said of failures */
 
 /* The NUMBERth kernel, in turn, that may die: not 0. */
 int death_victim(int number);

@@ -39,10 +39,14 @@ static struct locks *make_locks(void)
     return locks;
 }
 
+/* Where the thread takes its first lock, and so sets its list: on the kernel that dies, also of a process whose home
+ * stops afterwards, at home, or on a third kernel. */
+enum where { THERE, AT_HOME, ON_THE_WAY, THERE_HANDED_OVER, WHERES };
+
 struct holding {
     struct locks *locks;
-    int kernel;
-    int before; /* it takes them before it moves */
+    int kernel, third;
+    enum where where;
 };
 
 static void take_all(struct locks *locks)
@@ -55,10 +59,12 @@ static void *hold(void *context)
 {
     struct holding *holding = context;
 
-    if (holding->before)
+    if (holding->where == ON_THE_WAY)
+        death_go(holding->third);
+    if (holding->where == AT_HOME || holding->where == ON_THE_WAY)
         take_all(holding->locks);
     death_go(holding->kernel);
-    if (!holding->before)
+    if (holding->where == THERE || holding->where == THERE_HANDED_OVER)
         take_all(holding->locks);
     atomic_fetch_add(&death_board->ready, 1);
     for (;;)
@@ -70,11 +76,14 @@ static void *hold(void *context)
 static void robust(int turn)
 {
     int dying = death_victim(turn), living = death_neighbour(dying);
-    struct holding holding = {.kernel = dying, .before = turn % 2};
+    struct holding holding = {.kernel = dying, .third = living, .where = (enum where)(turn % WHERES)};
+    bool stops = holding.where == THERE_HANDED_OVER && living != 0;
     pid_t holder, waiters[2];
 
     death_begin();
     holding.locks = make_locks();
+    if (stops) /* the child is at home there */
+        death_go(living);
     holder = FORK();
     if (holder == 0) {
         pthread_t thread;
@@ -83,11 +92,14 @@ static void robust(int turn)
         for (;;)
             pause();
     }
+    death_go(0);
     UNTIL(death_board->ready == 1, "the locks to be taken");
+    if (stops)
+        MUST(kettle_stop(living));
     for (int i = 0; i < 2; i++) {
         waiters[i] = FORK();
         if (waiters[i] == 0) {
-            death_go(i == 0 ? living : 0);
+            death_go(i == 0 && !stops ? living : 0);
             _exit(pthread_mutex_lock(&holding.locks->is[i]) == EOWNERDEAD ? 7 : 8);
         }
         UNTIL(tap_sleeps(waiters[i], waiters[i]), "a waiter");
@@ -104,11 +116,13 @@ static void robust(int turn)
     MUST(munmap(holding.locks, sizeof(*holding.locks)));
     death_audit();
     death_start_again(dying);
+    if (stops)
+        death_start_again(living);
 }
 
 void death_test_robust(void)
 {
-    for (int turn = 0; turn < 4; turn++)
+    for (int turn = 0; turn < WHERES; turn++)
         robust(turn);
 }
 

@@ -27,6 +27,7 @@ static bool die_both(int first, int second, const char *type, int number)
     char words[128];
     bool came;
 
+    death_state = type;
     death_begin();
     worker = FORK();
     if (worker == 0)

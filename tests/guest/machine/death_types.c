@@ -19,6 +19,7 @@
 
 #define RUN INT64_C(600000000) /* ns that a load runs */
 #define PIDS 4096
+#define WORDS 16
 
 static const char *const types[] = {
 #define RETIRED(number)
@@ -28,10 +29,11 @@ static const char *const types[] = {
 };
 #define TYPES (sizeof(types) / sizeof(types[0]))
 
-/* Programs of the image; HOME: at home on the kernel that dies. None: death_wanderer. Not test-retrieve: a process with
- * the strategy chain ends the machine with the kernel (docs/limits.md). */
+/* Programs of the image, and those of their tests that take long to come; HOME: at home on the kernel that dies. None:
+ * death_wanderer. Not test-retrieve: a process with the strategy chain ends the machine with the kernel
+ * (docs/limits.md). */
 static const struct {
-    const char *program, *argument;
+    const char *program, *arguments;
     bool home;
 } loads[] = {
     {NULL, NULL, false},
@@ -77,6 +79,71 @@ static const struct {
     {"test-lease", NULL, false},
     {"msgbench", NULL, false},
     {"msgbench", NULL, true},
+    {"test-pi", "requeue owner-ends chain mix", false},
+    {"test-pi", "requeue owner-ends chain mix", true},
+    {"test-signals", "stop stop-handled child-stops kill-groups sessions group-errors", false},
+    {"test-signals", "stop stop-handled child-stops kill-groups sessions group-errors", true},
+    {"test-signals", "alarm timer poll-pending group-any storm", false},
+    {"test-users", "kill reach memory take schedule", false},
+    {"test-users", "kill reach memory take schedule", true},
+    {"test-users", "limits look-after peers", true},
+    {"test-accounting", "io-threads io-thread peak-child memory-child listing", false},
+    {"test-accounting", "io-child peak-child memory-user listing", true},
+    {"test-timers", "overrun process-clock itimers", true},
+    {"test-limits", NULL, false},
+    {"test-limits", NULL, true},
+    {"test-pidfd", NULL, false},
+    {"test-pidfd", NULL, true},
+    {"test-mempolicy", "fork move file moving other", false},
+    {"test-mempolicy", "fork move file moving other", true},
+    {"test-resident", "mlock lock-fork mincore", true},
+    {"test-tree", "links facts fifo", true},
+    {"test-tree", "rename directories nameless", true},
+    {"test-inotify", NULL, true},
+    {"test-moved", NULL, false},
+    {"test-lazy", "fork target moved together storm", false},
+    {"test-exec-change", NULL, false},
+    {"test-shm", "bytes places pieces fork exec permission no-more proc", false},
+    {"test-shm", "bytes places pieces fork exec permission no-more proc", true},
+    {"test-file-lock-wait", NULL, false},
+    {"test-file-lock-wait", NULL, true},
+    {"test-fork", "waitid-info usage stopped orphan", false},
+    {"test-fork", "waitid-info usage stopped orphan", true},
+    {"test-sched", "bound bound-everywhere sent registers policies", false},
+    {"test-thread-state", "robust affinity threads", false},
+    {"test-newcomer", NULL, false},
+    {"test-filemap", "shared grow two-places race", false},
+    {"test-filemap", "shared grow two-places race", true},
+    {"test-move", "file files file-cut", false},
+    {"test-move", "shared sharers crowd", false},
+    {"test-hint", NULL, false},
+    {"test-audit", "during", false},
+    {"test-hostname", NULL, true},
+    {"test-pty", "leader-ends hang-up terminal-of-session", true},
+    {"test-epoll", "moved child messages open-files", false},
+    {"test-kept-reads", NULL, false},
+    {"test-signalfd", NULL, false},
+    {"test-partial-io", NULL, false},
+    {"test-prefetch", "sequence scattered", true},
+    {"test-exec", NULL, true},
+    {"test-proc", "times threads moving", false},
+    {"stress-tasks", NULL, false},
+    {"test-users", "reach", false},
+    {"test-users", "reach", true},
+    {"test-accounting", "io-child peak-child faults", false},
+    {"test-fork", "usage groups", false},
+    {"test-move", "file-cut", true},
+    {"test-memfd", NULL, false},
+    {"test-content", NULL, false},
+    {"test-content", NULL, true},
+    {"test-timers", "interval overrun thread-id", false},
+    {"test-pi", "signal killed forgotten", false},
+    {"test-resident", "mincore msync", true},
+    {"test-thread-state", "robust affinity", true},
+    {"test-exec-change", NULL, true},
+    {"test-vdso", NULL, true},
+    {"test-files", "away away-shared", false},
+    {"test-descriptors", NULL, false},
 };
 #define LOADS (sizeof(loads) / sizeof(loads[0]))
 
@@ -134,14 +201,17 @@ static int before_count;
  */
 static pid_t start(size_t number, int kernel)
 {
-    char path[64], *argv[] = {path, (char *)(uintptr_t)loads[number].argument, NULL};
+    char path[64], words[256], *argv[WORDS + 2] = {path};
     pid_t child;
-    int null;
+    int null, count = 1;
 
     before_count = processes(before);
     if (loads[number].program == NULL)
         return death_wanderer(number);
     snprintf(path, sizeof(path), "/bin/%s", loads[number].program);
+    snprintf(words, sizeof(words), "%s", loads[number].arguments != NULL ? loads[number].arguments : "");
+    for (char *word = strtok(words, " "); word != NULL && count <= WORDS; word = strtok(NULL, " "))
+        argv[count++] = word;
     null = (int)MUST(open("/dev/null", O_RDWR));
     if (loads[number].home) {
         const int fds[] = {null, null, null, KETTLE_FDS_END};
@@ -214,6 +284,7 @@ static bool dies_at(size_t number, int dying, int living)
     int64_t since;
     bool came = false;
 
+    death_state = types[number];
     death_begin();
     worker = FORK();
     if (worker == 0)

@@ -2,10 +2,12 @@
  * had a part there, keep everything else, and start the dead ones again. Afterwards every kernel has what it had
  * before, and the audit finds nothing. Takes a number of rounds of deaths under load.
  *
- * For a machine with place=local, where a process that has not moved is on its kernel alone: this one and what has to
- * survive are on kernel 0. Long, because each test is a case of its own; death_*.c have those that are more. */
+ * A process that has not moved is to be on its kernel alone, and what has to survive on kernel 0: where new processes
+ * are placed elsewhere, this one sets place=local, and runs again on kernel 0. Long, because each test is a case of its
+ * own; death_*.c have those that are more. */
 #include <errno.h>
 #include <fcntl.h>
+#include <mqueue.h>
 #include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -32,6 +34,7 @@
 #define FUTEX_WAKE 1
 #define FUTEX_LOCK_PI 6
 #define LOCKED "/tmp/death-lock"
+#define QUEUE "/death-queue"
 
 static char *self;
 
@@ -144,6 +147,7 @@ static int be_home(int argc, char **argv)
     const char *what = argc > 0 ? argv[argc - 1] : "";
     struct sembuf down = {.sem_op = -1, .sem_flg = SEM_UNDO};
     struct flock lock = {.l_type = F_WRLCK};
+    char text[16];
     int ends[2], fd;
 
     if (strcmp(what, "pipes") == 0) { /* gives away a pipe's reading end, and a socket */
@@ -159,8 +163,12 @@ static int be_home(int argc, char **argv)
             return 93;
         if (semop(semget(0x4b44, 1, 0), &down, 1) != 0)
             return 94;
+        fd = mq_open(QUEUE, O_RDWR);
+        if (fd < 0 || mq_notify(fd, &(struct sigevent){.sigev_notify = SIGEV_NONE}) != 0)
+            return 96;
         say(3);
-    } else if (strcmp(what, "parent") == 0) { /* has a child that is at home elsewhere */
+        mq_receive(fd, text, sizeof(text), NULL); /* for ever */
+    } else if (strcmp(what, "parent") == 0) {     /* has a child that is at home elsewhere */
         char *inner[] = {self, "@home", "orphan", NULL};
 
         if (kettle_spawn(0, self, inner, (char *[]){NULL}, (const int[]){0, 1, 2, 3, KETTLE_FDS_END}) < 0)
@@ -374,10 +382,14 @@ static void test_files(void)
 static void test_locks(void)
 {
     int dying = death_victim(0), talk[2], fds[] = {0, 1, 2, -1, KETTLE_FDS_END}, fd, set;
+    struct mq_attr facts = {.mq_maxmsg = 2, .mq_msgsize = 16};
     struct flock lock = {.l_type = F_WRLCK};
     pid_t child, waiter;
+    char text[16];
+    mqd_t queue;
 
     death_begin();
+    queue = (mqd_t)MUST(mq_open(QUEUE, O_RDWR | O_CREAT | O_NONBLOCK, 0600, &facts));
     fd = (int)MUST(open(LOCKED, O_RDWR | O_CREAT, 0600));
     set = (int)MUST(semget(0x4b44, 1, IPC_CREAT | 0600));
     MUST(semctl(set, 0, SETVAL, 1));
@@ -394,9 +406,14 @@ static void test_locks(void)
         _exit(5);
     }
     UNTIL(death_board->ready != 0 && tap_sleeps(waiter, waiter), "a process to wait for the lock");
+    UNTIL(tap_sleeps(child, child), "a receiver");
     death_kill(dying, KETTLE_KILL_SPIN);
     CHECK_EXITS(waiter, 5);
     CHECK_DIES(child, SIGKILL);
+    CHECK(mq_notify(queue, &(struct sigevent){.sigev_notify = SIGEV_NONE}) == 0, "mq_notify: %s", tap_error(errno));
+    CHECK(mq_send(queue, "kept", 5, 0) == 0 && mq_receive(queue, text, sizeof(text), NULL) == 5,
+          "the message has gone: %s", tap_error(errno));
+    CHECK(mq_close(queue) == 0 && mq_unlink(QUEUE) == 0, "%s", tap_error(errno));
     CHECK(flock(fd, LOCK_EX | LOCK_NB) == 0, "the file is locked: %s", tap_error(errno));
     CHECK(semctl(set, 0, GETVAL) == 1, "the semaphore is %d", semctl(set, 0, GETVAL));
     MUST(semctl(set, 0, IPC_RMID));
@@ -737,11 +754,47 @@ static void test_account(void)
               "a kernel to have what it had");
         CHECK(used - used_before[i] < 300, "kernel %d: %ld frames in use, now %ld", death_kernels[i], used_before[i],
               used);
+        tap_note("kernel %d: %ld frames in use, and %ld after six deaths more", death_kernels[i], used_before[i], used);
     }
+}
+
+/* --- where processes are --- */
+
+/* The option place= of kernel 0. */
+static void find_place(char place[32])
+{
+    char text[4096] = "", *word;
+    int fd = (int)MUST(open("/proc/kettle/balance", O_RDONLY));
+
+    read(fd, text, sizeof(text) - 1);
+    close(fd);
+    word = strstr(text, " place ");
+    REQUIRE(word != NULL && sscanf(word, " place %31s", place) == 1, "/proc/kettle/balance: %s", text);
+}
+
+/* Runs this program again, at home on kernel 0, while no process is placed on another kernel than its parent's. Returns
+ * its exit status. */
+static int run_on_first(char **argv, const char *place)
+{
+    char words[64];
+    int status = -1;
+    pid_t child;
+
+    snprintf(words, sizeof(words), "place=%s", place);
+    if (kettle_control("place=local") != 0 || (child = kettle_spawn(0, self, argv, environ, NULL)) < 0) {
+        perror("place=local");
+        return 2;
+    }
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (kettle_control(words) != 0)
+        perror(words);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 2;
 }
 
 int main(int argc, char **argv)
 {
+    char place[32];
     static const struct tap_test tests[] = {
         {"refused", "only root ends a kernel", test_refused},
         {"rest", "a kernel that dies in any way is noticed, and starts again", test_rest},
@@ -750,7 +803,7 @@ int main(int argc, char **argv)
         {"orphans", "a child of a process at home there goes on, with init as its parent", test_orphans},
         {"waits", "threads elsewhere of a process at home there end, in whatever call they wait", test_waits},
         {"files", "files at home there fail with EIO, also after the kernel has started again", test_files},
-        {"locks", "locks and semaphores of a process at home there are given back", test_locks},
+        {"locks", "locks, semaphores and queues of a process at home there are given back", test_locks},
         {"futex", "a waiter there does not take another one's wake", test_futex},
         {"robust", "robust locks that a thread there holds are released, and their waiters told", death_test_robust},
         {"pi", "locks of FUTEX_LOCK_PI that a process there owns are taken over", death_test_pi},
@@ -776,6 +829,9 @@ int main(int argc, char **argv)
                                         .parameters = "[ROUNDS]"};
 
     self = (char *)(uintptr_t)tap_self();
+    find_place(place);
+    if (strcmp(place, "local") != 0)
+        return run_on_first(argv, place);
     tap_take_number(&argc, &argv, &death_rounds);
     death_count = tap_kernels(death_kernels);
     if (death_count > 1 && kettle_migrate(0) != 0)

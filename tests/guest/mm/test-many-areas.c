@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "libc/kettle.h"
 #include "tests/guest/harness/several_kernels.h"
 #include "tests/guest/harness/spread_memory.h"
 #include "tests/guest/harness/tap.h"
@@ -113,11 +114,49 @@ static void test_changes(void)
     CHECK_EXITS(child, 0);
 }
 
+#define FILE_PAGES 128l
+#define MAPS 1040 /* with every other page of each, a kernel learns of more pieces than a process may have areas */
+
+/* Touches every other page of maps of one file, on a kernel that learns of areas page by page. */
+static int touch_pieces(void)
+{
+    int fd = memfd_create("pages", 0);
+    long sum = 0;
+    char *map;
+
+    if (fd < 0 || ftruncate(fd, FILE_PAGES * PAGE) != 0 || kettle_retrieve(getpid(), "members") != 0)
+        return 1;
+    map = mmap(NULL, MAPS * FILE_PAGES * PAGE, PROT_NONE, PRIVATE | MAP_NORESERVE, -1, 0);
+    for (int i = 0; i < MAPS; i++) {
+        if (mmap(map + i * FILE_PAGES * PAGE, FILE_PAGES * PAGE, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0) ==
+            MAP_FAILED)
+            return 2;
+    }
+    kernels_go(1);
+    for (long page = 0; page < MAPS * FILE_PAGES; page += 2)
+        sum += *(volatile char *)(map + page * PAGE);
+    return sum == 0 ? 0 : 3;
+}
+
+static void test_pieces(void)
+{
+    pid_t child;
+
+    if (tap_skip_alone())
+        return;
+    kernels_go(0);
+    child = fork();
+    if (child == 0)
+        _exit(touch_pieces());
+    CHECK_EXITS(child, 0);
+}
+
 int main(int argc, char **argv)
 {
     static const struct tap_test tests[] = {
         {"changes", "a change of many areas is done as a whole, or not at all if it would make one too many",
          test_changes},
+        {"pieces", "a kernel that is not the home learns of areas in any number of pieces", test_pieces},
     };
 
     kernels_find();

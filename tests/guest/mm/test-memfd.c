@@ -16,6 +16,7 @@
 #include "tests/guest/harness/several_kernels.h"
 #include "tests/guest/harness/spread_memory.h"
 #include "tests/guest/harness/tap.h"
+#include "tests/guest/mm/audit.h"
 #include "userland/thread.h"
 #include "userland/x86.h"
 
@@ -427,6 +428,62 @@ static void test_random(void)
         random_steps(seed);
 }
 
+#define REMOVERS 4
+#define REMOVED (4 * REMOVERS + 1) /* pages: four of each process, and one of all */
+
+/* Writes its own pages and makes some of them holes, with MADV_REMOVE, from all kernels. Returns 0, or what is wrong.
+ */
+static int remove_pages(int fd, int index)
+{
+    long first = 4l * index;
+    uint64_t seed = (uint64_t)index + 1;
+    char *map = NULL;
+
+    for (int step = 0; step < 64; step++) {
+        long count = 1 + (long)(tap_random(&seed) % 4);
+        char byte = 1;
+
+        if (step % 8 == 0) {
+            if (map != NULL)
+                munmap(map, REMOVED * PAGE);
+            map = mmap(NULL, REMOVED * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+            if (map == MAP_FAILED)
+                return 1;
+        }
+        kernels_go((long)(tap_random(&seed) % KERNELS_MAX));
+        memset(map + first * PAGE, 7, 4 * PAGE);
+        map[(REMOVED - 1) * PAGE] = 1;
+        kernels_go((long)(tap_random(&seed) % KERNELS_MAX));
+        if (madvise(map + first * PAGE, (size_t)(count * PAGE), MADV_REMOVE) != 0 ||
+            madvise(map + (REMOVED - 1) * PAGE, PAGE, MADV_REMOVE) != 0)
+            return 2;
+        for (long page = 0; page < 4; page++) {
+            if (map[(first + page) * PAGE + 5] != (page < count ? 0 : 7))
+                return 3;
+        }
+        if (pread(fd, &byte, 1, first * PAGE) != 1 || byte != 0)
+            return 4;
+    }
+    return audit_own() ? 0 : 5;
+}
+
+static void test_remove(void)
+{
+    pid_t children[REMOVERS];
+    int fd = make();
+
+    CHECK(ftruncate(fd, REMOVED * PAGE) == 0, "%s", strerror(errno));
+    for (int i = 0; i < REMOVERS; i++) {
+        children[i] = FORK();
+        if (children[i] == 0)
+            _exit(remove_pages(fd, i));
+    }
+    for (int i = 0; i < REMOVERS; i++)
+        CHECK_EXITS(children[i], 0);
+    CHECK(size_of(fd) == REMOVED * PAGE, "the size is %ld", size_of(fd));
+    close(fd);
+}
+
 static const struct tap_test tests[] = {
     {"read-write", "a file has what was written, and its offset is the same on every kernel", test_read_write},
     {"large", "large reads and writes are whole", test_large},
@@ -434,6 +491,7 @@ static const struct tap_test tests[] = {
     {"vectors", "preadv2 and pwritev2 transfer vectors at an offset and honour their flags", test_vectors},
     {"truncate", "a file that gets shorter, and longer again, has zeros there", test_truncate},
     {"holes", "holes read as zeros, use no memory, and are found by SEEK_HOLE", test_holes},
+    {"remove", "MADV_REMOVE makes holes while other processes do the same from all kernels", test_remove},
     {"allocate", "fallocate, fadvise, readahead and fsync do what Linux documents", test_allocate},
     {"sendfile", "sendfile and copy_file_range copy between files", test_sendfile},
     {"seals", "seals refuse what they forbid", test_seals},

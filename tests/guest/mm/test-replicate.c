@@ -29,9 +29,11 @@
 #define BYTES (PAGES * PAGE)
 #define STORM_PAGES 8l
 #define LARGE (1l << 34)
+#define LARGE_BLOCK (2l << 20) /* the largest of numablock= */
 #define KERNELS 16
 
 enum { MOVE = 2, MOVE_ALL = 4 };
+enum { MPOL_BIND = 2 };
 
 static int kernels[64], kernel_count, home;
 static char *area;
@@ -392,11 +394,31 @@ static bool all_copied(void)
     return true;
 }
 
+/* Readers of the area on all kernels. Returns how many. */
+static int readers_begin(pthread_t *threads)
+{
+    int count = kernel_count < KERNELS ? kernel_count : KERNELS;
+
+    atomic_store(&reading, 0);
+    atomic_store(&over, 0);
+    for (intptr_t i = 0; i < count; i++)
+        REQUIRE(pthread_create(&threads[i], NULL, read_often, (void *)i) == 0, "no thread");
+    UNTIL(atomic_load(&reading) == count, "readers on all kernels");
+    return count;
+}
+
+static void readers_end(const pthread_t *threads, int count)
+{
+    atomic_store(&over, 1);
+    for (int i = 0; i < count; i++)
+        pthread_join(threads[i], NULL);
+}
+
 /* What all nodes read is replicated sooner or later, and a write is not lost. */
 static void test_policy(void)
 {
     pthread_t threads[KERNELS];
-    int count = kernel_count < KERNELS ? kernel_count : KERNELS;
+    int count;
 
     if (far_count() == 0) {
         tap_skip("one node");
@@ -404,18 +426,88 @@ static void test_policy(void)
     }
     begin(100);
     MUST(kettle_numa(0, "replicate"));
-    for (intptr_t i = 0; i < count; i++)
-        REQUIRE(pthread_create(&threads[i], NULL, read_often, (void *)i) == 0, "no thread");
-    UNTIL(atomic_load(&reading) == count, "readers on all kernels");
+    count = readers_begin(threads);
     UNTIL(all_copied(), "copies on all other nodes");
-    atomic_store(&over, 1);
-    for (int i = 0; i < count; i++)
-        pthread_join(threads[i], NULL);
+    readers_end(threads, count);
     CHECK(audit_own(), "with copies by the policy");
     fill(area, 200);
     all_hold(area, 200, "written");
     CHECK(events_everywhere("collapses") >= (unsigned long)PAGES, "%lu collapses", events_everywhere("collapses"));
     MUST(kettle_numa(0, "none"));
+    CHECK(audit_own(), "at the end");
+    munmap(area, BYTES);
+}
+
+/* Readers have used other nodes' memory in several looks at all of it. */
+static bool looked(unsigned long before)
+{
+    return events_everywhere("seen_remote") >= before + (unsigned long)(5 * PAGES);
+}
+
+/* A large block that all nodes read a part of is replicated as a whole, unless somebody writes elsewhere in it. */
+static void test_blocks(void)
+{
+    pthread_t threads[KERNELS];
+    unsigned long before, replicated;
+    char *memory;
+    int count;
+
+    if (far_count() == 0) {
+        tap_skip("one node");
+        return;
+    }
+    go(home);
+    memory = mmap(NULL, 2 * LARGE_BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(memory != MAP_FAILED, "%s", strerror(errno));
+    area = memory + (LARGE_BLOCK - (uintptr_t)memory % LARGE_BLOCK) % LARGE_BLOCK;
+    madvise(memory, 2 * LARGE_BLOCK, MADV_NOHUGEPAGE);
+    for (long page = 0; page < LARGE_BLOCK / PAGE; page++)
+        area[page * PAGE] = 1;
+    fill(area, 100);
+    MUST(kettle_control("numablock=2048"));
+    MUST(kettle_numa(0, "replicate"));
+    count = readers_begin(threads);
+    before = events_everywhere("seen_remote");
+    UNTIL((area[LARGE_BLOCK - PAGE]++, looked(before)), "looks while one page is written");
+    replicated = events_everywhere("pages_replicated");
+    CHECK(replicated < (unsigned long)PAGES, "%lu pages of a written block are replicated", replicated);
+    UNTIL(events_everywhere("pages_replicated") >= (unsigned long)(LARGE_BLOCK / PAGE), "the whole block");
+    UNTIL(all_copied(), "copies on all other nodes");
+    readers_end(threads, count);
+    MUST(kettle_control("numablock=64"));
+    MUST(kettle_numa(0, "none"));
+    CHECK(audit_own(), "at the end");
+    munmap(memory, 2 * LARGE_BLOCK);
+}
+
+/* Memory with a policy of its own is not replicated by numa=, as it does not follow its users. When the program asks
+ * for it, it is; the policy allows no copies, then. Other memory of the program is replicated, too. */
+static void test_bound(void)
+{
+    unsigned long nodes = 1ul << kettle_node(home), before;
+    pthread_t threads[KERNELS];
+    int count;
+
+    if (far_count() == 0) {
+        tap_skip("one node");
+        return;
+    }
+    begin(100);
+    MUST(kettle_numa(0, "replicate"));
+    count = readers_begin(threads);
+    CHECK(syscall(SYS_mbind, area, BYTES, MPOL_BIND, &nodes, 65ul, 0) == 0, "%s", tap_error(errno));
+    before = events_everywhere("seen_remote");
+    UNTIL(looked(before), "looks at bound memory");
+    readers_end(threads, count);
+    MUST(kettle_numa(0, "none"));
+    before = events_everywhere("pages_replicated");
+    replicate("bound");
+    CHECK(events_everywhere("pages_replicated") - before == (unsigned long)PAGES, "%lu pages, others were before",
+          events_everywhere("pages_replicated") - before);
+    before = events_everywhere("replicas_made");
+    all_hold(area, 100, "bound");
+    CHECK(events_everywhere("replicas_made") - before < (unsigned long)PAGES, "%lu copies where they are not allowed",
+          events_everywhere("replicas_made") - before);
     CHECK(audit_own(), "at the end");
     munmap(area, BYTES);
 }
@@ -534,6 +626,8 @@ static const struct tap_test tests[] = {
     {"changes", "what is done with pages that have copies is done with the page", test_changes},
     {"gone", "pages that are gone have no copies, and what cannot have any is left alone", test_gone},
     {"policy", "numa=replicate gives copies to the nodes that read a block", test_policy},
+    {"blocks", "with numablock= a block is replicated as a whole, and not while a part of it is written", test_blocks},
+    {"bound", "memory with a policy of its own is not replicated by numa=", test_bound},
     {"storm", "nobody reads what was before a write that is over", test_storm},
 };
 

@@ -20,12 +20,14 @@
 #include "userland/x86.h"
 
 #define PAGES 64l
+#define HUGE_BYTES 0x200000ul
 #define LOOKS 4
 #define MPOL_BIND 2
 #define MPOL_F_NUMA_BALANCING 0x2000
 #define MPOL_MF_MOVE 2
 
 static long *words; /* one for each page */
+static long used = PAGES;
 static atomic_bool over;
 static atomic_ulong wrong, rounds;
 
@@ -38,7 +40,7 @@ static void user(struct thread *thread)
 {
     kernels_go(thread->index);
     for (long round = 0; !atomic_load(&over); round++) {
-        for (long i = 0; i < PAGES; i++) {
+        for (long i = 0; i < used; i++) {
             long *word = &words[i * PAGE / (long)sizeof(long)];
 
             if (word_at(i) != i + round)
@@ -95,7 +97,7 @@ static void end(struct thread *thread)
     CHECK(thread_join(thread), "the user");
     CHECK(atomic_load(&wrong) == 0, "%lu words are wrong", atomic_load(&wrong));
     for (long i = 0; i < PAGES; i++)
-        CHECK(word_at(i) == i + (long)atomic_load(&rounds), "page %ld: %ld", i, word_at(i));
+        CHECK(word_at(i) == i + (i < used ? (long)atomic_load(&rounds) : 0), "page %ld: %ld", i, word_at(i));
     CHECK(kettle_control("numa=none") == 0, "%s", strerror(errno));
     CHECK(audit_own(), "at the end");
     munmap(words, PAGES * PAGE);
@@ -118,7 +120,7 @@ static void test_follows(void)
 {
     static const char *const policies[] = {"numa=nemo",     "numa=two-fault", "numa=share",   "numa=threshold",
                                            "numa=filter",   "numa=moron",     "numa=uniform", "numa=hop",
-                                           "numa=variance", "numa=neighbour"};
+                                           "numa=variance", "numa=neighbour", "numa=kettle",  "numa=replicate"};
     struct thread thread;
     int node, kernel = far(&node);
 
@@ -136,6 +138,41 @@ static void test_follows(void)
         CHECK(decided >= PAGES / 16, "%s: %lu decisions", policies[i], decided);
         end(&thread);
     }
+}
+
+/* The pages of the 2 MiB in which the first page is. */
+static long in_first_block(void)
+{
+    long left = (long)((HUGE_BYTES - (uintptr_t)words % HUGE_BYTES) / PAGE);
+
+    return left < PAGES ? left : PAGES;
+}
+
+/* With blocks of 2 MiB the pages that nobody uses come along, and with the smallest ones they do not. */
+static void test_blocks(void)
+{
+    struct thread thread;
+    int node, kernel = far(&node);
+
+    if (kernel == 0) {
+        tap_skip("one node, or one kernel");
+        return;
+    }
+    used = 16;
+    for (int large = 0; large < 2; large++) {
+        if (!CHECK(kettle_control(large ? "numablock=2048" : "numablock=64") == 0, "%s", strerror(errno)) ||
+            !begin(&thread, kernel, "numa=nemo"))
+            break;
+        if (large) {
+            UNTIL(on_node(node) >= in_first_block(), "a large block");
+        } else {
+            UNTIL(on_node(node) >= used, "small blocks");
+            CHECK(on_node(node) <= used + 16, "%ld pages have moved", on_node(node));
+        }
+        end(&thread);
+    }
+    used = PAGES;
+    CHECK(kettle_control("numablock=64") == 0, "%s", strerror(errno));
 }
 
 /* Where BLOCK, 64 KiB of the words, is. */
@@ -301,6 +338,7 @@ static void test_told(void)
     }
     CHECK(kettle_control("numa=none") == 0, "%s", strerror(errno));
     CHECK_ERROR(kettle_control("numa=best"), EINVAL);
+    CHECK_ERROR(kettle_control("numablock=100"), EINVAL);
 }
 
 int main(int argc, char **argv)
@@ -308,6 +346,7 @@ int main(int argc, char **argv)
     static const struct tap_test tests[] = {
         {"none", "without a policy nobody looks, and nothing moves", test_none},
         {"follows", "memory comes to the node that uses it, with each policy", test_follows},
+        {"blocks", "with numablock= memory that nobody uses comes along within a block", test_blocks},
         {"placed", "memory goes to the nodes in turn, or home, or stays where it was touched first", test_placed},
         {"process", "a process's own policy takes precedence over the option, until it is given up", test_process},
         {"bound", "memory with a policy of its own follows with MPOL_F_NUMA_BALANCING alone", test_bound},

@@ -26,6 +26,9 @@ struct block {
     uint64_t number;
 };
 
+static uint32_t load[NODES]; /* pages of blocks with several users of each node */
+static bool settled = true;
+
 static const struct seen_policy *find(const char *name)
 {
     uint32_t index = seen_policy_find(name);
@@ -53,9 +56,13 @@ static void see_in(uint32_t home, struct block *block, const struct seen_policy 
                              .here = block->here,
                              .home = home,
                              .now = node,
+                             .pages = pages,
+                             .fresh = block->last == SEEN_STAYS,
                              .last = block->last,
                              .written = block->written,
                              .used = block->used,
+                             .load = load,
+                             .settled = settled,
                              .before = before != NULL ? before->used : NULL,
                              .after = after != NULL ? after->used : NULL,
                              .distance = distance};
@@ -146,7 +153,7 @@ TEST(seen_moves, "a block that only another node uses goes there, once, by each 
         uint32_t looks; /* 0: never */
     } rows[] = {{"nemo", 1},        {"two-fault", 2},  {"share", 1}, {"threshold", 2}, {"filter", 1},
                 {"moron", 1},       {"uniform", 1},    {"hop", 1},   {"variance", 1},  {"neighbour", 1},
-                {"first-touch", 0}, {"interleave", 0}, {"home", 0},  {"replicate", 2}};
+                {"first-touch", 0}, {"interleave", 0}, {"home", 0},  {"kettle", 2},    {"replicate", 2}};
 
     CHECK_EQ(sizeof(rows) / sizeof(rows[0]), SEEN_POLICIES - 1);
     for (uint32_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -279,6 +286,118 @@ TEST(seen_places, "interleave spreads blocks over the nodes in turn, and home ta
     }
 }
 
+TEST(seen_kettle, "kettle takes a block to its only user, when a look shows enough of it, and not at the first look")
+{
+    struct block block = new_block();
+
+    block.used[0] = 26; /* a sixteenth of what node 2 uses: a user still */
+    block.last = 2;
+    see(&block, "kettle", 2, 415);
+    CHECK_EQ(block.here, 0);
+    see(&block, "kettle", 2, 5);
+    CHECK_EQ(block.here, 2);
+
+    block = new_block();
+    see(&block, "kettle", 2, 100); /* the first look */
+    CHECK_EQ(block.here, 0);
+
+    block = new_block();
+    block.last = 2;
+    for (int look = 0; look < 20; look++)
+        see(&block, "kettle", 2, 1); /* as many pages moved for one */
+    CHECK_EQ(block.here, 0);
+    see(&block, "kettle", 2, 2);
+    CHECK_EQ(block.here, 2);
+}
+
+/* Blocks COUNT of node 0 that the nodes below USERS use, as the home counts their load. Returns how many moved. */
+static uint32_t share_out(struct block *blocks, uint32_t count, uint32_t users, uint32_t looks)
+{
+    uint32_t moves = 0;
+
+    for (uint32_t look = 0; look < looks; look++) {
+        for (uint32_t i = 0; i < count; i++) {
+            uint32_t here = blocks[i].here;
+
+            see(&blocks[i], "kettle", look % users, PAGES);
+            load[here] -= PAGES;
+            load[blocks[i].here] += PAGES;
+            moves += blocks[i].here != here;
+        }
+    }
+    return moves;
+}
+
+TEST(seen_spread, "kettle spreads blocks that several nodes use evenly over these, and leaves them when they are")
+{
+    for (uint32_t users = 2; users <= NODES; users++) {
+        struct block blocks[BLOCKS];
+        uint32_t on[NODES] = {0};
+
+        memset(load, 0, sizeof(load));
+        load[0] = BLOCKS * PAGES;
+        for (uint32_t i = 0; i < BLOCKS; i++) {
+            blocks[i] = new_block();
+            blocks[i].number = i;
+            blocks[i].last = 0;
+            for (uint32_t node = 0; node < users; node++)
+                blocks[i].used[node] = (uint16_t)(20 + 10 * node); /* shares do not matter */
+        }
+        share_out(blocks, BLOCKS, users, 20);
+        for (uint32_t i = 0; i < BLOCKS; i++)
+            on[blocks[i].here]++;
+        for (uint32_t node = 0; node < users; node++)
+            CHECK(on[node] >= BLOCKS / users && on[node] <= BLOCKS / users + 1);
+        CHECK_EQ(share_out(blocks, BLOCKS, users, 40), 0);
+    }
+    memset(load, 0, sizeof(load));
+}
+
+TEST(seen_balanced, "kettle leaves blocks that two nodes use where they are, if each node has as many of them")
+{
+    struct block block = new_block();
+
+    load[0] = load[1] = 4 * PAGES;
+    block.last = 1;
+    block.used[0] = 15;
+    for (int look = 0; look < 20; look++)
+        see(&block, "kettle", 1, PAGES);
+    CHECK_EQ(block.moves, 1); /* in the end node 1 alone uses it */
+    block = new_block();
+    block.last = 1;
+    for (int look = 0; look < 20; look++) {
+        see(&block, "kettle", 0, PAGES);
+        see(&block, "kettle", 1, PAGES);
+    }
+    CHECK_EQ(block.moves, 0);
+    block.here = 3; /* which does not use it */
+    load[1] = 3;
+    settled = false;
+    see(&block, "kettle", 1, PAGES);
+    CHECK_EQ(block.here, 3);
+    settled = true;
+    see(&block, "kettle", 1, PAGES);
+    CHECK_EQ(block.here, 1);
+    memset(load, 0, sizeof(load));
+}
+
+TEST(seen_far, "kettle does not take a block that several nodes use where the way from all of them is far longer")
+{
+    struct block block = new_block();
+
+    square();
+    distance[3][0] = distance[3][1] = 40;
+    load[0] = load[1] = 100;
+    block.last = 1;
+    block.used[0] = block.used[1] = 50;
+    see_in(0, &block, find("kettle"), 3, 50, NULL, NULL);
+    CHECK_EQ(block.here, 0);
+    distance[3][0] = distance[3][1] = 20;
+    see_in(0, &block, find("kettle"), 3, 4, NULL, NULL);
+    CHECK_EQ(block.here, 3);
+    memset(load, 0, sizeof(load));
+}
+
 /* --- the phases of numabench: each node uses the blocks of one list with all its pages in each look --- */
 
 enum phase { LOCAL, SHARED, MIXED, UNFAVOURABLE, PHASES };
@@ -367,7 +486,7 @@ TEST(seen_replicate,
     }
 }
 
-TEST(seen_phases, "misplaced lists come home with filter, and nobody pays who only counts")
+TEST(seen_phases, "misplaced lists come home with filter and kettle, and nobody pays who only counts")
 {
     for (enum phase phase = LOCAL; phase < PHASES; phase++) {
         uint64_t none = cost_of(phase, NULL, 200), first = cost_of(phase, find("first-touch"), 200);
@@ -376,5 +495,7 @@ TEST(seen_phases, "misplaced lists come home with filter, and nobody pays who on
     }
     /* two of the neighbours are 20 away, two 14 */
     CHECK(100 * cost_of(UNFAVOURABLE, find("filter"), 200) <= 105 * cost_of(LOCAL, NULL, 200));
+    CHECK(100 * cost_of(UNFAVOURABLE, find("kettle"), 200) <= 105 * cost_of(LOCAL, NULL, 200));
+    CHECK_EQ(cost_of(LOCAL, find("kettle"), 200), cost_of(LOCAL, NULL, 200));
     CHECK(cost_of(SHARED, find("nemo"), 200) > cost_of(SHARED, NULL, 200)); /* what NEMO is known to be bad at */
 }

@@ -31,6 +31,7 @@ from hosttools.errors import UsageError
 from hosttools.paths import ROOT, build_dir
 from hosttools.results import changes
 from hosttools.results.runs import Run
+from hosttools.results.stats import MET
 from hosttools.suites import abi, messages, numa, policies, silence, tasks, thesis, vm, workloads
 
 BENCHMARKS: dict[str, ModuleType] = {"abi": abi, "messages": messages, "numa": numa, "policies": policies, "silence": silence,
@@ -101,6 +102,10 @@ def _main(options: argparse.Namespace) -> int:
     if earlier is not None:
         report = replace(report, tables=[changes.table_of(earlier, data), *report.tables])
     pictures = write_results(module.TITLE, report, data, folder)
+    for target in report.goals:
+        print(target.line())
+    if report.goals:
+        print(f"{sum(target.verdict() == MET for target in report.goals)} of {len(report.goals)} targets are met")
     print(f"wrote {folder / data['benchmark']}.md")
     if report.sentence and pictures:
         print(f"{report.sentence}\nSee {pictures[0]}.")

@@ -33,7 +33,7 @@ GLANCE = {
     "vm": ("work-*", "time-*", "kernels-2-*", "retrieve-*-2", "lock-*-2"),
     "workloads": ("work-S-*", "time-S-2-*", "time-S-4-1-*"),
 }
-# Seconds of a run, as a rule, on two CPUs that others used as well; only their proportions matter. Then those of --quick.
+# Seconds of a run, as a rule and in the mean, on two CPUs that others used as well; only their proportions matter. Then those of --quick.
 WEIGHTS = {"abi": 3.0, "messages": 9.0, "numa": 30.0, "policies": 40.0, "silence": 8.0, "tasks": 9.0, "thesis": 30.0, "vm": 5.0, "workloads": 30.0}
 GLANCE_WEIGHTS = {"abi": 7.0, "messages": 16.0, "numa": 10.0, "policies": 6.0, "silence": 3.0, "tasks": 5.0, "thesis": 12.0, "vm": 7.0, "workloads": 22.0}
 
@@ -67,7 +67,8 @@ def run(benchmarks: Mapping[str, ModuleType], options: argparse.Namespace, folde
         weights = GLANCE_WEIGHTS if options.quick else WEIGHTS
         pace = Pace(sum(len(runs) * weights[name] for name, runs in missing.items()), sum(map(len, missing.values())))
         for name, runs in missing.items():
-            execute(runs, results[name], folder / name / RAW, address=options.scheduler, pace=pace, weight=weights[name], label=name)
+            each = weights[name] * len(runs) / sum(run.weight for run in runs) if runs else 1.0
+            execute(runs, results[name], folder / name / RAW, address=options.scheduler, pace=pace, weight=each, label=name)
     parts = [_suite(name, benchmarks[name], data, folder / name) for name, data in results.items()]
     write_pages(parts, folder)
     return [f"{name}/{run['name']}" for name, data in results.items() for run in data["runs"] if run["problem"]]

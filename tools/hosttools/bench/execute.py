@@ -48,9 +48,10 @@ class Pace:
 def execute(runs: Sequence[Run], data: Json, raw: Path, launch: Launch | None = None, *, address: str | None = None,
             pace: Pace | None = None, weight: float = 1.0, label: str = "") -> None:
     """Makes RUNS, appends each to DATA, and writes DATA to RAW after each. One after another; with ADDRESS, a scheduler's, on
-    its machines, where the runs of a group follow each other on one. PACE is that of several such calls, in which a run has
-    WEIGHT, and is shown after LABEL. LAUNCH is for tests."""
-    pace = pace or Pace(float(len(runs)), len(runs))
+    its machines, where the runs of a group follow each other on one. PACE is that of several such calls, in which the
+    weights of RUNS are multiplied by WEIGHT, and is shown after LABEL. LAUNCH is for tests."""
+    weights = {run.name: weight * run.weight for run in runs}
+    pace = pace or Pace(sum(weights.values()), len(runs))
     order = {name: number for number, name in enumerate([*(run["name"] for run in data["runs"]), *(run.name for run in runs)])}
     with Progress(quiet=False) as progress:
 
@@ -58,7 +59,7 @@ def execute(runs: Sequence[Run], data: Json, raw: Path, launch: Launch | None = 
             progress.step(pace.text(f"{label}: {name}" if label else name))
 
         def after(result: Json) -> None:
-            pace.finished(weight)
+            pace.finished(weights[result["name"]])
             if result["problem"]:
                 print(f"kettle: bench: {result['name']}: {result['problem'].splitlines()[0]}", file=sys.stderr)
             data["runs"].append(result)

@@ -21,7 +21,7 @@ RING_SLOT = 64  # RING_SLOT_SIZE
 CLASSES = 2  # MSG_CLASSES: rings from each kernel
 
 LOADED = 1280 << 10  # below 1 MiB, the firmware's tables and the page tables at boot
-HEAP = 560 << 10  # what a kernel needs beyond its chunk until the first program runs
+HEAP = 688 << 10  # what a kernel needs beyond its chunk until the first program runs
 CPU = 64 << 10  # what a kernel needs for each CPU but its first
 GRUB = 20 * MIB  # what GRUB needs besides the initial file system; with less it starts the kernel without that
 

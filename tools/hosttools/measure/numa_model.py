@@ -174,13 +174,15 @@ def describe(model: Model) -> dict:
 
 
 def sums(figures: dict) -> dict[str, dict[str, int]]:
-    """For each region, the sums over all CPUs: those of `rows`, and cycles by where they were spent."""
+    """For each region, the sums over all CPUs: those of `rows`, and cycles by where they were spent; and `busiest`, the cycles in user and
+    kernel mode of the CPU that has most of them."""
     found = {}
     for region in figures["regions"]:
         cpus = region["cpus"]
         found[str(region["region"])] = {
             **{column: sum(cpu[column] for cpu in cpus) for column in (*COLUMNS, "llc_hits", "forwards", "upgrades")},
-            **{where: sum(cpu["modelled_cycles"][where] for cpu in cpus) for where in ("user", "kernel", "idle")}}
+            **{where: sum(cpu["modelled_cycles"][where] for cpu in cpus) for where in ("user", "kernel", "idle")},
+            "busiest": max((cpu["modelled_cycles"]["user"] + cpu["modelled_cycles"]["kernel"] for cpu in cpus), default=0)}
     return found
 
 

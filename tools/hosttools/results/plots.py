@@ -54,7 +54,7 @@ def draw(plot: Plot, folder: Path) -> Path | None:
         return path
     if plot.log:
         axes.set_yscale("log")
-    else:
+    elif all(value is None or value >= 0 for line in plot.lines.values() for value in line):
         axes.set_ylim(bottom=0)
     axes.grid(axis="y", alpha=0.3)
     axes.set_axisbelow(True)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Iterator, Sequence
 
 from hosttools.results.plots import Plot
+from hosttools.results.stats import Target
 
 Json = dict[str, Any]
 
@@ -21,6 +22,7 @@ class Run:
     limit: int = RUN_LIMIT
     options: tuple[str, ...] = ()  # NAME=VALUE at boot
     together: str = ""  # runs of one group are made on one machine; by default what names of a pair have in common
+    weight: float = 1.0  # its time beside that of the benchmark's other runs, for the estimate of the time left
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,7 @@ class Report:
     plots: Sequence[Plot] = field(default_factory=tuple)
     sentence: str = ""  # what `kettle bench` ends with
     tidy: Sequence[Json] = field(default_factory=tuple)  # rows of tidy.csv: a figure each, with the same columns
+    goals: Sequence[Target] = field(default_factory=tuple)  # the targets, for the terminal
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ import statistics
 from dataclasses import dataclass
 from typing import Sequence
 
-NOT_MEASURED = "not measured"
+MET, NOT_MEASURED = "met", "not measured"
 
 
 @dataclass(frozen=True)
@@ -76,10 +76,19 @@ class Target:
     digits: int = 0
 
     def verdict(self) -> str:
-        """Whether it was reached."""
+        """Whether it was reached, or by which part of the limit it was missed."""
         if self.value is None:
             return NOT_MEASURED
-        return "met" if self.value <= self.limit else "not met"
+        if self.value <= self.limit:
+            return MET
+        over = 100 * (self.value / self.limit - 1)
+        return f"missed by {figure(over, 1) if over >= 0.1 else 'less than 0.1'} %"
+
+    def line(self) -> str:
+        """The target for a terminal."""
+        if self.value is None:
+            return f"{NOT_MEASURED}: {self.text}"
+        return f"{self.verdict()}: {self.text}: {figure(self.value, self.digits)}, target at most {figure(self.limit, self.digits)}"
 
     def row(self) -> list[str]:
         """The target's row in target_table."""

@@ -183,7 +183,8 @@ def report(data: Json) -> Report:
     tables.append(_pair_tables(data, "ompteam", median_us, 1, (
         "## Times of OpenMP constructs\n\nIn us, as the times of teams.\n\n"), OMP_KINDS))
     tables += [_tail_table(data), _kernels_table(data), profile_table(data), absent_table(data)]
-    return Report(head + target_table(targets(data)), [part for part in tables if part], [_ratio_plot(data), _team_plot(data)])
+    goals = targets(data)
+    return Report(head + target_table(goals), [part for part in tables if part], [_ratio_plot(data), _team_plot(data)], goals=goals)
 
 
 # --- the tables ---

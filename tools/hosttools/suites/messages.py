@@ -164,10 +164,11 @@ def report(data: Json) -> Report:
     time, work = Pairs(data, "time", median_us), Pairs(data, "work", total_work)
     head = ("## Targets\n\nOf same node and other node, and of back to back and after a rest, the worse counts. "
             "Instructions leave out the kernels' looking for work, but not in the comparison with Linux.\n\n")
-    return Report(head + target_table(targets(data, time, work)),
+    goals = targets(data, time, work)
+    return Report(head + target_table(goals),
                   [part for part in (_linux_table(time, work), _size_table(data), _column_table(data),
                                      _shape_table(data), _set_table(data), _time_table(data)) if part],
-                  [_size_plot(data), _set_plot(data), _linux_plot(time)], _told(time, work))
+                  [_size_plot(data), _set_plot(data), _linux_plot(time)], _told(time, work), goals=goals)
 
 
 def _told(time: Pairs, work: Pairs) -> str:

@@ -152,4 +152,5 @@ def report(data: Json) -> Report:
             "on all; clone with futex and the C library's threads; a small process and one with 16 MiB in pages of "
             "4 KiB. Instructions are those of programs and kernels on all CPUs without Kettle's looking for work. "
             "A row that is absent on Kettle is not measured.\n\n")
-    return Report(head + target_table(targets(data)), tasks_report.tables(data), tasks_report.plots(data))
+    goals = targets(data)
+    return Report(head + target_table(goals), tasks_report.tables(data), tasks_report.plots(data), goals=goals)

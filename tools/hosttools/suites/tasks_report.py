@@ -100,7 +100,8 @@ def _signals() -> Iterator[Row]:
 
 
 def _calls() -> Iterator[Row]:
-    yield from _at((("wake_nobody", "futex wake of nobody"), ("open_close", "open and close of a file")), CALLERS)
+    yield from _at((("wake_nobody", "futex wake of nobody"), ("open_close", "open and close of a file"),
+                    ("set_robust", "set_robust_list")), CALLERS)
 
 
 def _memory() -> Iterator[Row]:

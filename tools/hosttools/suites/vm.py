@@ -182,4 +182,5 @@ def report(data: Json) -> Report:
             "or a part; all numbers of kernels that were measured; mmap and munmap of 1, 16 and 512 pages; and for ranges of "
             "their own also with a touch of each page, and mprotect. Of one thread, instructions are the program's and the kernels'; of a team, the kernels' alone, as "
             "its programs wait for each other. Kettle's looking for work is in neither.\n\n")
-    return Report(head + target_table(targets(data)), vm_report.tables(data), vm_report.plots(data))
+    goals = targets(data)
+    return Report(head + target_table(goals), vm_report.tables(data), vm_report.plots(data), goals=goals)

@@ -12,6 +12,7 @@ from hosttools.results.tables import profile_table
 from hosttools.suites.real import PREFIX, PROGRAMS
 
 KERNELS = (1, 2, 4, 8)
+PATH_CPUS = 16  # of the machine on which a critical path stands beside the ideal one
 THESIS = ("is", "ft", "cg", "bfs", "lud")
 WAITS = {"passive": {"OMP_WAIT_POLICY": "passive"}, "spin1000": {"GOMP_SPINCOUNT": "1000"}, "default": {}}
 OPTIONS = ("prefetch=0", "prefetch=32", "retrieve=adaptive")
@@ -50,11 +51,28 @@ def start_work(item: Measured) -> float | None:
     return float(sum(cpu["user"] + cpu["kernel"] for cpu in entry["cpus"])) if entry else None
 
 
+def alone_work(item: Measured) -> float:
+    """What one member executes while all others wait for it: the program's serial part."""
+    entry = item.counts.get(item.case["region"] + 3)
+    return float(max(cpu["user"] + cpu["kernel"] for cpu in entry["cpus"])) if entry else 0.0
+
+
 def compare(data: Json, series: str, case: str, value: Value) -> tuple[Spread | None, Spread | None, Spread | None]:
     """VALUE of CASE on Kettle, on Linux, and the ratio, over the pairs of SERIES."""
     sides = [pair_values(data, series, side, case, value) for side in ("kettle", "linux")]
     found = [spread([item for item in side if item is not None]) for side in sides]
     return found[0], found[1], spread(ratios(*sides))
+
+
+def ideal_path(data: Json, case: str) -> tuple[float, float, float] | None:
+    """Of CASE: the modelled critical path on PATH_CPUS kernels in instructions, the ideal one, and the program's serial part. The
+    ideal is the serial part and a PATH_CPUS-th of the rest of what one kernel executes. None: not measured."""
+    size = case.rpartition(".")[2]
+    path = compare(data, f"work-{size}-{PATH_CPUS}", case, critical_path)[0]
+    whole, alone = (compare(data, f"work-{size}-1", case, value)[0] for value in (all_work, alone_work))
+    if path is None or whole is None or alone is None:
+        return None
+    return path.median, (whole.median - alone.median) / PATH_CPUS + alone.median, alone.median
 
 
 def wall_ratios(data: Json) -> list[float]:
@@ -132,6 +150,21 @@ def starts(data: Json, cpus: int) -> tuple[Spread | None, Spread | None, float |
         values = [start_work(item) for item in measured(data, "work-") if re.fullmatch(rf"work-.-{cpus}-\d+-{side}", item.run)]
         found.append(spread([value for value in values if value is not None]))
     return found[0], found[1], found[0].median / found[1].median if found[0] and found[1] else None
+
+
+def _ideal_table(data: Json) -> str:
+    """A row for each program that was run on PATH_CPUS kernels."""
+    rows = []
+    for size in classes(data):
+        for name in _programs(data, size):
+            found = ideal_path(data, f"{name}.{size}")
+            linux = compare(data, f"work-{size}-{PATH_CPUS}", f"{name}.{size}", critical_path)[2]
+            if found:
+                path, ideal, alone = found
+                rows.append([f"`{name}`, class {size}", *(figure(value / 1e6, 2) for value in (alone, ideal, path)),
+                             figure(path / ideal, 3), figure(linux.median if linux else None, 3)])
+    head = ["", "serial part, M", "ideal, M", "measured, M", "over the ideal", "over Linux's"]
+    return table(head, rows) if rows else ""
 
 
 def _start_table(data: Json) -> str:
@@ -231,6 +264,9 @@ def tables(data: Json) -> list[str]:
                  "time on a machine with as many CPUs, where each instruction takes as long as any other.",
                  [_by_kernels(data, "work", critical_path, size, "Kettle's over Linux's") for size in found]
                  + [_speedups(data, size) for size in found]),
+        _section(f"Modelled critical path on {PATH_CPUS} kernels",
+                 f"Beside the ideal: what one member executes alone in any case, and a {PATH_CPUS}th of the rest of what one kernel "
+                 "executes. A program's own imbalance, as of 25 blocks for 16 members, is above the ideal.", [_ideal_table(data)]),
         _section("First parallel region", "Instructions from the program's first `omp parallel` until all its threads have arrived"
                  ": threads made, everywhere, with their first pages. Medians of all programs, lowest and highest.",
                  [_start_table(data)]),

@@ -1,7 +1,9 @@
 /* seenbench: threads on all kernels or CPUs use pages in ways that are hard or easy to see: each its own quarter,
  * stripes of blocks and of pages, few pages of a block, all the same, some more often than others, and one after the
  * other. What is seen of it is compared with what happens: tools/kettle numa accuracy. Prints nothing unless it fails.
- */
+ *
+ * With --stride one thread goes through the area by that stride instead, a line further in each round, so that each
+ * access misses caches that are smaller than the area: their number is known without any trace. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +16,7 @@
 #include "userland/help.h"
 
 #define PAGE 4096u
+#define LINE 64u
 #define BLOCK_PAGES 16u
 #define AREA_PAGES 1024u /* 4 MiB */
 #define HUGE_BYTES (2u << 20)
@@ -26,16 +29,19 @@
 #define STATUS_USAGE 2
 
 static const char usage[] =
-    "usage: seenbench [--rounds N]\n"
+    "usage: seenbench [--rounds N] [--stride BYTES]\n"
     "\n"
-    "  --rounds N   of each phase, in each of which a thread uses its pages once (default 40)\n";
+    "  --rounds N       of each phase, in each of which a thread uses its pages once (default 40)\n"
+    "  --stride BYTES   one phase instead: one thread reads at this distance, a multiple of 64 up to 4 MiB, in each\n"
+    "                   round one line further\n";
 
-enum phase { OWN, BLOCKS, PAGES, SPARSE, SHARED, UNEVEN, TURNS, PHASES };
+enum phase { OWN, BLOCKS, PAGES, SPARSE, SHARED, UNEVEN, TURNS, PHASES, STRIDE };
 
 struct work {
     enum phase phase;
     uint32_t index, count; /* of the threads */
     uint32_t rounds;
+    uint32_t stride; /* bytes */
 };
 
 static uint8_t *area;
@@ -63,10 +69,22 @@ static uint32_t uses(const struct work *work, uint32_t page, uint32_t round)
     }
 }
 
+static void go_through(const struct work *work)
+{
+    for (uint32_t round = 0; round < work->rounds; round++) {
+        for (uint32_t at = round * LINE % work->stride; at < AREA_PAGES * PAGE; at += work->stride)
+            (void)*(volatile uint8_t *)&area[at];
+    }
+}
+
 static int work(void *argument)
 {
     const struct work *work = argument;
 
+    if (work->phase == STRIDE) {
+        go_through(work);
+        return 0;
+    }
     for (uint32_t round = 0; round < work->rounds; round++) {
         for (uint32_t page = 0; page < AREA_PAGES; page++) {
             for (uint32_t left = uses(work, page, round); left > 0; left--)
@@ -78,6 +96,19 @@ static int work(void *argument)
     return 0;
 }
 
+static int run_stride(uint32_t rounds, uint32_t stride)
+{
+    struct work way = {.phase = STRIDE, .count = 1, .rounds = rounds, .stride = stride};
+    struct bench_job job = {0, work, &way};
+    int error = bench_team_start(1);
+
+    if (error == 0)
+        error = bench_team_run(&job, 0, 1, 1); /* a trace of it begins when the area is there */
+    if (error == 0)
+        bench_team_end();
+    return error;
+}
+
 static int run(uint32_t rounds)
 {
     struct work works[BENCH_PLACES_MAX];
@@ -86,7 +117,7 @@ static int run(uint32_t rounds)
 
     for (enum phase phase = OWN; error == 0 && phase < PHASES; phase++) {
         for (int i = 0; i < count; i++) {
-            works[i] = (struct work){phase, (uint32_t)i, (uint32_t)count, rounds};
+            works[i] = (struct work){phase, (uint32_t)i, (uint32_t)count, rounds, 0};
             jobs[i] = (struct bench_job){i, work, &works[i]};
         }
         error = bench_team_run(jobs, 0, count, 0);
@@ -98,13 +129,21 @@ static int run(uint32_t rounds)
 
 int main(int argc, char **argv)
 {
-    uint64_t rounds = ROUNDS_DEFAULT;
+    uint64_t rounds = ROUNDS_DEFAULT, stride = 0;
     uint8_t *all;
+    int at = 1;
 
     if (help_asked(argc, argv, usage))
         return 0;
-    if (argc != 1 &&
-        (argc != 3 || strcmp(argv[1], "--rounds") != 0 || !bench_number_parse(argv[2], 1, ROUNDS_MOST, &rounds))) {
+    for (; at + 1 < argc; at += 2) {
+        if (strcmp(argv[at], "--rounds") == 0 && bench_number_parse(argv[at + 1], 1, ROUNDS_MOST, &rounds))
+            continue;
+        if (strcmp(argv[at], "--stride") == 0 && bench_number_parse(argv[at + 1], LINE, AREA_PAGES * PAGE, &stride) &&
+            stride % LINE == 0)
+            continue;
+        break;
+    }
+    if (at != argc) {
         fprintf(stderr, "seenbench: wrong arguments (try seenbench --help)\n");
         return STATUS_USAGE;
     }
@@ -117,7 +156,7 @@ int main(int argc, char **argv)
     area = all + (HUGE_BYTES - (uintptr_t)all % HUGE_BYTES) % HUGE_BYTES;
     madvise(area, AREA_PAGES * PAGE, MADV_NOHUGEPAGE);
     memset(area, 1, AREA_PAGES * PAGE);
-    if (run((uint32_t)rounds) != 0) {
+    if ((stride != 0 ? run_stride((uint32_t)rounds, (uint32_t)stride) : run((uint32_t)rounds)) != 0) {
         fprintf(stderr, "seenbench: %s\n", bench_failure());
         return STATUS_FAILED;
     }

@@ -79,6 +79,7 @@ int taskbench_run_signal_process(const struct taskbench_case *bench, uint32_t co
 /* The same after sigaction: the kernel of the caller does not remember the signal's action. */
 int taskbench_run_signal_fresh(const struct taskbench_case *bench, uint32_t count);
 int taskbench_run_wake_nobody(const struct taskbench_case *bench, uint32_t count);
+int taskbench_run_set_robust(const struct taskbench_case *bench, uint32_t count);
 int taskbench_run_open_close(const struct taskbench_case *bench, uint32_t count);
 int taskbench_run_signal_self(const struct taskbench_case *bench, uint32_t count);
 int taskbench_run_signal_reply(const struct taskbench_case *bench, uint32_t count);

@@ -1,5 +1,5 @@
 /* taskbench: calls of which another kernel than the caller's has a part: waking nobody by a word that only the process
- * uses, and opening and closing a file. */
+ * uses, opening and closing a file, and saying where the list of robust locks is. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/syscall.h>
@@ -48,4 +48,29 @@ int taskbench_run_open_close(const struct taskbench_case *bench, uint32_t count)
             error = bench_failed("open and close", (int)-result);
     }
     return error;
+}
+
+/* Sets the list of a thread that has none, as every thread of glibc does once. */
+int taskbench_run_set_robust(const struct taskbench_case *bench, uint32_t count)
+{
+    static struct {
+        void *next;
+        long offset;
+        void *pending;
+    } list = {.next = &list};
+    long before = 0, size = 0, result = x86_syscall3(SYS_get_robust_list, 0, (long)&before, (long)&size);
+
+    (void)bench;
+    for (uint32_t i = 0; i < count + WARM_UP && result == 0; i++) {
+        result = x86_syscall3(SYS_set_robust_list, 0, sizeof(list), 0);
+        if (i >= WARM_UP)
+            bench_begin();
+        if (result == 0)
+            result = x86_syscall3(SYS_set_robust_list, (long)&list, sizeof(list), 0);
+        if (i >= WARM_UP)
+            bench_end();
+    }
+    if (result == 0)
+        result = x86_syscall3(SYS_set_robust_list, before, sizeof(list), 0);
+    return result == 0 ? 0 : bench_failed("set_robust_list", (int)-result);
 }

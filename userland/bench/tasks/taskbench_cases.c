@@ -71,6 +71,7 @@ static void add_callers(struct table *table, enum bench_where where)
         {.operation = "cow_break", .how = HOW_USUAL, .row.count = SOME, .run = taskbench_run_cow_break},
         {.operation = "touch_new", .how = HOW_USUAL, .row.count = MANY, .run = taskbench_run_touch_new},
         {.operation = "signal_fresh", .how = HOW_USUAL, .row.count = MANY, .run = taskbench_run_signal_fresh},
+        {.operation = "set_robust", .how = HOW_USUAL, .row.count = MANY, .run = taskbench_run_set_robust},
     };
 
     for (size_t i = 0; i < COUNT_OF(cases); i++)

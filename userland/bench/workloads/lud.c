@@ -106,8 +106,11 @@ static void run(int me)
     for (long at = 0; at < order; at += BLOCK) {
         long rest = (order - at) / BLOCK - 1;
 
-        if (me == 0)
+        if (me == 0) {
+            team_alone_begin();
             diagonal(at);
+            team_alone_end();
+        }
         team_barrier();
         team_range(me, 2 * rest, &first, &end);
         for (long i = first; i < end; i++) {

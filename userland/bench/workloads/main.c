@@ -2,8 +2,9 @@
  * holds all; each program that is asked for runs in a process of its own, which executes the file anew, so that none
  * finds memory or threads of another.
  *
- * A program's regions for counting (tools/plugin) are three from `region` on: the timed part, its phases, and the start
- * of its team. Exit status: 0 all ran and were right, 1 some were not, 2 for what cannot be asked. */
+ * A program's regions for counting (tools/plugin) are four from `region` on: the timed part, its phases, the start of
+ * its team, and what one member does alone. Exit status: 0 all ran and were right, 1 some were not, 2 for what cannot
+ * be asked. */
 #include <errno.h>
 #include <fnmatch.h>
 #include <getopt.h>
@@ -17,10 +18,11 @@
 #include <unistd.h>
 
 #include "userland/bench/workloads/mempolicy.h"
+#include "userland/bench/workloads/placement.h"
 #include "userland/bench/workloads/team.h"
 #include "userland/bench/workloads/workload.h"
 
-#define REGIONS 3        /* of a program */
+#define REGIONS 4        /* of a program */
 #define ARGUMENTS_MAX 32 /* more than there are options to be said */
 #define STATUS_WRONG 1
 #define STATUS_USAGE 2
@@ -67,6 +69,7 @@ void *workload_memory(size_t bytes)
         fprintf(stderr, "workload: no memory for %zu bytes: %s\n", bytes, strerror(errno));
         exit(STATUS_WRONG);
     }
+    placement_made(memory, bytes);
     return memory;
 }
 

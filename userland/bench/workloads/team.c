@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "userland/bench/mark.h"
+#include "userland/bench/workloads/placement.h"
 
 #define SLOT_WORDS 8 /* a cache line for each member */
 
@@ -67,6 +68,7 @@ static void clock_start(void)
     mark_begin(team.plan.region);
     mark_begin(team.plan.region + 1);
     team.timing = true;
+    placement_begin();
 }
 
 static void clock_stop(void)
@@ -198,6 +200,16 @@ void team_clock_begin(void)
 void team_clock_end(void)
 {
     barrier_with(clock_stop);
+}
+
+void team_alone_begin(void)
+{
+    mark_begin(team.plan.region + 3);
+}
+
+void team_alone_end(void)
+{
+    mark_end(team.plan.region + 3);
 }
 
 void team_range(int me, long count, long *first, long *end)

@@ -20,10 +20,12 @@ enum team_layer { TEAM_OPENMP, TEAM_PTHREADS };
 
 struct team_plan {
     enum team_layer layer;
-    int members;     /* 1 to TEAM_MAX */
-    bool bind;       /* each member to a CPU of its own, in order; OpenMP binds by its own environment as well */
-    bool pomp;       /* the thesis's way: all begin at the first CPU, and move in each stage (team_stage_begin) */
-    unsigned region; /* of the timed part; + 1: its phases; + 2: from the team's start until all have arrived */
+    int members; /* 1 to TEAM_MAX */
+    bool bind;   /* each member to a CPU of its own, in order; OpenMP binds by its own environment as well */
+    bool pomp;   /* the thesis's way: all begin at the first CPU, and move in each stage (team_stage_begin) */
+    /* of the timed part; + 1: its phases; + 2: from the team's start until all have arrived; + 3: what one member
+     * does alone, while the others wait */
+    unsigned region;
 };
 
 struct team_result {
@@ -48,6 +50,10 @@ void team_barrier(void);
 /* A barrier after which time is measured and instructions are counted, and one that ends that. Once each. */
 void team_clock_begin(void);
 void team_clock_end(void);
+
+/* Around what one member does while all others wait for it: the program's serial part. */
+void team_alone_begin(void);
+void team_alone_end(void);
 
 /* The part of COUNT indices that is the member's: FIRST to END, END excluded. */
 void team_range(int me, long count, long *first, long *end);

@@ -13,6 +13,8 @@
 #include "mm/mempolicy/mempolicy.h"
 #include "tests/test.h"
 
+#include "tests/stand_in/quota.h"
+
 #define FRAMES 160u
 #define FOREIGN_FIRST 96u /* from here on they are another kernel's */
 #define ARCHIVE (5 * PAGE_SIZE + 100)
@@ -133,6 +135,7 @@ static uint32_t frames_used(void)
 
 static void begin(void)
 {
+    memset(quota_counts, 0, sizeof(quota_counts));
     memset(spaces, 0xff, sizeof(spaces));
     objects = 0;
     heap_left = UINT32_MAX;
@@ -143,6 +146,7 @@ static void begin(void)
 /* All that the file had is given back. */
 static void end(struct content *content)
 {
+    CHECK_EQ(quota_counts[QUOTA_FILE_PAGES], content_charged(content));
     content_free(&content->tree, NULL);
     CHECK_EQ(frames_used(), 0);
     CHECK_EQ(objects, 0);
@@ -170,11 +174,11 @@ TEST(content_archive,
     CHECK_EQ(content_read(&content, ARCHIVE - 10, bytes, 300), 10);
     CHECK_EQ(frames_used(), 0);
     CHECK_EQ(content.pages, 6);
-    CHECK_EQ(content_page(&content, 5, false, &frame), 0);
+    CHECK_EQ(content_page(&content, 5, false, true, &frame), 0);
     CHECK_EQ(memory[number_of(frame)][99], archive[ARCHIVE - 1]);
     CHECK_EQ(memory[number_of(frame)][100], 0);
     CHECK_EQ(frame_spaces(frame), 2);
-    CHECK_EQ(content_page(&content, 6, false, &frame), -ENXIO);
+    CHECK_EQ(content_page(&content, 6, false, true, &frame), -ENXIO);
     CHECK(!content_drop_idle(&content));
     frame_release(frame);
     CHECK(content_drop_idle(&content));
@@ -196,9 +200,9 @@ TEST(content_mapped_written, "a frame that was given for writing stays, whoever 
 
     begin();
     content_init(&content, archive, sizeof(archive));
-    CHECK_EQ(content_page(&content, 1, false, &frame), 0);
+    CHECK_EQ(content_page(&content, 1, false, true, &frame), 0);
     frame_release(frame);
-    CHECK_EQ(content_page(&content, 1, true, &frame), 0);
+    CHECK_EQ(content_page(&content, 1, true, true, &frame), 0);
     frame_release(frame);
     CHECK(!content_drop_idle(&content));
     end(&content);
@@ -237,7 +241,7 @@ TEST(content_tail, "bytes that a mapping wrote behind the end are zeros when the
 
     begin();
     CHECK_EQ(content_write(&content, 0, "abc", 3), 3);
-    CHECK_EQ(content_page(&content, 0, true, &frame), 0);
+    CHECK_EQ(content_page(&content, 0, true, true, &frame), 0);
     memory[number_of(frame)][3] = 'd';
     resize(&content, 10);
     CHECK_EQ(content_read(&content, 3, &byte, 1), 1);
@@ -258,7 +262,7 @@ TEST(content_cut_stays, "a frame that is cut off stays the caller's until it giv
 
     begin();
     CHECK_EQ(content_write(&content, 3 * PAGE_SIZE, "abc", 3), 3);
-    CHECK_EQ(content_page(&content, 3, true, &frame), 0);
+    CHECK_EQ(content_page(&content, 3, true, true, &frame), 0);
     CHECK_EQ(content_resize(&content, 0, &cut), 0);
     CHECK_EQ(frame_spaces(frame), 2);
     frame_release(frame);
@@ -296,6 +300,76 @@ static bool move(struct content *content, uint64_t page, uint64_t old, uint64_t 
     return content_move_end(content, page, old, reference_to(frame));
 }
 
+TEST(content_takes, "a page without a frame takes one of any kernel, once, and gives it back")
+{
+    for (int foreign = 0; foreign < 2; foreign++) {
+        struct content content;
+        struct page_tree cut = {0};
+        struct frame_reference *reference;
+        uint64_t frame, got = 0;
+        char bytes[5] = "";
+
+        begin();
+        heap_left = 1000;
+        content_init(&content, archive, sizeof(archive));
+        resize(&content, 9 * PAGE_SIZE);
+        CHECK(!content_lacks_frame(&content, 5)); /* the boot image has a part of it */
+        CHECK_EQ(content_page(&content, 5, true, false, &got), 0);
+        frame_release(got);
+        CHECK_EQ(content_page(&content, 7, true, false, &got), -EXDEV);
+        CHECK_EQ(content_page(&content, 9, true, false, &got), -ENXIO);
+        CHECK(content_lacks_frame(&content, 7) && content_lacks_frame(&content, 70));
+        CHECK(!content_ends_before(&content, 8) && content_ends_before(&content, 9));
+        frame = new_frame(foreign != 0);
+        memset(memory[number_of(frame)], 0, PAGE_SIZE);
+        reference = reference_to(frame);
+        CHECK_EQ(content_take(&content, 5, reference), -EEXIST);
+        CHECK_EQ(content_take(&content, 7, reference), 0);
+        CHECK_EQ(content.pages, 7);
+        CHECK(!content_lacks_frame(&content, 7));
+        CHECK_EQ(content_write(&content, 7 * PAGE_SIZE, "page", 4), 4);
+        CHECK_EQ(memcmp(memory[number_of(frame)], "page", 4), 0);
+        CHECK_EQ(content_page(&content, 7, true, false, &got), foreign);
+        CHECK_EQ(got, frame);
+        if (foreign == 0)
+            frame_release(frame);
+        frame = new_frame(foreign == 0); /* of the other kernel */
+        reference = reference_to(frame);
+        CHECK_EQ(content_take(&content, 7, reference), -EEXIST);
+        CHECK_EQ(frame_spaces(frame), 1); /* it stays the caller's */
+        CHECK_EQ(content_resize(&content, 7 * PAGE_SIZE, &cut), 0);
+        content_free(&cut, NULL);
+        CHECK_EQ(content.pages, 6);
+        resize(&content, 9 * PAGE_SIZE);
+        CHECK_EQ(content_take(&content, 7, reference), 0); /* the page is new again */
+        CHECK_EQ(content_read(&content, 7 * PAGE_SIZE, bytes, 4), 4);
+        end(&content);
+    }
+}
+
+TEST(content_takes_own, "a frame of this kernel is taken like one that the file makes")
+{
+    struct content content = {0};
+    uint64_t frame, got = 0;
+
+    begin();
+    resize(&content, 2 * PAGE_SIZE);
+    frame = mempolicy_frame_near(true);
+    CHECK_EQ(content_take_own(&content, 1, frame), 0);
+    CHECK_EQ(frame_spaces(frame), 1);
+    CHECK_EQ(content_take_own(&content, 1, frame), -EEXIST);
+    CHECK_EQ(content_page(&content, 1, true, true, &got), 0);
+    CHECK(got == frame && frame_spaces(frame) == 2);
+    frame_release(frame);
+    heap_left = 0; /* no memory for the tree, which has to grow */
+    frame = mempolicy_frame_near(true);
+    CHECK_EQ(content_take_own(&content, 1ull << 20, frame), -ENOMEM);
+    CHECK_EQ(frame_spaces(frame), 0);
+    frame_share(frame);
+    frame_release(frame);
+    end(&content);
+}
+
 TEST(content_moves, "a page that moves is read as ever, neither written nor handed out, and then has its new frame")
 {
     for (int foreign = 0; foreign < 2; foreign++) {
@@ -306,14 +380,14 @@ TEST(content_moves, "a page that moves is read as ever, neither written nor hand
 
         begin();
         CHECK_EQ(content_write(&content, PAGE_SIZE, "page", 4), 4);
-        CHECK_EQ(content_page(&content, 1, true, &old), 0);
+        CHECK_EQ(content_page(&content, 1, true, true, &old), 0);
         CHECK(!content_move_begin(&content, 0, old));
         CHECK(!content_move_begin(&content, 1, old + PAGE_SIZE));
         CHECK(content_move_begin(&content, 1, old));
         CHECK(!content_move_begin(&content, 1, old));
         CHECK_EQ(content_read(&content, PAGE_SIZE, bytes, 4), 4);
         CHECK_EQ(memcmp(bytes, "page", 4), 0);
-        CHECK_EQ(content_page(&content, 1, false, &got), -EAGAIN);
+        CHECK_EQ(content_page(&content, 1, false, true, &got), -EAGAIN);
         CHECK_EQ(content_write(&content, PAGE_SIZE + 9, "x", 1), -EAGAIN);
         CHECK_EQ(content_write(&content, 3 * PAGE_SIZE, "x", 1), -EAGAIN); /* the end of the file is cleared */
         CHECK_EQ(content_resize(&content, PAGE_SIZE + 2, &cut), -EAGAIN);
@@ -327,7 +401,7 @@ TEST(content_moves, "a page that moves is read as ever, neither written nor hand
         frame_release(old);
         CHECK_EQ(content_read(&content, PAGE_SIZE, bytes, 4), 4);
         CHECK_EQ(memcmp(bytes, "page", 4), 0);
-        CHECK_EQ(content_page(&content, 1, true, &got), foreign);
+        CHECK_EQ(content_page(&content, 1, true, true, &got), foreign);
         CHECK_EQ(got, new);
         CHECK_EQ(frame_spaces(new), foreign != 0 ? 1 : 2);
         CHECK_EQ(content_write(&content, PAGE_SIZE, "P", 1), 1);
@@ -354,7 +428,7 @@ TEST(content_moves_cut,
 
     begin();
     CHECK_EQ(content_write(&content, 0, "page", 4), 4);
-    CHECK_EQ(content_page(&content, 0, true, &old), 0);
+    CHECK_EQ(content_page(&content, 0, true, true, &old), 0);
     CHECK(content_move_begin(&content, 0, old));
     CHECK_EQ(content_resize(&content, 0, &cut), 0);
     CHECK_EQ(content_write(&content, 0, "again", 5), 5);
@@ -363,7 +437,7 @@ TEST(content_moves_cut,
     CHECK_EQ(frame_spaces(new), UINT32_MAX);
     CHECK_EQ(frame_spaces(old), 2);
     /* another mover has begun with the page's second frame when the first one ends, with a frame and without */
-    CHECK_EQ(content_page(&content, 0, true, &again), 0);
+    CHECK_EQ(content_page(&content, 0, true, true, &again), 0);
     CHECK(content_move_begin(&content, 0, again));
     new = new_frame(true);
     CHECK(!move(&content, 0, old, new));
@@ -398,7 +472,7 @@ TEST(content_lost,
     begin();
     content_init(&content, archive, sizeof(archive));
     for (uint64_t page = 0; page < 2; page++) {
-        CHECK_EQ(content_page(&content, page, page == 1, &frame[page]), 0);
+        CHECK_EQ(content_page(&content, page, page == 1, true, &frame[page]), 0);
         CHECK(content_move_begin(&content, page, frame[page]));
         foreign[page] = new_frame(true);
         CHECK(move(&content, page, frame[page], foreign[page]));
@@ -416,7 +490,7 @@ TEST(content_lost,
     CHECK_EQ(content_read(&content, PAGE_SIZE, bytes, 1), -EIO);
     CHECK_EQ(content_write(&content, PAGE_SIZE, "x", 1), -EIO);
     CHECK_EQ(content_write(&content, PAGE_SIZE - 1, "xy", 2), 1);
-    CHECK_EQ(content_page(&content, 1, true, &frame[1]), -EHWPOISON);
+    CHECK_EQ(content_page(&content, 1, true, true, &frame[1]), -EHWPOISON);
     CHECK_EQ(content_copy_page(&content, 1, frame[0]), -EHWPOISON);
     CHECK_EQ(content_punch(&content, PAGE_SIZE, 2 * PAGE_SIZE, &cut), 0);
     content_free(&cut, NULL);
@@ -424,13 +498,13 @@ TEST(content_lost,
     CHECK_EQ(bytes[0], 0);
     CHECK_EQ(content_write(&content, PAGE_SIZE, "x", 1), 1);
     /* a kernel that stops has another one copy its frames */
-    CHECK_EQ(content_page(&content, 2, true, &frame[0]), 0);
+    CHECK_EQ(content_page(&content, 2, true, true, &frame[0]), 0);
     CHECK(content_move_begin(&content, 2, frame[0]));
     foreign[0] = new_frame(true);
     CHECK(move(&content, 2, frame[0], foreign[0]));
     frame_release(frame[0]);
     content_replace(&content, copy_in, &foreign[0]);
-    CHECK_EQ(content_page(&content, 2, true, &copy), 0);
+    CHECK_EQ(content_page(&content, 2, true, true, &copy), 0);
     CHECK(!is_foreign(copy));
     frame_release(copy);
     spaces[number_of(foreign[0])] = UINT32_MAX;
@@ -549,7 +623,7 @@ static void step(struct content *content, uint64_t *random, bool allowed)
         break;
     case 6:
     case 7:
-        result = content_page(content, at / PAGE_SIZE, test_below(random, 2) == 0, &frame);
+        result = content_page(content, at / PAGE_SIZE, test_below(random, 2) == 0, true, &frame);
         CHECK(result >= 0 || (result == -ENXIO && at / PAGE_SIZE * PAGE_SIZE >= model_size) || allowed);
         if (result == 0)
             frame_release(frame);
@@ -592,11 +666,47 @@ static void run(uint64_t seed, bool from_archive, bool short_of_memory)
             heap_left = (uint32_t)test_below(&random, 12);
         step(&content, &random, short_of_memory);
         check_same(&content);
+        CHECK_EQ(quota_counts[QUOTA_FILE_PAGES], content_charged(&content));
     }
     counted = 0;
     content_each(&content, count_frame, NULL);
     CHECK_EQ(counted, frames_used());
     CHECK(content.pages >= counted);
+    end(&content);
+}
+
+TEST(content_quota, "a file has no more pages than its user may, and says so; what is cut off may be had again")
+{
+    static const uint8_t bytes[4 * PAGE_SIZE];
+    struct content content = {0};
+    struct frame_reference *reference;
+    uint64_t frame;
+
+    begin();
+    quota_most = 3;
+    CHECK_EQ(content_write(&content, 0, bytes, sizeof(bytes)), 3 * PAGE_SIZE);
+    CHECK_EQ(content_write(&content, 3 * PAGE_SIZE, bytes, 1), -EDQUOT);
+    CHECK_EQ(content_fill(&content, 0, sizeof(bytes)), -EDQUOT);
+    CHECK_EQ(content_write(&content, PAGE_SIZE, bytes, PAGE_SIZE), PAGE_SIZE); /* a page that it has */
+    resize(&content, 8 * PAGE_SIZE);
+    CHECK_EQ(content_page(&content, 5, true, true, &frame), -ENXIO);
+    reference = reference_to(new_frame(true));
+    CHECK_EQ(content_take(&content, 5, reference), -EDQUOT);
+    resize(&content, PAGE_SIZE);
+    CHECK_EQ(content_take(&content, 5, reference), 0);
+    resize(&content, PAGE_SIZE);
+    CHECK_EQ(content_fill(&content, 0, 3 * PAGE_SIZE), 0);
+    quota_most = UINT64_MAX;
+    end(&content);
+    /* pages of the boot image are nobody's until they have to leave it */
+    begin();
+    content_init(&content, archive, sizeof(archive));
+    CHECK_EQ(content_charged(&content), 0);
+    quota_most = 3;
+    CHECK_EQ(content_write(&content, 0, bytes, 1), 1);
+    CHECK_EQ(content_punch(&content, 0, PAGE_SIZE, &(struct page_tree){0}), -EDQUOT);
+    CHECK_EQ(quota_counts[QUOTA_FILE_PAGES], 0);
+    quota_most = UINT64_MAX;
     end(&content);
 }
 

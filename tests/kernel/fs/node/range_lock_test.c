@@ -7,6 +7,8 @@
 #include "kernel/abi/errno.h"
 #include "tests/test.h"
 
+#include "tests/stand_in/quota.h"
+
 #define BYTES 40u
 #define OWNERS 4u
 
@@ -129,4 +131,28 @@ TEST(lock_less, "that others may get a lock is said when a lock is given back or
     CHECK(range_lock_drop(&locks, always, NULL));
     CHECK(!range_lock_drop(&locks, always, NULL));
     CHECK_EQ(objects, 0);
+}
+
+TEST(range_lock_quota, "a user has no more locks than allowed, may give up all, and gets back what was given up")
+{
+    struct range_lock lock = {.kind = LOCK_PROCESS, .type = LOCK_WRITE, .owner = 1, .uid = 1000};
+    bool less;
+
+    list_init(&locks);
+    quota_most = 3;
+    for (uint64_t i = 0; i < 4; i++) {
+        lock.start = lock.last = 2 * i;
+        CHECK_EQ(range_lock_set(&locks, &lock, &less), i < 3 ? 0 : -ENOLCK);
+    }
+    lock.start = 1; /* at the limit, too */
+    lock.last = 3;
+    lock.type = LOCK_NONE;
+    CHECK_EQ(range_lock_set(&locks, &lock, &less), 0);
+    CHECK_EQ(quota_counts[QUOTA_LOCKS], 2);
+    lock.start = 0;
+    lock.last = LOCK_LAST;
+    CHECK_EQ(range_lock_set(&locks, &lock, &less), 0);
+    CHECK_EQ(quota_counts[QUOTA_LOCKS], 0);
+    CHECK(list_empty(&locks));
+    quota_most = UINT64_MAX;
 }

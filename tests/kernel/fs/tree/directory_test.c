@@ -4,8 +4,11 @@
 
 #include <stdlib.h>
 
+#include "kernel/abi/errno.h"
 #include "mm/frame/heap.h"
 #include "tests/test.h"
+
+#include "tests/stand_in/quota.h"
 
 #define NAMES 600
 
@@ -46,7 +49,7 @@ static void put(int i)
     char name[40];
     size_t length = name_of(i, name);
 
-    entries[i] = entry_new(name, length);
+    CHECK_EQ(entry_new(name, length, 0, &entries[i]), 0);
     CHECK_TEXT(entries[i]->name, name);
     directory_add(&directory, entries[i]);
     there++;
@@ -111,6 +114,22 @@ TEST(directory_random, "after any changes names are found, and a listing has eac
     end();
 }
 
+TEST(directory_quota, "a name counts for who made it, until it is freed")
+{
+    struct entry *entry;
+
+    begin();
+    quota_most = 1;
+    CHECK_EQ(entry_new("name", 4, 1000, &entry), -EDQUOT);
+    CHECK(entry == NULL);
+    quota_most = UINT64_MAX;
+    CHECK_EQ(entry_new("name", 4, 1000, &entry), 0);
+    CHECK(quota_counts[QUOTA_FILE_BYTES] > 4);
+    entry_free(entry);
+    CHECK_EQ(quota_counts[QUOTA_FILE_BYTES], 0);
+    CHECK_EQ(objects, 0);
+}
+
 TEST(directory_same_hash, "names with the same hash are told apart, whichever of them goes first")
 {
     for (int first = 0; first < 3; first++) {
@@ -119,7 +138,7 @@ TEST(directory_same_hash, "names with the same hash are told apart, whichever of
             char name[40];
             size_t length = name_of(i, name);
 
-            entries[i] = entry_new(name, length);
+            CHECK_EQ(entry_new(name, length, 0, &entries[i]), 0);
             entries[i]->by_name.key = 77; /* as if the hash were: it is looked up by these below */
             directory_add(&directory, entries[i]);
             there++;

@@ -1,0 +1,316 @@
+/* Policies of files. See the header.
+ *
+ * A file that has policies has a list of ranges of pages without overlaps, in order. A call that writes holds the
+ * node's lock and cannot wait: it notes the pages that it would make and does nothing, and a task gets them frames and
+ * has the call do it again (FILE_MOVES, kernel/file/file.h). The note has room for one call; when calls overwrite each
+ * other's, each notes its pages again. */
+#include "kernel/fs/node/policy.h"
+
+#include <stddef.h>
+
+#include "kernel/abi/errno.h"
+#include "kernel/instance/window.h"
+#include "kernel/lib/list.h"
+#include "mm/area/backing.h"
+#include "mm/frame/frame.h"
+#include "mm/frame/heap.h"
+#include "mm/frame/reference.h"
+#include "mm/mempolicy/mempolicy.h"
+#include "msg/slice.h"
+
+#define RANGES_MAX 1024u /* of a file: a look goes through them under its lock */
+
+struct policy_range {
+    struct list node;
+    uint64_t first, behind;
+    struct policy policy;
+};
+
+struct node_policies {       /* all under node->lock */
+    struct list ranges;      /* struct policy_range, by FIRST */
+    uint32_t count;          /* of them */
+    uint64_t wanted, behind; /* pages that a call is to write; WANTED >= BEHIND: none */
+    struct policy other;     /* of those that have none; DEFAULT: they are not wanted */
+    uint32_t centre;         /* the node of the thread that calls */
+    bool failed;             /* there was no frame for the first of them */
+};
+
+static struct policy_range *range_of(struct list *node)
+{
+    return container_of(node, struct policy_range, node);
+}
+
+static struct policy_range *range_make(uint64_t first, uint64_t behind, const struct policy *policy)
+{
+    struct policy_range *range = heap_alloc(sizeof(*range));
+
+    if (range != NULL) {
+        range->first = first;
+        range->behind = behind;
+        range->policy = *policy;
+    }
+    return range;
+}
+
+/* Takes [FIRST, BEHIND) from all ranges. REST, a spare one, becomes the end of a range in the middle of which that is,
+ * and is freed otherwise. Returns the place before which a range that begins at FIRST belongs. */
+static struct list *clear_locked(struct node_policies *policies, uint64_t first, uint64_t behind,
+                                 struct policy_range *rest)
+{
+    struct list *before = &policies->ranges;
+
+    list_for_each_safe(node, &policies->ranges) {
+        struct policy_range *range = range_of(node);
+
+        if (range->first < first && range->behind > behind) {
+            *rest = (struct policy_range){.first = behind, .behind = range->behind, .policy = range->policy};
+            range->behind = first;
+            list_insert_before(&rest->node, node->next);
+            policies->count++;
+            return &rest->node;
+        }
+        if (range->first >= behind) {
+            before = node;
+            break;
+        }
+        if (range->behind <= first)
+            continue;
+        if (range->first < first) {
+            range->behind = first;
+        } else if (range->behind > behind) {
+            range->first = behind;
+            before = node;
+            break;
+        } else {
+            list_remove(node);
+            heap_free(range, sizeof(*range));
+            policies->count--;
+        }
+    }
+    heap_free(rest, sizeof(*rest));
+    return before;
+}
+
+/* Joins RANGE with the ranges before and behind it that continue it. */
+static void join_locked(struct node_policies *policies, struct policy_range *range)
+{
+    for (uint32_t side = 0; side < 2; side++) {
+        struct list *next = side == 0 ? range->node.previous : range->node.next;
+        struct policy_range *other = range_of(next);
+
+        if (next == &policies->ranges || !policy_equal(&other->policy, &range->policy) ||
+            (side == 0 ? other->behind != range->first : other->first != range->behind))
+            continue;
+        if (side == 0)
+            range->first = other->first;
+        else
+            range->behind = other->behind;
+        list_remove(next);
+        heap_free(other, sizeof(*other));
+        policies->count--;
+    }
+}
+
+/* The policies of NODE, which has none yet if MADE becomes them, and is NULL then. */
+static struct node_policies *policies_locked(struct node *node, struct node_policies **made)
+{
+    if (node->policies == NULL && *made != NULL) {
+        list_init(&(*made)->ranges);
+        __atomic_store_n(&node->policies, *made, __ATOMIC_RELEASE);
+        *made = NULL;
+    }
+    return node->policies;
+}
+
+int node_policy_set(struct node *node, uint64_t first, uint64_t count, const struct policy *policy)
+{
+    uint64_t behind = first + count;
+    struct node_policies *made = heap_alloc(sizeof(*made)), *policies;
+    struct policy_range *range = range_make(first, behind, policy), *rest = range_make(0, 0, policy);
+    bool none = policy->mode == POLICY_DEFAULT, refused = made == NULL || range == NULL || rest == NULL;
+    struct list *before;
+
+    spin_lock(&node->lock);
+    policies = refused || none ? node->policies : policies_locked(node, &made);
+    refused = refused || (policies != NULL && !none && policies->count >= RANGES_MAX);
+    if (!refused && policies != NULL) {
+        before = clear_locked(policies, first, behind, rest);
+        rest = NULL;
+        if (!none) {
+            list_insert_before(&range->node, before);
+            policies->count++;
+            join_locked(policies, range);
+            range = NULL;
+        }
+    }
+    spin_unlock(&node->lock);
+    heap_free(made, sizeof(*made));
+    heap_free(range, sizeof(*range));
+    heap_free(rest, sizeof(*rest));
+    return refused ? -ENOMEM : 0;
+}
+
+/* The first range from AT on, a range or the head of the list, that ends behind PAGE; the head: there is none. */
+static struct list *range_behind(struct node_policies *policies, struct list *at, uint64_t page)
+{
+    while (at != &policies->ranges && range_of(at)->behind <= page)
+        at = at->next;
+    return at;
+}
+
+const struct policy *node_policy_locked(const struct node *node, uint64_t page)
+{
+    struct node_policies *policies = node->policies;
+    struct list *at = policies != NULL ? range_behind(policies, policies->ranges.next, page) : NULL;
+
+    return policies != NULL && at != &policies->ranges && range_of(at)->first <= page ? &range_of(at)->policy : NULL;
+}
+
+/* PAGE, which lacks a frame, is wanted at WHERE: it gets one of this kernel. As node_policy_write_locked; 1: there is
+ * none, and the call goes on. */
+static int make_locked(struct node *node, uint64_t page, const struct placement *where)
+{
+    struct node_policies *policies = node->policies;
+    uint64_t frame = mempolicy_frame_placed_here(where);
+    bool failed = policies->failed && policies->wanted == page;
+
+    if (frame != 0) {
+        int error = content_take_own(&node->content, page, frame);
+
+        if (error != 0)
+            frame_free_zeroed(frame);
+        return error;
+    }
+    policies->failed = false;
+    if (failed)
+        return where->strict != 0 ? -ENOMEM : 1;
+    policies->wanted = page;
+    return -EAGAIN;
+}
+
+int node_policy_write_locked(struct node *node, uint64_t start, uint64_t end, const struct policy *other,
+                             uint32_t centre)
+{
+    struct node_policies *policies = node->policies, *made = NULL;
+    uint64_t behind = (end < CONTENT_MAX ? end + PAGE_SIZE - 1 : CONTENT_MAX) / PAGE_SIZE;
+    struct list *at;
+    int error = 0;
+
+    if (policies == NULL && other != NULL) {
+        made = heap_alloc(sizeof(*made));
+        policies = policies_locked(node, &made);
+    }
+    if (policies == NULL)
+        return other != NULL ? -ENOMEM : 0;
+    at = policies->ranges.next;
+    for (uint64_t page = start / PAGE_SIZE; page < behind && error == 0; page++) {
+        const struct policy *policy = other;
+        struct placement where;
+
+        at = range_behind(policies, at, page);
+        if (at != &policies->ranges && range_of(at)->first <= page)
+            policy = &range_of(at)->policy;
+        if (policy == NULL && at == &policies->ranges)
+            break;
+        if (policy == NULL) {
+            page = range_of(at)->first - 1;
+        } else if (content_lacks_frame(&node->content, page)) {
+            mempolicy_place(policy, page, centre, &where);
+            error = make_locked(node, page, &where);
+        }
+    }
+    if (error == -EAGAIN) {
+        policies->behind = behind;
+        policies->other = other != NULL ? *other : (struct policy){.mode = POLICY_DEFAULT};
+        policies->centre = centre;
+    }
+    return error == 1 ? 0 : error;
+}
+
+bool node_lacks_frames_locked(const struct node *node, uint64_t start, uint64_t end)
+{
+    uint64_t behind = (end < CONTENT_MAX ? end + PAGE_SIZE - 1 : CONTENT_MAX) / PAGE_SIZE;
+
+    for (uint64_t page = start / PAGE_SIZE; page < behind; page++) {
+        if (content_lacks_frame(&node->content, page))
+            return true;
+    }
+    return false;
+}
+
+/* The next page that a call wants to write and that lacks a frame. False: there is none. */
+static bool next_wanted(struct node *node, uint64_t *page, struct placement *where)
+{
+    const struct policy *policy;
+    struct node_policies *policies;
+    bool found = false;
+
+    spin_lock(&node->lock);
+    policies = node->policies;
+    while (policies != NULL && !found && policies->wanted < policies->behind) {
+        *page = policies->wanted;
+        policy = content_lacks_frame(&node->content, *page) ? node_policy_locked(node, *page) : NULL;
+        if (policy == NULL && policies->other.mode != POLICY_DEFAULT && content_lacks_frame(&node->content, *page))
+            policy = &policies->other;
+        found = policy != NULL;
+        if (found)
+            mempolicy_place(policy, *page, policies->centre, where);
+        if (!found)
+            policies->wanted++;
+    }
+    spin_unlock(&node->lock);
+    return found;
+}
+
+/* PAGE, if it still lacks a frame, gets FRAME, or cannot have one. False: FRAME is not used. */
+static bool settle(struct node *node, uint64_t page, uint64_t frame, struct frame_reference *reference)
+{
+    struct node_policies *policies;
+    bool taken;
+
+    reference->frame = frame;
+    spin_lock(&node->lock);
+    policies = node->policies;
+    taken = frame != 0 && content_take(&node->content, page, reference) == 0;
+    if (!taken && policies != NULL && content_lacks_frame(&node->content, page)) {
+        policies->wanted = page;
+        policies->behind = page; /* the call decides what to do without a frame */
+        policies->failed = true;
+    }
+    spin_unlock(&node->lock);
+    return taken;
+}
+
+void node_policy_await(struct node *node)
+{
+    struct placement where;
+    uint64_t page;
+
+    while (next_wanted(node, &page, &where)) {
+        struct frame_reference *reference = heap_alloc(sizeof(*reference)), none;
+        uint64_t frame = reference != NULL ? mempolicy_frame_placed(&where) : 0;
+
+        if (frame != 0 && window_owns(frame, PAGE_SIZE))
+            frame_share(frame);
+        if (!settle(node, page, frame, reference != NULL ? reference : &none)) {
+            if (frame != 0)
+                release_one(frame);
+            heap_free(reference, sizeof(*reference));
+        }
+        slice_check();
+    }
+}
+
+void node_policy_free(struct node *node)
+{
+    struct node_policies *policies = node->policies;
+
+    if (policies == NULL)
+        return;
+    list_for_each_safe(at, &policies->ranges) {
+        list_remove(at);
+        heap_free(range_of(at), sizeof(struct policy_range));
+    }
+    heap_free(policies, sizeof(*policies));
+    node->policies = NULL;
+}

@@ -1,0 +1,78 @@
+"""hosttools.measure.placement on hand-made counts, and the page that `kettle numa placement` writes."""
+
+import json
+import os
+import subprocess
+
+import pytest
+from hosttools.bench import placement as command
+from hosttools.measure import placement
+from hosttools.measure.placement import Block, Hint
+from hosttools.paths import built
+
+NEAR = [[10, 14, 20, 20], [14, 10, 20, 20], [20, 20, 10, 14], [20, 20, 14, 10]]
+
+
+@pytest.mark.parametrize("policy, counts, node", [
+    ("uniform", [1, 5, 4, 0], 1), ("hop", [10, 0, 8, 7], 2), ("uniform", [10, 0, 8, 7], 0), ("hop", [0, 0, 0, 3], 3),
+    ("filter", [5, 3, 3, 3], 0), ("filter", [5, 4, 0, 0], placement.STAYS), ("filter", [2, 0, 0, 0], 0), ("filter", [1, 0, 0, 0], placement.STAYS)])
+def test_a_page_goes_where_the_policy_says(policy, counts, node):
+    assert placement.nodes_of({0x1000: counts}, policy, NEAR) == {0x1000: node}
+
+
+def test_nothing_traced_gives_no_nodes():
+    assert placement.nodes_of({}, "hop", NEAR) == {}
+
+
+def test_pages_without_a_node_follow_their_neighbours_within_a_block():
+    nodes = {0x11000: 2, 0x12000: 2, 0x14000: 0, 0x20000: 3}
+    blocks = [Block(0, 0x10000, 6 * 4096), Block(1, 0x30000, 4096), Block(2, 0x20000, 100)]
+    found = placement.hints(blocks, nodes)
+    assert found == [Hint(0, 0, 4, 2), Hint(0, 4, 2, 0), Hint(2, 0, 1, 3)]
+    assert placement.hints(blocks[:1], {**nodes, 0x12000: placement.STAYS}) == [Hint(0, 0, 2, 2), Hint(0, 4, 2, 0)]
+    assert placement.text(found) == "0 0 4 2\n0 4 2 0\n2 0 1 3\n"
+
+
+def program(before, now):
+    def cycles(each):
+        return {"busiest": each, "all": 4 * each, "remote": 1, "local": 3}
+    return {"cycles": {"first touch": cycles(before), "placed, hop": cycles(now), "interleaved": cycles(2 * now)},
+            "pages": {"all": 200, "differ": 3, "filtered": 50}}
+
+
+def test_the_page_has_gains_their_mean_and_the_verdict():
+    data = {"commit": "c" * 40, "model": "slit", "programs": {"is": program(100, 80), "cg": program(100, 90)}, "commands": ["tools/kettle run x"]}
+    page = command.report(data)
+    assert "| is | +20.0 % | -60.0 % |" in page and "| mean | +15.0 % | -70.0 % |" in page
+    assert "mean gain above 15 %: **not reached**: +15.0 % (placed, hop)" in page
+    assert "| is | 25 % | 25 % | 25 % | 200 | 1.50 % | 25.0 % |" in page and "    tools/kettle run x\n" in page
+    data["programs"]["cg"] = program(100, 89)
+    assert "mean gain above 15 %: reached: +15.5 % (placed, hop)" in command.report(data)
+
+
+# --- the program's side ---
+
+def workload(**environment):
+    done = subprocess.run([built("userland/workload"), "--threads", "1", "--json", "stream"], env={**os.environ, **environment},
+                          capture_output=True, text=True, timeout=60, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_a_traced_run_tells_its_blocks_of_memory():
+    status, stdout, _ = workload(NUMA_PHASE="1")
+    blocks = [item for line in stdout.splitlines() if "block" in (item := json.loads(line))]
+    assert status == 0 and [item["block"] for item in blocks] == [0, 1, 2] and {item["bytes"] for item in blocks} == {1 << 20}
+    assert all(item["address"] % 4096 == 0 for item in blocks) and "block" not in workload(NUMA_PHASE="0")[1]
+
+
+@pytest.mark.parametrize("hints, word", [("0 0 1\n", "not four numbers"), ("0 0 0 0\n", "out of range"), ("0 0 1 64\n", "out of range"),
+                                         ("0 200 57 0\n", "shorter"), (None, "No such file")])
+def test_wrong_hints_end_the_program(tmp_path, hints, word):
+    if hints is not None:
+        (tmp_path / "hints").write_text(hints)
+    status, _, stderr = workload(NUMA_PHASE="2", NUMA_HINTS=str(tmp_path / "hints"))
+    assert (status, word in stderr) == (1, True), stderr
+
+
+def test_wrong_phases_end_the_program():
+    assert workload(NUMA_PHASE="4")[0] == 1 and "needs NUMA_HINTS" in workload(NUMA_PHASE="3")[2]

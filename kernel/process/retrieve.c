@@ -24,15 +24,17 @@ struct msg_retrieve {
 };
 struct msg_retrieved {
     int64_t value; /* CHANGE_REPLICATE: how many pages are replicated; else 0 */
+    uint64_t next; /* CHANGE_REPLICATE: where to continue, END when all is done */
 };
 
-static int64_t ask(uint32_t home, const struct msg_retrieve *message)
+static int64_t ask(uint32_t home, const struct msg_retrieve *message, uint64_t *next)
 {
     const struct remote_how how = {
         .why = "change of retrieval", .key = (uint64_t)message->process, .end = WAIT_KILLABLE};
     struct msg_retrieved answer = {0};
     int length = remote_call(home, MSG_RETRIEVE, message, sizeof(*message), &answer, sizeof(answer), &how);
 
+    *next = answer.next;
     return length < 0 ? length : answer.value;
 }
 
@@ -42,7 +44,7 @@ static bool is_range(const struct msg_retrieve *asked)
 }
 
 /* At the home of SPACE. */
-static int64_t change(struct space *space, const struct msg_retrieve *asked)
+static int64_t change(struct space *space, const struct msg_retrieve *asked, uint64_t *next)
 {
     switch (asked->what) {
     case CHANGE_STRATEGY:
@@ -50,7 +52,8 @@ static int64_t change(struct space *space, const struct msg_retrieve *asked)
     case CHANGE_NUMA:
         return space_numa_switch(space, asked->to);
     case CHANGE_REPLICATE:
-        return is_range(asked) ? space_replicate(space, asked->start, asked->end, false) : -EINVAL;
+        *next = asked->start;
+        return is_range(asked) ? space_replicate(space, next, asked->end, false) : -EINVAL;
     default:
         return -EINVAL;
     }
@@ -64,6 +67,7 @@ static int run(const struct remote_request *request, void *result)
     struct group *group = asked.process > 0 && asked.process <= INT32_MAX ? group_find((uint32_t)asked.process) : NULL;
     struct group *host;
     int64_t value = -ESRCH;
+    uint64_t next = 0;
 
     if (group == NULL)
         return -ESRCH;
@@ -71,45 +75,62 @@ static int run(const struct remote_request *request, void *result)
         value = group_pin(group, &host);
     if (value == 0) {
         asked.process = host->id;
-        value = host->space->home == instance.kernel ? change(host->space, &asked) : ask(host->space->home, &asked);
+        value = host->space->home == instance.kernel ? change(host->space, &asked, &next)
+                                                     : ask(host->space->home, &asked, &next);
         group_unpin(host);
     }
     group_put(group);
     if (value < 0)
         return (int)value;
-    *(struct msg_retrieved *)result = (struct msg_retrieved){value};
+    *(struct msg_retrieved *)result = (struct msg_retrieved){value, next};
     return sizeof(struct msg_retrieved);
 }
 
-static int64_t ask_home(struct msg_retrieve asked)
+static int64_t ask_home(struct msg_retrieve asked, uint64_t *next)
 {
     uint32_t home;
 
     if (asked.process == 0)
         asked.process = thread_current()->group->id;
     home = asked.process > 0 && asked.process <= INT32_MAX ? process_home((uint32_t)asked.process) : KERNELS_MAX;
-    return home < instance.kernels ? ask(home, &asked) : -ESRCH;
+    return home < instance.kernels ? ask(home, &asked, next) : -ESRCH;
 }
 
 int retrieve_process(int64_t process, const char *strategy)
 {
     uint32_t number = space_strategy_find(strategy);
+    uint64_t next;
 
-    return space_strategy(number) != NULL ? (int)ask_home((struct msg_retrieve){process, CHANGE_STRATEGY, number, 0, 0})
-                                          : -EINVAL;
+    if (space_strategy(number) == NULL)
+        return -EINVAL;
+    return (int)ask_home((struct msg_retrieve){process, CHANGE_STRATEGY, number, 0, 0}, &next);
 }
 
 int numa_process(int64_t process, const char *policy)
 {
     uint32_t choice = seen_choice_of(policy);
+    uint64_t next;
 
-    return choice != SEEN_NO_CHOICE ? (int)ask_home((struct msg_retrieve){process, CHANGE_NUMA, choice, 0, 0})
-                                    : -EINVAL;
+    if (choice == SEEN_NO_CHOICE)
+        return -EINVAL;
+    return (int)ask_home((struct msg_retrieve){process, CHANGE_NUMA, choice, 0, 0}, &next);
 }
 
+/* The home does a part at a time, as its work holds up the end of the process. */
 int64_t replicate_own(uint64_t start, uint64_t end)
 {
-    return ask_home((struct msg_retrieve){0, CHANGE_REPLICATE, 0, start, end});
+    struct msg_retrieve asked = {0, CHANGE_REPLICATE, 0, start, end};
+    int64_t done = 0, value;
+    uint64_t next;
+
+    do {
+        value = thread_dying(thread_current()) ? -EINTR : ask_home(asked, &next);
+        if (value >= 0 && (next > end || (next <= asked.start && next != end)))
+            value = -EPROTO;
+        done += value;
+        asked.start = next;
+    } while (value >= 0 && next < end);
+    return value < 0 ? value : done;
 }
 
 void retrieve_calls_init(void)

@@ -15,7 +15,6 @@
 #include "mm/frame/kept.h"
 #include "mm/frame/reference.h"
 #include "mm/lease/lease.h"
-#include "mm/page/replica.h"
 #include "mm/page/zero_page.h"
 #include "mm/space/entry.h"
 #include "msg/call.h"
@@ -56,19 +55,6 @@ int evacuate_leases(void)
 }
 
 /* --- frames --- */
-
-static void drop_replicas(struct space *space, void *context)
-{
-    (void)context;
-    spin_lock(&space->lock);
-    replicas_drop_locked(space, 0, USER_END);
-    spin_unlock(&space->lock);
-}
-
-void evacuate_replicas(void)
-{
-    space_each(drop_replicas, NULL);
-}
 
 /* On the kernel that is to stop: its frames and their copies, in ascending order of frames. */
 static struct frame_pair *pairs;

@@ -19,8 +19,6 @@ void evacuate_init(void);
 
 /* Has the homes recall all leases that this kernel knows: its own, and those of others in spaces at home here. */
 int evacuate_leases(void);
-/* Drops this kernel's copies of pages, which nobody else knows of (mm/replicate/replicate.md). */
-void evacuate_replicas(void);
 /* Has SUCCESSOR copy every frame of this kernel that a space has. */
 int evacuate_frames(uint32_t successor);
 /* Has every kernel, this one included, map the copies in place of the frames. Cannot fail. */

@@ -172,6 +172,20 @@ static uint64_t copy_of(struct space *space, uint64_t page, uint64_t frame)
     return mempolicy_frame(space, prot, page, frame);
 }
 
+/* The home writes to a replicated page, whose FRAME is its own and no other space's: all OTHERS let it go, and it
+ * stays.
+ */
+static int collapse_here(struct space *space, uint64_t page, uint64_t frame, kernel_set others)
+{
+    struct msg_space_record message = {.space = space->id, .page = page};
+    struct letting_go letting = {0};
+
+    space_gets_await(space, (struct space_range){page, page + PAGE_SIZE});
+    msg_multicast(others, MSG_SPACE_SWITCH, &message, sizeof(message), space_note_owned, &letting, "copies of a page",
+                  page);
+    return letting.error != 0 ? letting.error : upgrade(space, page, frame);
+}
+
 int space_cow_break(struct space *space, uint64_t page, uint64_t frame, kernel_set others, uint32_t spaces,
                     bool replicated)
 {
@@ -183,6 +197,8 @@ int space_cow_break(struct space *space, uint64_t page, uint64_t frame, kernel_s
     if (!replicated && (spaces != 0 ? spaces == 1 : frame_is_sole(frame))) /* and stays so: a fork needs the whole-space
                                                                               lock, while this task has the page's */
         return upgrade(space, page, frame);
+    if (replicated && space->home == instance.kernel && window_owns(frame, PAGE_SIZE) && frame_spaces(frame) == 1)
+        return collapse_here(space, page, frame, others);
     new = room_for(space, page) ? copy_of(space, page, frame) : 0;
     if (new == 0)
         return -ENOMEM;

@@ -15,7 +15,8 @@ bool replica_install_locked(struct space *space, uint64_t page, uint64_t frame, 
     bool elsewhere;
 
     if (entry == NULL || *entry != 0 || space->home == instance.kernel || !space->retrieval->home_knows ||
-        (frame_nodes() >> policy_node_of(frame) & 1) != 0)
+        (frame_nodes() >> policy_node_of(frame) & 1) != 0 || !frame_is_ample() ||
+        (*spare != 0 && !mempolicy_accepts_locked(space, prot, page, *spare)))
         return false;
     if (*spare == 0)
         *spare = mempolicy_frame_here_locked(space, prot, page, false, &elsewhere);
@@ -75,6 +76,38 @@ void replicas_drop_all_locked(struct space *space, uint64_t start, uint64_t end)
 
         drop_in_leaf_locked(space, leaf, base, base < start ? paging_index(start) : 0,
                             end - base < LEAF_SIZE ? paging_index(end) : LEAF_ENTRIES);
+    }
+}
+
+/* Drops the copies in the first leaf table from *AT on, behind which *AT is then. False: there are none left. */
+static bool drop_some(struct space *space, uint64_t *at)
+{
+    bool some;
+
+    spin_lock(&space->lock);
+    some = space->replicas != 0 && paging_next_leaf_look(&space->tables, at, USER_END) != NULL;
+    if (some) {
+        *at &= ~(LEAF_SIZE - 1);
+        replicas_drop_all_locked(space, *at, *at + LEAF_SIZE);
+        *at += LEAF_SIZE;
+    }
+    spin_unlock(&space->lock);
+    return some;
+}
+
+/* Between two tables no reference to the space is held, whose end spins for it. */
+void replicas_give_up(void)
+{
+    struct space *space;
+
+    for (uint64_t id = 0, at = 0; (space = space_next(id)) != NULL; slice_check()) {
+        at = space->id == id ? at : 0;
+        id = space->id;
+        if (!drop_some(space, &at)) {
+            id++;
+            at = 0;
+        }
+        space_put(space);
     }
 }
 

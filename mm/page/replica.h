@@ -24,8 +24,8 @@ static inline bool replica_is(uint64_t entry)
 
 /* Maps a copy of FRAME, which is replicated, at PAGE, whose entry is empty and has a table, in an area with PROT. The
  * copy is in *SPARE, a frame of this kernel, which becomes 0 then; *SPARE is 0 on entry: in a new frame by the area's
- * mempolicy. False: nothing is mapped, as FRAME is on a node of this kernel, there is no memory, or the policy wants
- * other memory. */
+ * mempolicy. False: nothing is mapped, as FRAME is on a node of this kernel, there is little memory left, or the policy
+ * wants other memory. */
 bool replica_install_locked(struct space *space, uint64_t page, uint64_t frame, uint32_t prot, uint64_t *spare);
 
 /* Drops the copies in [START, END), whose entries are empty afterwards. All of them: at most a leaf table's pages, or
@@ -36,6 +36,9 @@ static inline void replicas_drop_locked(struct space *space, uint64_t start, uin
     if (__builtin_expect(space->replicas != 0, 0))
         replicas_drop_all_locked(space, start, end);
 }
+
+/* Drops all copies that this kernel has, in slices: what they take is free again. Tasks only; waits for nothing. */
+void replicas_give_up(void);
 
 /* At the home, with the whole space locked: no page is replicated any more; what was is copy-on-write as after a fork.
  * The caller has all members drop their copies before it unlocks the space. */

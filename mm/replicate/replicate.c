@@ -23,6 +23,7 @@
 #include "msg/slice.h"
 
 #define CHUNK (64 * PAGE_SIZE) /* a power of two: what one lock covers */
+#define CHUNKS_MOST 8u         /* of a call */
 
 /* What is to be done with a page. */
 enum step { STEP_NONE, STEP_DONE, STEP_EMPTY, STEP_FETCH };
@@ -179,15 +180,18 @@ static uint64_t next_used(struct space *space, uint64_t at, uint64_t end)
     return !found ? end : table > at ? table : at;
 }
 
-int64_t space_replicate(struct space *space, uint64_t start, uint64_t end, bool follows)
+int64_t space_replicate(struct space *space, uint64_t *start, uint64_t end, bool follows)
 {
-    int64_t done = 0, part = start < end ? space_lock_once(space, start, end) : 0;
+    int64_t done = 0, part = *start < end ? space_lock_once(space, *start, end) : 0;
+    uint64_t at = next_used(space, *start, end), stop;
 
     /* Leases have been recalled now: pages that the home does not know are newer than this call. */
-    for (uint64_t at = next_used(space, start, end), stop; at < end && part >= 0; at = next_used(space, stop, end)) {
+    for (uint32_t i = 0; i < CHUNKS_MOST && at < end && part >= 0; i++) {
         stop = (at & ~(CHUNK - 1)) + CHUNK < end ? (at & ~(CHUNK - 1)) + CHUNK : end;
         part = replicate_chunk(space, at, stop, follows);
         done += part;
+        at = next_used(space, stop, end);
     }
+    *start = at;
     return part < 0 ? part : done;
 }

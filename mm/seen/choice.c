@@ -249,6 +249,8 @@ static uint32_t replicate(const struct seen_view *view)
 {
     uint32_t users = 0;
 
+    if (view->replicated)
+        return SEEN_STAYS;
     for (uint32_t node = 0; node < view->nodes; node++)
         users += view->used[node] != 0;
     if (users > 1)

@@ -23,6 +23,7 @@ struct seen_view {
     bool fresh;           /* for less than a period: not all of its users may have been counted yet */
     uint32_t last;        /* the node whose accesses were seen before; SEEN_STAYS: nobody's yet */
     uint32_t written;     /* not 0: its pages were written lately */
+    bool replicated;      /* it has been replicated, and was not seen to be written since */
     const uint16_t *used; /* of each node: pages found accessed, those just seen included; halved every period */
     const uint32_t
         *load;    /* of each node: pages used, of the space's blocks with several users that are or come there */

@@ -273,6 +273,7 @@ static uint32_t choose(struct space *space, const struct seen_policy *policy, st
                                       (here == own ? FRESH_HERE(seen_half_ns) : seen_half_ns),
                              .last = block->last != NOBODY ? block->last : SEEN_STAYS,
                              .written = block->written,
+                             .replicated = block->replicated,
                              .used = block->used,
                              .load = seen->load,
                              .settled = block->load != NOBODY && clock_now() - block->shared >= seen_half_ns,
@@ -285,9 +286,7 @@ static uint32_t choose(struct space *space, const struct seen_policy *policy, st
     if (view.memory == 0)
         return SEEN_STAYS;
     to = policy->choose(&view);
-    if (to == SEEN_REPLICATE)
-        return block->replicated ? SEEN_STAYS : to;
-    return to < view.nodes && (view.memory >> to & 1) != 0 ? to : SEEN_STAYS;
+    return to == SEEN_REPLICATE || (to < view.nodes && (view.memory >> to & 1) != 0) ? to : SEEN_STAYS;
 }
 
 /* BLOCK, of which PAGES have just been used, is on NODE, or to come there: counts it in the node's load if it has
@@ -395,6 +394,17 @@ bool seen_next(struct space *space, uint64_t *start, uint64_t *bytes, uint32_t *
     }
     spin_unlock(&space->lock);
     return found;
+}
+
+void seen_not_replicated(struct space *space, uint64_t start, uint64_t bytes)
+{
+    struct block *block;
+
+    spin_lock(&space->lock);
+    block = space->seen != NULL && space->seen->bytes == bytes ? find(space->seen, start / bytes + 1) : NULL;
+    if (block != NULL && block->number != 0)
+        block->replicated = false;
+    spin_unlock(&space->lock);
 }
 
 void seen_end(struct space *space)

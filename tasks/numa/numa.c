@@ -132,6 +132,17 @@ static void follow_done(void *context, uint64_t page, int result)
     (void)result;
 }
 
+static void replicate_block(struct space *space, uint64_t start, uint64_t bytes)
+{
+    uint64_t next = start;
+    int64_t result = 0;
+
+    while (result >= 0 && next < start + bytes)
+        result = space_replicate(space, &next, start + bytes, true);
+    if (result < 0)
+        seen_not_replicated(space, start, bytes);
+}
+
 static void move_blocks(struct space *space)
 {
     struct following following = {.space = space};
@@ -142,8 +153,8 @@ static void move_blocks(struct space *space)
          moved += bytes) {
         trace_note("moves memory to this node", (uint32_t)space->id, instance.kernel,
                    start / (SEEN_BLOCK_PAGES * PAGE_SIZE), following.node);
-        if (following.node == SEEN_REPLICATE) /* an error leaves the rest of the block as it is */
-            space_replicate(space, start, start + bytes, true);
+        if (following.node == SEEN_REPLICATE)
+            replicate_block(space, start, bytes);
         else
             space_move(space, start, start + bytes, &moves);
         slice_check();

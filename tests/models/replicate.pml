@@ -136,6 +136,22 @@ inline new_frame(k, o)
     fi
 }
 
+/* The home has the page's lock, and no other space has the frame: everybody else lets it go, and it stays. */
+inline same_frame(o)
+{
+    o = 1;
+    do
+    :: o < 3 ->
+        if
+        :: marked[o] -> atomic { asking[o] == 0 || BUG == 3 -> switch_to_nothing(o) }
+        :: else
+        fi;
+        o++
+    :: else -> break
+    od;
+    entry[0] = WRITABLE
+}
+
 inline lock_and_write(k, o)
 {
     atomic { !locked -> locked = true };
@@ -251,7 +267,8 @@ proctype home()
         :: atomic { !locked && entry[0] == LENT && (BUG == 6 || (!marked[1] && !marked[2])) -> entry[0] = WRITABLE; write_now(0) }
         :: atomic { !locked && entry[0] == LENT && (marked[1] || marked[2]) -> locked = true };
             if
-            :: entry[0] == LENT && BUG != 5 -> new_frame(0, o)
+            :: entry[0] == LENT && BUG != 5 -> new_frame(0, o) /* a fork has it, too */
+            :: entry[0] == LENT && BUG != 5 -> same_frame(o)
             :: entry[0] == LENT && BUG == 5 -> entry[0] = WRITABLE
             :: else
             fi;

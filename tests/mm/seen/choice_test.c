@@ -60,6 +60,7 @@ static void see_in(uint32_t home, struct block *block, const struct seen_policy 
                              .fresh = block->last == SEEN_STAYS,
                              .last = block->last,
                              .written = block->written,
+                             .replicated = block->replicated,
                              .used = block->used,
                              .load = load,
                              .settled = settled,
@@ -468,6 +469,8 @@ TEST(seen_replicate,
     see(&block, "replicate", 0, PAGES);
     see(&block, "replicate", 1, 1);
     CHECK(block.replicated);
+    for (int round = 0; round < 10; round++) /* it stays where it is, also when one node alone uses it */
+        see(&block, "replicate", 1, PAGES);
     CHECK_EQ(block.moves, 0);
     block = new_block();
     block.written = 1;

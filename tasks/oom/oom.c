@@ -93,9 +93,9 @@ static void look(struct msg_oom_largest *out)
 
     *out = (struct msg_oom_largest){.lacks = frame_is_short() ? 1 : 0};
     group_each(look_at, &look);
-    if (out->lacks == 0 || look.copies == 0)
+    if (look.copies == 0 || frame_is_ample())
         return;
-    out->ending = 1; /* memory is about to be free */
+    out->ending = 1; /* memory is about to be free, and no new copies are made */
     if (__atomic_exchange_n(&giving_up, 1, __ATOMIC_ACQ_REL) == 0)
         work_submit(&work);
 }

@@ -12,6 +12,7 @@
 #include "msg/wire.h"
 
 #define LOOKS_AT_PEER 16u /* of so many polls one is for the messages of all peers */
+#define TAKES_MAX 32u     /* polls that take messages, during which interrupts are off, for an event */
 
 struct waiting_call {
     struct completion done;
@@ -46,9 +47,8 @@ static void call_answer(void *context, uint32_t kernel, const void *reply, int l
     completion_signal(&call->done);
 }
 
-/* Looks for a message, of PEER if it is not NULL and else of all, and handles what there is. Returns whether the wait
- * may be over, or a thread have become ready: no interrupt is taken meanwhile, so on the only CPU just a handler does
- * that. */
+/* Looks for a message, of PEER if it is not NULL and else of all, and handles what there is. Returns whether there was
+ * any. */
 static inline bool look_once(struct peer *peer)
 {
     struct ring_receiver *ring = peer != NULL ? msg_ring_of_peer(peer) : NULL;
@@ -57,17 +57,18 @@ static inline bool look_once(struct peer *peer)
     if (ring != NULL ? msg_poll_ring(peer, ring) : peer == NULL && idle_poll_look() && msg_poll())
         return true;
     cpu_relax();
-    return cpu_several;
+    return false;
 }
 
 /* Polls for messages for a while, until OVER (a constant) says so of CONTEXT, because what ends the wait is likely to
- * arrive soon: from KERNEL, unless that is -1. */
+ * arrive soon: from KERNEL, unless that is -1. Of polls that take messages it makes at most MOST (a constant; 0: any
+ * number). */
 static inline __attribute__((always_inline)) void poll_until(bool (*over)(const void *context), const void *context,
-                                                             int32_t kernel)
+                                                             int32_t kernel, uint32_t most)
 {
     struct peer *peer;
-    bool first;
-    uint32_t budget = msg_idle_budget();
+    bool first, took;
+    uint32_t budget = msg_idle_budget(), takes = 0;
     uint64_t last = rdtsc_unordered();
 
     if (!wait_ops.alone() || over(context) || budget == 0)
@@ -80,9 +81,11 @@ static inline __attribute__((always_inline)) void poll_until(bool (*over)(const 
     if (first)
         msg_doorbell_disarm();
     for (uint32_t i = 1; i <= budget; i++) {
-        if (look_once(i % LOOKS_AT_PEER != 0 ? peer : NULL) && (over(context) || !wait_ops.alone()))
+        took = look_once(i % LOOKS_AT_PEER != 0 ? peer : NULL);
+        /* On the only CPU just a handler ends the wait or makes a thread ready: no interrupt is taken meanwhile. */
+        if ((took || cpu_several) && (over(context) || !wait_ops.alone()))
             break; /* what the wait is for may need a thread of this CPU */
-        if (idle_poll_away(&last))
+        if ((most != 0 && took && ++takes == most) || idle_poll_away(&last))
             break;
     }
     if (first)
@@ -97,12 +100,12 @@ static inline bool is_done(const void *completion)
 
 static __attribute__((noinline)) void idle_poll_answer(const struct completion *done, int32_t kernel)
 {
-    poll_until(is_done, done, kernel);
+    poll_until(is_done, done, kernel, 0);
 }
 
 __attribute__((noinline)) void idle_poll_event(bool (*over)(const void *context), const void *context)
 {
-    poll_until(over, context, -1);
+    poll_until(over, context, -1, TAKES_MAX);
 }
 
 bool msg_wait_until(struct completion *done, const struct wait_reason *reason, uint64_t deadline)

@@ -47,8 +47,8 @@ void msg_wait(struct completion *done, const struct wait_reason *reason);
 bool msg_wait_until(struct completion *done, const struct wait_reason *reason, uint64_t deadline);
 
 /* Before a task blocks for an event that a message may bring soon: polls for messages for a while, unless another
- * thread is ready, until OVER says of CONTEXT that the wait is over, as handlers and other CPUs make it. OVER takes no
- * lock. Tasks only. */
+ * thread is ready, until OVER says of CONTEXT that the wait is over, as handlers and other CPUs make it. It ends early
+ * where peers send without a pause, as interrupts are off. OVER takes no lock. Tasks only. */
 void idle_poll_event(bool (*over)(const void *context), const void *context);
 
 /* How long the requesting task waits. */

@@ -153,14 +153,13 @@ int64_t file_call_at(const struct file_place *place, const struct file_request *
 }
 
 int64_t file_call_surely(const struct file_place *place, const struct file_request *request, const void *data,
-                         size_t size)
+                         size_t size, void *result, size_t room, struct file_answer *answer)
 {
     struct zero_copy zero_copy = {.sure = true};
-    struct file_answer answer;
 
     if (place->kernel == instance.kernel)
-        return call_here(place->id, request, data, size, NULL, 0, &answer);
-    return call_zero_copy(place->kernel, 0, place->id, request, data, size, NULL, 0, &zero_copy, &answer);
+        return call_here(place->id, request, data, size, result, room, answer);
+    return call_zero_copy(place->kernel, 0, place->id, request, data, size, result, room, &zero_copy, answer);
 }
 
 static int64_t call_process(struct file_table *table, uint32_t id, const struct file_request *request, const void *data,

@@ -29,9 +29,10 @@ int64_t file_call_process(uint32_t id, const struct file_request *request, const
 int64_t file_call_at(const struct file_place *place, const struct file_request *request, const void *data, size_t size,
                      void *result, size_t room, struct file_answer *answer);
 
-/* The same without result data; it does not fail for lack of memory. The operation itself must need none. */
+/* The same; it does not fail for lack of memory if data and result together are at most 200 bytes. The operation itself
+ * must need none. */
 int64_t file_call_surely(const struct file_place *place, const struct file_request *request, const void *data,
-                         size_t size);
+                         size_t size, void *result, size_t room, struct file_answer *answer);
 
 /* The file of FD, with a pin, when both the descriptor table of GROUP and the file are here; else NULL. */
 struct file *file_near(struct group *group, int64_t fd);

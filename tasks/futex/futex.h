@@ -62,7 +62,8 @@ int futex_note_robust_locked(struct process *process, uint32_t thread, uint64_t 
 void futex_forget_robust(struct group *group, uint32_t thread);
 void futex_forget_all_robust(struct group *group);
 /* At the home of GROUP, while nothing changes it: calls EACH with the robust lists of those of its threads that are
- * lost if the kernel where they are is; perhaps twice with the same one. */
+ * lost if the kernel where they are is; perhaps twice with the same one. Of those that kernels have noted, not more
+ * than the threads that the records leave. */
 void futex_robust_each(const struct group *group, void (*each)(void *context, uint32_t thread, uint64_t list),
                        void *context);
 /* At the home of GROUP, a member of which has died, when no thread of it runs any more: releases the words in memory

@@ -4,6 +4,7 @@
 #include "kernel/abi/errno.h"
 #include "mm/user/access.h"
 #include "mm/user/user_copy.h"
+#include "msg/slice.h"
 #include "tasks/futex/donation/donation.h"
 #include "tasks/futex/futex.h"
 #include "tasks/futex/internal.h"
@@ -110,6 +111,7 @@ static void release_robust(const struct holder *holder, uint64_t list)
             return;
         if (!more)
             return;
+        slice_check();
     }
     if ((head.pending & ~ENTRY_PI) != 0)
         release_word(holder, (head.pending & ~ENTRY_PI) + head.offset, (head.pending & ENTRY_PI) != 0, true);

@@ -6,6 +6,7 @@
  * that has never left home has neither: it cannot be lost while its home is not. */
 #include "kernel/abi/errno.h"
 #include "kernel/instance/instance.h"
+#include "kernel/lib/log.h"
 #include "mm/frame/heap.h"
 #include "msg/channel.h"
 #include "tasks/futex/futex.h"
@@ -156,17 +157,42 @@ void futex_forget_all_robust(struct group *group)
     spin_unlock(&group->lock);
 }
 
+struct handing_on {
+    void (*each)(void *context, uint32_t thread, uint64_t list);
+    void *context;
+    uint32_t left; /* lists that the successor takes */
+    uint32_t more;
+};
+
+static void hand_on_noted(void *context, uint32_t thread, uint64_t list)
+{
+    struct handing_on *to = context;
+
+    if (to->left == 0) {
+        to->more++;
+        return;
+    }
+    to->left--;
+    to->each(to->context, thread, list);
+}
+
 void futex_robust_each(const struct group *group, void (*each)(void *context, uint32_t thread, uint64_t list),
                        void *context)
 {
+    const struct process *process = group->process;
     kernel_set members = group->space != NULL ? group->space->members : 0;
+    struct handing_on to = {.each = each, .context = context};
 
-    list_for_each(node, &group->process->robust) {
+    list_for_each(node, &process->robust) {
         const struct process_robust *robust = container_of(node, const struct process_robust, node);
 
         each(context, robust->thread, robust->list);
     }
-    futex_notes_each(group, members, each, context);
+    if (process->live > process->robust_count)
+        to.left = process->live - process->robust_count;
+    futex_notes_each(group, members, hand_on_noted, &to);
+    if (to.more > 0)
+        log_line("tasks: %u robust lists more than process %u has threads are noted here", to.more, group->id);
 }
 
 static void release_noted(void *context, uint32_t thread, uint64_t list)

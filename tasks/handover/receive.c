@@ -218,6 +218,13 @@ static void end_holds(bool for_good)
     }
 }
 
+/* What this kernel's threads of GROUP have noted at its old home (tasks/futex/note.c) is recorded at the new one. */
+static void forget_notes_locked(struct group *group)
+{
+    list_for_each(node, &group->threads)
+        container_of(node, struct thread, group_node)->robust_note = 0;
+}
+
 static void commit_group(struct laid_out *laid)
 {
     struct group *group = laid->group;
@@ -235,8 +242,10 @@ static void commit_group(struct laid_out *laid)
         group->stopped = facts->stopped != 0;
         group->exiting = facts->exiting != 0;
     }
-    if (laid->process != NULL) /* otherwise its home, which may be this kernel, has it */
+    if (laid->process != NULL) { /* otherwise its home, which may be this kernel, has it */
         group->process = laid->process;
+        forget_notes_locked(group);
+    }
     if (laid->files != NULL)
         group->files = laid->files;
     if (laid->process != NULL && laid->alarm_at != 0) {
@@ -421,17 +430,14 @@ static bool switch_group(struct group *group, void *context)
 {
     const struct switching *s = context;
 
-    bool moves;
-
     spin_lock(&group->lock);
-    moves = group->home == s->from;
-    if (moves)
+    if (group->home == s->from) { /* not so at TO: commit_group has done both */
         group->home = s->to;
+        forget_notes_locked(group);
+    }
     list_for_each(node, &group->threads) {
         struct thread *thread = container_of(node, struct thread, group_node);
 
-        if (moves) /* what was noted at the old home is recorded at the new one */
-            thread->robust_note = 0;
         thread->visited &= ~(1ull << s->from);
         if (process_home(thread->tid) == s->from) /* so that the new kernel of its role receives THREAD_GONE */
             thread->visited |= 1ull << s->to;

@@ -12,6 +12,7 @@
 #include "mm/retrieve/strategy.h"
 #include "msg/channel.h"
 #include "tasks/balance/balance.h"
+#include "tasks/futex/donation/donation.h"
 #include "tasks/migrate/join.h"
 #include "tasks/migrate/state.h"
 #include "tasks/process/process.h"
@@ -20,15 +21,19 @@
 #include "tasks/sched/sched.h"
 #include "tasks/signal/signal.h"
 
-/* A returning thread: its shadow takes the state and wakes. */
+/* A returning thread: its shadow takes the state and wakes, unless it still polls. */
 static int refill_locked(struct thread *thread, const struct msg_migrate *message)
 {
+    struct pi_priority before = pi_priority_locked(thread), now;
     int error = -EPROTO;
 
     if (thread->presence != THREAD_PRESENT && thread->disposition == DISPOSITION_NONE)
         error = state_install(thread, message);
     if (error != 0)
         return error;
+    now = pi_priority_locked(thread);
+    if (now.policy != before.policy || now.nice != before.nice)
+        sched_share_changed(thread);
     thread->disposition = DISPOSITION_RETURN;
     sched_wake(thread);
     return 0;

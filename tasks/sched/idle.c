@@ -138,15 +138,15 @@ void sched_idle(void)
 void sched_poll(bool (*over)(const void *context), const void *context)
 {
     struct cpu_queue *queue = sched_own_queue();
-    uint64_t begun, now;
 
     if (queue->run.ready_count > 0)
         return;
-    begun = clock_now();
-    idle_poll_event(over, context);
-    now = clock_now();
     spin_lock(&queue->lock);
-    /* What another CPU has charged meanwhile, when it made a thread ready, stays charged. */
-    queue->since = queue->since < begun ? queue->since + (now - begun) : now;
+    sched_charge_locked(queue, thread_current(), clock_now());
+    queue->since = SCHED_NEVER; /* who makes a thread ready meanwhile, here or on another CPU, charges nothing */
+    spin_unlock(&queue->lock);
+    idle_poll_event(over, context);
+    spin_lock(&queue->lock);
+    queue->since = clock_now();
     spin_unlock(&queue->lock);
 }

@@ -16,7 +16,7 @@ struct cpu_queue {
     struct spinlock lock;
     uint32_t index;             /* [i] its CPU */
     struct run_queue run;       /* [k] */
-    uint64_t since;             /* [k] ns: time up to which the running thread has been charged */
+    uint64_t since;             /* [k] ns: up to when the running thread is charged; NEVER: it polls, uncharged */
     uint64_t slice_end;         /* [k] ns: the end of the running thread's slice */
     uint64_t armed;             /* [o] ns: when the timer interrupt comes; never later than needed */
     struct time_queue sleepers; /* [k] by wake_at */
@@ -63,7 +63,7 @@ static inline struct cpu_queue *sched_lock(const struct thread *thread)
 static inline void sched_charge_locked(struct cpu_queue *queue, struct thread *thread, uint64_t now)
 {
     if (now <= queue->since)
-        return; /* the clocks of two CPUs differ a little */
+        return; /* the clocks of two CPUs differ a little, or the thread polls */
     share_charge(&thread->share, now - queue->since);
     queue->busy += now - queue->since;
     queue->wanted += (now - queue->since) * load_count(queue->run.load);

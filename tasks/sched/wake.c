@@ -82,12 +82,21 @@ void sched_deliver(struct thread *thread, uint64_t credit)
     sched_notify(deliver(thread, credit));
 }
 
-/* Sets the scheduling entity of THREAD, which is in no queue, by its donated policy and nice value, or else by its
- * own. */
-static __attribute__((noinline)) void set_share(struct thread *thread)
+/* The policy and nice value that are donated to THREAD, or else its own. */
+static uint32_t policy_in_use(const struct thread *thread)
 {
-    share_set(&thread->share, thread->donated ? thread->donated_policy : thread->context.policy,
-              thread->donated ? thread->donated_nice : thread->context.nice);
+    return thread->donated ? thread->donated_policy : thread->context.policy;
+}
+
+static int nice_in_use(const struct thread *thread)
+{
+    return thread->donated ? thread->donated_nice : thread->context.nice;
+}
+
+/* Sets the scheduling entity of THREAD, which is in no queue. */
+static void set_share(struct thread *thread)
+{
+    share_set(&thread->share, policy_in_use(thread), nice_in_use(thread));
 }
 
 /* Makes THREAD, blocked in QUEUE, ready, on this CPU or a better one, and unlocks the queue; the result is for
@@ -99,8 +108,6 @@ static inline __attribute__((always_inline)) uint32_t wake_unlock(struct cpu_que
     list_remove(&thread->queue_node);
     if (thread->wake_at != 0)
         time_queue_remove(&queue->sleepers, &thread->share.node);
-    if (thread->presence != THREAD_PRESENT) /* it may return from another kernel with another nice value */
-        set_share(thread);
     target = cpu_several ? place_wake(thread) : queue->index;
     if (target == queue->index)
         return enqueue_unlock(queue, thread, FAIR_CREDIT);
@@ -214,19 +221,19 @@ void sched_affinity_changed(struct thread *thread)
 void sched_share_changed(struct thread *thread)
 {
     struct cpu_queue *queue = sched_lock(thread);
-    bool donated = thread->donated;
-    uint32_t policy = donated ? thread->donated_policy : thread->context.policy;
-    int nice = donated ? thread->donated_nice : thread->context.nice;
-    uint32_t index = queue->index;
     bool running = thread->state == THREAD_RUNNING;
-    uint64_t now = clock_now();
+    uint32_t index = queue->index;
+    uint64_t now;
 
+    if (thread->state == THREAD_BLOCKED || thread->transit) {
+        set_share(thread);
+        spin_unlock(&queue->lock);
+        return;
+    }
+    now = clock_now();
     if (running)
         sched_charge_locked(queue, thread, now);
-    if (thread->state == THREAD_BLOCKED || thread->transit)
-        share_set(&thread->share, policy, nice);
-    else
-        run_queue_change(&queue->run, &thread->share, !running, policy, nice);
+    run_queue_change(&queue->run, &thread->share, !running, policy_in_use(thread), nice_in_use(thread));
     if (running)
         sched_begin_slice(queue, thread, now); /* the old slice may have had no end */
     spin_unlock(&queue->lock);

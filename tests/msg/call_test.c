@@ -408,6 +408,23 @@ ALONE(looks_away, "a task whose CPU did not run between two looks blocks at once
     CHECK(peers_waits > 0);
 }
 
+/* A peer sends another message whenever one has been taken. */
+static bool is_over_never(const void *context)
+{
+    (void)context;
+    send_numbers(OTHER, MSG_TELL, 0, 1, 48);
+    return false;
+}
+
+ALONE(looks_flooded, "a task that polls for an event takes messages 32 times at most, with interrupts off")
+{
+    begin(3, 1, "");
+    peers_no_other_thread = true;
+    idle_poll_event(is_over_never, NULL);
+    CHECK_EQ(got_count, 32 + 1); /* and one as it armed the doorbell */
+    CHECK_EQ(peers_waits, 0);
+}
+
 /* Another CPU takes messages, and its handler waits until we answer a shootdown: we do so in cpu_relax. */
 static void other_cpu_goes_on(void)
 {

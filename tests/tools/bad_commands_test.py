@@ -42,7 +42,7 @@ BAD = {
     # boot options
     "an unknown boot option": ("run --append retreive=home inside",
                                r"--append 'retreive=home': unknown boot option 'retreive'; did you mean 'retrieve'\? "
-                               r"\(valid: alloc, audit, balance, .*, weights\)$"),
+                               r"\(valid: alloc, audit, balance, .*, workers\)$"),
     "a word without sense": ("run --append quiet inside", r"unknown boot option 'quiet' \(valid: "),
     "a misspelt value": ("run --append lock=lamprot inside", r"invalid lock='lamprot'; did you mean 'lamport'\? "
                                                              r"\(valid: home\|lamport\)$"),

@@ -31,15 +31,13 @@ int64_t signal_read_info(uint64_t address, uint64_t signal, uint32_t target, boo
     memcpy(&inside, user, sizeof(inside));
     if (the_same && inside != (uint32_t)signal)
         return -EINVAL;
-    *info = (struct signal_info){.signal = (uint32_t)signal};
+    *info = (struct signal_info){.signal = (uint32_t)signal <= SIGNALS ? (uint32_t)signal : 0};
     memcpy(&info->code, user + CODE_OFFSET, sizeof(info->code));
     memcpy(ids, user + 16, sizeof(ids));
     memcpy(&info->value, user + VALUE_OFFSET, sizeof(info->value));
     info->pid = ids[0];
     info->uid = ids[1];
-    if ((info->code >= 0 || info->code == SI_TKILL) && target != thread_current()->tid)
-        return -EPERM;
-    return (uint32_t)signal > SIGNALS ? -EINVAL : 0;
+    return (info->code >= 0 || info->code == SI_TKILL) && target != thread_current()->tid ? -EPERM : 0;
 }
 
 void signal_wait_due(uint64_t deadline)

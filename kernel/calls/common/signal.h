@@ -10,8 +10,9 @@
 /* Returns the siginfo of a signal that the current process sends. */
 struct signal_info signal_user_info(uint64_t signal, int32_t code);
 /* Reads the siginfo_t at user address ADDRESS for a signal to TARGET. A process may claim only in a signal to itself
- * that the kernel or another process is the sender: -EPERM. -EFAULT; -EINVAL: SIGNAL is no signal or, with THE_SAME,
- * differs from the number in the siginfo_t. */
+ * that the kernel or another process is the sender: -EPERM. -EFAULT; -EINVAL: with THE_SAME, SIGNAL differs from the
+ * number in the siginfo_t. If there is no signal SIGNAL, INFO has signal 0: the caller checks that after it has looked
+ * for the target, as Linux does. */
 int64_t signal_read_info(uint64_t address, uint64_t signal, uint32_t target, bool the_same, struct signal_info *info);
 /* Waits until a signal, or an event that makes the call begin again, is due for the current thread, at most until
  * DEADLINE (clock_now ns, 0: none). */

@@ -96,10 +96,10 @@ int64_t call_pidfd_send_signal(struct call *c)
         error = signal_read_info(c->a[2], c->a[1], facts.process, true, &info);
     else if (error == 0)
         info = signal_user_info(c->a[1], SI_USER);
-    if (error == 0 && (uint32_t)c->a[1] > SIGNALS)
-        error = -EINVAL;
     if (error == 0 && facts.gone != 0)
         error = -ESRCH;
+    if (error == 0 && (uint32_t)c->a[1] > SIGNALS)
+        error = -EINVAL;
     if (error == 0)
         error = credentials_may_signal(facts.process, info.signal);
     if (error == 0 && in_proc)

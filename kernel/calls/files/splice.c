@@ -78,8 +78,10 @@ static void pipe_let_go(const struct file_answer *answer, enum file_special what
     struct file_request request = {
         .operation = MSG_FILE_OPERATE, .fd = -1, .special = {.what = what, .argument = bytes == NULL ? count : 0}};
     const struct file_place place = {.id = answer->id, .kernel = answer->kernel};
+    struct file_answer end;
 
-    file_call_surely(&place, &request, bytes, bytes != NULL ? count : 0); /* a failure would lose the bytes */
+    /* a failure would lose the bytes */
+    file_call_surely(&place, &request, bytes, bytes != NULL ? count : 0, NULL, 0, &end);
 }
 
 /* Waits for the pipe that returned ANSWER with -EAGAIN. Returns 0 when the caller is to retry, or the call's error. */

@@ -12,12 +12,13 @@
 #include "kernel/instance/instance.h"
 #include "kernel/ipc/call.h"
 #include "kernel/lib/string.h"
+#include "kernel/wait/completion.h"
 #include "mm/frame/heap.h"
 #include "mm/user/user_copy.h"
 #include "tasks/process/call.h"
 #include "tasks/process/group.h"
 #include "tasks/process/limit.h"
-#include "tasks/remote/watch.h"
+#include "tasks/remote/notify.h"
 #include "tasks/thread/thread.h"
 
 #define SECOND 1000000000ull
@@ -115,14 +116,20 @@ int64_t call_mq_unlink(struct call *c)
     return by_name(IPC_QUEUE_UNLINK, &call, c->a[0], &answer);
 }
 
-/* The caller of CALL, which waits at PLACE, does not wait any more, because of ERROR. Returns 0 if it has sent its
- * message by then, else ERROR. */
-static int64_t give_up(const struct mqueue_call *call, const struct file_place *place, int64_t error)
+/* Ends the wait of the current thread at PLACE, because of ERROR, or with 0 after a notice. Returns its answer or, if
+ * it has not been served, ERROR. Without memory for its message it gives up, and the message goes back to its place. */
+static int64_t take(const struct file_place *place, int64_t error, void *result, size_t room,
+                    struct file_answer *answer)
 {
     const struct file_request request = {.operation = MSG_FILE_OPERATE, .special.what = SPECIAL_QUEUE};
-    const struct mqueue_call end = {.operation = MQUEUE_GIVE_UP, .task = call->task};
+    struct mqueue_call call = {.operation = MQUEUE_TAKE, .task = thread_current()->tid};
+    int64_t value = file_call_surely(place, &request, &call, sizeof(call), result, room, answer);
 
-    return file_call_surely(place, &request, &end, sizeof(end)) == 1 ? 0 : error;
+    if (value == -ENOMEM) {
+        error = value;
+        value = file_call_surely(place, &request, &call, sizeof(call), NULL, 0, answer);
+    }
+    return error != 0 && value < 0 ? error : value == -EINTR ? -ERESTARTSYS : value;
 }
 
 /* Real-time threads come before the others, in the order of their priorities; the others in that of their nice values,
@@ -153,35 +160,55 @@ static int64_t read_deadline(uint64_t at, uint64_t *deadline)
     return 0;
 }
 
+struct queue_wait {
+    struct remote_wait wait;
+    struct completion done;
+};
+
+static void notified(struct remote_wait *wait, const uint64_t *words)
+{
+    (void)words;
+    completion_signal(&container_of(wait, struct queue_wait, wait)->done);
+}
+
+/* 0: the queue at PLACE has served the thread, or has been closed. -ERESTARTSYS, -ETIMEDOUT. */
+static int64_t wait_for(struct queue_wait *w, const struct file_place *place, uint64_t deadline)
+{
+    const struct wait_reason reason = {.what = "a message queue",
+                                       .kernel = place->kernel == instance.kernel ? -1 : (int32_t)place->kernel,
+                                       .key = place->id};
+
+    if (completion_wait_until(&w->done, &reason, WAIT_INTERRUPTIBLE, deadline))
+        return 0;
+    return deadline != 0 && clock_now() >= deadline ? -ETIMEDOUT : -ERESTARTSYS;
+}
+
 /* Performs CALL (SIZE bytes) on the queue FD. Waits until the absolute time at user address AT, or without a limit if
  * AT is 0. -EBADF: FD is no queue, or has been closed meanwhile. */
 static int64_t transfer(int64_t fd, struct mqueue_call *call, size_t size, void *result, size_t room, uint64_t at)
 {
-    const struct file_request again = {.operation = MSG_FILE_OPERATE, .special.what = SPECIAL_QUEUE};
     const struct thread *thread = thread_current();
     struct file_place place;
     struct file_answer answer;
+    struct queue_wait w;
     uint64_t deadline;
-    int64_t value = read_deadline(at, &deadline), error;
+    int64_t value = read_deadline(at, &deadline);
 
     if (value != 0)
         return value;
     call->task = thread->tid;
     call->kernel = instance.kernel;
     call->urgency = urgency(&thread->context);
+    completion_init(&w.done);
+    remote_wait_begin(&w.wait, 0, notified);
+    call->token = w.wait.token;
     value = anonymous_call(fd, SPECIAL_QUEUE, 0, call, size, result, room, &answer);
-    if (value == -EINVAL)
-        return -EBADF;
-    while (value == -EINPROGRESS) {
+    if (value == -EINPROGRESS) {
         place = (struct file_place){.id = answer.id, .kernel = answer.kernel};
-        error = watch_wait_at(place.kernel, WATCH_FILE, place.id, answer.seen, "a message queue", deadline);
-        if (error < 0)
-            return give_up(call, &place, error);
-        value = file_call_at(&place, &again, call, size, result, room, &answer);
-        if (value == -ENOMEM)
-            return give_up(call, &place, value);
+        value = take(&place, wait_for(&w, &place, deadline), result, room, &answer);
     }
-    return value == -ESRCH ? -EBADF : value;
+    remote_wait_end(&w.wait);
+    return value == -ESRCH || value == -EINVAL ? -EBADF : value;
 }
 
 int64_t call_mq_timedsend(struct call *c)

@@ -88,28 +88,36 @@ static int punch(uint64_t backing, uint64_t pages, void *answer)
     return node_punch_mapped(backing, pages, answer);
 }
 
-/* Empties what an area has of [*AT, END): the one that contains *AT, or the first behind it. Sets *AT to where that
- * ends, unless the area has changed meanwhile. The order of the checks is Linux's. */
+/* Sets *AT, which is in no area, to the start of the first area behind it, or to END if that comes first. */
+static int skip_hole(uint64_t *at, uint64_t end)
+{
+    int64_t found = space_look(own_space(), *at, SPACE_LOOK_START); /* ends leases of other kernels, unlike STOP */
+    uint64_t start = (uint64_t)found & ~(PAGE_SIZE - 1);
+
+    if (found >= 0 && start <= *at)
+        return -EAGAIN; /* it is in one: there was no memory to ask, or another thread has mapped it meanwhile */
+    *at = found < 0 || start > end ? end : start;
+    return 0;
+}
+
+/* Empties what the area that contains *AT has of [*AT, END), or a part of that, and sets *AT to where that ends, unless
+ * the area has changed meanwhile. The order of the checks is Linux's. */
 static int empty_area(uint64_t *at, uint64_t end)
 {
-    int64_t first = space_look(own_space(), *at, SPACE_LOOK_START), last = space_look(own_space(), *at, SPACE_LOOK_END);
-    uint64_t start = (uint64_t)first & ~(PAGE_SIZE - 1), stop = (uint64_t)last & ~(PAGE_SIZE - 1);
+    int64_t area = space_look(own_space(), *at, SPACE_LOOK_STOP), backing;
+    uint64_t start = *at, stop = (uint64_t)area & ~(PAGE_SIZE - 1);
     struct file_answer answer = {0};
-    int64_t backing;
     int error;
 
-    if (first < 0 || last < 0 || start >= end) {
-        *at = end; /* a part without areas */
-        return 0;
-    }
-    start = start > *at ? start : *at;
+    if (area < 0)
+        return area == -ENOMEM ? skip_hole(at, end) : (int)area;
     stop = stop < end ? stop : end;
     backing = space_look(own_space(), start, SPACE_LOOK_BACKING);
     if (backing < 0 || stop <= start)
         return backing < 0 ? (int)backing : 0;
-    if ((last & AREA_LOCKED) != 0 || (backing == 0 && (last & AREA_SHARED) == 0))
+    if ((area & AREA_LOCKED) != 0 || (backing == 0 && (area & AREA_SHARED) == 0))
         return -EINVAL;
-    if ((last & AREA_SHARED) == 0 || (backing & (int64_t)BACKING_READ_ONLY) != 0)
+    if ((area & AREA_SHARED) == 0 || (backing & (int64_t)BACKING_READ_ONLY) != 0)
         return -EACCES;
     error = backing == 0 ? space_empty(own_space(), start, stop)
                          : space_punch(own_space(), start, stop, punch, &answer);
@@ -277,21 +285,24 @@ int64_t call_munlockall(struct call *c)
 #define WINDOW 32u          /* pages that are looked up at a time */
 #define ALL_PAGES INT64_MAX /* what those learn who may not know: all are in memory */
 
-/* Whether the caller may know which pages of the file of BACKING are in memory: who owns it, or may write to it. Those
- * of shared memory everybody may know. */
-static bool may_know(uint64_t backing)
+/* Whether the caller may know which pages of the file of BACKING are in memory: 1 if it owns the file, or may write to
+ * it, else 0. Those of shared memory everybody may know. -EAGAIN: there is no memory to find out. */
+static int may_know(uint64_t backing)
 {
     const struct credentials *credentials = &thread_current()->context.credentials;
+    const struct file_user *who;
     struct file_facts facts;
     struct file_user user;
     char name[1];
+    int64_t error;
 
     if (!backing_is_file(backing) || backing_attached(backing) || credentials_root(credentials))
-        return true;
-    permission_user(credentials, &user);
-    return tree_ask_mapped(backing_kernel(backing), backing_object(backing), name, sizeof(name), &facts) == 0 &&
-           (permission_owner(&user, facts.uid) ||
-            permission_check(&user, facts.mode, facts.uid, facts.gid, MAY_WRITE) == 0);
+        return 1;
+    error = tree_ask_mapped(backing_kernel(backing), backing_object(backing), name, sizeof(name), &facts);
+    if (error != 0)
+        return error == -ENOMEM ? -EAGAIN : 0;
+    who = permission_user(credentials, &user) != 0 ? &user : NULL; /* root for files, with another effective user */
+    return permission_owner(who, facts.uid) || permission_check(who, facts.mode, facts.uid, facts.gid, MAY_WRITE) == 0;
 }
 
 int64_t call_mincore(struct call *c)
@@ -308,15 +319,15 @@ int64_t call_mincore(struct call *c)
         int64_t area = space_look(own_space(), at, SPACE_LOOK_STOP), pages;
         int64_t backing = area < 0 ? area : space_look(own_space(), at, SPACE_LOOK_BACKING);
         uint64_t stop = (uint64_t)area & ~(PAGE_SIZE - 1);
-        bool hides = backing > 0 && !may_know((uint64_t)backing);
+        int known = backing > 0 ? may_know((uint64_t)backing) : 1;
 
-        if (backing < 0)
-            return backing;
+        if (backing < 0 || known < 0)
+            return backing < 0 ? backing : known;
         for (stop = stop < end ? stop : end; at < stop;) {
             uint32_t count = (stop - at) / PAGE_SIZE < WINDOW ? (uint32_t)((stop - at) / PAGE_SIZE) : WINDOW;
             uint8_t there[WINDOW];
 
-            pages = hides ? ALL_PAGES : space_cached_pages(own_space(), at, count, (uint64_t)backing);
+            pages = known == 0 ? ALL_PAGES : space_cached_pages(own_space(), at, count, (uint64_t)backing);
             backing = (int64_t)backing_at((uint64_t)backing, (int64_t)(count * PAGE_SIZE));
             if (pages < 0)
                 return pages;

@@ -128,7 +128,7 @@ int64_t call_rt_sigqueueinfo(struct call *c)
     struct signal_info info;
     int64_t error = signal_read_info(c->a[2], c->a[1], (uint32_t)c->a[0], false, &info);
 
-    return error != 0 ? error : send_process((uint32_t)c->a[0], &info);
+    return error != 0 ? error : checked(c->a[1], send_process((uint32_t)c->a[0], &info));
 }
 
 int64_t call_rt_tgsigqueueinfo(struct call *c)
@@ -138,7 +138,7 @@ int64_t call_rt_tgsigqueueinfo(struct call *c)
 
     if ((int32_t)c->a[0] <= 0 || (int32_t)c->a[1] <= 0)
         return -EINVAL;
-    return error != 0 ? error : send_thread((uint32_t)c->a[0], (uint32_t)c->a[1], &info);
+    return error != 0 ? error : checked(c->a[2], send_thread((uint32_t)c->a[0], (uint32_t)c->a[1], &info));
 }
 
 int64_t call_rt_sigprocmask(struct call *c)

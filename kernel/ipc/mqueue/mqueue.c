@@ -5,9 +5,11 @@
 #include "kernel/file/anonymous.h"
 #include "kernel/file/permission.h"
 #include "kernel/fs/node/node.h"
+#include "kernel/instance/instance.h"
 #include "kernel/ipc/mqueue/internal.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
+#include "msg/channel.h"
 #include "tasks/process/call.h"
 #include "tasks/process/process.h"
 #include "tasks/quota/quota.h"
@@ -17,15 +19,16 @@
 #define LEVEL_WEIGHT 48u   /* struct posix_msg_tree_node */
 
 static struct spinlock lock;
-static struct list queues = {&queues, &queues}; /* [k] all of them */
-static uint32_t queue_count;                    /* [k] with names */
+static struct list named = {&named, &named};          /* [k] queues that can be opened */
+static struct list nameless = {&nameless, &nameless}; /* [k] those whose name has been removed */
+static uint32_t queue_count;                          /* [k] in `named` */
 
 static struct mqueue *find_locked(const char *name)
 {
-    list_for_each(at, &queues) {
+    list_for_each(at, &named) {
         struct mqueue *queue = container_of(at, struct mqueue, node);
 
-        if (queue->named && strcmp(queue->name, name) == 0)
+        if (strcmp(queue->name, name) == 0)
             return queue;
     }
     return NULL;
@@ -60,40 +63,63 @@ static uint64_t weight_of(uint64_t count, uint64_t bytes)
 
 /* --- operations --- */
 
-/* Sends *MESSAGE, which becomes NULL if the queue or a waiter has it. *EVENT: something has changed for those who wait
- * or poll; *ARRIVED: there is a first message, which nobody waits for. */
-static int64_t send_locked(struct file *file, const struct mqueue_call *call, struct message **message, bool *event,
-                           bool *arrived)
+static void notified(struct remote_notice *notice)
+{
+    struct mqueue_notice *sent = container_of(notice, struct mqueue_notice, notice);
+
+    heap_free(sent, sizeof(*sent));
+}
+
+/* After a change of QUEUE, without the lock. */
+static void finish(struct mqueue *queue, struct mqueue_outcome *outcome)
+{
+    const struct msg_process_call news = {.id = outcome->process, .type = MSG_PROCESS_SIGNAL, .info = outcome->info};
+
+    while (!list_empty(&outcome->notices)) {
+        struct mqueue_notice *notice = container_of(outcome->notices.next, struct mqueue_notice, node);
+
+        list_remove(&notice->node);
+        if (notice->kernel == instance.kernel || msg_peer_reachable(notice->kernel)) /* it is what the caller said */
+            remote_notify(&notice->notice, notice->kernel, notice->token, NULL, 0, notified);
+        else
+            notified(&notice->notice);
+    }
+    if (outcome->event)
+        file_event(&queue->events);
+    if (outcome->process != 0 && outcome->info.signal != 0 && process_notify(&news) != 0) {
+        spin_lock(&lock); /* no memory: it stays registered */
+        if (queue->process == 0)
+            queue->process = outcome->process;
+        spin_unlock(&lock);
+    }
+}
+
+/* A task that asks to send or to receive does not wait. If it does, it could not tell that it gave up. */
+static void begin_locked(struct mqueue *queue, uint32_t task, struct mqueue_outcome *outcome)
+{
+    struct waiter *waiter = mqueue_find_waiter(queue, task);
+
+    if (waiter != NULL)
+        mqueue_end_wait_locked(queue, waiter, outcome);
+}
+
+/* Sends MESSAGE. 0 or -EINPROGRESS: the queue or a waiter has it. */
+static int64_t send_locked(struct file *file, const struct mqueue_call *call, struct message *message,
+                           struct mqueue_outcome *outcome)
 {
     struct mqueue *queue = file->state;
-    struct waiter *served = mqueue_find_waiter(&queue->served, call->task);
-    int64_t result = 0;
 
-    if (served != NULL && served->sends) {
-        mqueue_forget_waiter(queue, served);
-        return 0;
-    }
-    if (mqueue_find_waiter(&queue->senders, call->task) != NULL)
-        return -EINPROGRESS;
-    *event = mqueue_hand_over_locked(queue, *message);
-    if (!*event && queue->count < queue->count_max) {
-        *arrived = queue->count == 0;
-        *event = true;
-        mqueue_insert_locked(queue, *message, false);
-    } else if (!*event) {
-        result = (file->flags & OPEN_NONBLOCK) != 0 ? -EAGAIN
-                                                    : mqueue_wait_locked(file, call, &queue->senders, *message);
-    }
-    if (result == 0 || result == -EINPROGRESS)
-        *message = NULL;
-    return result;
+    begin_locked(queue, call->task, outcome);
+    if (queue->count >= queue->count_max && list_empty(&queue->receivers))
+        return (file->flags & OPEN_NONBLOCK) != 0 ? -EAGAIN : mqueue_wait_locked(file, call, message);
+    mqueue_arrive_locked(queue, message, outcome);
+    return 0;
 }
 
 static int64_t send(struct file *file, const struct mqueue_call *call, const void *data, size_t size)
 {
     struct mqueue *queue = file->state;
-    struct msg_process_call news = {.type = MSG_PROCESS_SIGNAL};
-    bool event = false, arrived = false;
+    struct mqueue_outcome outcome;
     struct message *message;
     int64_t result;
 
@@ -105,105 +131,106 @@ static int64_t send(struct file *file, const struct mqueue_call *call, const voi
     if (message == NULL)
         return -ENOMEM;
     message->priority = call->priority;
+    message->process = call->process;
+    message->uid = call->signal;
     message->size = size;
     memcpy(message->bytes, data, size);
+    mqueue_outcome_init(&outcome);
     spin_lock(&lock);
-    result = send_locked(file, call, &message, &event, &arrived);
-    if (arrived && queue->process != 0) {
-        news.id = queue->process;
-        news.info = (struct signal_info){.signal = queue->signal,
-                                         .code = SI_MESGQ,
-                                         .pid = call->process,
-                                         .uid = call->signal,
-                                         .value = queue->value};
-        queue->process = 0;
-    }
+    result = send_locked(file, call, message, &outcome);
     spin_unlock(&lock);
-    mqueue_free_message(message);
-    if (event)
-        file_event(&queue->events);
-    if (news.info.signal != 0 && process_notify(&news) != 0) { /* no memory: it stays registered */
-        spin_lock(&lock);
-        if (queue->process == 0)
-            queue->process = news.id;
-        spin_unlock(&lock);
-    }
+    if (result != 0 && result != -EINPROGRESS)
+        mqueue_free_message(message);
+    finish(queue, &outcome);
     return result;
 }
 
-/* Takes the message that the task of CALL has got, or the first one; 0, or an error. */
+static size_t length_of(const struct message *message)
+{
+    return sizeof(message->priority) + message->size;
+}
+
+/* Copies MESSAGE to RESULT, which has room for it, and frees it. Returns how many bytes that are. */
+static int64_t give_message(struct message *message, void *result)
+{
+    int64_t length = (int64_t)length_of(message);
+
+    memcpy(result, &message->priority, sizeof(message->priority));
+    memcpy((uint8_t *)result + sizeof(message->priority), message->bytes, message->size);
+    mqueue_free_message(message);
+    return length;
+}
+
+/* Sets *MESSAGE to the first one, which is taken from the queue. 0, or an error. */
 static int64_t receive_locked(struct file *file, const struct mqueue_call *call, size_t room, struct message **message,
-                              bool *event)
+                              struct mqueue_outcome *outcome)
 {
     struct mqueue *queue = file->state;
-    struct waiter *served = mqueue_find_waiter(&queue->served, call->task);
+    struct message *first;
 
-    if (served != NULL && !served->sends) {
-        if (room < sizeof(served->message->priority) + served->message->size)
-            return -EPROTO;
-        *message = served->message;
-        served->message = NULL;
-        mqueue_forget_waiter(queue, served);
-        return 0;
-    }
-    if (mqueue_find_waiter(&queue->receivers, call->task) != NULL)
-        return -EINPROGRESS;
+    begin_locked(queue, call->task, outcome);
     if (list_empty(&queue->messages))
-        return (file->flags & OPEN_NONBLOCK) != 0 ? -EAGAIN : mqueue_wait_locked(file, call, &queue->receivers, NULL);
-    *message = container_of(queue->messages.next, struct message, node);
-    if (room < sizeof((*message)->priority) + (*message)->size) {
-        *message = NULL;
+        return (file->flags & OPEN_NONBLOCK) != 0 ? -EAGAIN : mqueue_wait_locked(file, call, NULL);
+    first = container_of(queue->messages.next, struct message, node);
+    if (room < length_of(first))
         return -EPROTO;
-    }
-    list_remove(&(*message)->node);
+    list_remove(&first->node);
     queue->count--;
-    mqueue_let_in_locked(queue);
-    *event = true;
+    mqueue_let_in_locked(queue, outcome);
+    outcome->event = true;
+    *message = first;
     return 0;
 }
 
 static int64_t receive(struct file *file, const struct mqueue_call *call, void *result, size_t room)
 {
     struct mqueue *queue = file->state;
+    struct mqueue_outcome outcome;
     struct message *message = NULL;
-    bool event = false;
     int64_t value;
 
     if ((file->flags & OPEN_ACCESS) == 1)
         return -EBADF;
     if (call->size < (uint64_t)queue->size_max)
         return -EMSGSIZE;
+    mqueue_outcome_init(&outcome);
     spin_lock(&lock);
-    value = receive_locked(file, call, room, &message, &event);
+    value = receive_locked(file, call, room, &message, &outcome);
     spin_unlock(&lock);
-    if (event)
-        file_event(&queue->events);
-    if (message == NULL)
-        return value;
-    memcpy(result, &message->priority, sizeof(message->priority));
-    memcpy((uint8_t *)result + sizeof(message->priority), message->bytes, message->size);
-    value = (int64_t)(sizeof(message->priority) + message->size);
-    mqueue_free_message(message);
-    return value;
+    finish(queue, &outcome);
+    return message != NULL ? give_message(message, result) : value;
 }
 
-static int64_t give_up(struct mqueue *queue, uint32_t task)
+/* The answer of CALL's task; see MQUEUE_TAKE. Sets *MESSAGE to what it has received. */
+static int64_t take_locked(struct mqueue *queue, const struct mqueue_call *call, size_t room, struct message **message,
+                           struct mqueue_outcome *outcome)
 {
-    struct list *lists[] = {&queue->senders, &queue->receivers, &queue->served};
-    struct waiter *waiter = NULL;
-    bool sent = false, event = false;
+    struct waiter *waiter = mqueue_find_waiter(queue, call->task);
 
-    spin_lock(&lock);
-    for (uint32_t i = 0; i < sizeof(lists) / sizeof(lists[0]) && waiter == NULL; i++)
-        waiter = mqueue_find_waiter(lists[i], task);
-    if (waiter != NULL) {
-        sent = waiter->sends && waiter->message == NULL;
-        event = mqueue_end_wait_locked(queue, waiter);
+    if (waiter == NULL)
+        return -ESRCH;
+    if (waiter->served && (waiter->sends || room >= length_of(waiter->message))) {
+        *message = waiter->message;
+        waiter->message = NULL;
+        mqueue_forget_waiter(queue, waiter);
+        return 0;
     }
+    mqueue_end_wait_locked(queue, waiter, outcome);
+    return -EINTR;
+}
+
+static int64_t take(struct mqueue *queue, const struct mqueue_call *call, void *result, size_t room)
+{
+    struct mqueue_outcome outcome;
+    struct message *message = NULL;
+    int64_t value;
+
+    mqueue_outcome_init(&outcome);
+    spin_lock(&lock);
+    value = take_locked(queue, call, room, &message, &outcome);
     spin_unlock(&lock);
-    if (event)
-        file_event(&queue->events);
-    return sent;
+    finish(queue, &outcome);
+    return message != NULL ? give_message(message, result) : value;
 }
 
 static int64_t give_state(struct file *file, void *result, size_t room)
@@ -279,6 +306,8 @@ static int64_t operate(struct file *file, const struct file_request *request, co
     if (size < sizeof(call))
         return -EPROTO;
     memcpy(&call, data, sizeof(call));
+    if (call.kernel >= KERNELS_MAX)
+        return -EPROTO;
     switch (call.operation) {
     case MQUEUE_SEND:
         return send(file, &call, rest, size - sizeof(call));
@@ -288,8 +317,8 @@ static int64_t operate(struct file *file, const struct file_request *request, co
         return give_state(file, result, room);
     case MQUEUE_NOTIFY:
         return call.signal > SIGNALS ? -EPROTO : notify(file->state, &call);
-    case MQUEUE_GIVE_UP:
-        return give_up(file->state, call.task);
+    case MQUEUE_TAKE:
+        return take(file->state, &call, result, room);
     default:
         return -EPROTO;
     }
@@ -313,13 +342,13 @@ static uint32_t mqueue_poll(struct file *file)
 static void release(struct file *file)
 {
     struct mqueue *queue = file->state;
-    bool event;
+    struct mqueue_outcome outcome;
 
+    mqueue_outcome_init(&outcome);
     spin_lock(&lock);
-    event = mqueue_end_waits_locked(queue, file, 0);
+    mqueue_end_waits_locked(queue, file, 0, &outcome);
     spin_unlock(&lock);
-    if (event)
-        file_event(&queue->events);
+    finish(queue, &outcome);
 }
 
 static void forget(struct file *file)
@@ -370,8 +399,7 @@ static int64_t make_locked(const struct ipc_call *call, const char *name, size_t
     queue->gid = call->user.gid;
     memcpy(queue->name, name, size);
     queue->references = 1;
-    queue->named = true;
-    list_append(&queues, &queue->node);
+    list_append(&named, &queue->node);
     queue_count++;
     *out = queue;
     return 0;
@@ -439,7 +467,8 @@ int64_t mqueue_unlink(const struct ipc_call *call, const char *name, size_t size
     else if (!permission_owner(&call->user, queue->uid)) /* as in a directory with the sticky bit */
         error = -EPERM;
     if (error == 0) {
-        queue->named = false;
+        list_remove(&queue->node);
+        list_append(&nameless, &queue->node);
         queue_count--;
     }
     spin_unlock(&lock);
@@ -448,26 +477,39 @@ int64_t mqueue_unlink(const struct ipc_call *call, const char *name, size_t size
     return error;
 }
 
+/* Ends what KERNEL has to do with the queues of LIST, up to one that has changed for others, with *OUTCOME: that is
+ * returned, with a reference. */
+static struct mqueue *lose_locked(struct list *list, uint32_t kernel, struct mqueue_outcome *outcome)
+{
+    list_for_each(at, list) {
+        struct mqueue *queue = container_of(at, struct mqueue, node);
+
+        if (queue->process != 0 && process_home(queue->process) == kernel)
+            queue->process = 0;
+        mqueue_end_waits_locked(queue, NULL, kernel, outcome);
+        if (outcome->event || !list_empty(&outcome->notices)) {
+            queue->references++;
+            return queue;
+        }
+    }
+    return NULL;
+}
+
 void mqueue_lost(uint32_t kernel)
 {
-    struct mqueue *queue, *changed;
+    struct mqueue *changed;
 
-    do { /* events are counted without the lock, and then the list may change */
-        changed = NULL;
+    do { /* nothing is told with the lock held, and then the lists may change */
+        struct mqueue_outcome outcome;
+
+        mqueue_outcome_init(&outcome);
         spin_lock(&lock);
-        list_for_each(at, &queues) {
-            queue = container_of(at, struct mqueue, node);
-            if (queue->process != 0 && process_home(queue->process) == kernel)
-                queue->process = 0;
-            if (mqueue_end_waits_locked(queue, NULL, kernel)) {
-                changed = queue;
-                changed->references++;
-                break;
-            }
-        }
+        changed = lose_locked(&named, kernel, &outcome);
+        if (changed == NULL)
+            changed = lose_locked(&nameless, kernel, &outcome);
         spin_unlock(&lock);
         if (changed != NULL) {
-            file_event(&changed->events);
+            finish(changed, &outcome);
             put(changed);
         }
     } while (changed != NULL);

@@ -1,6 +1,6 @@
 /* POSIX message queues (mq_overview(7)): names and queues of kernel 0, which are open files with a kind of their own. A
  * queue is opened by IPC (kernel/ipc/call.h); all other operations are FILE_OPERATE. Nothing here waits: a send or
- * receive that has to wait returns -EINPROGRESS, and is sent again after an event of the file, or given up. ipc.md has
+ * receive that has to wait returns -EINPROGRESS, and its task takes the answer after a notice, or gives up. ipc.md has
  * the table. */
 #ifndef KERNEL_IPC_MQUEUE_MQUEUE_H
 #define KERNEL_IPC_MQUEUE_MQUEUE_H
@@ -21,7 +21,9 @@ enum mqueue_operation {
     MQUEUE_RECEIVE,  /* size: bytes of room; task, kernel, urgency; result data: uint32_t priority, then the message */
     MQUEUE_STATE,    /* result data: struct mqueue_state */
     MQUEUE_NOTIFY,   /* signal, value, process; signal 0: none is sent; size 0: ends the registration */
-    MQUEUE_GIVE_UP   /* TASK no longer waits; 1: it waited to send, and its message has been sent */
+    /* Ends the wait of TASK. 0: it has sent; or the result data of MQUEUE_RECEIVE; -EINTR: it had not been served, or
+     * there is no room for its message, which stays in the queue; -ESRCH: it did not wait. */
+    MQUEUE_TAKE
 };
 
 struct mqueue_call { /* SPECIAL_QUEUE; data follows */
@@ -29,6 +31,7 @@ struct mqueue_call { /* SPECIAL_QUEUE; data follows */
     uint64_t size;
     uint32_t signal, process;
     uint64_t value;
+    uint64_t token;        /* of the caller's wait (tasks/remote/notify.h), which begins before it asks */
     uint32_t task, kernel; /* the caller and its kernel, where it waits after -EINPROGRESS */
     uint32_t urgency;      /* among tasks that wait the greatest comes first */
     uint32_t pad;

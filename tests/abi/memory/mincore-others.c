@@ -2,6 +2,7 @@
 #include "abi.h"
 
 #include <grp.h>
+#include <sys/fsuid.h>
 
 static int file;
 
@@ -38,6 +39,20 @@ static int as_user(void)
     tell("both", both, 4);
     return 0;
 }
+/* Files see root, although the effective user is another. */
+static int as_root_of_files(void)
+{
+    void *at = map(MAP_SHARED, file);
+    unsigned char before[4], after[4];
+
+    MUST(setgroups(0, NULL));
+    MUST(setresuid(0, 1234, 0));
+    MUST(mincore(at, 4 * PAGE, before));
+    setfsuid(0);
+    MUST(mincore(at, 4 * PAGE, after));
+    printf("before: %d, after: %d\n", before[0] & 1, after[0] & 1);
+    return 0;
+}
 static void one(const char *what, mode_t mode, uid_t uid, gid_t gid)
 {
     printf("%s\n", what);
@@ -61,12 +76,16 @@ int main(void)
     one("writable by a group of his", 0620, 0, 777);
     one("by another group", 0620, 0, 778);
     tell("root", map(MAP_SHARED, file), 4);
+    printf("root for files\n");
+    MUST(fchown(file, 1235, 1235));
+    MUST(fchmod(file, 0600));
+    reap(spawn(as_root_of_files));
     file = (int)MUST(memfd_create("memory", 0));
     MUST(ftruncate(file, 4 * PAGE));
     MUST(pwrite(file, "x", 1, 2 * PAGE));
     printf("memfd\n");
     reap(spawn(as_user));
-    id = (int)MUST(shmget(IPC_PRIVATE, 4 * PAGE, 0604));
+    id = (int)MUST(shmget(IPC_PRIVATE, 4 * PAGE, 0644));
     MUST((long)(at = shmat(id, NULL, 0)));
     at[PAGE] = 1;
     fflush(stdout);

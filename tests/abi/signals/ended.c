@@ -2,6 +2,7 @@
 #include "abi.h"
 
 static pid_t own;
+static int descriptor; /* of it */
 
 static int child(void)
 {
@@ -19,12 +20,15 @@ static void all(pid_t pid)
     CALL(syscall(SYS_tgkill, pid, pid, 0));
     CALL(syscall(SYS_tgkill, pid, pid, SIGUSR1));
     CALL(syscall(SYS_rt_tgsigqueueinfo, pid, pid, SIGUSR1, &info));
+    CALL(syscall(SYS_rt_tgsigqueueinfo, pid, pid, 65, &info));
+    CALL(syscall(SYS_rt_sigqueueinfo, pid, 65, &info));
     CALL(syscall(SYS_tgkill, getpid(), pid, 0) == 0 || getpid() == pid ? 0 : -1);
     CALL(syscall(SYS_tgkill, pid, pid, 65));
     CALL(syscall(SYS_tkill, pid, -1));
     CALL(kill(pid, 65));
     CALL(kill(-pid, 65));
     CALL(kill(-pid, 0));
+    CALL(syscall(SYS_pidfd_send_signal, descriptor, 65, NULL, 0));
 }
 static int as_user(void)
 {
@@ -63,6 +67,7 @@ int main(void)
 
     own = spawn(child);
     MUST(waitid(P_PID, (id_t)own, &info, WEXITED | WNOWAIT));
+    descriptor = (int)MUST(syscall(SYS_pidfd_open, own, 0));
     all(own);
     reap(spawn(as_user));
     reap(own);

@@ -3,9 +3,12 @@
 #include <fcntl.h>
 #include <mqueue.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -170,6 +173,43 @@ static void test_notify_after(void)
     }
 }
 
+static void interrupt(int number)
+{
+    (void)number;
+}
+
+/* A message that is sent before the signal is received, however far the receiver is by then. */
+static void test_served(void)
+{
+    struct sigaction action = {.sa_handler = interrupt};
+
+    sigaction(SIGUSR1, &action, NULL);
+    for (int turn = 0; turn < 50 * kernels_count(); turn++) {
+        mqd_t queue = make(0, 2);
+        atomic_int *ready = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        struct mq_attr attr;
+        int status;
+        pid_t child = fork();
+
+        if (child == 0) {
+            char text[16];
+
+            kernels_go(turn);
+            atomic_store(ready, 1);
+            _exit(mq_receive(queue, text, 16, NULL) == 2 && text[0] == 'a' ? 0 : errno);
+        }
+        while (atomic_load(ready) == 0)
+            sched_yield();
+        for (int i = 0; i < turn / kernels_count(); i++)
+            sched_yield();
+        CHECK(mq_send(queue, "a", 2, 0) == 0 && kill(child, SIGUSR1) == 0, "%s", strerror(errno));
+        CHECK(waitpid(child, &status, 0) == child && status == 0, "turn %d: status %x", turn, status);
+        CHECK(mq_getattr(queue, &attr) == 0 && attr.mq_curmsgs == 0, "%ld messages are left", attr.mq_curmsgs);
+        CHECK(mq_unlink(NAME) == 0 && mq_close(queue) == 0 && munmap(ready, 4096) == 0, "%s", strerror(errno));
+    }
+    signal(SIGUSR1, SIG_DFL);
+}
+
 /* Who has closed the queue, by whichever descriptor, or has ended, is not told of anything: another may be. */
 static void test_notify_ends(void)
 {
@@ -230,6 +270,7 @@ static const struct tap_test tests[] = {
     {"notify", "mq_notify signals the first message of an empty queue", test_notify},
     {"notify-after", "mq_notify signals when a waiting receiver has given up", test_notify_after},
     {"notify-ends", "a process that has closed the queue, or ended, is not notified", test_notify_ends},
+    {"served", "a message that is sent before a signal comes is received", test_served},
     {"names", "invalid names are refused", test_names},
 };
 

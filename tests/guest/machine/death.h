@@ -61,6 +61,7 @@ void death_test_times(void);
 void death_test_second(void);
 void death_test_robust(void);
 void death_test_pi(void);
+void death_test_served(void);
 /* The process at home on the kernel that dies, of death_test_pi. */
 int death_hold_pi(void);
 

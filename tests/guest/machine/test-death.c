@@ -804,6 +804,7 @@ int main(int argc, char **argv)
         {"waits", "threads elsewhere of a process at home there end, in whatever call they wait", test_waits},
         {"files", "files at home there fail with EIO, also after the kernel has started again", test_files},
         {"locks", "locks, semaphores and queues of a process at home there are given back", test_locks},
+        {"served", "messages passed on to receivers there are received by others, in their order", death_test_served},
         {"futex", "a waiter there does not take another one's wake", test_futex},
         {"robust", "robust locks that a thread there holds are released, and their waiters told", death_test_robust},
         {"pi", "locks of FUTEX_LOCK_PI that a process there owns are taken over", death_test_pi},

@@ -5,5 +5,7 @@
 /* stop_timers.c */
 void test_timers(void);
 void test_timed_thread(void);
+/* stop_robust.c */
+void test_robust_lists(void);
 
 #endif

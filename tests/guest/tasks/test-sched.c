@@ -23,6 +23,9 @@
 #define HANDOFFS 500
 #define YIELDS_FOR_ONE 20 /* that a handoff may take */
 #define HOPS 200
+#define RETURNS 50
+#define FUTEX_WAIT 128 /* of linux/futex.h, with FUTEX_PRIVATE_FLAG */
+#define FUTEX_WAKE 129
 #define LOCKINGS 100        /* calls that want a lock which another CPU takes all the time */
 #define CALLS_MEANWHILE 100 /* of the other CPU that are too many: where they take turns, it makes thousands in one */
 
@@ -585,6 +588,72 @@ static void test_real_no_more(void)
     CHECK(bind_all(&before) == 0, "cannot be unbound");
 }
 
+static atomic_uint call; /* number of the round in which the waiter is woken */
+static atomic_uint heard;
+
+static void run_waiter(struct thread *thread)
+{
+    atomic_store(&thread->result, bind_thread(0, cpus[0]) == 0);
+    while (!atomic_load(&over)) {
+        unsigned last = atomic_load(&heard);
+
+        if (atomic_load(&call) == last)
+            x86_syscall3(SYS_futex, (long)&call, FUTEX_WAIT, last);
+        atomic_store(&heard, atomic_load(&call));
+    }
+}
+
+static void call_waiter(void)
+{
+    atomic_fetch_add(&call, 1);
+    x86_syscall3(SYS_futex, (long)&call, FUTEX_WAKE, 1);
+}
+
+/* A thread becomes real-time on another kernel and comes back, often before the CPU that it has left has stopped to
+ * poll for messages; then it wakes a thread on that CPU, and gives way to nobody. */
+static void returns_real(int there)
+{
+    for (int round = 0; round < RETURNS; round++) {
+        bool heard_early;
+
+        nap(); /* the waiter sleeps meanwhile, so the CPU has nothing to do when this thread leaves it */
+        if (!CHECK(bind_thread(0, there) == 0 && set_policy(SCHED_FIFO, 1) == 0 && bind_thread(0, cpus[0]) == 0,
+                   "cannot be bound or become real-time"))
+            return;
+        call_waiter();
+        for (int i = 0; i < 10; i++)
+            sched_yield();
+        heard_early = atomic_load(&heard) == atomic_load(&call);
+        CHECK(!heard_early, "round %d: a real-time thread gave way to one that is none", round);
+        CHECK(set_policy(SCHED_OTHER, 0) == 0, "cannot be SCHED_OTHER again");
+        UNTIL(atomic_load(&heard) == atomic_load(&call), "the waiter to run");
+    }
+}
+
+static void test_real_return(void)
+{
+    static struct thread waiter;
+    struct mask before = {{0}};
+    int there = everywhere[everywhere_count - 1] != cpus[cpu_count - 1] ? everywhere[everywhere_count - 1]
+                                                                        : everywhere[0];
+
+    if (everywhere_count == cpu_count) {
+        tap_skip("one kernel");
+        return;
+    }
+    x86_syscall3(SYS_sched_getaffinity, 0, sizeof(before), (long)&before);
+    CHECK(bind_thread(0, cpus[0]) == 0, "cannot be bound");
+    atomic_store(&over, false);
+    waiter = (struct thread){0};
+    if (CHECK(thread_start(&waiter, run_waiter), "%s", strerror(errno))) {
+        returns_real(there);
+        atomic_store(&over, true);
+        call_waiter();
+        CHECK(thread_join(&waiter) && atomic_load(&waiter.result) == 1, "the waiter does not end, or was not bound");
+    }
+    CHECK(bind_all(&before) == 0, "cannot be unbound");
+}
+
 static void test_values(void)
 {
     struct {
@@ -684,6 +753,7 @@ static const struct tap_test tests[] = {
     {"registers", "registers are kept when a thread changes its CPU", test_registers},
     {"policies", "scheduling policies are checked, kept and read back", test_policies},
     {"real-no-more", "a thread that is no longer real-time shares its CPU", test_real_no_more},
+    {"real-return", "a thread that becomes real-time on another kernel is so when it returns", test_real_return},
     {"values", "attributes and nice values are checked, kept and read back", test_values},
     {"clocks", "CPU clocks go on while a thread works, and not while it sleeps", test_clocks},
 };

@@ -552,6 +552,7 @@ int main(int argc, char **argv)
         {"home", "a process keeps its alarm, and its thread is found elsewhere, when its home stops", test_home},
         {"timers", "a process keeps its timers when its home stops", test_timers},
         {"timed-thread", "a timer finds its thread when the kernel of the thread's birth stops", test_timed_thread},
+        {"robust", "a thread anywhere ends or moves with its robust lock when its home has stopped", test_robust_lists},
     };
 
     kernels = kettle_kernels();

@@ -65,7 +65,7 @@ static int run(const struct remote_request *request, void *result)
 {
     struct msg_retrieve asked = *(const struct msg_retrieve *)request->data;
     struct group *group = asked.process > 0 && asked.process <= INT32_MAX ? group_find((uint32_t)asked.process) : NULL;
-    struct group *host;
+    struct group *host = NULL;
     int64_t value = -ESRCH;
     uint64_t next = 0;
 

@@ -12,6 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "kernel/abi/kettle.h"
+
 #define PAGE ((size_t)4096)
 #define ASKED 512u /* pages of which one call of move_pages tells */
 #define NAME_MAX 31u
@@ -188,6 +190,11 @@ int kettle_block_move_later(void *block, size_t size, int node, int by_target)
         return (int)refuse(EINVAL);
     return bind_pages(block, pages_of(size), toucher ? LOCAL : PREFERRED, toucher ? 0 : 1ull << node,
                       MOVE | LAZY | (by_target != 0 ? LAZY_TARGET : 0));
+}
+
+long kettle_block_replicate(void *block, size_t size)
+{
+    return size == 0 ? refuse(EINVAL) : syscall(KETTLE_CALL_REPLICATE, block, pages_of(size) * PAGE);
 }
 
 struct placing {

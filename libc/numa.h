@@ -6,7 +6,7 @@
  * process; a page that a fork shares with another process stays where it is until one of them writes to it.
  *
  * All of this is made of Linux's calls (mmap, mbind, move_pages), so the same program runs on Linux, but for
- * kettle_block_move_later. Every function
+ * kettle_block_move_later and kettle_block_replicate. Every function
  * that fails returns -1, or NULL, and sets errno; EINVAL is a node that the machine does not have, or a size of 0. The
  * functions may be called from any thread. kettle_numa (libc/kettle.h) chooses how Kettle itself moves memory to those
  * who use it. */
@@ -55,6 +55,15 @@ long kettle_block_move(void *block, size_t size, int node);
  * KETTLE_TOUCHER with BY_TARGET. EFAULT: a part is not mapped. */
 #define KETTLE_TOUCHER (-1)
 int kettle_block_move_later(void *block, size_t size, int node, int by_target);
+
+/* Replicates the pages of the block that have been written: a kernel on another node than a page makes a copy of its
+ * own when it reads the page next, so that all of its reads are local. A write takes all copies of its page away and
+ * costs more than another write; the page has one frame from then on, until it is replicated again. Works for all
+ * private anonymous memory. Returns how many pages are replicated now; others are not touched yet, or their policy
+ * forbids the process's home kernel to have them. This is Kettle's alone (mm/replicate/replicate.md): ENOSYS elsewhere.
+ * EINVAL: not whole pages; EOPNOTSUPP: the process's retrieval strategy has no directory; ENOMEM: a part has been
+ * replicated. */
+long kettle_block_replicate(void *block, size_t size);
 
 /* A placement: returns the node for page PAGE of a block of PAGES, or -1: it stays, and if it is not touched yet keeps
  * the policy that it has. */

@@ -7,24 +7,25 @@
 
 #define KETTLE_CALL_BASE 0x4b00
 
-#define KETTLE_CALL_MIGRATE 0x4b00  /* (int kernel) -> 0 */
-#define KETTLE_CALL_KERNEL 0x4b01   /* () -> number of the kernel the caller runs on */
-#define KETTLE_CALL_KERNELS 0x4b02  /* () -> number of kernels in the plan */
-#define KETTLE_CALL_NODE 0x4b03     /* (int kernel) -> its NUMA node */
-#define KETTLE_CALL_START 0x4b04    /* (int kernel) -> 0 when it runs */
-#define KETTLE_CALL_STARTED 0x4b05  /* (int kernel) -> 1 or 0 */
-#define KETTLE_CALL_SPAWN 0x4b06    /* (kernel, path, argv, envp, fds, number of fds) -> process id */
-#define KETTLE_CALL_MESSAGES 0x4b07 /* (struct kettle_messages *) -> 0 */
-#define KETTLE_CALL_TALLY 0x4b08    /* (int from, struct kettle_tally *) -> 0 */
-#define KETTLE_CALL_CONTROL 0x4b09  /* (const char *words) -> 0 */
-#define KETTLE_CALL_STOP 0x4b0a     /* (int kernel) -> 0 when it does not run any more */
-#define KETTLE_CALL_AUDIT 0x4b0b    /* (process id, char *report, size_t size) -> violations */
-#define KETTLE_CALL_RETRIEVE 0x4b0c /* (process id, const char *strategy) -> 0 */
-#define KETTLE_CALL_LOCK 0x4b0d     /* (address, size_t length) -> 0 */
-#define KETTLE_CALL_KILL 0x4b0e     /* (int kernel, int how) -> 0 when it has died and the others have cleaned up */
-#define KETTLE_CALL_NUMA 0x4b0f     /* (process id, const char *policy) -> 0 */
-#define KETTLE_CALL_IMAGE 0x4b10    /* (int kernel, path) -> 0 when it runs from this image; kernel -1: if one could */
-#define KETTLE_CALL_COUNT 17
+#define KETTLE_CALL_MIGRATE 0x4b00   /* (int kernel) -> 0 */
+#define KETTLE_CALL_KERNEL 0x4b01    /* () -> number of the kernel the caller runs on */
+#define KETTLE_CALL_KERNELS 0x4b02   /* () -> number of kernels in the plan */
+#define KETTLE_CALL_NODE 0x4b03      /* (int kernel) -> its NUMA node */
+#define KETTLE_CALL_START 0x4b04     /* (int kernel) -> 0 when it runs */
+#define KETTLE_CALL_STARTED 0x4b05   /* (int kernel) -> 1 or 0 */
+#define KETTLE_CALL_SPAWN 0x4b06     /* (kernel, path, argv, envp, fds, number of fds) -> process id */
+#define KETTLE_CALL_MESSAGES 0x4b07  /* (struct kettle_messages *) -> 0 */
+#define KETTLE_CALL_TALLY 0x4b08     /* (int from, struct kettle_tally *) -> 0 */
+#define KETTLE_CALL_CONTROL 0x4b09   /* (const char *words) -> 0 */
+#define KETTLE_CALL_STOP 0x4b0a      /* (int kernel) -> 0 when it does not run any more */
+#define KETTLE_CALL_AUDIT 0x4b0b     /* (process id, char *report, size_t size) -> violations */
+#define KETTLE_CALL_RETRIEVE 0x4b0c  /* (process id, const char *strategy) -> 0 */
+#define KETTLE_CALL_LOCK 0x4b0d      /* (address, size_t length) -> 0 */
+#define KETTLE_CALL_KILL 0x4b0e      /* (int kernel, int how) -> 0 when it has died and the others have cleaned up */
+#define KETTLE_CALL_NUMA 0x4b0f      /* (process id, const char *policy) -> 0 */
+#define KETTLE_CALL_IMAGE 0x4b10     /* (int kernel, path) -> 0 when it runs from this image; kernel -1: if one could */
+#define KETTLE_CALL_REPLICATE 0x4b11 /* (address, size_t length) -> pages that are replicated */
+#define KETTLE_CALL_COUNT 18
 
 /* How kettle_kill ends a kernel. */
 #define KETTLE_KILL_NOW 0   /* its CPUs stop wherever they are */

@@ -14,6 +14,7 @@
 #include "mm/audit/audit.h"
 #include "mm/evacuate/evacuate.h"
 #include "mm/file/object.h"
+#include "mm/page/replica.h"
 #include "mm/space/space.h"
 #include "msg/channel.h"
 #include "msg/reset.h"
@@ -73,6 +74,7 @@ static int64_t prepare(uint32_t successor)
         error = move_check();
     if (error == 0)
         error = evacuate_leases();
+    replicas_give_up();
     if (error == 0)
         error = evacuate_frames(successor);
     if (error == 0)

@@ -14,5 +14,8 @@ int retrieve_process(int64_t process, const char *strategy);
 /* The same for the policy by which memory of PROCESS follows its users: POLICY is a name as in numa=, or "default":
  * that of the option. */
 int numa_process(int64_t process, const char *policy);
+/* Replicates the caller's pages of [START, END), which are whole, as space_replicate. Returns how many are, or an error
+ * as above; -EOPNOTSUPP: the process's strategy finds pages by asking. */
+int64_t replicate_own(uint64_t start, uint64_t end);
 
 #endif

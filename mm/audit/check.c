@@ -171,6 +171,12 @@ static void look_at_entry(struct audit_check *check, uint32_t kernel, uint64_t p
     if ((entry & (RIGHTS | NEVER)) != rights_of(prot, cow))
         audit_violation(report, AUDIT_PROTECTION, "space %lu page %lx: kernel %u has entry %lx in an area with %x",
                         space, at, kernel, bits, prot);
+    if ((entry & (PAGING_SOFT_REPLICA | PAGING_SOFT_REPLICATED)) != 0 && !cow)
+        audit_violation(report, AUDIT_SPECIAL, "space %lu page %lx: kernel %u has entry %lx, replicated and not COW",
+                        space, at, kernel, bits);
+    if ((entry & PAGING_SOFT_REPLICA) != 0 && (owner != kernel || (entry & PAGING_SOFT_OWNING) == 0))
+        audit_violation(report, AUDIT_FRAME, "space %lu page %lx: kernel %u has entry %lx, a copy that is not its own",
+                        space, at, kernel, bits);
     if (cow && (prot & AREA_SHARED) != 0)
         audit_violation(report, AUDIT_SPECIAL, "space %lu page %lx: kernel %u has it COW in a shared area", space, at,
                         kernel);
@@ -187,12 +193,14 @@ static void add_entry(struct audit_check *check, uint32_t kernel, uint64_t at, u
                         (unsigned long)check->space, (unsigned long)at, kernel);
         return;
     }
-    if (page->mapped == 0)
+    if ((entry & PAGING_SOFT_REPLICA) != 0)
+        page->copies |= bit;
+    else if ((page->mapped & ~page->copies) == 0)
         page->frame = frame;
     else if (page->frame != frame)
         audit_violation(check->report, AUDIT_FRAME,
                         "space %lu page %lx: kernel %u has frame %lx, kernel %u has frame %lx",
-                        (unsigned long)check->space, (unsigned long)at, first_of(page->mapped),
+                        (unsigned long)check->space, (unsigned long)at, first_of(page->mapped & ~page->copies),
                         (unsigned long)page->frame, kernel, (unsigned long)frame);
     if (check->home_knows && kernel != check->home && (check->marks[(at - check->base) / SHARERS_PART] & bit) == 0)
         audit_violation(check->report, AUDIT_MARK,
@@ -200,8 +208,10 @@ static void add_entry(struct audit_check *check, uint32_t kernel, uint64_t at, u
                         (unsigned long)check->space, (unsigned long)at, kernel, (unsigned long)entry, check->home,
                         (unsigned long)check->marks[(at - check->base) / SHARERS_PART]);
     page->mapped |= bit;
-    if ((entry & PAGING_SOFT_OWNING) != 0)
+    if ((entry & (PAGING_SOFT_OWNING | PAGING_SOFT_REPLICA)) == PAGING_SOFT_OWNING)
         page->owned |= bit;
+    if ((entry & PAGING_SOFT_REPLICATED) != 0)
+        page->replicated |= bit;
     if ((entry & PAGING_SOFT_COW) != 0)
         page->cow |= bit;
     check->report->counts.entries++;
@@ -241,8 +251,24 @@ static void end_page(struct audit_check *check, uint64_t at, const struct audit_
         audit_violation(check->report, AUDIT_HOME,
                         "space %lu page %lx frame %lx: mapped by kernels %lx, not by home %u", space, (unsigned long)at,
                         (unsigned long)page->frame, (unsigned long)page->mapped, check->home);
+    if (page->copies != 0 && (page->replicated & page->owned) != 1ull << check->home)
+        audit_violation(check->report, AUDIT_FRAME,
+                        "space %lu page %lx frame %lx: kernels %lx have copies, and home %u has it not as replicated",
+                        space, (unsigned long)at, (unsigned long)page->frame, (unsigned long)page->copies, check->home);
+    if ((page->replicated >> check->home & 1) != 0 && (page->replicated | page->copies) != page->mapped)
+        audit_violation(check->report, AUDIT_SPECIAL,
+                        "space %lu page %lx frame %lx: replicated, and kernels %lx of %lx do not know that", space,
+                        (unsigned long)at, (unsigned long)page->frame,
+                        (unsigned long)(page->mapped & ~page->replicated & ~page->copies), (unsigned long)page->mapped);
     if (page->cow == 0 || page->cow == page->mapped)
         return;
+    if (page->copies != 0 || (page->replicated >> check->home & 1) != 0) {
+        audit_violation(check->report, AUDIT_SPECIAL,
+                        "space %lu page %lx frame %lx: COW on kernels %lx of %lx, and replicated", space,
+                        (unsigned long)at, (unsigned long)page->frame, (unsigned long)page->cow,
+                        (unsigned long)page->mapped);
+        return;
+    }
     /* One kernel may have found that no other space has the frame; the others find that out when they write. */
     spaces = check->spaces(page->frame);
     if (spaces != 1)

@@ -28,6 +28,8 @@ struct audit_run {
 struct audit_page {
     uint64_t frame; /* valid if MAPPED is not empty */
     kernel_set mapped, owned, cow;
+    kernel_set copies;     /* of MAPPED: these have a copy of their own */
+    kernel_set replicated; /* these know that there may be copies */
 };
 
 struct audit_check {

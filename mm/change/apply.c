@@ -77,7 +77,8 @@ static void rewrite_entry(void *context, uint64_t va, uint64_t *entry, uint64_t 
 {
     struct rewrite *rewrite = context;
     uint64_t old = *entry;
-    uint64_t keep = old & (PAGING_FRAME | PAGING_SOFT_REMOTE | PAGING_SOFT_OWNING | PAGING_SOFT_COW);
+    uint64_t keep = old &
+                    (PAGING_FRAME | PAGING_SOFT_REMOTE | PAGING_SOFT_OWNING | PAGING_SOFT_COW | PAGING_SOFT_REPLICATED);
     uint64_t seen = old & (PAGING_SOFT_PREFETCHED | PAGING_ACCESSED);
 
     (void)size;
@@ -562,6 +563,8 @@ int64_t space_apply_nothing_locked(struct space *space, const struct msg_space_c
 int64_t space_apply_strategy_locked(struct space *space, const struct msg_space_change *change)
 {
     space_mode_note_locked(space, change->strategy.mode);
+    if (!space->retrieval->home_knows) /* the others would take a copy for the page */
+        space_drop_replicas_locked(space, 0, USER_END);
     return 0;
 }
 

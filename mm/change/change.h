@@ -88,4 +88,8 @@ int64_t space_ask_home(struct space *space, const struct msg_space_change *chang
 void space_change_init(void);
 void space_fence_init(void);
 
+/* Drops the copies that this kernel has of replicated pages in [START, END), with pauses, for a caller that has locked
+ * the range and holds space->lock. */
+void space_drop_replicas_locked(struct space *space, uint64_t start, uint64_t end);
+
 #endif

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "mm/change/change.h"
 #include "mm/lease/decide.h"
 #include "mm/lock/lock.h"
 #include "mm/space/space.h"
@@ -63,11 +64,20 @@ operation_apply space_apply_prepare_locked, space_apply_move_locked, space_apply
 operation_apply space_apply_check_locked, space_apply_flag_locked, space_apply_resident_locked;
 operation_apply space_apply_later_locked, space_apply_strategy_locked, space_apply_fence_locked;
 
+/* What changes pages first drops the copies that this kernel has of them (mm/page/replica.h): whatever every member
+ * performs and puts off until no answer is under way. */
+static inline bool space_drops_replicas(uint32_t type)
+{
+    return (space_operation(type)->flags & (AT_HOME | PUT_OFF)) == PUT_OFF;
+}
+
 /* space_apply_locked performs CHANGE on this kernel only. space_settle_locked then releases the frames that are pending
  * free in the range; -ENOMEM: some frames of other kernels stay pending free, because there is no memory for the
  * messages to their owners. */
 static inline int64_t space_apply_locked(struct space *space, const struct msg_space_change *change)
 {
+    if (__builtin_expect(space->replicas != 0, 0) && space_drops_replicas(change->operation))
+        space_drop_replicas_locked(space, change->start, change->start + change->length);
     return space_operation(change->operation)->apply(space, change);
 }
 int space_settle_locked(struct space *space, uint64_t start, uint64_t end);

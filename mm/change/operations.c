@@ -58,7 +58,8 @@ static bool recalls_later(struct space *space, const void *context, struct space
 
 /* Some operations of members have neither PUT_OFF nor a recall: SPACE_MOVE and SPACE_CANCEL follow SPACE_PREPARE, after
  * which no answer is under way; SPACE_REPLACE and SPACE_WRITABLE follow SPACE_STILL, and supersede what has been asked
- * since; the answers to faults do not matter to SPACE_STRATEGY and SPACE_FENCE. */
+ * since; the answers to faults do not matter to SPACE_FENCE, nor to SPACE_STRATEGY: only while the home knows the pages
+ * may an answer make a copy (mm/page/replica.h), and the mode is changed before the copies are dropped. */
 /* Index of an operation: its distance from the first type; all types are below twice the first. */
 #define ROW(name) [MSG_SPACE_##name % SPACE_OPERATIONS]
 const struct operation space_operations[] = {
@@ -80,7 +81,7 @@ const struct operation space_operations[] = {
     ROW(RESIDENT) = {space_apply_resident_locked, recalls_parts, OF_LEASE, 0},
     ROW(LATER) = {space_apply_later_locked, recalls_later, AT_HOME, 0},
     ROW(RECLAIM) = {space_apply_nothing_locked, recalls_range, AT_HOME, 0},
-    ROW(STRATEGY) = {space_apply_strategy_locked, NULL, FROM_HOME, 0},
+    ROW(STRATEGY) = {space_apply_strategy_locked, NULL, FROM_HOME | WALKS, 0},
     ROW(FENCE) = {space_apply_fence_locked, NULL, 0, 0},
     ROW(REVOKE) = {space_apply_revoke_locked, NULL, PUT_OFF | SETTLES | WALKS, 0},
     ROW(STILL) = {space_apply_still_locked, NULL, PUT_OFF, 0},

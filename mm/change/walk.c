@@ -2,6 +2,7 @@
  * is free and messages are taken (msg/slice.h). See mm/change/internal.h. */
 #include "kernel/instance/instance.h"
 #include "mm/change/internal.h"
+#include "mm/page/replica.h"
 #include "mm/space/entry.h"
 #include "mm/space/space.h"
 #include "msg/slice.h"
@@ -54,6 +55,18 @@ void space_pause_locked(struct space *space)
     spin_unlock(&space->lock);
     slice_pause();
     spin_lock(&space->lock);
+}
+
+void space_drop_replicas_locked(struct space *space, uint64_t start, uint64_t end)
+{
+    uint64_t stop;
+
+    for (uint64_t at = start; space->replicas != 0 && space_next_pages_locked(space, &at, end, LEAF_SIZE, &stop);
+         at = stop) {
+        if (at != start)
+            space_pause_locked(space);
+        replicas_drop_locked(space, at, stop);
+    }
 }
 
 int64_t space_apply(struct space *space, const struct msg_space_change *change)

@@ -16,6 +16,7 @@
 #include "mm/frame/reference.h"
 #include "mm/life/life.h"
 #include "mm/mempolicy/mempolicy.h"
+#include "mm/page/replica.h"
 #include "mm/retrieve/strategy.h"
 #include "mm/space/entry.h"
 #include "mm/space/space.h"
@@ -331,11 +332,15 @@ static int make_room(struct space *space, const struct moved_entry *entries, uin
 
 static int take_one(struct space *space, const struct moved_entry *moved)
 {
-    uint64_t *entry = paging_entry(&space->tables, moved->page, false);
+    uint64_t *entry;
 
+    replicas_drop_locked(space, moved->page, moved->page + PAGE_SIZE); /* the home has the page itself */
+    entry = paging_entry(&space->tables, moved->page, false);
     if (entry == NULL || space_borrow_page_locked(space, moved->page, moved->entry & PAGING_FRAME,
                                                   (moved->entry & PAGING_SOFT_COW) != 0, 0) < 0)
         return -EPROTO;
+    if ((*entry & PAGING_SOFT_COW) != 0) /* others keep their copies */
+        *entry |= moved->entry & PAGING_SOFT_REPLICATED;
     if ((moved->entry & ~*entry & PAGING_SOFT_OWNING) == 0)
         return 0;
     if ((*entry & PAGING_SOFT_REMOTE) == 0 && !abroad_take(*entry & PAGING_FRAME))

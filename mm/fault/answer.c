@@ -105,17 +105,22 @@ static uint32_t spaces_of(uint64_t entry, const struct msg_space_get *ask, uint3
     return (ask->has & SPACE_HAS_SOLE) != 0 ? 1 : 2;
 }
 
+/* The kernels besides the home and ASKER that may have an entry for PAGE. */
+static kernel_set others_locked(const struct space *space, uint64_t page, uint32_t asker)
+{
+    return space_sharers_locked(space, (struct space_range){page, page + PAGE_SIZE}) & space->members &
+           ~(1ull << asker | 1ull << instance.kernel);
+}
+
 /* True when the asker's SPARE may replace the copy-on-write frame of ENTRY: no third kernel may have an entry, and the
  * space's reference to the old frame is the home's or the asker's. */
 static bool may_copy_locked(const struct space *space, const struct area *area, uint64_t page, uint64_t entry,
                             const struct msg_space_get *ask, uint32_t asker)
 {
     bool owning = (entry & PAGING_SOFT_OWNING) != 0, remote = (entry & PAGING_SOFT_REMOTE) != 0;
-    kernel_set others = space->members & ~(1ull << asker | 1ull << instance.kernel);
 
     return (ask->has & SPACE_HAS_NO_ENTRY) != 0 && ask->spare != 0 && owning == !remote &&
-           remote == ((ask->has & SPACE_HAS_COPY) != 0) &&
-           (space_sharers_locked(space, (struct space_range){page, page + PAGE_SIZE}) & others) == 0 &&
+           remote == ((ask->has & SPACE_HAS_COPY) != 0) && others_locked(space, page, asker) == 0 &&
            mempolicy_accepts_locked(space, area->prot, page, ask->spare);
 }
 
@@ -128,6 +133,8 @@ static bool break_locked(struct space *space, const struct area *area, uint64_t 
     uint64_t *entry = paging_entry(&space->tables, page, false), old = *entry;
     uint32_t spaces = spaces_of(old, ask, asker);
 
+    if ((old & PAGING_SOFT_REPLICATED) != 0)
+        return false; /* others, or other threads of the asker, may have copies */
     if (spaces == 1) {
         if ((old & PAGING_SOFT_REMOTE) == 0) /* else a fork may have taken it since the asker has looked */
             *entry = space_entry(space, page, old & PAGING_FRAME, area->prot, false, (old & PAGING_SOFT_OWNING) != 0,
@@ -236,6 +243,7 @@ static void answer_locked(struct space *space, const struct msg_space_get *ask, 
     }
     got->kind = SPACE_FRAME;
     got->frame = *entry & PAGING_FRAME;
+    got->replicated = (*entry & PAGING_SOFT_REPLICATED) != 0;
     got->marked = (*entry & PAGING_SOFT_MARKED) != 0;
     if ((*entry & PAGING_SOFT_REMOTE) == 0)
         frame_lend();

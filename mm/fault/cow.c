@@ -17,6 +17,7 @@
 #include "mm/mempolicy/mempolicy.h"
 #include "mm/page/install.h"
 #include "mm/page/question.h"
+#include "mm/page/replica.h"
 #include "mm/retrieve/wire.h"
 #include "mm/space/entry.h"
 #include "msg/call.h"
@@ -25,6 +26,7 @@
 int space_cow_alone_locked(struct space *space, uint64_t page, uint64_t *entry, uint32_t prot)
 {
     uint64_t old = *entry & PAGING_FRAME;
+    bool replicated = (*entry & PAGING_SOFT_REPLICATED) != 0;
     uint64_t new;
     bool elsewhere;
 
@@ -33,6 +35,7 @@ int space_cow_alone_locked(struct space *space, uint64_t page, uint64_t *entry, 
     if (frame_spaces(old) == 1) {
         *entry = space_entry_own(old, prot, false, 0);
         space->stats.cow_upgrades++;
+        space->stats.collapses += replicated;
         return 0; /* no flush: a CPU with the read-only entry in its TLB faults once more and finds the new one */
     }
     new = mempolicy_frame_here_locked(space, prot, page, false, &elsewhere);
@@ -44,6 +47,7 @@ int space_cow_alone_locked(struct space *space, uint64_t page, uint64_t *entry, 
     space_flush(space, page, page + PAGE_SIZE);
     frame_release(old);
     space->stats.cow_copies++;
+    space->stats.collapses += replicated;
     return 0;
 }
 
@@ -53,9 +57,11 @@ int space_cow_alone_locked(struct space *space, uint64_t page, uint64_t *entry, 
 static bool switch_locked(struct space *space, uint64_t page, uint64_t frame)
 {
     const struct area *area = area_find(&space->areas, page);
-    uint64_t *entry = paging_entry(&space->tables, page, false), old;
+    uint64_t *entry, old;
     bool owned;
 
+    replicas_drop_locked(space, page, page + PAGE_SIZE);
+    entry = paging_entry(&space->tables, page, false);
     if (entry == NULL || (*entry & PAGING_SOFT_PENDING_FREE) != 0)
         return false;
     old = *entry;
@@ -112,14 +118,15 @@ void space_note_owned(void *context, uint32_t kernel, const void *reply, int len
 }
 
 /* Another kernel had no memory to invalidate its entry: maps FRAME at PAGE again, COW. OWNED: an entry that is
- * invalidated already was the owning one, so this one becomes it. */
-static void take_back(struct space *space, uint64_t page, uint64_t frame, bool owned)
+ * invalidated already was the owning one, so this one becomes it. FLAGS: PAGING_SOFT_REPLICATED, as others may still
+ * have copies, or 0. */
+static void take_back(struct space *space, uint64_t page, uint64_t frame, bool owned, uint64_t flags)
 {
     uint64_t *entry;
 
     spin_lock(&space->lock);
     entry = paging_entry(&space->tables, page, false);
-    *entry = space_entry(space, page, frame, area_find(&space->areas, page)->prot, true, owned, 0);
+    *entry = space_entry(space, page, frame, area_find(&space->areas, page)->prot, true, owned, flags);
     space_hold_pages_locked(space, owned ? 1 : 0);
     spin_unlock(&space->lock);
 }
@@ -165,17 +172,33 @@ static uint64_t copy_of(struct space *space, uint64_t page, uint64_t frame)
     return mempolicy_frame(space, prot, page, frame);
 }
 
-int space_cow_break(struct space *space, uint64_t page, uint64_t frame, kernel_set others, uint32_t spaces)
+/* The home writes to a replicated page, whose FRAME is its own and no other space's: all OTHERS let it go, and it
+ * stays.
+ */
+static int collapse_here(struct space *space, uint64_t page, uint64_t frame, kernel_set others)
+{
+    struct msg_space_record message = {.space = space->id, .page = page};
+    struct letting_go letting = {0};
+
+    space_gets_await(space, (struct space_range){page, page + PAGE_SIZE});
+    msg_multicast(others, MSG_SPACE_SWITCH, &message, sizeof(message), space_note_owned, &letting, "copies of a page",
+                  page);
+    return letting.error != 0 ? letting.error : upgrade(space, page, frame);
+}
+
+int space_cow_break(struct space *space, uint64_t page, uint64_t frame, kernel_set others, uint32_t spaces,
+                    bool replicated)
 {
     struct msg_space_record message = {.space = space->id, .page = page};
     struct letting_go letting = {0};
     uint64_t new;
     bool owned;
 
-    if (spaces != 0 ? spaces == 1
-                    : frame_is_sole(
-                          frame)) /* and stays so: a fork needs the whole-space lock, while this task has the page's */
+    if (!replicated && (spaces != 0 ? spaces == 1 : frame_is_sole(frame))) /* and stays so: a fork needs the whole-space
+                                                                              lock, while this task has the page's */
         return upgrade(space, page, frame);
+    if (replicated && space->home == instance.kernel && window_owns(frame, PAGE_SIZE) && frame_spaces(frame) == 1)
+        return collapse_here(space, page, frame, others);
     new = room_for(space, page) ? copy_of(space, page, frame) : 0;
     if (new == 0)
         return -ENOMEM;
@@ -198,7 +221,7 @@ int space_cow_break(struct space *space, uint64_t page, uint64_t frame, kernel_s
     if (letting.owned && !owned) /* the reference has come with the peer's answer; a peer may lie about this kernel's */
         owned = !window_owns(frame, PAGE_SIZE) || abroad_take(frame);
     if (letting.error != 0) {
-        take_back(space, page, frame, owned);
+        take_back(space, page, frame, owned, replicated ? PAGING_SOFT_REPLICATED : 0);
         space_drop_new(new);
         return letting.error;
     }

@@ -12,8 +12,10 @@
 int space_cow_alone_locked(struct space *space, uint64_t page, uint64_t *entry, uint32_t prot);
 /* The same for a caller that holds the page's distributed lock. FRAME is the page's frame, which this kernel may not
  * have mapped yet; it has the page's area. OTHERS: the other kernels that may map the page. SPACES: how many spaces
- * have the frame, as its owner has said since the page was locked, or 0. 0 or a negative errno. Waits. */
-int space_cow_break(struct space *space, uint64_t page, uint64_t frame, kernel_set others, uint32_t spaces);
+ * have the frame, as its owner has said since the page was locked, or 0. REPLICATED: other kernels may have copies of
+ * the page, so that it gets a new frame in any case. 0 or a negative errno. Waits. */
+int space_cow_break(struct space *space, uint64_t page, uint64_t frame, kernel_set others, uint32_t spaces,
+                    bool replicated);
 
 /* The answers (struct msg_space_owned) to a multicast of SPACE_SWITCH, which space_note_owned collects. */
 struct letting_go {

@@ -26,6 +26,7 @@
 #include "mm/mempolicy/mempolicy.h"
 #include "mm/page/install.h"
 #include "mm/page/question.h"
+#include "mm/page/replica.h"
 #include "mm/page/zero_page.h"
 #include "mm/retrieve/adaptive.h"
 #include "mm/retrieve/upfront.h"
@@ -155,6 +156,8 @@ static inline __attribute__((always_inline)) int resolve_locked(struct space *sp
         /* the new frame may have to be recorded at the home, or come from another kernel */
         zero_page_let_go_locked(space, page, paging_entry(&space->tables, page, false));
     }
+    if (entry != NULL && __builtin_expect(replica_is(*entry), 0) && (access & AREA_WRITE) != 0)
+        replicas_drop_locked(space, page, page + PAGE_SIZE); /* the page is asked for, as if nothing were here */
     if (entry != NULL && (*entry & PAGING_SOFT_COW) != 0 && (access & AREA_WRITE) != 0) {
         if (decides == DECIDES_NOT)
             return NOT_KNOWN;
@@ -272,6 +275,38 @@ uint64_t space_fetch_ns(void)
     return fetch_ns;
 }
 
+/* Maps at PAGE what another kernel has answered: its frame, or a copy of it if the page is replicated. -ENOMEM. */
+static int install_found_locked(struct space *space, uint64_t page, const struct msg_space_mapping *answer,
+                                uint32_t prot)
+{
+    bool replicated = answer->cow != 0 && answer->replicated != 0;
+    uint64_t *entry, spare = 0;
+
+    if (replicated && answer->marked == 0 && paging_entry(&space->tables, page, true) != NULL &&
+        replica_install_locked(space, page, answer->frame, prot, &spare))
+        return 0;
+    if (space_install_locked(space, page, answer->frame, prot, false, answer->cow != 0) != 0)
+        return -ENOMEM;
+    entry = paging_entry(&space->tables, page, false);
+    *entry |= replicated ? PAGING_SOFT_REPLICATED : 0;
+    seen_mapped_locked(space, answer->frame);
+    return 0;
+}
+
+/* A write to a copy-on-write page: as space_cow_break. */
+static int break_cow(struct space *space, uint64_t page, uint64_t frame, kernel_set others, uint32_t spaces,
+                     bool replicated)
+{
+    int error = space_cow_break(space, page, frame, others, spaces, replicated);
+
+    if (error == 0 && replicated) {
+        spin_lock(&space->lock);
+        space->stats.collapses++;
+        spin_unlock(&space->lock);
+    }
+    return error;
+}
+
 /* Resolves a fault with the page's distributed lock held: no other task changes any kernel's entry for the page.
  * OTHERS: the other kernels that may map it. */
 static int fault_shared(struct space *space, uint64_t page, uint32_t access, kernel_set others)
@@ -300,7 +335,9 @@ static int fault_shared(struct space *space, uint64_t page, uint32_t access, ker
         return result;
     if (here !=
         0) /* a COW page: a question about it that is under way is answered BUSY, so it is still there to read */
-        return (access & AREA_WRITE) != 0 ? space_cow_break(space, page, here & PAGING_FRAME, others, 0) : 0;
+        return (access & AREA_WRITE) != 0
+                   ? break_cow(space, page, here & PAGING_FRAME, others, 0, (here & PAGING_SOFT_REPLICATED) != 0)
+                   : 0;
 
     began = clock_now();
     error = space->retrieval->fetch(space, page, &answer);
@@ -336,14 +373,12 @@ static int fault_shared(struct space *space, uint64_t page, uint32_t access, ker
     copy = answer.kind == SPACE_FRAME && answer.cow != 0 &&
            ((access & AREA_WRITE) != 0 || (space->retrieval->breaks_first && !backing_is_file(backing)));
     if (result == 0 && answer.kind == SPACE_FRAME && !copy)
-        result = space_install_locked(space, page, answer.frame, prot, false, answer.cow != 0);
-    if (result == 0 && answer.kind == SPACE_FRAME && !copy)
-        seen_mapped_locked(space, answer.frame);
+        result = install_found_locked(space, page, &answer, prot);
     if (result == 0 && answer.kind == SPACE_FRAME && !copy && answer.marked != 0)
         mark_new_locked(space, page); /* the access is made again, and moves the page */
     spin_unlock(&space->lock);
     if (result == 0 && copy)
-        return space_cow_break(space, page, answer.frame, others, answer.spaces);
+        return break_cow(space, page, answer.frame, others, answer.spaces, answer.replicated != 0);
     if (result == 0 && answer.kind != SPACE_FRAME)
         result = install_recorded(space, page, prot, backing, access);
     return result;

@@ -21,6 +21,7 @@
 #include "mm/mempolicy/mempolicy.h"
 #include "mm/page/install.h"
 #include "mm/page/question.h"
+#include "mm/page/replica.h"
 #include "mm/retrieve/adaptive.h"
 #include "mm/retrieve/wire.h"
 #include "mm/seen/mark.h"
@@ -151,6 +152,26 @@ static bool upgrade_locked(struct space_get *get, const struct msg_space_got *an
     return true;
 }
 
+/* Maps a copy of the page's frame in the spare frame, if the page is replicated. */
+static bool copy_found_locked(struct space_get *get, const struct msg_space_got *answer)
+{
+    return answer->replicated != 0 && answer->cow != 0 && answer->marked == 0 && get->spare != 0 && get->block == 0 &&
+           replica_install_locked(get->space, get->page, answer->frame, space_got_prot(answer), &get->spare);
+}
+
+/* Maps what the answer brings at the page, whose entry SEEN is empty: a copy, or the page's frame. */
+static void map_found_locked(struct space_get *get, const uint64_t *seen, const struct msg_space_got *answer)
+{
+    struct space *space = get->space;
+
+    if (copy_found_locked(get, answer))
+        return;
+    *paging_entry_seen(&space->tables, get->page,
+                       seen) = space_entry(space, get->page, answer->frame, answer->prot, answer->cow != 0, false,
+                                           answer->replicated != 0 ? PAGING_SOFT_REPLICATED : 0);
+    seen_mapped_locked(space, answer->frame);
+}
+
 /* Installs what the answer brings; the page's table exists. 0, a negative errno, 1: the caller takes the page's lock,
  * or WANTS_BLOCK. */
 static int take_answer_locked(struct space_get *get, const struct msg_space_got *answer)
@@ -202,11 +223,8 @@ static int take_answer_locked(struct space_get *get, const struct msg_space_got 
     }
     if (answer->kind == SPACE_AREA || (*seen & PAGING_SOFT_PENDING_FREE) != 0)
         return 1;
-    if (*seen == 0)
-        *paging_entry_seen(&space->tables, get->page, seen) = space_entry(space, get->page, answer->frame, answer->prot,
-                                                                          answer->cow != 0, false, 0);
     if (new)
-        seen_mapped_locked(space, answer->frame);
+        map_found_locked(get, seen, answer);
     else if ((*seen & PAGING_SOFT_COW) != 0 && (get->access & AREA_WRITE) != 0) {
         if (!upgrade_locked(get, answer))
             return 1;
@@ -345,10 +363,14 @@ static void take_spare_locked(struct space_get *get, const struct area *area, ui
 static bool prepare_locked(struct space_get *get, const struct area *area)
 {
     uint64_t entry = get->entry != NULL ? *get->entry : 0;
-    bool write = (get->access & AREA_WRITE) != 0, copies = false;
-    bool breaks = write && (entry & PAGING_SOFT_COW) != 0 && (entry & PAGING_SOFT_PENDING_FREE) == 0;
+    bool write = (get->access & AREA_WRITE) != 0, copies = false, breaks;
     bool asked = !list_empty(&get->space->gets) && asked_locked(get, &copies);
 
+    if (write && replica_is(entry)) { /* another thread has read the page since this one has dropped the copy */
+        replicas_drop_locked(get->space, get->page, get->page + PAGE_SIZE);
+        entry = 0;
+    }
+    breaks = write && (entry & PAGING_SOFT_COW) != 0 && (entry & PAGING_SOFT_PENDING_FREE) == 0;
     get->result = SPACE_GET_AGAIN;
     if (asked && (breaks || copies))
         return false;

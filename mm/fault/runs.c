@@ -8,17 +8,17 @@
 #include "mm/retrieve/wire.h"
 #include "mm/space/entry.h"
 
+/* Of these bits a page of a run has none, but PAGING_SOFT_COW in a run of copy-on-write pages. */
+#define RUN_BITS (PAGING_SOFT_PENDING_FREE | PAGING_SOFT_COW | PAGING_SOFT_MARKED | PAGING_SOFT_REPLICATED)
 /* What the entries of a run have alike, or in order: they differ in bits that do not matter here. */
-#define RUN_SAME (PAGING_FRAME | PAGING_USER | PAGING_SOFT_PENDING_FREE | PAGING_SOFT_COW | PAGING_SOFT_MARKED)
+#define RUN_SAME (PAGING_FRAME | PAGING_USER | RUN_BITS)
 
 /* Programs may use the page: PAGING_USER stays when a look for accesses has made the entry not present. COW is
  * PAGING_SOFT_COW for runs of copy-on-write pages, else 0. The zero page, whose frame is ZEROS or 0, stays at home, and
- * a marked page is asked for when it is touched. */
+ * a page that is marked or replicated is asked for when it is touched. */
 static bool may_go_along(uint64_t entry, uint64_t cow, uint64_t zeros)
 {
-    return (entry & PAGING_USER) != 0 &&
-           (entry & (PAGING_SOFT_PENDING_FREE | PAGING_SOFT_COW | PAGING_SOFT_MARKED)) == cow &&
-           (entry & PAGING_FRAME) != zeros;
+    return (entry & PAGING_USER) != 0 && (entry & RUN_BITS) == cow && (entry & PAGING_FRAME) != zeros;
 }
 
 /* The end of the run that begins at INDEX, at most END. Its frames are consecutive, so it is known beforehand where the

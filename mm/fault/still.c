@@ -8,6 +8,7 @@
 #include "mm/frame/reference.h"
 #include "mm/lock/lock.h"
 #include "mm/page/question.h"
+#include "mm/page/replica.h"
 #include "mm/seen/mark.h"
 #include "mm/space/entry.h"
 
@@ -87,9 +88,10 @@ static void replace_entry(void *context, uint64_t va, uint64_t *entry, uint64_t 
     if ((*entry & PAGING_SOFT_PENDING_FREE) != 0 || !is_chosen(walk->change, va, &before))
         return;
     walk->flush = true;
-    new = space_entry_with(walk->space, va,
-                           (walk->change->still.frame & SPACE_STILL_COW) != 0 ? old : old & ~PAGING_SOFT_COW,
-                           (walk->change->still.frame & PAGING_FRAME) + before * PAGE_SIZE);
+    new = space_entry_with(
+        walk->space, va,
+        (walk->change->still.frame & SPACE_STILL_COW) != 0 ? old : old & ~(PAGING_SOFT_COW | PAGING_SOFT_REPLICATED),
+        (walk->change->still.frame & PAGING_FRAME) + before * PAGE_SIZE);
     if (owns_here(new) && !abroad_take(new &PAGING_FRAME))
         return;
     if (owns_here(old))
@@ -141,6 +143,7 @@ int64_t space_apply_still_locked(struct space *space, const struct msg_space_cha
 {
     if (!is_valid(change))
         return -EPROTO;
+    replicas_drop_locked(space, change->start, end_of(change));
     return walk_locked(space, change, still_entry) ? -EAGAIN : 0;
 }
 
@@ -187,6 +190,7 @@ bool space_still_answer_locked(struct space *space, uint64_t page, const struct 
                                   .prot = (uint16_t)area->prot,
                                   .policy = (uint8_t)(area->prot >> AREA_POLICY_SHIFT),
                                   .cow = (*entry & PAGING_SOFT_COW) != 0,
+                                  .replicated = (*entry & PAGING_SOFT_REPLICATED) != 0,
                                   .frame = *entry & PAGING_FRAME};
     if (area->backing != BACKING_NONE) {
         got->backed = 1;
@@ -200,7 +204,9 @@ bool space_still_answer_locked(struct space *space, uint64_t page, const struct 
 
 uint64_t space_still_entry_locked(struct space *space, uint64_t page, const struct msg_space_got *got)
 {
-    return (space_entry(space, page, got->frame, got->prot, got->cow != 0, false, 0) & ~PAGING_WRITE) |
+    return (space_entry(space, page, got->frame, got->prot, got->cow != 0, false,
+                        got->replicated != 0 ? PAGING_SOFT_REPLICATED : 0) &
+            ~PAGING_WRITE) |
            PAGING_SOFT_STILL;
 }
 

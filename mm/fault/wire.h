@@ -43,7 +43,8 @@ struct msg_space_got {
     uint8_t block; /* the aligned 2^BLOCK pages around the page, 512 at most, lie in one area */
     uint16_t prot; /* AREA_*, unless SPACE_NONE or SPACE_BUSY */
     uint8_t cow : 1;
-    uint8_t marked : 1;             /* as in msg_space_mapping */
+    uint8_t marked : 1;
+    uint8_t replicated : 1;         /* as in msg_space_mapping */
     uint8_t backed;                 /* 1: RUN[0] is the page's backing (mm/area/backing.h), and the runs follow it */
     uint8_t runs;                   /* if SPACE_FRAME: the number of runs; none of a file */
     uint8_t policy;                 /* the number of the area's policy */

@@ -5,6 +5,7 @@
  * not change, except that a map may add one. */
 #include "mm/fork/fork.h"
 
+#include "mm/change/change.h"
 #include "mm/change/revoke.h"
 #include "mm/fork/internal.h"
 #include "mm/frame/heap.h"
@@ -56,6 +57,9 @@ static int fork_locked(struct fork *fork)
         error = fork_hold_files(fork->child, (uint32_t)fork->parent->id);
     if (error == 0) {
         space_gets_await(fork->parent, SPACE_HEAVY);
+        spin_lock(&fork->parent->lock);
+        space_drop_replicas_locked(fork->parent, 0, USER_END);
+        spin_unlock(&fork->parent->lock);
         error = fork_copy_own(fork);
         space_flush(fork->parent, 0, USER_END);
     }

@@ -151,7 +151,8 @@ static int copy_leaf_locked(struct fork *fork, uint64_t *leaf, uint64_t start, u
             first = next = entry & PAGING_FRAME;
         }
         next += PAGE_SIZE;
-        child[i] = space_entry_shown(entry) & ~(PAGING_ACCESSED | PAGING_DIRTY | PAGING_SOFT_MARKED);
+        child[i] = space_entry_shown(entry) &
+                   ~(PAGING_ACCESSED | PAGING_DIRTY | PAGING_SOFT_MARKED | PAGING_SOFT_REPLICATED);
         copied++;
     }
     if (next > first)

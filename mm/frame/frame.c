@@ -156,6 +156,11 @@ bool frame_is_short(void)
     return buddy_free <= reserve && free_count() <= reserve;
 }
 
+bool frame_is_ample(void)
+{
+    return buddy_free > 4 * reserve;
+}
+
 uint64_t frame_alloc_page(bool zeroed)
 {
     return is_left(reserve) ? alloc_single(UINT64_MAX, zeroed) : 0;

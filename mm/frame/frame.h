@@ -35,6 +35,8 @@ void frame_set_privileged(bool (*function)(void));
 bool frame_is_low(void);
 /* True when only the reserve is left. */
 bool frame_is_short(void);
+/* True when there is memory for what can be done without: four times the reserve is free. */
+bool frame_is_ample(void);
 /* One frame filled with zeros, or 0; as frame_alloc. */
 uint64_t frame_alloc_zeroed(void);
 /* frame_alloc_page allocates a frame for a page of a program, zeroed or not; frame_alloc_table allocates a zeroed frame

@@ -5,6 +5,7 @@
 #include "mm/frame/reference.h"
 #include "mm/move/internal.h"
 #include "mm/move/wire.h"
+#include "mm/page/replica.h"
 #include "mm/page/zero_page.h"
 #include "mm/space/entry.h"
 #include "mm/space/wire.h"
@@ -27,6 +28,7 @@ static void look(struct space *space, uint64_t start, uint64_t count, uint64_t *
     bool movable;
 
     spin_lock(&space->lock);
+    replicas_drop_locked(space, start, start + count * PAGE_SIZE);
     entry = paging_look(&space->tables, start);
     for (uint64_t i = 0; i < count; i++) {
         uint64_t page = start + i * PAGE_SIZE, seen = entry != NULL ? entry[i] : 0;

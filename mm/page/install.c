@@ -119,6 +119,7 @@ void space_answer(struct space *space, uint64_t page, struct msg_space_mapping *
             answer->frame = *entry & PAGING_FRAME;
             answer->cow = (*entry & PAGING_SOFT_COW) != 0;
             answer->marked = (*entry & PAGING_SOFT_MARKED) != 0;
+            answer->replicated = (*entry & PAGING_SOFT_REPLICATED) != 0;
             if ((*entry & PAGING_SOFT_REMOTE) == 0) {
                 frame_lend();
                 answer->spaces = answer->cow != 0 ? frame_spaces(answer->frame) : 0;

@@ -22,7 +22,8 @@
 /* Returns the end of the run that begins at INDEX: entries with consecutive frames and the same marks. */
 static uint32_t run_end(const uint64_t *leaf, uint32_t index)
 {
-    const uint64_t marks = PAGING_SOFT_PENDING_FREE | PAGING_SOFT_COW | PAGING_SOFT_OWNING | PAGING_SOFT_MARKED;
+    const uint64_t marks = PAGING_SOFT_PENDING_FREE | PAGING_SOFT_COW | PAGING_SOFT_OWNING | PAGING_SOFT_MARKED |
+                           PAGING_SOFT_REPLICATED;
     uint32_t i = index + 1;
 
     while (i < LEAF_ENTRIES && leaf[i] != 0 && ((leaf[i] ^ leaf[index]) & marks) == 0 && !zero_page_is(leaf[i]) &&
@@ -31,14 +32,14 @@ static uint32_t run_end(const uint64_t *leaf, uint32_t index)
     return i;
 }
 
-/* A member that is not the home lists only the pages that it owns; the home leaves out what is marked, which a member
- * asks for when it touches it (mm/move/lazy.md). */
+/* A member that is not the home lists only the pages that it owns; the home leaves out what is marked or
+ * replicated, which a member asks for when it touches it (mm/move/lazy.md, mm/replicate/replicate.md). */
 static uint32_t list_runs(struct space *space, uint64_t from, struct msg_space_listed *head)
 {
     struct msg_space_run *runs = (struct msg_space_run *)(head + 1);
     bool home = space->home == instance.kernel;
     uint64_t needed = home ? 0 : PAGING_SOFT_OWNING,
-             forbidden = PAGING_SOFT_PENDING_FREE | (home ? PAGING_SOFT_MARKED : 0);
+             forbidden = PAGING_SOFT_PENDING_FREE | (home ? PAGING_SOFT_MARKED | PAGING_SOFT_REPLICATED : 0);
     uint32_t count = 0, tables = 0;
     const uint64_t *leaf;
 

@@ -10,6 +10,7 @@
 #include "mm/frame/heap.h"
 #include "mm/lock/lock.h"
 #include "mm/page/question.h"
+#include "mm/page/replica.h"
 #include "mm/retrieve/internal.h"
 #include "mm/retrieve/strategy.h"
 #include "mm/seen/choice.h"
@@ -79,6 +80,8 @@ static int switch_strategy(struct space *space, uint32_t strategy)
         error = directory_fill(space);
     if (error != 0)
         return error;
+    if (!space_strategy(strategy)->home_knows)
+        replicas_end(space);
     spin_lock(&space->lock);           /* a kernel that joins later gets the mode with its join */
     if (!space->retrieval->home_knows) /* what members found by asking is not in the directory */
         sharers_mark_all(&space->sharers, space->members & ~(1ull << instance.kernel));

@@ -242,6 +242,22 @@ static uint32_t kettle(const struct seen_view *view)
                : SEEN_STAYS;
 }
 
+/* A block that several nodes read and nobody writes gets a copy on each; one that a single other node uses, as seen
+ * twice in a row, moves there (Carrefour: Dashti et al., "Traffic Management", ASPLOS 2013, which decides so by page).
+ */
+static uint32_t replicate(const struct seen_view *view)
+{
+    uint32_t users = 0;
+
+    if (view->replicated)
+        return SEEN_STAYS;
+    for (uint32_t node = 0; node < view->nodes; node++)
+        users += view->used[node] != 0;
+    if (users > 1)
+        return view->written == 0 ? SEEN_REPLICATE : SEEN_STAYS;
+    return two_fault(view);
+}
+
 const struct seen_policy seen_policies[SEEN_POLICIES] = {
     {"none", NULL},
     {"nemo", nemo},
@@ -258,6 +274,7 @@ const struct seen_policy seen_policies[SEEN_POLICIES] = {
     {"neighbour", neighbour},
     {"home", home},
     {"kettle", kettle},
+    {"replicate", replicate},
 };
 
 uint32_t seen_policy_find(const char *name)

@@ -9,6 +9,7 @@
 #include "kernel/abi/limits.h"
 
 #define SEEN_STAYS UINT32_MAX
+#define SEEN_REPLICATE (UINT32_MAX - 1) /* each node gets a copy (mm/replicate/replicate.md) */
 
 /* A block when another look at accesses has been counted. */
 struct seen_view {
@@ -21,6 +22,8 @@ struct seen_view {
     uint32_t pages;       /* in how many of each 16 pages */
     bool fresh;           /* for less than a period: not all of its users may have been counted yet */
     uint32_t last;        /* the node whose accesses were seen before; SEEN_STAYS: nobody's yet */
+    uint32_t written;     /* not 0: its pages were written lately */
+    bool replicated;      /* it has been replicated, and was not seen to be written since */
     const uint16_t *used; /* of each node: pages found accessed, those just seen included; halved every period */
     const uint32_t
         *load;    /* of each node: pages used, of the space's blocks with several users that are or come there */
@@ -32,12 +35,12 @@ struct seen_view {
 
 struct seen_policy {
     const char *name; /* the value of the option numa= */
-    /* Returns the node to which the block is to move, or SEEN_STAYS; a node without memory is taken as SEEN_STAYS.
-     * NULL: nobody looks for accesses. */
+    /* Returns the node to which the block is to move, SEEN_REPLICATE or SEEN_STAYS; a node without memory is taken as
+     * SEEN_STAYS. NULL: nobody looks for accesses. */
     uint32_t (*choose)(const struct seen_view *view);
 };
 
-#define SEEN_POLICIES 15u
+#define SEEN_POLICIES 16u
 extern const struct seen_policy seen_policies[SEEN_POLICIES]; /* in the order of the option's values */
 
 /* Returns the nodes, a bit for each, that use a block, as USED of each of NODES nodes says: those that were seen at a

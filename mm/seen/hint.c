@@ -41,7 +41,8 @@ static struct record *record_of(struct space *space, uint64_t start, uint32_t no
     record = space->hints->count < RECORDS_MOST ? heap_alloc(sizeof(*record)) : NULL;
     if (record == NULL)
         return NULL;
-    *record = (struct record){.next = *chain, .seen = {.space = space->id, .start = start, .node = node}};
+    *record = (struct record){.next = *chain,
+                              .seen = {.space = space->id, .start = start, .node = node, .written = UINT32_MAX}};
     *chain = record;
     space->hints->count++;
     return record;

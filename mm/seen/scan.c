@@ -37,17 +37,19 @@ static void count_locked(struct space *space, struct msg_space_seen *out, uint32
     else
         space->stats.seen_remote++;
     seen_add(out, index / SEEN_BLOCK_PAGES);
+    if ((entry & PAGING_DIRTY) != 0)
+        out->written |= 1u << index / SEEN_BLOCK_PAGES;
     seen_note_page_locked(space, out->start + index * PAGE_SIZE, own_node());
 }
 
-/* Takes the accessed bits of a table of small pages. */
+/* Takes the accessed and dirty bits of a table of small pages. */
 static bool look_small_locked(struct space *space, uint64_t va, struct msg_space_seen *out)
 {
     uint64_t *leaf = paging_entry(&space->tables, va, false);
     bool found = false;
 
     for (uint32_t i = 0; (i = paging_next_used(leaf, i, LEAF_ENTRIES)) < LEAF_ENTRIES; i++) {
-        uint64_t old = leaf[i], taken = PAGING_ACCESSED;
+        uint64_t old = leaf[i], taken = PAGING_ACCESSED | PAGING_DIRTY;
 
         if ((old & (PAGING_PRESENT | PAGING_ACCESSED)) != (PAGING_PRESENT | PAGING_ACCESSED) || zero_page_is(old))
             continue;
@@ -83,6 +85,7 @@ bool seen_look(struct space *space, uint64_t *at, bool *found, struct msg_space_
     } else if (large == 0) {
         *found = look_small_locked(space, va, out);
     } else if (paging_large_take_accessed(&space->tables, va)) {
+        large |= paging_large_take_dirty(&space->tables, va) ? PAGING_DIRTY : 0;
         for (uint32_t i = 0; i < LEAF_ENTRIES; i++)
             count_locked(space, out, i, large + i * PAGE_SIZE);
         *found = true;

@@ -18,6 +18,8 @@
 #define PLACES_FIRST 64u
 #define PLACES_MOST (1u << 13) /* half of them are used: 256 MiB of memory that other nodes use */
 #define NOBODY UINT8_MAX
+#define ALL_NODES (UINT8_MAX - 1)
+#define WRITTEN 4u /* halved like the counts: after three periods nobody has written it lately */
 #define AGES_MOST 15u
 #define FRESH_HERE(half_ns) ((half_ns) / 40 * 3) /* less than the shortest period, which is a tenth */
 
@@ -32,7 +34,9 @@ struct block {
     uint64_t since;  /* when the record was made, clock_now ns */
     uint32_t age;    /* the period in which USED was halved last */
     uint8_t last;    /* the node that was seen last */
-    uint8_t wanted;  /* the node to which it is to move; NOBODY: none */
+    uint8_t wanted;  /* the node to which it is to move; NOBODY: none; ALL_NODES: it is to be replicated */
+    uint8_t written; /* WRITTEN when a write was seen, halved with USED */
+    bool replicated; /* and not written since, as far as it was seen */
     uint8_t load;    /* the node in whose load it is; NOBODY: none, it has one user */
     uint8_t weight;  /* in it: pages */
     uint64_t shared; /* since when it has several users, clock_now ns */
@@ -177,6 +181,7 @@ static void grow_old(struct block *block, uint32_t age)
 
     for (uint32_t node = 0; node < nodes(); node++)
         block->used[node] = (uint16_t)(block->used[node] >> halvings);
+    block->written = (uint8_t)(block->written >> halvings);
     block->age = age;
 }
 
@@ -267,6 +272,8 @@ static uint32_t choose(struct space *space, const struct seen_policy *policy, st
                              .fresh = clock_now() - block->since <
                                       (here == own ? FRESH_HERE(seen_half_ns) : seen_half_ns),
                              .last = block->last != NOBODY ? block->last : SEEN_STAYS,
+                             .written = block->written,
+                             .replicated = block->replicated,
                              .used = block->used,
                              .load = seen->load,
                              .settled = block->load != NOBODY && clock_now() - block->shared >= seen_half_ns,
@@ -279,7 +286,7 @@ static uint32_t choose(struct space *space, const struct seen_policy *policy, st
     if (view.memory == 0)
         return SEEN_STAYS;
     to = policy->choose(&view);
-    return to < view.nodes && (view.memory >> to & 1) != 0 ? to : SEEN_STAYS;
+    return to == SEEN_REPLICATE || (to < view.nodes && (view.memory >> to & 1) != 0) ? to : SEEN_STAYS;
 }
 
 /* BLOCK, of which PAGES have just been used, is on NODE, or to come there: counts it in the node's load if it has
@@ -298,9 +305,9 @@ static void load_locked(struct seen *seen, struct block *block, uint32_t node, u
         seen->load[node] += pages;
 }
 
-/* NODE has used PAGES pages of each 64 KiB of the block at START of BYTES. */
+/* NODE has used PAGES pages of each 64 KiB of the block at START of BYTES, and has WRITTEN one. */
 static void note_locked(struct space *space, uint64_t start, uint64_t bytes, uint32_t node, uint32_t pages,
-                        uint32_t age)
+                        bool written, uint32_t age)
 {
     const struct seen_policy *policy = seen_policy_locked(space);
     uint32_t here = node_of_locked(space, start, bytes), to;
@@ -318,12 +325,16 @@ static void note_locked(struct space *space, uint64_t start, uint64_t bytes, uin
         return;
     grow_old(block, age);
     block->used[node] = (uint16_t)(block->used[node] + pages); /* at most 15 a look, halved each period */
-    load_locked(space->seen, block, here, pages);              /* as if it were not to move yet: that is decided anew */
+    if (written) {
+        block->written = WRITTEN;
+        block->replicated = false;
+    }
+    load_locked(space->seen, block, here, pages); /* as if it were not to move yet: that is decided anew */
     to = choose(space, policy, block, here, node, pages);
-    load_locked(space->seen, block, to != SEEN_STAYS ? to : here, pages);
+    load_locked(space->seen, block, to < nodes() ? to : here, pages);
     block->last = (uint8_t)node;
     space->seen->wanted += (to != SEEN_STAYS) - (block->wanted != NOBODY);
-    block->wanted = to != SEEN_STAYS ? (uint8_t)to : NOBODY;
+    block->wanted = to == SEEN_REPLICATE ? ALL_NODES : to != SEEN_STAYS ? (uint8_t)to : NOBODY;
     space->stats.seen_decided += to != SEEN_STAYS;
     if (to != SEEN_STAYS && seen_soon != NULL)
         seen_soon(); /* moves are made after a look */
@@ -343,13 +354,13 @@ static void note(struct space *space, const struct msg_space_seen *seen)
         space->seen = NULL;
     }
     for (uint32_t i = 0; i < SEEN_BLOCKS; i += parts) {
-        uint32_t pages = 0;
+        uint32_t pages = 0, parts_set = (uint32_t)(((1ull << parts) - 1) << i);
 
         for (uint32_t part = i; part < i + parts; part++)
             pages += seen_pages(seen, part);
         if (pages != 0)
-            note_locked(space, seen->start + i * PART_BYTES, bytes, (uint32_t)seen->node, (pages + parts - 1) / parts,
-                        age);
+            note_locked(space, seen->start + i * PART_BYTES, bytes, seen->node, (pages + parts - 1) / parts,
+                        (seen->written & parts_set) != 0, age);
     }
     spin_unlock(&space->lock);
 }
@@ -375,13 +386,25 @@ bool seen_next(struct space *space, uint64_t *start, uint64_t *bytes, uint32_t *
             continue;
         *start = (block->number - 1) * space->seen->bytes;
         *bytes = space->seen->bytes;
-        *node = block->wanted;
+        *node = block->wanted == ALL_NODES ? SEEN_REPLICATE : block->wanted;
+        block->replicated = block->wanted == ALL_NODES;
         block->wanted = NOBODY;
         space->seen->wanted--;
         found = true;
     }
     spin_unlock(&space->lock);
     return found;
+}
+
+void seen_not_replicated(struct space *space, uint64_t start, uint64_t bytes)
+{
+    struct block *block;
+
+    spin_lock(&space->lock);
+    block = space->seen != NULL && space->seen->bytes == bytes ? find(space->seen, start / bytes + 1) : NULL;
+    if (block != NULL && block->number != 0)
+        block->replicated = false;
+    spin_unlock(&space->lock);
 }
 
 void seen_end(struct space *space)

@@ -12,7 +12,8 @@
 struct msg_space_seen {
     uint64_t space;
     uint64_t start;                 /* of the table's addresses */
-    uint64_t node;                  /* that accessed it */
+    uint32_t node;                  /* that accessed it */
+    uint32_t written;               /* a bit for each block: a page of it was, or may have been, written */
     uint8_t pages[SEEN_BLOCKS / 2]; /* of each block: pages, in four bits, the first block in the lower ones */
 };
 

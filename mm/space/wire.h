@@ -24,11 +24,12 @@ struct msg_space_mapping {
     uint32_t prot;  /* AREA_*, unless SPACE_NONE */
     uint64_t start; /* the area, unless SPACE_NONE */
     uint64_t end;
-    uint64_t frame;   /* physical address, if SPACE_FRAME */
-    uint16_t cow;     /* 1: other spaces may have the frame, so it must not be written; if SPACE_FRAME */
-    uint16_t marked;  /* 1: the page moves when it is touched (mm/move/lazy.md); if SPACE_FRAME */
-    uint32_t spaces;  /* if COW and the frame is the answering kernel's: how many spaces have it; 0: not known */
-    uint64_t backing; /* the backing of the page: mm/area/backing.h; unless SPACE_NONE */
+    uint64_t frame;     /* physical address, if SPACE_FRAME */
+    uint16_t cow;       /* 1: other spaces may have the frame, so it must not be written; if SPACE_FRAME */
+    uint8_t marked;     /* 1: the page moves when it is touched (mm/move/lazy.md); if SPACE_FRAME */
+    uint8_t replicated; /* 1: COW, and the asker may read a copy (mm/replicate/replicate.md); if SPACE_FRAME */
+    uint32_t spaces;    /* if COW and the frame is the answering kernel's: how many spaces have it; 0: not known */
+    uint64_t backing;   /* the backing of the page: mm/area/backing.h; unless SPACE_NONE */
 };
 
 /* SPACE_AREAS, SPACE_LIST, SPACE_TAKE: PAGE is where to continue, with SPACE_AREAS_KEPT if the asker makes the areas

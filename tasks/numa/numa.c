@@ -8,6 +8,7 @@
 #include "boot/options/options.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "mm/move/move.h"
+#include "mm/replicate/replicate.h"
 #include "mm/seen/hint.h"
 #include "mm/seen/seen.h"
 #include "msg/slice.h"
@@ -131,6 +132,17 @@ static void follow_done(void *context, uint64_t page, int result)
     (void)result;
 }
 
+static void replicate_block(struct space *space, uint64_t start, uint64_t bytes)
+{
+    uint64_t next = start;
+    int64_t result = 0;
+
+    while (result >= 0 && next < start + bytes)
+        result = space_replicate(space, &next, start + bytes, true);
+    if (result < 0)
+        seen_not_replicated(space, start, bytes);
+}
+
 static void move_blocks(struct space *space)
 {
     struct following following = {.space = space};
@@ -141,7 +153,10 @@ static void move_blocks(struct space *space)
          moved += bytes) {
         trace_note("moves memory to this node", (uint32_t)space->id, instance.kernel,
                    start / (SEEN_BLOCK_PAGES * PAGE_SIZE), following.node);
-        space_move(space, start, start + bytes, &moves);
+        if (following.node == SEEN_REPLICATE)
+            replicate_block(space, start, bytes);
+        else
+            space_move(space, start, start + bytes, &moves);
         slice_check();
     }
 }

@@ -7,6 +7,7 @@
 #include "kernel/lib/string.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
+#include "mm/page/replica.h"
 #include "mm/space/space.h"
 #include "msg/call.h"
 #include "msg/channel.h"
@@ -25,7 +26,9 @@
 
 /* --- sizes --- */
 
-static uint32_t size_of(struct group *group)
+/* In pages. Copies of replicated pages do not count: they are given up before anybody is killed. Adds them to *COPIES.
+ */
+static uint32_t size_of(struct group *group, uint64_t *copies)
 {
     struct space *space = NULL;
     uint64_t pages = 0;
@@ -35,8 +38,10 @@ static uint32_t size_of(struct group *group)
         space = group->space;
     if (space != NULL) { /* the group's lock keeps the space */
         spin_lock(&space->lock);
-        pages = (space->resident > 0 ? (uint64_t)space->resident : 0) + space->table_count +
+        pages = space->resident > 0 ? (uint64_t)space->resident : 0;
+        pages = pages - (space->replicas < pages ? space->replicas : pages) + space->table_count +
                 space->areas.count / AREAS_A_PAGE;
+        *copies += space->replicas;
         spin_unlock(&space->lock);
     }
     spin_unlock(&group->lock);
@@ -56,21 +61,43 @@ static void rank(struct oom_size *list, uint32_t count, uint32_t process, uint32
     list[at] = (struct oom_size){process, pages};
 }
 
+struct look {
+    struct msg_oom_largest *out;
+    uint64_t copies; /* of replicated pages */
+};
+
 static bool look_at(struct group *group, void *context)
 {
-    struct msg_oom_largest *out = context;
-    uint32_t pages = size_of(group);
+    struct look *look = context;
+    uint32_t pages = size_of(group, &look->copies);
 
     if (group->exiting && pages > 0)
-        out->ending = 1;
-    rank(out->largest, OOM_LARGEST_MAX, group->id, pages);
+        look->out->ending = 1;
+    rank(look->out->largest, OOM_LARGEST_MAX, group->id, pages);
     return true;
+}
+
+static volatile uint32_t giving_up; /* [a] a worker drops all copies */
+
+static void give_up(struct work *work)
+{
+    (void)work;
+    replicas_give_up();
+    __atomic_store_n(&giving_up, 0, __ATOMIC_RELEASE);
 }
 
 static void look(struct msg_oom_largest *out)
 {
+    static struct work work = {.run = give_up};
+    struct look look = {.out = out};
+
     *out = (struct msg_oom_largest){.lacks = frame_is_short() ? 1 : 0};
-    group_each(look_at, out);
+    group_each(look_at, &look);
+    if (look.copies == 0 || frame_is_ample())
+        return;
+    out->ending = 1; /* memory is about to be free, and no new copies are made */
+    if (__atomic_exchange_n(&giving_up, 1, __ATOMIC_ACQ_REL) == 0)
+        work_submit(&work);
 }
 
 static int serve_largest(const struct remote_request *request, void *result)

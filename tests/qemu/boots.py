@@ -41,7 +41,7 @@ FRESH = ["test-machine", "test-huge"]
 MEMORY = ["test-memory", "test-fork-memory", "test-map", "test-many-areas", "test-remap", "test-break", "test-lease", "test-directory",
           "test-advise",
           "test-resident", "test-membarrier", "test-stale", "test-memfd", "test-content", "test-filemap", "test-zero",
-          "test-memory-races", "test-mempolicy", "test-file-nodes", "test-block", "test-move", "test-seen", "test-hint", "test-lazy", "test-newcomer",
+          "test-memory-races", "test-mempolicy", "test-file-nodes", "test-block", "test-move", "test-seen", "test-hint", "test-lazy", "test-replicate", "test-newcomer",
           f"test-vm seed={SEED} batches=2 pages=320",
           f"test-retrieve seed={SEED} batches=1 pages=100", "test-one-frame 500"]
 TASKS = ["test-threads", "test-futex", "test-pi", "test-handoff 5000", "test-pthreads 1", "test-sched", "test-migrate",
@@ -57,7 +57,7 @@ OTHERS = ["test-libc", "test-vdso", "test-hostname", "test-silence"]
 STORMS = [f"stress-tasks {SEED} 3 all", "leak-tasks 60"]
 AUDIT = ["kettle-ctl audit"]
 ALL = FRESH + MEMORY + TASKS + FILES + IPC + OTHERS + STORMS + AUDIT
-SEVERAL = ["test-mempolicy", "test-file-nodes", "test-block", "test-move", "test-seen", "test-lazy", "test-newcomer", "test-retrieve", "test-one-frame",
+SEVERAL = ["test-mempolicy", "test-file-nodes", "test-block", "test-move", "test-seen", "test-lazy", "test-replicate", "test-newcomer", "test-retrieve", "test-one-frame",
            "test-migrate"]  # kernels, for most of it
 THREE = ["test-newcomer"]  # kernels at least
 # Where two CPUs of the host run two of the machine at once, and where CPUs share a kernel: what races.
@@ -105,7 +105,7 @@ def boot(machine, programs, append="", inject="", label="", machines=None):
 
 def deaths(rounds):
     """Deaths of each kind; those at each message, and their times, on other machines in a long run only."""
-    kinds = "refused rest threads homes orphans waits files locks served futex robust pi read borrowed file mover load account"
+    kinds = "refused rest threads homes orphans waits files locks served futex robust pi read borrowed copies file mover load account"
     return f"test-death {rounds}" + (f" {kinds}" if not long_run() else "")
 
 
@@ -137,7 +137,7 @@ BOOTS = [
     boot("2-cpus-smp", [program for program in RACES if program.split()[0] not in SEVERAL]),
     boot("1-kernel-smp", [program for program in RACES if program.split()[0] not in SEVERAL]),
     boot("2-nodes-smp", ["test-fork-memory", "test-stale", "test-threads", "test-futex", "test-pthreads 1", "test-signals",
-                         "test-epoll", "test-socket-race", "test-mempolicy", "test-file-nodes", "test-block", "test-move", "test-lazy", *STORMS, *AUDIT]),
+                         "test-epoll", "test-socket-race", "test-mempolicy", "test-file-nodes", "test-block", "test-move", "test-lazy", "test-replicate", *STORMS, *AUDIT]),
     boot("8-kernels", MANY),
     # messages that come late: all of them, those of one type, and those that a lock's end has overtaken
     boot("4-kernels", LATE, inject="seed=7"),
@@ -163,7 +163,7 @@ BOOTS = [
     boot("4-kernels", [f"test-retrieve seed={SEED} batches=1 pages=50"], "lock=lamport"),
     boot("4-kernels", [f"test-fuzz-calls seed={SEED} seconds={20 if not long_run() else 3600}"], label="fuzz"),
     boot("2-kernels", ["test-refused", f"test-fuzz-calls seed={SEED} seconds=10 stops=0 alloc=15"], label="refused"),
-    boot("4-kernels", ["test-survive hints sizes readers", "test-survive hog locks beside", "test-survive hog terminals beside"],
+    boot("4-kernels", ["test-survive hints sizes copies readers", "test-survive hog locks beside", "test-survive hog terminals beside"],
          label="survive"),
     boot("4-kernels", ["test-prefetch 0"], "prefetch=0"),
     boot("2-kernels", ["test-prefetch 4"], "prefetch=4"),
@@ -180,6 +180,7 @@ BOOTS = [
     boot("4-kernels-parallel", ["test-stop", "test-stop under test-filemap", "test-stop under test-content",
                                 "test-stop under test-zero busy", "test-stop under test-directory",
                                  "test-stop under test-move writers", "test-stop under test-lazy storm",
+                                 "test-stop under test-replicate storm",
                                  "test-stop under test-move 6 files file-sharers file-cut", *AUDIT], "text=one", label="stops"),
     # memory that follows its users under everything else
     boot("4-kernels-parallel", ["test-memory-races", "test-fork-memory", "test-move 12 newcomers writers files", "test-stop 3",

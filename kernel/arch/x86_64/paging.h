@@ -39,6 +39,10 @@
 #define PAGING_SOFT_HINT (1ull << 56)
 /* the page moves when it is touched (mm/move/lazy.md) */
 #define PAGING_SOFT_MARKED (1ull << 57)
+/* copy-on-write, and kernels of other nodes may have copies, which a write has to take away first; and such a copy
+ * (mm/replicate/replicate.md) */
+#define PAGING_SOFT_REPLICATED (1ull << 58)
+#define PAGING_SOFT_REPLICA (1ull << 59)
 
 #define PAGING_SIZE_2M (1ull << 21)
 #define PAGING_SIZE_1G (1ull << 30)
@@ -77,6 +81,8 @@ int paging_make_large(struct page_tables *tables, uint64_t va);
 uint64_t paging_large(const struct page_tables *tables, uint64_t va);
 /* Clears PAGING_ACCESSED in that entry, and returns whether it was set. The caller flushes. */
 bool paging_large_take_accessed(const struct page_tables *tables, uint64_t va);
+/* The same of PAGING_DIRTY. */
+bool paging_large_take_dirty(const struct page_tables *tables, uint64_t va);
 /* Makes that entry not present, with PAGING_SOFT_HINT, and returns true; false: there is none, or it was so already.
  * All else works as if it were present, and whatever changes the page makes it present. The caller flushes. */
 bool paging_large_hide(const struct page_tables *tables, uint64_t va);

@@ -123,12 +123,22 @@ uint64_t paging_large(const struct page_tables *tables, uint64_t va)
     return entry != NULL ? *entry : 0;
 }
 
-bool paging_large_take_accessed(const struct page_tables *tables, uint64_t va)
+static bool large_take(const struct page_tables *tables, uint64_t va, uint64_t bit)
 {
     uint64_t *entry = paging_entry_at(tables, va, LEVEL_LARGE, false);
 
     return entry != NULL && (*entry & PAGING_LARGE) != 0 &&
-           (__atomic_fetch_and(entry, ~PAGING_ACCESSED, __ATOMIC_RELAXED) & PAGING_ACCESSED) != 0;
+           (__atomic_fetch_and(entry, ~bit, __ATOMIC_RELAXED) & bit) != 0;
+}
+
+bool paging_large_take_accessed(const struct page_tables *tables, uint64_t va)
+{
+    return large_take(tables, va, PAGING_ACCESSED);
+}
+
+bool paging_large_take_dirty(const struct page_tables *tables, uint64_t va)
+{
+    return large_take(tables, va, PAGING_DIRTY);
 }
 
 /* The hardware may set bits of an entry that is present, so the change is one locked instruction. */

@@ -311,10 +311,20 @@ int64_t call_kettle_numa(struct call *c)
     return set_by_name(c, numa_process);
 }
 
+static bool is_pages(const struct call *c)
+{
+    return (c->a[0] & (PAGE_SIZE - 1)) == 0 && (c->a[1] & (PAGE_SIZE - 1)) == 0 && c->a[1] != 0 &&
+           user_range(c->a[0], c->a[1]);
+}
+
+int64_t call_kettle_replicate(struct call *c)
+{
+    return is_pages(c) ? replicate_own(c->a[0], c->a[0] + c->a[1]) : -EINVAL;
+}
+
 int64_t call_kettle_lock(struct call *c)
 {
-    if ((c->a[0] & (PAGE_SIZE - 1)) != 0 || (c->a[1] & (PAGE_SIZE - 1)) != 0 || c->a[1] == 0 ||
-        !user_range(c->a[0], c->a[1]))
+    if (!is_pages(c))
         return -EINVAL;
     return space_lock_once(group_space(thread_current()->group), c->a[0], c->a[0] + c->a[1]);
 }

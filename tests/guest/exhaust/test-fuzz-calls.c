@@ -193,8 +193,8 @@ static void fill_iovec(struct fuzzer *f)
 /* One of Kettle's own calls; those that need root are refused. */
 static long kettle_call(struct fuzzer *f)
 {
-    static const char *const types[KETTLE_CALL_COUNT] = {"k", "",  "",    "k",  "k",  "k",  "kPppp", "p", "kp",
-                                                         "P", "k", "tps", "tP", "al", "kk", "tP",    "kp"};
+    static const char *const types[KETTLE_CALL_COUNT] = {"k", "",  "",    "k",  "k",  "k",  "kPppp", "p",  "kp",
+                                                         "P", "k", "tps", "tP", "al", "kk", "tP",    "kp", "al"};
     uint64_t which = draw(f, KETTLE_CALL_COUNT);
     const char *type = types[which];
     long a[6] = {0};

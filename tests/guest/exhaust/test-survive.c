@@ -13,14 +13,18 @@
 #include <unistd.h>
 
 #include "libc/kettle.h"
+#include "libc/numa.h"
 #include "tests/guest/exhaust/hog.h"
 #include "tests/guest/harness/several_kernels.h"
 #include "tests/guest/harness/tap.h"
+#include "tests/guest/mm/events.h"
 #include "userland/thread.h"
 
 #define LOST_MAX 256 /* pages that caches may have taken */
 #define SETTLE_NS 20000000000l
 #define READERS_MAX 4096
+#define PAGE 4096l
+#define COPIED 1024l
 
 static struct shared {
     atomic_int ready, got, over;
@@ -329,6 +333,58 @@ static void test_readers(void)
     CHECK(hog_root_works(), "%s", tap_error(errno));
 }
 
+/* --- copies of replicated pages --- */
+
+static bool all_read(const volatile char *pages)
+{
+    bool right = true;
+
+    for (int kernel = 0; kernel < kettle_kernels(); kernel++) {
+        kernels_go(kernel);
+        for (long i = 0; i < COPIED; i++)
+            right &= pages[i * PAGE] == (char)(i % 100 + 1);
+    }
+    kernels_go(0);
+    return right;
+}
+
+/* Copies are not worth a process: where there is no memory, they are gone when one is killed that takes it all. */
+static void test_copies(void)
+{
+    char *pages = mmap(NULL, COPIED * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    unsigned long made, dropped;
+    int status;
+    pid_t child;
+
+    REQUIRE(pages != MAP_FAILED, "%s", strerror(errno));
+    madvise(pages, COPIED * PAGE, MADV_NOHUGEPAGE);
+    memset(shared, 0, sizeof(*shared));
+    child = fork(); /* before there are copies, which a fork drops */
+    REQUIRE(child >= 0, "%s", strerror(errno));
+    if (child == 0) {
+        thread_wait(&shared->ready, 1);
+        hog_become_user();
+        hog_pages();
+        _exit(0);
+    }
+    for (long i = 0; i < COPIED; i++)
+        pages[i * PAGE] = (char)(i % 100 + 1);
+    CHECK(kettle_block_replicate(pages, (size_t)(COPIED * PAGE)) == COPIED, "%s", tap_error(errno));
+    made = events_everywhere("replicas_made");
+    dropped = events_everywhere("replicas_dropped");
+    CHECK(all_read(pages), "wrong at first");
+    made = events_everywhere("replicas_made") - made;
+    atomic_store(&shared->ready, 1);
+    CHECK(waitpid(child, &status, 0) == child && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "status %x",
+          status);
+    dropped = events_everywhere("replicas_dropped") - dropped;
+    tap_note("%lu copies made, %lu given up", made, dropped);
+    /* a kernel that still had memory when the hog's own had none for page tables keeps its copies */
+    CHECK(made == 0 || dropped >= (unsigned long)COPIED, "no kernel has given up all of its copies");
+    CHECK(all_read(pages), "wrong when copies have been given up");
+    munmap(pages, COPIED * PAGE);
+}
+
 /* --- root beside a user who takes all there is --- */
 
 static const struct hog {
@@ -418,6 +474,7 @@ static const struct tap_test tests[] = {
     {"hints", "a kernel that does not answer has one hint of a process's signals, however many are sent", test_hints},
     {"sizes", "a kernel that does not answer has few signals of a terminal, however many are sent", test_sizes},
     {"beside", "root works beside a user who takes all there is of anything, and all of it comes back", test_beside},
+    {"copies", "copies of replicated pages are given up before a process is killed for want of memory", test_copies},
     {"readers", "a process ends whose thousands of threads wait for another kernel", test_readers},
 };
 

@@ -52,6 +52,9 @@ void death_catch_bus(void);
 bool death_is_lost(char *address, int write);
 
 /* Tests. */
+void death_test_copies(void);
+/* The process at home on the kernel that dies, of death_test_copies. */
+int death_copies_home(void);
 void death_test_file(void);
 void death_test_types(void);
 void death_test_times(void);

@@ -183,6 +183,8 @@ static int be_home(int argc, char **argv)
         return 0;
     } else if (strcmp(what, "pi") == 0) {
         return death_hold_pi();
+    } else if (strcmp(what, "copies") == 0) {
+        return death_copies_home();
     } else if (strcmp(what, "waits") == 0) {
         wait_everywhere();
         say(3);
@@ -810,6 +812,7 @@ int main(int argc, char **argv)
         {"read", "a reader there takes nothing that is written afterwards", test_read},
         {"borrowed", "a process that maps frames of it gets SIGBUS when it touches such a page, and not before",
          test_borrowed},
+        {"copies", "replicated pages are not lost with it, and copies end with their processes", death_test_copies},
         {"file", "pages of a file that are in its memory are lost, and the others are not", death_test_file},
         {"mover", "memory that it moves for others is unlocked", test_mover},
         {"load", "kernels die under load, and what is elsewhere goes on with the right results", test_load},

@@ -120,7 +120,7 @@ static void test_follows(void)
 {
     static const char *const policies[] = {"numa=nemo",     "numa=two-fault", "numa=share",   "numa=threshold",
                                            "numa=filter",   "numa=moron",     "numa=uniform", "numa=hop",
-                                           "numa=variance", "numa=neighbour", "numa=kettle"};
+                                           "numa=variance", "numa=neighbour", "numa=kettle",  "numa=replicate"};
     struct thread thread;
     int node, kernel = far(&node);
 

@@ -25,6 +25,8 @@
 #define REMOTE PAGING_SOFT_REMOTE
 #define COW PAGING_SOFT_COW
 #define PENDING_FREE PAGING_SOFT_PENDING_FREE
+#define REPLICATED PAGING_SOFT_REPLICATED
+#define REPLICA PAGING_SOFT_REPLICA
 
 static struct audit_check *check;
 static struct audit_report *report;
@@ -192,6 +194,43 @@ TEST(copy_on_write, "kernels differ in COW only while one space has the frame, a
     begin();
     page(HOME, 0, OWN(1) | USER_RO | COW | OWNING, RW | AREA_SHARED);
     found(1, "R4 copy-on-write");
+}
+
+/* The home's page, which kernel 2 maps and kernel 3 has a copy of; the argument: bits that are missing. */
+static void replicated(uint64_t home, uint64_t lent, uint64_t copy)
+{
+    begin();
+    page(HOME, 0, (OWN(HOME) | USER_RO | OWNING | COW | REPLICATED) & ~home, RW);
+    page(2, 0, (OWN(HOME) | USER_RO | REMOTE | COW | REPLICATED) & ~lent, RW);
+    page(3, 0, (OWN(3) | USER_RO | OWNING | COW | REPLICA) & ~copy, RW);
+    audit_check_end(check);
+}
+
+TEST(copies, "a copy of a page is the kernel's own, the home has the page as replicated, and all who map it know that")
+{
+    replicated(0, 0, 0);
+    expect(0, "");
+    replicated(REPLICATED, 0, 0);
+    expect(1, "R1 one frame");
+    replicated(0, REPLICATED, 0);
+    expect(1, "R4 copy-on-write");
+    replicated(0, 0, OWNING);
+    expect(1, "R1 one frame");
+    replicated(0, 0, REPLICA); /* an ordinary entry with another frame, which is owned, too */
+    CHECK(report->counts.violations > 1);
+    begin();
+    page(HOME, 0, OWN(HOME) | USER_RO | OWNING | COW | REPLICATED, RW);
+    page(2, 0, OWN(HOME) | USER_RW | REMOTE, RW); /* it may write */
+    audit_check_end(check);
+    CHECK(report->counts.violations > 0);
+    begin();
+    page(HOME, 0, OWN(HOME) | USER_RW | OWNING | REPLICATED, RW); /* so may the home */
+    audit_check_end(check);
+    expect(1, "R4 copy-on-write");
+    begin();
+    page(3, 0, OWN(3) | USER_RO | OWNING | COW | REPLICA, RW); /* of nothing */
+    audit_check_end(check);
+    CHECK(report->counts.violations > 1);
 }
 
 TEST(owned_once, "exactly one entry of a page owns its frame")

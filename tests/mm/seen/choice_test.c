@@ -21,6 +21,8 @@ static uint8_t distance[NODES_MAX][NODES_MAX];
 struct block {
     uint16_t used[NODES];
     uint32_t here, last, moves;
+    uint32_t written; /* not 0: lately */
+    bool replicated;
     uint64_t number;
 };
 
@@ -57,6 +59,8 @@ static void see_in(uint32_t home, struct block *block, const struct seen_policy 
                              .pages = pages,
                              .fresh = block->last == SEEN_STAYS,
                              .last = block->last,
+                             .written = block->written,
+                             .replicated = block->replicated,
                              .used = block->used,
                              .load = load,
                              .settled = settled,
@@ -68,7 +72,9 @@ static void see_in(uint32_t home, struct block *block, const struct seen_policy 
     block->used[node] = (uint16_t)(block->used[node] + pages);
     to = policy->choose(&view);
     block->last = node;
-    if (to == SEEN_STAYS)
+    if (to == SEEN_REPLICATE)
+        block->replicated = true;
+    if (to == SEEN_STAYS || to == SEEN_REPLICATE)
         return;
     CHECK(to < NODES && to != block->here);
     block->here = to;
@@ -148,7 +154,7 @@ TEST(seen_moves, "a block that only another node uses goes there, once, by each 
         uint32_t looks; /* 0: never */
     } rows[] = {{"nemo", 1},        {"two-fault", 2},  {"share", 1}, {"threshold", 2}, {"filter", 1},
                 {"moron", 1},       {"uniform", 1},    {"hop", 1},   {"variance", 1},  {"neighbour", 1},
-                {"first-touch", 0}, {"interleave", 0}, {"home", 0},  {"kettle", 2}};
+                {"first-touch", 0}, {"interleave", 0}, {"home", 0},  {"kettle", 2},    {"replicate", 2}};
 
     CHECK_EQ(sizeof(rows) / sizeof(rows[0]), SEEN_POLICIES - 1);
     for (uint32_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -453,6 +459,34 @@ static uint64_t cost_of(enum phase phase, const struct seen_policy *policy, uint
             grow_old(blocks);
     }
     return cost;
+}
+
+TEST(seen_replicate,
+     "what several nodes read gets copies, also after a write that is long ago; what they write does not")
+{
+    struct block block = new_block();
+
+    see(&block, "replicate", 0, PAGES);
+    see(&block, "replicate", 1, 1);
+    CHECK(block.replicated);
+    for (int round = 0; round < 10; round++) /* it stays where it is, also when one node alone uses it */
+        see(&block, "replicate", 1, PAGES);
+    CHECK_EQ(block.moves, 0);
+    block = new_block();
+    block.written = 1;
+    for (int round = 0; round < 10; round++)
+        see(&block, "replicate", (uint32_t)round % NODES, PAGES);
+    CHECK(!block.replicated);
+    CHECK_EQ(block.moves, 0);
+    block.written = 0;
+    see(&block, "replicate", 2, 1);
+    CHECK(block.replicated);
+    for (uint32_t i = 1; i < SEEN_POLICIES; i++) { /* no other policy wants copies */
+        block = new_block();
+        for (int round = 0; round < 20; round++)
+            see(&block, seen_policies[i].name, (uint32_t)round % NODES, PAGES);
+        CHECK_EQ(block.replicated, strcmp(seen_policies[i].name, "replicate") == 0);
+    }
 }
 
 TEST(seen_phases, "misplaced lists come home with filter and kettle, and nobody pays who only counts")

@@ -285,7 +285,8 @@ static bool flags_valid(uint32_t flags)
     return (flags & MOVE_BY_TARGET) == 0;
 }
 
-/* New pages of the objects that are mapped shared in the range are placed by POLICY, whoever makes them. */
+/* New pages of the objects that are mapped shared in the range are placed by POLICY, whoever makes them. Objects that
+ * the caller may not write stay as they are: it would decide where others find memory for what they write. */
 static int64_t bind_objects(uint64_t start, uint64_t end, const struct policy *policy)
 {
     int64_t error = 0;
@@ -302,7 +303,7 @@ static int64_t bind_objects(uint64_t start, uint64_t end, const struct policy *p
         if (stop <= start)
             break; /* unmapped meanwhile */
         stop = stop < end ? stop : end;
-        if (object != BACKING_NONE)
+        if (object != BACKING_NONE && (object & BACKING_READ_ONLY) == 0)
             error = file_policy_set(object, (stop - start) / PAGE_SIZE, policy);
         start = stop;
     }

@@ -122,17 +122,29 @@ static struct node_policies *policies_locked(struct node *node, struct node_poli
     return node->policies;
 }
 
+/* Bytes of its user's quota that NODE has for its policies. */
+static int64_t cost_locked(const struct node *node)
+{
+    const struct node_policies *policies = node->policies;
+
+    return policies != NULL ? (int64_t)(sizeof(*policies) + policies->count * sizeof(struct policy_range)) : 0;
+}
+
 int node_policy_set(struct node *node, uint64_t first, uint64_t count, const struct policy *policy)
 {
+    const int64_t most = (int64_t)(sizeof(struct node_policies) + 2 * sizeof(struct policy_range)); /* more than now */
     uint64_t behind = first + count;
     struct node_policies *made = heap_alloc(sizeof(*made)), *policies;
     struct policy_range *range = range_make(first, behind, policy), *rest = range_make(0, 0, policy);
     bool none = policy->mode == POLICY_DEFAULT, refused = made == NULL || range == NULL || rest == NULL;
     struct list *before;
+    int64_t cost;
 
     spin_lock(&node->lock);
+    cost = cost_locked(node);
+    refused = refused || (node->policies != NULL && !none && node->policies->count >= RANGES_MAX) ||
+              node_charge_locked(node, most) != 0;
     policies = refused || none ? node->policies : policies_locked(node, &made);
-    refused = refused || (policies != NULL && !none && policies->count >= RANGES_MAX);
     if (!refused && policies != NULL) {
         before = clear_locked(policies, first, behind, rest);
         rest = NULL;
@@ -143,6 +155,8 @@ int node_policy_set(struct node *node, uint64_t first, uint64_t count, const str
             range = NULL;
         }
     }
+    if (!refused)
+        node_charge_locked(node, cost_locked(node) - cost - most);
     spin_unlock(&node->lock);
     heap_free(made, sizeof(*made));
     heap_free(range, sizeof(*range));

@@ -553,6 +553,39 @@ static void test_private(void)
     }
 }
 
+/* Who may only read a file does not decide where others find memory for it. */
+static void test_read_only(void)
+{
+    int fd, last = node_count - 1, mode = -1;
+    unsigned long nodes = 0;
+    char *at;
+
+    if (skip_one_node())
+        return;
+    if (!tap_on_kettle()) {
+        tap_skip("Linux lets a reader set the policy");
+        return;
+    }
+    for (int way = 0; way < 2; way++) {
+        if (!begin(way == 0 ? FILE_OF_TREE : SEGMENT))
+            return;
+        fd = way == 0 ? (int)open(NAME, O_RDONLY) : -1;
+        at = way == 0 ? mmap(NULL, PAGES * PAGE, PROT_READ, MAP_SHARED, fd, 0) : shmat(object.fd, NULL, SHM_RDONLY);
+        if (!CHECK(at != MAP_FAILED, "%s", strerror(errno)))
+            return;
+        CHECK(bind_pages(object.at, 2, BIND, 1) == 0, "mbind: %s", strerror(errno));
+        CHECK(bind_pages(at, PAGES, BIND, 1ul << last) == 0, "mbind for reading: %s", strerror(errno));
+        CHECK(syscall(SYS_get_mempolicy, &mode, &nodes, BITS + 1, at, F_ADDR) == 0 && mode == BIND && nodes == 1,
+              "policy %d of %lx", mode, nodes);
+        CHECK(syscall(SYS_get_mempolicy, &mode, &nodes, BITS + 1, at + 2 * PAGE, F_ADDR) == 0 && mode == DEFAULT,
+              "policy %d of %lx", mode, nodes);
+        unmap_object(&object, at);
+        if (fd >= 0)
+            close(fd);
+        end();
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const struct tap_test tests[] = {
@@ -566,6 +599,7 @@ int main(int argc, char **argv)
         {"writer", "what a thread with a policy writes or allocates is on the nodes of the policy", test_writer},
         {"appended", "writers with policies that append at once lose nothing", test_appended},
         {"at-once", "of frames that several kernels bring for a new page at once, all use one", test_at_once},
+        {"read-only", "who may only read a file does not set its policy", test_read_only},
         {"numa-maps", "numa_maps has a file's policy", test_numa_maps},
         {"private", "copies of a file's pages are where the mapping's policy says", test_private},
     };

@@ -19,6 +19,7 @@
 #define FULL 3u /* where there is no memory */
 
 static uint32_t objects, heap_left;
+static int64_t bytes, charged, charged_most; /* in objects of the heap; of the user's quota */
 static uint32_t node_of_page[PAGES]; /* of its frame; 0: it lacks one */
 static uint32_t got;                 /* frames that have not been taken or freed */
 
@@ -28,15 +29,26 @@ void *heap_alloc(size_t size)
         return NULL;
     heap_left--;
     objects++;
+    bytes += (int64_t)size;
     return calloc(1, size);
 }
 
 void heap_free(void *object, size_t size)
 {
-    (void)size;
-    if (object != NULL)
+    if (object != NULL) {
         objects--;
+        bytes -= (int64_t)size;
+    }
     free(object);
+}
+
+int node_charge_locked(struct node *node, int64_t more)
+{
+    (void)node;
+    if (more > 0 && charged + more > charged_most)
+        return -EDQUOT;
+    charged += more;
+    return 0;
 }
 
 /* A frame of NODE has its number; POLICY->nodes is the node. */
@@ -135,6 +147,8 @@ static struct node begin(void)
 {
     memset(node_of_page, 0, sizeof(node_of_page));
     objects = got = 0;
+    bytes = charged = 0;
+    charged_most = INT64_MAX;
     heap_left = UINT32_MAX;
     return (struct node){.number = 1};
 }
@@ -171,6 +185,7 @@ TEST(policy_ranges, "the policy of each page is the one that was set last")
         } else {
             CHECK(heap_left == 0);
         }
+        CHECK_EQ(charged, bytes);
         for (uint64_t i = 0; i < PAGES; i++) {
             const struct policy *policy = node_policy_locked(&node, i);
 
@@ -192,6 +207,27 @@ TEST(policy_joined, "neighbours with the same policy are one range, so that a fi
     for (uint64_t i = 1; i < 1024; i++)
         CHECK_EQ(set(&node, 20000 + 2 * i, 1, POLICY_BIND, PEER), 0);
     CHECK_EQ(set(&node, 30000, 1, POLICY_BIND, PEER), -ENOMEM); /* these are as many as a file may have */
+    end(&node);
+}
+
+TEST(policy_charged, "a file's policies take memory of its user's quota, and without that nothing changes")
+{
+    struct node node = begin();
+    int64_t one;
+
+    charged_most = 10;
+    CHECK_EQ(set(&node, 0, 1, POLICY_BIND, PEER), -ENOMEM);
+    CHECK(node_policy_locked(&node, 0) == NULL && charged == 0);
+    charged_most = INT64_MAX;
+    CHECK_EQ(set(&node, 0, 1, POLICY_BIND, PEER), 0);
+    one = charged;
+    CHECK(one > 0);
+    charged_most = one;
+    CHECK_EQ(set(&node, 2, 1, POLICY_BIND, PEER), -ENOMEM);
+    CHECK(node_policy_locked(&node, 2) == NULL && charged == one);
+    charged_most = INT64_MAX;
+    CHECK_EQ(set(&node, 0, 1, POLICY_DEFAULT, 0), 0);
+    CHECK_EQ(charged, bytes);
     end(&node);
 }
 

@@ -3,13 +3,16 @@
  * but for where it runs, and for what the call write does without a policy. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/shm.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -444,6 +447,92 @@ static void test_appended(void)
     unlink(NAME);
 }
 
+/* Writers that append at once, all bound to the last node: every page is there, whoever was faster. */
+static int child_appends_bound(void *context)
+{
+    static char bytes[3 * PAGE / 4];
+    int fd = open(NAME, O_WRONLY | O_APPEND);
+
+    (void)context;
+    CHECK(set_policy(BIND, 1ul << (node_count - 1)) == 0, "%s", strerror(errno));
+    for (int i = 0; i < 8 * PAGES; i++)
+        CHECK(write(fd, bytes, sizeof(bytes)) == (ssize_t)sizeof(bytes), "write: %s", strerror(errno));
+    return 0;
+}
+
+static void test_appended_bound(void)
+{
+    enum { WRITERS = 4, SIZE = WRITERS * 8 * PAGES * 3 * PAGE / 4 };
+    pid_t children[WRITERS];
+    char *at;
+    int fd;
+
+    if (skip_one_node())
+        return;
+    fd = open(NAME, O_RDWR | O_CREAT | O_TRUNC, 0600);
+    if (!CHECK(fd >= 0, "%s", strerror(errno)))
+        return;
+    for (long i = 0; i < WRITERS; i++) {
+        kernels_go(i);
+        children[i] = fork();
+        if (children[i] == 0)
+            _exit(child_appends_bound(NULL));
+    }
+    for (long i = 0; i < WRITERS; i++)
+        CHECK(tap_wait(children[i]) == 0, "child %ld", i);
+    kernels_go(0);
+    CHECK(lseek(fd, 0, SEEK_END) == SIZE, "%ld bytes", (long)lseek(fd, 0, SEEK_END));
+    at = mmap(NULL, SIZE, PROT_READ, MAP_SHARED, fd, 0);
+    if (!CHECK(at != MAP_FAILED, "%s", strerror(errno)))
+        return;
+    object.kind = FILE_OF_TREE;
+    for (long page = 0; page < SIZE / PAGE; page++)
+        CHECK(((volatile char *)at)[page * PAGE] == 0, "page %ld", page);
+    for (long page = 0; page + PAGES <= SIZE / PAGE; page += PAGES)
+        expect_all(at + page * PAGE, node_count - 1, "appended");
+    munmap(at, SIZE);
+    close(fd);
+    unlink(NAME);
+}
+
+static long blocks_of(int fd)
+{
+    struct stat now;
+
+    return CHECK(fstat(fd, &now) == 0, "%s", strerror(errno)) ? (long)now.st_blocks : -1;
+}
+
+/* A call of a thread with a policy that is refused for something else makes no pages. */
+static void test_refused(void)
+{
+    struct rlimit limit = {2 * PAGE, RLIM_INFINITY};
+    static char bytes[4 * PAGE];
+    int fd = memfd_create("refused", MFD_ALLOW_SEALING);
+
+    signal(SIGXFSZ, SIG_IGN);
+    if (!CHECK(fd >= 0 && ftruncate(fd, PAGE) == 0, "%s", strerror(errno)))
+        return;
+    CHECK(set_policy(BIND, 1ul << (node_count - 1)) == 0, "%s", strerror(errno));
+    CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0, "%s", strerror(errno));
+    CHECK(fallocate(fd, 0, 0, 64 * PAGE) == -1 && errno == EFBIG, "over RLIMIT_FSIZE: %s", strerror(errno));
+    CHECK(pwrite(fd, bytes, PAGE, 8 * PAGE) == -1 && errno == EFBIG, "over RLIMIT_FSIZE: %s", strerror(errno));
+    CHECK(blocks_of(fd) == 0, "%ld blocks", blocks_of(fd));
+    CHECK(pwrite(fd, bytes, 4 * PAGE, PAGE) == PAGE, "up to RLIMIT_FSIZE: %s", strerror(errno));
+    CHECK(blocks_of(fd) == 8, "%ld blocks", blocks_of(fd));
+    limit.rlim_cur = RLIM_INFINITY;
+    CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0, "%s", strerror(errno));
+    CHECK(fallocate(fd, 0, INT64_MAX - PAGE, PAGE) == -1 && errno == EFBIG, "too long: %s", strerror(errno));
+    CHECK(fcntl(fd, F_ADD_SEALS, F_SEAL_GROW) == 0, "%s", strerror(errno));
+    for (int mode = 0; mode < 2; mode++) /* FALLOC_FL_KEEP_SIZE, too */
+        CHECK(fallocate(fd, mode, PAGE, 64 * PAGE) == -1 && errno == EPERM, "sealed: %s", strerror(errno));
+    CHECK(pwrite(fd, bytes, 4 * PAGE, 2 * PAGE) == -1 && errno == EPERM, "sealed: %s", strerror(errno));
+    CHECK(blocks_of(fd) == 8, "%ld blocks", blocks_of(fd));
+    CHECK(fallocate(fd, 0, 0, 2 * PAGE) == 0, "%s", strerror(errno));
+    CHECK(blocks_of(fd) == 16, "%ld blocks", blocks_of(fd));
+    set_policy(DEFAULT, 0);
+    close(fd);
+}
+
 /* --- pages that several make at once --- */
 
 #define MAKERS 8
@@ -598,6 +687,8 @@ int main(int argc, char **argv)
         {"written", "what calls write without a policy is on the node of the file's kernel", test_written},
         {"writer", "what a thread with a policy writes or allocates is on the nodes of the policy", test_writer},
         {"appended", "writers with policies that append at once lose nothing", test_appended},
+        {"appended-bound", "what writers with a policy append at once is all on its node", test_appended_bound},
+        {"refused", "a call with a policy that is refused makes no pages", test_refused},
         {"at-once", "of frames that several kernels bring for a new page at once, all use one", test_at_once},
         {"read-only", "who may only read a file does not set its policy", test_read_only},
         {"numa-maps", "numa_maps has a file's policy", test_numa_maps},

@@ -17,6 +17,7 @@ struct frame_reference;
 struct file_want {
     bool written;                  /* a thread is about to write to it, which changes the object's times */
     bool placed;                   /* if it is new, it gets any frame of this kernel */
+    bool last;                     /* no kernel has memory where it is wanted: this one gives up what it can */
     const struct placement *where; /* else where it is wanted; NULL: as the current thread's policy says */
     uint64_t address;              /* of the page in the thread's space; if WHERE is NULL */
     struct placement elsewhere;    /* set with -EXDEV */

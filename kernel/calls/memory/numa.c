@@ -130,18 +130,26 @@ static uint64_t shared_object(uint64_t address, uint64_t *end)
     return backing > 0 && !backing_stays((uint64_t)backing) ? (uint64_t)backing : BACKING_NONE;
 }
 
-/* Finds the policy of the area that contains ADDRESS, or of the object's page there. -EFAULT: there is no area. */
+/* Finds the policy that mbind gave the area which contains ADDRESS. -EFAULT: there is no area. */
 static int64_t area_policy(uint64_t address, struct policy *out)
 {
-    uint64_t end, object = shared_object(address, &end);
     int64_t number = space_look(own_space(), address, SPACE_LOOK_POLICY);
 
     *out = (struct policy){.mode = POLICY_DEFAULT};
     if (number < 0)
         return -EFAULT;
-    if (object != BACKING_NONE)
-        return file_policy_get(object, out) == -ENOMEM ? -ENOMEM : 0;
     return number == 0 ? 0 : mempolicy_find(own_space(), (uint32_t)number, out);
+}
+
+/* Finds the policy by which the page at ADDRESS is placed: the object's, if one is mapped shared. -EFAULT. */
+static int64_t page_policy(uint64_t address, struct policy *out)
+{
+    uint64_t end, object = shared_object(address, &end);
+
+    if (object == BACKING_NONE)
+        return area_policy(address, out);
+    *out = (struct policy){.mode = POLICY_DEFAULT};
+    return file_policy_get(object, out) == -ENOMEM ? -ENOMEM : 0;
 }
 
 /* Returns the node of the page at ADDRESS, after a read fault if it is not present. -EFAULT. */
@@ -159,7 +167,7 @@ static int64_t node_at(uint64_t address)
 static int64_t get_policy(uint32_t flags, uint64_t address, int64_t *value, uint64_t *nodes)
 {
     struct policy policy = thread_current()->context.memory_policy;
-    int64_t error = (flags & F_ADDR) != 0 ? area_policy(address, &policy) : address != 0 ? -EINVAL : 0;
+    int64_t error = (flags & F_ADDR) != 0 ? page_policy(address, &policy) : address != 0 ? -EINVAL : 0;
 
     if (error != 0)
         return error;

@@ -21,6 +21,9 @@
 #include "tests/guest/harness/tap.h"
 #include "tests/guest/mm/audit.h"
 
+#ifndef SYS_set_mempolicy_home_node
+#define SYS_set_mempolicy_home_node 450
+#endif
 #define DEFAULT 0
 #define PREFERRED 1
 #define BIND 2
@@ -642,6 +645,37 @@ static void test_private(void)
     }
 }
 
+/* A home node is added to what mbind has given an area, and not to the policy that the file's first page has. */
+static void test_home(void)
+{
+    unsigned long nodes = 0;
+    int mode = -1;
+    char *at;
+
+    if (skip_one_node() || !begin(MEMFD))
+        return;
+    at = map_object(&object);
+    if (at == NULL)
+        return;
+    CHECK(bind_pages(object.at, 2, BIND, 1) == 0 && bind_pages(object.at + 4 * PAGE, 2, BIND, 2) == 0, "mbind: %s",
+          strerror(errno));
+    CHECK(syscall(SYS_set_mempolicy_home_node, at, PAGES * PAGE, 0, 0) == -1 && errno == ENOENT, "no policy: %s",
+          strerror(errno));
+    CHECK(syscall(SYS_set_mempolicy_home_node, object.at, PAGES * PAGE, 0, 0) == 0, "%s", strerror(errno));
+    for (long page = 0; page < PAGES; page++) {
+        int wanted = page < 2 || page == 4 || page == 5 ? BIND : DEFAULT;
+
+        nodes = 0;
+        CHECK(syscall(SYS_get_mempolicy, &mode, &nodes, BITS + 1, at + page * PAGE, F_ADDR) == 0 && mode == wanted &&
+                  nodes == (page < 2         ? 1ul
+                            : wanted == BIND ? 2ul
+                                             : 0ul),
+              "page %ld: policy %d of %lx", page, mode, nodes);
+    }
+    unmap_object(&object, at);
+    end();
+}
+
 /* Who may only read a file does not decide where others find memory for it. */
 static void test_read_only(void)
 {
@@ -690,6 +724,7 @@ int main(int argc, char **argv)
         {"appended-bound", "what writers with a policy append at once is all on its node", test_appended_bound},
         {"refused", "a call with a policy that is refused makes no pages", test_refused},
         {"at-once", "of frames that several kernels bring for a new page at once, all use one", test_at_once},
+        {"home", "a home node is for the policy of the area, and spreads none of the file", test_home},
         {"read-only", "who may only read a file does not set its policy", test_read_only},
         {"numa-maps", "numa_maps has a file's policy", test_numa_maps},
         {"private", "copies of a file's pages are where the mapping's policy says", test_private},

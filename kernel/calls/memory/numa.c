@@ -14,6 +14,7 @@
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
 #include "mm/user/user_copy.h"
+#include "msg/slice.h"
 #include "tasks/process/group.h"
 #include "tasks/process/permission.h"
 #include "tasks/process/process.h"
@@ -293,9 +294,14 @@ static bool flags_valid(uint32_t flags)
     return (flags & MOVE_BY_TARGET) == 0;
 }
 
+static int bind_object(uint64_t backing, uint64_t pages, void *policy)
+{
+    return file_policy_set(backing, pages, policy);
+}
+
 /* New pages of the objects that are mapped shared in the range are placed by POLICY, whoever makes them. Objects that
  * the caller may not write stay as they are: it would decide where others find memory for what they write. */
-static int64_t bind_objects(uint64_t start, uint64_t end, const struct policy *policy)
+static int64_t bind_objects(uint64_t start, uint64_t end, struct policy *policy)
 {
     int64_t error = 0;
 
@@ -312,10 +318,13 @@ static int64_t bind_objects(uint64_t start, uint64_t end, const struct policy *p
             break; /* unmapped meanwhile */
         stop = stop < end ? stop : end;
         if (object != BACKING_NONE && (object & BACKING_READ_ONLY) == 0)
-            error = file_policy_set(object, (stop - start) / PAGE_SIZE, policy);
-        start = stop;
+            error = space_on_file(own_space(), start, stop, 0, bind_object, policy);
+        start = error != -EAGAIN ? stop : start; /* else the area has changed meanwhile */
+        error = error == -ENXIO || error == -EAGAIN ? 0 : error;
+        if (slice_check())
+            error = -EINTR; /* the thread dies, so no program sees this */
     }
-    return error == -ENXIO ? 0 : error;
+    return error;
 }
 
 int64_t call_mbind(struct call *c)

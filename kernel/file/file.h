@@ -69,12 +69,16 @@ struct file_answer;
 #define FILE_APPEND 2u /* of a write: at the end, as O_APPEND */
 #define FILE_STREAM 4u /* of a write: bytes and not a packet, although the pipe is in packet mode */
 #define FILE_BY_POLICY                                                                                                 \
-    16u              /* of a write: if it would make pages of a file it answers -FILE_PLACES, as the caller's thread   \
-                        has a NUMA policy */
+    16u /* of a write: if it would make pages of a file it answers -FILE_PLACES, as the caller's thread                \
+           has a NUMA policy */
+#define FILE_AS_PLACED                                                                                                 \
+    32u              /* of a write, with FILE_BY_POLICY: as much of it as has pages is written; -FILE_PLACES: none */
 #define FILE_KEEP 8u /* of a read: the file's kernel may keep the request until there is something to read */
 #define FILE_CONTROL_MAX 40 /* bytes of an ioctl's argument */
 #define FILE_AS_ANY INT64_MIN
-#define FILE_MOVES (INT64_MIN + 1) /* a page moves which the operation would write: nothing was done */
+/* Nothing was done: a page moves which the operation would write; or, if ANSWER->id is below ANSWER->seen, new pages of
+ * the bytes from the one up to the other are wanted in other memory. */
+#define FILE_MOVES (INT64_MIN + 1)
 
 struct file_facts {                 /* what stat(2) returns */
     uint64_t inode, size, device;   /* device: st_dev */
@@ -110,10 +114,13 @@ struct file_kind {
                        void *result, size_t room, struct file_answer *answer);
     /* The longest time in nanoseconds that a read or write waits before it fails with -EAGAIN; 0: no limit. NULL: 0. */
     uint64_t (*timeout)(struct file *file, bool writing);
-    void (*await_moves)(struct file *file); /* after FILE_MOVES: waits; NULL: it never returns that */
-    void (*release)(struct file *file);     /* the last open has been dropped */
-    void (*fewer)(void);                    /* an open of a file of this kind has been dropped, and others are left */
-    void (*forget)(struct file *file);      /* the last pin has been dropped: frees the kind's memory */
+    /* After REQUEST with DATA was answered with FILE_MOVES and ANSWER: waits, and gets such pages. 0; -ENOSPC, -EDQUOT:
+     * not all can be had, and the request is to be done with that as `refused`. NULL: it never answers that. */
+    int (*await_moves)(struct file *file, const struct file_request *request, const void *data,
+                       const struct file_answer *answer);
+    void (*release)(struct file *file); /* the last open has been dropped */
+    void (*fewer)(void);                /* an open of a file of this kind has been dropped, and others are left */
+    void (*forget)(struct file *file);  /* the last pin has been dropped: frees the kind's memory */
     int64_t (*entries)(struct file *file, void *data, size_t room); /* getdents64 from its offset on, or NULL */
     /* Of a FIFO: 0, or -EAGAIN until the other end has been opened. GIVES_UP: FILE is no end any more after -EAGAIN. */
     int64_t (*opened)(struct file *file, bool gives_up);

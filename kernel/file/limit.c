@@ -57,7 +57,7 @@ static bool allows(struct file *file, const struct file_limited *limited, const 
     }
 }
 
-int64_t file_limit_do(struct file *file, const void *data, size_t size, struct file_answer *answer)
+int64_t file_limit_do(struct file *file, uint8_t refused, const void *data, size_t size, struct file_answer *answer)
 {
     struct file_limited limited;
     const uint8_t *rest = (const uint8_t *)data + sizeof(limited);
@@ -67,6 +67,7 @@ int64_t file_limit_do(struct file *file, const void *data, size_t size, struct f
     if (size < sizeof(limited))
         return -EPROTO;
     memcpy(&limited, data, sizeof(limited));
+    limited.request.refused = refused;
     size -= sizeof(limited);
     if (!file_is_operation(limited.request.operation) || !file_rule(limited.request.operation)->grows)
         return -EPROTO;

@@ -12,8 +12,9 @@ struct file;
 struct file_answer;
 
 /* FILE_LIMITED on FILE: SIZE bytes at DATA are a struct file_limited with the data of its request. A write is done up
- * to the limit. -EFBIG, with FILE_LIMITED_SIZE in ANSWER: the limit leaves no byte to write. */
-int64_t file_limit_do(struct file *file, const void *data, size_t size, struct file_answer *answer);
+ * to the limit. REFUSED is for that request. -EFBIG, with FILE_LIMITED_SIZE in ANSWER: the limit leaves no byte to
+ * write. */
+int64_t file_limit_do(struct file *file, uint8_t refused, const void *data, size_t size, struct file_answer *answer);
 /* For the VALUE and ANSWER of an operation: sends SIGXFSZ to the current thread if the limit was the reason of an
  * error. */
 void file_limit_notify(int64_t value, const struct file_answer *answer);

@@ -344,7 +344,7 @@ int64_t file_do(struct file *file, const struct file_request *request, const voi
     bool waits = file->kind->poll != NULL && (file->flags & OPEN_NONBLOCK) == 0;
 
     if (request->operation == MSG_FILE_LIMITED)
-        return file_limit_do(file, data, size, answer);
+        return file_limit_do(file, request->refused, data, size, answer);
     answer->id = file->id;
     answer->tenths = 0;
     answer->kernel = (uint16_t)instance.kernel;
@@ -379,10 +379,17 @@ int64_t file_do_waiting(struct file *file, const struct file_request *request, c
                         void *result, size_t room, struct file_answer *answer)
 {
     int64_t value = file_do(file, request, data, size, result, room, answer);
+    struct file_request again;
 
-    while (__builtin_expect(value == FILE_MOVES, 0)) {
-        file->kind->await_moves(file);
-        value = file_do(file, request, data, size, result, room, answer);
-    }
+    if (__builtin_expect(value != FILE_MOVES, 1))
+        return value;
+    again = *request;
+    do {
+        int error = file->kind->await_moves(file, &again, data, answer);
+
+        if (error != 0)
+            again.refused = (uint8_t)-error;
+        value = file_do(file, &again, data, size, result, room, answer);
+    } while (value == FILE_MOVES);
     return value;
 }

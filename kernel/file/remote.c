@@ -50,7 +50,7 @@ static int64_t ask(uint32_t kernel, uint32_t group, uint64_t id, const struct fi
     }
     back = memory + (out + 7) / 8 * 8;
     *call = (struct msg_file_call){.group = group, .room = (uint32_t)room, .id = id, .request = *request};
-    call->request.zero_copy = (uint16_t)zero_copy->how;
+    call->request.zero_copy = (uint8_t)zero_copy->how;
     if (zero_copy->how != 0) {
         call->room = zero_copy->size;
         memcpy(call + 1, &zero_copy->address, sizeof(zero_copy->address));

@@ -24,7 +24,8 @@
  * Operations without a row in the union take no arguments. */
 struct file_request {
     uint16_t operation; /* enum msg_type, from FILE_CLOSE to FILE_SEALS */
-    uint16_t zero_copy; /* FILE_ZERO_COPY_*, 0: none; set only in a request to another kernel */
+    uint8_t zero_copy;  /* FILE_ZERO_COPY_*, 0: none; set only in a request to another kernel */
+    uint8_t refused;    /* set only by file_do_waiting: the errno with which a policy's pages were refused; 0: none */
     int32_t fd;
     union {
         struct {            /* FILE_READ, FILE_WRITE; FILE_READ_AT, FILE_WRITE_AT */
@@ -74,7 +75,7 @@ struct file_request {
         } special;
         struct { /* FILE_RESIZE, which uses only `offset`; FILE_ALLOCATE */
             int64_t offset;
-            uint32_t mode; /* as fallocate's */
+            uint32_t mode; /* as fallocate's; and FILE_ALLOCATE_BY_POLICY */
         } space;
         uint32_t ahead;       /* FILE_ADVISE: 1: read ahead */
         struct {              /* FILE_ATTRIBUTE */
@@ -106,10 +107,10 @@ struct file_limited {
  * where the file's policy, or else this one, wants them. */
 struct file_new_pages {
     struct policy policy; /* mm/mempolicy/mempolicy.h */
-    int64_t at;           /* negative: at the file's offset */
+    uint64_t at;          /* bytes */
     uint64_t size;        /* at most FILE_NEW_PAGES_MAX */
-    uint32_t append;      /* 1: at the end, as O_APPEND */
     uint32_t centre;      /* the node of the thread */
+    uint32_t pad;
 };
 
 enum file_lock_how { LOCK_TEST = 1, LOCK_SET, LOCK_SET_WAIT };
@@ -165,9 +166,11 @@ _Static_assert((FILE_ELSEWHERE ^ FILE_MAY_WAIT ^ FILE_READ_ON ^ FILE_SETTLES ^ F
 
 /* As an error of a write: nothing was done; send the data with the sender's credentials (kernel/ipc/socket/write.h). */
 #define FILE_WHO 601
-/* The same; have the file make its new pages where the caller's policy wants them (SPECIAL_NEW_PAGES), and send the
- * data again without FILE_BY_POLICY. */
+/* The same, also of FILE_ALLOCATE: have the file make its new pages where the caller's policy wants them
+ * (SPECIAL_NEW_PAGES): those of the bytes from ANSWER->id up to ANSWER->seen, and send the request again. */
 #define FILE_PLACES 602
+/* In the mode of FILE_ALLOCATE: as FILE_BY_POLICY of a write (file.h). */
+#define FILE_ALLOCATE_BY_POLICY (1u << 31)
 
 struct file_answer { /* of every operation; result data follows */
     int64_t value;

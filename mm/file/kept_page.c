@@ -12,7 +12,6 @@
 #include "mm/area/backing.h"
 #include "mm/file/move.h"
 #include "mm/file/object.h"
-#include "mm/frame/abroad.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
 #include "mm/frame/reference.h"
@@ -35,26 +34,12 @@ static void answered(struct msg_kept *kept)
     heap_free(container_of(kept, struct kept_page, kept), sizeof(struct kept_page));
 }
 
-static void answer(struct kept_page *page, int error, uint64_t frame)
+static void answer(struct kept_page *page, int error, const struct msg_file_paged *result)
 {
-    struct msg_file_paged result = {.frame = frame, .kind = FILE_PAGED};
-
     if (error != 0)
         msg_kept_reply_error(&page->kept, error, answered);
     else
-        msg_kept_reply(&page->kept, &result, sizeof(result), answered);
-}
-
-/* file_object_page for PAGE. Where a new page is wanted elsewhere, the asker is told. */
-static int look_up(const struct kept_page *page, struct msg_file_paged *result)
-{
-    struct placement where;
-    struct file_want want = file_page_want(&page->ask, &where);
-    int error = file_object_page(page->ask.backing, &want, &result->frame);
-
-    if (error == -EXDEV)
-        *result = file_page_elsewhere(&want);
-    return error;
+        msg_kept_reply(&page->kept, result, sizeof(*result), answered);
 }
 
 static void woken(struct file_waiter *waiter)
@@ -73,7 +58,9 @@ static void dropped(void *context, uint32_t kernel, const void *reply, int lengt
 static void counted(void *context, uint32_t kernel, const void *reply, int length)
 {
     struct kept_page *page = context;
-    struct msg_file_paged result = {0};
+    struct msg_file_paged result = {.kind = FILE_PAGED};
+    struct placement where;
+    struct file_want want = file_page_want(&page->ask, &where);
     int error;
 
     (void)reply;
@@ -82,12 +69,12 @@ static void counted(void *context, uint32_t kernel, const void *reply, int lengt
         return;
     }
     if (length < 0) {
-        answer(page, length == -ENOMEM ? -ENOMEM : -EHWPOISON, 0);
+        answer(page, length == -ENOMEM ? -ENOMEM : -EHWPOISON, NULL);
         return;
     }
-    error = look_up(page, &result);
+    error = file_object_page(page->ask.backing, &want, &result.frame);
     if (error > 0 && result.frame == page->frame) {
-        answer(page, 0, result.frame);
+        answer(page, 0, &result);
         return;
     }
     if (error == 0)
@@ -98,22 +85,16 @@ static void counted(void *context, uint32_t kernel, const void *reply, int lengt
 /* Answers PAGE, or begins to wait for what it lacks. */
 static void look(struct kept_page *page)
 {
-    struct msg_file_paged result = {0};
+    struct msg_file_paged result;
     int error;
 
     do {
-        error = look_up(page, &result);
+        error = file_page_find(&page->ask, &result);
     } while (error == -EAGAIN && !file_move_await(&page->waiter));
     if (error == -EAGAIN)
         return;
-    if (error == -EXDEV) {
-        msg_kept_reply(&page->kept, &result, sizeof(result), answered);
-        return;
-    }
     if (error <= 0) {
-        if (error == 0)
-            abroad_add(result.frame);
-        answer(page, error, result.frame);
+        answer(page, error, &result);
         return;
     }
     page->frame = result.frame;

@@ -9,8 +9,10 @@
 
 /* What ASK wants; *WHERE, which the result may point to, is set. */
 struct file_want file_page_want(const struct msg_file_page *ask, struct placement *where);
-/* The answer after -EXDEV, with what WANT has then. */
-struct msg_file_paged file_page_elsewhere(const struct file_want *want);
+/* Finds or makes the page that ASK asks for, from the frame that it has along if the page still lacks one: 0, and the
+ * *ANSWER. Errors as for file_object_page, but never -EXDEV; -EPROTO: there is no such frame. -EAGAIN, 1: nothing has
+ * been counted; for 1 ANSWER->frame is the other kernel's frame. */
+int file_page_find(const struct msg_file_page *ask, struct msg_file_paged *answer);
 
 /* M is ASK: answers it, now or later. Called by the handler. */
 void file_page_keep(const struct msg *m, const struct msg_file_page *ask);

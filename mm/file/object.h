@@ -17,6 +17,7 @@ struct frame_reference;
 struct file_want {
     bool written;                  /* a thread is about to write to it, which changes the object's times */
     bool placed;                   /* if it is new, it gets any frame of this kernel */
+    bool last;                     /* no kernel has memory where it is wanted: this one gives up what it can */
     const struct placement *where; /* else where it is wanted; NULL: as the current thread's policy says */
     uint64_t address;              /* of the page in the thread's space; if WHERE is NULL */
     struct placement elsewhere;    /* set with -EXDEV */
@@ -34,7 +35,7 @@ struct file_objects {
      * or behind the end, or is read from the boot image; -ENOMEM, or -ENXIO: the user has too many pages, likewise. */
     int (*take)(uint32_t object, uint64_t page, bool written, struct frame_reference *new);
     /* New pages of the COUNT pages from FIRST on are placed by POLICY; DEFAULT: by that of whoever makes them. -ENXIO;
-     * -ENOMEM: nothing has changed. */
+     * -ENOMEM: nothing has changed; also when the object's user has too much memory for policies. */
     int (*place)(uint32_t object, uint64_t first, uint64_t count, const struct policy *policy);
     /* Sets *OUT to that policy of page PAGE. -ENXIO. */
     int (*policy)(uint32_t object, uint64_t page, struct policy *out);
@@ -67,6 +68,7 @@ void file_objects_serve(const struct file_objects *what);
 
 /* As above, for the page or the object of BACKING; -ENXIO also if it is not this kernel's. Any context. */
 int file_object_page(uint64_t backing, struct file_want *want, uint64_t *frame);
+/* -EPROTO: BACKING is one that may only be read. */
 int file_object_place(uint64_t backing, uint64_t count, const struct policy *policy);
 int file_object_policy(uint64_t backing, struct policy *out);
 /* FRAME, of any kernel, has a reference for the object: as `take` above. */

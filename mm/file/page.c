@@ -28,10 +28,14 @@ struct file_want file_page_want(const struct msg_file_page *ask, struct placemen
                                 .centre = ask->centre % NODES_MAX,
                                 .strict = ask->strict != 0,
                                 .interleave = ask->interleave != 0};
-    return (struct file_want){.written = ask->written != 0, .placed = ask->placed != 0, .where = where};
+    return (struct file_want){.written = ask->written != 0,
+                              .placed = ask->placed != 0 && ask->strict == 0,
+                              .last = ask->last != 0,
+                              .where = where};
 }
 
-struct msg_file_paged file_page_elsewhere(const struct file_want *want)
+/* The answer after -EXDEV, with what WANT has then. */
+static struct msg_file_paged file_page_elsewhere(const struct file_want *want)
 {
     return (struct msg_file_paged){.nodes = want->elsewhere.nodes,
                                    .centre = (uint16_t)want->elsewhere.centre,
@@ -42,15 +46,19 @@ struct msg_file_paged file_page_elsewhere(const struct file_want *want)
 
 /* --- a file of this kernel --- */
 
-/* Gets the page a frame where WANT has found that it is wanted, or any frame of any kernel if ANY. -ENOMEM: there is
- * none. Another task may be faster. Waits. */
+/* Gets the page a frame where WANT has found that it is wanted, or any frame of any kernel if ANY. The first time that
+ * there is none, WANT becomes the last try; -ENOMEM: again. Another task may be faster. Waits. */
 static int place_here(uint64_t backing, struct file_want *want, bool any)
 {
     uint64_t frame = any ? frame_from_peer(0) : mempolicy_frame_placed(&want->elsewhere);
     int taken;
 
-    if (frame == 0)
+    if (frame == 0 && (any || want->last))
         return -ENOMEM;
+    if (frame == 0) {
+        want->last = true;
+        return 0;
+    }
     if (window_owns(frame, PAGE_SIZE))
         frame_share(frame);
     taken = file_object_take(backing, want->written, frame);
@@ -139,6 +147,15 @@ static int ask_for(uint32_t kernel, const struct msg_file_page *ask, struct msg_
                                                                                                              : 0;
 }
 
+/* Where a new page is wanted, by the ANSWER FILE_PAGED_ELSEWHERE. */
+static struct placement wanted_by(const struct msg_file_paged *answer)
+{
+    return (struct placement){.nodes = answer->nodes & policy_machine_nodes(),
+                              .centre = answer->centre % NODES_MAX,
+                              .strict = answer->strict,
+                              .interleave = answer->interleave};
+}
+
 /* As file_page_get of a file of KERNEL. A new page that is wanted elsewhere, or for which that kernel has no memory,
  * gets a frame that this kernel sends along. */
 static int get_there(uint32_t kernel, uint64_t backing, uint64_t address, bool written, uint64_t *frame)
@@ -154,13 +171,19 @@ static int get_there(uint32_t kernel, uint64_t backing, uint64_t address, bool w
     ask.strict = where.strict;
     ask.interleave = where.interleave;
     error = ask_for(kernel, &ask, &answer);
+    if (error == 0 && answer.kind == FILE_PAGED_ELSEWHERE) {
+        where = wanted_by(&answer);
+        ask.frame = offer(&where);
+        if (ask.frame == 0 && where.strict != 0) {
+            ask.last = 1;
+            error = ask_for(kernel, &ask, &answer);
+        }
+    }
     if ((error == 0 && answer.kind == FILE_PAGED_ELSEWHERE) || (error == -ENOMEM && where.strict == 0)) {
         if (error == 0)
-            where = (struct placement){.nodes = answer.nodes & policy_machine_nodes(),
-                                       .centre = answer.centre % NODES_MAX,
-                                       .strict = answer.strict,
-                                       .interleave = answer.interleave};
-        ask.frame = offer(&where);
+            where = wanted_by(&answer);
+        if (ask.frame == 0)
+            ask.frame = offer(&where);
         if (ask.frame == 0 && (error != 0 || where.strict != 0))
             return -ENOMEM;
         ask.placed = 1;
@@ -233,7 +256,8 @@ static int take(const struct msg_file_page *ask, bool *taken)
     bool ours = window_owns(frame, PAGE_SIZE);
     int error;
 
-    if (ask->placed == 0 || !frame_exists(frame) || (ours && !abroad_take(frame)))
+    if (ask->placed == 0 || !frame_exists(frame) ||
+        (ours ? !abroad_take(frame) : !msg_peer_reachable(frame_owner(frame))))
         return -EPROTO;
     error = file_object_take(ask->backing, ask->written != 0, frame);
     *taken = error > 0;
@@ -244,30 +268,38 @@ static int take(const struct msg_file_page *ask, bool *taken)
     return error < 0 && ask->strict != 0 ? error : 0;
 }
 
-static void handle_page(const struct msg *m)
+int file_page_find(const struct msg_file_page *ask, struct msg_file_paged *answer)
 {
-    const struct msg_file_page *ask = m->data;
-    struct msg_file_paged answer = {.frame = ask->frame, .kind = FILE_PAGED_TAKEN};
     struct placement where;
     struct file_want want = file_page_want(ask, &where);
     bool taken = false;
-    int error = backing_kernel(ask->backing) != instance.kernel ? -ENXIO : ask->frame != 0 ? take(ask, &taken) : 0;
+    int error;
 
-    if (error == 0 && !taken) {
-        answer = (struct msg_file_paged){.kind = FILE_PAGED};
-        error = file_object_page(ask->backing, &want, &answer.frame);
-        if (error == 0)
-            abroad_add(answer.frame);
-    }
-    if (error == -EAGAIN || error > 0) {
+    do { /* again if the page had a frame, and then had none */
+        error = ask->frame != 0 ? take(ask, &taken) : 0;
+        *answer = (struct msg_file_paged){.frame = ask->frame, .kind = FILE_PAGED_TAKEN};
+        if (error != 0 || taken)
+            return error;
+        *answer = (struct msg_file_paged){.kind = FILE_PAGED};
+        error = file_object_page(ask->backing, &want, &answer->frame);
+    } while (error == -EXDEV && ask->frame != 0);
+    if (error == 0)
+        abroad_add(answer->frame);
+    if (error != -EXDEV)
+        return error;
+    *answer = file_page_elsewhere(&want);
+    return 0;
+}
+
+static void handle_page(const struct msg *m)
+{
+    const struct msg_file_page *ask = m->data;
+    struct msg_file_paged answer;
+    int error = backing_kernel(ask->backing) != instance.kernel ? -ENXIO : file_page_find(ask, &answer);
+
+    if (error == -EAGAIN || error > 0)
         file_page_keep(m, ask);
-        return;
-    }
-    if (error == -EXDEV) {
-        answer = file_page_elsewhere(&want);
-        error = 0;
-    }
-    if (error != 0)
+    else if (error != 0)
         msg_reply_error(&m->ticket, error);
     else
         msg_reply(&m->ticket, &answer, sizeof(answer));

@@ -16,7 +16,8 @@ struct msg_file_page {
     uint8_t strict, interleave;
     uint8_t written; /* 1: a thread is about to write to it */
     uint8_t placed;  /* 1: a new page gets FRAME, or any frame of the receiver, wherever it is wanted */
-    uint16_t pad;
+    uint8_t last;    /* 1: no kernel has memory where it is wanted: the receiver gives up what it can do without */
+    uint8_t pad;
 };
 
 enum file_paged {

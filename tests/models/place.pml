@@ -84,7 +84,9 @@ look:
     atomic {
         if
         :: taken -> got = offered; seen = NONE
-        :: else ->
+        :: !taken && offered != NONE && file == NONE -> /* a hole again; BIND */
+            file = offered; taken = true; got = offered; seen = NONE
+        :: !taken ->
             make_own();
             if
             :: file == OWN -> count[OWN]++; got = OWN; seen = NONE

@@ -12,6 +12,7 @@
 #include "tasks/thread/thread.h"
 
 #define TENTH 100000000ull /* ns */
+#define PLACED_MAX 8       /* how often the pages of a call are placed that others use first */
 
 int64_t files_get_flags(int64_t fd)
 {
@@ -77,36 +78,56 @@ void files_settle(const struct file_answer *answer)
         node_settle(answer->kernel, answer->seen);
 }
 
-int64_t files_place(int32_t fd, int64_t at, uint64_t size, bool append)
+/* Has the file's new pages of the bytes that ANSWER names placed by the thread's policy. */
+static int64_t place(int32_t fd, struct file_answer *answer)
 {
     struct file_request request = {.operation = MSG_FILE_OPERATE, .fd = fd, .special = {.what = SPECIAL_NEW_PAGES}};
     struct file_new_pages pages = {.policy = thread_current()->context.memory_policy,
-                                   .at = at,
-                                   .size = size,
-                                   .append = append,
+                                   .at = answer->id,
+                                   .size = answer->seen - answer->id,
                                    .centre = mempolicy_own_node()};
-    struct file_answer answer;
 
-    return file_call(thread_current()->group, &request, &pages, sizeof(pages), NULL, 0, &answer);
+    return file_call(thread_current()->group, &request, &pages, sizeof(pages), NULL, 0, answer);
+}
+
+int64_t files_call_by_policy(const struct file_request *request, const void *data, size_t size,
+                             struct file_answer *answer)
+{
+    bool strict = thread_current()->context.memory_policy.mode == POLICY_BIND;
+    struct group *group = thread_current()->group;
+    struct file_request again = *request;
+    bool writes = request->operation != MSG_FILE_ALLOCATE;
+    uint32_t *flags = writes ? &again.move.flags : &again.space.mode;
+    uint32_t by_policy = writes ? FILE_BY_POLICY : FILE_ALLOCATE_BY_POLICY;
+    int64_t value, error = 0;
+
+    *flags |= by_policy;
+    for (int turn = 0;; turn++) {
+        value = file_call(group, &again, data, size, NULL, 0, answer);
+        if (value != -FILE_PLACES || error != 0)
+            break;
+        if (turn != 0 && files_interrupted())
+            error = -ERESTARTSYS;
+        else if (turn < PLACED_MAX || strict)
+            error = place(request->fd, answer);
+        else
+            *flags &= ~by_policy; /* such a policy is only a wish */
+        if (error != 0 && writes)
+            *flags |= FILE_AS_PLACED;
+        else if (error != 0)
+            break;
+    }
+    if (value == -FILE_PLACES)
+        *answer = (struct file_answer){.value = error};
+    return value == -FILE_PLACES ? error : value;
 }
 
 int64_t files_write_by_policy(const struct file_request *request, const void *data, size_t size,
                               struct file_answer *answer)
 {
-    struct group *group = thread_current()->group;
-    struct file_request again = *request;
-    int64_t value;
+    int64_t value = files_call_by_policy(request, data, size, answer);
 
-    again.move.flags |= FILE_BY_POLICY;
-    value = file_call(group, &again, data, size, NULL, 0, answer);
-    if (value == -FILE_PLACES) {
-        value = files_place(request->fd, request->operation == MSG_FILE_WRITE_AT ? request->move.offset : -1, size,
-                            (request->move.flags & FILE_APPEND) != 0);
-        *answer = (struct file_answer){.value = value};
-        if (value >= 0)
-            value = file_call(group, request, data, size, NULL, 0, answer);
-    }
-    return value == -FILE_WHO ? socket_write_as(group, request->fd, data, size, answer) : value;
+    return value == -FILE_WHO ? socket_write_as(thread_current()->group, request->fd, data, size, answer) : value;
 }
 
 bool files_same(int64_t one, int64_t other)

@@ -38,10 +38,11 @@ int64_t files_wait(const struct file_answer *answer, const char *why);
 bool files_interrupted(void);
 /* Called after an operation that removed bytes from a file: waits until no process maps them any more. */
 void files_settle(const struct file_answer *answer);
-/* Before a call writes SIZE bytes (at most FILE_NEW_PAGES_MAX) to a regular file, for a thread whose policy names
- * nodes: has the file's new pages placed by it. AT negative: at the file's offset; APPEND: at the end. 0; -ENOSPC:
- * there is no memory where it has to be, or another negative errno, which the write finds, too. */
-int64_t files_place(int32_t fd, int64_t at, uint64_t size, bool append);
+/* file_call with REQUEST, a write or FILE_ALLOCATE of at most FILE_NEW_PAGES_MAX bytes, for a thread whose policy names
+ * nodes: the file's new pages are placed by it. When others fill the placed pages first, as where several append, it
+ * does so again: for BIND until a signal, -ERESTARTSYS. -ENOSPC, -EDQUOT: not even the first page can be had. */
+int64_t files_call_by_policy(const struct file_request *request, const void *data, size_t size,
+                             struct file_answer *answer);
 /* files_write for such a thread. */
 int64_t files_write_by_policy(const struct file_request *request, const void *data, size_t size,
                               struct file_answer *answer);

@@ -27,7 +27,10 @@
 static int64_t change_file(const struct file_request *request, const void *data, size_t size)
 {
     struct file_answer answer;
-    int64_t result = file_call(thread_current()->group, request, data, size, NULL, 0, &answer);
+    bool by_policy = request->operation == MSG_FILE_ALLOCATE && (request->space.mode & ALLOCATE_PUNCH) == 0 &&
+                     files_by_policy();
+    int64_t result = by_policy ? files_call_by_policy(request, data, size, &answer)
+                               : file_call(thread_current()->group, request, data, size, NULL, 0, &answer);
 
     file_limit_notify(result, &answer);
     files_settle(&answer);
@@ -51,8 +54,6 @@ static int64_t allocate(struct file_request request, int64_t length)
 
     while (sizes[1] > 0 && result == 0) {
         sizes[0] = sizes[1] < ALLOCATE_PART ? sizes[1] : ALLOCATE_PART;
-        if (files_by_policy() && files_place(request.fd, request.space.offset, (uint64_t)sizes[0], false) == -ENOSPC)
-            return -ENOSPC;
         request.space.mode = sizes[0] < sizes[1] ? mode | ALLOCATE_KEEP_SIZE : mode;
         result = change_file(&request, sizes, sizeof(sizes));
         request.space.offset += sizes[0];

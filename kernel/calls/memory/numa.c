@@ -14,6 +14,7 @@
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
 #include "mm/user/user_copy.h"
+#include "msg/slice.h"
 #include "tasks/process/group.h"
 #include "tasks/process/permission.h"
 #include "tasks/process/process.h"
@@ -130,18 +131,26 @@ static uint64_t shared_object(uint64_t address, uint64_t *end)
     return backing > 0 && !backing_stays((uint64_t)backing) ? (uint64_t)backing : BACKING_NONE;
 }
 
-/* Finds the policy of the area that contains ADDRESS, or of the object's page there. -EFAULT: there is no area. */
+/* Finds the policy that mbind gave the area which contains ADDRESS. -EFAULT: there is no area. */
 static int64_t area_policy(uint64_t address, struct policy *out)
 {
-    uint64_t end, object = shared_object(address, &end);
     int64_t number = space_look(own_space(), address, SPACE_LOOK_POLICY);
 
     *out = (struct policy){.mode = POLICY_DEFAULT};
     if (number < 0)
         return -EFAULT;
-    if (object != BACKING_NONE)
-        return file_policy_get(object, out) == -ENOMEM ? -ENOMEM : 0;
     return number == 0 ? 0 : mempolicy_find(own_space(), (uint32_t)number, out);
+}
+
+/* Finds the policy by which the page at ADDRESS is placed: the object's, if one is mapped shared. -EFAULT. */
+static int64_t page_policy(uint64_t address, struct policy *out)
+{
+    uint64_t end, object = shared_object(address, &end);
+
+    if (object == BACKING_NONE)
+        return area_policy(address, out);
+    *out = (struct policy){.mode = POLICY_DEFAULT};
+    return file_policy_get(object, out) == -ENOMEM ? -ENOMEM : 0;
 }
 
 /* Returns the node of the page at ADDRESS, after a read fault if it is not present. -EFAULT. */
@@ -159,7 +168,7 @@ static int64_t node_at(uint64_t address)
 static int64_t get_policy(uint32_t flags, uint64_t address, int64_t *value, uint64_t *nodes)
 {
     struct policy policy = thread_current()->context.memory_policy;
-    int64_t error = (flags & F_ADDR) != 0 ? area_policy(address, &policy) : address != 0 ? -EINVAL : 0;
+    int64_t error = (flags & F_ADDR) != 0 ? page_policy(address, &policy) : address != 0 ? -EINVAL : 0;
 
     if (error != 0)
         return error;
@@ -285,8 +294,14 @@ static bool flags_valid(uint32_t flags)
     return (flags & MOVE_BY_TARGET) == 0;
 }
 
-/* New pages of the objects that are mapped shared in the range are placed by POLICY, whoever makes them. */
-static int64_t bind_objects(uint64_t start, uint64_t end, const struct policy *policy)
+static int bind_object(uint64_t backing, uint64_t pages, void *policy)
+{
+    return file_policy_set(backing, pages, policy);
+}
+
+/* New pages of the objects that are mapped shared in the range are placed by POLICY, whoever makes them. Objects that
+ * the caller may not write stay as they are: it would decide where others find memory for what they write. */
+static int64_t bind_objects(uint64_t start, uint64_t end, struct policy *policy)
 {
     int64_t error = 0;
 
@@ -302,11 +317,14 @@ static int64_t bind_objects(uint64_t start, uint64_t end, const struct policy *p
         if (stop <= start)
             break; /* unmapped meanwhile */
         stop = stop < end ? stop : end;
-        if (object != BACKING_NONE)
-            error = file_policy_set(object, (stop - start) / PAGE_SIZE, policy);
-        start = stop;
+        if (object != BACKING_NONE && (object & BACKING_READ_ONLY) == 0)
+            error = space_on_file(own_space(), start, stop, 0, bind_object, policy);
+        start = error != -EAGAIN ? stop : start; /* else the area has changed meanwhile */
+        error = error == -ENXIO || error == -EAGAIN ? 0 : error;
+        if (slice_check())
+            error = -EINTR; /* the thread dies, so no program sees this */
     }
-    return error == -ENXIO ? 0 : error;
+    return error;
 }
 
 int64_t call_mbind(struct call *c)

@@ -174,22 +174,19 @@ static int charge(const struct content *content, uint64_t pages)
 
 /* *WORD becomes that of PAGE, with a new frame if there is none, and it is not lost. WRITE: the frame may come to
  * differ from the boot image. WHOLE: the caller overwrites the whole page, so its bytes need not be filled in. -ENOMEM,
- * -EDQUOT; -EXDEV: a frame is missing which may be any memory's, unless PLACED. After an error *WORD is 0. */
+ * -EDQUOT; -EXDEV: a frame is missing which may be any memory's, unless PLACED. After an error *WORD is 0. The tree
+ * gets its nodes last, so that no call that fails for its user's pages, or for a frame, leaves any. */
 static inline __attribute__((always_inline)) int make_frame(struct content *content, uint64_t page, bool write,
                                                             bool whole, bool placed, uint64_t *word)
 {
-    uint64_t *slot = page_tree_slot(&content->tree, page);
     bool archived = is_archived(content, page);
-    uint64_t frame;
+    uint64_t frame, *slot = NULL;
     int error;
 
-    *word = 0;
-    if (slot == NULL)
-        return -ENOMEM;
-    if (*slot != 0) {
-        if (write)
-            *slot &= ~SAME;
-        *word = *slot;
+    *word = page_tree_get(&content->tree, page);
+    if (*word != 0) {
+        if (write && (*word & SAME) != 0)
+            *page_tree_slot(&content->tree, page) = *word &= ~SAME; /* the slot exists */
         return 0;
     }
     if (!placed && !archived)
@@ -198,13 +195,18 @@ static inline __attribute__((always_inline)) int make_frame(struct content *cont
     if (error != 0)
         return error;
     frame = mempolicy_frame_near(!whole && !archived);
-    if (frame == 0) {
+    if (frame != 0) {
+        frame_share(frame);
+        slot = page_tree_slot(&content->tree, page);
+    }
+    if (slot == NULL) {
+        if (frame != 0)
+            frame_release(frame);
         quota_give(QUOTA_FILE_PAGES, content->uid, archived ? 0 : 1);
         return -ENOMEM;
     }
     if (archived && !whole)
         copy_without_frame(content, page * PAGE_SIZE, window_direct(frame), PAGE_SIZE);
-    frame_share(frame);
     __atomic_fetch_add(&frames, 1, __ATOMIC_RELAXED);
     *slot = frame | (archived && !write ? SAME : 0);
     if (!archived)
@@ -444,10 +446,14 @@ bool content_lacks_frame(const struct content *content, uint64_t page)
 /* Counts PAGE, which is to get a frame: sets *SLOT to its place. Errors as content_take. */
 static int begin_take(struct content *content, uint64_t page, uint64_t **slot)
 {
-    if (!content_lacks_frame(content, page))
-        return -EEXIST;
+    int error = content_lacks_frame(content, page) ? charge(content, 1) : -EEXIST;
+
+    if (error != 0)
+        return error;
     *slot = page_tree_slot(&content->tree, page);
-    return *slot != NULL ? charge(content, 1) : -ENOMEM;
+    if (*slot == NULL)
+        quota_give(QUOTA_FILE_PAGES, content->uid, 1);
+    return *slot != NULL ? 0 : -ENOMEM;
 }
 
 int content_take(struct content *content, uint64_t page, struct frame_reference *new)

@@ -93,6 +93,4 @@ int64_t node_punch(struct node *node, uint64_t start, uint64_t end, struct file_
 void node_await_moves(struct node *node)
 {
     file_move_wait(backing_make(instance.kernel, node->number, 0));
-    if (__atomic_load_n(&node->policies, __ATOMIC_ACQUIRE) != NULL)
-        node_policy_await(node);
 }

@@ -199,9 +199,11 @@ static int place_page_locked(struct node *node, uint64_t page, struct file_want 
         want->elsewhere = where;
         return -EXDEV;
     }
-    if (content_take_own(&node->content, page, frame) != 0) /* the caller finds out why */
-        frame_free_zeroed(frame);
-    return 0;
+    if (content_take_own(&node->content, page, frame) == 0)
+        return 0;
+    frame_free_zeroed(frame);
+    want->elsewhere = where;
+    return where.strict != 0 ? -EXDEV : 0; /* the caller finds out why, and what is strict gets no other frame here */
 }
 
 static int page_once(uint32_t object, uint64_t page, bool write, struct file_want *want, uint64_t *frame)
@@ -228,7 +230,9 @@ static int object_page(uint32_t object, uint64_t page, bool write, struct file_w
 {
     int error = object == BACKING_VDSO ? vdso_page(page, frame) : page_once(object, page, write, want, frame);
 
-    return error == -ENOMEM && node_drop_idle() ? page_once(object, page, write, want, frame) : error;
+    bool idle = error == -ENOMEM || (error == -EXDEV && want->last && (want->elsewhere.nodes & frame_nodes()) != 0);
+
+    return idle && node_drop_idle() ? page_once(object, page, write, want, frame) : error;
 }
 
 static int take_page(uint32_t object, uint64_t page, bool written, struct frame_reference *new)

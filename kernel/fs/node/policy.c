@@ -1,9 +1,9 @@
 /* Policies of files. See the header.
  *
  * A file that has policies has a list of ranges of pages without overlaps, in order. A call that writes holds the
- * node's lock and cannot wait: it notes the pages that it would make and does nothing, and a task gets them frames and
- * has the call do it again (FILE_MOVES, kernel/file/file.h). The note has room for one call; when calls overwrite each
- * other's, each notes its pages again. */
+ * node's lock and cannot wait: it says which bytes it would write and does nothing, and its task gets their pages
+ * frames and does it again (FILE_MOVES, kernel/file/file.h). What a page was refused with belongs to the call, too, so
+ * no call waits for what another one wants, or fails for it. */
 #include "kernel/fs/node/policy.h"
 
 #include <stddef.h>
@@ -26,13 +26,9 @@ struct policy_range {
     struct policy policy;
 };
 
-struct node_policies {       /* all under node->lock */
-    struct list ranges;      /* struct policy_range, by FIRST */
-    uint32_t count;          /* of them */
-    uint64_t wanted, behind; /* pages that a call is to write; WANTED >= BEHIND: none */
-    struct policy other;     /* of those that have none; DEFAULT: they are not wanted */
-    uint32_t centre;         /* the node of the thread that calls */
-    bool failed;             /* there was no frame for the first of them */
+struct node_policies {  /* all under node->lock */
+    struct list ranges; /* struct policy_range, by FIRST */
+    uint32_t count;     /* of them */
 };
 
 static struct policy_range *range_of(struct list *node)
@@ -111,7 +107,7 @@ static void join_locked(struct node_policies *policies, struct policy_range *ran
     }
 }
 
-/* The policies of NODE, which has none yet if MADE becomes them, and is NULL then. */
+/* The policies of NODE. If it has none yet, MADE becomes them, and is NULL then. */
 static struct node_policies *policies_locked(struct node *node, struct node_policies **made)
 {
     if (node->policies == NULL && *made != NULL) {
@@ -122,17 +118,29 @@ static struct node_policies *policies_locked(struct node *node, struct node_poli
     return node->policies;
 }
 
+/* Bytes of its user's quota that NODE has for its policies. */
+static int64_t cost_locked(const struct node *node)
+{
+    const struct node_policies *policies = node->policies;
+
+    return policies != NULL ? (int64_t)(sizeof(*policies) + policies->count * sizeof(struct policy_range)) : 0;
+}
+
 int node_policy_set(struct node *node, uint64_t first, uint64_t count, const struct policy *policy)
 {
+    const int64_t most = (int64_t)(sizeof(struct node_policies) + 2 * sizeof(struct policy_range)); /* more than now */
     uint64_t behind = first + count;
     struct node_policies *made = heap_alloc(sizeof(*made)), *policies;
     struct policy_range *range = range_make(first, behind, policy), *rest = range_make(0, 0, policy);
     bool none = policy->mode == POLICY_DEFAULT, refused = made == NULL || range == NULL || rest == NULL;
     struct list *before;
+    int64_t cost;
 
     spin_lock(&node->lock);
+    cost = cost_locked(node);
+    refused = refused || (node->policies != NULL && !none && node->policies->count >= RANGES_MAX) ||
+              node_charge_locked(node, most) != 0;
     policies = refused || none ? node->policies : policies_locked(node, &made);
-    refused = refused || (policies != NULL && !none && policies->count >= RANGES_MAX);
     if (!refused && policies != NULL) {
         before = clear_locked(policies, first, behind, rest);
         rest = NULL;
@@ -143,6 +151,8 @@ int node_policy_set(struct node *node, uint64_t first, uint64_t count, const str
             range = NULL;
         }
     }
+    if (!refused)
+        node_charge_locked(node, cost_locked(node) - cost - most);
     spin_unlock(&node->lock);
     heap_free(made, sizeof(*made));
     heap_free(range, sizeof(*range));
@@ -166,139 +176,125 @@ const struct policy *node_policy_locked(const struct node *node, uint64_t page)
     return policies != NULL && at != &policies->ranges && range_of(at)->first <= page ? &range_of(at)->policy : NULL;
 }
 
-/* PAGE, which lacks a frame, is wanted at WHERE: it gets one of this kernel. As node_policy_write_locked; 1: there is
- * none, and the call goes on. */
-static int make_locked(struct node *node, uint64_t page, const struct placement *where)
+/* The first page of [PAGE, BEHIND) that lacks a frame and has a policy, or for which OTHER is one: sets *PAGE and
+ * *WHERE. False: there is none. */
+static bool next_wanted_locked(const struct node *node, uint64_t *page, uint64_t behind, const struct policy *other,
+                               uint32_t centre, struct placement *where)
 {
     struct node_policies *policies = node->policies;
-    uint64_t frame = mempolicy_frame_placed_here(where);
-    bool failed = policies->failed && policies->wanted == page;
+    struct list *at = policies != NULL ? policies->ranges.next : NULL;
 
-    if (frame != 0) {
-        int error = content_take_own(&node->content, page, frame);
-
-        if (error != 0)
-            frame_free_zeroed(frame);
-        return error;
-    }
-    policies->failed = false;
-    if (failed)
-        return where->strict != 0 ? -ENOMEM : 1;
-    policies->wanted = page;
-    return -EAGAIN;
-}
-
-int node_policy_write_locked(struct node *node, uint64_t start, uint64_t end, const struct policy *other,
-                             uint32_t centre)
-{
-    struct node_policies *policies = node->policies, *made = NULL;
-    uint64_t behind = (end < CONTENT_MAX ? end + PAGE_SIZE - 1 : CONTENT_MAX) / PAGE_SIZE;
-    struct list *at;
-    int error = 0;
-
-    if (policies == NULL && other != NULL) {
-        made = heap_alloc(sizeof(*made));
-        policies = policies_locked(node, &made);
-    }
-    if (policies == NULL)
-        return other != NULL ? -ENOMEM : 0;
-    at = policies->ranges.next;
-    for (uint64_t page = start / PAGE_SIZE; page < behind && error == 0; page++) {
+    for (; *page < behind; ++*page) {
         const struct policy *policy = other;
-        struct placement where;
 
-        at = range_behind(policies, at, page);
-        if (at != &policies->ranges && range_of(at)->first <= page)
+        at = at != NULL ? range_behind(policies, at, *page) : NULL;
+        if (at != NULL && at == &policies->ranges)
+            at = NULL;
+        if (at == NULL && other == NULL)
+            return false;
+        if (at != NULL && range_of(at)->first <= *page)
             policy = &range_of(at)->policy;
-        if (policy == NULL && at == &policies->ranges)
-            break;
         if (policy == NULL) {
-            page = range_of(at)->first - 1;
-        } else if (content_lacks_frame(&node->content, page)) {
-            mempolicy_place(policy, page, centre, &where);
-            error = make_locked(node, page, &where);
-        }
-    }
-    if (error == -EAGAIN) {
-        policies->behind = behind;
-        policies->other = other != NULL ? *other : (struct policy){.mode = POLICY_DEFAULT};
-        policies->centre = centre;
-    }
-    return error == 1 ? 0 : error;
-}
-
-bool node_lacks_frames_locked(const struct node *node, uint64_t start, uint64_t end)
-{
-    uint64_t behind = (end < CONTENT_MAX ? end + PAGE_SIZE - 1 : CONTENT_MAX) / PAGE_SIZE;
-
-    for (uint64_t page = start / PAGE_SIZE; page < behind; page++) {
-        if (content_lacks_frame(&node->content, page))
+            *page = range_of(at)->first - 1;
+        } else if (content_lacks_frame(&node->content, *page)) {
+            mempolicy_place(policy, *page, centre, where);
             return true;
+        }
     }
     return false;
 }
 
-/* The next page that a call wants to write and that lacks a frame. False: there is none. */
-static bool next_wanted(struct node *node, uint64_t *page, struct placement *where)
+/* The page behind the one in which END lies. */
+static uint64_t page_behind(uint64_t end)
 {
-    const struct policy *policy;
-    struct node_policies *policies;
-    bool found = false;
-
-    spin_lock(&node->lock);
-    policies = node->policies;
-    while (policies != NULL && !found && policies->wanted < policies->behind) {
-        *page = policies->wanted;
-        policy = content_lacks_frame(&node->content, *page) ? node_policy_locked(node, *page) : NULL;
-        if (policy == NULL && policies->other.mode != POLICY_DEFAULT && content_lacks_frame(&node->content, *page))
-            policy = &policies->other;
-        found = policy != NULL;
-        if (found)
-            mempolicy_place(policy, *page, policies->centre, where);
-        if (!found)
-            policies->wanted++;
-    }
-    spin_unlock(&node->lock);
-    return found;
+    return (end < CONTENT_MAX ? end + PAGE_SIZE - 1 : CONTENT_MAX) / PAGE_SIZE;
 }
 
-/* PAGE, if it still lacks a frame, gets FRAME, or cannot have one. False: FRAME is not used. */
-static bool settle(struct node *node, uint64_t page, uint64_t frame, struct frame_reference *reference)
+int node_policy_write_locked(struct node *node, uint64_t start, uint64_t *end, const struct policy *other,
+                             uint32_t centre, int refused)
 {
-    struct node_policies *policies;
-    bool taken;
-
-    reference->frame = frame;
-    spin_lock(&node->lock);
-    policies = node->policies;
-    taken = frame != 0 && content_take(&node->content, page, reference) == 0;
-    if (!taken && policies != NULL && content_lacks_frame(&node->content, page)) {
-        policies->wanted = page;
-        policies->behind = page; /* the call decides what to do without a frame */
-        policies->failed = true;
-    }
-    spin_unlock(&node->lock);
-    return taken;
-}
-
-void node_policy_await(struct node *node)
-{
+    uint64_t page = start / PAGE_SIZE, behind = page_behind(*end);
     struct placement where;
-    uint64_t page;
 
-    while (next_wanted(node, &page, &where)) {
-        struct frame_reference *reference = heap_alloc(sizeof(*reference)), none;
-        uint64_t frame = reference != NULL ? mempolicy_frame_placed(&where) : 0;
+    for (; next_wanted_locked(node, &page, behind, other, centre, &where); page++) {
+        uint64_t frame = mempolicy_frame_placed_here(&where);
+        int error = frame != 0 ? content_take_own(&node->content, page, frame) : refused;
 
-        if (frame != 0 && window_owns(frame, PAGE_SIZE))
-            frame_share(frame);
-        if (!settle(node, page, frame, reference != NULL ? reference : &none)) {
-            if (frame != 0)
-                release_one(frame);
-            heap_free(reference, sizeof(*reference));
-        }
+        if (frame == 0 && refused == 0)
+            return -EXDEV;
+        if (error == 0)
+            continue;
+        if (frame != 0)
+            frame_free_zeroed(frame);
+        if (where.strict == 0)
+            continue; /* without a policy, it may still have one */
+        if (page * PAGE_SIZE <= start)
+            return error;
+        *end = page * PAGE_SIZE;
+        return 0;
+    }
+    return 0;
+}
+
+uint64_t node_frames_end_locked(const struct node *node, uint64_t start, uint64_t end)
+{
+    for (uint64_t page = start / PAGE_SIZE; page < page_behind(end); page++) {
+        if (content_lacks_frame(&node->content, page))
+            return page * PAGE_SIZE > start ? page * PAGE_SIZE : start;
+    }
+    return end;
+}
+
+/* A frame of any kernel at WHERE, with a reference for the file; 0: there is none. Where this kernel has memory, what
+ * it can do without is given up first. */
+static uint64_t frame_at(const struct placement *where)
+{
+    uint64_t frame = mempolicy_frame_placed(where);
+
+    if (frame == 0 && (where->nodes & frame_nodes()) != 0 && node_drop_idle())
+        frame = mempolicy_frame_placed(where);
+    if (frame != 0 && window_owns(frame, PAGE_SIZE))
+        frame_share(frame);
+    return frame;
+}
+
+/* Gets PAGE a frame at WHERE, unless it has got one meanwhile. 0, -ENOSPC, -EDQUOT. */
+static int get_frame(struct node *node, uint64_t page, const struct placement *where)
+{
+    struct frame_reference *reference = heap_alloc(sizeof(*reference));
+    uint64_t frame = reference != NULL ? frame_at(where) : 0;
+    int error = -ENOMEM;
+
+    if (frame != 0) {
+        reference->frame = frame;
+        spin_lock(&node->lock);
+        error = content_take(&node->content, page, reference);
+        spin_unlock(&node->lock);
+    }
+    if (error != 0) {
+        if (frame != 0)
+            release_one(frame);
+        heap_free(reference, sizeof(*reference));
+    }
+    return error == -ENOMEM ? -ENOSPC : error == -EEXIST ? 0 : error;
+}
+
+int node_policy_await(struct node *node, uint64_t start, uint64_t end, const struct policy *other, uint32_t centre)
+{
+    uint64_t page = start / PAGE_SIZE;
+    struct placement where;
+    bool found = true;
+    int error = 0;
+
+    while (found && error == 0) {
+        spin_lock(&node->lock);
+        found = next_wanted_locked(node, &page, page_behind(end), other, centre, &where);
+        spin_unlock(&node->lock);
+        if (found)
+            error = get_frame(node, page++, &where);
         slice_check();
     }
+    return error;
 }
 
 void node_policy_free(struct node *node)

@@ -89,47 +89,92 @@ static int64_t read_out(struct file *file, size_t size, int64_t at, file_put put
     return count < 0 ? FILE_AS_ANY : count;
 }
 
-/* Before a write of SIZE bytes at AT: has a policy place the pages that it makes. Not 0: nothing is to be written. */
-static __attribute__((noinline)) int64_t place_locked(struct node *node, uint64_t at, size_t size, uint32_t extra)
+/* Bytes that a call is about to write. */
+struct span {
+    uint64_t at;
+    size_t size;
+};
+
+/* Before a write of SPAN: has a policy place the pages that it makes; SPAN may become shorter. Not 0: nothing is to be
+ * written. */
+static __attribute__((noinline)) int64_t place_locked(struct node *node, struct span *span, uint32_t extra, int refused)
 {
-    if ((extra & FILE_BY_POLICY) != 0 && node_lacks_frames_locked(node, at, at + size))
-        return -FILE_PLACES;
-    return node_policy_write_locked(node, at, at + size, NULL, mempolicy_own_node());
+    uint64_t end = span->at + span->size, placed;
+    int64_t error;
+
+    if ((extra & FILE_BY_POLICY) != 0) {
+        placed = node_frames_end_locked(node, span->at, end);
+        if (placed < end && ((extra & FILE_AS_PLACED) == 0 || placed == span->at))
+            return -FILE_PLACES;
+        span->size = placed - span->at;
+        return 0;
+    }
+    error = node_policy_write_locked(node, span->at, &end, NULL, mempolicy_own_node(), refused);
+    span->size = end - span->at;
+    return error;
 }
 
-/* On return *AT is the offset at which the data was written. EXTRA: FILE_APPEND, FILE_BY_POLICY. */
-static int64_t write_locked(struct node *node, const void *data, size_t size, uint64_t *at, uint32_t extra)
+/* The same for all of it, or an error, after which a part may have been placed. OTHER: the policy of the caller's
+ * thread, on node CENTRE. */
+static int64_t place_all_locked(struct node *node, const struct span *span, const struct policy *other, uint32_t centre,
+                                int refused)
+{
+    uint64_t behind = span->at + span->size;
+    int64_t error = 0;
+
+    for (uint64_t at = span->at, end; error == 0 && at < behind; at = end) {
+        end = behind;
+        error = node_policy_write_locked(node, at, &end, other, centre, refused);
+    }
+    return error;
+}
+
+/* The answer to a call that would write SPAN, after VALUE. */
+static int64_t answer_for(int64_t value, const struct span *span, struct file_answer *answer)
+{
+    bool wanted = value == -EXDEV || value == -FILE_PLACES;
+
+    if (wanted || value == -EAGAIN) {
+        answer->id = wanted ? span->at : 0;
+        answer->seen = wanted ? span->at + span->size : 0;
+    }
+    return value == -ENOMEM ? -ENOSPC : value == -EAGAIN || value == -EXDEV ? FILE_MOVES : value;
+}
+
+/* SPAN becomes what was written, or would be. EXTRA: FILE_APPEND, FILE_BY_POLICY, FILE_AS_PLACED. */
+static int64_t write_locked(struct node *node, const void *data, struct span *span, uint32_t extra, int refused)
 {
     int64_t count;
 
     if ((extra & FILE_APPEND) != 0)
-        *at = node->content.size;
+        span->at = node->content.size;
     if ((node->seals & (SEAL_WRITE | SEAL_FUTURE_WRITE)) != 0)
         return -EPERM;
-    if ((node->seals & SEAL_GROW) != 0 && *at + size > node->content.size) {
-        if (*at >= node->content.size)
+    if ((node->seals & SEAL_GROW) != 0 && span->at + span->size > node->content.size) {
+        if (span->at >= node->content.size)
             return -EPERM;
-        size = node->content.size - *at;
+        span->size = node->content.size - span->at;
     }
     if (__builtin_expect((extra & FILE_BY_POLICY) != 0 || node->policies != NULL, 0) &&
-        (count = place_locked(node, *at, size, extra)) != 0)
+        (count = place_locked(node, span, extra, refused)) != 0)
         return count;
-    count = content_write(&node->content, *at, data, size);
+    count = content_write(&node->content, span->at, data, span->size);
     if (count > 0)
         node_changed_locked(node);
     return count;
 }
 
-static int64_t write_bytes(struct file *file, const void *data, size_t size, uint32_t extra, int64_t at)
+/* AT negative: writes at the file's offset, and advances it. */
+static int64_t write_bytes(struct file *file, const struct file_request *request, const void *data, size_t size,
+                           int64_t at, struct file_answer *answer)
 {
+    uint32_t extra = request->move.flags | ((file->flags & OPEN_APPEND) != 0 ? FILE_APPEND : 0);
     struct node *node = node_of(file);
-    uint64_t place;
+    struct span span;
     int64_t count = -ENOMEM;
 
     if (!may_write(file))
         return -EBADF;
-    if ((file->flags & OPEN_APPEND) != 0)
-        extra |= FILE_APPEND;
     if (size == 0)
         return 0;
     if (at < 0)
@@ -137,17 +182,17 @@ static int64_t write_bytes(struct file *file, const void *data, size_t size, uin
     for (int turn = 0; turn < 2 && count == -ENOMEM; turn++) {
         if (turn != 0 && !node_drop_idle())
             break;
-        place = at < 0 ? file->offset : (uint64_t)at;
+        span = (struct span){at < 0 ? file->offset : (uint64_t)at, size};
         spin_lock(&node->lock);
-        count = write_locked(node, data, size, &place, extra);
+        count = write_locked(node, data, &span, extra, -(int)request->refused);
         spin_unlock(&node->lock);
     }
     if (at < 0) {
         if (count > 0)
-            file->offset = place + (uint64_t)count;
+            file->offset = span.at + (uint64_t)count;
         spin_unlock(&file->lock);
     }
-    return count == -ENOMEM ? -ENOSPC : count == -EAGAIN ? FILE_MOVES : count;
+    return __builtin_expect(count > 0, 1) ? count : answer_for(count, &span, answer);
 }
 
 /* FILE_OPERATE with SPECIAL_NEW_PAGES: see kernel/file/wire.h. */
@@ -157,30 +202,26 @@ static int64_t operate(struct file *file, const struct file_request *request, co
     struct node *node = node_of(file);
     struct file_new_pages wanted;
     int64_t error = 0;
-    uint64_t at;
+    struct span span;
 
     (void)result;
     (void)room;
-    (void)answer;
     if (request->special.what != SPECIAL_NEW_PAGES)
         return -EINVAL;
     if (size != sizeof(wanted))
         return -EPROTO;
     memcpy(&wanted, data, sizeof(wanted));
-    if (wanted.size > FILE_NEW_PAGES_MAX || wanted.centre >= NODES_MAX || !mempolicy_is_valid(&wanted.policy))
+    if (wanted.size > FILE_NEW_PAGES_MAX || wanted.at > CONTENT_MAX - wanted.size || wanted.centre >= NODES_MAX ||
+        !mempolicy_is_valid(&wanted.policy))
         return -EPROTO;
     if (!may_write(file))
         return -EBADF;
-    spin_lock(&file->lock);
+    span = (struct span){wanted.at, wanted.size};
     spin_lock(&node->lock);
-    at = wanted.at < 0 ? file->offset : (uint64_t)wanted.at;
-    if ((file->flags & OPEN_APPEND) != 0 || wanted.append != 0)
-        at = node->content.size;
     if ((node->seals & (SEAL_WRITE | SEAL_FUTURE_WRITE)) == 0)
-        error = node_policy_write_locked(node, at, at + wanted.size, &wanted.policy, wanted.centre);
+        error = place_all_locked(node, &span, &wanted.policy, wanted.centre, -(int)request->refused);
     spin_unlock(&node->lock);
-    spin_unlock(&file->lock);
-    return error == -ENOMEM ? -ENOSPC : error == -EAGAIN ? FILE_MOVES : error;
+    return answer_for(error, &span, answer);
 }
 
 static int64_t seek_locked(const struct file *file, const struct node *node, int64_t offset, uint32_t whence)
@@ -235,12 +276,15 @@ static bool has_room(uint64_t bytes)
     return bytes / PAGE_SIZE <= stats.free;
 }
 
-/* Does one step of fallocate. ALL: bytes that this step and those that follow are to cover. */
-static int64_t allocate(struct file *file, uint32_t mode, int64_t offset, int64_t length, int64_t all,
+/* Does REQUEST, one step of fallocate. ALL: bytes that this step and those that follow are to cover. */
+static int64_t allocate(struct file *file, const struct file_request *request, int64_t length, int64_t all,
                         struct file_answer *answer)
 {
     struct node *node = node_of(file);
+    int64_t offset = request->space.offset;
+    struct span span = {(uint64_t)offset, (uint64_t)length};
     uint64_t end = (uint64_t)offset + (uint64_t)length;
+    uint32_t mode = request->space.mode;
     struct page_tree none = {0};
     int64_t error = -ENOMEM;
 
@@ -256,10 +300,12 @@ static int64_t allocate(struct file *file, uint32_t mode, int64_t offset, int64_
         if (turn != 0 && !node_drop_idle())
             break;
         spin_lock(&node->lock);
-        if ((node->seals & SEAL_GROW) != 0 && (mode & KEEP_SIZE) == 0 && end > node->content.size)
+        if ((node->seals & SEAL_GROW) != 0 && end > node->content.size)
             error = -EPERM;
+        else if ((mode & FILE_ALLOCATE_BY_POLICY) != 0 && node_frames_end_locked(node, span.at, end) < end)
+            error = -FILE_PLACES;
         else
-            error = node_policy_write_locked(node, (uint64_t)offset, end, NULL, mempolicy_own_node());
+            error = place_all_locked(node, &span, NULL, mempolicy_own_node(), -(int)request->refused);
         if (error == 0)
             error = content_fill(&node->content, (uint64_t)offset, end);
         if (error == 0 && (mode & KEEP_SIZE) == 0 && end > node->content.size)
@@ -268,7 +314,7 @@ static int64_t allocate(struct file *file, uint32_t mode, int64_t offset, int64_
             node_changed_locked(node);
         spin_unlock(&node->lock);
     }
-    return error == -ENOMEM ? -ENOSPC : error == -EAGAIN ? FILE_MOVES : error;
+    return answer_for(error, &span, answer);
 }
 
 static int64_t facts(struct file *file, void *result, size_t room)
@@ -373,10 +419,10 @@ static int64_t act_on(struct file *file, const struct file_request *request, con
     case MSG_FILE_READ_AT:
         return request->move.offset < 0 ? -EINVAL : read_bytes(file, result, room, request->move.offset);
     case MSG_FILE_WRITE:
-        return write_bytes(file, data, size, request->move.flags, -1);
+        return write_bytes(file, request, data, size, -1, answer);
     case MSG_FILE_WRITE_AT:
         return request->move.offset < 0 ? -EINVAL
-                                        : write_bytes(file, data, size, request->move.flags, request->move.offset);
+                                        : write_bytes(file, request, data, size, request->move.offset, answer);
     case MSG_FILE_SEEK:
         return seek(file, request->seek.offset, request->seek.whence);
     case MSG_FILE_STAT:
@@ -391,7 +437,7 @@ static int64_t act_on(struct file *file, const struct file_request *request, con
         memcpy(sizes, data, sizeof(sizes));
         return request->space.offset < 0 || sizes[0] <= 0 || sizes[1] < sizes[0]
                    ? -EINVAL
-                   : allocate(file, request->space.mode, request->space.offset, sizes[0], sizes[1], answer);
+                   : allocate(file, request, sizes[0], sizes[1], answer);
     case MSG_FILE_ADVISE:
         return request->ahead != 0 && !may_read(file) ? -EBADF : 0;
     case MSG_FILE_SYNC:
@@ -468,9 +514,19 @@ static void release(struct file *file)
     node_lock_release(file, node_of(file));
 }
 
-static void await_moves(struct file *file)
+static int await_moves(struct file *file, const struct file_request *request, const void *data,
+                       const struct file_answer *answer)
 {
-    node_await_moves(node_of(file));
+    struct node *node = node_of(file);
+    struct file_new_pages wanted;
+
+    node_await_moves(node);
+    if (answer->id >= answer->seen)
+        return 0;
+    if (request->operation != MSG_FILE_OPERATE)
+        return node_policy_await(node, answer->id, answer->seen, NULL, mempolicy_own_node());
+    memcpy(&wanted, data, sizeof(wanted)); /* which `operate` has checked */
+    return node_policy_await(node, answer->id, answer->seen, &wanted.policy, wanted.centre);
 }
 
 const struct file_kind file_regular_kind = {.act = act,

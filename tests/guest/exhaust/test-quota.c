@@ -353,6 +353,35 @@ static void test_hole(void)
     CHECK_DIES(child, SIGBUS);
 }
 
+/* A user's pages are used up by a thread with a NUMA policy: the refusal, and what it has written before it, are the
+ * same as without one. */
+static void test_bound(void)
+{
+    pid_t child = FORK();
+
+    if (child == 0) {
+        unsigned long nodes = 0, last;
+        static const char bytes[CHUNK];
+        struct stat now;
+        long count;
+
+        MUST(setresuid(USER, USER, USER));
+        MUST(syscall(SYS_get_mempolicy, NULL, &nodes, 65, NULL, 4)); /* MPOL_F_MEMS_ALLOWED */
+        last = 1ul << (63 - __builtin_clzl(nodes));
+        MUST(syscall(SYS_set_mempolicy, 2, &last, 65)); /* MPOL_BIND */
+        memory_file = (int)MUST(memfd_create("quota", 0));
+        while ((count = write(memory_file, bytes, sizeof(bytes))) == (long)sizeof(bytes))
+            continue;
+        if (count >= 0 && (count % 4096 != 0 || write(memory_file, bytes, sizeof(bytes)) != -1))
+            _exit(1);
+        if (errno != EDQUOT)
+            _exit(errno);
+        MUST(fstat(memory_file, &now));
+        _exit(now.st_size == 512 * now.st_blocks ? 0 : 2);
+    }
+    CHECK_EXITS(child, 0);
+}
+
 /* Files whose owner root changes count for the new owner at once, and not any more for the old one. */
 static void test_owner(void)
 {
@@ -401,6 +430,7 @@ static const struct tap_test tests[] = {
     {"files", "a user's files and names have a part of the memory: EDQUOT", test_files},
     {"pages", "the pages of a user's files have a part of the memory: EDQUOT", test_pages},
     {"hole", "a program that touches a page of a file which its owner may not have dies of SIGBUS", test_hole},
+    {"bound", "the same for pages that a NUMA policy places: EDQUOT", test_bound},
     {"owner", "files count for whom root gives them to", test_owner},
     {"semaphores", "a user's sets of semaphores have a part of the memory: ENOSPC", test_semaphores},
     {"messages", "a user's messages of System V have a part of the memory: ENOMEM", test_messages},

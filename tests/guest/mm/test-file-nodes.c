@@ -3,13 +3,16 @@
  * but for where it runs, and for what the call write does without a policy. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/shm.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -18,6 +21,9 @@
 #include "tests/guest/harness/tap.h"
 #include "tests/guest/mm/audit.h"
 
+#ifndef SYS_set_mempolicy_home_node
+#define SYS_set_mempolicy_home_node 450
+#endif
 #define DEFAULT 0
 #define PREFERRED 1
 #define BIND 2
@@ -444,6 +450,92 @@ static void test_appended(void)
     unlink(NAME);
 }
 
+/* Writers that append at once, all bound to the last node: every page is there, whoever was faster. */
+static int child_appends_bound(void *context)
+{
+    static char bytes[3 * PAGE / 4];
+    int fd = open(NAME, O_WRONLY | O_APPEND);
+
+    (void)context;
+    CHECK(set_policy(BIND, 1ul << (node_count - 1)) == 0, "%s", strerror(errno));
+    for (int i = 0; i < 8 * PAGES; i++)
+        CHECK(write(fd, bytes, sizeof(bytes)) == (ssize_t)sizeof(bytes), "write: %s", strerror(errno));
+    return 0;
+}
+
+static void test_appended_bound(void)
+{
+    enum { WRITERS = 4, SIZE = WRITERS * 8 * PAGES * 3 * PAGE / 4 };
+    pid_t children[WRITERS];
+    char *at;
+    int fd;
+
+    if (skip_one_node())
+        return;
+    fd = open(NAME, O_RDWR | O_CREAT | O_TRUNC, 0600);
+    if (!CHECK(fd >= 0, "%s", strerror(errno)))
+        return;
+    for (long i = 0; i < WRITERS; i++) {
+        kernels_go(i);
+        children[i] = fork();
+        if (children[i] == 0)
+            _exit(child_appends_bound(NULL));
+    }
+    for (long i = 0; i < WRITERS; i++)
+        CHECK(tap_wait(children[i]) == 0, "child %ld", i);
+    kernels_go(0);
+    CHECK(lseek(fd, 0, SEEK_END) == SIZE, "%ld bytes", (long)lseek(fd, 0, SEEK_END));
+    at = mmap(NULL, SIZE, PROT_READ, MAP_SHARED, fd, 0);
+    if (!CHECK(at != MAP_FAILED, "%s", strerror(errno)))
+        return;
+    object.kind = FILE_OF_TREE;
+    for (long page = 0; page < SIZE / PAGE; page++)
+        CHECK(((volatile char *)at)[page * PAGE] == 0, "page %ld", page);
+    for (long page = 0; page + PAGES <= SIZE / PAGE; page += PAGES)
+        expect_all(at + page * PAGE, node_count - 1, "appended");
+    munmap(at, SIZE);
+    close(fd);
+    unlink(NAME);
+}
+
+static long blocks_of(int fd)
+{
+    struct stat now;
+
+    return CHECK(fstat(fd, &now) == 0, "%s", strerror(errno)) ? (long)now.st_blocks : -1;
+}
+
+/* A call of a thread with a policy that is refused for something else makes no pages. */
+static void test_refused(void)
+{
+    struct rlimit limit = {2 * PAGE, RLIM_INFINITY};
+    static char bytes[4 * PAGE];
+    int fd = memfd_create("refused", MFD_ALLOW_SEALING);
+
+    signal(SIGXFSZ, SIG_IGN);
+    if (!CHECK(fd >= 0 && ftruncate(fd, PAGE) == 0, "%s", strerror(errno)))
+        return;
+    CHECK(set_policy(BIND, 1ul << (node_count - 1)) == 0, "%s", strerror(errno));
+    CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0, "%s", strerror(errno));
+    CHECK(fallocate(fd, 0, 0, 64 * PAGE) == -1 && errno == EFBIG, "over RLIMIT_FSIZE: %s", strerror(errno));
+    CHECK(pwrite(fd, bytes, PAGE, 8 * PAGE) == -1 && errno == EFBIG, "over RLIMIT_FSIZE: %s", strerror(errno));
+    CHECK(blocks_of(fd) == 0, "%ld blocks", blocks_of(fd));
+    CHECK(pwrite(fd, bytes, 4 * PAGE, PAGE) == PAGE, "up to RLIMIT_FSIZE: %s", strerror(errno));
+    CHECK(blocks_of(fd) == 8, "%ld blocks", blocks_of(fd));
+    limit.rlim_cur = RLIM_INFINITY;
+    CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0, "%s", strerror(errno));
+    CHECK(fallocate(fd, 0, INT64_MAX - PAGE, PAGE) == -1 && errno == EFBIG, "too long: %s", strerror(errno));
+    CHECK(fcntl(fd, F_ADD_SEALS, F_SEAL_GROW) == 0, "%s", strerror(errno));
+    for (int mode = 0; mode < 2; mode++) /* FALLOC_FL_KEEP_SIZE, too */
+        CHECK(fallocate(fd, mode, PAGE, 64 * PAGE) == -1 && errno == EPERM, "sealed: %s", strerror(errno));
+    CHECK(pwrite(fd, bytes, 4 * PAGE, 2 * PAGE) == -1 && errno == EPERM, "sealed: %s", strerror(errno));
+    CHECK(blocks_of(fd) == 8, "%ld blocks", blocks_of(fd));
+    CHECK(fallocate(fd, 0, 0, 2 * PAGE) == 0, "%s", strerror(errno));
+    CHECK(blocks_of(fd) == 16, "%ld blocks", blocks_of(fd));
+    set_policy(DEFAULT, 0);
+    close(fd);
+}
+
 /* --- pages that several make at once --- */
 
 #define MAKERS 8
@@ -553,6 +645,70 @@ static void test_private(void)
     }
 }
 
+/* A home node is added to what mbind has given an area, and not to the policy that the file's first page has. */
+static void test_home(void)
+{
+    unsigned long nodes = 0;
+    int mode = -1;
+    char *at;
+
+    if (skip_one_node() || !begin(MEMFD))
+        return;
+    at = map_object(&object);
+    if (at == NULL)
+        return;
+    CHECK(bind_pages(object.at, 2, BIND, 1) == 0 && bind_pages(object.at + 4 * PAGE, 2, BIND, 2) == 0, "mbind: %s",
+          strerror(errno));
+    CHECK(syscall(SYS_set_mempolicy_home_node, at, PAGES * PAGE, 0, 0) == -1 && errno == ENOENT, "no policy: %s",
+          strerror(errno));
+    CHECK(syscall(SYS_set_mempolicy_home_node, object.at, PAGES * PAGE, 0, 0) == 0, "%s", strerror(errno));
+    for (long page = 0; page < PAGES; page++) {
+        int wanted = page < 2 || page == 4 || page == 5 ? BIND : DEFAULT;
+
+        nodes = 0;
+        CHECK(syscall(SYS_get_mempolicy, &mode, &nodes, BITS + 1, at + page * PAGE, F_ADDR) == 0 && mode == wanted &&
+                  nodes == (page < 2         ? 1ul
+                            : wanted == BIND ? 2ul
+                                             : 0ul),
+              "page %ld: policy %d of %lx", page, mode, nodes);
+    }
+    unmap_object(&object, at);
+    end();
+}
+
+/* Who may only read a file does not decide where others find memory for it. */
+static void test_read_only(void)
+{
+    int fd, last = node_count - 1, mode = -1;
+    unsigned long nodes = 0;
+    char *at;
+
+    if (skip_one_node())
+        return;
+    if (!tap_on_kettle()) {
+        tap_skip("Linux lets a reader set the policy");
+        return;
+    }
+    for (int way = 0; way < 2; way++) {
+        if (!begin(way == 0 ? FILE_OF_TREE : SEGMENT))
+            return;
+        fd = way == 0 ? (int)open(NAME, O_RDONLY) : -1;
+        at = way == 0 ? mmap(NULL, PAGES * PAGE, PROT_READ, MAP_SHARED, fd, 0) : shmat(object.fd, NULL, SHM_RDONLY);
+        if (!CHECK(at != MAP_FAILED, "%s", strerror(errno)))
+            return;
+        CHECK(bind_pages(object.at, 2, BIND, 1) == 0, "mbind: %s", strerror(errno));
+        CHECK(bind_pages(at, PAGES, BIND, 1ul << last) == 0, "mbind for reading: %s", strerror(errno));
+        CHECK(syscall(SYS_get_mempolicy, &mode, &nodes, BITS + 1, at, F_ADDR) == 0 && mode == BIND && nodes == 1,
+              "policy %d of %lx", mode, nodes);
+        CHECK(syscall(SYS_get_mempolicy, &mode, &nodes, BITS + 1, at + 2 * PAGE, F_ADDR) == 0 && mode == DEFAULT,
+              "policy %d of %lx", mode, nodes);
+        unmap_object(&object, at);
+        if (fd >= 0)
+            close(fd);
+        end();
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const struct tap_test tests[] = {
@@ -565,7 +721,11 @@ int main(int argc, char **argv)
         {"written", "what calls write without a policy is on the node of the file's kernel", test_written},
         {"writer", "what a thread with a policy writes or allocates is on the nodes of the policy", test_writer},
         {"appended", "writers with policies that append at once lose nothing", test_appended},
+        {"appended-bound", "what writers with a policy append at once is all on its node", test_appended_bound},
+        {"refused", "a call with a policy that is refused makes no pages", test_refused},
         {"at-once", "of frames that several kernels bring for a new page at once, all use one", test_at_once},
+        {"home", "a home node is for the policy of the area, and spreads none of the file", test_home},
+        {"read-only", "who may only read a file does not set its policy", test_read_only},
         {"numa-maps", "numa_maps has a file's policy", test_numa_maps},
         {"private", "copies of a file's pages are where the mapping's policy says", test_private},
     };

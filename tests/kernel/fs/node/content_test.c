@@ -724,3 +724,39 @@ TEST(content_random_short, "the same when memory runs out anywhere: what was ref
     for (uint64_t seed = 1; seed <= 500; seed++)
         run(seed, seed % 2 == 0, true);
 }
+
+/* Writes one byte, takes a frame of another kernel and maps page after page of a file that may have no more: each is
+ * far from the others. */
+static void refuse_far(struct content *content, int error, bool takes)
+{
+    struct frame_reference *reference = calloc(1, sizeof(*reference));
+    uint32_t before = objects;
+    uint64_t frame;
+
+    reference->frame = (FOREIGN_FIRST + 1) * PAGE_SIZE;
+    for (uint64_t page = 512; page < 1ull << 36; page *= 8) {
+        CHECK_EQ(content_write(content, page * PAGE_SIZE, "x", 1), error);
+        CHECK_EQ(content_fill(content, page * PAGE_SIZE, (page + 1) * PAGE_SIZE), error);
+        CHECK(content_page(content, page, true, true, &frame) < 0);
+        if (takes)
+            CHECK_EQ(content_take(content, page, reference), error);
+        CHECK_EQ(objects, before);
+    }
+    free(reference);
+}
+
+TEST(content_refused, "a call that may not make a page leaves nothing, however far from the others the page is")
+{
+    struct content content = {0};
+
+    begin();
+    CHECK_EQ(content_write(&content, 0, "x", 1), 1);
+    resize(&content, 1ull << 48);
+    quota_most = 1;
+    refuse_far(&content, -EDQUOT, true);
+    quota_most = UINT64_MAX;
+    CHECK_EQ(content_fill(&content, PAGE_SIZE, FRAMES * PAGE_SIZE), -ENOMEM); /* all frames that there are */
+    resize(&content, 1ull << 48);
+    refuse_far(&content, -ENOMEM, false);
+    end(&content);
+}

@@ -223,19 +223,19 @@ ALONE(asks_first, "what only kernel 0 may ask is refused to others with EPROTO, 
 
     start();
     remote_serve(MSG_STOP_LOOK, run, NULL, SIZE, 8);
-    remote_serve(MSG_STOP_ORDER, run, NULL, SIZE, 8);
+    remote_serve(MSG_AUDIT_KERNEL, run, NULL, SIZE, 8);
     ask(OTHER, MSG_STOP_LOOK, 1, words, SIZE);
     expect_answer(OTHER, MSG_STOP_LOOK, 1, -EPROTO);
-    ask(OTHER, MSG_STOP_ORDER, 2, words, SIZE);
-    expect_answer(OTHER, MSG_STOP_ORDER, 2, -EPROTO);
+    ask(OTHER, MSG_AUDIT_KERNEL, 2, words, SIZE);
+    expect_answer(OTHER, MSG_AUDIT_KERNEL, 2, -EPROTO);
     CHECK_EQ(remote_call(OWN, MSG_STOP_LOOK, words, SIZE, &result, 8, &how), -EPROTO);
     CHECK(runs == 0 && work_count == 0);
     ask(0, MSG_STOP_LOOK, 3, words, SIZE);
     expect_answer(0, MSG_STOP_LOOK, 3, 8);
-    ask(0, MSG_STOP_ORDER, 4, words, SIZE);
-    expect_kept(0, MSG_STOP_ORDER, 4);
+    ask(0, MSG_AUDIT_KERNEL, 4, words, SIZE);
+    expect_kept(0, MSG_AUDIT_KERNEL, 4);
     run_work();
-    expect_answer(0, MSG_STOP_ORDER, 4, 8);
+    expect_answer(0, MSG_AUDIT_KERNEL, 4, 8);
     CHECK_EQ(runs, 2);
 }
 

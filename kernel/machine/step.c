@@ -222,8 +222,7 @@ static int run_flush(const struct remote_request *request, void *result)
 
 void stop_step_init(void)
 {
-    REMOTE_SERVE(STOP_ORDER, run_order, NULL, struct msg_stop_order, struct msg_stop_report);
-    remote_rank(MSG_STOP_ORDER, WORK_ROUND);
+    REMOTE_SERVE_TASK(STOP_ORDER, WORK_ROUND, run_order, NULL, struct msg_stop_order, struct msg_stop_report);
     REMOTE_SERVE(STOP_LOOK, run_look, NULL, struct msg_none, struct freeze_state);
     REMOTE_SERVE(STOP_HALT, run_halt, NULL, struct msg_none, struct msg_none);
     REMOTE_SERVE(STOP_FLUSH, run_flush, NULL, struct msg_none, struct msg_none);

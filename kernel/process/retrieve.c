@@ -87,6 +87,5 @@ int numa_process(int64_t process, const char *policy)
 
 void retrieve_calls_init(void)
 {
-    REMOTE_SERVE(RETRIEVE, run, NULL, struct msg_retrieve, struct msg_none);
-    remote_rank(MSG_RETRIEVE, WORK_LOCKS);
+    REMOTE_SERVE_TASK(RETRIEVE, WORK_LOCKS, run, NULL, struct msg_retrieve, struct msg_none);
 }

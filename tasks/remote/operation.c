@@ -305,7 +305,8 @@ static msg_handler handler_of(enum msg_type type)
     return handle;
 }
 
-void remote_serve(enum msg_type type, remote_run run, remote_room room, uint32_t size, uint32_t result_size)
+static void serve(enum msg_type type, enum work_rank rank, remote_run run, remote_room room, uint32_t size,
+                  uint32_t result_size)
 {
     const struct msg_kind *kind = &msg_kinds[type];
 
@@ -317,15 +318,24 @@ void remote_serve(enum msg_type type, remote_run run, remote_room room, uint32_t
         services[type] = (struct service){.run = run,
                                           .room = room,
                                           .result_size = result_size,
-                                          .rank = kind->runs == MSG_RUNS_EITHER ? WORK_FILES : WORK_PROGRAMS,
+                                          .rank = rank,
                                           .careful = kind->runs == MSG_RUNS_TASK || kind->runs == MSG_RUNS_WORKER ||
                                                      kind->asks == MSG_ASKS_FIRST};
     msg_register(type, handler_of(type), size, result_size);
 }
 
-void remote_rank(enum msg_type type, enum work_rank rank)
+void remote_serve(enum msg_type type, remote_run run, remote_room room, uint32_t size, uint32_t result_size)
 {
-    services[type].rank = rank;
+    assert(msg_kinds[type].runs != MSG_RUNS_TASK && msg_kinds[type].runs != MSG_RUNS_WORKER);
+    serve(type, WORK_FILES, run, room, size, result_size);
+}
+
+void remote_serve_task(enum msg_type type, enum work_rank rank, remote_run run, remote_room room, uint32_t size,
+                       uint32_t result_size)
+{
+    assert(msg_kinds[type].runs == MSG_RUNS_EITHER || msg_kinds[type].runs == MSG_RUNS_TASK ||
+           msg_kinds[type].runs == MSG_RUNS_WORKER);
+    serve(type, rank, run, room, size, result_size);
 }
 
 /* Serves a task of this kernel. */

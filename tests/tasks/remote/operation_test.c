@@ -101,7 +101,7 @@ ALONE(room_refuses, "a request that the room function refuses gets its errno, an
 {
     start();
     remote_serve(MSG_FILE_POLL, run, room, SIZE, 0);
-    remote_serve(MSG_EPOLL_WAIT, run, room, SIZE, 0);
+    remote_serve_task(MSG_EPOLL_WAIT, WORK_LEAF, run, room, SIZE, 0);
     room_is = -EMSGSIZE;
     ask(PEER, MSG_FILE_POLL, 1, words, SIZE);
     expect_answer(PEER, MSG_FILE_POLL, 1, -EMSGSIZE);
@@ -132,7 +132,7 @@ ALONE(room_exceeded, "a function that writes more than its room is a broken inva
 {
     start();
     remote_serve(MSG_FILE_POLL, run, room, SIZE, 0);
-    remote_serve(MSG_EPOLL_WAIT, run, room, SIZE, 0);
+    remote_serve_task(MSG_EPOLL_WAIT, WORK_LEAF, run, room, SIZE, 0);
     room_is = 40;
     returns[0] = 2001; /* which are not really written */
     ask(PEER, MSG_EPOLL_WAIT, 1, words, SIZE);
@@ -148,7 +148,7 @@ ALONE(task, "an operation of a task is kept, done by a worker with a copy of the
     uint64_t request[2] = {101, 102};
 
     start();
-    remote_serve(MSG_EPOLL_WAIT, run, room, SIZE, 0);
+    remote_serve_task(MSG_EPOLL_WAIT, WORK_LEAF, run, room, SIZE, 0);
     room_is = 2000;
     returns[0] = 2000;
     returns[1] = -EIO;
@@ -223,7 +223,7 @@ ALONE(asks_first, "what only kernel 0 may ask is refused to others with EPROTO, 
 
     start();
     remote_serve(MSG_STOP_LOOK, run, NULL, SIZE, 8);
-    remote_serve(MSG_AUDIT_KERNEL, run, NULL, SIZE, 8);
+    remote_serve_task(MSG_AUDIT_KERNEL, WORK_LEAF, run, NULL, SIZE, 8);
     ask(OTHER, MSG_STOP_LOOK, 1, words, SIZE);
     expect_answer(OTHER, MSG_STOP_LOOK, 1, -EPROTO);
     ask(OTHER, MSG_AUDIT_KERNEL, 2, words, SIZE);

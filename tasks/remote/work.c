@@ -6,6 +6,7 @@
 #include "tasks/remote/work.h"
 
 #include "boot/options/control.h"
+#include "kernel/lib/log.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 #include "tasks/sched/kernel_thread.h"
@@ -75,7 +76,9 @@ static void worker(void *unused)
         spin_unlock(&lock);
         if (few && !is_few)
             worker_add();
+        thread_current()->work_rank = (uint8_t)(work->rank + 1);
         work->run(work);
+        thread_current()->work_rank = 0;
         spin_lock(&lock);
         idle_workers++;
         open_items--;
@@ -112,6 +115,14 @@ void work_submit(struct work *work)
     spin_unlock(&lock);
     if (wake != NULL)
         sched_wake(wake);
+}
+
+void work_waits_for(enum work_rank rank, const char *what)
+{
+    uint32_t own = thread_current()->work_rank;
+
+    if (own != 0 && (uint32_t)rank + 1 >= own)
+        log_line("tasks: work of rank %u waits for work of rank %u: %s", own - 1, (uint32_t)rank, what);
 }
 
 uint32_t work_busy(void)

@@ -276,6 +276,7 @@ ALONE(lost,
     CHECK_EQ(remote_call(PEER, MSG_FILE_READ, words, SIZE, &result, 8, &how), -EAGAIN);
     answer_length = -EINVAL;
     CHECK_EQ(remote_call(PEER, MSG_FILE_READ, words, SIZE, &result, 8, &how), -EINVAL);
+    CHECK_EQ(rank_checks, 2);
     CHECK_EQ(remote_ask(PEER, MSG_FILE_READ, words, SIZE, &result, 8, "test", 0), -EINVAL);
     CHECK(remote_ask(PEER, MSG_FILE_READ, words, SIZE, &result, 8, "test", 0) == 8 && result == 11);
 }

@@ -14,7 +14,7 @@
 enum work_rank {
     WORK_LEAF,     /* waits for handlers and programs' threads at most: the rank of an item that is all zeros */
     WORK_ROUND,    /* what a task asks for that holds locks of ranges; the steps of a stop, or after a death */
-    WORK_SHARE,    /* takes locks of ranges for pages that several spaces have; stops, which wait for steps */
+    WORK_SHARE,    /* tries locks of ranges for pages that several spaces have; stops, which wait for steps */
     WORK_LOCKS,    /* takes other locks of ranges: reads and writes a process's memory */
     WORK_FILES,    /* operations on files and names */
     WORK_PROGRAMS, /* what a program's call may wait for, whatever its end */

@@ -346,7 +346,8 @@ static int begin_elsewhere(struct space_sharer *sharer, uint64_t name, uint32_t 
     sharer->token = ask.token;
     if (length == size)
         return 0;
-    if (length != -ESRCH && length != -EAGAIN) /* an answer that this kernel had no memory for is lost, and the run is locked */
+    /* An answer that this kernel had no memory for is lost, and the run is locked. */
+    if (length != -ESRCH && length != -EAGAIN)
         end_elsewhere(sharer);
     return length < 0 ? length : -EPROTO;
 }

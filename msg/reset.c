@@ -59,12 +59,14 @@ static void unqueue_locked(struct peer *peer, struct list *dropped)
 void msg_peer_fence(uint32_t kernel)
 {
     struct peer *peer = msg_peer(kernel);
+    bool handling = msg_handling();
     struct list dropped;
 
     if (peer == NULL)
         return;
     list_init(&dropped);
-    spin_lock(&msg_rx_lock);
+    if (!handling)
+        spin_lock(&msg_rx_lock);
     spin_lock(&peer->tx_lock);
     peer->fenced = true;
     peer->started = false;
@@ -77,7 +79,8 @@ void msg_peer_fence(uint32_t kernel)
     end_all(&dropped); /* before the requests fail: a requester's memory must not be in a queue then */
     msg_requests_fail(kernel);
     msg_kept_orphan(kernel);
-    spin_unlock(&msg_rx_lock);
+    if (!handling)
+        spin_unlock(&msg_rx_lock);
 }
 
 int msg_peer_reset(uint32_t kernel)

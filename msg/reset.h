@@ -14,7 +14,7 @@ int msg_peer_reset(uint32_t kernel);
  * so until msg_peer_reset. This is the one place where a request learns of the death: every request to KERNEL that is
  * not answered is completed with -EHOSTDOWN; what waits for room in its rings is dropped; who keeps a request of it is
  * notified as by CANCEL, and the answer is dropped. Nothing more is taken from its rings. Dropped messages are counted
- * (late_epoch). May be repeated. Tasks only. */
+ * (late_epoch). May be repeated. Tasks, and the handler of a message of another kernel. Does not wait. */
 void msg_peer_fence(uint32_t kernel);
 
 #endif

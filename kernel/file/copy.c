@@ -351,8 +351,8 @@ int file_share_at(const struct file_place *place)
 
 void copy_init(void)
 {
-    REMOTE_SERVE(FILE_TABLE_COPY, serve_copy, room_for_copy, struct msg_file_copy, struct msg_file_copied);
-    remote_rank(MSG_FILE_TABLE_COPY, WORK_LEAF);
+    REMOTE_SERVE_TASK(FILE_TABLE_COPY, WORK_LEAF, serve_copy, room_for_copy, struct msg_file_copy,
+                      struct msg_file_copied);
     REMOTE_SERVE(FILE_SHARE, serve_share, NULL, struct msg_none, struct msg_none);
 }
 

@@ -80,7 +80,8 @@ static int run(const struct remote_request *request, void *result)
 void control_init(void)
 {
     waitq_init(&over);
-    REMOTE_SERVE(CONTROL, run, NULL, struct msg_none, struct msg_none);
+    REMOTE_SERVE_TASK(CONTROL, instance.kernel == 0 ? WORK_PROGRAMS : WORK_LEAF, run, NULL, struct msg_none,
+                      struct msg_none);
 }
 
 int control_everywhere(const char *words)

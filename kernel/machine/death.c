@@ -444,7 +444,7 @@ void death_init(void)
     inject_die = die_now;
     waitq_init(&changed);
     msg_register(MSG_DIE, handle_die, sizeof(struct msg_die), 0);
-    REMOTE_SERVE(KILL_KERNEL, run_kill, NULL, struct msg_kill, struct msg_killed);
+    REMOTE_SERVE_TASK(KILL_KERNEL, WORK_PROGRAMS, run_kill, NULL, struct msg_kill, struct msg_killed);
     if (instance.kernel != 0)
         return;
     start_thread("fences", run_fences);

@@ -324,7 +324,7 @@ void start_init(void)
     msg_register(MSG_READY, handle_ready, sizeof(struct msg_ready), 0);
     REMOTE_SERVE(STARTED, run_started, NULL, struct msg_started, struct msg_none);
     REMOTE_SERVE(ROLES, run_roles, NULL, struct role_table, struct msg_none);
-    REMOTE_SERVE(START_KERNEL, run_start, NULL, struct msg_start, struct msg_none);
+    REMOTE_SERVE_TASK(START_KERNEL, WORK_PROGRAMS, run_start, NULL, struct msg_start, struct msg_none);
 }
 
 void start_exclude(void)

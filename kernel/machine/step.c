@@ -200,12 +200,17 @@ int64_t stop_take_step(const struct msg_stop_order *order)
     }
 }
 
+/* A fence is the handler's: every worker may wait for the kernel that has died, and it is the fence that ends their
+ * waits. The other steps may wait, for handlers and for what the lowest rank of workers does. */
 static int run_order(const struct remote_request *request, void *result)
 {
     const struct msg_stop_order *order = request->data;
 
-    if (order->kernel >= instance.kernels || order->successor >= instance.kernels)
+    if (order->kernel >= instance.kernels || order->successor >= instance.kernels ||
+        (order->step == STEP_FENCE && order->kernel == request->kernel))
         return -EPROTO;
+    if (!request->task && order->step != STEP_FENCE)
+        return REMOTE_TASK;
     *(struct msg_stop_report *)result = (struct msg_stop_report){.value = stop_take_step(order)};
     return sizeof(struct msg_stop_report);
 }
@@ -219,8 +224,7 @@ static int run_flush(const struct remote_request *request, void *result)
 
 void stop_step_init(void)
 {
-    REMOTE_SERVE(STOP_ORDER, run_order, NULL, struct msg_stop_order, struct msg_stop_report);
-    remote_rank(MSG_STOP_ORDER, WORK_STOPS);
+    REMOTE_SERVE_TASK(STOP_ORDER, WORK_ROUND, run_order, NULL, struct msg_stop_order, struct msg_stop_report);
     REMOTE_SERVE(STOP_LOOK, run_look, NULL, struct msg_none, struct freeze_state);
     REMOTE_SERVE(STOP_HALT, run_halt, NULL, struct msg_none, struct msg_none);
     REMOTE_SERVE(STOP_FLUSH, run_flush, NULL, struct msg_none, struct msg_none);

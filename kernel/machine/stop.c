@@ -368,7 +368,7 @@ static int run_wish(const struct remote_request *request, void *answer)
         stop->kernel = wish->kernel;
         stop->workers = 1;
         stop->work.run = run_stop;
-        stop->work.rank = WORK_STOPS;
+        stop->work.rank = WORK_SHARE; /* waits for steps; for what else is under way only until its deadline */
         work_submit(&stop->work);
         stop = NULL;
     }

@@ -146,9 +146,7 @@ int audit_process(int64_t process, struct audit_report *report)
 
 void audit_calls_init(void)
 {
-    REMOTE_SERVE(AUDIT, run_process, report_room, struct msg_audit, struct audit_report);
-    REMOTE_SERVE(AUDIT_KERNEL, run_kernel, report_room, struct msg_none, struct audit_report);
-    remote_rank(MSG_AUDIT, WORK_LOCKS);
-    remote_rank(MSG_AUDIT_KERNEL, WORK_LOCKS);
-    REMOTE_SERVE(AUDIT_ALL, run_all, report_room, struct msg_none, struct audit_report);
+    REMOTE_SERVE_TASK(AUDIT, WORK_LOCKS, run_process, report_room, struct msg_audit, struct audit_report);
+    REMOTE_SERVE_TASK(AUDIT_KERNEL, WORK_LOCKS, run_kernel, report_room, struct msg_none, struct audit_report);
+    REMOTE_SERVE_TASK(AUDIT_ALL, WORK_PROGRAMS, run_all, report_room, struct msg_none, struct audit_report);
 }

@@ -352,12 +352,10 @@ int64_t reach_migrate(uint32_t process, uint64_t from, uint64_t to)
 
 void reach_init(void)
 {
-    REMOTE_SERVE(REACH_READ, run, copy_room, struct msg_reach, struct msg_none);
-    REMOTE_SERVE(REACH_WRITE, run, copy_room, struct msg_reach, struct msg_reached);
-    REMOTE_SERVE(REACH_NODE, run, NULL, struct msg_reach_node, struct msg_reached);
-    REMOTE_SERVE(REACH_MOVE, run, move_room, struct msg_reach_move, struct msg_reach_statuses);
-    REMOTE_SERVE(REACH_COUNT, run, NULL, struct msg_reach, struct msg_reached);
-    REMOTE_SERVE(REACH_MIGRATE, run, NULL, struct msg_reach_migrate, struct msg_reached);
-    for (uint32_t type = MSG_REACH_READ; type <= MSG_REACH_MIGRATE; type++)
-        remote_rank((enum msg_type)type, WORK_LOCKS);
+    REMOTE_SERVE_TASK(REACH_READ, WORK_LOCKS, run, copy_room, struct msg_reach, struct msg_none);
+    REMOTE_SERVE_TASK(REACH_WRITE, WORK_LOCKS, run, copy_room, struct msg_reach, struct msg_reached);
+    REMOTE_SERVE_TASK(REACH_NODE, WORK_LOCKS, run, NULL, struct msg_reach_node, struct msg_reached);
+    REMOTE_SERVE_TASK(REACH_MOVE, WORK_LOCKS, run, move_room, struct msg_reach_move, struct msg_reach_statuses);
+    REMOTE_SERVE_TASK(REACH_COUNT, WORK_LOCKS, run, NULL, struct msg_reach, struct msg_reached);
+    REMOTE_SERVE_TASK(REACH_MIGRATE, WORK_LOCKS, run, NULL, struct msg_reach_migrate, struct msg_reached);
 }

@@ -23,19 +23,30 @@ struct msg_retrieve {
     uint64_t start, end; /* CHANGE_REPLICATE: whole pages */
 };
 struct msg_retrieved {
-    int64_t value; /* CHANGE_REPLICATE: how many pages are replicated; else 0 */
-    uint64_t next; /* CHANGE_REPLICATE: where to continue, END when all is done */
+    int64_t value;    /* CHANGE_REPLICATE: how many pages are replicated; else 0 */
+    uint64_t next;    /* CHANGE_REPLICATE: where to continue, END when all is done */
+    uint32_t process; /* 0: it is done; else: nothing is, ask for this process */
+    uint32_t home;    /* this kernel */
 };
 
-static int64_t ask(uint32_t home, const struct msg_retrieve *message, uint64_t *next)
+/* A worker that serves this waits for no other one, so the caller asks again if the memory is another process's. */
+static int64_t ask(uint32_t home, struct msg_retrieve message, uint64_t *next)
 {
     const struct remote_how how = {
-        .why = "change of retrieval", .key = (uint64_t)message->process, .end = WAIT_KILLABLE};
+        .why = "change of retrieval", .key = (uint64_t)message.process, .end = WAIT_KILLABLE};
     struct msg_retrieved answer = {0};
-    int length = remote_call(home, MSG_RETRIEVE, message, sizeof(*message), &answer, sizeof(answer), &how);
+    int length = remote_call(home, MSG_RETRIEVE, &message, sizeof(message), &answer, sizeof(answer), &how);
 
+    if (length > 0 && answer.process != 0) { /* a host has no host itself */
+        home = answer.home;
+        message.process = answer.process;
+        answer = (struct msg_retrieved){0};
+        length = remote_call(home, MSG_RETRIEVE, &message, sizeof(message), &answer, sizeof(answer), &how);
+    }
     *next = answer.next;
-    return length < 0 ? length : answer.value;
+    if (length < 0)
+        return length;
+    return answer.process == 0 ? answer.value : -ESRCH;
 }
 
 static bool is_range(const struct msg_retrieve *asked)
@@ -60,30 +71,35 @@ static int64_t change(struct space *space, const struct msg_retrieve *asked, uin
 }
 
 /* Runs on the home of the process. A child of vfork uses its parent's address space, whose home may be another kernel;
- * the request is then passed on. */
+ * the caller is then told to ask there. */
 static int run(const struct remote_request *request, void *result)
 {
-    struct msg_retrieve asked = *(const struct msg_retrieve *)request->data;
-    struct group *group = asked.process > 0 && asked.process <= INT32_MAX ? group_find((uint32_t)asked.process) : NULL;
+    const struct msg_retrieve *asked = request->data;
+    struct group *group = asked->process > 0 && asked->process <= INT32_MAX ? group_find((uint32_t)asked->process)
+                                                                            : NULL;
+    struct msg_retrieved *answer = result;
     struct group *host = NULL;
     int64_t value = -ESRCH;
-    uint64_t next = 0;
 
+    *answer = (struct msg_retrieved){0};
     if (group == NULL)
         return -ESRCH;
     if (group->process != NULL)
         value = group_pin(group, &host);
     if (value == 0) {
-        asked.process = host->id;
-        value = host->space->home == instance.kernel ? change(host->space, &asked, &next)
-                                                     : ask(host->space->home, &asked, &next);
+        if (host->space->home == instance.kernel) {
+            value = change(host->space, asked, &answer->next);
+        } else {
+            answer->process = host->id;
+            answer->home = host->space->home;
+        }
         group_unpin(host);
     }
     group_put(group);
     if (value < 0)
         return (int)value;
-    *(struct msg_retrieved *)result = (struct msg_retrieved){value, next};
-    return sizeof(struct msg_retrieved);
+    answer->value = value;
+    return sizeof(*answer);
 }
 
 static int64_t ask_home(struct msg_retrieve asked, uint64_t *next)
@@ -135,6 +151,5 @@ int64_t replicate_own(uint64_t start, uint64_t end)
 
 void retrieve_calls_init(void)
 {
-    REMOTE_SERVE(RETRIEVE, run, NULL, struct msg_retrieve, struct msg_retrieved);
-    remote_rank(MSG_RETRIEVE, WORK_LOCKS);
+    REMOTE_SERVE_TASK(RETRIEVE, WORK_LOCKS, run, NULL, struct msg_retrieve, struct msg_retrieved);
 }

@@ -3,8 +3,9 @@
  * keeps its kernel thread and does not hold up the next item.
  *
  * An item may wait for items of this or another kernel, also through a lock whose holder waits for them, only if their
- * rank is lower. Without memory for another worker, an item begins only if as many workers stay free as there are lower
- * ranks: so those that it waits for can begin, whatever has been begun before. tasks/remote/remote.md has the table. */
+ * rank is lower; or until a deadline. Without memory for another worker, an item begins only if as many workers stay
+ * free as there are lower ranks: so those that it waits for can begin, whatever has been begun before.
+ * tasks/remote/remote.md has the table. */
 #ifndef KERNEL_WAIT_WORK_H
 #define KERNEL_WAIT_WORK_H
 
@@ -12,14 +13,13 @@
 
 enum work_rank {
     WORK_LEAF,     /* waits for handlers and programs' threads at most: the rank of an item that is all zeros */
-    WORK_ROUND,    /* what a task asks for that holds locks of ranges */
-    WORK_SHARE,    /* takes locks of ranges for pages that several spaces have */
+    WORK_ROUND,    /* what a task asks for that holds locks of ranges; the steps of a stop, or after a death */
+    WORK_SHARE,    /* tries locks of ranges for pages that several spaces have; stops, which wait for steps */
     WORK_LOCKS,    /* takes other locks of ranges: reads and writes a process's memory */
     WORK_FILES,    /* operations on files and names */
     WORK_PROGRAMS, /* what a program's call may wait for, whatever its end */
     WORK_GUESTS, /* waits for the threads of a process to end their calls; the process uses another's memory (vfork) */
     WORK_ENDS,   /* the same of other processes, and for the guests */
-    WORK_STOPS,  /* waits until a kernel does nothing any more */
     WORK_RANKS
 };
 

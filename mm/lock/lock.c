@@ -2,6 +2,7 @@
 #include "mm/lock/lock.h"
 
 #include "boot/options/options.h"
+#include "kernel/abi/errno.h"
 #include "kernel/instance/instance.h"
 #include "mm/lock/internal.h"
 
@@ -25,7 +26,7 @@ static struct space_range wide(struct space_range range)
     return space_ranges || range.end - range.start <= PAGE_SIZE ? range : SPACE_HEAVY;
 }
 
-static int acquire(struct space *space, struct space_range range, bool keeps, struct space_lock *lock)
+static int acquire(struct space *space, struct space_range range, bool keeps, bool tries, struct space_lock *lock)
 {
     bool granted;
     int error;
@@ -34,6 +35,10 @@ static int acquire(struct space *space, struct space_range range, bool keeps, st
     lock->keeps = keeps;
     lock->outcome = LOCK_OVER;
     spin_lock(&space->lock);
+    if (tries && space_locking->taken_locked(space, lock->range.start, lock->range.end)) {
+        spin_unlock(&space->lock);
+        return -EAGAIN;
+    }
     space->slow++;
     space_count_lock_locked(space, lock->range);
     granted = space_locking->begin_locked(space, lock);
@@ -51,12 +56,17 @@ static int acquire(struct space *space, struct space_range range, bool keeps, st
 
 int space_acquire(struct space *space, struct space_range range, struct space_lock *lock)
 {
-    return acquire(space, range, false, lock);
+    return acquire(space, range, false, false, lock);
 }
 
 int space_acquire_keeping(struct space *space, struct space_lock *lock)
 {
-    return acquire(space, SPACE_HEAVY, true, lock);
+    return acquire(space, SPACE_HEAVY, true, false, lock);
+}
+
+int space_try_acquire(struct space *space, struct space_range range, struct space_lock *lock)
+{
+    return acquire(space, range, false, true, lock);
 }
 
 void space_release(struct space *space, struct space_lock *lock)

@@ -84,6 +84,10 @@ extern bool space_ranges;
  * another one or for the recall of a lease: -ENOMEM. Tasks only; both may wait. */
 int space_acquire(struct space *space, struct space_range range, struct space_lock *lock);
 void space_release(struct space *space, struct space_lock *lock);
+/* As space_acquire, at the home, but waits for no other task's lock: -EAGAIN if one is held or awaited that overlaps
+ * RANGE. It may wait for a recall. With lock=lamport it may wait for an older request of which this kernel has not yet
+ * learned. */
+int space_try_acquire(struct space *space, struct space_range range, struct space_lock *lock);
 /* As space_acquire of the whole space, for a fork: kernels keep what the home has leased to them, and are in
  * LOCK->sharers. So the caller freezes their leases before it reads them (lease_freeze_locked), and thaws them before
  * it releases LOCK. If LOCK has to wait, or leases are being recalled at the moment, it is as any other lock. */

@@ -37,8 +37,8 @@ struct moving {
 /* --- move.c --- */
 
 /* Locks COUNT pages from START on, of one leaf table, and finds what is there. 0 or a negative errno: nothing is
- * locked. Waits. */
-int move_begin(struct moving *moving, uint64_t start, uint32_t count);
+ * locked. Waits; with TRIES, not for a lock of another task: -EAGAIN. */
+int move_begin(struct moving *moving, uint64_t start, uint32_t count, bool tries);
 void move_end(struct moving *moving);
 /* The page with WORD is a file's, and is not mapped private. */
 static inline bool move_is_of_file(uint64_t word)

@@ -248,7 +248,7 @@ static uint64_t decide(const struct moving *moving, uint64_t chosen, uint64_t *i
     return chosen;
 }
 
-int move_begin(struct moving *moving, uint64_t start, uint32_t count)
+int move_begin(struct moving *moving, uint64_t start, uint32_t count, bool tries)
 {
     struct space_range range = {start, start + count * PAGE_SIZE};
     struct space *space = moving->space;
@@ -258,7 +258,7 @@ int move_begin(struct moving *moving, uint64_t start, uint32_t count)
     moving->count = count;
     moving->old = (struct releasing){0};
     moving->own.count = 0;
-    error = space_acquire(space, range, &moving->lock);
+    error = tries ? space_try_acquire(space, range, &moving->lock) : space_acquire(space, range, &moving->lock);
     if (error != 0)
         return error;
     space_gets_await(space, range); /* questions that begin later bring at most SPACE_MOVES */
@@ -289,7 +289,7 @@ static uint64_t marks_of(const struct moving *moving)
 static void move_window(struct moving *moving, uint64_t start, uint32_t count)
 {
     uint64_t chosen = 0, in_file = 0, shared = 0, marked;
-    int error = move_begin(moving, start, count);
+    int error = move_begin(moving, start, count, false);
 
     if (error != 0) {
         report_all(moving, -ENOMEM);
@@ -395,7 +395,7 @@ static bool move_large(struct moving *moving, uint64_t start)
     uint32_t count = 0, node;
     bool is_one, stays;
 
-    if (move_begin(moving, start, LEAF_ENTRIES) != 0)
+    if (move_begin(moving, start, LEAF_ENTRIES, false) != 0)
         return false;
     node = policy_node_of(moving->words[0] & PAGING_FRAME);
     is_one = is_block(moving, &nodes);

@@ -52,7 +52,7 @@ void space_move_share_by(const struct space_sharing *how);
 struct moving;
 /* At the home of SPACE, for a mover that may be elsewhere: locks COUNT pages (1 to 64) from START on, which are of one
  * leaf table, and sets WORDS to what is there: a frame, or 0, with MOVE_* bits (mm/move/wire.h). -EPROTO, -ENOMEM:
- * nothing is locked. Waits. */
+ * nothing is locked. Waits, but for no lock of another task: -EAGAIN, and nothing is locked. */
 int space_move_join(struct space *space, uint64_t start, uint32_t count, struct moving **moving, uint64_t *words);
 /* Performs OPERATION on the chosen pages, on all kernels that may map them. 0 or a negative errno. Waits. */
 int space_move_round(struct moving *moving, enum msg_type operation, uint64_t chosen, uint64_t frame);

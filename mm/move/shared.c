@@ -7,6 +7,7 @@
  * counted until the frame is replaced. */
 #include "kernel/abi/errno.h"
 #include "mm/area/backing.h"
+#include "mm/change/again.h"
 #include "mm/change/change.h"
 #include "mm/frame/heap.h"
 #include "mm/move/internal.h"
@@ -45,7 +46,7 @@ int space_move_join(struct space *space, uint64_t start, uint32_t count, struct 
     (*moving)->space = space;
     (*moving)->moves = NULL;
     (*moving)->sharing = NULL;
-    error = move_begin(*moving, start, count);
+    error = move_begin(*moving, start, count, true);
     if (error != 0) {
         heap_free(*moving, sizeof(**moving));
         return error;
@@ -132,7 +133,8 @@ static void unlock_all(struct sharing *sharing, bool own)
         move_end(&sharing->own);
 }
 
-/* Locks COUNT pages in all spaces. A space that does not have them any more is left out. */
+/* Locks COUNT pages in all spaces. A space that does not have them any more is left out. -EAGAIN: another task holds a
+ * lock that its home does not wait for, and nothing is locked. */
 static int lock_all(struct sharing *sharing, uint32_t count)
 {
     bool own = false;
@@ -142,7 +144,7 @@ static int lock_all(struct sharing *sharing, uint32_t count)
         struct space_sharer *sharer = i < sharing->count ? &sharing->sharer[i] : NULL;
 
         if (!own && (sharer == NULL || sharer->space > sharing->own.space->id)) {
-            error = move_begin(&sharing->own, sharing->own.start, count);
+            error = move_begin(&sharing->own, sharing->own.start, count, false);
             own = error == 0;
         }
         if (sharer == NULL || error != 0)
@@ -153,6 +155,19 @@ static int lock_all(struct sharing *sharing, uint32_t count)
     }
     if (error != 0)
         unlock_all(sharing, own);
+    return error;
+}
+
+/* As lock_all, which it repeats while other tasks hold a lock at a sharer's home. -EAGAIN: they have not released it.
+ */
+static int lock_all_at_last(struct sharing *sharing, uint32_t count)
+{
+    uint32_t tries = 0;
+    int error;
+
+    do {
+        error = lock_all(sharing, count);
+    } while (error == -EAGAIN && space_try_again(&tries));
     return error;
 }
 
@@ -263,6 +278,7 @@ static uint64_t move_part(struct sharing *sharing, const struct moving *run, uin
     bool file = move_is_of_file(run->words[first]);
     uint64_t part, next = 0;
     uint32_t count;
+    int error;
 
     own->space = run->space;
     own->moves = run->moves;
@@ -275,8 +291,8 @@ static uint64_t move_part(struct sharing *sharing, const struct moving *run, uin
     part = alike(run, set, first) >> first & (count < 64 ? (1ull << count) - 1 : UINT64_MAX);
     if (file && sharing->name == BACKING_NONE) {
         move_report_set(run, part << first, -EBUSY); /* it is mapped no more */
-    } else if (lock_all(sharing, count) != 0) {
-        move_report_set(run, part << first, -ENOMEM);
+    } else if ((error = lock_all_at_last(sharing, count)) != 0) {
+        move_report_set(run, part << first, error == -EAGAIN ? -EBUSY : -ENOMEM);
     } else {
         move_together(sharing, decide(sharing, part, count, &next));
         if (own->file.pages != 0) /* those that stay */

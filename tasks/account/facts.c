@@ -412,10 +412,7 @@ static int run_member(const struct remote_request *request, void *result)
 
 void facts_init(void)
 {
-    REMOTE_SERVE(PROCESS_LIST, run_list, part_room, struct msg_process_list, struct msg_process_listed);
-    REMOTE_SERVE(PROCESS_FACTS, run_process, NULL, struct msg_process_list, struct process_facts);
-    REMOTE_SERVE(MEMBER_FACTS, run_member, part_room, struct msg_member_facts, struct member_facts);
-    remote_rank(MSG_PROCESS_LIST, WORK_LEAF);
-    remote_rank(MSG_PROCESS_FACTS, WORK_ROUND);
-    remote_rank(MSG_MEMBER_FACTS, WORK_LEAF);
+    REMOTE_SERVE_TASK(PROCESS_LIST, WORK_LEAF, run_list, part_room, struct msg_process_list, struct msg_process_listed);
+    REMOTE_SERVE_TASK(PROCESS_FACTS, WORK_ROUND, run_process, NULL, struct msg_process_list, struct process_facts);
+    REMOTE_SERVE_TASK(MEMBER_FACTS, WORK_LEAF, run_member, part_room, struct msg_member_facts, struct member_facts);
 }

@@ -305,27 +305,37 @@ static msg_handler handler_of(enum msg_type type)
     return handle;
 }
 
-void remote_serve(enum msg_type type, remote_run run, remote_room room, uint32_t size, uint32_t result_size)
+static void serve(enum msg_type type, enum work_rank rank, remote_run run, remote_room room, uint32_t size,
+                  uint32_t result_size)
 {
     const struct msg_kind *kind = &msg_kinds[type];
 
     assert(kind->runs != MSG_RUNS_OTHER && services[type].run == NULL);
     assert(kind->runs != MSG_RUNS_KEPT || (room == NULL && result_size <= MSG_SHORT));
     if (kind->asks == MSG_TO_FIRST && instance.kernel != 0)
-        services[type] = (struct service){.run = refuse};
+        services[type] = (struct service){.run = refuse, .rank = rank};
     else
         services[type] = (struct service){.run = run,
                                           .room = room,
                                           .result_size = result_size,
-                                          .rank = kind->runs == MSG_RUNS_EITHER ? WORK_FILES : WORK_PROGRAMS,
+                                          .rank = rank,
                                           .careful = kind->runs == MSG_RUNS_TASK || kind->runs == MSG_RUNS_WORKER ||
                                                      kind->asks == MSG_ASKS_FIRST};
     msg_register(type, handler_of(type), size, result_size);
 }
 
-void remote_rank(enum msg_type type, enum work_rank rank)
+void remote_serve(enum msg_type type, remote_run run, remote_room room, uint32_t size, uint32_t result_size)
 {
-    services[type].rank = rank;
+    assert(msg_kinds[type].runs != MSG_RUNS_TASK && msg_kinds[type].runs != MSG_RUNS_WORKER);
+    serve(type, WORK_FILES, run, room, size, result_size);
+}
+
+void remote_serve_task(enum msg_type type, enum work_rank rank, remote_run run, remote_room room, uint32_t size,
+                       uint32_t result_size)
+{
+    assert(msg_kinds[type].runs == MSG_RUNS_EITHER || msg_kinds[type].runs == MSG_RUNS_TASK ||
+           msg_kinds[type].runs == MSG_RUNS_WORKER);
+    serve(type, rank, run, room, size, result_size);
 }
 
 /* Serves a task of this kernel. */
@@ -357,6 +367,16 @@ int remote_lost(uint32_t kernel, enum msg_type type, int error)
     return error;
 }
 
+/* A worker serves TYPE, or may serve it. Not of CONTROL: kernel 0, where its rank is another one, asks the others. */
+static void check_rank(uint32_t kernel, enum msg_type type, const char *why)
+{
+    enum msg_runs runs = msg_kinds[type].runs;
+
+    if (services[type].run != NULL && type != MSG_CONTROL &&
+        (runs == MSG_RUNS_WORKER || (kernel != instance.kernel && (runs == MSG_RUNS_TASK || runs == MSG_RUNS_EITHER))))
+        work_waits_for(services[type].rank, why);
+}
+
 /* One try of remote_call. */
 static inline __attribute__((always_inline)) int call_once(uint32_t kernel, enum msg_type type, const void *data,
                                                            uint32_t length, void *result, uint32_t room,
@@ -382,6 +402,7 @@ int remote_call(uint32_t kernel, enum msg_type type, const void *data, uint32_t 
     uint32_t tries = 0;
     int answer;
 
+    check_rank(kernel, type, how->why);
     if (!how->sure)
         return call_once(kernel, type, data, length, result, room, how, false);
     do {

@@ -78,14 +78,18 @@ typedef int (*remote_room)(const struct remote_request *request);
 
 /* From now on RUN serves operation TYPE. SIZE and RESULT_SIZE are the sizes of the payload structs. If ROOM is NULL, a
  * result has at most RESULT_SIZE bytes; this must be so, and must fit into a slot, if the operation is KEPT. Called
- * once for each type, at start. */
+ * once for each type, at start. A worker that serves an operation that is EITHER has WORK_FILES. */
 void remote_serve(enum msg_type type, remote_run run, remote_room room, uint32_t size, uint32_t result_size);
-/* A worker that serves TYPE has RANK, because of what it may wait for (kernel/wait/work.h). Without a call, it is
- * WORK_FILES if the row says EITHER, else WORK_PROGRAMS. Called after remote_serve, at start. */
-void remote_rank(enum msg_type type, enum work_rank rank);
+/* The same of an operation that is a TASK or WORKER, or EITHER: a worker that serves it has RANK, because of what RUN
+ * may wait for (kernel/wait/work.h). */
+void remote_serve_task(enum msg_type type, enum work_rank rank, remote_run run, remote_room room, uint32_t size,
+                       uint32_t result_size);
 /* REMOTE_SERVE(GROUP_TIME, run, NULL, struct msg_group, struct msg_group_killed) */
 #define REMOTE_SERVE(name, run, room, request, result)                                                                 \
     remote_serve(MSG_##name, run, room, sizeof(request), sizeof(result))
+/* REMOTE_SERVE_TASK(SPAWN, WORK_PROGRAMS, run, NULL, struct msg_spawn, struct msg_spawned) */
+#define REMOTE_SERVE_TASK(name, rank, run, room, request, result)                                                      \
+    remote_serve_task(MSG_##name, rank, run, room, sizeof(request), sizeof(result))
 
 /* How a task waits for an operation. WHY and KEY name its wait in a dump. */
 struct remote_how {

@@ -1,23 +1,26 @@
-/* Kernel workers. See the header. WORK_RANKS workers are made at the start and stay. A worker that takes an item and
- * leaves fewer than WORK_RANKS - 1 free makes another one, so a burst of items has as many workers as there is memory
- * for. Without memory, an item is taken only if it leaves as many workers free as its rank says (kernel/wait/work.h);
- * the items behind it may be taken before. Up to WORK_RANKS free ones are kept, so a single item costs neither the
- * start nor the end of a thread. */
+/* Kernel workers. See the header. WORKERS are made at the start and stay. A worker that takes an item and leaves fewer
+ * than WORK_RANKS free makes another one, so a burst of items has as many workers as there is memory for, and an item
+ * of any rank can begin while others wait. Without memory, an item is taken only if it leaves as many workers free as
+ * its rank says (kernel/wait/work.h); the items behind it may be taken before. Up to WORKERS free ones are kept, so a
+ * single item costs neither the start nor the end of a thread. */
 #include "tasks/remote/work.h"
 
 #include "boot/options/control.h"
+#include "kernel/lib/log.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 #include "tasks/sched/kernel_thread.h"
 #include "tasks/sched/sched.h"
 
+#define WORKERS (WORK_RANKS + 1)
+
 static struct spinlock lock;
-static struct list items;                   /* [k] lock */
-static struct thread *sleepers[WORK_RANKS]; /* [k] lock: idle workers that are blocked */
-static uint32_t sleeper_count;              /* [k] lock */
-static uint32_t idle_workers;               /* [k] lock: workers that are blocked or about to look for an item */
-static volatile bool is_few;                /* [a] no more workers are made: option workers= */
-static uint32_t open_items;                 /* [k] lock: items that were submitted and are not yet done */
+static struct list items;                /* [k] lock */
+static struct thread *sleepers[WORKERS]; /* [k] lock: idle workers that are blocked */
+static uint32_t sleeper_count;           /* [k] lock */
+static uint32_t idle_workers;            /* [k] lock: workers that are blocked or about to look for an item */
+static volatile bool is_few;             /* [a] no more workers are made: option workers= */
+static uint32_t open_items;              /* [k] lock: items that were submitted and are not yet done */
 
 static void worker(void *unused);
 
@@ -60,7 +63,7 @@ static void worker(void *unused)
         spin_lock(&lock);
         work = take_locked();
         if (work == NULL) {
-            if (sleeper_count == WORK_RANKS) {
+            if (sleeper_count == WORKERS) {
                 idle_workers--;
                 spin_unlock(&lock);
                 return;
@@ -69,11 +72,13 @@ static void worker(void *unused)
             sched_block(&lock, &reason, WAIT_FIRM, 0);
             continue;
         }
-        few = idle_workers < WORK_RANKS - 1;
+        few = idle_workers < WORK_RANKS;
         spin_unlock(&lock);
         if (few && !is_few)
             worker_add();
+        thread_current()->work_rank = (uint8_t)(work->rank + 1);
         work->run(work);
+        thread_current()->work_rank = 0;
         spin_lock(&lock);
         idle_workers++;
         open_items--;
@@ -91,9 +96,9 @@ void work_init(void)
     static struct option option = {.name = "workers", .set = set};
 
     list_init(&items);
-    for (uint32_t i = 0; i < WORK_RANKS; i++)
+    for (uint32_t i = 0; i < WORKERS; i++)
         worker_add();
-    if (idle_workers < WORK_RANKS)
+    if (idle_workers < WORKERS)
         panic("tasks: no memory for the first worker");
     option_add(&option);
 }
@@ -110,6 +115,14 @@ void work_submit(struct work *work)
     spin_unlock(&lock);
     if (wake != NULL)
         sched_wake(wake);
+}
+
+void work_waits_for(enum work_rank rank, const char *what)
+{
+    uint32_t own = thread_current()->work_rank;
+
+    if (own != 0 && (uint32_t)rank + 1 >= own)
+        log_line("tasks: work of rank %u waits for work of rank %u: %s", own - 1, (uint32_t)rank, what);
 }
 
 uint32_t work_busy(void)

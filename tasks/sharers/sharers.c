@@ -346,7 +346,8 @@ static int begin_elsewhere(struct space_sharer *sharer, uint64_t name, uint32_t 
     sharer->token = ask.token;
     if (length == size)
         return 0;
-    if (length != -ESRCH) /* an answer that this kernel had no memory for is lost, and the run is locked */
+    /* An answer that this kernel had no memory for is lost, and the run is locked. */
+    if (length != -ESRCH && length != -EAGAIN)
         end_elsewhere(sharer);
     return length < 0 ? length : -EPROTO;
 }
@@ -365,13 +366,9 @@ void sharers_init(void)
     static const struct space_sharing how = {find, begin_elsewhere, round_elsewhere, end_elsewhere};
 
     list_init(&all);
-    REMOTE_SERVE(SHARE_FIND, run_find, room_find, struct msg_share_find, struct msg_none);
-    REMOTE_SERVE(SHARE_BEGIN, run_begin, room_begin, struct msg_share_begin, struct msg_share_word);
-    REMOTE_SERVE(SHARE_ROUND, run_round, NULL, struct msg_share_round, struct msg_none);
-    REMOTE_SERVE(SHARE_END, run_end, NULL, struct msg_share_end, struct msg_none);
-    remote_rank(MSG_SHARE_FIND, WORK_LEAF);
-    remote_rank(MSG_SHARE_BEGIN, WORK_SHARE);
-    remote_rank(MSG_SHARE_ROUND, WORK_ROUND);
-    remote_rank(MSG_SHARE_END, WORK_ROUND);
+    REMOTE_SERVE_TASK(SHARE_FIND, WORK_LEAF, run_find, room_find, struct msg_share_find, struct msg_none);
+    REMOTE_SERVE_TASK(SHARE_BEGIN, WORK_SHARE, run_begin, room_begin, struct msg_share_begin, struct msg_share_word);
+    REMOTE_SERVE_TASK(SHARE_ROUND, WORK_ROUND, run_round, NULL, struct msg_share_round, struct msg_none);
+    REMOTE_SERVE_TASK(SHARE_END, WORK_ROUND, run_end, NULL, struct msg_share_end, struct msg_none);
     space_move_share_by(&how);
 }

@@ -190,6 +190,8 @@ int64_t process_set_action(struct group *group, const struct msg_process_call *c
         forget = ignores(action, signal);
         if (forget)
             signal_queue_remove(&process->signals, SIGNAL_BIT(signal));
+        else /* what members are due is a superset of what each is: one that was told may have been sent it since */
+            process->hints.forgets &= ~SIGNAL_BIT(signal);
     }
     spin_unlock(&group->lock);
     if (forget) {

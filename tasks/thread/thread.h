@@ -135,6 +135,7 @@ struct thread {
     uint64_t saved_stack;      /* [q] stack pointer while not running */
     uint64_t stack;            /* [i] lowest address of the kernel stack */
     bool idle;                 /* [i] a CPU's idle thread */
+    uint8_t work_rank;         /* [o] of a worker: 1 + the rank of the item that it does; 0: none */
 
     enum thread_presence presence;       /* [g] */
     enum thread_disposition disposition; /* [g] */

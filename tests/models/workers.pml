@@ -1,5 +1,6 @@
-/* Two kernels with as many workers as there are ranks and no memory for more; each begins an item by its rank, and an
- * item waits for one of the next lower rank on the other kernel (tasks/remote/remote.md, "Workers without memory").
+/* Two kernels with as many workers as there are ranks, one less than the code has, and no memory for more; each begins
+ * an item by its rank, and an item waits for one of the next lower rank on the other kernel (tasks/remote/remote.md,
+ * "Workers without memory").
  *
  * Checked: every item ends.
  *

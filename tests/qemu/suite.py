@@ -67,6 +67,7 @@ class Result:
         elif self.status != 0:
             found.append(f"status {self.status}")
         found += self.deaths
+        found += sorted(set(re.findall(r"work of rank \d+ waits for work of rank .*", self.log)))  # kernel/wait/work.h
         if self.left > 0:
             found.append(f"{self.left} processes were left running")
         checks, skipped = self.checks()

@@ -338,7 +338,7 @@ static int run_spawn(const struct remote_request *request, void *result)
 
 void exec_init(void)
 {
-    REMOTE_SERVE(SPAWN, run_spawn, NULL, struct msg_spawn, struct msg_spawned);
+    REMOTE_SERVE_TASK(SPAWN, WORK_PROGRAMS, run_spawn, NULL, struct msg_spawn, struct msg_spawned);
 }
 
 /* Makes PATH absolute: puts the caller's working directory before it if it is relative. Returns the size with

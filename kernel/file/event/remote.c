@@ -356,5 +356,5 @@ int64_t epoll_wait_remote(const struct file_place *place, const struct epoll_loo
 
 void epoll_remote_init(void)
 {
-    REMOTE_SERVE(EPOLL_WAIT, run_wait, wait_room, struct msg_epoll_wait, struct msg_none);
+    REMOTE_SERVE_TASK(EPOLL_WAIT, WORK_LEAF, run_wait, wait_room, struct msg_epoll_wait, struct msg_none);
 }

@@ -233,5 +233,6 @@ int64_t lost_files_drop(kernel_set lost)
 
 void lost_files_init(void)
 {
-    REMOTE_SERVE(PROXIES, run_proxies, room_for_proxies, struct msg_proxies, struct msg_none);
+    /* Steps of a clean-up wait for it. */
+    REMOTE_SERVE_TASK(PROXIES, WORK_LEAF, run_proxies, room_for_proxies, struct msg_proxies, struct msg_none);
 }

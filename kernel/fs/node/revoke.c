@@ -54,6 +54,5 @@ static int run(const struct remote_request *request, void *result)
 
 void revoke_init(void)
 {
-    REMOTE_SERVE(FILE_REVOKE, run, NULL, struct msg_file_revoke, struct msg_none);
-    remote_rank(MSG_FILE_REVOKE, WORK_LOCKS);
+    REMOTE_SERVE_TASK(FILE_REVOKE, WORK_LOCKS, run, NULL, struct msg_file_revoke, struct msg_none);
 }

@@ -269,8 +269,7 @@ static int run(const struct remote_request *request, void *result)
 
 void report_init(void)
 {
-    REMOTE_SERVE(REPORT, run, report_room, struct msg_report, struct msg_report_part);
-    remote_rank(MSG_REPORT, WORK_LEAF);
+    REMOTE_SERVE_TASK(REPORT, WORK_LEAF, run, report_room, struct msg_report, struct msg_report_part);
 }
 
 int64_t report_find(const char *name)

@@ -141,7 +141,7 @@ int64_t tree_ask(const struct msg_file_name *asked, const char *first, const cha
 
 void tree_remote_init(void)
 {
-    REMOTE_SERVE(FILE_CATCH_UP, run_catch_up, NULL, struct msg_none, struct msg_none);
+    REMOTE_SERVE_TASK(FILE_CATCH_UP, WORK_LEAF, run_catch_up, NULL, struct msg_none, struct msg_none);
 }
 
 int64_t tree_ask_mapped(uint32_t kernel, uint32_t object, char *name, size_t room, struct file_facts *facts)

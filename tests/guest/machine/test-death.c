@@ -713,6 +713,74 @@ static void test_load(void)
     tap_note("%ld deaths under load, the slowest was cleaned up in %ld us", death_rounds, (long)(slowest / 1000));
 }
 
+/* --- workers without memory --- */
+
+#define ENDING 12 /* more than have a worker without memory */
+
+/* The threads of children at home on a neighbour, on the kernel that dies. The last one shows that the kernel runs. */
+static void *stay_there(void *beats)
+{
+    death_go(death_victim(0));
+    death_board->pages[0] = 1;
+    atomic_fetch_add(&death_board->ready, 1);
+    while (beats != NULL)
+        atomic_fetch_add(&death_board->word, 1);
+    pause();
+    return NULL;
+}
+
+static _Noreturn void stay_on_both(int number)
+{
+    pthread_t thread;
+
+    MUST(-pthread_create(&thread, NULL, stay_there, number == ENDING - 1 ? death_board : NULL));
+    for (;;)
+        pause();
+}
+
+static bool has_stopped(void)
+{
+    unsigned before = death_board->word;
+
+    for (int i = 0; i < 2000; i++) {
+        x86_pause();
+        if (i % 20 == 0)
+            sched_yield();
+    }
+    return death_board->word == before;
+}
+
+/* Between the hang and its discovery processes are killed whose ends wait for the kernel that hangs, and for which
+ * their home has no more workers. */
+static void test_workers(void)
+{
+    int dying = death_victim(0), home = death_neighbour(dying);
+    pid_t children[ENDING], killer;
+
+    death_begin();
+    for (int i = 0; i < ENDING; i++) {
+        death_go(home);
+        children[i] = FORK();
+        if (children[i] == 0)
+            stay_on_both(i);
+        UNTIL(death_board->ready == i + 1, "a thread on the kernel that dies");
+    }
+    death_go(0);
+    MUST(kettle_control("workers=few"));
+    killer = FORK();
+    if (killer == 0)
+        _exit(kettle_kill(dying, KETTLE_KILL_SPIN) == 0 ? 0 : 1);
+    UNTIL(has_stopped(), "the kernel to hang");
+    for (int i = 0; i < ENDING; i++)
+        MUST(kill(children[i], SIGKILL));
+    CHECK_EXITS(killer, 0);
+    for (int i = 0; i < ENDING; i++)
+        CHECK_DIES(children[i], SIGKILL);
+    MUST(kettle_control("workers=more"));
+    death_audit();
+    death_start_again(dying);
+}
+
 /* --- nothing is lost --- */
 
 /* What is counted exactly of KERNEL: all up to the timers; and the frames that it uses, in *USED. */
@@ -815,6 +883,8 @@ int main(int argc, char **argv)
         {"copies", "replicated pages are not lost with it, and copies end with their processes", death_test_copies},
         {"file", "pages of a file that are in its memory are lost, and the others are not", death_test_file},
         {"mover", "memory that it moves for others is unlocked", test_mover},
+        {"workers", "a kernel dies while ends of processes wait for it, and their home has no more workers",
+         test_workers},
         {"load", "kernels die under load, and what is elsewhere goes on with the right results", test_load},
         {"second", "a second kernel dies while the others clean up, and both start again", death_test_second},
         {"types", "a kernel dies at each message that it takes under load, with the same", death_test_types},

@@ -48,7 +48,7 @@ ALONE(to_first, "kernel 0 does for all what only it may do")
 ALONE(worker_of_other, "an operation of a worker is done as a task's for another kernel")
 {
     begin(3, 1, "");
-    remote_serve(MSG_AUDIT_ALL, run, room, SIZE, 0);
+    remote_serve_task(MSG_AUDIT_ALL, WORK_LEAF, run, room, SIZE, 0);
     ask(PEER, MSG_AUDIT_ALL, 1, words, SIZE);
     expect_kept(PEER, MSG_AUDIT_ALL, 1);
     CHECK(runs == 0 && work_count == 1);
@@ -76,7 +76,7 @@ ALONE(worker, "a worker also does it for a task of the kernel itself, whose wait
     uint8_t result[200] = {0};
 
     begin(3, 1, "");
-    remote_serve(MSG_AUDIT_ALL, run, room, SIZE, 0);
+    remote_serve_task(MSG_AUDIT_ALL, WORK_LEAF, run, room, SIZE, 0);
     peers_waiting = work;
     CHECK_EQ(remote_call(OWN, MSG_AUDIT_ALL, words, SIZE, result, 200, &how), 100);
     CHECK(runs == 1 && seen.task && seen.kernel == OWN && result[0] == 7 && result[99] == 7 && result[100] == 0);

@@ -101,7 +101,7 @@ ALONE(room_refuses, "a request that the room function refuses gets its errno, an
 {
     start();
     remote_serve(MSG_FILE_POLL, run, room, SIZE, 0);
-    remote_serve(MSG_EPOLL_WAIT, run, room, SIZE, 0);
+    remote_serve_task(MSG_EPOLL_WAIT, WORK_LEAF, run, room, SIZE, 0);
     room_is = -EMSGSIZE;
     ask(PEER, MSG_FILE_POLL, 1, words, SIZE);
     expect_answer(PEER, MSG_FILE_POLL, 1, -EMSGSIZE);
@@ -132,7 +132,7 @@ ALONE(room_exceeded, "a function that writes more than its room is a broken inva
 {
     start();
     remote_serve(MSG_FILE_POLL, run, room, SIZE, 0);
-    remote_serve(MSG_EPOLL_WAIT, run, room, SIZE, 0);
+    remote_serve_task(MSG_EPOLL_WAIT, WORK_LEAF, run, room, SIZE, 0);
     room_is = 40;
     returns[0] = 2001; /* which are not really written */
     ask(PEER, MSG_EPOLL_WAIT, 1, words, SIZE);
@@ -148,7 +148,7 @@ ALONE(task, "an operation of a task is kept, done by a worker with a copy of the
     uint64_t request[2] = {101, 102};
 
     start();
-    remote_serve(MSG_EPOLL_WAIT, run, room, SIZE, 0);
+    remote_serve_task(MSG_EPOLL_WAIT, WORK_LEAF, run, room, SIZE, 0);
     room_is = 2000;
     returns[0] = 2000;
     returns[1] = -EIO;
@@ -223,19 +223,19 @@ ALONE(asks_first, "what only kernel 0 may ask is refused to others with EPROTO, 
 
     start();
     remote_serve(MSG_STOP_LOOK, run, NULL, SIZE, 8);
-    remote_serve(MSG_STOP_ORDER, run, NULL, SIZE, 8);
+    remote_serve_task(MSG_AUDIT_KERNEL, WORK_LEAF, run, NULL, SIZE, 8);
     ask(OTHER, MSG_STOP_LOOK, 1, words, SIZE);
     expect_answer(OTHER, MSG_STOP_LOOK, 1, -EPROTO);
-    ask(OTHER, MSG_STOP_ORDER, 2, words, SIZE);
-    expect_answer(OTHER, MSG_STOP_ORDER, 2, -EPROTO);
+    ask(OTHER, MSG_AUDIT_KERNEL, 2, words, SIZE);
+    expect_answer(OTHER, MSG_AUDIT_KERNEL, 2, -EPROTO);
     CHECK_EQ(remote_call(OWN, MSG_STOP_LOOK, words, SIZE, &result, 8, &how), -EPROTO);
     CHECK(runs == 0 && work_count == 0);
     ask(0, MSG_STOP_LOOK, 3, words, SIZE);
     expect_answer(0, MSG_STOP_LOOK, 3, 8);
-    ask(0, MSG_STOP_ORDER, 4, words, SIZE);
-    expect_kept(0, MSG_STOP_ORDER, 4);
+    ask(0, MSG_AUDIT_KERNEL, 4, words, SIZE);
+    expect_kept(0, MSG_AUDIT_KERNEL, 4);
     run_work();
-    expect_answer(0, MSG_STOP_ORDER, 4, 8);
+    expect_answer(0, MSG_AUDIT_KERNEL, 4, 8);
     CHECK_EQ(runs, 2);
 }
 
@@ -276,6 +276,7 @@ ALONE(lost,
     CHECK_EQ(remote_call(PEER, MSG_FILE_READ, words, SIZE, &result, 8, &how), -EAGAIN);
     answer_length = -EINVAL;
     CHECK_EQ(remote_call(PEER, MSG_FILE_READ, words, SIZE, &result, 8, &how), -EINVAL);
+    CHECK_EQ(rank_checks, 2);
     CHECK_EQ(remote_ask(PEER, MSG_FILE_READ, words, SIZE, &result, 8, "test", 0), -EINVAL);
     CHECK(remote_ask(PEER, MSG_FILE_READ, words, SIZE, &result, 8, "test", 0) == 8 && result == 11);
 }

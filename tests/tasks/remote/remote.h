@@ -16,6 +16,15 @@
 static struct work *works[WORKS];
 static uint32_t work_count;
 
+static uint32_t rank_checks;
+
+void work_waits_for(enum work_rank rank, const char *what)
+{
+    (void)rank;
+    (void)what;
+    rank_checks++;
+}
+
 void work_submit(struct work *work)
 {
     CHECK(work_count < WORKS);

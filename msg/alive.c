@@ -17,7 +17,8 @@
 #define LOOKS 8u     /* in the time after which a silent kernel is suspected */
 #define TURNS LOOKS  /* so many NMIs in a row a CPU answers, and does not take its timer, until it is dead */
 #define PATIENCE 10u /* times that time, for a CPU that does not take an NMI: its host may not run it */
-/* The most by which both grow where kernels that live are slow, and the looks after which they are halved. */
+/* The most by which both grow where kernels that live are slow, and the looks without such a need after which they are
+ * halved. */
 #define MARGIN_MOST 8u
 #define MARGIN_LOOKS (100 * LOOKS)
 #define SAFETY 4u                /* a host that is slow may be so many times slower the next time */
@@ -42,16 +43,16 @@ enum verdict { LIVES, ASK /* by an NMI */, SPINS, GONE };
 
 /* All are used by the first CPU alone, with interrupts off. */
 static struct watched kernels[KERNELS_MAX];
-static uint64_t period;                                     /* [i] ns between two looks; 0: nobody is watched */
-static uint64_t offset;                                     /* [i] ns: the ticks of kernels are spread over a period */
-static uint64_t next_look, last_look;                       /* ns */
-static volatile uint64_t ticks[CPUS_MAX];                   /* by index: each CPU writes its own */
-static struct watched own_cpus[CPUS_MAX];                   /* by index, but the first */
-static volatile uint64_t cpu_answers[CPUS_MAX];             /* [a] by index: to NMIs of the first CPU */
-static volatile bool cpu_asked[CPUS_MAX];                   /* [a] by index: such an NMI is on its way */
-static uint32_t margin = 1;                                 /* TURNS and PATIENCE times this: see learn */
-static uint32_t margin_looks;                               /* of this watcher, since the margin has changed */
-static bool deputy;                                         /* this kernel ends the machine when kernel 0 has died */
+static uint64_t period;                         /* [i] ns between two looks; 0: nobody is watched */
+static uint64_t offset;                         /* [i] ns: the ticks of kernels are spread over a period */
+static uint64_t next_look, last_look;           /* ns */
+static volatile uint64_t ticks[CPUS_MAX];       /* by index: each CPU writes its own */
+static struct watched own_cpus[CPUS_MAX];       /* by index, but the first */
+static volatile uint64_t cpu_answers[CPUS_MAX]; /* [a] by index: to NMIs of the first CPU */
+static volatile bool cpu_asked[CPUS_MAX];       /* [a] by index: such an NMI is on its way */
+static uint32_t margin = 1;                     /* TURNS and PATIENCE times this: see learn */
+static uint32_t margin_looks;                   /* of this watcher, since the margin was needed, or has changed */
+static bool deputy;                             /* this kernel ends the machine when kernel 0 has died */
 static void (*lost_hook)(uint32_t kernel, const char *why); /* [i] */
 
 void alive_init(void (*lost)(uint32_t kernel, const char *why))
@@ -110,18 +111,23 @@ static void suspect(struct watched *watched, uint64_t answers)
     watched->answers = answers;
 }
 
+/* Whether kernels that are as slow as WATCHED was would be too slow for a margin of LEAST. */
+static bool needs_more(const struct watched *watched, uint32_t least)
+{
+    uint64_t unanswered = watched->unanswered > watched->longest ? watched->unanswered : watched->longest;
+
+    return SAFETY * watched->turns > TURNS * least || SAFETY * unanswered > PATIENCE * LOOKS * period * least;
+}
+
 /* Who was suspected beats: on this host, one that lives may be silent for as long, and for longer. The rule
  * is that of Chandra and Toueg (Unreliable failure detectors, JACM 1996) for a detector that errs less and less; here
  * with a bound, as a death is to be noticed on any host, and it forgets, as a host is not busy for ever. */
 static void learn(const struct watched *watched)
 {
-    uint64_t unanswered = watched->unanswered > watched->longest ? watched->unanswered : watched->longest;
-
-    while (margin < MARGIN_MOST &&
-           (SAFETY * watched->turns > TURNS * margin || SAFETY * unanswered > PATIENCE * LOOKS * period * margin)) {
+    while (margin < MARGIN_MOST && needs_more(watched, margin))
         margin *= 2;
+    if (margin > 1 && needs_more(watched, margin / 2))
         margin_looks = 0;
-    }
 }
 
 static void unlearn(void)

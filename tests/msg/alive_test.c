@@ -262,6 +262,32 @@ TEST(learns, "a host on which kernels that live are slow is given up to eight ti
     CHECK(deaths == 1 && looks >= 16 && looks <= 19);
 }
 
+TEST(needed, "what is given stays as long as it is needed, and no longer")
+{
+    uint32_t looks;
+
+    begin("");
+    for (uint32_t turns = 7; turns < 40; turns *= 2) {
+        give_turns(1, 8 + turns);
+        beat();
+        look_after(LOOK);
+    }
+    for (looks = 0; deaths == 0 && looks < 300 * 8; looks++) { /* for 300 T */
+        looks += give_turns(1, 8 + 40);
+        beat();
+        look_after(LOOK);
+    }
+    CHECK_EQ(deaths, 0);
+    for (looks = 0; deaths == 0 && looks < 300 * 8; looks++) { /* now eight times as fast */
+        looks += give_turns(1, 8 + 5);
+        beat();
+        look_after(LOOK);
+    }
+    CHECK_EQ(deaths, 0);
+    looks = give_turns(1, 1000);
+    CHECK(deaths == 1 && looks >= 8 + 32 && looks <= 8 + 32 + 3);
+}
+
 /* Has the watcher see what the looks of TRACE saw. Returns how many it has made, until D is dead or the trace ends. */
 static uint32_t replay(const char *trace)
 {

@@ -30,6 +30,7 @@ enum { BOARD_BEATS = MSG_BOARD_ALIVE, BOARD_ANSWERS, BOARD_PAUSED };
 /* A kernel, or another CPU of this one. */
 struct watched {
     bool watched, suspected;
+    bool excused;        /* at the last look this kernel, of which it is a CPU, said that it does something long */
     uint32_t turns;      /* since it is suspected: answers seen. Between two of them it has run */
     uint64_t silence;    /* ns of this watcher's own time since the last beat, or since it is suspected */
     uint64_t paused;     /* the same, since the last beat, while it says that it does something long */
@@ -39,7 +40,7 @@ struct watched {
     uint64_t longest;    /* since it is suspected: the longest time without an answer */
 };
 
-enum verdict { LIVES, ASK /* by an NMI */, SPINS, GONE };
+enum verdict { LIVES, SPINS, GONE };
 
 /* All are used by the first CPU alone, with interrupts off. */
 static struct watched kernels[KERNELS_MAX];
@@ -138,11 +139,11 @@ static void unlearn(void)
     margin_looks = 0;
 }
 
-/* One more look at WATCHED, COUNTED ns after the last one, with BEATS and ANSWERS as they are now. */
-static enum verdict judge(struct watched *watched, uint64_t beats, uint64_t answers, uint64_t counted)
+/* One more look at WATCHED, COUNTED ns after the last one, with BEATS and ANSWERS as they are now. *ASKS: it is to be
+ * asked by an NMI, whatever the verdict, which may be another one when the margin has grown. */
+static enum verdict judge(struct watched *watched, uint64_t beats, uint64_t answers, uint64_t counted, bool *asks)
 {
-    enum verdict verdict = LIVES;
-
+    *asks = false;
     if (beats != watched->beats) {
         if (watched->suspected)
             learn(watched);
@@ -156,7 +157,8 @@ static enum verdict judge(struct watched *watched, uint64_t beats, uint64_t answ
         return LIVES;
     if (!watched->suspected) {
         suspect(watched, answers);
-        return ASK;
+        *asks = true;
+        return LIVES;
     }
     watched->unanswered += counted;
     if (answers != watched->answers) { /* it has had a turn, and gets another one */
@@ -165,27 +167,39 @@ static enum verdict judge(struct watched *watched, uint64_t beats, uint64_t answ
         if (watched->unanswered > watched->longest)
             watched->longest = watched->unanswered;
         watched->unanswered = 0;
-        verdict = ASK;
+        *asks = true;
     }
     if (watched->turns >= TURNS * margin && watched->silence >= LOOKS * period)
         return SPINS;
-    return watched->unanswered >= PATIENCE * LOOKS * period * margin ? GONE : verdict;
+    return watched->unanswered >= PATIENCE * LOOKS * period * margin ? GONE : LIVES;
+}
+
+/* What CPU has done while this kernel said that it did something long, if PAUSES still does, is no lesson about the
+ * host. */
+static void excuse(struct watched *cpu, bool pauses, uint64_t beats)
+{
+    if (cpu->excused && (!pauses || beats != cpu->beats)) {
+        cpu->suspected = false;
+        cpu->silence = 0;
+    }
+    cpu->excused = pauses;
 }
 
 /* Looks at the other CPUs of this kernel. False: one hangs, so this kernel does not beat. */
 static bool all_tick(uint64_t counted)
 {
-    bool all = true;
+    bool pauses = msg_board_own()[BOARD_PAUSED] != 0;
+    bool all = true, asks;
 
     for (uint32_t i = 1; i < cpu_total; i++) {
         uint64_t beats = ticks[i] + cpus[i]->idle_polls; /* it may poll without interrupts */
-        enum verdict verdict = judge(&own_cpus[i], beats, cpu_answers[i], counted);
 
-        if (verdict == ASK) {
+        excuse(&own_cpus[i], pauses, beats);
+        all = judge(&own_cpus[i], beats, cpu_answers[i], counted, &asks) == LIVES && all;
+        if (asks) {
             __atomic_store_n(&cpu_asked[i], true, __ATOMIC_SEQ_CST);
             apic_send_nmi(cpus[i]->apic_id);
         }
-        all = all && verdict <= ASK;
     }
     return all;
 }
@@ -216,6 +230,7 @@ static bool pauses(uint32_t kernel, struct watched *watched, uint64_t counted)
 static const char *look_at(uint32_t kernel, struct watched *watched, uint64_t counted, bool probes)
 {
     uint64_t beats = board_word(kernel, BOARD_BEATS) + board_word(kernel, MSG_BOARD_LOOKS);
+    bool asks;
 
     if ((window_boot_page()->stopped >> kernel & 1) != 0)
         return "it has stopped itself, or was ended";
@@ -223,16 +238,14 @@ static const char *look_at(uint32_t kernel, struct watched *watched, uint64_t co
         watched->paused = 0;
     else if (pauses(kernel, watched, counted))
         watched->beats = ~beats; /* as if it had beaten */
-    switch (judge(watched, beats, board_word(kernel, BOARD_ANSWERS), counted)) {
-    case ASK:
-        if (probes)
-            ask(kernel);
-        return NULL;
+    switch (judge(watched, beats, board_word(kernel, BOARD_ANSWERS), counted, &asks)) {
     case SPINS:
         return "it runs, and does not take interrupts";
     case GONE:
         return "its first CPU does not run";
     default:
+        if (asks && probes)
+            ask(kernel);
         return NULL;
     }
 }

@@ -477,11 +477,8 @@ static uint32_t look_of_two(bool answers, uint32_t most)
     return looks;
 }
 
-TEST(several, "a kernel of which one CPU does not take its timer does not beat, and finds that by the same rule")
+static void begin_two(void)
 {
-    uint64_t before;
-    uint32_t looks;
-
     other_cpu.index = 1;
     other_cpu.apic_id = 99;
     cpus[1] = &other_cpu;
@@ -489,6 +486,32 @@ TEST(several, "a kernel of which one CPU does not take its timer does not beat, 
     begin("");
     cpu_total = 2;
     cpu_several = true;
+    asked = 0;
+}
+
+/* The other CPU takes its timer, and the first one looks. */
+static void tick_of_other(void)
+{
+    test_cpu = &other_cpu;
+    alive_tick(now);
+    test_cpu = &first_cpu;
+    beat();
+    look_after(LOOK);
+}
+
+static void end_two(void)
+{
+    tick_of_other(); /* so that it is not suspected at the next begin_two */
+    cpu_total = 1;
+    cpu_several = false;
+}
+
+TEST(several, "a kernel of which one CPU does not take its timer does not beat, and finds that by the same rule")
+{
+    uint64_t before;
+    uint32_t looks;
+
+    begin_two();
     looks = look_of_two(false, 1000);
     CHECK(looks >= 88 && looks <= 90);
     CHECK_EQ(nmis, 1);
@@ -497,10 +520,7 @@ TEST(several, "a kernel of which one CPU does not take its timer does not beat, 
         look_after(LOOK);
     CHECK_EQ(boards[0][MSG_BOARD_ALIVE], before);
     for (uint32_t turn = 0; turn < 20; turn++) { /* it was only slow */
-        test_cpu = &other_cpu;
-        alive_tick(now);
-        test_cpu = &first_cpu;
-        look_after(LOOK);
+        tick_of_other();
         CHECK(idle_looks_count);
         look_of_two(true, 14);
         CHECK(idle_looks_count);
@@ -509,8 +529,51 @@ TEST(several, "a kernel of which one CPU does not take its timer does not beat, 
     before = nmis;
     looks = look_of_two(true, 1000);
     CHECK(!idle_looks_count && nmis >= before + 8 && looks <= 100);
-    cpu_total = 1;
-    cpu_several = false;
+    end_two();
+}
+
+TEST(hangs_on, "a CPU that hangs is asked for ever, so it does so with a greater margin, too, after so many more turns")
+{
+    uint32_t looks;
+
+    begin_two();
+    look_of_two(true, 1000);
+    CHECK(!idle_looks_count);
+    for (uint32_t turns = 7; turns <= 28; turns *= 4) { /* meanwhile kernels are slow, and the margin grows */
+        for (uint32_t i = 0; i < 8 + turns; i++) {
+            answer();
+            test_cpu = &other_cpu;
+            alive_probed();
+            test_cpu = &first_cpu;
+            look_after(LOOK);
+        }
+        beat();
+        look_after(LOOK);
+        CHECK_EQ(deaths, 0);
+    }
+    asked = 99 - 10;         /* before D */
+    idle_looks_count = true; /* by now the margin is the greatest */
+    looks = look_of_two(true, 1000);
+    CHECK(!idle_looks_count && looks <= 8 * 8 + 3);
+    end_two();
+}
+
+TEST(long_work, "and what a CPU does under alive_pause teaches nothing about the host")
+{
+    uint32_t looks;
+
+    begin_two();
+    alive_pause(true);
+    look_of_two(true, 14);
+    for (uint32_t i = 0; i < 100; i++) {
+        idle_looks_count = true;
+        look_of_two(true, 1);
+    }
+    alive_pause(false);
+    tick_of_other();
+    looks = look_of_two(true, 1000); /* as long as at first */
+    CHECK(!idle_looks_count && looks >= 16 && looks <= 19);
+    end_two();
 }
 
 TEST(due, "ticks come at regular times, and not at all where nobody is watched")

@@ -342,7 +342,7 @@ bool alive_probed(void)
         cpu_answers[index]++;
         return true;
     }
-    if ((__atomic_fetch_and(&window_boot_page()->probed, ~bit, __ATOMIC_SEQ_CST) & bit) == 0)
+    if (index != 0 || (__atomic_fetch_and(&window_boot_page()->probed, ~bit, __ATOMIC_SEQ_CST) & bit) == 0)
         return false;
     __atomic_fetch_add(&msg_board_own()[BOARD_ANSWERS], 1, __ATOMIC_RELEASE);
     return true;

@@ -501,7 +501,10 @@ static void tick_of_other(void)
 
 static void end_two(void)
 {
-    tick_of_other(); /* so that it is not suspected at the next begin_two */
+    tick_of_other(); /* so that it is neither suspected nor asked at the next begin_two */
+    test_cpu = &other_cpu;
+    alive_probed();
+    test_cpu = &first_cpu;
     cpu_total = 1;
     cpu_several = false;
 }
@@ -594,4 +597,18 @@ TEST(probed, "the NMI of a watcher is answered once, and no other is taken for i
     CHECK(alive_probed() && !alive_probed());
     CHECK_EQ(page.probed, 1u << D);
     CHECK_EQ(boards[0][MSG_BOARD_ALIVE + 1], 1);
+}
+
+TEST(probed_other, "nor does another CPU, which gets an NMI for another reason, answer for the first one")
+{
+    begin_two();
+    page.probed = 1;
+    test_cpu = &other_cpu;
+    CHECK(!alive_probed());
+    CHECK_EQ(page.probed, 1);
+    CHECK_EQ(boards[0][MSG_BOARD_ALIVE + 1], 0);
+    test_cpu = &first_cpu;
+    CHECK(alive_probed());
+    CHECK_EQ(boards[0][MSG_BOARD_ALIVE + 1], 1);
+    end_two();
 }

@@ -185,23 +185,34 @@ static void excuse(struct watched *cpu, bool pauses, uint64_t beats)
     cpu->excused = pauses;
 }
 
-/* Looks at the other CPUs of this kernel. False: one hangs, so this kernel does not beat. */
+/* Looks at the other CPUs of this kernel. False: one hangs, so this kernel does not beat. One that spins may do so
+ * until another one, which its host leaves alone, releases a lock or flushes: that is no hang as long as such a one is
+ * given time. */
 static bool all_tick(uint64_t counted)
 {
     bool pauses = msg_board_own()[BOARD_PAUSED] != 0;
-    bool all = true, asks;
+    bool spin = false, gone = false, left_alone = false, asks;
 
     for (uint32_t i = 1; i < cpu_total; i++) {
         uint64_t beats = ticks[i] + cpus[i]->idle_polls; /* it may poll without interrupts */
 
         excuse(&own_cpus[i], pauses, beats);
-        all = judge(&own_cpus[i], beats, cpu_answers[i], counted, &asks) == LIVES && all;
+        switch (judge(&own_cpus[i], beats, cpu_answers[i], counted, &asks)) {
+        case SPINS:
+            spin = true;
+            break;
+        case GONE:
+            gone = true;
+            break;
+        default:
+            left_alone = left_alone || (own_cpus[i].suspected && own_cpus[i].unanswered > 0);
+        }
         if (asks) {
             __atomic_store_n(&cpu_asked[i], true, __ATOMIC_SEQ_CST);
             apic_send_nmi(cpus[i]->apic_id);
         }
     }
-    return all;
+    return !gone && (!spin || left_alone);
 }
 
 static uint64_t board_word(uint32_t kernel, uint32_t word)

@@ -579,6 +579,35 @@ TEST(long_work, "and what a CPU does under alive_pause teaches nothing about the
     end_two();
 }
 
+TEST(waits, "nor does one hang that spins while another one, for which it may wait, is left alone by its host for 10 T")
+{
+    static struct cpu third_cpu = {.index = 2, .apic_id = 77};
+    uint32_t looks = 0;
+
+    begin_two();
+    cpus[2] = &third_cpu;
+    cpu_total = 3;
+    for (; idle_looks_count && looks < 1000; looks++) {
+        beat();
+        test_cpu = &other_cpu;
+        alive_probed();
+        test_cpu = &first_cpu;
+        look_after(LOOK);
+    }
+    CHECK(looks >= 88 && looks <= 90);
+    test_cpu = &third_cpu;
+    alive_probed();
+    test_cpu = &other_cpu;
+    alive_probed();
+    test_cpu = &first_cpu;
+    look_after(LOOK);
+    CHECK(!idle_looks_count); /* it is not left alone, and does not release anything: the other one hangs */
+    test_cpu = &third_cpu;
+    alive_tick(now);
+    cpu_total = 2;
+    end_two();
+}
+
 TEST(due, "ticks come at regular times, and not at all where nobody is watched")
 {
     begin("");

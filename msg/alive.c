@@ -17,7 +17,8 @@
 #define LOOKS 8u     /* in the time after which a silent kernel is suspected */
 #define TURNS LOOKS  /* so many NMIs in a row a CPU answers, and does not take its timer, until it is dead */
 #define PATIENCE 10u /* times that time, for a CPU that does not take an NMI: its host may not run it */
-/* The most by which both grow where kernels that live are slow, and the looks after which they are halved. */
+/* The most by which both grow where kernels that live are slow, and the looks without such a need after which they are
+ * halved. */
 #define MARGIN_MOST 8u
 #define MARGIN_LOOKS (100 * LOOKS)
 #define SAFETY 4u                /* a host that is slow may be so many times slower the next time */
@@ -29,6 +30,7 @@ enum { BOARD_BEATS = MSG_BOARD_ALIVE, BOARD_ANSWERS, BOARD_PAUSED };
 /* A kernel, or another CPU of this one. */
 struct watched {
     bool watched, suspected;
+    bool excused;        /* at the last look this kernel, of which it is a CPU, said that it does something long */
     uint32_t turns;      /* since it is suspected: answers seen. Between two of them it has run */
     uint64_t silence;    /* ns of this watcher's own time since the last beat, or since it is suspected */
     uint64_t paused;     /* the same, since the last beat, while it says that it does something long */
@@ -38,20 +40,20 @@ struct watched {
     uint64_t longest;    /* since it is suspected: the longest time without an answer */
 };
 
-enum verdict { LIVES, ASK /* by an NMI */, SPINS, GONE };
+enum verdict { LIVES, SPINS, GONE };
 
 /* All are used by the first CPU alone, with interrupts off. */
 static struct watched kernels[KERNELS_MAX];
-static uint64_t period;                                     /* [i] ns between two looks; 0: nobody is watched */
-static uint64_t offset;                                     /* [i] ns: the ticks of kernels are spread over a period */
-static uint64_t next_look, last_look;                       /* ns */
-static volatile uint64_t ticks[CPUS_MAX];                   /* by index: each CPU writes its own */
-static struct watched own_cpus[CPUS_MAX];                   /* by index, but the first */
-static volatile uint64_t cpu_answers[CPUS_MAX];             /* [a] by index: to NMIs of the first CPU */
-static volatile bool cpu_asked[CPUS_MAX];                   /* [a] by index: such an NMI is on its way */
-static uint32_t margin = 1;                                 /* TURNS and PATIENCE times this: see learn */
-static uint32_t margin_looks;                               /* of this watcher, since the margin has changed */
-static bool deputy;                                         /* this kernel ends the machine when kernel 0 has died */
+static uint64_t period;                         /* [i] ns between two looks; 0: nobody is watched */
+static uint64_t offset;                         /* [i] ns: the ticks of kernels are spread over a period */
+static uint64_t next_look, last_look;           /* ns */
+static volatile uint64_t ticks[CPUS_MAX];       /* by index: each CPU writes its own */
+static struct watched own_cpus[CPUS_MAX];       /* by index, but the first */
+static volatile uint64_t cpu_answers[CPUS_MAX]; /* [a] by index: to NMIs of the first CPU */
+static volatile bool cpu_asked[CPUS_MAX];       /* [a] by index: such an NMI is on its way */
+static uint32_t margin = 1;                     /* TURNS and PATIENCE times this: see learn */
+static uint32_t margin_looks;                   /* of this watcher, since the margin was needed, or has changed */
+static bool deputy;                             /* this kernel ends the machine when kernel 0 has died */
 static void (*lost_hook)(uint32_t kernel, const char *why); /* [i] */
 
 void alive_init(void (*lost)(uint32_t kernel, const char *why))
@@ -110,18 +112,23 @@ static void suspect(struct watched *watched, uint64_t answers)
     watched->answers = answers;
 }
 
+/* Whether kernels that are as slow as WATCHED was would be too slow for a margin of LEAST. */
+static bool needs_more(const struct watched *watched, uint32_t least)
+{
+    uint64_t unanswered = watched->unanswered > watched->longest ? watched->unanswered : watched->longest;
+
+    return SAFETY * watched->turns > TURNS * least || SAFETY * unanswered > PATIENCE * LOOKS * period * least;
+}
+
 /* Who was suspected beats: on this host, one that lives may be silent for as long, and for longer. The rule
  * is that of Chandra and Toueg (Unreliable failure detectors, JACM 1996) for a detector that errs less and less; here
  * with a bound, as a death is to be noticed on any host, and it forgets, as a host is not busy for ever. */
 static void learn(const struct watched *watched)
 {
-    uint64_t unanswered = watched->unanswered > watched->longest ? watched->unanswered : watched->longest;
-
-    while (margin < MARGIN_MOST &&
-           (SAFETY * watched->turns > TURNS * margin || SAFETY * unanswered > PATIENCE * LOOKS * period * margin)) {
+    while (margin < MARGIN_MOST && needs_more(watched, margin))
         margin *= 2;
+    if (margin > 1 && needs_more(watched, margin / 2))
         margin_looks = 0;
-    }
 }
 
 static void unlearn(void)
@@ -132,11 +139,11 @@ static void unlearn(void)
     margin_looks = 0;
 }
 
-/* One more look at WATCHED, COUNTED ns after the last one, with BEATS and ANSWERS as they are now. */
-static enum verdict judge(struct watched *watched, uint64_t beats, uint64_t answers, uint64_t counted)
+/* One more look at WATCHED, COUNTED ns after the last one, with BEATS and ANSWERS as they are now. *ASKS: it is to be
+ * asked by an NMI, whatever the verdict, which may be another one when the margin has grown. */
+static enum verdict judge(struct watched *watched, uint64_t beats, uint64_t answers, uint64_t counted, bool *asks)
 {
-    enum verdict verdict = LIVES;
-
+    *asks = false;
     if (beats != watched->beats) {
         if (watched->suspected)
             learn(watched);
@@ -150,7 +157,8 @@ static enum verdict judge(struct watched *watched, uint64_t beats, uint64_t answ
         return LIVES;
     if (!watched->suspected) {
         suspect(watched, answers);
-        return ASK;
+        *asks = true;
+        return LIVES;
     }
     watched->unanswered += counted;
     if (answers != watched->answers) { /* it has had a turn, and gets another one */
@@ -159,29 +167,52 @@ static enum verdict judge(struct watched *watched, uint64_t beats, uint64_t answ
         if (watched->unanswered > watched->longest)
             watched->longest = watched->unanswered;
         watched->unanswered = 0;
-        verdict = ASK;
+        *asks = true;
     }
     if (watched->turns >= TURNS * margin && watched->silence >= LOOKS * period)
         return SPINS;
-    return watched->unanswered >= PATIENCE * LOOKS * period * margin ? GONE : verdict;
+    return watched->unanswered >= PATIENCE * LOOKS * period * margin ? GONE : LIVES;
 }
 
-/* Looks at the other CPUs of this kernel. False: one hangs, so this kernel does not beat. */
+/* What CPU has done while this kernel said that it did something long, if PAUSES still does, is no lesson about the
+ * host. */
+static void excuse(struct watched *cpu, bool pauses, uint64_t beats)
+{
+    if (cpu->excused && (!pauses || beats != cpu->beats)) {
+        cpu->suspected = false;
+        cpu->silence = 0;
+    }
+    cpu->excused = pauses;
+}
+
+/* Looks at the other CPUs of this kernel. False: one hangs, so this kernel does not beat. One that spins may do so
+ * until another one, which its host leaves alone, releases a lock or flushes: that is no hang as long as such a one is
+ * given time. */
 static bool all_tick(uint64_t counted)
 {
-    bool all = true;
+    bool pauses = msg_board_own()[BOARD_PAUSED] != 0;
+    bool spin = false, gone = false, left_alone = false, asks;
 
     for (uint32_t i = 1; i < cpu_total; i++) {
         uint64_t beats = ticks[i] + cpus[i]->idle_polls; /* it may poll without interrupts */
-        enum verdict verdict = judge(&own_cpus[i], beats, cpu_answers[i], counted);
 
-        if (verdict == ASK) {
+        excuse(&own_cpus[i], pauses, beats);
+        switch (judge(&own_cpus[i], beats, cpu_answers[i], counted, &asks)) {
+        case SPINS:
+            spin = true;
+            break;
+        case GONE:
+            gone = true;
+            break;
+        default:
+            left_alone = left_alone || (own_cpus[i].suspected && own_cpus[i].unanswered > 0);
+        }
+        if (asks) {
             __atomic_store_n(&cpu_asked[i], true, __ATOMIC_SEQ_CST);
             apic_send_nmi(cpus[i]->apic_id);
         }
-        all = all && verdict <= ASK;
     }
-    return all;
+    return !gone && (!spin || left_alone);
 }
 
 static uint64_t board_word(uint32_t kernel, uint32_t word)
@@ -210,6 +241,7 @@ static bool pauses(uint32_t kernel, struct watched *watched, uint64_t counted)
 static const char *look_at(uint32_t kernel, struct watched *watched, uint64_t counted, bool probes)
 {
     uint64_t beats = board_word(kernel, BOARD_BEATS) + board_word(kernel, MSG_BOARD_LOOKS);
+    bool asks;
 
     if ((window_boot_page()->stopped >> kernel & 1) != 0)
         return "it has stopped itself, or was ended";
@@ -217,16 +249,14 @@ static const char *look_at(uint32_t kernel, struct watched *watched, uint64_t co
         watched->paused = 0;
     else if (pauses(kernel, watched, counted))
         watched->beats = ~beats; /* as if it had beaten */
-    switch (judge(watched, beats, board_word(kernel, BOARD_ANSWERS), counted)) {
-    case ASK:
-        if (probes)
-            ask(kernel);
-        return NULL;
+    switch (judge(watched, beats, board_word(kernel, BOARD_ANSWERS), counted, &asks)) {
     case SPINS:
         return "it runs, and does not take interrupts";
     case GONE:
         return "its first CPU does not run";
     default:
+        if (asks && probes)
+            ask(kernel);
         return NULL;
     }
 }
@@ -323,7 +353,7 @@ bool alive_probed(void)
         cpu_answers[index]++;
         return true;
     }
-    if ((__atomic_fetch_and(&window_boot_page()->probed, ~bit, __ATOMIC_SEQ_CST) & bit) == 0)
+    if (index != 0 || (__atomic_fetch_and(&window_boot_page()->probed, ~bit, __ATOMIC_SEQ_CST) & bit) == 0)
         return false;
     __atomic_fetch_add(&msg_board_own()[BOARD_ANSWERS], 1, __ATOMIC_RELEASE);
     return true;

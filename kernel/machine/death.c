@@ -88,7 +88,7 @@ static void stop_cpus(uint32_t kernel)
     bool silent = (page->stopped >> kernel & 1) == 0;
     uint64_t limit = clock_now() + (silent ? REPORT_TIMEOUT : NMI_TIMEOUT);
 
-    if (silent) /* its CPUs say where they are */
+    if (silent) /* the first of its CPUs to halt says where it was */
         __atomic_fetch_or(&page->probed, 1ull << kernel, __ATOMIC_SEQ_CST);
     __atomic_fetch_or(&page->stopped, 1ull << kernel, __ATOMIC_SEQ_CST);
     each_cpu(kernel, apic_send_nmi);

@@ -218,6 +218,14 @@ void end_without_first(const char *why)
     leave();
 }
 
+/* Whether this kernel is dead because it was silent, for the first of its CPUs that comes to halt: see stop_cpus. */
+static bool was_silent(void)
+{
+    uint64_t bit = 1ull << instance.kernel;
+
+    return (__atomic_fetch_and(&window_boot_page()->probed, ~bit, __ATOMIC_SEQ_CST) & bit) != 0;
+}
+
 bool end_nmi(const struct trap_frame *frame)
 {
     const struct boot_page *page = window_boot_page();
@@ -236,7 +244,7 @@ bool end_nmi(const struct trap_frame *frame)
         leave();
     if (!alone && !dead)
         return alive_probed();
-    if (!alone && alive_probed() && !trap_from_user(frame)) { /* it was silent: for whoever looks for the reason */
+    if (!alone && was_silent() && !trap_from_user(frame)) { /* for whoever looks for the reason */
         log_line("kernel: silent in");
         backtrace_print(frame->rbp, frame->rip);
     }

@@ -262,6 +262,32 @@ TEST(learns, "a host on which kernels that live are slow is given up to eight ti
     CHECK(deaths == 1 && looks >= 16 && looks <= 19);
 }
 
+TEST(needed, "what is given stays as long as it is needed, and no longer")
+{
+    uint32_t looks;
+
+    begin("");
+    for (uint32_t turns = 7; turns < 40; turns *= 2) {
+        give_turns(1, 8 + turns);
+        beat();
+        look_after(LOOK);
+    }
+    for (looks = 0; deaths == 0 && looks < 300 * 8; looks++) { /* for 300 T */
+        looks += give_turns(1, 8 + 40);
+        beat();
+        look_after(LOOK);
+    }
+    CHECK_EQ(deaths, 0);
+    for (looks = 0; deaths == 0 && looks < 300 * 8; looks++) { /* now eight times as fast */
+        looks += give_turns(1, 8 + 5);
+        beat();
+        look_after(LOOK);
+    }
+    CHECK_EQ(deaths, 0);
+    looks = give_turns(1, 1000);
+    CHECK(deaths == 1 && looks >= 8 + 32 && looks <= 8 + 32 + 3);
+}
+
 /* Has the watcher see what the looks of TRACE saw. Returns how many it has made, until D is dead or the trace ends. */
 static uint32_t replay(const char *trace)
 {
@@ -451,11 +477,8 @@ static uint32_t look_of_two(bool answers, uint32_t most)
     return looks;
 }
 
-TEST(several, "a kernel of which one CPU does not take its timer does not beat, and finds that by the same rule")
+static void begin_two(void)
 {
-    uint64_t before;
-    uint32_t looks;
-
     other_cpu.index = 1;
     other_cpu.apic_id = 99;
     cpus[1] = &other_cpu;
@@ -463,6 +486,35 @@ TEST(several, "a kernel of which one CPU does not take its timer does not beat, 
     begin("");
     cpu_total = 2;
     cpu_several = true;
+    asked = 0;
+}
+
+/* The other CPU takes its timer, and the first one looks. */
+static void tick_of_other(void)
+{
+    test_cpu = &other_cpu;
+    alive_tick(now);
+    test_cpu = &first_cpu;
+    beat();
+    look_after(LOOK);
+}
+
+static void end_two(void)
+{
+    tick_of_other(); /* so that it is neither suspected nor asked at the next begin_two */
+    test_cpu = &other_cpu;
+    alive_probed();
+    test_cpu = &first_cpu;
+    cpu_total = 1;
+    cpu_several = false;
+}
+
+TEST(several, "a kernel of which one CPU does not take its timer does not beat, and finds that by the same rule")
+{
+    uint64_t before;
+    uint32_t looks;
+
+    begin_two();
     looks = look_of_two(false, 1000);
     CHECK(looks >= 88 && looks <= 90);
     CHECK_EQ(nmis, 1);
@@ -471,10 +523,7 @@ TEST(several, "a kernel of which one CPU does not take its timer does not beat, 
         look_after(LOOK);
     CHECK_EQ(boards[0][MSG_BOARD_ALIVE], before);
     for (uint32_t turn = 0; turn < 20; turn++) { /* it was only slow */
-        test_cpu = &other_cpu;
-        alive_tick(now);
-        test_cpu = &first_cpu;
-        look_after(LOOK);
+        tick_of_other();
         CHECK(idle_looks_count);
         look_of_two(true, 14);
         CHECK(idle_looks_count);
@@ -483,8 +532,80 @@ TEST(several, "a kernel of which one CPU does not take its timer does not beat, 
     before = nmis;
     looks = look_of_two(true, 1000);
     CHECK(!idle_looks_count && nmis >= before + 8 && looks <= 100);
-    cpu_total = 1;
-    cpu_several = false;
+    end_two();
+}
+
+TEST(hangs_on, "a CPU that hangs is asked for ever, so it does so with a greater margin, too, after so many more turns")
+{
+    uint32_t looks;
+
+    begin_two();
+    look_of_two(true, 1000);
+    CHECK(!idle_looks_count);
+    for (uint32_t turns = 7; turns <= 28; turns *= 4) { /* meanwhile kernels are slow, and the margin grows */
+        for (uint32_t i = 0; i < 8 + turns; i++) {
+            answer();
+            test_cpu = &other_cpu;
+            alive_probed();
+            test_cpu = &first_cpu;
+            look_after(LOOK);
+        }
+        beat();
+        look_after(LOOK);
+        CHECK_EQ(deaths, 0);
+    }
+    asked = 99 - 10;         /* before D */
+    idle_looks_count = true; /* by now the margin is the greatest */
+    looks = look_of_two(true, 1000);
+    CHECK(!idle_looks_count && looks <= 8 * 8 + 3);
+    end_two();
+}
+
+TEST(long_work, "and what a CPU does under alive_pause teaches nothing about the host")
+{
+    uint32_t looks;
+
+    begin_two();
+    alive_pause(true);
+    look_of_two(true, 14);
+    for (uint32_t i = 0; i < 100; i++) {
+        idle_looks_count = true;
+        look_of_two(true, 1);
+    }
+    alive_pause(false);
+    tick_of_other();
+    looks = look_of_two(true, 1000); /* as long as at first */
+    CHECK(!idle_looks_count && looks >= 16 && looks <= 19);
+    end_two();
+}
+
+TEST(waits, "nor does one hang that spins while another one, for which it may wait, is left alone by its host for 10 T")
+{
+    static struct cpu third_cpu = {.index = 2, .apic_id = 77};
+    uint32_t looks = 0;
+
+    begin_two();
+    cpus[2] = &third_cpu;
+    cpu_total = 3;
+    for (; idle_looks_count && looks < 1000; looks++) {
+        beat();
+        test_cpu = &other_cpu;
+        alive_probed();
+        test_cpu = &first_cpu;
+        look_after(LOOK);
+    }
+    CHECK(looks >= 88 && looks <= 90);
+    test_cpu = &third_cpu;
+    alive_probed();
+    test_cpu = &other_cpu;
+    alive_probed();
+    test_cpu = &first_cpu;
+    look_after(LOOK);
+    CHECK(!idle_looks_count); /* it is not left alone, and does not release anything: the other one hangs */
+    test_cpu = &third_cpu;
+    alive_tick(now);
+    cpu_total = 2;
+    end_two();
 }
 
 TEST(due, "ticks come at regular times, and not at all where nobody is watched")
@@ -505,4 +626,18 @@ TEST(probed, "the NMI of a watcher is answered once, and no other is taken for i
     CHECK(alive_probed() && !alive_probed());
     CHECK_EQ(page.probed, 1u << D);
     CHECK_EQ(boards[0][MSG_BOARD_ALIVE + 1], 1);
+}
+
+TEST(probed_other, "nor does another CPU, which gets an NMI for another reason, answer for the first one")
+{
+    begin_two();
+    page.probed = 1;
+    test_cpu = &other_cpu;
+    CHECK(!alive_probed());
+    CHECK_EQ(page.probed, 1);
+    CHECK_EQ(boards[0][MSG_BOARD_ALIVE + 1], 0);
+    test_cpu = &first_cpu;
+    CHECK(alive_probed());
+    CHECK_EQ(boards[0][MSG_BOARD_ALIVE + 1], 1);
+    end_two();
 }

@@ -109,7 +109,7 @@ static int64_t ask_home(struct msg_retrieve asked, uint64_t *next)
     if (asked.process == 0)
         asked.process = thread_current()->group->id;
     home = asked.process > 0 && asked.process <= INT32_MAX ? process_home((uint32_t)asked.process) : KERNELS_MAX;
-    return home < instance.kernels ? ask(home, &asked, next) : -ESRCH;
+    return home < instance.kernels ? ask(home, asked, next) : -ESRCH;
 }
 
 int retrieve_process(int64_t process, const char *strategy)

@@ -181,6 +181,8 @@ static int be_home(int argc, char **argv)
             sched_yield();
         say(3);
         return 0;
+    } else if (strcmp(what, "over") == 0) {
+        return 0;
     } else if (strcmp(what, "pi") == 0) {
         return death_hold_pi();
     } else if (strcmp(what, "copies") == 0) {
@@ -312,6 +314,68 @@ static void test_orphans(void)
     hear(talk[0]);
     close(talk[0]);
     death_start_again(dying);
+}
+
+/* vfork may be called by name only in a function that changes no variable of its own afterwards. */
+static void *vfork_there(void *kernel)
+{
+    death_go((int)(intptr_t)kernel);
+    death_board->word = (unsigned)syscall(SYS_gettid);
+    if (vfork() == 0) {
+        death_board->ready = (int)syscall(SYS_getpid);
+        for (;;)
+            pause();
+    }
+    for (;;)
+        pause();
+    return NULL;
+}
+
+static _Noreturn void vfork_and_exec(int kernel)
+{
+    char *argv[] = {self, "@home", "over", NULL};
+    pthread_t thread;
+
+    MUST(-pthread_create(&thread, NULL, vfork_there, (void *)(intptr_t)kernel));
+    while (death_board->over == 0)
+        ;
+    execv(self, argv);
+    _exit(98);
+}
+
+/* A parent in vfork is killed, or another of its threads execs, and has to wait for the child, which sleeps. A death is
+ * cleaned up nevertheless, wherever the memory is that they share. */
+static void test_vfork(void)
+{
+    for (int turn = 0; turn < 4; turn++) {
+        int dying = death_victim(0), there = turn % 2 == 0 ? 0 : death_neighbour(dying);
+        bool execs = turn >= 2;
+        pid_t parent, child;
+
+        death_begin();
+        parent = FORK();
+        if (parent == 0 && execs)
+            vfork_and_exec(there);
+        if (parent == 0)
+            vfork_there((void *)(intptr_t)there);
+        UNTIL(death_board->ready != 0 && tap_sleeps(death_board->ready, death_board->ready), "a child that sleeps");
+        child = death_board->ready;
+        if (execs) {
+            death_board->over = 1;
+            UNTIL(syscall(SYS_tgkill, parent, death_board->word, 0) != 0 && errno == ESRCH,
+                  "exec to end other threads");
+        } else {
+            MUST(kill(parent, SIGKILL));
+        }
+        death_kill(dying, KETTLE_KILL_NOW);
+        UNTIL(kill(child, 0) != 0 && errno == ESRCH, "the child to end");
+        if (execs)
+            CHECK_EXITS(parent, 0);
+        else
+            CHECK_DIES(parent, SIGKILL);
+        death_audit();
+        death_start_again(dying);
+    }
 }
 
 /* What a thread elsewhere waits for has died with its home, and nothing else: its kernel takes it as an error. */
@@ -869,6 +933,7 @@ int main(int argc, char **argv)
         {"threads", "a process with a thread or memory there ends by SIGKILL, on all kernels", test_threads},
         {"homes", "a process at home there ends for its parent, and its pipes hang up", test_homes},
         {"orphans", "a child of a process at home there goes on, with init as its parent", test_orphans},
+        {"vfork", "a death is cleaned up while a parent that has been killed waits for its child in vfork", test_vfork},
         {"waits", "threads elsewhere of a process at home there end, in whatever call they wait", test_waits},
         {"files", "files at home there fail with EIO, also after the kernel has started again", test_files},
         {"locks", "locks, semaphores and queues of a process at home there are given back", test_locks},

@@ -33,6 +33,7 @@
 #define FUTEX_WAIT 0
 #define FUTEX_WAKE 1
 #define FUTEX_LOCK_PI 6
+#define SLEEPERS 64
 #define LOCKED "/tmp/death-lock"
 #define QUEUE "/death-queue"
 
@@ -376,6 +377,56 @@ static void test_vfork(void)
         death_audit();
         death_start_again(dying);
     }
+}
+
+/* Kills parents in vfork as fast as they can be made, a few at a time, until the board says that it is over. */
+static _Noreturn void kill_parents(void)
+{
+    pid_t parents[SLEEPERS] = {0}, children[SLEEPERS];
+    int live = 0;
+
+    for (int i = 0; death_board->over == 0 || live > 0; i = (i + 1) % SLEEPERS) {
+        if (parents[i] != 0 && death_board->over != 0)
+            kill(children[i], SIGKILL); /* unless a death has ended it */
+        if (parents[i] != 0 && waitpid(parents[i], NULL, death_board->over != 0 ? 0 : WNOHANG) == parents[i]) {
+            parents[i] = 0;
+            live--;
+        }
+        if (parents[i] != 0 || death_board->over != 0) {
+            sched_yield();
+            continue;
+        }
+        death_board->ready = 0;
+        parents[i] = FORK();
+        if (parents[i] == 0)
+            vfork_there(0);
+        while (death_board->ready == 0)
+            sched_yield();
+        children[i] = death_board->ready;
+        MUST(kill(parents[i], SIGKILL));
+        live++;
+        atomic_fetch_add(&death_board->done[0], 1);
+    }
+    _exit(7);
+}
+
+/* The same while more parents are killed, also after the clean-up has begun. */
+static void test_vfork_storm(void)
+{
+    int dying = death_victim(0);
+    pid_t child;
+
+    death_begin();
+    child = FORK();
+    if (child == 0)
+        kill_parents();
+    UNTIL(death_board->done[0] >= 4, "parents to be killed");
+    death_kill(dying, KETTLE_KILL_NOW);
+    tap_note("%ld parents were killed", death_board->done[0]);
+    death_board->over = 1;
+    CHECK_EXITS(child, 7);
+    death_audit();
+    death_start_again(dying);
 }
 
 /* What a thread elsewhere waits for has died with its home, and nothing else: its kernel takes it as an error. */
@@ -934,6 +985,7 @@ int main(int argc, char **argv)
         {"homes", "a process at home there ends for its parent, and its pipes hang up", test_homes},
         {"orphans", "a child of a process at home there goes on, with init as its parent", test_orphans},
         {"vfork", "a death is cleaned up while a parent that has been killed waits for its child in vfork", test_vfork},
+        {"vfork-storm", "so it is while more such parents are killed", test_vfork_storm},
         {"waits", "threads elsewhere of a process at home there end, in whatever call they wait", test_waits},
         {"files", "files at home there fail with EIO, also after the kernel has started again", test_files},
         {"locks", "locks, semaphores and queues of a process at home there are given back", test_locks},

@@ -33,7 +33,6 @@
 #define FUTEX_WAIT 0
 #define FUTEX_WAKE 1
 #define FUTEX_LOCK_PI 6
-#define SLEEPERS 64
 #define LOCKED "/tmp/death-lock"
 #define QUEUE "/death-queue"
 
@@ -314,118 +313,6 @@ static void test_orphans(void)
     CHECK_DIES(child, SIGKILL);
     hear(talk[0]);
     close(talk[0]);
-    death_start_again(dying);
-}
-
-/* vfork may be called by name only in a function that changes no variable of its own afterwards. */
-static void *vfork_there(void *kernel)
-{
-    death_go((int)(intptr_t)kernel);
-    death_board->word = (unsigned)syscall(SYS_gettid);
-    if (vfork() == 0) {
-        death_board->ready = (int)syscall(SYS_getpid);
-        for (;;)
-            pause();
-    }
-    for (;;)
-        pause();
-    return NULL;
-}
-
-static _Noreturn void vfork_and_exec(int kernel)
-{
-    char *argv[] = {self, "@home", "over", NULL};
-    pthread_t thread;
-
-    MUST(-pthread_create(&thread, NULL, vfork_there, (void *)(intptr_t)kernel));
-    while (death_board->over == 0)
-        ;
-    execv(self, argv);
-    _exit(98);
-}
-
-/* A parent in vfork is killed, or another of its threads execs, and has to wait for the child, which sleeps. A death is
- * cleaned up nevertheless, wherever the memory is that they share. */
-static void test_vfork(void)
-{
-    for (int turn = 0; turn < 4; turn++) {
-        int dying = death_victim(0), there = turn % 2 == 0 ? 0 : death_neighbour(dying);
-        bool execs = turn >= 2;
-        pid_t parent, child;
-
-        death_begin();
-        parent = FORK();
-        if (parent == 0 && execs)
-            vfork_and_exec(there);
-        if (parent == 0)
-            vfork_there((void *)(intptr_t)there);
-        UNTIL(death_board->ready != 0 && tap_sleeps(death_board->ready, death_board->ready), "a child that sleeps");
-        child = death_board->ready;
-        if (execs) {
-            death_board->over = 1;
-            UNTIL(syscall(SYS_tgkill, parent, death_board->word, 0) != 0 && errno == ESRCH,
-                  "exec to end other threads");
-        } else {
-            MUST(kill(parent, SIGKILL));
-        }
-        death_kill(dying, KETTLE_KILL_NOW);
-        UNTIL(kill(child, 0) != 0 && errno == ESRCH, "the child to end");
-        if (execs)
-            CHECK_EXITS(parent, 0);
-        else
-            CHECK_DIES(parent, SIGKILL);
-        death_audit();
-        death_start_again(dying);
-    }
-}
-
-/* Kills parents in vfork as fast as they can be made, a few at a time, until the board says that it is over. */
-static _Noreturn void kill_parents(void)
-{
-    pid_t parents[SLEEPERS] = {0}, children[SLEEPERS];
-    int live = 0;
-
-    for (int i = 0; death_board->over == 0 || live > 0; i = (i + 1) % SLEEPERS) {
-        if (parents[i] != 0 && death_board->over != 0)
-            kill(children[i], SIGKILL); /* unless a death has ended it */
-        if (parents[i] != 0 && waitpid(parents[i], NULL, death_board->over != 0 ? 0 : WNOHANG) == parents[i]) {
-            parents[i] = 0;
-            live--;
-        }
-        if (parents[i] != 0 || death_board->over != 0) {
-            sched_yield();
-            continue;
-        }
-        death_board->ready = 0;
-        parents[i] = FORK();
-        if (parents[i] == 0)
-            vfork_there(0);
-        while (death_board->ready == 0)
-            sched_yield();
-        children[i] = death_board->ready;
-        MUST(kill(parents[i], SIGKILL));
-        live++;
-        atomic_fetch_add(&death_board->done[0], 1);
-    }
-    _exit(7);
-}
-
-/* The same while more parents are killed, also after the clean-up has begun. */
-static void test_vfork_storm(void)
-{
-    int dying = death_victim(0);
-    pid_t child;
-
-    death_begin();
-    child = FORK();
-    if (child == 0)
-        kill_parents();
-    UNTIL(death_board->done[0] >= 4, "parents to be killed");
-    death_kill(dying, KETTLE_KILL_NOW);
-    tap_note("%ld parents were killed", death_board->done[0]);
-    death_board->over = 1;
-    CHECK_EXITS(child, 7);
-    death_audit();
     death_start_again(dying);
 }
 
@@ -984,8 +871,9 @@ int main(int argc, char **argv)
         {"threads", "a process with a thread or memory there ends by SIGKILL, on all kernels", test_threads},
         {"homes", "a process at home there ends for its parent, and its pipes hang up", test_homes},
         {"orphans", "a child of a process at home there goes on, with init as its parent", test_orphans},
-        {"vfork", "a death is cleaned up while a parent that has been killed waits for its child in vfork", test_vfork},
-        {"vfork-storm", "so it is while more such parents are killed", test_vfork_storm},
+        {"vfork", "a death is cleaned up while a parent that has been killed waits for its child in vfork",
+         death_test_vfork},
+        {"vfork-storm", "so it is while more such parents are killed", death_test_vfork_storm},
         {"waits", "threads elsewhere of a process at home there end, in whatever call they wait", test_waits},
         {"files", "files at home there fail with EIO, also after the kernel has started again", test_files},
         {"locks", "locks, semaphores and queues of a process at home there are given back", test_locks},

@@ -56,6 +56,27 @@ static uint32_t status_for(struct group *group, uint32_t kernel)
     return status;
 }
 
+/* Whether GROUP uses the memory of another one that ends or execs, here or, if this kernel is a member, in the machine.
+ */
+static bool is_waited_for(struct group *group)
+{
+    struct group *host;
+    bool waits;
+
+    spin_lock(&group->lock);
+    host = group->pinned;
+    if (host != NULL)
+        group_get(host);
+    spin_unlock(&group->lock);
+    if (host == NULL)
+        return false;
+    spin_lock(&host->lock);
+    waits = host->exiting || (host->process != NULL && host->process->pruning);
+    spin_unlock(&host->lock);
+    group_put(host);
+    return waits;
+}
+
 static uint64_t end_orphan(struct group *group)
 {
     uint64_t count;
@@ -93,10 +114,16 @@ static bool end_group(struct group *group, void *context)
     if (group_exiting(group))
         return true;
     status = status_for(group, losing->kernel);
-    if (status == 0)
+    if (status != 0) {
+        log_line("tasks: process %u is ended by signal %u: kernel %u has died, and had %s of it", group->id, status,
+                 losing->kernel, status == EXIT_SIGNAL(SIGBUS) ? "pages" : "a part");
+    } else if (is_waited_for(group)) {
+        status = EXIT_SIGNAL(SIGKILL);
+        log_line("tasks: process %u is ended by signal %u: the end of kernel %u would wait for it, as its parent does",
+                 group->id, status, losing->kernel);
+    } else {
         return true;
-    log_line("tasks: process %u is ended by signal %u: kernel %u has died, and had %s of it", group->id, status,
-             losing->kernel, status == EXIT_SIGNAL(SIGBUS) ? "pages" : "a part");
+    }
     if (exit_group_from(group, status) != 0)
         losing->left++; /* no memory to tell its home: the next time */
     return true;

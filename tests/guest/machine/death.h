@@ -63,6 +63,8 @@ void death_test_robust(void);
 void death_test_robust_many(void);
 void death_test_pi(void);
 void death_test_served(void);
+void death_test_vfork(void);
+void death_test_vfork_storm(void);
 /* The process at home on the kernel that dies, of death_test_pi. */
 int death_hold_pi(void);
 

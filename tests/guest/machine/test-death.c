@@ -181,6 +181,8 @@ static int be_home(int argc, char **argv)
             sched_yield();
         say(3);
         return 0;
+    } else if (strcmp(what, "over") == 0) {
+        return 0;
     } else if (strcmp(what, "pi") == 0) {
         return death_hold_pi();
     } else if (strcmp(what, "copies") == 0) {
@@ -869,6 +871,9 @@ int main(int argc, char **argv)
         {"threads", "a process with a thread or memory there ends by SIGKILL, on all kernels", test_threads},
         {"homes", "a process at home there ends for its parent, and its pipes hang up", test_homes},
         {"orphans", "a child of a process at home there goes on, with init as its parent", test_orphans},
+        {"vfork", "a death is cleaned up while a parent that has been killed waits for its child in vfork",
+         death_test_vfork},
+        {"vfork-storm", "so it is while more such parents are killed", death_test_vfork_storm},
         {"waits", "threads elsewhere of a process at home there end, in whatever call they wait", test_waits},
         {"files", "files at home there fail with EIO, also after the kernel has started again", test_files},
         {"locks", "locks, semaphores and queues of a process at home there are given back", test_locks},

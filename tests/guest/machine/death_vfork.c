@@ -1,0 +1,127 @@
+/* test-death: kernels die while groups that end or exec wait for processes that use their memory (vfork). */
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "libc/kettle.h"
+#include "tests/guest/harness/tap.h"
+#include "tests/guest/machine/death.h"
+
+#define SLEEPERS 64
+
+/* vfork may be called by name only in a function that changes no variable of its own afterwards. */
+static void *vfork_there(void *kernel)
+{
+    death_go((int)(intptr_t)kernel);
+    death_board->word = (unsigned)syscall(SYS_gettid);
+    if (vfork() == 0) {
+        death_board->ready = (int)syscall(SYS_getpid);
+        for (;;)
+            pause();
+    }
+    for (;;)
+        pause();
+    return NULL;
+}
+
+static _Noreturn void vfork_and_exec(int kernel)
+{
+    char *argv[] = {(char *)(uintptr_t)tap_self(), "@home", "over", NULL};
+    pthread_t thread;
+
+    MUST(-pthread_create(&thread, NULL, vfork_there, (void *)(intptr_t)kernel));
+    while (death_board->over == 0)
+        ;
+    execv(argv[0], argv);
+    _exit(98);
+}
+
+/* A parent in vfork is killed, or another of its threads execs, and has to wait for the child, which sleeps. A death is
+ * cleaned up nevertheless, wherever the memory is that they share. */
+void death_test_vfork(void)
+{
+    for (int turn = 0; turn < 4; turn++) {
+        int dying = death_victim(0), there = turn % 2 == 0 ? 0 : death_neighbour(dying);
+        bool execs = turn >= 2;
+        pid_t parent, child;
+
+        death_begin();
+        parent = FORK();
+        if (parent == 0 && execs)
+            vfork_and_exec(there);
+        if (parent == 0)
+            vfork_there((void *)(intptr_t)there);
+        UNTIL(death_board->ready != 0 && tap_sleeps(death_board->ready, death_board->ready), "a child that sleeps");
+        child = death_board->ready;
+        if (execs) {
+            death_board->over = 1;
+            UNTIL(syscall(SYS_tgkill, parent, death_board->word, 0) != 0 && errno == ESRCH,
+                  "exec to end other threads");
+        } else {
+            MUST(kill(parent, SIGKILL));
+        }
+        death_kill(dying, KETTLE_KILL_NOW);
+        UNTIL(kill(child, 0) != 0 && errno == ESRCH, "the child to end");
+        if (execs)
+            CHECK_EXITS(parent, 0);
+        else
+            CHECK_DIES(parent, SIGKILL);
+        death_audit();
+        death_start_again(dying);
+    }
+}
+
+/* Kills parents in vfork as fast as they can be made, a few at a time, until the board says that it is over. */
+static _Noreturn void kill_parents(void)
+{
+    pid_t parents[SLEEPERS] = {0}, children[SLEEPERS];
+    int live = 0;
+
+    for (int i = 0; death_board->over == 0 || live > 0; i = (i + 1) % SLEEPERS) {
+        if (parents[i] != 0 && death_board->over != 0)
+            kill(children[i], SIGKILL); /* unless a death has ended it */
+        if (parents[i] != 0 && waitpid(parents[i], NULL, death_board->over != 0 ? 0 : WNOHANG) == parents[i]) {
+            parents[i] = 0;
+            live--;
+        }
+        if (parents[i] != 0 || death_board->over != 0) {
+            sched_yield();
+            continue;
+        }
+        death_board->ready = 0;
+        parents[i] = FORK();
+        if (parents[i] == 0)
+            vfork_there(0);
+        while (death_board->ready == 0)
+            sched_yield();
+        children[i] = death_board->ready;
+        MUST(kill(parents[i], SIGKILL));
+        live++;
+        atomic_fetch_add(&death_board->done[0], 1);
+    }
+    _exit(7);
+}
+
+/* The same while more parents are killed, also after the clean-up has begun. */
+void death_test_vfork_storm(void)
+{
+    int dying = death_victim(0);
+    pid_t child;
+
+    death_begin();
+    child = FORK();
+    if (child == 0)
+        kill_parents();
+    UNTIL(death_board->done[0] >= 4, "parents to be killed");
+    death_kill(dying, KETTLE_KILL_NOW);
+    tap_note("%ld parents were killed", death_board->done[0]);
+    death_board->over = 1;
+    CHECK_EXITS(child, 7);
+    death_audit();
+    death_start_again(dying);
+}

@@ -137,7 +137,7 @@ int64_t replicate_own(uint64_t start, uint64_t end)
 {
     struct msg_retrieve asked = {0, CHANGE_REPLICATE, 0, start, end};
     int64_t done = 0, value;
-    uint64_t next;
+    uint64_t next = end;
 
     do {
         value = thread_dying(thread_current()) ? -EINTR : ask_home(asked, &next);

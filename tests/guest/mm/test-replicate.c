@@ -299,7 +299,8 @@ static void write_from_outside(void)
 
     snprintf(path, sizeof(path), "/proc/%d/mem", (int)getpid());
     file = fopen(path, "r+");
-    if (!CHECK(file != NULL, "%s", tap_error(errno)))
+    CHECK(file != NULL, "%s", tap_error(errno));
+    if (file == NULL)
         return;
     setvbuf(file, NULL, _IONBF, 0);
     for (long i = 0; i < PAGES; i++) {

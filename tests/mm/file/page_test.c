@@ -167,7 +167,7 @@ int msg_call(uint32_t kernel, enum msg_type type, const void *data, uint32_t len
     CHECK(kernel == FILES && type == MSG_FILE_PAGE);
     asked++;
     instance.kernel = FILES;
-    error = file_page_find(data, reply);
+    error = reply != NULL ? file_page_find(data, reply) : -EINVAL;
     instance.kernel = ASKER;
     return error != 0 ? error : (int)sizeof(struct msg_file_paged);
 }

@@ -22,6 +22,7 @@
 #define PAGE 4096l
 #define PAGES 48l /* of the areas most tests use */
 #define PATIENCE_NS 60000000000l
+#define KEPT_KIB 4096 /* tables of pages, kept with the space, and stacks of workers, kept for reuse */
 #define READ_WRITE (PROT_READ | PROT_WRITE)
 
 static int kernels[64];
@@ -486,8 +487,8 @@ static void test_no_memory(void)
     limit = thread_time() + PATIENCE_NS;
     do /* what came from other kernels, and what an audit of the machine has taken, comes back later */
         after = free_memory();
-    while (after < before - 1024 && thread_time() < limit);
-    CHECK(after >= before - 1024, "%ld KiB are gone", before - after); /* tables of pages, kept with the space */
+    while (after < before - KEPT_KIB && thread_time() < limit);
+    CHECK(after >= before - KEPT_KIB, "%ld KiB are gone", before - after);
     unmap_area(area, pages);
 }
 

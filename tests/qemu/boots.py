@@ -15,6 +15,7 @@ from suite import Boot
 
 # One thread of the host takes the CPUs of most machines in turns, so that the host's load changes little of what happens.
 SINGLE = ("--tcg", "single")
+COUNTED = ("--icount", "0", "--seed", "1")  # virtual time goes on by 1 ns for each instruction
 MACHINES = {
     "1-kernel": ("--cpus", "1"),
     "4-kernels": ("--cpus", "4", "--nodes", "2", *SINGLE),
@@ -131,9 +132,11 @@ PAIRS = [tuple(row) for row in AllPairs(list(STRATEGIES.values()))]  # every two
 BOOTS = [
     boot("4-kernels", ALL),
     boot("1-kernel", [program for program in FRESH + MEMORY + TASKS + IPC + ["test-names", *STORMS, *AUDIT]
-                      if program.split()[0] not in [*SEVERAL, "test-sched"]]),
-    # what a fork and a wait cost does not depend on the number of children; shares of a CPU, which a busy host would distort
-    Boot("counted 1-kernel", (*MACHINES["1-kernel"], "--icount", "0", "--seed", "1"), ("test-many-children costs 1600", "test-sched")),
+                      if program.split()[0] not in SEVERAL]),
+    # a clock that goes by instructions: what a fork and a wait cost, and shares of a CPU, which a busy host would distort
+    Boot("counted 1-kernel", (*MACHINES["1-kernel"], *COUNTED), ("test-many-children costs 1600", "test-shares")),
+    Boot("counted 4-kernels", (*MACHINES["4-kernels"], *COUNTED), ("test-shares",)),
+    Boot("counted 1-kernel-smp", (*MACHINES["1-kernel-smp"], *COUNTED), ("test-shares",)),
     boot("2-kernels", [*RACES, "test-stop", "test-stop under test-filemap", "test-audit under test-threads"]),
     boot("2-cpus-smp", [program for program in RACES if program.split()[0] not in SEVERAL]),
     boot("1-kernel-smp", [program for program in RACES if program.split()[0] not in SEVERAL]),

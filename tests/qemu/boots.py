@@ -135,7 +135,7 @@ BOOTS = [
                       if program.split()[0] not in SEVERAL]),
     # a clock that goes by instructions: what a fork and a wait cost, and shares of a CPU, which a busy host would distort
     Boot("counted 1-kernel", (*MACHINES["1-kernel"], *COUNTED), ("test-many-children costs 1600", "test-shares")),
-    Boot("counted 4-kernels", (*MACHINES["4-kernels"], *COUNTED), ("test-shares",)),
+    Boot("counted 4-kernels", (*MACHINES["4-kernels"], *COUNTED), ("test-shares", "test-survive sizes")),
     Boot("counted 1-kernel-smp", (*MACHINES["1-kernel-smp"], *COUNTED), ("test-shares",)),
     boot("2-kernels", [*RACES, "test-stop", "test-stop under test-filemap", "test-audit under test-threads"]),
     boot("2-cpus-smp", [program for program in RACES if program.split()[0] not in SEVERAL]),
@@ -167,8 +167,7 @@ BOOTS = [
     boot("4-kernels", [f"test-retrieve seed={SEED} batches=1 pages=50"], "lock=lamport"),
     boot("4-kernels", [f"test-fuzz-calls seed={SEED} seconds={20 if not long_run() else 3600}"], label="fuzz"),
     boot("2-kernels", ["test-refused", f"test-fuzz-calls seed={SEED} seconds=10 stops=0 alloc=15"], label="refused"),
-    # (hints and sizes in a long run only: docs/limits.md, "a signal that is sent in a loop")
-    boot("4-kernels", [f"test-survive {'hints sizes ' if long_run() else ''}copies readers", "test-survive hog locks beside", "test-survive hog terminals beside"],
+    boot("4-kernels", ["test-survive hints copies readers", "test-survive hog locks beside", "test-survive hog terminals beside"],
          label="survive"),
     boot("4-kernels", ["test-prefetch 0"], "prefetch=0"),
     boot("2-kernels", ["test-prefetch 4"], "prefetch=4"),

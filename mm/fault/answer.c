@@ -218,7 +218,8 @@ static void answer_locked(struct space *space, const struct msg_space_get *ask, 
         entry = paging_entry(&space->tables, page, false);
     if (entry == NULL || *entry == 0) {
         if (ask->huge != SPACE_HUGE_NO && got->block == SPACE_BLOCK_MAX &&
-            huge_wanted_locked(space, area, page, ask->access)) {
+            huge_wanted_locked(space, area, page, ask->access) &&
+            mempolicy_accepts_block_locked(space, area->prot, page, ask->spare)) {
             got->kind = huge_answer_locked(space, area, ask);
             if (got->kind != SPACE_AREA)
                 return;

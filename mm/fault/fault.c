@@ -170,7 +170,7 @@ static inline __attribute__((always_inline)) int resolve_locked(struct space *sp
     if (decides == DECIDES_NOT)
         return NOT_KNOWN;
     if (prepared->huge && huge_wanted_locked(space, area, page, access) &&
-        mempolicy_is_near_locked(space, area->prot, page))
+        mempolicy_block_is_near_locked(space, area->prot, page))
         return WANTS_HUGE;
     space->stats.faults_local++;
     if (area->backing != BACKING_NONE) {

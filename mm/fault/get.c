@@ -346,7 +346,7 @@ static void take_spare_locked(struct space_get *get, const struct area *area, ui
     bool copy = entry != 0, elsewhere;
 
     get->spare = mempolicy_frame_here_locked(get->space, area != NULL ? area->prot : 0, get->page, !copy, &elsewhere);
-    if (!copy && !elsewhere)
+    if (!copy && (!elsewhere || mempolicy_block_is_near_locked(get->space, area != NULL ? area->prot : 0, get->page)))
         get->huge = SPACE_HUGE_MAY; /* as far as this kernel knows, the mempolicy allows its memory */
     if (!copy)
         return;

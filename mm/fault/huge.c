@@ -58,8 +58,8 @@ bool huge_wanted_locked(const struct space *space, const struct area *area, uint
 
     if ((access & AREA_WRITE) == 0 && (area->prot & (AREA_HUGE | AREA_SHARED)) == 0)
         return false; /* reading private memory that nobody has asked large pages for costs no frame: the zero page */
-    if (backing_is_file(area->backing) || !area_may(area->prot) || (area->prot & AREA_POLICY) != 0 ||
-        start < area->start || end > area->end || !is_empty(paging_look(&space->tables, start)))
+    if (backing_is_file(area->backing) || !area_may(area->prot) || start < area->start || end > area->end ||
+        !is_empty(paging_look(&space->tables, start)))
         return false;
     if (area->backing != BACKING_NONE && backing_left(area_backing_at(area, end - PAGE_SIZE)) == 0)
         return false;
@@ -108,7 +108,7 @@ static bool install_locked(struct space *space, uint64_t page, uint32_t access, 
 {
     const struct area *area = area_find(&space->areas, page);
 
-    if (area == NULL || !area_allows(area->prot, access) || !mempolicy_is_near_locked(space, area->prot, page) ||
+    if (area == NULL || !area_allows(area->prot, access) || !mempolicy_block_is_near_locked(space, area->prot, page) ||
         !huge_wanted_locked(space, area, page, access))
         return false;
     if (!fill_locked(space, page, space_entry_own(frame, area->prot, false, PAGING_ACCESSED)))

@@ -351,6 +351,24 @@ bool mempolicy_is_near_locked(const struct space *space, uint32_t prot, uint64_t
     return nodes == 0 || (1ull << nearest(centre(policy), nodes) == frame_nodes());
 }
 
+bool mempolicy_block_is_near_locked(const struct space *space, uint32_t prot, uint64_t page)
+{
+    const struct policy *policy = choose_locked(space, prot);
+
+    return policy != NULL && !policy_interleaves(policy) && mempolicy_is_near_locked(space, prot, page);
+}
+
+bool mempolicy_accepts_block_locked(const struct space *space, uint32_t prot, uint64_t page, uint64_t frame)
+{
+    uint32_t number = prot >> AREA_POLICY_SHIFT;
+    const struct policy *policy = number != 0 ? find_locked(space, number) : NULL;
+
+    if (number == 0)
+        return true;
+    return policy != NULL && !policy_interleaves(policy) && frame != 0 &&
+           mempolicy_accepts_locked(space, prot, page, frame);
+}
+
 bool mempolicy_accepts_locked(const struct space *space, uint32_t prot, uint64_t page, uint64_t frame)
 {
     uint32_t number = prot >> AREA_POLICY_SHIFT;

@@ -101,6 +101,12 @@ uint64_t mempolicy_frame_here_locked(const struct space *space, uint32_t prot, u
                                      bool *elsewhere);
 /* True if, by the policy, a frame of this kernel is the first choice for PAGE. */
 bool mempolicy_is_near_locked(const struct space *space, uint32_t prot, uint64_t page);
+/* The same for a block of frames for all of the 2 MiB around PAGE: a policy that spreads pages over its nodes wants
+ * none. */
+bool mempolicy_block_is_near_locked(const struct space *space, uint32_t prot, uint64_t page);
+/* At the home, with space->lock held: true if the area's policy allows a block that FRAME is in, or that comes from
+ * where FRAME does; 0: from anywhere. The touching kernel knows the policy of its thread. */
+bool mempolicy_accepts_block_locked(const struct space *space, uint32_t prot, uint64_t page, uint64_t frame);
 /* At the home, with space->lock held: true if FRAME, which the touching kernel chose by the policies that it knows, is
  * allowed for PAGE. */
 bool mempolicy_accepts_locked(const struct space *space, uint32_t prot, uint64_t page, uint64_t frame);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "tests/guest/harness/several_kernels.h"
@@ -452,6 +453,86 @@ static void test_team(void)
         touch_together(TEAM);
 }
 
+/* --- NUMA policies --- */
+
+enum { MPOL_DEFAULT, MPOL_BIND = 2, MPOL_INTERLEAVE = 3, MPOL_F_NODE = 1, MPOL_F_ADDR = 2 }; /* linux/mempolicy.h */
+
+static int node_of(const void *page)
+{
+    int node = -1;
+
+    MUST(syscall(SYS_get_mempolicy, &node, NULL, 0, page, MPOL_F_NODE | MPOL_F_ADDR));
+    return node;
+}
+
+static int own_node(void)
+{
+    unsigned cpu = 0, node = 0;
+
+    MUST(syscall(SYS_getcpu, &cpu, &node, NULL));
+    return (int)node;
+}
+
+/* Policy MODE for the memory at AREA, or for this thread if that is NULL, on the nodes of the bits NODES. */
+static void set_policy(void *area, int mode, unsigned long nodes)
+{
+    if (area == NULL)
+        MUST(syscall(SYS_set_mempolicy, mode, nodes != 0 ? &nodes : NULL, nodes != 0 ? 65 : 0));
+    else
+        MUST(syscall(SYS_mbind, area, MORE * HUGE, mode, &nodes, 65, 0));
+}
+
+/* Memory that this thread touches first is on NODE, and large or not, by a policy of the area (OF_AREA) or the thread.
+ */
+static void expect_bound(bool of_area, int node, bool large)
+{
+    char *area = map_aligned(MORE, PRIVATE, MADV_HUGEPAGE);
+    long before = huge_kb(), now;
+
+    set_policy(of_area ? area : NULL, MPOL_BIND, 1ul << node);
+    for (long page = 0; page < ALL; page++)
+        area[page * PAGE] = 1;
+    now = huge_kb() - before;
+    set_policy(NULL, MPOL_DEFAULT, 0);
+    CHECK(large && !may_be_locked ? now >= MORE * HUGE_KB : large || now == 0, "%ld kB are large", now);
+    for (long page = 0; page < ALL; page += 37)
+        if (!CHECK(node_of(area + page * PAGE) == node, "page %ld is on node %d", page, node_of(area + page * PAGE)))
+            break;
+    unmap(area);
+}
+
+static void expect_interleaved(bool of_area)
+{
+    char *area = map_aligned(MORE, PRIVATE, MADV_HUGEPAGE);
+    long found[2] = {0};
+
+    set_policy(of_area ? area : NULL, MPOL_INTERLEAVE, 3);
+    for (long page = 0; page < ALL; page++)
+        area[page * PAGE] = 1;
+    set_policy(NULL, MPOL_DEFAULT, 0);
+    for (long page = 0; page < ALL; page++)
+        found[node_of(area + page * PAGE) & 1]++;
+    CHECK(found[0] == ALL / 2 && found[1] == ALL / 2, "%ld and %ld pages", found[0], found[1]);
+    unmap(area);
+}
+
+static void test_policy(void)
+{
+    if (!tap_on_kettle() || access("/sys/devices/system/node/node1", F_OK) != 0) {
+        tap_skip("not a Kettle of 2 nodes");
+        return;
+    }
+    for (int kernel = 0; kernel < kernels_count(); kernel++) {
+        kernels_go(kernel);
+        for (int of_area = 0; of_area < 2; of_area++) {
+            expect_bound(of_area != 0, own_node(), kernels_count() > 1 && !only_alone);
+            expect_bound(of_area != 0, own_node() == 0 ? 1 : 0, false);
+            expect_interleaved(of_area != 0);
+        }
+    }
+    kernels_go(0);
+}
+
 int main(int argc, char **argv)
 {
     static const struct tap_test tests[] = {
@@ -466,6 +547,9 @@ int main(int argc, char **argv)
         {"fork", "after a fork parent and child have copies of private large pages, and share shared ones", test_fork},
         {"move", "a large page can be moved as a whole and in part", test_move},
         {"team", "threads of one kernel that touch 2 MiB first at once get one large page", test_team},
+        {"policy",
+         "memory that is bound to a node is there, and large where it is touched; interleaved memory is small",
+         test_policy},
         {"without", "without memory for large pages there are small ones, and later large ones again", test_without},
     };
 

@@ -630,10 +630,14 @@ int main(int argc, char **argv)
     static const struct tap_program program = {
         .tests = tests, .count = TAP_COUNT(tests), .apart = true, .parameters = "[ROUNDS]"};
     long number;
+    int status;
 
     if (tap_take_number(&argc, &argv, &number) && number > 0)
         rounds = number;
     kernel_count = tap_kernels(kernels);
     home = kettle_kernel();
-    return tap_main(argc, argv, &program);
+    kettle_control("numaperiod=20");
+    status = tap_main(argc, argv, &program);
+    kettle_control("numaperiod=100");
+    return status;
 }

@@ -8,7 +8,7 @@
 #include "kernel/lib/string.h"
 
 static struct spinlock lock;
-static struct list free_lists[NODES_MAX][FRAME_ORDER_MAX + 1]; /* [k] lock; valid for the nodes in buddy_nodes */
+static struct list free_lists[NODES_MAX][BLOCK_ORDER_MAX + 1]; /* [k] lock; valid for the nodes in buddy_nodes */
 static uint64_t free_on[NODES_MAX];                            /* [k] lock: each node's part of buddy_free */
 
 struct range buddy_ranges[RANGES_MAX];
@@ -44,7 +44,7 @@ static void block_merge(struct range *range, uint64_t index, uint32_t order)
 {
     uint64_t first = range->base >> PAGE_SHIFT, count = range->size / PAGE_SIZE;
 
-    while (order < FRAME_ORDER_MAX) {
+    while (order < BLOCK_ORDER_MAX) {
         uint64_t buddy = ((first + index) ^ (1ull << order)) - first; /* wraps when below the range */
 
         if (buddy >= count || buddy + (1ull << order) > count || range->frames[buddy].state != FRAME_FREE ||
@@ -81,7 +81,7 @@ int buddy_add_range(uint64_t base, uint64_t size, uint64_t delta, uint32_t node)
     count -= own;
     spin_lock(&lock);
     if ((buddy_nodes >> node & 1) == 0) {
-        for (uint32_t i = 0; i <= FRAME_ORDER_MAX; i++)
+        for (uint32_t i = 0; i <= BLOCK_ORDER_MAX; i++)
             list_init(&free_lists[node][i]);
         buddy_nodes |= 1ull << node;
     }
@@ -93,7 +93,7 @@ int buddy_add_range(uint64_t base, uint64_t size, uint64_t delta, uint32_t node)
     memset(range->frames, 0, count * sizeof(struct frame));
     buddy_range_count++;
     for (uint64_t index = 0; index < count;) { /* makes the largest aligned blocks that fit */
-        uint32_t order = FRAME_ORDER_MAX;
+        uint32_t order = BLOCK_ORDER_MAX;
         uint64_t number = (range->base >> PAGE_SHIFT) + index;
 
         while ((number & ((1ull << order) - 1)) != 0 || index + (1ull << order) > count)
@@ -111,7 +111,7 @@ int buddy_add_range(uint64_t base, uint64_t size, uint64_t delta, uint32_t node)
 /* The smallest free block of ORDER or more on NODE, with its order in *AT; NULL: there is none. */
 static struct list *find_on_locked(uint32_t node, uint32_t order, uint32_t *at)
 {
-    for (*at = order; *at <= FRAME_ORDER_MAX; (*at)++) {
+    for (*at = order; *at <= BLOCK_ORDER_MAX; (*at)++) {
         if (!list_empty(&free_lists[node][*at]))
             return free_lists[node][*at].next;
     }
@@ -151,6 +151,8 @@ uint64_t buddy_take(uint64_t set, uint32_t order)
     uint64_t frame;
     uint32_t at = 0;
 
+    if (order > FRAME_ORDER_MAX)
+        return 0;
     spin_lock(&lock);
     links = find_locked(set, order, &at);
     frame = links != NULL ? take_locked(links, at, order) : 0;
@@ -191,9 +193,9 @@ void buddy_give_run(struct range *range, uint64_t frame, uint64_t count)
         range->frames[index + i].state = FRAME_INSIDE;
     while (count > 0) {
         uint64_t number = (range->base >> PAGE_SHIFT) + index;
-        uint32_t order = number != 0 ? (uint32_t)__builtin_ctzll(number) : FRAME_ORDER_MAX;
+        uint32_t order = number != 0 ? (uint32_t)__builtin_ctzll(number) : BLOCK_ORDER_MAX;
 
-        order = order < FRAME_ORDER_MAX ? order : FRAME_ORDER_MAX;
+        order = order < BLOCK_ORDER_MAX ? order : BLOCK_ORDER_MAX;
         while (1ull << order > count)
             order--;
         block_merge(range, index, order);
@@ -208,7 +210,7 @@ bool buddy_has(const struct range *range, uint64_t frame)
     bool free = false;
 
     spin_lock(&lock);
-    for (uint32_t order = 0; order <= FRAME_ORDER_MAX && !free; order++) {
+    for (uint32_t order = 0; order <= BLOCK_ORDER_MAX && !free; order++) {
         uint64_t head = frame & ~((PAGE_SIZE << order) - 1); /* the start of the block of ORDER that would contain it */
         const struct frame *block;
 

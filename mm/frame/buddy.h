@@ -15,6 +15,10 @@
 #include "mm/frame/frame.h"
 
 #define RANGES_MAX 64
+/* 2^18 frames: 1 GiB. Far more than anybody is given at once: what nobody has had yet is then in few blocks, and of
+ * such a one only the first bytes are written. An emulator's host gives memory to what is written, and zeroes it first.
+ */
+#define BLOCK_ORDER_MAX 18u
 
 enum frame_state {
     FRAME_INSIDE, /* not the first frame of a block, or never handed out */
@@ -68,8 +72,8 @@ static inline void *frame_contents(uint64_t frame)
 
 /* frame_add_range. */
 int buddy_add_range(uint64_t base, uint64_t size, uint64_t delta, uint32_t node);
-/* Takes a block of ORDER from a node of SET, the smallest that there is on the first of them. It is in state USED, has
- * no references, and its contents are unspecified. 0: there is none. */
+/* Takes a block of ORDER, FRAME_ORDER_MAX at most, from a node of SET, the smallest that there is on the first of them.
+ * It is in state USED, has no references, and its contents are unspecified. 0: there is none. */
 uint64_t buddy_take(uint64_t set, uint32_t order);
 /* Takes a block of at most 2^MOST frames of NODE, whatever its size; *ORDER becomes it. 0: there is none. */
 uint64_t buddy_take_some(uint32_t node, uint32_t most, uint32_t *order);

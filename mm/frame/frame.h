@@ -8,7 +8,7 @@
 
 #include "kernel/abi/limits.h"
 
-#define FRAME_ORDER_MAX 10u /* 2^10 frames: 4 MiB */
+#define FRAME_ORDER_MAX 10u /* of what is allocated at once: 2^10 frames, 4 MiB */
 
 /* Adds [BASE, BASE + SIZE), memory of NODE (below NODES_MAX), which is mapped at its physical address plus DELTA, as
  * all ranges are. Its first bytes become the bookkeeping. -E2BIG: too many ranges; -ENOMEM: the range is too small for

@@ -15,7 +15,6 @@ from suite import Boot
 
 # One thread of the host takes the CPUs of most machines in turns, so that the host's load changes little of what happens.
 SINGLE = ("--tcg", "single")
-COUNTED = ("--icount", "0", "--seed", "1")  # virtual time goes on by 1 ns for each instruction
 MACHINES = {
     "1-kernel": ("--cpus", "1"),
     "4-kernels": ("--cpus", "4", "--nodes", "2", *SINGLE),
@@ -45,7 +44,7 @@ MEMORY = ["test-memory", "test-fork-memory", "test-map", "test-many-areas", "tes
           "test-memory-races", "test-mempolicy", "test-file-nodes", "test-block", "test-move", "test-seen", "test-hint", "test-lazy", "test-replicate", "test-newcomer",
           f"test-vm seed={SEED} batches=2 pages=320",
           f"test-retrieve seed={SEED} batches=1 pages=100", "test-one-frame 500"]
-TASKS = ["test-threads", "test-futex", "test-pi", "test-handoff 5000", "test-pthreads 1", "test-sched", "test-migrate",
+TASKS = ["test-threads", "test-futex", "test-pi", "test-handoff 5000", "test-pthreads 1", "test-sched", "test-shares crowd", "test-migrate",
          "test-moved", "test-registers", "test-thread-state", "test-signals", "test-fork", "test-exec",
          "test-exec-change", "test-proc",
          "test-accounting", "test-limits", "test-timers", "test-subreaper", "test-many-children", "test-pidfd", "test-users"]
@@ -63,7 +62,7 @@ SEVERAL = ["test-mempolicy", "test-file-nodes", "test-block", "test-move", "test
 THREE = ["test-newcomer"]  # kernels at least
 # Where two CPUs of the host run two of the machine at once, and where CPUs share a kernel: what races.
 RACES = ["test-memory", "test-fork-memory", "test-stale", "test-memory-races", "test-content", "test-one-frame 500",
-         "test-threads", "test-futex", "test-pi", "test-handoff 5000", "test-pthreads 1", "test-sched", "test-signals",
+         "test-threads", "test-futex", "test-pi", "test-handoff 5000", "test-pthreads 1", "test-sched", "test-shares crowd", "test-signals",
          "test-fork", "test-exec", "test-exec-change", "test-timers", "test-names", "test-tree", "test-pipes", "test-kept-reads", "test-sockets",
          "test-socket-race", "test-silence", "test-epoll", "test-eventfd", "test-timerfd", "test-signalfd", "test-descriptors", *STORMS,
          *AUDIT]
@@ -104,6 +103,11 @@ def boot(machine, programs, append="", inject="", label="", machines=None):
                 (machines or MACHINES)[machine] + options, tuple(programs))
 
 
+def counted(machine, programs):
+    """A boot in which time counts instructions."""
+    return Boot(f"counted {machine}", (*MACHINES[machine], "--icount", "0", "--seed", "1"), tuple(programs))
+
+
 def deaths(rounds):
     """Deaths of each kind; those at each message, and their times, on other machines in a long run only."""
     kinds = ("refused rest threads homes orphans vfork vfork-storm waits files locks served futex robust pi read borrowed copies file mover "
@@ -132,11 +136,11 @@ PAIRS = [tuple(row) for row in AllPairs(list(STRATEGIES.values()))]  # every two
 BOOTS = [
     boot("4-kernels", ALL),
     boot("1-kernel", [program for program in FRESH + MEMORY + TASKS + IPC + ["test-names", *STORMS, *AUDIT]
-                      if program.split()[0] not in SEVERAL]),
-    # a clock that goes by instructions: what a fork and a wait cost, and shares of a CPU, which a busy host would distort
-    Boot("counted 1-kernel", (*MACHINES["1-kernel"], *COUNTED), ("test-many-children costs 1600", "test-shares")),
-    Boot("counted 4-kernels", (*MACHINES["4-kernels"], *COUNTED), ("test-shares", "test-survive sizes")),
-    Boot("counted 1-kernel-smp", (*MACHINES["1-kernel-smp"], *COUNTED), ("test-shares",)),
+                      if program.split()[0] not in [*SEVERAL, "test-sched", "test-shares"]]),
+    # what a fork and a wait cost does not depend on the number of children; shares of a CPU, which a busy host would distort
+    counted("1-kernel", ["test-many-children costs 1600", "test-sched", "test-shares"]),
+    counted("4-kernels", ["test-shares", "test-survive sizes"]),
+    counted("1-kernel-smp", ["test-shares"]),
     boot("2-kernels", [*RACES, "test-stop", "test-stop under test-filemap", "test-audit under test-threads"]),
     boot("2-cpus-smp", [program for program in RACES if program.split()[0] not in SEVERAL]),
     boot("1-kernel-smp", [program for program in RACES if program.split()[0] not in SEVERAL]),

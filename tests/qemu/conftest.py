@@ -33,8 +33,8 @@ class Run:
         return f"{self.command}\nstatus {self.status}\n--- output\n{self.stdout.decode(errors='replace')}\n--- errors\n{self.stderr}\n--- log\n{self.log}"
 
 
-def kettle(*arguments, stdin=b"", timeout=TIMEOUT, log=None) -> Run:
-    """Runs `tools/kettle run ARGUMENTS`; a machine that hangs writes its wait dump and counts as status 124."""
+def kettle(*arguments, stdin=b"", timeout=TIMEOUT, log=None, nice=0) -> Run:
+    """Runs `tools/kettle run ARGUMENTS`; a machine that hangs writes its wait dump and counts as status 124. NICE is of the host."""
     command = [str(KETTLE), "run"]
     if "--timeout" not in arguments:
         command += ["--timeout", str(timeout)]
@@ -45,7 +45,7 @@ def kettle(*arguments, stdin=b"", timeout=TIMEOUT, log=None) -> Run:
     if log is not None:
         command += ["--log", str(log)]
     command += [str(a) for a in arguments]
-    done = subprocess.run(command, input=stdin, capture_output=True, timeout=timeout + 60, check=False)
+    done = subprocess.run(["nice", "-n", str(nice), *command], input=stdin, capture_output=True, timeout=timeout + 60, check=False)
     text = log.read_text(errors="replace") if log is not None and log.exists() else ""
     return Run(done.returncode, done.stdout, done.stderr.decode(errors="replace"), text, shlex.join(command))
 

@@ -21,6 +21,7 @@ UNASKED = "no program had asked for it"  # tools/hosttools/run/session.py
 # the longest of a short run took 614 s for 45 programs, and one of two programs 140 s.
 TIMEOUT = 600 if not long_run() else 20000
 TIMEOUT_PROGRAM = 15
+NICE = 5  # of a machine with one thread of the host: it takes what those leave over whose CPUs run at once
 LOG_LINES = 150  # of a log, in the text of a failure
 MOST_SKIPPED = 0.5  # of a program's checks: a program that skips more does not belong on that machine
 
@@ -32,6 +33,11 @@ class Boot:
     name: str
     arguments: tuple[str, ...]  # of tools/kettle run
     programs: tuple[str, ...] = field(compare=False)
+
+    def is_wide(self) -> bool:
+        """Whether its CPUs run at once on the host's. What stops one of them stops it in the middle of what the others wait for:
+        two such machines at a time take several times as much of the host as one after the other."""
+        return "multi" in self.arguments
 
 
 @dataclass(frozen=True)
@@ -100,7 +106,7 @@ def run_boot(boot: Boot, programs: list[str]) -> dict[str, Result]:
             names = Path(folder, "suite")
             names.write_text("".join(f"{program}\n" for program in waiting))
             done = kettle(*boot.arguments, "--file", f"{names}:/suite", "--", "suite", "/suite",
-                          timeout=TIMEOUT + TIMEOUT_PROGRAM * len(waiting), log=Path(folder, "log"))
+                          timeout=TIMEOUT + TIMEOUT_PROGRAM * len(waiting), log=Path(folder, "log"), nice=0 if boot.is_wide() else NICE)
         deaths = tuple(line for line in done.stderr.splitlines() if UNASKED in line)
         begins = list(BEGIN.finditer(done.stdout))
         for begin in begins:

@@ -8,7 +8,8 @@ from conftest import first_or_all
 from hosttools.paths import built
 from hosttools.suites.abi import OMP_ENVIRONMENT
 
-MACHINE = ("--cpus", "4", "--nodes", "2", "--tcg", "single", "--count")
+SHAPE = ("--cpus", "4", "--nodes", "2", "--count")
+MACHINE = (*SHAPE, "--icount", "0", "--seed", "1")  # interrupts come where they came the last time: one in a row of few counts
 PROGRAM = ("abibench", "--quick", "--json")
 
 
@@ -28,12 +29,9 @@ def rows(told) -> dict:
 @pytest.mark.parametrize("side", first_or_all(["core", "node", pytest.param("linux", marks=pytest.mark.linux)]))
 def test_every_row_has_figures(run_json, side):
     if side == "linux":
-        assert len(rows(run_json("--os", "linux", *MACHINE, "--", *PROGRAM))) > 30
+        assert len(rows(run_json("--os", "linux", *SHAPE, "--tcg", "single", "--", *PROGRAM))) > 30
         return
-    for _ in range(3):  # one interrupt in a row of few instructions is too much
-        found = rows(run_json(*MACHINE, "--kernels", side, "--", *PROGRAM))
-        if found["mutex.local"]["work"] < found["null.local"]["work"] < found["null.other"]["work"]:
-            break
+    found = rows(run_json(*MACHINE, "--kernels", side, "--", *PROGRAM))
     assert len(found) > (30 if side == "core" else 20)
     assert found["null.local"]["work"] < found["null.other"]["work"]  # the home is asked
     assert found["mutex.local"]["work"] < found["null.local"]["work"]  # a free mutex needs no call

@@ -23,7 +23,6 @@ def on_linux(numa_tour, tmp_path_factory):
     return done.stdout.decode()
 
 
-@pytest.mark.xdist_group("libnuma")  # one process boots Linux, once
 @pytest.mark.parametrize("kernels", first_or_all(KERNELS, 2))
 def test_libnuma(run, numa_tour, on_linux, kernels):
     """What is allocated, bound, interleaved and moved is on the same nodes, whichever kernels have them."""

@@ -10,7 +10,6 @@ import pytest
 
 from conftest import first_or_all, kettle
 
-pytestmark = pytest.mark.xdist_group("toolbox")  # one process has the outputs, and boots each machine once
 MACHINE = ("--cpus", "4", "--nodes", "2")
 KERNELS = ("core", "node", "1")
 SAME = {  # name: commands whose output is defined to the byte

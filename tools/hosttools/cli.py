@@ -6,17 +6,15 @@ import os
 import re
 import signal
 import sys
+from importlib import import_module
 from typing import Any, NoReturn, Sequence
 
-from hosttools.abi import abi
-from hosttools.bench import accuracy, bench, matrix, optimum, placement
 from hosttools.errors import STATUS_MACHINE, STATUS_SIGNAL, STATUS_USAGE, MachineError, UsageError, did_you_mean
 from hosttools.image import image
 from hosttools.machine import boot_options, host
 from hosttools.measure import numa_model
 from hosttools.paths import built
-from hosttools.programs import programs
-from hosttools.run import debug, run, space_events
+from hosttools.run import debug, run
 
 EPILOG = """\
 exit status: the program's; 128 + N when signal N ended it; 124 on --timeout; 125 when the machine itself failed (the
@@ -34,9 +32,16 @@ LISTS = {
     "options": boot_options.table,
 }
 SHELLS = ("bash", "zsh")
-NUMA = {"accuracy": (accuracy, "compare what kernels see of accesses with the exact trace, and tell its cost"),
-        "optimum": (optimum, "tell what the accesses of a trace cost, and would cost with the best placement"),
-        "placement": (placement, "tell what placing programs' memory by a trace of an earlier run gains")}
+NUMA = {"accuracy": "compare what kernels see of accesses with the exact trace, and tell its cost",
+        "optimum": "tell what the accesses of a trace cost, and would cost with the best placement",
+        "placement": "tell what placing programs' memory by a trace of an earlier run gains"}
+# Commands whose module is imported only for them: `kettle run` is called hundreds of times, and does not need it.
+OTHERS = {"bench": ("hosttools.bench.bench", "run a benchmark and write its results"),
+          "sweep": ("hosttools.bench.matrix", "run a benchmark under every combination of options that a file lists"),
+          "numa": ("hosttools.bench", "what kernels see of accesses, and where memory should be, by an exact trace"),
+          "events": ("hosttools.run.space_events", "draw what kernels counted of address spaces"),
+          "abi": ("hosttools.abi.abi", "compare programs on Linux and on Kettle"),
+          "programs": ("hosttools.programs.programs", "real programs' own checks on Linux and on Kettle")}
 
 
 class Parser(argparse.ArgumentParser):
@@ -110,8 +115,8 @@ def injection(text: str) -> dict[str, str]:
     return rule
 
 
-def make_parser() -> Parser:
-    """The parser of the whole command."""
+def make_parser(only: str | None = None) -> Parser:
+    """The parser of the whole command; with ONLY, of OTHERS' commands it knows the options of this one alone."""
     parser = Parser(prog="kettle", description="Boots the Kettle multikernel in an emulator and runs one program on it.",
                     epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
     parser.add_argument("--version", action=Version, nargs=0, help="print the commit of this tree, and exit")
@@ -136,20 +141,17 @@ def make_parser() -> Parser:
                                   + (f" (default {program})" if program else "")
                                   + (" (default: Debian's static busybox)" if name == "shell" else "")).complete = FILE
         command.add_argument("arguments", metavar="ARGS", nargs=argparse.REMAINDER, help="its arguments")
-    command = commands.add_parser("bench", help="run a benchmark and write its results", allow_abbrev=False)
-    bench.add_options(command, natural)
-    command = commands.add_parser("sweep", help="run a benchmark under every combination of options that a file lists", allow_abbrev=False)
-    matrix.add_options(command)
-    command = commands.add_parser("numa", help="what kernels see of accesses, and where memory should be, by an exact trace", allow_abbrev=False)
-    numa = command.add_subparsers(dest="numa", required=True, metavar="|".join(NUMA))
-    for name, (module, text) in NUMA.items():
-        module.add_options(numa.add_parser(name, help=text, description=text.capitalize() + ".", allow_abbrev=False), natural)
-    command = commands.add_parser("events", help="draw what kernels counted of address spaces", allow_abbrev=False)
-    space_events.add_options(command, natural)
-    command = commands.add_parser("abi", help="compare programs on Linux and on Kettle", allow_abbrev=False)
-    abi.add_options(command, natural)
-    command = commands.add_parser("programs", help="real programs' own checks on Linux and on Kettle", allow_abbrev=False)
-    programs.add_options(command, natural)
+    for name, (module, text) in OTHERS.items():
+        command = commands.add_parser(name, help=text, allow_abbrev=False)
+        if only is not None and name != only:
+            continue
+        if name == "numa":
+            numa = command.add_subparsers(dest="numa", required=True, metavar="|".join(NUMA))
+            for way, text in NUMA.items():
+                import_module(f"{module}.{way}").add_options(
+                    numa.add_parser(way, help=text, description=text.capitalize() + ".", allow_abbrev=False), natural)
+        else:
+            import_module(module).add_options(command, natural)
     command = commands.add_parser("list", help="list the image's programs, or the boot options", allow_abbrev=False)
     command.add_argument("what", choices=tuple(LISTS), nargs="?", default="programs", metavar="programs|options",
                          help="programs: of the image; options: of the kernel, with their defaults and values (default programs)")
@@ -225,7 +227,7 @@ def _add_counting(command: argparse.ArgumentParser) -> None:
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """The options of a command line. Raises UsageError."""
-    options = make_parser().parse_args(list(arguments))
+    options = make_parser(arguments[0] if arguments else "").parse_args(list(arguments))
     if options.subcommand in ("run", "shell", "debug"):
         if options.arguments[:1] == ["--"]:
             del options.arguments[0]
@@ -246,18 +248,12 @@ def main(arguments: Sequence[str]) -> int:
 
             print(shtab.complete(make_parser(), options.shell))
             return 0
-        if options.subcommand == "bench":
-            return bench.main(options)
         if options.subcommand == "sweep":
-            return bench.main(parse(matrix.words(options)))
-        if options.subcommand == "numa":
-            return NUMA[options.numa][0].main(options)
-        if options.subcommand == "events":
-            return space_events.main(options)
-        if options.subcommand == "abi":
-            return abi.main(options)
-        if options.subcommand == "programs":
-            return programs.main(options)
+            options = parse(import_module(OTHERS["sweep"][0]).words(options))
+        if options.subcommand in OTHERS:
+            module = OTHERS[options.subcommand][0] + (f".{options.numa}" if options.subcommand == "numa" else "")
+            status: int = import_module(module).main(options)
+            return status
         if options.subcommand == "debug":
             return debug.main(options)
         return asyncio.run(run.main(options, interactive=options.subcommand == "shell"))

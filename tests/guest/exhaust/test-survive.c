@@ -297,11 +297,11 @@ static void test_sizes(void)
     if (tap_skip_alone())
         return;
     memset(shared, 0, sizeof(*shared));
+    kernels_go(0); /* not to the deaf one */
     CHECK(tap_fork(resize, NULL) == 0, "it does not end well");
     tap_note("%ld messages for %ld changes", shared->count[0], shared->count[1]);
-    CHECK(shared->count[0] > 0 && shared->count[0] <= 300l * kettle_kernels() &&
-              shared->count[1] > 10l * shared->count[0],
-          "%ld messages for %ld changes", shared->count[0], shared->count[1]);
+    CHECK(shared->count[0] > 0 && shared->count[0] < shared->count[1] / 2, "%ld messages for %ld changes",
+          shared->count[0], shared->count[1]); /* else one to each other kernel for each change */
 }
 
 /* --- readers --- */

@@ -3,8 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <signal.h>
-#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +16,7 @@
 #include <unistd.h>
 #include <utime.h>
 
+#include "tests/guest/fs/tree.h"
 #include "tests/guest/harness/several_kernels.h"
 #include "tests/guest/harness/tap.h"
 
@@ -27,22 +26,18 @@
 
 static int turn;
 
-/* Goes to the next kernel. */
-static bool on(void)
+bool tree_on(void)
 {
     kernels_go(turn++);
     return true;
 }
 
-static void gives(long result, int error, int line, const char *call)
+void tree_gives(long result, int error, int line, const char *call)
 {
     int is = result < 0 ? errno : 0;
 
     CHECK(is == error, "line %d: %s: %s, not %s", line, call, strerror(is), strerror(error));
 }
-
-/* CALL fails with ERROR, or for 0 does not. */
-#define GIVES(call, error) gives(on() ? (long)(call) : 0, (error), __LINE__, #call)
 
 static bool make(const char *path, const char *text)
 {
@@ -63,7 +58,7 @@ static bool has(const char *path, const char *text)
     return count == (ssize_t)strlen(text) && memcmp(bytes, text, (size_t)count) == 0;
 }
 
-static long opened(const char *path, int flags)
+long tree_opened(const char *path, int flags)
 {
     int fd = open(path, flags, 0600);
 
@@ -117,7 +112,7 @@ static void remove_all(const char *path)
     }
 }
 
-static void begin(void)
+void tree_begin(void)
 {
     chdir("/");
     remove_all(base);
@@ -128,41 +123,41 @@ static void test_open(void)
 {
     char name[260];
 
-    begin();
-    GIVES(opened("none", O_RDONLY), ENOENT);
-    GIVES(opened("none/", O_RDONLY | O_CREAT), EISDIR);
-    GIVES(opened("none/file", O_RDONLY | O_CREAT), ENOENT);
+    tree_begin();
+    GIVES(tree_opened("none", O_RDONLY), ENOENT);
+    GIVES(tree_opened("none/", O_RDONLY | O_CREAT), EISDIR);
+    GIVES(tree_opened("none/file", O_RDONLY | O_CREAT), ENOENT);
     GIVES(make("file", "text") ? 0 : -1, 0);
-    GIVES(opened("file", O_RDONLY | O_CREAT | O_EXCL), EEXIST);
-    GIVES(opened("file", O_RDONLY | O_CREAT), 0);
-    GIVES(opened("file", O_RDONLY | O_DIRECTORY), ENOTDIR);
-    GIVES(opened("file/", O_RDONLY), ENOTDIR);
-    GIVES(opened("file/", O_RDONLY | O_CREAT), EISDIR);
-    GIVES(opened("file/.", O_RDONLY), ENOTDIR);
-    GIVES(opened("file/..", O_RDONLY), ENOTDIR);
-    GIVES(opened("file/below", O_RDONLY | O_CREAT), ENOTDIR);
+    GIVES(tree_opened("file", O_RDONLY | O_CREAT | O_EXCL), EEXIST);
+    GIVES(tree_opened("file", O_RDONLY | O_CREAT), 0);
+    GIVES(tree_opened("file", O_RDONLY | O_DIRECTORY), ENOTDIR);
+    GIVES(tree_opened("file/", O_RDONLY), ENOTDIR);
+    GIVES(tree_opened("file/", O_RDONLY | O_CREAT), EISDIR);
+    GIVES(tree_opened("file/.", O_RDONLY), ENOTDIR);
+    GIVES(tree_opened("file/..", O_RDONLY), ENOTDIR);
+    GIVES(tree_opened("file/below", O_RDONLY | O_CREAT), ENOTDIR);
     GIVES(mkdir("directory", 0755), 0);
-    GIVES(opened("directory", O_RDONLY), 0);
-    GIVES(opened("directory", O_WRONLY), EISDIR);
-    GIVES(opened("directory", O_RDONLY | O_TRUNC), EISDIR);
-    GIVES(opened("directory", O_RDONLY | O_CREAT), EISDIR);
-    GIVES(opened("directory", O_RDONLY | O_CREAT | O_EXCL), EEXIST);
-    GIVES(opened("directory/", O_RDONLY | O_CREAT), EISDIR);
-    GIVES(opened(".", O_RDONLY | O_CREAT), EISDIR);
-    GIVES(opened("directory/..", O_RDONLY | O_CREAT), EISDIR);
-    GIVES(opened("", O_RDONLY), ENOENT);
-    GIVES(opened("/", O_RDWR), EISDIR);
-    GIVES(opened("./directory//..///file", O_RDONLY), 0);
+    GIVES(tree_opened("directory", O_RDONLY), 0);
+    GIVES(tree_opened("directory", O_WRONLY), EISDIR);
+    GIVES(tree_opened("directory", O_RDONLY | O_TRUNC), EISDIR);
+    GIVES(tree_opened("directory", O_RDONLY | O_CREAT), EISDIR);
+    GIVES(tree_opened("directory", O_RDONLY | O_CREAT | O_EXCL), EEXIST);
+    GIVES(tree_opened("directory/", O_RDONLY | O_CREAT), EISDIR);
+    GIVES(tree_opened(".", O_RDONLY | O_CREAT), EISDIR);
+    GIVES(tree_opened("directory/..", O_RDONLY | O_CREAT), EISDIR);
+    GIVES(tree_opened("", O_RDONLY), ENOENT);
+    GIVES(tree_opened("/", O_RDWR), EISDIR);
+    GIVES(tree_opened("./directory//..///file", O_RDONLY), 0);
     memset(name, 'n', sizeof(name));
     name[256] = '\0';
-    GIVES(opened(name, O_RDONLY | O_CREAT), ENAMETOOLONG);
+    GIVES(tree_opened(name, O_RDONLY | O_CREAT), ENAMETOOLONG);
     name[255] = '\0';
-    GIVES(opened(name, O_RDONLY | O_CREAT), 0);
+    GIVES(tree_opened(name, O_RDONLY | O_CREAT), 0);
     GIVES(unlink(name), 0);
     GIVES(has("file", "text") ? 0 : -1, 0);
-    GIVES(opened("file", O_RDONLY | O_TRUNC), 0);
+    GIVES(tree_opened("file", O_RDONLY | O_TRUNC), 0);
     GIVES(has("file", "") ? 0 : -1, 0);
-    GIVES(opened((const char *)TAP_UNMAPPED, O_RDONLY), EFAULT);
+    GIVES(tree_opened((const char *)TAP_UNMAPPED, O_RDONLY), EFAULT);
     GIVES(openat(99, "file", O_RDONLY), EBADF);
     GIVES(openat(1, "", O_RDONLY), ENOENT);
     GIVES(syscall(SYS_openat, AT_FDCWD, base, O_TEMPORARY, 0600), EINVAL);
@@ -172,7 +167,7 @@ static void test_make(void)
 {
     struct stat facts;
 
-    begin();
+    tree_begin();
     umask(027);
     GIVES(mkdir("a", 01777), 0);
     facts = facts_of("a");
@@ -204,11 +199,11 @@ static void test_make(void)
     GIVES(mknod("a/null", S_IFCHR | 0600, makedev(1, 3)), 0);
     CHECK(S_ISCHR(facts_of("a/null").st_mode) && facts_of("a/null").st_rdev == makedev(1, 3), "device %lx",
           (unsigned long)facts_of("a/null").st_rdev);
-    CHECK(on() && make("a/null", "gone") && has("a/null", ""), "a device that was made");
+    CHECK(tree_on() && make("a/null", "gone") && has("a/null", ""), "a device that was made");
     GIVES(mknod("a/absent", S_IFCHR | 0600, makedev(250, 250)), 0);
-    GIVES(opened("a/absent", O_RDONLY), ENXIO);
+    GIVES(tree_opened("a/absent", O_RDONLY), ENXIO);
     GIVES(mknod("a/socket", S_IFSOCK | 0600, 0), 0);
-    GIVES(opened("a/socket", O_RDONLY), ENXIO);
+    GIVES(tree_opened("a/socket", O_RDONLY), ENXIO);
 }
 
 static void test_remove(void)
@@ -216,7 +211,7 @@ static void test_remove(void)
     char bytes[8] = {0};
     int fd;
 
-    begin();
+    tree_begin();
     GIVES(mkdir("a", 0755), 0);
     GIVES(mkdir("a/b", 0755), 0);
     GIVES(make("f", "text") ? 0 : -1, 0);
@@ -251,8 +246,8 @@ static void test_remove(void)
     GIVES(rmdir("a/"), 0);
     fd = open("f", O_RDONLY);
     GIVES(unlink("f"), 0);
-    GIVES(opened("f", O_RDONLY), ENOENT);
-    CHECK(on() && read(fd, bytes, 8) == 4 && memcmp(bytes, "text", 4) == 0, "an open file is gone");
+    GIVES(tree_opened("f", O_RDONLY), ENOENT);
+    CHECK(tree_on() && read(fd, bytes, 8) == 4 && memcmp(bytes, "text", 4) == 0, "an open file is gone");
     close(fd);
     GIVES(unlink("l"), 0);
     GIVES(unlink("la"), 0);
@@ -263,7 +258,7 @@ static void test_links(void)
     char text[300], target[64];
     struct stat facts;
 
-    begin();
+    tree_begin();
     GIVES(make("f", "text") ? 0 : -1, 0);
     GIVES(mkdir("a", 0755), 0);
     GIVES(symlink("f", "l"), 0);
@@ -276,30 +271,30 @@ static void test_links(void)
     GIVES(symlink("f", ""), ENOENT);
     GIVES(symlink("f", "new/"), ENOENT);
     GIVES(symlink("f", "none/x"), ENOENT);
-    CHECK(on() && has("l", "text") && has("a/up", "text") && has("la/up", "text") && has("la/../f", "text"),
+    CHECK(tree_on() && has("l", "text") && has("a/up", "text") && has("la/up", "text") && has("la/../f", "text"),
           "what links lead to");
     facts = facts_of("l");
     CHECK(S_ISLNK(facts.st_mode) && facts.st_size == 1 && (facts.st_mode & 0777) == 0777, "mode %o, size %ld",
           facts.st_mode, (long)facts.st_size);
-    CHECK(on() && stat("l", &facts) == 0 && S_ISREG(facts.st_mode), "mode %o", facts.st_mode);
-    CHECK(on() && readlink("a/up", text, sizeof(text)) == 4 && memcmp(text, "../f", 4) == 0, "readlink");
-    CHECK(on() && readlink("a/up", text, 2) == 2, "readlink, short");
+    CHECK(tree_on() && stat("l", &facts) == 0 && S_ISREG(facts.st_mode), "mode %o", facts.st_mode);
+    CHECK(tree_on() && readlink("a/up", text, sizeof(text)) == 4 && memcmp(text, "../f", 4) == 0, "readlink");
+    CHECK(tree_on() && readlink("a/up", text, 2) == 2, "readlink, short");
     GIVES(readlink("f", text, sizeof(text)), EINVAL);
     GIVES(readlink("none", text, sizeof(text)), ENOENT);
     GIVES(syscall(SYS_readlink, "a/up", text, 0), EINVAL);
     GIVES(readlink("", text, 1), ENOENT);
-    GIVES(opened("loop", O_RDONLY), ELOOP);
-    GIVES(opened("loop/x", O_RDONLY), ELOOP);
-    GIVES(opened("l", O_RDONLY | O_NOFOLLOW), ELOOP);
-    GIVES(opened("l", O_RDONLY | O_NOFOLLOW | O_DIRECTORY), ENOTDIR);
-    GIVES(opened("la", O_RDONLY | O_NOFOLLOW), ELOOP);
-    GIVES(opened("la/", O_RDONLY | O_NOFOLLOW), 0);
-    GIVES(opened("l/", O_RDONLY), ENOTDIR);
-    GIVES(opened("dangling", O_RDONLY), ENOENT);
-    GIVES(opened("dangling", O_RDONLY | O_CREAT | O_EXCL), EEXIST);
+    GIVES(tree_opened("loop", O_RDONLY), ELOOP);
+    GIVES(tree_opened("loop/x", O_RDONLY), ELOOP);
+    GIVES(tree_opened("l", O_RDONLY | O_NOFOLLOW), ELOOP);
+    GIVES(tree_opened("l", O_RDONLY | O_NOFOLLOW | O_DIRECTORY), ENOTDIR);
+    GIVES(tree_opened("la", O_RDONLY | O_NOFOLLOW), ELOOP);
+    GIVES(tree_opened("la/", O_RDONLY | O_NOFOLLOW), 0);
+    GIVES(tree_opened("l/", O_RDONLY), ENOTDIR);
+    GIVES(tree_opened("dangling", O_RDONLY), ENOENT);
+    GIVES(tree_opened("dangling", O_RDONLY | O_CREAT | O_EXCL), EEXIST);
     GIVES(mkdir("dangling", 0755), EEXIST);
-    GIVES(opened("dangling", O_RDONLY | O_CREAT), 0);
-    GIVES(opened("none", O_RDONLY), 0);
+    GIVES(tree_opened("dangling", O_RDONLY | O_CREAT), 0);
+    GIVES(tree_opened("none", O_RDONLY), 0);
     GIVES(lstat("la/", &facts), 0);
     CHECK(S_ISDIR(facts.st_mode), "mode %o", facts.st_mode);
     for (int i = 0; i < 41; i++) {
@@ -307,13 +302,13 @@ static void test_links(void)
         snprintf(target, sizeof(target), i == 0 ? "f" : "chain%d", i - 1);
         symlink(target, text);
     }
-    GIVES(opened("chain39", O_RDONLY), 0);
-    GIVES(opened("chain40", O_RDONLY), ELOOP);
+    GIVES(tree_opened("chain39", O_RDONLY), 0);
+    GIVES(tree_opened("chain40", O_RDONLY), ELOOP);
     snprintf(text, sizeof(text), "%s/f", base);
     GIVES(symlink(text, "absolute"), 0);
-    CHECK(on() && has("absolute", "text"), "an absolute link");
+    CHECK(tree_on() && has("absolute", "text"), "an absolute link");
     GIVES(symlink("/proc/self/cwd/f", "through"), 0);
-    CHECK(on() && has("through", "text"), "through /proc and back");
+    CHECK(tree_on() && has("through", "text"), "through /proc and back");
     GIVES(link("f", "h"), 0);
     CHECK(facts_of("f").st_nlink == 2 && facts_of("h").st_ino == facts_of("f").st_ino, "links of a file");
     GIVES(link("f", "h"), EEXIST);
@@ -327,14 +322,14 @@ static void test_links(void)
     CHECK(facts_of("hf").st_ino == facts_of("f").st_ino, "a followed link");
     GIVES(link("/proc/version", "i"), EXDEV);
     GIVES(unlink("f"), 0);
-    CHECK(on() && has("h", "text") && facts_of("h").st_nlink == 2, "the other name");
+    CHECK(tree_on() && has("h", "text") && facts_of("h").st_nlink == 2, "the other name");
 }
 
 static void test_rename(void)
 {
     struct stat facts, other;
 
-    begin();
+    tree_begin();
     GIVES(make("f", "1") ? 0 : -1, 0);
     GIVES(make("g", "2") ? 0 : -1, 0);
     GIVES(mkdir("a", 0755), 0);
@@ -363,23 +358,23 @@ static void test_rename(void)
     GIVES(rename2("f", "g", RENAME_NOREPLACE | RENAME_EXCHANGE), EINVAL);
     GIVES(rename2("f", "x", RENAME_EXCHANGE), ENOENT);
     GIVES(rename2("f", "a", RENAME_EXCHANGE), 0);
-    CHECK(on() && has("a", "1") && facts_of("f").st_nlink == 3, "a file and a directory change places");
+    CHECK(tree_on() && has("a", "1") && facts_of("f").st_nlink == 3, "a file and a directory change places");
     GIVES(rename2("f", "a", RENAME_EXCHANGE), 0);
     GIVES(rename2("a", "a/b", RENAME_EXCHANGE), EINVAL);
     GIVES(rename2("a/b", "a", RENAME_EXCHANGE), EINVAL);
     GIVES(rename("f", "g"), 0);
-    CHECK(on() && has("g", "1"), "what was there is replaced");
-    GIVES(opened("f", O_RDONLY), ENOENT);
+    CHECK(tree_on() && has("g", "1"), "what was there is replaced");
+    GIVES(tree_opened("f", O_RDONLY), ENOENT);
     GIVES(link("g", "h"), 0);
     GIVES(rename("g", "h"), 0);
-    CHECK(on() && has("g", "1") && has("h", "1"), "two names of one file stay");
+    CHECK(tree_on() && has("g", "1") && has("h", "1"), "two names of one file stay");
     GIVES(rename("a/b", "e"), 0);
     CHECK(facts_of("a").st_nlink == 2, "%lu links", (unsigned long)facts_of("a").st_nlink);
     GIVES(rename("e", "a/e/"), 0);
-    CHECK(on() && stat("a/e/..", &facts) == 0 && stat("a", &other) == 0 && facts.st_ino == other.st_ino,
+    CHECK(tree_on() && stat("a/e/..", &facts) == 0 && stat("a", &other) == 0 && facts.st_ino == other.st_ino,
           "the parent of what was renamed");
     GIVES(rename("a/e", "top"), 0);
-    CHECK(on() && stat("top/..", &facts) == 0 && stat(".", &other) == 0 && facts.st_ino == other.st_ino,
+    CHECK(tree_on() && stat("top/..", &facts) == 0 && stat(".", &other) == 0 && facts.st_ino == other.st_ino,
           "the parent of what was renamed again");
     GIVES(rename2("g", "new", RENAME_NOREPLACE), 0);
     GIVES(symlink("new", "l"), 0);
@@ -391,7 +386,7 @@ static bool is_cwd(const char *path)
 {
     char text[4096];
 
-    return on() && getcwd(text, sizeof(text)) != NULL && strcmp(text, path) == 0;
+    return tree_on() && getcwd(text, sizeof(text)) != NULL && strcmp(text, path) == 0;
 }
 
 static void test_directories(void)
@@ -400,7 +395,7 @@ static void test_directories(void)
     struct stat facts;
     int directory, file;
 
-    begin();
+    tree_begin();
     GIVES(mkdir("a", 0755), 0);
     GIVES(mkdir("a/b", 0755), 0);
     GIVES(make("a/f", "below") ? 0 : -1, 0);
@@ -415,7 +410,7 @@ static void test_directories(void)
     GIVES(rename(path, text), 0);
     snprintf(path, sizeof(path), "%s/c/b", base);
     CHECK(is_cwd(path), "after a parent was renamed");
-    CHECK(on() && has("../f", "below"), "a relative name");
+    CHECK(tree_on() && has("../f", "below"), "a relative name");
     directory = open("..", O_RDONLY | O_DIRECTORY);
     file = openat(directory, "f", O_RDONLY);
     CHECK(directory >= 0 && file >= 0, "%s", strerror(errno));
@@ -425,7 +420,7 @@ static void test_directories(void)
     GIVES(mkdirat(directory, "d", 0755), 0);
     GIVES(symlinkat("f", directory, "l"), 0);
     GIVES(renameat(directory, "l", directory, "m"), 0);
-    CHECK(on() && readlinkat(directory, "m", text, sizeof(text)) == 1, "%s", strerror(errno));
+    CHECK(tree_on() && readlinkat(directory, "m", text, sizeof(text)) == 1, "%s", strerror(errno));
     GIVES(fstatat(directory, "m", &facts, AT_SYMLINK_NOFOLLOW), 0);
     CHECK(S_ISLNK(facts.st_mode), "mode %o", facts.st_mode);
     GIVES(fstatat(directory, "", &facts, AT_EMPTY_PATH), 0);
@@ -436,23 +431,23 @@ static void test_directories(void)
     snprintf(path, sizeof(path), "%s/c/b", base);
     GIVES(rmdir(path), 0);
     GIVES(getcwd(text, sizeof(text)) == NULL ? -1 : 0, ENOENT);
-    GIVES(opened("x", O_RDONLY | O_CREAT), ENOENT);
+    GIVES(tree_opened("x", O_RDONLY | O_CREAT), ENOENT);
     GIVES(mkdir("x", 0755), ENOENT);
-    GIVES(opened(".", O_RDONLY), 0);
-    CHECK(on() && stat(".", &facts) == 0 && facts.st_nlink == 0, "%lu links", (unsigned long)facts.st_nlink);
+    GIVES(tree_opened(".", O_RDONLY), 0);
+    CHECK(tree_on() && stat(".", &facts) == 0 && facts.st_nlink == 0, "%lu links", (unsigned long)facts.st_nlink);
     GIVES(fchdir(directory), 0);
     snprintf(path, sizeof(path), "%s/c", base);
     CHECK(is_cwd(path), "fchdir");
     GIVES(chdir("/proc/self"), 0);
-    GIVES(opened("status", O_RDONLY), 0);
+    GIVES(tree_opened("status", O_RDONLY), 0);
     GIVES(chdir("../.."), 0);
     CHECK(is_cwd("/"), "out of /proc");
     close(file);
     close(directory);
     chdir(base);
-    CHECK(on(), "on");
+    CHECK(tree_on(), "on");
     if (fork() == 0) {
-        on();
+        tree_on();
         _exit(is_cwd(base) && mkdir("child", 0755) == 0 ? 0 : 1);
     }
     wait(&file);
@@ -466,7 +461,7 @@ static void test_late_times(void)
     struct timespec times[2] = {{0, 0}, {0, 0}};
     int64_t last = 0;
 
-    begin();
+    tree_begin();
     GIVES(make("f", "") ? 0 : -1, 0);
     for (size_t i = 0; i < sizeof(seconds) / sizeof(seconds[0]); i++) {
         times[0].tv_sec = times[1].tv_sec = seconds[i];
@@ -487,7 +482,7 @@ static void test_facts(void)
     uint64_t more[32]; /* struct statx */
     int fd;
 
-    begin();
+    tree_begin();
     CHECK(stat("/", &facts) == 0 && stat("//..", &before) == 0 && S_ISDIR(facts.st_mode) &&
               facts.st_ino == before.st_ino,
           "the root: %s", strerror(errno));
@@ -584,7 +579,7 @@ static void test_listing(void)
     char name[16];
     int fd, found;
 
-    begin();
+    tree_begin();
     for (int i = 0; i < 100; i++) {
         snprintf(name, sizeof(name), "n%d", i);
         GIVES(close(creat(name, 0600)), 0);
@@ -599,7 +594,7 @@ static void test_listing(void)
             counts[i] = -1;
         }
     }
-    on();
+    tree_on();
     list(fd, 200, counts, 1000);
     for (int i = 0; i < 100; i++)
         CHECK(counts[i] == 1 || counts[i] == -1, "%d was listed %d times", i, counts[i]);
@@ -618,7 +613,7 @@ static void test_listing(void)
     GIVES(mkdir("gone", 0755), 0);
     fd = open("gone", O_RDONLY);
     GIVES(rmdir("gone"), 0);
-    on();
+    tree_on();
     GIVES(syscall(SYS_getdents64, fd, counts, sizeof(counts)), ENOENT);
     close(fd);
 }
@@ -629,7 +624,7 @@ static void test_nameless(void)
     struct stat facts = {0};
     int fd, other;
 
-    begin();
+    tree_begin();
     fd = open(".", O_TMPFILE | O_RDWR, 0640);
     CHECK(fd >= 0, "%s", strerror(errno));
     GIVES(write(fd, "text", 4), 0);
@@ -637,164 +632,29 @@ static void test_nameless(void)
     CHECK(facts.st_nlink == 0 && S_ISREG(facts.st_mode), "%lu links", (unsigned long)facts.st_nlink);
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     GIVES(linkat(fd, "", AT_FDCWD, "named", AT_EMPTY_PATH), 0);
-    CHECK(on() && has("named", "text"), "a name for it");
-    CHECK(on() && has(path, "text"), "by its descriptor");
+    CHECK(tree_on() && has("named", "text"), "a name for it");
+    CHECK(tree_on() && has(path, "text"), "by its descriptor");
     close(fd);
     fd = open("named", O_PATH);
     GIVES(read(fd, text, 4), EBADF);
     GIVES(syscall(SYS_fchmod, fd, 0600), EBADF);
     GIVES(fstat(fd, &facts), 0);
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    CHECK(on() && has(path, "text"), "what was opened as a path");
+    CHECK(tree_on() && has(path, "text"), "what was opened as a path");
     close(fd);
     GIVES(symlink("named", "l"), 0);
     fd = open("l", O_PATH | O_NOFOLLOW);
-    CHECK(on() && readlinkat(fd, "", text, sizeof(text)) == 5, "%s", strerror(errno));
+    CHECK(tree_on() && readlinkat(fd, "", text, sizeof(text)) == 5, "%s", strerror(errno));
     close(fd);
     fd = open("named", O_RDWR);
     GIVES(unlink("named"), 0);
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     other = open(path, O_RDONLY);
     CHECK(other >= 0, "an unlinked file by its descriptor: %s", strerror(errno));
-    CHECK(on() && pread(other, text, 4, 0) == 4 && memcmp(text, "text", 4) == 0, "its bytes");
+    CHECK(tree_on() && pread(other, text, 4, 0) == 4 && memcmp(text, "text", 4) == 0, "its bytes");
     GIVES(linkat(fd, "", AT_FDCWD, "again", AT_EMPTY_PATH), ENOENT);
     close(other);
     close(fd);
-}
-
-static void test_fifo(void)
-{
-    char bytes[16] = {0};
-    int status, fd, writer;
-
-    begin();
-    GIVES(mkfifo("p", 0644), 0);
-    GIVES(opened("p", O_WRONLY | O_NONBLOCK), ENXIO);
-    fd = open("p", O_RDONLY | O_NONBLOCK);
-    CHECK(on() && fd >= 0 && read(fd, bytes, 4) == 0, "no writer: %s", strerror(errno));
-    writer = open("p", O_WRONLY | O_NONBLOCK);
-    CHECK(writer >= 0, "%s", strerror(errno));
-    GIVES(read(fd, bytes, 4), EAGAIN);
-    GIVES(write(writer, "hello", 5), 0);
-    CHECK(on() && read(fd, bytes, 16) == 5 && memcmp(bytes, "hello", 5) == 0, "'%s'", bytes);
-    GIVES(lseek(fd, 0, SEEK_SET), ESPIPE);
-    close(writer);
-    CHECK(on() && read(fd, bytes, 4) == 0, "the writer has gone");
-    close(fd);
-    for (int i = 0; i < 8; i++) {
-        if (fork() == 0) {
-            kernels_go(i + 1);
-            fd = open("p", O_WRONLY); /* waits for the reader */
-            _exit(fd >= 0 && write(fd, "child", 5) == 5 ? 0 : 1);
-        }
-        kernels_go(i);
-        fd = open("p", O_RDONLY); /* waits for the writer */
-        CHECK(fd >= 0 && read(fd, bytes, 5) == 5 && memcmp(bytes, "child", 5) == 0, "round %d: '%s'", i, bytes);
-        CHECK(read(fd, bytes, 5) == 0, "the end");
-        wait(&status);
-        CHECK(status == 0, "status %x", status);
-        close(fd);
-    }
-}
-
-#define MEETINGS 200
-
-static struct {
-    atomic_int opens, opened; /* calls of open that the reader has begun, and that have returned */
-    atomic_int gave_up;       /* openers of the reading end whom a signal has ended */
-    atomic_int got;           /* bytes read, by openers who have closed since */
-    atomic_bool over;
-} * shared;
-
-static void on_alarm(int number)
-{
-    (void)number;
-}
-
-/* Opens the reading end again and again. */
-static int open_in_turns(void)
-{
-    const struct sigaction action = {.sa_handler = on_alarm};
-
-    kernels_go(1);
-    if (sigaction(SIGALRM, &action, NULL) != 0)
-        return 1;
-    while (!shared->over) {
-        char byte;
-        ssize_t got = -1;
-        int fd;
-
-        shared->opens++;
-        fd = open("p", O_RDONLY);
-        shared->opened++;
-        if (fd < 0 && errno != EINTR)
-            return 2;
-        if (fd < 0) {
-            shared->gave_up++;
-            continue;
-        }
-        while (got < 0) {
-            got = read(fd, &byte, 1);
-            if (got < 0 && errno != EINTR)
-                return 3;
-        }
-        close(fd);
-        shared->got += got == 1; /* 0: it was the last writer's, who had not closed it yet */
-    }
-    return 0;
-}
-
-/* READER sleeps in open, and not in a read that may be over. */
-static bool is_in_open(pid_t reader)
-{
-    int opens = shared->opens;
-
-    return shared->opened == opens - 1 && tap_sleeps(reader, reader) && shared->opened == opens - 1;
-}
-
-/* A writer that finds the reading end open has met a reader that stays, and not one that is about to give up, as a
- * signal tells it to just then. */
-static void test_fifo_gives_up(void)
-{
-    uint64_t random = 5;
-    int sent = 0, status = 0;
-    pid_t reader, ended;
-
-    begin();
-    signal(SIGPIPE, SIG_IGN);
-    shared = tap_share(sizeof(*shared));
-    GIVES(mkfifo("p", 0644), 0);
-    reader = fork();
-    if (reader == 0)
-        _exit(open_in_turns());
-    kernels_go(2);
-    for (int i = 0; i < MEETINGS; i++) {
-        int fd, gave_up = shared->gave_up;
-
-        UNTIL(is_in_open(reader), "a reader that waits");
-        GIVES(kill(reader, SIGALRM), 0);
-        for (uint64_t turns = tap_random(&random) % 4 * (tap_random(&random) % 400); turns > 0; turns--)
-            atomic_signal_fence(memory_order_seq_cst);
-        fd = open("p", O_WRONLY | O_NONBLOCK);
-        if (fd >= 0) {
-            REQUIRE(write(fd, "x", 1) == 1, "after %d bytes: %s", sent, strerror(errno));
-            close(fd);
-            sent++;
-            UNTIL(shared->got == sent, "the reader that the writer has met");
-        } else {
-            REQUIRE(errno == ENXIO, "%s", strerror(errno));
-            UNTIL(shared->gave_up != gave_up, "the reader that has gone");
-        }
-    }
-    shared->over = true;
-    UNTIL((ended = waitpid(reader, &status, WNOHANG)) != 0 || is_in_open(reader), "the reader to wait, or its end");
-    if (ended == 0) {
-        GIVES(kill(reader, SIGALRM), 0);
-        waitpid(reader, &status, 0);
-    }
-    CHECK(status == 0, "status %x", (unsigned)status);
-    tap_note("%d readers were met, %d gave up", sent, shared->gave_up);
-    kernels_go(0);
 }
 
 static void test_devices(void)
@@ -802,9 +662,9 @@ static void test_devices(void)
     char bytes[64] = {0}, other[64] = {0};
     int fd;
 
-    CHECK(on() && has("/dev/null", ""), "null");
+    CHECK(tree_on() && has("/dev/null", ""), "null");
     fd = open("/dev/urandom", O_RDONLY);
-    CHECK(on() && read(fd, bytes, 64) == 64 && read(fd, other, 64) == 64 && memcmp(bytes, other, 64) != 0,
+    CHECK(tree_on() && read(fd, bytes, 64) == 64 && read(fd, other, 64) == 64 && memcmp(bytes, other, 64) != 0,
           "what is random");
     close(fd);
     fd = open("/dev/full", O_WRONLY);
@@ -814,8 +674,8 @@ static void test_devices(void)
     if (!tap_on_kettle())
         return;
     CHECK(facts_of("/dev/shm").st_mode == (S_IFDIR | 01777), "mode %o", facts_of("/dev/shm").st_mode);
-    GIVES(opened("/dev/stdin", O_RDONLY), 0);
-    GIVES(opened("/dev/fd/1", O_RDONLY), 0);
+    GIVES(tree_opened("/dev/stdin", O_RDONLY), 0);
+    GIVES(tree_opened("/dev/fd/1", O_RDONLY), 0);
 }
 
 static const struct tap_test tests[] = {
@@ -829,8 +689,8 @@ static const struct tap_test tests[] = {
     {"late-times", "a time beyond the range of a file becomes the last one in it", test_late_times},
     {"listing", "a directory can be listed while names are removed", test_listing},
     {"nameless", "O_TMPFILE makes files without names, and O_PATH opens without access", test_nameless},
-    {"fifo", "opening a FIFO waits for the other end", test_fifo},
-    {"fifo-gives-up", "an opener of a FIFO that gives up has met nobody", test_fifo_gives_up},
+    {"fifo", "opening a FIFO waits for the other end", tree_test_fifo},
+    {"fifo-gives-up", "an opener of a FIFO that gives up has met nobody", tree_test_fifo_gives_up},
     {"devices", "device nodes open their devices", test_devices},
 };
 

@@ -1,12 +1,11 @@
 /* test-libc: what the C library and the smallest set of system calls under it promise a program.
  *
  * Children of this program, started with a first argument:
- *     arguments   compares its arguments and environment with test_spawn_strings', exits with 0 or 1
+ *     arguments   compares its arguments and environment, exits with 0 or 1
  *     exit N      exits with N
  *
  * Long because it is a list: every test is short and stands alone. */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <link.h>
@@ -20,13 +19,13 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "libc/kettle.h"
 #include "tests/guest/harness/tap.h"
+#include "tests/guest/machine/libc.h"
 
 #define PAGE 4096
 
@@ -108,164 +107,6 @@ static int stack_use(int depth)
 static void test_stack(void)
 {
     CHECK(stack_use(120) == 120, "240 kB of stack do not keep what is written");
-}
-
-/* --- standard output and formats --- */
-
-#define CHECK_FORMAT(expected, ...)                                                                                    \
-    do {                                                                                                               \
-        char text_[256];                                                                                               \
-        int length_ = snprintf(text_, sizeof(text_), __VA_ARGS__);                                                     \
-        CHECK(strcmp(text_, expected) == 0, "'%s', not '%s'", text_, expected);                                        \
-        CHECK(length_ == (int)strlen(expected), "%d", length_);                                                        \
-    } while (0)
-
-static void test_print_integers(void)
-{
-    CHECK_FORMAT("0 -1 2147483647 -2147483648", "%d %d %d %d", 0, -1, INT_MAX, INT_MIN);
-    CHECK_FORMAT("4294967295 ff FF 0xff 377", "%u %x %X %#x %o", UINT_MAX, 255, 255, 255, 255);
-    CHECK_FORMAT("-9223372036854775808 18446744073709551615", "%ld %lu", LONG_MIN, ULONG_MAX);
-    CHECK_FORMAT("[   42][42   ][00042][+42]", "[%5d][%-5d][%05d][%+d]", 42, 42, 42, 42);
-    CHECK_FORMAT("-2 254", "%hhd %hhu", (signed char)-2, (unsigned char)254);
-    CHECK_FORMAT("[  0042]", "[%6.4d]", 42);
-    CHECK_FORMAT("[    7]", "[%*d]", 5, 7);
-    CHECK_FORMAT("123 0x7b", "%zu %#" PRIxMAX, (size_t)123, (uintmax_t)123);
-}
-
-static void test_print_text(void)
-{
-    CHECK_FORMAT("a%b", "%c%%%c", 'a', 'b');
-    CHECK_FORMAT("[abc][  abc][abc  ][ab]", "[%s][%5s][%-5s][%.2s]", "abc", "abc", "abc", "abc");
-    CHECK_FORMAT("0x1000", "%p", (void *)0x1000);
-    CHECK_FORMAT("2 1", "%2$d %1$d", 1, 2);
-}
-
-static void test_print_floats(void)
-{
-    volatile double zero = 0;
-
-    CHECK_FORMAT("0.500000 1.50e+10 0.1", "%f %.2e %g", 0.5, 1.5e10, 0.1);
-    CHECK_FORMAT("3.14159265358979312", "%.17f", 3.14159265358979312);
-    CHECK_FORMAT("0.10000000000000001 1e+100", "%.17g %g", 0.1, 1e100);
-    CHECK_FORMAT("0x1.8p+1", "%a", 3.0);
-    CHECK_FORMAT("inf -inf -0", "%g %g %g", 1 / zero, -1 / zero, -zero);
-    CHECK_FORMAT("3.6L", "%.1LfL", 3.55L + 0.01L);
-}
-
-static void test_scan(void)
-{
-    int number = 0;
-    unsigned hex = 0;
-    double real = 0;
-    char word[16] = "";
-
-    CHECK(sscanf(" -17 ff 2.5 word rest", "%d %x %lf %15s", &number, &hex, &real, word) == 4, "not four fields");
-    CHECK(number == -17 && hex == 255 && real == 2.5 && strcmp(word, "word") == 0, "%d %u %g %s", number, hex, real,
-          word);
-    CHECK(strtol("0x7fffffffffffffff", NULL, 0) == LONG_MAX, "largest long");
-    errno = 0;
-    CHECK(strtol("9223372036854775808", NULL, 10) == LONG_MAX && errno == ERANGE, "%s", strerror(errno));
-    CHECK(strtod("1e-3", NULL) == 0.001, "%g", strtod("1e-3", NULL));
-}
-
-static void test_stdio(void)
-{
-    CHECK(printf("# %s\n", "printf") == 9, "printf");
-    CHECK(fputs("# fputs\n", stdout) >= 0, "fputs");
-    CHECK(puts("# puts") >= 0, "puts");
-    CHECK(putchar('#') == '#' && putchar('\n') == '\n', "putchar");
-    CHECK(fwrite("# fwrite\n", 1, 9, stdout) == 9, "fwrite");
-    CHECK(fflush(stdout) == 0, "fflush: %s", strerror(errno));
-    /* More than stdio's buffer holds. */
-    for (int i = 0; i < 60; i++)
-        CHECK(printf("# line %2d of 60, long enough to go through the buffer of stdio several times\n", i) == 77, "%d",
-              i);
-    CHECK(fflush(stdout) == 0, "fflush: %s", strerror(errno));
-    CHECK(!ferror(stdout), "standard output has an error");
-    CHECK(fileno(stdin) == 0 && fileno(stdout) == 1 && fileno(stderr) == 2, "descriptors");
-}
-
-/* --- write and writev --- */
-
-static void test_write(void)
-{
-    static const char line[] = "# written with write\n";
-
-    fflush(stdout);
-    CHECK(write(1, line, sizeof(line) - 1) == sizeof(line) - 1, "%s", strerror(errno));
-    CHECK(write(1, line, 0) == 0, "nothing: %s", strerror(errno));
-    CHECK(write(2, line, 0) == 0, "nothing to standard error: %s", strerror(errno));
-}
-
-static void test_write_long(void)
-{
-    enum { LINE = 512, SIZE = 2 * PAGE + 3 * LINE };
-    static char text[PAGE + SIZE];
-    /* So that the text starts and ends inside a page and covers one whole. */
-    char *start = text + LINE / 2;
-    size_t done = 0;
-
-    for (size_t i = 0; i < SIZE; i += LINE) {
-        memset(start + i, 'a' + (int)(i / LINE % 26), LINE);
-        start[i] = '#';
-        start[i + LINE - 1] = '\n';
-    }
-    fflush(stdout);
-    while (done < SIZE) {
-        ssize_t count = write(1, start + done, SIZE - done);
-
-        if (!CHECK(count > 0 && done + (size_t)count <= SIZE, "after %zu bytes: %s", done, strerror(errno)))
-            break;
-        done += (size_t)count;
-    }
-}
-
-static void test_write_errors(void)
-{
-    fflush(stdout);
-    CHECK_ERROR(write(-1, "x", 1), EBADF);
-    CHECK_ERROR(write(1000, "x", 1), EBADF);
-    CHECK_ERROR(write(INT_MAX, "x", 1), EBADF);
-    CHECK_ERROR(write(-1, "x", 0), EBADF);
-    CHECK_ERROR(write(-1, TAP_UNMAPPED, 1), EBADF);
-    CHECK_ERROR(write(1, NULL, 1), EFAULT);
-    CHECK_ERROR(write(1, TAP_UNMAPPED, 1), EFAULT);
-    CHECK_ERROR(write(1, TAP_UNMAPPED, 3 * PAGE), EFAULT);
-    CHECK_ERROR(write(1, TAP_KERNEL_ADDRESS, 1), EFAULT);
-    CHECK_ERROR(write(1, TAP_NONCANONICAL, 1), EFAULT);
-    CHECK_ERROR(write(1, (void *)-1L, 16), EFAULT);
-    CHECK_ERROR(write(1, (void *)0x7fffffffffff, 16), EFAULT);
-    CHECK_ERROR(write(1, read_only, (size_t)-1), EFAULT);
-}
-
-static void test_writev(void)
-{
-    char a[] = "# written";
-    char b[] = " with ";
-    char c[] = "writev\n";
-    struct iovec parts[] = {{a, 9}, {NULL, 0}, {b, 6}, {b, 0}, {c, 7}};
-
-    fflush(stdout);
-    CHECK(writev(1, parts, 5) == 22, "%s", strerror(errno));
-    CHECK(writev(1, parts, 0) == 0, "no parts: %s", strerror(errno));
-    CHECK(writev(1, &parts[1], 1) == 0, "an empty part: %s", strerror(errno));
-}
-
-static void test_writev_errors(void)
-{
-    static char byte[] = "x";
-    struct iovec good = {byte, 1};
-    struct iovec bad = {TAP_UNMAPPED, 1};
-    struct iovec huge[] = {{byte, (size_t)-1}, {byte, 1}};
-
-    fflush(stdout);
-    CHECK_ERROR(writev(-1, &good, 1), EBADF);
-    CHECK_ERROR(writev(1, &good, -1), EINVAL);
-    CHECK_ERROR(writev(1, &good, 1025), EINVAL);
-    CHECK_ERROR(writev(1, TAP_UNMAPPED, 1), EFAULT);
-    CHECK_ERROR(writev(1, TAP_KERNEL_ADDRESS, 1), EFAULT);
-    CHECK_ERROR(writev(1, &bad, 1), EFAULT);
-    CHECK_ERROR(writev(1, huge, 2), EINVAL);
 }
 
 /* --- memory from malloc --- */
@@ -574,139 +415,6 @@ static void test_unknown_calls(void)
     }
 }
 
-static char *const strings_argv[] = {"", "@arguments", "two words", "\xc3\xa4\x01\xff", "", "last", NULL};
-static char *const strings_envp[] = {"A=1", "EMPTY=", "LONG=0123456789 0123456789 0123456789", "odd", NULL};
-
-static int child_arguments(int argc, char **argv)
-{
-    int i;
-
-    for (i = 0; strings_argv[i] != NULL; i++) {
-        if (i >= argc || strcmp(argv[i], strings_argv[i]) != 0)
-            return 1;
-    }
-    if (argc != i || argv[argc] != NULL)
-        return 1;
-    for (i = 0; strings_envp[i] != NULL; i++) {
-        if (environ[i] == NULL || strcmp(environ[i], strings_envp[i]) != 0)
-            return 1;
-    }
-    return environ[i] == NULL ? 0 : 1;
-}
-
-static void test_spawn_strings(void)
-{
-    const char *path = (const char *)getauxval(AT_EXECFN);
-    int status = -1;
-    pid_t child = kettle_spawn(kettle_kernel(), path, strings_argv, strings_envp, NULL);
-
-    if (CHECK(child > 0, "%s: %s", path, strerror(errno)) &&
-        CHECK(waitpid(child, &status, 0) == child, "%s", strerror(errno)))
-        CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "child's status is %#x", (unsigned)status);
-}
-
-static void test_spawn_status(void)
-{
-    static const int statuses[] = {0, 1, 7, 127, 255};
-
-    for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++) {
-        char text[8];
-
-        snprintf(text, sizeof(text), "%d", statuses[i]);
-        CHECK_CHILD_EXITS("exit", text, statuses[i]);
-    }
-    CHECK_CHILD_EXITS("exit", "263", 7);
-    CHECK_CHILD_EXITS("exit", "-1", 255);
-}
-
-static void test_spawn_many(void)
-{
-    enum { CHILDREN = 8 };
-    pid_t children[CHILDREN];
-    unsigned seen = 0;
-
-    for (int i = 0; i < CHILDREN; i++) {
-        char text[8];
-
-        snprintf(text, sizeof(text), "%d", 10 + i);
-        children[i] = tap_spawn("exit", text);
-        CHECK(children[i] > 0, "child %d: %s", i, strerror(errno));
-    }
-    for (int i = 0; i < CHILDREN; i++) {
-        int status = -1;
-        pid_t child = waitpid(-1, &status, 0);
-
-        CHECK(child > 0 && WIFEXITED(status), "%d, %#x", child, (unsigned)status);
-        for (int j = 0; j < CHILDREN; j++) {
-            if (child == children[j] && WEXITSTATUS(status) == 10 + j)
-                seen |= 1u << j;
-        }
-    }
-    CHECK(seen == (1u << CHILDREN) - 1, "ended as they should: %#x", seen);
-    CHECK_ERROR(waitpid(-1, NULL, 0), ECHILD);
-    CHECK_ERROR(waitpid(children[0], NULL, 0), ECHILD);
-}
-
-/* As program `echo`: gives back what it reads, and its kernel as status. */
-static int child_echo(int argc, char **argv)
-{
-    char bytes[64];
-    ssize_t count;
-
-    (void)argc, (void)argv;
-    while ((count = read(0, bytes, sizeof(bytes))) > 0) {
-        if (write(1, bytes, (size_t)count) != count)
-            return 100;
-    }
-    if (access("/proc/kettle/plan", R_OK) == 0 && fcntl(3, F_GETFD) != -1)
-        return 101; /* it has no other descriptors: kettle.h promises that of Kettle only */
-    return kettle_kernel();
-}
-
-static void test_spawn_where(void)
-{
-    const char *path = (const char *)getauxval(AT_EXECFN);
-    char *argv[] = {"test-libc", "@echo", NULL};
-
-    for (int k = 0; k < kettle_kernels(); k++) {
-        int in[2], out[2], status = -1;
-        char text[16] = "";
-        pid_t child;
-
-        if (!CHECK(pipe(in) == 0 && pipe(out) == 0, "pipe: %s", strerror(errno)))
-            return;
-        fcntl(in[1], F_SETFD, FD_CLOEXEC); /* no matter: only the listed ones are the child's */
-        child = kettle_spawn(k, path, argv, environ, (int[]){in[0], out[1], 2, KETTLE_FDS_END});
-        close(in[0]);
-        close(out[1]);
-        if (!CHECK(child > 0, "kernel %d: %s", k, strerror(errno)))
-            return;
-        CHECK(write(in[1], "to and fro", 10) == 10, "%s", strerror(errno));
-        close(in[1]);
-        CHECK(read(out[0], text, sizeof(text)) == 10 && strcmp(text, "to and fro") == 0, "kernel %d: '%s'", k, text);
-        CHECK(read(out[0], text, sizeof(text)) == 0, "kernel %d: more than was written", k);
-        close(out[0]);
-        CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == k,
-              "kernel %d: status %#x", k, (unsigned)status);
-    }
-    CHECK_ERROR(kettle_spawn(kettle_kernels(), path, argv, environ, NULL), EINVAL);
-    CHECK_ERROR(kettle_spawn(0, path, argv, environ, (int[]){0, 77, KETTLE_FDS_END}), EBADF);
-}
-
-static void test_spawn_errors(void)
-{
-    char *argv[] = {"x", NULL};
-
-    CHECK_ERROR(kettle_spawn(kettle_kernel(), "/no/such/file", argv, environ, NULL), ENOENT);
-    CHECK_ERROR(kettle_spawn(kettle_kernel(), "", argv, environ, NULL), ENOENT);
-    CHECK_ERROR(kettle_spawn(kettle_kernel(), "/", argv, environ, NULL), EACCES);
-    CHECK_ERROR(kettle_spawn(kettle_kernel(), TAP_UNMAPPED, argv, environ, NULL), EFAULT);
-    CHECK_ERROR(kettle_spawn(kettle_kernel(), (const char *)getauxval(AT_EXECFN), TAP_UNMAPPED, environ, NULL), EFAULT);
-    CHECK_ERROR(kettle_spawn(kettle_kernel(), (const char *)getauxval(AT_EXECFN), argv, TAP_KERNEL_ADDRESS, NULL),
-                EFAULT);
-    CHECK_ERROR(waitpid(-1, NULL, 0), ECHILD);
-}
-
 /* Its child's messages keep kernels 0 and 1 busy; the calling thread sleeps on KERNEL meanwhile. */
 static void kill_exercise(int kernel)
 {
@@ -757,16 +465,16 @@ static const struct tap_test tests[] = {
     {"auxv", "the auxiliary vector describes the executable", test_auxv},
     {"image", "the executable is loaded with its data and a zeroed bss", test_image},
     {"stack", "240 kB of stack can be used", test_stack},
-    {"print-integers", "printf formats integers", test_print_integers},
-    {"print-text", "printf formats text and pointers", test_print_text},
-    {"print-floats", "printf formats floating-point numbers", test_print_floats},
-    {"scan", "sscanf and strtol read what printf writes", test_scan},
-    {"stdio", "standard output takes everything in order", test_stdio},
-    {"write", "write returns the length, also for nothing", test_write},
-    {"write-long", "write takes buffers that span pages", test_write_long},
-    {"write-errors", "write refuses bad descriptors and bad memory", test_write_errors},
-    {"writev", "writev gathers its parts", test_writev},
-    {"writev-errors", "writev refuses bad descriptors, vectors and parts", test_writev_errors},
+    {"print-integers", "printf formats integers", libc_test_print_integers},
+    {"print-text", "printf formats text and pointers", libc_test_print_text},
+    {"print-floats", "printf formats floating-point numbers", libc_test_print_floats},
+    {"scan", "sscanf and strtol read what printf writes", libc_test_scan},
+    {"stdio", "standard output takes everything in order", libc_test_stdio},
+    {"write", "write returns the length, also for nothing", libc_test_write},
+    {"write-long", "write takes buffers that span pages", libc_test_write_long},
+    {"write-errors", "write refuses bad descriptors and bad memory", libc_test_write_errors},
+    {"writev", "writev gathers its parts", libc_test_writev},
+    {"writev-errors", "writev refuses bad descriptors, vectors and parts", libc_test_writev_errors},
     {"malloc", "malloc and free keep blocks apart in 3000 steps", test_malloc},
     {"realloc", "realloc keeps the contents up and down", test_realloc},
     {"malloc-large", "large blocks keep their contents and calloc's are zero", test_malloc_large},
@@ -783,11 +491,11 @@ static const struct tap_test tests[] = {
     {"identity", "the process id is positive, constant, and the first thread's", test_identity},
     {"getcpu", "getcpu names a CPU and a node", test_getcpu},
     {"unknown-calls", "unknown system calls answer ENOSYS", test_unknown_calls},
-    {"spawn-strings", "a spawned program gets its arguments and environment byte for byte", test_spawn_strings},
-    {"spawn-status", "waitpid gives the low byte of the exit status", test_spawn_status},
-    {"spawn-many", "eight children at once each end with their own status", test_spawn_many},
-    {"spawn-where", "a program is spawned on every kernel, with the descriptors it is given", test_spawn_where},
-    {"spawn-errors", "spawning refuses what execve refuses and leaves no child", test_spawn_errors},
+    {"spawn-strings", "a spawned program gets its arguments and environment byte for byte", libc_test_spawn_strings},
+    {"spawn-status", "waitpid gives the low byte of the exit status", libc_test_spawn_status},
+    {"spawn-many", "eight children at once each end with their own status", libc_test_spawn_many},
+    {"spawn-where", "a program is spawned on every kernel, with the descriptors it is given", libc_test_spawn_where},
+    {"spawn-errors", "spawning refuses what execve refuses and leaves no child", libc_test_spawn_errors},
     {"messages-killed", "a kill ends an exercise of two thousand million messages", test_messages_killed},
     {"alone", "without Kettle the calls describe a machine with one kernel", test_alone},
 };
@@ -797,7 +505,8 @@ static int child_exit(int argc, char **argv)
     return argc > 2 ? atoi(argv[2]) : 99;
 }
 
-static const struct tap_child children[] = {{"arguments", child_arguments}, {"exit", child_exit}, {"echo", child_echo}};
+static const struct tap_child children[] = {
+    {"arguments", libc_child_arguments}, {"exit", child_exit}, {"echo", libc_child_echo}};
 
 static const struct tap_program program = {
     .tests = tests, .count = TAP_COUNT(tests), .children = children, .child_count = TAP_COUNT(children)};

@@ -395,41 +395,44 @@ static bool all_copied(void)
     return true;
 }
 
-/* Readers of the area on all kernels. Returns how many. */
-static int readers_begin(pthread_t *threads)
-{
-    int count = kernel_count < KERNELS ? kernel_count : KERNELS;
+static pthread_t readers[KERNELS];
+static int reader_count;
 
+/* The process asks for copies, and all kernels read the area, which is filled with 100. */
+static void policy_begin(void)
+{
+    MUST(kettle_numa(0, "replicate"));
+    reader_count = kernel_count < KERNELS ? kernel_count : KERNELS;
     atomic_store(&reading, 0);
     atomic_store(&over, 0);
-    for (intptr_t i = 0; i < count; i++)
-        REQUIRE(pthread_create(&threads[i], NULL, read_often, (void *)i) == 0, "no thread");
-    UNTIL(atomic_load(&reading) == count, "readers on all kernels");
-    return count;
+    for (intptr_t i = 0; i < reader_count; i++)
+        REQUIRE(pthread_create(&readers[i], NULL, read_often, (void *)i) == 0, "no thread");
+    UNTIL(atomic_load(&reading) == reader_count, "readers on all kernels");
 }
 
-static void readers_end(const pthread_t *threads, int count)
+static void readers_end(void)
 {
     atomic_store(&over, 1);
-    for (int i = 0; i < count; i++)
-        pthread_join(threads[i], NULL);
+    for (int i = 0; i < reader_count; i++)
+        pthread_join(readers[i], NULL);
+}
+
+static bool several_nodes(void)
+{
+    if (far_count() == 0)
+        tap_skip("one node");
+    return far_count() != 0;
 }
 
 /* What all nodes read is replicated sooner or later, and a write is not lost. */
 static void test_policy(void)
 {
-    pthread_t threads[KERNELS];
-    int count;
-
-    if (far_count() == 0) {
-        tap_skip("one node");
+    if (!several_nodes())
         return;
-    }
     begin(100);
-    MUST(kettle_numa(0, "replicate"));
-    count = readers_begin(threads);
+    policy_begin();
     UNTIL(all_copied(), "copies on all other nodes");
-    readers_end(threads, count);
+    readers_end();
     CHECK(audit_own(), "with copies by the policy");
     fill(area, 200);
     all_hold(area, 200, "written");
@@ -448,15 +451,11 @@ static bool looked(unsigned long before)
 /* A large block that all nodes read a part of is replicated as a whole, unless somebody writes elsewhere in it. */
 static void test_blocks(void)
 {
-    pthread_t threads[KERNELS];
     unsigned long before, replicated;
     char *memory;
-    int count;
 
-    if (far_count() == 0) {
-        tap_skip("one node");
+    if (!several_nodes())
         return;
-    }
     go(home);
     memory = mmap(NULL, 2 * LARGE_BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     REQUIRE(memory != MAP_FAILED, "%s", strerror(errno));
@@ -466,15 +465,14 @@ static void test_blocks(void)
         area[page * PAGE] = 1;
     fill(area, 100);
     MUST(kettle_control("numablock=2048"));
-    MUST(kettle_numa(0, "replicate"));
-    count = readers_begin(threads);
+    policy_begin();
     before = events_everywhere("seen_remote");
     UNTIL((area[LARGE_BLOCK - PAGE]++, looked(before)), "looks while one page is written");
     replicated = events_everywhere("pages_replicated");
     CHECK(replicated < (unsigned long)PAGES, "%lu pages of a written block are replicated", replicated);
     UNTIL(events_everywhere("pages_replicated") >= (unsigned long)(LARGE_BLOCK / PAGE), "the whole block");
     UNTIL(all_copied(), "copies on all other nodes");
-    readers_end(threads, count);
+    readers_end();
     MUST(kettle_control("numablock=64"));
     MUST(kettle_numa(0, "none"));
     CHECK(audit_own(), "at the end");
@@ -486,20 +484,15 @@ static void test_blocks(void)
 static void test_bound(void)
 {
     unsigned long nodes = 1ul << kettle_node(home), before;
-    pthread_t threads[KERNELS];
-    int count;
 
-    if (far_count() == 0) {
-        tap_skip("one node");
+    if (!several_nodes())
         return;
-    }
     begin(100);
-    MUST(kettle_numa(0, "replicate"));
-    count = readers_begin(threads);
+    policy_begin();
     CHECK(syscall(SYS_mbind, area, BYTES, MPOL_BIND, &nodes, 65ul, 0) == 0, "%s", tap_error(errno));
     before = events_everywhere("seen_remote");
     UNTIL(looked(before), "looks at bound memory");
-    readers_end(threads, count);
+    readers_end();
     MUST(kettle_numa(0, "none"));
     before = events_everywhere("pages_replicated");
     replicate("bound");
@@ -637,10 +630,14 @@ int main(int argc, char **argv)
     static const struct tap_program program = {
         .tests = tests, .count = TAP_COUNT(tests), .apart = true, .parameters = "[ROUNDS]"};
     long number;
+    int status;
 
     if (tap_take_number(&argc, &argv, &number) && number > 0)
         rounds = number;
     kernel_count = tap_kernels(kernels);
     home = kettle_kernel();
-    return tap_main(argc, argv, &program);
+    kettle_control("numaperiod=20");
+    status = tap_main(argc, argv, &program);
+    kettle_control("numaperiod=100");
+    return status;
 }

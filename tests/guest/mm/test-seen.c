@@ -22,6 +22,8 @@
 #define PAGES 64l
 #define HUGE_BYTES 0x200000ul
 #define LOOKS 4
+#define PERIOD "20"              /* ms between two looks, at least */
+#define LONGEST (300 * 1000000l) /* ns: more than ten times that */
 #define MPOL_BIND 2
 #define MPOL_F_NUMA_BALANCING 0x2000
 #define MPOL_MF_MOVE 2
@@ -216,7 +218,7 @@ static void test_process(void)
 {
     struct thread thread;
     int node, kernel = far(&node), home;
-    struct timespec second = {.tv_sec = 1};
+    struct timespec time = {.tv_nsec = LONGEST};
     unsigned long before;
 
     CHECK_ERROR(kettle_numa(0, "best"), EINVAL);
@@ -237,7 +239,7 @@ static void test_process(void)
         return;
     before = events_everywhere("seen_local") + events_everywhere("seen_remote");
     UNTIL(atomic_load(&rounds) > 2, "the user");
-    nanosleep(&second, NULL); /* more than the first period */
+    nanosleep(&time, NULL); /* more than any period */
     CHECK(events_everywhere("seen_local") + events_everywhere("seen_remote") == before,
           "looked at, though the process wants none");
     CHECK(on_node(home) == PAGES, "%ld pages are at home", on_node(home));
@@ -301,13 +303,13 @@ static void test_none(void)
     struct thread thread;
     int node, kernel = far(&node);
     unsigned long seen, then;
-    struct timespec second = {.tv_sec = 1};
+    struct timespec time = {.tv_nsec = LONGEST};
 
     if (!begin(&thread, kernel, "numa=none"))
         return;
     UNTIL(atomic_load(&rounds) > 2, "the user");
     seen = events_everywhere("seen_local") + events_everywhere("seen_remote");
-    nanosleep(&second, NULL); /* more than the first period: a look that is there would be counted */
+    nanosleep(&time, NULL); /* more than any period: a look that is there would be counted */
     then = events_everywhere("seen_local") + events_everywhere("seen_remote");
     CHECK(then == seen, "%lu pages were looked at", then - seen);
     CHECK(kernel == 0 || on_node(node) == 0, "%ld pages have moved", on_node(node));
@@ -354,6 +356,11 @@ int main(int argc, char **argv)
         {"told", "/proc tells what was seen, and a wrong policy is refused", test_told},
     };
 
+    int status;
+
     kernels_find();
-    return tap_run(argc, argv, tests, TAP_COUNT(tests));
+    kettle_control("numaperiod=" PERIOD);
+    status = tap_run(argc, argv, tests, TAP_COUNT(tests));
+    kettle_control("numaperiod=100");
+    return status;
 }

@@ -1,6 +1,5 @@
-/* test-sched: the scheduler as programs see it: progress of all, yielding, several CPUs of one
- * kernel, affinity, policies, CPU clocks. Nothing here is about how long something takes: only about who runs, where,
- * and how much of the work is done. Runs on Linux, too. */
+/* test-sched: the scheduler as programs see it: yielding, several CPUs of one kernel, affinity, policies, CPU clocks.
+ * Nothing here is about how long something takes: only about who runs, and where. Runs on Linux, too. */
 #include <errno.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -18,7 +17,6 @@
 
 #define CPUS_MAX 256
 #define UNIT 20000 /* turns of a loop that are one piece of work */
-#define CROWD 200
 #define HANDOFFS 500
 #define YIELDS_FOR_ONE 20 /* that a handoff may take */
 #define HOPS 200
@@ -37,6 +35,7 @@ static int cpu_count;
 static int everywhere[CPUS_MAX]; /* those of all kernels that run */
 static int everywhere_count;
 static atomic_bool over;
+static atomic_int begun;
 
 static long bind_thread(long tid, int cpu)
 {
@@ -96,75 +95,6 @@ static long clock_ns(clockid_t id)
     struct timespec time = {0};
 
     return x86_syscall3(SYS_clock_gettime, id, (long)&time, 0) == 0 ? time.tv_sec * 1000000000l + time.tv_nsec : -1;
-}
-
-/* --- progress --- */
-
-struct worker {
-    struct thread thread;
-    int cpu;
-    atomic_long done;
-};
-static struct worker workers[CROWD];
-static atomic_int begun;
-static atomic_int begin_at;
-
-static void run_worker(struct thread *thread)
-{
-    struct worker *worker = thread->argument;
-
-    atomic_store(&thread->result, bind_thread(0, worker->cpu) == 0);
-    atomic_fetch_add(&begun, 1);
-    while (atomic_load(&begun) < atomic_load(&begin_at))
-        x86_syscall0(SYS_sched_yield);
-    while (!atomic_load(&over)) {
-        work();
-        atomic_fetch_add_explicit(&worker->done, 1, memory_order_relaxed);
-    }
-}
-
-/* Starts COUNT workers on one CPU. */
-static bool workers_start(int count)
-{
-    atomic_store(&over, false);
-    atomic_store(&begun, 0);
-    atomic_store(&begin_at, count);
-    for (int i = 0; i < count; i++) {
-        workers[i] = (struct worker){.cpu = cpus[cpu_count - 1]};
-        workers[i].thread.argument = &workers[i];
-        if (!CHECK(thread_start(&workers[i].thread, run_worker), "thread %d: %s", i, strerror(errno))) {
-            atomic_store(&begin_at, i);
-            atomic_store(&over, true);
-            for (int j = 0; j < i; j++)
-                thread_join(&workers[j].thread);
-            return false;
-        }
-    }
-    return true;
-}
-
-static void workers_end(int count)
-{
-    atomic_store(&over, true);
-    for (int i = 0; i < count; i++) {
-        CHECK(thread_join(&workers[i].thread), "thread %d does not end", i);
-        CHECK(atomic_load(&workers[i].thread.result) == 1, "thread %d could not bind itself", i);
-    }
-}
-
-static void test_crowd(void)
-{
-    int behind;
-
-    if (!workers_start(CROWD))
-        return;
-    do { /* never fewer than some means a hang, which whoever runs this program sees */
-        nap();
-        behind = 0;
-        for (int i = 0; i < CROWD; i++)
-            behind += atomic_load(&workers[i].done) < 3;
-    } while (behind > 0);
-    workers_end(CROWD);
 }
 
 /* --- yielding --- */
@@ -660,7 +590,6 @@ static void test_clocks(void)
 }
 
 static const struct tap_test tests[] = {
-    {"crowd", "200 threads of one CPU all make progress", test_crowd},
     {"yield", "threads that yield to each other take turns", test_yield},
     {"at-once", "as many busy threads as a kernel has CPUs run on all of them", test_at_once},
     {"lock", "a CPU gets a lock that another one takes again and again", test_lock},

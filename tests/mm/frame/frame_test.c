@@ -61,10 +61,10 @@ static int add(uint64_t offset, uint64_t size)
 }
 
 /* The free blocks, when the CPU keeps nothing. */
-static void blocks(uint32_t per_order[FRAME_ORDER_MAX + 1])
+static void blocks(uint32_t per_order[BLOCK_ORDER_MAX + 1])
 {
     cache_drain();
-    for (uint32_t order = 0; order <= FRAME_ORDER_MAX; order++) {
+    for (uint32_t order = 0; order <= BLOCK_ORDER_MAX; order++) {
         per_order[order] = 0;
         list_for_each(node, &free_lists[0][order])
             per_order[order]++;
@@ -123,7 +123,7 @@ TEST(frame_orders,
     begin();
     CHECK_EQ(add(0, ARENA), 0);
     for (uint32_t order = 0; order <= FRAME_ORDER_MAX; order++) {
-        uint32_t before[FRAME_ORDER_MAX + 1], after[FRAME_ORDER_MAX + 1];
+        uint32_t before[BLOCK_ORDER_MAX + 1], after[BLOCK_ORDER_MAX + 1];
         uint64_t pages = free_pages();
         uint64_t frame;
 
@@ -149,7 +149,7 @@ TEST(frame_too_large, "an order that does not exist gets nothing")
 
 TEST(frame_exhaust, "every page but the bookkeeping is handed out once, then none, and freeing all merges to the start")
 {
-    uint32_t before[FRAME_ORDER_MAX + 1], after[FRAME_ORDER_MAX + 1];
+    uint32_t before[BLOCK_ORDER_MAX + 1], after[BLOCK_ORDER_MAX + 1];
     uint64_t state = 1, pages;
     size_t count;
 
@@ -184,7 +184,7 @@ TEST(frame_odd_sizes, "a range of any number of pages, at any page, is used to i
         uint64_t start = test_below(&state, 2000);
         uint64_t pages = 2 + test_below(&state, 3000);
         uint64_t used = (pages * sizeof(struct frame) + PAGE_SIZE - 1) / PAGE_SIZE;
-        uint32_t before[FRAME_ORDER_MAX + 1], after[FRAME_ORDER_MAX + 1];
+        uint32_t before[BLOCK_ORDER_MAX + 1], after[BLOCK_ORDER_MAX + 1];
         size_t count;
 
         begin();
@@ -253,7 +253,7 @@ TEST(frame_zeroed, "a zeroed frame is zero, whatever was in it")
 TEST(frame_zeroed_back,
      "a zeroed frame that is given back counts as free, comes again first, and is there for others in need")
 {
-    uint32_t before[FRAME_ORDER_MAX + 1], after[FRAME_ORDER_MAX + 1];
+    uint32_t before[BLOCK_ORDER_MAX + 1], after[BLOCK_ORDER_MAX + 1];
     uint64_t pages;
 
     begin();
@@ -519,7 +519,7 @@ TEST(frame_random, "random blocks over three ranges agree with a map of pages, a
         uint64_t frame;
         uint32_t order;
     } held[4096];
-    uint32_t before[FRAME_ORDER_MAX + 1], after[FRAME_ORDER_MAX + 1];
+    uint32_t before[BLOCK_ORDER_MAX + 1], after[BLOCK_ORDER_MAX + 1];
     uint64_t state = 3, pages;
     size_t count = 0;
 
@@ -569,7 +569,7 @@ TEST(frame_random, "random blocks over three ranges agree with a map of pages, a
 
 TEST(frame_pages, "a block for pages falls apart into frames that each are counted, and comes together again")
 {
-    uint32_t before[FRAME_ORDER_MAX + 1], after[FRAME_ORDER_MAX + 1];
+    uint32_t before[BLOCK_ORDER_MAX + 1], after[BLOCK_ORDER_MAX + 1];
     uint64_t pages, block;
 
     begin();
@@ -612,7 +612,7 @@ TEST(frame_pages_reserve, "the last frames are not for pages of programs, in blo
 TEST(frames_in_a_row,
      "frames in a row are as many as were asked for, or as one free block has, and the rest of a block is free")
 {
-    uint32_t before[FRAME_ORDER_MAX + 1], after[FRAME_ORDER_MAX + 1];
+    uint32_t before[BLOCK_ORDER_MAX + 1], after[BLOCK_ORDER_MAX + 1];
     uint64_t pages;
 
     begin();
@@ -681,7 +681,7 @@ static uint64_t pages_with(const bool *shared)
 
 TEST(frame_run, "a run of frames is released as a whole: those that another space has stay, all others are free blocks")
 {
-    uint32_t before[FRAME_ORDER_MAX + 1], after[FRAME_ORDER_MAX + 1];
+    uint32_t before[BLOCK_ORDER_MAX + 1], after[BLOCK_ORDER_MAX + 1];
     bool shared[512];
 
     for (uint32_t seed = 1; seed <= 20; seed++) {

@@ -7,24 +7,21 @@ beyond those of a run in which nobody looks.
 """
 
 import argparse
-import importlib.util
 import json
 import shlex
-import subprocess
-import sys
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Sequence
 
-from hosttools.bench.execute import command
-from hosttools.errors import MachineError, UsageError
+from hosttools.bench.execute import command, tell
+from hosttools.errors import UsageError
 from hosttools.image import elf
 from hosttools.machine import host
 from hosttools.measure import accuracy, trace
-from hosttools.paths import ROOT, built
+from hosttools.paths import built
 from hosttools.progress import Progress
-from hosttools.results.plots import Plot, draw
+from hosttools.results.plots import Plot, draw, need_plots
 from hosttools.results.runs import Run
 from hosttools.results.stats import table
 
@@ -56,8 +53,7 @@ def add_options(command_parser: argparse.ArgumentParser, natural: Any) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """Makes the runs and writes the results; returns the exit status."""
-    if importlib.util.find_spec("matplotlib") is None or importlib.util.find_spec("numpy") is None:
-        raise UsageError(f"matplotlib or numpy is not installed: run {ROOT / 'tools' / 'setup'}")
+    need_plots()
     out = Path(options.out) if options.out else built("kettle.elf").parent / "results" / "accuracy"
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -105,16 +101,7 @@ def measure(options: argparse.Namespace) -> Json:
 def _run(data: Json, run: Run) -> Json:
     """What `kettle run --json` prints for RUN."""
     data["commands"].append(command(run))
-    words = ["run", "--json", "--timeout", str(run.limit), *run.machine, "--", *run.program]
-    done = subprocess.run([sys.executable, "-m", "hosttools", *words], cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                          errors="replace", check=False)
-    try:
-        told: Json = json.loads(done.stdout)
-    except ValueError:
-        raise MachineError(done.stderr.strip() or f"status {done.returncode}") from None
-    if told["status"] != 0:
-        raise MachineError(f"{' '.join(run.program)}: {told['problem'] or told['stdout'].strip() or told['status']}")
-    return told
+    return tell(run)
 
 
 def _counted(data: Json, machine: Sequence[str], way: str, period: int, program: Sequence[str]) -> int:

@@ -16,7 +16,6 @@ sides alternate them in the list.
 
 import argparse
 import fnmatch
-import importlib.util
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -28,8 +27,9 @@ from hosttools.bench.execute import execute, prepared
 from hosttools.bench.raw import RAW, begin, left, read
 from hosttools.bench.report import write_results
 from hosttools.errors import UsageError
-from hosttools.paths import ROOT, build_dir
+from hosttools.paths import build_dir
 from hosttools.results import changes
+from hosttools.results.plots import need_plots
 from hosttools.results.runs import Run
 from hosttools.results.stats import MET
 from hosttools.suites import abi, messages, numa, policies, silence, tasks, thesis, vm, workloads
@@ -75,8 +75,7 @@ def main(options: argparse.Namespace) -> int:
 
 
 def _main(options: argparse.Namespace) -> int:
-    if importlib.util.find_spec("matplotlib") is None:
-        raise UsageError(f"matplotlib is not installed: run {ROOT / 'tools' / 'setup'}")
+    need_plots()
     own = [module for module in OWN if module.wanted(options)]
     if len(own) > 1:
         raise UsageError("--sweep stands without --append, --repeat of two sides, or --compare A B: give it the options to sweep")

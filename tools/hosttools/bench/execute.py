@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any, Callable, Sequence
 
 from hosttools.bench import scheduler
+from hosttools.errors import MachineError
 from hosttools.measure import numa_model
 from hosttools.paths import ROOT
 from hosttools.progress import Progress
@@ -88,6 +89,18 @@ def prepared(module: ModuleType, runs: Sequence[Run]) -> list[Run]:
 def make(run: Run) -> Json:
     """Makes RUN on this machine."""
     return execute_run(run, _launch)
+
+
+def tell(run: Run) -> Json:
+    """Makes RUN on this machine; returns what `kettle run --json` prints. MachineError: the run, or its program, failed."""
+    _, stdout, stderr = _launch(_arguments(run))
+    try:
+        told: Json = json.loads(stdout)
+    except ValueError:
+        raise MachineError(f"{run.name}: {stderr.strip() or 'no JSON'}") from None
+    if told["status"] != 0:
+        raise MachineError(f"{run.name}: {told['problem'] or told['stdout'].strip() or told['status']}")
+    return told
 
 
 def command(run: Run) -> str:

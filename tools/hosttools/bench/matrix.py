@@ -30,7 +30,7 @@ FLAGS = ("resume", "report", "quick")
 Json = dict[str, Any]
 
 
-def add_options(command: argparse.ArgumentParser) -> None:
+def add_options(command: argparse.ArgumentParser, _natural: Any) -> None:
     """The options of `kettle sweep`."""
     command.add_argument("file", metavar="FILE", help="a sweep as TOML: benchmark, [sweep] with a list for each axis, and perhaps repeat, "
                                                       "cases, only, append, cpus, nodes, kernels, as the options of kettle bench")

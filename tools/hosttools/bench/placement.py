@@ -7,22 +7,19 @@ busiest CPU, which is what the time of a team of bound threads would be, user an
 """
 
 import argparse
-import importlib.util
 import json
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any, Sequence
 
-from hosttools.bench.execute import command
-from hosttools.errors import MachineError, UsageError
+from hosttools.bench.execute import command, tell
+from hosttools.errors import UsageError
 from hosttools.machine import host
 from hosttools.machine.topology import make_topology
 from hosttools.measure import numa_model, placement, trace
-from hosttools.paths import ROOT, built
+from hosttools.paths import built
 from hosttools.progress import Progress
-from hosttools.results.plots import Plot, draw
+from hosttools.results.plots import Plot, draw, need_plots
 from hosttools.results.runs import Run
 from hosttools.results.stats import table
 
@@ -52,8 +49,7 @@ def add_options(parser: argparse.ArgumentParser, _natural: Any) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """Makes the runs and writes the results, after each program; returns the exit status."""
-    if importlib.util.find_spec("matplotlib") is None or importlib.util.find_spec("numpy") is None:
-        raise UsageError(f"matplotlib or numpy is not installed: run {ROOT / 'tools' / 'setup'}")
+    need_plots()
     out = Path(options.out) if options.out else built("kettle.elf").parent / "results" / "placement"
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -116,16 +112,7 @@ def _run(data: Json, name: str, model: str, machine: Sequence[str] = (), names: 
     for before, after in (names or {}).items():
         line = line.replace(before, after)
     data["commands"].append(line)
-    words = ["run", "--json", "--timeout", str(run.limit), *run.machine, "--", *run.program]
-    done = subprocess.run([sys.executable, "-m", "hosttools", *words], cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                          errors="replace", check=False)
-    try:
-        told: Json = json.loads(done.stdout)
-    except ValueError:
-        raise MachineError(done.stderr.strip() or f"status {done.returncode}") from None
-    if told["status"] != 0:
-        raise MachineError(f"{name}: {told['problem'] or told['stdout'].strip() or told['status']}")
-    return told
+    return tell(run)
 
 
 def _objects(told: Json) -> list[Json]:

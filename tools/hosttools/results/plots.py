@@ -1,9 +1,12 @@
 """Plots of benchmarks, as SVG files (and PNG, where asked for) that are the same for the same figures."""
 
+import importlib.util
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Sequence
 
+from hosttools.errors import UsageError
+from hosttools.paths import ROOT
 from hosttools.results.stats import Spread
 
 SIZE = (8.0, 5.0)  # inches
@@ -28,6 +31,13 @@ class Plot:
     def has_data(self) -> bool:
         """Whether there is anything to draw."""
         return any(value is not None for line in (*self.lines.values(), *self.stacks.values(), self.bars, *self.heat) for value in line)
+
+
+def need_plots() -> None:
+    """Raises UsageError where nothing can be drawn: better before the runs than after them."""
+    missing = [name for name in ("matplotlib", "numpy") if importlib.util.find_spec(name) is None]
+    if missing:
+        raise UsageError(f"{' and '.join(missing)} not installed: run {ROOT / 'tools' / 'setup'}")
 
 
 def draw(plot: Plot, folder: Path) -> Path | None:

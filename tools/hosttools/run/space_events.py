@@ -5,15 +5,13 @@ run's counts, `kettle events` draws them as that thesis does: stacked bars, for 
 """
 
 import argparse
-import importlib.util
 import json
 import re
 from pathlib import Path
 from typing import Any, Iterable, Sequence
 
 from hosttools.errors import UsageError
-from hosttools.paths import ROOT
-from hosttools.results.plots import Plot, draw
+from hosttools.results.plots import Plot, draw, need_plots
 from hosttools.run.events import Event
 
 OPTION = "events=on"
@@ -92,8 +90,7 @@ def add_options(command: argparse.ArgumentParser, natural: Any) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """Prints a table and draws the kernels of each file, and the sums of all files; returns the exit status."""
-    if importlib.util.find_spec("matplotlib") is None:
-        raise UsageError(f"matplotlib is not installed: run {ROOT / 'tools' / 'setup'}")
+    need_plots()
     runs = {Path(name).stem: _read(Path(name)) for name in options.files}
     if len(runs) < len(options.files):
         raise UsageError("two files have the same name")

@@ -15,15 +15,18 @@
 #include "mm/space/wire.h"
 #include "msg/message.h"
 
+#define MOVE_HAVING_OWN (1ull << 63) /* the place of the run itself */
+
 /* A run of pages of a space that moves under one lock. */
 struct moving {
     struct space *space;
     const struct space_moves *moves;
     struct sharing *sharing; /* NULL: the chosen pages are this space's alone */
-    uint64_t having;         /* those of its spaces that have the chosen pages, a bit for each, and not this one */
+    uint64_t having;         /* those of its places that have the chosen pages, a bit for each; MOVE_HAVING_OWN */
     struct file_moving file; /* if SHARING: the pages are a file's if BACKING is not 0 */
     struct space_lock lock;
     uint64_t start;
+    uint64_t asked; /* where the caller has the page at START: there, or at another place of the space that shares it */
     uint32_t count;
     kernel_set others;                /* that may map one of the pages, besides the home and this kernel */
     kernel_set refused;               /* who has not mapped new frames, or has died then */

@@ -19,7 +19,7 @@
 
 static void report(const struct moving *moving, uint32_t index, int result)
 {
-    moving->moves->done(moving->moves->context, moving->start + index * PAGE_SIZE, result);
+    moving->moves->done(moving->moves->context, moving->asked + index * PAGE_SIZE, result);
 }
 
 void move_report_set(const struct moving *moving, uint64_t set, int result)
@@ -60,16 +60,16 @@ static void drop_run(struct moving *moving, uint64_t frame, uint32_t count, uint
         drop(moving, frame + i / times * PAGE_SIZE);
 }
 
-/* The spaces that have the chosen pages. */
-static uint32_t spaces_of(const struct moving *moving)
+/* The places at which the chosen pages are. */
+static uint32_t places_of(const struct moving *moving)
 {
-    return 1 + (moving->sharing != NULL ? kernel_set_count(moving->having) : 0);
+    return moving->sharing != NULL ? kernel_set_count(moving->having) : 1;
 }
 
 /* The references that a new frame of theirs needs. */
 static uint32_t references_of(const struct moving *moving)
 {
-    return spaces_of(moving) + (move_in_file(moving) ? 1 : 0);
+    return places_of(moving) + (move_in_file(moving) ? 1 : 0);
 }
 
 /* The new frames of the pages of SET behind FROM that are shared, from FRAME on, get the names of the old ones, if they
@@ -122,7 +122,7 @@ static void replace(struct moving *moving, uint64_t set, uint64_t frame)
     moving->space->stats.pages_moved += kernel_set_count(set);
     spin_unlock(&moving->space->lock);
     move_report_set(moving, set, (int)policy_node_of(frame));
-    for (uint32_t k = 0; k < spaces_of(moving); k++) { /* each has a reference */
+    for (uint32_t k = 0; k < places_of(moving); k++) { /* each has a reference */
         for (uint64_t rest = set; rest != 0; rest &= rest - 1)
             drop(moving, moving->words[__builtin_ctzll(rest)] & PAGING_FRAME);
     }
@@ -204,7 +204,7 @@ uint64_t move_choose(const struct moving *moving, uint32_t index)
         report(moving, index, word != 0 ? -ENOENT : -EFAULT);
         return 0;
     }
-    nodes = moving->moves->wanted(moving->moves->context, moving->start + index * PAGE_SIZE, node);
+    nodes = moving->moves->wanted(moving->moves->context, moving->asked + index * PAGE_SIZE, node);
     if (nodes == 0 || (nodes >> node & 1) != 0) {
         report(moving, index, (int)node);
         return 0;
@@ -279,7 +279,7 @@ int move_begin(struct moving *moving, uint64_t start, uint32_t count, bool tries
     struct space *space = moving->space;
     int error;
 
-    moving->start = start;
+    moving->start = moving->asked = start;
     moving->count = count;
     moving->old = (struct releasing){0};
     moving->own.count = 0;

@@ -26,21 +26,22 @@ struct space_moves {
                * its own; shared memory moves in all of them */
 };
 
-/* Another space that may share pages which move. */
+/* Another place that may share pages which move: in another space, or in the mover's own. */
 struct space_sharer {
     uint64_t space; /* its id */
     uint64_t start; /* where it has the page that was asked for */
     uint64_t token; /* of its home, while pages are locked there */
     uint32_t home;
+    bool copies;                      /* its area is private: it may have a copy, and not the page */
     bool begun;                       /* pages are locked there */
     uint64_t words[SPACE_CHOSEN_MAX]; /* what it has there, as space_move_join says */
 };
 
 /* How the mover reaches other spaces, each through its home. All of them wait. */
 struct space_sharing {
-    /* Stores at SHARERS at most MOST spaces, but BUT, that may have the page named NAME (mm/area/backing.h). Returns
+    /* Stores at SHARERS at most MOST places at which spaces may have the page named NAME (mm/area/backing.h). Returns
      * how many. */
-    uint32_t (*find)(uint64_t but, uint64_t name, struct space_sharer *sharers, uint32_t most);
+    uint32_t (*find)(uint64_t name, struct space_sharer *sharers, uint32_t most);
     /* SHARER's home performs space_move_join, with the process kept from ending, until END; -ESRCH: it does not have
      * the page at START any more. */
     int (*begin)(struct space_sharer *sharer, uint64_t name, uint32_t count, uint64_t *words);

@@ -25,11 +25,14 @@ static uint64_t end_of(const struct msg_space_change *change)
     return change->start + change->length;
 }
 
-/* True if a peer may ask for this. */
+/* True if a peer may ask for this. The mover's own kernel, and the home, check it as the others do: what one of them
+ * would refuse is refused before anything has changed. */
 static bool is_valid(const struct msg_space_change *change)
 {
     uint64_t pages = change->length / PAGE_SIZE;
 
+    if (change->start >= USER_END || change->length > USER_END - change->start)
+        return false;
     if (pages > SPACE_CHOSEN_MAX)
         return pages <= LEAF_ENTRIES;
     return change->still.chosen != 0 && (pages == SPACE_CHOSEN_MAX || change->still.chosen >> pages == 0);
@@ -75,23 +78,33 @@ static bool owns_here(uint64_t entry)
     return (entry & (PAGING_SOFT_OWNING | PAGING_SOFT_REMOTE)) == PAGING_SOFT_OWNING;
 }
 
-/* A copy-on-write page has a frame of its own from now on, unless it is a file's. The reference to the old frame goes
- * to the mover, and that to the new one comes from it: what a mover has counts as abroad, also if this kernel is the
- * mover. Where it has none, which only a faulty kernel's has not by now, the entry stays. */
+/* ENTRY, as FLAGS (SPACE_STILL_*) say, but for its frame. A copy-on-write page has a frame of its own from now on,
+ * unless it is a file's. */
+static uint64_t with_flags(uint64_t entry, uint64_t flags)
+{
+    if ((flags & SPACE_STILL_COW) != 0)
+        return entry;
+    return (flags & SPACE_STILL_BACK) != 0 ? entry | PAGING_SOFT_COW
+                                           : entry & ~(PAGING_SOFT_COW | PAGING_SOFT_REPLICATED);
+}
+
+/* An entry that has the frame already stays: a kernel that has refused it, and gets it back. The reference to the old
+ * frame goes to the mover, and that to the new one comes from it: what a mover has counts as abroad, also if this
+ * kernel is the mover. Where it has none, which only a faulty kernel's has not by now, the entry stays. */
 static void replace_entry(void *context, uint64_t va, uint64_t *entry, uint64_t size)
 {
     struct walk *walk = context;
-    uint64_t old = *entry, new;
+    uint64_t old = *entry, new, frame;
     uint32_t before;
 
     (void)size;
     if ((*entry & PAGING_SOFT_PENDING_FREE) != 0 || !is_chosen(walk->change, va, &before))
         return;
+    frame = (walk->change->still.frame & PAGING_FRAME) + before * PAGE_SIZE;
+    if ((old & PAGING_FRAME) == frame)
+        return;
     walk->flush = true;
-    new = space_entry_with(
-        walk->space, va,
-        (walk->change->still.frame & SPACE_STILL_COW) != 0 ? old : old & ~(PAGING_SOFT_COW | PAGING_SOFT_REPLICATED),
-        (walk->change->still.frame & PAGING_FRAME) + before * PAGE_SIZE);
+    new = space_entry_with(walk->space, va, with_flags(old, walk->change->still.frame), frame);
     if (owns_here(new) && !abroad_take(new &PAGING_FRAME))
         return;
     if (owns_here(old))
@@ -159,7 +172,8 @@ static bool has_movers(uint64_t first, uint64_t count)
 
 int64_t space_apply_replace_locked(struct space *space, const struct msg_space_change *change)
 {
-    uint64_t first = change->still.frame & ~SPACE_STILL_COW, last = first + (space_still_count(change) - 1) * PAGE_SIZE;
+    uint64_t first = change->still.frame & ~SPACE_STILL_FLAGS;
+    uint64_t last = first + (space_still_count(change) - 1) * PAGE_SIZE;
 
     if (!is_valid(change) || !frame_exists(first) || frame_owner(last) != frame_owner(first) ||
         !has_movers(first, space_still_count(change)))

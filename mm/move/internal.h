@@ -15,19 +15,23 @@
 #include "mm/space/wire.h"
 #include "msg/message.h"
 
+#define MOVE_HAVING_OWN (1ull << 63) /* the place of the run itself */
+
 /* A run of pages of a space that moves under one lock. */
 struct moving {
     struct space *space;
     const struct space_moves *moves;
     struct sharing *sharing; /* NULL: the chosen pages are this space's alone */
-    uint64_t having;         /* those of its spaces that have the chosen pages, a bit for each, and not this one */
+    uint64_t having;         /* those of its places that have the chosen pages, a bit for each; MOVE_HAVING_OWN */
     struct file_moving file; /* if SHARING: the pages are a file's if BACKING is not 0 */
     struct space_lock lock;
     uint64_t start;
+    uint64_t asked; /* where the caller has the page at START: there, or at another place of the space that shares it */
     uint32_t count;
     kernel_set others;                /* that may map one of the pages, besides the home and this kernel */
+    kernel_set refused;               /* who has not mapped new frames, or has died then */
     struct msg_space_change change;   /* that all of them are asked for */
-    int error;                        /* the first one of a round */
+    int error;                        /* the first one of a round that is not a death */
     struct releasing old;             /* frames of other kernels that no kernel maps any more */
     struct frame_runs own;            /* such frames of this kernel */
     uint64_t nodes[SPACE_CHOSEN_MAX]; /* to which a page may go */
@@ -62,9 +66,14 @@ static inline bool move_in_file(const struct moving *moving)
 /* Has every kernel that may map pages of CHOSEN, in all spaces that have them, perform OPERATION on its entries: the
  * home of a space first, then the others and this kernel. FRAME: for SPACE_REPLACE. 0 or a negative errno. Waits. */
 int move_round(struct moving *moving, enum msg_type operation, uint64_t chosen, uint64_t frame);
-/* Has all of them map the frames from FRAME on, and the file have these, if the pages are a file's. A negative errno: a
- * kernel does not do it, or has died; all others, and the file, have the new frames. Waits. */
+/* Has all of them map the frames from FRAME on, and the file have these, if the pages are a file's. SET is 0 for all of
+ * 512 pages. -EHOSTDOWN: a kernel has died; all others, and the file, have the new frames. Any other errno: a kernel,
+ * or the file's, refuses, and the caller calls move_back. Waits. */
 int move_replace(struct moving *moving, uint64_t set, uint64_t frame);
+/* After such a refusal: has all of them map again what moving->words say, and the file keep it. 0: they do, or have
+ * refused the new frames, so that the references to these are the mover's. A negative errno: a kernel that has mapped
+ * the new ones refuses to go back, or one has died. Waits. */
+int move_back(struct moving *moving, uint64_t set);
 
 /* --- shared.c --- */
 

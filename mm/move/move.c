@@ -19,7 +19,7 @@
 
 static void report(const struct moving *moving, uint32_t index, int result)
 {
-    moving->moves->done(moving->moves->context, moving->start + index * PAGE_SIZE, result);
+    moving->moves->done(moving->moves->context, moving->asked + index * PAGE_SIZE, result);
 }
 
 void move_report_set(const struct moving *moving, uint64_t set, int result)
@@ -43,7 +43,7 @@ static void keep_new(uint64_t frame, uint32_t count)
         abroad_add(frame + i * PAGE_SIZE);
 }
 
-static void drop_old(struct moving *moving, uint64_t frame)
+static void drop(struct moving *moving, uint64_t frame)
 {
     if (window_owns(frame, PAGE_SIZE)) {
         if (abroad_take(frame)) /* else a faulty kernel has released it */
@@ -53,10 +53,23 @@ static void drop_old(struct moving *moving, uint64_t frame)
     }
 }
 
-/* The spaces that have the chosen pages. */
-static uint32_t spaces_of(const struct moving *moving)
+/* Drops TIMES references to each of COUNT frames from FRAME on. */
+static void drop_run(struct moving *moving, uint64_t frame, uint32_t count, uint32_t times)
 {
-    return 1 + (moving->sharing != NULL ? kernel_set_count(moving->having) : 0);
+    for (uint32_t i = 0; i < count * times; i++)
+        drop(moving, frame + i / times * PAGE_SIZE);
+}
+
+/* The places at which the chosen pages are. */
+static uint32_t places_of(const struct moving *moving)
+{
+    return moving->sharing != NULL ? kernel_set_count(moving->having) : 1;
+}
+
+/* The references that a new frame of theirs needs. */
+static uint32_t references_of(const struct moving *moving)
+{
+    return places_of(moving) + (move_in_file(moving) ? 1 : 0);
 }
 
 /* The new frames of the pages of SET behind FROM that are shared, from FRAME on, get the names of the old ones, if they
@@ -78,26 +91,40 @@ static void name_frames(const struct moving *moving, uint32_t from, uint64_t set
     spin_unlock(&moving->space->lock);
 }
 
+/* Lets all kernels map the COUNT frames from FRAME on in place of those of the pages of SET, or of all 512. False: they
+ * do not move. A kernel that refuses is faulty; all go back to the old frames then. What a kernel may map that does not
+ * go back, or has died, is not freed here. */
+static bool let_replace(struct moving *moving, uint64_t set, uint64_t frame, uint32_t count)
+{
+    int error = move_replace(moving, set, frame), back = 0;
+
+    if (error == 0)
+        return true;
+    if (error != -EHOSTDOWN) {
+        back = move_back(moving, set);
+        if (back == 0)
+            drop_run(moving, frame, count, references_of(moving));
+    }
+    log_line("mm: a kernel does not map new frames of pages from %lx on (error %d)%s", (unsigned long)moving->start,
+             error, back == 0 ? "" : ", and one does not go back");
+    return false;
+}
+
 /* The pages of SET have their copies, from FRAME on: lets all kernels map these, and then drops the old frames. */
 static void replace(struct moving *moving, uint64_t set, uint64_t frame)
 {
-    int error;
-
     name_frames(moving, 0, set, frame);
-    error = move_replace(moving, set, frame);
-    if (error != 0) { /* only a faulty kernel refuses; as it may map either frame, none is freed */
-        log_line("mm: a kernel refuses to map pages from %lx on, which have moved (error %d)",
-                 (unsigned long)moving->start, error);
-        move_report_set(moving, set, error);
+    if (!let_replace(moving, set, frame, kernel_set_count(set))) {
+        move_report_set(moving, set, -EBUSY);
         return;
     }
     spin_lock(&moving->space->lock);
     moving->space->stats.pages_moved += kernel_set_count(set);
     spin_unlock(&moving->space->lock);
     move_report_set(moving, set, (int)policy_node_of(frame));
-    for (uint32_t k = 0; k < spaces_of(moving); k++) { /* each has a reference */
+    for (uint32_t k = 0; k < places_of(moving); k++) { /* each has a reference */
         for (uint64_t rest = set; rest != 0; rest &= rest - 1)
-            drop_old(moving, moving->words[__builtin_ctzll(rest)] & PAGING_FRAME);
+            drop(moving, moving->words[__builtin_ctzll(rest)] & PAGING_FRAME);
     }
 }
 
@@ -107,7 +134,7 @@ static bool share_more(struct moving *moving, uint64_t frame, uint32_t count)
 {
     uint64_t frames[SPACE_CHOSEN_MAX];
     bool own = window_owns(frame, PAGE_SIZE), shared = true;
-    uint32_t has = 1, wanted = spaces_of(moving) + (move_in_file(moving) ? 1 : 0);
+    uint32_t has = 1, wanted = references_of(moving);
 
     for (uint32_t i = 0; i < count; i++)
         frames[i] = frame + i * PAGE_SIZE;
@@ -117,10 +144,8 @@ static bool share_more(struct moving *moving, uint64_t frame, uint32_t count)
         keep_new(frame, count);
         shared = own || share_frames(frame_owner(frame), frames, count) == 0;
     }
-    for (uint32_t i = 0; i < count && !shared; i++) {
-        for (uint32_t k = 0; k < has; k++)
-            drop_old(moving, frames[i]);
-    }
+    if (!shared)
+        drop_run(moving, frame, count, has);
     return shared;
 }
 
@@ -179,7 +204,7 @@ uint64_t move_choose(const struct moving *moving, uint32_t index)
         report(moving, index, word != 0 ? -ENOENT : -EFAULT);
         return 0;
     }
-    nodes = moving->moves->wanted(moving->moves->context, moving->start + index * PAGE_SIZE, node);
+    nodes = moving->moves->wanted(moving->moves->context, moving->asked + index * PAGE_SIZE, node);
     if (nodes == 0 || (nodes >> node & 1) != 0) {
         report(moving, index, (int)node);
         return 0;
@@ -254,7 +279,7 @@ int move_begin(struct moving *moving, uint64_t start, uint32_t count, bool tries
     struct space *space = moving->space;
     int error;
 
-    moving->start = start;
+    moving->start = moving->asked = start;
     moving->count = count;
     moving->old = (struct releasing){0};
     moving->own.count = 0;
@@ -362,19 +387,15 @@ static void move_block(struct moving *moving, uint64_t block)
     for (uint32_t i = 0; i < LEAF_ENTRIES && error == 0; i += 64)
         name_frames(moving, i, UINT64_MAX, block + i * PAGE_SIZE);
     if (error != 0) {
-        for (uint32_t i = 0; i < LEAF_ENTRIES; i++)
-            drop_old(moving, block + i * PAGE_SIZE);
+        drop_run(moving, block, LEAF_ENTRIES, 1);
         report_all(moving, -ENOMEM);
-    } else if ((error = move_round(moving, MSG_SPACE_REPLACE, 0, block)) != 0) {
-        log_line("mm: a kernel refuses to map the 2 MiB at %lx, which have moved (error %d)",
-                 (unsigned long)moving->start, error);
-        report_all(moving, error);
+    } else if (!let_replace(moving, 0, block, LEAF_ENTRIES)) {
+        report_all(moving, -EBUSY);
     } else {
         spin_lock(&moving->space->lock);
         moving->space->stats.pages_moved += LEAF_ENTRIES;
         spin_unlock(&moving->space->lock);
-        for (uint32_t i = 0; i < LEAF_ENTRIES; i++)
-            drop_old(moving, old + i * PAGE_SIZE);
+        drop_run(moving, old, LEAF_ENTRIES, 1);
         report_all(moving, (int)policy_node_of(block));
     }
     move_round(moving, MSG_SPACE_WRITABLE, 0, 0);
@@ -408,8 +429,7 @@ static bool move_large(struct moving *moving, uint64_t start)
     else if (count == LEAF_ENTRIES)
         move_block(moving, block);
     else
-        for (uint32_t i = 0; i < count; i++)
-            drop_old(moving, block + i * PAGE_SIZE);
+        drop_run(moving, block, count, 1);
     move_end(moving);
     return stays || count == LEAF_ENTRIES;
 }

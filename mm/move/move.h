@@ -16,7 +16,8 @@ struct space_moves {
     uint64_t (*wanted)(void *context, uint64_t page, uint32_t node);
     /* What has become of the page: its node now, or -EFAULT: there is no area, the area is the vDSO's, or
      * private memory that was never touched; -ENOENT: shared memory or a file that was never touched; -EBUSY: it is a
-     * file's page that is mapped shared, or a space that this kernel did not find shares it; -EACCES: other processes
+     * file's page that is mapped shared, a space that this kernel did not find shares it, or another kernel does not
+     * map the new frame; -EACCES: other processes
      * have its frame, and ALL is not set; -ENOMEM: there is no frame on these nodes, or no memory to ask. */
     void (*done)(void *context, uint64_t page, int result);
     void *context;
@@ -25,21 +26,22 @@ struct space_moves {
                * its own; shared memory moves in all of them */
 };
 
-/* Another space that may share pages which move. */
+/* Another place that may share pages which move: in another space, or in the mover's own. */
 struct space_sharer {
     uint64_t space; /* its id */
     uint64_t start; /* where it has the page that was asked for */
     uint64_t token; /* of its home, while pages are locked there */
     uint32_t home;
+    bool copies;                      /* its area is private: it may have a copy, and not the page */
     bool begun;                       /* pages are locked there */
     uint64_t words[SPACE_CHOSEN_MAX]; /* what it has there, as space_move_join says */
 };
 
 /* How the mover reaches other spaces, each through its home. All of them wait. */
 struct space_sharing {
-    /* Stores at SHARERS at most MOST spaces, but BUT, that may have the page named NAME (mm/area/backing.h). Returns
+    /* Stores at SHARERS at most MOST places at which spaces may have the page named NAME (mm/area/backing.h). Returns
      * how many. */
-    uint32_t (*find)(uint64_t but, uint64_t name, struct space_sharer *sharers, uint32_t most);
+    uint32_t (*find)(uint64_t name, struct space_sharer *sharers, uint32_t most);
     /* SHARER's home performs space_move_join, with the process kept from ending, until END; -ESRCH: it does not have
      * the page at START any more. */
     int (*begin)(struct space_sharer *sharer, uint64_t name, uint32_t count, uint64_t *words);

@@ -21,14 +21,29 @@ static int64_t apply_here(struct moving *moving)
     return value;
 }
 
+/* Of two errors, the one that says more: a death needs no answer, as the machine sees to what the dead kernel had. */
+static int graver(int one, int other)
+{
+    return one == 0 || (one == -EHOSTDOWN && other != 0) ? other : one;
+}
+
+/* KERNEL has answered with ERROR, or 0. Who has refused new frames may refuse to go back. */
+static void note(struct moving *moving, uint32_t kernel, int error)
+{
+    bool back = (moving->change.still.frame & SPACE_STILL_BACK) != 0;
+
+    if (error == 0)
+        return;
+    if (moving->change.operation == MSG_SPACE_REPLACE && !back)
+        moving->refused |= 1ull << kernel;
+    if (!back || error == -EHOSTDOWN || (moving->refused >> kernel & 1) == 0)
+        moving->error = graver(moving->error, error);
+}
+
 static void note_answer(void *context, uint32_t kernel, const void *reply, int length)
 {
-    struct moving *moving = context;
-
-    (void)kernel;
     (void)reply;
-    if (moving->error == 0 && length != (int)sizeof(struct msg_space_changed))
-        moving->error = length < 0 ? length : -EPROTO;
+    note(context, kernel, length == (int)sizeof(struct msg_space_changed) ? 0 : length < 0 ? length : -EPROTO);
 }
 
 /* The home is first: whoever gets a page from it afterwards gets it as it will be, and whoever has got one before is
@@ -49,7 +64,7 @@ static void ask_home(struct moving *moving)
         value = length == (int)sizeof(changed) ? (int64_t)changed.value : length < 0 ? length : -EPROTO;
     }
     if (value < 0)
-        moving->error = (int)value;
+        note(moving, space->home, (int)value);
     else if (moving->change.operation != MSG_SPACE_STILL)
         moving->others |= space_still_kernels(value, space->home) & ~(1ull << instance.kernel);
 }
@@ -65,14 +80,15 @@ static int round_of(struct moving *moving, enum msg_type operation, uint64_t cho
                                                .operation = operation,
                                                .still = {chosen, frame}};
     moving->error = 0;
+    if (operation == MSG_SPACE_REPLACE && (frame & SPACE_STILL_BACK) == 0)
+        moving->refused = 0;
     ask_home(moving);
     if (moving->error == 0 || operation != MSG_SPACE_STILL)
         msg_multicast(moving->others, operation, &moving->change, sizeof(moving->change), note_answer, moving,
                       "move of pages", moving->start);
     if (space->home != instance.kernel) {
         value = apply_here(moving);
-        if (value < 0 && moving->error == 0)
-            moving->error = (int)value;
+        note(moving, instance.kernel, value < 0 ? (int)value : 0);
     }
     return moving->error;
 }
@@ -83,16 +99,34 @@ int move_round(struct moving *moving, enum msg_type operation, uint64_t chosen, 
 
     if (moving->sharing != NULL && (error == 0 || operation != MSG_SPACE_STILL))
         other = move_sharers_round(moving->sharing, moving->having, operation, chosen, frame);
-    return error != 0 ? error : other;
+    return graver(error, other);
 }
 
 int move_replace(struct moving *moving, uint64_t set, uint64_t frame)
 {
-    int error, other;
+    int error;
 
     if (!move_in_file(moving))
         return move_round(moving, MSG_SPACE_REPLACE, set, frame);
     error = move_round(moving, MSG_SPACE_REPLACE, set, frame | SPACE_STILL_COW);
-    other = file_move_end(&moving->file, set, frame); /* also after an error: threads may write to the new frames now */
-    return error != 0 ? error : other;
+    if (error != 0 && error != -EHOSTDOWN)
+        return error;
+    return graver(error, file_move_end(&moving->file, set, frame)); /* threads may write to the new frames now */
+}
+
+/* The frames before were not in a row, unless they were a block. */
+int move_back(struct moving *moving, uint64_t set)
+{
+    int error = 0;
+    uint64_t rest = set;
+
+    do {
+        uint64_t word = moving->words[rest != 0 ? __builtin_ctzll(rest) : 0], one = rest & -rest;
+        bool stay = (word & MOVE_COW) == 0 || move_in_file(moving);
+
+        error = graver(error, move_round(moving, MSG_SPACE_REPLACE, one,
+                                         (word & PAGING_FRAME) | SPACE_STILL_BACK | (stay ? SPACE_STILL_COW : 0)));
+        rest &= rest - 1;
+    } while (rest != 0);
+    return move_in_file(moving) ? graver(error, file_move_end(&moving->file, set, 0)) : error;
 }

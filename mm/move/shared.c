@@ -1,7 +1,7 @@
-/* Pages of shared memory that several spaces have, and pages of files: they move in all spaces at once, or stay. See
- * internal.h, and mm/move/move.md for why that is right.
+/* Pages of shared memory that are mapped at several places, of several spaces or of one, and pages of files: they move
+ * at all places at once, or stay. See internal.h, and mm/move/move.md for why that is right.
  *
- * Which spaces there are is a guess, and the references to a frame prove it: with the locks of as many spaces as there
+ * Which places there are is a guess, and the references to a frame prove it: with the locks of as many places as there
  * are references, each of which has the frame, nobody else can have it, or get it. A file has a reference of its own,
  * and gives its pages to any space that asks; so its kernel keeps who asks waiting, from before the references are
  * counted until the frame is replaced. */
@@ -13,18 +13,19 @@
 #include "mm/move/internal.h"
 #include "mm/move/wire.h"
 
-#define SHARERS_MAX 63u /* of a page, besides the space of the caller */
+#define SHARERS_MAX 63u /* places of a page, besides the one that moves first */
 
 static const struct space_sharing *reach; /* [i] NULL: other spaces cannot be found */
 
-/* Pages that several spaces share. */
+/* Pages that several places share. */
 struct sharing {
-    struct moving own; /* in the space of the caller */
+    struct moving own; /* in the space of the caller, at the lowest of its places */
+    uint64_t asked;    /* the place of the caller */
     uint64_t having[SPACE_CHOSEN_MAX];
     uint64_t name; /* of the first page; a file's without flags */
-    bool alone;    /* no other space has the pages */
+    bool alone;    /* no other place has the pages */
     uint32_t count;
-    struct space_sharer sharer[SHARERS_MAX]; /* by the id of the space */
+    struct space_sharer sharer[SHARERS_MAX]; /* the other places, by the id of the space */
 };
 
 void space_move_share_by(const struct space_sharing *how)
@@ -74,6 +75,7 @@ int move_sharers_round(const struct sharing *sharing, uint64_t having, enum msg_
 {
     int error = 0;
 
+    having &= ~MOVE_HAVING_OWN;
     for (; having != 0 && (error == 0 || operation != MSG_SPACE_STILL); having &= having - 1) {
         int one = reach->round(&sharing->sharer[__builtin_ctzll(having)], operation, chosen, frame);
 
@@ -93,6 +95,29 @@ static uint64_t name_of(struct space *space, uint64_t page, bool file)
     return file ? backing_whole((uint64_t)name) + backing_page((uint64_t)name) : (uint64_t)name | BACKING_ANONYMOUS;
 }
 
+/* Makes the lowest place of the caller's space at which the area is not private the own one, where the mover waits for
+ * the lock: so no two movers hold what the other one wants. */
+static void choose_own(struct sharing *sharing)
+{
+    struct moving *own = &sharing->own;
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < sharing->count; i++) {
+        if (sharing->sharer[i].space != own->space->id || sharing->sharer[i].start != own->start)
+            sharing->sharer[kept++] = sharing->sharer[i];
+    }
+    sharing->count = kept;
+    for (uint32_t i = 0; i < kept; i++) {
+        struct space_sharer *place = &sharing->sharer[i];
+        uint64_t start = place->start;
+
+        if (place->space != own->space->id || place->copies || start > own->start)
+            continue;
+        place->start = own->start;
+        own->start = start;
+    }
+}
+
 /* Finds who may have the first page. All movers lock spaces in the order of their ids, so that no two wait for each
  * other. */
 static void gather(struct sharing *sharing)
@@ -100,8 +125,9 @@ static void gather(struct sharing *sharing)
     struct space_sharer *sharer = sharing->sharer;
 
     sharing->count = reach != NULL && sharing->name != BACKING_NONE && !sharing->alone
-                         ? reach->find(sharing->own.space->id, sharing->name, sharer, SHARERS_MAX)
+                         ? reach->find(sharing->name, sharer, SHARERS_MAX)
                          : 0;
+    choose_own(sharing);
     for (uint32_t i = 0; i < sharing->count; i++) {
         struct space_sharer one = sharer[i];
         uint32_t at = i;
@@ -112,13 +138,29 @@ static void gather(struct sharing *sharing)
     }
 }
 
-/* The most pages, up to COUNT, that are in one leaf table in each space. */
+/* COUNT pages, or as many as there are from START to the end of its table, and between START and OTHER. */
+static uint32_t clipped(uint32_t count, uint64_t start, uint64_t other)
+{
+    uint64_t room = LEAF_ENTRIES - paging_index(start),
+             apart = (start < other ? other - start : start - other) / PAGE_SIZE;
+
+    room = apart != 0 && apart < room ? apart : room;
+    return count < room ? count : (uint32_t)room;
+}
+
+/* The most pages, up to COUNT, that are in one leaf table at each place. The places of a space do not overlap. */
 static uint32_t common(const struct sharing *sharing, uint32_t count)
 {
-    for (uint32_t i = 0; i < sharing->count; i++) {
-        uint32_t room = LEAF_ENTRIES - (uint32_t)paging_index(sharing->sharer[i].start);
+    const struct moving *own = &sharing->own;
 
-        count = room < count ? room : count;
+    count = clipped(count, own->start, own->start);
+    for (uint32_t i = 0; i < sharing->count; i++) {
+        const struct space_sharer *one = &sharing->sharer[i];
+
+        count = clipped(count, one->start, one->space == own->space->id ? own->start : one->start);
+        for (uint32_t k = 0; k < i; k++)
+            count = clipped(count, one->start,
+                            sharing->sharer[k].space == one->space ? sharing->sharer[k].start : one->start);
     }
     return count;
 }
@@ -133,8 +175,9 @@ static void unlock_all(struct sharing *sharing, bool own)
         move_end(&sharing->own);
 }
 
-/* Locks COUNT pages in all spaces. A space that does not have them any more is left out. -EAGAIN: another task holds a
- * lock that its home does not wait for, and nothing is locked. */
+/* Locks COUNT pages at all places: the mover waits for its own one before it asks for others of its space, which nobody
+ * waits for. A place that does not have them any more is left out. -EAGAIN: another task holds a lock that the home
+ * does not wait for, and nothing is locked. */
 static int lock_all(struct sharing *sharing, uint32_t count)
 {
     bool own = false;
@@ -143,8 +186,9 @@ static int lock_all(struct sharing *sharing, uint32_t count)
     for (uint32_t i = 0; i <= sharing->count && error == 0; i++) {
         struct space_sharer *sharer = i < sharing->count ? &sharing->sharer[i] : NULL;
 
-        if (!own && (sharer == NULL || sharer->space > sharing->own.space->id)) {
+        if (!own && (sharer == NULL || sharer->space >= sharing->own.space->id)) {
             error = move_begin(&sharing->own, sharing->own.start, count, false);
+            sharing->own.asked = sharing->asked;
             own = error == 0;
         }
         if (sharer == NULL || error != 0)
@@ -171,7 +215,29 @@ static int lock_all_at_last(struct sharing *sharing, uint32_t count)
     return error;
 }
 
-/* The other spaces that have the frame of page INDEX. */
+/* Nobody may have touched a page at the own place yet: then its word is that of the caller's place, and no round finds
+ * anything to change at the own one. */
+static void complete(struct sharing *sharing, uint64_t set)
+{
+    struct moving *own = &sharing->own;
+    const struct space_sharer *asked = NULL;
+
+    for (uint32_t i = 0; i < sharing->count && own->start != sharing->asked; i++) {
+        const struct space_sharer *one = &sharing->sharer[i];
+
+        if (one->space == own->space->id && one->start == sharing->asked && one->begun)
+            asked = one;
+    }
+    for (; set != 0; set &= set - 1) {
+        uint32_t i = (uint32_t)__builtin_ctzll(set);
+
+        sharing->having[i] = (own->words[i] & PAGING_FRAME) != 0 ? MOVE_HAVING_OWN : 0;
+        if (sharing->having[i] == 0 && (own->words[i] & MOVE_SHARED) != 0 && asked != NULL)
+            own->words[i] = asked->words[i];
+    }
+}
+
+/* The other places that have the frame of page INDEX. */
 static uint64_t who_has(const struct sharing *sharing, uint32_t index)
 {
     uint64_t frame = sharing->own.words[index] & PAGING_FRAME, having = 0;
@@ -202,8 +268,8 @@ static uint64_t keep_in_file(struct sharing *sharing, uint64_t chosen, uint32_t 
     return chosen & own->file.pages;
 }
 
-/* Everything is locked: the pages of SET that move, with the spaces that have each. *NEXT: those that may move in
- * another part. What stays is reported. */
+/* Everything is locked: the pages of SET that move, with the places that have each. *NEXT: those that may move in
+ * another part, as other places have them than the first. What stays is reported. */
 static uint64_t decide(struct sharing *sharing, uint64_t set, uint32_t count, uint64_t *next)
 {
     struct moving *own = &sharing->own;
@@ -211,6 +277,7 @@ static uint64_t decide(struct sharing *sharing, uint64_t set, uint32_t count, ui
     bool file = own->file.backing != BACKING_NONE;
     int error = 0;
 
+    complete(sharing, set);
     for (; set != 0; set &= set - 1) {
         uint32_t i = (uint32_t)__builtin_ctzll(set);
 
@@ -232,17 +299,19 @@ static uint64_t decide(struct sharing *sharing, uint64_t set, uint32_t count, ui
     for (uint64_t rest = chosen; rest != 0; rest &= rest - 1) {
         uint32_t i = (uint32_t)__builtin_ctzll(rest);
 
-        sharing->having[i] = who_has(sharing, i);
+        sharing->having[i] |= who_has(sharing, i);
         if ((own->words[i] & MOVE_SHARED) != 0 && move_is_of_file(own->words[i]) == file &&
-            (uses[i] & ~MOVE_OF_FILE) == 1 + kernel_set_count(sharing->having[i]) + (file ? 1 : 0))
+            (uses[i] & ~MOVE_OF_FILE) == kernel_set_count(sharing->having[i]) + (file ? 1 : 0))
             continue;
-        chosen &= ~(1ull << i); /* a space that was not found has it, too */
-        move_report_set(own, 1ull << i, -EBUSY);
+        chosen &= ~(1ull << i);
+        *next |= i != 0 ? 1ull << i : 0;
+        if (i == 0) /* a place that was not found has it, too */
+            move_report_set(own, 1, -EBUSY);
     }
     return chosen;
 }
 
-/* Moves the pages of CHOSEN, those together that the same spaces have. */
+/* Moves the pages of CHOSEN, those together that the same places have. */
 static void move_together(struct sharing *sharing, uint64_t chosen)
 {
     struct moving *own = &sharing->own;
@@ -270,6 +339,14 @@ static uint64_t alike(const struct moving *run, uint64_t set, uint32_t first)
     return same;
 }
 
+/* Whether the own place still has the first page: it may have been unmapped since it was found. */
+static bool own_has_name(const struct sharing *sharing, bool file)
+{
+    const struct moving *own = &sharing->own;
+
+    return own->start == sharing->asked || name_of(own->space, own->start, file) == sharing->name;
+}
+
 /* Moves those pages of SET, the first of which is page FIRST of RUN, that are like it and near it in all spaces.
  * Returns the others. */
 static uint64_t move_part(struct sharing *sharing, const struct moving *run, uint64_t set, uint32_t first)
@@ -283,7 +360,7 @@ static uint64_t move_part(struct sharing *sharing, const struct moving *run, uin
     own->space = run->space;
     own->moves = run->moves;
     own->sharing = NULL;
-    own->start = run->start + first * PAGE_SIZE;
+    own->start = own->asked = sharing->asked = run->start + first * PAGE_SIZE;
     sharing->name = name_of(run->space, own->start, file);
     own->file = (struct file_moving){.backing = file ? sharing->name : BACKING_NONE};
     gather(sharing);
@@ -293,6 +370,9 @@ static uint64_t move_part(struct sharing *sharing, const struct moving *run, uin
         move_report_set(run, part << first, -EBUSY); /* it is mapped no more */
     } else if ((error = lock_all_at_last(sharing, count)) != 0) {
         move_report_set(run, part << first, error == -EAGAIN ? -EBUSY : -ENOMEM);
+    } else if (!own_has_name(sharing, file)) {
+        move_report_set(run, part << first, -EBUSY);
+        unlock_all(sharing, true);
     } else {
         move_together(sharing, decide(sharing, part, count, &next));
         if (own->file.pages != 0) /* those that stay */

@@ -385,7 +385,7 @@ bool seen_next(struct space *space, uint64_t *start, uint64_t *bytes, uint32_t *
         if (block->number == 0 || block->wanted == NOBODY)
             continue;
         *start = (block->number - 1) * space->seen->bytes;
-        *bytes = space->seen->bytes;
+        *bytes = space->seen->bytes < USER_END - *start ? space->seen->bytes : USER_END - *start;
         *node = block->wanted == ALL_NODES ? SEEN_REPLICATE : block->wanted;
         block->replicated = block->wanted == ALL_NODES;
         block->wanted = NOBODY;
@@ -396,12 +396,12 @@ bool seen_next(struct space *space, uint64_t *start, uint64_t *bytes, uint32_t *
     return found;
 }
 
-void seen_not_replicated(struct space *space, uint64_t start, uint64_t bytes)
+void seen_not_replicated(struct space *space, uint64_t start)
 {
     struct block *block;
 
     spin_lock(&space->lock);
-    block = space->seen != NULL && space->seen->bytes == bytes ? find(space->seen, start / bytes + 1) : NULL;
+    block = space->seen != NULL ? find(space->seen, start / space->seen->bytes + 1) : NULL;
     if (block != NULL && block->number != 0)
         block->replicated = false;
     spin_unlock(&space->lock);

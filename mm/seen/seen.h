@@ -53,11 +53,11 @@ bool seen_look(struct space *space, uint64_t *at, bool *found, struct msg_space_
  * for it. */
 void seen_report(uint32_t home, const struct msg_space_seen *seen);
 
-/* At the home: takes the next block that is to move, to *NODE, or to be replicated
- * (SEEN_REPLICATE), with its address and bytes. False: there is none. */
+/* At the home: takes the next block that is to move, to *NODE, or to be replicated (SEEN_REPLICATE), with its address
+ * and bytes: as many as there are below the end of the address space. False: there is none. */
 bool seen_next(struct space *space, uint64_t *start, uint64_t *bytes, uint32_t *node);
-/* At the home: the block at START of BYTES, which seen_next has told, could not be replicated. */
-void seen_not_replicated(struct space *space, uint64_t start, uint64_t bytes);
+/* At the home: the block at START, which seen_next has told, could not be replicated. */
+void seen_not_replicated(struct space *space, uint64_t start);
 /* The nodes to which PAGE may follow its users now: none if mbind has given it a policy meanwhile that forbids it. */
 uint64_t seen_may_follow(struct space *space, uint64_t page);
 /* Frees what is known of SPACE, which ends. */

@@ -129,7 +129,7 @@ struct msg_space_change {
         struct {             /* SPACE_STILL, SPACE_REPLACE, SPACE_WRITABLE */
             uint64_t chosen; /* of at most SPACE_CHOSEN_MAX pages, a bit for each that moves; of more pages, all do */
             uint64_t frame;  /* SPACE_REPLACE: the frame of the first of these pages, the others have those behind it;
-                                with SPACE_STILL_COW: copy-on-write entries stay so, as the frames are a file's */
+                                with SPACE_STILL_* */
         } still;
         struct {            /* SPACE_REVOKE */
             uint64_t first; /* of an object's pages: mm/area/backing.h */
@@ -143,7 +143,11 @@ struct msg_space_changed {
     uint64_t value; /* the operation's result, else 0 */
 };
 
-#define SPACE_STILL_COW 1ull
+/* Bits of the frame in SPACE_REPLACE. */
+#define SPACE_STILL_COW 1ull /* copy-on-write entries stay so, as the frames are a file's */
+#define SPACE_STILL_BACK                                                                                               \
+    2ull /* the pages had this frame before: entries become copy-on-write, unless they are to stay */
+#define SPACE_STILL_FLAGS (SPACE_STILL_COW | SPACE_STILL_BACK)
 #define SPACE_CHOSEN_MAX 64u /* pages of a SPACE_STILL, SPACE_REPLACE or SPACE_WRITABLE of which some move */
 
 /* The value of SPACE_RESIDENT with FRAME: the frame of the first page, or one of these if it has none. Of any query

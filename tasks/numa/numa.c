@@ -140,7 +140,7 @@ static void replicate_block(struct space *space, uint64_t start, uint64_t bytes)
     while (result >= 0 && next < start + bytes)
         result = space_replicate(space, &next, start + bytes, true);
     if (result < 0)
-        seen_not_replicated(space, start, bytes);
+        seen_not_replicated(space, start);
 }
 
 static void move_blocks(struct space *space)

@@ -41,19 +41,32 @@ struct held {
 static struct spinlock lock;
 static struct list all; /* [k] lock: struct held */
 
-/* Finds NAME in SPACE, in slices. An area that is made, or moves, meanwhile may be missed, as if a little later. */
-static bool find_page(struct space *space, uint64_t name, uint64_t *start)
+/* Finds NAME in SPACE from *START on, in slices; *COPIES: in a private area. An area that is made, or moves, meanwhile
+ * may be missed, as if a little later. */
+static bool find_page(struct space *space, uint64_t name, uint64_t *start, bool *copies)
 {
     bool found;
 
-    *start = 0;
     do {
         spin_lock(&space->lock);
         found = area_find_page(&space->areas, name, start, AREAS_AT_ONCE);
+        *copies = found && (area_find(&space->areas, *start)->prot & AREA_SHARED) == 0;
         spin_unlock(&space->lock);
         slice_check();
     } while (!found && *start != UINT64_MAX);
     return found;
+}
+
+/* Whether SPACE maps the page NAME at START. */
+static bool has_page(struct space *space, uint64_t name, uint64_t start)
+{
+    uint64_t found = start;
+    bool has;
+
+    spin_lock(&space->lock);
+    has = area_find_page(&space->areas, name, &found, 1) && found == start;
+    spin_unlock(&space->lock);
+    return has;
 }
 
 struct finding {
@@ -76,12 +89,16 @@ static bool find_in(struct group *group, void *context)
 {
     struct finding *finding = context;
     struct group *host;
-    uint64_t start;
+    uint64_t start = 0;
+    bool copies, new;
 
     if (group->process == NULL || group->home != instance.kernel || group_pin(group, &host) != 0)
         return true; /* the group has another home, or is ending */
-    if (is_new(finding, host->space->id) && find_page(host->space, finding->name, &start))
-        finding->found[finding->count++] = (struct msg_share_found){host->space->id, start};
+    new = is_new(finding, host->space->id);
+    for (; new && finding->count < FOUND_MAX &&find_page(host->space, finding->name, &start, &copies);
+         start += PAGE_SIZE)
+        finding->found[finding->count++] = (struct msg_share_found){host->space->id,
+                                                                    start | (copies ? SHARE_COPIES : 0)};
     group_unpin(host);
     return finding->count < FOUND_MAX;
 }
@@ -134,7 +151,6 @@ static int begin(const struct remote_request *request, struct held *held, uint64
 {
     const struct msg_share_begin *ask = request->data;
     struct group *group = group_find((uint32_t)ask->space);
-    uint64_t start;
     bool lost;
     int error = group == NULL || group->process == NULL ? -ESRCH : group_pin(group, &held->host);
 
@@ -143,10 +159,10 @@ static int begin(const struct remote_request *request, struct held *held, uint64
     if (error != 0)
         return error;
     if (held->host->space->id != ask->space || held->host->space->home != instance.kernel ||
-        !find_page(held->host->space, ask->name, &start) || start != ask->start)
+        !has_page(held->host->space, ask->name, ask->start))
         error = -ESRCH;
     if (error == 0)
-        error = space_move_join(held->host->space, start, (uint32_t)ask->count, &held->moving, words);
+        error = space_move_join(held->host->space, ask->start, (uint32_t)ask->count, &held->moving, words);
     if (error != 0) {
         group_unpin(held->host);
         return error;
@@ -272,7 +288,6 @@ void sharers_lost(uint32_t kernel, void (*end)(struct group *group))
 /* --- the mover --- */
 
 struct gathering {
-    uint64_t but; /* the mover's own space */
     struct space_sharer *sharers;
     uint32_t count, most;
 };
@@ -283,17 +298,18 @@ static void note_found(void *context, uint32_t kernel, const void *reply, int le
     struct gathering *gathering = context;
 
     for (int i = 0; (i + 1) * (int)sizeof(*found) <= length; i++) {
-        if (found[i].space == gathering->but || (found[i].start & (PAGE_SIZE - 1)) != 0 || found[i].start >= USER_END ||
-            gathering->count == gathering->most)
+        uint64_t start = found[i].start & ~SHARE_COPIES;
+
+        if ((start & (PAGE_SIZE - 1)) != 0 || start >= USER_END || gathering->count == gathering->most)
             continue;
         gathering->sharers[gathering->count++] = (struct space_sharer){
-            .space = found[i].space, .start = found[i].start, .home = kernel};
+            .space = found[i].space, .start = start, .home = kernel, .copies = start != found[i].start};
     }
 }
 
-static uint32_t find(uint64_t but, uint64_t name, struct space_sharer *sharers, uint32_t most)
+static uint32_t find(uint64_t name, struct space_sharer *sharers, uint32_t most)
 {
-    struct gathering gathering = {but, sharers, 0, most};
+    struct gathering gathering = {sharers, 0, most};
     struct msg_share_find ask = {name};
     struct msg_share_found *found = heap_alloc_unset(FOUND_MAX * sizeof(*found));
     struct remote_request own = {

@@ -8,11 +8,12 @@ struct msg_share_find {
     uint64_t name; /* of a page: mm/area/backing.h */
 };
 
-/* The answer: one of these for each space at home with the receiver that may map the page, at most 63. */
+/* The answer: one of these for each place at which a space at home with the receiver may map the page, at most 63. */
 struct msg_share_found {
     uint64_t space; /* also the process that the space is of */
-    uint64_t start; /* where */
+    uint64_t start; /* where, and SHARE_COPIES */
 };
+#define SHARE_COPIES 1ull /* the area is private */
 
 struct msg_share_begin {
     uint64_t token; /* of the asker, which gives none twice while it is used */

@@ -6,21 +6,27 @@
  * Checked: a read finds what was written last, whichever frame the reader's kernel maps; a frame that is freed is mapped
  * nowhere; at rest all kernels name one frame and may write to it; no deadlock.
  *
- * -DSHORT: two operations of each thread, not three. -DPENDING: an unmap has failed for want of memory, so that kernel 1's
+ * -DSHORT: two operations of each thread, not three; one with REFUSE. -DPENDING: an unmap has failed for want of memory, so that kernel 1's
  * entry becomes pending free at some time, while the others keep theirs; it owns its frame until the unmap is repeated, at
  * the end. Kernel 2 does not know the page and does nothing then.
+ *
+ * -DREFUSE: a kernel, also one that has come since the grant, may refuse to map a new frame, and then all go back to the old
+ * one. Checked, too: of the frames that were used only the page's is not free in the end.
  *
  * Seeded bugs: 1 the frame is copied when the home alone has made its entry still; 2 a replaced entry is writable at once; 3 the
  * mover does not ask who has come since the grant; 4 an answer that is superseded is applied; 5 the old frame is freed
  * before the others have replaced it; 6 a newcomer's entry is writable; 7 STILL is not put off while an answer is under
  * way; 8 the home replaces its entry after the others; 9 (PENDING) a kernel with an entry that is pending free does not refuse
- * STILL. */
+ * STILL. With REFUSE: 10 the others keep the new frame, and neither is freed; 11 the new frame is freed, and nobody goes back;
+ * 12 who has come since the new frame was mapped does not go back; 13 the home goes back after the others. */
 #ifndef BUG
 #define BUG 0
 #endif
 #define FRAMES 3
-#ifdef SHORT
-#define OPERATIONS 2 /* of each kernel's thread */
+#if defined(SHORT) && defined(REFUSE)
+#define OPERATIONS 1 /* of each kernel's thread */
+#elif defined(SHORT)
+#define OPERATIONS 2
 #else
 #define OPERATIONS 3
 #endif
@@ -35,11 +41,13 @@ bool still[3];
 bool marked[3]; /* at the home */
 bool others[3]; /* as the mover knows them */
 byte content[FRAMES + 1];
+bool used[FRAMES + 1];
 bool freed[FRAMES + 1];
 byte last; /* what was written last */
 bool locked;
 
 bool pending; /* kernel 1's entry */
+bool refuses; /* a kernel has refused the new frame */
 bool refused;
 byte running;
 
@@ -78,6 +86,40 @@ inline make_writable(k)
     fi
 }
 
+/* Kernel K maps F, or refuses. */
+inline ask_replace(k, f)
+{
+#ifdef REFUSE
+    if
+    :: replace_entry(k, f)
+    :: refuses = true
+    fi
+#else
+    replace_entry(k, f)
+#endif
+}
+
+/* A kernel has refused: all map OLD again, but for one that has refused, and has it. */
+inline go_back(f)
+{
+    if
+    :: BUG != 13 -> atomic { replace_entry(0, f); look_again() }
+    :: else
+    fi;
+    if
+    :: others[1] -> atomic { replace_entry(1, f) }
+    :: else
+    fi;
+    if
+    :: others[2] && !(BUG == 12 && !before) -> atomic { replace_entry(2, f) }
+    :: else
+    fi;
+    if
+    :: BUG == 13 -> atomic { replace_entry(0, f) }
+    :: else
+    fi
+}
+
 /* Who has come since the grant. */
 inline look_again()
 {
@@ -88,11 +130,12 @@ inline look_again()
 proctype mover()
 {
     byte old = 1, new = 2, value;
+    bool before;
 
     do
     :: new <= FRAMES ->
         grant();
-        atomic { refused = false; make_still(0) };
+        atomic { refused = false; refuses = false; make_still(0) };
         if
         :: others[1] && BUG != 1 -> atomic { !asking[1] || BUG == 7 -> make_still(1) }
         :: else
@@ -107,6 +150,7 @@ proctype mover()
         fi;
         value = content[old];
         content[new] = value;
+        used[new] = true;
         if
         :: BUG != 8 -> atomic { replace_entry(0, new); look_again() }
         :: else
@@ -116,11 +160,26 @@ proctype mover()
         :: else
         fi;
         if
-        :: others[1] -> atomic { replace_entry(1, new) }
+        :: others[1] -> atomic { ask_replace(1, new) }
         :: else
         fi;
         if
-        :: others[2] -> atomic { replace_entry(2, new) }
+        :: others[2] -> atomic { ask_replace(2, new) }
+        :: else
+        fi;
+        before = others[2];
+        if
+        :: refuses && BUG != 10 && BUG != 11 -> go_back(old)
+        :: else
+        fi;
+        if
+        :: refuses ->
+            atomic {
+                refused = true; /* the run stays */
+                freed[new] = BUG != 10;
+                assert(!freed[new] || (entry[0] != new && entry[1] != new && entry[2] != new))
+            };
+            goto over
         :: else
         fi;
         if
@@ -154,6 +213,9 @@ over:
         new++
     :: else -> break
     od;
+    for (value : 1 .. FRAMES) {
+        assert(value == old || freed[value] || pending || !used[value])
+    }
     running--
 }
 
@@ -252,6 +314,7 @@ proctype kernel(byte k)
 
 init {
     atomic {
+        used[1] = true;
         entry[0] = 1;
         writable[0] = true;
         entry[1] = 1;

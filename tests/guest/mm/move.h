@@ -51,9 +51,13 @@ void move_write_line(int writer, long page);
 
 /* Of memory that is shared: move_shared.c. */
 void move_test_shared(void);
-void move_test_twice(void);
 void move_test_sharers(void);
 void move_test_crowd(void);
+
+/* Of pages that a process maps at several places: move_twice.c. */
+void move_test_twice(void);
+void move_test_places(void);
+void move_test_places_storm(void);
 
 /* Of files: move_file.c. */
 void move_test_files(void);

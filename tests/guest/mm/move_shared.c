@@ -73,40 +73,6 @@ void move_test_shared(void)
     munmap(move_area, PAGES * PAGE);
 }
 
-/* A page that is mapped twice stays, as one would be left behind. */
-void move_test_twice(void)
-{
-    atomic_int *at, *again;
-
-    if (move_skip_one_node())
-        return;
-    at = (atomic_int *)(void *)spread_memory_map(1, SHARED);
-    if (!CHECK(at != NULL, "shared memory"))
-        return;
-    atomic_store(at, 1);
-    again = mremap(at, 0, PAGE, MREMAP_MAYMOVE);
-    if (!CHECK(again != MAP_FAILED && atomic_load(again) == 1, "%s", strerror(errno)))
-        return;
-    for (int k = 0; k < 2 * move_node_count; k++) {
-        int wanted = move_node_of(at) == 0 ? 1 : 0, status = -1;
-
-        kernels_go(k);
-        CHECK(move_call(at, 1, &wanted, &status, MOVE) == 0 && status == -EACCES, "round %d: %d", k, status);
-        CHECK(move_call(again, 1, &wanted, &status, MOVE | MOVE_ALL) == 0 && (status == -EBUSY || !tap_on_kettle()),
-              "round %d: %d", k, status);
-        atomic_store(at, k + 2);
-        CHECK(atomic_load(again) == k + 2, "round %d: two pages", k);
-    }
-    munmap(again, PAGE);
-    for (int k = 0; k < 2 * move_node_count; k++) {
-        int wanted = k % move_node_count, status = -1;
-
-        CHECK(move_call(at, 1, &wanted, &status, MOVE) == 0 && status == wanted, "round %d: %d", k, status);
-    }
-    kernels_go(0);
-    munmap(at, PAGE);
-}
-
 /* A process that shares the pages: writes its own lines and reads all, while another one moves the pages. */
 static int sharer(int self)
 {

@@ -316,6 +316,56 @@ static void test_none(void)
     end(&thread);
 }
 
+static char *top; /* in the last pages of the address space */
+
+static void reader(struct thread *thread)
+{
+    kernels_go(thread->index);
+    while (!atomic_load(&over)) {
+        (void)*(volatile char *)top;
+        x86_pause();
+    }
+}
+
+static int node_of_top(void)
+{
+    void *address = (void *)((uintptr_t)top & ~(PAGE - 1));
+    int status = -1;
+
+    return syscall(SYS_move_pages, 0, 1l, &address, NULL, &status, 0) == 0 ? status : -1;
+}
+
+static void watcher(struct thread *thread)
+{
+    UNTIL(node_of_top() == thread->index, "the last block");
+}
+
+/* The block at the end of the address space is shorter than others. It has the main thread's stack, which waits
+ * meanwhile. */
+static void test_top(void)
+{
+    struct thread thread, watching;
+    int node, kernel = far(&node), home;
+
+    if (kernel == 0) {
+        tap_skip("one node, or one kernel");
+        return;
+    }
+    home = node_of_top();
+    CHECK(home >= 0 && home != node, "the page is on node %d", home);
+    CHECK(kettle_control("numa=nemo") == 0, "%s", strerror(errno));
+    atomic_store(&over, false);
+    thread = (struct thread){.index = kernel};
+    watching = (struct thread){.index = node};
+    if (CHECK(thread_start(&thread, reader), "%s", strerror(errno)) &&
+        CHECK(thread_start(&watching, watcher), "%s", strerror(errno)))
+        CHECK(thread_join(&watching), "the watcher");
+    atomic_store(&over, true);
+    CHECK(thread_join(&thread), "the reader");
+    CHECK(kettle_control("numa=none") == 0, "%s", strerror(errno));
+    CHECK(audit_own(), "at the end");
+}
+
 /* What /proc says. */
 static void test_told(void)
 {
@@ -353,11 +403,13 @@ int main(int argc, char **argv)
         {"process", "a process's own policy takes precedence over the option, until it is given up", test_process},
         {"bound", "memory with a policy of its own follows with MPOL_F_NUMA_BALANCING alone", test_bound},
         {"stays", "memory that its own node uses stays", test_stays},
+        {"top", "the last block of the address space follows its user, too", test_top},
         {"told", "/proc tells what was seen, and a wrong policy is refused", test_told},
     };
 
     int status;
 
+    top = argv[0];
     kernels_find();
     kettle_control("numaperiod=" PERIOD);
     status = tap_run(argc, argv, tests, TAP_COUNT(tests));

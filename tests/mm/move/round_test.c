@@ -1,5 +1,5 @@
-/* The round in which frames are replaced, in this kernel's space, at another kernel, in another space and in a file,
- * when one of those does not answer.
+/* The rounds in which frames are replaced, and go back, in this kernel's space, at another kernel, in another space and
+ * in a file, when one of those does not answer, or refuses.
  * sources: mm/move/round.c */
 #include <stddef.h>
 
@@ -11,6 +11,7 @@
 #include "tests/test.h"
 
 #define FRAME (9 * PAGE_SIZE)
+#define OLD (5 * PAGE_SIZE)
 #define FILE_BACKING 77u
 
 enum place { HERE, HOME, MEMBER, SPACE, FILE_OF, PLACES };
@@ -21,14 +22,19 @@ struct sharing {
 
 struct instance instance;
 
-static enum place dead; /* PLACES: none */
+static enum place dead;           /* PLACES: none */
+static enum place refuses, stays; /* the new frame; to go back: PLACES: none */
 static uint64_t frames[PLACES];
 static uint32_t steps, step[PLACES]; /* when each place has got its frame; 0: never */
 
 static int set_frame(enum place place, uint64_t frame)
 {
+    bool back = place == FILE_OF ? frame == 0 : (frame & SPACE_STILL_BACK) != 0;
+
     if (place == dead)
-        return -EIO;
+        return -EHOSTDOWN;
+    if (place == (back ? stays : refuses))
+        return -EPROTO;
     frames[place] = frame & ~(PAGE_SIZE - 1);
     step[place] = ++steps;
     return 0;
@@ -104,6 +110,23 @@ int file_move_end(struct file_moving *moving, uint64_t chosen, uint64_t frame)
     return set_frame(FILE_OF, frame);
 }
 
+/* The page at START has frame OLD in all places, and other processes may have it (MOVE_COW) or not. */
+static void begin(struct moving *moving, struct space *space, struct sharing *sharing, uint64_t cow)
+{
+    for (enum place place = HERE; place < PLACES; place++)
+        frames[place] = OLD;
+    memset(step, 0, sizeof(step));
+    steps = 0;
+    *moving = (struct moving){.space = space,
+                              .sharing = sharing,
+                              .having = sharing != NULL ? 1 : 0,
+                              .file = {.backing = FILE_BACKING},
+                              .start = PAGE_SIZE,
+                              .count = 1,
+                              .words = {OLD | cow},
+                              .others = 1u << 2};
+}
+
 TEST(round_file, "when a kernel dies while frames are replaced, all others have the new ones, and the file at last")
 {
     static struct space space;
@@ -111,21 +134,82 @@ TEST(round_file, "when a kernel dies while frames are replaced, all others have 
     struct sharing sharing = {0};
 
     instance.kernel = 1; /* kernel 0 is the space's home */
+    refuses = stays = PLACES;
     for (dead = HERE; dead <= PLACES; dead++) {
-        memset(frames, 0, sizeof(frames));
-        memset(step, 0, sizeof(step));
-        steps = 0;
-        moving = (struct moving){.space = &space,
-                                 .sharing = &sharing,
-                                 .having = 1,
-                                 .file = {.backing = FILE_BACKING},
-                                 .start = PAGE_SIZE,
-                                 .count = 1,
-                                 .others = 1u << 2};
-        CHECK_EQ(move_replace(&moving, 1, FRAME), dead == PLACES ? 0 : -EIO);
+        begin(&moving, &space, &sharing, 0);
+        CHECK_EQ(move_replace(&moving, 1, FRAME), dead == PLACES ? 0 : -EHOSTDOWN);
         for (enum place place = HERE; place < PLACES; place++) {
-            CHECK_EQ(frames[place], place == dead ? 0 : FRAME);
+            CHECK_EQ(frames[place], place == dead ? OLD : FRAME);
             CHECK(step[place] <= step[FILE_OF] || dead == FILE_OF);
         }
+    }
+}
+
+/* Which of the kernels of the mover's own space, whose answers it gets itself, PLACE is. */
+static bool is_own(enum place place)
+{
+    return place <= MEMBER;
+}
+
+TEST(round_refused, "when a kernel, another space or the file refuses new frames, all have the old ones again")
+{
+    static struct space space;
+    static struct moving moving;
+    struct sharing sharing = {0};
+
+    instance.kernel = 1;
+    dead = PLACES;
+    for (refuses = HERE; refuses < PLACES; refuses++) {
+        for (stays = HERE; stays <= PLACES; stays++) {
+            int back = stays == PLACES || (stays == refuses && is_own(stays)) ? 0 : -EPROTO;
+
+            begin(&moving, &space, &sharing, 0);
+            CHECK_EQ(move_replace(&moving, 1, FRAME), -EPROTO);
+            CHECK_EQ(frames[refuses], OLD);
+            CHECK_EQ(step[FILE_OF], 0);
+            CHECK_EQ(move_back(&moving, 1), back);
+            for (enum place place = HERE; place < PLACES; place++)
+                CHECK_EQ(frames[place], place == FILE_OF ? (stays == FILE_OF ? OLD : 0) /* none named: it stays */
+                                        : place == stays && place != refuses && refuses != PLACES ? FRAME
+                                                                                                  : OLD);
+        }
+    }
+}
+
+TEST(round_death_back, "a kernel that dies before it has gone back counts as one that does not")
+{
+    static struct space space;
+    static struct moving moving;
+    struct sharing sharing = {0};
+
+    instance.kernel = 1;
+    refuses = MEMBER;
+    stays = PLACES;
+    dead = PLACES;
+    begin(&moving, &space, &sharing, 0);
+    CHECK_EQ(move_replace(&moving, 1, FRAME), -EPROTO);
+    dead = MEMBER;
+    CHECK_EQ(move_back(&moving, 1), -EHOSTDOWN);
+    dead = SPACE;
+    begin(&moving, &space, &sharing, 0);
+    CHECK_EQ(move_replace(&moving, 1, FRAME), -EPROTO); /* a refusal is graver than a death */
+    CHECK_EQ(move_back(&moving, 1), -EHOSTDOWN);
+    dead = PLACES;
+}
+
+TEST(round_cow, "a page that others may have is copy-on-write again when it is back, and others are not")
+{
+    static struct space space;
+    static struct moving moving;
+
+    instance.kernel = 1;
+    dead = stays = PLACES;
+    refuses = MEMBER;
+    for (uint64_t cow = 0; cow <= MOVE_COW; cow++) {
+        begin(&moving, &space, NULL, cow);
+        CHECK_EQ(move_replace(&moving, 1, FRAME), -EPROTO);
+        CHECK_EQ(moving.change.still.frame, FRAME);
+        CHECK_EQ(move_back(&moving, 1), 0);
+        CHECK_EQ(moving.change.still.frame, OLD | SPACE_STILL_BACK | (cow != 0 ? 0 : SPACE_STILL_COW));
     }
 }

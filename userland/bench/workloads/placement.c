@@ -11,6 +11,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "userland/bench/mark.h"
+
+#define PLACING_REGION 0 /* for counting; no program has it */
 #define PAGE 4096ul
 #define BLOCKS_MAX 64
 #define NODES_MAX 64
@@ -106,6 +109,8 @@ void placement_made(void *memory, size_t bytes)
                (unsigned long long)(uintptr_t)memory, bytes);
     plan.blocks[plan.block_count] = memory;
     plan.block_pages[plan.block_count] = (long)((bytes + PAGE - 1) / PAGE);
+    if (plan.phase == PHASE_START)
+        mark_begin(PLACING_REGION);
     for (long i = 0; plan.phase == PHASE_START && i < plan.hint_count; i++) {
         uint64_t mask = 1ull << plan.hints[i].node;
 
@@ -114,6 +119,8 @@ void placement_made(void *memory, size_t bytes)
                     &mask, MASK_BITS, 0) != 0)
             fail("mbind", strerror(errno));
     }
+    if (plan.phase == PHASE_START)
+        mark_end(PLACING_REGION);
     plan.block_count++;
 }
 

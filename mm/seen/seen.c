@@ -372,8 +372,6 @@ void seen_mapped_locked(const struct space *space, uint64_t frame)
 static void take(struct seen *seen, struct seen_block *block)
 {
     block->replicated = block->wanted == ALL_NODES;
-    block->tried = block->wanted;
-    block->tried_age = block->age;
     block->wanted = NOBODY;
     seen->wanted--;
 }
@@ -418,6 +416,19 @@ bool seen_next(struct space *space, uint64_t *start, uint64_t *bytes, uint32_t *
     }
     spin_unlock(&space->lock);
     return found;
+}
+
+void seen_not_moved(struct space *space, uint64_t page, uint32_t node)
+{
+    struct seen_block *block;
+
+    spin_lock(&space->lock);
+    block = space->seen != NULL ? find(space->seen, page / space->seen->bytes + 1) : NULL;
+    if (block != NULL && block->number != 0) {
+        block->tried = (uint8_t)node;
+        block->tried_age = block->age;
+    }
+    spin_unlock(&space->lock);
 }
 
 void seen_not_replicated(struct space *space, uint64_t start, uint64_t bytes)

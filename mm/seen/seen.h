@@ -56,6 +56,9 @@ bool seen_report(uint32_t home, const struct msg_space_seen *seen);
 /* At the home: takes the next block that is to move, to *NODE, with all blocks beside it that are to move there, or
  * that is to be replicated (SEEN_REPLICATE), with its address and bytes. False: there is none. */
 bool seen_next(struct space *space, uint64_t *start, uint64_t *bytes, uint32_t *node);
+/* At the home: PAGE of a block that seen_next has told could not move to NODE, so that its block is not to move there
+ * again for a while. */
+void seen_not_moved(struct space *space, uint64_t page, uint32_t node);
 /* At the home: the block at START of BYTES, which seen_next has told, could not be replicated. */
 void seen_not_replicated(struct space *space, uint64_t start, uint64_t bytes);
 /* The nodes to which PAGE may follow its users now: none if mbind has given it a policy meanwhile that forbids it. */

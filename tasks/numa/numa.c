@@ -6,6 +6,7 @@
 
 #include "boot/options/control.h"
 #include "boot/options/options.h"
+#include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "mm/move/move.h"
 #include "mm/replicate/replicate.h"
@@ -124,12 +125,14 @@ static uint64_t follow_wanted(void *context, uint64_t page, uint32_t node)
     return 1ull << following->node & seen_may_follow(following->space, page);
 }
 
-/* What cannot move stays where it is used from afar. */
+/* What cannot move stays where it is used from afar. Pages that nobody has touched are no reason for a block to stay.
+ */
 static void follow_done(void *context, uint64_t page, int result)
 {
-    (void)context;
-    (void)page;
-    (void)result;
+    const struct following *following = context;
+
+    if (result == -EBUSY || result == -EACCES || result == -ENOMEM)
+        seen_not_moved(following->space, page, following->node);
 }
 
 static void replicate_block(struct space *space, uint64_t start, uint64_t bytes)

@@ -321,7 +321,7 @@ static void test_fixed(void)
     UNTIL(events_everywhere("seen_remote") >= remote + LOOKS_MANY * PAGES, "looks");
     decided = events_everywhere("seen_decided") - decided;
     tap_note("%lu decisions about %ld blocks", decided, PAGES / 16);
-    CHECK(decided < LOOKS_MANY / 2 * PAGES / 16, "%lu decisions about %ld blocks", decided, PAGES / 16);
+    CHECK(decided < LOOKS_MANY * PAGES / 16, "%lu decisions about %ld blocks", decided, PAGES / 16);
     CHECK(on_node(home) == PAGES, "%ld pages have stayed", on_node(home));
     end(&thread);
     CHECK(kettle_control("numaperiod=100") == 0, "%s", strerror(errno));

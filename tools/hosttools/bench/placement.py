@@ -2,9 +2,9 @@
 
 Each program of userland/bench/workloads runs with NUMA_PHASE=1 under --trace, which keeps the accesses that reach memory; its pages get
 nodes by each policy (hosttools.measure.placement), and it runs again with NUMA_PHASE=2 (placed from the beginning) and 3 (moved when the
-timed part begins), beside runs without anything, with pages interleaved over the nodes, and with all pages on the first node, which is where a program has
-them whose first thread alone has initialised its memory. The cycles are those of the timed part on the busiest CPU, which is what the time
-of a team of bound threads would be, user and kernel mode together.
+timed part begins), beside runs without anything, with pages interleaved over the nodes, and with all pages on the first node, which is
+where a program has them whose first thread alone has initialised its memory. The cycles are those of the timed part on the busiest CPU,
+which is what the time of a team of bound threads would be, user and kernel mode together.
 """
 
 import argparse
@@ -281,8 +281,9 @@ def plots(data: Json) -> list[Plot]:
     """The thesis's figures 4.3 or 4.4, and 4.7."""
     names = list(data["programs"])
     found = []
-    for name, title, prefix, theirs in (("placement", "placing pages by a trace saves (the thesis's figures 4.3 and 4.4)", "placed", THEIR_MEANS[data["nodes"]]),
-                                        ("moving", "moving pages by a trace saves (the thesis's figure 4.7)", "moved", THEIR_MOVED)):
+    for name, title, prefix, theirs in (
+            ("placement", "placing pages by a trace saves (the thesis's figures 4.3 and 4.4)", "placed", THEIR_MEANS[data["nodes"]]),
+            ("moving", "moving pages by a trace saves (the thesis's figure 4.7)", "moved", THEIR_MOVED)):
         lines: dict[str, Sequence[float | None]] = {
             way: [*(gain(data["programs"][each]["cycles"], way) for each in names), _mean(data, way)]
             for way in _ways(data) if way == INTERLEAVED or way.startswith(prefix)}

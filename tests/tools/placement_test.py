@@ -83,6 +83,14 @@ def test_a_traced_run_tells_its_blocks_of_memory():
     assert all(item["address"] % 4096 == 0 for item in blocks) and "block" not in workload(NUMA_PHASE="0")[1]
 
 
+def test_blocks_that_threads_make_have_the_same_numbers_whoever_is_first():
+    for _ in range(3):
+        done = subprocess.run([built("userland/workload"), "--threads", "4", "--json", "is"], env={**os.environ, "NUMA_PHASE": "1"},
+                              capture_output=True, text=True, timeout=60, check=False)
+        blocks = [item["block"] for line in done.stdout.splitlines() if "block" in (item := json.loads(line))]
+        assert done.returncode == 0 and sorted(blocks) == [0, 1, 32, 33, 34, 64, 96, 128]  # two of all, one of each, two to verify
+
+
 @pytest.mark.parametrize("hints, word", [("0 0 1\n", "not four numbers"), ("0 0 0 0\n", "out of range"), ("0 0 1 64\n", "out of range"),
                                          ("0 200 57 0\n", "shorter"), (None, "No such file")])
 def test_wrong_hints_end_the_program(tmp_path, hints, word):

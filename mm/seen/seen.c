@@ -376,12 +376,19 @@ static void take(struct seen *seen, struct seen_block *block)
     seen->wanted--;
 }
 
-/* Takes the blocks from NUMBER on, in steps of STEP, that are to move to NODE, too. Returns how many. */
+/* The 2 MiB in which the block NUMBER is; reports are of these. */
+static uint64_t leaf_of(const struct seen *seen, uint64_t number)
+{
+    return (number - 1) * seen->bytes / LEAF_SIZE;
+}
+
+/* Takes the blocks beside NUMBER, in steps of STEP, that are to move to NODE, too, and are in the same 2 MiB. Returns
+ * how many. */
 static uint64_t take_beside(struct seen *seen, uint64_t number, uint64_t step, uint8_t node)
 {
-    uint64_t count = 0;
+    uint64_t leaf = leaf_of(seen, number), count = 0;
 
-    for (; number != 0 && node != ALL_NODES; number += step, count++) {
+    for (number += step; node != ALL_NODES && number != 0 && leaf_of(seen, number) == leaf; number += step, count++) {
         struct seen_block *block = find(seen, number);
 
         if (block->number == 0 || block->wanted != node)
@@ -407,8 +414,8 @@ bool seen_next(struct space *space, uint64_t *start, uint64_t *bytes, uint32_t *
         if (block->number == 0 || wanted == NOBODY)
             continue;
         take(seen, block);
-        before = take_beside(seen, block->number - 1, UINT64_MAX, wanted);
-        after = take_beside(seen, block->number + 1, 1, wanted);
+        before = take_beside(seen, block->number, UINT64_MAX, wanted);
+        after = take_beside(seen, block->number, 1, wanted);
         *start = (block->number - 1 - before) * seen->bytes;
         *bytes = (before + 1 + after) * seen->bytes;
         *node = wanted == ALL_NODES ? SEEN_REPLICATE : wanted;

@@ -53,7 +53,7 @@ bool seen_look(struct space *space, uint64_t *at, bool *found, struct msg_space_
  * caller holds no reference to a space, whose end would spin for it. */
 bool seen_report(uint32_t home, const struct msg_space_seen *seen);
 
-/* At the home: takes the next block that is to move, to *NODE, with all blocks beside it that are to move there, or
+/* At the home: takes the next block that is to move, to *NODE, with those beside it in 2 MiB that are to move there, or
  * that is to be replicated (SEEN_REPLICATE), with its address and bytes. False: there is none. */
 bool seen_next(struct space *space, uint64_t *start, uint64_t *bytes, uint32_t *node);
 /* At the home: PAGE of a block that seen_next has told could not move to NODE, so that its block is not to move there

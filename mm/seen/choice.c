@@ -13,6 +13,7 @@
 /* kettle: */
 #define ENOUGH 2u   /* pages of a block that one look must have shown, as all that are there are moved */
 #define USER_OF 16u /* part of the greatest use that makes a node a user */
+#define UNEVEN 4u   /* part of two loads by which they must differ: five to three */
 #define LONGER 4u   /* part by which spreading may lengthen the way to all users together */
 
 typedef uint64_t node_cost(const struct seen_view *view, uint32_t node);
@@ -191,7 +192,7 @@ uint64_t seen_users(const uint16_t *used, uint32_t nodes)
     for (uint32_t node = 0; node < nodes; node++)
         most = used[node] > most ? used[node] : most;
     for (uint32_t node = 0; node < nodes; node++)
-        set |= (uint64_t)(USER_OF * used[node] >= most) << node;
+        set |= (uint64_t)(used[node] != 0 && USER_OF * used[node] >= most) << node;
     return set;
 }
 
@@ -206,6 +207,16 @@ static uint32_t least_loaded(const struct seen_view *view, uint64_t set)
         best = view->load[node] < view->load[best] ? node : best;
     }
     return best;
+}
+
+/* Whether the load of the block's node is so much more than that of TO that the block is to go there: both become more
+ * equal, and they were not nearly equal, as what is missing in one of them for a while, when few blocks have several
+ * users, does not count. */
+static bool is_uneven(const struct seen_view *view, uint32_t to)
+{
+    uint32_t here = view->load[view->here], there = view->load[to];
+
+    return here >= there + 2 * view->weight && UNEVEN * (here - there) >= here + there;
 }
 
 /* The way from all of the nodes USERS to NODE, in units of distance. */
@@ -237,9 +248,7 @@ static uint32_t kettle(const struct seen_view *view)
     to = least_loaded(view, set & view->memory);
     if (way_from(view, set, to) > way + way / LONGER)
         return SEEN_STAYS;
-    return (set >> view->here & 1) == 0 || view->load[view->here] >= view->load[to] + 2 * view->pages
-               ? unless_here(view, to)
-               : SEEN_STAYS;
+    return (set >> view->here & 1) == 0 || is_uneven(view, to) ? unless_here(view, to) : SEEN_STAYS;
 }
 
 /* A block that several nodes read and nobody writes gets a copy on each; one that a single other node uses, as seen

@@ -26,8 +26,9 @@ struct seen_view {
     bool replicated;      /* it has been replicated, and was not seen to be written since */
     const uint16_t *used; /* of each node: pages found accessed, those just seen included; halved every period */
     const uint32_t
-        *load;    /* of each node: pages used, of the space's blocks with several users that are or come there */
-    bool settled; /* the block has had several users for as long as counts take to become half */
+        *load;       /* of each node: the weights of the space's blocks with several users that are or come there */
+    uint32_t weight; /* of the block, in a load: the most of 16 pages that a report has shown lately */
+    bool settled;    /* the block has had several users for as long as counts take to become half */
     const uint16_t *before, *after;       /* the same of the blocks at both sides; NULL: nothing is known of it */
     const uint8_t (*distance)[NODES_MAX]; /* of memory on a node from a CPU on another one, as in ACPI's SLIT: 10 is
                                              local */

@@ -66,7 +66,7 @@ static void count_locked(struct space *space, uint64_t page, uint32_t count, uin
         space->stats.seen_local += count;
     record->remote |= remote;
     for (uint32_t i = 0; i < count; i++) {
-        seen_add(&record->seen, (paging_index(page) + i) / SEEN_BLOCK_PAGES);
+        seen_add(&record->seen, paging_index(page) + i);
         seen_note_page_locked(space, page + i * PAGE_SIZE, node);
     }
 }

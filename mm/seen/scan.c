@@ -36,7 +36,7 @@ static void count_locked(struct space *space, struct msg_space_seen *out, uint32
         space->stats.seen_local++;
     else
         space->stats.seen_remote++;
-    seen_add(out, index / SEEN_BLOCK_PAGES);
+    seen_add(out, index);
     if ((entry & PAGING_DIRTY) != 0)
         out->written |= 1u << index / SEEN_BLOCK_PAGES;
     seen_note_page_locked(space, out->start + index * PAGE_SIZE, own_node());

@@ -8,19 +8,19 @@
 #include "mm/frame/heap.h"
 #include "mm/mempolicy/mempolicy.h"
 #include "mm/page/zero_page.h"
+#include "mm/seen/block.h"
 #include "mm/seen/hint.h"
 #include "mm/space/entry.h"
 #include "msg/call.h"
 #include "msg/channel.h"
 #include "msg/trace.h"
 
-#define PART_BYTES (SEEN_BLOCK_PAGES * PAGE_SIZE) /* of which reports tell, and the smallest block */
+#define PART_BYTES (SEEN_BLOCK_PAGES * PAGE_SIZE) /* the usual block */
 #define PLACES_FIRST 64u
 #define PLACES_MOST (1u << 13) /* half of them are used: 256 MiB of memory that other nodes use */
-#define NOBODY UINT8_MAX
+#define NOBODY SEEN_NOBODY
 #define ALL_NODES (UINT8_MAX - 1)
-#define WRITTEN 4u /* halved like the counts: after three periods nobody has written it lately */
-#define AGES_MOST 15u
+#define AGED_AT_ONCE 4u                          /* places whose blocks grow old with each block that is reported */
 #define FRESH_HERE(half_ns) ((half_ns) / 40 * 3) /* less than the shortest period, which is a tenth */
 
 volatile uint32_t seen_policy_now;
@@ -28,25 +28,11 @@ volatile uint32_t seen_way_now;
 volatile uint64_t seen_half_ns = 1000000000;
 volatile uint64_t seen_block_bytes = PART_BYTES;
 
-/* A block that another node than its own has used. */
-struct block {
-    uint64_t number; /* address / bytes of a block + 1; 0: an unused place */
-    uint64_t since;  /* when the record was made, clock_now ns */
-    uint32_t age;    /* the period in which USED was halved last */
-    uint8_t last;    /* the node that was seen last */
-    uint8_t wanted;  /* the node to which it is to move; NOBODY: none; ALL_NODES: it is to be replicated */
-    uint8_t written; /* WRITTEN when a write was seen, halved with USED */
-    bool replicated; /* and not written since, as far as it was seen */
-    uint8_t load;    /* the node in whose load it is; NOBODY: none, it has one user */
-    uint8_t weight;  /* in it: pages */
-    uint64_t shared; /* since when it has several users, clock_now ns */
-    uint16_t used[]; /* of each node */
-};
-
 /* A hash table with open addressing. Blocks never leave it but all at once. */
 struct seen {
     uint32_t places, count, wanted;
     uint32_t cursor;          /* of seen_next */
+    uint32_t aged;            /* of grow_old */
     uint64_t bytes;           /* of a block */
     uint32_t load[NODES_MAX]; /* of each node: pages of blocks with several users */
     uint8_t blocks[];
@@ -85,7 +71,7 @@ static uint32_t nodes(void)
 
 static size_t block_size(void)
 {
-    return (sizeof(struct block) + nodes() * sizeof(uint16_t) + 7) & ~7ul;
+    return (sizeof(struct seen_block) + nodes() * sizeof(uint16_t) + 7) & ~7ul;
 }
 
 static size_t table_size(uint32_t places)
@@ -93,16 +79,16 @@ static size_t table_size(uint32_t places)
     return sizeof(struct seen) + places * block_size();
 }
 
-static struct block *block_at(struct seen *seen, uint32_t place)
+static struct seen_block *block_at(struct seen *seen, uint32_t place)
 {
-    return (struct block *)(void *)(seen->blocks + place * block_size());
+    return (struct seen_block *)(void *)(seen->blocks + place * block_size());
 }
 
 /* The block NUMBER, or the unused place where it would be. */
-static struct block *find(struct seen *seen, uint64_t number)
+static struct seen_block *find(struct seen *seen, uint64_t number)
 {
     uint32_t place = (uint32_t)(number * 0x9e3779b97f4a7c15ull >> 40);
-    struct block *block;
+    struct seen_block *block;
 
     do {
         place = (place + 1) & (seen->places - 1);
@@ -174,25 +160,31 @@ static bool make_room(struct space *space, uint64_t bytes)
     return true;
 }
 
-/* Halves the counts of BLOCK as often as they should have been since. */
-static void grow_old(struct block *block, uint32_t age)
+static void age_block(struct seen *seen, struct seen_block *block, uint32_t age)
 {
-    uint32_t halvings = age - block->age < AGES_MOST ? age - block->age : AGES_MOST;
+    seen_block_age(block, nodes(), seen->load, age);
+}
 
-    for (uint32_t node = 0; node < nodes(); node++)
-        block->used[node] = (uint16_t)(block->used[node] >> halvings);
-    block->written = (uint8_t)(block->written >> halvings);
-    block->age = age;
+/* Some of the blocks grow old, so that those that nobody reports any more leave the loads of nodes. */
+static void grow_old(struct seen *seen, uint32_t age)
+{
+    for (uint32_t i = 0; i < AGED_AT_ONCE; i++) {
+        struct seen_block *block = block_at(seen, seen->aged);
+
+        seen->aged = (seen->aged + 1) & (seen->places - 1);
+        if (block->number != 0)
+            age_block(seen, block, age);
+    }
 }
 
 /* What nodes have used of the block NUMBER; NULL: nothing is known of it. */
 static const uint16_t *used_of(struct seen *seen, uint64_t number, uint32_t age)
 {
-    struct block *block = number != 0 ? find(seen, number) : NULL;
+    struct seen_block *block = number != 0 ? find(seen, number) : NULL;
 
     if (block == NULL || block->number == 0)
         return NULL;
-    grow_old(block, age);
+    age_block(seen, block, age);
     return block->used;
 }
 
@@ -209,17 +201,23 @@ static uint32_t node_of_locked(const struct space *space, uint64_t start, uint64
 }
 
 /* The record of the block NUMBER, of BYTES, which is made if need be. NULL: no memory. */
-static struct block *record(struct space *space, uint64_t number, uint64_t bytes, uint32_t age)
+static struct seen_block *record(struct space *space, uint64_t number, uint64_t bytes, uint32_t age)
 {
-    struct block *block = space->seen != NULL ? find(space->seen, number) : NULL;
+    struct seen_block *block = space->seen != NULL ? find(space->seen, number) : NULL;
 
     if (block != NULL && block->number != 0)
         return block;
     if (!make_room(space, bytes))
         return NULL;
     block = find(space->seen, number);
-    *block = (struct block){
-        .number = number, .since = clock_now(), .age = age, .last = NOBODY, .wanted = NOBODY, .load = NOBODY};
+    *block = (struct seen_block){.number = number,
+                                 .since = clock_now(),
+                                 .age = age,
+                                 .told = age,
+                                 .last = NOBODY,
+                                 .wanted = NOBODY,
+                                 .tried = NOBODY,
+                                 .load = NOBODY};
     space->seen->count++;
     return block;
 }
@@ -257,7 +255,7 @@ uint64_t seen_may_follow(struct space *space, uint64_t page)
 }
 
 /* Where POLICY wants BLOCK, which is HERE and of which NODE has just used PAGES. */
-static uint32_t choose(struct space *space, const struct seen_policy *policy, struct block *block, uint32_t here,
+static uint32_t choose(struct space *space, const struct seen_policy *policy, struct seen_block *block, uint32_t here,
                        uint32_t node, uint32_t pages)
 {
     struct seen *seen = space->seen;
@@ -276,6 +274,7 @@ static uint32_t choose(struct space *space, const struct seen_policy *policy, st
                              .replicated = block->replicated,
                              .used = block->used,
                              .load = seen->load,
+                             .weight = block->weight,
                              .settled = block->load != NOBODY && clock_now() - block->shared >= seen_half_ns,
                              .before = used_of(seen, block->number - 1, block->age),
                              .after = used_of(seen, block->number + 1, block->age),
@@ -289,49 +288,43 @@ static uint32_t choose(struct space *space, const struct seen_policy *policy, st
     return to == SEEN_REPLICATE || (to < view.nodes && (view.memory >> to & 1) != 0) ? to : SEEN_STAYS;
 }
 
-/* BLOCK, of which PAGES have just been used, is on NODE, or to come there: counts it in the node's load if it has
- * several users. */
-static void load_locked(struct seen *seen, struct block *block, uint32_t node, uint32_t pages)
+/* Whether where BLOCK is to be may soon be decided: it has not been known, or had several users, for as long as counts
+ * take to become half. */
+static bool is_undecided(const struct seen_block *block)
 {
-    bool shared = kernel_set_count(seen_users(block->used, nodes())) > 1;
+    uint64_t now = clock_now();
 
-    if (block->load != NOBODY)
-        seen->load[block->load] -= block->weight;
-    else if (shared)
-        block->shared = clock_now();
-    block->load = shared ? (uint8_t)node : NOBODY;
-    block->weight = (uint8_t)pages;
-    if (shared)
-        seen->load[node] += pages;
+    return now - block->since < seen_half_ns || (block->load != NOBODY && now - block->shared < seen_half_ns);
 }
 
-/* NODE has used PAGES pages of each 64 KiB of the block at START of BYTES, and has WRITTEN one. */
-static void note_locked(struct space *space, uint64_t start, uint64_t bytes, uint32_t node, uint32_t pages,
-                        bool written, uint32_t age)
+/* SEEN says that its node has used PAGES sixteenths of the block at START of BYTES, and has WRITTEN one.
+ * Returns whether it is to look again soon. */
+static bool note_locked(struct space *space, const struct msg_space_seen *seen, uint64_t start, uint64_t bytes,
+                        uint32_t pages, bool written, uint32_t age)
 {
     const struct seen_policy *policy = seen_policy_locked(space);
-    uint32_t here = node_of_locked(space, start, bytes), to;
+    uint32_t here = node_of_locked(space, start, bytes), node = seen->node, to;
     uint64_t number = start / bytes + 1;
-    struct block *block;
+    struct seen_block *block;
 
     if (policy->choose == NULL || here == nodes())
-        return;
+        return false;
     if (here == node && !is_known(space, number))
-        return; /* memory that its own node alone uses is not worth a word */
+        return false; /* memory that its own node alone uses is not worth a word */
     if (here == instance.plan.kernels[instance.kernel].node && !is_known(space, number) && seen_soon != NULL)
         seen_soon(); /* does this kernel use it, too? */
     block = record(space, number, bytes, age);
     if (block == NULL)
-        return;
-    grow_old(block, age);
-    block->used[node] = (uint16_t)(block->used[node] + pages); /* at most 15 a look, halved each period */
-    if (written) {
-        block->written = WRITTEN;
-        block->replicated = false;
-    }
-    load_locked(space->seen, block, here, pages); /* as if it were not to move yet: that is decided anew */
+        return false;
+    age_block(space->seen, block, age);
+    grow_old(space->seen, age);
+    seen_block_see(block, space->seen->load, node, pages, written, age);
+    /* as if it were not to move yet: that is decided anew */
+    seen_block_place(block, nodes(), space->seen->load, here, clock_now());
     to = choose(space, policy, block, here, node, pages);
-    load_locked(space->seen, block, to < nodes() ? to : here, pages);
+    if (seen_block_stuck(block, here, to, age))
+        to = SEEN_STAYS;
+    seen_block_place(block, nodes(), space->seen->load, to < nodes() ? to : here, clock_now());
     block->last = (uint8_t)node;
     space->seen->wanted += (to != SEEN_STAYS) - (block->wanted != NOBODY);
     block->wanted = to == SEEN_REPLICATE ? ALL_NODES : to != SEEN_STAYS ? (uint8_t)to : NOBODY;
@@ -340,29 +333,32 @@ static void note_locked(struct space *space, uint64_t start, uint64_t bytes, uin
         seen_soon(); /* moves are made after a look */
     if (to != SEEN_STAYS)
         trace_note("wants memory on this node", (uint32_t)space->id, instance.kernel, start / PART_BYTES, to);
+    return to != SEEN_STAYS || is_undecided(block);
 }
 
-static void note(struct space *space, const struct msg_space_seen *seen)
+/* Returns whether the kernel that reports SEEN is to look again soon. */
+static bool note(struct space *space, const struct msg_space_seen *seen)
 {
-    uint32_t age = (uint32_t)(clock_now() / seen_half_ns);
     uint64_t bytes = seen_block_bytes;
-    uint32_t parts = (uint32_t)(bytes / PART_BYTES);
+    uint32_t count = (uint32_t)(bytes / PAGE_SIZE), age;
+    bool again = false;
 
     spin_lock(&space->lock);
+    age = (uint32_t)(clock_now() / seen_half_ns);
     if (space->seen != NULL && space->seen->bytes != bytes) { /* it has changed: all is forgotten */
         destroy(space->seen);
         space->seen = NULL;
     }
-    for (uint32_t i = 0; i < SEEN_BLOCKS; i += parts) {
-        uint32_t pages = 0, parts_set = (uint32_t)(((1ull << parts) - 1) << i);
+    for (uint32_t page = 0; page < LEAF_ENTRIES; page += count) {
+        uint32_t pages = seen_pages(seen, page, count), first = page / SEEN_BLOCK_PAGES;
+        uint32_t parts = count > SEEN_BLOCK_PAGES ? count / SEEN_BLOCK_PAGES : 1;
 
-        for (uint32_t part = i; part < i + parts; part++)
-            pages += seen_pages(seen, part);
         if (pages != 0)
-            note_locked(space, seen->start + i * PART_BYTES, bytes, seen->node, (pages + parts - 1) / parts,
-                        (seen->written & parts_set) != 0, age);
+            again |= note_locked(space, seen, seen->start + page * PAGE_SIZE, bytes, pages,
+                                 (seen->written >> first & ((1ull << parts) - 1)) != 0, age);
     }
     spin_unlock(&space->lock);
+    return again;
 }
 
 void seen_mapped_locked(const struct space *space, uint64_t frame)
@@ -372,6 +368,36 @@ void seen_mapped_locked(const struct space *space, uint64_t frame)
         seen_soon();
 }
 
+/* Takes BLOCK, which is wanted, from those that are to move. */
+static void take(struct seen *seen, struct seen_block *block)
+{
+    block->replicated = block->wanted == ALL_NODES;
+    block->wanted = NOBODY;
+    seen->wanted--;
+}
+
+/* The 2 MiB in which the block NUMBER is; reports are of these. */
+static uint64_t leaf_of(const struct seen *seen, uint64_t number)
+{
+    return (number - 1) * seen->bytes / LEAF_SIZE;
+}
+
+/* Takes the blocks beside NUMBER, in steps of STEP, that are to move to NODE, too, and are in the same 2 MiB. Returns
+ * how many. */
+static uint64_t take_beside(struct seen *seen, uint64_t number, uint64_t step, uint8_t node)
+{
+    uint64_t leaf = leaf_of(seen, number), count = 0;
+
+    for (number += step; node != ALL_NODES && number != 0 && leaf_of(seen, number) == leaf; number += step, count++) {
+        struct seen_block *block = find(seen, number);
+
+        if (block->number == 0 || block->wanted != node)
+            break;
+        take(seen, block);
+    }
+    return count;
+}
+
 bool seen_next(struct space *space, uint64_t *start, uint64_t *bytes, uint32_t *node)
 {
     bool found = false;
@@ -379,26 +405,44 @@ bool seen_next(struct space *space, uint64_t *start, uint64_t *bytes, uint32_t *
     spin_lock(&space->lock);
     for (uint32_t left = space->seen != NULL && space->seen->wanted != 0 ? space->seen->places : 0; left > 0 && !found;
          left--) {
-        struct block *block = block_at(space->seen, space->seen->cursor);
+        struct seen *seen = space->seen;
+        struct seen_block *block = block_at(seen, seen->cursor);
+        uint8_t wanted = block->wanted;
+        uint64_t before, after;
 
-        space->seen->cursor = (space->seen->cursor + 1) & (space->seen->places - 1);
-        if (block->number == 0 || block->wanted == NOBODY)
+        seen->cursor = (seen->cursor + 1) & (seen->places - 1);
+        if (block->number == 0 || wanted == NOBODY)
             continue;
-        *start = (block->number - 1) * space->seen->bytes;
-        *bytes = space->seen->bytes < USER_END - *start ? space->seen->bytes : USER_END - *start;
-        *node = block->wanted == ALL_NODES ? SEEN_REPLICATE : block->wanted;
-        block->replicated = block->wanted == ALL_NODES;
-        block->wanted = NOBODY;
-        space->seen->wanted--;
+        take(seen, block);
+        before = take_beside(seen, block->number, UINT64_MAX, wanted);
+        after = take_beside(seen, block->number, 1, wanted);
+        *start = (block->number - 1 - before) * seen->bytes;
+        *bytes = (before + 1 + after) * seen->bytes;
+        if (*bytes > USER_END - *start)
+            *bytes = USER_END - *start;
+        *node = wanted == ALL_NODES ? SEEN_REPLICATE : wanted;
         found = true;
     }
     spin_unlock(&space->lock);
     return found;
 }
 
+void seen_not_moved(struct space *space, uint64_t page, uint32_t node)
+{
+    struct seen_block *block;
+
+    spin_lock(&space->lock);
+    block = space->seen != NULL ? find(space->seen, page / space->seen->bytes + 1) : NULL;
+    if (block != NULL && block->number != 0) {
+        block->tried = (uint8_t)node;
+        block->tried_age = block->age;
+    }
+    spin_unlock(&space->lock);
+}
+
 void seen_not_replicated(struct space *space, uint64_t start)
 {
-    struct block *block;
+    struct seen_block *block;
 
     spin_lock(&space->lock);
     block = space->seen != NULL ? find(space->seen, start / space->seen->bytes + 1) : NULL;
@@ -426,34 +470,38 @@ static void handle_seen(const struct msg *m)
     const struct msg_space_seen *seen = m->data;
     struct space *space = space_get(seen->space);
     int error = space == NULL ? -ESRCH : is_valid(space, seen) ? 0 : -EPROTO;
+    struct msg_seen_answer answer = {0};
 
     if (error == 0)
-        note(space, seen);
+        answer.soon = note(space, seen);
     if (space != NULL)
         space_put(space);
     if (error != 0)
         msg_reply_error(&m->ticket, error);
     else
-        msg_reply(&m->ticket, NULL, 0);
+        msg_reply(&m->ticket, &answer, sizeof(answer));
 }
 
-void seen_report(uint32_t home, const struct msg_space_seen *seen)
+bool seen_report(uint32_t home, const struct msg_space_seen *seen)
 {
+    struct msg_seen_answer answer = {0};
     struct space *space;
 
     if (home != instance.kernel) { /* an error costs one observation */
-        msg_call(home, MSG_SPACE_SEEN, seen, sizeof(*seen), NULL, 0, "accesses that were seen", seen->start);
-        return;
+        return msg_call(home, MSG_SPACE_SEEN, seen, sizeof(*seen), &answer, sizeof(answer), "accesses that were seen",
+                        seen->start) == sizeof(answer) &&
+               answer.soon != 0;
     }
     space = space_get(seen->space);
     if (space == NULL)
-        return;
+        return false;
     if (space->home == instance.kernel)
-        note(space, seen);
+        answer.soon = note(space, seen);
     space_put(space);
+    return answer.soon != 0;
 }
 
 void seen_init(void)
 {
-    msg_register(MSG_SPACE_SEEN, handle_seen, sizeof(struct msg_space_seen), 0);
+    msg_register(MSG_SPACE_SEEN, handle_seen, sizeof(struct msg_space_seen), sizeof(struct msg_seen_answer));
 }

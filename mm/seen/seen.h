@@ -17,7 +17,7 @@ extern volatile uint32_t seen_policy_now;
 extern volatile uint32_t seen_way_now;
 /* [a] The time in ns after which counts are halved. */
 extern volatile uint64_t seen_half_ns;
-/* [a] What moves together: the option numablock=, 64 KiB to 2 MiB, a power of two. */
+/* [a] What moves together: the option numablock=, 4 KiB to 2 MiB, a power of two. */
 extern volatile uint64_t seen_block_bytes;
 
 /* [i] Called when a space here has got a policy of its own with which its kernels look; does not wait. */
@@ -49,13 +49,17 @@ void seen_mapped_locked(const struct space *space, uint64_t frame);
 /* Looks at the next leaf table of SPACE on this kernel from *AT on, takes its accessed bits or hides its entries, and
  * flushes. Returns false if there is none; *FOUND: OUT has something to be reported; *AT is where to go on. */
 bool seen_look(struct space *space, uint64_t *at, bool *found, struct msg_space_seen *out);
-/* Reports SEEN to HOME, the home of its space. Waits, so the caller holds no reference to a space, whose end would spin
- * for it. */
-void seen_report(uint32_t home, const struct msg_space_seen *seen);
+/* Reports SEEN to HOME, the home of its space. Returns whether HOME wants this kernel to look again soon. Waits, so the
+ * caller holds no reference to a space, whose end would spin for it. */
+bool seen_report(uint32_t home, const struct msg_space_seen *seen);
 
-/* At the home: takes the next block that is to move, to *NODE, or to be replicated (SEEN_REPLICATE), with its address
- * and bytes: as many as there are below the end of the address space. False: there is none. */
+/* At the home: takes the next block that is to move, to *NODE, with those beside it in 2 MiB that are to move there, or
+ * that is to be replicated (SEEN_REPLICATE), with its address and bytes: as many as there are below the end of the
+ * address space. False: there is none. */
 bool seen_next(struct space *space, uint64_t *start, uint64_t *bytes, uint32_t *node);
+/* At the home: PAGE of a block that seen_next has told could not move to NODE, so that its block is not to move there
+ * again for a while. */
+void seen_not_moved(struct space *space, uint64_t page, uint32_t node);
 /* At the home: the block at START, which seen_next has told, could not be replicated. */
 void seen_not_replicated(struct space *space, uint64_t start);
 /* The nodes to which PAGE may follow its users now: none if mbind has given it a policy meanwhile that forbids it. */

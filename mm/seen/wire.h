@@ -1,34 +1,53 @@
-/* Payload of SPACE_SEEN: mm/numa.md. */
+/* Payloads of SPACE_SEEN: mm/numa.md. */
 #ifndef MM_SEEN_WIRE_H
 #define MM_SEEN_WIRE_H
 
 #include <stdint.h>
 
-#define SEEN_BLOCK_PAGES 16u                  /* 64 KiB */
-#define SEEN_BLOCKS (512u / SEEN_BLOCK_PAGES) /* of a leaf table */
-#define SEEN_PAGES_MOST 15u                   /* what a block's four bits count to */
+#define SEEN_BLOCK_PAGES 16u                  /* 64 KiB: a part */
+#define SEEN_BLOCKS (512u / SEEN_BLOCK_PAGES) /* parts of a leaf table */
+#define SEEN_PAGES_MOST 15u                   /* what a look at a block counts to */
 
 /* What a kernel has found accessed in one leaf table since its last look. */
 struct msg_space_seen {
     uint64_t space;
-    uint64_t start;                 /* of the table's addresses */
-    uint32_t node;                  /* that accessed it */
-    uint32_t written;               /* a bit for each block: a page of it was, or may have been, written */
-    uint8_t pages[SEEN_BLOCKS / 2]; /* of each block: pages, in four bits, the first block in the lower ones */
+    uint64_t start;       /* of the table's addresses */
+    uint32_t node;        /* that accessed it */
+    uint32_t written;     /* a bit for each part: a page of it was, or may have been, written */
+    uint64_t accessed[8]; /* a bit for each page */
 };
 
-static inline uint32_t seen_pages(const struct msg_space_seen *seen, uint32_t block)
+struct msg_seen_answer {
+    uint32_t soon; /* not 0: where this memory is to be has just been decided, or is soon to be */
+};
+
+static const uint8_t seen_set[16] = {0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4}; /* bits of a number */
+
+/* How much of the COUNT pages from page FIRST of the table on was accessed, in sixteenths rounded up, but at most
+ * SEEN_PAGES_MOST. COUNT is a power of two that divides FIRST. */
+static inline uint32_t seen_pages(const struct msg_space_seen *seen, uint32_t first, uint32_t count)
 {
-    return (uint32_t)(seen->pages[block / 2] >> block % 2 * 4) & SEEN_PAGES_MOST;
+    uint32_t found = 0, part;
+
+    for (uint32_t i = 0; i < count; i += 64) {
+        uint64_t word = seen->accessed[(first + i) / 64] >> first % 64;
+
+        word &= count < 64 ? (1ull << count) - 1 : UINT64_MAX;
+        for (; word != 0; word >>= 8)
+            found += seen_set[word & 0xf] + seen_set[word >> 4 & 0xf];
+    }
+    if (found == 0)
+        return 0;
+    part = (16 * found + count - 1) / count;
+    return part < SEEN_PAGES_MOST ? part : SEEN_PAGES_MOST;
 }
 
-/* One more page of BLOCK. */
-static inline void seen_add(struct msg_space_seen *seen, uint32_t block)
+/* Page PAGE of the table was accessed. */
+static inline void seen_add(struct msg_space_seen *seen, uint32_t page)
 {
-    if (seen_pages(seen, block) < SEEN_PAGES_MOST)
-        seen->pages[block / 2] = (uint8_t)(seen->pages[block / 2] + (1u << block % 2 * 4));
+    seen->accessed[page / 64] |= 1ull << page % 64;
 }
 
-_Static_assert(sizeof(struct msg_space_seen) == 40, "wire format");
+_Static_assert(sizeof(struct msg_space_seen) == 88 && sizeof(struct msg_seen_answer) == 4, "wire format");
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "boot/options/control.h"
 #include "boot/options/options.h"
+#include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "mm/move/move.h"
 #include "mm/replicate/replicate.h"
@@ -39,19 +40,18 @@ static bool is_on(void)
 struct look {
     uint32_t home;
     bool wanted;            /* it has a policy */
+    bool soon;              /* the home is about to decide, or has just decided, about memory that was used */
     uint64_t local, remote; /* pages of its own node and of other nodes so far */
 };
 
-static struct look look_of(struct space *space)
+static void look_begin(struct look *look, struct space *space)
 {
-    struct look look = {.home = space->home};
-
+    look->home = space->home;
     spin_lock(&space->lock);
-    look.wanted = seen_policy_locked(space)->choose != NULL;
-    look.local = space->stats.seen_local;
-    look.remote = space->stats.seen_remote;
+    look->wanted = seen_policy_locked(space)->choose != NULL;
+    look->local = space->stats.seen_local;
+    look->remote = space->stats.seen_remote;
     spin_unlock(&space->lock);
-    return look;
 }
 
 /* Looks at the next table of the space ID from *AT on, with a reference that is not held while anything waits. False:
@@ -65,15 +65,15 @@ static bool look_once(uint64_t id, uint64_t *at, struct look *look)
     if (space == NULL)
         return false;
     more = seen_look(space, at, &found, &seen);
-    *look = look_of(space);
+    look_begin(look, space);
     space_put(space);
     if (found)
-        seen_report(look->home, &seen);
+        look->soon |= seen_report(look->home, &seen);
     return more;
 }
 
 /* Reports what faults have shown in one table of the space ID. *REMOTE: memory of another node. False: nothing more. */
-static bool report_hints(uint64_t id, bool *remote)
+static bool report_hints(uint64_t id, struct look *look, bool *remote)
 {
     struct space *space = space_get(id);
     struct msg_space_seen seen;
@@ -88,25 +88,26 @@ static bool report_hints(uint64_t id, bool *remote)
     spin_unlock(&space->lock);
     space_put(space);
     if (found)
-        seen_report(home, &seen);
+        look->soon |= seen_report(home, &seen);
     return found;
 }
 
-/* Returns whether other nodes' memory was used so much that it is worth looking again soon. */
+/* Returns whether it is worth looking again soon: other nodes' memory was used so much, and something is to come of it.
+ */
 static bool look_at(uint64_t id, struct look *look)
 {
     struct look before = *look;
     uint64_t remote;
     bool used = false, hinted;
 
-    while (look->wanted && report_hints(id, &hinted)) {
+    while (look->wanted && report_hints(id, look, &hinted)) {
         used |= hinted;
         slice_check();
     }
     for (uint64_t at = 0; look->wanted && look_once(id, &at, look);)
         slice_check();
     remote = look->remote - before.remote;
-    return used || (remote != 0 && REMOTE_PART * remote >= remote + look->local - before.local);
+    return look->soon && (used || (remote != 0 && REMOTE_PART * remote >= remote + look->local - before.local));
 }
 
 /* A block that follows its user to NODE. */
@@ -124,12 +125,14 @@ static uint64_t follow_wanted(void *context, uint64_t page, uint32_t node)
     return 1ull << following->node & seen_may_follow(following->space, page);
 }
 
-/* What cannot move stays where it is used from afar. */
+/* What cannot move stays where it is used from afar. Pages that nobody has touched are no reason for a block to stay.
+ */
 static void follow_done(void *context, uint64_t page, int result)
 {
-    (void)context;
-    (void)page;
-    (void)result;
+    const struct following *following = context;
+
+    if (result == -EBUSY || result == -EACCES || result == -ENOMEM)
+        seen_not_moved(following->space, page, following->node);
 }
 
 static void replicate_block(struct space *space, uint64_t start, uint64_t bytes)
@@ -183,7 +186,8 @@ static bool next_space(uint64_t from, uint64_t *id, struct look *look)
     if (space == NULL)
         return false;
     *id = space->id;
-    *look = look_of(space);
+    look->soon = false;
+    look_begin(look, space);
     space_put(space);
     return true;
 }
@@ -261,7 +265,7 @@ static void set_block(const char *value)
 {
     uint64_t kib;
 
-    if (option_parse_number(value, 2048, &kib) && kib >= 64 && (kib & (kib - 1)) == 0)
+    if (option_parse_number(value, 2048, &kib) && kib >= 4 && (kib & (kib - 1)) == 0)
         seen_block_bytes = kib * 1024;
 }
 

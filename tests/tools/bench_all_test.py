@@ -17,7 +17,7 @@ from hosttools.results.runs import Run
 
 def options(folder, **more):
     return argparse.Namespace(**{"benchmark": "all", "quick": True, "cpus": 4, "nodes": 2, "kernels": "core", "out": str(folder),
-                                 "report": False, "resume": False, "scheduler": None, "only": None, "cases": None, "repeat": None,
+                                 "report": False, "resume": False, "mixed": False, "scheduler": None, "only": None, "cases": None, "repeat": None,
                                  "append": [], "compare": None, "sweep": [], **more})
 
 
@@ -116,7 +116,7 @@ def test_long_runs_weigh_more_in_the_time_left(tmp_path):
             seen.append((weight, self._weight))
             super().finished(weight)
 
-    execute(runs, {"runs": []}, tmp_path / "raw.json", machine, pace=Told(8.0, 2), weight=2.0)
+    execute(runs, {"commit": "abc", "runs": []}, tmp_path / "raw.json", machine, pace=Told(8.0, 2), weight=2.0)
     assert seen == [(2.0, 8.0), (6.0, 8.0)]
 
 

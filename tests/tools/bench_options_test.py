@@ -16,7 +16,7 @@ from hosttools.results.stats import interval
 
 def options(**more):
     return argparse.Namespace(**{"benchmark": "vm", "cpus": 4, "nodes": 2, "kernels": "core", "quick": False, "cases": None,
-                                 "repeat": None, "append": [], "compare": None, "resume": False, "sweep": [], "only": None, **more})
+                                 "repeat": None, "append": [], "compare": None, "resume": False, "mixed": False, "sweep": [], "only": None, **more})
 
 
 def case(name, *ns):

@@ -78,6 +78,18 @@ def test_targets_compare_with_linux_and_with_the_best_placement():
         assert f"- 8-core, unfavourable.write over the best placement: {verdict}" in found
 
 
+def test_sizes_of_blocks_and_periods_have_tables_of_their_own_and_are_no_policies():
+    names = {item.name for item in policies.plan(argparse.Namespace(quick=False))}
+    assert {"kettle.4.5-2-core-cross", "nemo.1024.40-2-core-sequential"} <= names and "kettle.64.10-2-core-cross" not in names
+    data = bench_data.data("policies", sequential("none-2-core", 100, 200), sequential("kettle-2-core", 100, 110),
+                           sequential("kettle.1024.10-2-core", 100, 150), sequential("kettle.64.40-2-core", 100, 200))
+    report = policies.report(data)
+    text = "\n".join(report.tables)
+    assert "| 64 KiB | - | -36.0 % | - | +0.0 % |" in text and "| 1024 KiB | - | -20.0 % | - | - |" in text
+    assert "| kettle | " in text and "| kettle.1024.10 |" not in text and "nemo, sequence" not in text
+    assert "blocks-kettle-sequential" in [plot.name for plot in report.plots]
+
+
 def test_without_two_policies_there_is_a_word():
     assert "Nothing to compare" in policies.report(bench_data.data("policies", sequential("none-2-core", 1, 2))).targets
 

@@ -11,9 +11,11 @@ import bench_data
 from bench_data import program
 from hosttools.bench import bench, raw as raw_file
 from hosttools.bench.execute import command, duration
+from hosttools.bench.report import write_report
 from hosttools.errors import UsageError
 from hosttools.programs import builds
 from hosttools.results import changes, plots
+from hosttools.results.runs import Report
 from hosttools.results.samples import samples
 from hosttools.results.stats import Spread
 from hosttools.suites import real, workloads, workloads_report
@@ -240,16 +242,16 @@ def test_a_sample_says_what_it_was_made_with():
     assert found[0]["counts"][0]["kernel"] == 300 and json.dumps(found[0])
 
 
-def resumed(runs, before, **more):
+def resumed(runs, before, mixed=False, **more):
     now = {**data(), **more}
-    return [item.name for item in raw_file.left(runs, now, before)], [item["name"] for item in now["runs"]]
+    return [item.name for item in raw_file.left(runs, now, before, mixed)], [(item["name"], item["commit"]) for item in now["runs"]]
 
 
 def test_only_what_is_missing_or_failed_is_run_again():
     runs = planned(quick=True)[:3]
     made = [{"name": item.name, "command": command(item), "problem": ""} for item in runs]
     made[1]["problem"] = "it broke"
-    assert resumed(runs, data(*made)) == ([runs[1].name], [runs[0].name, runs[2].name])
+    assert resumed(runs, data(*made)) == ([runs[1].name], [(runs[0].name, "abc"), (runs[2].name, "abc")])
     made[0]["command"] += " more"
     assert resumed(runs, data(*made))[0] == [runs[0].name, runs[1].name]
 
@@ -257,6 +259,20 @@ def test_only_what_is_missing_or_failed_is_run_again():
 def test_runs_of_another_commit_are_not_resumed():
     with pytest.raises(UsageError, match="the earlier runs are of commit abc"):
         resumed([], data(), commit="abd")
+
+
+def test_runs_of_several_commits_stand_together_when_asked_for_and_the_report_says_which_are_which(tmp_path):
+    runs = planned(quick=True)[:2]
+    made = [{"name": item.name, "command": command(item), "problem": ""} for item in runs]
+    made[1]["commit"] = "old"
+    assert resumed(runs, data(*made), mixed=True, commit="abd") == ([], [(runs[0].name, "abc"), (runs[1].name, "old")])
+    found = data(*[{**item, "load": 1.0} for item in made])
+    write_report("T", Report("", []), found, tmp_path)
+    text = (tmp_path / f"{found['benchmark']}.md").read_text()
+    assert f"- abc: {runs[0].name}\n- old: {runs[1].name}\n" in text
+    found["runs"].pop()
+    write_report("T", Report("", []), found, tmp_path)
+    assert "## Commits" not in (tmp_path / f"{found['benchmark']}.md").read_text()
 
 
 def test_a_change_is_more_than_the_spread():

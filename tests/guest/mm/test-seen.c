@@ -24,6 +24,7 @@
 #define LOOKS 4
 #define PERIOD "20"              /* ms between two looks, at least */
 #define LONGEST (300 * 1000000l) /* ns: more than ten times that */
+#define LOOKS_MANY 40
 #define MPOL_BIND 2
 #define MPOL_F_NUMA_BALANCING 0x2000
 #define MPOL_MF_MOVE 2
@@ -150,9 +151,15 @@ static long in_first_block(void)
     return left < PAGES ? left : PAGES;
 }
 
-/* With blocks of 2 MiB the pages that nobody uses come along, and with the smallest ones they do not. */
+/* With blocks of 2 MiB the pages that nobody uses come along, with those of 64 KiB few, and with those of a page none.
+ */
 static void test_blocks(void)
 {
+    static const struct {
+        const char *option;
+        long used;
+        long more; /* pages that may come along; -1: all of the block */
+    } sizes[] = {{"numablock=4", 5, 0}, {"numablock=16", 16, 4}, {"numablock=64", 16, 16}, {"numablock=2048", 16, -1}};
     struct thread thread;
     int node, kernel = far(&node);
 
@@ -160,17 +167,13 @@ static void test_blocks(void)
         tap_skip("one node, or one kernel");
         return;
     }
-    used = 16;
-    for (int large = 0; large < 2; large++) {
-        if (!CHECK(kettle_control(large ? "numablock=2048" : "numablock=64") == 0, "%s", strerror(errno)) ||
-            !begin(&thread, kernel, "numa=nemo"))
+    for (size_t i = 0; i < TAP_COUNT(sizes); i++) {
+        used = sizes[i].used;
+        if (!CHECK(kettle_control(sizes[i].option) == 0, "%s", strerror(errno)) || !begin(&thread, kernel, "numa=nemo"))
             break;
-        if (large) {
-            UNTIL(on_node(node) >= in_first_block(), "a large block");
-        } else {
-            UNTIL(on_node(node) >= used, "small blocks");
-            CHECK(on_node(node) <= used + 16, "%ld pages have moved", on_node(node));
-        }
+        UNTIL(on_node(node) >= (sizes[i].more < 0 ? in_first_block() : used), sizes[i].option);
+        CHECK(sizes[i].more < 0 || on_node(node) <= used + sizes[i].more, "%s: %ld pages have moved", sizes[i].option,
+              on_node(node));
         end(&thread);
     }
     used = PAGES;
@@ -278,6 +281,53 @@ static void test_bound(void)
           strerror(errno));
     UNTIL(on_node(node) == PAGES, "with balancing");
     end(&thread);
+}
+
+/* Shared memory that the process maps twice does not move: that is decided once for each block, and not in each look.
+ */
+static void test_fixed(void)
+{
+    struct thread thread = {0};
+    int node, kernel = far(&node), fd, home;
+    unsigned long decided, remote;
+    char *again;
+
+    if (kernel == 0) {
+        tap_skip("one node, or one kernel");
+        return;
+    }
+    home = node_here();
+    fd = memfd_create("fixed", 0);
+    if (!CHECK(fd >= 0 && ftruncate(fd, PAGES * PAGE) == 0, "%s", strerror(errno)))
+        return;
+    words = mmap(NULL, PAGES * PAGE, READ_WRITE, MAP_SHARED, fd, 0);
+    again = mmap(NULL, PAGES * PAGE, READ_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+    if (!CHECK(words != MAP_FAILED && again != MAP_FAILED && kettle_control("numaperiod=20") == 0 &&
+                   kettle_control("numa=nemo") == 0,
+               "%s", strerror(errno)))
+        return;
+    atomic_store(&over, false);
+    atomic_store(&wrong, 0);
+    atomic_store(&rounds, 0);
+    for (long i = 0; i < PAGES; i++) {
+        words[i * PAGE / (long)sizeof(long)] = i;
+        CHECK(*(volatile long *)(void *)&again[i * PAGE] == i, "page %ld", i);
+    }
+    decided = events_everywhere("seen_decided");
+    thread.index = kernel;
+    if (!CHECK(thread_start(&thread, user), "%s", strerror(errno)))
+        return;
+    UNTIL(events_everywhere("seen_decided") >= decided + PAGES / 16, "decisions");
+    remote = events_everywhere("seen_remote");
+    UNTIL(events_everywhere("seen_remote") >= remote + LOOKS_MANY * PAGES, "looks");
+    decided = events_everywhere("seen_decided") - decided;
+    tap_note("%lu decisions about %ld blocks", decided, PAGES / 16);
+    CHECK(decided < LOOKS_MANY * PAGES / 16, "%lu decisions about %ld blocks", decided, PAGES / 16);
+    CHECK(on_node(home) == PAGES, "%ld pages have stayed", on_node(home));
+    end(&thread);
+    CHECK(kettle_control("numaperiod=100") == 0, "%s", strerror(errno));
+    munmap(again, PAGES * PAGE);
 }
 
 static void test_stays(void)
@@ -402,6 +452,7 @@ int main(int argc, char **argv)
         {"placed", "memory goes to the nodes in turn, or home, or stays where it was touched first", test_placed},
         {"process", "a process's own policy takes precedence over the option, until it is given up", test_process},
         {"bound", "memory with a policy of its own follows with MPOL_F_NUMA_BALANCING alone", test_bound},
+        {"fixed", "what cannot move is not decided anew in each look", test_fixed},
         {"stays", "memory that its own node uses stays", test_stays},
         {"top", "the last block of the address space follows its user, too", test_top},
         {"told", "/proc tells what was seen, and a wrong policy is refused", test_told},

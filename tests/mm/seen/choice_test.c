@@ -28,6 +28,7 @@ struct block {
 
 static uint32_t load[NODES]; /* pages of blocks with several users of each node */
 static bool settled = true;
+static uint32_t weight = PAGES; /* of the block in a load */
 
 static const struct seen_policy *find(const char *name)
 {
@@ -63,6 +64,7 @@ static void see_in(uint32_t home, struct block *block, const struct seen_policy 
                              .replicated = block->replicated,
                              .used = block->used,
                              .load = load,
+                             .weight = weight,
                              .settled = settled,
                              .before = before != NULL ? before->used : NULL,
                              .after = after != NULL ? after->used : NULL,
@@ -380,6 +382,48 @@ TEST(seen_balanced, "kettle leaves blocks that two nodes use where they are, if 
     see(&block, "kettle", 1, PAGES);
     CHECK_EQ(block.here, 1);
     memset(load, 0, sizeof(load));
+}
+
+TEST(seen_small_report,
+     "kettle does not take a block for evenness by what one report has shown, but by what the block weighs")
+{
+    struct block block = new_block();
+
+    block.last = 1;
+    block.used[0] = block.used[1] = 50;
+    load[0] = 4 * PAGES;
+    load[1] = 3 * PAGES;
+    for (int look = 0; look < 20; look++)
+        see(&block, "kettle", (uint32_t)look % 2, 2);
+    CHECK_EQ(block.moves, 0); /* the other node had as much more then */
+    load[1] = 2 * PAGES;
+    see(&block, "kettle", 1, 2);
+    CHECK_EQ(block.here, 1);
+    memset(load, 0, sizeof(load));
+}
+
+TEST(seen_nearly_even, "kettle does not take a block from one node to another that has nearly as much load")
+{
+    for (uint32_t more = 0; more < 20; more++) {
+        struct block block = new_block();
+
+        block.last = 1;
+        block.used[0] = block.used[1] = 50;
+        load[1] = 90;
+        load[0] = 90 + 5 * more;
+        see(&block, "kettle", 1, PAGES);
+        CHECK_EQ(block.here, load[0] >= 150); /* five to three */
+    }
+    memset(load, 0, sizeof(load));
+}
+
+TEST(seen_nobody, "a block whose counts are all zero has no user")
+{
+    uint16_t used[NODES] = {0};
+
+    CHECK_EQ(seen_users(used, NODES), 0);
+    used[2] = 1;
+    CHECK_EQ(seen_users(used, NODES), 4);
 }
 
 TEST(seen_far, "kettle does not take a block that several nodes use where the way from all of them is far longer")

@@ -55,6 +55,7 @@ def add_options(command: argparse.ArgumentParser, number: Callable[[str], int]) 
                                                         "as the report's commands have them: 'work-S-*'")
     command.add_argument("--resume", action="store_true",
                          help=f"go on where a benchmark was cut: runs that FOLDER/{RAW} has, made by this commit, are not made again")
+    command.add_argument("--mixed", action="store_true", help="with --resume: also runs of other commits are not made again; the report says which")
     bench_options.add_options(command.add_argument_group("runs of your own, in place of the benchmark's"), number)
     sweep.add_options(command.add_argument_group("a sweep, in place of the benchmark's runs"))
     command.add_argument("--scheduler", metavar="ADDRESS", help="make the runs on the machines of a scheduler of dask.distributed, as "
@@ -95,7 +96,7 @@ def _main(options: argparse.Namespace) -> int:
         if own:
             data.update(module.about(options))
         if options.resume:
-            runs = left(runs, data, read(folder / RAW, _names(options)))
+            runs = left(runs, data, read(folder / RAW, _names(options)), options.mixed)
         execute(prepared(module, runs), data, folder / RAW, address=options.scheduler)
     report = module.report(data)
     if earlier is not None:

@@ -61,12 +61,13 @@ def execute(runs: Sequence[Run], data: Json, raw: Path, launch: Launch | None = 
 
         def after(result: Json) -> None:
             pace.finished(weights[result["name"]])
+            result["commit"] = data["commit"]
             if result["problem"]:
                 print(f"kettle: bench: {result['name']}: {result['problem'].splitlines()[0]}", file=sys.stderr)
             data["runs"].append(result)
             data["runs"].sort(key=lambda run: order[run["name"]])  # other machines finish in any order
             fresh = raw.with_name(raw.name + ".new")
-            fresh.write_text(json.dumps(data, indent=1) + "\n")
+            fresh.write_text(text(data))
             fresh.replace(raw)
 
         if address is None:
@@ -75,6 +76,12 @@ def execute(runs: Sequence[Run], data: Json, raw: Path, launch: Launch | None = 
                 after(execute_run(run, launch or _launch))
         else:
             scheduler.execute(runs, address, data["commit"], before, after)
+
+
+def text(data: Json) -> str:
+    """DATA as a JSON object with a line for each run."""
+    head = json.dumps({name: value for name, value in data.items() if name != "runs"})[:-1]
+    return f'{head}, "runs": [' + ",".join("\n" + json.dumps(run) for run in data["runs"]) + "\n]}\n"
 
 
 def prepared(module: ModuleType, runs: Sequence[Run]) -> list[Run]:

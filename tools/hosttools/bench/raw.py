@@ -37,13 +37,13 @@ def read(path: Path, names: Sequence[str]) -> Json:
     return data
 
 
-def left(runs: Sequence[Run], data: Json, before: Json) -> list[Run]:
-    """The RUNS that BEFORE does not have; those that it has go into DATA. Raises UsageError when it is of another tree."""
-    if before["commit"] != data["commit"] or before["quick"] != data["quick"]:
+def left(runs: Sequence[Run], data: Json, before: Json, mixed: bool = False) -> list[Run]:
+    """The RUNS that BEFORE does not have; those that it has go into DATA. Raises UsageError when it is of another tree, unless MIXED."""
+    if (before["commit"] != data["commit"] and not mixed) or before["quick"] != data["quick"]:
         raise UsageError(f"--resume: the earlier runs are of commit {before['commit']}{', quick' if before['quick'] else ''}, not "
                          f"of {data['commit']}{', quick' if data['quick'] else ''}")
     commands = {run.name: command(run) for run in runs}
-    kept = [run for run in before["runs"]
+    kept = [{**run, "commit": run.get("commit", before["commit"])} for run in before["runs"]
             if not run["problem"] and commands.get(run["name"], run["command"]) == run["command"]]
     data["runs"] += kept
     names = {run["name"] for run in kept}

@@ -30,7 +30,7 @@ def write_report(title: str, report: Report, data: Json, folder: Path) -> None:
     pictures = [f"![{plot.title}]({path.name})\n" for plot in report.plots
                 if (path := plots.draw(plot, folder)) is not None]
     parts = [f"# {title}\n", _conditions(data), report.targets, *pictures, *report.tables, _failures(data["runs"]),
-             _commands(data["runs"])]
+             _commands(data["runs"]), _commits(data)]
     (folder / f"{data['benchmark']}.md").write_text("\n".join(part for part in parts if part))
 
 
@@ -46,6 +46,15 @@ def _conditions(data: Json) -> str:
 def _failures(runs: Sequence[Json]) -> str:
     lines = [f"- {run['name']}: {run['problem'].splitlines()[0]}" for run in runs if run["problem"]]
     return "## Runs that failed\n\n" + "\n".join(lines) + "\n" if lines else ""
+
+
+def _commits(data: Json) -> str:
+    """Which runs are of which commit, if there are several."""
+    found: dict[str, list[str]] = {}
+    for run in data["runs"]:
+        found.setdefault(run.get("commit", data["commit"]), []).append(run["name"])
+    lines = [f"- {commit[:12]}: {', '.join(names)}" for commit, names in found.items()]
+    return "## Commits\n\n" + "\n".join(lines) + "\n" if len(found) > 1 else ""
 
 
 def _commands(runs: Sequence[Json]) -> str:

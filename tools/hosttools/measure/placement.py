@@ -82,6 +82,24 @@ def hints(blocks: Sequence[Block], nodes: dict[int, int]) -> list[Hint]:
     return [hint for hint in found if hint.node != STAYS]
 
 
+def moving(nodes: dict[int, int]) -> dict[int, int]:
+    """NODES without the pages that STAY."""
+    return {page: node for page, node in nodes.items() if node != STAYS}
+
+
+def placed(blocks: Sequence[Block], found: Sequence[Hint]) -> dict[int, int]:
+    """The nodes of pages, by their addresses, that the hints FOUND give to BLOCKS."""
+    starts = {block.number: block.address for block in blocks}
+    return {starts[hint.block] + page * PAGE: hint.node for hint in found for page in range(hint.first, hint.first + hint.count)}
+
+
+def cost(page_counts: dict[int, list[int]], nodes: dict[int, int], latencies: Sequence[Sequence[int]]) -> int:
+    """What the accesses PAGE_COUNTS cost with each page on its one of NODES, in the unit of LATENCIES, of the row's node to the column's
+    memory; pages of no node are left out."""
+    return sum(count * latencies[node][nodes[page]] for page, counts in page_counts.items() if page in nodes
+               for node, count in enumerate(counts))
+
+
 def text(found: Sequence[Hint]) -> str:
     """The file for NUMA_HINTS (userland/bench/workloads/placement.h)."""
     return "".join(f"{hint.block} {hint.first} {hint.count} {hint.node}\n" for hint in found)

@@ -66,3 +66,12 @@ def page_counts(trace: Trace, nodes: int) -> dict[int, list[int]]:
     table = numpy.zeros((len(pages), nodes), dtype=numpy.int64)
     numpy.add.at(table, (places, user["cpu_node"]), 1)
     return {int(page): [int(count) for count in row] for page, row in zip(pages, table)}
+
+
+def page_nodes(trace: Trace) -> dict[int, int]:
+    """The node whose memory each virtual page had at its first access in user mode, by the page's address."""
+    import numpy
+
+    user = trace.records[trace.records["column"] == COLUMNS.index("user")]
+    pages, first = numpy.unique(user["address"] // PAGE * PAGE, return_index=True)
+    return {int(page): int(node) for page, node in zip(pages, user["memory_node"][first])}

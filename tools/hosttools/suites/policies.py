@@ -14,9 +14,13 @@ before the next, so their timers would be late by seconds.
 
 An instruction takes 2^ICOUNT ns of guest time and looks are PERIOD ms apart at least, so that a traversal has as many looks as one
 of seconds with the default period, and can be emulated.
+
+Runs POLICY.KIB.MS-2-core-SEQUENCE have blocks of KIB (`numablock=`) and a shortest period of MS (`numaperiod=`), which the thesis leaves
+open (chapter 5): it had blocks of 1 MiB and looked every 3 s.
 """
 
 import argparse
+import itertools
 from dataclasses import dataclass
 from typing import Any, Sequence
 
@@ -66,6 +70,9 @@ IDLE = "poll=0"  # of Kettle's kernels
 LINUX = {"linux": "numa_balancing=disable", "balanced": "numa_balancing=enable"}
 TARGETED = "kettle"  # of whose phases the targets are asked
 QUICK = (NONE, "nemo", TARGETED)
+SWEPT = (TARGETED, "nemo")
+BLOCKS, PERIODS = (4, 64, 1024, 2048), (5, 10, 20, 40)  # KiB, ms
+BLOCK = 64  # KiB: the default
 RUN_LIMIT = 1800  # seconds
 
 # The thesis's phases (Lindegger 2013, A.2), by the cases that make each up here.
@@ -106,7 +113,25 @@ def plan(options: argparse.Namespace) -> list[Run]:
             for side, append in LINUX.items():
                 words = ("--os", "linux", *machine.options, "--append", append)
                 runs += [_run(f"{side}-{machine.nodes}", sequence, machine, words, False) for sequence in SEQUENCES]
+        if machine.name == THESIS_MACHINE and not options.quick:
+            runs += _sweep(machine)
     return runs
+
+
+def _sweep(machine: Machine) -> list[Run]:
+    """Sizes of blocks and periods on MACHINE."""
+    runs = []
+    for policy, block, period in itertools.product(SWEPT, BLOCKS, PERIODS):
+        if (block, period) != (BLOCK, PERIOD):
+            append = f"{IDLE} numa={policy} numaperiod={period} numablock={block}"
+            words = ("--icount", str(ICOUNT), "--seed", "1", *machine.options, "--kernels", machine.kernels, "--append", append)
+            runs += [_run(_swept(policy, block, period, machine), sequence, machine, words, False) for sequence in SEQUENCES]
+    return runs
+
+
+def _swept(policy: str, block: int, period: int, machine: Machine) -> str:
+    """What POLICY with BLOCK and PERIOD is called in the names of runs."""
+    return f"{policy}-{machine.name}" if (block, period) == (BLOCK, PERIOD) else f"{policy}.{block}.{period}-{machine.name}"
 
 
 def _run(name: str, sequence: str, machine: Machine, words: Sequence[str], quick: bool) -> Run:
@@ -157,7 +182,7 @@ def _sides(data: Json, machine: Machine) -> dict[str, tuple[str, str]]:
     names = {run["name"].rpartition("-")[0] for run in data["runs"]}
     suffix = f"-{machine.name}"
     found = {name.removesuffix(suffix): (name, NONE + suffix) for name in dict.fromkeys(run["name"].rpartition("-")[0] for run in data["runs"])
-             if name.endswith(suffix) and not name.startswith(NONE + "-") and NONE + suffix in names}
+             if name.endswith(suffix) and "." not in name and not name.startswith(NONE + "-") and NONE + suffix in names}
     if {NONE + suffix, *(f"{side}-{machine.nodes}" for side in LINUX)} <= names:
         found["Linux's balancing"] = (f"balanced-{machine.nodes}", f"linux-{machine.nodes}")
     return found
@@ -244,6 +269,23 @@ def _shares(data: Json, machine: Machine) -> Plot:
                 "modelled cycles of an element", shares, lines)
 
 
+def _sizes(data: Json) -> tuple[list[str], list[Plot]]:
+    """What blocks of each size change with each period, for each policy that was swept and each sequence."""
+    machine = next(each for each in MACHINES if each.name == THESIS_MACHINE)
+    tables, plots = [], []
+    for policy, sequence in itertools.product(SWEPT, SEQUENCES):
+        lines = {f"{block} KiB": [changes(data, _swept(policy, block, period, machine), f"{NONE}-{machine.name}")[sequence] for period in PERIODS]
+                 for block in BLOCKS}
+        if any(value is not None for block in BLOCKS if block != BLOCK for value in lines[f"{block} KiB"]):
+            title = f"{policy}, sequence {sequence}: blocks and periods"
+            tables.append(f"## {title}\n\nCycles of the busiest CPU, against numa=none ({machine.name}), by the shortest period:\n\n"
+                          + table(["block", *(f"{period} ms" for period in PERIODS)],
+                                  [[name, *(_percent(value) for value in line)] for name, line in lines.items()]))
+            plots.append(Plot(f"blocks-{policy}-{sequence}", f"Modelled cycles against numa=none: {title}", "shortest period, ms", "percent",
+                              [str(period) for period in PERIODS], lines))
+    return tables, plots
+
+
 def _overall(data: Json, machine: Machine, side: str) -> float | None:
     """Percent by which the sequences that were measured with SIDE and with none differ."""
     now, before = (cycles(data, f"{name}-{machine.name}") for name in (side, NONE))
@@ -265,6 +307,8 @@ def report(data: Json) -> Report:
                   {name: list(changes(data, *pair).values()) for name, pair in _sides(data, machine).items()}) for machine in measured]
     plots += [plot for machine in measured if machine.kernels == "core" for plot in
               ([_beside(data, machine)] if machine.name == THESIS_MACHINE else []) + [_shares(data, machine)]]
+    more_tables, more_plots = _sizes(data)
+    tables, plots = tables + more_tables, plots + more_plots
     first = measured[0]
     found = [f"{_percent(value)} with {name}" for name in _sides(data, first) if (value := _overall(data, first, name)) is not None]
     told = f"Modelled cycles against numa=none, all phases together: {', '.join(found)}." if found else ""

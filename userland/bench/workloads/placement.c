@@ -11,8 +11,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "userland/bench/mark.h"
+#include "userland/bench/workloads/team.h"
+
+#define PLACING_REGION 0 /* for counting; no program has it */
 #define PAGE 4096ul
-#define BLOCKS_MAX 64
+#define BLOCKS_EACH 32                            /* of a thread */
+#define BLOCKS_MAX (BLOCKS_EACH * (TEAM_MAX + 1)) /* those before there is a team come first */
 #define NODES_MAX 64
 #define MASK_BITS (NODES_MAX + 1l) /* Linux takes one bit less than it is told */
 #define AT_ONCE 512
@@ -30,10 +35,11 @@ static struct {
     enum phase phase;
     struct hint *hints;
     long hint_count;
-    char *blocks[BLOCKS_MAX];
+    char *blocks[BLOCKS_MAX]; /* NULL: there is none; its thread alone writes it */
     long block_pages[BLOCKS_MAX];
-    long block_count;
 } plan;
+
+static _Thread_local long first_block, block_count; /* of this thread */
 
 /* Pages that are to be asked for, and then moved, together. */
 struct batch {
@@ -57,7 +63,8 @@ static void hints_read(const char *name)
     if (file == NULL)
         fail(name, strerror(errno));
     while ((fields = fscanf(file, "%ld %ld %ld %d", &hint.block, &hint.first, &hint.count, &hint.node)) == 4) {
-        if (hint.block < 0 || hint.first < 0 || hint.count < 1 || hint.node < 0 || hint.node >= NODES_MAX)
+        if (hint.block < 0 || hint.block >= BLOCKS_MAX || hint.first < 0 || hint.count < 1 || hint.node < 0 ||
+            hint.node >= NODES_MAX)
             fail(name, "a number is out of range");
         plan.hints = realloc(plan.hints, (size_t)(plan.hint_count + 1) * sizeof(hint));
         if (plan.hints == NULL)
@@ -93,28 +100,45 @@ static char *pages_of(const struct hint *hint)
     return plan.blocks[hint->block] + (size_t)hint->first * PAGE;
 }
 
-void placement_made(void *memory, size_t bytes)
+/* Gives the pages of BLOCK, which nobody has touched, their nodes. */
+static void place(long block)
 {
-    if (!plan.read)
-        plan_read();
-    if (plan.phase == PHASE_NONE)
-        return;
-    if (plan.block_count == BLOCKS_MAX)
-        fail("blocks of memory", "there are more than 64");
-    if (plan.phase == PHASE_TRACE)
-        printf("{\"block\": %ld, \"address\": %llu, \"bytes\": %zu}\n", plan.block_count,
-               (unsigned long long)(uintptr_t)memory, bytes);
-    plan.blocks[plan.block_count] = memory;
-    plan.block_pages[plan.block_count] = (long)((bytes + PAGE - 1) / PAGE);
-    for (long i = 0; plan.phase == PHASE_START && i < plan.hint_count; i++) {
+    mark_begin(PLACING_REGION);
+    for (long i = 0; i < plan.hint_count; i++) {
         uint64_t mask = 1ull << plan.hints[i].node;
 
-        if (plan.hints[i].block == plan.block_count &&
+        if (plan.hints[i].block == block &&
             syscall(SYS_mbind, pages_of(&plan.hints[i]), (unsigned long)plan.hints[i].count * PAGE, MPOL_PREFERRED,
                     &mask, MASK_BITS, 0) != 0)
             fail("mbind", strerror(errno));
     }
-    plan.block_count++;
+    mark_end(PLACING_REGION);
+}
+
+void placement_member(int me)
+{
+    first_block = BLOCKS_EACH * (me + 1);
+    block_count = 0;
+}
+
+void placement_made(void *memory, size_t bytes)
+{
+    long block;
+
+    if (!plan.read)
+        plan_read();
+    if (plan.phase == PHASE_NONE)
+        return;
+    if (block_count == BLOCKS_EACH)
+        fail("blocks of memory", "a thread has more than 32");
+    block = first_block + block_count++;
+    if (plan.phase == PHASE_TRACE)
+        printf("{\"block\": %ld, \"address\": %llu, \"bytes\": %zu}\n", block, (unsigned long long)(uintptr_t)memory,
+               bytes);
+    plan.blocks[block] = memory;
+    plan.block_pages[block] = (long)((bytes + PAGE - 1) / PAGE);
+    if (plan.phase == PHASE_START)
+        place(block);
 }
 
 /* Moves those pages of BATCH that are elsewhere. Pages that nobody has touched are nowhere, and stay so. */
@@ -142,7 +166,7 @@ void placement_begin(void)
     for (long i = 0; plan.phase == PHASE_MOVE && i < plan.hint_count; i++) {
         const struct hint *hint = &plan.hints[i];
 
-        if (hint->block >= plan.block_count)
+        if (plan.blocks[hint->block] == NULL)
             fail("NUMA_HINTS", "there are fewer blocks of memory than in the run that was traced");
         for (long page = 0; page < hint->count; page++) {
             batch.pages[batch.count] = pages_of(hint) + (size_t)page * PAGE;

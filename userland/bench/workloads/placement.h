@@ -6,12 +6,17 @@
  *     2   gives the pages of each block, before anybody touches them, the nodes that the file NUMA_HINTS names
  *     3   moves the pages there when the timed part begins, within it
  *
- * A line of NUMA_HINTS is "BLOCK FIRST COUNT NODE": COUNT pages from page FIRST of the BLOCK-th block of memory. So
- * addresses may differ from those of the run that was traced. `kettle numa place` writes it. */
+ * A line of NUMA_HINTS is "BLOCK FIRST COUNT NODE": COUNT pages from page FIRST of the block of memory of that number.
+ * Blocks that are made before there is a team count from 0, those that its member M makes from 32 * (M + 1), whoever is
+ * first. So neither addresses nor the order of threads need be those of the run that was traced.
+ * `kettle numa placement` writes it. */
 #ifndef USERLAND_WORKLOADS_PLACEMENT_H
 #define USERLAND_WORKLOADS_PLACEMENT_H
 
 #include <stddef.h>
+
+/* The caller, a thread, is member ME of the team from now on. */
+void placement_member(int me);
 
 /* MEMORY of BYTES is new and untouched. Ends the program, with a message, when the environment or the file is wrong or
  * the system refuses what it says. */

@@ -118,6 +118,7 @@ static void member_run(int me)
 {
     if (team.plan.bind && !team.plan.pomp)
         member_bind(me);
+    placement_member(me);
     barrier_with(start_pass);
     team.body(me);
     barrier_with(phase_pass);

@@ -1,0 +1,48 @@
+/* What the home knows of a block of memory that another node than its own has used: pure functions, for tests on the
+ * host. mm/numa.md describes them. */
+#ifndef MM_SEEN_BLOCK_H
+#define MM_SEEN_BLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SEEN_NOBODY UINT8_MAX
+#define SEEN_WRITTEN 4u /* halved like the counts: after three periods nobody has written it lately */
+#define SEEN_STUCK 12u  /* periods in which a block that could not be moved is not to move there again */
+#define SEEN_IDLE 4u    /* periods without a report after which a block is in no node's load */
+
+/* All fields: space->lock. */
+struct seen_block {
+    uint64_t number;    /* address / bytes of a block + 1; 0: an unused place */
+    uint64_t since;     /* when the record was made, clock_now ns */
+    uint64_t shared;    /* since when it has several users, clock_now ns */
+    uint32_t age;       /* the period in which USED was halved last */
+    uint32_t told;      /* the period of the last report */
+    uint32_t tried_age; /* the period in which it could not move */
+    uint8_t tried;      /* the node to which it could not move then; SEEN_NOBODY: it has not been so */
+    uint8_t last;       /* the node that was seen last */
+    uint8_t wanted;     /* the node to which it is to move; SEEN_NOBODY: none; SEEN_ALL: it is to be replicated */
+    uint8_t written;    /* SEEN_WRITTEN when a write was seen, halved with USED */
+    bool replicated;    /* and not written since, as far as it was seen */
+    uint8_t load;       /* the node in whose load it is; SEEN_NOBODY: none, as it has one user, or none any more */
+    uint8_t weight;     /* in it: the most sixteenths that a report has shown lately */
+    uint16_t used[];    /* of each node: sixteenths that reports have told, halved in each period */
+};
+
+/* Halves the counts of BLOCK, of each of NODES nodes, as often as they should have been until the period AGE. If nobody
+ * has reported it for SEEN_IDLE periods, it leaves LOAD, the weights of blocks with several users on each node. */
+void seen_block_age(struct seen_block *block, uint32_t nodes, uint32_t *load, uint32_t age);
+
+/* NODE has used PAGES sixteenths of BLOCK, as a report of the period AGE says, until which the counts have
+ * been halved; WRITTEN: and it has written one. */
+void seen_block_see(struct seen_block *block, uint32_t *load, uint32_t node, uint32_t pages, bool written,
+                    uint32_t age);
+
+/* BLOCK is on NODE, or to come there: it is in the node's load if it has several users; NOW: clock_now ns. */
+void seen_block_place(struct seen_block *block, uint32_t nodes, uint32_t *load, uint32_t node, uint64_t now);
+
+/* Whether BLOCK, which is HERE and which a policy wants on the node TO in the period AGE, could not move there in one
+ * of the last SEEN_STUCK periods: what cannot move is not tried again with each report. */
+bool seen_block_stuck(struct seen_block *block, uint32_t here, uint32_t to, uint32_t age);
+
+#endif

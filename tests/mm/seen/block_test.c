@@ -1,0 +1,167 @@
+/* What the home knows of a block: its counts grow old, and so does its part of a node's load.
+ * sources: mm/seen/block.c mm/seen/choice.c kernel/lib/string.c */
+#include "mm/seen/block.h"
+
+#include <stdlib.h>
+
+#include "mm/seen/wire.h"
+#include "tests/test.h"
+
+#define NODES 3u
+#define PAGES 15u
+
+static uint32_t load[NODES];
+
+static struct seen_block *new_block(uint32_t age)
+{
+    struct seen_block *block = calloc(1, sizeof(*block) + NODES * sizeof(block->used[0]));
+
+    block->age = block->told = age;
+    block->load = block->tried = SEEN_NOBODY;
+    for (uint32_t node = 0; node < NODES; node++)
+        load[node] = 0;
+    return block;
+}
+
+/* As the home does with a report. */
+static void report(struct seen_block *block, uint32_t node, uint32_t pages, uint32_t here, uint32_t age)
+{
+    seen_block_age(block, NODES, load, age);
+    seen_block_see(block, load, node, pages, false, age);
+    seen_block_place(block, NODES, load, here, age);
+}
+
+TEST(block_halves, "counts are halved in each period, and a write is not lately after three")
+{
+    struct seen_block *block = new_block(7);
+
+    seen_block_see(block, load, 1, 12, true, 7);
+    CHECK_EQ(block->written, SEEN_WRITTEN);
+    seen_block_age(block, NODES, load, 9);
+    CHECK_EQ(block->used[1], 3);
+    CHECK(block->written != 0);
+    seen_block_age(block, NODES, load, 9); /* once */
+    CHECK_EQ(block->used[1], 3);
+    seen_block_age(block, NODES, load, 10);
+    CHECK_EQ(block->written, 0);
+    seen_block_age(block, NODES, load, 4000000000u);
+    CHECK_EQ(block->used[1], 0);
+    free(block);
+}
+
+TEST(block_longer_period, "when periods become longer, so that their number becomes less, nothing is lost")
+{
+    struct seen_block *block = new_block(1000);
+
+    report(block, 0, PAGES, 1, 1000);
+    report(block, 1, PAGES, 1, 1000);
+    seen_block_age(block, NODES, load, 100);
+    CHECK_EQ(block->used[0], PAGES);
+    CHECK_EQ(load[1], PAGES);
+    seen_block_age(block, NODES, load, 101);
+    CHECK_EQ(block->used[0], PAGES / 2);
+    seen_block_age(block, NODES, load, 100 + SEEN_IDLE);
+    CHECK_EQ(load[1], 0);
+    free(block);
+}
+
+TEST(block_counts_most, "a count does not overflow, however many reports there are")
+{
+    struct seen_block *block = new_block(0);
+
+    for (uint32_t i = 0; i < 100000; i++)
+        seen_block_see(block, load, 2, PAGES, false, 0);
+    CHECK_EQ(block->used[2], UINT16_MAX);
+    free(block);
+}
+
+TEST(block_load, "a block is in the load of its node while several nodes use it, and moves from one load to the other")
+{
+    struct seen_block *block = new_block(0);
+
+    report(block, 1, PAGES, 0, 0);
+    CHECK_EQ(load[0], 0);
+    report(block, 0, PAGES, 0, 0);
+    CHECK_EQ(load[0], PAGES);
+    seen_block_place(block, NODES, load, 1, 0);
+    CHECK_EQ(load[0], 0);
+    CHECK_EQ(load[1], PAGES);
+    for (uint32_t age = 1; age < 10; age++) /* one user remains */
+        report(block, 1, PAGES, 1, age);
+    CHECK_EQ(load[1], 0);
+    free(block);
+}
+
+TEST(block_weight, "a report of few pages does not make a block light at once")
+{
+    struct seen_block *block = new_block(0);
+
+    report(block, 1, PAGES, 0, 0);
+    report(block, 0, 2, 0, 0);
+    CHECK_EQ(load[0], PAGES);
+    report(block, 0, 2, 0, 2);
+    CHECK_EQ(load[0], PAGES / 4);
+    report(block, 1, 8, 0, 2);
+    CHECK_EQ(load[0], 8);
+    free(block);
+}
+
+TEST(block_idle, "a block that nobody reports any more leaves its node's load, and comes back as a new one when used")
+{
+    struct seen_block *block = new_block(0);
+
+    report(block, 1, PAGES, 0, 5);
+    report(block, 0, PAGES, 0, 5);
+    CHECK_EQ(block->shared, 5);
+    seen_block_age(block, NODES, load, 5 + SEEN_IDLE - 1);
+    CHECK_EQ(load[0], PAGES);
+    seen_block_age(block, NODES, load, 5 + SEEN_IDLE);
+    CHECK_EQ(load[0], 0);
+    seen_block_age(block, NODES, load, 5 + 2 * SEEN_IDLE);
+    CHECK_EQ(load[0], 0);
+    report(block, 1, PAGES, 0, 20);
+    report(block, 0, PAGES, 0, 20);
+    CHECK_EQ(load[0], PAGES);
+    CHECK_EQ(block->shared, 20);
+    free(block);
+}
+
+TEST(block_stuck, "a block that could not move is not to move there again for a while, and one that has moved is")
+{
+    struct seen_block *block = new_block(0);
+
+    CHECK(!seen_block_stuck(block, 0, 1, 3));
+    block->tried = 1;
+    block->tried_age = 3;
+    CHECK(seen_block_stuck(block, 0, 1, 3));
+    CHECK(!seen_block_stuck(block, 0, 2, 3));
+    CHECK(seen_block_stuck(block, 0, 1, 3 + SEEN_STUCK - 1));
+    CHECK(!seen_block_stuck(block, 0, 1, 3 + SEEN_STUCK));
+    CHECK(!seen_block_stuck(block, 1, 2, 4)); /* it is there */
+    CHECK(!seen_block_stuck(block, 0, 1, 4));
+    free(block);
+}
+
+TEST(block_sixteenths,
+     "a report tells of each page, and of a block of any size how many sixteenths were accessed, up to 15")
+{
+    struct msg_space_seen seen = {0};
+
+    seen_add(&seen, 0);
+    seen_add(&seen, 63);
+    seen_add(&seen, 64);
+    seen_add(&seen, 511);
+    CHECK_EQ(seen_pages(&seen, 0, 1), SEEN_PAGES_MOST); /* a page is all of its block */
+    CHECK_EQ(seen_pages(&seen, 1, 1), 0);
+    CHECK_EQ(seen_pages(&seen, 511, 1), SEEN_PAGES_MOST);
+    CHECK_EQ(seen_pages(&seen, 62, 2), 8);
+    CHECK_EQ(seen_pages(&seen, 48, 16), 1);
+    CHECK_EQ(seen_pages(&seen, 32, 32), 1); /* half of one, rounded up */
+    CHECK_EQ(seen_pages(&seen, 0, 128), 1);
+    CHECK_EQ(seen_pages(&seen, 128, 128), 0);
+    CHECK_EQ(seen_pages(&seen, 0, 512), 1);
+    for (uint32_t page = 0; page < 512; page++)
+        seen_add(&seen, page);
+    for (uint32_t count = 1; count <= 512; count *= 2)
+        CHECK_EQ(seen_pages(&seen, 512 - count, count), SEEN_PAGES_MOST);
+}

@@ -16,7 +16,8 @@
  * 8 leases are recalled during the fork; 9 the home does not note that a page is copy-on-write; 10 the holder thaws before the child's reference is counted; 11 a lease that was on its
  * way to a kernel when it was to freeze is used; 12 the areas are read before the leases are frozen; 13 the lease is kept although a recall of it is under way;
  * with EMPTY also 14 a recall is answered while a question is under way that may bring the lease; 15 the page is leased although another kernel knows of the area; 16 the home
- * keeps the area of what it leases; 17 the page is leased although it is locked, or somebody waits for its lock. */
+ * keeps the area of what it leases; 17 the page is leased although it is locked, or somebody waits for its lock;
+ * with both 18 a kernel write-protects its pages for a fork while a question is under way that may bring the lease. */
 #ifdef FORK
 #define FORKS true
 #else
@@ -26,7 +27,9 @@
 #define BUG 0
 #endif
 #ifndef ROUNDS
-#ifdef FORK
+#if defined(FORK) && defined(EMPTY) && defined(SHORT)
+#define ROUNDS 3
+#elif defined(FORK)
 #define ROUNDS 4
 #else
 #define ROUNDS 5
@@ -153,7 +156,7 @@ inline change_everywhere(k, frame)
 /* The steps of a fork by kernel K, which has the lock: what kernel M does. */
 inline freeze(m)
 {
-    atomic { !getting[m] ->
+    atomic { !getting[m] || BUG == 18 ->
         if
         :: m != 0 && holds[m] -> frozen[m] = true
         :: m != 0 && !holds[m] && asking[m] && BUG != 11 -> recalled[m] = true

@@ -333,6 +333,20 @@ int area_remove(struct area_list *list, uint64_t start, uint64_t end)
     return 0;
 }
 
+int area_remove_reserved(struct area_list *list, uint64_t start, uint64_t end, struct area *memory)
+{
+    const struct area *area = area_find(list, start);
+    bool splits = start < end && area != NULL && area->start < start && area->end > end;
+
+    if (splits && list->count >= AREA_COUNT_MAX && list->follows == 0)
+        return -ENOMEM;
+    if (!splits)
+        area_unreserve(memory);
+    if (start < end)
+        carve(list, start, end, splits ? memory : NULL);
+    return 0;
+}
+
 int area_set_backed(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot, uint64_t backing)
 {
     struct area *area, *behind, *spare;

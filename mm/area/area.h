@@ -150,6 +150,9 @@ static inline int area_append(struct area_list *list, uint64_t start, uint64_t e
 }
 /* Removes [START, END) from all areas. -ENOMEM, and unchanged, which can happen only when one area becomes two. */
 int area_remove(struct area_list *list, uint64_t start, uint64_t end);
+/* The same with MEMORY for the split, from area_reserve: it belongs to the list, or has been freed. -ENOMEM: the list
+ * would have more than AREA_COUNT_MAX areas; unchanged. */
+int area_remove_reserved(struct area_list *list, uint64_t start, uint64_t end, struct area *memory);
 /* Gives [START, END) the protection PROT, of which only the bits of AREA_PROT count; the bits of AREA_KEPT stay.
  * -ENOMEM, and unchanged, when part of it is in no area (as Linux's mprotect) or memory runs out. */
 int area_protect(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot);

@@ -14,7 +14,7 @@
 #include "mm/lease/lease.h"
 #include "mm/life/life.h"
 #include "mm/lock/lock.h"
-#include "mm/page/question.h"
+#include "mm/space/question.h"
 #include "mm/space/wire.h"
 #include "msg/call.h"
 #include "msg/channel.h"

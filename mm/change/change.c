@@ -14,10 +14,10 @@
 #include "mm/lease/lease.h"
 #include "mm/lease/room.h"
 #include "mm/lock/lock.h"
-#include "mm/page/question.h"
 #include "mm/space/call_home.h"
 #include "mm/space/entry.h"
 #include "mm/space/limit.h"
+#include "mm/space/question.h"
 #include "msg/call.h"
 
 /* The answers of kernels that are all to do the same. */

@@ -7,7 +7,7 @@
 #include "mm/change/internal.h"
 #include "mm/frame/heap.h"
 #include "mm/lease/lease.h"
-#include "mm/page/question.h"
+#include "mm/space/question.h"
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
 #include "msg/channel.h"

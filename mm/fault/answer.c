@@ -163,7 +163,7 @@ static __attribute__((noinline)) void mark_locked(struct space *space, uint32_t 
 {
     uint64_t size = PAGE_SIZE << got->block, start = page & ~(size - 1), end = start + size;
 
-    if (got->kind == SPACE_NONE || got->kind == SPACE_BUSY)
+    if (got->kind == SPACE_NONE || got->kind == SPACE_BUSY || got->kind == SPACE_LEASED)
         return;
     if (got->runs != 0) {
         const uint64_t *runs = space_got_runs(got);
@@ -177,6 +177,40 @@ static __attribute__((noinline)) void mark_locked(struct space *space, uint32_t 
     sharers_mark(&space->sharers, start, end, 1ull << kernel);
 }
 
+/* Leases the empty pages around PAGE, which is one of them, to the asker. False: they are answered one by one. */
+static bool lease_locked(struct space *space, const struct msg_space_get *ask, uint32_t asker, uint64_t page,
+                         const struct area *area, const uint64_t *entry, struct msg_space_got *got)
+{
+    uint32_t prot = area->prot;
+    struct space_range range;
+
+    if (ask->spare == 0 || (ask->has & SPACE_HAS_DIRTY) != 0 || ask->huge == SPACE_HUGE_BLOCK ||
+        !area_allows(prot, ask->access) ||
+        !lease_empty_find_locked(space, asker, page, area, entry, ask->huge != SPACE_HUGE_NO, &range) ||
+        (ask->huge != SPACE_HUGE_NO && huge_wanted_locked(space, area, page, ask->access)) ||
+        !mempolicy_accepts_locked(space, prot, page, ask->spare) || !lease_empty_give_locked(space, asker, range))
+        return false;
+    if ((ask->has & SPACE_HAS_AREA) == 0)
+        mempolicy_count_taken_locked(space, prot, ask->spare);
+    got->kind = SPACE_LEASED;
+    got->prot = (uint16_t)prot; /* it has no policy */
+    got->run[0] = range.start;
+    got->run[1] = range.end;
+    return true;
+}
+
+/* BUSY, unless the page moves, or the asker has a lease of it that another thread of its has got meanwhile. */
+static void refuse_locked(struct space *space, const struct msg_space_get *ask, uint32_t asker, uint64_t page,
+                          const struct area *area, struct msg_space_got *got)
+{
+    if (!space->retrieval->home_knows)
+        got->kind = SPACE_BUSY;
+    else if (lease_is_of_locked(space, page, asker) && !space_locking->taken_locked(space, page, page + PAGE_SIZE))
+        got->kind = SPACE_LEASED;
+    else if (!space_still_answer_locked(space, page, area, ask, got))
+        got->kind = SPACE_BUSY;
+}
+
 static void answer_locked(struct space *space, const struct msg_space_get *ask, uint32_t asker,
                           struct msg_space_got *got)
 {
@@ -188,6 +222,9 @@ static void answer_locked(struct space *space, const struct msg_space_get *ask, 
     uint32_t block = area != NULL && !known ? block_of(area, page) : 0;
     bool still;
 
+    if ((ask->has & SPACE_HAS_MEMORY) != 0 && area != NULL && (entry == NULL || *entry == 0) &&
+        lease_locked(space, ask, asker, page, area, entry, got))
+        return;
     still = block_still_locked(space, page, block);
     if (!still && !lease_map_empty(&space->leases.map)) { /* the home gives up a lease of its own here */
         lease_share_locked(space, page, page + PAGE_SIZE);
@@ -196,8 +233,7 @@ static void answer_locked(struct space *space, const struct msg_space_get *ask, 
     /* home_knows: the strategy may have changed while the question was on its way */
     if (!space->retrieval->home_knows || (!still && (block == 0 || !block_still_locked(space, page, 0))) ||
         (entry != NULL && (*entry & PAGING_SOFT_PENDING_FREE) != 0)) {
-        if (!space->retrieval->home_knows || !space_still_answer_locked(space, page, area, ask, got))
-            got->kind = SPACE_BUSY;
+        refuse_locked(space, ask, asker, page, area, got);
         return;
     }
     if (area == NULL)

@@ -16,10 +16,10 @@
 #include "mm/frame/reference.h"
 #include "mm/mempolicy/mempolicy.h"
 #include "mm/page/install.h"
-#include "mm/page/question.h"
 #include "mm/page/replica.h"
 #include "mm/retrieve/wire.h"
 #include "mm/space/entry.h"
+#include "mm/space/question.h"
 #include "msg/call.h"
 #include "msg/channel.h"
 

@@ -18,15 +18,16 @@
 #include "mm/frame/content.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/reference.h"
+#include "mm/lease/lease.h"
 #include "mm/mempolicy/mempolicy.h"
 #include "mm/page/install.h"
-#include "mm/page/question.h"
 #include "mm/page/replica.h"
 #include "mm/retrieve/adaptive.h"
 #include "mm/retrieve/wire.h"
 #include "mm/seen/mark.h"
 #include "mm/seen/seen.h"
 #include "mm/space/entry.h"
+#include "mm/space/question.h"
 #include "mm/space/wire.h"
 #include "msg/call.h"
 
@@ -39,6 +40,7 @@ struct space_get {
     uint64_t page;
     uint32_t access;
     const uint64_t *entry; /* the page's entry, whose table stays while the question is under way */
+    struct lease *lease;   /* memory for a lease; NULL: none, or it has been used */
     struct area *area;     /* memory for the page's area; NULL: the area is known, or the memory has been used */
     uint64_t spare;        /* a frame of this kernel, zeroed or not as HAS says; 0: none, or it has been used */
     uint64_t block;        /* a zeroed block of 2 MiB that contains SPARE; 0: none, or it has been used */
@@ -75,6 +77,20 @@ static void note_block_area_locked(struct space_get *get, const struct msg_space
         note_area_locked(get, answer);
 }
 
+/* True when the lease of the answer fits the question, about a page that has no entry here. */
+static bool lease_valid(const struct space_get *get, const struct msg_space_got *answer)
+{
+    struct space_range range = space_got_lease(answer);
+
+    if (range.end == 0)
+        return true;
+    return ((range.start | range.end) & (PAGE_SIZE - 1)) == 0 && range.start >= get->question.start &&
+           range.end <= get->question.end && range.start <= get->page && range.end > get->page && get->lease != NULL &&
+           get->spare != 0 && get->block == 0 && (get->has & SPACE_HAS_DIRTY) == 0 && answer->backed == 0 &&
+           (get->area != NULL || area_overlaps(&get->space->areas, range.start, range.end)) &&
+           lease_fits_locked(get->space, range);
+}
+
 /* True when the answer fits the question; ENTRY is the page's entry. */
 static bool answer_valid(const struct space_get *get, const struct msg_space_got *answer, uint64_t entry)
 {
@@ -83,6 +99,8 @@ static bool answer_valid(const struct space_get *get, const struct msg_space_got
     if (answer->kind == SPACE_TAKEN)
         return get->spare != 0 && (get->has & SPACE_HAS_DIRTY) == 0 &&
                (entry == 0 || (entry & PAGING_FRAME) == get->spare);
+    if (answer->kind == SPACE_LEASED)
+        return space_got_lease(answer).end == 0 || (entry == 0 && lease_valid(get, answer));
     if (answer->kind == SPACE_COPIED)
         return get->spare != 0 && (get->has & SPACE_HAS_NO_ENTRY) != 0 &&
                (entry == 0 || ((entry & PAGING_SOFT_COW) != 0 && (entry & PAGING_SOFT_PENDING_FREE) == 0));
@@ -96,7 +114,8 @@ static bool answer_valid(const struct space_get *get, const struct msg_space_got
 }
 
 /* Maps the spare frame at the page by an owning entry. */
-static void own_spare_locked(struct space_get *get, const uint64_t *seen, const struct msg_space_got *answer)
+static inline __attribute__((always_inline)) void own_spare_locked(struct space_get *get, const uint64_t *seen,
+                                                                   const struct msg_space_got *answer)
 {
     uint64_t *entry = paging_entry_seen(&get->space->tables, get->page, seen);
 
@@ -107,6 +126,26 @@ static void own_spare_locked(struct space_get *get, const uint64_t *seen, const 
     if (answer->backed != 0)
         space_name_frame(get->spare, answer->run[0]);
     get->spare = 0;
+}
+
+/* The page is in a lease: one that comes with the answer, or that this kernel has had since the question was sent. This
+ * needs no memory. Results as of take_answer_locked. */
+static int take_lease_locked(struct space_get *get, const struct msg_space_got *answer)
+{
+    struct space *space = get->space;
+    struct space_range range = space_got_lease(answer);
+
+    if (range.end == 0)
+        return lease_covers_locked(space, get->page, get->page + PAGE_SIZE) ? SPACE_GET_AGAIN : 1;
+    lease_note_locked(space, range, get->lease);
+    get->lease = NULL;
+    if (!area_grow_together(&space->areas, range.start, range.end, space_got_prot(answer), BACKING_NONE) &&
+        area_set_reserved(&space->areas, get->area, get->page, range.start, range.end, space_got_prot(answer),
+                          BACKING_NONE))
+        get->area = NULL;
+    own_spare_locked(get, get->entry, answer);
+    space_count_answer_locked(space, SPACE_AREA, false);
+    return 0;
 }
 
 /* Makes the page's entry present again as it was before the question, unless a task that has the page's lock, so that
@@ -188,6 +227,8 @@ static int take_answer_locked(struct space_get *get, const struct msg_space_got 
         space_count_answer_locked(space, SPACE_NONE, false);
         return -EFAULT;
     }
+    if (answer->kind == SPACE_LEASED)
+        return take_lease_locked(get, answer);
     note_area_locked(get, answer);
     if (answer->kind == SPACE_WANTS_BLOCK)
         return WANTS_BLOCK;
@@ -274,11 +315,30 @@ static void take_answer(void *context, uint32_t kernel, const void *reply, int l
     get->result = get->lost ? 1 : take_answer_locked(get, reply);
     if (space->retrieval->adapts && !get->lost && get->result <= 0)
         adapt_locked(get, reply);
+    if (get->lease != NULL)
+        lease_memory_return_locked(space, get->lease);
     space_question_end_locked(space, &get->question, &ready);
     spin_unlock(&space->lock);
     if (!list_empty(&ready))
         space_deferred_run(&ready);
     completion_signal(&get->done); /* last: then the task may end, and the space with it */
+}
+
+static bool is_own(uint64_t entry)
+{
+    return (entry & (PAGING_SOFT_OWNING | PAGING_SOFT_REMOTE | PAGING_SOFT_PENDING_FREE)) == PAGING_SOFT_OWNING;
+}
+
+/* True if the home may lease empty pages around the page: this kernel has no table there, or nothing in it, or a page
+ * of its own is next to the page. Not by SPACE_GET_MANY: the grant of a fork's lock may overtake its answer. */
+static bool may_lease(const struct space_get *get)
+{
+    uint32_t index = paging_index(get->page);
+
+    if (get->spare == 0 || get->block != 0 || (get->has & SPACE_HAS_DIRTY) != 0 || get->runs > SPACE_RUNS_SHORT)
+        return false;
+    return get->entry == NULL || get->huge == SPACE_HUGE_MAY || (index > 0 && is_own(get->entry[-1])) ||
+           (index + 1 < LEAF_ENTRIES && is_own(get->entry[1]));
 }
 
 /* Allocates what the answer needs in AREA, or where none is known, and registers the question, so that changes of the
@@ -287,12 +347,14 @@ static void take_answer(void *context, uint32_t kernel, const void *reply, int l
 static bool begin_locked(struct space_get *get, const struct area *area, bool wide)
 {
     struct space *space = get->space;
+    bool leases = may_lease(get);
 
     if (get->entry == NULL && (get->entry = paging_entry(&space->tables, get->page, true)) == NULL)
         return false;
     if (area == NULL && get->area == NULL && (get->area = area_reserve()) == NULL)
         return false;
-    wide = wide || get->area != NULL;
+    get->lease = leases ? lease_memory_locked(space) : NULL;
+    wide = wide || get->area != NULL || get->lease != NULL;
     get->question.start = wide ? get->page & ~(LEAF_SIZE - 1) : get->page;
     get->question.end = get->question.start + (wide ? LEAF_SIZE : PAGE_SIZE);
     get->question.page = get->page;
@@ -434,7 +496,7 @@ static bool question(struct space_get *get, bool first)
     if (!begun)
         return false;
     ask.spare = get->spare;
-    ask.has = (uint16_t)(get->has | (area != NULL ? SPACE_HAS_AREA : 0));
+    ask.has = (uint16_t)(get->has | (area != NULL ? SPACE_HAS_AREA : 0) | (get->lease != NULL ? SPACE_HAS_MEMORY : 0));
     ask.huge = (uint16_t)get->huge;
     ask.runs = (uint16_t)get->runs;
     msg_ask(&asking, space->home, get->runs > SPACE_RUNS_SHORT ? MSG_SPACE_GET_MANY : MSG_SPACE_GET, &ask, sizeof(ask),

@@ -1,6 +1,6 @@
 /* The fast path of a fault: one question to the space's home and its answer, without a lock. mm/retrieve/retrieval.md
  * has the protocol. Changes by other kernels that reach this kernel meanwhile are deferred until the answer has
- * arrived: mm/page/question.h. */
+ * arrived: mm/space/question.h. */
 #ifndef MM_FAULT_GET_H
 #define MM_FAULT_GET_H
 

@@ -3,10 +3,10 @@
 
 #include "kernel/instance/window.h"
 #include "mm/frame/reference.h"
-#include "mm/page/question.h"
 #include "mm/page/zero_page.h"
 #include "mm/retrieve/wire.h"
 #include "mm/space/entry.h"
+#include "mm/space/question.h"
 
 /* Of these bits a page of a run has none, but PAGING_SOFT_COW in a run of copy-on-write pages. */
 #define RUN_BITS (PAGING_SOFT_PENDING_FREE | PAGING_SOFT_COW | PAGING_SOFT_MARKED | PAGING_SOFT_REPLICATED)

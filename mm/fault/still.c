@@ -7,10 +7,10 @@
 #include "mm/frame/frame.h"
 #include "mm/frame/reference.h"
 #include "mm/lock/lock.h"
-#include "mm/page/question.h"
 #include "mm/page/replica.h"
 #include "mm/seen/mark.h"
 #include "mm/space/entry.h"
+#include "mm/space/question.h"
 
 struct walk {
     struct space *space;

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "mm/area/backing.h"
+#include "mm/area/range.h"
 #include "mm/retrieve/wire.h"
 
 /* SPACE_GET */
@@ -24,6 +25,7 @@ enum space_has {
     SPACE_HAS_SOLE = 2,     /* an owning entry for a frame of its own memory that no other space has */
     SPACE_HAS_COPY = 4,     /* an owning entry for a frame of its own memory, which others have; SPARE is a copy */
     SPACE_HAS_DIRTY = 8,    /* SPARE is not zeroed */
+    SPACE_HAS_MEMORY = 32,  /* memory for a lease, so that the answer may be SPACE_LEASED */
     SPACE_HAS_AREA = 16     /* the page's area, so that the answer need not describe the pages around the page */
 };
 
@@ -49,7 +51,7 @@ struct msg_space_got {
     uint8_t runs;                   /* if SPACE_FRAME: the number of runs; none of a file */
     uint8_t policy;                 /* the number of the area's policy */
     uint64_t frame;                 /* as in msg_space_mapping */
-    uint64_t run[SPACE_RUNS_SHORT]; /* SPACE_GET_MANY: up to SPACE_RUNS_MAX */
+    uint64_t run[SPACE_RUNS_SHORT]; /* SPACE_GET_MANY: up to SPACE_RUNS_MAX; SPACE_LEASED: the range */
 };
 
 /* The area's AREA_* bits with its policy. */
@@ -62,6 +64,12 @@ static inline uint32_t space_got_prot(const struct msg_space_got *got)
 static inline uint64_t space_got_backing(const struct msg_space_got *got)
 {
     return got->backed != 0 ? got->run[0] : BACKING_NONE;
+}
+
+/* Of SPACE_LEASED: the range that the asker has from now on; empty: it has had the page before. */
+static inline struct space_range space_got_lease(const struct msg_space_got *got)
+{
+    return (struct space_range){got->run[0], got->run[1]};
 }
 
 /* The words before the runs, and the runs. */

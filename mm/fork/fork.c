@@ -12,8 +12,8 @@
 #include "mm/lease/lease.h"
 #include "mm/lock/lock.h"
 #include "mm/mempolicy/mempolicy.h"
-#include "mm/page/question.h"
 #include "mm/space/entry.h"
+#include "mm/space/question.h"
 
 _Static_assert(PAIRS_MAX >= LEAF_ENTRIES && PAIRS_MAX * sizeof(uint64_t) <= MSG_MAX, "a table fits, and its frames");
 

@@ -2,6 +2,7 @@
 #ifndef MM_LEASE_INTERNAL_H
 #define MM_LEASE_INTERNAL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "mm/area/range.h"
@@ -18,5 +19,9 @@ int lease_recalled_locked(struct space *space, uint64_t start, uint64_t end);
 struct space_range lease_widen_locked(const struct space *space, const struct lease *lease, uint64_t start,
                                       uint64_t end);
 void recall_init(void);
+/* At the home: true if the space's options, strategy and limits allow leases, and no recall is under way or awaited. */
+bool leases_allowed_locked(const struct space *space);
+/* At the home: a recall of RANGE begins. */
+void lease_note_recall_locked(struct space *space, struct space_range range);
 
 #endif

@@ -7,6 +7,7 @@
 #include "kernel/instance/instance.h"
 #include "kernel/lib/list.h"
 #include "mm/area/backing.h"
+#include "mm/frame/heap.h"
 #include "mm/lease/internal.h"
 #include "mm/lease/map.h"
 #include "mm/lease/room.h"
@@ -26,6 +27,12 @@
 #define ALIGNMENT LEAF_SIZE                /* so that no page table has entries of two kernels' leases */
 
 static bool allowed; /* [i] boot option leases= */
+
+bool leases_allowed_locked(const struct space *space)
+{
+    return allowed && space->retrieval->home_knows && space_locking->recalls && space->later == 0 &&
+           !space_limited_locked(space) && list_empty(&space->leases.waits);
+}
 
 /* Returns the size of a lease that has room for LENGTH bytes. */
 static uint64_t lease_size(uint64_t length)
@@ -70,6 +77,8 @@ void lease_begin(struct space *space)
 
 void lease_end(struct space *space)
 {
+    heap_free(space->leases.memory, sizeof(struct lease));
+    space->leases.memory = NULL;
     lease_map_clear(&space->leases.map);
 }
 
@@ -109,9 +118,7 @@ uint64_t lease_grant_locked(struct space *space, uint32_t kernel, uint64_t lengt
 {
     uint64_t size, room, start;
 
-    if (!allowed || !space->retrieval->home_knows || !space_locking->recalls || space->later != 0 ||
-        space_limited_locked(space) || length == 0 || length > LARGEST || (space->members >> kernel & 1) == 0 ||
-        !list_empty(&space->leases.waits))
+    if (!leases_allowed_locked(space) || length == 0 || length > LARGEST || (space->members >> kernel & 1) == 0)
         return 0;
     size = lease_size(length);
     /* below the lease granted last; if there is no room, again from the top */
@@ -133,8 +140,7 @@ void lease_to_home_locked(struct space *space)
 {
     const struct area *area = area_next(&space->areas, 0);
 
-    if (!allowed || !space->retrieval->home_knows || !space_locking->recalls || space->later != 0 ||
-        space_limited_locked(space) || !list_empty(&space->leases.waits))
+    if (!leases_allowed_locked(space))
         return;
     for (uint32_t i = 0; i < SHARING_MAX && area != NULL; i++, area = area_after(&space->areas, area)) {
         if (lease_may_have(area->prot, area->backing) && !space_locking->taken_locked(space, area->start, area->end) &&
@@ -196,6 +202,39 @@ bool lease_take(struct space *space, uint64_t length)
         space->leases.last = start;
     spin_unlock(&space->lock);
     return start != 0;
+}
+
+struct lease *lease_memory_locked(struct space *space)
+{
+    struct lease *memory = space->leases.memory;
+
+    if (!allowed || !space_locking->recalls)
+        return NULL;
+    space->leases.memory = NULL;
+    return memory != NULL ? memory : heap_alloc_unset(sizeof(*memory));
+}
+
+void lease_memory_return_locked(struct space *space, struct lease *memory)
+{
+    if (space->leases.memory == NULL)
+        space->leases.memory = memory;
+    else
+        heap_free(memory, sizeof(*memory));
+}
+
+bool lease_fits_locked(const struct space *space, struct space_range range)
+{
+    const struct lease *next;
+
+    if (lease_map_empty(&space->leases.map))
+        return true;
+    next = lease_map_next(&space->leases.map, range.start);
+    return next == NULL || next->start >= range.end;
+}
+
+void lease_note_locked(struct space *space, struct space_range range, struct lease *memory)
+{
+    lease_map_add(&space->leases.map, range.start, range.end, instance.kernel, memory);
 }
 
 bool lease_freeze_locked(struct space *space)

@@ -55,10 +55,27 @@ uint64_t lease_room_locked(const struct space *space, uint64_t hint, uint64_t le
  * home. */
 bool lease_take(struct space *space, uint64_t length);
 
+/* The memory for a lease that the answer to a fault may bring (mm/lease/empty.c), and back; NULL: none, or leases are
+ * off. */
+struct lease *lease_memory_locked(struct space *space);
+void lease_memory_return_locked(struct space *space, struct lease *memory);
+/* True if this kernel has no lease of any part of RANGE. */
+bool lease_fits_locked(const struct space *space, struct space_range range);
+/* Records the lease of RANGE, which fits, with MEMORY. */
+void lease_note_locked(struct space *space, struct space_range range, struct lease *memory);
+
 /* --- the home --- */
 
 /* Grants KERNEL a lease with room for LENGTH bytes. Returns its start; 0: none is granted. */
 uint64_t lease_grant_locked(struct space *space, uint32_t kernel, uint64_t length);
+/* KERNEL touches PAGE of AREA, which has no frame; ENTRY is its entry, or NULL if there is no table. FIRST: KERNEL has
+ * no entry in the table. True: the empty pages in RANGE, PAGE among them, may be leased to KERNEL. */
+bool lease_empty_find_locked(struct space *space, uint32_t kernel, uint64_t page, const struct area *area,
+                             const uint64_t *entry, bool first, struct space_range *range);
+/* Leases RANGE, as found by that, to KERNEL: the home has no area there any more. False: no memory; unchanged. */
+bool lease_empty_give_locked(struct space *space, uint32_t kernel, struct space_range range);
+/* True if KERNEL has a lease of PAGE that nobody waits for. */
+bool lease_is_of_locked(const struct space *space, uint64_t page, uint32_t kernel);
 /* The home leases to itself the areas of which no other kernel has anything, if leases are allowed: when another kernel
  * is about to host the space for the first time, and when the lock of the whole space, for which all leases had to go,
  * is released. */

@@ -139,10 +139,24 @@ static void join(struct lease_map *map, struct lease *lease)
     drop(map, lease);
 }
 
+/* Inserts LEASE, with SPARE for the second part of one that it splits. */
+static void put(struct lease_map *map, struct lease *lease, struct lease *spare)
+{
+    struct lease *before;
+    struct list *node;
+
+    map->gap = (struct space_range){0, 0};
+    insert(map, lease, carve(map, lease->start, lease->end, spare));
+    node = lease->node.previous;
+    before = node != &map->order ? lease_at(node) : NULL;
+    join(map, lease);
+    if (before != NULL)
+        join(map, before);
+}
+
 int lease_map_set(struct lease_map *map, uint64_t start, uint64_t end, uint32_t kernel)
 {
-    struct lease *lease, *spare, *before;
-    struct list *node;
+    struct lease *lease, *spare;
 
     if (start >= end)
         return 0;
@@ -151,13 +165,13 @@ int lease_map_set(struct lease_map *map, uint64_t start, uint64_t end, uint32_t 
         heap_free(lease, sizeof(*lease));
         return -ENOMEM;
     }
-    map->gap = (struct space_range){0, 0};
     *lease = (struct lease){.start = start, .end = end, .kernel = kernel};
-    insert(map, lease, carve(map, start, end, spare));
-    node = lease->node.previous;
-    before = node != &map->order ? lease_at(node) : NULL;
-    join(map, lease);
-    if (before != NULL)
-        join(map, before);
+    put(map, lease, spare);
     return 0;
+}
+
+void lease_map_add(struct lease_map *map, uint64_t start, uint64_t end, uint32_t kernel, struct lease *lease)
+{
+    *lease = (struct lease){.start = start, .end = end, .kernel = kernel};
+    put(map, lease, NULL);
 }

@@ -63,6 +63,8 @@ static inline const struct lease *lease_map_before(const struct lease_map *map, 
 
 /* Leases [START, END) to KERNEL, in place of its former leases. -ENOMEM: unchanged. */
 int lease_map_set(struct lease_map *map, uint64_t start, uint64_t end, uint32_t kernel);
+/* The same for a range without leases, with the memory LEASE, from heap_alloc_unset. */
+void lease_map_add(struct lease_map *map, uint64_t start, uint64_t end, uint32_t kernel, struct lease *lease);
 /* Makes [START, END) unleased. -ENOMEM: unchanged; only if a lease would have to be split. */
 int lease_map_remove(struct lease_map *map, uint64_t start, uint64_t end);
 

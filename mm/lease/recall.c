@@ -11,6 +11,7 @@
 #include "mm/lease/lease.h"
 #include "mm/lease/wire.h"
 #include "mm/space/entry.h"
+#include "mm/space/question.h"
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
 #include "msg/call.h"
@@ -60,6 +61,7 @@ static bool begin_locked(struct space *space, struct lease_wait *wait)
 
     if (space->leases.held || recalled_by_other(space, start, end))
         return false;
+    lease_note_recall_locked(space, wait->range);
     wait->recalls = true;
     wait->claim = (struct space_range){lease->start, lease->end};
     wait->kernel = lease->kernel;
@@ -384,29 +386,65 @@ static bool ask_valid(const struct msg_space_recall *ask)
            ask->end <= USER_END && (ask->from == 0 || (ask->from >= ask->start && ask->from < ask->end));
 }
 
+/* A recall that is kept, perhaps until the answers to questions of the range have arrived: one may bring a lease. */
+struct late_recall {
+    struct long_answer answer;
+    struct space_deferred deferred;
+    struct space *space; /* exists until the answer: SPACE->late counts this */
+    struct msg_space_recall ask;
+};
+
+_Static_assert(sizeof(struct late_recall) + LONG_ANSWER_MAX <= MSG_MAX, "the list follows");
+
+static void give(struct late_recall *late)
+{
+    struct msg_space_recalled *out = (struct msg_space_recalled *)(void *)(late + 1);
+
+    spin_lock(&late->space->lock);
+    give_up_locked(late->space, &late->ask, out);
+    spin_unlock(&late->space->lock);
+    __atomic_fetch_sub(&late->space->late, 1, __ATOMIC_RELEASE);
+    long_answer_give(
+        &late->answer, out,
+        (int)(sizeof(*out) + out->areas * sizeof(struct msg_space_area) + out->pairs * sizeof(struct msg_space_pair)));
+}
+
+static void run_deferred(struct space_deferred *deferred)
+{
+    give(container_of(deferred, struct late_recall, deferred));
+}
+
+/* Keeps M, whose recall LATE is. True: nothing holds it up. */
+static bool keep(struct space *space, const struct msg *m, struct late_recall *late)
+{
+    bool waits;
+
+    late->space = space;
+    late->ask = *(const struct msg_space_recall *)m->data;
+    late->deferred = (struct space_deferred){.start = late->ask.start, .end = late->ask.end, .run = run_deferred};
+    __atomic_fetch_add(&space->late, 1, __ATOMIC_RELAXED); /* the caller has a reference to it */
+    long_answer_keep(m, &late->answer);
+    spin_lock(&space->lock);
+    waits = late->ask.from == 0 && space_defer_locked(space, &late->deferred);
+    spin_unlock(&space->lock);
+    return !waits;
+}
+
 static void handle_recall(const struct msg *m)
 {
     const struct msg_space_recall *ask = m->data;
     struct space *space = space_get(ask->space);
-    struct long_answer *answer = NULL;
+    struct late_recall *late = NULL;
     int error = space == NULL ? -ESRCH : -EPROTO;
 
     if (space != NULL && ask_valid(ask) && space->home == m->ticket.kernel) {
-        answer = long_answer_create(MSG_MAX);
+        late = long_answer_create(MSG_MAX);
         error = -ENOMEM;
     }
-    if (answer != NULL) {
-        struct msg_space_recalled *out = (struct msg_space_recalled *)(void *)(answer + 1);
-
-        spin_lock(&space->lock);
-        give_up_locked(space, ask, out);
-        spin_unlock(&space->lock);
-        long_answer_send(m, answer, out,
-                         (uint32_t)(sizeof(*out) + out->areas * sizeof(struct msg_space_area) +
-                                    out->pairs * sizeof(struct msg_space_pair)));
-    } else {
+    if (late == NULL)
         msg_reply_error(&m->ticket, error);
-    }
+    else if (keep(space, m, late))
+        give(late);
     if (space != NULL)
         space_put(space);
 }

@@ -14,7 +14,7 @@
 #include "mm/mempolicy/mempolicy.h"
 #include "mm/move/internal.h"
 #include "mm/move/wire.h"
-#include "mm/page/question.h"
+#include "mm/space/question.h"
 #include "msg/slice.h"
 
 static void report(const struct moving *moving, uint32_t index, int result)

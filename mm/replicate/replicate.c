@@ -14,11 +14,11 @@
 #include "mm/frame/reference.h"
 #include "mm/lock/lock.h"
 #include "mm/mempolicy/mempolicy.h"
-#include "mm/page/question.h"
 #include "mm/page/zero_page.h"
 #include "mm/retrieve/wire.h"
 #include "mm/seen/seen.h"
 #include "mm/space/entry.h"
+#include "mm/space/question.h"
 #include "msg/call.h"
 #include "msg/slice.h"
 

@@ -48,7 +48,8 @@ static uint32_t list_areas(struct space *space, uint64_t from, struct msg_space_
             break;
         }
         /* the first area may have grown down since FROM was determined */
-        areas[count] = (struct msg_space_area){area->start > from ? area->start : from, area->end, area->prot, 0};
+        areas[count] = (struct msg_space_area){area->start > from ? area->start : from,
+                                               area->end < end ? area->end : end, area->prot, 0};
         areas[count].backing = area_backing_at(area, areas[count].start);
         count++;
     }

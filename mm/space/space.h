@@ -67,7 +67,7 @@ struct space {
     struct seen *seen;              /* [k] home only: who uses which memory, mm/seen; or NULL */
     struct hints *hints;            /* [k] accesses that faults have shown, mm/seen; NULL: nothing was ever hidden */
     uint64_t replicas;              /* [k] entries here that are copies: mm/page/replica.h */
-    struct list gets;               /* [k] questions under way: mm/page/question.h */
+    struct list gets;               /* [k] questions under way: mm/space/question.h */
     struct list deferred;           /* [k] changes deferred until their answers arrive */
     uint32_t late;                  /* [a] changes for other kernels that are deferred, or made by a worker */
     struct list queries;            /* [k] strategy chain: queries under way */

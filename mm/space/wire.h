@@ -16,7 +16,8 @@ enum space_answer {
     SPACE_WANTS_BLOCK = 5, /* the 2 MiB around the page may have one frame: retry with one */
     SPACE_TAKEN_BLOCK = 6, /* the 2 MiB have the asker's frame now */
     SPACE_COPIED = 7,      /* SPACE_GET only: the page has the asker's frame now, a copy of the one that it had */
-    SPACE_MOVES = 8        /* SPACE_GET only: the page's frame, for reading alone, while the page moves */
+    SPACE_MOVES = 8,       /* SPACE_GET only: the page's frame, for reading alone, while the page moves */
+    SPACE_LEASED = 9       /* SPACE_GET only: the page is in a lease of the asker, and has what the asker maps there */
 };
 
 struct msg_space_mapping {

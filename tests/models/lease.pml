@@ -6,13 +6,18 @@
  * in steps: it freezes the lease and write-protects, reads whether there is an area, and takes the page. A frame may be another kernel's memory (REMOTE): then the fork counts the
  * child's reference after the answer.
  *
+ * With EMPTY, the home may answer a question about the page, which has no frame, with a lease.
+ *
  * Checked: the page has one frame; who has a lease is the only one that knows of the page; nobody is told that there is nothing when there is; a lock is granted when nobody has one;
  * no frame is lost; no deadlock. With FORK: the child has the page as it was when all were write-protected; nobody can write to a frame that it has; a frame that it gets has not been freed.
  *
  * Seeded bugs: 1 the holder goes on after a recall; 2 a lock is granted before the recall is over; 3 a lease is granted while the page is locked; 4 a question
  * is answered although the page is leased; 5 a lease that was recalled on its way is used; 6 the home does not note what the holder had; with FORK also 7 the holder decides while it is frozen;
  * 8 leases are recalled during the fork; 9 the home does not note that a page is copy-on-write; 10 the holder thaws before the child's reference is counted; 11 a lease that was on its
- * way to a kernel when it was to freeze is used; 12 the areas are read before the leases are frozen; 13 the lease is kept although a recall of it is under way. */
+ * way to a kernel when it was to freeze is used; 12 the areas are read before the leases are frozen; 13 the lease is kept although a recall of it is under way;
+ * with EMPTY also 14 a recall is answered while a question is under way that may bring the lease; 15 the page is leased although another kernel knows of the area; 16 the home
+ * keeps the area of what it leases; 17 the page is leased although it is locked, or somebody waits for its lock;
+ * with both 18 a kernel write-protects its pages for a fork while a question is under way that may bring the lease. */
 #ifdef FORK
 #define FORKS true
 #else
@@ -22,7 +27,9 @@
 #define BUG 0
 #endif
 #ifndef ROUNDS
-#ifdef FORK
+#if defined(FORK) && defined(EMPTY) && defined(SHORT)
+#define ROUNDS 3
+#elif defined(FORK)
 #define ROUNDS 4
 #else
 #define ROUNDS 5
@@ -37,7 +44,7 @@
 #define URGENT(from, to) urgent[(from) * 3 + (to)]
 #define ORDINARY(from, to) ordinary[(from) * 3 + (to)]
 
-mtype = { LEASE, LEASED, REFUSED, GET, TAKEN, FRAME, NONE, BUSY, LOCK, KEEP, GRANTED, FREE, RECALL, RECALLED };
+mtype = { LEASE, LEASED, REFUSED, GET, TAKEN, FILLED, KNOWN, FRAME, NONE, BUSY, LOCK, KEEP, GRANTED, FREE, RECALL, RECALLED };
 
 chan urgent[9] = [2] of { mtype, byte };        /* frame */
 chan ordinary[9] = [1] of { mtype, byte, bool, bool }; /* frame, and whether there is an area, and whether it is copy-on-write */
@@ -52,6 +59,7 @@ bool holds[3];      /* a kernel: it has a lease */
 bool asking[3];
 bool recalled[3];
 bool area[3];       /* it knows of an area; area[0]: the directory's */
+bool known[3];      /* at the home: the directory's marks */
 byte entry[3];      /* frame, 0: none */
 bool used[FRAMES + 1];
 byte left;
@@ -70,9 +78,10 @@ byte listed;        /* what the fork has been told of, and not counted */
 #define DECIDES(k) (holds[k] && (!frozen[k] || BUG == 7))
 #define WRITES(k) (entry[k] != 0 && !cow[k] && entry[k] == child_entry)
 #define TAKEN_HERE (locked || waits[0] || waits[1] || waits[2])
+#define LEASES(k) (lease == 0 && area[0] && entry[0] == 0 && (!TAKEN_HERE || BUG == 17) && (!known[3 - (k)] || BUG == 15))
 #define CAN_KEEP ((!TAKEN_HERE && !recalling) || (!locked && BUG == 13))
 #define SAME(a, b) (entry[a] == 0 || entry[b] == 0 || entry[a] == entry[b])
-#define ALONE(k, a, b) (!holds[k] || (!holds[a] && !holds[b] && entry[a] == 0 && entry[b] == 0 && !area[0]))
+#define ALONE(k, a, b) (!holds[k] || (!holds[a] && !holds[b] && entry[a] == 0 && entry[b] == 0 && !area[0] && !area[b]))
 #define SOUND (!WRITES(0) && !WRITES(1) && !WRITES(2) && SAME(0, 1) && SAME(1, 2) && SAME(0, 2) && ALONE(1, 0, 2) && ALONE(2, 0, 1))
 
 inline allocate(frame)
@@ -126,6 +135,7 @@ inline change_everywhere(k, frame)
         :: else
         fi;
         area[0] = false; area[1] = false; area[2] = false;
+        known[1] = false; known[2] = false;
         entry[0] = 0; entry[1] = 0; entry[2] = 0;
         cow[0] = false; cow[1] = false; cow[2] = false
     :: area[0] -> /* fault */
@@ -135,6 +145,7 @@ inline change_everywhere(k, frame)
         :: else
         fi;
         area[k] = true;
+        known[k] = true;
         entry[k] = entry[0];
         cow[k] = cow[0]
     :: else -> assert(entry[0] == 0 && entry[1] == 0 && entry[2] == 0); area[0] = true /* map */
@@ -145,7 +156,7 @@ inline change_everywhere(k, frame)
 /* The steps of a fork by kernel K, which has the lock: what kernel M does. */
 inline freeze(m)
 {
-    atomic { !getting[m] ->
+    atomic { !getting[m] || BUG == 18 ->
         if
         :: m != 0 && holds[m] -> frozen[m] = true
         :: m != 0 && !holds[m] && asking[m] && BUG != 11 -> recalled[m] = true
@@ -289,12 +300,18 @@ end:
         if
         :: type == LEASE && lease == 0 && !area[0] && (!TAKEN_HERE || BUG == 3) -> lease = from; URGENT(0, from)!LEASED, 0
         :: type == LEASE && !(lease == 0 && !area[0] && (!TAKEN_HERE || BUG == 3)) -> URGENT(0, from)!REFUSED, 0
+#ifdef EMPTY
+        :: type == GET && LEASES(from) -> lease = from; area[0] = BUG == 16; URGENT(0, from)!FILLED, frame
+#endif
         :: type == GET && (TAKEN_HERE || (lease != 0 && BUG != 4)) -> URGENT(0, from)!BUSY, frame
         :: type == GET && !(TAKEN_HERE || (lease != 0 && BUG != 4)) ->
             if
             :: !area[0] -> assert(!area[1] && !area[2]); URGENT(0, from)!NONE, frame
-            :: area[0] && entry[0] == 0 -> entry[0] = frame; cow[0] = false; URGENT(0, from)!TAKEN, frame
-            :: area[0] && entry[0] != 0 -> used[frame] = false; URGENT(0, from)!FRAME, entry[0]
+            :: area[0] && entry[0] == 0 -> entry[0] = frame; cow[0] = false; known[from] = true; URGENT(0, from)!TAKEN, frame
+#ifdef EMPTY
+            :: area[0] && entry[0] == 0 -> known[from] = true; URGENT(0, from)!KNOWN, frame /* of the neighbouring pages */
+#endif
+            :: area[0] && entry[0] != 0 -> used[frame] = false; known[from] = true; URGENT(0, from)!FRAME, entry[0]
             fi
         :: type == LOCK -> waits[from] = true
         :: type == KEEP && CAN_KEEP -> locked = true; keeps = true; URGENT(0, from)!GRANTED, 0
@@ -305,7 +322,7 @@ end:
     :: atomic { ORDINARY(from, 0)?type, frame, there, written ->
         assert(type == RECALLED);
         if
-        :: BUG != 6 -> area[0] = there; entry[0] = frame; cow[0] = !written && BUG != 9
+        :: BUG != 6 -> area[0] = there; known[from] = known[from] || there; entry[0] = frame; cow[0] = !written && BUG != 9
         :: else
         fi;
         lease = 0;
@@ -333,11 +350,14 @@ end:
         :: type == REFUSED -> asking[k] = false; busy[k] = false
         :: type == GRANTED -> granted[k] = true
         :: type == BUSY || type == NONE -> used[frame] = false; busy[k] = false; getting[k] = false
+        :: type == KNOWN -> used[frame] = false; area[k] = true; busy[k] = false; getting[k] = false
+        :: type == FILLED -> holds[k] = true; area[k] = true; entry[k] = frame; busy[k] = false; getting[k] = false
         :: type == TAKEN || type == FRAME -> area[k] = true; entry[k] = frame; cow[k] = type == FRAME && cow[0]; busy[k] = false; getting[k] = false
         fi;
         assert(SOUND);
         frame = 0 }
-    :: atomic { ORDINARY(0, k)?type, frame, there, written ->
+    :: atomic { len(ORDINARY(0, k)) > 0 && (!getting[k] || BUG == 14) ->
+        ORDINARY(0, k)?type, frame, there, written;
         if
         :: asking[k] -> recalled[k] = true
         :: else

@@ -38,7 +38,7 @@ LONG_MACHINES = PARALLEL | {
 }
 # Those that look at the whole machine, and want it as it is after the boot.
 FRESH = ["test-machine", "test-huge"]
-MEMORY = ["test-memory", "test-fork-memory", "test-map", "test-many-areas", "test-remap", "test-break", "test-lease", "test-directory",
+MEMORY = ["test-memory", "test-fork-memory", "test-map", "test-many-areas", "test-remap", "test-break", "test-lease", "test-empty", "test-directory",
           "test-advise",
           "test-resident", "test-membarrier", "test-stale", "test-memfd", "test-content", "test-filemap", "test-zero",
           "test-memory-races", "test-mempolicy", "test-file-nodes", "test-block", "test-move", "test-seen", "test-hint", "test-lazy", "test-replicate", "test-newcomer",
@@ -80,7 +80,7 @@ STRATEGIES = {
     "late": ("", "seed={seed}", "seed={seed},ring=4"),
 }
 SPACES = ["test-memory", "test-threads", "test-fork-memory", "test-migrate", "test-newcomer", "test-move 12", "test-lazy", "test-map", "test-remap",
-          "test-break", "test-advise", "test-resident", "test-lease", "test-directory", "test-stale", "test-membarrier",
+          "test-break", "test-advise", "test-resident", "test-lease", "test-empty", "test-directory", "test-stale", "test-membarrier",
           "test-audit", f"test-vm seed={SEED} batches=1 pages=160", "test-one-frame 200"]
 
 

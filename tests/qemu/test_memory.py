@@ -21,6 +21,10 @@ def test_memory_of_their_own(run, kernels):
     passed(run("--cpus", "4", "--nodes", "2", "--kernels", kernels, "--", "test-lease", "alone"))
 
 
+def test_empty_pages(run):
+    passed(run("--cpus", "4", "--nodes", "2", "--", "test-empty", "counted"))
+
+
 def test_who_is_asked(run):
     passed(run("--cpus", "4", "--nodes", "2", "--", "test-directory", "asked"))
 

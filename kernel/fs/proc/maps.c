@@ -89,10 +89,18 @@ static int64_t put_area(struct maps *maps, const struct msg_space_area *area, co
     return error;
 }
 
+/* True when AREA continues HELD, of memory without an object: the two are one area, of which a part is leased. */
+static bool continues(const struct msg_space_area *held, const struct msg_space_area *area)
+{
+    return held->end == area->start && held->prot == area->prot && held->backing == BACKING_NONE &&
+           area->backing == BACKING_NONE;
+}
+
 static int64_t put_areas(struct maps *maps, const struct process_facts *process)
 {
     struct msg_space_areas *head = (struct msg_space_areas *)(void *)maps->areas;
     const struct msg_space_area *areas = (const struct msg_space_area *)(head + 1);
+    struct msg_space_area held = {.end = 0}; /* the last area, which the next one may continue */
     uint64_t from = 0;
     int64_t error = 0;
 
@@ -103,13 +111,20 @@ static int64_t put_areas(struct maps *maps, const struct process_facts *process)
         if (length < 0)
             return length == -ENOMEM ? length : 0; /* it has ended: the file is empty, as a zombie's */
         count = ((uint64_t)length - sizeof(*head)) / sizeof(*areas);
-        for (uint64_t i = 0; i < count && error == 0; i++)
-            error = put_area(maps, &areas[i], head);
+        for (uint64_t i = 0; i < count && error == 0; i++) {
+            if (continues(&held, &areas[i])) {
+                held.end = areas[i].end;
+                continue;
+            }
+            if (held.end != 0)
+                error = put_area(maps, &held, head);
+            held = areas[i];
+        }
         if (head->next <= from)
-            return error;
+            break;
         from = head->next;
-    } while (from != 0 && error == 0);
-    return error;
+    } while (error == 0);
+    return error == 0 && held.end != 0 ? put_area(maps, &held, head) : error;
 }
 
 int64_t proc_write_maps(const struct proc_at *at, struct text *text)

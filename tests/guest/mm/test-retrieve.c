@@ -112,6 +112,9 @@ static unsigned long locks_here(char *mapping, int kernel)
     return events_of(kernel, "page_locks") - before;
 }
 
+/* A kernel that has touched pages in a row has got a lease of what follows, which the lock of one page recalls. */
+#define LEASES 1
+
 /* New pages elsewhere: with the page's lock, unless the home is asked by the short way. */
 static void uses(const struct strategy *strategy, int places)
 {
@@ -122,8 +125,8 @@ static void uses(const struct strategy *strategy, int places)
 
         go(place);
         locked = locks_here(mapping, place);
-        CHECK(locked == (strategy->asking ? PAGES : 0), "%s: kernel %d locks %lu of %lu pages", strategy->name, place,
-              locked, PAGES);
+        CHECK(strategy->asking ? locked == PAGES : locked <= LEASES, "%s: kernel %d locks %lu of %lu pages",
+              strategy->name, place, locked, PAGES);
     }
     go(0);
     if (mapping != NULL)
@@ -202,7 +205,7 @@ static _Noreturn void travel_child(char *mapping, int turn, int places)
         _exit(2);
     for (int kernel = 1; kernel < places && wrong == 0; kernel++) {
         wrong |= thread_move(kernel) != 0 ? 1 : 0;
-        wrong |= locks_here(mapping, kernel) != 0 ? 4 : 0;
+        wrong |= locks_here(mapping, kernel) > LEASES ? 4 : 0;
     }
     _exit(wrong);
 }

@@ -40,6 +40,30 @@ TEST(area_split, "a removal from the middle leaves both ends, and a set of the m
     begin();
 }
 
+TEST(area_remove_memory, "a removal with memory that was reserved needs no other, and leaves what a removal leaves")
+{
+    uint64_t state = 3;
+
+    begin();
+    for (int i = 0; i < 20000; i++) {
+        struct step step = random_step(&state);
+        struct area *memory = area_reserve();
+
+        CHECK(memory != NULL);
+        if (step_list(&step) == 0)
+            step_map(&step);
+        heap_left = 0;
+        CHECK_EQ(area_remove_reserved(&list, at(step.start), at(step.end), memory), 0);
+        heap_left = -1;
+        fill(step.start, step.end, NONE);
+        check_list();
+        step = random_step(&state); /* so that the list does not become empty */
+        if (step_list(&step) == 0)
+            step_map(&step);
+    }
+    begin();
+}
+
 TEST(area_no_memory, "a change that fails at its first or a later allocation changes nothing and loses nothing")
 {
     uint64_t state = 2;

@@ -128,6 +128,34 @@ TEST(lease_map_random, "random changes agree with a map of pages, also when memo
     begin();
 }
 
+TEST(lease_map_added, "a lease of what nobody has is added without memory, and becomes one with its neighbours")
+{
+    uint64_t state = 9;
+
+    begin();
+    for (int i = 0; i < 20000; i++) {
+        uint64_t start = random_below(&state, PAGES), end = start;
+        uint8_t kernel = (uint8_t)random_below(&state, KERNELS);
+        struct lease *memory = heap_alloc_unset(sizeof(*memory));
+
+        while (end < PAGES && end < start + 5 && pages[end] == NOBODY)
+            end++;
+        heap_left = 0;
+        if (end > start) {
+            lease_map_add(&map, at(start), at(end), kernel, memory);
+            fill(start, end, kernel);
+        } else {
+            heap_free(memory, sizeof(*memory));
+        }
+        heap_left = -1;
+        if (i % 3 == 0 && lease_map_remove(&map, at(start / 2), at(start / 2 + 9)) == 0)
+            fill(start / 2, start / 2 + 9 < PAGES ? start / 2 + 9 : PAGES, NOBODY);
+        check_order();
+        check_questions(&state);
+    }
+    begin();
+}
+
 TEST(lease_map_split, "a removal from the middle leaves both ends, which are one again when the middle is given back")
 {
     begin();

@@ -4,8 +4,8 @@
  * Between a question and its answer, a change of the same range may reach this kernel from a third kernel. The change
  * is deferred until the answer has arrived and been applied, so that it also covers what the answer maps.
  * mm/retrieve/retrieval.md has the protocol. */
-#ifndef MM_PAGE_QUESTION_H
-#define MM_PAGE_QUESTION_H
+#ifndef MM_SPACE_QUESTION_H
+#define MM_SPACE_QUESTION_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* Fault requests under way, and the work that waits for their answers. See the header. */
-#include "mm/page/question.h"
+#include "mm/space/question.h"
 
 #include "kernel/wait/completion.h"
 

@@ -85,7 +85,7 @@ SPACES = ["test-memory", "test-threads", "test-fork-memory", "test-migrate", "te
 
 
 # What the longest take, and others about 1, in seconds on two idle CPUs: so that the longest boots begin first.
-SECONDS = {"test-death": 30, "test-fuzz-calls": 15, "test-machine": 12, "test-seen": 12, "test-move": 12, "test-sched": 8, "test-stop": 7,
+SECONDS = {"test-death": 30, "test-fuzz-calls": 15, "test-machine": 12, "test-move": 12, "test-quota": 9, "test-stop": 7,
            "test-moved": 6, "test-signals": 5, "test-futex": 5, "test-audit": 4, "test-fork-memory": 3, "stress-tasks": 3}
 
 

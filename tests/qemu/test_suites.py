@@ -2,21 +2,23 @@
 commands that repeat it.
 """
 
+import contextlib
 import shlex
 import threading
+import time
 from concurrent.futures import Future
 
 import pytest
 
 from boots import BOOTS, boot_seconds
-from suite import parameters, run_boot, shorten
+from suite import Boot, parameters, run_boot, shorten
 
 
 class Queue:
     """Boots that wait for their turn, the longest first: one that is wide whenever no other such boot runs, and others beside it."""
 
-    def __init__(self, programs):
-        self._programs = programs
+    def __init__(self, programs, run=run_boot):
+        self._programs, self._run = programs, run
         self._waiting = sorted(programs, key=boot_seconds, reverse=True)
         self._wide = False  # one that is wide runs
         self._changed = threading.Condition()
@@ -39,18 +41,27 @@ class Queue:
         """Runs one boot after the other."""
         while (boot := self._take()) is not None:
             try:
-                self.results[boot].set_result(run_boot(boot, self._programs[boot]))
+                self.results[boot].set_result(self._run(boot, self._programs[boot]))
             except BaseException as error:  # the tests of this boot raise it
                 self.results[boot].set_exception(error)
             with self._changed:
                 self._wide &= not boot.is_wide()
                 self._changed.notify_all()
 
-    def cancel(self):
-        """No more of them."""
-        with self._changed:
-            self._waiting.clear()
-            self._changed.notify_all()
+    @contextlib.contextmanager
+    def threads(self, count):
+        """COUNT boots at a time; at the end of the context those that wait still are left out."""
+        workers = [threading.Thread(target=self.work) for _ in range(count)]
+        for worker in workers:
+            worker.start()
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._waiting.clear()
+                self._changed.notify_all()
+            for worker in workers:
+                worker.join()
 
 
 @pytest.fixture(scope="session")
@@ -62,13 +73,8 @@ def boots(request):
         if step is not None:
             programs.setdefault(step.boot, []).append(step.program)
     queue = Queue(programs)
-    threads = [threading.Thread(target=queue.work) for _ in range(request.config.getoption("boots"))]
-    for thread in threads:
-        thread.start()
-    yield queue.results
-    queue.cancel()
-    for thread in threads:
-        thread.join()
+    with queue.threads(request.config.getoption("boots")):
+        yield queue.results
 
 
 @pytest.mark.parametrize("step", parameters(BOOTS))
@@ -83,3 +89,24 @@ def test_program(boots, record_property, step):
         again = "build/venv/bin/python -m pytest tests/qemu/test_suites.py --boot " + shlex.quote(step.boot.name)
         pytest.fail("\n".join([*problems, "--- output", result.output, "--- log", shorten(result.log),
                                f"--- to repeat it alone: {step.command()}", f"--- with those before it: {again}"]), pytrace=False)
+
+
+def test_of_boots_whose_cpus_run_at_once_one_runs_at_a_time():
+    running, seen = [], []
+
+    def run(boot, _programs):
+        running.append(boot)
+        seen.append(list(running))
+        time.sleep(0.01)  # in which another could begin
+        running.remove(boot)
+        if boot.name == "wide 2":
+            raise OSError
+        return boot.name
+
+    programs = {Boot(f"{name} {number}", arguments, ()): [] for number in range(4)
+                for name, arguments in (("wide", ("--tcg", "multi")), ("narrow", ("--tcg", "single")))}
+    queue = Queue(programs, run)
+    with queue.threads(3):
+        for boot, result in queue.results.items():
+            assert isinstance(result.exception(10), OSError) if boot.name == "wide 2" else result.result(10) == boot.name
+    assert max(sum(boot.is_wide() for boot in together) for together in seen) == 1

@@ -123,8 +123,9 @@ static void part_again(void)
         for (long i = 0; i < SOME + 3; i++)
             wanted[i] = k % move_node_count;
         CHECK(move_call(first, SOME + 3, wanted, status, MOVE | MOVE_ALL) == 0, "%s", strerror(errno));
-        for (long i = 0; i < SOME + 3; i++)
-            CHECK(status[i] == wanted[i], "round %d page %ld: %d, not %d", k, i, status[i], wanted[i]);
+        for (long i = 0; i < SOME + 3; i++) /* Linux: not twice in one call */
+            CHECK(status[i] == wanted[i] || (status[i] == -EBUSY && !tap_on_kettle()), "round %d page %ld: %d, not %d",
+                  k, i, status[i], wanted[i]);
         touch(first, 0, SOME);
         touch(again, SOME - 3, 3);
     }
@@ -211,7 +212,8 @@ static void mover(struct thread *thread)
         kernels_go((long)(tap_random(&random) % KERNELS_MAX));
         for (long i = 0; i < SOME; i++)
             wanted[i] = (int)(tap_random(&random) % (unsigned)move_node_count);
-        if (move_call(thread->index == 0 ? first : again, SOME, wanted, status, MOVE | MOVE_ALL) != 0)
+        /* Linux returns how many stay */
+        if (move_call(thread->index == 0 ? first : again, SOME, wanted, status, MOVE | MOVE_ALL) != 0 && on_kettle)
             atomic_fetch_add(&move_wrong, 1);
         for (long i = 0; i < SOME; i++) {
             was_moved |= status[i] == wanted[i];

@@ -113,11 +113,24 @@ static void part_again(void)
     go_round("a part", first, 0, SOME);
     go_round("the second place of a part", again, 5, 6);
     munmap(again, 6 * PAGE);
-    again = mremap(first + 6 * PAGE, 0, 3 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, first + SOME * PAGE);
+    again = mremap(first + (SOME - 3) * PAGE, 0, 3 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, first + SOME * PAGE);
     if (!CHECK(again == first + SOME * PAGE, "%s", strerror(errno)))
         return;
+    touch(again, SOME - 3, 3);
+    for (int k = 0; k < 2 * move_node_count; k++) { /* both places in one call */
+        int wanted[SOME + 3], status[SOME + 3];
+
+        for (long i = 0; i < SOME + 3; i++)
+            wanted[i] = k % move_node_count;
+        CHECK(move_call(first, SOME + 3, wanted, status, MOVE | MOVE_ALL) == 0, "%s", strerror(errno));
+        for (long i = 0; i < SOME + 3; i++) /* Linux: not twice in one call */
+            CHECK(status[i] == wanted[i] || (status[i] == -EBUSY && !tap_on_kettle()), "round %d page %ld: %d, not %d",
+                  k, i, status[i], wanted[i]);
+        touch(first, 0, SOME);
+        touch(again, SOME - 3, 3);
+    }
     go_round("pages near each other", first, 0, SOME);
-    go_round("the higher ones", again, 6, 3);
+    go_round("the higher ones", again, SOME - 3, 3);
     munmap(room, 2 * SOME * PAGE);
 }
 
@@ -199,7 +212,8 @@ static void mover(struct thread *thread)
         kernels_go((long)(tap_random(&random) % KERNELS_MAX));
         for (long i = 0; i < SOME; i++)
             wanted[i] = (int)(tap_random(&random) % (unsigned)move_node_count);
-        if (move_call(thread->index == 0 ? first : again, SOME, wanted, status, MOVE | MOVE_ALL) != 0)
+        /* Linux returns how many stay */
+        if (move_call(thread->index == 0 ? first : again, SOME, wanted, status, MOVE | MOVE_ALL) != 0 && on_kettle)
             atomic_fetch_add(&move_wrong, 1);
         for (long i = 0; i < SOME; i++) {
             was_moved |= status[i] == wanted[i];

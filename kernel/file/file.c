@@ -139,8 +139,10 @@ void file_each(void (*each)(struct file *file, void *context), void *context)
 
 void file_proxies_each(void (*each)(struct file *file, void *context), void *context)
 {
+    spin_lock(&files_lock);
     list_for_each(node, &proxies)
         each(container_of(node, struct file, node), context);
+    spin_unlock(&files_lock);
 }
 
 void file_free(struct file *file)

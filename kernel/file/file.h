@@ -147,7 +147,7 @@ struct file {
     uint32_t opens;               /* [t] */
     uint32_t pins;                /* [a] all opens together hold one pin */
     uint32_t
-        counted; /* after the death of a kernel: first opens that are found, then those that are not: move/lost.c */
+        counted; /* opens that are found (move/references.c); in a clean-up, then those that are not (move/lost.c) */
     volatile uint32_t flags; /* [a] of open(2), OPEN_* */
     struct spinlock lock;
     uint64_t offset;            /* [f] */
@@ -182,7 +182,7 @@ void file_publish(struct file *file);
 /* Calls EACH, which may wait, for every open file of this kernel. Without a lock: the caller ensures that no file is
  * opened or closed meanwhile (programs are quiesced). */
 void file_each(void (*each)(struct file *file, void *context), void *context);
-/* The same for every proxy of this kernel; EACH does not wait. */
+/* The same for every proxy of this kernel, at any time: with the lock, so EACH must not wait or open or close files. */
 void file_proxies_each(void (*each)(struct file *file, void *context), void *context);
 /* The open file ID of this kernel with a pin, or NULL. */
 struct file *file_find(uint64_t id);

@@ -186,7 +186,8 @@ int64_t stop_take_step(const struct msg_stop_order *order)
     case STEP_LOST_COUNT:
         return count(order->lost);
     case STEP_LOST_DROP:
-        return lost_files_drop(order->lost);
+        lost_children(order->lost);
+        return lost_files_drop(order->lost, msg_peers_reachable());
     case STEP_LOST_RECLAIM:
         return reclaim(order->lost);
     case STEP_CALLS:

@@ -6,10 +6,12 @@
 #include "kernel/process/audit.h"
 
 #include "kernel/abi/errno.h"
+#include "kernel/file/move/references.h"
 #include "kernel/instance/instance.h"
 #include "kernel/machine/stop.h"
 #include "mm/audit/audit.h"
 #include "mm/frame/heap.h"
+#include "msg/channel.h"
 #include "tasks/freeze/freeze.h"
 #include "tasks/process/group.h"
 #include "tasks/process/process.h"
@@ -87,9 +89,12 @@ static int run_process(const struct remote_request *request, void *result)
 static int run_kernel(const struct remote_request *request, void *result)
 {
     struct audit_report *report = report_begin(result);
+    int error = freeze_active() ? audit_kernel(report) : -EPROTO;
 
     (void)request;
-    return freeze_active() ? report_length(audit_kernel(report), report) : -EPROTO;
+    if (error == 0)
+        error = references_audit(msg_peers_reachable(), report);
+    return report_length(error, report);
 }
 
 struct gathering {

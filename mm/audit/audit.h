@@ -25,4 +25,8 @@ int audit_kernel(struct audit_report *report);
  * them. Tasks only; waits for the other kernels. */
 int64_t audit_reclaim(kernel_set others);
 
+/* The option audit= has this kernel say wrongly what it has of other kernels' files; of their objects. */
+bool audit_lies_of_opens(void);
+bool audit_lies_of_grants(void);
+
 #endif

@@ -26,7 +26,9 @@
     RULE(COUNT, "count of a frame")                                                                                    \
     RULE(ABROAD, "references abroad")                                                                                  \
     RULE(SHARE, "private frame")                                                                                       \
-    RULE(SPACE, "space")
+    RULE(SPACE, "space")                                                                                               \
+    RULE(OPENS, "opens of a file")                                                                                     \
+    RULE(GRANTS, "grants of an object")
 
 enum audit_rule {
 #define RULE(name, text) AUDIT_##name,

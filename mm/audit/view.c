@@ -7,6 +7,7 @@
 #include "boot/options/options.h"
 #include "kernel/abi/errno.h"
 #include "kernel/lib/list.h"
+#include "mm/audit/audit.h"
 #include "mm/audit/check.h"
 #include "mm/audit/internal.h"
 #include "mm/file/object.h"
@@ -44,7 +45,9 @@ enum lie {
     LIE_BITS,
     LIE_COUNT,
     LIE_MARK,
-    LIE_OWNER
+    LIE_OWNER,
+    LIE_OPEN,
+    LIE_GRANT
 };
 
 static volatile enum lie lie; /* [a] */
@@ -99,6 +102,16 @@ const struct sharers *audit_owners_here(const struct space *space)
     static const struct sharers none;
 
     return lie == LIE_OWNER ? &none : &space->owners;
+}
+
+bool audit_lies_of_opens(void)
+{
+    return lie == LIE_OPEN;
+}
+
+bool audit_lies_of_grants(void)
+{
+    return lie == LIE_GRANT;
 }
 
 /* --- one space --- */

@@ -339,6 +339,13 @@ void file_hold_each(void (*each)(void *context, uint64_t backing, const struct f
     }
 }
 
+void file_hold_look(void (*each)(void *context, uint64_t backing, const struct file_held *held), void *context)
+{
+    spin_lock(&file_hold_lock);
+    file_hold_each(each, context);
+    spin_unlock(&file_hold_lock);
+}
+
 static void handle_hold(const struct msg *m)
 {
     const struct msg_file_hold *message = m->data;

@@ -58,5 +58,7 @@ void file_hold_stamp(uint64_t backing, const struct file_stamps *stamps);
 
 /* Calls EACH for every object that is held here. All programs are quiesced. */
 void file_hold_each(void (*each)(void *context, uint64_t backing, const struct file_held *held), void *context);
+/* The same at any time, with the lock: EACH must neither wait nor call anything of a space or a file. */
+void file_hold_look(void (*each)(void *context, uint64_t backing, const struct file_held *held), void *context);
 
 #endif

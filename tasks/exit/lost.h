@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "msg/message.h"
+
 /* Begins the end of every group here that had a part on KERNEL: SIGKILL for those with a member or their home there,
  * SIGBUS for those that only map a frame of it, if nobody knows who else maps that page; and SIGKILL for those that use
  * the memory of a group that ends or execs (vfork): this waits for them, and programs would not quiesce meanwhile. Has
@@ -16,6 +18,10 @@ int64_t lost_end(uint32_t kernel);
 void lost_free(uint32_t kernel);
 /* While programs are quiesced: returns how many groups here still have a part on KERNEL. */
 uint64_t lost_left(uint32_t kernel);
+/* While programs are quiesced: gives children here of parents on LOST to init once more, which they may have got
+ * meanwhile, and releases zombies for which a thread there was about to say that its process has waited. Waits for the
+ * homes of their parents. */
+void lost_children(kernel_set lost);
 /* While programs are quiesced: takes the frames of KERNEL away from the others that map some, which get SIGBUS when
  * they touch such a page. Returns how many groups have to end for want of memory. */
 uint64_t lost_pages(uint32_t kernel);

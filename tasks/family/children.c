@@ -239,6 +239,10 @@ int64_t children_event(struct group *group, const struct msg_process_call *call,
         spin_unlock(&group->lock);
         return code != CLD_STOPPED && code != CLD_CONTINUED ? 1 : 0;
     }
+    if (has_ended(child) && code != CHILD_CANCELLED) { /* after a death ends are reported again */
+        spin_unlock(&group->lock);
+        return 0;
+    }
     if (group->exiting && code != CHILD_CANCELLED) { /* the child's next parent receives the end */
         spin_unlock(&group->lock);
         return 0;
@@ -437,6 +441,18 @@ static bool lose(struct group *group, void *context)
 void children_lost(uint32_t kernel)
 {
     group_each(lose, &kernel);
+}
+
+static bool report_again(struct group *group, void *context)
+{
+    (void)context;
+    process_ended_again(group);
+    return true;
+}
+
+void children_lost_waits(void)
+{
+    group_each(report_again, NULL);
 }
 
 void children_init(void)

@@ -46,6 +46,10 @@ void children_give_away(struct group *group);
  * there have init as their parent. Tasks only; does not wait. */
 void children_lost(uint32_t kernel);
 
+/* A kernel has died, and all programs are quiesced: releases the zombies here whose parents have no entry of them any
+ * more, as a thread there was about to say REAPED. Tasks only; waits for the homes of the parents; may be repeated. */
+void children_lost_waits(void);
+
 void children_init(void);
 
 #endif

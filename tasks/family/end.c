@@ -3,6 +3,7 @@
  * forgets the group. */
 #include "tasks/family/end.h"
 
+#include "kernel/abi/errno.h"
 #include "tasks/family/children.h"
 #include "tasks/family/session.h"
 #include "tasks/process/call.h"
@@ -64,11 +65,53 @@ int64_t process_new_parent(struct group *group, const struct msg_process_call *c
     return ended ? 1 : 0;
 }
 
+/* The end of GROUP as its parent gets it. */
+static struct msg_process_call end_locked(struct group *group, struct msg_process_result *result)
+{
+    give_end_locked(group, result);
+    return (struct msg_process_call){
+        .id = group->process->parent, .type = MSG_PROCESS_CHILD_EVENT, .event = child_ended(group->id, result)};
+}
+
+/* PARENT does not wait for the zombie GROUP: releases it, unless it has another parent by now, which has been notified
+ * by who has said so. */
+static void release(struct group *group, uint32_t parent)
+{
+    struct process *process = group->process;
+    bool gone;
+
+    spin_lock(&group->lock);
+    gone = process->zombie && process->parent == parent;
+    if (gone)
+        process->zombie = false;
+    spin_unlock(&group->lock);
+    if (gone)
+        group_forget(group);
+}
+
+void process_ended_again(struct group *group)
+{
+    struct msg_process_result result;
+    struct msg_process_call call;
+    int64_t value = 0;
+    bool zombie;
+
+    spin_lock(&group->lock);
+    zombie = group->process != NULL && group->process->zombie;
+    if (zombie)
+        call = end_locked(group, &result);
+    spin_unlock(&group->lock);
+    if (zombie)
+        value = process_call_surely(&call, &result);
+    if (value == 1 || value == -ESRCH)
+        release(group, call.id);
+}
+
 void process_ended(struct group *group)
 {
     struct process *process = group->process;
-    struct msg_process_call call = {.type = MSG_PROCESS_CHILD_EVENT};
     struct msg_process_result result;
+    struct msg_process_call call;
     bool forget;
 
     if (process->session == group->id && !process->first)
@@ -76,9 +119,7 @@ void process_ended(struct group *group)
     children_give_away(group);
     spin_lock(&group->lock);
     process->zombie = process->over = true;
-    call.id = process->parent;
-    give_end_locked(group, &result);
-    call.event = child_ended(group->id, &result);
+    call = end_locked(group, &result);
     spin_unlock(&group->lock);
     if (process->first)
         group_hooks.first_ended(process->status);
@@ -88,15 +129,7 @@ void process_ended(struct group *group)
     if (call.id != PROCESS_INIT && result.parent_session == process->session &&
         result.parent_group != process->process_group) /* this process may have kept its group from being orphaned */
         session_look_after(process->process_group, process->session, group->id);
-    if (forget) {
-        spin_lock(&group->lock);
-        /* NEW_PARENT may have been handled before: then its sender has notified the new parent */
-        forget = process->zombie && process->parent == call.id;
-        if (forget)
-            process->zombie = false;
-        spin_unlock(&group->lock);
-    }
     if (forget)
-        group_forget(group);
+        release(group, call.id);
     watch_event(&process->child_events); /* abandoned watches hold the group, and their CANCEL may be lost */
 }

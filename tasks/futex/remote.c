@@ -188,6 +188,8 @@ static __attribute__((noinline)) int64_t wake_remote(const struct futex_place *p
 
     result = remote_ask_sure(place->owner, MSG_FUTEX_WAKE, &message, sizeof(message), &done, sizeof(done),
                              "waking of its futex", place->key.word);
+    if (result == -EAGAIN) /* that kernel has died: whoever waited there looks at the word again */
+        return 0;
     return result < 0 ? result : (int64_t)done.count;
 }
 

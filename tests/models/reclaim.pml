@@ -2,16 +2,18 @@
  * D2 may die at any moment. S has two frames, in two ranges which it looks at one after the other; D1 and D2 have one
  * reference to each, and a thread on S of a process at home on D2 maps them by entries that are no references. S has a
  * file with an open of a table here, one of D1, and one that is a proxy of T, in a packet of a socket of T that D1 had
- * open. So when T closes the socket it drops the proxy, by a message to S.
+ * open. So when T closes the socket it drops the proxy, by a message to S. T and D2 map an object of S, which has given
+ * each of them a grant, and one more for each of them to D1, which has died with it.
  *
- * Promises, asserted: no frame is free while a thread maps it; the table's open is never closed. When nothing can
- * happen any more, all who have died are cleaned up: nothing refers to a frame but a kernel that lives, and the file
- * has the table's open alone.
+ * Promises, asserted: no frame is free while a thread maps it, nor the object; the table's open is never closed. When
+ * nothing can happen any more, all who have died are cleaned up: nothing refers to a frame but a kernel that lives, the
+ * file has the table's open alone, and the grants are those that kernels that live have.
  *
  * Seeded bugs: 1 S takes back although another kernel is fenced than those that are cleaned up; 2 S asks in each
  * range whoever is reachable then; 3 each kernel counts and drops opens in one step; 4 the coordinator cleans up
  * after D1 alone, whatever comes; 5 it does not wait, before it goes on, until what T closed is closed here; 6 what
- * S could not look at counts as taken back. */
+ * S could not look at counts as taken back; 7 S takes back the grants of the dead, and not those that they had got for
+ * others; 8 who could not say what it has counts as having no grant. */
 #ifndef BUG
 #define BUG 0
 #endif
@@ -29,6 +31,7 @@ bool maps = true;        /* the thread at S */
 byte opens = 3;          /* of the file of S */
 byte proxies = 1;        /* T's */
 bool socket = true;      /* D1 had it open */
+byte granted_t = 2, granted_2 = 2; /* of the object, for T and for D2, which have one each */
 chan drops = [1] of { bit }; /* T to S: one open is closed */
 chan to_s = [1] of { byte, bool }; /* a step; whether D2 is cleaned up, too */
 chan to_t = [1] of { byte };
@@ -76,7 +79,27 @@ end:
             :: BUG == 3 -> atomic { opens = opens - excess; assert(opens > 0); excess = 0 }
             :: else
             fi
-        :: step == DROP -> atomic { opens = opens - excess; assert(opens > 0); excess = 0 }
+        :: step == DROP ->
+            atomic { asks = !d2_fenced; if :: d2_fenced && !both && BUG != 1 -> bad = true :: else fi };
+            if
+            :: bad
+            :: !bad ->
+                if
+                :: BUG == 7
+                :: else -> granted_t = 1 /* T says so */
+                fi;
+                if
+                :: atomic { asks && !d2_dead && BUG != 7 -> granted_2 = 1 }
+                :: atomic { asks && !d2_dead && BUG == 7 }
+                :: atomic { asks && d2_fenced -> if :: BUG == 8 -> granted_2 = 0 :: else -> bad = true fi }
+                :: atomic { !asks -> granted_2 = 0 }
+                fi;
+                assert(!maps || granted_2 > 0)
+            fi;
+            if
+            :: !bad -> atomic { opens = opens - excess; assert(opens > 0); excess = 0 }
+            :: else
+            fi
         :: step == FLUSH -> empty(drops)
         :: step == RECLAIM ->
             atomic { asks = !d2_fenced; if :: d2_fenced && !both && BUG != 1 -> bad = true :: else fi };
@@ -135,9 +158,11 @@ active proctype kernel0()
     :: atomic { both = d2_fenced0 && BUG != 4 };
         /* what they had a part in is ended, and all programs are quiesced */
         if :: both -> d2_fenced; maps = false :: else fi;
+        empty(drops); /* or T's request would be unanswered */
         have_done(COUNT, both);
         if :: bad -> goto again :: else fi;
         have_done(DROP, both);
+        if :: bad -> goto again :: else fi;
         if :: BUG != 5 -> have_done(FLUSH, both) :: else fi;
         have_done(RECLAIM, both);
         if :: bad -> goto again :: else fi;
@@ -147,5 +172,6 @@ again:  tries++;
     od;
     over = true;
     assert(opens == 1);
+    assert(granted_t == 1 && granted_2 == (both -> 0 : 1));
     assert(refs[0] == (both -> 0 : 1) && refs[1] == refs[0])
 }

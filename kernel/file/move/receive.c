@@ -5,8 +5,8 @@
 #include "kernel/file/descriptor_cache.h"
 #include "kernel/file/event/epoll.h"
 #include "kernel/file/move/internal.h"
-#include "kernel/file/move/lost.h"
 #include "kernel/file/move/move.h"
+#include "kernel/file/move/references.h"
 #include "kernel/file/path.h"
 #include "kernel/file/root.h"
 #include "kernel/file/table.h"
@@ -382,6 +382,6 @@ void move_switch(uint32_t from, uint32_t to)
 
 void move_init(void)
 {
-    lost_files_init();
+    references_init();
     msg_register(MSG_MOVE_FILES, handle_move, sizeof(struct msg_move), 0);
 }

@@ -151,30 +151,95 @@ void node_maps_switch(uint32_t from, uint32_t to)
     node_each(switch_node, roles);
 }
 
-struct losing {
-    uint32_t kernel, object, granted;
-};
+/* --- what kernels say that they have --- */
 
-static void find_granted(struct node *node, void *context)
+static void find_maps(struct node *node, void *context)
 {
-    struct losing *losing = context;
+    bool *any = context;
 
-    if (losing->object == 0 && node->maps != NULL && node->maps->granted[losing->kernel] != 0) {
-        losing->object = node->number;
-        losing->granted = node->maps->granted[losing->kernel];
-    }
+    *any |= node->maps != NULL;
 }
 
-void node_maps_lost(uint32_t kernel)
+bool node_maps_any(void)
 {
-    struct losing losing;
+    bool any = false;
 
-    do {
-        losing = (struct losing){.kernel = kernel};
-        node_each(find_granted, &losing);
-        if (losing.object != 0)
-            hold_object(losing.object, kernel, -(int64_t)losing.granted, NULL);
-    } while (losing.object != 0);
+    node_each(find_maps, &any);
+    return any;
+}
+
+static void forget_held(struct node *node, void *context)
+{
+    (void)context;
+    if (node->maps != NULL)
+        node->maps->held = 0;
+}
+
+void node_maps_forget_held(void)
+{
+    node_each(forget_held, NULL);
+}
+
+void node_maps_note_held(uint32_t object, uint32_t held)
+{
+    struct node *node = node_find(object);
+
+    if (node == NULL)
+        return;
+    if (node->maps != NULL)
+        node->maps->held += held;
+    node_put(node);
+}
+
+struct comparing {
+    uint32_t kernel;
+    void (*each)(void *context, uint32_t object, uint32_t granted, uint32_t held);
+    void *context;
+};
+
+static void compare(struct node *node, void *context)
+{
+    const struct comparing *comparing = context;
+    const struct node_maps *maps = node->maps;
+
+    if (maps != NULL && maps->granted[comparing->kernel] != maps->held)
+        comparing->each(comparing->context, node->number, maps->granted[comparing->kernel], maps->held);
+}
+
+void node_maps_each_wrong(uint32_t kernel,
+                          void (*each)(void *context, uint32_t object, uint32_t granted, uint32_t held), void *context)
+{
+    struct comparing comparing = {kernel, each, context};
+
+    node_each(compare, &comparing);
+}
+
+struct excess {
+    uint32_t object, count;
+};
+
+/* Giving grants back may free the node: so one is found at a time. */
+static void find_excess(void *context, uint32_t object, uint32_t granted, uint32_t held)
+{
+    struct excess *excess = context;
+
+    if (excess->count == 0 && granted > held)
+        *excess = (struct excess){object, granted - held};
+}
+
+uint64_t node_maps_take_back(uint32_t kernel)
+{
+    uint64_t taken = 0;
+
+    for (;;) {
+        struct excess excess = {0};
+
+        node_maps_each_wrong(kernel, find_excess, &excess);
+        if (excess.count == 0)
+            return taken;
+        hold_object(excess.object, kernel, -(int64_t)excess.count, NULL);
+        taken += excess.count;
+    }
 }
 
 /* --- pages --- */

@@ -16,6 +16,7 @@ struct node;
 struct node_maps {                 /* under node->lock */
     uint32_t granted[KERNELS_MAX]; /* references to the node that each kernel holds */
     uint32_t all;                  /* sum over all kernels */
+    uint32_t held;                 /* what a kernel says that it has, while programs are quiesced */
     bool written;                  /* an area may have been able to write to the file since the last time `all` was 0 */
     struct list revocations;       /* revocations under way (revocation.h) */
 };
@@ -33,8 +34,16 @@ void node_maps_granted_locked(const struct node *node, uint32_t granted[KERNELS_
 void node_maps_free(struct node *node);
 /* Moves the grants of kernel FROM to kernel TO. Programs are quiesced. */
 void node_maps_switch(uint32_t from, uint32_t to);
-/* KERNEL has died: takes back all grants to it. Any context without locks. */
-void node_maps_lost(uint32_t kernel);
+/* Comparing grants with what kernels say that they have, one kernel after the other, while programs are quiesced: first
+ * node_maps_forget_held, then node_maps_note_held for each object that the kernel has. An unknown OBJECT is ignored. */
+bool node_maps_any(void); /* whether a kernel was ever granted a node of this one */
+void node_maps_forget_held(void);
+void node_maps_note_held(uint32_t object, uint32_t held);
+/* Calls EACH for every object of which KERNEL was granted another number than it has. EACH does not wait. */
+void node_maps_each_wrong(uint32_t kernel,
+                          void (*each)(void *context, uint32_t object, uint32_t granted, uint32_t held), void *context);
+/* Takes the grants back that KERNEL does not have. Returns how many. Tasks only. */
+uint64_t node_maps_take_back(uint32_t kernel);
 
 /* Makes PAGES pages of a file a hole, of which BACKING (mm/area/backing.h) names the first; the caller has seen to it
  * that the file exists. *ANSWER may have FILE_SETTLES. -EOPNOTSUPP: a file of a shared directory; -EPERM: a seal

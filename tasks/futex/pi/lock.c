@@ -270,6 +270,17 @@ static int owner_gone(uint64_t address, uint32_t owner)
     return role_lost() ? take_over(address, owner) : -ESRCH;
 }
 
+/* The kernel that has the lock's queue has died. The word may be in memory that processes share, of which another
+ * kernel has the queues once the death is cleaned up: so the call begins again, after a pause in which this thread can
+ * be quiesced. That of a process at home there ends. */
+static int home_lost(uint64_t deadline)
+{
+    static const struct wait_reason reason = {.what = "another queue of its lock", .kernel = -1};
+
+    sched_block(NULL, &reason, WAIT_INTERRUPTIBLE, clock_now() + PAUSE);
+    return deadline != 0 && clock_now() >= deadline ? -ETIMEDOUT : -ERESTARTNOINTR;
+}
+
 static int wait_in_queue(struct pi_wait *wait, uint32_t owner, uint64_t deadline)
 {
     static const struct wait_reason ends = {.what = "end of a lock's owner", .kernel = -1};
@@ -287,6 +298,8 @@ static int wait_in_queue(struct pi_wait *wait, uint32_t owner, uint64_t deadline
     join.priority = pi_priority_locked(thread);
     spin_unlock(&thread->group->lock);
     error = remote_call(wait->home.kernel, MSG_PI_JOIN, &join, sizeof(join), &state, sizeof(state), &how);
+    if (error == -EIO)
+        return home_lost(deadline);
     if (error < 0)
         return (int)error;
     error = donate(wait, &state);

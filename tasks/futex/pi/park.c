@@ -136,7 +136,7 @@ static int64_t wait_parked(const struct futex_expected *expected, const struct f
     spin_unlock(&thread->group->lock);
     error = remote_call(word->owner, MSG_PI_PARK, &park, sizeof(park), NULL, 0, &how);
     if (error < 0)
-        return error;
+        return error == -EIO ? -EAGAIN : error; /* that kernel has died: as a word that has changed */
     error = check(expected->address, expected->value);
     *notified = error == 0 ? pi_sleep(wait, expected->deadline) : PI_NOTHING;
     if (*notified == PI_NOTHING)

@@ -12,13 +12,22 @@ uint32_t futex_object_counters[FUTEX_OBJECT_COUNTERS];
 _Static_assert(BACKING_CLASS_SHIFT >= FUTEX_NAME_SHIFT && BACKING_PAGES <= 1ull << FUTEX_NAME_SHIFT,
                "names of objects fit");
 
+/* The kernel that has the queues of an anonymous object. That of one whose maker has died is kernel 0: every kernel
+ * forgets a role while programs are quiesced, and so no thread waits, or is about to, at another one. */
+static uint32_t owner_of(uint64_t backing)
+{
+    uint32_t maker = role_kernel(backing_role(backing));
+
+    return maker < KERNELS_MAX ? maker : 0;
+}
+
 uint32_t futex_owner(const struct futex_key *key)
 {
     uint64_t backing = key->space << FUTEX_NAME_SHIFT;
 
     if ((key->space & FUTEX_OBJECTS) == 0)
         return thread_current()->group->space->home;
-    return backing_is_file(backing) ? backing_kernel(backing) : role_kernel(backing_role(backing));
+    return backing_is_file(backing) ? backing_kernel(backing) : owner_of(backing);
 }
 
 __attribute__((noinline)) int futex_find_shared(struct space *space, uint64_t address, struct futex_place *place)
@@ -31,14 +40,14 @@ __attribute__((noinline)) int futex_find_shared(struct space *space, uint64_t ad
     if (backing_is_anonymous(backing)) {
         place->key.space = backing >> BACKING_CLASS_SHIFT << (BACKING_CLASS_SHIFT - FUTEX_NAME_SHIFT) | FUTEX_OBJECTS;
         place->key.word = (backing & (BACKING_NUMBERS - 1)) * PAGE_SIZE;
-        place->owner = role_kernel(backing_role(backing));
+        place->owner = owner_of(backing);
     } else {
         place->key.space = backing_whole(backing) >> FUTEX_NAME_SHIFT | FUTEX_OBJECTS;
         place->key.word = backing_page(backing) * PAGE_SIZE;
         place->owner = backing_kernel(backing);
     }
     place->key.word |= address & (PAGE_SIZE - 1);
-    return place->owner < KERNELS_MAX ? found : -EFAULT;
+    return found;
 }
 
 int futex_find(uint64_t address, bool shared, struct futex_place *place)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -76,6 +77,13 @@ void death_start_again(int kernel)
         _exit(kettle_kernel() == kernel ? 17 : 18);
     }
     CHECK_EXITS(child, 17);
+}
+
+void death_kill_and_start(int kernel, int how)
+{
+    death_kill(kernel, how);
+    death_audit();
+    death_start_again(kernel);
 }
 
 void death_begin(void)
@@ -175,4 +183,82 @@ bool death_comes(int kernel, int64_t limit)
         sched_yield();
     }
     return false;
+}
+
+/* --- at home on another kernel: this program again --- */
+
+pid_t death_spawn(int kernel, const char *child, int *talk)
+{
+    char *argv[] = {(char *)(uintptr_t)tap_self(), (char *)(uintptr_t)child, NULL};
+    int ends[2], fds[] = {0, 1, 2, -1, KETTLE_FDS_END};
+    pid_t started;
+
+    MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
+    fds[3] = ends[1];
+    started = kettle_spawn(kernel, argv[0], argv, (char *[]){NULL}, fds);
+    CHECK(started > 0, "spawn on kernel %d: %s", kernel, tap_error(errno));
+    close(ends[1]);
+    *talk = ends[0];
+    return started;
+}
+
+void death_say(int fd)
+{
+    if (write(fd, "r", 1) != 1)
+        _exit(90);
+}
+
+void death_hear(int fd)
+{
+    char byte;
+
+    REQUIRE(read(fd, &byte, 1) == 1, "the other process says nothing: %s", tap_error(errno));
+}
+
+void death_send_fd(int socket, int fd)
+{
+    char byte = 0, control[CMSG_SPACE(sizeof(int))] = {0};
+    struct iovec part = {&byte, 1};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)};
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(header), &fd, sizeof(fd));
+    if (sendmsg(socket, &message, 0) != 1)
+        _exit(91);
+}
+
+int death_receive_fd(int socket)
+{
+    char byte, control[CMSG_SPACE(sizeof(int))];
+    struct iovec part = {&byte, 1};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)};
+    int fd = -1;
+
+    REQUIRE(recvmsg(socket, &message, 0) == 1, "no message: %s", tap_error(errno));
+    REQUIRE(CMSG_FIRSTHDR(&message) != NULL, "no descriptor came");
+    memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(fd));
+    return fd;
+}
+
+int death_processes(pid_t *pids)
+{
+    char line[8192];
+    int fd = (int)MUST(open("/proc", O_RDONLY | O_DIRECTORY)), found = 0;
+    ssize_t got;
+
+    while ((got = syscall(SYS_getdents64, fd, line, sizeof(line))) > 0) {
+        for (ssize_t at = 0; at < got; at += *(unsigned short *)(void *)(line + at + 16)) {
+            pid_t pid = atoi(line + at + 19);
+
+            if (pid > 0 && found < DEATH_PIDS)
+                pids[found++] = pid;
+        }
+    }
+    close(fd);
+    return found;
 }

@@ -35,6 +35,8 @@ void death_kill(int kernel, int how);
 void death_audit(void);
 /* Starts it again; it works. */
 void death_start_again(int kernel);
+/* Ends it, audits, and starts it again. */
+void death_kill_and_start(int kernel, int how);
 /* Clears the board. */
 void death_begin(void);
 /* Works on two kernels that live on, until the board says that it is over, and counts what is wrong. Does not return.
@@ -47,25 +49,65 @@ void death_reap(pid_t child);
 /* True: KERNEL has died, within LIMIT ns. */
 bool death_comes(int kernel, int64_t limit);
 
+/* Sets PIDS to the processes of the machine, zombies too. Returns how many. */
+#define DEATH_PIDS 4096
+int death_processes(pid_t *pids);
+
 /* From now on SIGBUS is caught; and whether a touch of ADDRESS is a machine check then, as Linux reports it. */
 void death_catch_bus(void);
 bool death_is_lost(char *address, int write);
 
+/* Starts this program as CHILD, "@NAME" of the list in test-death.c, at home on KERNEL. *TALK: a socket whose other end
+ * is descriptor 3 there. The functions below talk through it: a byte, a descriptor. */
+pid_t death_spawn(int kernel, const char *child, int *talk);
+void death_say(int fd);
+void death_hear(int fd);
+void death_send_fd(int socket, int fd);
+int death_receive_fd(int socket);
+
+/* Processes at home on the kernel that dies. */
+int death_home_rest(int argc, char **argv);
+int death_home_parent(int argc, char **argv);
+int death_home_orphan(int argc, char **argv);
+int death_home_waits(int argc, char **argv);
+int death_home_pipes(int argc, char **argv);
+int death_home_locks(int argc, char **argv);
+int death_home_pi(int argc, char **argv);
+int death_home_copies(int argc, char **argv);
+int death_home_set(int argc, char **argv);
+int death_home_writer(int argc, char **argv);
+int death_home_pipe(int argc, char **argv);
+int death_home_over(int argc, char **argv);
+
 /* Tests. */
-void death_test_copies(void);
-/* The process at home on the kernel that dies, of death_test_copies. */
-int death_copies_home(void);
-void death_test_file(void);
-void death_test_types(void);
-void death_test_times(void);
-void death_test_second(void);
+void death_test_threads(void);
+void death_test_homes(void);
+void death_test_orphans(void);
+void death_test_vfork(void);
+void death_test_vfork_storm(void);
+void death_test_workers(void);
+void death_test_waits(void);
+void death_test_futex(void);
+void death_test_read(void);
+void death_test_served(void);
 void death_test_robust(void);
 void death_test_robust_many(void);
 void death_test_pi(void);
-void death_test_served(void);
-void death_test_vfork(void);
-void death_test_vfork_storm(void);
-/* The process at home on the kernel that dies, of death_test_pi. */
-int death_hold_pi(void);
+void death_test_files(void);
+void death_test_locks(void);
+void death_test_file(void);
+void death_test_borrowed(void);
+void death_test_copies(void);
+void death_test_mover(void);
+void death_test_load(void);
+void death_test_second(void);
+void death_test_types(void);
+void death_test_times(void);
+void death_test_account(void);
+void death_test_exclusive(void);
+void death_test_passed(void);
+void death_test_maker(void);
+void death_test_lent(void);
+void death_test_references(void);
 
 #endif

@@ -80,8 +80,10 @@ static void keep_pages(int node, int other)
     _exit(6);
 }
 
-int death_copies_home(void)
+int death_home_copies(int argc, char **argv)
 {
+    (void)argc;
+    (void)argv;
     map_copied();
     CHECK(kettle_block_replicate(copied, COPIED * PAGE) == COPIED, "not all pages are replicated");
     death_go(0);
@@ -94,7 +96,7 @@ int death_copies_home(void)
 void death_test_copies(void)
 {
     int dying = death_victim(death_count), ends[2];
-    char *argv[] = {(char *)(uintptr_t)tap_self(), "@home", "copies", NULL}, byte;
+    char *argv[] = {(char *)(uintptr_t)tap_self(), "@copies", NULL}, byte;
     pid_t keeps, ends_there, at_home;
 
     death_begin();

@@ -186,10 +186,12 @@ void death_test_robust_many(void)
 }
 
 /* Descriptor 3 is a file: this process maps it and takes the two locks in it. */
-int death_hold_pi(void)
+int death_home_pi(int argc, char **argv)
 {
     atomic_uint *words = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, 3, 0);
 
+    (void)argc;
+    (void)argv;
     if (words == MAP_FAILED)
         return 90;
     for (int i = 0; i < 2; i++)
@@ -203,7 +205,7 @@ int death_hold_pi(void)
 void death_test_pi(void)
 {
     int dying = death_victim(0), fds[] = {0, 1, 2, -1, KETTLE_FDS_END};
-    char *argv[] = {(char *)(uintptr_t)tap_self(), "@home", "pi", NULL};
+    char *argv[] = {(char *)(uintptr_t)tap_self(), "@pi", NULL};
     unsigned tid = (unsigned)syscall(SYS_gettid);
     pid_t child, waiters[2];
     atomic_uint *words;

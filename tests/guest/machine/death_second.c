@@ -1,6 +1,7 @@
 /* test-death: a second kernel dies while the others clean up after the first, at each kind of message by which they do
  * so. Both are cleaned up, and both start again. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,8 +17,8 @@ static const struct {
     const char *type;
     int first, last, by;
 } states[] = {
-    {"STOP_ORDER", 1, 13, 1},       {"STOP_LOOK", 1, 3, 1}, {"STOP_FLUSH", 1, 3, 2},
-    {"STOP_FLUSH_URGENT", 1, 3, 2}, {"PROXIES", 1, 2, 1},   {"AUDIT_FRAMES", 1, 4, 3},
+    {"STOP_ORDER", 1, 13, 1}, {"STOP_LOOK", 1, 3, 1}, {"STOP_FLUSH", 1, 3, 2},   {"STOP_FLUSH_URGENT", 1, 3, 2},
+    {"PROXIES", 1, 2, 1},     {"HOLDS", 1, 1, 1},     {"AUDIT_FRAMES", 1, 4, 3},
 };
 
 /* Kernel FIRST dies, and SECOND at the NUMBERth message of TYPE from then on. */
@@ -68,6 +69,9 @@ void death_test_second(void)
         tap_skip("only one kernel may die");
         return;
     }
+    /* an object of kernel 0, about which it asks the others */
+    REQUIRE(mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, (int)MUST(open(tap_self(), O_RDONLY)), 0) != MAP_FAILED, "%s",
+            tap_error(errno));
     for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
         for (int number = states[i].first; number <= states[i].last; number += states[i].by) {
             char word[64];

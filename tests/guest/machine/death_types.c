@@ -1,6 +1,6 @@
 /* test-death: a kernel dies at a message of each type. Which load has a kernel take which types is measured first, with
  * nobody dying; then, for each type, that load runs again, and the kernel dies when it is about to take one of them, or
- * its reply. */
+ * its reply. From 100 rounds on all types are tried, from type ROUNDS - 100 on, for as long as LIMIT says. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -18,7 +18,9 @@
 #include "tests/guest/machine/death.h"
 
 #define RUN INT64_C(600000000) /* ns that a load runs */
-#define PIDS 4096
+#define STEP 5
+#define LIMIT INT64_C(900000000000) /* ns after which no further type is tried */
+#define STUCK INT64_C(20000000000)  /* ns: processes that are killed have ended by then */
 #define WORDS 16
 
 static const char *const types[] = {
@@ -35,115 +37,116 @@ static const char *const types[] = {
 static const struct {
     const char *program, *arguments;
     bool home;
+    bool often; /* has the kernel take types that a short run tries, of which the number modulo STEP is 1 */
 } loads[] = {
-    {NULL, NULL, false},
-    {"test-files", NULL, true},
-    {"test-names", NULL, true},
-    {"test-descriptors", NULL, true},
-    {"test-clone-files", NULL, true},
-    {"test-pipes", NULL, true},
-    {"test-memfd", NULL, true},
-    {"test-filemap", NULL, false},
-    {"test-filemap", NULL, true},
-    {"test-file-locks", NULL, true},
-    {"test-xattr", NULL, true},
-    {"test-root", NULL, true},
-    {"test-sysv", NULL, true},
-    {"test-mqueue", NULL, true},
-    {"test-pty", NULL, true},
-    {"test-sockets", NULL, true},
-    {"test-splice", NULL, false},
-    {"test-epoll-remote", NULL, false},
-    {"test-epoll", NULL, true},
-    {"test-futex", NULL, false},
-    {"test-pi", NULL, false},
-    {"test-signals", NULL, false},
-    {"test-signals", NULL, true},
-    {"test-timers", NULL, true},
-    {"test-proc", NULL, false},
-    {"test-proc", NULL, true},
-    {"test-sched", NULL, false},
-    {"test-exec", NULL, false},
-    {"test-threads", NULL, false},
-    {"test-fork-memory", NULL, false},
-    {"test-directory", NULL, false},
-    {"test-map", NULL, false},
-    {"test-remap", NULL, false},
-    {"test-advise", NULL, false},
-    {"test-mempolicy", NULL, false},
-    {"test-move", "12", false},
-    {"test-resident", NULL, false},
-    {"test-prefetch", NULL, false},
-    {"test-membarrier", NULL, false},
-    {"test-handoff", NULL, false},
-    {"test-lease", NULL, false},
-    {"msgbench", NULL, false},
-    {"msgbench", NULL, true},
-    {"test-pi", "requeue owner-ends chain mix", false},
-    {"test-pi", "requeue owner-ends chain mix", true},
-    {"test-signals", "stop stop-handled child-stops kill-groups sessions group-errors", false},
-    {"test-signals", "stop stop-handled child-stops kill-groups sessions group-errors", true},
-    {"test-signals", "alarm timer poll-pending group-any storm", false},
-    {"test-users", "kill reach memory take schedule", false},
-    {"test-users", "kill reach memory take schedule", true},
-    {"test-users", "limits look-after peers", true},
-    {"test-accounting", "io-threads io-thread peak-child memory-child listing", false},
-    {"test-accounting", "io-child peak-child memory-user listing", true},
-    {"test-timers", "overrun process-clock itimers", true},
-    {"test-limits", NULL, false},
-    {"test-limits", NULL, true},
-    {"test-pidfd", NULL, false},
-    {"test-pidfd", NULL, true},
-    {"test-mempolicy", "fork move file moving other", false},
-    {"test-mempolicy", "fork move file moving other", true},
-    {"test-resident", "mlock lock-fork mincore", true},
-    {"test-tree", "links facts fifo", true},
-    {"test-tree", "rename directories nameless", true},
-    {"test-inotify", NULL, true},
-    {"test-moved", NULL, false},
-    {"test-lazy", "fork target moved together storm", false},
-    {"test-exec-change", NULL, false},
-    {"test-shm", "bytes places pieces fork exec permission no-more proc", false},
-    {"test-shm", "bytes places pieces fork exec permission no-more proc", true},
-    {"test-file-lock-wait", NULL, false},
-    {"test-file-lock-wait", NULL, true},
-    {"test-fork", "waitid-info usage stopped orphan", false},
-    {"test-fork", "waitid-info usage stopped orphan", true},
-    {"test-sched", "bound bound-everywhere sent registers policies", false},
-    {"test-thread-state", "robust affinity threads", false},
-    {"test-newcomer", NULL, false},
-    {"test-filemap", "shared grow two-places race", false},
-    {"test-filemap", "shared grow two-places race", true},
-    {"test-move", "file files file-cut", false},
-    {"test-move", "shared sharers crowd", false},
-    {"test-hint", NULL, false},
-    {"test-audit", "during", false},
-    {"test-hostname", NULL, true},
-    {"test-pty", "leader-ends hang-up terminal-of-session", true},
-    {"test-epoll", "moved child messages open-files", false},
-    {"test-kept-reads", NULL, false},
-    {"test-signalfd", NULL, false},
-    {"test-partial-io", NULL, false},
-    {"test-prefetch", "sequence scattered", true},
-    {"test-exec", NULL, true},
-    {"test-proc", "times threads moving", false},
-    {"stress-tasks", NULL, false},
-    {"test-users", "reach", false},
-    {"test-users", "reach", true},
-    {"test-accounting", "io-child peak-child faults", false},
-    {"test-fork", "usage groups", false},
-    {"test-move", "file-cut", true},
-    {"test-memfd", NULL, false},
-    {"test-content", NULL, false},
-    {"test-content", NULL, true},
-    {"test-timers", "interval overrun thread-id", false},
-    {"test-pi", "signal killed forgotten", false},
-    {"test-resident", "mincore msync", true},
-    {"test-thread-state", "robust affinity", true},
-    {"test-exec-change", NULL, true},
-    {"test-vdso", NULL, true},
-    {"test-files", "away away-shared", false},
-    {"test-descriptors", NULL, false},
+    {NULL, NULL, false, false},
+    {"test-files", NULL, true, false},
+    {"test-names", NULL, true, false},
+    {"test-descriptors", NULL, true, true},
+    {"test-clone-files", NULL, true, false},
+    {"test-pipes", NULL, true, true},
+    {"test-memfd", NULL, true, true},
+    {"test-filemap", NULL, false, false},
+    {"test-filemap", NULL, true, false},
+    {"test-file-locks", NULL, true, true},
+    {"test-xattr", NULL, true, false},
+    {"test-root", NULL, true, true},
+    {"test-sysv", NULL, true, true},
+    {"test-mqueue", NULL, true, false},
+    {"test-pty", NULL, true, true},
+    {"test-sockets", NULL, true, false},
+    {"test-splice", NULL, false, true},
+    {"test-epoll-remote", NULL, false, false},
+    {"test-epoll", NULL, true, false},
+    {"test-futex", NULL, false, true},
+    {"test-pi", NULL, false, true},
+    {"test-signals", NULL, false, false},
+    {"test-signals", NULL, true, true},
+    {"test-timers", NULL, true, false},
+    {"test-proc", NULL, false, false},
+    {"test-proc", NULL, true, false},
+    {"test-sched", NULL, false, false},
+    {"test-exec", NULL, false, false},
+    {"test-threads", NULL, false, false},
+    {"test-fork-memory", NULL, false, false},
+    {"test-directory", NULL, false, false},
+    {"test-map", NULL, false, true},
+    {"test-remap", NULL, false, true},
+    {"test-advise", NULL, false, true},
+    {"test-mempolicy", NULL, false, false},
+    {"test-move", "12", false, false},
+    {"test-resident", NULL, false, false},
+    {"test-prefetch", NULL, false, false},
+    {"test-membarrier", NULL, false, false},
+    {"test-handoff", NULL, false, false},
+    {"test-lease", NULL, false, true},
+    {"msgbench", NULL, false, false},
+    {"msgbench", NULL, true, true},
+    {"test-pi", "requeue owner-ends chain mix", false, false},
+    {"test-pi", "requeue owner-ends chain mix", true, true},
+    {"test-signals", "stop stop-handled child-stops kill-groups sessions group-errors", false, false},
+    {"test-signals", "stop stop-handled child-stops kill-groups sessions group-errors", true, true},
+    {"test-signals", "alarm timer poll-pending group-any storm", false, false},
+    {"test-users", "kill reach memory take schedule", false, false},
+    {"test-users", "kill reach memory take schedule", true, true},
+    {"test-users", "limits look-after peers", true, false},
+    {"test-accounting", "io-threads io-thread peak-child memory-child listing", false, false},
+    {"test-accounting", "io-child peak-child memory-user listing", true, false},
+    {"test-timers", "overrun process-clock itimers", true, false},
+    {"test-limits", NULL, false, true},
+    {"test-limits", NULL, true, false},
+    {"test-pidfd", NULL, false, false},
+    {"test-pidfd", NULL, true, true},
+    {"test-mempolicy", "fork move file moving other", false, false},
+    {"test-mempolicy", "fork move file moving other", true, true},
+    {"test-resident", "mlock lock-fork mincore", true, true},
+    {"test-tree", "links facts fifo", true, false},
+    {"test-tree", "rename directories nameless", true, false},
+    {"test-inotify", NULL, true, false},
+    {"test-moved", NULL, false, false},
+    {"test-lazy", "fork target moved together storm", false, false},
+    {"test-exec-change", NULL, false, false},
+    {"test-shm", "bytes places pieces fork exec permission no-more proc", false, false},
+    {"test-shm", "bytes places pieces fork exec permission no-more proc", true, true},
+    {"test-file-lock-wait", NULL, false, false},
+    {"test-file-lock-wait", NULL, true, false},
+    {"test-fork", "waitid-info usage stopped orphan", false, false},
+    {"test-fork", "waitid-info usage stopped orphan", true, false},
+    {"test-sched", "bound bound-everywhere sent registers policies", false, false},
+    {"test-thread-state", "robust affinity threads", false, false},
+    {"test-newcomer", NULL, false, false},
+    {"test-filemap", "shared grow two-places race", false, false},
+    {"test-filemap", "shared grow two-places race", true, false},
+    {"test-move", "file files file-cut", false, false},
+    {"test-move", "shared sharers crowd", false, true},
+    {"test-hint", NULL, false, false},
+    {"test-audit", "during", false, true},
+    {"test-hostname", NULL, true, false},
+    {"test-pty", "leader-ends hang-up terminal-of-session", true, true},
+    {"test-epoll", "moved child messages open-files", false, false},
+    {"test-kept-reads", NULL, false, false},
+    {"test-signalfd", NULL, false, false},
+    {"test-partial-io", NULL, false, false},
+    {"test-prefetch", "sequence scattered", true, false},
+    {"test-exec", NULL, true, false},
+    {"test-proc", "times threads moving", false, false},
+    {"stress-tasks", NULL, false, true},
+    {"test-users", "reach", false, false},
+    {"test-users", "reach", true, false},
+    {"test-accounting", "io-child peak-child faults", false, true},
+    {"test-fork", "usage groups", false, false},
+    {"test-move", "file-cut", true, true},
+    {"test-memfd", NULL, false, true},
+    {"test-content", NULL, false, false},
+    {"test-content", NULL, true, false},
+    {"test-timers", "interval overrun thread-id", false, true},
+    {"test-pi", "signal killed forgotten", false, true},
+    {"test-resident", "mincore msync", true, false},
+    {"test-thread-state", "robust affinity", true, false},
+    {"test-exec-change", NULL, true, false},
+    {"test-vdso", NULL, true, false},
+    {"test-files", "away away-shared", false, true},
+    {"test-descriptors", NULL, false, false},
 };
 #define LOADS (sizeof(loads) / sizeof(loads[0]))
 
@@ -176,25 +179,7 @@ static void count_messages(int kernel, long *received)
     }
 }
 
-static int processes(pid_t *pids)
-{
-    char line[8192];
-    int fd = (int)MUST(open("/proc", O_RDONLY | O_DIRECTORY)), found = 0;
-    ssize_t got;
-
-    while ((got = syscall(SYS_getdents64, fd, line, sizeof(line))) > 0) {
-        for (ssize_t at = 0; at < got; at += *(unsigned short *)(void *)(line + at + 16)) {
-            pid_t pid = atoi(line + at + 19);
-
-            if (pid > 0 && found < PIDS)
-                pids[found++] = pid;
-        }
-    }
-    close(fd);
-    return found;
-}
-
-static pid_t before[PIDS];
+static pid_t before[DEATH_PIDS];
 static int before_count;
 
 /* Starts load NUMBER for KERNEL. What it prints is dropped: its own promises are not for a machine that loses kernels.
@@ -205,7 +190,7 @@ static pid_t start(size_t number, int kernel)
     pid_t child;
     int null, count = 1;
 
-    before_count = processes(before);
+    before_count = death_processes(before);
     if (loads[number].program == NULL)
         return death_wanderer(number);
     snprintf(path, sizeof(path), "/bin/%s", loads[number].program);
@@ -230,14 +215,29 @@ static pid_t start(size_t number, int kernel)
     return child;
 }
 
+/* Says what the process PID is that stays. */
+static void note_process(pid_t pid)
+{
+    char name[64], text[2048] = "";
+    int fd;
+
+    snprintf(name, sizeof(name), "/proc/%d/stat", (int)pid);
+    fd = open(name, O_RDONLY);
+    if (fd >= 0 && read(fd, text, sizeof(text) - 1) > 0)
+        tap_note("%s: still there: %.60s", death_state, text);
+    close(fd);
+}
+
 /* Ends the load, with whatever processes it has made. */
 static void end(pid_t child)
 {
-    static pid_t now[PIDS];
+    static pid_t now[DEATH_PIDS];
+    int64_t since = tap_time();
     int left = 1;
 
     while (left > 0) {
-        int total = processes(now);
+        int total = death_processes(now);
+        bool stuck = tap_time() - since > STUCK;
 
         left = 0;
         for (int i = 0; i < total; i++) {
@@ -247,13 +247,18 @@ static void end(pid_t child)
                 old = now[i] == before[k];
             if (!old && kill(now[i], SIGKILL) == 0)
                 left++;
+            if (!old && stuck)
+                note_process(now[i]);
         }
         while (waitpid(-1, NULL, WNOHANG) > 0)
             ;
+        REQUIRE(!stuck, "%s: %d processes stay", death_state, left);
         sched_yield();
     }
     (void)child;
 }
+
+static size_t step; /* of so many types one is tried */
 
 static void measure(int kernel)
 {
@@ -261,6 +266,8 @@ static void measure(int kernel)
         pid_t child;
         int64_t since = tap_time();
 
+        if (step > 1 && !loads[i].often)
+            continue;
         count_messages(kernel, counts[0]);
         child = start(i, kernel);
         while (tap_time() - since < RUN && waitpid(child, NULL, WNOHANG) == 0)
@@ -335,11 +342,12 @@ static void note(const char *what, bool (*is)(size_t number), size_t *count)
 }
 
 static bool reached[TYPES];
-static size_t step; /* of so many types one is tried */
+
+static size_t first, past; /* types that are tried, if there is time */
 
 static bool is_tried(size_t number)
 {
-    return most[number] > 0 && number % step == (size_t)death_rounds % step;
+    return most[number] > 0 && number >= first && number < past && number % step == (step > 1 ? 1 : 0);
 }
 
 static bool is_reached(size_t number)
@@ -360,13 +368,17 @@ static bool is_not_taken(size_t number)
 void death_test_types(void)
 {
     int dying = death_victim(0), living = death_neighbour(dying);
+    int64_t since = tap_time();
     size_t count, missed, none;
 
-    step = death_rounds < 100 ? 5 : 1;
+    step = death_rounds < 100 ? STEP : 1;
+    first = death_rounds < 100 ? 0 : (size_t)death_rounds - 100;
     measure(dying);
-    for (size_t i = 0; i < TYPES; i++)
-        reached[i] = is_tried(i) && dies_at(i, dying, living);
+    for (past = first; past < TYPES && tap_time() - since < LIMIT; past++)
+        reached[past] = most[past] > 0 && past % step == (step > 1 ? 1 : 0) && dies_at(past, dying, living);
     death_audit();
+    if (past < TYPES)
+        tap_note("the time is over: test-death %zu types tries the types from %s on", 100 + past, types[past]);
     note("were reached by a death", is_reached, &count);
     note("came without injection only", is_missed, &missed);
     note("no load has the kernel take", is_not_taken, &none);

@@ -31,7 +31,7 @@ static void *vfork_there(void *kernel)
 
 static _Noreturn void vfork_and_exec(int kernel)
 {
-    char *argv[] = {(char *)(uintptr_t)tap_self(), "@home", "over", NULL};
+    char *argv[] = {(char *)(uintptr_t)tap_self(), "@over", NULL};
     pthread_t thread;
 
     MUST(-pthread_create(&thread, NULL, vfork_there, (void *)(intptr_t)kernel));

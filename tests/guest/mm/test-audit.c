@@ -5,6 +5,7 @@
  *     test-audit under PROGRAM ARGS...  runs PROGRAM and audits it and the machine all the while, and the machine at
  * its end; its status, or 99 when an audit found something */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -203,13 +204,14 @@ static const struct lie {
     bool machine; /* only an audit of the machine looks there */
     bool several; /* it takes a second kernel */
 } lies[] = {
-    {"frame", "R1 one frame", false, true},     {"rights", "R2 protection", false, false},
-    {"bits", "R2 protection", false, true},     {"backing", "R3 backing", false, true},
-    {"cow", "R4 copy-on-write", false, false},  {"area", "R5 area", false, true},
-    {"owned", "owned once", false, false},      {"pending", "no pending free", false, false},
-    {"remote", "remote mark", false, false},    {"outside", "inside an area", false, false},
-    {"count", "count of a frame", true, false}, {"mark", "marked at home", false, true},
-    {"owner", "whose memory", true, true},
+    {"frame", "R1 one frame", false, true},       {"rights", "R2 protection", false, false},
+    {"bits", "R2 protection", false, true},       {"backing", "R3 backing", false, true},
+    {"cow", "R4 copy-on-write", false, false},    {"area", "R5 area", false, true},
+    {"owned", "owned once", false, false},        {"pending", "no pending free", false, false},
+    {"remote", "remote mark", false, false},      {"outside", "inside an area", false, false},
+    {"count", "count of a frame", true, false},   {"mark", "marked at home", false, true},
+    {"owner", "whose memory", true, true},        {"open", "opens of a file", true, true},
+    {"grant", "grants of an object", true, true},
 };
 
 static void report_wrongly(const char *what, int kernel)
@@ -224,6 +226,8 @@ static void test_lies(void)
 {
     int liar = kernels[kernel_count - 1];
     char *area = map_area(16, READ_WRITE, MAP_PRIVATE);
+    volatile int *ready = tap_share(sizeof(*ready));
+    pid_t child;
 
     if (area == NULL)
         return;
@@ -231,6 +235,17 @@ static void test_lies(void)
         kettle_migrate(kernels[k]);
         area[0]++;
     }
+    fflush(stdout);
+    child = fork(); /* at home there: it has files and objects of kernel 0 */
+    if (child == 0) {
+        if (mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, open("/bin/test-audit", O_RDONLY), 0) == MAP_FAILED)
+            _exit(1);
+        *ready = 1;
+        for (;;)
+            pause();
+    }
+    while (child > 0 && *ready == 0)
+        sched_yield();
     for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
         const struct lie *lie = &lies[i];
         bool mark = strcmp(lie->word, "mark") == 0;
@@ -246,6 +261,10 @@ static void test_lies(void)
         report_wrongly("off", teller);
         CHECK(found > 0 && strstr(report, lie->rule) != NULL, "%s: %d violations: %s", lie->word, found, report);
         CHECK(audit(KETTLE_AUDIT_OWN) == 0, "after %s: %s", lie->word, strerror(errno));
+    }
+    if (CHECK(child > 0, "%s", strerror(errno))) {
+        kill(child, SIGKILL);
+        waitpid(child, NULL, 0);
     }
     munmap(area, 16 * PAGE);
 }

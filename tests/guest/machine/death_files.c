@@ -1,0 +1,142 @@
+/* test-death: files at home on the kernel that dies, and what processes there had of files elsewhere. */
+#include <errno.h>
+#include <fcntl.h>
+#include <mqueue.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/sem.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "libc/kettle.h"
+#include "tests/guest/harness/tap.h"
+#include "tests/guest/machine/death.h"
+
+#define LOCKED "/tmp/death-lock"
+#define QUEUE "/death-queue"
+
+/* Gives away a pipe's reading end, and a socket. */
+int death_home_pipes(int argc, char **argv)
+{
+    int ends[2];
+
+    (void)argc;
+    (void)argv;
+    if (pipe(ends) != 0)
+        return 92;
+    death_send_fd(3, ends[0]);
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0)
+        return 92;
+    death_send_fd(3, ends[0]);
+    for (;;)
+        pause();
+}
+
+static void *read_it(void *fd)
+{
+    char byte;
+    ssize_t got;
+
+    atomic_store(&death_board->ready, (int)syscall(SYS_gettid));
+    got = read((int)(intptr_t)fd, &byte, 1);
+    return (void *)(intptr_t)(got < 0 ? -errno : got);
+}
+
+/* What is at home there: an error, and no endless wait. */
+void death_test_files(void)
+{
+    int dying = death_victim(0), talk, pipe_end, socket_end;
+    struct pollfd polled;
+    pthread_t reader;
+    void *result;
+    pid_t child;
+    char byte;
+
+    death_begin();
+    child = death_spawn(dying, "@pipes", &talk);
+    pipe_end = death_receive_fd(talk);
+    socket_end = death_receive_fd(talk);
+    MUST(-pthread_create(&reader, NULL, read_it, (void *)(intptr_t)pipe_end));
+    UNTIL(death_board->ready != 0 && tap_sleeps(0, death_board->ready), "a reader to wait");
+    death_kill(dying, KETTLE_KILL_NOW);
+    MUST(-pthread_join(reader, &result));
+    CHECK((intptr_t)result == -EIO, "a read that waited: %ld", (long)(intptr_t)result);
+    CHECK_DIES(child, SIGKILL);
+    for (int again = 0; again < 2; again++) {
+        CHECK_ERROR(read(pipe_end, &byte, 1), EIO);
+        CHECK_ERROR(write(socket_end, "x", 1), EIO);
+        polled = (struct pollfd){.fd = pipe_end, .events = POLLIN};
+        CHECK(poll(&polled, 1, 0) == 1 && (polled.revents & (POLLERR | POLLHUP)) != 0, "poll says %x", polled.revents);
+        CHECK(read(talk, &byte, 1) == 0, "the socket to it has no end: %s", tap_error(errno));
+        if (again == 0)
+            death_start_again(dying); /* nothing there has these files */
+    }
+    CHECK(close(pipe_end) == 0 && close(socket_end) == 0 && close(talk) == 0, "%s", tap_error(errno));
+    death_audit();
+}
+
+int death_home_locks(int argc, char **argv)
+{
+    struct sembuf down = {.sem_op = -1, .sem_flg = SEM_UNDO};
+    struct flock lock = {.l_type = F_WRLCK};
+    char text[16];
+    int fd = open(LOCKED, O_RDWR);
+
+    (void)argc;
+    (void)argv;
+    if (fd < 0 || fcntl(fd, F_SETLK, &lock) != 0 || flock(fd, LOCK_EX) != 0)
+        return 93;
+    if (semop(semget(0x4b44, 1, 0), &down, 1) != 0)
+        return 94;
+    fd = mq_open(QUEUE, O_RDWR);
+    if (fd < 0 || mq_notify(fd, &(struct sigevent){.sigev_notify = SIGEV_NONE}) != 0)
+        return 96;
+    death_say(3);
+    mq_receive(fd, text, sizeof(text), NULL); /* for ever */
+    for (;;)
+        pause();
+}
+
+void death_test_locks(void)
+{
+    int dying = death_victim(0), talk, fd, set;
+    struct mq_attr facts = {.mq_maxmsg = 2, .mq_msgsize = 16};
+    struct flock lock = {.l_type = F_WRLCK};
+    pid_t child, waiter;
+    char text[16];
+    mqd_t queue;
+
+    death_begin();
+    queue = (mqd_t)MUST(mq_open(QUEUE, O_RDWR | O_CREAT | O_NONBLOCK, 0600, &facts));
+    fd = (int)MUST(open(LOCKED, O_RDWR | O_CREAT, 0600));
+    set = (int)MUST(semget(0x4b44, 1, IPC_CREAT | 0600));
+    MUST(semctl(set, 0, SETVAL, 1));
+    child = death_spawn(dying, "@locks", &talk);
+    death_hear(talk);
+    close(talk);
+    waiter = FORK();
+    if (waiter == 0) {
+        atomic_store(&death_board->ready, getpid());
+        MUST(fcntl(fd, F_SETLKW, &lock));
+        _exit(5);
+    }
+    UNTIL(death_board->ready != 0 && tap_sleeps(waiter, waiter), "a process to wait for the lock");
+    UNTIL(tap_sleeps(child, child), "a receiver");
+    death_kill(dying, KETTLE_KILL_SPIN);
+    CHECK_EXITS(waiter, 5);
+    CHECK_DIES(child, SIGKILL);
+    CHECK(mq_notify(queue, &(struct sigevent){.sigev_notify = SIGEV_NONE}) == 0, "mq_notify: %s", tap_error(errno));
+    CHECK(mq_send(queue, "kept", 5, 0) == 0 && mq_receive(queue, text, sizeof(text), NULL) == 5,
+          "the message has gone: %s", tap_error(errno));
+    CHECK(mq_close(queue) == 0 && mq_unlink(QUEUE) == 0, "%s", tap_error(errno));
+    CHECK(flock(fd, LOCK_EX | LOCK_NB) == 0, "the file is locked: %s", tap_error(errno));
+    CHECK(semctl(set, 0, GETVAL) == 1, "the semaphore is %d", semctl(set, 0, GETVAL));
+    MUST(semctl(set, 0, IPC_RMID));
+    close(fd);
+    unlink(LOCKED);
+    death_start_again(dying);
+}

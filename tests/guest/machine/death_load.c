@@ -1,0 +1,96 @@
+/* test-death: deaths under load, and what the others have before and after. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "libc/kettle.h"
+#include "tests/guest/harness/tap.h"
+#include "tests/guest/machine/death.h"
+
+void death_test_load(void)
+{
+    int64_t slowest = 0;
+
+    for (long round = 0; round < death_rounds; round++) {
+        int dying = death_victim((int)round), living = death_neighbour(dying);
+        pid_t workers[2], wanderers[2];
+        int64_t since;
+
+        death_begin();
+        for (int i = 0; i < 2; i++) {
+            workers[i] = FORK();
+            if (workers[i] == 0)
+                death_work(i, i == 0 ? 0 : living, i == 0 ? living : 0);
+        }
+        for (int i = 0; i < 2; i++)
+            wanderers[i] = death_wanderer((uint64_t)(2 * round + i));
+        UNTIL(death_board->done[0] > round % 3 && death_board->done[1] > 0 &&
+                  death_board->other_word > 5u + 3u * (unsigned)round % 40u,
+              "work");
+        since = tap_time();
+        death_kill(dying, round % 5 == 4 ? KETTLE_KILL_PANIC : KETTLE_KILL_NOW);
+        if (tap_time() - since > slowest)
+            slowest = tap_time() - since;
+        death_audit();
+        death_start_again(dying);
+        for (long before = death_board->done[0]; death_board->done[0] == before;)
+            sched_yield();
+        death_board->over = 1;
+        for (int i = 0; i < 2; i++)
+            CHECK_EXITS(workers[i], 0);
+        for (int i = 0; i < 2; i++)
+            death_reap(wanderers[i]);
+        CHECK(death_board->wrong == 0, "%ld things went wrong", (long)death_board->wrong);
+    }
+    death_audit();
+    tap_note("%ld deaths under load, the slowest was cleaned up in %ld us", death_rounds, (long)(slowest / 1000));
+}
+
+/* --- nothing is lost --- */
+
+/* What is counted exactly of KERNEL: all up to the timers; and the frames that it uses, in *USED. */
+static void objects_of(int kernel, char *counts, size_t size, long *used)
+{
+    static char text[65536];
+    char name[32], *line, *end;
+    ssize_t got = 0, more;
+    int fd = (int)MUST(open("/proc/kettle/objects", O_RDONLY));
+
+    while ((more = read(fd, text + got, sizeof(text) - 1 - (size_t)got)) > 0)
+        got += more;
+    close(fd);
+    text[got] = '\0';
+    snprintf(name, sizeof(name), "kernel %d ", kernel);
+    line = strstr(text, name);
+    REQUIRE(line != NULL, "no objects of kernel %d", kernel);
+    end = strstr(line, " objects ");
+    *used = strtol(strstr(line, " used ") + 6, NULL, 10);
+    snprintf(counts, size, "%.*s", (int)(end - line), line);
+}
+
+void death_test_account(void)
+{
+    char before[64][256], after[256];
+    long used_before[64], used;
+
+    for (int turn = 0; turn < 4; turn++) { /* the first two make what is kept */
+        for (int i = 0; i < death_count && turn == 2; i++)
+            objects_of(death_kernels[i], before[i], sizeof(before[i]), &used_before[i]);
+        death_test_threads();
+        death_test_homes();
+        death_test_files();
+    }
+    for (int i = 0; i < death_count; i++) {
+        if (death_kernels[i] != 0 && death_kernels[i] == death_victim(0))
+            continue; /* it is new */
+        UNTIL((objects_of(death_kernels[i], after, sizeof(after), &used), strcmp(before[i], after) == 0),
+              "a kernel to have what it had");
+        CHECK(used - used_before[i] < 300, "kernel %d: %ld frames in use, now %ld", death_kernels[i], used_before[i],
+              used);
+        tap_note("kernel %d: %ld frames in use, and %ld after six deaths more", death_kernels[i], used_before[i], used);
+    }
+}

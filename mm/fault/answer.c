@@ -5,6 +5,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/lib/list.h"
 #include "mm/area/backing.h"
+#include "mm/fault/around.h"
 #include "mm/fault/get.h"
 #include "mm/fault/huge.h"
 #include "mm/fault/runs.h"
@@ -48,6 +49,8 @@ static void add_runs_locked(const struct space *space, uint64_t page, const stru
 {
     uint64_t start = page & ~(LEAF_SIZE - 1), end = start + LEAF_SIZE;
 
+    if (backing_is_file(area->backing)) /* a file is mapped block by block: the asker has got the blocks below */
+        start = page & ~(AROUND_ASKED * PAGE_SIZE - 1);
     if (start < area->start)
         start = area->start;
     if (end > area->end)
@@ -250,8 +253,11 @@ static void answer_locked(struct space *space, const struct msg_space_get *ask, 
         return;
     if (entry != NULL && zero_page_is(*entry))
         zero_page_let_go_locked(space, page, paging_entry(&space->tables, page, false));
-    if (backing_is_file(area->backing) && find_file_locked(space, page, area, ask->access, ask->spare))
+    if (backing_is_file(area->backing) && find_file_locked(space, page, area, ask->access, ask->spare)) {
         entry = paging_entry(&space->tables, page, false);
+        if ((ask->access & AREA_WRITE) == 0)
+            around_map_locked(space, page, area, AROUND_ASKED);
+    }
     if (entry == NULL || *entry == 0) {
         if (ask->huge != SPACE_HUGE_NO && got->block == SPACE_BLOCK_MAX &&
             huge_wanted_locked(space, area, page, ask->access) &&
@@ -289,7 +295,7 @@ static void answer_locked(struct space *space, const struct msg_space_get *ask, 
                : ask->runs;
     if (got->backed != 0 && (runs == SPACE_RUNS_SHORT || runs == SPACE_RUNS_MAX))
         runs--; /* the backing has the place of one */
-    if (runs != 0 && !backing_is_file(area->backing))
+    if (runs != 0 && around_may_come(area))
         add_runs_locked(space, page, area, runs, got);
 }
 

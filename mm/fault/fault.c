@@ -12,6 +12,7 @@
 #include "kernel/instance/window.h"
 #include "kernel/lib/panic.h"
 #include "mm/area/backing.h"
+#include "mm/fault/around.h"
 #include "mm/fault/cow.h"
 #include "mm/fault/get.h"
 #include "mm/fault/grow.h"
@@ -111,6 +112,8 @@ static __attribute__((noinline)) int backed_locked(struct space *space, uint64_t
     if (!backing_is_file(backing))
         return backing_left(backing) != 0 ? NOT_KNOWN : -ENXIO;
     result = space_install_file_locked(space, page, area, access, NULL);
+    if (result == 0 && (access & AREA_WRITE) == 0)
+        around_map_locked(space, page, area, AROUND_HERE);
     return result > 0 ? NEEDS_LOCK : result;
 }
 

@@ -10,6 +10,7 @@
 
 /* Of these bits a page of a run has none, but PAGING_SOFT_COW in a run of copy-on-write pages. */
 #define RUN_BITS (PAGING_SOFT_PENDING_FREE | PAGING_SOFT_COW | PAGING_SOFT_MARKED | PAGING_SOFT_REPLICATED)
+#define GAP_MOST 32u /* who asks for a page is not told of runs behind more pages than these that are in none */
 /* What the entries of a run have alike, or in order: they differ in bits that do not matter here. */
 #define RUN_SAME (PAGING_FRAME | PAGING_USER | RUN_BITS)
 
@@ -64,6 +65,8 @@ uint32_t space_runs_list_locked(const struct space *space, uint64_t page, uint64
 
         runs[count++] = SPACE_RUN(leaf[at] & PAGING_FRAME, next - at, at);
         for (at = next; at < last && !may_go_along(leaf[at], cow, zeros); at++) {
+            if (at - next == GAP_MOST)
+                return count;
         }
     }
     return count;

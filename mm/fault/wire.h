@@ -48,7 +48,7 @@ struct msg_space_got {
     uint8_t marked : 1;
     uint8_t replicated : 1;         /* as in msg_space_mapping */
     uint8_t backed;                 /* 1: RUN[0] is the page's backing (mm/area/backing.h), and the runs follow it */
-    uint8_t runs;                   /* if SPACE_FRAME: the number of runs; none of a file */
+    uint8_t runs;                   /* if SPACE_FRAME: the number of runs */
     uint8_t policy;                 /* the number of the area's policy */
     uint64_t frame;                 /* as in msg_space_mapping */
     uint64_t run[SPACE_RUNS_SHORT]; /* SPACE_GET_MANY: up to SPACE_RUNS_MAX; SPACE_LEASED: the range */

@@ -5,6 +5,7 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/instance/instance.h"
+#include "kernel/lib/string.h"
 #include "mm/area/backing.h"
 #include "mm/file/hold.h"
 #include "mm/frame/heap.h"
@@ -34,6 +35,19 @@ int file_object_page(uint64_t backing, struct file_want *want, uint64_t *frame)
     if (error == 0)
         frame_set_object_page(*frame, backing & ~(BACKING_READ_ONLY | BACKING_ATTACHED));
     return error;
+}
+
+void file_object_here(uint64_t backing, uint32_t count, uint64_t *found)
+{
+    if (!is_ours(backing)) {
+        memset(found, 0, count * sizeof(*found));
+        return;
+    }
+    objects->here(backing_object(backing), backing_page(backing), count, found);
+    for (uint32_t i = 0; i < count; i++) {
+        if (found[i] != 0)
+            frame_set_object_page(found[i], (backing & ~(BACKING_READ_ONLY | BACKING_ATTACHED)) + i);
+    }
 }
 
 int file_object_take(uint64_t backing, bool written, uint64_t frame)

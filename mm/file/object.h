@@ -30,6 +30,9 @@ struct file_objects {
      * (mm/file/move.h); -EHWPOISON: it was lost with a kernel; -EXDEV: it has no frame, and is wanted where this kernel
      * has no memory. 1: the frame is another kernel's memory, and its owner has to count the reference. */
     int (*page)(uint32_t object, uint64_t page, bool write, struct file_want *want, uint64_t *frame);
+    /* For each of the COUNT pages from PAGE on: sets *FOUND++ to its frame, which may be read only, and counts a
+     * reference for the caller, if the page has a frame of this kernel and does not move; else sets it to 0. */
+    void (*here)(uint32_t object, uint64_t page, uint32_t count, uint64_t *found);
     /* If the page has no frame, it gets that of NEW, zeroed, of any kernel, with a reference for the object, which
      * takes NEW over, and 1 is the answer. WRITTEN: as above. 0, and nothing has changed: it has a frame, or is lost,
      * or behind the end, or is read from the boot image; -ENOMEM, or -ENXIO: the user has too many pages, likewise. */
@@ -68,6 +71,7 @@ void file_objects_serve(const struct file_objects *what);
 
 /* As above, for the page or the object of BACKING; -ENXIO also if it is not this kernel's. Any context. */
 int file_object_page(uint64_t backing, struct file_want *want, uint64_t *frame);
+void file_object_here(uint64_t backing, uint32_t count, uint64_t *found);
 /* -EPROTO: BACKING is one that may only be read. */
 int file_object_place(uint64_t backing, uint64_t count, const struct policy *policy);
 int file_object_policy(uint64_t backing, struct policy *out);

@@ -10,8 +10,10 @@
 
 #define DIRTY_MAX 512u /* a CPU that has more returns GIVE_BACK of them */
 #define GIVE_BACK 256u
-#define REFILL_ORDER 4u /* of the block that a CPU without frames takes */
+#define REFILL_ORDER 4u /* of the block that a CPU without frames takes, and of those whose frames are zeroed ahead */
 #define ZEROED_MAX 256u
+#define DIRTY_IDLE 32u /* an idle CPU that has more returns them all, RETURN at a time */
+#define RETURN 16u
 #define AHEAD_PART 8u /* frames are zeroed ahead while more than one in AHEAD_PART is in a free block */
 
 struct kept {
@@ -24,6 +26,8 @@ struct cache {
     struct spinlock lock;
     uint64_t nodes; /* [i] a bit for the node of its frames; 0: it has none */
     struct kept dirty, zeroed;
+    struct kept ahead; /* what is left of the block whose frames are zeroed ahead */
+    bool returns;      /* [o] the CPU returns its dirty frames while it is idle */
 } __attribute__((aligned(64)));
 
 static struct cache caches[CPUS_MAX]; /* by the CPU's index */
@@ -71,20 +75,26 @@ static inline uint64_t pop_locked(struct kept *kept)
     return frame;
 }
 
+/* Keeps the frames of the block FRAME of ORDER: the lowest address is taken first. */
+static void keep_block_locked(struct kept *kept, uint64_t frame, uint32_t order)
+{
+    struct frame *single = range_frame(range_of(frame), frame);
+
+    for (uint64_t i = 1ull << order; i-- > 0;) {
+        single[i] = (struct frame){.state = FRAME_CACHED};
+        push_locked(kept, frame + i * PAGE_SIZE);
+    }
+}
+
 /* Gets a few frames from the free blocks. False: there are none. */
 static bool refill_locked(struct cache *cache)
 {
     uint32_t order;
     uint64_t frame = buddy_take_some((uint32_t)__builtin_ctzll(cache->nodes), REFILL_ORDER, &order);
-    struct frame *single;
 
     if (frame == 0)
         return false;
-    single = range_frame(range_of(frame), frame);
-    for (uint64_t i = 1ull << order; i-- > 0;) { /* the lowest address is taken first */
-        single[i] = (struct frame){.state = FRAME_CACHED};
-        push_locked(&cache->dirty, frame + i * PAGE_SIZE);
-    }
+    keep_block_locked(&cache->dirty, frame, order);
     return true;
 }
 
@@ -101,6 +111,8 @@ static __attribute__((noinline)) uint64_t take_any_locked(struct cache *cache)
 {
     if (refill_locked(cache))
         return take_kept_locked(&cache->dirty);
+    if (cache->ahead.count > 0)
+        return take_kept_locked(&cache->ahead);
     return cache->zeroed.count > 0 ? take_kept_locked(&cache->zeroed) : 0;
 }
 
@@ -166,16 +178,49 @@ void cache_give(struct range *range, uint64_t frame, bool zeroed)
     spin_unlock(&cache->lock);
 }
 
-bool frame_zero_ahead(void)
+/* Takes a frame to be zeroed ahead: of whole blocks, and not what was given back here in some order, so that pages
+ * which are touched one after another have consecutive frames also after many programs have run. */
+static uint64_t take_ahead(struct cache *cache)
+{
+    uint64_t block, frame = 0;
+
+    spin_lock(&cache->lock);
+    if (cache->ahead.count == 0 && (block = buddy_take(cache->nodes, REFILL_ORDER)) != 0)
+        keep_block_locked(&cache->ahead, block, REFILL_ORDER);
+    if (cache->ahead.count > 0)
+        frame = take_kept_locked(&cache->ahead);
+    spin_unlock(&cache->lock);
+    return frame != 0 ? frame : take_dirty(cache);
+}
+
+/* Returns some of what was given back here to the free blocks, where it becomes larger ones. False: too few to do so.
+ */
+static bool return_some(struct cache *cache)
+{
+    if (cache->dirty.count > DIRTY_IDLE)
+        cache->returns = true;
+    if (!cache->returns)
+        return false;
+    spin_lock(&cache->lock);
+    give_back_locked(&cache->dirty, RETURN);
+    cache->returns = cache->dirty.count > 0;
+    spin_unlock(&cache->lock);
+    return true;
+}
+
+bool frame_idle(void)
 {
     struct cache *cache = own();
     uint64_t frame;
 
-    if (cache->nodes == 0 || cache->zeroed.count >= ZEROED_MAX || buddy_free <= buddy_total / AHEAD_PART)
+    if (cache->nodes == 0)
         return false;
-    frame = take_and_zero(cache);
+    if (cache->zeroed.count >= ZEROED_MAX || buddy_free <= buddy_total / AHEAD_PART)
+        return return_some(cache);
+    frame = take_ahead(cache);
     if (frame == 0)
         return false;
+    memset(frame_contents(frame), 0, PAGE_SIZE);
     spin_lock(&cache->lock);
     range_frame(range_of(frame), frame)->state = FRAME_CACHED;
     append_locked(&cache->zeroed, frame);
@@ -190,12 +235,13 @@ bool cache_drain(void)
     for (uint32_t i = 0; i < cpu_total; i++) {
         struct cache *cache = &caches[i];
 
-        if (cache->dirty.count == 0 && cache->zeroed.count == 0)
+        if (cache->dirty.count == 0 && cache->zeroed.count == 0 && cache->ahead.count == 0)
             continue;
         some = true;
         spin_lock(&cache->lock);
         give_back_locked(&cache->dirty, UINT32_MAX);
         give_back_locked(&cache->zeroed, UINT32_MAX);
+        give_back_locked(&cache->ahead, UINT32_MAX);
         spin_unlock(&cache->lock);
     }
     return some;
@@ -207,7 +253,7 @@ uint64_t cache_count(uint64_t set)
 
     for (uint32_t i = 0; i < cpu_total; i++) {
         if ((set & caches[i].nodes) != 0)
-            count += caches[i].dirty.count + caches[i].zeroed.count;
+            count += caches[i].dirty.count + caches[i].zeroed.count + caches[i].ahead.count;
     }
     return count;
 }

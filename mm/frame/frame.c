@@ -343,15 +343,16 @@ void frame_release(uint64_t frame)
 
 #define RUN_LEAST 16u /* frames in a row that are freed as blocks */
 
-/* Frees the COUNT frames of RANGE from FIRST on, which were single frames in use. */
+/* Frees the COUNT frames of RANGE from FIRST on, which were single frames in use. What is given to a CPU last is taken
+ * first, so the lowest is given last: pages that are touched one after another then have consecutive frames again. */
 static void free_run(struct range *range, uint64_t first, uint64_t count)
 {
     if (count >= RUN_LEAST) {
         buddy_give_run(range, first, count);
         return;
     }
-    for (; count > 0; count--, first += PAGE_SIZE)
-        cache_give(range, first, false);
+    while (count-- > 0)
+        cache_give(range, first + count * PAGE_SIZE, false);
 }
 
 void frame_release_run(uint64_t first, uint64_t pages)

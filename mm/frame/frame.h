@@ -65,8 +65,9 @@ void frame_free_zeroed(uint64_t frame);
 /* 16 bits about an allocated block, for whoever has allocated it; 0 at first. mm/frame/note.h says whose they are once
  * the frame has references. */
 uint16_t *frame_note(uint64_t frame);
-/* Called by a CPU that has nothing else to do: zeroes a free frame ahead of its use. False: there is nothing to do. */
-bool frame_zero_ahead(void);
+/* Called by a CPU that has nothing else to do: zeroes a free frame ahead of its use, or returns some of the frames that
+ * were given back to it to the free blocks. False: there is nothing to do. */
+bool frame_idle(void);
 /* Frees what frame_alloc(ORDER) returned. Panics on a frame that is not allocated with that order. */
 void frame_free(uint64_t frame, uint32_t order);
 

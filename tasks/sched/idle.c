@@ -59,13 +59,13 @@ static __attribute__((noinline)) bool idle_poll_work(struct cpu_queue *queue)
     return queue->run.ready_count > 0;
 }
 
-/* Zeroes free frames ahead of their use, instead of halting at once. True: there is other work. */
+/* Zeroes free frames ahead of their use (frame_idle), instead of halting at once. True: there is other work. */
 static __attribute__((noinline)) bool idle_zero(struct cpu_queue *queue, bool first)
 {
     for (uint32_t i = 1; queue->run.ready_count == 0; i++) {
         if (first && idle_poll_look() && msg_poll())
             return true;
-        if (!frame_zero_ahead())
+        if (!frame_idle())
             return false;
         cpu_answer();
         if (i % FRAMES_BETWEEN_INTERRUPTS == 0)

@@ -433,6 +433,17 @@ int content_page(struct content *content, uint64_t page, bool write, bool placed
     return 0;
 }
 
+void content_frames_here(const struct content *content, uint64_t page, uint32_t count, uint64_t *found)
+{
+    for (uint64_t end = page + count; page < end; page++, found++) {
+        uint64_t word = page < pages_of(content->size) ? page_tree_get(&content->tree, page) : 0;
+
+        *found = (word & (MOVING | FOREIGN | LOST)) == 0 ? frame_of(word) : 0;
+        if (*found != 0)
+            frame_share(*found);
+    }
+}
+
 bool content_ends_before(const struct content *content, uint64_t page)
 {
     return page >= pages_of(content->size);

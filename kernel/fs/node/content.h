@@ -69,6 +69,10 @@ int64_t content_seek_hole(const struct content *content, uint64_t at);
  * behind the end, or the user has too many pages; -ENOMEM, -EAGAIN; -EHWPOISON: it is lost. -EXDEV, never with PLACED:
  * content_lacks_frame holds. 1: the frame is another kernel's, and no reference was counted. */
 int content_page(struct content *content, uint64_t page, bool write, bool placed, uint64_t *frame);
+/* For each of the COUNT pages from PAGE on: sets *FOUND++ to its frame, with a reference for the caller, if the page
+ * has one of this kernel and does not move; else to 0. Makes no frames; those of the boot image's pages stay the same
+ * as it, so the caller must not write to them. */
+void content_frames_here(const struct content *content, uint64_t page, uint32_t count, uint64_t *found);
 /* True if a frame has to be made before page PAGE can be mapped or written, and may be of any memory: it has none, and
  * is neither lost nor in the boot image, whose pages are kept where they can be dropped again. */
 bool content_lacks_frame(const struct content *content, uint64_t page);

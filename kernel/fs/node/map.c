@@ -12,6 +12,7 @@
 #include "kernel/instance/instance.h"
 #include "kernel/lib/log.h"
 #include "kernel/lib/panic.h"
+#include "kernel/lib/string.h"
 #include "kernel/vdso/pages.h"
 #include "mm/area/backing.h"
 #include "mm/change/revoke.h"
@@ -300,6 +301,20 @@ static int object_page(uint32_t object, uint64_t page, bool write, struct file_w
     return idle && node_drop_idle() ? page_once(object, page, write, want, frame) : error;
 }
 
+static void frames_here(uint32_t object, uint64_t page, uint32_t count, uint64_t *found)
+{
+    struct node *node = object != BACKING_VDSO ? node_find(object) : NULL;
+
+    memset(found, 0, count * sizeof(*found));
+    if (node == NULL)
+        return;
+    spin_lock(&node->lock);
+    if ((node->mode & FILE_TYPE_MASK) == FILE_REGULAR)
+        content_frames_here(&node->content, page, count, found);
+    spin_unlock(&node->lock);
+    node_put(node);
+}
+
 static int take_page(uint32_t object, uint64_t page, bool written, struct frame_reference *new)
 {
     struct node *node = object != BACKING_VDSO ? node_find(object) : NULL;
@@ -518,6 +533,7 @@ static void lose_frames(uint32_t kernel)
 void node_map_init(void)
 {
     static const struct file_objects objects = {.page = object_page,
+                                                .here = frames_here,
                                                 .take = take_page,
                                                 .place = place_pages,
                                                 .policy = policy_of_page,

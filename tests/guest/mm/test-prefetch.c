@@ -1,12 +1,15 @@
 /* test-prefetch: pages that come with the answer to a fault on another page. The argument says how many runs an answer
  * may bring, as prefetch= on the boot command line does. */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tests/guest/harness/place.h"
@@ -246,11 +249,116 @@ static void test_storm(void)
     }
 }
 
+/* Maps a new file of PAGES pages, each with its number. *FILE: a descriptor for both, by which the mapping is made if
+ * PROT allows writes; *READING: one for reading, else. */
+static char *file_area(int prot, int type, int *file, int *reading)
+{
+    static const char name[] = "/test-prefetch.data";
+    static unsigned char page[PAGE];
+    char *start;
+
+    *file = open(name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    *reading = open(name, O_RDONLY | O_CLOEXEC);
+    CHECK(unlink(name) == 0, "%s", strerror(errno));
+    for (unsigned long i = 0; i < PAGES; i++) {
+        memset(page, (int)i, sizeof(page));
+        if (!CHECK(write(*file, page, sizeof(page)) == (ssize_t)sizeof(page), "%s", strerror(errno)))
+            return NULL;
+    }
+    start = mmap(NULL, PAGES * PAGE, prot, type, (prot & PROT_WRITE) != 0 ? *file : *reading, 0);
+    CHECK(start != MAP_FAILED, "%s", strerror(errno));
+    return start != MAP_FAILED ? start : NULL;
+}
+
+static void file_end(char *start, int file, int reading)
+{
+    munmap(start, PAGES * PAGE);
+    close(reading);
+    close(file);
+    CHECK(thread_move(0) == 0, "no move");
+}
+
+/* Kernel 1 reads a file that nobody has mapped before, by a descriptor for reading. */
+static void test_file(void)
+{
+    unsigned long fetches;
+    int file, reading;
+    char *start = file_area(PROT_READ, MAP_SHARED, &file, &reading);
+
+    if (start == NULL || !CHECK(thread_move(1) == 0, "no move"))
+        return;
+    fetches = figure(1, " frames ");
+    for (unsigned long i = 0; i < PAGES; i++)
+        CHECK(start[i * PAGE] == (char)i, "page %lu has %d", i, start[i * PAGE]);
+    fetches = figure(1, " frames ") - fetches;
+    tap_note("%lu pages of a file with %lu runs an answer: %lu fetches", PAGES, runs, fetches);
+    CHECK(runs == 0 ? fetches >= PAGES : fetches < PAGES / 2, "%lu fetches", fetches);
+    for (unsigned long i = 0; i < PAGES; i += 5)
+        CHECK(pwrite(file, "x", 1, (off_t)(i * PAGE)) == 1 && start[i * PAGE] == 'x', "page %lu has not changed", i);
+    file_end(start, file, reading);
+}
+
+/* Pages that have come along go with the end of the file, as all others do. */
+static void test_file_cut(void)
+{
+    for (int type = MAP_SHARED; type <= MAP_PRIVATE; type++) {
+        int file, reading;
+        char *start = file_area(PROT_READ, type, &file, &reading);
+
+        if (start == NULL)
+            return;
+        for (int kernel = 0; kernel < 2; kernel++) { /* the first page of each 16, which bring the others along */
+            CHECK(thread_move(kernel) == 0, "no move");
+            for (unsigned long i = 0; i < PAGES; i += 16)
+                CHECK(start[i * PAGE] == (char)i, "page %lu has %d", i, start[i * PAGE]);
+        }
+        CHECK(ftruncate(file, 5 * PAGE) == 0, "%s", strerror(errno));
+        CHECK(ftruncate(file, PAGES * PAGE) == 0, "%s", strerror(errno));
+        for (int kernel = 1; kernel >= 0; kernel--) {
+            CHECK(thread_move(kernel) == 0, "no move");
+            for (unsigned long i = 0; i < PAGES; i++)
+                CHECK(start[i * PAGE] == (char)(i < 5 ? i : 0), "type %d, page %lu on %d has %d", type, i, kernel,
+                      start[i * PAGE]);
+        }
+        file_end(start, file, reading);
+    }
+}
+
+/* The first write to a page changes the file's times, also if its neighbour has been read: no page that may be written
+ * has come along. */
+static void test_file_times(void)
+{
+    const struct timespec old[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+    int file, reading;
+    char *start = file_area(PROT_READ | PROT_WRITE, MAP_SHARED, &file, &reading);
+
+    if (start == NULL)
+        return;
+    for (int kernel = 0; kernel < 2; kernel++) {
+        struct stat facts;
+        unsigned long first = 64 * (unsigned long)kernel;
+
+        while (((uintptr_t)start / PAGE + first) % 32 !=
+               0) /* it and the next are in one block of those that come along */
+            first++;
+        CHECK(thread_move(kernel) == 0, "no move");
+        CHECK(start[first * PAGE] == (char)first, "page %lu has %d", first, start[first * PAGE]);
+        CHECK(futimens(file, old) == 0, "%s", strerror(errno));
+        start[(first + 1) * PAGE] = 'w';
+        CHECK(fstat(file, &facts) == 0 && facts.st_mtime != 1000, "a write on kernel %d has changed no time", kernel);
+    }
+    file_end(start, file, reading);
+}
+
 static const struct tap_test tests[] = {
     {"sequence", "pages touched in sequence are prefetched, and none when the option says none", test_sequence},
     {"scattered", "runs of one page come as many at once as the option says", test_scattered},
     {"change", "prefetched pages are unmapped with the others", test_change},
     {"copied", "pages that a fork shares are prefetched, and each process keeps its own", test_copied},
+    {"file", "pages of a file that is only read are prefetched, and show what is written to it", test_file},
+    {"file-cut", "prefetched pages of a file are lost with its end", test_file_cut},
+    {"file-times", "no page of a file that may be written is prefetched: its first write changes the times",
+     test_file_times},
     {"storm", "no thread reads what a page had before another one wrote to it, while pages are copied", test_storm},
 };
 

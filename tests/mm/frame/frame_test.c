@@ -292,11 +292,11 @@ TEST(frame_zeroed_ahead, "an idle CPU zeroes frames, as many as it keeps; each i
     memset(arena, 0xff, ARENA);
     CHECK_EQ(add(0, ARENA), 0);
     pages = free_pages();
-    while (frame_zero_ahead())
+    while (frame_idle())
         ahead++;
     CHECK_EQ(ahead, ZEROED_MAX);
     CHECK_EQ(free_pages(), pages);
-    CHECK(!frame_zero_ahead());
+    CHECK(!frame_idle());
     frame = frame_alloc(0);
     CHECK_EQ(arena[frame - BASE + PAGE_SIZE - 1], 0xff);
     for (uint64_t taken_ahead = 0; taken_ahead < ZEROED_MAX + 2; taken_ahead++) {
@@ -308,6 +308,33 @@ TEST(frame_zeroed_ahead, "an idle CPU zeroes frames, as many as it keeps; each i
     CHECK_EQ(free_pages(), pages - ZEROED_MAX - 3);
 }
 
+TEST(frame_zeroed_in_order, "frames that are zeroed ahead are taken in a row, in whatever order others were given back")
+{
+    uint64_t count = DIRTY_MAX / 2, pages;
+
+    begin();
+    CHECK_EQ(add(0, ARENA), 0);
+    pages = free_pages();
+    for (uint64_t i = 0; i < count; i++)
+        taken[i] = frame_alloc(0);
+    for (uint64_t i = 0; i < count; i++)
+        frame_free(taken[i * 37 % count], 0);
+    for (uint32_t i = 0; i < 1u << REFILL_ORDER; i++)
+        CHECK(frame_idle());
+    for (uint64_t i = 0; i < 1u << REFILL_ORDER; i++) {
+        taken[i] = frame_alloc_zeroed();
+        CHECK_EQ(taken[i], taken[0] + i * PAGE_SIZE);
+    }
+    CHECK_EQ(caches[0].dirty.count, count);
+    while (frame_idle())
+        ;
+    CHECK_EQ(caches[0].dirty.count, 0); /* returned, so that the next ones are in a row, too */
+    CHECK_EQ(frame_alloc(0) + PAGE_SIZE, frame_alloc(0));
+    CHECK_EQ(free_pages(), pages - (1u << REFILL_ORDER) - 2);
+    CHECK(cache_drain());
+    CHECK_EQ(buddy_free, pages - (1u << REFILL_ORDER) - 2);
+}
+
 TEST(frame_zeroed_ahead_scarce, "no frame is zeroed ahead when few are in free blocks, and all kept ones become blocks")
 {
     uint64_t pages, count;
@@ -315,11 +342,11 @@ TEST(frame_zeroed_ahead_scarce, "no frame is zeroed ahead when few are in free b
     begin();
     CHECK_EQ(add(0, ARENA), 0);
     pages = free_pages();
-    while (frame_zero_ahead())
+    while (frame_idle())
         ;
     count = exhaust(9, taken, FRAMES);
     CHECK_EQ(count, pages / 512); /* the kept frames as well: the first range of 512 is not whole */
-    CHECK(!frame_zero_ahead());
+    CHECK(!frame_idle());
 }
 
 TEST(frame_kept, "a CPU that frees many frames keeps some and returns the others to the free blocks")
@@ -336,6 +363,26 @@ TEST(frame_kept, "a CPU that frees many frames keeps some and returns the others
     CHECK_EQ(cache_count(~1ull), 0);
     CHECK_EQ(buddy_free + cache_count(1), buddy_total);
     CHECK_EQ(frame_alloc(0), taken[count - 1]); /* the one whose contents a CPU's cache may still have */
+}
+
+TEST(frame_order, "frames in a row that a space gives back are taken in the same order again, however few they are")
+{
+    begin();
+    CHECK_EQ(add(0, ARENA), 0);
+    for (uint64_t count = 2; count < RUN_LEAST; count++) {
+        uint64_t first = frame_alloc_pages(4), again;
+
+        frame_release_run(first + count * PAGE_SIZE, 16 - count);
+        cache_drain();
+        frame_release_run(first, count);
+        for (uint64_t i = 0; i < count; i++) {
+            again = frame_alloc(0);
+            CHECK_EQ(again, first + i * PAGE_SIZE);
+            taken[i] = again;
+        }
+        for (uint64_t i = 0; i < count; i++)
+            frame_free(taken[i], 0);
+    }
 }
 
 TEST(frame_last_blocks,

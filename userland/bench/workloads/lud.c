@@ -1,5 +1,6 @@
 /* LUD: a dense matrix into a lower and an upper triangle, in place and without pivoting, by blocks, as the thesis's LUD
- * (Rodinia's): the diagonal block by one member, then its row and column, then all blocks right and below. */
+ * (Rodinia's): the diagonal block by one member, then its row and column, then all blocks right and below. The members
+ * have equal parts of the rows and columns of blocks, not of blocks. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -55,21 +56,21 @@ static void diagonal(long at)
     }
 }
 
-/* The block at (AT, LEFT), right of the diagonal one. */
-static void right_of(long at, long left)
+/* Columns LEFT to RIGHT of the blocks right of the diagonal one. */
+static void right_of(long at, long left, long right)
 {
     for (long k = at; k < at + BLOCK; k++) {
         for (long row = k + 1; row < at + BLOCK; row++) {
-            for (long column = left; column < left + BLOCK; column++)
+            for (long column = left; column < right; column++)
                 row_of(row)[column] -= row_of(row)[k] * row_of(k)[column];
         }
     }
 }
 
-/* The block at (TOP, AT), below the diagonal one. */
-static void below(long at, long top)
+/* Rows TOP to BOTTOM of the blocks below the diagonal one. */
+static void below(long at, long top, long bottom)
 {
-    for (long row = top; row < top + BLOCK; row++) {
+    for (long row = top; row < bottom; row++) {
         for (long k = at; k < at + BLOCK; k++) {
             double factor = row_of(row)[k] /= row_of(k)[k];
 
@@ -79,9 +80,10 @@ static void below(long at, long top)
     }
 }
 
-static void inner(long at, long top, long left)
+/* Rows TOP to BOTTOM of a block that begins at column LEFT. */
+static void inner(long at, long top, long bottom, long left)
 {
-    for (long row = top; row < top + BLOCK; row++) {
+    for (long row = top; row < bottom; row++) {
         double *to = &row_of(row)[left];
 
         for (long k = at; k < at + BLOCK; k++) {
@@ -91,6 +93,39 @@ static void inner(long at, long top, long left)
             for (long column = 0; column < BLOCK; column++)
                 to[column] -= factor * from[column];
         }
+    }
+}
+
+/* The member's part of the LENGTH columns right of the diagonal block and of as many rows below it. */
+static void edges(int me, long at, long length)
+{
+    long corner = at + BLOCK;
+    long first;
+    long end;
+
+    team_range(me, 2 * length, &first, &end);
+    if (first < length)
+        right_of(at, corner + first, corner + (end < length ? end : length));
+    if (end > length)
+        below(at, corner + (first > length ? first - length : 0), corner + end - length);
+}
+
+/* The member's part of the REST x REST blocks right and below: of their rows, block by block, as whole blocks cannot be
+ * divided evenly (25 blocks for 16 members take as long as 32). */
+static void inner_blocks(int me, long at, long rest)
+{
+    long first;
+    long end;
+
+    team_range(me, rest * rest * BLOCK, &first, &end);
+    while (first < end) {
+        long block = first / BLOCK;
+        long row = first % BLOCK;
+        long stop = end - first < BLOCK - row ? row + end - first : BLOCK;
+        long top = at + (1 + block / rest) * BLOCK;
+
+        inner(at, top + row, top + stop, at + (1 + block % rest) * BLOCK);
+        first += stop - row;
     }
 }
 
@@ -112,17 +147,9 @@ static void run(int me)
             team_alone_end();
         }
         team_barrier();
-        team_range(me, 2 * rest, &first, &end);
-        for (long i = first; i < end; i++) {
-            if (i < rest)
-                right_of(at, at + (1 + i) * BLOCK);
-            else
-                below(at, at + (1 + i - rest) * BLOCK);
-        }
+        edges(me, at, rest * BLOCK);
         team_barrier();
-        team_range(me, rest * rest, &first, &end);
-        for (long i = first; i < end; i++)
-            inner(at, at + (1 + i / rest) * BLOCK, at + (1 + i % rest) * BLOCK);
+        inner_blocks(me, at, rest);
         team_barrier();
     }
     team_clock_end();

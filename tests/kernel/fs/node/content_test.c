@@ -293,6 +293,30 @@ static struct frame_reference *reference_to(uint64_t frame)
     return reference;
 }
 
+TEST(content_here, "frames that a file has are counted for who asks, and no others are made")
+{
+    struct content content = {0};
+    uint64_t found[5], frame = 0;
+
+    begin();
+    CHECK_EQ(content_write(&content, PAGE_SIZE, "abc", 3), 3);
+    CHECK_EQ(content_write(&content, 3 * PAGE_SIZE, "def", 3), 3);
+    content_frames_here(&content, 0, 5, found);
+    CHECK_EQ(found[0], 0);
+    CHECK_EQ(found[2], 0); /* a hole */
+    CHECK_EQ(found[4], 0); /* behind the end */
+    CHECK_EQ(content.pages, 2);
+    CHECK(memory[number_of(found[1])][0] == 'a' && memory[number_of(found[3])][0] == 'd');
+    CHECK_EQ(frame_spaces(found[1]), 2);
+    CHECK(content_move_begin(&content, 1, found[1]));
+    content_frames_here(&content, 1, 1, &frame);
+    CHECK_EQ(frame, 0); /* it moves */
+    CHECK(content_move_end(&content, 1, found[1], reference_to(0)));
+    frame_release(found[1]);
+    frame_release(found[3]);
+    end(&content);
+}
+
 /* Page PAGE, whose frame is OLD and moves, gets a copy in FRAME. */
 static bool move(struct content *content, uint64_t page, uint64_t old, uint64_t frame)
 {

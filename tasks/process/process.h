@@ -67,7 +67,6 @@ struct process {
     uint32_t exit_signal;   /* [g] signal that the parent is sent at its end */
     uint32_t live;          /* [g] threads in the whole machine */
     bool pruning;           /* [g] all threads but one are being killed for exec: no new threads, no kernel joins */
-    bool replacing;         /* [g] exec is about to replace its memory, which cannot be pinned any more */
     uint32_t status;        /* [g] exit status as waitpid's; valid once the group is exiting */
     uint32_t leader_status; /* [g] exit status of the first thread, if it ended by itself */
     struct list children;   /* [g] struct child, in order of birth */
@@ -94,7 +93,9 @@ struct process {
     uint32_t timer_count, timer_next; /* [g] number of timers; id of the next one */
     struct list robust;               /* [g] struct process_robust */
     uint32_t robust_count;            /* [g] how many */
-    bool lost_member; /* [a] a kernel has died that had a part of it: it ends, and threads of it are lost */
+    kernel_set pins_away;             /* [g] members without threads that have pins (tasks/exit/exit.md) */
+    bool is_quiet;                    /* [g] no thread is left that has to die; the members that are left have memory */
+    bool is_pinned;                   /* [g] its end, or exec, goes on when the last pin is gone */
     struct process_limit limits[PROCESS_LIMITS]; /* [g] */
     uint32_t attributes[PROCESS_ATTRIBUTES];     /* [g] */
     struct credentials credentials;              /* [g] those of its first thread */

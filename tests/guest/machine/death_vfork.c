@@ -41,21 +41,34 @@ static _Noreturn void vfork_and_exec(int kernel)
     _exit(98);
 }
 
-/* A parent in vfork is killed, or another of its threads execs, and has to wait for the child, which sleeps. A death is
- * cleaned up nevertheless, wherever the memory is that they share. */
+/* The parent's memory is on the dying kernel, too. */
+static void visit(int kernel)
+{
+    static volatile char page[2 * PAGE];
+
+    death_go(kernel);
+    page[PAGE] = 1;
+    death_go(0);
+}
+
+/* A parent in vfork is killed, or another of its threads execs; its child, which uses the same memory, sleeps. It ends
+ * with a kernel that has a part of this memory, and with no other. */
 void death_test_vfork(void)
 {
-    for (int turn = 0; turn < 4; turn++) {
+    for (int turn = 0; turn < 8; turn++) {
         int dying = death_victim(0), there = turn % 2 == 0 ? 0 : death_neighbour(dying);
-        bool execs = turn >= 2;
+        bool execs = (turn & 2) != 0, visits = (turn & 4) != 0;
         pid_t parent, child;
 
         death_begin();
         parent = FORK();
-        if (parent == 0 && execs)
-            vfork_and_exec(there);
-        if (parent == 0)
+        if (parent == 0) {
+            if (visits)
+                visit(dying);
+            if (execs)
+                vfork_and_exec(there);
             vfork_there((void *)(intptr_t)there);
+        }
         UNTIL(death_board->ready != 0 && tap_sleeps(death_board->ready, death_board->ready), "a child that sleeps");
         child = death_board->ready;
         if (execs) {
@@ -66,8 +79,12 @@ void death_test_vfork(void)
             MUST(kill(parent, SIGKILL));
         }
         death_kill(dying, KETTLE_KILL_NOW);
+        if (!visits) {
+            CHECK(kill(child, 0) == 0, "turn %d: the child has ended", turn);
+            MUST(kill(child, SIGKILL));
+        }
         UNTIL(kill(child, 0) != 0 && errno == ESRCH, "the child to end");
-        if (execs)
+        if (execs && !visits)
             CHECK_EXITS(parent, 0);
         else
             CHECK_DIES(parent, SIGKILL);

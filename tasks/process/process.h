@@ -11,10 +11,12 @@
 #define TASKS_PROCESS_PROCESS_H
 
 #include "kernel/lib/ordered.h"
+#include "msg/call.h"
 #include "tasks/process/attribute.h"
 #include "tasks/process/call.h"
 #include "tasks/process/group.h"
 #include "tasks/process/limit.h"
+#include "tasks/process/wire.h"
 #include "tasks/thread/thread.h"
 #include "tasks/timer/timer.h"
 
@@ -49,6 +51,20 @@ struct process_hints {
     struct work work;                /* sends them where there is no memory */
 };
 
+/* A GROUP_STOP under way, and what the members have to be told of stops and continues: tasks/process/stop.c. */
+struct stop_sending {
+    struct msg_asking asking;
+    struct msg_group_stop message;
+    struct group *group; /* a reference */
+};
+
+struct process_stops {
+    kernel_set due;            /* [g] members that are to get the current round */
+    kernel_set unanswered[2];  /* [g] members with a continue, or a stop, that they have not answered */
+    bool is_spare_used;        /* [g] */
+    struct stop_sending spare; /* where there is no memory */
+};
+
 /* Permission bits that are cleared in new files (umask(2)). */
 struct process_umask {
     uint32_t processes; /* [a] processes that share it */
@@ -81,6 +97,7 @@ struct process {
     struct msg_process_call news;          /* [g] a stop or continue that a task reports to the parent; type 0: none */
     struct work news_work;
     struct process_hints hints;
+    struct process_stops stops;
     uint64_t children_user_ns, children_system_ns; /* [g] of children waited for */
     struct account_used children_used;             /* [g] the same */
     struct account_io children_io;                 /* [g] */

@@ -240,6 +240,86 @@ static void test_hints(void)
           shared->count[1]);
 }
 
+/* --- stops --- */
+
+static void count_there(struct thread *thread)
+{
+    (void)thread;
+    kernels_go(1);
+    atomic_store(&shared->count[0], kettle_kernel());
+    atomic_store(&shared->ready, 1);
+    for (;;) {
+        atomic_fetch_add(&shared->count[3], 1);
+        usleep(1000);
+    }
+}
+
+static int count_on_both(void)
+{
+    static struct thread thread;
+
+    kernels_go(0);
+    if (!thread_start(&thread, count_there))
+        return 1;
+    for (;;) {
+        atomic_fetch_add(&shared->count[1], 1);
+        sched_yield();
+    }
+}
+
+/* What COUNTER is once it does not change any more. */
+static long still(atomic_long *counter)
+{
+    for (;;) {
+        long before = atomic_load(counter);
+
+        for (int i = 0; i < 100; i++)
+            sched_yield();
+        if (atomic_load(counter) == before)
+            return before;
+    }
+}
+
+static void test_stops(void)
+{
+    long before, rounds = 0, sent, at;
+    int64_t begin;
+    int status;
+    pid_t child;
+
+    if (tap_skip_alone())
+        return;
+    memset(shared, 0, sizeof(*shared));
+    kernels_go(0);
+    child = FORK();
+    if (child == 0)
+        _exit(count_on_both());
+    UNTIL(atomic_load(&shared->ready) != 0 && atomic_load(&shared->count[1]) > 0, "a thread on each kernel");
+    before = messages_sent("GROUP_STOP");
+    begin = tap_time();
+    inject("hold:400000");
+    for (; tap_time() - begin < HOLD_US * 1000 / 2; rounds++) {
+        MUST(kill(child, SIGSTOP));
+        at = still(&shared->count[1]);
+        MUST(kill(child, SIGCONT));
+        UNTIL(atomic_load(&shared->count[1]) != at, "the thread here to go on");
+    }
+    inject("off");
+    sent = messages_sent("GROUP_STOP") - before;
+    tap_note("%ld stops and continues, %ld messages", rounds, sent);
+    CHECK(rounds > 4 && sent <= 6, "%ld messages for %ld stops and continues", sent, rounds);
+    at = atomic_load(&shared->count[3]);
+    UNTIL(atomic_load(&shared->count[3]) > at + 1, "the thread there to go on");
+    MUST(kill(child, SIGSTOP));
+    CHECK(waitpid(child, &status, WUNTRACED) == child && WIFSTOPPED(status), "%x", (unsigned)status);
+    at = atomic_load(&shared->count[3]);
+    CHECK(still(&shared->count[3]) == at, "a thread of a stopped process runs");
+    MUST(kill(child, SIGCONT));
+    UNTIL(atomic_load(&shared->count[3]) > at + 1, "the thread there to go on");
+    MUST(kill(child, SIGKILL));
+    CHECK_DIES(child, SIGKILL);
+}
+
 /* --- window sizes --- */
 
 static int resize(void *unused)
@@ -471,6 +551,8 @@ static void test_beside(void)
 
 static const struct tap_test tests[] = {
     {"signal", "a signal is passed on where the kernels have no memory left", test_signal},
+    {"stops", "a kernel that does not answer has one stop and one continue of a process, however many there are",
+     test_stops},
     {"hints", "a kernel that does not answer has one hint of a process's signals, however many are sent", test_hints},
     {"sizes", "a kernel that does not answer has few signals of a terminal, however many are sent", test_sizes},
     {"beside", "root works beside a user who takes all there is of anything, and all of it comes back", test_beside},

@@ -47,7 +47,7 @@ static void visit(int kernel)
     static volatile char page[2 * PAGE];
 
     death_go(kernel);
-    page[PAGE] = 1;
+    page[PAGE]++;
     death_go(0);
 }
 

@@ -317,6 +317,7 @@ static int end_pruning(struct group *group, bool freed)
     group->quiet_count = 0;
     end = group->exiting;
     group->freeing = freed && !end;
+    group->lost = group->lost && !(freed && !end); /* with the old memory */
     process->is_quiet = !freed;
     thread_current()->visited = 1ull << instance.kernel;
     if (group->pinned == NULL && freed) {

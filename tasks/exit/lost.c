@@ -40,13 +40,13 @@ static struct space *space_of(struct group *group)
     return space;
 }
 
-/* Whether GROUP uses the memory of another one that a kernel has died with, which its home alone knew perhaps. */
-static bool has_lost_host(struct group *group)
+/* Whether a kernel has died that had a part of the memory of GROUP: noted by the round of an end, or told by KILL. */
+static bool is_lost(struct group *group)
 {
     bool lost;
 
     spin_lock(&group->lock);
-    lost = group->pinned != NULL && __atomic_load_n(&group->pinned->lost, __ATOMIC_ACQUIRE);
+    lost = __atomic_load_n(group->pinned != NULL ? &group->pinned->lost : &group->lost, __ATOMIC_ACQUIRE);
     spin_unlock(&group->lock);
     return lost;
 }
@@ -59,7 +59,7 @@ static uint32_t status_for(struct group *group, uint32_t kernel)
 
     if (space == NULL)
         return 0;
-    if (lost_member_of(space, kernel) || has_lost_host(group))
+    if (lost_member_of(space, kernel) || is_lost(group))
         status = group->home == instance.kernel ? EXIT_SIGNAL(SIGKILL) : 0; /* else its home ends it */
     else if (!lost_frames_known(space) && lost_frame_of(space, kernel))
         status = EXIT_SIGNAL(SIGBUS);

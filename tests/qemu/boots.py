@@ -165,7 +165,7 @@ BOOTS = [
     boot("4-kernels", [f"test-fuzz-calls seed={SEED} seconds={20 if not long_run() else 3600}"], label="fuzz"),
     boot("2-kernels", ["test-refused", f"test-fuzz-calls seed={SEED} seconds=10 stops=0 alloc=15"], label="refused"),
     # (hints and sizes in a long run only: docs/limits.md, "a signal that is sent in a loop")
-    boot("4-kernels", [f"test-survive {'hints sizes ' if long_run() else ''}copies readers", "test-survive hog locks beside", "test-survive hog terminals beside"],
+    boot("4-kernels", [f"test-survive {'hints sizes ' if long_run() else ''}stops copies readers", "test-survive hog locks beside", "test-survive hog terminals beside"],
          label="survive"),
     boot("4-kernels", ["test-prefetch 0"], "prefetch=0"),
     boot("2-kernels", ["test-prefetch 4"], "prefetch=4"),

@@ -246,10 +246,10 @@ static void commit_group(struct laid_out *laid)
     }
     if (laid->process != NULL) { /* otherwise its home, which may be this kernel, has it */
         group->process = laid->process;
+        forget_notes_locked(group);
         group->pins_told = false; /* its pins here are those of the home now */
         if (laid->process->is_pinned)
             group_get(group); /* as kill_begin does, for the second round */
-        forget_notes_locked(group);
     }
     if (laid->files != NULL)
         group->files = laid->files;

@@ -105,7 +105,7 @@ def boot(machine, programs, append="", inject="", label="", machines=None):
 
 def deaths(rounds):
     """Deaths of each kind; those at each message, and their times, on other machines in a long run only."""
-    kinds = ("refused rest threads homes orphans vfork vfork-storm waits files locks served futex robust pi read borrowed copies file mover "
+    kinds = ("refused rest threads homes orphans vfork vfork-storm vfork-home waits files locks served futex robust pi read borrowed copies file mover "
              "workers load account")
     return f"test-death {rounds}" + (f" {kinds}" if not long_run() else "")
 

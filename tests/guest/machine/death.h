@@ -65,6 +65,9 @@ void death_test_pi(void);
 void death_test_served(void);
 void death_test_vfork(void);
 void death_test_vfork_storm(void);
+void death_test_vfork_home(void);
+/* The process at home on the kernel that dies, of death_test_vfork_home. */
+int death_vfork_home(int elsewhere);
 /* The process at home on the kernel that dies, of death_test_pi. */
 int death_hold_pi(void);
 

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -88,6 +89,67 @@ void death_test_vfork(void)
             CHECK_EXITS(parent, 0);
         else
             CHECK_DIES(parent, SIGKILL);
+        death_audit();
+        death_start_again(dying);
+    }
+}
+
+/* Of the parent at home on the kernel that dies: says whose child sleeps elsewhere, by descriptor 3. */
+static void *vfork_elsewhere(void *kernel)
+{
+    static pid_t child;
+
+    death_go((int)(intptr_t)kernel);
+    if (vfork() == 0) {
+        child = (int)syscall(SYS_getpid);
+        if (write(3, &child, sizeof(child)) != (ssize_t)sizeof(child))
+            _exit(97);
+        for (;;)
+            pause();
+    }
+    for (;;)
+        pause();
+    return NULL;
+}
+
+int death_vfork_home(int elsewhere)
+{
+    pthread_t thread;
+
+    MUST(-pthread_create(&thread, NULL, vfork_elsewhere, (void *)(intptr_t)elsewhere));
+    for (;;)
+        pause();
+}
+
+/* The home of a parent that was killed in vfork dies while the child sleeps on another kernel, which ends with it; or
+ * when it is about to learn that the child is gone. */
+void death_test_vfork_home(void)
+{
+    for (int turn = 0; turn < 2; turn++) {
+        int dying = death_victim(0), talk[2], fds[] = {0, 1, 2, -1, KETTLE_FDS_END};
+        char *argv[] = {(char *)(uintptr_t)tap_self(), "@home", "vfork", NULL}, words[80];
+        pid_t parent, child = 0;
+
+        MUST(pipe(talk));
+        fds[3] = talk[1];
+        parent = (pid_t)MUST(kettle_spawn(dying, argv[0], argv, (char *[]){NULL}, fds));
+        REQUIRE(read(talk[0], &child, sizeof(child)) == (ssize_t)sizeof(child), "no child");
+        UNTIL(tap_sleeps(child, child), "the child to sleep");
+        MUST(kill(parent, SIGKILL));
+        if (turn == 0) {
+            death_audit();
+            death_kill(dying, KETTLE_KILL_NOW);
+        } else {
+            death_audit(); /* the end is left to the child now */
+            snprintf(words, sizeof(words), "kernel=%d inject=type:GROUP_UNPINNED,delay:0,dies:1", dying);
+            MUST(kettle_control(words));
+            MUST(kill(child, SIGKILL));
+            UNTIL(death_comes(dying, INT64_C(1000000)), "the kernel to die");
+        }
+        UNTIL(kill(child, 0) != 0 && errno == ESRCH, "the child to end");
+        CHECK_DIES(parent, SIGKILL);
+        for (int i = 0; i < 2; i++)
+            MUST(close(talk[i]));
         death_audit();
         death_start_again(dying);
     }

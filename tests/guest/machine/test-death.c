@@ -185,6 +185,8 @@ static int be_home(int argc, char **argv)
         return 0;
     } else if (strcmp(what, "pi") == 0) {
         return death_hold_pi();
+    } else if (strcmp(what, "vfork") == 0) {
+        return death_vfork_home(death_neighbour(death_victim(0)));
     } else if (strcmp(what, "copies") == 0) {
         return death_copies_home();
     } else if (strcmp(what, "waits") == 0) {
@@ -874,6 +876,7 @@ int main(int argc, char **argv)
         {"vfork", "a death is cleaned up while a parent that has been killed waits for its child in vfork",
          death_test_vfork},
         {"vfork-storm", "so it is while more such parents are killed", death_test_vfork_storm},
+        {"vfork-home", "so it is where the home of such a parent dies", death_test_vfork_home},
         {"waits", "threads elsewhere of a process at home there end, in whatever call they wait", test_waits},
         {"files", "files at home there fail with EIO, also after the kernel has started again", test_files},
         {"locks", "locks, semaphores and queues of a process at home there are given back", test_locks},

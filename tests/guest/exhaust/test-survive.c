@@ -322,19 +322,46 @@ static void test_stops(void)
 
 /* --- window sizes --- */
 
+#define TERMINALS 80 /* more than have an entry each where there is no memory */
+
+/* A pseudo-terminal with a foreground group of its own, that of *LEADER. Returns the master, or -1. */
+static int open_terminal(pid_t *leader)
+{
+    int master = posix_openpt(O_RDWR | O_NOCTTY), slave, ready[2];
+    char byte;
+
+    if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0 || pipe(ready) != 0)
+        return -1;
+    *leader = FORK();
+    if (*leader == 0) {
+        setsid();
+        slave = open(ptsname(master), O_RDWR);
+        if (slave < 0 || ioctl(slave, TIOCSCTTY, 0) != 0 || write(ready[1], "r", 1) != 1)
+            _exit(1);
+        for (;;)
+            pause();
+    }
+    close(ready[1]);
+    if (read(ready[0], &byte, 1) != 1)
+        master = -1;
+    close(ready[0]);
+    return master;
+}
+
 static int resize(void *unused)
 {
     struct winsize size = {.ws_row = 24, .ws_col = 80};
-    int master = posix_openpt(O_RDWR | O_NOCTTY), slave;
+    int masters[TERMINALS];
+    pid_t leaders[TERMINALS];
     int64_t begin;
     long before;
 
     (void)unused;
-    if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0 || setsid() < 0)
-        return 1;
-    slave = open(ptsname(master), O_RDWR);
-    if (slave < 0 || ioctl(slave, TIOCSCTTY, 0) != 0)
-        return 2;
+    for (int i = 0; i < TERMINALS; i++) {
+        masters[i] = open_terminal(&leaders[i]);
+        if (masters[i] < 0)
+            return 1;
+    }
     kernels_go(1);
     atomic_store(&shared->count[0], kettle_kernel());
     kernels_go(0);
@@ -343,11 +370,17 @@ static int resize(void *unused)
     inject("hold:400000");
     while (tap_time() - begin < HOLD_US * 1000 / 2) {
         size.ws_row ^= 1;
-        MUST(ioctl(master, TIOCSWINSZ, &size));
-        atomic_fetch_add(&shared->count[1], 1);
+        for (int i = 0; i < TERMINALS; i++) {
+            MUST(ioctl(masters[i], TIOCSWINSZ, &size));
+            atomic_fetch_add(&shared->count[1], 1);
+        }
     }
     inject("off");
     atomic_store(&shared->count[2], messages_sent("PROCESS_GROUP_SIGNAL") - before);
+    for (int i = 0; i < TERMINALS; i++) {
+        MUST(kill(leaders[i], SIGKILL));
+        tap_wait(leaders[i]);
+    }
     return 0;
 }
 

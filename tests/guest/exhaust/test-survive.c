@@ -2,6 +2,7 @@
  * machine lives on, and everything comes back. */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -242,9 +243,12 @@ static void test_hints(void)
 
 /* --- stops --- */
 
+static cpu_set_t all_cpus;
+
 static void count_there(struct thread *thread)
 {
     (void)thread;
+    sched_setaffinity(0, sizeof(all_cpus), &all_cpus);
     kernels_go(1);
     atomic_store(&shared->count[0], kettle_kernel());
     atomic_store(&shared->ready, 1);
@@ -284,6 +288,7 @@ static void test_stops(void)
 {
     long before, rounds = 0, sent, at;
     int64_t begin;
+    cpu_set_t here;
     int status;
     pid_t child;
 
@@ -291,9 +296,14 @@ static void test_stops(void)
         return;
     memset(shared, 0, sizeof(*shared));
     kernels_go(0);
+    MUST(sched_getaffinity(0, sizeof(all_cpus), &all_cpus));
+    CPU_ZERO(&here); /* so that no third kernel has a part of the child, and answers each round */
+    CPU_SET(sched_getcpu(), &here);
+    MUST(sched_setaffinity(0, sizeof(here), &here));
     child = FORK();
     if (child == 0)
         _exit(count_on_both());
+    MUST(sched_setaffinity(0, sizeof(all_cpus), &all_cpus));
     UNTIL(atomic_load(&shared->ready) != 0 && atomic_load(&shared->count[1]) > 0, "a thread on each kernel");
     before = messages_sent("GROUP_STOP");
     begin = tap_time();

@@ -172,18 +172,6 @@ static int64_t have_done_for_each(const struct stop *death, enum stop_step step,
     return worst;
 }
 
-/* Quiesces all programs. A process that uses another one's memory keeps this from its end (tasks/exit/exit.md). Where
- * that has begun after STEP_LOST_END, the step is done again while programs stand still and begin no more of them. */
-static bool quiesce(const struct stop *death)
-{
-    int64_t left;
-
-    if (stop_freeze_all(death, survivors(death)))
-        return true;
-    have_done_for_each(death, STEP_LOST_END, &left);
-    return stop_freeze_all(death, survivors(death));
-}
-
 /* Ends what had a part on the dead. True: nothing of it is left, and all programs are quiesced. The fence is repeated,
  * because a CPU may have been about to begin a request when it passed. */
 static bool end_all(const struct stop *death)
@@ -194,7 +182,7 @@ static bool end_all(const struct stop *death)
     if (have_done_for_each(death, STEP_LOST_END, &left) < 0 || left != 0)
         return false;
     have_done_for_each(death, STEP_LOST_FREE, &left);
-    if (quiesce(death) && have_done_for_each(death, STEP_LOST_LEFT, &left) == 0 && left == 0)
+    if (stop_freeze_all(death, survivors(death)) && have_done_for_each(death, STEP_LOST_LEFT, &left) == 0 && left == 0)
         return true;
     stop_thaw(death, survivors(death));
     return false;

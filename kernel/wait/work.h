@@ -18,8 +18,7 @@ enum work_rank {
     WORK_LOCKS,    /* takes other locks of ranges: reads and writes a process's memory */
     WORK_FILES,    /* operations on files and names */
     WORK_PROGRAMS, /* what a program's call may wait for, whatever its end */
-    WORK_GUESTS, /* waits for the threads of a process to end their calls; the process uses another's memory (vfork) */
-    WORK_ENDS,   /* the same of other processes, and for the guests */
+    WORK_ENDS,     /* waits for the threads of a process to end their calls */
     WORK_RANKS
 };
 

@@ -17,13 +17,15 @@ static int run_time(const struct remote_request *request, void *result)
     struct group *group = group_find(((const struct msg_group *)request->data)->group);
     struct msg_group_killed *out = result;
     struct account account;
-    uint64_t peak;
+    uint64_t peak, user, system;
 
     *out = (struct msg_group_killed){0};
     if (group != NULL) {
         group_account(group, &account, &peak);
         out->use = account.use;
-        group_cpu_time(group, &out->user_ns, &out->system_ns);
+        group_cpu_time(group, &user, &system);
+        out->user_ns = user;
+        out->system_ns = system;
         group_put(group);
     }
     return sizeof(*out);

@@ -1,10 +1,11 @@
 /* The end of groups. See the header and tasks/exit/exit.md.
  *
  * The home ends a group in two rounds. In the first, KILL, every member kernel stops its threads and replies when none
- * is left; from then on no CPU uses the group's page tables. Only in the second, FREE, does each kernel free its
- * frames, because other kernels may have mapped them until the end of the first round.
+ * is left; from then on the group uses its page tables no more. Only in the second, FREE, does each kernel free its
+ * frames, because other kernels may have mapped them until the end of the first round. Between the rounds the memory is
+ * left to its pins; nobody waits for these, except in exec.
  *
- * The rounds run in a worker, or for exec in the calling thread, and may wait. Handlers do not wait: they keep the
+ * The rounds run in workers, or for exec in the calling thread, and may wait. Handlers do not wait: they keep the
  * request and reply later. */
 #include "tasks/exit/exit.h"
 
@@ -23,15 +24,13 @@
 #include "tasks/process/process.h"
 #include "tasks/remote/work.h"
 #include "tasks/role/adopted.h"
-#include "tasks/signal/action_cache.h"
-#include "tasks/signal/signal.h"
 #include "tasks/timer/process/alarm.h"
 #include "tasks/timer/process/process_timer.h"
 
 /* The two rounds of a group. */
 struct rounds {
     struct group *group;
-    kernel_set left; /* members that still have a part of it */
+    kernel_set left; /* other members that still have a part of it */
 };
 
 /* KERNEL has no part of the group, whatever it has answered: LENGTH is an error, unless it has died with its threads.
@@ -39,8 +38,9 @@ struct rounds {
 static void note_error(struct rounds *rounds, uint32_t kernel, int length)
 {
     rounds->left &= ~(1ull << kernel);
+    group_pins_away(rounds->group, kernel, GROUP_PINS_LOST);
     if (msg_peer_fenced(kernel))
-        __atomic_store_n(&rounds->group->process->lost_member, true, __ATOMIC_RELEASE);
+        __atomic_store_n(&rounds->group->lost, true, __ATOMIC_RELEASE);
     else
         log_line("tasks: kernel %u answered %d to the end of group %u", kernel, length, rounds->group->id);
 }
@@ -66,9 +66,9 @@ static void unpack_ended(const struct msg_group_ended *ended, struct msg_group_k
                          struct msg_group_freed *freed)
 {
     *killed = (struct msg_group_killed){
-        ended->user_ns,
-        ended->system_ns,
-        {ended->minor_faults, ended->major_faults, ended->waits, ended->preemptions},
+        .user_ns = ended->user_ns,
+        .system_ns = ended->system_ns,
+        .use = {ended->minor_faults, ended->major_faults, ended->waits, ended->preemptions},
     };
     *freed = (struct msg_group_freed){{ended->read_bytes, ended->write_bytes, ended->reads, ended->writes}, 0, 0};
 }
@@ -114,6 +114,8 @@ static void check_killed(void *context, uint32_t kernel, const void *reply, int 
         rounds->left &= ~(1ull << kernel);
         unpack_ended(&ended, &killed, &freed);
         add_freed(rounds->group, &freed);
+    } else if (killed.pinned != 0) {
+        group_pins_away(rounds->group, kernel, GROUP_PINS_CHANGE);
     }
     add_killed(rounds->group, &killed);
 }
@@ -145,24 +147,56 @@ static void note_peak(struct group *group)
     spin_unlock(&group->lock);
 }
 
-/* Both rounds over the other member kernels, the second one over those that have memory to free. Between the rounds
- * this kernel's own threads die, down to quiet_count. */
-static void end_elsewhere(struct group *group)
+/* The other members of GROUP, which has no newcomers any more; none if it uses the memory of its host. */
+static kernel_set other_members(struct group *group)
 {
-    struct msg_group message = {.group = group->id};
+    kernel_set members;
+
+    spin_lock(&group->lock);
+    members = group_members_locked(group);
+    spin_unlock(&group->lock);
+    return members & ~(1ull << instance.kernel);
+}
+
+/* KILL is answered: those of the members ASKED that are not in LEFT have no part of GROUP any more. */
+static void keep_members(struct group *group, kernel_set asked, kernel_set left)
+{
+    spin_lock(&group->lock);
+    group->process->is_quiet = true;
+    if (group->pinned == NULL) {
+        spin_lock(&group->space->lock);
+        group->space->members &= ~asked | left;
+        spin_unlock(&group->space->lock);
+    }
+    spin_unlock(&group->lock);
+}
+
+void exit_kill_round(struct group *group)
+{
     struct wait_reason reason = {.what = "end of a group's threads here", .kernel = -1, .key = group->id};
+    struct msg_group_kill message = {.group = group->id};
     struct rounds rounds = {.group = group};
 
-    if (group->pinned == NULL) /* a pinned space has the members of its host */
-        rounds.left = group->space->members &
-                      ~(1ull << instance.kernel); /* no kernel joins a group that ends or prunes */
-    msg_gather(rounds.left, MSG_GROUP_KILL, &message, sizeof(message), check_killed, &rounds,
-               "end of a group's threads", group->id);
+    if (!group->process->is_quiet) {
+        kernel_set members = other_members(group);
+
+        message.members = members | 1ull << instance.kernel;
+        message.lost = __atomic_load_n(&group->lost, __ATOMIC_ACQUIRE) ? 1 : 0; /* after the members: lost_end */
+        rounds.left = members;
+        msg_gather(members, MSG_GROUP_KILL, &message, sizeof(message), check_killed, &rounds,
+                   "end of a group's threads", group->id);
+        keep_members(group, members, rounds.left);
+    }
     completion_wait(&group->quiet, &reason);
-    if (__atomic_load_n(&group->process->lost_member, __ATOMIC_ACQUIRE) && group->pinned == NULL)
+    if (__atomic_load_n(&group->lost, __ATOMIC_ACQUIRE) && group->pinned == NULL)
         futex_release_lost(group); /* now that no other thread can own what they held */
-    if (group->process->pruning)
-        futex_release_thread(true); /* before FREE: the words may be in any member's frames */
+}
+
+void exit_free_round(struct group *group)
+{
+    struct msg_group message = {.group = group->id};
+    struct rounds rounds = {.group = group, .left = other_members(group)};
+
     msg_gather(rounds.left, MSG_GROUP_FREE, &message, sizeof(message), check_freed, &rounds, "end of a group",
                group->id);
     note_peak(group);
@@ -192,93 +226,75 @@ void exit_leave_host(struct group *group)
     group_unpin(host);
 }
 
-/* Releases everything that the group has besides its threads and its process. */
-static void release(struct group *group)
+static void release_files(struct group *group)
 {
-    struct space *space;
     void *files;
-    bool pins;
 
-    spin_lock(&group->lock); /* observers such as /proc find no space and no files from now on */
-    space = group->space;
+    spin_lock(&group->lock); /* observers such as /proc find no files from now on */
     files = group->files;
-    pins = group->pinned != NULL;
-    group->space = NULL;
     group->files = NULL;
     spin_unlock(&group->lock);
     if (files != NULL)
         group_hooks.release_files(files);
+}
+
+static void release_memory(struct group *group)
+{
+    struct space *space;
+    bool pins;
+
+    spin_lock(&group->lock); /* the same */
+    space = group->space;
+    pins = group->pinned != NULL;
+    group->space = NULL;
+    spin_unlock(&group->lock);
     if (!pins)
         space_destroy(space);
     adopted_forget_group(group->id);
     exit_leave_host(group);
 }
 
-void exit_run(struct work *work)
+/* The end from the second round on. */
+static void run_unpinned(struct work *work)
 {
     struct group *group = container_of(work, struct group, work);
 
-    end_elsewhere(group);
-    futex_forget_all_robust(group);
-    release(group);
-    alarm_end(group);
-    process_timers_end(group, true);
+    exit_free_round(group);
+    release_memory(group);
     process_ended(group);
     group_put(group);
 }
 
-int exit_others(void)
+static void unpinned(struct group *group)
 {
-    struct thread *self = thread_current();
-    struct group *group = self->group;
-    struct process *process = group->process;
-    bool end;
+    group->work.run = run_unpinned;
+    work_submit(&group->work);
+}
+
+/* Whether GROUP is left to the pins of its memory now. */
+static bool leave_to_pins(struct group *group)
+{
+    bool leaves;
 
     spin_lock(&group->lock);
-    if (group->exiting || process->pruning || self->doomed) {
-        spin_unlock(&group->lock);
-        return -EAGAIN;
-    }
-    process->pruning = true;
-    action_cache_changed(group->id); /* doomed threads are to ask */
-    completion_init(&group->quiet);
-    group->quiet_count = 1;
-    if (group->count == 1)
-        completion_signal(&group->quiet);
-    list_for_each(node, &group->threads) {
-        struct thread *thread = container_of(node, struct thread, group_node);
+    leaves = group_has_pins_locked(group);
+    group->process->is_pinned = leaves;
+    group->freeing = !leaves;
+    spin_unlock(&group->lock);
+    return leaves;
+}
 
-        if (thread == self)
-            continue;
-        thread->doomed = 1;
-        kill_thread_locked(thread);
-    }
-    spin_unlock(&group->lock);
-    end_elsewhere(group);
-    spin_lock(&group->lock);
-    process->pruning = false;
-    process->live = 1;
-    completion_init(&group->quiet);
-    group->quiet_count = 0;
-    end = group->exiting;
-    process->replacing = !end;
-    self->visited = 1ull << instance.kernel;
-    if (group->pinned == NULL) {
-        spin_lock(&group->space->lock);
-        group->space->members = 1ull << instance.kernel;
-        spin_unlock(&group->space->lock);
-    }
-    spin_unlock(&group->lock);
-    if (end) { /* kill_begin was called meanwhile and left the end to this thread */
-        group_hooks.ending();
-        group_get(group);
-        work_submit(&group->work);
-        return -EAGAIN;
-    }
+void exit_run(struct work *work)
+{
+    struct group *group = container_of(work, struct group, work);
+
+    exit_kill_round(group);
     futex_forget_all_robust(group);
-    adopted_forget_group(group->id);
-    signal_mask_changed(self); /* signals of the group may have been assigned to the threads that died */
-    return 0;
+    release_files(group);
+    alarm_end(group);
+    process_timers_end(group, true);
+    if (!leave_to_pins(group))
+        run_unpinned(work);
 }
 
 /* Frees what this kernel, a member, has of GROUP, and answers its kept request with ANSWER, of one slot. Consumes a
@@ -320,11 +336,13 @@ static void answer_killed(struct group *group)
     bool ends;
 
     spin_lock(&group->lock);
-    ends = !group->freeing; /* else the home has died, and the space may be freed already (lost_free) */
+    ends = !group->freeing && group->pins == 0; /* freeing: the home has died, the space is freed perhaps (lost_free) */
     if (ends)
         member_figures(group, &killed, &freed);
     else
         group_notify_killed(group, &killed);
+    group->pins_told = group->pins > 0;
+    killed.pinned = group->pins_told;
     ends = ends && pack_ended(&killed, &freed, &ended) && space_retire_empty(group->space);
     group->freeing = group->freeing || ends;
     spin_unlock(&group->lock);
@@ -337,9 +355,16 @@ static void answer_killed(struct group *group)
     work_submit(&group->work);
 }
 
+/* A process that uses the memory ends with any kernel that has a part of it (tasks/exit/lost.c). */
+static void note_parts_locked(struct group *group, const struct msg_group_kill *message)
+{
+    group->parts = message->members;
+    group->lost = group->lost || message->lost != 0 || (message->members & msg_peers_fenced()) != 0;
+}
+
 static void handle_group_kill(const struct msg *m)
 {
-    const struct msg_group *message = m->data;
+    const struct msg_group_kill *message = m->data;
     struct group *group = group_find(message->group);
     bool none;
 
@@ -352,6 +377,7 @@ static void handle_group_kill(const struct msg *m)
     spin_lock(&group->lock);
     __atomic_store_n(&group->exiting, true, __ATOMIC_SEQ_CST);
     msg_keep(m, &group->kept, NULL);
+    note_parts_locked(group, message);
     none = group->count == 0;
     group->kill_waits = !none;
     if (!none)
@@ -378,7 +404,7 @@ static void handle_group_free(const struct msg *m)
     const struct msg_group *message = m->data;
     struct group *group = group_find(message->group);
 
-    if (group == NULL || group->home != m->ticket.kernel || !group->exiting || group->count != 0) {
+    if (group == NULL || group->home != m->ticket.kernel || !group->exiting || group->count != 0 || group->pins != 0) {
         msg_reply_error(&m->ticket, -EPROTO);
         if (group != NULL)
             group_put(group);
@@ -398,6 +424,7 @@ void exit_init(void)
     exit_threads_init();
     space_outlives_task = has_host;
     group_hooks.killed = answer_killed;
-    msg_register(MSG_GROUP_KILL, handle_group_kill, sizeof(struct msg_group), sizeof(struct msg_group_killed));
+    group_hooks.unpinned = unpinned;
+    msg_register(MSG_GROUP_KILL, handle_group_kill, sizeof(struct msg_group_kill), sizeof(struct msg_group_killed));
     msg_register(MSG_GROUP_FREE, handle_group_free, sizeof(struct msg_group), sizeof(struct msg_group_freed));
 }

@@ -40,6 +40,17 @@ static struct space *space_of(struct group *group)
     return space;
 }
 
+/* Whether a kernel has died that had a part of the memory of GROUP: noted by the round of an end, or told by KILL. */
+static bool is_lost(struct group *group)
+{
+    bool lost;
+
+    spin_lock(&group->lock);
+    lost = __atomic_load_n(group->pinned != NULL ? &group->pinned->lost : &group->lost, __ATOMIC_ACQUIRE);
+    spin_unlock(&group->lock);
+    return lost;
+}
+
 /* The status with which GROUP, which is not an orphan, ends; 0: it does not. */
 static uint32_t status_for(struct group *group, uint32_t kernel)
 {
@@ -48,33 +59,12 @@ static uint32_t status_for(struct group *group, uint32_t kernel)
 
     if (space == NULL)
         return 0;
-    if (lost_member_of(space, kernel))
+    if (lost_member_of(space, kernel) || is_lost(group))
         status = group->home == instance.kernel ? EXIT_SIGNAL(SIGKILL) : 0; /* else its home ends it */
     else if (!lost_frames_known(space) && lost_frame_of(space, kernel))
         status = EXIT_SIGNAL(SIGBUS);
     space_put(space);
     return status;
-}
-
-/* Whether GROUP uses the memory of another one that ends or execs, here or, if this kernel is a member, in the machine.
- */
-static bool is_waited_for(struct group *group)
-{
-    struct group *host;
-    bool waits;
-
-    spin_lock(&group->lock);
-    host = group->pinned;
-    if (host != NULL)
-        group_get(host);
-    spin_unlock(&group->lock);
-    if (host == NULL)
-        return false;
-    spin_lock(&host->lock);
-    waits = host->exiting || (host->process != NULL && host->process->pruning);
-    spin_unlock(&host->lock);
-    group_put(host);
-    return waits;
 }
 
 static uint64_t end_orphan(struct group *group)
@@ -84,21 +74,23 @@ static uint64_t end_orphan(struct group *group)
     spin_lock(&group->lock);
     __atomic_store_n(&group->exiting, true, __ATOMIC_SEQ_CST);
     kill_threads_locked(group);
-    count = group->count;
+    count = group->count + group->pins;
     spin_unlock(&group->lock);
     return count;
 }
 
-/* At the home: threads of GROUP may be lost, also if it ends already. */
+/* GROUP, which has its own memory, may have had a part on KERNEL: threads, perhaps, also if it ends already. */
 static void note_lost(struct group *group, uint32_t kernel)
 {
-    struct space *space = group->process != NULL ? space_of(group) : NULL;
+    struct space *space = space_of(group);
 
     if (space == NULL)
         return;
-    if (lost_member_of(space, kernel))
-        __atomic_store_n(&group->process->lost_member, true, __ATOMIC_RELEASE);
+    if (lost_member_of(space, kernel) || (group->parts >> kernel & 1) != 0)
+        __atomic_store_n(&group->lost, true, __ATOMIC_RELEASE);
     space_put(space);
+    if (group->process != NULL)
+        group_pins_away(group, kernel, GROUP_PINS_LOST);
 }
 
 static bool end_group(struct group *group, void *context)
@@ -110,20 +102,15 @@ static bool end_group(struct group *group, void *context)
         losing->left += end_orphan(group);
         return true;
     }
-    note_lost(group, losing->kernel);
+    if (group->pinned == NULL)
+        note_lost(group, losing->kernel);
     if (group_exiting(group))
         return true;
     status = status_for(group, losing->kernel);
-    if (status != 0) {
-        log_line("tasks: process %u is ended by signal %u: kernel %u has died, and had %s of it", group->id, status,
-                 losing->kernel, status == EXIT_SIGNAL(SIGBUS) ? "pages" : "a part");
-    } else if (is_waited_for(group)) {
-        status = EXIT_SIGNAL(SIGKILL);
-        log_line("tasks: process %u is ended by signal %u: the end of kernel %u would wait for it, as its parent does",
-                 group->id, status, losing->kernel);
-    } else {
+    if (status == 0)
         return true;
-    }
+    log_line("tasks: process %u is ended by signal %u: kernel %u has died, and had %s of it", group->id, status,
+             losing->kernel, status == EXIT_SIGNAL(SIGBUS) ? "pages" : "a part");
     if (exit_group_from(group, status) != 0)
         losing->left++; /* no memory to tell its home: the next time */
     return true;
@@ -165,7 +152,7 @@ static bool free_orphan(struct group *group, void *context)
     if (group->home != losing->kernel)
         return true;
     spin_lock(&group->lock);
-    if (!group->freeing && group->count == 0) {
+    if (!group->freeing && group->count == 0 && group->pins == 0) {
         space = group->space;
         group->freeing = true;
     }

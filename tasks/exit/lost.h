@@ -8,11 +8,10 @@
 #include "msg/message.h"
 
 /* Begins the end of every group here that had a part on KERNEL: SIGKILL for those with a member or their home there,
- * SIGBUS for those that only map a frame of it, if nobody knows who else maps that page; and SIGKILL for those that use
- * the memory of a group that ends or execs (vfork): this waits for them, and programs would not quiesce meanwhile. Has
- * parents here learn of the end of their children there, gives children here of parents there to init, wakes the
- * threads that wait for a notice of KERNEL, and removes KERNEL's threads from the queues of futexes here. Returns how
- * many threads here are left of groups at home there. */
+ * SIGBUS for those that only map a frame of it, if nobody knows who else maps that page. Has parents here learn of the
+ * end of their children there, gives children here of parents there to init, wakes the threads that wait for a notice
+ * of KERNEL, and removes KERNEL's threads from the queues of futexes here. Returns how many threads and pins here are
+ * left of groups at home there. */
 int64_t lost_end(uint32_t kernel);
 /* Once no kernel has a thread of a group at home on KERNEL any more: frees what this one has of these groups. */
 void lost_free(uint32_t kernel);

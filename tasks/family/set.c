@@ -4,7 +4,9 @@
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/instance/instance.h"
+#include "kernel/lib/list.h"
 #include "kernel/lib/string.h"
+#include "mm/frame/heap.h"
 #include "msg/call.h"
 #include "msg/channel.h"
 #include "msg/slice.h"
@@ -19,8 +21,8 @@
 #include "tasks/sched/sched.h"
 #include "tasks/signal/signal.h"
 
-#define LATER_MAX 64u
-#define UNDER_WAY_MOST 256u /* messages of process_group_signal, unless LATER is full */
+#define LATER_KEPT 64u      /* entries for when there is no memory */
+#define UNDER_WAY_MOST 256u /* messages of process_group_signal, unless there is no memory to put one off */
 
 struct set_walk {
     const struct msg_process_group *asked;
@@ -157,16 +159,38 @@ void process_group_look(uint32_t group, uint32_t session, uint32_t except, struc
 }
 
 /* Signals that cannot be sent now, because programs are quiesced or there is no memory for a message. A task sends them
- * later. A signal that is in the table already is not added again, just as a pending signal is not sent twice; so a few
- * entries are enough. */
+ * later. A signal that is in the list already is not added again, just as a pending signal is not sent twice; so there
+ * are at most as many as groups, times the signals that a terminal sends. */
 static struct spinlock later_lock;
-static struct later {
-    enum msg_type type; /* PROCESS_GROUP_SIGNAL, or PROCESS_SIGNAL */
+struct later {
+    struct list node;   /* [k] later_lock: in order of age, the oldest first; or in `spare` */
+    enum msg_type type; /* [i] PROCESS_GROUP_SIGNAL, or PROCESS_SIGNAL */
     uint32_t id, signal;
-    kernel_set kernels;      /* PROCESS_GROUP_SIGNAL: kernels that have not got it yet */
-} later[LATER_MAX];          /* [k] later_lock: in order of age, the oldest first */
-static uint32_t later_count; /* [k] later_lock */
-static bool later_submitted; /* [k] later_lock */
+    kernel_set kernels; /* [k] later_lock. PROCESS_GROUP_SIGNAL: kernels that have not got it yet */
+};
+static struct later kept[LATER_KEPT];
+static struct list all_later = {&all_later, &all_later}; /* [k] later_lock */
+static struct list spare = {&spare, &spare};             /* [k] later_lock: those of `kept` that are free */
+static bool later_submitted;                             /* [k] later_lock */
+
+static struct later *new_later_locked(void)
+{
+    struct later *later;
+
+    if (list_empty(&spare))
+        return heap_alloc_sure(sizeof(*later));
+    later = container_of(spare.next, struct later, node);
+    list_remove(&later->node);
+    return later;
+}
+
+static void free_later_locked(struct later *later)
+{
+    if (later >= kept && later < kept + LATER_KEPT)
+        list_append(&spare, &later->node);
+    else
+        heap_free(later, sizeof(*later));
+}
 
 /* Takes the oldest entry. False: there is none, or programs are quiesced. */
 static bool take_later(struct later *out)
@@ -174,10 +198,13 @@ static bool take_later(struct later *out)
     bool found;
 
     spin_lock(&later_lock);
-    found = later_count > 0 && !freeze_active();
+    found = !list_empty(&all_later) && !freeze_active();
     if (found) {
-        *out = later[0];
-        memmove(&later[0], &later[1], --later_count * sizeof(later[0]));
+        struct later *oldest = container_of(all_later.next, struct later, node);
+
+        *out = *oldest;
+        list_remove(&oldest->node);
+        free_later_locked(oldest);
     }
     later_submitted = found;
     spin_unlock(&later_lock);
@@ -213,30 +240,40 @@ static void submit_later(void)
     bool submit;
 
     spin_lock(&later_lock);
-    submit = later_count > 0 && !later_submitted && !freeze_active();
+    submit = !list_empty(&all_later) && !later_submitted && !freeze_active();
     later_submitted |= submit;
     spin_unlock(&later_lock);
     if (submit)
         work_submit(&work);
 }
 
-/* False: there is no room. */
+static struct later *find_later_locked(enum msg_type type, uint32_t id, uint32_t signal)
+{
+    list_for_each(node, &all_later) {
+        struct later *later = container_of(node, struct later, node);
+
+        if (later->type == type && later->id == id && later->signal == signal)
+            return later;
+    }
+    return NULL;
+}
+
+/* False: there is no memory. */
 static bool put_off(enum msg_type type, uint32_t id, uint32_t signal, kernel_set kernels)
 {
-    uint32_t i = 0;
-    bool room;
+    struct later *later;
 
     spin_lock(&later_lock);
-    while (i < later_count && (later[i].type != type || later[i].id != id || later[i].signal != signal))
-        i++;
-    if (i < later_count)
-        later[i].kernels |= kernels;
-    else if (i < LATER_MAX)
-        later[later_count++] = (struct later){.type = type, .id = id, .signal = signal, .kernels = kernels};
-    room = i < LATER_MAX;
+    later = find_later_locked(type, id, signal);
+    if (later == NULL && (later = new_later_locked()) != NULL) {
+        *later = (struct later){.type = type, .id = id, .signal = signal};
+        list_append(&all_later, &later->node);
+    }
+    if (later != NULL)
+        later->kernels |= kernels;
     spin_unlock(&later_lock);
     submit_later();
-    return room;
+    return later != NULL;
 }
 
 void process_signal_later(uint32_t process, uint32_t signal)
@@ -287,6 +324,8 @@ void process_group_signal(uint32_t group, uint32_t signal)
 void process_set_init(void)
 {
     freeze_over = submit_later;
+    for (uint32_t i = 0; i < LATER_KEPT; i++)
+        list_append(&spare, &kept[i].node);
     for (uint32_t type = MSG_PROCESS_GROUP_FIND; type <= MSG_PROCESS_GROUP_LOOK; type++)
         remote_serve((enum msg_type)type, serve, NULL, sizeof(struct msg_process_group),
                      sizeof(struct msg_process_group_found));

@@ -97,14 +97,30 @@ static bool at_rest_locked(struct thread *thread)
     return false;
 }
 
+/* Whether GROUP, whose home this is, begins, ends or is in exec. A stop that waits for a thread here is no message, and
+ * may wait as long as the thread does, in vfork. A process whose memory is left to its pins stays so
+ * until one of these goes on (tasks/exit/exit.md). */
+static bool ends_at_home(const struct group *group)
+{
+    const struct process *process = group->process;
+
+    return !process->zombie && !process->is_pinned && (group->exiting || process->pruning || process->live == 0);
+}
+
+/* Whether GROUP, whose home is elsewhere, ends, or has a stop to answer. One that has answered GROUP_KILL waits for its
+ * home, which tells whether it goes on. */
+static bool ends_here(const struct group *group)
+{
+    return group->stop_waits || (group->exiting && (group->kill_waits || group->freeing || group->count > 0));
+}
+
 static bool look_at(struct group *group, void *context)
 {
     struct freeze_state *state = context;
     const struct process *process = group->process;
 
     spin_lock(&group->lock);
-    if (group->joining || group->stop_waits || (group->exiting && (process == NULL || !process->zombie)) ||
-        (process != NULL && (process->pruning || (process->live == 0 && !process->zombie))))
+    if (group->joining || (process != NULL ? ends_at_home(group) : ends_here(group)))
         state->ending++;
     list_for_each(node, &group->threads) {
         if (!at_rest_locked(container_of(node, struct thread, group_node)))

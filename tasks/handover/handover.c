@@ -79,7 +79,8 @@ static const char *why_not(const struct group *group)
         return "this kernel is joining it";
     if (group->stop_waits)
         return "it is being stopped";
-    if (group->exiting && (process == NULL || !process->zombie))
+    if (group->exiting &&
+        (process != NULL ? !process->zombie && !process->is_pinned : group->kill_waits || group->freeing))
         return "it is ending";
     if (process != NULL && process->pruning)
         return "members are leaving it";
@@ -207,6 +208,8 @@ static void send_process(struct sending *s, const struct group *group)
                                      .leader_status = process->leader_status,
                                      .stop_signal = process->stop_signal,
                                      .timer_next = process->timer_next,
+                                     .pinned = process->is_pinned,
+                                     .pins_away = process->pins_away,
                                      .continues = process->continues,
                                      .children_user_ns = process->children_user_ns,
                                      .children_system_ns = process->children_system_ns,

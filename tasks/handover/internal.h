@@ -50,6 +50,8 @@ struct handover_process {
     uint32_t exit_signal, live, status, leader_status, stop_signal;
     uint32_t umask;
     uint32_t timer_next;
+    uint32_t pinned; /* its end goes on when no kernel of PINS_AWAY has pins */
+    uint64_t pins_away;
     uint64_t continues;
     uint64_t environment, environment_size, arguments_size;
     uint64_t children_user_ns, children_system_ns, start_ns, program_ns;

@@ -94,6 +94,8 @@ static int take_process(struct laid_out *laid, const struct handover_process *fr
     process->leader_status = from->leader_status;
     process->stop_signal = from->stop_signal;
     process->timer_next = from->timer_next;
+    process->is_quiet = process->is_pinned = from->pinned != 0;
+    process->pins_away = from->pins_away & ~(1ull << instance.kernel);
     process->continues = from->continues;
     process->children_user_ns = from->children_user_ns;
     process->children_system_ns = from->children_system_ns;
@@ -245,6 +247,9 @@ static void commit_group(struct laid_out *laid)
     if (laid->process != NULL) { /* otherwise its home, which may be this kernel, has it */
         group->process = laid->process;
         forget_notes_locked(group);
+        group->pins_told = false; /* its pins here are those of the home now */
+        if (laid->process->is_pinned)
+            group_get(group); /* as kill_begin does, for the second round */
     }
     if (laid->files != NULL)
         group->files = laid->files;

@@ -44,7 +44,7 @@ void kill_begin(struct group *group, uint32_t status, bool killed)
         __atomic_store_n(&group->exiting, true, __ATOMIC_SEQ_CST);
         group->process->status = status;
         group->work.run = exit_run;
-        group->work.rank = group->pinned != NULL ? WORK_GUESTS : WORK_ENDS;
+        group->work.rank = WORK_ENDS;
         if (!group->process->pruning) { /* otherwise the thread in exec begins the end when it is done */
             group->quiet_count = 0;
             if (group->count == 0)

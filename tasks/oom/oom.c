@@ -26,15 +26,15 @@
 
 /* --- sizes --- */
 
-/* In pages. Copies of replicated pages do not count: they are given up before anybody is killed. Adds them to *COPIES.
- */
+/* In pages; 0 for a process that ends: its memory is that of the processes that use it, too (vfork), if there are any.
+ * Copies of replicated pages do not count: they are given up before anybody is killed. Adds them to *COPIES. */
 static uint32_t size_of(struct group *group, uint64_t *copies)
 {
     struct space *space = NULL;
     uint64_t pages = 0;
 
     spin_lock(&group->lock);
-    if (group->pinned == NULL)
+    if (group->pinned != NULL ? group_exiting(group->pinned) : !group->exiting)
         space = group->space;
     if (space != NULL) { /* the group's lock keeps the space */
         spin_lock(&space->lock);
@@ -46,6 +46,20 @@ static uint32_t size_of(struct group *group, uint64_t *copies)
     }
     spin_unlock(&group->lock);
     return pages > UINT32_MAX ? UINT32_MAX : (uint32_t)pages;
+}
+
+/* Whether the home of GROUP, which this is, is about to free its memory: it is not left to processes that use it, too.
+ */
+static bool is_about_to_free(struct group *group)
+{
+    const struct process *process = group->process;
+    bool frees;
+
+    spin_lock(&group->lock);
+    frees = process != NULL && group->exiting && group->space != NULL && !process->is_pinned &&
+            (group->pinned == NULL || group_exiting(group->pinned));
+    spin_unlock(&group->lock);
+    return frees;
 }
 
 /* Puts PROCESS with PAGES into LIST of COUNT, the largest first, if it belongs there. */
@@ -71,7 +85,7 @@ static bool look_at(struct group *group, void *context)
     struct look *look = context;
     uint32_t pages = size_of(group, &look->copies);
 
-    if (group->exiting && pages > 0)
+    if (is_about_to_free(group))
         look->out->ending = 1;
     rank(look->out->largest, OOM_LARGEST_MAX, group->id, pages);
     return true;

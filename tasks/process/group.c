@@ -113,7 +113,8 @@ void group_count_down_locked(struct group *group, bool *answer)
 
 void group_notify_killed(const struct group *group, struct msg_group_killed *out)
 {
-    *out = (struct msg_group_killed){group->gone_user_ns, group->gone_system_ns, group->gone.use};
+    *out = (struct msg_group_killed){
+        .user_ns = group->gone_user_ns, .system_ns = group->gone_system_ns, .use = group->gone.use};
 }
 
 void group_kept_done(struct msg_kept *kept)
@@ -127,14 +128,26 @@ void group_answer_kill(struct group *group, bool answer)
         group_hooks.killed(group);
 }
 
-int group_pin(struct group *group, struct group **host_out)
+int group_pin_locked(struct group *host, bool ending)
+{
+    const struct process *process = host->process;
+    bool ends = host->exiting || (process != NULL && process->pruning);
+    bool may = !ends || (ending && (process != NULL || host->pins > 0));
+
+    if (host->space == NULL || host->freeing || !may)
+        return -ESRCH;
+    host->pins++;
+    return 0;
+}
+
+static int pin(struct group *group, bool ending, struct group **host_out)
 {
     struct group *host;
     int error = -ESRCH;
 
     spin_lock(&group->lock);
     host = group->pinned != NULL ? group->pinned : group;
-    if (!group->exiting && group->space != NULL)
+    if ((ending || !group->exiting) && group->space != NULL)
         error = 0;
     if (error == 0)
         group_get(host);
@@ -142,11 +155,7 @@ int group_pin(struct group *group, struct group **host_out)
     if (error != 0)
         return error;
     spin_lock(&host->lock);
-    if (host->exiting || host->space == NULL ||
-        (host->process != NULL && (host->process->pruning || host->process->replacing)))
-        error = -ESRCH;
-    else
-        host->count++;
+    error = group_pin_locked(host, ending || host != group);
     spin_unlock(&host->lock);
     if (error != 0)
         group_put(host);
@@ -154,15 +163,82 @@ int group_pin(struct group *group, struct group **host_out)
     return error;
 }
 
+int group_pin(struct group *group, struct group **host)
+{
+    return pin(group, false, host);
+}
+
+int group_pin_ending(struct group *group, struct group **host)
+{
+    return pin(group, true, host);
+}
+
+bool group_has_pins_locked(const struct group *group)
+{
+    return group->pins != 0 || group->process->pins_away != 0;
+}
+
+/* At the home, where GROUP has perhaps lost its last pin: continues exec, whose thread waits. Returns whether the end
+ * is to go on (group_hooks.unpinned), once. */
+static bool unpinned_locked(struct group *group)
+{
+    struct process *process = group->process;
+
+    if (process == NULL || !process->is_pinned || group_has_pins_locked(group))
+        return false;
+    process->is_pinned = false;
+    group->freeing = true;
+    if (process->pruning)
+        completion_signal(&group->quiet);
+    return !process->pruning;
+}
+
 void group_unpin(struct group *host)
 {
-    bool answer;
+    struct msg_group message = {.group = host->id};
+    bool tells, goes_on;
+    uint32_t home;
 
     spin_lock(&host->lock);
-    group_count_down_locked(host, &answer);
+    host->pins--;
+    tells = host->pins == 0 && host->pins_told;
+    host->pins_told = host->pins_told && !tells;
+    goes_on = unpinned_locked(host);
+    home = host->home;
     spin_unlock(&host->lock);
-    group_answer_kill(host, answer);
+    if (tells)
+        msg_notify(home, MSG_GROUP_UNPINNED, &message, sizeof(message));
+    if (goes_on)
+        group_hooks.unpinned(host);
     group_put(host);
+}
+
+void group_pins_away(struct group *group, uint32_t kernel, enum group_pins_news news)
+{
+    kernel_set bit = 1ull << kernel;
+    bool goes_on;
+
+    spin_lock(&group->lock);
+    if (news == GROUP_PINS_LOST)
+        group->process->pins_away &= ~bit;
+    else if (group->exiting || group->process->pruning)
+        group->process->pins_away ^= bit & group_members_locked(group);
+    goes_on = unpinned_locked(group);
+    spin_unlock(&group->lock);
+    if (goes_on)
+        group_hooks.unpinned(group);
+}
+
+static void handle_unpinned(const struct msg *m)
+{
+    const struct msg_group *message = m->data;
+    struct group *group = group_find(message->group);
+
+    if (group == NULL)
+        return;
+    if (group->process != NULL)
+        group_pins_away(group, m->ticket.kernel, GROUP_PINS_CHANGE);
+    group_put(group);
 }
 
 void group_account(struct group *group, struct account *out, uint64_t *peak)
@@ -242,4 +318,5 @@ void group_init(void)
 {
     group_free_process = process_free;
     msg_register(MSG_THREAD_NEW, handle_new_thread, sizeof(struct msg_thread), 0);
+    msg_register(MSG_GROUP_UNPINNED, handle_unpinned, sizeof(struct msg_group), 0);
 }

@@ -10,8 +10,10 @@
 /* Calls to higher rooms and layers. */
 struct group_hooks {
     void (*killed)(struct group *group); /* the last thread here has died: replies to the kept GROUP_KILL */
-    void (*ending)(void);                /* a group here is ending: ends the waits on behalf of its files */
-    void (*release_files)(void *files);  /* the group has ended: releases its descriptors */
+    /* At the home: the end, which has left GROUP to its pins (process->is_pinned), goes on. Any context. */
+    void (*unpinned)(struct group *group);
+    void (*ending)(void);               /* a group here is ending: ends the waits on behalf of its files */
+    void (*release_files)(void *files); /* the group has ended: releases its descriptors */
     /* exec: GROUP, which has one thread, gets its own descriptor table, without the descriptors that are closed on
      * exec. -ENOMEM. */
     int (*exec_files)(struct group *group);
@@ -52,11 +54,23 @@ void group_made_begin(struct group *group);
 void group_made_locked(struct group *group, struct thread *thread, int32_t kernel);
 /* Frees a group that was never published, without its space. */
 void group_abandon(struct group *group);
-/* Pins the address space of GROUP on this kernel, and the group that owns it, until group_unpin of *HOST_OUT: the end
- * of that group, and exec, wait for the pin. -ESRCH: the group is ending, is about to run another program, or has no
- * address space any more. */
+/* Pins the address space of GROUP on this kernel, and the group that owns it, until group_unpin of *HOST_OUT: that
+ * group frees nothing before, at its end or at exec. -ESRCH: the group is ending, is about to run another program, or
+ * has no address space any more. group_unpin is for tasks, and may wait for room in a ring. */
 int group_pin(struct group *group, struct group **host_out);
 void group_unpin(struct group *host);
+/* As group_pin, also while that group ends or is in exec: as long as its threads, or other groups, may use the memory.
+ */
+int group_pin_ending(struct group *group, struct group **host_out);
+/* The same for HOST, which owns its address space; ENDING: as group_pin_ending. HOST's lock is held. */
+int group_pin_locked(struct group *host, bool ending);
+/* At the home: whether the memory of GROUP is pinned, here or on a member that has answered GROUP_KILL. Its lock is
+ * held. */
+bool group_has_pins_locked(const struct group *group);
+/* At the home of GROUP, which ends or is in exec: KERNEL, a member, has answered that its memory is pinned there, or
+ * has said that it is not any more, in either order; or KERNEL has died. Any context. */
+enum group_pins_news { GROUP_PINS_CHANGE, GROUP_PINS_LOST };
+void group_pins_away(struct group *group, uint32_t kernel, enum group_pins_news news);
 
 /* The kernels that host GROUP, as far as this one knows; none while the group uses its parent's address space. Its lock
  * is held. */
@@ -74,7 +88,7 @@ void group_account(struct group *group, struct account *out, uint64_t *peak);
 /* Asks the home to count one more thread in the machine. -EAGAIN: the group is ending, or about to run another program.
  * Waits for the home. */
 int group_count_thread(struct group *group);
-/* Subtracts one thread or pin from group->count, with the group's lock held. *ANSWER: the caller must reply to the kept
+/* Subtracts one thread from group->count, with the group's lock held. *ANSWER: the caller must reply to the kept
  * GROUP_KILL (group_answer_kill) after it has released the lock; a reference was taken for that. */
 void group_count_down_locked(struct group *group, bool *answer);
 /* If ANSWER, replies to the kept GROUP_KILL. */

@@ -11,10 +11,12 @@
 #define TASKS_PROCESS_PROCESS_H
 
 #include "kernel/lib/ordered.h"
+#include "msg/call.h"
 #include "tasks/process/attribute.h"
 #include "tasks/process/call.h"
 #include "tasks/process/group.h"
 #include "tasks/process/limit.h"
+#include "tasks/process/wire.h"
 #include "tasks/thread/thread.h"
 #include "tasks/timer/timer.h"
 
@@ -49,6 +51,20 @@ struct process_hints {
     struct work work;                /* sends them where there is no memory */
 };
 
+/* A GROUP_STOP under way, and what the members have to be told of stops and continues: tasks/process/stop.c. */
+struct stop_sending {
+    struct msg_asking asking;
+    struct msg_group_stop message;
+    struct group *group; /* a reference */
+};
+
+struct process_stops {
+    kernel_set due;            /* [g] members that are to get the current round */
+    kernel_set unanswered[2];  /* [g] members with a continue, or a stop, that they have not answered */
+    bool is_spare_used;        /* [g] */
+    struct stop_sending spare; /* where there is no memory */
+};
+
 /* Permission bits that are cleared in new files (umask(2)). */
 struct process_umask {
     uint32_t processes; /* [a] processes that share it */
@@ -67,7 +83,6 @@ struct process {
     uint32_t exit_signal;   /* [g] signal that the parent is sent at its end */
     uint32_t live;          /* [g] threads in the whole machine */
     bool pruning;           /* [g] all threads but one are being killed for exec: no new threads, no kernel joins */
-    bool replacing;         /* [g] exec is about to replace its memory, which cannot be pinned any more */
     uint32_t status;        /* [g] exit status as waitpid's; valid once the group is exiting */
     uint32_t leader_status; /* [g] exit status of the first thread, if it ended by itself */
     struct list children;   /* [g] struct child, in order of birth */
@@ -82,6 +97,7 @@ struct process {
     struct msg_process_call news;          /* [g] a stop or continue that a task reports to the parent; type 0: none */
     struct work news_work;
     struct process_hints hints;
+    struct process_stops stops;
     uint64_t children_user_ns, children_system_ns; /* [g] of children waited for */
     struct account_used children_used;             /* [g] the same */
     struct account_io children_io;                 /* [g] */
@@ -94,7 +110,9 @@ struct process {
     uint32_t timer_count, timer_next; /* [g] number of timers; id of the next one */
     struct list robust;               /* [g] struct process_robust */
     uint32_t robust_count;            /* [g] how many */
-    bool lost_member; /* [a] a kernel has died that had a part of it: it ends, and threads of it are lost */
+    kernel_set pins_away;             /* [g] members without threads that have pins (tasks/exit/exit.md) */
+    bool is_quiet;                    /* [g] no thread is left that has to die; the members that are left have memory */
+    bool is_pinned;                   /* [g] its end, or exec, goes on when the last pin is gone */
     struct process_limit limits[PROCESS_LIMITS]; /* [g] */
     uint32_t attributes[PROCESS_ATTRIBUTES];     /* [g] */
     struct credentials credentials;              /* [g] those of its first thread */

@@ -1,7 +1,11 @@
 /* Stop and continue of a process over its kernels. The home numbers rounds: each stop and each continue is a round,
  * which the home sends to every member kernel. A kernel replies to a stop when all its threads of the group are
  * quiesced, or when a later round overtakes it. When all kernels have replied, the home notifies the parent. See the
- * header. */
+ * header.
+ *
+ * A member is due from the beginning of a round until its message is composed, and has at most one stop and one
+ * continue that it has not answered. The message is sent by whoever finds a member due and without one of its kind: the
+ * beginner of the round, or the answer to the message before. So the rounds between are merged. */
 #include "tasks/process/stop.h"
 
 #include "kernel/abi/errno.h"
@@ -10,7 +14,6 @@
 #include "msg/channel.h"
 #include "tasks/process/call.h"
 #include "tasks/process/process.h"
-#include "tasks/remote/post.h"
 #include "tasks/remote/work.h"
 #include "tasks/sched/due.h"
 #include "tasks/sched/waitq.h"
@@ -128,28 +131,103 @@ static struct stop_request *apply_locked(struct group *group, uint32_t round, bo
     return overtaken;
 }
 
-static void member_quiesced(void *context, uint32_t kernel, const void *reply, int length)
+/* The members that can be sent the current round. */
+static kernel_set ready_locked(const struct group *group)
 {
-    struct group *group = group_find((uint32_t)((uint64_t)context >> 32));
+    const struct process_stops *stops = &group->process->stops;
 
-    (void)kernel;
+    return stops->due & ~stops->unanswered[group->stopped ? 1 : 0];
+}
+
+/* Composes the current round for KERNEL, which is ready. */
+static void compose_locked(struct group *group, uint32_t kernel, struct stop_sending *sending)
+{
+    struct process_stops *stops = &group->process->stops;
+
+    stops->due &= ~(1ull << kernel);
+    stops->unanswered[group->stopped ? 1 : 0] |= 1ull << kernel;
+    sending->message = (struct msg_group_stop){
+        .group = group->id, .round = group->stop_round, .stopped = group->stopped ? 1 : 0};
+}
+
+static void send_due(struct group *group);
+static void send(struct stop_sending *sending, uint32_t kernel);
+
+/* KERNEL has answered, or has died: it gets what it is due by now. */
+static void take_answer(void *context, uint32_t kernel, const void *reply, int length)
+{
+    struct stop_sending *sending = context;
+    struct group *group = sending->group;
+    struct process_stops *stops = &group->process->stops;
+    uint32_t round = sending->message.round;
+    bool again;
+
     (void)reply;
     (void)length;
-    if (group == NULL)
+    spin_lock(&group->lock);
+    stops->unanswered[sending->message.stopped] &= ~(1ull << kernel);
+    again = (ready_locked(group) >> kernel & 1) != 0;
+    if (again)
+        compose_locked(group, kernel, sending);
+    else if (sending == &stops->spare)
+        stops->is_spare_used = false;
+    spin_unlock(&group->lock);
+    one_quiesced(group, round);
+    if (again) {
+        send(sending, kernel);
         return;
-    if (group->process != NULL)
-        one_quiesced(group, (uint32_t)(uint64_t)context);
+    }
+    if (sending != &stops->spare)
+        heap_free(sending, sizeof(*sending));
+    send_due(group); /* there is memory for one */
     group_put(group);
+}
+
+static void send(struct stop_sending *sending, uint32_t kernel)
+{
+    msg_ask(&sending->asking, kernel, MSG_GROUP_STOP, &sending->message, sizeof(sending->message), take_answer,
+            sending);
+}
+
+static struct stop_sending *sending_locked(struct process_stops *stops)
+{
+    struct stop_sending *sending = heap_alloc_sure(sizeof(*sending));
+
+    if (sending == NULL && !stops->is_spare_used) {
+        stops->is_spare_used = true;
+        sending = &stops->spare;
+    }
+    return sending;
+}
+
+/* Home: sends the current round to the members that are ready; without memory to one of them, whose answer goes on. */
+static void send_due(struct group *group)
+{
+    struct stop_sending *sending;
+    kernel_set ready;
+
+    spin_lock(&group->lock);
+    while ((ready = ready_locked(group)) != 0 && (sending = sending_locked(&group->process->stops)) != NULL) {
+        uint32_t kernel = (uint32_t)__builtin_ctzll(ready);
+
+        compose_locked(group, kernel, sending);
+        sending->group = group;
+        group_get(group);
+        spin_unlock(&group->lock);
+        send(sending, kernel);
+        spin_lock(&group->lock);
+    }
+    spin_unlock(&group->lock);
 }
 
 /* Home: begins round group->stop_round + 1. CONTINUES: the count of continues in PROCESS_STOP, or 0. */
 static void begin_round(struct group *group, bool stopped, uint32_t signal, uint64_t continues)
 {
-    struct msg_group_stop message = {.group = group->id, .stopped = stopped ? 1 : 0};
     struct process *process = group->process;
     struct msg_process_call call = {.type = MSG_PROCESS_CHILD_EVENT};
     kernel_set others = 0;
     struct stop_quiesced standing;
+    uint32_t round;
     bool answer = false, notify = false;
 
     spin_lock(&group->lock);
@@ -166,10 +244,11 @@ static void begin_round(struct group *group, bool stopped, uint32_t signal, uint
         others = group->space->members & ~(1ull << instance.kernel);
         spin_unlock(&group->space->lock);
     }
-    message.round = group->stop_round + 1;
+    round = group->stop_round + 1;
     process->stop_signal = stopped ? signal : 0;
     process->stop_left = kernel_set_count(others) + 1;
-    apply_locked(group, message.round, stopped);
+    process->stops.due = others;
+    apply_locked(group, round, stopped);
     if (stopped) {
         answer = stop_look_locked(group, &standing);
     } else {
@@ -178,15 +257,13 @@ static void begin_round(struct group *group, bool stopped, uint32_t signal, uint
         call.event = (struct child_event){.child = group->id,
                                           .code = CLD_CONTINUED,
                                           .status = 0xffff,
-                                          .round = message.round,
+                                          .round = round,
                                           .uid = process->credentials.uid};
     }
     spin_unlock(&group->lock);
-    for (kernel_set rest = others; rest != 0; rest &= rest - 1)
-        post_answered((uint32_t)__builtin_ctzll(rest), MSG_GROUP_STOP, &message, sizeof(message), member_quiesced,
-                      (void *)((uint64_t)group->id << 32 | message.round));
+    send_due(group);
     if (answer)
-        one_quiesced(group, message.round);
+        one_quiesced(group, round);
     if (notify)
         notify_parent(group, &call);
 }

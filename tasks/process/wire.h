@@ -10,14 +10,22 @@
 #include "tasks/process/limit.h"
 #include "tasks/thread/thread.h"
 
-struct msg_group { /* GROUP_KILL, GROUP_FREE, GROUP_TIME, GROUP_IO */
+struct msg_group { /* GROUP_FREE, GROUP_UNPINNED, GROUP_TIME, GROUP_IO */
     uint32_t group;
     uint32_t pad;
 };
 
-struct msg_group_killed {        /* the reply to GROUP_KILL and GROUP_TIME */
-    uint64_t user_ns, system_ns; /* CPU time of the group's threads there */
-    struct account_use use;      /* their use of resources there */
+struct msg_group_kill { /* GROUP_KILL */
+    uint32_t group;
+    uint32_t lost;    /* 1: a kernel has died that had a part of it */
+    uint64_t members; /* kernels that have, the home included */
+};
+
+struct msg_group_killed {    /* the reply to GROUP_KILL and GROUP_TIME */
+    uint64_t user_ns;        /* CPU time of the group's threads there */
+    uint64_t system_ns : 63; /* the same */
+    uint64_t pinned : 1;     /* GROUP_KILL: its memory is pinned there, and GROUP_UNPINNED follows */
+    struct account_use use;  /* their use of resources there */
 };
 
 struct msg_group_freed { /* the reply to GROUP_FREE and GROUP_IO */

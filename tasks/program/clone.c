@@ -154,16 +154,15 @@ static int give_memory(struct group *group, uint64_t flags)
         return error;
     }
     spin_lock(&host->lock);
-    error = host->exiting ? -EAGAIN : 0;
+    error = group_pin_locked(host, host != own);
     if (error == 0)
-        host->count++;
+        group->space = host->space;
     spin_unlock(&host->lock);
     if (error == 0) {
         group_get(host);
         group->pinned = host;
-        group->space = host->space;
     }
-    return error;
+    return error == -ESRCH ? -EAGAIN : error;
 }
 
 /* Undoes give_memory for GROUP, which is not created after all. */

@@ -255,7 +255,7 @@ int spawn_exec(const struct spawn_program *program)
         space_destroy(old);
     space_publish(space);
     spin_lock(&group->lock);
-    group->process->replacing = false;
+    group->freeing = false;
     spin_unlock(&group->lock);
     exit_leave_host(group);
     process_timers_end(group, false);

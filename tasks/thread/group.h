@@ -29,9 +29,8 @@ struct group {
     uint32_t id;         /* [i] thread id of the first thread */
     uint32_t home;       /* [h] kernel */
     struct spinlock lock;
-    struct space *space; /* [g] replaced by exec while one thread is left; a vfork child uses its parent's */
-    struct group
-        *pinned; /* [g] the group that owns the space, with a reference and counted as one of its threads; or NULL */
+    struct space *space;  /* [g] replaced by exec while one thread is left; a vfork child uses its parent's */
+    struct group *pinned; /* [g] the group that owns the space, with a reference and counted among its pins; or NULL */
     struct process *process; /* [h] at the home, else NULL */
     void *files;             /* [g] at the home: descriptors, owned by kernel/file; other processes may share them */
 
@@ -51,7 +50,8 @@ struct group {
     struct work work;        /* performs the end */
     struct completion quiet; /* home: signalled when count has fallen to quiet_count */
     uint32_t quiet_count;    /* [g] */
-    uint32_t count;          /* [g] threads here, until their last CPU has left their stacks, and pins of the space */
+    uint32_t count;          /* [g] threads here, until their last CPU has left their stacks */
+    uint32_t pins;           /* [g] of the space here (group_pin) */
 
     /* stop and continue: tasks/process/stop.c */
     struct waitq stop_wait;            /* [g] where stopped threads wait */
@@ -60,9 +60,12 @@ struct group {
     bool stopped;                      /* [g] its threads here are to quiesce */
     bool stop_waits;                   /* [g] a stop waits until all threads here are quiesced */
 
-    bool joining;          /* [g] the first member has arrived, and the home has been asked: tasks/migrate/join.c */
-    bool kill_waits;       /* [g] GROUP_KILL is kept */
-    bool freeing;          /* [g] not at the home: what is here of it is being freed */
+    bool joining;     /* [g] the first member has arrived, and the home has been asked: tasks/migrate/join.c */
+    bool kill_waits;  /* [g] GROUP_KILL is kept */
+    kernel_set parts; /* [g] not at the home: kernels that have a part of it, once it ends */
+    bool pins_told;   /* [g] not at the home: that has been told of pins, and is to be told when the last is gone */
+    bool lost;        /* [g] a kernel has died that had a part of it: it ends, and threads of it are lost */
+    bool freeing;     /* [g] its memory here is being freed, at its end or in exec, and cannot be pinned any more */
     volatile bool exiting; /* [g] for writes; read without the lock: every thread here is to die */
 };
 

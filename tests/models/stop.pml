@@ -2,16 +2,17 @@
  * tasks/signal/signal.md. Kernel 0 is the home. One of the threads may move once.
  *
  * MASTER sends stops and continues as SIGSTOP and SIGCONT do; a stop is taken by a thread first (TAKE_SIGNAL) and asked
- * for later (PROCESS_STOP). Each round is posted without the lock, by another CPU perhaps: POSTER does that for one
- * round, and any two posters run in any order. One FIFO channel per ordered pair; an atomic step is a critical section
- * of group->lock.
+ * for later (PROCESS_STOP). A member has at most one stop and one continue that it has not answered; what is due is composed
+ * under the lock, and sent without it, by another CPU perhaps: POSTER sends one message, and any two run in any order.
+ * One FIFO channel per ordered pair; an atomic step is a critical section of group->lock.
  *
  * Checked: when nothing happens any more, every thread is quiesced exactly if the home says so, and the home says what
  * was sent last; the parent is told of a stop when no thread runs, and of each stop that lasts; every request is answered.
  *
  * Seeded bugs: 1 a member takes any round, not only later ones; 2 a stop counts though SIGCONT has come since it was
  * taken; 3 a kernel that quiesced is counted for the present round; 4 a thread that arrives does not look; 5 a kernel that
- * a thread is leaving says that all stand; 6 an overtaken stop is not answered and counts for the next. */
+ * a thread is leaving says that all stand; 6 an overtaken stop is not answered and counts for the next; 7 an answer does not
+ * look for what is due; 8 a round makes nobody due who has one of the other kind unanswered. */
 #ifndef BUG
 #define BUG 0
 #endif
@@ -22,7 +23,7 @@
 
 mtype = { STOP, STANDS, MOVE, MOVED };
 
-/* STOP and STANDS: round, whether it is a stop; MOVE: the thread */
+/* STOP and STANDS, its answer: round, whether it is a stop; MOVE: the thread */
 chan wire[9] = [4] of { mtype, byte, bool };
 #define CHANNEL(from, to) wire[(from) * KERNELS + (to)]
 
@@ -38,7 +39,8 @@ byte left;             /* stop_left */
 byte continues = 1;
 byte told;             /* the round of the last CLD_STOPPED */
 bool wanted;           /* what was sent last: a stop */
-byte unanswered;       /* stops that members were told of */
+bool is_due[KERNELS];
+bool unanswered[6];    /* by kernel * 2 + kind: a continue, a stop */
 byte busy;             /* posters, and stops that were taken */
 
 #define RUNS(t, k) ((at[t] == (k) && !quiesced[t]) || (leaving[t] == (k) && BUG != 5))
@@ -70,7 +72,7 @@ inline look(k)
         waits[k] = false;
         if
         :: k == HOME -> one_quiesced(round[HOME])
-        :: k != HOME && kept[k] != 0 -> CHANNEL(k, HOME)!STANDS, kept[k], false; kept[k] = 0
+        :: k != HOME && kept[k] != 0 -> CHANNEL(k, HOME)!STANDS, kept[k], true; kept[k] = 0
         :: else
         fi
     :: else
@@ -80,7 +82,7 @@ inline look(k)
 inline apply(k, r, stop)
 {
     if
-    :: k != HOME && kept[k] != 0 && BUG != 6 -> CHANNEL(k, HOME)!STANDS, kept[k], false; kept[k] = 0
+    :: k != HOME && kept[k] != 0 && BUG != 6 -> CHANNEL(k, HOME)!STANDS, kept[k], true; kept[k] = 0
     :: else
     fi;
     waits[k] = stop;
@@ -114,6 +116,24 @@ end:
     od
 }
 
+proctype poster(byte k; byte r; bool stop)
+{
+    atomic { CHANNEL(HOME, k)!STOP, r, stop; busy-- }
+}
+
+/* compose_locked, and what sends it */
+inline send_if_ready(k)
+{
+    if
+    :: is_due[k] && !unanswered[(k) * 2 + stopped[HOME]] ->
+        is_due[k] = false;
+        unanswered[(k) * 2 + stopped[HOME]] = true;
+        busy++;
+        run poster(k, round[HOME], stopped[HOME])
+    :: else
+    fi
+}
+
 proctype handler(byte k)
 {
     byte from;
@@ -136,12 +156,17 @@ end:
                 apply(k, number, flag);
                 if
                 :: flag -> kept[k] = number; look(k)
-                :: else
+                :: else -> CHANNEL(k, HOME)!STANDS, number, false
                 fi
-            :: number <= round[k] && BUG != 1 && flag -> CHANNEL(k, HOME)!STANDS, number, false
+            :: else -> CHANNEL(k, HOME)!STANDS, number, flag
+            fi
+        :: type == STANDS ->
+            unanswered[from * 2 + flag] = false;
+            one_quiesced(number);
+            if
+            :: BUG != 7 -> send_if_ready(from)
             :: else
             fi
-        :: type == STANDS -> unanswered--; one_quiesced(number)
         :: type == MOVE ->
             at[number] = k;
             if
@@ -159,19 +184,14 @@ end:
     od
 }
 
-/* Round R goes to the members, one after the other. */
-proctype poster(byte r; bool stop)
-{
-    atomic { CHANNEL(HOME, 1)!STOP, r, stop; unanswered = unanswered + stop }
-    atomic { CHANNEL(HOME, 2)!STOP, r, stop; unanswered = unanswered + stop; busy-- }
-}
-
 inline begin_round(stop)
 {
     apply(HOME, (round[HOME] + 1), stop);
     left = (stop -> 3 : 0);
-    busy++;
-    run poster(round[HOME], stop);
+    is_due[1] = (BUG != 8 || !unanswered[1 * 2 + 1 - stop]);
+    is_due[2] = (BUG != 8 || !unanswered[2 * 2 + 1 - stop]);
+    send_if_ready(1);
+    send_if_ready(2);
     if
     :: stop -> look(HOME)
     :: else
@@ -222,7 +242,8 @@ init {
         k = 0
     }
     timeout;
-    assert(busy == 0 && unanswered == 0);
+    assert(busy == 0 && !is_due[1] && !is_due[2]);
+    assert(!unanswered[2] && !unanswered[3] && !unanswered[4] && !unanswered[5]);
     assert(stopped[HOME] == wanted);
     assert(stopped[1] == wanted && stopped[2] == wanted);
     assert(quiesced[0] == wanted && quiesced[1] == wanted && quiesced[2] == wanted);

@@ -45,7 +45,7 @@ MEMORY = ["test-memory", "test-fork-memory", "test-map", "test-many-areas", "tes
           f"test-vm seed={SEED} batches=2 pages=320",
           f"test-retrieve seed={SEED} batches=1 pages=100", "test-one-frame 500"]
 TASKS = ["test-threads", "test-futex", "test-pi", "test-handoff 5000", "test-pthreads 1", "test-sched", "test-shares crowd", "test-migrate",
-         "test-moved", "test-registers", "test-thread-state", "test-signals", "test-fork", "test-exec",
+         "test-moved", "test-registers", "test-thread-state", "test-signals", "test-fork", "test-vfork", "test-exec",
          "test-exec-change", "test-proc",
          "test-accounting", "test-limits", "test-timers", "test-subreaper", "test-many-children", "test-pidfd", "test-users"]
 FILES = ["test-files", "test-descriptors", "test-tree", "test-names", "test-root", "test-xattr", "test-inotify",
@@ -63,14 +63,14 @@ THREE = ["test-newcomer"]  # kernels at least
 # Where two CPUs of the host run two of the machine at once, and where CPUs share a kernel: what races.
 RACES = ["test-memory", "test-fork-memory", "test-stale", "test-memory-races", "test-content", "test-one-frame 500",
          "test-threads", "test-futex", "test-pi", "test-handoff 5000", "test-pthreads 1", "test-sched", "test-shares crowd", "test-signals",
-         "test-fork", "test-exec", "test-exec-change", "test-timers", "test-names", "test-tree", "test-pipes", "test-kept-reads", "test-sockets",
+         "test-fork", "test-vfork", "test-exec", "test-exec-change", "test-timers", "test-names", "test-tree", "test-pipes", "test-kept-reads", "test-sockets",
          "test-socket-race", "test-silence", "test-epoll", "test-eventfd", "test-timerfd", "test-signalfd", "test-descriptors", *STORMS,
          *AUDIT]
 # Far more than four kernels: what goes to all of them, and what finds its way among many.
 MANY = ["test-membarrier", "test-mempolicy", "test-file-nodes", "test-move 8", "test-migrate", "test-subreaper", "test-file-locks", "test-users",
         "test-hostname", "test-epoll-remote", "test-stale", f"stress-tasks {SEED} 3 all",
         f"test-vm seed={SEED} batches=0 pages=200", *AUDIT]
-LATE = ["test-fork", "test-exec", "test-exec-change", "test-signals", "test-moved", "test-proc", "test-map", "test-remap", "test-lazy", "test-filemap",
+LATE = ["test-fork", "test-vfork", "test-exec", "test-exec-change", "test-signals", "test-moved", "test-proc", "test-map", "test-remap", "test-lazy", "test-filemap",
         "test-zero", "test-pipes", "test-kept-reads", "test-epoll-remote", "test-names", "test-splice", "test-sysv", "leak-tasks 60", *AUDIT]
 STRATEGIES = {
     "lock": ("home", "lamport"),
@@ -110,7 +110,7 @@ def counted(machine, programs):
 
 def deaths(rounds):
     """Deaths of each kind; those at each message, and their times, on other machines in a long run only."""
-    kinds = ("refused rest threads homes orphans vfork vfork-storm waits files locks served futex maker robust pi read exclusive passed "
+    kinds = ("refused rest threads homes orphans vfork vfork-storm vfork-home waits files locks served futex maker robust pi read exclusive passed "
              "lent references borrowed copies file mover workers load account")
     return f"test-death {rounds}" + (f" {kinds}" if not long_run() else "")
 
@@ -171,7 +171,7 @@ BOOTS = [
     boot("4-kernels", [f"test-retrieve seed={SEED} batches=1 pages=50"], "lock=lamport"),
     boot("4-kernels", [f"test-fuzz-calls seed={SEED} seconds={20 if not long_run() else 3600}"], label="fuzz"),
     boot("2-kernels", ["test-refused", f"test-fuzz-calls seed={SEED} seconds=10 stops=0 alloc=15"], label="refused"),
-    boot("4-kernels", ["test-survive hints copies readers", "test-survive hog locks beside", "test-survive hog terminals beside"],
+    boot("4-kernels", ["test-survive hints stops copies readers", "test-survive hog locks beside", "test-survive hog terminals beside"],
          label="survive"),
     boot("4-kernels", ["test-prefetch 0"], "prefetch=0"),
     boot("2-kernels", ["test-prefetch 4"], "prefetch=4"),

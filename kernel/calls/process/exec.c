@@ -20,6 +20,7 @@
 #include "mm/user/user_copy.h"
 #include "msg/channel.h"
 #include "tasks/balance/balance.h"
+#include "tasks/exit/exit.h"
 #include "tasks/migrate/migrate.h"
 #include "tasks/process/call.h"
 #include "tasks/process/process.h"
@@ -191,21 +192,13 @@ static int64_t exec_loaded(const struct given *given, struct loaded *loaded, str
     return error == -EAGAIN ? -ERESTARTNOINTR : error;
 }
 
-/* Runs the executable whose path, relative to DIRECTORY, is at user address PATH, or is TEXT if that is not NULL. */
-static int64_t exec_at(struct call *c, int64_t directory, uint64_t path, const char *text, uint64_t argv, uint64_t envp)
+/* Runs the executable NAME with what is GIVEN. */
+static int64_t exec_given(struct given *given, const struct name *name)
 {
-    struct given *given = heap_alloc(sizeof(*given));
-    struct name name = {.directory = directory};
     struct loaded loaded = {.held = NULL};
     struct script script = {.memory = NULL};
-    int64_t error = -ENOMEM;
+    int64_t error = script_load(thread_current()->group, name, &given->list, &loaded, &script);
 
-    if (given != NULL)
-        error = read_given(given, path, text, argv, envp);
-    if (error == 0) {
-        name.path = given->path;
-        error = script_load(thread_current()->group, &name, &given->list, &loaded, &script);
-    }
     if (error == 0) {
         become(&thread_current()->context.credentials, thread_current()->context.flags, &loaded, &given->user,
                &script.strings);
@@ -213,6 +206,28 @@ static int64_t exec_at(struct call *c, int64_t directory, uint64_t path, const c
     }
     script_free(&script);
     file_unload(&loaded);
+    return error;
+}
+
+/* Runs the executable whose path, relative to DIRECTORY, is at user address PATH, or is TEXT if that is not NULL. */
+static int64_t exec_at(struct call *c, int64_t directory, uint64_t path, const char *text, uint64_t argv, uint64_t envp)
+{
+    struct given *given = heap_alloc(sizeof(*given));
+    struct name name = {.directory = directory};
+    int64_t error = -ENOMEM;
+
+    if (given != NULL)
+        error = read_given(given, path, text, argv, envp);
+    if (error == 0) {
+        name.path = given->path;
+        error = exec_given(given, &name);
+    }
+    if (error == -EINPROGRESS) { /* other processes use the memory: nothing is held while this waits for them */
+        exit_others_wait();
+        error = exec_given(given, &name);
+        if (error != 0)
+            exit_others_fail();
+    }
     free_given(given);
     c->replaced = error == 0;
     return error;

@@ -40,9 +40,9 @@ const struct range_lock *range_lock_conflict(const struct list *locks, const str
     return first;
 }
 
-static int make(uint32_t uid, struct range_lock **out)
+static int make(uint32_t uid, uint64_t limit, struct range_lock **out)
 {
-    int error = quota_take(QUOTA_LOCKS, uid, 1, quota_limit(QUOTA_LOCKS), -ENOLCK);
+    int error = quota_take(QUOTA_LOCKS, uid, 1, limit, -ENOLCK);
 
     if (error != 0)
         return error;
@@ -114,14 +114,30 @@ static bool meet(const struct range_lock *a, const struct range_lock *b)
            (b->last != LOCK_LAST && b->last + 1 == a->start);
 }
 
+/* Whether the owner of WANTED has more locks with it than before. */
+static bool adds(const struct list *locks, const struct range_lock *wanted)
+{
+    uint32_t more = (wanted->type != LOCK_NONE ? 1 : 0) + (splits(locks, wanted) ? 1 : 0), less = 0;
+
+    list_for_each(node, locks) {
+        const struct range_lock *lock = container_of(node, const struct range_lock, node);
+        bool goes = lock->type == wanted->type ? meet(lock, wanted)
+                                               : lock->start >= wanted->start && lock->last <= wanted->last;
+
+        less += same_owner(lock, wanted) && goes ? 1 : 0;
+    }
+    return more > less;
+}
+
 int range_lock_set(struct list *locks, const struct range_lock *wanted, bool *less)
 {
     struct range_lock own = *wanted, *kept = NULL, *spare = NULL;
-    int error = own.type != LOCK_NONE ? make(own.uid, &kept) : 0;
+    uint64_t limit = adds(locks, &own) ? quota_limit(QUOTA_LOCKS) : UINT64_MAX;
+    int error = own.type != LOCK_NONE ? make(own.uid, limit, &kept) : 0;
 
     *less = false;
     if (error == 0 && splits(locks, &own))
-        error = make(own.uid, &spare);
+        error = make(own.uid, limit, &spare);
     if (error != 0) {
         release(kept);
         return error;

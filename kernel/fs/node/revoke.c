@@ -23,8 +23,8 @@ static bool revoke_in(struct group *group, void *context)
     struct group *host;
     int error = -ENOMEM;
 
-    if (group->process == NULL || group->home != instance.kernel || group_pin(group, &host) != 0)
-        return true; /* the group has another home, or is ending */
+    if (group->process == NULL || group->home != instance.kernel || group_pin_ending(group, &host) != 0)
+        return true; /* the group has another home, or nobody uses its memory any more */
     for (int i = 0; i < TRIES && error != 0; i++)
         error = space_revoke(host->space, message->first, message->pages, message->copies != 0);
     group_unpin(host);

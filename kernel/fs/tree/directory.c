@@ -17,10 +17,10 @@ static uint64_t hash_of(const char *name, size_t length)
     return hash;
 }
 
-int entry_new(const char *name, size_t length, uint32_t uid, struct entry **out)
+static int make(const char *name, size_t length, uint32_t uid, uint64_t limit, struct entry **out)
 {
     size_t size = sizeof(struct entry) + length + 1;
-    int error = quota_take(QUOTA_FILE_BYTES, uid, size, quota_limit(QUOTA_FILE_BYTES), -EDQUOT);
+    int error = quota_take(QUOTA_FILE_BYTES, uid, size, limit, -EDQUOT);
     struct entry *entry = error == 0 ? heap_alloc(size) : NULL;
 
     *out = entry;
@@ -35,6 +35,18 @@ int entry_new(const char *name, size_t length, uint32_t uid, struct entry **out)
     entry->by_name.key = hash_of(name, length);
     memcpy(entry->name, name, length);
     return 0;
+}
+
+int entry_new(const char *name, size_t length, uint32_t uid, struct entry **out)
+{
+    return make(name, length, uid, quota_limit(QUOTA_FILE_BYTES), out);
+}
+
+int entry_new_for(const struct entry *from, const struct entry *to, const char *name, size_t length, struct entry **out)
+{
+    bool more = to == NULL && length > from->length;
+
+    return make(name, length, from->uid, more ? quota_limit(QUOTA_FILE_BYTES) : UINT64_MAX, out);
 }
 
 void entry_free(struct entry *entry)

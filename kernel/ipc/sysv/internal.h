@@ -27,7 +27,7 @@ extern struct spinlock ipc_lock; /* before those of files */
  * and sets its facts. FITS is called with NULL before that. DROP frees an object that MAKE has made. -ENOSPC: the
  * machine, or CALL's user, has as many as there may be. */
 int64_t ipc_get(struct ipc_kind *kind, const struct ipc_call *call, uint64_t cost,
-                struct ipc_object *(*make)(const struct ipc_call *),
+                int (*make)(const struct ipc_call *, struct ipc_object **),
                 bool (*fits)(const struct ipc_object *, const struct ipc_call *), void (*drop)(struct ipc_object *));
 /* The object ID, if CALL's user has the access MAY (MAY_*; 0: no check). -EINVAL, -EIDRM, -EACCES. */
 int64_t ipc_find(struct ipc_kind *kind, const struct ipc_call *call, uint32_t may, struct ipc_object **out);

@@ -98,7 +98,7 @@ static int64_t add(struct ipc_kind *kind, struct ipc_object *object, const struc
 }
 
 int64_t ipc_get(struct ipc_kind *kind, const struct ipc_call *call, uint64_t cost,
-                struct ipc_object *(*make)(const struct ipc_call *),
+                int (*make)(const struct ipc_call *, struct ipc_object **),
                 bool (*fits)(const struct ipc_object *, const struct ipc_call *), void (*drop)(struct ipc_object *))
 {
     struct ipc_object *object = call->key != (int32_t)IPC_PRIVATE ? find_key(kind, call->key) : NULL;
@@ -121,8 +121,10 @@ int64_t ipc_get(struct ipc_kind *kind, const struct ipc_call *call, uint64_t cos
     result = ipc_charge(call, cost, -ENOSPC);
     if (result != 0)
         return result;
-    object = make(call);
-    result = object != NULL ? add(kind, object, call) : -ENOMEM;
+    object = NULL;
+    result = make(call, &object);
+    if (result == 0)
+        result = add(kind, object, call);
     if (result >= 0) {
         object->cost = cost;
         return result;

@@ -47,16 +47,17 @@ static void drop(struct ipc_object *object)
     heap_free(queue, sizeof(*queue));
 }
 
-static struct ipc_object *make(const struct ipc_call *call)
+static int make(const struct ipc_call *call, struct ipc_object **out)
 {
     struct queue *queue = heap_alloc(sizeof(*queue));
 
     (void)call;
     if (queue == NULL)
-        return NULL;
+        return -ENOMEM;
     list_init(&queue->messages);
     queue->object.facts.bytes_max = IPC_QUEUE_MAX;
-    return &queue->object;
+    *out = &queue->object;
+    return 0;
 }
 
 static bool fits(const struct ipc_object *object, const struct ipc_call *call)

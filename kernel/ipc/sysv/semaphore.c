@@ -98,17 +98,18 @@ static void drop(struct ipc_object *object)
     heap_free(set, set_size(object->facts.count));
 }
 
-static struct ipc_object *make(const struct ipc_call *call)
+static int make(const struct ipc_call *call, struct ipc_object **out)
 {
     struct set *set = heap_alloc(set_size((size_t)call->a));
 
     if (set == NULL)
-        return NULL;
+        return -ENOMEM;
     list_init(&set->undos);
     list_init(&set->waiters);
     list_init(&set->done);
     set->object.facts.count = (uint32_t)call->a;
-    return &set->object;
+    *out = &set->object;
+    return 0;
 }
 
 static bool fits(const struct ipc_object *object, const struct ipc_call *call)

@@ -50,32 +50,36 @@ static uint64_t pages_of(uint64_t bytes)
     return bytes / PAGE_SIZE + (bytes % PAGE_SIZE != 0 ? 1 : 0);
 }
 
-static struct ipc_object *make(const struct ipc_call *call)
+static int make(const struct ipc_call *call, struct ipc_object **out)
 {
     uint32_t reserve = (call->flags & SHM_NORESERVE) != 0 ? AREA_NORESERVE : 0;
     uint64_t size = (uint64_t)call->a;
     struct file_answer answer;
     struct segment *segment;
+    int error;
 
     /* there are no reserved large pages for SHM_HUGETLB */
     if ((call->flags & SHM_HUGETLB) != 0 || !space_commit_allowed(AREA_WRITE | AREA_SHARED | reserve, size))
-        return NULL;
+        return -ENOMEM;
     segment = heap_alloc(sizeof(*segment));
     if (segment == NULL)
-        return NULL;
+        return -ENOMEM;
     segment->node = node_create(FILE_REGULAR | (call->flags & 0777));
-    if (segment->node == NULL || node_own(segment->node, call->user.uid, 0) != 0 ||
-        node_resize(segment->node, size, &answer) != 0) {
+    error = segment->node != NULL ? node_own(segment->node, call->user.uid, 0) : -ENOMEM;
+    if (error == 0 && node_resize(segment->node, size, &answer) != 0)
+        error = -ENOMEM;
+    if (error != 0) {
         if (segment->node != NULL)
             node_put(segment->node);
         heap_free(segment, sizeof(*segment));
-        return NULL;
+        return error == -EDQUOT ? -ENOSPC : error; /* the user's limit, as that of objects */
     }
     segment->node->gid = call->user.gid;
     segment->name = call->key;
     segment->object.facts.bytes = size;
     segment->object.facts.pid_in = call->pid;
-    return &segment->object;
+    *out = &segment->object;
+    return 0;
 }
 
 static bool fits(const struct ipc_object *object, const struct ipc_call *call)

@@ -16,6 +16,7 @@
 #include <sys/msg.h>
 #include <sys/resource.h>
 #include <sys/sem.h>
+#include <sys/shm.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -317,6 +318,55 @@ static void test_files(void)
     MUST(rmdir(DIRECTORY));
 }
 
+/* Calls by which a user has no more than before, or would have another kind of object. */
+static void test_full(void)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+    pid_t child;
+
+    MUST(mkdir(DIRECTORY, 0700));
+    MUST(chmod(DIRECTORY, 0777));
+    child = FORK();
+    if (child == 0) {
+        char first[64], other[64], longer[256];
+        int fd, names = 0, failed = 0;
+
+        MUST(setresuid(USER, USER, USER));
+        fd = (int)MUST(memfd_create("quota", 0));
+        name_file(first, 1000001);
+        MUST(symlink("target", first));
+        while (take_file() == 0)
+            continue;
+        for (;; names++) { /* until there is too little even for a name */
+            name_file(other, 2000000 + names);
+            if (link(first, other) != 0)
+                break;
+        }
+        failed |= errno != EDQUOT ? 1 : 0;
+        failed |= rename(first, other) != 0 ? 2 : 0; /* as long */
+        memset(longer, 'x', sizeof(longer) - 1);
+        longer[sizeof(longer) - 1] = 0;
+        memcpy(longer, DIRECTORY "/", sizeof(DIRECTORY));
+        failed |= rename(other, longer) == 0 || errno != EDQUOT ? 4 : 0;
+        failed |= shmget(IPC_PRIVATE, 4096, 0600) != -1 || errno != ENOSPC ? 8 : 0;
+        while (fcntl(fd, F_SETLK, &lock) == 0)
+            lock.l_start += 2;
+        failed |= errno != ENOLCK ? 16 : 0;
+        lock.l_start = 0;
+        lock.l_type = F_RDLCK;
+        failed |= fcntl(fd, F_SETLK, &lock) != 0 ? 32 : 0;
+        MUST(unlink(other));
+        while (names-- > 0) {
+            name_file(other, 2000000 + names);
+            MUST(unlink(other));
+        }
+        drop_files();
+        _exit(failed);
+    }
+    CHECK_EXITS(child, 0);
+    MUST(rmdir(DIRECTORY));
+}
+
 static void test_pages(void)
 {
     test(take_pages, drop_pages, EDQUOT);
@@ -428,6 +478,9 @@ static const struct tap_test tests[] = {
     {"queues", "a user's message queues have as many bytes as RLIMIT_MSGQUEUE says: EMFILE", test_queues},
     {"watches", "a user's epoll sets have max_user_watches descriptors: ENOSPC", test_watches},
     {"files", "a user's files and names have a part of the memory: EDQUOT", test_files},
+    {"full",
+     "where a user has all there is, what does not grow is not refused, and what is refused says so as Linux does",
+     test_full},
     {"pages", "the pages of a user's files have a part of the memory: EDQUOT", test_pages},
     {"hole", "a program that touches a page of a file which its owner may not have dies of SIGBUS", test_hole},
     {"bound", "the same for pages that a NUMA policy places: EDQUOT", test_bound},

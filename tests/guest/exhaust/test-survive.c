@@ -259,36 +259,150 @@ static void test_hints(void)
     CHECK(shared->count[0] >= 1 && shared->count[0] <= 4, "%ld hints for %d signals", shared->count[0], SIGNALS);
 }
 
+/* --- stops --- */
+
+#define ROUNDS 200
+
+static void count_there(struct thread *thread)
+{
+    (void)thread;
+    MUST(thread_move(DEAF));
+    atomic_store(&shared->ready, 1);
+    for (;;) {
+        atomic_fetch_add(&shared->count[3], 1);
+        usleep(1000);
+    }
+}
+
+/* At home on the sender's kernel, with a thread there and one on the deaf kernel. */
+static int count_on_both(void)
+{
+    static struct thread thread;
+
+    stay();
+    if (!thread_start(&thread, count_there))
+        return 1;
+    for (;;) {
+        atomic_fetch_add(&shared->count[1], 1);
+        sched_yield();
+    }
+}
+
+/* What COUNTER is once it does not change any more. */
+static long still(atomic_long *counter)
+{
+    for (;;) {
+        long before = atomic_load(counter);
+
+        for (int i = 0; i < 100; i++)
+            sched_yield();
+        if (atomic_load(counter) == before)
+            return before;
+    }
+}
+
+static void test_stops(void)
+{
+    long before, sent, at;
+    int status;
+    pid_t child;
+
+    if (kettle_kernels() <= SENDER) {
+        tap_skip("fewer than 3 kernels");
+        return;
+    }
+    memset(shared, 0, sizeof(*shared));
+    MUST(thread_move(SENDER));
+    child = FORK();
+    if (child == 0)
+        _exit(count_on_both());
+    UNTIL(atomic_load(&shared->ready) != 0 && atomic_load(&shared->count[1]) > 0, "a thread on each kernel");
+    before = messages_sent(SENDER, "GROUP_STOP");
+    become_deaf(SENDER, FOREVER_US);
+    for (int i = 0; i < ROUNDS; i++) {
+        MUST(kill(child, SIGSTOP));
+        at = still(&shared->count[1]);
+        MUST(kill(child, SIGCONT));
+        UNTIL(atomic_load(&shared->count[1]) != at, "the thread at home to go on");
+    }
+    MUST(kettle_control("inject=off"));
+    sent = messages_sent(SENDER, "GROUP_STOP") - before;
+    CHECK(sent >= 1 && sent <= 6, "%ld messages for %d stops and continues", sent, ROUNDS);
+    at = atomic_load(&shared->count[3]);
+    UNTIL(atomic_load(&shared->count[3]) > at + 1, "the thread there to go on");
+    MUST(kill(child, SIGSTOP));
+    CHECK(waitpid(child, &status, WUNTRACED) == child && WIFSTOPPED(status), "%x", (unsigned)status);
+    at = atomic_load(&shared->count[3]);
+    CHECK(still(&shared->count[3]) == at, "a thread of a stopped process runs");
+    MUST(kill(child, SIGCONT));
+    UNTIL(atomic_load(&shared->count[3]) > at + 1, "the thread there to go on");
+    MUST(kill(child, SIGKILL));
+    CHECK_DIES(child, SIGKILL);
+    kernels_go(0);
+}
+
 /* --- window sizes --- */
 
 #define HOLD_US                                                                                                        \
     400000l /* for a machine whose clock goes by instructions: options reach a deaf kernel from kernel 0, too */
 
+#define TERMINALS 80 /* more than have an entry each where there is no memory */
+
+/* A pseudo-terminal with a foreground group of its own, that of *LEADER. Returns the master, or -1. */
+static int open_terminal(pid_t *leader)
+{
+    int master = posix_openpt(O_RDWR | O_NOCTTY), slave, ready[2];
+    char byte;
+
+    if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0 || pipe(ready) != 0)
+        return -1;
+    *leader = FORK();
+    if (*leader == 0) {
+        setsid();
+        slave = open(ptsname(master), O_RDWR);
+        if (slave < 0 || ioctl(slave, TIOCSCTTY, 0) != 0 || write(ready[1], "r", 1) != 1)
+            _exit(1);
+        for (;;)
+            pause();
+    }
+    close(ready[1]);
+    if (read(ready[0], &byte, 1) != 1)
+        master = -1;
+    close(ready[0]);
+    return master;
+}
+
 static int resize(void *unused)
 {
     struct winsize size = {.ws_row = 24, .ws_col = 80};
-    int master, slave;
+    int masters[TERMINALS];
+    pid_t leaders[TERMINALS];
     int64_t begin;
     long before;
 
     (void)unused;
     MUST(thread_move(0));
-    master = posix_openpt(O_RDWR | O_NOCTTY);
-    if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0 || setsid() < 0)
-        return 1;
-    slave = open(ptsname(master), O_RDWR);
-    if (slave < 0 || ioctl(slave, TIOCSCTTY, 0) != 0)
-        return 2;
+    for (int i = 0; i < TERMINALS; i++) {
+        masters[i] = open_terminal(&leaders[i]);
+        if (masters[i] < 0)
+            return 1;
+    }
     before = messages_sent(0, "PROCESS_GROUP_SIGNAL");
     become_deaf(0, HOLD_US);
     begin = tap_time();
     while (tap_time() - begin < HOLD_US * 1000 / 2) {
         size.ws_row ^= 1;
-        MUST(ioctl(master, TIOCSWINSZ, &size));
-        shared->count[1]++;
+        for (int i = 0; i < TERMINALS; i++) {
+            MUST(ioctl(masters[i], TIOCSWINSZ, &size));
+            shared->count[1]++;
+        }
     }
     MUST(kettle_control("inject=off"));
     shared->count[0] = messages_sent(0, "PROCESS_GROUP_SIGNAL") - before;
+    for (int i = 0; i < TERMINALS; i++) {
+        MUST(kill(leaders[i], SIGKILL));
+        tap_wait(leaders[i]);
+    }
     return 0;
 }
 
@@ -492,6 +606,8 @@ static void test_beside(void)
 
 static const struct tap_test tests[] = {
     {"signal", "a signal is passed on where the kernels have no memory left", test_signal},
+    {"stops", "a kernel that does not answer has one stop and one continue of a process, however many there are",
+     test_stops},
     {"hints", "a kernel that does not answer has one hint of a process's signals, however many are sent", test_hints},
     {"sizes", "a kernel that does not answer has few signals of a terminal, however many are sent", test_sizes},
     {"beside", "root works beside a user who takes all there is of anything, and all of it comes back", test_beside},

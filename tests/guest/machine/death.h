@@ -78,6 +78,7 @@ int death_home_set(int argc, char **argv);
 int death_home_writer(int argc, char **argv);
 int death_home_pipe(int argc, char **argv);
 int death_home_over(int argc, char **argv);
+int death_home_vfork(int argc, char **argv);
 
 /* Tests. */
 void death_test_threads(void);
@@ -85,6 +86,7 @@ void death_test_homes(void);
 void death_test_orphans(void);
 void death_test_vfork(void);
 void death_test_vfork_storm(void);
+void death_test_vfork_home(void);
 void death_test_workers(void);
 void death_test_waits(void);
 void death_test_futex(void);

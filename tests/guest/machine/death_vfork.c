@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -41,21 +42,34 @@ static _Noreturn void vfork_and_exec(int kernel)
     _exit(98);
 }
 
-/* A parent in vfork is killed, or another of its threads execs, and has to wait for the child, which sleeps. A death is
- * cleaned up nevertheless, wherever the memory is that they share. */
+/* The parent's memory is on the dying kernel, too. */
+static void visit(int kernel)
+{
+    static volatile char page[2 * PAGE];
+
+    death_go(kernel);
+    page[PAGE]++;
+    death_go(0);
+}
+
+/* A parent in vfork is killed, or another of its threads execs; its child, which uses the same memory, sleeps. It ends
+ * with a kernel that has a part of this memory, and with no other. */
 void death_test_vfork(void)
 {
-    for (int turn = 0; turn < 4; turn++) {
+    for (int turn = 0; turn < 8; turn++) {
         int dying = death_victim(0), there = turn % 2 == 0 ? 0 : death_neighbour(dying);
-        bool execs = turn >= 2;
+        bool execs = (turn & 2) != 0, visits = (turn & 4) != 0;
         pid_t parent, child;
 
         death_begin();
         parent = FORK();
-        if (parent == 0 && execs)
-            vfork_and_exec(there);
-        if (parent == 0)
+        if (parent == 0) {
+            if (visits)
+                visit(dying);
+            if (execs)
+                vfork_and_exec(there);
             vfork_there((void *)(intptr_t)there);
+        }
         UNTIL(death_board->ready != 0 && tap_sleeps(death_board->ready, death_board->ready), "a child that sleeps");
         child = death_board->ready;
         if (execs) {
@@ -66,11 +80,75 @@ void death_test_vfork(void)
             MUST(kill(parent, SIGKILL));
         }
         death_kill(dying, KETTLE_KILL_NOW);
+        if (!visits) {
+            CHECK(kill(child, 0) == 0, "turn %d: the child has ended", turn);
+            MUST(kill(child, SIGKILL));
+        }
         UNTIL(kill(child, 0) != 0 && errno == ESRCH, "the child to end");
-        if (execs)
+        if (execs && !visits)
             CHECK_EXITS(parent, 0);
         else
             CHECK_DIES(parent, SIGKILL);
+        death_audit();
+        death_start_again(dying);
+    }
+}
+
+/* Of the parent at home on the kernel that dies: says whose child sleeps elsewhere, by descriptor 3. */
+static void *vfork_elsewhere(void *kernel)
+{
+    static pid_t child;
+
+    death_go((int)(intptr_t)kernel);
+    if (vfork() == 0) {
+        child = (int)syscall(SYS_getpid);
+        if (write(3, &child, sizeof(child)) != (ssize_t)sizeof(child))
+            _exit(97);
+        for (;;)
+            pause();
+    }
+    for (;;)
+        pause();
+    return NULL;
+}
+
+int death_home_vfork(int argc, char **argv)
+{
+    int elsewhere = death_neighbour(death_victim(0));
+    pthread_t thread;
+
+    (void)argc;
+    (void)argv;
+    MUST(-pthread_create(&thread, NULL, vfork_elsewhere, (void *)(intptr_t)elsewhere));
+    for (;;)
+        pause();
+}
+
+/* The home of a parent that was killed in vfork dies while the child sleeps on another kernel, which ends with it; or
+ * when it is about to learn that the child is gone. */
+void death_test_vfork_home(void)
+{
+    for (int turn = 0; turn < 2; turn++) {
+        int dying = death_victim(0), talk;
+        pid_t parent = death_spawn(dying, "vfork", &talk), child = 0;
+        char words[80];
+
+        REQUIRE(read(talk, &child, sizeof(child)) == (ssize_t)sizeof(child), "no child");
+        UNTIL(tap_sleeps(child, child), "the child to sleep");
+        MUST(kill(parent, SIGKILL));
+        if (turn == 0) {
+            death_audit();
+            death_kill(dying, KETTLE_KILL_NOW);
+        } else {
+            death_audit(); /* the end is left to the child now */
+            snprintf(words, sizeof(words), "kernel=%d inject=type:GROUP_UNPINNED,delay:0,dies:1", dying);
+            MUST(kettle_control(words));
+            MUST(kill(child, SIGKILL));
+            UNTIL(death_comes(dying, INT64_C(1000000)), "the kernel to die");
+        }
+        UNTIL(kill(child, 0) != 0 && errno == ESRCH, "the child to end");
+        CHECK_DIES(parent, SIGKILL);
+        MUST(close(talk));
         death_audit();
         death_start_again(dying);
     }

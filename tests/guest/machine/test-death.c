@@ -88,6 +88,7 @@ int main(int argc, char **argv)
         {"vfork", "a death is cleaned up while a parent that has been killed waits for its child in vfork",
          death_test_vfork},
         {"vfork-storm", "so it is while more such parents are killed", death_test_vfork_storm},
+        {"vfork-home", "so it is where the home of such a parent dies", death_test_vfork_home},
         {"waits", "threads elsewhere of a process at home there end, in whatever call they wait", death_test_waits},
         {"files", "files at home there fail with EIO, also after the kernel has started again", death_test_files},
         {"locks", "locks, semaphores and queues of a process at home there are given back", death_test_locks},
@@ -123,6 +124,7 @@ int main(int argc, char **argv)
         {"waits", death_home_waits},   {"pipes", death_home_pipes},   {"locks", death_home_locks},
         {"pi", death_home_pi},         {"copies", death_home_copies}, {"set", death_home_set},
         {"writer", death_home_writer}, {"pipe", death_home_pipe},     {"over", death_home_over},
+        {"vfork", death_home_vfork},
     };
     const struct tap_program program = {.tests = tests,
                                         .count = TAP_COUNT(tests),

@@ -140,10 +140,25 @@ TEST(range_lock_quota, "a user has no more locks than allowed, may give up all, 
 
     list_init(&locks);
     quota_most = 3;
+    quota_is_kept = true;
     for (uint64_t i = 0; i < 4; i++) {
         lock.start = lock.last = 2 * i;
         CHECK_EQ(range_lock_set(&locks, &lock, &less), i < 3 ? 0 : -ENOLCK);
     }
+    lock.start = lock.last = 2; /* at the limit: another type */
+    lock.type = LOCK_READ;
+    CHECK_EQ(range_lock_set(&locks, &lock, &less), 0);
+    CHECK_EQ(quota_counts[QUOTA_LOCKS], 3);
+    lock.last = 3; /* a longer range; and a part of it would be one more */
+    CHECK_EQ(range_lock_set(&locks, &lock, &less), 0);
+    lock.start = 0;
+    lock.last = 0;
+    lock.type = LOCK_READ;
+    CHECK_EQ(range_lock_set(&locks, &lock, &less), 0);
+    lock.start = lock.last = 2;
+    lock.type = LOCK_WRITE;
+    CHECK_EQ(range_lock_set(&locks, &lock, &less), -ENOLCK);
+    CHECK_EQ(quota_counts[QUOTA_LOCKS], 3);
     lock.start = 1; /* at the limit, too */
     lock.last = 3;
     lock.type = LOCK_NONE;

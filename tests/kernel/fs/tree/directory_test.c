@@ -116,15 +116,23 @@ TEST(directory_random, "after any changes names are found, and a listing has eac
 
 TEST(directory_quota, "a name counts for who made it, until it is freed")
 {
-    struct entry *entry;
+    struct entry *entry, *other;
 
     begin();
+    quota_is_kept = true;
     quota_most = 1;
     CHECK_EQ(entry_new("name", 4, 1000, &entry), -EDQUOT);
     CHECK(entry == NULL);
     quota_most = UINT64_MAX;
     CHECK_EQ(entry_new("name", 4, 1000, &entry), 0);
     CHECK(quota_counts[QUOTA_FILE_BYTES] > 4);
+    quota_most = quota_counts[QUOTA_FILE_BYTES]; /* at the limit it is renamed, but not to a longer name */
+    CHECK_EQ(entry_new_for(entry, NULL, "long name", 9, &other), -EDQUOT);
+    CHECK_EQ(entry_new_for(entry, NULL, "name", 4, &other), 0);
+    entry_free(other);
+    CHECK_EQ(entry_new_for(entry, entry, "long name", 9, &other), 0);
+    entry_free(other);
+    quota_most = UINT64_MAX;
     entry_free(entry);
     CHECK_EQ(quota_counts[QUOTA_FILE_BYTES], 0);
     CHECK_EQ(objects, 0);

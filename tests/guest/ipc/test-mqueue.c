@@ -98,6 +98,7 @@ static void test_waits(void)
 static void test_time(void)
 {
     struct timespec time;
+    struct mq_attr attr;
     char text[16];
     mqd_t queue = make(0, 1);
 
@@ -108,6 +109,7 @@ static void test_time(void)
     CHECK(mq_send(queue, "a", 2, 0) == 0, "%s", strerror(errno));
     clock_gettime(CLOCK_REALTIME, &time);
     CHECK_ERROR(mq_timedsend(queue, "b", 2, 0, &time), ETIMEDOUT);
+    CHECK(mq_getattr(queue, &attr) == 0 && attr.mq_curmsgs == 1, "%ld messages, one was sent", attr.mq_curmsgs);
     CHECK(mq_unlink(NAME) == 0 && mq_close(queue) == 0, "%s", strerror(errno));
 }
 

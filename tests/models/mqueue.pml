@@ -1,32 +1,33 @@
-/* Tasks that wait for a POSIX message queue; kernel/ipc/sysv/ipc.md has the table, kernel/ipc/mqueue/line.c and mqueue.c the
- * functions that are named here. The queue is on kernel 0 and has room for one message. Each task asks once, to receive or
- * to send its message, and waits if it is told to. -DGIVEUP: a receiver and a sender may be interrupted while they wait.
- * -DDEATH: the kernel of two receivers dies. -DCLOSE: the open file of two receivers is closed, and its release comes
- * later than that, as while an operation has the file pinned.
+/* Tasks that wait for a POSIX message queue; kernel/ipc/sysv/ipc.md has the table, kernel/ipc/mqueue/line.c and
+ * mqueue.c the functions that are named here. The queue is on kernel 0 and has room for one message. Each task asks
+ * once, to receive or to send its message, and waits if it is told to. -DGIVEUP: a receiver and a sender may be
+ * interrupted while they wait. -DDEATH: the kernel of two receivers dies. -DCLOSE: the open file of a receiver is
+ * closed, and its release comes later than that, as while an operation has the file pinned.
  *
- * An atomic step is a critical section of the queue's lock. Asking, and MQUEUE_TAKE, are steps of the task; a notice goes on
- * its own, and finds nobody whose wait has not begun.
+ * An atomic step is a critical section of the queue's lock. Asking, and MQUEUE_TAKE, are steps of the task; a notice
+ * goes on its own, and finds nobody whose wait has not begun.
  *
- * Asserted: who is served came first among the most urgent of its line; who receives gets the first of the greatest rank;
- * nobody waits to receive while there is a message, nor to send while there is room; a message is received once, or is in
- * the queue, if its sender was told that it had been sent, and is nowhere if not. When nothing happens any more, whoever
- * was served, interrupted or closed has come to an end.
+ * Asserted: who is served came first among the most urgent of its line; who receives gets the first of the greatest
+ * rank; nobody waits to receive while there is a message, nor to send while there is room; a message is received once,
+ * or is in the queue, if its sender was told that it had been sent, and is nowhere if not. When nothing happens any
+ * more, whoever was served, interrupted or closed has come to an end.
  *
- * Seeded bugs: 1 what a receiver has got and does not take is lost; 2 it comes back as the last; 3 a sender that gives up
- * leaves its message; 4 a receive lets no sender in; 5 a message goes to the queue although somebody waits for it; 6 no
- * notice is sent; 7 the wait begins after the task has asked; 8 who is interrupted gives up without MQUEUE_TAKE; 9 a death
- * ends the waits of those first who have been served; 10 who comes later goes before those of equal urgency; 11 who asks
- * by a file that has been closed waits; 12 a close tells nobody; 13 what comes back to a full queue is lost. */
+ * Seeded bugs: 1 what a receiver has got and does not take is lost; 2 it comes back as the last; 3 a sender that gives
+ * up leaves its message; 4 a receive lets no sender in; 5 a message goes to the queue although somebody waits for it; 6
+ * no notice is sent; 7 the wait begins after the task has asked; 8 who is interrupted gives up without MQUEUE_TAKE; 9 a
+ * death ends the waits of those first who have been served; 10 who comes later goes before those of equal urgency; 11
+ * who asks by a file that has been closed waits; 12 a close tells nobody; 13 what comes back to a full queue is lost. */
 #ifndef BUG
 #define BUG 0
 #endif
 #ifdef DEATH
 #define RECEIVERS 3
-#define TASKS 4
+#define MORTALS 2
 #else
 #define RECEIVERS 2
-#define TASKS 4
+#define MORTALS 1
 #endif
+#define TASKS 4
 #define ROOM 1
 #define NOBODY 9
 
@@ -45,7 +46,7 @@ bool listens[TASKS], noticed[TASKS], interrupted[TASKS];
 bool dead, closed, ended[TASKS];
 
 #define RECEIVES(t) ((t) < RECEIVERS)
-#define MORTAL(t) ((t) < 2) /* is on the kernel that dies, or came by the file that is closed */
+#define MORTAL(t) ((t) < MORTALS) /* is on the kernel that dies, or came by the file that is closed */
 
 /* serve_first() of the receivers or the senders: sets WHO, NOBODY: nobody waits */
 inline serve_first(receivers)
@@ -224,7 +225,8 @@ proctype task(byte t)
     fi;
     if
     :: !gone && state[t] != ENDED ->
-        if
+end_here:
+        if /* nobody may come */
         :: noticed[t]
         :: interrupted[t] -> gone = BUG == 8
         :: !GOES_ON(t) -> gone = true

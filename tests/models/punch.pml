@@ -1,19 +1,20 @@
 /* MADV_REMOVE of a shared mapping of a file: FILE_PUNCH, between a kernel that has the mapping and the file's kernel;
- * mm/file/file_map.md has the tables, kernel/calls/memory/advice.c and space_on_file() the caller's side. Kernel 0 has the
- * file, of one page, which has neither a name nor an open descriptor: the grant of the home of the only process that maps
- * it keeps it. When it has been freed, another file takes its number. The process has threads at home, on kernel 1, and on
- * kernel 2: one on each that makes a hole, one on each that touches the page, and one that unmaps the area.
+ * mm/file/file_map.md has the tables, kernel/calls/memory/advice.c and space_on_file() the caller's side. Kernel 0 has
+ * the file, of one page, which has neither a name nor an open descriptor: the grant of the home of the only process
+ * that maps it keeps it. When it has been freed, another file takes its number. The process has threads at home, on
+ * kernel 1, and on kernel 2: one on each that makes a hole, one on each that touches the page, and one that unmaps the
+ * area.
  *
- * An atomic step is a critical section of the file's node, or of a space on one kernel; what the space's lock covers are
- * several steps. revoke.pml has the revocation in detail, with a fork.
+ * An atomic step is a critical section of the file's node, or of a space on one kernel; what the space's lock covers
+ * are several steps. revoke.pml has the revocation in detail, with a fork.
  *
- * Asserted: no hole is made in another file; when a caller returns, nobody maps a frame that the file had before its hole;
- * when a revocation ends nobody maps its frame; and everybody comes to an end.
+ * Asserted: no hole is made in another file; when a caller returns, nobody maps a frame that the file had before its
+ * hole; when a revocation ends nobody maps its frame; and everybody comes to an end.
  *
- * Seeded bugs: 1 the caller does not lock the range; 2 it asks when it has released the range; 3 it waits for the revocation
- * before it does; 4 it does not look again when it has the lock; 5 it does not wait for the revocation; 6 a hole where
- * there is one already begins no revocation; 7 the home answers FILE_REVOKE without its members; 8 a hole is made although
- * there is no memory for its revocation. */
+ * Seeded bugs: 1 the caller does not lock the range; 2 it asks when it has released the range; 3 it waits for the
+ * revocation before it does; 4 it does not look again when it has the lock; 5 it does not wait for the revocation; 6 a
+ * hole where there is one already begins no revocation; 7 the home answers FILE_REVOKE without its members; 8 a hole is
+ * made although there is no memory for its revocation. */
 #ifndef BUG
 #define BUG 0
 #endif

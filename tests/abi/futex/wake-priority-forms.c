@@ -1,5 +1,4 @@
-/* The other forms of waiting and waking go by priority, too: bit sets, vectors of words, FUTEX_WAKE_OP; what counts is
- * the priority with which a thread began to wait. */
+/* Bit sets, vectors of words and FUTEX_WAKE_OP wake by priority: that with which a thread began to wait. */
 #include "abi.h"
 
 #define WAITERS 6

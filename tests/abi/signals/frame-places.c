@@ -1,5 +1,4 @@
-/* Where a signal's frame cannot be: memory without access, memory that may only be read, an alternate stack that is too
- * small, a return with a wrong state. Each is SIGSEGV, which may have a handler. */
+/* A signal's frame where it cannot be, and a return to where nothing is, raise SIGSEGV, which may have a handler. */
 #include "abi.h"
 
 static sigjmp_buf back;

@@ -1,5 +1,4 @@
-/* A thread of SCHED_FIFO that is woken by what has a name in the system, a semaphore set, a queue, a lock of a file,
- * runs before its waker on the same CPU goes on. */
+/* A thread of SCHED_FIFO that System V objects, queues and locks of files wake runs before its waker goes on. */
 #include "abi.h"
 
 #include <mqueue.h>

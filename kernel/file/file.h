@@ -135,6 +135,7 @@ struct file_kind {
     bool waits;     /* operations may wait, so a task does them (serve.c); `state` is a struct share_open */
     bool locks;    /* a process may have locks on it (FILE_LOCK), which are removed when it closes a descriptor of it */
     bool flushes;  /* gets a FILE_LOCK without a task when a process closes a descriptor of it or ends */
+    bool no_seek;  /* lseek(2) is ESPIPE, unlike of other files without a type */
     bool owned;    /* this kernel itself has one open of it */
     bool one_read; /* a system call reads at most once, although more may be readable: a terminal returns one line */
 };

@@ -85,7 +85,7 @@ static int64_t seek(struct file *file, int64_t offset, uint32_t whence)
     int64_t base, result;
 
     if (!file->kind->seekable && !file->kind->directory)
-        return file->kind->poll == NULL || (file->facts.mode & FILE_TYPE_MASK) == 0
+        return !file->kind->no_seek && (file->kind->poll == NULL || (file->facts.mode & FILE_TYPE_MASK) == 0)
                    ? 0 /* /dev/null, eventfd and the like accept a seek, which has no effect */
                    : -ESPIPE;
     if (whence > 2 || (whence == 2 && file->kind->entries != NULL))
@@ -196,8 +196,7 @@ static int64_t give_facts(struct file *file, struct file_facts *facts, size_t ro
     return sizeof(*facts);
 }
 
-/* FILE_CHANGE. A file without a node keeps the change only while it is open. */
-static int64_t change_facts(struct file *file, const void *data, size_t size)
+int64_t file_change_facts(struct file *file, const void *data, size_t size)
 {
     struct file_user user;
     bool as_user = size > sizeof(struct node_change);
@@ -309,7 +308,7 @@ static int64_t act(struct file *file, const struct file_request *request, const 
     case MSG_FILE_LOCK:
         return change_bytes(file, request);
     case MSG_FILE_CHANGE:
-        return change_facts(file, data, size);
+        return file_change_facts(file, data, size);
     case MSG_FILE_ATTRIBUTE:
         return node_hooks.attribute(file, request, data, size, result, room);
     case MSG_FILE_SPACE:

@@ -18,6 +18,10 @@ int64_t file_do(struct file *file, const struct file_request *request, const voi
 int64_t file_do_waiting(struct file *file, const struct file_request *request, const void *data, size_t size,
                         void *result, size_t room, struct file_answer *answer);
 
+/* FILE_CHANGE of a file without a node, which keeps the change only while it is open, unless its kind does. -EPERM:
+ * the user in DATA may not. -EPROTO. */
+int64_t file_change_facts(struct file *file, const void *data, size_t size);
+
 /* SIZE bytes at FILE's offset (or at AT, when that is not negative) of a kind that is seekable: points *FROM at them,
  * sets *OFFSET to their offset, and returns how many there are. */
 int64_t file_peek(struct file *file, size_t size, int64_t at, uint64_t *offset, const void **from);

@@ -142,10 +142,12 @@ void sched_inherit(struct thread *child, const struct thread *parent)
     if ((policy & POLICY_RESET_ON_FORK) != 0) {
         uint32_t kind = policy & POLICY_MASK;
 
-        if (kind == POLICY_FIFO || kind == POLICY_RR)
+        bool real_time = kind == POLICY_FIFO || kind == POLICY_RR;
+
+        if (real_time)
             policy = POLICY_OTHER;
         policy &= (uint16_t)~POLICY_RESET_ON_FORK;
-        if (nice < 0)
+        if (real_time || nice < 0)
             nice = 0;
     }
     child->context.policy = policy;

@@ -55,7 +55,9 @@ void signal_context_save(struct signal_context *context, const struct trap_frame
 
 bool signal_context_load(const struct signal_context *context, struct trap_frame *frame)
 {
-    if (context->rip >= USER_END)
+    /* An address of the kernel is a fault of the program; iretq to one between the halves would be one of the kernel.
+     */
+    if (context->rip >= USER_END && context->rip < KERNEL_HALF)
         return false;
     frame->r8 = context->r8;
     frame->r9 = context->r9;

@@ -272,5 +272,13 @@ int64_t call_recvmmsg(struct call *c)
         if (clock_now() >= deadline)
             break;
     }
-    return done > 0 ? (int64_t)done : result < 0 ? result : files_error((int32_t)c->a[0], 0);
+    if (done == 0)
+        return result < 0 ? result : files_error((int32_t)c->a[0], 0);
+    if (deadline != UINT64_MAX) { /* what is left */
+        uint64_t now = clock_now(), left = now < deadline ? deadline - now : 0;
+
+        time[0] = left / SECOND;
+        time[1] = left % SECOND;
+    }
+    return c->a[4] != 0 && user_write(c->a[4], time, sizeof(time)) != 0 ? -EFAULT : (int64_t)done;
 }

@@ -210,6 +210,12 @@ static int64_t read_words(uint64_t address, uint32_t count, struct futex_expecte
                                            .bitset = FUTEX_ANY,
                                            .shared = (given.flags & FUTEX_PRIVATE) == 0};
     }
+    for (uint32_t i = 0; i < count; i++) { /* of all, before any word is read */
+        if ((words[i].address & 3) != 0)
+            return -EINVAL;
+        if (words[i].address > USER_END - 4)
+            return -EFAULT;
+    }
     return 0;
 }
 

@@ -47,6 +47,8 @@ int64_t call_capget(struct call *c)
             return -EFAULT;
         return c->a[1] == 0 ? 0 : -EINVAL;
     }
+    if (c->a[1] == 0) /* only the version was asked for */
+        return 0;
     if (header.process < 0)
         return -EINVAL;
     if (header.process != 0 && (uint32_t)header.process != thread_current()->tid) {
@@ -60,8 +62,6 @@ int64_t call_capget(struct call *c)
     }
     effective = ids[1] == 0;
     permitted = effective || ids[0] == 0 || ids[2] == 0;
-    if (c->a[1] == 0)
-        return 0;
     words[0] = (struct capability_words){effective ? CAPABILITIES_LOW : 0, permitted ? CAPABILITIES_LOW : 0, 0};
     words[1] = (struct capability_words){effective ? CAPABILITIES_HIGH : 0, permitted ? CAPABILITIES_HIGH : 0, 0};
     return user_write(c->a[1], words, header.version == CAPABILITIES_1 ? sizeof(words[0]) : sizeof(words));

@@ -141,7 +141,7 @@ static void forget(struct file *file)
 }
 
 static const struct file_kind pidfd_kind = {
-    .poll = pidfd_poll, .operate = pidfd_operate, .release = release, .forget = forget};
+    .poll = pidfd_poll, .operate = pidfd_operate, .release = release, .forget = forget, .no_seek = true};
 
 struct file *pidfd_create_for(uint32_t flags, struct group *group)
 {

@@ -170,6 +170,20 @@ static int64_t change_at(const struct file_place *place, const struct node_chang
     return file_call_at(place, &request, &data, size, NULL, 0, &answer);
 }
 
+/* Whether the file at PLACE may be opened again: neither a socket nor what has no inode of its own, an eventfd, say. */
+static int64_t may_reopen(const struct file_place *place)
+{
+    struct file_request request = {.operation = MSG_FILE_STAT, .fd = -1};
+    struct file_answer answer;
+    struct file_facts facts;
+    int64_t error = file_call_at(place, &request, NULL, 0, &facts, sizeof(facts), &answer);
+    uint32_t type = facts.mode & FILE_TYPE_MASK;
+
+    if (error < 0)
+        return error;
+    return type == 0 || type == FILE_SOCKET ? -ENXIO : 0;
+}
+
 /* Performs an operation on the open file PLACE, which has no name; an open shares that open file. */
 static int64_t do_magic(const struct msg_file_name *asked, const struct file_place *place, struct name_result *result)
 {
@@ -186,6 +200,8 @@ static int64_t do_magic(const struct msg_file_name *asked, const struct file_pla
     case MSG_NAME_OPEN:
         if ((asked->flags & OPEN_RUN) != 0)
             error = check_run(place, result);
+        else if ((asked->flags & OPEN_PATH) == 0)
+            error = may_reopen(place);
         if (error < 0)
             return error;
         error = file_share_at(place);
@@ -387,10 +403,9 @@ int64_t name_open(struct group *group, const struct name *name, uint32_t flags, 
     *result = (struct name_result){.text = NULL};
     if ((flags & OPEN_PATH) != 0)
         asked.flags &= OPEN_PATH | OPEN_DIRECTORY | OPEN_NO_FOLLOW | OPEN_CLOEXEC;
-    else if ((flags & OPEN_TEMPORARY) != 0 && ((flags & OPEN_ACCESS) == 0 || (flags & OPEN_DIRECTORY) == 0))
+    else if ((flags & OPEN_TEMPORARY) != 0 &&
+             ((flags & OPEN_ACCESS) == 0 || (flags & (OPEN_DIRECTORY | OPEN_CREATE)) != OPEN_DIRECTORY))
         return -EINVAL;
-    if ((asked.flags & OPEN_TEMPORARY) != 0)
-        asked.flags &= ~OPEN_CREATE;
     return name_do(group, &asked, name, NULL, result);
 }
 

@@ -72,7 +72,7 @@ static int64_t find_open(const char *name, struct file_place *place)
 {
     struct file_request request = {.operation = MSG_FILE_LOCATE};
     struct file_answer answer;
-    uint32_t process, fd;
+    uint32_t process, fd, thread;
 
     if (strncmp(name, PROC, strlen(PROC)) != 0)
         return 0;
@@ -82,6 +82,11 @@ static int64_t find_open(const char *name, struct file_place *place)
         name += 4;
     } else if (!take_number(&name, &process)) {
         return 0;
+    }
+    if (strncmp(name, "/task/", 6) == 0) { /* a thread has the descriptors of its process */
+        name += 6;
+        if (!take_number(&name, &thread))
+            return 0;
     }
     if (strncmp(name, "/fd/", 4) != 0)
         return 0;

@@ -97,6 +97,8 @@ uint64_t node_now(void);
 /* node->lock is held. The node's bytes are changing (mtime, ctime, version), or its status (ctime). */
 void node_changed_locked(struct node *node);
 void node_status_changed_locked(struct node *node);
+/* The node's bytes or names have been read (atime). As with Linux's relatime, most reads do not change it. */
+void node_accessed_locked(struct node *node);
 /* A number that changes whenever the bytes may have changed since the last call. While a mapping may write to the file,
  * it changes with every call. */
 uint64_t node_version(struct node *node);

@@ -36,8 +36,7 @@ static bool may_read(const struct file *file)
     return (file->flags & OPEN_ACCESS) != 1;
 }
 
-/* As Linux's relatime: most reads do not update atime. */
-static void accessed_locked(struct node *node)
+void node_accessed_locked(struct node *node)
 {
     uint64_t now;
 
@@ -59,7 +58,7 @@ static int64_t read_bytes(struct file *file, void *result, size_t size, int64_t 
         spin_lock(&file->lock);
     spin_lock(&node->lock);
     count = content_read(&node->content, at < 0 ? file->offset : (uint64_t)at, result, size);
-    accessed_locked(node);
+    node_accessed_locked(node);
     spin_unlock(&node->lock);
     if (at < 0) {
         file->offset += count > 0 ? (uint64_t)count : 0;
@@ -78,7 +77,7 @@ static int64_t read_out(struct file *file, size_t size, int64_t at, file_put put
     spin_lock(&node->lock);
     count = content_read_out(&node->content, at < 0 ? file->offset : (uint64_t)at, size, put, to);
     if (count >= 0)
-        accessed_locked(node);
+        node_accessed_locked(node);
     spin_unlock(&node->lock);
     if (at < 0) {
         file->offset += count > 0 ? (uint64_t)count : 0;
@@ -385,7 +384,7 @@ static int64_t map(struct file *file, bool shared, bool write, uint32_t home, st
     error = home < KERNELS_MAX ? node_maps_grant(node, home, writes) : -EPROTO;
     if (error == 0) {
         spin_lock(&node->lock);
-        accessed_locked(node); /* once for the mapping, as on Linux */
+        node_accessed_locked(node); /* once for the mapping, as on Linux */
         spin_unlock(&node->lock);
     }
     if (writes)

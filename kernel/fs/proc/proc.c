@@ -237,6 +237,12 @@ static int64_t write_overcommit(const struct proc_at *at, struct text *text)
     return write_constant(text, "1");
 }
 
+static int64_t write_hard_links(const struct proc_at *at, struct text *text)
+{
+    (void)at;
+    return write_constant(text, "1");
+}
+
 static int64_t write_pipe_most(const struct proc_at *at, struct text *text)
 {
     (void)at;
@@ -274,7 +280,8 @@ static const struct proc_directory setting_epoll = {.rows = setting_epoll_rows, 
 static const struct proc_row setting_file_rows[] = {{.name = "epoll", .directory = &setting_epoll},
                                                     {.name = "pipe-max-size", .write = write_pipe_most},
                                                     {.name = "pipe-user-pages-hard", .write = write_pipe_hard},
-                                                    {.name = "pipe-user-pages-soft", .write = write_pipe_soft}};
+                                                    {.name = "pipe-user-pages-soft", .write = write_pipe_soft},
+                                                    {.name = "protected_hardlinks", .write = write_hard_links}};
 static const struct proc_directory setting_file = {.rows = setting_file_rows,
                                                    .count = sizeof(setting_file_rows) / sizeof(setting_file_rows[0])};
 static int64_t write_numa_balancing(const struct proc_at *at, struct text *text)

@@ -236,10 +236,9 @@ static const struct proc_directory descriptor_infos = {.find = find_info, .list 
 /* --- threads --- */
 
 static const struct proc_row thread_rows[] = {
-    {.name = "comm", .write = proc_write_name},
-    {.name = "io", .write = proc_write_io, .mode = 0400},
-    {.name = "stat", .write = proc_write_stat},
-    {.name = "status", .write = proc_write_status},
+    {.name = "comm", .write = proc_write_name},         {.name = "fd", .directory = &descriptors},
+    {.name = "fdinfo", .directory = &descriptor_infos}, {.name = "io", .write = proc_write_io, .mode = 0400},
+    {.name = "stat", .write = proc_write_stat},         {.name = "status", .write = proc_write_status},
 };
 const struct proc_directory thread_directory = {.rows = thread_rows, .count = COUNT(thread_rows)};
 

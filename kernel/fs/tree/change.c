@@ -6,7 +6,18 @@
 #include "kernel/lib/panic.h"
 
 /* Makes an entry for the last part of WALK, which must not exist. DIRECTORY: slashes may follow the name. */
-static int new_entry(struct walk *walk, bool directory, struct entry **out)
+/* Whether WALK's user may give NODE another name: its owner may, and who may read and write a file that does not run as
+ * another user or group, as with Linux's fs.protected_hardlinks. */
+static bool may_link(const struct walk *walk, const struct node *node)
+{
+    if (walk->user == NULL || permission_owner(walk->user, node->uid))
+        return true;
+    return tree_is(node, FILE_REGULAR) && (node->mode & 04000) == 0 && (node->mode & 02010) != 02010 &&
+           tree_may(walk, node, MAY_READ | MAY_WRITE) == 0;
+}
+
+/* An entry for a new name, of LINKED, which has one already, unless that is NULL. */
+static int new_entry(struct walk *walk, bool directory, const struct node *linked, struct entry **out)
 {
     bool slash = walk->slash;
     int error;
@@ -21,6 +32,8 @@ static int new_entry(struct walk *walk, bool directory, struct entry **out)
         return error;
     if ((slash && !directory) || walk->at->links == 0)
         return -ENOENT; /* also if the directory was removed */
+    if (linked != NULL && !may_link(walk, linked))
+        return -EPERM;
     if (tree_may(walk, walk->at, MAY_WRITE | MAY_EXECUTE) != 0)
         return -EACCES;
     return entry_new(walk->name, walk->length, tree_user(walk), out);
@@ -37,7 +50,7 @@ int64_t tree_create(struct walk *walk, const struct msg_file_name *asked, const 
     while (type == FILE_LINK && text[size] != '\0')
         size++;
     if (error == 0)
-        error = new_entry(walk, type == FILE_DIRECTORY, &entry);
+        error = new_entry(walk, type == FILE_DIRECTORY, NULL, &entry);
     if (error == 0 && ((type == FILE_CHARACTER && asked->number != 0) || type == FILE_BLOCK) &&
         !permission_root(walk->user)) { /* anyone may make character device 0, which is no device */
         entry_free(entry);
@@ -140,7 +153,7 @@ int64_t tree_link(struct walk *from, struct walk *to, bool follow)
         return error;
     if (from->node == NULL)
         return -ENOENT;
-    error = new_entry(to, false, &entry);
+    error = new_entry(to, false, from->node, &entry);
     if (error != 0)
         return error;
     if (tree_of(from->node) == NULL)

@@ -57,7 +57,7 @@ static size_t list_locked(const struct node *directory, uint8_t *to, size_t room
 
 static int64_t list(struct file *file, void *data, size_t room)
 {
-    const struct node *directory = file->state;
+    struct node *directory = file->state;
     size_t done = 0;
     bool more = false, there;
 
@@ -67,6 +67,11 @@ static int64_t list(struct file *file, void *data, size_t room)
     if (there)
         done = list_locked(directory, data, room, &file->offset, &more);
     spin_unlock(&file->lock);
+    if (there) {
+        spin_lock(&directory->lock);
+        node_accessed_locked(directory);
+        spin_unlock(&directory->lock);
+    }
     spin_unlock(&tree_lock);
     if (there && done > 0)
         inotify_node(file->state, WATCH_ACCESS);

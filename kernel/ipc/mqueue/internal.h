@@ -50,7 +50,7 @@ struct mqueue {
     uint32_t references;  /* [k] one for its name, one for each open file */
     struct list messages; /* [k] in the order in which they are received */
     int64_t count, count_max, size_max;
-    uint32_t mode, uid, gid;                /* [i] */
+    uint32_t mode, uid, gid;                /* [k] changed by fchmod(2) and fchown(2) */
     uint32_t payer;                         /* [i] the user who made it, in whose quota it counts */
     uint64_t counted;                       /* [i] bytes there */
     struct list senders, receivers, served; /* [k] struct waiter; senders wait only if it is full, receivers if empty */

@@ -3,6 +3,7 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/file/anonymous.h"
+#include "kernel/file/operation.h"
 #include "kernel/file/permission.h"
 #include "kernel/fs/node/node.h"
 #include "kernel/instance/instance.h"
@@ -269,6 +270,49 @@ static int64_t notify(struct mqueue *queue, const struct mqueue_call *call)
     return result;
 }
 
+/* FILE's owner and permissions are those of its queue. */
+static void show_owner_locked(struct file *file)
+{
+    const struct mqueue *queue = file->state;
+
+    spin_lock(&file->lock);
+    file->facts.mode = FILE_REGULAR | queue->mode;
+    file->facts.uid = queue->uid;
+    file->facts.gid = queue->gid;
+    spin_unlock(&file->lock);
+}
+
+/* FILE_CHANGE */
+static int64_t change_owner_locked(struct file *file, const void *data, size_t size)
+{
+    struct mqueue *queue = file->state;
+    int64_t error;
+
+    show_owner_locked(file);
+    error = file_change_facts(file, data, size);
+    if (error != 0)
+        return error;
+    spin_lock(&file->lock);
+    queue->mode = file->facts.mode & 07777;
+    queue->uid = file->facts.uid;
+    queue->gid = file->facts.gid;
+    spin_unlock(&file->lock);
+    return 0;
+}
+
+static int64_t owner(struct file *file, uint32_t operation, const void *data, size_t size)
+{
+    int64_t result = FILE_AS_ANY;
+
+    spin_lock(&lock);
+    if (operation == MSG_FILE_STAT)
+        show_owner_locked(file);
+    else
+        result = change_owner_locked(file, data, size);
+    spin_unlock(&lock);
+    return result;
+}
+
 /* FILE_LOCK without a task: a process has closed a descriptor of the queue, or has ended, which ends its registration
  * by mq_notify(3). */
 static int64_t act(struct file *file, const struct file_request *request, const void *data, size_t size, void *result,
@@ -278,6 +322,8 @@ static int64_t act(struct file *file, const struct file_request *request, const 
     struct file_lock who;
 
     (void)answer;
+    if (request->operation == MSG_FILE_STAT || request->operation == MSG_FILE_CHANGE)
+        return owner(file, request->operation, data, size);
     if (request->operation != MSG_FILE_LOCK)
         return FILE_AS_ANY;
     (void)result;

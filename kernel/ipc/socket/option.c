@@ -25,7 +25,8 @@
     (1u << SO_DEBUG | 1u << SO_REUSEADDR | 1u << SO_BROADCAST | 1u << SO_KEEPALIVE | 1u << SO_OOBINLINE |              \
      1u << SO_REUSEPORT)
 #define SECOND 1000000000ull
-#define ROOM_LEAST 4608u
+#define SEND_LEAST 4608u
+#define RECEIVE_LEAST 2304u
 
 static bool is_plain(uint32_t option)
 {
@@ -110,13 +111,11 @@ int64_t socket_set_option_locked(struct socket *socket, uint32_t option, const u
         return -EINVAL;
     memcpy(&value, data, sizeof(value));
     room = value < 0 || value > (int32_t)SOCKET_BUFFER ? SOCKET_BUFFER * 2 : (uint32_t)value * 2;
-    if (room < ROOM_LEAST)
-        room = ROOM_LEAST;
     if (option == SO_SNDBUF) {
-        socket->send_room = room;
+        socket->send_room = room > SEND_LEAST ? room : SEND_LEAST;
         socket_note_locked(socket, notified);
     } else if (option == SO_RCVBUF) {
-        socket->receive_room = room;
+        socket->receive_room = room > RECEIVE_LEAST ? room : RECEIVE_LEAST;
     } else if (option == SO_PASSCRED) {
         socket->credentials = value != 0;
     } else if (is_plain(option)) {

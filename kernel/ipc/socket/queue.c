@@ -356,7 +356,7 @@ uint32_t socket_readable_locked(const struct socket *socket)
 
     if (packet == NULL)
         return 0;
-    return socket->type == SOCKET_STREAM ? socket->queued - socket->packets * OVERHEAD : packet->size;
+    return socket->type == SOCKET_DATAGRAM ? packet->size : socket->queued - socket->packets * OVERHEAD;
 }
 
 /* --- packets that are not received --- */

@@ -385,12 +385,15 @@ int64_t futex_unlock_pi(uint64_t address, bool shared)
 {
     struct futex_place place;
     uint32_t word;
-    int error = futex_find(address, shared, &place);
+    int error;
 
-    if (error != 0)
-        return error;
     if (user_read(&word, address, sizeof(word)) != 0)
         return -EFAULT;
+    if ((word & PI_TID_MASK) != thread_current()->tid)
+        return -EPERM; /* before the address is looked at, as on Linux */
+    error = futex_find(address, shared, &place);
+    if (error != 0)
+        return error;
     do {
         if ((word & PI_TID_MASK) != thread_current()->tid)
             return -EPERM;

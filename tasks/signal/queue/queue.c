@@ -37,10 +37,11 @@ int signal_queue_add(struct signal_queue *queue, const struct signal_info *info,
 {
     uint64_t bit = SIGNAL_BIT(info->signal);
     struct queued *queued = NULL;
+    uint64_t most = info->signal < SIGNAL_REALTIME && info->code >= 0 ? UINT64_MAX : limit; /* as on Linux */
 
     if ((queue->pending & bit) != 0 && info->signal < SIGNAL_REALTIME && info->code != SI_TIMER)
         return 0;
-    if (queue->count < SIGNAL_QUEUE_MAX && quota_take(QUOTA_SIGNALS, uid, 1, limit, -EAGAIN) == 0) {
+    if (queue->count < SIGNAL_QUEUE_MAX && quota_take(QUOTA_SIGNALS, uid, 1, most, -EAGAIN) == 0) {
         queued = heap_alloc(sizeof(*queued));
         if (queued == NULL)
             quota_give(QUOTA_SIGNALS, uid, 1);

@@ -53,7 +53,8 @@ struct signal_queue {
 
 void signal_queue_init(struct signal_queue *queue);
 /* Adds INFO for a receiver whose user is UID and may have at most LIMIT queued signals; a standard signal that is
- * already pending is left unchanged, unless INFO is a timer's. If the queue is full, or the limit reached, or there is
+ * already pending is left unchanged, unless INFO is a timer's. Standard signals of kill(2) and of the kernel count, but
+ * are not limited. If the queue is full, or the limit reached, or there is
  * no memory, a standard signal, and one of kill(2), becomes pending without its information, as on Linux; other
  * real-time signals, a timer's and that of a fault, whose program could not handle it without, is refused: -EAGAIN. */
 int signal_queue_add(struct signal_queue *queue, const struct signal_info *info, uint32_t uid, uint64_t limit);

@@ -8,7 +8,7 @@ int main(void)
 
     put_file("file", "text");
     fd = (int)MUST(open("file", O_RDWR));
-    while (count < 100000) {
+    while (count < 10000) {
         char *at = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
         if (at == MAP_FAILED || munmap(at, PAGE) != 0)

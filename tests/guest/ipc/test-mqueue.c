@@ -6,9 +6,11 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -98,6 +100,7 @@ static void test_waits(void)
 static void test_time(void)
 {
     struct timespec time;
+    struct mq_attr attr;
     char text[16];
     mqd_t queue = make(0, 1);
 
@@ -108,6 +111,7 @@ static void test_time(void)
     CHECK(mq_send(queue, "a", 2, 0) == 0, "%s", strerror(errno));
     clock_gettime(CLOCK_REALTIME, &time);
     CHECK_ERROR(mq_timedsend(queue, "b", 2, 0, &time), ETIMEDOUT);
+    CHECK(mq_getattr(queue, &attr) == 0 && attr.mq_curmsgs == 1, "%ld messages, one was sent", attr.mq_curmsgs);
     CHECK(mq_unlink(NAME) == 0 && mq_close(queue) == 0, "%s", strerror(errno));
 }
 
@@ -256,6 +260,61 @@ static void test_notify_ends(void)
     }
 }
 
+static bool is_asleep(pid_t pid)
+{
+    char name[64], text[512] = "";
+    const char *end;
+    int fd;
+
+    snprintf(name, sizeof(name), "/proc/%d/stat", pid);
+    fd = open(name, O_RDONLY);
+    if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0)
+        text[0] = '\0';
+    close(fd);
+    end = strrchr(text, ')');
+    return end != NULL && end[2] == 'S';
+}
+
+/* Four wait to receive, each at home on another kernel. The status of each is the message that it got. */
+static void test_lines(void)
+{
+    static const int nice_values[4] = {3, 0, 5, 0};
+    atomic_int *ready = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    for (int k = 0; k < kernels_count(); k++) {
+        mqd_t queue = make(0, 4);
+        pid_t children[4];
+        struct mq_attr attr;
+
+        atomic_store(ready, 0);
+        for (int i = 0; i < 4; i++) {
+            kernels_go(k + i);
+            children[i] = fork();
+            if (children[i] == 0) {
+                char text[16] = "";
+
+                setpriority(PRIO_PROCESS, 0, nice_values[i]);
+                mq_getattr(queue, &attr); /* nothing but the queue is to be waited for from now on */
+                atomic_fetch_add(ready, 1);
+                _exit(mq_receive(queue, text, 16, NULL) == 2 ? text[0] : 1);
+            }
+            while (atomic_load(ready) <= i || !is_asleep(children[i]))
+                sched_yield();
+            CHECK(mq_getattr(queue, &attr) == 0, "this question comes after the child's, of the same kernel");
+        }
+        for (int i = 0; i < 4; i++)
+            CHECK(mq_send(queue, (char[2]){(char)('a' + i)}, 2, 0) == 0, "%s", strerror(errno));
+        for (int i = 0; i < 4; i++) {
+            int status = 0;
+
+            CHECK(waitpid(children[i], &status, 0) == children[i] && WEXITSTATUS(status) == "cadb"[i],
+                  "kernel %d: child %d of nice value %d got %c", k, i, nice_values[i], WEXITSTATUS(status));
+        }
+        CHECK(mq_unlink(NAME) == 0 && mq_close(queue) == 0, "%s", strerror(errno));
+    }
+    munmap(ready, 4096);
+}
+
 static void test_names(void)
 {
     CHECK_ERROR(mq_open("/.", O_RDWR | O_CREAT, 0600, NULL), EACCES);
@@ -271,6 +330,7 @@ static const struct tap_test tests[] = {
     {"notify-after", "mq_notify signals when a waiting receiver has given up", test_notify_after},
     {"notify-ends", "a process that has closed the queue, or ended, is not notified", test_notify_ends},
     {"served", "a message that is sent before a signal comes is received", test_served},
+    {"lines", "who waits is served by nice value, then in order", test_lines},
     {"names", "invalid names are refused", test_names},
 };
 

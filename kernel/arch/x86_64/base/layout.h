@@ -21,7 +21,8 @@
     0xffffc90700100000 /* a sender's memory while its message is taken or handled; behind the pages above */
 #define TEMPLATE_BASE 0xffffc90600000000 /* the image as loaded, instance 0 only, read-only */
 
-#define USER_END 0x00007ffffffff000 /* first address a program cannot map */
+#define USER_END 0x00007ffffffff000    /* first address a program cannot map */
+#define KERNEL_HALF 0xffff800000000000 /* the first canonical address of the other half, which is the kernel's */
 
 /* The last two pages of every program's address space: a data page about time, and a page of code that reads it:
  * kernel/vdso/pages.h. */

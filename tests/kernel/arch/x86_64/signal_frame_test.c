@@ -92,11 +92,11 @@ TEST(no_privilege, "no garbled context sets flags, selectors or addresses that a
         for (size_t w = 0; w < sizeof(context) / 8; w++)
             words[w] = test_below(&seed, 4) == 0 ? ~0ull : test_random(&seed) >> test_below(&seed, 64);
         if (!signal_context_load(&context, &frame)) {
-            CHECK(context.rip >= USER_END);
+            CHECK(context.rip >= USER_END && context.rip < KERNEL_HALF);
             CHECK(memcmp(&frame, &before, sizeof(frame)) == 0);
             continue;
         }
-        CHECK(frame.rip < USER_END);
+        CHECK(frame.rip < USER_END || frame.rip >= KERNEL_HALF); /* iretq faults on all others */
         CHECK_EQ(frame.cs, SELECTOR_USER_CODE);
         CHECK_EQ(frame.ss, SELECTOR_USER_DATA);
         CHECK_EQ(frame.rflags & 0x200, 0x200); /* interrupts on */

@@ -60,7 +60,7 @@ def execute(runs: Sequence[Run], data: Json, raw: Path, launch: Launch | None = 
 
         def after(result: Json) -> None:
             pace.finished(weights[result["name"]])
-            result["commit"] = data["commit"]
+            result["commit"] = data.get("commit", "")
             if result["problem"]:
                 print(f"kettle: bench: {result['name']}: {result['problem'].splitlines()[0]}", file=sys.stderr)
             data["runs"].append(result)

@@ -79,8 +79,8 @@ def execute(runs: Sequence[Run], data: Json, raw: Path, launch: Launch | None = 
 
 def text(data: Json) -> str:
     """DATA as a JSON object with a line for each run."""
-    head = json.dumps({name: value for name, value in data.items() if name != "runs"})[:-1]
-    return f'{head}, "runs": [' + ",".join("\n" + json.dumps(run) for run in data["runs"]) + "\n]}\n"
+    head = "".join(f"{json.dumps(name)}: {json.dumps(value)},\n" for name, value in data.items() if name != "runs")
+    return "{" + head + '"runs": [' + ",".join("\n" + json.dumps(run) for run in data["runs"]) + "\n]}\n"
 
 
 def prepared(module: ModuleType, runs: Sequence[Run]) -> list[Run]:

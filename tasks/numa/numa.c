@@ -30,6 +30,7 @@ static struct timer timer;
 static uint64_t shortest = 100000000; /* ns */
 static volatile uint64_t period;      /* [a] */
 static volatile uint64_t looked;      /* [a] when the last look at the tables ended */
+static volatile uint64_t answered;    /* [a] ns: how long the homes took to answer its reports, all together */
 
 static bool is_on(void)
 {
@@ -40,6 +41,7 @@ static bool is_on(void)
 struct look {
     uint32_t home;
     bool wanted;            /* it has a policy */
+    uint64_t waited;        /* ns: for answers to reports */
     bool soon;              /* the home is about to decide, or has just decided, about memory that was used */
     uint64_t local, remote; /* pages of its own node and of other nodes so far */
 };
@@ -52,6 +54,15 @@ static void look_begin(struct look *look, struct space *space)
     look->local = space->stats.seen_local;
     look->remote = space->stats.seen_remote;
     spin_unlock(&space->lock);
+}
+
+static void report(struct look *look, uint32_t home, const struct msg_space_seen *seen)
+{
+    uint64_t from = clock_now();
+
+    look->soon |= seen_report(home, seen);
+    if (home != instance.kernel)
+        look->waited += clock_now() - from;
 }
 
 /* Looks at the next table of the space ID from *AT on, with a reference that is not held while anything waits. False:
@@ -68,7 +79,7 @@ static bool look_once(uint64_t id, uint64_t *at, struct look *look)
     look_begin(look, space);
     space_put(space);
     if (found)
-        look->soon |= seen_report(look->home, &seen);
+        report(look, look->home, &seen);
     return more;
 }
 
@@ -88,7 +99,7 @@ static bool report_hints(uint64_t id, struct look *look, bool *remote)
     spin_unlock(&space->lock);
     space_put(space);
     if (found)
-        look->soon |= seen_report(home, &seen);
+        report(look, home, &seen);
     return found;
 }
 
@@ -199,10 +210,17 @@ static void set_period(uint64_t wanted)
     period = wanted < shortest ? shortest : wanted > longest ? longest : wanted;
 }
 
+/* WAIT ns, or as long as the last reports have waited for their answers: a home that many kernels report to has as much
+ * time for other things as for reports. */
+static uint64_t at_least(uint64_t wait)
+{
+    return wait > answered ? wait : answered;
+}
+
 static void fire(struct timer *fired)
 {
     bool remote = false, wanted = is_on();
-    struct look look;
+    struct look look = {0};
 
     for (uint64_t id = 0; next_space(id, &id, &look); id++) {
         if (!look.wanted)
@@ -213,9 +231,10 @@ static void fire(struct timer *fired)
             follow(id);
     }
     looked = clock_now();
+    answered = look.waited;
     set_period(remote ? period / 2 : period * 2);
     if (wanted)
-        timer_arm(fired, looked + period);
+        timer_arm(fired, looked + at_least(period));
 }
 
 /* A kernel that has lengthened its period does not wait for its end when it begins to use another node's memory, or
@@ -227,7 +246,7 @@ static void soon(void)
     if (period <= shortest)
         return;
     period = shortest;
-    timer_arm(&timer, at > looked + shortest ? at : looked + shortest);
+    timer_arm(&timer, at > looked + at_least(shortest) ? at : looked + at_least(shortest));
 }
 
 /* Also with the lock of a space held. */

@@ -61,7 +61,7 @@ def execute(runs: Sequence[Run], data: Json, raw: Path, launch: Launch | None = 
 
         def after(result: Json) -> None:
             pace.finished(weights[result["name"]])
-            result["commit"] = data["commit"]
+            result["commit"] = data.get("commit", "")
             if result["problem"]:
                 print(f"kettle: bench: {result['name']}: {result['problem'].splitlines()[0]}", file=sys.stderr)
             data["runs"].append(result)
@@ -80,8 +80,8 @@ def execute(runs: Sequence[Run], data: Json, raw: Path, launch: Launch | None = 
 
 def text(data: Json) -> str:
     """DATA as a JSON object with a line for each run."""
-    head = json.dumps({name: value for name, value in data.items() if name != "runs"})[:-1]
-    return f'{head}, "runs": [' + ",".join("\n" + json.dumps(run) for run in data["runs"]) + "\n]}\n"
+    head = "".join(f"{json.dumps(name)}: {json.dumps(value)},\n" for name, value in data.items() if name != "runs")
+    return "{" + head + '"runs": [' + ",".join("\n" + json.dumps(run) for run in data["runs"]) + "\n]}\n"
 
 
 def prepared(module: ModuleType, runs: Sequence[Run]) -> list[Run]:

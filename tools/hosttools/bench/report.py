@@ -52,7 +52,7 @@ def _commits(data: Json) -> str:
     """Which runs are of which commit, if there are several."""
     found: dict[str, list[str]] = {}
     for run in data["runs"]:
-        found.setdefault(run.get("commit", data["commit"]), []).append(run["name"])
+        found.setdefault(run.get("commit") or data.get("commit", ""), []).append(run["name"])
     lines = [f"- {commit[:12]}: {', '.join(names)}" for commit, names in found.items()]
     return "## Commits\n\n" + "\n".join(lines) + "\n" if len(found) > 1 else ""
 

@@ -85,7 +85,8 @@ void death_test_files(void)
 void death_test_backlog(void)
 {
     const struct sockaddr_un name = {.sun_family = AF_UNIX, .sun_path = "\0death-backlog"};
-    int dying = death_victim(0), server = (int)MUST(socket(AF_UNIX, SOCK_STREAM, 0)), clients[3], end;
+    int dying = death_victim(0), clients[3], end;
+    int server = (int)MUST(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0)); /* without a connection: an error */
     char text[8];
 
     death_begin();

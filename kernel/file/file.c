@@ -5,6 +5,7 @@
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
+#include "msg/slice.h"
 #include "tasks/process/group.h"
 #include "tasks/remote/operation.h"
 #include "tasks/role/role.h"
@@ -134,6 +135,36 @@ void file_each(void (*each)(struct file *file, void *context), void *context)
     for (uint32_t i = 0; i < BUCKETS; i++) {
         list_for_each(node, &files[i])
             each(container_of(node, struct file, node), context);
+    }
+}
+
+/* The file after FILE in BUCKET, or the first if FILE is NULL or has been closed, with a pin. NULL: there is none. */
+static struct file *next_pinned(const struct list *bucket, const struct file *file)
+{
+    struct file *next = NULL;
+    const struct list *node;
+
+    spin_lock(&files_lock);
+    node = file == NULL || list_empty(&file->node) ? bucket->next : file->node.next;
+    if (node != bucket) {
+        next = container_of(node, struct file, node);
+        file_pin(next);
+    }
+    spin_unlock(&files_lock);
+    return next;
+}
+
+void file_each_pinned(void (*each)(struct file *file, void *context), void *context)
+{
+    for (uint32_t i = 0; i < BUCKETS; i++) {
+        struct file *next, *file = next_pinned(&files[i], NULL);
+
+        for (; file != NULL; file = next) {
+            each(file, context);
+            next = next_pinned(&files[i], file);
+            file_unpin(file);
+            slice_check();
+        }
     }
 }
 

@@ -183,6 +183,9 @@ void file_publish(struct file *file);
 /* Calls EACH, which may wait, for every open file of this kernel. Without a lock: the caller ensures that no file is
  * opened or closed meanwhile (programs are quiesced). */
 void file_each(void (*each)(struct file *file, void *context), void *context);
+/* The same where files are closed meanwhile, by EACH or by messages: the file has a pin while EACH, which may wait, is
+ * called. EACH may be called for a file more than once. Tasks only. */
+void file_each_pinned(void (*each)(struct file *file, void *context), void *context);
 /* The same for every proxy of this kernel, at any time: with the lock, so EACH must not wait or open or close files. */
 void file_proxies_each(void (*each)(struct file *file, void *context), void *context);
 /* The open file ID of this kernel with a pin, or NULL. */

@@ -189,7 +189,7 @@ static bool end_all(const struct stop *death)
 }
 
 /* Takes back what the dead had of survivors, and forgets them. False: somebody has no memory for it, or has died.
- * *TAKEN: opens and references to frames, in all tries. */
+ * *TAKEN: opens, grants and references to frames, in all steps that every survivor has done. */
 static bool take_back(const struct stop *death, int64_t *taken)
 {
     kernel_set running = survivors(death);

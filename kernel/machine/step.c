@@ -141,6 +141,17 @@ static int64_t count(kernel_set lost)
     return another_has_died(lost) ? -EAGAIN : lost_files_count(others);
 }
 
+/* The kernels that can be asked are found last, after what waits. */
+static int64_t drop(kernel_set lost)
+{
+    int error = lost_children(lost);
+    kernel_set others = msg_peers_reachable();
+
+    if (error == 0 && another_has_died(lost))
+        error = -EAGAIN;
+    return error != 0 ? error : lost_files_drop(lost, others);
+}
+
 int64_t stop_take_step(const struct msg_stop_order *order)
 {
     switch (order->step) {
@@ -186,8 +197,7 @@ int64_t stop_take_step(const struct msg_stop_order *order)
     case STEP_LOST_COUNT:
         return count(order->lost);
     case STEP_LOST_DROP:
-        lost_children(order->lost);
-        return lost_files_drop(order->lost, msg_peers_reachable());
+        return drop(order->lost);
     case STEP_LOST_RECLAIM:
         return reclaim(order->lost);
     case STEP_CALLS:

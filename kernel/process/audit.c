@@ -108,7 +108,8 @@ static void audit_all(kernel_set running, void *context)
 
     for (; running != 0 && g->error == 0; running &= running - 1)
         g->error = ask((uint32_t)__builtin_ctzll(running), MSG_AUDIT_KERNEL, NULL, 0, g->whole);
-    if (g->error == -EHOSTDOWN) /* one has died that another one has asked: again, when that is cleaned up */
+    /* One has died: others have got no answer from it, or have not asked it. Again, when that is cleaned up. */
+    if (g->error == -EHOSTDOWN || (g->error == 0 && msg_peers_fenced() != 0))
         g->error = -EAGAIN;
 }
 

@@ -137,11 +137,11 @@ int64_t lost_end(uint32_t kernel)
     return (int64_t)losing.left;
 }
 
-void lost_children(kernel_set lost)
+int lost_children(kernel_set lost)
 {
     for (kernel_set rest = lost; rest != 0; rest &= rest - 1)
         children_lost((uint32_t)__builtin_ctzll(rest));
-    children_lost_waits();
+    return children_lost_waits();
 }
 
 static bool free_orphan(struct group *group, void *context)

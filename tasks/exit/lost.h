@@ -19,8 +19,8 @@ void lost_free(uint32_t kernel);
 uint64_t lost_left(uint32_t kernel);
 /* While programs are quiesced: gives children here of parents on LOST to init once more, which they may have got
  * meanwhile, and releases zombies for which a thread there was about to say that its process has waited. Waits for the
- * homes of their parents. */
-void lost_children(kernel_set lost);
+ * homes of their parents. 0; -ENOMEM: it is to be repeated. */
+int lost_children(kernel_set lost);
 /* While programs are quiesced: takes the frames of KERNEL away from the others that map some, which get SIGBUS when
  * they touch such a page. Returns how many groups have to end for want of memory. */
 uint64_t lost_pages(uint32_t kernel);

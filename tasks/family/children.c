@@ -445,14 +445,19 @@ void children_lost(uint32_t kernel)
 
 static bool report_again(struct group *group, void *context)
 {
-    (void)context;
-    process_ended_again(group);
+    int error = process_ended_again(group);
+
+    if (error != 0)
+        *(int *)context = error;
     return true;
 }
 
-void children_lost_waits(void)
+int children_lost_waits(void)
 {
-    group_each(report_again, NULL);
+    int error = 0;
+
+    group_each(report_again, &error);
+    return error;
 }
 
 void children_init(void)

@@ -47,8 +47,9 @@ void children_give_away(struct group *group);
 void children_lost(uint32_t kernel);
 
 /* A kernel has died, and all programs are quiesced: releases the zombies here whose parents have no entry of them any
- * more, as a thread there was about to say REAPED. Tasks only; waits for the homes of the parents; may be repeated. */
-void children_lost_waits(void);
+ * more, as a thread there was about to say REAPED. 0; -ENOMEM: not all of them. Tasks only; waits for the homes of the
+ * parents; may be repeated. */
+int children_lost_waits(void);
 
 void children_init(void);
 

@@ -89,7 +89,7 @@ static void release(struct group *group, uint32_t parent)
         group_forget(group);
 }
 
-void process_ended_again(struct group *group)
+int process_ended_again(struct group *group)
 {
     struct msg_process_result result;
     struct msg_process_call call;
@@ -105,6 +105,7 @@ void process_ended_again(struct group *group)
         value = process_call_surely(&call, &result);
     if (value == 1 || value == -ESRCH)
         release(group, call.id);
+    return value == -ENOMEM ? -ENOMEM : 0;
 }
 
 void process_ended(struct group *group)

@@ -10,8 +10,9 @@
 void process_ended(struct group *group);
 
 /* Tells the parent of GROUP, if this is a zombie, once more that it has ended, and releases it if the parent does not
- * know of it. No thread may be about to wait for it: programs are quiesced. Tasks only; waits. */
-void process_ended_again(struct group *group);
+ * know of it. No thread may be about to wait for it: programs are quiesced. 0; -ENOMEM: the parent may not have heard
+ * of it. Tasks only; waits. */
+int process_ended_again(struct group *group);
 
 /* PROCESS_NEW_PARENT, PROCESS_REAPED. */
 process_operation process_new_parent, process_reaped;

@@ -15,7 +15,6 @@
 #include "kernel/ipc/pipe/pipe.h"
 #include "kernel/ipc/sysv/ipc.h"
 #include "kernel/tty/tty.h"
-#include "msg/slice.h"
 
 /* --- what is left over --- */
 
@@ -40,33 +39,11 @@ static void drop_locks(struct file *file, void *context)
         node_lock_lost(file, (uint32_t)__builtin_ctzll(rest));
 }
 
-/* Closing a file changes the list that is walked: so one file is found at a time. */
-static void find_excess(struct file *file, void *context)
+static void drop_excess(struct file *file, void *context)
 {
-    struct file **found = context;
-
-    if (*found != NULL || file->counted == 0)
-        return;
-    file_pin(file);
-    *found = file;
-}
-
-static int64_t drop_opens(void)
-{
-    int64_t dropped = 0;
-
-    for (;;) {
-        struct file *found = NULL;
-
-        file_each(find_excess, &found);
-        if (found == NULL)
-            return dropped;
-        for (; found->counted > 0; found->counted--) {
-            file_close(found);
-            dropped++;
-        }
-        file_unpin(found);
-        slice_check();
+    for (; file->counted > 0; file->counted--) {
+        file_close(file);
+        ++*(int64_t *)context;
     }
 }
 
@@ -92,8 +69,8 @@ int64_t lost_files_drop(kernel_set lost, kernel_set others)
 
     if (error != 0)
         return error;
-    file_each(drop_locks, &lost);
-    dropped += drop_opens();
+    file_each_pinned(drop_locks, &lost);
+    file_each_pinned(drop_excess, &dropped);
     for (; lost != 0; lost &= lost - 1) {
         sem_lost((uint32_t)__builtin_ctzll(lost));
         mqueue_lost((uint32_t)__builtin_ctzll(lost));

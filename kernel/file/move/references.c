@@ -1,7 +1,8 @@
 /* Opens and grants that are accounted for. See the header.
  *
- * An open of a file is held by a place in a descriptor table of its kernel, by a packet in a socket there, by a proxy
- * on another kernel, or by its kernel itself (file_kind.owned); a grant of an object, by a home that has areas of it.
+ * An open of a file is held by a place in a descriptor table of its kernel, by a packet in a socket there, by the
+ * listener whose connection it is until that is accepted, by a proxy on another kernel, or by its kernel itself
+ * (file_kind.owned); a grant of an object, by a home that has areas of it.
  * While programs are quiesced nobody else has any, and none is under way: every request has been answered. */
 #include "kernel/file/move/references.h"
 
@@ -14,7 +15,6 @@
 #include "mm/area/backing.h"
 #include "mm/audit/audit.h"
 #include "mm/file/hold.h"
-#include "mm/frame/heap.h"
 #include "msg/slice.h"
 #include "tasks/freeze/freeze.h"
 #include "tasks/process/group.h"
@@ -33,21 +33,18 @@ struct msg_references {
 /* Calls EACH for every word that KERNEL answers to messages of TYPE. */
 static int ask(uint32_t kernel, enum msg_type type, void (*each)(uint64_t word, void *context), void *context)
 {
-    struct remote_how how = {.why = "what it has of others", .key = kernel};
+    static uint64_t words[WORDS_AT_ONCE]; /* a step or an audit at a time, which asks one kernel at a time */
+    struct remote_how how = {.why = "what it has of others", .key = kernel, .sure = true};
     struct msg_references asked = {.from = 0};
-    uint64_t *words = heap_alloc_unset(WORDS_AT_ONCE * sizeof(*words));
-    int length = words == NULL ? -ENOMEM : 0;
+    int length;
 
-    while (words != NULL) {
-        length = remote_call(kernel, type, &asked, sizeof(asked), words, WORDS_AT_ONCE * sizeof(*words), &how);
+    do {
+        length = remote_call(kernel, type, &asked, sizeof(asked), words, sizeof(words), &how);
         for (uint32_t i = 0; length > 0 && i < (uint32_t)length / sizeof(*words); i++)
             each(words[i], context);
         slice_check();
-        if (length != (int)(WORDS_AT_ONCE * sizeof(*words)))
-            break;
         asked.from += WORDS_AT_ONCE;
-    }
-    heap_free(words, WORDS_AT_ONCE * sizeof(*words));
+    } while (length == (int)sizeof(words));
     return length < 0 ? length : 0;
 }
 
@@ -138,7 +135,7 @@ static void count_place(struct file *file)
         file->counted++;
 }
 
-static void count_in_flight(struct file *file, void *context)
+static void count_of_socket(struct file *file, void *context)
 {
     (void)context;
     count_place(file);
@@ -196,7 +193,7 @@ int references_count_opens(kernel_set others)
     file_proxies_each(forget_count, NULL);
     group_each_still(forget_table, NULL);
     group_each_still(count_table, NULL);
-    socket_files_each(count_in_flight, NULL);
+    socket_files_each(count_of_socket, NULL);
     for (; others != 0 && error == 0; others &= others - 1)
         error = ask((uint32_t)__builtin_ctzll(others), MSG_PROXIES, count_proxy, NULL);
     return error;
@@ -234,7 +231,8 @@ int references_take_grants(kernel_set others, int64_t *taken)
     for (uint32_t k = 0; k < instance.kernels && error == 0 && node_maps_any(); k++) {
         error = note_holds(k, others);
         if (error == 0)
-            *taken += (int64_t)node_maps_take_back(k);
+            error = node_maps_take_back(k, taken);
+        slice_check();
     }
     return error;
 }
@@ -276,6 +274,7 @@ int references_audit(kernel_set others, struct audit_report *report)
         error = note_holds(k, others);
         if (error == 0)
             node_maps_each_wrong(k, check_grants, &checking);
+        slice_check();
     }
     return error;
 }

@@ -23,6 +23,7 @@
 #include "mm/mempolicy/mempolicy.h"
 #include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/slice.h"
 #include "tasks/remote/operation.h"
 
 /* --- grants --- */
@@ -215,32 +216,42 @@ void node_maps_each_wrong(uint32_t kernel,
     node_each(compare, &comparing);
 }
 
+#define EXCESS_AT_ONCE 64u
+
 struct excess {
-    uint32_t object, count;
+    uint32_t after, found; /* objects up to this number have been looked at */
+    struct {
+        uint32_t object, count;
+    } of[EXCESS_AT_ONCE];
 };
 
-/* Giving grants back may free the node: so one is found at a time. */
 static void find_excess(void *context, uint32_t object, uint32_t granted, uint32_t held)
 {
     struct excess *excess = context;
 
-    if (excess->count == 0 && granted > held)
-        *excess = (struct excess){object, granted - held};
+    if (object <= excess->after || granted <= held || excess->found == EXCESS_AT_ONCE)
+        return;
+    excess->of[excess->found].object = object;
+    excess->of[excess->found++].count = granted - held;
 }
 
-uint64_t node_maps_take_back(uint32_t kernel)
+/* Giving grants back may free the node, so it is not done in the walk. Walks find objects by ascending numbers. */
+int node_maps_take_back(uint32_t kernel, int64_t *taken)
 {
-    uint64_t taken = 0;
+    struct excess excess = {.after = 0};
+    int error = 0;
 
-    for (;;) {
-        struct excess excess = {0};
-
+    do {
+        excess.found = 0;
         node_maps_each_wrong(kernel, find_excess, &excess);
-        if (excess.count == 0)
-            return taken;
-        hold_object(excess.object, kernel, -(int64_t)excess.count, NULL);
-        taken += excess.count;
-    }
+        for (uint32_t i = 0; i < excess.found && error == 0; i++) {
+            error = hold_object(excess.of[i].object, kernel, -(int64_t)excess.of[i].count, NULL);
+            *taken += error == 0 ? excess.of[i].count : 0;
+            excess.after = excess.of[i].object;
+            slice_check();
+        }
+    } while (excess.found == EXCESS_AT_ONCE && error == 0);
+    return error;
 }
 
 /* --- pages --- */

@@ -42,8 +42,9 @@ void node_maps_note_held(uint32_t object, uint32_t held);
 /* Calls EACH for every object of which KERNEL was granted another number than it has. EACH does not wait. */
 void node_maps_each_wrong(uint32_t kernel,
                           void (*each)(void *context, uint32_t object, uint32_t granted, uint32_t held), void *context);
-/* Takes the grants back that KERNEL does not have. Returns how many. Tasks only. */
-uint64_t node_maps_take_back(uint32_t kernel);
+/* Takes the grants back that KERNEL does not have, and adds to *TAKEN how many. 0, or an error of one that cannot be
+ * given back. Tasks only. */
+int node_maps_take_back(uint32_t kernel, int64_t *taken);
 
 /* Makes PAGES pages of a file a hole, of which BACKING (mm/area/backing.h) names the first; the caller has seen to it
  * that the file exists. *ANSWER may have FILE_SETTLES. -EOPNOTSUPP: a file of a shared directory; -EPERM: a seal

@@ -294,6 +294,7 @@ static void release(struct file *file)
     spin_lock(&socket_lock);
     socket->closed = true;
     list_remove(&socket->name_node);
+    list_remove(&socket->backlog_node);
     named = socket->node;
     socket->node = NULL;
     leave_locked(socket, &notified);
@@ -357,17 +358,21 @@ struct looking {
     void *context;
 };
 
-static void look_at_queue(struct file *file, void *context)
+static void look_at_socket(struct file *file, void *context)
 {
     const struct looking *looking = context;
+    struct socket *socket = file->state;
 
-    if (file->kind == &socket_kind)
-        socket_queue_files_each(file->state, looking->each, looking->context);
+    if (file->kind != &socket_kind)
+        return;
+    socket_queue_files_each(socket, looking->each, looking->context);
+    list_for_each(node, &socket->backlog)
+        looking->each(container_of(node, struct socket, backlog_node)->file, looking->context);
 }
 
 void socket_files_each(void (*each)(struct file *file, void *context), void *context)
 {
     struct looking looking = {each, context};
 
-    file_each(look_at_queue, &looking);
+    file_each(look_at_socket, &looking);
 }

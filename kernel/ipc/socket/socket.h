@@ -88,8 +88,8 @@ struct socket_result {       /* places of files and data follow */
     uint8_t name[SOCKET_NAME_MAX + 4];
 };
 
-/* While all kernels are quiesced: calls EACH, which does not wait, for each file in each packet here, as often as it is
- * there. */
+/* While all kernels are quiesced: calls EACH, which does not wait, for each file that a socket here has open: in each
+ * packet, as often as it is there, and each connection that is not accepted yet. */
 void socket_files_each(void (*each)(struct file *file, void *context), void *context);
 /* While all kernels are quiesced: files of kernel FROM, which stops, are at TO from now on, also those in packets. */
 void socket_switch(uint32_t from, uint32_t to);

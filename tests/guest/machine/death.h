@@ -96,6 +96,7 @@ void death_test_robust(void);
 void death_test_robust_many(void);
 void death_test_pi(void);
 void death_test_files(void);
+void death_test_backlog(void);
 void death_test_locks(void);
 void death_test_file(void);
 void death_test_borrowed(void);

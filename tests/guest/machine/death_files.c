@@ -6,10 +6,12 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/sem.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "libc/kettle.h"
@@ -77,6 +79,41 @@ void death_test_files(void)
     }
     CHECK(close(pipe_end) == 0 && close(socket_end) == 0 && close(talk) == 0, "%s", tap_error(errno));
     death_audit();
+}
+
+/* Connections that wait to be accepted, with what was sent on them, and a listener that is closed with one. */
+void death_test_backlog(void)
+{
+    const struct sockaddr_un name = {.sun_family = AF_UNIX, .sun_path = "\0death-backlog"};
+    int dying = death_victim(0), clients[3], end;
+    int server = (int)MUST(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0)); /* without a connection: an error */
+    char text[8];
+
+    death_begin();
+    MUST(bind(server, (const struct sockaddr *)&name, sizeof(name)));
+    MUST(listen(server, 4));
+    for (int i = 0; i < 3; i++) {
+        clients[i] = (int)MUST(socket(AF_UNIX, SOCK_STREAM, 0));
+        MUST(connect(clients[i], (const struct sockaddr *)&name, sizeof(name)));
+        CHECK(write(clients[i], "early", 5) == 5, "%s", tap_error(errno));
+    }
+    death_audit();
+    death_kill(dying, KETTLE_KILL_NOW);
+    death_audit();
+    for (int i = 0; i < 2; i++) {
+        end = accept(server, NULL, NULL);
+        CHECK(end >= 0 && read(end, text, sizeof(text)) == 5 && memcmp(text, "early", 5) == 0, "connection %d: %s", i,
+              tap_error(errno));
+        CHECK(write(clients[i], "late", 4) == 4 && read(end, text, sizeof(text)) == 4 && write(end, "x", 1) == 1 &&
+                  read(clients[i], text, sizeof(text)) == 1,
+              "connection %d, afterwards: %s", i, tap_error(errno));
+        CHECK(close(end) == 0 && close(clients[i]) == 0, "%s", tap_error(errno));
+    }
+    CHECK(close(server) == 0, "%s", tap_error(errno));
+    CHECK_ERROR(read(clients[2], text, sizeof(text)), ECONNRESET);
+    close(clients[2]);
+    death_audit();
+    death_start_again(dying);
 }
 
 int death_home_locks(int argc, char **argv)

@@ -134,7 +134,7 @@ static _Noreturn void make(int dying, int living)
         if (i == OWNER)
             UNTIL(death_board->ready == 1, "the lock to be taken");
         else
-            UNTIL(tap_sleeps(child, child), "a child to wait");
+            UNTIL(tap_sleeps(child, child) || death_board->done[i] != 0, "a child to wait, or its deadline to pass");
     }
     death_board->ready = 2;
     for (;;)

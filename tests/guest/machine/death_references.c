@@ -17,6 +17,7 @@
 #include "tests/guest/machine/death.h"
 
 #define MAPPED "/tmp/death-mapped"
+#define DONE 7 /* status of what works on the kernel that was to die, and has not */
 
 /* The messages by which the work below gets references, or gives them back: the kernel dies when it is about to take
  * the answer, so that the reference is counted and nobody has it. The first answer to FILE_MAP says which kernel has
@@ -109,7 +110,7 @@ static void work_there(int dying, int home, int third, int segment)
         start_something(third, memory);
         atomic_fetch_add(&death_board->done[0], 1);
     }
-    _exit(9);
+    _exit(DONE);
 }
 
 /* Returns how the process at home on HOME, where this one never was, has ended. */
@@ -135,6 +136,7 @@ static bool die_with(const char *type, int number, int dying, int home)
     int before = death_processes(pids);
     struct shmid_ds facts;
     char words[64];
+    int status = 0;
     pid_t child;
     bool came;
 
@@ -147,15 +149,17 @@ static bool die_with(const char *type, int number, int dying, int home)
     UNTIL(death_board->done[0] > 0, "a turn of all");
     snprintf(words, sizeof(words), "kernel=%d inject=type:%s,delay:0,dies:%d", dying, type, number);
     CHECK(kettle_control(words) == 0, "%s: %s", words, tap_error(errno));
-    for (long before = death_board->done[0];
-         (came = kettle_started(dying) == 0) == false && death_board->done[0] < before + 3;)
+    for (long turns = death_board->done[0] + 3; kettle_started(dying) != 0 && death_board->done[0] < turns;)
         sched_yield();
     death_board->over = 1;
-    if (!came) {
-        snprintf(words, sizeof(words), "kernel=%d inject=off", dying);
-        MUST(kettle_control(words));
-    }
-    CHECK_EXITS(child, came ? SIGKILL : 9);
+    MUST(waitpid(child, &status, 0)); /* the death may come until then */
+    came = WIFEXITED(status) && WEXITSTATUS(status) == SIGKILL;
+    CHECK(came || (WIFEXITED(status) && WEXITSTATUS(status) == DONE), "%s: it ends with %x", type, status);
+    snprintf(words, sizeof(words), "kernel=%d inject=off", dying);
+    if (!came) /* an error: it has died of what came after the end of the process */
+        came = kettle_control(words) != 0;
+    if (came)
+        UNTIL(kettle_started(dying) == 0, "a death to be noticed");
     UNTIL(death_processes(pids) <= before, "children that have ended to be released");
     close(file);
     MUST(unlink(MAPPED));

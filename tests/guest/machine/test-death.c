@@ -91,6 +91,7 @@ int main(int argc, char **argv)
         {"vfork-home", "so it is where the home of such a parent dies", death_test_vfork_home},
         {"waits", "threads elsewhere of a process at home there end, in whatever call they wait", death_test_waits},
         {"files", "files at home there fail with EIO, also after the kernel has started again", death_test_files},
+        {"backlog", "connections that wait to be accepted elsewhere keep what they have", death_test_backlog},
         {"locks", "locks, semaphores and queues of a process at home there are given back", death_test_locks},
         {"served", "messages passed on to receivers there are received by others, in their order", death_test_served},
         {"futex", "a waiter there does not take another one's wake", death_test_futex},

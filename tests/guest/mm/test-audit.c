@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -147,6 +149,27 @@ static void test_owners(void)
         waitpid(child, NULL, 0);
     }
     munmap(room, 4 * BLOCK_PAGES * PAGE);
+}
+
+/* Connections that nobody has accepted yet are open once, and so is what is in their packets. */
+static void test_backlog(void)
+{
+    const struct sockaddr_un name = {.sun_family = AF_UNIX, .sun_path = "\0audit-backlog"};
+    int server = socket(AF_UNIX, SOCK_SEQPACKET, 0), client = socket(AF_UNIX, SOCK_SEQPACKET, 0), end;
+    char text[4];
+
+    CHECK(bind(server, (const struct sockaddr *)&name, sizeof(name)) == 0 && listen(server, 4) == 0, "%s",
+          strerror(errno));
+    CHECK(connect(client, (const struct sockaddr *)&name, sizeof(name)) == 0 && write(client, "x", 1) == 1, "%s",
+          strerror(errno));
+    CHECK(audit(KETTLE_AUDIT_MACHINE) == 0, "%s", strerror(errno));
+    end = accept(server, NULL, NULL);
+    CHECK(end >= 0 && read(end, text, sizeof(text)) == 1, "%s", strerror(errno));
+    CHECK(audit(KETTLE_AUDIT_MACHINE) == 0, "%s", strerror(errno));
+    close(end);
+    close(client);
+    close(server);
+    CHECK(audit(KETTLE_AUDIT_MACHINE) == 0, "%s", strerror(errno));
 }
 
 /* --- while threads change the memory --- */
@@ -354,6 +377,7 @@ static int run_under(char **argv)
 static const struct tap_test tests[] = {
     {"clean", "the audit finds memory consistent that all kernels touch, change and fork", test_clean},
     {"owners", "kernels know whose memory they map where mappings have moved to, and in children", test_owners},
+    {"backlog", "a connection that nobody has accepted is accounted for", test_backlog},
     {"during", "the audit finds memory consistent while threads on all kernels change it, and they go on", test_during},
     {"lies", "a violation that a kernel reports for the test is found, by the name of its rule", test_lies},
     {"errors", "wrong arguments are refused", test_errors},

@@ -157,7 +157,7 @@ void death_test_vfork_home(void)
 {
     for (int turn = 0; turn < 2; turn++) {
         int dying = death_victim(0), talk;
-        pid_t parent = death_spawn(dying, "vfork", &talk), child = 0;
+        pid_t parent = death_spawn(dying, "@vfork", &talk), child = 0;
         char words[80];
 
         REQUIRE(read(talk, &child, sizeof(child)) == (ssize_t)sizeof(child), "no child");

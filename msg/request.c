@@ -275,8 +275,8 @@ void msg_dump_asked(void)
     }
 }
 
-/* Whether REQUEST may be under way while programs are quiesced: it is of the quiescing protocol, or a peer keeps it until
- * a program goes on. */
+/* Whether REQUEST may be under way while programs are quiesced: it is of the quiescing protocol, or a peer keeps it
+ * until a program goes on. */
 static bool may_rest(const struct msg_request *request)
 {
     uint32_t type = msg_request_type(request);

@@ -463,7 +463,8 @@ static const struct tap_test tests[] = {
     {"stops", "a kernel stops that is home or member of a parent killed in vfork", test_stops},
     {"again", "a child by vfork of a parent that was killed uses vfork itself", test_again},
     {"descriptors", "descriptors of a parent that is killed in vfork are closed at once", test_descriptors},
-    {"stopped", "a stop that waits for a thread in vfork holds up no audit, and no stop of another kernel", test_stopped},
+    {"stopped", "a stop that waits for a thread in vfork holds up no audit, and no stop of another kernel",
+     test_stopped},
     {"cut", "a file is cut in memory that only a child by vfork uses", test_cut},
 };
 

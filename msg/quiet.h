@@ -1,5 +1,6 @@
 /* Whether messages are under way, for the code that quiesces all kernels. Messages of the quiescing protocol itself,
- * with types from MSG_QUIET_FIRST up to MSG_QUIET_END, are not counted. */
+ * with types from MSG_QUIET_FIRST up to MSG_QUIET_END, are not counted; nor is a GROUP_STOP that a peer keeps, as that
+ * may wait for a thread in vfork: the kernel that keeps it tells whether it waits for a thread that moves. */
 #ifndef MSG_QUIET_H
 #define MSG_QUIET_H
 

@@ -275,6 +275,16 @@ void msg_dump_asked(void)
     }
 }
 
+/* Whether REQUEST may be under way while programs are quiesced: it is of the quiescing protocol, or a peer keeps it
+ * until a program goes on. */
+static bool may_rest(const struct msg_request *request)
+{
+    uint32_t type = msg_request_type(request);
+
+    return msg_is_quiet(type) ||
+           (type == MSG_GROUP_STOP && request->state == REQUEST_WAITING && request->credit == NULL);
+}
+
 /* Sends CANCEL again, in case the first one found no room. */
 uint32_t msg_unanswered(void)
 {
@@ -284,7 +294,7 @@ uint32_t msg_unanswered(void)
     for (uint32_t i = 0; i < msg_requests.block_count * REQUEST_BLOCK; i++) {
         const struct msg_request *request = msg_request_at(i);
 
-        if (request->state == REQUEST_FREE || msg_is_quiet(msg_request_type(request)))
+        if (request->state == REQUEST_FREE || may_rest(request))
             continue;
         count++;
         if (request->state == REQUEST_ABANDONED && request->credit == NULL &&

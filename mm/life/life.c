@@ -190,7 +190,8 @@ bool space_retire_empty(struct space *space)
     if (space->home == instance.kernel || !space_locking->recalls) /* with lock=lamport it has requests of others */
         return false;
     spin_lock(&space->lock);
-    empty = space_peak(space) == 0; /* no entry here has ever owned a frame, so that none is pending free */
+    empty = space_peak(space) == 0 /* no entry here has ever owned a frame, so that none is pending free */
+            && lease_map_empty(&space->leases.map); /* others recall what is leased here, and fork it */
     spin_unlock(&space->lock);
     return empty && space_retire(space);
 }

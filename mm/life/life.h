@@ -14,8 +14,8 @@ struct space *space_create(uint64_t id, uint32_t home);
  * waits. */
 void space_destroy(struct space *space);
 /* Not the home, and no thread of the space's group is on this kernel: takes the space out of the table, to be destroyed
- * at once, if this kernel has never had a frame of it and nobody uses it here: true. Other kernels may go on to use
- * theirs; to them, this kernel is as one that no thread has reached yet. */
+ * at once, if this kernel has never had a frame of it and has no lease, and nobody uses it here: true. Other kernels
+ * may go on to use theirs; to them, this kernel is as one that no thread has reached yet. */
 bool space_retire_empty(struct space *space);
 /* Home only: makes KERNEL a member. Returns the mode that KERNEL passes to space_mode_note. */
 uint64_t space_join(struct space *space, uint32_t kernel);

@@ -268,6 +268,7 @@ static void run_unpinned(struct work *work)
 static void unpinned(struct group *group)
 {
     group->work.run = run_unpinned;
+    group->work.rank = WORK_ENDS; /* a new home has not begun the end, which sets it */
     work_submit(&group->work);
 }
 

@@ -27,7 +27,7 @@ static int end_pruning(struct group *group, bool freed)
     group->quiet_count = 0;
     end = group->exiting;
     group->freeing = freed && !end;
-    group->lost = group->lost && !(freed && !end); /* with the old memory */
+    group->lost = group->lost && !freed; /* with the old memory */
     process->is_quiet = !freed;
     thread_current()->visited = 1ull << instance.kernel;
     if (group->pinned == NULL && freed) {
@@ -84,8 +84,10 @@ int exit_others(void)
 
     if (begun < 0)
         return begun;
-    if (begun == 0)
+    if (begun == 0) {
         exit_kill_round(group);
+        futex_release_thread(true); /* while revocations still reach the memory, in any member's frames */
+    }
     spin_lock(&group->lock);
     pinned = group_has_pins_locked(group);
     ends = group->exiting;
@@ -93,10 +95,8 @@ int exit_others(void)
     spin_unlock(&group->lock);
     if (pinned && !ends)
         return -EINPROGRESS;
-    if (!pinned) {
-        futex_release_thread(true); /* before FREE: the words may be in any member's frames */
+    if (!pinned)
         exit_free_round(group);
-    }
     error = end_pruning(group, !pinned);
     if (error != 0)
         return error;
@@ -115,6 +115,7 @@ void exit_others_wait(void)
     spin_lock(&group->lock);
     completion_init(&group->quiet);
     pinned = group->process->is_pinned = group_has_pins_locked(group);
+    group->freeing = !pinned; /* as the last pin does: no new one begins before the caller looks again */
     spin_unlock(&group->lock);
     if (!pinned)
         return;

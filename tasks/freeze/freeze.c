@@ -107,11 +107,26 @@ static bool ends_at_home(const struct group *group)
     return !process->zombie && !process->is_pinned && (group->exiting || process->pruning || process->live == 0);
 }
 
+/* Whether the stop that waits for threads of GROUP here goes on without the end of one: it may wait as long as a thread
+ * does, in vfork. */
+static bool stop_goes_on(const struct group *group)
+{
+    list_for_each(node, &group->threads) {
+        const struct thread *thread = container_of(node, const struct thread, group_node);
+        bool waits = thread->state == THREAD_BLOCKED && thread->wait_end == WAIT_KILLABLE && !thread->frozen;
+
+        if (thread->presence == THREAD_LEAVING || (thread->presence == THREAD_PRESENT && !thread->quiesced && !waits))
+            return true;
+    }
+    return false;
+}
+
 /* Whether GROUP, whose home is elsewhere, ends, or has a stop to answer. One that has answered GROUP_KILL waits for its
  * home, which tells whether it goes on. */
 static bool ends_here(const struct group *group)
 {
-    return group->stop_waits || (group->exiting && (group->kill_waits || group->freeing || group->count > 0));
+    return (group->stop_waits && stop_goes_on(group)) ||
+           (group->exiting && (group->kill_waits || group->freeing || group->count > 0));
 }
 
 static bool look_at(struct group *group, void *context)

@@ -77,7 +77,7 @@ static const char *why_not(const struct group *group)
         return "a thread is pinned";
     if (group->joining)
         return "this kernel is joining it";
-    if (group->stop_waits)
+    if (group->stop_waits || (process != NULL && (process->stops.unanswered[0] | process->stops.unanswered[1]) != 0))
         return "it is being stopped";
     if (group->exiting &&
         (process != NULL ? !process->zombie && !process->is_pinned : group->kill_waits || group->freeing))

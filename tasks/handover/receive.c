@@ -248,6 +248,7 @@ static void commit_group(struct laid_out *laid)
         group->process = laid->process;
         forget_notes_locked(group);
         group->pins_told = false; /* its pins here are those of the home now */
+        group->parts = 0;
         if (laid->process->is_pinned)
             group_get(group); /* as kill_begin does, for the second round */
     }
@@ -440,6 +441,8 @@ static bool switch_group(struct group *group, void *context)
         group->home = s->to;
         forget_notes_locked(group);
     }
+    if ((group->parts >> s->from & 1) != 0) /* what FROM had is TO's now */
+        group->parts = (group->parts & ~(1ull << s->from)) | 1ull << s->to;
     list_for_each(node, &group->threads) {
         struct thread *thread = container_of(node, struct thread, group_node);
 

@@ -215,6 +215,7 @@ static int64_t exec_at(struct call *c, int64_t directory, uint64_t path, const c
     struct given *given = heap_alloc(sizeof(*given));
     struct name name = {.directory = directory};
     int64_t error = -ENOMEM;
+    bool waited;
 
     if (given != NULL)
         error = read_given(given, path, text, argv, envp);
@@ -222,12 +223,13 @@ static int64_t exec_at(struct call *c, int64_t directory, uint64_t path, const c
         name.path = given->path;
         error = exec_given(given, &name);
     }
-    if (error == -EINPROGRESS) { /* other processes use the memory: nothing is held while this waits for them */
+    waited = error == -EINPROGRESS;
+    while (error == -EINPROGRESS) { /* other processes use the memory: nothing is held while this waits for them */
         exit_others_wait();
         error = exec_given(given, &name);
-        if (error != 0)
-            exit_others_fail();
     }
+    if (waited && error != 0)
+        exit_others_fail();
     free_given(given);
     c->replaced = error == 0;
     return error;

@@ -296,7 +296,7 @@ int64_t tree_rename(struct walk *from, struct walk *to, uint32_t flags, struct n
         return 0;
     }
     node = from->node;
-    error = entry_new_for(from->entry, to->entry, to->name, to->length, &entry);
+    error = entry_new_for(from->entry, to->entry, to->name, to->length, tree_user(from), &entry);
     if (error != 0)
         return error;
     if (to->entry != NULL)

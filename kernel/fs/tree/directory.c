@@ -42,11 +42,14 @@ int entry_new(const char *name, size_t length, uint32_t uid, struct entry **out)
     return make(name, length, uid, quota_limit(QUOTA_FILE_BYTES), out);
 }
 
-int entry_new_for(const struct entry *from, const struct entry *to, const char *name, size_t length, struct entry **out)
+int entry_new_for(const struct entry *from, const struct entry *to, const char *name, size_t length, uint32_t uid,
+                  struct entry **out)
 {
-    bool more = to == NULL && length > from->length;
+    bool longer = length > from->length;
+    uint32_t user = longer ? uid : from->uid;
+    bool more = longer && (to == NULL || to->uid != user); /* TO is as long */
 
-    return make(name, length, from->uid, more ? quota_limit(QUOTA_FILE_BYTES) : UINT64_MAX, out);
+    return make(name, length, user, more ? quota_limit(QUOTA_FILE_BYTES) : UINT64_MAX, out);
 }
 
 void entry_free(struct entry *entry)

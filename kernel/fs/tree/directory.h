@@ -35,9 +35,10 @@ struct directory { /* zeros: empty */
 /* Makes *OUT an entry for NAME (LENGTH bytes) that is in no directory and counts for user UID. -ENOSPC: no memory;
  * -EDQUOT: UID has too much. *OUT is NULL then. */
 int entry_new(const char *name, size_t length, uint32_t uid, struct entry **out);
-/* The same for the name that FROM gets, whose user it counts for, in the place of TO (NULL: none): one that is not
- * longer, or replaces another, cannot be -EDQUOT, as both are about to be freed. */
-int entry_new_for(const struct entry *from, const struct entry *to, const char *name, size_t length,
+/* The same for the name that FROM gets in the place of TO (NULL: none), both of which are about to be freed. It counts
+ * for the user of FROM, or if it is longer for UID, who renames it. -EDQUOT only if that user has more then than now.
+ */
+int entry_new_for(const struct entry *from, const struct entry *to, const char *name, size_t length, uint32_t uid,
                   struct entry **out);
 /* Frees ENTRY, which is in no directory. NULL is ignored. */
 void entry_free(struct entry *entry);

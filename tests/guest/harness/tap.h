@@ -185,6 +185,8 @@ int tap_kernels(int kernels[64]);
 /* True when THREAD of PROCESS (0: the caller's) sleeps in a call that a signal would end: a wait for others, not a
  * kernel's own way there. Any thread may ask, also one of userland/thread.h. */
 bool tap_sleeps(pid_t process, long thread);
+/* True when THREAD of PROCESS stands in a stop of it (SIGSTOP). */
+bool tap_stands(pid_t process, long thread);
 
 /* What COUNT returns once it has not changed by more than NOISE for a while: a count of objects that other kernels give
  * back without being waited for, and others may have some of meanwhile. A value that has not settled in TAP_PATIENCE is

@@ -28,7 +28,8 @@ int tap_kernels(int kernels[64])
     return count;
 }
 
-bool tap_sleeps(pid_t process, long thread)
+/* As in /proc; 0 if there is none. */
+static char state_of(pid_t process, long thread)
 {
     char path[64], text[512];
     const char *name_end;
@@ -42,10 +43,20 @@ bool tap_sleeps(pid_t process, long thread)
         x86_syscall1(SYS_close, file);
     }
     if (size <= 0)
-        return false;
+        return 0;
     text[size] = '\0';
     name_end = strrchr(text, ')');
-    return name_end != NULL && name_end[1] == ' ' && name_end[2] == 'S';
+    return (char)(name_end != NULL && name_end[1] == ' ' ? name_end[2] : 0);
+}
+
+bool tap_sleeps(pid_t process, long thread)
+{
+    return state_of(process, thread) == 'S';
+}
+
+bool tap_stands(pid_t process, long thread)
+{
+    return state_of(process, thread) == 'T';
 }
 
 long tap_settled(long (*count)(void), long noise)

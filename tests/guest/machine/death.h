@@ -87,6 +87,7 @@ void death_test_orphans(void);
 void death_test_vfork(void);
 void death_test_vfork_storm(void);
 void death_test_vfork_home(void);
+void death_test_vfork_stopped(void);
 void death_test_workers(void);
 void death_test_waits(void);
 void death_test_futex(void);

@@ -94,6 +94,33 @@ void death_test_vfork(void)
     }
 }
 
+/* A kernel dies that has nothing of a process of which a stop waits for its thread in vfork on another kernel. */
+void death_test_vfork_stopped(void)
+{
+    int dying = death_victim(0), there = death_neighbour(dying);
+    pthread_t thread;
+    pid_t parent;
+
+    death_begin();
+    parent = FORK();
+    if (parent == 0) {
+        MUST(-pthread_create(&thread, NULL, vfork_there, (void *)(intptr_t)there));
+        for (;;)
+            pause();
+    }
+    UNTIL(death_board->ready != 0 && tap_sleeps(death_board->ready, death_board->ready), "a child that sleeps");
+    MUST(kill(parent, SIGSTOP));
+    UNTIL(tap_stands(parent, parent), "the thread at home to stop");
+    death_kill(dying, KETTLE_KILL_NOW);
+    CHECK(kill(death_board->ready, 0) == 0, "the child has ended");
+    death_audit();
+    MUST(kill(parent, SIGCONT));
+    MUST(kill(parent, SIGKILL));
+    MUST(kill(death_board->ready, SIGKILL));
+    CHECK_DIES(parent, SIGKILL);
+    death_start_again(dying);
+}
+
 /* Of the parent at home on the kernel that dies: says whose child sleeps elsewhere, by descriptor 3. */
 static void *vfork_elsewhere(void *kernel)
 {

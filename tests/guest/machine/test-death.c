@@ -89,6 +89,7 @@ int main(int argc, char **argv)
          death_test_vfork},
         {"vfork-storm", "so it is while more such parents are killed", death_test_vfork_storm},
         {"vfork-home", "so it is where the home of such a parent dies", death_test_vfork_home},
+        {"vfork-stopped", "so it is while a stop waits for a thread in vfork", death_test_vfork_stopped},
         {"waits", "threads elsewhere of a process at home there end, in whatever call they wait", death_test_waits},
         {"files", "files at home there fail with EIO, also after the kernel has started again", death_test_files},
         {"backlog", "connections that wait to be accepted elsewhere keep what they have", death_test_backlog},

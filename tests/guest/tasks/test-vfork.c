@@ -389,29 +389,34 @@ static void test_descriptors(void)
     }
 }
 
-/* While one thread waits in vfork, another one takes a stop, which waits for the first. */
+/* While one thread waits in vfork, another one takes a stop, which waits for the first, at home or elsewhere. */
 static void test_stopped(void)
 {
-    pid_t parent;
-    long at;
+    for (int turn = 0; turn < 2; turn++) {
+        pid_t parent;
+        long at;
 
-    begin();
-    parent = make_parent(KERNEL(0), KERNEL(0), -1, guest_works);
-    MUST(kill(parent, SIGSTOP));
-    look_at_guest(board->guest);
-    if (tap_on_kettle())
-        audit();
-    MUST(kill(parent, SIGCONT));
-    at = board->beats;
-    UNTIL(board->beats > at, "the guest to work");
-    MUST(kill(parent, SIGSTOP));
-    MUST(kill(parent, SIGKILL));
-    if (tap_on_kettle())
-        audit();
-    look_at_guest(board->guest);
-    MUST(kill(board->guest, SIGKILL));
-    CHECK_DIES(parent, SIGKILL);
-    end();
+        begin();
+        parent = make_parent(KERNEL(0), KERNEL(turn), -1, guest_works);
+        MUST(kill(parent, SIGSTOP));
+        UNTIL(tap_stands(parent, parent), "the thread at home to stop");
+        look_at_guest(board->guest);
+        if (tap_on_kettle())
+            audit();
+        if (tap_on_kettle() && kernel_count > 2)
+            stop_and_start(KERNEL(2));
+        MUST(kill(parent, SIGCONT));
+        at = board->beats;
+        UNTIL(board->beats > at, "the guest to work");
+        MUST(kill(parent, SIGSTOP));
+        MUST(kill(parent, SIGKILL));
+        if (tap_on_kettle())
+            audit();
+        look_at_guest(board->guest);
+        MUST(kill(board->guest, SIGKILL));
+        CHECK_DIES(parent, SIGKILL);
+        end();
+    }
 }
 
 static void test_cut(void)
@@ -458,7 +463,8 @@ static const struct tap_test tests[] = {
     {"stops", "a kernel stops that is home or member of a parent killed in vfork", test_stops},
     {"again", "a child by vfork of a parent that was killed uses vfork itself", test_again},
     {"descriptors", "descriptors of a parent that is killed in vfork are closed at once", test_descriptors},
-    {"stopped", "a stop that waits for a thread in vfork holds up no audit", test_stopped},
+    {"stopped", "a stop that waits for a thread in vfork holds up no audit, and no stop of another kernel",
+     test_stopped},
     {"cut", "a file is cut in memory that only a child by vfork uses", test_cut},
 };
 

@@ -116,7 +116,7 @@ TEST(directory_random, "after any changes names are found, and a listing has eac
 
 TEST(directory_quota, "a name counts for who made it, until it is freed")
 {
-    struct entry *entry, *other;
+    struct entry *entry, *other, *theirs;
 
     begin();
     quota_is_kept = true;
@@ -126,13 +126,18 @@ TEST(directory_quota, "a name counts for who made it, until it is freed")
     quota_most = UINT64_MAX;
     CHECK_EQ(entry_new("name", 4, 1000, &entry), 0);
     CHECK(quota_counts[QUOTA_FILE_BYTES] > 4);
+    CHECK_EQ(entry_new("long name", 9, 1001, &theirs), 0);
     quota_most = quota_counts[QUOTA_FILE_BYTES]; /* at the limit it is renamed, but not to a longer name */
-    CHECK_EQ(entry_new_for(entry, NULL, "long name", 9, &other), -EDQUOT);
-    CHECK_EQ(entry_new_for(entry, NULL, "name", 4, &other), 0);
+    CHECK_EQ(entry_new_for(entry, NULL, "long name", 9, 1000, &other), -EDQUOT);
+    CHECK_EQ(entry_new_for(entry, theirs, "long name", 9, 1000, &other), -EDQUOT);
+    CHECK_EQ(entry_new_for(entry, NULL, "name", 4, 1001, &other), 0);
+    CHECK_EQ(other->uid, 1000);
     entry_free(other);
-    CHECK_EQ(entry_new_for(entry, entry, "long name", 9, &other), 0);
+    CHECK_EQ(entry_new_for(entry, theirs, "long name", 9, 1001, &other), 0); /* who pays for the longer one */
+    CHECK_EQ(other->uid, 1001);
     entry_free(other);
     quota_most = UINT64_MAX;
+    entry_free(theirs);
     entry_free(entry);
     CHECK_EQ(quota_counts[QUOTA_FILE_BYTES], 0);
     CHECK_EQ(objects, 0);

@@ -104,6 +104,12 @@ static inline bool backing_stays(uint64_t backing)
     return backing_object(backing) == BACKING_VDSO; /* of anonymous memory that is a greater number */
 }
 
+/* The name of the page that BACKING, a file's, begins with (mm/frame/object_page.h): without flags. */
+static inline uint64_t backing_name(uint64_t backing)
+{
+    return backing & ~(BACKING_READ_ONLY | BACKING_ATTACHED);
+}
+
 /* The backing with its kernel and object only: neither page nor flags. All anonymous memory of a class and a kernel is
  * one object. */
 static inline uint64_t backing_whole(uint64_t backing)

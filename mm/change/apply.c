@@ -6,6 +6,7 @@
 #include "mm/change/internal.h"
 #include "mm/file/hold.h"
 #include "mm/frame/frame.h"
+#include "mm/frame/object_page.h"
 #include "mm/frame/reference.h"
 #include "mm/lease/decide.h"
 #include "mm/lease/lease.h"
@@ -24,18 +25,21 @@ enum rewrite_kind {
     REWRITE_PROTECT,
     REWRITE_UNMAP,
     REWRITE_FREE, /* as UNMAP, where no other kernel has anything: this kernel's frames need not become pending free */
-    REWRITE_WRITE_PROTECT
+    REWRITE_WRITE_PROTECT,
+    REWRITE_UNMAP_FILE /* as UNMAP, of a private area: only pages of the file behind it, not copies of them */
 };
 
 struct rewrite {
     enum rewrite_kind kind;
     uint32_t prot;
+    bool at_home; /* REWRITE_UNMAP_FILE: this is the home */
     bool flush;   /* a TLB may have an entry that is no longer valid */
     bool owns;    /* the range has an owning entry */
     bool pending; /* the range has entries that are pending free now */
     uint32_t prefetch_used;
     int64_t let_go;          /* owning entries that became pending free, or empty */
     struct freeing *freeing; /* REWRITE_FREE */
+    uint64_t start, named;   /* REWRITE_UNMAP_FILE: a page of the area, and the name of the file's page there */
 };
 
 /* This kernel's frames that no entry names any more; TLBs may have entries for them from START on. */
@@ -73,6 +77,18 @@ static __attribute__((noinline)) void free_entry(struct rewrite *rewrite, uint64
     frame_runs_add(&rewrite->freeing->runs, frame);
 }
 
+/* True if OLD, the entry of VA in a private area, is to go because the file behind it has lost the page. The home is
+ * the file's kernel, so the file's frames that it maps have their names there, and only those. Other kernels may have
+ * borrowed them; what else they have borrowed they can fetch again. */
+static bool is_of_file(const struct rewrite *rewrite, uint64_t va, uint64_t old)
+{
+    if (!rewrite->at_home)
+        return (old & PAGING_SOFT_OWNING) == 0;
+    return (old & (PAGING_SOFT_COW | PAGING_SOFT_OWNING | PAGING_SOFT_REMOTE)) ==
+               (PAGING_SOFT_COW | PAGING_SOFT_OWNING) &&
+           frame_object_page(old & PAGING_FRAME) == rewrite->named + (va - rewrite->start) / PAGE_SIZE;
+}
+
 static void rewrite_entry(void *context, uint64_t va, uint64_t *entry, uint64_t size)
 {
     struct rewrite *rewrite = context;
@@ -86,6 +102,8 @@ static void rewrite_entry(void *context, uint64_t va, uint64_t *entry, uint64_t 
         rewrite->pending = true;
         return; /* only SPACE_SETTLE changes such an entry */
     }
+    if (rewrite->kind == REWRITE_UNMAP_FILE && !is_of_file(rewrite, va, old))
+        return;
     if ((old & PAGING_SOFT_OWNING) != 0)
         rewrite->owns = true;
     if (rewrite->kind != REWRITE_WRITE_PROTECT || (old & PAGING_WRITE) != 0)
@@ -158,6 +176,16 @@ static int rewrite_range_locked(struct space *space, uint64_t start, uint64_t en
         rewrite_entry(&rewrite, start, only, PAGE_SIZE);
     else
         rewrite_tables_locked(space, start, end, &rewrite);
+    return rewritten(space, &rewrite, start, end);
+}
+
+/* The same for a file's pages in a private area, the first of which is NAMED. */
+static int unmap_file_locked(struct space *space, uint64_t start, uint64_t end, uint64_t named)
+{
+    struct rewrite rewrite = {
+        .kind = REWRITE_UNMAP_FILE, .at_home = space->home == instance.kernel, .start = start, .named = named};
+
+    rewrite_tables_locked(space, start, end, &rewrite);
     return rewritten(space, &rewrite, start, end);
 }
 
@@ -465,6 +493,7 @@ int64_t space_apply_revoke_locked(struct space *space, const struct msg_space_ch
 
     while (at < end && (area = area_next(&space->areas, at)) != NULL && area->start < end) {
         uint64_t page = backing_page(area->backing), start = area->start, from, to;
+        bool copies_stay;
 
         at = area->end;
         if (++areas % AREAS_AT_ONCE == 0) {
@@ -473,13 +502,19 @@ int64_t space_apply_revoke_locked(struct space *space, const struct msg_space_ch
             if (area == NULL || area->start != start) /* unmapped or merged: it is none of a file, or has no pages */
                 continue;
         }
+        copies_stay = (area->prot & AREA_SHARED) == 0 && change->revoke.copies == 0;
         if (area->backing == BACKING_NONE || backing_whole(area->backing) != backing_whole(change->revoke.first) ||
-            ((area->prot & AREA_SHARED) == 0 && change->revoke.copies == 0))
+            (copies_stay && backing_kernel(area->backing) != space->home))
             continue;
         from = page > first ? page : first;
         to = page + (area->end - area->start) / PAGE_SIZE;
         to = to < behind ? to : behind;
-        if (from < to)
+        if (from >= to)
+            continue;
+        if (copies_stay)
+            pending |= unmap_file_locked(space, start + (from - page) * PAGE_SIZE, start + (to - page) * PAGE_SIZE,
+                                         backing_name(area->backing) + (from - page));
+        else
             pending |= rewrite_range_locked(space, start + (from - page) * PAGE_SIZE, start + (to - page) * PAGE_SIZE,
                                             0, REWRITE_UNMAP);
     }

@@ -24,12 +24,17 @@ void around_map_locked(struct space *space, uint64_t page, const struct area *ar
         start = area->start;
     if (end > area->end)
         end = area->end;
-    lease_clip_locked(space, page, &start, &end);
-    if (space_locking->taken_locked(space, start, end))
+    if (lease_lowest_locked(space, start, end) != end || space_locking->taken_locked(space, start, end))
+        return;
+    entry = paging_entry(&space->tables, start, false); /* the table of PAGE */
+    for (; start < end && *entry != 0; entry++)
+        start += PAGE_SIZE;
+    while (end > start && entry[(end - start) / PAGE_SIZE - 1] != 0)
+        end -= PAGE_SIZE;
+    if (start == end)
         return;
     count = (uint32_t)((end - start) / PAGE_SIZE);
     file_object_here(area_backing_at(area, start), count, frames);
-    entry = paging_entry(&space->tables, start, false); /* the table of PAGE */
     for (uint32_t i = 0; i < count; i++, entry++) {
         if (frames[i] == 0)
             continue;

@@ -33,7 +33,7 @@ int file_object_page(uint64_t backing, struct file_want *want, uint64_t *frame)
     error = is_ours(backing) ? objects->page(backing_object(backing), backing_page(backing), may_write, want, frame)
                              : -ENXIO;
     if (error == 0)
-        frame_set_object_page(*frame, backing & ~(BACKING_READ_ONLY | BACKING_ATTACHED));
+        frame_set_object_page(*frame, backing_name(backing));
     return error;
 }
 
@@ -46,7 +46,7 @@ void file_object_here(uint64_t backing, uint32_t count, uint64_t *found)
     objects->here(backing_object(backing), backing_page(backing), count, found);
     for (uint32_t i = 0; i < count; i++) {
         if (found[i] != 0)
-            frame_set_object_page(found[i], (backing & ~(BACKING_READ_ONLY | BACKING_ATTACHED)) + i);
+            frame_set_object_page(found[i], backing_name(backing) + i);
     }
 }
 

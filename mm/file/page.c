@@ -197,7 +197,7 @@ static int get_there(uint32_t kernel, uint64_t backing, uint64_t address, bool w
     *frame = answer.frame;
     if (answer.kind == FILE_PAGED_TAKEN) {
         if (window_owns(answer.frame, PAGE_SIZE))
-            frame_set_object_page(answer.frame, backing & ~(BACKING_READ_ONLY | BACKING_ATTACHED));
+            frame_set_object_page(answer.frame, backing_name(backing));
         return 0;
     }
     if (window_owns(answer.frame, PAGE_SIZE) && !abroad_take(answer.frame))
@@ -264,7 +264,7 @@ static int take(const struct msg_file_page *ask, bool *taken)
     if (!*taken && ours)
         abroad_add(frame);
     if (*taken && ours)
-        frame_set_object_page(frame, ask->backing & ~(BACKING_READ_ONLY | BACKING_ATTACHED));
+        frame_set_object_page(frame, backing_name(ask->backing));
     return error < 0 && ask->strict != 0 ? error : 0;
 }
 

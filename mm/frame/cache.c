@@ -178,8 +178,9 @@ void cache_give(struct range *range, uint64_t frame, bool zeroed)
     spin_unlock(&cache->lock);
 }
 
-/* Takes a frame to be zeroed ahead: of whole blocks, and not what was given back here in some order, so that pages
- * which are touched one after another have consecutive frames also after many programs have run. */
+/* Takes a frame to be zeroed ahead, or returns 0. Of whole blocks rather than what was given back here in some order,
+ * so that pages which are touched one after another have consecutive frames also after many programs have run. Never
+ * one that is zeroed already: on a node without free blocks that would go on for ever. */
 static uint64_t take_ahead(struct cache *cache)
 {
     uint64_t block, frame = 0;
@@ -189,8 +190,10 @@ static uint64_t take_ahead(struct cache *cache)
         keep_block_locked(&cache->ahead, block, REFILL_ORDER);
     if (cache->ahead.count > 0)
         frame = take_kept_locked(&cache->ahead);
+    else if (cache->dirty.count > 0 || refill_locked(cache))
+        frame = take_kept_locked(&cache->dirty);
     spin_unlock(&cache->lock);
-    return frame != 0 ? frame : take_dirty(cache);
+    return frame;
 }
 
 /* Returns some of what was given back here to the free blocks, where it becomes larger ones. False: too few to do so.

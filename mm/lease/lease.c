@@ -351,12 +351,25 @@ uint64_t lease_remove_locked(struct space *space, uint64_t start, uint64_t end)
     return end;
 }
 
+static void drop_locked(struct space *space, uint32_t kernel)
+{
+    const struct lease *lease = lease_map_next(&space->leases.map, 0);
+
+    while (lease != NULL) {
+        uint64_t start = lease->start, end = lease->end;
+
+        if (lease->kernel == kernel)
+            lease_map_remove(&space->leases.map, start, end); /* a whole lease: this needs no memory */
+        lease = lease_map_next(&space->leases.map, end);
+    }
+}
+
 void lease_share_locked(struct space *space, uint64_t start, uint64_t end)
 {
     const struct lease *lease = NULL;
 
     if (start == 0 && end >= USER_END) {
-        lease_forget_locked(space, instance.kernel);
+        drop_locked(space, instance.kernel);
         space->leases.low = 0; /* holes are found again, although others keep their leases */
     } else if (!lease_map_empty(&space->leases.map)) {
         lease = lease_map_next(&space->leases.map, start);
@@ -376,13 +389,7 @@ void lease_share_locked(struct space *space, uint64_t start, uint64_t end)
 
 void lease_forget_locked(struct space *space, uint32_t kernel)
 {
-    const struct lease *lease = lease_map_next(&space->leases.map, 0);
-
-    while (lease != NULL) {
-        uint64_t start = lease->start, end = lease->end;
-
-        if (lease->kernel == kernel)
-            lease_map_remove(&space->leases.map, start, end); /* a whole lease: this needs no memory */
-        lease = lease_map_next(&space->leases.map, end);
-    }
+    drop_locked(space, kernel);
+    if (space->home == instance.kernel && space->members == 1ull << instance.kernel)
+        lease_share_locked(space, 0, USER_END);
 }

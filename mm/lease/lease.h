@@ -119,7 +119,9 @@ void lease_resume(struct space *space);
 /* The other kernels that have leases. */
 kernel_set lease_holders_locked(const struct space *space);
 
-/* KERNEL has stopped: drops the leases that were granted to it and that it did not record. */
+/* KERNEL, no longer a member, has stopped: drops the leases that were granted to it and that it did not record. A home
+ * that is the only member now drops its own, too: such a home makes areas of files anywhere without looking for leases,
+ * and no file is ever in one. */
 void lease_forget_locked(struct space *space, uint32_t kernel);
 
 #endif

@@ -62,7 +62,7 @@ static __attribute__((noinline)) bool idle_poll_work(struct cpu_queue *queue)
 /* Zeroes free frames ahead of their use (frame_idle), instead of halting at once. True: there is other work. */
 static __attribute__((noinline)) bool idle_zero(struct cpu_queue *queue, bool first)
 {
-    for (uint32_t i = 1; queue->run.ready_count == 0; i++) {
+    for (uint32_t i = 1; queue->run.ready_count == 0 && sched_halt == NULL; i++) {
         if (first && idle_poll_look() && msg_poll())
             return true;
         if (!frame_idle())

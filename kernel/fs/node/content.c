@@ -7,6 +7,7 @@
 #include "mm/frame/content.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
+#include "mm/frame/object_page.h"
 #include "mm/frame/reference.h"
 #include "mm/mempolicy/mempolicy.h"
 #include "tasks/quota/quota.h"
@@ -73,6 +74,8 @@ static void release_frame(uint64_t word)
         return;
     }
     __atomic_fetch_sub(&frames, 1, __ATOMIC_RELAXED);
+    if (frame_object_page(frame_of(word)) != 0) /* a private mapping that keeps it has a page of its own now */
+        frame_set_object_page(frame_of(word), 0);
     frame_release(frame_of(word));
 }
 

@@ -324,6 +324,43 @@ static void test_file_cut(void)
     }
 }
 
+/* A private mapping that may be written keeps its copies when the file gets a hole; of what it has not written, read or
+ * not, it sees the hole, and what is then written there. */
+static void test_file_hole(void)
+{
+    const unsigned long first = 2, behind = 50, copies[2] = {4, 6}, renewed = 5;
+    int file, reading;
+    char *start = file_area(PROT_READ | PROT_WRITE, MAP_PRIVATE, &file, &reading);
+
+    if (start == NULL)
+        return;
+    for (int kernel = 0; kernel < 2; kernel++) {
+        CHECK(thread_move(kernel) == 0, "no move");
+        for (unsigned long i = 0; i < PAGES; i += 16)
+            CHECK(start[i * PAGE] == (char)i, "page %lu has %d", i, start[i * PAGE]);
+        start[copies[kernel] * PAGE] = 'c';
+    }
+    for (int round = 0; round < 2; round++) {
+        CHECK(fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, first * PAGE,
+                        (off_t)((behind - first) * PAGE)) == 0,
+              "%s", strerror(errno));
+        CHECK(pwrite(file, round == 0 ? "m" : "n", 1, (off_t)(renewed * PAGE)) == 1, "%s", strerror(errno));
+        for (int kernel = 1; kernel >= 0; kernel--) {
+            CHECK(thread_move(kernel) == 0, "no move");
+            for (unsigned long i = 0; i < PAGES; i++) {
+                char expected = (char)(i < first || i >= behind ? i : 0);
+
+                if (i == copies[0] || i == copies[1])
+                    expected = 'c';
+                else if (i == renewed)
+                    expected = round == 0 ? 'm' : 'n';
+                CHECK(start[i * PAGE] == expected, "hole %d, page %lu on %d has %d", round, i, kernel, start[i * PAGE]);
+            }
+        }
+    }
+    file_end(start, file, reading);
+}
+
 /* The first write to a page changes the file's times, also if its neighbour has been read: no page that may be written
  * has come along. */
 static void test_file_times(void)
@@ -357,6 +394,7 @@ static const struct tap_test tests[] = {
     {"copied", "pages that a fork shares are prefetched, and each process keeps its own", test_copied},
     {"file", "pages of a file that is only read are prefetched, and show what is written to it", test_file},
     {"file-cut", "prefetched pages of a file are lost with its end", test_file_cut},
+    {"file-hole", "a private mapping sees a hole of its file, but where it has copies", test_file_hole},
     {"file-times", "no page of a file that may be written is prefetched: its first write changes the times",
      test_file_times},
     {"storm", "no thread reads what a page had before another one wrote to it, while pages are copied", test_storm},

@@ -512,6 +512,45 @@ static void test_home(void)
     CHECK(kettle_start(1) == 0, "start of kernel 1: %s", strerror(errno));
 }
 
+/* In a child at home on the first kernel, which alone is left: a file in the place of memory that the home had leased
+ * to itself when the second kernel joined. */
+static int map_in_lease(void)
+{
+    const size_t size = 1 << 20, part = 64 << 10, page = 4096;
+    char name[] = "/tmp/stopXXXXXX";
+    int file = mkstemp(name), wrong = 0;
+    char *area = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *start = area + part;
+
+    if (file < 0 || unlink(name) != 0 || area == MAP_FAILED)
+        return 1;
+    for (size_t at = 0; at < part; at += page)
+        wrong |= pwrite(file, &(char){(char)(at / page + 1)}, 1, (off_t)at) != 1;
+    go(1);
+    go(0);
+    if (wrong != 0 || kettle_stop(1) != 0)
+        return 2;
+    if (mmap(start, part, PROT_READ, MAP_PRIVATE | MAP_FIXED, file, 0) != start)
+        wrong = 1;
+    for (size_t at = 0; at < part && wrong == 0; at += page)
+        wrong = ((volatile char *)start)[at] != (char)(at / page + 1);
+    if (start_again(1) != 0)
+        return 3;
+    go(1);
+    for (size_t at = 0; at < part && wrong == 0; at += page)
+        wrong = ((volatile char *)start)[at] != (char)(at / page + 1);
+    return wrong == 0 && area[0] == 0 && area[size - 1] == 0 ? 0 : 4;
+}
+
+static void test_leased_file(void)
+{
+    pid_t child = fork_at(0);
+
+    if (child == 0)
+        _exit(map_in_lease());
+    expect_exit("the process with a file", 0, child);
+    CHECK(kettle_started(1) == 1, "kernel 1 does not run again");
+}
+
 #define STOPS_UNDER 100 /* at most: each start takes a role for good */
 
 /* Runs the program ARGV while kernels stop and start; returns its status. What cannot be moved now is tried again. */
@@ -552,6 +591,8 @@ int main(int argc, char **argv)
         {"home", "a process keeps its alarm, and its thread is found elsewhere, when its home stops", test_home},
         {"timers", "a process keeps its timers when its home stops", test_timers},
         {"timed-thread", "a timer finds its thread when the kernel of the thread's birth stops", test_timed_thread},
+        {"leased-file", "a file is mapped in what the home had leased to itself before the others stopped",
+         test_leased_file},
         {"robust", "a thread anywhere ends or moves with its robust lock when its home has stopped", test_robust_lists},
     };
 

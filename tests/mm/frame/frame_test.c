@@ -349,6 +349,25 @@ TEST(frame_zeroed_ahead_scarce, "no frame is zeroed ahead when few are in free b
     CHECK(!frame_idle());
 }
 
+TEST(frame_zeroed_ahead_node, "zeroing ahead ends on a node without free blocks, while another node has plenty")
+{
+    uint64_t count = 0, frame, idle = 0;
+
+    begin();
+    CHECK_EQ(frame_add_range(BASE, ARENA / 4, delta(), 0), 0);
+    CHECK_EQ(frame_add_range(BASE + ARENA / 4, ARENA / 4 * 3, delta(), 1), 0);
+    frame_start_cpu(0);
+    while ((frame = frame_alloc_page_on(1, false)) != 0)
+        taken[count++] = frame;
+    CHECK(buddy_free > buddy_total / AHEAD_PART);
+    for (uint32_t i = 0; i < 3; i++)
+        frame_free(taken[--count], 0);
+    while (idle < 1000 && frame_idle())
+        idle++;
+    CHECK_EQ(idle, 3);
+    CHECK_EQ(caches[0].zeroed.count, 3);
+}
+
 TEST(frame_kept, "a CPU that frees many frames keeps some and returns the others to the free blocks")
 {
     uint64_t count = 4 * DIRTY_MAX;
@@ -685,6 +704,38 @@ TEST(frames_in_a_row,
     for (uint32_t count = 0; frame_alloc_run(1, 512, &count) != 0;) /* in the end single frames, and then the reserve */
         CHECK(count >= 1 && count <= 512);
     CHECK(free_pages() >= pages / RESERVE_PART && free_pages() <= pages / RESERVE_PART + 1);
+}
+
+static uint64_t blocks_of(uint32_t order)
+{
+    uint64_t count = 0;
+
+    list_for_each(node, &free_lists[0][order])
+        count++;
+    return count;
+}
+
+TEST(frame_largest, "whole GiB of a range are free blocks, which come apart and together again, and join no further")
+{
+    static uint64_t blocks[4096];
+    uint64_t size = 4ull << 30, whole, count = 0;
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    CHECK(memory != MAP_FAILED);
+    begin();
+    CHECK_EQ(frame_add_range(BASE, size - 5 * PAGE_SIZE, (uint64_t)memory - BASE, 0), 0);
+    whole = blocks_of(BLOCK_ORDER_MAX);
+    CHECK_EQ(whole, 2); /* the bookkeeping is in the first GiB, and the last one is short; both are 2 GiB in a row */
+    while (count < 4096 && (blocks[count] = buddy_take(1, FRAME_ORDER_MAX)) != 0)
+        count++;
+    CHECK(count < 4096 && count >= (whole << BLOCK_ORDER_MAX) >> FRAME_ORDER_MAX);
+    for (uint32_t order = FRAME_ORDER_MAX; order <= BLOCK_ORDER_MAX; order++)
+        CHECK_EQ(blocks_of(order), 0);
+    for (uint64_t i = 0; i < count; i++)
+        buddy_give(&buddy_ranges[0], blocks[(i * 37 + 5) % count], FRAME_ORDER_MAX);
+    CHECK_EQ(blocks_of(BLOCK_ORDER_MAX), whole);
+    CHECK_EQ(buddy_free, buddy_total);
+    CHECK_EQ(munmap(memory, size), 0);
 }
 
 TEST(frame_of_a_node, "a frame of a node is of its memory, and there is none of it when that is used up")

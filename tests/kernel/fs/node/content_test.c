@@ -9,6 +9,7 @@
 #include "mm/frame/content.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
+#include "mm/frame/object_page.h"
 #include "mm/frame/reference.h"
 #include "mm/mempolicy/mempolicy.h"
 #include "tests/test.h"
@@ -122,6 +123,19 @@ void frame_reference_drop(struct frame_reference *reference)
 uint32_t frame_spaces(uint64_t frame)
 {
     return spaces[number_of(frame)];
+}
+
+static uint64_t names[FRAMES];
+
+uint64_t frame_object_page(uint64_t frame)
+{
+    return names[number_of(frame)];
+}
+
+bool frame_set_object_page(uint64_t frame, uint64_t backing)
+{
+    names[number_of(frame)] = backing;
+    return true;
 }
 
 static uint32_t frames_used(void)
@@ -267,7 +281,11 @@ TEST(content_cut_stays, "a frame that is cut off stays the caller's until it giv
     CHECK_EQ(frame_spaces(frame), 2);
     frame_release(frame);
     CHECK_EQ(frame_spaces(frame), 1);
+    spaces[number_of(frame)]++;
+    names[number_of(frame)] = 77;
     content_free(&cut, NULL);
+    CHECK_EQ(frame_object_page(frame), 0); /* whoever keeps it has it for itself */
+    frame_release(frame);
     end(&content);
 }
 

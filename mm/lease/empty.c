@@ -2,9 +2,9 @@
  * answer to its question leases those around them to it, so that it asks no more. See mm/lease/lease.md.
  *
  * Either of two things tells that a kernel is about to touch more: nothing is mapped in the part of the page table that
- * the area has, or the ROW pages before this one, in either direction, have frames of that kernel. If such leases are
- * recalled again and again, they pause: each wait for a recall holds twice as many back as the one before; two that are
- * granted with no recall between them halve that.
+ * the area has, or the page before this one and the one ROW before it, in either direction, have frames of that kernel.
+ * If such leases are recalled again and again, they pause: each wait for a recall holds twice as many back as the one
+ * before; two that are granted with no recall between them halve that.
  *
  * Each cuts a hole into the areas at the home, and a recall of all of the space takes them one after the other: so a
  * space has LEASE_EMPTIES_MAX at the most, and an area limit that is higher by their number (struct area_list, HOLES).

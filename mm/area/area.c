@@ -32,6 +32,7 @@ void area_list_init(struct area_list *list)
     list->refers = false;
     list->granted = false;
     list->follows = 0;
+    list->holes = 0;
 }
 
 bool area_list_clear_some(struct area_list *list, uint32_t count)
@@ -179,11 +180,16 @@ bool area_find_page(const struct area_list *list, uint64_t backing, uint64_t *ad
 
 /* --- one area: protection and backing --- */
 
-/* Memory for one more area of LIST, besides COMING others. NULL: there is none, or the list would have more than
- * AREA_COUNT_MAX areas. */
+/* True if LIST may have MORE areas more. */
+static bool may_have(const struct area_list *list, uint32_t more)
+{
+    return list->follows != 0 || list->count + more <= AREA_COUNT_MAX + list->holes;
+}
+
+/* Memory for one more area of LIST, besides COMING others. NULL: there is none, or the list may not have so many. */
 static struct area *allocate(const struct area_list *list, uint32_t coming)
 {
-    return list->count + coming < AREA_COUNT_MAX || list->follows != 0 ? heap_alloc_unset(sizeof(struct area)) : NULL;
+    return may_have(list, coming + 1) ? heap_alloc_unset(sizeof(struct area)) : NULL;
 }
 
 static struct area *area_make(const struct area_list *list, uint64_t start, uint64_t end, uint32_t prot,
@@ -338,7 +344,7 @@ int area_remove_reserved(struct area_list *list, uint64_t start, uint64_t end, s
     const struct area *area = area_find(list, start);
     bool splits = start < end && area != NULL && area->start < start && area->end > end;
 
-    if (splits && list->count >= AREA_COUNT_MAX && list->follows == 0)
+    if (splits && !may_have(list, 1))
         return -ENOMEM;
     if (!splits)
         area_unreserve(memory);
@@ -460,7 +466,7 @@ int area_spares_take(struct area_spares *spares, const struct area_list *list, u
     struct area *area = area_next(list, start);
     uint32_t splits = (area != NULL && area->start < start && area->end > start) + (cut_at(list, area, end) != NULL);
 
-    if (splits != 0 && list->count + splits > AREA_COUNT_MAX && list->follows == 0)
+    if (splits != 0 && !may_have(list, splits))
         return -ENOMEM;
     spares->low = heap_alloc_unset(sizeof(struct area));
     spares->high = heap_alloc_unset(sizeof(struct area));

@@ -79,6 +79,8 @@ struct area_list {
     bool refers;      /* area_refers is called for its areas */
     uint32_t follows; /* changes under way that another kernel, which has all areas, has decided on: as that enforces
                          AREA_COUNT_MAX, this list may have more */
+    uint32_t holes;   /* ranges at the most that are cut out of these areas, although the program has not: as each may
+                         make one area more, this list may have that many more */
     bool granted;     /* the next area added comes with a grant of its object (mm/file/hold.h), which clears this */
 };
 

@@ -41,12 +41,18 @@ static void note_answer(void *context, uint32_t kernel, const void *reply, int l
 int64_t space_ask_home(struct space *space, const struct msg_space_change *change)
 {
     const struct operation *operation = space_operation(change->operation);
-    int error;
+    int64_t value;
 
     if (space->home != instance.kernel)
         return space_call_home(space, change);
-    error = operation->recalls != NULL ? lease_await_found(space, operation->recalls, change) : 0;
-    return error != 0 ? error : space_apply(space, change);
+    if (operation->recalls == NULL)
+        return space_apply(space, change);
+    value = lease_await_found(space, operation->recalls, change);
+    if (value == 0) {
+        value = space_apply_locked(space, change);
+        spin_unlock(&space->lock);
+    }
+    return value;
 }
 
 int space_apply_own(struct space *space, const struct msg_space_change *change)

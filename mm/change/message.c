@@ -133,8 +133,9 @@ static void run_recalled(void *context, int error);
 
 /* Starts the next recall that LATE's change needs; what a recall brings may make another one necessary. M: the request,
  * which is kept on the first call; else NULL. 1: run_recalled is called when the recall is over; 0: nothing is left to
- * recall; -ENOMEM. */
-static int recall_for(struct deferred_change *late, const struct msg *m)
+ * recall, and unless M is there, the change has been applied in the same critical section, with the result *VALUE;
+ * -ENOMEM. */
+static int recall_for(struct deferred_change *late, const struct msg *m, int64_t *value)
 {
     const struct operation *operation = space_operation(late->change.operation);
     struct lease_wait *start = NULL;
@@ -146,6 +147,8 @@ static int recall_for(struct deferred_change *late, const struct msg *m)
         result = lease_wait_locked(late->space, range, run_recalled, late, &start);
     if (result > 0 && m != NULL)
         msg_keep(m, &late->kept, NULL);
+    if (result == 0 && m == NULL)
+        *value = space_apply_locked(late->space, &late->change);
     spin_unlock(&late->space->lock);
     lease_recall(start);
     return result;
@@ -154,16 +157,16 @@ static int recall_for(struct deferred_change *late, const struct msg *m)
 static void run_recalled(void *context, int error)
 {
     struct deferred_change *late = context;
+    int64_t value = 0;
 
     if (error == 0)
-        error = recall_for(late, NULL);
-    if (error < 0)
-        end_deferred(late, error);
-    else if (error == 0)
-        finish(late);
+        error = recall_for(late, NULL, &value);
+    if (error <= 0)
+        end_deferred(late, error < 0 ? error : value);
 }
 
-/* As defer_change, until the leases that the change needs to know about have been recalled. */
+/* As defer_change, until the leases that the change needs to know about have been recalled. Handlers only: a 0 holds
+ * until the handler returns, because only a handler leases memory that is mapped here. */
 static int defer_recall(struct space *space, const struct msg *m)
 {
     struct deferred_change *late;
@@ -174,7 +177,7 @@ static int defer_recall(struct space *space, const struct msg *m)
     late = late_create(space, m->data);
     if (late == NULL)
         return -ENOMEM;
-    result = recall_for(late, m);
+    result = recall_for(late, m, NULL);
     if (result <= 0)
         late_free(late);
     return result;

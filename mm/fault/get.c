@@ -48,17 +48,26 @@ struct space_get {
     uint32_t has;          /* enum space_has */
     uint32_t runs;         /* the most runs that are wanted */
     uint64_t taken;        /* space->taken when the question began */
+    uint64_t noted;        /* space->leases.noted when the question began */
     bool breaks;           /* the page's entry is copy-on-write, and not present while the question is under way */
     bool lost;             /* the answer, of several slots, was lost for want of memory: it had not taken SPARE */
     int result;
     struct completion done;
 };
 
+/* True if a lease of empty pages has come since the question, by an answer that may have been sent later than this one:
+ * the answers of SPACE_GET overtake those of SPACE_GET_MANY. */
+static bool overtaken_locked(const struct space_get *get)
+{
+    return get->runs > SPACE_RUNS_SHORT && get->noted != get->space->leases.noted;
+}
+
 /* Makes an area of the block around the page, as the answer describes it, if this kernel has none there. Changes of the
- * block that reach this kernel are deferred until the answer has arrived, so the description is still true. */
+ * block that reach this kernel are deferred until the answer has arrived, so the description is still true; but for
+ * those that this kernel has made alone since, if a lease of empty pages has come: then only the page's. */
 static void note_area_locked(struct space_get *get, const struct msg_space_got *answer)
 {
-    uint64_t size = PAGE_SIZE << answer->block, start = get->page & ~(size - 1);
+    uint64_t size = overtaken_locked(get) ? PAGE_SIZE : PAGE_SIZE << answer->block, start = get->page & ~(size - 1);
 
     if (get->area != NULL &&
         area_set_reserved(&get->space->areas, get->area, get->page, start, start + size, space_got_prot(answer),
@@ -229,6 +238,8 @@ static int take_answer_locked(struct space_get *get, const struct msg_space_got 
     }
     if (answer->kind == SPACE_LEASED)
         return take_lease_locked(get, answer);
+    if (answer->kind == SPACE_AREA && overtaken_locked(get))
+        return 1; /* the page may be in the lease, and unmapped there by now */
     note_area_locked(get, answer);
     if (answer->kind == SPACE_WANTS_BLOCK)
         return WANTS_BLOCK;
@@ -359,6 +370,7 @@ static bool begin_locked(struct space_get *get, const struct area *area, bool wi
     get->question.end = get->question.start + (wide ? LEAF_SIZE : PAGE_SIZE);
     get->question.page = get->page;
     get->question.copies = (get->has & SPACE_HAS_NO_ENTRY) != 0;
+    get->noted = space->leases.noted;
     space_question_begin_locked(space, &get->question);
     return true;
 }

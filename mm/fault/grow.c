@@ -88,9 +88,10 @@ static int64_t ask(struct space *space, const struct msg_space_change *change)
         return space_call_home(space, change);
     if (change->operation == MSG_SPACE_GROWTH)
         result = lease_await_found(space, space_growth_recalls_locked, change);
+    else
+        spin_lock(&space->lock);
     if (result != 0)
         return result;
-    spin_lock(&space->lock);
     result = space_apply_growth_locked(space, change);
     spin_unlock(&space->lock);
     return result;

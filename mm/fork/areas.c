@@ -16,9 +16,14 @@
 /* Adds an area of the parent to the child, unless the parent has marked it AREA_DONTFORK. */
 static int append_area(struct space *child, uint64_t start, uint64_t end, uint32_t prot, uint64_t backing)
 {
+    int error;
+
     if ((prot & AREA_DONTFORK) != 0)
         return 0;
-    return area_append_backed(&child->areas, start, end, prot & ~AREA_LOCKED, backing);
+    child->areas.follows++; /* the parent may have them; the end of a lease may have cut one in two */
+    error = area_append_backed(&child->areas, start, end, prot & ~AREA_LOCKED, backing);
+    child->areas.follows--;
+    return error;
 }
 
 static int copy_areas_here(struct space *parent, struct space *child)

@@ -2,9 +2,13 @@
  * answer to its question leases those around them to it, so that it asks no more. See mm/lease/lease.md.
  *
  * Either of two things tells that a kernel is about to touch more: nothing is mapped in the part of the page table that
- * the area has, or the ROW pages before this one, in either direction, have frames of that kernel. If such leases are
- * recalled again and again, they pause: each recall holds twice as many back as the one before; two that are granted
- * with no recall between them halve that. */
+ * the area has, or the page before this one and the one ROW before it, in either direction, have frames of that kernel.
+ * If such leases are recalled again and again, they pause: each wait for a recall holds twice as many back as the one
+ * before; two that are granted with no recall between them halve that.
+ *
+ * Each cuts a hole into the areas at the home, and a recall of all of the space takes them one after the other: so a
+ * space has LEASE_EMPTIES_MAX at the most, and an area limit that is higher by their number (struct area_list, HOLES).
+ */
 #include "mm/frame/reference.h"
 #include "mm/lease/internal.h"
 #include "mm/lease/lease.h"
@@ -84,7 +88,8 @@ bool lease_empty_find_locked(struct space *space, uint32_t kernel, uint64_t page
         }
     }
     if (!clip_locked(space, page, range) || range->end - range->start < least * PAGE_SIZE ||
-        !leases_allowed_locked(space) || (space->members >> kernel & 1) == 0 || space->leases.held ||
+        space->leases.map.empties >= LEASE_EMPTIES_MAX || !leases_allowed_locked(space) ||
+        (space->members >> kernel & 1) == 0 || space->leases.held ||
         space_locking->taken_locked(space, range->start, range->end) ||
         (sharers_in(&space->sharers, range->start, range->end) & ~(1ull << kernel)) != 0)
         return false;
@@ -100,10 +105,11 @@ bool lease_empty_give_locked(struct space *space, uint32_t kernel, struct space_
     struct area *memory = area_reserve();
 
     if (memory == NULL || space->areas.count >= AREA_COUNT_MAX ||
-        lease_map_set(&space->leases.map, range.start, range.end, kernel) != 0) {
+        lease_map_set_empty(&space->leases.map, range.start, range.end, kernel) != 0) {
         area_unreserve(memory);
         return false;
     }
+    lease_count_holes_locked(space);
     area_remove_reserved(&space->areas, range.start, range.end, memory); /* cannot fail: there is room for one more */
     if (space->leases.quiet)
         space->leases.pause /= 2;

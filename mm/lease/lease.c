@@ -24,7 +24,7 @@
 #define LARGEST (1ull << 30)               /* bytes of a mapping that is made in a lease */
 #define LOOKS 8u                           /* leases that are searched for room before another one is requested */
 #define SHARING_MAX 256u                   /* areas that the home leases to itself, in a handler under locks */
-#define ALIGNMENT LEAF_SIZE                /* so that no page table has entries of two kernels' leases */
+#define ALIGNMENT LEAF_SIZE                /* so that no page table has entries of two such leases */
 
 static bool allowed; /* [i] boot option leases= */
 
@@ -234,7 +234,8 @@ bool lease_fits_locked(const struct space *space, struct space_range range)
 
 void lease_note_locked(struct space *space, struct space_range range, struct lease *memory)
 {
-    lease_map_add(&space->leases.map, range.start, range.end, instance.kernel, memory);
+    lease_map_add_empty(&space->leases.map, range.start, range.end, instance.kernel, memory);
+    space->leases.noted++;
 }
 
 bool lease_freeze_locked(struct space *space)
@@ -313,8 +314,15 @@ void lease_clip_locked(const struct space *space, uint64_t page, uint64_t *start
 struct space_range lease_widen_locked(const struct space *space, const struct lease *lease, uint64_t start,
                                       uint64_t end)
 {
-    const struct area *low = area_find(&space->areas, start), *high = area_find(&space->areas, end - 1);
+    const struct area *low, *high;
 
+    if (lease->empty) {
+        start &= ~(LEAF_SIZE - 1);
+        end = (end + LEAF_SIZE - 1) & ~(LEAF_SIZE - 1);
+        return (struct space_range){start > lease->start ? start : lease->start, end < lease->end ? end : lease->end};
+    }
+    low = area_find(&space->areas, start);
+    high = area_find(&space->areas, end - 1);
     if (low != NULL)
         start = low->start > lease->start ? low->start : lease->start;
     if (high != NULL)
@@ -332,13 +340,20 @@ static void note_free_locked(struct space *space, uint64_t start, uint64_t end)
         space->leases.low = end;
 }
 
+void lease_count_holes_locked(struct space *space)
+{
+    space->areas.holes = space->leases.map.empties;
+}
+
 int lease_recalled_locked(struct space *space, uint64_t start, uint64_t end)
 {
     int error = lease_map_remove(&space->leases.map, start, end);
 
-    if (error == 0)
-        note_free_locked(space, start, end);
-    return error;
+    if (error != 0)
+        return error;
+    lease_count_holes_locked(space);
+    note_free_locked(space, start, end);
+    return 0;
 }
 
 uint64_t lease_remove_locked(struct space *space, uint64_t start, uint64_t end)
@@ -390,6 +405,9 @@ void lease_share_locked(struct space *space, uint64_t start, uint64_t end)
 void lease_forget_locked(struct space *space, uint32_t kernel)
 {
     drop_locked(space, kernel);
-    if (space->home == instance.kernel && space->members == 1ull << instance.kernel)
+    if (space->home != instance.kernel)
+        return;
+    lease_count_holes_locked(space);
+    if (space->members == 1ull << instance.kernel)
         lease_share_locked(space, 0, USER_END);
 }

@@ -101,7 +101,8 @@ void lease_recall(struct lease_wait *start);
 /* Waits until no other kernel has a lease of RANGE. 0: there was none; 1: it has waited; -ENOMEM. Tasks only. */
 int lease_await(struct space *space, struct space_range range);
 /* The same for the range that FIND returns with space->lock held. FIND is called again after each recall, because it
- * may then find a larger range, until it returns false or no other kernel has a lease of the range. 0 or -ENOMEM. */
+ * may then find a larger range, until it returns false or no other kernel has a lease of the range. 0: space->lock is
+ * held since that look, because a lease of empty pages may be granted as soon as it is not; -ENOMEM: it is not held. */
 int lease_await_found(struct space *space,
                       bool (*find)(struct space *space, const void *context, struct space_range *range),
                       const void *context);

@@ -57,12 +57,14 @@ static void insert(struct lease_map *map, struct lease *lease, struct lease *beh
     list_insert_before(&lease->node, behind != NULL ? &behind->node : &map->order);
     lease->link.key = lease->end;
     ordered_add(&map->leases, &lease->link);
+    map->empties += lease->empty ? 1 : 0;
 }
 
 static void drop(struct lease_map *map, struct lease *lease)
 {
     if (map->last == lease)
         map->last = NULL;
+    map->empties -= lease->empty ? 1 : 0;
     ordered_remove(&map->leases, &lease->link);
     list_remove(&lease->node);
     heap_free(lease, sizeof(*lease));
@@ -95,7 +97,7 @@ static struct lease *carve(struct lease_map *map, uint64_t start, uint64_t end, 
     struct lease *lease = next(map, start);
 
     if (spare != NULL) {
-        *spare = (struct lease){.start = end, .end = lease->end, .kernel = lease->kernel};
+        *spare = (struct lease){.start = end, .end = lease->end, .kernel = lease->kernel, .empty = lease->empty};
         set_end(map, lease, start);
         insert(map, spare, next(map, start));
         return spare;
@@ -128,12 +130,13 @@ int lease_map_remove(struct lease_map *map, uint64_t start, uint64_t end)
     return 0;
 }
 
-/* Merges LEASE into the one behind it if the two are adjacent and of the same kernel. */
+/* Merges LEASE into the one behind it if the two are adjacent, and of the same kernel and kind. */
 static void join(struct lease_map *map, struct lease *lease)
 {
     struct lease *behind = next(map, lease->end);
 
-    if (behind == NULL || behind->start != lease->end || behind->kernel != lease->kernel)
+    if (behind == NULL || behind->start != lease->end || behind->kernel != lease->kernel ||
+        behind->empty != lease->empty)
         return;
     behind->start = lease->start;
     drop(map, lease);
@@ -154,7 +157,7 @@ static void put(struct lease_map *map, struct lease *lease, struct lease *spare)
         join(map, before);
 }
 
-int lease_map_set(struct lease_map *map, uint64_t start, uint64_t end, uint32_t kernel)
+static int set(struct lease_map *map, uint64_t start, uint64_t end, uint32_t kernel, bool empty)
 {
     struct lease *lease, *spare;
 
@@ -165,13 +168,23 @@ int lease_map_set(struct lease_map *map, uint64_t start, uint64_t end, uint32_t 
         heap_free(lease, sizeof(*lease));
         return -ENOMEM;
     }
-    *lease = (struct lease){.start = start, .end = end, .kernel = kernel};
+    *lease = (struct lease){.start = start, .end = end, .kernel = kernel, .empty = empty};
     put(map, lease, spare);
     return 0;
 }
 
-void lease_map_add(struct lease_map *map, uint64_t start, uint64_t end, uint32_t kernel, struct lease *lease)
+int lease_map_set(struct lease_map *map, uint64_t start, uint64_t end, uint32_t kernel)
 {
-    *lease = (struct lease){.start = start, .end = end, .kernel = kernel};
+    return set(map, start, end, kernel, false);
+}
+
+int lease_map_set_empty(struct lease_map *map, uint64_t start, uint64_t end, uint32_t kernel)
+{
+    return set(map, start, end, kernel, true);
+}
+
+void lease_map_add_empty(struct lease_map *map, uint64_t start, uint64_t end, uint32_t kernel, struct lease *lease)
+{
+    *lease = (struct lease){.start = start, .end = end, .kernel = kernel, .empty = true};
     put(map, lease, NULL);
 }

@@ -1,7 +1,7 @@
 /* The map from ranges of addresses to kernels: disjoint ranges, each leased to one kernel; adjacent ranges of one
- * kernel are merged. It is a sorted list with a tree over it (kernel/lib/ordered.h), and contains no hardware access.
- * The caller holds the lock that protects it. Finding one of N ranges costs O(log N), and a change O(log N) for each
- * range that it touches. Nothing here waits. */
+ * kernel and kind are merged. It is a sorted list with a tree over it (kernel/lib/ordered.h), and contains no hardware
+ * access. The caller holds the lock that protects it. Finding one of N ranges costs O(log N), and a change O(log N) for
+ * each range that it touches. Nothing here waits. */
 #ifndef MM_LEASE_MAP_H
 #define MM_LEASE_MAP_H
 
@@ -19,6 +19,7 @@ struct lease {
     uint64_t start;           /* first byte */
     uint64_t end;             /* the first byte behind it */
     uint32_t kernel;
+    bool empty; /* of empty pages of areas, which may continue at its ends: mm/lease/empty.c */
 };
 
 void lease_map_init(struct lease_map *map);
@@ -63,8 +64,10 @@ static inline const struct lease *lease_map_before(const struct lease_map *map, 
 
 /* Leases [START, END) to KERNEL, in place of its former leases. -ENOMEM: unchanged. */
 int lease_map_set(struct lease_map *map, uint64_t start, uint64_t end, uint32_t kernel);
-/* The same for a range without leases, with the memory LEASE, from heap_alloc_unset. */
-void lease_map_add(struct lease_map *map, uint64_t start, uint64_t end, uint32_t kernel, struct lease *lease);
+/* The same for empty pages. */
+int lease_map_set_empty(struct lease_map *map, uint64_t start, uint64_t end, uint32_t kernel);
+/* The same for empty pages in a range without leases, with the memory LEASE, from heap_alloc_unset. */
+void lease_map_add_empty(struct lease_map *map, uint64_t start, uint64_t end, uint32_t kernel, struct lease *lease);
 /* Makes [START, END) unleased. -ENOMEM: unchanged; only if a lease would have to be split. */
 int lease_map_remove(struct lease_map *map, uint64_t start, uint64_t end);
 

@@ -32,6 +32,7 @@ struct lease_wait {
     void *context;
     int error;
     bool recalls;                /* [k] it has begun a recall that is not over */
+    bool noted;                  /* [k] it has begun one */
     struct space_range claim;    /* [k] the most that the holder may give up */
     uint32_t kernel;             /* the holder */
     struct msg_space_recall ask; /* its range: at first what is wanted, then what the holder gives up */
@@ -52,16 +53,23 @@ static bool recalled_by_other(const struct space *space, uint64_t start, uint64_
 }
 
 /* Another kernel has a lease of a part of WAIT's range. True: WAIT begins a recall of the first such lease; false:
- * another waiter recalls it already, or a fork holds recalls back. */
+ * another waiter recalls it already, or a fork holds recalls back. What is recalled may split a lease in two: one of
+ * empty pages goes as a whole if there are many. */
 static bool begin_locked(struct space *space, struct lease_wait *wait)
 {
     const struct lease *lease = lease_others_locked(space, wait->range.start, wait->range.end);
     uint64_t start = lease->start > wait->range.start ? lease->start : wait->range.start;
     uint64_t end = lease->end < wait->range.end ? lease->end : wait->range.end;
 
+    if (lease->empty && space->leases.map.empties >= LEASE_EMPTIES_MAX) {
+        start = lease->start;
+        end = lease->end;
+    }
     if (space->leases.held || recalled_by_other(space, start, end))
         return false;
-    lease_note_recall_locked(space, wait->range);
+    if (!wait->noted)
+        lease_note_recall_locked(space, wait->range);
+    wait->noted = true;
     wait->recalls = true;
     wait->claim = (struct space_range){lease->start, lease->end};
     wait->kernel = lease->kernel;
@@ -108,7 +116,9 @@ static int note_locked(struct space *space, uint32_t holder, const struct msg_sp
             backing_is_file(areas[i].backing))
             return -EPROTO;
         sharers_mark(&space->sharers, areas[i].start, areas[i].end, 1ull << holder);
+        space->areas.follows++; /* the holder has it already */
         error = area_set_backed(&space->areas, areas[i].start, areas[i].end, (uint32_t)areas[i].prot, areas[i].backing);
+        space->areas.follows--;
     }
     if (answer->pending != 0) /* no area tells where: as after an unmap that has failed */
         sharers_mark_all(&space->sharers, 1ull << holder);
@@ -291,15 +301,18 @@ int lease_await_found(struct space *space,
                       const void *context)
 {
     struct space_range range;
-    bool found;
     int waited;
 
     do {
         spin_lock(&space->lock);
-        found = find(space, context, &range);
+        if (!find(space, context, &range) || lease_map_empty(&space->leases.map))
+            return 0;
+        lease_share_locked(space, range.start, range.end);
+        if (lease_others_locked(space, range.start, range.end) == NULL)
+            return 0;
         spin_unlock(&space->lock);
-        waited = found ? lease_await(space, range) : 0;
-    } while (waited > 0);
+        waited = lease_await(space, range);
+    } while (waited >= 0);
     return waited;
 }
 

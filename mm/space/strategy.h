@@ -114,6 +114,7 @@ struct lease_map {
     struct list order;        /* in order of addresses */
     const struct lease *last; /* a cache of the lease found last, or NULL */
     struct space_range gap;   /* a cache: a range without leases that was found last, which ends at one; empty: none */
+    uint32_t empties;         /* leases of empty pages */
 };
 
 struct space_leases {
@@ -122,6 +123,7 @@ struct space_leases {
     uint64_t last;        /* the address of this kernel's latest lease */
     uint64_t low;         /* home: the start of the lease granted last */
     uint64_t recalls;     /* recalls of this kernel's leases so far */
+    uint64_t noted;       /* leases of empty pages that this kernel has got so far */
     struct lease *memory; /* not the home: for the next question that may be answered with a lease, or NULL */
     uint32_t pause;       /* home: how many such answers the next recall holds back; mm/lease/empty.c */
     uint32_t rest;        /* home: how many are still held back */

@@ -295,6 +295,55 @@ static void test_raced(void)
     end(area, size);
 }
 
+/* --- looks without a lock --- */
+
+#define LOOKED 128l /* tables */
+
+static struct {
+    _Atomic(char *) area;
+    atomic_int over; /* threads */
+    atomic_int failed;
+} looks;
+
+/* Touches one page in every other table. */
+static void run_toucher(struct thread *thread)
+{
+    if (thread_move(1 + thread->index % (kernels_count() - 1)) != 0)
+        looks.failed = 1;
+    for (long i = thread->index; i < LOOKED && looks.failed == 0; i += 2 * CREW)
+        looks.area[i * TABLE * PAGE + 100 * PAGE] = 1;
+    looks.over++;
+}
+
+/* What the home says of memory is true whoever begins to touch it meanwhile. */
+static void test_looked(void)
+{
+    static struct thread crew[CREW];
+    size_t size = (size_t)(LOOKED * TABLE * PAGE);
+    char *area = kernels_count() > 1 ? map_at(0, LOOKED * TABLE) : NULL;
+
+    if (area == NULL)
+        return;
+    memset(crew, 0, sizeof(crew));
+    looks.over = looks.failed = 0;
+    looks.area = area;
+    for (int i = 0; i < CREW; i++) {
+        crew[i].index = i;
+        if (!CHECK(thread_start(&crew[i], run_toucher), "thread %d: %s", i, strerror(errno)))
+            return;
+    }
+    while (looks.over < CREW && looks.failed == 0) {
+        bool synced = msync(area, size, MS_ASYNC) == 0, resized = mremap(area, size, size, 0) == area;
+
+        if (!CHECK(synced && resized, "msync %d, mremap %d: %s", synced, resized, strerror(errno)))
+            looks.failed = 1;
+    }
+    for (int i = 0; i < CREW; i++)
+        CHECK(thread_join(&crew[i]), "thread %d does not end", i);
+    CHECK(looks.failed == 0, "a thread has not moved, or a look was wrong");
+    end(area, LOOKED * TABLE);
+}
+
 /* --- what it costs --- */
 
 /* Of kernel KERNEL's line in /proc/self/kettle the questions that it has asked; -1: there is none. */
@@ -378,6 +427,7 @@ static const struct tap_test tests[] = {
     {"changed", "any kernel changes what lies over the ends of what another has filled", test_changed},
     {"listed", "/proc lists memory as one area whoever has filled parts of it", test_listed},
     {"inherited", "a child has what was written on other kernels", test_inherited},
+    {"looked", "a look at memory finds all of it while other kernels begin to touch it", test_looked},
     {"raced", "no page is lost or doubled when threads of all kernels touch the same tables at once", test_raced},
 };
 static const struct tap_test counted[] = {

@@ -114,6 +114,66 @@ static void test_changes(void)
     CHECK_EXITS(child, 0);
 }
 
+#define TABLE 512l
+#define LEASED 16l /* page tables with a lease each */
+
+/* How many pages in turns a process can make, beside LEASED empty tables of one area in which another kernel has
+ * touched a page, or none has; -1: something else is wrong. The process uses and unmaps the area when it is full. */
+static long count_beside(bool touched)
+{
+    char *area = mmap(NULL, 2 * LEASED * TABLE * PAGE, READ_WRITE, PRIVATE | MAP_NORESERVE, -1, 0);
+
+    if (!CHECK(area != MAP_FAILED, "%s", strerror(errno)))
+        return -1;
+    madvise(area, 2 * LEASED * TABLE * PAGE, MADV_NOHUGEPAGE);
+    kernels_go(1);
+    for (long i = 0; touched && i < LEASED; i++)
+        area[(2 * i + 1) * TABLE * PAGE + 200 * PAGE] = 't';
+    kernels_go(0);
+    if (!fill_up())
+        return -1;
+    for (long i = 0; i < LEASED; i++) {
+        char *table = area + (2 * i + 1) * TABLE * PAGE;
+
+        if (!CHECK(memory_writable(table) && memory_readable(table + 200 * PAGE) && memory_readable(table + 511 * PAGE),
+                   "table %ld cannot be used at home", i))
+            return -1;
+        if (touched && !CHECK(table[200 * PAGE] == 't', "table %ld: a page is lost", i))
+            return -1;
+    }
+    kernels_go(2);
+    CHECK(!touched || area[TABLE * PAGE + 200 * PAGE] == 't', "a page is lost");
+    kernels_go(0);
+    CHECK(munmap(area, 2 * LEASED * TABLE * PAGE) == 0, "%s", strerror(errno));
+    return (tail - region) / PAGE;
+}
+
+/* What kernels have leased in an area neither counts as areas, nor stays away from the home when that has no more. */
+static void test_leased(void)
+{
+    int pipes[2];
+    long made_beside[2] = {0, 0};
+
+    if (!CHECK(pipe(pipes) == 0, "%s", strerror(errno)))
+        return;
+    kernels_go(0);
+    for (int touched = 0; touched < 2; touched++) {
+        pid_t child = fork();
+
+        if (child == 0) {
+            long count = count_beside(touched != 0);
+
+            _exit(write(pipes[1], &count, sizeof(count)) == sizeof(count) ? 0 : 1);
+        }
+        CHECK_EXITS(child, 0);
+        CHECK(read(pipes[0], &made_beside[touched], sizeof(long)) == sizeof(long), "%s", strerror(errno));
+    }
+    CHECK(made_beside[0] > 0 && made_beside[1] >= made_beside[0], "%ld areas beside what is leased, %ld without",
+          made_beside[1], made_beside[0]);
+    close(pipes[0]);
+    close(pipes[1]);
+}
+
 #define FILE_PAGES 128l
 #define MAPS 1040 /* with every other page of each, a kernel learns of more pieces than a process may have areas */
 
@@ -156,6 +216,7 @@ int main(int argc, char **argv)
     static const struct tap_test tests[] = {
         {"changes", "a change of many areas is done as a whole, or not at all if it would make one too many",
          test_changes},
+        {"leased", "what other kernels have leased in an area does not count as areas", test_leased},
         {"pieces", "a kernel that is not the home learns of areas in any number of pieces", test_pieces},
     };
 

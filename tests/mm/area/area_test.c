@@ -152,6 +152,12 @@ TEST(area_most, "no change makes more areas than a list may have, neither by one
     CHECK_EQ(area_protect(&list, at(7), at(8), AREA_WRITE), 0);
     list.follows = 0;
     CHECK_EQ(list.count, AREA_COUNT_MAX + 2);
+    list.holes = 3; /* one more than there are */
+    CHECK_EQ(area_remove(&list, at(8), at(9)), 0);
+    CHECK_EQ(area_set(&list, at(8), at(9), AREA_READ), 0);
+    list.holes = 2;
+    CHECK_EQ(area_set(&list, at(8), at(9), AREA_WRITE | AREA_EXEC), -ENOMEM);
+    list.holes = 0;
     list.count = 5;
     fill(7, 8, AREA_WRITE);
     fill(2, 3, AREA_WRITE);

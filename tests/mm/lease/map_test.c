@@ -12,6 +12,7 @@
 #define PAGES 64u
 #define KERNELS 3u
 #define NOBODY 0xff
+#define EMPTY 0x10 /* beside the kernel: a lease of empty pages */
 
 static struct lease_map map;
 static uint8_t pages[PAGES]; /* the kernel of each, or NOBODY */
@@ -63,10 +64,11 @@ static uint64_t random_below(uint64_t *state, uint64_t below)
     return (*state >> 33) % below;
 }
 
-/* Each run of pages of one kernel is one lease, in order. */
+/* Each run of pages of one kernel and kind is one lease, in order. */
 static void check_order(void)
 {
     const struct lease *lease = lease_map_next(&map, 0), *before = NULL;
+    uint32_t empties = 0;
 
     CHECK_EQ(lease_map_empty(&map), lease == NULL);
     for (uint64_t page = 0; page < PAGES;) {
@@ -75,7 +77,9 @@ static void check_order(void)
         while (end < PAGES && pages[end] == pages[page])
             end++;
         if (pages[page] != NOBODY) {
-            CHECK(lease != NULL && lease->start == at(page) && lease->end == at(end) && lease->kernel == pages[page]);
+            CHECK(lease != NULL && lease->start == at(page) && lease->end == at(end) &&
+                  (lease->kernel | (lease->empty ? EMPTY : 0u)) == pages[page]);
+            empties += (pages[page] & EMPTY) != 0 ? 1 : 0;
             CHECK(lease_map_before(&map, lease) == before);
             before = lease;
             lease = lease_map_after(&map, lease);
@@ -83,6 +87,7 @@ static void check_order(void)
         page = end;
     }
     CHECK(lease == NULL && lease_map_before(&map, NULL) == before);
+    CHECK_EQ(map.empties, empties);
 }
 
 static void check_questions(uint64_t *state)
@@ -91,10 +96,10 @@ static void check_questions(uint64_t *state)
     const struct lease *found = lease_map_find(&map, address), *next = lease_map_next(&map, address);
 
     CHECK((found != NULL) == (pages[page] != NOBODY) && (found == NULL || found == next));
-    CHECK(found == NULL || found->kernel == pages[page]);
+    CHECK(found == NULL || found->kernel == (pages[page] & ~EMPTY & 0xff));
     while (behind < PAGES && pages[behind] == NOBODY)
         behind++;
-    CHECK((next != NULL) == (behind < PAGES) && (next == NULL || next->kernel == pages[behind]));
+    CHECK((next != NULL) == (behind < PAGES) && (next == NULL || next->kernel == (pages[behind] & ~EMPTY & 0xff)));
     CHECK(next == NULL || (next->end > address && (next->start <= address || next->start == at(behind))));
     CHECK(found == NULL || !lease_map_gap(&map, address, address + 1));
     CHECK(found != NULL || lease_map_gap(&map, address, behind < PAGES ? at(behind) : at(PAGES)));
@@ -109,18 +114,21 @@ TEST(lease_map_random, "random changes agree with a map of pages, also when memo
     for (int i = 0; i < 60000; i++) {
         uint64_t start = random_below(&state, PAGES), end = start + random_below(&state, PAGES - start + 1);
         uint8_t kernel = (uint8_t)random_below(&state, KERNELS + 2);
-        bool set = kernel < KERNELS;
+        bool set = kernel < KERNELS, empty = random_below(&state, 2) == 0;
         int error;
 
         if (i % 3 == 0) /* mostly small ones, so that there are many */
             end = end < start + 3 ? end : start + 3;
         heap_left = random_below(&state, 4) == 0 ? (int)random_below(&state, 2) : -1;
-        error = set ? lease_map_set(&map, at(start), at(end), kernel) : lease_map_remove(&map, at(start), at(end));
+        if (set)
+            error = (empty ? lease_map_set_empty : lease_map_set)(&map, at(start), at(end), kernel);
+        else
+            error = lease_map_remove(&map, at(start), at(end));
         CHECK(error == 0 || (error == -ENOMEM && heap_left == 0));
         heap_left = -1;
         failed[set] += error != 0;
         if (error == 0)
-            fill(start, end, set ? kernel : NOBODY);
+            fill(start, end, !set ? NOBODY : empty ? kernel | EMPTY : kernel);
         check_order();
         check_questions(&state);
     }
@@ -142,8 +150,8 @@ TEST(lease_map_added, "a lease of what nobody has is added without memory, and b
             end++;
         heap_left = 0;
         if (end > start) {
-            lease_map_add(&map, at(start), at(end), kernel, memory);
-            fill(start, end, kernel);
+            lease_map_add_empty(&map, at(start), at(end), kernel, memory);
+            fill(start, end, kernel | EMPTY);
         } else {
             heap_free(memory, sizeof(*memory));
         }

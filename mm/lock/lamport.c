@@ -178,7 +178,7 @@ static void lamport_notify(struct space *space, const struct space_lock *own)
 }
 
 /* All have answered: waits until the request can enter. If an answer was an error, withdraws the request and returns
- * that error, mostly -ENOMEM. */
+ * that error, mostly -ENOMEM. A request that only tries is withdrawn, too, if an older one is in its way: -EAGAIN. */
 static int enter(struct space *space, struct space_lock *own)
 {
     struct wait_reason reason = {.what = "address space lock", .kernel = -1, .key = own->range.start};
@@ -187,12 +187,12 @@ static int enter(struct space *space, struct space_lock *own)
     int error;
 
     spin_lock(&space->lock);
-    error = own->error;
+    before = lamport_before(&space->lamport.queues, &own->lamport.entry);
+    error = own->error != 0 ? own->error : own->tries && before != NULL ? -EAGAIN : 0;
     if (error != 0) {
         lamport_end_locked(space, own, &notice);
     } else {
         own->lamport.answered = true;
-        before = lamport_before(&space->lamport.queues, &own->lamport.entry);
         if (before != NULL || own->lamport.put_off)
             space_count_wait_locked(space, own->range);
         if (before != NULL && before->kernel != instance.kernel)

@@ -134,6 +134,51 @@ static void part_again(void)
     munmap(room, 2 * SOME * PAGE);
 }
 
+/* The first pages are mapped again at a lower place, behind which there is something else: private memory that nobody
+ * has touched, or other shared memory, which stays where it is. The rest is mapped again elsewhere. */
+static void prefix_again(bool shared_behind)
+{
+    const long few = 6;
+    char *low = mmap(NULL, SOME * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *rest;
+    volatile long *behind = (volatile long *)(void *)(low + few * PAGE);
+
+    first = (char *)spread_memory_map(SOME, SHARED);
+    if (!CHECK(first != NULL && low != MAP_FAILED, "memory"))
+        return;
+    if (first < low) { /* which of them is lower is not promised */
+        munmap(low, SOME * PAGE);
+        low = first - 4 * SOME * PAGE;
+        low = mmap(low, SOME * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+        behind = (volatile long *)(void *)(low + few * PAGE);
+    }
+    fill();
+    again = mremap(first, 0, few * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, low);
+    rest = mremap(first + few * PAGE, 0, (SOME - few) * PAGE, MREMAP_MAYMOVE);
+    if (!CHECK(again == low && rest != MAP_FAILED, "%s", strerror(errno)))
+        return;
+    touch(again, 0, few);
+    touch(rest, few, SOME - few);
+    if (shared_behind) {
+        int node;
+
+        if (!CHECK(mmap((void *)behind, (SOME - few) * PAGE, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == (void *)behind,
+                   "%s", strerror(errno)))
+            return;
+        *behind = 1000;
+        node = move_node_of((void *)behind);
+        go_round("a part below, and other shared memory behind it", first, 0, SOME);
+        CHECK(*behind == 1000 && move_node_of((void *)behind) == node, "%ld on node %d, not %d", *behind,
+              move_node_of((void *)behind), node);
+    } else {
+        go_round("a part below, and private memory behind it", first, 0, SOME);
+        CHECK(*behind == 0, "%ld", *behind);
+    }
+    munmap(low, SOME * PAGE);
+    munmap(rest, (SOME - few) * PAGE);
+    munmap(first, SOME * PAGE);
+}
+
 /* Two shared mappings of a file, and a private one, of which two pages have been written to. */
 static void file_again(void)
 {
@@ -173,6 +218,8 @@ void move_test_places(void)
     if (move_skip_one_node())
         return;
     part_again();
+    prefix_again(false);
+    prefix_again(true);
     file_again();
     kernels_go(0);
 }

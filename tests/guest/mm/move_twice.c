@@ -16,6 +16,7 @@
 
 #define SOME 16l /* pages */
 #define MOVERS 2
+#define KNOWN 64 /* places of a page: mm/move/move.md */
 
 static char *first, *again; /* the two places */
 static atomic_bool over;
@@ -55,6 +56,34 @@ void move_test_twice(void)
         CHECK(move_call(one, 1, &wanted, &status, MOVE) == 0 && status == wanted, "round %d: %d", k, status);
     }
     kernels_go(0);
+    munmap(one, PAGE);
+}
+
+/* A page at as many places as may be known moves, and at one more it stays. */
+static void many_places(void)
+{
+    char *one = (char *)spread_memory_map(1, SHARED), *more[KNOWN];
+
+    if (!CHECK(one != NULL, "shared memory"))
+        return;
+    *(volatile long *)(void *)one = 1;
+    for (int i = 0; i < KNOWN; i++) {
+        int wanted, status = -1;
+
+        more[i] = mremap(one, 0, PAGE, MREMAP_MAYMOVE);
+        if (!CHECK(more[i] != MAP_FAILED && *(volatile long *)(void *)more[i] == 1, "%s", strerror(errno)))
+            return;
+        if (i < KNOWN - 2)
+            continue;
+        wanted = move_node_of(one) == 0 ? 1 : 0;
+        CHECK(move_call(i % 2 == 0 ? one : more[7], 1, &wanted, &status, MOVE | MOVE_ALL) == 0, "%s", strerror(errno));
+        CHECK(status == (i == KNOWN - 2 || !tap_on_kettle() ? wanted : -EBUSY), "%d places: %d", i + 2, status);
+        CHECK((move_node_of(more[i]) == wanted) == (status == wanted), "%d places: node %d", i + 2,
+              move_node_of(more[i]));
+    }
+    CHECK(audit_own(), "many places");
+    for (int i = 0; i < KNOWN; i++)
+        munmap(more[i], PAGE);
     munmap(one, PAGE);
 }
 
@@ -217,6 +246,9 @@ void move_test_places(void)
 {
     if (move_skip_one_node())
         return;
+    many_places();
+    kernels_go(1);
+    many_places();
     part_again();
     prefix_again(false);
     prefix_again(true);

@@ -153,7 +153,7 @@ static bool lamport_begin_locked(struct space *space, struct space_lock *own)
     return own->lamport.entered;
 }
 
-/* Rule 5, first half: leaves the queues of this kernel. */
+/* Rule 6, first half: leaves the queues of this kernel. */
 static void lamport_end_locked(struct space *space, struct space_lock *own, uint32_t *notice)
 {
     remove_locked(&own->lamport.entry);
@@ -168,7 +168,7 @@ static struct msg_space_request message_of(const struct space *space, const stru
         .space = space->id, .start = own->range.start, .end = own->range.end, .time = own->lamport.entry.time};
 }
 
-/* Rule 5, second half: notifies the kernels that have queued the request. */
+/* Rule 6, second half: notifies the kernels that have queued the request. */
 static void lamport_notify(struct space *space, const struct space_lock *own)
 {
     struct msg_space_request freed = message_of(space, own);
@@ -178,7 +178,8 @@ static void lamport_notify(struct space *space, const struct space_lock *own)
 }
 
 /* All have answered: waits until the request can enter. If an answer was an error, withdraws the request and returns
- * that error, mostly -ENOMEM. */
+ * that error, mostly -ENOMEM. A request that only tries is withdrawn, too, if an older one is in its way: -EAGAIN
+ * (rule 5). */
 static int enter(struct space *space, struct space_lock *own)
 {
     struct wait_reason reason = {.what = "address space lock", .kernel = -1, .key = own->range.start};
@@ -187,12 +188,12 @@ static int enter(struct space *space, struct space_lock *own)
     int error;
 
     spin_lock(&space->lock);
-    error = own->error;
+    before = lamport_before(&space->lamport.queues, &own->lamport.entry);
+    error = own->error != 0 ? own->error : own->tries && before != NULL ? -EAGAIN : 0;
     if (error != 0) {
         lamport_end_locked(space, own, &notice);
     } else {
         own->lamport.answered = true;
-        before = lamport_before(&space->lamport.queues, &own->lamport.entry);
         if (before != NULL || own->lamport.put_off)
             space_count_wait_locked(space, own->range);
         if (before != NULL && before->kernel != instance.kernel)

@@ -33,6 +33,7 @@ static int acquire(struct space *space, struct space_range range, bool keeps, bo
 
     lock->range = wide(range);
     lock->keeps = keeps;
+    lock->tries = tries;
     lock->outcome = LOCK_OVER;
     spin_lock(&space->lock);
     if (tries && space_locking->taken_locked(space, lock->range.start, lock->range.end)) {

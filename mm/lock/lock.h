@@ -31,6 +31,7 @@ struct space_lock {
                                * other kernel gets anything there before the release */
     enum space_lock_outcome outcome; /* what the holder tells the home when it releases the range */
     bool keeps; /* it was asked for with space_acquire_keeping; at the home, also: leases are kept for it */
+    bool tries; /* [i] it was asked for with space_try_acquire */
     union {
         /* lock=home, at the home, which also keeps the requests of other kernels in this form */
         struct {
@@ -85,8 +86,8 @@ extern bool space_ranges;
 int space_acquire(struct space *space, struct space_range range, struct space_lock *lock);
 void space_release(struct space *space, struct space_lock *lock);
 /* As space_acquire, at the home, but waits for no other task's lock: -EAGAIN if one is held or awaited that overlaps
- * RANGE. It may wait for a recall. With lock=lamport it may wait for an older request of which this kernel has not yet
- * learned. */
+ * RANGE. It may wait for a recall, and with lock=lamport for the answers of all kernels. So the caller may hold other
+ * ranges of the space, which space_acquire forbids. */
 int space_try_acquire(struct space *space, struct space_range range, struct space_lock *lock);
 /* As space_acquire of the whole space, for a fork: kernels keep what the home has leased to them, and are in
  * LOCK->sharers. So the caller freezes their leases before it reads them (lease_freeze_locked), and thaws them before

@@ -79,7 +79,7 @@ static void name_frames(const struct moving *moving, uint32_t from, uint64_t set
     spin_lock(&moving->space->lock);
     for (; set != 0 && window_owns(frame, PAGE_SIZE); set &= set - 1, frame += PAGE_SIZE) {
         uint32_t i = from + (uint32_t)__builtin_ctzll(set);
-        uint64_t page = moving->start + i * PAGE_SIZE;
+        uint64_t page = moving->asked + i * PAGE_SIZE; /* which is this page for certain, and locked, too */
         const struct area *area;
 
         if ((moving->words[i] & MOVE_SHARED) == 0)

@@ -45,6 +45,7 @@ struct space_sharing {
     /* SHARER's home performs space_move_join, with the process kept from ending, until END; -ESRCH: it does not have
      * the page at START any more. */
     int (*begin)(struct space_sharer *sharer, uint64_t name, uint32_t count, uint64_t *words);
+    /* SHARER's home performs space_move_round. -EHOSTDOWN: it has died; any other errno: it refuses. */
     int (*round)(const struct space_sharer *sharer, enum msg_type operation, uint64_t chosen, uint64_t frame);
     void (*end)(const struct space_sharer *sharer);
 };

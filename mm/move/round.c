@@ -34,6 +34,8 @@ static void note(struct moving *moving, uint32_t kernel, int error)
 
     if (error == 0)
         return;
+    if ((error == -EAGAIN || error == -EINVAL) && kernel != instance.kernel && !msg_peer_reachable(kernel))
+        error = -EHOSTDOWN; /* it died before it was asked */
     if (moving->change.operation == MSG_SPACE_REPLACE && !back)
         moving->refused |= 1ull << kernel;
     if (!back || error == -EHOSTDOWN || (moving->refused >> kernel & 1) == 0)

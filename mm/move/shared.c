@@ -13,7 +13,7 @@
 #include "mm/move/internal.h"
 #include "mm/move/wire.h"
 
-#define SHARERS_MAX 63u /* places of a page, besides the one that moves first */
+#define SHARERS_MAX 63u /* places of a page, besides the own one */
 
 static const struct space_sharing *reach; /* [i] NULL: other spaces cannot be found */
 
@@ -25,7 +25,7 @@ struct sharing {
     uint64_t name; /* of the first page; a file's without flags */
     bool alone;    /* no other place has the pages */
     uint32_t count;
-    struct space_sharer sharer[SHARERS_MAX]; /* the other places, by the id of the space */
+    struct space_sharer sharer[SHARERS_MAX + 1]; /* the other places, by the id of the space; and first the own one */
 };
 
 void space_move_share_by(const struct space_sharing *how)
@@ -106,6 +106,7 @@ static void choose_own(struct sharing *sharing)
         if (sharing->sharer[i].space != own->space->id || sharing->sharer[i].start != own->start)
             sharing->sharer[kept++] = sharing->sharer[i];
     }
+    kept = kept < SHARERS_MAX ? kept : SHARERS_MAX;
     sharing->count = kept;
     for (uint32_t i = 0; i < kept; i++) {
         struct space_sharer *place = &sharing->sharer[i];
@@ -125,7 +126,7 @@ static void gather(struct sharing *sharing)
     struct space_sharer *sharer = sharing->sharer;
 
     sharing->count = reach != NULL && sharing->name != BACKING_NONE && !sharing->alone
-                         ? reach->find(sharing->name, sharer, SHARERS_MAX)
+                         ? reach->find(sharing->name, sharer, SHARERS_MAX + 1)
                          : 0;
     choose_own(sharing);
     for (uint32_t i = 0; i < sharing->count; i++) {
@@ -148,21 +149,24 @@ static uint32_t clipped(uint32_t count, uint64_t start, uint64_t other)
     return count < room ? count : (uint32_t)room;
 }
 
-/* The most pages, up to COUNT, that are in one leaf table at each place. The places of a space do not overlap. */
+/* The most pages, up to COUNT, that are in one leaf table at each place. The places of a space do not overlap, and with
+ * ranges=off, where the lock of more than a page is that of the space, it is one page if a space has two places. */
 static uint32_t common(const struct sharing *sharing, uint32_t count)
 {
     const struct moving *own = &sharing->own;
+    bool twice = false;
 
     count = clipped(count, own->start, own->start);
     for (uint32_t i = 0; i < sharing->count; i++) {
         const struct space_sharer *one = &sharing->sharer[i];
 
+        twice |= one->space == own->space->id || (i > 0 && sharing->sharer[i - 1].space == one->space);
         count = clipped(count, one->start, one->space == own->space->id ? own->start : one->start);
         for (uint32_t k = 0; k < i; k++)
             count = clipped(count, one->start,
                             sharing->sharer[k].space == one->space ? sharing->sharer[k].start : one->start);
     }
-    return count;
+    return twice && !space_ranges ? 1 : count;
 }
 
 static void unlock_all(struct sharing *sharing, bool own)
@@ -215,12 +219,14 @@ static int lock_all_at_last(struct sharing *sharing, uint32_t count)
     return error;
 }
 
-/* Nobody may have touched a page at the own place yet: then its word is that of the caller's place, and no round finds
- * anything to change at the own one. */
-static void complete(struct sharing *sharing, uint64_t set)
+/* Which page each of SET is, the caller's place says, and not the own one, where another area may begin behind the
+ * first page. Returns those that are another page at the own place, which no round may touch. Nobody may have touched
+ * shared memory at the own place yet: then no round finds anything to change there. */
+static uint64_t complete(struct sharing *sharing, uint64_t set)
 {
     struct moving *own = &sharing->own;
     const struct space_sharer *asked = NULL;
+    uint64_t others = 0;
 
     for (uint32_t i = 0; i < sharing->count && own->start != sharing->asked; i++) {
         const struct space_sharer *one = &sharing->sharer[i];
@@ -230,11 +236,17 @@ static void complete(struct sharing *sharing, uint64_t set)
     }
     for (; set != 0; set &= set - 1) {
         uint32_t i = (uint32_t)__builtin_ctzll(set);
+        uint64_t frame = own->words[i] & PAGING_FRAME, word = asked != NULL ? asked->words[i] : 0;
 
-        sharing->having[i] = (own->words[i] & PAGING_FRAME) != 0 ? MOVE_HAVING_OWN : 0;
-        if (sharing->having[i] == 0 && (own->words[i] & MOVE_SHARED) != 0 && asked != NULL)
-            own->words[i] = asked->words[i];
+        sharing->having[i] = frame != 0 ? MOVE_HAVING_OWN : 0;
+        if (own->start == sharing->asked)
+            continue;
+        if (frame != 0 ? frame != (word & PAGING_FRAME) : (own->words[i] & MOVE_SHARED) == 0 || asked == NULL)
+            others |= 1ull << i;
+        else
+            own->words[i] = word;
     }
+    return others;
 }
 
 /* The other places that have the frame of page INDEX. */
@@ -250,7 +262,8 @@ static uint64_t who_has(const struct sharing *sharing, uint32_t index)
 }
 
 /* Everything is locked: has the file's kernel keep the pages of CHOSEN, whose frames are in FRAMES. Returns those that
- * it keeps. *NEXT: those that are not at their place in the file, as another area begins there. The rest is reported.
+ * it keeps. *NEXT, too: those that are not at their place in the file, as another area begins there. The rest is
+ * reported.
  */
 static uint64_t keep_in_file(struct sharing *sharing, uint64_t chosen, uint32_t count, const uint64_t *frames,
                              uint64_t *next)
@@ -263,7 +276,7 @@ static uint64_t keep_in_file(struct sharing *sharing, uint64_t chosen, uint32_t 
         move_report_set(own, chosen, -ENOMEM);
         return 0;
     }
-    *next = others & ~1ull; /* each of these is the first of its part at last */
+    *next |= others & ~1ull; /* each of these is the first of its part at last */
     move_report_set(own, others & 1, -EBUSY);
     return chosen & own->file.pages;
 }
@@ -273,12 +286,13 @@ static uint64_t keep_in_file(struct sharing *sharing, uint64_t chosen, uint32_t 
 static uint64_t decide(struct sharing *sharing, uint64_t set, uint32_t count, uint64_t *next)
 {
     struct moving *own = &sharing->own;
-    uint64_t uses[SPACE_CHOSEN_MAX] = {0}, chosen = 0;
+    uint64_t uses[SPACE_CHOSEN_MAX] = {0}, chosen = 0, others = complete(sharing, set);
     bool file = own->file.backing != BACKING_NONE;
     int error = 0;
 
-    complete(sharing, set);
-    for (; set != 0; set &= set - 1) {
+    *next = others & ~1ull;
+    move_report_set(own, others & 1, -EBUSY);
+    for (set &= ~others; set != 0; set &= set - 1) {
         uint32_t i = (uint32_t)__builtin_ctzll(set);
 
         own->nodes[i] = move_choose(own, i);

@@ -35,6 +35,7 @@ void seen_block_age(struct seen_block *block, uint32_t nodes, uint32_t *load, ui
     block->written = (uint8_t)(block->written >> halvings);
     block->age = age;
     block->told = block->told < age ? block->told : age;
+    block->tried_age = block->tried_age < age ? block->tried_age : age;
     if (since(block->told, age) >= SEEN_IDLE)
         leave(block, load);
 }

@@ -17,10 +17,12 @@
 
 #define PART_BYTES (SEEN_BLOCK_PAGES * PAGE_SIZE) /* the usual block */
 #define PLACES_FIRST 64u
-#define PLACES_MOST (1u << 13) /* half of them are used: 256 MiB of memory that other nodes use */
+#define PLACES_MOST (1u << 13) /* half of them are used: 256 MiB of memory that other nodes use in the usual blocks */
 #define NOBODY SEEN_NOBODY
 #define ALL_NODES (UINT8_MAX - 1)
-#define AGED_AT_ONCE 4u                          /* places whose blocks grow old with each block that is reported */
+#define AGED_AT_ONCE 4u                          /* places whose blocks grow old at once */
+#define AGED_MOST 32u                            /* times with each report */
+#define HELD_MOST 64u                            /* blocks of a report, times nodes, for which the lock is held */
 #define FRESH_HERE(half_ns) ((half_ns) / 40 * 3) /* less than the shortest period, which is a tenth */
 
 volatile uint32_t seen_policy_now;
@@ -34,6 +36,7 @@ struct seen {
     uint32_t cursor;          /* of seen_next */
     uint32_t aged;            /* of grow_old */
     uint64_t bytes;           /* of a block */
+    uint64_t forgotten;       /* when it was full and all was forgotten, clock_now ns; 0: never */
     uint32_t load[NODES_MAX]; /* of each node: pages of blocks with several users */
     uint8_t blocks[];
 };
@@ -141,6 +144,7 @@ static bool make_room(struct space *space, uint64_t bytes)
         memset(old->blocks, 0, places * block_size());
         memset(old->load, 0, sizeof(old->load));
         old->count = old->wanted = 0;
+        old->forgotten = clock_now();
         return true;
     }
     more = create(old == NULL ? places : 2 * places, bytes);
@@ -289,11 +293,13 @@ static uint32_t choose(struct space *space, const struct seen_policy *policy, st
 }
 
 /* Whether where BLOCK is to be may soon be decided: it has not been known, or had several users, for as long as counts
- * take to become half. */
-static bool is_undecided(const struct seen_block *block)
+ * take to become half. If all was forgotten in that time, it may be forgotten again before. */
+static bool is_undecided(const struct seen *seen, const struct seen_block *block)
 {
     uint64_t now = clock_now();
 
+    if (seen->forgotten != 0 && now - seen->forgotten < seen_half_ns)
+        return false;
     return now - block->since < seen_half_ns || (block->load != NOBODY && now - block->shared < seen_half_ns);
 }
 
@@ -317,7 +323,6 @@ static bool note_locked(struct space *space, const struct msg_space_seen *seen, 
     if (block == NULL)
         return false;
     age_block(space->seen, block, age);
-    grow_old(space->seen, age);
     seen_block_see(block, space->seen->load, node, pages, written, age);
     /* as if it were not to move yet: that is decided anew */
     seen_block_place(block, nodes(), space->seen->load, here, clock_now());
@@ -333,14 +338,14 @@ static bool note_locked(struct space *space, const struct msg_space_seen *seen, 
         seen_soon(); /* moves are made after a look */
     if (to != SEEN_STAYS)
         trace_note("wants memory on this node", (uint32_t)space->id, instance.kernel, start / PART_BYTES, to);
-    return to != SEEN_STAYS || is_undecided(block);
+    return to != SEEN_STAYS || is_undecided(space->seen, block);
 }
 
-/* Returns whether the kernel that reports SEEN is to look again soon. */
-static bool note(struct space *space, const struct msg_space_seen *seen)
+/* Notes some of the blocks of BYTES that SEEN reports, from page *PAGE of it on, and sets *PAGE to the first that is
+ * left. Returns whether the kernel that reports them is to look again soon. */
+static bool note_some(struct space *space, const struct msg_space_seen *seen, uint64_t bytes, uint32_t *page)
 {
-    uint64_t bytes = seen_block_bytes;
-    uint32_t count = (uint32_t)(bytes / PAGE_SIZE), age;
+    uint32_t count = (uint32_t)(bytes / PAGE_SIZE), age, blocks = LEAF_ENTRIES / count;
     bool again = false;
 
     spin_lock(&space->lock);
@@ -349,15 +354,32 @@ static bool note(struct space *space, const struct msg_space_seen *seen)
         destroy(space->seen);
         space->seen = NULL;
     }
-    for (uint32_t page = 0; page < LEAF_ENTRIES; page += count) {
-        uint32_t pages = seen_pages(seen, page, count), first = page / SEEN_BLOCK_PAGES;
+    for (uint32_t held = 0; *page < LEAF_ENTRIES && held < HELD_MOST; *page += count) {
+        uint32_t pages = seen_pages(seen, *page, count), first = *page / SEEN_BLOCK_PAGES;
         uint32_t parts = count > SEEN_BLOCK_PAGES ? count / SEEN_BLOCK_PAGES : 1;
 
-        if (pages != 0)
-            again |= note_locked(space, seen, seen->start + page * PAGE_SIZE, bytes, pages,
-                                 (seen->written >> first & ((1ull << parts) - 1)) != 0, age);
+        if (pages == 0)
+            continue;
+        held += nodes();
+        again |= note_locked(space, seen, seen->start + *page * PAGE_SIZE, bytes, pages,
+                             (seen->written >> first & ((1ull << parts) - 1)) != 0, age);
+        if (space->seen != NULL && (blocks <= AGED_MOST || *page / count % (blocks / AGED_MOST) == 0))
+            grow_old(space->seen, age);
     }
     spin_unlock(&space->lock);
+    return again;
+}
+
+/* Returns whether the kernel that reports SEEN is to look again soon. Threads here that fault wait only while some of
+ * its blocks are noted. */
+static bool note(struct space *space, const struct msg_space_seen *seen)
+{
+    uint64_t bytes = seen_block_bytes;
+    uint32_t page = 0;
+    bool again = false;
+
+    while (page < LEAF_ENTRIES)
+        again |= note_some(space, seen, bytes, &page);
     return again;
 }
 

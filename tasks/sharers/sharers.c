@@ -20,7 +20,7 @@
 #include "tasks/remote/operation.h"
 #include "tasks/sharers/wire.h"
 
-#define FOUND_MAX 63u
+#define FOUND_MAX 64u
 #define AREAS_AT_ONCE 256u /* that a search goes through under space->lock */
 
 /* --- the home of a space --- */
@@ -374,6 +374,9 @@ static int round_elsewhere(const struct space_sharer *sharer, enum msg_type oper
     int length = operation == MSG_SPACE_STILL ? call(sharer, MSG_SHARE_ROUND, &ask, sizeof(ask), NULL, 0)
                                               : call_surely(sharer, MSG_SHARE_ROUND, &ask, sizeof(ask));
 
+    /* A living home may pass on that a member does not know the space. */
+    if (length == -ESRCH && sharer->home != instance.kernel && !msg_peer_reachable(sharer->home))
+        return -EHOSTDOWN;
     return length < 0 ? length : 0;
 }
 

@@ -8,7 +8,7 @@ struct msg_share_find {
     uint64_t name; /* of a page: mm/area/backing.h */
 };
 
-/* The answer: one of these for each place at which a space at home with the receiver may map the page, at most 63. */
+/* The answer: one of these for each place at which a space at home with the receiver may map the page, at most 64. */
 struct msg_share_found {
     uint64_t space; /* also the process that the space is of */
     uint64_t start; /* where, and SHARE_COPIES */

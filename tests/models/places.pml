@@ -7,8 +7,12 @@
  * Checked: no deadlock; nobody holds a lock that overlaps another one; a mover that has both has them alone; without the fork,
  * whoever asks for the second lock gets it, so that movers do not hinder each other.
  *
+ * With LAMPORT, mm/lock/lamport.md, a ticket is a request's time, and the home, where the movers are, learns of the fork's
+ * request later. A try finds nothing there that overlaps, draws its time, waits until all that is older is in the home's
+ * queues, and withdraws if that excludes it.
+ *
  * Seeded bugs: 1 a mover waits for the second lock, too; 2 it takes the second one first; 3 each mover waits for the lock of
- * the place that it was asked for. */
+ * the place that it was asked for; 4 (LAMPORT) a try waits for an older request of which the home has learned since. */
 #ifndef BUG
 #define BUG 0
 #endif
@@ -19,6 +23,7 @@
 byte ticket[REQUESTS]; /* in the order of the queue; 0: none */
 byte place[REQUESTS];  /* the places that the request covers: a bit for each */
 byte last;             /* ticket */
+bool away[REQUESTS];   /* the home has not learned of it */
 
 inline queue(r, where)
 {
@@ -30,8 +35,11 @@ inline queue(r, where)
 /* True while an earlier request overlaps that of R. */
 #define EARLIER(r, i) (ticket[i] != 0 && ticket[i] < ticket[r] && (place[i] & place[r]) != 0)
 #define WAITS(r) (EARLIER(r, 0) || EARLIER(r, 1) || EARLIER(r, 2) || EARLIER(r, 3) || EARLIER(r, 4))
-#define OVERLAPS(i, where) (ticket[i] != 0 && (place[i] & where) != 0)
+#define OVERLAPS(i, where) (ticket[i] != 0 && !away[i] && (place[i] & where) != 0)
 #define TAKEN(where) (OVERLAPS(0, where) || OVERLAPS(1, where) || OVERLAPS(2, where) || OVERLAPS(3, where) || OVERLAPS(4, where))
+
+/* True while an earlier request is not in the home's queues. */
+#define HELD(r) (ticket[FORKS] != 0 && ticket[FORKS] < ticket[r] && away[FORKS])
 
 inline leave(r)
 {
@@ -80,6 +88,25 @@ proctype mover(byte me)
                 :: else
                 fi
             }
+#ifdef LAMPORT
+            ;
+            if
+            :: got ->
+                !HELD(2 * me + 1);
+                if
+                :: BUG == 4 -> !WAITS(2 * me + 1)
+                :: else ->
+                    atomic {
+                        got = !WAITS(2 * me + 1);
+                        if
+                        :: !got -> leave(2 * me + 1)
+                        :: else
+                        fi
+                    }
+                fi
+            :: else
+            fi
+#endif
         fi;
         tries++;
         if
@@ -102,7 +129,13 @@ proctype mover(byte me)
 
 proctype fork()
 {
+#ifdef LAMPORT
+    atomic { queue(FORKS, 3); away[FORKS] = true };
+    away[FORKS] = false;
+    !WAITS(FORKS);
+#else
     wait_for(FORKS, 3);
+#endif
     leave(FORKS)
 }
 

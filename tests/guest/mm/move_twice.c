@@ -16,6 +16,7 @@
 
 #define SOME 16l /* pages */
 #define MOVERS 2
+#define KNOWN 64 /* places of a page: mm/move/move.md */
 
 static char *first, *again; /* the two places */
 static atomic_bool over;
@@ -55,6 +56,34 @@ void move_test_twice(void)
         CHECK(move_call(one, 1, &wanted, &status, MOVE) == 0 && status == wanted, "round %d: %d", k, status);
     }
     kernels_go(0);
+    munmap(one, PAGE);
+}
+
+/* A page at as many places as may be known moves, and at one more it stays. */
+static void many_places(void)
+{
+    char *one = (char *)spread_memory_map(1, SHARED), *more[KNOWN];
+
+    if (!CHECK(one != NULL, "shared memory"))
+        return;
+    *(volatile long *)(void *)one = 1;
+    for (int i = 0; i < KNOWN; i++) {
+        int wanted, status = -1;
+
+        more[i] = mremap(one, 0, PAGE, MREMAP_MAYMOVE);
+        if (!CHECK(more[i] != MAP_FAILED && *(volatile long *)(void *)more[i] == 1, "%s", strerror(errno)))
+            return;
+        if (i < KNOWN - 2)
+            continue;
+        wanted = move_node_of(one) == 0 ? 1 : 0;
+        CHECK(move_call(i % 2 == 0 ? one : more[7], 1, &wanted, &status, MOVE | MOVE_ALL) == 0, "%s", strerror(errno));
+        CHECK(status == (i == KNOWN - 2 || !tap_on_kettle() ? wanted : -EBUSY), "%d places: %d", i + 2, status);
+        CHECK((move_node_of(more[i]) == wanted) == (status == wanted), "%d places: node %d", i + 2,
+              move_node_of(more[i]));
+    }
+    CHECK(audit_own(), "many places");
+    for (int i = 0; i < KNOWN; i++)
+        munmap(more[i], PAGE);
     munmap(one, PAGE);
 }
 
@@ -134,6 +163,51 @@ static void part_again(void)
     munmap(room, 2 * SOME * PAGE);
 }
 
+/* The first pages are mapped again at a lower place, behind which there is something else: private memory that nobody
+ * has touched, or other shared memory, which stays where it is. The rest is mapped again elsewhere. */
+static void prefix_again(bool shared_behind)
+{
+    const long few = 6;
+    char *low = mmap(NULL, SOME * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *rest;
+    volatile long *behind = (volatile long *)(void *)(low + few * PAGE);
+
+    first = (char *)spread_memory_map(SOME, SHARED);
+    if (!CHECK(first != NULL && low != MAP_FAILED, "memory"))
+        return;
+    if (first < low) { /* which of them is lower is not promised */
+        munmap(low, SOME * PAGE);
+        low = first - 4 * SOME * PAGE;
+        low = mmap(low, SOME * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+        behind = (volatile long *)(void *)(low + few * PAGE);
+    }
+    fill();
+    again = mremap(first, 0, few * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, low);
+    rest = mremap(first + few * PAGE, 0, (SOME - few) * PAGE, MREMAP_MAYMOVE);
+    if (!CHECK(again == low && rest != MAP_FAILED, "%s", strerror(errno)))
+        return;
+    touch(again, 0, few);
+    touch(rest, few, SOME - few);
+    if (shared_behind) {
+        int node;
+
+        if (!CHECK(mmap((void *)behind, (SOME - few) * PAGE, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == (void *)behind,
+                   "%s", strerror(errno)))
+            return;
+        *behind = 1000;
+        node = move_node_of((void *)behind);
+        go_round("a part below, and other shared memory behind it", first, 0, SOME);
+        CHECK(*behind == 1000 && move_node_of((void *)behind) == node, "%ld on node %d, not %d", *behind,
+              move_node_of((void *)behind), node);
+    } else {
+        go_round("a part below, and private memory behind it", first, 0, SOME);
+        CHECK(*behind == 0, "%ld", *behind);
+    }
+    munmap(low, SOME * PAGE);
+    munmap(rest, (SOME - few) * PAGE);
+    munmap(first, SOME * PAGE);
+}
+
 /* Two shared mappings of a file, and a private one, of which two pages have been written to. */
 static void file_again(void)
 {
@@ -172,7 +246,12 @@ void move_test_places(void)
 {
     if (move_skip_one_node())
         return;
+    many_places();
+    kernels_go(1);
+    many_places();
     part_again();
+    prefix_again(false);
+    prefix_again(true);
     file_again();
     kernels_go(0);
 }

@@ -23,6 +23,7 @@ struct sharing {
 struct instance instance;
 
 static enum place dead;           /* PLACES: none */
+static int death;                 /* what a call to the dead place returns, or to a member that was gone before */
 static enum place refuses, stays; /* the new frame; to go back: PLACES: none */
 static uint64_t frames[PLACES];
 static uint32_t steps, step[PLACES]; /* when each place has got its frame; 0: never */
@@ -32,12 +33,17 @@ static int set_frame(enum place place, uint64_t frame)
     bool back = place == FILE_OF ? frame == 0 : (frame & SPACE_STILL_BACK) != 0;
 
     if (place == dead)
-        return -EHOSTDOWN;
+        return place == HOME || place == MEMBER ? death : -EHOSTDOWN;
     if (place == (back ? stays : refuses))
         return -EPROTO;
     frames[place] = frame & ~(PAGE_SIZE - 1);
     step[place] = ++steps;
     return 0;
+}
+
+bool msg_peer_reachable(uint32_t kernel)
+{
+    return !(dead == HOME && kernel == 0) && !(dead == MEMBER && kernel == 2);
 }
 
 int64_t space_apply_replace_locked(struct space *space, const struct msg_space_change *change)
@@ -135,7 +141,9 @@ TEST(round_file, "when a kernel dies while frames are replaced, all others have 
 
     instance.kernel = 1; /* kernel 0 is the space's home */
     refuses = stays = PLACES;
-    for (dead = HERE; dead <= PLACES; dead++) {
+    for (uint32_t i = 0; i < 2 * (PLACES + 1); i++) {
+        dead = (enum place)(i / 2);
+        death = i % 2 == 0 ? -EHOSTDOWN : -EAGAIN; /* it was not asked */
         begin(&moving, &space, &sharing, 0);
         CHECK_EQ(move_replace(&moving, 1, FRAME), dead == PLACES ? 0 : -EHOSTDOWN);
         for (enum place place = HERE; place < PLACES; place++) {
@@ -143,6 +151,7 @@ TEST(round_file, "when a kernel dies while frames are replaced, all others have 
             CHECK(step[place] <= step[FILE_OF] || dead == FILE_OF);
         }
     }
+    death = -EHOSTDOWN;
 }
 
 /* Which of the kernels of the mover's own space, whose answers it gets itself, PLACE is. */

@@ -62,6 +62,11 @@ TEST(block_longer_period, "when periods become longer, so that their number beco
     CHECK_EQ(block->used[0], PAGES / 2);
     seen_block_age(block, NODES, load, 100 + SEEN_IDLE);
     CHECK_EQ(load[1], 0);
+    block->tried = 2; /* a move that failed in a period that is numbered higher */
+    block->tried_age = 1000;
+    seen_block_age(block, NODES, load, 200);
+    CHECK(seen_block_stuck(block, 0, 2, 200 + SEEN_STUCK - 1));
+    CHECK(!seen_block_stuck(block, 0, 2, 200 + SEEN_STUCK));
     free(block);
 }
 

@@ -132,6 +132,7 @@ static void install(const struct msg_file_name *asked, struct tree_result *resul
     if (table == NULL)
         return; /* the asker does it */
     home_do(table, &request, NULL, 0, NULL, 0, &answer);
+    file_table_free(table);
     if (answer.value == -ENOSPC) { /* no memory, and the open is still the asker's */
         take_back(result);
         answer.value = -ENOMEM;

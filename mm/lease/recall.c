@@ -19,7 +19,7 @@
 #include "msg/long_answer.h"
 
 #define ROOM (LONG_ANSWER_MAX - sizeof(struct msg_space_recalled))
-#define PAGES_A_PART 1024u /* of a reply: a bound, because handlers fill it in and apply it */
+#define PAGES_A_PART 256u /* of a reply: a bound, because handlers fill it in and apply it */
 #define AREAS_A_PART 256u
 
 /* A waiter for a range, and the recall that it has begun, if any. */

@@ -194,7 +194,7 @@ BOOTS = [
     boot("4-kernels-parallel", ["test-memory-races", "test-fork-memory", "test-move 12 newcomers writers files", "test-stop 3",
                                 *STORMS, *AUDIT], "numa=nemo"),
     # and the same with faults that show accesses, whose records leak-tasks would count
-    boot("4-kernels-parallel", ["test-memory-races", "test-fork-memory", "test-huge", "test-remap",
+    boot("4-kernels-parallel", ["test-memory-races", "test-fork-memory", "test-huge follows", "test-remap",
                                 "test-move 12 newcomers writers", "test-stop 3", STORMS[0], "test-seen", *AUDIT],
          "numa=nemo numasee=faults numaperiod=20"),
     Boot("1-kernel of 2 nodes", ("--cpus", "2", "--nodes", "2", "--kernels", "1", *SINGLE),

@@ -1,7 +1,8 @@
 /* test-huge: memory that large pages are wanted for (MADV_HUGEPAGE): that they come, and that nothing but the time of a
  * touch tells them from small ones, whatever changes a part of them and whichever kernel looks. The word `alone`: only
  * processes on one kernel are to get them (retrieve=members and its like). The word `locked`: others lock memory of
- * this process now and then (audits do), and what is touched then gets small ones. */
+ * this process now and then (audits do), and what is touched then gets small ones. The word
+ * `follows`: memory goes to those who use it (numa=), wherever it was placed. */
 #include <errno.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -26,6 +27,7 @@
 
 static bool only_alone;    /* a process of several kernels has no large pages */
 static bool may_be_locked; /* a large page need not come */
+static bool follows;       /* memory does not stay where a policy has placed it */
 
 /* Kilobytes that this process has in large pages, on all kernels; -1 after a note. */
 static long huge_kb(void)
@@ -518,8 +520,8 @@ static void expect_interleaved(bool of_area)
 
 static void test_policy(void)
 {
-    if (!tap_on_kettle() || access("/sys/devices/system/node/node1", F_OK) != 0) {
-        tap_skip("not a Kettle of 2 nodes");
+    if (!tap_on_kettle() || access("/sys/devices/system/node/node1", F_OK) != 0 || follows) {
+        tap_skip("not a Kettle of 2 nodes where memory stays");
         return;
     }
     for (int kernel = 0; kernel < kernels_count(); kernel++) {
@@ -555,6 +557,7 @@ int main(int argc, char **argv)
 
     only_alone = tap_take(&argc, &argv, "alone");
     may_be_locked = tap_take(&argc, &argv, "locked");
+    follows = tap_take(&argc, &argv, "follows");
     kernels_find();
     return tap_run(argc, argv, tests, TAP_COUNT(tests));
 }

@@ -385,22 +385,27 @@ static int node_of_top(void)
     return syscall(SYS_move_pages, 0, 1l, &address, NULL, &status, 0) == 0 ? status : -1;
 }
 
+static int followed[2]; /* a pipe */
+
 static void watcher(struct thread *thread)
 {
     UNTIL(node_of_top() == thread->index, "the last block");
+    MUST(write(followed[1], "", 1));
 }
 
-/* The block at the end of the address space is shorter than others. It has the main thread's stack, which waits
+/* The block at the end of the address space is shorter than others. It has the stack of the main thread, which sleeps
  * meanwhile. */
 static void test_top(void)
 {
     struct thread thread, watching;
     int node, kernel = far(&node), home;
+    char byte;
 
     if (kernel == 0) {
         tap_skip("one node, or one kernel");
         return;
     }
+    MUST(pipe(followed));
     home = node_of_top();
     CHECK(home >= 0 && home != node, "the page is on node %d", home);
     CHECK(kettle_control("numa=nemo") == 0, "%s", strerror(errno));
@@ -409,7 +414,7 @@ static void test_top(void)
     watching = (struct thread){.index = node};
     if (CHECK(thread_start(&thread, reader), "%s", strerror(errno)) &&
         CHECK(thread_start(&watching, watcher), "%s", strerror(errno)))
-        CHECK(thread_join(&watching), "the watcher");
+        CHECK(read(followed[0], &byte, 1) == 1 && thread_join(&watching), "the watcher");
     atomic_store(&over, true);
     CHECK(thread_join(&thread), "the reader");
     CHECK(kettle_control("numa=none") == 0, "%s", strerror(errno));

@@ -30,7 +30,7 @@ struct mask { /* of cpu_set_t's layout, usable in threads that the C library doe
     unsigned long words[CPUS_MAX / 64];
 };
 
-static int cpus[CPUS_MAX]; /* those of the kernel the program began on */
+static int cpus[CPUS_MAX]; /* those of the kernel that is the home of the program */
 static int cpu_count;
 static int everywhere[CPUS_MAX]; /* those of all kernels that run */
 static int everywhere_count;
@@ -62,7 +62,10 @@ static int current_cpu(void)
 static void cpus_find(void)
 {
     struct mask all = {{0}};
-    int home = thread_kernel();
+    int home;
+
+    thread_move(getpid() >> 16); /* home, wherever it was placed: there a wake is done when it returns */
+    home = thread_kernel();
 
     x86_syscall3(SYS_sched_getaffinity, 0, sizeof(all), (long)&all);
     for (int cpu = 0; cpu < CPUS_MAX; cpu++) {

@@ -221,8 +221,8 @@ def _add_counting(command: argparse.ArgumentParser) -> None:
                           help="with --numa-model: write the data accesses between markers to FILE (tools/plugin/numa/trace.md)")
     counting.add_argument("--events", action="store_true", help="what each kernel counted of address spaces that ended "
                                                                 "(docs/events.md), in --json or on standard error")
-    counting.add_argument("--profile", metavar="FILE", help="as --count, and write to FILE how many instructions each "
-                                                            "function of the kernel executed between markers")
+    counting.add_argument("--profile", metavar="FILE", help="as --count, and write to FILE how many instructions each function of the "
+                                                            "kernel, Linux's too, executed between markers")
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:

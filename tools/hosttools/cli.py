@@ -180,6 +180,8 @@ def _add_options(command: argparse.ArgumentParser) -> None:
                               "host's CPUs; auto: kvm where it works and no other option needs tcg (default tcg)")
     machine.add_argument("--tcg", choices=("multi", "single"), help="one host thread per CPU, or one for all "
                                                                     "(default multi; single with --icount)")
+    machine.add_argument("--prealloc", action="store_true", help="the host's memory is the machine's before it starts: who touches a "
+                                                                 "page first does not wait for the host")
     machine.add_argument("--icount", type=natural, metavar="SHIFT", help="guest time counts instructions of 2^SHIFT ns "
                                                                          "each (0 to 10)")
     machine.add_argument("--seed", type=natural, metavar="N", help="fixes what would be random, and the clock's start")

@@ -148,7 +148,7 @@ def _check_pace(options: argparse.Namespace) -> qemu.Pace:
         raise UsageError("--numa-model needs --tcg single: modelled caches take all accesses in one order")
     one = options.icount is not None or options.numa_model is not None
     threads = options.tcg or ("single" if one else "multi")
-    return qemu.Pace(threads, options.icount, options.seed, _check_accel(options))
+    return qemu.Pace(threads, options.icount, options.seed, _check_accel(options), options.prealloc)
 
 
 def _check_counting(options: argparse.Namespace) -> Path | None:
@@ -188,6 +188,8 @@ def _check_bochs(options: argparse.Namespace, topology: Topology) -> None:
         raise UsageError("--emulator bochs has no NUMA tables: leave out --nodes and --dist")
     if options.tcg is not None or options.icount is not None:
         raise UsageError("--tcg and --icount are QEMU's: leave them out with --emulator bochs")
+    if options.prealloc:
+        raise UsageError("--prealloc is QEMU's: leave it out with --emulator bochs")
     if options.boot == "kernel":
         raise UsageError("--emulator bochs boots from an ISO image only")
     if topology.memory[0] % MIB or topology.memory[0] > BOCHS_MEMORY_MAX:

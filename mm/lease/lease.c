@@ -24,6 +24,8 @@
 #define LARGEST (1ull << 30)               /* bytes of a mapping that is made in a lease */
 #define LOOKS 8u                           /* leases that are searched for room before another one is requested */
 #define SHARING_MAX 256u                   /* areas that the home leases to itself, in a handler under locks */
+#define COLOURS 256u                       /* pages by which the ends of mappings in leases differ */
+#define COLOUR_STEP 37u                    /* of one kernel to the next; odd, so that all kernels have their own */
 #define ALIGNMENT LEAF_SIZE                /* so that no page table has entries of two such leases */
 
 static bool allowed; /* [i] boot option leases= */
@@ -97,6 +99,17 @@ static uint64_t hinted(const struct space *space, uint64_t hint, uint64_t length
                : 0;
 }
 
+/* The end of what LENGTH bytes are looked for in first, in LEASE of this kernel. Leases begin alike, and if mappings in
+ * them did, threads that walk through one of each side by side would find all at the same place of a direct-mapped
+ * table of pages, as emulators have, or of a set of a TLB. So those too small for large pages end at another page in
+ * each kernel's leases. */
+static uint64_t coloured_end(const struct lease *lease, uint64_t length)
+{
+    uint64_t below = instance.kernel * COLOUR_STEP % COLOURS * PAGE_SIZE;
+
+    return length < LEAF_SIZE && lease->end - lease->start >= LEASE_MIN ? lease->end - below : lease->end;
+}
+
 uint64_t lease_room_locked(const struct space *space, uint64_t hint, uint64_t length)
 {
     const struct lease *lease = lease_map_next(&space->leases.map, space->leases.last);
@@ -107,8 +120,11 @@ uint64_t lease_room_locked(const struct space *space, uint64_t hint, uint64_t le
     if (hint != 0)
         return hinted(space, hint, length);
     for (uint32_t i = 0; i < LOOKS && lease != NULL && room == 0; i++) {
-        if (lease->kernel == instance.kernel)
-            room = area_find_gap(&space->areas, length, lease->start, lease->end);
+        if (lease->kernel == instance.kernel) {
+            room = area_find_gap(&space->areas, length, lease->start, coloured_end(lease, length));
+            if (room == 0)
+                room = area_find_gap(&space->areas, length, lease->start, lease->end);
+        }
         lease = lease_map_after(&space->leases.map, lease);
     }
     return room;

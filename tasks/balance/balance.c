@@ -19,7 +19,7 @@
 #define WORDS (CPUS_MAX / 64)
 #define LOOK_INTERVAL 50000000ull /* minimal time between two runs, ns */
 #define LOOK_COSTS 4u             /* time between two runs, in costs of a move */
-#define LOOK_MAX 64u              /* ready threads of a CPU that are considered in a run */
+#define LOOK_MAX 64u              /* ready threads of a CPU that are looked at */
 #define MOVE_NS_FIRST 1000000ull  /* assumed duration of a move before the first measurement */
 #define FETCH_NS_FIRST 50000ull
 #define FETCHES_FIRST 32u
@@ -35,18 +35,15 @@ static volatile enum balance_mode mode = BALANCE_AT_CLONE;
 static volatile enum balance_placing placing = PLACE_SPREAD;
 static uint64_t cpus_of[KERNELS_MAX][WORDS]; /* [i] bit sets of CPUs, by number in the plan */
 
-static struct spinlock lock; /* innermost */
-static uint32_t turn;        /* [k] */
-static struct {
-    uint32_t count;                                       /* threads sent there that its board may not include yet */
-    uint64_t time;                                        /* ns: when the last one was sent */
-} sent[KERNELS_MAX];                                      /* [k] */
+static struct spinlock lock;                              /* innermost */
+static uint32_t turn;                                     /* [k] */
 static uint64_t move_ns, fetches;                         /* [k] averages; 0: no sample yet */
 static uint64_t placed[3], placed_elsewhere[3];           /* [k] by event */
 static uint64_t looks, moves, refused, too_dear, nowhere; /* [k] runs, and their results */
 
-static volatile uint64_t next_look; /* [a] ns */
-static volatile bool look_queued;   /* [a] */
+static uint64_t under_way[KERNELS_MAX]; /* [a] load of the threads that have left for it, which it has not answered */
+static volatile uint64_t next_look;     /* [a] ns */
+static volatile bool look_queued;       /* [a] */
 static struct work look_work;
 
 static void set_mode(const char *value)
@@ -85,28 +82,73 @@ static bool is_bound_here(const uint64_t affinity[])
     return here != 0 && elsewhere == 0;
 }
 
-/* Fills *OUT with the load of KERNEL: its board, plus the threads sent there since. */
-static void view_locked(uint32_t kernel, const uint64_t affinity[], struct balance_kernel *out)
+/* The load of this kernel as it is now. */
+struct own_load {
+    uint64_t staying;              /* of the threads that do not leave */
+    uint64_t leaving[KERNELS_MAX]; /* of those that are about to leave, by kernel */
+};
+
+/* Takes THREAD, which is ready or runs here, from those that stay if it is about to leave, or leaves. */
+static void sort_out(const struct thread *thread, struct own_load *own)
+{
+    uint32_t target = thread->target;
+
+    if (thread->group == NULL)
+        return;
+    if (thread->presence != THREAD_PRESENT) { /* it is under way */
+        own->staying -= thread->share.load;
+    } else if ((thread->due & THREAD_DUE_MOVE) != 0 && target < instance.kernels && target != instance.kernel) {
+        own->staying -= thread->share.load;
+        own->leaving[target] += thread->share.load;
+    }
+}
+
+/* Fills *OWN. Threads that were made here for other kernels, and have not run yet, need no CPU here, but there. */
+static void read_own(struct own_load *own)
+{
+    *own = (struct own_load){0};
+    for (uint32_t i = 0; i < cpu_total; i++) {
+        struct cpu_queue *queue = queue_of(i);
+        uint32_t left = LOOK_MAX;
+
+        spin_lock(&queue->lock);
+        own->staying += queue->run.load;
+        sort_out(sched_running_on(queue), own);
+        for (struct time_node *node = queue->run.ready.first; node != NULL && left-- > 0; node = time_queue_next(node))
+            sort_out(thread_of((struct sched_entity *)(void *)node), own);
+        spin_unlock(&queue->lock);
+    }
+}
+
+/* Fills *OUT with the load of KERNEL: its board, plus the threads that are about to leave or under way for it; of this
+ * kernel, what stays. */
+static void view(uint32_t kernel, const uint64_t affinity[], const struct own_load *own, struct balance_kernel *out)
 {
     const struct plan_kernel *plan = &instance.plan.kernels[kernel];
-    struct load_view view;
+    struct load_view board;
+    uint64_t load = own->staying;
 
-    load_read(kernel, &view);
-    if (view.time > sent[kernel].time)
-        sent[kernel].count = 0;
+    if (kernel != instance.kernel) {
+        load_read(kernel, &board);
+        load = board.load + own->leaving[kernel] + __atomic_load_n(&under_way[kernel], __ATOMIC_RELAXED);
+    }
     *out = (struct balance_kernel){
         .allowed = is_allowed(kernel, affinity),
         .cpus = plan->cpu_count,
-        .count = load_count(view.load) + sent[kernel].count,
-        .weight = load_weight(view.load) + (uint64_t)sent[kernel].count * FAIR_WEIGHT_NORMAL,
+        .count = load_count(load),
+        .weight = load_weight(load),
         .distance = instance.plan.distance[instance.plan.kernels[instance.kernel].node][plan->node],
     };
 }
 
-static void note_sent_locked(uint32_t kernel)
+void balance_note_departure(uint32_t kernel, uint64_t load)
 {
-    sent[kernel].count++;
-    sent[kernel].time = clock_now();
+    __atomic_fetch_add(&under_way[kernel], load, __ATOMIC_RELAXED);
+}
+
+void balance_note_answer(uint32_t kernel, uint64_t load)
+{
+    __atomic_fetch_sub(&under_way[kernel], load, __ATOMIC_RELAXED);
 }
 
 uint32_t balance_place(const struct thread *parent, const uint64_t affinity[], enum balance_event event,
@@ -115,12 +157,16 @@ uint32_t balance_place(const struct thread *parent, const uint64_t affinity[], e
     struct balance_kernel kernels[KERNELS_MAX];
     enum balance_placing how = mode == BALANCE_OFF ? PLACE_LOCAL : placing;
     uint32_t chosen = instance.kernel;
-    bool bound = is_bound_here(affinity);
+    bool open = !is_bound_here(affinity) && (how != PLACE_LOCAL || !is_allowed(instance.kernel, affinity));
+    struct own_load own;
 
-    spin_lock(&lock);
-    if (!bound && (how != PLACE_LOCAL || !is_allowed(instance.kernel, affinity))) {
+    if (open) {
+        read_own(&own);
         for (uint32_t k = 0; k < instance.kernels; k++)
-            view_locked(k, affinity, &kernels[k]);
+            view(k, affinity, &own, &kernels[k]);
+    }
+    spin_lock(&lock);
+    if (open) {
         for (uint32_t k = 0; k < instance.kernels && made != NULL; k++)
             kernels[k].count = kernels[k].count > made[k] ? kernels[k].count : made[k];
         chosen = balance_choose(how, event, kernels, instance.kernels, instance.kernel, turn);
@@ -129,10 +175,8 @@ uint32_t balance_place(const struct thread *parent, const uint64_t affinity[], e
         turn = (chosen + 1) % instance.kernels;
     }
     placed[event]++;
-    if (chosen != instance.kernel) {
+    if (chosen != instance.kernel)
         placed_elsewhere[event]++;
-        note_sent_locked(chosen);
-    }
     spin_unlock(&lock);
     trace_note("placed a child of", parent->tid, chosen, chosen == instance.kernel ? 0 : kernels[chosen].count,
                (uint64_t)event);
@@ -199,10 +243,12 @@ static void decide(struct choice *choice)
     struct balance_kernel kernels[KERNELS_MAX];
     struct balance_case c = {0};
     const struct balance_kernel *here, *there;
+    struct own_load own;
 
-    spin_lock(&lock);
+    read_own(&own);
     for (uint32_t k = 0; k < instance.kernels; k++)
-        view_locked(k, anywhere, &kernels[k]);
+        view(k, anywhere, &own, &kernels[k]);
+    spin_lock(&lock);
     choice->cost = c.cost = cost_locked();
     choice->kernel = balance_choose(PLACE_LEAST_LOADED, BALANCE_CLONE, kernels, instance.kernels, instance.kernel,
                                     turn);
@@ -236,8 +282,6 @@ static void run_look(struct work *work)
         *(choice.considered ? &too_dear : &nowhere) += 1;
     else
         *(moved ? &moves : &refused) += 1;
-    if (moved)
-        note_sent_locked(choice.kernel);
     spin_unlock(&lock);
     if (choice.tid != 0) /* figures: gain and cost in us */
         trace_note(moved ? "moves" : "cannot move", choice.tid, choice.kernel, (uint64_t)choice.gain / 1000,
@@ -258,18 +302,18 @@ static void tick(uint64_t now)
 
 size_t balance_report(char *text, size_t size, uint64_t *cursor)
 {
-    struct load_view view;
+    struct load_view board;
     int length;
 
     *cursor = 0;
-    load_read(instance.kernel, &view);
+    load_read(instance.kernel, &board);
     spin_lock(&lock);
     length = snprintf(
         text, size,
         "kernel %u balance %s place %s threads %u weight %lu free %lu looks %lu moves %lu refused %lu dear %lu nowhere "
         "%lu clones %lu elsewhere %lu forks %lu elsewhere %lu execs %lu elsewhere %lu cost %lu ns\n",
-        instance.kernel, modes[mode], placings[placing], load_count(view.load), (unsigned long)load_weight(view.load),
-        (unsigned long)view.free, (unsigned long)looks, (unsigned long)moves, (unsigned long)refused,
+        instance.kernel, modes[mode], placings[placing], load_count(board.load), (unsigned long)load_weight(board.load),
+        (unsigned long)board.free, (unsigned long)looks, (unsigned long)moves, (unsigned long)refused,
         (unsigned long)too_dear, (unsigned long)nowhere, (unsigned long)placed[BALANCE_CLONE],
         (unsigned long)placed_elsewhere[BALANCE_CLONE], (unsigned long)placed[BALANCE_FORK],
         (unsigned long)placed_elsewhere[BALANCE_FORK], (unsigned long)placed[BALANCE_EXEC],

@@ -27,6 +27,10 @@ void balance_init(void);
 uint32_t balance_place(const struct thread *parent, const uint64_t affinity[], enum balance_event event,
                        const uint32_t made[]);
 
+/* A thread that weighs LOAD (share.load) here has left for KERNEL, whose board does not have it before it has answered.
+ * Any context. */
+void balance_note_departure(uint32_t kernel, uint64_t load);
+void balance_note_answer(uint32_t kernel, uint64_t load);
 /* A move of a thread to this kernel has taken NS ns, during which the thread could not run. */
 void balance_note_move(uint64_t ns);
 /* A thread that moved here has fetched PAGES pages until it left: the indirect cost of a move. */

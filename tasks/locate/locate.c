@@ -10,6 +10,7 @@
 #include "kernel/lib/string.h"
 #include "tasks/futex/donation/donation.h"
 #include "tasks/process/call.h"
+#include "tasks/process/group.h"
 #include "tasks/process/process.h"
 #include "tasks/remote/operation.h"
 #include "tasks/remote/watch.h"
@@ -64,12 +65,14 @@ static int64_t set_affinity(struct thread *thread, const struct msg_thread_call 
     }
     if (kernel < 0) {
         thread_clear_due(thread, THREAD_DUE_MOVE); /* ordered because of the previous mask */
+        group_made_moves_locked(thread, instance.kernel);
         sched_affinity_changed(thread);
         return 0;
     }
     if (thread->group->pinned != NULL)
         return 0; /* it cannot move before it has memory of its own */
     thread_order_move_locked(thread, (uint32_t)kernel);
+    group_made_moves_locked(thread, (uint32_t)kernel);
     return 1;
 }
 

@@ -39,6 +39,7 @@ struct departure {
     uint32_t tid;
     uint32_t move;
     uint32_t size; /* bytes of this allocation */
+    uint64_t load; /* as balance_note_departure has been told */
     struct msg_asking asking;
     struct msg_migrate message; /* followed by its variable part */
 };
@@ -52,8 +53,8 @@ static void take_answer(void *context, uint32_t kernel, const void *reply, int l
     bool stopped = false;
     struct thread *thread;
 
-    (void)kernel;
     (void)reply;
+    balance_note_answer(kernel, departure->load);
     heap_free(departure, departure->size);
     if (group == NULL)
         return;
@@ -95,6 +96,7 @@ static struct departure *departure_create_locked(struct thread *thread, uint32_t
     departure->group = thread->group->id;
     departure->tid = thread->tid;
     departure->size = size;
+    departure->load = thread->share.load;
     return departure;
 }
 
@@ -123,8 +125,8 @@ static int sleep_as_shadow(struct thread *thread)
         thread->presence = THREAD_PRESENT;
     if (disposition == DISPOSITION_RETURN) /* the answer to its departure is still under way */
         futex_note_drop_locked(thread);
-    if (disposition != DISPOSITION_EXIT && thread->counted_on != 0)
-        group_made_locked(group, thread, (int32_t)instance.kernel);
+    if (disposition != DISPOSITION_EXIT)
+        group_made_moves_locked(thread, instance.kernel);
     if (group->stopped)
         __atomic_fetch_or(&thread->due, THREAD_DUE_STOP, __ATOMIC_SEQ_CST);
     spin_unlock(&group->lock);
@@ -174,8 +176,7 @@ static int depart(uint32_t kernel, bool ordered)
         cpu_self()->fpu_owner = NULL;              /* from now on only state_install writes the FPU area */
         thread->presence = THREAD_LEAVING;
         thread->went_to = kernel;
-        if (thread->counted_on != 0)
-            group_made_locked(group, thread, (int32_t)kernel);
+        group_made_moves_locked(thread, kernel);
         departure->move = ++thread->move;
     }
     spin_unlock(&group->lock);
@@ -183,6 +184,7 @@ static int depart(uint32_t kernel, bool ordered)
         return -ENOMEM;
     if (fetched > 0)
         balance_note_fetches(fetched);
+    balance_note_departure(kernel, departure->load);
     msg_ask(&departure->asking, kernel, MSG_MIGRATE, &departure->message, state_length(&departure->message),
             take_answer, departure);
     result = sleep_as_shadow(thread);
@@ -209,8 +211,10 @@ void migrate_ordered(struct thread *thread)
     if (error > 0 || (error == 0 && target != instance.kernel))
         return; /* it has left and come back, or the order has changed */
     spin_lock(&group->lock);
-    if (thread->target == target)
+    if (thread->target == target) {
         thread_clear_due(thread, THREAD_DUE_MOVE);
+        group_made_moves_locked(thread, instance.kernel);
+    }
     spin_unlock(&group->lock);
     watch_event(&group->moves); /* wakes the thread that waits for the move */
 }

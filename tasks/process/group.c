@@ -99,6 +99,12 @@ void group_made_locked(struct group *group, struct thread *thread, int32_t kerne
         group->made[kernel]++;
 }
 
+void group_made_moves_locked(struct thread *thread, uint32_t kernel)
+{
+    if (thread->counted_on != 0)
+        group_made_locked(thread->group, thread, (int32_t)kernel);
+}
+
 void group_count_down_locked(struct group *group, bool *answer)
 {
     group->count--;

@@ -52,6 +52,8 @@ struct group *group_create(uint32_t id, uint32_t home, struct space *space);
  * is counted. */
 void group_made_begin(struct group *group);
 void group_made_locked(struct group *group, struct thread *thread, int32_t kernel);
+/* As group_made_locked, if THREAD is counted: it is on KERNEL now, or is to go there. */
+void group_made_moves_locked(struct thread *thread, uint32_t kernel);
 /* Frees a group that was never published, without its space. */
 void group_abandon(struct group *group);
 /* Pins the address space of GROUP on this kernel, and the group that owns it, until group_unpin of *HOST_OUT: that

@@ -86,6 +86,17 @@ def test_theirs_stand_beside_ours():
     assert plots["is-modes"].lines["Linux, kernel"] == [pytest.approx(110)]  # with 10 of the second CPU
 
 
+def test_both_kernels_have_their_functions():
+    profile = [{"function": "do_it", "instructions": 120}]
+    raw = data("thesis", run("profile-cg", case("cg"), counts=[(0, 120, 0)], profile=profile),
+               run("profile-cg-linux", case("cg"), counts=[(0, 340, 0)], profile=[{"function": "do_syscall_64", "instructions": 340}]))
+    kettle, linux = thesis.report(raw).tables[-2:]
+    assert kettle.startswith("## Where the kernels' instructions go") and "| `cg.S` | 120 | do_it 120 |" in kettle and "340" not in kettle
+    assert linux.startswith("## Where Linux's instructions go") and "| `cg.S` | 340 | do_syscall_64 340 |" in linux and "120" not in linux
+    page = "\n".join(thesis.report(raw).tables)
+    assert "| 6.8, 6.22, 6.36, 6.50, 6.64 | functions of SMP Linux: the last table |" in page
+
+
 def test_nothing_measured_is_no_failure():
     report = thesis.report(data("thesis"))
     assert report.sentence == "" and "Table 6.1" not in report.sentence

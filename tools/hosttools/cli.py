@@ -180,6 +180,8 @@ def _add_options(command: argparse.ArgumentParser) -> None:
                               "host's CPUs; auto: kvm where it works and no other option needs tcg (default tcg)")
     machine.add_argument("--tcg", choices=("multi", "single"), help="one host thread per CPU, or one for all "
                                                                     "(default multi; single with --icount)")
+    machine.add_argument("--prealloc", action="store_true", help="the host's memory is the machine's before it starts: who touches a "
+                                                                 "page first does not wait for the host")
     machine.add_argument("--icount", type=natural, metavar="SHIFT", help="guest time counts instructions of 2^SHIFT ns "
                                                                          "each (0 to 10)")
     machine.add_argument("--seed", type=natural, metavar="N", help="fixes what would be random, and the clock's start")
@@ -221,8 +223,8 @@ def _add_counting(command: argparse.ArgumentParser) -> None:
                           help="with --numa-model: write the data accesses between markers to FILE (tools/plugin/numa/trace.md)")
     counting.add_argument("--events", action="store_true", help="what each kernel counted of address spaces that ended "
                                                                 "(docs/events.md), in --json or on standard error")
-    counting.add_argument("--profile", metavar="FILE", help="as --count, and write to FILE how many instructions each "
-                                                            "function of the kernel executed between markers")
+    counting.add_argument("--profile", metavar="FILE", help="as --count, and write to FILE how many instructions each function of the "
+                                                            "kernel, Linux's too, executed between markers")
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:

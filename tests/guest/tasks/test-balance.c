@@ -56,8 +56,10 @@ static void run_spinner(struct thread *thread)
 static void run_waiter(struct thread *thread)
 {
     atomic_store(&first[thread->index], thread_kernel());
-    while (!atomic_load(&over))
+    while (!atomic_load(&over)) {
+        atomic_store(&last[thread->index], thread_kernel());
         nap();
+    }
 }
 
 /* Starts one more and waits until it has its pages and only computes: a thread that waits for one needs no CPU. */
@@ -138,6 +140,59 @@ static void test_waiters(void)
     for (int i = 0; i < started; i++)
         CHECK(atomic_load(&first[i]) != here, "thread %d began where another runs", i);
     spinners_end(started);
+}
+
+/* Makes waiters FROM to FROM + COUNT - 1 without waiting for any, as pthread_create does, and then waits until all have
+ * begun. False: not all could be made. */
+static bool waiters_start(int from, int count)
+{
+    for (int i = from; i < from + count; i++) {
+        atomic_store(&first[i], -1);
+        spinners[i].index = i;
+    }
+    for (int i = from; i < from + count; i++) {
+        if (!CHECK(thread_start(&spinners[i], run_waiter), "%s", strerror(errno)))
+            return false;
+    }
+    for (int i = from; i < from + count; i++) {
+        while (atomic_load(&first[i]) < 0)
+            nap();
+    }
+    return true;
+}
+
+/* The last one begins beside its maker: the others are on their way, although they may not have left yet. */
+static void test_together(void)
+{
+    int count = place_few(LIMIT);
+
+    if (!waiters_start(0, count))
+        return;
+    CHECK(different(first, count) == count, "%d threads, made at once, began on %d kernels", count,
+          different(first, count));
+    spinners_end(count);
+}
+
+/* One that was made for another kernel and is bound to this one before it has left is not counted there. */
+static void test_stays(void)
+{
+    int count = place_few(LIMIT), here = thread_kernel();
+
+    atomic_store(&first[0], -1);
+    atomic_store(&last[0], -1);
+    spinners[0].index = 0;
+    if (!CHECK(thread_start(&spinners[0], run_waiter), "%s", strerror(errno)))
+        return;
+    CHECK(place_push(spinners[0].tid_first, here) == 0, "the first thread cannot be bound");
+    while (atomic_load(&first[0]) < 0 || atomic_load(&last[0]) != here)
+        nap();
+    if (!waiters_start(1, count - 1))
+        return;
+    CHECK(different(&first[1], count - 1) == count - 1, "%d threads began on %d kernels", count - 1,
+          different(&first[1], count - 1));
+    for (int i = 1; i < count; i++)
+        CHECK(atomic_load(&first[i]) != here, "thread %d began where two are", i);
+    spinners_end(count);
 }
 
 static void test_allowed(void)
@@ -228,6 +283,8 @@ static void test_bound(void)
 
 static const struct tap_test spread[] = {
     {"spread", "as many threads as kernels run on all of them", test_spread},
+    {"together", "as many threads as kernels, made at once, begin on all of them", test_together},
+    {"stays", "a thread that stays where it was made leaves the other kernels free", test_stays},
     {"waiters", "as many threads that wait while the others are made run on all kernels", test_waiters},
     {"allowed", "threads begin where their affinity lets them", test_allowed},
 };

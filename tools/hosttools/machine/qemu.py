@@ -41,12 +41,13 @@ def kvm_works() -> bool:
 
 @dataclass(frozen=True)
 class Pace:
-    """How QEMU executes: the options --accel, --tcg, --icount and --seed."""
+    """How QEMU executes: the options --accel, --tcg, --icount, --seed and --prealloc."""
 
     threads: str = "multi"  # of TCG, or "single"
     icount: int | None = None
     seed: int | None = None
     accel: str = "tcg"  # or "kvm"
+    prealloc: bool = False  # of memory
 
     def arguments(self) -> list[str]:
         """The emulator options of this pace."""
@@ -76,15 +77,16 @@ class Boot:
         return arguments + (["-initrd", str(self.initrd)] if self.initrd else [])
 
 
-def topology_arguments(topology: Topology) -> list[str]:
+def topology_arguments(topology: Topology, prealloc: bool = False) -> list[str]:
     """-smp, -m, one memory backend a node, its CPUs, and the distances. A socket is a node where the CPUs divide
-    evenly, otherwise each CPU is a socket of its own, so that no socket spans nodes."""
+    evenly, otherwise each CPU is a socket of its own, so that no socket spans nodes. PREALLOC: the host's memory is the
+    machine's before it starts, and not from the first touch of each page on."""
     cpus, nodes = topology.cpus, topology.nodes
     sockets = nodes if cpus % nodes == 0 else cpus
     arguments = ["-smp", f"cpus={cpus},sockets={sockets},cores={cpus // sockets},threads=1",
                  "-m", f"{sum(topology.memory)}B"]
     for node, size in enumerate(topology.memory):
-        arguments += ["-object", f"memory-backend-ram,id=node{node},size={size}"]
+        arguments += ["-object", f"memory-backend-ram,id=node{node},size={size}{',prealloc=on' if prealloc else ''}"]
         members = topology.node_cpus(node)
         span = f",cpus={members[0]}-{members[-1]}" if members else ""
         arguments += ["-numa", f"node,nodeid={node},memdev=node{node}{span}"]
@@ -102,7 +104,7 @@ class QemuMachine(Machine):
         """EXTRA is added to QEMU's options."""
         super().__init__(folder)
         self.command = [
-            PROGRAM, "-machine", "q35", "-cpu", CPU_MODEL, *pace.arguments(), *topology_arguments(topology),
+            PROGRAM, "-machine", "q35", "-cpu", CPU_MODEL, *pace.arguments(), *topology_arguments(topology, pace.prealloc),
             "-display", "none", "-nodefaults", "-no-reboot", *boot.arguments(),
             "-chardev", f"pipe,id=com1,path={folder}/com1", "-serial", "chardev:com1",
             "-chardev", f"pipe,id=log,path={folder}/log", "-device", "isa-debugcon,iobase=0xe9,chardev=log",

@@ -6,6 +6,7 @@ tools/plugin/README.md says what is counted; userland/bench/mark.h has the marke
 import json
 import sys
 from bisect import bisect_right
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Iterable, Sequence
 
@@ -40,8 +41,16 @@ def read(folder: Path) -> dict | None:
         return None
 
 
-def tell(counted: dict | None, kernel: Path | None, profile: str | None, quiet: bool) -> dict:
-    """Says on standard error what `read` gave, if QUIET only what is wrong with it, and writes the file PROFILE.
+@dataclass(frozen=True)
+class Profile:
+    """A profile that is wanted: the file that it goes to, and the kernel's functions."""
+
+    file: str
+    functions: Sequence[elf.Function]
+
+
+def tell(counted: dict | None, profile: Profile | None, quiet: bool) -> dict:
+    """Says on standard error what `read` gave, if QUIET only what is wrong with it, and writes PROFILE.
     Returns what goes into the object of --json."""
     lines: list[str] = []
     told: dict = {"counts": None}
@@ -58,13 +67,13 @@ def tell(counted: dict | None, kernel: Path | None, profile: str | None, quiet: 
             told["numa_model"] = counted["numa_model"]
             if counts and not quiet:
                 lines += [numa_model.TITLE, _columns(numa_model.rows(counted["numa_model"]))]
-        if profile is not None and kernel is not None:
-            rows = by_function(counted["profile"], kernel)
+        if profile is not None:
+            rows = by_function(counted["profile"], profile.functions)
             told["profile"] = [{"function": name, "instructions": executed} for name, executed in rows]
             try:
-                Path(profile).write_text(profile_table(rows) + "\n")
+                Path(profile.file).write_text(profile_table(rows) + "\n")
             except OSError as error:
-                lines.append(f"kettle: --profile {profile}: {error.strerror}")
+                lines.append(f"kettle: --profile {profile.file}: {error.strerror}")
             if rows and not quiet:
                 lines.append(profile_table(rows[:PROFILE_LINES]))
     for line in lines:
@@ -97,9 +106,8 @@ def table(counts: Sequence[dict]) -> str:
     return _columns(rows)
 
 
-def by_function(profile: Iterable[Sequence[int]], kernel: Path) -> list[tuple[str, int]]:
-    """The profile's [address, instructions] pairs summed up by function of KERNEL, the greatest first."""
-    functions = elf.functions(kernel)
+def by_function(profile: Iterable[Sequence[int]], functions: Sequence[elf.Function]) -> list[tuple[str, int]]:
+    """The profile's [address, instructions] pairs summed up by function, the greatest first."""
     starts = [function.start for function in functions]
     sums: dict[str, int] = {}
     for address, executed in profile:

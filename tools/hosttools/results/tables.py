@@ -29,20 +29,22 @@ def absent_cell(what: str) -> str:
     return f"absent: {what}" if what else "-"
 
 
-def profile_table(data: Json) -> str:
-    """Which functions of Kettle executed the instructions of a row, from the runs profile-CASE."""
+def profile_table(data: Json, linux: bool = False) -> str:
+    """Which functions of Kettle executed the instructions of a row, from the runs profile-CASE; of Linux, from profile-CASE-linux."""
     rows = []
     for run in data["runs"]:
-        item = next(measured(data, run["name"]), None) if run["name"].startswith("profile-") else None
+        wanted = run["name"].startswith("profile-") and run["name"].endswith("-linux") == linux
+        item = next(measured(data, run["name"]), None) if wanted else None
         if item is None or not item.case["count"] or not run.get("profile"):
             continue
         functions = [row for row in run["profile"] if not row["function"].startswith(IDLE_PREFIX)]
         rows.append([f"`{item.case['case']}`", figure(sum(row["instructions"] for row in functions) / item.case["count"]),
                      ", ".join(f"{row['function']} {row['instructions'] / item.case['count']:,.0f}"
                                for row in functions[:PROFILE_ROWS])])
-    return ("## Where the kernels' instructions go\n\nOf one operation, on four kernels of two nodes, without the looking "
-            f"for work: the {PROFILE_ROWS} functions that execute the most.\n\n"
-            + table(["", "kernel", "functions"], rows)) if rows else ""
+    title, where = ("Linux's instructions", "four CPUs") if linux else ("the kernels' instructions", "four kernels")
+    what = "" if linux else ", without the looking for work"
+    return (f"## Where {title} go\n\nOf one operation, on {where} of two nodes{what}: the {PROFILE_ROWS} functions that execute the "
+            "most.\n\n" + table(["", "kernel", "functions"], rows)) if rows else ""
 
 
 def absent_table(data: Json) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO, Iterator
 
 from hosttools.errors import UsageError
-from hosttools.image import image, share, shell
+from hosttools.image import elf, image, linux_symbols, share, shell
 from hosttools.machine import bochs, boot_options, linux, memory_need, qemu
 from hosttools.machine.machine import Machine
 from hosttools.machine.terminal import owns_terminal
@@ -148,7 +148,7 @@ def _check_pace(options: argparse.Namespace) -> qemu.Pace:
         raise UsageError("--numa-model needs --tcg single: modelled caches take all accesses in one order")
     one = options.icount is not None or options.numa_model is not None
     threads = options.tcg or ("single" if one else "multi")
-    return qemu.Pace(threads, options.icount, options.seed, _check_accel(options))
+    return qemu.Pace(threads, options.icount, options.seed, _check_accel(options), options.prealloc)
 
 
 def _check_counting(options: argparse.Namespace) -> Path | None:
@@ -159,8 +159,6 @@ def _check_counting(options: argparse.Namespace) -> Path | None:
         raise UsageError("--numa-model is QEMU's: leave it out with --emulator bochs")
     if options.emulator != "qemu":
         raise UsageError("--count and --profile are QEMU's: leave them out with --emulator bochs")
-    if options.profile is not None and options.os != "kettle":
-        raise UsageError("--profile is for Kettle: Linux's kernel comes without symbols")
     return built(count.PLUGIN)
 
 
@@ -190,6 +188,8 @@ def _check_bochs(options: argparse.Namespace, topology: Topology) -> None:
         raise UsageError("--emulator bochs has no NUMA tables: leave out --nodes and --dist")
     if options.tcg is not None or options.icount is not None:
         raise UsageError("--tcg and --icount are QEMU's: leave them out with --emulator bochs")
+    if options.prealloc:
+        raise UsageError("--prealloc is QEMU's: leave it out with --emulator bochs")
     if options.boot == "kernel":
         raise UsageError("--emulator bochs boots from an ISO image only")
     if topology.memory[0] % MIB or topology.memory[0] > BOCHS_MEMORY_MAX:
@@ -211,7 +211,8 @@ def make_machine(plan: Plan, folder: Path, progress: Progress, extra: tuple[str,
         kernel = linux.kernel(progress.say)
         _write_parts(initramfs, linux.init_archive(), plan)
         boot = qemu.Boot(kernel, initramfs,
-                         linux.command_line(options.seed is not None, [*options.append, *options.append_raw]))
+                         linux.command_line(options.seed is not None or options.profile is not None,
+                                            [*options.append, *options.append_raw]))
         return linux.LinuxMachine(folder, plan.topology, plan.pace, boot, extra)
     _write_parts(initramfs, b"", plan)
     assert plan.kernel is not None
@@ -236,6 +237,11 @@ def _write_parts(path: Path, first: bytes, plan: Plan) -> None:
             file.write(plan.base_image.read_bytes())
             file.write(bytes(-file.tell() % 4))
         file.write(plan.job.archive())
+
+
+def _functions(plan: Plan, progress: Progress) -> list[elf.Function]:
+    """The functions of the kernel that PLAN boots."""
+    return elf.functions(plan.kernel) if plan.kernel is not None else linux_symbols.functions(linux.kernel(progress.say))
 
 
 @contextlib.contextmanager
@@ -275,7 +281,8 @@ async def main(options: argparse.Namespace, interactive: bool) -> int:
         print(f"kettle: {outcome.problem}", file=sys.stderr)
     told = {}
     if plan.plugin is not None:
-        told = count.tell(counted, plan.kernel, options.profile, quiet=options.json)
+        profile = None if options.profile is None else count.Profile(options.profile, _functions(plan, progress))
+        told = count.tell(counted, profile, quiet=options.json)
         if plan.model is not None and told.get("numa_model") is not None:
             told["numa_model"] = {**numa_model.describe(plan.model), **told["numa_model"]}
     if options.events:

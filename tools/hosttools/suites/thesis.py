@@ -7,7 +7,7 @@ Its programs IS, FT, CG, BFS and LUD run as its own did (`--pomp`): threads begi
     slots-1-N-linux     the same on Linux, which stands beside all three
     fetch-S-2-kettle    on two kernels, instructions exactly: first reads of consecutive pages that another kernel has; also with
                         `prefetch=0`, where each is a fetch
-    profile-PROGRAM     which functions of Kettle executed the instructions
+    profile-PROGRAM, profile-PROGRAM-linux  which functions of either kernel executed the instructions
 
 thesis_data has the thesis's tables; what it shows only as a picture has no numbers here. Table 6.1 and figure 6.1 are those of the
 benchmark `tasks`.
@@ -63,8 +63,10 @@ def plan(options: argparse.Namespace) -> list[Run]:
                  for slots in SLOTS]
     runs += [Run(f"fetch-{slots}-2-kettle", ("--cpus", "2", *EXACT), ("taskbench", "--json", "--cases", FETCH),
                  RUN_LIMIT, (f"prefetch={slots}",)) for slots in FETCH_SLOTS]
-    runs += [Run(f"profile-{name}", (*workloads.machine(4), "--tcg", "single", "--profile", "/dev/null", *workloads.environment(WAITING)),
-                 workloads.program(4, SIZE, "--pomp", name), RUN_LIMIT) for name in (PROFILED_QUICK if options.quick else PROFILED)]
+    for name in PROFILED_QUICK if options.quick else PROFILED:
+        shape = (*workloads.machine(4), "--tcg", "single", "--profile", "/dev/null", *workloads.environment(WAITING))
+        words = workloads.program(4, SIZE, "--pomp", name)
+        runs += [Run(f"profile-{name}", shape, words, RUN_LIMIT), Run(f"profile-{name}-linux", ("--os", "linux", *shape), words, RUN_LIMIT)]
     return runs
 
 
@@ -196,13 +198,13 @@ def _map_of_figures(data: Json) -> str:
     most = max(kernels_of(data), default=0)
     kinds = [*((f"{word}-{slots}", what) for slots in SLOTS for word, what in (
         ("totals", f"events of all kernels, {slots} slots"), ("kernels", f"events by kernel, {slots} slots, 16 kernels there, {most} here"))),
-        ("", "functions of SMP Linux: not redrawn, as nothing here counts them"), ("modes", "user and kernel mode, SMP Linux"),
-        ("profile", "functions of the kernel: the table at the end"), ("modes", "user and kernel mode, Popcorn and Kettle"),
+        ("profile", "functions of SMP Linux: the last table"), ("modes", "user and kernel mode, SMP Linux"),
+        ("profile", "functions of Popcorn's kernel: the table before that"), ("modes", "user and kernel mode, Popcorn and Kettle"),
         *(("results", f"results, {slots} slots") for slots in SLOTS), ("results", "results, all slots")]
     rows = []
     for number, (word, what) in enumerate(kinds):
         numbers = ", ".join(f"6.{FIRST_FIGURE[name] + number}" for name in THESIS)
-        pictures = " ".join(f"[{name}]({name}-{word}.svg)" for name in THESIS) if word not in ("", "profile") else "-"
+        pictures = " ".join(f"[{name}]({name}-{word}.svg)" for name in THESIS) if word != "profile" else "-"
         rows.append([numbers, what, pictures])
     rows.insert(0, ["6.1", "a move to a kernel, and back", "[tasks](../tasks/tasks.md)"])
     return "## Figures\n\n" + table(["thesis", "shows", "here"], rows)
@@ -227,7 +229,7 @@ def tables(data: Json) -> list[str]:
     steps = [_map_of_figures(data), _procedures(), _totals(data), _fetches(data)]
     for name in THESIS:
         steps += [_retrievals(data, name), _results(data, name)]
-    return [part for part in [*steps, profile_table(data)] if part]
+    return [part for part in [*steps, profile_table(data), profile_table(data, linux=True)] if part]
 
 
 def _procedures() -> str:

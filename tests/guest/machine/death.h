@@ -46,6 +46,8 @@ void death_work(int index, int home, int other);
 pid_t death_wanderer(uint64_t seed);
 /* Ends CHILD, and waits for it. */
 void death_reap(pid_t child);
+/* Makes calls for ever, on KERNEL, that have it ask others (death_calls.c). */
+_Noreturn void death_call_from(int kernel);
 /* True: KERNEL has died, within LIMIT ns. */
 bool death_comes(int kernel, int64_t limit);
 
@@ -79,6 +81,8 @@ int death_home_writer(int argc, char **argv);
 int death_home_pipe(int argc, char **argv);
 int death_home_over(int argc, char **argv);
 int death_home_vfork(int argc, char **argv);
+int death_home_sitter(int argc, char **argv);
+int death_home_calls(int argc, char **argv);
 int death_home_robust(int argc, char **argv);
 int death_home_giver(int argc, char **argv);
 int death_home_given(int argc, char **argv);
@@ -116,6 +120,7 @@ void death_test_copies(void);
 void death_test_mover(void);
 void death_test_load(void);
 void death_test_second(void);
+void death_test_stops(void);
 void death_test_types(void);
 void death_test_times(void);
 void death_test_account(void);

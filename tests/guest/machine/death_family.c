@@ -73,6 +73,7 @@ static void give(const char *type, bool told)
     death_say(talk);
     CHECK(death_comes(dying, COMES), "kernel %d does not die at %s", dying, type);
     CHECK_DIES(giver, SIGKILL);
+    death_audit(); /* after the clean-up */
     if (told) {
         CHECK(waitpid(-1, NULL, WNOHANG) == 0, "%s: it is not our child: %s", type, tap_error(errno));
         MUST(kill(given, SIGTERM));
@@ -82,7 +83,6 @@ static void give(const char *type, bool told)
         MUST(kill(given, SIGKILL));
     }
     close(talk);
-    death_audit();
     death_start_again(dying);
     death_state = "no message";
 }

@@ -124,6 +124,8 @@ int main(int argc, char **argv)
          death_test_workers},
         {"load", "kernels die under load, and what is elsewhere goes on with the right results", death_test_load},
         {"second", "a second kernel dies while the others clean up, and both start again", death_test_second},
+        {"stops", "a kernel dies while another one stops, until what that has is handed over, and while it starts",
+         death_test_stops},
         {"types", "a kernel dies at each message that it takes under load, with the same", death_test_types},
         {"times", "a death is over in a bounded time", death_test_times},
         {"account", "the others have what they had before", death_test_account},
@@ -135,7 +137,8 @@ int main(int argc, char **argv)
         {"writer", death_home_writer}, {"pipe", death_home_pipe},     {"over", death_home_over},
         {"vfork", death_home_vfork},   {"robust", death_home_robust}, {"giver", death_home_giver},
         {"given", death_home_given},   {"shell", death_home_shell},   {"leader", death_home_leader},
-        {"job", death_home_job},       {"member", death_home_member}, {"daemon", death_home_daemon},
+        {"sitter", death_home_sitter}, {"calls", death_home_calls},   {"job", death_home_job},
+        {"member", death_home_member}, {"daemon", death_home_daemon},
     };
     const struct tap_program program = {.tests = tests,
                                         .count = TAP_COUNT(tests),

@@ -105,15 +105,16 @@ static bool in_user_copy(const struct trap_frame *frame)
     return frame->rip >= (uint64_t)user_copy_start && frame->rip < (uint64_t)user_copy_end;
 }
 
-/* As space_fault for THREAD's program. While no kernel has memory, it waits until the largest program has ended. */
-static int resolve_fault(const struct thread *thread, uint64_t address, uint32_t access)
+/* As space_fault for THREAD's program; IN_CALL: one of its calls has touched ADDRESS. While no kernel has memory, it
+ * waits until the largest program has ended. */
+static int resolve_fault(const struct thread *thread, uint64_t address, uint32_t access, bool in_call)
 {
     uint32_t tries = 0;
     int error;
 
     do {
         error = space_fault(group_space(thread->group), address, access);
-    } while (__builtin_expect(error == -ENOMEM, 0) && oom_wait(&tries));
+    } while (__builtin_expect(error == -ENOMEM, 0) && oom_wait(&tries, in_call));
     return error;
 }
 
@@ -163,14 +164,14 @@ static void page_fault(struct trap_frame *frame)
             frame->rip = (uint64_t)user_copy_fault;
             return;
         }
-        error = resolve_fault(thread, address, access_of(frame->error));
+        error = resolve_fault(thread, address, access_of(frame->error), true);
         if (error < 0)
             frame->rip = (uint64_t)user_copy_fault;
         else
             count_fault(thread, error);
         return;
     }
-    error = resolve_fault(thread, address, access_of(frame->error));
+    error = resolve_fault(thread, address, access_of(frame->error), false);
     if (error < 0)
         fault_failed(thread, address, error);
     else

@@ -141,7 +141,7 @@ int lost_children(kernel_set lost)
 {
     for (kernel_set rest = lost; rest != 0; rest &= rest - 1)
         children_lost((uint32_t)__builtin_ctzll(rest));
-    return children_lost_waits();
+    return children_lost_waits(lost);
 }
 
 static bool free_orphan(struct group *group, void *context)

@@ -8,8 +8,10 @@
 #include "kernel/abi/errno.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
+#include "msg/channel.h"
 #include "tasks/family/end.h"
 #include "tasks/family/session.h"
+#include "tasks/family/set.h"
 #include "tasks/family/wire.h"
 #include "tasks/process/call.h"
 #include "tasks/remote/operation.h"
@@ -311,6 +313,7 @@ int64_t children_adopt(struct group *group, const struct msg_process_call *call,
         child->id = call->child.id;
         child->group = call->child.group;
         child->uid = call->child.uid;
+        child->giver = call->child.giver;
         child->exit_signal = SIGCHLD;
         process_add_child_locked(process, child);
     }
@@ -321,12 +324,14 @@ int64_t children_adopt(struct group *group, const struct msg_process_call *call,
     return error;
 }
 
-/* Returns the first process, from ID upwards, that has accepted the child; init if none has. */
-static uint32_t find_reaper(uint32_t id, const struct child *child)
+/* Returns the first process, from ID upwards, that has accepted the child of GIVER; init if none has. */
+static uint32_t find_reaper(uint32_t id, uint32_t giver, const struct child *child)
 {
     while (id != PROCESS_INIT) {
         struct msg_process_call call = {
-            .id = id, .type = MSG_PROCESS_ADOPT, .child = {.id = child->id, .group = child->group, .uid = child->uid}};
+            .id = id,
+            .type = MSG_PROCESS_ADOPT,
+            .child = {.id = child->id, .group = child->group, .uid = child->uid, .giver = giver}};
         struct msg_process_result result;
         int64_t error = process_call_surely(&call, &result);
 
@@ -381,7 +386,7 @@ void children_give_away(struct group *group)
     struct child child, *entry;
 
     while (first_child(group, &child)) {
-        reaper = find_reaper(reaper, &child);
+        reaper = find_reaper(reaper, group->id, &child);
         give_to(reaper, group->id, &child);
         spin_lock(&group->lock);
         entry = process_find_child_locked(group->process, child.id);
@@ -394,18 +399,27 @@ void children_give_away(struct group *group)
     }
 }
 
+/* --- a kernel has died --- */
+
+/* A process group that a process there may have kept from being orphaned; its number is 0 if not. */
+struct bereft {
+    uint32_t group, session;
+};
+
 /* Finds a child of GROUP that was at home on KERNEL and has not ended, and makes *EVENT its end. False: there is none.
  */
-static bool lost_child(struct group *group, uint32_t kernel, struct child_event *event)
+static bool lost_child(struct group *group, uint32_t kernel, struct child_event *event, struct bereft *bereft)
 {
+    const struct process *process = group->process;
     bool found = false;
 
     spin_lock(&group->lock);
-    list_for_each(node, &group->process->children) {
+    list_for_each(node, &process->children) {
         const struct child *child = container_of(node, const struct child, node);
 
         if (process_home(child->id) == kernel && !has_ended(child)) {
             *event = (struct child_event){.child = child->id, .code = CLD_KILLED, .status = SIGKILL, .uid = child->uid};
+            *bereft = (struct bereft){child->group != process->process_group ? child->group : 0, process->session};
             found = true;
             break;
         }
@@ -414,26 +428,48 @@ static bool lost_child(struct group *group, uint32_t kernel, struct child_event 
     return found;
 }
 
+/* Whether the parent of GROUP, *PARENT, was at home on KERNEL. Nobody can say any more in which process group and
+ * session that was. It counts as having kept GROUP's process group from being orphaned, unless it has led that group,
+ * or GROUP leads its session. */
+static bool lost_parent(struct group *group, uint32_t kernel, uint32_t *parent, struct bereft *bereft)
+{
+    const struct process *process = group->process;
+    bool kept;
+
+    spin_lock(&group->lock);
+    *parent = process->parent;
+    kept = process->session != group->id && process->process_group != process->parent;
+    *bereft = (struct bereft){kept ? process->process_group : 0, process->session};
+    spin_unlock(&group->lock);
+    return *parent != PROCESS_INIT && process_home(*parent) == kernel;
+}
+
+static void look_later(const struct bereft *bereft)
+{
+    if (bereft->group != 0)
+        process_look_later(bereft->group, bereft->session);
+}
+
 static bool lose(struct group *group, void *context)
 {
     uint32_t kernel = *(const uint32_t *)context, parent, last = 0;
     struct msg_process_result result = {.value = 0};
     struct msg_process_call call = {.id = group->id, .type = MSG_PROCESS_CHILD_EVENT};
+    struct bereft bereft;
 
     if (group->process == NULL)
         return true;
     /* one that stays is of a process that is ending */
-    while (lost_child(group, kernel, &call.event) && call.event.child != last) {
+    while (lost_child(group, kernel, &call.event, &bereft) && call.event.child != last) {
         last = call.event.child;
         children_event(group, &call, &result);
+        look_later(&bereft);
     }
-    spin_lock(&group->lock);
-    parent = group->process->parent;
-    spin_unlock(&group->lock);
-    if (parent == PROCESS_INIT || process_home(parent) != kernel)
+    if (!lost_parent(group, kernel, &parent, &bereft))
         return true;
     call = (struct msg_process_call){
         .id = group->id, .type = MSG_PROCESS_NEW_PARENT, .parent = {.is = PROCESS_INIT, .was = parent}};
+    look_later(&bereft);
     process_new_parent(group, &call, &result);
     return true;
 }
@@ -443,21 +479,84 @@ void children_lost(uint32_t kernel)
     group_each(lose, &kernel);
 }
 
+/* Finds a child that a process of LOST, which have died, was giving to GROUP, and may not have told of it. 0: none. */
+static uint32_t promised_child(struct group *group, kernel_set lost)
+{
+    uint32_t found = 0;
+
+    spin_lock(&group->lock);
+    list_for_each(node, &group->process->children) {
+        const struct child *child = container_of(node, const struct child, node);
+        uint32_t home = child->giver != 0 ? process_home(child->giver) : KERNELS_MAX;
+
+        if (home < KERNELS_MAX && (lost >> home & 1) != 0 && !has_ended(child)) {
+            found = child->id;
+            break;
+        }
+    }
+    spin_unlock(&group->lock);
+    return found;
+}
+
+static void keep_promised(struct group *group, uint32_t id)
+{
+    struct child *child;
+
+    spin_lock(&group->lock);
+    child = process_find_child_locked(group->process, id);
+    if (child != NULL)
+        child->giver = 0;
+    spin_unlock(&group->lock);
+}
+
+/* Finds out which of those children were told that GROUP is their parent. The others have init as their parent by now,
+ * or were released, and GROUP forgets them. */
+static int settle_promised(struct group *group, kernel_set lost)
+{
+    struct msg_process_call cancel = {.id = group->id, .type = MSG_PROCESS_CHILD_EVENT};
+    struct msg_process_result result;
+    uint32_t child;
+
+    while ((child = promised_child(group, lost)) != 0) {
+        struct msg_process_call call = {.id = child, .type = MSG_PROCESS_PARENT};
+        int64_t parent = process_call_surely(&call, &result);
+
+        if (parent == -ENOMEM)
+            return -ENOMEM;
+        if (parent < 0 && msg_peer_fenced(process_home(child)))
+            return -EAGAIN; /* its home has died, too: it has ended, as the next clean-up says */
+        cancel.event = (struct child_event){.child = child, .code = CHILD_CANCELLED};
+        if (parent == group->id)
+            keep_promised(group, child);
+        else
+            children_event(group, &cancel, &result);
+    }
+    return 0;
+}
+
+struct again {
+    kernel_set lost;
+    int error;
+};
+
 static bool report_again(struct group *group, void *context)
 {
+    struct again *again = context;
     int error = process_ended_again(group);
 
+    if (error == 0 && group->process != NULL)
+        error = settle_promised(group, again->lost);
     if (error != 0)
-        *(int *)context = error;
+        again->error = error;
     return true;
 }
 
-int children_lost_waits(void)
+int children_lost_waits(kernel_set lost)
 {
-    int error = 0;
+    struct again again = {.lost = lost};
 
-    group_each(report_again, &error);
-    return error;
+    group_each(report_again, &again);
+    return again.error;
 }
 
 void children_init(void)

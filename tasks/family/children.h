@@ -46,10 +46,11 @@ void children_give_away(struct group *group);
  * there have init as their parent. Tasks only; does not wait. */
 void children_lost(uint32_t kernel);
 
-/* A kernel has died, and all programs are quiesced: releases the zombies here whose parents have no entry of them any
- * more, as a thread there was about to say REAPED. 0; -ENOMEM: not all of them. Tasks only; waits for the homes of the
- * parents; may be repeated. */
-int children_lost_waits(void);
+/* LOST have died, and all programs are quiesced: releases the zombies here whose parents have no entry of them any
+ * more, as a thread there was about to say REAPED; and forgets the children that a process there was giving to one here
+ * and has not told of it. 0; -ENOMEM, -EAGAIN: not all of them. Tasks only; waits for the homes of the parents and of
+ * the children; may be repeated. */
+int children_lost_waits(kernel_set lost);
 
 void children_init(void);
 

@@ -5,6 +5,7 @@
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/list.h"
+#include "kernel/lib/log.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
 #include "msg/call.h"
@@ -160,13 +161,14 @@ void process_group_look(uint32_t group, uint32_t session, uint32_t except, struc
 
 /* Signals that cannot be sent now, because programs are quiesced or there is no memory for a message. A task sends them
  * later. A signal that is in the list already is not added again, just as a pending signal is not sent twice; so there
- * are at most as many as groups, times the signals that a terminal sends. */
+ * are at most as many as groups, times the signals that a terminal sends. Also groups that a death may have orphaned,
+ * which is seen when every kernel has given up the parents there: after the clean-up. */
 static struct spinlock later_lock;
 struct later {
-    struct list node;   /* [k] later_lock: in order of age, the oldest first; or in `spare` */
-    enum msg_type type; /* [i] PROCESS_GROUP_SIGNAL, or PROCESS_SIGNAL */
-    uint32_t id, signal;
-    kernel_set kernels; /* [k] later_lock. PROCESS_GROUP_SIGNAL: kernels that have not got it yet */
+    struct list node;    /* [k] later_lock: in order of age, the oldest first; or in `spare` */
+    enum msg_type type;  /* [i] PROCESS_GROUP_SIGNAL, or PROCESS_SIGNAL; PROCESS_GROUP_LOOK: session_look_after */
+    uint32_t id, signal; /* PROCESS_GROUP_LOOK: instead of a signal, the session */
+    kernel_set kernels;  /* [k] later_lock. PROCESS_GROUP_SIGNAL: kernels that have not got it yet */
 };
 static struct later kept[LATER_KEPT];
 static struct list all_later = {&all_later, &all_later}; /* [k] later_lock */
@@ -192,23 +194,37 @@ static void free_later_locked(struct later *later)
         heap_free(later, sizeof(*later));
 }
 
-/* Takes the oldest entry. False: there is none, or programs are quiesced. */
+/* The oldest entry for which something can be done now. NULL: there is none, or programs are quiesced. */
+static struct later *due_later_locked(void)
+{
+    bool cleaning = msg_peers_fenced() != 0;
+
+    if (freeze_active())
+        return NULL;
+    list_for_each(node, &all_later) {
+        struct later *later = container_of(node, struct later, node);
+
+        if (later->type != MSG_PROCESS_GROUP_LOOK || !cleaning)
+            return later;
+    }
+    return NULL;
+}
+
+/* Takes that entry. */
 static bool take_later(struct later *out)
 {
-    bool found;
+    struct later *due;
 
     spin_lock(&later_lock);
-    found = !list_empty(&all_later) && !freeze_active();
-    if (found) {
-        struct later *oldest = container_of(all_later.next, struct later, node);
-
-        *out = *oldest;
-        list_remove(&oldest->node);
-        free_later_locked(oldest);
+    due = due_later_locked();
+    if (due != NULL) {
+        *out = *due;
+        list_remove(&due->node);
+        free_later_locked(due);
     }
-    later_submitted = found;
+    later_submitted = due != NULL;
     spin_unlock(&later_lock);
-    return found;
+    return due != NULL;
 }
 
 static void send_later(struct work *work)
@@ -227,6 +243,10 @@ static void send_later(struct work *work)
             process_call_surely(&call, &result);
             continue;
         }
+        if (next.type == MSG_PROCESS_GROUP_LOOK) {
+            session_look_after(next.id, next.signal, 0);
+            continue;
+        }
         msg_gather(next.kernels & ~(1ull << instance.kernel), next.type, &asked, sizeof(asked), NULL, NULL,
                    "processes of a group", next.id);
         if ((next.kernels >> instance.kernel & 1) != 0)
@@ -240,7 +260,7 @@ static void submit_later(void)
     bool submit;
 
     spin_lock(&later_lock);
-    submit = !list_empty(&all_later) && !later_submitted && !freeze_active();
+    submit = !later_submitted && due_later_locked() != NULL;
     later_submitted |= submit;
     spin_unlock(&later_lock);
     if (submit)
@@ -274,6 +294,12 @@ static bool put_off(enum msg_type type, uint32_t id, uint32_t signal, kernel_set
     spin_unlock(&later_lock);
     submit_later();
     return later != NULL;
+}
+
+void process_look_later(uint32_t group, uint32_t session)
+{
+    if (!put_off(MSG_PROCESS_GROUP_LOOK, group, session, 0))
+        log_line("tasks: no memory to find whether a death has orphaned process group %u", group);
 }
 
 void process_signal_later(uint32_t process, uint32_t signal)

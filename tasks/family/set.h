@@ -17,6 +17,9 @@ void process_group_look(uint32_t group, uint32_t session, uint32_t except, struc
 /* Sends a signal from the kernel to a process group. For handlers and interrupts (the terminal); does not wait. A task
  * sends it later if programs are quiesced or there is no memory for a message. */
 void process_group_signal(uint32_t group, uint32_t signal);
+/* A kernel has died, and with it a process that may have kept process group GROUP of SESSION from being orphaned: has a
+ * task do session_look_after when the death is cleaned up. Any context without locks. */
+void process_look_later(uint32_t group, uint32_t session);
 /* Has a task send a signal to a process, because there is no memory to ask its home now. */
 void process_signal_later(uint32_t process, uint32_t signal);
 

@@ -70,6 +70,9 @@ int64_t futex_wait(const struct futex_expected *expected)
         return -EFAULT;
     if (value != expected->value || futex_poll(expected, &place))
         return -EAGAIN; /* before queueing, which may cost a message */
+    error = futex_release_lost_word(expected->address, value, &place);
+    if (error != 0)
+        return error;
     error = futex_join(&wait, &place, expected->bitset);
     if (error != 0)
         return error;

@@ -129,6 +129,13 @@ void futex_robust_init(void);
  * of SPACE, as the thread's own end does. Tasks only; waits for memory and the words' owners. */
 void futex_release_list(struct space *space, uint32_t tid, uint64_t list);
 
+/* For a thread that is about to wait at PLACE while the word at ADDRESS has VALUE. If the word is in memory that
+ * processes share, and VALUE says with FUTEX_WAITERS that a thread owns it that was lost with a kernel, the word
+ * becomes one whose owner has died: -EAGAIN, as it has another value now. 0: it is none of these; -EFAULT. May wait for
+ * a page.
+ */
+int futex_release_lost_word(uint64_t address, uint32_t value, const struct futex_place *place);
+
 /* Leaves the queue for a thread that should not have been queued. If the thread has been woken, it wakes another waiter
  * in its place. Returns ERROR, or 0 if it has been woken and there is no other waiter. */
 int64_t futex_give_up(struct futex_wait *wait, const struct futex_place *place, int64_t error);

@@ -9,6 +9,7 @@
 #include "tasks/futex/futex.h"
 #include "tasks/futex/internal.h"
 #include "tasks/futex/pi/pi.h"
+#include "tasks/role/role.h"
 
 #define ROBUST_MAX 2048u /* maximal number of entries of a list, as in Linux */
 #define ENTRY_PI 1ull    /* in a link of a robust list: the word is a lock of FUTEX_LOCK_PI */
@@ -133,6 +134,17 @@ void futex_release_thread(bool others)
         pi_release_thread();
     if (cleared != 0 && others && user_write(cleared, &zero, sizeof(zero)) == 0)
         futex_wake(cleared, true, 1, FUTEX_ANY);
+}
+
+int futex_release_lost_word(uint64_t address, uint32_t value, const struct futex_place *place)
+{
+    int error;
+
+    if ((value & PI_WAITERS) == 0 || (place->key.space & FUTEX_OBJECTS) == 0 ||
+        !role_is_lost((value & PI_TID_MASK) >> TID_KERNEL_SHIFT))
+        return 0;
+    error = futex_swap(address, &value, PI_WAITERS | PI_OWNER_DIED); /* the other waiters find that, too */
+    return error == -EFAULT ? error : -EAGAIN;
 }
 
 void futex_release_list(struct space *space, uint32_t tid, uint64_t list)

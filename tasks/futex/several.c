@@ -17,13 +17,13 @@ struct several {
     } part[];
 };
 
-static int64_t check_word(const struct futex_expected *word)
+static int64_t check_word(const struct futex_expected *word, const struct futex_place *place)
 {
     uint32_t value;
 
     if (user_read(&value, word->address, sizeof(value)) != 0)
         return -EFAULT;
-    return value == word->value ? 0 : -EAGAIN;
+    return value == word->value ? futex_release_lost_word(word->address, value, place) : -EAGAIN;
 }
 
 /* Finds and checks all words before the thread queues at any of them, which may cost messages. */
@@ -34,7 +34,7 @@ static int64_t find_all(struct several *s, const struct futex_expected *words, u
     for (uint32_t i = 0; i < count && error == 0; i++) {
         error = futex_find(words[i].address, words[i].shared, &s->part[i].place);
         if (error == 0)
-            error = check_word(&words[i]);
+            error = check_word(&words[i], &s->part[i].place);
     }
     return error;
 }
@@ -70,7 +70,7 @@ static int64_t join_all(struct several *s, const struct futex_expected *words, u
 
         error = futex_join_any(&part->wait, &part->place, FUTEX_ANY, &s->any);
         if (error == 0) {
-            error = check_word(&words[i]);
+            error = check_word(&words[i], &part->place);
             if (error == 0)
                 error = futex_check_place(words[i].address, &part->place);
             if (error == 0) {

@@ -234,8 +234,9 @@ static void send_process(struct sending *s, const struct group *group)
     gather_begin(s, PART_CHILDREN, group->id, sizeof(struct handover_child));
     list_for_each(at, &process->children) {
         const struct child *child = container_of(at, const struct child, node);
-        struct handover_child item = {child->user_ns,     child->system_ns, child->id,   child->group,
-                                      child->exit_signal, child->status,    child->code, child->stop_round};
+        struct handover_child item = {
+            child->user_ns, child->system_ns, child->id,         child->group, child->exit_signal,
+            child->status,  child->code,      child->stop_round, child->giver, 0};
 
         gather(s, &item);
     }

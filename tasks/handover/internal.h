@@ -68,7 +68,7 @@ struct handover_process {
 
 struct handover_child {
     uint64_t user_ns, system_ns;
-    uint32_t id, group, exit_signal, status, code, stop_round;
+    uint32_t id, group, exit_signal, status, code, stop_round, giver, pad;
 };
 
 struct handover_place {

@@ -132,6 +132,7 @@ static int take_children(struct process *process, const struct handover_child *f
         child->status = from[i].status;
         child->code = from[i].code;
         child->stop_round = from[i].stop_round;
+        child->giver = from[i].giver;
         child->user_ns = from[i].user_ns;
         child->system_ns = from[i].system_ns;
         process_add_child_locked(process, child); /* nobody else knows the process yet */

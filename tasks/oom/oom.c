@@ -203,7 +203,7 @@ static void kill_largest(const struct choice *choice, uint32_t asker)
     process_call_surely(&call, &result);
 }
 
-bool oom_wait(uint32_t *tries)
+bool oom_wait(uint32_t *tries, bool in_call)
 {
     static const struct wait_reason reason = {.what = "memory", .kernel = -1};
     struct choice choice;
@@ -215,7 +215,7 @@ bool oom_wait(uint32_t *tries)
         return false;
     if (choice.lacks && !choice.ending)
         kill_largest(&choice, thread_current()->group->id);
-    sched_block(NULL, &reason, WAIT_KILLABLE, clock_now() + PAUSE);
+    sched_block(NULL, &reason, in_call ? WAIT_FIRM : WAIT_KILLABLE, clock_now() + PAUSE);
     return true;
 }
 

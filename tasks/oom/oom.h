@@ -7,8 +7,10 @@
 
 /* No kernel had memory for a page of the current thread's program. Has the largest process killed, unless one is ending
  * already, and waits a moment: true, and the caller tries again. False: the thread is to die, or memory is not what is
- * lacking. *TRIES is 0 before the first call for a page. Tasks only, without locks. */
-bool oom_wait(uint32_t *tries);
+ * lacking. *TRIES is 0 before the first call for a page. IN_CALL: a call of the thread has touched the page. It may
+ * have something under way that no table has yet, an open of a file for instance, and so does not count as quiesced
+ * (tasks/freeze) while it waits. Tasks only, without locks. */
+bool oom_wait(uint32_t *tries, bool in_call);
 
 /* This kernel has refused itself an object. A worker has the largest process killed. Any context; never waits. */
 void oom_report(void);

@@ -30,6 +30,7 @@ struct child {
     uint32_t status;             /* as waitpid's: of the latest event not yet waited for */
     uint32_t code;               /* 0, or CLD_* of that event */
     uint32_t uid;                /* its real user at that event; before the first event, its parent's */
+    uint32_t giver;              /* the process that has given it to this one, a reaper, as it ended; 0: none */
     uint32_t stop_round;         /* of the latest stop or continue reported: earlier rounds are dropped */
     uint64_t user_ns, system_ns; /* valid once ended: its own and its waited-for children's */
 };

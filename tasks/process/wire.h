@@ -117,8 +117,9 @@ struct msg_process_call { /* PROCESS_..., from PROCESS_PARENT to PROCESS_LIMIT *
         struct {
             uint32_t id, group;
             uint32_t uid;
-        } child;        /* CHILD_GROUP, ADOPT */
-        uint32_t umask; /* UMASK: permission bits, or PROCESS_UMASK_ASK */
+            uint32_t giver; /* ADOPT: the process that ends */
+        } child;            /* CHILD_GROUP, ADOPT */
+        uint32_t umask;     /* UMASK: permission bits, or PROCESS_UMASK_ASK */
         struct {
             uint64_t from_now, interval; /* ns; 0: off */
             uint32_t sets;               /* 0: only reads */

@@ -17,6 +17,7 @@
 
 struct role_table {
     uint8_t kernel[ROLES_MAX]; /* the kernel that has each role, or ROLE_NONE */
+    uint8_t moved[ROLES_MAX];  /* 1: it was handed over, so that threads born in it may live when its kernel has died */
     uint32_t own;              /* the role with which the receiving kernel makes ids */
     uint32_t next;             /* the first role that no kernel has had */
     uint32_t started;          /* the kernel that has started */
@@ -29,6 +30,9 @@ _Static_assert(KERNELS_MAX < ROLE_NONE, "a byte names a kernel");
 void role_init(void);
 /* The kernel that has ROLE, or KERNELS_MAX. */
 uint32_t role_kernel(uint32_t role);
+/* Whether the kernel has died that has made all ids with ROLE: so no thread has one any more, as each process that had
+ * a thread there has ended. */
+bool role_is_lost(uint32_t role);
 /* Whether a role was given out that no kernel has any more: a kernel has died since the machine started. */
 bool role_lost(void);
 /* The role that this kernel makes ids with. */

@@ -19,6 +19,7 @@
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "libc/kettle.h"
@@ -422,11 +423,93 @@ static void test_workers(void)
     MUST(kettle_control("workers=more"));
 }
 
+/* --- a call that waits for memory --- */
+
+#define HUGE (2l << 20) /* what a page table maps */
+#define LOOKS 12
+
+struct packet {
+    char byte;
+    struct iovec part;
+    struct msghdr message;
+    union {
+        struct cmsghdr head;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control;
+};
+
+static void make_packet(struct packet *packet)
+{
+    memset(packet, 0, sizeof(*packet));
+    packet->part = (struct iovec){&packet->byte, 1};
+    packet->message = (struct msghdr){.msg_iov = &packet->part,
+                                      .msg_iovlen = 1,
+                                      .msg_control = packet->control.bytes,
+                                      .msg_controllen = sizeof(packet->control)};
+}
+
+/* Receives an open file, and a byte to where there is no page table yet, so that the call waits for memory with the
+ * file in hand. */
+static void receive_late(int socket)
+{
+    char *region = mmap(NULL, 2 * HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct packet packet;
+
+    REQUIRE(region != MAP_FAILED, "%s", tap_error(errno));
+    MUST(madvise(region, 2 * HUGE, MADV_NOHUGEPAGE));
+    hog_become_user();
+    kernels_go(1);
+    make_packet(&packet);
+    packet.part.iov_base = (void *)(((uintptr_t)region + HUGE - 1) / HUGE * HUGE);
+    recvmsg(socket, &packet.message, 0); /* or EFAULT, when there was no memory for too long */
+    _exit(5);
+}
+
+static void send_file(int socket, int fd)
+{
+    struct packet packet;
+
+    make_packet(&packet);
+    packet.control.head = (struct cmsghdr){CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+    memcpy(CMSG_DATA(&packet.control.head), &fd, sizeof(fd));
+    MUST(sendmsg(socket, &packet.message, 0));
+}
+
+/* An audit waits until the call has the file in a table, or has given it back. */
+static void test_in_hand(void)
+{
+    static char report[16384];
+
+    for (int look = 0; look < LOOKS; look++) {
+        int ends[2], files[2], violations;
+        pid_t child;
+
+        MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
+        MUST(pipe(files));
+        child = FORK();
+        if (child == 0)
+            receive_late(ends[1]);
+        UNTIL(tap_sleeps(child, child), "a receiver to wait");
+        MUST(kettle_control("alloc=2"));
+        send_file(ends[0], files[0]);
+        close(files[0]);
+        nanosleep(&(struct timespec){.tv_nsec = look % 4 * 1000000l}, NULL); /* it tries again after 10 ms */
+        MUST(kettle_control("alloc=0"));
+        violations = kettle_audit(KETTLE_AUDIT_MACHINE, report, sizeof(report));
+        CHECK(violations == 0, "%d: %s", violations, violations < 0 ? tap_error(errno) : report);
+        CHECK_EXITS(child, 5);
+        close(files[1]);
+        close(ends[0]);
+        close(ends[1]);
+    }
+}
+
 static const struct tap_test tests[] = {
     {"descriptors", "what makes a descriptor makes it, or finds no memory", test_descriptors},
     {"changes", "a change of memory is made on all kernels, or refused and made on none", test_changes},
     {"lock-all", "mlockall that finds no memory does not lock what is mapped later", test_lock_all},
     {"workers", "kernels whose workers wait for each other's go on without memory for more of them", test_workers},
+    {"in-hand", "a file that a call has in hand while it waits for memory is accounted for", test_in_hand},
     {"files", "no open file is left", open_files_test},
 };
 

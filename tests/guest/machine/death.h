@@ -46,6 +46,8 @@ void death_work(int index, int home, int other);
 pid_t death_wanderer(uint64_t seed);
 /* Ends CHILD, and waits for it. */
 void death_reap(pid_t child);
+/* Makes calls for ever, on KERNEL, that have it ask others (death_calls.c). */
+_Noreturn void death_call_from(int kernel);
 /* True: KERNEL has died, within LIMIT ns. */
 bool death_comes(int kernel, int64_t limit);
 
@@ -79,11 +81,23 @@ int death_home_writer(int argc, char **argv);
 int death_home_pipe(int argc, char **argv);
 int death_home_over(int argc, char **argv);
 int death_home_vfork(int argc, char **argv);
+int death_home_sitter(int argc, char **argv);
+int death_home_calls(int argc, char **argv);
+int death_home_robust(int argc, char **argv);
+int death_home_giver(int argc, char **argv);
+int death_home_given(int argc, char **argv);
+int death_home_shell(int argc, char **argv);
+int death_home_leader(int argc, char **argv);
+int death_home_job(int argc, char **argv);
+int death_home_member(int argc, char **argv);
+int death_home_daemon(int argc, char **argv);
 
 /* Tests. */
 void death_test_threads(void);
 void death_test_homes(void);
 void death_test_orphans(void);
+void death_test_reaper(void);
+void death_test_group(void);
 void death_test_vfork(void);
 void death_test_vfork_storm(void);
 void death_test_vfork_home(void);
@@ -95,6 +109,7 @@ void death_test_read(void);
 void death_test_served(void);
 void death_test_robust(void);
 void death_test_robust_many(void);
+void death_test_robust_home(void);
 void death_test_pi(void);
 void death_test_files(void);
 void death_test_backlog(void);
@@ -105,6 +120,7 @@ void death_test_copies(void);
 void death_test_mover(void);
 void death_test_load(void);
 void death_test_second(void);
+void death_test_stops(void);
 void death_test_types(void);
 void death_test_times(void);
 void death_test_account(void);

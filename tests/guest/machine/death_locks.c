@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "libc/kettle.h"
@@ -24,9 +25,9 @@ struct locks {
     pthread_mutex_t is[LOCKS];
 };
 
-static struct locks *make_locks(void)
+/* Makes LOCKS, in memory that processes share. */
+static struct locks *make_locks(struct locks *locks)
 {
-    struct locks *locks = tap_share(sizeof(*locks));
     pthread_mutexattr_t how;
 
     for (int i = 0; i < LOCKS; i++) {
@@ -81,7 +82,7 @@ static void robust(int turn)
     pid_t holder, waiters[2];
 
     death_begin();
-    holding.locks = make_locks();
+    holding.locks = make_locks(tap_share(sizeof(*holding.locks)));
     if (stops) /* the child is at home there */
         death_go(living);
     holder = FORK();
@@ -239,6 +240,112 @@ void death_test_pi(void)
     MUST(syscall(SYS_futex, &words[1], FUTEX_TRYLOCK_PI, 0, NULL, NULL, 0));
     CHECK(words[1] == (OWNER_DIED | tid), "the word is %x", words[1]);
     MUST(munmap(words, PAGE));
+    close(fds[3]);
+    unlink(SHARED);
+    death_audit();
+    death_start_again(dying);
+}
+
+/* --- robust locks of a process at home there --- */
+
+#define ROBUST_WAITERS 3
+#define WAITERS 0x80000000u
+#define OF_THREADS 0x80000003u /* of a kernel that lives: a count of a lock of readers, for instance */
+
+/* In a file that both map. */
+struct home_locks {
+    struct locks locks;
+    atomic_uint holder, word;
+    atomic_int ready;
+};
+
+static struct home_locks *map_home_locks(int fd)
+{
+    struct home_locks *shared = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+    return shared != MAP_FAILED ? shared : NULL;
+}
+
+/* Descriptor 3 is the file: this process takes its first two locks. */
+int death_home_robust(int argc, char **argv)
+{
+    struct home_locks *shared = map_home_locks(3);
+
+    (void)argc;
+    (void)argv;
+    if (shared == NULL)
+        return 90;
+    for (int i = 0; i < LOCKS; i += 2)
+        MUST(-pthread_mutex_lock(&shared->locks.is[i]));
+    shared->holder = (unsigned)syscall(SYS_gettid);
+    shared->ready = 1;
+    for (;;)
+        pause();
+}
+
+static _Noreturn void wait_for_robust(struct home_locks *shared, int kernel)
+{
+    int result;
+
+    death_go(kernel);
+    result = pthread_mutex_lock(&shared->locks.is[0]);
+    atomic_fetch_add(&death_board->woken, result == EOWNERDEAD);
+    if (result == EOWNERDEAD)
+        result = pthread_mutex_consistent(&shared->locks.is[0]);
+    _exit(result == 0 && pthread_mutex_unlock(&shared->locks.is[0]) == 0 ? 7 : 8);
+}
+
+/* A wait for a little while: the word is of nobody who has died. */
+static void check_waits(atomic_uint *word, unsigned value, int operation)
+{
+    const struct timespec moment = {0, 2000000};
+
+    *word = value;
+    CHECK_ERROR(syscall(SYS_futex, word, operation, value, &moment, NULL, 0), ETIMEDOUT);
+    CHECK(*word == value, "%x has become %x", value, *word);
+}
+
+/* Nobody knows the lists of its threads any more: who waits for a word that names one of them finds it. */
+void death_test_robust_home(void)
+{
+    int dying = death_victim(0), fds[] = {0, 1, 2, -1, KETTLE_FDS_END};
+    char *argv[] = {(char *)(uintptr_t)tap_self(), "@robust", NULL};
+    struct home_locks *shared;
+    pid_t child, waiters[ROBUST_WAITERS];
+    static atomic_uint own;
+    unsigned lost;
+
+    death_begin();
+    fds[3] = (int)MUST(open(SHARED, O_RDWR | O_CREAT | O_TRUNC, 0600));
+    MUST(ftruncate(fds[3], PAGE));
+    shared = map_home_locks(fds[3]);
+    REQUIRE(shared != NULL, "no memory: %s", tap_error(errno));
+    make_locks(&shared->locks);
+    child = kettle_spawn(dying, argv[0], argv, (char *[]){NULL}, fds);
+    CHECK(child > 0, "spawn on kernel %d: %s", dying, tap_error(errno));
+    UNTIL(shared->ready == 1, "the locks to be taken");
+    for (int i = 0; i < ROBUST_WAITERS; i++) {
+        waiters[i] = FORK();
+        if (waiters[i] == 0)
+            wait_for_robust(shared, i == 0 ? death_neighbour(dying) : 0);
+        UNTIL(tap_sleeps(waiters[i], waiters[i]), "a waiter");
+    }
+    lost = shared->holder | WAITERS;
+    check_waits(&shared->word, lost, 0); /* its owner lives */
+    death_kill(dying, KETTLE_KILL_NOW);
+    CHECK_DIES(child, SIGKILL);
+    for (int i = 0; i < ROBUST_WAITERS; i++)
+        CHECK_EXITS(waiters[i], 7);
+    CHECK(death_board->woken == 1, "%d threads were told that the owner has died", death_board->woken);
+    CHECK(pthread_mutex_lock(&shared->locks.is[2]) == EOWNERDEAD, "the lock for which nobody has waited");
+    shared->word = lost;
+    CHECK_ERROR(syscall(SYS_futex, &shared->word, 0, lost, NULL, NULL, 0), EAGAIN);
+    CHECK(shared->word == (WAITERS | OWNER_DIED), "the word is %x", shared->word);
+    check_waits(&own, lost, 0);            /* of this process */
+    check_waits(&shared->word, lost, 128); /* FUTEX_PRIVATE_FLAG */
+    check_waits(&shared->word, OF_THREADS, 0);
+    check_waits(&shared->word, lost & ~WAITERS, 0);
+    MUST(munmap(shared, PAGE));
     close(fds[3]);
     unlink(SHARED);
     death_audit();

@@ -1,6 +1,7 @@
 /* test-death: a kernel dies at a message of each type. Which load has a kernel take which types is measured first, with
  * nobody dying; then, for each type, that load runs again, and the kernel dies when it is about to take one of them, or
- * its reply. From 100 rounds on all types are tried, from type ROUNDS - 100 on, for as long as LIMIT says. */
+ * its reply. From 100 rounds on all types are tried, from type ROUNDS - 100 on, for as long as LIMIT says; from 1000 on
+ * only with the loads from ROUNDS - 1000 on. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -22,6 +23,8 @@
 #define LIMIT INT64_C(900000000000) /* ns after which no further type is tried */
 #define STUCK INT64_C(20000000000)  /* ns: processes that are killed have ended by then */
 #define WORDS 16
+#define CALLS "calls"
+#define USUAL "prefetch=4 numa=none numaperiod=100" /* options */
 
 static const char *const types[] = {
 #define RETIRED(number)
@@ -32,121 +35,128 @@ static const char *const types[] = {
 #define TYPES (sizeof(types) / sizeof(types[0]))
 
 /* Programs of the image, and those of their tests that take long to come; HOME: at home on the kernel that dies. None:
- * death_wanderer. Not test-retrieve: a process with the strategy chain ends the machine with the kernel
- * (docs/limits.md). */
+ * death_wanderer; CALLS: death_calls.c. OPTIONS: set while the load runs. Not test-retrieve: a process with the
+ * strategy chain ends the machine with the kernel (docs/limits.md). */
 static const struct {
     const char *program, *arguments;
     bool home;
     bool often; /* has the kernel take types that a short run tries, of which the number modulo STEP is 1 */
+    const char *options;
 } loads[] = {
-    {NULL, NULL, false, false},
-    {"test-files", NULL, true, false},
-    {"test-names", NULL, true, false},
-    {"test-descriptors", NULL, true, true},
-    {"test-clone-files", NULL, true, false},
-    {"test-pipes", NULL, true, true},
-    {"test-memfd", NULL, true, true},
-    {"test-filemap", NULL, false, false},
-    {"test-filemap", NULL, true, false},
-    {"test-file-locks", NULL, true, true},
-    {"test-xattr", NULL, true, false},
-    {"test-root", NULL, true, true},
-    {"test-sysv", NULL, true, true},
-    {"test-mqueue", NULL, true, false},
-    {"test-pty", NULL, true, true},
-    {"test-sockets", NULL, true, false},
-    {"test-splice", NULL, false, true},
-    {"test-epoll-remote", NULL, false, false},
-    {"test-epoll", NULL, true, false},
-    {"test-futex", NULL, false, true},
-    {"test-pi", NULL, false, true},
-    {"test-signals", NULL, false, false},
-    {"test-signals", NULL, true, true},
-    {"test-timers", NULL, true, false},
-    {"test-proc", NULL, false, false},
-    {"test-proc", NULL, true, false},
-    {"test-sched", NULL, false, false},
-    {"test-exec", NULL, false, false},
-    {"test-threads", NULL, false, false},
-    {"test-fork-memory", NULL, false, false},
-    {"test-directory", NULL, false, false},
-    {"test-map", NULL, false, true},
-    {"test-remap", NULL, false, true},
-    {"test-advise", NULL, false, true},
-    {"test-mempolicy", NULL, false, false},
-    {"test-move", "12", false, false},
-    {"test-resident", NULL, false, false},
-    {"test-prefetch", NULL, false, false},
-    {"test-membarrier", NULL, false, false},
-    {"test-handoff", NULL, false, false},
-    {"test-lease", NULL, false, true},
-    {"msgbench", NULL, false, false},
-    {"msgbench", NULL, true, true},
-    {"test-pi", "requeue owner-ends chain mix", false, false},
-    {"test-pi", "requeue owner-ends chain mix", true, true},
-    {"test-signals", "stop stop-handled child-stops kill-groups sessions group-errors", false, false},
-    {"test-signals", "stop stop-handled child-stops kill-groups sessions group-errors", true, true},
-    {"test-signals", "alarm timer poll-pending group-any storm", false, false},
-    {"test-users", "kill reach memory take schedule", false, false},
-    {"test-users", "kill reach memory take schedule", true, true},
-    {"test-users", "limits look-after peers", true, false},
-    {"test-accounting", "io-threads io-thread peak-child memory-child listing", false, false},
-    {"test-accounting", "io-child peak-child memory-user listing", true, false},
-    {"test-timers", "overrun process-clock itimers", true, false},
-    {"test-limits", NULL, false, true},
-    {"test-limits", NULL, true, false},
-    {"test-pidfd", NULL, false, false},
-    {"test-pidfd", NULL, true, true},
-    {"test-mempolicy", "fork move file moving other", false, false},
-    {"test-mempolicy", "fork move file moving other", true, true},
-    {"test-resident", "mlock lock-fork mincore", true, true},
-    {"test-tree", "links facts fifo", true, false},
-    {"test-tree", "rename directories nameless", true, false},
-    {"test-inotify", NULL, true, false},
-    {"test-moved", NULL, false, false},
-    {"test-lazy", "fork target moved together storm", false, false},
-    {"test-exec-change", NULL, false, false},
-    {"test-shm", "bytes places pieces fork exec permission no-more proc", false, false},
-    {"test-shm", "bytes places pieces fork exec permission no-more proc", true, true},
-    {"test-file-lock-wait", NULL, false, false},
-    {"test-file-lock-wait", NULL, true, false},
-    {"test-fork", "waitid-info usage stopped orphan", false, false},
-    {"test-fork", "waitid-info usage stopped orphan", true, false},
-    {"test-sched", "bound bound-everywhere sent registers policies", false, false},
-    {"test-thread-state", "robust affinity threads", false, false},
-    {"test-newcomer", NULL, false, false},
-    {"test-filemap", "shared grow two-places race", false, false},
-    {"test-filemap", "shared grow two-places race", true, false},
-    {"test-move", "file files file-cut", false, false},
-    {"test-move", "shared sharers crowd", false, true},
-    {"test-hint", NULL, false, false},
-    {"test-audit", "during", false, true},
-    {"test-hostname", NULL, true, false},
-    {"test-pty", "leader-ends hang-up terminal-of-session", true, true},
-    {"test-epoll", "moved child messages open-files", false, false},
-    {"test-kept-reads", NULL, false, false},
-    {"test-signalfd", NULL, false, false},
-    {"test-partial-io", NULL, false, false},
-    {"test-prefetch", "sequence scattered", true, false},
-    {"test-exec", NULL, true, false},
-    {"test-proc", "times threads moving", false, false},
-    {"stress-tasks", NULL, false, true},
-    {"test-users", "reach", false, false},
-    {"test-users", "reach", true, false},
-    {"test-accounting", "io-child peak-child faults", false, true},
-    {"test-fork", "usage groups", false, false},
-    {"test-move", "file-cut", true, true},
-    {"test-memfd", NULL, false, true},
-    {"test-content", NULL, false, false},
-    {"test-content", NULL, true, false},
-    {"test-timers", "interval overrun thread-id", false, true},
-    {"test-pi", "signal killed forgotten", false, true},
-    {"test-resident", "mincore msync", true, false},
-    {"test-thread-state", "robust affinity", true, false},
-    {"test-exec-change", NULL, true, false},
-    {"test-vdso", NULL, true, false},
-    {"test-files", "away away-shared", false, true},
-    {"test-descriptors", NULL, false, false},
+    {NULL, NULL, false, false, NULL},
+    {"test-files", NULL, true, false, NULL},
+    {"test-names", NULL, true, false, NULL},
+    {"test-descriptors", NULL, true, true, NULL},
+    {"test-clone-files", NULL, true, false, NULL},
+    {"test-pipes", NULL, true, true, NULL},
+    {"test-memfd", NULL, true, true, NULL},
+    {"test-filemap", NULL, false, false, NULL},
+    {"test-filemap", NULL, true, false, NULL},
+    {"test-file-locks", NULL, true, true, NULL},
+    {"test-xattr", NULL, true, false, NULL},
+    {"test-root", NULL, true, true, NULL},
+    {"test-sysv", NULL, true, true, NULL},
+    {"test-mqueue", NULL, true, false, NULL},
+    {"test-pty", NULL, true, true, NULL},
+    {"test-sockets", NULL, true, false, NULL},
+    {"test-splice", NULL, false, true, NULL},
+    {"test-epoll-remote", NULL, false, false, NULL},
+    {"test-epoll", NULL, true, false, NULL},
+    {"test-futex", NULL, false, true, NULL},
+    {"test-pi", NULL, false, true, NULL},
+    {"test-signals", NULL, false, false, NULL},
+    {"test-signals", NULL, true, true, NULL},
+    {"test-timers", NULL, true, false, NULL},
+    {"test-proc", NULL, false, false, NULL},
+    {"test-proc", NULL, true, false, NULL},
+    {"test-sched", NULL, false, false, NULL},
+    {"test-exec", NULL, false, false, NULL},
+    {"test-threads", NULL, false, false, NULL},
+    {"test-fork-memory", NULL, false, false, NULL},
+    {"test-directory", NULL, false, false, NULL},
+    {"test-map", NULL, false, true, NULL},
+    {"test-remap", NULL, false, true, NULL},
+    {"test-advise", NULL, false, true, NULL},
+    {"test-mempolicy", NULL, false, false, NULL},
+    {"test-move", "12", false, false, NULL},
+    {"test-resident", NULL, false, false, NULL},
+    {"test-prefetch", NULL, false, false, NULL},
+    {"test-membarrier", NULL, false, false, NULL},
+    {"test-handoff", NULL, false, false, NULL},
+    {"test-lease", NULL, false, true, NULL},
+    {"msgbench", NULL, false, false, NULL},
+    {"msgbench", NULL, true, true, NULL},
+    {"test-pi", "requeue owner-ends chain mix", false, false, NULL},
+    {"test-pi", "requeue owner-ends chain mix", true, true, NULL},
+    {"test-signals", "stop stop-handled child-stops kill-groups sessions group-errors", false, false, NULL},
+    {"test-signals", "stop stop-handled child-stops kill-groups sessions group-errors", true, true, NULL},
+    {"test-signals", "alarm timer poll-pending group-any storm", false, false, NULL},
+    {"test-users", "kill reach memory take schedule", false, false, NULL},
+    {"test-users", "kill reach memory take schedule", true, true, NULL},
+    {"test-users", "limits look-after peers", true, false, NULL},
+    {"test-accounting", "io-threads io-thread peak-child memory-child listing", false, false, NULL},
+    {"test-accounting", "io-child peak-child memory-user listing", true, false, NULL},
+    {"test-timers", "overrun process-clock itimers", true, false, NULL},
+    {"test-limits", NULL, false, true, NULL},
+    {"test-limits", NULL, true, false, NULL},
+    {"test-pidfd", NULL, false, false, NULL},
+    {"test-pidfd", NULL, true, true, NULL},
+    {"test-mempolicy", "fork move file moving other", false, false, NULL},
+    {"test-mempolicy", "fork move file moving other", true, true, NULL},
+    {"test-resident", "mlock lock-fork mincore", true, true, NULL},
+    {"test-tree", "links facts fifo", true, false, NULL},
+    {"test-tree", "rename directories nameless", true, false, NULL},
+    {"test-inotify", NULL, true, false, NULL},
+    {"test-moved", NULL, false, false, NULL},
+    {"test-lazy", "fork target moved together storm", false, false, NULL},
+    {"test-exec-change", NULL, false, false, NULL},
+    {"test-shm", "bytes places pieces fork exec permission no-more proc", false, false, NULL},
+    {"test-shm", "bytes places pieces fork exec permission no-more proc", true, true, NULL},
+    {"test-file-lock-wait", NULL, false, false, NULL},
+    {"test-file-lock-wait", NULL, true, false, NULL},
+    {"test-fork", "waitid-info usage stopped orphan", false, false, NULL},
+    {"test-fork", "waitid-info usage stopped orphan", true, false, NULL},
+    {"test-sched", "bound bound-everywhere sent registers policies", false, false, NULL},
+    {"test-thread-state", "robust affinity threads", false, false, NULL},
+    {"test-newcomer", NULL, false, false, NULL},
+    {"test-filemap", "shared grow two-places race", false, false, NULL},
+    {"test-filemap", "shared grow two-places race", true, false, NULL},
+    {"test-move", "file files file-cut", false, false, NULL},
+    {"test-move", "shared sharers crowd", false, true, NULL},
+    {"test-hint", NULL, false, false, NULL},
+    {"test-audit", "during", false, true, NULL},
+    {"test-hostname", NULL, true, false, NULL},
+    {"test-pty", "leader-ends hang-up terminal-of-session", true, true, NULL},
+    {"test-epoll", "moved child messages open-files", false, false, NULL},
+    {"test-kept-reads", NULL, false, false, NULL},
+    {"test-signalfd", NULL, false, false, NULL},
+    {"test-partial-io", NULL, false, false, NULL},
+    {"test-prefetch", "sequence scattered", true, false, NULL},
+    {"test-exec", NULL, true, false, NULL},
+    {"test-proc", "times threads moving", false, false, NULL},
+    {"stress-tasks", NULL, false, true, NULL},
+    {"test-users", "reach", false, false, NULL},
+    {"test-users", "reach", true, false, NULL},
+    {"test-accounting", "io-child peak-child faults", false, true, NULL},
+    {"test-fork", "usage groups", false, false, NULL},
+    {"test-move", "file-cut", true, true, NULL},
+    {"test-memfd", NULL, false, true, NULL},
+    {"test-content", NULL, false, false, NULL},
+    {"test-content", NULL, true, false, NULL},
+    {"test-timers", "interval overrun thread-id", false, true, NULL},
+    {"test-pi", "signal killed forgotten", false, true, NULL},
+    {"test-resident", "mincore msync", true, false, NULL},
+    {"test-thread-state", "robust affinity", true, false, NULL},
+    {"test-exec-change", NULL, true, false, NULL},
+    {"test-vdso", NULL, true, false, NULL},
+    {"test-files", "away away-shared", false, true, NULL},
+    {"test-descriptors", NULL, false, false, NULL},
+    {CALLS, NULL, false, false, NULL},
+    {CALLS, NULL, true, true, NULL},
+    {CALLS, NULL, false, false, "prefetch=32"},
+    {NULL, NULL, false, false, "prefetch=32"},
+    {NULL, NULL, false, false, "numa=share numaperiod=1"},
+    {"test-map", NULL, false, false, "prefetch=32"},
 };
 #define LOADS (sizeof(loads) / sizeof(loads[0]))
 
@@ -182,6 +192,19 @@ static void count_messages(int kernel, long *received)
 static pid_t before[DEATH_PIDS];
 static int before_count;
 
+static pid_t start_calls(bool home, int kernel)
+{
+    char *argv[] = {(char *)(uintptr_t)tap_self(), "@calls", NULL};
+    pid_t child;
+
+    if (home)
+        return kettle_spawn(kernel, argv[0], argv, (char *[]){NULL}, NULL);
+    child = FORK();
+    if (child == 0)
+        death_call_from(kernel);
+    return child;
+}
+
 /* Starts load NUMBER for KERNEL. What it prints is dropped: its own promises are not for a machine that loses kernels.
  */
 static pid_t start(size_t number, int kernel)
@@ -191,8 +214,12 @@ static pid_t start(size_t number, int kernel)
     int null, count = 1;
 
     before_count = death_processes(before);
+    if (loads[number].options != NULL)
+        CHECK(kettle_control(loads[number].options) == 0, "%s: %s", loads[number].options, tap_error(errno));
     if (loads[number].program == NULL)
         return death_wanderer(number);
+    if (strcmp(loads[number].program, CALLS) == 0)
+        return start_calls(loads[number].home, kernel);
     snprintf(path, sizeof(path), "/bin/%s", loads[number].program);
     snprintf(words, sizeof(words), "%s", loads[number].arguments != NULL ? loads[number].arguments : "");
     for (char *word = strtok(words, " "); word != NULL && count <= WORDS; word = strtok(NULL, " "))
@@ -256,9 +283,11 @@ static void end(pid_t child)
         sched_yield();
     }
     (void)child;
+    CHECK(kettle_control(USUAL) == 0, "%s: %s", USUAL, tap_error(errno));
 }
 
-static size_t step; /* of so many types one is tried */
+static size_t step;       /* of so many types one is tried */
+static size_t first_load; /* those before are not run */
 
 static void measure(int kernel)
 {
@@ -266,7 +295,7 @@ static void measure(int kernel)
         pid_t child;
         int64_t since = tap_time();
 
-        if (step > 1 && !loads[i].often)
+        if (i < first_load || (step > 1 && !loads[i].often))
             continue;
         count_messages(kernel, counts[0]);
         child = start(i, kernel);
@@ -372,7 +401,8 @@ void death_test_types(void)
     size_t count, missed, none;
 
     step = death_rounds < 100 ? STEP : 1;
-    first = death_rounds < 100 ? 0 : (size_t)death_rounds - 100;
+    first_load = death_rounds < 1000 ? 0 : (size_t)death_rounds - 1000;
+    first = death_rounds < 100 || first_load != 0 ? 0 : (size_t)death_rounds - 100;
     measure(dying);
     for (past = first; past < TYPES && tap_time() - since < LIMIT; past++)
         reached[past] = most[past] > 0 && past % step == (step > 1 ? 1 : 0) && dies_at(past, dying, living);

@@ -376,11 +376,15 @@ static bool move_parts(struct pipe_buffer *old, struct pipe_buffer *new)
         for (uint64_t at = part; at < behind(part, stop); at++)
             move_part(old, new, at);
     }
-    if (shared_old)
+    if (shared_old) {
         part_at(new, last * PIPE_PART)->memory = spare;
-    else if (shared_new)
-        memcpy(part_at(new, last * PIPE_PART)->memory, part_at(old, last * PIPE_PART)->memory,
-               (size_t)(end - last * PIPE_PART));
+    } else if (shared_new) {
+        uint8_t *to = part_at(new, last * PIPE_PART)->memory;
+        const uint8_t *from = part_at(old, last * PIPE_PART)->memory;
+
+        if (to != NULL && from != NULL) /* always: both have bytes */
+            memcpy(to, from, (size_t)(end - last * PIPE_PART));
+    }
     return true;
 }
 

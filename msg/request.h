@@ -147,9 +147,10 @@ static inline __attribute__((always_inline)) bool msg_request_start_locked(struc
 {
     struct msg_request *request = msg_request_take_locked(asking, out->reply | (header & MSG_TYPE_BITS), out);
 
-    asking->header = header;
-    if (__builtin_expect(request == NULL, 0))
+    if (__builtin_expect(request == NULL, 0)) {
+        asking->header = header;
         return msg_request_wait_locked(asking);
+    }
     out->credits.used++;
     header |= (uint64_t)request->id << MSG_REQUEST_SHIFT;
     asking->header = header;

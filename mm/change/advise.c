@@ -29,6 +29,8 @@ static uint32_t bits_of(const struct area *area)
     return area->prot | (backing_is_file(area->backing) ? AREA_BACKED : 0);
 }
 
+#define CHECKED_AT_ONCE 1024u /* areas that one SPACE_CHECK looks at */
+
 /* Whether an area in [START, END) has one of the BITS. */
 static bool any_has_locked(const struct space *space, uint64_t start, uint64_t end, uint32_t bits)
 {
@@ -40,13 +42,33 @@ static bool any_has_locked(const struct space *space, uint64_t start, uint64_t e
     return false;
 }
 
+/* Sets *COVERED to whether areas cover [START, END), which is locked, and returns whether one of them has one of the
+ * BITS. In slices. */
+static bool look_in_slices_locked(struct space *space, uint64_t start, uint64_t end, uint32_t bits, bool *covered)
+{
+    bool any = false;
+    uint64_t stop;
+
+    *covered = true;
+    for (uint64_t at = start; at < end; at = stop) {
+        if (at != start)
+            space_pause_locked(space);
+        stop = space_next_areas_locked(space, at, end);
+        any = any || (bits != 0 && any_has_locked(space, at, stop, bits));
+        *covered = *covered && area_covers(&space->areas, at, stop);
+    }
+    return any;
+}
+
 int64_t space_apply_check_locked(struct space *space, const struct msg_space_change *change)
 {
     uint64_t end = change->start + change->length;
-    uint32_t needed = change->check.needed, bits;
+    uint32_t needed = change->check.needed, bits, count = 0;
 
     for (const struct area *area = area_next(&space->areas, change->start); area != NULL && area->start < end;
          area = area_after(&space->areas, area)) {
+        if (++count > CHECKED_AT_ONCE) /* the asker continues: no pause, because the answer must be of one moment */
+            return (int64_t)(area->start | (area_covers(&space->areas, change->start, area->start) ? 0 : 1));
         bits = bits_of(area);
         if ((bits & change->check.forbidden) != 0 || (needed & ~area->prot) != 0)
             return -EINVAL;
@@ -140,9 +162,8 @@ int64_t space_apply_flag_locked(struct space *space, const struct msg_space_chan
         return error != 0 ? error : (int64_t)space->later;
     }
     if (home || lease_has_locked(space, change->start, end)) { /* which has all areas */
-        if (change->flag.forbidden != 0 && any_has_locked(space, change->start, end, change->flag.forbidden))
+        if (look_in_slices_locked(space, change->start, end, change->flag.forbidden, &covered))
             error = -EINVAL;
-        covered = area_covers(&space->areas, change->start, end);
     }
     if (error == 0 && space_next_areas_locked(space, change->start, end) < end)
         error = area_spares_take(&spares, &space->areas, change->start, end);
@@ -177,8 +198,19 @@ int space_check(struct space *space, uint64_t start, uint64_t end, uint32_t forb
                                       .length = end - start,
                                       .operation = MSG_SPACE_CHECK,
                                       .check = {.forbidden = forbidden, .needed = needed}};
+    int64_t result, hole = 0;
 
-    return (int)space_ask_who_knows(space, &change);
+    while ((result = space_ask_who_knows(space, &change)) >= (int64_t)PAGE_SIZE) { /* there are many areas */
+        uint64_t next = (uint64_t)result & ~(PAGE_SIZE - 1);
+
+        if (next <= change.start || next >= end)
+            return -EPROTO;
+        hole |= result & 1;
+        change.start = next;
+        change.length = end - next;
+        slice_check();
+    }
+    return (int)(result < 0 ? result : result | hole);
 }
 
 /* Performs CHANGE, a SPACE_FLAG, under the lock of its range. */

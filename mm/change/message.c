@@ -138,7 +138,7 @@ static void run_recalled(void *context, int error);
 static int recall_for(struct deferred_change *late, const struct msg *m, int64_t *value)
 {
     const struct operation *operation = space_operation(late->change.operation);
-    struct lease_wait *start = NULL;
+    struct lease_recall *start = NULL;
     struct space_range range;
     int result = 0;
 

@@ -75,6 +75,7 @@ void lease_begin(struct space *space)
 {
     lease_map_init(&space->leases.map);
     list_init(&space->leases.waits);
+    list_init(&space->leases.under_way);
 }
 
 void lease_end(struct space *space)

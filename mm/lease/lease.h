@@ -14,7 +14,7 @@
 /* Called without locks, perhaps in a handler: it must not wait. ERROR: 0 or -ENOMEM. */
 typedef void (*lease_done)(void *context, int error);
 
-struct lease_wait;
+struct lease_recall;
 
 /* Registers the boot option leases= and the message handlers. Once. */
 void lease_init(void);
@@ -93,11 +93,11 @@ void lease_clip_locked(const struct space *space, uint64_t page, uint64_t *start
 /* The home removes its own leases of the range, so that the range is shared. */
 void lease_share_locked(struct space *space, uint64_t start, uint64_t end);
 /* Removes the home's own leases of RANGE. If other kernels have leases of a part of it, returns 1: the caller passes
- * *START to lease_recall after it has released the lock, and DONE is called when the recalls are over. 0: there is
- * nothing to wait for; -ENOMEM. */
+ * *START, recalls that begin, to lease_recall after it has released the lock, and DONE is called when the recalls are
+ * over. 0: there is nothing to wait for; -ENOMEM. */
 int lease_wait_locked(struct space *space, struct space_range range, lease_done done, void *context,
-                      struct lease_wait **start);
-void lease_recall(struct lease_wait *start);
+                      struct lease_recall **start);
+void lease_recall(struct lease_recall *start);
 /* Waits until no other kernel has a lease of RANGE. 0: there was none; 1: it has waited; -ENOMEM. Tasks only. */
 int lease_await(struct space *space, struct space_range range);
 /* The same for the range that FIND returns with space->lock held. FIND is called again after each recall, because it

@@ -1,5 +1,5 @@
-/* Recalling leases. The home recalls the leases that overlap a wanted range, one after the other; the holder gives its
- * lease up and reports the areas and pages that it has there. See mm/lease/lease.md. */
+/* Recalling leases. The home recalls the leases that overlap a wanted range, one of each holder at a time; a holder
+ * gives its lease up and reports the areas and pages that it has there. See mm/lease/lease.md. */
 #include "kernel/abi/errno.h"
 #include "kernel/instance/window.h"
 #include "kernel/lib/list.h"
@@ -22,63 +22,95 @@
 #define PAGES_A_PART 256u /* of a reply: a bound, because handlers fill it in and apply it */
 #define AREAS_A_PART 256u
 
-/* A waiter for a range, and the recall that it has begun, if any. */
-struct lease_wait {
-    struct list node;         /* [k] space->lock: in space->leases.waits, or in a list of waiters that are done */
-    struct lease_wait *start; /* the next one in a list of waiters that are to begin a recall */
-    struct space *space;      /* with a reference */
-    struct space_range range;
-    lease_done done;
-    void *context;
-    int error;
-    bool recalls;                /* [k] it has begun a recall that is not over */
-    bool noted;                  /* [k] it has begun one */
+/* A recall of one lease, which has begun and is not over. */
+struct lease_recall {
+    struct list node;            /* [k] space->lock: in space->leases.under_way */
+    struct lease_recall *start;  /* the next one in a list of recalls that are to begin */
+    struct lease_wait *wait;     /* [i] whose recall it is; it stays as long */
     struct space_range claim;    /* [k] the most that the holder may give up */
-    uint32_t kernel;             /* the holder */
+    uint32_t kernel;             /* [i] the holder */
     struct msg_space_recall ask; /* its range: at first what is wanted, then what the holder gives up */
     struct msg_asking asking;
 };
 
+/* A waiter for a range, with its recalls. */
+struct lease_wait {
+    struct list node;         /* [k] space->lock: in space->leases.waits, or in a list of waiters that are done */
+    struct space *space;      /* [i] with a reference */
+    struct space_range range; /* [i] */
+    lease_done done;
+    void *context;
+    int error;               /* [k] it fails with it as soon as its recalls are over, and begins no more of them */
+    bool noted;              /* [k] it has begun a recall */
+    kernel_set asked;        /* [k] the holders of leases that it recalls: one lease of each */
+    struct lease_recall own; /* [k] one of its recalls needs no memory: so that some recall of each lease can begin */
+};
+
 /* --- the home --- */
 
-static bool recalled_by_other(const struct space *space, uint64_t start, uint64_t end)
+static bool claimed_locked(const struct space *space, uint64_t start, uint64_t end)
 {
-    list_for_each(node, &space->leases.waits) {
-        const struct lease_wait *wait = container_of(node, const struct lease_wait, node);
+    list_for_each(node, &space->leases.under_way) {
+        const struct lease_recall *recall = container_of(node, const struct lease_recall, node);
 
-        if (wait->recalls && wait->claim.start < end && start < wait->claim.end)
+        if (recall->claim.start < end && start < recall->claim.end)
             return true;
     }
     return false;
 }
 
-/* Another kernel has a lease of a part of WAIT's range. True: WAIT begins a recall of the first such lease; false:
- * another waiter recalls it already, or a fork holds recalls back. What is recalled may split a lease in two: one of
- * empty pages goes as a whole if there are many. */
-static bool begin_locked(struct space *space, struct lease_wait *wait)
+/* Memory for another recall of WAIT, or NULL: this lease has to wait until an earlier recall of WAIT is over. */
+static struct lease_recall *memory_for(struct lease_wait *wait)
+{
+    return wait->own.wait == NULL ? &wait->own : heap_alloc_unset(sizeof(struct lease_recall));
+}
+
+/* Begins a recall of what WAIT wants of LEASE: it is returned, in front of START, for lease_recall. START: the lease
+ * is being recalled already, or there is no memory. What is recalled may split a lease in two: one of empty pages goes
+ * as a whole if there are many. */
+static struct lease_recall *begin_one_locked(struct space *space, struct lease_wait *wait, const struct lease *lease,
+                                             struct lease_recall *start)
+{
+    struct space_range wanted = {lease->start > wait->range.start ? lease->start : wait->range.start,
+                                 lease->end < wait->range.end ? lease->end : wait->range.end};
+    struct lease_recall *recall;
+
+    if (lease->empty && space->leases.map.empties >= LEASE_EMPTIES_MAX)
+        wanted = (struct space_range){lease->start, lease->end};
+    recall = claimed_locked(space, wanted.start, wanted.end) ? NULL : memory_for(wait);
+    if (recall == NULL)
+        return start;
+    recall->wait = wait;
+    recall->start = start;
+    recall->claim = (struct space_range){lease->start, lease->end};
+    recall->kernel = lease->kernel;
+    recall->ask = (struct msg_space_recall){.space = space->id, .start = wanted.start, .end = wanted.end};
+    list_append(&space->leases.under_way, &recall->node);
+    wait->asked |= 1ull << lease->kernel;
+    return recall;
+}
+
+/* Begins recalls for WAIT: of one lease in its range of each holder that WAIT has not asked, unless a fork holds
+ * recalls back. Returns them, in front of START. */
+static struct lease_recall *begin_locked(struct space *space, struct lease_wait *wait, struct lease_recall *start)
 {
     const struct lease *lease = lease_others_locked(space, wait->range.start, wait->range.end);
-    uint64_t start = lease->start > wait->range.start ? lease->start : wait->range.start;
-    uint64_t end = lease->end < wait->range.end ? lease->end : wait->range.end;
 
-    if (lease->empty && space->leases.map.empties >= LEASE_EMPTIES_MAX) {
-        start = lease->start;
-        end = lease->end;
+    if (space->leases.held)
+        return start;
+    for (; lease != NULL && lease->start < wait->range.end; lease = lease_map_after(&space->leases.map, lease)) {
+        if (lease->kernel != instance.kernel && (wait->asked >> lease->kernel & 1) == 0)
+            start = begin_one_locked(space, wait, lease, start);
     }
-    if (space->leases.held || recalled_by_other(space, start, end))
-        return false;
-    if (!wait->noted)
+    if (wait->asked != 0 && !wait->noted) {
         lease_note_recall_locked(space, wait->range);
-    wait->noted = true;
-    wait->recalls = true;
-    wait->claim = (struct space_range){lease->start, lease->end};
-    wait->kernel = lease->kernel;
-    wait->ask = (struct msg_space_recall){.space = space->id, .start = start, .end = end};
-    return true;
+        wait->noted = true;
+    }
+    return start;
 }
 
 int lease_wait_locked(struct space *space, struct space_range range, lease_done done, void *context,
-                      struct lease_wait **start)
+                      struct lease_recall **start)
 {
     struct lease_wait *wait;
 
@@ -96,8 +128,7 @@ int lease_wait_locked(struct space *space, struct space_range range, lease_done 
     wait->done = done;
     wait->context = context;
     space_hold(space);
-    if (begin_locked(space, wait))
-        *start = wait;
+    *start = begin_locked(space, wait, NULL);
     list_append(&space->leases.waits, &wait->node);
     return 1;
 }
@@ -138,61 +169,58 @@ static int note_locked(struct space *space, uint32_t holder, const struct msg_sp
     return error;
 }
 
-static bool answer_valid(const struct lease_wait *wait, const struct msg_space_recalled *answer, int length)
+static bool answer_valid(const struct lease_recall *recall, const struct msg_space_recalled *answer, int length)
 {
     return length >= (int)sizeof(*answer) && answer->areas <= ROOM / sizeof(struct msg_space_area) &&
            answer->pairs <= ROOM / sizeof(struct msg_space_pair) &&
            (size_t)length == sizeof(*answer) + answer->areas * sizeof(struct msg_space_area) +
                                  answer->pairs * sizeof(struct msg_space_pair) &&
-           ((answer->start | answer->end) & (PAGE_SIZE - 1)) == 0 && answer->start <= wait->ask.start &&
-           answer->end >= wait->ask.end && answer->start >= wait->claim.start && answer->end <= wait->claim.end &&
-           (answer->next == 0 || (answer->next > wait->ask.from && answer->next < answer->end));
+           ((answer->start | answer->end) & (PAGE_SIZE - 1)) == 0 && answer->start <= recall->ask.start &&
+           answer->end >= recall->ask.end && answer->start >= recall->claim.start && answer->end <= recall->claim.end &&
+           (answer->next == 0 || (answer->next > recall->ask.from && answer->next < answer->end));
 }
 
 /* Returns 1: there are more parts; 0: the recall is over; or a negative errno. */
-static int take_answer_locked(struct lease_wait *wait, const struct msg_space_recalled *answer, int length)
+static int take_answer_locked(struct lease_recall *recall, const struct msg_space_recalled *answer, int length)
 {
-    struct space *space = wait->space;
+    struct space *space = recall->wait->space;
     int error;
 
     if (length == -ESRCH) /* the group ends */
-        return lease_recalled_locked(space, wait->ask.start, wait->ask.end);
+        return lease_recalled_locked(space, recall->ask.start, recall->ask.end);
     if (length < 0)
         return length;
-    if (!answer_valid(wait, answer, length))
+    if (!answer_valid(recall, answer, length))
         return -EPROTO;
-    wait->ask.start = answer->start;
-    wait->ask.end = answer->end;
-    wait->claim = (struct space_range){answer->start, answer->end};
-    error = note_locked(space, wait->kernel, answer);
+    recall->ask.start = answer->start;
+    recall->ask.end = answer->end;
+    recall->claim = (struct space_range){answer->start, answer->end};
+    error = note_locked(space, recall->kernel, answer);
     if (error == 0 && answer->next != 0) {
-        wait->ask.from = answer->next;
+        recall->ask.from = answer->next;
         return 1;
     }
     return error != 0 ? error : lease_recalled_locked(space, answer->start, answer->end);
 }
 
-/* The recall of OVER has ended with ERROR; NULL: a fork holds no recall back any more. Moves waiters that have nothing
- * more to wait for, or that fail with it, to READY. Returns a list, linked by START, of waiters that begin a recall
- * now. */
-static struct lease_wait *go_on_locked(struct space *space, const struct lease_wait *over, int error,
-                                       struct list *ready)
+/* A recall is over, or a fork holds no recall back any more. Moves waiters that have nothing more to wait for, or that
+ * fail, to READY, and begins recalls for the others, which it returns. FAILED: the range of a recall that had no
+ * memory, with which the waiters for a part of it fail; or NULL. */
+static struct lease_recall *go_on_locked(struct space *space, const struct space_range *failed, struct list *ready)
 {
-    struct lease_wait *start = NULL;
+    struct lease_recall *start = NULL;
 
     list_for_each_safe(node, &space->leases.waits) {
         struct lease_wait *wait = container_of(node, struct lease_wait, node);
 
-        if (wait->recalls)
-            continue;
-        if (over != NULL && error != 0 && wait->range.start < over->ask.end && over->ask.start < wait->range.end)
+        if (failed != NULL && wait->range.start < failed->end && failed->start < wait->range.end)
             wait->error = -ENOMEM;
-        if (wait->error != 0 || lease_others_locked(space, wait->range.start, wait->range.end) == NULL) {
+        if (wait->error == 0)
+            start = begin_locked(space, wait, start);
+        if (wait->asked == 0 &&
+            (wait->error != 0 || lease_others_locked(space, wait->range.start, wait->range.end) == NULL)) {
             list_remove(&wait->node);
             list_append(ready, &wait->node);
-        } else if (begin_locked(space, wait)) {
-            wait->start = start;
-            start = wait;
         }
     }
     return start;
@@ -211,23 +239,36 @@ static void end_ready(struct list *ready)
     }
 }
 
+/* RECALL, which does not exist any more afterwards, has ended with ERROR. Returns recalls that are to begin now. */
+static struct lease_recall *end_locked(struct lease_recall *recall, int error, struct list *ready)
+{
+    struct lease_wait *wait = recall->wait;
+    struct space_range range = {recall->ask.start, recall->ask.end};
+
+    list_remove(&recall->node);
+    wait->asked &= ~(1ull << recall->kernel);
+    if (recall == &wait->own)
+        recall->wait = NULL;
+    else
+        heap_free(recall, sizeof(*recall));
+    return go_on_locked(wait->space, error != 0 ? &range : NULL, ready);
+}
+
 static void take_answer(void *context, uint32_t kernel, const void *reply, int length)
 {
-    struct lease_wait *wait = context, *start = NULL;
-    struct space *space = wait->space;
+    struct lease_recall *start = context;
+    struct space *space = start->wait->space;
     struct list ready;
     int more;
 
     (void)kernel;
     list_init(&ready);
     spin_lock(&space->lock);
-    more = take_answer_locked(wait, reply, length);
-    if (more <= 0) {
-        wait->recalls = false;
-        start = go_on_locked(space, wait, more, &ready);
-    }
+    more = take_answer_locked(start, reply, length);
+    if (more <= 0)
+        start = end_locked(start, more, &ready);
     spin_unlock(&space->lock);
-    lease_recall(more > 0 ? wait : start);
+    lease_recall(start);
     end_ready(&ready);
 }
 
@@ -242,21 +283,21 @@ bool lease_hold_locked(struct space *space)
 
 void lease_resume(struct space *space)
 {
-    struct lease_wait *start;
+    struct lease_recall *start;
     struct list ready;
 
     list_init(&ready);
     spin_lock(&space->lock);
-    start = go_on_locked(space, NULL, 0, &ready);
+    start = go_on_locked(space, NULL, &ready);
     spin_unlock(&space->lock);
     lease_recall(start);
     end_ready(&ready);
 }
 
-void lease_recall(struct lease_wait *start)
+void lease_recall(struct lease_recall *start)
 {
     while (start != NULL) {
-        struct lease_wait *next = start->start; /* START may be freed before msg_ask returns */
+        struct lease_recall *next = start->start; /* START may be freed before msg_ask returns */
 
         start->start = NULL;
         msg_ask(&start->asking, start->kernel, MSG_SPACE_RECALL, &start->ask, sizeof(start->ask), take_answer, start);
@@ -281,7 +322,7 @@ int lease_await(struct space *space, struct space_range range)
 {
     struct wait_reason reason = {.what = "recall of a lease", .kernel = -1, .key = range.start};
     struct awaiting awaiting = {.error = 0};
-    struct lease_wait *start;
+    struct lease_recall *start;
     int waits;
 
     completion_init(&awaiting.done);

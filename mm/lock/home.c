@@ -190,8 +190,8 @@ static void recalled(void *context, int error)
 }
 
 /* Queues the request LOCK of KERNEL. True: it is granted. False with LOCK->error 0: it has to wait, and
- * LOCK->home.start is the recall that the caller must begin, if not NULL. False with LOCK->error set: it is refused and
- * not queued. */
+ * LOCK->home.start has the recalls that the caller must begin, if not NULL. False with LOCK->error set: it is refused
+ * and not queued. */
 static bool begin_locked(struct space *space, struct space_lock *lock, uint32_t kernel)
 {
     int recalls = 0;
@@ -312,7 +312,7 @@ static int keep_request(struct space *space, const struct msg *m)
 {
     const struct msg_space_lock *ask = m->data;
     struct kept_request *request = heap_alloc_unset(sizeof(*request));
-    struct lease_wait *start;
+    struct lease_recall *start;
     int error;
 
     if (request == NULL)

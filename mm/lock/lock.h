@@ -12,7 +12,7 @@
 #include "mm/lock/lamport_queue.h"
 #include "mm/space/space.h"
 
-struct lease_wait;
+struct lease_recall;
 
 /* What the home learns from a release about its directory (mm/directory/directory.md). */
 enum space_lock_outcome {
@@ -35,13 +35,13 @@ struct space_lock {
     union {
         /* lock=home, at the home, which also keeps the requests of other kernels in this form */
         struct {
-            struct list node;         /* [k] in space->locks */
-            struct space *space;      /* [i] */
-            struct lease_wait *start; /* a recall that lease_recall has to begin */
-            uint32_t kernel;          /* [i] of the requester */
-            bool granted;             /* [k] */
-            bool waited;              /* [k] for another request */
-            bool recalling;           /* [k] leases of other kernels in the range are being recalled */
+            struct list node;           /* [k] in space->locks */
+            struct space *space;        /* [i] */
+            struct lease_recall *start; /* recalls that lease_recall has to begin */
+            uint32_t kernel;            /* [i] of the requester */
+            bool granted;               /* [k] */
+            bool waited;                /* [k] for another request */
+            bool recalling;             /* [k] leases of other kernels in the range are being recalled */
         } home;
         struct {
             struct lamport_entry entry;

@@ -95,7 +95,7 @@ static int defer_areas(const struct msg *m, struct space *space)
 {
     const struct msg_space_page *ask = m->data;
     struct late_areas *late;
-    struct lease_wait *start = NULL;
+    struct lease_recall *start = NULL;
     int result;
 
     if (lease_map_empty(&space->leases.map))
@@ -175,7 +175,7 @@ static int areas_here(struct space *space, uint64_t from, struct msg_space_areas
 {
     struct wait_reason reason = {.what = "recall of a lease", .kernel = -1, .key = from};
     struct looking looking = {.space = space, .head = head, .from = from};
-    struct lease_wait *start;
+    struct lease_recall *start;
     int waits;
 
     completion_init(&looking.done);

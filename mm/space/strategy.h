@@ -118,18 +118,19 @@ struct lease_map {
 };
 
 struct space_leases {
-    struct lease_map map; /* at the home all leases, elsewhere those of this kernel */
-    struct list waits;    /* home: requests that wait for a recall */
-    uint64_t last;        /* the address of this kernel's latest lease */
-    uint64_t low;         /* home: the start of the lease granted last */
-    uint64_t recalls;     /* recalls of this kernel's leases so far */
-    uint64_t noted;       /* leases of empty pages that this kernel has got so far */
-    struct lease *memory; /* not the home: for the next question that may be answered with a lease, or NULL */
-    uint32_t pause;       /* home: how many such answers the next recall holds back; mm/lease/empty.c */
-    uint32_t rest;        /* home: how many are still held back */
-    bool quiet;           /* home: no recall has begun since the last of them */
-    bool held;            /* home: a fork has the lock and leaves leases as they are; no recall begins */
-    bool frozen;          /* not the home: a fork reads what is leased to this kernel, which decides nothing there */
+    struct lease_map map;  /* at the home all leases, elsewhere those of this kernel */
+    struct list waits;     /* home: requests that wait for recalls */
+    struct list under_way; /* home: recalls */
+    uint64_t last;         /* the address of this kernel's latest lease */
+    uint64_t low;          /* home: the start of the lease granted last */
+    uint64_t recalls;      /* recalls of this kernel's leases so far */
+    uint64_t noted;        /* leases of empty pages that this kernel has got so far */
+    struct lease *memory;  /* not the home: for the next question that may be answered with a lease, or NULL */
+    uint32_t pause;        /* home: how many such answers the next recall holds back; mm/lease/empty.c */
+    uint32_t rest;         /* home: how many are still held back */
+    bool quiet;            /* home: no recall has begun since the last of them */
+    bool held;             /* home: a fork has the lock and leaves leases as they are; no recall begins */
+    bool frozen;           /* not the home: a fork reads what is leased to this kernel, which decides nothing there */
 };
 
 #endif

@@ -8,28 +8,58 @@
 #include "tasks/quota/quota.h"
 
 #define SIZE_MOST (1ull << 31)
+#define FREE_AT_ONCE 32u /* parts; a larger table is freed by a worker, with pauses */
 
-static inline uint8_t **part_at(const struct pipe_buffer *buffer, uint64_t at)
+_Static_assert(sizeof(struct pipe_chunk) == 4096, "a chunk fills a frame");
+
+static inline size_t parts_of(const struct pipe_buffer *buffer)
 {
-    if (buffer->more == NULL)
-        return (uint8_t **)&buffer->parts[at / PIPE_PART % PIPE_PARTS];
-    return &buffer->more[at / PIPE_PART & (buffer->size / PIPE_PART - 1)];
+    return pipe_buffer_size(buffer) / PIPE_PART;
 }
 
-static struct pipe_end *end_at(const struct pipe_buffer *buffer, uint64_t at)
+/* Where the chunk of part INDEX of a table is. */
+static inline struct pipe_chunk **chunk_at(const struct pipe_buffer *buffer, uint64_t index)
 {
-    return &buffer->ends[at / PIPE_PART & (pipe_buffer_size(buffer) / PIPE_PART - 1)];
+    return &buffer->table->chunks[index / PIPE_CHUNK];
+}
+
+/* The part with position AT; NULL: its chunk does not exist, so that it has no memory. */
+static inline struct pipe_part *part_at(const struct pipe_buffer *buffer, uint64_t at)
+{
+    uint64_t index;
+    struct pipe_chunk *chunk;
+
+    if (buffer->size == 0)
+        return (struct pipe_part *)&buffer->parts[at / PIPE_PART % PIPE_PARTS];
+    index = at / PIPE_PART & (parts_of(buffer) - 1);
+    if (buffer->table == NULL)
+        return (struct pipe_part *)&buffer->parts[index];
+    chunk = *chunk_at(buffer, index);
+    return chunk != NULL ? &chunk->parts[index % PIPE_CHUNK] : NULL;
+}
+
+/* As part_at, and makes the chunk. NULL: there is no memory. */
+static struct pipe_part *part_provide(struct pipe_buffer *buffer, uint64_t at)
+{
+    struct pipe_part *part = part_at(buffer, at);
+    struct pipe_chunk **chunk;
+
+    if (part != NULL)
+        return part;
+    chunk = chunk_at(buffer, at / PIPE_PART & (parts_of(buffer) - 1));
+    *chunk = heap_alloc(sizeof(**chunk));
+    return *chunk != NULL ? part_at(buffer, at) : NULL;
 }
 
 /* Allocates the parts for SIZE bytes from AT on. 0: there is no memory; else 1. */
 static int provide(struct pipe_buffer *buffer, uint64_t at, size_t size)
 {
     for (uint64_t part = at / PIPE_PART; part <= (at + size - 1) / PIPE_PART; part++) {
-        uint8_t **memory = part_at(buffer, part * PIPE_PART);
+        struct pipe_part *place = part_provide(buffer, part * PIPE_PART);
 
-        if (*memory == NULL)
-            *memory = heap_alloc(PIPE_PART);
-        if (*memory == NULL)
+        if (place != NULL && place->memory == NULL)
+            place->memory = heap_alloc(PIPE_PART);
+        if (place == NULL || place->memory == NULL)
             return 0;
     }
     return 1;
@@ -42,7 +72,7 @@ static void store(struct pipe_buffer *buffer, const uint8_t *from, size_t size)
         size_t offset = buffer->written % PIPE_PART;
         size_t count = size < PIPE_PART - offset ? size : PIPE_PART - offset;
 
-        memcpy(*part_at(buffer, buffer->written) + offset, from, count);
+        memcpy(part_at(buffer, buffer->written)->memory + offset, from, count);
         buffer->written += count;
         from += count;
         size -= count;
@@ -68,14 +98,14 @@ static int64_t claim(struct pipe_buffer *buffer, size_t size)
 /* Where SIZE bytes fit, in one part that is there; or NULL. Most writes are that simple. */
 static inline uint8_t *room_in_part(struct pipe_buffer *buffer, size_t size)
 {
-    uint8_t *part;
+    const struct pipe_part *part;
 
     if (buffer->written == buffer->taken)
         buffer->written = buffer->taken = 0;
     if (size > PIPE_PART - buffer->written % PIPE_PART || size > pipe_buffer_room(buffer))
         return NULL;
-    part = *part_at(buffer, buffer->written);
-    return part != NULL ? part + buffer->written % PIPE_PART : NULL;
+    part = part_at(buffer, buffer->written);
+    return part != NULL && part->memory != NULL ? part->memory + buffer->written % PIPE_PART : NULL;
 }
 
 int64_t pipe_buffer_put(struct pipe_buffer *buffer, const void *data, size_t size, int whole)
@@ -99,7 +129,7 @@ int64_t pipe_buffer_put(struct pipe_buffer *buffer, const void *data, size_t siz
 static void close_part(struct pipe_buffer *buffer, bool packet)
 {
     size_t offset = buffer->written % PIPE_PART;
-    struct pipe_end *end = end_at(buffer, buffer->written - 1);
+    struct pipe_part *end = part_at(buffer, buffer->written - 1);
 
     if (offset == 0 && !packet)
         return;
@@ -113,13 +143,9 @@ static void close_part(struct pipe_buffer *buffer, bool packet)
 
 int64_t pipe_buffer_put_packets(struct pipe_buffer *buffer, const void *data, size_t size)
 {
-    size_t ends = pipe_buffer_size(buffer) / PIPE_PART * sizeof(*buffer->ends);
     size_t done = 0;
 
-    if (buffer->ends == NULL)
-        buffer->ends = heap_alloc(ends);
-    if (buffer->ends == NULL)
-        return -ENOMEM;
+    buffer->packets = true;
     if (buffer->written == buffer->taken)
         buffer->written = buffer->taken = 0;
     while (done < size) {
@@ -150,12 +176,12 @@ struct place {
 /* Reads from a part with a recorded length, to TO unless that is NULL. Returns how many bytes. */
 static size_t take_ended(const struct pipe_buffer *buffer, struct place *place, uint8_t *to, size_t size)
 {
-    const struct pipe_end *end = end_at(buffer, place->at);
+    const struct pipe_part *end = part_at(buffer, place->at);
     size_t offset = place->at % PIPE_PART;
     size_t count = end->length - offset < size ? end->length - offset : size;
 
     if (to != NULL)
-        memcpy(to, *part_at(buffer, place->at) + offset, count);
+        memcpy(to, end->memory + offset, count);
     place->at += count;
     place->over = place->packets && end->packet != 0;
     if (place->over || offset + count == end->length) {
@@ -177,14 +203,14 @@ static size_t look(const struct pipe_buffer *buffer, struct place *place, bool p
         uint64_t left = buffer->written - place->at;
         size_t count = size - done < PIPE_PART - offset ? size - done : PIPE_PART - offset;
 
-        if (buffer->ends != NULL && end_at(buffer, place->at)->length != 0) {
+        if (buffer->packets && part_at(buffer, place->at)->length != 0) {
             done += take_ended(buffer, place, to != NULL ? to + done : NULL, size - done);
             continue;
         }
         if (count > left)
             count = (size_t)left;
         if (to != NULL)
-            memcpy(to + done, *part_at(buffer, place->at) + offset, count);
+            memcpy(to + done, part_at(buffer, place->at)->memory + offset, count);
         place->at += count;
         done += count;
     }
@@ -220,8 +246,11 @@ size_t pipe_buffer_look(const struct pipe_buffer *buffer, void *data, size_t siz
 /* Removes the bytes before PLACE. */
 static void advance(struct pipe_buffer *buffer, const struct place *place)
 {
-    for (uint64_t at = buffer->taken; buffer->ends != NULL && at / PIPE_PART < place->at / PIPE_PART; at += PIPE_PART)
-        *end_at(buffer, at) = (struct pipe_end){.length = 0};
+    for (uint64_t at = buffer->taken; buffer->packets && at / PIPE_PART < place->at / PIPE_PART; at += PIPE_PART) {
+        struct pipe_part *part = part_at(buffer, at);
+
+        part->length = part->packet = 0;
+    }
     buffer->taken = place->at;
     buffer->gaps -= place->gaps;
 }
@@ -236,8 +265,8 @@ size_t pipe_buffer_take(struct pipe_buffer *buffer, void *data, size_t size)
         count = size;
     if (count == 0)
         return 0;
-    if (buffer->ends == NULL && count <= PIPE_PART - offset) { /* most reads are of one part, without packets */
-        memcpy(data, *part_at(buffer, buffer->taken) + offset, count);
+    if (!buffer->packets && count <= PIPE_PART - offset) { /* most reads are of one part, without packets */
+        memcpy(data, part_at(buffer, buffer->taken)->memory + offset, count);
         buffer->taken += count;
         return count;
     }
@@ -269,25 +298,57 @@ void pipe_buffer_fill(struct pipe_buffer *buffer, const void *data, size_t size)
     store(buffer, data, size);
 }
 
-static inline size_t parts_of(const struct pipe_buffer *buffer)
+/* True if the chunk that begins with part PART can go from OLD to NEW as it is: all of it is in front of part STOP. */
+static bool is_whole(const struct pipe_buffer *old, const struct pipe_buffer *new, uint64_t part, uint64_t stop)
 {
-    return pipe_buffer_size(buffer) / PIPE_PART;
+    return part % PIPE_CHUNK == 0 && stop - part >= PIPE_CHUNK && parts_of(old) >= PIPE_CHUNK &&
+           parts_of(new) >= PIPE_CHUNK;
 }
 
-/* How many parts of a run from part PART on, up to END, are adjacent in the memory of BUFFER. */
-static size_t adjacent(const struct pipe_buffer *buffer, uint64_t part, uint64_t end)
+/* The first part behind those of PART's chunk, STOP at the most. */
+static uint64_t behind(uint64_t part, uint64_t stop)
 {
-    size_t left = parts_of(buffer) - part % parts_of(buffer);
+    uint64_t next = (part / PIPE_CHUNK + 1) * PIPE_CHUNK;
 
-    return end - part < left ? (size_t)(end - part) : left;
+    return next < stop ? next : stop;
+}
+
+/* Makes the chunks of NEW for those of the parts [FIRST, STOP) that do not go with their chunk. False: no memory. */
+static bool provide_chunks(const struct pipe_buffer *old, struct pipe_buffer *new, uint64_t first, uint64_t stop)
+{
+    for (uint64_t part = first; part < stop; part = behind(part, stop)) {
+        if (is_whole(old, new, part, stop))
+            continue;
+        for (uint64_t at = part; at < behind(part, stop); at++) {
+            if (part_provide(new, at * PIPE_PART) == NULL)
+                return false;
+        }
+    }
+    return true;
+}
+
+static void move_chunk(struct pipe_buffer *old, struct pipe_buffer *new, uint64_t part)
+{
+    struct pipe_chunk **from = chunk_at(old, part & (parts_of(old) - 1));
+
+    *chunk_at(new, part & (parts_of(new) - 1)) = *from;
+    *from = NULL;
+}
+
+static void move_part(struct pipe_buffer *old, struct pipe_buffer *new, uint64_t part)
+{
+    struct pipe_part *from = part_at(old, part * PIPE_PART);
+
+    *part_at(new, part * PIPE_PART) = *from;
+    *from = (struct pipe_part){.memory = NULL};
 }
 
 /* Moves the parts with bytes and with the reservation from OLD to NEW, which has room for them, at the same positions.
  * Bytes are copied only if the last part has the memory of the first one, whose bytes are behind its own, in one of the
- * two. False, with nothing changed: no memory. */
+ * two; then it has no end yet. False, with nothing changed: no memory. */
 static bool move_parts(struct pipe_buffer *old, struct pipe_buffer *new)
 {
-    uint64_t first = old->taken / PIPE_PART, last, end = old->written + old->reserved;
+    uint64_t first = old->taken / PIPE_PART, last, end = old->written + old->reserved, stop;
     bool shared_old, shared_new;
     uint8_t *spare = NULL;
 
@@ -298,36 +359,44 @@ static bool move_parts(struct pipe_buffer *old, struct pipe_buffer *new)
     last = (end - 1) / PIPE_PART;
     shared_old = last - first == parts_of(old);
     shared_new = last - first == parts_of(new);
-    if (shared_old) {
+    stop = shared_old || shared_new ? last : last + 1;
+    if (!provide_chunks(old, new, first, stop))
+        return false;
+    if (shared_old && part_provide(new, last * PIPE_PART) != NULL)
         spare = heap_alloc(PIPE_PART);
-        if (spare == NULL)
-            return false;
-        memcpy(spare, *part_at(old, first * PIPE_PART), PIPE_PART);
-    }
-    if (old->ends != NULL && (shared_old || shared_new))
-        *end_at(new, last * PIPE_PART) = *end_at(old, last * PIPE_PART);
-    for (uint64_t part = first, stop = shared_old || shared_new ? last : last + 1; part < stop;) {
-        size_t run = adjacent(old, part, stop), other = adjacent(new, part, stop);
-
-        run = run < other ? run : other;
-        memcpy(part_at(new, part * PIPE_PART), part_at(old, part * PIPE_PART), run * sizeof(*new->more));
-        memset(part_at(old, part * PIPE_PART), 0, run * sizeof(*new->more));
-        if (old->ends != NULL)
-            memcpy(end_at(new, part * PIPE_PART), end_at(old, part * PIPE_PART), run * sizeof(*new->ends));
-        part += run;
-    }
+    if (shared_old && spare == NULL)
+        return false;
     if (shared_old)
-        *part_at(new, last * PIPE_PART) = spare;
-    else if (shared_new)
-        memcpy(*part_at(new, last * PIPE_PART), *part_at(old, last * PIPE_PART), (size_t)(end - last * PIPE_PART));
+        memcpy(spare, part_at(old, first * PIPE_PART)->memory, PIPE_PART);
+    for (uint64_t part = first; part < stop; part = behind(part, stop)) {
+        if (is_whole(old, new, part, stop)) {
+            move_chunk(old, new, part);
+            continue;
+        }
+        for (uint64_t at = part; at < behind(part, stop); at++)
+            move_part(old, new, at);
+    }
+    if (shared_old) {
+        part_at(new, last * PIPE_PART)->memory = spare;
+    } else if (shared_new) {
+        uint8_t *to = part_at(new, last * PIPE_PART)->memory;
+        const uint8_t *from = part_at(old, last * PIPE_PART)->memory;
+
+        if (to != NULL && from != NULL) /* always: both have bytes */
+            memcpy(to, from, (size_t)(end - last * PIPE_PART));
+    }
     return true;
 }
 
 int64_t pipe_buffer_resize(struct pipe_buffer *buffer, uint64_t size)
 {
-    struct pipe_buffer new = {
-        .size = PIPE_PART, .taken = buffer->taken, .gaps = buffer->gaps, .user = buffer->user, .pages = buffer->pages};
-    size_t parts;
+    struct pipe_buffer new = {.size = PIPE_PART,
+                              .taken = buffer->taken,
+                              .gaps = buffer->gaps,
+                              .packets = buffer->packets,
+                              .user = buffer->user,
+                              .pages = buffer->pages};
+    size_t chunks;
 
     if (size > SIZE_MOST)
         return -EINVAL;
@@ -337,13 +406,14 @@ int64_t pipe_buffer_resize(struct pipe_buffer *buffer, uint64_t size)
         return (int64_t) new.size;
     if (buffer->written - buffer->taken + buffer->reserved > new.size)
         return -EBUSY;
-    parts = new.size / PIPE_PART;
-    new.more = heap_alloc(parts * sizeof(*new.more));
-    if (new.more == NULL)
-        return -ENOMEM;
-    if (buffer->ends != NULL)
-        new.ends = heap_alloc(parts * sizeof(*new.ends));
-    if ((buffer->ends != NULL && new.ends == NULL) || !move_parts(buffer, &new)) {
+    chunks = (parts_of(&new) + PIPE_CHUNK - 1) / PIPE_CHUNK;
+    if (new.size > PIPE_SIZE) {
+        new.table = heap_alloc(sizeof(*new.table) + chunks * sizeof(*new.table->chunks));
+        if (new.table == NULL)
+            return -ENOMEM;
+        new.table->count = (uint32_t)chunks;
+    }
+    if (!move_parts(buffer, &new)) {
         pipe_buffer_free(&new);
         return -ENOMEM;
     }
@@ -352,17 +422,48 @@ int64_t pipe_buffer_resize(struct pipe_buffer *buffer, uint64_t size)
     return (int64_t) new.size;
 }
 
+static void free_parts(struct pipe_part *parts, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (parts[i].memory != NULL)
+            heap_free(parts[i].memory, PIPE_PART);
+    }
+}
+
+static void free_table(struct pipe_table *table, void (*pause)(void))
+{
+    for (uint32_t i = 0; i < table->count; i++) {
+        struct pipe_chunk *chunk = table->chunks[i];
+
+        for (uint32_t k = 0; chunk != NULL && k < PIPE_CHUNK; k += FREE_AT_ONCE) {
+            free_parts(&chunk->parts[k], FREE_AT_ONCE);
+            pause();
+        }
+        heap_free(chunk, sizeof(*chunk));
+    }
+    heap_free(table, sizeof(*table) + table->count * sizeof(*table->chunks));
+}
+
+static void free_later(struct work *work)
+{
+    free_table(container_of(work, struct pipe_table, work), pipe_pause);
+}
+
+static void no_pause(void)
+{
+}
+
 void pipe_buffer_free(struct pipe_buffer *buffer)
 {
-    size_t parts = pipe_buffer_size(buffer) / PIPE_PART;
-    uint8_t *const *all = buffer->more != NULL ? buffer->more : buffer->parts;
+    struct pipe_table *table = buffer->table;
 
-    for (size_t i = 0; i < parts; i++) {
-        if (all[i] != NULL)
-            heap_free(all[i], PIPE_PART);
+    free_parts(buffer->parts, PIPE_PARTS);
+    if (table != NULL && parts_of(buffer) <= FREE_AT_ONCE) {
+        free_table(table, no_pause);
+    } else if (table != NULL) {
+        table->work.run = free_later;
+        work_submit(&table->work);
     }
-    heap_free(buffer->more, parts * sizeof(*buffer->more));
-    heap_free(buffer->ends, parts * sizeof(*buffer->ends));
     *buffer = (struct pipe_buffer){.user = buffer->user, .pages = buffer->pages};
 }
 

@@ -7,25 +7,40 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernel/wait/work.h"
+
 #define PIPE_SIZE 65536u /* capacity of a pipe, unless another is set */
 #define PIPE_PART 4096u  /* bytes of one piece of memory */
 #define PIPE_PARTS (PIPE_SIZE / PIPE_PART)
+#define PIPE_CHUNK 256u /* parts of one piece of a table */
 
-/* The written length of a part that is not full, and its type; all zeros: the part is full, or still being written. */
-struct pipe_end {
-    uint16_t length;
-    uint16_t packet; /* 1: the part is a packet */
+struct pipe_part {
+    uint8_t *memory; /* PIPE_PART bytes; NULL: none yet */
+    uint16_t length; /* what is written in a part that is not full; 0: it is full, or still being written */
+    uint16_t packet; /* 1: the part is a packet, which LENGTH says */
 };
 
-struct pipe_buffer {         /* all zeros: empty, of the usual size */
-    uint64_t written, taken; /* positions: all bytes so far, including unused ones at the ends of parts */
-    uint32_t size;           /* bytes, a power of two; 0: PIPE_SIZE */
-    uint32_t gaps;           /* unused bytes between TAKEN and WRITTEN */
-    uint32_t reserved;       /* bytes behind WRITTEN whose room and memory are guaranteed */
-    uint8_t **more;          /* if SIZE is not 0: its parts, in place of PARTS */
-    struct pipe_end *ends;   /* one for each part, after the first packet; else NULL */
-    uint32_t user, pages;    /* whose quota the capacity counts in, and how many pages; 0: in nobody's */
-    uint8_t *parts[PIPE_PARTS];
+struct pipe_chunk {
+    struct pipe_part parts[PIPE_CHUNK];
+};
+
+/* The parts of a buffer of more than PIPE_SIZE bytes, in chunks: so that another size moves chunks, and not parts, of
+ * which there may be half a million. */
+struct pipe_table {
+    struct work work; /* frees it, if that takes long */
+    uint32_t count;   /* chunks */
+    struct pipe_chunk *chunks[];
+};
+
+struct pipe_buffer {          /* all zeros: empty, of the usual size */
+    uint64_t written, taken;  /* positions: all bytes so far, including unused ones at the ends of parts */
+    uint32_t size;            /* bytes, a power of two; 0: PIPE_SIZE */
+    uint32_t gaps;            /* unused bytes between TAKEN and WRITTEN */
+    uint32_t reserved;        /* bytes behind WRITTEN whose room and memory are guaranteed */
+    bool packets;             /* there has been a packet */
+    struct pipe_table *table; /* of more than PIPE_SIZE bytes: its parts, in place of PARTS */
+    uint32_t user, pages;     /* whose quota the capacity counts in, and how many pages; 0: in nobody's */
+    struct pipe_part parts[PIPE_PARTS];
 };
 
 static inline size_t pipe_buffer_size(const struct pipe_buffer *buffer)
@@ -68,7 +83,10 @@ void pipe_buffer_fill(struct pipe_buffer *buffer, const void *data, size_t size)
 /* Sets the capacity to SIZE bytes, rounded up to a power of two and at least one part. Returns the capacity; -EBUSY:
  * the bytes in the buffer do not fit; -ENOMEM; -EINVAL. */
 int64_t pipe_buffer_resize(struct pipe_buffer *buffer, uint64_t size);
+/* Frees the memory; that of much is freed by a worker, soon afterwards. */
 void pipe_buffer_free(struct pipe_buffer *buffer);
+/* Between two steps of that worker: slice_check, which a test of the buffer alone has no use for. */
+void pipe_pause(void);
 
 /* The capacity of BUFFER, which is new or has been counted before, counts in the quota of USER, who may have at most
  * MOST pages: 0. OVER, the caller's error: that is too much; -ENOMEM. After an error nothing is changed. */

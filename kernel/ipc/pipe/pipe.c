@@ -8,6 +8,7 @@
 #include "kernel/ipc/pipe/hold.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
+#include "msg/slice.h"
 #include "tasks/quota/quota.h"
 
 #define SMALL_SIZE (2u * PIPE_PART) /* of a pipe beyond the soft limit */
@@ -24,6 +25,11 @@ struct pipe {
     struct pipe_holds holds;   /* [k] lock */
     bool released[2];          /* [k] lock: that end's file has been freed and no longer uses the pipe */
 };
+
+void pipe_pause(void)
+{
+    slice_check();
+}
 
 /* Counts an event of END, which may be ready now, and drops a pin. Without the lock. END may be NULL. */
 static void notify(struct file *end)
@@ -352,7 +358,7 @@ bool pipe_is_usual(const struct file *file)
 {
     const struct pipe *pipe = file->state;
 
-    return pipe->buffer.size == 0 && pipe->buffer.ends == NULL && pipe->holds.reader == 0 && pipe->holds.writer == 0;
+    return pipe->buffer.size == 0 && !pipe->buffer.packets && pipe->holds.reader == 0 && pipe->holds.writer == 0;
 }
 
 bool pipe_is_end(const struct file *file)

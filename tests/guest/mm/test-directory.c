@@ -282,6 +282,37 @@ static void test_asked(void)
     munmap(area, PAGES * PAGE);
 }
 
+/* What every kernel has had and nobody has any more is known to nobody: a change of the same pages, which the home
+ * alone has touched since, asks no kernel. */
+static void test_forgotten(void)
+{
+    static struct message_counts before, after;
+    int others = kernels_count() - 1;
+    char *area = spread_memory_map(PAGES, PRIVATE);
+    unsigned long asked;
+
+    if (area == NULL || others < 3 || !message_counts_read(&after)) {
+        tap_note("skipped: needs 4 kernels");
+        return;
+    }
+    for (int k = 0; k <= others; k++)
+        share(area, 0, PAGES, k, k + 1);
+    kernels_go(0);
+    CHECK(munmap(area, PAGES * PAGE) == 0 &&
+              mmap(area, PAGES * PAGE, READ_WRITE, PRIVATE | MAP_FIXED_NOREPLACE, -1, 0) == area,
+          "%s", strerror(errno));
+    memset(area, 'a', PAGES * PAGE);
+    message_counts_read(&after);
+    message_counts_read(&before);
+    message_counts_read(&before);
+    CHECK(mprotect(area, 16 * PAGE, PROT_READ) == 0 && munmap(area + 32 * PAGE, 8 * PAGE) == 0, "%s", strerror(errno));
+    message_counts_read(&after);
+    message_counts_since(&after, &before);
+    asked = sent(&after, "SPACE_PROTECT") + sent(&after, "SPACE_UNMAP") + sent(&after, "SPACE_SETTLE");
+    CHECK(asked == 0, "%lu requests to kernels that have nothing", asked);
+    munmap(area, PAGES * PAGE);
+}
+
 /* The home copies for a kernel, or says that no other space has the frame, in its answer to the fault. */
 static void test_one_question(void)
 {
@@ -399,6 +430,7 @@ static const struct tap_test counted[] = {
     {"one_question", "a write to a page that a child shares asks the home once", test_one_question},
     {"ended", "the end of a process asks members without memory of it once, and the others twice", test_ended},
     {"asked", "a change asks the kernel that has touched the pages, and not the other members", test_asked},
+    {"forgotten", "kernels whose pages are gone are not asked when the addresses are used again", test_forgotten},
 };
 
 int main(int argc, char **argv)

@@ -2,6 +2,7 @@
  * something of them. Where there is one kernel, and on a Linux, the same checks hold. */
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "tests/guest/harness/several_kernels.h"
 #include "tests/guest/harness/spread_memory.h"
 #include "tests/guest/harness/tap.h"
+#include "tests/guest/mm/audit.h"
 #include "userland/thread.h"
 #include "userland/x86.h"
 
@@ -222,6 +224,90 @@ static void test_handed_on(void)
         CHECK(thread_join(&crew[i]), "thread %d does not end", i);
         CHECK(crew[i].result == 0, "thread %d: round and page %ld", i, (long)crew[i].result);
     }
+}
+
+/* --- several leases at once --- */
+
+#define SETS 3
+#define LARGE (70l << 20) /* bytes: no lease has room for all SETS of a kernel */
+
+struct discarding {
+    char *low, *high;
+    atomic_int go, ready;
+};
+
+static void wait_for_go(struct discarding *discarding)
+{
+    discarding->ready++;
+    while (discarding->go == 0)
+        x86_syscall0(SYS_sched_yield);
+}
+
+/* As the thread of a kernel of its own: discards all of the range, too. */
+static void run_discard(struct thread *thread)
+{
+    struct discarding *discarding = thread->argument;
+
+    thread->result = thread_move(thread->index % kernels_count());
+    wait_for_go(discarding);
+    x86_syscall3(SYS_madvise, (long)discarding->low, discarding->high - discarding->low, MADV_DONTNEED);
+}
+
+/* Those whose leases are looked at: what the first kernel maps is elsewhere. */
+static int first_holder(void)
+{
+    return kernels_count() > 1 ? 1 : 0;
+}
+
+/* Each kernel but the first maps LARGE bytes, SETS times in turn, and touches a page at both ends. */
+static bool map_sets(char *sets[SETS][KERNELS_MAX], struct discarding *discarding)
+{
+    discarding->low = (char *)UINTPTR_MAX; // NOLINT(performance-no-int-to-ptr)
+    for (int set = 0; set < SETS; set++) {
+        for (int k = first_holder(); k < kernels_count(); k++) {
+            char *at;
+
+            kernels_go(k);
+            at = sets[set][k] = spread_memory_map(LARGE / PAGE, PRIVATE | MAP_NORESERVE);
+            if (at == NULL)
+                return false;
+            at[0] = at[LARGE - PAGE] = (char)('a' + k);
+            discarding->low = at < discarding->low ? at : discarding->low;
+            discarding->high = at + LARGE > discarding->high ? at + LARGE : discarding->high;
+        }
+    }
+    return true;
+}
+
+/* Two changes at once of a range in which every kernel has several leases: both need what all of them have there. */
+static void test_several(void)
+{
+    char *sets[SETS][KERNELS_MAX];
+
+    for (int round = 0; round < 3; round++) {
+        struct discarding discarding = {NULL, NULL, 0, 0};
+        struct thread thread = {.index = round + 1, .argument = &discarding};
+
+        if (!map_sets(sets, &discarding))
+            return;
+        kernels_go(0); /* the thread's stack is not to be in the range */
+        if (!CHECK(thread_start(&thread, run_discard), "%s", strerror(errno)))
+            return;
+        kernels_go(round);
+        UNTIL(discarding.ready == 1, "the other thread");
+        discarding.go = 1;
+        madvise(discarding.low, (size_t)(discarding.high - discarding.low), MADV_DONTNEED);
+        CHECK(thread_join(&thread) && thread.result == 0, "the thread ends with %ld", (long)thread.result);
+        for (int set = 0; set < SETS; set++) {
+            for (int k = first_holder(); k < kernels_count(); k++) {
+                kernels_go(k + set);
+                CHECK(sets[set][k][0] == 0 && sets[set][k][LARGE - PAGE] == 0, "set %d of kernel %d", set, k);
+                CHECK(munmap(sets[set][k], LARGE) == 0, "%s", strerror(errno));
+            }
+        }
+        CHECK(audit_own(), "round %d", round);
+    }
+    kernels_go(0);
 }
 
 /* --- what it costs others --- */
@@ -536,6 +622,7 @@ static const struct tap_test tests[] = {
     {"forked-shared", "memory that a kernel has mapped by itself is shared with a child", test_forked_shared},
     {"forked-order", "a child that sees a write sees all that was written before it", test_forked_order},
     {"handed-on", "ranges that go from thread to thread hold what was written", test_handed_on},
+    {"several", "a change of a range in which kernels have several leases changes what each of them has", test_several},
 };
 static const struct tap_test alone[] = {
     {"kept", "a lease is kept where a frame comes from another node, and the home's over a fork", test_kept},

@@ -29,6 +29,7 @@
 #define MEMORY (48 * MIB) /* of the cases of memory */
 #define AREAS 20000ul     /* of the cases of many areas */
 #define FILE_SIZE (32 * MIB)
+#define PIPE_FULL (128 * MIB)
 #ifndef F_SETPIPE_SZ
 #define F_SETPIPE_SZ 1031
 #endif
@@ -277,20 +278,36 @@ static void random_bytes(void)
         fail("getrandom");
 }
 
-/* A pipe of 32 MiB that is full. */
+/* A pipe of PIPE_FULL bytes that is full. */
 static void fill_pipe(void)
 {
     memory = map(FILE_SIZE, 0);
-    if (pipe(pipes) != 0 || fcntl(pipes[1], F_SETPIPE_SZ, FILE_SIZE) < 0)
+    if (pipe(pipes) != 0 || fcntl(pipes[1], F_SETPIPE_SZ, PIPE_FULL) < 0)
         fail("pipe");
-    if (write(pipes[1], memory, FILE_SIZE - PAGE) != (ssize_t)(FILE_SIZE - PAGE))
-        fail("write");
+    for (size_t left = PIPE_FULL; left > 0; left -= FILE_SIZE) {
+        if (write(pipes[1], memory, FILE_SIZE) != (ssize_t)FILE_SIZE)
+            fail("write");
+    }
 }
 
 static void resize_pipe(void)
 {
-    if (fcntl(pipes[1], F_SETPIPE_SZ, 2 * FILE_SIZE) < 0)
+    if (fcntl(pipes[1], F_SETPIPE_SZ, 8 * PIPE_FULL) < 0 || fcntl(pipes[1], F_SETPIPE_SZ, PIPE_FULL) < 0)
         fail("F_SETPIPE_SZ");
+}
+
+static void close_pipe(void)
+{
+    close(pipes[0]);
+    close(pipes[1]);
+}
+
+/* Advice for memory of AREAS areas, which the kernel checks first, and the same memory locked. */
+static void advise_areas(void)
+{
+    if (madvise(memory, AREAS * PAGE, MADV_WILLNEED) != 0 || madvise(memory, AREAS * PAGE, MADV_DONTFORK) != 0 ||
+        mlock2(memory, AREAS * PAGE, MLOCK_ONFAULT) != 0)
+        fail("advice");
 }
 
 /* 2000 processes that have ended and are not waited for. */
@@ -348,7 +365,8 @@ static const struct silence_case cases[] = {
     {"sendfile", "sendfile of 32 MiB", make_file, send_file, false},
     {"truncate", "ftruncate of a file of 32 MiB", make_file, truncate_file, false},
     {"getrandom", "getrandom of 48 MiB", map_memory, random_bytes, false},
-    {"setpipe", "F_SETPIPE_SZ of a full pipe of 32 MiB", fill_pipe, resize_pipe, false},
+    {"setpipe", "F_SETPIPE_SZ of a full pipe of 128 MiB, to 1 GiB and back", fill_pipe, resize_pipe, false},
+    {"closepipe", "close of a full pipe of 128 MiB", fill_pipe, close_pipe, false},
     {"exit", "exit of a process with 48 MiB", fill_memory, NULL, false},
     {"munmap", "munmap of 48 MiB", fill_memory, unmap, false},
     {"protect", "mprotect of 48 MiB", fill_memory, protect, false},
@@ -366,6 +384,7 @@ static const struct silence_case cases[] = {
     {"areas_exit", "exit of a process with 20,000 areas", map_areas, NULL, false},
     {"areas_munmap", "munmap of 20,000 areas", map_areas, unmap_areas, false},
     {"areas_protect", "mprotect of 20,000 areas", map_areas, protect_areas, false},
+    {"areas_advise", "madvise and mlock2 of 20,000 areas", map_areas, advise_areas, false},
     {"areas_fork", "fork of a process with 20,000 areas", map_areas, fork_and_wait, false},
     {"maps", "/proc/self/maps with 20,000 areas", map_areas, read_maps, false},
     {"processes", "list of /proc with 2,000 processes", make_processes, list_processes, false},

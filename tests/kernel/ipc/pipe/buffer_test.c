@@ -9,8 +9,9 @@
 
 #include "tests/stand_in/quota.h"
 
-static int parts;   /* allocated */
-static int refused; /* allocations from now on that fail */
+static int parts;        /* allocated */
+static int refused;      /* allocations from now on that fail */
+static int granted = -1; /* allocations from now on that do not fail, before others do; -1: all */
 
 void *heap_alloc(size_t size)
 {
@@ -18,6 +19,9 @@ void *heap_alloc(size_t size)
         refused--;
         return NULL;
     }
+    if (granted == 0)
+        return NULL;
+    granted -= granted > 0;
     parts++;
     return calloc(1, size);
 }
@@ -27,6 +31,19 @@ void heap_free(void *object, size_t size)
     (void)size;
     parts -= object != NULL;
     free(object);
+}
+
+static int works, pauses;
+
+void work_submit(struct work *work)
+{
+    works++;
+    work->run(work);
+}
+
+void pipe_pause(void)
+{
+    pauses++;
 }
 
 static uint8_t bytes[2 * PIPE_SIZE], back[2 * PIPE_SIZE];
@@ -165,6 +182,132 @@ TEST(buffer_resize, "another size keeps what is there, wherever in the ring it l
         CHECK_EQ(pipe_buffer_take(&buffer, back, 100), 10);
         CHECK(memcmp(back, bytes + 2 * PIPE_SIZE - 10, 10) == 0);
         CHECK_EQ(pipe_buffer_resize(&buffer, 0), PIPE_PART);
+        pipe_buffer_free(&buffer);
+        CHECK_EQ(parts, 0);
+    }
+}
+
+#define MIB (1ul << 20)
+#define LARGE (16 * MIB)
+
+/* Puts SIZE bytes into BUFFER, of a sequence that continues at *AT. */
+static void put_sequence(struct pipe_buffer *buffer, uint64_t *at, size_t size)
+{
+    while (size > 0) {
+        size_t count = size < 7777 ? size : 7777;
+
+        for (size_t i = 0; i < count; i++)
+            bytes[i] = (uint8_t)((*at + i) * 31 >> 5);
+        CHECK_EQ(pipe_buffer_put(buffer, bytes, count, 1), count);
+        *at += count;
+        size -= count;
+    }
+}
+
+/* Takes SIZE bytes, which continue the sequence at *AT. */
+static void take_sequence(struct pipe_buffer *buffer, uint64_t *at, size_t size)
+{
+    while (size > 0) {
+        size_t count = size < 9999 ? size : 9999;
+
+        CHECK_EQ(pipe_buffer_take(buffer, back, count), count);
+        for (size_t i = 0; i < count; i++)
+            CHECK_EQ(back[i], (uint8_t)((*at + i) * 31 >> 5));
+        *at += count;
+        size -= count;
+    }
+}
+
+TEST(buffer_resize_large, "a large buffer gets another size, full and in part, wherever its first byte lies")
+{
+    static const size_t sizes[] = {LARGE / 2, 2 * MIB, MIB, PIPE_SIZE, 2 * PIPE_SIZE, 2 * MIB, LARGE};
+
+    for (uint64_t start = 0; start < LARGE; start += LARGE / 5 + 12345) {
+        struct pipe_buffer buffer = {0};
+        uint64_t in = 0, out = 0;
+
+        CHECK_EQ(pipe_buffer_resize(&buffer, LARGE), LARGE);
+        put_sequence(&buffer, &in, start + 1);
+        take_sequence(&buffer, &out, start);
+        put_sequence(&buffer, &in, LARGE - 1);
+        CHECK_EQ(pipe_buffer_room(&buffer), 0);
+        CHECK_EQ(pipe_buffer_resize(&buffer, LARGE / 2), -EBUSY);
+        CHECK_EQ(pipe_buffer_resize(&buffer, 2 * LARGE), 2 * LARGE);
+        put_sequence(&buffer, &in, LARGE);
+        take_sequence(&buffer, &out, LARGE + 1);
+        for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+            if (pipe_buffer_used(&buffer) > sizes[i])
+                take_sequence(&buffer, &out, pipe_buffer_used(&buffer) - sizes[i]);
+            CHECK_EQ(pipe_buffer_resize(&buffer, sizes[i]), sizes[i]);
+            CHECK_EQ(pipe_buffer_used(&buffer), in - out);
+            put_sequence(&buffer, &in, pipe_buffer_room(&buffer));
+        }
+        take_sequence(&buffer, &out, in - out);
+        pipe_buffer_free(&buffer);
+        CHECK_EQ(parts, 0);
+    }
+}
+
+TEST(buffer_resize_steps, "another size of a large buffer touches no part of it, and a worker frees it in steps")
+{
+    struct pipe_buffer buffer = {0};
+    uint64_t in = 0;
+
+    CHECK_EQ(pipe_buffer_resize(&buffer, LARGE), LARGE);
+    put_sequence(&buffer, &in, LARGE);
+    works = pauses = parts = 0;
+    CHECK_EQ(pipe_buffer_resize(&buffer, 2 * LARGE), 2 * LARGE);
+    CHECK_EQ(parts, 0); /* a new table in place of the old one: all chunks and parts are the same */
+    CHECK_EQ(works, 1);
+    pipe_buffer_free(&buffer);
+    CHECK_EQ(works, 2);
+    CHECK(pauses >= (int)(LARGE / PIPE_PART / PIPE_CHUNK));
+    CHECK_EQ(parts, -(int)(LARGE / PIPE_PART + LARGE / PIPE_PART / PIPE_CHUNK + 1));
+    parts = 0;
+}
+
+TEST(buffer_resize_refused, "without memory for another size everything stays as it is")
+{
+    for (int after = 0; after < 6; after++) {
+        struct pipe_buffer buffer = {0};
+        uint64_t in = 0, out = 0;
+        int64_t size;
+
+        CHECK_EQ(pipe_buffer_resize(&buffer, 2 * MIB), 2 * MIB);
+        put_sequence(&buffer, &in, MIB + MIB / 2);
+        take_sequence(&buffer, &out, MIB + 100);
+        put_sequence(&buffer, &in, MIB);
+        granted = after;
+        size = pipe_buffer_resize(&buffer, after % 2 == 0 ? 4 * MIB : 8 * MIB);
+        CHECK(size == -ENOMEM || size > (int64_t)(2 * MIB));
+        granted = -1;
+        take_sequence(&buffer, &out, in - out);
+        pipe_buffer_free(&buffer);
+        CHECK_EQ(parts, 0);
+    }
+}
+
+TEST(buffer_resize_packets, "packets stay packets in a buffer of another size")
+{
+    for (size_t start = 0; start < 40; start++) {
+        struct pipe_buffer buffer = {0};
+
+        CHECK_EQ(pipe_buffer_resize(&buffer, 2 * PIPE_SIZE), 2 * PIPE_SIZE);
+        CHECK_EQ(pipe_buffer_put_packets(&buffer, bytes, 7), 7);
+        for (size_t i = 0; i < start; i++) {
+            CHECK_EQ(pipe_buffer_put_packets(&buffer, bytes, 7), 7);
+            CHECK_EQ(pipe_buffer_take(&buffer, back, 100), 7);
+        }
+        for (size_t i = 1; i < 32; i++)
+            CHECK_EQ(pipe_buffer_put_packets(&buffer, bytes, i), i);
+        CHECK_EQ(pipe_buffer_resize(&buffer, MIB), MIB);
+        CHECK_EQ(pipe_buffer_take(&buffer, back, 100), 7);
+        for (size_t i = 1; i < 20; i++)
+            CHECK_EQ(pipe_buffer_take(&buffer, back, 100), i);
+        CHECK_EQ(pipe_buffer_resize(&buffer, PIPE_SIZE), PIPE_SIZE);
+        for (size_t i = 20; i < 32; i++)
+            CHECK_EQ(pipe_buffer_take(&buffer, back, 100), i);
+        CHECK_EQ(pipe_buffer_used(&buffer), 0);
         pipe_buffer_free(&buffer);
         CHECK_EQ(parts, 0);
     }

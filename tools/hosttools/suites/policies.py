@@ -16,7 +16,7 @@ An instruction takes 2^ICOUNT ns of guest time and looks are PERIOD ms apart at 
 of seconds with the default period, and can be emulated.
 
 Runs POLICY.xTIMES-NODES-core-cross have phases and periods TIMES as long, so as many looks among more instructions: what a look costs
-is a smaller part of such a phase, and what a move costs, too.
+is a smaller part of such a phase, and what a move costs, too. There CPUs take short turns, so that messages and timers are late by little.
 
 Runs POLICY.KIB.MS-2-core-SEQUENCE have blocks of KIB (`numablock=`) and a shortest period of MS (`numaperiod=`), which the thesis leaves
 open (chapter 5): it had blocks of 1 MiB and looked every 3 s.
@@ -77,6 +77,7 @@ SWEPT = (TARGETED, "nemo")
 BLOCKS, PERIODS = (4, 64, 1024, 2048), (5, 10, 20, 40)  # KiB, ms
 BLOCK = 64  # KiB: the default
 LONGER = 8  # times as long: phases, and the periods of their looks
+TURN = 1000  # us
 LONGER_CPUS = (8, 16)  # of machines that have such runs
 LONGER_POLICIES = (NONE, TARGETED)
 RUN_LIMIT = 1800  # seconds
@@ -129,7 +130,7 @@ def plan(options: argparse.Namespace) -> list[Run]:
 def _longer(policy: str, machine: Machine) -> Run:
     """POLICY in the second sequence on MACHINE, whose phases and periods are LONGER times as long."""
     append = f"{IDLE} numa={policy}" + ("" if policy == NONE else f" numaperiod={LONGER * PERIOD}")
-    words = ("--icount", str(ICOUNT), "--seed", "1", *machine.options, "--kernels", machine.kernels, "--append", append)
+    words = ("--icount", str(ICOUNT), "--turn", str(TURN), "--seed", "1", *machine.options, "--kernels", machine.kernels, "--append", append)
     return _run(_lengthened(policy, machine), "cross", machine, words, False, LONGER)
 
 

@@ -73,5 +73,6 @@ bool seen_block_stuck(struct seen_block *block, uint32_t here, uint32_t to, uint
 {
     if (block->tried == here)
         block->tried = SEEN_NOBODY; /* it has come there */
-    return block->tried != SEEN_NOBODY && block->tried == to && since(block->tried_age, age) < SEEN_STUCK;
+    return (block->tried == SEEN_ANY_NODE || (block->tried != SEEN_NOBODY && block->tried == to)) &&
+           since(block->tried_age, age) < SEEN_STUCK;
 }

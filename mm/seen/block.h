@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #define SEEN_NOBODY UINT8_MAX
+#define SEEN_ANY_NODE (UINT8_MAX - 1)
 #define SEEN_WRITTEN 4u /* halved like the counts: after three periods nobody has written it lately */
 #define SEEN_STUCK 12u  /* periods in which a block that could not be moved is not to move there again */
 #define SEEN_IDLE 4u    /* periods without a report after which a block is in no node's load */
@@ -19,7 +20,8 @@ struct seen_block {
     uint32_t age;       /* the period in which USED was halved last */
     uint32_t told;      /* the period of the last report */
     uint32_t tried_age; /* the period in which it could not move */
-    uint8_t tried;      /* the node to which it could not move then; SEEN_NOBODY: it has not been so */
+    uint8_t tried;      /* the node to which it could not move then; SEEN_ANY_NODE: no other one would have helped;
+                           SEEN_NOBODY: it has not been so */
     uint8_t last;       /* the node that was seen last */
     uint8_t wanted;     /* the node to which it is to move; SEEN_NOBODY: none; SEEN_ALL: it is to be replicated */
     uint8_t written;    /* SEEN_WRITTEN when a write was seen, halved with USED */
@@ -41,8 +43,8 @@ void seen_block_see(struct seen_block *block, uint32_t *load, uint32_t node, uin
 /* BLOCK is on NODE, or to come there: it is in the node's load if it has several users; NOW: clock_now ns. */
 void seen_block_place(struct seen_block *block, uint32_t nodes, uint32_t *load, uint32_t node, uint64_t now);
 
-/* Whether BLOCK, which is HERE and which a policy wants on the node TO in the period AGE, could not move there in one
- * of the last SEEN_STUCK periods: what cannot move is not tried again with each report. */
+/* Whether BLOCK, which is HERE and which a policy wants on the node TO in the period AGE, could not move there, or
+ * nowhere, in one of the last SEEN_STUCK periods: what cannot move is not tried again with each report. */
 bool seen_block_stuck(struct seen_block *block, uint32_t here, uint32_t to, uint32_t age);
 
 #endif

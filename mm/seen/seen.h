@@ -57,8 +57,8 @@ bool seen_report(uint32_t home, const struct msg_space_seen *seen);
  * that is to be replicated (SEEN_REPLICATE), with its address and bytes: as many as there are below the end of the
  * address space. False: there is none. */
 bool seen_next(struct space *space, uint64_t *start, uint64_t *bytes, uint32_t *node);
-/* At the home: PAGE of a block that seen_next has told could not move to NODE, so that its block is not to move there
- * again for a while. */
+/* At the home: PAGE of a block that seen_next has told could not move to NODE, or to none (SEEN_ANY_NODE), so that
+ * its block is not to move there for a while. */
 void seen_not_moved(struct space *space, uint64_t page, uint32_t node);
 /* At the home: the block at START, which seen_next has told, could not be replicated. */
 void seen_not_replicated(struct space *space, uint64_t start);

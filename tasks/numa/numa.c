@@ -10,6 +10,7 @@
 #include "kernel/arch/x86_64/clock.h"
 #include "mm/move/move.h"
 #include "mm/replicate/replicate.h"
+#include "mm/seen/block.h"
 #include "mm/seen/hint.h"
 #include "mm/seen/seen.h"
 #include "msg/slice.h"
@@ -142,7 +143,9 @@ static void follow_done(void *context, uint64_t page, int result)
 {
     const struct following *following = context;
 
-    if (result == -EBUSY || result == -EACCES || result == -ENOMEM)
+    if (result == -EBUSY || result == -EACCES)
+        seen_not_moved(following->space, page, SEEN_ANY_NODE);
+    else if (result == -ENOMEM)
         seen_not_moved(following->space, page, following->node);
 }
 

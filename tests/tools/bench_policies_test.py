@@ -44,6 +44,20 @@ def test_every_policy_is_measured_on_every_machine_none_first_and_linux_beside_t
         runner.check(cli.parse(["run", *item.machine, "--", *item.program]))
 
 
+def test_longer_phases_have_as_many_looks_and_are_compared_with_none_of_the_same_length():
+    words = {item.name: " ".join((*item.machine, *item.program)) for item in policies.plan(argparse.Namespace(quick=False))}
+    usual, longer = words["kettle-8-core-cross"], words["kettle.x8-8-core-cross"]
+    assert "numaperiod=10" in usual and "--passes 75 " in usual
+    assert longer == usual.replace("numaperiod=10", "numaperiod=80").replace("--passes 75 ", "--passes 600 ").replace("--seed", "--turn 1000 --seed")
+    usual = [unfavourable("none-8-core", 100, 100), unfavourable("kettle-8-core", 110, 100)]
+    assert not [text for text in policies.report(bench_data.data("policies", *usual)).tables if "times as long" in text]
+    more = [unfavourable("none.x8-8-core", 800, 800), unfavourable("kettle.x8-8-core", 816, 800)]
+    found = policies.report(bench_data.data("policies", *usual, *more)).tables
+    text = next(text for text in found if "times as long" in text)
+    assert "| 8-core, 1 | - | - | - | +10.0 % | - |" in text and "| 8-core, 8 | - | - | - | +2.0 % | - |" in text
+    assert not any("kettle.x8" in text for text in found)
+
+
 def test_changes_are_those_of_the_busiest_cpu_against_none():
     data = bench_data.data("policies", sequential("none-2-core", 100, 200), sequential("filter-2-core", 101, 110),
                            sequential("nemo-2-core", 100, 220), sequential("linux-2", 100, 200), sequential("balanced-2", 100, 150))

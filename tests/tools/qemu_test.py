@@ -49,6 +49,7 @@ def test_qemu_takes_every_machine(cpus, nodes, mem, dist):
 
 def test_the_pace():
     assert Pace().arguments() == ["-accel", "tcg,thread=multi"]
+    assert Pace("single", 6, turn=500).arguments()[-1] == "filter-buffer,id=each,netdev=turns,interval=500"
     assert Pace("single", 3, 5).arguments() == ["-accel", "tcg,thread=single", "-icount", "shift=3,sleep=off",
                                                 "-seed", "5", "-rtc", "base=2024-01-01T00:00:00,clock=vm"]
 

@@ -184,6 +184,9 @@ def _add_options(command: argparse.ArgumentParser) -> None:
                                                                  "page first does not wait for the host")
     machine.add_argument("--icount", type=natural, metavar="SHIFT", help="guest time counts instructions of 2^SHIFT ns "
                                                                          "each (0 to 10)")
+    machine.add_argument("--turn", type=natural, metavar="US", help="with --icount: a CPU's turn ends after US microseconds of guest time "
+                                                                    "at the latest (10 to 100000; by default when a timer is due, at most "
+                                                                    "100 ms), so what others send it is late by the turns of all CPUs")
     machine.add_argument("--seed", type=natural, metavar="N", help="fixes what would be random, and the clock's start")
     machine.add_argument("--append", action="append", default=[], metavar="OPTS",
                          help="more options for the kernel's command line, checked before the machine starts "

@@ -144,6 +144,10 @@ TEST(block_stuck, "a block that could not move is not to move there again for a 
     CHECK(!seen_block_stuck(block, 0, 1, 3 + SEEN_STUCK));
     CHECK(!seen_block_stuck(block, 1, 2, 4)); /* it is there */
     CHECK(!seen_block_stuck(block, 0, 1, 4));
+    block->tried = SEEN_ANY_NODE; /* its pages are of others */
+    block->tried_age = 4;
+    CHECK(seen_block_stuck(block, 0, 1, 4) && seen_block_stuck(block, 0, 2, 4 + SEEN_STUCK - 1));
+    CHECK(!seen_block_stuck(block, 0, 2, 4 + SEEN_STUCK));
     free(block);
 }
 

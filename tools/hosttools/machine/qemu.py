@@ -41,13 +41,14 @@ def kvm_works() -> bool:
 
 @dataclass(frozen=True)
 class Pace:
-    """How QEMU executes: the options --accel, --tcg, --icount, --seed and --prealloc."""
+    """How QEMU executes: the options --accel, --tcg, --icount, --turn, --seed and --prealloc."""
 
     threads: str = "multi"  # of TCG, or "single"
     icount: int | None = None
     seed: int | None = None
     accel: str = "tcg"  # or "kvm"
     prealloc: bool = False  # of memory
+    turn: int | None = None  # microseconds of guest time; None: a CPU's turn ends at the next timer, after 100 ms at most
 
     def arguments(self) -> list[str]:
         """The emulator options of this pace."""
@@ -55,6 +56,11 @@ class Pace:
         if self.icount is not None:
             # sleep=off: an idle machine goes on to its next timer at once, instead of waiting for the host's clock.
             arguments += ["-icount", f"shift={self.icount},sleep=off"]
+        if self.turn is not None:
+            # With -icount a CPU's turn ends where any timer of the guest's clock is due. A filter of a network that nobody has is one
+            # that the guest neither sees nor pays for.
+            arguments += ["-netdev", "hubport,id=turn,hubid=0", "-netdev", "hubport,id=turns,hubid=1,netdev=turn",
+                          "-object", f"filter-buffer,id=each,netdev=turns,interval={self.turn}"]
         if self.seed is not None:
             arguments += ["-seed", str(self.seed), "-rtc", f"base={FIXED_TIME},clock=vm"]
         return arguments

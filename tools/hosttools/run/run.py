@@ -27,6 +27,7 @@ from hosttools.run.session import FileSink, MemorySink, Session
 KERNEL = "kettle.elf"
 BASE_IMAGE = "initramfs.cpio"
 ICOUNT_MAX = 10
+TURN_MIN, TURN_MAX = 10, 100000  # us: QEMU ends a turn after 100 ms in any case
 BOCHS_MEMORY_MAX = 2048 * MIB
 
 
@@ -142,13 +143,18 @@ def _check_pace(options: argparse.Namespace) -> qemu.Pace:
             raise UsageError(f"--icount must be 0 to {ICOUNT_MAX}, not {options.icount}")
         if options.tcg == "multi":
             raise UsageError("--icount needs --tcg single")
+    if options.turn is not None:
+        if options.icount is None:
+            raise UsageError("--turn needs --icount: without it, CPUs take turns by the host's clock")
+        if not TURN_MIN <= options.turn <= TURN_MAX:
+            raise UsageError(f"--turn must be {TURN_MIN} to {TURN_MAX} microseconds, not {options.turn}")
     if options.seed is not None and options.seed >= 1 << 32:
         raise UsageError("--seed must fit into 32 bits")
     if options.numa_model is not None and options.tcg == "multi":
         raise UsageError("--numa-model needs --tcg single: modelled caches take all accesses in one order")
     one = options.icount is not None or options.numa_model is not None
     threads = options.tcg or ("single" if one else "multi")
-    return qemu.Pace(threads, options.icount, options.seed, _check_accel(options), options.prealloc)
+    return qemu.Pace(threads, options.icount, options.seed, _check_accel(options), options.prealloc, options.turn)
 
 
 def _check_counting(options: argparse.Namespace) -> Path | None:

@@ -15,6 +15,9 @@ before the next, so their timers would be late by seconds.
 An instruction takes 2^ICOUNT ns of guest time and looks are PERIOD ms apart at least, so that a traversal has as many looks as one
 of seconds with the default period, and can be emulated.
 
+Runs POLICY.xTIMES-NODES-core-cross have phases and periods TIMES as long, so as many looks among more instructions: what a look costs
+is a smaller part of such a phase, and what a move costs, too. There CPUs take short turns, so that messages and timers are late by little.
+
 Runs POLICY.KIB.MS-2-core-SEQUENCE have blocks of KIB (`numablock=`) and a shortest period of MS (`numaperiod=`), which the thesis leaves
 open (chapter 5): it had blocks of 1 MiB and looked every 3 s.
 """
@@ -73,6 +76,10 @@ QUICK = (NONE, "nemo", TARGETED)
 SWEPT = (TARGETED, "nemo")
 BLOCKS, PERIODS = (4, 64, 1024, 2048), (5, 10, 20, 40)  # KiB, ms
 BLOCK = 64  # KiB: the default
+LONGER = 8  # times as long: phases, and the periods of their looks
+TURN = 1000  # us
+LONGER_CPUS = (8, 16)  # of machines that have such runs
+LONGER_POLICIES = (NONE, TARGETED)
 RUN_LIMIT = 1800  # seconds
 
 # The thesis's phases (Lindegger 2013, A.2), by the cases that make each up here.
@@ -115,7 +122,21 @@ def plan(options: argparse.Namespace) -> list[Run]:
                 runs += [_run(f"{side}-{machine.nodes}", sequence, machine, words, False) for sequence in SEQUENCES]
         if machine.name == THESIS_MACHINE and not options.quick:
             runs += _sweep(machine)
+        if machine.kernels == "core" and machine.cpus in LONGER_CPUS and not options.quick:
+            runs += [_longer(policy, machine) for policy in LONGER_POLICIES]
     return runs
+
+
+def _longer(policy: str, machine: Machine) -> Run:
+    """POLICY in the second sequence on MACHINE, whose phases and periods are LONGER times as long."""
+    append = f"{IDLE} numa={policy}" + ("" if policy == NONE else f" numaperiod={LONGER * PERIOD}")
+    words = ("--icount", str(ICOUNT), "--turn", str(TURN), "--seed", "1", *machine.options, "--kernels", machine.kernels, "--append", append)
+    return _run(_lengthened(policy, machine), "cross", machine, words, False, LONGER)
+
+
+def _lengthened(policy: str, machine: Machine) -> str:
+    """What POLICY with phases LONGER times as long is called in the names of runs."""
+    return f"{policy}.x{LONGER}-{machine.name}"
 
 
 def _sweep(machine: Machine) -> list[Run]:
@@ -134,8 +155,8 @@ def _swept(policy: str, block: int, period: int, machine: Machine) -> str:
     return f"{policy}-{machine.name}" if (block, period) == (BLOCK, PERIOD) else f"{policy}.{block}.{period}-{machine.name}"
 
 
-def _run(name: str, sequence: str, machine: Machine, words: Sequence[str], quick: bool) -> Run:
-    passes = PASSES[sequence] // (machine.cpus if sequence == "cross" else 1) // (4 if quick else 1)
+def _run(name: str, sequence: str, machine: Machine, words: Sequence[str], quick: bool, longer: int = 1) -> Run:
+    passes = longer * PASSES[sequence] // (machine.cpus if sequence == "cross" else 1) // (4 if quick else 1)
     program = ("numabench", "--json", "--sequence", sequence, "--elements", str(ELEMENTS), "--passes", str(passes), "--repeat", "1")
     return Run(f"{name}-{sequence}", tuple(words), program, RUN_LIMIT, together=f"{name.partition('-')[2]}-{sequence}")
 
@@ -286,6 +307,22 @@ def _sizes(data: Json) -> tuple[list[str], list[Plot]]:
     return tables, plots
 
 
+def _lengths(data: Json) -> list[str]:
+    """What TARGETED changes in phases that are LONGER times as long, beside the usual ones."""
+    rows: list[Sequence[str]] = []
+    columns = (*SUMS["cross"], "cross")
+    for machine in MACHINES:
+        for times, side, before in ((1, f"{TARGETED}-{machine.name}", f"{NONE}-{machine.name}"),
+                                    (LONGER, _lengthened(TARGETED, machine), _lengthened(NONE, machine))):
+            if cycles(data, _lengthened(TARGETED, machine)) and cycles(data, _lengthened(NONE, machine)):
+                found = changes(data, side, before)
+                rows.append([f"{machine.name}, {times}", *(_percent(found[phase]) for phase in columns)])
+    if not rows:
+        return []
+    return [f"## {TARGETED}, phases and periods {LONGER} times as long\n\nCycles of the busiest CPU, against numa=none with phases of the same "
+            f"length; as many looks in each, among {LONGER} times as many instructions:\n\n" + table(["machine, times", *columns], rows)]
+
+
 def _overall(data: Json, machine: Machine, side: str) -> float | None:
     """Percent by which the sequences that were measured with SIDE and with none differ."""
     now, before = (cycles(data, f"{name}-{machine.name}") for name in (side, NONE))
@@ -308,7 +345,7 @@ def report(data: Json) -> Report:
     plots += [plot for machine in measured if machine.kernels == "core" for plot in
               ([_beside(data, machine)] if machine.name == THESIS_MACHINE else []) + [_shares(data, machine)]]
     more_tables, more_plots = _sizes(data)
-    tables, plots = tables + more_tables, plots + more_plots
+    tables, plots = tables + _lengths(data) + more_tables, plots + more_plots
     first = measured[0]
     found = [f"{_percent(value)} with {name}" for name in _sides(data, first) if (value := _overall(data, first, name)) is not None]
     told = f"Modelled cycles against numa=none, all phases together: {', '.join(found)}." if found else ""

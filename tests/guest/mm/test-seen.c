@@ -180,13 +180,80 @@ static void test_blocks(void)
     CHECK(kettle_control("numablock=64") == 0, "%s", strerror(errno));
 }
 
-/* Where BLOCK, 64 KiB of the words, is. */
+/* The node of PAGE of the words. */
 static int node_of(long page)
 {
     void *address = (char *)words + page * PAGE;
     int status = -1;
 
     return syscall(SYS_move_pages, 0, 1l, &address, NULL, &status, 0) == 0 ? status : -1;
+}
+
+static atomic_int users; /* 2: the second uses odd pages alone; 1: it uses all pages, and the first none */
+
+/* The second user is on another kernel than 0. */
+static void page_user(struct thread *thread)
+{
+    bool second = thread->index != 0;
+
+    kernels_go(thread->index);
+    while (!atomic_load(&over)) {
+        int count = atomic_load(&users);
+
+        for (long i = second ? count - 1 : 0; (second || count == 2) && i < PAGES; i += count)
+            *(volatile long *)&words[i * PAGE / (long)sizeof(long)] = i;
+        x86_pause();
+    }
+}
+
+/* How many of the pages with an even number, or an odd one, are on NODE. */
+static long every_second_on(int node, long first)
+{
+    long count = 0;
+
+    for (long i = first; i < PAGES; i += 2)
+        count += node_of(i) == node;
+    return count;
+}
+
+/* Blocks split to the pages that each node uses, and join when one uses all. */
+static void test_adaptive(void)
+{
+    struct thread one = {0}, other = {0};
+    int node, kernel = far(&node), home;
+    unsigned long splits, joins;
+
+    if (kernel == 0) {
+        tap_skip("one node, or one kernel");
+        return;
+    }
+    home = node_here();
+    splits = events_everywhere("seen_splits");
+    words = (long *)(void *)spread_memory_map(PAGES, PRIVATE);
+    if (words == NULL ||
+        !CHECK(kettle_control("numablock=adaptive") == 0 && kettle_control("numa=share") == 0, "%s", strerror(errno)))
+        return;
+    for (long i = 0; i < PAGES; i++)
+        words[i * PAGE / (long)sizeof(long)] = i;
+    atomic_store(&over, false);
+    atomic_store(&users, 2);
+    other.index = kernel;
+    if (!CHECK(thread_start(&one, page_user) && thread_start(&other, page_user), "%s", strerror(errno)))
+        return;
+    UNTIL(every_second_on(node, 1) == PAGES / 2 && every_second_on(home, 0) == PAGES / 2, "each page where it is used");
+    CHECK(events_everywhere("seen_splits") >= splits + PAGES, "%lu blocks are parts of others",
+          events_everywhere("seen_splits") - splits);
+    joins = events_everywhere("seen_joins");
+    atomic_store(&users, 1);
+    UNTIL(on_node(node) == PAGES, "all pages where they are used");
+    UNTIL(events_everywhere("seen_joins") > joins, "blocks join");
+    atomic_store(&over, true);
+    CHECK(thread_join(&one) && thread_join(&other), "the users");
+    for (long i = 0; i < PAGES; i++)
+        CHECK(word_at(i) == i, "page %ld: %ld", i, word_at(i));
+    CHECK(kettle_control("numa=none") == 0 && kettle_control("numablock=64") == 0, "%s", strerror(errno));
+    CHECK(audit_own(), "at the end");
+    munmap(words, PAGES * PAGE);
 }
 
 /* Blocks that another node uses go to the nodes in turn with interleave, back to the home node with home, and nowhere
@@ -454,6 +521,7 @@ int main(int argc, char **argv)
         {"none", "without a policy nobody looks, and nothing moves", test_none},
         {"follows", "memory comes to the node that uses it, with each policy", test_follows},
         {"blocks", "with numablock= memory that nobody uses comes along within a block", test_blocks},
+        {"adaptive", "blocks split where pages have different users, and join where they have one", test_adaptive},
         {"placed", "memory goes to the nodes in turn, or home, or stays where it was touched first", test_placed},
         {"process", "a process's own policy takes precedence over the option, until it is given up", test_process},
         {"bound", "memory with a policy of its own follows with MPOL_F_NUMA_BALANCING alone", test_bound},

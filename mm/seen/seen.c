@@ -129,6 +129,19 @@ uint64_t seen_may_follow(struct space *space, uint64_t page)
     return nodes;
 }
 
+/* The policy of the memory in [START, END): that of its first area (kettle_block_follow), or the process's. Nobody
+ * looks at a process whose policy is none. */
+static const struct seen_policy *policy_of_locked(const struct space *space, uint64_t start, uint64_t end)
+{
+    const struct seen_policy *policy = seen_policy_locked(space);
+    const struct area *area = policy->choose != NULL ? area_next(&space->areas, start) : NULL;
+    uint32_t number = area != NULL && area->start < end ? area->prot >> AREA_POLICY_SHIFT : 0;
+    const struct policy *own = number != 0 ? policy_known_locked(space, number) : NULL;
+    uint32_t follow = own != NULL ? policy_follow(own) : 0;
+
+    return follow != 0 && follow <= SEEN_POLICIES ? &seen_policies[follow - 1] : policy;
+}
+
 /* Where POLICY wants BLOCK, which is HERE and of which NODE has just used PAGES. */
 static uint32_t choose(struct space *space, const struct seen_policy *policy, struct seen_block *block, uint32_t here,
                        uint32_t node, uint32_t pages)
@@ -189,7 +202,7 @@ struct told {
 static bool note_block_locked(struct space *space, const struct msg_space_seen *seen, const struct told *told,
                               uint64_t bytes, uint32_t age)
 {
-    const struct seen_policy *policy = seen_policy_locked(space);
+    const struct seen_policy *policy = policy_of_locked(space, told->start, told->start + told->bytes);
     uint32_t here = node_of_locked(space, told->start, told->bytes), node = seen->node, to;
     uint64_t number = told->place.number;
     struct seen_block *block;

@@ -8,7 +8,8 @@
  * not move when mbind has returned that forbids it, nor in a space that has ended; no report comes to a kernel that is not the
  * home; a policy that is chosen is followed, and no deadlock.
  *
- * -DFAULTS: entries are hidden, and kernel 1 has two threads. -DSTOP: the home stops, kernel 1 succeeds it, and has the thread.
+ * -DEND: the process ends, in place of mbind. -DFAULTS: entries are hidden, and kernel 1 has two threads. -DSTOP: the home stops,
+ * kernel 1 succeeds it, and has the thread.
  *
  * Seeded bugs: 1 the looker has a reference to the space while it waits for the answer; 2 the look does not flush; 3 it flushes
  * before it takes the bit; 4 the home looks at the page's policy before it has the page's lock; 5 the move does not pin the space;
@@ -283,9 +284,10 @@ init {
         run thread(1, 2);
 #ifdef FAULTS
         run thread(1, 2)
-#else
-        run binder();
+#elif defined(END)
         run ender()
+#else
+        run binder()
 #endif
 #endif
     }

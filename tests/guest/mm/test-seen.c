@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "libc/kettle.h"
+#include "libc/numa.h"
 #include "tests/guest/harness/several_kernels.h"
 #include "tests/guest/harness/spread_memory.h"
 #include "tests/guest/harness/tap.h"
@@ -189,6 +190,16 @@ static int node_of(long page)
     return syscall(SYS_move_pages, 0, 1l, &address, NULL, &status, 0) == 0 ? status : -1;
 }
 
+/* How many of the first half of the pages are on NODE. */
+static long first_half_on(int node)
+{
+    long count = 0;
+
+    for (long i = 0; i < PAGES / 2; i++)
+        count += node_of(i) == node;
+    return count;
+}
+
 static atomic_int users; /* 2: the second uses odd pages alone; 1: it uses all pages, and the first none */
 
 /* The second user is on another kernel than 0. */
@@ -348,6 +359,42 @@ static void test_bound(void)
           strerror(errno));
     UNTIL(on_node(node) == PAGES, "with balancing");
     end(&thread);
+}
+
+/* Parts of memory have policies of their own: one half follows, and the other half stays, whatever the process's is. */
+static void test_areas(void)
+{
+    struct thread thread;
+    int node, kernel = far(&node), home;
+    char *second;
+
+    CHECK_ERROR(kettle_block_follow(&used, PAGE, 0, "nemo"), EINVAL); /* no whole page */
+    if (kernel == 0) {
+        tap_skip("one node, or one kernel");
+        return;
+    }
+    home = node_here();
+    MUST(kettle_control("numablock=4")); /* so that no block has pages of both halves */
+    if (!begin(&thread, kernel, "numa=first-touch"))
+        return;
+    second = (char *)words + PAGES / 2 * PAGE;
+    CHECK_ERROR(kettle_block_follow(words, PAGES / 2 * PAGE, 0, "best"), EINVAL);
+    CHECK_ERROR(kettle_block_follow(words, PAGES / 2 * PAGE, 0, "nemo,faults"), EINVAL);
+    CHECK_ERROR(kettle_block_follow(words, PAGES / 2 * PAGE, 1ul << 63, "nemo"), EINVAL);
+    CHECK_ERROR(kettle_block_follow((void *)PAGE, PAGE, 0, "nemo"), EFAULT);
+    CHECK_ERROR(kettle_block_follow(words, 0, 0, "nemo"), EINVAL);
+    CHECK(kettle_block_follow(words, PAGES / 2 * PAGE, 0, "nemo") == 0, "%s", strerror(errno));
+    UNTIL(first_half_on(node) == PAGES / 2, "the half that follows");
+    CHECK(on_node(home) == PAGES / 2, "%ld pages stay", on_node(home));
+    CHECK(kettle_block_follow(second, PAGES / 2 * PAGE, 1ul << node, "none") == 0 && kettle_control("numa=nemo") == 0,
+          "%s", strerror(errno));
+    CHECK(kettle_block_follow(words, PAGES / 2 * PAGE, 0, "home") == 0, "%s", strerror(errno));
+    UNTIL(first_half_on(home) == PAGES / 2, "the half that goes home");
+    CHECK(on_node(home) == PAGES, "%ld pages are at home", on_node(home));
+    CHECK(kettle_block_follow(words, PAGES * PAGE, 0, "default") == 0, "%s", strerror(errno));
+    UNTIL(on_node(node) == PAGES, "the process's policy");
+    end(&thread);
+    MUST(kettle_control("numablock=64"));
 }
 
 /* Shared memory that the process maps twice does not move: that is decided once for each block, and not in each look.
@@ -525,6 +572,7 @@ int main(int argc, char **argv)
         {"placed", "memory goes to the nodes in turn, or home, or stays where it was touched first", test_placed},
         {"process", "a process's own policy takes precedence over the option, until it is given up", test_process},
         {"bound", "memory with a policy of its own follows with MPOL_F_NUMA_BALANCING alone", test_bound},
+        {"areas", "parts of memory follow by policies of their own, or stay", test_areas},
         {"fixed", "what cannot move is not decided anew in each look", test_fixed},
         {"stays", "memory that its own node uses stays", test_stays},
         {"top", "the last block of the address space follows its user, too", test_top},

@@ -197,6 +197,12 @@ long kettle_block_replicate(void *block, size_t size)
     return size == 0 ? refuse(EINVAL) : syscall(KETTLE_CALL_REPLICATE, block, pages_of(size) * PAGE);
 }
 
+int kettle_block_follow(void *block, size_t size, uint64_t nodes, const char *policy)
+{
+    return size == 0 ? (int)refuse(EINVAL)
+                     : (int)syscall(KETTLE_CALL_FOLLOW, block, pages_of(size) * PAGE, nodes, policy);
+}
+
 struct placing {
     const int8_t *wanted; /* for each page its node; -1: it stays */
     long elsewhere;

@@ -6,7 +6,7 @@
  * process; a page that a fork shares with another process stays where it is until one of them writes to it.
  *
  * All of this is made of Linux's calls (mmap, mbind, move_pages), so the same program runs on Linux, but for
- * kettle_block_move_later and kettle_block_replicate. Every function
+ * kettle_block_move_later, kettle_block_replicate and kettle_block_follow. Every function
  * that fails returns -1, or NULL, and sets errno; EINVAL is a node that the machine does not have, or a size of 0. The
  * functions may be called from any thread. kettle_numa (libc/kettle.h) chooses how Kettle itself moves memory to those
  * who use it. */
@@ -64,6 +64,14 @@ int kettle_block_move_later(void *block, size_t size, int node, int by_target);
  * EINVAL: not whole pages; EOPNOTSUPP: the process's retrieval strategy has no directory; ENOMEM: a part has been
  * replicated. */
 long kettle_block_replicate(void *block, size_t size);
+
+/* Has the block follow its users within NODES (0: all nodes), by POLICY, a value of the option numa= (mm/numa.md) or
+ * "default", the process's: as memory that mbind has bound to NODES with MPOL_F_NUMA_BALANCING, but with a policy of
+ * its own, which may be "none". Works for all memory of whole pages, also part of a block. Kernels look at accesses
+ * only while the process has a policy other than none (kettle_numa); with "first-touch" nothing else moves. Returns 0.
+ * This is Kettle's alone: ENOSYS elsewhere. EINVAL also: no such policy, or not whole pages; EFAULT: a part is not
+ * mapped. */
+int kettle_block_follow(void *block, size_t size, uint64_t nodes, const char *policy);
 
 /* A placement: returns the node for page PAGE of a block of PAGES, or -1: it stays, and if it is not touched yet keeps
  * the policy that it has. */

@@ -25,7 +25,8 @@
 #define KETTLE_CALL_NUMA 0x4b0f      /* (process id, const char *policy) -> 0 */
 #define KETTLE_CALL_IMAGE 0x4b10     /* (int kernel, path) -> 0 when it runs from this image; kernel -1: if one could */
 #define KETTLE_CALL_REPLICATE 0x4b11 /* (address, size_t length) -> pages that are replicated */
-#define KETTLE_CALL_COUNT 18
+#define KETTLE_CALL_FOLLOW 0x4b12    /* (address, size_t length, nodes, const char *policy) -> 0 */
+#define KETTLE_CALL_COUNT 19
 
 /* How kettle_kill ends a kernel. */
 #define KETTLE_KILL_NOW 0   /* its CPUs stop wherever they are */

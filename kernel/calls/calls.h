@@ -50,5 +50,6 @@ int64_t call_kettle_lock(struct call *call);
 int64_t call_kettle_kill(struct call *call);
 int64_t call_kettle_image(struct call *call);
 int64_t call_kettle_replicate(struct call *call);
+int64_t call_kettle_follow(struct call *call);
 
 #endif

@@ -52,55 +52,70 @@ int space_cow_alone_locked(struct space *space, uint64_t page, uint64_t *entry, 
 }
 
 /* Replaces this kernel's entry for PAGE, if there is a table, by a borrowed one for FRAME, or by an empty one if FRAME
- * is 0. With a FRAME, no other kernel of the space maps the old frame any more, and the reference to one of this
- * kernel's own is dropped here. True: the old entry was owning, and its reference is the caller's now. */
-static bool switch_locked(struct space *space, uint64_t page, uint64_t frame)
+ * is 0; the caller has dropped copies, and flushes. True: the old entry, *OLD, was owning. */
+static bool replace_locked(struct space *space, uint64_t page, uint64_t frame, uint64_t *old)
 {
     const struct area *area = area_find(&space->areas, page);
-    uint64_t *entry, old;
+    uint64_t *entry = paging_entry(&space->tables, page, false);
     bool owned;
 
-    replicas_drop_locked(space, page, page + PAGE_SIZE);
-    entry = paging_entry(&space->tables, page, false);
     if (entry == NULL || (*entry & PAGING_SOFT_PENDING_FREE) != 0)
         return false;
-    old = *entry;
-    owned = (old & PAGING_SOFT_OWNING) != 0;
+    *old = *entry;
+    owned = (*old & PAGING_SOFT_OWNING) != 0;
     if (frame == 0 || area == NULL)
         *entry = 0;
     else
         *entry = space_entry(space, page, frame, area->prot, false, false, 0);
     space_hold_pages_locked(space, owned ? -1 : 0);
-    space_flush(space, page, page + PAGE_SIZE);
-    if (frame == 0 || !owned || (old & PAGING_SOFT_REMOTE) != 0)
-        return owned;
-    frame_release(old & PAGING_FRAME);
-    return false;
-}
-
-static bool switch_page(struct space *space, uint64_t page, uint64_t frame)
-{
-    bool owned;
-
-    spin_lock(&space->lock);
-    owned = switch_locked(space, page, frame);
-    spin_unlock(&space->lock);
     return owned;
 }
 
-/* The same for another kernel, whose the reference becomes with its answer. */
-static bool switch_for_peer(struct space *space, uint64_t page, uint64_t frame)
+/* Empties this kernel's entry for PAGE. True: it was owning, and its reference is the caller's now. */
+static bool empty_page(struct space *space, uint64_t page)
 {
-    const uint64_t *entry;
     uint64_t old;
     bool owned;
 
     spin_lock(&space->lock);
-    entry = paging_look(&space->tables, page);
-    old = entry != NULL ? *entry : 0;
-    owned = switch_locked(space, page, frame);
-    if (owned && (old & PAGING_SOFT_REMOTE) == 0)
-        abroad_add(old & PAGING_FRAME);
+    replicas_drop_locked(space, page, page + PAGE_SIZE);
+    owned = replace_locked(space, page, 0, &old);
+    space_flush(space, page, page + PAGE_SIZE);
+    spin_unlock(&space->lock);
+    return owned;
+}
+
+/* The end of PAGES from PAGE on. */
+static uint64_t end_of(uint64_t page, uint64_t pages)
+{
+    return page + (SPACE_SWITCH_MAX - (uint64_t)__builtin_clzll(pages)) * PAGE_SIZE;
+}
+
+/* Replaces the entries for PAGES from PAGE on, at least one, for another kernel. Returns those that were owning: their
+ * references become the other kernel's with the answer. With a FRAME, no other kernel of the space maps the old frame
+ * any more, and the reference to one of this kernel's own is dropped here. */
+static uint64_t switch_for_peer(struct space *space, uint64_t page, uint64_t pages, uint64_t frame)
+{
+    uint64_t end = end_of(page, pages), owned = 0, dropped = 0;
+
+    spin_lock(&space->lock);
+    replicas_drop_locked(space, page, end);
+    for (uint64_t left = pages; left != 0; left &= left - 1) {
+        uint64_t old;
+
+        if (!replace_locked(space, page + (uint64_t)__builtin_ctzll(left) * PAGE_SIZE, frame, &old))
+            continue;
+        if ((old & PAGING_SOFT_REMOTE) == 0 && frame != 0) {
+            dropped = old & PAGING_FRAME; /* the only one: a FRAME is for one page */
+            continue;
+        }
+        if ((old & PAGING_SOFT_REMOTE) == 0)
+            abroad_add(old & PAGING_FRAME);
+        owned |= left & -left;
+    }
+    space_flush(space, page, end);
+    if (dropped != 0)
+        frame_release(dropped);
     spin_unlock(&space->lock);
     return owned;
 }
@@ -113,8 +128,8 @@ void space_note_owned(void *context, uint32_t kernel, const void *reply, int len
     (void)kernel;
     if (length != (int)sizeof(*answer))
         letting->error = length < 0 ? length : -EPROTO;
-    else if (answer->owned != 0)
-        letting->owned = true;
+    else
+        letting->owned |= answer->owned;
 }
 
 /* Another kernel had no memory to invalidate its entry: maps FRAME at PAGE again, COW. OWNED: an entry that is
@@ -177,7 +192,7 @@ static uint64_t copy_of(struct space *space, uint64_t page, uint64_t frame)
  */
 static int collapse_here(struct space *space, uint64_t page, uint64_t frame, kernel_set others)
 {
-    struct msg_space_record message = {.space = space->id, .page = page};
+    struct msg_space_switch message = {.space = space->id, .page = page, .pages = 1};
     struct letting_go letting = {0};
 
     space_gets_await(space, (struct space_range){page, page + PAGE_SIZE});
@@ -189,7 +204,7 @@ static int collapse_here(struct space *space, uint64_t page, uint64_t frame, ker
 int space_cow_break(struct space *space, uint64_t page, uint64_t frame, kernel_set others, uint32_t spaces,
                     bool replicated)
 {
-    struct msg_space_record message = {.space = space->id, .page = page};
+    struct msg_space_switch message = {.space = space->id, .page = page, .pages = 1};
     struct letting_go letting = {0};
     uint64_t new;
     bool owned;
@@ -203,7 +218,7 @@ int space_cow_break(struct space *space, uint64_t page, uint64_t frame, kernel_s
     if (new == 0)
         return -ENOMEM;
     space_gets_await(space, (struct space_range){page, page + PAGE_SIZE});
-    owned = switch_page(space, page, 0);
+    owned = empty_page(space, page);
     if (space->retrieval->home_knows)
         others &= ~(1ull << space->home);
     msg_multicast(others, MSG_SPACE_SWITCH, &message, sizeof(message), space_note_owned, &letting, "copy of a page",
@@ -218,7 +233,8 @@ int space_cow_break(struct space *space, uint64_t page, uint64_t frame, kernel_s
                           "copy of a page", page);
         space_note_owned(&letting, space->home, &answer, length);
     }
-    if (letting.owned && !owned) /* the reference has come with the peer's answer; a peer may lie about this kernel's */
+    if (letting.owned != 0 &&
+        !owned) /* the reference has come with the peer's answer; a peer may lie about this kernel's */
         owned = !window_owns(frame, PAGE_SIZE) || abroad_take(frame);
     if (letting.error != 0) {
         take_back(space, page, frame, owned, replicated ? PAGING_SOFT_REPLICATED : 0);
@@ -240,7 +256,7 @@ struct deferred_switch {
     struct space_deferred deferred;
     struct msg_kept kept;
     struct space *space; /* exists until the answer: the requester, a thread of it or a task that pins it, waits */
-    uint64_t frame;
+    uint64_t pages, frame;
 };
 
 static void deferred_free(struct msg_kept *kept)
@@ -253,27 +269,28 @@ static void deferred_free(struct msg_kept *kept)
 static void run_deferred(struct space_deferred *deferred)
 {
     struct deferred_switch *late = container_of(deferred, struct deferred_switch, deferred);
-    struct msg_space_owned answer = {.owned = switch_for_peer(late->space, deferred->start, late->frame)};
+    struct msg_space_owned answer = {.owned = switch_for_peer(late->space, deferred->start, late->pages, late->frame)};
 
     msg_kept_reply(&late->kept, &answer, sizeof(answer), deferred_free);
 }
 
-/* 0: the page may be switched now. 1: it is switched and M answered when the faults under way have their answers.
+/* 0: the pages may be switched now. 1: they are switched and M answered when the faults under way have their answers.
  * -ENOMEM. */
 static int defer_switch(struct space *space, const struct msg *m)
 {
-    const struct msg_space_record *message = m->data;
+    const struct msg_space_switch *message = m->data;
     uint64_t page = message->page & ~(PAGE_SIZE - 1);
     struct deferred_switch *late;
     bool deferred;
 
-    if (list_empty(&space->gets)) /* without space->lock: a question that begins now finds the page locked */
+    if (list_empty(&space->gets)) /* without space->lock: a question that begins now finds the pages locked */
         return 0;
     late = heap_alloc(sizeof(*late));
     if (late == NULL)
         return -ENOMEM;
-    late->deferred = (struct space_deferred){.start = page, .end = page + PAGE_SIZE, .run = run_deferred};
+    late->deferred = (struct space_deferred){.start = page, .end = end_of(page, message->pages), .run = run_deferred};
     late->space = space;
+    late->pages = message->pages;
     late->frame = message->frame & PAGING_FRAME;
     spin_lock(&space->lock);
     deferred = space_defer_locked(space, &late->deferred);
@@ -285,15 +302,17 @@ static int defer_switch(struct space *space, const struct msg *m)
     return deferred ? 1 : 0;
 }
 
-/* The page gets another frame, or none. */
-static bool is_valid(const struct msg_space_record *message)
+/* A page gets another frame, or pages get none. */
+static bool is_valid(const struct msg_space_switch *message)
 {
-    return message->page < USER_END && (message->frame == 0 || frame_exists(message->frame));
+    return message->page < USER_END && message->pages != 0 &&
+           end_of(message->page & ~(PAGE_SIZE - 1), message->pages) <= USER_END &&
+           (message->frame == 0 || (message->pages == 1 && frame_exists(message->frame)));
 }
 
 static void handle_switch(const struct msg *m)
 {
-    const struct msg_space_record *message = m->data;
+    const struct msg_space_switch *message = m->data;
     struct space *space = space_get(message->space);
     struct msg_space_owned answer = {0};
     int deferred = space == NULL ? 0 : is_valid(message) ? defer_switch(space, m) : -EPROTO;
@@ -305,7 +324,8 @@ static void handle_switch(const struct msg *m)
         return;
     }
     if (space != NULL) {
-        answer.owned = switch_for_peer(space, message->page & ~(PAGE_SIZE - 1), message->frame & PAGING_FRAME);
+        answer.owned = switch_for_peer(space, message->page & ~(PAGE_SIZE - 1), message->pages,
+                                       message->frame & PAGING_FRAME);
         space_put(space);
     }
     msg_reply(&m->ticket, &answer, sizeof(answer));
@@ -313,5 +333,5 @@ static void handle_switch(const struct msg *m)
 
 void space_cow_init(void)
 {
-    msg_register(MSG_SPACE_SWITCH, handle_switch, sizeof(struct msg_space_record), sizeof(struct msg_space_owned));
+    msg_register(MSG_SPACE_SWITCH, handle_switch, sizeof(struct msg_space_switch), sizeof(struct msg_space_owned));
 }

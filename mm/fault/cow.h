@@ -19,8 +19,8 @@ int space_cow_break(struct space *space, uint64_t page, uint64_t frame, kernel_s
 
 /* The answers (struct msg_space_owned) to a multicast of SPACE_SWITCH, which space_note_owned collects. */
 struct letting_go {
-    bool owned; /* one of the kernels had the owning entry */
-    int error;  /* not 0: one of them has not invalidated its entry */
+    uint64_t owned; /* one of the kernels had the owning entry of these pages, as msg_space_switch has them */
+    int error;      /* not 0: one of them has not invalidated its entries */
 };
 void space_note_owned(void *context, uint32_t kernel, const void *reply, int length);
 

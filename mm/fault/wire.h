@@ -83,12 +83,23 @@ static inline const uint64_t *space_got_runs(const struct msg_space_got *got)
     return got->run + space_got_backed(got);
 }
 
+#define SPACE_SWITCH_MAX 64u /* pages of one SPACE_SWITCH */
+
+/* SPACE_SWITCH */
+struct msg_space_switch {
+    uint64_t space;
+    uint64_t page;
+    uint64_t frame; /* as in msg_space_record; 0: there is none yet, and another message may follow */
+    uint64_t pages; /* a bit for each page from PAGE on whose entry is to go; with a FRAME 1, for PAGE alone */
+};
+
 /* SPACE_SWITCH: the answer */
 struct msg_space_owned {
-    uint64_t owned; /* 1: the entry was owning; the space's reference to the old frame is the requester's now */
+    uint64_t owned; /* of PAGES: the entry was owning; the space's reference to the old frame is the requester's now */
 };
 
 _Static_assert(sizeof(struct msg_space_get) == 32, "wire format");
+_Static_assert(sizeof(struct msg_space_switch) == 32 && sizeof(struct msg_space_owned) == 8, "wire format");
 _Static_assert(sizeof(struct msg_space_got) == 48, "wire format");
 
 #endif

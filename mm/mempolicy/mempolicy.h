@@ -27,10 +27,13 @@ enum policy_mode {
 #define POLICY_FLAGS (POLICY_STATIC | POLICY_RELATIVE | POLICY_BALANCING)
 /* Not of a program's mode: only a CPU of the nodes moves a marked page by touching it (mm/move/lazy.md). */
 #define POLICY_BY_TARGET 1u
+/* Nor this: with BALANCING, 1 + the policy by which pages follow their users (mm/seen/choice.h); 0: the process's. */
+#define POLICY_FOLLOW_SHIFT 4u
+#define POLICY_FOLLOW_MOST 0xffu
 
 struct policy {
     uint16_t mode;  /* enum policy_mode; all fields 0: no policy */
-    uint16_t flags; /* POLICY_FLAGS, POLICY_BY_TARGET */
+    uint16_t flags; /* POLICY_FLAGS, POLICY_BY_TARGET, POLICY_FOLLOW_SHIFT */
     uint32_t home;  /* 1 + the node to be near to; 0: the node of the touching CPU */
     uint64_t nodes; /* the allowed nodes, a bit for each */
     uint64_t asked; /* with STATIC or RELATIVE: the nodes as the caller gave them */
@@ -52,6 +55,10 @@ bool mempolicy_lets_move(const struct policy *policy, uint64_t page, uint32_t no
 /* True if the policy spreads pages over its nodes by their addresses. */
 bool policy_interleaves(const struct policy *policy);
 bool policy_equal(const struct policy *a, const struct policy *b);
+static inline uint32_t policy_follow(const struct policy *policy)
+{
+    return (uint32_t)policy->flags >> POLICY_FOLLOW_SHIFT & POLICY_FOLLOW_MOST;
+}
 /* Returns the node of TO, which is not empty, at the position that NODE has in FROM, modulo the size of TO; NODE itself
  * if it is not in FROM. */
 uint32_t mempolicy_remap(uint32_t node, uint64_t from, uint64_t to);

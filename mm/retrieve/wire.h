@@ -34,14 +34,12 @@ struct msg_space_found {
     uint64_t backing;
 };
 
-/* SPACE_RECORD, SPACE_SWITCH */
+/* SPACE_RECORD */
 struct msg_space_record {
     uint64_t space;
     uint64_t page;
-    /* Physical address, of the sender's own memory or a file's page. SPACE_SWITCH, 0: there is none yet; another
-     * message follows. */
-    uint64_t frame;
-    uint64_t cow; /* SPACE_RECORD, 1: the frame is copy-on-write */
+    uint64_t frame; /* physical address, of the sender's own memory or a file's page */
+    uint64_t cow;   /* 1: the frame is copy-on-write */
 };
 
 /* A run: pages of one leaf table with consecutive frames. One word has the address of the first frame << 12, the number

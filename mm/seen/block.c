@@ -19,7 +19,7 @@ static uint32_t since(uint32_t then, uint32_t age)
     return age - then < HALVINGS_MOST ? age - then : HALVINGS_MOST;
 }
 
-static void leave(struct seen_block *block, uint32_t *load)
+void seen_block_leave(struct seen_block *block, uint32_t *load)
 {
     if (block->load != SEEN_NOBODY)
         load[block->load] -= block->weight;
@@ -37,17 +37,17 @@ void seen_block_age(struct seen_block *block, uint32_t nodes, uint32_t *load, ui
     block->told = block->told < age ? block->told : age;
     block->tried_age = block->tried_age < age ? block->tried_age : age;
     if (since(block->told, age) >= SEEN_IDLE)
-        leave(block, load);
+        seen_block_leave(block, load);
 }
 
 void seen_block_see(struct seen_block *block, uint32_t *load, uint32_t node, uint32_t pages, bool written, uint32_t age)
 {
-    uint32_t weight = (uint32_t)block->weight >> since(block->told, age);
+    uint32_t weight = (uint32_t)block->weight >> since(block->told, age), used = pages * block->size;
 
-    weight = pages > weight ? pages : weight;
+    weight = used > weight ? used : weight;
     if (block->load != SEEN_NOBODY)
         load[block->load] += weight - block->weight; /* modulo 2^32: it may become less */
-    block->weight = (uint8_t)weight;
+    block->weight = (uint16_t)weight;
     block->used[node] = sum(block->used[node], pages);
     if (written) {
         block->written = SEEN_WRITTEN;
@@ -60,7 +60,7 @@ void seen_block_place(struct seen_block *block, uint32_t nodes, uint32_t *load, 
 {
     bool was = block->load != SEEN_NOBODY, shared = kernel_set_count(seen_users(block->used, nodes)) > 1;
 
-    leave(block, load);
+    seen_block_leave(block, load);
     if (!shared)
         return;
     if (!was)

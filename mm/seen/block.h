@@ -14,7 +14,7 @@
 
 /* All fields: space->lock. */
 struct seen_block {
-    uint64_t number;    /* address / bytes of a block + 1; 0: an unused place */
+    uint64_t number;    /* address / the table's unit + 1; 0: an unused place */
     uint64_t since;     /* when the record was made, clock_now ns */
     uint64_t shared;    /* since when it has several users, clock_now ns */
     uint32_t age;       /* the period in which USED was halved last */
@@ -27,7 +27,8 @@ struct seen_block {
     uint8_t written;    /* SEEN_WRITTEN when a write was seen, halved with USED */
     bool replicated;    /* and not written since, as far as it was seen */
     uint8_t load;       /* the node in whose load it is; SEEN_NOBODY: none, as it has one user, or none any more */
-    uint8_t weight;     /* in it: the most sixteenths that a report has shown lately */
+    uint16_t weight;    /* in it: the most sixteenths that a report has shown lately, times SIZE */
+    uint16_t size;      /* in units of the table: 1, or 1 to 512 pages if blocks adapt */
     uint16_t used[];    /* of each node: sixteenths that reports have told, halved in each period */
 };
 
@@ -42,6 +43,9 @@ void seen_block_see(struct seen_block *block, uint32_t *load, uint32_t node, uin
 
 /* BLOCK is on NODE, or to come there: it is in the node's load if it has several users; NOW: clock_now ns. */
 void seen_block_place(struct seen_block *block, uint32_t nodes, uint32_t *load, uint32_t node, uint64_t now);
+
+/* BLOCK is in no load any more. */
+void seen_block_leave(struct seen_block *block, uint32_t *load);
 
 /* Whether BLOCK, which is HERE and which a policy wants on the node TO in the period AGE, could not move there, or
  * nowhere, in one of the last SEEN_STUCK periods: what cannot move is not tried again with each report. */

@@ -5,22 +5,18 @@
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
-#include "mm/frame/heap.h"
 #include "mm/mempolicy/mempolicy.h"
 #include "mm/page/zero_page.h"
-#include "mm/seen/block.h"
 #include "mm/seen/hint.h"
+#include "mm/seen/table.h"
 #include "mm/space/entry.h"
 #include "msg/call.h"
 #include "msg/channel.h"
 #include "msg/trace.h"
 
 #define PART_BYTES (SEEN_BLOCK_PAGES * PAGE_SIZE) /* the usual block */
-#define PLACES_FIRST 64u
-#define PLACES_MOST (1u << 13) /* half of them are used: 256 MiB of memory that other nodes use in the usual blocks */
 #define NOBODY SEEN_NOBODY
 #define ALL_NODES (UINT8_MAX - 1)
-#define AGED_AT_ONCE 4u                          /* places whose blocks grow old at once */
 #define AGED_MOST 32u                            /* times with each report */
 #define HELD_MOST 64u                            /* blocks of a report, times nodes, for which the lock is held */
 #define FRESH_HERE(half_ns) ((half_ns) / 40 * 3) /* less than the shortest period, which is a tenth */
@@ -29,17 +25,6 @@ volatile uint32_t seen_policy_now;
 volatile uint32_t seen_way_now;
 volatile uint64_t seen_half_ns = 1000000000;
 volatile uint64_t seen_block_bytes = PART_BYTES;
-
-/* A hash table with open addressing. Blocks never leave it but all at once. */
-struct seen {
-    uint32_t places, count, wanted;
-    uint32_t cursor;          /* of seen_next */
-    uint32_t aged;            /* of grow_old */
-    uint64_t bytes;           /* of a block */
-    uint64_t forgotten;       /* when it was full and all was forgotten, clock_now ns; 0: never */
-    uint32_t load[NODES_MAX]; /* of each node: pages of blocks with several users */
-    uint8_t blocks[];
-};
 
 void (*seen_begin)(void);
 void (*seen_soon)(void);
@@ -72,123 +57,14 @@ static uint32_t nodes(void)
     return instance.plan.node_count;
 }
 
-static size_t block_size(void)
+/* What nodes have used of the block PLACE; NULL: nothing is known of it. */
+static const uint16_t *used_of(struct seen *seen, struct seen_place place, uint32_t age)
 {
-    return (sizeof(struct seen_block) + nodes() * sizeof(uint16_t) + 7) & ~7ul;
-}
-
-static size_t table_size(uint32_t places)
-{
-    return sizeof(struct seen) + places * block_size();
-}
-
-static struct seen_block *block_at(struct seen *seen, uint32_t place)
-{
-    return (struct seen_block *)(void *)(seen->blocks + place * block_size());
-}
-
-/* The block NUMBER, or the unused place where it would be. */
-static struct seen_block *find(struct seen *seen, uint64_t number)
-{
-    uint32_t place = (uint32_t)(number * 0x9e3779b97f4a7c15ull >> 40);
-    struct seen_block *block;
-
-    do {
-        place = (place + 1) & (seen->places - 1);
-        block = block_at(seen, place);
-    } while (block->number != 0 && block->number != number);
-    return block;
-}
-
-static struct seen_tables tables; /* [a] */
-
-void seen_count(struct seen_tables *out)
-{
-    out->small = __atomic_load_n(&tables.small, __ATOMIC_RELAXED);
-    out->large = __atomic_load_n(&tables.large, __ATOMIC_RELAXED);
-}
-
-static uint64_t *count_of(uint32_t places)
-{
-    return table_size(places) > PAGE_SIZE / 2 ? &tables.large : &tables.small;
-}
-
-static struct seen *create(uint32_t places, uint64_t bytes)
-{
-    struct seen *seen = heap_alloc(table_size(places)); /* zeros */
-
-    if (seen != NULL) {
-        seen->places = places;
-        seen->bytes = bytes;
-        __atomic_fetch_add(count_of(places), 1, __ATOMIC_RELAXED);
-    }
-    return seen;
-}
-
-static void destroy(struct seen *seen)
-{
-    __atomic_fetch_sub(count_of(seen->places), 1, __ATOMIC_RELAXED);
-    heap_free(seen, table_size(seen->places));
-}
-
-/* Makes room for one more block. When the table may not grow any more, everything is forgotten. False: no memory. */
-static bool make_room(struct space *space, uint64_t bytes)
-{
-    struct seen *old = space->seen;
-    uint32_t places = old == NULL ? PLACES_FIRST : old->places;
-    struct seen *more;
-
-    if (old != NULL && old->count < old->places / 2)
-        return true;
-    if (old != NULL && places == PLACES_MOST) {
-        memset(old->blocks, 0, places * block_size());
-        memset(old->load, 0, sizeof(old->load));
-        old->count = old->wanted = 0;
-        old->forgotten = clock_now();
-        return true;
-    }
-    more = create(old == NULL ? places : 2 * places, bytes);
-    if (more == NULL)
-        return false;
-    for (uint32_t i = 0; old != NULL && i < places; i++) {
-        if (block_at(old, i)->number != 0)
-            memcpy(find(more, block_at(old, i)->number), block_at(old, i), block_size());
-    }
-    if (old != NULL) {
-        memcpy(more->load, old->load, sizeof(more->load));
-        more->count = old->count;
-        more->wanted = old->wanted;
-        destroy(old);
-    }
-    space->seen = more;
-    return true;
-}
-
-static void age_block(struct seen *seen, struct seen_block *block, uint32_t age)
-{
-    seen_block_age(block, nodes(), seen->load, age);
-}
-
-/* Some of the blocks grow old, so that those that nobody reports any more leave the loads of nodes. */
-static void grow_old(struct seen *seen, uint32_t age)
-{
-    for (uint32_t i = 0; i < AGED_AT_ONCE; i++) {
-        struct seen_block *block = block_at(seen, seen->aged);
-
-        seen->aged = (seen->aged + 1) & (seen->places - 1);
-        if (block->number != 0)
-            age_block(seen, block, age);
-    }
-}
-
-/* What nodes have used of the block NUMBER; NULL: nothing is known of it. */
-static const uint16_t *used_of(struct seen *seen, uint64_t number, uint32_t age)
-{
-    struct seen_block *block = number != 0 ? find(seen, number) : NULL;
+    struct seen_block *block = place.number != 0 ? seen_find(seen, place.number) : NULL;
 
     if (block == NULL || block->number == 0)
         return NULL;
-    age_block(seen, block, age);
+    seen_age(seen, block, age);
     return block->used;
 }
 
@@ -204,31 +80,26 @@ static uint32_t node_of_locked(const struct space *space, uint64_t start, uint64
     return nodes();
 }
 
-/* The record of the block NUMBER, of BYTES, which is made if need be. NULL: no memory. */
-static struct seen_block *record(struct space *space, uint64_t number, uint64_t bytes, uint32_t age)
+/* The record of the block PLACE, which is made if need be. BYTES: as seen_block_bytes. NULL: no memory, or PLACE is in
+ * no region any more, as all has been forgotten. */
+static struct seen_block *record(struct space *space, struct seen_place place, uint64_t bytes, uint32_t age)
 {
-    struct seen_block *block = space->seen != NULL ? find(space->seen, number) : NULL;
+    struct seen *seen = seen_table(space, bytes);
+    struct seen_block *block = seen != NULL ? seen_find(seen, place.number) : NULL;
 
-    if (block != NULL && block->number != 0)
+    if (block == NULL || block->number != 0)
         return block;
-    if (!make_room(space, bytes))
+    if (!seen_make_room(space, 1))
         return NULL;
-    block = find(space->seen, number);
-    *block = (struct seen_block){.number = number,
-                                 .since = clock_now(),
-                                 .age = age,
-                                 .told = age,
-                                 .last = NOBODY,
-                                 .wanted = NOBODY,
-                                 .tried = NOBODY,
-                                 .load = NOBODY};
-    space->seen->count++;
-    return block;
+    seen = space->seen;
+    if (seen->adaptive && seen_region_of(seen, seen_start(seen, place)) == NULL)
+        return NULL;
+    return seen_make(seen, place, age);
 }
 
 static bool is_known(struct space *space, uint64_t number)
 {
-    return space->seen != NULL && find(space->seen, number)->number != 0;
+    return space->seen != NULL && seen_find(space->seen, number)->number != 0;
 }
 
 /* The nodes to which the areas of [START, END) may follow their users. The policy of an area forbids it, as in Linux,
@@ -258,15 +129,30 @@ uint64_t seen_may_follow(struct space *space, uint64_t page)
     return nodes;
 }
 
+/* The policy of the memory in [START, END): that of its first area (kettle_block_follow), or the process's. Nobody
+ * looks at a process whose policy is none. */
+static const struct seen_policy *policy_of_locked(const struct space *space, uint64_t start, uint64_t end)
+{
+    const struct seen_policy *policy = seen_policy_locked(space);
+    const struct area *area = policy->choose != NULL ? area_next(&space->areas, start) : NULL;
+    uint32_t number = area != NULL && area->start < end ? area->prot >> AREA_POLICY_SHIFT : 0;
+    const struct policy *own = number != 0 ? policy_known_locked(space, number) : NULL;
+    uint32_t follow = own != NULL ? policy_follow(own) : 0;
+
+    return follow != 0 && follow <= SEEN_POLICIES ? &seen_policies[follow - 1] : policy;
+}
+
 /* Where POLICY wants BLOCK, which is HERE and of which NODE has just used PAGES. */
 static uint32_t choose(struct space *space, const struct seen_policy *policy, struct seen_block *block, uint32_t here,
                        uint32_t node, uint32_t pages)
 {
     struct seen *seen = space->seen;
+    struct seen_place place = {block->number, block->size};
+    uint64_t start = seen_start(seen, place), bytes = seen_bytes(seen, place);
     uint32_t own = instance.plan.kernels[instance.kernel].node;
     struct seen_view view = {.nodes = nodes(),
                              .memory = policy_machine_nodes(),
-                             .block = block->number - 1,
+                             .block = start / bytes,
                              .here = here,
                              .home = own,
                              .now = node,
@@ -280,12 +166,12 @@ static uint32_t choose(struct space *space, const struct seen_policy *policy, st
                              .load = seen->load,
                              .weight = block->weight,
                              .settled = block->load != NOBODY && clock_now() - block->shared >= seen_half_ns,
-                             .before = used_of(seen, block->number - 1, block->age),
-                             .after = used_of(seen, block->number + 1, block->age),
+                             .before = used_of(seen, seen_before(seen, place), block->age),
+                             .after = used_of(seen, seen_after(seen, place), block->age),
                              .distance = instance.plan.distance};
     uint32_t to;
 
-    view.memory &= may_follow_locked(space, view.block * seen->bytes, (view.block + 1) * seen->bytes);
+    view.memory &= may_follow_locked(space, start, start + bytes);
     if (view.memory == 0)
         return SEEN_STAYS;
     to = policy->choose(&view);
@@ -303,14 +189,22 @@ static bool is_undecided(const struct seen *seen, const struct seen_block *block
     return now - block->since < seen_half_ns || (block->load != NOBODY && now - block->shared < seen_half_ns);
 }
 
-/* SEEN says that its node has used PAGES sixteenths of the block at START of BYTES, and has WRITTEN one.
- * Returns whether it is to look again soon. */
-static bool note_locked(struct space *space, const struct msg_space_seen *seen, uint64_t start, uint64_t bytes,
-                        uint32_t pages, bool written, uint32_t age)
+/* A block that a report tells of. */
+struct told {
+    struct seen_place place;
+    uint64_t start, bytes;
+    uint32_t pages; /* sixteenths that were used */
+    bool written;
+};
+
+/* SEEN says that its node has used the block TOLD. BYTES: as seen_block_bytes. Returns whether it is to look again
+ * soon. */
+static bool note_block_locked(struct space *space, const struct msg_space_seen *seen, const struct told *told,
+                              uint64_t bytes, uint32_t age)
 {
-    const struct seen_policy *policy = seen_policy_locked(space);
-    uint32_t here = node_of_locked(space, start, bytes), node = seen->node, to;
-    uint64_t number = start / bytes + 1;
+    const struct seen_policy *policy = policy_of_locked(space, told->start, told->start + told->bytes);
+    uint32_t here = node_of_locked(space, told->start, told->bytes), node = seen->node, to;
+    uint64_t number = told->place.number;
     struct seen_block *block;
 
     if (policy->choose == NULL || here == nodes())
@@ -319,14 +213,14 @@ static bool note_locked(struct space *space, const struct msg_space_seen *seen, 
         return false; /* memory that its own node alone uses is not worth a word */
     if (here == instance.plan.kernels[instance.kernel].node && !is_known(space, number) && seen_soon != NULL)
         seen_soon(); /* does this kernel use it, too? */
-    block = record(space, number, bytes, age);
+    block = record(space, told->place, bytes, age);
     if (block == NULL)
         return false;
-    age_block(space->seen, block, age);
-    seen_block_see(block, space->seen->load, node, pages, written, age);
+    seen_age(space->seen, block, age);
+    seen_block_see(block, space->seen->load, node, told->pages, told->written, age);
     /* as if it were not to move yet: that is decided anew */
     seen_block_place(block, nodes(), space->seen->load, here, clock_now());
-    to = choose(space, policy, block, here, node, pages);
+    to = choose(space, policy, block, here, node, told->pages);
     if (seen_block_stuck(block, here, to, age))
         to = SEEN_STAYS;
     seen_block_place(block, nodes(), space->seen->load, to < nodes() ? to : here, clock_now());
@@ -337,34 +231,92 @@ static bool note_locked(struct space *space, const struct msg_space_seen *seen, 
     if (to != SEEN_STAYS && seen_soon != NULL)
         seen_soon(); /* moves are made after a look */
     if (to != SEEN_STAYS)
-        trace_note("wants memory on this node", (uint32_t)space->id, instance.kernel, start / PART_BYTES, to);
+        trace_note("wants memory on this node", (uint32_t)space->id, instance.kernel, told->start / PART_BYTES, to);
     return to != SEEN_STAYS || is_undecided(space->seen, block);
+}
+
+/* True if SEEN tells of memory of another node than the one that has used it. */
+static bool is_remote_locked(const struct space *space, const struct msg_space_seen *seen)
+{
+    for (uint32_t page = 0; page < LEAF_ENTRIES; page += SEEN_BLOCK_PAGES) {
+        uint32_t here;
+
+        if (seen_pages(seen, page, SEEN_BLOCK_PAGES) == 0)
+            continue;
+        here = node_of_locked(space, seen->start + page * PAGE_SIZE, PART_BYTES);
+        if (here != seen->node && here != nodes())
+            return true;
+    }
+    return false;
+}
+
+/* Blocks adapt: SEEN is added to what is known of its region, and blocks split and join as it says. False: nothing of
+ * it is worth a record, or there is no memory for one. */
+static bool adapt_locked(struct space *space, const struct msg_space_seen *seen, uint32_t age)
+{
+    struct seen_region *region = space->seen != NULL ? seen_region_of(space->seen, seen->start) : NULL;
+
+    if (seen_policy_locked(space)->choose == NULL || (region == NULL && !is_remote_locked(space, seen)))
+        return false;
+    if (region == NULL && seen_table(space, 0) != NULL)
+        region = seen_region_make(space, seen->start);
+    if (region == NULL)
+        return false;
+    seen_region_see(region, seen, age);
+    return seen_adapt(space, region, age);
+}
+
+/* The block of SEEN, of BYTES or as its region says, in which PAGE is, as it was used. */
+static struct told told_locked(const struct space *space, const struct msg_space_seen *seen, uint64_t bytes,
+                               uint32_t page)
+{
+    uint64_t address = seen->start + page * PAGE_SIZE;
+    struct told told = {.place = {bytes != 0 ? address / bytes + 1 : 0, 1}, .start = address, .bytes = bytes};
+    uint32_t count, parts, first;
+
+    if (bytes == 0) {
+        told.place = seen_place_of(space->seen, address);
+        told.start = seen_start(space->seen, told.place);
+        told.bytes = seen_bytes(space->seen, told.place);
+    }
+    count = (uint32_t)(told.bytes / PAGE_SIZE);
+    first = (uint32_t)((told.start - seen->start) / PAGE_SIZE);
+    parts = count > SEEN_BLOCK_PAGES ? count / SEEN_BLOCK_PAGES : 1;
+    told.pages = seen_pages(seen, first, count);
+    told.written = (seen->written >> first / SEEN_BLOCK_PAGES & ((1ull << parts) - 1)) != 0;
+    return told;
 }
 
 /* Notes some of the blocks of BYTES that SEEN reports, from page *PAGE of it on, and sets *PAGE to the first that is
  * left. Returns whether the kernel that reports them is to look again soon. */
 static bool note_some(struct space *space, const struct msg_space_seen *seen, uint64_t bytes, uint32_t *page)
 {
-    uint32_t count = (uint32_t)(bytes / PAGE_SIZE), age, blocks = LEAF_ENTRIES / count;
+    uint32_t age;
     bool again = false;
 
     spin_lock(&space->lock);
     age = (uint32_t)(clock_now() / seen_half_ns);
-    if (space->seen != NULL && space->seen->bytes != bytes) { /* it has changed: all is forgotten */
-        destroy(space->seen);
-        space->seen = NULL;
-    }
-    for (uint32_t held = 0; *page < LEAF_ENTRIES && held < HELD_MOST; *page += count) {
-        uint32_t pages = seen_pages(seen, *page, count), first = *page / SEEN_BLOCK_PAGES;
-        uint32_t parts = count > SEEN_BLOCK_PAGES ? count / SEEN_BLOCK_PAGES : 1;
+    seen_forget_others(space, bytes);
+    if (bytes == 0 && *page == 0 && !adapt_locked(space, seen, age))
+        *page = LEAF_ENTRIES;
+    for (uint32_t held = 0; *page < LEAF_ENTRIES && held < HELD_MOST;) {
+        struct told told;
+        uint32_t count, every;
 
-        if (pages == 0)
-            continue;
-        held += nodes();
-        again |= note_locked(space, seen, seen->start + *page * PAGE_SIZE, bytes, pages,
-                             (seen->written >> first & ((1ull << parts) - 1)) != 0, age);
-        if (space->seen != NULL && (blocks <= AGED_MOST || *page / count % (blocks / AGED_MOST) == 0))
-            grow_old(space->seen, age);
+        if (bytes == 0 && (space->seen == NULL || seen_region_of(space->seen, seen->start) == NULL)) {
+            *page = LEAF_ENTRIES; /* all has been forgotten */
+            break;
+        }
+        told = told_locked(space, seen, bytes, *page);
+        count = (uint32_t)(told.bytes / PAGE_SIZE);
+        every = LEAF_ENTRIES / count / AGED_MOST;
+        if (told.pages != 0) {
+            held += nodes();
+            again |= note_block_locked(space, seen, &told, bytes, age);
+            if (space->seen != NULL && (every <= 1 || *page / count % every == 0))
+                seen_grow_old(space->seen, age);
+        }
+        *page = (uint32_t)((told.start + told.bytes - seen->start) / PAGE_SIZE);
     }
     spin_unlock(&space->lock);
     return again;
@@ -398,26 +350,27 @@ static void take(struct seen *seen, struct seen_block *block)
     seen->wanted--;
 }
 
-/* The 2 MiB in which the block NUMBER is; reports are of these. */
-static uint64_t leaf_of(const struct seen *seen, uint64_t number)
+/* Takes the blocks beside PLACE that are to move to NODE, too, and are in the same 2 MiB: those that SIDE gives.
+ * Returns the bytes. */
+static uint64_t take_beside(struct seen *seen, struct seen_place place, uint8_t node,
+                            struct seen_place (*side)(struct seen *, struct seen_place))
 {
-    return (number - 1) * seen->bytes / LEAF_SIZE;
-}
+    uint64_t leaf = seen_start(seen, place) / LEAF_SIZE, bytes = 0;
 
-/* Takes the blocks beside NUMBER, in steps of STEP, that are to move to NODE, too, and are in the same 2 MiB. Returns
- * how many. */
-static uint64_t take_beside(struct seen *seen, uint64_t number, uint64_t step, uint8_t node)
-{
-    uint64_t leaf = leaf_of(seen, number), count = 0;
+    if (node == ALL_NODES)
+        return 0;
+    for (;;) {
+        struct seen_block *block;
 
-    for (number += step; node != ALL_NODES && number != 0 && leaf_of(seen, number) == leaf; number += step, count++) {
-        struct seen_block *block = find(seen, number);
-
+        place = side(seen, place);
+        if (place.number == 0 || seen_start(seen, place) / LEAF_SIZE != leaf)
+            return bytes;
+        block = seen_find(seen, place.number);
         if (block->number == 0 || block->wanted != node)
-            break;
+            return bytes;
         take(seen, block);
+        bytes += seen_bytes(seen, place);
     }
-    return count;
 }
 
 bool seen_next(struct space *space, uint64_t *start, uint64_t *bytes, uint32_t *node)
@@ -428,18 +381,18 @@ bool seen_next(struct space *space, uint64_t *start, uint64_t *bytes, uint32_t *
     for (uint32_t left = space->seen != NULL && space->seen->wanted != 0 ? space->seen->places : 0; left > 0 && !found;
          left--) {
         struct seen *seen = space->seen;
-        struct seen_block *block = block_at(seen, seen->cursor);
+        struct seen_block *block = seen_block_at(seen, seen->cursor);
+        struct seen_place place = {block->number, block->size};
         uint8_t wanted = block->wanted;
-        uint64_t before, after;
+        uint64_t before;
 
         seen->cursor = (seen->cursor + 1) & (seen->places - 1);
         if (block->number == 0 || wanted == NOBODY)
             continue;
         take(seen, block);
-        before = take_beside(seen, block->number, UINT64_MAX, wanted);
-        after = take_beside(seen, block->number, 1, wanted);
-        *start = (block->number - 1 - before) * seen->bytes;
-        *bytes = (before + 1 + after) * seen->bytes;
+        before = take_beside(seen, place, wanted, seen_before);
+        *start = seen_start(seen, place) - before;
+        *bytes = before + seen_bytes(seen, place) + take_beside(seen, place, wanted, seen_after);
         if (*bytes > USER_END - *start)
             *bytes = USER_END - *start;
         *node = wanted == ALL_NODES ? SEEN_REPLICATE : wanted;
@@ -449,13 +402,22 @@ bool seen_next(struct space *space, uint64_t *start, uint64_t *bytes, uint32_t *
     return found;
 }
 
+/* The record of the block in which ADDRESS is; NULL: nothing is known of it. */
+static struct seen_block *known_locked(struct space *space, uint64_t address)
+{
+    struct seen *seen = space->seen;
+    struct seen_block *block = seen != NULL ? seen_find(seen, seen_place_of(seen, address).number) : NULL;
+
+    return block != NULL && block->number != 0 ? block : NULL;
+}
+
 void seen_not_moved(struct space *space, uint64_t page, uint32_t node)
 {
     struct seen_block *block;
 
     spin_lock(&space->lock);
-    block = space->seen != NULL ? find(space->seen, page / space->seen->bytes + 1) : NULL;
-    if (block != NULL && block->number != 0) {
+    block = known_locked(space, page);
+    if (block != NULL) {
         block->tried = (uint8_t)node;
         block->tried_age = block->age;
     }
@@ -467,8 +429,8 @@ void seen_not_replicated(struct space *space, uint64_t start)
     struct seen_block *block;
 
     spin_lock(&space->lock);
-    block = space->seen != NULL ? find(space->seen, start / space->seen->bytes + 1) : NULL;
-    if (block != NULL && block->number != 0)
+    block = known_locked(space, start);
+    if (block != NULL)
         block->replicated = false;
     spin_unlock(&space->lock);
 }
@@ -476,9 +438,7 @@ void seen_not_replicated(struct space *space, uint64_t start)
 void seen_end(struct space *space)
 {
     hint_end(space);
-    if (space->seen != NULL)
-        destroy(space->seen);
-    space->seen = NULL;
+    seen_destroy(space);
 }
 
 static bool is_valid(const struct space *space, const struct msg_space_seen *seen)

@@ -17,7 +17,7 @@ extern volatile uint32_t seen_policy_now;
 extern volatile uint32_t seen_way_now;
 /* [a] The time in ns after which counts are halved. */
 extern volatile uint64_t seen_half_ns;
-/* [a] What moves together: the option numablock=, 4 KiB to 2 MiB, a power of two. */
+/* [a] What moves together: the option numablock=, 4 KiB to 2 MiB, a power of two; 0: as adaptive.md says. */
 extern volatile uint64_t seen_block_bytes;
 
 /* [i] Called when a space here has got a policy of its own with which its kernels look; does not wait. */

@@ -8,6 +8,7 @@
 #include "boot/options/options.h"
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
+#include "kernel/lib/string.h"
 #include "mm/move/move.h"
 #include "mm/replicate/replicate.h"
 #include "mm/seen/block.h"
@@ -287,7 +288,9 @@ static void set_block(const char *value)
 {
     uint64_t kib;
 
-    if (option_parse_number(value, 2048, &kib) && kib >= 4 && (kib & (kib - 1)) == 0)
+    if (strcmp(value, "adaptive") == 0)
+        seen_block_bytes = 0;
+    else if (option_parse_number(value, 2048, &kib) && kib >= 4 && (kib & (kib - 1)) == 0)
         seen_block_bytes = kib * 1024;
 }
 

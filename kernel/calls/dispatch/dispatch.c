@@ -32,6 +32,7 @@ static const call_function kettle_functions[KETTLE_CALL_COUNT] = {
     [KETTLE_CALL_KILL - KETTLE_CALL_BASE] = call_kettle_kill,
     [KETTLE_CALL_IMAGE - KETTLE_CALL_BASE] = call_kettle_image,
     [KETTLE_CALL_REPLICATE - KETTLE_CALL_BASE] = call_kettle_replicate,
+    [KETTLE_CALL_FOLLOW - KETTLE_CALL_BASE] = call_kettle_follow,
 };
 
 static call_function find(uint64_t number)

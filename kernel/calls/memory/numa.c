@@ -11,6 +11,7 @@
 #include "mm/frame/heap.h"
 #include "mm/mempolicy/mempolicy.h"
 #include "mm/move/move.h"
+#include "mm/seen/choice.h"
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
 #include "mm/user/user_copy.h"
@@ -380,6 +381,36 @@ int64_t call_mbind(struct call *c)
     if (error != 0 || left < 0)
         return error != 0 ? error : left;
     return left > 0 && (flags & MOVE_STRICT) != 0 ? -EIO : 0;
+}
+
+/* The pages of [a[0], a[0] + a[1]) may follow their users to the nodes a[2] (0: all), by the policy that a[3] names; or
+ * by the process's, if that is "default". */
+int64_t call_kettle_follow(struct call *c)
+{
+    uint64_t start = c->a[0], end = start + page_up(c->a[1]);
+    struct mask mask = {.nodes = c->a[2] != 0 ? c->a[2] : policy_machine_nodes()};
+    uint32_t choice;
+    struct policy policy;
+    char name[32];
+    int64_t error = user_read_string(name, c->a[3], sizeof(name));
+
+    if (error < 0)
+        return error == -ENAMETOOLONG ? -EINVAL : error;
+    choice = seen_choice_of(name);
+    if (choice == SEEN_NO_CHOICE || seen_choice_way(choice) != 0 || (start & (PAGE_SIZE - 1)) != 0 || end <= start ||
+        (mask.nodes & ~policy_machine_nodes()) != 0)
+        return -EINVAL;
+    error = make(POLICY_BIND | POLICY_BALANCING, &mask, &policy);
+    if (error != 0)
+        return error;
+    policy.flags |= (uint16_t)(seen_choice_policy(choice) << POLICY_FOLLOW_SHIFT);
+    error = end <= USER_END ? space_check(own_space(), start, end, 0, 0) : -EFAULT;
+    if (error != 0)
+        return error < 0 ? error : -EFAULT;
+    error = mempolicy_number(own_space(), &policy);
+    if (error >= 0)
+        error = space_set_policy(own_space(), start, end, (uint32_t)error, false);
+    return error > 0 ? -EFAULT : error;
 }
 
 int64_t call_set_mempolicy_home_node(struct call *c)

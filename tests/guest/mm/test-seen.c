@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "libc/kettle.h"
+#include "libc/numa.h"
 #include "tests/guest/harness/several_kernels.h"
 #include "tests/guest/harness/spread_memory.h"
 #include "tests/guest/harness/tap.h"
@@ -180,13 +181,90 @@ static void test_blocks(void)
     CHECK(kettle_control("numablock=64") == 0, "%s", strerror(errno));
 }
 
-/* Where BLOCK, 64 KiB of the words, is. */
+/* The node of PAGE of the words. */
 static int node_of(long page)
 {
     void *address = (char *)words + page * PAGE;
     int status = -1;
 
     return syscall(SYS_move_pages, 0, 1l, &address, NULL, &status, 0) == 0 ? status : -1;
+}
+
+/* How many of the first half of the pages are on NODE. */
+static long first_half_on(int node)
+{
+    long count = 0;
+
+    for (long i = 0; i < PAGES / 2; i++)
+        count += node_of(i) == node;
+    return count;
+}
+
+static atomic_int users; /* 2: the second uses odd pages alone; 1: it uses all pages, and the first none */
+
+/* The second user is on another kernel than 0. */
+static void page_user(struct thread *thread)
+{
+    bool second = thread->index != 0;
+
+    kernels_go(thread->index);
+    while (!atomic_load(&over)) {
+        int count = atomic_load(&users);
+
+        for (long i = second ? count - 1 : 0; (second || count == 2) && i < PAGES; i += count)
+            *(volatile long *)&words[i * PAGE / (long)sizeof(long)] = i;
+        x86_pause();
+    }
+}
+
+/* How many of the pages with an even number, or an odd one, are on NODE. */
+static long every_second_on(int node, long first)
+{
+    long count = 0;
+
+    for (long i = first; i < PAGES; i += 2)
+        count += node_of(i) == node;
+    return count;
+}
+
+/* Blocks split to the pages that each node uses, and join when one uses all. */
+static void test_adaptive(void)
+{
+    struct thread one = {0}, other = {0};
+    int node, kernel = far(&node), home;
+    unsigned long splits, joins;
+
+    if (kernel == 0) {
+        tap_skip("one node, or one kernel");
+        return;
+    }
+    home = node_here();
+    splits = events_everywhere("seen_splits");
+    words = (long *)(void *)spread_memory_map(PAGES, PRIVATE);
+    if (words == NULL ||
+        !CHECK(kettle_control("numablock=adaptive") == 0 && kettle_control("numa=share") == 0, "%s", strerror(errno)))
+        return;
+    for (long i = 0; i < PAGES; i++)
+        words[i * PAGE / (long)sizeof(long)] = i;
+    atomic_store(&over, false);
+    atomic_store(&users, 2);
+    other.index = kernel;
+    if (!CHECK(thread_start(&one, page_user) && thread_start(&other, page_user), "%s", strerror(errno)))
+        return;
+    UNTIL(every_second_on(node, 1) == PAGES / 2 && every_second_on(home, 0) == PAGES / 2, "each page where it is used");
+    CHECK(events_everywhere("seen_splits") >= splits + PAGES, "%lu blocks are parts of others",
+          events_everywhere("seen_splits") - splits);
+    joins = events_everywhere("seen_joins");
+    atomic_store(&users, 1);
+    UNTIL(on_node(node) == PAGES, "all pages where they are used");
+    UNTIL(events_everywhere("seen_joins") > joins, "blocks join");
+    atomic_store(&over, true);
+    CHECK(thread_join(&one) && thread_join(&other), "the users");
+    for (long i = 0; i < PAGES; i++)
+        CHECK(word_at(i) == i, "page %ld: %ld", i, word_at(i));
+    CHECK(kettle_control("numa=none") == 0 && kettle_control("numablock=64") == 0, "%s", strerror(errno));
+    CHECK(audit_own(), "at the end");
+    munmap(words, PAGES * PAGE);
 }
 
 /* Blocks that another node uses go to the nodes in turn with interleave, back to the home node with home, and nowhere
@@ -281,6 +359,42 @@ static void test_bound(void)
           strerror(errno));
     UNTIL(on_node(node) == PAGES, "with balancing");
     end(&thread);
+}
+
+/* Parts of memory have policies of their own: one half follows, and the other half stays, whatever the process's is. */
+static void test_areas(void)
+{
+    struct thread thread;
+    int node, kernel = far(&node), home;
+    char *second;
+
+    CHECK_ERROR(kettle_block_follow(&used, PAGE, 0, "nemo"), EINVAL); /* no whole page */
+    if (kernel == 0) {
+        tap_skip("one node, or one kernel");
+        return;
+    }
+    home = node_here();
+    MUST(kettle_control("numablock=4")); /* so that no block has pages of both halves */
+    if (!begin(&thread, kernel, "numa=first-touch"))
+        return;
+    second = (char *)words + PAGES / 2 * PAGE;
+    CHECK_ERROR(kettle_block_follow(words, PAGES / 2 * PAGE, 0, "best"), EINVAL);
+    CHECK_ERROR(kettle_block_follow(words, PAGES / 2 * PAGE, 0, "nemo,faults"), EINVAL);
+    CHECK_ERROR(kettle_block_follow(words, PAGES / 2 * PAGE, 1ul << 63, "nemo"), EINVAL);
+    CHECK_ERROR(kettle_block_follow((void *)PAGE, PAGE, 0, "nemo"), EFAULT);
+    CHECK_ERROR(kettle_block_follow(words, 0, 0, "nemo"), EINVAL);
+    CHECK(kettle_block_follow(words, PAGES / 2 * PAGE, 0, "nemo") == 0, "%s", strerror(errno));
+    UNTIL(first_half_on(node) == PAGES / 2, "the half that follows");
+    CHECK(on_node(home) == PAGES / 2, "%ld pages stay", on_node(home));
+    CHECK(kettle_block_follow(second, PAGES / 2 * PAGE, 1ul << node, "none") == 0 && kettle_control("numa=nemo") == 0,
+          "%s", strerror(errno));
+    CHECK(kettle_block_follow(words, PAGES / 2 * PAGE, 0, "home") == 0, "%s", strerror(errno));
+    UNTIL(first_half_on(home) == PAGES / 2, "the half that goes home");
+    CHECK(on_node(home) == PAGES, "%ld pages are at home", on_node(home));
+    CHECK(kettle_block_follow(words, PAGES * PAGE, 0, "default") == 0, "%s", strerror(errno));
+    UNTIL(on_node(node) == PAGES, "the process's policy");
+    end(&thread);
+    MUST(kettle_control("numablock=64"));
 }
 
 /* Shared memory that the process maps twice does not move: that is decided once for each block, and not in each look.
@@ -454,9 +568,11 @@ int main(int argc, char **argv)
         {"none", "without a policy nobody looks, and nothing moves", test_none},
         {"follows", "memory comes to the node that uses it, with each policy", test_follows},
         {"blocks", "with numablock= memory that nobody uses comes along within a block", test_blocks},
+        {"adaptive", "blocks split where pages have different users, and join where they have one", test_adaptive},
         {"placed", "memory goes to the nodes in turn, or home, or stays where it was touched first", test_placed},
         {"process", "a process's own policy takes precedence over the option, until it is given up", test_process},
         {"bound", "memory with a policy of its own follows with MPOL_F_NUMA_BALANCING alone", test_bound},
+        {"areas", "parts of memory follow by policies of their own, or stay", test_areas},
         {"fixed", "what cannot move is not decided anew in each look", test_fixed},
         {"stays", "memory that its own node uses stays", test_stays},
         {"top", "the last block of the address space follows its user, too", test_top},

@@ -17,6 +17,7 @@ static struct seen_block *new_block(uint32_t age)
     struct seen_block *block = calloc(1, sizeof(*block) + NODES * sizeof(block->used[0]));
 
     block->age = block->told = age;
+    block->size = 1;
     block->load = block->tried = SEEN_NOBODY;
     for (uint32_t node = 0; node < NODES; node++)
         load[node] = 0;

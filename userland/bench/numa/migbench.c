@@ -5,7 +5,9 @@
  * which move.
  *
  * Runs unchanged on Kettle and on Linux, but for the ways `lazy`, which Linux refuses: mbind marks the pages, and a
- * thread on the last node reads each page once, so that it moves there; and the same reads when nothing moves. */
+ * thread on the last node reads each page once, so that it moves there; and the same reads when nothing moves. So are
+ * the ways `replicate` Kettle's alone: a thread on the last node reads the pages, they are replicated, and it reads
+ * them again, which makes its copies. */
 #include <errno.h>
 #include <fnmatch.h>
 #include <inttypes.h>
@@ -17,6 +19,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "libc/numa.h"
 #include "userland/bench/bench.h"
 #include "userland/bench/bench_measure.h"
 #include "userland/bench/bench_place.h"
@@ -40,10 +43,10 @@ static const char usage[] = "usage: migbench [--json] [--pages N] [--way NAME]\n
                             "\n"
                             "  --pages N   that many, 2 to 200000 (default 1000)\n"
                             "  --way NAME  only the ways whose names match the pattern, as 'mbind.*.interleaved';\n"
-                            "              'lazy.*' are Kettle's alone, and left out without this\n"
+                            "              'lazy.*', 'replicate.*' are Kettle's alone, and left out without this\n"
                             "  --json      a JSON object for each move; otherwise a line\n";
 
-enum call { CALL_MBIND, CALL_MOVE_PAGES, CALL_MARK, CALL_READ };
+enum call { CALL_MBIND, CALL_MOVE_PAGES, CALL_MARK, CALL_READ, CALL_MAP, CALL_REPLICATE };
 
 /* A way to move pages. */
 struct way {
@@ -69,6 +72,9 @@ static const struct way ways[] = {
     {"lazy.mark.interleaved", CALL_MARK, false, false, true},
     {"lazy.read.interleaved", CALL_READ, true, false, true},
     {"lazy.again.interleaved", CALL_READ, true, false, true},
+    {"replicate.map.default", CALL_MAP, true, false, false},
+    {"replicate.all.default", CALL_REPLICATE, false, false, false},
+    {"replicate.read.default", CALL_READ, true, false, false},
 };
 #define WAY_COUNT (sizeof(ways) / sizeof(ways[0]))
 
@@ -120,12 +126,28 @@ static int touch(void *unused)
     return 0;
 }
 
+static bool reads(void)
+{
+    return way->call == CALL_READ || way->call == CALL_MAP;
+}
+
+/* The way goes on with the pages of the way before. */
+static bool continues(void)
+{
+    return way->call == CALL_READ || way->call == CALL_REPLICATE;
+}
+
 static int move(void *unused)
 {
     unsigned lazy = way->call == CALL_MARK ? MPOL_MF_LAZY : 0;
 
     (void)unused;
-    if (way->call == CALL_READ) {
+    if (way->call == CALL_REPLICATE) {
+        long count = kettle_block_replicate(pages, (size_t)page_count * BENCH_PAGE);
+
+        return count == (long)page_count ? 0 : bench_failed("replicating", count < 0 ? errno : EIO);
+    }
+    if (reads()) {
         for (uint32_t i = 0; i < page_count; i++)
             (void)*(volatile char *)(pages + (size_t)i * BENCH_PAGE);
         return 0;
@@ -167,16 +189,16 @@ static int last_place(void)
 static int run(unsigned region, int other_place, bool json)
 {
     struct bench_job job = {.place = 0, .work = touch};
-    int caller = way->call == CALL_READ ? last_place() : way->other ? other_place : 0;
+    int caller = reads() ? last_place() : way->other ? other_place : 0;
     int error = 0;
     long misplaced;
 
-    if (way->call != CALL_READ) {
+    if (!continues()) {
         if (pages != NULL)
             munmap(pages, (size_t)page_count * BENCH_PAGE);
         error = bench_team_run(&job, 0, 1, 0);
     } else if (pages == NULL) {
-        return bench_failed("a read without lazy.mark before it", EINVAL);
+        return bench_failed("a way without the one before it", EINVAL);
     }
 
     job = (struct bench_job){.place = caller, .work = move};

@@ -5,7 +5,7 @@ from xdist.scheduler import LoadScopeScheduling
 # The longest tests, by their names without parameters, begin first: of those that run at once, the others fill the time
 # beside them.
 LONGEST = ("test_the_tutorials_do_what_they_say", "test_real_programs_pass_on_kettle_what_they_pass_on_linux", "test_programs_give_what_linux_gives",
-           "test_exec_wins_over_threads_that_have_not_heard_of_it", "test_what_is_seen_is_what_happened")
+           "test_what_is_seen_is_what_happened")
 
 
 def pytest_collection_modifyitems(items):

@@ -2,7 +2,7 @@
 #
 #   host-test   builds and runs every tests/<room>/<file>_test.c under the address and undefined behaviour sanitizers
 #   fuzz-short  runs every tests/<room>/<name>_fuzz.c for a fixed number of inputs, from generated seeds
-#   build/host/tests/boot/acpi_test   builds one test; run it from the project root, with part of a test's name or none
+#   build/host/tests/boot/acpi/acpi_test   builds one test; run it from the project root, with part of a test's name or none
 #
 # A test is added by dropping its file. Its opening comment may have the lines
 #   sources: FILE...     C files under test, from the project root

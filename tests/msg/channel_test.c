@@ -1,4 +1,4 @@
-/* The channel among simulated peers: what arrives, in which order, what is dropped, room, doorbells, queues.
+/* The channel among simulated peers: what arrives, in which order, what is dropped, room, queues.
  *
  * sources: msg/ring.c msg/message.c msg/channel.c msg/send.c msg/receive.c msg/call.c msg/kept.c msg/multicast.c
  *
@@ -716,39 +716,7 @@ ALONE(overrun, "a peer that asks beyond its credits loses answers, which are cou
 }
 
 /* Doorbells. */
-static void check_doorbell(const char *options)
-{
-    begin(3, 1, options);
-    CHECK_EQ(msg_notify(PEER, MSG_TELL, words, 48), 0);
-    CHECK_EQ(msg_notify(PEER, MSG_TELL_BYTES, words, 47), 0);
-    CHECK_EQ(peers[PEER].rung, 0);
-    peers_head(PEER)->doorbell = 1;
-    for (uint32_t i = 0; i < 4; i++)
-        CHECK_EQ(msg_notify(PEER, i % 2 ? MSG_TELL : MSG_TELL_URGENT, words, 48), 0);
-    CHECK_EQ(peers[PEER].rung, 1);
-    peers_head(PEER)->doorbell = 2;
-    CHECK_EQ(msg_notify(PEER, MSG_TELL, words, 48), 0);
-    CHECK_EQ(msg_notify(PEER, MSG_TELL_BYTES, words, 47), 0);
-    CHECK_EQ(peers[PEER].rung, 1);
-    peers_head(PEER)->doorbell = 3;
-    CHECK_EQ(msg_notify(PEER, MSG_TELL_BYTES, words, 47), 0);
-    CHECK_EQ(msg_notify(PEER, MSG_TELL, words, 48), 0);
-    CHECK_EQ(peers[PEER].rung, 2);
-    CHECK_EQ(peers[OTHER].rung, 0);
-    CHECK_EQ(msg_stats.doorbells_sent, 2);
-}
-
-ALONE(doorbell_armed, "a peer is interrupted only when its doorbell is armed, and once for each arming")
-{
-    check_doorbell("");
-}
-
-ALONE(doorbell_traced, "the same while messages are traced")
-{
-    check_doorbell("trace=on");
-}
-
-ALONE(doorbell_signal, "a wish for room and its answer ring an armed doorbell too")
+ALONE(wish_rings, "a wish for room and its answer ring an armed doorbell too")
 {
     begin(3, 1, "ring=4");
     peers_head(OTHER)->doorbell = 5;
@@ -761,100 +729,6 @@ ALONE(doorbell_signal, "a wish for room and its answer ring an armed doorbell to
     peers_waiting = take_all;
     CHECK_EQ(msg_notify(PEER, MSG_TELL, words, 48), 0);
     CHECK_EQ(peers[PEER].rung, 1);
-}
-
-ALONE(doorbell_own, "arming gives a new odd word and fails when something has come; disarming gives an even one")
-{
-    uint64_t word;
-
-    begin(3, 1, "");
-    CHECK_EQ(peers_head(OWN)->doorbell & 1, 0);
-    CHECK(msg_doorbell_arm());
-    word = peers_head(OWN)->doorbell;
-    CHECK_EQ(word & 1, 1);
-    CHECK(msg_doorbell_arm());
-    CHECK(peers_head(OWN)->doorbell > word && (peers_head(OWN)->doorbell & 1) == 1);
-    msg_doorbell_disarm();
-    CHECK_EQ(peers_head(OWN)->doorbell & 1, 0);
-    msg_doorbell_disarm();
-    CHECK_EQ(peers_head(OWN)->doorbell & 1, 0);
-    send_numbers(PEER, MSG_TELL, 0, 1, 48);
-    CHECK(!msg_doorbell_arm());
-    CHECK_EQ(peers_head(OWN)->doorbell & 1, 0);
-    msg_poll();
-    word = peers_head(OWN)->doorbell;
-    CHECK(msg_doorbell_arm());
-    CHECK(peers_head(OWN)->doorbell > word);
-}
-
-static void send_more_twice(const struct msg *m)
-{
-    if (number_of(&got[got_count - 1]) < 2)
-        send_numbers(m->ticket.kernel, MSG_TELL, number_of(&got[got_count - 1]) + 1, 1, 48);
-}
-
-ALONE(doorbell_interrupt, "the interrupt handles all that is there and leaves the doorbell armed anew")
-{
-    uint64_t word;
-
-    begin(3, 1, "");
-    msg_doorbell_arm();
-    word = peers_head(OWN)->doorbell;
-    respond = send_more_twice;
-    send_numbers(PEER, MSG_TELL, 0, 1, 48);
-    msg_doorbell_interrupt();
-    CHECK_EQ(got_count, 3);
-    CHECK(peers_head(OWN)->doorbell != word && (peers_head(OWN)->doorbell & 1) == 1);
-}
-
-static uint32_t flood_left;
-
-static void flood_on(const struct msg *m)
-{
-    if (flood_left == 0)
-        return;
-    flood_left--;
-    got_count = 0;
-    send_numbers(m->ticket.kernel, MSG_TELL, flood_left, 1, 48);
-}
-
-ALONE(flood_leaves, "messages that keep coming do not keep the CPU: a timer replaces the doorbell, and finds the rest")
-{
-    uint64_t due;
-
-    begin(3, 1, "");
-    respond = flood_on;
-    flood_left = 1000000;
-    msg_doorbell_arm();
-    send_numbers(PEER, MSG_TELL, 0, 1, 48);
-    msg_doorbell_interrupt();
-    CHECK(flood_left > 0 && flood_left < 1000000);
-    CHECK_EQ(peers_head(OWN)->doorbell & 1, 0);
-    due = msg_due();
-    CHECK(due > clock_now() && peers_due_changes > 0);
-    flood_left = 10;
-    peers_counts = 2 * due;
-    msg_due_interrupt();
-    CHECK_EQ(flood_left, 0);
-    CHECK_EQ(peers_head(OWN)->doorbell & 1, 1);
-    CHECK_EQ(msg_due(), 0);
-}
-
-ALONE(flood_of_two, "a poll that has taken enough from two peers that keep sending leaves the rest to be announced")
-{
-    begin(3, 1, "");
-    respond = flood_on;
-    flood_left = 1000000;
-    send_numbers(PEER, MSG_TELL, 0, 1, 48);
-    send_numbers(OTHER, MSG_TELL, 0, 1, 48);
-    CHECK(msg_poll());
-    CHECK(flood_left > 0 && flood_left < 1000000);
-    CHECK(!msg_doorbell_arm());
-    flood_left = 0;
-    while (msg_poll()) {
-    }
-    CHECK(msg_doorbell_arm());
-    CHECK(!ring_ready(&msg_peers[PEER]->in[MSG_ORDINARY]) && !ring_ready(&msg_peers[OTHER]->in[MSG_ORDINARY]));
 }
 
 ALONE(many_peers, "with 64 kernels every peer is heard and can be sent to")

@@ -44,14 +44,14 @@ MEMORY = ["test-memory", "test-fork-memory", "test-map", "test-many-areas", "tes
           "test-memory-races", "test-mempolicy", "test-file-nodes", "test-block", "test-move", "test-seen", "test-hint", "test-lazy", "test-replicate", "test-newcomer",
           f"test-vm seed={SEED} batches=2 pages=320",
           f"test-retrieve seed={SEED} batches=1 pages=100", "test-one-frame 500"]
-TASKS = ["test-threads", "test-futex", "test-pi", "test-handoff 5000", "test-pthreads 1", "test-sched", "test-shares crowd", "test-migrate",
+TASKS = ["test-threads", "test-futex", "test-pi", "test-handoff 5000", "test-pthreads 1", "test-sched", "test-migrate",
          "test-moved", "test-registers", "test-thread-state", "test-signals", "test-fork", "test-vfork", "test-exec",
          "test-exec-change", "test-proc",
          "test-accounting", "test-limits", "test-timers", "test-subreaper", "test-many-children", "test-pidfd", "test-users"]
 FILES = ["test-files", "test-descriptors", "test-tree", "test-names", "test-root", "test-xattr", "test-inotify",
          "test-splice", "test-zero-copy", "test-descriptor-cache", "test-partial-io", "test-clone-files",
          "test-file-locks", "test-file-lock-wait"]
-IPC = ["test-pipes", "test-kept-reads", "test-sockets", "test-socket-race", "test-sysv", "test-shm", "test-mqueue", "test-quota", "test-eventfd",
+IPC = ["test-pipes", "test-kept-reads", "test-sockets", "test-socket-race", "test-sysv", "test-shm", "test-mqueue", "test-eventfd",
        "test-timerfd", "test-signalfd", "test-epoll", "test-epoll-remote", "test-stop-sets", "test-pty"]
 OTHERS = ["test-libc", "test-vdso", "test-hostname", "test-silence"]
 STORMS = [f"stress-tasks {SEED} 3 all", "leak-tasks 60"]
@@ -62,7 +62,7 @@ SEVERAL = ["test-mempolicy", "test-file-nodes", "test-block", "test-move", "test
 THREE = ["test-newcomer"]  # kernels at least
 # Where two CPUs of the host run two of the machine at once, and where CPUs share a kernel: what races.
 RACES = ["test-memory", "test-fork-memory", "test-stale", "test-memory-races", "test-content", "test-one-frame 500",
-         "test-threads", "test-futex", "test-pi", "test-handoff 5000", "test-pthreads 1", "test-sched", "test-shares crowd", "test-signals",
+         "test-threads", "test-futex", "test-pi", "test-handoff 5000", "test-pthreads 1", "test-sched", "test-signals",
          "test-fork", "test-vfork", "test-exec", "test-exec-change", "test-timers", "test-names", "test-tree", "test-pipes", "test-kept-reads", "test-sockets",
          "test-socket-race", "test-silence", "test-epoll", "test-eventfd", "test-timerfd", "test-signalfd", "test-descriptors", *STORMS,
          *AUDIT]
@@ -85,7 +85,7 @@ SPACES = ["test-memory", "test-threads", "test-fork-memory", "test-migrate", "te
 
 
 # What the longest take, and others about 1, in seconds on two idle CPUs: so that the longest boots begin first.
-SECONDS = {"test-death": 30, "test-fuzz-calls": 15, "test-machine": 12, "test-move": 12, "test-quota": 9, "test-stop": 7,
+SECONDS = {"test-death": 30, "test-fuzz-calls": 15, "test-machine": 12, "test-move": 6, "test-quota": 4, "test-stop": 7,
            "test-moved": 6, "test-signals": 5, "test-futex": 5, "test-audit": 4, "test-fork-memory": 3, "stress-tasks": 3}
 
 
@@ -136,13 +136,15 @@ PAIRS = [tuple(row) for row in AllPairs(list(STRATEGIES.values()))]  # every two
 BOOTS = [
     boot("4-kernels", ALL),
     boot("1-kernel", [program for program in FRESH + MEMORY + TASKS + IPC + ["test-names", *STORMS, *AUDIT]
-                      if program.split()[0] not in [*SEVERAL, "test-sched", "test-shares"]]),
+                      if program.split()[0] not in [*SEVERAL, "test-sched"]]),
     # what a fork and a wait cost does not depend on the number of children; shares of a CPU, which a busy host would distort
     counted("1-kernel", ["test-many-children costs 1600", "test-sched", "test-shares"]),
     counted("4-kernels", ["test-shares", "test-survive sizes"]),
     counted("1-kernel-smp", ["test-shares"]),
+    # a user takes his part of all memory
+    *(Boot(f"quota {machine}", (*MACHINES[machine], "--mem", "256M"), ("test-quota", *AUDIT)) for machine in ("4-kernels", "1-kernel")),
     boot("2-kernels", [*RACES, "test-stop", "test-stop under test-filemap", "test-audit under test-threads"]),
-    boot("2-cpus-smp", [program for program in RACES if program.split()[0] not in SEVERAL]),
+    boot("2-cpus-smp", [program for program in ["test-shares crowd", *RACES] if program.split()[0] not in SEVERAL]),
     boot("1-kernel-smp", [program for program in RACES if program.split()[0] not in SEVERAL]),
     boot("2-nodes-smp", ["test-fork-memory", "test-stale", "test-threads", "test-futex", "test-pthreads 1", "test-signals",
                          "test-epoll", "test-socket-race", "test-mempolicy", "test-file-nodes", "test-block", "test-move", "test-lazy", "test-replicate", *STORMS, *AUDIT]),
@@ -169,8 +171,8 @@ BOOTS = [
                        "test-advise", "test-stop 3", "leak-tasks 100", *AUDIT], "huge=madvise text=core"),
     boot("4-kernels", ["test-huge"], "huge=madvise", "seed=13"),
     boot("4-kernels", [f"test-retrieve seed={SEED} batches=1 pages=50"], "lock=lamport"),
-    boot("4-kernels", [f"test-fuzz-calls seed={SEED} seconds={20 if not long_run() else 3600}"], label="fuzz"),
-    boot("2-kernels", ["test-refused", f"test-fuzz-calls seed={SEED} seconds=10 stops=0 alloc=15"], label="refused"),
+    boot("4-kernels", [f"test-fuzz-calls seed={SEED} {'rounds=10' if not long_run() else 'seconds=3600'}"], label="fuzz"),
+    boot("2-kernels", ["test-refused", f"test-fuzz-calls seed={SEED} rounds=6 stops=0 alloc=15"], label="refused"),
     boot("4-kernels", ["test-survive hints stops copies readers", "test-survive hog locks beside", "test-survive hog terminals beside"],
          label="survive"),
     boot("4-kernels", ["test-prefetch 0"], "prefetch=0"),

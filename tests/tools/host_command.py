@@ -70,9 +70,19 @@ def processes_with(word: str) -> list[str]:
     return found
 
 
-def wait_until(condition, limit: float = 20.0) -> bool:
+def until_it_runs(run, has_begun):
+    """RUN(SECONDS), which nothing but that time limit ends, with the first of some limits in which its machine HAS_BEGUN: a busy
+    host may need more for the boot alone. Returns the limit and what the run gave."""
+    for seconds in (2, 10, 50):
+        given = run(seconds)
+        if has_begun(given):
+            break
+    return seconds, given
+
+
+def wait_until(condition) -> bool:
     """Waits until CONDITION() holds; whether it did within LIMIT seconds."""
-    end = time.monotonic() + limit
+    end = time.monotonic() + LIMIT
     while time.monotonic() < end:
         if condition():
             return True

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from host_command import KETTLE, compile_c, kettle, make_build, wait_until
+from host_command import KETTLE, LIMIT, compile_c, kettle, make_build, wait_until
 from hosttools.image import elf
 from hosttools.machine import qemu
 from hosttools.measure import count
@@ -147,7 +147,7 @@ def command(plugin, kernel, out, *more):
 def counted(request, plugin, guest, folder):
     """The regions of a guest that runs to its end, by number."""
     out = folder / "ended.json"
-    done = subprocess.run(command(plugin, guest("ends", "out %al, %dx"), out, *request.param), timeout=60, check=False)
+    done = subprocess.run(command(plugin, guest("ends", "out %al, %dx"), out, *request.param), timeout=LIMIT, check=False)
     assert done.returncode == 2 * ord("!") + 1
     return {region["region"]: region for region in json.loads(out.read_text())["counts"]}
 
@@ -242,7 +242,7 @@ def test_counts_are_written_however_the_machine_ends(plugin, guest, tmp_path, ho
 def test_bad_arguments_are_refused(plugin, arguments, word):
     done = subprocess.run([qemu.PROGRAM, "-M", "none", "-display", "none", "-plugin",
                            ",".join(filter(None, (f"file={plugin}", arguments)))],
-                          capture_output=True, text=True, timeout=20, check=False)
+                          capture_output=True, text=True, timeout=LIMIT, check=False)
     assert done.returncode != 0 and "count.so: " in done.stderr and word in done.stderr
 
 
@@ -300,7 +300,7 @@ def test_a_killed_emulator_leaves_no_counts(build, tmp_path):
         assert wait_until(lambda: children.read_text().split())
         for child in children.read_text().split():
             os.kill(int(child), signal.SIGKILL)
-        out, errors = process.communicate(timeout=20)
+        out, errors = process.communicate(timeout=LIMIT)
     assert json.loads(out)["counts"] is None and b"kettle: no counts: " in errors
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from host_command import LIMIT
 from hosttools.machine import linux, streams
 from hosttools.machine.qemu import PROGRAM, Boot, Pace, QemuMachine, topology_arguments
 from hosttools.machine.topology import make_topology
@@ -42,7 +43,7 @@ def test_qemu_takes_every_machine(cpus, nodes, mem, dist):
     """QEMU sets it up and then is told to quit."""
     command = [PROGRAM, "-machine", "q35", *topology_arguments(make_topology(cpus, nodes, mem, dist)), *Pace().arguments(),
                "-display", "none", "-nodefaults", "-S", "-monitor", "stdio"]
-    done = subprocess.run(command, input="info numa\nquit\n", capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, input="info numa\nquit\n", capture_output=True, text=True, timeout=LIMIT, check=False)
     assert done.returncode == 0, done.stderr
     assert f"{nodes} nodes" in done.stdout
 

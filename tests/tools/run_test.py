@@ -11,8 +11,9 @@ import time
 
 import pytest
 
-from host_command import (KETTLE, PROGRAM, compile_c, environment, kettle, make_build, processes_with, wait_until)
-from hosttools.run.session import PANIC_LIMIT
+from host_command import (KETTLE, LIMIT, PROGRAM, compile_c, environment, kettle, make_build, processes_with, until_it_runs,
+                          wait_until)
+from hosttools.run.session import DUMP_TIME, PANIC_LIMIT
 
 FLOOD = 1_000_000
 
@@ -155,7 +156,7 @@ def test_a_reset_while_input_ends_does_not_hang(build):
     """QEMU waits for ever when the two meet, which they do in most of such runs."""
     for _ in range(5):
         done = fake(build, "reset", stdin=None)
-        assert done.status == 125 and done.seconds < 60
+        assert done.status == 125
 
 
 def test_an_emulator_that_refuses_is_125_and_quoted(build):
@@ -167,18 +168,21 @@ def test_an_emulator_that_refuses_is_125_and_quoted(build):
 
 
 def test_a_timeout_is_124_with_the_wait_dump(build):
-    done = fake(build, "hang", "--timeout", "2")
+    seconds, done = until_it_runs(lambda limit: fake(build, "hang", "--timeout", str(limit)), lambda done: "fake cpu 0" in done.stderr)
     assert done.status == 124
-    assert done.stderr == "kettle: no end within 2 s\nfake cpu 0 runs\nfake nobody waits\n"
-    assert 4 <= done.seconds < 60
+    assert done.stderr == f"kettle: no end within {seconds} s\nfake cpu 0 runs\nfake nobody waits\n"
+    assert done.seconds >= seconds + DUMP_TIME
 
 
 def test_a_timeout_holds_when_nobody_reads_the_output(build):
-    command = [str(KETTLE), "run", "--cpus", "1", "--append-raw", "fake=flood:9000000", "--timeout", "3", "--", "inside"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(build),
-                          stdin=subprocess.DEVNULL) as process:
-        assert process.wait(30) == 124
-        passed = process.stdout.read()
+    def unread(limit):
+        command = [str(KETTLE), "run", "--cpus", "1", "--append-raw", "fake=flood:9000000", "--timeout", str(limit), "--", "inside"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(build),
+                              stdin=subprocess.DEVNULL) as process:
+            assert process.wait(limit + LIMIT) == 124
+            return process.stdout.read()
+
+    _, passed = until_it_runs(unread, lambda passed: passed)
     assert len(passed) >= 1 << 15 and passed == flood(len(passed))
 
 
@@ -187,8 +191,7 @@ def test_a_timeout_before_the_program_starts_is_124(build):
 
 
 def test_a_machine_that_stays_on_after_the_end_is_ended(build):
-    done = fake(build, "linger")
-    assert done.status == 0 and done.seconds < 60
+    assert fake(build, "linger").status == 0
 
 
 def test_the_command_line_of_the_kernel(build):
@@ -246,7 +249,7 @@ def test_json_tells_the_run(build, tmp_path):
     assert done.status == told["status"] == 139
     assert (told["kind"], told["signal"], told["stdout"]) == ("signal", 11, "")
     assert told["plan"]["kernels"] == [{"kernel": 0, "cpus": [0], "node": 0, "memory_mib": 1}]
-    assert 0 < told["boot_seconds"] <= told["seconds"] < 60
+    assert 0 < told["boot_seconds"] <= told["seconds"]
     assert told["command"].startswith("qemu-system-x86_64 -machine q35 ")
     assert [event["kind"] for event in told["events"]] == ["plan", "plan", "user", "exit"]
     assert told["log"] == str(tmp_path / "log")
@@ -275,7 +278,7 @@ def test_a_stopped_tool_leaves_no_emulator_behind(build, tmp_path, number):
         assert wait_until(lambda: any(line.startswith("qemu") for line in processes_with(word)))
         assert b"@user\n" in iter(process.stderr.readline, b"")
         process.send_signal(number)
-        status = process.wait(20)
+        status = process.wait(LIMIT)
     assert status == (-number if number == signal.SIGKILL else 128 + number)
     assert wait_until(lambda: not processes_with(word))
 

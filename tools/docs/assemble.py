@@ -37,9 +37,9 @@ class Missing(Exception):
 
 
 def tracked() -> set[str]:
-    """The files of the tree: in git, or about to be."""
-    listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, check=True,
-                            capture_output=True, text=True).stdout
+    """The files of the tree: in git, or in its folders and about to be. What else lies in the root is a reader's."""
+    listed = "".join(subprocess.run(["git", "ls-files", "-z", *which], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+                     for which in (("--cached",), ("--others", "--exclude-standard", *PARTS)))
     return {name for name in listed.split("\0") if name and (ROOT / name).is_file()}
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Captures the ACPI tables that QEMU's firmware builds, as fixtures for tests/boot/acpi/acpi_test.c.
+"""Captures the ACPI tables that QEMU's firmware builds, as fixtures for tests/boot/acpi/capture_test.c.
 
     tests/boot/acpi/capture.py [NAME...]
 

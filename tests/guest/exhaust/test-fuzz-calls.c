@@ -1,6 +1,6 @@
-/* test-fuzz-calls seed=S seconds=N [round=R] [stops=0] [alloc=N]: processes of a user without privileges make system
- * calls with arguments drawn at random by their types, with threads on all kernels that move, while root stops and
- * starts kernels. After each round all of them are killed, and root's work must succeed: the machine lives on.
+/* test-fuzz-calls seed=S rounds=N|seconds=N|round=R [stops=0] [alloc=N]: processes of a user without privileges make
+ * system calls with arguments drawn at random by their types, with threads on all kernels that move, while root stops
+ * and starts kernels. After each round all of them are killed, and root's work must succeed: the machine lives on.
  *
  * With alloc=N one of N allocations of the kernels is refused while they run and are killed (boot option alloc).
  *
@@ -45,11 +45,11 @@
 #define ROUND_NS 1500000000l
 #define STOP_EVERY 5 /* rounds */
 #define AGAIN_NS 1000000000l
-#define PATIENCE_NS 60000000000l
 
 static char *arena; /* every process has its own */
 static uint64_t seed = 1;
-static long only = -1, seconds = 20, stops = 1, refused; /* REFUSED: alloc=; 0: none */
+static long only = -1, rounds = 10, seconds, stops = 1,
+            refused;      /* REFUSED: alloc=; 0: none. SECONDS: instead of ROUNDS */
 static atomic_long *made; /* calls that have returned, in all processes, unless one of them has changed it */
 
 struct fuzzer {
@@ -304,7 +304,7 @@ static void kill_user(void)
  * its children, too. One time is not enough, because kill(-1) may miss a process that is being forked. */
 static void kill_all(long number)
 {
-    int64_t until = tap_time() + PATIENCE_NS;
+    int64_t until = tap_time() + TAP_PATIENCE;
 
     do {
         int64_t again = tap_time() + AGAIN_NS;
@@ -383,6 +383,13 @@ static void one_round(long number)
               kernels[count - 1], tap_error(errno));
 }
 
+static bool goes_on(long round, int64_t begin)
+{
+    if (only >= 0)
+        return round == only;
+    return seconds > 0 ? tap_time() - begin < seconds * 1000000000l : round < rounds;
+}
+
 static void test_calls(void)
 {
     int64_t begin = tap_time();
@@ -392,10 +399,9 @@ static void test_calls(void)
     x86_syscall1(KETTLE_CALL_MIGRATE, getpid() >> 16); /* home, where root's calls are spared: an id begins with it */
     MUST(mkdir("/tmp/fuzz", 0777));
     MUST(chmod("/tmp/fuzz", 0777));
-    for (long round = only < 0 ? 0 : only; round == only || (only < 0 && tap_time() - begin < seconds * 1000000000l);
-         round++) {
-        printf("# round %ld: test-fuzz-calls seed=%lu seconds=%ld round=%ld\n", round, (unsigned long)seed, seconds,
-               round);
+    for (long round = only < 0 ? 0 : only; goes_on(round, begin); round++) {
+        printf("# test-fuzz-calls seed=%lu round=%ld stops=%ld alloc=%ld\n", (unsigned long)seed, round, stops,
+               refused);
         fflush(stdout);
         one_round(round);
     }
@@ -424,10 +430,11 @@ int main(int argc, char **argv)
 {
     long number = (long)seed;
 
-    for (int i = 0; i < 5; i++) { /* in any order */
+    for (int i = 0; i < 6; i++) { /* in any order */
         take(&argc, &argv, "alloc=", &refused);
         take(&argc, &argv, "stops=", &stops);
         take(&argc, &argv, "seed=", &number);
+        take(&argc, &argv, "rounds=", &rounds);
         take(&argc, &argv, "seconds=", &seconds);
         take(&argc, &argv, "round=", &only);
     }
@@ -435,6 +442,6 @@ int main(int argc, char **argv)
     return tap_main(argc, argv,
                     &(struct tap_program){.tests = tests,
                                           .count = TAP_COUNT(tests),
-                                          .parameters = "[seed=S] [seconds=N] [round=R] [stops=0] [alloc=N]",
-                                          .extra = seconds * 4000000000l});
+                                          .parameters = "[seed=S] [rounds=N | seconds=N | round=R] [stops=0] [alloc=N]",
+                                          .extra = seconds * 4000000000l + rounds * ROUND_NS});
 }

@@ -22,7 +22,6 @@
 #include "userland/thread.h"
 
 #define LOST_MAX 256 /* pages that caches may have taken */
-#define SETTLE_NS 20000000000l
 #define READERS_MAX 4096
 #define PAGE 4096l
 #define COPIED 1024l
@@ -71,7 +70,7 @@ static long settled_pages(void)
 /* As many pages as BEFORE are free, but for a few: the last frames of a process may come back behind its end. */
 static void expect_back(long before)
 {
-    int64_t limit = tap_time() + SETTLE_NS;
+    int64_t limit = tap_time() + TAP_PATIENCE;
 
     while (settled_pages() <= before - LOST_MAX && tap_time() < limit)
         usleep(10000);

@@ -26,7 +26,6 @@
 #define ROUNDS 6
 #define AFTER_EXEC 7
 #define WORD_AT 64
-#define MINUTE_NS 60000000000l
 
 /* --- the same page: a word of it is one futex --- */
 
@@ -49,7 +48,7 @@ static int waits(int kernel)
 void filemap_test_same_page(void)
 {
     for (int k = 0; k < kernels_count(); k++) {
-        long end = thread_time() + MINUTE_NS, woken = 0;
+        long end = thread_time() + TAP_PATIENCE, woken = 0;
         int status = -1, *word;
         pid_t child = fork();
 

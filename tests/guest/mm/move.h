@@ -17,6 +17,7 @@
 #define PAGES 96l
 #define WRITERS 8
 #define READERS 4
+#define WRITES_TOGETHER 16  /* after so many another CPU of an emulator runs */
 #define WRITES_STAYING 4096 /* after so many a writer goes to another kernel */
 
 struct page {

@@ -383,7 +383,7 @@ void move_test_file_cut(void)
         return;
     REQUIRE(thread_start(&thread, cutter), "%s", strerror(errno));
     UNTIL(atomic_load(&move_arrived) == 1, "cutter");
-    for (long round = 0; round < 2 * move_rounds; round++) {
+    for (long round = 0; round < 2 * move_rounds || (moved == 0 && round < 100 * move_rounds); round++) {
         kernels_go(round);
         for (long i = 0; i < PAGES; i++)
             memory_readable(&move_area[i]); /* a page behind the end of the file is not */

@@ -276,6 +276,7 @@ static void adder(struct thread *thread)
         added[page]++;
         if (atomic_load(word_of(here ? again : first, page, thread->index)) != added[page])
             atomic_fetch_add(&move_wrong, 1);
+        x86_pause();
     }
 }
 

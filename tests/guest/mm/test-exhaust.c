@@ -22,7 +22,6 @@
 #include "userland/x86.h"
 
 #define LOST_MAX 256 /* pages that caches may have taken */
-#define PATIENCE_NS 60000000000l
 
 static long total_pages;  /* of the machine */
 static long kernel_pages; /* of one kernel, about */
@@ -38,7 +37,7 @@ static long free_pages(void)
 /* As many pages as BEFORE are free, but for a few: the last frames of a process may come back behind its end. */
 static void expect_free(long before)
 {
-    long limit = thread_time() + PATIENCE_NS;
+    long limit = thread_time() + TAP_PATIENCE;
 
     while (free_pages() <= before - LOST_MAX && thread_time() < limit)
         usleep(10000);

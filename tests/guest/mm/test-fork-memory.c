@@ -20,8 +20,7 @@
 #include "userland/x86.h"
 
 #define PAGE 4096l
-#define PAGES 48l /* of the areas most tests use */
-#define PATIENCE_NS 60000000000l
+#define PAGES 48l     /* of the areas most tests use */
 #define KEPT_KIB 4096 /* tables of pages, kept with the space, and stacks of workers, kept for reuse */
 #define READ_WRITE (PROT_READ | PROT_WRITE)
 
@@ -448,7 +447,7 @@ static void test_all_comes_back(void)
     before = used_memory();
     for (int i = 0; i < 3; i++)
         use_memory();
-    limit = thread_time() + PATIENCE_NS;
+    limit = thread_time() + TAP_PATIENCE;
     do { /* the last end may not have reached every kernel */
         after = used_memory();
         x86_syscall0(SYS_sched_yield);
@@ -484,7 +483,7 @@ static void test_no_memory(void)
         CHECK(holds(area, 0, 1, 8, 1) && *at(area, 9, 0) == 0, "the area changed");
     }
     thread_move(kernels[0]);
-    limit = thread_time() + PATIENCE_NS;
+    limit = thread_time() + TAP_PATIENCE;
     do /* what came from other kernels, and what an audit of the machine has taken, comes back later */
         after = free_memory();
     while (after < before - KEPT_KIB && thread_time() < limit);

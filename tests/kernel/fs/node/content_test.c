@@ -1,178 +1,6 @@
-/* Bytes of files, on frames that the test counts, against a plain array of bytes.
+/* Bytes of files, on frames that the test counts: what is written, mapped, cut, moved and refused.
  * sources: kernel/fs/node/content.c kernel/fs/node/page_tree.c */
-#include "kernel/fs/node/content.h"
-
-#include <stdlib.h>
-
-#include "kernel/abi/errno.h"
-#include "kernel/instance/window.h"
-#include "mm/frame/content.h"
-#include "mm/frame/frame.h"
-#include "mm/frame/heap.h"
-#include "mm/frame/object_page.h"
-#include "mm/frame/reference.h"
-#include "mm/mempolicy/mempolicy.h"
-#include "tests/test.h"
-
-#include "tests/stand_in/quota.h"
-
-#define FRAMES 160u
-#define FOREIGN_FIRST 96u /* from here on they are another kernel's */
-#define ARCHIVE (5 * PAGE_SIZE + 100)
-#define SPAN (64 * PAGE_SIZE) /* bytes that the model has */
-
-static uint8_t memory[FRAMES][PAGE_SIZE];
-static uint32_t spaces[FRAMES]; /* UINT32_MAX: free */
-static uint32_t objects, heap_left;
-static uint8_t archive[ARCHIVE];
-
-static uint32_t number_of(uint64_t frame)
-{
-    CHECK(frame >= PAGE_SIZE && frame < (FRAMES + 1) * PAGE_SIZE && frame % PAGE_SIZE == 0);
-    return (uint32_t)(frame / PAGE_SIZE) - 1;
-}
-
-void *heap_alloc(size_t size)
-{
-    if (heap_left == 0)
-        return NULL;
-    heap_left--;
-    objects++;
-    return calloc(1, size);
-}
-
-void heap_free(void *object, size_t size)
-{
-    (void)size;
-    if (object != NULL)
-        objects--;
-    free(object);
-}
-
-void *window_direct(uint64_t pa)
-{
-    CHECK(number_of(pa) < FOREIGN_FIRST);
-    return memory[number_of(pa)];
-}
-
-uint64_t mempolicy_frame_near(bool zeroed)
-{
-    for (uint32_t i = 0; i < FOREIGN_FIRST; i++) {
-        if (spaces[i] == UINT32_MAX) {
-            spaces[i] = 0;
-            memset(memory[i], zeroed ? 0 : 0xee, PAGE_SIZE);
-            return (i + 1) * PAGE_SIZE;
-        }
-    }
-    return 0;
-}
-
-void frame_share(uint64_t frame)
-{
-    CHECK(spaces[number_of(frame)] != UINT32_MAX);
-    spaces[number_of(frame)]++;
-}
-
-void frame_release(uint64_t frame)
-{
-    CHECK(spaces[number_of(frame)] != UINT32_MAX && spaces[number_of(frame)] > 0);
-    if (--spaces[number_of(frame)] == 0)
-        spaces[number_of(frame)] = UINT32_MAX;
-}
-
-#define PEER 5u
-
-static bool is_foreign(uint64_t frame)
-{
-    return number_of(frame) >= FOREIGN_FIRST;
-}
-
-uint32_t frame_owner(uint64_t frame)
-{
-    return is_foreign(frame) ? PEER : 0;
-}
-
-bool window_owns(uint64_t pa, uint64_t size)
-{
-    CHECK_EQ(size, PAGE_SIZE);
-    return !is_foreign(pa);
-}
-
-void frame_bytes(uint64_t frame, uint32_t offset, void *bytes, uint32_t size, bool write)
-{
-    CHECK(is_foreign(frame) && offset + size <= PAGE_SIZE);
-    if (write)
-        memcpy(memory[number_of(frame)] + offset, bytes, size);
-    else
-        memcpy(bytes, memory[number_of(frame)] + offset, size);
-}
-
-void frame_clear(uint64_t frame, uint32_t offset, uint32_t size)
-{
-    CHECK(is_foreign(frame) && offset + size <= PAGE_SIZE);
-    memset(memory[number_of(frame)] + offset, 0, size);
-}
-
-void frame_reference_drop(struct frame_reference *reference)
-{
-    CHECK(is_foreign(reference->frame));
-    frame_release(reference->frame);
-    heap_free(reference, sizeof(*reference));
-}
-
-uint32_t frame_spaces(uint64_t frame)
-{
-    return spaces[number_of(frame)];
-}
-
-static uint64_t names[FRAMES];
-
-uint64_t frame_object_page(uint64_t frame)
-{
-    return names[number_of(frame)];
-}
-
-bool frame_set_object_page(uint64_t frame, uint64_t backing)
-{
-    names[number_of(frame)] = backing;
-    return true;
-}
-
-static uint32_t frames_used(void)
-{
-    uint32_t used = 0;
-
-    for (uint32_t i = 0; i < FRAMES; i++)
-        used += spaces[i] != UINT32_MAX;
-    return used;
-}
-
-static void begin(void)
-{
-    memset(quota_counts, 0, sizeof(quota_counts));
-    memset(spaces, 0xff, sizeof(spaces));
-    objects = 0;
-    heap_left = UINT32_MAX;
-    for (size_t i = 0; i < sizeof(archive); i++)
-        archive[i] = (uint8_t)(1 + i % 251);
-}
-
-/* All that the file had is given back. */
-static void end(struct content *content)
-{
-    CHECK_EQ(quota_counts[QUOTA_FILE_PAGES], content_charged(content));
-    content_free(&content->tree, NULL);
-    CHECK_EQ(frames_used(), 0);
-    CHECK_EQ(objects, 0);
-}
-
-static void resize(struct content *content, uint64_t size)
-{
-    struct page_tree cut = {0};
-
-    CHECK_EQ(content_resize(content, size, &cut), 0);
-    content_free(&cut, NULL);
-}
+#include "tests/kernel/fs/node/content_frames.h"
 
 TEST(content_archive,
      "a file of the boot image is read from there, and its frames are made when it is written or mapped")
@@ -289,28 +117,6 @@ TEST(content_cut_stays, "a frame that is cut off stays the caller's until it giv
     end(&content);
 }
 
-/* A new frame of the peer, or of this kernel, with one reference. */
-static uint64_t new_frame(bool foreign)
-{
-    for (uint32_t i = foreign ? FOREIGN_FIRST : 0; i < (foreign ? FRAMES : FOREIGN_FIRST); i++) {
-        if (spaces[i] == UINT32_MAX) {
-            spaces[i] = 1;
-            return (i + 1) * PAGE_SIZE;
-        }
-    }
-    return 0;
-}
-
-static struct frame_reference *reference_to(uint64_t frame)
-{
-    struct frame_reference *reference;
-
-    heap_left++;
-    reference = heap_alloc(sizeof(*reference));
-    reference->frame = frame;
-    return reference;
-}
-
 TEST(content_here, "frames that a file has are counted for who asks, and no others are made")
 {
     struct content content = {0};
@@ -333,13 +139,6 @@ TEST(content_here, "frames that a file has are counted for who asks, and no othe
     frame_release(found[1]);
     frame_release(found[3]);
     end(&content);
-}
-
-/* Page PAGE, whose frame is OLD and moves, gets a copy in FRAME. */
-static bool move(struct content *content, uint64_t page, uint64_t old, uint64_t frame)
-{
-    memcpy(memory[number_of(frame)], memory[number_of(old)], PAGE_SIZE);
-    return content_move_end(content, page, old, reference_to(frame));
 }
 
 TEST(content_takes, "a page without a frame takes one of any kernel, once, and gives it back")
@@ -553,11 +352,6 @@ TEST(content_lost,
     end(&content);
 }
 
-/* --- random operations --- */
-
-static uint8_t model[SPAN];
-static uint64_t model_size;
-
 /* A file_put that copies to an address of the test. */
 static int put(uint64_t to, const void *from, uint64_t size)
 {
@@ -597,126 +391,6 @@ TEST(content_handed_out,
     end(&content);
 }
 
-static void check_same(struct content *content)
-{
-    static uint8_t bytes[SPAN];
-
-    CHECK_EQ(content->size, model_size);
-    CHECK_EQ(content_read(content, 0, bytes, SPAN), model_size);
-    CHECK(memcmp(bytes, model, model_size) == 0);
-}
-
-/* Holes of the file are zeros, and its data is where it says. */
-static void check_seek(const struct content *content, uint64_t at)
-{
-    int64_t data = content_seek_data(content, at), hole = content_seek_hole(content, at);
-
-    if (at >= model_size) {
-        CHECK_EQ(data, -ENXIO);
-        CHECK_EQ(hole, -ENXIO);
-        return;
-    }
-    for (uint64_t i = at; i < (data < 0 ? model_size : (uint64_t)data); i++)
-        CHECK_EQ(model[i], 0);
-    CHECK(hole >= (int64_t)at && hole <= (int64_t)model_size);
-    CHECK(data == (int64_t)at || hole == (int64_t)at);
-}
-
-/* One operation on both. ALLOWED: -ENOMEM is no mistake. */
-static void step(struct content *content, uint64_t *random, bool allowed)
-{
-    static uint8_t bytes[3 * PAGE_SIZE];
-    struct page_tree cut = {0};
-    uint64_t at = test_below(random, SPAN - sizeof(bytes)), size = test_below(random, sizeof(bytes));
-    uint64_t frame;
-    int64_t result;
-
-    switch (test_below(random, 10)) {
-    case 0:
-    case 1:
-    case 2:
-        if (test_below(random, 2) == 0)
-            at &= ~(PAGE_SIZE - 1);
-        memset(bytes, (int)(1 + test_below(random, 255)), size);
-        result = content_write(content, at, bytes, size);
-        CHECK(result == (int64_t)size || allowed);
-        if (result > 0)
-            memcpy(model + at, bytes, (size_t)result);
-        if (result > 0 && at + (uint64_t)result > model_size)
-            model_size = at + (uint64_t)result;
-        break;
-    case 3:
-        result = content_resize(content, at, &cut);
-        CHECK(result == 0 || allowed);
-        if (result == 0 && at < model_size)
-            memset(model + at, 0, model_size - at);
-        if (result == 0)
-            model_size = at;
-        break;
-    case 4:
-        result = content_punch(content, at, at + size, &cut);
-        CHECK(result == 0 || allowed);
-        if (result == 0)
-            memset(model + at, 0, size);
-        break;
-    case 5:
-        result = content_fill(content, at, at + size);
-        CHECK(result == 0 || allowed);
-        break;
-    case 6:
-    case 7:
-        result = content_page(content, at / PAGE_SIZE, test_below(random, 2) == 0, true, &frame);
-        CHECK(result >= 0 || (result == -ENXIO && at / PAGE_SIZE * PAGE_SIZE >= model_size) || allowed);
-        if (result == 0)
-            frame_release(frame);
-        if (result >= 0 && test_below(random, 2) == 0) {
-            CHECK(content_move_begin(content, at / PAGE_SIZE, frame));
-            CHECK(move(content, at / PAGE_SIZE, frame, new_frame(test_below(random, 2) == 0)));
-        }
-        break;
-    default:
-        content_drop_idle(content);
-        check_seek(content, at);
-    }
-    content_free(&cut, NULL);
-}
-
-static uint64_t counted;
-
-static void count_frame(uint64_t frame, void *context)
-{
-    (void)context;
-    CHECK_EQ(frame_spaces(frame), 1);
-    counted++;
-}
-
-static void run(uint64_t seed, bool from_archive, bool short_of_memory)
-{
-    struct content content = {0};
-    uint64_t random = seed;
-
-    begin();
-    memset(model, 0, sizeof(model));
-    model_size = 0;
-    if (from_archive) {
-        content_init(&content, archive, sizeof(archive));
-        memcpy(model, archive, sizeof(archive));
-        model_size = sizeof(archive);
-    }
-    for (uint32_t i = 0; i < 400; i++) {
-        if (short_of_memory)
-            heap_left = (uint32_t)test_below(&random, 12);
-        step(&content, &random, short_of_memory);
-        check_same(&content);
-        CHECK_EQ(quota_counts[QUOTA_FILE_PAGES], content_charged(&content));
-    }
-    counted = 0;
-    content_each(&content, count_frame, NULL);
-    CHECK_EQ(counted, frames_used());
-    CHECK(content.pages >= counted);
-    end(&content);
-}
-
 TEST(content_quota, "a file has no more pages than its user may, and says so; what is cut off may be had again")
 {
     static const uint8_t bytes[4 * PAGE_SIZE];
@@ -750,21 +424,6 @@ TEST(content_quota, "a file has no more pages than its user may, and says so; wh
     CHECK_EQ(quota_counts[QUOTA_FILE_PAGES], 0);
     quota_most = UINT64_MAX;
     end(&content);
-}
-
-TEST(content_random,
-     "a thousand histories of writes, truncations, holes and mappings leave the bytes that an array has")
-{
-    for (uint64_t seed = 1; seed <= 500; seed++) {
-        run(seed, false, false);
-        run(seed, true, false);
-    }
-}
-
-TEST(content_random_short, "the same when memory runs out anywhere: what was refused has changed nothing")
-{
-    for (uint64_t seed = 1; seed <= 500; seed++)
-        run(seed, seed % 2 == 0, true);
 }
 
 /* Writes one byte, takes a frame of another kernel and maps page after page of a file that may have no more: each is

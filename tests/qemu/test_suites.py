@@ -11,7 +11,9 @@ from concurrent.futures import Future
 import pytest
 
 from boots import BOOTS, boot_seconds
-from suite import Boot, parameters, run_boot, shorten
+from suite import Boot, Result, parameters, run_boot, shorten
+
+MOST_SKIPPED_OF_ALL = 0.03  # of the checks of all machines
 
 
 class Queue:
@@ -89,6 +91,22 @@ def test_program(boots, record_property, step):
         again = "build/venv/bin/python -m pytest tests/qemu/test_suites.py --boot " + shlex.quote(step.boot.name)
         pytest.fail("\n".join([*problems, "--- output", result.output, "--- log", shorten(result.log),
                                f"--- to repeat it alone: {step.command()}", f"--- with those before it: {again}"]), pytrace=False)
+
+
+def few_are_skipped(results):
+    """What is wrong with the skipped checks of RESULTS, if more than a small part of all is skipped."""
+    checks, skipped = (sum(numbers) for numbers in zip(*(result.checks() for result in results)))
+    return "" if skipped <= MOST_SKIPPED_OF_ALL * checks else f"{skipped} of {checks} checks were skipped"
+
+
+def test_few_checks_are_skipped(boots):
+    assert not few_are_skipped([result for boot in boots.values() for result in boot.result().values()])
+
+
+def test_skipped_checks_are_no_passed_ones():
+    good, skipped = (Result(0, f"1..1\nok 1 - a: b{how}\n", 0.0, 0, "") for how in ("", " # SKIP one node"))
+    assert not few_are_skipped([good] * 99 + [skipped]) and few_are_skipped([good] * 20 + [skipped]) == "1 of 21 checks were skipped"
+    assert not good.problems() and skipped.problems() == ["1 of 1 checks were skipped: the program does not belong on this machine"]
 
 
 def test_of_boots_whose_cpus_run_at_once_one_runs_at_a_time():

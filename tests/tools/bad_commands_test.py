@@ -6,6 +6,7 @@ import shlex
 import pytest
 
 from host_command import kettle, make_build, stub_emulators
+from hosttools.errors import did_you_mean
 
 BAD = {
     # the command
@@ -123,3 +124,9 @@ def test_what_cannot_be_is_one_line_and_status_2(build, tmp_path, what):
     assert done.stderr.startswith("kettle: ") and done.stderr.count("\n") == 1, done.stderr
     assert re.search(words, done.stderr.rstrip("\n")), done.stderr
     assert not (tmp_path / "started").exists()
+
+
+@pytest.mark.parametrize("word, said", [
+    ("test-futx", "; did you mean 'test-futex'?"), ("test-timerd", "; did you mean 'test-timerfd' or 'test-timers'?"), ("vi", "")])
+def test_only_what_is_most_alike_is_offered(word, said):
+    assert did_you_mean(word, ["test-audit", "test-futex", "test-quota", "test-timerfd", "test-timers"]) == said

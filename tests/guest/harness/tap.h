@@ -107,6 +107,7 @@ bool tap_take_number(int *argc, char ***argv, long *number);
         tap_await(what);                                                                                               \
         while (!(condition)) {                                                                                         \
             sched_yield();                                                                                             \
+            __builtin_ia32_pause(); /* the turn of another CPU of an emulator */                                       \
             if (tap_time() - until_begin >= TAP_PATIENCE) {                                                            \
                 tap_broken(__FILE__, __LINE__, #condition, "still waiting for %s", (what));                            \
                 tap_stop();                                                                                            \

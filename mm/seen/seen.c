@@ -26,6 +26,7 @@
 #define FRESH_HERE(half_ns) ((half_ns) / 40 * 3) /* less than the shortest period, which is a tenth */
 
 volatile uint32_t seen_policy_now;
+volatile uint32_t seen_ends;
 volatile uint32_t seen_way_now;
 volatile uint64_t seen_half_ns = 1000000000;
 volatile uint64_t seen_block_bytes = PART_BYTES;
@@ -56,15 +57,6 @@ uint32_t seen_way_locked(const struct space *space)
     uint32_t own = seen_choice_way(space->numa);
 
     return own != 0 ? own - 1 : seen_way_now;
-}
-
-void seen_choose_locked(struct space *space, uint32_t numa)
-{
-    if (space->numa == numa)
-        return;
-    space->numa = numa;
-    if (seen_policy_locked(space)->choose != NULL && seen_begin != NULL)
-        seen_begin();
 }
 
 static uint32_t nodes(void)
@@ -129,6 +121,37 @@ static void destroy(struct seen *seen)
 {
     __atomic_fetch_sub(count_of(seen->places), 1, __ATOMIC_RELAXED);
     heap_free(seen, table_size(seen->places));
+}
+
+static void forget(struct space *space)
+{
+    if (space->seen != NULL)
+        destroy(space->seen);
+    space->seen = NULL;
+}
+
+void seen_refresh_locked(struct space *space)
+{
+    uint32_t ends = seen_ends;
+
+    if (space->seen_ends != ends && seen_choice_policy(space->numa) == 0) {
+        hint_forget_locked(space);
+        forget(space);
+    }
+    space->seen_ends = ends;
+}
+
+void seen_choose_locked(struct space *space, uint32_t numa)
+{
+    if (space->numa == numa)
+        return;
+    space->numa = numa;
+    if (seen_policy_locked(space)->choose == NULL) {
+        hint_forget_locked(space);
+        forget(space);
+    } else if (seen_begin != NULL) {
+        seen_begin();
+    }
 }
 
 /* Makes room for one more block. When the table may not grow any more, everything is forgotten. False: no memory. */
@@ -350,10 +373,9 @@ static bool note_some(struct space *space, const struct msg_space_seen *seen, ui
 
     spin_lock(&space->lock);
     age = (uint32_t)(clock_now() / seen_half_ns);
-    if (space->seen != NULL && space->seen->bytes != bytes) { /* it has changed: all is forgotten */
-        destroy(space->seen);
-        space->seen = NULL;
-    }
+    seen_refresh_locked(space);
+    if (space->seen != NULL && space->seen->bytes != bytes) /* it has changed */
+        forget(space);
     for (uint32_t held = 0; *page < LEAF_ENTRIES && held < HELD_MOST; *page += count) {
         uint32_t pages = seen_pages(seen, *page, count), first = *page / SEEN_BLOCK_PAGES;
         uint32_t parts = count > SEEN_BLOCK_PAGES ? count / SEEN_BLOCK_PAGES : 1;
@@ -425,6 +447,7 @@ bool seen_next(struct space *space, uint64_t *start, uint64_t *bytes, uint32_t *
     bool found = false;
 
     spin_lock(&space->lock);
+    seen_refresh_locked(space);
     for (uint32_t left = space->seen != NULL && space->seen->wanted != 0 ? space->seen->places : 0; left > 0 && !found;
          left--) {
         struct seen *seen = space->seen;
@@ -476,9 +499,7 @@ void seen_not_replicated(struct space *space, uint64_t start)
 void seen_end(struct space *space)
 {
     hint_end(space);
-    if (space->seen != NULL)
-        destroy(space->seen);
-    space->seen = NULL;
+    forget(space);
 }
 
 static bool is_valid(const struct space *space, const struct msg_space_seen *seen)

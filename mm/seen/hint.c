@@ -146,13 +146,18 @@ bool hint_next_locked(struct space *space, struct msg_space_seen *out, bool *rem
     return false;
 }
 
-void hint_end(struct space *space)
+void hint_forget_locked(struct space *space)
 {
     struct msg_space_seen out;
     bool remote;
 
     while (hint_next_locked(space, &out, &remote)) {
     }
+}
+
+void hint_end(struct space *space)
+{
+    hint_forget_locked(space);
     heap_free(space->hints, sizeof(*space->hints));
     space->hints = NULL;
 }

@@ -19,6 +19,8 @@ void hint_take_locked(struct space *space, uint64_t page, const uint64_t *seen);
 /* Takes what faults have counted in one leaf table by one node; *REMOTE: some of it was memory of another node. False:
  * there is nothing more. */
 bool hint_next_locked(struct space *space, struct msg_space_seen *out, bool *remote);
+/* Forgets what faults have counted of SPACE. What is hidden stays so. */
+void hint_forget_locked(struct space *space);
 /* Frees what is counted of SPACE, which ends. */
 void hint_end(struct space *space);
 

@@ -22,6 +22,7 @@
 #define FRESH_HERE(half_ns) ((half_ns) / 40 * 3) /* less than the shortest period, which is a tenth */
 
 volatile uint32_t seen_policy_now;
+volatile uint32_t seen_ends;
 volatile uint32_t seen_way_now;
 volatile uint64_t seen_half_ns = 1000000000;
 volatile uint64_t seen_block_bytes = PART_BYTES;
@@ -43,13 +44,28 @@ uint32_t seen_way_locked(const struct space *space)
     return own != 0 ? own - 1 : seen_way_now;
 }
 
+void seen_refresh_locked(struct space *space)
+{
+    uint32_t ends = seen_ends;
+
+    if (space->seen_ends != ends && seen_choice_policy(space->numa) == 0) {
+        hint_forget_locked(space);
+        seen_destroy(space);
+    }
+    space->seen_ends = ends;
+}
+
 void seen_choose_locked(struct space *space, uint32_t numa)
 {
     if (space->numa == numa)
         return;
     space->numa = numa;
-    if (seen_policy_locked(space)->choose != NULL && seen_begin != NULL)
+    if (seen_policy_locked(space)->choose == NULL) {
+        hint_forget_locked(space);
+        seen_destroy(space);
+    } else if (seen_begin != NULL) {
         seen_begin();
+    }
 }
 
 static uint32_t nodes(void)
@@ -296,6 +312,7 @@ static bool note_some(struct space *space, const struct msg_space_seen *seen, ui
 
     spin_lock(&space->lock);
     age = (uint32_t)(clock_now() / seen_half_ns);
+    seen_refresh_locked(space);
     seen_forget_others(space, bytes);
     if (bytes == 0 && *page == 0 && !adapt_locked(space, seen, age))
         *page = LEAF_ENTRIES;
@@ -378,6 +395,7 @@ bool seen_next(struct space *space, uint64_t *start, uint64_t *bytes, uint32_t *
     bool found = false;
 
     spin_lock(&space->lock);
+    seen_refresh_locked(space);
     for (uint32_t left = space->seen != NULL && space->seen->wanted != 0 ? space->seen->places : 0; left > 0 && !found;
          left--) {
         struct seen *seen = space->seen;

@@ -13,6 +13,8 @@
 
 /* [a] The policy of this kernel as a home: an index of seen_policies; 0: none. */
 extern volatile uint32_t seen_policy_now;
+/* [a] How often it has become none. */
+extern volatile uint32_t seen_ends;
 /* [a] How this kernel sees accesses: the option numasee=. */
 extern volatile uint32_t seen_way_now;
 /* [a] The time in ns after which counts are halved. */
@@ -31,6 +33,8 @@ const struct seen_policy *seen_policy_locked(const struct space *space);
 uint32_t seen_way_locked(const struct space *space);
 /* SPACE has the policy and the way NUMA (seen_choice_of) from now on. */
 void seen_choose_locked(struct space *space, uint32_t numa);
+/* Forgets what was seen of SPACE before its policy was none: a later policy begins anew. */
+void seen_refresh_locked(struct space *space);
 
 /* The tables of blocks of this kernel's spaces: a space gets one with the first report of it, which grows. */
 struct seen_tables {

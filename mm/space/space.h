@@ -65,6 +65,7 @@ struct space {
     uint64_t get_count;             /* [k] fast-path questions so far */
     struct mempolicy_list policies; /* [k] */
     struct seen *seen;              /* [k] home only: who uses which memory, mm/seen; or NULL */
+    uint32_t seen_ends;             /* [k] of mm/seen: how often numa= had become none at the last look */
     struct hints *hints;            /* [k] accesses that faults have shown, mm/seen; NULL: nothing was ever hidden */
     uint64_t replicas;              /* [k] entries here that are copies: mm/page/replica.h */
     struct list gets;               /* [k] questions under way: mm/space/question.h */

@@ -52,6 +52,7 @@ static void look_begin(struct look *look, struct space *space)
 {
     look->home = space->home;
     spin_lock(&space->lock);
+    seen_refresh_locked(space);
     look->wanted = seen_policy_locked(space)->choose != NULL;
     look->local = space->stats.seen_local;
     look->remote = space->stats.seen_remote;
@@ -262,6 +263,8 @@ static void begin(void)
 static void set(const char *value)
 {
     seen_policy_now = option_index("numa", value);
+    if (!is_on())
+        seen_ends++;
     set_period(PERIOD_FIRST * shortest);
     if (is_on())
         timer_arm(&timer, clock_now() + period);

@@ -272,12 +272,32 @@ static int file_copier(int self)
     return 0;
 }
 
+/* Moves all pages beside the processes that share them. Returns how many have moved. */
+static long move_for_all(long round)
+{
+    static int wanted[PAGES], status[PAGES];
+    long moved = 0;
+
+    kernels_go(round);
+    wanted_in(round, 1 + round % 5, PAGES, wanted);
+    CHECK(move_call(move_area, PAGES, wanted, status, MOVE | MOVE_ALL) == 0, "%s", strerror(errno));
+    for (long i = 0; i < PAGES; i++) {
+        moved += status[i] == wanted[i];
+        /* one that a process is mapping stays */
+        CHECK(status[i] == wanted[i] || status[i] == -EBUSY || !tap_on_kettle(), "round %ld page %ld: %d, not %d",
+              round, i, status[i], wanted[i]);
+        move_write_line(SHARERS, i);
+        call_write_line(SHARERS, i);
+    }
+    return moved;
+}
+
 /* Processes on several kernels that map a file: all follow, with MPOL_MF_MOVE_ALL. */
 void move_test_file_sharers(void)
 {
-    static int wanted[PAGES], status[PAGES];
+    int wanted, status = -1;
     pid_t children[SHARERS + 1];
-    long moved = 0;
+    long moved = 0, round = 0;
 
     state = tap_share(sizeof(*state));
     if (move_skip_one_node() || !begin_file("memfd") || !CHECK(state != NULL, "shared memory"))
@@ -290,22 +310,14 @@ void move_test_file_sharers(void)
         REQUIRE(children[i] > 0, "%s", strerror(errno));
     }
     UNTIL(atomic_load(&state->ready) == SHARERS + 1, "children");
-    wanted[0] = move_node_of(move_area) == 0 ? 1 : 0;
-    CHECK(move_call(move_area, 1, wanted, status, MOVE) == 0 && status[0] == -EACCES, "without MPOL_MF_MOVE_ALL: %d",
-          status[0]);
-    for (long round = 0; round < move_rounds; round++) {
-        kernels_go(round);
-        wanted_in(round, 1 + round % 5, PAGES, wanted);
-        CHECK(move_call(move_area, PAGES, wanted, status, MOVE | MOVE_ALL) == 0, "%s", strerror(errno));
-        for (long i = 0; i < PAGES; i++) {
-            moved += status[i] == wanted[i];
-            /* one that a process is mapping stays */
-            CHECK(status[i] == wanted[i] || status[i] == -EBUSY || !tap_on_kettle(), "round %ld page %ld: %d, not %d",
-                  round, i, status[i], wanted[i]);
-            move_write_line(SHARERS, i);
-            call_write_line(SHARERS, i);
-        }
-    }
+    wanted = move_node_of(move_area) == 0 ? 1 : 0;
+    CHECK(move_call(move_area, 1, &wanted, &status, MOVE) == 0 && status == -EACCES, "without MPOL_MF_MOVE_ALL: %d",
+          status);
+    for (; round < move_rounds; round++)
+        moved += move_for_all(round);
+    /* who maps pages may stand still meanwhile, as its CPU has no turn */
+    UNTIL(moved >= move_rounds * PAGES / 4 || (moved += move_for_all(round++)) >= move_rounds * PAGES / 4,
+          "pages that go where they should");
     atomic_store(&state->over, 1);
     for (int i = 0; i <= SHARERS; i++) {
         int left = tap_wait(children[i]);
@@ -313,8 +325,7 @@ void move_test_file_sharers(void)
         CHECK(left == 0, "child %d: %d", i, left);
     }
     CHECK(atomic_load(&state->wrong) == 0, "%lu private pages were wrong", atomic_load(&state->wrong));
-    CHECK(moved >= move_rounds * PAGES / 4, "%ld of %ld pages went where they should", moved, move_rounds * PAGES);
-    tap_note("%ld of %ld", moved, move_rounds * PAGES);
+    tap_note("%ld of %ld", moved, round * PAGES);
     end_file();
 }
 
@@ -373,31 +384,40 @@ static void cutter(struct thread *thread)
     }
 }
 
-void move_test_file_cut(void)
+/* Moves the pages that the file has. Returns how many have moved. */
+static long move_beside_cuts(long round)
 {
     static int wanted[PAGES], status[PAGES];
-    struct thread thread = {0};
     long moved = 0;
+
+    kernels_go(round);
+    for (long i = 0; i < PAGES; i++)
+        memory_readable(&move_area[i]); /* a page behind the end of the file is not */
+    wanted_in(round, 1 + round % 7, PAGES, wanted);
+    CHECK(move_call(move_area, PAGES, wanted, status, MOVE) == 0, "%s", strerror(errno));
+    for (long i = 0; i < PAGES; i++) {
+        moved += status[i] == wanted[i];
+        CHECK(status[i] == wanted[i] || status[i] == -ENOENT || status[i] == -EBUSY || status[i] == -EACCES,
+              "round %ld page %ld: %d, not %d", round, i, status[i], wanted[i]);
+    }
+    return moved;
+}
+
+void move_test_file_cut(void)
+{
+    struct thread thread = {0};
+    long moved = 0, round = 0;
 
     if (move_skip_one_node() || !begin_file("file"))
         return;
     REQUIRE(thread_start(&thread, cutter), "%s", strerror(errno));
     UNTIL(atomic_load(&move_arrived) == 1, "cutter");
-    for (long round = 0; round < 2 * move_rounds || (moved == 0 && round < 100 * move_rounds); round++) {
-        kernels_go(round);
-        for (long i = 0; i < PAGES; i++)
-            memory_readable(&move_area[i]); /* a page behind the end of the file is not */
-        wanted_in(round, 1 + round % 7, PAGES, wanted);
-        CHECK(move_call(move_area, PAGES, wanted, status, MOVE) == 0, "%s", strerror(errno));
-        for (long i = 0; i < PAGES; i++) {
-            moved += status[i] == wanted[i];
-            CHECK(status[i] == wanted[i] || status[i] == -ENOENT || status[i] == -EBUSY || status[i] == -EACCES,
-                  "round %ld page %ld: %d, not %d", round, i, status[i], wanted[i]);
-        }
-    }
+    for (; round < 2 * move_rounds; round++)
+        moved += move_beside_cuts(round);
+    /* the cutter may have stood where the file had no page, while its CPU had no turn */
+    UNTIL(moved > 0 || (moved = move_beside_cuts(round++)) > 0, "a page that moves");
     atomic_store(&over, true);
     CHECK(thread_join(&thread), "cutter");
-    CHECK(moved > 0, "no page has moved");
     tap_note("%ld pages moved", moved);
     end_file();
 }

@@ -90,11 +90,12 @@ static void reader(struct thread *thread)
     kernels_go(thread->index);
     for (long i = 0; i < PAGES; i++)
         move_read_line(thread->index, i, 0);
-    atomic_fetch_add(&move_arrived, 1);
-    while (!atomic_load(&over)) {
+    for (long i = 0; !atomic_load(&over); i++) {
         uint64_t next = tap_random(&random);
 
         move_read_line(thread->index, (long)(next % PAGES), (int)((next >> 32) % WRITERS));
+        if (i == 0) /* its kernel has all that the loop uses */
+            atomic_fetch_add(&move_arrived, 1);
         x86_pause();
     }
 }
@@ -331,11 +332,12 @@ static void reader_away(struct thread *thread)
     kernels_go(1 + thread->index % (kernels_count() - 1));
     for (long i = 0; i < PAGES; i++)
         move_read_line(thread->index, i, 0);
-    atomic_fetch_add(&move_arrived, 1);
-    while (!atomic_load(&over)) {
+    for (long i = 0; !atomic_load(&over); i++) {
         uint64_t next = tap_random(&random);
 
         move_read_line(thread->index, (long)(next % PAGES), (int)((next >> 32) % WRITERS));
+        if (i == 0) /* its kernel has all that the loop uses */
+            atomic_fetch_add(&move_arrived, 1);
         x86_pause();
     }
 }

@@ -98,7 +98,7 @@ static void *count(void *argument)
 /* Two throw a ball to each other. */
 static void *play(void *argument)
 {
-    long pair = (long)argument / 2, side = (long)argument % 2, mine = 0;
+    long pair = (long)argument / 2, side = (long)argument % 2;
 
     go((int)(1 + 2 * pair + side));
     pthread_mutex_lock(&mutex);
@@ -108,12 +108,11 @@ static void *play(void *argument)
         if (ball[pair] != side)
             break;
         ball[pair] = !side;
-        mine++;
+        caught[pair][side]++;
         pthread_cond_broadcast(&changed);
     }
     pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&mutex);
-    caught[pair][side] = mine;
     return NULL;
 }
 
@@ -303,6 +302,21 @@ static void expect_exit(const char *what, int index, pid_t pid)
     CHECK(waitpid(pid, &status, 0) == pid && status == 0, "%s %d ends with %x", what, index, status);
 }
 
+/* Everybody has done something. Some may have had no turn of a CPU in all the rounds. */
+static bool all_have_worked(void)
+{
+    bool all;
+
+    pthread_mutex_lock(&mutex);
+    all = guarded > 0;
+    for (int i = 0; i < PAIRS; i++)
+        all = all && caught[i][0] > 0 && caught[i][1] > 0;
+    pthread_mutex_unlock(&mutex);
+    for (int i = 0; i < PARENTS + 2 * PIPES; i++)
+        all = all && board->added[i] > 0;
+    return all;
+}
+
 static void test_rounds(void)
 {
     pthread_t threads[THREADS + 2 * PAIRS];
@@ -318,6 +332,7 @@ static void test_rounds(void)
         }
         go(round);
     }
+    UNTIL(all_have_worked(), "threads and processes that do nothing yet");
     board->over = true;
     pthread_mutex_lock(&mutex);
     pthread_cond_broadcast(&changed);

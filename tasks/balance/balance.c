@@ -127,8 +127,10 @@ static void view(uint32_t kernel, const uint64_t affinity[], const struct own_lo
     const struct plan_kernel *plan = &instance.plan.kernels[kernel];
     struct load_view board;
     uint64_t load = own->staying;
+    uint32_t distance = 0; /* nothing is as near as this kernel */
 
     if (kernel != instance.kernel) {
+        distance = instance.plan.distance[instance.plan.kernels[instance.kernel].node][plan->node];
         load_read(kernel, &board);
         load = board.load + own->leaving[kernel] + __atomic_load_n(&under_way[kernel], __ATOMIC_RELAXED);
     }
@@ -137,7 +139,7 @@ static void view(uint32_t kernel, const uint64_t affinity[], const struct own_lo
         .cpus = plan->cpu_count,
         .count = load_count(load),
         .weight = load_weight(load),
-        .distance = instance.plan.distance[instance.plan.kernels[instance.kernel].node][plan->node],
+        .distance = distance,
     };
 }
 

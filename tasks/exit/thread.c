@@ -128,6 +128,7 @@ static void handle_thread_gone(const struct msg *m)
     thread = thread_find(message->thread);
     if (thread != NULL && thread->group == group && thread->presence != THREAD_PRESENT &&
         thread->context.start_ns == message->start_ns) {
+        group_made_locked(group, thread, -1); /* at once: its CPU there is free */
         thread->disposition = DISPOSITION_EXIT;
         sched_wake(thread);
     }

@@ -90,6 +90,7 @@ BAD = {
     "an unknown emulator": ("run --emulator vax inside", r"--emulator 'vax' is unknown \(valid: qemu, bochs\)"),
     "nodes in Bochs": ("run --emulator bochs --nodes 2 inside", r"no NUMA tables"),
     "icount in Bochs": ("run --emulator bochs --icount 1 inside", r"--tcg and --icount are QEMU's"),
+    "memory beforehand in Bochs": ("run --emulator bochs --prealloc inside", r"--prealloc is QEMU's"),
     "odd memory in Bochs": ("run --emulator bochs --mem 1032K inside", r"whole MiB"),
     "Linux in Bochs": ("run --emulator bochs --os linux inside", r"runs Kettle only"),
     "KVM in Bochs": ("run --emulator bochs --accel kvm inside", r"--accel kvm is QEMU's"),

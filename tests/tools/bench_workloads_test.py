@@ -70,6 +70,11 @@ def test_times_have_a_host_thread_for_each_cpu_only_where_the_host_has_as_many()
     assert "multi" in shapes[1]
 
 
+def test_times_do_not_wait_for_the_hosts_memory_on_either_side():
+    for item in planned():
+        assert ("--prealloc" in item.machine) == bool(re.match("time-|real-[a-z]+-time-", item.name)), item.name
+
+
 def test_every_program_that_the_plan_asks_for_exists():
     for item in (item for item in planned() + planned(quick=True) if "--class" in item.program):
         words = list(item.program[item.program.index("--class") + 2:])

@@ -27,6 +27,13 @@ def test_a_machine_of_nodes():
         "dist,src=0,dst=0,val=10", "dist,src=0,dst=1,val=30", "dist,src=1,dst=0,val=20", "dist,src=1,dst=1,val=10"]
 
 
+def test_memory_may_be_there_before_the_machine_starts(tmp_path):
+    topology = make_topology(2, 2, None, None)
+    usual, early = (QemuMachine(tmp_path, topology, Pace(prealloc=prealloc), Boot(Path("k"))).command for prealloc in (False, True))
+    assert not any("prealloc" in word for word in usual)
+    assert [word for word in early if word not in usual] == [f"{word},prealloc=on" for word in usual if word.startswith("memory-backend-ram")]
+
+
 def test_no_socket_spans_nodes():
     assert pairs(topology_arguments(make_topology(3, 2, None, None)))[0] == ("-smp", "cpus=3,sockets=3,cores=1,threads=1")
 

@@ -22,6 +22,7 @@
 #define ROUNDS 20
 #define CREW KERNELS_MAX
 #define LINE 512
+#define TABLE 256l /* pages */
 
 static void test_seen(void)
 {
@@ -614,6 +615,26 @@ static void test_forked_order(void)
     munmap(known, CREW * PAGE);
 }
 
+/* Where small mappings of every kernel but the home begin, modulo what tables of addresses have entries for. */
+static void test_apart(void)
+{
+    char *areas[KERNELS_MAX];
+    int count = kernels_count();
+
+    for (int k = 0; k < count; k++) {
+        kernels_go(k);
+        areas[k] = spread_memory_map(PAGES, PRIVATE);
+        if (areas[k] == NULL)
+            return;
+        for (int other = 1; other < k; other++)
+            CHECK((areas[k] - areas[other]) % (TABLE * PAGE) != 0, "kernels %d and %d map at the same place: %p, %p",
+                  other, k, (void *)areas[other], (void *)areas[k]);
+    }
+    for (int k = 0; k < count; k++)
+        CHECK(munmap(areas[k], PAGES * PAGE) == 0, "%s", strerror(errno));
+    kernels_go(0);
+}
+
 static const struct tap_test tests[] = {
     {"seen", "what one kernel maps and fills every other kernel finds, until it is unmapped", test_seen},
     {"changed", "other kernels split, protect and replace what a kernel has mapped", test_changed},
@@ -621,6 +642,7 @@ static const struct tap_test tests[] = {
     {"inherited", "a child has what its parent has just mapped, and later mappings are separate", test_inherited},
     {"forked-shared", "memory that a kernel has mapped by itself is shared with a child", test_forked_shared},
     {"forked-order", "a child that sees a write sees all that was written before it", test_forked_order},
+    {"apart", "mappings of several kernels do not begin at equal places of their leases", test_apart},
     {"handed-on", "ranges that go from thread to thread hold what was written", test_handed_on},
     {"several", "a change of a range in which kernels have several leases changes what each of them has", test_several},
 };

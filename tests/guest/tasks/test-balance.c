@@ -108,11 +108,63 @@ static void allow(int count)
     CHECK(x86_syscall3(SYS_sched_setaffinity, 0, sizeof(mask), (long)mask) == 0, "%d places are not allowed", count);
 }
 
+/* How many threads this process has. The home counts one that ends after its birth kernel has heard of its end. */
+static int threads_left(void)
+{
+    FILE *file = fopen("/proc/self/status", "r");
+    char line[256];
+    int count = -1;
+
+    while (file != NULL && count < 0 && fgets(line, sizeof(line), file) != NULL)
+        (void)sscanf(line, "Threads: %d", &count);
+    if (file != NULL)
+        fclose(file);
+    return count;
+}
+
+/* Waits until the boards of the other kernels, by which threads are placed, show no threads. */
+static void boards_settle(void)
+{
+    int here = thread_kernel(), busy = 1;
+
+    for (int i = 0; i < PATIENCE && busy != 0; i++) {
+        FILE *file = fopen("/proc/kettle/balance", "r");
+        char line[1024];
+
+        if (!CHECK(file != NULL, "%s", strerror(errno)))
+            return;
+        busy = 0;
+        while (fgets(line, sizeof(line), file) != NULL) {
+            const char *threads = strstr(line, " threads ");
+            int kernel = -1, count = -1;
+
+            CHECK(threads != NULL && sscanf(line, "kernel %d ", &kernel) == 1 &&
+                      sscanf(threads, " threads %d", &count) == 1,
+                  "/proc/kettle/balance: %s", line);
+            busy += kernel != here && count != 0;
+        }
+        fclose(file);
+        if (busy != 0)
+            nap();
+    }
+    CHECK(busy == 0, "%d kernels stay busy", busy);
+}
+
+/* Waits until nothing by which threads are placed shows those that have ended. */
+static void ended_settle(void)
+{
+    for (int i = 0; i < PATIENCE && threads_left() != 1; i++)
+        nap();
+    CHECK(threads_left() == 1, "%d threads are left", threads_left());
+    boards_settle();
+}
+
 /* The calling thread needs a CPU while it starts the others. */
 static void test_spread(void)
 {
     int count = place_few(LIMIT) - 1, started = 0, here = thread_kernel();
 
+    ended_settle();
     while (started < count && spinner_start(started))
         started++;
     CHECK(different(first, started) == count, "%d busy threads began on %d kernels", started,
@@ -127,6 +179,7 @@ static void test_waiters(void)
 {
     int count = place_few(LIMIT) - 1, started = 0, here = thread_kernel();
 
+    ended_settle();
     for (; started < count; started++) {
         atomic_store(&first[started], -1);
         spinners[started].index = started;
@@ -166,6 +219,7 @@ static void test_together(void)
 {
     int count = place_few(LIMIT);
 
+    ended_settle();
     if (!waiters_start(0, count))
         return;
     CHECK(different(first, count) == count, "%d threads, made at once, began on %d kernels", count,
@@ -178,6 +232,7 @@ static void test_stays(void)
 {
     int count = place_few(LIMIT), here = thread_kernel();
 
+    ended_settle();
     atomic_store(&first[0], -1);
     atomic_store(&last[0], -1);
     spinners[0].index = 0;
@@ -186,6 +241,7 @@ static void test_stays(void)
     CHECK(place_push(spinners[0].tid_first, here) == 0, "the first thread cannot be bound");
     while (atomic_load(&first[0]) < 0 || atomic_load(&last[0]) != here)
         nap();
+    boards_settle(); /* it may have been elsewhere */
     if (!waiters_start(1, count - 1))
         return;
     CHECK(different(&first[1], count - 1) == count - 1, "%d threads began on %d kernels", count - 1,

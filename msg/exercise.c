@@ -206,8 +206,8 @@ static void note_answer(void *context, uint32_t kernel, const void *reply, int l
 
 #define LOOKS_A_BREATH 1024u /* an answer of a kernel that has its turn comes sooner */
 
-/* As a task that waits for one answer polls: see idle_poll_answer. The peer may have died: then a thread of this CPU may
- * have to find that out, and ends the request. */
+/* As a task that waits for one answer polls: see idle_poll_answer. The peer may have died: then a thread of this CPU
+ * may have to find that out, and ends the request. */
 static __attribute__((noinline)) void idle_poll_exercise(struct peer *peer, const struct polled_answer *answer)
 {
     for (uint32_t i = 1; !answer->there; i++) {

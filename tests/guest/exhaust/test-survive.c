@@ -595,7 +595,6 @@ static void beside(const struct hog *hog, int kernel)
     expect_back(before);
 }
 
-
 static void test_beside(void)
 {
     for (size_t i = 0; i < TAP_COUNT(hogs); i++) {

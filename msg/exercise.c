@@ -8,6 +8,7 @@
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
+#include "kernel/wait/completion.h"
 #include "msg/channel_internal.h"
 #include "msg/long_answer.h"
 #include "msg/multicast.h"
@@ -203,7 +204,10 @@ static void note_answer(void *context, uint32_t kernel, const void *reply, int l
     answer->there = true;
 }
 
-/* As a task that waits for one answer polls: see idle_poll_answer. */
+#define LOOKS_A_BREATH 1024u /* an answer of a kernel that has its turn comes sooner */
+
+/* As a task that waits for one answer polls: see idle_poll_answer. The peer may have died: then a thread of this CPU
+ * may have to find that out, and ends the request. */
 static __attribute__((noinline)) void idle_poll_exercise(struct peer *peer, const struct polled_answer *answer)
 {
     for (uint32_t i = 1; !answer->there; i++) {
@@ -211,6 +215,8 @@ static __attribute__((noinline)) void idle_poll_exercise(struct peer *peer, cons
 
         if (ring != NULL ? msg_poll_ring(peer, ring) : (cpu_several || i % 16 == 0) && idle_poll_look() && msg_poll())
             continue;
+        if (i % LOOKS_A_BREATH == 0)
+            wait_ops.breathe();
         if (cpu_several)
             cpu_relax();
         else

@@ -550,6 +550,9 @@ static int take(void *context)
     return 0;
 }
 
+static const char *only;
+static long within; /* ms that root's work takes at most; 0: however long, where the time is the host's */
+
 /* Root's work succeeds while HOG is at it and when it has all it can get, and all comes back. */
 static void beside(const struct hog *hog, int kernel)
 {
@@ -584,12 +587,12 @@ static void beside(const struct hog *hog, int kernel)
     tap_note("%s on kernel %d: %ld (%s), ends with %x; root worked %d times, failed %d, longest %ld ms", hog->name,
              kernel, shared->count[0], tap_error(shared->error[0]), (unsigned)status, works, fails,
              (long)(longest / 1000000));
+    CHECK(within == 0 || longest <= within * 1000000, "%s on kernel %d: root's work took %ld ms", hog->name, kernel,
+          (long)(longest / 1000000));
     CHECK(fails == 0, "%s on kernel %d: root failed %d of %d times", hog->name, kernel, fails, works + fails);
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "%s: %x", hog->name, (unsigned)status);
     expect_back(before);
 }
-
-static const char *only;
 
 static void test_beside(void)
 {
@@ -621,6 +624,8 @@ int main(int argc, char **argv)
     kernels_find();
     shared = tap_share(sizeof(*shared));
     only = tap_take_value(&argc, &argv, "hog");
+    many = tap_take_value(&argc, &argv, "within");
+    within = many != NULL ? atol(many) : 0;
     many = tap_take_value(&argc, &argv, "count");
     if (many != NULL && atoi(many) > 0 && atoi(many) < READERS_MAX)
         readers = atoi(many);

@@ -24,7 +24,7 @@
 #define STUCK INT64_C(20000000000)  /* ns: processes that are killed have ended by then */
 #define WORDS 16
 #define CALLS "calls"
-#define USUAL "prefetch=4 numa=none numaperiod=100" /* options */
+#define USUAL "prefetch=4 retrieve=home numa=none numaperiod=100" /* options */
 
 static const char *const types[] = {
 #define RETIRED(number)
@@ -157,6 +157,7 @@ static const struct {
     {NULL, NULL, false, false, "prefetch=32"},
     {NULL, NULL, false, false, "numa=share numaperiod=1"},
     {"test-map", NULL, false, false, "prefetch=32"},
+    {NULL, NULL, false, false, "retrieve=chain"},
 };
 #define LOADS (sizeof(loads) / sizeof(loads[0]))
 

@@ -55,7 +55,7 @@ uint32_t space_runs_list_locked(const struct space *space, uint64_t page, uint64
 {
     uint64_t cow = copied ? PAGING_SOFT_COW : 0, zeros = zero_page_frame();
     const uint64_t *leaf = paging_look(&space->tables, page & ~(LEAF_SIZE - 1));
-    uint32_t last = paging_index(end - 1) + 1, at = paging_index(page), count = 0;
+    uint32_t last = paging_index(end - 1) + 1, at = paging_index(page), count = 0, stop;
 
     if (leaf == NULL || !may_go_along(leaf[at], cow, zeros))
         return 0;
@@ -64,10 +64,12 @@ uint32_t space_runs_list_locked(const struct space *space, uint64_t page, uint64
         uint32_t next = run_end(leaf, at, last, zeros);
 
         runs[count++] = SPACE_RUN(leaf[at] & PAGING_FRAME, next - at, at);
-        for (at = next; at < last && !may_go_along(leaf[at], cow, zeros); at++) {
-            if (at - next == GAP_MOST)
-                return count;
-        }
+        stop = last - next <= GAP_MOST ? last : next + GAP_MOST + 1;
+        at = paging_next_used(leaf, next, stop);
+        while (at < stop && !may_go_along(leaf[at], cow, zeros))
+            at = paging_next_used(leaf, at + 1, stop);
+        if (at == stop)
+            return count;
     }
     return count;
 }

@@ -34,7 +34,9 @@ volatile uint64_t seen_block_bytes = PART_BYTES;
 struct seen {
     uint32_t places, count, wanted;
     uint32_t cursor;          /* of seen_next */
-    uint32_t aged;            /* of grow_old */
+    uint32_t aged;            /* of grow_old: the next place */
+    uint32_t grown_age;       /* of grow_old: the period in which blocks grow old */
+    uint32_t grown;           /* of grow_old: places that it has gone through in that period */
     uint64_t bytes;           /* of a block */
     uint64_t forgotten;       /* when it was full and all was forgotten, clock_now ns; 0: never */
     uint32_t load[NODES_MAX]; /* of each node: pages of blocks with several users */
@@ -169,10 +171,15 @@ static void age_block(struct seen *seen, struct seen_block *block, uint32_t age)
     seen_block_age(block, nodes(), seen->load, age);
 }
 
-/* Some of the blocks grow old, so that those that nobody reports any more leave the loads of nodes. */
+/* Some of the blocks grow old, so that those that nobody reports any more leave the loads of nodes; each once in a
+ * period. */
 static void grow_old(struct seen *seen, uint32_t age)
 {
-    for (uint32_t i = 0; i < AGED_AT_ONCE; i++) {
+    if (seen->grown_age != age) {
+        seen->grown_age = age;
+        seen->grown = 0;
+    }
+    for (uint32_t i = 0; i < AGED_AT_ONCE && seen->grown < seen->places; i++, seen->grown++) {
         struct seen_block *block = block_at(seen, seen->aged);
 
         seen->aged = (seen->aged + 1) & (seen->places - 1);
@@ -280,8 +287,8 @@ static uint32_t choose(struct space *space, const struct seen_policy *policy, st
                              .load = seen->load,
                              .weight = block->weight,
                              .settled = block->load != NOBODY && clock_now() - block->shared >= seen_half_ns,
-                             .before = used_of(seen, block->number - 1, block->age),
-                             .after = used_of(seen, block->number + 1, block->age),
+                             .before = policy->beside ? used_of(seen, block->number - 1, block->age) : NULL,
+                             .after = policy->beside ? used_of(seen, block->number + 1, block->age) : NULL,
                              .distance = instance.plan.distance};
     uint32_t to;
 

@@ -475,8 +475,10 @@ void seen_not_replicated(struct space *space, uint64_t start)
 
     spin_lock(&space->lock);
     block = space->seen != NULL ? find(space->seen, start / space->seen->bytes + 1) : NULL;
-    if (block != NULL && block->number != 0)
+    if (block != NULL && block->number != 0) {
         block->replicated = false;
+        block->written = SEEN_WRITTEN; /* it is not tried again as long as if somebody had written to it */
+    }
     spin_unlock(&space->lock);
 }
 

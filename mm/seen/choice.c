@@ -229,21 +229,23 @@ static uint64_t way_from(const struct seen_view *view, uint64_t users, uint32_t 
     return sum;
 }
 
-/* A block that one node uses goes there. One that several use, for some time, goes to the one of them that has the
- * least of such memory, if that makes them more equal or its own node does not use it: no access becomes cheaper by
- * that, but nobody is slower than the others for having all of them remote. Nothing is decided before all kernels have
- * had the time to report, nor for few pages. */
+/* A block that one node uses goes there. One that several use, for some time, gets a copy on each of them if nobody
+ * writes to it. Else it goes to the one of them that has the least of such memory, if that makes them more equal or its
+ * own node does not use it: no access becomes cheaper by that, but nobody is slower than the others for having all of
+ * them remote. Nothing is decided before all kernels have had the time to report, nor for few pages. */
 static uint32_t kettle(const struct seen_view *view)
 {
     uint64_t set = seen_users(view->used, view->nodes), way;
     uint32_t to;
 
-    if (view->fresh || view->pages < ENOUGH)
+    if (view->fresh || view->pages < ENOUGH || view->replicated)
         return SEEN_STAYS;
     if (kernel_set_count(set) == 1 || (set & view->memory) == 0)
         return unless_here(view, cheapest(view, weighted));
     if (!view->settled)
         return SEEN_STAYS; /* others may be about to have several users, too, and all be equal */
+    if (view->written == 0)
+        return SEEN_REPLICATE;
     way = way_from(view, set, view->here);
     to = least_loaded(view, set & view->memory);
     if (way_from(view, set, to) > way + way / LONGER)
@@ -268,22 +270,22 @@ static uint32_t replicate(const struct seen_view *view)
 }
 
 const struct seen_policy seen_policies[SEEN_POLICIES] = {
-    {"none", NULL},
-    {"nemo", nemo},
-    {"two-fault", two_fault},
-    {"share", share},
-    {"threshold", threshold},
-    {"filter", filter},
-    {"first-touch", first_touch},
-    {"interleave", interleave},
-    {"moron", nemo},
-    {"uniform", uniform},
-    {"hop", hop},
-    {"variance", variance},
-    {"neighbour", neighbour},
-    {"home", home},
-    {"kettle", kettle},
-    {"replicate", replicate},
+    {"none", NULL, false},
+    {"nemo", nemo, false},
+    {"two-fault", two_fault, false},
+    {"share", share, false},
+    {"threshold", threshold, false},
+    {"filter", filter, false},
+    {"first-touch", first_touch, false},
+    {"interleave", interleave, false},
+    {"moron", nemo, false},
+    {"uniform", uniform, false},
+    {"hop", hop, false},
+    {"variance", variance, false},
+    {"neighbour", neighbour, true},
+    {"home", home, false},
+    {"kettle", kettle, false},
+    {"replicate", replicate, false},
 };
 
 uint32_t seen_policy_find(const char *name)

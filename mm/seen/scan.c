@@ -42,13 +42,13 @@ static void count_locked(struct space *space, struct msg_space_seen *out, uint32
     seen_note_page_locked(space, out->start + index * PAGE_SIZE, own_node());
 }
 
-/* Takes the accessed and dirty bits of a table of small pages. */
-static bool look_small_locked(struct space *space, uint64_t va, struct msg_space_seen *out)
+/* Takes the accessed and dirty bits of the entries [FIRST, END) of LEAF, whose pages are all small. */
+static bool look_at_entries_locked(struct space *space, uint64_t *leaf, uint32_t first, uint32_t end,
+                                   struct msg_space_seen *out)
 {
-    uint64_t *leaf = paging_entry(&space->tables, va, false);
     bool found = false;
 
-    for (uint32_t i = 0; (i = paging_next_used(leaf, i, LEAF_ENTRIES)) < LEAF_ENTRIES; i++) {
+    for (uint32_t i = first; (i = paging_next_used(leaf, i, end)) < end; i++) {
         uint64_t old = leaf[i], taken = PAGING_ACCESSED | PAGING_DIRTY;
 
         if ((old & (PAGING_PRESENT | PAGING_ACCESSED)) != (PAGING_PRESENT | PAGING_ACCESSED) || zero_page_is(old))
@@ -64,18 +64,51 @@ static bool look_small_locked(struct space *space, uint64_t va, struct msg_space
     return found;
 }
 
+/* Takes the bits of a table of small pages, at VA, of those entries that areas have: others are empty, and reading them
+ * costs as much. */
+static bool look_small_locked(struct space *space, uint64_t va, struct msg_space_seen *out)
+{
+    uint64_t *leaf = paging_entry(&space->tables, va, false), end = va + LEAF_SIZE;
+    bool found = false;
+
+    for (const struct area *area = area_next(&space->areas, va); area != NULL && area->start < end;
+         area = area_next(&space->areas, area->end)) {
+        uint64_t first = area->start > va ? area->start - va : 0;
+        uint64_t behind = area->end < end ? area->end - va : LEAF_SIZE;
+
+        found |= look_at_entries_locked(space, leaf, (uint32_t)(first / PAGE_SIZE), (uint32_t)(behind / PAGE_SIZE),
+                                        out);
+    }
+    return found;
+}
+
+/* Sets *VA to the first leaf table at or above it. False: there is none. Tables are searched only where there are
+ * areas, since between them upper tables are mostly empty, and long. */
+static bool next_table_locked(const struct space *space, uint64_t *va)
+{
+    for (const struct area *area = area_next(&space->areas, *va); area != NULL;
+         area = area_next(&space->areas, area->end)) {
+        uint64_t at = *va > area->start ? *va : area->start;
+
+        if (paging_next_leaf_look(&space->tables, &at, area->end) != NULL) {
+            *va = at & ~(LEAF_SIZE - 1);
+            return true;
+        }
+    }
+    return false;
+}
+
 bool seen_look(struct space *space, uint64_t *at, bool *found, struct msg_space_seen *out)
 {
     uint64_t va = *at, large;
 
     *found = false;
     spin_lock(&space->lock);
-    if (paging_next_leaf_look(&space->tables, &va, USER_END) == NULL) {
+    if (!next_table_locked(space, &va)) {
         space->stats.seen_looks++;
         spin_unlock(&space->lock);
         return false;
     }
-    va &= ~(LEAF_SIZE - 1);
     *at = va + LEAF_SIZE;
     *out = (struct msg_space_seen){.space = space->id, .start = va, .node = own_node()};
     note_table_locked(space, va);

@@ -182,8 +182,8 @@ static uint32_t choose(struct space *space, const struct seen_policy *policy, st
                              .load = seen->load,
                              .weight = block->weight,
                              .settled = block->load != NOBODY && clock_now() - block->shared >= seen_half_ns,
-                             .before = used_of(seen, seen_before(seen, place), block->age),
-                             .after = used_of(seen, seen_after(seen, place), block->age),
+                             .before = policy->beside ? used_of(seen, seen_before(seen, place), block->age) : NULL,
+                             .after = policy->beside ? used_of(seen, seen_after(seen, place), block->age) : NULL,
                              .distance = instance.plan.distance};
     uint32_t to;
 
@@ -448,8 +448,10 @@ void seen_not_replicated(struct space *space, uint64_t start)
 
     spin_lock(&space->lock);
     block = known_locked(space, start);
-    if (block != NULL)
+    if (block != NULL) {
         block->replicated = false;
+        block->written = SEEN_WRITTEN; /* it is not tried again as long as if somebody had written to it */
+    }
     spin_unlock(&space->lock);
 }
 

@@ -204,10 +204,14 @@ void seen_age(struct seen *seen, struct seen_block *block, uint32_t age)
     seen_block_age(block, nodes(), seen->load, age);
 }
 
-/* So that those that nobody reports any more leave the loads of nodes. */
+/* So that those that nobody reports any more leave the loads of nodes; each once in a period. */
 void seen_grow_old(struct seen *seen, uint32_t age)
 {
-    for (uint32_t i = 0; i < AGED_AT_ONCE; i++) {
+    if (seen->grown_age != age) {
+        seen->grown_age = age;
+        seen->grown = 0;
+    }
+    for (uint32_t i = 0; i < AGED_AT_ONCE && seen->grown < seen->places; i++, seen->grown++) {
         struct seen_block *block = seen_block_at(seen, seen->aged);
 
         seen->aged = (seen->aged + 1) & (seen->places - 1);

@@ -17,7 +17,9 @@
 struct seen {
     uint32_t places, count, wanted;
     uint32_t cursor;          /* of seen_next */
-    uint32_t aged;            /* of seen_grow_old */
+    uint32_t aged;            /* of seen_grow_old: the next place */
+    uint32_t grown_age;       /* of seen_grow_old: the period in which blocks grow old */
+    uint32_t grown;           /* of seen_grow_old: places that it has gone through in that period */
     uint32_t region_count;    /* of REGIONS */
     uint64_t unit;            /* in bytes: a block, or a page if blocks adapt */
     bool adaptive;            /* blocks adapt: each has a region */

@@ -25,8 +25,9 @@
 #define PERIOD_LIMIT 10000000000ull /* ns; the longest in any case */
 #define MS 1000000ull
 #define MOVES_AT_ONCE 0x400000u /* bytes of a space that move between two looks */
-#define REMOTE_PART 8u          /* part of the pages of a look that are another node's and shorten the period */
-#define SOON 8u /* part of the shortest period after which a kernel looks that begins to use remote memory */
+#define REPORTERS 8u
+#define REMOTE_PART 8u /* part of the pages of a look that are another node's and shorten the period */
+#define SOON 8u        /* part of the shortest period after which a kernel looks that begins to use remote memory */
 
 static struct timer timer;
 static uint64_t shortest = 100000000; /* ns */
@@ -215,11 +216,13 @@ static void set_period(uint64_t wanted)
     period = wanted < shortest ? shortest : wanted > longest ? longest : wanted;
 }
 
-/* WAIT ns, or as long as the last reports have waited for their answers: a home that many kernels report to has as much
- * time for other things as for reports. */
+/* WAIT ns, or as long as the last reports have waited for their answers, and on a machine of more than REPORTERS
+ * kernels as many times longer: a home that all of them report to has as much time for other things as for reports. */
 static uint64_t at_least(uint64_t wait)
 {
-    return wait > answered ? wait : answered;
+    uint64_t pause = answered * ((instance.plan.kernel_count + REPORTERS - 1) / REPORTERS);
+
+    return wait > pause ? wait : pause;
 }
 
 static void fire(struct timer *fired)

@@ -97,6 +97,8 @@ BAD = {
     "Linux counting on many CPUs": ("run --os linux --icount 1 --cpus 2 inside", r"needs --cpus 1"),
     # pace
     "icount on many threads": ("run --icount 1 --tcg multi inside", r"--icount needs --tcg single"),
+    "turns without icount": ("run --turn 500 inside", r"--turn needs --icount"),
+    "turns out of range": ("run --icount 1 --turn 9 inside", r"--turn must be 10 to 100000"),
     "icount out of range": ("run --icount 11 inside", r"--icount must be 0 to 10"),
     "an unknown accelerator": ("run --accel hvf inside", r"--accel 'hvf' is unknown \(valid: tcg, kvm, auto\)"),
     "icount on KVM": ("run --accel kvm --icount 1 inside", r"--accel kvm leaves out --icount: only TCG"),

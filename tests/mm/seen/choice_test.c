@@ -94,6 +94,12 @@ static struct block new_block(void)
     return (struct block){.last = SEEN_STAYS};
 }
 
+/* A block that is written, and so not worth copies. */
+static struct block new_written(void)
+{
+    return (struct block){.last = SEEN_STAYS, .written = 1};
+}
+
 TEST(seen_none, "none looks for nothing, the others choose, and a name that does not exist is none of them")
 {
     CHECK(find("none")->choose == NULL);
@@ -291,7 +297,7 @@ TEST(seen_places, "interleave spreads blocks over the nodes in turn, and home ta
 
 TEST(seen_kettle, "kettle takes a block to its only user, when a look shows enough of it, and not at the first look")
 {
-    struct block block = new_block();
+    struct block block = new_written();
 
     block.used[0] = 26; /* a sixteenth of what node 2 uses: a user still */
     block.last = 2;
@@ -300,11 +306,11 @@ TEST(seen_kettle, "kettle takes a block to its only user, when a look shows enou
     see(&block, "kettle", 2, 5);
     CHECK_EQ(block.here, 2);
 
-    block = new_block();
+    block = new_written();
     see(&block, "kettle", 2, 100); /* the first look */
     CHECK_EQ(block.here, 0);
 
-    block = new_block();
+    block = new_written();
     block.last = 2;
     for (int look = 0; look < 20; look++)
         see(&block, "kettle", 2, 1); /* as many pages moved for one */
@@ -340,7 +346,7 @@ TEST(seen_spread, "kettle spreads blocks that several nodes use evenly over thes
         memset(load, 0, sizeof(load));
         load[0] = BLOCKS * PAGES;
         for (uint32_t i = 0; i < BLOCKS; i++) {
-            blocks[i] = new_block();
+            blocks[i] = new_written();
             blocks[i].number = i;
             blocks[i].last = 0;
             for (uint32_t node = 0; node < users; node++)
@@ -358,7 +364,7 @@ TEST(seen_spread, "kettle spreads blocks that several nodes use evenly over thes
 
 TEST(seen_balanced, "kettle leaves blocks that two nodes use where they are, if each node has as many of them")
 {
-    struct block block = new_block();
+    struct block block = new_written();
 
     load[0] = load[1] = 4 * PAGES;
     block.last = 1;
@@ -366,7 +372,7 @@ TEST(seen_balanced, "kettle leaves blocks that two nodes use where they are, if 
     for (int look = 0; look < 20; look++)
         see(&block, "kettle", 1, PAGES);
     CHECK_EQ(block.moves, 1); /* in the end node 1 alone uses it */
-    block = new_block();
+    block = new_written();
     block.last = 1;
     for (int look = 0; look < 20; look++) {
         see(&block, "kettle", 0, PAGES);
@@ -387,7 +393,7 @@ TEST(seen_balanced, "kettle leaves blocks that two nodes use where they are, if 
 TEST(seen_small_report,
      "kettle does not take a block for evenness by what one report has shown, but by what the block weighs")
 {
-    struct block block = new_block();
+    struct block block = new_written();
 
     block.last = 1;
     block.used[0] = block.used[1] = 50;
@@ -405,7 +411,7 @@ TEST(seen_small_report,
 TEST(seen_nearly_even, "kettle does not take a block from one node to another that has nearly as much load")
 {
     for (uint32_t more = 0; more < 20; more++) {
-        struct block block = new_block();
+        struct block block = new_written();
 
         block.last = 1;
         block.used[0] = block.used[1] = 50;
@@ -428,7 +434,7 @@ TEST(seen_nobody, "a block whose counts are all zero has no user")
 
 TEST(seen_far, "kettle does not take a block that several nodes use where the way from all of them is far longer")
 {
-    struct block block = new_block();
+    struct block block = new_written();
 
     square();
     distance[3][0] = distance[3][1] = 40;
@@ -529,8 +535,38 @@ TEST(seen_replicate,
         block = new_block();
         for (int round = 0; round < 20; round++)
             see(&block, seen_policies[i].name, (uint32_t)round % NODES, PAGES);
-        CHECK_EQ(block.replicated, strcmp(seen_policies[i].name, "replicate") == 0);
+        CHECK_EQ(block.replicated,
+                 strcmp(seen_policies[i].name, "replicate") == 0 || strcmp(seen_policies[i].name, "kettle") == 0);
     }
+}
+
+TEST(seen_kettle_copies,
+     "kettle gives copies of what several nodes have used for a while and nobody has written, and then leaves it")
+{
+    struct block block = new_block();
+
+    load[0] = 100; /* else it would go to node 1 */
+    settled = false;
+    for (uint32_t round = 0; round < 20; round++)
+        see(&block, "kettle", round % 2, PAGES);
+    CHECK(!block.replicated && block.moves == 0);
+    settled = true;
+    see(&block, "kettle", 1, PAGES);
+    CHECK(block.replicated && block.moves == 0);
+    for (uint32_t round = 0; round < 20; round++)
+        see(&block, "kettle", 1, PAGES);
+    CHECK_EQ(block.moves, 0);
+    block = new_written();
+    see(&block, "kettle", 0, PAGES);
+    see(&block, "kettle", 1, PAGES);
+    CHECK(!block.replicated);
+    CHECK_EQ(block.here, 1);
+    block = new_block();
+    see(&block, "kettle", 1, PAGES);
+    see(&block, "kettle", 1, PAGES); /* one user */
+    CHECK(!block.replicated);
+    CHECK_EQ(block.here, 1);
+    memset(load, 0, sizeof(load));
 }
 
 TEST(seen_phases, "misplaced lists come home with filter and kettle, and nobody pays who only counts")

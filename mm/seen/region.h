@@ -13,7 +13,7 @@
 #define REGION_PAGES 512u
 #define REGION_USUAL SEEN_BLOCK_PAGES /* pages of a block where nothing tells otherwise */
 #define REGION_SURE 6u                /* looks in a row that have seen one node alone, until it is a page's sole user */
-#define REGION_IDLE 4u                /* periods without an access after which nobody uses a page */
+#define REGION_IDLE 64u               /* periods without an access after which nobody uses a page */
 
 /* All fields: space->lock. */
 struct seen_region {

@@ -201,6 +201,17 @@ kernel_set msg_peers_reachable(void)
     return set;
 }
 
+kernel_set msg_peers_known(void)
+{
+    kernel_set set = 0;
+
+    for (kernel_set rest = msg_peers_reachable(); rest != 0; rest &= rest - 1) {
+        if (__atomic_load_n(&msg_peer((uint32_t)__builtin_ctzll(rest))->known, __ATOMIC_ACQUIRE))
+            set |= rest & -rest;
+    }
+    return set;
+}
+
 uint64_t msg_time(void)
 {
     return msg_clock_tick();
@@ -213,8 +224,10 @@ void msg_peer_start(uint32_t kernel)
     if (peer == NULL)
         return;
     spin_lock(&peer->tx_lock);
-    if (!peer->fenced)
+    if (!peer->fenced) {
+        __atomic_store_n(&peer->known, true, __ATOMIC_RELEASE);
         __atomic_store_n(&peer->started, true, __ATOMIC_RELEASE);
+    }
     spin_unlock(&peer->tx_lock);
 }
 

@@ -43,6 +43,9 @@ bool msg_peer_fenced(uint32_t kernel);
 kernel_set msg_peers_fenced(void);
 /* Returns all other kernels to which messages may be sent now. */
 kernel_set msg_peers_reachable(void);
+/* Those of them that every running kernel can reach, as msg_peer_start has said: what they give, such as a frame,
+ * others may come to ask them about. */
+kernel_set msg_peers_known(void);
 /* From now on programs may migrate to KERNEL: every running kernel can reach it. boot/boot.md describes the protocol.
  */
 void msg_peer_start(uint32_t kernel);

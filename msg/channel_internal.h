@@ -76,7 +76,8 @@ struct reassembly {
 
 struct peer {
     uint32_t kernel; /* [i] */
-    bool started;    /* [a] every kernel can reach it: programs may migrate there */
+    bool known;      /* [a] every kernel can reach it, or could until it died */
+    bool started;    /* [a] the same, and it is not about to stop: programs may migrate there */
     bool fenced;     /* [k] tx_lock and rx_lock, both for writes: it has died: nothing goes to it or is taken from it */
 
     struct spinlock tx_lock;

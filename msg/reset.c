@@ -12,7 +12,7 @@ static void send_reset_locked(struct peer *peer)
     peer->hint = 0;
     peer->wants = 0;
     peer->rung = 0;
-    peer->started = peer->fenced = false;
+    peer->known = peer->started = peer->fenced = false;
     msg_set_blocked(peer, BLOCKED_UNREACHED, BLOCKED_LENT);
 }
 

@@ -193,16 +193,19 @@ static void watch(kernel_set kernels)
 }
 
 /* Announces KERNELS in two rounds, because a program may go to a new kernel only when every kernel on which it may have
- * threads can reach that kernel. */
+ * threads can reach that kernel. The new ones have both before a program can come: then they know who gives frames. */
 static void notify_all(kernel_set kernels)
 {
     struct msg_started message = {.reachable = kernels, .started = notified};
+    kernel_set new = kernels & ~notified;
 
     msg_gather(kernels & ~1ull, MSG_STARTED, &message, sizeof(message), NULL, NULL, "kernels to hear who runs", 0);
     message.started = kernels;
+    msg_gather(new, MSG_STARTED, &message, sizeof(message), NULL, NULL, "new kernels to hear who runs", 0);
     learn(&message);
-    msg_gather(kernels & ~1ull, MSG_STARTED, &message, sizeof(message), NULL, NULL, "kernels to hear who runs", 0);
-    for (kernel_set new = kernels & ~notified; new != 0; new &= new - 1)
+    msg_gather(kernels & ~new & ~1ull, MSG_STARTED, &message, sizeof(message), NULL, NULL, "kernels to hear who runs",
+               0);
+    for (; new != 0; new &= new - 1)
         alive_watch((uint32_t)__builtin_ctzll(new));
     notified = kernels;
     watch(kernels);

@@ -293,7 +293,7 @@ int file_move_begin(uint64_t backing, uint32_t count, const uint64_t *frames, st
                              (uint32_t)(sizeof(ask.head) + count * sizeof(frames[0])), &answer, sizeof(answer),
                              "pages of a file that are to move", backing);
     if (length != (int)sizeof(answer))
-        return length == -ENOMEM ? -ENOMEM : -ENXIO;
+        return length < 0 ? length : -EPROTO;
     moving->pages = count < MOVE_PAGES ? answer.pages & ((1ull << count) - 1) : answer.pages;
     return 0;
 }

@@ -21,7 +21,7 @@ struct file_moving {
 };
 /* Sets *MOVING to those of the COUNT (1 to 64) pages from BACKING on that are in FRAMES, by their order, at the file's
  * kernel, too; 0 in FRAMES: not wanted. Until file_move_end these stay in their frames, no space gets a reference to
- * them, and no call writes to them. 0; -ENOMEM, -ENXIO: none moves. */
+ * them, and no call writes to them. 0; -ENOMEM or another negative errno: none moves. */
 int file_move_begin(uint64_t backing, uint32_t count, const uint64_t *frames, struct file_moving *moving);
 /* Those in CHOSEN move no more. Their frames are now those in a row from FRAME on, each with a reference for the file,
  * which this takes over; the file's references to the old ones are dropped. 0: they keep their frames. 0, or the

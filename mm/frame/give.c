@@ -1,4 +1,5 @@
-/* Frames of other kernels. See the header, and mm/retrieve/retrieval.md. A kernel gives none from its reserve. */
+/* Frames of other kernels. See the header, and mm/retrieve/retrieval.md. A kernel gives none from its reserve.
+ * Only who can be reached from every kernel is asked: others may map the frame, and have to ask its owner about it. */
 #include "mm/frame/give.h"
 
 #include "boot/plan/plan.h"
@@ -55,7 +56,7 @@ static uint64_t ask(uint32_t kernel, const struct msg_frame_wanted *wanted, uint
 uint64_t frame_from_peer(uint64_t source)
 {
     struct msg_frame_wanted wanted = {.frame = source, .nodes = UINT64_MAX};
-    kernel_set left = msg_peers_reachable();
+    kernel_set left = msg_peers_known();
     uint32_t kernel = last_giver, count;
     uint64_t frame;
 
@@ -83,7 +84,7 @@ static uint64_t from_node(uint32_t node, const struct msg_frame_wanted *wanted, 
         if (instance.plan.ranges[i].node == node)
             owners |= 1ull << instance.plan.ranges[i].kernel;
     }
-    owners &= msg_peers_reachable();
+    owners &= msg_peers_known();
     for (uint32_t kernel = nearest(owners); kernel != KERNELS_MAX && frame == 0; kernel = nearest(owners)) {
         owners &= ~(1ull << kernel);
         frame = ask(kernel, wanted, count);

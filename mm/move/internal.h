@@ -63,6 +63,9 @@ static inline bool move_in_file(const struct moving *moving)
 
 /* --- round.c --- */
 
+/* What is reported of pages from START on that stay because a step has failed with ERROR: -ENOMEM if memory was short,
+ * else -EBUSY. The log has what does not pass by itself, such as a kernel that has died or is faulty. */
+int move_result_of(uint64_t start, int error);
 /* Has every kernel that may map pages of CHOSEN, in all spaces that have them, perform OPERATION on its entries: the
  * home of a space first, then the others and this kernel. FRAME: for SPACE_REPLACE. 0 or a negative errno. Waits. */
 int move_round(struct moving *moving, enum msg_type operation, uint64_t chosen, uint64_t frame);

@@ -128,25 +128,26 @@ static void replace(struct moving *moving, uint64_t set, uint64_t frame)
     }
 }
 
-/* COUNT new frames from FRAME on, which have one reference, get one for each space, and one for the file. False: no
- * memory; they are dropped. */
-static bool share_more(struct moving *moving, uint64_t frame, uint32_t count)
+/* COUNT new frames from FRAME on, which have one reference, get one for each space, and one for the file. A negative
+ * errno: they are dropped. */
+static int share_more(struct moving *moving, uint64_t frame, uint32_t count)
 {
     uint64_t frames[SPACE_CHOSEN_MAX];
-    bool own = window_owns(frame, PAGE_SIZE), shared = true;
+    bool own = window_owns(frame, PAGE_SIZE);
     uint32_t has = 1, wanted = references_of(moving);
+    int error = 0;
 
     for (uint32_t i = 0; i < count; i++)
         frames[i] = frame + i * PAGE_SIZE;
-    for (; has < wanted && shared; has += shared ? 1 : 0) {
+    for (; has < wanted && error == 0; has += error == 0 ? 1 : 0) {
         for (uint32_t i = 0; i < count && own; i++)
             frame_share(frames[i]);
         keep_new(frame, count);
-        shared = own || share_frames(frame_owner(frame), frames, count) == 0;
+        error = own ? 0 : share_frames(frame_owner(frame), frames, count);
     }
-    if (!shared)
+    if (error != 0)
         drop_run(moving, frame, count, has);
-    return shared;
+    return error;
 }
 
 /* Moves the pages of SET to NODES, as many at once as there are frames in a row. */
@@ -155,14 +156,16 @@ static void move_set(struct moving *moving, uint64_t set, uint64_t nodes)
     while (set != 0) {
         uint32_t count = 0;
         uint64_t frame = policy_frames_on(nodes, kernel_set_count(set), &count), part = 0;
+        int error;
 
         if (frame == 0) {
             move_report_set(moving, set, -ENOMEM);
             return;
         }
         keep_new(frame, count);
-        if (!share_more(moving, frame, count)) {
-            move_report_set(moving, set, -ENOMEM);
+        error = share_more(moving, frame, count);
+        if (error != 0) {
+            move_report_set(moving, set, move_result_of(moving->start, error));
             return;
         }
         for (uint32_t i = 0; i < count; i++) {
@@ -179,16 +182,15 @@ void move_chosen(struct moving *moving, uint64_t chosen)
 {
     int error = move_round(moving, MSG_SPACE_STILL, chosen, 0);
 
-    for (uint64_t rest = chosen; rest != 0;) {
+    if (error != 0)
+        move_report_set(moving, chosen, move_result_of(moving->start, error));
+    for (uint64_t rest = error == 0 ? chosen : 0; rest != 0;) {
         uint64_t nodes = moving->nodes[__builtin_ctzll(rest)], set = 0;
 
         for (uint64_t i = rest; i != 0; i &= i - 1)
             set |= moving->nodes[__builtin_ctzll(i)] == nodes ? i & -i : 0;
         rest &= ~set;
-        if (error == 0)
-            move_set(moving, set, nodes);
-        else
-            move_report_set(moving, set, -ENOMEM);
+        move_set(moving, set, nodes);
     }
     move_round(moving, MSG_SPACE_WRITABLE, chosen, 0);
 }
@@ -253,7 +255,7 @@ static uint64_t decide(const struct moving *moving, uint64_t chosen, uint64_t *i
     }
     error = asked != 0 ? move_uses(uses, moving->count) : 0;
     if (error != 0) {
-        move_report_set(moving, asked, -ENOMEM);
+        move_report_set(moving, asked, move_result_of(moving->start, error));
         return chosen & ~asked;
     }
     for (; asked != 0; asked &= asked - 1) {
@@ -317,7 +319,7 @@ static void move_window(struct moving *moving, uint64_t start, uint32_t count)
     int error = move_begin(moving, start, count, false);
 
     if (error != 0) {
-        report_all(moving, -ENOMEM);
+        report_all(moving, move_result_of(start, error));
         return;
     }
     marked = moving->moves->marked ? marks_of(moving) : 0;
@@ -388,7 +390,7 @@ static void move_block(struct moving *moving, uint64_t block)
         name_frames(moving, i, UINT64_MAX, block + i * PAGE_SIZE);
     if (error != 0) {
         drop_run(moving, block, LEAF_ENTRIES, 1);
-        report_all(moving, -ENOMEM);
+        report_all(moving, move_result_of(moving->start, error));
     } else if (!let_replace(moving, 0, block, LEAF_ENTRIES)) {
         report_all(moving, -EBUSY);
     } else {

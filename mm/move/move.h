@@ -16,8 +16,8 @@ struct space_moves {
     uint64_t (*wanted)(void *context, uint64_t page, uint32_t node);
     /* What has become of the page: its node now, or -EFAULT: there is no area, the area is the vDSO's, or
      * private memory that was never touched; -ENOENT: shared memory or a file that was never touched; -EBUSY: it is a
-     * file's page that is mapped shared, a space that this kernel did not find shares it, or another kernel does not
-     * map the new frame; -EACCES: other processes
+     * file's page that is mapped shared, a space that this kernel did not find shares it, another kernel does not
+     * map the new frame, or a kernel that was asked has died or refuses; -EACCES: other processes
      * have its frame, and ALL is not set; -ENOMEM: there is no frame on these nodes, or no memory to ask. */
     void (*done)(void *context, uint64_t page, int result);
     void *context;

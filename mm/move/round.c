@@ -1,9 +1,19 @@
 /* A round of a move: every kernel that may map the pages performs an operation on its entries. See internal.h and
  * mm/move/move.md; mm/fault/still.c has the operations. */
 #include "kernel/abi/errno.h"
+#include "kernel/lib/log.h"
 #include "mm/fault/still.h"
 #include "mm/move/internal.h"
 #include "msg/call.h"
+
+int move_result_of(uint64_t start, int error)
+{
+    if (error == -ENOMEM)
+        return error;
+    if (error != -EAGAIN) /* other tasks hold locks, or an unmap has failed: that passes */
+        log_line("mm: pages from %lx on do not move (error %d)", (unsigned long)start, error);
+    return -EBUSY;
+}
 
 static int64_t apply_here(struct moving *moving)
 {

@@ -273,7 +273,7 @@ static uint64_t keep_in_file(struct sharing *sharing, uint64_t chosen, uint32_t 
     uint64_t others = chosen & ~own->file.pages;
 
     if (error != 0) {
-        move_report_set(own, chosen, -ENOMEM);
+        move_report_set(own, chosen, move_result_of(own->start, error));
         return 0;
     }
     *next |= others & ~1ull; /* each of these is the first of its part at last */
@@ -307,7 +307,7 @@ static uint64_t decide(struct sharing *sharing, uint64_t set, uint32_t count, ui
         uses[i] = (chosen >> i & 1) != 0 ? uses[i] : 0;
     error = chosen != 0 ? move_uses(uses, count) : 0;
     if (error != 0) {
-        move_report_set(own, chosen, -ENOMEM);
+        move_report_set(own, chosen, move_result_of(own->start, error));
         return 0;
     }
     for (uint64_t rest = chosen; rest != 0; rest &= rest - 1) {
@@ -383,7 +383,7 @@ static uint64_t move_part(struct sharing *sharing, const struct moving *run, uin
     if (file && sharing->name == BACKING_NONE) {
         move_report_set(run, part << first, -EBUSY); /* it is mapped no more */
     } else if ((error = lock_all_at_last(sharing, count)) != 0) {
-        move_report_set(run, part << first, error == -EAGAIN ? -EBUSY : -ENOMEM);
+        move_report_set(run, part << first, move_result_of(sharing->asked, error));
     } else if (!own_has_name(sharing, file)) {
         move_report_set(run, part << first, -EBUSY);
         unlock_all(sharing, true);

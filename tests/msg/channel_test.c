@@ -72,6 +72,19 @@ ALONE(peer_reached, "a peer that gives a sign of life can be sent to")
     CHECK_EQ(msg_peers_reachable(), 1ull << PEER);
 }
 
+ALONE(peer_known, "a peer is known to all from when programs may go there, also when it is about to stop")
+{
+    peers_start(3, 1, "");
+    msg_peer_reach(PEER);
+    msg_peer_reach(OTHER);
+    CHECK_EQ(msg_peers_known(), 0);
+    msg_peer_start(PEER);
+    CHECK_EQ(msg_peers_known(), 1ull << PEER);
+    msg_peer_leave(PEER);
+    CHECK_EQ(msg_peers_known(), 1ull << PEER);
+    CHECK(!msg_peer_started(PEER));
+}
+
 ALONE(order, "messages of a pair and class arrive in the order of sending, over many laps")
 {
     begin(3, 1, "ring=16");

@@ -39,11 +39,13 @@ ALONE(reset_again, "after a reset both directions begin at zero and carry messag
         msg_peer_start(PEER);
         CHECK_EQ(msg_peer_reset(PEER), 0);
         CHECK(!msg_peer_started(PEER) && !msg_peer_reachable(PEER));
+        CHECK_EQ(msg_peers_known(), 0);
         CHECK_EQ(msg_notify(PEER, MSG_TELL, words, 48), -EAGAIN);
         build_again(PEER);
         msg_poll();
         CHECK_EQ(got_count, 16 + life); /* nothing old is taken twice */
         msg_peer_reach(PEER);
+        CHECK_EQ(msg_peers_known(), 0); /* not before it is said again */
     }
     CHECK_EQ(dropped(), 0);
 }

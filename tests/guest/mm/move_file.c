@@ -166,6 +166,7 @@ static void file_goes_round(const char *kind)
 {
     struct thread threads[WRITERS + READERS] = {{0}};
     unsigned long moved = events_everywhere("pages_moved"), all = 0;
+    long left;
     static int wanted[PAGES], status[PAGES];
 
     if (!begin_file(kind))
@@ -178,7 +179,8 @@ static void file_goes_round(const char *kind)
     for (long round = 0; round < move_rounds; round++) {
         kernels_go(round);
         wanted_in(round, 1 + round % 7, PAGES, wanted);
-        CHECK(move_call(move_area, PAGES, wanted, status, MOVE) == 0, "%s", strerror(errno));
+        left = move_call(move_area, PAGES, wanted, status, MOVE);
+        CHECK(left == 0, "%s, round %ld: %ld, not 0", kind, round, left);
         for (long i = 0; i < PAGES; i++)
             CHECK(status[i] == wanted[i], "%s, round %ld page %ld: %d, not %d", kind, round, i, status[i], wanted[i]);
     }
@@ -276,11 +278,12 @@ static int file_copier(int self)
 static long move_for_all(long round)
 {
     static int wanted[PAGES], status[PAGES];
-    long moved = 0;
+    long moved = 0, left;
 
     kernels_go(round);
     wanted_in(round, 1 + round % 5, PAGES, wanted);
-    CHECK(move_call(move_area, PAGES, wanted, status, MOVE | MOVE_ALL) == 0, "%s", strerror(errno));
+    left = move_call(move_area, PAGES, wanted, status, MOVE | MOVE_ALL);
+    CHECK(left == 0, "round %ld: %ld, not 0", round, left);
     for (long i = 0; i < PAGES; i++) {
         moved += status[i] == wanted[i];
         /* one that a process is mapping stays */
@@ -388,13 +391,14 @@ static void cutter(struct thread *thread)
 static long move_beside_cuts(long round)
 {
     static int wanted[PAGES], status[PAGES];
-    long moved = 0;
+    long moved = 0, left;
 
     kernels_go(round);
     for (long i = 0; i < PAGES; i++)
         memory_readable(&move_area[i]); /* a page behind the end of the file is not */
     wanted_in(round, 1 + round % 7, PAGES, wanted);
-    CHECK(move_call(move_area, PAGES, wanted, status, MOVE) == 0, "%s", strerror(errno));
+    left = move_call(move_area, PAGES, wanted, status, MOVE);
+    CHECK(left == 0, "round %ld: %ld, not 0", round, left);
     for (long i = 0; i < PAGES; i++) {
         moved += status[i] == wanted[i];
         CHECK(status[i] == wanted[i] || status[i] == -ENOENT || status[i] == -EBUSY || status[i] == -EACCES,
@@ -444,6 +448,7 @@ static int file_private(void)
 void move_test_file_private(void)
 {
     static int wanted[PAGES], status[PAGES];
+    long left;
 
     state = tap_share(sizeof(*state));
     if (move_skip_one_node() || !begin_file("memfd") || !CHECK(state != NULL, "shared memory"))
@@ -460,7 +465,8 @@ void move_test_file_private(void)
         UNTIL(atomic_load(&state->ready) == 1, "a private mapping");
         kernels_go(round / 2);
         wanted_in(round, 1 + round % 5, PAGES, wanted);
-        CHECK(move_call(move_area, PAGES, wanted, status, MOVE | MOVE_ALL) == 0, "%s", strerror(errno));
+        left = move_call(move_area, PAGES, wanted, status, MOVE | MOVE_ALL);
+        CHECK(left == 0, "round %ld: %ld, not 0", round, left);
         for (long i = 0; i < PAGES; i++)
             CHECK(status[i] == wanted[i], "round %ld page %ld: %d, not %d", round, i, status[i], wanted[i]);
         atomic_store(&state->over, 1);

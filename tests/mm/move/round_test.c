@@ -5,6 +5,7 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/instance/instance.h"
+#include "kernel/lib/log.h"
 #include "mm/fault/still.h"
 #include "mm/move/internal.h"
 #include "msg/call.h"
@@ -22,11 +23,18 @@ struct sharing {
 
 struct instance instance;
 
+static uint32_t logged;           /* lines */
 static enum place dead;           /* PLACES: none */
 static int death;                 /* what a call to the dead place returns, or to a member that was gone before */
 static enum place refuses, stays; /* the new frame; to go back: PLACES: none */
 static uint64_t frames[PLACES];
 static uint32_t steps, step[PLACES]; /* when each place has got its frame; 0: never */
+
+void log_line(const char *format, ...)
+{
+    (void)format;
+    logged++;
+}
 
 static int set_frame(enum place place, uint64_t frame)
 {
@@ -221,4 +229,15 @@ TEST(round_cow, "a page that others may have is copy-on-write again when it is b
         CHECK_EQ(move_back(&moving, 1), 0);
         CHECK_EQ(moving.change.still.frame, OLD | SPACE_STILL_BACK | (cow != 0 ? 0 : SPACE_STILL_COW));
     }
+}
+
+TEST(round_result, "only want of memory is reported as that, and the log has what does not pass by itself")
+{
+    logged = 0;
+    CHECK_EQ(move_result_of(PAGE_SIZE, -ENOMEM), -ENOMEM);
+    CHECK_EQ(move_result_of(PAGE_SIZE, -EAGAIN), -EBUSY);
+    CHECK_EQ(logged, 0);
+    CHECK_EQ(move_result_of(PAGE_SIZE, -EHOSTDOWN), -EBUSY);
+    CHECK_EQ(move_result_of(PAGE_SIZE, -EPROTO), -EBUSY);
+    CHECK_EQ(logged, 2);
 }

@@ -164,13 +164,14 @@ uint32_t balance_place(const struct thread *parent, const uint64_t affinity[], e
 
     if (open) {
         read_own(&own);
-        for (uint32_t k = 0; k < instance.kernels; k++)
+        for (uint32_t k = 0; k < instance.kernels; k++) {
             view(k, affinity, &own, &kernels[k]);
+            if (made != NULL && kernels[k].count < made[k])
+                kernels[k].count = made[k];
+        }
     }
     spin_lock(&lock);
     if (open) {
-        for (uint32_t k = 0; k < instance.kernels && made != NULL; k++)
-            kernels[k].count = kernels[k].count > made[k] ? kernels[k].count : made[k];
         chosen = balance_choose(how, event, kernels, instance.kernels, instance.kernel, turn);
         if (chosen == BALANCE_NOWHERE)
             chosen = instance.kernel;

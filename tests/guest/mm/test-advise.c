@@ -229,6 +229,33 @@ static void test_errors(void)
     kernels_go(0);
 }
 
+#define MANY 3000l
+
+/* A look at thousands of areas, of which a kernel answers for some at a time, finds a hole in the first of them, and a
+ * lock on the last. */
+static void test_many(void)
+{
+    for (int k = 0; k < kernels_count(); k++) {
+        char *area;
+
+        kernels_go(0);
+        area = spread_memory_map(MANY + 1, PRIVATE);
+        if (area == NULL)
+            return;
+        for (long i = 0; i < MANY; i += 2)
+            CHECK(mprotect(area + i * PAGE, PAGE, PROT_READ) == 0, "%s", strerror(errno));
+        kernels_go(k);
+        CHECK(msync(area, MANY * PAGE, MS_ASYNC) == 0, "%s", strerror(errno));
+        CHECK(munmap(area + PAGE, PAGE) == 0, "%s", strerror(errno));
+        CHECK_ERROR(msync(area, MANY * PAGE, MS_ASYNC), ENOMEM);
+        CHECK(msync(area + 2 * PAGE, (MANY - 2) * PAGE, MS_ASYNC | MS_INVALIDATE) == 0, "%s", strerror(errno));
+        CHECK(mlock(area + (MANY - 1) * PAGE, PAGE) == 0, "%s", strerror(errno));
+        CHECK_ERROR(msync(area + 2 * PAGE, (MANY - 2) * PAGE, MS_ASYNC | MS_INVALIDATE), EBUSY);
+        CHECK(munmap(area, (MANY + 1) * PAGE) == 0, "%s", strerror(errno));
+    }
+    kernels_go(0);
+}
+
 static const struct tap_test tests[] = {
     {"discard", "MADV_DONTNEED gives pages up on every kernel", test_discard},
     {"free", "MADV_FREE leaves old contents or zeros", test_free},
@@ -238,6 +265,7 @@ static const struct tap_test tests[] = {
     {"hints", "MADV_NORMAL and the other hints change nothing and refuse what is not mapped", test_hints},
     {"populate", "MADV_POPULATE_READ and MADV_POPULATE_WRITE give pages frames", test_populate},
     {"errors", "madvise refuses what Linux refuses", test_errors},
+    {"many", "a look at thousands of mappings finds the hole in the first and the lock on the last", test_many},
 };
 
 int main(int argc, char **argv)

@@ -268,22 +268,28 @@ TEST(buffer_resize_steps, "another size of a large buffer touches no part of it,
 
 TEST(buffer_resize_refused, "without memory for another size everything stays as it is")
 {
-    for (int after = 0; after < 6; after++) {
-        struct pipe_buffer buffer = {0};
-        uint64_t in = 0, out = 0;
-        int64_t size;
+    for (uint64_t to = 4 * MIB; to <= 8 * MIB; to *= 2) {
+        int64_t size = -ENOMEM;
+        int needed = 0;
 
-        CHECK_EQ(pipe_buffer_resize(&buffer, 2 * MIB), 2 * MIB);
-        put_sequence(&buffer, &in, MIB + MIB / 2);
-        take_sequence(&buffer, &out, MIB + 100);
-        put_sequence(&buffer, &in, MIB);
-        granted = after;
-        size = pipe_buffer_resize(&buffer, after % 2 == 0 ? 4 * MIB : 8 * MIB);
-        CHECK(size == -ENOMEM || size > (int64_t)(2 * MIB));
-        granted = -1;
-        take_sequence(&buffer, &out, in - out);
-        pipe_buffer_free(&buffer);
-        CHECK_EQ(parts, 0);
+        for (; size == -ENOMEM; needed++) {
+            struct pipe_buffer buffer = {0};
+            uint64_t in = 0, out = 0;
+
+            CHECK_EQ(pipe_buffer_resize(&buffer, 2 * MIB), 2 * MIB);
+            put_sequence(&buffer, &in, MIB + MIB / 2);
+            take_sequence(&buffer, &out, MIB + 100);
+            put_sequence(&buffer, &in, MIB);
+            granted = needed;
+            size = pipe_buffer_resize(&buffer, to);
+            granted = -1;
+            CHECK_EQ(pipe_buffer_size(&buffer), size == -ENOMEM ? 2 * MIB : to);
+            take_sequence(&buffer, &out, in - out);
+            pipe_buffer_free(&buffer);
+            CHECK_EQ(parts, 0);
+        }
+        CHECK_EQ(size, to);
+        CHECK_EQ(needed, 3); /* with none and one it has failed; it takes a table and, for what is not whole, a chunk */
     }
 }
 

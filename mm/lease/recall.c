@@ -21,6 +21,7 @@
 #define ROOM (LONG_ANSWER_MAX - sizeof(struct msg_space_recalled))
 #define PAGES_A_PART 256u /* of a reply: a bound, because handlers fill it in and apply it */
 #define AREAS_A_PART 256u
+#define LOOK_MAX 64u /* leases that a wait with a recall under way looks at in one step, because handlers do it */
 
 /* A recall of one lease, which has begun and is not over. */
 struct lease_recall {
@@ -38,6 +39,7 @@ struct lease_wait {
     struct list node;         /* [k] space->lock: in space->leases.waits, or in a list of waiters that are done */
     struct space *space;      /* [i] with a reference */
     struct space_range range; /* [i] */
+    uint64_t next;            /* [k] where in it the wait looks next for leases to recall */
     lease_done done;
     void *context;
     int error;               /* [k] it fails with it as soon as its recalls are over, and begins no more of them */
@@ -90,18 +92,36 @@ static struct lease_recall *begin_one_locked(struct space *space, struct lease_w
     return recall;
 }
 
-/* Begins recalls for WAIT: of one lease in its range of each holder that WAIT has not asked, unless a fork holds
- * recalls back. Returns them, in front of START. */
-static struct lease_recall *begin_locked(struct space *space, struct lease_wait *wait, struct lease_recall *start)
+/* As begin_locked, of the leases in [FROM, TO), a part of the wait's range. *LEFT: how many it may look at. As long as
+ * WAIT has nothing under way it looks on: it passes over leases only whose recall somebody else has begun. */
+static struct lease_recall *begin_in_locked(struct space *space, struct lease_wait *wait, uint64_t from, uint64_t to,
+                                            uint32_t *left, struct lease_recall *start)
 {
-    const struct lease *lease = lease_others_locked(space, wait->range.start, wait->range.end);
+    const struct lease *lease = from < to ? lease_others_locked(space, from, to) : NULL;
 
-    if (space->leases.held)
-        return start;
-    for (; lease != NULL && lease->start < wait->range.end; lease = lease_map_after(&space->leases.map, lease)) {
+    for (; lease != NULL && lease->start < to && (*left > 0 || wait->asked == 0);
+         lease = lease_map_after(&space->leases.map, lease)) {
+        *left -= *left > 0 ? 1 : 0;
+        wait->next = lease->end < wait->range.end ? lease->end : wait->range.end;
         if (lease->kernel != instance.kernel && (wait->asked >> lease->kernel & 1) == 0)
             start = begin_one_locked(space, wait, lease, start);
     }
+    return start;
+}
+
+/* Begins recalls for WAIT: of one lease in its range of each holder that WAIT has not asked, as far as it finds them
+ * among the next LOOK_MAX leases, and of one at least, unless others recall all that are left or a fork holds recalls
+ * back. Returns them, in front of START. There may be as many leases as areas, and each end of a recall comes here: so
+ * it goes on where it was, and from the start of the range behind its end. */
+static struct lease_recall *begin_locked(struct space *space, struct lease_wait *wait, struct lease_recall *start)
+{
+    uint64_t from = wait->next;
+    uint32_t left = LOOK_MAX;
+
+    if (space->leases.held)
+        return start;
+    start = begin_in_locked(space, wait, from, wait->range.end, &left, start);
+    start = begin_in_locked(space, wait, wait->range.start, from, &left, start);
     if (wait->asked != 0 && !wait->noted) {
         lease_note_recall_locked(space, wait->range);
         wait->noted = true;
@@ -125,6 +145,7 @@ int lease_wait_locked(struct space *space, struct space_range range, lease_done 
         return -ENOMEM;
     wait->space = space;
     wait->range = range;
+    wait->next = range.start;
     wait->done = done;
     wait->context = context;
     space_hold(space);
@@ -203,16 +224,20 @@ static int take_answer_locked(struct lease_recall *recall, const struct msg_spac
     return error != 0 ? error : lease_recalled_locked(space, answer->start, answer->end);
 }
 
-/* A recall is over, or a fork holds no recall back any more. Moves waiters that have nothing more to wait for, or that
- * fail, to READY, and begins recalls for the others, which it returns. FAILED: the range of a recall that had no
+/* A recall of OVER has ended, or, if that is NULL, a fork holds no recall back any more. Moves waiters that have
+ * nothing more to wait for, or that fail, to READY, and begins recalls for the others, which it returns. A wait with
+ * recalls under way, other than OVER, is left alone until one of them ends. FAILED: the range of a recall that had no
  * memory, with which the waiters for a part of it fail; or NULL. */
-static struct lease_recall *go_on_locked(struct space *space, const struct space_range *failed, struct list *ready)
+static struct lease_recall *go_on_locked(struct space *space, const struct lease_wait *over,
+                                         const struct space_range *failed, struct list *ready)
 {
     struct lease_recall *start = NULL;
 
     list_for_each_safe(node, &space->leases.waits) {
         struct lease_wait *wait = container_of(node, struct lease_wait, node);
 
+        if (wait != over && wait->asked != 0)
+            continue;
         if (failed != NULL && wait->range.start < failed->end && failed->start < wait->range.end)
             wait->error = -ENOMEM;
         if (wait->error == 0)
@@ -251,7 +276,7 @@ static struct lease_recall *end_locked(struct lease_recall *recall, int error, s
         recall->wait = NULL;
     else
         heap_free(recall, sizeof(*recall));
-    return go_on_locked(wait->space, error != 0 ? &range : NULL, ready);
+    return go_on_locked(wait->space, wait, error != 0 ? &range : NULL, ready);
 }
 
 static void take_answer(void *context, uint32_t kernel, const void *reply, int length)
@@ -288,7 +313,7 @@ void lease_resume(struct space *space)
 
     list_init(&ready);
     spin_lock(&space->lock);
-    start = go_on_locked(space, NULL, &ready);
+    start = go_on_locked(space, NULL, NULL, &ready);
     spin_unlock(&space->lock);
     lease_recall(start);
     end_ready(&ready);

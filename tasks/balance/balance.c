@@ -19,7 +19,7 @@
 #define WORDS (CPUS_MAX / 64)
 #define LOOK_INTERVAL 50000000ull /* minimal time between two runs, ns */
 #define LOOK_COSTS 4u             /* time between two runs, in costs of a move */
-#define LOOK_MAX 64u              /* ready threads of a CPU that are looked at */
+#define LOOK_MAX 64u              /* ready threads that are looked at: of a CPU, and of all when one is placed */
 #define MOVE_NS_FIRST 1000000ull  /* assumed duration of a move before the first measurement */
 #define FETCH_NS_FIRST 50000ull
 #define FETCHES_FIRST 32u
@@ -103,19 +103,25 @@ static void sort_out(const struct thread *thread, struct own_load *own)
     }
 }
 
-/* Fills *OWN. Threads that were made here for other kernels, and have not run yet, need no CPU here, but there. */
+/* Fills *OWN. Threads that were made here for other kernels, and have not run yet, need no CPU here, but there; those
+ * behind the first LOOK_MAX ready ones of all CPUs count as if they stayed. */
 static void read_own(struct own_load *own)
 {
+    uint32_t left = LOOK_MAX;
+
     *own = (struct own_load){0};
     for (uint32_t i = 0; i < cpu_total; i++) {
         struct cpu_queue *queue = queue_of(i);
-        uint32_t left = LOOK_MAX;
 
+        if (queue->run.load == 0)
+            continue; /* no program has a thread there */
         spin_lock(&queue->lock);
         own->staying += queue->run.load;
         sort_out(sched_running_on(queue), own);
-        for (struct time_node *node = queue->run.ready.first; node != NULL && left-- > 0; node = time_queue_next(node))
+        for (struct time_node *node = queue->run.ready.first; node != NULL && left > 0; node = time_queue_next(node)) {
+            left--;
             sort_out(thread_of((struct sched_entity *)(void *)node), own);
+        }
         spin_unlock(&queue->lock);
     }
 }
@@ -159,7 +165,8 @@ uint32_t balance_place(const struct thread *parent, const uint64_t affinity[], e
     struct balance_kernel kernels[KERNELS_MAX];
     enum balance_placing how = mode == BALANCE_OFF ? PLACE_LOCAL : placing;
     uint32_t chosen = instance.kernel;
-    bool open = !is_bound_here(affinity) && (how != PLACE_LOCAL || !is_allowed(instance.kernel, affinity));
+    bool open = instance.kernels > 1 && !is_bound_here(affinity) &&
+                (how != PLACE_LOCAL || !is_allowed(instance.kernel, affinity));
     struct own_load own;
 
     if (open) {

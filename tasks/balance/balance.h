@@ -23,7 +23,7 @@ void balance_init(void);
 /* Returns the kernel on which a new thread of PARENT's is to begin: a started one with a CPU in AFFINITY (all zero: any
  * CPU); this kernel if there is no such kernel or none that is better. MADE, if not NULL, gives a lower bound for the
  * number of threads on each kernel, because blocked threads need a CPU again. Never waits; costs a few instructions for
- * each kernel of the machine. */
+ * each kernel of the machine and each CPU of this one, and for up to 64 ready threads. */
 uint32_t balance_place(const struct thread *parent, const uint64_t affinity[], enum balance_event event,
                        const uint32_t made[]);
 

@@ -1,6 +1,6 @@
 /* Recalls of several leases at the home (mm/lease/lease.md, "Several leases"). Kernel 1 has leases 0 and 2, kernel 2 has lease 1. One wait wants
- * all of them, another leases 1 and 2. A wait recalls one lease of each holder at a time; it has the memory for one of these recalls, and may get memory for another. A holder gives
- * the lease up, or has no memory to answer. A fork may hold recalls back once while nobody waits.
+ * all of them, another leases 1 and 2. A wait recalls one lease of each holder at a time; it has the memory for one of these recalls, and may get memory for another. While it has one under way, it may
+ * stop looking for more before it has seen all leases, and looks on when one of its own is over. A holder gives the lease up, or has no memory to answer. A fork may hold recalls back once while nobody waits.
  *
  * An atomic step is a critical section of space->lock.
  *
@@ -9,7 +9,7 @@
  *
  * Seeded bugs: 1 a wait goes on when its first recall is over; 2 the end of a recall looks only at the wait whose recall it was; 3 a lease is recalled that is being recalled; 4 a wait fails
  * at once, although another recall of its is under way; 5 the release of the fork's lock begins no recall; 6 a wait without memory begins no recall; 7 the end of a recall
- * begins no other one. */
+ * begins no other one; 8 a wait stops looking although it has nothing under way. */
 #ifndef BUG
 #define BUG 0
 #endif
@@ -21,6 +21,8 @@
 #define WANTS(w, l) (w == 0 || l != 0)
 #define LEFT(w) ((leased[0] && WANTS(w, 0)) || (leased[1] && WANTS(w, 1)) || (leased[2] && WANTS(w, 2)))
 #define UNDER_WAY(w) (recall[0] == w || recall[1] == w || recall[2] == w)
+/* The recall of X, one of the wait OVER, had no memory: whether W fails. */
+#define FAILS(w, x) (waits[w] && WANTS(w, x) && (over == w || !UNDER_WAY(w)))
 #define ANY (recall[0] != NOBODY || recall[1] != NOBODY || recall[2] != NOBODY)
 
 bool leased[LEASES] = true;
@@ -46,6 +48,7 @@ inline begin(w)
             :: own[w] == LEASES && BUG != 6 -> own[w] = l; recall[l] = w; asked[w * 3 + HOLDER(l)] = true
             :: own[w] != LEASES || BUG == 6 -> recall[l] = w; asked[w * 3 + HOLDER(l)] = true
             :: own[w] != LEASES || BUG == 6 /* no memory */
+            :: UNDER_WAY(w) || BUG == 8 /* it has looked at enough leases */
             fi
         :: else
         fi;
@@ -75,7 +78,7 @@ inline go_on(over)
     do
     :: w < WAITS ->
         if
-        :: waits[w] && (BUG != 2 || w == over || over == NOBODY) ->
+        :: waits[w] && (w == over || (!UNDER_WAY(w) && (BUG != 2 || over == NOBODY))) ->
             if
             :: !failed[w] && BUG != 7 -> begin(w)
             :: else
@@ -125,8 +128,8 @@ inline answer(x)
     :: leased[x] = false
     :: tries > 0 -> /* no memory */
         tries--;
-        failed[0] = failed[0] || (waits[0] && WANTS(0, x));
-        failed[1] = failed[1] || (waits[1] && WANTS(1, x))
+        failed[0] = failed[0] || FAILS(0, x);
+        failed[1] = failed[1] || FAILS(1, x)
     fi;
     go_on(over);
     over = 0

@@ -191,6 +191,14 @@ static size_t take_ended(const struct pipe_buffer *buffer, struct place *place, 
     return count;
 }
 
+/* Whether the part at AT has a recorded length. A part that has ended is never the one that is being written: that one
+ * may share the memory, and with it the record, of the first part, when its bytes are in front of those that are left
+ * there. */
+static inline bool has_ended(const struct pipe_buffer *buffer, uint64_t at)
+{
+    return buffer->packets && at / PIPE_PART < buffer->written / PIPE_PART && part_at(buffer, at)->length != 0;
+}
+
 /* Moves PLACE over at most SIZE bytes from the first one on, and copies them to TO unless that is NULL. Returns how
  * many. */
 static size_t look(const struct pipe_buffer *buffer, struct place *place, bool packets, uint8_t *to, size_t size)
@@ -203,7 +211,7 @@ static size_t look(const struct pipe_buffer *buffer, struct place *place, bool p
         uint64_t left = buffer->written - place->at;
         size_t count = size - done < PIPE_PART - offset ? size - done : PIPE_PART - offset;
 
-        if (buffer->packets && part_at(buffer, place->at)->length != 0) {
+        if (has_ended(buffer, place->at)) {
             done += take_ended(buffer, place, to != NULL ? to + done : NULL, size - done);
             continue;
         }
@@ -345,7 +353,7 @@ static void move_part(struct pipe_buffer *old, struct pipe_buffer *new, uint64_t
 
 /* Moves the parts with bytes and with the reservation from OLD to NEW, which has room for them, at the same positions.
  * Bytes are copied only if the last part has the memory of the first one, whose bytes are behind its own, in one of the
- * two; then it has no end yet. False, with nothing changed: no memory. */
+ * two; then it has not ended, and a record there is of the first one. False, with nothing changed: no memory. */
 static bool move_parts(struct pipe_buffer *old, struct pipe_buffer *new)
 {
     uint64_t first = old->taken / PIPE_PART, last, end = old->written + old->reserved, stop;

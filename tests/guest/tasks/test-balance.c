@@ -62,6 +62,15 @@ static void run_waiter(struct thread *thread)
     }
 }
 
+/* Waits until *KERNEL, of thread I, is HERE, or is known if HERE is negative. */
+static void seen_wait(const atomic_int *kernel, int i, int here)
+{
+    for (int look = 0; look < PATIENCE && (here < 0 ? atomic_load(kernel) < 0 : atomic_load(kernel) != here); look++)
+        nap();
+    CHECK(atomic_load(kernel) >= 0 && (here < 0 || atomic_load(kernel) == here), "thread %d is on kernel %d, not %d", i,
+          atomic_load(kernel), here);
+}
+
 /* Starts one more and waits until it has its pages and only computes: a thread that waits for one needs no CPU. */
 static bool spinner_start(int i)
 {
@@ -71,8 +80,10 @@ static bool spinner_start(int i)
     spinners[i].index = i;
     if (!CHECK(thread_start(&spinners[i], run_spinner), "%s", strerror(errno)))
         return false;
-    while (atomic_load(&first[i]) < 0 || atomic_load(&rounds[i]) < WARM)
+    seen_wait(&first[i], i, -1);
+    for (int look = 0; look < PATIENCE && atomic_load(&rounds[i]) < WARM; look++)
         nap();
+    CHECK(atomic_load(&rounds[i]) >= WARM, "thread %d computes nothing", i);
     return true;
 }
 
@@ -84,13 +95,13 @@ static void spinners_end(int count)
     atomic_store(&over, false);
 }
 
-/* How many different kernels there are among the first COUNT of KERNELS. */
+/* How many different kernels there are among the first COUNT of KERNELS, of which some may be unknown. */
 static int different(const atomic_int *kernels, int count)
 {
     unsigned long seen = 0;
 
     for (int i = 0; i < count; i++)
-        seen |= 1ul << atomic_load(&kernels[i]);
+        seen |= atomic_load(&kernels[i]) >= 0 ? 1ul << atomic_load(&kernels[i]) : 0;
     return __builtin_popcountl(seen);
 }
 
@@ -185,8 +196,7 @@ static void test_waiters(void)
         spinners[started].index = started;
         if (!CHECK(thread_start(&spinners[started], run_waiter), "%s", strerror(errno)))
             break;
-        while (atomic_load(&first[started]) < 0)
-            nap();
+        seen_wait(&first[started], started, -1);
     }
     CHECK(different(first, started) == count, "%d threads that wait began on %d kernels", started,
           different(first, started));
@@ -207,10 +217,8 @@ static bool waiters_start(int from, int count)
         if (!CHECK(thread_start(&spinners[i], run_waiter), "%s", strerror(errno)))
             return false;
     }
-    for (int i = from; i < from + count; i++) {
-        while (atomic_load(&first[i]) < 0)
-            nap();
-    }
+    for (int i = from; i < from + count; i++)
+        seen_wait(&first[i], i, -1);
     return true;
 }
 
@@ -239,8 +247,8 @@ static void test_stays(void)
     if (!CHECK(thread_start(&spinners[0], run_waiter), "%s", strerror(errno)))
         return;
     CHECK(place_push(spinners[0].tid_first, here) == 0, "the first thread cannot be bound");
-    while (atomic_load(&first[0]) < 0 || atomic_load(&last[0]) != here)
-        nap();
+    seen_wait(&first[0], 0, -1);
+    seen_wait(&last[0], 0, here);
     boards_settle(); /* it may have been elsewhere */
     if (!waiters_start(1, count - 1))
         return;
@@ -287,9 +295,7 @@ static void test_least_loaded(void)
         if (!spinner_start(i))
             return;
         CHECK(place_push(spinners[i].tid_first, loaded) == 0, "thread %d does not go", i);
-        for (int wait = 0; wait < PATIENCE && atomic_load(&last[i]) != loaded; wait++)
-            nap();
-        CHECK(atomic_load(&last[i]) == loaded, "thread %d is on kernel %d, not %d", i, atomic_load(&last[i]), loaded);
+        seen_wait(&last[i], i, loaded);
     }
     for (int i = 2; i < 4; i++) {
         if (!spinner_start(i))
@@ -326,8 +332,7 @@ static void test_bound(void)
         if (!spinner_start(i))
             return;
         CHECK(place_push(spinners[i].tid_first, here) == 0, "thread %d cannot be bound", i);
-        for (int wait = 0; wait < PATIENCE && atomic_load(&last[i]) != here; wait++)
-            nap();
+        seen_wait(&last[i], i, here);
         atomic_store(&moves[i], 0);
     }
     for (int i = 0; i < LOOKS; i++)

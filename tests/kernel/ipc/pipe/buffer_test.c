@@ -268,22 +268,28 @@ TEST(buffer_resize_steps, "another size of a large buffer touches no part of it,
 
 TEST(buffer_resize_refused, "without memory for another size everything stays as it is")
 {
-    for (int after = 0; after < 6; after++) {
-        struct pipe_buffer buffer = {0};
-        uint64_t in = 0, out = 0;
-        int64_t size;
+    for (uint64_t to = 4 * MIB; to <= 8 * MIB; to *= 2) {
+        int64_t size = -ENOMEM;
+        int needed = 0;
 
-        CHECK_EQ(pipe_buffer_resize(&buffer, 2 * MIB), 2 * MIB);
-        put_sequence(&buffer, &in, MIB + MIB / 2);
-        take_sequence(&buffer, &out, MIB + 100);
-        put_sequence(&buffer, &in, MIB);
-        granted = after;
-        size = pipe_buffer_resize(&buffer, after % 2 == 0 ? 4 * MIB : 8 * MIB);
-        CHECK(size == -ENOMEM || size > (int64_t)(2 * MIB));
-        granted = -1;
-        take_sequence(&buffer, &out, in - out);
-        pipe_buffer_free(&buffer);
-        CHECK_EQ(parts, 0);
+        for (; size == -ENOMEM; needed++) {
+            struct pipe_buffer buffer = {0};
+            uint64_t in = 0, out = 0;
+
+            CHECK_EQ(pipe_buffer_resize(&buffer, 2 * MIB), 2 * MIB);
+            put_sequence(&buffer, &in, MIB + MIB / 2);
+            take_sequence(&buffer, &out, MIB + 100);
+            put_sequence(&buffer, &in, MIB);
+            granted = needed;
+            size = pipe_buffer_resize(&buffer, to);
+            granted = -1;
+            CHECK_EQ(pipe_buffer_size(&buffer), size == -ENOMEM ? 2 * MIB : to);
+            take_sequence(&buffer, &out, in - out);
+            pipe_buffer_free(&buffer);
+            CHECK_EQ(parts, 0);
+        }
+        CHECK_EQ(size, to);
+        CHECK_EQ(needed, 3); /* with none and one it has failed; it takes a table and, for what is not whole, a chunk */
     }
 }
 
@@ -355,6 +361,37 @@ TEST(buffer_look_packets, "a packet that is skipped in part keeps the rest, and 
     CHECK_EQ(pipe_buffer_room(&buffer), PIPE_SIZE);
     pipe_buffer_free(&buffer);
     CHECK_EQ(parts, 0);
+}
+
+TEST(buffer_wrap_ended, "bytes in front of the rest of a part that has ended are not taken for a part of it")
+{
+    for (uint64_t size = 2 * PIPE_PART; size <= 2 * PIPE_SIZE; size *= 2) {
+        for (int shrunk = 0; shrunk < 2; shrunk++) {
+            struct pipe_buffer buffer = {0};
+            size_t stream = 0;
+
+            CHECK_EQ(pipe_buffer_resize(&buffer, shrunk ? 2 * size : size), shrunk ? 2 * size : size);
+            CHECK_EQ(pipe_buffer_put(&buffer, "AAAAABBBBB", 10, 1), 10);
+            CHECK_EQ(pipe_buffer_put_packets(&buffer, "P", 1), 1); /* ends the first part after 10 bytes */
+            CHECK_EQ(pipe_buffer_take(&buffer, back, 5), 5);
+            for (; stream < size - 2 * PIPE_PART; stream += 1024)
+                CHECK_EQ(pipe_buffer_put(&buffer, bytes, 1024, 1), 1024);
+            CHECK_EQ(pipe_buffer_put(&buffer, "xyz", 3, 1), 3);
+            if (shrunk)
+                CHECK_EQ(pipe_buffer_resize(&buffer, size), size);
+            CHECK_EQ(pipe_buffer_room(&buffer), 2);
+            CHECK_EQ(pipe_buffer_look(&buffer, back, sizeof(back)), stream + 9);
+            CHECK(memcmp(back, "BBBBBP", 6) == 0 && memcmp(back + 6 + stream, "xyz", 3) == 0);
+            pipe_buffer_skip(&buffer, stream + 8);
+            CHECK_EQ(pipe_buffer_used(&buffer), 1);
+            CHECK_EQ(pipe_buffer_take(&buffer, back, 100), 1);
+            CHECK_EQ(back[0], 'z');
+            CHECK_EQ(pipe_buffer_used(&buffer), 0);
+            CHECK_EQ(pipe_buffer_room(&buffer), size);
+            pipe_buffer_free(&buffer);
+            CHECK_EQ(parts, 0);
+        }
+    }
 }
 
 TEST(buffer_reserve, "room that is reserved has memory, whatever happens until it is filled")

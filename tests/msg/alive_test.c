@@ -628,16 +628,42 @@ TEST(probed, "the NMI of a watcher is answered once, and no other is taken for i
     CHECK_EQ(boards[0][MSG_BOARD_ALIVE + 1], 1);
 }
 
-TEST(probed_other, "nor does another CPU, which gets an NMI for another reason, answer for the first one")
+TEST(probed_other, "a kernel answers when each of its CPUs has taken an NMI, whichever is the last, and once")
+{
+    volatile uint64_t *answers = &boards[0][MSG_BOARD_ALIVE + 1];
+
+    begin_two();
+    for (uint32_t round = 1; round <= 3; round++) {
+        nmis = 0;
+        page.probed = 1;
+        test_cpu = &other_cpu;
+        CHECK(!alive_probed()); /* of the host: it is no answer for the first one */
+        test_cpu = &first_cpu;
+        CHECK(alive_probed() && !alive_probed());
+        CHECK(page.probed == 0 && nmis == 1 && asked == 99 - 10);
+        CHECK_EQ(*answers, round - 1); /* it may spin for what the other one has */
+        page.probed = 1;               /* the next deputy */
+        CHECK(alive_probed() && nmis == 1);
+        test_cpu = &other_cpu;
+        CHECK(alive_probed() && !alive_probed());
+        CHECK_EQ(*answers, round);
+    }
+    end_two();
+}
+
+TEST(probed_both, "which one NMI is enough for that the first CPU and another kernel have asked for")
 {
     begin_two();
+    while (nmis == 0)
+        look_of_two(false, 1);
     page.probed = 1;
-    test_cpu = &other_cpu;
-    CHECK(!alive_probed());
-    CHECK_EQ(page.probed, 1);
+    CHECK(alive_probed() && nmis == 2);
     CHECK_EQ(boards[0][MSG_BOARD_ALIVE + 1], 0);
-    test_cpu = &first_cpu;
-    CHECK(alive_probed());
+    test_cpu = &other_cpu;
+    CHECK(alive_probed() && !alive_probed());
     CHECK_EQ(boards[0][MSG_BOARD_ALIVE + 1], 1);
+    test_cpu = &first_cpu;
+    look_after(LOOK);
+    CHECK_EQ(nmis, 3); /* the first one has seen the answer, too */
     end_two();
 }

@@ -9,6 +9,7 @@
 #include "kernel/arch/x86_64/traps.h"
 #include "kernel/instance/instance.h"
 #include "kernel/instance/window.h"
+#include "kernel/lib/log.h"
 #include "kernel/wait/completion.h"
 #include "msg/channel.h"
 #include "msg/idle.h"
@@ -349,6 +350,29 @@ void alive_tick(uint64_t now)
     if (idle_looks_count)
         __atomic_fetch_add(&msg_board_own()[BOARD_BEATS], 1, __ATOMIC_RELEASE);
     look(counted);
+}
+
+static void dump(const char *what, uint32_t number, const struct watched *watched)
+{
+    if (watched->suspected)
+        log_event("wait kernel %u suspects %s %u: no beat for %lu ms, %u turns, no answer for %lu ms", instance.kernel,
+                  what, number, (unsigned long)(watched->silence / MS), watched->turns,
+                  (unsigned long)(watched->unanswered / MS));
+}
+
+void alive_dump(uint64_t now)
+{
+    if (period == 0)
+        return;
+    if (now > next_look + period)
+        log_event("wait kernel %u has not looked for %lu ms whether others live", instance.kernel,
+                  (unsigned long)((now - last_look) / MS));
+    for (uint32_t i = 1; i < cpu_total; i++)
+        dump("its CPU", cpus[i]->number, &own_cpus[i]);
+    for (uint32_t k = 0; k < instance.kernels; k++) {
+        if (kernels[k].watched)
+            dump("kernel", k, &kernels[k]);
+    }
 }
 
 /* Answers the kernel that has asked, if each other CPU has taken an NMI since. */

@@ -3,6 +3,7 @@
  * sources: msg/alive.c boot/options/options.c */
 #include "msg/alive.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -58,6 +59,19 @@ void apic_send_nmi(uint32_t target)
 {
     asked = target - 10;
     nmis++;
+}
+
+static char last_event[200];
+static uint32_t events;
+
+void log_event(const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(last_event, sizeof(last_event), format, arguments);
+    va_end(arguments);
+    events++;
 }
 
 static void nothing(void)
@@ -665,5 +679,32 @@ TEST(probed_both, "which one NMI is enough for that the first CPU and another ke
     test_cpu = &first_cpu;
     look_after(LOOK);
     CHECK_EQ(nmis, 3); /* the first one has seen the answer, too */
+    end_two();
+}
+
+TEST(dump, "the wait dump says whom a kernel suspects, for how long, and that it has not looked")
+{
+    begin("");
+    alive_forget(0); /* of tests before */
+    alive_forget(3);
+    alive_dump(now);
+    CHECK_EQ(events, 0);
+    give_turns(2, 9); /* eight looks of silence, and one more until an answer is seen */
+    alive_dump(now);
+    CHECK(events == 1 && strstr(last_event, "suspects kernel 2: no beat for ") != NULL &&
+          strstr(last_event, " turns, no answer for ") != NULL);
+    beat();
+    look_after(LOOK);
+    alive_dump(now);
+    CHECK_EQ(events, 1);
+    alive_dump(now + T);
+    CHECK(events == 2 && strstr(last_event, "has not looked for 200 ms") != NULL);
+    begin_two();
+    alive_forget(D);
+    events = 0;
+    while (nmis == 0)
+        look_of_two(false, 1);
+    alive_dump(now);
+    CHECK(events == 1 && strstr(last_event, "suspects its CPU ") != NULL);
     end_two();
 }

@@ -9,6 +9,7 @@
 #include "kernel/arch/x86_64/traps.h"
 #include "kernel/instance/instance.h"
 #include "kernel/instance/window.h"
+#include "kernel/lib/log.h"
 #include "kernel/wait/completion.h"
 #include "msg/channel.h"
 #include "msg/idle.h"
@@ -51,6 +52,8 @@ static volatile uint64_t ticks[CPUS_MAX];       /* by index: each CPU writes its
 static struct watched own_cpus[CPUS_MAX];       /* by index, but the first */
 static volatile uint64_t cpu_answers[CPUS_MAX]; /* [a] by index: to NMIs of the first CPU */
 static volatile bool cpu_asked[CPUS_MAX];       /* [a] by index: such an NMI is on its way */
+static volatile bool kernel_asked;              /* [a] another kernel has asked, and not all CPUs have answered */
+static uint64_t before_asked[CPUS_MAX];         /* [a] by index: cpu_answers when it asked */
 static uint32_t margin = 1;                     /* TURNS and PATIENCE times this: see learn */
 static uint32_t margin_looks;                   /* of this watcher, since the margin was needed, or has changed */
 static bool deputy;                             /* this kernel ends the machine when kernel 0 has died */
@@ -185,6 +188,13 @@ static void excuse(struct watched *cpu, bool pauses, uint64_t beats)
     cpu->excused = pauses;
 }
 
+/* Has an NMI ask the CPU of INDEX. If one is on its way, they become one. Any context. */
+static void ask_cpu(uint32_t index)
+{
+    __atomic_store_n(&cpu_asked[index], true, __ATOMIC_SEQ_CST);
+    apic_send_nmi(cpus[index]->apic_id);
+}
+
 /* Looks at the other CPUs of this kernel. False: one hangs, so this kernel does not beat. One that spins may do so
  * until another one, which its host leaves alone, releases a lock or flushes: that is no hang as long as such a one is
  * given time. */
@@ -207,10 +217,8 @@ static bool all_tick(uint64_t counted)
         default:
             left_alone = left_alone || (own_cpus[i].suspected && own_cpus[i].unanswered > 0);
         }
-        if (asks) {
-            __atomic_store_n(&cpu_asked[i], true, __ATOMIC_SEQ_CST);
-            apic_send_nmi(cpus[i]->apic_id);
-        }
+        if (asks)
+            ask_cpu(i);
     }
     return !gone && (!spin || left_alone);
 }
@@ -220,7 +228,7 @@ static uint64_t board_word(uint32_t kernel, uint32_t word)
     return __atomic_load_n(&msg_board_of(kernel)[word], __ATOMIC_ACQUIRE);
 }
 
-/* Has an NMI ask the first CPU of KERNEL whether its host runs it. */
+/* Has an NMI ask the first CPU of KERNEL whether its host runs it and the others. */
 static void ask(uint32_t kernel)
 {
     __atomic_fetch_or(&window_boot_page()->probed, 1ull << kernel, __ATOMIC_SEQ_CST);
@@ -253,7 +261,7 @@ static const char *look_at(uint32_t kernel, struct watched *watched, uint64_t co
     case SPINS:
         return "it runs, and does not take interrupts";
     case GONE:
-        return "its first CPU does not run";
+        return "one of its CPUs does not run";
     default:
         if (asks && probes)
             ask(kernel);
@@ -344,17 +352,66 @@ void alive_tick(uint64_t now)
     look(counted);
 }
 
+static void dump(const char *what, uint32_t number, const struct watched *watched)
+{
+    if (watched->suspected)
+        log_event("wait kernel %u suspects %s %u: no beat for %lu ms, %u turns, no answer for %lu ms", instance.kernel,
+                  what, number, (unsigned long)(watched->silence / MS), watched->turns,
+                  (unsigned long)(watched->unanswered / MS));
+}
+
+void alive_dump(uint64_t now)
+{
+    if (period == 0)
+        return;
+    if (now > next_look + period)
+        log_event("wait kernel %u has not looked for %lu ms whether others live", instance.kernel,
+                  (unsigned long)((now - last_look) / MS));
+    for (uint32_t i = 1; i < cpu_total; i++)
+        dump("its CPU", cpus[i]->number, &own_cpus[i]);
+    for (uint32_t k = 0; k < instance.kernels; k++) {
+        if (kernels[k].watched)
+            dump("kernel", k, &kernels[k]);
+    }
+}
+
+/* Answers the kernel that has asked, if each other CPU has taken an NMI since. */
+static void answer_if_all(void)
+{
+    for (uint32_t i = 1; i < cpu_total; i++) {
+        if (__atomic_load_n(&cpu_answers[i], __ATOMIC_SEQ_CST) == before_asked[i])
+            return;
+    }
+    if (__atomic_exchange_n(&kernel_asked, false, __ATOMIC_SEQ_CST))
+        __atomic_fetch_add(&msg_board_own()[BOARD_ANSWERS], 1, __ATOMIC_RELEASE);
+}
+
+/* Another kernel asks the first CPU, which may spin, without interrupts, until another one releases a lock or has
+ * flushed. So this kernel has had a turn when all of its CPUs have had one. */
+static void ask_others(void)
+{
+    if (__atomic_load_n(&kernel_asked, __ATOMIC_SEQ_CST))
+        return; /* the next deputy asks, too */
+    for (uint32_t i = 1; i < cpu_total; i++)
+        before_asked[i] = __atomic_load_n(&cpu_answers[i], __ATOMIC_SEQ_CST);
+    __atomic_store_n(&kernel_asked, true, __ATOMIC_SEQ_CST);
+    for (uint32_t i = 1; i < cpu_total; i++)
+        ask_cpu(i);
+    answer_if_all();
+}
+
 bool alive_probed(void)
 {
     uint64_t bit = 1ull << instance.kernel;
     uint32_t index = cpu_several ? cpu_index() : 0;
 
     if (__atomic_exchange_n(&cpu_asked[index], false, __ATOMIC_SEQ_CST)) {
-        cpu_answers[index]++;
+        __atomic_fetch_add(&cpu_answers[index], 1, __ATOMIC_SEQ_CST);
+        answer_if_all();
         return true;
     }
     if (index != 0 || (__atomic_fetch_and(&window_boot_page()->probed, ~bit, __ATOMIC_SEQ_CST) & bit) == 0)
         return false;
-    __atomic_fetch_add(&msg_board_own()[BOARD_ANSWERS], 1, __ATOMIC_RELEASE);
+    ask_others();
     return true;
 }

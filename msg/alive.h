@@ -5,8 +5,8 @@
  * deputy, asks kernel 0 by NMIs and calls the hook for it; the others look at those before them while kernel 0 is
  * silent. A watcher looks eight times in the time of the option death=, and counts only time in which it has itself
  * been running: of the time between two of its looks at most the usual one counts. Of a kernel that is silent it counts
- * the turns that its host gives it, by the NMIs that it answers. So a host that is slow, or an emulator that stood
- * still, is no death. */
+ * the turns that its host gives it, by the NMIs that it answers: one is a turn of each of its CPUs. So a host that is
+ * slow, or an emulator that stood still, is no death. */
 #ifndef MSG_ALIVE_H
 #define MSG_ALIVE_H
 
@@ -33,7 +33,12 @@ void alive_pause(bool pause);
 uint64_t alive_due(uint64_t now);
 /* Called by the timer interrupt of every CPU. */
 void alive_tick(uint64_t now);
-/* Called by an NMI. True: the watcher has sent it, to learn whether this CPU takes interrupts at all. */
+/* For the wait dump, on the first CPU: writes to the log whom this kernel suspects at NOW (clock_now ns), and whether
+ * it has not looked for longer than it should. The times are this watcher's own, since it suspects them. Any context.
+ */
+void alive_dump(uint64_t now);
+/* Called by an NMI. True: the watcher has sent it, or the first CPU for it, to learn whether this CPU takes interrupts
+ * at all. May send such NMIs itself. */
 bool alive_probed(void);
 
 #endif

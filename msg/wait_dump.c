@@ -3,6 +3,7 @@
 
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/lib/log.h"
+#include "msg/alive.h"
 #include "msg/channel_internal.h"
 #include "msg/inject.h"
 
@@ -23,6 +24,7 @@ void msg_wait_dump(void)
 {
     if (!msg_ready)
         return;
+    alive_dump(clock_now());
     msg_dump_asked();
     msg_dump_kept();
     for (uint32_t k = 0; k < instance.kernels; k++) {

@@ -1,5 +1,5 @@
-/* Diagnosis of a hang: the unanswered requests of this kernel, the requests that it keeps, and the messages in its
- * rings and queues. */
+/* Diagnosis of a hang: whom this kernel suspects, its unanswered requests, the requests that it keeps, and the messages
+ * in its rings and queues. */
 #ifndef MSG_WAIT_DUMP_H
 #define MSG_WAIT_DUMP_H
 

@@ -46,7 +46,7 @@ struct boot_page {
     struct clock_shared clock;         /* [a] kernel/arch/x86_64/clock.h */
     volatile uint64_t watched;         /* [a] kernels whose death the others survive: written by kernel 0 */
     volatile uint64_t stopped;         /* [a] kernels that have died: a CPU of one that gets an NMI halts for good */
-    volatile uint64_t probed;          /* [a] kernels that are asked by an NMI whether their first CPU runs */
+    volatile uint64_t probed;          /* [a] kernels that are asked by an NMI whether their CPUs run */
     volatile uint64_t asked;           /* [a] kernels that die because a program has asked for it */
     struct start_slot slots[CPUS_MAX]; /* by machine-wide CPU number */
 };

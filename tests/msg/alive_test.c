@@ -3,6 +3,7 @@
  * sources: msg/alive.c boot/options/options.c */
 #include "msg/alive.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -58,6 +59,19 @@ void apic_send_nmi(uint32_t target)
 {
     asked = target - 10;
     nmis++;
+}
+
+static char last_event[200];
+static uint32_t events;
+
+void log_event(const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(last_event, sizeof(last_event), format, arguments);
+    va_end(arguments);
+    events++;
 }
 
 static void nothing(void)
@@ -628,16 +642,69 @@ TEST(probed, "the NMI of a watcher is answered once, and no other is taken for i
     CHECK_EQ(boards[0][MSG_BOARD_ALIVE + 1], 1);
 }
 
-TEST(probed_other, "nor does another CPU, which gets an NMI for another reason, answer for the first one")
+TEST(probed_other, "a kernel answers when each of its CPUs has taken an NMI, whichever is the last, and once")
+{
+    volatile uint64_t *answers = &boards[0][MSG_BOARD_ALIVE + 1];
+
+    begin_two();
+    for (uint32_t round = 1; round <= 3; round++) {
+        nmis = 0;
+        page.probed = 1;
+        test_cpu = &other_cpu;
+        CHECK(!alive_probed()); /* of the host: it is no answer for the first one */
+        test_cpu = &first_cpu;
+        CHECK(alive_probed() && !alive_probed());
+        CHECK(page.probed == 0 && nmis == 1 && asked == 99 - 10);
+        CHECK_EQ(*answers, round - 1); /* it may spin for what the other one has */
+        page.probed = 1;               /* the next deputy */
+        CHECK(alive_probed() && nmis == 1);
+        test_cpu = &other_cpu;
+        CHECK(alive_probed() && !alive_probed());
+        CHECK_EQ(*answers, round);
+    }
+    end_two();
+}
+
+TEST(probed_both, "which one NMI is enough for that the first CPU and another kernel have asked for")
 {
     begin_two();
+    while (nmis == 0)
+        look_of_two(false, 1);
     page.probed = 1;
-    test_cpu = &other_cpu;
-    CHECK(!alive_probed());
-    CHECK_EQ(page.probed, 1);
+    CHECK(alive_probed() && nmis == 2);
     CHECK_EQ(boards[0][MSG_BOARD_ALIVE + 1], 0);
-    test_cpu = &first_cpu;
-    CHECK(alive_probed());
+    test_cpu = &other_cpu;
+    CHECK(alive_probed() && !alive_probed());
     CHECK_EQ(boards[0][MSG_BOARD_ALIVE + 1], 1);
+    test_cpu = &first_cpu;
+    look_after(LOOK);
+    CHECK_EQ(nmis, 3); /* the first one has seen the answer, too */
+    end_two();
+}
+
+TEST(dump, "the wait dump says whom a kernel suspects, for how long, and that it has not looked")
+{
+    begin("");
+    alive_forget(0); /* of tests before */
+    alive_forget(3);
+    alive_dump(now);
+    CHECK_EQ(events, 0);
+    give_turns(2, 9); /* eight looks of silence, and one more until an answer is seen */
+    alive_dump(now);
+    CHECK(events == 1 && strstr(last_event, "suspects kernel 2: no beat for ") != NULL &&
+          strstr(last_event, " turns, no answer for ") != NULL);
+    beat();
+    look_after(LOOK);
+    alive_dump(now);
+    CHECK_EQ(events, 1);
+    alive_dump(now + T);
+    CHECK(events == 2 && strstr(last_event, "has not looked for 200 ms") != NULL);
+    begin_two();
+    alive_forget(D);
+    events = 0;
+    while (nmis == 0)
+        look_of_two(false, 1);
+    alive_dump(now);
+    CHECK(events == 1 && strstr(last_event, "suspects its CPU ") != NULL);
     end_two();
 }

@@ -62,7 +62,7 @@ def test_what_is_said_of_options_is_kept_in_order():
 @pytest.mark.parametrize("lines, unasked", [
     (["@died kernel 1, as a program asked: it was ended"], []),
     (["@died panic on kernel 1 cpu 1: asked", "@died kernel 1, as a program asked: it has stopped itself"], []),
-    (["@died kernel 1: its first CPU does not run"], ["kernel 1: its first CPU does not run"]),
+    (["@died kernel 1: one of its CPUs does not run"], ["kernel 1: one of its CPUs does not run"]),
     (["@died panic on kernel 2 cpu 3: why", "@died kernel 2: it has stopped itself"], ["panic on kernel 2 cpu 3: why"]),
     (["@died panic on kernel 2 cpu 3: why"], ["panic on kernel 2 cpu 3: why"]),  # the machine has ended before the fence
     (["@died kernel 1, as a program asked: ended", "@died panic on kernel 1 cpu 1: later"], ["panic on kernel 1 cpu 1: later"]),

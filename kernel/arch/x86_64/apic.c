@@ -117,7 +117,14 @@ void apic_send_startup(uint32_t target, uint8_t page)
 
 void apic_send_nmi(uint32_t target)
 {
+    uint32_t high = cpu_features.x2apic ? 0 : lapic[REG_ICR_HIGH / 4];
+
     icr_send(target, ICR_NMI | ICR_ASSERT);
+    if (cpu_features.x2apic)
+        return;
+    while ((lapic[REG_ICR_LOW / 4] & ICR_PENDING) != 0)
+        cpu_pause();
+    lapic[REG_ICR_HIGH / 4] = high; /* an NMI may have interrupted a send between its two writes */
 }
 
 void apic_timer_set_rate(uint64_t ticks_per_second)

@@ -16,6 +16,7 @@ void apic_end_of_interrupt(void);
 void apic_send(uint32_t target, uint8_t vector);
 void apic_send_init(uint32_t target);
 void apic_send_startup(uint32_t target, uint8_t page);
+/* The same of an NMI, also within the handler of one, which may have interrupted a send. */
 void apic_send_nmi(uint32_t target);
 
 /* Sets the timer ticks per second with our divider; measured once by clock_calibrate. */

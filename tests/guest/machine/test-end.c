@@ -12,7 +12,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "libc/kettle.h"
@@ -21,8 +20,8 @@
 #define KERNELS 64
 #define LEAST 20         /* records of each kernel that are acknowledged before the end */
 #define FILL_MAX 1000000 /* bytes written to the terminal at the end, unless it takes fewer */
-#define STANDS 500000000 /* ns for which a kernel that spins does nothing, and one that lives surely does something */
-#define LINE 8           /* bytes of one of its lines, and of a record */
+#define STANDS 8 /* rounds of all CPUs in which a kernel that hangs does nothing, and one that lives something */
+#define LINE 8   /* bytes of one of its lines, and of a record */
 
 struct board {
     atomic_long acknowledged[KERNELS]; /* records, by kernel */
@@ -113,20 +112,10 @@ static void fill_terminal(const char *directory)
     must(write(fd, number, strlen(number)) == (ssize_t)strlen(number), "the number of bytes");
 }
 
-static int64_t now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
-}
-
-/* Ends kernel 1 by a loop, so that nobody but kernel 0 could know. Returns when it does nothing any more. */
+/* Ends kernel 1 by a halt, so that nobody but kernel 0 could know. Returns when it does nothing any more: where CPUs
+ * have their turns one after another, kernel 1 has one while this moves to the kernel behind it. */
 static void hang_deputy(atomic_long *turns)
 {
-    int64_t since = now();
-    long seen = 0;
-
     if (fork() == 0) {
         must(kettle_migrate(1) == 0, "a move");
         for (;;)
@@ -135,16 +124,14 @@ static void hang_deputy(atomic_long *turns)
     while (atomic_load(turns) == 0)
         sched_yield();
     if (fork() == 0) {
-        kettle_kill(1, KETTLE_KILL_SPIN);
+        kettle_kill(1, KETTLE_KILL_HALT);
         _exit(0);
     }
-    while (now() - since < STANDS) {
-        long turn = atomic_load(turns);
+    for (int stands = 0; stands < STANDS;) {
+        long seen = atomic_load(turns);
 
-        if (turn != seen)
-            since = now();
-        seen = turn;
-        sched_yield();
+        must(kettle_migrate(2) == 0 && kettle_migrate(0) == 0, "a move");
+        stands = atomic_load(turns) == seen ? stands + 1 : 0;
     }
 }
 
@@ -176,10 +163,10 @@ int main(int argc, char **argv)
         _exit(0);
     }
     must(wait(NULL) > 0, "the last kernel's line");
-    if (how == BOTH)
-        hang_deputy(&board->turns);
     say_acknowledged(board, kernels);
     fill_terminal(argv[1]);
-    must(kettle_kill(0, how == BOTH ? KETTLE_KILL_SPIN : how) == 0, "the death of kernel 0");
+    if (how == BOTH)
+        hang_deputy(&board->turns);
+    must(kettle_kill(0, how == BOTH ? KETTLE_KILL_HALT : how) == 0, "the death of kernel 0");
     return 1;
 }

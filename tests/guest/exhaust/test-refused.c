@@ -184,6 +184,17 @@ static void test_descriptors(void)
     CHECK(end == 0, "%d", end);
 }
 
+/* The kernels have no memory at all, but for what nobody can do without: root ends that, from each of them. */
+static void test_all(void)
+{
+    for (int k = 0; k < kernels_count(); k++) {
+        kernels_go(k);
+        MUST(kettle_control("alloc=1"));
+        MUST(kettle_control("alloc=0"));
+    }
+    kernels_go(0);
+}
+
 /* --- changes of memory: what is refused has changed nothing, on any kernel --- */
 
 #define PAGE 4096l
@@ -506,6 +517,7 @@ static void test_in_hand(void)
 
 static const struct tap_test tests[] = {
     {"descriptors", "what makes a descriptor makes it, or finds no memory", test_descriptors},
+    {"all", "while every allocation is refused, root can end that from each kernel", test_all},
     {"changes", "a change of memory is made on all kernels, or refused and made on none", test_changes},
     {"lock-all", "mlockall that finds no memory does not lock what is mapped later", test_lock_all},
     {"workers", "kernels whose workers wait for each other's go on without memory for more of them", test_workers},

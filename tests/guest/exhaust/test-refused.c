@@ -32,6 +32,47 @@
 #define TURNS 300
 #define KEPT 100 /* descriptors that are open at a time */
 
+static struct {
+    atomic_int refusing;     /* what the user wants: one allocation in so many is refused; 0: none */
+    atomic_int refused;      /* what the kernels do */
+    atomic_int counts[4][2]; /* of each change: refused, done */
+} * shared;
+
+static void refuse(int wanted)
+{
+    shared->refusing = wanted;
+    while (shared->refused != wanted)
+        sched_yield();
+}
+
+/* Has a child run USER, and allocations refused as it wants. */
+static void serve(int (*user)(void *))
+{
+    pid_t child;
+    int status = 0;
+
+    shared = tap_share(sizeof(*shared));
+    child = FORK();
+    if (child == 0)
+        _exit(user(NULL));
+    while (waitpid(child, &status, WNOHANG) == 0) {
+        int wanted = shared->refusing;
+
+        if (wanted != shared->refused) {
+            char words[16];
+
+            snprintf(words, sizeof(words), "alloc=%d", wanted);
+            MUST(kettle_control(words));
+            shared->refused = wanted;
+        }
+        sched_yield();
+    }
+    MUST(kettle_control("alloc=0"));
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "status %x", (unsigned)status);
+}
+
+/* --- descriptors --- */
+
 static int make_epoll(void)
 {
     return epoll_create1(0);
@@ -158,6 +199,7 @@ static int make_all(void *context)
     for (int i = 0; i < KEPT; i++)
         kept[i] = -1;
     hog_become_user();
+    refuse(3);
     for (int turn = 0; turn < TURNS; turn++) {
         for (size_t i = 0; i < TAP_COUNT(makers); i++) {
             int fd = makers[i].make();
@@ -171,17 +213,13 @@ static int make_all(void *context)
         }
         kernels_go(turn);
     }
+    refuse(0);
     return 0;
 }
 
 static void test_descriptors(void)
 {
-    int end;
-
-    MUST(kettle_control("alloc=3"));
-    end = tap_fork(make_all, NULL);
-    MUST(kettle_control("alloc=0"));
-    CHECK(end == 0, "%d", end);
+    serve(make_all);
 }
 
 /* The kernels have no memory at all, but for what nobody can do without: root ends that, from each of them. */
@@ -202,19 +240,6 @@ static void test_all(void)
 #define CHANGED 3
 #define ROUNDS 40
 #define AREAS 200 /* more than are changed without a pause */
-
-static struct {
-    atomic_int refusing;     /* what the user wants: one allocation in so many is refused; 0: none */
-    atomic_int refused;      /* what the kernels do */
-    atomic_int counts[4][2]; /* of each change: refused, done */
-} * shared;
-
-static void refuse(int wanted)
-{
-    shared->refusing = wanted;
-    while (shared->refused != wanted)
-        sched_yield();
-}
 
 /* 0: PAGE_AT cannot be read; 1: it can; 2: it can be written, too. */
 static int rights_of(int *pipe_ends, char *page_at)
@@ -289,32 +314,6 @@ static int change_all(void *context)
             change_once(what, round, pipe_ends);
     }
     return 0;
-}
-
-/* Has a child run USER, and allocations refused as it wants. */
-static void serve(int (*user)(void *))
-{
-    pid_t child;
-    int status = 0;
-
-    shared = tap_share(sizeof(*shared));
-    child = FORK();
-    if (child == 0)
-        _exit(user(NULL));
-    while (waitpid(child, &status, WNOHANG) == 0) {
-        int wanted = shared->refusing;
-
-        if (wanted != shared->refused) {
-            char words[16];
-
-            snprintf(words, sizeof(words), "alloc=%d", wanted);
-            MUST(kettle_control(words));
-            shared->refused = wanted;
-        }
-        sched_yield();
-    }
-    MUST(kettle_control("alloc=0"));
-    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "status %x", (unsigned)status);
 }
 
 static void count(int what)

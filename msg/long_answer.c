@@ -3,13 +3,21 @@
 
 #include "msg/channel_internal.h"
 
-void *long_answer_create(uint32_t size)
+static void *sized(struct long_answer *answer, uint32_t size)
 {
-    struct long_answer *answer = msg_memory.allocate_unset(size);
-
     if (answer != NULL)
         answer->size = size;
     return answer;
+}
+
+void *long_answer_create(uint32_t size)
+{
+    return sized(msg_memory.allocate_unset(size), size);
+}
+
+void *long_answer_create_sure(uint32_t size)
+{
+    return sized(msg_memory.allocate(size), size);
 }
 
 void long_answer_free(struct long_answer *answer)

@@ -16,6 +16,8 @@ struct long_answer {
 /* Allocates an object of SIZE bytes that begins with a struct long_answer; its content is unspecified. NULL: out of
  * memory. Any context. */
 void *long_answer_create(uint32_t size);
+/* The same, for an answer that nobody can do without: from the memory that is kept for such (heap_alloc_sure). */
+void *long_answer_create_sure(uint32_t size);
 /* Frees an object that is not sent. ANSWER may be NULL. */
 void long_answer_free(struct long_answer *answer);
 /* In the handler of M: keeps the request, to be answered later. */

@@ -25,7 +25,7 @@ static const char usage[] =
     "       kettle-ctl retrieve PID STRATEGY\n"
     "       kettle-ctl numa PID POLICY\n"
     "       kettle-ctl ps [-T]\n"
-    "       kettle-ctl kernels | plan | messages | trace | syscalls | objects | strategies\n"
+    "       kettle-ctl kernels | plan | messages | trace | syscalls | objects | allocations | strategies\n"
     "\n"
     "  start     start the kernels of LIST (3, or 1,3,5-7, or all), in that order;\n"
     "            then run PROGRAM and exit with its status\n"
@@ -59,6 +59,7 @@ static const char usage[] =
     "            those of all kernels are in order, in units of 32 counts of the CPU's clock\n"
     "  syscalls  system calls that were asked for and are not there\n"
     "  objects   what each kernel has that is made and freed while programs run\n"
+    "  allocations  the places that have allocated since alloc= was set, and how often it refused\n"
     "  strategies  the strategies of retrieval: name, whether the home has a directory, and which\n"
     "            kernels are asked\n";
 

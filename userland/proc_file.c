@@ -27,6 +27,7 @@ static const struct proc_file proc_files[] = {
     {"messages", message_table_print, "no message was sent"},
     {"trace", print_plainly, "no message was traced"},
     {"objects", print_columns, "no kernels"},
+    {"allocations", print_plainly, "no place has allocated while alloc= was set"},
     {"strategies", print_plainly, "no strategies"},
     {"syscalls", print_columns, "every system call so far was answered"},
 };

@@ -19,7 +19,8 @@
 #include "tasks/remote/operation.h"
 #include "tasks/sched/waitq.h"
 
-/* Surely: alloc=0, after which there is memory again, has to reach a kernel that has none. */
+/* Surely: alloc=0, after which there is memory again, has to reach a kernel that has none. There the worker's request
+ * is in memory that is kept for what nobody can do without (tasks/remote/operation.c). */
 static const struct remote_how how = {.why = "change of options", .sure = true};
 
 /* On kernel 0. */

@@ -80,9 +80,9 @@ size_t refuse_report(char *bytes, size_t size, uint64_t *cursor)
         if (site.address == NULL)
             continue;
         name = symbol_find((uint64_t)site.address, &distance);
-        length += (size_t)snprintf(bytes + length, size - length, "kernel %u %.40s+%lx reached %u refused %u\n",
-                                   instance.kernel, name != NULL ? name : "?", (unsigned long)distance, site.reached,
-                                   site.refused);
+        length += (size_t)snprintf(bytes + length, size - length, "kernel %u %.40s+%lx at %lx reached %u refused %u\n",
+                                   instance.kernel, name != NULL ? name : "?", (unsigned long)distance,
+                                   (unsigned long)(uintptr_t)site.address, site.reached, site.refused);
     }
     *cursor = at < SITES ? at : 0;
     return length;

@@ -20,7 +20,9 @@ static inline bool refuse(const void *site)
 /* Registers the option. EXEMPT says whether the current task's allocations are never refused. Once, at the start. */
 void refuse_init(bool (*exempt)(void));
 
-/* Writes "kernel K SITE reached N refused M" lines, as msg_report does. */
+/* Writes "kernel K FUNCTION+OFFSET at ADDRESS reached N refused M" lines, as msg_report does. ADDRESS is behind the
+ * call.
+ */
 size_t refuse_report(char *bytes, size_t size, uint64_t *cursor);
 
 #endif

@@ -98,7 +98,9 @@ static __attribute__((noinline)) void serve_by_task(const struct msg *m, const s
                                                     const void *data, uint32_t length, uint32_t room)
 {
     uint32_t before = (uint32_t)sizeof(struct job) + words(length);
-    struct job *job = long_answer_create(before + room);
+    /* A change of options may be what gives memory back (alloc=0). */
+    struct job *job = request->type == MSG_CONTROL ? long_answer_create_sure(before + room)
+                                                   : long_answer_create(before + room);
 
     if (job == NULL) {
         msg_reply_error(&m->ticket, -ENOMEM);

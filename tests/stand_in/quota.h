@@ -10,11 +10,12 @@
 static uint64_t quota_counts[QUOTAS];
 static uint64_t quota_most = UINT64_MAX; /* in place of every limit that is higher */
 static bool quota_is_kept;               /* but not of UINT64_MAX, which is none */
+static uint32_t quota_unlimited;         /* bits: of these there is no limit at all */
 
 int quota_take(enum quota which, uint32_t uid, uint64_t count, uint64_t limit, int over)
 {
     (void)uid;
-    if (limit > quota_most && !(quota_is_kept && limit == UINT64_MAX))
+    if (limit > quota_most && (quota_unlimited & 1u << which) == 0 && !(quota_is_kept && limit == UINT64_MAX))
         limit = quota_most;
     if (count > limit || quota_counts[which] > limit - count)
         return over;

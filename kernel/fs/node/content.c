@@ -170,6 +170,43 @@ uint64_t content_charged(const struct content *content)
     return content->pages - pages_of(content->archive_size);
 }
 
+uint64_t content_table_bytes(const struct content *content)
+{
+    return (uint64_t)content->tree.nodes * PAGE_TREE_NODE;
+}
+
+/* The tree has fewer nodes than for which the user has been charged. */
+static void give_nodes(const struct content *content, uint32_t charged)
+{
+    quota_give(QUOTA_FILE_BYTES, content->uid, (uint64_t)(charged - content->tree.nodes) * PAGE_TREE_NODE);
+}
+
+/* *SLOT becomes the place of PAGE's word. The user is charged for the nodes that the tree gets: -EDQUOT, -ENOMEM. */
+static int find_slot(struct content *content, uint64_t page, uint64_t **slot)
+{
+    uint32_t charged = content->tree.nodes + page_tree_missing(&content->tree, page);
+    int error = quota_take(QUOTA_FILE_BYTES, content->uid, (uint64_t)(charged - content->tree.nodes) * PAGE_TREE_NODE,
+                           quota_limit(QUOTA_FILE_BYTES), -EDQUOT);
+
+    if (error != 0)
+        return error;
+    *slot = page_tree_slot(&content->tree, page);
+    if (*slot != NULL)
+        return 0;
+    give_nodes(content, charged);
+    return -ENOMEM;
+}
+
+/* Moves the pages [FIRST, BEHIND) to CUT, whose nodes are nobody's. -ENOMEM: unchanged. */
+static int cut_off(struct content *content, uint64_t first, uint64_t behind, struct page_tree *cut)
+{
+    uint32_t charged = content->tree.nodes;
+    int error = page_tree_move(&content->tree, first, behind, cut);
+
+    give_nodes(content, charged);
+    return error;
+}
+
 static int charge(const struct content *content, uint64_t pages)
 {
     return quota_take(QUOTA_FILE_PAGES, content->uid, pages, quota_limit(QUOTA_FILE_PAGES), -EDQUOT);
@@ -198,15 +235,16 @@ static inline __attribute__((always_inline)) int make_frame(struct content *cont
     if (error != 0)
         return error;
     frame = mempolicy_frame_near(!whole && !archived);
+    error = -ENOMEM;
     if (frame != 0) {
         frame_share(frame);
-        slot = page_tree_slot(&content->tree, page);
+        error = find_slot(content, page, &slot);
     }
-    if (slot == NULL) {
+    if (error != 0) {
         if (frame != 0)
             frame_release(frame);
         quota_give(QUOTA_FILE_PAGES, content->uid, archived ? 0 : 1);
-        return -ENOMEM;
+        return error;
     }
     if (archived && !whole)
         copy_without_frame(content, page * PAGE_SIZE, window_direct(frame), PAGE_SIZE);
@@ -316,7 +354,7 @@ int content_resize(struct content *content, uint64_t size, struct page_tree *cut
         content->size = size;
         return 0;
     }
-    if (page_tree_move(&content->tree, pages, PAGE_TREE_PAGES, cut) != 0)
+    if (cut_off(content, pages, PAGE_TREE_PAGES, cut) != 0)
         return -ENOMEM;
     lose(content, cut);
     archived = pages_of(content->archive_size);
@@ -362,7 +400,7 @@ int content_punch(struct content *content, uint64_t start, uint64_t end, struct 
         return -EAGAIN;
     error = start < content->archive_size ? leave_archive(content) : 0;
     if (error == 0)
-        error = page_tree_move(&content->tree, first, behind, cut);
+        error = cut_off(content, first, behind, cut);
     if (error != 0)
         return error;
     lose(content, cut);
@@ -464,10 +502,10 @@ static int begin_take(struct content *content, uint64_t page, uint64_t **slot)
 
     if (error != 0)
         return error;
-    *slot = page_tree_slot(&content->tree, page);
-    if (*slot == NULL)
+    error = find_slot(content, page, slot);
+    if (error != 0)
         quota_give(QUOTA_FILE_PAGES, content->uid, 1);
-    return *slot != NULL ? 0 : -ENOMEM;
+    return error;
 }
 
 int content_take(struct content *content, uint64_t page, struct frame_reference *new)

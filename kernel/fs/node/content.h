@@ -9,8 +9,8 @@
  * of another kernel. If that dies the page is lost, unless the boot image has it: -EIO, until the file loses it.
  *
  * The caller holds the lock that protects the content (the node's). Nothing here waits. -ENOMEM always means that a
- * frame or heap memory is missing, and -EDQUOT that the content's user has too many pages, and nothing has changed,
- * unless a function says otherwise. */
+ * frame or heap memory is missing, and -EDQUOT that the content's user has too many pages, or too much of what the
+ * table of pages takes, and nothing has changed, unless a function says otherwise. */
 #ifndef KERNEL_FS_NODE_CONTENT_H
 #define KERNEL_FS_NODE_CONTENT_H
 
@@ -33,7 +33,7 @@ struct content {           /* all zeros: an empty file */
     uint64_t pages;        /* pages that have a frame or lie in the boot image */
     struct page_tree tree; /* frames, each with a reference of its own */
     uint64_t moving;       /* pages that move */
-    uint32_t uid;          /* the user who has its frames of QUOTA_FILE_PAGES */
+    uint32_t uid;          /* the user who has its frames of QUOTA_FILE_PAGES, the tree's nodes of QUOTA_FILE_BYTES */
 };
 
 /* Initializes the content of a file of the boot image with the SIZE bytes at ARCHIVE, which must stay. */
@@ -66,8 +66,8 @@ int64_t content_seek_data(const struct content *content, uint64_t at);
 int64_t content_seek_hole(const struct content *content, uint64_t at);
 
 /* Sets *FRAME to the frame of page PAGE, with a reference for the caller. With WRITE the frame may be written. -ENXIO:
- * behind the end, or the user has too many pages; -ENOMEM, -EAGAIN; -EHWPOISON: it is lost. -EXDEV, never with PLACED:
- * content_lacks_frame holds. 1: the frame is another kernel's, and no reference was counted. */
+ * behind the end, or the user has too much, as for -EDQUOT; -ENOMEM, -EAGAIN; -EHWPOISON: it is lost. -EXDEV, never
+ * with PLACED: content_lacks_frame holds. 1: the frame is another kernel's, and no reference was counted. */
 int content_page(struct content *content, uint64_t page, bool write, bool placed, uint64_t *frame);
 /* For each of the COUNT pages from PAGE on: sets *FOUND++ to its frame, with a reference for the caller, if the page
  * has one of this kernel and does not move; else to 0. Makes no frames; those of the boot image's pages stay the same
@@ -110,6 +110,8 @@ bool content_has_page(const struct content *content, uint64_t page);
 bool content_drop_idle(struct content *content);
 /* The pages that count for the content's user: those of the boot image do not. */
 uint64_t content_charged(const struct content *content);
+/* The bytes of its table of pages, which count for the content's user, too. */
+uint64_t content_table_bytes(const struct content *content);
 /* The number of frames of this kernel in all contents. */
 uint64_t content_frames(void);
 /* Frees the frames of CUT. PAUSE, unless it is NULL, is called after each. */

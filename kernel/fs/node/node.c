@@ -147,19 +147,25 @@ int node_own(struct node *node, uint32_t uid, uint32_t cost)
     return error;
 }
 
+/* What the owner of NODE has of QUOTA_FILE_BYTES for it. */
+static uint64_t bytes_of(const struct node *node)
+{
+    return node->cost + content_table_bytes(&node->content);
+}
+
 int node_give_locked(struct node *node, uint32_t uid)
 {
-    uint64_t pages = content_charged(&node->content);
-    int error = quota_take(QUOTA_FILE_BYTES, uid, node->cost, UINT64_MAX, -EDQUOT);
+    uint64_t pages = content_charged(&node->content), bytes = bytes_of(node);
+    int error = quota_take(QUOTA_FILE_BYTES, uid, bytes, UINT64_MAX, -EDQUOT);
 
     if (error != 0)
         return error;
     error = quota_take(QUOTA_FILE_PAGES, uid, pages, UINT64_MAX, -EDQUOT);
     if (error != 0) {
-        quota_give(QUOTA_FILE_BYTES, uid, node->cost);
+        quota_give(QUOTA_FILE_BYTES, uid, bytes);
         return error;
     }
-    quota_give(QUOTA_FILE_BYTES, node->uid, node->cost);
+    quota_give(QUOTA_FILE_BYTES, node->uid, bytes);
     quota_give(QUOTA_FILE_PAGES, node->uid, pages);
     node->uid = node->content.uid = uid;
     return 0;
@@ -235,7 +241,7 @@ void node_put(struct node *node)
         return;
     /* At once: who has closed a file may make another one, although a worker frees the memory a little later. */
     quota_give(QUOTA_FILE_PAGES, node->uid, content_charged(&node->content));
-    quota_give(QUOTA_FILE_BYTES, node->uid, node->cost);
+    quota_give(QUOTA_FILE_BYTES, node->uid, bytes_of(node));
     if (node->content.pages <= FREE_AT_ONCE) {
         give_back(node, NULL);
         return;

@@ -13,6 +13,8 @@ struct page_tree_node { /* words at the bottom level, pointers to child nodes ab
     uint64_t slot[SLOTS];
 };
 
+_Static_assert(sizeof(struct page_tree_node) == PAGE_TREE_NODE, "see the header");
+
 static struct page_tree_node *child_of(const struct page_tree_node *node, uint32_t index)
 {
     return (struct page_tree_node *)(uintptr_t)node->slot[index];
@@ -40,24 +42,27 @@ static bool reaches(const struct page_tree *tree, uint64_t page)
     return tree->levels != 0 && page >> BITS * tree->levels == 0;
 }
 
-static uint64_t nodes; /* [a] */
+static uint64_t nodes; /* [a] of all trees */
 
 uint64_t page_tree_nodes(void)
 {
     return __atomic_load_n(&nodes, __ATOMIC_RELAXED);
 }
 
-static struct page_tree_node *node_make(void)
+static struct page_tree_node *node_make(struct page_tree *tree)
 {
     struct page_tree_node *node = heap_alloc(sizeof(struct page_tree_node));
 
-    if (node != NULL)
+    if (node != NULL) {
+        tree->nodes++;
         __atomic_fetch_add(&nodes, 1, __ATOMIC_RELAXED);
+    }
     return node;
 }
 
-static void node_drop(struct page_tree_node *node)
+static void node_drop(struct page_tree *tree, struct page_tree_node *node)
 {
+    tree->nodes--;
     __atomic_fetch_sub(&nodes, 1, __ATOMIC_RELAXED);
     heap_free(node, sizeof(*node));
 }
@@ -85,7 +90,7 @@ uint64_t page_tree_get(const struct page_tree *tree, uint64_t page)
 static bool grow(struct page_tree *tree, uint64_t page)
 {
     while (!reaches(tree, page)) {
-        struct page_tree_node *root = node_make();
+        struct page_tree_node *root = node_make(tree);
 
         if (root == NULL)
             return false;
@@ -94,6 +99,23 @@ static bool grow(struct page_tree *tree, uint64_t page)
         tree->levels++;
     }
     return true;
+}
+
+uint32_t page_tree_missing(const struct page_tree *tree, uint64_t page)
+{
+    const struct page_tree_node *node = tree->root;
+    uint32_t levels = tree->levels, above = 0;
+
+    for (; levels == 0 || page >> BITS * levels != 0; levels++)
+        above++;
+    if (above != 0) /* new roots, and all below the last one on the way to the page, which is not in its first part */
+        return above + levels - 1;
+    for (uint32_t level = levels - 1; level > 0; level--) {
+        node = child_of(node, index_of(page, level));
+        if (node == NULL)
+            return level;
+    }
+    return 0;
 }
 
 uint64_t *page_tree_slot(struct page_tree *tree, uint64_t page)
@@ -108,7 +130,7 @@ uint64_t *page_tree_slot(struct page_tree *tree, uint64_t page)
         struct page_tree_node *child = child_of(node, index);
 
         if (child == NULL) {
-            child = node_make();
+            child = node_make(tree);
             if (child == NULL)
                 return NULL;
             node->slot[index] = word_of(child);
@@ -143,10 +165,10 @@ struct reserve {
     uint32_t count;
 };
 
-static bool reserve_fill(struct reserve *reserve, uint32_t count)
+static bool reserve_fill(struct page_tree *tree, struct reserve *reserve, uint32_t count)
 {
     while (reserve->count < count) {
-        struct page_tree_node *node = node_make();
+        struct page_tree_node *node = node_make(tree);
 
         if (node == NULL)
             return false;
@@ -155,10 +177,10 @@ static bool reserve_fill(struct reserve *reserve, uint32_t count)
     return true;
 }
 
-static void reserve_drop(struct reserve *reserve)
+static void reserve_drop(struct page_tree *tree, struct reserve *reserve)
 {
     while (reserve->count > 0)
-        node_drop(reserve->node[--reserve->count]);
+        node_drop(tree, reserve->node[--reserve->count]);
 }
 
 static bool is_empty(const struct page_tree_node *node)
@@ -170,10 +192,10 @@ static bool is_empty(const struct page_tree_node *node)
     return true;
 }
 
-/* Moves the range's part of NODE to TO, which is empty. NODE is LEVEL levels above the bottom, and BASE is its first
- * page. */
-static void move_part(struct page_tree_node *node, struct page_tree_node *to, uint32_t level, uint64_t base,
-                      uint64_t first, uint64_t behind, struct reserve *reserve)
+/* Moves the range's part of NODE, of TREE, to TO, which is empty. NODE is LEVEL levels above the bottom, and BASE is
+ * its first page. */
+static void move_part(struct page_tree *tree, struct page_tree_node *node, struct page_tree_node *to, uint32_t level,
+                      uint64_t base, uint64_t first, uint64_t behind, struct reserve *reserve)
 {
     uint64_t span = span_of(level);
 
@@ -192,13 +214,25 @@ static void move_part(struct page_tree_node *node, struct page_tree_node *to, ui
         part = reserve->node[--reserve->count];
         if (part == NULL)
             continue; /* cannot happen: the reserve covers all splits */
-        move_part(child, part, level - 1, start, first, behind, reserve);
+        move_part(tree, child, part, level - 1, start, first, behind, reserve);
         to->slot[i] = word_of(part);
         if (is_empty(child)) {
             node->slot[i] = 0;
-            node_drop(child);
+            node_drop(tree, child);
         }
     }
+}
+
+/* NODE, which is LEVEL levels above the bottom, and those below it. */
+static uint32_t nodes_below(const struct page_tree_node *node, uint32_t level)
+{
+    uint32_t count = 1;
+
+    for (uint32_t i = 0; i < SLOTS && level > 0; i++) {
+        if (node->slot[i] != 0)
+            count += level > 1 ? nodes_below(child_of(node, i), level - 1) : 1;
+    }
+    return count;
 }
 
 int page_tree_move(struct page_tree *tree, uint64_t first, uint64_t behind, struct page_tree *to)
@@ -208,18 +242,20 @@ int page_tree_move(struct page_tree *tree, uint64_t first, uint64_t behind, stru
 
     if (first >= behind || !reaches(tree, first))
         return 0;
-    root = node_make();
+    root = node_make(tree);
     if (root == NULL)
         return -ENOMEM;
-    if (!reserve_fill(&reserve, 2 * (tree->levels - 1))) {
-        reserve_drop(&reserve);
-        node_drop(root);
+    if (!reserve_fill(tree, &reserve, 2 * (tree->levels - 1))) {
+        reserve_drop(tree, &reserve);
+        node_drop(tree, root);
         return -ENOMEM;
     }
     to->levels = tree->levels;
     to->root = root;
-    move_part(tree->root, root, tree->levels - 1, 0, first, behind, &reserve);
-    reserve_drop(&reserve);
+    move_part(tree, tree->root, root, tree->levels - 1, 0, first, behind, &reserve);
+    reserve_drop(tree, &reserve);
+    to->nodes = nodes_below(root, to->levels - 1);
+    tree->nodes -= to->nodes;
     return 0;
 }
 
@@ -260,14 +296,14 @@ uint64_t page_tree_count(const struct page_tree *tree, uint64_t from)
     return tree->levels != 0 ? count_below(tree->root, tree->levels - 1, 0, from) : 0;
 }
 
-/* Frees NODE, which is LEVEL levels above the bottom, and all nodes below it. */
-static void drop_all(struct page_tree_node *node, uint32_t level, void (*pause)(void))
+/* Frees NODE, which is LEVEL levels above the bottom of TREE, and all nodes below it. */
+static void drop_all(struct page_tree *tree, struct page_tree_node *node, uint32_t level, void (*pause)(void))
 {
     for (uint32_t i = 0; i < SLOTS && level > 0; i++) {
         if (node->slot[i] != 0)
-            drop_all(child_of(node, i), level - 1, pause);
+            drop_all(tree, child_of(node, i), level - 1, pause);
     }
-    node_drop(node);
+    node_drop(tree, node);
     if (pause != NULL)
         pause();
 }
@@ -275,6 +311,6 @@ static void drop_all(struct page_tree_node *node, uint32_t level, void (*pause)(
 void page_tree_clear(struct page_tree *tree, void (*pause)(void))
 {
     if (tree->levels != 0)
-        drop_all(tree->root, tree->levels - 1, pause);
+        drop_all(tree, tree->root, tree->levels - 1, pause);
     *tree = (struct page_tree){0};
 }

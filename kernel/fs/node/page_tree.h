@@ -9,23 +9,27 @@
 
 #define PAGE_TREE_LEVELS 7u                            /* at most */
 #define PAGE_TREE_PAGES (1ull << 6 * PAGE_TREE_LEVELS) /* page numbers are less than this */
+#define PAGE_TREE_NODE 512u                            /* bytes of a node */
 
 struct page_tree_node;
 
 struct page_tree { /* all zeros: empty */
     struct page_tree_node *root;
     uint32_t levels;
+    uint32_t nodes; /* that this tree has */
 };
 
 /* The word of PAGE, or 0. */
 uint64_t page_tree_get(const struct page_tree *tree, uint64_t page);
+/* How many nodes page_tree_slot would make for PAGE. */
+uint32_t page_tree_missing(const struct page_tree *tree, uint64_t page);
 /* A pointer to the word of PAGE, for writing. It is valid until the page's range is moved or the tree is cleared. NULL
- * without memory. */
+ * without memory; the tree may have more nodes than before. */
 uint64_t *page_tree_slot(struct page_tree *tree, uint64_t page);
 /* Finds the first page at or after FROM that has a word: returns true and sets *PAGE and *WORD. */
 bool page_tree_next(const struct page_tree *tree, uint64_t from, uint64_t *page, uint64_t *word);
 /* Moves the words of [FIRST, BEHIND) to TO, which must be empty. -ENOMEM: unchanged. Subtrees that lie entirely in the
- * range are moved by their root. */
+ * range are moved by their root. TREE has no more nodes than before. */
 int page_tree_move(struct page_tree *tree, uint64_t first, uint64_t behind, struct page_tree *to);
 /* Calls EACH for each word, which EACH may change. */
 void page_tree_each(const struct page_tree *tree, void (*each)(void *context, uint64_t page, uint64_t *word),

@@ -32,6 +32,47 @@
 #define TURNS 300
 #define KEPT 100 /* descriptors that are open at a time */
 
+static struct {
+    atomic_int refusing;     /* what the user wants: one allocation in so many is refused; 0: none */
+    atomic_int refused;      /* what the kernels do */
+    atomic_int counts[4][2]; /* of each change: refused, done */
+} * shared;
+
+static void refuse(int wanted)
+{
+    shared->refusing = wanted;
+    while (shared->refused != wanted)
+        sched_yield();
+}
+
+/* Has a child run USER, and allocations refused as it wants. */
+static void serve(int (*user)(void *))
+{
+    pid_t child;
+    int status = 0;
+
+    shared = tap_share(sizeof(*shared));
+    child = FORK();
+    if (child == 0)
+        _exit(user(NULL));
+    while (waitpid(child, &status, WNOHANG) == 0) {
+        int wanted = shared->refusing;
+
+        if (wanted != shared->refused) {
+            char words[16];
+
+            snprintf(words, sizeof(words), "alloc=%d", wanted);
+            MUST(kettle_control(words));
+            shared->refused = wanted;
+        }
+        sched_yield();
+    }
+    MUST(kettle_control("alloc=0"));
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "status %x", (unsigned)status);
+}
+
+/* --- descriptors --- */
+
 static int make_epoll(void)
 {
     return epoll_create1(0);
@@ -158,6 +199,7 @@ static int make_all(void *context)
     for (int i = 0; i < KEPT; i++)
         kept[i] = -1;
     hog_become_user();
+    refuse(3);
     for (int turn = 0; turn < TURNS; turn++) {
         for (size_t i = 0; i < TAP_COUNT(makers); i++) {
             int fd = makers[i].make();
@@ -171,17 +213,24 @@ static int make_all(void *context)
         }
         kernels_go(turn);
     }
+    refuse(0);
     return 0;
 }
 
 static void test_descriptors(void)
 {
-    int end;
+    serve(make_all);
+}
 
-    MUST(kettle_control("alloc=3"));
-    end = tap_fork(make_all, NULL);
-    MUST(kettle_control("alloc=0"));
-    CHECK(end == 0, "%d", end);
+/* The kernels have no memory at all, but for what nobody can do without: root ends that, from each of them. */
+static void test_all(void)
+{
+    for (int k = 0; k < kernels_count(); k++) {
+        kernels_go(k);
+        MUST(kettle_control("alloc=1"));
+        MUST(kettle_control("alloc=0"));
+    }
+    kernels_go(0);
 }
 
 /* --- changes of memory: what is refused has changed nothing, on any kernel --- */
@@ -191,19 +240,6 @@ static void test_descriptors(void)
 #define CHANGED 3
 #define ROUNDS 40
 #define AREAS 200 /* more than are changed without a pause */
-
-static struct {
-    atomic_int refusing;     /* what the user wants: one allocation in so many is refused; 0: none */
-    atomic_int refused;      /* what the kernels do */
-    atomic_int counts[4][2]; /* of each change: refused, done */
-} * shared;
-
-static void refuse(int wanted)
-{
-    shared->refusing = wanted;
-    while (shared->refused != wanted)
-        sched_yield();
-}
 
 /* 0: PAGE_AT cannot be read; 1: it can; 2: it can be written, too. */
 static int rights_of(int *pipe_ends, char *page_at)
@@ -278,32 +314,6 @@ static int change_all(void *context)
             change_once(what, round, pipe_ends);
     }
     return 0;
-}
-
-/* Has a child run USER, and allocations refused as it wants. */
-static void serve(int (*user)(void *))
-{
-    pid_t child;
-    int status = 0;
-
-    shared = tap_share(sizeof(*shared));
-    child = FORK();
-    if (child == 0)
-        _exit(user(NULL));
-    while (waitpid(child, &status, WNOHANG) == 0) {
-        int wanted = shared->refusing;
-
-        if (wanted != shared->refused) {
-            char words[16];
-
-            snprintf(words, sizeof(words), "alloc=%d", wanted);
-            MUST(kettle_control(words));
-            shared->refused = wanted;
-        }
-        sched_yield();
-    }
-    MUST(kettle_control("alloc=0"));
-    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "status %x", (unsigned)status);
 }
 
 static void count(int what)
@@ -506,6 +516,7 @@ static void test_in_hand(void)
 
 static const struct tap_test tests[] = {
     {"descriptors", "what makes a descriptor makes it, or finds no memory", test_descriptors},
+    {"all", "while every allocation is refused, root can end that from each kernel", test_all},
     {"changes", "a change of memory is made on all kernels, or refused and made on none", test_changes},
     {"lock-all", "mlockall that finds no memory does not lock what is mapped later", test_lock_all},
     {"workers", "kernels whose workers wait for each other's go on without memory for more of them", test_workers},

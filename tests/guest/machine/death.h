@@ -91,6 +91,7 @@ int death_home_leader(int argc, char **argv);
 int death_home_job(int argc, char **argv);
 int death_home_member(int argc, char **argv);
 int death_home_daemon(int argc, char **argv);
+int death_home_execed(int argc, char **argv);
 
 /* Tests. */
 void death_test_threads(void);
@@ -98,6 +99,7 @@ void death_test_homes(void);
 void death_test_orphans(void);
 void death_test_reaper(void);
 void death_test_group(void);
+void death_test_exec(void);
 void death_test_vfork(void);
 void death_test_vfork_storm(void);
 void death_test_vfork_home(void);

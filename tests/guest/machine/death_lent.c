@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "libc/kettle.h"
@@ -57,15 +58,33 @@ static void lend(int kernel, const int *ends)
     } while (length > 0);
     CHECK(length < 0 && errno == EIO, "%ld: %s", (long)length, tap_error(errno));
     memset(memory, 2, LENT); /* at once: what has been asked for must not come any more */
-    UNTIL(death_board->over != 0, "the kernel to start again");
+    UNTIL(death_board->over != 0, "the kernel to be over, or to start again");
     for (long i = 0; i < LENT; i++)
         REQUIRE(memory[i] == 2, "byte %ld is %d", i, memory[i]);
     _exit(7);
 }
 
+/* How the file's kernel dies. */
+enum lent_death {
+    LENT_BEHIND,   /* while requests to read are late there: it would read, and write to what was lent, afterwards */
+    LENT_NOW,      /* wherever it is */
+    LENT_AT_READ,  /* at a request to read, which it has not begun */
+    LENT_AT_WRITE, /* or to write */
+    LENT_DEATHS,
+};
+
+#define LATE 50000 /* us; on average half of it */
+
+/* A kernel whose CPUs were not stopped would now have done what is late there. */
+static void give_it_time(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 2 * LATE * 1000l}, NULL);
+}
+
 static void lend_to(int dying, int turn)
 {
-    char words[64];
+    enum lent_death how = (enum lent_death)(turn / 2);
+    char words[96];
     pid_t child, lender;
     int talk, ends[2];
 
@@ -77,19 +96,31 @@ static void lend_to(int dying, int turn)
     if (lender == 0)
         lend(turn % 2 == 0 ? death_neighbour(dying) : 0, ends);
     UNTIL(death_board->done[0] > 10 + turn, "bytes");
-    if (turn < 2) {
+    if (how == LENT_BEHIND) {
+        snprintf(words, sizeof(words), "kernel=%d inject=seed:1,rate:100,type:FILE_READ,delay:%d", dying, LATE);
+        CHECK(kettle_control(words) == 0, "%s: %s", words, tap_error(errno));
+        UNTIL(tap_sleeps(lender, lender), "a read that is late");
+    }
+    if (how == LENT_NOW || how == LENT_BEHIND) {
         death_kill(dying, KETTLE_KILL_NOW);
     } else {
         snprintf(words, sizeof(words), "kernel=%d inject=type:%s,delay:0,dies:2", dying,
-                 turn < 4 ? "FILE_READ" : "FILE_WRITE");
+                 how == LENT_AT_READ ? "FILE_READ" : "FILE_WRITE");
         CHECK(kettle_control(words) == 0, "%s: %s", words, tap_error(errno));
         CHECK(death_comes(dying, INT64_C(10000000000)), "kernel %d lives", dying);
     }
     CHECK_DIES(child, SIGKILL);
+    if (how == LENT_BEHIND) { /* before it starts again, which ends what might still run there */
+        give_it_time();
+        death_board->over = 1;
+        CHECK_EXITS(lender, 7);
+    }
     death_audit();
     death_start_again(dying);
-    death_board->over = 1;
-    CHECK_EXITS(lender, 7);
+    if (how != LENT_BEHIND) {
+        death_board->over = 1;
+        CHECK_EXITS(lender, 7);
+    }
     close(talk);
     close(ends[0]);
     close(ends[1]);
@@ -158,7 +189,7 @@ static void borrow_from(int dying, int turn)
 
 void death_test_lent(void)
 {
-    for (int turn = 0; turn < 6; turn++)
+    for (int turn = 0; turn < 2 * LENT_DEATHS; turn++)
         lend_to(death_victim(turn), turn);
     for (int turn = 0; turn < 2; turn++)
         borrow_from(death_victim(turn), turn);

@@ -90,6 +90,8 @@ int main(int argc, char **argv)
          death_test_reaper},
         {"group", "a stopped process group that is orphaned, as a parent was there, goes on after SIGHUP",
          death_test_group},
+        {"exec", "a process with threads there that execs meanwhile ends by SIGKILL, or its new program runs",
+         death_test_exec},
         {"vfork", "a death is cleaned up while a parent that has been killed waits for its child in vfork",
          death_test_vfork},
         {"vfork-storm", "so it is while more such parents are killed", death_test_vfork_storm},
@@ -138,7 +140,7 @@ int main(int argc, char **argv)
         {"vfork", death_home_vfork},   {"robust", death_home_robust}, {"giver", death_home_giver},
         {"given", death_home_given},   {"shell", death_home_shell},   {"leader", death_home_leader},
         {"sitter", death_home_sitter}, {"calls", death_home_calls},   {"job", death_home_job},
-        {"member", death_home_member}, {"daemon", death_home_daemon},
+        {"member", death_home_member}, {"daemon", death_home_daemon}, {"execed", death_home_execed},
     };
     const struct tap_program program = {.tests = tests,
                                         .count = TAP_COUNT(tests),

@@ -152,6 +152,7 @@ static inline uint32_t frames_used(void)
 static inline void begin(void)
 {
     memset(quota_counts, 0, sizeof(quota_counts));
+    quota_unlimited = 1u << QUOTA_FILE_BYTES;
     memset(spaces, 0xff, sizeof(spaces));
     objects = 0;
     heap_left = UINT32_MAX;
@@ -163,6 +164,7 @@ static inline void begin(void)
 static inline void end(struct content *content)
 {
     CHECK_EQ(quota_counts[QUOTA_FILE_PAGES], content_charged(content));
+    CHECK_EQ(quota_counts[QUOTA_FILE_BYTES], content_table_bytes(content));
     content_free(&content->tree, NULL);
     CHECK_EQ(frames_used(), 0);
     CHECK_EQ(objects, 0);

@@ -119,6 +119,8 @@ static void run(uint64_t seed, bool from_archive, bool short_of_memory)
         step(&content, &random, short_of_memory);
         check_same(&content);
         CHECK_EQ(quota_counts[QUOTA_FILE_PAGES], content_charged(&content));
+        CHECK_EQ(quota_counts[QUOTA_FILE_BYTES], content_table_bytes(&content));
+        CHECK_EQ(page_tree_nodes(), content.tree.nodes);
     }
     counted = 0;
     content_each(&content, count_frame, NULL);

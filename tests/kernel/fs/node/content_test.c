@@ -426,6 +426,38 @@ TEST(content_quota, "a file has no more pages than its user may, and says so; wh
     end(&content);
 }
 
+TEST(content_table_quota, "so is it with its table of pages, in which a sparse file has much")
+{
+    struct content content = {0};
+    uint64_t far = 1ull << 36, had;
+
+    begin();
+    quota_unlimited = 0;
+    quota_most = 1; /* page, as no node is as small */
+    CHECK_EQ(content_write(&content, 0, "x", 1), -EDQUOT);
+    CHECK_EQ(quota_counts[QUOTA_FILE_PAGES], 0);
+    quota_most = 3 * PAGE_TREE_NODE;
+    for (uint64_t page = 0; page < 64; page++) /* all in one node */
+        CHECK_EQ(content_write(&content, page * PAGE_SIZE, "x", 1), 1);
+    CHECK_EQ(quota_counts[QUOTA_FILE_BYTES], PAGE_TREE_NODE);
+    CHECK_EQ(content_write(&content, 64 * PAGE_SIZE, "x", 1), 1); /* a root above it, and one beside it */
+    CHECK_EQ(quota_counts[QUOTA_FILE_BYTES], quota_most);
+    CHECK_EQ(content_fill(&content, 128 * PAGE_SIZE, 129 * PAGE_SIZE), -EDQUOT);
+    CHECK_EQ(content_write(&content, 65 * PAGE_SIZE, "x", 1), 1);
+    quota_most = UINT64_MAX;
+    CHECK_EQ(content_write(&content, far, "x", 1), 1);
+    had = quota_counts[QUOTA_FILE_BYTES];
+    heap_left = 2; /* nodes, and then there is no memory: what there is of the table counts */
+    CHECK_EQ(content_write(&content, 3 * far, "x", 1), -ENOMEM);
+    CHECK_EQ(quota_counts[QUOTA_FILE_BYTES], content_table_bytes(&content));
+    heap_left = UINT32_MAX;
+    resize(&content, far);
+    CHECK(quota_counts[QUOTA_FILE_BYTES] < had);
+    resize(&content, PAGE_SIZE);
+    CHECK_EQ(quota_counts[QUOTA_FILE_BYTES], content_table_bytes(&content));
+    end(&content);
+}
+
 /* Writes one byte, takes a frame of another kernel and maps page after page of a file that may have no more: each is
  * far from the others. */
 static void refuse_far(struct content *content, int error, bool takes)

@@ -175,10 +175,13 @@ static struct list all_later = {&all_later, &all_later}; /* [k] later_lock */
 static struct list spare = {&spare, &spare};             /* [k] later_lock: those of `kept` that are free */
 static bool later_submitted;                             /* [k] later_lock */
 
+/* From the heap, so that a death with many groups to look at leaves those of `kept` for when there is no memory. */
 static struct later *new_later_locked(void)
 {
-    struct later *later;
+    struct later *later = heap_alloc(sizeof(*later));
 
+    if (later != NULL)
+        return later;
     if (list_empty(&spare))
         return heap_alloc_sure(sizeof(*later));
     later = container_of(spare.next, struct later, node);

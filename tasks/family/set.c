@@ -310,6 +310,16 @@ void process_signal_later(uint32_t process, uint32_t signal)
     put_off(MSG_PROCESS_SIGNAL, process, signal, 0);
 }
 
+bool process_later_waits(void)
+{
+    bool waits;
+
+    spin_lock(&later_lock);
+    waits = !list_empty(&all_later);
+    spin_unlock(&later_lock);
+    return waits;
+}
+
 static uint32_t under_way; /* [a] messages that are not answered yet */
 
 static void take_answer(void *context, uint32_t kernel, const void *reply, int length)

@@ -429,17 +429,15 @@ static bool lost_child(struct group *group, uint32_t kernel, struct child_event 
 }
 
 /* Whether the parent of GROUP, *PARENT, was at home on KERNEL. Nobody can say any more in which process group and
- * session that was. It counts as having kept GROUP's process group from being orphaned, unless it has led that group,
- * or GROUP leads its session. */
+ * session that was. It counts as having kept GROUP's process group from being orphaned, also if it has led that group:
+ * its own parent, which may have been there, too, has kept it then. Not if GROUP leads its session. */
 static bool lost_parent(struct group *group, uint32_t kernel, uint32_t *parent, struct bereft *bereft)
 {
     const struct process *process = group->process;
-    bool kept;
 
     spin_lock(&group->lock);
     *parent = process->parent;
-    kept = process->session != group->id && process->process_group != process->parent;
-    *bereft = (struct bereft){kept ? process->process_group : 0, process->session};
+    *bereft = (struct bereft){process->session != group->id ? process->process_group : 0, process->session};
     spin_unlock(&group->lock);
     return *parent != PROCESS_INIT && process_home(*parent) == kernel;
 }
@@ -479,7 +477,9 @@ void children_lost(uint32_t kernel)
     group_each(lose, &kernel);
 }
 
-/* Finds a child that a process of LOST, which have died, was giving to GROUP, and may not have told of it. 0: none. */
+/* Finds a child that a process of LOST, which have died, was giving to GROUP, and may not have told of it. 0: none. One
+ * that was at home there itself has ended, and nobody can be asked about it: its entry says so, but for that of a
+ * process which ends and does not store it. */
 static uint32_t promised_child(struct group *group, kernel_set lost)
 {
     uint32_t found = 0;
@@ -489,7 +489,8 @@ static uint32_t promised_child(struct group *group, kernel_set lost)
         const struct child *child = container_of(node, const struct child, node);
         uint32_t home = child->giver != 0 ? process_home(child->giver) : KERNELS_MAX;
 
-        if (home < KERNELS_MAX && (lost >> home & 1) != 0 && !has_ended(child)) {
+        if (home < KERNELS_MAX && (lost >> home & 1) != 0 && (lost >> process_home(child->id) & 1) == 0 &&
+            !has_ended(child)) {
             found = child->id;
             break;
         }
@@ -524,7 +525,7 @@ static int settle_promised(struct group *group, kernel_set lost)
         if (parent == -ENOMEM)
             return -ENOMEM;
         if (parent < 0 && msg_peer_fenced(process_home(child)))
-            return -EAGAIN; /* its home has died, too: it has ended, as the next clean-up says */
+            return -EAGAIN; /* its home has died meanwhile: the next clean-up is that of both */
         cancel.event = (struct child_event){.child = child, .code = CHILD_CANCELLED};
         if (parent == group->id)
             keep_promised(group, child);

@@ -175,10 +175,13 @@ static struct list all_later = {&all_later, &all_later}; /* [k] later_lock */
 static struct list spare = {&spare, &spare};             /* [k] later_lock: those of `kept` that are free */
 static bool later_submitted;                             /* [k] later_lock */
 
+/* From the heap, so that a death with many groups to look at leaves those of `kept` for when there is no memory. */
 static struct later *new_later_locked(void)
 {
-    struct later *later;
+    struct later *later = heap_alloc(sizeof(*later));
 
+    if (later != NULL)
+        return later;
     if (list_empty(&spare))
         return heap_alloc_sure(sizeof(*later));
     later = container_of(spare.next, struct later, node);
@@ -305,6 +308,16 @@ void process_look_later(uint32_t group, uint32_t session)
 void process_signal_later(uint32_t process, uint32_t signal)
 {
     put_off(MSG_PROCESS_SIGNAL, process, signal, 0);
+}
+
+bool process_later_waits(void)
+{
+    bool waits;
+
+    spin_lock(&later_lock);
+    waits = !list_empty(&all_later);
+    spin_unlock(&later_lock);
+    return waits;
 }
 
 static uint32_t under_way; /* [a] messages that are not answered yet */

@@ -22,6 +22,8 @@ void process_group_signal(uint32_t group, uint32_t signal);
 void process_look_later(uint32_t group, uint32_t session);
 /* Has a task send a signal to a process, because there is no memory to ask its home now. */
 void process_signal_later(uint32_t process, uint32_t signal);
+/* Whether there is something that a task is to send later. */
+bool process_later_waits(void);
 
 void process_set_init(void);
 

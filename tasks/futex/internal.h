@@ -131,9 +131,8 @@ void futex_release_list(struct space *space, uint32_t tid, uint64_t list);
 
 /* For a thread that is about to wait at PLACE while the word at ADDRESS has VALUE. If the word is in memory that
  * processes share, and VALUE says with FUTEX_WAITERS that a thread owns it that was lost with a kernel, the word
- * becomes one whose owner has died: -EAGAIN, as it has another value now. 0: it is none of these; -EFAULT. May wait for
- * a page.
- */
+ * becomes one whose owner has died: -EAGAIN, as it has another value now. 0: it is none of these, or the caller may not
+ * write it. May wait for a page. */
 int futex_release_lost_word(uint64_t address, uint32_t value, const struct futex_place *place);
 
 /* Leaves the queue for a thread that should not have been queued. If the thread has been woken, it wakes another waiter

@@ -144,7 +144,7 @@ int futex_release_lost_word(uint64_t address, uint32_t value, const struct futex
         !role_is_lost((value & PI_TID_MASK) >> TID_KERNEL_SHIFT))
         return 0;
     error = futex_swap(address, &value, PI_WAITERS | PI_OWNER_DIED); /* the other waiters find that, too */
-    return error == -EFAULT ? error : -EAGAIN;
+    return error == -EFAULT ? 0 : -EAGAIN; /* it may only read: it waits until one that may write has done this */
 }
 
 void futex_release_list(struct space *space, uint32_t tid, uint64_t list)

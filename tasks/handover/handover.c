@@ -15,6 +15,7 @@
 #include "mm/mempolicy/mempolicy.h"
 #include "mm/space/wire.h"
 #include "msg/channel.h"
+#include "tasks/family/set.h"
 #include "tasks/futex/futex.h"
 #include "tasks/handover/internal.h"
 #include "tasks/process/call.h"
@@ -117,7 +118,10 @@ int handover_check(void)
         log_line("kernel: no stop: %lu locks of address spaces are held", space_lock_count());
         error = -EBUSY;
     }
-
+    if (process_later_waits()) {
+        log_line("kernel: no stop: signals to process groups are due");
+        error = -EBUSY;
+    }
     group_each_still(check_group, &error);
     return error;
 }

@@ -22,23 +22,17 @@ uint32_t role_kernel(uint32_t role)
     return role < ROLES_MAX && roles.kernel[role] != ROLE_NONE ? roles.kernel[role] : KERNELS_MAX;
 }
 
-/* ROLE was given out, and no kernel has it. */
-static bool has_gone(uint32_t role)
+bool role_is_lost(uint32_t role)
 {
     bool given_out = role < instance.kernels || (role >= KERNELS_MAX && role < roles.next);
 
     return given_out && roles.kernel[role] == ROLE_NONE;
 }
 
-bool role_is_lost(uint32_t role)
-{
-    return has_gone(role) && roles.moved[role] == 0;
-}
-
 bool role_lost(void)
 {
     for (uint32_t i = 0; i < roles.next; i++) {
-        if (has_gone(i))
+        if (role_is_lost(i))
             return true;
     }
     return false;
@@ -52,11 +46,8 @@ uint32_t role_own(void)
 void role_hand_over(uint32_t from, uint32_t to)
 {
     for (uint32_t i = 0; i < ROLES_MAX; i++) {
-        if (roles.kernel[i] != from)
-            continue;
-        roles.kernel[i] = (uint8_t)to;
-        if (to != ROLE_NONE)
-            roles.moved[i] = 1;
+        if (roles.kernel[i] == from)
+            roles.kernel[i] = (uint8_t)to;
     }
 }
 
@@ -81,7 +72,6 @@ void role_learn(const struct role_table *table)
 {
     /* Without a lock: the only entry that changes is that of a new role, which no id contains yet. */
     memcpy(roles.kernel, table->kernel, sizeof(roles.kernel));
-    memcpy(roles.moved, table->moved, sizeof(roles.moved));
     roles.next = table->next;
     if (table->started == instance.kernel)
         roles.own = table->own;

@@ -17,7 +17,6 @@
 
 struct role_table {
     uint8_t kernel[ROLES_MAX]; /* the kernel that has each role, or ROLE_NONE */
-    uint8_t moved[ROLES_MAX];  /* 1: it was handed over, so that threads born in it may live when its kernel has died */
     uint32_t own;              /* the role with which the receiving kernel makes ids */
     uint32_t next;             /* the first role that no kernel has had */
     uint32_t started;          /* the kernel that has started */
@@ -30,8 +29,8 @@ _Static_assert(KERNELS_MAX < ROLE_NONE, "a byte names a kernel");
 void role_init(void);
 /* The kernel that has ROLE, or KERNELS_MAX. */
 uint32_t role_kernel(uint32_t role);
-/* Whether the kernel has died that has made all ids with ROLE: so no thread has one any more, as each process that had
- * a thread there has ended. */
+/* Whether ROLE was given out, and the kernel has died that had it. So no thread has an id with ROLE any more: each
+ * process with such a thread had a part there, also if that kernel had taken over ROLE, and has ended. */
 bool role_is_lost(uint32_t role);
 /* Whether a role was given out that no kernel has any more: a kernel has died since the machine started. */
 bool role_lost(void);

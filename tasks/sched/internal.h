@@ -26,7 +26,7 @@ struct cpu_queue {
     struct thread *leaving;     /* [o] the thread, in transit to another CPU, whose stack this CPU has just left */
     struct list blocked;        /* [k] every blocked thread of this CPU, for the wait dump */
     uint64_t pushed_at;         /* [o] ns: when the CPU last checked whether to give a thread away */
-    uint64_t published;         /* [o] load that the load board shows for this CPU: tasks/sched/load.c */
+    uint64_t published;         /* [a] load that the load board shows for this CPU: tasks/sched/load.c */
     uint64_t busy;              /* [k] ns that threads have been charged here since the start */
     uint64_t user_counts;       /* [k] time-stamp counts that threads have spent in user mode here */
     uint64_t begun;             /* [i] ns: when the CPU began */

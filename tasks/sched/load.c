@@ -20,12 +20,12 @@ void load_publish(struct cpu_queue *queue)
 {
     uint64_t load = queue->run.load;
     volatile uint64_t *board;
-    uint64_t sum, now;
+    uint64_t before, sum, now;
 
     if (load == queue->published)
         return;
-    sum = __atomic_add_fetch(&total, load - queue->published, __ATOMIC_RELAXED);
-    queue->published = load;
+    before = __atomic_exchange_n(&queue->published, load, __ATOMIC_RELAXED); /* so TOTAL is the sum of them all */
+    sum = __atomic_add_fetch(&total, load - before, __ATOMIC_RELAXED);
     now = clock_now();
     board = msg_board_own();
     if (now - counted > FREE_INTERVAL) {

@@ -15,7 +15,7 @@ struct load_view {
     uint64_t time; /* when the line was written, clock_now ns */
 };
 
-/* Publishes the load of the calling CPU, whose queue this is, if it has changed. */
+/* Publishes the load of the CPU whose queue this is, if it has changed. */
 void load_publish(struct cpu_queue *queue);
 /* Reads the line of KERNEL, and clamps its values. */
 void load_read(uint32_t kernel, struct load_view *view);

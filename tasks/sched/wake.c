@@ -57,7 +57,8 @@ static inline __attribute__((always_inline)) uint32_t enqueue_unlock(struct cpu_
     return 0;
 }
 
-static uint32_t deliver(struct thread *thread, uint64_t credit)
+/* Puts THREAD, in transit, into the queue of its CPU. Returns that queue. */
+static inline struct cpu_queue *deliver(struct thread *thread, uint64_t credit, uint32_t *notice)
 {
     struct cpu_queue *queue = queue_of(thread->cpu);
 
@@ -74,12 +75,16 @@ static uint32_t deliver(struct thread *thread, uint64_t credit)
     }
     thread->transit = false;
     share_attach(&thread->share, &queue->run);
-    return enqueue_unlock(queue, thread, credit);
+    *notice = enqueue_unlock(queue, thread, credit);
+    return queue;
 }
 
 void sched_deliver(struct thread *thread, uint64_t credit)
 {
-    sched_notify(deliver(thread, credit));
+    uint32_t notice;
+
+    deliver(thread, credit, &notice);
+    sched_notify(notice);
 }
 
 /* The policy and nice value that are donated to THREAD, or else its own. */
@@ -103,7 +108,7 @@ static void set_share(struct thread *thread)
  * sched_notify. */
 static inline __attribute__((always_inline)) uint32_t wake_unlock(struct cpu_queue *queue, struct thread *thread)
 {
-    uint32_t target;
+    uint32_t target, notice;
 
     list_remove(&thread->queue_node);
     if (thread->wake_at != 0)
@@ -116,7 +121,8 @@ static inline __attribute__((always_inline)) uint32_t wake_unlock(struct cpu_que
     thread->transit = true;
     thread->cpu = target;
     spin_unlock(&queue->lock);
-    return deliver(thread, FAIR_CREDIT);
+    deliver(thread, FAIR_CREDIT, &notice);
+    return notice;
 }
 
 uint32_t sched_make_ready(struct thread *thread)
@@ -158,6 +164,7 @@ void sched_inherit(struct thread *child, const struct thread *parent)
 void sched_start(struct thread *thread)
 {
     struct cpu_queue *queue = sched_lock(thread);
+    uint32_t notice;
 
     assert(thread->state == THREAD_BLOCKED);
     if (thread->group == NULL)
@@ -169,8 +176,9 @@ void sched_start(struct thread *thread)
     thread->transit = true;
     thread->cpu = place_new(thread);
     spin_unlock(&queue->lock);
-    sched_deliver(thread, 0);
-    load_publish(sched_own_queue()); /* another CPU publishes its load when it takes the thread */
+    queue = deliver(thread, 0, &notice);
+    load_publish(queue); /* of another CPU, too: who has sent the thread counts it from now on by the board */
+    sched_notify(notice);
 }
 
 /* Makes the CPU with INDEX pass through the scheduler before it returns to user mode. */

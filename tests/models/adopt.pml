@@ -4,6 +4,8 @@
  * and, when nothing is under way, look at what is left (STEP_LOST_DROP): H reports zombies once more, S asks H whose the
  * child is that was promised to it. The child ends at any time but then. The reaper waits for children that have ended.
  *
+ * H lives here, and the reaper does not end: `test-death vfork-reaper` has a child at home on D and a reaper that ends.
+ *
  * Promises, asserted: a child that has the reaper as its parent is never without an entry when it reports its end; when
  * nothing can happen any more, the child is forgotten, once, and the reaper has no entry.
  *

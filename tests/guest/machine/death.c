@@ -41,6 +41,22 @@ int death_neighbour(int kernel)
     return 0;
 }
 
+bool death_successor(int *kernel, int *successor)
+{
+    for (int i = 1; i < death_count; i++) {
+        int node = kettle_node(death_kernels[i]);
+
+        for (int k = 1; k < i && node != kettle_node(0); k++) {
+            if (kettle_node(death_kernels[k]) != node)
+                continue;
+            *kernel = death_kernels[i];
+            *successor = death_kernels[k]; /* the first on the nearest node */
+            return true;
+        }
+    }
+    return false;
+}
+
 void death_go(int kernel)
 {
     REQUIRE(kettle_migrate(kernel) == 0, "to kernel %d: %s", kernel, tap_error(errno));

@@ -28,6 +28,9 @@ extern const char *death_state;            /* the message at which a kernel dies
 int death_victim(int number);
 /* Another one that lives on, if there is one, else kernel 0. */
 int death_neighbour(int kernel);
+/* Sets *SUCCESSOR to the kernel that takes over what *KERNEL has when that stops: neither is kernel 0. False: there are
+ * no such two. */
+bool death_successor(int *kernel, int *successor);
 /* Moves the calling thread, or stops the test. */
 void death_go(int kernel);
 /* Ends KERNEL, and returns when the others have cleaned up. */
@@ -88,6 +91,7 @@ int death_home_giver(int argc, char **argv);
 int death_home_given(int argc, char **argv);
 int death_home_shell(int argc, char **argv);
 int death_home_leader(int argc, char **argv);
+int death_home_boss(int argc, char **argv);
 int death_home_job(int argc, char **argv);
 int death_home_member(int argc, char **argv);
 int death_home_daemon(int argc, char **argv);
@@ -104,6 +108,7 @@ void death_test_vfork(void);
 void death_test_vfork_storm(void);
 void death_test_vfork_home(void);
 void death_test_vfork_stopped(void);
+void death_test_vfork_reaper(void);
 void death_test_workers(void);
 void death_test_waits(void);
 void death_test_futex(void);
@@ -113,6 +118,7 @@ void death_test_robust(void);
 void death_test_robust_many(void);
 void death_test_robust_home(void);
 void death_test_pi(void);
+void death_test_moved(void);
 void death_test_files(void);
 void death_test_backlog(void);
 void death_test_locks(void);

@@ -17,6 +17,7 @@
 #define FUTEX_LOCK_PI 6
 #define FUTEX_TRYLOCK_PI 8
 #define OWNER_DIED 0x40000000u
+#define WAITERS 0x80000000u
 #define TID_MASK 0x3fffffffu
 #define LOCKS 4 /* plain and PI, waited for and not */
 #define SHARED "/tmp/death-shared"
@@ -246,10 +247,72 @@ void death_test_pi(void)
     death_start_again(dying);
 }
 
+/* --- an owner that was born on a kernel whose role the dying one has taken over --- */
+
+static atomic_uint *words_moved;
+
+/* Born on the kernel that is about to stop; owns two words, on kernel 0. */
+static void *own(void *unused)
+{
+    death_go(0);
+    words_moved[0] = (unsigned)syscall(SYS_gettid);
+    words_moved[1] = (unsigned)syscall(SYS_gettid) | WAITERS;
+    words_moved[2] = 1;
+    for (;;)
+        pause();
+    return unused;
+}
+
+static _Noreturn void own_elsewhere(int kernel)
+{
+    pthread_t thread;
+
+    death_go(kernel);
+    MUST(-pthread_create(&thread, NULL, own, NULL));
+    death_go(0);
+    for (;;)
+        pause();
+}
+
+/* The kernel that has taken over the role of a thread's birth has a part of its process, so that this ends with it, and
+ * whoever waits for its locks finds that. */
+void death_test_moved(void)
+{
+    const struct timespec moment = {1, 0};
+    int stops, dying;
+    pid_t owner;
+    unsigned tid, value;
+
+    if (!death_successor(&stops, &dying)) {
+        tap_skip("it takes a node of two kernels without kernel 0");
+        return;
+    }
+    death_begin();
+    words_moved = tap_share(PAGE);
+    owner = FORK();
+    if (owner == 0)
+        own_elsewhere(stops);
+    UNTIL(words_moved[2] == 1, "the locks to be taken");
+    tid = words_moved[0];
+    value = words_moved[1];
+    UNTIL(tap_sleeps(owner, owner), "the thread that has visited the kernel to be back");
+    MUST(kettle_stop(stops));
+    CHECK_ERROR(syscall(SYS_futex, &words_moved[0], FUTEX_TRYLOCK_PI, 0, NULL, NULL, 0), EAGAIN);
+    CHECK(words_moved[0] == tid, "the word is %x, and not of %x", words_moved[0], tid);
+    death_kill(dying, KETTLE_KILL_NOW);
+    CHECK_DIES(owner, SIGKILL);
+    MUST(syscall(SYS_futex, &words_moved[0], FUTEX_TRYLOCK_PI, 0, NULL, NULL, 0));
+    CHECK_ERROR(syscall(SYS_futex, &words_moved[1], 0, value, &moment, NULL, 0), EAGAIN);
+    CHECK(words_moved[1] == (WAITERS | OWNER_DIED), "the word is %x", words_moved[1]);
+    MUST(munmap((void *)words_moved, PAGE));
+    death_audit();
+    death_start_again(dying);
+    MUST(kettle_start(stops));
+}
+
 /* --- robust locks of a process at home there --- */
 
 #define ROBUST_WAITERS 3
-#define WAITERS 0x80000000u
 #define OF_THREADS 0x80000003u /* of a kernel that lives: a count of a lock of readers, for instance */
 
 /* In a file that both map. */
@@ -305,6 +368,21 @@ static void check_waits(atomic_uint *word, unsigned value, int operation)
     CHECK(*word == value, "%x has become %x", value, *word);
 }
 
+/* Who may not write the word waits for it all the same. */
+static void check_reader(int fd, unsigned value)
+{
+    const struct timespec moment = {0, 2000000};
+    struct home_locks *writable = map_home_locks(fd);
+    const struct home_locks *readable = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, 0);
+
+    REQUIRE(writable != NULL && readable != MAP_FAILED, "no memory: %s", tap_error(errno));
+    writable->word = value;
+    CHECK_ERROR(syscall(SYS_futex, &readable->word, 0, value, &moment, NULL, 0), ETIMEDOUT);
+    CHECK(writable->word == value, "%x has become %x", value, writable->word);
+    MUST(munmap(writable, PAGE));
+    MUST(munmap((void *)(uintptr_t)readable, PAGE));
+}
+
 /* Nobody knows the lists of its threads any more: who waits for a word that names one of them finds it. */
 void death_test_robust_home(void)
 {
@@ -345,6 +423,7 @@ void death_test_robust_home(void)
     check_waits(&shared->word, lost, 128); /* FUTEX_PRIVATE_FLAG */
     check_waits(&shared->word, OF_THREADS, 0);
     check_waits(&shared->word, lost & ~WAITERS, 0);
+    check_reader(fds[3], lost);
     MUST(munmap(shared, PAGE));
     close(fds[3]);
     unlink(SHARED);

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -118,6 +119,44 @@ void death_test_vfork_stopped(void)
     MUST(kill(parent, SIGKILL));
     MUST(kill(death_board->ready, SIGKILL));
     CHECK_DIES(parent, SIGKILL);
+    death_start_again(dying);
+}
+
+/* Gets a child that is at home on DYING from another one there, which ends, and waits in vfork. */
+static _Noreturn void adopt_and_vfork(int dying)
+{
+    pid_t giver, given = 0;
+    int talk;
+
+    MUST(prctl(PR_SET_CHILD_SUBREAPER, 1));
+    giver = death_spawn(dying, "@giver", &talk);
+    MUST(write(talk, &dying, sizeof(dying)));
+    REQUIRE(read(talk, &given, sizeof(given)) == (ssize_t)sizeof(given), "no child");
+    death_say(talk);
+    CHECK_EXITS(giver, 0);
+    CHECK(waitpid(given, NULL, WNOHANG) == 0, "it is not our child: %s", tap_error(errno));
+    vfork_there(0);
+    _exit(98);
+}
+
+/* A killed reaper that waits for its child in vfork has got a child that dies with the kernel, as does who gave it. */
+void death_test_vfork_reaper(void)
+{
+    int dying = death_victim(0);
+    pid_t reaper, child;
+
+    death_begin();
+    reaper = FORK();
+    if (reaper == 0)
+        adopt_and_vfork(dying);
+    UNTIL(death_board->ready != 0 && tap_sleeps(death_board->ready, death_board->ready), "a child that sleeps");
+    child = death_board->ready;
+    MUST(kill(reaper, SIGKILL));
+    death_kill(dying, KETTLE_KILL_NOW);
+    CHECK(kill(child, 0) == 0, "the child in vfork has ended");
+    MUST(kill(child, SIGKILL));
+    CHECK_DIES(reaper, SIGKILL);
+    death_audit();
     death_start_again(dying);
 }
 

@@ -67,10 +67,11 @@ long kettle_block_replicate(void *block, size_t size);
 
 /* Has the block follow its users within NODES (0: all nodes), by POLICY, a value of the option numa= (mm/numa.md) or
  * "default", the process's: as memory that mbind has bound to NODES with MPOL_F_NUMA_BALANCING, but with a policy of
- * its own, which may be "none". Works for all memory of whole pages, also part of a block. Kernels look at accesses
- * only while the process has a policy other than none (kettle_numa); with "first-touch" nothing else moves. Returns 0.
- * This is Kettle's alone: ENOSYS elsewhere. EINVAL also: no such policy, or not whole pages; EFAULT: a part is not
- * mapped. */
+ * its own, which may be "none". Works for all memory of whole pages, also part of a block; but what moves together
+ * (numablock=, 64 KiB by default) goes by the policy of its first part, and of another part's only "none" and
+ * "first-touch" are heeded. Kernels look at accesses only while the process has a policy other than none (kettle_numa);
+ * with "first-touch" nothing else moves. Returns 0. This is Kettle's alone: ENOSYS elsewhere. EINVAL also: no such
+ * policy, or not whole pages; EFAULT: a part is not mapped; ENOMEM: no memory, or the process has 255 policies. */
 int kettle_block_follow(void *block, size_t size, uint64_t nodes, const char *policy);
 
 /* A placement: returns the node for page PAGE of a block of PAGES, or -1: it stays, and if it is not touched yet keeps

@@ -2,8 +2,8 @@
  *
  * Under the lock of up to 64 pages: all other kernels empty their entries for those that can be replicated (one
  * SPACE_SWITCH without a frame for each kernel), and the home write-protects its own, which say from then on that there
- * may be copies. What other kernels get when
- * they read the page afterwards, and who takes the copies away before a write, is in mm/fault and mm/page. */
+ * may be copies. What other kernels get when they read the page afterwards, and who takes the copies away before a
+ * write, is in mm/fault and mm/page. */
 #include "mm/replicate/replicate.h"
 
 #include "kernel/abi/errno.h"

@@ -61,8 +61,8 @@ void seen_block_place(struct seen_block *block, uint32_t nodes, uint32_t *load, 
     bool was = block->load != SEEN_NOBODY, shared = kernel_set_count(seen_users(block->used, nodes)) > 1;
 
     seen_block_leave(block, load);
-    if (!shared)
-        return;
+    if (!shared || block->replicated)
+        return; /* each user of a replicated block has it near */
     if (!was)
         block->shared = now;
     block->load = (uint8_t)node;
@@ -73,6 +73,14 @@ bool seen_block_stuck(struct seen_block *block, uint32_t here, uint32_t to, uint
 {
     if (block->tried == here)
         block->tried = SEEN_NOBODY; /* it has come there */
-    return (block->tried == SEEN_ANY_NODE || (block->tried != SEEN_NOBODY && block->tried == to)) &&
+    return (block->tried == SEEN_ANY_NODE ? to != SEEN_REPLICATE : block->tried != SEEN_NOBODY && block->tried == to) &&
            since(block->tried_age, age) < SEEN_STUCK;
+}
+
+void seen_block_try(struct seen_block *block, uint32_t node)
+{
+    if (block->tried == SEEN_ANY_NODE && block->tried_age == block->age)
+        return; /* one page that cannot move anywhere is enough */
+    block->tried = (uint8_t)node;
+    block->tried_age = block->age;
 }

@@ -41,14 +41,19 @@ void seen_block_age(struct seen_block *block, uint32_t nodes, uint32_t *load, ui
 void seen_block_see(struct seen_block *block, uint32_t *load, uint32_t node, uint32_t pages, bool written,
                     uint32_t age);
 
-/* BLOCK is on NODE, or to come there: it is in the node's load if it has several users; NOW: clock_now ns. */
+/* BLOCK is on NODE, or to come there: it is in the node's load if it has several users and is not replicated; NOW:
+ * clock_now ns. */
 void seen_block_place(struct seen_block *block, uint32_t nodes, uint32_t *load, uint32_t node, uint64_t now);
 
 /* BLOCK is in no load any more. */
 void seen_block_leave(struct seen_block *block, uint32_t *load);
 
 /* Whether BLOCK, which is HERE and which a policy wants on the node TO in the period AGE, could not move there, or
- * nowhere, in one of the last SEEN_STUCK periods: what cannot move is not tried again with each report. */
+ * nowhere, in one of the last SEEN_STUCK periods: what cannot move is not tried again with each report. What cannot
+ * move may still get copies (SEEN_REPLICATE). */
 bool seen_block_stuck(struct seen_block *block, uint32_t here, uint32_t to, uint32_t age);
+
+/* A page of BLOCK could not move to NODE, or not to any (SEEN_ANY_NODE), in the period until which it is aged. */
+void seen_block_try(struct seen_block *block, uint32_t node);
 
 #endif

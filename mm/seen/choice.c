@@ -77,6 +77,11 @@ static uint32_t in_turn(uint64_t nodes, uint64_t block)
     return (uint32_t)__builtin_ctzll(left);
 }
 
+bool seen_policy_moves(const struct seen_policy *policy)
+{
+    return policy->choose != NULL && policy->choose != first_touch;
+}
+
 /* Blocks that several nodes use are spread over all nodes in turn (traces, 4.1.2). */
 static uint32_t interleave(const struct seen_view *view)
 {

@@ -43,6 +43,9 @@ struct seen_policy {
     bool beside; /* it wants to know of the blocks at both sides */
 };
 
+/* False if nothing ever moves, nor is replicated, by POLICY. */
+bool seen_policy_moves(const struct seen_policy *policy);
+
 #define SEEN_POLICIES 16u
 extern const struct seen_policy seen_policies[SEEN_POLICIES]; /* in the order of the option's values */
 

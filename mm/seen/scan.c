@@ -11,6 +11,8 @@
 #include "msg/channel.h"
 #include "msg/trace.h"
 
+#define AREAS_AT_ONCE 64u /* areas that are searched for a table with the lock held */
+
 static uint32_t own_node(void)
 {
     return instance.plan.kernels[instance.kernel].node;
@@ -82,32 +84,40 @@ static bool look_small_locked(struct space *space, uint64_t va, struct msg_space
     return found;
 }
 
-/* Sets *VA to the first leaf table at or above it. False: there is none. Tables are searched only where there are
- * areas, since between them upper tables are mostly empty, and long. */
-static bool next_table_locked(const struct space *space, uint64_t *va)
+enum search { SEARCH_END, SEARCH_FOUND, SEARCH_GOES_ON };
+
+/* Sets *VA to the first leaf table at or above it, or after many areas without one to where the search is to go on.
+ * Tables are searched only where there are areas, since between them upper tables are mostly empty, and long. */
+static enum search next_table_locked(const struct space *space, uint64_t *va)
 {
-    for (const struct area *area = area_next(&space->areas, *va); area != NULL;
-         area = area_next(&space->areas, area->end)) {
+    const struct area *area = area_next(&space->areas, *va);
+
+    for (uint32_t i = 0; area != NULL && i < AREAS_AT_ONCE; i++) {
         uint64_t at = *va > area->start ? *va : area->start;
 
         if (paging_next_leaf_look(&space->tables, &at, area->end) != NULL) {
             *va = at & ~(LEAF_SIZE - 1);
-            return true;
+            return SEARCH_FOUND;
         }
+        *va = area->end;
+        area = area_next(&space->areas, *va);
     }
-    return false;
+    return area != NULL ? SEARCH_GOES_ON : SEARCH_END;
 }
 
 bool seen_look(struct space *space, uint64_t *at, bool *found, struct msg_space_seen *out)
 {
     uint64_t va = *at, large;
+    enum search search;
 
     *found = false;
     spin_lock(&space->lock);
-    if (!next_table_locked(space, &va)) {
-        space->stats.seen_looks++;
+    search = next_table_locked(space, &va);
+    if (search != SEARCH_FOUND) {
+        *at = va;
+        space->stats.seen_looks += search == SEARCH_END;
         spin_unlock(&space->lock);
-        return false;
+        return search != SEARCH_END;
     }
     *at = va + LEAF_SIZE;
     *out = (struct msg_space_seen){.space = space->id, .start = va, .node = own_node()};

@@ -84,16 +84,23 @@ static const uint16_t *used_of(struct seen *seen, struct seen_place place, uint3
     return block->used;
 }
 
+/* The node of the frame of a page with ENTRY; nodes() if it has none. */
+static uint32_t node_of(uint64_t entry)
+{
+    return entry != 0 && (entry & PAGING_SOFT_PENDING_FREE) == 0 && !zero_page_is(entry)
+               ? policy_node_of(entry & PAGING_FRAME)
+               : nodes();
+}
+
 /* The node of the first page of the block at START of BYTES that has a frame; nodes() if none has. */
 static uint32_t node_of_locked(const struct space *space, uint64_t start, uint64_t bytes)
 {
     const uint64_t *entry = paging_look(&space->tables, start);
+    uint32_t node = nodes();
 
-    for (uint32_t i = 0; entry != NULL && i < bytes / PAGE_SIZE; i++) {
-        if (entry[i] != 0 && (entry[i] & PAGING_SOFT_PENDING_FREE) == 0 && !zero_page_is(entry[i]))
-            return policy_node_of(entry[i] & PAGING_FRAME);
-    }
-    return nodes();
+    for (uint32_t i = 0; entry != NULL && node == nodes() && i < bytes / PAGE_SIZE; i++)
+        node = node_of(entry[i]);
+    return node;
 }
 
 /* The record of the block PLACE, which is made if need be. BYTES: as seen_block_bytes. NULL: no memory, or PLACE is in
@@ -135,16 +142,6 @@ static uint64_t may_follow_locked(struct space *space, uint64_t start, uint64_t 
     return nodes_left;
 }
 
-uint64_t seen_may_follow(struct space *space, uint64_t page)
-{
-    uint64_t nodes;
-
-    spin_lock(&space->lock);
-    nodes = may_follow_locked(space, page, page + PAGE_SIZE);
-    spin_unlock(&space->lock);
-    return nodes;
-}
-
 /* The policy of the memory in [START, END): that of its first area (kettle_block_follow), or the process's. Nobody
  * looks at a process whose policy is none. */
 static const struct seen_policy *policy_of_locked(const struct space *space, uint64_t start, uint64_t end)
@@ -156,6 +153,42 @@ static const struct seen_policy *policy_of_locked(const struct space *space, uin
     uint32_t follow = own != NULL ? policy_follow(own) : 0;
 
     return follow != 0 && follow <= SEEN_POLICIES ? &seen_policies[follow - 1] : policy;
+}
+
+uint64_t seen_may_follow(struct space *space, uint64_t page)
+{
+    uint64_t nodes = 0;
+
+    spin_lock(&space->lock);
+    if (seen_policy_moves(policy_of_locked(space, page, page + PAGE_SIZE)))
+        nodes = may_follow_locked(space, page, page + PAGE_SIZE);
+    spin_unlock(&space->lock);
+    return nodes;
+}
+
+/* Whether PAGE may follow its users. */
+static bool moves_locked(const struct space *space, uint64_t page)
+{
+    const struct area *area = area_find(&space->areas, page);
+
+    return area != NULL && !backing_stays(area->backing) &&
+           seen_policy_moves(policy_of_locked(space, page, page + PAGE_SIZE));
+}
+
+/* The node of the first of COUNT pages from page FIRST on that SEEN has used, that is not on its node and that may
+ * follow it; its node if there is none. */
+static uint32_t first_remote_locked(const struct space *space, const struct msg_space_seen *seen, uint32_t first,
+                                    uint32_t count)
+{
+    const uint64_t *entry = paging_look(&space->tables, seen->start);
+
+    for (uint32_t page = first; entry != NULL && page < first + count; page++) {
+        uint32_t here = (seen->accessed[page / 64] >> page % 64 & 1) != 0 ? node_of(entry[page]) : nodes();
+
+        if (here != nodes() && here != seen->node && moves_locked(space, seen->start + page * PAGE_SIZE))
+            return here;
+    }
+    return seen->node;
 }
 
 /* Where POLICY wants BLOCK, which is HERE and of which NODE has just used PAGES. */
@@ -213,16 +246,44 @@ struct told {
     bool written;
 };
 
+/* Where the block TOLD is, which SEEN has used: where its first page is. A block that adapts and that nobody else is
+ * known to use may have joined, or split, with pages on several nodes. All that its user uses are to come there, so it
+ * is where the first of them is that this one has not near. */
+static uint32_t place_of_locked(struct space *space, const struct msg_space_seen *seen, const struct told *told)
+{
+    uint32_t here = node_of_locked(space, told->start, told->bytes);
+    const struct seen_block *block = space->seen != NULL ? seen_find(space->seen, told->place.number) : NULL;
+
+    if (here != seen->node || block == NULL || !space->seen->adaptive ||
+        (block->number != 0 && (seen_users(block->used, nodes()) & ~(1ull << seen->node)) != 0))
+        return here;
+    return first_remote_locked(space, seen, (uint32_t)((told->start - seen->start) / PAGE_SIZE),
+                               (uint32_t)(told->bytes / PAGE_SIZE));
+}
+
+/* The block NUMBER, if it is known, is to move nowhere. */
+static void stay_locked(struct space *space, uint64_t number)
+{
+    struct seen_block *block = space->seen != NULL ? seen_find(space->seen, number) : NULL;
+
+    if (block == NULL || block->number == 0 || block->wanted == NOBODY)
+        return;
+    block->wanted = NOBODY;
+    space->seen->wanted--;
+}
+
 /* SEEN says that its node has used the block TOLD. BYTES: as seen_block_bytes. Returns whether it is to look again
  * soon. */
 static bool note_block_locked(struct space *space, const struct msg_space_seen *seen, const struct told *told,
                               uint64_t bytes, uint32_t age)
 {
     const struct seen_policy *policy = policy_of_locked(space, told->start, told->start + told->bytes);
-    uint32_t here = node_of_locked(space, told->start, told->bytes), node = seen->node, to;
+    uint32_t node = seen->node, here = place_of_locked(space, seen, told), to;
     uint64_t number = told->place.number;
     struct seen_block *block;
 
+    if (policy->choose == NULL)
+        stay_locked(space, number);
     if (policy->choose == NULL || here == nodes())
         return false;
     if (here == node && !is_known(space, number))
@@ -251,28 +312,14 @@ static bool note_block_locked(struct space *space, const struct msg_space_seen *
     return to != SEEN_STAYS || is_undecided(space->seen, block);
 }
 
-/* True if SEEN tells of memory of another node than the one that has used it. */
-static bool is_remote_locked(const struct space *space, const struct msg_space_seen *seen)
-{
-    for (uint32_t page = 0; page < LEAF_ENTRIES; page += SEEN_BLOCK_PAGES) {
-        uint32_t here;
-
-        if (seen_pages(seen, page, SEEN_BLOCK_PAGES) == 0)
-            continue;
-        here = node_of_locked(space, seen->start + page * PAGE_SIZE, PART_BYTES);
-        if (here != seen->node && here != nodes())
-            return true;
-    }
-    return false;
-}
-
 /* Blocks adapt: SEEN is added to what is known of its region, and blocks split and join as it says. False: nothing of
  * it is worth a record, or there is no memory for one. */
 static bool adapt_locked(struct space *space, const struct msg_space_seen *seen, uint32_t age)
 {
     struct seen_region *region = space->seen != NULL ? seen_region_of(space->seen, seen->start) : NULL;
 
-    if (seen_policy_locked(space)->choose == NULL || (region == NULL && !is_remote_locked(space, seen)))
+    if (seen_policy_locked(space)->choose == NULL ||
+        (region == NULL && first_remote_locked(space, seen, 0, LEAF_ENTRIES) == seen->node))
         return false;
     if (region == NULL && seen_table(space, 0) != NULL)
         region = seen_region_make(space, seen->start);
@@ -363,6 +410,8 @@ void seen_mapped_locked(const struct space *space, uint64_t frame)
 static void take(struct seen *seen, struct seen_block *block)
 {
     block->replicated = block->wanted == ALL_NODES;
+    if (block->replicated)
+        seen_block_leave(block, seen->load);
     block->wanted = NOBODY;
     seen->wanted--;
 }
@@ -435,20 +484,23 @@ void seen_not_moved(struct space *space, uint64_t page, uint32_t node)
 
     spin_lock(&space->lock);
     block = known_locked(space, page);
-    if (block != NULL) {
-        block->tried = (uint8_t)node;
-        block->tried_age = block->age;
-    }
+    if (block != NULL)
+        seen_block_try(block, node);
     spin_unlock(&space->lock);
 }
 
-void seen_not_replicated(struct space *space, uint64_t start)
+void seen_not_replicated(struct space *space, uint64_t start, uint64_t end)
 {
-    struct seen_block *block;
+    uint64_t next;
 
     spin_lock(&space->lock);
-    block = known_locked(space, start);
-    if (block != NULL) {
+    for (uint64_t at = start; space->seen != NULL && at < end; at = next) { /* it may be several blocks by now */
+        struct seen_place place = seen_place_of(space->seen, at);
+        struct seen_block *block = seen_find(space->seen, place.number);
+
+        next = seen_start(space->seen, place) + seen_bytes(space->seen, place);
+        if (block->number == 0)
+            continue;
         block->replicated = false;
         block->written = SEEN_WRITTEN; /* it is not tried again as long as if somebody had written to it */
     }

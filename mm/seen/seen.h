@@ -51,7 +51,8 @@ void seen_note_page_locked(const struct space *space, uint64_t page, uint32_t no
 void seen_mapped_locked(const struct space *space, uint64_t frame);
 
 /* Looks at the next leaf table of SPACE on this kernel from *AT on, takes its accessed bits or hides its entries, and
- * flushes. Returns false if there is none; *FOUND: OUT has something to be reported; *AT is where to go on. */
+ * flushes; or looks at none after many areas without one. Returns false if there is none at all; *FOUND: OUT has
+ * something to be reported; *AT is where to go on. */
 bool seen_look(struct space *space, uint64_t *at, bool *found, struct msg_space_seen *out);
 /* Reports SEEN to HOME, the home of its space. Returns whether HOME wants this kernel to look again soon. Waits, so the
  * caller holds no reference to a space, whose end would spin for it. */
@@ -64,9 +65,10 @@ bool seen_next(struct space *space, uint64_t *start, uint64_t *bytes, uint32_t *
 /* At the home: PAGE of a block that seen_next has told could not move to NODE, or to none (SEEN_ANY_NODE), so that
  * its block is not to move there for a while. */
 void seen_not_moved(struct space *space, uint64_t page, uint32_t node);
-/* At the home: the block at START, which seen_next has told, could not be replicated. */
-void seen_not_replicated(struct space *space, uint64_t start);
-/* The nodes to which PAGE may follow its users now: none if mbind has given it a policy meanwhile that forbids it. */
+/* At the home: nothing of [START, END), a block that seen_next has told, could be replicated. */
+void seen_not_replicated(struct space *space, uint64_t start, uint64_t end);
+/* The nodes to which PAGE may follow its users now: none if it has been given a policy meanwhile that forbids it, or by
+ * which nothing moves. */
 uint64_t seen_may_follow(struct space *space, uint64_t page);
 /* Frees what is known of SPACE, which ends. */
 void seen_end(struct space *space);

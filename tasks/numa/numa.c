@@ -152,15 +152,19 @@ static void follow_done(void *context, uint64_t page, int result)
         seen_not_moved(following->space, page, following->node);
 }
 
+/* A block of which no page can have copies, as it is shared memory or a mempolicy wants it elsewhere, is as one whose
+ * replication has failed. */
 static void replicate_block(struct space *space, uint64_t start, uint64_t bytes)
 {
     uint64_t next = start;
-    int64_t result = 0;
+    int64_t result = 0, pages = 0;
 
-    while (result >= 0 && next < start + bytes)
+    while (result >= 0 && next < start + bytes) {
         result = space_replicate(space, &next, start + bytes, true);
-    if (result < 0)
-        seen_not_replicated(space, start);
+        pages += result;
+    }
+    if (result < 0 || pages == 0)
+        seen_not_replicated(space, start, start + bytes);
 }
 
 static void move_blocks(struct space *space)

@@ -53,6 +53,18 @@ def test_a_name_without_a_slash_is_a_host_file_first(program, base, monkeypatch)
     assert make_job("tour", [], [], [], base).path == "/bin/tour"
 
 
+def test_a_program_of_a_recipe_is_found_where_it_is_built(program, base, tmp_path, monkeypatch):
+    monkeypatch.setenv("KETTLE_BUILD", str(tmp_path / "products"))
+    with pytest.raises(UsageError, match="numactl is not built yet: 'kettle programs --fetch --only numactl'"):
+        make_job("numactl", ["--hardware"], [], [], base)
+    tree = tmp_path / "products" / "programs" / "numactl" / "tree"
+    tree.mkdir(parents=True)
+    (tree / "numactl").write_bytes(program.read_bytes())
+    job = make_job("numactl", ["--hardware"], [], [], base)
+    assert (job.path, job.argv) == ("/run/numactl", ("numactl", "--hardware"))
+    assert contents(job)["run/numactl"] == program.read_bytes()
+
+
 def test_a_program_of_the_image_is_not_copied(base):
     assert set(contents(make_job("tour", [], [], [], base))) == {".kettle", ".kettle/run"}
 

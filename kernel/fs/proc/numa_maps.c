@@ -64,7 +64,7 @@ static void put_policy(struct text *text, const struct policy *policy)
     else if ((policy->flags & POLICY_RELATIVE) != 0)
         text_put(text, "=relative");
     if ((policy->flags & POLICY_BALANCING) != 0)
-        text_put(text, (policy->flags & ~POLICY_BALANCING) != 0 ? "|balancing" : "=balancing");
+        text_put(text, (policy->flags & (POLICY_STATIC | POLICY_RELATIVE)) != 0 ? "|balancing" : "=balancing");
     put_nodes(text, ':', policy->nodes);
 }
 

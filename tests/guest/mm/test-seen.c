@@ -21,6 +21,7 @@
 #include "userland/x86.h"
 
 #define PAGES 64l
+#define BLOCK 16l /* pages that move together by default */
 #define HUGE_BYTES 0x200000ul
 #define LOOKS 4
 #define PERIOD "20"              /* ms between two looks, at least */
@@ -81,10 +82,26 @@ static int node_here(void)
     return syscall(SYS_getcpu, &cpu, &node, NULL) == 0 ? (int)node : -1;
 }
 
+/* New pages of TYPE, which begin a block: one that begins with another page, such as a thread's stack, is where that
+ * is. NULL after a note. */
+static long *map_words(int type)
+{
+    char *at = spread_memory_map(PAGES + BLOCK, type);
+    size_t before = -(uintptr_t)at % (size_t)(BLOCK * PAGE), behind = (size_t)(BLOCK * PAGE) - before;
+
+    if (at == NULL)
+        return NULL;
+    if (before != 0)
+        munmap(at, before);
+    if (behind != 0)
+        munmap(at + before + PAGES * PAGE, behind);
+    return (long *)(void *)(at + before);
+}
+
 /* A thread on kernel INDEX uses memory that the main thread has touched on kernel 0. */
 static bool begin(struct thread *thread, int index, const char *policy)
 {
-    words = (long *)(void *)spread_memory_map(PAGES, PRIVATE);
+    words = map_words(PRIVATE);
     if (words == NULL || !CHECK(kettle_control(policy) == 0, "%s: %s", policy, strerror(errno)))
         return false;
     atomic_store(&over, false);
@@ -273,7 +290,7 @@ static void test_adaptive(void)
     }
     home = node_here();
     splits = events_everywhere("seen_splits");
-    words = (long *)(void *)spread_memory_map(PAGES, PRIVATE);
+    words = map_words(PRIVATE);
     if (words == NULL ||
         !CHECK(kettle_control("numablock=adaptive") == 0 && kettle_control("numa=share") == 0, "%s", strerror(errno)))
         return;
@@ -393,6 +410,28 @@ static void test_bound(void)
     end(&thread);
 }
 
+/* Whether /proc/self/numa_maps has TEXT in the line of the area at ADDRESS. */
+static bool maps_tell(const void *address, const char *text)
+{
+    static char maps[65536];
+    char start[32];
+    int fd = open("/proc/self/numa_maps", O_RDONLY);
+    size_t length = 0;
+    ssize_t some;
+    char *line;
+
+    while (fd >= 0 && (some = read(fd, maps + length, sizeof(maps) - 1 - length)) > 0)
+        length += (size_t)some;
+    close(fd);
+    maps[length] = '\0';
+    snprintf(start, sizeof(start), "%08lx ", (unsigned long)(uintptr_t)address);
+    line = strstr(maps, start);
+    if (line != NULL)
+        line[strcspn(line, "\n")] = '\0';
+    tap_note("%s", line != NULL ? line : maps);
+    return line != NULL && strstr(line, text) != NULL;
+}
+
 /* Parts of memory have policies of their own: one half follows, and the other half stays, whatever the process's is. */
 static void test_areas(void)
 {
@@ -416,6 +455,7 @@ static void test_areas(void)
     CHECK_ERROR(kettle_block_follow((void *)PAGE, PAGE, 0, "nemo"), EFAULT);
     CHECK_ERROR(kettle_block_follow(words, 0, 0, "nemo"), EINVAL);
     CHECK(kettle_block_follow(words, PAGES / 2 * PAGE, 0, "nemo") == 0, "%s", strerror(errno));
+    CHECK(maps_tell(words, " bind=balancing:"), "numa_maps");
     UNTIL(first_half_on(node) == PAGES / 2, "the half that follows");
     CHECK(on_node(home) == PAGES / 2, "%ld pages stay", on_node(home));
     CHECK(kettle_block_follow(second, PAGES / 2 * PAGE, 1ul << node, "none") == 0 && kettle_control("numa=nemo") == 0,
@@ -478,6 +518,58 @@ static void test_fixed(void)
     end(&thread);
     CHECK(kettle_control("numaperiod=100 numablock=64") == 0, "%s", strerror(errno));
     munmap(again, PAGES * PAGE);
+}
+
+static atomic_bool one_reads; /* the reader on kernel 0 has ended */
+
+/* Reads all words. On kernel 0 not for as long as elsewhere. */
+static void words_reader(struct thread *thread)
+{
+    kernels_go(thread->index);
+    while (!atomic_load(&over) && (thread->index != 0 || !atomic_load(&one_reads))) {
+        for (long i = 0; i < PAGES; i++) {
+            if (word_at(i) != i)
+                atomic_fetch_add(&wrong, 1);
+        }
+        x86_pause();
+    }
+}
+
+/* Shared memory that two nodes read cannot have copies. That it was tried does not keep it from its only user later. */
+static void test_vain(void)
+{
+    struct thread here = {0}, there = {0};
+    int node, kernel = far(&node);
+    unsigned long decided;
+
+    if (kernel == 0) {
+        tap_skip("one node, or one kernel");
+        return;
+    }
+    words = map_words(SHARED);
+    if (words == NULL)
+        return;
+    for (long i = 0; i < PAGES; i++)
+        words[i * PAGE / (long)sizeof(long)] = i;
+    atomic_store(&over, false);
+    atomic_store(&one_reads, false);
+    atomic_store(&wrong, 0);
+    there.index = kernel;
+    decided = events_everywhere("seen_decided");
+    if (!CHECK(kettle_control("numa=kettle") == 0 && thread_start(&here, words_reader) &&
+                   thread_start(&there, words_reader),
+               "%s", strerror(errno)))
+        return;
+    /* to spread at most half of the blocks, as they were written, and to give all of them copies */
+    UNTIL(events_everywhere("seen_decided") >= decided + 3 * PAGES / BLOCK / 2, "copies are wanted");
+    atomic_store(&one_reads, true);
+    UNTIL(on_node(node) == PAGES, "the only user");
+    atomic_store(&over, true);
+    CHECK(thread_join(&here) && thread_join(&there), "the readers");
+    CHECK(atomic_load(&wrong) == 0, "%lu words are wrong", atomic_load(&wrong));
+    CHECK(kettle_control("numa=none") == 0, "%s", strerror(errno));
+    CHECK(audit_own(), "at the end");
+    munmap(words, PAGES * PAGE);
 }
 
 static void test_stays(void)
@@ -612,6 +704,7 @@ int main(int argc, char **argv)
         {"bound", "memory with a policy of its own follows with MPOL_F_NUMA_BALANCING alone", test_bound},
         {"areas", "parts of memory follow by policies of their own, or stay", test_areas},
         {"fixed", "what cannot move is not decided anew in each look", test_fixed},
+        {"vain", "shared memory that was to have copies in vain still comes to its only user", test_vain},
         {"stays", "memory that its own node uses stays", test_stays},
         {"top", "the last block of the address space follows its user, too", test_top},
         {"told", "/proc tells what was seen, and a wrong policy is refused", test_told},

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "mm/seen/choice.h"
 #include "mm/seen/wire.h"
 #include "tests/test.h"
 
@@ -149,6 +150,40 @@ TEST(block_stuck, "a block that could not move is not to move there again for a 
     block->tried_age = 4;
     CHECK(seen_block_stuck(block, 0, 1, 4) && seen_block_stuck(block, 0, 2, 4 + SEEN_STUCK - 1));
     CHECK(!seen_block_stuck(block, 0, 2, 4 + SEEN_STUCK));
+    free(block);
+}
+
+TEST(block_copies, "a block with copies is in no load, also when several nodes use it, until it is written")
+{
+    struct seen_block *block = new_block(0);
+
+    block->replicated = true;
+    report(block, 1, PAGES, 0, 0);
+    report(block, 0, PAGES, 0, 0);
+    CHECK_EQ(load[0], 0);
+    seen_block_see(block, load, 1, PAGES, true, 0);
+    seen_block_place(block, NODES, load, 0, 9);
+    CHECK_EQ(load[0], PAGES);
+    CHECK_EQ(block->shared, 9);
+    free(block);
+}
+
+TEST(block_tried,
+     "what cannot move anywhere may get copies, and one page that a node had no memory for changes nothing")
+{
+    struct seen_block *block = new_block(3);
+
+    seen_block_try(block, 1);
+    CHECK(seen_block_stuck(block, 0, 1, 3) && !seen_block_stuck(block, 0, 2, 3));
+    CHECK(!seen_block_stuck(block, 0, SEEN_REPLICATE, 3));
+    seen_block_try(block, SEEN_ANY_NODE);
+    CHECK(seen_block_stuck(block, 0, 2, 3));
+    CHECK(!seen_block_stuck(block, 0, SEEN_REPLICATE, 3));
+    seen_block_try(block, 1); /* another page of it */
+    CHECK(seen_block_stuck(block, 0, 2, 3));
+    block->age = 4;
+    seen_block_try(block, 1);
+    CHECK(seen_block_stuck(block, 0, 1, 4) && !seen_block_stuck(block, 0, 2, 4));
     free(block);
 }
 

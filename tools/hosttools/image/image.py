@@ -6,12 +6,14 @@ environment: strings that each end in a NUL: path, decimal argc, the arguments, 
 
 import os
 import stat
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Sequence
 
 from hosttools.errors import UsageError, did_you_mean
 from hosttools.image import cpio, elf
+from hosttools.paths import ROOT, build_dir
 
 RUN_FILE = "/.kettle/run"
 PROGRAM_FOLDER = "/run"
@@ -59,7 +61,8 @@ def run_file(path: str, argv: Sequence[str], environment: Sequence[str]) -> byte
 def make_job(program: str, arguments: Sequence[str], environment: Sequence[str], files: Sequence[str],
              base_image: Path | None) -> Job:
     """Checks what was typed: PROGRAM, its ARGUMENTS, --env and --file values. A PROGRAM without '/' that is no host
-    file is looked up in BASE_IMAGE (None: not built). Raises UsageError."""
+    file is looked up in BASE_IMAGE (None: not built), and then among those that `kettle programs` builds. Raises
+    UsageError."""
     path, data = _find_program(program, base_image)
     variables = dict(DEFAULT_ENVIRONMENT)
     for assignment in environment:
@@ -83,10 +86,25 @@ def _find_program(program: str, base_image: Path | None) -> tuple[str, bytes | N
     if base_image is None:
         raise UsageError(f"{program}: no such file, and there is no image with programs yet: run make first")
     names = image_programs(base_image)
-    if program not in names:
+    if program in names:
+        return f"/bin/{program}", None
+    recipe = _recipe_of(program)
+    if recipe is None:
         raise UsageError(f"{program}: no such file, and no such program in the image{did_you_mean(program, names)} "
                          "('kettle list' lists all)")
-    return f"/bin/{program}", None
+    host = build_dir() / "programs" / recipe / "tree" / program
+    if not host.is_file():
+        raise UsageError(f"{program} is not built yet: 'kettle programs --fetch --only {recipe}' fetches its source and "
+                         "builds it")
+    return f"{PROGRAM_FOLDER}/{program}", elf.check_program(host)
+
+
+def _recipe_of(program: str) -> str | None:
+    """The recipe in tests/programs that builds PROGRAM as one of the files that it takes; None: there is none."""
+    for path in sorted((ROOT / "tests" / "programs").glob("*.toml")):
+        if program in tomllib.loads(path.read_text()).get("take", ()):
+            return path.stem
+    return None
 
 
 def image_programs(base_image: Path) -> list[str]:

@@ -1,0 +1,298 @@
+/* What the home decides about reports: memory of which parts are elsewhere comes to its user, what may not move any
+ * more stays, and what could not be done is noted for all of its blocks.
+ * sources: mm/seen/seen.c mm/seen/table.c mm/seen/region.c mm/seen/block.c mm/seen/choice.c mm/area/area.c
+ * sources: mm/area/tree.c kernel/lib/string.c */
+#include "tests/mm/seen/space.h"
+
+#include "kernel/abi/errno.h"
+#include "mm/seen/hint.h"
+#include "msg/call.h"
+#include "msg/channel.h"
+
+#define LOOK (seen_half_ns / 10) /* the shortest period */
+#define FOLLOWS(policy) ((uint16_t)(POLICY_BALANCING | (seen_policy_find(policy) + 1) << POLICY_FOLLOW_SHIFT))
+
+void hint_forget_locked(struct space *of)
+{
+    (void)of;
+}
+
+void hint_end(struct space *of)
+{
+    (void)of;
+}
+
+struct space *space_get(uint64_t id)
+{
+    return id == space.id ? &space : NULL;
+}
+
+void space_put(struct space *of)
+{
+    (void)of;
+}
+
+void msg_register(enum msg_type type, msg_handler handler, uint32_t size, uint32_t reply_size)
+{
+    (void)type, (void)handler, (void)size, (void)reply_size;
+}
+
+void msg_reply(const struct msg_ticket *ticket, const void *data, uint32_t length)
+{
+    (void)ticket, (void)data, (void)length;
+}
+
+void msg_reply_error(const struct msg_ticket *ticket, int error)
+{
+    (void)ticket, (void)error;
+}
+
+int msg_call(uint32_t kernel, enum msg_type type, const void *data, uint32_t length, void *reply, uint32_t room,
+             const char *why, uint64_t key)
+{
+    (void)kernel, (void)type, (void)data, (void)length, (void)reply, (void)room, (void)why, (void)key;
+    return -EIO;
+}
+
+uint64_t policy_machine_nodes(void)
+{
+    return (1ull << NODES) - 1;
+}
+
+const struct policy *policy_known_locked(const struct space *of, uint32_t number)
+{
+    (void)of;
+    return policies[number].mode != 0 ? &policies[number] : NULL;
+}
+
+const uint64_t *paging_look(const struct page_tables *tables, uint64_t va)
+{
+    (void)tables;
+    return va >= START && va < START + TABLES * LEAF_SIZE ? &pages[(va - START) / LEAF_SIZE][paging_index(va)] : NULL;
+}
+
+/* The pages [FIRST, END) of the first table are on NODE. */
+static void put_pages(uint32_t first, uint32_t end, uint32_t node)
+{
+    for (uint32_t page = first; page < end; page++)
+        put_page(START + page * PAGE_SIZE, node, 0);
+}
+
+/* A space whose memory has the policy NAME, in blocks of BYTES (0: adaptive). */
+static void begin_with(const char *name, uint64_t bytes)
+{
+    if (space.seen != NULL)
+        seen_destroy(&space);
+    begin();
+    seen_policy_now = seen_policy_find(name);
+    seen_block_bytes = bytes;
+    CHECK_EQ(area_set(&space.areas, START, START + TABLES * LEAF_SIZE, AREA_READ | AREA_WRITE), 0);
+}
+
+static void end(void)
+{
+    begin_with("none", SEEN_BLOCK_PAGES * PAGE_SIZE);
+    area_list_clear(&space.areas);
+}
+
+/* A look of NODE has found the pages [FIRST, END) of the first table used. */
+static void report(uint32_t node, uint32_t first, uint32_t end_page)
+{
+    struct msg_space_seen seen = {.space = space.id, .start = START, .node = node};
+
+    for (uint32_t page = first; page < end_page; page++)
+        seen_add(&seen, page);
+    seen_report(0, &seen);
+    now += LOOK;
+}
+
+/* Moves what the home wants. Returns how many pages were elsewhere. */
+static uint32_t move(void)
+{
+    uint64_t start, bytes;
+    uint32_t node, moved = 0;
+
+    while (seen_next(&space, &start, &bytes, &node)) {
+        for (uint64_t page = start; node < NODES && page < start + bytes; page += PAGE_SIZE) {
+            const struct area *area = area_find(&space.areas, page);
+
+            if (policy_node_of(*paging_look(NULL, page)) == node || backing_stays(area->backing) ||
+                (seen_may_follow(&space, page) >> node & 1) == 0)
+                continue;
+            put_page(page, node, 0);
+            moved++;
+        }
+    }
+    return moved;
+}
+
+static uint32_t on_node(uint32_t node)
+{
+    uint32_t count = 0;
+
+    for (uint32_t page = 0; page < LEAF_ENTRIES; page++)
+        count += pages[0][page] != 0 && policy_node_of(pages[0][page]) == node;
+    return count;
+}
+
+TEST(seen_joined, "all of a block that has joined comes to its only user, also if its first pages are there already")
+{
+    static const char *const names[] = {"kettle", "share", "nemo"};
+
+    for (uint32_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        uint32_t moved = 0;
+
+        begin_with(names[i], 0);
+        put_pages(0, 16, 0); /* what has begun to use the rest has touched them */
+        put_pages(16, LEAF_ENTRIES, 1);
+        for (uint32_t look = 0; look < 30; look++) {
+            report(0, 0, LEAF_ENTRIES);
+            moved += move();
+        }
+        CHECK_EQ(seen_place_of(space.seen, START).size, LEAF_ENTRIES);
+        CHECK_EQ(moved, LEAF_ENTRIES - 16);
+        CHECK_EQ(on_node(0), LEAF_ENTRIES);
+        CHECK_EQ(space.seen->wanted, 0);
+    }
+    end();
+}
+
+TEST(seen_joined_other,
+     "the same of a user on another node than the home, where a part in the middle has stayed behind")
+{
+    begin_with("kettle", 0);
+    put_pages(0, LEAF_ENTRIES, 2);
+    put_pages(160, 170, 0);
+    for (uint32_t look = 0; look < 30; look++) {
+        report(2, 0, LEAF_ENTRIES);
+        move();
+    }
+    CHECK_EQ(on_node(2), LEAF_ENTRIES);
+    end();
+}
+
+TEST(seen_mixed,
+     "pages of two nodes in turns come to the one that uses both, in any block that adapts, and no others do")
+{
+    begin_with("nemo", 0);
+    for (uint32_t page = 0; page < LEAF_ENTRIES; page++)
+        put_pages(page, page + 1, page % 2);
+    for (uint32_t look = 0; look < 10; look++) { /* each node uses its own */
+        struct msg_space_seen seen = {.space = space.id, .start = START, .node = look % 2};
+
+        for (uint32_t page = look % 2; page < LEAF_ENTRIES; page += 2)
+            seen_add(&seen, page);
+        seen_report(0, &seen);
+        CHECK_EQ(move(), 0);
+        CHECK(space.seen == NULL);
+    }
+    for (uint32_t look = 0; look < 20; look++) {
+        report(0, 0, 200);
+        move();
+    }
+    CHECK_EQ(on_node(1), (LEAF_ENTRIES - 208) / 2); /* whole blocks come */
+    end();
+}
+
+TEST(seen_joined_stays, "a part of a joined block that has been told to stay is no reason to move the block again")
+{
+    begin_with("nemo", 0);
+    put_pages(0, LEAF_ENTRIES, 1);
+    policies[1] = (struct policy){.mode = POLICY_BIND, .flags = FOLLOWS("none"), .nodes = 7};
+    CHECK_EQ(area_set(&space.areas, START + 64 * PAGE_SIZE, START + 125 * PAGE_SIZE,
+                      AREA_READ | AREA_WRITE | 1u << AREA_POLICY_SHIFT),
+             0);
+    CHECK_EQ(area_set_backed(&space.areas, START + 125 * PAGE_SIZE, START + 128 * PAGE_SIZE, AREA_READ,
+                             backing_make(0, BACKING_VDSO, 0)),
+             0);
+    for (uint32_t look = 0; look < 30; look++) {
+        report(0, 0, LEAF_ENTRIES);
+        move();
+    }
+    CHECK_EQ(on_node(1), 64);
+    CHECK_EQ(on_node(0), LEAF_ENTRIES - 64);
+    for (uint32_t look = 0; look < 10; look++)
+        report(0, 0, LEAF_ENTRIES);
+    CHECK_EQ(space.seen->wanted, 0);
+    end();
+}
+
+/* A block that is to move, and then gets the policy NAME of its own. */
+static void stays_with(const char *name, bool again)
+{
+    begin_with("nemo", SEEN_BLOCK_PAGES * PAGE_SIZE);
+    put_pages(0, LEAF_ENTRIES, 0);
+    report(1, 0, LEAF_ENTRIES);
+    CHECK_EQ(space.seen->wanted, LEAF_ENTRIES / SEEN_BLOCK_PAGES);
+    policies[1] = (struct policy){.mode = POLICY_BIND, .flags = FOLLOWS(name), .nodes = 7};
+    CHECK_EQ(area_set(&space.areas, START, START + 64 * PAGE_SIZE, AREA_READ | AREA_WRITE | 1u << AREA_POLICY_SHIFT),
+             0);
+    CHECK_EQ(seen_may_follow(&space, START), 0);
+    CHECK(seen_may_follow(&space, START + 64 * PAGE_SIZE) != 0);
+    if (again) {
+        report(1, 0, 64);
+        CHECK_EQ(space.seen->wanted, (LEAF_ENTRIES - 64) / SEEN_BLOCK_PAGES);
+    }
+    CHECK_EQ(move(), LEAF_ENTRIES - 64);
+    CHECK_EQ(on_node(0), 64);
+}
+
+TEST(seen_told_to_stay, "memory that gets a policy by which nothing moves stays from then on, also if it was to move")
+{
+    stays_with("none", false);
+    stays_with("none", true);
+    stays_with("first-touch", false);
+    stays_with("first-touch", true);
+    end();
+}
+
+TEST(seen_copies_in_no_load, "a block with copies is in no node's load, until it is written or could not have any")
+{
+    uint64_t start, bytes;
+    uint32_t node;
+
+    begin_with("kettle", SEEN_BLOCK_PAGES * PAGE_SIZE);
+    put_pages(0, 16, 0);
+    for (uint32_t look = 0; space.seen == NULL || space.seen->wanted == 0; look++) {
+        CHECK(look < 40);
+        report(look % 2, 0, 16);
+    }
+    CHECK(space.seen->load[0] != 0);
+    CHECK(seen_next(&space, &start, &bytes, &node));
+    CHECK_EQ(node, SEEN_REPLICATE);
+    CHECK_EQ(space.seen->load[0], 0);
+    report(1, 0, 16);
+    CHECK_EQ(space.seen->load[0], 0);
+    seen_not_replicated(&space, start, start + bytes);
+    report(0, 0, 16);
+    report(1, 0, 16);
+    CHECK(space.seen->load[0] != 0);
+    end();
+}
+
+TEST(seen_split_meanwhile, "a replication that fails after its block has split is noted for all of its parts")
+{
+    uint64_t start, bytes;
+    uint32_t node, known = 0;
+
+    begin_with("replicate", 0);
+    put_pages(0, 16, 0);
+    report(1, 0, 16);
+    report(2, 0, 16);
+    CHECK(seen_next(&space, &start, &bytes, &node));
+    CHECK(node == SEEN_REPLICATE && bytes == 16 * PAGE_SIZE);
+    for (uint32_t look = 0; look < REGION_SURE; look++) {
+        report(1, 0, 8);
+        report(2, 8, 16);
+    }
+    CHECK(space.stats.seen_splits != 0);
+    seen_not_replicated(&space, start, start + bytes);
+    for (uint32_t i = 0; i < space.seen->places; i++) {
+        const struct seen_block *block = seen_block_at(space.seen, i);
+
+        known += block->number != 0;
+        CHECK(block->number == 0 || (!block->replicated && block->written == SEEN_WRITTEN));
+    }
+    CHECK(known > 1);
+    end();
+}

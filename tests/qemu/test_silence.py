@@ -8,8 +8,8 @@ import pytest
 
 LIMIT = 100_000
 EXACT = ("--icount", "0", "--seed", "1")
-FAR = ["exit_far", "munmap_far", "protect_far", "discard_far", "fork_far"]
-MACHINES = {"1-kernel": (("--cpus", "1"), ["writev", "exit", "munmap", "fork", "setpipe", "closepipe", "areas_advise", "audit_machine", "processes"], ()),
+FAR = ["exit_far", "munmap_far", "protect_far", "discard_far", "fork_far", "kill_far"]
+MACHINES = {"1-kernel": (("--cpus", "1"), ["writev", "cut_file", "exit", "munmap", "fork", "setpipe", "closepipe", "areas_advise", "audit_machine", "processes"], ()),
             "2-kernels": (("--cpus", "2", "--nodes", "2"), FAR, ("--cases", ",".join(FAR)))}
 
 

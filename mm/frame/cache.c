@@ -8,8 +8,8 @@
 #include "kernel/arch/x86_64/spinlock.h"
 #include "kernel/lib/string.h"
 
-#define DIRTY_MAX 512u /* a CPU that has more returns GIVE_BACK of them */
-#define GIVE_BACK 256u
+#define DIRTY_MAX 512u  /* a CPU that has more returns GIVE_BACK of them */
+#define GIVE_BACK 64u   /* under a lock and in one go, so not many */
 #define REFILL_ORDER 4u /* of the block that a CPU without frames takes, and of those whose frames are zeroed ahead */
 #define ZEROED_MAX 256u
 #define DIRTY_IDLE 32u /* an idle CPU that has more returns them all, RETURN at a time */

@@ -23,6 +23,7 @@
 #include "tasks/signal/signal.h"
 
 #define LATER_KEPT 64u      /* entries for when there is no memory */
+#define AT_ONCE 64u         /* a task looks at more groups, in slices */
 #define UNDER_WAY_MOST 256u /* messages of process_group_signal, unless there is no memory to put one off */
 
 struct set_walk {
@@ -83,6 +84,8 @@ static int serve(const struct remote_request *request, void *result)
 
     if (asked->type != request->type || asked->info.signal > SIGNALS)
         return -EPROTO;
+    if (!request->task && group_total() > AT_ONCE)
+        return REMOTE_TASK;
     operate(asked, result);
     return sizeof(struct msg_process_group_found);
 }
@@ -110,26 +113,34 @@ static void add_found(void *context, uint32_t kernel, const void *reply, int len
         sum->session = part.session;
 }
 
-/* A kernel that has no memory for the question is asked again, as a signal must not miss processes there. */
-static void ask_all(const struct msg_process_group *asked, struct msg_process_group_found *sum)
+/* Asks KERNELS, this one perhaps among them. A kernel that has no memory for the question is asked again, as a signal
+ * must not miss processes there. */
+static void ask(const struct msg_process_group *asked, kernel_set kernels, struct msg_process_group_found *sum)
 {
     static const struct wait_reason reason = {.what = "memory for a question about a group", .kernel = -1};
-    struct found found = {.sum = sum, .again = msg_peers_reachable()};
+    kernel_set own = kernels & 1ull << instance.kernel;
+    struct found found = {.sum = sum, .again = kernels & ~own};
     struct msg_process_group_found here;
     uint32_t tries = 0;
 
     *sum = (struct msg_process_group_found){0};
     do {
-        kernel_set kernels = found.again;
-
+        kernels = found.again;
         if (tries != 0)
             sched_block(NULL, &reason, WAIT_FIRM, clock_now() + REMOTE_PAUSE); /* a killable wait is quiesced */
         found.again = 0;
         msg_multicast(kernels, (enum msg_type)asked->type, asked, sizeof(*asked), add_found, &found,
                       "processes of a group", asked->group);
     } while (found.again != 0 && ++tries < REMOTE_TRIES && !wait_ops.ended(WAIT_KILLABLE));
+    if (own == 0)
+        return;
     operate(asked, &here);
     add_found(&found, instance.kernel, &here, (int)sizeof(here));
+}
+
+static void ask_all(const struct msg_process_group *asked, struct msg_process_group_found *sum)
+{
+    ask(asked, msg_peers_reachable() | 1ull << instance.kernel, sum);
 }
 
 void process_group_call(enum msg_type type, uint32_t group, uint32_t except, const struct signal_info *info,
@@ -250,16 +261,13 @@ static void send_later(struct work *work)
             session_look_after(next.id, next.signal, 0);
             continue;
         }
-        msg_gather(next.kernels & ~(1ull << instance.kernel), next.type, &asked, sizeof(asked), NULL, NULL,
-                   "processes of a group", next.id);
-        if ((next.kernels >> instance.kernel & 1) != 0)
-            operate(&asked, &found);
+        ask(&asked, next.kernels, &found);
     }
 }
 
 static void submit_later(void)
 {
-    static struct work work = {.run = send_later};
+    static struct work work = {.run = send_later, .rank = WORK_ROUND};
     bool submit;
 
     spin_lock(&later_lock);
@@ -357,7 +365,8 @@ void process_group_signal(uint32_t group, uint32_t signal)
     if (__atomic_load_n(&under_way, __ATOMIC_RELAXED) < UNDER_WAY_MOST ||
         !put_off(MSG_PROCESS_GROUP_SIGNAL, group, signal, others))
         send_all(&asked, others);
-    operate(&asked, &found);
+    if (group_total() <= AT_ONCE || !put_off(MSG_PROCESS_GROUP_SIGNAL, group, signal, 1ull << instance.kernel))
+        operate(&asked, &found);
 }
 
 void process_set_init(void)
@@ -366,6 +375,6 @@ void process_set_init(void)
     for (uint32_t i = 0; i < LATER_KEPT; i++)
         list_append(&spare, &kept[i].node);
     for (uint32_t type = MSG_PROCESS_GROUP_FIND; type <= MSG_PROCESS_GROUP_LOOK; type++)
-        remote_serve((enum msg_type)type, serve, NULL, sizeof(struct msg_process_group),
-                     sizeof(struct msg_process_group_found));
+        remote_serve_task((enum msg_type)type, WORK_LEAF, serve, NULL, sizeof(struct msg_process_group),
+                          sizeof(struct msg_process_group_found));
 }

@@ -92,6 +92,7 @@ static bool find_in(struct group *group, void *context)
     uint64_t start = 0;
     bool copies, new;
 
+    slice_check();
     if (group->process == NULL || group->home != instance.kernel || group_pin(group, &host) != 0)
         return true; /* the group has another home, or is ending */
     new = is_new(finding, host->space->id);

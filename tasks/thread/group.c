@@ -13,6 +13,7 @@ void (*group_free_process)(struct process *process);
 static struct spinlock table_lock;
 static struct list table[BUCKETS]; /* [k] table_lock */
 static uint64_t numbers;           /* [k] table_lock: groups that have been in the table so far */
+static uint64_t total;             /* [k] table_lock: groups that are there now */
 
 void group_table_init(void)
 {
@@ -29,9 +30,15 @@ void group_publish(struct group *group)
 {
     spin_lock(&table_lock);
     group->number = ++numbers;
+    total++;
     list_append(bucket_of(group->id), &group->node);
     number_use(group->id, NUMBER_GROUP);
     spin_unlock(&table_lock);
+}
+
+uint64_t group_total(void)
+{
+    return __atomic_load_n(&total, __ATOMIC_RELAXED);
 }
 
 /* The first group of BUCKET whose number is above AFTER, with a reference; NULL: there is none. */
@@ -124,6 +131,7 @@ void group_forget(struct group *group)
 {
     spin_lock(&table_lock);
     list_remove(&group->node);
+    total--;
     number_leave(group->id, NUMBER_GROUP);
     spin_unlock(&table_lock);
     group_put(group);

@@ -76,6 +76,8 @@ extern void (*group_free_process)(struct process *process);
 void group_table_init(void);
 /* Puts GROUP into the table, where messages find it. */
 void group_publish(struct group *group);
+/* The number of groups in the table. Any context. */
+uint64_t group_total(void);
 /* Calls EACH for every group that is here from the beginning to the end of the call, with a reference to it and without
  * locks, until EACH returns false. Needs no memory. */
 void group_each(bool (*each)(struct group *group, void *context), void *context);

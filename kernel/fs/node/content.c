@@ -249,10 +249,10 @@ static inline __attribute__((always_inline)) int make_frame(struct content *cont
     if (archived && !whole)
         copy_without_frame(content, page * PAGE_SIZE, window_direct(frame), PAGE_SIZE);
     __atomic_fetch_add(&frames, 1, __ATOMIC_RELAXED);
-    *slot = frame | (archived && !write ? SAME : 0);
+    *word = frame | (archived && !write ? SAME : 0);
+    page_tree_fill(&content->tree, page, slot, *word);
     if (!archived)
         content->pages++;
-    *word = *slot;
     return 0;
 }
 
@@ -515,7 +515,7 @@ int content_take(struct content *content, uint64_t page, struct frame_reference 
 
     if (error != 0)
         return error;
-    *slot = word_of(new);
+    page_tree_fill(&content->tree, page, slot, word_of(new));
     content->pages++;
     return 0;
 }
@@ -529,7 +529,7 @@ int content_take_own(struct content *content, uint64_t page, uint64_t frame)
         return error;
     frame_share(frame);
     __atomic_fetch_add(&frames, 1, __ATOMIC_RELAXED);
-    *slot = frame;
+    page_tree_fill(&content->tree, page, slot, frame);
     content->pages++;
     return 0;
 }

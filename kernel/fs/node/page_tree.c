@@ -9,8 +9,9 @@
 #define BITS 6u
 #define SLOTS (1u << BITS)
 
-struct page_tree_node { /* words at the bottom level, pointers to child nodes above; 0: nothing */
-    uint64_t slot[SLOTS];
+struct page_tree_node {
+    uint64_t slot[SLOTS];  /* words at the bottom level, pointers to child nodes above; 0: nothing */
+    uint64_t words[SLOTS]; /* above the bottom: how many words are below each slot. Nodes of the bottom end before it */
 };
 
 _Static_assert(sizeof(struct page_tree_node) == PAGE_TREE_NODE, "see the header");
@@ -49,9 +50,15 @@ uint64_t page_tree_nodes(void)
     return __atomic_load_n(&nodes, __ATOMIC_RELAXED);
 }
 
-static struct page_tree_node *node_make(struct page_tree *tree)
+static size_t size_of(uint32_t level)
 {
-    struct page_tree_node *node = heap_alloc(sizeof(struct page_tree_node));
+    return level > 0 ? sizeof(struct page_tree_node) : offsetof(struct page_tree_node, words);
+}
+
+/* LEVEL: how many levels above the bottom it is. */
+static struct page_tree_node *node_make(struct page_tree *tree, uint32_t level)
+{
+    struct page_tree_node *node = heap_alloc(size_of(level));
 
     if (node != NULL) {
         tree->nodes++;
@@ -60,11 +67,21 @@ static struct page_tree_node *node_make(struct page_tree *tree)
     return node;
 }
 
-static void node_drop(struct page_tree *tree, struct page_tree_node *node)
+static void node_drop(struct page_tree *tree, struct page_tree_node *node, uint32_t level)
 {
     tree->nodes--;
     __atomic_fetch_sub(&nodes, 1, __ATOMIC_RELAXED);
-    heap_free(node, sizeof(*node));
+    heap_free(node, size_of(level));
+}
+
+/* The words below NODE, from its slot FIRST on. */
+static uint64_t words_of(const struct page_tree_node *node, uint32_t level, uint32_t first)
+{
+    uint64_t count = 0;
+
+    for (uint32_t i = first; i < SLOTS; i++)
+        count += level > 0 ? node->words[i] : node->slot[i] != 0;
+    return count;
 }
 
 /* A pointer to the word of PAGE, or NULL if the bottom node does not exist. */
@@ -90,11 +107,13 @@ uint64_t page_tree_get(const struct page_tree *tree, uint64_t page)
 static bool grow(struct page_tree *tree, uint64_t page)
 {
     while (!reaches(tree, page)) {
-        struct page_tree_node *root = node_make(tree);
+        struct page_tree_node *root = node_make(tree, tree->levels);
 
         if (root == NULL)
             return false;
         root->slot[0] = word_of(tree->root);
+        if (tree->levels > 0)
+            root->words[0] = words_of(tree->root, tree->levels - 1, 0);
         tree->root = root;
         tree->levels++;
     }
@@ -130,7 +149,7 @@ uint64_t *page_tree_slot(struct page_tree *tree, uint64_t page)
         struct page_tree_node *child = child_of(node, index);
 
         if (child == NULL) {
-            child = node_make(tree);
+            child = node_make(tree, level - 1);
             if (child == NULL)
                 return NULL;
             node->slot[index] = word_of(child);
@@ -138,6 +157,23 @@ uint64_t *page_tree_slot(struct page_tree *tree, uint64_t page)
         node = child;
     }
     return &node->slot[index_of(page, 0)];
+}
+
+/* There are MORE words at PAGE, 1 or -1, for which the tree has nodes. */
+static void count_word(const struct page_tree *tree, uint64_t page, int64_t more)
+{
+    struct page_tree_node *node = tree->root;
+
+    for (uint32_t level = tree->levels - 1; level > 0; level--) {
+        node->words[index_of(page, level)] += (uint64_t)more;
+        node = child_of(node, index_of(page, level));
+    }
+}
+
+void page_tree_fill(struct page_tree *tree, uint64_t page, uint64_t *slot, uint64_t word)
+{
+    *slot = word;
+    count_word(tree, page, 1);
 }
 
 bool page_tree_next(const struct page_tree *tree, uint64_t from, uint64_t *page, uint64_t *word)
@@ -161,26 +197,31 @@ bool page_tree_next(const struct page_tree *tree, uint64_t from, uint64_t *page,
 
 /* Nodes that a move needs, allocated before it begins so that it cannot fail half-way. */
 struct reserve {
-    struct page_tree_node *node[2 * PAGE_TREE_LEVELS]; /* each end of the range splits at most one node per level */
-    uint32_t count;
+    struct page_tree_node *node[PAGE_TREE_LEVELS][2]; /* each end of the range splits at most one node per level */
+    uint32_t count[PAGE_TREE_LEVELS];
 };
 
-static bool reserve_fill(struct page_tree *tree, struct reserve *reserve, uint32_t count)
+/* Two nodes for each of the LEVELS lowest levels. */
+static bool reserve_fill(struct page_tree *tree, struct reserve *reserve, uint32_t levels)
 {
-    while (reserve->count < count) {
-        struct page_tree_node *node = node_make(tree);
+    for (uint32_t level = 0; level < levels; level++) {
+        while (reserve->count[level] < 2) {
+            struct page_tree_node *node = node_make(tree, level);
 
-        if (node == NULL)
-            return false;
-        reserve->node[reserve->count++] = node;
+            if (node == NULL)
+                return false;
+            reserve->node[level][reserve->count[level]++] = node;
+        }
     }
     return true;
 }
 
 static void reserve_drop(struct page_tree *tree, struct reserve *reserve)
 {
-    while (reserve->count > 0)
-        node_drop(tree, reserve->node[--reserve->count]);
+    for (uint32_t level = 0; level < PAGE_TREE_LEVELS; level++) {
+        while (reserve->count[level] > 0)
+            node_drop(tree, reserve->node[level][--reserve->count[level]], level);
+    }
 }
 
 static bool is_empty(const struct page_tree_node *node)
@@ -193,34 +234,39 @@ static bool is_empty(const struct page_tree_node *node)
 }
 
 /* Moves the range's part of NODE, of TREE, to TO, which is empty. NODE is LEVEL levels above the bottom, and BASE is
- * its first page. */
-static void move_part(struct page_tree *tree, struct page_tree_node *node, struct page_tree_node *to, uint32_t level,
-                      uint64_t base, uint64_t first, uint64_t behind, struct reserve *reserve)
+ * its first page. Returns how many words it has moved. */
+static uint64_t move_part(struct page_tree *tree, struct page_tree_node *node, struct page_tree_node *to,
+                          uint32_t level, uint64_t base, uint64_t first, uint64_t behind, struct reserve *reserve)
 {
-    uint64_t span = span_of(level);
+    uint64_t span = span_of(level), moved = 0;
 
     for (uint32_t i = 0; i < SLOTS; i++) {
-        uint64_t start = base + i * span;
+        uint64_t start = base + i * span, words;
         struct page_tree_node *child, *part;
 
         if (node->slot[i] == 0 || start >= behind || start + span <= first)
             continue;
         if (start >= first && start + span <= behind) {
+            words = level > 0 ? node->words[i] : 1;
             to->slot[i] = node->slot[i];
             node->slot[i] = 0;
-            continue;
+        } else {
+            child = child_of(node, i);
+            part = reserve->node[level - 1][--reserve->count[level - 1]];
+            words = move_part(tree, child, part, level - 1, start, first, behind, reserve);
+            to->slot[i] = word_of(part);
+            if (is_empty(child)) {
+                node->slot[i] = 0;
+                node_drop(tree, child, level - 1);
+            }
         }
-        child = child_of(node, i);
-        part = reserve->node[--reserve->count];
-        if (part == NULL)
-            continue; /* cannot happen: the reserve covers all splits */
-        move_part(tree, child, part, level - 1, start, first, behind, reserve);
-        to->slot[i] = word_of(part);
-        if (is_empty(child)) {
-            node->slot[i] = 0;
-            node_drop(tree, child);
+        if (level > 0) {
+            to->words[i] = words;
+            node->words[i] -= words;
         }
+        moved += words;
     }
+    return moved;
 }
 
 /* NODE, which is LEVEL levels above the bottom, and those below it. */
@@ -237,17 +283,17 @@ static uint32_t nodes_below(const struct page_tree_node *node, uint32_t level)
 
 int page_tree_move(struct page_tree *tree, uint64_t first, uint64_t behind, struct page_tree *to)
 {
-    struct reserve reserve = {.count = 0};
+    struct reserve reserve = {.count = {0}};
     struct page_tree_node *root;
 
     if (first >= behind || !reaches(tree, first))
         return 0;
-    root = node_make(tree);
+    root = node_make(tree, tree->levels - 1);
     if (root == NULL)
         return -ENOMEM;
-    if (!reserve_fill(tree, &reserve, 2 * (tree->levels - 1))) {
+    if (!reserve_fill(tree, &reserve, tree->levels - 1)) {
         reserve_drop(tree, &reserve);
-        node_drop(tree, root);
+        node_drop(tree, root, tree->levels - 1);
         return -ENOMEM;
     }
     to->levels = tree->levels;
@@ -267,33 +313,26 @@ void page_tree_each(const struct page_tree *tree, void (*each)(void *context, ui
     for (; page_tree_next(tree, page, &page, &word); page++) {
         uint64_t *slot = look(tree, page);
 
-        if (slot != NULL) /* always true: page_tree_next has found a word */
-            each(context, page, slot);
+        if (slot == NULL)
+            continue; /* cannot be: page_tree_next has found a word */
+        each(context, page, slot);
+        if (*slot == 0)
+            count_word(tree, page, -1);
     }
-}
-
-/* The words from page FROM on below NODE, which is LEVEL levels above the bottom and begins with page BASE. */
-static uint64_t count_below(const struct page_tree_node *node, uint32_t level, uint64_t base, uint64_t from)
-{
-    uint64_t count = 0;
-
-    for (uint32_t i = 0; i < SLOTS && level == 0 && base >= from; i++)
-        count += node->slot[i] != 0;
-    if (level == 0 && base >= from) /* the usual case */
-        return count;
-    for (uint32_t i = 0; i < SLOTS; i++) {
-        uint64_t first = base + i * span_of(level);
-
-        if (node->slot[i] == 0 || first + span_of(level) <= from)
-            continue;
-        count += level == 0 ? 1 : count_below(child_of(node, i), level - 1, first, from);
-    }
-    return count;
 }
 
 uint64_t page_tree_count(const struct page_tree *tree, uint64_t from)
 {
-    return tree->levels != 0 ? count_below(tree->root, tree->levels - 1, 0, from) : 0;
+    const struct page_tree_node *node = tree->root;
+    uint64_t count = 0;
+
+    if (!reaches(tree, from))
+        return 0;
+    for (uint32_t level = tree->levels - 1; level > 0 && node != NULL; level--) {
+        count += words_of(node, level, index_of(from, level) + 1);
+        node = child_of(node, index_of(from, level));
+    }
+    return node != NULL ? count + words_of(node, 0, index_of(from, 0)) : count;
 }
 
 /* Frees NODE, which is LEVEL levels above the bottom of TREE, and all nodes below it. */
@@ -303,7 +342,7 @@ static void drop_all(struct page_tree *tree, struct page_tree_node *node, uint32
         if (node->slot[i] != 0)
             drop_all(tree, child_of(node, i), level - 1, pause);
     }
-    node_drop(tree, node);
+    node_drop(tree, node, level);
     if (pause != NULL)
         pause();
 }

@@ -6,6 +6,7 @@
 #include "kernel/fs/node/revocation.h"
 #include "kernel/instance/instance.h"
 #include "mm/change/revoke.h"
+#include "msg/slice.h"
 #include "tasks/process/group.h"
 #include "tasks/remote/operation.h"
 
@@ -23,6 +24,7 @@ static bool revoke_in(struct group *group, void *context)
     struct group *host;
     int error = -ENOMEM;
 
+    slice_check();
     if (group->process == NULL || group->home != instance.kernel || group_pin_ending(group, &host) != 0)
         return true; /* the group has another home, or nobody uses its memory any more */
     for (int i = 0; i < TRIES && error != 0; i++)

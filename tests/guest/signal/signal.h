@@ -66,6 +66,7 @@ void signal_test_stop_cancels(void);
 void signal_test_child_stops(void);
 void signal_test_child_ignored(void);
 void signal_test_kill_groups(void);
+void signal_test_kill_many(void);
 void signal_test_kill_errors(void);
 void signal_test_sessions(void);
 void signal_test_group_errors(void);

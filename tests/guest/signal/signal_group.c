@@ -15,6 +15,7 @@
 #define PAGE 4096
 #define THREADS_MAX 12
 #define STORM 40
+#define MANY 100 /* processes */
 
 struct member {
     pthread_t thread;
@@ -564,6 +565,35 @@ void signal_test_kill_groups(void)
         for (int i = 0; i < count; i += 2)
             CHECK_DIES(children[i], SIGUSR1);
     }
+}
+
+/* More than a kernel looks at in the handler of another one's message. */
+void signal_test_kill_many(void)
+{
+    pid_t children[MANY];
+    pid_t leader = 0;
+
+    place_go(1);
+    for (int i = 0; i < MANY; i++) {
+        children[i] = FORK();
+        if (children[i] == 0) {
+            for (;;)
+                pause();
+        }
+        if (i > 0) { /* the first one is in the group of the caller */
+            MUST(setpgid(children[i], leader));
+            leader = leader == 0 ? children[i] : leader;
+        }
+    }
+    place_go(0);
+    MUST(kill(-leader, 0));
+    MUST(kill(-leader, SIGTERM));
+    for (int i = 1; i < MANY; i++)
+        CHECK_DIES(children[i], SIGTERM);
+    CHECK_ERROR(kill(-leader, 0), ESRCH);
+    CHECK(waitpid(children[0], NULL, WNOHANG) == 0, "a signal to another group ends the first child");
+    MUST(kill(children[0], SIGKILL));
+    CHECK_DIES(children[0], SIGKILL);
 }
 
 void signal_test_kill_errors(void)

@@ -350,6 +350,7 @@ static const struct tap_test tests[] = {
     {"child-stops", "SIGCHLD reports stops and continues, but not with SA_NOCLDSTOP", signal_test_child_stops},
     {"child-ignored", "with SIGCHLD ignored or SA_NOCLDWAIT children leave no zombie", signal_test_child_ignored},
     {"kill-groups", "kill reaches the processes of a group on all places", signal_test_kill_groups},
+    {"kill-many", "kill reaches each process of a large group of another place", signal_test_kill_many},
     {"kill-errors", "kill of processes that do not exist is ESRCH", signal_test_kill_errors},
     {"sessions", "setsid makes a session and a group", signal_test_sessions},
     {"group-errors", "setpgid refuses invalid calls", signal_test_group_errors},

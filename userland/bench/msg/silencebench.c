@@ -29,6 +29,7 @@
 #define MEMORY (48 * MIB) /* of the cases of memory */
 #define AREAS 20000ul     /* of the cases of many areas */
 #define FILE_SIZE (32 * MIB)
+#define LARGE_FILE (512 * MIB)
 #define PIPE_FULL (128 * MIB)
 #ifndef F_SETPIPE_SZ
 #define F_SETPIPE_SZ 1031
@@ -48,7 +49,7 @@ struct silence_case {
     const char *what;
     void (*prepare)(void);
     void (*run)(void); /* NULL: the end of the process */
-    bool elsewhere;    /* the pages are touched by a thread on another kernel, which has them then */
+    bool elsewhere;    /* another kernel has the pages that a thread there has touched, or the processes */
 };
 
 static char *memory;
@@ -272,6 +273,23 @@ static void truncate_file(void)
         fail("ftruncate");
 }
 
+/* A file of LARGE_FILE bytes, all of them written. */
+static void make_large_file(void)
+{
+    make_file();
+    for (size_t at = FILE_SIZE; at < LARGE_FILE; at += FILE_SIZE) {
+        if (pwrite(file, memory, FILE_SIZE, (off_t)at) != (ssize_t)FILE_SIZE)
+            fail("pwrite");
+    }
+}
+
+/* All pages but the first. */
+static void cut_large_file(void)
+{
+    if (ftruncate(file, PAGE) != 0)
+        fail("ftruncate");
+}
+
 static void random_bytes(void)
 {
     if (getrandom(memory, MEMORY, 0) < 0)
@@ -323,6 +341,18 @@ static void make_processes(void)
     }
 }
 
+/* The same, at home on another kernel. */
+static void make_processes_elsewhere(void)
+{
+    int here = kettle_kernel();
+
+    if (kettle_migrate((here + 1) % kettle_kernels()) != 0)
+        fail("kettle_migrate");
+    make_processes();
+    if (kettle_migrate(here) != 0)
+        fail("kettle_migrate");
+}
+
 static void list_processes(void)
 {
     static char names[1 << 16];
@@ -364,6 +394,7 @@ static const struct silence_case cases[] = {
     {"write_file", "pwrite of 32 MiB", make_file, write_file, false},
     {"sendfile", "sendfile of 32 MiB", make_file, send_file, false},
     {"truncate", "ftruncate of a file of 32 MiB", make_file, truncate_file, false},
+    {"cut_file", "ftruncate of a file of 512 MiB to a page", make_large_file, cut_large_file, false},
     {"getrandom", "getrandom of 48 MiB", map_memory, random_bytes, false},
     {"setpipe", "F_SETPIPE_SZ of a full pipe of 128 MiB, to 1 GiB and back", fill_pipe, resize_pipe, false},
     {"closepipe", "close of a full pipe of 128 MiB", fill_pipe, close_pipe, false},
@@ -389,6 +420,7 @@ static const struct silence_case cases[] = {
     {"maps", "/proc/self/maps with 20,000 areas", map_areas, read_maps, false},
     {"processes", "list of /proc with 2,000 processes", make_processes, list_processes, false},
     {"kill", "kill(0, 0) with 2,000 processes", make_processes, signal_all, false},
+    {"kill_far", "kill(0, 0) with 2,000 processes of another kernel", make_processes_elsewhere, signal_all, true},
     {"audit", "audit of a process with 48 MiB", fill_memory, audit, false},
     {"audit_machine", "audit of the machine", fill_memory, audit_machine, false},
 };

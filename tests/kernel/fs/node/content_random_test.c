@@ -16,6 +16,16 @@ static void check_same(struct content *content)
     CHECK(memcmp(bytes, model, model_size) == 0);
 }
 
+/* The tree knows how many words it has from any page on. */
+static void check_count(const struct page_tree *tree, uint64_t from)
+{
+    uint64_t count = 0, page = from, word;
+
+    for (; page_tree_next(tree, page, &page, &word); page++)
+        count++;
+    CHECK_EQ(page_tree_count(tree, from), count);
+}
+
 /* Holes of the file are zeros, and its data is where it says. */
 static void check_seek(const struct content *content, uint64_t at)
 {
@@ -88,6 +98,9 @@ static void step(struct content *content, uint64_t *random, bool allowed)
         content_drop_idle(content);
         check_seek(content, at);
     }
+    check_count(&cut, 0);
+    check_count(&content->tree, 0);
+    check_count(&content->tree, test_below(random, SPAN / PAGE_SIZE));
     content_free(&cut, NULL);
 }
 

@@ -258,9 +258,9 @@ static uint32_t kettle(const struct seen_view *view)
     return (set >> view->here & 1) == 0 || is_uneven(view, to) ? unless_here(view, to) : SEEN_STAYS;
 }
 
-/* A block that several nodes read and nobody writes gets a copy on each; one that a single other node uses, as seen
- * twice in a row, moves there (Carrefour: Dashti et al., "Traffic Management", ASPLOS 2013, which decides so by page).
- */
+/* A block that several nodes read and nobody writes gets a copy on each, when all kernels have had the time to report
+ * writes; one that a single other node uses, as seen twice in a row, moves there (Carrefour: Dashti et al., "Traffic
+ * Management", ASPLOS 2013, which decides so by page). */
 static uint32_t replicate(const struct seen_view *view)
 {
     uint32_t users = 0;
@@ -270,7 +270,7 @@ static uint32_t replicate(const struct seen_view *view)
     for (uint32_t node = 0; node < view->nodes; node++)
         users += view->used[node] != 0;
     if (users > 1)
-        return view->written == 0 ? SEEN_REPLICATE : SEEN_STAYS;
+        return view->settled && view->written == 0 ? SEEN_REPLICATE : SEEN_STAYS;
     return two_fault(view);
 }
 

@@ -517,6 +517,10 @@ TEST(seen_replicate,
     struct block block = new_block();
 
     see(&block, "replicate", 0, PAGES);
+    settled = false;
+    see(&block, "replicate", 1, 1);
+    CHECK(!block.replicated && block.moves == 0); /* who writes may not have been seen yet */
+    settled = true;
     see(&block, "replicate", 1, 1);
     CHECK(block.replicated);
     for (int round = 0; round < 10; round++) /* it stays where it is, also when one node alone uses it */

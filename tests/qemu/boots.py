@@ -141,6 +141,9 @@ BOOTS = [
     counted("1-kernel", ["test-many-children costs 1600", "test-sched", "test-shares"]),
     counted("4-kernels", ["test-shares", "test-survive sizes",  # root has its answers within a second of that time
                           *(f"test-survive hog {hog} within 1000 beside" for hog in ("processes", "threads", "signals"))]),
+    # the whole memory is taken, page by page: in the usual machine that takes minutes of the host
+    Boot("counted 4-kernels, 256M", (*MACHINES["4-kernels"], "--mem", "256M", "--icount", "0", "--seed", "1"),
+         ("test-survive hog pages within 1000 beside",)),
     counted("1-kernel-smp", ["test-shares"]),
     # a user takes his part of all memory
     *(Boot(f"quota {machine}", (*MACHINES[machine], "--mem", "256M"), ("test-quota", *AUDIT)) for machine in ("4-kernels", "1-kernel")),

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,6 +72,13 @@ static _Noreturn void exec_beside(int dying, int index)
     _exit(9);
 }
 
+static bool has_ended(pid_t child)
+{
+    siginfo_t info = {.si_pid = 0};
+
+    return waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == child;
+}
+
 static void die_beside(int dying, int turn, int *killed, int *ran)
 {
     pid_t children[EXECS];
@@ -92,6 +100,8 @@ static void die_beside(int dying, int turn, int *killed, int *ran)
         CHECK(death_comes(dying, INT64_C(10000000000)), "kernel %d lives", dying);
     } else {
         atomic_store(&death_board->word, (unsigned)(1 + turn)); /* some have begun, and others begin behind the death */
+        if (turn % 4 == 0)
+            UNTIL(has_ended(children[0]), "the first to have run");
         death_kill(dying, KETTLE_KILL_NOW);
         atomic_store(&death_board->word, EXECS);
     }

@@ -487,9 +487,9 @@ static uint32_t promised_child(struct group *group, kernel_set lost)
     spin_lock(&group->lock);
     list_for_each(node, &group->process->children) {
         const struct child *child = container_of(node, const struct child, node);
-        uint32_t home = child->giver != 0 ? process_home(child->giver) : KERNELS_MAX;
+        uint32_t giver = child->giver != 0 ? process_home(child->giver) : KERNELS_MAX, home = process_home(child->id);
 
-        if (home < KERNELS_MAX && (lost >> home & 1) != 0 && (lost >> process_home(child->id) & 1) == 0 &&
+        if (giver < KERNELS_MAX && (lost >> giver & 1) != 0 && home < KERNELS_MAX && (lost >> home & 1) == 0 &&
             !has_ended(child)) {
             found = child->id;
             break;

@@ -374,7 +374,9 @@ void process_set_init(void)
     freeze_over = submit_later;
     for (uint32_t i = 0; i < LATER_KEPT; i++)
         list_append(&spare, &kept[i].node);
-    for (uint32_t type = MSG_PROCESS_GROUP_FIND; type <= MSG_PROCESS_GROUP_LOOK; type++)
+    for (uint32_t type = MSG_PROCESS_GROUP_FIND; type <= MSG_PROCESS_GROUP_LOOK; type++) {
         remote_serve_task((enum msg_type)type, WORK_LEAF, serve, NULL, sizeof(struct msg_process_group),
                           sizeof(struct msg_process_group_found));
+        remote_serve_anyhow((enum msg_type)type); /* it may be what ends those who have all the memory */
+    }
 }

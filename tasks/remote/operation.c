@@ -26,6 +26,7 @@ static struct service {
     uint32_t result_size;
     enum work_rank rank; /* of a worker that serves it */
     bool careful;        /* the handler has to look at the row: a task does it, or only kernel 0 may ask for it */
+    bool anyhow;         /* without memory for a worker the handler does it */
 } services[MSG_TYPES];
 
 /* A request that a task serves. */
@@ -93,17 +94,35 @@ static void run_job(struct work *work)
     long_answer_give(&job->answer, job->result, length);
 }
 
+/* There is no memory for a worker that would serve REQUEST with LENGTH bytes at DATA as its data. */
+static void serve_without(const struct msg *m, const struct remote_request *request, const void *data, uint32_t length)
+{
+    struct remote_request here = *request;
+    uint8_t result[MSG_SHORT];
+    int answer = -ENOMEM;
+
+    here.task = true;
+    here.data = data;
+    here.length = length;
+    if (services[request->type].anyhow)
+        answer = services[request->type].run(&here, result);
+    if (answer < 0)
+        msg_reply_error(&m->ticket, answer);
+    else
+        msg_reply(&m->ticket, result, (uint32_t)answer);
+}
+
 /* Has a task serve REQUEST with LENGTH bytes at DATA as its data, which are copied. */
 static __attribute__((noinline)) void serve_by_task(const struct msg *m, const struct remote_request *request,
                                                     const void *data, uint32_t length, uint32_t room)
 {
     uint32_t before = (uint32_t)sizeof(struct job) + words(length);
-    /* A change of options may be what gives memory back (alloc=0). */
-    struct job *job = request->type == MSG_CONTROL ? long_answer_create_sure(before + room)
-                                                   : long_answer_create(before + room);
+    /* A change of options may be what gives memory back (alloc=0); only kernel 0 has it made elsewhere. */
+    bool sure = request->type == MSG_CONTROL && (instance.kernel == 0 || request->kernel == 0);
+    struct job *job = sure ? long_answer_create_sure(before + room) : long_answer_create(before + room);
 
     if (job == NULL) {
-        msg_reply_error(&m->ticket, -ENOMEM);
+        serve_without(m, request, data, length);
         return;
     }
     job->request = (struct remote_request){
@@ -338,6 +357,12 @@ void remote_serve_task(enum msg_type type, enum work_rank rank, remote_run run, 
     assert(msg_kinds[type].runs == MSG_RUNS_EITHER || msg_kinds[type].runs == MSG_RUNS_TASK ||
            msg_kinds[type].runs == MSG_RUNS_WORKER);
     serve(type, rank, run, room, size, result_size);
+}
+
+void remote_serve_anyhow(enum msg_type type)
+{
+    assert(services[type].run != NULL && services[type].room == NULL && services[type].result_size <= MSG_SHORT);
+    services[type].anyhow = true;
 }
 
 /* Serves a task of this kernel. */

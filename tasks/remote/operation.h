@@ -84,6 +84,9 @@ void remote_serve(enum msg_type type, remote_run run, remote_room room, uint32_t
  * may wait for (kernel/wait/work.h). */
 void remote_serve_task(enum msg_type type, enum work_rank rank, remote_run run, remote_room room, uint32_t size,
                        uint32_t result_size);
+/* The handler does operation TYPE, which is EITHER, as a task would, when there is no memory for a worker: its function
+ * never waits, and its result fits into a slot. */
+void remote_serve_anyhow(enum msg_type type);
 /* REMOTE_SERVE(GROUP_TIME, run, NULL, struct msg_group, struct msg_group_killed) */
 #define REMOTE_SERVE(name, run, room, request, result)                                                                 \
     remote_serve(MSG_##name, run, room, sizeof(request), sizeof(result))

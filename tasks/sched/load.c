@@ -1,6 +1,7 @@
 /* The load board. See the header; msg/PROTOCOL.md says where it is. */
 #include "tasks/sched/load.h"
 
+#include "kernel/arch/x86_64/base/instructions.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/instance/instance.h"
 #include "mm/frame/frame.h"
@@ -18,14 +19,14 @@ static volatile uint64_t counted; /* [a] ns: when the free frames were counted *
 
 void load_publish(struct cpu_queue *queue)
 {
-    uint64_t load = queue->run.load;
+    uint64_t load = __atomic_load_n(&queue->run.load, __ATOMIC_RELAXED); /* another CPU may be changing it */
     volatile uint64_t *board;
     uint64_t before, sum, now;
 
     if (load == queue->published)
         return;
     before = __atomic_exchange_n(&queue->published, load, __ATOMIC_RELAXED); /* so TOTAL is the sum of them all */
-    sum = __atomic_add_fetch(&total, load - before, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&total, load - before, __ATOMIC_RELAXED);
     now = clock_now();
     board = msg_board_own();
     if (now - counted > FREE_INTERVAL) {
@@ -35,7 +36,11 @@ void load_publish(struct cpu_queue *queue)
         frame_stats(&frames);
         board[BOARD_FREE] = frames.free;
     }
-    board[BOARD_LOAD] = sum; /* of two CPUs that publish at once, the older sum may stay until the next change */
+    do { /* of CPUs that publish at once, the last one leaves the sum of all */
+        sum = __atomic_load_n(&total, __ATOMIC_RELAXED);
+        board[BOARD_LOAD] = sum;
+        memory_fence();
+    } while (__atomic_load_n(&total, __ATOMIC_RELAXED) != sum);
     __atomic_store_n(&board[BOARD_TIME], now, __ATOMIC_RELEASE);
 }
 

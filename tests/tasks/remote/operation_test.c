@@ -191,6 +191,25 @@ ALONE(either, "a function that may leave its request to a task does so, or answe
     }
 }
 
+ALONE(either_anyhow,
+      "without memory for a worker, the handler does an operation for which that is said, as a task would")
+{
+    start();
+    remote_serve(MSG_FILE_READ, run, NULL, SIZE, 32);
+    returns[0] = REMOTE_TASK;
+    returns[1] = 32;
+    peers_fail_from = peers_allocations + 1;
+    peers_fail_to = UINT64_MAX;
+    ask(PEER, MSG_FILE_READ, 1, words, 24);
+    expect_answer(PEER, MSG_FILE_READ, 1, -ENOMEM);
+    remote_serve_anyhow(MSG_FILE_READ);
+    runs = 0;
+    ask(PEER, MSG_FILE_READ, 2, words, 24);
+    peers_fail_to = 0;
+    CHECK(runs == 2 && seen.task && seen.length == 24 && seen_data[2] == 33 && work_count == 0);
+    expect_answer(PEER, MSG_FILE_READ, 2, 32);
+}
+
 ALONE(either_with, "a task gets the data and the room that the function gives in place of the request's")
 {
     start();

@@ -83,6 +83,7 @@ void control_init(void)
     waitq_init(&over);
     REMOTE_SERVE_TASK(CONTROL, instance.kernel == 0 ? WORK_PROGRAMS : WORK_LEAF, run, NULL, struct msg_none,
                       struct msg_none);
+    remote_serve_short(MSG_CONTROL, REMOTE_RESERVE); /* alloc=0 */
 }
 
 int control_everywhere(const char *words)

@@ -377,6 +377,6 @@ void process_set_init(void)
     for (uint32_t type = MSG_PROCESS_GROUP_FIND; type <= MSG_PROCESS_GROUP_LOOK; type++) {
         remote_serve_task((enum msg_type)type, WORK_LEAF, serve, NULL, sizeof(struct msg_process_group),
                           sizeof(struct msg_process_group_found));
-        remote_serve_anyhow((enum msg_type)type); /* it may be what ends those who have all the memory */
+        remote_serve_short((enum msg_type)type, REMOTE_HANDLER); /* it may end those who have all the memory */
     }
 }

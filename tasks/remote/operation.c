@@ -26,7 +26,7 @@ static struct service {
     uint32_t result_size;
     enum work_rank rank; /* of a worker that serves it */
     bool careful;        /* the handler has to look at the row: a task does it, or only kernel 0 may ask for it */
-    bool anyhow;         /* without memory for a worker the handler does it */
+    enum remote_short short_of_memory;
 } services[MSG_TYPES];
 
 /* A request that a task serves. */
@@ -104,7 +104,7 @@ static void serve_without(const struct msg *m, const struct remote_request *requ
     here.task = true;
     here.data = data;
     here.length = length;
-    if (services[request->type].anyhow)
+    if (services[request->type].short_of_memory == REMOTE_HANDLER)
         answer = services[request->type].run(&here, result);
     if (answer < 0)
         msg_reply_error(&m->ticket, answer);
@@ -117,8 +117,8 @@ static __attribute__((noinline)) void serve_by_task(const struct msg *m, const s
                                                     const void *data, uint32_t length, uint32_t room)
 {
     uint32_t before = (uint32_t)sizeof(struct job) + words(length);
-    /* A change of options may be what gives memory back (alloc=0); only kernel 0 has it made elsewhere. */
-    bool sure = request->type == MSG_CONTROL && (instance.kernel == 0 || request->kernel == 0);
+    bool sure = services[request->type].short_of_memory == REMOTE_RESERVE &&
+                (instance.kernel == 0 || request->kernel == 0);
     struct job *job = sure ? long_answer_create_sure(before + room) : long_answer_create(before + room);
 
     if (job == NULL) {
@@ -359,10 +359,11 @@ void remote_serve_task(enum msg_type type, enum work_rank rank, remote_run run, 
     serve(type, rank, run, room, size, result_size);
 }
 
-void remote_serve_anyhow(enum msg_type type)
+void remote_serve_short(enum msg_type type, enum remote_short how)
 {
-    assert(services[type].run != NULL && services[type].room == NULL && services[type].result_size <= MSG_SHORT);
-    services[type].anyhow = true;
+    assert(services[type].run != NULL);
+    assert(how != REMOTE_HANDLER || (services[type].room == NULL && services[type].result_size <= MSG_SHORT));
+    services[type].short_of_memory = how;
 }
 
 /* Serves a task of this kernel. */

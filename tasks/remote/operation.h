@@ -84,9 +84,14 @@ void remote_serve(enum msg_type type, remote_run run, remote_room room, uint32_t
  * may wait for (kernel/wait/work.h). */
 void remote_serve_task(enum msg_type type, enum work_rank rank, remote_run run, remote_room room, uint32_t size,
                        uint32_t result_size);
-/* The handler does operation TYPE, which is EITHER, as a task would, when there is no memory for a worker: its function
- * never waits, and its result fits into a slot. */
-void remote_serve_anyhow(enum msg_type type);
+/* What becomes of a request for a worker on a kernel that has no memory for it. */
+enum remote_short {
+    REMOTE_REFUSED, /* -ENOMEM; so it is if nothing is said */
+    REMOTE_RESERVE, /* it takes the kernel's reserve, if kernel 0 asks or serves: others may not use that up */
+    REMOTE_HANDLER, /* the handler does it as a task would: its function never waits, its result fits into a slot */
+};
+/* From now on HOW holds for operation TYPE, which is served: it may be what gives memory back. */
+void remote_serve_short(enum msg_type type, enum remote_short how);
 /* REMOTE_SERVE(GROUP_TIME, run, NULL, struct msg_group, struct msg_group_killed) */
 #define REMOTE_SERVE(name, run, room, request, result)                                                                 \
     remote_serve(MSG_##name, run, room, sizeof(request), sizeof(result))

@@ -256,27 +256,35 @@ static unsigned long sent(const struct message_counts *counts, const char *type)
     return 0;
 }
 
-static void test_asked(void)
+/* Protects and unmaps pages of AREA. Returns how many requests about that have been sent. */
+static unsigned long asked_by_changes(char *area)
 {
     static struct message_counts before, after;
-    int others = kernels_count() - 1;
-    char *area = spread_memory_map(PAGES, PRIVATE);
-    unsigned long asked;
 
-    if (area == NULL || others < 3 || !message_counts_read(&after)) {
-        tap_note("skipped: needs 4 kernels");
-        return;
-    }
-    visit_all();
-    share(area, 0, PAGES, 0, others);
-    kernels_go(0);
     message_counts_read(&after);
     message_counts_read(&before);
     message_counts_read(&before);
     CHECK(mprotect(area, 16 * PAGE, PROT_READ) == 0 && munmap(area + 32 * PAGE, 8 * PAGE) == 0, "%s", strerror(errno));
     message_counts_read(&after);
     message_counts_since(&after, &before);
-    asked = sent(&after, "SPACE_PROTECT") + sent(&after, "SPACE_UNMAP") + sent(&after, "SPACE_SETTLE");
+    return sent(&after, "SPACE_PROTECT") + sent(&after, "SPACE_UNMAP") + sent(&after, "SPACE_SETTLE");
+}
+
+static void test_asked(void)
+{
+    static struct message_counts counts;
+    int others = kernels_count() - 1;
+    char *area = spread_memory_map(PAGES, PRIVATE);
+    unsigned long asked;
+
+    if (area == NULL || others < 3 || !message_counts_read(&counts)) {
+        tap_note("skipped: needs 4 kernels");
+        return;
+    }
+    visit_all();
+    share(area, 0, PAGES, 0, others);
+    kernels_go(0);
+    asked = asked_by_changes(area);
     CHECK(asked <= 3, "%lu requests to the one other kernel that has the pages", asked);
     CHECK(asked >= 2, "%lu requests", asked);
     munmap(area, PAGES * PAGE);
@@ -286,12 +294,12 @@ static void test_asked(void)
  * alone has touched since, asks no kernel. */
 static void test_forgotten(void)
 {
-    static struct message_counts before, after;
+    static struct message_counts counts;
     int others = kernels_count() - 1;
     char *area = spread_memory_map(PAGES, PRIVATE);
     unsigned long asked;
 
-    if (area == NULL || others < 3 || !message_counts_read(&after)) {
+    if (area == NULL || others < 3 || !message_counts_read(&counts)) {
         tap_note("skipped: needs 4 kernels");
         return;
     }
@@ -302,13 +310,7 @@ static void test_forgotten(void)
               mmap(area, PAGES * PAGE, READ_WRITE, PRIVATE | MAP_FIXED_NOREPLACE, -1, 0) == area,
           "%s", strerror(errno));
     memset(area, 'a', PAGES * PAGE);
-    message_counts_read(&after);
-    message_counts_read(&before);
-    message_counts_read(&before);
-    CHECK(mprotect(area, 16 * PAGE, PROT_READ) == 0 && munmap(area + 32 * PAGE, 8 * PAGE) == 0, "%s", strerror(errno));
-    message_counts_read(&after);
-    message_counts_since(&after, &before);
-    asked = sent(&after, "SPACE_PROTECT") + sent(&after, "SPACE_UNMAP") + sent(&after, "SPACE_SETTLE");
+    asked = asked_by_changes(area);
     CHECK(asked == 0, "%lu requests to kernels that have nothing", asked);
     munmap(area, PAGES * PAGE);
 }

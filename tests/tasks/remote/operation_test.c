@@ -191,7 +191,7 @@ ALONE(either, "a function that may leave its request to a task does so, or answe
     }
 }
 
-ALONE(either_anyhow,
+ALONE(either_short,
       "without memory for a worker, the handler does an operation for which that is said, as a task would")
 {
     start();
@@ -202,7 +202,7 @@ ALONE(either_anyhow,
     peers_fail_to = UINT64_MAX;
     ask(PEER, MSG_FILE_READ, 1, words, 24);
     expect_answer(PEER, MSG_FILE_READ, 1, -ENOMEM);
-    remote_serve_anyhow(MSG_FILE_READ);
+    remote_serve_short(MSG_FILE_READ, REMOTE_HANDLER);
     runs = 0;
     ask(PEER, MSG_FILE_READ, 2, words, 24);
     peers_fail_to = 0;

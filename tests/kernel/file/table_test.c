@@ -2,37 +2,19 @@
  * sources: kernel/file/table.c kernel/file/descriptor.c */
 #include "kernel/file/table.h"
 
-#include <stdlib.h>
-
 #include "kernel/abi/errno.h"
 #include "kernel/file/descriptor.h"
 #include "kernel/file/descriptor_cache.h"
 #include "kernel/file/lock.h"
 #include "kernel/file/root.h"
 #include "kernel/file/wire.h"
+#include "tests/stand_in/heap.h"
 #include "tests/test.h"
 
 static const struct file_kind locked_kind = {.locks = true};
 
-static int objects; /* of the heap */
-static bool no_memory;
 static int changes; /* of what others know of descriptors */
 static int roots;   /* changes of them */
-
-void *heap_alloc(size_t size)
-{
-    if (no_memory)
-        return NULL;
-    objects++;
-    return calloc(1, size);
-}
-
-void heap_free(void *object, size_t size)
-{
-    (void)size;
-    objects -= object != NULL;
-    free(object);
-}
 
 /* Files that only count. */
 static struct file files[3];
@@ -79,7 +61,7 @@ static struct file_table *table;
 
 static void begin(void)
 {
-    objects = 0;
+    heap_objects = 0;
     for (int i = 0; i < 3; i++)
         files[i] = (struct file){.pins = 1};
     table = file_table_new();
@@ -90,7 +72,7 @@ static void end(void)
     file_table_free(table);
     for (int i = 0; i < 3; i++)
         CHECK_EQ(files[i].opens, 0);
-    CHECK_EQ(objects, 0);
+    CHECK_EQ(heap_objects, 0);
 }
 
 static int64_t add(int file)
@@ -159,13 +141,13 @@ TEST(table_no_memory, "without memory a table keeps what it has, and the file is
     begin();
     while (table->lowest < table->size)
         add(0);
-    no_memory = true;
+    heap_left = 0;
     CHECK_EQ(add(1), -ENOMEM);
     CHECK_EQ(files[1].opens, 0);
     CHECK_EQ(table_duplicate_to(table, 0, 900, 0), -ENOMEM);
     CHECK_EQ(table_close(table, 3), 0);
     CHECK_EQ(add(1), 3);
-    no_memory = false;
+    heap_left = -1;
     end();
 }
 
@@ -355,7 +337,7 @@ TEST(table_terminal, "the first process's table has the terminal three times")
 {
     begin();
     file_table_free(table);
-    objects = 0;
+    heap_objects = 0;
     files[0].opens = 1;
     table = file_table_create(&files[0]);
     CHECK_EQ(files[0].opens, 3);

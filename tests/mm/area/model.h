@@ -3,48 +3,16 @@
 #ifndef TESTS_MM_AREA_MODEL_H
 #define TESTS_MM_AREA_MODEL_H
 
-#include <stdlib.h>
-
 #include "kernel/abi/limits.h"
 #include "mm/area/area.h"
 #include "mm/area/tree.h"
-#include "mm/frame/heap.h"
+#include "tests/stand_in/heap.h"
 #include "tests/test.h"
 
 #define NONE 0xffff /* in no area */
 
 static struct area_list list;
 static uint16_t map[PAGES]; /* AREA_* of each page, or NONE */
-static int heap_left = -1;  /* allocations until there is no memory; -1: plenty */
-static long heap_objects;
-
-void *heap_alloc_unset(size_t size)
-{
-    void *object;
-
-    if (heap_left == 0)
-        return NULL;
-    if (heap_left > 0)
-        heap_left--;
-    heap_objects++;
-    object = malloc(size);
-    return object != NULL ? memset(object, 0xa5, size) : NULL;
-}
-
-void *heap_alloc(size_t size)
-{
-    void *object = heap_alloc_unset(size);
-
-    return object != NULL ? memset(object, 0, size) : NULL;
-}
-
-void heap_free(void *object, size_t size)
-{
-    (void)size;
-    if (object != NULL)
-        heap_objects--;
-    free(object);
-}
 
 static inline uint64_t at(uint64_t page)
 {

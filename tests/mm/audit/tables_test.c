@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "kernel/abi/limits.h"
+#include "tests/stand_in/heap.h"
 #include "tests/test.h"
 
 #define OWN 0x10000000ull /* physical memory of kernel 3: what the arena plays */
@@ -28,17 +29,6 @@ static uint64_t space_frame; /* one that some space has: no table */
 static struct page_tables kernel, user;
 static struct audit_report *report;
 static struct sharers owners; /* of the program */
-
-void *heap_alloc(size_t size)
-{
-    return calloc(1, size);
-}
-
-void heap_free(void *object, size_t size)
-{
-    (void)size;
-    free(object);
-}
 
 static uint32_t owner(uint64_t pa, uint64_t size)
 {

@@ -2,13 +2,11 @@
  * sources: mm/change/walk.c mm/area/area.c mm/area/tree.c */
 #include "mm/change/internal.h"
 
-#include <stdlib.h>
-
 #include "kernel/abi/errno.h"
 #include "kernel/instance/instance.h"
-#include "mm/frame/heap.h"
 #include "mm/space/space.h"
 #include "msg/slice.h"
+#include "tests/stand_in/heap.h"
 #include "tests/test.h"
 
 #define CHANGE(type) (&(struct msg_space_change){.operation = (type)})
@@ -18,17 +16,6 @@ struct instance instance;
 static struct space space = {.home = 1};
 static int64_t inner; /* the result of the change in the pause */
 static bool pauses;
-
-void *heap_alloc_unset(size_t size)
-{
-    return malloc(size);
-}
-
-void heap_free(void *object, size_t size)
-{
-    (void)size;
-    free(object);
-}
 
 const uint64_t *paging_next_leaf_look(const struct page_tables *tables, uint64_t *va, uint64_t end)
 {

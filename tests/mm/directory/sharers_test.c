@@ -2,9 +2,7 @@
  * sources: mm/directory/sharers.c */
 #include "mm/directory/owners.h"
 
-#include <stdlib.h>
-
-#include "mm/frame/heap.h"
+#include "tests/stand_in/heap.h"
 #include "tests/test.h"
 
 #define BLOCKS 6u
@@ -14,26 +12,6 @@
 
 static struct sharers map;
 static kernel_set parts[PARTS];
-static int heap_left = -1; /* allocations until there is no memory; -1: plenty */
-static long heap_objects;
-
-void *heap_alloc(size_t size)
-{
-    if (heap_left == 0)
-        return NULL;
-    if (heap_left > 0)
-        heap_left--;
-    heap_objects++;
-    return calloc(1, size);
-}
-
-void heap_free(void *object, size_t size)
-{
-    (void)size;
-    if (object != NULL)
-        heap_objects--;
-    free(object);
-}
 
 static uint64_t at(uint64_t part)
 {

@@ -3,8 +3,6 @@
  * sources: mm/file/move.c */
 #include "mm/file/move.h"
 
-#include <stdlib.h>
-
 #include "kernel/abi/errno.h"
 #include "kernel/instance/instance.h"
 #include "kernel/instance/window.h"
@@ -14,11 +12,11 @@
 #include "mm/file/wire.h"
 #include "mm/frame/abroad.h"
 #include "mm/frame/frame.h"
-#include "mm/frame/heap.h"
 #include "mm/frame/object_page.h"
 #include "mm/frame/reference.h"
 #include "msg/call.h"
 #include "msg/channel.h"
+#include "tests/stand_in/heap.h"
 #include "tests/test.h"
 
 #define PAGES 4u
@@ -30,24 +28,9 @@ struct instance instance;
 static msg_handler handlers[MSG_TYPES];
 static uint64_t frame[PAGES];  /* of each page */
 static uint32_t moving[PAGES]; /* pages that move: 1 */
-static uint32_t objects;       /* of the heap */
 static bool no_slot;           /* no request can be sent */
 static uint64_t answer[1];
 static int result; /* of the last message: bytes, or a negative errno */
-
-void *heap_alloc(size_t size)
-{
-    objects++;
-    return calloc(1, size);
-}
-
-void heap_free(void *object, size_t size)
-{
-    (void)size;
-    if (object != NULL)
-        objects--;
-    free(object);
-}
 
 bool window_owns(uint64_t pa, uint64_t size)
 {
@@ -181,7 +164,7 @@ static uint64_t begin(void)
     registered = true;
     instance.kernel = 1;
     no_slot = false;
-    objects = 0;
+    heap_objects = 0;
     for (uint32_t i = 0; i < PAGES; i++) {
         frame[i] = FRAME(1 + i);
         moving[i] = 0;
@@ -220,7 +203,7 @@ TEST(file_move_own, "the moves of the file's own kernel end when no request can 
     CHECK_EQ(frame[0], FRAME(20));
     CHECK_EQ(frame[1], FRAME(2));
     CHECK_EQ(moving[0] + moving[1], 0);
-    CHECK_EQ(objects, 0);
+    CHECK_EQ(heap_objects, 0);
     CHECK_EQ(file_move_end(&moves, 1, 0), -EPROTO);
     waiter.object = backing_whole(backing);
     CHECK(!file_move_await(&waiter));
@@ -242,7 +225,7 @@ TEST(file_move_again, "a page that is made again and moves for another mover is 
     CHECK_EQ(frame[1], FRAME(41));
     CHECK_EQ(file_move_end(&second, 1, FRAME(50)), 0);
     CHECK_EQ(frame[0], FRAME(50));
-    CHECK_EQ(objects, 0);
+    CHECK_EQ(heap_objects, 0);
 }
 
 TEST(file_move_dead, "what a kernel was moving when it died stays in its frames")
@@ -259,5 +242,5 @@ TEST(file_move_dead, "what a kernel was moving when it died stays in its frames"
     CHECK_EQ(moving[0], 0);
     CHECK_EQ(frame[0], FRAME(1));
     CHECK_EQ(take(PEER, MSG_FILE_MOVED, &end, sizeof(end)), -EPROTO);
-    CHECK_EQ(objects, 0);
+    CHECK_EQ(heap_objects, 0);
 }

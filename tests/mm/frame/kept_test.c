@@ -1,8 +1,7 @@
 /* Sets of frames that caches keep. Frames and the heap are pretended. */
 #include "mm/frame/kept.c"
 
-#include <stdlib.h>
-
+#include "tests/stand_in/heap.h"
 #include "tests/stand_in/panic.h"
 #include "tests/test.h"
 
@@ -11,8 +10,6 @@
 static uint8_t memory[FRAMES][PAGE_SIZE] __attribute__((aligned(PAGE_SIZE)));
 static uint32_t spaces[FRAMES]; /* references to each */
 static uint32_t most_in_a_row = FRAMES;
-static bool heap_empty;
-static int objects; /* of the heap */
 
 void *window_direct(uint64_t pa)
 {
@@ -79,21 +76,6 @@ void frame_runs_release_all(struct frame_runs *runs)
     runs->count = 0;
 }
 
-void *heap_alloc_unset(size_t size)
-{
-    void *object = heap_empty ? NULL : malloc(size);
-
-    objects += object != NULL;
-    return object;
-}
-
-void heap_free(void *object, size_t size)
-{
-    (void)size;
-    objects -= object != NULL;
-    free(object);
-}
-
 static void count_one(uint64_t frame, void *context)
 {
     uint32_t *seen = context;
@@ -134,7 +116,7 @@ TEST(kept_extend, "a set that grows keeps its frames and their contents")
     frame_kept_drop(&kept);
     CHECK_EQ(frame_kept_count(), 0);
     CHECK_EQ(used(), 0);
-    CHECK_EQ(objects, 0);
+    CHECK_EQ(heap_objects, 0);
     frame_kept_drop(&kept); /* an empty one */
 }
 
@@ -147,15 +129,15 @@ TEST(kept_refused, "without frames, or heap, nothing has changed")
     CHECK_EQ(used(), 0);
     CHECK_EQ(frame_kept_extend(&kept, 10), 0);
     CHECK_EQ(frame_kept_extend(&kept, FRAMES + 1), -ENOMEM);
-    heap_empty = true;
+    heap_left = 0;
     CHECK_EQ(frame_kept_extend(&kept, 11), -ENOMEM);
-    heap_empty = false;
+    heap_left = -1;
     CHECK_EQ(kept.count, 10);
     CHECK_EQ(used(), 10);
     CHECK_EQ(frame_kept_count(), 10);
     frame_kept_drop(&kept);
     CHECK_EQ(used(), 0);
-    CHECK_EQ(objects, 0);
+    CHECK_EQ(heap_objects, 0);
 }
 
 TEST(kept_each, "all frames of all sets are counted, once, and those with spaces stay with them")
@@ -181,7 +163,7 @@ TEST(kept_each, "all frames of all sets are counted, once, and those with spaces
         CHECK_EQ(seen[i], i < 7 ? 1 : 0);
     frame_kept_drop(&kept[0]);
     CHECK_EQ(used(), 1);
-    CHECK_EQ(objects, 0);
+    CHECK_EQ(heap_objects, 0);
 }
 
 TEST(kept_some, "what sets keep is told in pieces, once, also while sets change, go and come")

@@ -8,39 +8,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/stand_in/heap.h"
 #include "tests/test.h"
 
 #define FRAMES 2000u
 #define FIRST 0x123000ull
 
 static uint16_t notes[FRAMES];
-static bool heap_empty;
 
 uint16_t *frame_note(uint64_t frame)
 {
     return &notes[(frame - FIRST) / PAGE_SIZE];
 }
 
-void *heap_alloc(size_t size)
-{
-    return heap_empty ? NULL : calloc(1, size);
-}
-
 uint64_t frame_alloc_zeroed(void)
 {
-    return heap_empty ? 0 : (uint64_t)calloc(1, PAGE_SIZE);
+    return heap_left == 0 ? 0 : (uint64_t)calloc(1, PAGE_SIZE);
 }
 
 void frame_free(uint64_t frame, uint32_t order)
 {
     CHECK_EQ(order, 0);
     free((void *)frame);
-}
-
-void heap_free(void *object, size_t size)
-{
-    (void)size;
-    free(object);
 }
 
 TEST(object_page_names, "each frame has the name that it was given last, until it is allocated again")
@@ -73,11 +62,11 @@ TEST(object_page_memory, "without memory for its table a frame has no name")
             buckets[i] = next;
         }
     }
-    heap_empty = true;
+    heap_left = 0;
     CHECK(!frame_set_object_page(far, 9));
     CHECK_EQ(frame_object_page(far), 0);
     CHECK(frame_set_object_page(far, 0));
-    heap_empty = false;
+    heap_left = -1;
     CHECK(frame_set_object_page(far, 9));
     CHECK_EQ(frame_object_page(far), 9);
 }

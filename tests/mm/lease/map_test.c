@@ -2,11 +2,9 @@
  * sources: mm/lease/map.c kernel/lib/ordered.c */
 #include "mm/lease/map.h"
 
-#include <stdlib.h>
-
 #include "kernel/abi/errno.h"
 #include "kernel/abi/limits.h"
-#include "mm/frame/heap.h"
+#include "tests/stand_in/heap.h"
 #include "tests/test.h"
 
 #define PAGES 64u
@@ -16,26 +14,6 @@
 
 static struct lease_map map;
 static uint8_t pages[PAGES]; /* the kernel of each, or NOBODY */
-static int heap_left = -1;   /* allocations until there is no memory; -1: plenty */
-static long heap_objects;
-
-void *heap_alloc_unset(size_t size)
-{
-    if (heap_left == 0)
-        return NULL;
-    if (heap_left > 0)
-        heap_left--;
-    heap_objects++;
-    return malloc(size);
-}
-
-void heap_free(void *object, size_t size)
-{
-    (void)size;
-    if (object != NULL)
-        heap_objects--;
-    free(object);
-}
 
 static uint64_t at(uint64_t page)
 {

@@ -6,7 +6,6 @@
 #include "kernel/abi/errno.h"
 #include "kernel/wait/completion.h"
 #include "mm/frame/frame.h"
-#include "mm/frame/heap.h"
 #include "mm/frame/reference.h"
 #include "mm/lease/internal.h"
 #include "mm/lease/lease.h"
@@ -16,6 +15,7 @@
 #include "msg/call.h"
 #include "msg/channel.h"
 #include "msg/long_answer.h"
+#include "tests/stand_in/heap.h"
 #include "tests/test.h"
 
 #define LEASE (1ull << 21) /* bytes */
@@ -25,8 +25,6 @@
 struct instance instance; /* kernel 0: the home */
 
 static struct space space;
-static bool refuses; /* there is no memory */
-static long objects;
 
 struct asked {
     uint32_t kernel;
@@ -45,27 +43,6 @@ struct waiting {
 };
 
 static struct waiting waiting[WAITS];
-
-void *heap_alloc_unset(size_t size)
-{
-    if (refuses)
-        return NULL;
-    objects++;
-    return malloc(size);
-}
-
-void *heap_alloc(size_t size)
-{
-    objects++;
-    return calloc(1, size);
-}
-
-void heap_free(void *object, size_t size)
-{
-    (void)size;
-    objects -= object != NULL;
-    free(object);
-}
 
 void msg_ask(struct msg_asking *asking, uint32_t kernel, enum msg_type type, const void *data, uint32_t length,
              msg_answer answer, void *context)
@@ -150,7 +127,7 @@ static void begin_test(void)
     for (uint32_t i = 0; i < WAITS; i++)
         waiting[i] = (struct waiting){.waits = false};
     asked_count = requests = 0;
-    refuses = false;
+    heap_left = -1;
 }
 
 static void end_test(void)
@@ -159,7 +136,7 @@ static void end_test(void)
     CHECK(list_empty(&space.leases.waits) && list_empty(&space.leases.under_way));
     CHECK_EQ(space.references, 1);
     lease_map_clear(&space.leases.map);
-    CHECK_EQ(objects, 0);
+    CHECK_EQ(heap_objects, 0);
 }
 
 /* Leases [FIRST, STOP), counted in leases, to KERNEL, one after the other with a gap between them. */
@@ -184,6 +161,8 @@ static void begin_wait(uint32_t which, uint64_t first, uint64_t stop)
     struct lease_recall *start;
 
     waiting[which] = (struct waiting){.waits = true};
+    if (heap_left == 0)
+        heap_left = 1; /* for the wait itself */
     if (lease_wait_locked(&space, (struct space_range){first * LEASE, stop * LEASE}, done, &waiting[which], &start) ==
         0)
         waiting[which] = (struct waiting){.done = true};
@@ -322,7 +301,7 @@ TEST(recall_own_memory, "without memory the leases of a wait are recalled one af
     lease(0, 1, 1);
     lease(1, 2, 2);
     lease(2, 3, 3);
-    refuses = true;
+    heap_left = 0;
     begin_wait(0, 0, 3);
     for (uint32_t i = 0; i < 3; i++) {
         CHECK_EQ(asked_count, 1);
@@ -372,7 +351,7 @@ TEST(recall_random,
             lease(i, i + 1,
                   1 + (uint32_t)(test_below(&state, 3) == 0 ? test_below(&state, holders) : i * holders / count));
         for (uint32_t begun = 0; begun < WAITS || asked_count > 0;) {
-            refuses = test_below(&state, 4) == 0;
+            heap_left = test_below(&state, 4) == 0 ? 0 : -1;
             if (begun < WAITS && test_below(&state, 3) == 0) {
                 uint64_t first = test_below(&state, count);
 

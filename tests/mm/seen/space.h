@@ -3,17 +3,15 @@
 #ifndef TESTS_MM_SEEN_SPACE_H
 #define TESTS_MM_SEEN_SPACE_H
 
-#include <stdlib.h>
-
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/instance/instance.h"
-#include "mm/frame/heap.h"
 #include "mm/mempolicy/mempolicy.h"
 #include "mm/page/zero_page.h"
 #include "mm/seen/seen.h"
 #include "mm/seen/table.h"
 #include "mm/space/entry.h"
 #include "msg/trace.h"
+#include "tests/stand_in/heap.h"
 #include "tests/test.h"
 
 #define NODES 3u
@@ -30,22 +28,6 @@ static uint64_t now;
 uint64_t clock_now(void)
 {
     return now;
-}
-
-void *heap_alloc(size_t size)
-{
-    return calloc(1, size);
-}
-
-void *heap_alloc_unset(size_t size)
-{
-    return malloc(size);
-}
-
-void heap_free(void *object, size_t size)
-{
-    (void)size;
-    free(object);
 }
 
 uint32_t policy_node_of(uint64_t frame)

@@ -3,12 +3,10 @@
  * sources: mm/seen/table.c mm/seen/region.c mm/seen/block.c mm/seen/choice.c kernel/lib/string.c */
 #include "mm/seen/table.h"
 
-#include <stdlib.h>
-
 #include "kernel/instance/instance.h"
-#include "mm/frame/heap.h"
 #include "mm/seen/seen.h"
 #include "mm/space/entry.h"
+#include "tests/stand_in/heap.h"
 #include "tests/test.h"
 
 #define BLOCK_BYTES (REGION_USUAL * PAGE_SIZE)
@@ -16,33 +14,16 @@
 
 struct instance instance;
 static uint64_t now = 1;
-static long objects, refused = -1; /* allocations that succeed until one fails; less than 0: all */
 
 uint64_t clock_now(void)
 {
     return now++;
 }
 
-void *heap_alloc(size_t size)
-{
-    if (refused == 0)
-        return NULL;
-    refused -= refused > 0;
-    objects++;
-    return calloc(1, size);
-}
-
-void heap_free(void *object, size_t size)
-{
-    (void)size;
-    objects -= object != NULL;
-    free(object);
-}
-
 static void begin(void)
 {
     instance.plan.node_count = NODES;
-    refused = -1;
+    heap_left = -1;
 }
 
 static void end(struct space *space)
@@ -51,7 +32,7 @@ static void end(struct space *space)
 
     seen_destroy(space);
     seen_count(&tables);
-    CHECK_EQ(objects, 0);
+    CHECK_EQ(heap_objects, 0);
     CHECK_EQ(tables.small + tables.large, 0);
 }
 
@@ -228,11 +209,11 @@ TEST(table_memory, "without memory blocks stay as they are, and nothing is lost"
         know(&space, i * LEAF_SIZE)->used[1] = 9;
     }
     CHECK(report(&space, 0, 2, 0, 8, 1, REGION_SURE, 0));
-    refused = 0;
+    heap_left = 0;
     CHECK(!report(&space, 0, 1, 8, 16, 1, REGION_SURE, 0));
     CHECK_EQ(block_of(&space, 0, REGION_USUAL)->used[1], 9);
     CHECK(seen_region_make(&space, 40 * LEAF_SIZE) == NULL);
-    refused = -1;
+    heap_left = -1;
     CHECK(report(&space, 0, 1, 8, 16, 1, 1, 0));
     block_of(&space, 0, 8);
     end(&space);

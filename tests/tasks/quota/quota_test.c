@@ -1,32 +1,11 @@
 /* What each user has: limits, and nothing left behind.
  * sources: tasks/quota/quota.c */
-#include <stdlib.h>
-
 #include "kernel/abi/errno.h"
 #include "mm/frame/frame.h"
-#include "mm/frame/heap.h"
 #include "tasks/quota/quota.h"
+#include "tests/stand_in/heap.h"
 #include "tests/stand_in/panic.h"
 #include "tests/test.h"
-
-static long heap_objects;
-static bool no_memory;
-
-void *heap_alloc(size_t size)
-{
-    if (no_memory)
-        return NULL;
-    heap_objects++;
-    return calloc(1, size);
-}
-
-void heap_free(void *object, size_t size)
-{
-    (void)size;
-    if (object != NULL)
-        heap_objects--;
-    free(object);
-}
 
 void frame_stats(struct frame_stats *out)
 {
@@ -51,7 +30,7 @@ TEST(quota_limits, "a user gets no more than the limit, and another one's things
 
 TEST(quota_of_root, "root has no limit, and needs no memory; another user who has nothing yet does")
 {
-    no_memory = true;
+    heap_left = 0;
     CHECK_EQ(quota_take(QUOTA_TASKS, 0, 100, 4, -EAGAIN), 0);
     quota_give(QUOTA_TASKS, 0, 100);
     CHECK_EQ(quota_take(QUOTA_SIGNALS, 0, 4, 4, -EAGAIN), 0); /* root's signals count, as on Linux */
@@ -60,7 +39,7 @@ TEST(quota_of_root, "root has no limit, and needs no memory; another user who ha
     quota_give(QUOTA_SIGNALS, 0, 4);
     CHECK_EQ(quota_used(QUOTA_SIGNALS, 0), 0);
     CHECK_EQ(quota_take(QUOTA_TASKS, 5, 1, 4, -EAGAIN), -ENOMEM);
-    no_memory = false;
+    heap_left = -1;
     CHECK_EQ(quota_take(QUOTA_TASKS, 5, 5, 4, -EAGAIN), -EAGAIN);
     CHECK_EQ(heap_objects, 0);
     CHECK_PANIC(quota_give(QUOTA_TASKS, 7, 1)); /* which keeps the lock */

@@ -6,10 +6,10 @@
 
 #include "tests/msg/layer.h"
 
-#include "mm/frame/heap.h"
 #include "msg/quiet.h"
 #include "tasks/remote/operation.h"
 #include "tasks/remote/work.h"
+#include "tests/stand_in/heap.h"
 
 #define WORKS 16u
 
@@ -56,25 +56,6 @@ void sched_block(struct spinlock *lock, const struct wait_reason *reason, enum w
         pausing();
     if (clock_now() < deadline)
         peers_pass(deadline - clock_now());
-}
-
-__attribute__((unused)) static int64_t heap_objects;
-static bool heap_empty;
-
-void *heap_alloc(size_t size)
-{
-    if (heap_empty)
-        return NULL;
-    heap_objects++;
-    return calloc(1, size);
-}
-
-void heap_free(void *object, size_t size)
-{
-    (void)size;
-    if (object != NULL)
-        heap_objects--;
-    free(object);
 }
 
 /* KERNEL asks for TYPE under REQUEST, with the first LENGTH bytes of BYTES. */

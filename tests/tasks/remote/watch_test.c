@@ -151,7 +151,7 @@ ALONE(refused, "no such kind, no such id and no memory have errors of their own,
     ask(PEER, MSG_WATCH, 3, &message, sizeof(message));
     expect_answer(PEER, MSG_WATCH, 3, -ESRCH);
     CHECK_EQ(found, 0);
-    heap_empty = true;
+    heap_left = 0;
     watch_from(PEER, 4, 0);
     expect_answer(PEER, MSG_WATCH, 4, -ENOMEM);
     CHECK(found == 1 && put_back == 1 && watch_count() == 0 && msg_kept_count() == 0);
@@ -231,7 +231,7 @@ ALONE(here, "a thread of the source's kernel waits for more events than it has s
 ALONE(at_own, "at its own kernel a thread needs no memory to wait, and a source that is gone says: look")
 {
     start();
-    heap_empty = true;
+    heap_left = 0;
     waiting = count_event;
     local_waits = 1;
     CHECK_EQ(watch_wait_at(OWN, WATCH_FILE, ID, 0, "test", 0), 0);

@@ -5,16 +5,14 @@
 
 #include "kernel/fs/node/content.h"
 
-#include <stdlib.h>
-
 #include "kernel/abi/errno.h"
 #include "kernel/instance/window.h"
 #include "mm/frame/content.h"
 #include "mm/frame/frame.h"
-#include "mm/frame/heap.h"
 #include "mm/frame/object_page.h"
 #include "mm/frame/reference.h"
 #include "mm/mempolicy/mempolicy.h"
+#include "tests/stand_in/heap.h"
 #include "tests/test.h"
 
 #include "tests/stand_in/quota.h"
@@ -25,30 +23,12 @@
 
 static uint8_t memory[FRAMES][PAGE_SIZE];
 static uint32_t spaces[FRAMES]; /* UINT32_MAX: free */
-static uint32_t objects, heap_left;
 static uint8_t archive[ARCHIVE];
 
 static inline uint32_t number_of(uint64_t frame)
 {
     CHECK(frame >= PAGE_SIZE && frame < (FRAMES + 1) * PAGE_SIZE && frame % PAGE_SIZE == 0);
     return (uint32_t)(frame / PAGE_SIZE) - 1;
-}
-
-void *heap_alloc(size_t size)
-{
-    if (heap_left == 0)
-        return NULL;
-    heap_left--;
-    objects++;
-    return calloc(1, size);
-}
-
-void heap_free(void *object, size_t size)
-{
-    (void)size;
-    if (object != NULL)
-        objects--;
-    free(object);
 }
 
 void *window_direct(uint64_t pa)
@@ -154,8 +134,8 @@ static inline void begin(void)
     memset(quota_counts, 0, sizeof(quota_counts));
     quota_unlimited = 1u << QUOTA_FILE_BYTES;
     memset(spaces, 0xff, sizeof(spaces));
-    objects = 0;
-    heap_left = UINT32_MAX;
+    heap_objects = 0;
+    heap_left = -1;
     for (size_t i = 0; i < sizeof(archive); i++)
         archive[i] = (uint8_t)(1 + i % 251);
 }
@@ -167,7 +147,7 @@ static inline void end(struct content *content)
     CHECK_EQ(quota_counts[QUOTA_FILE_BYTES], content_table_bytes(content));
     content_free(&content->tree, NULL);
     CHECK_EQ(frames_used(), 0);
-    CHECK_EQ(objects, 0);
+    CHECK_EQ(heap_objects, 0);
 }
 
 static inline void resize(struct content *content, uint64_t size)
@@ -194,7 +174,7 @@ static inline struct frame_reference *reference_to(uint64_t frame)
 {
     struct frame_reference *reference;
 
-    heap_left++;
+    heap_left += heap_left >= 0;
     reference = heap_alloc(sizeof(*reference));
     reference->frame = frame;
     return reference;

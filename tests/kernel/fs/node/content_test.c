@@ -450,7 +450,7 @@ TEST(content_table_quota, "so is it with its table of pages, in which a sparse f
     heap_left = 2; /* nodes, and then there is no memory: what there is of the table counts */
     CHECK_EQ(content_write(&content, 3 * far, "x", 1), -ENOMEM);
     CHECK_EQ(quota_counts[QUOTA_FILE_BYTES], content_table_bytes(&content));
-    heap_left = UINT32_MAX;
+    heap_left = -1;
     resize(&content, far);
     CHECK(quota_counts[QUOTA_FILE_BYTES] < had);
     resize(&content, PAGE_SIZE);
@@ -463,7 +463,7 @@ TEST(content_table_quota, "so is it with its table of pages, in which a sparse f
 static void refuse_far(struct content *content, int error, bool takes)
 {
     struct frame_reference *reference = calloc(1, sizeof(*reference));
-    uint32_t before = objects;
+    int64_t before = heap_objects;
     uint64_t frame;
 
     reference->frame = (FOREIGN_FIRST + 1) * PAGE_SIZE;
@@ -473,7 +473,7 @@ static void refuse_far(struct content *content, int error, bool takes)
         CHECK(content_page(content, page, true, true, &frame) < 0);
         if (takes)
             CHECK_EQ(content_take(content, page, reference), error);
-        CHECK_EQ(objects, before);
+        CHECK_EQ(heap_objects, before);
     }
     free(reference);
 }

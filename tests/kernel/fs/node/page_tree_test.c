@@ -2,31 +2,13 @@
  * sources: kernel/fs/node/page_tree.c */
 #include "kernel/fs/node/page_tree.h"
 
-#include <stdlib.h>
-
 #include "kernel/abi/errno.h"
+#include "tests/stand_in/heap.h"
 #include "tests/test.h"
 
 #define PAGES 160u
 
 static uint64_t words[PAGES]; /* the model: the word of page_of(i) */
-static uint32_t heap_left;
-static uint64_t bytes_used;
-
-void *heap_alloc(size_t size)
-{
-    if (heap_left == 0)
-        return NULL;
-    heap_left--;
-    bytes_used += size;
-    return calloc(1, size);
-}
-
-void heap_free(void *object, size_t size)
-{
-    bytes_used -= size;
-    free(object);
-}
 
 /* Neighbours, and pages that are far from all others, in ascending order. */
 static uint64_t page_of(uint32_t i)
@@ -91,7 +73,7 @@ static void run(uint64_t seed, bool short_of_memory)
     for (uint32_t step = 0; step < 300; step++) {
         uint32_t i = (uint32_t)test_below(&random, usable()), k = (uint32_t)test_below(&random, usable());
 
-        heap_left = short_of_memory ? (uint32_t)test_below(&random, 9) : UINT32_MAX;
+        heap_left = short_of_memory ? (int64_t)test_below(&random, 9) : -1;
         if (test_below(&random, 20) == 0) {
             move(&tree, i, k);
         } else if (test_below(&random, 40) == 0) {
@@ -108,7 +90,7 @@ static void run(uint64_t seed, bool short_of_memory)
         check_same(&tree, words);
     }
     page_tree_clear(&tree, NULL);
-    CHECK_EQ(bytes_used, 0);
+    CHECK_EQ(heap_bytes, 0);
     CHECK_EQ(page_tree_nodes(), 0);
 }
 

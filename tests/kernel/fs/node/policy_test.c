@@ -2,15 +2,13 @@
  * sources: kernel/fs/node/policy.c */
 #include "kernel/fs/node/policy.h"
 
-#include <stdlib.h>
-
 #include "kernel/abi/errno.h"
 #include "kernel/instance/window.h"
 #include "mm/frame/frame.h"
-#include "mm/frame/heap.h"
 #include "mm/frame/reference.h"
 #include "mm/mempolicy/mempolicy.h"
 #include "msg/slice.h"
+#include "tests/stand_in/heap.h"
 #include "tests/test.h"
 
 #define PAGES 64u
@@ -18,32 +16,12 @@
 #define PEER 2u
 #define FULL 4u /* where there is no memory */
 
-static uint32_t objects, heap_left;
-static int64_t bytes, charged, charged_most; /* in objects of the heap; of the user's quota */
-static uint32_t node_of_page[PAGES];         /* of its frame; 0: it lacks one */
-static uint32_t got;                         /* frames that have not been taken or freed */
-static uint32_t pages_left;                  /* that the user may have */
-static bool own_full;                        /* this kernel's node */
-static uint32_t idle, dropped;               /* frames that this kernel can do without; how often they were given up */
-
-void *heap_alloc(size_t size)
-{
-    if (heap_left == 0)
-        return NULL;
-    heap_left--;
-    objects++;
-    bytes += (int64_t)size;
-    return calloc(1, size);
-}
-
-void heap_free(void *object, size_t size)
-{
-    if (object != NULL) {
-        objects--;
-        bytes -= (int64_t)size;
-    }
-    free(object);
-}
+static int64_t charged, charged_most; /* bytes, of the user's quota */
+static uint32_t node_of_page[PAGES];  /* of its frame; 0: it lacks one */
+static uint32_t got;                  /* frames that have not been taken or freed */
+static uint32_t pages_left;           /* that the user may have */
+static bool own_full;                 /* this kernel's node */
+static uint32_t idle, dropped;        /* frames that this kernel can do without; how often they were given up */
 
 int node_charge_locked(struct node *node, int64_t more)
 {
@@ -172,20 +150,20 @@ bool slice_pause(void)
 static struct node begin(void)
 {
     memset(node_of_page, 0, sizeof(node_of_page));
-    objects = got = 0;
-    bytes = charged = 0;
+    heap_objects = got = 0;
+    heap_bytes = charged = 0;
     charged_most = INT64_MAX;
     pages_left = UINT32_MAX;
     own_full = false;
     idle = dropped = 0;
-    heap_left = UINT32_MAX;
+    heap_left = -1;
     return (struct node){.number = 1};
 }
 
 static void end(struct node *node)
 {
     node_policy_free(node);
-    CHECK_EQ(objects, 0);
+    CHECK_EQ(heap_objects, 0);
     CHECK_EQ(got, 0);
 }
 
@@ -207,21 +185,21 @@ TEST(policy_ranges, "the policy of each page is the one that was set last")
 
         if (turn % 7 == 0)
             count = 1;
-        heap_left = turn % 11 == 0 ? (uint32_t)(test_random(&random) % 3) : UINT32_MAX;
+        heap_left = turn % 11 == 0 ? (int64_t)(test_random(&random) % 3) : -1;
         if (set(&node, first, count, nodes != 0 ? POLICY_BIND : POLICY_DEFAULT, nodes) == 0) {
             for (uint64_t i = first; i < first + count; i++)
                 model[i] = nodes;
         } else {
             CHECK(heap_left == 0);
         }
-        CHECK_EQ(charged, bytes);
+        CHECK_EQ(charged, heap_bytes);
         for (uint64_t i = 0; i < PAGES; i++) {
             const struct policy *policy = node_policy_locked(&node, i);
 
             CHECK_EQ(policy != NULL ? policy->nodes : 0, model[i]);
         }
     }
-    heap_left = UINT32_MAX;
+    heap_left = -1;
     CHECK_EQ(set(&node, 0, PAGES, POLICY_DEFAULT, 0), 0);
     end(&node);
 }
@@ -256,7 +234,7 @@ TEST(policy_charged, "a file's policies take memory of its user's quota, and wit
     CHECK(node_policy_locked(&node, 2) == NULL && charged == one);
     charged_most = INT64_MAX;
     CHECK_EQ(set(&node, 0, 1, POLICY_DEFAULT, 0), 0);
-    CHECK_EQ(charged, bytes);
+    CHECK_EQ(charged, heap_bytes);
     end(&node);
 }
 

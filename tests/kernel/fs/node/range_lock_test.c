@@ -2,9 +2,8 @@
  * sources: kernel/fs/node/range_lock.c */
 #include "kernel/fs/node/range_lock.h"
 
-#include <stdlib.h>
-
 #include "kernel/abi/errno.h"
+#include "tests/stand_in/heap.h"
 #include "tests/test.h"
 
 #include "tests/stand_in/quota.h"
@@ -13,24 +12,7 @@
 #define OWNERS 4u
 
 static struct list locks;
-static uint32_t objects;
-static bool heap_empty;
 static uint8_t model[2][OWNERS][BYTES]; /* of kinds PROCESS and WHOLE; 0: nothing, else 1 + type */
-
-void *heap_alloc(size_t size)
-{
-    if (heap_empty)
-        return NULL;
-    objects++;
-    return calloc(1, size);
-}
-
-void heap_free(void *object, size_t size)
-{
-    (void)size;
-    objects -= object != NULL;
-    free(object);
-}
 
 static bool always(const struct range_lock *lock, const void *context)
 {
@@ -42,8 +24,8 @@ static bool always(const struct range_lock *lock, const void *context)
 static void begin(void)
 {
     list_init(&locks);
-    heap_empty = false;
-    objects = 0;
+    heap_left = -1;
+    heap_objects = 0;
     memset(model, 0, sizeof(model));
 }
 
@@ -98,17 +80,17 @@ TEST(lock_random, "after any locks each byte is locked by whom the last ones sai
             CHECK_EQ(conflict, lock.type != LOCK_NONE && model_conflict(&lock));
             if (conflict)
                 continue;
-            heap_empty = test_below(&random, 8) == 0;
+            heap_left = test_below(&random, 8) == 0 ? 0 : -1;
             if (range_lock_set(&locks, &lock, &less) == 0)
                 memset(&model[lock.kind == LOCK_WHOLE][lock.owner][start],
                        lock.type == LOCK_NONE ? 0 : 1 + (int)lock.type, last - start + 1);
             else
-                CHECK(heap_empty);
-            heap_empty = false;
+                CHECK(heap_left == 0);
+            heap_left = -1;
             check_same();
         }
         range_lock_drop(&locks, always, NULL);
-        CHECK_EQ(objects, 0);
+        CHECK_EQ(heap_objects, 0);
     }
 }
 
@@ -130,7 +112,7 @@ TEST(lock_less, "that others may get a lock is said when a lock is given back or
     CHECK(!less);
     CHECK(range_lock_drop(&locks, always, NULL));
     CHECK(!range_lock_drop(&locks, always, NULL));
-    CHECK_EQ(objects, 0);
+    CHECK_EQ(heap_objects, 0);
 }
 
 TEST(range_lock_quota, "a user has no more locks than allowed, may give up all, and gets back what was given up")

@@ -94,6 +94,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         p9_drop(root);
     }
     heap_free(p9.free, p9.room * sizeof(*p9.free));
-    REQUIRE(server_objects == 0);
+    REQUIRE(heap_objects == 0);
     return 0;
 }

@@ -9,51 +9,13 @@
 #include "kernel/dev/virtio_9p.h"
 #include "kernel/fs/share/p9.h"
 #include "kernel/wait/completion.h"
-#include "mm/frame/heap.h"
+#include "tests/stand_in/heap.h"
 
 struct virtio_9p {
     /* Writes the answer to REQUEST, at most ROOM bytes, to IN; what it claims to have written; -1: the device is gone.
      */
     int64_t (*serve)(const uint8_t *request, uint32_t size, uint8_t *in, uint32_t room);
 };
-
-static long server_objects;   /* of the heap */
-static long server_left = -1; /* allocations that do not fail, if not negative */
-
-/* The size is kept before the object, so that one given back with another is seen. */
-void *heap_alloc(size_t size)
-{
-    size_t *object = NULL;
-
-    if (server_left > 0)
-        server_left--;
-    else if (server_left == 0)
-        return NULL;
-    object = calloc(1, size + 16);
-    if (object == NULL)
-        abort();
-    *object = size;
-    server_objects++;
-    return (uint8_t *)object + 16;
-}
-
-void *heap_alloc_unset(size_t size)
-{
-    return heap_alloc(size);
-}
-
-void heap_free(void *object, size_t size)
-{
-    size_t *start;
-
-    if (object == NULL)
-        return;
-    start = (size_t *)(void *)((uint8_t *)object - 16);
-    if (*start != size)
-        abort();
-    server_objects--;
-    free(start);
-}
 
 void virtio_9p_submit(struct virtio_9p *device, struct virtio_9p_request *request)
 {

@@ -95,7 +95,7 @@ static void disconnect(void)
 {
     p9_drop(root);
     heap_free(p9.free, p9.room * sizeof(*p9.free));
-    CHECK_EQ(server_objects, 0);
+    CHECK_EQ(heap_objects, 0);
 }
 
 TEST(p9_versions, "a server of another version, or with messages too small or too large, is refused")
@@ -118,7 +118,7 @@ TEST(p9_versions, "a server of another version, or with messages too small or to
         CHECK_EQ(p9_connect(&p9, &device, &fid, &qid), -EPROTO);
     }
     CHECK(memcmp(asked + 5, "\xff\xff", 2) == 0); /* without a tag */
-    CHECK_EQ(server_objects, 0);
+    CHECK_EQ(heap_objects, 0);
 }
 
 TEST(p9_walks, "a walk gives a fid if all names are there; its number is used again after it was dropped")
@@ -241,13 +241,13 @@ TEST(p9_memory, "without memory it is ENOMEM, wherever that is missing, and noth
 
     for (long left = 0; left < 3; left++) {
         connect();
-        server_left = left;
+        heap_left = left;
         if (left < 2)
             CHECK_EQ(p9_walk(root, &name, 1, &fid, &qid, &done), -ENOMEM);
-        server_left = 0;
+        heap_left = 0;
         CHECK_EQ(p9_get(root, &attributes), -ENOMEM);
         CHECK_EQ(p9_make_link(root, &name, "text"), -ENOMEM);
-        server_left = -1;
+        heap_left = -1;
         disconnect();
     }
 }

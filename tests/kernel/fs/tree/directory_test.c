@@ -2,30 +2,13 @@
  * sources: kernel/fs/tree/directory.c kernel/lib/ordered.c */
 #include "kernel/fs/tree/directory.h"
 
-#include <stdlib.h>
-
 #include "kernel/abi/errno.h"
-#include "mm/frame/heap.h"
+#include "tests/stand_in/heap.h"
 #include "tests/test.h"
 
 #include "tests/stand_in/quota.h"
 
 #define NAMES 600
-
-static int objects;
-
-void *heap_alloc(size_t size)
-{
-    objects++;
-    return calloc(1, size);
-}
-
-void heap_free(void *object, size_t size)
-{
-    (void)size;
-    objects -= object != NULL;
-    free(object);
-}
 
 static struct directory directory;
 static struct entry *entries[NAMES]; /* NULL: not there */
@@ -40,7 +23,7 @@ static void begin(void)
 {
     memset(&directory, 0, sizeof(directory));
     memset(entries, 0, sizeof(entries));
-    objects = 0;
+    heap_objects = 0;
     there = 0;
 }
 
@@ -71,7 +54,7 @@ static void end(void)
     }
     CHECK_EQ(directory.count, 0);
     CHECK(directory.names.top == NULL && directory.cookies.top == NULL);
-    CHECK_EQ(objects, 0);
+    CHECK_EQ(heap_objects, 0);
 }
 
 /* What is there is found by name, and listed once in the order of its cookies; nothing else is. */
@@ -140,7 +123,7 @@ TEST(directory_quota, "a name counts for who made it, until it is freed")
     entry_free(theirs);
     entry_free(entry);
     CHECK_EQ(quota_counts[QUOTA_FILE_BYTES], 0);
-    CHECK_EQ(objects, 0);
+    CHECK_EQ(heap_objects, 0);
 }
 
 TEST(directory_same_hash, "names with the same hash are told apart, whichever of them goes first")

@@ -2,26 +2,10 @@
  * sources: kernel/ipc/mqueue/line.c */
 #include "kernel/ipc/mqueue/internal.h"
 
-#include <stdlib.h>
-
 #include "kernel/abi/errno.h"
 #include "kernel/file/file.h"
+#include "tests/stand_in/heap.h"
 #include "tests/test.h"
-
-static int objects; /* of the heap */
-
-void *heap_alloc(size_t size)
-{
-    objects++;
-    return calloc(1, size);
-}
-
-void heap_free(void *object, size_t size)
-{
-    (void)size;
-    objects -= object != NULL;
-    free(object);
-}
 
 #define OWNER 77u /* the process that is registered */
 
@@ -107,7 +91,7 @@ static void end(void)
     CHECK(list_empty(&queue.senders) && list_empty(&queue.receivers) && list_empty(&queue.served));
     CHECK_EQ(queue.waiting, 0);
     CHECK_EQ(queue.count, 0);
-    CHECK_EQ(objects, 0);
+    CHECK_EQ(heap_objects, 0);
 }
 
 TEST(line_closed, "nobody waits by an open file that has been closed meanwhile")

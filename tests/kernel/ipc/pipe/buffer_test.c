@@ -2,36 +2,11 @@
  * sources: kernel/ipc/pipe/buffer.c */
 #include "kernel/ipc/pipe/buffer.h"
 
-#include <stdlib.h>
-
 #include "kernel/abi/errno.h"
+#include "tests/stand_in/heap.h"
 #include "tests/test.h"
 
 #include "tests/stand_in/quota.h"
-
-static int parts;        /* allocated */
-static int refused;      /* allocations from now on that fail */
-static int granted = -1; /* allocations from now on that do not fail, before others do; -1: all */
-
-void *heap_alloc(size_t size)
-{
-    if (refused > 0) {
-        refused--;
-        return NULL;
-    }
-    if (granted == 0)
-        return NULL;
-    granted -= granted > 0;
-    parts++;
-    return calloc(1, size);
-}
-
-void heap_free(void *object, size_t size)
-{
-    (void)size;
-    parts -= object != NULL;
-    free(object);
-}
 
 static int works, pauses;
 
@@ -61,7 +36,7 @@ TEST(buffer_order, "bytes come out in the order they went in")
     CHECK_EQ(back[0], 'e');
     CHECK_EQ(pipe_buffer_take(&buffer, back, 4), 0);
     pipe_buffer_free(&buffer);
-    CHECK_EQ(parts, 0);
+    CHECK_EQ(heap_objects, 0);
 }
 
 TEST(buffer_full, "a full buffer takes what there is room for, or nothing when all has to go in")
@@ -76,7 +51,7 @@ TEST(buffer_full, "a full buffer takes what there is room for, or nothing when a
     CHECK_EQ(pipe_buffer_put(&buffer, bytes, 10, 1), 10);
     CHECK_EQ(pipe_buffer_room(&buffer), 0);
     pipe_buffer_free(&buffer);
-    CHECK_EQ(parts, 0);
+    CHECK_EQ(heap_objects, 0);
 }
 
 TEST(buffer_memory, "a byte at a time keeps to one part, and without memory nothing goes in")
@@ -87,14 +62,15 @@ TEST(buffer_memory, "a byte at a time keeps to one part, and without memory noth
         CHECK_EQ(pipe_buffer_put(&buffer, "x", 1, 1), 1);
         CHECK_EQ(pipe_buffer_take(&buffer, back, 9), 1);
     }
-    CHECK_EQ(parts, 1);
+    CHECK_EQ(heap_objects, 1);
     CHECK_EQ(pipe_buffer_put(&buffer, bytes, 100, 0), 100);
-    refused = 1;
+    heap_left = 0;
     CHECK_EQ(pipe_buffer_put(&buffer, bytes, PIPE_PART, 0), -ENOMEM);
+    heap_left = -1;
     CHECK_EQ(pipe_buffer_used(&buffer), 100);
     CHECK_EQ(pipe_buffer_put(&buffer, bytes, PIPE_PART, 0), PIPE_PART);
     pipe_buffer_free(&buffer);
-    CHECK_EQ(parts, 0);
+    CHECK_EQ(heap_objects, 0);
 }
 
 TEST(buffer_random, "random puts and takes agree with one long array")
@@ -125,7 +101,7 @@ TEST(buffer_random, "random puts and takes agree with one long array")
         CHECK_EQ(pipe_buffer_used(&buffer), in - out);
     }
     pipe_buffer_free(&buffer);
-    CHECK_EQ(parts, 0);
+    CHECK_EQ(heap_objects, 0);
 }
 
 TEST(buffer_packets, "a read takes one packet, and bytes before it")
@@ -138,7 +114,8 @@ TEST(buffer_packets, "a read takes one packet, and bytes before it")
     CHECK_EQ(pipe_buffer_put_packets(&buffer, "last", 4), 4);
     CHECK_EQ(pipe_buffer_used(&buffer), 17);
     CHECK_EQ(pipe_buffer_take(&buffer, back, 100), 3);
-    CHECK_EQ(pipe_buffer_peek(&buffer, back, 3), 3);
+    CHECK_EQ(pipe_buffer_look(&buffer, back, 3), 3);
+    CHECK(memcmp(back, "sec", 3) == 0);
     CHECK_EQ(pipe_buffer_take(&buffer, back, 3), 3);
     CHECK(memcmp(back, "sec", 3) == 0);
     CHECK_EQ(pipe_buffer_used(&buffer), 8);
@@ -155,7 +132,7 @@ TEST(buffer_packets, "a read takes one packet, and bytes before it")
     CHECK_EQ(pipe_buffer_take(&buffer, back, 2 * PIPE_PART), PIPE_PART);
     CHECK_EQ(pipe_buffer_room(&buffer), PIPE_SIZE);
     pipe_buffer_free(&buffer);
-    CHECK_EQ(parts, 0);
+    CHECK_EQ(heap_objects, 0);
 }
 
 TEST(buffer_resize, "another size keeps what is there, wherever in the ring it lies")
@@ -183,7 +160,7 @@ TEST(buffer_resize, "another size keeps what is there, wherever in the ring it l
         CHECK(memcmp(back, bytes + 2 * PIPE_SIZE - 10, 10) == 0);
         CHECK_EQ(pipe_buffer_resize(&buffer, 0), PIPE_PART);
         pipe_buffer_free(&buffer);
-        CHECK_EQ(parts, 0);
+        CHECK_EQ(heap_objects, 0);
     }
 }
 
@@ -244,7 +221,7 @@ TEST(buffer_resize_large, "a large buffer gets another size, full and in part, w
         }
         take_sequence(&buffer, &out, in - out);
         pipe_buffer_free(&buffer);
-        CHECK_EQ(parts, 0);
+        CHECK_EQ(heap_objects, 0);
     }
 }
 
@@ -255,15 +232,15 @@ TEST(buffer_resize_steps, "another size of a large buffer touches no part of it,
 
     CHECK_EQ(pipe_buffer_resize(&buffer, LARGE), LARGE);
     put_sequence(&buffer, &in, LARGE);
-    works = pauses = parts = 0;
+    works = pauses = heap_objects = 0;
     CHECK_EQ(pipe_buffer_resize(&buffer, 2 * LARGE), 2 * LARGE);
-    CHECK_EQ(parts, 0); /* a new table in place of the old one: all chunks and parts are the same */
+    CHECK_EQ(heap_objects, 0); /* a new table in place of the old one: all chunks and parts are the same */
     CHECK_EQ(works, 1);
     pipe_buffer_free(&buffer);
     CHECK_EQ(works, 2);
     CHECK(pauses >= (int)(LARGE / PIPE_PART / PIPE_CHUNK));
-    CHECK_EQ(parts, -(int)(LARGE / PIPE_PART + LARGE / PIPE_PART / PIPE_CHUNK + 1));
-    parts = 0;
+    CHECK_EQ(heap_objects, -(int)(LARGE / PIPE_PART + LARGE / PIPE_PART / PIPE_CHUNK + 1));
+    heap_objects = 0;
 }
 
 TEST(buffer_resize_refused, "without memory for another size everything stays as it is")
@@ -280,13 +257,13 @@ TEST(buffer_resize_refused, "without memory for another size everything stays as
             put_sequence(&buffer, &in, MIB + MIB / 2);
             take_sequence(&buffer, &out, MIB + 100);
             put_sequence(&buffer, &in, MIB);
-            granted = needed;
+            heap_left = needed;
             size = pipe_buffer_resize(&buffer, to);
-            granted = -1;
+            heap_left = -1;
             CHECK_EQ(pipe_buffer_size(&buffer), size == -ENOMEM ? 2 * MIB : to);
             take_sequence(&buffer, &out, in - out);
             pipe_buffer_free(&buffer);
-            CHECK_EQ(parts, 0);
+            CHECK_EQ(heap_objects, 0);
         }
         CHECK_EQ(size, to);
         CHECK_EQ(needed, 3); /* with none and one it has failed; it takes a table and, for what is not whole, a chunk */
@@ -315,7 +292,7 @@ TEST(buffer_resize_packets, "packets stay packets in a buffer of another size")
             CHECK_EQ(pipe_buffer_take(&buffer, back, 100), i);
         CHECK_EQ(pipe_buffer_used(&buffer), 0);
         pipe_buffer_free(&buffer);
-        CHECK_EQ(parts, 0);
+        CHECK_EQ(heap_objects, 0);
     }
 }
 
@@ -340,7 +317,7 @@ TEST(buffer_look, "what is looked at stays, and as much of it as was moved is sk
             CHECK_EQ(pipe_buffer_used(&buffer), PIPE_SIZE - at - count);
         }
         pipe_buffer_free(&buffer);
-        CHECK_EQ(parts, 0);
+        CHECK_EQ(heap_objects, 0);
     }
 }
 
@@ -360,7 +337,7 @@ TEST(buffer_look_packets, "a packet that is skipped in part keeps the rest, and 
     CHECK_EQ(pipe_buffer_take(&buffer, back, 100), 2);
     CHECK_EQ(pipe_buffer_room(&buffer), PIPE_SIZE);
     pipe_buffer_free(&buffer);
-    CHECK_EQ(parts, 0);
+    CHECK_EQ(heap_objects, 0);
 }
 
 TEST(buffer_wrap_ended, "bytes in front of the rest of a part that has ended are not taken for a part of it")
@@ -389,7 +366,7 @@ TEST(buffer_wrap_ended, "bytes in front of the rest of a part that has ended are
             CHECK_EQ(pipe_buffer_used(&buffer), 0);
             CHECK_EQ(pipe_buffer_room(&buffer), size);
             pipe_buffer_free(&buffer);
-            CHECK_EQ(parts, 0);
+            CHECK_EQ(heap_objects, 0);
         }
     }
 }
@@ -417,18 +394,18 @@ TEST(buffer_reserve, "room that is reserved has memory, whatever happens until i
         default:
             break;
         }
-        refused = 1000;
+        heap_left = 0;
         for (size_t i = 0; i < 5100; i++)
             bytes[i] = (uint8_t)(i * 13 >> 3);
         pipe_buffer_fill(&buffer, bytes, 5100);
-        refused = 0;
+        heap_left = -1;
         CHECK(pipe_buffer_look(&buffer, back, sizeof(back)) >= 5100);
         pipe_buffer_skip(&buffer, pipe_buffer_used(&buffer) - 5100);
         CHECK_EQ(pipe_buffer_take(&buffer, back, sizeof(back)), 5100);
         CHECK(memcmp(back, bytes, 5100) == 0);
         CHECK_EQ(pipe_buffer_reserve(&buffer, 0), 0);
         pipe_buffer_free(&buffer);
-        CHECK_EQ(parts, 0);
+        CHECK_EQ(heap_objects, 0);
     }
 }
 
@@ -436,16 +413,16 @@ TEST(buffer_reserve_refused, "room without memory is not promised")
 {
     struct pipe_buffer buffer = {0};
 
-    refused = 1;
+    heap_left = 0;
     CHECK_EQ(pipe_buffer_reserve(&buffer, 10), -ENOMEM);
-    refused = 0;
+    heap_left = -1;
     CHECK_EQ(buffer.reserved, 0);
     CHECK_EQ(pipe_buffer_reserve(&buffer, 10), 10);
     pipe_buffer_fill(&buffer, bytes, 0);
     CHECK_EQ(buffer.reserved, 0);
     CHECK_EQ(pipe_buffer_used(&buffer), 0);
     pipe_buffer_free(&buffer);
-    CHECK_EQ(parts, 0);
+    CHECK_EQ(heap_objects, 0);
 }
 
 TEST(buffer_fit, "of what does not fit there are whole parts, counted from where the parts begin")
@@ -462,7 +439,7 @@ TEST(buffer_fit, "of what does not fit there are whole parts, counted from where
     CHECK_EQ(pipe_buffer_fit(&buffer, 4 * PIPE_PART, PIPE_PART - 1001), 0);
     CHECK_EQ(pipe_buffer_fit(&buffer, 4 * PIPE_PART, PIPE_PART), PIPE_PART - 1000);
     pipe_buffer_free(&buffer);
-    CHECK_EQ(parts, 0);
+    CHECK_EQ(heap_objects, 0);
 }
 
 TEST(buffer_fit_packets, "a packet fits as a whole or not at all")
@@ -481,5 +458,5 @@ TEST(buffer_fit_packets, "a packet fits as a whole or not at all")
     CHECK_EQ(pipe_buffer_fit(&buffer, 1000, 199), 0);
     CHECK_EQ(pipe_buffer_take(&buffer, back, 1000), 200);
     pipe_buffer_free(&buffer);
-    CHECK_EQ(parts, 0);
+    CHECK_EQ(heap_objects, 0);
 }

@@ -8,6 +8,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/fs/node/node.h"
 #include "kernel/instance/instance.h"
+#include "tests/stand_in/heap.h"
 #include "tests/stand_in/panic.h"
 #include "tests/test.h"
 
@@ -25,31 +26,9 @@ struct node *node_find(uint64_t number)
     return number == named.number ? &named : NULL;
 }
 
-static int objects; /* of the heap */
 static int proxies; /* that stand for files of other kernels */
-static bool no_memory;
 static uint64_t last_closed;
 static struct file *local; /* the one file of this kernel */
-
-void *heap_alloc(size_t size)
-{
-    if (no_memory)
-        return NULL;
-    objects++;
-    return calloc(1, size);
-}
-
-void *heap_alloc_unset(size_t size)
-{
-    return heap_alloc(size);
-}
-
-void heap_free(void *object, size_t size)
-{
-    (void)size;
-    objects -= object != NULL;
-    free(object);
-}
 
 struct file *file_find(uint64_t id)
 {
@@ -102,8 +81,8 @@ static struct socket ends[2];
 
 static void begin(uint32_t type)
 {
-    objects = proxies = 0;
-    no_memory = false;
+    heap_objects = proxies = 0;
+    heap_left = -1;
     local = NULL;
     for (int i = 0; i < 2; i++) {
         struct socket *socket = &ends[i];
@@ -136,7 +115,7 @@ static void end(void)
         list_remove(&ends[i].name_node);
     }
     socket_sweep();
-    CHECK_EQ(objects, 0);
+    CHECK_EQ(heap_objects, 0);
     CHECK_EQ(proxies, 0);
 }
 
@@ -283,9 +262,9 @@ TEST(drafts_sent, "a message of several requests arrives with the last of them, 
     CHECK_EQ(send_call(&call, "fg", 2, NULL), -EPROTO); /* the last must have the file */
     CHECK_EQ(send_call(&call, "fgh", 3, NULL), -EPROTO);
     call.files = 1;
-    no_memory = true;
+    heap_left = 0;
     CHECK_EQ(send_call(&call, "fg", 2, one), -ENOMEM);
-    no_memory = false;
+    heap_left = -1;
     CHECK_EQ(send_call(&call, "fg", 2, one), 2);
     CHECK(draft == 0 && ends[1].packets == 1 && proxies == 1);
     CHECK_EQ(receive(text, 16, 4, 0), 7);
@@ -384,9 +363,9 @@ TEST(files_refused, "a send that fails leaves the opens to the sender")
     local = &mine;
     CHECK_EQ(send_with("a", 1, some, 2, 7), -EBADF);
     CHECK_EQ(proxies, 0);
-    no_memory = true;
+    heap_left = 0;
     CHECK_EQ(send_with("a", 1, some, 1, 7), -ENOMEM);
-    no_memory = false;
+    heap_left = -1;
     ends[0].no_write = true;
     some[0] = (struct file_place){.id = 40, .kernel = HERE};
     CHECK_EQ(send_with("a", 1, some, 1, 7), -EPIPE);

@@ -1,35 +1,13 @@
 /* Queues of pending signals against an array, and without memory.
  * sources: tasks/signal/queue/queue.c */
-#include <stdlib.h>
-
 #include "kernel/abi/errno.h"
-#include "mm/frame/heap.h"
 #include "tasks/signal/queue/queue.h"
+#include "tests/stand_in/heap.h"
 #include "tests/test.h"
 
 #include "tests/stand_in/quota.h"
 
 static struct signal_queue queue;
-static int heap_left = -1; /* allocations until there is no memory; -1: plenty */
-static long heap_objects;
-
-void *heap_alloc(size_t size)
-{
-    if (heap_left == 0)
-        return NULL;
-    if (heap_left > 0)
-        heap_left--;
-    heap_objects++;
-    return calloc(1, size);
-}
-
-void heap_free(void *object, size_t size)
-{
-    (void)size;
-    if (object != NULL)
-        heap_objects--;
-    free(object);
-}
 
 static int add(uint32_t signal, uint64_t value)
 {

@@ -88,6 +88,13 @@ def test_recorded_answers_are_good_until_a_source_changes(tmp_path, monkeypatch)
     assert abi_recorded.read(file, [ONE, TWO]) == {ONE: answer}  # a hang is no answer
     (tmp_path / "abi.h").write_text("/* more */\n")
     assert abi_recorded.read(file, [ONE]) == {}
+    for header in (tmp_path / "memory" / "near.h", tmp_path / "far.h"):
+        header.write_text("/* It. */\n")
+        (tmp_path / "memory" / "brk.c").write_text(f'/* It. */\n#include "{header.name}"\n#include "missing.h"\n')
+        abi_recorded.write(file, "command", {ONE: answer})
+        assert abi_recorded.read(file, [ONE]) == {ONE: answer}
+        header.write_text("/* More. */\n")
+        assert abi_recorded.read(file, [ONE]) == {}
     for text in (None, "no JSON", "{}", '{"programs": {"musl memory/brk": {}}}'):
         if text is None:
             file.unlink()

@@ -1,54 +1,24 @@
 /* Threads that wait for a message queue are served by priority, then in order; those that give up take nothing. */
-#include "abi.h"
+#include "waiters.h"
 
 #include <mqueue.h>
 
-#define WAITERS 6
-static const int priorities[WAITERS] = {0, 20, 10, 30, 0, 30}, nice_values[WAITERS] = {5, 0, 0, 0, 2, 0};
+static const int nice_values[WAITERS] = {5, 0, 0, 0, 2, 0};
 static mqd_t queue;
-static bool sends;
-static atomic_int order, got[WAITERS], tids[WAITERS];
 
-static void *waits(void *argument)
+static void receives(int i)
 {
-    int i = (int)(long)argument;
-    struct sched_param parameters = {.sched_priority = priorities[i]};
     char text[16] = "";
 
-    go(i);
-    MUST(syscall(SYS_sched_setscheduler, 0, priorities[i] > 0 ? SCHED_FIFO : SCHED_OTHER, &parameters));
     MUST(setpriority(PRIO_PROCESS, (id_t)gettid(), nice_values[i]));
-    atomic_store(&tids[i], gettid());
-    if (sends)
-        MUST(mq_send(queue, (char[]){(char)('0' + i), '\0'}, 2, 0));
-    else
-        MUST(mq_receive(queue, text, sizeof(text), NULL));
-    atomic_store(&got[atomic_load(&order)], i); /* one runs at a time */
-    atomic_fetch_add(&order, 1);
-    return NULL;
+    MUST(mq_receive(queue, text, sizeof(text), NULL));
+    served(i);
 }
-static void all_wait(pthread_t threads[WAITERS])
+static void sends(int i)
 {
-    atomic_store(&order, 0);
-    for (long i = 0; i < WAITERS; i++) {
-        atomic_store(&tids[i], 0);
-        threads[i] = start(waits, (void *)i);
-        while (atomic_load(&tids[i]) == 0)
-            sched_yield();
-        for (int j = 0; j < 4; j++) {
-            sleep_ms(10);
-            until_asleep(getpid(), atomic_load(&tids[i]));
-        }
-    }
-}
-static void tell(const char *what, pthread_t threads[WAITERS])
-{
-    for (int i = 0; i < WAITERS; i++)
-        pthread_join(threads[i], NULL);
-    printf("%s:", what);
-    for (int i = 0; i < WAITERS; i++)
-        printf(" %d", atomic_load(&got[i]));
-    printf("\n");
+    MUST(setpriority(PRIO_PROCESS, (id_t)gettid(), nice_values[i]));
+    MUST(mq_send(queue, (char[]){(char)('0' + i), '\0'}, 2, 0));
+    served(i);
 }
 static long held(void)
 {
@@ -79,10 +49,7 @@ static void kill_waiting(int (*function)(void))
 {
     pid_t pid = spawn(function);
 
-    for (int j = 0; j < 4; j++) {
-        sleep_ms(10);
-        until_asleep(pid, pid);
-    }
+    until_waits(pid, pid);
     MUST(kill(pid, SIGKILL));
     reap(pid);
 }
@@ -118,27 +85,23 @@ static void gives_up(void)
 int main(void)
 {
     struct mq_attr facts = {.mq_maxmsg = 1, .mq_msgsize = 16};
-    pthread_t threads[WAITERS];
     char text[16];
 
     queue = (mqd_t)MUST(mq_open("/abi-order", O_RDWR | O_CREAT, 0600, &facts));
     MUST(mq_unlink("/abi-order"));
-    all_wait(threads);
+    all_wait(receives);
     for (int i = 0; i < WAITERS; i++) {
         MUST(mq_send(queue, "x", 2, 0));
-        while (atomic_load(&order) <= i)
-            sched_yield();
+        until_served(i + 1);
     }
-    tell("receivers", threads);
-    sends = true;
+    tell_order("receivers");
     MUST(mq_send(queue, "y", 2, 0));
-    all_wait(threads);
+    all_wait(sends);
     for (int i = 0; i < WAITERS; i++) {
         MUST(mq_receive(queue, text, sizeof(text), NULL));
-        while (atomic_load(&order) <= i)
-            sched_yield();
+        until_served(i + 1);
     }
-    tell("senders", threads);
+    tell_order("senders");
     MUST(mq_receive(queue, text, sizeof(text), NULL));
     gives_up();
     return 0;

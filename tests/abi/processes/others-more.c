@@ -1,24 +1,8 @@
 /* Calls on other processes that change them or reach into them: of another user, of none. */
-#include "abi.h"
+#include "others.h"
 
-static pid_t of_root, of_user;
-static const pid_t none = 999999;
 static char memory[64];
 
-static int child(void)
-{
-    for (;;)
-        pause();
-}
-static int child_of_user(void)
-{
-    MUST(setuid(4321));
-    return child();
-}
-struct capability_head {
-    uint32_t version;
-    int pid;
-};
 static void one(const char *what, pid_t pid)
 {
     struct iovec here = {(char[64]){0}, 64}, there = {memory, 64};
@@ -88,17 +72,13 @@ static int as_same_user(void)
 }
 int main(void)
 {
-    of_root = spawn(child);
-    of_user = spawn(child_of_user);
-    until_asleep(of_root, of_root);
-    until_asleep(of_user, of_user);
+    begin_others();
     printf("as root\n");
     all();
     printf("as a user\n");
     reap(spawn(as_user));
     printf("as the same user\n");
     reap(spawn(as_same_user));
-    kill(of_root, SIGKILL);
-    kill(of_user, SIGKILL);
+    end_others();
     return 0;
 }

@@ -1,23 +1,5 @@
 /* What calls on other processes say: of another user; of process 1, and of none. */
-#include "abi.h"
-
-static pid_t of_root, of_user;
-static const pid_t none = 999999;
-
-static int child(void)
-{
-    for (;;)
-        pause();
-}
-static int child_of_user(void)
-{
-    MUST(setuid(4321));
-    return child();
-}
-struct capability_head {
-    uint32_t version;
-    int pid;
-};
+#include "others.h"
 
 static void one(const char *what, pid_t pid)
 {
@@ -84,14 +66,11 @@ static int as_user(void)
 }
 int main(void)
 {
-    of_root = spawn(child);
-    of_user = spawn(child_of_user);
-    until_asleep(of_user, of_user);
+    begin_others();
     printf("as root\n");
     all();
     printf("as a user\n");
     reap(spawn(as_user));
-    kill(of_root, SIGKILL);
-    kill(of_user, SIGKILL);
+    end_others();
     return 0;
 }

@@ -5,6 +5,7 @@ glibc programs would be an image of hundreds of megabytes. Products lie in build
 """
 
 import os
+import re
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -67,6 +68,13 @@ def source(program: Program) -> Path:
     return next(path for path in _sources(program.folder) if path.stem == program.name)
 
 
+def headers(path: Path) -> list[Path]:
+    """The headers of tests/abi that the program in PATH is made of: abi.h, and what it includes besides."""
+    names = re.findall(r'^#include "([\w.-]+)"', path.read_text(), re.M)
+    found = (next(filter(Path.is_file, (path.parent / name, SOURCES / name)), None) for name in names if name != "abi.h")
+    return [SOURCES / "abi.h", *filter(None, found)]
+
+
 def _sources(folder: str) -> list[Path]:
     return sorted(path for path in (SOURCES / folder).glob("*.c*") if path.suffix in (".c", ".cc"))
 
@@ -125,7 +133,7 @@ def _object(out: Path, library: str, folder: str, source: Path) -> Path:
 
 def _compile(out: Path, library: str, folder: str, source: Path) -> list[str] | None:
     target = _object(out, library, folder, source)
-    if not _older(target, [source, SOURCES / "abi.h"]):
+    if not _older(target, [source, *headers(source)]):
         return None
     target.parent.mkdir(parents=True, exist_ok=True)
     cxx = source.suffix == ".cc"

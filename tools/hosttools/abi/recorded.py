@@ -1,7 +1,7 @@
 """What Linux gave, kept in a file: so that a comparison needs no Linux, nor depends on how a busy host treats it.
 
-An answer is good for as long as the program's source and abi.h are those it was recorded with; a program that is new or
-changed runs on Linux again.
+An answer is good for as long as the program's source and headers are those it was recorded with; a program that is new
+or changed runs on Linux again.
 """
 
 import hashlib
@@ -43,5 +43,6 @@ def _key(program: Program) -> str:
 
 
 def _hash(program: Program) -> str:
-    text = abi_build.source(program).read_bytes() + (abi_build.SOURCES / "abi.h").read_bytes()
+    source = abi_build.source(program)
+    text = b"".join(path.read_bytes() for path in (source, *abi_build.headers(source)))
     return hashlib.sha256(text).hexdigest()[:16]

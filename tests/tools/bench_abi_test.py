@@ -1,9 +1,6 @@
 """`tools/kettle bench abi`: its plan, targets and tables, and the program abibench on the host's own kernel."""
 
-import argparse
-import fnmatch
 import json
-import re
 
 import pytest
 
@@ -14,36 +11,8 @@ from hosttools.errors import UsageError
 from hosttools.suites import abi
 
 
-def case(name, ns=(), count=10, absent=""):
-    return {"case": name, "operation": name.split(".")[0], "where": "home", "members": 0, "places": 4,
-            "count": 0 if absent else count, "absent": absent, "ns": list(ns)}
-
-
-def data(*runs):
-    return bench_data.data("abi", *runs)
-
-
-def costs(name, **cases):
-    """A run in which each case, named with underlines doubled for dots, costs so many instructions."""
-    names = [key.replace("__", ".") for key in cases]
-    return run(name, *map(case, names), counts=[(0, 10 * cost - 10, 5) for cost in cases.values()])
-
-
-def verdicts(*runs):
-    """(measured, verdict) of each target, in order."""
-    rows = re.findall(r"\| at most \S+ \| (\S+) \| (.*) \|", abi.report(data(*runs)).targets)
-    assert len(rows) == 6
-    return rows
-
-
-def planned(**more):
-    return abi.plan(argparse.Namespace(**{"cpus": 4, "nodes": 2, "kernels": "core", "quick": False, **more}))
-
-
-def listed(name="abibench"):
-    status, text, errors = program(name, "--list")
-    assert (status, errors) == (0, "")
-    return [line.split()[1] for line in text.splitlines()]
+SUITE = bench_data.Suite(abi, "abibench", targets=6, facts=lambda name: {"members": 0})
+case, data, costs, verdicts, planned = SUITE.case, SUITE.data, SUITE.costs, SUITE.verdicts, SUITE.planned
 
 
 def test_the_plan_alternates_the_sides_of_pairs():
@@ -55,20 +24,17 @@ def test_the_plan_alternates_the_sides_of_pairs():
 
 @pytest.mark.parametrize("quick", [False, True])
 def test_every_case_that_the_plan_asks_for_exists(quick):
-    names = listed()
-    for item in planned(quick=quick):
-        assert ("ompbench" in item.program[0]) == item.name.startswith("omp")
-        if "--cases" in item.program:
-            patterns = item.program[item.program.index("--cases") + 1].split(",")
-            assert [pattern for pattern in patterns if not fnmatch.filter(names, pattern)] == []
+    SUITE.check_cases_of_the_plan(quick)
+    assert all(("ompbench" in item.program[0]) == item.name.startswith("omp") for item in planned(quick=quick))
 
 
 def test_the_report_has_a_row_for_every_case_and_no_other():
-    names = set(listed()) - {"empty"}
+    names = {name for _, name in SUITE.listed()} - {"empty"}
     assert {name for _, cases in abi.KINDS for _, name in cases()} == names
     assert {name for _, name in abi.RATIOS} <= names
     openmp = {name for _, cases in abi.OMP_KINDS for _, name in cases()}
-    assert openmp == {name for name in listed("ompbench") if not name.endswith(".16")}  # its machine has eight CPUs
+    listed = [name for _, name in bench_data.Suite(abi, "ompbench", targets=0).listed()]
+    assert openmp == {name for name in listed if not name.endswith(".16")}  # its machine has eight CPUs
 
 
 def test_one_kernel_is_refused():

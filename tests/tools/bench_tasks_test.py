@@ -1,7 +1,5 @@
 """`tools/kettle bench tasks`: its plan, targets and tables, and the program taskbench on the host's own kernel."""
 
-import argparse
-import fnmatch
 import json
 import os
 import re
@@ -19,39 +17,11 @@ from hosttools.suites import tasks, tasks_report
 TWO_CPUS = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs")
 
 
-def case(name, ns=(), count=10, absent=""):
-    return {"case": name, "operation": name.split(".")[0], "where": "home", "places": 4, "count": 0 if absent else count,
-            "absent": absent, "ns": list(ns)}
-
-
-def data(*runs):
-    return bench_data.data("tasks", *runs)
-
-
-def costs(name, **cases):
-    """A run in which each case, named with underlines doubled for dots, costs so many instructions."""
-    names = [key.replace("__", ".") for key in cases]
-    return run(name, *map(case, names), counts=[(0, 10 * cost - 10, 5) for cost in cases.values()])
-
-
-def verdicts(*runs):
-    """(measured, verdict) of each target, in order."""
-    rows = re.findall(r"\| at most \S+ \| (\S+) \| (.*) \|", tasks.report(data(*runs)).targets)
-    assert len(rows) == 6
-    return rows
-
+SUITE = bench_data.Suite(tasks, "taskbench", targets=6)
+case, data, costs, verdicts, planned, listed = (
+    SUITE.case, SUITE.data, SUITE.costs, SUITE.verdicts, SUITE.planned, SUITE.listed)
 
 # --- the plan ---
-
-
-def planned(**more):
-    return tasks.plan(argparse.Namespace(**{"cpus": 4, "nodes": 2, "kernels": "core", "quick": False, **more}))
-
-
-def listed():
-    status, text, errors = program("taskbench", "--list")
-    assert (status, errors) == (0, "")
-    return [line.split()[:2] for line in text.splitlines()]
 
 
 def test_the_plan_alternates_the_sides_of_pairs():
@@ -74,11 +44,7 @@ def test_both_sides_of_a_pair_run_the_same_program_on_the_same_machine():
 
 @pytest.mark.parametrize("quick", [False, True])
 def test_every_case_that_the_plan_asks_for_exists(quick):
-    names = [name for _, name in listed()]
-    for item in planned(quick=quick):
-        if "--cases" in item.program:
-            patterns = item.program[item.program.index("--cases") + 1].split(",")
-            assert [pattern for pattern in patterns if not fnmatch.filter(names, pattern)] == []
+    SUITE.check_cases_of_the_plan(quick)
 
 
 def test_the_report_has_a_row_for_every_case_and_no_other():

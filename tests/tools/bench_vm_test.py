@@ -1,7 +1,5 @@
 """`tools/kettle bench vm`: its plan, targets and tables, and the program vmbench on the host's own kernel."""
 
-import argparse
-import fnmatch
 import json
 import os
 import re
@@ -20,42 +18,20 @@ TWO_CPUS = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs tw
 LACKING = re.compile(r"^(fault_frame|sequence|lock|lock_race)\.")
 
 
-def case(name, ns=(), count=10, absent="", messages=None):
-    shape = name.split(".")[-2] if name[-1].isdigit() else "local"
-    return {"case": name, "operation": name.split(".")[0], "shape": shape, "where": "home", "members": 1, "pages": 1,
-            "places": 4, "count": 0 if absent else count, "absent": absent, "ns": list(ns),
-            "messages": None if messages is None else {"SPACE_FETCH": messages * count}}
+def facts(name):
+    return {"shape": name.split(".")[-2] if name[-1].isdigit() else "local", "members": 1, "pages": 1, "messages": None}
 
 
-def data(*runs):
-    return bench_data.data("vm", *runs)
+SUITE = bench_data.Suite(vm, "vmbench", targets=7, user=90, facts=facts)
+data, costs, verdicts, planned, listed = SUITE.data, SUITE.costs, SUITE.verdicts, SUITE.planned, SUITE.listed
 
 
-def costs(name, **cases):
-    """A run in which each case, named with underlines doubled for dots, costs so many instructions in the kernels, and nine
-    more in programs."""
-    names = [key.replace("__", ".") for key in cases]
-    return run(name, *map(case, names), counts=[(90, 10 * cost - 10, 5) for cost in cases.values()])
-
-
-def verdicts(*runs):
-    """(measured, verdict) of each target, in order."""
-    rows = re.findall(r"\| at most \S+ \| (\S+) \| (.*) \|", vm.report(data(*runs)).targets)
-    assert len(rows) == 7
-    return rows
+def case(name, *more, messages=None, **others):
+    sent = {} if messages is None else {"messages": {"SPACE_FETCH": messages * 10}}
+    return SUITE.case(name, *more, **sent, **others)
 
 
 # --- the plan ---
-
-
-def planned(**more):
-    return vm.plan(argparse.Namespace(**{"cpus": 4, "nodes": 2, "kernels": "core", "quick": False, **more}))
-
-
-def listed():
-    status, text, errors = program("vmbench", "--list")
-    assert (status, errors) == (0, "")
-    return [line.split()[:2] for line in text.splitlines()]
 
 
 def test_the_lock_is_measured_under_both_strategies_and_has_a_table():
@@ -92,11 +68,7 @@ def test_all_sides_run_the_same_program_on_the_same_machine(quick):
 
 @pytest.mark.parametrize("quick", [False, True])
 def test_every_case_that_the_plan_asks_for_exists(quick):
-    names = [name for _, name in listed()]
-    for item in planned(quick=quick):
-        if "--cases" in item.program:
-            patterns = item.program[item.program.index("--cases") + 1].split(",")
-            assert [pattern for pattern in patterns if not fnmatch.filter(names, pattern)] == []
+    SUITE.check_cases_of_the_plan(quick)
 
 
 def test_the_report_has_a_row_for_every_case_and_no_other():

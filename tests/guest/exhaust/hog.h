@@ -20,7 +20,7 @@ long hog_threads(void);
 long hog_signals(void); /* to the process itself, blocked */
 long hog_timers(void);
 long hog_sockets(void); /* bytes in the queues of socket pairs */
-long hog_flying(void);  /* descriptors under way in sockets, whose other references are closed */
+long hog_flying(void);  /* descriptors under way in a socket that nobody reads */
 long hog_polls(void);   /* descriptors in epoll sets */
 long hog_mappings(void);
 long hog_file(void);      /* pages of a file in memory that has no name */

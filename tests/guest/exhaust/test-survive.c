@@ -533,7 +533,7 @@ static const struct hog {
     {"tables", hog_tables},       {"pages", hog_pages},
     {"locks", hog_locks},         {"watches", hog_watches},
     {"terminals", hog_terminals}, {"sparse", hog_sparse},
-    {"nested", hog_nested},
+    {"nested", hog_nested},       {"flying", hog_flying},
 };
 
 /* Takes, on the kernel ready, and keeps it until it is told to end. */

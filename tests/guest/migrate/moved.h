@@ -40,7 +40,6 @@ struct mover {
 };
 
 void mover_start(struct mover *mover, int tid, uint64_t seed);
-void mover_stop(struct mover *mover);
 
 /* moved_wait.c: moved while it waits. */
 void moved_test_futex(void);

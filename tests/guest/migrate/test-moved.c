@@ -86,13 +86,6 @@ void mover_start(struct mover *mover, int tid, uint64_t seed)
     REQUIRE(pthread_create(&mover->thread, NULL, mover_run, mover) == 0, "no thread");
 }
 
-void mover_stop(struct mover *mover)
-{
-    UNTIL(atomic_load(&mover->pushes) >= PUSHES, "pushes");
-    atomic_store(&mover->stop, 1);
-    pthread_join(mover->thread, NULL);
-}
-
 /* --- computing --- */
 
 static void *thread_computes(void *argument)

@@ -95,6 +95,8 @@ int death_home_boss(int argc, char **argv);
 int death_home_job(int argc, char **argv);
 int death_home_member(int argc, char **argv);
 int death_home_daemon(int argc, char **argv);
+int death_home_jobs(int argc, char **argv);
+int death_home_away(int argc, char **argv);
 int death_home_execed(int argc, char **argv);
 
 /* Tests. */
@@ -103,6 +105,7 @@ void death_test_homes(void);
 void death_test_orphans(void);
 void death_test_reaper(void);
 void death_test_group(void);
+void death_test_group_stop(void);
 void death_test_exec(void);
 void death_test_vfork(void);
 void death_test_vfork_storm(void);

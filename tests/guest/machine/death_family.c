@@ -2,6 +2,7 @@
  * and stopped process groups that are orphaned, as the parents were there. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -120,6 +121,22 @@ int death_home_shell(int argc, char **argv)
         pause();
 }
 
+/* As above, of two children, each in a group of its own. */
+int death_home_jobs(int argc, char **argv)
+{
+    int kernel = hear_number(3);
+
+    (void)argc;
+    (void)argv;
+    for (int i = 0; i < 2; i++) {
+        start_child(kernel, "@away");
+        await_stop();
+    }
+    death_say(3);
+    for (;;)
+        pause();
+}
+
 /* The first of its group, which the caller keeps from being orphaned; the child is in the group. */
 int death_home_leader(int argc, char **argv)
 {
@@ -174,6 +191,13 @@ int death_home_job(int argc, char **argv)
     MUST(setpgid(0, 0));
     stop_here();
     return 0;
+}
+
+/* Its thread is not at its home. */
+int death_home_away(int argc, char **argv)
+{
+    death_go(0);
+    return death_home_job(argc, argv);
 }
 
 int death_home_member(int argc, char **argv)
@@ -238,4 +262,39 @@ void death_test_group(void)
     orphan("@shell", true, 1);
     orphan("@leader", false, 2);
     orphan("@boss", false, 1);
+}
+
+/* The kernel that has two groups to look at is stopped while the answer about the first one is late. */
+void death_test_group_stop(void)
+{
+    int dying = death_victim(0), home = death_neighbour(dying), talk, jobs[2], refused = 0;
+    struct pollfd said = {.events = POLLIN};
+    pid_t shell;
+
+    if (home == 0)
+        tap_skip("two kernels");
+    shell = death_spawn(dying, "@jobs", &talk);
+    said.fd = talk;
+    MUST(write(talk, &home, sizeof(home)));
+    for (int i = 0; i < 2; i++)
+        jobs[i] = hear_number(talk);
+    death_hear(talk);
+    MUST(kettle_control("kernel=0 inject=slow:500000,type:PROCESS_GROUP_LOOK"));
+    death_kill(dying, KETTLE_KILL_NOW);
+    CHECK_DIES(shell, SIGKILL);
+    while (kettle_stop(home) != 0) {
+        if (!CHECK(errno == EBUSY, "stop of kernel %d: %s", home, tap_error(errno)))
+            break;
+        refused++;
+    }
+    tap_note("kernel %d stops after %d times EBUSY", home, refused);
+    MUST(kettle_control("kernel=0 inject=off"));
+    for (int i = 0; i < 2; i++)
+        CHECK(poll(&said, 1, 10000) == 1 && hear_number(talk) == 1, "a job stays stopped");
+    for (int i = 0; i < 2; i++)
+        MUST(kill(jobs[i], SIGKILL));
+    death_audit();
+    close(talk);
+    death_start_again(home);
+    death_start_again(dying);
 }

@@ -90,6 +90,8 @@ int main(int argc, char **argv)
          death_test_reaper},
         {"group", "a stopped process group that is orphaned, as a parent was there, goes on after SIGHUP",
          death_test_group},
+        {"group-stop", "so does every one for which a kernel has to see to that and is stopped before it has",
+         death_test_group_stop},
         {"exec", "a process with threads there that execs meanwhile ends by SIGKILL, or its new program runs",
          death_test_exec},
         {"vfork", "a death is cleaned up while a parent that has been killed waits for its child in vfork",
@@ -145,7 +147,7 @@ int main(int argc, char **argv)
         {"given", death_home_given},   {"shell", death_home_shell},   {"leader", death_home_leader},
         {"sitter", death_home_sitter}, {"calls", death_home_calls},   {"job", death_home_job},
         {"member", death_home_member}, {"daemon", death_home_daemon}, {"execed", death_home_execed},
-        {"boss", death_home_boss},
+        {"boss", death_home_boss},     {"jobs", death_home_jobs},     {"away", death_home_away},
     };
     const struct tap_program program = {.tests = tests,
                                         .count = TAP_COUNT(tests),

@@ -1,0 +1,198 @@
+/* The load board shows what all CPUs of the kernel have, whichever CPU publishes it and whatever others do meanwhile.
+ * sources: tasks/sched/load.c tasks/sched/wake.c tasks/sched/fair/fair.c tasks/sched/fair/time_queue.c
+ * sources: tests/stand_in/overtake.c */
+#include "tasks/sched/load.h"
+
+#include "kernel/arch/x86_64/clock.h"
+#include "kernel/arch/x86_64/tlb.h"
+#include "kernel/instance/instance.h"
+#include "mm/frame/frame.h"
+#include "msg/alive.h"
+#include "msg/call.h"
+#include "msg/channel.h"
+#include "tasks/sched/internal.h"
+#include "tests/stand_in/overtake.h"
+#include "tests/stand_in/panic.h"
+#include "tests/test.h"
+
+#define CPUS 2u
+#define FREE 77u /* frames */
+
+struct instance instance;
+struct cpu *cpus[CPUS_MAX], *test_cpu;
+bool cpu_several = true;
+struct sched_hooks sched_hooks;
+
+static struct cpu cpu[CPUS];
+static struct thread idle[CPUS];
+static struct group group;
+static struct cpu_queue *queues[CPUS]; /* a page each */
+static uint64_t *board;                /* a page */
+static uint64_t now;
+static uint64_t shown; /* load on the board when CPU 1 was interrupted */
+
+static void publish(void *queue)
+{
+    load_publish(queue);
+}
+
+uint64_t clock_now(void)
+{
+    return now;
+}
+
+volatile uint64_t *msg_board_own(void)
+{
+    return board;
+}
+
+const volatile uint64_t *msg_board_of(uint32_t kernel)
+{
+    return kernel == instance.kernel ? board : NULL;
+}
+
+void frame_stats(struct frame_stats *out)
+{
+    *out = (struct frame_stats){.free = FREE, .total = 2 * FREE};
+}
+
+void apic_send(uint32_t target, uint8_t vector)
+{
+    CHECK(target == cpu[1].apic_id && vector == VECTOR_WAKE);
+    shown = board[MSG_BOARD_LOAD];
+}
+
+void apic_timer_arm(uint64_t ns)
+{
+    (void)ns;
+}
+
+uint64_t msg_due(void)
+{
+    return 0;
+}
+
+void msg_due_interrupt(void)
+{
+}
+
+uint64_t alive_due(uint64_t at)
+{
+    return at + 1;
+}
+
+void alive_tick(uint64_t at)
+{
+    (void)at;
+}
+
+void tlb_tick(uint64_t at)
+{
+    (void)at;
+}
+
+bool place_allowed(const struct thread *thread, uint32_t index)
+{
+    (void)thread;
+    (void)index;
+    return true;
+}
+
+uint32_t place_wake(const struct thread *thread)
+{
+    return thread->cpu;
+}
+
+uint32_t place_new(const struct thread *thread)
+{
+    (void)thread;
+    return 1;
+}
+
+void place_push(void)
+{
+}
+
+/* CPU 0 calls; no CPU has a thread, and the board shows that. */
+static void begin(void)
+{
+    instance.plan.kernels[0].memory = 1 << 30;
+    if (board == NULL)
+        board = overtake_memory(PAGE_SIZE);
+    for (uint32_t i = 0; i < CPUS; i++) {
+        if (queues[i] == NULL)
+            queues[i] = overtake_memory(sizeof(struct cpu_queue));
+        queues[i]->run.load = 0;
+        load_publish(queues[i]);
+        *queues[i] = (struct cpu_queue){.index = i, .idle = &idle[i]};
+        list_init(&queues[i]->blocked);
+        run_queue_init(&queues[i]->run);
+        cpu[i] = (struct cpu){.index = i, .apic_id = 10 + i, .scheduler = queues[i], .thread = &idle[i]};
+        cpus[i] = &cpu[i];
+    }
+    test_cpu = &cpu[0];
+    CHECK_EQ(board[MSG_BOARD_LOAD], 0);
+}
+
+static void check_board(uint64_t load)
+{
+    struct load_view view;
+
+    load_read(0, &view);
+    CHECK_EQ(view.load, load);
+    CHECK_EQ(view.time, now);
+}
+
+TEST(load_sum, "the board shows the sum of the loads of all CPUs, and the free frames from time to time")
+{
+    struct load_view view;
+
+    begin();
+    queues[0]->run.load = load_of(1024);
+    load_publish(queues[0]);
+    check_board(load_of(1024));
+    queues[1]->run.load = load_of(15) + load_of(1);
+    load_publish(queues[1]);
+    check_board(load_of(1024) + load_of(15) + load_of(1));
+    load_read(0, &view);
+    CHECK_EQ(view.free, 0);
+    now += 1000000000;
+    queues[0]->run.load = 0;
+    load_publish(queues[0]);
+    check_board(load_of(15) + load_of(1));
+    load_read(0, &view);
+    CHECK_EQ(view.free, FREE);
+}
+
+TEST(load_overtaken, "of two CPUs that publish at once, the slower one does not take the other's load off the board")
+{
+    begin();
+    queues[0]->run.load = load_of(1024);
+    queues[1]->run.load = load_of(15);
+    overtake_at(board, publish, queues[1]);
+    load_publish(queues[0]);
+    check_board(load_of(1024) + load_of(15));
+}
+
+TEST(load_once, "the load of a CPU that two publish at once counts once")
+{
+    begin();
+    queues[1]->run.load = load_of(1024);
+    overtake_at(queues[1], publish, queues[1]);
+    load_publish(queues[1]);
+    check_board(load_of(1024));
+}
+
+TEST(load_started, "a thread that is started on another CPU is on the board before that CPU is told of it")
+{
+    struct thread thread = {.state = THREAD_BLOCKED, .group = &group};
+
+    begin();
+    shown = 0;
+    sched_start(&thread);
+    CHECK_EQ(thread.cpu, 1);
+    CHECK_EQ(shown, load_of(FAIR_WEIGHT_NORMAL));
+    check_board(load_of(FAIR_WEIGHT_NORMAL));
+    run_queue_remove(&queues[1]->run, &thread.share);
+    share_detach(&thread.share, &queues[1]->run);
+}

@@ -35,7 +35,6 @@ struct channel_head {
  * receiver looks into the rings when the hint has changed. Between two looks fewer than 2^12 slots are filled and at
  * most two signals are sent, because each wish waits for its answer; so a changed hint never looks unchanged. */
 #define HINT_SLOT 16u
-#define HINT_SLOTS_MASK 0xfffu
 
 /* Why messages to a peer are not put straight into a ring. */
 #define BLOCKED_UNREACHED 1u
@@ -185,8 +184,6 @@ bool msg_lends(const void *data, uint64_t length);
 void msg_return(struct peer *peer, struct msg_outgoing *outgoing);
 /* Removes OUTGOING from the queue. False: a part of it is in the ring already, and DONE has been or will be called. */
 bool msg_unqueue(struct peer *peer, struct msg_outgoing *outgoing);
-/* Puts a message into its ring, and waits until there was room. 0, -EAGAIN, -EINVAL. */
-int msg_send(uint32_t kernel, enum msg_class class, uint64_t header, const void *data);
 /* Called when a blocked peer has changed its hint: it can be reached, may have made room for the queues to it, and may
  * have copied what was lent to it. With rx_lock held. */
 void msg_unblock(struct peer *peer);
@@ -222,9 +219,6 @@ bool msg_take_fragment(struct peer *peer, enum msg_class class, uint64_t header,
 /* The slow path for a fragment of a message longer than one slot. Dispatches the message after its last fragment. */
 void msg_reassemble(struct peer *peer, enum msg_class class, const struct msg_header *header,
                     const struct ring_message *slot, uint64_t queued);
-/* The same for a message whose bytes are lent: copies and dispatches it. */
-void msg_take_lent(struct peer *peer, const struct msg_header *header, const struct ring_message *slot,
-                   uint64_t queued);
 /* Answers the request with HEADER, or the requester of that reply, with ERROR in place of its bytes. */
 void msg_refuse_long(const struct msg_header *header, int error);
 /* Handles the message with header WORD, which may be a request, a notice, an answer or an error, and traces it. */
@@ -241,8 +235,6 @@ static inline bool msg_row_count(struct msg_row *row)
 /* Adds the times of a message to the histograms of ROW: it was in its ring for QUEUED ticks, and its handler was called
  * at START. Returns the ticks of now. */
 uint64_t msg_measure(struct msg_row *row, uint64_t queued, uint64_t start);
-/* Calls the handler of a message and counts the message. */
-void msg_deliver(struct msg_row *row, const struct msg *m, uint64_t queued);
 /* Take replies: the handler of all rows with the reply bit; errors; and "kept" replies. */
 void msg_take_reply(const struct msg *m);
 void msg_take_reply_error(const struct msg *m, int error);

@@ -67,7 +67,8 @@ uint64_t msg_measure(struct msg_row *row, uint64_t queued, uint64_t start)
     return now;
 }
 
-void msg_deliver(struct msg_row *row, const struct msg *m, uint64_t queued)
+/* Calls the handler of a message and counts the message. */
+static __attribute__((noinline)) void deliver(struct msg_row *row, const struct msg *m, uint64_t queued)
 {
     uint64_t start = msg_ticks();
     bool measured = msg_row_count(row);
@@ -95,7 +96,7 @@ void msg_dispatch(uint64_t word, uint64_t time, const void *data, uint64_t queue
     } else if ((word & MSG_KEPT_BIT) != 0) {
         msg_take_kept(&m);
     } else {
-        msg_deliver(row, &m, queued);
+        deliver(row, &m, queued);
     }
     if (msg_special)
         trace_taken(word, time, queued, msg_ticks() - start);
@@ -123,7 +124,9 @@ void msg_refuse_long(const struct msg_header *header, int error)
         msg_reply_error(&ticket, error);
 }
 
-void msg_take_lent(struct peer *peer, const struct msg_header *header, const struct ring_message *slot, uint64_t queued)
+/* Copies and dispatches a message whose bytes are lent. */
+static __attribute__((noinline)) void take_lent(struct peer *peer, const struct msg_header *header,
+                                                const struct ring_message *slot, uint64_t queued)
 {
     const void *lent = lend_open(peer->kernel, slot->payload[0], header->length, false);
 
@@ -164,7 +167,7 @@ void msg_receive_unusual(struct peer *peer, enum msg_class class, const struct r
         return;
     }
     if (header.lent)
-        msg_take_lent(peer, &header, slot, queued);
+        take_lent(peer, &header, slot, queued);
     else if (header.length > MSG_SHORT)
         msg_reassemble(peer, class, &header, slot, queued);
     else

@@ -16,7 +16,6 @@
 #define RING_SLOTS_MIN 4u
 #define RING_SLOTS_MAX 1024u
 #define RING_SLOTS_DEFAULT 64u
-#define RING_TIME_BITS 48
 
 struct ring_slot {
     volatile uint64_t header;     /* [m] msg_header_pack */

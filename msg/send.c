@@ -412,7 +412,9 @@ static void send_done(struct msg_outgoing *outgoing)
     completion_signal(&container_of(outgoing, struct waiting_send, outgoing)->gone);
 }
 
-int msg_send(uint32_t kernel, enum msg_class class, uint64_t header, const void *data)
+/* Puts a message into its ring, and waits until there was room. 0, -EAGAIN, -EINVAL. */
+static __attribute__((noinline)) int send_waiting(uint32_t kernel, enum msg_class class, uint64_t header,
+                                                  const void *data)
 {
     struct peer *peer = msg_peer(kernel);
     struct waiting_send waiting = {.outgoing = {.header = header, .data = data, .class = class, .done = send_done}};
@@ -464,7 +466,7 @@ static __attribute__((noinline)) int notify_slowly(uint32_t kernel, enum msg_cla
                 return 0;
         }
     }
-    return msg_send(kernel, class, header, data);
+    return send_waiting(kernel, class, header, data);
 }
 
 int msg_notify(uint32_t kernel, enum msg_type type, const void *data, uint32_t length)

@@ -13,7 +13,6 @@
 #include "msg/message.h"
 
 #define MSG_TICK_SHIFT 5
-#define MSG_TIME_MASK ((1ull << 48) - 1)
 
 /* Of this many messages of a type one is measured; all are counted. */
 #define MSG_SAMPLE 16u

@@ -264,7 +264,8 @@ int64_t tty_control(struct file *file, uint32_t command, void *data)
     return result;
 }
 
-bool tty_background_locked(const struct tty *tty, const struct file_request *request)
+/* True if the caller, whose process group is in REQUEST, is in the background and may not perform it. */
+static bool is_background_locked(const struct tty *tty, const struct file_request *request)
 {
     uint32_t group = request->operation == MSG_FILE_CONTROL ? request->control.group : request->move.group;
 
@@ -315,7 +316,7 @@ int64_t tty_act(struct file *file, const struct file_request *request, const voi
     (void)data;
     (void)size;
     spin_lock(&tty->lock);
-    background = is_checked_locked(tty, file->flags & OPEN_ACCESS, request) && tty_background_locked(tty, request);
+    background = is_checked_locked(tty, file->flags & OPEN_ACCESS, request) && is_background_locked(tty, request);
     if (background)
         answer->seen = tty->session;
     spin_unlock(&tty->lock);

@@ -130,9 +130,6 @@ uint32_t tty_poll(struct file *file);
 int64_t tty_control(struct file *file, uint32_t command, void *data);
 /* An ioctl; MASTER: of a pseudo-terminal's master. Under the lock. */
 int64_t tty_control_locked(struct tty *tty, bool master, uint32_t command, void *data, struct tty_after *after);
-/* True if the caller, whose process group is in REQUEST, is in the background and may not perform it. Under the
- * lock. */
-bool tty_background_locked(const struct tty *tty, const struct file_request *request);
 
 /* Moves as many bytes as possible in both directions. Under the lock. */
 void tty_move_locked(struct tty *tty, struct tty_after *after);

@@ -55,7 +55,7 @@ int64_t space_ask_home(struct space *space, const struct msg_space_change *chang
     return value;
 }
 
-int space_apply_own(struct space *space, const struct msg_space_change *change)
+static int space_apply_own(struct space *space, const struct msg_space_change *change)
 {
     space_gets_await(space, space_change_range(change));
     return (int)space_apply(space, change);

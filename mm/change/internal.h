@@ -124,10 +124,9 @@ static inline bool space_looks_at_page(const struct msg_space_change *change)
 }
 /* True when CHANGE, a SPACE_LOOK, asks for areas that a shmat has mapped. */
 bool space_looks_attached(const struct msg_space_change *change);
-/* The caller holds the lock of the range. space_apply_own performs CHANGE on this kernel, after the answers to its
- * faults under way in the range; space_apply_others performs it on OTHERS, without the home, and on this kernel if it
- * is not the home. They return 0 or a negative errno, or a positive value if a kernel answered one; they wait. */
-int space_apply_own(struct space *space, const struct msg_space_change *change);
+/* The caller holds the lock of the range. Performs CHANGE on OTHERS, without the home, and on this kernel if it is not
+ * the home, after the answers to its faults under way in the range. Returns 0 or a negative errno, or a positive value
+ * if a kernel answered one; waits. */
 int space_apply_others(struct space *space, kernel_set others, const struct msg_space_change *change, const char *why);
 /* As space_apply_others, for a change that the home has made already, or that no kernel refuses: a kernel without
  * memory, which has changed nothing, is asked again until it has some. -ENOMEM: it had none in time (again.h). */

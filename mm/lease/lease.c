@@ -44,6 +44,29 @@ static uint64_t lease_size(uint64_t length)
     return size > LEASE_MIN ? size : LEASE_MIN;
 }
 
+/* Grants KERNEL a lease with room for LENGTH bytes. Returns its start; 0: none is granted. */
+static uint64_t grant_locked(struct space *space, uint32_t kernel, uint64_t length)
+{
+    uint64_t size, room, start;
+
+    if (!leases_allowed_locked(space) || length == 0 || length > LARGEST || (space->members >> kernel & 1) == 0)
+        return 0;
+    size = lease_size(length);
+    /* below the lease granted last; if there is no room, again from the top */
+    room = space_gap_locked(space, size + ALIGNMENT, MAP_LOW, space->leases.low != 0 ? space->leases.low : LEASE_TOP,
+                            0);
+    if (room == 0)
+        room = space_gap_locked(space, size + ALIGNMENT, MAP_LOW, LEASE_TOP, 0);
+    if (room == 0)
+        return 0;
+    start = (room + ALIGNMENT) & ~(ALIGNMENT - 1);
+    if (space_locking->taken_locked(space, start, start + size) || /* by a lock of the whole space */
+        lease_map_set(&space->leases.map, start, start + size, kernel) != 0)
+        return 0;
+    space->leases.low = start;
+    return start;
+}
+
 static void handle_lease(const struct msg *m)
 {
     const struct msg_space_lease *wanted = m->data;
@@ -53,7 +76,7 @@ static void handle_lease(const struct msg *m)
 
     if (error == 0) {
         spin_lock(&space->lock);
-        leased.start = lease_grant_locked(space, m->ticket.kernel, wanted->length);
+        leased.start = grant_locked(space, m->ticket.kernel, wanted->length);
         spin_unlock(&space->lock);
     }
     if (space != NULL)
@@ -131,28 +154,6 @@ uint64_t lease_room_locked(const struct space *space, uint64_t hint, uint64_t le
     return room;
 }
 
-uint64_t lease_grant_locked(struct space *space, uint32_t kernel, uint64_t length)
-{
-    uint64_t size, room, start;
-
-    if (!leases_allowed_locked(space) || length == 0 || length > LARGEST || (space->members >> kernel & 1) == 0)
-        return 0;
-    size = lease_size(length);
-    /* below the lease granted last; if there is no room, again from the top */
-    room = space_gap_locked(space, size + ALIGNMENT, MAP_LOW, space->leases.low != 0 ? space->leases.low : LEASE_TOP,
-                            0);
-    if (room == 0)
-        room = space_gap_locked(space, size + ALIGNMENT, MAP_LOW, LEASE_TOP, 0);
-    if (room == 0)
-        return 0;
-    start = (room + ALIGNMENT) & ~(ALIGNMENT - 1);
-    if (space_locking->taken_locked(space, start, start + size) || /* by a lock of the whole space */
-        lease_map_set(&space->leases.map, start, start + size, kernel) != 0)
-        return 0;
-    space->leases.low = start;
-    return start;
-}
-
 void lease_to_home_locked(struct space *space)
 {
     const struct area *area = area_next(&space->areas, 0);
@@ -214,7 +215,7 @@ bool lease_take(struct space *space, uint64_t length)
     if (space->home != instance.kernel)
         return take_from_home(space, length);
     spin_lock(&space->lock);
-    start = lease_grant_locked(space, instance.kernel, length);
+    start = grant_locked(space, instance.kernel, length);
     if (start != 0)
         space->leases.last = start;
     spin_unlock(&space->lock);

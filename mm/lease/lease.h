@@ -66,8 +66,6 @@ void lease_note_locked(struct space *space, struct space_range range, struct lea
 
 /* --- the home --- */
 
-/* Grants KERNEL a lease with room for LENGTH bytes. Returns its start; 0: none is granted. */
-uint64_t lease_grant_locked(struct space *space, uint32_t kernel, uint64_t length);
 /* KERNEL touches PAGE of AREA, which has no frame; ENTRY is its entry, or NULL if there is no table. FIRST: KERNEL has
  * no entry in the table. True: the empty pages in RANGE, PAGE among them, may be leased to KERNEL. */
 bool lease_empty_find_locked(struct space *space, uint32_t kernel, uint64_t page, const struct area *area,

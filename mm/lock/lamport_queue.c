@@ -29,15 +29,6 @@ struct lamport_entry *lamport_any(struct lamport_queues *queues)
     return NULL;
 }
 
-bool lamport_empty(const struct lamport_queues *queues)
-{
-    bool empty = list_empty(&queues->heavy);
-
-    for (uint32_t i = 0; i < LAMPORT_LISTS; i++)
-        empty = empty && list_empty(&queues->pages[i]);
-    return empty;
-}
-
 bool lamport_older(const struct lamport_entry *a, const struct lamport_entry *b)
 {
     return a->time != b->time ? a->time < b->time : a->kernel < b->kernel;

@@ -21,7 +21,6 @@ struct lamport_entry {
 };
 
 void lamport_init(struct lamport_queues *queues);
-bool lamport_empty(const struct lamport_queues *queues);
 
 /* True if A is older than B: of two requests, the older goes first. */
 bool lamport_older(const struct lamport_entry *a, const struct lamport_entry *b);

@@ -234,7 +234,8 @@ static void relieve(struct work *work)
     __atomic_store_n(&reported, 0, __ATOMIC_RELEASE);
 }
 
-void oom_report(void)
+/* This kernel has refused itself an object. A worker has the largest process killed. Any context; never waits. */
+static void note_refused(void)
 {
     static struct work work = {.run = relieve};
 
@@ -244,6 +245,6 @@ void oom_report(void)
 
 void oom_init(void)
 {
-    heap_set_refused(oom_report);
+    heap_set_refused(note_refused);
     REMOTE_SERVE(OOM_LARGEST, serve_largest, NULL, struct msg_none, struct msg_oom_largest);
 }

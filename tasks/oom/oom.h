@@ -12,9 +12,6 @@
  * (tasks/freeze) while it waits. Tasks only, without locks. */
 bool oom_wait(uint32_t *tries, bool in_call);
 
-/* This kernel has refused itself an object. A worker has the largest process killed. Any context; never waits. */
-void oom_report(void);
-
 void oom_init(void);
 
 #endif

@@ -49,7 +49,7 @@ kernel_set group_members_locked(struct group *group)
     return members;
 }
 
-int group_add_thread_locked(struct group *group, struct thread *thread)
+static int add_thread_locked(struct group *group, struct thread *thread)
 {
     if (group->exiting || (group->process != NULL && group->process->pruning))
         return -ESRCH;
@@ -65,7 +65,7 @@ int group_add_thread(struct group *group, struct thread *thread)
     int error;
 
     spin_lock(&group->lock);
-    error = group_add_thread_locked(group, thread);
+    error = add_thread_locked(group, thread);
     spin_unlock(&group->lock);
     return error;
 }

@@ -80,7 +80,6 @@ kernel_set group_members_locked(struct group *group);
 /* Puts THREAD, which does not run yet, into its group. If the group is stopped, THREAD quiesces before it enters user
  * mode. -ESRCH: the group is exiting, or all its threads but one are being killed for exec. */
 int group_add_thread(struct group *group, struct thread *thread);
-int group_add_thread_locked(struct group *group, struct thread *thread);
 /* The CPU time, in ns, of the threads that are or ended on this kernel. For each thread, this is its CPU time on all
  * kernels. */
 void group_cpu_time(struct group *group, uint64_t *user, uint64_t *system);

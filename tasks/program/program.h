@@ -15,7 +15,6 @@
 
 /* The area of the first thread's stack. */
 #define PROGRAM_STACK_TOP VVAR_BASE
-#define PROGRAM_STACK_SIZE SPACE_STACK_MAX
 
 /* Arguments and environment, NUL-terminated one after another. */
 struct exec_strings {

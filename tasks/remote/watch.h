@@ -12,7 +12,7 @@
 #include "tasks/thread/wait.h"
 
 /* The kinds of objects that can be watched from other kernels. The room of each kind registers a lookup. */
-enum watch_kind { WATCH_CHILDREN, WATCH_THREAD, WATCH_FILE, WATCH_SIGNALS, WATCH_STOP, WATCH_KINDS };
+enum watch_kind { WATCH_CHILDREN, WATCH_THREAD, WATCH_FILE, WATCH_STOP, WATCH_KINDS };
 
 struct watch_lookup {
     /* Returns the source of object ID, and in *HELD a reference to the object; NULL if there is no such object. Must

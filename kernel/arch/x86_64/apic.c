@@ -75,13 +75,6 @@ void apic_init_cpu(void)
     reg_write(REG_EOI, 0);
 }
 
-uint32_t apic_id(void)
-{
-    uint32_t id = reg_read(REG_ID);
-
-    return cpu_features.x2apic ? id : id >> 24;
-}
-
 void apic_end_of_interrupt(void)
 {
     reg_write(REG_EOI, 0);

@@ -9,7 +9,6 @@
 void apic_set_registers(volatile uint32_t *registers);
 /* Switches on the calling CPU's local APIC. */
 void apic_init_cpu(void);
-uint32_t apic_id(void);
 void apic_end_of_interrupt(void);
 
 /* Sends interrupt VECTOR to the CPU with APIC id TARGET; returns when the APIC has accepted it. */

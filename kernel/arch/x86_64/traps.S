@@ -180,14 +180,6 @@ context_start:
     call *%rbx
     ud2
 
-    .globl context_run_on
-context_run_on:
-    movq %rdi, %rsp
-    movq %rdx, %rdi
-    xorl %ebp, %ebp
-    pushq $0
-    jmp *%rsi
-
     .globl user_copy_start, user_copy_end, user_copy_fault
 
 /* uint64_t user_swap(uint32_t *word, uint32_t *expected, uint32_t value) */

@@ -76,8 +76,6 @@ _Noreturn void trap_return(struct trap_frame *frame);
 void context_switch(uint64_t *old, uint64_t new);
 /* The return address on a new thread's saved stack: calls the function in rbx with the argument in r12. */
 void context_start(void);
-/* Runs FUNCTION(ARGUMENT) on the stack whose top is STACK, abandoning the current stack. */
-_Noreturn void context_run_on(uint64_t stack, void (*function)(void *), void *argument);
 
 /* Copies between user and kernel memory. Returns 0, or 1 when a fault could not be resolved; the number of bytes
  * copied is then unknown. The page fault handler recognizes the addresses from user_copy_start to user_copy_end. */

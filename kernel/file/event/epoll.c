@@ -20,7 +20,7 @@ static struct list *bucket_of(struct epoll *epoll, int32_t fd)
     return &epoll->buckets[(uint32_t)fd % EPOLL_BUCKETS];
 }
 
-struct epoll_item *epoll_find(struct epoll *epoll, int32_t fd, uint64_t id, uint32_t kernel)
+static struct epoll_item *find_item(struct epoll *epoll, int32_t fd, uint64_t id, uint32_t kernel)
 {
     list_for_each(node, bucket_of(epoll, fd)) {
         struct epoll_item *item = container_of(node, struct epoll_item, node);
@@ -313,7 +313,7 @@ static int add_locked(struct epoll *epoll, const struct epoll_change *change, st
 
 static int change_locked(struct epoll *epoll, const struct epoll_change *change, struct file *file)
 {
-    struct epoll_item *item = epoll_find(epoll, change->fd, change->place.id, change->place.kernel);
+    struct epoll_item *item = find_item(epoll, change->fd, change->place.id, change->place.kernel);
 
     if (epoll->closed)
         return -EBADF;

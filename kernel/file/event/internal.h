@@ -78,7 +78,6 @@ void epoll_collect(struct epoll *epoll, uint64_t signals, uint32_t max, struct e
 /* [s] ITEM's file has STATE: if the item waits for that, appends an event to OUT's and returns true. */
 bool epoll_report(struct epoll_item *item, uint32_t state, struct epoll_found *out);
 void epoll_remove(struct epoll_item *item); /* [s] */
-struct epoll_item *epoll_find(struct epoll *epoll, int32_t fd, uint64_t id, uint32_t kernel);
 
 /* [s] Must another kernel be asked before the set's ready files are known? */
 bool epoll_remote_due(const struct epoll *epoll);

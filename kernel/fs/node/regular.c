@@ -528,14 +528,14 @@ static int await_moves(struct file *file, const struct file_request *request, co
     return node_policy_await(node, answer->id, answer->seen, &wanted.policy, wanted.centre);
 }
 
-const struct file_kind file_regular_kind = {.act = act,
-                                            .read_out = read_out,
-                                            .operate = operate,
-                                            .release = release,
-                                            .forget = forget,
-                                            .await_moves = await_moves,
-                                            .of_node = true,
-                                            .locks = true};
+static const struct file_kind regular_kind = {.act = act,
+                                              .read_out = read_out,
+                                              .operate = operate,
+                                              .release = release,
+                                              .forget = forget,
+                                              .await_moves = await_moves,
+                                              .of_node = true,
+                                              .locks = true};
 
 int regular_open(struct node *node, uint32_t flags, struct file **out)
 {
@@ -545,7 +545,7 @@ int regular_open(struct node *node, uint32_t flags, struct file **out)
     if (error != 0)
         return error;
     node_hold(node);
-    *out = file_create(&file_regular_kind, &facts, flags, node, &node->events);
+    *out = file_create(&regular_kind, &facts, flags, node, &node->events);
     if (*out != NULL)
         return 0;
     count_out(node, flags);

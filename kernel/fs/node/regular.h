@@ -5,8 +5,6 @@
 #include "kernel/file/file.h"
 #include "kernel/fs/node/node.h"
 
-extern const struct file_kind file_regular_kind;
-
 /* Opens NODE, taking a reference to it, with the flags of open. O_TRUNC is done by FILE_RESIZE. -ENOMEM.
  *
  * A file is written or executed, as under Linux (deny_write_access): node->writers counts the open files that may

@@ -26,8 +26,6 @@ struct host_share {
     uint64_t opened;   /* [k] number of opens so far */
 };
 
-extern struct host_share *shares; /* [i] once programs run */
-
 /* --- a lock that tasks wait for --- */
 
 struct share_mutex {

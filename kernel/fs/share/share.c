@@ -15,7 +15,7 @@
 
 #define OPTION_MAX 1024u /* maximum length of the option */
 
-struct host_share *shares;
+static struct host_share *shares; /* [i] once programs run */
 
 /* --- mutexes --- */
 

@@ -80,7 +80,7 @@ void dirents_append(struct dirents *directory, const char *name, size_t length, 
     directory->length += step;
 }
 
-void dirents_free(struct dirents *directory)
+static void dirents_free(struct dirents *directory)
 {
     if (directory->bytes != NULL)
         heap_free(directory->bytes, directory->size);

@@ -225,13 +225,6 @@ static size_t look(const struct pipe_buffer *buffer, struct place *place, bool p
     return done;
 }
 
-size_t pipe_buffer_peek(const struct pipe_buffer *buffer, void *data, size_t size)
-{
-    struct place place;
-
-    return look(buffer, &place, true, data, size);
-}
-
 size_t pipe_buffer_fit(const struct pipe_buffer *buffer, size_t size, size_t room)
 {
     struct place place;

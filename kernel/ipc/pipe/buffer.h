@@ -66,12 +66,10 @@ int64_t pipe_buffer_put(struct pipe_buffer *buffer, const void *data, size_t siz
 int64_t pipe_buffer_put_packets(struct pipe_buffer *buffer, const void *data, size_t size);
 /* Takes out up to SIZE bytes, or one packet, whose bytes beyond SIZE are lost. Returns how many. */
 size_t pipe_buffer_take(struct pipe_buffer *buffer, void *data, size_t size);
-/* Copies the bytes that pipe_buffer_take would give, and leaves them there. */
-size_t pipe_buffer_peek(const struct pipe_buffer *buffer, void *data, size_t size);
 /* How many bytes a take of SIZE gives; if that is more than ROOM, how many of them are in whole parts, or a whole
  * packet, that fit into ROOM. */
 size_t pipe_buffer_fit(const struct pipe_buffer *buffer, size_t size, size_t room);
-/* As pipe_buffer_peek, but ignores the boundaries of packets and continues behind them. */
+/* Copies up to SIZE bytes, over the boundaries of packets, and leaves them there. Returns how many. */
 size_t pipe_buffer_look(const struct pipe_buffer *buffer, void *data, size_t size);
 /* Removes the first COUNT bytes that pipe_buffer_look gives. */
 void pipe_buffer_skip(struct pipe_buffer *buffer, size_t count);

@@ -17,7 +17,6 @@
 #define MSR_KERNEL_GS_BASE 0xc0000102u
 
 #define EFER_SCE (1u << 0)
-#define EFER_NXE (1u << 11)
 #define CR0_MP (1ull << 1)
 #define CR0_EM (1ull << 2)
 #define CR0_TS (1ull << 3)

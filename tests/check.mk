@@ -77,9 +77,9 @@ $(BUILD)/check/cppcheck/ok: $(CHECK_ALL) tests/cppcheck.suppress
 
 check-layers: $(BUILD)/check/layers-test ## includes and calls go down only
 	@tools/check-layers --objects $(KERNEL_OBJECT_FOLDER)
-$(BUILD)/check/layers-test: tools/check-layers tests/tools/check_layers_test.py
+$(BUILD)/check/layers-test: tools/check-layers tests/tools/tree/check_layers_test.py
 	@mkdir -p $(@D)
-	$(Q)python3 -B tests/tools/check_layers_test.py >$@.log 2>&1 || { cat $@.log; false; }
+	$(Q)python3 -B tests/tools/tree/check_layers_test.py >$@.log 2>&1 || { cat $@.log; false; }
 	@echo "ok - tools/check-layers finds what it should"
 	@touch $@
 

@@ -1,7 +1,7 @@
 """How much memory a machine needs at least for its kernels to start. With less, the emulator could not even place what it
 loads, and the guest would reset without a word.
 
-The parts of a chunk are those of chunk_layout_compute (kernel/instance/instance.c); tests/tools/memory_need_test.py compares
+The parts of a chunk are those of chunk_layout_compute (kernel/instance/instance.c); tests/tools/machine/memory_need_test.py compares
 the constants with the sources. What a kernel needs beyond its chunk was measured, as the least memory with which `hello` runs
 on 1, 2, 4, 8, 16 and 64 kernels, and on one kernel of 4 CPUs; what GRUB needs, with initial file systems of 9, 13 and 19 MiB.
 tests/qemu/test_boot.py boots machines of the result.

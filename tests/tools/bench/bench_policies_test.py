@@ -10,7 +10,7 @@ from bench_data import run
 from hosttools.machine import boot_options
 from hosttools.suites import policies
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def policy_run(name, sequence, **cycles):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-KERNEL = Path(__file__).resolve().parents[2] / "build" / "kettle.elf"
+KERNEL = Path(__file__).resolve().parents[3] / "build" / "kettle.elf"
 SEND = ["msg_notify", "msg_ask", "msg_call", "msg_reply"]
 RECEIVE = ["idle_poll_look", "msg_poll", "msg_poll_ring", "msg_take_reply"]
 # what the way does not lead into: other CPUs, sleeping and waking, a full ring, long messages, messages that are not as expected

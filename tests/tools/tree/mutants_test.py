@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-RUN = Path(__file__).resolve().parents[1] / "mutants" / "run"
+RUN = Path(__file__).resolve().parents[2] / "mutants" / "run"
 
 
 @pytest.fixture(scope="module")

@@ -131,46 +131,49 @@ int64_t kettle_stop_again(void)
     return wait_for_stop(thread_current()->context.restart_argument[0]);
 }
 
+/* True, and *RESULT is the call's: BEGUN, which the beginning of the stop TICKET has returned, is no -EAGAIN, or the
+ * wait for the other stop ended early. False: it may be begun now. */
+static bool has_begun(int begun, uint64_t ticket, int64_t *result)
+{
+    if (begun == 0)
+        *result = wait_for_stop(ticket);
+    else if (begun == -EAGAIN)
+        *result = stop_wait();
+    else
+        *result = begun == -EALREADY ? 0 : begun;
+    return begun != -EAGAIN || *result != 0;
+}
+
 int64_t call_kettle_stop(struct call *c)
 {
     uint64_t ticket;
+    int64_t result;
+    int begun;
 
     if (credentials_need_root() != 0)
         return -EPERM;
     if (c->a[0] >= instance.kernels)
         return -EINVAL;
-    for (;;) {
-        int64_t result = stop_kernel_begin((uint32_t)c->a[0], &ticket);
-
-        if (result == 0)
-            return wait_for_stop(ticket);
-        if (result != -EAGAIN)
-            return result == -EALREADY ? 0 : result;
-        result = stop_wait();
-        if (result != 0)
-            return result;
-    }
+    do {
+        begun = stop_kernel_begin((uint32_t)c->a[0], &ticket);
+    } while (!has_begun(begun, ticket, &result));
+    return result;
 }
 
 int64_t call_kettle_kill(struct call *c)
 {
     uint64_t ticket;
+    int64_t result;
+    int begun;
 
     if (credentials_need_root() != 0)
         return -EPERM;
     if (c->a[0] >= instance.kernels || c->a[1] > KETTLE_KILL_HALT)
         return -EINVAL;
-    for (;;) {
-        int64_t result = death_cause((uint32_t)c->a[0], (uint32_t)c->a[1], &ticket);
-
-        if (result == 0)
-            return wait_for_stop(ticket);
-        if (result != -EAGAIN)
-            return result == -EALREADY ? 0 : result;
-        result = stop_wait();
-        if (result != 0)
-            return result;
-    }
+    do {
+        begun = death_cause((uint32_t)c->a[0], (uint32_t)c->a[1], &ticket);
+    } while (!has_begun(begun, ticket, &result));
+    return result;
 }
 
 int64_t call_kettle_started(struct call *c)

@@ -33,23 +33,11 @@ struct msg_asking {
     struct msg_outgoing outgoing;
 };
 
-void msg_call_init(void);
-
 /* Sends a request to KERNEL and returns at once. ANSWER is called exactly once, perhaps before this returns, also when
  * the request could not be sent. A request for which no slot is free is queued until there is one. ASKING and DATA must
  * not change until ANSWER is called. Any context; never waits. */
 void msg_ask(struct msg_asking *asking, uint32_t kernel, enum msg_type type, const void *data, uint32_t length,
              msg_answer answer, void *context);
-
-/* Waits until DONE is signalled, for answers to msg_ask: polls for messages for a while, then blocks. Tasks only. */
-void msg_wait(struct completion *done, const struct wait_reason *reason);
-/* The same, but gives up at DEADLINE (ns, as clock_now; 0: never). False if it gave up; DONE may still be signalled. */
-bool msg_wait_until(struct completion *done, const struct wait_reason *reason, uint64_t deadline);
-
-/* Before a task blocks for an event that a message may bring soon: polls for messages for a while, unless another
- * thread is ready, until OVER says of CONTEXT that the wait is over, as handlers and other CPUs make it. It ends early
- * where peers send without a pause, as interrupts are off. OVER takes no lock. Tasks only. */
-void idle_poll_event(bool (*over)(const void *context), const void *context);
 
 /* How long the requesting task waits. */
 struct msg_policy {
@@ -83,16 +71,5 @@ void msg_gather(kernel_set set, enum msg_type type, const void *data, uint32_t l
  * msg/multicast.c. Replies of the type must be FIXED. */
 void msg_multicast(kernel_set set, enum msg_type type, const void *data, uint32_t length, msg_answer each,
                    void *context, const char *why, uint64_t key);
-
-/* The number of polls of an idle CPU, or of one whose task waits for an answer, before it halts or blocks. It adapts,
- * up to the option poll=: the caller of msg_idle_gave_up passes how many NANOSECONDS after it gave up a message or its
- * answer arrived. */
-uint32_t msg_idle_budget(void);
-void msg_idle_gave_up(uint64_t nanoseconds);
-/* True if msg_poll has work. Reads one or two cache lines of this kernel's own memory. */
-bool idle_poll_look(void);
-/* Whether this CPU did not run for some time since *LAST (its counter; 0: since the start, so true), which is set to
- * now: then it is not to poll any longer. */
-bool idle_poll_away(uint64_t *last);
 
 #endif

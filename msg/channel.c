@@ -6,7 +6,6 @@
 #include "kernel/instance/window.h"
 #include "kernel/lib/log.h"
 #include "kernel/lib/panic.h"
-#include "msg/call.h"
 #include "msg/inject.h"
 #include "msg/lend.h"
 #include "msg/trace.h"

@@ -121,6 +121,13 @@ bool msg_poll(void);
 /* True in a handler, on the CPU that runs it. Any context. */
 bool msg_handling(void);
 
+struct completion;
+struct wait_reason;
+/* Waits until DONE is signalled, for what messages bring: polls for them for a while, then blocks. Tasks only. */
+void msg_wait(struct completion *done, const struct wait_reason *reason);
+/* The same, but gives up at DEADLINE (ns, as clock_now; 0: never). False if it gave up; DONE may still be signalled. */
+bool msg_wait_until(struct completion *done, const struct wait_reason *reason, uint64_t deadline);
+
 /* Doorbells. Armed: a sender interrupts this instance once, until the instance arms again. Disarmed: the instance
  * promises to poll. msg_doorbell_arm checks for messages once more after arming; if one has arrived meanwhile, it
  * disarms and returns false. Only on the first CPU of the instance. */

@@ -264,6 +264,7 @@ void msg_dispatch_init(void);
 
 /* --- parts with options and messages of their own --- */
 void msg_kept_init(void);
+void msg_call_init(void);
 /* KERNEL has given up the request that CANCEL names: who keeps it is notified. */
 struct msg_cancel;
 void msg_kept_cancel(uint32_t kernel, const struct msg_cancel *cancel);

@@ -10,6 +10,7 @@
 #include "kernel/lib/string.h"
 #include "kernel/wait/completion.h"
 #include "msg/channel_internal.h"
+#include "msg/idle.h"
 #include "msg/long_answer.h"
 #include "msg/multicast.h"
 

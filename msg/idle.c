@@ -6,7 +6,6 @@
  * CPUs their turns, and ends a turn at PAUSE: a look takes as long as the others' turns, with interrupts off. */
 #include "msg/idle.h"
 #include "kernel/arch/x86_64/base/instructions.h"
-#include "msg/call.h"
 #include "msg/channel_internal.h"
 #include "msg/inject.h"
 

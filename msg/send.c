@@ -5,7 +5,6 @@
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 #include "kernel/wait/completion.h"
-#include "msg/call.h"
 #include "msg/channel_internal.h"
 #include "msg/idle.h"
 #include "msg/lend.h"

@@ -6,8 +6,8 @@
 #include "kernel/lib/string.h"
 #include "kernel/lib/symbols.h"
 #include "kernel/wait/completion.h"
-#include "msg/call.h"
 #include "msg/channel_internal.h"
+#include "msg/idle.h"
 
 #define LINE_MAX 256 /* longer than any line */
 

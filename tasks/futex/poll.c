@@ -11,7 +11,7 @@
 #include "kernel/arch/x86_64/traps.h"
 #include "kernel/instance/instance.h"
 #include "mm/space/space.h"
-#include "msg/call.h"
+#include "msg/channel.h"
 #include "msg/idle.h"
 #include "tasks/futex/internal.h"
 #include "tasks/process/group.h"

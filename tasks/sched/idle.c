@@ -7,7 +7,7 @@
 #include "kernel/instance/instance.h"
 #include "mm/frame/frame.h"
 #include "mm/space/space.h"
-#include "msg/call.h"
+#include "msg/channel.h"
 #include "tasks/sched/internal.h"
 #include "tasks/sched/load.h"
 

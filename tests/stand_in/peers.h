@@ -24,6 +24,7 @@
 #include "kernel/lib/log.h"
 #include "msg/call.h"
 #include "msg/channel_internal.h"
+#include "msg/idle.h"
 #include "msg/lend.h"
 #include "msg/multicast.h"
 #include "msg/slice.h"

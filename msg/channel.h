@@ -1,5 +1,5 @@
 /* Channels: this instance's rings to and from every other, doorbells, sending, and the dispatch of what arrives.
- * msg/PROTOCOL.md describes the protocol; msg/call.h has the requesting side.
+ * msg/PROTOCOL.md describes the protocol; msg/request/call.h has the requesting side.
  *
  * Handlers run with interrupts off on whichever CPU polls, one at a time in an instance. They never wait; a message
  * that they send goes out at once or is put into the queue for the peer. */

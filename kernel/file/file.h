@@ -17,7 +17,7 @@
 #include "kernel/arch/x86_64/spinlock.h"
 #include "kernel/file/events.h"
 #include "kernel/lib/list.h"
-#include "msg/call.h"
+#include "msg/request/call.h"
 
 struct file;
 struct file_request; /* kernel/file/wire.h */

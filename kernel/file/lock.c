@@ -6,7 +6,7 @@
 #include "kernel/instance/instance.h"
 #include "kernel/lib/log.h"
 #include "mm/frame/heap.h"
-#include "msg/call.h"
+#include "msg/request/call.h"
 #include "tasks/remote/operation.h"
 #include "tasks/thread/thread.h"
 

@@ -15,7 +15,7 @@
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
 #include "kernel/machine/machine.h"
-#include "msg/call.h"
+#include "msg/request/call.h"
 #include "tasks/remote/operation.h"
 #include "tasks/sched/waitq.h"
 

@@ -7,7 +7,7 @@
 
 #include "kernel/arch/x86_64/traps.h"
 #include "kernel/file/wire.h"
-#include "msg/call.h"
+#include "msg/request/call.h"
 
 /* Registers the messages by which instances are started, and makes instance 0 able to build others. */
 void start_init(void);

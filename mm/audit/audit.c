@@ -16,8 +16,8 @@
 #include "mm/lock/lock.h"
 #include "mm/space/question.h"
 #include "mm/space/wire.h"
-#include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/request/call.h"
 #include "msg/slice.h"
 
 #define AREAS_MAX (AUDIT_PART / sizeof(struct msg_space_area))

@@ -16,8 +16,8 @@
 #include "mm/frame/kept.h"
 #include "mm/page/zero_page.h"
 #include "mm/space/space.h"
-#include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/request/call.h"
 #include "msg/slice.h"
 
 /* --- tables --- */

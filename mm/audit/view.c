@@ -17,7 +17,7 @@
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
 #include "msg/channel.h"
-#include "msg/long_answer.h"
+#include "msg/request/long_answer.h"
 
 #define RUNS_MAX ((AUDIT_PART - sizeof(struct msg_audit_viewed)) / sizeof(struct audit_run))
 #define AREAS_MAX ((AUDIT_PART - sizeof(struct msg_audit_viewed)) / sizeof(struct msg_space_area))

@@ -16,8 +16,8 @@
 #include "mm/space/limit.h"
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
-#include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/request/call.h"
 #include "msg/slice.h"
 
 _Static_assert(((SPACE_UNLIMITED | SPACE_FILLS | SPACE_MARKS) & AREA_BITS) == 0, "a message's PROT has both");

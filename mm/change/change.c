@@ -18,7 +18,7 @@
 #include "mm/space/entry.h"
 #include "mm/space/limit.h"
 #include "mm/space/question.h"
-#include "msg/call.h"
+#include "msg/request/call.h"
 
 /* The answers of kernels that are all to do the same. */
 struct answers {

@@ -15,8 +15,8 @@
 #include "mm/lock/lock.h"
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
-#include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/request/call.h"
 
 static void handle_fence(const struct msg *m)
 {

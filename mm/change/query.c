@@ -16,8 +16,8 @@
 #include "mm/space/question.h"
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
-#include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/request/call.h"
 
 /* --- on one kernel --- */
 

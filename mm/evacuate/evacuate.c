@@ -17,8 +17,8 @@
 #include "mm/lease/lease.h"
 #include "mm/page/zero_page.h"
 #include "mm/space/entry.h"
-#include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/request/call.h"
 #include "msg/slice.h"
 
 /* --- leases --- */

@@ -22,7 +22,7 @@
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
 #include "msg/channel.h"
-#include "msg/long_answer.h"
+#include "msg/request/long_answer.h"
 
 /* The copies made for one message, until the switch. */
 struct copies {

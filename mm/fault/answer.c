@@ -24,7 +24,7 @@
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
 #include "msg/channel.h"
-#include "msg/long_answer.h"
+#include "msg/request/long_answer.h"
 
 /* The answers by which the page has the asker's frame. */
 #define TAKES (1u << SPACE_TAKEN | 1u << SPACE_COPIED | 1u << SPACE_TAKEN_BLOCK)

@@ -20,8 +20,8 @@
 #include "mm/retrieve/wire.h"
 #include "mm/space/entry.h"
 #include "mm/space/question.h"
-#include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/request/call.h"
 
 int space_cow_alone_locked(struct space *space, uint64_t page, uint64_t *entry, uint32_t prot)
 {

@@ -29,7 +29,7 @@
 #include "mm/space/entry.h"
 #include "mm/space/question.h"
 #include "mm/space/wire.h"
-#include "msg/call.h"
+#include "msg/request/call.h"
 
 #define WANTS_BLOCK 2 /* a result: the home wants a block of 2 MiB */
 

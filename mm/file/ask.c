@@ -11,9 +11,9 @@
 #include "mm/file/internal.h"
 #include "mm/file/wire.h"
 #include "mm/frame/heap.h"
-#include "msg/call.h"
 #include "msg/channel.h"
 #include "msg/message.h"
+#include "msg/request/call.h"
 
 /* A query for an object whose grants are being given back. */
 struct question {

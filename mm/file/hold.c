@@ -14,8 +14,8 @@
 #include "mm/file/wire.h"
 #include "mm/frame/heap.h"
 #include "mm/space/space.h"
-#include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/request/call.h"
 
 #define BUCKETS 64u
 

@@ -16,8 +16,8 @@
 #include "mm/frame/heap.h"
 #include "mm/frame/reference.h"
 #include "mm/frame/wire.h"
-#include "msg/call.h"
 #include "msg/message.h"
+#include "msg/request/call.h"
 
 struct kept_page {
     struct file_waiter waiter;

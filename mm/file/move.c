@@ -21,8 +21,8 @@
 #include "mm/frame/heap.h"
 #include "mm/frame/object_page.h"
 #include "mm/frame/reference.h"
-#include "msg/call.h"
 #include "msg/message.h"
+#include "msg/request/call.h"
 
 #define MOVE_PAGES 64u /* at most */
 

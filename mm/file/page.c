@@ -16,9 +16,9 @@
 #include "mm/frame/object_page.h"
 #include "mm/frame/reference.h"
 #include "mm/mempolicy/mempolicy.h"
-#include "msg/call.h"
 #include "msg/channel.h"
 #include "msg/message.h"
+#include "msg/request/call.h"
 
 /* --- where a new page is wanted --- */
 

@@ -7,9 +7,9 @@
 #include "mm/file/object.h"
 #include "mm/file/wire.h"
 #include "mm/mempolicy/mempolicy.h"
-#include "msg/call.h"
 #include "msg/channel.h"
 #include "msg/message.h"
+#include "msg/request/call.h"
 
 static int ask(const struct msg_file_policy *ask, struct policy *out)
 {

@@ -8,7 +8,7 @@
 #include "mm/fork/wire.h"
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
-#include "msg/long_answer.h"
+#include "msg/request/long_answer.h"
 
 #define PAIRS_MAX ((LONG_ANSWER_MAX - sizeof(struct msg_space_taken)) / sizeof(struct msg_space_pair))
 

@@ -10,8 +10,8 @@
 #include "mm/space/entry.h"
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
-#include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/request/call.h"
 
 /* --- the forking kernel --- */
 

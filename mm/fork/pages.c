@@ -8,8 +8,8 @@
 #include "mm/space/entry.h"
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
-#include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/request/call.h"
 #include "msg/slice.h"
 
 #define PAIRS_A_LOOK 64u /* pairs that are entered between two looks whether the slice is over */

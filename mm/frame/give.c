@@ -10,9 +10,9 @@
 #include "mm/frame/frame.h"
 #include "mm/frame/reference.h"
 #include "mm/frame/wire.h"
-#include "msg/call.h"
 #include "msg/channel.h"
 #include "msg/message.h"
+#include "msg/request/call.h"
 
 static volatile uint32_t last_giver = KERNELS_MAX; /* [a] the kernel that gave the last frame is asked first */
 

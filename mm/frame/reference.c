@@ -13,9 +13,9 @@
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
 #include "mm/frame/wire.h"
-#include "msg/call.h"
 #include "msg/channel.h"
 #include "msg/message.h"
+#include "msg/request/call.h"
 
 #define BATCH_FIRST 512u  /* bytes of an owner's first batch: enough for an unmap of a few pages */
 #define BATCH_LARGE 4096u /* bytes of every further batch: its owner releases 500 frames in a handler */

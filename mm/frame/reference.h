@@ -8,7 +8,7 @@
 
 #include "kernel/abi/limits.h"
 #include "kernel/arch/x86_64/base/layout.h"
-#include "msg/call.h"
+#include "msg/request/call.h"
 
 /* Registers the handlers. Once. */
 void reference_init(void);

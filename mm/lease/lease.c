@@ -16,8 +16,8 @@
 #include "mm/space/entry.h"
 #include "mm/space/limit.h"
 #include "mm/space/wire.h"
-#include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/request/call.h"
 
 #define LEASE_MIN (64ull << 20)            /* bytes */
 #define LEASE_TOP (MAP_TOP - (1ull << 40)) /* the home maps above it; the holes there are left for growth */

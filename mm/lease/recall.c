@@ -14,9 +14,9 @@
 #include "mm/space/question.h"
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
-#include "msg/call.h"
 #include "msg/channel.h"
-#include "msg/long_answer.h"
+#include "msg/request/call.h"
+#include "msg/request/long_answer.h"
 
 #define ROOM (LONG_ANSWER_MAX - sizeof(struct msg_space_recalled))
 #define PAGES_A_PART 256u /* of a reply: a bound, because handlers fill it in and apply it */

@@ -14,8 +14,8 @@
 #include "mm/lock/lock.h"
 #include "mm/lock/wire.h"
 #include "mm/space/space.h"
-#include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/request/call.h"
 
 /* A request of another kernel. */
 struct kept_request {

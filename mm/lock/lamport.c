@@ -12,8 +12,8 @@
 #include "mm/lock/lock.h"
 #include "mm/lock/wire.h"
 #include "mm/space/space.h"
-#include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/request/call.h"
 
 static uint64_t requests; /* [a] number of requests in the queues of all spaces */
 

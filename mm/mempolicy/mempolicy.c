@@ -15,8 +15,8 @@
 #include "mm/mempolicy/weight.h"
 #include "mm/mempolicy/wire.h"
 #include "mm/space/space.h"
-#include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/request/call.h"
 #include "msg/slice.h"
 
 #define ROOM_FIRST 4u

@@ -9,9 +9,9 @@
 #include "mm/page/zero_page.h"
 #include "mm/space/entry.h"
 #include "mm/space/wire.h"
-#include "msg/call.h"
 #include "msg/channel.h"
-#include "msg/long_answer.h"
+#include "msg/request/call.h"
+#include "msg/request/long_answer.h"
 #include "msg/slice.h"
 
 static uint64_t bits_of(uint32_t prot, uint64_t backing)

@@ -4,7 +4,7 @@
 #include "kernel/lib/log.h"
 #include "mm/fault/still.h"
 #include "mm/move/internal.h"
-#include "msg/call.h"
+#include "msg/request/call.h"
 
 int move_result_of(uint64_t start, int error)
 {

@@ -9,9 +9,9 @@
 #include "mm/move/internal.h"
 #include "mm/move/wire.h"
 #include "mm/space/entry.h"
-#include "msg/call.h"
 #include "msg/channel.h"
-#include "msg/long_answer.h"
+#include "msg/request/call.h"
+#include "msg/request/long_answer.h"
 
 static uint64_t uses_of(uint64_t frame)
 {

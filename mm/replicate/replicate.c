@@ -20,7 +20,7 @@
 #include "mm/seen/seen.h"
 #include "mm/space/entry.h"
 #include "mm/space/question.h"
-#include "msg/call.h"
+#include "msg/request/call.h"
 #include "msg/slice.h"
 
 #define CHUNK (SPACE_SWITCH_MAX * PAGE_SIZE) /* a power of two: what one lock and one message cover */

@@ -7,9 +7,9 @@
 #include "mm/lease/lease.h"
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
-#include "msg/call.h"
 #include "msg/channel.h"
-#include "msg/long_answer.h"
+#include "msg/request/call.h"
+#include "msg/request/long_answer.h"
 
 #define AREAS_MAX ((LONG_ANSWER_MAX - sizeof(struct msg_space_areas)) / sizeof(struct msg_space_area))
 

@@ -6,8 +6,8 @@
 #include "mm/retrieve/wire.h"
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
-#include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/request/call.h"
 
 static int broadcast_fetch(struct space *space, uint64_t page, struct msg_space_mapping *answer)
 {

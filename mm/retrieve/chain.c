@@ -17,8 +17,8 @@
 #include "mm/retrieve/wire.h"
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
-#include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/request/call.h"
 
 #define PLACES 16u
 #define AGAIN 1000000000ull /* ns */

@@ -9,9 +9,9 @@
 #include "mm/space/entry.h"
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
-#include "msg/call.h"
 #include "msg/channel.h"
-#include "msg/long_answer.h"
+#include "msg/request/call.h"
+#include "msg/request/long_answer.h"
 #include "msg/slice.h"
 
 #define RUNS_MAX ((LONG_ANSWER_MAX - sizeof(struct msg_space_listed)) / sizeof(struct msg_space_run))

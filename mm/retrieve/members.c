@@ -7,8 +7,8 @@
 #include "mm/retrieve/wire.h"
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
-#include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/request/call.h"
 
 void space_take_mapping(void *context, uint32_t kernel, const void *reply, int length)
 {

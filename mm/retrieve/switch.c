@@ -16,8 +16,8 @@
 #include "mm/space/question.h"
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
-#include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/request/call.h"
 #include "msg/slice.h"
 
 /* Makes the home map every page that any kernel maps, so that its page tables are a directory. A negative errno: only a

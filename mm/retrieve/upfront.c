@@ -10,9 +10,9 @@
 #include "mm/retrieve/wire.h"
 #include "mm/space/question.h"
 #include "mm/space/wire.h"
-#include "msg/call.h"
 #include "msg/channel.h"
-#include "msg/long_answer.h"
+#include "msg/request/call.h"
+#include "msg/request/long_answer.h"
 
 static int take_areas(struct space *space, uint8_t *buffer)
 {

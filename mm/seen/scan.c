@@ -7,8 +7,8 @@
 #include "mm/seen/hint.h"
 #include "mm/seen/seen.h"
 #include "mm/space/entry.h"
-#include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/request/call.h"
 #include "msg/trace.h"
 
 #define AREAS_AT_ONCE 64u /* areas that are searched for a table with the lock held */

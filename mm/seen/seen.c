@@ -10,8 +10,8 @@
 #include "mm/seen/hint.h"
 #include "mm/seen/table.h"
 #include "mm/space/entry.h"
-#include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/request/call.h"
 #include "msg/trace.h"
 
 #define PART_BYTES (SEEN_BLOCK_PAGES * PAGE_SIZE) /* the usual block */

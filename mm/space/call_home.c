@@ -2,7 +2,7 @@
 #include "mm/space/call_home.h"
 
 #include "kernel/abi/errno.h"
-#include "msg/call.h"
+#include "msg/request/call.h"
 
 int64_t space_call_home(struct space *space, const struct msg_space_change *change)
 {

@@ -6,8 +6,8 @@
 
 #include "kernel/instance/instance.h"
 #include "kernel/lib/log.h"
-#include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/request/call.h"
 #include "tasks/kill/wire.h"
 #include "tasks/process/process.h"
 #include "tasks/remote/work.h"

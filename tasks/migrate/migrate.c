@@ -18,7 +18,7 @@
 #include "mm/life/life.h"
 #include "mm/retrieve/strategy.h"
 #include "mm/space/space.h"
-#include "msg/call.h"
+#include "msg/request/call.h"
 #include "tasks/balance/balance.h"
 #include "tasks/futex/futex.h"
 #include "tasks/kill/kill.h"

@@ -11,7 +11,7 @@
 #define TASKS_PROCESS_PROCESS_H
 
 #include "kernel/lib/ordered.h"
-#include "msg/call.h"
+#include "msg/request/call.h"
 #include "tasks/process/attribute.h"
 #include "tasks/process/call.h"
 #include "tasks/process/group.h"

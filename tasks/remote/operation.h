@@ -5,7 +5,7 @@
  * its own kernel, so an operation has one implementation wherever the caller is. The protocol is in
  * tasks/remote/remote.md.
  *
- * Ownership marks: [i] set once, [a] atomic, [k] the lock of kept requests (msg/kept.c). */
+ * Ownership marks: [i] set once, [a] atomic, [k] the lock of kept requests (msg/request/kept.c). */
 #ifndef TASKS_REMOTE_OPERATION_H
 #define TASKS_REMOTE_OPERATION_H
 
@@ -14,9 +14,9 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/wait/completion.h"
-#include "msg/call.h"
 #include "msg/channel.h"
 #include "msg/message.h"
+#include "msg/request/call.h"
 #include "tasks/thread/wait.h"
 
 /* A request, as the function that serves it sees it. It stays valid until that function returns. */

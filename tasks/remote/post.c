@@ -5,7 +5,7 @@
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
-#include "msg/call.h"
+#include "msg/request/call.h"
 
 struct posted {
     struct msg_asking asking;

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "msg/call.h"
+#include "msg/request/call.h"
 
 #define POST_MAX 48u /* bytes */
 

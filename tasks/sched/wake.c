@@ -10,7 +10,7 @@
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 #include "msg/alive.h"
-#include "msg/call.h"
+#include "msg/request/call.h"
 #include "tasks/sched/internal.h"
 #include "tasks/sched/load.h"
 

@@ -7,8 +7,8 @@
 
 #include "kernel/instance/instance.h"
 #include "mm/frame/heap.h"
-#include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/request/call.h"
 #include "tasks/process/process.h"
 #include "tasks/remote/work.h"
 #include "tasks/signal/signal.h"

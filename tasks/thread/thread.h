@@ -16,7 +16,7 @@
 #include "kernel/lib/list.h"
 #include "kernel/wait/completion.h"
 #include "mm/mempolicy/mempolicy.h"
-#include "msg/call.h"
+#include "msg/request/call.h"
 #include "tasks/sched/fair/fair.h"
 #include "tasks/signal/queue/queue.h"
 #include "tasks/thread/account.h"

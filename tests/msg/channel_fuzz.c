@@ -3,11 +3,13 @@
  * get what the table promises, each request is answered once, the right peer's messages come whole and in order and it
  * gets ours, and once the others have become right, every wait ends and all memory for requests and relays is free.
  *
- * sources: tests/stand_in/state/first.c msg/ring.c msg/message.c msg/channel.c msg/send.c msg/receive.c msg/call.c
+ * sources: tests/stand_in/state/first.c msg/ring.c msg/message.c msg/channel.c msg/send.c msg/receive.c
+ * msg/request/call.c
  *
- * sources: msg/doorbell.c msg/request.c msg/gather.c msg/fragment.c msg/dispatch.c
+ * sources: msg/doorbell.c msg/request/request.c msg/request/gather.c msg/fragment.c msg/dispatch.c
  *
- * sources: msg/kept.c msg/multicast.c msg/idle.c msg/stats.c msg/inject.c msg/trace.c msg/control.c msg/report.c
+ * sources: msg/request/kept.c msg/request/multicast.c msg/idle.c msg/stats.c msg/inject.c msg/trace.c msg/control.c
+ * msg/report.c
  *
  * sources: tests/stand_in/state/last.c boot/options/control.c boot/options/options.c kernel/wait/completion.c
  *
@@ -26,7 +28,7 @@
 #define GOOD_MAX 64u  /* requests of the right peer that are open */
 #define SEEN_MAX 512u /* requests of ours that a peer remembers */
 #define ROUNDS_MAX 60000u
-#define SPARE 4096u /* bytes, as in msg/multicast.c */
+#define SPARE 4096u /* bytes, as in msg/request/multicast.c */
 
 static const struct handled {
     uint16_t type;

@@ -1,9 +1,10 @@
 /* Giving up among simulated peers: calls whose time is over, or whose task is to die, wherever their request is by
  * then.
  *
- * sources: msg/ring.c msg/message.c msg/channel.c msg/send.c msg/receive.c msg/call.c msg/kept.c msg/multicast.c
+ * sources: msg/ring.c msg/message.c msg/channel.c msg/send.c msg/receive.c msg/request/call.c msg/request/kept.c
+ * msg/request/multicast.c
  *
- * sources: msg/doorbell.c msg/request.c msg/gather.c msg/fragment.c msg/dispatch.c
+ * sources: msg/doorbell.c msg/request/request.c msg/request/gather.c msg/fragment.c msg/dispatch.c
  *
  * sources: msg/idle.c msg/stats.c msg/inject.c msg/trace.c msg/control.c msg/report.c boot/options/control.c
  *

@@ -1,16 +1,18 @@
 /* Requests that are kept and answered later, among simulated peers.
  *
- * sources: msg/ring.c msg/message.c msg/channel.c msg/send.c msg/receive.c msg/call.c msg/kept.c msg/multicast.c
+ * sources: msg/ring.c msg/message.c msg/channel.c msg/send.c msg/receive.c msg/request/call.c msg/request/kept.c
+ * msg/request/multicast.c
  *
- * sources: msg/doorbell.c msg/request.c msg/gather.c msg/long_answer.c msg/fragment.c msg/dispatch.c
+ * sources: msg/doorbell.c msg/request/request.c msg/request/gather.c msg/request/long_answer.c msg/fragment.c
+ * msg/dispatch.c
  *
  * sources: msg/idle.c msg/stats.c msg/inject.c msg/trace.c msg/control.c msg/report.c boot/options/control.c
  *
  * sources: boot/options/options.c kernel/wait/completion.c */
 #include "tests/msg/layer.h"
 
-#include "msg/long_answer.h"
 #include "msg/quiet.h"
+#include "msg/request/long_answer.h"
 
 static struct msg_kept kept[70];
 static uint32_t kept_count, kept_done, kept_cancelled;

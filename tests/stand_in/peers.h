@@ -22,11 +22,11 @@
 #include "kernel/arch/x86_64/traps.h"
 #include "kernel/instance/window.h"
 #include "kernel/lib/log.h"
-#include "msg/call.h"
 #include "msg/channel_internal.h"
 #include "msg/idle.h"
 #include "msg/lend.h"
-#include "msg/multicast.h"
+#include "msg/request/call.h"
+#include "msg/request/multicast.h"
 #include "msg/slice.h"
 #include "msg/wire.h"
 

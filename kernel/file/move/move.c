@@ -12,7 +12,7 @@
 #include "kernel/lib/log.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
-#include "msg/call.h"
+#include "msg/request/call.h"
 #include "tasks/process/group.h"
 
 struct sending {

@@ -18,8 +18,8 @@
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
-#include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/request/call.h"
 #include "tasks/freeze/freeze.h"
 #include "tasks/handover/handover.h"
 

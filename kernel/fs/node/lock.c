@@ -10,7 +10,7 @@
 #include "kernel/lib/log.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
-#include "msg/call.h"
+#include "msg/request/call.h"
 #include "tasks/process/call.h"
 #include "tasks/remote/operation.h"
 #include "tasks/thread/thread.h"

@@ -21,8 +21,8 @@
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
 #include "mm/mempolicy/mempolicy.h"
-#include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/request/call.h"
 #include "msg/slice.h"
 #include "tasks/remote/operation.h"
 

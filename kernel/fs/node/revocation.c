@@ -18,7 +18,7 @@
 #include "mm/change/revoke.h"
 #include "mm/frame/heap.h"
 #include "mm/space/space.h"
-#include "msg/call.h"
+#include "msg/request/call.h"
 #include "tasks/remote/notify.h"
 #include "tasks/remote/operation.h"
 #include "tasks/remote/work.h"

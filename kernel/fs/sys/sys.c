@@ -9,7 +9,7 @@
 #include "kernel/instance/instance.h"
 #include "kernel/lib/printf.h"
 #include "kernel/lib/string.h"
-#include "msg/call.h"
+#include "msg/request/call.h"
 
 static bool has(const struct sys_cpus *cpus, uint32_t cpu)
 {

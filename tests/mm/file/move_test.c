@@ -14,8 +14,8 @@
 #include "mm/frame/frame.h"
 #include "mm/frame/object_page.h"
 #include "mm/frame/reference.h"
-#include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/request/call.h"
 #include "tests/stand_in/heap.h"
 #include "tests/test.h"
 

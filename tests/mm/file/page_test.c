@@ -17,8 +17,8 @@
 #include "mm/frame/give.h"
 #include "mm/frame/object_page.h"
 #include "mm/frame/reference.h"
-#include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/request/call.h"
 #include "tests/test.h"
 
 #define FILES 0u /* the file's kernel */

@@ -12,9 +12,9 @@
 #include "mm/lease/wire.h"
 #include "mm/space/entry.h"
 #include "mm/space/question.h"
-#include "msg/call.h"
 #include "msg/channel.h"
-#include "msg/long_answer.h"
+#include "msg/request/call.h"
+#include "msg/request/long_answer.h"
 #include "tests/stand_in/heap.h"
 #include "tests/test.h"
 

@@ -8,7 +8,7 @@
 #include "kernel/lib/log.h"
 #include "mm/fault/still.h"
 #include "mm/move/internal.h"
-#include "msg/call.h"
+#include "msg/request/call.h"
 #include "tests/test.h"
 
 #define FRAME (9 * PAGE_SIZE)

@@ -6,8 +6,8 @@
 
 #include "kernel/abi/errno.h"
 #include "mm/seen/hint.h"
-#include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/request/call.h"
 
 #define LOOK (seen_half_ns / 10) /* the shortest period */
 #define FOLLOWS(policy) ((uint16_t)(POLICY_BALANCING | (seen_policy_find(policy) + 1) << POLICY_FOLLOW_SHIFT))

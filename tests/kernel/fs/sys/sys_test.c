@@ -7,7 +7,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/fs/proc/report.h"
 #include "kernel/instance/instance.h"
-#include "msg/call.h"
+#include "msg/request/call.h"
 #include "tests/test.h"
 
 #define CPUS 40u

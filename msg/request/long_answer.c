@@ -1,5 +1,5 @@
 /* Long and late answers. See the header. */
-#include "msg/long_answer.h"
+#include "msg/request/long_answer.h"
 
 #include "msg/channel_internal.h"
 

@@ -5,13 +5,13 @@
  *
  * A relay needs memory for the answers. Without it, it refuses, and the asker asks those kernels itself; so it does if
  * the relay dies, which may have asked them before: requests that are multicast may be handled twice. */
-#include "msg/multicast.h"
+#include "msg/request/multicast.h"
 
 #include "kernel/abi/errno.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
-#include "msg/call.h"
 #include "msg/channel_internal.h"
+#include "msg/request/call.h"
 #include "msg/wire.h"
 
 #define FAN 8u     /* parts of a set that is divided */

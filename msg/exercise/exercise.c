@@ -2,7 +2,7 @@
  *
  * Every one-way message of a checked exercise with 24 bytes or more begins with its stream, its number in the stream
  * and the seed; the rest is a function of these. */
-#include "msg/exercise.h"
+#include "msg/exercise/exercise.h"
 
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
@@ -11,8 +11,8 @@
 #include "kernel/wait/completion.h"
 #include "msg/channel_internal.h"
 #include "msg/idle.h"
-#include "msg/long_answer.h"
-#include "msg/multicast.h"
+#include "msg/request/long_answer.h"
+#include "msg/request/multicast.h"
 
 #define CHECKED 24u /* bytes of the head of a checked message */
 

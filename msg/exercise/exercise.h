@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "kernel/abi/kettle.h"
-#include "msg/call.h"
+#include "msg/request/call.h"
 
 struct exercise {
     uint32_t operation; /* KETTLE_MESSAGES_* */

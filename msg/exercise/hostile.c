@@ -3,14 +3,14 @@
  * A payload is made of words that are likely to reach far into a handler: the victim's ids, small numbers, kernels,
  * addresses of programs and of frames, limits, and some that are merely random. What orders from kernel 0 alone would
  * do is refused by the receiver without a look at the payload, so these are sent, too. */
-#include "msg/hostile.h"
+#include "msg/exercise/hostile.h"
 
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/base/layout.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
-#include "msg/call.h"
 #include "msg/channel_internal.h"
+#include "msg/request/call.h"
 
 #define PATIENCE 20000000ull /* ns: for an answer; some requests are kept */
 #define NEAR (8ull << 20)

@@ -1,4 +1,4 @@
-/* The table of requests that are under way, and the credits. msg/call.h has the interface for requesters.
+/* The table of requests that are under way, and the credits. msg/request/call.h has the interface for requesters.
  *
  * A request id is a slot of the table and the slot's generation, so a late reply to a reused slot is recognised. A
  * credit is the right to have one unanswered request at the peer, and guarantees room for its short reply. It is
@@ -8,8 +8,8 @@
 
 #include "kernel/abi/errno.h"
 #include "kernel/lib/list.h"
-#include "msg/call.h"
 #include "msg/channel_internal.h"
+#include "msg/request/call.h"
 
 #define REQUEST_INDEX_BITS 12u
 #define REQUEST_BLOCK 64u /* slots that are allocated at a time */

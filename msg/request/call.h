@@ -68,7 +68,7 @@ int msg_call_within(const struct msg_policy *policy, uint32_t kernel, enum msg_t
 void msg_gather(kernel_set set, enum msg_type type, const void *data, uint32_t length, msg_answer each, void *context,
                 const char *why, uint64_t key);
 /* The same through relays where that is faster; then the order is not kept, and the ticket names the relay: see
- * msg/multicast.c. Replies of the type must be FIXED. */
+ * msg/request/multicast.c. Replies of the type must be FIXED. */
 void msg_multicast(kernel_set set, enum msg_type type, const void *data, uint32_t length, msg_answer each,
                    void *context, const char *why, uint64_t key);
 

@@ -1,5 +1,5 @@
 /* A request whose task waits for the answer. See the header. */
-#include "msg/call.h"
+#include "msg/request/call.h"
 
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
@@ -8,7 +8,7 @@
 #include "kernel/lib/string.h"
 #include "msg/channel_internal.h"
 #include "msg/idle.h"
-#include "msg/request.h"
+#include "msg/request/request.h"
 #include "msg/wire.h"
 
 #define LOOKS_AT_PEER 16u /* of so many polls one is for the messages of all peers */

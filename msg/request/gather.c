@@ -1,8 +1,8 @@
-/* One request to each of a set of kernels, with all answers gathered. See msg/call.h. */
+/* One request to each of a set of kernels, with all answers gathered. See msg/request/call.h. */
 #include "kernel/wait/completion.h"
-#include "msg/call.h"
 #include "msg/channel_internal.h"
-#include "msg/request.h"
+#include "msg/request/call.h"
+#include "msg/request/request.h"
 
 #define GATHER_NEAR 8u /* kernels asked at the same time without allocating memory */
 

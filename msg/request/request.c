@@ -1,5 +1,5 @@
 /* The table of requests. See the header. */
-#include "msg/request.h"
+#include "msg/request/request.h"
 
 #include "kernel/lib/log.h"
 #include "msg/quiet.h"

@@ -17,18 +17,14 @@ enum { BOARD_LOAD = MSG_BOARD_LOAD, BOARD_FREE, BOARD_TIME };
 static volatile uint64_t total;   /* [a] load of this kernel */
 static volatile uint64_t counted; /* [a] ns: when the free frames were counted */
 
-void load_publish(struct cpu_queue *queue)
+/* LOAD is that of QUEUE, and another one is published of it. */
+static void publish(struct cpu_queue *queue, uint64_t load)
 {
-    uint64_t load = __atomic_load_n(&queue->run.load, __ATOMIC_RELAXED); /* another CPU may be changing it */
-    volatile uint64_t *board;
-    uint64_t before, sum, now;
+    uint64_t before = __atomic_exchange_n(&queue->published, load, __ATOMIC_SEQ_CST); /* so TOTAL is the sum of all */
+    uint64_t now = clock_now(), sum;
+    volatile uint64_t *board = msg_board_own();
 
-    if (load == queue->published)
-        return;
-    before = __atomic_exchange_n(&queue->published, load, __ATOMIC_RELAXED); /* so TOTAL is the sum of them all */
     __atomic_fetch_add(&total, load - before, __ATOMIC_RELAXED);
-    now = clock_now();
-    board = msg_board_own();
     if (now - counted > FREE_INTERVAL) {
         struct frame_stats frames;
 
@@ -42,6 +38,16 @@ void load_publish(struct cpu_queue *queue)
         memory_fence();
     } while (__atomic_load_n(&total, __ATOMIC_RELAXED) != sum);
     __atomic_store_n(&board[BOARD_TIME], now, __ATOMIC_RELEASE);
+}
+
+/* Another CPU may be changing the load, and have looked whether it is published before what was here is published. */
+void load_publish(struct cpu_queue *queue)
+{
+    uint64_t load;
+
+    while ((load = __atomic_load_n(&queue->run.load, __ATOMIC_RELAXED)) !=
+           __atomic_load_n(&queue->published, __ATOMIC_RELAXED))
+        publish(queue, load);
 }
 
 void load_read(uint32_t kernel, struct load_view *view)

@@ -183,6 +183,23 @@ TEST(load_once, "the load of a CPU that two publish at once counts once")
     check_board(load_of(1024));
 }
 
+static void leave(void *context)
+{
+    struct cpu_queue *queue = context;
+
+    queue->run.load = 0;
+    load_publish(queue);
+}
+
+TEST(load_gone, "a thread that has left its CPU before another one has published it is not on the board")
+{
+    begin();
+    queues[1]->run.load = load_of(1024);
+    overtake_at(queues[1], leave, queues[1]);
+    load_publish(queues[1]);
+    check_board(0);
+}
+
 TEST(load_started, "a thread that is started on another CPU is on the board before that CPU is told of it")
 {
     struct thread thread = {.state = THREAD_BLOCKED, .group = &group};

@@ -4,12 +4,14 @@
  * gets ours, and once the others have become right, every wait ends and all memory for requests and relays is free.
  *
  * sources: tests/stand_in/state/first.c msg/ring.c msg/message.c msg/channel.c msg/send.c msg/receive.c
- * msg/request/call.c
+ *
+ * sources: msg/request/call.c
  *
  * sources: msg/doorbell.c msg/request/request.c msg/request/gather.c msg/fragment.c msg/dispatch.c
  *
  * sources: msg/request/kept.c msg/request/multicast.c msg/idle.c msg/stats.c msg/inject.c msg/trace.c msg/control.c
- * msg/report.c
+ *
+ * sources: msg/report.c
  *
  * sources: tests/stand_in/state/last.c boot/options/control.c boot/options/options.c kernel/wait/completion.c
  *

@@ -2,7 +2,8 @@
  * then.
  *
  * sources: msg/ring.c msg/message.c msg/channel.c msg/send.c msg/receive.c msg/request/call.c msg/request/kept.c
- * msg/request/multicast.c
+ *
+ * sources: msg/request/multicast.c
  *
  * sources: msg/doorbell.c msg/request/request.c msg/request/gather.c msg/fragment.c msg/dispatch.c
  *

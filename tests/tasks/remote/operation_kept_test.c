@@ -1,10 +1,12 @@
 /* Operations whose requests are kept until an event, and given up meanwhile.
  *
  * sources: msg/ring.c msg/message.c msg/channel.c msg/send.c msg/receive.c msg/request/call.c msg/request/kept.c
- * msg/request/multicast.c
+ *
+ * sources: msg/request/multicast.c
  *
  * sources: msg/doorbell.c msg/request/request.c msg/request/gather.c msg/request/long_answer.c msg/fragment.c
- * msg/dispatch.c
+ *
+ * sources: msg/dispatch.c
  *
  * sources: msg/idle.c msg/stats.c msg/inject.c msg/trace.c msg/control.c msg/report.c boot/options/control.c
  *

@@ -286,9 +286,9 @@ void sched_timer_interrupt(void)
     bool crowded;
 
     queue->armed = SCHED_NEVER;
+    alive_tick(now);
     if (msg_due() != 0 && now >= msg_due())
         msg_due_interrupt();
-    alive_tick(now);
     tlb_tick(now);
     wake_sleepers(queue, now);
     spin_lock(&queue->lock);

@@ -92,3 +92,12 @@ def test_benchmark_cases_run(run):
     assert done.status == 0, done.explain()
     for case in ("round_trip.65536.sleeping", "one_way.4096.running", "handler.48.polled", "multicast.32.2"):
         assert case.encode() in done.stdout, done.explain()
+
+
+def test_a_kernel_to_which_many_report_goes_on_to_take_its_timer(run):
+    """Sixteen CPUs share the emulator's clock, so a report takes milliseconds, and fifteen kernels send the next one when one is answered."""
+    done = run("--icount", "6", "--seed", "1", "--cpus", "16", "--nodes", "8", "--kernels", "core", "--append",
+               "poll=0 numa=first-touch numaperiod=10 death=50", "--",
+               "numabench", "--json", "--sequence", "cross", "--elements", "4096", "--passes", "5", "--repeat", "1")
+    assert done.status == 0, done.explain()
+    assert "has died" not in done.log

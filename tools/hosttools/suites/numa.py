@@ -35,7 +35,7 @@ OPTIONS = {"kettle": ("--icount", "0", "--seed", "1"), "linux": ("--os", "linux"
 CPUS, NODES = 4, 2
 MODEL = "opteron-2,cache=128K:16,llc=256K:16"
 MAP_CPUS, MAP_MODEL = 8, "opteron-8,prefetch=0"
-MOVE_CPUS, MOVE_MEMORY, MOVE_MODEL = 16, "6G", "opteron-8"
+MOVE_CPUS, MOVE_NODES, MOVE_MEMORY, MOVE_MODEL = 16, 8, "6G", "opteron-8"
 MOVES = (1000, 3000, 10000, 130000)
 MOVE_LONGEST = "*.[mo][an]*.interleaved"  # the two ways of the most pages: mbind.master and move_pages.one
 MOVE_LIMIT = 1.3  # times a copy of a page and an entry of it
@@ -82,7 +82,7 @@ def plan(options: argparse.Namespace) -> list[Run]:
     runs.append(_run(f"list-{size}", "balanced", machine, program))
     runs += _pair("map", 0, ("--cpus", str(MAP_CPUS), "--nodes", "8", "--numa-model", MAP_MODEL),
                   ("numabench", "--json", "--sequence", "map"))
-    machine = ("--cpus", str(MOVE_CPUS), "--nodes", "8", "--mem", MOVE_MEMORY, "--numa-model", MOVE_MODEL)
+    machine = ("--cpus", str(MOVE_CPUS), "--nodes", str(MOVE_NODES), "--mem", MOVE_MEMORY, "--numa-model", MOVE_MODEL)
     for number, pages in enumerate(MOVES[:1] if options.quick else MOVES):
         ways = ("--way", MOVE_LONGEST) if pages == MOVES[-1] else ()
         runs += _pair(f"move-{pages}", number, machine, ("migbench", "--json", "--pages", str(pages), *ways))
@@ -254,13 +254,14 @@ def _walk_table(data: Json) -> list[str]:
 
 
 def least(data: Json, way: str, count: int, side: str) -> float | None:
-    """Modelled cycles of a copy of a page as WAY finds them, by a thread where its caller is, and of a change of its entry. None: not
-    measured."""
+    """Modelled cycles of a copy of a page as WAY finds them, by a thread where its caller is, and of a change of its entry; less where some
+    pages are on the last node already. None: not measured."""
     costs, start = _costs(data), way.rpartition(".")[2]
+    moving = 1 - 1 / MOVE_NODES if start == "interleaved" and ".distributed." not in way else 1
     caller = "master" if ".master." in way else "other"
     copies = [costs.get((f"cost.copy.{name}.{start}", count, side)) for name in (caller, "master")]
     copy, entry = next(filter(None, copies), None), costs.get((f"cost.entry.master.{start}", count, side))
-    return copy[0] + entry[0] if copy and entry else None
+    return moving * (copy[0] + entry[0]) if copy and entry else None
 
 
 def goals(data: Json) -> list[Target]:
@@ -323,7 +324,7 @@ def _moves(data: Json) -> tuple[str, list[Plot]]:
     text = ("## Moving pages\n\n16 threads, each bound to a CPU, two on each of eight nodes; the pages begin on node 0, or "
             "interleaved over all. The caller is on node 0 (`master`) or on node 5. Of a page, user and kernel, all CPUs. `cost.copy` is the "
             "program's own copy of a page to the last node, and `cost.entry` an mprotect of all pages. Moving may take "
-            f"{MOVE_LIMIT} times both together:\n\n"
+            f"{MOVE_LIMIT} times both together, for each page that moves: of interleaved ones an eighth is on the last node already.\n\n"
             + table(head, rows))
     plots = [Plot(f"move-{kind}", f"Moving pages with {kind}", "pages", "modelled cycles of a page",
                   [str(count) for count in sorted(counts)], {name: line for name, line in lines.items() if name.startswith(kind) and any(value is not None for value in line)})

@@ -152,8 +152,8 @@ static inline const struct ring_slot *next_slot(const struct ring_receiver *ring
 }
 
 /* Takes and handles the message in SLOT, the next one of RING, whose last word is PUBLISH; or a run of fragments.
- * SEVERAL is a constant: whether the instance has several CPUs. Returns msg_ticks from before it is handled. */
-static inline __attribute__((always_inline)) uint64_t
+ * SEVERAL is a constant: whether the instance has several CPUs. */
+static inline __attribute__((always_inline)) void
 take_next(struct peer *peer, struct ring_receiver *ring, const struct ring_slot *slot, uint64_t publish, bool several)
 {
     uint64_t header = slot->header, now;
@@ -179,11 +179,10 @@ take_next(struct peer *peer, struct ring_receiver *ring, const struct ring_slot 
         handle(row, &taken.m);
     else
         handle_other(peer, ring == &peer->in[MSG_URGENT] ? MSG_URGENT : MSG_ORDINARY, &taken);
-    return now;
 }
 
-/* Takes up to QUANTUM messages or runs of fragments, and at most one after END, as msg_ticks. True: the ring may have
- * more. */
+/* Takes up to QUANTUM messages or runs of fragments, at least one, and none after END, as msg_ticks. True: the ring may
+ * have more. */
 static inline __attribute__((always_inline)) bool drain(struct peer *peer, enum msg_class class, uint64_t end,
                                                         bool several)
 {
@@ -195,7 +194,8 @@ static inline __attribute__((always_inline)) bool drain(struct peer *peer, enum 
 
         if ((uint16_t)publish != ring_sequence(ring->next))
             return false;
-        if (take_next(peer, ring, slot, publish, several) > end)
+        take_next(peer, ring, slot, publish, several);
+        if (msg_ticks() > end)
             break;
     }
     return true;

@@ -120,7 +120,7 @@ def test_a_minute_beside_writers_says_what_was_lost():
             "writes": 1000, "lost": 0, "reads": 2000, "wrong": 0, "reader_faults": 2, "writer_faults": 30, "median_ns": 1500, "rare_ns": 40000,
             "longest_ns": 7_000_000}
     report = numa.report(bench_data.data("numa", {**run("minute-4"), "output": [case]}))
-    assert "| 4 | 60 | 5 | 3 | 1,000 | 0 | 2,000 | 0 | 2 | 30 | 1.50 | 40.0 | 7.0 |" in report.tables[-1]
+    assert "| 4, in turns | 60 | 5 | 3 | 1,000 | 0 | 2,000 | 0 | 2 | 30 | 1.50 | 40.0 | 7.0 |" in report.tables[-1]
     assert [goal.verdict() for goal in report.goals] == ["met", "met", "missed"]
 
 

@@ -7,7 +7,8 @@ beside it moves them while others write and read them. Five groups of runs:
     map-SIDE         what a CPU pays for a line that another one has written, for all pairs, on eight nodes
     move-N-SIDE      N pages moved by mbind and move_pages, on eight nodes with 16 CPUs; and what a copy and an entry cost there
     walks-SIDE       the first sequence with a list whose page tables no cache holds: how far the walks of a thread that moves are
-    minute-K         for a minute, 8 writers, 4 readers and a mover of all their pages, on K kernels, while messages are held back
+    minute-K         for a minute, 8 writers, 4 readers and a mover of all their pages, on K kernels, while messages are held back; CPUs take
+                     turns, and in minute-K-parallel each is a thread of the host
 
 Linux is that with and without its automatic balancing, which moves pages to who accesses them: `balanced` is the stock kernel as it
 comes, `linux` has numa_balancing=disable. Caches are an eighth of that machine's: the lists, whose sizes follow them, are as much shorter. A cycle here is one of the
@@ -16,6 +17,7 @@ model, of a CPU in user mode, walks of page tables included: what the kernel add
 
 import argparse
 import fnmatch
+import itertools
 import statistics
 from typing import Any, Callable, Iterator, Sequence
 
@@ -43,6 +45,7 @@ WALK_MODEL, WALK_MEMORY = "opteron-2,cache=64K:16,llc=128K:16", "1G"
 WALK_ELEMENTS, WALK_ELEMENTS_QUICK = 1 << 20, 1 << 16  # 64 MiB: ten times the TLB's pages, whose entries have as many lines as a node's cache
 MINUTE_MACHINE = ("--cpus", "8", "--nodes", "4", "--inject", "seed=1")
 MINUTE_KERNELS = (1, 2, 4, 8)
+MINUTE_TCG = {"": "single", "-parallel": "multi"}
 MINUTE, MINUTE_QUICK = 60, 2  # seconds
 MINUTE_GOALS = (("lines of writers that were lost", "lost"), ("reads that found a wrong line", "wrong"), ("faults of readers", "reader_faults"))
 LINE = 64
@@ -90,8 +93,8 @@ def plan(options: argparse.Namespace) -> list[Run]:
     runs += _pair("walks", 0, ("--cpus", str(CPUS), "--nodes", str(NODES), "--mem", WALK_MEMORY, "--numa-model", WALK_MODEL),
                   ("numabench", "--json", "--sequence", "sequential", "--small", "--elements", str(elements), "--repeat", "1"))
     seconds = MINUTE_QUICK if options.quick else MINUTE
-    for kernels in MINUTE_KERNELS:
-        runs.append(Run(f"minute-{kernels}", (*MINUTE_MACHINE, "--kernels", str(kernels)),
+    for kernels, (suffix, tcg) in itertools.product(MINUTE_KERNELS, MINUTE_TCG.items()):
+        runs.append(Run(f"minute-{kernels}{suffix}", (*MINUTE_MACHINE, "--tcg", tcg, "--kernels", str(kernels)),
                         ("movebench", "--json", "--seconds", str(seconds)), RUN_LIMIT))
     return runs
 
@@ -269,27 +272,28 @@ def goals(data: Json) -> list[Target]:
     found = [Target(f"{way}, {count:,} pages: modelled cycles of a page, over those of a copy and an entry", MOVE_LIMIT, cycles / lowest, 2)
              for (way, count, side), (cycles, _) in _costs(data).items()
              if side == SIDES[0] and (lowest := least(data, way, count, side)) is not None and not way.startswith("cost.")]
-    for kernels, case in _minutes(data):
-        found += [Target(f"{what}, {kernels} kernel{'s' if kernels > 1 else ''}", 0, case[key]) for what, key in MINUTE_GOALS]
+    for kernels, how, case in _minutes(data):
+        found += [Target(f"{what}, {kernels} kernel{'s' if kernels > 1 else ''}, {how}", 0, case[key]) for what, key in MINUTE_GOALS]
     return found
 
 
-def _minutes(data: Json) -> Iterator[tuple[int, Json]]:
-    """The runs beside writers: kernels, and what was told."""
+def _minutes(data: Json) -> Iterator[tuple[int, str, Json]]:
+    """The runs beside writers: kernels, how CPUs are run, and what was told."""
     for run in data["runs"]:
-        if run["name"].startswith("minute-"):
+        group, _, rest = run["name"].partition("-")
+        if group == "minute":
             for case in run["output"]:
-                yield int(run["name"].rpartition("-")[2]), case
+                yield int(rest.partition("-")[0]), "in parallel" if "-" in rest else "in turns", case
 
 
 def _minute_table(data: Json) -> list[str]:
-    rows = [[str(kernels), f"{case['duration'] / 1e9:.0f}", f"{case['count']:,}", f"{case['rounds']:,}", f"{case['writes']:,}", str(case["lost"]),
+    rows = [[f"{kernels}, {how}", f"{case['duration'] / 1e9:.0f}", f"{case['count']:,}", f"{case['rounds']:,}", f"{case['writes']:,}", str(case["lost"]),
              f"{case['reads']:,}", str(case["wrong"]), str(case["reader_faults"]), f"{case['writer_faults']:,}",
              f"{case['median_ns'] / 1e3:,.2f}", f"{case['rare_ns'] / 1e3:,.1f}", f"{case['longest_ns'] / 1e6:,.1f}"]
-            for kernels, case in _minutes(data)]
+            for kernels, how, case in _minutes(data)]
     if not rows:
         return []
-    head = ["kernels", "seconds", "pages moved", "rounds", "writes", "lines lost", "reads", "lines wrong", "faults of readers", "faults of writers",
+    head = ["kernels, CPUs", "seconds", "pages moved", "rounds", "writes", "lines lost", "reads", "lines wrong", "faults of readers", "faults of writers",
             "median access, us", "one in 100,000, us", "the longest, ms"]
     return ["## Pages that go round all nodes while others use them\n\n8 CPUs on 4 nodes; messages are held back by a seeded schedule. 8 writers, "
             "which go from place to place, leave a count and its checksum in a line of their own in each of 96 pages; 4 readers check them and "

@@ -129,6 +129,9 @@ static inline void msg_set_special(bool special)
     msg_direct = false;
 }
 
+/* Ticks after which a poll takes no further message, about a millisecond: interrupts are off as long. */
+#define MSG_POLL_TICKS (instance.rates.tsc_hz >> (10 + MSG_TICK_SHIFT))
+
 /* Return NULL if there is no such kernel, or for this kernel. */
 static inline struct sender_class *msg_sender(uint32_t kernel, enum msg_class class)
 {

@@ -11,9 +11,15 @@
 /* [a] ns, as clock_now: when the first CPU looks for messages again; 0: when it is rung */
 static volatile uint64_t look_due;
 
+static bool is_first(void)
+{
+    return !cpu_several || cpu_index() == 0;
+}
+
+/* Another CPU than the first could only find that due what that one alone does, again and again. */
 uint64_t msg_due(void)
 {
-    uint64_t look = look_due, held = inject_due;
+    uint64_t look = is_first() ? look_due : 0, held = inject_due;
 
     return look == 0 || (held != 0 && held < look) ? held : look;
 }
@@ -50,46 +56,66 @@ void msg_look_later(void)
         look_at(clock_now() + LEAVE_NS);
 }
 
-/* There are messages. Takes some until the doorbell can be armed, or else has a timer replace it. */
-static __attribute__((noinline)) void leave_messages(void)
+/* A poll with interrupts off. The look counts as a beat: what a poll takes is bounded, and the timer's turn comes. */
+static bool poll(void)
 {
-    uint64_t start = clock_now(), taken;
+    msg_note_look();
+    return msg_poll();
+}
 
-    for (uint32_t polls = 0; polls < LEAVE_POLLS; polls++) {
-        msg_poll();
+/* There are messages. Takes some until the doorbell can be armed, or else has a timer replace it. START: msg_ticks when
+ * this CPU began to take messages. Where one takes long, as on an emulator whose CPUs share a clock, it was enough. */
+static __attribute__((noinline)) void leave_messages(uint64_t start)
+{
+    uint64_t taken;
+
+    for (uint32_t polls = 0; polls < LEAVE_POLLS && msg_ticks() - start <= MSG_POLL_TICKS; polls++) {
+        poll();
         cpu_relax(); /* another CPU may be polling, and its handler may wait for a TLB shootdown of this CPU */
         if (msg_doorbell_arm()) {
             look_due = 0;
             return;
         }
     }
-    taken = clock_now() - start;
+    taken = msg_ticks_to_ns(msg_ticks() - start);
     msg_stats.looks_later++;
-    look_at(start + taken + (taken > LEAVE_NS ? taken : LEAVE_NS));
+    look_at(clock_now() + (taken > LEAVE_NS ? taken : LEAVE_NS));
 }
 
-void msg_doorbell_leave(void)
+static void leave(uint64_t start)
 {
     if (msg_doorbell_arm())
         look_due = 0;
     else
-        leave_messages();
+        leave_messages(start);
+}
+
+void msg_doorbell_leave(void)
+{
+    leave(msg_ticks());
+}
+
+/* What an interrupt does: takes messages, and leaves. Returns whether there were any. */
+static bool take_and_leave(void)
+{
+    uint64_t start = msg_ticks();
+    bool any = poll();
+
+    leave(start);
+    return any;
 }
 
 void msg_doorbell_interrupt(void)
 {
     msg_stats.doorbells_received++;
-    msg_poll();
-    msg_doorbell_leave();
+    take_and_leave();
     cpu_pause(); /* who rang polls for the answer, and may share the core, or an emulator's thread */
 }
 
 void msg_due_interrupt(void)
 {
-    bool any = msg_poll();
+    bool leaves = is_first() && look_due != 0 && clock_now() >= look_due;
 
-    if ((!cpu_several || cpu_index() == 0) && look_due != 0 && clock_now() >= look_due)
-        msg_doorbell_leave();
-    if (any)
+    if (leaves ? take_and_leave() : msg_poll())
         cpu_pause(); /* as above */
 }

@@ -2,14 +2,16 @@
  *
  * The fast path through drain() is for a message whose header is exactly what its row expects. All others, and all
  * messages while the trace or fault injection is on, take the slow path: msg/fragment.c, msg/dispatch.c. */
+#include "kernel/arch/x86_64/apic.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/arch/x86_64/silence.h"
+#include "kernel/arch/x86_64/traps.h"
 #include "kernel/lib/string.h"
 #include "msg/channel_internal.h"
 #include "msg/inject.h"
 
 #define QUANTUM 8u /* messages taken from one ring before the next check for urgent messages and other peers */
-#define QUANTA 64u /* after so many a poll ends, in an instance with one CPU, whatever peers still send */
+#define QUANTA 64u /* after so many a poll ends, whatever peers still send; or after MSG_POLL_TICKS */
 
 struct spinlock msg_rx_lock;
 union msg_seen msg_seen __attribute__((aligned(64)));
@@ -179,8 +181,10 @@ take_next(struct peer *peer, struct ring_receiver *ring, const struct ring_slot 
         handle_other(peer, ring == &peer->in[MSG_URGENT] ? MSG_URGENT : MSG_ORDINARY, &taken);
 }
 
-/* Takes up to QUANTUM messages or runs of fragments. True: the ring may have more. */
-static inline __attribute__((always_inline)) bool drain(struct peer *peer, enum msg_class class, bool several)
+/* Takes up to QUANTUM messages or runs of fragments, at least one, and none after END, as msg_ticks. True: the ring may
+ * have more. */
+static inline __attribute__((always_inline)) bool drain(struct peer *peer, enum msg_class class, uint64_t end,
+                                                        bool several)
 {
     struct ring_receiver *ring = &peer->in[class];
 
@@ -191,18 +195,20 @@ static inline __attribute__((always_inline)) bool drain(struct peer *peer, enum 
         if ((uint16_t)publish != ring_sequence(ring->next))
             return false;
         take_next(peer, ring, slot, publish, several);
+        if (msg_ticks() > end)
+            break;
     }
     return true;
 }
 
-static __attribute__((noinline)) bool drain_several(struct peer *peer, enum msg_class class)
+static __attribute__((noinline)) bool drain_several(struct peer *peer, enum msg_class class, uint64_t end)
 {
-    return drain(peer, class, true);
+    return drain(peer, class, end, true);
 }
 
-static __attribute__((noinline)) bool drain_one_cpu(struct peer *peer, enum msg_class class)
+static __attribute__((noinline)) bool drain_one_cpu(struct peer *peer, enum msg_class class, uint64_t end)
 {
-    return drain(peer, class, false);
+    return drain(peer, class, end, false);
 }
 
 /* RING is empty: notes how many slots in a row were taken from it. */
@@ -326,7 +332,7 @@ static bool drain_special(struct peer *peer, enum msg_class class)
     return true;
 }
 
-static inline __attribute__((always_inline)) void serve(enum msg_class class)
+static inline __attribute__((always_inline)) void serve(enum msg_class class, uint64_t end)
 {
     uint64_t rest = busy[class] & ~0ull << turn[class];
     uint32_t kernel = (uint32_t)__builtin_ctzll(rest != 0 ? rest : busy[class]);
@@ -334,8 +340,8 @@ static inline __attribute__((always_inline)) void serve(enum msg_class class)
     bool more;
 
     more = msg_special   ? drain_special(peer, class)
-           : cpu_several ? drain_several(peer, class)
-                         : drain_one_cpu(peer, class);
+           : cpu_several ? drain_several(peer, class, end)
+                         : drain_one_cpu(peer, class, end);
     turn[class] = (kernel + 1) % KERNELS_MAX;
     if (more)
         return;
@@ -347,7 +353,8 @@ static inline __attribute__((always_inline)) void serve(enum msg_class class)
 
 /* Ends a poll while rings may have more: what was announced there counts as not seen. A ring of which the last message
  * has just been taken is announced no more, so its sender's wish for room is answered now, or never. And what is left
- * may have been announced long ago and held back since: then no doorbell rings for it, and a timer has to. */
+ * may have been announced long ago and held back since: then no doorbell rings for it, and a timer has to. Nor does one
+ * if the first CPU has armed and halted while another one polled; that one rings. */
 static __attribute__((noinline)) void leave_rest(void)
 {
     for (uint64_t rest = busy[MSG_URGENT] | busy[MSG_ORDINARY]; rest != 0; rest &= rest - 1) {
@@ -358,35 +365,43 @@ static __attribute__((noinline)) void leave_rest(void)
             notify_of_room(peer);
     }
     busy[MSG_URGENT] = busy[MSG_ORDINARY] = 0;
-    msg_look_later();
+    if (!cpu_several || cpu_index() == 0) {
+        msg_look_later();
+    } else {
+        memory_fence(); /* whoever takes the interrupt sees what counts as not seen */
+        apic_send(cpus[0]->apic_id, VECTOR_DOORBELL);
+    }
 }
 
 static __attribute__((noinline)) bool poll_in_turn(bool any)
 {
     bool scanned = false;
     uint32_t quanta = 0;
+    uint64_t end = msg_ticks() + MSG_POLL_TICKS;
 
     if (inject_due != 0) {
         busy[MSG_ORDINARY] |= inject_released(MSG_ORDINARY);
         busy[MSG_URGENT] |= inject_released(MSG_URGENT);
     }
     /* While this CPU polls, the first CPU may arm the doorbell and halt, and no sender rings again for a word for which
-     * it has rung. So this CPU has to take everything that is pending. With only one CPU, the same CPU checks again
-     * before it halts, and a poll may end while there is more. */
+     * it has rung. So this CPU has to take everything that is pending, or ring itself (leave_rest). With only one CPU,
+     * the same CPU checks again before it halts. Interrupts are off, and timers, programs and the beats by which
+     * others know that this kernel lives wait for the end of the poll: so it ends, whatever comes. */
     for (;;) {
         if (!scanned || cpu_several || (busy[MSG_URGENT] | busy[MSG_ORDINARY]) != 0)
             scan_hints();
         if ((busy[MSG_URGENT] | busy[MSG_ORDINARY]) == 0)
             break;
-        if (any)
-            silence_begin();
-        serve(busy[MSG_URGENT] != 0 ? MSG_URGENT : MSG_ORDINARY);
-        cpu_answer(); /* this loop may run for any length of time if there are several CPUs */
-        any = scanned = true;
-        if (++quanta == QUANTA && !cpu_several) {
+        if (quanta == QUANTA || (quanta > 0 && msg_ticks() > end)) {
             leave_rest();
             break;
         }
+        if (any)
+            silence_begin();
+        serve(busy[MSG_URGENT] != 0 ? MSG_URGENT : MSG_ORDINARY, end);
+        cpu_answer();
+        any = scanned = true;
+        quanta++;
     }
     msg_direct = !cpu_several && !msg_special && inject_due == 0 && room_wishes == 0;
     return any;

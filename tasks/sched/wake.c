@@ -286,9 +286,10 @@ void sched_timer_interrupt(void)
     bool crowded;
 
     queue->armed = SCHED_NEVER;
+    cpu_answer(); /* this interrupt goes before a shootdown's, and may be due again when it ends */
+    alive_tick(now);
     if (msg_due() != 0 && now >= msg_due())
         msg_due_interrupt();
-    alive_tick(now);
     tlb_tick(now);
     wake_sleepers(queue, now);
     spin_lock(&queue->lock);

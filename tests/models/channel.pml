@@ -33,8 +33,10 @@
  * BUG=14: who leaves while messages keep coming has no timer look for them.
  * BUG=15: a poll that ends early does not take back that it has seen the rest announced.
  * BUG=16: a poll that ends early, and has found what was held back, sets no timer for the rest.
+ * BUG=17: a poll of the second CPU that ends early does not ring the first one.
+ * BUG=18: it rings before its stores are seen.
  *
- * Seeded bugs: 1 to 16 (tests/models/run).
+ * Seeded bugs: 1 to 18 (tests/models/run).
  */
 #ifndef BUG
 #define BUG 0
@@ -428,6 +430,30 @@ inline poll(c)
                 busy[1] = false;
 #if defined(HELD) && BUG != 16
                 atomic { later = true; timer = true };
+#endif
+                break
+            :: true
+            fi
+#else
+            ; if
+            :: LOCKS && (busy[0] || busy[1]) -> /* the same, with two CPUs */
+#if BUG != 15
+                atomic {
+                    hint = load(c, SEEN);
+                    count = (busy[0] -> taken[0] % HINTS : hint % HINTS) +
+                            HINTS * (busy[1] -> taken[1] % HINTS : hint / HINTS);
+                    store(c, SEEN, count);
+                    count = 0;
+                    hint = 0
+                };
+#endif
+                busy[0] = false;
+                busy[1] = false;
+#if BUG != 17
+#if BUG != 18
+                fence(c);
+#endif
+                interrupt = true; /* the first CPU's timer, or the second one rings it */
 #endif
                 break
             :: true

@@ -11,6 +11,9 @@
  * sources: boot/options/options.c kernel/wait/completion.c */
 #include "tests/msg/layer.h"
 
+static struct cpu first_cpu, second_cpu = {.index = 1};
+struct cpu *test_cpu = &first_cpu;
+
 static void check_doorbell(const char *options)
 {
     begin(3, 1, options);
@@ -134,5 +137,83 @@ ALONE(flood_of_two, "a poll that has taken enough from two peers that keep sendi
     while (msg_poll()) {
     }
     CHECK(msg_doorbell_arm());
+    CHECK(!ring_ready(&msg_peers[PEER]->in[MSG_ORDINARY]) && !ring_ready(&msg_peers[OTHER]->in[MSG_ORDINARY]));
+}
+
+#define MS 1000000ull /* ns */
+
+static uint64_t slow_handled; /* messages */
+
+/* A machine on which each message takes 5 ms, and whose peers send the next one at once. */
+static void slow_flood(const struct msg *m)
+{
+    slow_handled++;
+    peers_pass(5 * MS);
+    flood_on(m);
+}
+
+static void begin_slow_flood(void)
+{
+    begin(3, 1, "");
+    instance.rates.tsc_hz = 2000000000; /* as peers_counts */
+    respond = slow_flood;
+    flood_left = 1000000;
+    slow_handled = 0;
+    msg_doorbell_arm();
+    send_numbers(PEER, MSG_TELL, 0, 8, 48);
+    send_numbers(OTHER, MSG_TELL, 0, 8, 48);
+}
+
+ALONE(flood_of_slow_messages, "where each message takes long, an interrupt ends after a few, and programs get as long")
+{
+    uint64_t start, took, due;
+
+    begin_slow_flood();
+    start = clock_now();
+    msg_doorbell_interrupt();
+    took = clock_now() - start;
+    CHECK(slow_handled > 0 && took < 30 * MS);
+    due = msg_due();
+    CHECK(due >= clock_now() + 5 * MS - MS / 10 && due <= clock_now() + took);
+    cpu_several = true;
+    test_cpu = &second_cpu; /* its timer would be due until the first one has looked, which may wait for it */
+    CHECK_EQ(msg_due(), 0);
+    test_cpu = &first_cpu;
+    cpu_several = false;
+    for (uint32_t i = 0; i < 20; i++) {
+        peers_counts = 2 * msg_due();
+        start = clock_now();
+        msg_due_interrupt();
+        CHECK(clock_now() - start < 30 * MS);
+        CHECK(msg_due() > clock_now());
+    }
+    flood_left = 0;
+    got_count = 0;
+    while (msg_poll()) {
+    }
+    CHECK(msg_doorbell_arm());
+    CHECK(!ring_ready(&msg_peers[PEER]->in[MSG_ORDINARY]) && !ring_ready(&msg_peers[OTHER]->in[MSG_ORDINARY]));
+}
+
+ALONE(flood_of_another_cpu, "another CPU than the first ends its poll, too, and rings the first, which finds the rest")
+{
+    uint64_t start;
+
+    begin_slow_flood();
+    cpu_several = true;
+    cpus[0]->apic_id = PEERS_APIC(OWN);
+    test_cpu = &second_cpu;
+    start = clock_now();
+    CHECK(msg_poll());
+    CHECK(clock_now() - start < 15 * MS);
+    CHECK_EQ(peers[OWN].rung, 1);
+    CHECK_EQ(msg_due(), 0);
+    test_cpu = &first_cpu;
+    flood_left = 0;
+    for (msg_doorbell_interrupt(); msg_due() != 0; msg_due_interrupt()) {
+        CHECK_EQ(peers[OWN].rung, 1);
+        peers_counts = 2 * msg_due();
+    }
+    CHECK_EQ(peers_head(OWN)->doorbell & 1, 1);
     CHECK(!ring_ready(&msg_peers[PEER]->in[MSG_ORDINARY]) && !ring_ready(&msg_peers[OTHER]->in[MSG_ORDINARY]));
 }

@@ -17,7 +17,7 @@ from hosttools.results.csv_file import write_csv
 from hosttools.results.runs import Run
 from hosttools.suites import numa
 
-ZERO = {key: 0 for key in (*numa_model.COLUMNS, "llc_hits", "forwards", "upgrades", "user", "kernel", "idle", "busiest")}
+ZERO = {key: 0 for key in (*numa_model.COLUMNS, "llc_hits", "forwards", "upgrades", "walk_cycles", "user", "kernel", "idle", "busiest")}
 
 
 def planned(quick=False):
@@ -56,7 +56,7 @@ def test_both_systems_take_turns_and_all_runs_can_be_made():
 
 def test_a_run_keeps_the_sums_of_the_model():
     cpu = {"cpu": 0, "node": 0, "lines_from_node": [1], "modelled_cycles": {"user": 5, "kernel": 6, "idle": 7},
-           **{key: 2 for key in (*numa_model.COLUMNS, "llc_hits", "forwards", "upgrades")}}
+           **{key: 2 for key in (*numa_model.COLUMNS, "llc_hits", "forwards", "upgrades", "walk_cycles")}}
     told = {"command": "qemu", "seconds": 1, "stdout": '{"case": "a", "region": 3, "count": 1}\n', "problem": "",
             "counts": [{"region": 3, "errors": 0, "open": False}],
             "numa_model": {"regions": [{"region": 3, "cpus": [cpu, cpu]}]}}
@@ -90,10 +90,44 @@ def test_the_map_and_the_moves_are_drawn(tmp_path):
     report = numa.report(data)
     heat = next(plot for plot in report.plots if plot.name == "map-kettle").heat
     assert heat[1][2] == 10.0 and heat[2][1] is None
-    assert "| mbind.a, 10 | - | - | 10 | 5 |" in report.tables[-1]
+    assert "| mbind.a, 10 | - | - | 10 | 5 | - | - |" in report.tables[-1]
     write_report("x", report, data, tmp_path)
     assert (tmp_path / "map-kettle.svg").exists() and not (tmp_path / "map-linux.svg").exists()
     assert "map-kettle.svg" in (tmp_path / "numa.md").read_text()
+
+
+def moved(*ways):
+    """A run of moves of ten pages: WAYS are names and modelled cycles of a page."""
+    return {**run("move-10-kettle"), "output": [{"case": f"{way}.10", "way": way, "region": number, "count": 10}
+                                               for number, (way, _) in enumerate(ways)],
+            "numa_model": {str(number): {**ZERO, "kernel": 10 * cycles} for number, (_, cycles) in enumerate(ways)}}
+
+
+def test_a_move_is_compared_with_a_copy_by_its_caller_and_an_entry():
+    data = bench_data.data("numa", moved(("mbind.master.default", 130), ("move_pages.one.default", 211), ("mbind.other.interleaved", 7),
+                                         ("cost.copy.master.default", 90), ("cost.copy.other.default", 150), ("cost.entry.master.default", 10),
+                                         ("mbind.master.interleaved", 110), ("cost.copy.master.interleaved", 92), ("cost.entry.master.interleaved", 8)))
+    report = numa.report(data)
+    assert [(goal.text.split(",")[0], goal.value, goal.verdict()) for goal in report.goals] == [
+        ("mbind.master.default", 1.3, "met"), ("move_pages.one.default", 211 / 160, "missed by 1.4 %"),
+        ("mbind.other.interleaved", 0.08, "met"), ("mbind.master.interleaved", 110 / 87.5, "met")]
+    assert "| move_pages.one.default, 10 | 211 | 0 | - | - | 1.32 | - |" in report.tables[-1]
+    assert "| mbind.other.interleaved, 10 | 7 | 0 | - | - | 0.08 | - |" in report.tables[-1]
+
+
+def test_a_minute_beside_writers_says_what_was_lost():
+    case = {"case": "round", "region": 0, "count": 5, "places": 4, "nodes": 4, "readers": 4, "duration": 60_000_000_000, "rounds": 3, "refused": 0,
+            "writes": 1000, "lost": 0, "reads": 2000, "wrong": 0, "reader_faults": 2, "writer_faults": 30, "median_ns": 1500, "rare_ns": 40000,
+            "longest_ns": 7_000_000}
+    report = numa.report(bench_data.data("numa", {**run("minute-4"), "output": [case]}))
+    assert "| 4, in turns | 60 | 5 | 3 | 1,000 | 0 | 2,000 | 0 | 2 | 30 | 1.50 | 40.0 | 7.0 |" in report.tables[-1]
+    assert [goal.verdict() for goal in report.goals] == ["met", "met", "missed"]
+
+
+def test_walks_are_told_before_and_after_a_move():
+    sums = {**ZERO, "walks": 50, "walk_remote": 20, "user": 900}
+    walks = {**run("walks-linux"), "output": [{"case": "remote1.read", "region": 1, "count": 100}], "numa_model": {"1": sums}}
+    assert "| remote1.read, linux | 0.500 | 0.000 | 0.200 | 0.0 | 9.0 | 0.0 |" in numa.report(bench_data.data("numa", walks)).tables[-1]
 
 
 def test_modelled_figures_are_in_the_table_for_other_programs(tmp_path):
@@ -116,7 +150,8 @@ def test_it_has_no_cases_to_choose():
 @pytest.mark.parametrize("name, arguments, status, word", [
     ("numabench", "--elements 3", 2, "64 to 16777216: 3"), ("numabench", "--elements", 2, "--elements"),
     ("numabench", "--sequence fly", 2, "fly"), ("numabench", "--repeat 0", 2, "1 to 255"), ("numabench", "fly", 2, "fly"),
-    ("migbench", "--pages 1", 2, "--pages"), ("migbench", "--pages", 2, "--pages"), ("migbench", "--way", 2, "--way"), ("migbench", "fly", 2, "fly")])
+    ("migbench", "--pages 1", 2, "--pages"), ("migbench", "--pages", 2, "--pages"), ("migbench", "--way", 2, "--way"), ("migbench", "fly", 2, "fly"),
+    ("movebench", "--seconds 0", 2, "--seconds"), ("movebench", "--rounds", 2, "--rounds"), ("movebench", "fly", 2, "fly")])
 def test_the_programs_refuse_in_one_line(name, arguments, status, word):
     told = program(name, *arguments.split())
     assert told[0] == status and word in told[2] and told[2].count("\n") == 1

@@ -180,7 +180,7 @@ def sums(figures: dict) -> dict[str, dict[str, int]]:
     for region in figures["regions"]:
         cpus = region["cpus"]
         found[str(region["region"])] = {
-            **{column: sum(cpu[column] for cpu in cpus) for column in (*COLUMNS, "llc_hits", "forwards", "upgrades")},
+            **{column: sum(cpu[column] for cpu in cpus) for column in (*COLUMNS, "llc_hits", "forwards", "upgrades", "walk_cycles")},
             **{where: sum(cpu["modelled_cycles"][where] for cpu in cpus) for where in ("user", "kernel", "idle")},
             "busiest": max((cpu["modelled_cycles"]["user"] + cpu["modelled_cycles"]["kernel"] for cpu in cpus), default=0)}
     return found

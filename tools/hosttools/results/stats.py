@@ -81,6 +81,8 @@ class Target:
             return NOT_MEASURED
         if self.value <= self.limit:
             return MET
+        if self.limit == 0:
+            return "missed"
         over = 100 * (self.value / self.limit - 1)
         return f"missed by {figure(over, 1) if over >= 0.1 else 'less than 0.1'} %"
 

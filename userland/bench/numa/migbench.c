@@ -7,7 +7,10 @@
  * Runs unchanged on Kettle and on Linux, but for the ways `lazy`, which Linux refuses: mbind marks the pages, and a
  * thread on the last node reads each page once, so that it moves there; and the same reads when nothing moves. So are
  * the ways `replicate` Kettle's alone: a thread on the last node reads the pages, they are replicated, and it reads
- * them again, which makes its copies. */
+ * them again, which makes its copies.
+ *
+ * The ways `cost` move nothing: the program itself copies the pages to others that are on the last node, or takes away
+ * the right to write them, which changes an entry of each. This is what moving a page costs at the least. */
 #include <errno.h>
 #include <fnmatch.h>
 #include <inttypes.h>
@@ -46,7 +49,7 @@ static const char usage[] = "usage: migbench [--json] [--pages N] [--way NAME]\n
                             "              'lazy.*', 'replicate.*' are Kettle's alone, and left out without this\n"
                             "  --json      a JSON object for each move; otherwise a line\n";
 
-enum call { CALL_MBIND, CALL_MOVE_PAGES, CALL_MARK, CALL_READ, CALL_MAP, CALL_REPLICATE };
+enum call { CALL_MBIND, CALL_MOVE_PAGES, CALL_COPY, CALL_PROTECT, CALL_MARK, CALL_READ, CALL_MAP, CALL_REPLICATE };
 
 /* A way to move pages. */
 struct way {
@@ -66,6 +69,12 @@ static const struct way ways[] = {
     {"move_pages.one.interleaved", CALL_MOVE_PAGES, true, false, true},
     {"move_pages.distributed.default", CALL_MOVE_PAGES, true, true, false},
     {"move_pages.distributed.interleaved", CALL_MOVE_PAGES, true, true, true},
+    {"cost.copy.master.default", CALL_COPY, false, false, false},
+    {"cost.copy.master.interleaved", CALL_COPY, false, false, true},
+    {"cost.copy.other.default", CALL_COPY, true, false, false},
+    {"cost.copy.other.interleaved", CALL_COPY, true, false, true},
+    {"cost.entry.master.default", CALL_PROTECT, false, false, false},
+    {"cost.entry.master.interleaved", CALL_PROTECT, false, false, true},
     {"lazy.mark.default", CALL_MARK, false, false, false},
     {"lazy.read.default", CALL_READ, true, false, false},  /* of the pages that the way before has marked */
     {"lazy.again.default", CALL_READ, true, false, false}, /* by the same thread, of the same pages */
@@ -81,6 +90,7 @@ static const struct way ways[] = {
 static const struct way *way;
 static uint32_t page_count;
 static char *pages;
+static char *copies; /* of the pages, on the last node */
 static void *addresses[PAGES_MOST];
 static int targets[PAGES_MOST];
 static int status[PAGES_MOST];
@@ -95,6 +105,23 @@ static unsigned long mask_of(int node)
 static long bind_pages(int mode, unsigned long mask, unsigned flags)
 {
     return syscall(SYS_mbind, pages, (size_t)page_count * BENCH_PAGE, mode, &mask, 8 * sizeof(mask) + 1, flags);
+}
+
+/* Memory on the last node that the caller is the first to touch, for copies. */
+static int touch_copies(void)
+{
+    unsigned long mask = mask_of(nodes[node_count - 1]);
+    size_t bytes = (size_t)page_count * BENCH_PAGE;
+
+    copies = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (copies == MAP_FAILED)
+        return bench_failed("memory for copies", errno);
+    if (madvise(copies, bytes, MADV_SMALL) != 0 ||
+        syscall(SYS_mbind, copies, bytes, MPOL_BIND, &mask, 8 * sizeof(mask) + 1, 0) != 0)
+        return bench_failed("mbind of copies", errno);
+    for (size_t at = 0; at < bytes; at += BENCH_PAGE)
+        copies[at] = 1;
+    return 0;
 }
 
 static int nothing(void *unused)
@@ -123,7 +150,7 @@ static int touch(void *unused)
         addresses[i] = pages + (size_t)i * BENCH_PAGE;
         targets[i] = way->distributed ? nodes[(i + 1) % (uint32_t)node_count] : nodes[node_count - 1];
     }
-    return 0;
+    return way->call == CALL_COPY ? touch_copies() : 0;
 }
 
 static bool reads(void)
@@ -147,6 +174,13 @@ static int move(void *unused)
 
         return count == (long)page_count ? 0 : bench_failed("replicating", count < 0 ? errno : EIO);
     }
+    if (way->call == CALL_COPY) {
+        for (size_t i = 0; i < page_count; i++)
+            memcpy(copies + i * BENCH_PAGE, pages + i * BENCH_PAGE, BENCH_PAGE);
+        return 0;
+    }
+    if (way->call == CALL_PROTECT)
+        return mprotect(pages, (size_t)page_count * BENCH_PAGE, PROT_READ) == 0 ? 0 : bench_failed("mprotect", errno);
     if (reads()) {
         for (uint32_t i = 0; i < page_count; i++)
             (void)*(volatile char *)(pages + (size_t)i * BENCH_PAGE);
@@ -163,12 +197,14 @@ static int move(void *unused)
     return 0;
 }
 
-/* The pages that are not where they were to go, -1 when the kernel does not say. */
+/* The pages that are not where they were to go, -1 when the kernel does not say; none where nothing was to go. */
 static long misplaced_count(void)
 {
     uint32_t first = way->call == CALL_MOVE_PAGES ? 1 : 0;
     long misplaced = 0;
 
+    if (way->call == CALL_COPY || way->call == CALL_PROTECT)
+        return 0;
     if (syscall(SYS_move_pages, 0, page_count, addresses, NULL, status, 0) != 0)
         return -1;
     for (uint32_t i = first; i < page_count; i++)
@@ -207,6 +243,9 @@ static int run(unsigned region, int other_place, bool json)
     if (error != 0)
         return error;
     misplaced = misplaced_count();
+    if (copies != NULL)
+        munmap(copies, (size_t)page_count * BENCH_PAGE);
+    copies = NULL;
     if (json) {
         printf("{\"case\": \"%s.%" PRIu32 "\", \"way\": \"%s\", \"count\": %" PRIu32
                ", \"region\": %u, \"places\": %d, "

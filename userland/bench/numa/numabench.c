@@ -28,7 +28,7 @@
 
 static const char usage[] =
     "usage: numabench [--json] [--sequence NAME] [--elements N] [--passes N] [--repeat N]\n"
-    "                 [--seed N]\n"
+    "                 [--seed N] [--small]\n"
     "\n"
     "Traverses shuffled lists, a cache line an element: run it with tools/kettle run --numa-model.\n"
     "\n"
@@ -44,10 +44,12 @@ static const char usage[] =
     "  --passes N        how often each traversal goes through its list (default 1)\n"
     "  --repeat N        how often, with other orders (default 10)\n"
     "  --seed N          of the first order (default 1)\n"
+    "  --small           lists in pages of 4 KiB, and in no large ones\n"
     "  --json            a JSON object for each traversal; otherwise a line\n";
 
 struct arguments {
     bool json;
+    bool small;
     bool sequential;
     bool cross;
     bool map;
@@ -107,6 +109,10 @@ static int arguments_parse(int argc, char **argv)
             arguments.json = true;
             continue;
         }
+        if (strcmp(option, "--small") == 0) {
+            arguments.small = true;
+            continue;
+        }
         at++;
         if (strcmp(option, "--sequence") == 0) {
             if (!sequence_choose(value))
@@ -152,7 +158,7 @@ static int make(void *argument)
 {
     const struct making *making = argument;
 
-    return numabench_list_make(making->list, arguments.elements, making->seed);
+    return numabench_list_make(making->list, arguments.elements, making->seed, arguments.small);
 }
 
 /* One thread for each of WAYS, all at once, in REGION. They begin at different elements: one that followed another

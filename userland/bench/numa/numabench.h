@@ -4,6 +4,7 @@
 #ifndef USERLAND_NUMABENCH_H
 #define USERLAND_NUMABENCH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "userland/bench/bench_measure.h"
@@ -26,8 +27,9 @@ struct numabench_list {
     uint32_t length;
 };
 
-/* Makes a list of LENGTH elements, which the calling thread is the first to touch, shuffled by SEED. */
-int numabench_list_make(struct numabench_list *list, uint32_t length, uint64_t seed);
+/* Makes a list of LENGTH elements, which the calling thread is the first to touch, shuffled by SEED. SMALL: in pages of
+ * 4 KiB, whatever the kernel would take. */
+int numabench_list_make(struct numabench_list *list, uint32_t length, uint64_t seed, bool small);
 void numabench_list_free(struct numabench_list *list);
 
 /* The pages of LIST that are not on NODE, as the kernel says; -1 when it does not say. */

@@ -9,6 +9,7 @@
 #include "userland/bench/numa/numabench.h"
 
 #define MOVE_PAGES_AT_ONCE 512
+#define MADV_SMALL 15 /* MADV_NOHUGEPAGE */
 
 static uint64_t random_next(uint64_t *state)
 {
@@ -21,7 +22,7 @@ static size_t bytes_of(uint32_t length)
     return ((size_t)length * sizeof(struct numabench_element) + BENCH_PAGE - 1) / BENCH_PAGE * BENCH_PAGE;
 }
 
-int numabench_list_make(struct numabench_list *list, uint32_t length, uint64_t seed)
+int numabench_list_make(struct numabench_list *list, uint32_t length, uint64_t seed, bool small)
 {
     uint32_t *order = malloc(length * sizeof(*order));
     uint64_t state = seed;
@@ -30,6 +31,10 @@ int numabench_list_make(struct numabench_list *list, uint32_t length, uint64_t s
     if (order == NULL || memory == MAP_FAILED) {
         free(order);
         return bench_failed("memory for a list", ENOMEM);
+    }
+    if (small && madvise(memory, bytes_of(length), MADV_SMALL) != 0) {
+        free(order);
+        return bench_failed("madvise", errno);
     }
     *list = (struct numabench_list){.memory = memory, .length = length};
     /* Knuth's shuffle: each order is as likely as any other. */

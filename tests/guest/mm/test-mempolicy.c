@@ -17,40 +17,28 @@
 #include "tests/guest/harness/several_kernels.h"
 #include "tests/guest/harness/spread_memory.h"
 #include "tests/guest/harness/tap.h"
+#include "tests/guest/mm/mempolicy.h"
 #include "userland/thread.h"
 
-#define DEFAULT 0
-#define PREFERRED 1
-#define BIND 2
-#define INTERLEAVE 3
-#define LOCAL 4
-#define WEIGHTED 6
 #define STATIC 0x8000
-#define BALANCING 0x2000
-#define WEIGHT_FILE "/sys/kernel/mm/mempolicy/weighted_interleave/node%d"
 #define F_NODE 1
-#define F_ADDR 2
 #define F_ALLOWED 4
 #define STRICT 1
 #define SET_HOME_NODE 450
-#define MOVE 2
-#define BITS 64
-#define PAGES 24
 
-static int node_count;
+int mempolicy_node_count;
 
-static long set_policy(int mode, unsigned long nodes)
+long mempolicy_set(int mode, unsigned long nodes)
 {
     return syscall(SYS_set_mempolicy, mode, &nodes, BITS + 1);
 }
 
-static long bind_memory(void *at, long pages, int mode, unsigned long nodes, int flags)
+long mempolicy_bind(void *at, long pages, int mode, unsigned long nodes, int flags)
 {
     return syscall(SYS_mbind, at, pages * PAGE, mode, &nodes, BITS + 1, flags);
 }
 
-/* The nodes of PAGES pages, or negative errnos. */
-static void nodes_of(char *at, int *status, long pages)
+void mempolicy_nodes_of(char *at, int *status, long pages)
 {
     void *addresses[PAGES];
 
@@ -59,7 +47,7 @@ static void nodes_of(char *at, int *status, long pages)
     CHECK(syscall(SYS_move_pages, 0, pages, addresses, NULL, status, 0) == 0, "move_pages: %s", strerror(errno));
 }
 
-static void touch(char *at, long pages)
+void mempolicy_touch(char *at, long pages)
 {
     for (long i = 0; i < pages; i++) {
         kernels_go(i);
@@ -68,7 +56,7 @@ static void touch(char *at, long pages)
     kernels_go(0);
 }
 
-static void expect_content(const char *at, long pages, const char *when)
+void mempolicy_expect_content(const char *at, long pages, const char *when)
 {
     for (long i = 0; i < pages; i++) {
         kernels_go(i + 1);
@@ -77,37 +65,37 @@ static void expect_content(const char *at, long pages, const char *when)
     kernels_go(0);
 }
 
+unsigned long mempolicy_all_nodes(void)
+{
+    return mempolicy_node_count == 64 ? ~0ul : (1ul << mempolicy_node_count) - 1;
+}
+
+bool mempolicy_skip_one_node(void)
+{
+    if (mempolicy_node_count > 1)
+        return false;
+    tap_skip("one node");
+    return true;
+}
+
 /* All PAGES at AT are on NODE, or if that is negative page i on the one that interleaving says. */
 static void expect_on(char *at, long pages, int node, const char *when)
 {
     int status[PAGES];
 
-    nodes_of(at, status, pages);
+    mempolicy_nodes_of(at, status, pages);
     for (long i = 0; i < pages; i++) {
-        int wanted = node >= 0 ? node : (int)(((uintptr_t)at / PAGE + (uintptr_t)i) % (unsigned)node_count);
+        int wanted = node >= 0 ? node : (int)(((uintptr_t)at / PAGE + (uintptr_t)i) % (unsigned)mempolicy_node_count);
 
         CHECK(status[i] == wanted, "%s: page %ld is on %d, not %d", when, i, status[i], wanted);
     }
-}
-
-static unsigned long all_nodes(void)
-{
-    return node_count == 64 ? ~0ul : (1ul << node_count) - 1;
-}
-
-static bool skip_one_node(void)
-{
-    if (node_count > 1)
-        return false;
-    tap_skip("one node");
-    return true;
 }
 
 static void test_allowed(void)
 {
     unsigned long nodes = 0;
 
-    CHECK(syscall(SYS_get_mempolicy, NULL, &nodes, BITS + 1, NULL, F_ALLOWED) == 0 && nodes == all_nodes(),
+    CHECK(syscall(SYS_get_mempolicy, NULL, &nodes, BITS + 1, NULL, F_ALLOWED) == 0 && nodes == mempolicy_all_nodes(),
           "allowed %lx", nodes);
 }
 
@@ -116,238 +104,38 @@ static void test_thread(void)
     int mode = -1;
     unsigned long nodes = 0;
 
-    if (skip_one_node())
+    if (mempolicy_skip_one_node())
         return;
-    for (int node = 0; node < node_count; node++) {
+    for (int node = 0; node < mempolicy_node_count; node++) {
         char *at = spread_memory_map(PAGES, PRIVATE);
 
         if (at == NULL)
             return;
-        CHECK(set_policy(node % 2 == 0 ? BIND : PREFERRED, 1ul << node) == 0, "set: %s", strerror(errno));
+        CHECK(mempolicy_set(node % 2 == 0 ? BIND : PREFERRED, 1ul << node) == 0, "set: %s", strerror(errno));
         kernels_go(node + 1);
         CHECK(syscall(SYS_get_mempolicy, &mode, &nodes, BITS + 1, NULL, 0) == 0 &&
                   mode == (node % 2 == 0 ? BIND : PREFERRED) && nodes == 1ul << node,
               "mode %d nodes %lx", mode, nodes);
-        touch(at, PAGES); /* from every kernel */
+        mempolicy_touch(at, PAGES); /* from every kernel */
         expect_on(at, PAGES, node, "bound thread");
-        expect_content(at, PAGES, "bound thread");
+        mempolicy_expect_content(at, PAGES, "bound thread");
         munmap(at, PAGES * PAGE);
     }
-    CHECK(set_policy(DEFAULT, 0) == 0, "set: %s", strerror(errno));
+    CHECK(mempolicy_set(DEFAULT, 0) == 0, "set: %s", strerror(errno));
 }
 
 static void test_interleave(void)
 {
     char *at;
 
-    if (skip_one_node() || (at = spread_memory_map(PAGES, PRIVATE)) == NULL)
+    if (mempolicy_skip_one_node() || (at = spread_memory_map(PAGES, PRIVATE)) == NULL)
         return;
-    CHECK(set_policy(INTERLEAVE, all_nodes()) == 0, "set: %s", strerror(errno));
-    touch(at, PAGES);
-    CHECK(set_policy(DEFAULT, 0) == 0, "set: %s", strerror(errno));
+    CHECK(mempolicy_set(INTERLEAVE, mempolicy_all_nodes()) == 0, "set: %s", strerror(errno));
+    mempolicy_touch(at, PAGES);
+    CHECK(mempolicy_set(DEFAULT, 0) == 0, "set: %s", strerror(errno));
     expect_on(at, PAGES, -1, "interleaved");
-    expect_content(at, PAGES, "interleaved");
+    mempolicy_expect_content(at, PAGES, "interleaved");
     munmap(at, PAGES * PAGE);
-}
-
-/* Writes TEXT to the weight of NODE. Returns 0 or an errno. */
-static int set_weight(int node, const char *text)
-{
-    char path[128];
-    int fd, error = 0;
-
-    snprintf(path, sizeof(path), WEIGHT_FILE, node);
-    fd = open(path, O_WRONLY | O_TRUNC);
-    if (fd < 0)
-        return errno;
-    if (write(fd, text, strlen(text)) != (ssize_t)strlen(text))
-        error = errno;
-    close(fd);
-    return error;
-}
-
-static int weight_of(int node)
-{
-    char path[128], text[16] = "";
-    int fd;
-
-    snprintf(path, sizeof(path), WEIGHT_FILE, node);
-    fd = open(path, O_RDONLY);
-    if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0 || strchr(text, '\n') == NULL)
-        return -1;
-    close(fd);
-    return atoi(text);
-}
-
-/* The node of the page with NUMBER, when node n has weight n + 1. */
-static int weighted_node(unsigned long number)
-{
-    unsigned long turn = number % ((unsigned long)node_count * (unsigned long)(node_count + 1) / 2);
-    int node = 0;
-
-    for (; turn > (unsigned long)node; node++)
-        turn -= (unsigned long)node + 1;
-    return node;
-}
-
-/* The counter NAME of NODE's numastat, or -1. */
-static long counter_of(int node, const char *name)
-{
-    char path[128], text[256] = "";
-    const char *at;
-    int fd;
-
-    snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/numastat", node);
-    fd = open(path, O_RDONLY);
-    if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
-        return -1;
-    close(fd);
-    at = strstr(text, name);
-    return at != NULL ? atol(at + strlen(name)) : -1;
-}
-
-static long interleave_hits(int node)
-{
-    return counter_of(node, "interleave_hit ");
-}
-
-/* The weights are read on every kernel, whichever has written them. */
-static void expect_weights(int times, const char *when)
-{
-    for (int i = 0; i < kernels_count(); i++) {
-        kernels_go(i);
-        for (int node = 0; node < node_count; node++)
-            CHECK(weight_of(node) == (times != 0 ? node + 1 : 1), "%s: kernel %d: node %d has weight %d", when, i, node,
-                  weight_of(node));
-    }
-    kernels_go(0);
-}
-
-static void test_weighted(void)
-{
-    int status[PAGES], mode = -1;
-    unsigned long nodes = 0;
-    long hits[64];
-    char *at;
-
-    if (skip_one_node() || (at = spread_memory_map(PAGES, PRIVATE)) == NULL)
-        return;
-    expect_weights(0, "at first");
-    for (int node = 0; node < node_count; node++) {
-        char text[16];
-
-        kernels_go(node + 1);
-        snprintf(text, sizeof(text), node % 2 == 0 ? "%d\n" : "0x%x", node + 1);
-        CHECK(set_weight(node, text) == 0, "weight of node %d: %s", node, strerror(errno));
-        hits[node] = interleave_hits(node);
-    }
-    expect_weights(1, "set");
-    CHECK(bind_memory(at, PAGES, WEIGHTED, all_nodes(), 0) == 0, "mbind: %s", strerror(errno));
-    CHECK(syscall(SYS_get_mempolicy, &mode, &nodes, BITS + 1, at, F_ADDR) == 0 && mode == WEIGHTED &&
-              nodes == all_nodes(),
-          "mode %d nodes %lx", mode, nodes);
-    touch(at, PAGES);
-    nodes_of(at, status, PAGES);
-    for (long i = 0; i < PAGES; i++) {
-        int wanted = weighted_node((uintptr_t)at / PAGE + (uintptr_t)i);
-
-        CHECK(status[i] == wanted, "page %ld is on %d, not %d", i, status[i], wanted);
-        hits[wanted]++;
-    }
-    for (int node = 0; node < node_count; node++)
-        CHECK(interleave_hits(node) == hits[node], "node %d: %ld interleaved, not %ld", node, interleave_hits(node),
-              hits[node]);
-    expect_content(at, PAGES, "weighted");
-    for (int node = 0; node < node_count; node++)
-        CHECK(set_weight(node, node % 2 == 0 ? "\n" : "0") == 0, "reset: %s", strerror(errno));
-    expect_weights(0, "reset");
-    munmap(at, PAGES * PAGE);
-}
-
-/* Frames for pages that move, and for those of files, are counted like those that a program touches. */
-static void test_counted(void)
-{
-    char *at = spread_memory_map(PAGES, PRIVATE);
-    long sums[2] = {0, 0}, before;
-    static char page[PAGE];
-    int fd = (int)syscall(SYS_memfd_create, "counted", 0);
-
-    if (!CHECK(at != NULL && fd >= 0, "%s", strerror(errno)))
-        return;
-    touch(at, PAGES);
-    for (int node = 0; node < node_count && node_count > 1; node++) {
-        before = counter_of(node, "numa_hit ");
-        CHECK(bind_memory(at, PAGES, BIND, 1ul << (node + 1) % node_count, MOVE) == 0, "away: %s", strerror(errno));
-        CHECK(bind_memory(at, PAGES, BIND, 1ul << node, MOVE) == 0, "move: %s", strerror(errno));
-        CHECK(counter_of(node, "numa_hit ") - before >= PAGES, "node %d: %ld, then %ld", node, before,
-              counter_of(node, "numa_hit "));
-    }
-    for (int after = 0; after < 2; after++) {
-        for (int node = 0; node < node_count; node++)
-            sums[after] += counter_of(node, "numa_hit ") + counter_of(node, "numa_miss ");
-        for (long i = 0; i < PAGES && after == 0; i++)
-            CHECK(write(fd, page, PAGE) == PAGE, "write: %s", strerror(errno));
-    }
-    CHECK(sums[1] - sums[0] >= PAGES, "%ld frames for a file", sums[1] - sums[0]);
-    close(fd);
-    munmap(at, PAGES * PAGE);
-}
-
-/* On each kernel a process changes the same weight, a few times at once with the others. */
-static void test_weights_at_once(void)
-{
-    enum { ROUNDS = 12, CHANGES = 4 };
-
-    for (int round = 0; round < ROUNDS; round++) {
-        pid_t children[64];
-        int count = kernels_count(), weight;
-
-        for (int i = 0; i < count; i++) {
-            children[i] = fork();
-            if (children[i] == 0) {
-                char text[16];
-                int error = 0;
-
-                kernels_go(i);
-                snprintf(text, sizeof(text), "%d", i + 1);
-                for (int change = 0; change < CHANGES && error == 0; change++)
-                    error = set_weight(0, text);
-                _exit(error);
-            }
-        }
-        for (int i = 0; i < count; i++)
-            CHECK_EXITS(children[i], 0);
-        weight = weight_of(0);
-        for (int i = 0; i < count; i++) {
-            kernels_go(i);
-            CHECK(weight_of(0) == weight, "round %d: kernel %d has weight %d, kernel 0 has %d", round, i, weight_of(0),
-                  weight);
-        }
-        kernels_go(0);
-    }
-    CHECK(set_weight(0, "\n") == 0, "reset: %s", strerror(errno));
-}
-
-static void test_weight_errors(void)
-{
-    static const char *const wrong[] = {
-        "256", "-1", "x", "1 ", "1\n\n", " 1", "0x", "08", "1x", "+", "99999999999999999999"};
-    pid_t child;
-    int status = -1;
-
-    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
-        CHECK(set_weight(0, wrong[i]) == EINVAL, "'%s' is no weight", wrong[i]);
-    CHECK(weight_of(0) == 1, "weight %d", weight_of(0));
-    CHECK(set_weight(0, "") == 0, "nothing written");
-    CHECK(set_weight(64, "1") == ENOENT, "no such node");
-    CHECK(set_weight(0, "+0377\n") == 0 && weight_of(0) == 255 && set_weight(0, "\n") == 0, "octal");
-    child = fork();
-    if (child == 0)
-        _exit(setuid(1) == 0 && set_weight(0, "2") == EACCES && weight_of(0) == 1 ? 0 : 1);
-    CHECK(waitpid(child, &status, 0) == child && status == 0, "only root sets weights: %x", (unsigned)status);
-    CHECK_ERROR(set_policy(WEIGHTED | BALANCING, 1), EINVAL);
-    CHECK_ERROR(set_policy(WEIGHTED, 0), EINVAL);
-    CHECK_ERROR(set_policy(WEIGHTED + 1, 1), EINVAL);
 }
 
 static int unset[PAGE], set[PAGE] = {1}; /* bss and data, pages of their own among them */
@@ -376,9 +164,9 @@ static int image(int argc, char **argv)
 
 static void test_image(void)
 {
-    if (skip_one_node())
+    if (mempolicy_skip_one_node())
         return;
-    for (int node = 0; node < node_count; node++) {
+    for (int node = 0; node < mempolicy_node_count; node++) {
         int status = -1;
         pid_t child = fork();
 
@@ -387,7 +175,7 @@ static void test_image(void)
 
             snprintf(text, sizeof(text), "%d", node);
             kernels_go(node / 2);
-            if (set_policy(node % 2 == 0 ? BIND : PREFERRED, 1ul << node) == 0)
+            if (mempolicy_set(node % 2 == 0 ? BIND : PREFERRED, 1ul << node) == 0)
                 execl("/proc/self/exe", "test-mempolicy", "@image", text, (char *)NULL);
             _exit(99);
         }
@@ -409,17 +197,18 @@ static void test_areas(void)
     char *at;
     int node = -1;
 
-    if (skip_one_node() || (at = spread_memory_map(PAGES, PRIVATE)) == NULL)
+    if (mempolicy_skip_one_node() || (at = spread_memory_map(PAGES, PRIVATE)) == NULL)
         return;
     kernels_go(kernels_count() - 1);
-    CHECK(bind_memory(at, part, BIND, 1, 0) == 0, "mbind: %s", strerror(errno));
+    CHECK(mempolicy_bind(at, part, BIND, 1, 0) == 0, "mbind: %s", strerror(errno));
     kernels_go(1);
-    CHECK(bind_memory(at + part * PAGE, part, BIND, 1ul << (node_count - 1), 0) == 0, "mbind: %s", strerror(errno));
-    CHECK(set_policy(INTERLEAVE, all_nodes()) == 0, "set: %s", strerror(errno));
-    touch(at, PAGES);
-    CHECK(set_policy(DEFAULT, 0) == 0, "set: %s", strerror(errno));
+    CHECK(mempolicy_bind(at + part * PAGE, part, BIND, 1ul << (mempolicy_node_count - 1), 0) == 0, "mbind: %s",
+          strerror(errno));
+    CHECK(mempolicy_set(INTERLEAVE, mempolicy_all_nodes()) == 0, "set: %s", strerror(errno));
+    mempolicy_touch(at, PAGES);
+    CHECK(mempolicy_set(DEFAULT, 0) == 0, "set: %s", strerror(errno));
     expect_on(at, part, 0, "first part");
-    expect_on(at + part * PAGE, part, node_count - 1, "second part");
+    expect_on(at + part * PAGE, part, mempolicy_node_count - 1, "second part");
     expect_on(at + 2 * part * PAGE, part, -1, "third part");
     for (int k = 0; k < kernels_count(); k++) {
         kernels_go(k);
@@ -428,12 +217,12 @@ static void test_areas(void)
               "kernel %d: %d %d %d", k, policy_at(at), policy_at(at + 2 * part * PAGE - 1),
               policy_at(at + 2 * part * PAGE));
         CHECK(syscall(SYS_get_mempolicy, &node, NULL, 0, at + part * PAGE, F_ADDR | F_NODE) == 0 &&
-                  node == node_count - 1,
+                  node == mempolicy_node_count - 1,
               "kernel %d: node %d", k, node);
     }
     kernels_go(0);
     CHECK(mprotect(at, PAGE, PROT_READ) == 0 && policy_at(at) == BIND, "mprotect keeps it: %d", policy_at(at));
-    CHECK(bind_memory(at, part, DEFAULT, 0, 0) == 0 && policy_at(at) == DEFAULT, "it is %d", policy_at(at));
+    CHECK(mempolicy_bind(at, part, DEFAULT, 0, 0) == 0 && policy_at(at) == DEFAULT, "it is %d", policy_at(at));
     munmap(at, PAGES * PAGE);
 }
 
@@ -444,13 +233,13 @@ static int forked(void *context)
     int status[PAGES];
     void *addresses[PAGES];
 
-    touch(at, PAGES);
+    mempolicy_touch(at, PAGES);
     for (int i = 0; i < PAGES; i++)
         addresses[i] = at + i * PAGE;
     if (syscall(SYS_move_pages, 0, PAGES, addresses, NULL, status, 0) != 0)
         return 1;
     for (int i = 0; i < PAGES; i++) {
-        if (status[i] != node_count - 1)
+        if (status[i] != mempolicy_node_count - 1)
             return 10 + i;
     }
     return policy_at(at) == BIND ? 0 : 2;
@@ -461,17 +250,17 @@ static void test_fork(void)
     char *at;
     int status;
 
-    if (skip_one_node() || (at = spread_memory_map(PAGES, PRIVATE)) == NULL)
+    if (mempolicy_skip_one_node() || (at = spread_memory_map(PAGES, PRIVATE)) == NULL)
         return;
-    touch(at, PAGES / 2); /* near: a child's copies of these are not */
-    CHECK(bind_memory(at, PAGES, BIND, 1ul << (node_count - 1), 0) == 0, "mbind: %s", strerror(errno));
+    mempolicy_touch(at, PAGES / 2); /* near: a child's copies of these are not */
+    CHECK(mempolicy_bind(at, PAGES, BIND, 1ul << (mempolicy_node_count - 1), 0) == 0, "mbind: %s", strerror(errno));
     for (int k = 0; k < kernels_count(); k++) {
         kernels_go(k);
         status = tap_fork(forked, at);
         CHECK(status == 0, "from kernel %d: %d", k, status);
     }
     kernels_go(0);
-    expect_content(at, PAGES / 2, "the parent's");
+    mempolicy_expect_content(at, PAGES / 2, "the parent's");
     munmap(at, PAGES * PAGE);
 }
 
@@ -481,29 +270,29 @@ static void test_move(void)
     int wanted[PAGES], status[PAGES];
     char *at;
 
-    if (skip_one_node() || (at = spread_memory_map(PAGES, PRIVATE)) == NULL)
+    if (mempolicy_skip_one_node() || (at = spread_memory_map(PAGES, PRIVATE)) == NULL)
         return;
-    touch(at, PAGES - 1); /* the last one is not there */
-    for (int round = 0; round < 2 * node_count; round++) {
+    mempolicy_touch(at, PAGES - 1); /* the last one is not there */
+    for (int round = 0; round < 2 * mempolicy_node_count; round++) {
         for (int i = 0; i < PAGES; i++) {
             addresses[i] = at + i * PAGE;
-            wanted[i] = (i + round) % node_count;
+            wanted[i] = (i + round) % mempolicy_node_count;
         }
         kernels_go(round);
         CHECK(syscall(SYS_move_pages, 0, PAGES, addresses, wanted, status, MOVE) == 0, "move_pages: %s",
               strerror(errno));
         for (int i = 0; i < PAGES; i++)
             CHECK(status[i] == (i < PAGES - 1 ? wanted[i] : -EFAULT), "round %d page %d: %d", round, i, status[i]);
-        expect_content(at, PAGES - 1, "moved");
+        mempolicy_expect_content(at, PAGES - 1, "moved");
     }
     wanted[0] = 63;
     CHECK_ERROR(syscall(SYS_move_pages, 0, 1, addresses, wanted, status, MOVE), ENODEV);
     CHECK_ERROR(syscall(SYS_move_pages, 0, 1, addresses, wanted, status, 64), EINVAL);
     CHECK_ERROR(syscall(SYS_move_pages, 999999, 1, addresses, NULL, status, 0), ESRCH);
-    CHECK(bind_memory(at, PAGES, BIND, 1, MOVE | STRICT) == 0, "mbind: %s", strerror(errno));
+    CHECK(mempolicy_bind(at, PAGES, BIND, 1, MOVE | STRICT) == 0, "mbind: %s", strerror(errno));
     expect_on(at, PAGES - 1, 0, "bound when there");
-    expect_content(at, PAGES - 1, "bound when there");
-    CHECK_ERROR(bind_memory(at, PAGES, BIND, 2, STRICT), EIO);
+    mempolicy_expect_content(at, PAGES - 1, "bound when there");
+    CHECK_ERROR(mempolicy_bind(at, PAGES, BIND, 2, STRICT), EIO);
     munmap(at, PAGES * PAGE);
 }
 
@@ -524,7 +313,7 @@ static int moved_file(void *context)
         at[0] = 'w';
         kernels_go(*to + k);
         for (int i = 0; i < 2; i++) {
-            int wanted = (k + i) % node_count, status = -1;
+            int wanted = (k + i) % mempolicy_node_count, status = -1;
 
             if (syscall(SYS_move_pages, 0, 1, &address, &wanted, &status, MOVE) != 0 || status != wanted)
                 return 3;
@@ -540,7 +329,7 @@ static int moved_file(void *context)
 
 static void test_file(void)
 {
-    for (int k = 0; k < kernels_count() && node_count > 1; k++) {
+    for (int k = 0; k < kernels_count() && mempolicy_node_count > 1; k++) {
         int status;
 
         kernels_go(k);
@@ -573,7 +362,7 @@ static void test_moving(void)
     int rounds = 0, started = 0;
     char *at;
 
-    if (skip_one_node() || (at = spread_memory_map(1, PRIVATE)) == NULL)
+    if (mempolicy_skip_one_node() || (at = spread_memory_map(1, PRIVATE)) == NULL)
         return;
     sum = (atomic_long *)(void *)at;
     address = at;
@@ -584,8 +373,8 @@ static void test_moving(void)
         if (!CHECK(thread_start(&threads[started], adder), "thread %d", started))
             break;
     }
-    while (atomic_load(&adders_done) < started || rounds < 2 * node_count) {
-        int wanted = rounds++ % node_count, status = -1;
+    while (atomic_load(&adders_done) < started || rounds < 2 * mempolicy_node_count) {
+        int wanted = rounds++ % mempolicy_node_count, status = -1;
 
         kernels_go(rounds);
         CHECK(syscall(SYS_move_pages, 0, 1, &address, &wanted, &status, MOVE) == 0 && status == wanted, "round %d: %d",
@@ -605,10 +394,10 @@ static void test_other(void)
 {
     char *at;
     int channel[2], back[2], status;
-    unsigned long from = all_nodes(), to = 1ul << (node_count - 1);
+    unsigned long from = mempolicy_all_nodes(), to = 1ul << (mempolicy_node_count - 1);
     char byte = 0;
 
-    if (skip_one_node() || (at = spread_memory_map(PAGES, PRIVATE)) == NULL)
+    if (mempolicy_skip_one_node() || (at = spread_memory_map(PAGES, PRIVATE)) == NULL)
         return;
     for (int k = 0; k < kernels_count(); k++) {
         void *address = at;
@@ -620,8 +409,8 @@ static void test_other(void)
             return;
         child = fork();
         if (child == 0) {
-            set_policy(BIND, 1);
-            touch(at, PAGES);
+            mempolicy_set(BIND, 1);
+            mempolicy_touch(at, PAGES);
             (void)!write(channel[1], "r", 1);
             (void)!read(back[0], &byte, 1);
             for (int i = 0; i < PAGES; i++) {
@@ -635,7 +424,7 @@ static void test_other(void)
         CHECK(syscall(SYS_move_pages, child, 1, &address, NULL, &node, 0) == 0 && node == 0, "kernel %d: node %d", k,
               node);
         CHECK(syscall(SYS_migrate_pages, child, BITS + 1, &from, &to) >= 0, "migrate_pages: %s", strerror(errno));
-        CHECK(syscall(SYS_move_pages, child, 1, &address, NULL, &node, 0) == 0 && node == node_count - 1,
+        CHECK(syscall(SYS_move_pages, child, 1, &address, NULL, &node, 0) == 0 && node == mempolicy_node_count - 1,
               "kernel %d: node %d", k, node);
         (void)!write(back[1], "g", 1);
         CHECK(waitpid(child, &status, 0) == child && status == 0, "kernel %d: status %x", k, (unsigned)status);
@@ -673,8 +462,8 @@ static int stays(int ready, int go)
     void *addresses[PAGES];
     char byte;
 
-    if (at == MAP_FAILED || bind_memory(at, PAGES, BIND, 1ul << (node_count - 1), 0) != 0 ||
-        bind_memory(at, PAGES / 2, BIND, 1, 0) != 0)
+    if (at == MAP_FAILED || mempolicy_bind(at, PAGES, BIND, 1ul << (mempolicy_node_count - 1), 0) != 0 ||
+        mempolicy_bind(at, PAGES / 2, BIND, 1, 0) != 0)
         return 1;
     kernels_go(0);
     for (int i = 0; i < PAGES; i += 2)
@@ -691,7 +480,7 @@ static int stays(int ready, int go)
     if (syscall(SYS_move_pages, 0, PAGES, addresses, NULL, status, 0) != 0)
         return 4;
     for (int i = 1; i < PAGES; i += 2) { /* the even ones went where the stopped kernel's memory went */
-        if (status[i] != (i < PAGES / 2 ? 0 : node_count - 1))
+        if (status[i] != (i < PAGES / 2 ? 0 : mempolicy_node_count - 1))
             return 10 + i;
     }
     return policy_at(at) == BIND ? 0 : 5;
@@ -704,10 +493,10 @@ static void test_stop(void)
     pid_t child;
     char byte;
 
-    if (skip_one_node() || tap_skip_alone())
+    if (mempolicy_skip_one_node() || tap_skip_alone())
         return;
     tap_kernels(kernels);
-    if (!has_memory_without(node_count - 1, kernels[1])) {
+    if (!has_memory_without(mempolicy_node_count - 1, kernels[1])) {
         tap_skip("the last node has no memory without the kernel that stops");
         return;
     }
@@ -746,22 +535,22 @@ static void test_errors(void)
     CHECK_ERROR(syscall(SYS_set_mempolicy, LOCAL, &one, BITS + 1), EINVAL);
     CHECK_ERROR(syscall(SYS_set_mempolicy, BIND | STATIC | 0x4000, &one, BITS + 1), EINVAL);
     CHECK_ERROR(syscall(SYS_set_mempolicy, BIND, TAP_UNMAPPED, BITS + 1), EFAULT);
-    CHECK_ERROR(bind_memory(at + 1, 1, BIND, 1, 0), EINVAL);
-    CHECK_ERROR(bind_memory(at, 1, BIND, 1, 64), EINVAL);
-    CHECK_ERROR(bind_memory(TAP_UNMAPPED, 1, BIND, 1, 0), EFAULT);
-    CHECK(bind_memory(at, 0, BIND, 1, 0) == 0, "nothing: %s", strerror(errno));
+    CHECK_ERROR(mempolicy_bind(at + 1, 1, BIND, 1, 0), EINVAL);
+    CHECK_ERROR(mempolicy_bind(at, 1, BIND, 1, 64), EINVAL);
+    CHECK_ERROR(mempolicy_bind(TAP_UNMAPPED, 1, BIND, 1, 0), EFAULT);
+    CHECK(mempolicy_bind(at, 0, BIND, 1, 0) == 0, "nothing: %s", strerror(errno));
     CHECK_ERROR(syscall(SYS_get_mempolicy, &mode, NULL, 0, at, 0), EINVAL);
     CHECK_ERROR(syscall(SYS_get_mempolicy, &mode, NULL, 0, TAP_UNMAPPED, F_ADDR), EFAULT);
     CHECK_ERROR(syscall(SYS_get_mempolicy, &mode, NULL, 0, NULL, 8), EINVAL);
     CHECK_ERROR(syscall(SYS_get_mempolicy, &mode, NULL, 0, NULL, F_NODE), EINVAL);
     CHECK_ERROR(syscall(SET_HOME_NODE, at, PAGE, 0, 0), ENOENT);
     CHECK(syscall(SET_HOME_NODE, at, 0, 0, 0) == 0, "nothing: %s", strerror(errno));
-    CHECK(bind_memory(at, 1, BIND, 1, 0) == 0 && syscall(SET_HOME_NODE, at, 2 * PAGE, 0, 0) == 0, "home: %s",
+    CHECK(mempolicy_bind(at, 1, BIND, 1, 0) == 0 && syscall(SET_HOME_NODE, at, 2 * PAGE, 0, 0) == 0, "home: %s",
           strerror(errno));
     CHECK(syscall(SYS_set_mempolicy, PREFERRED, NULL, 0) == 0 &&
               syscall(SYS_get_mempolicy, &mode, NULL, 0, NULL, 0) == 0 && mode == LOCAL,
           "preferred without nodes is %d", mode);
-    set_policy(DEFAULT, 0);
+    mempolicy_set(DEFAULT, 0);
     munmap(at, 4 * PAGE);
 }
 
@@ -772,11 +561,12 @@ int main(int argc, char **argv)
         {"thread", "pages that a thread touches are on the node of its policy, on every kernel", test_thread},
         {"interleave", "interleaved pages are on the node of their address", test_interleave},
         {"weighted", "nodes get as many pages in a row as their weights say, on every kernel, and are counted",
-         test_weighted},
-        {"counted", "the frames to which pages move, and those of files, are counted on their nodes", test_counted},
+         mempolicy_test_weighted},
+        {"counted", "the frames to which pages move, and those of files, are counted on their nodes",
+         mempolicy_test_counted},
         {"weights-at-once", "of changes of a weight made at once on all kernels, all make the same one last",
-         test_weights_at_once},
-        {"weight-errors", "weights that are none are refused, and root alone sets them", test_weight_errors},
+         mempolicy_test_weights_at_once},
+        {"weight-errors", "weights that are none are refused, and root alone sets them", mempolicy_test_weight_errors},
         {"image", "a program that a thread with a policy begins is loaded where the policy says", test_image},
         {"areas", "an area has a policy of its own, the same on every kernel", test_areas},
         {"fork", "a child has its parent's policies, also for copied pages", test_fork},
@@ -796,6 +586,6 @@ int main(int argc, char **argv)
     kernels_find();
     syscall(SYS_get_mempolicy, NULL, &nodes, BITS + 1, NULL, F_ALLOWED);
     for (; nodes != 0; nodes &= nodes - 1)
-        node_count++;
+        mempolicy_node_count++;
     return tap_main(argc, argv, &program);
 }

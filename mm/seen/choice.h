@@ -29,6 +29,7 @@ struct seen_view {
         *load;       /* of each node: the weights of the space's blocks with several users that are or come there */
     uint32_t weight; /* of the block, in a load: the most of 16 pages that a report has shown lately */
     bool settled;    /* the block has had several users for as long as counts take to become half */
+    bool waits;      /* its other users may still come to its node: a CPU is free there (mm/seen/draw.md) */
     const uint16_t *before, *after;       /* USED of the blocks at both sides, for a policy that looks beside; NULL:
                                              nothing is known of it */
     const uint8_t (*distance)[NODES_MAX]; /* of memory on a node from a CPU on another one, as in ACPI's SLIT: 10 is
@@ -41,6 +42,7 @@ struct seen_policy {
      * SEEN_STAYS. NULL: nobody looks for accesses. */
     uint32_t (*choose)(const struct seen_view *view);
     bool beside; /* it wants to know of the blocks at both sides */
+    bool draws;  /* threads move to their memory, too (mm/seen/draw.md) */
 };
 
 /* False if nothing ever moves, nor is replicated, by POLICY. */

@@ -7,6 +7,7 @@
 #include "kernel/lib/string.h"
 #include "mm/mempolicy/mempolicy.h"
 #include "mm/page/zero_page.h"
+#include "mm/seen/draw_home.h"
 #include "mm/seen/hint.h"
 #include "mm/seen/table.h"
 #include "mm/space/entry.h"
@@ -26,6 +27,7 @@ volatile uint32_t seen_ends;
 volatile uint32_t seen_way_now;
 volatile uint64_t seen_half_ns = 1000000000;
 volatile uint64_t seen_block_bytes = PART_BYTES;
+volatile uint64_t seen_room;
 
 void (*seen_begin)(void);
 void (*seen_soon)(void);
@@ -215,6 +217,7 @@ static uint32_t choose(struct space *space, const struct seen_policy *policy, st
                              .load = seen->load,
                              .weight = block->weight,
                              .settled = block->load != NOBODY && clock_now() - block->shared >= seen_half_ns,
+                             .waits = policy->draws && draw_waits_locked(seen, block, here),
                              .before = policy->beside ? used_of(seen, seen_before(seen, place), block->age) : NULL,
                              .after = policy->beside ? used_of(seen, seen_after(seen, place), block->age) : NULL,
                              .distance = instance.plan.distance};
@@ -284,10 +287,12 @@ static bool note_block_locked(struct space *space, const struct msg_space_seen *
 
     if (policy->choose == NULL)
         stay_locked(space, number);
-    if (policy->choose == NULL || here == nodes())
+    if (policy->choose == NULL)
         return false;
-    if (here == node && !is_known(space, number))
+    if (here == nodes() || (here == node && !is_known(space, number))) { /* leased memory is its user's alone, too */
+        draw_note_locked(space, policy, seen, NULL, node, told->pages, told->place.size);
         return false; /* memory that its own node alone uses is not worth a word */
+    }
     if (here == instance.plan.kernels[instance.kernel].node && !is_known(space, number) && seen_soon != NULL)
         seen_soon(); /* does this kernel use it, too? */
     block = record(space, told->place, bytes, age);
@@ -295,6 +300,8 @@ static bool note_block_locked(struct space *space, const struct msg_space_seen *
         return false;
     seen_age(space->seen, block, age);
     seen_block_see(block, space->seen->load, node, told->pages, told->written, age);
+    block->kernels[0] |= 1ull << seen->kernel;
+    draw_note_locked(space, policy, seen, block, here, told->pages, told->place.size);
     /* as if it were not to move yet: that is decided anew */
     seen_block_place(block, nodes(), space->seen->load, here, clock_now());
     to = choose(space, policy, block, here, node, told->pages);
@@ -516,7 +523,7 @@ void seen_end(struct space *space)
 static bool is_valid(const struct space *space, const struct msg_space_seen *seen)
 {
     return space->home == instance.kernel && (seen->start & (LEAF_SIZE - 1)) == 0 && seen->start < USER_END &&
-           seen->node < nodes();
+           seen->node < nodes() && seen->kernel < instance.plan.kernel_count;
 }
 
 static void handle_seen(const struct msg *m)

@@ -63,6 +63,7 @@ static int64_t set_affinity(struct thread *thread, const struct msg_thread_call 
         memcpy(thread->context.affinity, old, sizeof(old));
         return -EINVAL;
     }
+    thread->context.chosen = 0;
     if (kernel < 0) {
         thread_clear_due(thread, THREAD_DUE_MOVE); /* ordered because of the previous mask */
         group_made_moves_locked(thread, instance.kernel);

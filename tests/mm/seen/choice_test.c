@@ -28,6 +28,7 @@ struct block {
 
 static uint32_t load[NODES]; /* pages of blocks with several users of each node */
 static bool settled = true;
+static bool waits;              /* its users may still come to a block */
 static uint32_t weight = PAGES; /* of the block in a load */
 
 static const struct seen_policy *find(const char *name)
@@ -66,6 +67,7 @@ static void see_in(uint32_t home, struct block *block, const struct seen_policy 
                              .load = load,
                              .weight = weight,
                              .settled = settled,
+                             .waits = waits,
                              .before = before != NULL ? before->used : NULL,
                              .after = after != NULL ? after->used : NULL,
                              .distance = distance};
@@ -109,6 +111,36 @@ TEST(seen_none, "none looks for nothing, the others choose, and a name that does
     }
     CHECK_EQ(seen_policy_find("best"), SEEN_POLICIES);
     CHECK_EQ(seen_policy_find(""), SEEN_POLICIES);
+}
+
+TEST(seen_draws, "kettle alone moves threads, too")
+{
+    for (uint32_t i = 0; i < SEEN_POLICIES; i++)
+        CHECK_EQ(seen_policies[i].draws, strcmp(seen_policies[i].name, "kettle") == 0);
+}
+
+TEST(seen_kettle_waits,
+     "kettle spreads nothing whose users may still come to it; who uses it alone, and copies, do not wait")
+{
+    struct block block = new_written(), alone = new_written(), read = new_block();
+
+    memset(load, 0, sizeof(load));
+    load[0] = 100 * PAGES;
+    waits = true;
+    see(&block, "kettle", 0, PAGES);
+    see(&block, "kettle", 1, PAGES);
+    see(&block, "kettle", 1, PAGES);
+    CHECK_EQ(block.here, 0);
+    see(&alone, "kettle", 1, PAGES);
+    see(&alone, "kettle", 1, PAGES);
+    CHECK_EQ(alone.here, 1);
+    see(&read, "kettle", 0, PAGES);
+    see(&read, "kettle", 1, PAGES);
+    CHECK(read.replicated);
+    waits = false;
+    see(&block, "kettle", 1, PAGES);
+    CHECK_EQ(block.here, 1);
+    memset(load, 0, sizeof(load));
 }
 
 TEST(seen_choices, "a process chooses a policy, a way to see accesses, or both, and nothing else")

@@ -189,6 +189,12 @@ static uint32_t home(const struct seen_view *view)
     return unless_here(view, view->home);
 }
 
+/* Memory of a group of threads is where most of these are (Zijlstra's: Barrelfish, 2.1). */
+static uint32_t group(const struct seen_view *view)
+{
+    return view->group != SEEN_STAYS ? unless_here(view, view->group) : SEEN_STAYS;
+}
+
 uint64_t seen_users(const uint16_t *used, uint32_t nodes)
 {
     uint32_t most = 0;
@@ -294,6 +300,7 @@ const struct seen_policy seen_policies[SEEN_POLICIES] = {
     {"home", home, false, false},
     {"kettle", kettle, false, true},
     {"replicate", replicate, false, false},
+    {"group", group, false, false},
 };
 
 uint32_t seen_policy_find(const char *name)

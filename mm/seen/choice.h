@@ -18,6 +18,7 @@ struct seen_view {
     uint64_t block;       /* its number: address / size of a block */
     uint32_t here;        /* the node of the block */
     uint32_t home;        /* the node of the process's home kernel */
+    uint32_t group;       /* the home node of the NUMA group that the block belongs to; SEEN_STAYS: none */
     uint32_t now;         /* the node whose accesses have just been seen */
     uint32_t pages;       /* in how many of each 16 pages */
     bool fresh;           /* for less than a period: not all of its users may have been counted yet */
@@ -48,7 +49,7 @@ struct seen_policy {
 /* False if nothing ever moves, nor is replicated, by POLICY. */
 bool seen_policy_moves(const struct seen_policy *policy);
 
-#define SEEN_POLICIES 16u
+#define SEEN_POLICIES 17u
 extern const struct seen_policy seen_policies[SEEN_POLICIES]; /* in the order of the option's values */
 
 /* Returns the nodes, a bit for each, that use a block, as USED of each of NODES nodes says: those that were seen at a

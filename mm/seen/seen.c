@@ -8,6 +8,7 @@
 #include "mm/mempolicy/mempolicy.h"
 #include "mm/page/zero_page.h"
 #include "mm/seen/draw_home.h"
+#include "mm/seen/group.h"
 #include "mm/seen/hint.h"
 #include "mm/seen/table.h"
 #include "mm/space/entry.h"
@@ -144,14 +145,21 @@ static uint64_t may_follow_locked(struct space *space, uint64_t start, uint64_t 
     return nodes_left;
 }
 
+/* What mbind or kettle_block_follow say of the first area in [START, END); NULL: nothing. */
+static const struct policy *own_policy_locked(const struct space *space, uint64_t start, uint64_t end)
+{
+    const struct area *area = area_next(&space->areas, start);
+    uint32_t number = area != NULL && area->start < end ? area->prot >> AREA_POLICY_SHIFT : 0;
+
+    return number != 0 ? policy_known_locked(space, number) : NULL;
+}
+
 /* The policy of the memory in [START, END): that of its first area (kettle_block_follow), or the process's. Nobody
  * looks at a process whose policy is none. */
 static const struct seen_policy *policy_of_locked(const struct space *space, uint64_t start, uint64_t end)
 {
     const struct seen_policy *policy = seen_policy_locked(space);
-    const struct area *area = policy->choose != NULL ? area_next(&space->areas, start) : NULL;
-    uint32_t number = area != NULL && area->start < end ? area->prot >> AREA_POLICY_SHIFT : 0;
-    const struct policy *own = number != 0 ? policy_known_locked(space, number) : NULL;
+    const struct policy *own = policy->choose != NULL ? own_policy_locked(space, start, end) : NULL;
     uint32_t follow = own != NULL ? policy_follow(own) : 0;
 
     return follow != 0 && follow <= SEEN_POLICIES ? &seen_policies[follow - 1] : policy;
@@ -193,6 +201,16 @@ static uint32_t first_remote_locked(const struct space *space, const struct msg_
     return seen->node;
 }
 
+/* The home node of the group to which the memory in [START, END) belongs; SEEN_STAYS: none. */
+static uint32_t group_node_locked(const struct space *space, uint64_t start, uint64_t end)
+{
+    const struct policy *own = own_policy_locked(space, start, end);
+    uint32_t group = own != NULL ? policy_group(own) : 0;
+    uint32_t node = group != 0 ? groups_node_locked(space, group) : NODES_MAX;
+
+    return node < nodes() ? node : SEEN_STAYS;
+}
+
 /* Where POLICY wants BLOCK, which is HERE and of which NODE has just used PAGES. */
 static uint32_t choose(struct space *space, const struct seen_policy *policy, struct seen_block *block, uint32_t here,
                        uint32_t node, uint32_t pages)
@@ -206,6 +224,7 @@ static uint32_t choose(struct space *space, const struct seen_policy *policy, st
                              .block = start / bytes,
                              .here = here,
                              .home = own,
+                             .group = group_node_locked(space, start, start + bytes),
                              .now = node,
                              .pages = pages,
                              .fresh = clock_now() - block->since <
@@ -517,6 +536,7 @@ void seen_not_replicated(struct space *space, uint64_t start, uint64_t end)
 void seen_end(struct space *space)
 {
     hint_end(space);
+    groups_end(space);
     seen_destroy(space);
 }
 
@@ -565,4 +585,5 @@ bool seen_report(uint32_t home, const struct msg_space_seen *seen)
 void seen_init(void)
 {
     msg_register(MSG_SPACE_SEEN, handle_seen, sizeof(struct msg_space_seen), sizeof(struct msg_seen_answer));
+    groups_init();
 }

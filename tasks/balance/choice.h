@@ -55,6 +55,7 @@ int64_t balance_draw_gain(const struct balance_case *c, uint32_t part);
 
 #define BALANCE_PATIENCE 8u              /* multiple of the cost that a thread must have run here before it may move */
 #define BALANCE_EXPECT_MAX 4000000000ull /* ns: upper bound of the expected run time */
+#define BALANCE_DRAW_MAX 60000000000ull  /* the same near its memory, as that lasts longer than a load */
 
 /* Moving average: SAMPLE has a weight of one eighth. The first sample is the average. */
 void balance_average(uint64_t *average, uint64_t sample);

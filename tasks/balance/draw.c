@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/clock.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
 #include "mm/seen/draw.h"
@@ -20,7 +21,7 @@
 
 _Static_assert(DRAW_WHOLE == BALANCE_WHOLE, "both count parts of a time");
 
-static uint64_t drawn, stayed; /* [a] */
+static uint64_t results[DRAW_RESULTS]; /* [a] */
 
 /* The thread that is to move. */
 struct candidate {
@@ -29,12 +30,14 @@ struct candidate {
     uint64_t affinity[CPUS_MAX / 64];
 };
 
-/* ns that THREAD has run here, and its weight. */
+/* ns that THREAD has run here, and its weight. A thread that has its CPU for itself is not charged for long times. */
 static uint64_t ran_here(const struct thread *thread, uint64_t *weight)
 {
     struct cpu_queue *queue = sched_lock(thread);
-    uint64_t ran = thread->share.ran;
+    uint64_t ran = thread->share.ran, now = clock_now();
 
+    if (sched_running_on(queue) == thread && now > queue->since)
+        ran += now - queue->since;
     *weight = load_weight(thread->share.load);
     spin_unlock(&queue->lock);
     return ran;
@@ -74,22 +77,22 @@ static uint32_t find_locked(struct group *group, struct candidate *out)
     return busy;
 }
 
-/* The kernel of NODE with a free CPU where the thread FOUND is to go; BALANCE_NOWHERE: there is none, or it would not
- * pay. *C is what was compared. */
-static uint32_t choose(const struct candidate *found, const struct msg_threads_draw *ask, struct balance_case *c)
+/* Sets *KERNEL to the one of the node with a free CPU where the thread FOUND is to go, and *C to what was compared, if
+ * that pays. */
+static enum balance_drawn choose(const struct candidate *found, const struct msg_threads_draw *ask,
+                                 struct balance_case *c, uint32_t *kernel)
 {
     struct balance_kernel kernels[KERNELS_MAX];
     const struct balance_kernel *here = &kernels[instance.kernel], *there;
-    uint32_t kernel;
 
     balance_look(found->affinity, kernels);
     for (uint32_t k = 0; k < instance.kernels; k++)
         kernels[k].allowed = kernels[k].allowed && k != instance.kernel && instance.plan.kernels[k].node == ask->node &&
                              kernels[k].count < kernels[k].cpus;
-    kernel = balance_choose(PLACE_LEAST_LOADED, BALANCE_CLONE, kernels, instance.kernels, instance.kernel, 0);
-    if (kernel == BALANCE_NOWHERE)
-        return kernel;
-    there = &kernels[kernel];
+    *kernel = balance_choose(PLACE_LEAST_LOADED, BALANCE_CLONE, kernels, instance.kernels, instance.kernel, 0);
+    if (*kernel == BALANCE_NOWHERE)
+        return DRAW_CROWDED;
+    there = &kernels[*kernel];
     *c = (struct balance_case){.ran = found->ran,
                                .weight = found->weight,
                                .here = here->weight > found->weight ? here->weight : found->weight,
@@ -97,28 +100,36 @@ static uint32_t choose(const struct candidate *found, const struct msg_threads_d
                                .cpus_here = here->cpus,
                                .cpus_there = there->cpus,
                                .cost = balance_cost()};
-    return balance_draws(c, ask->part) ? kernel : BALANCE_NOWHERE;
+    return balance_draws(c, ask->part) ? DRAW_ORDERED : DRAW_DEAR;
 }
 
-/* The thread of GROUP that has been ordered to move as ASK says; 0: none. */
-static uint32_t draw(struct group *group, const struct msg_threads_draw *ask)
+/* Orders a thread of GROUP to move as ASK says; *THREAD is which, if it does. */
+static enum balance_drawn draw(struct group *group, const struct msg_threads_draw *ask, uint32_t *thread)
 {
     struct candidate found = {0};
     struct balance_case c = {0};
-    uint32_t busy, kernel;
+    enum balance_drawn result;
+    uint32_t busy, kernel = instance.kernel;
 
     spin_lock(&group->lock);
     busy = group->pinned == NULL ? find_locked(group, &found) : 0;
     spin_unlock(&group->lock);
     /* One of several threads may be the one that uses what is here alone. */
-    if (found.tid == 0 || (busy > 1 && SURELY * busy * ask->own > DRAW_WHOLE))
-        return 0;
-    kernel = choose(&found, ask, &c);
-    if (kernel == BALANCE_NOWHERE || balance_hooks.move == NULL || !balance_hooks.move(found.tid, kernel))
-        return 0;
-    trace_note("moves to its memory", found.tid, kernel, (uint64_t)balance_draw_gain(&c, ask->part) / 1000,
-               c.cost / 1000); /* figures in us */
-    return found.tid;
+    if (found.tid == 0)
+        result = DRAW_BOUND;
+    else if (busy > 1 && SURELY * busy * ask->own > DRAW_WHOLE)
+        result = DRAW_UNSURE;
+    else
+        result = choose(&found, ask, &c, &kernel);
+    if (result == DRAW_ORDERED && (balance_hooks.move == NULL || !balance_hooks.move(found.tid, kernel)))
+        result = DRAW_BOUND;
+    *thread = found.tid;
+    if (result == DRAW_ORDERED || result == DRAW_DEAR) /* figures in us */
+        trace_note(result == DRAW_ORDERED ? "moves to its memory" : "is too dear to move to its memory", found.tid,
+                   kernel, (uint64_t)balance_draw_gain(&c, ask->part) / 1000, c.cost / 1000);
+    else
+        trace_note("stays away from its memory", found.tid, instance.kernel, result, ask->part);
+    return result;
 }
 
 static int run_draw(const struct remote_request *request, void *result)
@@ -132,8 +143,11 @@ static int run_draw(const struct remote_request *request, void *result)
                        ask->part > DRAW_WHOLE || ask->own > DRAW_WHOLE))
         error = -EPROTO;
     if (error == 0) {
-        answer.thread = draw(group, ask);
-        __atomic_fetch_add(answer.thread != 0 ? &drawn : &stayed, 1, __ATOMIC_RELAXED);
+        uint32_t thread;
+        enum balance_drawn became = draw(group, ask, &thread);
+
+        answer.thread = became == DRAW_ORDERED ? thread : 0;
+        __atomic_fetch_add(&results[became], 1, __ATOMIC_RELAXED);
         memcpy(result, &answer, sizeof(answer));
     }
     if (group != NULL)
@@ -141,10 +155,10 @@ static int run_draw(const struct remote_request *request, void *result)
     return error != 0 ? error : (int)sizeof(answer);
 }
 
-void balance_draw_counts(uint64_t *out_drawn, uint64_t *out_stayed)
+void balance_draw_counts(uint64_t counts[DRAW_RESULTS])
 {
-    *out_drawn = __atomic_load_n(&drawn, __ATOMIC_RELAXED);
-    *out_stayed = __atomic_load_n(&stayed, __ATOMIC_RELAXED);
+    for (uint32_t i = 0; i < DRAW_RESULTS; i++)
+        counts[i] = __atomic_load_n(&results[i], __ATOMIC_RELAXED);
 }
 
 void balance_draw_init(void)

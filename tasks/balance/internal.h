@@ -13,7 +13,15 @@ uint64_t balance_cost(void);
 
 /* Serves THREADS_DRAW from now on. Once. */
 void balance_draw_init(void);
-/* How often a thread was ordered to move to its memory, and how often none was. */
-void balance_draw_counts(uint64_t *drawn, uint64_t *stayed);
+/* What has become of requests that a thread moves to its memory. */
+enum balance_drawn {
+    DRAW_ORDERED,
+    DRAW_BOUND,   /* no thread here may move */
+    DRAW_UNSURE,  /* it may be another thread that uses the memory */
+    DRAW_CROWDED, /* no CPU is free there */
+    DRAW_DEAR,    /* it would not pay */
+    DRAW_RESULTS
+};
+void balance_draw_counts(uint64_t counts[DRAW_RESULTS]);
 
 #endif

@@ -17,6 +17,7 @@
 #include "msg/slice.h"
 #include "msg/trace.h"
 #include "tasks/numa/draw.h"
+#include "tasks/numa/groups.h"
 #include "tasks/process/group.h"
 #include "tasks/timer/timer.h"
 
@@ -116,6 +117,7 @@ static bool look_at(uint64_t id, struct look *look)
     uint64_t remote;
     bool used = false, hinted;
 
+    numa_tell_groups(id, look->home);
     while (look->wanted && report_hints(id, look, &hinted)) {
         used |= hinted;
         slice_check();

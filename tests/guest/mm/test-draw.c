@@ -85,9 +85,10 @@ static void guest(struct thread *thread)
     }
 }
 
+/* For so long that the CPU halts, and its kernel's board shows that it is free. */
 static void nap(void)
 {
-    struct timespec time = {.tv_nsec = 20000000};
+    struct timespec time = {.tv_nsec = 100000000};
 
     nanosleep(&time, NULL);
 }

@@ -161,8 +161,10 @@ TEST(balance_extremes, "no figure is too large")
 
     CHECK(balance_worth(&c));
     c.there = c.here;
+    CHECK(balance_draws(&c, 1));
     c.cost = 1ull << 60;
     CHECK(!balance_worth(&c));
+    CHECK(!balance_draws(&c, 1));
 }
 
 TEST(balance_draw, "a thread is drawn to its memory by the part of its time that it saves there, if that pays")
@@ -178,6 +180,9 @@ TEST(balance_draw, "a thread is drawn to its memory by the part of its time that
     CHECK(balance_draw_gain(&c, BALANCE_WHOLE / 2) > (int64_t)c.cost);
     CHECK(!balance_draws(&c, BALANCE_WHOLE / 2)); /* it has hardly run here */
     c.ran = 80 * MS;
+    CHECK(balance_draws(&c, BALANCE_WHOLE / 2));
+    c.ran = 50000 * MS; /* who has run for long is expected to stay as long */
+    c.cost = 6000 * MS;
     CHECK(balance_draws(&c, BALANCE_WHOLE / 2));
     c.there = 1024; /* half of a CPU there */
     CHECK(!balance_draws(&c, BALANCE_WHOLE / 2));

@@ -120,11 +120,8 @@ def plan(options: argparse.Namespace) -> list[Run]:
     runs = []
     for machine in MACHINES[:1] if options.quick else MACHINES:
         for policy in policies(options.quick):
-            append = f"{IDLE} numa={policy}" + ("" if policy == NONE else f" numaperiod={PERIOD}")
-            words = ("--icount", str(ICOUNT), "--seed", "1", *machine.options, "--kernels", machine.kernels, "--append", append)
+            words = _words(policy, machine)
             runs += [_run(f"{policy}-{machine.name}", sequence, machine, words, options.quick) for sequence in SEQUENCES]
-            if machine.kernels == "core" and machine.cpus in APART_CPUS and policy in APART_POLICIES:
-                runs.append(_run(f"{policy}-{machine.name}", APART, machine, words, options.quick))
         if machine.kernels == "core" and not options.quick:
             for side, append in LINUX.items():
                 words = ("--os", "linux", *machine.options, "--append", append)
@@ -133,7 +130,15 @@ def plan(options: argparse.Namespace) -> list[Run]:
             runs += _sweep(machine)
         if machine.kernels == "core" and machine.cpus in LONGER_CPUS and not options.quick:
             runs += [_longer(policy, machine) for policy in LONGER_POLICIES]
+        if machine.kernels == "core" and machine.cpus in APART_CPUS and not options.quick:
+            runs += [_run(f"{policy}-{machine.name}", APART, machine, _words(policy, machine), False) for policy in APART_POLICIES]
     return runs
+
+
+def _words(policy: str, machine: Machine) -> tuple[str, ...]:
+    """Of `kettle run` for a run of Kettle with POLICY on MACHINE."""
+    append = f"{IDLE} numa={policy}" + ("" if policy == NONE else f" numaperiod={PERIOD}")
+    return ("--icount", str(ICOUNT), "--seed", "1", *machine.options, "--kernels", machine.kernels, "--append", append)
 
 
 def _longer(policy: str, machine: Machine) -> Run:

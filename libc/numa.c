@@ -203,6 +203,21 @@ int kettle_block_follow(void *block, size_t size, uint64_t nodes, const char *po
                      : (int)syscall(KETTLE_CALL_FOLLOW, block, pages_of(size) * PAGE, nodes, policy);
 }
 
+int kettle_group_join(int thread, int group)
+{
+    return group < 0 ? (int)refuse(EINVAL) : (int)syscall(KETTLE_CALL_GROUP, thread, group);
+}
+
+int kettle_group_of(int thread)
+{
+    return (int)syscall(KETTLE_CALL_GROUP, thread, -1);
+}
+
+int kettle_block_gather(void *block, size_t size, int group)
+{
+    return size == 0 ? (int)refuse(EINVAL) : (int)syscall(KETTLE_CALL_GATHER, block, pages_of(size) * PAGE, group);
+}
+
 struct placing {
     const int8_t *wanted; /* for each page its node; -1: it stays */
     long elsewhere;

@@ -6,7 +6,7 @@
  * process; a page that a fork shares with another process stays where it is until one of them writes to it.
  *
  * All of this is made of Linux's calls (mmap, mbind, move_pages), so the same program runs on Linux, but for
- * kettle_block_move_later, kettle_block_replicate and kettle_block_follow. Every function
+ * kettle_block_move_later, kettle_block_replicate, kettle_block_follow and groups. Every function
  * that fails returns -1, or NULL, and sets errno; EINVAL is a node that the machine does not have, or a size of 0. The
  * functions may be called from any thread. kettle_numa (libc/kettle.h) chooses how Kettle itself moves memory to those
  * who use it. */
@@ -73,6 +73,23 @@ long kettle_block_replicate(void *block, size_t size);
  * with "first-touch" nothing else moves. Returns 0. This is Kettle's alone: ENOSYS elsewhere. EINVAL also: no such
  * policy, or not whole pages; EFAULT: a part is not mapped; ENOMEM: no memory, or the process has 255 policies. */
 int kettle_block_follow(void *block, size_t size, uint64_t nodes, const char *policy);
+
+/* --- groups of threads (mm/seen/group.md) --- */
+
+/* A NUMA group is a number from 1 to KETTLE_GROUPS within a process: its memory is on the node where most of its
+ * threads are, and follows when they move, once it is used and while the process has a policy of numa= other than none
+ * (kettle_numa; "group" moves nothing else). Threads and children of a thread begin in its group. These are Kettle's
+ * alone: ENOSYS elsewhere. EINVAL: there is no such group. */
+#define KETTLE_GROUPS 15
+/* Puts THREAD (a thread id of any process; 0: the caller) into GROUP of its process; 0: into none. Returns 0. ESRCH:
+ * there is no such thread; EPERM: it is another user's, and the caller is not root. */
+int kettle_group_join(int thread, int group);
+/* Returns the group of THREAD, or 0. ESRCH. */
+int kettle_group_of(int thread);
+/* The pages of BLOCK belong to GROUP from now on, in place of the policy that they had; 0: to none. Returns 0. Works
+ * for all memory of whole pages, as kettle_block_follow. EFAULT: a part is not mapped; ENOMEM: no memory, or the
+ * process has 255 policies. */
+int kettle_block_gather(void *block, size_t size, int group);
 
 /* A placement: returns the node for page PAGE of a block of PAGES, or -1: it stays, and if it is not touched yet keeps
  * the policy that it has. */

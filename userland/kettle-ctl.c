@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "libc/kettle.h"
+#include "libc/numa.h"
 #include "userland/help.h"
 #include "userland/kernel_list.h"
 #include "userland/proc_file.h"
@@ -24,6 +25,7 @@ static const char usage[] =
     "       kettle-ctl audit [PID]\n"
     "       kettle-ctl retrieve PID STRATEGY\n"
     "       kettle-ctl numa PID POLICY\n"
+    "       kettle-ctl group THREAD GROUP\n"
     "       kettle-ctl ps [-T]\n"
     "       kettle-ctl kernels | plan | messages | trace | syscalls | objects | allocations | strategies\n"
     "\n"
@@ -50,6 +52,7 @@ static const char usage[] =
     "  numa      by which policy memory of process PID moves to those who use it from now on: a\n"
     "            value of the option numa=, or default; with ,accessed or ,faults behind it also\n"
     "            how accesses are seen\n"
+    "  group     thread THREAD is in NUMA group GROUP (1 to 15) of its process from now on, 0: in none\n"
     "  ps        every process, with -T every thread, and the kernel it runs on (as /bin/ps: a\n"
     "            shell may have another ps of its own)\n"
     "  kernels   the kernels and their state\n"
@@ -239,6 +242,18 @@ static int set_process(int argc, char **argv, const char *needs, const char *unk
     return STATUS_FAILED;
 }
 
+static int set_group(pid_t thread, const char *group)
+{
+    char *end;
+    long number = strtol(group, &end, 10);
+
+    if (end == group || *end != '\0' || number < 0 || number > KETTLE_GROUPS) {
+        errno = EINVAL;
+        return -1;
+    }
+    return kettle_group_join(thread, (int)number);
+}
+
 static int audit(int argc, char **argv)
 {
     static char report[32768];
@@ -284,6 +299,8 @@ int main(int argc, char **argv)
                            kettle_retrieve);
     if (strcmp(argv[1], "numa") == 0)
         return set_process(argc, argv, "numa needs a process id and a policy", "no such policy", kettle_numa);
+    if (strcmp(argv[1], "group") == 0)
+        return set_process(argc, argv, "group needs a thread id and a group", "no such group", set_group);
     if (strcmp(argv[1], "ps") == 0) {
         execv("/bin/ps", argv + 1);
         perror("kettle-ctl: /bin/ps");

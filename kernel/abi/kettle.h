@@ -26,7 +26,9 @@
 #define KETTLE_CALL_IMAGE 0x4b10     /* (int kernel, path) -> 0 when it runs from this image; kernel -1: if one could */
 #define KETTLE_CALL_REPLICATE 0x4b11 /* (address, size_t length) -> pages that are replicated */
 #define KETTLE_CALL_FOLLOW 0x4b12    /* (address, size_t length, nodes, const char *policy) -> 0 */
-#define KETTLE_CALL_COUNT 19
+#define KETTLE_CALL_GROUP 0x4b13     /* (thread id, int group) -> 0; group -1: -> its NUMA group */
+#define KETTLE_CALL_GATHER 0x4b14    /* (address, size_t length, int group) -> 0 */
+#define KETTLE_CALL_COUNT 21
 
 /* How kettle_kill ends a kernel. */
 #define KETTLE_KILL_NOW 0   /* its CPUs stop wherever they are */

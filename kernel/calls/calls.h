@@ -51,5 +51,7 @@ int64_t call_kettle_kill(struct call *call);
 int64_t call_kettle_image(struct call *call);
 int64_t call_kettle_replicate(struct call *call);
 int64_t call_kettle_follow(struct call *call);
+int64_t call_kettle_group(struct call *call);
+int64_t call_kettle_gather(struct call *call);
 
 #endif

@@ -29,11 +29,14 @@ enum policy_mode {
 #define POLICY_BY_TARGET 1u
 /* Nor this: with BALANCING, 1 + the policy by which pages follow their users (mm/seen/choice.h); 0: the process's. */
 #define POLICY_FOLLOW_SHIFT 4u
-#define POLICY_FOLLOW_MOST 0xffu
+#define POLICY_FOLLOW_MOST 0x1fu
+/* And of that: the NUMA group of the memory, which the policy "group" follows (mm/seen/group.md). */
+#define POLICY_GROUP_SHIFT 9u
+#define POLICY_GROUP_MOST 0xfu
 
 struct policy {
     uint16_t mode;  /* enum policy_mode; all fields 0: no policy */
-    uint16_t flags; /* POLICY_FLAGS, POLICY_BY_TARGET, POLICY_FOLLOW_SHIFT */
+    uint16_t flags; /* POLICY_FLAGS, POLICY_BY_TARGET, POLICY_FOLLOW_SHIFT, POLICY_GROUP_SHIFT */
     uint32_t home;  /* 1 + the node to be near to; 0: the node of the touching CPU */
     uint64_t nodes; /* the allowed nodes, a bit for each */
     uint64_t asked; /* with STATIC or RELATIVE: the nodes as the caller gave them */
@@ -58,6 +61,10 @@ bool policy_equal(const struct policy *a, const struct policy *b);
 static inline uint32_t policy_follow(const struct policy *policy)
 {
     return (uint32_t)policy->flags >> POLICY_FOLLOW_SHIFT & POLICY_FOLLOW_MOST;
+}
+static inline uint32_t policy_group(const struct policy *policy)
+{
+    return (uint32_t)policy->flags >> POLICY_GROUP_SHIFT & POLICY_GROUP_MOST;
 }
 /* Returns the node of TO, which is not empty, at the position that NODE has in FROM, modulo the size of TO; NODE itself
  * if it is not in FROM. */

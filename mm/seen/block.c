@@ -33,6 +33,10 @@ void seen_block_age(struct seen_block *block, uint32_t nodes, uint32_t *load, ui
     for (uint32_t node = 0; node < nodes; node++)
         block->used[node] = (uint16_t)(block->used[node] >> halvings);
     block->written = (uint8_t)(block->written >> halvings);
+    if (halvings != 0) {
+        block->kernels[1] = halvings == 1 ? block->kernels[0] : 0;
+        block->kernels[0] = 0;
+    }
     block->age = age;
     block->told = block->told < age ? block->told : age;
     block->tried_age = block->tried_age < age ? block->tried_age : age;

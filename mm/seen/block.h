@@ -14,22 +14,23 @@
 
 /* All fields: space->lock. */
 struct seen_block {
-    uint64_t number;    /* address / the table's unit + 1; 0: an unused place */
-    uint64_t since;     /* when the record was made, clock_now ns */
-    uint64_t shared;    /* since when it has several users, clock_now ns */
-    uint32_t age;       /* the period in which USED was halved last */
-    uint32_t told;      /* the period of the last report */
-    uint32_t tried_age; /* the period in which it could not move */
-    uint8_t tried;      /* the node to which it could not move then; SEEN_ANY_NODE: no other one would have helped;
-                           SEEN_NOBODY: it has not been so */
-    uint8_t last;       /* the node that was seen last */
-    uint8_t wanted;     /* the node to which it is to move; SEEN_NOBODY: none; SEEN_ALL: it is to be replicated */
-    uint8_t written;    /* SEEN_WRITTEN when a write was seen, halved with USED */
-    bool replicated;    /* and not written since, as far as it was seen */
-    uint8_t load;       /* the node in whose load it is; SEEN_NOBODY: none, as it has one user, or none any more */
-    uint16_t weight;    /* in it: the most sixteenths that a report has shown lately, times SIZE */
-    uint16_t size;      /* in units of the table: 1, or 1 to 512 pages if blocks adapt */
-    uint16_t used[];    /* of each node: sixteenths that reports have told, halved in each period */
+    uint64_t number;     /* address / the table's unit + 1; 0: an unused place */
+    uint64_t since;      /* when the record was made, clock_now ns */
+    uint64_t shared;     /* since when it has several users, clock_now ns */
+    uint32_t age;        /* the period in which USED was halved last */
+    uint32_t told;       /* the period of the last report */
+    uint32_t tried_age;  /* the period in which it could not move */
+    uint8_t tried;       /* the node to which it could not move then; SEEN_ANY_NODE: no other one would have helped;
+                            SEEN_NOBODY: it has not been so */
+    uint8_t last;        /* the node that was seen last */
+    uint8_t wanted;      /* the node to which it is to move; SEEN_NOBODY: none; SEEN_ALL: it is to be replicated */
+    uint8_t written;     /* SEEN_WRITTEN when a write was seen, halved with USED */
+    bool replicated;     /* and not written since, as far as it was seen */
+    uint8_t load;        /* the node in whose load it is; SEEN_NOBODY: none, as it has one user, or none any more */
+    uint16_t weight;     /* in it: the most sixteenths that a report has shown lately, times SIZE */
+    uint64_t kernels[2]; /* that were seen to use it in the period AGE, and in the one before, a bit for each */
+    uint16_t size;       /* in units of the table: 1, or 1 to 512 pages if blocks adapt */
+    uint16_t used[];     /* of each node: sixteenths that reports have told, halved in each period */
 };
 
 /* Halves the counts of BLOCK, of each of NODES nodes, as often as they should have been until the period AGE. If nobody

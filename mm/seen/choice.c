@@ -189,6 +189,12 @@ static uint32_t home(const struct seen_view *view)
     return unless_here(view, view->home);
 }
 
+/* Memory of a group of threads is where most of these are (Zijlstra's: Barrelfish, 2.1). */
+static uint32_t group(const struct seen_view *view)
+{
+    return view->group != SEEN_STAYS ? unless_here(view, view->group) : SEEN_STAYS;
+}
+
 uint64_t seen_users(const uint16_t *used, uint32_t nodes)
 {
     uint32_t most = 0;
@@ -237,7 +243,8 @@ static uint64_t way_from(const struct seen_view *view, uint64_t users, uint32_t 
 /* A block that one node uses goes there. One that several use, for some time, gets a copy on each of them if nobody
  * writes to it. Else it goes to the one of them that has the least of such memory, if that makes them more equal or its
  * own node does not use it: no access becomes cheaper by that, but nobody is slower than the others for having all of
- * them remote. Nothing is decided before all kernels have had the time to report, nor for few pages. */
+ * them remote; but not while they may come to the block instead. Nothing is decided before all kernels have had the
+ * time to report, nor for few pages. */
 static uint32_t kettle(const struct seen_view *view)
 {
     uint64_t set = seen_users(view->used, view->nodes), way;
@@ -251,6 +258,8 @@ static uint32_t kettle(const struct seen_view *view)
         return SEEN_STAYS; /* others may be about to have several users, too, and all be equal */
     if (view->written == 0)
         return SEEN_REPLICATE;
+    if (view->waits)
+        return SEEN_STAYS;
     way = way_from(view, set, view->here);
     to = least_loaded(view, set & view->memory);
     if (way_from(view, set, to) > way + way / LONGER)
@@ -275,22 +284,23 @@ static uint32_t replicate(const struct seen_view *view)
 }
 
 const struct seen_policy seen_policies[SEEN_POLICIES] = {
-    {"none", NULL, false},
-    {"nemo", nemo, false},
-    {"two-fault", two_fault, false},
-    {"share", share, false},
-    {"threshold", threshold, false},
-    {"filter", filter, false},
-    {"first-touch", first_touch, false},
-    {"interleave", interleave, false},
-    {"moron", nemo, false},
-    {"uniform", uniform, false},
-    {"hop", hop, false},
-    {"variance", variance, false},
-    {"neighbour", neighbour, true},
-    {"home", home, false},
-    {"kettle", kettle, false},
-    {"replicate", replicate, false},
+    {"none", NULL, false, false},
+    {"nemo", nemo, false, false},
+    {"two-fault", two_fault, false, false},
+    {"share", share, false, false},
+    {"threshold", threshold, false, false},
+    {"filter", filter, false, false},
+    {"first-touch", first_touch, false, false},
+    {"interleave", interleave, false, false},
+    {"moron", nemo, false, false},
+    {"uniform", uniform, false, false},
+    {"hop", hop, false, false},
+    {"variance", variance, false, false},
+    {"neighbour", neighbour, true, false},
+    {"home", home, false, false},
+    {"kettle", kettle, false, true},
+    {"replicate", replicate, false, false},
+    {"group", group, false, false},
 };
 
 uint32_t seen_policy_find(const char *name)

@@ -18,6 +18,7 @@ struct seen_view {
     uint64_t block;       /* its number: address / size of a block */
     uint32_t here;        /* the node of the block */
     uint32_t home;        /* the node of the process's home kernel */
+    uint32_t group;       /* the home node of the NUMA group that the block belongs to; SEEN_STAYS: none */
     uint32_t now;         /* the node whose accesses have just been seen */
     uint32_t pages;       /* in how many of each 16 pages */
     bool fresh;           /* for less than a period: not all of its users may have been counted yet */
@@ -29,6 +30,7 @@ struct seen_view {
         *load;       /* of each node: the weights of the space's blocks with several users that are or come there */
     uint32_t weight; /* of the block, in a load: the most of 16 pages that a report has shown lately */
     bool settled;    /* the block has had several users for as long as counts take to become half */
+    bool waits;      /* its other users may still come to its node: a CPU is free there (mm/seen/draw.md) */
     const uint16_t *before, *after;       /* USED of the blocks at both sides, for a policy that looks beside; NULL:
                                              nothing is known of it */
     const uint8_t (*distance)[NODES_MAX]; /* of memory on a node from a CPU on another one, as in ACPI's SLIT: 10 is
@@ -41,12 +43,13 @@ struct seen_policy {
      * SEEN_STAYS. NULL: nobody looks for accesses. */
     uint32_t (*choose)(const struct seen_view *view);
     bool beside; /* it wants to know of the blocks at both sides */
+    bool draws;  /* threads move to their memory, too (mm/seen/draw.md) */
 };
 
 /* False if nothing ever moves, nor is replicated, by POLICY. */
 bool seen_policy_moves(const struct seen_policy *policy);
 
-#define SEEN_POLICIES 16u
+#define SEEN_POLICIES 17u
 extern const struct seen_policy seen_policies[SEEN_POLICIES]; /* in the order of the option's values */
 
 /* Returns the nodes, a bit for each, that use a block, as USED of each of NODES nodes says: those that were seen at a

@@ -42,7 +42,11 @@ static struct record *record_of(struct space *space, uint64_t start, uint32_t no
     if (record == NULL)
         return NULL;
     *record = (struct record){.next = *chain,
-                              .seen = {.space = space->id, .start = start, .node = node, .written = UINT32_MAX}};
+                              .seen = {.space = space->id,
+                                       .start = start,
+                                       .node = (uint16_t)node,
+                                       .kernel = (uint16_t)instance.kernel,
+                                       .written = UINT32_MAX}};
     *chain = record;
     space->hints->count++;
     return record;

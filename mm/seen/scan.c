@@ -120,7 +120,8 @@ bool seen_look(struct space *space, uint64_t *at, bool *found, struct msg_space_
         return search != SEARCH_END;
     }
     *at = va + LEAF_SIZE;
-    *out = (struct msg_space_seen){.space = space->id, .start = va, .node = own_node()};
+    *out = (struct msg_space_seen){
+        .space = space->id, .start = va, .node = (uint16_t)own_node(), .kernel = (uint16_t)instance.kernel};
     note_table_locked(space, va);
     large = paging_large(&space->tables, va);
     if (seen_way_locked(space) == SEEN_BY_FAULTS) {

@@ -7,6 +7,8 @@
 #include "kernel/lib/string.h"
 #include "mm/mempolicy/mempolicy.h"
 #include "mm/page/zero_page.h"
+#include "mm/seen/draw_home.h"
+#include "mm/seen/group.h"
 #include "mm/seen/hint.h"
 #include "mm/seen/table.h"
 #include "mm/space/entry.h"
@@ -26,6 +28,7 @@ volatile uint32_t seen_ends;
 volatile uint32_t seen_way_now;
 volatile uint64_t seen_half_ns = 1000000000;
 volatile uint64_t seen_block_bytes = PART_BYTES;
+volatile uint64_t seen_room;
 
 void (*seen_begin)(void);
 void (*seen_soon)(void);
@@ -142,14 +145,21 @@ static uint64_t may_follow_locked(struct space *space, uint64_t start, uint64_t 
     return nodes_left;
 }
 
+/* What mbind or kettle_block_follow say of the first area in [START, END); NULL: nothing. */
+static const struct policy *own_policy_locked(const struct space *space, uint64_t start, uint64_t end)
+{
+    const struct area *area = area_next(&space->areas, start);
+    uint32_t number = area != NULL && area->start < end ? area->prot >> AREA_POLICY_SHIFT : 0;
+
+    return number != 0 ? policy_known_locked(space, number) : NULL;
+}
+
 /* The policy of the memory in [START, END): that of its first area (kettle_block_follow), or the process's. Nobody
  * looks at a process whose policy is none. */
 static const struct seen_policy *policy_of_locked(const struct space *space, uint64_t start, uint64_t end)
 {
     const struct seen_policy *policy = seen_policy_locked(space);
-    const struct area *area = policy->choose != NULL ? area_next(&space->areas, start) : NULL;
-    uint32_t number = area != NULL && area->start < end ? area->prot >> AREA_POLICY_SHIFT : 0;
-    const struct policy *own = number != 0 ? policy_known_locked(space, number) : NULL;
+    const struct policy *own = policy->choose != NULL ? own_policy_locked(space, start, end) : NULL;
     uint32_t follow = own != NULL ? policy_follow(own) : 0;
 
     return follow != 0 && follow <= SEEN_POLICIES ? &seen_policies[follow - 1] : policy;
@@ -191,6 +201,16 @@ static uint32_t first_remote_locked(const struct space *space, const struct msg_
     return seen->node;
 }
 
+/* The home node of the group to which the memory in [START, END) belongs; SEEN_STAYS: none. */
+static uint32_t group_node_locked(const struct space *space, uint64_t start, uint64_t end)
+{
+    const struct policy *own = own_policy_locked(space, start, end);
+    uint32_t group = own != NULL ? policy_group(own) : 0;
+    uint32_t node = group != 0 ? groups_node_locked(space, group) : NODES_MAX;
+
+    return node < nodes() ? node : SEEN_STAYS;
+}
+
 /* Where POLICY wants BLOCK, which is HERE and of which NODE has just used PAGES. */
 static uint32_t choose(struct space *space, const struct seen_policy *policy, struct seen_block *block, uint32_t here,
                        uint32_t node, uint32_t pages)
@@ -204,6 +224,7 @@ static uint32_t choose(struct space *space, const struct seen_policy *policy, st
                              .block = start / bytes,
                              .here = here,
                              .home = own,
+                             .group = group_node_locked(space, start, start + bytes),
                              .now = node,
                              .pages = pages,
                              .fresh = clock_now() - block->since <
@@ -215,6 +236,7 @@ static uint32_t choose(struct space *space, const struct seen_policy *policy, st
                              .load = seen->load,
                              .weight = block->weight,
                              .settled = block->load != NOBODY && clock_now() - block->shared >= seen_half_ns,
+                             .waits = policy->draws && draw_waits_locked(seen, block, here),
                              .before = policy->beside ? used_of(seen, seen_before(seen, place), block->age) : NULL,
                              .after = policy->beside ? used_of(seen, seen_after(seen, place), block->age) : NULL,
                              .distance = instance.plan.distance};
@@ -284,10 +306,12 @@ static bool note_block_locked(struct space *space, const struct msg_space_seen *
 
     if (policy->choose == NULL)
         stay_locked(space, number);
-    if (policy->choose == NULL || here == nodes())
+    if (policy->choose == NULL)
         return false;
-    if (here == node && !is_known(space, number))
+    if (here == nodes() || (here == node && !is_known(space, number))) { /* leased memory is its user's alone, too */
+        draw_note_locked(space, policy, seen, NULL, node, told->pages, told->place.size);
         return false; /* memory that its own node alone uses is not worth a word */
+    }
     if (here == instance.plan.kernels[instance.kernel].node && !is_known(space, number) && seen_soon != NULL)
         seen_soon(); /* does this kernel use it, too? */
     block = record(space, told->place, bytes, age);
@@ -295,6 +319,8 @@ static bool note_block_locked(struct space *space, const struct msg_space_seen *
         return false;
     seen_age(space->seen, block, age);
     seen_block_see(block, space->seen->load, node, told->pages, told->written, age);
+    block->kernels[0] |= 1ull << seen->kernel;
+    draw_note_locked(space, policy, seen, block, here, told->pages, told->place.size);
     /* as if it were not to move yet: that is decided anew */
     seen_block_place(block, nodes(), space->seen->load, here, clock_now());
     to = choose(space, policy, block, here, node, told->pages);
@@ -510,13 +536,14 @@ void seen_not_replicated(struct space *space, uint64_t start, uint64_t end)
 void seen_end(struct space *space)
 {
     hint_end(space);
+    groups_end(space);
     seen_destroy(space);
 }
 
 static bool is_valid(const struct space *space, const struct msg_space_seen *seen)
 {
     return space->home == instance.kernel && (seen->start & (LEAF_SIZE - 1)) == 0 && seen->start < USER_END &&
-           seen->node < nodes();
+           seen->node < nodes() && seen->kernel < instance.plan.kernel_count;
 }
 
 static void handle_seen(const struct msg *m)
@@ -558,4 +585,5 @@ bool seen_report(uint32_t home, const struct msg_space_seen *seen)
 void seen_init(void)
 {
     msg_register(MSG_SPACE_SEEN, handle_seen, sizeof(struct msg_space_seen), sizeof(struct msg_seen_answer));
+    groups_init();
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "mm/seen/choice.h"
+#include "mm/seen/draw.h"
 #include "mm/seen/wire.h"
 #include "mm/space/space.h"
 
@@ -21,6 +22,8 @@ extern volatile uint32_t seen_way_now;
 extern volatile uint64_t seen_half_ns;
 /* [a] What moves together: the option numablock=, 4 KiB to 2 MiB, a power of two; 0: as adaptive.md says. */
 extern volatile uint64_t seen_block_bytes;
+/* [a] The nodes on which a CPU was free when this kernel looked last, a bit for each. */
+extern volatile uint64_t seen_room;
 
 /* [i] Called when a space here has got a policy of its own with which its kernels look; does not wait. */
 extern void (*seen_begin)(void);
@@ -67,6 +70,12 @@ bool seen_next(struct space *space, uint64_t *start, uint64_t *bytes, uint32_t *
 void seen_not_moved(struct space *space, uint64_t page, uint32_t node);
 /* At the home: nothing of [START, END), a block that seen_next has told, could be replicated. */
 void seen_not_replicated(struct space *space, uint64_t start, uint64_t end);
+/* At the home, once in each period: the kernel whose threads gain most by moving to another node, if there is one whose
+ * policy moves threads (draw.md). */
+bool seen_draw_next(struct space *space, struct seen_draw *draw);
+/* At the home: a thread has been ordered to move as DRAW says; or none (not ORDERED), so that none is to for a while.
+ */
+void seen_drawn(struct space *space, const struct seen_draw *draw, bool ordered);
 /* The nodes to which PAGE may follow its users now: none if it has been given a policy meanwhile that forbids it, or by
  * which nothing moves. */
 uint64_t seen_may_follow(struct space *space, uint64_t page);

@@ -111,6 +111,10 @@ static void forget_regions(struct seen *seen)
 static void forget(struct seen *seen)
 {
     forget_regions(seen);
+    for (uint32_t kernel = 0; kernel < KERNELS_MAX; kernel++) {
+        if (seen->tallies[kernel] != NULL)
+            seen_tally_clear(seen->tallies[kernel], nodes());
+    }
     memset(seen->blocks, 0, seen->places * block_size());
     memset(seen->load, 0, sizeof(seen->load));
     seen->count = seen->wanted = 0;
@@ -122,6 +126,10 @@ void seen_destroy(struct space *space)
     if (space->seen == NULL)
         return;
     forget_regions(space->seen);
+    for (uint32_t kernel = 0; kernel < KERNELS_MAX; kernel++) {
+        if (space->seen->tallies[kernel] != NULL)
+            release(space->seen->tallies[kernel], seen_tally_size(nodes()));
+    }
     release(space->seen, table_size(space->seen->places));
     space->seen = NULL;
 }
@@ -202,6 +210,13 @@ struct seen_block *seen_make(struct seen *seen, struct seen_place place, uint32_
 void seen_age(struct seen *seen, struct seen_block *block, uint32_t age)
 {
     seen_block_age(block, nodes(), seen->load, age);
+}
+
+struct seen_tally *seen_tally_of(struct seen *seen, uint32_t kernel)
+{
+    if (seen->tallies[kernel] == NULL)
+        seen->tallies[kernel] = allocate(seen_tally_size(nodes()));
+    return seen->tallies[kernel];
 }
 
 /* So that those that nobody reports any more leave the loads of nodes; each once in a period. */
@@ -326,6 +341,8 @@ static bool take_all(struct seen *seen, const uint64_t *starts, const struct par
         copy->since = block->since < copy->since ? block->since : copy->since;
         copy->written = block->written > copy->written ? block->written : copy->written;
         copy->replicated &= block->replicated;
+        copy->kernels[0] |= block->kernels[0];
+        copy->kernels[1] |= block->kernels[1];
         remove_block(seen, part->base + page);
     }
     for (uint32_t node = 0; node < nodes(); node++)

@@ -8,6 +8,7 @@
 
 #include "kernel/abi/limits.h"
 #include "mm/seen/block.h"
+#include "mm/seen/draw.h"
 #include "mm/seen/region.h"
 #include "mm/space/space.h"
 
@@ -26,6 +27,10 @@ struct seen {
     uint64_t forgotten;       /* when it was full and all was forgotten, clock_now ns; 0: never */
     uint32_t load[NODES_MAX]; /* of each node: sixteenths of blocks with several users */
     struct seen_region *regions[SEEN_CHAINS];
+    uint32_t tally_age;                      /* the period of the tallies */
+    uint32_t draw_age;                       /* the period before which no threads are to move */
+    uint32_t refused;                        /* 1 + the period in which threads were to move in vain; 0: none were */
+    struct seen_tally *tallies[KERNELS_MAX]; /* of each kernel; NULL: nothing was seen of it */
     uint8_t blocks[];
 };
 
@@ -67,6 +72,9 @@ struct seen_place seen_place_of(struct seen *seen, uint64_t address);
 /* The blocks at both sides of PLACE. */
 struct seen_place seen_before(struct seen *seen, struct seen_place place);
 struct seen_place seen_after(struct seen *seen, struct seen_place place);
+
+/* The tally of KERNEL, which is made if need be. NULL: no memory. */
+struct seen_tally *seen_tally_of(struct seen *seen, uint32_t kernel);
 
 /* BLOCK, and some of all blocks, grow old until the period AGE. */
 void seen_age(struct seen *seen, struct seen_block *block, uint32_t age);

@@ -1,4 +1,4 @@
-/* Payloads of SPACE_SEEN: mm/numa.md. */
+/* Payloads of SPACE_SEEN (mm/numa.md) and of THREADS_DRAW (mm/seen/draw.md). */
 #ifndef MM_SEEN_WIRE_H
 #define MM_SEEN_WIRE_H
 
@@ -12,7 +12,8 @@
 struct msg_space_seen {
     uint64_t space;
     uint64_t start;       /* of the table's addresses */
-    uint32_t node;        /* that accessed it */
+    uint16_t node;        /* that accessed it */
+    uint16_t kernel;      /* whose tables show it */
     uint32_t written;     /* a bit for each part: a page of it was, or may have been, written */
     uint64_t accessed[8]; /* a bit for each page */
 };
@@ -48,6 +49,19 @@ static inline void seen_add(struct msg_space_seen *seen, uint32_t page)
     seen->accessed[page / 64] |= 1ull << page % 64;
 }
 
+/* Threads of a process do better on another node: one of them is to move there. */
+struct msg_threads_draw {
+    uint32_t process;
+    uint32_t node;
+    uint32_t part; /* as struct seen_draw has them (mm/seen/draw.h) */
+    uint32_t own;
+};
+
+struct msg_threads_drawn {
+    uint32_t thread; /* that has been ordered to move; 0: none */
+};
+
+_Static_assert(sizeof(struct msg_threads_draw) == 16 && sizeof(struct msg_threads_drawn) == 4, "wire format");
 _Static_assert(sizeof(struct msg_space_seen) == 88 && sizeof(struct msg_seen_answer) == 4, "wire format");
 
 #endif

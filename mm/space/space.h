@@ -66,6 +66,7 @@ struct space {
     struct mempolicy_list policies; /* [k] */
     struct seen *seen;              /* [k] home only: who uses which memory, mm/seen; or NULL */
     uint32_t seen_ends;             /* [k] of mm/seen: how often numa= had become none at the last look */
+    struct seen_groups *groups;     /* [k] home only: where the threads of NUMA groups are, mm/seen; or NULL */
     struct hints *hints;            /* [k] accesses that faults have shown, mm/seen; NULL: nothing was ever hidden */
     uint64_t replicas;              /* [k] entries here that are copies: mm/page/replica.h */
     struct list gets;               /* [k] questions under way: mm/space/question.h */

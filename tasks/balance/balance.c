@@ -11,6 +11,7 @@
 #include "kernel/lib/printf.h"
 #include "msg/channel.h"
 #include "msg/trace.h"
+#include "tasks/balance/internal.h"
 #include "tasks/process/group.h"
 #include "tasks/remote/work.h"
 #include "tasks/sched/internal.h"
@@ -207,12 +208,31 @@ void balance_note_fetches(uint64_t pages)
     spin_unlock(&lock);
 }
 
+void balance_look(const uint64_t affinity[], struct balance_kernel kernels[])
+{
+    struct own_load own;
+
+    read_own(&own);
+    for (uint32_t k = 0; k < instance.kernels; k++)
+        view(k, affinity, &own, &kernels[k]);
+}
+
 static uint64_t cost_locked(void)
 {
     uint64_t fetch = balance_hooks.fetch_ns != NULL ? balance_hooks.fetch_ns() : 0;
 
     return (move_ns != 0 ? move_ns : MOVE_NS_FIRST) +
            (fetches != 0 ? fetches : FETCHES_FIRST) * (fetch != 0 ? fetch : FETCH_NS_FIRST);
+}
+
+uint64_t balance_cost(void)
+{
+    uint64_t cost;
+
+    spin_lock(&lock);
+    cost = cost_locked();
+    spin_unlock(&lock);
+    return cost;
 }
 
 struct choice {
@@ -253,11 +273,8 @@ static void decide(struct choice *choice)
     struct balance_kernel kernels[KERNELS_MAX];
     struct balance_case c = {0};
     const struct balance_kernel *here, *there;
-    struct own_load own;
 
-    read_own(&own);
-    for (uint32_t k = 0; k < instance.kernels; k++)
-        view(k, anywhere, &own, &kernels[k]);
+    balance_look(anywhere, kernels);
     spin_lock(&lock);
     choice->cost = c.cost = cost_locked();
     choice->kernel = balance_choose(PLACE_LEAST_LOADED, BALANCE_CLONE, kernels, instance.kernels, instance.kernel,
@@ -313,21 +330,26 @@ static void tick(uint64_t now)
 size_t balance_report(char *text, size_t size, uint64_t *cursor)
 {
     struct load_view board;
+    uint64_t draws[DRAW_RESULTS];
     int length;
 
+    balance_draw_counts(draws);
     *cursor = 0;
     load_read(instance.kernel, &board);
     spin_lock(&lock);
     length = snprintf(
         text, size,
         "kernel %u balance %s place %s threads %u weight %lu free %lu looks %lu moves %lu refused %lu dear %lu nowhere "
-        "%lu clones %lu elsewhere %lu forks %lu elsewhere %lu execs %lu elsewhere %lu cost %lu ns\n",
+        "%lu clones %lu elsewhere %lu forks %lu elsewhere %lu execs %lu elsewhere %lu cost %lu ns drawn %lu "
+        "fixed %lu unsure %lu crowded %lu costly %lu\n",
         instance.kernel, modes[mode], placings[placing], load_count(board.load), (unsigned long)load_weight(board.load),
         (unsigned long)board.free, (unsigned long)looks, (unsigned long)moves, (unsigned long)refused,
         (unsigned long)too_dear, (unsigned long)nowhere, (unsigned long)placed[BALANCE_CLONE],
         (unsigned long)placed_elsewhere[BALANCE_CLONE], (unsigned long)placed[BALANCE_FORK],
         (unsigned long)placed_elsewhere[BALANCE_FORK], (unsigned long)placed[BALANCE_EXEC],
-        (unsigned long)placed_elsewhere[BALANCE_EXEC], (unsigned long)cost_locked());
+        (unsigned long)placed_elsewhere[BALANCE_EXEC], (unsigned long)cost_locked(), (unsigned long)draws[DRAW_ORDERED],
+        (unsigned long)draws[DRAW_BOUND], (unsigned long)draws[DRAW_UNSURE], (unsigned long)draws[DRAW_CROWDED],
+        (unsigned long)draws[DRAW_DEAR]);
     spin_unlock(&lock);
     return (size_t)length < size ? (size_t)length : size - 1;
 }
@@ -342,4 +364,5 @@ void balance_init(void)
     sched_hooks.crowded = tick;
     option_add(&mode_option);
     option_add(&placing_option);
+    balance_draw_init();
 }

@@ -70,18 +70,43 @@ static uint64_t share_of(uint64_t weight, uint64_t all, uint32_t cpus)
     return share < SHARE_ONE ? share : SHARE_ONE;
 }
 
-int64_t balance_gain(const struct balance_case *c)
+/* The gain of a thread that is expected to run for REST ns, and needs PART of BALANCE_WHOLE of its time there. */
+static int64_t gain_of(const struct balance_case *c, uint64_t rest, uint32_t part)
 {
-    uint64_t rest = c->ran < BALANCE_EXPECT_MAX ? c->ran : BALANCE_EXPECT_MAX;
     uint64_t stays = rest * SHARE_ONE / share_of(c->weight, c->here, c->cpus_here);
     uint64_t goes = rest * SHARE_ONE / share_of(c->weight, c->there + c->weight, c->cpus_there);
 
-    return (int64_t)stays - (int64_t)goes - (int64_t)c->cost;
+    return (int64_t)stays - (int64_t)(goes * part / BALANCE_WHOLE) - (int64_t)c->cost;
+}
+
+static uint64_t rest_of(const struct balance_case *c, uint64_t most)
+{
+    return c->ran < most ? c->ran : most;
+}
+
+static bool is_worth(const struct balance_case *c, int64_t gain)
+{
+    return c->ran / BALANCE_PATIENCE >= c->cost && gain > (int64_t)c->cost;
+}
+
+int64_t balance_gain(const struct balance_case *c)
+{
+    return gain_of(c, rest_of(c, BALANCE_EXPECT_MAX), BALANCE_WHOLE);
 }
 
 bool balance_worth(const struct balance_case *c)
 {
-    return c->ran / BALANCE_PATIENCE >= c->cost && balance_gain(c) > (int64_t)c->cost;
+    return is_worth(c, balance_gain(c));
+}
+
+int64_t balance_draw_gain(const struct balance_case *c, uint32_t part)
+{
+    return gain_of(c, rest_of(c, BALANCE_DRAW_MAX), part);
+}
+
+bool balance_draws(const struct balance_case *c, uint32_t part)
+{
+    return is_worth(c, balance_draw_gain(c, part));
 }
 
 void balance_average(uint64_t *average, uint64_t sample)

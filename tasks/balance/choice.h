@@ -47,8 +47,15 @@ int64_t balance_gain(const struct balance_case *c);
  * for BALANCE_PATIENCE times the cost, so that a previous move has paid off. */
 bool balance_worth(const struct balance_case *c);
 
+/* The same for a thread that moves to a CPU that is free, near the memory that it uses: PART of BALANCE_WHOLE of its
+ * time here is what it takes there for the same work. */
+bool balance_draws(const struct balance_case *c, uint32_t part);
+int64_t balance_draw_gain(const struct balance_case *c, uint32_t part);
+#define BALANCE_WHOLE 1024u
+
 #define BALANCE_PATIENCE 8u              /* multiple of the cost that a thread must have run here before it may move */
 #define BALANCE_EXPECT_MAX 4000000000ull /* ns: upper bound of the expected run time */
+#define BALANCE_DRAW_MAX 60000000000ull  /* the same near its memory, as that lasts longer than a load */
 
 /* Moving average: SAMPLE has a weight of one eighth. The first sample is the average. */
 void balance_average(uint64_t *average, uint64_t sample);

@@ -8,6 +8,7 @@
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
+#include "mm/seen/group.h"
 #include "tasks/futex/donation/donation.h"
 #include "tasks/process/call.h"
 #include "tasks/process/group.h"
@@ -63,6 +64,7 @@ static int64_t set_affinity(struct thread *thread, const struct msg_thread_call 
         memcpy(thread->context.affinity, old, sizeof(old));
         return -EINVAL;
     }
+    thread->context.chosen = 0;
     if (kernel < 0) {
         thread_clear_due(thread, THREAD_DUE_MOVE); /* ordered because of the previous mask */
         group_made_moves_locked(thread, instance.kernel);
@@ -136,8 +138,24 @@ static int64_t donate(struct thread *thread, const struct msg_thread_call *call,
     return pi_donate_locked(thread, &call->update, &result->link);
 }
 
+/* Returns the group that it is in, or was in. */
+static int64_t numa_group(struct thread *thread, const struct msg_thread_call *call, struct msg_thread_result *result)
+{
+    uint32_t had = thread->context.numa_group;
+
+    (void)result;
+    if (call->numa.group == NUMA_GROUP_ASK)
+        return had;
+    if (call->numa.group >= NUMA_GROUPS)
+        return -EINVAL;
+    if (!policy_same_owner(thread, call->numa.user))
+        return -EPERM;
+    thread->context.numa_group = call->numa.group;
+    return had;
+}
+
 #define FIRST MSG_THREAD_SIGNAL
-#define OPERATIONS (MSG_THREAD_DONATE + 1 - FIRST)
+#define OPERATIONS (MSG_THREAD_NUMA_GROUP + 1 - FIRST)
 
 #define ROW(name) [MSG_THREAD_##name % FIRST] /* distinct indexes, because all types are below twice the first one */
 
@@ -147,7 +165,7 @@ static int64_t (*const operations[OPERATIONS])(struct thread *thread, const stru
     ROW(SIGNAL) = send_signal,    ROW(GET_AFFINITY) = get_affinity, ROW(SET_AFFINITY) = set_affinity,
     ROW(SETTLED) = is_settled,    ROW(SET_NICE) = set_nice,         ROW(SET_POLICY) = set_policy,
     ROW(GET_POLICY) = get_policy, ROW(GROUP) = get_group,           ROW(ROBUST_LIST) = get_robust_list,
-    ROW(DONATE) = donate,
+    ROW(DONATE) = donate,         ROW(NUMA_GROUP) = numa_group,
 };
 
 static int64_t operate_here(const struct msg_thread_call *call, struct msg_thread_result *result)
@@ -244,6 +262,8 @@ static int64_t operate_init(const struct msg_thread_call *call, struct msg_threa
         return call->policy.user == 0 ? 0 : -EPERM;
     case MSG_THREAD_SET_NICE:
         return call->nice.user == 0 ? 0 : -EPERM;
+    case MSG_THREAD_NUMA_GROUP:
+        return call->numa.group == NUMA_GROUP_ASK || call->numa.user == 0 ? 0 : -EPERM;
     case MSG_THREAD_SET_AFFINITY:
         return call->affinity.user == 0 ? 0 : -EPERM;
     case MSG_THREAD_GET_AFFINITY:

@@ -10,7 +10,7 @@
 #include "tasks/sched/policy.h"
 #include "tasks/signal/queue/queue.h"
 
-struct msg_thread_call { /* THREAD_..., from THREAD_SIGNAL to THREAD_DONATE */
+struct msg_thread_call { /* THREAD_..., from THREAD_SIGNAL to THREAD_NUMA_GROUP */
     uint32_t thread;
     uint32_t type; /* enum msg_type: the type of the message */
     union {        /* selected by TYPE; comments name the type without THREAD_ */
@@ -24,9 +24,13 @@ struct msg_thread_call { /* THREAD_..., from THREAD_SIGNAL to THREAD_DONATE */
         } affinity;                       /* SET_AFFINITY */
         struct {
             int32_t nice;
+            uint32_t user;  /* the caller's effective user */
+            uint64_t limit; /* RLIMIT_NICE, as in struct policy_wish */
+        } nice;             /* SET_NICE */
+        struct {
             uint32_t user;                /* the caller's effective user */
-            uint64_t limit;               /* RLIMIT_NICE, as in struct policy_wish */
-        } nice;                           /* SET_NICE */
+            uint32_t group;               /* NUMA_GROUP_ASK: only ask */
+        } numa;                           /* NUMA_GROUP */
         struct policy_wish policy;        /* SET_POLICY */
         struct pi_donation_update update; /* DONATE */
     };

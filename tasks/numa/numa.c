@@ -16,6 +16,8 @@
 #include "mm/seen/seen.h"
 #include "msg/slice.h"
 #include "msg/trace.h"
+#include "tasks/numa/draw.h"
+#include "tasks/numa/groups.h"
 #include "tasks/process/group.h"
 #include "tasks/timer/timer.h"
 
@@ -115,6 +117,7 @@ static bool look_at(uint64_t id, struct look *look)
     uint64_t remote;
     bool used = false, hinted;
 
+    numa_tell_groups(id, look->home);
     while (look->wanted && report_hints(id, look, &hinted)) {
         used |= hinted;
         slice_check();
@@ -185,7 +188,7 @@ static void move_blocks(struct space *space)
     }
 }
 
-/* Moves memory of the process, whose end waits for it. */
+/* Moves memory of the process, whose end waits for it, and then a thread. */
 static void follow(uint64_t id)
 {
     struct group *group = group_find((uint32_t)id), *host;
@@ -197,6 +200,7 @@ static void follow(uint64_t id)
         group_unpin(host);
     }
     group_put(group);
+    numa_draw(id);
 }
 
 /* The lowest id of a space here that is not below FROM, and its pages of other nodes so far. False: there is none. */
@@ -234,6 +238,7 @@ static void fire(struct timer *fired)
     bool remote = false, wanted = is_on();
     struct look look = {0};
 
+    numa_look_for_room();
     for (uint64_t id = 0; next_space(id, &id, &look); id++) {
         if (!look.wanted)
             continue;

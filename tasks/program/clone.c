@@ -48,6 +48,7 @@ static void copy_state(struct thread *thread, const struct trap_frame *frame, co
     thread->context.robust_list = 0;
     thread->context.interrupted = 0;
     thread->context.flags &= CONTEXT_INHERITED;
+    thread->context.chosen = 0;
     thread->context.clear_child_tid = (arguments->flags & CLONE_CHILD_CLEARTID) != 0 ? arguments->child_tid : 0;
     if ((arguments->flags & CLONE_SETTLS) != 0)
         thread->context.fs_base = arguments->tls;

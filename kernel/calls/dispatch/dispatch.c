@@ -33,6 +33,8 @@ static const call_function kettle_functions[KETTLE_CALL_COUNT] = {
     [KETTLE_CALL_IMAGE - KETTLE_CALL_BASE] = call_kettle_image,
     [KETTLE_CALL_REPLICATE - KETTLE_CALL_BASE] = call_kettle_replicate,
     [KETTLE_CALL_FOLLOW - KETTLE_CALL_BASE] = call_kettle_follow,
+    [KETTLE_CALL_GROUP - KETTLE_CALL_BASE] = call_kettle_group,
+    [KETTLE_CALL_GATHER - KETTLE_CALL_BASE] = call_kettle_gather,
 };
 
 static call_function find(uint64_t number)

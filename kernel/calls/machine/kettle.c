@@ -35,15 +35,20 @@
  * another kernel. */
 int64_t call_kettle_migrate(struct call *c)
 {
+    struct thread *self = thread_current();
+    uint32_t chosen = self->context.chosen;
     int64_t result;
 
     if ((int32_t)c->a[0] < 0)
         return -EINVAL;
     c->frame->rax = 0;
     c->replaced = true;
+    self->context.chosen = 1; /* what moves with the thread */
     result = migrate_thread((uint32_t)c->a[0]);
-    if (result < 0)
+    if (result < 0) {
+        self->context.chosen = chosen;
         c->frame->rax = (uint64_t)result;
+    }
     return 0;
 }
 

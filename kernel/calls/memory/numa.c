@@ -12,6 +12,7 @@
 #include "mm/mempolicy/mempolicy.h"
 #include "mm/move/move.h"
 #include "mm/seen/choice.h"
+#include "mm/seen/group.h"
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
 #include "mm/user/user_copy.h"
@@ -383,11 +384,27 @@ int64_t call_mbind(struct call *c)
     return left > 0 && (flags & MOVE_STRICT) != 0 ? -EIO : 0;
 }
 
+/* The pages of [START, START + LENGTH) have POLICY from now on; a mode of DEFAULT: none of their own. */
+static int64_t give_policy(uint64_t start, uint64_t length, const struct policy *policy)
+{
+    uint64_t end = start + page_up(length);
+    int64_t error, number = 0;
+
+    if ((start & (PAGE_SIZE - 1)) != 0 || end <= start)
+        return -EINVAL;
+    error = end <= USER_END ? space_check(own_space(), start, end, 0, 0) : -EFAULT;
+    if (error != 0)
+        return error < 0 ? error : -EFAULT;
+    if (policy->mode != POLICY_DEFAULT)
+        number = mempolicy_number(own_space(), policy);
+    error = number < 0 ? number : space_set_policy(own_space(), start, end, (uint32_t)number, false);
+    return error > 0 ? -EFAULT : error;
+}
+
 /* The pages of [a[0], a[0] + a[1]) may follow their users to the nodes a[2] (0: all), by the policy that a[3] names; or
  * by the process's, if that is "default". */
 int64_t call_kettle_follow(struct call *c)
 {
-    uint64_t start = c->a[0], end = start + page_up(c->a[1]);
     struct mask mask = {.nodes = c->a[2] != 0 ? c->a[2] : policy_machine_nodes()};
     uint32_t choice;
     struct policy policy;
@@ -397,20 +414,31 @@ int64_t call_kettle_follow(struct call *c)
     if (error < 0)
         return error == -ENAMETOOLONG ? -EINVAL : error;
     choice = seen_choice_of(name);
-    if (choice == SEEN_NO_CHOICE || seen_choice_way(choice) != 0 || (start & (PAGE_SIZE - 1)) != 0 || end <= start ||
-        (mask.nodes & ~policy_machine_nodes()) != 0)
+    if (choice == SEEN_NO_CHOICE || seen_choice_way(choice) != 0 || (mask.nodes & ~policy_machine_nodes()) != 0)
         return -EINVAL;
     error = make(POLICY_BIND | POLICY_BALANCING, &mask, &policy);
     if (error != 0)
         return error;
     policy.flags |= (uint16_t)(seen_choice_policy(choice) << POLICY_FOLLOW_SHIFT);
-    error = end <= USER_END ? space_check(own_space(), start, end, 0, 0) : -EFAULT;
+    return give_policy(c->a[0], c->a[1], &policy);
+}
+
+/* The pages of [a[0], a[0] + a[1]) belong to the NUMA group a[2], whose threads they follow; 0: to none. */
+int64_t call_kettle_gather(struct call *c)
+{
+    struct mask mask = {.nodes = policy_machine_nodes()};
+    uint32_t number = (uint32_t)c->a[2];
+    struct policy policy = {0};
+    int64_t error = number < NUMA_GROUPS ? 0 : -EINVAL;
+
+    if (error == 0 && number != 0)
+        error = make(POLICY_BIND | POLICY_BALANCING, &mask, &policy);
     if (error != 0)
-        return error < 0 ? error : -EFAULT;
-    error = mempolicy_number(own_space(), &policy);
-    if (error >= 0)
-        error = space_set_policy(own_space(), start, end, (uint32_t)error, false);
-    return error > 0 ? -EFAULT : error;
+        return error;
+    if (number != 0)
+        policy.flags |= (uint16_t)((seen_policy_find("group") + 1) << POLICY_FOLLOW_SHIFT | number
+                                                                                                << POLICY_GROUP_SHIFT);
+    return give_policy(c->a[0], c->a[1], &policy);
 }
 
 int64_t call_set_mempolicy_home_node(struct call *c)

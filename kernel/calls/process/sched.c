@@ -9,6 +9,7 @@
 #include "kernel/calls/process/policy.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
+#include "mm/seen/group.h"
 #include "mm/user/user_copy.h"
 #include "msg/channel.h"
 #include "tasks/account/facts.h"
@@ -321,6 +322,22 @@ int64_t call_sched_setaffinity(struct call *c)
     if (moves != 1)
         return moves;
     return call.thread == self->tid ? 0 : thread_wait_settled(call.thread); /* we move on our way to user mode */
+}
+
+/* Puts thread a[0] (0: the caller) into the NUMA group a[1] of its process, 0: into none; or, with -1, returns its
+ * group.
+ */
+int64_t call_kettle_group(struct call *c)
+{
+    struct msg_thread_call call = {.type = MSG_THREAD_NUMA_GROUP, .numa.group = (uint32_t)c->a[1]};
+    struct msg_thread_result result;
+    int64_t had;
+
+    if (call.numa.group >= NUMA_GROUPS && call.numa.group != NUMA_GROUP_ASK)
+        return -EINVAL;
+    call.numa.user = thread_current()->context.credentials.euid;
+    had = sched_with_thread((uint32_t)c->a[0], &call, &result);
+    return had < 0 || call.numa.group == NUMA_GROUP_ASK ? had : 0;
 }
 
 /* A thread's clock is for threads of its process. */

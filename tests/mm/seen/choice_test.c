@@ -28,7 +28,9 @@ struct block {
 
 static uint32_t load[NODES]; /* pages of blocks with several users of each node */
 static bool settled = true;
-static uint32_t weight = PAGES; /* of the block in a load */
+static uint32_t group = SEEN_STAYS; /* the home node of the group of all blocks */
+static bool waits;                  /* its users may still come to a block */
+static uint32_t weight = PAGES;     /* of the block in a load */
 
 static const struct seen_policy *find(const char *name)
 {
@@ -56,6 +58,7 @@ static void see_in(uint32_t home, struct block *block, const struct seen_policy 
                              .block = block->number,
                              .here = block->here,
                              .home = home,
+                             .group = group,
                              .now = node,
                              .pages = pages,
                              .fresh = block->last == SEEN_STAYS,
@@ -66,6 +69,7 @@ static void see_in(uint32_t home, struct block *block, const struct seen_policy 
                              .load = load,
                              .weight = weight,
                              .settled = settled,
+                             .waits = waits,
                              .before = before != NULL ? before->used : NULL,
                              .after = after != NULL ? after->used : NULL,
                              .distance = distance};
@@ -109,6 +113,55 @@ TEST(seen_none, "none looks for nothing, the others choose, and a name that does
     }
     CHECK_EQ(seen_policy_find("best"), SEEN_POLICIES);
     CHECK_EQ(seen_policy_find(""), SEEN_POLICIES);
+}
+
+TEST(seen_draws, "kettle alone moves threads, too")
+{
+    for (uint32_t i = 0; i < SEEN_POLICIES; i++)
+        CHECK_EQ(seen_policies[i].draws, strcmp(seen_policies[i].name, "kettle") == 0);
+}
+
+TEST(seen_kettle_waits,
+     "kettle spreads nothing whose users may still come to it; who uses it alone, and copies, do not wait")
+{
+    struct block block = new_written(), alone = new_written(), read = new_block();
+
+    memset(load, 0, sizeof(load));
+    load[0] = 100 * PAGES;
+    waits = true;
+    see(&block, "kettle", 0, PAGES);
+    see(&block, "kettle", 1, PAGES);
+    see(&block, "kettle", 1, PAGES);
+    CHECK_EQ(block.here, 0);
+    see(&alone, "kettle", 1, PAGES);
+    see(&alone, "kettle", 1, PAGES);
+    CHECK_EQ(alone.here, 1);
+    see(&read, "kettle", 0, PAGES);
+    see(&read, "kettle", 1, PAGES);
+    CHECK(read.replicated);
+    waits = false;
+    see(&block, "kettle", 1, PAGES);
+    CHECK_EQ(block.here, 1);
+    memset(load, 0, sizeof(load));
+}
+
+TEST(seen_group, "memory of a group goes to the group's home node, whoever uses it, and other memory stays")
+{
+    struct block block = new_block();
+
+    see(&block, "group", 3, PAGES);
+    CHECK_EQ(block.here, 0);
+    group = 2;
+    see(&block, "group", 3, PAGES);
+    CHECK_EQ(block.here, 2);
+    see(&block, "group", 2, PAGES);
+    see(&block, "group", 0, PAGES);
+    CHECK_EQ(block.here, 2);
+    group = 1;
+    see(&block, "group", 2, 1);
+    CHECK_EQ(block.here, 1);
+    CHECK_EQ(block.moves, 2);
+    group = SEEN_STAYS;
 }
 
 TEST(seen_choices, "a process chooses a policy, a way to see accesses, or both, and nothing else")
@@ -160,9 +213,10 @@ TEST(seen_moves, "a block that only another node uses goes there, once, by each 
     static const struct {
         const char *name;
         uint32_t looks; /* 0: never */
-    } rows[] = {{"nemo", 1},        {"two-fault", 2},  {"share", 1}, {"threshold", 2}, {"filter", 1},
-                {"moron", 1},       {"uniform", 1},    {"hop", 1},   {"variance", 1},  {"neighbour", 1},
-                {"first-touch", 0}, {"interleave", 0}, {"home", 0},  {"kettle", 2},    {"replicate", 2}};
+    } rows[] = {{"nemo", 1},     {"two-fault", 2}, {"share", 1},       {"threshold", 2},
+                {"filter", 1},   {"moron", 1},     {"uniform", 1},     {"hop", 1},
+                {"variance", 1}, {"neighbour", 1}, {"first-touch", 0}, {"interleave", 0},
+                {"home", 0},     {"kettle", 2},    {"replicate", 2},   {"group", 0}};
 
     CHECK_EQ(sizeof(rows) / sizeof(rows[0]), SEEN_POLICIES - 1);
     for (uint32_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

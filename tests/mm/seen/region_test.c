@@ -20,7 +20,7 @@ static struct seen_region *new_region(void)
 static void use(struct seen_region *region, uint32_t node, uint32_t first, uint32_t end, uint32_t step, uint32_t looks,
                 uint32_t age)
 {
-    struct msg_space_seen seen = {.node = node};
+    struct msg_space_seen seen = {.node = (uint16_t)node};
 
     for (uint32_t page = first; page < end; page += step)
         seen_add(&seen, page);

@@ -1,7 +1,7 @@
 /* What the home decides about reports: memory of which parts are elsewhere comes to its user, what may not move any
  * more stays, and what could not be done is noted for all of its blocks.
- * sources: mm/seen/seen.c mm/seen/table.c mm/seen/region.c mm/seen/block.c mm/seen/choice.c mm/area/area.c
- * sources: mm/area/tree.c kernel/lib/string.c */
+ * sources: mm/seen/seen.c mm/seen/table.c mm/seen/region.c mm/seen/block.c mm/seen/draw.c mm/seen/draw_home.c
+ * sources: mm/seen/group.c mm/seen/group_node.c mm/seen/choice.c mm/area/area.c mm/area/tree.c kernel/lib/string.c */
 #include "tests/mm/seen/space.h"
 
 #include "kernel/abi/errno.h"
@@ -98,7 +98,7 @@ static void end(void)
 /* A look of NODE has found the pages [FIRST, END) of the first table used. */
 static void report(uint32_t node, uint32_t first, uint32_t end_page)
 {
-    struct msg_space_seen seen = {.space = space.id, .start = START, .node = node};
+    struct msg_space_seen seen = {.space = space.id, .start = START, .node = (uint16_t)node};
 
     for (uint32_t page = first; page < end_page; page++)
         seen_add(&seen, page);
@@ -296,5 +296,124 @@ TEST(seen_split_meanwhile, "a replication that fails after its block has split i
         CHECK(block->number == 0 || (!block->replicated && block->written == SEEN_WRITTEN));
     }
     CHECK(known > 1);
+    end();
+}
+
+/* Kernels 0 and 1 are on node 0, 2 on node 1 and 3 on node 2. KERNEL has written the first COUNT pages. */
+static void write_from(uint32_t kernel, uint32_t count)
+{
+    struct msg_space_seen seen = {.space = space.id,
+                                  .start = START,
+                                  .node = (uint16_t)instance.plan.kernels[kernel].node,
+                                  .kernel = (uint16_t)kernel,
+                                  .written = UINT32_MAX};
+
+    for (uint32_t page = 0; page < count; page++)
+        seen_add(&seen, page);
+    seen_report(0, &seen);
+}
+
+/* A period in which KERNELS, a bit for each, write the first COUNT pages. Returns whether threads are to move. */
+static bool period(uint32_t kernels, uint32_t count, struct seen_draw *draw)
+{
+    for (uint32_t look = 0; look < 10; look++) {
+        for (uint32_t kernel = 0; kernel < 4; kernel++) {
+            if ((kernels >> kernel & 1) != 0)
+                write_from(kernel, count);
+        }
+        now += LOOK;
+    }
+    return seen_draw_next(&space, draw);
+}
+
+static void begin_drawing(const char *policy)
+{
+    begin_with(policy, SEEN_BLOCK_PAGES * PAGE_SIZE);
+    instance.plan.kernel_count = 4;
+    for (uint32_t kernel = 2; kernel < 4; kernel++)
+        instance.plan.kernels[kernel].node = kernel - 1;
+    put_pages(0, LEAF_ENTRIES, 0);
+    seen_room = 1;
+}
+
+TEST(seen_draws_threads, "a kernel whose threads use what others have on their node is asked to let one go there")
+{
+    struct seen_draw draw;
+
+    begin_drawing("kettle");
+    period(1 << 0 | 1 << 2, 64, &draw); /* not all users are known from the beginning */
+    CHECK(period(1 << 0 | 1 << 2, 64, &draw));
+    CHECK_EQ(draw.kernel, 2);
+    CHECK_EQ(draw.node, 0);
+    CHECK_EQ(draw.part, DRAW_WHOLE / 2);
+    CHECK(!seen_draw_next(&space, &draw)); /* once in a period */
+    CHECK(space.stats.draws_wanted != 0);
+    CHECK_EQ(on_node(0), LEAF_ENTRIES);
+    end();
+}
+
+TEST(seen_draws_quiet,
+     "after a thread was ordered to move, none is for three periods; after a refusal none of that kernel")
+{
+    struct seen_draw draw;
+    uint32_t quiet = 0;
+
+    begin_drawing("kettle");
+    period(1 << 0 | 1 << 2, 64, &draw);
+    CHECK(period(1 << 0 | 1 << 2, 64, &draw));
+    seen_drawn(&space, &draw, true);
+    CHECK_EQ(space.stats.threads_drawn, 1);
+    while (!period(1 << 0 | 1 << 2, 64, &draw))
+        quiet++;
+    CHECK_EQ(quiet, 2);
+    seen_drawn(&space, &draw, false);
+    CHECK_EQ(space.stats.threads_drawn, 1);
+    quiet = 0;
+    while (!period(1 << 0 | 1 << 2 | 1 << 3, 64, &draw))
+        quiet++;
+    CHECK_EQ(draw.kernel, 3); /* another one may still go */
+    seen_drawn(&space, &draw, false);
+    for (quiet = 0; !period(1 << 0 | 1 << 2, 64, &draw); quiet++)
+        CHECK(quiet < 2 * SEEN_STUCK);
+    CHECK_EQ(draw.kernel, 2);
+    end();
+}
+
+TEST(seen_draws_none, "with other policies, of one user, or of pages here and there, no threads are to move")
+{
+    static const char *const names[] = {"nemo", "share", "first-touch", "replicate"};
+    struct seen_draw draw;
+
+    for (uint32_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        begin_drawing(names[i]);
+        for (uint32_t round = 0; round < 4; round++)
+            CHECK(!period(1 << 0 | 1 << 2, 64, &draw));
+    }
+    begin_drawing("kettle");
+    for (uint32_t round = 0; round < 4; round++)
+        CHECK(!period(1 << 2, 64, &draw));
+    begin_drawing("kettle");
+    for (uint32_t round = 0; round < 4; round++)
+        CHECK(!period(1 << 0 | 1 << 2, 1, &draw));
+    end();
+}
+
+TEST(seen_waits_for_threads, "what several write is spread later where a CPU is free for them, and then nevertheless")
+{
+    uint32_t spread[2] = {0};
+
+    for (uint32_t free = 0; free < 2; free++) {
+        begin_drawing("kettle");
+        seen_room = free;
+        while (on_node(0) == LEAF_ENTRIES && spread[free] < 100) {
+            write_from(0, 256);
+            write_from(2, 256);
+            now += LOOK;
+            spread[free]++;
+            move();
+        }
+    }
+    CHECK(spread[0] >= 10);
+    CHECK(spread[1] >= spread[0] + 9 && spread[1] <= spread[0] + 11);
     end();
 }

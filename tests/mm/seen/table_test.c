@@ -1,6 +1,6 @@
 /* The home's table of blocks: what is known of a block is found however many others come and go, and goes along when
  * blocks split and join.
- * sources: mm/seen/table.c mm/seen/region.c mm/seen/block.c mm/seen/choice.c kernel/lib/string.c */
+ * sources: mm/seen/table.c mm/seen/region.c mm/seen/block.c mm/seen/draw.c mm/seen/choice.c kernel/lib/string.c */
 #include "mm/seen/table.h"
 
 #include "kernel/instance/instance.h"
@@ -70,7 +70,7 @@ TEST(table_grows, "a table grows until it may not, and forgets all then; another
 static bool report(struct space *space, uint64_t start, uint32_t node, uint32_t first, uint32_t end_page, uint32_t step,
                    uint32_t looks, uint32_t age)
 {
-    struct msg_space_seen seen = {.start = start, .node = node};
+    struct msg_space_seen seen = {.start = start, .node = (uint16_t)node};
     struct seen_region *region;
 
     CHECK(seen_table(space, 0) != NULL);

@@ -161,8 +161,31 @@ TEST(balance_extremes, "no figure is too large")
 
     CHECK(balance_worth(&c));
     c.there = c.here;
+    CHECK(balance_draws(&c, 1));
     c.cost = 1ull << 60;
     CHECK(!balance_worth(&c));
+    CHECK(!balance_draws(&c, 1));
+}
+
+TEST(balance_draw, "a thread is drawn to its memory by the part of its time that it saves there, if that pays")
+{
+    struct balance_case c = usual;
+
+    c.here = 1024; /* it is alone on its CPU */
+    CHECK_EQ(balance_draw_gain(&c, BALANCE_WHOLE / 2), (int64_t)(490 * MS));
+    CHECK(balance_draws(&c, BALANCE_WHOLE / 2));
+    CHECK(!balance_draws(&c, BALANCE_WHOLE));
+    CHECK(!balance_draws(&c, BALANCE_WHOLE - BALANCE_WHOLE / 64)); /* 15 ms for a cost of 10 ms */
+    c.ran = 79 * MS;
+    CHECK(balance_draw_gain(&c, BALANCE_WHOLE / 2) > (int64_t)c.cost);
+    CHECK(!balance_draws(&c, BALANCE_WHOLE / 2)); /* it has hardly run here */
+    c.ran = 80 * MS;
+    CHECK(balance_draws(&c, BALANCE_WHOLE / 2));
+    c.ran = 50000 * MS; /* who has run for long is expected to stay as long */
+    c.cost = 6000 * MS;
+    CHECK(balance_draws(&c, BALANCE_WHOLE / 2));
+    c.there = 1024; /* half of a CPU there */
+    CHECK(!balance_draws(&c, BALANCE_WHOLE / 2));
 }
 
 TEST(balance_averages, "an average begins with the first sample and follows the others slowly")

@@ -58,6 +58,14 @@ def test_longer_phases_have_as_many_looks_and_are_compared_with_none_of_the_same
     assert not any("kettle.x8" in text for text in found)
 
 
+def test_threads_that_may_move_are_compared_with_none():
+    names = [item.name for item in policies.plan(argparse.Namespace(quick=False))]
+    assert {"none-2-core-apart", "kettle-2-core-apart", "kettle-4-core-apart"} <= set(names)
+    found = [policy_run(f"{policy}-2-core", "apart", apart__write=cycles) for policy, cycles in (("none", 200), ("kettle", 150))]
+    text = "\n".join(policies.report(bench_data.data("policies", *found)).tables)
+    assert "| 2-core, kettle | -25.0 % | -25.0 % |" in text
+
+
 def test_changes_are_those_of_the_busiest_cpu_against_none():
     data = bench_data.data("policies", sequential("none-2-core", 100, 200), sequential("filter-2-core", 101, 110),
                            sequential("nemo-2-core", 100, 220), sequential("linux-2", 100, 200), sequential("balanced-2", 100, 150))

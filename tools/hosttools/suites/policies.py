@@ -18,6 +18,9 @@ of seconds with the default period, and can be emulated.
 Runs POLICY.xTIMES-NODES-core-cross have phases and periods TIMES as long, so as many looks among more instructions: what a look costs
 is a smaller part of such a phase, and what a move costs, too. There CPUs take short turns, so that messages and timers are late by little.
 
+Runs POLICY-NODES-core-apart have a thread on each node, all of which write the first node's list, and all but the first of which may move
+(mm/seen/draw.md).
+
 Runs POLICY.KIB.MS-2-core-SEQUENCE have blocks of KIB (`numablock=`) and a shortest period of MS (`numaperiod=`), which the thesis leaves
 open (chapter 5): it had blocks of 1 MiB and looked every 3 s.
 """
@@ -67,7 +70,10 @@ THESIS_MACHINE = "2-core"  # two nodes of two cores, with a kernel each
 ICOUNT, PERIOD = 6, 10
 ELEMENTS = 4096  # 256 KiB: twice a node's last cache
 SEQUENCES = ("sequential", "cross")
-PASSES = {"sequential": 1200, "cross": 1200}  # of all threads together: the first sequence has one
+PASSES = {"sequential": 1200, "cross": 1200, "apart": 1200}  # of all threads together: the first sequence has one
+APART = "apart"  # the sequence of threads that may move
+APART_CASE = "apart.write"
+APART_CPUS = (4, 8)
 NONE = "none"
 IDLE = "poll=0"  # of Kettle's kernels
 LINUX = {"linux": "numa_balancing=disable", "balanced": "numa_balancing=enable"}
@@ -80,6 +86,7 @@ LONGER = 8  # times as long: phases, and the periods of their looks
 TURN = 1000  # us
 LONGER_CPUS = (8, 16)  # of machines that have such runs
 LONGER_POLICIES = (NONE, TARGETED)
+APART_POLICIES = (NONE, "nemo", "replicate", TARGETED)
 RUN_LIMIT = 1800  # seconds
 
 # The thesis's phases (Lindegger 2013, A.2), by the cases that make each up here.
@@ -113,8 +120,7 @@ def plan(options: argparse.Namespace) -> list[Run]:
     runs = []
     for machine in MACHINES[:1] if options.quick else MACHINES:
         for policy in policies(options.quick):
-            append = f"{IDLE} numa={policy}" + ("" if policy == NONE else f" numaperiod={PERIOD}")
-            words = ("--icount", str(ICOUNT), "--seed", "1", *machine.options, "--kernels", machine.kernels, "--append", append)
+            words = _words(policy, machine)
             runs += [_run(f"{policy}-{machine.name}", sequence, machine, words, options.quick) for sequence in SEQUENCES]
         if machine.kernels == "core" and not options.quick:
             for side, append in LINUX.items():
@@ -124,7 +130,15 @@ def plan(options: argparse.Namespace) -> list[Run]:
             runs += _sweep(machine)
         if machine.kernels == "core" and machine.cpus in LONGER_CPUS and not options.quick:
             runs += [_longer(policy, machine) for policy in LONGER_POLICIES]
+        if machine.kernels == "core" and machine.cpus in APART_CPUS and not options.quick:
+            runs += [_run(f"{policy}-{machine.name}", APART, machine, _words(policy, machine), False) for policy in APART_POLICIES]
     return runs
+
+
+def _words(policy: str, machine: Machine) -> tuple[str, ...]:
+    """Of `kettle run` for a run of Kettle with POLICY on MACHINE."""
+    append = f"{IDLE} numa={policy}" + ("" if policy == NONE else f" numaperiod={PERIOD}")
+    return ("--icount", str(ICOUNT), "--seed", "1", *machine.options, "--kernels", machine.kernels, "--append", append)
 
 
 def _longer(policy: str, machine: Machine) -> Run:
@@ -156,7 +170,8 @@ def _swept(policy: str, block: int, period: int, machine: Machine) -> str:
 
 
 def _run(name: str, sequence: str, machine: Machine, words: Sequence[str], quick: bool, longer: int = 1) -> Run:
-    passes = longer * PASSES[sequence] // (machine.cpus if sequence == "cross" else 1) // (4 if quick else 1)
+    threads = {"sequential": 1, "cross": machine.cpus, APART: machine.nodes}[sequence]
+    passes = longer * PASSES[sequence] // threads // (4 if quick else 1)
     program = ("numabench", "--json", "--sequence", sequence, "--elements", str(ELEMENTS), "--passes", str(passes), "--repeat", "1")
     return Run(f"{name}-{sequence}", tuple(words), program, RUN_LIMIT, together=f"{name.partition('-')[2]}-{sequence}")
 
@@ -323,6 +338,19 @@ def _lengths(data: Json) -> list[str]:
             f"length; as many looks in each, among {LONGER} times as many instructions:\n\n" + table(["machine, times", *columns], rows)]
 
 
+def _apart(data: Json) -> list[str]:
+    """What policies change where threads may come to the memory that they write."""
+    rows: list[Sequence[str]] = []
+    for machine, policy in itertools.product(MACHINES, APART_POLICIES[1:]):
+        before, now = (_cases(data, f"{side}-{machine.name}").get(APART_CASE) for side in (NONE, policy))
+        if before is not None and now is not None:
+            rows.append([f"{machine.name}, {policy}", *(_percent(change(now[every], before[every])) for every in (False, True))])
+    if not rows:
+        return []
+    return ["## Threads that may move, each of which writes the first node's list\n\nOne thread on each node; all but the first node's may "
+            "move. Cycles against numa=none:\n\n" + table(["machine, policy", "busiest CPU", "all CPUs"], rows)]
+
+
 def _overall(data: Json, machine: Machine, side: str) -> float | None:
     """Percent by which the sequences that were measured with SIDE and with none differ."""
     now, before = (cycles(data, f"{name}-{machine.name}") for name in (side, NONE))
@@ -345,7 +373,7 @@ def report(data: Json) -> Report:
     plots += [plot for machine in measured if machine.kernels == "core" for plot in
               ([_beside(data, machine)] if machine.name == THESIS_MACHINE else []) + [_shares(data, machine)]]
     more_tables, more_plots = _sizes(data)
-    tables, plots = tables + _lengths(data) + more_tables, plots + more_plots
+    tables, plots = tables + _apart(data) + _lengths(data) + more_tables, plots + more_plots
     first = measured[0]
     found = [f"{_percent(value)} with {name}" for name in _sides(data, first) if (value := _overall(data, first, name)) is not None]
     told = f"Modelled cycles against numa=none, all phases together: {', '.join(found)}." if found else ""

@@ -38,6 +38,7 @@ static const char usage[] =
     "                      the first node; the first node's list for all; from 0 to 100 percent of the next node's; "
     "the\n"
     "                      next node's list\n"
+    "                    apart: the first node's list for a thread on each node, of which all but the first may move\n"
     "                    map: a list that each CPU or kernel has written, read by each\n"
     "                    all: the first two (the default)\n"
     "  --elements N      length of each list (default 4096)\n"
@@ -52,6 +53,7 @@ struct arguments {
     bool small;
     bool sequential;
     bool cross;
+    bool apart;
     bool map;
     uint32_t elements;
     uint32_t passes;
@@ -66,6 +68,7 @@ struct traversal {
     const struct numabench_list *away;
     uint32_t remote; /* percent */
     bool write;
+    bool free; /* it may move once it has begun, where the system moves threads */
     int start; /* of the lists' */
 };
 
@@ -93,8 +96,9 @@ static bool sequence_choose(const char *name)
 
     arguments.sequential = all || strcmp(name, "sequential") == 0;
     arguments.cross = all || strcmp(name, "cross") == 0;
+    arguments.apart = strcmp(name, "apart") == 0;
     arguments.map = strcmp(name, "map") == 0;
-    return arguments.sequential || arguments.cross || arguments.map;
+    return arguments.sequential || arguments.cross || arguments.apart || arguments.map;
 }
 
 /* Returns 0, or the exit status after saying what is wrong. */
@@ -116,7 +120,7 @@ static int arguments_parse(int argc, char **argv)
         at++;
         if (strcmp(option, "--sequence") == 0) {
             if (!sequence_choose(value))
-                return usage_error("--sequence needs sequential, cross, map or all", value);
+                return usage_error("--sequence needs sequential, cross, apart, map or all", value);
         } else if (strcmp(option, "--elements") == 0) {
             if (!bench_number_parse(value, ELEMENTS_LEAST, ELEMENTS_MOST, &number))
                 return usage_error("--elements needs a number from 64 to 16777216", value);
@@ -145,13 +149,14 @@ static int traverse(void *argument)
     uint32_t away = (uint32_t)((uint64_t)way->list->length * way->remote / 100);
     struct numabench_element *(*follow)(struct numabench_element *, uint32_t) = way->write ? numabench_write
                                                                                            : numabench_read;
+    int error = way->free ? bench_unbind() : 0;
 
     for (uint32_t pass = 0; pass < arguments.passes; pass++) {
         follow(way->list->starts[way->start], way->list->length - away);
         if (away != 0)
             follow(way->away->starts[way->start], away);
     }
-    return 0;
+    return error;
 }
 
 static int make(void *argument)
@@ -278,6 +283,16 @@ static int cross_run(unsigned repetition)
     return error != 0 ? error : read_and_write("unfavourable", repetition, ways, count);
 }
 
+/* Threads on each node that write the first node's list: all but the first had better come to it. */
+static int apart_run(unsigned repetition)
+{
+    struct traversal ways[BENCH_PLACES_MAX];
+
+    for (int i = 0; i < node_count; i++)
+        ways[i] = (struct traversal){.place = node_places[i], .list = &lists[0], .write = true, .free = i > 0};
+    return run("apart.write", repetition, ways, node_count);
+}
+
 static int lists_make(unsigned repetition)
 {
     for (int node = 0; node < node_count; node++) {
@@ -341,6 +356,8 @@ static int run_all(void)
             error = sequential_run(repetition);
         if (error == 0 && arguments.cross)
             error = cross_run(repetition);
+        if (error == 0 && arguments.apart)
+            error = apart_run(repetition);
     }
     return error;
 }
@@ -353,7 +370,7 @@ static unsigned regions_needed(void)
 
     if (arguments.map)
         return places * (places - 1);
-    return arguments.repeat * ((arguments.sequential ? 3 * 2 : 0) + (arguments.cross ? cross : 0));
+    return arguments.repeat * ((arguments.sequential ? 3 * 2 : 0) + (arguments.cross ? cross : 0) + arguments.apart);
 }
 
 int main(int argc, char **argv)

@@ -1,0 +1,127 @@
+/* The home's side of threads that move to their memory. See the header and draw.md. */
+#include "mm/seen/draw_home.h"
+
+#include "kernel/arch/x86_64/clock.h"
+#include "kernel/instance/instance.h"
+#include "mm/seen/seen.h"
+#include "msg/message.h"
+#include "msg/trace.h"
+
+#define LEAST_PAGES 2u /* sixteenths of a block: a single page says little of who uses it */
+#define WAITS 2u       /* a block that is settled waits as long again */
+#define QUIET 3u       /* periods after a move: who uses which block is known anew */
+
+static uint32_t nodes(void)
+{
+    return instance.plan.node_count;
+}
+
+static uint32_t node_of(uint32_t kernel)
+{
+    return instance.plan.kernels[kernel].node;
+}
+
+static uint32_t age_now(void)
+{
+    return (uint32_t)(clock_now() / seen_half_ns);
+}
+
+/* True until SEEN_STUCK periods after the one that REFUSED is, plus one; 0 is no period. */
+static bool is_refused(uint32_t refused, uint32_t age)
+{
+    return refused != 0 && age + 1 >= refused && age + 1 - refused < SEEN_STUCK;
+}
+
+static uint64_t nodes_of(kernel_set kernels)
+{
+    uint64_t set = 0;
+
+    for (; kernels != 0; kernels &= kernels - 1)
+        set |= 1ull << node_of((uint32_t)__builtin_ctzll(kernels));
+    return set;
+}
+
+void draw_note_locked(struct space *space, const struct seen_policy *policy, const struct msg_space_seen *seen,
+                      const struct seen_block *block, uint32_t here, uint32_t pages, uint32_t size)
+{
+    struct seen_use use = {.node = seen->node, .here = here, .weight = pages * size};
+    struct seen_tally *tally;
+
+    /* A kernel of several nodes has threads on each of them: nothing is known of one. */
+    if (!policy->draws || space->seen == NULL || pages < LEAST_PAGES || node_of(seen->kernel) != seen->node)
+        return;
+    tally = seen_tally_of(space->seen, seen->kernel);
+    if (tally == NULL)
+        return;
+    if (block != NULL) {
+        use.others = nodes_of((block->kernels[0] | block->kernels[1]) & ~(1ull << seen->kernel));
+        use.copied = block->replicated || block->written == 0;
+    }
+    seen_tally_see(tally, &use, instance.plan.distance);
+}
+
+bool draw_waits_locked(const struct seen *seen, const struct seen_block *block, uint32_t here)
+{
+    return (seen_room >> here & 1) != 0 && clock_now() - block->shared < WAITS * seen_half_ns &&
+           !is_refused(seen->refused, block->age);
+}
+
+/* The best of what the tallies of SEEN, all of which begin anew, say. False: all stay. */
+static bool choose_locked(struct seen *seen, uint32_t age, struct seen_draw *draw)
+{
+    bool found = false;
+
+    for (uint32_t kernel = 0; kernel < instance.plan.kernel_count; kernel++) {
+        struct seen_tally *tally = seen->tallies[kernel];
+        struct seen_draw one = {.kernel = kernel};
+
+        if (tally == NULL)
+            continue;
+        if (age >= seen->draw_age && !is_refused(tally->refused, age) &&
+            seen_tally_draws(tally, nodes(), node_of(kernel), instance.plan.distance, &one) &&
+            (!found || one.part < draw->part)) {
+            *draw = one;
+            found = true;
+        }
+        seen_tally_clear(tally, nodes());
+    }
+    return found;
+}
+
+bool seen_draw_next(struct space *space, struct seen_draw *draw)
+{
+    uint32_t age = age_now();
+    bool found = false;
+
+    spin_lock(&space->lock);
+    if (space->seen != NULL && space->seen->tally_age != age) {
+        if (age < space->seen->tally_age)
+            space->seen->draw_age = 0; /* the length of a period has changed */
+        space->seen->tally_age = age;
+        found = choose_locked(space->seen, age, draw);
+    }
+    space->stats.draws_wanted += found;
+    spin_unlock(&space->lock);
+    if (found)
+        trace_note("wants threads on this node", (uint32_t)space->id, draw->kernel, draw->node, draw->part);
+    return found;
+}
+
+void seen_drawn(struct space *space, const struct seen_draw *draw, bool ordered)
+{
+    uint32_t age = age_now();
+    struct seen *seen;
+
+    spin_lock(&space->lock);
+    space->stats.threads_drawn += ordered;
+    seen = space->seen; /* all may have been forgotten meanwhile */
+    if (seen != NULL && ordered) {
+        seen->draw_age = age + QUIET;
+        seen->refused = 0;
+    } else if (seen != NULL) {
+        seen->refused = age + 1;
+        if (seen->tallies[draw->kernel] != NULL)
+            seen->tallies[draw->kernel]->refused = age + 1;
+    }
+    spin_unlock(&space->lock);
+}

@@ -62,7 +62,7 @@ SEVERAL = ["test-mempolicy", "test-file-nodes", "test-block", "test-move", "test
 THREE = ["test-newcomer"]  # kernels at least
 # Where two CPUs of the host run two of the machine at once, and where CPUs share a kernel: what races.
 RACES = ["test-memory", "test-fork-memory", "test-stale", "test-memory-races", "test-content", "test-one-frame 500",
-         "test-threads", "test-futex", "test-pi", "test-handoff 5000", "test-pthreads 1", "test-sched", "test-signals",
+         "test-threads", "test-futex 30000", "test-pi", "test-handoff 5000", "test-pthreads 1", "test-sched", "test-signals",
          "test-fork", "test-vfork", "test-exec", "test-exec-change", "test-timers", "test-names", "test-tree", "test-pipes", "test-kept-reads", "test-sockets",
          "test-socket-race", "test-silence", "test-epoll", "test-eventfd", "test-timerfd", "test-signalfd", "test-descriptors", *STORMS,
          *AUDIT]

@@ -5,9 +5,7 @@ Q ?= @
 CC := gcc
 
 # The kernel runs without the C library, red zone and vector registers, in the top 2 GiB of the address space.
-# Where only the building counts, as in the test of a tutorial, KERNEL_OPTIMIZE=-O1 takes half the time.
-KERNEL_OPTIMIZE ?= -O2 -g
-KERNEL_CFLAGS := -std=gnu11 $(KERNEL_OPTIMIZE) -I. -ffreestanding -fno-builtin -nostdinc \
+KERNEL_CFLAGS := -std=gnu11 -O2 -g -I. -ffreestanding -fno-builtin -nostdinc \
 	-isystem $(shell $(CC) -print-file-name=include) -mcmodel=kernel -mno-red-zone -mgeneral-regs-only \
 	-fno-pic -fno-pie -fno-stack-protector -fno-omit-frame-pointer -fno-optimize-sibling-calls \
 	-fno-strict-aliasing -Wall -Wextra -Werror -Wstrict-prototypes -Wmissing-prototypes

@@ -62,7 +62,7 @@ SEVERAL = ["test-mempolicy", "test-file-nodes", "test-block", "test-move", "test
 THREE = ["test-newcomer"]  # kernels at least
 # Where two CPUs of the host run two of the machine at once, and where CPUs share a kernel: what races.
 RACES = ["test-memory", "test-fork-memory", "test-stale", "test-memory-races", "test-content", "test-one-frame 500",
-         "test-threads", "test-futex", "test-pi", "test-handoff 5000", "test-pthreads 1", "test-sched", "test-signals",
+         "test-threads", "test-futex 30000", "test-pi", "test-handoff 5000", "test-pthreads 1", "test-sched", "test-signals",
          "test-fork", "test-vfork", "test-exec", "test-exec-change", "test-timers", "test-names", "test-tree", "test-pipes", "test-kept-reads", "test-sockets",
          "test-socket-race", "test-silence", "test-epoll", "test-eventfd", "test-timerfd", "test-signalfd", "test-descriptors", *STORMS,
          *AUDIT]
@@ -79,7 +79,7 @@ STRATEGIES = {
     "machine": ("4-kernels", "2-nodes-smp"),
     "late": ("", "seed={seed}", "seed={seed},ring=4"),
 }
-SPACES = ["test-memory", "test-threads", "test-fork-memory", "test-migrate", "test-newcomer", "test-move 12", "test-lazy", "test-map", "test-remap",
+SPACES = ["test-memory", "test-threads", "test-fork-memory", "test-migrate", "test-newcomer", "test-move 6", "test-lazy", "test-map", "test-remap",
           "test-break", "test-advise", "test-resident", "test-lease", "test-empty", "test-directory", "test-stale", "test-membarrier",
           "test-audit", f"test-vm seed={SEED} batches=1 pages=160", "test-one-frame 200"]
 
@@ -197,18 +197,18 @@ BOOTS = [
                                  "test-stop under test-replicate storm",
                                  "test-stop under test-move 6 files file-sharers file-cut", *AUDIT], "text=one", label="stops"),
     # memory that follows its users under everything else
-    boot("4-kernels-parallel", ["test-memory-races", "test-fork-memory", "test-move 12 newcomers writers files", "test-stop 3",
+    boot("4-kernels-parallel", ["test-memory-races", "test-fork-memory", "test-move 6 newcomers writers files", "test-stop 3",
                                 *STORMS, *AUDIT], "numa=nemo"),
     # and the same with faults that show accesses, whose records leak-tasks would count
     boot("4-kernels-parallel", ["test-memory-races", "test-fork-memory", "test-huge follows", "test-remap",
-                                "test-move 12 newcomers writers", "test-stop 3", STORMS[0], "test-seen", "test-draw", "test-group", *AUDIT],
+                                "test-move 6 newcomers writers", "test-stop 3", STORMS[0], "test-seen", "test-draw", "test-group", *AUDIT],
          "numa=nemo numasee=faults numaperiod=20"),
     Boot("1-kernel of 2 nodes", ("--cpus", "2", "--nodes", "2", "--kernels", "1", *SINGLE),
          ("test-hint", "test-lazy", "test-move 8", "test-file-nodes")),
     # pages that move while all CPUs read and write them, for a minute in a long run
-    boot("4-kernels-parallel", [*moves(24), *AUDIT], label="moves"),
-    boot("4-kernels-parallel", [*moves(12), *AUDIT], inject=f"seed={SEED}", label="moves"),
-    boot("2-nodes-smp", ["test-move 12 files file-sharers file-cut", *AUDIT], label="moves", machines=LONG_MACHINES),
+    boot("4-kernels-parallel", [*moves(10), *AUDIT], label="moves"),
+    boot("4-kernels-parallel", [*moves(6), *AUDIT], inject=f"seed={SEED}", label="moves"),
+    boot("2-nodes-smp", ["test-move 6 files file-sharers file-cut", *AUDIT], label="moves", machines=LONG_MACHINES),
     boot("4-kernels", ["test-audit", "test-audit under test-threads", "test-audit under test-fork-memory",
                        f"test-audit under stress-tasks {SEED} 3 all", "test-audit under test-exec",
                        "test-audit under test-migrate", "test-audit under test-filemap", "test-audit under test-content",

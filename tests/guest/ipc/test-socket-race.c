@@ -12,7 +12,7 @@
 #include "userland/thread.h"
 #include "userland/x86.h"
 
-#define ROUNDS 1000
+#define ROUNDS 400
 
 static const struct sockaddr_un name = {AF_UNIX, "\0test-socket-race"};
 static int client;

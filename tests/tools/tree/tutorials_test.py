@@ -11,7 +11,6 @@ from hosttools.paths import ROOT
 
 TOOL = ROOT / "tools/run-tutorial"
 PAGES = (("message.md",), ("retrieval-strategy.md", "benchmark-row.md"), ("numa-policy.md",))  # from the longest; each in a copy of its own
-UNCOUNTED = ("message.md",)  # pages that change most of the kernel, and count no instructions
 
 
 def load():
@@ -31,8 +30,7 @@ def test_all_tutorials_are_known():
 
 @pytest.mark.parametrize("pages", PAGES, ids=lambda pages: pages[0])
 def test_the_tutorials_do_what_they_say(pages):
-    quick = ["--quick"] if set(pages) <= set(UNCOUNTED) else []
-    done = subprocess.run([sys.executable, TOOL, *quick, *(ROOT / "docs/tutorials" / page for page in pages)], capture_output=True,
+    done = subprocess.run([sys.executable, TOOL, *(ROOT / "docs/tutorials" / page for page in pages)], capture_output=True,
                           text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 

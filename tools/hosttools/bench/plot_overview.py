@@ -70,7 +70,7 @@ def draw(path: Path) -> None:
                           ha="right" if below else "left", va="center")
         axes.set_yticks(range(len(found)), [name for _, name in found])
         axes.set_xscale("log", base=2)
-        axes.set_xlim(1 / 10, 6)
+        axes.set_xlim(1 / 14, 6)  # room for the numbers of the longest bars
         axes.set_xticks([1 / 8, 1 / 4, 1 / 2, 1, 2, 4], ["1/8", "1/4", "1/2", "as Linux", "2", "4"])
         axes.set_title(title, loc="left", fontsize=11)
         axes.axvline(1, color=GREY, linewidth=1)

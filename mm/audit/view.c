@@ -27,7 +27,8 @@
 #define TABLE_LOOKS 64u /* tables without frames of the asker that take as long as one that is examined */
 #define LOOKS_MAX (TABLES_MAX * TABLE_LOOKS)
 
-_Static_assert(WORDS_MAX >= LEAF_ENTRIES && WORDS_MAX >= FILE_FRAMES_AT_ONCE && RUNS_MAX >= LEAF_ENTRIES, "a table fits");
+_Static_assert(WORDS_MAX >= LEAF_ENTRIES && RUNS_MAX >= LEAF_ENTRIES, "a table fits");
+_Static_assert(WORDS_MAX >= FILE_FRAMES_AT_ONCE, "so do the frames of files");
 
 /* --- deliberately wrong reports --- */
 
@@ -278,8 +279,8 @@ static uint32_t list_files(const struct msg_audit_frames *ask, struct msg_audit_
     struct object_place place = {(uint32_t)(at >> AUDIT_FILES_PART_SHIFT), (uint32_t)at, ask->va};
 
     if (file_objects_some(&place, list_file, &listing))
-        *out = (struct msg_audit_framed){
-            AUDIT_FILES | (uint64_t)place.part << AUDIT_FILES_PART_SHIFT | place.object, place.page};
+        *out = (struct msg_audit_framed){AUDIT_FILES | (uint64_t)place.part << AUDIT_FILES_PART_SHIFT | place.object,
+                                         place.page};
     return listing.count;
 }
 

@@ -49,6 +49,18 @@ static inline void list_prepend(struct list *head, struct list *node)
     list_insert_before(node, head->next);
 }
 
+/* Moves all of FROM, in their order, behind those of HEAD. */
+static inline void list_append_all(struct list *head, struct list *from)
+{
+    if (list_empty(from))
+        return;
+    from->next->previous = head->previous;
+    head->previous->next = from->next;
+    from->previous->next = head;
+    head->previous = from->previous;
+    list_init(from);
+}
+
 /* Removes NODE from its list and makes it an empty list, so removing it again is harmless. */
 static inline void list_remove(struct list *node)
 {

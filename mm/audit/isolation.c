@@ -217,6 +217,7 @@ static int look(struct frames *frames, kernel_set all, void (*each)(const struct
                 void *context)
 {
     struct frame_kept_place kept = {0};
+    struct object_place place = {0};
     int error = 0;
 
     memset(frames->seen, 0, frames->room * sizeof(frames->seen[0]));
@@ -224,7 +225,8 @@ static int look(struct frames *frames, kernel_set all, void (*each)(const struct
     for (; all != 0 && error == 0; all &= all - 1)
         error = ask(frames, (uint32_t)__builtin_ctzll(all));
     slice_check();
-    file_objects_each(note_cached, frames);
+    while (file_objects_some(&place, note_cached, frames))
+        slice_check();
     slice_check();
     while (frame_kept_some(&kept, note_cached, frames))
         slice_check();

@@ -108,7 +108,8 @@ static void kernel_leaf(const struct walk *walk, uint64_t va, uint64_t entry, in
                         owner < KERNELS_MAX ? (int)owner : 0, (unsigned long)va, write ? "to write" : "to read");
 }
 
-#define KERNEL_LEAVES 128u /* at a time: each asks whose the frame is, over the whole plan */
+#define LARGE_LEAF 64u      /* leaves that take as long as a large page: its deposited table is compared */
+#define LEAVES_AT_ONCE 128u /* each asks whose the frame is, over the whole plan */
 
 static void walk_table(const struct walk *walk, uint64_t frame, int level, uint64_t base, uint32_t first, uint32_t end)
 {
@@ -123,12 +124,16 @@ static void walk_table(const struct walk *walk, uint64_t frame, int level, uint6
         if (level > LEAF && (entry & (PAGING_PRESENT | PAGING_LARGE)) == PAGING_PRESENT) {
             if (table_good(walk, va, entry & PAGING_FRAME))
                 walk_table(walk, entry & PAGING_FRAME, level - 1, va, 0, ENTRIES);
-        } else if (walk->space != 0) {
-            user_leaf(walk, va, entry, level);
-        } else if ((entry & PAGING_PRESENT) != 0) {
-            kernel_leaf(walk, va, entry, level);
-            if (++looked % KERNEL_LEAVES == 0)
+        } else {
+            if (walk->space != 0)
+                user_leaf(walk, va, entry, level);
+            else if ((entry & PAGING_PRESENT) != 0)
+                kernel_leaf(walk, va, entry, level);
+            looked += level == LEAF ? 1 : LARGE_LEAF;
+            if (looked >= LEAVES_AT_ONCE) {
                 walk->world->pause();
+                looked = 0;
+            }
         }
     }
     walk->world->pause();

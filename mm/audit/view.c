@@ -28,6 +28,7 @@
 #define LOOKS_MAX (TABLES_MAX * TABLE_LOOKS)
 
 _Static_assert(WORDS_MAX >= LEAF_ENTRIES && RUNS_MAX >= LEAF_ENTRIES, "a table fits");
+_Static_assert(WORDS_MAX >= FILE_FRAMES_AT_ONCE, "so do the frames of files");
 
 /* --- deliberately wrong reports --- */
 
@@ -259,7 +260,6 @@ static uint32_t list_leaf(struct listing *listing, const uint64_t *leaf, uint64_
 struct file_listing {
     const struct msg_audit_frames *ask;
     uint64_t *words;
-    uint64_t skip, next; /* frames within the range that an earlier part has had, and that have been seen */
     uint32_t count;
 };
 
@@ -267,22 +267,20 @@ static void list_file(uint64_t frame, void *context)
 {
     struct file_listing *listing = context;
 
-    if (frame < listing->ask->start || frame >= listing->ask->end)
-        return;
-    if (listing->next++ >= listing->skip && listing->count < WORDS_MAX)
+    if (frame >= listing->ask->start && frame < listing->ask->end)
         listing->words[listing->count++] = frame | FRAME_OWNED;
 }
 
-/* After all spaces, the frames of another kernel that files here have, from number SKIP on; as a space with the highest
- * id. */
-static uint32_t list_files(const struct msg_audit_frames *ask, uint64_t skip, struct msg_audit_framed *out,
-                           uint64_t *words, uint32_t count)
+/* In parts of their own, after all spaces: frames of another kernel that files here have, from the place in ASK on. */
+static uint32_t list_files(const struct msg_audit_frames *ask, struct msg_audit_framed *out, uint64_t *words)
 {
-    struct file_listing listing = {.ask = ask, .words = words, .skip = skip, .count = count};
+    struct file_listing listing = {.ask = ask, .words = words};
+    uint64_t at = ask->space & ~AUDIT_FILES;
+    struct object_place place = {(uint32_t)(at >> AUDIT_FILES_PART_SHIFT), (uint32_t)at, ask->va};
 
-    file_objects_each(list_file, &listing);
-    if (listing.next > skip + (listing.count - count))
-        *out = (struct msg_audit_framed){AUDIT_FILES, skip + (listing.count - count)};
+    if (file_objects_some(&place, list_file, &listing))
+        *out = (struct msg_audit_framed){AUDIT_FILES | (uint64_t)place.part << AUDIT_FILES_PART_SHIFT | place.object,
+                                         place.page};
     return listing.count;
 }
 
@@ -294,7 +292,7 @@ uint32_t audit_frames_here(const struct msg_audit_frames *ask, struct msg_audit_
     struct space *space;
 
     *out = (struct msg_audit_framed){0};
-    while (ask->space != AUDIT_FILES && out->va == 0 && out->space == 0 && (space = space_next(id)) != NULL) {
+    while (ask->space < AUDIT_FILES && out->va == 0 && out->space == 0 && (space = space_next(id)) != NULL) {
         struct listing listing = {.space = space};
         const uint64_t *leaf;
         bool none;
@@ -323,8 +321,10 @@ uint32_t audit_frames_here(const struct msg_audit_frames *ask, struct msg_audit_
         va = 0;
         space_put(space);
     }
-    if (out->space == 0 && frame_owner(ask->start) != instance.kernel)
-        count = list_files(ask, ask->space == AUDIT_FILES ? ask->va : 0, out, words, count);
+    if (ask->space >= AUDIT_FILES)
+        count = list_files(ask, out, words);
+    else if (out->space == 0 && owner != instance.kernel)
+        out->space = AUDIT_FILES;
     if (count > 0 && lie == LIE_COUNT)
         words[0] ^= FRAME_OWNED;
     return (uint32_t)(sizeof(*out) + count * sizeof(*words));

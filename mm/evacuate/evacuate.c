@@ -274,8 +274,10 @@ static void audit_file(uint64_t frame, void *context)
 uint64_t evacuate_audit(uint32_t kernel)
 {
     struct audit audit = {.kernel = kernel};
+    struct object_place place = {0};
 
     space_each(audit_space, &audit);
-    file_objects_each(audit_file, &audit);
+    while (file_objects_some(&place, audit_file, &audit))
+        slice_check();
     return audit.found;
 }

@@ -114,8 +114,7 @@ int file_object_hold(uint64_t backing, uint32_t kernel, int64_t more, const stru
     return is_ours(backing) ? objects->hold(backing_object(backing), kernel, more, stamps) : -ENXIO;
 }
 
-void file_objects_each(void (*each)(uint64_t frame, void *context), void *context)
+bool file_objects_some(struct object_place *place, void (*each)(uint64_t frame, void *context), void *context)
 {
-    if (objects != NULL)
-        objects->each(each, context);
+    return objects != NULL && objects->some(place, each, context);
 }

@@ -23,6 +23,13 @@ struct file_want {
     struct placement elsewhere;    /* set with -EXDEV */
 };
 
+/* Where a look at the frames of all objects stands; {0} at first. Places have an order: by part, object, page. */
+struct object_place {
+    uint32_t part;
+    uint64_t object, page; /* OBJECT < 2^32 */
+};
+#define FILE_FRAMES_AT_ONCE 512u
+
 /* The functions of this kernel's objects. None of them waits; they may be called under locks of spaces. */
 struct file_objects {
     /* Sets *FRAME to the frame of page PAGE and counts a reference for the caller; WRITE: the page may be written.
@@ -53,8 +60,9 @@ struct file_objects {
      * any kernel, or 0: it stays. The reference to the other frame is dropped. False: the object has lost FRAME
      * meanwhile; it may have another one, which may move. */
     bool (*move_end)(uint32_t object, uint64_t page, uint64_t frame, struct frame_reference *new);
-    /* Calls EACH for every frame of an object. All programs are quiesced. */
-    void (*each)(void (*each)(uint64_t frame, void *context), void *context);
+    /* Calls EACH for the next FILE_FRAMES_AT_ONCE frames of objects at most, from PLACE on, and moves it behind them.
+     * All programs are quiesced. False: there are no more. */
+    bool (*some)(struct object_place *place, void (*each)(uint64_t frame, void *context), void *context);
     /* All programs are quiesced. Each frame of another kernel for which COPY_OF returns another one is replaced by
      * that.
      */
@@ -86,6 +94,6 @@ uint64_t file_object_resident(uint64_t backing, uint32_t count);
 int file_object_hold(uint64_t backing, uint32_t kernel, int64_t more, const struct file_stamps *stamps);
 void file_objects_replace(uint64_t (*copy_of)(const void *context, uint64_t frame), const void *context);
 void file_objects_lose(uint32_t kernel);
-void file_objects_each(void (*each)(uint64_t frame, void *context), void *context);
+bool file_objects_some(struct object_place *place, void (*each)(uint64_t frame, void *context), void *context);
 
 #endif

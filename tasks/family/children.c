@@ -9,6 +9,7 @@
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
 #include "msg/channel.h"
+#include "msg/slice.h"
 #include "tasks/family/end.h"
 #include "tasks/family/session.h"
 #include "tasks/family/set.h"
@@ -174,8 +175,9 @@ static void report_locked(struct process *process, struct child *child, uint64_t
     process_forget_child_locked(process, child);
 }
 
-/* One step of wait4(2): takes the first selected child that has an event to report. */
-static int64_t wait_locked(struct process *process, uint64_t selector, uint64_t options,
+/* One step of wait4(2): takes the first selected child that has an event to report, of CHILDREN_AT_ONCE from PLACE on.
+ */
+static int64_t wait_locked(struct process *process, uint64_t selector, uint64_t options, uint32_t place,
                            struct msg_process_result *result)
 {
     struct child *found = NULL;
@@ -190,15 +192,18 @@ static int64_t wait_locked(struct process *process, uint64_t selector, uint64_t 
         if (!exists || !has_event(found, options))
             found = NULL;
     } else {
-        for (struct list *node = process->children.next; node != &process->children && found == NULL;
-             node = node->next) {
-            struct child *child = container_of(node, struct child, node);
+        struct child *child = process_child_from_locked(process, place);
+
+        for (uint32_t left = CHILDREN_AT_ONCE; child != NULL && left > 0 && found == NULL; left--) {
             bool may = may_report(child, selector, options);
 
             exists |= may;
             if (may && has_event(child, options))
                 found = child;
+            place = child->id;
+            child = process_child_after_locked(process, child);
         }
+        result->place = found == NULL && child != NULL ? place : 0;
     }
     if (found != NULL)
         report_locked(process, found, options, result);
@@ -210,7 +215,7 @@ int64_t children_wait(struct group *group, const struct msg_process_call *call, 
     int64_t value;
 
     spin_lock(&group->lock);
-    value = wait_locked(group->process, call->wait.selector, call->wait.options, result);
+    value = wait_locked(group->process, call->wait.selector, call->wait.options, call->wait.place, result);
     spin_unlock(&group->lock);
     return value;
 }
@@ -393,6 +398,7 @@ void children_give_away(struct group *group)
         if (entry != NULL) /* otherwise it has been cancelled meanwhile */
             process_forget_child_locked(group->process, entry);
         spin_unlock(&group->lock);
+        slice_check();
         if (child.group != looked)
             session_look_after(child.group, process->session, group->id);
         looked = child.group;
@@ -406,26 +412,53 @@ struct bereft {
     uint32_t group, session;
 };
 
-/* Finds a child of GROUP that was at home on KERNEL and has not ended, and makes *EVENT its end. False: there is none.
- */
-static bool lost_child(struct group *group, uint32_t kernel, struct child_event *event, struct bereft *bereft)
+/* That of CHILD, whose parent is GROUP. */
+static struct bereft kept_with(struct group *group, const struct child *child)
 {
     const struct process *process = group->process;
-    bool found = false;
+    struct bereft bereft;
 
     spin_lock(&group->lock);
-    list_for_each(node, &process->children) {
-        const struct child *child = container_of(node, const struct child, node);
-
-        if (process_home(child->id) == kernel && !has_ended(child)) {
-            *event = (struct child_event){.child = child->id, .code = CLD_KILLED, .status = SIGKILL, .uid = child->uid};
-            *bereft = (struct bereft){child->group != process->process_group ? child->group : 0, process->session};
-            found = true;
-            break;
-        }
-    }
+    bereft = (struct bereft){child->group != process->process_group ? child->group : 0, process->session};
     spin_unlock(&group->lock);
+    return bereft;
+}
+
+/* Finds the first child of GROUP behind *PLACE of which IS is true, and copies it to *OUT; *PLACE becomes its place.
+ * False: there is none. */
+static bool find_child(struct group *group, uint32_t *place, bool (*is)(const struct child *child, kernel_set lost),
+                       kernel_set lost, struct child *out)
+{
+    const struct child *child;
+    bool found = false;
+
+    do {
+        slice_check();
+        spin_lock(&group->lock);
+        child = process_child_from_locked(group->process, *place);
+        for (uint32_t left = CHILDREN_AT_ONCE; child != NULL && left > 0 && !found; left--) {
+            found = is(child, lost);
+            if (found)
+                *out = *child;
+            *place = child->id;
+            child = process_child_after_locked(group->process, child);
+        }
+        spin_unlock(&group->lock);
+    } while (!found && child != NULL);
     return found;
+}
+
+static bool was_at_home_on(uint32_t process, kernel_set lost)
+{
+    uint32_t home = process_home(process);
+
+    return home < KERNELS_MAX && (lost >> home & 1) != 0;
+}
+
+/* Whether CHILD was at home there and has not ended. */
+static bool is_lost(const struct child *child, kernel_set lost)
+{
+    return was_at_home_on(child->id, lost) && !has_ended(child);
 }
 
 /* Whether the parent of GROUP, *PARENT, was at home on KERNEL. Nobody can say any more in which process group and
@@ -450,18 +483,21 @@ static void look_later(const struct bereft *bereft)
 
 static bool lose(struct group *group, void *context)
 {
-    uint32_t kernel = *(const uint32_t *)context, parent, last = 0;
+    uint32_t kernel = *(const uint32_t *)context, parent, place = 0;
     struct msg_process_result result = {.value = 0};
     struct msg_process_call call = {.id = group->id, .type = MSG_PROCESS_CHILD_EVENT};
     struct bereft bereft;
+    struct child child;
 
     if (group->process == NULL)
         return true;
-    /* one that stays is of a process that is ending */
-    while (lost_child(group, kernel, &call.event, &bereft) && call.event.child != last) {
-        last = call.event.child;
+    while (find_child(group, &place, is_lost, 1ull << kernel, &child)) {
+        call.event = (struct child_event){.child = child.id, .code = CLD_KILLED, .status = SIGKILL, .uid = child.uid};
+        bereft = kept_with(group, &child);
         children_event(group, &call, &result);
         look_later(&bereft);
+        if (group_exiting(group)) /* it has stored nothing, and gives its children away itself */
+            break;
     }
     if (!lost_parent(group, kernel, &parent, &bereft))
         return true;
@@ -477,26 +513,13 @@ void children_lost(uint32_t kernel)
     group_each(lose, &kernel);
 }
 
-/* Finds a child that a process of LOST, which have died, was giving to GROUP, and may not have told of it. 0: none. One
- * that was at home there itself has ended, and nobody can be asked about it: its entry says so, but for that of a
- * process which ends and does not store it. */
-static uint32_t promised_child(struct group *group, kernel_set lost)
+/* Whether a process of LOST, which have died, was giving CHILD to its parent here, and may not have told of it. One that
+ * was at home there itself has ended, and nobody can be asked about it: its entry says so, but for that of a process
+ * which ends and does not store it. */
+static bool is_promised(const struct child *child, kernel_set lost)
 {
-    uint32_t found = 0;
-
-    spin_lock(&group->lock);
-    list_for_each(node, &group->process->children) {
-        const struct child *child = container_of(node, const struct child, node);
-        uint32_t giver = child->giver != 0 ? process_home(child->giver) : KERNELS_MAX, home = process_home(child->id);
-
-        if (giver < KERNELS_MAX && (lost >> giver & 1) != 0 && home < KERNELS_MAX && (lost >> home & 1) == 0 &&
-            !has_ended(child)) {
-            found = child->id;
-            break;
-        }
-    }
-    spin_unlock(&group->lock);
-    return found;
+    return child->giver != 0 && was_at_home_on(child->giver, lost) && !was_at_home_on(child->id, lost) &&
+           process_home(child->id) < KERNELS_MAX && !has_ended(child);
 }
 
 static void keep_promised(struct group *group, uint32_t id)
@@ -516,19 +539,20 @@ static int settle_promised(struct group *group, kernel_set lost)
 {
     struct msg_process_call cancel = {.id = group->id, .type = MSG_PROCESS_CHILD_EVENT};
     struct msg_process_result result;
-    uint32_t child;
+    struct child child;
+    uint32_t place = 0;
 
-    while ((child = promised_child(group, lost)) != 0) {
-        struct msg_process_call call = {.id = child, .type = MSG_PROCESS_PARENT};
+    while (find_child(group, &place, is_promised, lost, &child)) {
+        struct msg_process_call call = {.id = child.id, .type = MSG_PROCESS_PARENT};
         int64_t parent = process_call_surely(&call, &result);
 
         if (parent == -ENOMEM)
             return -ENOMEM;
-        if (parent < 0 && msg_peer_fenced(process_home(child)))
+        if (parent < 0 && msg_peer_fenced(process_home(child.id)))
             return -EAGAIN; /* its home has died meanwhile: the next clean-up is that of both */
-        cancel.event = (struct child_event){.child = child, .code = CHILD_CANCELLED};
+        cancel.event = (struct child_event){.child = child.id, .code = CHILD_CANCELLED};
         if (parent == group->id)
-            keep_promised(group, child);
+            keep_promised(group, child.id);
         else
             children_event(group, &cancel, &result);
     }

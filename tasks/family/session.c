@@ -3,28 +3,50 @@
 #include "tasks/family/session.h"
 
 #include "kernel/abi/errno.h"
+#include "msg/slice.h"
 #include "tasks/family/set.h"
 #include "tasks/process/call.h"
 #include "tasks/process/process.h"
 
+/* Looks at some children of PROCESS, from *PLACE on. True: there are more. */
+static bool look_at_some_locked(const struct process *process, uint32_t *place, uint32_t group,
+                                struct msg_process_group_found *found)
+{
+    const struct child *child = process_child_from_locked(process, *place);
+
+    for (uint32_t left = CHILDREN_AT_ONCE; child != NULL && left > 0; left--) {
+        bool ended = child->code == CLD_EXITED || child->code == CLD_KILLED || child->code == CLD_DUMPED;
+
+        if (child->group == group && !ended)
+            found->parents++;
+        *place = child->id;
+        child = process_child_after_locked(process, child);
+    }
+    return child != NULL;
+}
+
+/* Where a child is met twice, because others have gone meanwhile, it counts twice. */
 void session_look(struct group *group, const struct msg_process_group *asked, struct msg_process_group_found *found)
 {
     const struct process *process = group->process;
+    uint32_t place = 0;
+    bool more = false;
 
     spin_lock(&group->lock);
     if (process->process_group == asked->group && !process->zombie) {
         found->count++;
         found->session = process->session;
         found->stopped += group->stopped ? 1 : 0;
-    } else if (process->process_group != asked->group && process->session == asked->session) {
-        list_for_each(node, &process->children) {
-            const struct child *child = container_of(node, struct child, node);
-            bool ended = child->code == CLD_EXITED || child->code == CLD_KILLED || child->code == CLD_DUMPED;
-
-            if (child->group == asked->group && !ended)
-                found->parents++;
-        }
     }
+    do {
+        if (more) {
+            spin_unlock(&group->lock);
+            slice_check();
+            spin_lock(&group->lock);
+        }
+        more = process->process_group != asked->group && process->session == asked->session &&
+               look_at_some_locked(process, &place, asked->group, found);
+    } while (more);
     spin_unlock(&group->lock);
 }
 

@@ -23,7 +23,7 @@ void session_look_after(uint32_t group, uint32_t session, uint32_t except);
 void session_signal_process(uint32_t id, uint32_t signal);
 
 /* Serves PROCESS_GROUP_LOOK for one GROUP that has a process: adds to FOUND its part in the process group that ASKED
- * names. */
+ * names. A task looks at many children in slices. */
 void session_look(struct group *group, const struct msg_process_group *asked, struct msg_process_group_found *found);
 
 /* PROCESS_SET_GROUP, PROCESS_SET_SESSION. */

@@ -84,7 +84,7 @@ static int serve(const struct remote_request *request, void *result)
 
     if (asked->type != request->type || asked->info.signal > SIGNALS)
         return -EPROTO;
-    if (!request->task && group_total() > AT_ONCE)
+    if (!request->task && (group_total() > AT_ONCE || process_child_total() > CHILDREN_AT_ONCE))
         return REMOTE_TASK;
     operate(asked, result);
     return sizeof(struct msg_process_group_found);

@@ -5,6 +5,7 @@
 #include "tasks/freeze/freeze.h"
 
 #include "msg/quiet.h"
+#include "msg/slice.h"
 #include "tasks/process/process.h"
 #include "tasks/remote/work.h"
 #include "tasks/sched/cpu_mask.h"
@@ -177,6 +178,7 @@ static bool drain_group(struct group *group, void *context)
 {
     struct drain *drain = context;
 
+    slice_check();
     spin_lock(&group->lock);
     list_for_each(node, &group->threads) {
         struct thread *thread = container_of(node, struct thread, group_node);

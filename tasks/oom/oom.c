@@ -1,4 +1,5 @@
-/* The choice of a process to kill when there is no memory. See the header. Nothing here allocates. */
+/* The choice of a process to kill when there is no memory. See the header. Nothing here allocates. A kernel may have
+ * many groups: each looks at some at a time, and whoever chooses asks again for the rest. */
 #include "tasks/oom/oom.h"
 
 #include "kernel/arch/x86_64/clock.h"
@@ -11,6 +12,7 @@
 #include "mm/space/space.h"
 #include "msg/channel.h"
 #include "msg/request/call.h"
+#include "msg/slice.h"
 #include "tasks/oom/wire.h"
 #include "tasks/process/call.h"
 #include "tasks/process/process.h"
@@ -22,6 +24,8 @@
 #define TRIES_MAX 5u      /* while no kernel lacks memory: it may just have come back */
 #define CANDIDATES (4u * OOM_LARGEST_MAX)
 #define AREAS_A_PAGE 32u
+#define GROUPS_AT_ONCE 64u
+#define LOOKS_MAX 8192u /* at one kernel, whatever it answers: more than it can have groups for */
 #define WORTH 64u /* pages: whoever has fewer is not killed in the place of the first process */
 
 /* --- sizes --- */
@@ -80,7 +84,7 @@ struct look {
     uint64_t copies; /* of replicated pages */
 };
 
-static bool look_at(struct group *group, void *context)
+static void look_at(struct group *group, void *context)
 {
     struct look *look = context;
     uint32_t pages = size_of(group, &look->copies);
@@ -88,7 +92,6 @@ static bool look_at(struct group *group, void *context)
     if (is_about_to_free(group))
         look->out->ending = 1;
     rank(look->out->largest, OOM_LARGEST_MAX, group->id, pages);
-    return true;
 }
 
 static volatile uint32_t giving_up; /* [a] a worker drops all copies */
@@ -100,13 +103,14 @@ static void give_up(struct work *work)
     __atomic_store_n(&giving_up, 0, __ATOMIC_RELEASE);
 }
 
-static void look(struct msg_oom_largest *out)
+/* Looks at some groups, from PLACE on. */
+static void look(uint64_t place, struct msg_oom_largest *out)
 {
     static struct work work = {.run = give_up};
     struct look look = {.out = out};
 
     *out = (struct msg_oom_largest){.lacks = frame_is_short() ? 1 : 0};
-    group_each(look_at, &look);
+    out->next = group_some(place, GROUPS_AT_ONCE, look_at, &look);
     if (look.copies == 0 || frame_is_ample())
         return;
     out->ending = 1; /* memory is about to be free, and no new copies are made */
@@ -116,11 +120,10 @@ static void look(struct msg_oom_largest *out)
 
 static int serve_largest(const struct remote_request *request, void *result)
 {
-    struct msg_oom_largest *out = result;
+    const struct msg_oom_look *ask = request->data;
 
-    (void)request;
-    look(out);
-    return sizeof(*out);
+    look(ask->place, result);
+    return sizeof(struct msg_oom_largest);
 }
 
 /* --- the choice --- */
@@ -128,18 +131,20 @@ static int serve_largest(const struct remote_request *request, void *result)
 struct choice {
     struct oom_size candidates[CANDIDATES];
     bool ending, lacks;
+    uint64_t next[KERNELS_MAX]; /* where each kernel goes on; 0: it has looked at all */
 };
 
-/* Adds what a kernel has said. Calls do not overlap. */
+/* Adds what a kernel has said, and where it goes on. Calls do not overlap. */
 static void add_answer(void *context, uint32_t kernel, const void *reply, int length)
 {
     struct choice *choice = context;
     struct msg_oom_largest part;
 
-    (void)kernel;
+    choice->next[kernel] = 0;
     if (length != (int)sizeof(part))
         return;
     memcpy(&part, reply, sizeof(part));
+    choice->next[kernel] = part.next;
     choice->ending |= part.ending != 0;
     choice->lacks |= part.lacks != 0;
     for (uint32_t i = 0; i < OOM_LARGEST_MAX && part.largest[i].process != 0; i++) {
@@ -172,14 +177,34 @@ static bool is_first(uint32_t process)
     return first;
 }
 
+/* Has KERNEL, which may be this one, look on from where it has stopped until it has looked at all. */
+static void look_on(struct choice *choice, uint32_t kernel)
+{
+    for (uint32_t looks = 0; choice->next[kernel] != 0 && looks < LOOKS_MAX; looks++) {
+        struct msg_oom_look ask = {.place = choice->next[kernel]};
+        struct msg_oom_largest more;
+        int length = sizeof(more);
+
+        if (kernel == instance.kernel)
+            look(ask.place, &more);
+        else
+            length = msg_call(kernel, MSG_OOM_LARGEST, &ask, sizeof(ask), &more, sizeof(more), "largest processes", 0);
+        add_answer(choice, kernel, &more, length);
+        slice_check();
+    }
+}
+
 static void choose(struct choice *choice)
 {
+    struct msg_oom_look ask = {.place = 0};
     struct msg_oom_largest own;
 
     *choice = (struct choice){.ending = false};
-    look(&own);
+    look(ask.place, &own);
     add_answer(choice, instance.kernel, &own, sizeof(own));
-    msg_multicast(msg_peers_reachable(), MSG_OOM_LARGEST, NULL, 0, add_answer, choice, "largest processes", 0);
+    msg_multicast(msg_peers_reachable(), MSG_OOM_LARGEST, &ask, sizeof(ask), add_answer, choice, "largest processes", 0);
+    for (uint32_t k = 0; k < instance.kernels; k++)
+        look_on(choice, k);
 }
 
 static void kill_largest(const struct choice *choice, uint32_t asker)
@@ -246,5 +271,5 @@ static void note_refused(void)
 void oom_init(void)
 {
     heap_set_refused(note_refused);
-    REMOTE_SERVE(OOM_LARGEST, serve_largest, NULL, struct msg_none, struct msg_oom_largest);
+    REMOTE_SERVE(OOM_LARGEST, serve_largest, NULL, struct msg_oom_look, struct msg_oom_largest);
 }

@@ -66,8 +66,16 @@ void process_share_umask(struct process *process, const struct process *other)
     process->umask = other->umask;
 }
 
+static uint64_t child_total; /* [a] */
+
+uint64_t process_child_total(void)
+{
+    return __atomic_load_n(&child_total, __ATOMIC_RELAXED);
+}
+
 void process_add_child_locked(struct process *process, struct child *child)
 {
+    __atomic_fetch_add(&child_total, 1, __ATOMIC_RELAXED);
     list_append(&process->children, &child->node);
     child->by_id.key = child->id;
     ordered_add(&process->by_id, &child->by_id);
@@ -80,8 +88,14 @@ struct child *process_find_child_locked(const struct process *process, uint32_t 
     return link != NULL ? container_of(link, struct child, by_id) : NULL;
 }
 
+struct child *process_child_from_locked(const struct process *process, uint32_t place)
+{
+    return process_child_after_locked(process, place != 0 ? process_find_child_locked(process, place) : NULL);
+}
+
 void process_forget_child_locked(struct process *process, struct child *child)
 {
+    __atomic_fetch_sub(&child_total, 1, __ATOMIC_RELAXED);
     list_remove(&child->node);
     ordered_remove(&process->by_id, &child->by_id);
     heap_free(child, sizeof(*child));
@@ -92,7 +106,7 @@ void process_free(struct process *process)
     if (process == NULL)
         return;
     list_for_each_safe(node, &process->children)
-        heap_free(container_of(node, struct child, node), sizeof(struct child));
+        process_forget_child_locked(process, container_of(node, struct child, node));
     list_for_each_safe(node, &process->robust)
         heap_free(container_of(node, struct process_robust, node), sizeof(struct process_robust));
     signal_queue_remove(&process->signals, ~0ull);

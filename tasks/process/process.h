@@ -133,6 +133,19 @@ void process_free(struct process *process);
 /* The entries of PROCESS's children, under its group's lock. process_forget_child_locked frees the entry. */
 void process_add_child_locked(struct process *process, struct child *child);
 struct child *process_find_child_locked(const struct process *process, uint32_t id);
+/* The child born after CHILD, the first one after NULL; NULL: there is none. */
+static inline struct child *process_child_after_locked(const struct process *process, const struct child *child)
+{
+    const struct list *next = child != NULL ? child->node.next : process->children.next;
+
+    return next != &process->children ? container_of(next, struct child, node) : NULL;
+}
+/* The same after the one with id PLACE; the first one if PLACE is 0, or no child any more. So whoever gives up the lock
+ * after CHILDREN_AT_ONCE children meets every child that stays, some perhaps twice. */
+struct child *process_child_from_locked(const struct process *process, uint32_t place);
+#define CHILDREN_AT_ONCE 1024u
+/* The entries of children of all processes at home here. Any context. */
+uint64_t process_child_total(void);
 void process_forget_child_locked(struct process *process, struct child *child);
 /* Lets PROCESS, which has not begun, share the umask of OTHER. */
 void process_share_umask(struct process *process, const struct process *other);

@@ -99,7 +99,8 @@ struct msg_process_call { /* PROCESS_..., from PROCESS_PARENT to PROCESS_LIMIT *
         };             /* SIGNAL */
         struct {       /* tasks/family/children.h */
             uint64_t selector, options;
-        } wait;           /* WAIT */
+            uint32_t place; /* of a child, behind which to look; 0: from the first on */
+        } wait;             /* WAIT */
         uint64_t signals; /* TAKE_SIGNAL: signals that may be taken; RETARGET: signals that a thread no longer takes */
         struct {
             struct signal_action is;
@@ -166,7 +167,11 @@ struct msg_process_result {
             uint64_t user_ns, system_ns;
             uint64_t events;      /* count of the children's events at the time of the look-up */
             uint32_t child;       /* 0: none yet */
-            uint32_t status, uid; /* UID: the child's real user */
+            union {
+                uint32_t status;
+                uint32_t place; /* if CHILD is 0: the value is that of children up to there; 0: of all */
+            };
+            uint32_t uid; /* the child's real user */
             uint16_t code;
             uint16_t reaped; /* 1: the caller has to send PROCESS_REAPED to the child before its wait returns */
         };

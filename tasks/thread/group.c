@@ -75,6 +75,26 @@ void group_each(bool (*each)(struct group *group, void *context), void *context)
     }
 }
 
+/* A place is a bucket, and the number of the last group in it that has had its turn. */
+uint64_t group_some(uint64_t place, uint32_t most, void (*each)(struct group *group, void *context), void *context)
+{
+    uint64_t after = place / BUCKETS;
+
+    for (uint32_t i = (uint32_t)(place % BUCKETS); i < BUCKETS; i++, after = 0) {
+        struct group *group;
+
+        for (; (group = next_in(&table[i], after)) != NULL; group_put(group)) {
+            after = group->number;
+            each(group, context);
+            if (--most == 0) {
+                group_put(group);
+                return after * BUCKETS + i;
+            }
+        }
+    }
+    return 0;
+}
+
 void group_each_still(bool (*each)(struct group *group, void *context), void *context)
 {
     for (uint32_t i = 0; i < BUCKETS; i++) {

@@ -82,7 +82,11 @@ uint64_t group_total(void);
 /* Calls EACH for every group that is here from the beginning to the end of the call, with a reference to it and without
  * locks, until EACH returns false. Needs no memory. */
 void group_each(bool (*each)(struct group *group, void *context), void *context);
-/* The same while programs are quiesced: no group comes or goes. Needs no memory. */
+/* Calls EACH, as group_each does, for the next MOST groups from PLACE on; 0 is the first place, and any number is one.
+ * Returns the place where the next call goes on, or 0: those were the last. A group that is here from the first of
+ * these calls to the last is met once. Any context in which EACH may be called. */
+uint64_t group_some(uint64_t place, uint32_t most, void (*each)(struct group *group, void *context), void *context);
+/* The same as group_each while programs are quiesced: no group comes or goes. Needs no memory. */
 void group_each_still(bool (*each)(struct group *group, void *context), void *context);
 /* The group ID on this kernel with a reference taken, or NULL. */
 struct group *group_find(uint32_t id);

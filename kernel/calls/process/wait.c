@@ -8,6 +8,7 @@
 #include "kernel/lib/string.h"
 #include "mm/space/space.h"
 #include "mm/user/user_copy.h"
+#include "msg/slice.h"
 #include "tasks/family/children.h"
 #include "tasks/process/call.h"
 #include "tasks/process/process.h"
@@ -41,23 +42,43 @@ static void take_account(uint32_t id, uint32_t child, struct account_used *used)
     process_call_surely(&add, &end);
 }
 
+/* Asks for a child that CALL selects, a part of the children at a time. *EVENTS: the count before the first part. -ECHILD:
+ * none of any part is selected. */
+static int64_t look_for_child(struct msg_process_call *call, struct msg_process_result *result, uint64_t *events)
+{
+    bool exists = false;
+    int64_t error;
+
+    call->wait.place = 0;
+    do {
+        error = process_call(call, result);
+        if (call->wait.place == 0)
+            *events = result->events;
+        exists |= error == 0;
+        call->wait.place = result->place;
+        slice_check();
+    } while ((error == 0 || error == -ECHILD) && result->child == 0 && result->place != 0);
+    return error == -ECHILD && exists ? 0 : error;
+}
+
 /* Waits for a child that SELECTOR and OPTIONS select. *USED is the account of a child that was reaped, else zero. */
 static int64_t wait_child(uint64_t selector, uint64_t options, struct msg_process_result *result,
                           struct account_used *used)
 {
     uint32_t id = thread_current()->group->id;
-    struct msg_process_call call = {.id = id, .type = MSG_PROCESS_WAIT, .wait = {selector, options}};
+    struct msg_process_call call = {.id = id, .type = MSG_PROCESS_WAIT, .wait = {selector, options, 0}};
+    uint64_t events = 0;
 
     *used = (struct account_used){.peak = 0};
     for (;;) {
-        int64_t error = process_call(&call, result);
+        int64_t error = look_for_child(&call, result, &events);
 
         if (result->reaped != 0) {
             take_account(id, result->child, used);
         }
         if (error != 0 || result->child != 0 || (options & WAIT_NO_HANG) != 0)
             return error;
-        error = watch_wait_at(process_home(id), WATCH_CHILDREN, id, result->events, "change of a child", 0);
+        error = watch_wait_at(process_home(id), WATCH_CHILDREN, id, events, "change of a child", 0);
         if (error != 0)
             return error;
     }

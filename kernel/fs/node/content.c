@@ -256,9 +256,15 @@ static inline __attribute__((always_inline)) int make_frame(struct content *cont
     return 0;
 }
 
+/* A move of a page, from its begin to its end; the page may be cut off meanwhile, with its frame. */
+struct moving {
+    struct moving *next;
+    uint64_t page, frame;
+};
+
 static bool moves(const struct content *content, uint64_t page)
 {
-    return content->moving != 0 && (page_tree_get(&content->tree, page) & MOVING) != 0;
+    return content->moving != NULL && (page_tree_get(&content->tree, page) & MOVING) != 0;
 }
 
 /* Whether the page moves of which a part is in front of AT, and a part behind it. */
@@ -270,7 +276,7 @@ static bool moves_around(const struct content *content, uint64_t at)
 /* Whether a page moves that a write of SIZE bytes at AT changes. */
 static bool moves_where_written(const struct content *content, uint64_t at, size_t size)
 {
-    if (content->moving == 0)
+    if (content->moving == NULL)
         return false;
     for (uint64_t page = at / PAGE_SIZE; page < pages_of(at + size); page++) {
         if (moves(content, page))
@@ -319,26 +325,13 @@ int64_t content_write(struct content *content, uint64_t at, const void *from, si
     return done > 0 ? (int64_t)done : error;
 }
 
-static void end_move(void *context, uint64_t page, uint64_t *word)
-{
-    struct content *content = context;
-
-    (void)page;
-    if ((*word & MOVING) == 0)
-        return;
-    *word &= ~MOVING;
-    content->moving--;
-}
-
-/* The file has lost the pages of CUT. */
+/* The file has lost the pages of CUT. Their movers find that when they end their moves. */
 static void lose(struct content *content, const struct page_tree *cut)
 {
     uint64_t pages = page_tree_count(cut, pages_of(content->archive_size));
 
     content->pages -= pages;
     quota_give(QUOTA_FILE_PAGES, content->uid, pages);
-    if (content->moving != 0)
-        page_tree_each(cut, end_move, content);
 }
 
 int content_resize(struct content *content, uint64_t size, struct page_tree *cut)
@@ -552,12 +545,37 @@ int content_copy_page(const struct content *content, uint64_t page, uint64_t fra
 bool content_move_begin(struct content *content, uint64_t page, uint64_t frame)
 {
     uint64_t word = page_tree_get(&content->tree, page);
+    struct moving *moving;
 
     if (frame == 0 || frame_of(word) != frame || (word & MOVING) != 0)
         return false;
+    moving = heap_alloc(sizeof(*moving));
+    if (moving == NULL)
+        return false;
+    *moving = (struct moving){content->moving, page, frame};
+    content->moving = moving;
     *page_tree_slot(&content->tree, page) |= MOVING; /* the slot exists */
-    content->moving++;
     return true;
+}
+
+/* A move of PAGE from FRAME ends. */
+static void end_move(struct content *content, uint64_t page, uint64_t frame)
+{
+    for (struct moving **at = &content->moving; *at != NULL; at = &(*at)->next) {
+        struct moving *moving = *at;
+
+        if (moving->page != page || moving->frame != frame)
+            continue;
+        *at = moving->next;
+        heap_free(moving, sizeof(*moving));
+        return;
+    }
+}
+
+void content_forget_moves(struct content *content)
+{
+    while (content->moving != NULL)
+        end_move(content, content->moving->page, content->moving->frame);
 }
 
 void content_drop_reference(struct frame_reference *new)
@@ -575,15 +593,16 @@ void content_drop_reference(struct frame_reference *new)
 
 bool content_move_end(struct content *content, uint64_t page, uint64_t frame, struct frame_reference *new)
 {
+    bool moved = moves(content, page);
     uint64_t *slot, old;
 
-    if (!moves(content, page) || frame_of(page_tree_get(&content->tree, page)) != frame) {
+    end_move(content, page, frame);
+    if (!moved || frame_of(page_tree_get(&content->tree, page)) != frame) {
         content_drop_reference(new);
         return false;
     }
     slot = page_tree_slot(&content->tree, page);
     *slot &= ~MOVING;
-    content->moving--;
     if (new->frame == 0) {
         content_drop_reference(new);
         return true;
@@ -634,7 +653,6 @@ static void lose_word(void *context, uint64_t page, uint64_t *word)
         return;
     losing->lost = true;
     heap_free(reference_of(*word), sizeof(struct frame_reference));
-    content->moving -= (*word & MOVING) != 0;
     *word = (*word & SAME) != 0 && is_archived(content, page) ? 0 : LOST;
 }
 
@@ -692,23 +710,16 @@ void content_free(struct page_tree *cut, void (*pause)(void))
     page_tree_clear(cut, pause);
 }
 
-struct notifying {
-    void (*each)(uint64_t frame, void *context);
-    void *context;
-};
-
-static void notify(void *context, uint64_t page, uint64_t *word)
+bool content_some(const struct content *content, uint64_t *page, uint32_t *left,
+                  void (*each)(uint64_t frame, void *context), void *context)
 {
-    const struct notifying *notifying = context;
+    uint64_t word;
 
-    (void)page;
-    if (frame_of(*word) != 0)
-        notifying->each(frame_of(*word), notifying->context);
-}
-
-void content_each(const struct content *content, void (*each)(uint64_t frame, void *context), void *context)
-{
-    struct notifying notifying = {each, context};
-
-    page_tree_each(&content->tree, notify, &notifying);
+    for (; page_tree_next(&content->tree, *page, page, &word); (*page)++, (*left)--) {
+        if (*left == 0)
+            return true;
+        if (frame_of(word) != 0)
+            each(frame_of(word), context);
+    }
+    return false;
 }

@@ -26,13 +26,15 @@
 
 struct frame_reference; /* mm/frame/reference.h */
 
+struct moving; /* content.c */
+
 struct content {           /* all zeros: an empty file */
     const void *archive;   /* the file's bytes in the boot image, or NULL */
     uint64_t archive_size; /* how many of them are still the file's */
     uint64_t size;         /* length of the file in bytes */
     uint64_t pages;        /* pages that have a frame or lie in the boot image */
     struct page_tree tree; /* frames, each with a reference of its own */
-    uint64_t moving;       /* pages that move */
+    struct moving *moving; /* from content_move_begin to content_move_end, also of pages that were lost meanwhile */
     uint32_t uid;          /* the user who has its frames of QUOTA_FILE_PAGES, the tree's nodes of QUOTA_FILE_BYTES */
 };
 
@@ -51,7 +53,7 @@ int64_t content_read_out(const struct content *content, uint64_t at, size_t size
 int64_t content_write(struct content *content, uint64_t at, const void *from, size_t size);
 
 /* Sets the length of the file to SIZE bytes. Frames behind the end move to CUT, which must be empty. They belong to the
- * caller, which frees them with content_free once no program maps them. Of those that move, the move ends. -EFBIG,
+ * caller, which frees them with content_free once no program maps them. -EFBIG,
  * -ENOMEM; -EAGAIN: the page moves in which the file ends, before or afterwards. */
 int content_resize(struct content *content, uint64_t size, struct page_tree *cut);
 /* Punches a hole: [START, END) reads as zeros, and whole pages in it take no memory. CUT as above. -ENOMEM, -EDQUOT:
@@ -87,7 +89,7 @@ int content_take_own(struct content *content, uint64_t page, uint64_t frame);
 /* Copies page PAGE to FRAME. -ENXIO: behind the end; -EHWPOISON. */
 int content_copy_page(const struct content *content, uint64_t page, uint64_t frame);
 
-/* If FRAME is page PAGE's frame and does not move, the page moves from now on. */
+/* If FRAME is page PAGE's frame and does not move, and there is memory to note it, the page moves from now on. */
 bool content_move_begin(struct content *content, uint64_t page, uint64_t frame);
 /* The page, which had FRAME at content_move_begin, does not move any more. NEW, which the file takes over, has its new
  * frame, or 0: it keeps its frame; the reference to the other frame is dropped. False: the file has lost FRAME, and if
@@ -114,9 +116,13 @@ uint64_t content_charged(const struct content *content);
 uint64_t content_table_bytes(const struct content *content);
 /* The number of frames of this kernel in all contents. */
 uint64_t content_frames(void);
+/* Nobody is going to end the moves of CONTENT, which is about to be freed. */
+void content_forget_moves(struct content *content);
 /* Frees the frames of CUT. PAUSE, unless it is NULL, is called after each. */
 void content_free(struct page_tree *cut, void (*pause)(void));
-/* Calls EACH for every frame of CONTENT. */
-void content_each(const struct content *content, void (*each)(uint64_t frame, void *context), void *context);
+/* Calls EACH for the frames of CONTENT from page *PAGE on, and moves *PAGE behind them. Each page takes one of *LEFT:
+ * true if none is left and there are more pages. */
+bool content_some(const struct content *content, uint64_t *page, uint32_t *left,
+                  void (*each)(uint64_t frame, void *context), void *context);
 
 #endif

@@ -491,22 +491,40 @@ int node_punch_mapped(uint64_t backing, uint64_t pages, struct file_answer *answ
 struct notifying {
     void (*each)(uint64_t frame, void *context);
     void *context;
+    struct object_place *place;
+    uint32_t *left;
 };
 
-static void notify_frames(struct node *node, void *context)
+/* The parts of a struct object_place. */
+enum { PLACE_NODES, PLACE_REVOCATIONS, PLACE_VDSO, PLACE_END };
+
+static bool notify_frames(struct node *node, void *context)
 {
     const struct notifying *notifying = context;
 
-    content_each(&node->content, notifying->each, notifying->context);
+    if (content_some(&node->content, &notifying->place->page, notifying->left, notifying->each, notifying->context))
+        return false;
+    notifying->place->page = 0;
+    return true;
 }
 
-static void each_frame(void (*each)(uint64_t frame, void *context), void *context)
+static bool some_frames(struct object_place *place, void (*each)(uint64_t frame, void *context), void *context)
 {
-    struct notifying notifying = {each, context};
+    uint32_t left = FILE_FRAMES_AT_ONCE;
+    struct notifying notifying = {each, context, place, &left};
+    bool more = false;
 
-    node_each(notify_frames, &notifying);
-    revocations_each(each, context);
-    vdso_each(each, context);
+    for (; place->part < PLACE_END; *place = (struct object_place){.part = place->part + 1}) {
+        if (place->part == PLACE_NODES)
+            more = node_some(&place->object, &left, notify_frames, &notifying);
+        else if (place->part == PLACE_REVOCATIONS)
+            more = revocations_some(&place->object, &place->page, &left, each, context);
+        else
+            vdso_each(each, context);
+        if (more)
+            break;
+    }
+    return more;
 }
 
 struct copying {
@@ -552,7 +570,7 @@ void node_map_init(void)
                                                 .resident = resident_pages,
                                                 .move_begin = move_begin,
                                                 .move_end = move_end,
-                                                .each = each_frame,
+                                                .some = some_frames,
                                                 .replace = replace_frames,
                                                 .lose = lose_frames,
                                                 .hold = hold_object};

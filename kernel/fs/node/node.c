@@ -217,6 +217,7 @@ void node_pause(void)
 static void give_back(struct node *node, void (*pause)(void))
 {
     content_free(&node->content.tree, pause);
+    content_forget_moves(&node->content);
     inotify_gone(node);
     attributes_free(node);
     if (node->end != NULL)
@@ -291,6 +292,23 @@ void node_facts(struct node *node, struct file_facts *facts)
                                  .mtime = node->mtime,
                                  .ctime = node->ctime};
     spin_unlock(&node->lock);
+}
+
+bool node_some(uint64_t *number, uint32_t *left, bool (*each)(struct node *node, void *context), void *context)
+{
+    bool more = false;
+
+    spin_lock(&lock);
+    for (; *number < (uint64_t)chunk_count * CHUNK && !more; (*left)--) {
+        struct node *node = at_locked(*number);
+
+        more = *left == 0 || (node != NULL && !each(node, context));
+        if (more)
+            break;
+        (*number)++;
+    }
+    spin_unlock(&lock);
+    return more;
 }
 
 void node_each(void (*each)(struct node *node, void *context), void *context)

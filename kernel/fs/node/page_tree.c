@@ -10,8 +10,11 @@
 #define SLOTS (1u << BITS)
 
 struct page_tree_node {
-    uint64_t slot[SLOTS];  /* words at the bottom level, pointers to child nodes above; 0: nothing */
-    uint64_t words[SLOTS]; /* above the bottom: how many words are below each slot. Nodes of the bottom end before it */
+    uint64_t slot[SLOTS]; /* words at the bottom level, pointers to child nodes above; 0: nothing */
+    struct {              /* above the bottom: how many are below each slot. Nodes of the bottom end before it */
+        uint32_t words;   /* enough for 16 TiB */
+        uint32_t nodes;
+    } below[SLOTS];
 };
 
 _Static_assert(sizeof(struct page_tree_node) == PAGE_TREE_NODE, "see the header");
@@ -52,7 +55,7 @@ uint64_t page_tree_nodes(void)
 
 static size_t size_of(uint32_t level)
 {
-    return level > 0 ? sizeof(struct page_tree_node) : offsetof(struct page_tree_node, words);
+    return level > 0 ? sizeof(struct page_tree_node) : offsetof(struct page_tree_node, below);
 }
 
 /* LEVEL: how many levels above the bottom it is. */
@@ -80,7 +83,17 @@ static uint64_t words_of(const struct page_tree_node *node, uint32_t level, uint
     uint64_t count = 0;
 
     for (uint32_t i = first; i < SLOTS; i++)
-        count += level > 0 ? node->words[i] : node->slot[i] != 0;
+        count += level > 0 ? node->below[i].words : node->slot[i] != 0;
+    return count;
+}
+
+/* The nodes from NODE on, it too. */
+static uint32_t nodes_of(const struct page_tree_node *node, uint32_t level)
+{
+    uint32_t count = 1;
+
+    for (uint32_t i = 0; i < SLOTS && level > 0; i++)
+        count += node->below[i].nodes;
     return count;
 }
 
@@ -112,8 +125,10 @@ static bool grow(struct page_tree *tree, uint64_t page)
         if (root == NULL)
             return false;
         root->slot[0] = word_of(tree->root);
-        if (tree->levels > 0)
-            root->words[0] = words_of(tree->root, tree->levels - 1, 0);
+        if (tree->levels > 0) {
+            root->below[0].words = (uint32_t)words_of(tree->root, tree->levels - 1, 0);
+            root->below[0].nodes = nodes_of(tree->root, tree->levels - 1);
+        }
         tree->root = root;
         tree->levels++;
     }
@@ -137,6 +152,17 @@ uint32_t page_tree_missing(const struct page_tree *tree, uint64_t page)
     return 0;
 }
 
+/* There is another node on the way to PAGE, LEVEL levels above the bottom. */
+static void count_node(const struct page_tree *tree, uint64_t page, uint32_t level)
+{
+    struct page_tree_node *node = tree->root;
+
+    for (uint32_t above = tree->levels - 1; above > level; above--) {
+        node->below[index_of(page, above)].nodes++;
+        node = child_of(node, index_of(page, above));
+    }
+}
+
 uint64_t *page_tree_slot(struct page_tree *tree, uint64_t page)
 {
     struct page_tree_node *node;
@@ -153,6 +179,7 @@ uint64_t *page_tree_slot(struct page_tree *tree, uint64_t page)
             if (child == NULL)
                 return NULL;
             node->slot[index] = word_of(child);
+            count_node(tree, page, level - 1);
         }
         node = child;
     }
@@ -160,12 +187,12 @@ uint64_t *page_tree_slot(struct page_tree *tree, uint64_t page)
 }
 
 /* There are MORE words at PAGE, 1 or -1, for which the tree has nodes. */
-static void count_word(const struct page_tree *tree, uint64_t page, int64_t more)
+static void count_word(const struct page_tree *tree, uint64_t page, int32_t more)
 {
     struct page_tree_node *node = tree->root;
 
     for (uint32_t level = tree->levels - 1; level > 0; level--) {
-        node->words[index_of(page, level)] += (uint64_t)more;
+        node->below[index_of(page, level)].words += (uint32_t)more;
         node = child_of(node, index_of(page, level));
     }
 }
@@ -243,11 +270,13 @@ static uint64_t move_part(struct page_tree *tree, struct page_tree_node *node, s
     for (uint32_t i = 0; i < SLOTS; i++) {
         uint64_t start = base + i * span, words;
         struct page_tree_node *child, *part;
+        uint32_t nodes = 0, left = 0; /* below slot I of TO, and of NODE */
 
         if (node->slot[i] == 0 || start >= behind || start + span <= first)
             continue;
         if (start >= first && start + span <= behind) {
-            words = level > 0 ? node->words[i] : 1;
+            words = level > 0 ? node->below[i].words : 1;
+            nodes = level > 0 ? node->below[i].nodes : 0;
             to->slot[i] = node->slot[i];
             node->slot[i] = 0;
         } else {
@@ -255,30 +284,23 @@ static uint64_t move_part(struct page_tree *tree, struct page_tree_node *node, s
             part = reserve->node[level - 1][--reserve->count[level - 1]];
             words = move_part(tree, child, part, level - 1, start, first, behind, reserve);
             to->slot[i] = word_of(part);
+            nodes = nodes_of(part, level - 1);
+            left = nodes_of(child, level - 1);
             if (is_empty(child)) {
+                left = 0;
                 node->slot[i] = 0;
                 node_drop(tree, child, level - 1);
             }
         }
         if (level > 0) {
-            to->words[i] = words;
-            node->words[i] -= words;
+            to->below[i].words = (uint32_t)words;
+            to->below[i].nodes = nodes;
+            node->below[i].words -= (uint32_t)words;
+            node->below[i].nodes = left;
         }
         moved += words;
     }
     return moved;
-}
-
-/* NODE, which is LEVEL levels above the bottom, and those below it. */
-static uint32_t nodes_below(const struct page_tree_node *node, uint32_t level)
-{
-    uint32_t count = 1;
-
-    for (uint32_t i = 0; i < SLOTS && level > 0; i++) {
-        if (node->slot[i] != 0)
-            count += level > 1 ? nodes_below(child_of(node, i), level - 1) : 1;
-    }
-    return count;
 }
 
 int page_tree_move(struct page_tree *tree, uint64_t first, uint64_t behind, struct page_tree *to)
@@ -300,7 +322,7 @@ int page_tree_move(struct page_tree *tree, uint64_t first, uint64_t behind, stru
     to->root = root;
     move_part(tree, tree->root, root, tree->levels - 1, 0, first, behind, &reserve);
     reserve_drop(tree, &reserve);
-    to->nodes = nodes_below(root, to->levels - 1);
+    to->nodes = nodes_of(root, to->levels - 1);
     tree->nodes -= to->nodes;
     return 0;
 }

@@ -322,23 +322,26 @@ static void visit_all(void (*visit)(struct content *content, void *context), voi
     }
 }
 
-struct notifying {
-    void (*each)(uint64_t frame, void *context);
-    void *context;
-};
-
-static void notify_frames(struct content *content, void *context)
+bool revocations_some(uint64_t *index, uint64_t *page, uint32_t *left, void (*each)(uint64_t frame, void *context),
+                      void *context)
 {
-    const struct notifying *notifying = context;
+    const struct list *lists[] = {&revocations, &late_frees};
+    uint64_t at = 0;
 
-    content_each(content, notifying->each, notifying->context);
-}
+    for (uint32_t i = 0; i < 2; i++) {
+        list_for_each(node, lists[i]) {
+            struct content content = {.tree = i == 0 ? container_of(node, struct revocation, of_all)->cut
+                                                     : container_of(node, struct late_free, node)->cut};
 
-void revocations_each(void (*each)(uint64_t frame, void *context), void *context)
-{
-    struct notifying notifying = {each, context};
-
-    visit_all(notify_frames, &notifying);
+            if (at++ < *index)
+                continue;
+            if (content_some(&content, page, left, each, context))
+                return true;
+            *index = at;
+            *page = 0;
+        }
+    }
+    return false;
 }
 
 struct copying {

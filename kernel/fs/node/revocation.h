@@ -35,8 +35,10 @@ void node_settle(uint32_t kernel, uint64_t number);
 
 /* Frees the frames of CUT, about PAGES; a worker frees a large number. */
 void node_free_cut(struct page_tree *cut, uint64_t pages);
-/* Calls EACH for every frame that revocations own. Programs are quiesced. */
-void revocations_each(void (*each)(uint64_t frame, void *context), void *context);
+/* As content_some, for the frames that revocations own, from the revocation *INDEX on, and its page *PAGE. Programs are
+ * quiesced. */
+bool revocations_some(uint64_t *index, uint64_t *page, uint32_t *left, void (*each)(uint64_t frame, void *context),
+                      void *context);
 
 /* The same of these frames as content_replace and content_lose do of a file's. */
 void revocations_replace(uint64_t (*copy_of)(const void *context, uint64_t frame), const void *context);

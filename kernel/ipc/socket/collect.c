@@ -3,25 +3,73 @@
  *
  * A socket is suspected when all opens of its file are those of packets. A suspect is held from outside when one of
  * these packets is not in the queue of a suspect; a socket in the queue of one that is held is held, too. What remains
- * loses its packets, which closes it. A listener's queue includes those of the sockets in its backlog.
+ * loses the packets that hold sockets, which closes it. A listener's packets include those of the sockets in its
+ * backlog.
  *
  * An open that a message or a receiver has is no packet's, so such a socket is no suspect. Packets in queues of other
- * kernels have opens here that no packet here accounts for: circles over several kernels stay. */
+ * kernels have opens here that no packet here accounts for: circles over several kernels stay.
+ *
+ * A search is made in passes over the sockets in packets. A worker makes it in slices if there are many of them, and
+ * looks at a socket, or at a packet, in each step. What programs do between two slices cannot harm it: a suspect that
+ * is put into a packet or taken out of one is held from then on (`touch`), and so is what is in packets that have got
+ * another holder. What remains in the end was not touched since it was first looked at, so all that was found of it
+ * holds at once; and as nobody can receive it, it never changes any more. */
 #include "kernel/ipc/socket/internal.h"
 #include "kernel/lib/list.h"
+#include "msg/slice.h"
+#include "tasks/remote/work.h"
+
+#define AT_ONCE 32u       /* with more opens of sockets in packets a worker searches */
+#define STEPS_AT_ONCE 16u /* of the worker, each with the files of a packet at most */
 
 static struct list flying = {&flying, &flying}; /* [l] sockets of this kernel that are in packets */
+static uint32_t opens;                          /* [l] that packets have of them */
+
+/* A search. The first three passes go over all sockets in packets, and move them from UNSEEN to FLYING. */
+enum pass {
+    PASS_NONE,
+    PASS_SUSPECT, /* which sockets are suspected */
+    PASS_COUNT,   /* which opens packets of suspects have */
+    PASS_HOLD,    /* who is held from outside */
+    PASS_SPREAD,  /* who is in packets of those that are held */
+    PASS_CLOSE    /* the rest loses its packets; these pass over all sockets once more */
+};
+static enum pass pass;                                /* [l] */
+static bool searching;                                /* [l] a worker searches, or is about to */
+static bool again;                                    /* [l] somebody has asked for a search during this one */
+static struct list unseen = {&unseen, &unseen};       /* [l] sockets that this pass has to look at */
+static struct list held = {&held, &held};             /* [l] sockets whose packets PASS_SPREAD has to look at */
+static struct list carriers = {&carriers, &carriers}; /* [l] packets of one socket that this pass has to look at */
+static struct list moved = {&moved, &moved};          /* [l] packets that PASS_SPREAD has to look at, too */
 
 static struct socket *socket_of(const struct file *file)
 {
     return file->kind == &socket_kind ? file->state : NULL;
 }
 
+/* --- what sends and receives tell --- */
+
+static void hold(struct socket *socket)
+{
+    socket->suspect = false;
+    list_append(&held, &socket->held_node);
+}
+
+static void touch(struct socket *socket)
+{
+    if (socket->suspect && pass != PASS_CLOSE)
+        hold(socket);
+}
+
 void socket_takes_off_locked(const struct file *file)
 {
     struct socket *socket = socket_of(file);
 
-    if (socket != NULL && socket->flying++ == 0)
+    if (socket == NULL)
+        return;
+    touch(socket);
+    opens++;
+    if (socket->flying++ == 0)
         list_append(&flying, &socket->flying_node);
 }
 
@@ -29,102 +77,168 @@ void socket_lands_locked(const struct file *file)
 {
     struct socket *socket = socket_of(file);
 
-    if (socket != NULL && --socket->flying == 0)
+    if (socket == NULL)
+        return;
+    touch(socket);
+    opens--;
+    if (--socket->flying == 0)
         list_remove(&socket->flying_node);
 }
 
-/* Calls EACH for the suspects in the packets of QUEUE. */
-static void each_in_queue(struct list *queue, void (*each)(struct socket *socket, struct list *held), struct list *held)
+/* Whether one of PACKET's files is a socket of this kernel. */
+static bool has_socket(const struct packet *packet)
 {
-    list_for_each(node, queue) {
-        const struct packet *packet = container_of(node, struct packet, node);
+    for (uint32_t i = 0; i < packet->files; i++) {
+        if (socket_of(packet->file[i]) != NULL)
+            return true;
+    }
+    return false;
+}
 
-        for (uint32_t i = 0; i < packet->files; i++) {
-            struct socket *socket = socket_of(packet->file[i]);
+void socket_carries_locked(struct socket *socket, struct packet *packet)
+{
+    if (!has_socket(packet))
+        return;
+    packet->holder = socket->listener != NULL ? socket->listener : socket;
+    list_append(&packet->holder->carriers, &packet->carrier_node);
+}
 
-            if (socket != NULL && socket->suspect)
-                each(socket, held);
-        }
+void socket_unloads_locked(struct packet *packet)
+{
+    packet->holder = NULL;
+    list_remove(&packet->carrier_node);
+}
+
+void socket_accepted_locked(struct socket *socket)
+{
+    socket->listener = NULL;
+    list_for_each(node, &socket->queue) {
+        struct packet *packet = container_of(node, struct packet, node);
+
+        if (packet->holder == NULL)
+            continue;
+        packet->holder = socket;
+        list_remove(&packet->carrier_node);
+        list_append(pass != PASS_NONE ? &moved : &socket->carriers, &packet->carrier_node);
     }
 }
 
-/* The same for the packets of SOCKET. */
-static void each_of(struct socket *socket, void (*each)(struct socket *socket, struct list *held), struct list *held)
+/* --- the search --- */
+
+/* Looks at the first packet of LIST, CARRIERS or MOVED, and gives it back to its holder. */
+static void look_at_packet_locked(struct list *list)
 {
-    each_in_queue(&socket->queue, each, held);
-    list_for_each(node, &socket->backlog)
-        each_in_queue(&container_of(node, struct socket, backlog_node)->queue, each, held);
+    struct packet *packet = container_of(list->next, struct packet, carrier_node);
+
+    if (pass == PASS_CLOSE && list == &carriers) { /* its holder is about to be closed: what it counts is of no use */
+        list_remove(&packet->node);
+        socket_unloads_locked(packet);
+        packet_throw_locked(packet);
+        return;
+    }
+    list_remove(&packet->carrier_node);
+    list_append(&packet->holder->carriers, &packet->carrier_node);
+    for (uint32_t i = 0; i < packet->files && pass != PASS_CLOSE; i++) {
+        struct socket *socket = socket_of(packet->file[i]);
+
+        if (socket == NULL || !socket->suspect)
+            continue;
+        if (pass == PASS_COUNT)
+            socket->inner++;
+        else
+            hold(socket);
+    }
 }
 
-static void count_inner(struct socket *socket, struct list *held)
+static void look_at_socket_locked(void)
 {
-    (void)held;
-    socket->inner++;
-}
+    struct socket *socket = container_of(unseen.next, struct socket, flying_node);
 
-static void hold(struct socket *socket, struct list *held)
-{
-    socket->suspect = false;
-    list_append(held, &socket->held_node);
-}
-
-static bool find_suspects_locked(void)
-{
-    bool found = false;
-
-    list_for_each(node, &flying) {
-        struct socket *socket = container_of(node, struct socket, flying_node);
-
+    list_remove(&socket->flying_node);
+    list_append(&flying, &socket->flying_node);
+    if (pass == PASS_SUSPECT) {
         socket->suspect = __atomic_load_n(&socket->file->opens, __ATOMIC_ACQUIRE) == socket->flying;
         socket->inner = 0;
-        found |= socket->suspect;
+    } else if (socket->suspect && pass == PASS_HOLD) {
+        if (socket->inner < socket->flying)
+            hold(socket);
+    } else if (socket->suspect) {
+        socket->suspect = pass != PASS_CLOSE;
+        list_append_all(&carriers, &socket->carriers);
     }
-    return found;
 }
 
-static void acquit_locked(void)
+static void begin_pass_locked(enum pass next)
 {
-    struct list held;
+    pass = next;
+    if (next != PASS_SPREAD)
+        list_append_all(&unseen, &flying);
+}
 
-    list_init(&held);
-    list_for_each(node, &flying) {
-        struct socket *socket = container_of(node, struct socket, flying_node);
-
-        if (socket->suspect)
-            each_of(socket, count_inner, NULL);
-    }
-    list_for_each(node, &flying) {
-        struct socket *socket = container_of(node, struct socket, flying_node);
-
-        if (socket->suspect && socket->inner < socket->flying)
-            hold(socket, &held);
-    }
-    while (!list_empty(&held)) {
+/* One step. False: the search is over. */
+static bool step_locked(void)
+{
+    if (!list_empty(&carriers)) {
+        look_at_packet_locked(&carriers);
+    } else if (!list_empty(&moved) && pass >= PASS_SPREAD) {
+        look_at_packet_locked(&moved);
+    } else if (!list_empty(&unseen)) {
+        look_at_socket_locked();
+    } else if (!list_empty(&held) && pass == PASS_SPREAD) {
         struct socket *socket = container_of(held.next, struct socket, held_node);
 
         list_remove(&socket->held_node);
-        each_of(socket, hold, &held);
+        list_append_all(&carriers, &socket->carriers);
+    } else if (pass < PASS_CLOSE) {
+        begin_pass_locked(pass + 1);
+    } else {
+        pass = PASS_NONE;
+    }
+    return pass != PASS_NONE;
+}
+
+static void search_in_slices(struct work *work)
+{
+    bool more = true;
+
+    (void)work;
+    while (more) {
+        spin_lock(&socket_lock);
+        again = false;
+        begin_pass_locked(PASS_SUSPECT);
+        for (uint32_t steps = 1; step_locked(); steps++) {
+            if (steps % STEPS_AT_ONCE != 0)
+                continue;
+            spin_unlock(&socket_lock);
+            slice_check();
+            spin_lock(&socket_lock);
+        }
+        more = searching = again;
+        spin_unlock(&socket_lock);
+        socket_sweep();
     }
 }
 
 void socket_collect(void)
 {
-    if (__atomic_load_n(&flying.next, __ATOMIC_RELAXED) == &flying)
+    static struct work work = {.run = search_in_slices};
+    bool submit = false;
+
+    if (__atomic_load_n(&opens, __ATOMIC_RELAXED) == 0)
         return;
     spin_lock(&socket_lock);
-    if (find_suspects_locked()) {
-        acquit_locked();
-        list_for_each(node, &flying) {
-            struct socket *socket = container_of(node, struct socket, flying_node);
-
-            if (!socket->suspect)
-                continue;
-            socket->suspect = false;
-            socket_drop_queue_locked(socket);
-            list_for_each(end, &socket->backlog)
-                socket_drop_queue_locked(container_of(end, struct socket, backlog_node));
-        }
+    if (searching) {
+        again = true;
+    } else if (opens > AT_ONCE) {
+        submit = searching = true;
+    } else {
+        begin_pass_locked(PASS_SUSPECT);
+        while (step_locked())
+            continue;
     }
     spin_unlock(&socket_lock);
-    socket_sweep();
+    if (submit)
+        work_submit(&work);
+    else
+        socket_sweep();
 }

@@ -29,6 +29,7 @@ struct socket *socket_make(uint32_t type, uint32_t flags)
     list_init(&socket->name_node);
     list_init(&socket->flying_node);
     list_init(&socket->held_node);
+    list_init(&socket->carriers);
     socket->file = file_create(&socket_kind, &facts, flags | 2, socket, NULL);
     if (socket->file == NULL) {
         heap_free(socket, sizeof(*socket));
@@ -170,6 +171,7 @@ int64_t socket_connect_locked(struct socket *socket, const struct socket_call *c
     memcpy(end->name, target->name, target->name_size);
     end->name_size = target->name_size; /* it is not in the list of names, so it cannot be found by its name */
     end->accepted = false;
+    end->listener = target;
     end->credentials = target->credentials;
     socket->user = end->peer_user = call->acting;
     socket->writer = call->user;
@@ -206,6 +208,7 @@ int64_t socket_accept_locked(struct socket *socket, const struct socket_call *ca
     list_remove(&end->backlog_node);
     socket->waiting--;
     end->accepted = true;
+    socket_accepted_locked(end);
     end->file->flags = (call->flags & OPEN_NONBLOCK) | 2;
     *place = (struct file_place){.id = end->file->id, .kernel = instance.kernel};
     result->files = 1;

@@ -27,7 +27,7 @@ struct socket {
     struct list drafts;       /* [l] struct packet: messages that are sent or received piece by piece */
     struct list backlog;      /* [l] of a listener: connected sockets that are not accepted yet */
     struct list backlog_node; /* [l] */
-    uint32_t waiting;         /* [l] how many are in the backlog */
+    uint32_t waiting;         /* [l] how many are in the backlog, or, when it has been closed, are to be closed */
     uint32_t backlog_most;    /* [l] */
     struct socket_user user,
         peer_user;                 /* [l] the process that made it listen or connect, and the peer's; pid 0: none */
@@ -45,6 +45,8 @@ struct socket {
     uint32_t inner;                /* [l] how many of them packets of suspects have: see collect.c */
     bool suspect;                  /* [l] see collect.c */
     struct list held_node;         /* [l] see collect.c */
+    struct list carriers;          /* [l] packets that hold sockets, in its queue and those of its backlog */
+    struct socket *listener;       /* [l] in whose backlog it is; NULL: in none */
 };
 
 struct packet {
@@ -55,6 +57,8 @@ struct packet {
     bool given;          /* its files have been given to a receiver, as far as that had room */
     uint32_t files_room; /* files for which it has room */
     uint64_t draft;      /* its number among the drafts */
+    struct list carrier_node; /* in the holder's carriers, or of a search (collect.c) */
+    struct socket *holder;    /* NULL: in no queue, or without sockets of this kernel */
     bool counted;        /* it and they count in the quotas of USER */
     struct socket_user user;
     uint32_t name_size;
@@ -106,8 +110,9 @@ struct packet *packet_make_whole(const struct socket *from, const struct socket_
                                  const struct file_place *places, uint32_t size, int *error);
 /* Appends PACKET, with what it has, to the queue of TO. */
 void packet_add_locked(struct socket *to, struct packet *packet);
-/* PACKET, which is in no list, is closed and freed by socket_sweep. */
+/* PACKET, which is in no queue, or all of QUEUE, is closed and freed by socket_sweep. */
 void packet_throw_locked(struct packet *packet);
+void packet_throw_all_locked(struct list *queue);
 
 /* Messages of several requests (draft.c). draft_send_locked adds the SIZE bytes of CALL to its draft; TARGET's queue
  * has room for the whole message, and gets it with the last of them. *DRAFT: the draft's number, 0: it has been sent.
@@ -148,9 +153,17 @@ void socket_drop_queue_locked(struct socket *socket);
 /* A packet takes over an open of FILE, a file of this kernel; or gives it up. */
 void socket_takes_off_locked(const struct file *file);
 void socket_lands_locked(const struct file *file);
-/* Closes the sockets that only packets of such sockets hold. Called when an open of a socket has been dropped and
- * others are left. Any context without socket_lock. */
+/* PACKET has been added to the queue of SOCKET; or is no more in a queue. */
+void socket_carries_locked(struct socket *socket, struct packet *packet);
+void socket_unloads_locked(struct packet *packet);
+/* SOCKET has been taken out of a backlog. */
+void socket_accepted_locked(struct socket *socket);
+/* Closes the sockets that only packets of such sockets hold; if many are in packets, a worker does so later. Called when
+ * an open of a socket has been dropped and others are left. Any context without socket_lock. */
 void socket_collect(void);
+/* What is in the backlog of SOCKET, which has been closed, is closed by socket_sweep. */
+void socket_refuse_locked(struct socket *socket);
+/* Closes what has been thrown away or refused; a worker closes the rest of much. Any context without socket_lock. */
 void socket_sweep(void);
 /* While all kernels are quiesced: proxies in SOCKET's queue for files of FROM refer to those of TO from now on. */
 void socket_switch_queue(struct socket *socket, uint32_t from, uint32_t to);

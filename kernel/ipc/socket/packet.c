@@ -5,11 +5,15 @@
 #include "kernel/ipc/socket/internal.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
+#include "msg/slice.h"
 #include "tasks/quota/quota.h"
+#include "tasks/remote/work.h"
 
 #define JOIN_ROOM 2048u /* the least room of a stream's packet, in bytes */
+#define AT_LEAST 16u    /* files and packets that a call closes; if it has taken long, a worker closes the rest */
 
 static struct list garbage = {&garbage, &garbage}; /* [l] packets to be freed by socket_sweep */
+static struct list refused = {&refused, &refused}; /* [l] sockets to be closed by socket_sweep, by backlog_node */
 static bool sweeping;                              /* [l] */
 
 static size_t packet_size(const struct packet *packet)
@@ -90,6 +94,7 @@ struct packet *packet_make(const struct socket *from, const struct socket_user *
         return NULL;
     memset(packet, 0, sizeof(*packet));
     list_init(&packet->node);
+    list_init(&packet->carrier_node);
     packet->room = room;
     packet->files_room = files;
     packet->user = *user;
@@ -119,27 +124,99 @@ void packet_throw_locked(struct packet *packet)
     list_append(&garbage, &packet->node);
 }
 
-/* Closing a file may drop another socket's queue. Only one caller sweeps at a time, for all, so nothing recurs. */
+void packet_throw_all_locked(struct list *queue)
+{
+    list_append_all(&garbage, queue);
+}
+
+void socket_refuse_locked(struct socket *socket)
+{
+    if (list_empty(&socket->backlog))
+        return;
+    file_pin(socket->file); /* until the last of them has been closed: their packets are among its carriers */
+    list_append_all(&refused, &socket->backlog);
+}
+
+static void close_refused(struct socket *end)
+{
+    struct socket *listener = end->listener;
+    bool last;
+
+    file_close(end->file);
+    spin_lock(&socket_lock);
+    last = --listener->waiting == 0;
+    spin_unlock(&socket_lock);
+    if (last)
+        file_unpin(listener->file);
+}
+
+/* Closes a refused socket, or a file of a packet, which is freed with the last. False: there is nothing. */
+static bool sweep_one(void)
+{
+    struct packet *packet = NULL;
+    struct socket *end = NULL;
+    struct file *file = NULL;
+
+    spin_lock(&socket_lock);
+    if (!list_empty(&refused)) {
+        end = container_of(refused.next, struct socket, backlog_node);
+        list_remove(&end->backlog_node);
+    } else if (!list_empty(&garbage)) {
+        packet = container_of(garbage.next, struct packet, node);
+        file = packet->files > 0 ? packet->file[--packet->files] : NULL;
+        if (file != NULL)
+            socket_lands_locked(file);
+        if (packet->files == 0)
+            list_remove(&packet->node);
+        else
+            packet = NULL;
+    }
+    spin_unlock(&socket_lock);
+    if (end != NULL)
+        close_refused(end);
+    if (file != NULL)
+        file_close(file);
+    if (packet != NULL)
+        free_packet(packet);
+    return end != NULL || file != NULL || packet != NULL;
+}
+
+/* Whether anything is left, which the caller, who sweeps, goes on with. */
+static bool is_left(void)
+{
+    bool left;
+
+    spin_lock(&socket_lock);
+    left = sweeping = !list_empty(&garbage) || !list_empty(&refused);
+    spin_unlock(&socket_lock);
+    return left;
+}
+
+static void sweep_rest(struct work *work)
+{
+    (void)work;
+    while (is_left()) {
+        while (sweep_one())
+            slice_check();
+    }
+}
+
+/* Closing a file may drop another socket's queue. Only one caller sweeps at a time, for all, so nothing recurs. Callers
+ * may be handlers, or hold locks of their own: they go on until the slice is over. */
 void socket_sweep(void)
 {
-    spin_lock(&socket_lock);
-    if (sweeping) {
-        spin_unlock(&socket_lock);
-        return;
-    }
-    sweeping = true;
-    while (!list_empty(&garbage)) {
-        struct packet *packet = container_of(garbage.next, struct packet, node);
+    static struct work work = {.run = sweep_rest};
+    uint32_t done = 0;
+    bool mine;
 
-        list_remove(&packet->node);
-        for (uint32_t i = 0; i < packet->files; i++)
-            socket_lands_locked(packet->file[i]);
-        spin_unlock(&socket_lock);
-        for (uint32_t i = 0; i < packet->files; i++)
-            file_close(packet->file[i]);
-        free_packet(packet);
-        spin_lock(&socket_lock);
-    }
-    sweeping = false;
+    spin_lock(&socket_lock);
+    mine = !sweeping && (!list_empty(&garbage) || !list_empty(&refused));
+    sweeping |= mine;
     spin_unlock(&socket_lock);
+    if (!mine)
+        return;
+    while ((done < AT_LEAST || silence_length() <= SLICE_COUNTS) && sweep_one())
+        done++;
+    if (is_left())
+        work_submit(&work);
 }

@@ -45,6 +45,7 @@ void socket_notify(struct list *notified)
 void packet_add_locked(struct socket *to, struct packet *packet)
 {
     list_append(&to->queue, &packet->node);
+    socket_carries_locked(to, packet);
     to->packets++;
     to->queued += OVERHEAD + packet->size;
 }
@@ -209,6 +210,8 @@ static void give_files(struct packet *packet, struct file_place *places, uint32_
 static void take_off_locked(struct socket *socket, struct packet *packet)
 {
     list_remove(&packet->node);
+    if (packet->holder != NULL)
+        socket_unloads_locked(packet);
     socket->packets--;
     socket->queued -= OVERHEAD;
 }
@@ -363,12 +366,13 @@ uint32_t socket_readable_locked(const struct socket *socket)
 
 void socket_drop_queue_locked(struct socket *socket)
 {
-    while (!list_empty(&socket->queue)) {
-        struct packet *packet = first_of(socket);
+    list_for_each(node, &socket->queue) {
+        struct packet *packet = container_of(node, struct packet, node);
 
-        list_remove(&packet->node);
-        packet_throw_locked(packet);
+        if (packet->holder != NULL)
+            socket_unloads_locked(packet);
     }
+    packet_throw_all_locked(&socket->queue);
     socket->queued = socket->packets = 0;
 }
 

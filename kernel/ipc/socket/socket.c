@@ -286,37 +286,26 @@ static void leave_locked(struct socket *socket, struct list *notified)
 static void release(struct file *file)
 {
     struct socket *socket = file->state;
-    struct list notified, refused;
+    struct list notified;
     struct node *named;
 
     list_init(&notified);
-    list_init(&refused);
     spin_lock(&socket_lock);
     socket->closed = true;
     list_remove(&socket->name_node);
     list_remove(&socket->backlog_node);
+    list_remove(&socket->held_node);
     named = socket->node;
     socket->node = NULL;
     leave_locked(socket, &notified);
     socket->state = SOCKET_NEW;
     socket_drop_queue_locked(socket);
     draft_drop_all_locked(socket);
-    while (!list_empty(&socket->backlog)) {
-        struct list *node = socket->backlog.next;
-
-        list_remove(node);
-        list_append(&refused, node);
-    }
+    socket_refuse_locked(socket);
     spin_unlock(&socket_lock);
     if (named != NULL)
         node_put(named);
     socket_notify(&notified);
-    while (!list_empty(&refused)) {
-        struct socket *end = container_of(refused.next, struct socket, backlog_node);
-
-        list_remove(&end->backlog_node);
-        file_close(end->file);
-    }
     socket_sweep();
 }
 

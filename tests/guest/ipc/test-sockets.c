@@ -597,6 +597,71 @@ static void circle_of_listener(void)
     close(told[0]);
 }
 
+#define CROWD 150 /* so many under way that the kernel searches for circles while programs go on */
+#define WALKS 8
+
+/* Pairs of which each is under way in the one before are received one after the other, during such searches. */
+static void walk_along_crowd(void)
+{
+    int ends[2 * CROWD], got[3], at, flags, here;
+
+    if (!tell_begin())
+        return;
+    for (int i = 0; i < CROWD; i++)
+        MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, ends + 2 * i));
+    for (int i = 1; i < CROWD; i++)
+        CHECK(socket_send_files(ends[2 * i - 2], ends + 2 * i, 2) == 1, "%s", strerror(errno));
+    send_and_tell(ends[2 * CROWD - 2], ends[0]);
+    at = ends[1];
+    close(ends[0]);
+    close_all(ends + 2, 2 * CROWD - 2);
+    here = kettle_kernel();
+    if (kettle_kernels() > 1) /* the sockets' kernel searches while this one asks */
+        MUST(kettle_migrate((here + 1) % kettle_kernels()));
+    for (int i = 1; i < CROWD; i++) {
+        close(dup(at)); /* a search begins */
+        REQUIRE(socket_receive_files(at, got, 3, &flags) == 2, "pair %d has gone", i);
+        close(at);
+        close(got[0]);
+        at = got[1];
+        CHECK(!all_closed(), "at pair %d", i);
+    }
+    CHECK(socket_receive_files(at, got, 3, &flags) == 2, "%s", strerror(errno));
+    close_all(got, 2);
+    close(at);
+    UNTIL(all_closed(), "what was received");
+    close(told[0]);
+    if (kettle_kernels() > 1)
+        MUST(kettle_migrate(here));
+}
+
+/* As many pairs, each under way in itself, are closed. */
+static void circles_of_crowd(void)
+{
+    int ends[2 * CROWD];
+
+    if (!tell_begin())
+        return;
+    for (int i = 0; i < CROWD; i++) {
+        MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, ends + 2 * i));
+        CHECK(socket_send_files(ends[2 * i], ends + 2 * i + 1, 1) == 1, "%s", strerror(errno));
+    }
+    send_and_tell(ends[0], ends[1]);
+    close_all(ends + 2, 2 * CROWD - 2);
+    CHECK(!all_closed(), "too early");
+    close_all(ends, 2);
+    UNTIL(all_closed(), "a crowd of pairs that are under way in themselves");
+    close(told[0]);
+}
+
+static void test_crowds(void)
+{
+    for (int i = 0; i < WALKS; i++) {
+        walk_along_crowd();
+        circles_of_crowd();
+    }
+}
+
 static void test_circles(void)
 {
     circle_of_one(SOCK_STREAM);
@@ -719,6 +784,7 @@ static const struct tap_test tests[] = {
     {"credentials", "credentials say who has sent a message", test_credentials},
     {"many", "several messages go with one call", test_many},
     {"circles", "sockets that only sockets under way hold are closed", test_circles},
+    {"crowds", "so they are where many are under way, and others can be received meanwhile", test_crowds},
     {"stream-remote", "a stream between threads on any kernels loses nothing", socket_test_stream_remote},
     {"connections", "a child at home on another kernel connects to a server on a third", socket_test_connections},
     {"moved", "who waits for a message may be moved", socket_test_moved},

@@ -3,6 +3,7 @@
  * cost what the first did. A Linux program. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 
 #define PARTS 8
 #define MOST 20000
+#define BEHIND 1200
 
 static long count = 400;
 static bool costs;
@@ -65,6 +67,39 @@ static void test_all(void)
         REQUIRE(children[i] != children[i - 1], "two children were %d", (int)children[i]);
 }
 
+/* The kernel looks at some at a time. Those in front have ended and are not wanted; the last lives. */
+static void test_behind(void)
+{
+    int go[2], status;
+    siginfo_t info;
+    pid_t last;
+
+    for (int i = 0; i < BEHIND; i++) {
+        if (FORK() == 0)
+            _exit(0);
+    }
+    MUST(pipe(go));
+    last = FORK();
+    if (last == 0) {
+        char byte;
+
+        close(go[1]);
+        _exit(read(go[0], &byte, 1) == 1 ? 7 : 1);
+    }
+    MUST(setpgid(last, last));
+    CHECK(waitpid(-last, &status, WNOHANG) == 0, "the last child lives");
+    CHECK_ERROR(waitid(P_PGID, 1, &info, WEXITED | WNOHANG), ECHILD);
+    CHECK(write(go[1], "x", 1) == 1, "%s", strerror(errno));
+    CHECK(waitpid(-last, &status, 0) == last && status == 7 << 8, "it has ended: %x", (unsigned)status);
+    CHECK_ERROR(waitpid(-last, &status, 0), ECHILD);
+    CHECK(waitpid(-1, &status, WUNTRACED | WNOHANG) > 0, "the others have ended");
+    for (int i = 1; i < BEHIND; i++)
+        MUST(wait(NULL));
+    CHECK_ERROR(wait(NULL), ECHILD);
+    close(go[0]);
+    close(go[1]);
+}
+
 static void test_costs(void)
 {
     if (!costs) {
@@ -84,6 +119,7 @@ int main(int argc, char **argv)
 {
     static const struct tap_test tests[] = {
         {"all", "many children have different ids and are all waited for", test_all},
+        {"behind", "a wait finds a child behind many others", test_behind},
         {"costs", "the last of many children cost what the first did", test_costs},
     };
 

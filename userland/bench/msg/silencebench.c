@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,9 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/sendfile.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -30,7 +33,12 @@
 #define AREAS 20000ul     /* of the cases of many areas */
 #define FILE_SIZE (32 * MIB)
 #define LARGE_FILE (512 * MIB)
+#define SPARSE_PAGES 20000ul
+#define SPARSE_STEP (64 * PAGE)
 #define PIPE_FULL (128 * MIB)
+#define CHILDREN 20000
+#define CIRCLES 1000     /* and as many peers; both are under way, and each once more */
+#define SENT_AT_ONCE 200 /* descriptors in a message */
 #ifndef F_SETPIPE_SZ
 #define F_SETPIPE_SZ 1031
 #endif
@@ -290,6 +298,16 @@ static void cut_large_file(void)
         fail("ftruncate");
 }
 
+/* A file of SPARSE_PAGES pages, each with a node of the file's table for itself. */
+static void make_sparse_file(void)
+{
+    make_file();
+    for (size_t i = 1; i <= SPARSE_PAGES; i++) {
+        if (pwrite(file, memory, 1, (off_t)(i * SPARSE_STEP)) != 1)
+            fail("pwrite");
+    }
+}
+
 static void random_bytes(void)
 {
     if (getrandom(memory, MEMORY, 0) < 0)
@@ -353,6 +371,98 @@ static void make_processes_elsewhere(void)
         fail("kettle_migrate");
 }
 
+/* CHILDREN processes that have ended and are not waited for. */
+static void make_children(void)
+{
+    for (int i = 0; i < CHILDREN; i++) {
+        pid_t born = vfork();
+
+        if (born < 0)
+            fail("vfork");
+        if (born == 0)
+            _exit(0);
+    }
+}
+
+/* Waits for none of them: they are in another process group. Then another child ends, in a group of its own, of which
+ * the kernel looks whether it is orphaned now. */
+static void look_at_children(void)
+{
+    siginfo_t info;
+    pid_t last;
+
+    if (waitid(P_PGID, 1, &info, WEXITED | WNOHANG) != -1 || errno != ECHILD)
+        fail("waitid");
+    last = fork();
+    if (last < 0)
+        fail("fork");
+    if (last == 0) {
+        setpgid(0, 0);
+        _exit(0);
+    }
+    if (waitpid(last, NULL, 0) != last)
+        fail("waitpid");
+}
+
+/* A process takes memory until it is killed. */
+static void exhaust_memory(void)
+{
+    pid_t born = fork();
+    int status;
+
+    if (born < 0)
+        fail("fork");
+    if (born == 0) {
+        for (;;)
+            touch(map(MEMORY, 0), MEMORY);
+    }
+    if (waitpid(born, &status, 0) != born || !WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL)
+        fail("a process without memory");
+}
+
+/* Sends the descriptors FDS, COUNT of them, through TO. */
+static void send_descriptors(int to, const int *fds, size_t count)
+{
+    char room[CMSG_SPACE(SENT_AT_ONCE * sizeof(int))] = {0}, byte = 0;
+    struct iovec span = {&byte, 1};
+    struct msghdr message = {
+        .msg_iov = &span, .msg_iovlen = 1, .msg_control = room, .msg_controllen = CMSG_SPACE(count * sizeof(int))};
+    struct cmsghdr *control = CMSG_FIRSTHDR(&message);
+
+    *control = (struct cmsghdr){
+        .cmsg_len = CMSG_LEN(count * sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+    memcpy(CMSG_DATA(control), fds, count * sizeof(int));
+    if (sendmsg(to, &message, 0) != 1)
+        fail("sendmsg");
+}
+
+/* CIRCLES sockets that are each in a packet of their own, all of them with their peers in packets to PIPES[1]. */
+static void make_circles(void)
+{
+    int fds[SENT_AT_ONCE];
+
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, pipes) != 0)
+        fail("socketpair");
+    for (int done = 0; done < CIRCLES; done += SENT_AT_ONCE / 2) {
+        for (int i = 0; i < SENT_AT_ONCE; i += 2) {
+            if (socketpair(AF_UNIX, SOCK_STREAM, 0, fds + i) != 0)
+                fail("socketpair");
+            send_descriptors(fds[i + 1], &fds[i], 1);
+        }
+        send_descriptors(pipes[0], fds, SENT_AT_ONCE);
+        for (int i = 0; i < SENT_AT_ONCE; i++)
+            close(fds[i]);
+    }
+}
+
+/* First nobody is in a circle, but it has to be looked for; then all are. */
+static void close_circles(void)
+{
+    close(dup(pipes[1]));
+    close(pipes[1]);
+    close(pipes[0]);
+}
+
 static void list_processes(void)
 {
     static char names[1 << 16];
@@ -395,6 +505,8 @@ static const struct silence_case cases[] = {
     {"sendfile", "sendfile of 32 MiB", make_file, send_file, false},
     {"truncate", "ftruncate of a file of 32 MiB", make_file, truncate_file, false},
     {"cut_file", "ftruncate of a file of 512 MiB to a page", make_large_file, cut_large_file, false},
+    {"cut_sparse", "ftruncate of a file of 20,000 pages, 64 pages from each other", make_sparse_file, truncate_file,
+     false},
     {"getrandom", "getrandom of 48 MiB", map_memory, random_bytes, false},
     {"setpipe", "F_SETPIPE_SZ of a full pipe of 128 MiB, to 1 GiB and back", fill_pipe, resize_pipe, false},
     {"closepipe", "close of a full pipe of 128 MiB", fill_pipe, close_pipe, false},
@@ -421,8 +533,13 @@ static const struct silence_case cases[] = {
     {"processes", "list of /proc with 2,000 processes", make_processes, list_processes, false},
     {"kill", "kill(0, 0) with 2,000 processes", make_processes, signal_all, false},
     {"kill_far", "kill(0, 0) with 2,000 processes of another kernel", make_processes_elsewhere, signal_all, true},
+    {"children", "a wait and a look at 20,000 children", make_children, look_at_children, false},
+    {"children_exit", "exit of a process with 20,000 children", make_children, NULL, false},
+    {"oom", "the choice of a process to kill among 2,000", make_processes, exhaust_memory, false},
+    {"circles", "sockets in packets of each other, 3,000 of them", make_circles, close_circles, false},
     {"audit", "audit of a process with 48 MiB", fill_memory, audit, false},
     {"audit_machine", "audit of the machine", fill_memory, audit_machine, false},
+    {"audit_file", "audit of the machine with a file of 512 MiB", make_large_file, audit_machine, false},
 };
 #define CASES (sizeof(cases) / sizeof(cases[0]))
 

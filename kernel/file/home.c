@@ -187,7 +187,7 @@ static void stamp_place(const struct file_table *table, const void *data, size_t
     if (size != sizeof(fd))
         return;
     memcpy(&fd, data, sizeof(fd));
-    answer->flags = FILE_STAMPED;
+    answer->flags = FILE_STAMPED | (table->process != 0 ? FILE_NOTED : 0);
     answer->seen = descriptor_cache_stamp(fd < 0 ? table->directories->directory_count : table->descriptors->count);
 }
 

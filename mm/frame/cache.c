@@ -14,7 +14,8 @@
 #define ZEROED_MAX 256u
 #define DIRTY_IDLE 32u /* an idle CPU that has more returns them all, RETURN at a time */
 #define RETURN 16u
-#define AHEAD_PART 8u /* frames are zeroed ahead while more than one in AHEAD_PART is in a free block */
+#define RECENT_MAX 16u /* frames given last that pages get first: they may be in the CPU's caches, and are not many */
+#define AHEAD_PART 8u  /* frames are zeroed ahead while more than one in AHEAD_PART is in a free block */
 
 struct kept {
     uint64_t first;          /* [k] 0: none */
@@ -27,6 +28,7 @@ struct cache {
     uint64_t nodes; /* [i] a bit for the node of its frames; 0: it has none */
     struct kept dirty, zeroed;
     struct kept ahead; /* what is left of the block whose frames are zeroed ahead */
+    uint32_t recent;   /* [o] frames given since pages took as many, at most RECENT_MAX */
     bool returns;      /* [o] the CPU returns its dirty frames while it is idle */
 } __attribute__((aligned(64)));
 
@@ -135,6 +137,16 @@ static __attribute__((noinline)) uint64_t take_and_zero(struct cache *cache)
     return frame;
 }
 
+static inline uint64_t take_zeroed(struct cache *cache)
+{
+    uint64_t frame;
+
+    spin_lock(&cache->lock);
+    frame = cache->zeroed.count > 0 ? take_kept_locked(&cache->zeroed) : 0;
+    spin_unlock(&cache->lock);
+    return frame;
+}
+
 uint64_t cache_take(uint64_t set, bool zeroed)
 {
     struct cache *cache = own();
@@ -144,10 +156,55 @@ uint64_t cache_take(uint64_t set, bool zeroed)
         return 0;
     if (!zeroed)
         return take_dirty(cache);
-    spin_lock(&cache->lock);
-    frame = cache->zeroed.count > 0 ? take_kept_locked(&cache->zeroed) : 0;
-    spin_unlock(&cache->lock);
+    frame = take_zeroed(cache);
     return frame != 0 ? frame : take_and_zero(cache);
+}
+
+/* Takes a frame to be zeroed ahead, or for one of many pages, or returns 0. Of whole blocks rather than what was given
+ * back here in some order, so that pages which are touched one after another have consecutive frames also after many
+ * programs have run. Never one that is zeroed already: on a node without free blocks that would go on for ever. */
+static uint64_t take_ahead(struct cache *cache)
+{
+    uint64_t block, frame = 0;
+
+    spin_lock(&cache->lock);
+    if (cache->ahead.count == 0 && (block = buddy_take(cache->nodes, REFILL_ORDER)) != 0)
+        keep_block_locked(&cache->ahead, block, REFILL_ORDER);
+    if (cache->ahead.count > 0)
+        frame = take_kept_locked(&cache->ahead);
+    else if (cache->dirty.count > 0 || refill_locked(cache))
+        frame = take_kept_locked(&cache->dirty);
+    spin_unlock(&cache->lock);
+    return frame;
+}
+
+/* Whether a page's frame is to be of a whole block: of what was given back here, in some order, there is nothing, or so
+ * much that it is left to who is idle, and to what needs no order. */
+static inline bool is_for_block(struct cache *cache)
+{
+    if (cache->recent > 0) {
+        cache->recent--;
+        return false;
+    }
+    return (cache->dirty.count == 0 || cache->dirty.count > DIRTY_IDLE) && buddy_free > buddy_total / AHEAD_PART;
+}
+
+uint64_t cache_take_page(uint64_t set, bool zeroed)
+{
+    struct cache *cache = own();
+    uint64_t frame;
+
+    if ((cache->nodes & set) == 0)
+        return 0;
+    frame = zeroed ? take_zeroed(cache) : 0;
+    if (frame != 0)
+        return frame;
+    frame = is_for_block(cache) ? take_ahead(cache) : 0;
+    if (frame == 0)
+        return zeroed ? take_and_zero(cache) : take_dirty(cache);
+    if (zeroed)
+        memset(frame_contents(frame), 0, PAGE_SIZE);
+    return frame;
 }
 
 static __attribute__((noinline)) void give_back_locked(struct kept *kept, uint32_t count)
@@ -173,27 +230,11 @@ void cache_give(struct range *range, uint64_t frame, bool zeroed)
         push_locked(&cache->zeroed, frame);
     else
         push_locked(&cache->dirty, frame);
+    if (cache->recent < RECENT_MAX)
+        cache->recent++;
     if (cache->dirty.count > DIRTY_MAX)
         give_back_locked(&cache->dirty, GIVE_BACK);
     spin_unlock(&cache->lock);
-}
-
-/* Takes a frame to be zeroed ahead, or returns 0. Of whole blocks rather than what was given back here in some order,
- * so that pages which are touched one after another have consecutive frames also after many programs have run. Never
- * one that is zeroed already: on a node without free blocks that would go on for ever. */
-static uint64_t take_ahead(struct cache *cache)
-{
-    uint64_t block, frame = 0;
-
-    spin_lock(&cache->lock);
-    if (cache->ahead.count == 0 && (block = buddy_take(cache->nodes, REFILL_ORDER)) != 0)
-        keep_block_locked(&cache->ahead, block, REFILL_ORDER);
-    if (cache->ahead.count > 0)
-        frame = take_kept_locked(&cache->ahead);
-    else if (cache->dirty.count > 0 || refill_locked(cache))
-        frame = take_kept_locked(&cache->dirty);
-    spin_unlock(&cache->lock);
-    return frame;
 }
 
 /* Returns some of what was given back here to the free blocks, where it becomes larger ones. False: too few to do so.

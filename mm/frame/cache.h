@@ -18,6 +18,9 @@ void cache_start(uint32_t node);
  * is in state USED and has no references; ZEROED: it is filled with zeros. 0: the CPU keeps no frames of SET, or there
  * are none. */
 uint64_t cache_take(uint64_t set, bool zeroed);
+/* The same for a page of a program or a file. Many in a row have consecutive frames, which other kernels fetch as one
+ * run, as far as there are free blocks; the first few may be what has just been given to this CPU. */
+uint64_t cache_take_page(uint64_t set, bool zeroed);
 /* Gives FRAME, which lies in RANGE and has no references, to the calling CPU; ZEROED: it is filled with zeros. It goes
  * to the free blocks if the CPU keeps none of its node, and some frames do if the CPU has too many. */
 void cache_give(struct range *range, uint64_t frame, bool zeroed);

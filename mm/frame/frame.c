@@ -50,17 +50,30 @@ static uint64_t alloc_block(uint64_t set, uint32_t order)
     return frame == 0 && cache_drain() ? buddy_take(set, order) : frame;
 }
 
+/* A frame of a node of SET from a CPU that keeps none of them. */
+static __attribute__((noinline)) uint64_t alloc_elsewhere(uint64_t set, bool zeroed)
+{
+    uint64_t frame = alloc_block(set, 0);
+
+    if (frame != 0 && zeroed)
+        memset(frame_contents(frame), 0, PAGE_SIZE);
+    return frame;
+}
+
 /* A single frame, the one that the CPU keeps rather than another. */
 static uint64_t alloc_single(uint64_t set, bool zeroed)
 {
     uint64_t frame = cache_take(set, zeroed);
 
-    if (frame != 0)
-        return frame;
-    frame = alloc_block(set, 0);
-    if (frame != 0 && zeroed)
-        memset(frame_contents(frame), 0, PAGE_SIZE);
-    return frame;
+    return frame != 0 ? frame : alloc_elsewhere(set, zeroed);
+}
+
+/* The same for a page of a program or a file. */
+static uint64_t alloc_page(uint64_t set, bool zeroed)
+{
+    uint64_t frame = cache_take_page(set, zeroed);
+
+    return frame != 0 ? frame : alloc_elsewhere(set, zeroed);
 }
 
 /* --- who may have what is left --- */
@@ -163,14 +176,14 @@ bool frame_is_ample(void)
 
 uint64_t frame_alloc_page(bool zeroed)
 {
-    return is_left(reserve) ? alloc_single(UINT64_MAX, zeroed) : 0;
+    return is_left(reserve) ? alloc_page(UINT64_MAX, zeroed) : 0;
 }
 
 uint64_t frame_alloc_page_on(uint64_t set, bool zeroed)
 {
     if ((buddy_nodes & ~set) == 0)
         return frame_alloc_page(zeroed);
-    return (buddy_nodes & set) != 0 && is_left(reserve) ? alloc_single(set, zeroed) : 0;
+    return (buddy_nodes & set) != 0 && is_left(reserve) ? alloc_page(set, zeroed) : 0;
 }
 
 /* Makes the block FRAME, or 0, single frames with a reference each. */

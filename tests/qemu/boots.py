@@ -161,6 +161,7 @@ BOOTS = [
     boot("4-kernels", ["test-users"], inject="seed=1,rate=60,delay=3000,type=REACH_WRITE"),
     boot("4-kernels", ["test-tree fifo"], inject="seed=1,rate=60,delay=3000,type=WATCH"),
     boot("4-kernels", ["test-exec-change turns"], inject="seed=1,rate=100,delay=20000,type=FILE_DROP"),
+    boot("4-kernels", ["test-file-lock-wait race"], inject="seed=1,rate=60,delay=3000,type=FILE_LOCK"),
     boot("4-kernels", ["test-newcomer"], "lock=lamport", "seed=1,rate=100,delay=5000,type=SPACE_WRITE_PROTECT"),
     boot("4-kernels", ["test-exec coming"], "lock=lamport", "seed=1,rate=60,delay=3000,type=SPACE_FREED"),
     # where threads begin and go

@@ -40,19 +40,18 @@ bool files_alone(void)
 }
 
 /* Called after LOCK was set through FD on the file of ANSWER. If FD no longer refers to that file, another thread has
- * closed it, and its close may have removed the process's locks before this one was set: then removes LOCK. -EBADF. */
+ * closed it, and its close may have removed the process's locks before this one was set: then removes LOCK. -EBADF.
+ * Whether it does is known without a message as long as no descriptor of the process has been closed since this kernel
+ * found FD (descriptor_cache.h); the home is asked otherwise. */
 static int64_t keep(int64_t fd, const struct file_lock *lock, const struct file_answer *answer)
 {
-    struct file_request locate = {.operation = MSG_FILE_LOCATE},
-                        unlock = {.operation = MSG_FILE_LOCK, .lock = LOCK_SET};
-    struct file_place place = {.id = 0}, of_lock = {.id = answer->id, .kernel = answer->kernel};
+    struct file_request unlock = {.operation = MSG_FILE_LOCK, .lock = LOCK_SET};
+    struct file_place place, of_lock = {.id = answer->id, .kernel = answer->kernel};
     struct file_lock none = *lock;
-    int32_t descriptor = (int32_t)fd;
     struct file_answer notified;
-    int64_t result = file_call(thread_current()->group, &locate, &descriptor, sizeof(descriptor), &place, sizeof(place),
-                               &notified);
 
-    if (result == (int64_t)sizeof(place) && place.id == of_lock.id && place.kernel == of_lock.kernel)
+    if (file_locate(thread_current()->group, (int32_t)fd, &place) == 0 && place.id == of_lock.id &&
+        place.kernel == of_lock.kernel)
         return 0;
     none.type = LOCK_NONE;
     file_call_at(&of_lock, &unlock, &none, sizeof(none), &none, sizeof(none), &notified);
@@ -66,7 +65,8 @@ static int64_t ask(int64_t fd, uint32_t how, struct file_lock *lock)
     struct thread *thread = thread_current();
     bool test = how == LOCK_TEST, waited = false;
     bool keeps = !test && lock->type != LOCK_NONE && lock->kind == LOCK_PROCESS && !files_alone();
-    size_t room = test || keeps ? sizeof(*lock) : 0; /* otherwise the lock that was set is not needed */
+    /* Where the lock that was set lies is known, unless it was said from the offset or the end of the file. */
+    size_t room = test || (keeps && lock->whence != 0) ? sizeof(*lock) : 0;
     struct file_lock back;
     struct file_answer answer;
     int64_t result;
@@ -85,7 +85,7 @@ static int64_t ask(int64_t fd, uint32_t how, struct file_lock *lock)
     if (waited && result != 0 && lock->kind == LOCK_PROCESS)
         file_lock_over();
     if (result == 0 && keeps)
-        result = keep(fd, &back, &answer);
+        result = keep(fd, room > 0 ? &back : lock, &answer);
     if (result == 0 && test)
         *lock = back;
     return result;

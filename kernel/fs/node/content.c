@@ -285,13 +285,16 @@ static bool moves_where_written(const struct content *content, uint64_t at, size
     return at + size > content->size && moves_around(content, content->size);
 }
 
-/* SIZE is the old or the new end of the file: clears the rest of that page, where a mapping may have written. */
-static void clear_tail(const struct content *content, uint64_t size)
+/* SIZE is the old or the new end of the file: clears the rest of that page, where a mapping may have written, up to
+ * BEHIND, which is not in front of SIZE. */
+static void clear_tail(const struct content *content, uint64_t size, uint64_t behind)
 {
-    uint64_t offset = size % PAGE_SIZE;
+    uint64_t offset = size % PAGE_SIZE, rest = PAGE_SIZE - offset;
 
-    if (offset != 0)
-        clear_frame(page_tree_get(&content->tree, size / PAGE_SIZE), offset, PAGE_SIZE - offset);
+    if (behind - size < rest)
+        rest = behind - size;
+    if (offset != 0 && rest != 0)
+        clear_frame(page_tree_get(&content->tree, size / PAGE_SIZE), offset, rest);
 }
 
 int64_t content_write(struct content *content, uint64_t at, const void *from, size_t size)
@@ -317,7 +320,8 @@ int64_t content_write(struct content *content, uint64_t at, const void *from, si
         if (word == 0 || (word & LOST) != 0)
             break;
         if (at + done + part > content->size) {
-            clear_tail(content, content->size);
+            if (at + done > content->size) /* what is written needs not be cleared, nor what stays behind the end */
+                clear_tail(content, content->size, at + done);
             content->size = at + done + part;
         }
         write_frame(word, offset, bytes + done, part);
@@ -343,7 +347,7 @@ int content_resize(struct content *content, uint64_t size, struct page_tree *cut
     if (moves_around(content, size > content->size ? content->size : size))
         return -EAGAIN;
     if (size > content->size) {
-        clear_tail(content, content->size);
+        clear_tail(content, content->size, size);
         content->size = size;
         return 0;
     }
@@ -355,7 +359,7 @@ int content_resize(struct content *content, uint64_t size, struct page_tree *cut
         content->pages -= archived - pages;
     if (content->archive_size > size)
         content->archive_size = size;
-    clear_tail(content, size);
+    clear_tail(content, size, UINT64_MAX);
     content->size = size;
     return 0;
 }

@@ -219,6 +219,33 @@ TEST(frame_zeroed_in_order, "frames that are zeroed ahead are taken in a row, in
     CHECK_EQ(buddy_free, pages - (1u << REFILL_ORDER) - 2);
 }
 
+TEST(frame_pages_in_order, "pages in a row have frames in a row, but for the few that were given back last")
+{
+    uint64_t count = DIRTY_MAX / 2, last = 0;
+
+    begin();
+    CHECK_EQ(add(0, ARENA), 0);
+    for (uint64_t i = 0; i < count; i++)
+        taken[i] = frame_alloc(0);
+    for (uint64_t i = 0; i < count; i++)
+        frame_free(taken[i * 37 % count], 0);
+    for (uint64_t i = 1; i <= RECENT_MAX; i++)
+        CHECK_EQ(frame_alloc_page(i % 2 == 0), taken[(count - i) * 37 % count]);
+    for (uint64_t i = 0; i < 2u << REFILL_ORDER; i++) {
+        uint64_t frame = frame_alloc_page(i % 2 == 0);
+
+        CHECK(frame == last + PAGE_SIZE || i % (1u << REFILL_ORDER) == 0);
+        last = frame;
+    }
+    CHECK_EQ(caches[0].dirty.count, count - RECENT_MAX);
+    frame_free(last, 0);
+    CHECK_EQ(frame_alloc_page(false), last);
+    while (caches[0].dirty.count > DIRTY_IDLE) /* what needs no order takes them */
+        frame_alloc(0);
+    last = caches[0].dirty.first;
+    CHECK_EQ(frame_alloc_page(false), last);
+}
+
 TEST(frame_zeroed_ahead_scarce, "no frame is zeroed ahead when few are in free blocks, and all kept ones become blocks")
 {
     uint64_t pages, count;

@@ -92,6 +92,15 @@ TEST(content_tail, "bytes that a mapping wrote behind the end are zeros when the
     CHECK_EQ(content_write(&content, 20, "e", 1), 1);
     CHECK_EQ(content_read(&content, 10, &byte, 1), 1);
     CHECK_EQ(byte, 0);
+    memory[number_of(frame)][30] = 'd';
+    memory[number_of(frame)][40] = 'd';
+    CHECK_EQ(content_write(&content, 21, "fg", 2), 2); /* appended: both are behind the end still */
+    CHECK_EQ(content_write(&content, 35, "h", 1), 1);
+    resize(&content, 50);
+    CHECK_EQ(content_read(&content, 30, &byte, 1), 1);
+    CHECK_EQ(byte, 0);
+    CHECK_EQ(content_read(&content, 40, &byte, 1), 1);
+    CHECK_EQ(byte, 0);
     frame_release(frame);
     end(&content);
 }

@@ -154,6 +154,16 @@ syscall_entry:
 1:  movq %rsp, %rdi                 /* a signal, a migration or an exec has changed the frame */
     jmp trap_return
 
+/* void interrupts_wait(void): no interrupt comes between STI and HLT */
+    .globl interrupts_wait, interrupts_wait_halt
+    .balign 16
+interrupts_wait:
+    sti
+interrupts_wait_halt:
+    hlt
+    cli
+    ret
+
     .globl context_switch
     .balign 16
 context_switch:

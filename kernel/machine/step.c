@@ -19,6 +19,7 @@
 #include "msg/channel.h"
 #include "msg/reset.h"
 #include "tasks/exit/lost.h"
+#include "tasks/family/set.h"
 #include "tasks/freeze/freeze.h"
 #include "tasks/handover/handover.h"
 #include "tasks/remote/operation.h"
@@ -63,6 +64,13 @@ static void flush(void)
 
     msg_gather(others, MSG_STOP_FLUSH, NULL, 0, NULL, NULL, "ordinary messages to be handled", 0);
     msg_gather(others, MSG_STOP_FLUSH_URGENT, NULL, 0, NULL, NULL, "urgent messages to be handled", 0);
+}
+
+/* How much keeps this kernel from being emptied: threads that are present, and what a task is about to send to process
+ * groups. That of a clean-up waits for its end, which waits for this stop: it is left to handover_check. */
+static int64_t drain(uint32_t successor)
+{
+    return (int64_t)freeze_drain(successor) + (msg_peers_fenced() == 0 && process_later_waits() ? 1 : 0);
 }
 
 /* Stages everything that this kernel is responsible for. The parts that are most likely to refuse come first. */
@@ -162,7 +170,7 @@ int64_t stop_take_step(const struct msg_stop_order *order)
         msg_peer_start(order->kernel);
         return 0;
     case STEP_DRAIN:
-        return freeze_drain(order->successor);
+        return drain(order->successor);
     case STEP_FREEZE:
         freeze_begin();
         return 0;

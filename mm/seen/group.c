@@ -8,7 +8,7 @@
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
 #include "mm/space/space.h"
-#include "msg/call.h"
+#include "msg/request/call.h"
 #include "msg/channel.h"
 #include "msg/trace.h"
 

@@ -4,6 +4,7 @@
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/arch/x86_64/silence.h"
 #include "kernel/arch/x86_64/tlb.h"
+#include "kernel/arch/x86_64/traps.h"
 #include "kernel/instance/instance.h"
 #include "mm/frame/frame.h"
 #include "mm/space/space.h"

@@ -154,6 +154,19 @@ syscall_entry:
 1:  movq %rsp, %rdi                 /* a signal, a migration or an exec has changed the frame */
     jmp trap_return
 
+/* void interrupts_wait(void): no interrupt comes between STI and HLT. The frame is for whoever asks where the CPU is. */
+    .globl interrupts_wait, interrupts_wait_halt
+    .balign 16
+interrupts_wait:
+    pushq %rbp
+    movq %rsp, %rbp
+    sti
+interrupts_wait_halt:
+    hlt
+    cli
+    popq %rbp
+    ret
+
     .globl context_switch
     .balign 16
 context_switch:

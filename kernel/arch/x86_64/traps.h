@@ -72,6 +72,13 @@ bool syscall_dispatch(struct trap_frame *frame);
 /* Leaves the kernel for the state in FRAME, which must be at the top of the running thread's kernel stack. */
 _Noreturn void trap_return(struct trap_frame *frame);
 
+/* Enables interrupts, halts until one has been handled, and disables them. No interrupt can come between: STI takes
+ * effect after the next instruction. But an NMI may, and an interrupt directly behind its IRET: so an NMI that finds
+ * the CPU at interrupts_wait_halt ends the wait (trap_dispatch), or what that interrupt has made ready would wait for
+ * the next one. */
+void interrupts_wait(void);
+extern const char interrupts_wait_halt[];
+
 /* Saves the callee-saved registers on the stack, the stack pointer in *OLD, and continues where NEW was saved. */
 void context_switch(uint64_t *old, uint64_t new);
 /* The return address on a new thread's saved stack: calls the function in rbx with the argument in r12. */

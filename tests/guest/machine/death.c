@@ -20,6 +20,7 @@
 #define FUTEX_WAKE 1
 
 long death_rounds = 6;
+const char *death_types;
 struct death_board *death_board;
 int death_kernels[64], death_count;
 const char *death_state = "no message";

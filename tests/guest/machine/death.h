@@ -18,7 +18,8 @@ struct death_board {
     char pages[PAGES * PAGE];
 };
 
-extern long death_rounds; /* deaths under load; from 100 on a test leaves nothing out */
+extern long death_rounds;       /* deaths under load; from 100 on a test leaves nothing out */
+extern const char *death_types; /* NULL: all; else the only ones at which a kernel dies, with commas between */
 extern struct death_board *death_board;
 extern int death_kernels[64], death_count; /* those that run, first kernel 0 */
 extern const char *const death_ways[];     /* by KETTLE_KILL_* */
@@ -90,6 +91,7 @@ int death_home_robust(int argc, char **argv);
 int death_home_giver(int argc, char **argv);
 int death_home_given(int argc, char **argv);
 int death_home_shell(int argc, char **argv);
+int death_home_shells(int argc, char **argv);
 int death_home_leader(int argc, char **argv);
 int death_home_boss(int argc, char **argv);
 int death_home_job(int argc, char **argv);

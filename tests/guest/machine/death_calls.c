@@ -72,6 +72,7 @@ static void ask_about_process(const struct asked *asked)
     getrusage(RUSAGE_CHILDREN, &use);
     read_all("/proc/%d/io", asked->process);
     read_all("/proc/self/io", 0);
+    read_all("/proc/%d/numa_maps", asked->process);
     list("/proc/%d/fd", asked->process);
     list("/proc", 0);
     syscall(SYS_sched_getaffinity, asked->thread, sizeof(mask), mask);

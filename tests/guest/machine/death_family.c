@@ -15,6 +15,8 @@
 #include "tests/guest/machine/death.h"
 
 #define COMES INT64_C(10000000000) /* ns: a death comes sooner */
+#define JOBS 4
+#define LATE 50000 /* us: each look for an orphaned group; twice as many for all jobs as a stop takes */
 
 static void start_child(int kernel, const char *name)
 {
@@ -130,6 +132,22 @@ int death_home_jobs(int argc, char **argv)
     (void)argv;
     for (int i = 0; i < 2; i++) {
         start_child(kernel, "@away");
+        await_stop();
+    }
+    death_say(3);
+    for (;;)
+        pause();
+}
+
+/* Keeps the groups of its children, each in one of its own, from being orphaned. */
+int death_home_shells(int argc, char **argv)
+{
+    int kernel = hear_number(3);
+
+    (void)argc;
+    (void)argv;
+    for (int i = 0; i < JOBS; i++) {
+        start_child(kernel, "@job");
         await_stop();
     }
     death_say(3);
@@ -257,8 +275,44 @@ static void orphan(const char *parent, bool has_daemon, int most)
     death_state = "no message";
 }
 
+/* The kernel where the groups are is stopped before it has looked at all of them. */
+static void orphan_and_stop(void)
+{
+    int dying = death_victim(0), third = death_neighbour(dying), talk, jobs[JOBS];
+    pid_t child;
+    char words[96];
+
+    if (third == 0)
+        return; /* two kernels */
+    death_state = "@shells";
+    child = death_spawn(dying, "@shells", &talk);
+    MUST(write(talk, &third, sizeof(third)));
+    for (int i = 0; i < JOBS; i++)
+        jobs[i] = hear_number(talk);
+    death_hear(talk);
+    snprintf(words, sizeof(words), "kernel=0 inject=seed:1,rate:100,type:PROCESS_GROUP_LOOK,delay:%d", LATE);
+    CHECK(kettle_control(words) == 0, "%s: %s", words, tap_error(errno));
+    death_kill(dying, KETTLE_KILL_NOW);
+    CHECK_DIES(child, SIGKILL);
+    CHECK(kettle_stop(third) == 0, "kernel %d is not stopped: %s", third, tap_error(errno));
+    CHECK(kettle_control("inject=off") == 0, "%s", tap_error(errno));
+    for (int i = 0; i < JOBS; i++) {
+        int hups = hear_number(talk);
+
+        CHECK(hups == 1, "a child goes on after %d times SIGHUP", hups);
+    }
+    for (int i = 0; i < JOBS; i++)
+        MUST(kill(jobs[i], SIGKILL));
+    death_start_again(third);
+    death_audit();
+    close(talk);
+    death_start_again(dying);
+    death_state = "no message";
+}
+
 void death_test_group(void)
 {
+    orphan_and_stop();
     orphan("@shell", true, 1);
     orphan("@leader", false, 2);
     orphan("@boss", false, 1);

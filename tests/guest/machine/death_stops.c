@@ -25,11 +25,14 @@ static const struct {
     int number;
     bool asks; /* the stop is asked for there */
 } states[] = {
-    {"STARTED", 1, false},          {"ROLES", 1, false},           {"START_KERNEL", 1, true},
-    {"STOP_KERNEL", 1, true},       {"EVACUATE_FRAMES", 1, false}, {"EVACUATE_FRAMES", 2, false},
-    {"EVACUATE_ENTRIES", 1, false}, {"HANDOVER", 1, false},        {"HANDOVER", 2, false},
+    {"STARTED", 1, false},         {"ROLES", 1, false},
+    {"START_KERNEL", 1, true},     {"STOP_KERNEL", 1, true},
+    {"EVACUATE_FRAMES", 1, false}, /* from here on the successor */
+    {"EVACUATE_FRAMES", 2, false}, {"EVACUATE_ENTRIES", 1, false},
+    {"HANDOVER", 1, false},        {"HANDOVER", 2, false},
     {"MOVE_FILES", 1, false},
 };
+#define OF_SUCCESSOR 4
 
 /* At home on the kernel that stops, with memory there and elsewhere, a pipe and a child: what is to be handed over. */
 static void *sit(void *argument)
@@ -122,18 +125,25 @@ static bool die_in_stop(size_t state, int dying, int third, int living)
 void death_test_stops(void)
 {
     char line[512] = "";
-    int reached = 0, stops, dying, living = 1;
+    int reached = 0, stops, dying, living = 0, tried = TAP_COUNT(states);
 
-    if (death_count < 4 || !death_successor(&stops, &dying)) {
-        tap_skip("it takes a node of two kernels without kernel 0, and one that works");
+    if (death_count < 3) {
+        tap_skip("fewer than 3 kernels");
         return;
     }
-    while (death_kernels[living] == stops || death_kernels[living] == dying)
-        living++;
-    for (size_t i = 0; i < TAP_COUNT(states); i++) {
+    if (!death_successor(&stops, &dying)) { /* no node has two kernels without kernel 0 */
+        stops = death_kernels[2];
+        dying = death_kernels[1];
+        tried = OF_SUCCESSOR;
+    }
+    for (int i = 1; i < death_count; i++) {
+        if (death_kernels[i] != stops && death_kernels[i] != dying)
+            living = death_kernels[i];
+    }
+    for (int i = 0; i < tried; i++) {
         char word[64];
 
-        if (!die_in_stop(i, dying, stops, death_kernels[living]))
+        if (!die_in_stop((size_t)i, dying, stops, living))
             continue;
         reached++;
         snprintf(word, sizeof(word), " %s:%d", states[i].type, states[i].number);
@@ -141,6 +151,6 @@ void death_test_stops(void)
             strcat(line, word);
     }
     death_state = "no message";
-    CHECK(reached > (int)TAP_COUNT(states) / 2, "%d of %zu deaths came:%s", reached, TAP_COUNT(states), line);
-    tap_note("%d of %zu deaths came:%s", reached, TAP_COUNT(states), line);
+    CHECK(reached > tried / 2, "%d of %d deaths came:%s", reached, tried, line);
+    tap_note("%d of %d deaths came:%s", reached, tried, line);
 }

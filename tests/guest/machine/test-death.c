@@ -1,6 +1,7 @@
 /* test-death: kernels die, at rest and while programs use them in all ways; the others notice it, end what had a part
  * there, keep everything else, and start the dead ones again. Afterwards every kernel has what it had before, and the
- * audit finds nothing. Takes a number of rounds of deaths under load. The tests are in death_*.c.
+ * audit finds nothing. Takes a number of rounds of deaths under load, and "at" types of messages. The tests are in
+ * death_*.c.
  *
  * A process that has not moved is to be on its kernel alone, and what has to survive on kernel 0: where new processes
  * are placed elsewhere, this one sets place=local, and runs again on kernel 0. */
@@ -144,10 +145,11 @@ int main(int argc, char **argv)
         {"pi", death_home_pi},         {"copies", death_home_copies}, {"set", death_home_set},
         {"writer", death_home_writer}, {"pipe", death_home_pipe},     {"over", death_home_over},
         {"vfork", death_home_vfork},   {"robust", death_home_robust}, {"giver", death_home_giver},
-        {"given", death_home_given},   {"shell", death_home_shell},   {"leader", death_home_leader},
-        {"sitter", death_home_sitter}, {"calls", death_home_calls},   {"job", death_home_job},
-        {"member", death_home_member}, {"daemon", death_home_daemon}, {"execed", death_home_execed},
-        {"boss", death_home_boss},     {"jobs", death_home_jobs},     {"away", death_home_away},
+        {"given", death_home_given},   {"shell", death_home_shell},   {"shells", death_home_shells},
+        {"leader", death_home_leader}, {"sitter", death_home_sitter}, {"calls", death_home_calls},
+        {"job", death_home_job},       {"member", death_home_member}, {"daemon", death_home_daemon},
+        {"execed", death_home_execed}, {"boss", death_home_boss},     {"jobs", death_home_jobs},
+        {"away", death_home_away},
     };
     const struct tap_program program = {.tests = tests,
                                         .count = TAP_COUNT(tests),
@@ -155,12 +157,13 @@ int main(int argc, char **argv)
                                         .extra = INT64_C(900000000000), /* types: a death at each */
                                         .children = children,
                                         .child_count = TAP_COUNT(children),
-                                        .parameters = "[ROUNDS]"};
+                                        .parameters = "[ROUNDS] [at TYPES]"};
 
     find_place(place);
     if (strcmp(place, "local") != 0)
         return run_on_first(argv, place);
     tap_take_number(&argc, &argv, &death_rounds);
+    death_types = tap_take_value(&argc, &argv, "at");
     death_count = tap_kernels(death_kernels);
     if (death_count > 1 && kettle_migrate(0) != 0)
         return 2;

@@ -16,11 +16,14 @@
 
 #include "libc/kettle.h"
 #include "tests/guest/harness/tap.h"
+#include "userland/thread.h"
+#include "userland/x86.h"
 
 #define PAGE 4096
 #define PAGES 48
 #define PARENTS 12 /* more than kernels without memory for workers have */
 #define OTHERS 8
+#define STACK (12 * PAGE) /* of a thread, but for what it has used before */
 #define KERNEL(number) (kernels[(number) % kernel_count])
 
 /* What all processes of a test share. */
@@ -449,6 +452,96 @@ static void test_cut(void)
     }
 }
 
+static struct thread mapper;
+static volatile char *leased;
+
+/* The calling thread, and those that it starts from now on, stay on the first CPU, or may use all. */
+static void bind(bool first)
+{
+    cpu_set_t set;
+
+    CPU_ZERO(&set);
+    for (int cpu = 0; cpu < (first ? 1 : CPU_SETSIZE); cpu++)
+        CPU_SET(cpu, &set);
+    MUST(x86_syscall3(SYS_sched_setaffinity, 0, sizeof(set), (long)&set));
+}
+
+/* So that nothing of the stack is first touched elsewhere. */
+static void touch_stack(struct thread *thread)
+{
+    volatile char bytes[STACK];
+
+    (void)thread;
+    for (size_t i = 0; i < sizeof(bytes); i += PAGE / 2)
+        bytes[i] = 1;
+    thread_exit(0);
+}
+
+/* Maps memory by a lease of its kernel, which gets no frame of the process. */
+static void map_there(struct thread *thread)
+{
+    bind(false);
+    MUST(thread_move(KERNEL(thread->index)));
+    leased = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    board->other = atomic_load(&thread->tid);
+    for (;;)
+        x86_syscall0(SYS_pause);
+}
+
+/* Uses what another kernel has mapped, when its parent is no more. */
+static _Noreturn void guest_takes(void)
+{
+    while (board->go == 0)
+        sched_yield();
+    for (int i = 0; i < PAGES; i++) {
+        if (leased[i * PAGE] != 0)
+            board->wrong++;
+        leased[i * PAGE] = 1;
+    }
+    board->made = 1;
+    for (;;)
+        pause();
+}
+
+static pid_t map_elsewhere(void)
+{
+    pid_t parent = FORK();
+
+    if (parent != 0)
+        return parent;
+    go(KERNEL(0));
+    bind(true);
+    leased = NULL;
+    mapper.index = 1;
+    REQUIRE(thread_start(&mapper, touch_stack) && thread_ended(&mapper), "no thread");
+    REQUIRE(thread_again(&mapper, map_there), "no thread");
+    UNTIL(board->other != 0, "memory that another kernel has mapped");
+    begin_guest(KERNEL(0), guest_takes);
+    for (;;)
+        pause();
+}
+
+/* A kernel that has a lease of a process, and nothing else, when that is killed. */
+static void test_leased(void)
+{
+    pid_t parent;
+
+    begin();
+    parent = map_elsewhere();
+    UNTIL(board->guest != 0, "a child by vfork");
+    MUST(kill(parent, SIGKILL));
+    UNTIL(is_gone(parent, board->thread) && is_gone(parent, board->other), "the parent's threads to die");
+    if (tap_on_kettle())
+        audit(); /* no end is under way any more */
+    board->go = 1;
+    UNTIL(board->made != 0 || kill(board->guest, 0) != 0, "the guest to use the memory");
+    CHECK(board->made != 0, "the guest has ended");
+    CHECK(board->wrong == 0, "%ld pages are wrong", board->wrong);
+    MUST(kill(board->guest, SIGKILL));
+    CHECK_DIES(parent, SIGKILL);
+    end();
+}
+
 static int over(int argc, char **argv)
 {
     (void)argc;
@@ -465,6 +558,8 @@ static const struct tap_test tests[] = {
     {"descriptors", "descriptors of a parent that is killed in vfork are closed at once", test_descriptors},
     {"stopped", "a stop that waits for a thread in vfork holds up no audit, and no stop of another kernel",
      test_stopped},
+    {"leased", "a child by vfork uses what another kernel has mapped by a lease for its parent, which was killed",
+     test_leased},
     {"cut", "a file is cut in memory that only a child by vfork uses", test_cut},
 };
 

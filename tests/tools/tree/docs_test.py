@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+import runpy
 import sys
 
 import pytest
@@ -66,3 +67,14 @@ def test_every_message_is_in_the_list_of_deaths():
     named = set(re.findall(r"[A-Z][A-Z_]+", (ROOT / "docs/results/death/states.txt").read_text()))
     messages = re.findall(r"^(?:REQUEST|NOTICE|OPERATION)\(\d+, (\w+)", (ROOT / "msg/messages.def").read_text(), re.M)
     assert messages and not set(messages) - named
+
+
+def test_the_matrix_of_deaths_is_of_the_runs():
+    """Each cell is green or has a reason; else run tests/death/matrix --write."""
+    matrix = runpy.run_path(str(ROOT / "tests/death/matrix"))
+    names, why = matrix["types"](), matrix["reasons"]()
+    cells = matrix["table"](names, matrix["reached"](set(names)), why)
+    assert not [name for name, row in cells.items() if "" in row]
+    assert (ROOT / "docs/results/death/matrix.md").read_text() == matrix["page"](cells, why)
+    once = [(name, kernels) for _, of in why for kernels, some in of.items() for name in some]
+    assert not set(name for name, _ in once) - set(names)

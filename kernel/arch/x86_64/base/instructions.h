@@ -159,12 +159,6 @@ static inline void interrupts_window(void)
     __asm__ volatile("sti; nop; cli" : : : "memory");
 }
 
-/* Enables interrupts and halts. No interrupt can come between the two: STI takes effect after the next instruction. */
-static inline void interrupts_wait(void)
-{
-    __asm__ volatile("sti; hlt; cli" : : : "memory");
-}
-
 static inline void cpu_stop(void)
 {
     __asm__ volatile("cli; hlt" : : : "memory");

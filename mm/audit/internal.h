@@ -24,8 +24,8 @@ struct msg_audit_viewed {
     uint64_t members; /* the kernels that host the space, as far as this one knows; 0: it does not host the space */
 };
 
-/* AUDIT_FRAMES. Starts at address VA of the space with the lowest id that is not below SPACE. With AUDIT_FILES in SPACE:
- * at page VA of an object; the rest of SPACE is the part and the object of a struct object_place. */
+/* AUDIT_FRAMES. Starts at address VA of the space with the lowest id that is not below SPACE. With AUDIT_FILES in
+ * SPACE: at page VA of an object; the rest of SPACE is the part and the object of a struct object_place. */
 #define AUDIT_FILES (1ull << 63)
 #define AUDIT_FILES_PART_SHIFT 32
 struct msg_audit_frames {

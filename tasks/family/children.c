@@ -513,9 +513,9 @@ void children_lost(uint32_t kernel)
     group_each(lose, &kernel);
 }
 
-/* Whether a process of LOST, which have died, was giving CHILD to its parent here, and may not have told of it. One that
- * was at home there itself has ended, and nobody can be asked about it: its entry says so, but for that of a process
- * which ends and does not store it. */
+/* Whether a process of LOST, which have died, was giving CHILD to its parent here, and may not have told of it. One
+ * that was at home there itself has ended, and nobody can be asked about it: its entry says so, but for that of a
+ * process which ends and does not store it. */
 static bool is_promised(const struct child *child, kernel_set lost)
 {
     return child->giver != 0 && was_at_home_on(child->giver, lost) && !was_at_home_on(child->id, lost) &&

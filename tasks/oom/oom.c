@@ -26,7 +26,7 @@
 #define AREAS_A_PAGE 32u
 #define GROUPS_AT_ONCE 64u
 #define LOOKS_MAX 8192u /* at one kernel, whatever it answers: more than it can have groups for */
-#define WORTH 64u /* pages: whoever has fewer is not killed in the place of the first process */
+#define WORTH 64u       /* pages: whoever has fewer is not killed in the place of the first process */
 
 /* --- sizes --- */
 
@@ -202,7 +202,8 @@ static void choose(struct choice *choice)
     *choice = (struct choice){.ending = false};
     look(ask.place, &own);
     add_answer(choice, instance.kernel, &own, sizeof(own));
-    msg_multicast(msg_peers_reachable(), MSG_OOM_LARGEST, &ask, sizeof(ask), add_answer, choice, "largest processes", 0);
+    msg_multicast(msg_peers_reachable(), MSG_OOM_LARGEST, &ask, sizeof(ask), add_answer, choice, "largest processes",
+                  0);
     for (uint32_t k = 0; k < instance.kernels; k++)
         look_on(choice, k);
 }

@@ -165,8 +165,8 @@ struct msg_process_result {
     union {
         struct { /* PROCESS_WAIT; PROCESS_NEW_PARENT fills in times and status */
             uint64_t user_ns, system_ns;
-            uint64_t events;      /* count of the children's events at the time of the look-up */
-            uint32_t child;       /* 0: none yet */
+            uint64_t events; /* count of the children's events at the time of the look-up */
+            uint32_t child;  /* 0: none yet */
             union {
                 uint32_t status;
                 uint32_t place; /* if CHILD is 0: the value is that of children up to there; 0: of all */

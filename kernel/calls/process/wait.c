@@ -42,8 +42,8 @@ static void take_account(uint32_t id, uint32_t child, struct account_used *used)
     process_call_surely(&add, &end);
 }
 
-/* Asks for a child that CALL selects, a part of the children at a time. *EVENTS: the count before the first part. -ECHILD:
- * none of any part is selected. */
+/* Asks for a child that CALL selects, a part of the children at a time. *EVENTS: the count before the first part.
+ * -ECHILD: none of any part is selected. */
 static int64_t look_for_child(struct msg_process_call *call, struct msg_process_result *result, uint64_t *events)
 {
     bool exists = false;

@@ -51,15 +51,15 @@ struct socket {
 
 struct packet {
     struct list node;
-    uint32_t size, room; /* bytes of data, and the allocated room */
-    uint32_t taken;      /* bytes that have been received, from the front */
-    uint32_t files;      /* files that it still has */
-    bool given;          /* its files have been given to a receiver, as far as that had room */
-    uint32_t files_room; /* files for which it has room */
-    uint64_t draft;      /* its number among the drafts */
+    uint32_t size, room;      /* bytes of data, and the allocated room */
+    uint32_t taken;           /* bytes that have been received, from the front */
+    uint32_t files;           /* files that it still has */
+    bool given;               /* its files have been given to a receiver, as far as that had room */
+    uint32_t files_room;      /* files for which it has room */
+    uint64_t draft;           /* its number among the drafts */
     struct list carrier_node; /* in the holder's carriers, or of a search (collect.c) */
     struct socket *holder;    /* NULL: in no queue, or without sockets of this kernel */
-    bool counted;        /* it and they count in the quotas of USER */
+    bool counted;             /* it and they count in the quotas of USER */
     struct socket_user user;
     uint32_t name_size;
     uint8_t name[SOCKET_NAME_MAX];
@@ -158,8 +158,8 @@ void socket_carries_locked(struct socket *socket, struct packet *packet);
 void socket_unloads_locked(struct packet *packet);
 /* SOCKET has been taken out of a backlog. */
 void socket_accepted_locked(struct socket *socket);
-/* Closes the sockets that only packets of such sockets hold; if many are in packets, a worker does so later. Called when
- * an open of a socket has been dropped and others are left. Any context without socket_lock. */
+/* Closes the sockets that only packets of such sockets hold; if many are in packets, a worker does so later. Called
+ * when an open of a socket has been dropped and others are left. Any context without socket_lock. */
 void socket_collect(void);
 /* What is in the backlog of SOCKET, which has been closed, is closed by socket_sweep. */
 void socket_refuse_locked(struct socket *socket);

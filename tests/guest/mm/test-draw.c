@@ -21,7 +21,7 @@
 
 #define PAGES 64l
 #define PERIOD "20" /* ms between two looks, at least */
-#define LOOKS 40    /* of a kernel: more than what is decided once in several periods takes */
+#define LOOKS 25    /* of a kernel: more than what is decided once in several periods takes */
 
 enum kind { MOVES_ITSELF, IS_BOUND, IS_FREE };
 

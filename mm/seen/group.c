@@ -79,12 +79,13 @@ static void handle_groups(const struct msg *m)
         msg_reply(&m->ticket, NULL, 0);
 }
 
-void groups_tell(uint32_t home, const struct msg_space_groups *told)
+bool groups_tell(uint32_t home, const struct msg_space_groups *told)
 {
-    if (home == instance.kernel)
-        note(told);
-    else
-        msg_call(home, MSG_SPACE_GROUPS, told, sizeof(*told), NULL, 0, "groups of threads", told->space);
+    int error = home == instance.kernel
+                    ? note(told)
+                    : msg_call(home, MSG_SPACE_GROUPS, told, sizeof(*told), NULL, 0, "groups of threads", told->space);
+
+    return error == 0;
 }
 
 void groups_end(struct space *space)

@@ -39,10 +39,10 @@ uint32_t groups_note(struct seen_groups *groups, const struct msg_space_groups *
 
 /* The home node of GROUP, at the home of SPACE; NODES_MAX: it has none. */
 uint32_t groups_node_locked(const struct space *space, uint32_t group);
-/* Tells HOME what TOLD has. Waits, and holds no reference to a space. An error costs nothing: the next look tells
+/* Tells HOME what TOLD has. Waits, and holds no reference to a space. False: it did not take it, and is to be told
  * again.
  */
-void groups_tell(uint32_t home, const struct msg_space_groups *told);
+bool groups_tell(uint32_t home, const struct msg_space_groups *told);
 void groups_end(struct space *space);
 /* Registers the message. Once. */
 void groups_init(void);

@@ -50,8 +50,9 @@ static bool may_move_locked(const struct thread *thread)
            thread->context.chosen == 0 && share_rank(&thread->share) == RANK_FAIR;
 }
 
-/* Sets *OUT to the thread of GROUP that has run most here and may move. Returns how many have run nearly as long: the
- * reports of this kernel do not tell which of them has used what. */
+/* Sets *OUT to the thread of GROUP that has run most here of those that may move, if any of them is busy. Returns how
+ * many are, as they have run nearly as long as who has run most: the reports of this kernel do not tell which of them
+ * has used what. */
 static uint32_t find_locked(struct group *group, struct candidate *out)
 {
     uint64_t most = 0, weight;
@@ -74,6 +75,8 @@ static uint32_t find_locked(struct group *group, struct candidate *out)
 
         busy += thread->presence == THREAD_PRESENT && BUSY * ran_here(thread, &weight) >= most;
     }
+    if (BUSY * out->ran < most)
+        out->tid = 0;
     return busy;
 }
 

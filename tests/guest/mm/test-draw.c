@@ -21,7 +21,7 @@
 
 #define PAGES 64l
 #define PERIOD "20" /* ms between two looks, at least */
-#define LOOKS 100   /* of a kernel: more than what is decided once in several periods takes */
+#define LOOKS 25    /* of a kernel: more than what is decided once in several periods takes */
 
 enum kind { MOVES_ITSELF, IS_BOUND, IS_FREE };
 
@@ -179,10 +179,12 @@ static void test_comes(void)
 {
     struct thread one, other;
     unsigned long drawn = events_everywhere("threads_drawn");
+    int first;
 
     if (!is_possible() || !begin(&one, &other, IS_FREE, 0))
         return;
     NAP_UNTIL(kettle_node(atomic_load(&guest_place)) == kettle_node(kernels[near]), "the guest comes");
+    CHECK(place_cpus(near, &first) > 1 || atomic_load(&guest_place) != kernels[near], "the host has that CPU");
     CHECK(events_everywhere("threads_drawn") == drawn + 1, "%lu moves", events_everywhere("threads_drawn") - drawn);
     NAP_UNTIL(pages_near() == PAGES, "the memory is, or comes, there");
     looks_go_on();

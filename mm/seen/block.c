@@ -28,8 +28,11 @@ void seen_block_leave(struct seen_block *block, uint32_t *load)
 
 void seen_block_age(struct seen_block *block, uint32_t nodes, uint32_t *load, uint32_t age)
 {
-    uint32_t halvings = since(block->age, age);
+    uint32_t halvings = since(block->age, age), left = SEEN_HALVED - block->halved;
 
+    if (halvings > left)
+        halvings = left;
+    block->halved = (uint8_t)(block->halved + halvings);
     for (uint32_t node = 0; node < nodes; node++)
         block->used[node] = (uint16_t)(block->used[node] >> halvings);
     block->written = (uint8_t)(block->written >> halvings);
@@ -54,6 +57,7 @@ void seen_block_see(struct seen_block *block, uint32_t *load, uint32_t node, uin
         block->replicated = false;
     }
     block->told = age;
+    block->halved = 0;
 }
 
 void seen_block_place(struct seen_block *block, uint32_t nodes, uint32_t *load, uint32_t node, uint64_t now)

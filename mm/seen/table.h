@@ -23,6 +23,7 @@ struct seen {
     uint32_t region_count;    /* of REGIONS */
     uint64_t unit;            /* in bytes: a block, or a page if blocks adapt */
     bool adaptive;            /* blocks adapt: each has a region */
+    kernel_set tell;          /* kernels that are to look soon: of their memory others have begun to use some */
     uint64_t forgotten;       /* when it was full and all was forgotten, clock_now ns; 0: never */
     uint32_t load[NODES_MAX]; /* of each node: sixteenths of blocks with several users */
     struct seen_region *regions[SEEN_CHAINS];

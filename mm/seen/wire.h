@@ -17,8 +17,18 @@ struct msg_space_seen {
     uint64_t accessed[8]; /* a bit for each page */
 };
 
+/* Bits of an answer. */
+#define SEEN_SOON 1u   /* where some of this memory is to be has just been decided, or is soon to be */
+#define SEEN_SHARED 2u /* of an eighth of what was accessed, or more, other nodes than the memory's are users */
+#define SEEN_PART 8u   /* that part */
+
 struct msg_seen_answer {
-    uint32_t soon; /* not 0: where this memory is to be has just been decided, or is soon to be */
+    uint32_t bits;
+};
+
+/* To a kernel: the sender, which is the home of SPACE, wants to know soon what the receiver's threads access. */
+struct msg_space_look {
+    uint64_t space;
 };
 
 static const uint8_t seen_set[16] = {0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4}; /* bits of a number */
@@ -48,6 +58,7 @@ static inline void seen_add(struct msg_space_seen *seen, uint32_t page)
     seen->accessed[page / 64] |= 1ull << page % 64;
 }
 
-_Static_assert(sizeof(struct msg_space_seen) == 88 && sizeof(struct msg_seen_answer) == 4, "wire format");
+_Static_assert(sizeof(struct msg_space_seen) == 88 && sizeof(struct msg_seen_answer) == 4 &&
+                   sizeof(struct msg_space_look) == 8, "wire format");
 
 #endif

@@ -16,18 +16,15 @@
 #include "mm/seen/seen.h"
 #include "msg/slice.h"
 #include "msg/trace.h"
+#include "tasks/numa/period.h"
 #include "tasks/process/group.h"
 #include "tasks/timer/timer.h"
 
-#define PERIOD_FIRST 5u /* times the shortest period */
-#define PERIOD_MOST 10u
-#define PERIOD_HALF 10u             /* not less than the longest; after which what was seen counts half */
-#define PERIOD_LIMIT 10000000000ull /* ns; the longest in any case */
+#define PERIOD_HALF PERIOD_MOST /* after which what was seen counts half */
 #define MS 1000000ull
 #define MOVES_AT_ONCE 0x400000u /* bytes of a space that move between two looks */
 #define REPORTERS 8u
-#define REMOTE_PART 8u /* part of the pages of a look that are another node's and shorten the period */
-#define SOON 8u        /* part of the shortest period after which a kernel looks that begins to use remote memory */
+#define SOON 8u /* part of the shortest period after which a kernel looks that begins to use remote memory */
 
 static struct timer timer;
 static uint64_t shortest = 100000000; /* ns */
@@ -46,7 +43,7 @@ struct look {
     bool wanted;            /* it has a policy */
     uint64_t waited;        /* ns: for answers to reports */
     bool soon;              /* the home is about to decide, or has just decided, about memory that was used */
-    uint64_t local, remote; /* pages of its own node and of other nodes so far */
+    struct period_found found; /* LOCAL and REMOTE of this space, so far */
 };
 
 static void look_begin(struct look *look, struct space *space)
@@ -55,16 +52,21 @@ static void look_begin(struct look *look, struct space *space)
     spin_lock(&space->lock);
     seen_refresh_locked(space);
     look->wanted = seen_policy_locked(space)->choose != NULL;
-    look->local = space->stats.seen_local;
-    look->remote = space->stats.seen_remote;
+    look->found.local = space->stats.seen_local;
+    look->found.remote = space->stats.seen_remote;
     spin_unlock(&space->lock);
 }
 
 static void report(struct look *look, uint32_t home, const struct msg_space_seen *seen)
 {
     uint64_t from = clock_now();
+    uint32_t bits = seen_report(home, seen), pages = 0;
 
-    look->soon |= seen_report(home, seen);
+    for (uint32_t i = 0; i < LEAF_ENTRIES / 64; i++)
+        pages += kernel_set_count(seen->accessed[i]);
+    look->soon |= (bits & SEEN_SOON) != 0;
+    look->found.told += pages;
+    look->found.shared += (bits & SEEN_SHARED) != 0 ? pages : 0;
     if (home != instance.kernel)
         look->waited += clock_now() - from;
 }
@@ -111,8 +113,7 @@ static bool report_hints(uint64_t id, struct look *look, bool *remote)
  */
 static bool look_at(uint64_t id, struct look *look)
 {
-    struct look before = *look;
-    uint64_t remote;
+    struct period_found here = look->found;
     bool used = false, hinted;
 
     while (look->wanted && report_hints(id, look, &hinted)) {
@@ -121,8 +122,9 @@ static bool look_at(uint64_t id, struct look *look)
     }
     for (uint64_t at = 0; look->wanted && look_once(id, &at, look);)
         slice_check();
-    remote = look->remote - before.remote;
-    return look->soon && (used || (remote != 0 && REMOTE_PART * remote >= remote + look->local - before.local));
+    here.local = look->found.local - here.local;
+    here.remote = look->found.remote - here.remote;
+    return look->soon && (used || period_remote(&here));
 }
 
 /* A block that follows its user to NODE. */
@@ -215,9 +217,20 @@ static bool next_space(uint64_t from, uint64_t *id, struct look *look)
 
 static void set_period(uint64_t wanted)
 {
-    uint64_t longest = PERIOD_MOST * shortest < PERIOD_LIMIT ? PERIOD_MOST * shortest : PERIOD_LIMIT;
+    period = period_within(wanted, shortest, false);
+}
 
-    period = wanted < shortest ? shortest : wanted > longest ? longest : wanted;
+/* Kernels of whose memory others have begun to use some are to look soon. */
+static void tell(uint64_t id)
+{
+    struct space *space = space_get(id);
+    kernel_set kernels;
+
+    if (space == NULL)
+        return;
+    kernels = seen_to_tell(space);
+    space_put(space);
+    seen_tell(kernels, id);
 }
 
 /* WAIT ns, or as long as the last reports have waited for their answers, and on a machine of more than REPORTERS
@@ -239,12 +252,14 @@ static void fire(struct timer *fired)
             continue;
         wanted = true;
         remote |= look_at(id, &look);
-        if (look.home == instance.kernel)
-            follow(id);
+        if (look.home != instance.kernel)
+            continue;
+        tell(id);
+        follow(id);
     }
     looked = clock_now();
     answered = look.waited;
-    set_period(remote ? period / 2 : period * 2);
+    period = period_after(period, shortest, remote, &look.found);
     if (wanted)
         timer_arm(fired, looked + at_least(period));
 }

@@ -25,7 +25,7 @@
 #define HUGE_BYTES 0x200000ul
 #define LOOKS 4
 #define PERIOD "20"              /* ms between two looks, at least */
-#define LONGEST (300 * 1000000l) /* ns: more than ten times that */
+#define LONGEST (300 * 1000000l) /* ns: more than ten times that, where several nodes use memory */
 #define LOOKS_MANY 40
 #define STUCK (2200 * 1000000l) /* ns: at least as long what could not move is not to move again */
 #define OTHERS 16               /* decisions in a look about what all threads of this program use */
@@ -608,6 +608,43 @@ static void test_none(void)
     end(&thread);
 }
 
+/* The time in ns between two changes of the count of kernel 0's looks. */
+static int64_t apart(void)
+{
+    unsigned long looks = events_of(0, "seen_looks");
+    int64_t from;
+
+    UNTIL(events_of(0, "seen_looks") != looks, "a look");
+    from = tap_time();
+    looks = events_of(0, "seen_looks");
+    UNTIL(events_of(0, "seen_looks") != looks, "another look");
+    return tap_time() - from;
+}
+
+/* Where memory is used by its own node alone, looks are as far apart as a hundred of the shortest periods; when another
+ * node begins to use it, they are not. */
+static void test_calm(void)
+{
+    struct thread thread;
+    int64_t longest = 0;
+    int node, kernel = far(&node);
+
+    if (!begin(&thread, 0, "numa=kettle"))
+        return;
+    for (int i = 0; i < LOOKS_MANY && longest < 2 * LONGEST; i++) {
+        int64_t time = apart();
+
+        longest = time > longest ? time : longest;
+    }
+    tap_note("looks were %ld ms apart", (long)(longest / 1000000));
+    CHECK(longest >= 2 * LONGEST, "looks were %ld ns apart at most", (long)longest);
+    end(&thread);
+    if (kernel == 0 || !begin(&thread, kernel, "numa=kettle"))
+        return;
+    UNTIL(on_node(node) == PAGES, "memory that another node uses after a while without any");
+    end(&thread);
+}
+
 static char *top; /* in the last pages of the address space */
 
 static void reader(struct thread *thread)
@@ -706,6 +743,8 @@ int main(int argc, char **argv)
         {"fixed", "what cannot move is not decided anew in each look", test_fixed},
         {"vain", "shared memory that was to have copies in vain still comes to its only user", test_vain},
         {"stays", "memory that its own node uses stays", test_stays},
+        {"calm", "looks are far apart where no other node has a share, and memory that gets another user follows it",
+         test_calm},
         {"top", "the last block of the address space follows its user, too", test_top},
         {"told", "/proc tells what was seen, and a wrong policy is refused", test_told},
     };

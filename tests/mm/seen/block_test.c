@@ -46,8 +46,28 @@ TEST(block_halves, "counts are halved in each period, and a write is not lately 
     CHECK_EQ(block->used[1], 3);
     seen_block_age(block, NODES, load, 10);
     CHECK_EQ(block->written, 0);
-    seen_block_age(block, NODES, load, 4000000000u);
+    seen_block_age(block, NODES, load, 100); /* not without a report */
+    CHECK_EQ(block->used[1], 1);
+    seen_block_see(block, load, 0, 1, false, 100);
+    seen_block_age(block, NODES, load, 101);
     CHECK_EQ(block->used[1], 0);
+    free(block);
+}
+
+TEST(block_far_apart, "users whose kernels look many periods apart stay users, and one that has stopped is none soon")
+{
+    struct seen_block *block = new_block(0);
+
+    for (uint32_t age = 0; age < 100; age += 5) {
+        report(block, age % 2, PAGES, 0, age);
+        CHECK_EQ(seen_users(block->used, NODES), age == 0 ? 1 : 3);
+    }
+    seen_block_age(block, NODES, load, 4000000000u); /* nobody has reported it */
+    CHECK_EQ(seen_users(block->used, NODES), 2);
+    report(block, 2, PAGES, 0, 4000000000u);
+    CHECK_EQ(seen_users(block->used, NODES) >> 2, 1);
+    report(block, 2, PAGES, 0, 4000000000u + SEEN_HALVED);
+    CHECK_EQ(seen_users(block->used, NODES), 4);
     free(block);
 }
 

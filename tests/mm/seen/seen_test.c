@@ -47,6 +47,23 @@ void msg_reply_error(const struct msg_ticket *ticket, int error)
     (void)ticket, (void)error;
 }
 
+static kernel_set notified;
+
+int msg_notify(uint32_t kernel, enum msg_type type, const void *data, uint32_t length)
+{
+    CHECK(type == MSG_SPACE_LOOK && length == sizeof(struct msg_space_look));
+    CHECK_EQ(((const struct msg_space_look *)data)->space, space.id);
+    notified |= 1ull << kernel;
+    return 0;
+}
+
+static uint32_t soon; /* how often this kernel was to look soon */
+
+static void note_soon(void)
+{
+    soon++;
+}
+
 int msg_call(uint32_t kernel, enum msg_type type, const void *data, uint32_t length, void *reply, uint32_t room,
              const char *why, uint64_t key)
 {
@@ -95,15 +112,17 @@ static void end(void)
     area_list_clear(&space.areas);
 }
 
-/* A look of NODE has found the pages [FIRST, END) of the first table used. */
-static void report(uint32_t node, uint32_t first, uint32_t end_page)
+/* A look of NODE has found the pages [FIRST, END) of the first table used. Returns the answer. */
+static uint32_t report(uint32_t node, uint32_t first, uint32_t end_page)
 {
+    uint32_t bits;
     struct msg_space_seen seen = {.space = space.id, .start = START, .node = node};
 
     for (uint32_t page = first; page < end_page; page++)
         seen_add(&seen, page);
-    seen_report(0, &seen);
+    bits = seen_report(0, &seen);
     now += LOOK;
+    return bits;
 }
 
 /* Moves what the home wants. Returns how many pages were elsewhere. */
@@ -267,6 +286,50 @@ TEST(seen_copies_in_no_load, "a block with copies is in no node's load, until it
     report(0, 0, 16);
     report(1, 0, 16);
     CHECK(space.seen->load[0] != 0);
+    end();
+}
+
+TEST(seen_shared, "the answer says whether others have a share of an eighth in what was used, as long as they have one")
+{
+    begin_with("first-touch", SEEN_BLOCK_PAGES * PAGE_SIZE);
+    put_pages(0, LEAF_ENTRIES, 0);
+    CHECK_EQ(report(0, 0, 256), 0);
+    CHECK((report(1, 0, 16) & SEEN_SHARED) != 0); /* all that it uses */
+    CHECK((report(0, 0, 16 * SEEN_PART) & SEEN_SHARED) != 0);
+    CHECK((report(0, 0, 16 * (SEEN_PART + 1)) & SEEN_SHARED) == 0);
+    CHECK((report(2, 500, 501) & SEEN_SHARED) != 0);
+    for (uint32_t look = 0; look < 60; look++)
+        report(0, 0, 16);
+    CHECK_EQ(report(0, 0, 16), 0); /* nobody else any more */
+    end();
+}
+
+TEST(seen_tells, "kernels of whose node's memory others begin to use some are told to look soon, once, and this one looks")
+{
+    static const struct plan_kernel kernels[] = {{.node = 0}, {.node = 0}, {.node = 1}, {.node = 1}, {.node = 2}};
+
+    begin_with("kettle", SEEN_BLOCK_PAGES * PAGE_SIZE);
+    instance.plan.kernel_count = 5;
+    for (uint32_t kernel = 0; kernel < 5; kernel++)
+        instance.plan.kernels[kernel].node = kernels[kernel].node;
+    space.members = 0x17; /* not 3 */
+    seen_soon = note_soon;
+    put_pages(0, 16, 1);
+    put_pages(16, 64, 0);
+    CHECK_EQ(seen_to_tell(&space), 0);
+    report(1, 0, 16);
+    CHECK_EQ(seen_to_tell(&space), 0); /* its own */
+    CHECK_EQ(soon, 0);
+    report(2, 0, 16);
+    CHECK_EQ(soon, 1);
+    CHECK_EQ(seen_to_tell(&space), 1 << 2);
+    report(2, 0, 16);
+    CHECK_EQ(seen_to_tell(&space), 0);
+    report(2, 16, 64);
+    CHECK_EQ(seen_to_tell(&space), 1 << 1); /* another kernel of this node */
+    seen_tell(0x14, space.id);
+    CHECK_EQ(notified, 0x14);
+    seen_soon = NULL;
     end();
 }
 

@@ -7,6 +7,7 @@
 #include "kernel/lib/string.h"
 #include "mm/mempolicy/mempolicy.h"
 #include "mm/page/zero_page.h"
+#include "mm/seen/gather.h"
 #include "mm/seen/hint.h"
 #include "mm/seen/table.h"
 #include "mm/space/entry.h"
@@ -292,10 +293,10 @@ static void ask_users_locked(struct space *space, uint32_t here)
         seen_soon();
 }
 
-/* SEEN says that its node has used the block TOLD. BYTES: as seen_block_bytes. Returns SEEN_SOON and SEEN_SHARED of it.
- */
-static uint32_t note_block_locked(struct space *space, const struct msg_space_seen *seen, const struct told *told,
-                              uint64_t bytes, uint32_t age)
+/* SEEN says that its node has used the block TOLD. BYTES: as seen_block_bytes. Returns whether it is shared; *SOON:
+ * whether its users are to look again soon. */
+static bool note_block_locked(struct space *space, const struct msg_space_seen *seen, const struct told *told,
+                              uint64_t bytes, uint32_t age, bool *soon)
 {
     const struct seen_policy *policy = policy_of_locked(space, told->start, told->start + told->bytes);
     uint32_t node = seen->node, here = place_of_locked(space, seen, told), to;
@@ -306,12 +307,12 @@ static uint32_t note_block_locked(struct space *space, const struct msg_space_se
     if (policy->choose == NULL)
         stay_locked(space, number);
     if (policy->choose == NULL || here == nodes())
-        return 0;
+        return false;
     if (here == node && !known)
-        return 0; /* memory that its own node alone uses is not worth a word */
+        return false; /* memory that its own node alone uses is not worth a word */
     block = record(space, told->place, bytes, age);
     if (block == NULL)
-        return SEEN_SHARED;
+        return true;
     if (!known)
         ask_users_locked(space, here);
     seen_age(space->seen, block, age);
@@ -330,8 +331,8 @@ static uint32_t note_block_locked(struct space *space, const struct msg_space_se
         seen_soon(); /* moves are made after a look */
     if (to != SEEN_STAYS)
         trace_note("wants memory on this node", (uint32_t)space->id, instance.kernel, told->start / PART_BYTES, to);
-    return (to != SEEN_STAYS || is_undecided(space->seen, block) ? SEEN_SOON : 0) |
-           (is_shared(block, here) ? SEEN_SHARED : 0);
+    *soon |= to != SEEN_STAYS || is_undecided(space->seen, block);
+    return is_shared(block, here);
 }
 
 /* Blocks adapt: SEEN is added to what is known of its region, and blocks split and join as it says. False: nothing of
@@ -404,12 +405,10 @@ static void note_some(struct space *space, const struct msg_space_seen *seen, ui
         count = (uint32_t)(told.bytes / PAGE_SIZE);
         every = LEAF_ENTRIES / count / AGED_MOST;
         if (told.pages != 0) {
-            uint32_t bits = note_block_locked(space, seen, &told, bytes, age);
-
             held += nodes();
             noted->used += told.pages * count;
-            noted->shared += (bits & SEEN_SHARED) != 0 ? told.pages * count : 0;
-            noted->soon |= (bits & SEEN_SOON) != 0;
+            if (note_block_locked(space, seen, &told, bytes, age, &noted->soon))
+                noted->shared += told.pages * count;
             if (space->seen != NULL && (every <= 1 || *page / count % every == 0))
                 seen_grow_old(space->seen, age);
         }
@@ -418,8 +417,9 @@ static void note_some(struct space *space, const struct msg_space_seen *seen, ui
     spin_unlock(&space->lock);
 }
 
-/* Returns the answer to SEEN. Threads here that fault wait only while some of its blocks are noted. */
-static uint32_t note(struct space *space, const struct msg_space_seen *seen)
+/* Notes SEEN, report I of those that ANSWER is for. Threads here that fault wait only while some of its blocks are
+ * noted. */
+static void note(struct space *space, const struct msg_space_seen *seen, struct msg_seen_answer *answer, uint32_t i)
 {
     struct noted noted = {0};
     uint64_t bytes = seen_block_bytes;
@@ -427,8 +427,8 @@ static uint32_t note(struct space *space, const struct msg_space_seen *seen)
 
     while (page < LEAF_ENTRIES)
         note_some(space, seen, bytes, &page, &noted);
-    return (noted.soon ? SEEN_SOON : 0) |
-           (noted.shared != 0 && SEEN_PART * noted.shared >= noted.used ? SEEN_SHARED : 0);
+    answer->soon |= (uint32_t)noted.soon << i;
+    answer->shared |= (uint32_t)(noted.shared != 0 && SEEN_PART * noted.shared >= noted.used) << i;
 }
 
 void seen_mapped_locked(const struct space *space, uint64_t frame)
@@ -551,21 +551,19 @@ static bool is_valid(const struct space *space, const struct msg_space_seen *see
            seen->node < nodes();
 }
 
-static void handle_seen(const struct msg *m)
+/* A report of a space that is not at home here any more costs an observation, and so does a wrong one. */
+static void note_list(const struct msg_space_seen *seen, uint32_t count, struct msg_seen_answer *answer)
 {
-    const struct msg_space_seen *seen = m->data;
-    struct space *space = space_get(seen->space);
-    int error = space == NULL ? -ESRCH : is_valid(space, seen) ? 0 : -EPROTO;
-    struct msg_seen_answer answer = {0};
+    *answer = (struct msg_seen_answer){0};
+    for (uint32_t i = 0; i < count; i++) {
+        struct space *space = space_get(seen[i].space);
 
-    if (error == 0)
-        answer.bits = note(space, seen);
-    if (space != NULL)
+        if (space == NULL)
+            continue;
+        if (is_valid(space, &seen[i]))
+            note(space, &seen[i], answer, i);
         space_put(space);
-    if (error != 0)
-        msg_reply_error(&m->ticket, error);
-    else
-        msg_reply(&m->ticket, &answer, sizeof(answer));
+    }
 }
 
 static void handle_look(const struct msg *m)
@@ -590,34 +588,14 @@ kernel_set seen_to_tell(struct space *space)
 
 void seen_tell(kernel_set kernels, uint64_t id)
 {
-    struct msg_space_look look = {.space = id};
+    struct msg_space_see_soon look = {.space = id};
 
     for (; kernels != 0; kernels &= kernels - 1)
-        msg_notify((uint32_t)__builtin_ctzll(kernels), MSG_SPACE_LOOK, &look, sizeof(look));
-}
-
-uint32_t seen_report(uint32_t home, const struct msg_space_seen *seen)
-{
-    struct msg_seen_answer answer = {0};
-    struct space *space;
-
-    if (home != instance.kernel) { /* an error costs one observation */
-        return msg_call(home, MSG_SPACE_SEEN, seen, sizeof(*seen), &answer, sizeof(answer), "accesses that were seen",
-                        seen->start) == sizeof(answer)
-                   ? answer.bits
-                   : 0;
-    }
-    space = space_get(seen->space);
-    if (space == NULL)
-        return 0;
-    if (space->home == instance.kernel)
-        answer.bits = note(space, seen);
-    space_put(space);
-    return answer.bits;
+        msg_notify((uint32_t)__builtin_ctzll(kernels), MSG_SPACE_SEE_SOON, &look, sizeof(look));
 }
 
 void seen_init(void)
 {
-    msg_register(MSG_SPACE_SEEN, handle_seen, sizeof(struct msg_space_seen), sizeof(struct msg_seen_answer));
-    msg_register(MSG_SPACE_LOOK, handle_look, sizeof(struct msg_space_look), 0);
+    gather_init(note_list);
+    msg_register(MSG_SPACE_SEE_SOON, handle_look, sizeof(struct msg_space_see_soon), 0);
 }

@@ -54,9 +54,7 @@ void seen_mapped_locked(const struct space *space, uint64_t frame);
  * flushes; or looks at none after many areas without one. Returns false if there is none at all; *FOUND: OUT has
  * something to be reported; *AT is where to go on. */
 bool seen_look(struct space *space, uint64_t *at, bool *found, struct msg_space_seen *out);
-/* Reports SEEN to HOME, the home of its space. Returns HOME's answer, SEEN_SOON and SEEN_SHARED. Waits, so the caller
- * holds no reference to a space, whose end would spin for it. */
-uint32_t seen_report(uint32_t home, const struct msg_space_seen *seen);
+/* What a look has found goes to the home by mm/seen/gather.h. */
 
 /* At the home: takes the next block that is to move, to *NODE, with those beside it in 2 MiB that are to move there, or
  * that is to be replicated (SEEN_REPLICATE), with its address and bytes: as many as there are below the end of the

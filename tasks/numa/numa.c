@@ -12,6 +12,7 @@
 #include "mm/move/move.h"
 #include "mm/replicate/replicate.h"
 #include "mm/seen/block.h"
+#include "mm/seen/gather.h"
 #include "mm/seen/hint.h"
 #include "mm/seen/seen.h"
 #include "msg/slice.h"
@@ -44,6 +45,9 @@ struct look {
     uint64_t waited;        /* ns: for answers to reports */
     bool soon;              /* the home is about to decide, or has just decided, about memory that was used */
     struct period_found found; /* LOCAL and REMOTE of this space, so far */
+    uint32_t reports_home;     /* to which the COUNT reports go that have not been sent */
+    uint32_t count;
+    struct msg_space_seen reports[SEEN_REPORTS];
 };
 
 static void look_begin(struct look *look, struct space *space)
@@ -57,18 +61,34 @@ static void look_begin(struct look *look, struct space *space)
     spin_unlock(&space->lock);
 }
 
-static void report(struct look *look, uint32_t home, const struct msg_space_seen *seen)
+/* Sends the reports that LOOK has, if any, and waits for what the home says of them. */
+static void send(struct look *look)
 {
     uint64_t from = clock_now();
-    uint32_t bits = seen_report(home, seen), pages = 0;
+    struct msg_seen_answer answer;
 
-    for (uint32_t i = 0; i < LEAF_ENTRIES / 64; i++)
-        pages += kernel_set_count(seen->accessed[i]);
-    look->soon |= (bits & SEEN_SOON) != 0;
-    look->found.told += pages;
-    look->found.shared += (bits & SEEN_SHARED) != 0 ? pages : 0;
-    if (home != instance.kernel)
+    if (look->count == 0)
+        return;
+    gather_report(look->reports_home, look->reports, look->count, &answer);
+    if (look->reports_home != instance.kernel)
         look->waited += clock_now() - from;
+    look->soon |= answer.soon != 0;
+    for (uint32_t i = 0; i < look->count; i++) {
+        uint32_t pages = seen_count_pages(&look->reports[i]);
+
+        look->found.told += pages;
+        look->found.shared += (answer.shared >> i & 1) != 0 ? pages : 0;
+    }
+    look->count = 0;
+}
+
+/* SEEN is to be reported to HOME. */
+static void report(struct look *look, uint32_t home, const struct msg_space_seen *seen)
+{
+    if (look->count == SEEN_REPORTS || (look->count != 0 && look->reports_home != home))
+        send(look);
+    look->reports_home = home;
+    look->reports[look->count++] = *seen;
 }
 
 /* Looks at the next table of the space ID from *AT on, with a reference that is not held while anything waits. False:
@@ -122,6 +142,7 @@ static bool look_at(uint64_t id, struct look *look)
     }
     for (uint64_t at = 0; look->wanted && look_once(id, &at, look);)
         slice_check();
+    send(look);
     here.local = look->found.local - here.local;
     here.remote = look->found.remote - here.remote;
     return look->soon && (used || period_remote(&here));

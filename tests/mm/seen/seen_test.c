@@ -5,6 +5,7 @@
 #include "tests/mm/seen/space.h"
 
 #include "kernel/abi/errno.h"
+#include "mm/seen/gather.h"
 #include "mm/seen/hint.h"
 #include "msg/call.h"
 #include "msg/channel.h"
@@ -37,22 +38,12 @@ void msg_register(enum msg_type type, msg_handler handler, uint32_t size, uint32
     (void)type, (void)handler, (void)size, (void)reply_size;
 }
 
-void msg_reply(const struct msg_ticket *ticket, const void *data, uint32_t length)
-{
-    (void)ticket, (void)data, (void)length;
-}
-
-void msg_reply_error(const struct msg_ticket *ticket, int error)
-{
-    (void)ticket, (void)error;
-}
-
 static kernel_set notified;
 
 int msg_notify(uint32_t kernel, enum msg_type type, const void *data, uint32_t length)
 {
-    CHECK(type == MSG_SPACE_LOOK && length == sizeof(struct msg_space_look));
-    CHECK_EQ(((const struct msg_space_look *)data)->space, space.id);
+    CHECK(type == MSG_SPACE_SEE_SOON && length == sizeof(struct msg_space_see_soon));
+    CHECK_EQ(((const struct msg_space_see_soon *)data)->space, space.id);
     notified |= 1ull << kernel;
     return 0;
 }
@@ -64,11 +55,11 @@ static void note_soon(void)
     soon++;
 }
 
-int msg_call(uint32_t kernel, enum msg_type type, const void *data, uint32_t length, void *reply, uint32_t room,
-             const char *why, uint64_t key)
+static gather_note *note_list;
+
+void gather_init(gather_note *note)
 {
-    (void)kernel, (void)type, (void)data, (void)length, (void)reply, (void)room, (void)why, (void)key;
-    return -EIO;
+    note_list = note;
 }
 
 uint64_t policy_machine_nodes(void)
@@ -98,6 +89,8 @@ static void put_pages(uint32_t first, uint32_t end, uint32_t node)
 /* A space whose memory has the policy NAME, in blocks of BYTES (0: adaptive). */
 static void begin_with(const char *name, uint64_t bytes)
 {
+    if (note_list == NULL)
+        seen_init();
     if (space.seen != NULL)
         seen_destroy(&space);
     begin();
@@ -112,17 +105,23 @@ static void end(void)
     area_list_clear(&space.areas);
 }
 
-/* A look of NODE has found the pages [FIRST, END) of the first table used. Returns the answer. */
-static uint32_t report(uint32_t node, uint32_t first, uint32_t end_page)
+static struct msg_seen_answer answer; /* to the last report */
+
+static void tell(const struct msg_space_seen *seen)
 {
-    uint32_t bits;
+    note_list(seen, 1, &answer);
+}
+
+/* A look of NODE has found the pages [FIRST, END) of the first table used. Returns whether others have a share. */
+static bool report(uint32_t node, uint32_t first, uint32_t end_page)
+{
     struct msg_space_seen seen = {.space = space.id, .start = START, .node = node};
 
     for (uint32_t page = first; page < end_page; page++)
         seen_add(&seen, page);
-    bits = seen_report(0, &seen);
+    tell(&seen);
     now += LOOK;
-    return bits;
+    return answer.shared != 0;
 }
 
 /* Moves what the home wants. Returns how many pages were elsewhere. */
@@ -201,7 +200,7 @@ TEST(seen_mixed,
 
         for (uint32_t page = look % 2; page < LEAF_ENTRIES; page += 2)
             seen_add(&seen, page);
-        seen_report(0, &seen);
+        tell(&seen);
         CHECK_EQ(move(), 0);
         CHECK(space.seen == NULL);
     }
@@ -293,14 +292,43 @@ TEST(seen_shared, "the answer says whether others have a share of an eighth in w
 {
     begin_with("first-touch", SEEN_BLOCK_PAGES * PAGE_SIZE);
     put_pages(0, LEAF_ENTRIES, 0);
-    CHECK_EQ(report(0, 0, 256), 0);
-    CHECK((report(1, 0, 16) & SEEN_SHARED) != 0); /* all that it uses */
-    CHECK((report(0, 0, 16 * SEEN_PART) & SEEN_SHARED) != 0);
-    CHECK((report(0, 0, 16 * (SEEN_PART + 1)) & SEEN_SHARED) == 0);
-    CHECK((report(2, 500, 501) & SEEN_SHARED) != 0);
+    CHECK(!report(0, 0, 256) && answer.soon == 0);
+    CHECK(report(1, 0, 16)); /* all that it uses */
+    CHECK(report(0, 0, 16 * SEEN_PART));
+    CHECK(!report(0, 0, 16 * (SEEN_PART + 1)));
+    CHECK(report(2, 500, 501) && answer.soon != 0);
     for (uint32_t look = 0; look < 60; look++)
         report(0, 0, 16);
-    CHECK_EQ(report(0, 0, 16), 0); /* nobody else any more */
+    CHECK(!report(0, 0, 16) && answer.soon == 0); /* nobody else any more */
+    end();
+}
+
+TEST(seen_lists, "each report of a message has a bit of its own, and one that is wrong or late is left out")
+{
+    struct msg_space_seen seen[4] = {
+        {.start = START, .node = 1},
+        {.start = START + 1, .node = 1},
+        {.start = START, .node = 1},
+        {.start = START + LEAF_SIZE, .node = 1},
+    };
+
+    begin_with("nemo", SEEN_BLOCK_PAGES * PAGE_SIZE);
+    for (uint32_t i = 0; i < 4; i++)
+        seen[i].space = space.id + (i == 2);
+    put_pages(0, 16, 0);
+    put_page(START + LEAF_SIZE, 1, 0);
+    for (uint32_t i = 0; i < 4; i++)
+        seen_add(&seen[i], 0);
+    note_list(seen, 4, &answer);
+    CHECK_EQ(answer.soon, 1);
+    CHECK_EQ(answer.shared, 1);
+    seen[3].node = 2;
+    note_list(seen, 4, &answer);
+    CHECK_EQ(answer.shared, 9);
+    space.home = 1; /* it has moved */
+    note_list(seen, 4, &answer);
+    CHECK(answer.shared == 0 && answer.soon == 0);
+    space.home = 0;
     end();
 }
 

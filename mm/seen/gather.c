@@ -1,16 +1,19 @@
 /* Reports of accesses on their way. See the header. A letter is what one kernel has sent here, or this kernel's driver:
  * reports for one home. One letter for each home leads: its message, with what others could be added to it, is under way
  * to the home or to the next relay. The others wait until it is answered, and then the first of them leads. So there is
- * one message for a home under way from each kernel, and the slower the home answers, the more each message has. */
+ * one message for a home under way from each kernel, and the slower the home answers, the more each message has. At the
+ * home letters wait for a worker, which notes them one after the other. */
 #include "mm/seen/gather.h"
 
 #include "kernel/abi/errno.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
 #include "kernel/wait/completion.h"
+#include "kernel/wait/work.h"
 #include "mm/frame/heap.h"
 #include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/slice.h"
 
 enum letter_state { LETTER_WAITS, LETTER_LEADS, LETTER_RIDES };
 
@@ -36,8 +39,11 @@ struct letter {
 };
 
 static gather_note *note_here;
-static struct spinlock lock; /* no other lock is held with it */
-static struct list letters;  /* [k] lock */
+static struct spinlock lock;   /* no other lock is held with it */
+static struct list letters;    /* [k] lock: on their way */
+static struct list arrived;    /* [k] lock: at home here, and not noted yet */
+static bool notes;             /* [k] lock: a worker notes them */
+static struct work note_works; /* submitted when NOTES becomes true */
 
 static bool is_same(const struct msg_space_seen *a, const struct msg_space_seen *b)
 {
@@ -228,6 +234,56 @@ void gather_report(uint32_t home, const struct msg_space_seen *seen, uint32_t co
     *answer = letter.answer;
 }
 
+/* Takes the next letter that has arrived. NULL: there is none, and the worker ends. */
+static struct letter *take_arrived(void)
+{
+    struct letter *letter = NULL;
+
+    spin_lock(&lock);
+    if (list_empty(&arrived)) {
+        notes = false;
+    } else {
+        letter = container_of(arrived.next, struct letter, node);
+        list_remove(&letter->node);
+    }
+    spin_unlock(&lock);
+    return letter;
+}
+
+/* Notes what has arrived, a report at a time: threads here, and other messages, do not wait for more. */
+static void note_arrived(struct work *work)
+{
+    struct letter *letter;
+
+    (void)work;
+    while ((letter = take_arrived()) != NULL) {
+        struct msg_seen_answer answer = {0};
+
+        for (uint32_t i = 0; i < letter->count; i++) {
+            struct msg_seen_answer one;
+
+            note_here(&letter->message.reports[i], 1, &one);
+            answer.soon |= (one.soon & 1) << i;
+            answer.shared |= (one.shared & 1) << i;
+            slice_check();
+        }
+        msg_kept_reply(&letter->kept, &answer, sizeof(answer), free_letter);
+    }
+}
+
+static void arrive(struct letter *letter)
+{
+    bool first;
+
+    spin_lock(&lock);
+    list_append(&arrived, &letter->node);
+    first = !notes;
+    notes = true;
+    spin_unlock(&lock);
+    if (first)
+        work_submit(&note_works);
+}
+
 /* A relay's senders have higher numbers, so that no letter goes round. */
 static bool is_valid(const struct msg *m, const struct msg_seen_list *list)
 {
@@ -247,25 +303,30 @@ static void handle_seen(const struct msg *m)
         msg_reply_error(&m->ticket, -EPROTO);
         return;
     }
-    if (list->home == instance.kernel) {
-        note_here(seen, list->count, &answer);
-        msg_reply(&m->ticket, &answer, sizeof(answer));
+    letter = heap_alloc_unset(sizeof(*letter));
+    if (letter == NULL && list->home != instance.kernel) {
+        msg_reply_error(&m->ticket, -EAGAIN); /* the sender goes to the home itself */
         return;
     }
-    letter = heap_alloc_unset(sizeof(*letter));
     if (letter == NULL) {
-        msg_reply_error(&m->ticket, -EAGAIN); /* the sender goes to the home itself */
+        note_here(seen, list->count, &answer);
+        msg_reply(&m->ticket, &answer, sizeof(answer));
         return;
     }
     letter->own = false;
     begin(letter, list->home, seen, list->count);
     msg_keep(m, &letter->kept, NULL);
-    post(letter);
+    if (list->home == instance.kernel)
+        arrive(letter);
+    else
+        post(letter);
 }
 
 void gather_init(gather_note *note)
 {
     list_init(&letters);
+    list_init(&arrived);
+    note_works = (struct work){.rank = WORK_LEAF, .run = note_arrived};
     note_here = note;
     msg_register(MSG_SPACE_SEEN, handle_seen, sizeof(struct msg_seen_list), sizeof(struct msg_seen_answer));
 }

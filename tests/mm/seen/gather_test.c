@@ -8,9 +8,11 @@
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
 #include "kernel/wait/completion.h"
+#include "kernel/wait/work.h"
 #include "mm/frame/heap.h"
 #include "msg/call.h"
 #include "msg/channel.h"
+#include "msg/slice.h"
 #include "tests/test.h"
 
 #define HOME 0u
@@ -24,6 +26,8 @@ struct instance instance;
 
 static msg_handler handler;
 static uint32_t own_noted; /* reports of spaces that are at home here */
+static struct work *submitted;
+static void (*meanwhile)(void); /* called in a pause of a worker */
 static bool full;          /* there is no memory */
 static long objects;       /* of memory */
 
@@ -137,6 +141,36 @@ static void answer(uint32_t number, uint32_t soon, uint32_t shared, int error)
     message->answer(message->context, message->to, &reply, error != 0 ? error : (int)sizeof(reply));
 }
 
+void work_submit(struct work *work)
+{
+    CHECK(submitted == NULL && work->rank == WORK_LEAF);
+    submitted = work;
+}
+
+static void run_work(void)
+{
+    struct work *work = submitted;
+
+    CHECK(work != NULL);
+    submitted = NULL;
+    work->run(work);
+}
+
+uint64_t rdtsc_unordered(void)
+{
+    return UINT64_MAX;
+}
+
+bool slice_pause(void)
+{
+    void (*now)(void) = meanwhile;
+
+    meanwhile = NULL;
+    if (now != NULL)
+        now();
+    return false;
+}
+
 void completion_signal(struct completion *done)
 {
     done->done = true;
@@ -152,7 +186,7 @@ void msg_wait(struct completion *done, const struct wait_reason *reason)
 
 static void note(const struct msg_space_seen *seen, uint32_t count, struct msg_seen_answer *reply)
 {
-    CHECK_EQ(seen->node, 1);
+    CHECK_EQ(seen->space, 7);
     own_noted += count;
     *reply = (struct msg_seen_answer){1, 3};
 }
@@ -292,6 +326,31 @@ TEST(gather_refused, "no letter goes round, wrong ones are refused, and one with
     CHECK_EQ(sent_count, 0);
     arrive(RELAY, OWN, 0, 2); /* to this kernel itself, by anyone, without memory */
     CHECK(own_noted == 2 && answered[RELAY].error == 0 && answered[RELAY].answer.shared == 3);
+    CHECK(submitted == NULL);
+}
+
+static void arrive_meanwhile(void)
+{
+    arrive(6, OWN, 5, 1);
+}
+
+TEST(gather_home, "at the home one worker notes what comes, in order and with pauses, and another one when it has ended")
+{
+    begin();
+    arrive(RELAY, OWN, 0, 3);
+    arrive(5, OWN, 0, 2);
+    CHECK(own_noted == 0 && answered[RELAY].count == 0);
+    meanwhile = arrive_meanwhile;
+    run_work();
+    CHECK_EQ(own_noted, 6);
+    CHECK(answered[RELAY].answer.soon == 7 && answered[RELAY].answer.shared == 7);
+    CHECK(answered[5].answer.soon == 3 && answered[6].answer.soon == 1);
+    CHECK(submitted == NULL && sent_count == 0);
+    arrive(7, OWN, 9, 1);
+    CHECK_EQ(answered[7].count, 0);
+    run_work();
+    CHECK_EQ(answered[7].count, 1);
+    CHECK_EQ(objects, 0);
 }
 
 TEST(gather_own, "this kernel's own reports go with the others, or are noted at once where this is the home")

@@ -484,6 +484,14 @@ static void set_policy(void *area, int mode, unsigned long nodes)
         MUST(syscall(SYS_mbind, area, MORE * HUGE, mode, &nodes, 65, 0));
 }
 
+static int toucher; /* the kernel */
+
+/* What an area of large pages takes where it is touched, and at home. */
+static long least_kb(void)
+{
+    return MORE * HUGE_KB * (toucher == getpid() >> 16 ? 1 : 2);
+}
+
 /* Memory that this thread touches first is on NODE, and large or not, by a policy of the area (OF_AREA) or the thread.
  */
 static void expect_bound(bool of_area, int node, bool large)
@@ -496,25 +504,42 @@ static void expect_bound(bool of_area, int node, bool large)
         area[page * PAGE] = 1;
     now = huge_kb() - before;
     set_policy(NULL, MPOL_DEFAULT, 0);
-    CHECK(large && !may_be_locked ? now >= MORE * HUGE_KB : large || now == 0, "%ld kB are large", now);
+    CHECK(!large || may_be_locked || now >= least_kb(), "%ld kB are large", now);
     for (long page = 0; page < ALL; page += 37)
         if (!CHECK(node_of(area + page * PAGE) == node, "page %ld is on node %d", page, node_of(area + page * PAGE)))
             break;
     unmap(area);
 }
 
-static void expect_interleaved(bool of_area)
+/* How many pages of the 2 MiB at AREA are on NODE. */
+static long on_node(const char *area, int node)
 {
-    char *area = map_aligned(MORE, PRIVATE, MADV_HUGEPAGE);
-    long found[2] = {0};
+    long found = 0;
+
+    for (long page = 0; page < HUGE_PAGES; page++)
+        found += node_of(area + page * PAGE) == node;
+    return found;
+}
+
+/* Large pages go to the nodes one after the other, as on Linux, and small ones, too. */
+static void expect_interleaved(bool of_area, bool large)
+{
+    char *area = map_aligned(MORE, PRIVATE, large ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+    long before = huge_kb(), now;
 
     set_policy(of_area ? area : NULL, MPOL_INTERLEAVE, 3);
     for (long page = 0; page < ALL; page++)
         area[page * PAGE] = 1;
+    now = huge_kb() - before;
     set_policy(NULL, MPOL_DEFAULT, 0);
-    for (long page = 0; page < ALL; page++)
-        found[node_of(area + page * PAGE) & 1]++;
-    CHECK(found[0] == ALL / 2 && found[1] == ALL / 2, "%ld and %ld pages", found[0], found[1]);
+    CHECK(large ? may_be_locked || now >= least_kb() : now == 0, "%ld kB are large", now);
+    for (long at = 0; at < MORE && (!large || !may_be_locked); at++) {
+        int node = large ? (int)((uintptr_t)(area + at * HUGE) / HUGE % 2) : 0;
+
+        CHECK(on_node(area + at * HUGE, node) == (large ? HUGE_PAGES : HUGE_PAGES / 2), "2 MiB %ld: %ld pages on %d", at,
+              on_node(area + at * HUGE, node), node);
+    }
+    CHECK(audit_own(), "the kernels do not agree");
     unmap(area);
 }
 
@@ -527,9 +552,13 @@ static void test_policy(void)
     for (int kernel = 0; kernel < kernels_count(); kernel++) {
         kernels_go(kernel);
         for (int of_area = 0; of_area < 2; of_area++) {
-            expect_bound(of_area != 0, own_node(), kernels_count() > 1 && !only_alone);
-            expect_bound(of_area != 0, own_node() == 0 ? 1 : 0, false);
-            expect_interleaved(of_area != 0);
+            bool large = kernels_count() == 1 || !only_alone;
+
+            toucher = kernel;
+            expect_bound(of_area != 0, own_node(), large);
+            expect_bound(of_area != 0, own_node() == 0 ? 1 : 0, large);
+            expect_interleaved(of_area != 0, large);
+            expect_interleaved(of_area != 0, false);
         }
     }
     kernels_go(0);
@@ -550,7 +579,7 @@ int main(int argc, char **argv)
         {"move", "a large page can be moved as a whole and in part", test_move},
         {"team", "threads of one kernel that touch 2 MiB first at once get one large page", test_team},
         {"policy",
-         "memory that is bound to a node is there, and large where it is touched; interleaved memory is small",
+         "memory that is bound to a node is there and large, whoever touches it, and large pages are interleaved",
          test_policy},
         {"without", "without memory for large pages there are small ones, and later large ones again", test_without},
     };

@@ -47,8 +47,8 @@ static uint32_t node_of(uint32_t kernel)
 }
 
 /* Cuts the kernels of SET, in order of their nodes, into runs of at most MOST. NODES: a run does not cross a border of
- * nodes. ALONE: each kernel of this node is a run of its own (KERNELS_MAX: none). Returns the number of runs, or LIMIT +
- * 1 if there are more than LIMIT. */
+ * nodes. ALONE: each kernel of this node is a run of its own (KERNELS_MAX: none). Returns the number of runs, or LIMIT
+ * + 1 if there are more than LIMIT. */
 static uint32_t cut(kernel_set set, uint32_t limit, uint32_t most, bool nodes, uint32_t alone, kernel_set *parts)
 {
     uint32_t runs = 0, length = 0, node = 0;
@@ -59,8 +59,7 @@ static uint32_t cut(kernel_set set, uint32_t limit, uint32_t most, bool nodes, u
         if ((set >> kernel & 1) == 0)
             continue;
         set &= ~(1ull << kernel);
-        if (runs == 0 || length == most || (nodes && node_of(kernel) != node) ||
-            node_of(kernel) == alone) {
+        if (runs == 0 || length == most || (nodes && node_of(kernel) != node) || node_of(kernel) == alone) {
             if (runs == limit)
                 return limit + 1;
             parts[runs++] = 0;

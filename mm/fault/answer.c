@@ -123,9 +123,8 @@ static bool may_copy_locked(const struct space *space, const struct area *area, 
     bool owning = (entry & PAGING_SOFT_OWNING) != 0, remote = (entry & PAGING_SOFT_REMOTE) != 0;
 
     return (ask->has & SPACE_HAS_NO_ENTRY) != 0 && ask->spare != 0 && frame_owner(ask->spare) == asker &&
-           owning == !remote &&
-           remote == ((ask->has & SPACE_HAS_COPY) != 0) && others_locked(space, page, asker) == 0 &&
-           mempolicy_accepts_locked(space, area->prot, page, ask->spare);
+           owning == !remote && remote == ((ask->has & SPACE_HAS_COPY) != 0) &&
+           others_locked(space, page, asker) == 0 && mempolicy_accepts_locked(space, area->prot, page, ask->spare);
 }
 
 /* ASKER writes to a copy-on-write page. If no other space has the frame, it may be written to. Otherwise the asker's
@@ -262,8 +261,7 @@ static void answer_locked(struct space *space, const struct msg_space_get *ask, 
     if (entry == NULL || *entry == 0) {
         if (ask->huge != SPACE_HUGE_NO && got->block == SPACE_BLOCK_MAX &&
             huge_wanted_locked(space, area, page, ask->access) &&
-            mempolicy_accepts_block_locked(space, area->prot, page,
-                                           ask->huge == SPACE_HUGE_BLOCK ? ask->spare : 0)) {
+            mempolicy_accepts_block_locked(space, area->prot, page, ask->huge == SPACE_HUGE_BLOCK ? ask->spare : 0)) {
             got->kind = huge_answer_locked(space, area, ask);
             if (got->kind != SPACE_AREA)
                 return;

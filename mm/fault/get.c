@@ -43,15 +43,15 @@ struct space_get {
     struct lease *lease;   /* memory for a lease; NULL: none, or it has been used */
     struct area *area;     /* memory for the page's area; NULL: the area is known, or the memory has been used */
     uint64_t spare;        /* a frame of this kernel, zeroed or not as HAS says; 0: none, or it has been used */
-    uint64_t block;        /* a zeroed block of 2 MiB, perhaps of another kernel, that contains SPARE; 0: none, or it has
-                              been used */
-    uint32_t huge;         /* enum space_huge */
-    uint32_t has;          /* enum space_has */
-    uint32_t runs;         /* the most runs that are wanted */
-    uint64_t taken;        /* space->taken when the question began */
-    uint64_t noted;        /* space->leases.noted when the question began */
-    bool breaks;           /* the page's entry is copy-on-write, and not present while the question is under way */
-    bool lost;             /* the answer, of several slots, was lost for want of memory: it had not taken SPARE */
+    uint64_t block; /* a zeroed block of 2 MiB, perhaps of another kernel, that contains SPARE; 0: none, or it has
+                       been used */
+    uint32_t huge;  /* enum space_huge */
+    uint32_t has;   /* enum space_has */
+    uint32_t runs;  /* the most runs that are wanted */
+    uint64_t taken; /* space->taken when the question began */
+    uint64_t noted; /* space->leases.noted when the question began */
+    bool breaks;    /* the page's entry is copy-on-write, and not present while the question is under way */
+    bool lost;      /* the answer, of several slots, was lost for want of memory: it had not taken SPARE */
     int result;
     struct completion done;
 };

@@ -3,10 +3,12 @@
 
 #include "boot/options/control.h"
 #include "boot/options/options.h"
+#include "kernel/instance/instance.h"
 #include "kernel/instance/window.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
 #include "mm/area/backing.h"
+#include "mm/frame/abroad.h"
 #include "mm/frame/content.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/reference.h"
@@ -164,6 +166,16 @@ bool huge_may_take(const struct area *area, uint64_t page, const uint64_t *leaf)
     return is_empty(leaf);
 }
 
+/* True if all frames of BLOCK, of KERNEL's memory, may be a program's: this kernel's are, if it has given them away. */
+static bool is_given(uint64_t block, uint32_t kernel)
+{
+    bool given = true;
+
+    for (uint64_t at = 0; at < LEAF_SIZE && given && kernel == instance.kernel; at += PAGE_SIZE)
+        given = abroad_count(block + at) != 0;
+    return given;
+}
+
 uint16_t huge_answer_locked(struct space *space, const struct area *area, const struct msg_space_get *ask)
 {
     uint64_t block = ask->spare & ~(LEAF_SIZE - 1);
@@ -172,7 +184,7 @@ uint16_t huge_answer_locked(struct space *space, const struct area *area, const 
     if (ask->huge != SPACE_HUGE_BLOCK)
         return SPACE_WANTS_BLOCK;
     if (ask->spare == 0 || ask->spare - block != (ask->page & (LEAF_SIZE - 1) & ~(PAGE_SIZE - 1)) ||
-        frame_owner(block) != owner || frame_owner(block + LEAF_SIZE - PAGE_SIZE) != owner ||
+        frame_owner(block) != owner || frame_owner(block + LEAF_SIZE - PAGE_SIZE) != owner || !is_given(block, owner) ||
         !fill_locked(space, ask->page, space_entry(space, ask->page, block, area->prot, false, false, 0)))
         return SPACE_AREA;
     return SPACE_TAKEN_BLOCK;

@@ -45,8 +45,8 @@ static uint64_t ask(uint32_t kernel, const struct msg_frame_wanted *wanted, uint
     int length = msg_call(kernel, MSG_FRAME_GIVE, wanted, sizeof(*wanted), &given, sizeof(given),
                           "frame of another kernel", wanted->frame);
 
-    if (length != (int)sizeof(given) || given.count == 0 || given.count > (wanted->run != 0 ? wanted->run : 1) || given.count < wanted->least ||
-        !frame_exists(given.frame) || frame_owner(given.frame) != kernel ||
+    if (length != (int)sizeof(given) || given.count == 0 || given.count > (wanted->run != 0 ? wanted->run : 1) ||
+        given.count < wanted->least || !frame_exists(given.frame) || frame_owner(given.frame) != kernel ||
         frame_owner(given.frame + (given.count - 1) * PAGE_SIZE) != kernel)
         return 0;
     *count = (uint32_t)given.count;

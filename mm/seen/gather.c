@@ -1,8 +1,8 @@
 /* Reports of accesses on their way. See the header. A letter is what one kernel has sent here, or this kernel's driver:
- * reports for one home. One letter for each home leads: its message, with what others could be added to it, is under way
- * to the home or to the next relay. The others wait until it is answered, and then the first of them leads. So there is
- * one message for a home under way from each kernel, and the slower the home answers, the more each message has. At the
- * home letters wait for a worker, which notes them one after the other. */
+ * reports for one home. One letter for each home leads: its message, with what others could be added to it, is under
+ * way to the home or to the next relay. The others wait until it is answered, and then the first of them leads. So
+ * there is one message for a home under way from each kernel, and the slower the home answers, the more each message
+ * has. At the home letters wait for a worker, which notes them one after the other. */
 #include "mm/seen/gather.h"
 
 #include "kernel/abi/errno.h"
@@ -60,8 +60,8 @@ static uint32_t find(const struct message *message, const struct msg_space_seen 
     return at;
 }
 
-/* Adds the reports of LETTER to the message of LEADER; those of one table by kernels of one node become one. False: there
- * is no room for all, and nothing has changed. */
+/* Adds the reports of LETTER to the message of LEADER; those of one table by kernels of one node become one. False:
+ * there is no room for all, and nothing has changed. */
 static bool add_locked(struct letter *leader, struct letter *letter)
 {
     struct message *message = &leader->message;
@@ -116,8 +116,8 @@ static void free_letter(struct msg_kept *kept)
     heap_free(letter, sizeof(*letter));
 }
 
-/* LETTER, which is in no list, is answered by ANSWER to the message in which it was, or has failed with ERROR (ANSWER is
- * NULL). It is not to be used afterwards. */
+/* LETTER, which is in no list, is answered by ANSWER to the message in which it was, or has failed with ERROR (ANSWER
+ * is NULL). It is not to be used afterwards. */
 static void end(struct letter *letter, const struct msg_seen_answer *answer, int error)
 {
     struct msg_seen_answer own = {0};

@@ -78,6 +78,7 @@ static inline void seen_add(struct msg_space_seen *seen, uint32_t page)
 }
 
 _Static_assert(sizeof(struct msg_space_seen) == 88 && sizeof(struct msg_seen_list) == 8 &&
-                   sizeof(struct msg_seen_answer) == 8 && sizeof(struct msg_space_see_soon) == 8, "wire format");
+                   sizeof(struct msg_seen_answer) == 8 && sizeof(struct msg_space_see_soon) == 8,
+               "wire format");
 
 #endif

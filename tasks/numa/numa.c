@@ -41,9 +41,9 @@ static bool is_on(void)
 /* What is known of a space, and what a look at it has found. */
 struct look {
     uint32_t home;
-    bool wanted;            /* it has a policy */
-    uint64_t waited;        /* ns: for answers to reports */
-    bool soon;              /* the home is about to decide, or has just decided, about memory that was used */
+    bool wanted;               /* it has a policy */
+    uint64_t waited;           /* ns: for answers to reports */
+    bool soon;                 /* the home is about to decide, or has just decided, about memory that was used */
     struct period_found found; /* LOCAL and REMOTE of this space, so far */
     uint32_t reports_home;     /* to which the COUNT reports go that have not been sent */
     uint32_t count;

@@ -251,7 +251,8 @@ static void check_tree(void)
     }
 }
 
-TEST(tree, "what comes to a kernel from all others comes by at most 8 of them, and always from higher numbers to lower ones")
+TEST(tree,
+     "what comes to a kernel from all others comes by at most 8 of them, and always from higher numbers to lower ones")
 {
     static const uint32_t choices[] = {1, 2, 3, 4, 8, 16, 33, 64};
 

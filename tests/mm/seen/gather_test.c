@@ -28,8 +28,8 @@ static msg_handler handler;
 static uint32_t own_noted; /* reports of spaces that are at home here */
 static struct work *submitted;
 static void (*meanwhile)(void); /* called in a pause of a worker */
-static bool full;          /* there is no memory */
-static long objects;       /* of memory */
+static bool full;               /* there is no memory */
+static long objects;            /* of memory */
 
 /* Messages under way. */
 static struct sent {
@@ -82,8 +82,7 @@ void msg_ask(struct msg_asking *asking, uint32_t kernel, enum msg_type type, con
     struct sent *message = &sent[sent_count++];
 
     CHECK(sent_count <= MESSAGES && type == MSG_SPACE_SEEN && length <= sizeof(message->bytes));
-    *message =
-        (struct sent){.asking = asking, .to = kernel, .length = length, .answer = answer, .context = context};
+    *message = (struct sent){.asking = asking, .to = kernel, .length = length, .answer = answer, .context = context};
     memcpy(message->bytes, data, length);
 }
 
@@ -277,7 +276,8 @@ TEST(gather_full, "reports for which a message has no room wait for the next one
     CHECK_EQ(objects, 0);
 }
 
-TEST(gather_dead_relay, "what a relay does not take goes to the home itself, and is lost if that does not take it either")
+TEST(gather_dead_relay,
+     "what a relay does not take goes to the home itself, and is lost if that does not take it either")
 {
     begin();
     arrive(4, HOME, 0, 1);
@@ -334,7 +334,8 @@ static void arrive_meanwhile(void)
     arrive(6, OWN, 5, 1);
 }
 
-TEST(gather_home, "at the home one worker notes what comes, in order and with pauses, and another one when it has ended")
+TEST(gather_home,
+     "at the home one worker notes what comes, in order and with pauses, and another one when it has ended")
 {
     begin();
     arrive(RELAY, OWN, 0, 3);

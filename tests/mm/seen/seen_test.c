@@ -332,7 +332,8 @@ TEST(seen_lists, "each report of a message has a bit of its own, and one that is
     end();
 }
 
-TEST(seen_tells, "kernels of whose node's memory others begin to use some are told to look soon, once, and this one looks")
+TEST(seen_tells,
+     "kernels of whose node's memory others begin to use some are told to look soon, once, and this one looks")
 {
     static const struct plan_kernel kernels[] = {{.node = 0}, {.node = 0}, {.node = 1}, {.node = 1}, {.node = 2}};
 

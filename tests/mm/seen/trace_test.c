@@ -1,8 +1,7 @@
 /* Each policy on recorded traces (tests/mm/seen/data; the head of each file has the commands that made it): what it
  * decides at each report is what its rule says, as it is written down here once more, and what its placement costs is
- * held against the best placement for the whole trace, which tools/hosttools/measure/optimum.py has found, too. Run from
- * the project's folder.
- * sources: mm/seen/choice.c kernel/lib/string.c */
+ * held against the best placement for the whole trace, which tools/hosttools/measure/optimum.py has found, too. Run
+ * from the project's folder. sources: mm/seen/choice.c kernel/lib/string.c */
 #include "mm/seen/choice.h"
 
 #include <stdio.h>
@@ -408,7 +407,8 @@ TEST(trace_rules, "each policy decides at each report of each recorded trace wha
     }
 }
 
-TEST(trace_bound, "kettle costs at most 6 % more than blocks on their best nodes in each period, and less than fixed ones")
+TEST(trace_bound,
+     "kettle costs at most 6 % more than blocks on their best nodes in each period, and less than fixed ones")
 {
     for (size_t i = 0; i < HISTORIES; i++) {
         struct outcome kettle, first;

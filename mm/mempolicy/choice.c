@@ -11,7 +11,7 @@ static uint32_t count_of(uint64_t nodes)
 }
 
 /* Returns the node at position INDEX of NODES, modulo their number. NODES is not empty. */
-static uint32_t nth(uint64_t nodes, uint32_t index)
+static uint32_t nth(uint64_t nodes, uint64_t index)
 {
     uint32_t count = count_of(nodes);
 
@@ -91,7 +91,7 @@ static uint64_t nodes_of(const struct policy *policy, uint64_t index, bool *stri
     case POLICY_BIND:
         return policy->nodes;
     case POLICY_INTERLEAVE: /* by the address, so that it does not matter which kernel touches the page first */
-        return 1ull << nth(policy->nodes, (uint32_t)(index % count_of(policy->nodes)));
+        return 1ull << nth(policy->nodes, index);
     case POLICY_WEIGHTED:
         return 1ull << weighted(policy->nodes, index);
     default:

@@ -1,7 +1,9 @@
 /* Each policy on recorded traces (tests/mm/seen/data; the head of each file has the commands that made it): what it
  * decides at each report is what its rule says, as it is written down here once more, and what its placement costs is
  * held against the best placement for the whole trace, which tools/hosttools/measure/optimum.py has found, too. Run
- * from the project's folder. sources: mm/seen/choice.c kernel/lib/string.c */
+ * from the project's folder.
+ *
+ * sources: mm/seen/choice.c kernel/lib/string.c */
 #include "mm/seen/choice.h"
 
 #include <stdio.h>

@@ -222,8 +222,9 @@ static void follow(uint64_t id)
     group_put(group);
 }
 
-/* The lowest id of a space here that is not below FROM, and its pages of other nodes so far. False: there is none. */
-static bool next_space(uint64_t from, uint64_t *id, struct look *look)
+/* The lowest id of a space here that is not below FROM, and its pages of other nodes so far. CALM: this look comes
+ * after a period that is so long only where no other node has a share. False: there is none. */
+static bool next_space(uint64_t from, uint64_t *id, struct look *look, bool calm)
 {
     struct space *space = space_next(from);
 
@@ -232,6 +233,11 @@ static bool next_space(uint64_t from, uint64_t *id, struct look *look)
     *id = space->id;
     look->soon = false;
     look_begin(look, space);
+    if (calm && look->wanted) {
+        spin_lock(&space->lock);
+        space->stats.seen_calm++;
+        spin_unlock(&space->lock);
+    }
     space_put(space);
     return true;
 }
@@ -265,10 +271,10 @@ static uint64_t at_least(uint64_t wait)
 
 static void fire(struct timer *fired)
 {
-    bool remote = false, wanted = is_on();
+    bool remote = false, wanted = is_on(), calm = period > PERIOD_MOST * shortest;
     struct look look = {0};
 
-    for (uint64_t id = 0; next_space(id, &id, &look); id++) {
+    for (uint64_t id = 0; next_space(id, &id, &look, calm); id++) {
         if (!look.wanted)
             continue;
         wanted = true;

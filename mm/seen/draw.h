@@ -47,6 +47,12 @@ static inline uint32_t seen_tally_size(uint32_t nodes)
     return (uint32_t)(sizeof(struct seen_tally) + nodes * sizeof(uint64_t));
 }
 
+/* Whether there is anything in TALLY that would be elsewhere if the kernel did not use it: its threads may be drawn. */
+static inline bool seen_tally_leaves(const struct seen_tally *tally)
+{
+    return tally->now != 0;
+}
+
 /* The kernel of TALLY was seen to use what USE says. */
 void seen_tally_see(struct seen_tally *tally, const struct seen_use *use, seen_distances distance);
 /* A period is over: nothing is counted yet. What was refused is remembered. */

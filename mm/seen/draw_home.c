@@ -58,6 +58,11 @@ void draw_note_locked(struct space *space, const struct seen_policy *policy, con
         use.copied = block->replicated || block->written == 0;
     }
     seen_tally_see(tally, &use, instance.plan.distance);
+    if (!seen_tally_leaves(tally) || space->seen->draws)
+        return;
+    space->seen->draws = true;
+    if (seen_soon != NULL)
+        seen_soon(); /* tallies are read after a look */
 }
 
 bool draw_waits_locked(const struct seen *seen, const struct seen_block *block, uint32_t here)
@@ -71,12 +76,14 @@ static bool choose_locked(struct seen *seen, uint32_t age, struct seen_draw *dra
 {
     bool found = false;
 
+    seen->draws = false;
     for (uint32_t kernel = 0; kernel < instance.plan.kernel_count; kernel++) {
         struct seen_tally *tally = seen->tallies[kernel];
         struct seen_draw one = {.kernel = kernel};
 
         if (tally == NULL)
             continue;
+        seen->draws |= seen_tally_leaves(tally);
         if (age >= seen->draw_age && !is_refused(tally->refused, age) &&
             seen_tally_draws(tally, nodes(), node_of(kernel), instance.plan.distance, &one) &&
             (!found || one.part < draw->part)) {
@@ -86,6 +93,16 @@ static bool choose_locked(struct seen *seen, uint32_t age, struct seen_draw *dra
         seen_tally_clear(tally, nodes());
     }
     return found;
+}
+
+bool seen_draws(struct space *space)
+{
+    bool draws;
+
+    spin_lock(&space->lock);
+    draws = space->seen != NULL && space->seen->draws;
+    spin_unlock(&space->lock);
+    return draws;
 }
 
 bool seen_draw_next(struct space *space, struct seen_draw *draw)

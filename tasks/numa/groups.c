@@ -24,18 +24,20 @@ static bool count_locked(struct group *group, struct msg_space_groups *out)
     return any;
 }
 
-void numa_tell_groups(uint64_t id, uint32_t home)
+bool numa_tell_groups(uint64_t id, uint32_t home)
 {
     struct msg_space_groups out = {.space = id, .kernel = instance.kernel};
     struct group *group = group_find((uint32_t)id);
-    bool any;
+    bool any, told;
 
     if (group == NULL)
-        return;
+        return false;
     spin_lock(&group->lock);
     any = count_locked(group, &out);
     spin_unlock(&group->lock);
-    if (any || group->numa_told)
+    told = any || group->numa_told;
+    if (told)
         group->numa_told = !groups_tell(home, &out) || any;
     group_put(group);
+    return told;
 }

@@ -25,7 +25,7 @@
 #define HUGE_BYTES 0x200000ul
 #define LOOKS 4
 #define PERIOD "20"              /* ms between two looks, at least */
-#define LONGEST (300 * 1000000l) /* ns: more than ten times that */
+#define LONGEST (300 * 1000000l) /* ns: more than ten times that, where several nodes use memory */
 #define LOOKS_MANY 40
 #define STUCK (2200 * 1000000l) /* ns: at least as long what could not move is not to move again */
 #define OTHERS 16               /* decisions in a look about what all threads of this program use */
@@ -608,6 +608,24 @@ static void test_none(void)
     end(&thread);
 }
 
+/* Where memory is used by its own node alone, looks come to be farther apart than they are where several nodes use it;
+ * when another node begins to use it, it is found all the same. */
+static void test_calm(void)
+{
+    struct thread thread;
+    int node, kernel = far(&node);
+    unsigned long calm = events_of(0, "seen_calm");
+
+    if (!begin(&thread, 0, "numa=kettle"))
+        return;
+    UNTIL(events_of(0, "seen_calm") > calm, "looks that are far apart");
+    end(&thread);
+    if (kernel == 0 || !begin(&thread, kernel, "numa=kettle"))
+        return;
+    UNTIL(on_node(node) == PAGES, "memory that another node uses after a while without any");
+    end(&thread);
+}
+
 static char *top; /* in the last pages of the address space */
 
 static void reader(struct thread *thread)
@@ -706,6 +724,8 @@ int main(int argc, char **argv)
         {"fixed", "what cannot move is not decided anew in each look", test_fixed},
         {"vain", "shared memory that was to have copies in vain still comes to its only user", test_vain},
         {"stays", "memory that its own node uses stays", test_stays},
+        {"calm", "looks are far apart where no other node has a share, and memory that gets another user follows it",
+         test_calm},
         {"top", "the last block of the address space follows its user, too", test_top},
         {"told", "/proc tells what was seen, and a wrong policy is refused", test_told},
     };

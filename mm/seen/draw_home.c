@@ -42,9 +42,10 @@ static uint64_t nodes_of(kernel_set kernels)
 }
 
 void draw_note_locked(struct space *space, const struct seen_policy *policy, const struct msg_space_seen *seen,
-                      const struct seen_block *block, uint32_t here, uint32_t pages, uint32_t size)
+                      const struct seen_block *block, uint32_t here, uint32_t pages, uint64_t bytes, bool stays)
 {
-    struct seen_use use = {.node = seen->node, .here = here, .weight = pages * size};
+    struct seen_use use = {
+        .node = seen->node, .here = here, .weight = pages * (uint32_t)(bytes / PAGE_SIZE), .stays = stays};
     struct seen_tally *tally;
 
     /* A kernel of several nodes has threads on each of them: nothing is known of one. */
@@ -55,7 +56,8 @@ void draw_note_locked(struct space *space, const struct seen_policy *policy, con
         return;
     if (block != NULL) {
         use.others = nodes_of((block->kernels[0] | block->kernels[1]) & ~(1ull << seen->kernel));
-        use.copied = block->replicated || block->written == 0;
+        use.stays |= block->tried == SEEN_ANY_NODE && block->age - block->tried_age < SEEN_STUCK;
+        use.copied = block->replicated || (block->written == 0 && !stays);
     }
     seen_tally_see(tally, &use, instance.plan.distance);
     if (!seen_tally_leaves(tally) || space->seen->draws)
@@ -114,8 +116,9 @@ bool seen_draw_next(struct space *space, struct seen_draw *draw)
     if (space->seen != NULL && space->seen->tally_age != age) {
         if (age < space->seen->tally_age)
             space->seen->draw_age = 0; /* the length of a period has changed */
+        /* what was seen before the table was made is in none of its first tallies */
+        found = choose_locked(space->seen, age, draw) && space->seen->tally_age != 0;
         space->seen->tally_age = age;
-        found = choose_locked(space->seen, age, draw);
     }
     space->stats.draws_wanted += found;
     spin_unlock(&space->lock);

@@ -185,13 +185,27 @@ static void begin(struct letter *letter, uint32_t home, const struct msg_space_s
     list_init(&letter->node);
 }
 
+/* Notes COUNT reports from SEEN on, a report at a time: threads here, and messages, do not wait for more. */
+static void note_all(const struct msg_space_seen *seen, uint32_t count, struct msg_seen_answer *answer)
+{
+    *answer = (struct msg_seen_answer){0};
+    for (uint32_t i = 0; i < count; i++) {
+        struct msg_seen_answer one;
+
+        note_here(&seen[i], &one);
+        answer->soon |= (one.soon & 1) << i;
+        answer->shared |= (one.shared & 1) << i;
+        slice_check();
+    }
+}
+
 void gather_report(uint32_t home, const struct msg_space_seen *seen, uint32_t count, struct msg_seen_answer *answer)
 {
     struct wait_reason reason = {.what = "accesses that were seen", .kernel = (int32_t)home, .key = seen->start};
     struct letter letter = {.own = true};
 
     if (home == instance.kernel) {
-        note_here(seen, count, answer);
+        note_all(seen, count, answer);
         return;
     }
     begin(&letter, home, seen, count);
@@ -217,23 +231,15 @@ static struct letter *take_arrived(void)
     return letter;
 }
 
-/* Notes what has arrived, a report at a time: threads here, and other messages, do not wait for more. */
 static void note_arrived(struct work *work)
 {
     struct letter *letter;
 
     (void)work;
     while ((letter = take_arrived()) != NULL) {
-        struct msg_seen_answer answer = {0};
+        struct msg_seen_answer answer;
 
-        for (uint32_t i = 0; i < letter->count; i++) {
-            struct msg_seen_answer one;
-
-            note_here(&letter->message.reports[i], 1, &one);
-            answer.soon |= (one.soon & 1) << i;
-            answer.shared |= (one.shared & 1) << i;
-            slice_check();
-        }
+        note_all(letter->message.reports, letter->count, &answer);
         msg_kept_reply(&letter->kept, &answer, sizeof(answer), free_letter);
     }
 }
@@ -263,7 +269,6 @@ static void handle_seen(const struct msg *m)
 {
     const struct msg_seen_list *list = m->data;
     const struct msg_space_seen *seen = (const struct msg_space_seen *)(const void *)(list + 1);
-    struct msg_seen_answer answer = {0};
     struct letter *letter;
 
     if (!is_valid(m, list)) {
@@ -271,13 +276,9 @@ static void handle_seen(const struct msg *m)
         return;
     }
     letter = heap_alloc_unset(sizeof(*letter));
-    if (letter == NULL && list->home != instance.kernel) {
-        msg_reply_error(&m->ticket, -EAGAIN); /* the sender goes to the home itself */
-        return;
-    }
     if (letter == NULL) {
-        note_here(seen, list->count, &answer);
-        msg_reply(&m->ticket, &answer, sizeof(answer));
+        msg_reply_error(&m->ticket,
+                        -EAGAIN); /* a relay's sender goes to the home itself, the home's loses an observation */
         return;
     }
     letter->own = false;

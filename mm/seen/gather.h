@@ -11,9 +11,9 @@
  * space, whose end would spin for it. Tasks only. */
 void gather_report(uint32_t home, const struct msg_space_seen *seen, uint32_t count, struct msg_seen_answer *answer);
 
-/* The home's part: notes the COUNT reports SEEN. Those of a space that is not at home here, or wrong ones, are left
- * out. Does not wait. Registered once. */
-typedef void gather_note(const struct msg_space_seen *seen, uint32_t count, struct msg_seen_answer *answer);
+/* The home's part: notes the report SEEN; *ANSWER: bit 0 of each. One of a space that is not at home here, or a wrong
+ * one, is left out. Does not wait. Registered once. */
+typedef void gather_note(const struct msg_space_seen *seen, struct msg_seen_answer *answer);
 void gather_init(gather_note *note);
 
 #endif

@@ -331,7 +331,7 @@ static bool note_block_locked(struct space *space, const struct msg_space_seen *
     if (policy->choose == NULL)
         return false;
     if (here == nodes() || (here == node && !known)) { /* leased memory is its user's alone, too */
-        draw_note_locked(space, policy, seen, NULL, node, told->pages, told->place.size);
+        draw_note_locked(space, policy, seen, NULL, node, told->pages, told->bytes, false);
         return false; /* memory that its own node alone uses is not worth a word */
     }
     block = record(space, told->place, bytes, age);
@@ -342,7 +342,8 @@ static bool note_block_locked(struct space *space, const struct msg_space_seen *
     seen_age(space->seen, block, age);
     seen_block_see(block, space->seen->load, node, told->pages, told->written, age);
     block->kernels[0] |= 1ull << seen->kernel;
-    draw_note_locked(space, policy, seen, block, here, told->pages, told->place.size);
+    draw_note_locked(space, policy, seen, block, here, told->pages, told->bytes,
+                     policy->draws && may_follow_locked(space, told->start, told->start + told->bytes) == 0);
     /* as if it were not to move yet: that is decided anew */
     seen_block_place(block, nodes(), space->seen->load, here, clock_now());
     to = choose(space, policy, block, here, node, told->pages);
@@ -376,6 +377,19 @@ static bool adapt_locked(struct space *space, const struct msg_space_seen *seen,
         return false;
     seen_region_see(region, seen, age);
     return seen_adapt(space, region, age);
+}
+
+/* Blocks adapt, and what SEEN has used is its node's alone: it is worth no record, but keeps threads where they are. */
+static void note_own_locked(struct space *space, const struct msg_space_seen *seen)
+{
+    for (uint32_t page = 0; page < LEAF_ENTRIES; page += SEEN_BLOCK_PAGES) {
+        uint64_t start = seen->start + page * PAGE_SIZE;
+        uint32_t pages = seen_pages(seen, page, SEEN_BLOCK_PAGES);
+
+        if (pages != 0)
+            draw_note_locked(space, policy_of_locked(space, start, start + PART_BYTES), seen, NULL, seen->node, pages,
+                             PART_BYTES, false);
+    }
 }
 
 /* The block of SEEN, of BYTES or as its region says, in which PAGE is, as it was used. */
@@ -417,8 +431,10 @@ static void note_some(struct space *space, const struct msg_space_seen *seen, ui
     age = (uint32_t)(clock_now() / seen_half_ns);
     seen_refresh_locked(space);
     seen_forget_others(space, bytes);
-    if (bytes == 0 && *page == 0 && !adapt_locked(space, seen, age))
+    if (bytes == 0 && *page == 0 && !adapt_locked(space, seen, age)) {
+        note_own_locked(space, seen);
         *page = LEAF_ENTRIES;
+    }
     for (uint32_t held = 0; *page < LEAF_ENTRIES && held < HELD_MOST;) {
         struct told told;
         uint32_t count, every;
@@ -443,9 +459,9 @@ static void note_some(struct space *space, const struct msg_space_seen *seen, ui
     spin_unlock(&space->lock);
 }
 
-/* Notes SEEN, report I of those that ANSWER is for. Threads here that fault wait only while some of its blocks are
+/* Notes SEEN; ANSWER: its bit. Threads here that fault wait only while some of its blocks are
  * noted. */
-static void note(struct space *space, const struct msg_space_seen *seen, struct msg_seen_answer *answer, uint32_t i)
+static void note(struct space *space, const struct msg_space_seen *seen, struct msg_seen_answer *answer)
 {
     struct noted noted = {0};
     uint64_t bytes = seen_block_bytes;
@@ -453,8 +469,8 @@ static void note(struct space *space, const struct msg_space_seen *seen, struct 
 
     while (page < LEAF_ENTRIES)
         note_some(space, seen, bytes, &page, &noted);
-    answer->soon |= (uint32_t)noted.soon << i;
-    answer->shared |= (uint32_t)(noted.shared != 0 && SEEN_PART * noted.shared >= noted.used) << i;
+    answer->soon = noted.soon;
+    answer->shared = noted.shared != 0 && SEEN_PART * noted.shared >= noted.used;
 }
 
 void seen_mapped_locked(const struct space *space, uint64_t frame)
@@ -579,18 +595,16 @@ static bool is_valid(const struct space *space, const struct msg_space_seen *see
 }
 
 /* A report of a space that is not at home here any more costs an observation, and so does a wrong one. */
-static void note_list(const struct msg_space_seen *seen, uint32_t count, struct msg_seen_answer *answer)
+static void note_report(const struct msg_space_seen *seen, struct msg_seen_answer *answer)
 {
-    *answer = (struct msg_seen_answer){0};
-    for (uint32_t i = 0; i < count; i++) {
-        struct space *space = space_get(seen[i].space);
+    struct space *space = space_get(seen->space);
 
-        if (space == NULL)
-            continue;
-        if (is_valid(space, &seen[i]))
-            note(space, &seen[i], answer, i);
-        space_put(space);
-    }
+    *answer = (struct msg_seen_answer){0};
+    if (space == NULL)
+        return;
+    if (is_valid(space, seen))
+        note(space, seen, answer);
+    space_put(space);
 }
 
 static void handle_look(const struct msg *m)
@@ -623,7 +637,7 @@ void seen_tell(kernel_set kernels, uint64_t id)
 
 void seen_init(void)
 {
-    gather_init(note_list);
+    gather_init(note_report);
     groups_init();
     msg_register(MSG_SPACE_SEE_SOON, handle_look, sizeof(struct msg_space_see_soon), 0);
 }

@@ -289,8 +289,28 @@ static bool is_watched(uint64_t id)
     return watched;
 }
 
+/* A look is over that ends a period. REMOTE: as period_after's SOON. What soon() does meanwhile on another CPU, for
+ * memory that others begin to use, is not put off: it is told once. */
+static void next_period(bool remote, const struct period_found *found)
+{
+    uint64_t before = period, next = period_after(before, shortest, remote, found);
+
+    __atomic_compare_exchange_n(&period, &before, next, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
+static void arm(void)
+{
+    uint64_t armed;
+
+    do {
+        armed = period;
+        timer_arm(&timer, looked + at_least(armed));
+    } while (period != armed);
+}
+
 static void fire(struct timer *fired)
 {
+    (void)fired;
     bool remote = false, wanted = is_on(), calm = period > PERIOD_MOST * shortest;
     struct look look = {0};
 
@@ -308,9 +328,9 @@ static void fire(struct timer *fired)
     }
     looked = clock_now();
     answered = look.waited;
-    period = period_after(period, shortest, remote, &look.found);
+    next_period(remote, &look.found);
     if (wanted)
-        timer_arm(fired, looked + at_least(period));
+        arm();
 }
 
 /* A kernel that has lengthened its period does not wait for its end when it begins to use another node's memory, or

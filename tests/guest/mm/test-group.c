@@ -84,7 +84,7 @@ static long on_node(int node)
 
 static bool begin(void)
 {
-    words = (atomic_long *)(void *)spread_memory_map(PAGES, PRIVATE);
+    words = (atomic_long *)(void *)spread_memory_map_blocks(PAGES, PRIVATE);
     if (words == NULL)
         return false;
     atomic_store(&over, false);
@@ -161,6 +161,8 @@ static void test_most(void)
         CHECK(kettle_group_join(atomic_load(&users[i].tid), GROUP) == 0, "%s", strerror(errno));
     CHECK(kettle_block_gather(words, PAGES * PAGE, GROUP) == 0, "%s", strerror(errno));
     CHECK(kettle_numa(0, "group") == 0, "%s", strerror(errno));
+    looks = events_of(kettle_kernel(), "seen_looks");
+    UNTIL(events_of(kettle_kernel(), "seen_looks") >= looks + 2, "the home knows where all are");
     go(0, kernel);
     decided = events_everywhere("seen_decided");
     looks = events_everywhere("seen_remote");

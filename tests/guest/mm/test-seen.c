@@ -82,26 +82,10 @@ static int node_here(void)
     return syscall(SYS_getcpu, &cpu, &node, NULL) == 0 ? (int)node : -1;
 }
 
-/* New pages of TYPE, which begin a block: one that begins with another page, such as a thread's stack, is where that
- * is. NULL after a note. */
-static long *map_words(int type)
-{
-    char *at = spread_memory_map(PAGES + BLOCK, type);
-    size_t before = -(uintptr_t)at % (size_t)(BLOCK * PAGE), behind = (size_t)(BLOCK * PAGE) - before;
-
-    if (at == NULL)
-        return NULL;
-    if (before != 0)
-        munmap(at, before);
-    if (behind != 0)
-        munmap(at + before + PAGES * PAGE, behind);
-    return (long *)(void *)(at + before);
-}
-
 /* A thread on kernel INDEX uses memory that the main thread has touched on kernel 0. */
 static bool begin(struct thread *thread, int index, const char *policy)
 {
-    words = map_words(PRIVATE);
+    words = (long *)(void *)spread_memory_map_blocks(PAGES, PRIVATE);
     if (words == NULL || !CHECK(kettle_control(policy) == 0, "%s: %s", policy, strerror(errno)))
         return false;
     atomic_store(&over, false);
@@ -290,7 +274,7 @@ static void test_adaptive(void)
     }
     home = node_here();
     splits = events_everywhere("seen_splits");
-    words = map_words(PRIVATE);
+    words = (long *)(void *)spread_memory_map_blocks(PAGES, PRIVATE);
     if (words == NULL ||
         !CHECK(kettle_control("numablock=adaptive") == 0 && kettle_control("numa=share") == 0, "%s", strerror(errno)))
         return;
@@ -546,7 +530,7 @@ static void test_vain(void)
         tap_skip("one node, or one kernel");
         return;
     }
-    words = map_words(SHARED);
+    words = (long *)(void *)spread_memory_map_blocks(PAGES, SHARED);
     if (words == NULL)
         return;
     for (long i = 0; i < PAGES; i++)

@@ -164,11 +164,11 @@ void msg_wait(struct completion *done, const struct wait_reason *reason)
     CHECK(done->done);
 }
 
-static void note(const struct msg_space_seen *seen, uint32_t count, struct msg_seen_answer *reply)
+static void note(const struct msg_space_seen *seen, struct msg_seen_answer *reply)
 {
     CHECK_EQ(seen->space, 7);
-    own_noted += count;
-    *reply = (struct msg_seen_answer){1, 3};
+    own_noted++;
+    *reply = (struct msg_seen_answer){1, 1};
 }
 
 static void begin(void)
@@ -310,8 +310,8 @@ TEST(gather_refused, "no letter goes round, wrong ones are refused, and one with
     arrive(8, HOME, 0, 1);
     CHECK_EQ(answered[8].error, -EAGAIN);
     CHECK_EQ(sent_count, 0);
-    arrive(RELAY, OWN, 0, 2); /* to this kernel itself, by anyone, without memory */
-    CHECK(own_noted == 2 && answered[RELAY].error == 0 && answered[RELAY].answer.shared == 3);
+    arrive(RELAY, OWN, 0, 2); /* to this kernel itself, by anyone: none is noted in the handler */
+    CHECK(own_noted == 0 && answered[RELAY].error == -EAGAIN);
     CHECK(submitted == NULL);
 }
 
@@ -340,6 +340,13 @@ TEST(gather_home,
     CHECK_EQ(heap_objects, 0);
 }
 
+static uint32_t noted_at_pause;
+
+static void note_pause(void)
+{
+    noted_at_pause = own_noted;
+}
+
 TEST(gather_own, "this kernel's own reports go with the others, or are noted at once where this is the home")
 {
     struct msg_space_seen seen[2] = {{.space = 7, .start = 1, .node = 1}, {.space = 7, .start = 2, .node = 1}};
@@ -349,7 +356,9 @@ TEST(gather_own, "this kernel's own reports go with the others, or are noted at 
     heap_left = 0;
     gather_report(HOME, seen, 2, &reply);
     CHECK(reply.soon == 2 && reply.shared == 1);
+    meanwhile = note_pause;
     gather_report(OWN, seen, 2, &reply);
-    CHECK(own_noted == 2 && reply.soon == 1 && reply.shared == 3);
+    CHECK(own_noted == 2 && reply.soon == 3 && reply.shared == 3);
+    CHECK_EQ(noted_at_pause, 1); /* others do not wait for both */
     CHECK_EQ(sent_count, 1);
 }

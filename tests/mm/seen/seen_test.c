@@ -72,11 +72,11 @@ static void note_soon(void)
     soon++;
 }
 
-static gather_note *note_list;
+static gather_note *note_report;
 
 void gather_init(gather_note *note)
 {
-    note_list = note;
+    note_report = note;
 }
 
 uint64_t policy_machine_nodes(void)
@@ -106,7 +106,7 @@ static void put_pages(uint32_t first, uint32_t end, uint32_t node)
 /* A space whose memory has the policy NAME, in blocks of BYTES (0: adaptive). */
 static void begin_with(const char *name, uint64_t bytes)
 {
-    if (note_list == NULL)
+    if (note_report == NULL)
         seen_init();
     if (space.seen != NULL)
         seen_destroy(&space);
@@ -126,7 +126,20 @@ static struct msg_seen_answer answer; /* to the last report */
 
 static void tell(const struct msg_space_seen *seen)
 {
-    note_list(seen, 1, &answer);
+    note_report(seen, &answer);
+}
+
+/* COUNT reports, a bit of the answer for each. */
+static void tell_all(const struct msg_space_seen *seen, uint32_t count)
+{
+    struct msg_seen_answer all = {0};
+
+    for (uint32_t i = 0; i < count; i++) {
+        tell(&seen[i]);
+        all.soon |= answer.soon << i;
+        all.shared |= answer.shared << i;
+    }
+    answer = all;
 }
 
 /* A look of NODE has found the pages [FIRST, END) of the first table used. Returns whether others have a share. */
@@ -336,14 +349,14 @@ TEST(seen_lists, "each report of a message has a bit of its own, and one that is
     put_page(START + LEAF_SIZE, 1, 0);
     for (uint32_t i = 0; i < 4; i++)
         seen_add(&seen[i], 0);
-    note_list(seen, 4, &answer);
+    tell_all(seen, 4);
     CHECK_EQ(answer.soon, 1);
     CHECK_EQ(answer.shared, 1);
     seen[3].node = 2;
-    note_list(seen, 4, &answer);
+    tell_all(seen, 4);
     CHECK_EQ(answer.shared, 9);
     space.home = 1; /* it has moved */
-    note_list(seen, 4, &answer);
+    tell_all(seen, 4);
     CHECK(answer.shared == 0 && answer.soon == 0);
     space.home = 0;
     end();
@@ -497,6 +510,33 @@ TEST(seen_draws_far, "a thread is drawn to who looks five periods apart, as well
         drawn = seen_draw_next(&space, &draw);
     }
     CHECK(drawn && draw.kernel == 2 && draw.node == 0);
+    end();
+}
+
+TEST(seen_draws_adaptive, "with blocks that adapt, memory without records keeps a thread where it is, too")
+{
+    struct seen_draw draw;
+    uint32_t drawn = 0;
+
+    for (uint32_t own = 0; own < 2; own++) {
+        bool any = false;
+
+        begin_drawing("kettle");
+        seen_block_bytes = 0;
+        for (uint32_t at = 0; at < 4; at++) {
+            struct msg_space_seen seen = {
+                .space = space.id, .start = START + LEAF_SIZE, .node = 1, .kernel = 2, .written = UINT32_MAX};
+
+            for (uint32_t page = 0; page < LEAF_ENTRIES; page++)
+                seen_add(&seen, page);
+            put_page(START + LEAF_SIZE, 1, 0);
+            for (uint32_t look = 0; own != 0 && look < 10; look++)
+                tell(&seen);
+            any |= period(1 << 0 | 1 << 2, 64, &draw);
+        }
+        drawn |= (uint32_t)any << own;
+    }
+    CHECK_EQ(drawn, 1);
     end();
 }
 

@@ -25,7 +25,8 @@ extern "C" {
 /* Moves the calling thread to KERNEL and returns 0 there. Registers, memory, descriptors, process id and
  * thread id are the same before and after; so is everything else that a program can observe, except speed: the
  * first access to a page on the new kernel fetches its mapping. A move to the kernel that the thread is on succeeds at
- * once.
+ * once. With numa=kettle the thread stays there until its affinity is set, also where it would do better near memory
+ * that it uses (mm/seen/draw.md).
  *
  * EINVAL: no kernel has this number. EAGAIN: the kernel is not started. ENOMEM: it has no memory for the thread.
  * ENOSYS: not running on Kettle. After an error the thread is where it was.

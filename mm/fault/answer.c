@@ -122,9 +122,9 @@ static bool may_copy_locked(const struct space *space, const struct area *area, 
 {
     bool owning = (entry & PAGING_SOFT_OWNING) != 0, remote = (entry & PAGING_SOFT_REMOTE) != 0;
 
-    return (ask->has & SPACE_HAS_NO_ENTRY) != 0 && ask->spare != 0 && owning == !remote &&
-           remote == ((ask->has & SPACE_HAS_COPY) != 0) && others_locked(space, page, asker) == 0 &&
-           mempolicy_accepts_locked(space, area->prot, page, ask->spare);
+    return (ask->has & SPACE_HAS_NO_ENTRY) != 0 && ask->spare != 0 && frame_owner(ask->spare) == asker &&
+           owning == !remote && remote == ((ask->has & SPACE_HAS_COPY) != 0) &&
+           others_locked(space, page, asker) == 0 && mempolicy_accepts_locked(space, area->prot, page, ask->spare);
 }
 
 /* ASKER writes to a copy-on-write page. If no other space has the frame, it may be written to. Otherwise the asker's
@@ -261,12 +261,12 @@ static void answer_locked(struct space *space, const struct msg_space_get *ask, 
     if (entry == NULL || *entry == 0) {
         if (ask->huge != SPACE_HUGE_NO && got->block == SPACE_BLOCK_MAX &&
             huge_wanted_locked(space, area, page, ask->access) &&
-            mempolicy_accepts_block_locked(space, area->prot, page, ask->spare)) {
+            mempolicy_accepts_block_locked(space, area->prot, page, ask->huge == SPACE_HUGE_BLOCK ? ask->spare : 0)) {
             got->kind = huge_answer_locked(space, area, ask);
             if (got->kind != SPACE_AREA)
                 return;
         }
-        if (ask->spare != 0 && (ask->has & SPACE_HAS_DIRTY) == 0 &&
+        if (ask->spare != 0 && frame_owner(ask->spare) == asker && (ask->has & SPACE_HAS_DIRTY) == 0 &&
             (got->backed == 0 || (!backing_is_file(area->backing) && backing_left(got->run[0]) != 0)) &&
             mempolicy_accepts_locked(space, area->prot, page, ask->spare)) {
             if ((ask->has & SPACE_HAS_AREA) == 0)
@@ -309,12 +309,13 @@ static int answer(const struct msg *m, struct msg_space_got *got)
     if (space == NULL)
         return -ESRCH;
     if (space->home != instance.kernel || (ask->spare & (PAGE_SIZE - 1)) != 0 || ask->page >= USER_END ||
-        (ask->spare != 0 && frame_owner(ask->spare) != m->ticket.kernel))
+        (ask->spare != 0 && frame_owner(ask->spare) != m->ticket.kernel &&
+         (ask->huge != SPACE_HUGE_BLOCK || !frame_exists(ask->spare))))
         error = -EPROTO;
     spin_lock(&space->lock);
     if (error == 0) {
         answer_locked(space, ask, m->ticket.kernel, got);
-        if ((1u << got->kind & TAKES) != 0)
+        if ((1u << got->kind & TAKES) != 0 && got->kind != SPACE_TAKEN_BLOCK) /* that notes its owner by itself */
             owners_note(&space->owners, ask->page, m->ticket.kernel);
         if (!sharers_marked(&space->sharers, ask->page, got->block <= SHARERS_PART_ORDER && got->runs == 0,
                             1ull << m->ticket.kernel))

@@ -81,7 +81,7 @@ struct prepared {
     bool frames;    /* it can get a frame from another kernel's memory */
     bool moves;     /* it can move a marked page */
     uint64_t frame; /* such a frame, or 0: none, or it is mapped now */
-    uint32_t prot;  /* of the area for which a frame is wanted */
+    uint32_t prot;  /* of the area for which a frame, or a large page, is wanted */
 };
 
 /* Maps a new frame at PAGE, whose entry is SEEN (paging_look): one of this kernel, or the prepared one. An enum
@@ -173,8 +173,10 @@ static inline __attribute__((always_inline)) int resolve_locked(struct space *sp
     if (decides == DECIDES_NOT)
         return NOT_KNOWN;
     if (prepared->huge && huge_wanted_locked(space, area, page, access) &&
-        mempolicy_block_is_near_locked(space, area->prot, page))
+        mempolicy_is_known_locked(space, area->prot)) {
+        prepared->prot = area->prot;
         return WANTS_HUGE;
+    }
     space->stats.faults_local++;
     if (area->backing != BACKING_NONE) {
         result = backed_locked(space, page, area, access);
@@ -407,7 +409,7 @@ static int resolve(struct space *space, uint64_t page, uint32_t access)
         result = resolve_locked(space, page, access, decides, &prepared);
         spin_unlock(&space->lock);
         if (result == WANTS_HUGE) {
-            if (huge_map(space, page, access))
+            if (huge_map(space, page, prepared.prot, access))
                 return RESOLVED;
             prepared.huge = false;
         } else if (result == WANTS_MOVE) {

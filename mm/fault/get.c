@@ -43,14 +43,15 @@ struct space_get {
     struct lease *lease;   /* memory for a lease; NULL: none, or it has been used */
     struct area *area;     /* memory for the page's area; NULL: the area is known, or the memory has been used */
     uint64_t spare;        /* a frame of this kernel, zeroed or not as HAS says; 0: none, or it has been used */
-    uint64_t block;        /* a zeroed block of 2 MiB that contains SPARE; 0: none, or it has been used */
-    uint32_t huge;         /* enum space_huge */
-    uint32_t has;          /* enum space_has */
-    uint32_t runs;         /* the most runs that are wanted */
-    uint64_t taken;        /* space->taken when the question began */
-    uint64_t noted;        /* space->leases.noted when the question began */
-    bool breaks;           /* the page's entry is copy-on-write, and not present while the question is under way */
-    bool lost;             /* the answer, of several slots, was lost for want of memory: it had not taken SPARE */
+    uint64_t block; /* a zeroed block of 2 MiB, perhaps of another kernel, that contains SPARE; 0: none, or it has
+                       been used */
+    uint32_t huge;  /* enum space_huge */
+    uint32_t has;   /* enum space_has */
+    uint32_t runs;  /* the most runs that are wanted */
+    uint64_t taken; /* space->taken when the question began */
+    uint64_t noted; /* space->leases.noted when the question began */
+    bool breaks;    /* the page's entry is copy-on-write, and not present while the question is under way */
+    bool lost;      /* the answer, of several slots, was lost for want of memory: it had not taken SPARE */
     int result;
     struct completion done;
 };
@@ -107,6 +108,7 @@ static bool answer_valid(const struct space_get *get, const struct msg_space_got
         return false;
     if (answer->kind == SPACE_TAKEN)
         return get->spare != 0 && (get->has & SPACE_HAS_DIRTY) == 0 &&
+               (get->block == 0 || frame_owner(get->block) == instance.kernel) &&
                (entry == 0 || (entry & PAGING_FRAME) == get->spare);
     if (answer->kind == SPACE_LEASED)
         return space_got_lease(answer).end == 0 || (entry == 0 && lease_valid(get, answer));
@@ -420,10 +422,10 @@ static void take_spare_locked(struct space_get *get, const struct area *area, ui
     bool copy = entry != 0, elsewhere;
 
     get->spare = mempolicy_frame_here_locked(get->space, area != NULL ? area->prot : 0, get->page, !copy, &elsewhere);
-    if (!copy && (!elsewhere || mempolicy_block_is_near_locked(get->space, area != NULL ? area->prot : 0, get->page)))
-        get->huge = SPACE_HUGE_MAY; /* as far as this kernel knows, the mempolicy allows its memory */
-    if (!copy)
+    if (!copy) {
+        get->huge = SPACE_HUGE_MAY; /* a block is got by the mempolicy of the area, which the answer tells */
         return;
+    }
     get->has |= SPACE_HAS_DIRTY;
     if (get->spare != 0 && (entry & PAGING_SOFT_OWNING) != 0) { /* no thread of any space writes to it */
         frame_copy(get->spare, entry & PAGING_FRAME);
@@ -541,7 +543,22 @@ static bool block_comes(struct space_get *get)
     return here;
 }
 
-/* Asks again with a block of this kernel for the page's 2 MiB, or for the page alone if there is no block. */
+/* A block for the page's 2 MiB by the mempolicy of its area, which the first answer has told. 0: there is none. */
+static uint64_t block_wanted(const struct space_get *get)
+{
+    const struct area *area;
+    bool known;
+    uint32_t prot;
+
+    spin_lock(&get->space->lock);
+    area = area_find(&get->space->areas, get->page);
+    known = area != NULL;
+    prot = known ? area->prot : 0;
+    spin_unlock(&get->space->lock);
+    return known ? huge_block(get->space, prot, get->page) : 0;
+}
+
+/* Asks again with a block for the page's 2 MiB, or for the page alone if there is no block. */
 static void question_with_block(struct space_get *get)
 {
     uint64_t block;
@@ -550,7 +567,7 @@ static void question_with_block(struct space_get *get)
     if (block_comes(get))
         return;
     get->has &= ~SPACE_HAS_NO_ENTRY; /* another thread may have fetched the page since the first question */
-    block = huge_block();
+    block = block_wanted(get);
     if (block != 0) {
         if (get->spare != 0)
             frame_free_zeroed(get->spare);

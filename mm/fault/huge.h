@@ -12,15 +12,15 @@ void huge_init(void);
  * kernel, and no operation under way can change that. */
 bool huge_wanted_locked(const struct space *space, const struct area *area, uint64_t page, uint32_t access);
 
-/* Maps the 2 MiB around PAGE as one zeroed large page, if that is still wanted, for ACCESS (AREA_*), when the block has
- * been zeroed. False: there is no block, or the caller has to resolve the fault again. Tasks only; polls for messages.
- */
-bool huge_map(struct space *space, uint64_t page, uint32_t access);
+/* Maps the 2 MiB around PAGE, in an area with PROT, as one zeroed large page, if that is still wanted, for ACCESS
+ * (AREA_*), when the block has been zeroed. False: there is no block, or the caller has to resolve the fault again.
+ * Tasks only; polls for messages; waits for other kernels if the mempolicy wants their memory. */
+bool huge_map(struct space *space, uint64_t page, uint32_t prot, uint32_t access);
 
-/* Allocates a zeroed block of 2 MiB, each frame of which has one reference; 0: there is none. Tasks only; polls for
- * messages. */
-uint64_t huge_block(void);
-/* Drops the reference to each frame of BLOCK except KEEP, which may be 0. */
+/* Allocates a zeroed block of 2 MiB for the page around PAGE, in an area with PROT, by the mempolicy, of this kernel or
+ * another one. Each frame has one reference. 0: there is none. As huge_map. */
+uint64_t huge_block(struct space *space, uint32_t prot, uint64_t page);
+/* Drops the reference to each frame of BLOCK except KEEP, which may be 0. Tasks only; may wait for its owner. */
 void huge_block_release(uint64_t block, uint64_t keep);
 
 /* --- for the fast path (mm/fault/get.c, mm/fault/answer.c) --- */

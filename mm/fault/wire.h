@@ -12,7 +12,7 @@
 struct msg_space_get {
     uint64_t space;
     uint64_t page;
-    uint64_t spare;  /* physical address of a zeroed frame of the asker, or 0 */
+    uint64_t spare;  /* physical address of a zeroed frame of the asker, with BLOCK of any kernel, or 0 */
     uint16_t access; /* AREA_* */
     uint16_t has;    /* enum space_has */
     uint16_t runs;   /* the most runs of neighbouring pages that are wanted */

@@ -46,7 +46,7 @@ static uint64_t ask(uint32_t kernel, const struct msg_frame_wanted *wanted, uint
                           "frame of another kernel", wanted->frame);
 
     if (length != (int)sizeof(given) || given.count == 0 || given.count > (wanted->run != 0 ? wanted->run : 1) ||
-        !frame_exists(given.frame) || frame_owner(given.frame) != kernel ||
+        given.count < wanted->least || !frame_exists(given.frame) || frame_owner(given.frame) != kernel ||
         frame_owner(given.frame + (given.count - 1) * PAGE_SIZE) != kernel)
         return 0;
     *count = (uint32_t)given.count;
@@ -100,9 +100,9 @@ uint64_t frame_from_node(uint32_t node, uint64_t source)
     return from_node(node, &wanted, &count);
 }
 
-uint64_t frame_run_from_node(uint32_t node, uint32_t most, uint32_t *count)
+uint64_t frame_run_from_node(uint32_t node, uint32_t most, uint32_t least, uint32_t *count)
 {
-    struct msg_frame_wanted wanted = {.nodes = 1ull << node, .run = most};
+    struct msg_frame_wanted wanted = {.nodes = 1ull << node, .run = most, .least = least};
 
     return from_node(node, &wanted, count);
 }
@@ -110,8 +110,12 @@ uint64_t frame_run_from_node(uint32_t node, uint32_t most, uint32_t *count)
 static uint64_t give_run(const struct msg_frame_wanted *wanted, uint64_t *count)
 {
     uint32_t got = 0;
-    uint64_t frame = frame_alloc_run(wanted->nodes, (uint32_t)wanted->run, &got);
+    uint64_t frame = frame_alloc_run(wanted->nodes, wanted->run, &got);
 
+    if (frame != 0 && got < wanted->least) {
+        frame_release_run(frame, got);
+        frame = 0;
+    }
     *count = got;
     return frame;
 }

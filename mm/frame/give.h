@@ -13,8 +13,8 @@ void give_init(void);
 uint64_t frame_from_peer(uint64_t source);
 /* The same for a frame in the memory of NODE, of the nearest kernel that has one there. */
 uint64_t frame_from_node(uint32_t node, uint64_t source);
-/* Returns at most MOST new frames in a row (1 to 512) in the memory of NODE, *COUNT of them, contents unspecified, each
- * with one reference. 0: there is none. Tasks only; waits. */
-uint64_t frame_run_from_node(uint32_t node, uint32_t most, uint32_t *count);
+/* Returns LEAST to MOST new frames in a row (1 to 512) in the memory of NODE, *COUNT of them, contents unspecified,
+ * each with one reference; aligned as those of frame_alloc_run. 0: there are none. Tasks only; waits. */
+uint64_t frame_run_from_node(uint32_t node, uint32_t most, uint32_t least, uint32_t *count);
 
 #endif

@@ -14,7 +14,8 @@ struct msg_frame {
 struct msg_frame_wanted {
     uint64_t frame; /* to be copied, or 0 */
     uint64_t nodes; /* the nodes in whose memory the new one may be: a bit for each */
-    uint64_t run;   /* 0: one frame, zeroed unless it is a copy; else at most so many in a row, contents unspecified */
+    uint32_t run;   /* 0: one frame, zeroed unless it is a copy; else at most so many in a row, contents unspecified */
+    uint32_t least; /* with RUN: not fewer than so many */
 };
 
 /* FRAME_GIVE: the answer */

@@ -11,7 +11,7 @@ static uint32_t count_of(uint64_t nodes)
 }
 
 /* Returns the node at position INDEX of NODES, modulo their number. NODES is not empty. */
-static uint32_t nth(uint64_t nodes, uint32_t index)
+static uint32_t nth(uint64_t nodes, uint64_t index)
 {
     uint32_t count = count_of(nodes);
 
@@ -81,7 +81,8 @@ int mempolicy_make(uint32_t mode, uint64_t asked, bool empty, uint64_t nodes, st
     return 0;
 }
 
-uint64_t mempolicy_nodes(const struct policy *policy, uint64_t page, bool *strict)
+/* The nodes for piece INDEX of memory, of which all have one size. */
+static uint64_t nodes_of(const struct policy *policy, uint64_t index, bool *strict)
 {
     *strict = policy->mode == POLICY_BIND;
     switch (policy->mode) {
@@ -90,12 +91,24 @@ uint64_t mempolicy_nodes(const struct policy *policy, uint64_t page, bool *stric
     case POLICY_BIND:
         return policy->nodes;
     case POLICY_INTERLEAVE: /* by the address, so that it does not matter which kernel touches the page first */
-        return 1ull << nth(policy->nodes, (uint32_t)(page / PAGE_SIZE % count_of(policy->nodes)));
+        return 1ull << nth(policy->nodes, index);
     case POLICY_WEIGHTED:
-        return 1ull << weighted(policy->nodes, page / PAGE_SIZE);
+        return 1ull << weighted(policy->nodes, index);
     default:
         return 0;
     }
+}
+
+uint64_t mempolicy_nodes(const struct policy *policy, uint64_t page, bool *strict)
+{
+    return nodes_of(policy, page / PAGE_SIZE, strict);
+}
+
+uint64_t mempolicy_block_nodes(const struct policy *policy, uint64_t page)
+{
+    bool strict;
+
+    return nodes_of(policy, page / (POLICY_BLOCK * PAGE_SIZE), &strict);
 }
 
 uint64_t mempolicy_leaves(const struct policy *policy, uint64_t page)

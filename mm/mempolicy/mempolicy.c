@@ -19,6 +19,7 @@
 #include "msg/request/call.h"
 #include "msg/slice.h"
 
+#define BLOCK_ORDER 9u /* of POLICY_BLOCK frames */
 #define ROOM_FIRST 4u
 
 const struct policy *(*policy_of_task)(void);
@@ -351,22 +352,23 @@ bool mempolicy_is_near_locked(const struct space *space, uint32_t prot, uint64_t
     return nodes == 0 || (1ull << nearest(centre(policy), nodes) == frame_nodes());
 }
 
-bool mempolicy_block_is_near_locked(const struct space *space, uint32_t prot, uint64_t page)
+bool mempolicy_is_known_locked(const struct space *space, uint32_t prot)
 {
-    const struct policy *policy = choose_locked(space, prot);
-
-    return policy != NULL && !policy_interleaves(policy) && mempolicy_is_near_locked(space, prot, page);
+    return choose_locked(space, prot) != NULL;
 }
 
 bool mempolicy_accepts_block_locked(const struct space *space, uint32_t prot, uint64_t page, uint64_t frame)
 {
     uint32_t number = prot >> AREA_POLICY_SHIFT;
     const struct policy *policy = number != 0 ? find_locked(space, number) : NULL;
+    uint64_t nodes;
 
     if (number == 0)
         return true;
-    return policy != NULL && !policy_interleaves(policy) && frame != 0 &&
-           mempolicy_accepts_locked(space, prot, page, frame);
+    if (policy == NULL || frame == 0)
+        return policy != NULL;
+    nodes = mempolicy_block_nodes(policy, page) & policy_machine_nodes();
+    return nodes == 0 || (nodes >> policy_node_of(frame) & 1) != 0; /* it knew the area, and chose among them */
 }
 
 bool mempolicy_accepts_locked(const struct space *space, uint32_t prot, uint64_t page, uint64_t frame)
@@ -423,6 +425,40 @@ static uint64_t frame_near(uint32_t from, uint64_t nodes, uint64_t source)
     return frame;
 }
 
+/* POLICY_BLOCK frames in a row on NODE, of this kernel or another one. 0: there are none. */
+static uint64_t block_on(uint32_t node)
+{
+    uint32_t count = 0;
+    uint64_t frame = frame_alloc_run(1ull << node, POLICY_BLOCK, &count);
+
+    if (frame != 0 && count == POLICY_BLOCK)
+        return frame;
+    if (frame != 0)
+        frame_release_run(frame, count);
+    return frame_run_from_node(node, POLICY_BLOCK, POLICY_BLOCK, &count);
+}
+
+uint64_t mempolicy_block(struct space *space, uint32_t prot, uint64_t page)
+{
+    uint32_t number = prot >> AREA_POLICY_SHIFT, wanted = mempolicy_own_node();
+    struct policy policy = *of_task();
+    uint64_t nodes, frame = 0;
+
+    if (number != 0 && mempolicy_find(space, number, &policy) != 0)
+        return 0;
+    nodes = mempolicy_block_nodes(&policy, page) & policy_machine_nodes();
+    if (nodes == 0)
+        return counted(&policy, frame_alloc_pages(BLOCK_ORDER), wanted);
+    wanted = nearest(centre(&policy), nodes);
+    while (nodes != 0 && frame == 0) {
+        uint32_t node = nearest(centre(&policy), nodes);
+
+        nodes &= ~(1ull << node);
+        frame = block_on(node);
+    }
+    return counted(&policy, frame, wanted);
+}
+
 uint64_t policy_frames_on(uint64_t nodes, uint32_t most, uint32_t *count)
 {
     uint64_t frame = 0;
@@ -436,7 +472,7 @@ uint64_t policy_frames_on(uint64_t nodes, uint32_t most, uint32_t *count)
         nodes &= ~(1ull << node);
         frame = frame_alloc_run(1ull << node, most, count);
         if (frame == 0)
-            frame = frame_run_from_node(node, most, count);
+            frame = frame_run_from_node(node, most, 1, count);
     }
     for (uint32_t i = 0; frame != 0 && i < *count; i++)
         numa_count(policy_node_of(frame), wanted, false);

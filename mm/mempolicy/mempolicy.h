@@ -50,6 +50,9 @@ int mempolicy_make(uint32_t mode, uint64_t asked, bool empty, uint64_t nodes, st
 /* Returns the nodes that the policy allows for PAGE (an address); 0: near the touching CPU. *STRICT: no other node will
  * do. */
 uint64_t mempolicy_nodes(const struct policy *policy, uint64_t page, bool *strict);
+/* The same for a large page, POLICY_BLOCK pages, in which PAGE is: such are spread one by one, as on Linux. */
+#define POLICY_BLOCK 512u
+uint64_t mempolicy_block_nodes(const struct policy *policy, uint64_t page);
 /* Returns the nodes on which the policy leaves a PAGE that exists: as in Linux, any of the nodes over which it spreads
  * pages. 0: near the touching CPU. */
 uint64_t mempolicy_leaves(const struct policy *policy, uint64_t page);
@@ -115,11 +118,10 @@ uint64_t mempolicy_frame_here_locked(const struct space *space, uint32_t prot, u
                                      bool *elsewhere);
 /* True if, by the policy, a frame of this kernel is the first choice for PAGE. */
 bool mempolicy_is_near_locked(const struct space *space, uint32_t prot, uint64_t page);
-/* The same for a block of frames for all of the 2 MiB around PAGE: a policy that spreads pages over its nodes wants
- * none. */
-bool mempolicy_block_is_near_locked(const struct space *space, uint32_t prot, uint64_t page);
-/* At the home, with space->lock held: true if the area's policy allows a block that FRAME is in, or that comes from
- * where FRAME does; 0: from anywhere. The touching kernel knows the policy of its thread. */
+/* True if the policy is known here, so that mempolicy_block can find a block. */
+bool mempolicy_is_known_locked(const struct space *space, uint32_t prot);
+/* At the home, with space->lock held: true if the area's policy allows a block that FRAME is in; 0: it is known, and
+ * may allow one. The touching kernel knows the policy of its thread. */
 bool mempolicy_accepts_block_locked(const struct space *space, uint32_t prot, uint64_t page, uint64_t frame);
 /* At the home, with space->lock held: true if FRAME, which the touching kernel chose by the policies that it knows, is
  * allowed for PAGE. */
@@ -131,6 +133,10 @@ void mempolicy_count_taken_locked(const struct space *space, uint32_t prot, uint
  * another kernel has its reference counted, a frame of this kernel has not: see space_drop_new. 0: there is none on an
  * allowed node. Waits for other kernels. */
 uint64_t mempolicy_frame(struct space *space, uint32_t prot, uint64_t page, uint64_t source);
+/* Allocates POLICY_BLOCK frames in a row for the large page around PAGE, aligned, contents unspecified, of any kernel,
+ * on a node that the policy allows for it; each with its reference counted. They count as one page, as on Linux. 0:
+ * there are none. Waits for other kernels. */
+uint64_t mempolicy_block(struct space *space, uint32_t prot, uint64_t page);
 /* Allocates at most MOST frames in a row (1 to 512) of any kernel, on one of NODES, the nearest that has memory: *COUNT
  * of them, contents unspecified, each with its reference counted. 0: there is none. Waits for other kernels. */
 uint64_t policy_frames_on(uint64_t nodes, uint32_t most, uint32_t *count);

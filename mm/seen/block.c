@@ -28,15 +28,14 @@ void seen_block_leave(struct seen_block *block, uint32_t *load)
 
 void seen_block_age(struct seen_block *block, uint32_t nodes, uint32_t *load, uint32_t age)
 {
-    uint32_t halvings = since(block->age, age);
+    uint32_t halvings = since(block->age, age), left = SEEN_HALVED - block->halved;
 
+    if (halvings > left)
+        halvings = left;
+    block->halved = (uint8_t)(block->halved + halvings);
     for (uint32_t node = 0; node < nodes; node++)
         block->used[node] = (uint16_t)(block->used[node] >> halvings);
     block->written = (uint8_t)(block->written >> halvings);
-    if (halvings != 0) {
-        block->kernels[1] = halvings == 1 ? block->kernels[0] : 0;
-        block->kernels[0] = 0;
-    }
     block->age = age;
     block->told = block->told < age ? block->told : age;
     block->tried_age = block->tried_age < age ? block->tried_age : age;
@@ -44,11 +43,23 @@ void seen_block_age(struct seen_block *block, uint32_t nodes, uint32_t *load, ui
         seen_block_leave(block, load);
 }
 
+/* Somebody reports BLOCK in the period AGE: who did in the period before in which anybody reported it is remembered. */
+static void shift_kernels(struct seen_block *block, uint32_t age)
+{
+    uint32_t gap = since(block->told, age);
+
+    if (gap == 0)
+        return;
+    block->kernels[1] = gap <= SEEN_FAR ? block->kernels[0] : 0;
+    block->kernels[0] = 0;
+}
+
 void seen_block_see(struct seen_block *block, uint32_t *load, uint32_t node, uint32_t pages, bool written, uint32_t age)
 {
     uint32_t weight = (uint32_t)block->weight >> since(block->told, age), used = pages * block->size;
 
     weight = used > weight ? used : weight;
+    shift_kernels(block, age);
     if (block->load != SEEN_NOBODY)
         load[block->load] += weight - block->weight; /* modulo 2^32: it may become less */
     block->weight = (uint16_t)weight;
@@ -58,6 +69,7 @@ void seen_block_see(struct seen_block *block, uint32_t *load, uint32_t node, uin
         block->replicated = false;
     }
     block->told = age;
+    block->halved = 0;
 }
 
 void seen_block_place(struct seen_block *block, uint32_t nodes, uint32_t *load, uint32_t node, uint64_t now)

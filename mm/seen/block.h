@@ -11,6 +11,8 @@
 #define SEEN_WRITTEN 4u /* halved like the counts: after three periods nobody has written it lately */
 #define SEEN_STUCK 12u  /* periods in which a block that could not be moved is not to move there again */
 #define SEEN_IDLE 4u    /* periods without a report after which a block is in no node's load */
+#define SEEN_HALVED 3u  /* how often counts are halved between two reports at most */
+#define SEEN_FAR 11u /* periods between two reports: who reported before counts no longer (two looks are ten apart) */
 
 /* All fields: space->lock. */
 struct seen_block {
@@ -26,15 +28,18 @@ struct seen_block {
     uint8_t wanted;      /* the node to which it is to move; SEEN_NOBODY: none; SEEN_ALL: it is to be replicated */
     uint8_t written;     /* SEEN_WRITTEN when a write was seen, halved with USED */
     bool replicated;     /* and not written since, as far as it was seen */
+    uint8_t halved;      /* how often USED was halved since the last report */
     uint8_t load;        /* the node in whose load it is; SEEN_NOBODY: none, as it has one user, or none any more */
     uint16_t weight;     /* in it: the most sixteenths that a report has shown lately, times SIZE */
-    uint64_t kernels[2]; /* that were seen to use it in the period AGE, and in the one before, a bit for each */
+    uint64_t kernels[2]; /* seen to use it in the period TOLD, and in that of the report before, a bit for each */
     uint16_t size;       /* in units of the table: 1, or 1 to 512 pages if blocks adapt */
     uint16_t used[];     /* of each node: sixteenths that reports have told, halved in each period */
 };
 
-/* Halves the counts of BLOCK, of each of NODES nodes, as often as they should have been until the period AGE. If nobody
- * has reported it for SEEN_IDLE periods, it leaves LOAD, the weights of blocks with several users on each node. */
+/* Halves the counts of BLOCK, of each of NODES nodes, as often as they should have been until the period AGE, but not
+ * more than SEEN_HALVED times since the last report: kernels may look many periods apart, and who was seen at the last
+ * look of his is a user at the next look of another. If nobody has reported it for SEEN_IDLE periods, it leaves LOAD,
+ * the weights of blocks with several users on each node. */
 void seen_block_age(struct seen_block *block, uint32_t nodes, uint32_t *load, uint32_t age);
 
 /* NODE has used PAGES sixteenths of BLOCK, as a report of the period AGE says, until which the counts have

@@ -7,12 +7,13 @@ void seen_tally_see(struct seen_tally *tally, const struct seen_use *use, seen_d
 {
     uint64_t away = use->others & ~(1ull << use->node);
 
-    if (away == 0) {
+    if (away == 0 && (!use->stays || use->here == use->node)) {
         tally->own += use->weight;
     } else if (use->copied) {
         tally->copied += use->weight;
     } else {
-        bool comes = away == use->others && kernel_set_count(away) == 1; /* to those who would be its only users */
+        bool comes = !use->stays && away == use->others &&
+                     kernel_set_count(away) == 1; /* to those who would be its only users */
 
         tally->now += (uint64_t)use->weight * distance[use->here][use->node];
         tally->left[comes ? (uint32_t)__builtin_ctzll(away) : use->here] += use->weight;

@@ -10,9 +10,11 @@
 #include "kernel/abi/limits.h"
 
 #define DRAW_WHOLE 1024u /* parts of the time that accesses take, or of what was used */
-#define DRAW_ENOUGH 32u  /* sixteenths of blocks that a kernel must have been seen to use: two whole blocks */
+#define DRAW_ENOUGH                                                                                                    \
+    512u /* sixteenths of pages that a kernel must have been seen to use: two usual blocks, of 64 KiB                  \
+          */
 
-/* What one kernel was seen to use in a period, in sixteenths of blocks. All fields: space->lock. */
+/* What one kernel was seen to use in a period, in sixteenths of pages. All fields: space->lock. */
 struct seen_tally {
     uint64_t own;     /* that nobody on another node uses: it is at the kernel's node, or comes there */
     uint64_t copied;  /* that has copies, or is to have some: it is near everywhere */
@@ -25,8 +27,9 @@ struct seen_tally {
 struct seen_use {
     uint32_t node;   /* of the kernel */
     uint32_t here;   /* where the block is */
-    uint32_t weight; /* sixteenths that were used, times the block's size */
+    uint32_t weight; /* sixteenths of it that were used, times its pages */
     uint64_t others; /* the nodes of the other kernels that use it, a bit for each */
+    bool stays;      /* it cannot move, or is not to */
     bool copied;     /* it has copies, or is not written and is to have some */
 };
 
@@ -45,6 +48,12 @@ typedef const uint8_t (*seen_distances)[NODES_MAX];
 static inline uint32_t seen_tally_size(uint32_t nodes)
 {
     return (uint32_t)(sizeof(struct seen_tally) + nodes * sizeof(uint64_t));
+}
+
+/* Whether there is anything in TALLY that would be elsewhere if the kernel did not use it: its threads may be drawn. */
+static inline bool seen_tally_leaves(const struct seen_tally *tally)
+{
+    return tally->now != 0;
 }
 
 /* The kernel of TALLY was seen to use what USE says. */

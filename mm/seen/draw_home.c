@@ -42,9 +42,10 @@ static uint64_t nodes_of(kernel_set kernels)
 }
 
 void draw_note_locked(struct space *space, const struct seen_policy *policy, const struct msg_space_seen *seen,
-                      const struct seen_block *block, uint32_t here, uint32_t pages, uint32_t size)
+                      const struct seen_block *block, uint32_t here, uint32_t pages, uint64_t bytes, bool stays)
 {
-    struct seen_use use = {.node = seen->node, .here = here, .weight = pages * size};
+    struct seen_use use = {
+        .node = seen->node, .here = here, .weight = pages * (uint32_t)(bytes / PAGE_SIZE), .stays = stays};
     struct seen_tally *tally;
 
     /* A kernel of several nodes has threads on each of them: nothing is known of one. */
@@ -55,9 +56,15 @@ void draw_note_locked(struct space *space, const struct seen_policy *policy, con
         return;
     if (block != NULL) {
         use.others = nodes_of((block->kernels[0] | block->kernels[1]) & ~(1ull << seen->kernel));
-        use.copied = block->replicated || block->written == 0;
+        use.stays |= block->tried == SEEN_ANY_NODE && block->age - block->tried_age < SEEN_STUCK;
+        use.copied = block->replicated || (block->written == 0 && !stays);
     }
     seen_tally_see(tally, &use, instance.plan.distance);
+    if (!seen_tally_leaves(tally) || space->seen->draws)
+        return;
+    space->seen->draws = true;
+    if (seen_soon != NULL)
+        seen_soon(); /* tallies are read after a look */
 }
 
 bool draw_waits_locked(const struct seen *seen, const struct seen_block *block, uint32_t here)
@@ -71,12 +78,14 @@ static bool choose_locked(struct seen *seen, uint32_t age, struct seen_draw *dra
 {
     bool found = false;
 
+    seen->draws = false;
     for (uint32_t kernel = 0; kernel < instance.plan.kernel_count; kernel++) {
         struct seen_tally *tally = seen->tallies[kernel];
         struct seen_draw one = {.kernel = kernel};
 
         if (tally == NULL)
             continue;
+        seen->draws |= seen_tally_leaves(tally);
         if (age >= seen->draw_age && !is_refused(tally->refused, age) &&
             seen_tally_draws(tally, nodes(), node_of(kernel), instance.plan.distance, &one) &&
             (!found || one.part < draw->part)) {
@@ -88,6 +97,16 @@ static bool choose_locked(struct seen *seen, uint32_t age, struct seen_draw *dra
     return found;
 }
 
+bool seen_draws(struct space *space)
+{
+    bool draws;
+
+    spin_lock(&space->lock);
+    draws = space->seen != NULL && space->seen->draws;
+    spin_unlock(&space->lock);
+    return draws;
+}
+
 bool seen_draw_next(struct space *space, struct seen_draw *draw)
 {
     uint32_t age = age_now();
@@ -97,8 +116,9 @@ bool seen_draw_next(struct space *space, struct seen_draw *draw)
     if (space->seen != NULL && space->seen->tally_age != age) {
         if (age < space->seen->tally_age)
             space->seen->draw_age = 0; /* the length of a period has changed */
+        /* what was seen before the table was made is in none of its first tallies */
+        found = choose_locked(space->seen, age, draw) && space->seen->tally_age != 0;
         space->seen->tally_age = age;
-        found = choose_locked(space->seen, age, draw);
     }
     space->stats.draws_wanted += found;
     spin_unlock(&space->lock);

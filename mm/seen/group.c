@@ -4,12 +4,14 @@
 #include <stddef.h>
 
 #include "kernel/abi/errno.h"
+#include "kernel/arch/x86_64/clock.h"
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
+#include "mm/seen/seen.h"
 #include "mm/space/space.h"
-#include "msg/request/call.h"
 #include "msg/channel.h"
+#include "msg/request/call.h"
 #include "msg/trace.h"
 
 static uint32_t node_of(uint32_t kernel)
@@ -19,9 +21,10 @@ static uint32_t node_of(uint32_t kernel)
 
 uint32_t groups_node_locked(const struct space *space, uint32_t group)
 {
-    uint32_t node = space->groups != NULL && group < NUMA_GROUPS ? space->groups->node[group] : 0;
+    const struct seen_groups *groups = space->groups;
+    uint32_t node = groups != NULL && group < NUMA_GROUPS ? groups->node[group] : 0;
 
-    return node != 0 ? node - 1 : NODES_MAX;
+    return node != 0 && clock_now() - groups->since >= seen_half_ns ? node - 1 : NODES_MAX;
 }
 
 static bool has_threads(const struct msg_space_groups *told)
@@ -37,8 +40,11 @@ static void note_locked(struct space *space, const struct msg_space_groups *told
 {
     uint32_t moved;
 
-    if (space->groups == NULL && has_threads(told))
+    if (space->groups == NULL && has_threads(told)) {
         space->groups = heap_alloc(sizeof(*space->groups)); /* zeros */
+        if (space->groups != NULL)
+            space->groups->since = clock_now();
+    }
     if (space->groups == NULL)
         return;
     moved = groups_note(space->groups, told, space->members | 1ull << instance.kernel, node_of);
@@ -47,7 +53,7 @@ static void note_locked(struct space *space, const struct msg_space_groups *told
 
         space->stats.groups_moved++;
         trace_note("the home node of a group is", (uint32_t)space->id, told->kernel, group,
-                   groups_node_locked(space, group));
+                   space->groups->node[group] - 1u);
     }
 }
 
@@ -79,12 +85,13 @@ static void handle_groups(const struct msg *m)
         msg_reply(&m->ticket, NULL, 0);
 }
 
-void groups_tell(uint32_t home, const struct msg_space_groups *told)
+bool groups_tell(uint32_t home, const struct msg_space_groups *told)
 {
-    if (home == instance.kernel)
-        note(told);
-    else
-        msg_call(home, MSG_SPACE_GROUPS, told, sizeof(*told), NULL, 0, "groups of threads", told->space);
+    int error = home == instance.kernel
+                    ? note(told)
+                    : msg_call(home, MSG_SPACE_GROUPS, told, sizeof(*told), NULL, 0, "groups of threads", told->space);
+
+    return error == 0;
 }
 
 void groups_end(struct space *space)

@@ -26,7 +26,9 @@ _Static_assert(sizeof(struct msg_space_groups) == 48, "wire format");
 
 /* What the home knows of the groups of a space. All fields: space->lock. */
 struct seen_groups {
+    uint64_t since; /* when it was made, clock_now ns */
     uint16_t threads[KERNELS_MAX][NUMA_GROUPS];
+    kernel_set any;            /* kernels that have told what they have */
     uint8_t node[NUMA_GROUPS]; /* 1 + the home node; 0: none */
 };
 
@@ -37,12 +39,12 @@ uint32_t groups_note(struct seen_groups *groups, const struct msg_space_groups *
 
 /* --- of a space --- */
 
-/* The home node of GROUP, at the home of SPACE; NODES_MAX: it has none. */
+/* The home node of GROUP, at the home of SPACE; NODES_MAX: it has none, or not all kernels may have told. */
 uint32_t groups_node_locked(const struct space *space, uint32_t group);
-/* Tells HOME what TOLD has. Waits, and holds no reference to a space. An error costs nothing: the next look tells
+/* Tells HOME what TOLD has. Waits, and holds no reference to a space. False: it did not take it, and is to be told
  * again.
  */
-void groups_tell(uint32_t home, const struct msg_space_groups *told);
+bool groups_tell(uint32_t home, const struct msg_space_groups *told);
 void groups_end(struct space *space);
 /* Registers the message. Once. */
 void groups_init(void);

@@ -22,12 +22,19 @@ uint32_t groups_note(struct seen_groups *groups, const struct msg_space_groups *
                      uint32_t (*node_of)(uint32_t kernel))
 {
     uint32_t moved = 0;
+    bool same = memcmp(groups->threads[told->kernel], told->threads, sizeof(told->threads)) == 0;
 
     memcpy(groups->threads[told->kernel], told->threads, sizeof(told->threads));
     for (uint32_t kernel = 0; kernel < KERNELS_MAX; kernel++) {
-        if (kernel != told->kernel && (members >> kernel & 1) == 0)
-            memset(groups->threads[kernel], 0, sizeof(groups->threads[kernel]));
+        if (kernel == told->kernel || (members >> kernel & 1) != 0 || (groups->any >> kernel & 1) == 0)
+            continue;
+        memset(groups->threads[kernel], 0, sizeof(groups->threads[kernel]));
+        groups->any &= ~(1ull << kernel);
+        same = false;
     }
+    groups->any |= 1ull << told->kernel;
+    if (same)
+        return 0;
     for (uint32_t group = 1; group < NUMA_GROUPS; group++) {
         uint8_t node = home_of(groups, group, node_of);
 

@@ -8,6 +8,7 @@
 #include "mm/mempolicy/mempolicy.h"
 #include "mm/page/zero_page.h"
 #include "mm/seen/draw_home.h"
+#include "mm/seen/gather.h"
 #include "mm/seen/group.h"
 #include "mm/seen/hint.h"
 #include "mm/seen/table.h"
@@ -294,33 +295,55 @@ static void stay_locked(struct space *space, uint64_t number)
     space->seen->wanted--;
 }
 
-/* SEEN says that its node has used the block TOLD. BYTES: as seen_block_bytes. Returns whether it is to look again
- * soon. */
+/* Another node than the block's own, HERE, is known to use it. */
+static bool is_shared(const struct seen_block *block, uint32_t here)
+{
+    return (seen_users(block->used, nodes()) & ~(1ull << here)) != 0;
+}
+
+/* Others begin to use memory of the node HERE. Do its kernels use it, too? This kernel looks, if it is one of them, and
+ * tells the others when its driver runs next. */
+static void ask_users_locked(struct space *space, uint32_t here)
+{
+    for (kernel_set left = space->members & ~(1ull << instance.kernel); left != 0; left &= left - 1) {
+        uint32_t kernel = (uint32_t)__builtin_ctzll(left);
+
+        if (instance.plan.kernels[kernel].node == here)
+            space->seen->tell |= 1ull << kernel;
+    }
+    if (seen_soon != NULL)
+        seen_soon();
+}
+
+/* SEEN says that its node has used the block TOLD. BYTES: as seen_block_bytes. Returns whether it is shared; *SOON:
+ * whether its users are to look again soon. */
 static bool note_block_locked(struct space *space, const struct msg_space_seen *seen, const struct told *told,
-                              uint64_t bytes, uint32_t age)
+                              uint64_t bytes, uint32_t age, bool *soon)
 {
     const struct seen_policy *policy = policy_of_locked(space, told->start, told->start + told->bytes);
     uint32_t node = seen->node, here = place_of_locked(space, seen, told), to;
     uint64_t number = told->place.number;
     struct seen_block *block;
+    bool known = is_known(space, number);
 
     if (policy->choose == NULL)
         stay_locked(space, number);
     if (policy->choose == NULL)
         return false;
-    if (here == nodes() || (here == node && !is_known(space, number))) { /* leased memory is its user's alone, too */
-        draw_note_locked(space, policy, seen, NULL, node, told->pages, told->place.size);
+    if (here == nodes() || (here == node && !known)) { /* leased memory is its user's alone, too */
+        draw_note_locked(space, policy, seen, NULL, node, told->pages, told->bytes, false);
         return false; /* memory that its own node alone uses is not worth a word */
     }
-    if (here == instance.plan.kernels[instance.kernel].node && !is_known(space, number) && seen_soon != NULL)
-        seen_soon(); /* does this kernel use it, too? */
     block = record(space, told->place, bytes, age);
     if (block == NULL)
-        return false;
+        return true;
+    if (!known)
+        ask_users_locked(space, here);
     seen_age(space->seen, block, age);
     seen_block_see(block, space->seen->load, node, told->pages, told->written, age);
     block->kernels[0] |= 1ull << seen->kernel;
-    draw_note_locked(space, policy, seen, block, here, told->pages, told->place.size);
+    draw_note_locked(space, policy, seen, block, here, told->pages, told->bytes,
+                     policy->draws && may_follow_locked(space, told->start, told->start + told->bytes) == 0);
     /* as if it were not to move yet: that is decided anew */
     seen_block_place(block, nodes(), space->seen->load, here, clock_now());
     to = choose(space, policy, block, here, node, told->pages);
@@ -335,7 +358,8 @@ static bool note_block_locked(struct space *space, const struct msg_space_seen *
         seen_soon(); /* moves are made after a look */
     if (to != SEEN_STAYS)
         trace_note("wants memory on this node", (uint32_t)space->id, instance.kernel, told->start / PART_BYTES, to);
-    return to != SEEN_STAYS || is_undecided(space->seen, block);
+    *soon |= to != SEEN_STAYS || is_undecided(space->seen, block);
+    return is_shared(block, here);
 }
 
 /* Blocks adapt: SEEN is added to what is known of its region, and blocks split and join as it says. False: nothing of
@@ -353,6 +377,19 @@ static bool adapt_locked(struct space *space, const struct msg_space_seen *seen,
         return false;
     seen_region_see(region, seen, age);
     return seen_adapt(space, region, age);
+}
+
+/* Blocks adapt, and what SEEN has used is its node's alone: it is worth no record, but keeps threads where they are. */
+static void note_own_locked(struct space *space, const struct msg_space_seen *seen)
+{
+    for (uint32_t page = 0; page < LEAF_ENTRIES; page += SEEN_BLOCK_PAGES) {
+        uint64_t start = seen->start + page * PAGE_SIZE;
+        uint32_t pages = seen_pages(seen, page, SEEN_BLOCK_PAGES);
+
+        if (pages != 0)
+            draw_note_locked(space, policy_of_locked(space, start, start + PART_BYTES), seen, NULL, seen->node, pages,
+                             PART_BYTES, false);
+    }
 }
 
 /* The block of SEEN, of BYTES or as its region says, in which PAGE is, as it was used. */
@@ -376,19 +413,28 @@ static struct told told_locked(const struct space *space, const struct msg_space
     return told;
 }
 
+/* What is known of a report when its blocks have been noted: pages, times 16, that were used, and those of blocks that
+ * others use. */
+struct noted {
+    uint64_t used, shared;
+    bool soon;
+};
+
 /* Notes some of the blocks of BYTES that SEEN reports, from page *PAGE of it on, and sets *PAGE to the first that is
- * left. Returns whether the kernel that reports them is to look again soon. */
-static bool note_some(struct space *space, const struct msg_space_seen *seen, uint64_t bytes, uint32_t *page)
+ * left. */
+static void note_some(struct space *space, const struct msg_space_seen *seen, uint64_t bytes, uint32_t *page,
+                      struct noted *noted)
 {
     uint32_t age;
-    bool again = false;
 
     spin_lock(&space->lock);
     age = (uint32_t)(clock_now() / seen_half_ns);
     seen_refresh_locked(space);
     seen_forget_others(space, bytes);
-    if (bytes == 0 && *page == 0 && !adapt_locked(space, seen, age))
+    if (bytes == 0 && *page == 0 && !adapt_locked(space, seen, age)) {
+        note_own_locked(space, seen);
         *page = LEAF_ENTRIES;
+    }
     for (uint32_t held = 0; *page < LEAF_ENTRIES && held < HELD_MOST;) {
         struct told told;
         uint32_t count, every;
@@ -402,27 +448,29 @@ static bool note_some(struct space *space, const struct msg_space_seen *seen, ui
         every = LEAF_ENTRIES / count / AGED_MOST;
         if (told.pages != 0) {
             held += nodes();
-            again |= note_block_locked(space, seen, &told, bytes, age);
+            noted->used += told.pages * count;
+            if (note_block_locked(space, seen, &told, bytes, age, &noted->soon))
+                noted->shared += told.pages * count;
             if (space->seen != NULL && (every <= 1 || *page / count % every == 0))
                 seen_grow_old(space->seen, age);
         }
         *page = (uint32_t)((told.start + told.bytes - seen->start) / PAGE_SIZE);
     }
     spin_unlock(&space->lock);
-    return again;
 }
 
-/* Returns whether the kernel that reports SEEN is to look again soon. Threads here that fault wait only while some of
- * its blocks are noted. */
-static bool note(struct space *space, const struct msg_space_seen *seen)
+/* Notes SEEN; ANSWER: its bit. Threads here that fault wait only while some of its blocks are
+ * noted. */
+static void note(struct space *space, const struct msg_space_seen *seen, struct msg_seen_answer *answer)
 {
+    struct noted noted = {0};
     uint64_t bytes = seen_block_bytes;
     uint32_t page = 0;
-    bool again = false;
 
     while (page < LEAF_ENTRIES)
-        again |= note_some(space, seen, bytes, &page);
-    return again;
+        note_some(space, seen, bytes, &page, &noted);
+    answer->soon = noted.soon;
+    answer->shared = noted.shared != 0 && SEEN_PART * noted.shared >= noted.used;
 }
 
 void seen_mapped_locked(const struct space *space, uint64_t frame)
@@ -546,44 +594,50 @@ static bool is_valid(const struct space *space, const struct msg_space_seen *see
            seen->node < nodes() && seen->kernel < instance.plan.kernel_count;
 }
 
-static void handle_seen(const struct msg *m)
+/* A report of a space that is not at home here any more costs an observation, and so does a wrong one. */
+static void note_report(const struct msg_space_seen *seen, struct msg_seen_answer *answer)
 {
-    const struct msg_space_seen *seen = m->data;
     struct space *space = space_get(seen->space);
-    int error = space == NULL ? -ESRCH : is_valid(space, seen) ? 0 : -EPROTO;
-    struct msg_seen_answer answer = {0};
 
-    if (error == 0)
-        answer.soon = note(space, seen);
-    if (space != NULL)
-        space_put(space);
-    if (error != 0)
-        msg_reply_error(&m->ticket, error);
-    else
-        msg_reply(&m->ticket, &answer, sizeof(answer));
+    *answer = (struct msg_seen_answer){0};
+    if (space == NULL)
+        return;
+    if (is_valid(space, seen))
+        note(space, seen, answer);
+    space_put(space);
 }
 
-bool seen_report(uint32_t home, const struct msg_space_seen *seen)
+static void handle_look(const struct msg *m)
 {
-    struct msg_seen_answer answer = {0};
-    struct space *space;
+    (void)m; /* also if the space has ended here, or has moved its home: a look costs little */
+    if (seen_soon != NULL)
+        seen_soon();
+}
 
-    if (home != instance.kernel) { /* an error costs one observation */
-        return msg_call(home, MSG_SPACE_SEEN, seen, sizeof(*seen), &answer, sizeof(answer), "accesses that were seen",
-                        seen->start) == sizeof(answer) &&
-               answer.soon != 0;
+kernel_set seen_to_tell(struct space *space)
+{
+    kernel_set kernels = 0;
+
+    spin_lock(&space->lock);
+    if (space->seen != NULL) {
+        kernels = space->seen->tell;
+        space->seen->tell = 0;
     }
-    space = space_get(seen->space);
-    if (space == NULL)
-        return false;
-    if (space->home == instance.kernel)
-        answer.soon = note(space, seen);
-    space_put(space);
-    return answer.soon != 0;
+    spin_unlock(&space->lock);
+    return kernels;
+}
+
+void seen_tell(kernel_set kernels, uint64_t id)
+{
+    struct msg_space_see_soon look = {.space = id};
+
+    for (; kernels != 0; kernels &= kernels - 1)
+        msg_notify((uint32_t)__builtin_ctzll(kernels), MSG_SPACE_SEE_SOON, &look, sizeof(look));
 }
 
 void seen_init(void)
 {
-    msg_register(MSG_SPACE_SEEN, handle_seen, sizeof(struct msg_space_seen), sizeof(struct msg_seen_answer));
+    gather_init(note_report);
     groups_init();
+    msg_register(MSG_SPACE_SEE_SOON, handle_look, sizeof(struct msg_space_see_soon), 0);
 }

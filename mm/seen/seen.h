@@ -57,19 +57,23 @@ void seen_mapped_locked(const struct space *space, uint64_t frame);
  * flushes; or looks at none after many areas without one. Returns false if there is none at all; *FOUND: OUT has
  * something to be reported; *AT is where to go on. */
 bool seen_look(struct space *space, uint64_t *at, bool *found, struct msg_space_seen *out);
-/* Reports SEEN to HOME, the home of its space. Returns whether HOME wants this kernel to look again soon. Waits, so the
- * caller holds no reference to a space, whose end would spin for it. */
-bool seen_report(uint32_t home, const struct msg_space_seen *seen);
+/* What a look has found goes to the home by mm/seen/gather.h. */
 
 /* At the home: takes the next block that is to move, to *NODE, with those beside it in 2 MiB that are to move there, or
  * that is to be replicated (SEEN_REPLICATE), with its address and bytes: as many as there are below the end of the
  * address space. False: there is none. */
 bool seen_next(struct space *space, uint64_t *start, uint64_t *bytes, uint32_t *node);
+/* At the home: takes the kernels that are to look soon at SPACE, as others have begun to use their memory; none when it
+ * has been called. The caller tells them (seen_tell), which waits. */
+kernel_set seen_to_tell(struct space *space);
+void seen_tell(kernel_set kernels, uint64_t id);
 /* At the home: PAGE of a block that seen_next has told could not move to NODE, or to none (SEEN_ANY_NODE), so that
  * its block is not to move there for a while. */
 void seen_not_moved(struct space *space, uint64_t page, uint32_t node);
 /* At the home: nothing of [START, END), a block that seen_next has told, could be replicated. */
 void seen_not_replicated(struct space *space, uint64_t start, uint64_t end);
+/* Whether threads of SPACE, which is at home here, may be drawn: then the caller asks at least once in a period. */
+bool seen_draws(struct space *space);
 /* At the home, once in each period: the kernel whose threads gain most by moving to another node, if there is one whose
  * policy moves threads (draw.md). */
 bool seen_draw_next(struct space *space, struct seen_draw *draw);

@@ -314,6 +314,12 @@ static bool take_part(struct seen *seen, const struct seen_region *region, const
     memcpy(copy, block, block_size());
     for (uint32_t node = 0; node < nodes(); node++)
         copy->used[node] = (users >> node & 1) != 0 ? copy->used[node] : 0;
+    for (uint32_t kernel = 0; kernel < instance.plan.kernel_count; kernel++) {
+        if ((users >> instance.plan.kernels[kernel].node & 1) == 0) {
+            copy->kernels[0] &= ~(1ull << kernel);
+            copy->kernels[1] &= ~(1ull << kernel);
+        }
+    }
     if (old == part->first) /* the last one */
         remove_block(seen, part->base + old);
     return users != 0;

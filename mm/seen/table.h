@@ -24,11 +24,13 @@ struct seen {
     uint32_t region_count;    /* of REGIONS */
     uint64_t unit;            /* in bytes: a block, or a page if blocks adapt */
     bool adaptive;            /* blocks adapt: each has a region */
+    kernel_set tell;          /* kernels that are to look soon: of their memory others have begun to use some */
     uint64_t forgotten;       /* when it was full and all was forgotten, clock_now ns; 0: never */
     uint32_t load[NODES_MAX]; /* of each node: sixteenths of blocks with several users */
     struct seen_region *regions[SEEN_CHAINS];
     uint32_t tally_age;                      /* the period of the tallies */
     uint32_t draw_age;                       /* the period before which no threads are to move */
+    bool draws;                              /* a kernel lately used what would be elsewhere without it */
     uint32_t refused;                        /* 1 + the period in which threads were to move in vain; 0: none were */
     struct seen_tally *tallies[KERNELS_MAX]; /* of each kernel; NULL: nothing was seen of it */
     uint8_t blocks[];

@@ -72,4 +72,9 @@ void msg_gather(kernel_set set, enum msg_type type, const void *data, uint32_t l
 void msg_multicast(kernel_set set, enum msg_type type, const void *data, uint32_t length, msg_answer each,
                    void *context, const char *why, uint64_t key);
 
+/* Returns the kernel to which this one, another than ROOT, sends what is for ROOT and is gathered on its way: the one
+ * by which a multicast of ROOT to all kernels would come here if it asked at most eight directly; ROOT itself, or a
+ * relay, whose number is lower than this kernel's. Any context. */
+uint32_t msg_relay_to(uint32_t root);
+
 #endif

@@ -47,9 +47,9 @@ static uint32_t node_of(uint32_t kernel)
 }
 
 /* Cuts the kernels of SET, in order of their nodes, into runs of at most MOST. NODES: a run does not cross a border of
- * nodes. ALONE: each kernel of this node is a run of its own. Returns the number of runs, or LIMIT + 1 if there are
- * more than LIMIT. */
-static uint32_t cut(kernel_set set, uint32_t limit, uint32_t most, bool nodes, bool alone, struct part *parts)
+ * nodes. ALONE: each kernel of this node is a run of its own (KERNELS_MAX: none). Returns the number of runs, or LIMIT
+ * + 1 if there are more than LIMIT. */
+static uint32_t cut(kernel_set set, uint32_t limit, uint32_t most, bool nodes, uint32_t alone, kernel_set *parts)
 {
     uint32_t runs = 0, length = 0, node = 0;
 
@@ -59,34 +59,54 @@ static uint32_t cut(kernel_set set, uint32_t limit, uint32_t most, bool nodes, b
         if ((set >> kernel & 1) == 0)
             continue;
         set &= ~(1ull << kernel);
-        if (runs == 0 || length == most || (nodes && node_of(kernel) != node) ||
-            (alone && node_of(kernel) == node_of(instance.kernel))) {
+        if (runs == 0 || length == most || (nodes && node_of(kernel) != node) || node_of(kernel) == alone) {
             if (runs == limit)
                 return limit + 1;
-            parts[runs++].set = 0;
+            parts[runs++] = 0;
             length = 0;
             node = node_of(kernel);
         }
-        parts[runs - 1].set |= 1ull << kernel;
+        parts[runs - 1] |= 1ull << kernel;
         length++;
     }
     return runs;
 }
 
-/* Divides SET, which is not empty, into its kernels if they are few, and else into at most FAN parts: one relay for
- * each other node, and the kernels of this node without a relay. If those are too many, the shortest possible runs,
- * which end at the borders of nodes if these are few enough. Returns the number of parts. */
-static uint32_t divide(kernel_set set, struct part *parts)
+/* Divides SET, which is not empty, for ROOT, which asks: into its kernels if they are at most DIRECT, and else into at
+ * most FAN parts: one relay for each other node, and the kernels of ROOT's node without a relay. If those are too many,
+ * the shortest possible runs, which end at the borders of nodes if these are few enough. Returns the number of parts.
+ */
+static uint32_t divide(uint32_t root, kernel_set set, uint32_t direct, kernel_set *parts)
 {
     uint32_t count = kernel_set_count(set);
     uint32_t runs;
 
-    if (count <= DIRECT)
-        return cut(set, DIRECT, 1, false, false, parts);
-    runs = cut(set, FAN, FAN + 1, true, true, parts);
+    if (count <= direct)
+        return cut(set, direct, 1, false, KERNELS_MAX, parts);
+    runs = cut(set, FAN, FAN + 1, true, node_of(root), parts);
     for (uint32_t most = FAN + 1; runs > FAN && most <= count; most++)
-        runs = cut(set, FAN, most, true, false, parts);
-    return runs <= FAN ? runs : cut(set, FAN, (count + FAN - 1) / FAN, false, false, parts);
+        runs = cut(set, FAN, most, true, KERNELS_MAX, parts);
+    return runs <= FAN ? runs : cut(set, FAN, (count + FAN - 1) / FAN, false, KERNELS_MAX, parts);
+}
+
+uint32_t msg_relay_to(uint32_t root)
+{
+    kernel_set own = 1ull << instance.kernel, set = (msg_peers_reachable() | own) & ~(1ull << root);
+    uint32_t asker = root;
+
+    while (asker != instance.kernel) {
+        kernel_set parts[FAN];
+        uint32_t count = divide(asker, set, FAN, parts), i = 0, relay;
+
+        while (i < count - 1 && (parts[i] & own) == 0)
+            i++;
+        relay = (uint32_t)__builtin_ctzll(parts[i]);
+        if (relay == instance.kernel)
+            break;
+        asker = relay;
+        set = parts[i] & ~(1ull << relay);
+    }
+    return asker;
 }
 
 /* Memory of rounds and relays is reused: most objects fit in one size, and none has to be zeroed. */
@@ -218,14 +238,16 @@ static size_t round_size(uint32_t length)
 static void ask_parts(struct round *round, kernel_set set, enum msg_type type, const void *data, uint32_t length)
 {
     bool urgent = msg_kinds[type].class == MSG_URGENT;
-    uint32_t count = set == 0 ? 0 : divide(set, round->parts);
+    kernel_set parts[DIRECT];
+    uint32_t count = set == 0 ? 0 : divide(instance.kernel, set, DIRECT, parts);
 
     round->left = count + 1;
     for (uint32_t i = 0; i < count; i++) {
         struct part *part = &round->parts[i];
-        uint32_t first = (uint32_t)__builtin_ctzll(part->set);
+        uint32_t first = (uint32_t)__builtin_ctzll(parts[i]);
 
         part->round = round;
+        part->set = parts[i];
         if ((part->set & (part->set - 1)) == 0) {
             msg_ask(&part->asking, first, type, data, length, part_answer, part);
         } else {

@@ -302,7 +302,7 @@ static void run_look(struct work *work)
     decide(&choice);
     next_look = clock_now() + (LOOK_COSTS * choice.cost > LOOK_INTERVAL ? LOOK_COSTS * choice.cost : LOOK_INTERVAL);
     if (choice.tid != 0 && balance_hooks.move != NULL)
-        moved = balance_hooks.move(choice.tid, choice.kernel);
+        moved = balance_hooks.move(choice.tid, choice.kernel, false);
     spin_lock(&lock);
     looks++;
     if (choice.tid == 0)

@@ -11,8 +11,8 @@
 /* Calls to higher rooms. NULL: no thread is moved. */
 struct balance_hooks {
     /* Orders thread TID of this kernel to move to KERNEL when it next returns to user mode. False: there is no such
-     * thread here, or it cannot move. Called by a worker with no lock held. */
-    bool (*move)(uint32_t tid, uint32_t kernel);
+     * thread here, or it cannot move; DRAWN: or has chosen its kernel. Called by a worker with no lock held. */
+    bool (*move)(uint32_t tid, uint32_t kernel, bool drawn);
     /* Average time in ns that it takes here to fetch a page from another kernel; 0: not known. */
     uint64_t (*fetch_ns)(void);
 };

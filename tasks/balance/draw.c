@@ -14,6 +14,7 @@
 #include "tasks/balance/internal.h"
 #include "tasks/process/group.h"
 #include "tasks/remote/operation.h"
+#include "tasks/sched/cpu_mask.h"
 #include "tasks/sched/internal.h"
 
 #define BUSY 8u   /* part of the time of the thread that ran most, which the others that count have run, too */
@@ -30,8 +31,9 @@ struct candidate {
     uint64_t affinity[CPUS_MAX / 64];
 };
 
-/* ns that THREAD has run here, and its weight. A thread that has its CPU for itself is not charged for long times. */
-static uint64_t ran_here(const struct thread *thread, uint64_t *weight)
+/* ns that THREAD has run here, and its weight; *WAITS: it does not run now, nor is it ready. A thread that has its CPU
+ * for itself is not charged for long times. */
+static uint64_t ran_here(const struct thread *thread, uint64_t *weight, bool *waits)
 {
     struct cpu_queue *queue = sched_lock(thread);
     uint64_t ran = thread->share.ran, now = clock_now();
@@ -39,41 +41,74 @@ static uint64_t ran_here(const struct thread *thread, uint64_t *weight)
     if (sched_running_on(queue) == thread && now > queue->since)
         ran += now - queue->since;
     *weight = load_weight(thread->share.load);
+    *waits = thread->state == THREAD_BLOCKED;
     spin_unlock(&queue->lock);
     return ran;
 }
 
-/* Whether the program and the user leave it to the kernel where THREAD runs, and it is here. */
-static bool may_move_locked(const struct thread *thread)
+/* Whether a kernel of NODE may have a thread with the affinity MASK. */
+static bool node_allows(const uint64_t *mask, uint32_t node)
 {
-    return thread->presence == THREAD_PRESENT && !thread_dying(thread) && (thread->due & THREAD_DUE_MOVE) == 0 &&
-           thread->context.chosen == 0 && share_rank(&thread->share) == RANK_FAIR;
+    for (uint32_t kernel = 0; kernel < instance.kernels; kernel++) {
+        if (instance.plan.kernels[kernel].node == node && cpu_mask_allows(mask, kernel))
+            return true;
+    }
+    return false;
 }
 
-/* Sets *OUT to the thread of GROUP that has run most here and may move. Returns how many have run nearly as long: the
- * reports of this kernel do not tell which of them has used what. */
-static uint32_t find_locked(struct group *group, struct candidate *out)
+/* Whether the program and the user leave it to the kernel whether THREAD, which is here, runs on NODE. */
+static bool may_move_locked(const struct thread *thread, uint32_t node)
 {
-    uint64_t most = 0, weight;
-    uint32_t busy = 0;
+    return thread->presence == THREAD_PRESENT && !thread_dying(thread) && (thread->due & THREAD_DUE_MOVE) == 0 &&
+           thread->context.chosen == 0 && share_rank(&thread->share) == RANK_FAIR &&
+           node_allows(thread->context.affinity, node);
+}
 
-    list_for_each(node, &group->threads) {
-        struct thread *thread = container_of(node, struct thread, group_node);
-        uint64_t ran = thread->presence == THREAD_PRESENT ? ran_here(thread, &weight) : 0;
+/* Sets *OUT to the thread of GROUP that has run most here of those that may move to NODE, if it is busy; WAITING: also
+ * of those that wait. False: that have run, there are none. *MOST: ns that any of them has run. */
+static bool find_most_locked(struct group *group, uint32_t node, bool waiting, struct candidate *out, uint64_t *most)
+{
+    *most = 0;
+    *out = (struct candidate){0};
+    list_for_each(of, &group->threads) {
+        struct thread *thread = container_of(of, struct thread, group_node);
+        uint64_t weight, ran;
+        bool waits;
 
-        most = ran > most ? ran : most;
-        if (ran <= out->ran || !may_move_locked(thread))
+        if (thread->presence != THREAD_PRESENT)
+            continue;
+        ran = ran_here(thread, &weight, &waits);
+        if (waits && !waiting)
+            continue;
+        *most = ran > *most ? ran : *most;
+        if (ran <= out->ran || !may_move_locked(thread, node))
             continue;
         out->tid = thread->tid;
         out->ran = ran;
         out->weight = weight;
         memcpy(out->affinity, thread->context.affinity, sizeof(out->affinity));
     }
-    list_for_each(node, &group->threads) {
-        struct thread *thread = container_of(node, struct thread, group_node);
+    return *most != 0;
+}
 
-        busy += thread->presence == THREAD_PRESENT && BUSY * ran_here(thread, &weight) >= most;
+/* Sets *OUT to the thread of GROUP that is to move to NODE, if one may that is busy: of those that run now, or of all
+ * if none does. Returns how many are busy, as they have run nearly as long: the reports of this kernel do not tell
+ * which of them has used what. */
+static uint32_t find_locked(struct group *group, uint32_t node, struct candidate *out)
+{
+    uint64_t most, weight;
+    uint32_t busy = 0;
+    bool waits;
+
+    if (!find_most_locked(group, node, false, out, &most))
+        find_most_locked(group, node, true, out, &most);
+    list_for_each(of, &group->threads) {
+        struct thread *thread = container_of(of, struct thread, group_node);
+
+        busy += thread->presence == THREAD_PRESENT && BUSY * ran_here(thread, &weight, &waits) >= most;
     }
+    if (BUSY * out->ran < most)
+        out->tid = 0;
     return busy;
 }
 
@@ -110,9 +145,10 @@ static enum balance_drawn draw(struct group *group, const struct msg_threads_dra
     struct balance_case c = {0};
     enum balance_drawn result;
     uint32_t busy, kernel = instance.kernel;
+    int64_t gain;
 
     spin_lock(&group->lock);
-    busy = group->pinned == NULL ? find_locked(group, &found) : 0;
+    busy = group->pinned == NULL ? find_locked(group, ask->node, &found) : 0;
     spin_unlock(&group->lock);
     /* One of several threads may be the one that uses what is here alone. */
     if (found.tid == 0)
@@ -121,14 +157,16 @@ static enum balance_drawn draw(struct group *group, const struct msg_threads_dra
         result = DRAW_UNSURE;
     else
         result = choose(&found, ask, &c, &kernel);
-    if (result == DRAW_ORDERED && (balance_hooks.move == NULL || !balance_hooks.move(found.tid, kernel)))
+    if (result == DRAW_ORDERED && (balance_hooks.move == NULL || !balance_hooks.move(found.tid, kernel, true)))
         result = DRAW_BOUND;
     *thread = found.tid;
-    if (result == DRAW_ORDERED || result == DRAW_DEAR) /* figures in us */
+    if (result == DRAW_ORDERED || result == DRAW_DEAR) { /* figures in us */
+        gain = balance_draw_gain(&c, ask->part);
         trace_note(result == DRAW_ORDERED ? "moves to its memory" : "is too dear to move to its memory", found.tid,
-                   kernel, (uint64_t)balance_draw_gain(&c, ask->part) / 1000, c.cost / 1000);
-    else
+                   kernel, gain > 0 ? (uint64_t)gain / 1000 : 0, c.cost / 1000);
+    } else {
         trace_note("stays away from its memory", found.tid, instance.kernel, result, ask->part);
+    }
     return result;
 }
 

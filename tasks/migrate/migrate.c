@@ -193,8 +193,25 @@ static int depart(uint32_t kernel, bool ordered)
     return result;
 }
 
+/* The running thread stays here, as it wants to: an order to move that came before is withdrawn, if it may stay. */
+static void stay(void)
+{
+    struct thread *thread = thread_current();
+    struct group *group = thread->group;
+
+    spin_lock(&group->lock);
+    if ((thread->due & THREAD_DUE_MOVE) != 0 && cpu_mask_allows(thread->context.affinity, instance.kernel)) {
+        thread_clear_due(thread, THREAD_DUE_MOVE);
+        group_made_moves_locked(thread, instance.kernel);
+    }
+    spin_unlock(&group->lock);
+    watch_event(&group->moves);
+}
+
 int migrate_thread(uint32_t kernel)
 {
+    if (kernel == instance.kernel)
+        stay();
     return depart(kernel, false);
 }
 
@@ -220,7 +237,7 @@ void migrate_ordered(struct thread *thread)
 }
 
 /* Orders the move of thread TID for the balancer. False: it cannot move there now. */
-static bool order(uint32_t tid, uint32_t kernel)
+static bool order(uint32_t tid, uint32_t kernel, bool drawn)
 {
     struct thread *thread = thread_lock(tid);
     bool can;
@@ -228,7 +245,8 @@ static bool order(uint32_t tid, uint32_t kernel)
     if (thread == NULL)
         return false;
     can = thread->presence == THREAD_PRESENT && !thread_dying(thread) && thread->group->pinned == NULL &&
-          (thread->due & THREAD_DUE_MOVE) == 0 && cpu_mask_allows(thread->context.affinity, kernel);
+          (thread->due & THREAD_DUE_MOVE) == 0 && cpu_mask_allows(thread->context.affinity, kernel) &&
+          (!drawn || thread->context.chosen == 0);
     if (can)
         thread_order_move_locked(thread, kernel);
     thread_unlock(thread);

@@ -7,10 +7,10 @@
 #include "mm/seen/group.h"
 #include "tasks/process/group.h"
 
-/* Sets *OUT to what GROUP has here. Returns whether the home is to know. */
+/* Sets *OUT to what GROUP has here. Returns whether it has any. */
 static bool count_locked(struct group *group, struct msg_space_groups *out)
 {
-    bool any = false, told;
+    bool any = false;
 
     list_for_each(node, &group->threads) {
         const struct thread *thread = container_of(node, const struct thread, group_node);
@@ -21,23 +21,23 @@ static bool count_locked(struct group *group, struct msg_space_groups *out)
         out->threads[number] += out->threads[number] != UINT16_MAX;
         any = true;
     }
-    told = group->numa_told;
-    group->numa_told = any;
-    return any || told;
+    return any;
 }
 
-void numa_tell_groups(uint64_t id, uint32_t home)
+bool numa_tell_groups(uint64_t id, uint32_t home)
 {
     struct msg_space_groups out = {.space = id, .kernel = instance.kernel};
     struct group *group = group_find((uint32_t)id);
-    bool tells;
+    bool any, told;
 
     if (group == NULL)
-        return;
+        return false;
     spin_lock(&group->lock);
-    tells = count_locked(group, &out);
+    any = count_locked(group, &out);
     spin_unlock(&group->lock);
+    told = any || group->numa_told;
+    if (told)
+        group->numa_told = !groups_tell(home, &out) || any;
     group_put(group);
-    if (tells)
-        groups_tell(home, &out);
+    return told;
 }

@@ -12,24 +12,22 @@
 #include "mm/move/move.h"
 #include "mm/replicate/replicate.h"
 #include "mm/seen/block.h"
+#include "mm/seen/gather.h"
 #include "mm/seen/hint.h"
 #include "mm/seen/seen.h"
 #include "msg/slice.h"
 #include "msg/trace.h"
 #include "tasks/numa/draw.h"
 #include "tasks/numa/groups.h"
+#include "tasks/numa/period.h"
 #include "tasks/process/group.h"
 #include "tasks/timer/timer.h"
 
-#define PERIOD_FIRST 5u /* times the shortest period */
-#define PERIOD_MOST 10u
-#define PERIOD_HALF 10u             /* not less than the longest; after which what was seen counts half */
-#define PERIOD_LIMIT 10000000000ull /* ns; the longest in any case */
+#define PERIOD_HALF PERIOD_MOST /* after which what was seen counts half */
 #define MS 1000000ull
 #define MOVES_AT_ONCE 0x400000u /* bytes of a space that move between two looks */
 #define REPORTERS 8u
-#define REMOTE_PART 8u /* part of the pages of a look that are another node's and shorten the period */
-#define SOON 8u        /* part of the shortest period after which a kernel looks that begins to use remote memory */
+#define SOON 8u /* part of the shortest period after which a kernel looks that begins to use remote memory */
 
 static struct timer timer;
 static uint64_t shortest = 100000000; /* ns */
@@ -45,10 +43,13 @@ static bool is_on(void)
 /* What is known of a space, and what a look at it has found. */
 struct look {
     uint32_t home;
-    bool wanted;            /* it has a policy */
-    uint64_t waited;        /* ns: for answers to reports */
-    bool soon;              /* the home is about to decide, or has just decided, about memory that was used */
-    uint64_t local, remote; /* pages of its own node and of other nodes so far */
+    bool wanted;               /* it has a policy */
+    uint64_t waited;           /* ns: for answers to reports */
+    bool soon;                 /* the home is about to decide, or has just decided, about memory that was used */
+    struct period_found found; /* LOCAL and REMOTE of this space, so far */
+    uint32_t reports_home;     /* to which the COUNT reports go that have not been sent */
+    uint32_t count;
+    struct msg_space_seen reports[SEEN_REPORTS];
 };
 
 static void look_begin(struct look *look, struct space *space)
@@ -57,18 +58,39 @@ static void look_begin(struct look *look, struct space *space)
     spin_lock(&space->lock);
     seen_refresh_locked(space);
     look->wanted = seen_policy_locked(space)->choose != NULL;
-    look->local = space->stats.seen_local;
-    look->remote = space->stats.seen_remote;
+    look->found.local = space->stats.seen_local;
+    look->found.remote = space->stats.seen_remote;
     spin_unlock(&space->lock);
 }
 
-static void report(struct look *look, uint32_t home, const struct msg_space_seen *seen)
+/* Sends the reports that LOOK has, if any, and waits for what the home says of them. */
+static void send(struct look *look)
 {
     uint64_t from = clock_now();
+    struct msg_seen_answer answer;
 
-    look->soon |= seen_report(home, seen);
-    if (home != instance.kernel)
+    if (look->count == 0)
+        return;
+    gather_report(look->reports_home, look->reports, look->count, &answer);
+    if (look->reports_home != instance.kernel)
         look->waited += clock_now() - from;
+    look->soon |= answer.soon != 0;
+    for (uint32_t i = 0; i < look->count; i++) {
+        uint32_t pages = seen_count_pages(&look->reports[i]);
+
+        look->found.told += pages;
+        look->found.shared += (answer.shared >> i & 1) != 0 ? pages : 0;
+    }
+    look->count = 0;
+}
+
+/* SEEN is to be reported to HOME. */
+static void report(struct look *look, uint32_t home, const struct msg_space_seen *seen)
+{
+    if (look->count == SEEN_REPORTS || (look->count != 0 && look->reports_home != home))
+        send(look);
+    look->reports_home = home;
+    look->reports[look->count++] = *seen;
 }
 
 /* Looks at the next table of the space ID from *AT on, with a reference that is not held while anything waits. False:
@@ -113,19 +135,23 @@ static bool report_hints(uint64_t id, struct look *look, bool *remote)
  */
 static bool look_at(uint64_t id, struct look *look)
 {
-    struct look before = *look;
-    uint64_t remote;
+    struct period_found here = look->found;
+    uint64_t from = clock_now();
     bool used = false, hinted;
 
-    numa_tell_groups(id, look->home);
+    look->found.watched |= numa_tell_groups(id, look->home);
+    if (look->home != instance.kernel)
+        look->waited += clock_now() - from;
     while (look->wanted && report_hints(id, look, &hinted)) {
         used |= hinted;
         slice_check();
     }
     for (uint64_t at = 0; look->wanted && look_once(id, &at, look);)
         slice_check();
-    remote = look->remote - before.remote;
-    return look->soon && (used || (remote != 0 && REMOTE_PART * remote >= remote + look->local - before.local));
+    send(look);
+    here.local = look->found.local - here.local;
+    here.remote = look->found.remote - here.remote;
+    return look->soon && (used || period_remote(&here));
 }
 
 /* A block that follows its user to NODE. */
@@ -203,8 +229,9 @@ static void follow(uint64_t id)
     numa_draw(id);
 }
 
-/* The lowest id of a space here that is not below FROM, and its pages of other nodes so far. False: there is none. */
-static bool next_space(uint64_t from, uint64_t *id, struct look *look)
+/* The lowest id of a space here that is not below FROM, and its pages of other nodes so far. CALM: this look comes
+ * after a period that is so long only where no other node has a share. False: there is none. */
+static bool next_space(uint64_t from, uint64_t *id, struct look *look, bool calm)
 {
     struct space *space = space_next(from);
 
@@ -213,15 +240,31 @@ static bool next_space(uint64_t from, uint64_t *id, struct look *look)
     *id = space->id;
     look->soon = false;
     look_begin(look, space);
+    if (calm && look->wanted) {
+        spin_lock(&space->lock);
+        space->stats.seen_calm++;
+        spin_unlock(&space->lock);
+    }
     space_put(space);
     return true;
 }
 
 static void set_period(uint64_t wanted)
 {
-    uint64_t longest = PERIOD_MOST * shortest < PERIOD_LIMIT ? PERIOD_MOST * shortest : PERIOD_LIMIT;
+    period = period_within(wanted, shortest, false);
+}
 
-    period = wanted < shortest ? shortest : wanted > longest ? longest : wanted;
+/* Kernels of whose memory others have begun to use some are to look soon. */
+static void tell(uint64_t id)
+{
+    struct space *space = space_get(id);
+    kernel_set kernels;
+
+    if (space == NULL)
+        return;
+    kernels = seen_to_tell(space);
+    space_put(space);
+    seen_tell(kernels, id);
 }
 
 /* WAIT ns, or as long as the last reports have waited for their answers, and on a machine of more than REPORTERS
@@ -233,25 +276,61 @@ static uint64_t at_least(uint64_t wait)
     return wait > pause ? wait : pause;
 }
 
+/* Whether threads of the space ID, which is at home here, may be drawn: tallies are read after a look. */
+static bool is_watched(uint64_t id)
+{
+    struct space *space = space_get(id);
+    bool watched;
+
+    if (space == NULL)
+        return false;
+    watched = seen_draws(space);
+    space_put(space);
+    return watched;
+}
+
+/* A look is over that ends a period. REMOTE: as period_after's SOON. What soon() does meanwhile on another CPU, for
+ * memory that others begin to use, is not put off: it is told once. */
+static void next_period(bool remote, const struct period_found *found)
+{
+    uint64_t before = period, next = period_after(before, shortest, remote, found);
+
+    __atomic_compare_exchange_n(&period, &before, next, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
+static void arm(void)
+{
+    uint64_t armed;
+
+    do {
+        armed = period;
+        timer_arm(&timer, looked + at_least(armed));
+    } while (period != armed);
+}
+
 static void fire(struct timer *fired)
 {
-    bool remote = false, wanted = is_on();
+    (void)fired;
+    bool remote = false, wanted = is_on(), calm = period > PERIOD_MOST * shortest;
     struct look look = {0};
 
     numa_look_for_room();
-    for (uint64_t id = 0; next_space(id, &id, &look); id++) {
+    for (uint64_t id = 0; next_space(id, &id, &look, calm); id++) {
         if (!look.wanted)
             continue;
         wanted = true;
         remote |= look_at(id, &look);
-        if (look.home == instance.kernel)
-            follow(id);
+        if (look.home != instance.kernel)
+            continue;
+        tell(id);
+        follow(id);
+        look.found.watched |= is_watched(id);
     }
     looked = clock_now();
     answered = look.waited;
-    set_period(remote ? period / 2 : period * 2);
+    next_period(remote, &look.found);
     if (wanted)
-        timer_arm(fired, looked + at_least(period));
+        arm();
 }
 
 /* A kernel that has lengthened its period does not wait for its end when it begins to use another node's memory, or

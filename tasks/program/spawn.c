@@ -147,6 +147,7 @@ static void reset_thread(struct thread *thread, const struct program_start *star
     context->clear_child_tid = context->robust_list = 0;
     context->rseq = context->rseq_size = context->rseq_signature = 0;
     context->interrupted = 0;
+    context->numa_group = 0;
     context->flags &= ~CONTEXT_KEEP_CAPABILITIES;
     fpu_init_area(thread->fpu);
     thread_reload(thread);

@@ -31,14 +31,18 @@ static inline __attribute__((always_inline)) uint32_t enqueue_unlock(struct cpu_
     bool idle = running == queue->idle;
     bool waited = queue->run.ready_count > 0;
     uint64_t now = 0;
-    bool preempt;
+    bool preempt, hidden = false;
 
     if (!idle && thread->group != NULL) {
         now = clock_now();
         sched_charge_locked(queue, running, now);
+        hidden = running->group == NULL && queue->published == 0;
     }
     thread->state = THREAD_READY;
     preempt = run_queue_wake(&queue->run, &thread->share, idle ? NULL : &running->share, credit);
+    if (hidden) /* a kernel thread that was woken by the CPU's last halt gives way to it, and no idle thread publishes
+                   it */
+        load_publish(queue);
     if (preempt)
         cpus[index]->resched = true;
     if (index != cpu_index()) {

@@ -60,7 +60,7 @@ struct group {
     bool stopped;                      /* [g] its threads here are to quiesce */
     bool stop_waits;                   /* [g] a stop waits until all threads here are quiesced */
 
-    bool numa_told;   /* [g] the home knows of threads of NUMA groups here: tasks/numa/groups.c */
+    bool numa_told;   /* the home knows of threads of NUMA groups here: of the timer in tasks/numa/groups.c alone */
     bool joining;     /* [g] the first member has arrived, and the home has been asked: tasks/migrate/join.c */
     bool kill_waits;  /* [g] GROUP_KILL is kept */
     kernel_set parts; /* [g] not at the home: kernels that have a part of it, once it ends */

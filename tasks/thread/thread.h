@@ -96,7 +96,7 @@ struct thread_context {
     uint64_t restart_argument[3];     /* of restart_function; the first is a deadline in clock_now ns, if any */
     uint32_t rseq_size, rseq_signature;
     uint32_t chosen;     /* not 0: it has moved to its kernel by kettle_migrate and stays there (tasks/balance/draw.c),
-                            until     its affinity is set */
+                            until its affinity is set */
     uint32_t numa_group; /* 0: none (mm/seen/group.md) */
     struct credentials credentials;
     struct policy memory_policy; /* NUMA placement of its pages: set_mempolicy(2) */

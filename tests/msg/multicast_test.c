@@ -231,6 +231,39 @@ ALONE(by_node, "with 8 nodes or fewer no relay asks a kernel of another node tha
     CHECK_EQ(relays, 8);
 }
 
+static void check_tree(void)
+{
+    begin(64, nodes, "ring=4");
+    for (uint32_t root = 0; root < 64; root += 21) {
+        uint32_t direct = 0;
+
+        for (uint32_t k = 0; k < 64; k++) {
+            uint32_t next;
+
+            if (k == root || k == OWN) /* that one the others cannot reach here */
+                continue;
+            instance.kernel = k;
+            next = msg_relay_to(root);
+            direct += next == root;
+            CHECK(next == root || (next < k && next != OWN));
+            CHECK(nodes > 8 || next == root || instance.plan.kernels[next].node == instance.plan.kernels[k].node);
+        }
+        instance.kernel = OWN;
+        CHECK(direct != 0 && direct <= 8);
+    }
+}
+
+TEST(tree,
+     "what comes to a kernel from all others comes by at most 8 of them, and always from higher numbers to lower ones")
+{
+    static const uint32_t choices[] = {1, 2, 3, 4, 8, 16, 33, 64};
+
+    for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++) {
+        nodes = choices[i];
+        run_alone(check_tree);
+    }
+}
+
 ALONE(refusing, "kernels whose relay refuses are asked directly; each handles the request once")
 {
     begin(64, 4, "ring=4");

@@ -43,7 +43,9 @@ int64_t call_kettle_migrate(struct call *c)
         return -EINVAL;
     c->frame->rax = 0;
     c->replaced = true;
-    self->context.chosen = 1; /* what moves with the thread */
+    spin_lock(&self->group->lock);
+    self->context.chosen = 1; /* what moves with the thread; it is not drawn from now on */
+    spin_unlock(&self->group->lock);
     result = migrate_thread((uint32_t)c->a[0]);
     if (result < 0) {
         self->context.chosen = chosen;

@@ -15,12 +15,28 @@
 #include "userland/thread.h"
 #include "userland/x86.h"
 
+#define BLOCK 16l /* pages */
+
 char *spread_memory_map(long pages, int type)
 {
     char *area = mmap(NULL, (size_t)(pages * PAGE), READ_WRITE, type, -1, 0);
 
     CHECK(area != MAP_FAILED, "%ld pages: %s", pages, strerror(errno));
     return area == MAP_FAILED ? NULL : area;
+}
+
+char *spread_memory_map_blocks(long pages, int type)
+{
+    char *at = spread_memory_map(pages + BLOCK, type);
+    size_t before = -(uintptr_t)at % (size_t)(BLOCK * PAGE), behind = (size_t)(BLOCK * PAGE) - before;
+
+    if (at == NULL)
+        return NULL;
+    if (before != 0)
+        munmap(at, before);
+    if (behind != 0)
+        munmap(at + before + pages * PAGE, behind);
+    return at + before;
 }
 
 static uint64_t word(int seed, long page)

@@ -12,6 +12,9 @@
 /* New memory, or NULL after a note; TYPE is one of the two above, with more flags perhaps. */
 char *spread_memory_map(long pages, int type);
 
+/* The same, but it begins and ends with a block of 64 KiB: PAGES is a multiple of 16. */
+char *spread_memory_map_blocks(long pages, int type);
+
 /* Writes both ends of pages [FIRST, LAST), page i as kernel i, with what SEED says. The thread is at kernel 0 then. */
 void spread_memory_fill(char *area, long first, long last, int seed);
 

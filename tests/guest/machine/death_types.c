@@ -159,8 +159,8 @@ static const struct {
     {NULL, NULL, false, false, "numa=share numaperiod=1"},
     {"test-map", NULL, false, false, "prefetch=32"},
     {NULL, NULL, false, false, "retrieve=chain"},
-    {"test-group", NULL, false, false, NULL},
-    {"test-draw", "comes", false, false, NULL},
+    {"test-group", NULL, true, false, NULL},
+    {"test-draw", "comes", true, false, NULL},
 };
 #define LOADS (sizeof(loads) / sizeof(loads[0]))
 

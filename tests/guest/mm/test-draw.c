@@ -21,7 +21,7 @@
 
 #define PAGES 64l
 #define PERIOD "20" /* ms between two looks, at least */
-#define LOOKS 100   /* of a kernel: more than what is decided once in several periods takes */
+#define LOOKS 5     /* of a kernel: one in each of several periods, of ten times that */
 
 enum kind { MOVES_ITSELF, IS_BOUND, IS_FREE };
 
@@ -107,7 +107,7 @@ static int cpus_near(void)
 
 static bool begin(struct thread *one, struct thread *other, enum kind kind, long pages)
 {
-    words = (atomic_long *)(void *)spread_memory_map(PAGES, PRIVATE);
+    words = (atomic_long *)(void *)spread_memory_map_blocks(PAGES, PRIVATE);
     own = spread_memory_map(PAGES * 4, PRIVATE);
     own_pages = pages;
     if (words == NULL || own == NULL)
@@ -152,12 +152,18 @@ static bool is_possible(void)
     return far >= 0 && cpus_near() >= 2;
 }
 
-/* The kernel of the guest has looked as often as it takes to decide several times. */
+/* More periods have gone by than three, in which none moves after another one has, and the kernels of both have looked
+ * in them. */
 static void looks_go_on(void)
 {
-    unsigned long looks = events_of(kernels[near], "seen_looks");
+    int guest_kernel = atomic_load(&guest_place);
+    unsigned long looks = events_of(kernels[near], "seen_looks"), of_guest = events_of(guest_kernel, "seen_looks");
+    struct timespec begin, now;
 
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    NAP_UNTIL(clock_gettime(CLOCK_MONOTONIC, &now) == 0 && now.tv_sec >= begin.tv_sec + 2, "periods");
     NAP_UNTIL(events_of(kernels[near], "seen_looks") >= looks + LOOKS, "looks");
+    NAP_UNTIL(events_of(guest_kernel, "seen_looks") >= of_guest + LOOKS, "looks of the guest's kernel");
 }
 
 static long pages_near(void)
@@ -179,10 +185,12 @@ static void test_comes(void)
 {
     struct thread one, other;
     unsigned long drawn = events_everywhere("threads_drawn");
+    int first;
 
     if (!is_possible() || !begin(&one, &other, IS_FREE, 0))
         return;
     NAP_UNTIL(kettle_node(atomic_load(&guest_place)) == kettle_node(kernels[near]), "the guest comes");
+    CHECK(place_cpus(near, &first) > 1 || atomic_load(&guest_place) != kernels[near], "the host has that CPU");
     CHECK(events_everywhere("threads_drawn") == drawn + 1, "%lu moves", events_everywhere("threads_drawn") - drawn);
     NAP_UNTIL(pages_near() == PAGES, "the memory is, or comes, there");
     looks_go_on();

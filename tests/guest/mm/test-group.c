@@ -84,7 +84,7 @@ static long on_node(int node)
 
 static bool begin(void)
 {
-    words = (atomic_long *)(void *)spread_memory_map(PAGES, PRIVATE);
+    words = (atomic_long *)(void *)spread_memory_map_blocks(PAGES, PRIVATE);
     if (words == NULL)
         return false;
     atomic_store(&over, false);
@@ -161,6 +161,8 @@ static void test_most(void)
         CHECK(kettle_group_join(atomic_load(&users[i].tid), GROUP) == 0, "%s", strerror(errno));
     CHECK(kettle_block_gather(words, PAGES * PAGE, GROUP) == 0, "%s", strerror(errno));
     CHECK(kettle_numa(0, "group") == 0, "%s", strerror(errno));
+    looks = events_of(kettle_kernel(), "seen_looks");
+    UNTIL(events_of(kettle_kernel(), "seen_looks") >= looks + 2, "the home knows where all are");
     go(0, kernel);
     decided = events_everywhere("seen_decided");
     looks = events_everywhere("seen_remote");
@@ -175,6 +177,28 @@ static void test_most(void)
     looks = events_everywhere("seen_remote");
     UNTIL(events_everywhere("seen_remote") >= looks + 4 * PAGES, "looks");
     CHECK(on_node(node) == PAGES, "%ld pages have stayed", on_node(node));
+    end();
+}
+
+/* A thread is in its group wherever it is, and may be put into another one from anywhere. */
+static void test_everywhere(void)
+{
+    int tid;
+
+    kernels_go(0);
+    if (!begin())
+        return;
+    tid = atomic_load(&users[0].tid);
+    CHECK(kettle_group_of(tid) == 0, "in group %d", kettle_group_of(tid));
+    for (int kernel = 0; kernel < kernels_count(); kernel++) {
+        int group = 1 + kernel % KETTLE_GROUPS;
+
+        CHECK(kettle_group_join(tid, group) == 0, "%s", strerror(errno));
+        go(0, kernel);
+        CHECK(kettle_group_of(tid) == group, "on kernel %d in group %d", kernel, kettle_group_of(tid));
+        CHECK(kettle_group_join(tid, KETTLE_GROUPS) == 0 && kettle_group_of(tid) == KETTLE_GROUPS, "on kernel %d: %s",
+              kernel, strerror(errno));
+    }
     end();
 }
 
@@ -216,6 +240,7 @@ static void test_errors(void)
 int main(int argc, char **argv)
 {
     static const struct tap_test tests[] = {
+        {"everywhere", "a thread is in its group wherever it is", test_everywhere},
         {"follows", "memory of a group is where its threads are, and follows them", test_follows},
         {"most", "a group is where most of its threads are, and memory that is in none stays", test_most},
         {"errors", "wrong groups, threads and memory are refused, and so are threads of another user", test_errors},

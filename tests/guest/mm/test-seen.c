@@ -25,7 +25,7 @@
 #define HUGE_BYTES 0x200000ul
 #define LOOKS 4
 #define PERIOD "20"              /* ms between two looks, at least */
-#define LONGEST (300 * 1000000l) /* ns: more than ten times that */
+#define LONGEST (300 * 1000000l) /* ns: more than ten times that, where several nodes use memory */
 #define LOOKS_MANY 40
 #define STUCK (2200 * 1000000l) /* ns: at least as long what could not move is not to move again */
 #define OTHERS 16               /* decisions in a look about what all threads of this program use */
@@ -82,26 +82,10 @@ static int node_here(void)
     return syscall(SYS_getcpu, &cpu, &node, NULL) == 0 ? (int)node : -1;
 }
 
-/* New pages of TYPE, which begin a block: one that begins with another page, such as a thread's stack, is where that
- * is. NULL after a note. */
-static long *map_words(int type)
-{
-    char *at = spread_memory_map(PAGES + BLOCK, type);
-    size_t before = -(uintptr_t)at % (size_t)(BLOCK * PAGE), behind = (size_t)(BLOCK * PAGE) - before;
-
-    if (at == NULL)
-        return NULL;
-    if (before != 0)
-        munmap(at, before);
-    if (behind != 0)
-        munmap(at + before + PAGES * PAGE, behind);
-    return (long *)(void *)(at + before);
-}
-
 /* A thread on kernel INDEX uses memory that the main thread has touched on kernel 0. */
 static bool begin(struct thread *thread, int index, const char *policy)
 {
-    words = map_words(PRIVATE);
+    words = (long *)(void *)spread_memory_map_blocks(PAGES, PRIVATE);
     if (words == NULL || !CHECK(kettle_control(policy) == 0, "%s: %s", policy, strerror(errno)))
         return false;
     atomic_store(&over, false);
@@ -290,7 +274,7 @@ static void test_adaptive(void)
     }
     home = node_here();
     splits = events_everywhere("seen_splits");
-    words = map_words(PRIVATE);
+    words = (long *)(void *)spread_memory_map_blocks(PAGES, PRIVATE);
     if (words == NULL ||
         !CHECK(kettle_control("numablock=adaptive") == 0 && kettle_control("numa=share") == 0, "%s", strerror(errno)))
         return;
@@ -546,7 +530,7 @@ static void test_vain(void)
         tap_skip("one node, or one kernel");
         return;
     }
-    words = map_words(SHARED);
+    words = (long *)(void *)spread_memory_map_blocks(PAGES, SHARED);
     if (words == NULL)
         return;
     for (long i = 0; i < PAGES; i++)
@@ -605,6 +589,24 @@ static void test_none(void)
     then = events_everywhere("seen_local") + events_everywhere("seen_remote");
     CHECK(then == seen, "%lu pages were looked at", then - seen);
     CHECK(kernel == 0 || on_node(node) == 0, "%ld pages have moved", on_node(node));
+    end(&thread);
+}
+
+/* Where memory is used by its own node alone, looks come to be farther apart than they are where several nodes use it;
+ * when another node begins to use it, it is found all the same. */
+static void test_calm(void)
+{
+    struct thread thread;
+    int node, kernel = far(&node);
+    unsigned long calm = events_of(0, "seen_calm");
+
+    if (!begin(&thread, 0, "numa=kettle"))
+        return;
+    UNTIL(events_of(0, "seen_calm") > calm, "looks that are far apart");
+    end(&thread);
+    if (kernel == 0 || !begin(&thread, kernel, "numa=kettle"))
+        return;
+    UNTIL(on_node(node) == PAGES, "memory that another node uses after a while without any");
     end(&thread);
 }
 
@@ -706,6 +708,8 @@ int main(int argc, char **argv)
         {"fixed", "what cannot move is not decided anew in each look", test_fixed},
         {"vain", "shared memory that was to have copies in vain still comes to its only user", test_vain},
         {"stays", "memory that its own node uses stays", test_stays},
+        {"calm", "looks are far apart where no other node has a share, and memory that gets another user follows it",
+         test_calm},
         {"top", "the last block of the address space follows its user, too", test_top},
         {"told", "/proc tells what was seen, and a wrong policy is refused", test_told},
     };

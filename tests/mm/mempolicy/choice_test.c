@@ -77,6 +77,30 @@ TEST(policy_says, "interleaving goes round by address, and only binding is stric
     CHECK(mempolicy_nodes(&policy, 0, &strict) == 0 && !strict);
 }
 
+TEST(policy_blocks,
+     "large pages are interleaved one by one, and all pages of one have one node; other policies say the same")
+{
+    const uint64_t bytes = POLICY_BLOCK * PAGE_SIZE;
+    struct policy policy = make(POLICY_INTERLEAVE, 0x2c, 0xff);
+    uint32_t seen[64] = {0};
+    bool strict;
+
+    for (uint64_t block = 0; block < 9; block++) {
+        uint64_t nodes = mempolicy_block_nodes(&policy, block * bytes);
+
+        CHECK(nodes != 0 && (nodes & (nodes - 1)) == 0 && (nodes & ~0x2cull) == 0);
+        seen[__builtin_ctzll(nodes)]++;
+        for (uint64_t page = 1; page < POLICY_BLOCK; page += 17)
+            CHECK_EQ(mempolicy_block_nodes(&policy, block * bytes + page * PAGE_SIZE), nodes);
+        CHECK(block == 0 || nodes != mempolicy_block_nodes(&policy, (block - 1) * bytes));
+    }
+    CHECK(seen[2] == 3 && seen[3] == 3 && seen[5] == 3);
+    policy = make(POLICY_BIND, 6, 7);
+    CHECK_EQ(mempolicy_block_nodes(&policy, 12345 * PAGE_SIZE), mempolicy_nodes(&policy, 12345 * PAGE_SIZE, &strict));
+    policy = make(POLICY_LOCAL, 0, 7);
+    CHECK_EQ(mempolicy_block_nodes(&policy, 0), 0);
+}
+
 TEST(policy_weights, "a node gets as many pages in a row as its weight, and one without a weight")
 {
     struct policy policy = make(POLICY_WEIGHTED, 0x15, 0x1f);

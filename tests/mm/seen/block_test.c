@@ -46,8 +46,53 @@ TEST(block_halves, "counts are halved in each period, and a write is not lately 
     CHECK_EQ(block->used[1], 3);
     seen_block_age(block, NODES, load, 10);
     CHECK_EQ(block->written, 0);
-    seen_block_age(block, NODES, load, 4000000000u);
+    seen_block_age(block, NODES, load, 100); /* not without a report */
+    CHECK_EQ(block->used[1], 1);
+    seen_block_see(block, load, 0, 1, false, 100);
+    seen_block_age(block, NODES, load, 101);
     CHECK_EQ(block->used[1], 0);
+    free(block);
+}
+
+TEST(block_far_apart, "users whose kernels look many periods apart stay users, and one that has stopped is none soon")
+{
+    struct seen_block *block = new_block(0);
+
+    for (uint32_t age = 0; age < 100; age += 5) {
+        report(block, age % 2, PAGES, 0, age);
+        CHECK_EQ(seen_users(block->used, NODES), age == 0 ? 1 : 3);
+    }
+    seen_block_age(block, NODES, load, 4000000000u); /* nobody has reported it */
+    CHECK_EQ(seen_users(block->used, NODES), 2);
+    report(block, 2, PAGES, 0, 4000000000u);
+    CHECK_EQ(seen_users(block->used, NODES) >> 2, 1);
+    report(block, 2, PAGES, 0, 4000000000u + SEEN_HALVED);
+    CHECK_EQ(seen_users(block->used, NODES), 4);
+    free(block);
+}
+
+/* As the home does with a report of KERNEL. */
+static uint64_t kernels_of(struct seen_block *block, uint32_t kernel, uint32_t age)
+{
+    report(block, 0, PAGES, 0, age);
+    block->kernels[0] |= 1ull << kernel;
+    return block->kernels[0] | block->kernels[1];
+}
+
+TEST(block_kernels,
+     "who uses a block is remembered until the period of the next report is over, if that is not too far")
+{
+    struct seen_block *block = new_block(0);
+
+    CHECK_EQ(kernels_of(block, 1, 1), 1ull << 1);
+    CHECK_EQ(kernels_of(block, 2, 1), 3ull << 1);
+    CHECK_EQ(kernels_of(block, 3, 11), 7ull << 1); /* kernels look ten periods apart */
+    seen_block_age(block, NODES, load, 14);        /* other blocks are reported */
+    CHECK_EQ(kernels_of(block, 3, 14), 1ull << 3);
+    CHECK_EQ(kernels_of(block, 4, 15), 3ull << 3);
+    CHECK_EQ(kernels_of(block, 5, 15 + SEEN_FAR), 3ull << 4);
+    CHECK_EQ(kernels_of(block, 6, 16 + 2 * SEEN_FAR), 1ull << 6);
+    CHECK_EQ(kernels_of(block, 7, 2), 3ull << 6); /* periods have become longer */
     free(block);
 }
 

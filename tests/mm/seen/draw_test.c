@@ -28,7 +28,7 @@ static void begin(void)
 /* A kernel of node 0 uses memory HERE that kernels of the nodes OTHERS use, too. */
 static void use(uint32_t here, uint64_t others, uint32_t weight, bool copied)
 {
-    struct seen_use one = {.node = 0, .here = here, .weight = weight, .others = others, .copied = copied};
+    struct seen_use one = {.node = 0, .here = here, .weight = 16 * weight, .others = others, .copied = copied};
 
     seen_tally_see(&of.tally, &one, distance);
 }
@@ -64,6 +64,35 @@ TEST(draw_own, "as much memory of its own as that of others keeps it where it is
     CHECK_EQ(draw.own, DRAW_WHOLE / 3);
     CHECK_EQ(draw.part, (200 * 10 + 100 * 20) * DRAW_WHOLE / (200 * 20 + 100 * 10));
     use(0, 0, 1000, false);
+    CHECK(!draws(&draw));
+}
+
+static void use_fixed(uint32_t here, uint64_t others, uint32_t weight)
+{
+    struct seen_use one = {.node = 0, .here = here, .weight = 16 * weight, .others = others, .stays = true};
+
+    seen_tally_see(&of.tally, &one, distance);
+}
+
+TEST(draw_fixed, "memory that cannot move is near where it is, whoever uses it")
+{
+    struct seen_draw draw;
+
+    begin();
+    use_fixed(0, 1 << 2, 100); /* it would stay behind */
+    use(2, 1 << 2, 50, false);
+    CHECK(!draws(&draw));
+    begin();
+    use(0, 1 << 2, 100, false); /* it would go to its only users */
+    use(2, 1 << 2, 50, false);
+    CHECK(draws(&draw));
+    begin();
+    use_fixed(2, 0, 100); /* nobody else uses it, but it does not come */
+    CHECK(draws(&draw));
+    CHECK_EQ(draw.node, 2);
+    begin();
+    use_fixed(0, 0, 100);
+    use(2, 1 << 2, 50, false);
     CHECK(!draws(&draw));
 }
 
@@ -136,7 +165,7 @@ TEST(draw_enough, "little that was seen says nothing, and what was seen in anoth
     struct seen_draw draw;
 
     begin();
-    use(2, 1 << 2, DRAW_ENOUGH - 1, false);
+    use(2, 1 << 2, DRAW_ENOUGH / 16 - 1, false);
     CHECK(!draws(&draw));
     use(2, 1 << 2, 1, false);
     CHECK(draws(&draw));
@@ -144,7 +173,7 @@ TEST(draw_enough, "little that was seen says nothing, and what was seen in anoth
     seen_tally_clear(&of.tally, NODES);
     CHECK(!draws(&draw));
     CHECK_EQ(of.tally.refused, 5);
-    use(2, 1 << 2, DRAW_ENOUGH - 1, false);
+    use(2, 1 << 2, DRAW_ENOUGH / 16 - 1, false);
     CHECK(!draws(&draw));
 }
 

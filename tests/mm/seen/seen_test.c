@@ -5,6 +5,7 @@
 #include "tests/mm/seen/space.h"
 
 #include "kernel/abi/errno.h"
+#include "mm/seen/gather.h"
 #include "mm/seen/hint.h"
 #include "msg/channel.h"
 #include "msg/request/call.h"
@@ -54,6 +55,30 @@ int msg_call(uint32_t kernel, enum msg_type type, const void *data, uint32_t len
     return -EIO;
 }
 
+static kernel_set notified;
+
+int msg_notify(uint32_t kernel, enum msg_type type, const void *data, uint32_t length)
+{
+    CHECK(type == MSG_SPACE_SEE_SOON && length == sizeof(struct msg_space_see_soon));
+    CHECK_EQ(((const struct msg_space_see_soon *)data)->space, space.id);
+    notified |= 1ull << kernel;
+    return 0;
+}
+
+static uint32_t soon; /* how often this kernel was to look soon */
+
+static void note_soon(void)
+{
+    soon++;
+}
+
+static gather_note *note_report;
+
+void gather_init(gather_note *note)
+{
+    note_report = note;
+}
+
 uint64_t policy_machine_nodes(void)
 {
     return (1ull << NODES) - 1;
@@ -81,6 +106,8 @@ static void put_pages(uint32_t first, uint32_t end, uint32_t node)
 /* A space whose memory has the policy NAME, in blocks of BYTES (0: adaptive). */
 static void begin_with(const char *name, uint64_t bytes)
 {
+    if (note_report == NULL)
+        seen_init();
     if (space.seen != NULL)
         seen_destroy(&space);
     begin();
@@ -95,15 +122,36 @@ static void end(void)
     area_list_clear(&space.areas);
 }
 
-/* A look of NODE has found the pages [FIRST, END) of the first table used. */
-static void report(uint32_t node, uint32_t first, uint32_t end_page)
+static struct msg_seen_answer answer; /* to the last report */
+
+static void tell(const struct msg_space_seen *seen)
+{
+    note_report(seen, &answer);
+}
+
+/* COUNT reports, a bit of the answer for each. */
+static void tell_all(const struct msg_space_seen *seen, uint32_t count)
+{
+    struct msg_seen_answer all = {0};
+
+    for (uint32_t i = 0; i < count; i++) {
+        tell(&seen[i]);
+        all.soon |= answer.soon << i;
+        all.shared |= answer.shared << i;
+    }
+    answer = all;
+}
+
+/* A look of NODE has found the pages [FIRST, END) of the first table used. Returns whether others have a share. */
+static bool report(uint32_t node, uint32_t first, uint32_t end_page)
 {
     struct msg_space_seen seen = {.space = space.id, .start = START, .node = (uint16_t)node};
 
     for (uint32_t page = first; page < end_page; page++)
         seen_add(&seen, page);
-    seen_report(0, &seen);
+    tell(&seen);
     now += LOOK;
+    return answer.shared != 0;
 }
 
 /* Moves what the home wants. Returns how many pages were elsewhere. */
@@ -182,7 +230,7 @@ TEST(seen_mixed,
 
         for (uint32_t page = look % 2; page < LEAF_ENTRIES; page += 2)
             seen_add(&seen, page);
-        seen_report(0, &seen);
+        tell(&seen);
         CHECK_EQ(move(), 0);
         CHECK(space.seen == NULL);
     }
@@ -270,6 +318,80 @@ TEST(seen_copies_in_no_load, "a block with copies is in no node's load, until it
     end();
 }
 
+TEST(seen_shared, "the answer says whether others have a share of an eighth in what was used, as long as they have one")
+{
+    begin_with("first-touch", SEEN_BLOCK_PAGES * PAGE_SIZE);
+    put_pages(0, LEAF_ENTRIES, 0);
+    CHECK(!report(0, 0, 256) && answer.soon == 0);
+    CHECK(report(1, 0, 16)); /* all that it uses */
+    CHECK(report(0, 0, 16 * SEEN_PART));
+    CHECK(!report(0, 0, 16 * (SEEN_PART + 1)));
+    CHECK(report(2, 500, 501) && answer.soon != 0);
+    for (uint32_t look = 0; look < 60; look++)
+        report(0, 0, 16);
+    CHECK(!report(0, 0, 16) && answer.soon == 0); /* nobody else any more */
+    end();
+}
+
+TEST(seen_lists, "each report of a message has a bit of its own, and one that is wrong or late is left out")
+{
+    struct msg_space_seen seen[4] = {
+        {.start = START, .node = 1},
+        {.start = START + 1, .node = 1},
+        {.start = START, .node = 1},
+        {.start = START + LEAF_SIZE, .node = 1},
+    };
+
+    begin_with("nemo", SEEN_BLOCK_PAGES * PAGE_SIZE);
+    for (uint32_t i = 0; i < 4; i++)
+        seen[i].space = space.id + (i == 2);
+    put_pages(0, 16, 0);
+    put_page(START + LEAF_SIZE, 1, 0);
+    for (uint32_t i = 0; i < 4; i++)
+        seen_add(&seen[i], 0);
+    tell_all(seen, 4);
+    CHECK_EQ(answer.soon, 1);
+    CHECK_EQ(answer.shared, 1);
+    seen[3].node = 2;
+    tell_all(seen, 4);
+    CHECK_EQ(answer.shared, 9);
+    space.home = 1; /* it has moved */
+    tell_all(seen, 4);
+    CHECK(answer.shared == 0 && answer.soon == 0);
+    space.home = 0;
+    end();
+}
+
+TEST(seen_tells,
+     "kernels of whose node's memory others begin to use some are told to look soon, once, and this one looks")
+{
+    static const struct plan_kernel kernels[] = {{.node = 0}, {.node = 0}, {.node = 1}, {.node = 1}, {.node = 2}};
+
+    begin_with("kettle", SEEN_BLOCK_PAGES * PAGE_SIZE);
+    instance.plan.kernel_count = 5;
+    for (uint32_t kernel = 0; kernel < 5; kernel++)
+        instance.plan.kernels[kernel].node = kernels[kernel].node;
+    space.members = 0x17; /* not 3 */
+    seen_soon = note_soon;
+    put_pages(0, 16, 1);
+    put_pages(16, 64, 0);
+    CHECK_EQ(seen_to_tell(&space), 0);
+    report(1, 0, 16);
+    CHECK_EQ(seen_to_tell(&space), 0); /* its own */
+    CHECK_EQ(soon, 0);
+    report(2, 0, 16);
+    CHECK_EQ(soon, 1);
+    CHECK_EQ(seen_to_tell(&space), 1 << 2);
+    report(2, 0, 16);
+    CHECK_EQ(seen_to_tell(&space), 0);
+    report(2, 16, 64);
+    CHECK_EQ(seen_to_tell(&space), 1 << 1); /* another kernel of this node */
+    seen_tell(0x14, space.id);
+    CHECK_EQ(notified, 0x14);
+    seen_soon = NULL;
+    end();
+}
+
 TEST(seen_split_meanwhile, "a replication that fails after its block has split is noted for all of its parts")
 {
     uint64_t start, bytes;
@@ -310,7 +432,7 @@ static void write_from(uint32_t kernel, uint32_t count)
 
     for (uint32_t page = 0; page < count; page++)
         seen_add(&seen, page);
-    seen_report(0, &seen);
+    tell(&seen);
 }
 
 /* A period in which KERNELS, a bit for each, write the first COUNT pages. Returns whether threads are to move. */
@@ -349,6 +471,72 @@ TEST(seen_draws_threads, "a kernel whose threads use what others have on their n
     CHECK(!seen_draw_next(&space, &draw)); /* once in a period */
     CHECK(space.stats.draws_wanted != 0);
     CHECK_EQ(on_node(0), LEAF_ENTRIES);
+    end();
+}
+
+TEST(seen_draws_watched, "where threads may be drawn the home looks at once, and goes on until none is for a period")
+{
+    struct seen_draw draw;
+
+    begin_drawing("kettle");
+    period(1 << 2, 64, &draw);
+    CHECK(!seen_draws(&space));
+    seen_soon = note_soon;
+    soon = 0;
+    write_from(0, 64);
+    CHECK(seen_draws(&space) && soon == 1);
+    write_from(2, 64);
+    CHECK_EQ(soon, 1); /* once */
+    seen_soon = NULL;
+    period(1 << 2, 64, &draw);
+    CHECK(seen_draws(&space));
+    for (uint32_t at = 0; at < 3; at++)
+        period(1 << 2, 64, &draw);
+    CHECK(!seen_draws(&space));
+    end();
+}
+
+TEST(seen_draws_far, "a thread is drawn to who looks five periods apart, as well")
+{
+    struct seen_draw draw;
+    bool drawn = false;
+
+    begin_drawing("kettle");
+    for (uint32_t at = 0; at < 4; at++) {
+        write_from(2, 64);
+        now += 2 * seen_half_ns;
+        write_from(0, 64);
+        now += 3 * seen_half_ns;
+        drawn = seen_draw_next(&space, &draw);
+    }
+    CHECK(drawn && draw.kernel == 2 && draw.node == 0);
+    end();
+}
+
+TEST(seen_draws_adaptive, "with blocks that adapt, memory without records keeps a thread where it is, too")
+{
+    struct seen_draw draw;
+    uint32_t drawn = 0;
+
+    for (uint32_t own = 0; own < 2; own++) {
+        bool any = false;
+
+        begin_drawing("kettle");
+        seen_block_bytes = 0;
+        for (uint32_t at = 0; at < 4; at++) {
+            struct msg_space_seen seen = {
+                .space = space.id, .start = START + LEAF_SIZE, .node = 1, .kernel = 2, .written = UINT32_MAX};
+
+            for (uint32_t page = 0; page < LEAF_ENTRIES; page++)
+                seen_add(&seen, page);
+            put_page(START + LEAF_SIZE, 1, 0);
+            for (uint32_t look = 0; own != 0 && look < 10; look++)
+                tell(&seen);
+            any |= period(1 << 0 | 1 << 2, 64, &draw);
+        }
+        drawn |= (uint32_t)any << own;
+    }
+    CHECK_EQ(drawn, 1);
     end();
 }
 

@@ -113,6 +113,10 @@ void place_push(void)
 {
 }
 
+void cpu_relax(void)
+{
+}
+
 /* CPU 0 calls; no CPU has a thread, and the board shows that. */
 static void begin(void)
 {
@@ -212,4 +216,32 @@ TEST(load_started, "a thread that is started on another CPU is on the board befo
     check_board(load_of(FAIR_WEIGHT_NORMAL));
     run_queue_remove(&queues[1]->run, &thread.share);
     share_detach(&thread.share, &queues[1]->run);
+}
+
+TEST(load_hidden, "a thread of a program that a kernel's thread gives way to is on the board at once, and only then")
+{
+    static struct thread worker;
+    struct thread thread = {.state = THREAD_BLOCKED, .group = &group},
+                  other = {.state = THREAD_BLOCKED, .group = &group};
+
+    begin();
+    share_new(&worker.share);
+    share_set_kernel(&worker.share);
+    share_new(&thread.share);
+    share_set(&thread.share, POLICY_OTHER, 0);
+    share_new(&other.share);
+    share_set(&other.share, POLICY_OTHER, 0);
+    cpu[0].thread = &worker;
+    worker.state = THREAD_RUNNING;
+    list_append(&queues[0]->blocked, &thread.queue_node);
+    sched_wake(&thread);
+    check_board(load_of(FAIR_WEIGHT_NORMAL));
+    list_append(&queues[0]->blocked, &other.queue_node);
+    sched_wake(&other);
+    CHECK_EQ(queues[0]->run.load, 2 * load_of(FAIR_WEIGHT_NORMAL));
+    check_board(load_of(FAIR_WEIGHT_NORMAL)); /* whoever runs next publishes it: a wake is to stay cheap */
+    run_queue_remove(&queues[0]->run, &thread.share);
+    run_queue_remove(&queues[0]->run, &other.share);
+    share_detach(&thread.share, &queues[0]->run);
+    share_detach(&other.share, &queues[0]->run);
 }

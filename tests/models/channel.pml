@@ -35,7 +35,7 @@
  * BUG=16: a poll that ends early, and has found what was held back, sets no timer for the rest.
  * BUG=17: a poll of the second CPU that ends early does not ring the first one.
  * BUG=18: it rings before its stores are seen.
- * BUG=19: it does not ring when the first CPU has left its messages to a timer, instead of that CPU's ignoring the ring.
+ * BUG=19: it does not ring when the first CPU has left its messages to a timer; the latter is to ignore the ring.
  *
  * Seeded bugs: 1 to 19 (tests/models/run).
  */

@@ -233,7 +233,7 @@ void trap_dispatch(struct trap_frame *frame)
 {
     if (frame->vector == TRAP_NMI) {
         machine_nmi(frame);
-        if (frame->rip == (uint64_t)interrupts_wait_halt)
+        if (!trap_from_user(frame) && frame->rip == (uint64_t)interrupts_wait_halt)
             frame->rip++; /* behind HLT */
         return;
     }

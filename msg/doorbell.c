@@ -82,17 +82,12 @@ static __attribute__((noinline)) void leave_messages(uint64_t start)
     look_at(clock_now() + (taken > LEAVE_NS ? taken : LEAVE_NS));
 }
 
-static void leave(uint64_t start)
+void msg_doorbell_leave(void)
 {
     if (msg_doorbell_arm())
         look_due = 0;
     else
-        leave_messages(start);
-}
-
-void msg_doorbell_leave(void)
-{
-    leave(msg_ticks());
+        leave_messages(msg_ticks());
 }
 
 /* What an interrupt does: takes messages, and leaves. Returns whether there were any. */
@@ -101,13 +96,25 @@ static bool take_and_leave(void)
     uint64_t start = msg_ticks();
     bool any = poll();
 
-    leave(start);
+    if (msg_doorbell_arm())
+        look_due = 0;
+    else
+        leave_messages(start);
     return any;
+}
+
+/* This CPU has left its messages to a timer: until then the time is that of its programs, whoever rings. Then that
+ * timer is set, and the sender of a ring that comes late, or the CPU of this kernel that has left messages, needs no
+ * other. */
+static bool has_left(void)
+{
+    return (msg_own_head->doorbell & 1) == 0 && look_due != 0 && clock_now() < look_due;
 }
 
 void msg_doorbell_interrupt(void)
 {
-    msg_stats.doorbells_received++;
+    if (has_left())
+        return;
     take_and_leave();
     cpu_pause(); /* who rang polls for the answer, and may share the core, or an emulator's thread */
 }

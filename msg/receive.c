@@ -20,6 +20,8 @@ union msg_seen msg_seen __attribute__((aligned(64)));
 static uint64_t busy[MSG_CLASSES]; /* peers whose ring may have more messages */
 static uint32_t turn[MSG_CLASSES]; /* the kernel that is served next */
 static uint64_t room_wishes;       /* peers to be signalled when both of their rings are empty */
+static uint64_t poll_end;          /* msg_ticks after which this poll takes no message; 0: it has taken none */
+static bool poll_over;             /* it has found a message after that */
 
 volatile bool msg_direct;
 
@@ -151,12 +153,13 @@ static inline const struct ring_slot *next_slot(const struct ring_receiver *ring
     return &ring->slots[ring->next & ring->mask];
 }
 
-/* Takes and handles the message in SLOT, the next one of RING, whose last word is PUBLISH; or a run of fragments.
- * SEVERAL is a constant: whether the instance has several CPUs. */
-static inline __attribute__((always_inline)) void
-take_next(struct peer *peer, struct ring_receiver *ring, const struct ring_slot *slot, uint64_t publish, bool several)
+/* Takes and handles the message in SLOT, the next one of RING, whose last word is PUBLISH; or a run of fragments. NOW:
+ * msg_ticks. SEVERAL is a constant: whether the instance has several CPUs. */
+static inline __attribute__((always_inline)) void take_next(struct peer *peer, struct ring_receiver *ring,
+                                                            const struct ring_slot *slot, uint64_t publish,
+                                                            uint64_t now, bool several)
 {
-    uint64_t header = slot->header, now;
+    uint64_t header = slot->header;
     int64_t ahead; /* of this kernel's counter */
     struct msg_row *row = &msg_rows[header & MSG_ROW_BITS];
     struct taken taken;
@@ -170,7 +173,6 @@ take_next(struct peer *peer, struct ring_receiver *ring, const struct ring_slot 
     *ring->counter = ++ring->next; /* returns the slot before a reply can return its credit */
     __builtin_memcpy(&taken.m, &header, sizeof(header));
     taken.m.data = taken.payload;
-    now = msg_ticks();
     ahead = (int64_t)(((publish >> 16) - now) << 16) >> 16;
     taken.m.time = now + (uint64_t)ahead;
     if (__builtin_expect(ahead > 0, 0) || several)
@@ -181,34 +183,42 @@ take_next(struct peer *peer, struct ring_receiver *ring, const struct ring_slot 
         handle_other(peer, ring == &peer->in[MSG_URGENT] ? MSG_URGENT : MSG_ORDINARY, &taken);
 }
 
-/* Takes up to QUANTUM messages or runs of fragments, at least one, and none after END, as msg_ticks. True: the ring may
- * have more. */
-static inline __attribute__((always_inline)) bool drain(struct peer *peer, enum msg_class class, uint64_t end,
-                                                        bool several)
+/* NOW is after poll_end: that of the first message begins the poll's millisecond. */
+static bool is_over(uint64_t now)
+{
+    poll_over = poll_end != 0;
+    poll_end = poll_over ? poll_end : now + MSG_POLL_TICKS;
+    return poll_over;
+}
+
+/* Takes up to QUANTUM messages or runs of fragments, while the poll is not over. True: the ring may have more. One look
+ * at the clock is for both: it is the message's time and the poll's. */
+static inline __attribute__((always_inline)) bool drain(struct peer *peer, enum msg_class class, bool several)
 {
     struct ring_receiver *ring = &peer->in[class];
 
     for (uint32_t left = QUANTUM; left > 0; left--) {
         const struct ring_slot *slot = next_slot(ring);
-        uint64_t publish = __atomic_load_n(&slot->publish, __ATOMIC_ACQUIRE);
+        uint64_t publish = __atomic_load_n(&slot->publish, __ATOMIC_ACQUIRE), now;
 
         if ((uint16_t)publish != ring_sequence(ring->next))
             return false;
-        take_next(peer, ring, slot, publish, several);
-        if (msg_ticks() > end)
+        now = msg_ticks();
+        if (__builtin_expect(now > poll_end, 0) && is_over(now))
             break;
+        take_next(peer, ring, slot, publish, now, several);
     }
     return true;
 }
 
-static __attribute__((noinline)) bool drain_several(struct peer *peer, enum msg_class class, uint64_t end)
+static __attribute__((noinline)) bool drain_several(struct peer *peer, enum msg_class class)
 {
-    return drain(peer, class, end, true);
+    return drain(peer, class, true);
 }
 
-static __attribute__((noinline)) bool drain_one_cpu(struct peer *peer, enum msg_class class, uint64_t end)
+static __attribute__((noinline)) bool drain_one_cpu(struct peer *peer, enum msg_class class)
 {
-    return drain(peer, class, end, false);
+    return drain(peer, class, false);
 }
 
 /* RING is empty: notes how many slots in a row were taken from it. */
@@ -251,7 +261,7 @@ bool msg_poll_ring(struct peer *peer, struct ring_receiver *ring)
     if (__builtin_expect((uint16_t)publish != ring_sequence(ring->next), 0) || !spin_try_alone(&msg_rx_lock))
         return false;
     msg_stats.polls++;
-    take_next(peer, ring, slot, publish, false);
+    take_next(peer, ring, slot, publish, msg_ticks(), false);
     remember_taken(peer);
     spin_unlock(&msg_rx_lock);
     return true;
@@ -280,14 +290,17 @@ static inline struct peer *only_changed(bool *none)
 }
 
 /* The most frequent cases: no peer has announced anything, or one has announced few messages of one class. Returns
- * whether any was taken; *DONE: no peer is left to look at. */
-static inline __attribute__((always_inline)) bool poll_directly(bool *done)
+ * whether any was taken; *DONE: no peer is left to look at; otherwise *END is what poll_end is to be. */
+static inline __attribute__((always_inline)) bool poll_directly(bool *done, uint64_t *end)
 {
     bool none = false;
     struct peer *peer = only_changed(&none);
     struct ring_receiver *ring;
+    const struct ring_slot *slot;
     uint32_t left = QUANTUM;
+    uint64_t publish, now;
 
+    *end = 0;
     if (peer == NULL) {
         *done = none && msg_direct;
         return false;
@@ -297,19 +310,28 @@ static inline __attribute__((always_inline)) bool poll_directly(bool *done)
     ring = &peer->in[MSG_URGENT];
     if (!ring_ready(ring))
         ring = &peer->in[MSG_ORDINARY];
-    do {
-        const struct ring_slot *slot = next_slot(ring);
-        uint64_t publish = __atomic_load_n(&slot->publish, __ATOMIC_ACQUIRE);
-
-        if ((uint16_t)publish != ring_sequence(ring->next))
-            return left < QUANTUM; /* those announced are in the other ring */
-        take_next(peer, ring, slot, publish, false);
+    slot = next_slot(ring);
+    publish = __atomic_load_n(&slot->publish, __ATOMIC_ACQUIRE);
+    if ((uint16_t)publish != ring_sequence(ring->next))
+        return false;
+    now = msg_ticks();
+    for (;;) {
+        take_next(peer, ring, slot, publish, now, false);
         if (remember_taken(peer) == msg_own_head->hints[peer->kernel]) {
             note_empty(ring);
             *done = true;
             return true;
         }
-    } while (--left > 0);
+        if (left == QUANTUM)
+            *end = now + MSG_POLL_TICKS;
+        slot = next_slot(ring);
+        publish = __atomic_load_n(&slot->publish, __ATOMIC_ACQUIRE);
+        if ((uint16_t)publish != ring_sequence(ring->next))
+            return true; /* those announced are in the other ring */
+        now = msg_ticks();
+        if (--left == 0 || now > *end)
+            break; /* if the poll is over, poll_in_turn finds the same, and leaves the rest */
+    }
     turn[ring == &peer->in[MSG_URGENT] ? MSG_URGENT : MSG_ORDINARY] = (peer->kernel + 1) % KERNELS_MAX;
     return true;
 }
@@ -319,11 +341,12 @@ static bool drain_special(struct peer *peer, enum msg_class class)
 {
     struct ring_message slot;
     struct ring_receiver *ring = &peer->in[class];
-    uint64_t now, queued;
+    uint64_t now = msg_ticks(), queued;
 
+    if (ring_ready(ring) && now > poll_end && is_over(now))
+        return true;
     if (inject_holds(peer->kernel, class, ring) || !ring_take(ring, &slot))
         return false;
-    now = msg_ticks();
     queued = msg_time_since(slot.time, now);
     slot.time = now - queued;
     if ((int64_t)queued < 0 || cpu_several)
@@ -332,17 +355,18 @@ static bool drain_special(struct peer *peer, enum msg_class class)
     return true;
 }
 
-static inline __attribute__((always_inline)) void serve(enum msg_class class, uint64_t end)
+static inline __attribute__((always_inline)) void serve(enum msg_class class)
 {
     uint64_t rest = busy[class] & ~0ull << turn[class];
     uint32_t kernel = (uint32_t)__builtin_ctzll(rest != 0 ? rest : busy[class]);
     struct peer *peer = msg_peers[kernel];
+    uint64_t before = peer->in[class].next;
     bool more;
 
     more = msg_special   ? drain_special(peer, class)
-           : cpu_several ? drain_several(peer, class, end)
-                         : drain_one_cpu(peer, class, end);
-    turn[class] = (kernel + 1) % KERNELS_MAX;
+           : cpu_several ? drain_several(peer, class)
+                         : drain_one_cpu(peer, class);
+    turn[class] = (kernel + (peer->in[class].next != before)) % KERNELS_MAX; /* if the poll was over, it is still its */
     if (more)
         return;
     busy[class] &= ~(1ull << kernel);
@@ -369,16 +393,19 @@ static __attribute__((noinline)) void leave_rest(void)
         msg_look_later();
     } else {
         memory_fence(); /* whoever takes the interrupt sees what counts as not seen */
+        msg_stats.doorbells_sent++;
         apic_send(cpus[0]->apic_id, VECTOR_DOORBELL);
     }
 }
 
-static __attribute__((noinline)) bool poll_in_turn(bool any)
+/* ANY: the poll has taken messages, and END is its end. */
+static __attribute__((noinline)) bool poll_in_turn(bool any, uint64_t end)
 {
     bool scanned = false;
     uint32_t quanta = 0;
-    uint64_t end = msg_ticks() + MSG_POLL_TICKS;
 
+    poll_end = end;
+    poll_over = false;
     if (inject_due != 0) {
         busy[MSG_ORDINARY] |= inject_released(MSG_ORDINARY);
         busy[MSG_URGENT] |= inject_released(MSG_URGENT);
@@ -392,13 +419,13 @@ static __attribute__((noinline)) bool poll_in_turn(bool any)
             scan_hints();
         if ((busy[MSG_URGENT] | busy[MSG_ORDINARY]) == 0)
             break;
-        if (quanta == QUANTA || (quanta > 0 && msg_ticks() > end)) {
+        if (quanta == QUANTA || poll_over) {
             leave_rest();
             break;
         }
         if (any)
             silence_begin();
-        serve(busy[MSG_URGENT] != 0 ? MSG_URGENT : MSG_ORDINARY, end);
+        serve(busy[MSG_URGENT] != 0 ? MSG_URGENT : MSG_ORDINARY);
         cpu_answer();
         any = scanned = true;
         quanta++;
@@ -410,13 +437,14 @@ static __attribute__((noinline)) bool poll_in_turn(bool any)
 __attribute__((noinline)) bool msg_poll(void)
 {
     bool done = false, any;
+    uint64_t end;
 
     if (!spin_try(&msg_rx_lock))
         return false;
     msg_stats.polls++;
-    any = poll_directly(&done);
+    any = poll_directly(&done, &end);
     if (__builtin_expect(!done, 0))
-        any = poll_in_turn(any);
+        any = poll_in_turn(any, end);
     spin_unlock(&msg_rx_lock);
     if (__builtin_expect(inject_due != 0, 0))
         wait_ops.due_changed();

@@ -34,7 +34,7 @@ struct msg_times {
 struct msg_stats {
     uint64_t bad_type, bad_source, bad_length, bad_fragment, bad_loan, bad_header, bad_time, late_reply, no_memory,
         overrun;
-    uint64_t doorbells_sent, doorbells_received, polls, room_waits, room_signals, credit_waits, cancelled, timed_out;
+    uint64_t doorbells_sent, polls, room_waits, room_signals, credit_waits, cancelled, timed_out;
     uint64_t relayed, looks_later;
     uint64_t late_epoch; /* slots of a kernel that has died, and messages to it, which were dropped */
 };

@@ -14,6 +14,7 @@
 
 #define LOOKS_BETWEEN_INTERRUPTS 256u /* that find no message */
 #define TAKES_BETWEEN_INTERRUPTS 32u  /* looks that find some */
+#define TAKES_BETWEEN_CLOCKS 4u       /* of these; where they have taken long, interrupts have their turn at once */
 #define FRAMES_BETWEEN_INTERRUPTS 8u
 
 /* Lets interrupts in during polling: with poll=always, and while a peer sends without a pause, the CPU never halts, and
@@ -37,7 +38,8 @@ static __attribute__((noinline)) bool idle_poll_work(struct cpu_queue *queue)
     do {
         cpu->idle_polls++;
         if (idle_poll_look() && msg_poll()) {
-            if (cpu->idle_polls % TAKES_BETWEEN_INTERRUPTS == 0)
+            if (cpu->idle_polls % TAKES_BETWEEN_CLOCKS == 0 &&
+                (idle_poll_away(&last) || cpu->idle_polls % TAKES_BETWEEN_INTERRUPTS == 0))
                 idle_break(queue);
             if (cpu_several || queue->run.ready_count > 0 || sched_halt != NULL)
                 return true;

@@ -40,7 +40,10 @@ static void publish(struct cpu_queue *queue, uint64_t load)
     __atomic_store_n(&board[BOARD_TIME], now, __ATOMIC_RELEASE);
 }
 
-/* Another CPU may be changing the load, and have looked whether it is published before what was here is published. */
+/* Another CPU may be changing the load, and have looked whether it is published before what was here is published. Then
+ * this one looks again behind the exchange, a full barrier. The other one needs one, too, between its change and its
+ * look: a load changes under the queue's lock, and before its CPU publishes it has passed another locked instruction,
+ * that of the lock taken again or of place_idle (sched_idle). */
 void load_publish(struct cpu_queue *queue)
 {
     uint64_t load;

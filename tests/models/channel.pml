@@ -35,8 +35,9 @@
  * BUG=16: a poll that ends early, and has found what was held back, sets no timer for the rest.
  * BUG=17: a poll of the second CPU that ends early does not ring the first one.
  * BUG=18: it rings before its stores are seen.
+ * BUG=19: it does not ring when the first CPU has left its messages to a timer; the latter is to ignore the ring.
  *
- * Seeded bugs: 1 to 18 (tests/models/run).
+ * Seeded bugs: 1 to 19 (tests/models/run).
  */
 #ifndef BUG
 #define BUG 0
@@ -116,11 +117,12 @@ bool interrupt;            /* the doorbell's, waiting at the first CPU */
 bool rung[SENDERS];        /* has rung for the generation in memory: forgotten when another one gets there */
 byte taken[SENDERS];        /* messages taken; under rx_lock */
 bool busy[SENDERS];        /* under rx_lock */
+bool timer;                 /* its interrupt, waiting at the first CPU */
+bool ignored;               /* that CPU ignores the interrupt that it takes */
 #ifdef HELD
 bool back[SENDERS];    /* the ring's next message is held back; under rx_lock */
 byte decided[SENDERS]; /* messages of the ring for which that has been decided */
 bool due;              /* what is held back is to be released */
-bool timer;            /* its interrupt, waiting at the first CPU */
 bool later;            /* look_due */
 bool leaves;           /* the interrupt ends with leave() */
 #define DUE (due && (back[0] || back[1]))
@@ -325,6 +327,14 @@ inline look(c, s)
 }
 #endif
 
+#if BUG == 17
+#define RINGS_FIRST false
+#elif BUG == 19
+#define RINGS_FIRST !timer
+#else
+#define RINGS_FIRST true
+#endif
+
 /* scan_hints() */
 inline scan(c)
 {
@@ -449,12 +459,15 @@ inline poll(c)
 #endif
                 busy[0] = false;
                 busy[1] = false;
-#if BUG != 17
+                if
+                :: c == FIRST -> timer = true
+                :: c == SECOND && RINGS_FIRST ->
 #if BUG != 18
-                fence(c);
+                    fence(c);
 #endif
-                interrupt = true; /* the first CPU's timer, or the second one rings it */
-#endif
+                    interrupt = true
+                :: else
+                fi;
                 break
             :: true
             fi
@@ -499,7 +512,7 @@ inline arm(c)
 #endif
 }
 
-/* msg_doorbell_leave(): for the receiver, the timer that replaces the doorbell is one more interrupt */
+/* msg_doorbell_leave(): perhaps a timer replaces the doorbell, whose interrupt then is ignored until the timer's */
 inline leave(c)
 {
     do
@@ -508,16 +521,20 @@ inline leave(c)
         :: armed ->
 #ifdef HELD
             later = false;
+#else
+            timer = false;
 #endif
             break
         :: !armed -> poll(c)
-#ifdef ONE
         :: !armed ->
 #if BUG != 14
-            interrupt = true;
+#ifdef HELD
+            atomic { later = true; timer = true };
+#else
+            timer = true;
+#endif
 #endif
             break
-#endif
         fi
     od;
     armed = false
@@ -527,12 +544,21 @@ inline leave(c)
 #define TAKE_INTERRUPT                                    \
     atomic {                                              \
         if                                                \
-        :: interrupt -> interrupt = false; leaves = true  \
+        :: interrupt ->                                   \
+            interrupt = false;                            \
+            leaves = true;                                \
+            ignored = later && timer && !load(FIRST, BELL) \
         :: timer -> timer = false; leaves = later         \
         fi                                                \
     }
 #else
-#define TAKE_INTERRUPT atomic { interrupt -> interrupt = false }
+#define TAKE_INTERRUPT                                                                  \
+    atomic {                                                                            \
+        if                                                                              \
+        :: interrupt -> interrupt = false; ignored = timer && load(FIRST, BELL) == 0    \
+        :: timer -> timer = false                                                       \
+        fi                                                                              \
+    }
 #endif
 
 /* msg_doorbell_interrupt(), or msg_due_interrupt() */
@@ -542,15 +568,23 @@ inline handle_interrupt()
     if
     :: load(FIRST, LOCK) == 0 ->
 #endif
-    poll(FIRST);
-#ifdef HELD
     if
-    :: leaves -> leaves = false; leave(FIRST)
-    :: else
-    fi
-#else
-    leave(FIRST)
+    :: ignored ->
+        ignored = false
+#ifdef HELD
+        ; leaves = false
 #endif
+    :: else ->
+        poll(FIRST);
+#ifdef HELD
+        if
+        :: leaves -> leaves = false; leave(FIRST)
+        :: else
+        fi
+#else
+        leave(FIRST)
+#endif
+    fi
 #if BUG == 10
     :: else
     fi

@@ -142,33 +142,104 @@ ALONE(flood_of_two, "a poll that has taken enough from two peers that keep sendi
 
 #define MS 1000000ull /* ns */
 
-static uint64_t slow_handled; /* messages */
+static uint64_t slow_handled, slow_of[3]; /* messages, and by kernel */
 
 /* A machine on which each message takes 5 ms, and whose peers send the next one at once. */
 static void slow_flood(const struct msg *m)
 {
     slow_handled++;
+    slow_of[m->ticket.kernel]++;
     peers_pass(5 * MS);
     flood_on(m);
 }
 
-static void begin_slow_flood(void)
+/* Each of the kernels of SENDERS, a mask, sends COUNT messages. */
+static void begin_slow_flood(uint32_t senders, uint32_t count, const char *options)
 {
-    begin(3, 1, "");
+    begin(3, 1, options);
     instance.rates.tsc_hz = 2000000000; /* as peers_counts */
     respond = slow_flood;
     flood_left = 1000000;
     slow_handled = 0;
     msg_doorbell_arm();
-    send_numbers(PEER, MSG_TELL, 0, 8, 48);
-    send_numbers(OTHER, MSG_TELL, 0, 8, 48);
+    for (uint32_t kernel = 0; kernel < 3; kernel++) {
+        if (senders >> kernel & 1)
+            send_numbers(kernel, MSG_TELL, 0, count, 48);
+    }
+}
+
+#define BOTH (1u << PEER | 1u << OTHER)
+
+/* A poll takes no message when it has lasted a millisecond; the first takes five. */
+static void check_poll_ends(uint32_t senders, uint32_t count, const char *options)
+{
+    begin_slow_flood(senders, count, options);
+    for (uint32_t i = 1; i <= 40; i++) {
+        uint64_t start = clock_now();
+
+        CHECK(msg_poll());
+        CHECK_EQ(slow_handled, i);
+        CHECK(clock_now() - start < 6 * MS);
+        CHECK(!msg_doorbell_arm());
+    }
+}
+
+ALONE(flood_of_one, "a poll that takes messages of one peer directly ends after a millisecond, too")
+{
+    check_poll_ends(1u << PEER, 8, "");
+}
+
+ALONE(flood_of_one_traced, "the same while messages are traced")
+{
+    check_poll_ends(1u << PEER, 8, "trace=on");
+}
+
+ALONE(flood_in_turns, "peers whose messages take long have their turns, though a poll has time for one")
+{
+    begin_slow_flood(BOTH, 1, "");
+    flood_left = 0;
+    for (uint32_t i = 0; i < 40; i++) {
+        uint64_t before = slow_of[PEER];
+
+        CHECK(msg_poll());
+        CHECK_EQ(slow_handled, i + 1);
+        send_numbers(slow_of[PEER] != before ? PEER : OTHER, MSG_TELL, 0, 1, 48);
+    }
+    CHECK_EQ(slow_of[PEER], 20);
+}
+
+ALONE(flood_rung,
+      "a ring takes nothing from the time of programs that a timer limits already, but an armed doorbell does")
+{
+    uint64_t handled, due;
+
+    begin_slow_flood(BOTH, 8, "");
+    msg_doorbell_interrupt();
+    handled = slow_handled;
+    due = msg_due();
+    CHECK(handled > 0 && due > clock_now() + 4 * MS);
+    msg_doorbell_interrupt();
+    CHECK_EQ(slow_handled, handled);
+    CHECK_EQ(msg_due(), due);
+    peers_counts = 2 * due; /* the timer is late */
+    msg_doorbell_interrupt();
+    CHECK(slow_handled > handled);
+    respond = NULL;
+    while (msg_poll()) {
+    }
+    CHECK(msg_due() > clock_now());
+    CHECK(msg_doorbell_arm()); /* as before a halt: the timer is still set */
+    got_count = 0;
+    send_numbers(PEER, MSG_TELL, 0, 1, 48);
+    msg_doorbell_interrupt();
+    CHECK_EQ(got_count, 1);
 }
 
 ALONE(flood_of_slow_messages, "where each message takes long, an interrupt ends after a few, and programs get as long")
 {
     uint64_t start, took, due;
 
-    begin_slow_flood();
+    begin_slow_flood(BOTH, 8, "");
     start = clock_now();
     msg_doorbell_interrupt();
     took = clock_now() - start;
@@ -199,7 +270,7 @@ ALONE(flood_of_another_cpu, "another CPU than the first ends its poll, too, and 
 {
     uint64_t start;
 
-    begin_slow_flood();
+    begin_slow_flood(BOTH, 8, "");
     cpu_several = true;
     cpus[0]->apic_id = PEERS_APIC(OWN);
     test_cpu = &second_cpu;

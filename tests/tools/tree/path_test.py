@@ -15,7 +15,7 @@ SEND = ["msg_notify", "msg_ask", "msg_call", "msg_reply"]
 RECEIVE = ["idle_poll_look", "msg_poll", "msg_poll_ring", "msg_take_reply"]
 # what the way does not lead into: other CPUs, sleeping and waking, a full ring, long messages, messages that are not as expected
 ASIDE = re.compile(r"_several$|^(panic.*|spin_lock_twice|apic_send|completion_.*|idle_poll_answer|notify_slowly|reply_slowly|"
-                   r"msg_queue|msg_unblock|idle_poll_room|tell_of_room|follow_signals|msg_clock_behind|handle_other|msg_receive_unusual|"
+                   r"msg_queue|msg_unblock|idle_poll_room|notify_of_room|follow_signals|msg_clock_behind|handle_other|msg_receive_unusual|"
                    r"drain_special|inject_.*|add_block_locked|kernel_refused|msg_wait)(\.|$)")
 LOCKED = re.compile(r"\block\b|\bxchg\s.*\(|\bcmpxchg|\bxadd")
 FENCE = re.compile(r"\bmfence\b")

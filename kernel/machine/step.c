@@ -53,8 +53,13 @@ static int run_halt(const struct remote_request *request, void *result)
 
 static int run_look(const struct remote_request *request, void *result)
 {
-    (void)request;
-    freeze_look(result);
+    struct freeze_state *state = result;
+
+    if (!request->task && freeze_look_is_long())
+        return REMOTE_TASK;
+    freeze_look(state);
+    if (request->task)
+        state->working--; /* this one */
     return sizeof(struct freeze_state);
 }
 
@@ -244,7 +249,8 @@ static int run_flush(const struct remote_request *request, void *result)
 void stop_step_init(void)
 {
     REMOTE_SERVE_TASK(STOP_ORDER, WORK_ROUND, run_order, NULL, struct msg_stop_order, struct msg_stop_report);
-    REMOTE_SERVE(STOP_LOOK, run_look, NULL, struct msg_none, struct freeze_state);
+    REMOTE_SERVE_TASK(STOP_LOOK, WORK_LEAF, run_look, NULL, struct msg_none, struct freeze_state);
+    remote_serve_short(MSG_STOP_LOOK, REMOTE_RESERVE);
     REMOTE_SERVE(STOP_HALT, run_halt, NULL, struct msg_none, struct msg_none);
     REMOTE_SERVE(STOP_FLUSH, run_flush, NULL, struct msg_none, struct msg_none);
     REMOTE_SERVE(STOP_FLUSH_URGENT, run_flush, NULL, struct msg_none, struct msg_none);

@@ -113,7 +113,7 @@ static void add_state(void *context, uint32_t kernel, const void *reply, int len
     sum->ending += part->ending;
     sum->working += part->working;
     sum->unanswered += part->unanswered;
-    sum->taken += part->taken;
+    sum->events += part->events;
 }
 
 /* Sums up what is under way on all kernels of RUNNING, this kernel last. */
@@ -146,7 +146,7 @@ bool stop_freeze_all(const struct stop *stop, kernel_set running)
         if (is_quiet(stop, &before)) {
             stop_have_done(stop, STEP_FLUSH, running, NULL);
             look(running, &after);
-            if (is_quiet(stop, &after) && after.taken == before.taken)
+            if (is_quiet(stop, &after) && after.events == before.events)
                 return true;
         }
         stop_wait_a_moment();

@@ -72,8 +72,10 @@ static uint64_t count_frames(void)
     uint64_t count = 0;
     uint32_t spaces;
 
-    for (uint64_t frame = 0; (frame = frame_next_shared(frame, &spaces)) != 0; frame += PAGE_SIZE)
-        count++;
+    for (uint64_t frame = 0; (frame = frame_next_shared(frame, &spaces)) != 0; frame += PAGE_SIZE) {
+        count += spaces != 0 ? 1 : 0;
+        slice_check();
+    }
     return count;
 }
 
@@ -86,8 +88,10 @@ static int copy_some(uint32_t successor, uint64_t from, struct msg_evacuate *mes
     int length;
 
     while (count < FRAMES_MAX && (frame = frame_next_shared(frame, &spaces)) != 0) {
-        frames[count++] = (struct shared_frame){frame, spaces};
+        if (spaces != 0)
+            frames[count++] = (struct shared_frame){frame, spaces};
         frame += PAGE_SIZE;
+        slice_check();
     }
     *next = count == FRAMES_MAX ? frame : 0;
     if (count == 0)
@@ -186,6 +190,7 @@ static void send_space(struct space *space, void *context)
     *sending->message = (struct msg_evacuate){.count = 0};
     for (uint64_t va = 0; sending->error == 0 && (leaf = paging_next_leaf(&space->tables, &va, USER_END)) != NULL;
          va += LEAF_SIZE) {
+        slice_check();
         for (uint32_t i = 0; i < LEAF_ENTRIES && sending->error == 0; i++) {
             if ((leaf[i] & PAGING_SOFT_PENDING_FREE) != 0) { /* left by an unmap that ran out of memory */
                 log_line("kernel: no stop: process %u has not freed the page at %lx", (uint32_t)space->id,
@@ -193,7 +198,7 @@ static void send_space(struct space *space, void *context)
                 sending->error = -EBUSY;
             } else if (leaf[i] != 0 && (all || (leaf[i] & PAGING_SOFT_OWNING) != 0))
                 entries[sending->message->count++] = (struct moved_entry){va + i * PAGE_SIZE, leaf[i]};
-            if (sending->message->count == PAIRS_MAX)
+            if (sending->message->count == ENTRIES_MAX)
                 send_entries(sending);
         }
     }
@@ -255,6 +260,7 @@ static void audit_space(struct space *space, void *context)
     const uint64_t *leaf;
 
     for (uint64_t va = 0; (leaf = paging_next_leaf_look(&space->tables, &va, USER_END)) != NULL; va += LEAF_SIZE) {
+        slice_check();
         for (uint32_t i = 0; i < LEAF_ENTRIES; i++) {
             if (leaf[i] != 0 && frame_owner(leaf[i] & PAGING_FRAME) == audit->kernel)
                 audit->found++;

@@ -25,8 +25,10 @@ struct moved_entry { /* EVACUATE_ENTRIES */
     uint64_t entry; /* as in the sender's page table */
 };
 
-#define FRAMES_MAX 2048u /* the most in one message */
-#define PAIRS_MAX 4000u
+/* The most in one message, which a handler serves. */
+#define FRAMES_MAX 64u
+#define ENTRIES_MAX 128u
+#define PAIRS_MAX 4000u /* each message is a walk through all page tables: as many as fit */
 
 /* Makes every entry of programs' page tables here that names an old frame of PAIRS name its copy. */
 void evacuate_replace(const struct frame_pair *pairs, uint32_t count);

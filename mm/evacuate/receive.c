@@ -76,7 +76,6 @@ static int copies_make(struct copies *copies, const struct shared_frame *frames,
     return 0;
 }
 
-/* A handler that runs for long, which is no harm while all programs are quiesced. */
 static void handle_frames(const struct msg *m)
 {
     const struct msg_evacuate *message = m->data;
@@ -358,7 +357,7 @@ static void handle_entries(const struct msg *m)
     struct space *space;
     int error = 0;
 
-    if (message->count > PAIRS_MAX || m->length != sizeof(*message) + message->count * sizeof(*entries)) {
+    if (message->count > ENTRIES_MAX || m->length != sizeof(*message) + message->count * sizeof(*entries)) {
         msg_reply_error(&m->ticket, -EPROTO);
         return;
     }

@@ -8,8 +8,8 @@
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
 #include "mm/space/space.h"
-#include "msg/request/call.h"
 #include "msg/channel.h"
+#include "msg/request/call.h"
 #include "msg/trace.h"
 
 static uint32_t node_of(uint32_t kernel)

@@ -21,6 +21,8 @@
 #include "tasks/process/call.h"
 #include "tasks/role/adopted.h"
 
+#define GATHERED 128u /* items in a message, which a handler serves */
+
 struct sending {
     uint32_t successor;
     int error;
@@ -63,7 +65,7 @@ static void gather_end(struct sending *s)
 static void gather(struct sending *s, const void *data)
 {
     memcpy((uint8_t *)(s->message + 1) + s->message->count++ * s->item, data, s->item);
-    if (sizeof(*s->message) + (s->message->count + 1) * s->item > MSG_MAX)
+    if (s->message->count == GATHERED || sizeof(*s->message) + (s->message->count + 1) * s->item > MSG_MAX)
         gather_end(s);
 }
 

@@ -91,6 +91,8 @@ static int64_t prepare(uint32_t successor)
     if (error == 0)
         error = evacuate_frames(successor);
     if (error == 0)
+        error = evacuate_send_pairs();
+    if (error == 0)
         error = handover_prepare(successor);
     if (error == 0)
         error = evacuate_entries(successor, true);
@@ -101,7 +103,6 @@ static int64_t prepare(uint32_t successor)
 
 static void commit(uint32_t successor)
 {
-    evacuate_notify_pairs();
     if (handover_commit(successor) != 0 || evacuate_entries(successor, false) != 0)
         panic("kernel: what was prepared for kernel %u is not there", successor);
 }
@@ -189,6 +190,12 @@ int64_t stop_take_step(const struct msg_stop_order *order)
         handover_discard();
         evacuate_discard();
         return 0;
+    case STEP_REPLACE:
+        evacuate_replace();
+        return 0;
+    case STEP_PUBLISH:
+        handover_publish();
+        return 1;
     case STEP_COMMIT:
         commit(order->successor);
         return 0;

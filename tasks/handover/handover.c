@@ -15,6 +15,7 @@
 #include "mm/mempolicy/mempolicy.h"
 #include "mm/space/wire.h"
 #include "msg/channel.h"
+#include "msg/slice.h"
 #include "tasks/family/set.h"
 #include "tasks/futex/futex.h"
 #include "tasks/handover/internal.h"
@@ -102,6 +103,7 @@ static bool check_group(struct group *group, void *context)
 {
     const char *why;
 
+    slice_check();
     spin_lock(&group->lock);
     why = why_not(group);
     spin_unlock(&group->lock);
@@ -422,7 +424,6 @@ int handover_commit(uint32_t successor)
     static uint8_t buffer[MSG_MAX] __attribute__((aligned(16))); /* no allocation, because the commit must not fail */
     struct sending s = {.successor = successor, .message = (struct msg_handover *)(void *)buffer};
 
-    send_one(&s, successor, PART_COMMIT, 0, NULL, 0);
     group_each_still(leave_group, &s);
     s.to_all = true;
     send_places(&s, PART_SHADOWS);

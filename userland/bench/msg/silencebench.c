@@ -520,6 +520,12 @@ static void audit_machine(void)
         fail("audit");
 }
 
+static void stop_other(void)
+{
+    if (kettle_stop((kettle_kernel() + 1) % kettle_kernels()) != 0)
+        fail("kettle_stop");
+}
+
 static const struct silence_case cases[] = {
     {"writev", "writev of 1 GiB to /dev/null", null_spans, write_spans, false},
     {"readv", "readv of 64 MiB of /dev/zero", zero_spans, read_spans, false},
@@ -564,6 +570,9 @@ static const struct silence_case cases[] = {
     {"audit_machine", "audit of the machine", fill_memory, audit_machine, false},
     {"audit_file", "audit of the machine with a file of 512 MiB", make_large_file, audit_machine, false},
     {"audit_processes", "audit of the machine with 2,000 processes", make_processes, audit_machine, false},
+    {"stop_far", "stop of a kernel with 48 MiB, for its successor", fill_elsewhere, stop_other, true},
+    {"stop_processes_far", "stop of a kernel with 2,000 processes, for its successor", make_processes_elsewhere,
+     stop_other, true},
     {"audit_threads", "audit of the machine with a process of 1,500 threads", make_threads, audit_machine, false},
 };
 #define CASES (sizeof(cases) / sizeof(cases[0]))

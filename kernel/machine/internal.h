@@ -10,22 +10,24 @@
 #include "tasks/remote/work.h"
 
 enum stop_step {
-    STEP_LEAVE = 1,  /* programs may not go to KERNEL any more */
-    STEP_STAY,       /* undoes STEP_LEAVE */
-    STEP_DRAIN,      /* on KERNEL: order all threads away; value: how many are present */
-    STEP_FREEZE,     /* begin to quiesce program threads */
-    STEP_FLUSH,      /* wait until every other kernel has handled the messages sent to it */
-    STEP_PREPARE,    /* on KERNEL: stage its state at SUCCESSOR and at the homes of spaces; value: 0, -EBUSY, -ENOMEM */
-    STEP_DISCARD,    /* discard the staged state */
-    STEP_COMMIT,     /* on KERNEL: publish the staged state */
-    STEP_SWITCH,     /* SUCCESSOR replaces KERNEL from now on; value: page table entries that name KERNEL's frames */
-    STEP_RESET,      /* reset the channel to KERNEL; value: 0 or -EBUSY */
-    STEP_FENCE,      /* KERNEL has died: end its epoch */
-    STEP_LOST_END,   /* end what had a part on it; value: threads left here of groups at home there */
-    STEP_LOST_FREE,  /* free what is here of these groups */
-    STEP_LOST_LEFT,  /* value: what is left of it, while programs are quiesced */
-    STEP_LOST_COUNT, /* of all LOST: count what others have open here; changes nothing. -EAGAIN: another has died */
-    STEP_LOST_DROP,  /* then drop what they had open, locks and grants; value: how many opens */
+    STEP_LEAVE = 1, /* programs may not go to KERNEL any more */
+    STEP_STAY,      /* undoes STEP_LEAVE */
+    STEP_DRAIN,     /* on KERNEL: order all threads away; value: how many are present */
+    STEP_FREEZE,    /* begin to quiesce program threads */
+    STEP_FLUSH,     /* wait until every other kernel has handled the messages sent to it */
+    STEP_PREPARE,   /* on KERNEL: stage its state at SUCCESSOR and at the homes of spaces; value: 0, -EBUSY, -ENOMEM */
+    STEP_DISCARD,   /* discard the staged state */
+    STEP_REPLACE,   /* map the copies of KERNEL's frames in their place; cannot fail, as all that follows up to RESET */
+    STEP_PUBLISH,   /* on SUCCESSOR: publish the staged state; value: 1, and 0 if it has died */
+    STEP_COMMIT,    /* on KERNEL: send entries to their homes, and tell who leaves */
+    STEP_SWITCH,    /* SUCCESSOR replaces KERNEL from now on; value: page table entries that name KERNEL's frames */
+    STEP_RESET,     /* reset the channel to KERNEL; value: 0 or -EBUSY */
+    STEP_FENCE,     /* KERNEL has died: end its epoch */
+    STEP_LOST_END,  /* end what had a part on it; value: threads left here of groups at home there */
+    STEP_LOST_FREE, /* free what is here of these groups */
+    STEP_LOST_LEFT, /* value: what is left of it, while programs are quiesced */
+    STEP_LOST_COUNT,   /* of all LOST: count what others have open here; changes nothing. -EAGAIN: another has died */
+    STEP_LOST_DROP,    /* then drop what they had open, locks and grants; value: how many opens */
     STEP_LOST_RECLAIM, /* then release the frames that they had, and forget their roles; value: how many references */
     STEP_CALLS,        /* interrupted calls begin again */
     STEP_THAW          /* threads go on */

@@ -53,8 +53,13 @@ static int run_halt(const struct remote_request *request, void *result)
 
 static int run_look(const struct remote_request *request, void *result)
 {
-    (void)request;
-    freeze_look(result);
+    struct freeze_state *state = result;
+
+    if (!request->task && freeze_look_is_long())
+        return REMOTE_TASK;
+    freeze_look(state);
+    if (request->task)
+        state->working--; /* this one */
     return sizeof(struct freeze_state);
 }
 
@@ -86,6 +91,8 @@ static int64_t prepare(uint32_t successor)
     if (error == 0)
         error = evacuate_frames(successor);
     if (error == 0)
+        error = evacuate_send_pairs();
+    if (error == 0)
         error = handover_prepare(successor);
     if (error == 0)
         error = evacuate_entries(successor, true);
@@ -96,7 +103,6 @@ static int64_t prepare(uint32_t successor)
 
 static void commit(uint32_t successor)
 {
-    evacuate_notify_pairs();
     if (handover_commit(successor) != 0 || evacuate_entries(successor, false) != 0)
         panic("kernel: what was prepared for kernel %u is not there", successor);
 }
@@ -184,6 +190,12 @@ int64_t stop_take_step(const struct msg_stop_order *order)
         handover_discard();
         evacuate_discard();
         return 0;
+    case STEP_REPLACE:
+        evacuate_replace();
+        return 0;
+    case STEP_PUBLISH:
+        handover_publish();
+        return 1;
     case STEP_COMMIT:
         commit(order->successor);
         return 0;
@@ -244,7 +256,8 @@ static int run_flush(const struct remote_request *request, void *result)
 void stop_step_init(void)
 {
     REMOTE_SERVE_TASK(STOP_ORDER, WORK_ROUND, run_order, NULL, struct msg_stop_order, struct msg_stop_report);
-    REMOTE_SERVE(STOP_LOOK, run_look, NULL, struct msg_none, struct freeze_state);
+    REMOTE_SERVE_TASK(STOP_LOOK, WORK_LEAF, run_look, NULL, struct msg_none, struct freeze_state);
+    remote_serve_short(MSG_STOP_LOOK, REMOTE_RESERVE);
     REMOTE_SERVE(STOP_HALT, run_halt, NULL, struct msg_none, struct msg_none);
     REMOTE_SERVE(STOP_FLUSH, run_flush, NULL, struct msg_none, struct msg_none);
     REMOTE_SERVE(STOP_FLUSH_URGENT, run_flush, NULL, struct msg_none, struct msg_none);

@@ -113,7 +113,7 @@ static void add_state(void *context, uint32_t kernel, const void *reply, int len
     sum->ending += part->ending;
     sum->working += part->working;
     sum->unanswered += part->unanswered;
-    sum->taken += part->taken;
+    sum->events += part->events;
 }
 
 /* Sums up what is under way on all kernels of RUNNING, this kernel last. */
@@ -146,7 +146,7 @@ bool stop_freeze_all(const struct stop *stop, kernel_set running)
         if (is_quiet(stop, &before)) {
             stop_have_done(stop, STEP_FLUSH, running, NULL);
             look(running, &after);
-            if (is_quiet(stop, &after) && after.taken == before.taken)
+            if (is_quiet(stop, &after) && after.events == before.events)
                 return true;
         }
         stop_wait_a_moment();
@@ -216,7 +216,7 @@ static bool wait_halted(uint32_t kernel)
 static int try_stop(const struct stop *stop, kernel_set running)
 {
     kernel_set kernel = 1ull << stop->kernel;
-    struct gathered left = {.sum = 0};
+    struct gathered published = {.sum = 0}, left = {.sum = 0};
     int error = empty(stop, running);
 
     if (error != 0)
@@ -227,7 +227,9 @@ static int try_stop(const struct stop *stop, kernel_set running)
         stop_thaw(stop, running);
         return error;
     }
-    if (stop_have_done(stop, STEP_COMMIT, kernel, NULL) != 0 ||
+    if (stop_have_done(stop, STEP_REPLACE, running, NULL) != 0 ||
+        stop_have_done(stop, STEP_PUBLISH, 1ull << stop->successor, &published) != 0 || published.sum != 1 ||
+        stop_have_done(stop, STEP_COMMIT, kernel, NULL) != 0 ||
         stop_have_done(stop, STEP_SWITCH, running & ~kernel, &left) != 0 || left.sum != 0)
         panic("kernel: kernel %u is handed over, and %ld pages still are its own", stop->kernel, (long)left.sum);
     alive_forget(stop->kernel); /* its heart stops now */

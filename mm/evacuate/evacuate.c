@@ -56,15 +56,34 @@ int evacuate_leases(void)
 
 /* --- frames --- */
 
-/* On the kernel that is to stop: its frames and their copies, in ascending order of frames. */
-static struct frame_pair *pairs;
-static uint64_t pair_count, pair_room;
+/* The frames of the kernel that is to stop and their copies, in ascending order of frames; on each kernel, from the
+ * preparation on. While they are closed a step of a stop uses them, and messages change nothing. */
+static struct spinlock pairs_lock;
+static struct frame_pair *pairs;       /* [k] pairs_lock, or closed */
+static uint64_t pair_count, pair_room; /* [k] pairs_lock, or closed */
+static bool closed;                    /* [k] pairs_lock */
 
-static void pairs_free(void)
+static void pairs_free_locked(void)
 {
     heap_free(pairs, pair_room * sizeof(*pairs));
     pairs = NULL;
     pair_count = pair_room = 0;
+    closed = false;
+}
+
+static void pairs_free(void)
+{
+    spin_lock(&pairs_lock);
+    pairs_free_locked();
+    spin_unlock(&pairs_lock);
+}
+
+/* From now on the pairs are the caller's, until pairs_free. */
+static void pairs_close(void)
+{
+    spin_lock(&pairs_lock);
+    closed = true;
+    spin_unlock(&pairs_lock);
 }
 
 static uint64_t count_frames(void)
@@ -72,8 +91,10 @@ static uint64_t count_frames(void)
     uint64_t count = 0;
     uint32_t spaces;
 
-    for (uint64_t frame = 0; (frame = frame_next_shared(frame, &spaces)) != 0; frame += PAGE_SIZE)
-        count++;
+    for (uint64_t frame = 0; (frame = frame_next_shared(frame, &spaces)) != 0; frame += PAGE_SIZE) {
+        count += spaces != 0 ? 1 : 0;
+        slice_check();
+    }
     return count;
 }
 
@@ -86,8 +107,10 @@ static int copy_some(uint32_t successor, uint64_t from, struct msg_evacuate *mes
     int length;
 
     while (count < FRAMES_MAX && (frame = frame_next_shared(frame, &spaces)) != 0) {
-        frames[count++] = (struct shared_frame){frame, spaces};
+        if (spaces != 0)
+            frames[count++] = (struct shared_frame){frame, spaces};
         frame += PAGE_SIZE;
+        slice_check();
     }
     *next = count == FRAMES_MAX ? frame : 0;
     if (count == 0)
@@ -112,6 +135,8 @@ int evacuate_frames(uint32_t successor)
     while (frame_kept_count() != 0 && frame_make_room()) /* the successor has caches of its own */
         slice_check();
     zero_page_leave();
+    pairs_free();
+    pairs_close();
     pair_room = count_frames() + 1;
     pairs = pair_room * sizeof(*pairs) <= PAGE_SIZE << FRAME_ORDER_MAX ? heap_alloc(pair_room * sizeof(*pairs)) : NULL;
     if (message != NULL && copies != NULL && pairs != NULL) {
@@ -127,24 +152,127 @@ int evacuate_frames(uint32_t successor)
     return error;
 }
 
-void evacuate_notify_pairs(void)
+int evacuate_send_pairs(void)
 {
-    static uint8_t buffer[MSG_MAX] __attribute__((aligned(16)));
-    struct msg_evacuate *message = (struct msg_evacuate *)(void *)buffer;
-    int worst = 0;
+    struct msg_evacuate *message = heap_alloc(sizeof(*message) + PAIRS_MAX * sizeof(*pairs));
+    int worst = message == NULL ? -ENOMEM : 0;
+    bool began = false; /* one message goes in any case: the others forget what they may have kept before */
 
-    for (uint64_t done = 0; done < pair_count;) {
+    for (uint64_t done = 0; (done < pair_count || !began) && worst == 0; began = true) {
         uint32_t count = pair_count - done < PAIRS_MAX ? (uint32_t)(pair_count - done) : PAIRS_MAX;
 
-        *message = (struct msg_evacuate){.count = count};
+        *message = (struct msg_evacuate){.at = done, .total = pair_count, .count = count};
         memcpy(message + 1, pairs + done, count * sizeof(*pairs));
         msg_gather(msg_peers_reachable(), MSG_EVACUATE_PAIRS, message, sizeof(*message) + count * sizeof(*pairs),
-                   msg_note_error, &worst, "frames to be mapped in place of others", done);
-        evacuate_replace(pairs + done, count);
+                   msg_note_error, &worst, "frames that others are to map copies of", done);
         done += count;
     }
-    if (worst < 0)
-        panic("mm: a kernel answered %d to the replacement of frames", worst);
+    heap_free(message, sizeof(*message) + PAIRS_MAX * sizeof(*pairs));
+    return worst;
+}
+
+static int keep_pairs_locked(const struct frame_pair *some, uint32_t count, uint64_t at, uint64_t total)
+{
+    if (closed)
+        return -EPROTO;
+    if (at == 0) {
+        pairs_free_locked(); /* of a stop that its kernel has not lived to see given up */
+        pairs = total < (PAGE_SIZE << FRAME_ORDER_MAX) / sizeof(*pairs) ? heap_alloc((total + 1) * sizeof(*pairs))
+                                                                        : NULL;
+        if (pairs == NULL)
+            return -ENOMEM;
+        pair_room = total + 1;
+    }
+    if (pairs == NULL || at != pair_count || total + 1 != pair_room || count > total - at)
+        return -EPROTO;
+    memcpy(pairs + at, some, count * sizeof(*pairs));
+    pair_count += count;
+    return 0;
+}
+
+int evacuate_keep_pairs(const struct frame_pair *some, uint32_t count, uint64_t at, uint64_t total)
+{
+    int error;
+
+    spin_lock(&pairs_lock);
+    error = keep_pairs_locked(some, count, at, total);
+    spin_unlock(&pairs_lock);
+    return error;
+}
+
+#define REPLACED_AT_ONCE 128u /* entries, without a turn for others */
+
+struct replacing {
+    const struct frame_pair *pairs;
+    uint64_t count;
+    uint32_t owner; /* of the frames that are replaced */
+};
+
+static uint64_t copy_of(const void *context, uint64_t frame)
+{
+    const struct replacing *r = context;
+    uint64_t low = 0, high = r->count;
+
+    while (low < high) {
+        uint64_t middle = (low + high) / 2;
+
+        if (r->pairs[middle].old < frame)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < r->count && r->pairs[low].old == frame ? r->pairs[low].new : 0;
+}
+
+/* Looks at REPLACED_AT_ONCE entries for the pages from VA on, of one leaf table. Returns whether one has changed. */
+static bool replace_some(struct space *space, uint64_t va, const struct replacing *r)
+{
+    uint64_t *entries = r->owner == instance.kernel || owners_has(&space->owners, va, r->owner)
+                            ? paging_entry(&space->tables, va, false)
+                            : NULL;
+    bool changed = false;
+
+    for (uint32_t i = 0; entries != NULL && (i = paging_next_used(entries, i, REPLACED_AT_ONCE)) < REPLACED_AT_ONCE;
+         i++) {
+        uint64_t copy = copy_of(r, entries[i] & PAGING_FRAME);
+
+        if (copy == 0)
+            continue;
+        entries[i] = space_entry_with(space, va + i * PAGE_SIZE, entries[i], copy);
+        changed = true;
+    }
+    return changed;
+}
+
+/* Nobody uses what is replaced before the thaw, so one flush at the end is early enough. */
+static void replace_in(struct space *space, void *context)
+{
+    bool changed = false;
+
+    spin_lock(&space->lock);
+    for (uint64_t va = 0; paging_next_leaf_look(&space->tables, &va, USER_END) != NULL; va += LEAF_SIZE) {
+        for (uint32_t i = 0; i < LEAF_ENTRIES; i += REPLACED_AT_ONCE) {
+            changed |= replace_some(space, va + i * PAGE_SIZE, context);
+            spin_unlock(&space->lock);
+            slice_check();
+            spin_lock(&space->lock);
+        }
+    }
+    if (changed)
+        space_flush(space, 0, USER_END);
+    spin_unlock(&space->lock);
+}
+
+void evacuate_replace(void)
+{
+    struct replacing r;
+
+    pairs_close();
+    if (pair_count == 0)
+        return;
+    r = (struct replacing){pairs, pair_count, frame_owner(pairs[0].old)};
+    space_each(replace_in, &r);
+    file_objects_replace(copy_of, &r);
 }
 
 /* --- entries --- */
@@ -186,6 +314,7 @@ static void send_space(struct space *space, void *context)
     *sending->message = (struct msg_evacuate){.count = 0};
     for (uint64_t va = 0; sending->error == 0 && (leaf = paging_next_leaf(&space->tables, &va, USER_END)) != NULL;
          va += LEAF_SIZE) {
+        slice_check();
         for (uint32_t i = 0; i < LEAF_ENTRIES && sending->error == 0; i++) {
             if ((leaf[i] & PAGING_SOFT_PENDING_FREE) != 0) { /* left by an unmap that ran out of memory */
                 log_line("kernel: no stop: process %u has not freed the page at %lx", (uint32_t)space->id,
@@ -193,7 +322,7 @@ static void send_space(struct space *space, void *context)
                 sending->error = -EBUSY;
             } else if (leaf[i] != 0 && (all || (leaf[i] & PAGING_SOFT_OWNING) != 0))
                 entries[sending->message->count++] = (struct moved_entry){va + i * PAGE_SIZE, leaf[i]};
-            if (sending->message->count == PAIRS_MAX)
+            if (sending->message->count == ENTRIES_MAX)
                 send_entries(sending);
         }
     }
@@ -226,6 +355,7 @@ static void switch_space(struct space *space, void *context)
 {
     const struct switching *s = context;
 
+    slice_check();
     spin_lock(&space->lock);
     space->members &= ~(1ull << s->from);
     if (space->home == s->from)
@@ -242,6 +372,7 @@ void evacuate_switch(uint32_t from, uint32_t to)
 
     space_each(switch_space, &s);
     evacuate_drop_staged(false);
+    pairs_free();
 }
 
 struct audit {
@@ -254,7 +385,9 @@ static void audit_space(struct space *space, void *context)
     struct audit *audit = context;
     const uint64_t *leaf;
 
+    slice_check();
     for (uint64_t va = 0; (leaf = paging_next_leaf_look(&space->tables, &va, USER_END)) != NULL; va += LEAF_SIZE) {
+        slice_check();
         for (uint32_t i = 0; i < LEAF_ENTRIES; i++) {
             if (leaf[i] != 0 && frame_owner(leaf[i] & PAGING_FRAME) == audit->kernel)
                 audit->found++;

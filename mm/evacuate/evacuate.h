@@ -21,8 +21,8 @@ void evacuate_init(void);
 int evacuate_leases(void);
 /* Has SUCCESSOR copy every frame of this kernel that a space has. */
 int evacuate_frames(uint32_t successor);
-/* Has every kernel, this one included, map the copies in place of the frames. Cannot fail. */
-void evacuate_notify_pairs(void);
+/* Has every other kernel keep the pairs of frame and copy for evacuate_replace. */
+int evacuate_send_pairs(void);
 /* Sends this kernel's entries to the home of their space, or to SUCCESSOR if this kernel is the home: all entries of
  * spaces at home here, and the owning ones of other spaces. With PREPARE, the receiver only makes room for them; after
  * that, sending them cannot fail. -EBUSY: an entry is pending free. */
@@ -52,6 +52,9 @@ int evacuate_stage_policy(uint64_t id, uint64_t number, const struct policy *pol
 void evacuate_commit(void);
 
 /* --- any kernel --- */
+
+/* Maps the copies in place of the frames of the kernel that is to stop. Cannot fail. Tasks only, in slices. */
+void evacuate_replace(void);
 
 /* Undoes what was prepared: the stop has been given up. */
 void evacuate_discard(void);

@@ -8,6 +8,8 @@
 
 struct msg_evacuate {
     uint64_t space;   /* EVACUATE_ENTRIES: its id */
+    uint64_t at;      /* EVACUATE_PAIRS: how many were in earlier messages */
+    uint64_t total;   /* EVACUATE_PAIRS: how many there are in all messages */
     uint32_t count;   /* the number of elements that follow */
     uint32_t prepare; /* EVACUATE_ENTRIES: 1: only make room */
 };
@@ -25,11 +27,14 @@ struct moved_entry { /* EVACUATE_ENTRIES */
     uint64_t entry; /* as in the sender's page table */
 };
 
-#define FRAMES_MAX 2048u /* the most in one message */
-#define PAIRS_MAX 4000u
+/* The most in one message, which a handler serves. */
+#define FRAMES_MAX 64u
+#define ENTRIES_MAX 128u
+#define PAIRS_MAX 1024u
 
-/* Makes every entry of programs' page tables here that names an old frame of PAIRS name its copy. */
-void evacuate_replace(const struct frame_pair *pairs, uint32_t count);
+/* Keeps these pairs of TOTAL ones, which come in their order from AT on, until the switch. -ENOMEM; -EPROTO: they are
+ * not the next ones. */
+int evacuate_keep_pairs(const struct frame_pair *some, uint32_t count, uint64_t at, uint64_t total);
 /* The successor: frees the bookkeeping of copies and staged spaces and, with UNDO, also the copies themselves. Spaces
  * that evacuate_commit has not published are destroyed. */
 void evacuate_drop_staged(bool undo);

@@ -23,6 +23,7 @@
 #include "mm/space/wire.h"
 #include "msg/channel.h"
 #include "msg/request/long_answer.h"
+#include "msg/slice.h"
 
 /* The copies made for one message, until the switch. */
 struct copies {
@@ -76,7 +77,6 @@ static int copies_make(struct copies *copies, const struct shared_frame *frames,
     return 0;
 }
 
-/* A handler that runs for long, which is no harm while all programs are quiesced. */
 static void handle_frames(const struct msg *m)
 {
     const struct msg_evacuate *message = m->data;
@@ -105,74 +105,21 @@ static void handle_frames(const struct msg *m)
     long_answer_send(m, answer, answer + 1, copies->count * (uint32_t)sizeof(copies->frames[0]));
 }
 
-struct replacing {
-    const struct frame_pair *pairs;
-    uint32_t count;
-    uint32_t owner; /* of the frames that are replaced */
-};
-
-static uint64_t copy_of(const struct replacing *r, uint64_t frame)
-{
-    uint32_t low = 0, high = r->count;
-
-    while (low < high) {
-        uint32_t middle = (low + high) / 2;
-
-        if (r->pairs[middle].old < frame)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < r->count && r->pairs[low].old == frame ? r->pairs[low].new : 0;
-}
-
-static void replace_in(struct space *space, void *context)
-{
-    const struct replacing *r = context;
-    bool changed = false, own = r->owner == instance.kernel;
-
-    spin_lock(&space->lock);
-    for (uint64_t va = 0; paging_next_leaf_look(&space->tables, &va, USER_END) != NULL; va += LEAF_SIZE) {
-        uint64_t *leaf = own || owners_has(&space->owners, va, r->owner) ? paging_entry(&space->tables, va, false)
-                                                                         : NULL;
-
-        for (uint32_t i = 0; leaf != NULL && (i = paging_next_used(leaf, i, LEAF_ENTRIES)) < LEAF_ENTRIES; i++) {
-            uint64_t copy = copy_of(r, leaf[i] & PAGING_FRAME);
-
-            if (copy == 0)
-                continue;
-            leaf[i] = space_entry_with(space, va + i * PAGE_SIZE, leaf[i], copy);
-            changed = true;
-        }
-    }
-    if (changed)
-        space_flush(space, 0, USER_END);
-    spin_unlock(&space->lock);
-}
-
-static uint64_t copy_for_file(const void *context, uint64_t frame)
-{
-    return copy_of(context, frame);
-}
-
-void evacuate_replace(const struct frame_pair *pairs, uint32_t count)
-{
-    struct replacing r = {pairs, count, count > 0 ? frame_owner(pairs[0].old) : KERNELS_MAX};
-
-    space_each(replace_in, &r);
-    file_objects_replace(copy_for_file, &r);
-}
-
 static void handle_pairs(const struct msg *m)
 {
     const struct msg_evacuate *message = m->data;
+    int error;
 
     if (message->count > PAIRS_MAX || m->length != sizeof(*message) + message->count * sizeof(struct frame_pair)) {
         msg_reply_error(&m->ticket, -EPROTO);
         return;
     }
-    evacuate_replace((const struct frame_pair *)(const void *)(message + 1), message->count);
-    msg_reply(&m->ticket, NULL, 0);
+    error = evacuate_keep_pairs((const struct frame_pair *)(const void *)(message + 1), message->count, message->at,
+                                message->total);
+    if (error != 0)
+        msg_reply_error(&m->ticket, error);
+    else
+        msg_reply(&m->ticket, NULL, 0);
 }
 
 /* --- spaces --- */
@@ -292,8 +239,10 @@ static void commit_space(struct staged_space *staged)
 
 void evacuate_commit(void)
 {
-    for (struct staged_space *staged = all_staged; staged != NULL; staged = staged->next)
+    for (struct staged_space *staged = all_staged; staged != NULL; staged = staged->next) {
         commit_space(staged);
+        slice_check();
+    }
 }
 
 void evacuate_drop_staged(bool undo)
@@ -305,6 +254,7 @@ void evacuate_drop_staged(bool undo)
         if (undo)
             copies_undo(copies);
         heap_free(copies, sizeof(*copies));
+        slice_check();
     }
     while (all_staged != NULL) {
         struct staged_space *staged = all_staged;
@@ -316,6 +266,7 @@ void evacuate_drop_staged(bool undo)
         if (staged->fresh)
             space_destroy(staged->space);
         heap_free(staged, sizeof(*staged));
+        slice_check();
     }
 }
 
@@ -358,7 +309,7 @@ static void handle_entries(const struct msg *m)
     struct space *space;
     int error = 0;
 
-    if (message->count > PAIRS_MAX || m->length != sizeof(*message) + message->count * sizeof(*entries)) {
+    if (message->count > ENTRIES_MAX || m->length != sizeof(*message) + message->count * sizeof(*entries)) {
         msg_reply_error(&m->ticket, -EPROTO);
         return;
     }

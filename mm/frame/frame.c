@@ -424,12 +424,14 @@ uint32_t frame_spaces(uint64_t frame)
 
 uint64_t frame_next_shared(uint64_t from, uint32_t *spaces)
 {
+    uint32_t left = FRAMES_LOOKED;
+
     for (uint32_t i = 0; i < buddy_range_count; i++) {
         const struct range *range = &buddy_ranges[i];
         uint64_t index = from > range->base ? (from - range->base) / PAGE_SIZE : 0;
 
         for (; index < range->size / PAGE_SIZE; index++) {
-            if (range->frames[index].spaces == 0)
+            if (range->frames[index].spaces == 0 && left-- > 0)
                 continue;
             *spaces = range->frames[index].spaces;
             return range->base + index * PAGE_SIZE;

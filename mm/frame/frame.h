@@ -130,8 +130,10 @@ uint32_t frame_spaces(uint64_t frame);
 /* True when FRAME is a free frame of this instance. */
 bool frame_is_free(uint64_t frame);
 
-/* Returns the first frame from FROM on that has references, and their number in *SPACES; 0: there is none. No frames of
- * programs may be allocated or freed meanwhile. */
+/* Returns the first frame from FROM on that has references, and their number in *SPACES; or, after FRAMES_LOOKED
+ * without, the frame from which the caller goes on, and 0 in *SPACES; 0: there is none. No frames of programs may be
+ * allocated or freed meanwhile. */
+#define FRAMES_LOOKED 2048u
 uint64_t frame_next_shared(uint64_t from, uint32_t *spaces);
 
 /* Counts, for the statistics only, that a peer may use a frame of this kernel. */

@@ -13,11 +13,15 @@
 #include "tasks/sched/waitq.h"
 #include "tasks/timer/timer.h"
 
+#define LOOK_AT_ONCE 128u /* threads, without a turn for others; threads and groups, in a handler */
+#define WAKE_AT_ONCE 64u  /* threads */
+
 void (*freeze_over)(void);
 
 static struct spinlock lock;
-static volatile enum { GOING, FROZEN, CALLS } mode; /* written under the lock */
-static struct waitq standing;                       /* [k] lock */
+static volatile enum freeze_mode { GOING, FROZEN, CALLS } mode; /* written under the lock */
+static struct waitq standing;                                   /* [k] lock */
+static uint32_t standing_count; /* [k] lock: threads in `standing`, or woken and yet to run */
 
 void freeze_init(void)
 {
@@ -40,22 +44,33 @@ void freeze_begin(void)
     freeze_look(&state);
 }
 
+/* Changes the mode to TO, and wakes the threads that stand, in slices. Those that stand again are behind them. */
+static void release(enum freeze_mode to)
+{
+    uint32_t left;
+
+    spin_lock(&lock);
+    mode = to;
+    for (left = standing_count; left > WAKE_AT_ONCE; left -= WAKE_AT_ONCE) {
+        waitq_wake_some(&standing, WAKE_AT_ONCE);
+        spin_unlock(&lock);
+        slice_check();
+        spin_lock(&lock);
+    }
+    waitq_wake_some(&standing, left);
+    spin_unlock(&lock);
+}
+
 void freeze_end(void)
 {
-    spin_lock(&lock);
-    mode = GOING;
-    waitq_wake_all(&standing);
-    spin_unlock(&lock);
+    release(GOING);
     timer_hold(false);
     freeze_over();
 }
 
 void freeze_calls(void)
 {
-    spin_lock(&lock);
-    mode = CALLS;
-    waitq_wake_all(&standing);
-    spin_unlock(&lock);
+    release(CALLS);
 }
 
 /* THREAD's system call was interrupted by the freeze, and may restart before the freeze ends. */
@@ -68,10 +83,13 @@ void freeze_quiesce(struct thread *thread)
 {
     static const struct wait_reason reason = {.what = "end of a freeze", .kernel = -1};
 
+    slice_check(); /* thousands of threads may quiesce, one after the other */
     spin_lock(&lock);
     while (mode != GOING && !may_pass(thread) && !thread_dying(thread)) {
         thread->frozen = true;
+        standing_count++;
         waitq_wait(&standing, &lock, &reason, WAIT_KILLABLE, 0);
+        standing_count--;
     }
     thread->frozen = false;
     if (mode != FROZEN)
@@ -81,19 +99,23 @@ void freeze_quiesce(struct thread *thread)
     spin_unlock(&lock);
 }
 
-/* Whether THREAD is quiesced; otherwise it is made to quiesce. The group's lock is held. */
+/* Whether THREAD is quiesced; otherwise it is made to quiesce. One that is blocks, so that sched_woken tells when it
+ * goes on. The group's lock is held. */
 static bool at_rest_locked(struct thread *thread)
 {
+    enum wait_end end;
+    bool waits = sched_waits(thread, &end);
+
     if (thread->presence == THREAD_SHADOW)
-        return thread->disposition == DISPOSITION_NONE;
+        return waits && thread->disposition == DISPOSITION_NONE;
     if (thread->presence == THREAD_LEAVING)
         return false;
     if (thread->frozen)
-        return !may_pass(thread); /* a thread that may pass has been woken but has not run yet */
-    if (thread->state == THREAD_BLOCKED && thread->wait_end == WAIT_KILLABLE)
+        return waits && !may_pass(thread); /* a thread that may pass has been woken but has not run yet */
+    if (waits && end == WAIT_KILLABLE)
         return true;
     if (mode == CALLS) /* its restarted call waits again, or is still on its way there */
-        return thread->state == THREAD_BLOCKED && thread->wait_end == WAIT_INTERRUPTIBLE;
+        return waits && end == WAIT_INTERRUPTIBLE;
     thread_set_due(thread, THREAD_DUE_FREEZE);
     return false;
 }
@@ -130,29 +152,59 @@ static bool ends_here(const struct group *group)
            (group->exiting && (group->kill_waits || group->freeing || group->count > 0));
 }
 
+/* Lets others have a turn in the look at the threads of GROUP, whose lock is held and is released meanwhile. Returns
+ * the node before which the look goes on: that behind *NODE, or the first, if the thread of *NODE has gone. Threads are
+ * added at the end. */
+static const struct list *pause_locked(struct group *group, const struct list *node)
+{
+    uint32_t tid = container_of(node, struct thread, group_node)->tid;
+    const struct thread *thread;
+
+    spin_unlock(&group->lock);
+    slice_check();
+    spin_lock(&group->lock);
+    thread = thread_find(tid);
+    return thread != NULL && thread->group == group && &thread->group_node == node ? node->next : group->threads.next;
+}
+
 static bool look_at(struct group *group, void *context)
 {
     struct freeze_state *state = context;
     const struct process *process = group->process;
+    const struct list *node;
+    uint32_t looked = 0;
 
+    slice_check();
     spin_lock(&group->lock);
     if (group->joining || (process != NULL ? ends_at_home(group) : ends_here(group)))
         state->ending++;
-    list_for_each(node, &group->threads) {
+    for (node = group->threads.next; node != &group->threads;) {
         if (!at_rest_locked(container_of(node, struct thread, group_node)))
             state->moving++;
+        node = ++looked % LOOK_AT_ONCE == 0 ? pause_locked(group, node) : node->next;
     }
     spin_unlock(&group->lock);
     return true;
 }
 
+bool freeze_look_is_long(void)
+{
+    struct thread_counts counts;
+
+    thread_counts(&counts);
+    return counts.threads + group_total() > LOOK_AT_ONCE;
+}
+
+/* In the middle of this, threads may run, and messages be taken. What has gone on behind the look shows in EVENTS of
+ * the next one, because they are read first; all else is read last. A timer's function may submit work, and work send a
+ * request: so they are read in this order. */
 void freeze_look(struct freeze_state *state)
 {
-    uint32_t firing = timer_firing() ? 1 : 0; /* first, because the function of a timer may submit work */
-
-    *state = (struct freeze_state){
-        .working = firing + work_busy(), .unanswered = msg_unanswered(), .taken = msg_taken()};
+    *state = (struct freeze_state){.events = msg_taken() + sched_woken()};
     group_each(look_at, state);
+    state->working = timer_firing() ? 1 : 0;
+    state->working += work_busy();
+    state->unanswered = msg_unanswered();
 }
 
 struct drain {

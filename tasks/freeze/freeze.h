@@ -11,12 +11,12 @@
 #include "tasks/thread/group.h"
 
 void freeze_init(void);
-/* Program threads here quiesce, and no timer fires (timer_hold), from now on until freeze_end. Any context. */
+/* Program threads here quiesce, and no timer fires (timer_hold), from now on until freeze_end. Tasks only. */
 void freeze_begin(void);
 /* From now on, and until freeze_end, interrupted system calls restart, and their threads quiesce again when the calls
  * return. So a thread that was in a queue is in it again before any other thread continues. */
-void freeze_calls(void);
-void freeze_end(void);
+void freeze_calls(void); /* tasks only */
+void freeze_end(void);   /* tasks only */
 /* Called at the end of the freeze to do the work that was deferred because of it. Set by tasks/family. */
 extern void (*freeze_over)(void);
 bool freeze_active(void);
@@ -24,17 +24,21 @@ bool freeze_active(void);
 /* Blocks the current thread, on its way to user mode, until the end of the freeze, or until it dies. */
 void freeze_quiesce(struct thread *thread);
 
-/* Activity that is still under way on this kernel. The kernel is quiet, as far as it can tell, if all fields but TAKEN
+/* Activity that is still under way on this kernel. The kernel is quiet, as far as it can tell, if all fields but EVENTS
  * are zero. */
 struct freeze_state {
     uint32_t moving;     /* threads that are not quiesced, or are between kernels */
     uint32_t ending;     /* groups that are being made, join, stop, end, or are pruned by exec */
     uint32_t working;    /* work items, and the function of a timer */
     uint32_t unanswered; /* requests of this kernel */
-    uint64_t taken;      /* messages taken so far */
+    uint64_t events;     /* messages taken, and program threads that have gone on, before the look began */
 };
-/* Reads the state, and makes threads that have arrived meanwhile quiesce. Any context without locks. */
+/* Reads the state, and makes threads that have arrived meanwhile quiesce. A task looks in slices (msg/slice.h): the
+ * state is not that of one moment. If two looks, one after the other, find the kernel quiet and the same EVENTS,
+ * nothing has gone on between them (tasks/handover/stop_kernel.md#quiet). Without locks. */
 void freeze_look(struct freeze_state *state);
+/* Whether a look is too long for a handler. Any context. */
+bool freeze_look_is_long(void);
 
 /* Orders every program thread that is present here to move to the nearest running kernel that its affinity allows, or
  * to any kernel if it is bound to CPUs of this kernel alone. Returns how many are present. */

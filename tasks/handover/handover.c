@@ -15,11 +15,14 @@
 #include "mm/mempolicy/mempolicy.h"
 #include "mm/space/wire.h"
 #include "msg/channel.h"
+#include "msg/slice.h"
 #include "tasks/family/set.h"
 #include "tasks/futex/futex.h"
 #include "tasks/handover/internal.h"
 #include "tasks/process/call.h"
 #include "tasks/role/adopted.h"
+
+#define GATHERED 128u /* items in a message, which a handler serves */
 
 struct sending {
     uint32_t successor;
@@ -63,7 +66,7 @@ static void gather_end(struct sending *s)
 static void gather(struct sending *s, const void *data)
 {
     memcpy((uint8_t *)(s->message + 1) + s->message->count++ * s->item, data, s->item);
-    if (sizeof(*s->message) + (s->message->count + 1) * s->item > MSG_MAX)
+    if (s->message->count == GATHERED || sizeof(*s->message) + (s->message->count + 1) * s->item > MSG_MAX)
         gather_end(s);
 }
 
@@ -100,6 +103,7 @@ static bool check_group(struct group *group, void *context)
 {
     const char *why;
 
+    slice_check();
     spin_lock(&group->lock);
     why = why_not(group);
     spin_unlock(&group->lock);
@@ -420,7 +424,6 @@ int handover_commit(uint32_t successor)
     static uint8_t buffer[MSG_MAX] __attribute__((aligned(16))); /* no allocation, because the commit must not fail */
     struct sending s = {.successor = successor, .message = (struct msg_handover *)(void *)buffer};
 
-    send_one(&s, successor, PART_COMMIT, 0, NULL, 0);
     group_each_still(leave_group, &s);
     s.to_all = true;
     send_places(&s, PART_SHADOWS);

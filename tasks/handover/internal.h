@@ -14,7 +14,6 @@ enum handover_part {
     PART_CHILDREN,  /* COUNT struct handover_child */
     PART_SIGNALS,   /* COUNT struct signal_info: signals pending for the process */
     PART_PLACES,    /* COUNT struct handover_place: threads that the receiver has to find from now on */
-    PART_COMMIT,    /* all staged state takes effect */
     PART_MEMBER,    /* to a group's home: struct handover_member: the sender is no longer a member of the group */
     PART_SHADOWS,  /* to all kernels: COUNT struct handover_place: where to look for threads instead of at the sender */
     PART_POLICIES, /* COUNT struct handover_policy: the memory policies of the group's space */

@@ -11,6 +11,7 @@
 #include "mm/file/hold.h"
 #include "mm/frame/heap.h"
 #include "msg/channel.h"
+#include "msg/slice.h"
 #include "tasks/freeze/freeze.h"
 #include "tasks/futex/futex.h"
 #include "tasks/handover/handover.h"
@@ -269,7 +270,7 @@ static void commit_group(struct laid_out *laid)
         group_publish(group);
 }
 
-static void commit(void)
+void handover_publish(void)
 {
     evacuate_commit();
     end_holds(true);
@@ -279,10 +280,12 @@ static void commit(void)
         all_groups = laid->next;
         commit_group(laid);
         heap_free(laid, sizeof(*laid));
+        slice_check();
     }
     while (!list_empty(&all_places)) {
         struct list *node = all_places.next;
 
+        slice_check();
         list_remove(node);
         adopted_add(container_of(node, struct adopted, node));
     }
@@ -371,9 +374,6 @@ static int take(const struct msg_handover *message, uint32_t from)
         return take_places(data, message->count);
     case PART_HOLDS:
         return take_holds(data, message->count);
-    case PART_COMMIT:
-        commit();
-        return 0;
     case PART_MEMBER:
         return take_member(message->group, data, from);
     case PART_SHADOWS:
@@ -389,9 +389,8 @@ static void handle_handover(const struct msg *m)
     const struct msg_handover *message = m->data;
     int error = -EPROTO;
 
-    if (freeze_active() && message->part != 0 &&
-        (message->part == PART_COMMIT || (message->part < sizeof(item_sizes) / sizeof(item_sizes[0]) &&
-                                          m->length == sizeof(*message) + message->count * item_sizes[message->part])))
+    if (freeze_active() && message->part != 0 && message->part < sizeof(item_sizes) / sizeof(item_sizes[0]) &&
+        m->length == sizeof(*message) + message->count * item_sizes[message->part])
         error = take(message, m->ticket.kernel);
     if (error != 0)
         msg_reply_error(&m->ticket, error);
@@ -437,6 +436,7 @@ static bool switch_group(struct group *group, void *context)
 {
     const struct switching *s = context;
 
+    slice_check();
     spin_lock(&group->lock);
     if (group->home == s->from) { /* not so at TO: commit_group has done both */
         group->home = s->to;

@@ -31,6 +31,7 @@ struct cpu_queue {
     uint64_t user_counts;       /* [k] time-stamp counts that threads have spent in user mode here */
     uint64_t begun;             /* [i] ns: when the CPU began */
     uint64_t switches;          /* [k] number of switches so far */
+    uint64_t woken;             /* [k] program threads that have left a wait here, or have begun */
     uint64_t wanted; /* [k] ns, summed over program threads, that they ran or were ready here: not yet in `loads` */
     struct load_average loads; /* [k] */
 };

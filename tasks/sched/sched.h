@@ -41,6 +41,11 @@ void sched_notify(uint32_t notice);
  * present wait if the wait allows that, and makes a thread in user mode pass through the return to user mode. The
  * caller keeps THREAD valid. */
 void sched_kick(struct thread *thread);
+/* Whether THREAD is blocked, and *END what may end its wait. When a program's thread for which this was true has gone
+ * on meanwhile, sched_woken has grown. Any context without the lock of a queue; the caller keeps THREAD valid. */
+bool sched_waits(const struct thread *thread, enum wait_end *end);
+/* Counts the program threads that have gone on from a wait, or have begun, on this kernel so far. Any context. */
+uint64_t sched_woken(void);
 
 /* Blocks the current thread. LOCK (or NULL) is released once no later wake can be lost, and is not taken again. An
  * event that END names ends the wait, or prevents it. DEADLINE in clock_now ns; 0: none. */

@@ -22,3 +22,13 @@ void waitq_wake_all(struct waitq *queue)
     list_for_each(node, &queue->waiters)
         sched_wake(container_of(node, struct waiter, node)->thread);
 }
+
+void waitq_wake_some(struct waitq *queue, uint32_t most)
+{
+    for (; most > 0 && !list_empty(&queue->waiters); most--) {
+        struct waiter *first = container_of(queue->waiters.next, struct waiter, node);
+
+        list_remove(&first->node);
+        sched_wake(first->thread);
+    }
+}

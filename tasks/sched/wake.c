@@ -114,6 +114,7 @@ static inline __attribute__((always_inline)) uint32_t wake_unlock(struct cpu_que
 {
     uint32_t target, notice;
 
+    queue->woken += thread->group != NULL ? 1 : 0;
     list_remove(&thread->queue_node);
     if (thread->wake_at != 0)
         time_queue_remove(&queue->sleepers, &thread->share.node);
@@ -142,6 +143,30 @@ uint32_t sched_make_ready(struct thread *thread)
 void sched_wake(struct thread *thread)
 {
     sched_notify(sched_make_ready(thread));
+}
+
+bool sched_waits(const struct thread *thread, enum wait_end *end)
+{
+    struct cpu_queue *queue = sched_lock(thread);
+    bool waits = thread->state == THREAD_BLOCKED;
+
+    *end = thread->wait_end;
+    spin_unlock(&queue->lock);
+    return waits;
+}
+
+uint64_t sched_woken(void)
+{
+    uint64_t woken = 0;
+
+    for (uint32_t i = 0; i < cpu_total; i++) {
+        struct cpu_queue *queue = queue_of(i);
+
+        spin_lock(&queue->lock);
+        woken += queue->woken;
+        spin_unlock(&queue->lock);
+    }
+    return woken;
 }
 
 void sched_inherit(struct thread *child, const struct thread *parent)
@@ -176,6 +201,7 @@ void sched_start(struct thread *thread)
     else
         set_share(thread);
     share_new(&thread->share);
+    queue->woken += thread->group != NULL ? 1 : 0;
     thread->state = THREAD_READY;
     thread->transit = true;
     thread->cpu = place_new(thread);

@@ -20,6 +20,7 @@
 #include "mm/frame/heap.h"
 #include "msg/channel.h"
 #include "msg/request/call.h"
+#include "msg/slice.h"
 #include "tasks/freeze/freeze.h"
 #include "tasks/handover/handover.h"
 
@@ -357,6 +358,7 @@ static bool switch_table(struct group *group, void *context)
     const struct switching *s = context;
     struct file_table *table = group->files;
 
+    slice_check();
     for (uint32_t fd = 0; table != NULL && fd < table->size; fd++)
         switch_place(&table->slots[fd].file, s);
     if (table != NULL) {

@@ -93,6 +93,8 @@ int death_home_given(int argc, char **argv);
 int death_home_shell(int argc, char **argv);
 int death_home_shells(int argc, char **argv);
 int death_home_leader(int argc, char **argv);
+int death_home_widow(int argc, char **argv);
+int death_home_middle(int argc, char **argv);
 int death_home_boss(int argc, char **argv);
 int death_home_job(int argc, char **argv);
 int death_home_member(int argc, char **argv);

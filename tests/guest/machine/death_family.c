@@ -171,6 +171,32 @@ int death_home_leader(int argc, char **argv)
         pause();
 }
 
+/* The same, but the child has ended, whose own child is in the group: init's, which keeps no group. */
+int death_home_widow(int argc, char **argv)
+{
+    int kernel = hear_number(3), status;
+
+    (void)argc;
+    (void)argv;
+    if (setpgid(0, 0) != 0)
+        return 98;
+    start_child(kernel, "@middle");
+    if (waitpid(-1, &status, 0) < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        return 97;
+    death_say(3);
+    for (;;)
+        pause();
+}
+
+int death_home_middle(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    start_child(kettle_kernel(), "@member");
+    await_stop();
+    return 0;
+}
+
 /* Outside of the group of its child, which is a leader here. */
 int death_home_boss(int argc, char **argv)
 {
@@ -315,6 +341,7 @@ void death_test_group(void)
     orphan_and_stop();
     orphan("@shell", true, 1);
     orphan("@leader", false, 2);
+    orphan("@widow", false, 1);
     orphan("@boss", false, 1);
 }
 

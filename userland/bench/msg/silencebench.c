@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -37,6 +38,7 @@
 #define SPARSE_STEP (64 * PAGE)
 #define PIPE_FULL (128 * MIB)
 #define CHILDREN 20000
+#define THREADS 1500
 #define CIRCLES 1000     /* and as many peers; both are under way, and each once more */
 #define SENT_AT_ONCE 200 /* descriptors in a message */
 #ifndef F_SETPIPE_SZ
@@ -371,6 +373,27 @@ static void make_processes_elsewhere(void)
         fail("kettle_migrate");
 }
 
+static void *thread_sleep(void *unused)
+{
+    pause();
+    return unused;
+}
+
+/* THREADS threads that wait. */
+static void make_threads(void)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 4 * PAGE);
+    for (int i = 0; i < THREADS; i++) {
+        errno = pthread_create(&thread, &attributes, thread_sleep, NULL);
+        if (errno != 0)
+            fail("pthread_create");
+    }
+}
+
 /* CHILDREN processes that have ended and are not waited for. */
 static void make_children(void)
 {
@@ -497,6 +520,12 @@ static void audit_machine(void)
         fail("audit");
 }
 
+static void stop_other(void)
+{
+    if (kettle_stop((kettle_kernel() + 1) % kettle_kernels()) != 0)
+        fail("kettle_stop");
+}
+
 static const struct silence_case cases[] = {
     {"writev", "writev of 1 GiB to /dev/null", null_spans, write_spans, false},
     {"readv", "readv of 64 MiB of /dev/zero", zero_spans, read_spans, false},
@@ -540,6 +569,11 @@ static const struct silence_case cases[] = {
     {"audit", "audit of a process with 48 MiB", fill_memory, audit, false},
     {"audit_machine", "audit of the machine", fill_memory, audit_machine, false},
     {"audit_file", "audit of the machine with a file of 512 MiB", make_large_file, audit_machine, false},
+    {"audit_processes", "audit of the machine with 2,000 processes", make_processes, audit_machine, false},
+    {"stop_far", "stop of a kernel with 48 MiB, for its successor", fill_elsewhere, stop_other, true},
+    {"stop_processes_far", "stop of a kernel with 2,000 processes, for its successor", make_processes_elsewhere,
+     stop_other, true},
+    {"audit_threads", "audit of the machine with a process of 1,500 threads", make_threads, audit_machine, false},
 };
 #define CASES (sizeof(cases) / sizeof(cases[0]))
 

@@ -179,8 +179,10 @@ static int64_t close_at_home(struct file_table *table, const struct file_request
     return answer->value;
 }
 
-/* Before FILE_LOCATE looks up one descriptor, or a directory: how long its answer lasts. */
-static void stamp_place(const struct file_table *table, const void *data, size_t size, struct file_answer *answer)
+/* Before FILE_LOCATE looks up one descriptor, or a directory: how long its answer lasts. The counts DESCRIPTORS and
+ * DIRECTORY were read before it was known that answers last. */
+static void stamp_place(const struct file_table *table, const void *data, size_t size, uint64_t descriptors,
+                        uint64_t directory, struct file_answer *answer)
 {
     int32_t fd;
 
@@ -188,7 +190,7 @@ static void stamp_place(const struct file_table *table, const void *data, size_t
         return;
     memcpy(&fd, data, sizeof(fd));
     answer->flags = FILE_STAMPED | (table->process != 0 ? FILE_NOTED : 0);
-    answer->seen = descriptor_cache_stamp(fd < 0 ? table->directories->directory_count : table->descriptors->count);
+    answer->seen = fd < 0 ? directory : descriptors;
 }
 
 int64_t home_do(struct file_table *table, const struct file_request *request, const void *data, size_t size,
@@ -196,6 +198,9 @@ int64_t home_do(struct file_table *table, const struct file_request *request, co
 {
     const struct file_rule *rule = file_rule(request->operation);
     uint64_t stamp = descriptor_cache_stamp(table->descriptors->count);
+    uint64_t directory = request->operation == MSG_FILE_LOCATE
+                             ? descriptor_cache_stamp(table->directories->directory_count)
+                             : 0;
     bool limited = __atomic_load_n(&table->file_limit, __ATOMIC_ACQUIRE) != UINT64_MAX;
     bool lasts = !limited && !__atomic_load_n(&table->left, __ATOMIC_ACQUIRE); /* STAMP changes when that changes */
     struct file *file = NULL;
@@ -210,7 +215,7 @@ int64_t home_do(struct file_table *table, const struct file_request *request, co
     if (file_is_for_table(request->operation)) {
         *answer = (struct file_answer){.flags = 0};
         if (request->operation == MSG_FILE_LOCATE && lasts)
-            stamp_place(table, data, size, answer);
+            stamp_place(table, data, size, stamp, directory, answer);
         answer->value = act_on_table(table, request, data, size, result, room);
         return answer->value;
     }

@@ -169,6 +169,11 @@ bool frame_is_short(void)
     return buddy_free <= reserve && free_count() <= reserve;
 }
 
+bool frame_is_lacking(uint32_t order)
+{
+    return order <= FRAME_ORDER_COSTLY && (is_low(1) || (frame_is_short() && privileged != NULL && privileged()));
+}
+
 bool frame_is_ample(void)
 {
     return buddy_free > 4 * reserve;

@@ -9,6 +9,9 @@
 #include "kernel/abi/limits.h"
 
 #define FRAME_ORDER_MAX 10u /* of what is allocated at once: 2^10 frames, 4 MiB */
+/* A larger block is not worth a process: whoever asks for it can do without, or with less (Linux's
+ * PAGE_ALLOC_COSTLY_ORDER, include/linux/mmzone.h). */
+#define FRAME_ORDER_COSTLY 3u
 
 /* Adds [BASE, BASE + SIZE), memory of NODE (below NODES_MAX), which is mapped at its physical address plus DELTA, as
  * all ranges are. Its first bytes become the bookkeeping. -E2BIG: too many ranges; -ENOMEM: the range is too small for
@@ -33,8 +36,12 @@ uint64_t frame_alloc_sure(uint32_t order);
 void frame_set_privileged(bool (*function)(void));
 /* True when only that part is left which frame_alloc does not take. */
 bool frame_is_low(void);
-/* True when only the reserve is left. */
+/* True when only the reserve is left. A kernel all of whose other frames are pages stays so. */
 bool frame_is_short(void);
+/* Whether a block of ORDER that the current task has just been refused is worth the end of a process: it is small, and
+ * what is left is only for those who cannot be refused, or, for root's and the kernel's tasks, pages have all but the
+ * reserve. A user is refused above that mark only what is too large for the last blocks. */
+bool frame_is_lacking(uint32_t order);
 /* True when there is memory for what can be done without: four times the reserve is free. */
 bool frame_is_ample(void);
 /* One frame filled with zeros, or 0; as frame_alloc. */

@@ -259,7 +259,7 @@ static inline void *take_or_make_room(size_t size, bool sure)
 
     while (object == NULL && order_of(size) <= FRAME_ORDER_MAX && frame_make_room())
         object = take(size, sure);
-    if (object == NULL && refused != NULL && (frame_is_low() || frame_is_short()))
+    if (object == NULL && refused != NULL && frame_is_lacking(order_of(size)))
         refused();
     return object;
 }

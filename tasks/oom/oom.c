@@ -6,6 +6,7 @@
 #include "kernel/instance/instance.h"
 #include "kernel/lib/log.h"
 #include "kernel/lib/string.h"
+#include "mm/frame/abroad.h"
 #include "mm/frame/frame.h"
 #include "mm/frame/heap.h"
 #include "mm/page/replica.h"
@@ -249,14 +250,53 @@ bool oom_wait(uint32_t *tries, bool in_call)
 
 static volatile uint32_t reported; /* [a] a worker is to look */
 
+static bool has_pages_here(uint32_t process)
+{
+    struct group *group = group_find(process);
+    uint64_t copies = 0;
+    uint32_t pages = group != NULL ? size_of(group, &copies) : 0;
+
+    if (group != NULL)
+        group_put(group);
+    return pages > 0;
+}
+
+/* Whether other kernels have frames of this one. For which processes is not known here. */
+static bool is_any_abroad(void)
+{
+    uint32_t spaces, count = 0;
+
+    for (uint64_t frame = 0; count < WORTH && (frame = frame_next_shared(frame, &spaces)) != 0; frame += PAGE_SIZE) {
+        count += spaces != 0 && abroad_count(frame) != 0;
+        slice_check();
+    }
+    return count == WORTH;
+}
+
+/* Leaves only candidates whose end gives this kernel frames. */
+static void leave_out_others(struct choice *choice)
+{
+    uint32_t count = 0;
+
+    if (is_any_abroad())
+        return;
+    for (uint32_t i = 0; i < CANDIDATES; i++) {
+        if (choice->candidates[i].process != 0 && has_pages_here(choice->candidates[i].process))
+            choice->candidates[count++] = choice->candidates[i];
+    }
+    memset(&choice->candidates[count], 0, (CANDIDATES - count) * sizeof(choice->candidates[0]));
+}
+
 static void relieve(struct work *work)
 {
     struct choice choice;
 
     (void)work;
     choose(&choice);
-    if (!choice.ending && frame_is_short())
+    if (!choice.ending && frame_is_short()) {
+        leave_out_others(&choice);
         kill_largest(&choice, 0);
+    }
     __atomic_store_n(&reported, 0, __ATOMIC_RELEASE);
 }
 

@@ -1,7 +1,7 @@
 /* The bytes of a regular file. A page that was written or mapped has a frame. Any other page is read from the boot
  * image, if the file has it there, or else is a hole: it reads as zeros and takes no memory. Programs map the same
  * frames, so what they write is in the file at once. Bytes of the last page behind the end are zeros unless a mapping
- * has written them, and are cleared again when the file grows.
+ * has written them, and become zeros when the file grows over them without writing them.
  *
  * A page may be given another frame while programs map it (mm/move/move.md). From content_move_begin to
  * content_move_end it moves: its bytes are read as ever, and nobody gets its frame or writes to it. -EAGAIN always

@@ -325,12 +325,12 @@ static void kill_all(long number)
     tap_stop();
 }
 
-/* False: KERNEL cannot be stopped. It may stand still after this, if allocations are refused. */
-static bool stop_and_start(int kernel)
+/* False: KERNEL cannot be stopped. It may stand still after this, if REFUSING: allocations are refused now. */
+static bool stop_and_start(int kernel, bool refusing)
 {
     if (kettle_stop(kernel) != 0)
         return false;
-    return CHECK(kettle_start(kernel) == 0 || (refused != 0 && errno == ENOMEM), "kernel %d is not started: %s", kernel,
+    return CHECK(kettle_start(kernel) == 0 || (refusing && errno == ENOMEM), "kernel %d is not started: %s", kernel,
                  tap_error(errno));
 }
 
@@ -413,7 +413,7 @@ static void one_round(long number)
     refuse(refused);
     if (stops != 0 && number % STOP_EVERY == 1 && count > 1) {
         usleep(100000);
-        if (!stop_and_start(kernels[count - 1]))
+        if (!stop_and_start(kernels[count - 1], refused != 0))
             tap_note("kernel %d is not stopped: %s", kernels[count - 1],
                      tap_error(errno)); /* a file that cannot move */
     }
@@ -429,8 +429,8 @@ static void one_round(long number)
     count_calls();
     CHECK(hog_root_works(), "round %ld: %s", number, tap_error(errno));
     if (stops != 0 && number % STOP_EVERY == 3 && count > 1)
-        CHECK(stop_and_start(kernels[count - 1]) || errno == ENOMEM, "round %ld: kernel %d is not stopped: %s", number,
-              kernels[count - 1], tap_error(errno));
+        CHECK(stop_and_start(kernels[count - 1], false) || errno == ENOMEM, "round %ld: kernel %d is not stopped: %s",
+              number, kernels[count - 1], tap_error(errno));
 }
 
 static bool goes_on(long round, int64_t begin)

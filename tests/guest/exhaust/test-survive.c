@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/sysinfo.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -590,6 +591,8 @@ static void beside(const struct hog *hog, int kernel)
              (long)(longest / 1000000));
     CHECK(within == 0 || longest <= within * 1000000, "%s on kernel %d: root's work took %ld ms", hog->name, kernel,
           (long)(longest / 1000000));
+    CHECK(hog_root_works(), "%s on kernel %d: root is refused when the user is gone: %s", hog->name, kernel,
+          tap_error(errno));
     CHECK(fails <= most, "%s on kernel %d: root failed %d of %d times", hog->name, kernel, fails, works + fails);
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "%s: %x", hog->name, (unsigned)status);
     expect_back(before);
@@ -607,6 +610,97 @@ static void test_beside(void)
     }
 }
 
+/* --- objects too large for a full kernel --- */
+
+#define LARGE_TRIES 20
+#define LARGE_STRINGS 200000 /* bytes, which need 64 frames in a row for a moment */
+#define LARGE_LEAST 16384    /* frames of a kernel: fewer, and the last blocks of a full one never have so many */
+
+/* What a kernel has, in pages. */
+static long kernel_pages(void)
+{
+    struct sysinfo info;
+
+    MUST(sysinfo(&info));
+    return (long)(info.totalram * info.mem_unit / PAGE) / kettle_kernels();
+}
+
+/* Has all pages of the kernel ready and some of others, until it is told to end. */
+static int fill(void *unused)
+{
+    long pages = kernel_pages() * 3 / 2; /* they do not all have the same */
+    char *region = mmap(NULL, pages * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    (void)unused;
+    hog_become_user();
+    kernels_go(atomic_load(&shared->ready));
+    if (region == MAP_FAILED)
+        return 1;
+    madvise(region, pages * PAGE, MADV_NOHUGEPAGE);
+    for (long i = 0; i < pages; i++)
+        *(volatile char *)(region + i * PAGE) = 1;
+    atomic_store(&shared->got, 1);
+    while (atomic_load(&shared->over) == 0)
+        usleep(1000);
+    return 0;
+}
+
+/* On the same kernel, another user's process: programs with so many arguments that their strings find no room. */
+static int ask_much(void *unused)
+{
+    static char string[LARGE_STRINGS / 2];
+    char *argv[] = {"/none", string, string, NULL};
+
+    (void)unused;
+    memset(string, 'x', sizeof(string) - 1);
+    hog_become_user();
+    kernels_go(atomic_load(&shared->ready));
+    thread_wait(&shared->got, 1);
+    for (int i = 0; i < LARGE_TRIES; i++) {
+        execve(argv[0], argv, argv + 3);
+        if (errno != ENOMEM && errno != ENOENT)
+            return errno;
+        atomic_fetch_add(&shared->count[1], errno == ENOMEM);
+    }
+    return 0;
+}
+
+static pid_t start(int (*what)(void *))
+{
+    pid_t child = FORK();
+
+    if (child == 0)
+        _exit(what(NULL));
+    return child;
+}
+
+/* Who asks a kernel that is full of pages for more in a row than it can have is refused, and nobody is killed for it:
+ * neither for a user's call, nor for an audit, which does with less. */
+static void test_large(void)
+{
+    static char report[16384];
+    long before = settled_pages();
+    int status, kernel = kettle_kernels() > 1 ? 1 : 0;
+    pid_t asker, filler;
+
+    if (tap_skip_alone())
+        return; /* a kernel alone has no pages for anybody then */
+    memset(shared, 0, sizeof(*shared));
+    atomic_store(&shared->ready, kernel);
+    asker = start(ask_much); /* has what it needs before there is nothing left */
+    filler = start(fill);
+    CHECK(waitpid(asker, &status, 0) == asker, "%s", tap_error(errno));
+    tap_note("%ld programs are refused", shared->count[1]);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the asker ends with %x", (unsigned)status);
+    CHECK(kernel_pages() >= LARGE_LEAST || shared->count[1] == LARGE_TRIES, "%ld are refused", shared->count[1]);
+    CHECK(kettle_audit(KETTLE_AUDIT_MACHINE, report, sizeof(report)) == 0, "%s", report);
+    CHECK(hog_root_works(), "%s", tap_error(errno));
+    CHECK(waitpid(filler, &status, WNOHANG) == 0, "the largest process is killed: %x", (unsigned)status);
+    atomic_store(&shared->over, 1);
+    CHECK_EXITS(filler, 0);
+    expect_back(before);
+}
+
 static const struct tap_test tests[] = {
     {"signal", "a signal is passed on where the kernels have no memory left", test_signal},
     {"stops", "a kernel that does not answer has one stop and one continue of a process, however many there are",
@@ -614,6 +708,7 @@ static const struct tap_test tests[] = {
     {"hints", "a kernel that does not answer has one hint of a process's signals, however many are sent", test_hints},
     {"sizes", "a kernel that does not answer has few signals of a terminal, however many are sent", test_sizes},
     {"beside", "root works beside a user who takes all there is of anything, and all of it comes back", test_beside},
+    {"large", "nobody is killed for objects that are too large for a full kernel", test_large},
     {"copies", "copies of replicated pages are given up before a process is killed for want of memory", test_copies},
     {"readers", "a process ends whose thousands of threads wait for another kernel", test_readers},
 };

@@ -402,6 +402,18 @@ static bool is_chosen(size_t number)
     return false;
 }
 
+/* Each name that was given is a type's. */
+static bool all_are_types(void)
+{
+    size_t chosen = 0, names = 1;
+
+    for (const char *at = death_types; (at = strchr(at, ',')) != NULL; at++)
+        names++;
+    for (size_t i = 0; i < TYPES; i++)
+        chosen += is_chosen(i) ? 1 : 0;
+    return chosen == names;
+}
+
 static bool is_tried(size_t number)
 {
     return comes[number] && number >= first && number < past && is_chosen(number);
@@ -445,6 +457,8 @@ void death_test_types(void)
     first_load = death_rounds < 1000 ? 0 : (size_t)death_rounds - 1000;
     first = death_rounds < 100 || first_load != 0 ? 0 : (size_t)death_rounds - 100;
     run = death_types != NULL ? LONGER * RUN : RUN;
+    if (death_types != NULL)
+        REQUIRE(all_are_types(), "not all of %s are types, or one is there twice", death_types);
     measure(dying);
     for (size_t i = 0; i < TYPES; i++) {
         find_best(i);

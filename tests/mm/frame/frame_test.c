@@ -219,22 +219,35 @@ TEST(frame_zeroed_in_order, "frames that are zeroed ahead are taken in a row, in
     CHECK_EQ(buddy_free, pages - (1u << REFILL_ORDER) - 2);
 }
 
-TEST(frame_pages_in_order, "pages in a row have frames in a row, but for the few that were given back last")
+static void check_zero(uint64_t frame)
+{
+    for (uint64_t i = 0; i < PAGE_SIZE; i++)
+        CHECK_EQ(arena[frame - BASE + i], 0);
+}
+
+TEST(frame_pages_in_order,
+     "pages in a row have frames in a row, but for the few that were given back last, and are zero where it matters")
 {
     uint64_t count = DIRTY_MAX / 2, last = 0;
 
     begin();
+    memset(arena, 0xff, ARENA);
     CHECK_EQ(add(0, ARENA), 0);
     for (uint64_t i = 0; i < count; i++)
         taken[i] = frame_alloc(0);
     for (uint64_t i = 0; i < count; i++)
         frame_free(taken[i * 37 % count], 0);
-    for (uint64_t i = 1; i <= RECENT_MAX; i++)
+    for (uint64_t i = 1; i <= RECENT_MAX; i++) {
         CHECK_EQ(frame_alloc_page(i % 2 == 0), taken[(count - i) * 37 % count]);
+        if (i % 2 == 0)
+            check_zero(taken[(count - i) * 37 % count]);
+    }
     for (uint64_t i = 0; i < 2u << REFILL_ORDER; i++) {
         uint64_t frame = frame_alloc_page(i % 2 == 0);
 
         CHECK(frame == last + PAGE_SIZE || i % (1u << REFILL_ORDER) == 0);
+        if (i % 2 == 0)
+            check_zero(frame);
         last = frame;
     }
     CHECK_EQ(caches[0].dirty.count, count - RECENT_MAX);
@@ -469,9 +482,14 @@ TEST(frame_reserve,
     while (frame_alloc_page(pages % 2 == 0) != 0)
         pages++;
     CHECK(frame_is_short() && !frame_is_low());
+    CHECK(!frame_is_lacking(0) && !frame_is_lacking(6)); /* a full kernel as such is worth nobody's end */
+    root = true;
+    CHECK(frame_is_lacking(0) && frame_is_lacking(FRAME_ORDER_COSTLY) && !frame_is_lacking(FRAME_ORDER_COSTLY + 1));
+    root = false;
     while ((tables % 2 == 0 ? frame_alloc_table() : frame_alloc(0)) != 0)
         tables++;
     CHECK(frame_is_low());
+    CHECK(frame_is_lacking(FRAME_ORDER_COSTLY) && !frame_is_lacking(FRAME_ORDER_COSTLY + 1));
     CHECK_EQ(frame_alloc_page(true), 0);
     CHECK_EQ(frame_alloc_zeroed(), 0);
     CHECK_EQ(frame_alloc(0), 0);

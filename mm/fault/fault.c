@@ -409,8 +409,10 @@ static int resolve(struct space *space, uint64_t page, uint32_t access)
         result = resolve_locked(space, page, access, decides, &prepared);
         spin_unlock(&space->lock);
         if (result == WANTS_HUGE) {
-            if (huge_map(space, page, prepared.prot, access))
-                return RESOLVED;
+            if (huge_map(space, page, prepared.prot, access)) {
+                result = RESOLVED;
+                break;
+            }
             prepared.huge = false;
         } else if (result == WANTS_MOVE) {
             space_touch_marked(space, page);

@@ -509,7 +509,8 @@ static bool question(struct space_get *get, bool first)
     spin_unlock(&space->lock);
     if (!begun)
         return false;
-    ask.spare = get->spare;
+    if (get->huge == SPACE_HUGE_BLOCK || get->block == 0 || frame_owner(get->block) == instance.kernel)
+        ask.spare = get->spare; /* the home takes another kernel's frame as a part of a block only */
     ask.has = (uint16_t)(get->has | (area != NULL ? SPACE_HAS_AREA : 0) | (get->lease != NULL ? SPACE_HAS_MEMORY : 0));
     ask.huge = (uint16_t)get->huge;
     ask.runs = (uint16_t)get->runs;
@@ -558,7 +559,8 @@ static uint64_t block_wanted(const struct space_get *get)
     return known ? huge_block(get->space, prot, get->page) : 0;
 }
 
-/* Asks again with a block for the page's 2 MiB, or for the page alone if there is no block. */
+/* Asks again with a block for the page's 2 MiB, or for the page alone if there is no block; not at all if another
+ * thread's block has come, or if there is nothing to offer. */
 static void question_with_block(struct space_get *get)
 {
     uint64_t block;
@@ -568,6 +570,10 @@ static void question_with_block(struct space_get *get)
         return;
     get->has &= ~SPACE_HAS_NO_ENTRY; /* another thread may have fetched the page since the first question */
     block = block_wanted(get);
+    if (block == 0 && get->spare == 0) {
+        get->result = 1; /* the page's frame is another kernel's, to be asked for with the page's lock */
+        return;
+    }
     if (block != 0) {
         if (get->spare != 0)
             frame_free_zeroed(get->spare);

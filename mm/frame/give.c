@@ -5,6 +5,7 @@
 #include "boot/plan/plan.h"
 #include "kernel/abi/errno.h"
 #include "kernel/instance/instance.h"
+#include "kernel/instance/window.h"
 #include "mm/frame/abroad.h"
 #include "mm/frame/content.h"
 #include "mm/frame/frame.h"
@@ -38,6 +39,18 @@ static uint32_t nearest(kernel_set set)
     return best;
 }
 
+/* True when COUNT frames (1 to 512) from FRAME on are KERNEL's memory, and aligned as those of frame_alloc_run. */
+static bool is_run_of(uint32_t kernel, uint64_t frame, uint64_t count)
+{
+    const struct plan_range *range = window_range_of(frame);
+    uint64_t size = PAGE_SIZE;
+
+    while (size < count * PAGE_SIZE)
+        size *= 2;
+    return range != NULL && range->kernel == kernel && frame + count * PAGE_SIZE <= range->base + range->size &&
+           (frame & (size - 1)) == 0;
+}
+
 /* Asks KERNEL for what is WANTED; *COUNT becomes the number of frames. 0: it has none. */
 static uint64_t ask(uint32_t kernel, const struct msg_frame_wanted *wanted, uint32_t *count)
 {
@@ -46,8 +59,7 @@ static uint64_t ask(uint32_t kernel, const struct msg_frame_wanted *wanted, uint
                           "frame of another kernel", wanted->frame);
 
     if (length != (int)sizeof(given) || given.count == 0 || given.count > (wanted->run != 0 ? wanted->run : 1) ||
-        given.count < wanted->least || !frame_exists(given.frame) || frame_owner(given.frame) != kernel ||
-        frame_owner(given.frame + (given.count - 1) * PAGE_SIZE) != kernel)
+        given.count < wanted->least || !is_run_of(kernel, given.frame, given.count))
         return 0;
     *count = (uint32_t)given.count;
     return given.frame;

@@ -17,6 +17,7 @@
 #include "tests/guest/harness/spread_memory.h"
 #include "tests/guest/harness/tap.h"
 #include "tests/guest/mm/audit.h"
+#include "tests/guest/mm/events.h"
 #include "userland/thread.h"
 
 #define HUGE (2l << 20)
@@ -405,56 +406,6 @@ static void test_without(void)
         CHECK(tap_fork(child_gets_one, NULL) == 0, "in the child");
 }
 
-/* --- a team --- */
-
-#define TEAM 16
-
-static struct {
-    char *area;
-    atomic_int ready, go;
-} team;
-
-static void touch_own(struct thread *thread)
-{
-    kernels_go(1);
-    atomic_fetch_add(&team.ready, 1);
-    thread_wait(&team.go, 1);
-    team.area[thread->index * PAGE] = 1;
-}
-
-/* COUNT threads of one kernel touch their pages of the same 2 MiB first. */
-static void touch_together(int count)
-{
-    struct thread threads[TEAM] = {{0}};
-    long before = huge_kb();
-
-    team.area = map_aligned(1, PRIVATE, MADV_HUGEPAGE);
-    atomic_store(&team.ready, 0);
-    atomic_store(&team.go, 0);
-    for (int i = 0; i < count; i++) {
-        threads[i].index = i;
-        CHECK(thread_start(&threads[i], touch_own), "%s", strerror(errno));
-    }
-    CHECK(thread_wait(&team.ready, count), "the threads are not there");
-    atomic_store(&team.go, 1);
-    for (int i = 0; i < count; i++)
-        CHECK(thread_join(&threads[i]), "thread %d", i);
-    if (tap_on_kettle() && !only_alone) /* shown by the home and where it was touched, if these are two */
-        CHECK(changed_by(before, kernels_count() > 1 ? 2 : 1), "touched by %d", count);
-    CHECK(audit_own(), "the kernels do not agree");
-    munmap(team.area, HUGE);
-}
-
-static void test_team(void)
-{
-    if (!possible())
-        return;
-    touch_together(1);
-    touch_together(2);
-    for (int i = 0; i < 20; i++) /* an answer with pages that are there already must not split what has come */
-        touch_together(TEAM);
-}
-
 /* --- NUMA policies --- */
 
 #define BLOCKS_MOST 300 /* of a node that is filled: 600 MiB */
@@ -491,6 +442,183 @@ static void set_policy(void *area, int mode, unsigned long nodes)
         MUST(syscall(SYS_set_mempolicy, mode, nodes != 0 ? &nodes : NULL, nodes != 0 ? 65 : 0));
     else
         MUST(syscall(SYS_mbind, area, MORE * HUGE, mode, &nodes, 65, 0));
+}
+
+/* Free memory of NODE in KiB; -1 after a note. */
+static long free_kb(int node)
+{
+    char path[64], line[128];
+    long kb = -1;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/meminfo", node);
+    file = fopen(path, "r");
+    while (file != NULL && kb < 0 && fgets(line, sizeof(line), file) != NULL) {
+        const char *found = strstr(line, "MemFree:");
+
+        if (found != NULL)
+            kb = strtol(found + strlen("MemFree:"), NULL, 10);
+    }
+    if (file != NULL)
+        fclose(file);
+    if (kb < 0)
+        tap_note("%s: no MemFree", path);
+    return kb;
+}
+
+/* True, or the test is skipped: memory is placed by policies on one of two nodes, and stays there. */
+static bool has_nodes(void)
+{
+    if (tap_on_kettle() && access("/sys/devices/system/node/node1", F_OK) == 0 && !follows)
+        return true;
+    tap_skip("not a Kettle of 2 nodes where memory stays");
+    return false;
+}
+
+/* --- a team --- */
+
+#define TEAM 16
+#define TEAM_ROUNDS 24
+#define VAIN_ROUNDS 64
+
+static struct {
+    char *area;
+    int first, spread; /* on SPREAD kernels from FIRST on */
+    atomic_int ready, go;
+} team;
+
+static void touch_own(struct thread *thread)
+{
+    kernels_go(team.first + thread->index % team.spread);
+    atomic_fetch_add(&team.ready, 1);
+    thread_wait(&team.go, 1);
+    team.area[thread->index * PAGE] = 1;
+}
+
+/* How many kernels map what the team has touched: its own and the home. */
+static int team_shown(void)
+{
+    bool home = false;
+
+    for (int i = 0; i < team.spread; i++)
+        home |= (team.first + i) % kernels_count() == getpid() >> 16;
+    return team.spread + !home;
+}
+
+/* COUNT threads of SPREAD kernels, from FIRST on, touch their pages of the same 2 MiB first, which are bound to NODE
+ * unless it is -1. If they are of one kernel, none takes a lock for that: who comes late finds the page. (A page of the
+ * process's own data may still need one after a fork.) */
+static void touch_together(int count, int first, int spread, int node)
+{
+    struct thread threads[TEAM] = {{0}};
+    long before = huge_kb();
+    unsigned long locks;
+
+    team.area = map_aligned(MORE, PRIVATE, MADV_HUGEPAGE);
+    team.first = first;
+    team.spread = spread < kernels_count() ? spread : kernels_count();
+    if (node >= 0)
+        set_policy(team.area, MPOL_BIND, 1ul << node);
+    atomic_store(&team.ready, 0);
+    atomic_store(&team.go, 0);
+    for (int i = 0; i < count; i++) {
+        threads[i].index = i;
+        CHECK(thread_start(&threads[i], touch_own), "%s", strerror(errno));
+    }
+    CHECK(thread_wait(&team.ready, count), "the threads are not there");
+    locks = events_everywhere("page_locks");
+    atomic_store(&team.go, 1);
+    for (int i = 0; i < count; i++)
+        CHECK(thread_join(&threads[i]), "thread %d", i);
+    locks = events_everywhere("page_locks") - locks;
+    if (spread == 1 && !only_alone && !may_be_locked && !follows)
+        CHECK(locks <= TEAM / 4, "%lu locks of a page", locks);
+    if (tap_on_kettle() && !only_alone) /* shown by the home and where it was touched */
+        CHECK(changed_by(before, team_shown()), "touched by %d", count);
+    for (int i = 0; i < count; i++)
+        CHECK(team.area[i * PAGE] == 1 && (node < 0 || node_of(team.area + i * PAGE) == node), "page %d", i);
+    CHECK(audit_own(), "the kernels do not agree");
+    unmap(team.area);
+}
+
+static void test_team(void)
+{
+    if (!possible())
+        return;
+    touch_together(1, 1, 1, -1);
+    touch_together(2, 1, 1, -1);
+    for (int i = 0; i < 20; i++) /* an answer with pages that are there already must not split what has come */
+        touch_together(TEAM, 1, 1, -1);
+}
+
+/* The same for memory of another kernel, which it takes time to get and to zero, by one kernel and by several at once:
+ * the block of who is late goes back to its node. */
+static void test_team_bound(void)
+{
+    long before[2];
+
+    if (!has_nodes())
+        return;
+    touch_together(TEAM, 1, 1, 0); /* what is made once is there */
+    for (int node = 0; node < 2; node++)
+        before[node] = free_kb(node);
+    for (int i = 0; i < TEAM_ROUNDS; i++) {
+        touch_together(TEAM, i / 2, 1, i % 2);
+        touch_together(2 + i % 2, i, 2, i / 2 % 2);
+    }
+    for (int node = 0; node < 2; node++)
+        CHECK(free_kb(node) > before[node] - HUGE_KB, "node %d has lost %ld KiB", node, before[node] - free_kb(node));
+}
+
+/* --- memory that is got in vain --- */
+
+static void write_page(struct thread *thread)
+{
+    (void)thread;
+    atomic_fetch_add(&team.ready, 1);
+    thread_wait(&team.go, 1);
+    team.area[0] = 1;
+}
+
+/* A small page is wanted while the 2 MiB has another page, and a large one when the small one has come from the other
+ * node, as the other page is gone meanwhile. The small page's frame goes back. */
+static int child_gets_in_vain(void *context)
+{
+    int node;
+    long before = 0;
+
+    (void)context;
+    stay_home();
+    node = own_node() == 0 ? 1 : 0;
+    for (int i = 0; i <= VAIN_ROUNDS; i++) {
+        struct thread thread = {0};
+
+        if (i == 1) /* what is made once is there */
+            before = free_kb(node);
+        team.area = map_aligned(MORE, PRIVATE, 0);
+        set_policy(team.area, MPOL_BIND, 1ul << node);
+        atomic_store(&team.ready, 0);
+        atomic_store(&team.go, 0);
+        MUST(thread_start(&thread, write_page) ? 0 : -1);
+        CHECK(thread_wait(&team.ready, 1), "the thread is not there");
+        CHECK(*(volatile char *)(team.area + PAGE) == 0, "it is not zero");
+        MUST(madvise(team.area, HUGE, MADV_HUGEPAGE));
+        atomic_store(&team.go, 1);
+        sched_yield(); /* the thread has asked for the page */
+        MUST(madvise(team.area, HUGE, MADV_DONTNEED));
+        CHECK(thread_join(&thread), "the thread");
+        unmap(team.area);
+    }
+    return CHECK(free_kb(node) > before - VAIN_ROUNDS * PAGE / 2048, "node %d has lost %ld KiB", node,
+                 before - free_kb(node))
+               ? 0
+               : 1;
+}
+
+static void test_in_vain(void)
+{
+    if (has_nodes())
+        CHECK(tap_fork(child_gets_in_vain, NULL) == 0, "in the child");
 }
 
 static int toucher; /* the kernel */
@@ -554,10 +682,8 @@ static void expect_interleaved(bool of_area, bool large)
 
 static void test_policy(void)
 {
-    if (!tap_on_kettle() || access("/sys/devices/system/node/node1", F_OK) != 0 || follows) {
-        tap_skip("not a Kettle of 2 nodes where memory stays");
+    if (!has_nodes())
         return;
-    }
     for (int kernel = 0; kernel < kernels_count(); kernel++) {
         kernels_go(kernel);
         for (int of_area = 0; of_area < 2; of_area++) {
@@ -573,28 +699,6 @@ static void test_policy(void)
     kernels_go(0);
 }
 
-/* Blocks of 2 MiB that NODE's free memory has; -1 after a note. */
-static long free_blocks(int node)
-{
-    char path[64], line[128];
-    long kb = -1;
-    FILE *file;
-
-    snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/meminfo", node);
-    file = fopen(path, "r");
-    while (file != NULL && kb < 0 && fgets(line, sizeof(line), file) != NULL) {
-        const char *found = strstr(line, "MemFree:");
-
-        if (found != NULL)
-            kb = strtol(found + strlen("MemFree:"), NULL, 10);
-    }
-    if (file != NULL)
-        fclose(file);
-    if (kb < 0)
-        tap_note("%s: no MemFree", path);
-    return kb < 0 ? -1 : kb / HUGE_KB;
-}
-
 /* More 2 MiB are preferred on another node than it has: when it has no large ones any more, there are small ones, there
  * or elsewhere. */
 static int child_fills_node(void *context)
@@ -606,7 +710,7 @@ static int child_fills_node(void *context)
     bool good;
 
     stay_home();
-    count = free_blocks(node) + 4;
+    count = free_kb(node) / HUGE_KB + 4;
     large = -huge_kb();
     area = map_aligned(count, PRIVATE | MAP_NORESERVE, MADV_HUGEPAGE);
     MUST(syscall(SYS_mbind, area, count * HUGE, MPOL_PREFERRED, &nodes, 65, 0));
@@ -629,12 +733,13 @@ static void test_full_node(void)
 {
     int node = 1;
 
-    if (!tap_on_kettle() || access("/sys/devices/system/node/node1", F_OK) != 0 || follows || only_alone ||
-        may_be_locked) {
-        tap_skip("not a Kettle of 2 nodes where memory stays");
+    if (!has_nodes())
+        return;
+    if (only_alone || may_be_locked) {
+        tap_skip("a large page need not come");
         return;
     }
-    if (free_blocks(1) > BLOCKS_MOST || free_blocks(0) < 64) {
+    if (free_kb(1) / HUGE_KB > BLOCKS_MOST || free_kb(0) / HUGE_KB < 64) {
         tap_skip("a node that is too large, or too small");
         return;
     }
@@ -655,6 +760,11 @@ int main(int argc, char **argv)
         {"fork", "after a fork parent and child have copies of private large pages, and share shared ones", test_fork},
         {"move", "a large page can be moved as a whole and in part", test_move},
         {"team", "threads of one kernel that touch 2 MiB first at once get one large page", test_team},
+        {"team-bound",
+         "so do threads of one kernel and of two for memory that is bound to a node, and no memory is lost",
+         test_team_bound},
+        {"in-vain", "a small page that is got while its 2 MiB becomes a large page goes back to its node",
+         test_in_vain},
         {"policy",
          "memory that is bound to a node is there and large, whoever touches it, and large pages are interleaved",
          test_policy},

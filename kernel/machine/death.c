@@ -201,7 +201,8 @@ static bool take_back(const struct stop *death, int64_t *taken)
     if (stop_have_done(death, STEP_LOST_DROP, running, &all) < 0)
         return false;
     *taken += all.sum;
-    stop_have_done(death, STEP_FLUSH, running, NULL); /* what was closed may have released files and frames of others */
+    if (!stop_wait_quiet(death, running)) /* what was closed may release files and frames of others, by workers, too */
+        return false;
     if (stop_have_done(death, STEP_LOST_RECLAIM, running, &all) < 0)
         return false;
     *taken += all.sum;

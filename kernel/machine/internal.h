@@ -66,6 +66,9 @@ struct gathered {
 int64_t stop_have_done(const struct stop *stop, enum stop_step step, kernel_set set, struct gathered *out);
 /* Quiesces all programs; false after two seconds. stop_thaw lets them go on. */
 bool stop_freeze_all(const struct stop *stop, kernel_set running);
+/* Waits, while programs are quiesced, until no message, request or work item is left on RUNNING; false after two
+ * seconds. */
+bool stop_wait_quiet(const struct stop *stop, kernel_set running);
 void stop_thaw(const struct stop *stop, kernel_set running);
 void stop_wait_a_moment(void);
 /* A stop, or a death that was asked for, begins, with a new ticket for stop_kernel_result; -EAGAIN: another is under

@@ -132,15 +132,14 @@ static bool is_quiet(const struct stop *stop, const struct freeze_state *state)
     return state->moving == 0 && state->ending == 0 && state->working == stop->workers && state->unanswered == 0;
 }
 
-/* Quiesces all programs. The machine is quiesced when all kernels are quiet twice, every message sent before the flush
- * has been handled, and no kernel has taken a message between the two looks: then no message was in transit (Mattern,
- * Algorithms for distributed termination detection, 1987). Returns false after FREEZE_TIMEOUT. */
-bool stop_freeze_all(const struct stop *stop, kernel_set running)
+/* The machine is quiesced when all kernels are quiet twice, every message sent before the flush has been handled, and
+ * no kernel has taken a message between the two looks: then no message was in transit (Mattern, Algorithms for
+ * distributed termination detection, 1987). */
+bool stop_wait_quiet(const struct stop *stop, kernel_set running)
 {
     uint64_t limit = clock_now() + FREEZE_TIMEOUT;
     struct freeze_state before = {0}, after;
 
-    stop_have_done(stop, STEP_FREEZE, running, NULL);
     while (clock_now() < limit) {
         look(running, &before);
         if (is_quiet(stop, &before)) {
@@ -154,6 +153,12 @@ bool stop_freeze_all(const struct stop *stop, kernel_set running)
     log_line("kernel: programs do not quiesce: %u threads, %u groups, %u work items, %u requests", before.moving,
              before.ending, before.working, before.unanswered);
     return false;
+}
+
+bool stop_freeze_all(const struct stop *stop, kernel_set running)
+{
+    stop_have_done(stop, STEP_FREEZE, running, NULL);
+    return stop_wait_quiet(stop, running);
 }
 
 /* Ends the freeze. Threads whose interruptible wait was ended by the freeze wait again before any thread returns to its

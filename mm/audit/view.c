@@ -7,6 +7,7 @@
 #include "boot/options/options.h"
 #include "kernel/abi/errno.h"
 #include "kernel/lib/list.h"
+#include "kernel/lib/panic.h"
 #include "mm/audit/audit.h"
 #include "mm/audit/check.h"
 #include "mm/audit/internal.h"
@@ -267,8 +268,10 @@ static void list_file(uint64_t frame, void *context)
 {
     struct file_listing *listing = context;
 
-    if (frame >= listing->ask->start && frame < listing->ask->end)
-        listing->words[listing->count++] = frame | FRAME_OWNED;
+    if (frame < listing->ask->start || frame >= listing->ask->end)
+        return;
+    assert(listing->count < WORDS_MAX); /* file_objects_some calls for a part only: what is left out would be freed */
+    listing->words[listing->count++] = frame | FRAME_OWNED;
 }
 
 /* In parts of their own, after all spaces: frames of another kernel that files here have, from the place in ASK on. */

@@ -61,7 +61,8 @@ struct file_objects {
      * meanwhile; it may have another one, which may move. */
     bool (*move_end)(uint32_t object, uint64_t page, uint64_t frame, struct frame_reference *new);
     /* Calls EACH for the next FILE_FRAMES_AT_ONCE frames of objects at most, from PLACE on, and moves it behind them.
-     * All programs are quiesced. False: there are no more. */
+     * From the first call to the last, all programs are quiesced, and nothing that they have begun is left to a worker:
+     * no object goes. False: there are no more. */
     bool (*some)(struct object_place *place, void (*each)(uint64_t frame, void *context), void *context);
     /* All programs are quiesced. Each frame of another kernel for which COPY_OF returns another one is replaced by
      * that.

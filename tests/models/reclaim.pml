@@ -2,7 +2,7 @@
  * D2 may die at any moment. S has two frames, in two ranges which it looks at one after the other; D1 and D2 have one
  * reference to each, and a thread on S of a process at home on D2 maps them by entries that are no references. S has a
  * file with an open of a table here, one of D1, and one that is a proxy of T, in a packet of a socket of T that D1 had
- * open. So when T closes the socket it drops the proxy, by a message to S. T and D2 map an object of S, which has given
+ * open. So when T closes the socket a worker drops the proxy, some time later, by a message to S. T and D2 map an object of S, which has given
  * each of them a grant, and one more for each of them to D1, which has died with it.
  *
  * Promises, asserted: no frame is free while a thread maps it, nor the object; the table's open is never closed. When
@@ -13,7 +13,8 @@
  * range whoever is reachable then; 3 each kernel counts and drops opens in one step; 4 the coordinator cleans up
  * after D1 alone, whatever comes; 5 it does not wait, before it goes on, until what T closed is closed here; 6 what
  * S could not look at counts as taken back; 7 S takes back the grants of the dead, and not those that they had got for
- * others; 8 who could not say what it has counts as having no grant. */
+ * others; 8 who could not say what it has counts as having no grant; 9 it waits for
+ * messages only, and not for workers. */
 #ifndef BUG
 #define BUG 0
 #endif
@@ -31,6 +32,7 @@ bool maps = true;        /* the thread at S */
 byte opens = 3;          /* of the file of S */
 byte proxies = 1;        /* T's */
 bool socket = true;      /* D1 had it open */
+bool closing;            /* a worker of T closes what was in its queue */
 byte granted_t = 2, granted_2 = 2; /* of the object, for T and for D2, which have one each */
 chan drops = [1] of { bit }; /* T to S: one open is closed */
 chan to_s = [1] of { byte, bool }; /* a step; whether D2 is cleaned up, too */
@@ -134,11 +136,17 @@ end:
     do
     :: to_t ? step ->
         if
-        :: (step == DROP || (step == COUNT && BUG == 3)) && socket -> atomic { socket = false; proxies = 0; drops ! 0 }
+        :: (step == DROP || (step == COUNT && BUG == 3)) && socket -> atomic { socket = false; closing = true }
         :: else
         fi;
         from_t ! false
     od
+}
+
+active proctype worker_of_t()
+{
+end:
+    atomic { closing -> proxies = 0; drops ! 0; closing = false }
 }
 
 inline have_done(step, both)
@@ -158,11 +166,12 @@ active proctype kernel0()
     :: atomic { both = d2_fenced0 && BUG != 4 };
         /* what they had a part in is ended, and all programs are quiesced */
         if :: both -> d2_fenced; maps = false :: else fi;
-        empty(drops); /* or T's request would be unanswered */
+        atomic { !closing && empty(drops) }; /* or T would not be quiet, or its request unanswered */
         have_done(COUNT, both);
         if :: bad -> goto again :: else fi;
         have_done(DROP, both);
         if :: bad -> goto again :: else fi;
+        if :: BUG != 5 && BUG != 9 -> !closing :: else fi;
         if :: BUG != 5 -> have_done(FLUSH, both) :: else fi;
         have_done(RECLAIM, both);
         if :: bad -> goto again :: else fi;

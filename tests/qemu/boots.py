@@ -110,7 +110,7 @@ def counted(machine, programs):
 
 def deaths(rounds):
     """Deaths of each kind; those at each message, and their times, on other machines in a long run only."""
-    kinds = ("refused rest threads homes orphans reaper group exec vfork vfork-storm vfork-home vfork-stopped vfork-reaper waits files locks served futex maker robust robust-home pi moved read exclusive "
+    kinds = ("refused rest threads homes orphans reaper group exec vfork vfork-storm vfork-home vfork-stopped vfork-reaper waits files queued locks served futex maker robust robust-home pi moved read exclusive "
              "passed lent references borrowed copies file mover workers load stops account")
     return f"test-death {rounds}" + (f" {kinds}" if not long_run() else "")
 

@@ -43,21 +43,24 @@ static void take_account(uint32_t id, uint32_t child, struct account_used *used)
 }
 
 /* Asks for a child that CALL selects, a part of the children at a time. *EVENTS: the count before the first part.
- * -ECHILD: none of any part is selected. */
+ * -ECHILD: at one moment none was selected. Children may join and leave the group between two parts, which counts as
+ * an event: then all are asked for again. */
 static int64_t look_for_child(struct msg_process_call *call, struct msg_process_result *result, uint64_t *events)
 {
     bool exists = false;
     int64_t error;
 
-    call->wait.place = 0;
     do {
-        error = process_call(call, result);
-        if (call->wait.place == 0)
-            *events = result->events;
-        exists |= error == 0;
-        call->wait.place = result->place;
-        slice_check();
-    } while ((error == 0 || error == -ECHILD) && result->child == 0 && result->place != 0);
+        call->wait.place = 0;
+        do {
+            error = process_call(call, result);
+            if (call->wait.place == 0)
+                *events = result->events;
+            exists |= error == 0;
+            call->wait.place = result->place;
+            slice_check();
+        } while ((error == 0 || error == -ECHILD) && result->child == 0 && result->place != 0);
+    } while (error == -ECHILD && !exists && result->events != *events);
     return error == -ECHILD && exists ? 0 : error;
 }
 

@@ -299,13 +299,16 @@ bool node_some(uint64_t *number, uint32_t *left, bool (*each)(struct node *node,
     bool more = false;
 
     spin_lock(&lock);
-    for (; *number < (uint64_t)chunk_count * CHUNK && !more; (*left)--) {
+    for (; *number < (uint64_t)chunk_count * CHUNK; (*number)++) {
         struct node *node = at_locked(*number);
 
-        more = *left == 0 || (node != NULL && !each(node, context));
+        more = *left == 0;
         if (more)
             break;
-        (*number)++;
+        (*left)--; /* before EACH, which takes from it, too, and may leave 0 */
+        more = node != NULL && !each(node, context);
+        if (more)
+            break;
     }
     spin_unlock(&lock);
     return more;

@@ -121,7 +121,8 @@ bool node_drop_idle(void);
 /* The number of nodes. */
 uint64_t node_count(void);
 /* Calls EACH, as node_each does, for the nodes from *NUMBER on, and moves *NUMBER behind them, until EACH returns
- * false: then to that node. Each number takes one of *LEFT. True: EACH has returned false, or none is left. */
+ * false: then to that node. Each number takes one of *LEFT, of which EACH may take more. True: EACH has returned false,
+ * or none is left. */
 bool node_some(uint64_t *number, uint32_t *left, bool (*each)(struct node *node, void *context), void *context);
 /* Calls EACH for every node, with the table locked: EACH must not wait and takes no references. */
 void node_each(void (*each)(struct node *node, void *context), void *context);

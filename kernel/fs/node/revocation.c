@@ -327,21 +327,25 @@ bool revocations_some(uint64_t *index, uint64_t *page, uint32_t *left, void (*ea
 {
     const struct list *lists[] = {&revocations, &late_frees};
     uint64_t at = 0;
+    bool more = false;
 
-    for (uint32_t i = 0; i < 2; i++) {
+    spin_lock(&lock);
+    for (uint32_t i = 0; i < 2 && !more; i++) {
         list_for_each(node, lists[i]) {
             struct content content = {.tree = i == 0 ? container_of(node, struct revocation, of_all)->cut
                                                      : container_of(node, struct late_free, node)->cut};
 
             if (at++ < *index)
                 continue;
-            if (content_some(&content, page, left, each, context))
-                return true;
+            more = content_some(&content, page, left, each, context);
+            if (more)
+                break;
             *index = at;
             *page = 0;
         }
     }
-    return false;
+    spin_unlock(&lock);
+    return more;
 }
 
 struct copying {

@@ -35,8 +35,9 @@ void node_settle(uint32_t kernel, uint64_t number);
 
 /* Frees the frames of CUT, about PAGES; a worker frees a large number. */
 void node_free_cut(struct page_tree *cut, uint64_t pages);
-/* As content_some, for the frames that revocations own, from the revocation *INDEX on, and its page *PAGE. Programs are
- * quiesced. */
+/* As content_some, for the frames that revocations own, from the revocation *INDEX on, and its page *PAGE. From
+ * the first call to the last, programs are quiesced and no worker is busy with files: the index is a place in a list.
+ */
 bool revocations_some(uint64_t *index, uint64_t *page, uint32_t *left, void (*each)(uint64_t frame, void *context),
                       void *context);
 

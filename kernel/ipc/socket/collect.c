@@ -9,11 +9,15 @@
  * An open that a message or a receiver has is no packet's, so such a socket is no suspect. Packets in queues of other
  * kernels have opens here that no packet here accounts for: circles over several kernels stay.
  *
+ * Who has found a file before its last descriptor was closed may still operate on it, or open it once more to send it.
+ * So what remains in the end is condemned: as with a file that is closed between the two, whoever comes then gets
+ * -EBADF.
+ *
  * A search is made in passes over the sockets in packets. A worker makes it in slices if there are many of them, and
  * looks at a socket, or at a packet, in each step. What programs do between two slices cannot harm it: a suspect that
  * is put into a packet or taken out of one is held from then on (`touch`), and so is what is in packets that have got
  * another holder. What remains in the end was not touched since it was first looked at, so all that was found of it
- * holds at once; and as nobody can receive it, it never changes any more. */
+ * holds at once; and as nobody can receive it, and nobody can use it, it stays so. */
 #include "kernel/ipc/socket/internal.h"
 #include "kernel/lib/list.h"
 #include "msg/slice.h"
@@ -61,6 +65,25 @@ static void touch(struct socket *socket)
         hold(socket);
 }
 
+bool socket_is_condemned_locked(const struct socket *socket)
+{
+    return socket->condemned || (socket->suspect && pass == PASS_CLOSE);
+}
+
+bool socket_is_condemned_file_locked(const struct file *file)
+{
+    const struct socket *socket = socket_of(file);
+
+    return socket != NULL && socket_is_condemned_locked(socket);
+}
+
+/* SOCKET is looked at no more by this search. */
+static void judge(struct socket *socket)
+{
+    socket->condemned = socket_is_condemned_locked(socket);
+    socket->suspect = false;
+}
+
 void socket_takes_off_locked(const struct file *file)
 {
     struct socket *socket = socket_of(file);
@@ -81,8 +104,10 @@ void socket_lands_locked(const struct file *file)
         return;
     touch(socket);
     opens--;
-    if (--socket->flying == 0)
-        list_remove(&socket->flying_node);
+    if (--socket->flying != 0)
+        return;
+    list_remove(&socket->flying_node);
+    judge(socket);
 }
 
 /* Whether one of PACKET's files is a socket of this kernel. */
@@ -150,6 +175,12 @@ static void look_at_packet_locked(struct list *list)
     }
 }
 
+/* Whether anything but packets has opens of SOCKET's file. */
+static bool is_open_elsewhere(const struct socket *socket)
+{
+    return __atomic_load_n(&socket->file->opens, __ATOMIC_ACQUIRE) != socket->flying;
+}
+
 static void look_at_socket_locked(void)
 {
     struct socket *socket = container_of(unseen.next, struct socket, flying_node);
@@ -157,14 +188,15 @@ static void look_at_socket_locked(void)
     list_remove(&socket->flying_node);
     list_append(&flying, &socket->flying_node);
     if (pass == PASS_SUSPECT) {
-        socket->suspect = __atomic_load_n(&socket->file->opens, __ATOMIC_ACQUIRE) == socket->flying;
+        socket->suspect = !is_open_elsewhere(socket);
         socket->inner = 0;
     } else if (socket->suspect && pass == PASS_HOLD) {
-        if (socket->inner < socket->flying)
+        if (socket->inner < socket->flying || is_open_elsewhere(socket)) /* it may have been opened meanwhile */
             hold(socket);
     } else if (socket->suspect) {
-        socket->suspect = pass != PASS_CLOSE;
         list_append_all(&carriers, &socket->carriers);
+        if (pass == PASS_CLOSE)
+            judge(socket);
     }
 }
 

@@ -44,8 +44,10 @@ struct socket {
     struct list flying_node;       /* [l] among the sockets with some */
     uint32_t inner;                /* [l] how many of them packets of suspects have: see collect.c */
     bool suspect;                  /* [l] see collect.c */
+    bool condemned;                /* [l] see collect.c */
     struct list held_node;         /* [l] see collect.c */
-    struct list carriers;          /* [l] packets that hold sockets, in its queue and those of its backlog */
+    struct list carriers;          /* [l] packets that hold sockets, in its queue and those of its backlog: also when
+                                    * it is closed, until what is in the backlog is */
     struct socket *listener;       /* [l] in whose backlog it is; NULL: in none */
 };
 
@@ -59,7 +61,7 @@ struct packet {
     uint64_t draft;           /* its number among the drafts */
     struct list carrier_node; /* in the holder's carriers, or of a search (collect.c) */
     struct socket *holder;    /* NULL: in no queue, or without sockets of this kernel */
-    bool counted;             /* it and they count in the quotas of USER */
+    bool counted;             /* its files count in QUOTA_FLYING of USER; its memory always counts */
     struct socket_user user;
     uint32_t name_size;
     uint8_t name[SOCKET_NAME_MAX];
@@ -110,9 +112,8 @@ struct packet *packet_make_whole(const struct socket *from, const struct socket_
                                  const struct file_place *places, uint32_t size, int *error);
 /* Appends PACKET, with what it has, to the queue of TO. */
 void packet_add_locked(struct socket *to, struct packet *packet);
-/* PACKET, which is in no queue, or all of QUEUE, is closed and freed by socket_sweep. */
+/* PACKET, which is in no queue, is closed and freed by socket_sweep. */
 void packet_throw_locked(struct packet *packet);
-void packet_throw_all_locked(struct list *queue);
 
 /* Messages of several requests (draft.c). draft_send_locked adds the SIZE bytes of CALL to its draft; TARGET's queue
  * has room for the whole message, and gets it with the last of them. *DRAFT: the draft's number, 0: it has been sent.
@@ -153,6 +154,11 @@ void socket_drop_queue_locked(struct socket *socket);
 /* A packet takes over an open of FILE, a file of this kernel; or gives it up. */
 void socket_takes_off_locked(const struct file *file);
 void socket_lands_locked(const struct file *file);
+/* Only packets that nobody can receive have SOCKET: whoever still operates on it, or is about to send it, gets -EBADF.
+ */
+bool socket_is_condemned_locked(const struct socket *socket);
+/* Whether FILE is such a socket. */
+bool socket_is_condemned_file_locked(const struct file *file);
 /* PACKET has been added to the queue of SOCKET; or is no more in a queue. */
 void socket_carries_locked(struct socket *socket, struct packet *packet);
 void socket_unloads_locked(struct packet *packet);

@@ -9,12 +9,14 @@
 #include "tasks/quota/quota.h"
 #include "tasks/remote/work.h"
 
-#define JOIN_ROOM 2048u /* the least room of a stream's packet, in bytes */
-#define AT_LEAST 16u    /* files and packets that a call closes; if it has taken long, a worker closes the rest */
+#define JOIN_ROOM 2048u  /* the least room of a stream's packet, in bytes */
+#define AT_LEAST 16u     /* files and packets that a call closes; if it has taken long, a worker closes the rest */
+#define AHEAD_MOST 4096u /* descriptors of a kernel that no quota has any more, and that are not yet closed */
 
 static struct list garbage = {&garbage, &garbage}; /* [l] packets to be freed by socket_sweep */
 static struct list refused = {&refused, &refused}; /* [l] sockets to be closed by socket_sweep, by backlog_node */
 static bool sweeping;                              /* [l] */
+static uint32_t ahead;                             /* [l] descriptors of packets there that are in no quota any more */
 
 static size_t packet_size(const struct packet *packet)
 {
@@ -32,7 +34,7 @@ int packet_take_files(struct packet *packet, const struct file_place *places, ui
             file = file_find(places[i].id);
             if (file != NULL)
                 file_unpin(file); /* the call has transferred an open, which keeps it open */
-            else
+            if (file == NULL || socket_is_condemned_file_locked(file))
                 error = -EBADF;
         } else {
             file = places[i].kernel < instance.kernels ? file_create_proxy(places[i].kernel, places[i].id) : NULL;
@@ -51,12 +53,6 @@ int packet_take_files(struct packet *packet, const struct file_place *places, ui
     return error;
 }
 
-static void discount_packet(uint32_t uid, size_t bytes, uint32_t files)
-{
-    quota_give(QUOTA_SOCKET_BYTES, uid, bytes);
-    quota_give(QUOTA_FLYING, uid, files);
-}
-
 /* Counts a packet for the user who sends it: -ENOBUFS; -ETOOMANYREFS: too many descriptors are under way;
  * -ENOMEM. */
 static int count_packet(uint32_t uid, size_t bytes, uint32_t files)
@@ -71,10 +67,13 @@ static int count_packet(uint32_t uid, size_t bytes, uint32_t files)
     return error;
 }
 
-static void free_packet(struct packet *packet)
+static void free_packet_locked(struct packet *packet)
 {
     if (packet->counted)
-        discount_packet(packet->user.uid, packet_size(packet), packet->files_room);
+        quota_give(QUOTA_FLYING, packet->user.uid, packet->files_room);
+    else
+        ahead -= packet->files_room;
+    quota_give(QUOTA_SOCKET_BYTES, packet->user.uid, packet_size(packet));
     heap_free(packet, packet_size(packet));
 }
 
@@ -88,7 +87,8 @@ struct packet *packet_make(const struct socket *from, const struct socket_user *
     *error = count_packet(user->uid, bytes, files);
     if (*error == 0 && (packet = heap_alloc_unset(bytes)) == NULL) {
         *error = -ENOMEM;
-        discount_packet(user->uid, bytes, files);
+        quota_give(QUOTA_SOCKET_BYTES, user->uid, bytes);
+        quota_give(QUOTA_FLYING, user->uid, files);
     }
     if (packet == NULL)
         return NULL;
@@ -113,20 +113,22 @@ struct packet *packet_make_whole(const struct socket *from, const struct socket_
         return NULL;
     *error = packet_take_files(packet, places, call->files);
     if (*error != 0) {
-        free_packet(packet);
+        free_packet_locked(packet);
         return NULL;
     }
     return packet;
 }
 
+/* Its descriptors leave the quota at once: who has closed a socket may send others, although a worker closes them a
+ * little later; up to a bound, or who does nothing else would fill the memory. */
 void packet_throw_locked(struct packet *packet)
 {
     list_append(&garbage, &packet->node);
-}
-
-void packet_throw_all_locked(struct list *queue)
-{
-    list_append_all(&garbage, queue);
+    if (packet->files_room > AHEAD_MOST - ahead)
+        return;
+    quota_give(QUOTA_FLYING, packet->user.uid, packet->files_room);
+    ahead += packet->files_room;
+    packet->counted = false;
 }
 
 void socket_refuse_locked(struct socket *socket)
@@ -166,18 +168,16 @@ static bool sweep_one(void)
         file = packet->files > 0 ? packet->file[--packet->files] : NULL;
         if (file != NULL)
             socket_lands_locked(file);
-        if (packet->files == 0)
+        if (packet->files == 0) {
             list_remove(&packet->node);
-        else
-            packet = NULL;
+            free_packet_locked(packet);
+        }
     }
     spin_unlock(&socket_lock);
     if (end != NULL)
         close_refused(end);
     if (file != NULL)
         file_close(file);
-    if (packet != NULL)
-        free_packet(packet);
     return end != NULL || file != NULL || packet != NULL;
 }
 

@@ -366,13 +366,14 @@ uint32_t socket_readable_locked(const struct socket *socket)
 
 void socket_drop_queue_locked(struct socket *socket)
 {
-    list_for_each(node, &socket->queue) {
-        struct packet *packet = container_of(node, struct packet, node);
+    while (!list_empty(&socket->queue)) {
+        struct packet *packet = first_of(socket);
 
+        list_remove(&packet->node);
         if (packet->holder != NULL)
             socket_unloads_locked(packet);
+        packet_throw_locked(packet);
     }
-    packet_throw_all_locked(&socket->queue);
     socket->queued = socket->packets = 0;
 }
 

@@ -25,7 +25,9 @@ static int64_t socket_read(struct file *file, void *data, size_t size)
 
     list_init(&notified);
     spin_lock(&socket_lock);
-    if (size == FILE_CHUNK && socket_is_long_locked(file->state, size))
+    if (socket_is_condemned_locked(file->state))
+        count = -EBADF;
+    else if (size == FILE_CHUNK && socket_is_long_locked(file->state, size))
         count = -EMSGSIZE; /* the caller receives it in pieces */
     else
         count = socket_receive_locked(file->state, 0, NULL, data, (uint32_t)size, 0, NULL, 0, &result, &notified);
@@ -55,7 +57,9 @@ static int64_t socket_write(struct file *file, const void *data, size_t size, ui
         return -EMSGSIZE; /* the message may be longer than what one request carries: the caller sends it in pieces */
     list_init(&notified);
     spin_lock(&socket_lock);
-    if (names_sender_locked(socket))
+    if (socket_is_condemned_locked(socket))
+        count = -EBADF;
+    else if (names_sender_locked(socket))
         count = -FILE_WHO;
     else
         count = socket_send_locked(socket, &call, NULL, data, (uint32_t)size, &full, &draft, &notified);
@@ -255,7 +259,10 @@ static int64_t socket_operate(struct file *file, const struct file_request *requ
     *o.result = (struct socket_result){.flags = 0};
     list_init(&o.notified);
     spin_lock(&socket_lock);
-    value = o.socket->closed ? -EBADF : act_locked(&o); /* -EBADF: closed since it was found */
+    if (o.socket->closed || socket_is_condemned_locked(o.socket)) /* since it was found */
+        value = -EBADF;
+    else
+        value = act_locked(&o);
     spin_unlock(&socket_lock);
     socket_notify(&o.notified);
     socket_sweep();

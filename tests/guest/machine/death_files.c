@@ -8,10 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/sem.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "libc/kettle.h"
@@ -112,6 +114,74 @@ void death_test_backlog(void)
     CHECK(close(server) == 0, "%s", tap_error(errno));
     CHECK_ERROR(read(clients[2], text, sizeof(text)), ECONNRESET);
     close(clients[2]);
+    death_audit();
+    death_start_again(dying);
+}
+
+#define QUEUED 200 /* more than a call closes itself */
+#define LARGE_EVERY 4
+#define LARGE_PAGES 140 /* a worker frees a file with so many */
+
+/* Keeps a descriptor. */
+int death_home_keeper(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    death_receive_fd(3);
+    death_say(3);
+    for (;;)
+        pause();
+}
+
+/* Puts files into the queue of a new socket, WRITER behind them, and gives that to who is behind TALK. */
+static void queue_files(int talk, int writer)
+{
+    static const char page[PAGE] = {1};
+    int ends[2];
+
+    MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
+    for (int i = 0; i < QUEUED; i++) {
+        int fd = (int)MUST(memfd_create("queued", 0));
+
+        for (int n = 0; n < (i % LARGE_EVERY == 0 ? LARGE_PAGES : 1); n++)
+            MUST(write(fd, page, PAGE));
+        death_send_fd(ends[0], fd);
+        close(fd);
+    }
+    death_send_fd(ends[0], writer);
+    death_send_fd(talk, ends[1]);
+    death_hear(talk);
+    _exit(0);
+}
+
+/* The last descriptor of a socket elsewhere is one there: when programs go on, all is closed that was in its queue. */
+void death_test_queued(void)
+{
+    int dying = death_victim(0), talk, ends[2];
+    pid_t keeper, sender;
+    char byte;
+
+    death_begin();
+    MUST(pipe2(ends, O_NONBLOCK));
+    keeper = death_spawn(dying, "@keeper", &talk);
+    sender = FORK();
+    if (sender == 0) {
+        death_go(death_neighbour(dying));
+        sender = FORK();
+        if (sender == 0)
+            queue_files(talk, ends[1]);
+        close(ends[1]);
+        MUST(waitpid(sender, NULL, 0));
+        _exit(0);
+    }
+    close(ends[1]);
+    CHECK_EXITS(sender, 0);
+    CHECK_ERROR(read(ends[0], &byte, 1), EAGAIN);
+    death_kill(dying, KETTLE_KILL_NOW);
+    CHECK(read(ends[0], &byte, 1) == 0, "the last descriptor of the queue is still open: %s", tap_error(errno));
+    CHECK_DIES(keeper, SIGKILL);
+    close(talk);
+    close(ends[0]);
     death_audit();
     death_start_again(dying);
 }

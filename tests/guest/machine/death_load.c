@@ -87,6 +87,9 @@ void death_test_account(void)
     for (int i = 0; i < death_count; i++) {
         if (death_kernels[i] != 0 && death_kernels[i] == death_victim(0))
             continue; /* it is new */
+        objects_of(death_kernels[i], after, sizeof(after), &used);
+        if (strcmp(before[i], after) != 0)
+            tap_note("had: %s; has, or is about to give back: %s", before[i], after);
         UNTIL((objects_of(death_kernels[i], after, sizeof(after), &used), strcmp(before[i], after) == 0),
               "a kernel to have what it had");
         CHECK(used - used_before[i] < 300, "kernel %d: %ld frames in use, now %ld", death_kernels[i], used_before[i],

@@ -105,6 +105,8 @@ int main(int argc, char **argv)
         {"waits", "threads elsewhere of a process at home there end, in whatever call they wait", death_test_waits},
         {"files", "files at home there fail with EIO, also after the kernel has started again", death_test_files},
         {"backlog", "connections that wait to be accepted elsewhere keep what they have", death_test_backlog},
+        {"queued", "files in a socket elsewhere that only a process there had are closed when programs go on",
+         death_test_queued},
         {"locks", "locks, semaphores and queues of a process at home there are given back", death_test_locks},
         {"served", "messages passed on to receivers there are received by others, in their order", death_test_served},
         {"futex", "a waiter there does not take another one's wake", death_test_futex},
@@ -150,6 +152,7 @@ int main(int argc, char **argv)
         {"sitter", death_home_sitter}, {"calls", death_home_calls},   {"job", death_home_job},
         {"member", death_home_member}, {"daemon", death_home_daemon}, {"execed", death_home_execed},
         {"boss", death_home_boss},     {"jobs", death_home_jobs},     {"away", death_home_away},
+        {"keeper", death_home_keeper},
     };
     const struct tap_program program = {.tests = tests,
                                         .count = TAP_COUNT(tests),

@@ -88,11 +88,10 @@ uint64_t rdtsc_unordered(void)
     return counts;
 }
 
-bool slice_pause(void)
-{
-    counts = 0;
-    return false;
-}
+static void (*in_pause)(void); /* is called once, in a pause with so many packets in the second socket's queue */
+static uint32_t pause_left;
+
+bool slice_pause(void);
 
 const struct file_kind socket_kind; /* what it is does not matter here */
 
@@ -128,6 +127,22 @@ static void begin(uint32_t type)
     }
     for (int i = 0; i < 2; i++)
         list_append(&ends[1 - i].senders, &ends[i].peer_node);
+}
+
+bool slice_pause(void)
+{
+    uint32_t packets = 0;
+    void (*what)(void) = in_pause;
+
+    list_for_each(node, &ends[1].queue)
+        packets++;
+    if (what != NULL && packets <= pause_left) {
+        in_pause = NULL;
+        what();
+    }
+    if (in_pause == NULL)
+        counts = 0; /* else the next look is the end of a slice, too */
+    return false;
 }
 
 static void end(void)
@@ -417,17 +432,23 @@ TEST(files_refused, "a send that fails leaves the opens to the sender")
     end();
 }
 
-TEST(files_circle, "a socket that only its own packets hold loses them, and one that a descriptor holds does not")
+/* ENDS[1] can be sent. It has two opens: a descriptor's, and that for a packet. */
+static void begin_circle(void)
 {
-    struct file_place self = {.id = 2, .kernel = HERE};
-    char byte = 'x';
-
     begin(SOCKET_STREAM);
     local = &files[1];
     files[1].kernel = HERE;
     files[1].kind = &socket_kind;
     files[1].state = &ends[1];
-    files[1].opens = 2; /* a descriptor's, and the packet's */
+    files[1].opens = 2;
+}
+
+TEST(files_circle, "a socket that only its own packets hold loses them, and one that a descriptor holds does not")
+{
+    struct file_place self = {.id = 2, .kernel = HERE};
+    char byte = 'x';
+
+    begin_circle();
     CHECK_EQ(send_with(&byte, 1, &self, 1, 7), 1);
     socket_collect();
     CHECK_EQ(ends[1].packets, 1);
@@ -436,7 +457,8 @@ TEST(files_circle, "a socket that only its own packets hold loses them, and one 
     CHECK(list_empty(&ends[1].queue)); /* the counts are of no use: with its last open it is closed */
     CHECK_EQ(files[1].opens, 0);
     CHECK_EQ(ends[1].flying, 0);
-    files[1].opens = 2;
+    end();
+    begin_circle();
     CHECK_EQ(send_with(&byte, 1, &self, 1, 7), 1);
     CHECK_EQ(receive(&byte, 1, 1, 0), 1);
     CHECK_EQ(ends[1].flying, 0); /* the receiver has the open */
@@ -444,6 +466,115 @@ TEST(files_circle, "a socket that only its own packets hold loses them, and one 
     socket_collect();
     CHECK_EQ(files[1].opens, 1);
     end();
+}
+
+/* Sends ENDS[1] to itself so often that a worker searches, and closes its descriptor. */
+static void begin_long_circle(uint32_t packets)
+{
+    struct file_place self = {.id = 2, .kernel = HERE};
+    char byte = 'x';
+
+    begin_circle();
+    files[1].opens = packets + 1;
+    for (uint32_t i = 0; i < packets; i++)
+        CHECK_EQ(send_with(&byte, 1, &self, 1, 7), 1);
+    files[1].opens--;
+    socket_collect();
+    CHECK(submitted != NULL && ends[1].packets == packets);
+}
+
+/* Runs the search; WHAT is called in the pause that comes when LEFT packets are left in the queue. */
+static void search(uint32_t left, void (*what)(void))
+{
+    struct work *work = submitted;
+
+    in_pause = what;
+    pause_left = left;
+    counts = 1000000;
+    submitted = NULL;
+    work->run(work);
+    CHECK(in_pause == NULL && submitted == NULL);
+}
+
+static int64_t tried; /* the result of what is done in a pause */
+
+static void open_once_more(void)
+{
+    files[1].opens++;
+}
+
+static void send_once_more(void)
+{
+    struct file_place self = {.id = 2, .kernel = HERE};
+
+    files[1].opens++; /* by who has found it before it was closed */
+    tried = send_with("x", 1, &self, 1, 7);
+    files[1].opens--; /* a sender drops what was not sent */
+}
+
+TEST(files_condemned, "what a search is about to close is sent no more, and what is opened before that is not closed")
+{
+    begin_long_circle(40);
+    search(40, open_once_more);
+    CHECK(ends[1].packets == 40 && files[1].opens == 41 && !ends[1].suspect && !ends[1].condemned);
+    end();
+    begin_long_circle(40);
+    search(39, send_once_more); /* a packet has been thrown away */
+    CHECK_EQ(tried, -EBADF);
+    CHECK(files[1].opens == 0 && ends[1].flying == 0 && !ends[1].suspect && ends[1].condemned);
+    end();
+}
+
+static void sweep_now(void)
+{
+    CHECK(ends[0].suspect); /* the search has not yet come to it */
+    counts = 0;
+    socket_sweep();
+    CHECK_EQ(ends[0].flying, 0);
+}
+
+TEST(files_landed, "what leaves its last packet before a search comes to it is condemned, and no suspect of the next")
+{
+    struct file_place both[2] = {{.id = 1, .kernel = HERE}, {.id = 2, .kernel = HERE}};
+    struct socket_call call = {.files = 1};
+    int error;
+
+    begin_circle();
+    files[0].kernel = HERE;
+    files[0].kind = &socket_kind;
+    files[0].state = &ends[0];
+    packet_add_locked(&ends[0], packet_make_whole(&ends[1], &call, &both[1], 0, &error));
+    files[1].opens = 1;
+    local = &files[0];
+    files[0].opens = 34; /* so that a slice ends between the last packet of the second and the look at the first */
+    for (int i = 0; i < 34; i++)
+        CHECK_EQ(send_with("x", 1, &both[0], 1, 7), 1);
+    socket_collect();
+    search(0, sweep_now);
+    CHECK(files[0].opens == 0 && !ends[0].suspect && ends[0].condemned);
+    end();
+}
+
+TEST(files_quota,
+     "descriptors of what was closed leave the quota at once, although a worker closes them, up to a bound")
+{
+    struct file_place one[1] = {{.id = 50, .kernel = ELSEWHERE}};
+
+    begin(SOCKET_PACKET);
+    for (int i = 0; i < 100; i++)
+        CHECK_EQ(send_with("x", 1, one, 1, 7), 1);
+    CHECK_EQ(quota_counts[QUOTA_FLYING], 100);
+    socket_drop_queue_locked(&ends[1]);
+    CHECK_EQ(quota_counts[QUOTA_FLYING], 0);
+    CHECK(quota_counts[QUOTA_SOCKET_BYTES] > 0);
+    for (int round = 0; round < 50; round++) {
+        for (int i = 0; i < 100; i++)
+            CHECK_EQ(send_with("x", 1, one, 1, 7), 1);
+        socket_drop_queue_locked(&ends[1]);
+    }
+    CHECK_EQ(quota_counts[QUOTA_FLYING], 5100 - 4096);
+    end();
+    CHECK(quota_counts[QUOTA_FLYING] == 0 && quota_counts[QUOTA_SOCKET_BYTES] == 0);
 }
 
 TEST(credentials, "who asks for credentials gets bytes of one sender at a time")

@@ -72,7 +72,8 @@ void msg_reply(const struct msg_ticket *ticket, const void *data, uint32_t lengt
     CHECK_EQ(length, sizeof(struct msg_seen_answer));
     answered[ticket->kernel].count++;
     answered[ticket->kernel].error = 0;
-    memcpy(&answered[ticket->kernel].answer, data, length);
+    if (data != NULL)
+        memcpy(&answered[ticket->kernel].answer, data, length);
 }
 
 void msg_reply_error(const struct msg_ticket *ticket, int error)

@@ -14,7 +14,7 @@
 #include "mm/mempolicy/mempolicy.h"
 #include "mm/page/install.h"
 #include "mm/page/zero_page.h"
-#include "msg/long_answer.h"
+#include "msg/request/long_answer.h"
 #include "msg/slice.h"
 #include "tests/test.h"
 

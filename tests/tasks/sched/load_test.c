@@ -23,6 +23,7 @@ struct cpu *cpus[CPUS_MAX], *test_cpu;
 bool cpu_several = true;
 struct sched_hooks sched_hooks;
 
+uint32_t cpu_total = CPUS;
 static struct cpu cpu[CPUS];
 static struct thread idle[CPUS];
 static struct group group;
@@ -115,10 +116,6 @@ uint32_t place_new(const struct thread *thread)
 }
 
 void place_push(void)
-{
-}
-
-void cpu_relax(void)
 {
 }
 

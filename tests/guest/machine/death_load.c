@@ -72,8 +72,8 @@ static void objects_of(int kernel, char *counts, size_t size, long *used)
     snprintf(counts, size, "%.*s", (int)(end - line), line);
 }
 
-/* Whether a count in AFTER, of a kernel whose counts were BEFORE, is larger. It may be smaller: a timer, or what is about
- * to be given back, may have been there by chance. */
+/* Whether a count in AFTER, of a kernel whose counts were BEFORE, is larger. It may be smaller: a timer, or what is
+ * about to be given back, may have been there by chance. */
 static bool has_more(const char *before, const char *after)
 {
     while (*after != '\0' && *before != '\0') {

@@ -163,8 +163,7 @@ static bool die_with(const char *type, int number, int dying, int home)
     UNTIL(death_processes(pids) <= before, "children that have ended to be released");
     close(file);
     MUST(unlink(MAPPED));
-    CHECK(shmctl(segment, IPC_STAT, &facts) == 0 && facts.shm_nattch == 0, "%s: attached %ld times", type,
-          (long)facts.shm_nattch);
+    UNTIL((MUST(shmctl(segment, IPC_STAT, &facts)), facts.shm_nattch == 0), "the dead kernel's process to be detached");
     MUST(shmctl(segment, IPC_RMID, NULL));
     death_audit();
     if (came)

@@ -171,7 +171,9 @@ bool frame_is_short(void)
 
 bool frame_is_lacking(uint32_t order)
 {
-    return order <= FRAME_ORDER_COSTLY && (is_low(1) || (frame_is_short() && privileged != NULL && privileged()));
+    if (order <= FRAME_ORDER_COSTLY && is_low(1))
+        return true;
+    return order <= FRAME_ORDER_ROOT && frame_is_short() && privileged != NULL && privileged();
 }
 
 bool frame_is_ample(void)

@@ -12,6 +12,8 @@
 /* A larger block is not worth a process: whoever asks for it can do without, or with less (Linux's
  * PAGE_ALLOC_COSTLY_ORDER, include/linux/mmzone.h). */
 #define FRAME_ORDER_COSTLY 3u
+/* But without the largest objects of ordinary calls, such as the strings of an exec, root could do nothing. */
+#define FRAME_ORDER_ROOT 5u
 
 /* Adds [BASE, BASE + SIZE), memory of NODE (below NODES_MAX), which is mapped at its physical address plus DELTA, as
  * all ranges are. Its first bytes become the bookkeeping. -E2BIG: too many ranges; -ENOMEM: the range is too small for
@@ -39,8 +41,9 @@ bool frame_is_low(void);
 /* True when only the reserve is left. A kernel all of whose other frames are pages stays so. */
 bool frame_is_short(void);
 /* Whether a block of ORDER that the current task has just been refused is worth the end of a process: it is small, and
- * what is left is only for those who cannot be refused, or, for root's and the kernel's tasks, pages have all but the
- * reserve. A user is refused above that mark only what is too large for the last blocks. */
+ * what is left is only for those who cannot be refused; or, for root's and the kernel's tasks, pages have all but the
+ * reserve, and it is no larger than FRAME_ORDER_ROOT. A user is refused above that mark only what is too large for the
+ * last blocks. */
 bool frame_is_lacking(uint32_t order);
 /* True when there is memory for what can be done without: four times the reserve is free. */
 bool frame_is_ample(void);

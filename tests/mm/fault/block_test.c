@@ -146,7 +146,9 @@ void msg_reply(const struct msg_ticket *ticket, const void *data, uint32_t lengt
 {
     CHECK_EQ(ticket->kernel, ASKER);
     CHECK_EQ(length, sizeof(got));
-    memcpy(&got, data, sizeof(got));
+    CHECK(data != NULL);
+    if (data != NULL)
+        memcpy(&got, data, sizeof(got));
 }
 
 void msg_reply_error(const struct msg_ticket *ticket, int of)

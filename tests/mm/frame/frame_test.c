@@ -484,7 +484,7 @@ TEST(frame_reserve,
     CHECK(frame_is_short() && !frame_is_low());
     CHECK(!frame_is_lacking(0) && !frame_is_lacking(6)); /* a full kernel as such is worth nobody's end */
     root = true;
-    CHECK(frame_is_lacking(0) && frame_is_lacking(FRAME_ORDER_COSTLY) && !frame_is_lacking(FRAME_ORDER_COSTLY + 1));
+    CHECK(frame_is_lacking(0) && frame_is_lacking(FRAME_ORDER_ROOT) && !frame_is_lacking(FRAME_ORDER_ROOT + 1));
     root = false;
     while ((tables % 2 == 0 ? frame_alloc_table() : frame_alloc(0)) != 0)
         tables++;

@@ -91,13 +91,15 @@ void msg_keep(const struct msg *m, struct msg_kept *kept, void (*cancelled)(stru
 void msg_kept_reply(struct msg_kept *kept, const void *data, uint32_t length, void (*done)(struct msg_kept *kept))
 {
     msg_reply(&kept->ticket, data, length);
-    done(kept);
+    if (done != NULL)
+        done(kept);
 }
 
 void msg_kept_reply_error(struct msg_kept *kept, int error, void (*done)(struct msg_kept *kept))
 {
     msg_reply_error(&kept->ticket, error);
-    done(kept);
+    if (done != NULL)
+        done(kept);
 }
 
 static const struct msg_seen_list *list_of(uint32_t message)

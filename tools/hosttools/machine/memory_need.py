@@ -23,7 +23,7 @@ CLASSES = 2  # MSG_CLASSES: rings from each kernel
 LOADED = 1280 << 10  # below 1 MiB, the firmware's tables and the page tables at boot
 HEAP = 688 << 10  # what a kernel needs beyond its chunk until the first program runs
 CPU = 64 << 10  # what a kernel needs for each CPU but its first
-GRUB = 21 * MIB  # what GRUB needs besides the initial file system; with less it starts the kernel without that
+GRUB = 22 * MIB  # what GRUB needs besides the initial file system; with less it starts the kernel without that
 
 
 def need(topology: Topology, kernels: int, image: int, initramfs: int, ring: int) -> int:

@@ -31,7 +31,8 @@ def test_who_is_asked(run):
 
 def test_a_user_takes_all_there_is(run):
     """Root works beside a user who takes all of anything that a kernel gives, and the largest process is killed."""
-    done = run("--cpus", "2", "--mem", "96M", "--", "test-survive", "signal", "beside", timeout=300)
+    done = run("--cpus", "2", "--mem", "96M", "--icount", "0", "--seed", "1", "--", "test-survive", "within", "10000", "signal", "beside",
+               timeout=300)
     passed(done)
     assert "the largest, is killed" in done.log, done.explain()
 

@@ -42,4 +42,9 @@ void socket_test_senders_apart(void);
 void socket_test_broken_later(void);
 void socket_test_broken_user(void);
 
+/* --- sockets that only sockets under way hold: socket_circles.c --- */
+
+void socket_test_circles(void);
+void socket_test_crowds(void);
+
 #endif

@@ -18,6 +18,7 @@
 #include "tests/guest/harness/tap.h"
 #include "tests/guest/mm/audit.h"
 #include "tests/guest/mm/events.h"
+#include "tests/guest/numa/node.h"
 #include "userland/thread.h"
 
 #define HUGE (2l << 20)
@@ -410,30 +411,7 @@ static void test_without(void)
 
 #define BLOCKS_MOST 300 /* of a node that is filled: 600 MiB */
 
-enum {
-    MPOL_DEFAULT,
-    MPOL_PREFERRED,
-    MPOL_BIND,
-    MPOL_INTERLEAVE,
-    MPOL_F_NODE = 1,
-    MPOL_F_ADDR = 2
-}; /* linux/mempolicy.h */
-
-static int node_of(const void *page)
-{
-    int node = -1;
-
-    MUST(syscall(SYS_get_mempolicy, &node, NULL, 0, page, MPOL_F_NODE | MPOL_F_ADDR));
-    return node;
-}
-
-static int own_node(void)
-{
-    unsigned cpu = 0, node = 0;
-
-    MUST(syscall(SYS_getcpu, &cpu, &node, NULL));
-    return (int)node;
-}
+enum { MPOL_DEFAULT, MPOL_PREFERRED, MPOL_BIND, MPOL_INTERLEAVE }; /* linux/mempolicy.h */
 
 /* Policy MODE for the memory at AREA, or for this thread if that is NULL, on the nodes of the bits NODES. */
 static void set_policy(void *area, int mode, unsigned long nodes)
@@ -589,7 +567,7 @@ static int child_gets_in_vain(void *context)
 
     (void)context;
     stay_home();
-    node = own_node() == 0 ? 1 : 0;
+    node = node_here() == 0 ? 1 : 0;
     for (int i = 0; i <= VAIN_ROUNDS; i++) {
         struct thread thread = {0};
 
@@ -648,16 +626,6 @@ static void expect_bound(bool of_area, int node, bool large)
     unmap(area);
 }
 
-/* How many pages of the 2 MiB at AREA are on NODE. */
-static long on_node(const char *area, int node)
-{
-    long found = 0;
-
-    for (long page = 0; page < HUGE_PAGES; page++)
-        found += node_of(area + page * PAGE) == node;
-    return found;
-}
-
 /* Large pages go to the nodes one after the other, as on Linux, and small ones, too. */
 static void expect_interleaved(bool of_area, bool large)
 {
@@ -673,8 +641,8 @@ static void expect_interleaved(bool of_area, bool large)
     for (long at = 0; at < MORE && (!large || !may_be_locked); at++) {
         int node = large ? (int)((uintptr_t)(area + at * HUGE) / HUGE % 2) : 0;
 
-        CHECK(on_node(area + at * HUGE, node) == (large ? HUGE_PAGES : HUGE_PAGES / 2), "2 MiB %ld: %ld pages on %d",
-              at, on_node(area + at * HUGE, node), node);
+        CHECK(node_has(node, area + at * HUGE, HUGE_PAGES) == (large ? HUGE_PAGES : HUGE_PAGES / 2),
+              "2 MiB %ld: %ld pages on %d", at, node_has(node, area + at * HUGE, HUGE_PAGES), node);
     }
     CHECK(audit_own(), "the kernels do not agree");
     unmap(area);
@@ -690,8 +658,8 @@ static void test_policy(void)
             bool large = kernels_count() == 1 || !only_alone;
 
             toucher = kernel;
-            expect_bound(of_area != 0, own_node(), large);
-            expect_bound(of_area != 0, own_node() == 0 ? 1 : 0, large);
+            expect_bound(of_area != 0, node_here(), large);
+            expect_bound(of_area != 0, node_here() == 0 ? 1 : 0, large);
             expect_interleaved(of_area != 0, large);
             expect_interleaved(of_area != 0, false);
         }

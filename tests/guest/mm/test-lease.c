@@ -15,6 +15,7 @@
 #include "tests/guest/harness/spread_memory.h"
 #include "tests/guest/harness/tap.h"
 #include "tests/guest/mm/audit.h"
+#include "tests/guest/numa/node.h"
 #include "userland/thread.h"
 #include "userland/x86.h"
 
@@ -364,16 +365,6 @@ static void test_alone(void)
     kernels_go(0);
 }
 
-/* The node of the page at ADDRESS, which is even for an even page; or a negative errno. */
-static long node_of(char *address)
-{
-    int status = -1;
-
-    if (x86_syscall(SYS_move_pages, 0, 1, (long)&address, 0, (long)&status, 0) != 0)
-        return -EPROTO;
-    return status;
-}
-
 /* A thread that touches interleaved memory of its own kernel's lease gets frames of other nodes' kernels, and keeps the
  * lease; so does the home with what no other kernel knows, over a fork. */
 static void test_kept(void)
@@ -407,7 +398,7 @@ static void test_kept(void)
         kernels_go(k + 1); /* queries do not end the lease either */
         CHECK(listed(getpid(), range, range + 64 * PAGE) && mincore(range, 64 * PAGE, there) == 0 &&
                   memchr(there, 0, 64) == NULL && node_of(range) + node_of(range + PAGE) == 1,
-              "what kernel %d has: nodes %ld, %ld", k, node_of(range), node_of(range + PAGE));
+              "what kernel %d has: nodes %d, %d", k, node_of(range), node_of(range + PAGE));
         kernels_go(k);
         for (int i = 0; i < 64; i++)
             mprotect(range + i * PAGE, PAGE, PROT_READ);

@@ -20,6 +20,7 @@
 #include "tests/guest/harness/spread_memory.h"
 #include "tests/guest/harness/tap.h"
 #include "tests/guest/mm/audit.h"
+#include "tests/guest/numa/node.h"
 
 #ifndef SYS_set_mempolicy_home_node
 #define SYS_set_mempolicy_home_node 450
@@ -60,14 +61,6 @@ static long bind_pages(char *at, long pages, int mode, unsigned long nodes)
 static unsigned long all_nodes(void)
 {
     return node_count == 64 ? ~0ul : (1ul << node_count) - 1;
-}
-
-static int node_here(void)
-{
-    unsigned node = 0;
-
-    CHECK(syscall(SYS_getcpu, NULL, &node, NULL) == 0, "getcpu: %s", strerror(errno));
-    return (int)node;
 }
 
 static char *map_object(const struct object *of)
@@ -125,21 +118,11 @@ static bool skip_one_node(void)
     return true;
 }
 
-/* The nodes of the first PAGES pages at AT, or negative errnos. */
-static void nodes_of(char *at, int *status)
-{
-    void *addresses[PAGES];
-
-    for (long i = 0; i < PAGES; i++)
-        addresses[i] = at + i * PAGE;
-    CHECK(syscall(SYS_move_pages, 0, PAGES, addresses, NULL, status, 0) == 0, "move_pages: %s", strerror(errno));
-}
-
 static void expect(char *at, const int *wanted, const char *when)
 {
     int status[PAGES];
 
-    nodes_of(at, status);
+    node_of_each(at, PAGES, status);
     for (long i = 0; i < PAGES; i++)
         CHECK(status[i] == wanted[i] || (wanted[i] < 0 && status[i] >= 0), "%s, %s: page %ld is on %d, not %d",
               names[object.kind], when, i, status[i], wanted[i]);
@@ -240,7 +223,7 @@ static void test_thread(void)
         CHECK(set_policy(INTERLEAVE, all_nodes()) == 0, "%s", strerror(errno));
         touch(object.at, true, NULL);
         set_policy(DEFAULT, 0);
-        nodes_of(object.at, status);
+        node_of_each(object.at, PAGES, status);
         memset(on, 0, sizeof(on));
         for (long i = 0; i < PAGES; i++)
             on[status[i] & 63]++;

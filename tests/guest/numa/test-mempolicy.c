@@ -17,7 +17,8 @@
 #include "tests/guest/harness/several_kernels.h"
 #include "tests/guest/harness/spread_memory.h"
 #include "tests/guest/harness/tap.h"
-#include "tests/guest/mm/mempolicy.h"
+#include "tests/guest/numa/mempolicy.h"
+#include "tests/guest/numa/node.h"
 #include "userland/thread.h"
 
 #define STATIC 0x8000
@@ -36,15 +37,6 @@ long mempolicy_set(int mode, unsigned long nodes)
 long mempolicy_bind(void *at, long pages, int mode, unsigned long nodes, int flags)
 {
     return syscall(SYS_mbind, at, pages * PAGE, mode, &nodes, BITS + 1, flags);
-}
-
-void mempolicy_nodes_of(char *at, int *status, long pages)
-{
-    void *addresses[PAGES];
-
-    for (long i = 0; i < pages; i++)
-        addresses[i] = at + i * PAGE;
-    CHECK(syscall(SYS_move_pages, 0, pages, addresses, NULL, status, 0) == 0, "move_pages: %s", strerror(errno));
 }
 
 void mempolicy_touch(char *at, long pages)
@@ -83,7 +75,7 @@ static void expect_on(char *at, long pages, int node, const char *when)
 {
     int status[PAGES];
 
-    mempolicy_nodes_of(at, status, pages);
+    node_of_each(at, pages, status);
     for (long i = 0; i < pages; i++) {
         int wanted = node >= 0 ? node : (int)(((uintptr_t)at / PAGE + (uintptr_t)i) % (unsigned)mempolicy_node_count);
 

@@ -10,7 +10,8 @@
 #include "tests/guest/harness/spread_memory.h"
 #include "tests/guest/harness/tap.h"
 #include "tests/guest/mm/audit.h"
-#include "tests/guest/mm/move.h"
+#include "tests/guest/numa/move.h"
+#include "tests/guest/numa/node.h"
 #include "userland/thread.h"
 #include "userland/x86.h"
 
@@ -37,14 +38,14 @@ void move_test_twice(void)
     if (!CHECK(other != MAP_FAILED && atomic_load(other) == 1, "%s", strerror(errno)))
         return;
     for (int k = 0; k < 2 * move_node_count; k++) {
-        int wanted = move_node_of(one) == 0 ? 1 : 0, status = -1;
+        int wanted = node_of(one) == 0 ? 1 : 0, status = -1;
 
         kernels_go(k);
         CHECK(move_call(one, 1, &wanted, &status, MOVE) == 0 && status == -EACCES, "round %d: %d", k, status);
         CHECK(move_call(k % 2 == 0 ? other : one, 1, &wanted, &status, MOVE | MOVE_ALL) == 0 && status == wanted,
               "round %d: %d", k, status);
-        CHECK(move_node_of(one) == wanted && move_node_of(other) == wanted, "round %d: on nodes %d and %d", k,
-              move_node_of(one), move_node_of(other));
+        CHECK(node_of(one) == wanted && node_of(other) == wanted, "round %d: on nodes %d and %d", k, node_of(one),
+              node_of(other));
         atomic_store(one, k + 2);
         CHECK(atomic_load(other) == k + 2, "round %d: two pages", k);
     }
@@ -75,11 +76,10 @@ static void many_places(void)
             return;
         if (i < KNOWN - 2)
             continue;
-        wanted = move_node_of(one) == 0 ? 1 : 0;
+        wanted = node_of(one) == 0 ? 1 : 0;
         CHECK(move_call(i % 2 == 0 ? one : more[7], 1, &wanted, &status, MOVE | MOVE_ALL) == 0, "%s", strerror(errno));
         CHECK(status == (i == KNOWN - 2 || !tap_on_kettle() ? wanted : -EBUSY), "%d places: %d", i + 2, status);
-        CHECK((move_node_of(more[i]) == wanted) == (status == wanted), "%d places: node %d", i + 2,
-              move_node_of(more[i]));
+        CHECK((node_of(more[i]) == wanted) == (status == wanted), "%d places: node %d", i + 2, node_of(more[i]));
     }
     CHECK(audit_own(), "many places");
     for (int i = 0; i < KNOWN; i++)
@@ -113,8 +113,8 @@ static void go_round(const char *what, char *place, long from, long count)
             volatile long *at = (volatile long *)(void *)(place + i * PAGE);
 
             CHECK(status[i] == wanted[i], "%s, round %d page %ld: %d, not %d", what, k, i, status[i], wanted[i]);
-            CHECK(move_node_of(first + (from + i) * PAGE) == wanted[i], "%s, round %d page %ld: on node %d", what, k, i,
-                  move_node_of(first + (from + i) * PAGE));
+            CHECK(node_of(first + (from + i) * PAGE) == wanted[i], "%s, round %d page %ld: on node %d", what, k, i,
+                  node_of(first + (from + i) * PAGE));
             CHECK(*at == from + i, "%s, round %d page %ld: %ld", what, k, i, *at);
         }
     }
@@ -195,10 +195,10 @@ static void prefix_again(bool shared_behind)
                    "%s", strerror(errno)))
             return;
         *behind = 1000;
-        node = move_node_of((void *)behind);
+        node = node_of((void *)behind);
         go_round("a part below, and other shared memory behind it", first, 0, SOME);
-        CHECK(*behind == 1000 && move_node_of((void *)behind) == node, "%ld on node %d, not %d", *behind,
-              move_node_of((void *)behind), node);
+        CHECK(*behind == 1000 && node_of((void *)behind) == node, "%ld on node %d, not %d", *behind,
+              node_of((void *)behind), node);
     } else {
         go_round("a part below, and private memory behind it", first, 0, SOME);
         CHECK(*behind == 0, "%ld", *behind);

@@ -39,8 +39,6 @@ extern unsigned long move_written[WRITERS][PAGES], move_seen[READERS][PAGES][WRI
 long move_call(void *first, long count, const int *wanted, int *status, int flags);
 /* Moves COUNT pages, page i to node (FIRST + i / STEP), and checks that they are there. */
 void move_round(void *at, long count, long first, long step, int flags);
-/* The node of PAGE, or a negative errno. */
-int move_node_of(void *page);
 /* Skips the test on a machine of one node, and returns true. */
 bool move_skip_one_node(void);
 

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 #include "tests/guest/harness/tap.h"
 #include "tests/guest/mm/audit.h"
 #include "tests/guest/mm/events.h"
+#include "tests/guest/numa/node.h"
 #include "userland/thread.h"
 #include "userland/x86.h"
 
@@ -55,13 +55,6 @@ static void go(int user, int kernel)
     UNTIL(atomic_load(&reached[user]) == kernel, "a user moves");
 }
 
-static int node_here(void)
-{
-    unsigned cpu, node;
-
-    return syscall(SYS_getcpu, &cpu, &node, NULL) == 0 ? (int)node : -1;
-}
-
 /* The last of the kernels if it is on another node than the first, else 0; its node, and that of the first. */
 static int far(int *node, int *home)
 {
@@ -76,10 +69,7 @@ static int far(int *node, int *home)
 
 static long on_node(int node)
 {
-    size_t pages[KETTLE_NODES] = {0};
-
-    CHECK(kettle_block_where(words, PAGES * PAGE, pages) >= 0, "%s", strerror(errno));
-    return (long)pages[node];
+    return node_has(node, words, PAGES);
 }
 
 static bool begin(void)

@@ -12,7 +12,8 @@
 #include "tests/guest/harness/tap.h"
 #include "tests/guest/mm/audit.h"
 #include "tests/guest/mm/events.h"
-#include "tests/guest/mm/move.h"
+#include "tests/guest/numa/move.h"
+#include "tests/guest/numa/node.h"
 #include "userland/thread.h"
 #include "userland/x86.h"
 
@@ -61,7 +62,7 @@ void move_test_shared(void)
         for (long i = 1; i < PAGES; i++)
             CHECK(atomic_load(&move_area[i].line[0].mark) == (unsigned long)i, "round %ld page %ld", round, i);
     }
-    CHECK(move_node_of(move_area) == (int)((move_rounds - 1) % move_node_count), "on node %d", move_node_of(move_area));
+    CHECK(node_of(move_area) == (int)((move_rounds - 1) % move_node_count), "on node %d", node_of(move_area));
     atomic_store(&move_area[0].line[0].count, 1);
     x86_syscall(SYS_futex, (long)&move_area[0].line[0].count, FUTEX_WAKE, READERS, 0, 0, 0);
     for (int i = 0; i < READERS; i++)
@@ -161,7 +162,7 @@ void move_test_sharers(void)
     if (move_skip_one_node() || !begin_shared())
         return;
     start_sharers(children, sharer);
-    wanted = move_node_of(move_area) == 0 ? 1 : 0;
+    wanted = node_of(move_area) == 0 ? 1 : 0;
     CHECK(move_call(move_area, 1, &wanted, &status, MOVE) == 0 && status == -EACCES, "without MPOL_MF_MOVE_ALL: %d",
           status);
     for (long round = 0; round < move_rounds; round++) {
@@ -177,7 +178,7 @@ void move_test_sharers(void)
             move_write_line(self, i);
         }
     }
-    CHECK(move_node_of(move_area) == (int)((move_rounds - 1) % move_node_count), "on node %d", move_node_of(move_area));
+    CHECK(node_of(move_area) == (int)((move_rounds - 1) % move_node_count), "on node %d", node_of(move_area));
     end_sharers(children, self);
 }
 

@@ -5,7 +5,6 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include "tests/guest/harness/several_kernels.h"
 #include "tests/guest/harness/spread_memory.h"
 #include "tests/guest/harness/tap.h"
+#include "tests/guest/numa/node.h"
 #include "userland/thread.h"
 
 #define PAGES 48l
@@ -23,14 +23,6 @@
 
 static uint64_t nodes;
 static int node_count;
-
-static int own_node(void)
-{
-    unsigned cpu, node = 99;
-
-    syscall(SYS_getcpu, &cpu, &node, NULL);
-    return (int)node;
-}
 
 /* The node at position INDEX of those with memory, in turn. */
 static int nth_node(int index)
@@ -74,9 +66,9 @@ static void test_local(void)
         if (!CHECK(block != NULL, "make: %s", strerror(errno)))
             return;
         kernels_go(i);
-        before = own_node();
+        before = node_here();
         memset(block, 1, SIZE);
-        if (own_node() == before) /* a kernel may have CPUs of several nodes */
+        if (node_here() == before) /* a kernel may have CPUs of several nodes */
             expect_on(block, before, "local");
         kettle_block_free(block, SIZE);
     }

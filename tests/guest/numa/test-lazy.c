@@ -20,6 +20,7 @@
 #include "tests/guest/harness/tap.h"
 #include "tests/guest/mm/audit.h"
 #include "tests/guest/mm/events.h"
+#include "tests/guest/numa/node.h"
 #include "userland/thread.h"
 
 #define PAGES 64l
@@ -73,13 +74,11 @@ static void find_cpus(void)
 {
     for (int i = 0; i < CPUS; i++) {
         struct cpu *cpu = &cpus[cpu_count];
-        unsigned number, node;
 
         cpu->number = i;
         if (!go(cpu))
             continue;
-        syscall(SYS_getcpu, &number, &node, NULL);
-        cpu->node = (int)node;
+        cpu->node = node_here();
         cpu->kernel = kettle_kernel();
         cpu_count++;
     }
@@ -97,27 +96,9 @@ static bool one_node(void)
     return true;
 }
 
-/* How many of the pages are on NODE. */
-static long on_node(const char *memory, long pages, int node)
-{
-    void *addresses[PAGES];
-    int status[PAGES];
-    long count = 0;
-
-    for (long first = 0; first < pages; first += PAGES) {
-        for (long i = 0; i < PAGES; i++)
-            addresses[i] = (char *)(uintptr_t)memory + (first + i) * PAGE;
-        if (!CHECK(syscall(SYS_move_pages, 0, PAGES, addresses, NULL, status, 0) == 0, "%s", strerror(errno)))
-            return -1;
-        for (long i = 0; i < PAGES && first + i < pages; i++)
-            count += status[i] == node;
-    }
-    return count;
-}
-
 static void expect_on(long first, long last, int node, const char *when)
 {
-    long count = on_node(area + first * PAGE, last - first, node);
+    long count = node_has(node, area + first * PAGE, last - first);
 
     CHECK(count == last - first, "%s: %ld of %ld pages are on node %d", when, count, last - first, node);
 }
@@ -541,8 +522,8 @@ static void test_large(void)
         bind_lazily(large, HUGE, PREFERRED, far_cpu.node, 0);
         CHECK(audit_own(), "with a marked large page");
         touch(large, 100, 101);
-        CHECK(on_node(large, HUGE / PAGE, far_cpu.node) == HUGE / PAGE, "%ld pages have moved",
-              on_node(large, HUGE / PAGE, far_cpu.node));
+        CHECK(node_has(far_cpu.node, large, HUGE / PAGE) == HUGE / PAGE, "%ld pages have moved",
+              node_has(far_cpu.node, large, HUGE / PAGE));
         expect(before, HUGE / PAGE, 0, "one touch");
         CHECK(large_kb() >= HUGE >> 10, "the page is not large any more");
         MUST(kettle_block_move_later(large, HUGE, KETTLE_TOUCHER, 0));
@@ -553,8 +534,8 @@ static void test_large(void)
         expect(before, HUGE / PAGE, 0, "the first touch was where it is");
         MUST(kettle_block_move_later(large, HUGE / 2, KETTLE_TOUCHER, 0));
         touch(large, 0, HUGE / PAGE);
-        CHECK(on_node(large, HUGE / PAGE / 2, near_cpu.node) == HUGE / PAGE / 2 &&
-                  on_node(large + HUGE / 2, HUGE / PAGE / 2, far_cpu.node) == HUGE / PAGE / 2,
+        CHECK(node_has(near_cpu.node, large, HUGE / PAGE / 2) == HUGE / PAGE / 2 &&
+                  node_has(far_cpu.node, large + HUGE / 2, HUGE / PAGE / 2) == HUGE / PAGE / 2,
               "half of it has moved");
         for (long i = 0; i < HUGE / PAGE; i++)
             CHECK(*word_of(large, i) == 2 + (i == 100) + 2 * (i == 7), "page %ld: %ld", i, *word_of(large, i));

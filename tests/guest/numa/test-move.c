@@ -23,7 +23,8 @@
 #include "tests/guest/harness/tap.h"
 #include "tests/guest/mm/audit.h"
 #include "tests/guest/mm/events.h"
-#include "tests/guest/mm/move.h"
+#include "tests/guest/numa/move.h"
+#include "tests/guest/numa/node.h"
 #include "userland/thread.h"
 #include "userland/x86.h"
 
@@ -421,19 +422,10 @@ static void test_forked(void)
         CHECK(move_call(at, 1, &wanted, &status, MOVE) == 0 && status == 0, "kernel %d: %d", k, status);
         left = tap_fork(forked, at);
         CHECK(left == 0, "the child on kernel %d: %d", k, left);
-        CHECK(syscall(SYS_move_pages, 0, 1, (void *[]){at}, NULL, &status, 0) == 0 && status == 0, "kernel %d: %d", k,
-              status);
+        CHECK(node_of(at) == 0, "kernel %d: %d", k, node_of(at));
     }
     kernels_go(0);
     munmap(at, PAGE);
-}
-
-int move_node_of(void *page)
-{
-    int status = -1000;
-
-    CHECK(syscall(SYS_move_pages, 0, 1, (void *[]){page}, NULL, &status, 0) == 0, "%s", strerror(errno));
-    return status;
 }
 
 /* A private copy of a file's page, which a child has, too, is like any other page that a child has. */
@@ -456,7 +448,7 @@ static void test_forked_file(void)
         CHECK(move_call(at, 1, &wanted, &status, MOVE) == 0 && status == 0, "kernel %d: %d", k, status);
         left = tap_fork(forked, at);
         CHECK(left == 0, "the child on kernel %d: %d", k, left);
-        CHECK(move_node_of(at) == 0 && strcmp(at, "forked") == 0, "kernel %d: %s on node %d", k, at, move_node_of(at));
+        CHECK(node_of(at) == 0 && strcmp(at, "forked") == 0, "kernel %d: %s on node %d", k, at, node_of(at));
     }
     kernels_go(0);
     munmap(at, PAGE);
@@ -539,12 +531,10 @@ static void test_sparse(void)
         kernels_go(k / 2);
         CHECK(syscall(SYS_migrate_pages, 0, BITS + 1, &from, &to) >= 0, "%s", strerror(errno));
         for (size_t i = 0; i < TAP_COUNT(at); i++) {
-            int status = -1;
-            void *page = memory + at[i];
+            int node = node_of(memory + at[i]);
 
             CHECK(memory[at[i]] == (char)(i + 1), "round %d page %zu", k, i);
-            CHECK(syscall(SYS_move_pages, 0, 1, &page, NULL, &status, 0) == 0 && status == k % 2,
-                  "round %d page %zu: %d", k, i, status);
+            CHECK(node == k % 2, "round %d page %zu: %d", k, i, node);
         }
     }
     kernels_go(0);
@@ -632,8 +622,6 @@ static void test_large(void)
     for (long i = 0; i < LARGE; i += PAGE)
         *(long *)(void *)(at + i) = i;
     for (int k = 0; k < 2 * move_node_count; k++) {
-        int status = -1;
-
         kernels_go(k);
         node = 1ul << (k + 1) % move_node_count;
         CHECK(syscall(SYS_mbind, at, LARGE, MOVE_BIND, &node, BITS + 1, MOVE) == 0, "%s", strerror(errno));
@@ -641,9 +629,7 @@ static void test_large(void)
             if (!CHECK(*(long *)(void *)(at + i) == i, "round %d page %ld", k, i / PAGE))
                 break;
         }
-        CHECK(syscall(SYS_move_pages, 0, 1, (void *[]){at + LARGE - PAGE}, NULL, &status, 0) == 0 &&
-                  status == (k + 1) % move_node_count,
-              "round %d: %d", k, status);
+        CHECK(node_of(at + LARGE - PAGE) == (k + 1) % move_node_count, "round %d: %d", k, node_of(at + LARGE - PAGE));
         CHECK(large_kb() >= 2048 || !tap_on_kettle(), "round %d: %lu KiB are large", k, large_kb());
     }
     CHECK(audit_own(), "at the end");

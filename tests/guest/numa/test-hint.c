@@ -16,6 +16,7 @@
 #include "tests/guest/harness/tap.h"
 #include "tests/guest/mm/audit.h"
 #include "tests/guest/mm/events.h"
+#include "tests/guest/numa/node.h"
 
 #define PAGES 64l
 #define HUGE (2l << 20)
@@ -98,7 +99,7 @@ static struct sample measure(void (*renew)(void), void (*prepare)(void), void (*
 /* Moves the thread to a CPU of another node than NOT, if there is one. Returns its node. */
 static int go_to_other(int not )
 {
-    unsigned cpu, on = 0;
+    int on = 0;
 
     for (int i = 0; i < 64; i++) {
         cpu_set_t set;
@@ -107,11 +108,11 @@ static int go_to_other(int not )
         CPU_SET(i, &set);
         if (sched_setaffinity(0, sizeof(set), &set) != 0)
             continue;
-        syscall(SYS_getcpu, &cpu, &on, NULL);
-        if ((int)on != not )
+        on = node_here();
+        if (on != not )
             break;
     }
-    return (int)on;
+    return on;
 }
 
 /* Pages that a CPU of the first node has touched first, and that this CPU, on another node if there is one, uses. */
@@ -319,21 +320,6 @@ static void test_audited(void)
     finish();
 }
 
-static long on_node(void)
-{
-    void *addresses[PAGES];
-    int status[PAGES];
-    long count = 0;
-
-    for (long i = 0; i < PAGES; i++)
-        addresses[i] = area + i * PAGE;
-    if (!CHECK(syscall(SYS_move_pages, 0, PAGES, addresses, NULL, status, 0) == 0, "%s", strerror(errno)))
-        return -1;
-    for (long i = 0; i < PAGES; i++)
-        count += status[i] == node;
-    return count;
-}
-
 /* Also where both nodes are one kernel's, whose accessed bits do not say which of them used a page. */
 static void test_follows(void)
 {
@@ -345,7 +331,7 @@ static void test_follows(void)
     value = *word_of(area, 0);
     MUST(kettle_control("numaperiod=5"));
     MUST(kettle_control("numa=nemo"));
-    UNTIL((use(), value++, on_node()) == PAGES, "the pages to come");
+    UNTIL((use(), value++, node_has(node, area, PAGES)) == PAGES, "the pages to come");
     for (long i = 0; i < PAGES; i++)
         CHECK(*word_of(area, i) == value, "page %ld: %ld", i, *word_of(area, i));
     finish();

@@ -13,7 +13,8 @@
 #include "tests/guest/harness/several_kernels.h"
 #include "tests/guest/harness/spread_memory.h"
 #include "tests/guest/harness/tap.h"
-#include "tests/guest/mm/mempolicy.h"
+#include "tests/guest/numa/mempolicy.h"
+#include "tests/guest/numa/node.h"
 
 #define WEIGHT_FILE "/sys/kernel/mm/mempolicy/weighted_interleave/node%d"
 
@@ -114,7 +115,7 @@ void mempolicy_test_weighted(void)
               nodes == mempolicy_all_nodes(),
           "mode %d nodes %lx", mode, nodes);
     mempolicy_touch(at, PAGES);
-    mempolicy_nodes_of(at, status, PAGES);
+    node_of_each(at, PAGES, status);
     for (long i = 0; i < PAGES; i++) {
         int wanted = weighted_node((uintptr_t)at / PAGE + (uintptr_t)i);
 

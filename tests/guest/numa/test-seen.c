@@ -17,6 +17,7 @@
 #include "tests/guest/harness/tap.h"
 #include "tests/guest/mm/audit.h"
 #include "tests/guest/mm/events.h"
+#include "tests/guest/numa/node.h"
 #include "userland/thread.h"
 #include "userland/x86.h"
 
@@ -62,24 +63,7 @@ static void user(struct thread *thread)
 /* How many of the pages are on NODE. */
 static long on_node(int node)
 {
-    void *addresses[PAGES];
-    int status[PAGES];
-    long count = 0;
-
-    for (long i = 0; i < PAGES; i++)
-        addresses[i] = (char *)words + i * PAGE;
-    if (!CHECK(syscall(SYS_move_pages, 0, PAGES, addresses, NULL, status, 0) == 0, "%s", strerror(errno)))
-        return -1;
-    for (long i = 0; i < PAGES; i++)
-        count += status[i] == node;
-    return count;
-}
-
-static int node_here(void)
-{
-    unsigned cpu, node;
-
-    return syscall(SYS_getcpu, &cpu, &node, NULL) == 0 ? (int)node : -1;
+    return node_has(node, words, PAGES);
 }
 
 /* A thread on kernel INDEX uses memory that the main thread has touched on kernel 0. */
@@ -215,25 +199,6 @@ static void test_blocks(void)
     close(seat[1]);
 }
 
-/* The node of PAGE of the words. */
-static int node_of(long page)
-{
-    void *address = (char *)words + page * PAGE;
-    int status = -1;
-
-    return syscall(SYS_move_pages, 0, 1l, &address, NULL, &status, 0) == 0 ? status : -1;
-}
-
-/* How many of the first half of the pages are on NODE. */
-static long first_half_on(int node)
-{
-    long count = 0;
-
-    for (long i = 0; i < PAGES / 2; i++)
-        count += node_of(i) == node;
-    return count;
-}
-
 static atomic_int users; /* 2: the second uses odd pages alone; 1: it uses all pages, and the first none */
 
 /* The second user is on another kernel than 0. */
@@ -254,10 +219,13 @@ static void page_user(struct thread *thread)
 /* How many of the pages with an even number, or an odd one, are on NODE. */
 static long every_second_on(int node, long first)
 {
+    int nodes[PAGES];
     long count = 0;
 
+    if (!node_of_each(words, PAGES, nodes))
+        return -1;
     for (long i = first; i < PAGES; i += 2)
-        count += node_of(i) == node;
+        count += nodes[i] == node;
     return count;
 }
 
@@ -305,7 +273,7 @@ static void test_adaptive(void)
 static void test_placed(void)
 {
     struct thread thread;
-    int node, kernel = far(&node), home;
+    int nodes[PAGES], node, kernel = far(&node), home;
     unsigned long decided, remote;
 
     if (kernel == 0) {
@@ -321,7 +289,9 @@ static void test_placed(void)
     CHECK(events_everywhere("seen_decided") == decided && on_node(home) == PAGES, "%ld pages are at home",
           on_node(home));
     CHECK(kettle_control("numa=interleave") == 0, "%s", strerror(errno));
-    UNTIL(node_of(0) != node_of(16) && node_of(16) != node_of(32) && node_of(32) != node_of(48), "interleave");
+    UNTIL(node_of_each(words, PAGES, nodes) && nodes[0] != nodes[16] && nodes[16] != nodes[32] &&
+              nodes[32] != nodes[48],
+          "interleave");
     CHECK(kettle_control("numa=home") == 0, "%s", strerror(errno));
     UNTIL(on_node(home) == PAGES, "home");
     end(&thread);
@@ -440,12 +410,12 @@ static void test_areas(void)
     CHECK_ERROR(kettle_block_follow(words, 0, 0, "nemo"), EINVAL);
     CHECK(kettle_block_follow(words, PAGES / 2 * PAGE, 0, "nemo") == 0, "%s", strerror(errno));
     CHECK(maps_tell(words, " bind=balancing:"), "numa_maps");
-    UNTIL(first_half_on(node) == PAGES / 2, "the half that follows");
+    UNTIL(node_has(node, words, PAGES / 2) == PAGES / 2, "the half that follows");
     CHECK(on_node(home) == PAGES / 2, "%ld pages stay", on_node(home));
     CHECK(kettle_block_follow(second, PAGES / 2 * PAGE, 1ul << node, "none") == 0 && kettle_control("numa=nemo") == 0,
           "%s", strerror(errno));
     CHECK(kettle_block_follow(words, PAGES / 2 * PAGE, 0, "home") == 0, "%s", strerror(errno));
-    UNTIL(first_half_on(home) == PAGES / 2, "the half that goes home");
+    UNTIL(node_has(home, words, PAGES / 2) == PAGES / 2, "the half that goes home");
     CHECK(on_node(home) == PAGES, "%ld pages are at home", on_node(home));
     CHECK(kettle_block_follow(words, PAGES * PAGE, 0, "default") == 0, "%s", strerror(errno));
     UNTIL(on_node(node) == PAGES, "the process's policy");

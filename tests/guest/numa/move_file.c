@@ -16,7 +16,8 @@
 #include "tests/guest/harness/tap.h"
 #include "tests/guest/mm/audit.h"
 #include "tests/guest/mm/events.h"
-#include "tests/guest/mm/move.h"
+#include "tests/guest/numa/move.h"
+#include "tests/guest/numa/node.h"
 #include "userland/thread.h"
 #include "userland/x86.h"
 
@@ -156,10 +157,10 @@ static void goes_by_policy(const char *kind, int node)
     CHECK(syscall(SYS_mbind, move_area, PAGES * PAGE, MOVE_BIND, &there, BITS + 1, MOVE | STRICT) == 0, "%s to %d: %s",
           kind, node, strerror(errno));
     for (long i = 0; i < PAGES; i++)
-        CHECK(move_node_of(&move_area[i]) == node, "%s, mbind to %d: page %ld", kind, node, i);
+        CHECK(node_of(&move_area[i]) == node, "%s, mbind to %d: page %ld", kind, node, i);
     CHECK(syscall(SYS_migrate_pages, 0, BITS + 1, &from, &to) >= 0, "%s", strerror(errno));
     for (long i = 0; i < PAGES; i++)
-        CHECK(move_node_of(&move_area[i]) == other, "%s, migrate_pages to %d: page %ld", kind, other, i);
+        CHECK(node_of(&move_area[i]) == other, "%s, migrate_pages to %d: page %ld", kind, other, i);
 }
 
 static void file_goes_round(const char *kind)
@@ -313,7 +314,7 @@ void move_test_file_sharers(void)
         REQUIRE(children[i] > 0, "%s", strerror(errno));
     }
     UNTIL(atomic_load(&state->ready) == SHARERS + 1, "children");
-    wanted = move_node_of(move_area) == 0 ? 1 : 0;
+    wanted = node_of(move_area) == 0 ? 1 : 0;
     CHECK(move_call(move_area, 1, &wanted, &status, MOVE) == 0 && status == -EACCES, "without MPOL_MF_MOVE_ALL: %d",
           status);
     for (; round < move_rounds; round++)

@@ -22,8 +22,6 @@ extern int mempolicy_node_count;
 /* The system calls set_mempolicy and mbind; they return what these return. */
 long mempolicy_set(int mode, unsigned long nodes);
 long mempolicy_bind(void *at, long pages, int mode, unsigned long nodes, int flags);
-/* The nodes of PAGES pages, or negative errnos. */
-void mempolicy_nodes_of(char *at, int *status, long pages);
 /* Writes its number to each page, page i on kernel i; and checks that it is there, as another kernel sees it. */
 void mempolicy_touch(char *at, long pages);
 void mempolicy_expect_content(const char *at, long pages, const char *when);

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 #include "tests/guest/harness/tap.h"
 #include "tests/guest/mm/audit.h"
 #include "tests/guest/mm/events.h"
+#include "tests/guest/numa/node.h"
 #include "userland/thread.h"
 #include "userland/x86.h"
 
@@ -168,17 +168,7 @@ static void looks_go_on(void)
 
 static long pages_near(void)
 {
-    void *addresses[PAGES];
-    int status[PAGES];
-    long count = 0;
-
-    for (long i = 0; i < PAGES; i++)
-        addresses[i] = (char *)words + i * PAGE;
-    if (!CHECK(syscall(SYS_move_pages, 0, PAGES, addresses, NULL, status, 0) == 0, "%s", strerror(errno)))
-        return -1;
-    for (long i = 0; i < PAGES; i++)
-        count += status[i] == kettle_node(kernels[near]);
-    return count;
+    return node_has(kettle_node(kernels[near]), words, PAGES);
 }
 
 static void test_comes(void)

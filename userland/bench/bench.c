@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 uint64_t bench_now(void)
@@ -13,6 +14,12 @@ uint64_t bench_now(void)
 
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+int bench_usage_error(const char *program, const char *problem, const char *word)
+{
+    fprintf(stderr, "%s: %s%s%s (try %s --help)\n", program, problem, word[0] == '\0' ? "" : ": ", word, program);
+    return BENCH_STATUS_USAGE;
 }
 
 bool bench_number_parse(const char *text, uint64_t least, uint64_t most, uint64_t *value)
@@ -24,6 +31,35 @@ bool bench_number_parse(const char *text, uint64_t least, uint64_t most, uint64_
     errno = 0;
     *value = strtoull(text, &end, 10);
     return *end == '\0' && errno == 0 && *value >= least && *value <= most;
+}
+
+int bench_options_read(const char *program, const struct bench_option *options, int count, char **words)
+{
+    for (int at = 0; at < count; at++) {
+        const struct bench_option *option = options;
+        char *value = at + 1 < count ? words[at + 1] : NULL;
+        char problem[96];
+
+        while (option->name != NULL && strcmp(option->name, words[at]) != 0)
+            option++;
+        if (option->name == NULL)
+            return bench_usage_error(program, "what is this?", words[at]);
+        if (option->flag != NULL) {
+            *option->flag = true;
+            continue;
+        }
+        if (option->text != NULL && value != NULL && value[0] != '\0') {
+            *option->text = value;
+        } else if (option->number == NULL || !bench_number_parse(value, option->least, option->most, option->number)) {
+            snprintf(problem, sizeof(problem), "%s needs a value", option->name);
+            if (option->number != NULL)
+                snprintf(problem, sizeof(problem), "%s needs a number from %" PRIu64 " to %" PRIu64, option->name,
+                         option->least, option->most);
+            return bench_usage_error(program, problem, value == NULL ? "" : value);
+        }
+        at++;
+    }
+    return 0;
 }
 
 void bench_samples_json(const uint64_t *samples, size_t count)

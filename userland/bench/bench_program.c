@@ -14,13 +14,12 @@
 #include "userland/help.h"
 
 #define STATUS_FAILED 1
-#define STATUS_USAGE 2
 #define QUICK_PART 4
 #define COUNT_LEAST 4
 
 struct arguments {
     char *cases; /* NULL for all */
-    uint32_t count;
+    uint64_t count;
     bool list;
     bool quick;
     bool json;
@@ -28,45 +27,21 @@ struct arguments {
 
 static const struct bench_program *program;
 
-static int usage_error(const char *problem, const char *word)
-{
-    fprintf(stderr, "%s: %s%s%s (try %s --help)\n", program->name, problem, word[0] == '\0' ? "" : ": ", word,
-            program->name);
-    return STATUS_USAGE;
-}
-
 /* Returns 0, or the exit status after saying what is wrong. */
 static int arguments_parse(int argc, char **argv, struct arguments *out)
 {
-    *out = (struct arguments){.cases = NULL};
-    for (int at = 1; at < argc; at++) {
-        const char *option = argv[at];
-        char *value = at + 1 < argc ? argv[at + 1] : NULL;
-        uint64_t number;
+    const struct bench_option options[] = {
+        {.name = "--json", .flag = &out->json},
+        {.name = "--list", .flag = &out->list},
+        {.name = "--quick", .flag = &out->quick},
+        {.name = "--cases", .text = &out->cases},
+        {.name = "--count", .number = &out->count, .least = 1, .most = BENCH_COUNT_MAX},
+        {.name = program->no_times != NULL ? "--no-times" : NULL, .flag = program->no_times},
+        {.name = NULL},
+    };
 
-        if (strcmp(option, "--json") == 0) {
-            out->json = true;
-        } else if (strcmp(option, "--list") == 0) {
-            out->list = true;
-        } else if (strcmp(option, "--quick") == 0) {
-            out->quick = true;
-        } else if (strcmp(option, "--no-times") == 0 && program->no_times != NULL) {
-            *program->no_times = true;
-        } else if (strcmp(option, "--cases") == 0) {
-            if (value == NULL || value[0] == '\0')
-                return usage_error("--cases needs a list", "");
-            out->cases = value;
-            at++;
-        } else if (strcmp(option, "--count") == 0) {
-            if (!bench_number_parse(value, 1, BENCH_COUNT_MAX, &number))
-                return usage_error("--count needs a number from 1 to 10000", value == NULL ? "" : value);
-            out->count = (uint32_t)number;
-            at++;
-        } else {
-            return usage_error("what is this?", option);
-        }
-    }
-    return 0;
+    *out = (struct arguments){.cases = NULL};
+    return bench_options_read(program->name, options, argc - 1, argv + 1);
 }
 
 /* The comma-separated PATTERNS mark in CHOSEN what they name; each must name a case that this machine can run. Returns
@@ -86,7 +61,7 @@ static int rows_choose(size_t count, char *patterns, bool *chosen)
         }
         if (!possible) {
             if (strcmp(refusal, "no such case") == 0)
-                return usage_error(refusal, pattern);
+                return bench_usage_error(program->name, refusal, pattern);
             fprintf(stderr, "%s: %s: %s; this machine has %d\n", program->name, pattern, refusal, bench_machine.count);
             return STATUS_FAILED;
         }
@@ -98,7 +73,7 @@ static int rows_choose(size_t count, char *patterns, bool *chosen)
 static int row_run(size_t index, const struct arguments *arguments)
 {
     const struct bench_row *row = program->row(index);
-    uint32_t count = arguments->count != 0 ? arguments->count : row->count;
+    uint32_t count = arguments->count != 0 ? (uint32_t)arguments->count : row->count;
     int error;
 
     if (arguments->count == 0 && arguments->quick)

@@ -16,7 +16,6 @@
 #include "userland/help.h"
 
 #define STATUS_FAILED 1
-#define STATUS_USAGE 2
 #define FLOOD_MESSAGES 100000u
 #define FLOOD_MESSAGES_MAX 10000000000u
 
@@ -47,59 +46,38 @@ struct arguments {
     uint64_t messages;
 };
 
-static int usage_error(const char *problem, const char *word)
-{
-    fprintf(stderr, "msgbench: %s%s%s (try msgbench --help)\n", problem, word[0] == '\0' ? "" : ": ", word);
-    return STATUS_USAGE;
-}
-
 /* Returns 0, or the exit status after saying what is wrong. */
 static int arguments_parse(int argc, char **argv, struct arguments *out)
 {
-    int at = 1;
+    uint64_t count = 0;
+    bool no_times = false;
+    const struct bench_option seed = {.name = "--seed", .number = &out->options.seed, .most = UINT64_MAX};
+    const struct bench_option json = {.name = "--json", .flag = &out->json};
+    const struct bench_option of_cases[] = {
+        {.name = "--cases", .text = &out->cases},
+        {.name = "--list", .flag = &out->list},
+        {.name = "--count", .number = &count, .least = 1, .most = MSGBENCH_COUNT_MAX},
+        {.name = "--quick", .flag = &out->options.quick},
+        {.name = "--no-times", .flag = &no_times},
+        seed,
+        json,
+        {.name = NULL},
+    };
+    const struct bench_option of_flood[] = {
+        {.name = "--messages", .number = &out->messages, .least = 1, .most = FLOOD_MESSAGES_MAX},
+        seed,
+        json,
+        {.name = NULL},
+    };
+    int status;
 
-    *out = (struct arguments){.options = {.times = true}, .messages = FLOOD_MESSAGES};
-    if (argc > 1 && strcmp(argv[1], "flood") == 0) {
-        out->flood = true;
-        out->options.seed = 1;
-        at++;
-    }
-    for (; at < argc; at++) {
-        const char *option = argv[at];
-        char *value = at + 1 < argc ? argv[at + 1] : NULL;
-        uint64_t number;
-
-        if (strcmp(option, "--json") == 0) {
-            out->json = true;
-        } else if (!out->flood && strcmp(option, "--list") == 0) {
-            out->list = true;
-        } else if (!out->flood && strcmp(option, "--quick") == 0) {
-            out->options.quick = true;
-        } else if (!out->flood && strcmp(option, "--no-times") == 0) {
-            out->options.times = false;
-        } else if (!out->flood && strcmp(option, "--cases") == 0) {
-            if (value == NULL || value[0] == '\0')
-                return usage_error("--cases needs a list", "");
-            out->cases = value;
-            at++;
-        } else if (!out->flood && strcmp(option, "--count") == 0) {
-            if (!bench_number_parse(value, 1, MSGBENCH_COUNT_MAX, &number))
-                return usage_error("--count needs a number from 1 to 1000000", value == NULL ? "" : value);
-            out->options.count = (uint32_t)number;
-            at++;
-        } else if (out->flood && strcmp(option, "--messages") == 0) {
-            if (!bench_number_parse(value, 1, FLOOD_MESSAGES_MAX, &out->messages))
-                return usage_error("--messages needs a number from 1 to 10000000000", value == NULL ? "" : value);
-            at++;
-        } else if (strcmp(option, "--seed") == 0) {
-            if (!bench_number_parse(value, 0, UINT64_MAX, &out->options.seed))
-                return usage_error("--seed needs a number", value == NULL ? "" : value);
-            at++;
-        } else {
-            return usage_error("what is this?", option);
-        }
-    }
-    return 0;
+    *out = (struct arguments){.flood = argc > 1 && strcmp(argv[1], "flood") == 0, .messages = FLOOD_MESSAGES};
+    out->options.seed = out->flood;
+    status = bench_options_read("msgbench", out->flood ? of_flood : of_cases, argc - 1 - out->flood,
+                                argv + 1 + out->flood);
+    out->options.count = (uint32_t)count;
+    out->options.times = !no_times;
+    return status;
 }
 
 /* --- output --- */
@@ -151,7 +129,7 @@ static int cases_choose(const struct msgbench_case *cases, size_t count, const s
             refusal = problem;
         }
         if (!matched)
-            return usage_error("no such case", pattern);
+            return bench_usage_error("msgbench", "no such case", pattern);
         if (!possible) {
             fprintf(stderr, "msgbench: %s: %s; this machine has %d\n", pattern, refusal, machine->count);
             return STATUS_FAILED;

@@ -23,7 +23,6 @@
 #include "userland/help.h"
 
 #define STATUS_FAILED 1
-#define STATUS_USAGE 2
 #define BATCH 16
 #define COUNT 4096
 #define COUNT_MAX 1000000
@@ -234,39 +233,27 @@ static void test_print(const struct test *test, int count, bool times, bool json
     bench_samples_row(samples, (size_t)sample_count);
 }
 
-static bool count_parse(const char *text, int *count)
-{
-    uint64_t value;
-
-    if (!bench_number_parse(text, BATCH, COUNT_MAX, &value) || value % BATCH != 0)
-        return false;
-    *count = (int)value;
-    return true;
-}
-
 int main(int argc, char **argv)
 {
-    int count = COUNT;
-    bool times = true;
-    bool json = false;
+    uint64_t asked = 0;
+    bool quick = false, no_times = false, json = false;
+    const struct bench_option options[] = {
+        {.name = "--json", .flag = &json},
+        {.name = "--quick", .flag = &quick},
+        {.name = "--no-times", .flag = &no_times},
+        {.name = "--count", .number = &asked, .least = BATCH, .most = COUNT_MAX},
+        {.name = NULL},
+    };
+    int count, status;
 
     if (help_asked(argc, argv, usage))
         return 0;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--json") == 0) {
-            json = true;
-        } else if (strcmp(argv[i], "--quick") == 0) {
-            count = COUNT / 8;
-        } else if (strcmp(argv[i], "--no-times") == 0) {
-            times = false;
-        } else if (strcmp(argv[i], "--count") != 0) {
-            fprintf(stderr, "pingpong: what is this?: %s (try pingpong --help)\n", argv[i]);
-            return STATUS_USAGE;
-        } else if (!count_parse(argv[++i], &count)) {
-            fputs("pingpong: --count needs a multiple of 16 up to 1000000\n", stderr);
-            return STATUS_USAGE;
-        }
-    }
+    status = bench_options_read("pingpong", options, argc - 1, argv + 1);
+    if (status == 0 && asked % BATCH != 0)
+        status = bench_usage_error("pingpong", "--count needs a multiple of 16", "");
+    if (status != 0)
+        return status;
+    count = asked != 0 ? (int)asked : quick ? COUNT / 8 : COUNT;
     cpus_find();
     bind_thread(0);
     if (pipe(pipes[0]) != 0 || pipe(pipes[1]) != 0)
@@ -274,8 +261,8 @@ int main(int argc, char **argv)
     if (!json)
         printf("%-8s%12s%12s%12s\n", "case", "operations", "p50 us", "p99 us");
     for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
-        test_run(&tests[i], count, times);
-        test_print(&tests[i], count, times, json);
+        test_run(&tests[i], count, !no_times);
+        test_print(&tests[i], count, !no_times, json);
         fflush(stdout);
     }
     return 0;

@@ -38,7 +38,6 @@
 #define MADV_SMALL 15 /* MADV_NOHUGEPAGE */
 #define PAGES_DEFAULT 1000
 #define STATUS_FAILED 1
-#define STATUS_USAGE 2
 
 static const char usage[] = "usage: migbench [--json] [--pages N] [--way NAME]\n"
                             "\n"
@@ -300,24 +299,21 @@ int main(int argc, char **argv)
 {
     bool json = false;
     uint64_t asked = PAGES_DEFAULT;
-    const char *pattern = NULL;
+    char *pattern = NULL;
+    const struct bench_option options[] = {
+        {.name = "--json", .flag = &json},
+        {.name = "--way", .text = &pattern},
+        {.name = "--pages", .number = &asked, .least = 2, .most = PAGES_MOST},
+        {.name = NULL},
+    };
     int other_place;
     int error;
 
     if (help_asked(argc, argv, usage))
         return 0;
-    for (int at = 1; at < argc; at++) {
-        if (strcmp(argv[at], "--json") == 0) {
-            json = true;
-        } else if (strcmp(argv[at], "--way") == 0 && argv[at + 1] != NULL) {
-            pattern = argv[++at];
-        } else if (strcmp(argv[at], "--pages") == 0 && bench_number_parse(argv[at + 1], 2, PAGES_MOST, &asked)) {
-            at++;
-        } else {
-            fprintf(stderr, "migbench: what is this? %s (try migbench --help)\n", argv[at]);
-            return STATUS_USAGE;
-        }
-    }
+    error = bench_options_read("migbench", options, argc - 1, argv + 1);
+    if (error != 0)
+        return error;
     page_count = (uint32_t)asked;
     bench_machine_find();
     other_place = machine_look();

@@ -40,7 +40,6 @@
 #define INVERSE 0xf1de83e19937733dul /* of FACTOR modulo 2^64 */
 #define BUCKETS 64
 #define STATUS_FAILED 1
-#define STATUS_USAGE 2
 
 _Static_assert(FACTOR *INVERSE == 1, "a checksum says of which count it is");
 
@@ -375,23 +374,19 @@ int main(int argc, char **argv)
 {
     bool json = false;
     uint64_t seconds = SECONDS_DEFAULT, round_limit = 0, start, counts;
+    const struct bench_option options[] = {
+        {.name = "--json", .flag = &json},
+        {.name = "--seconds", .number = &seconds, .least = 1, .most = SECONDS_MOST},
+        {.name = "--rounds", .number = &round_limit, .least = 1, .most = ROUNDS_MOST},
+        {.name = NULL},
+    };
     int error;
 
     if (help_asked(argc, argv, usage))
         return 0;
-    for (int at = 1; at < argc; at++) {
-        if (strcmp(argv[at], "--json") == 0) {
-            json = true;
-        } else if (strcmp(argv[at], "--seconds") == 0 && bench_number_parse(argv[at + 1], 1, SECONDS_MOST, &seconds)) {
-            at++;
-        } else if (strcmp(argv[at], "--rounds") == 0 &&
-                   bench_number_parse(argv[at + 1], 1, ROUNDS_MOST, &round_limit)) {
-            at++;
-        } else {
-            fprintf(stderr, "movebench: what is this? %s (try movebench --help)\n", argv[at]);
-            return STATUS_USAGE;
-        }
-    }
+    error = bench_options_read("movebench", options, argc - 1, argv + 1);
+    if (error != 0)
+        return error;
     bench_machine_find();
     nodes_find();
     if (node_count < 2) {

@@ -24,7 +24,6 @@
 #define MAP_ELEMENTS 64
 #define NAME_SIZE 48
 #define STATUS_FAILED 1
-#define STATUS_USAGE 2
 
 static const char usage[] =
     "usage: numabench [--json] [--sequence NAME] [--elements N] [--passes N] [--repeat N]\n"
@@ -55,9 +54,9 @@ struct arguments {
     bool cross;
     bool apart;
     bool map;
-    uint32_t elements;
-    uint32_t passes;
-    uint32_t repeat;
+    uint64_t elements;
+    uint64_t passes;
+    uint64_t repeat;
     uint64_t seed;
 };
 
@@ -84,12 +83,6 @@ static struct numabench_list lists[BENCH_PLACES_MAX]; /* of each node */
 static int node_places[BENCH_PLACES_MAX];             /* a place on each node, the first one's first */
 static int node_count;
 
-static int usage_error(const char *problem, const char *word)
-{
-    fprintf(stderr, "numabench: %s%s%s (try numabench --help)\n", problem, word[0] == '\0' ? "" : ": ", word);
-    return STATUS_USAGE;
-}
-
 static bool sequence_choose(const char *name)
 {
     bool all = strcmp(name, "all") == 0;
@@ -104,43 +97,22 @@ static bool sequence_choose(const char *name)
 /* Returns 0, or the exit status after saying what is wrong. */
 static int arguments_parse(int argc, char **argv)
 {
-    for (int at = 1; at < argc; at++) {
-        const char *option = argv[at];
-        const char *value = at + 1 < argc ? argv[at + 1] : "";
-        uint64_t number;
+    char *sequence = NULL;
+    const struct bench_option options[] = {
+        {.name = "--json", .flag = &arguments.json},
+        {.name = "--small", .flag = &arguments.small},
+        {.name = "--sequence", .text = &sequence},
+        {.name = "--elements", .number = &arguments.elements, .least = ELEMENTS_LEAST, .most = ELEMENTS_MOST},
+        {.name = "--passes", .number = &arguments.passes, .least = 1, .most = PASSES_MOST},
+        {.name = "--repeat", .number = &arguments.repeat, .least = 1, .most = REGIONS_MAX},
+        {.name = "--seed", .number = &arguments.seed, .most = UINT64_MAX / 2},
+        {.name = NULL},
+    };
+    int status = bench_options_read("numabench", options, argc - 1, argv + 1);
 
-        if (strcmp(option, "--json") == 0) {
-            arguments.json = true;
-            continue;
-        }
-        if (strcmp(option, "--small") == 0) {
-            arguments.small = true;
-            continue;
-        }
-        at++;
-        if (strcmp(option, "--sequence") == 0) {
-            if (!sequence_choose(value))
-                return usage_error("--sequence needs sequential, cross, apart, map or all", value);
-        } else if (strcmp(option, "--elements") == 0) {
-            if (!bench_number_parse(value, ELEMENTS_LEAST, ELEMENTS_MOST, &number))
-                return usage_error("--elements needs a number from 64 to 16777216", value);
-            arguments.elements = (uint32_t)number;
-        } else if (strcmp(option, "--passes") == 0) {
-            if (!bench_number_parse(value, 1, PASSES_MOST, &number))
-                return usage_error("--passes needs a number from 1 to 1000000", value);
-            arguments.passes = (uint32_t)number;
-        } else if (strcmp(option, "--repeat") == 0) {
-            if (!bench_number_parse(value, 1, REGIONS_MAX, &number))
-                return usage_error("--repeat needs a number from 1 to 255", value);
-            arguments.repeat = (uint32_t)number;
-        } else if (strcmp(option, "--seed") == 0) {
-            if (!bench_number_parse(value, 0, UINT64_MAX / 2, &arguments.seed))
-                return usage_error("--seed needs a number", value);
-        } else {
-            return usage_error("what is this?", option);
-        }
-    }
-    return 0;
+    if (status == 0 && sequence != NULL && !sequence_choose(sequence))
+        status = bench_usage_error("numabench", "--sequence needs sequential, cross, apart, map or all", sequence);
+    return status;
 }
 
 static int traverse(void *argument)

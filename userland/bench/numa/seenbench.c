@@ -26,7 +26,6 @@
 #define REST 10000u /* instructions between two rounds, about */
 #define OFTEN 8u    /* accesses of the one who uses a page more often */
 #define STATUS_FAILED 1
-#define STATUS_USAGE 2
 
 static const char usage[] =
     "usage: seenbench [--rounds N] [--stride BYTES]\n"
@@ -130,23 +129,21 @@ static int run(uint32_t rounds)
 int main(int argc, char **argv)
 {
     uint64_t rounds = ROUNDS_DEFAULT, stride = 0;
+    const struct bench_option options[] = {
+        {.name = "--rounds", .number = &rounds, .least = 1, .most = ROUNDS_MOST},
+        {.name = "--stride", .number = &stride, .least = LINE, .most = AREA_PAGES * PAGE},
+        {.name = NULL},
+    };
     uint8_t *all;
-    int at = 1;
+    int status;
 
     if (help_asked(argc, argv, usage))
         return 0;
-    for (; at + 1 < argc; at += 2) {
-        if (strcmp(argv[at], "--rounds") == 0 && bench_number_parse(argv[at + 1], 1, ROUNDS_MOST, &rounds))
-            continue;
-        if (strcmp(argv[at], "--stride") == 0 && bench_number_parse(argv[at + 1], LINE, AREA_PAGES * PAGE, &stride) &&
-            stride % LINE == 0)
-            continue;
-        break;
-    }
-    if (at != argc) {
-        fprintf(stderr, "seenbench: wrong arguments (try seenbench --help)\n");
-        return STATUS_USAGE;
-    }
+    status = bench_options_read("seenbench", options, argc - 1, argv + 1);
+    if (status == 0 && stride % LINE != 0)
+        status = bench_usage_error("seenbench", "--stride needs a multiple of 64", "");
+    if (status != 0)
+        return status;
     bench_machine_find();
     all = mmap(NULL, AREA_PAGES * PAGE + HUGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (all == MAP_FAILED) {

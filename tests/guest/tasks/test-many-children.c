@@ -2,6 +2,7 @@
  * from the youngest on. With "costs", for machines whose time counts instructions (--icount), the last of them must
  * cost what the first did. A Linux program. */
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -100,6 +101,32 @@ static void test_behind(void)
     close(go[1]);
 }
 
+/* So are those looked at that may keep a process group from being orphaned: this process, behind whose other children
+ * the group's only one is. SIGTSTP does not stop an orphaned group. */
+static void test_group_behind(void)
+{
+    int status;
+    pid_t last;
+
+    for (int i = 0; i < BEHIND; i++) {
+        if (FORK() == 0)
+            _exit(0);
+    }
+    last = FORK();
+    if (last == 0) {
+        MUST(setpgid(0, 0));
+        raise(SIGTSTP);
+        _exit(7);
+    }
+    CHECK(waitpid(last, &status, WUNTRACED) == last && WIFSTOPPED(status), "it has not stopped: %x", (unsigned)status);
+    CHECK(kill(last, SIGCONT) == 0, "%s", strerror(errno));
+    if (WIFSTOPPED(status))
+        CHECK_EXITS(last, 7);
+    for (int i = 0; i < BEHIND; i++)
+        MUST(wait(NULL));
+    CHECK_ERROR(wait(NULL), ECHILD);
+}
+
 static void test_costs(void)
 {
     if (!costs) {
@@ -120,6 +147,7 @@ int main(int argc, char **argv)
     static const struct tap_test tests[] = {
         {"all", "many children have different ids and are all waited for", test_all},
         {"behind", "a wait finds a child behind many others", test_behind},
+        {"group-behind", "a group is not orphaned whose parent has many other children", test_group_behind},
         {"costs", "the last of many children cost what the first did", test_costs},
     };
 

@@ -1,4 +1,5 @@
-/* The load board shows what all CPUs of the kernel have, whichever CPU publishes it and whatever others do meanwhile.
+/* The load board shows what all CPUs of the kernel have, whichever CPU publishes it and whatever others do meanwhile;
+ * and what a CPU does at its timer's interrupt.
  * sources: tasks/sched/load.c tasks/sched/wake.c tasks/sched/fair/fair.c tasks/sched/fair/time_queue.c
  * sources: tests/stand_in/overtake.c */
 #include "tasks/sched/load.h"
@@ -89,7 +90,8 @@ void alive_tick(uint64_t at)
 
 void cpu_relax(void)
 {
-    CHECK(false); /* nobody flushes */
+    CHECK(test_cpu->flush_pending);
+    test_cpu->flush_pending = false;
 }
 
 void tlb_tick(uint64_t at)
@@ -246,4 +248,15 @@ TEST(load_hidden, "a thread of a program that a kernel's thread gives way to is 
     run_queue_remove(&queues[0]->run, &other.share);
     share_detach(&thread.share, &queues[0]->run);
     share_detach(&other.share, &queues[0]->run);
+}
+
+/* The interrupt of a shootdown waits until no timer is due: for ever, where each is due again when the one before ends.
+ */
+TEST(timer_flush, "a CPU that its timer interrupts flushes if another one waits for that")
+{
+    begin();
+    sched_timer_interrupt();
+    cpu[0].flush_pending = true;
+    sched_timer_interrupt();
+    CHECK(!cpu[0].flush_pending);
 }

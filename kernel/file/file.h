@@ -155,7 +155,7 @@ struct file {
     struct file_facts facts;    /* [i] */
     const void *data;           /* [i] content, if the kind keeps it in memory */
     size_t owned;               /* [i] bytes of DATA to free with the file; 0: DATA is not owned */
-    char *path;                 /* [i] a directory's name as path_normalize writes it, on the heap; or NULL */
+    char *path;                 /* [i] a directory's normalized name (dirent.h), on the heap; or NULL */
     void *state;                /* [i] the kind's data */
     bool wanted;                /* under the kind's lock: a thread has found the file not ready since its last event */
     struct file_events *events; /* [i] */

@@ -4,9 +4,8 @@
 
 #include <stdint.h>
 
-#define SEEN_BLOCK_PAGES 16u                  /* 64 KiB: a part */
-#define SEEN_BLOCKS (512u / SEEN_BLOCK_PAGES) /* parts of a leaf table */
-#define SEEN_PAGES_MOST 15u                   /* what a look at a block counts to */
+#define SEEN_BLOCK_PAGES 16u /* 64 KiB: a part */
+#define SEEN_PAGES_MOST 15u  /* what a look at a block counts to */
 
 /* What a kernel has found accessed in one leaf table since its last look. */
 struct msg_space_seen {

@@ -8,7 +8,6 @@
 #include "kernel/arch/x86_64/cpu.h"
 #include "kernel/arch/x86_64/traps.h"
 
-#define REG_ID 0x020
 #define REG_TPR 0x080
 #define REG_EOI 0x0b0
 #define REG_SPURIOUS 0x0f0

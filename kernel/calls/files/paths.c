@@ -134,7 +134,8 @@ static bool is_of_tree(const struct file_place *place)
            facts.device == TREE_DEVICE;
 }
 
-/* Opens the directory whose path is at user address PATH. The caller owns the open at *PLACE. */
+/* Opens the directory whose path is at user address PATH, and which the thread may enter. The caller owns the open at
+ * *PLACE. */
 static int64_t open_directory(uint64_t path, struct file_place *place)
 {
     struct name name = {.directory = NAME_WORKING_DIRECTORY};
@@ -149,8 +150,12 @@ static int64_t open_directory(uint64_t path, struct file_place *place)
     error = name_open(thread_current()->group, &name, OPEN_PATH | OPEN_DIRECTORY, 0, &opened);
     name_result_free(&opened);
     heap_free(text, PATH_MAX);
-    if (error == 0)
-        *place = opened.place;
+    if (error != 0)
+        return error;
+    *place = opened.place;
+    error = may_enter(place);
+    if (error != 0)
+        file_drop(place->kernel, place->id);
     return error;
 }
 
@@ -162,9 +167,7 @@ int64_t call_chroot(struct call *c)
 
     if (error != 0)
         return error;
-    error = may_enter(&place);
-    if (error == 0)
-        error = credentials_need_root();
+    error = credentials_need_root();
     if (error == 0 && !is_of_tree(&place))
         error = -EINVAL; /* a directory below /proc, or in a share */
     if (error == 0)
@@ -178,13 +181,7 @@ int64_t call_chdir(struct call *c)
     struct file_place place;
     int64_t error = open_directory(c->a[0], &place);
 
-    if (error != 0)
-        return error;
-    error = may_enter(&place);
-    if (error == 0)
-        return files_give(MSG_FILE_SET_DIRECTORY, &place, 0);
-    file_drop(place.kernel, place.id);
-    return error;
+    return error != 0 ? error : files_give(MSG_FILE_SET_DIRECTORY, &place, 0);
 }
 
 int64_t call_fchdir(struct call *c)

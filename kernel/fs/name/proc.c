@@ -103,7 +103,7 @@ static int64_t find_open(const char *name, struct file_place *place)
 }
 
 struct steps {
-    char at[PATH_MAX];     /* the current position, as path_normalize writes it */
+    char at[PATH_MAX];     /* the current position, normalized (dirent.h) */
     char target[PATH_MAX]; /* target of a link */
 };
 

@@ -49,7 +49,7 @@ struct proc_directory {
 void proc_init(void);
 /* Adds DIRECTORY to the root directory as NAME (kernel/fs/sys adds /sys). Called before programs run. */
 void proc_add_tree(const char *name, const struct proc_directory *directory);
-/* Returns true if NAME, normalized by path_normalize, is /proc, /sys or below them. */
+/* Returns true if NAME, normalized (dirent.h), is /proc, /sys or below them. */
 bool proc_has(const char *name);
 /* Operations on such a name. Links are not followed; opening one is -ELOOP. -ENOENT, -ENOTDIR, -ENOMEM. Tasks only. */
 int64_t proc_open(const char *name, uint32_t flags, struct file **out);

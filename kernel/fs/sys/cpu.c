@@ -61,48 +61,39 @@ static uint32_t level_shift(uint32_t level)
     return cpuid(LEAF_TOPOLOGY, level).eax & LEVEL_SHIFT;
 }
 
-static void cpus_beside(const struct proc_at *at, uint32_t level, struct sys_cpus *cpus)
+/* Writes, by WRITE, the CPUs that share with that of AT what has LEVEL. */
+static int64_t write_beside(const struct proc_at *at, struct text *text, uint32_t level,
+                            int64_t (*write)(struct text *text, const struct sys_cpus *cpus))
 {
     uint32_t shift = level_shift(level);
     uint32_t mine = instance.plan.cpus[at->keys[0]].apic_id >> shift;
+    struct sys_cpus cpus = {{0}};
 
-    *cpus = (struct sys_cpus){{0}};
     for (uint32_t i = 0; i < instance.plan.cpu_count; i++) {
         if (instance.plan.cpus[i].apic_id >> shift == mine && sys_is_online(i))
-            sys_add(cpus, i);
+            sys_add(&cpus, i);
     }
+    return write(text, &cpus);
 }
 
 static int64_t write_core_list(const struct proc_at *at, struct text *text)
 {
-    struct sys_cpus cpus;
-
-    cpus_beside(at, 0, &cpus);
-    return sys_write_list(text, &cpus);
+    return write_beside(at, text, 0, sys_write_list);
 }
 
 static int64_t write_core_mask(const struct proc_at *at, struct text *text)
 {
-    struct sys_cpus cpus;
-
-    cpus_beside(at, 0, &cpus);
-    return sys_write_mask(text, &cpus);
+    return write_beside(at, text, 0, sys_write_mask);
 }
 
 static int64_t write_package_list(const struct proc_at *at, struct text *text)
 {
-    struct sys_cpus cpus;
-
-    cpus_beside(at, 1, &cpus);
-    return sys_write_list(text, &cpus);
+    return write_beside(at, text, 1, sys_write_list);
 }
 
 static int64_t write_package_mask(const struct proc_at *at, struct text *text)
 {
-    struct sys_cpus cpus;
-
-    cpus_beside(at, 1, &cpus);
-    return sys_write_mask(text, &cpus);
+    return write_beside(at, text, 1, sys_write_mask);
 }
 
 static int64_t write_core(const struct proc_at *at, struct text *text)

@@ -190,7 +190,7 @@ long call_types_last(void)
     return (long)(sizeof(names) / sizeof(names[0])) - 1;
 }
 
-const char *call_name(long number)
+static const char *call_name(long number)
 {
     return number >= 0 && number <= call_types_last() ? names[number] : NULL;
 }

@@ -12,7 +12,5 @@
 const char *call_types(long number);
 /* The greatest number for which call_types may return letters. */
 long call_types_last(void);
-/* The name of call NUMBER. */
-const char *call_name(long number);
 
 #endif

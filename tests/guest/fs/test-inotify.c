@@ -11,10 +11,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/guest/harness/directory.h"
 #include "tests/guest/harness/several_kernels.h"
 #include "tests/guest/harness/tap.h"
 
-static char directory[] = "/tmp/test-inotify-XXXXXX";
 static int fd;
 
 /* The next event is MASK of WATCH, with NAME. Returns its cookie. */
@@ -60,7 +60,7 @@ static void test_directory(void)
         fd = inotify_init1(IN_NONBLOCK);
         watch = inotify_add_watch(fd, ".", IN_ALL_EVENTS);
         CHECK(fd >= 0 && watch == 1, "%s", strerror(errno));
-        CHECK(inotify_add_watch(fd, directory, IN_ALL_EVENTS) == watch, "one for each");
+        CHECK(inotify_add_watch(fd, directory_path, IN_ALL_EVENTS) == watch, "one for each");
         kernels_go(k + 1);
         put("a", "text");
         CHECK(mkdir("sub", 0700) == 0 && rename("a", "sub/b") == 0 && rename("sub/b", "c") == 0, "%s", strerror(errno));
@@ -244,17 +244,6 @@ static const struct tap_test tests[] = {
 
 int main(int argc, char **argv)
 {
-    int status;
-
     kernels_find();
-    if (mkdtemp(directory) == NULL || chdir(directory) != 0) {
-        perror(directory);
-        return 1;
-    }
-    status = tap_run(argc, argv, tests, TAP_COUNT(tests));
-    if (rmdir(directory) != 0) {
-        printf("# %s is not empty\n", directory);
-        status = 1;
-    }
-    return status;
+    return directory_run(argc, argv, tests, TAP_COUNT(tests), 0700);
 }

@@ -2,16 +2,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "tests/guest/harness/directory.h"
 #include "tests/guest/harness/several_kernels.h"
 #include "tests/guest/harness/tap.h"
 
-static char directory[] = "/tmp/test-xattr-XXXXXX";
 static const char *const names[] = {"file", "directory", "link", "fifo"};
 
 static void make(void)
@@ -145,18 +144,7 @@ static const struct tap_test tests[] = {
 
 int main(int argc, char **argv)
 {
-    int status;
-
     kernels_find();
     umask(0);
-    if (mkdtemp(directory) == NULL || chmod(directory, 0777) != 0 || chdir(directory) != 0) {
-        perror(directory);
-        return 1;
-    }
-    status = tap_run(argc, argv, tests, TAP_COUNT(tests));
-    if (rmdir(directory) != 0) {
-        printf("# %s is not empty\n", directory);
-        status = 1;
-    }
-    return status;
+    return directory_run(argc, argv, tests, TAP_COUNT(tests), 0777);
 }

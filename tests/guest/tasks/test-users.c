@@ -25,12 +25,12 @@
 #include <unistd.h>
 
 #include "libc/kettle.h"
+#include "tests/guest/harness/directory.h"
 #include "tests/guest/harness/several_kernels.h"
 #include "tests/guest/harness/tap.h"
 #include "tests/guest/tasks/users.h"
 #include "userland/x86.h"
 
-static char directory[] = "/tmp/test-users-XXXXXX";
 
 void users_in_child(int (*body)(void *), void *context)
 {
@@ -619,7 +619,7 @@ static int runs_open(void *context)
     int fd = open("/proc/self/exe", O_RDONLY);
 
     kernels_go((long)context);
-    HOLDS(fd >= 0 && chroot(directory) == 0 && chdir("/") == 0);
+    HOLDS(fd >= 0 && chroot(directory_path) == 0 && chdir("/") == 0);
     CHECK_ERROR(open("/proc/self/exe", O_RDONLY), ENOENT);
     for (int directory = -1; directory > -300; directory--) /* no number is a way out */
         CHECK_ERROR(openat(directory, "/proc/self/exe", O_RDONLY), ENOENT);
@@ -659,8 +659,6 @@ static const struct tap_test tests[] = {
 
 int main(int argc, char **argv)
 {
-    int status;
-
     if (argc == 2 && strcmp(argv[1], "ids") == 0)
         return print_ids();
     if (argc == 2 && strcmp(argv[1], "memory") == 0)
@@ -673,14 +671,5 @@ int main(int argc, char **argv)
         return users_print_secret();
     kernels_find();
     umask(0);
-    if (mkdtemp(directory) == NULL || chdir(directory) != 0 || chmod(directory, 0755) != 0) {
-        perror(directory);
-        return 1;
-    }
-    status = tap_run(argc, argv, tests, TAP_COUNT(tests));
-    if (rmdir(directory) != 0) {
-        printf("# %s is not empty\n", directory);
-        status = 1;
-    }
-    return status;
+    return directory_run(argc, argv, tests, TAP_COUNT(tests), 0755);
 }

@@ -22,13 +22,14 @@ static struct {
     atomic_int meeting; /* counts meetings */
 } crew;
 
-void crew_sleep(atomic_int *word, int old)
+/* Sleeps until *WORD is not OLD. */
+static void crew_sleep(atomic_int *word, int old)
 {
     while (atomic_load(word) == old)
         x86_syscall(SYS_futex, (long)word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, old, 0, 0, 0);
 }
 
-void crew_wake(atomic_int *word)
+static void crew_wake(atomic_int *word)
 {
     x86_syscall(SYS_futex, (long)word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT_MAX, 0, 0, 0);
 }

@@ -19,9 +19,4 @@ void racers_end(void);
  * leave the job when one of them has found something. */
 void crew_meet(void);
 
-/* Sleeps until *WORD is not OLD. */
-void crew_sleep(atomic_int *word, int old);
-/* Wakes all who sleep on WORD. */
-void crew_wake(atomic_int *word);
-
 #endif

@@ -72,7 +72,8 @@ struct vm_span vm_pick_mapped(struct vm_region *region, int most)
     return span;
 }
 
-uint64_t vm_value(int number)
+/* A word that nobody else writes. */
+static uint64_t vm_value(int number)
 {
     return (uint64_t)(vm_me.index | (vm_me.depth > 0 ? 0x80 : 0)) << 56 |
            (uint64_t)(atomic_load(&vm_run.batch) & 0xffff) << 40 | (uint64_t)number << 24 |

@@ -28,9 +28,6 @@ void vm_furnish(struct vm_region *region);
 /* An access to page PAGE, as predicted. */
 void vm_touch(struct vm_region *region, int page, enum vm_way way);
 
-/* A word that nobody else writes. */
-uint64_t vm_value(int number);
-
 /* Notes an operation in the history of SPAN; it fails when RESULT is not EXPECTED. WHAT is a constant. */
 void vm_expect(const struct vm_region *region, struct vm_span span, const char *what, uint64_t detail, long result,
                long expected);

@@ -30,7 +30,6 @@ CPUS = {4: 4, 8: 16}  # by nodes: the thesis's machines
 CACHES = "cache=64K:16,llc=128K:16"
 ICOUNT = 6
 CLASS = "S"
-REGIONS = 3  # of a program in workload, in the order of its --list
 RAW, PAGE = "raw.json", "placement.md"
 LIMIT = 3600  # seconds
 PLACING_REGION = "0"  # what giving pages their nodes takes (placement.c)

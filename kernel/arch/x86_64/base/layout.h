@@ -5,7 +5,6 @@
 #define KERNEL_ARCH_X86_64_BASE_LAYOUT_H
 
 #define KERNEL_BASE 0xffffffff80000000 /* image is linked at KERNEL_BASE + its load address */
-#define IMAGE_LOAD 0x100000            /* physical address the firmware loads the template to */
 
 #define DIRECT_BASE 0xffff888000000000 /* + physical address: the instance's own memory only */
 

@@ -25,7 +25,8 @@ void dirents_add(struct dirents *directory, const char *name, size_t length, uin
 /* The same for a name that the directory does not have. */
 void dirents_append(struct dirents *directory, const char *name, size_t length, uint64_t inode, uint32_t mode);
 /* Opens DIRECTORY under the name PATH, which is normalized: without leading, double and trailing slashes, "." and "..".
- * The memory of DIRECTORY passes to the file, or is freed on failure. -ENOMEM, also when an entry could not be added. */
+ * The memory of DIRECTORY passes to the file, or is freed on failure. -ENOMEM, also when an entry could not be added.
+ */
 int64_t dirents_open(struct dirents *directory, const char *path, const struct file_facts *facts, uint32_t flags,
                      struct file **out);
 

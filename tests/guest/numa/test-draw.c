@@ -23,7 +23,7 @@
 #define PERIOD "20" /* ms between two looks, at least */
 #define LOOKS 5     /* of a kernel: one in each of several periods, of ten times that */
 
-#define VETERAN 2000000000 /* ns that a thread runs which then sleeps: longer than it takes until one is drawn */
+#define VETERAN INT64_C(2000000000) /* ns that a thread runs before it sleeps: more than until another is drawn */
 
 enum kind { MOVES_ITSELF, IS_BOUND, IS_FREE };
 
@@ -103,14 +103,13 @@ static atomic_int veteran_place;
 /* Runs for long on the far kernel, and sleeps there until a byte comes. */
 static void veteran(struct thread *thread)
 {
-    struct timespec ran;
+    int64_t begin = tap_time();
     char byte;
 
     (void)thread;
     CHECK(place_push(0, far) == 0 && place_free(0) == 0, "place %d", far);
-    do
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ran);
-    while (ran.tv_sec * 1000000000 + ran.tv_nsec < VETERAN);
+    while (tap_time() < begin + VETERAN)
+        x86_pause();
     atomic_store(&veteran_place, kernel_here());
     MUST(read(rest[0], &byte, 1));
     atomic_store(&veteran_place, kernel_here());

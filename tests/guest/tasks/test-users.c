@@ -31,7 +31,6 @@
 #include "tests/guest/tasks/users.h"
 #include "userland/x86.h"
 
-
 void users_in_child(int (*body)(void *), void *context)
 {
     CHECK(tap_fork(body, context) == 0, "the child says why");

@@ -23,8 +23,6 @@
 #define PERIOD "20" /* ms between two looks, at least */
 #define LOOKS 5     /* of a kernel: one in each of several periods, of ten times that */
 
-#define VETERAN INT64_C(2000000000) /* ns that a thread runs before it sleeps: more than until another is drawn */
-
 enum kind { MOVES_ITSELF, IS_BOUND, IS_FREE };
 
 static atomic_long *words; /* one for each page, which both threads count up */
@@ -96,24 +94,6 @@ static void nap(void)
 }
 
 #define NAP_UNTIL(condition, what) UNTIL((nap(), (condition)), what)
-
-static int rest[2]; /* a pipe */
-static atomic_int veteran_place;
-
-/* Runs for long on the far kernel, and sleeps there until a byte comes. */
-static void veteran(struct thread *thread)
-{
-    int64_t begin = tap_time();
-    char byte;
-
-    (void)thread;
-    CHECK(place_push(0, far) == 0 && place_free(0) == 0, "place %d", far);
-    while (tap_time() < begin + VETERAN)
-        x86_pause();
-    atomic_store(&veteran_place, kernel_here());
-    MUST(read(rest[0], &byte, 1));
-    atomic_store(&veteran_place, kernel_here());
-}
 
 /* How many CPUs the node of kernel 0 has. */
 static int cpus_near(void)
@@ -210,25 +190,6 @@ static void test_comes(void)
     end(&one, &other);
 }
 
-/* The same, where another thread has run for longer, but sleeps. */
-static void test_busy(void)
-{
-    struct thread third = {0};
-
-    if (!is_possible())
-        return;
-    MUST(pipe(rest));
-    atomic_store(&veteran_place, -1);
-    REQUIRE(thread_start(&third, veteran), "%s", strerror(errno));
-    NAP_UNTIL(atomic_load(&veteran_place) == kernels[far], "a thread that has run for long");
-    test_comes();
-    MUST(write(rest[1], "", 1));
-    CHECK(thread_join(&third) && atomic_load(&veteran_place) == kernels[far], "it has slept on kernel %d",
-          atomic_load(&veteran_place));
-    close(rest[0]);
-    close(rest[1]);
-}
-
 /* It is asked for, and stays. */
 static void stays(enum kind kind)
 {
@@ -273,7 +234,6 @@ int main(int argc, char **argv)
 {
     static const struct tap_test tests[] = {
         {"comes", "a thread comes once to a free CPU of the node where others use its memory", test_comes},
-        {"busy", "so does one of several that runs, and not one that has run for longer", test_busy},
         {"chosen", "a thread that has chosen its kernel stays", test_chosen},
         {"bound", "a thread that may use its CPU alone stays", test_bound},
         {"own", "a thread that uses more memory of its own than of others stays", test_own},

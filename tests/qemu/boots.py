@@ -204,6 +204,7 @@ BOOTS = [
     # a kernel that sends the others what no correct kernel sends; FRAME_RELEASE (43) and EVACUATE_ENTRIES (87) of frames that it has not got
     Boot("hostile 3-kernels", ("--cpus", "3", *SINGLE, "--append", "death=off"),
          (f"test-hostile {SEED} 10000", f"test-hostile {SEED} 6000 43", f"test-hostile {SEED} 3000 87")),
+    Boot("hostile 4-kernels", (*MACHINES["4-kernels"], "--append", "place=local"), ("test-hostile opens",)),
     # programs while kernels stop and start, and while all memory is audited
     boot("4-kernels-parallel", ["test-stop", "test-stop under test-filemap", "test-stop under test-content",
                                 "test-stop under test-zero busy", "test-stop under test-directory",

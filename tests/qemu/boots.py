@@ -212,7 +212,7 @@ BOOTS = [
                                  "test-stop under test-replicate storm",
                                  "test-stop under test-move 6 files file-sharers file-cut", *AUDIT], "text=one", label="stops"),
     # memory that follows its users under everything else
-    boot("4-kernels-parallel", ["test-memory-races", "test-fork-memory", "test-move 6 newcomers writers files", "test-stop 3",
+    boot("4-kernels-parallel", ["test-memory-races", "test-fork-memory", "test-move 6 readers newcomers beside writers files places", "test-stop 3",
                                 *STORMS, *AUDIT], "numa=nemo"),
     # and the same with faults that show accesses, whose records leak-tasks would count
     boot("4-kernels-parallel", ["test-memory-races", "test-fork-memory", "test-huge follows", "test-remap",

@@ -295,7 +295,9 @@ void stop_quiesce(struct thread *thread)
     struct stop_quiesced standing;
 
     spin_lock(&group->lock);
-    while (group->stopped && !thread_dying(thread)) {
+    /* A move that was ordered before it quiesces comes first: who has ordered it waits until the thread has moved or is
+     * known to be stopped, and is perhaps who is to continue it. */
+    while (group->stopped && !thread_dying(thread) && (thread->quiesced || (thread->due & THREAD_DUE_MOVE) == 0)) {
         thread->quiesced = true;
         if (stop_look_locked(group, &standing)) {
             spin_unlock(&group->lock);

@@ -204,6 +204,7 @@ BOOTS = [
     # a kernel that sends the others what no correct kernel sends; FRAME_RELEASE (43) and EVACUATE_ENTRIES (87) of frames that it has not got
     Boot("hostile 3-kernels", ("--cpus", "3", *SINGLE, "--append", "death=off"),
          (f"test-hostile {SEED} 10000", f"test-hostile {SEED} 6000 43", f"test-hostile {SEED} 3000 87")),
+    Boot("hostile 4-kernels", (*MACHINES["4-kernels"], "--append", "place=local"), ("test-hostile opens",)),
     # programs while kernels stop and start, and while all memory is audited
     boot("4-kernels-parallel", ["test-stop", "test-stop under test-filemap", "test-stop under test-content",
                                 "test-stop under test-zero busy", "test-stop under test-directory",
@@ -211,7 +212,7 @@ BOOTS = [
                                  "test-stop under test-replicate storm",
                                  "test-stop under test-move 6 files file-sharers file-cut", *AUDIT], "text=one", label="stops"),
     # memory that follows its users under everything else
-    boot("4-kernels-parallel", ["test-memory-races", "test-fork-memory", "test-move 6 newcomers writers files", "test-stop 3",
+    boot("4-kernels-parallel", ["test-memory-races", "test-fork-memory", "test-move 6 readers newcomers beside writers files places", "test-stop 3",
                                 *STORMS, *AUDIT], "numa=nemo"),
     # and the same with faults that show accesses, whose records leak-tasks would count
     boot("4-kernels-parallel", ["test-memory-races", "test-fork-memory", "test-huge follows", "test-remap",

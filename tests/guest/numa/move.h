@@ -41,6 +41,11 @@ long move_call(void *first, long count, const int *wanted, int *status, int flag
 void move_round(void *at, long count, long first, long step, int flags);
 /* Skips the test on a machine of one node, and returns true. */
 bool move_skip_one_node(void);
+/* From now on nobody but the test moves this process's pages: the option numa= may be a policy that does. For tests
+ * that count, or ask where a page is long after they have moved it. move_others lets the option's policy move them
+ * again. */
+void move_alone(void);
+void move_others(void);
 
 unsigned long move_mark_of(long page, long writer, unsigned long count);
 /* Writes the first marks to the pages at move_area; nothing has been written, seen or found wrong. */

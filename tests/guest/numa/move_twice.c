@@ -246,6 +246,7 @@ void move_test_places(void)
 {
     if (move_skip_one_node())
         return;
+    move_alone();
     many_places();
     kernels_go(1);
     many_places();
@@ -254,6 +255,7 @@ void move_test_places(void)
     prefix_again(true);
     file_again();
     kernels_go(0);
+    move_others();
 }
 
 static atomic_long *word_of(char *place, long page, int index)

@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "libc/kettle.h"
 #include "tests/guest/harness/several_kernels.h"
 #include "tests/guest/harness/spread_memory.h"
 #include "tests/guest/harness/tap.h"
@@ -113,6 +114,18 @@ void move_fill(void)
     }
 }
 
+void move_alone(void)
+{
+    if (tap_on_kettle())
+        MUST(kettle_numa(0, "none"));
+}
+
+void move_others(void)
+{
+    if (tap_on_kettle())
+        MUST(kettle_numa(0, "default"));
+}
+
 static bool begin(void)
 {
     move_area = (struct page *)(void *)spread_memory_map(PAGES, PRIVATE);
@@ -131,6 +144,7 @@ static void test_readers(void)
 
     if (move_skip_one_node() || !begin())
         return;
+    move_alone();
     for (int i = 0; i < READERS; i++) {
         threads[i].index = i;
         REQUIRE(thread_start(&threads[i], reader), "%s", strerror(errno));
@@ -157,6 +171,7 @@ static void test_readers(void)
     CHECK(atomic_load(&move_wrong) == 0, "%lu reads are wrong", atomic_load(&move_wrong));
     CHECK(audit_own(), "at the end");
     munmap(move_area, PAGES * PAGE);
+    move_others();
 }
 
 /* Reads pages that its kernel has not mapped yet. */
@@ -356,6 +371,7 @@ static void test_beside(void)
 
     if (move_skip_one_node() || kernels_count() < 2 || !begin())
         return;
+    move_alone();
     for (int i = 0; i < WRITERS + READERS; i++) {
         threads[i].index = i < WRITERS ? i : i - WRITERS;
         REQUIRE(thread_start(&threads[i], i < WRITERS ? writer_home : reader_away), "%s", strerror(errno));
@@ -391,6 +407,7 @@ static void test_beside(void)
     CHECK(audit_own(), "at the end");
     tap_note("%lu pages moved beside %lu writes, %lu of which waited, and no read", moved, all, waited);
     munmap(move_area, PAGES * PAGE);
+    move_others();
 }
 
 /* --- what else moves, and what does not --- */

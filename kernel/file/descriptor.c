@@ -12,25 +12,40 @@
 
 static struct descriptor *slot_locked(struct file_table *table, int64_t fd)
 {
-    return fd >= 0 && fd < (int64_t)table->size && table->slots[fd].file != NULL ? &table->slots[fd] : NULL;
+    return (uint64_t)fd < table->size && table->slots[fd].file != NULL ? &table->slots[fd] : NULL;
 }
 
-struct file *table_find(struct file_table *table, int64_t fd)
+/* table_find of FILE_WORKING_DIRECTORY or FILE_ROOT; no other negative FD has a file. */
+static __attribute__((noinline)) struct file *find_directory(struct file_table *table, int64_t fd)
 {
-    struct descriptor *slot;
     struct file *file = NULL;
 
-    table = fd == FILE_WORKING_DIRECTORY || fd == FILE_ROOT ? table->directories : table->descriptors;
+    table = table->directories;
     spin_lock(&table->lock);
-    slot = slot_locked(table, fd);
-    if (slot != NULL)
-        file = slot->file;
-    else if (fd == FILE_WORKING_DIRECTORY)
+    if (fd == FILE_WORKING_DIRECTORY)
         file = table->directory;
     else if (fd == FILE_ROOT)
         file = table->root;
     if (file != NULL)
         file_pin(file);
+    spin_unlock(&table->lock);
+    return file;
+}
+
+struct file *table_find(struct file_table *table, int64_t fd)
+{
+    const struct descriptor *slot;
+    struct file *file = NULL;
+
+    if (fd < 0)
+        return find_directory(table, fd);
+    table = table->descriptors;
+    spin_lock(&table->lock);
+    slot = slot_locked(table, fd);
+    if (slot != NULL) {
+        file = slot->file;
+        file_pin(file);
+    }
     spin_unlock(&table->lock);
     return file;
 }

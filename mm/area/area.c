@@ -4,7 +4,6 @@
 #include <stddef.h>
 
 #include "kernel/abi/errno.h"
-#include "kernel/lib/string.h"
 #include "mm/area/tree.h"
 #include "mm/frame/heap.h"
 
@@ -197,8 +196,7 @@ static struct area *area_make(const struct area_list *list, uint64_t start, uint
 {
     struct area *area = allocate(list, 0);
 
-    if (area != NULL) {
-        memset(area, 0, sizeof(*area));
+    if (area != NULL) { /* the insertion sets the rest */
         area->start = start;
         area->end = end;
         area->prot = prot;
@@ -249,19 +247,6 @@ static void area_drop(struct area_list *list, struct area *area)
     heap_free(area, sizeof(*area));
 }
 
-/* Allocates memory for a split at AT. *SPARE is NULL if AT lies inside no area, so that no split is needed. COMING: as
- * for allocate. -ENOMEM. */
-static int spare_for(const struct area_list *list, uint64_t at, uint32_t coming, struct area **spare)
-{
-    const struct area *area = area_find(list, at);
-
-    *spare = NULL;
-    if (area == NULL || area->start == at)
-        return 0;
-    *spare = allocate(list, coming);
-    return *spare != NULL ? 0 : -ENOMEM;
-}
-
 /* Splits AREA at AT, which lies inside it. SPARE becomes the upper part. */
 static void split(struct area_list *list, struct area *area, uint64_t at, struct area *spare)
 {
@@ -291,21 +276,16 @@ static inline struct area *join(struct area_list *list, struct area *area)
     return before != NULL && before->end == area->start && alike(before, area) ? append(list, before, area) : area;
 }
 
-/* Allocates memory for carve's split. *SPARE is NULL if no area extends beyond [START, END) on both sides. -ENOMEM. */
-static int spare_for_carve(const struct area_list *list, uint64_t start, uint64_t end, uint32_t coming,
-                           struct area **spare)
+/* True if AREA, which is area_next for START, extends beyond [START, END) on both sides. */
+static inline bool splits(const struct area *area, uint64_t start, uint64_t end)
 {
-    const struct area *area = area_find(list, start);
-
-    *spare = NULL;
-    return area != NULL && area->end > end ? spare_for(list, start, coming, spare) : 0;
+    return area != NULL && area->start < start && area->end > end;
 }
 
-/* Removes [START, END) from all areas, with SPARE from spare_for_carve. Returns the first area after END, or NULL. */
-static struct area *carve(struct area_list *list, uint64_t start, uint64_t end, struct area *spare)
+/* Removes [START, END) from all areas. AREA is area_next for START, and SPARE memory if it is split. Returns the first
+ * area after END, or NULL. */
+static struct area *carve(struct area_list *list, struct area *area, uint64_t start, uint64_t end, struct area *spare)
 {
-    struct area *area = area_next(list, start);
-
     if (spare != NULL)
         split(list, area, end, spare);
     if (area != NULL && area->start < start) {
@@ -329,43 +309,46 @@ static struct area *carve(struct area_list *list, uint64_t start, uint64_t end, 
 
 int area_remove(struct area_list *list, uint64_t start, uint64_t end)
 {
-    struct area *spare;
+    struct area *area, *spare = NULL;
 
     if (start >= end)
         return 0;
-    if (spare_for_carve(list, start, end, 0, &spare) != 0)
+    area = area_next(list, start);
+    if (splits(area, start, end) && (spare = allocate(list, 0)) == NULL)
         return -ENOMEM;
-    carve(list, start, end, spare);
+    carve(list, area, start, end, spare);
     return 0;
 }
 
 int area_remove_reserved(struct area_list *list, uint64_t start, uint64_t end, struct area *memory)
 {
-    const struct area *area = area_find(list, start);
-    bool splits = start < end && area != NULL && area->start < start && area->end > end;
+    struct area *area = area_next(list, start);
+    bool in_two = start < end && splits(area, start, end);
 
-    if (splits && !may_have(list, 1))
+    if (in_two && !may_have(list, 1))
         return -ENOMEM;
-    if (!splits)
+    if (!in_two)
         area_unreserve(memory);
     if (start < end)
-        carve(list, start, end, splits ? memory : NULL);
+        carve(list, area, start, end, in_two ? memory : NULL);
     return 0;
 }
 
 int area_set_backed(struct area_list *list, uint64_t start, uint64_t end, uint32_t prot, uint64_t backing)
 {
-    struct area *area, *behind, *spare;
+    struct area *area, *behind, *spare = NULL;
 
     if (start >= end)
         return 0;
+    behind = area_next(list, start);
     area = area_make(list, start, end, prot, backing);
-    if (area == NULL || spare_for_carve(list, start, end, 1, &spare) != 0) {
+    if (area == NULL || (splits(behind, start, end) && (spare = allocate(list, 1)) == NULL)) {
         heap_free(area, sizeof(*area));
         return -ENOMEM;
     }
     refer(list, backing, AREA_COMES);
-    behind = carve(list, start, end, spare);
+    if (behind != NULL && behind->start < end)
+        behind = carve(list, behind, start, end, spare);
     area_tree_insert(list, area, behind);
     if (behind != NULL)
         join(list, behind);

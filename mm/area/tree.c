@@ -12,24 +12,25 @@ static uint32_t height_of(const struct area *area)
     return area != NULL ? area->height : 0;
 }
 
-/* Computes AREA's height and widest gap from those of its children. */
-static inline void measure(struct area *area)
+/* Computes AREA's height and widest gap from those of its children. Returns by how much its higher child is higher than
+ * its lower one. */
+static inline int32_t measure(struct area *area)
 {
+    const struct area *lower = area->child[AREA_LOWER], *higher = area->child[AREA_HIGHER];
+    uint32_t lower_height = 0, higher_height = 0;
     uint64_t widest = area->gap;
-    uint32_t height = 0;
 
-    for (uint32_t side = AREA_LOWER; side <= AREA_HIGHER; side++) {
-        const struct area *child = area->child[side];
-
-        if (child == NULL)
-            continue;
-        if (child->height > height)
-            height = child->height;
-        if (child->widest > widest)
-            widest = child->widest;
+    if (lower != NULL) {
+        lower_height = lower->height;
+        widest = lower->widest > widest ? lower->widest : widest;
     }
-    area->height = height + 1;
+    if (higher != NULL) {
+        higher_height = higher->height;
+        widest = higher->widest > widest ? higher->widest : widest;
+    }
+    area->height = (lower_height > higher_height ? lower_height : higher_height) + 1;
     area->widest = widest;
+    return (int32_t)(higher_height - lower_height);
 }
 
 /* Puts NEW, which may be NULL, in OLD's place below OLD's parent. */
@@ -73,20 +74,15 @@ static struct area *rotate(struct area_list *list, struct area *top, uint32_t si
     return up;
 }
 
-/* Balances AREA, whose subtrees differ in height by two at most, so that they differ by one at most. Returns the root
- * of the subtree. */
-static struct area *balance(struct area_list *list, struct area *area)
+/* Balances AREA, whose child of SIDE is higher than the other one by two, so that its subtrees differ in height by one
+ * at most. Returns the root of the subtree. */
+static struct area *balance(struct area_list *list, struct area *area, uint32_t side)
 {
-    for (uint32_t side = AREA_LOWER; side <= AREA_HIGHER; side++) {
-        struct area *heavy = area->child[side];
+    struct area *heavy = area->child[side];
 
-        if (height_of(heavy) <= height_of(area->child[!side]) + 1)
-            continue;
-        if (height_of(heavy->child[!side]) > height_of(heavy->child[side]))
-            rotate(list, heavy, side);
-        return rotate(list, area, !side);
-    }
-    return area;
+    if (height_of(heavy->child[!side]) > height_of(heavy->child[side]))
+        rotate(list, heavy, side);
+    return rotate(list, area, !side);
 }
 
 /* Updates measures and balance from AREA, whose gap or children have changed, up to the root. An area's stored height
@@ -97,9 +93,10 @@ static void settle(struct area_list *list, struct area *area)
     for (; area != NULL; area = area->parent) {
         uint32_t height = area->height;
         uint64_t widest = area->widest;
+        int32_t leans = measure(area);
 
-        measure(area);
-        area = balance(list, area);
+        if (leans < -1 || leans > 1)
+            area = balance(list, area, leans > 0 ? AREA_HIGHER : AREA_LOWER);
         if (area->height == height && area->widest == widest)
             break;
     }

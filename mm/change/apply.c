@@ -145,11 +145,17 @@ static inline __attribute__((always_inline)) int rewritten(struct space *space, 
     return rewrite->pending ? SPACE_PENDING : 0;
 }
 
-/* Rewrites the entries of [START, END) table by table, or in smaller steps if frames are freed. */
+/* Rewrites the entries of [START, END) table by table, or in smaller steps if frames are freed. Most ranges are one
+ * step, for which no table is searched beforehand. */
 static void rewrite_tables_locked(struct space *space, uint64_t start, uint64_t end, struct rewrite *rewrite)
 {
     uint64_t step = rewrite->freeing != NULL ? SETTLED_AT_ONCE : LEAF_SIZE, stop;
 
+    if (end - start <= step && start / LEAF_SIZE == (end - 1) / LEAF_SIZE) {
+        paging_visit(&space->tables, start, end, rewrite_entry, rewrite);
+        count_locked(space, rewrite);
+        return;
+    }
     for (uint64_t at = start; space_next_pages_locked(space, &at, end, step, &stop); at = stop) {
         if (at != start) {
             count_locked(space, rewrite);
@@ -172,10 +178,10 @@ static int rewrite_range_locked(struct space *space, uint64_t start, uint64_t en
 
     if (kind == REWRITE_FREE)
         rewrite.freeing = freeing_begin(&freeing, space, start);
-    if (only != NULL && *only != 0) /* the fast path of a change of one page */
-        rewrite_entry(&rewrite, start, only, PAGE_SIZE);
-    else
+    if (only == NULL)
         rewrite_tables_locked(space, start, end, &rewrite);
+    else if (*only != 0) /* the fast path of a change of one page */
+        rewrite_entry(&rewrite, start, only, PAGE_SIZE);
     return rewritten(space, &rewrite, start, end);
 }
 

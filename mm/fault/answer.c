@@ -42,10 +42,10 @@ static void take_spare_locked(struct space *space, uint64_t page, const uint64_t
     got->kind = SPACE_TAKEN;
 }
 
-/* Adds runs of pages around PAGE, in its table and area and up to the nearest leases, unless a lock request overlaps
- * that range. */
-static void add_runs_locked(const struct space *space, uint64_t page, const struct area *area, uint32_t most,
-                            struct msg_space_got *got)
+/* Adds runs of pages around PAGE, whose entry is ENTRY, in its table and area and up to the nearest leases, unless a
+ * lock request overlaps that range. */
+static void add_runs_locked(const struct space *space, uint64_t page, const uint64_t *entry, const struct area *area,
+                            uint32_t most, struct msg_space_got *got)
 {
     uint64_t start = page & ~(LEAF_SIZE - 1), end = start + LEAF_SIZE;
 
@@ -56,9 +56,11 @@ static void add_runs_locked(const struct space *space, uint64_t page, const stru
     if (end > area->end)
         end = area->end;
     lease_clip_locked(space, page, &start, &end);
-    if (!space_locking->taken_locked(space, start, end))
-        got->runs = (uint8_t)space_runs_list_locked(space, page, start, end, got->cow != 0, got->run + got->backed,
-                                                    most);
+    if (space_locking->taken_locked(space, start, end))
+        return;
+    got->runs = (uint8_t)space_runs_list_locked(entry, page, start, end, got->cow != 0, got->run + got->backed, most);
+    if (got->runs == 1 && SPACE_RUN_LENGTH(space_got_runs(got)[0]) == 1)
+        got->runs = 0; /* the page alone, which the asker maps in any case */
 }
 
 /* The order of the largest aligned block of pages around PAGE that lies in AREA and in one table. */
@@ -296,7 +298,7 @@ static void answer_locked(struct space *space, const struct msg_space_get *ask, 
     if (got->backed != 0 && (runs == SPACE_RUNS_SHORT || runs == SPACE_RUNS_MAX))
         runs--; /* the backing has the place of one */
     if (runs != 0 && around_may_come(area))
-        add_runs_locked(space, page, area, runs, got);
+        add_runs_locked(space, page, entry, area, runs, got);
 }
 
 /* Checks M and puts the answer into GOT. 0 or a negative errno. */

@@ -50,14 +50,14 @@ static uint32_t run_start(const uint64_t *leaf, uint32_t index, uint32_t start, 
     return index;
 }
 
-uint32_t space_runs_list_locked(const struct space *space, uint64_t page, uint64_t start, uint64_t end, bool copied,
+uint32_t space_runs_list_locked(const uint64_t *entry, uint64_t page, uint64_t start, uint64_t end, bool copied,
                                 uint64_t *runs, uint32_t most)
 {
     uint64_t cow = copied ? PAGING_SOFT_COW : 0, zeros = zero_page_frame();
-    const uint64_t *leaf = paging_look(&space->tables, page & ~(LEAF_SIZE - 1));
     uint32_t last = paging_index(end - 1) + 1, at = paging_index(page), count = 0, stop;
+    const uint64_t *leaf = entry - at;
 
-    if (leaf == NULL || !may_go_along(leaf[at], cow, zeros))
+    if (!may_go_along(*entry, cow, zeros))
         return 0;
     at = run_start(leaf, at, paging_index(start), zeros);
     while (count < most && at < last) {

@@ -155,13 +155,14 @@ static void *small_take(uint32_t number, bool sure)
 static void small_free(uint32_t number, struct free_object *object)
 {
     struct class *class = &classes[number];
+    struct free_object *head = object;
     uint64_t frame = frame_of(object);
     uint16_t *note = frame_note(frame);
     uint32_t used;
 
+    spin_lock(&lock);
     if (*note >> NOTE_CLASS_SHIFT != number || (*note & NOTE_USED) == 0)
         panic("mm: object %p freed with another size, or twice", (void *)object);
-    spin_lock(&lock);
     used = (*note & NOTE_USED) - 1u;
     class->free++;
     counts.small--;
@@ -170,19 +171,16 @@ static void small_free(uint32_t number, struct free_object *object)
         list_prepend(&class->frames, &object->node);
         note_set(note, number, object, used);
     } else {
-        struct free_object *head = head_of(frame, *note);
-
+        head = head_of(frame, *note);
         object->next = head->next;
         head->next = object;
         (*note)--;
     }
     if (used == 0) {
-        struct list *node = &head_of(frame, *note)->node;
-
-        list_remove(node);
+        list_remove(&head->node);
         if (class->empty == 0) {
             class->empty++;
-            list_append(&class->frames, node);
+            list_append(&class->frames, &head->node);
         } else {
             class->free -= per_frame(number);
             counts.small_frames--;

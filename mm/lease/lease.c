@@ -319,7 +319,7 @@ void lease_clip_locked(const struct space *space, uint64_t page, uint64_t *start
 {
     const struct lease *above, *below;
 
-    if (lease_map_empty(&space->leases.map))
+    if (lease_map_empty(&space->leases.map) || lease_map_gap(&space->leases.map, *start, *end))
         return;
     above = lease_map_next(&space->leases.map, page);
     below = lease_map_before(&space->leases.map, above);

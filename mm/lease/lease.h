@@ -90,11 +90,17 @@ uint64_t lease_lowest_locked(const struct space *space, uint64_t start, uint64_t
 void lease_clip_locked(const struct space *space, uint64_t page, uint64_t *start, uint64_t *end);
 /* The home removes its own leases of the range, so that the range is shared. */
 void lease_share_locked(struct space *space, uint64_t start, uint64_t end);
+int lease_wait_some_locked(struct space *space, struct space_range range, lease_done done, void *context,
+                           struct lease_recall **start);
 /* Removes the home's own leases of RANGE. If other kernels have leases of a part of it, returns 1: the caller passes
  * *START, recalls that begin, to lease_recall after it has released the lock, and DONE is called when the recalls are
  * over. 0: there is nothing to wait for; -ENOMEM. */
-int lease_wait_locked(struct space *space, struct space_range range, lease_done done, void *context,
-                      struct lease_recall **start);
+static inline int lease_wait_locked(struct space *space, struct space_range range, lease_done done, void *context,
+                                    struct lease_recall **start)
+{
+    *start = NULL;
+    return lease_map_empty(&space->leases.map) ? 0 : lease_wait_some_locked(space, range, done, context, start);
+}
 void lease_recall(struct lease_recall *start);
 /* Waits until no other kernel has a lease of RANGE. 0: there was none; 1: it has waited; -ENOMEM. Tasks only. */
 int lease_await(struct space *space, struct space_range range);

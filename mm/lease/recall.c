@@ -129,14 +129,11 @@ static struct lease_recall *begin_locked(struct space *space, struct lease_wait 
     return start;
 }
 
-int lease_wait_locked(struct space *space, struct space_range range, lease_done done, void *context,
-                      struct lease_recall **start)
+int lease_wait_some_locked(struct space *space, struct space_range range, lease_done done, void *context,
+                           struct lease_recall **start)
 {
     struct lease_wait *wait;
 
-    *start = NULL;
-    if (lease_map_empty(&space->leases.map))
-        return 0;
     lease_share_locked(space, range.start, range.end);
     if (lease_others_locked(space, range.start, range.end) == NULL)
         return 0;

@@ -143,7 +143,7 @@ static void note_release_locked(struct space *space, const struct space_lock *lo
     sharers_clear(&space->sharers, start, end);
 }
 
-static void remove_locked(struct space *space, struct space_lock *lock, uint32_t *notice)
+static inline void remove_locked(struct space *space, struct space_lock *lock, uint32_t *notice)
 {
     __atomic_fetch_sub(&requests, 1, __ATOMIC_RELAXED);
     list_remove(&lock->home.node);
@@ -192,7 +192,8 @@ static void recalled(void *context, int error)
 /* Queues the request LOCK of KERNEL. True: it is granted. False with LOCK->error 0: it has to wait, and
  * LOCK->home.start has the recalls that the caller must begin, if not NULL. False with LOCK->error set: it is refused
  * and not queued. */
-static bool begin_locked(struct space *space, struct space_lock *lock, uint32_t kernel)
+static inline __attribute__((always_inline)) bool begin_locked(struct space *space, struct space_lock *lock,
+                                                               uint32_t kernel)
 {
     int recalls = 0;
 
@@ -265,12 +266,18 @@ static void home_end_locked(struct space *space, struct space_lock *lock, uint32
         remove_locked(space, lock, notice);
 }
 
-static void home_notify(struct space *space, const struct space_lock *lock)
+/* The release of LOCK, which the home, another kernel, has granted. */
+static __attribute__((noinline)) void tell_home(const struct space *space, const struct space_lock *lock)
 {
     struct msg_space_lock free = {space->id, lock->range.start | lock->outcome, lock->range.end};
 
+    msg_notify(space->home, MSG_SPACE_UNLOCK, &free, sizeof(free));
+}
+
+static void home_notify(struct space *space, const struct space_lock *lock)
+{
     if (space->home != instance.kernel)
-        msg_notify(space->home, MSG_SPACE_UNLOCK, &free, sizeof(free));
+        tell_home(space, lock);
     else if (lock->keeps)
         lease_resume(space);
 }

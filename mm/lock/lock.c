@@ -26,7 +26,9 @@ static struct space_range wide(struct space_range range)
     return space_ranges || range.end - range.start <= PAGE_SIZE ? range : SPACE_HEAVY;
 }
 
-static int acquire(struct space *space, struct space_range range, bool keeps, bool tries, struct space_lock *lock)
+/* KEEPS and TRIES are constants. */
+static inline __attribute__((always_inline)) int acquire(struct space *space, struct space_range range, bool keeps,
+                                                         bool tries, struct space_lock *lock)
 {
     bool granted;
     int error;
@@ -41,7 +43,7 @@ static int acquire(struct space *space, struct space_range range, bool keeps, bo
         return -EAGAIN;
     }
     space->slow++;
-    space_count_lock_locked(space, lock->range);
+    space_count_lock_locked(&space->stats, lock->range);
     granted = space_locking->begin_locked(space, lock);
     spin_unlock(&space->lock);
     if (granted)

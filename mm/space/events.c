@@ -63,18 +63,6 @@ void space_count_answer_locked(struct space *space, uint32_t kind, bool file)
         ++*(file ? &stats->area_file : &stats->area_anonymous);
 }
 
-void space_count_lock_locked(struct space *space, struct space_range range)
-{
-    struct space_stats *stats = &space->stats;
-
-    if (range.end - range.start <= PAGE_SIZE)
-        stats->page_locks++;
-    else if (range.end == SPACE_HEAVY.end)
-        stats->heavy_locks++;
-    else
-        stats->range_locks++;
-}
-
 void space_count_wait_locked(struct space *space, struct space_range range)
 {
     struct space_stats *stats = &space->stats;

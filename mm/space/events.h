@@ -29,8 +29,17 @@ uint32_t space_stats_text(const struct space_stats *stats, uint32_t *from, char 
 /* Counts an answer of KIND (enum space_answer, not BUSY) to a question about a page. FILE: its area is backed by a
  * file. */
 void space_count_answer_locked(struct space *space, uint32_t kind, bool file);
-/* Count a request for the distributed lock of RANGE, and a request that had to wait. */
-void space_count_lock_locked(struct space *space, struct space_range range);
+/* Counts a request for the distributed lock of RANGE. */
+static inline void space_count_lock_locked(struct space_stats *stats, struct space_range range)
+{
+    if (range.end - range.start <= PAGE_SIZE)
+        stats->page_locks++;
+    else if (range.end == SPACE_HEAVY.end)
+        stats->heavy_locks++;
+    else
+        stats->range_locks++;
+}
+/* Counts such a request that has to wait. */
 void space_count_wait_locked(struct space *space, struct space_range range);
 
 /* Registers the boot option events=on, with which a space that ends here writes its counters to the log. */

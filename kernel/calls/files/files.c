@@ -324,7 +324,7 @@ static inline __attribute__((always_inline)) bool transfer_near(int64_t fd, uint
         *result = move_out(file, address, size, at);
     }
     file_unpin(file);
-    return *result != NOT_NEAR && *result != -EPIPE && *result != -FILE_WHO;
+    return *result >= 0 || (*result != NOT_NEAR && *result != -EPIPE && *result != -FILE_WHO);
 }
 
 static __attribute__((noinline)) int64_t transfer_one(const struct call *c, int64_t at, bool reading)

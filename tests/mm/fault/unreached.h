@@ -201,10 +201,10 @@ void space_name_frame(uint64_t frame, uint64_t backing)
     CHECK(false);
 }
 
-uint32_t space_runs_list_locked(const struct space *space, uint64_t page, uint64_t start, uint64_t end, bool copied,
+uint32_t space_runs_list_locked(const uint64_t *entry, uint64_t page, uint64_t start, uint64_t end, bool copied,
                                 uint64_t *runs, uint32_t most)
 {
-    (void)space;
+    (void)entry;
     (void)page;
     (void)start;
     (void)end;

@@ -289,6 +289,7 @@ void exit_run(struct work *work)
 {
     struct group *group = container_of(work, struct group, work);
 
+    kill_threads(group);
     exit_kill_round(group);
     futex_forget_all_robust(group);
     release_files(group);

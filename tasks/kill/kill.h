@@ -40,5 +40,7 @@ void kill_begin(struct group *group, uint32_t status, bool killed);
 /* Makes THREAD, or every thread of GROUP on this kernel, check whether it is to die. The group's lock is held. */
 void kill_thread_locked(struct thread *thread);
 void kill_threads_locked(struct group *group);
+/* The same of every thread, in slices, without the lock: GROUP is ending, so none is added. Tasks only. */
+void kill_threads(struct group *group);
 
 #endif

@@ -35,6 +35,7 @@ struct group {
     void *files;             /* [g] at the home: descriptors, owned by kernel/file; other processes may share them */
 
     struct list threads;       /* [g] threads on this kernel, present and shadow */
+    uint32_t kill_round;       /* [g] number of the latest walk that kills them (tasks/kill) */
     struct list arrivals;      /* [g] threads that wait until this kernel has joined */
     uint32_t *made;            /* [g] number of threads that began here, by the kernel they are on; NULL: not counted */
     struct watch_source moves; /* counts arrivals and departures of threads here */

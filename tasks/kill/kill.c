@@ -68,6 +68,33 @@ void kill_threads(struct group *group)
     spin_unlock(&group->lock);
 }
 
+static void run_kill(struct work *work)
+{
+    struct group *group = container_of(work, struct group, kill_work);
+
+    spin_lock(&group->lock);
+    group->kill_submitted = false;
+    spin_unlock(&group->lock);
+    kill_threads(group);
+    group_put(group);
+}
+
+void kill_threads_soon(struct group *group)
+{
+    bool submit;
+
+    spin_lock(&group->lock);
+    submit = kill_some_locked(group, ++group->kill_round) && !group->kill_submitted;
+    group->kill_submitted |= submit;
+    if (submit)
+        group->kill_work = (struct work){.run = run_kill};
+    spin_unlock(&group->lock);
+    if (!submit)
+        return;
+    group_get(group);
+    work_submit(&group->kill_work);
+}
+
 /* At the home. A worker does the rest, because it has to wait for other kernels, and kills all but the first threads,
  * in slices; while exec is removing the other threads, nobody else would. Without KILLED the call has no effect
  * while exec is removing the other threads: it comes from one of these threads, which are about to die anyway. */

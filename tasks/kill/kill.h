@@ -42,5 +42,7 @@ void kill_thread_locked(struct thread *thread);
 void kill_threads_locked(struct group *group);
 /* The same of every thread, in slices, without the lock: GROUP is ending, so none is added. Tasks only. */
 void kill_threads(struct group *group);
+/* The same on a member, for a handler, which kills the first of them itself. */
+void kill_threads_soon(struct group *group);
 
 #endif

@@ -9,6 +9,7 @@
 #include "kernel/file/wire.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
+#include "msg/slice.h"
 
 static struct descriptor *slot_locked(struct file_table *table, int64_t fd)
 {
@@ -317,6 +318,7 @@ static int64_t close_some(struct file_table *table, const struct closing *closin
             table_let_go(own, file);
         else
             file_close(file);
+        slice_check();
         spin_lock(&table->lock);
     }
     spin_unlock(&table->lock);

@@ -133,20 +133,22 @@ void file_publish(struct file *file)
 void file_each(void (*each)(struct file *file, void *context), void *context)
 {
     for (uint32_t i = 0; i < BUCKETS; i++) {
-        list_for_each(node, &files[i])
+        list_for_each(node, &files[i]) {
             each(container_of(node, struct file, node), context);
+            slice_check();
+        }
     }
 }
 
-/* The file after FILE in BUCKET, or the first if FILE is NULL or has been closed, with a pin. NULL: there is none. */
-static struct file *next_pinned(const struct list *bucket, const struct file *file)
+/* The file after FILE in LIST, or the first if FILE is NULL or has been closed, with a pin. NULL: there is none. */
+static struct file *next_pinned(const struct list *list, const struct file *file)
 {
     struct file *next = NULL;
     const struct list *node;
 
     spin_lock(&files_lock);
-    node = file == NULL || list_empty(&file->node) ? bucket->next : file->node.next;
-    if (node != bucket) {
+    node = file == NULL || list_empty(&file->node) ? list->next : file->node.next;
+    if (node != list) {
         next = container_of(node, struct file, node);
         file_pin(next);
     }
@@ -154,26 +156,27 @@ static struct file *next_pinned(const struct list *bucket, const struct file *fi
     return next;
 }
 
+static void each_pinned(const struct list *list, void (*each)(struct file *file, void *context), void *context)
+{
+    struct file *next, *file = next_pinned(list, NULL);
+
+    for (; file != NULL; file = next) {
+        each(file, context);
+        next = next_pinned(list, file);
+        file_unpin(file);
+        slice_check();
+    }
+}
+
 void file_each_pinned(void (*each)(struct file *file, void *context), void *context)
 {
-    for (uint32_t i = 0; i < BUCKETS; i++) {
-        struct file *next, *file = next_pinned(&files[i], NULL);
-
-        for (; file != NULL; file = next) {
-            each(file, context);
-            next = next_pinned(&files[i], file);
-            file_unpin(file);
-            slice_check();
-        }
-    }
+    for (uint32_t i = 0; i < BUCKETS; i++)
+        each_pinned(&files[i], each, context);
 }
 
 void file_proxies_each(void (*each)(struct file *file, void *context), void *context)
 {
-    spin_lock(&files_lock);
-    list_for_each(node, &proxies)
-        each(container_of(node, struct file, node), context);
-    spin_unlock(&files_lock);
+    each_pinned(&proxies, each, context);
 }
 
 void file_free(struct file *file)

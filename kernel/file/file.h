@@ -180,13 +180,14 @@ struct file *file_create_proxy(uint32_t kernel, uint64_t id);
  * memory. */
 struct file *file_make(const struct file_kind *kind, uint64_t id);
 void file_publish(struct file *file);
-/* Calls EACH, which may wait, for every open file of this kernel. Without a lock: the caller ensures that no file is
- * opened or closed meanwhile (programs are quiesced). */
+/* Calls EACH, which may wait, for every open file of this kernel, in slices. Without a lock: the caller ensures that no
+ * file is opened or closed meanwhile (programs are quiesced, and nothing that they have begun is left to a worker).
+ * Tasks only. */
 void file_each(void (*each)(struct file *file, void *context), void *context);
 /* The same where files are closed meanwhile, by EACH or by messages: the file has a pin while EACH, which may wait, is
  * called. EACH may be called for a file more than once. Tasks only. */
 void file_each_pinned(void (*each)(struct file *file, void *context), void *context);
-/* The same for every proxy of this kernel, at any time: with the lock, so EACH must not wait or open or close files. */
+/* As file_each_pinned, for every proxy of this kernel. */
 void file_proxies_each(void (*each)(struct file *file, void *context), void *context);
 /* The open file ID of this kernel with a pin, or NULL. */
 struct file *file_find(uint64_t id);

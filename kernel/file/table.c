@@ -10,6 +10,7 @@
 #include "kernel/file/wire.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
+#include "msg/slice.h"
 #include "tasks/process/group.h"
 
 #define FIRST_SLOTS 32u
@@ -44,6 +45,7 @@ void file_table_unlock(struct file_table *table)
             file_unlock(file->kernel, file->id, table->process);
         if (file != NULL)
             file_unpin(file);
+        slice_check();
     }
 }
 
@@ -63,6 +65,7 @@ void file_table_free(void *files)
     for (uint32_t fd = 0; fd < table->size; fd++) {
         if (table->slots[fd].file != NULL)
             table_let_go(table, table->slots[fd].file);
+        slice_check();
     }
     if (table->directory != NULL)
         file_close(table->directory);

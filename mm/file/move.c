@@ -23,6 +23,7 @@
 #include "mm/frame/reference.h"
 #include "msg/message.h"
 #include "msg/request/call.h"
+#include "msg/slice.h"
 
 #define MOVE_PAGES 64u /* at most */
 
@@ -262,6 +263,7 @@ void file_move_lost(uint32_t kernel)
         spin_unlock(&lock);
         if (lost != NULL)
             end_pages(lost, pages, 0);
+        slice_check();
     } while (lost != NULL);
 }
 

@@ -11,6 +11,7 @@
 #include "mm/frame/heap.h"
 #include "mm/frame/object_page.h"
 #include "mm/frame/reference.h"
+#include "msg/slice.h"
 
 static const struct file_objects *objects; /* [i] NULL: there are none */
 
@@ -94,14 +95,18 @@ bool file_object_move_end(uint64_t backing, uint64_t frame, struct frame_referen
 
 void file_objects_replace(uint64_t (*copy_of)(const void *context, uint64_t frame), const void *context)
 {
-    if (objects != NULL)
-        objects->replace(copy_of, context);
+    struct object_place place = {0};
+
+    while (objects != NULL && objects->replace(&place, copy_of, context))
+        slice_check();
 }
 
 void file_objects_lose(uint32_t kernel)
 {
-    if (objects != NULL)
-        objects->lose(kernel);
+    struct object_place place = {0};
+
+    while (objects != NULL && objects->lose(&place, kernel))
+        slice_check();
 }
 
 uint64_t file_object_resident(uint64_t backing, uint32_t count)

@@ -28,7 +28,7 @@ struct object_place {
     uint32_t part;
     uint64_t object, page; /* OBJECT < 2^32 */
 };
-#define FILE_FRAMES_AT_ONCE 512u
+#define FILE_FRAMES_AT_ONCE 128u
 
 /* The functions of this kernel's objects. None of them waits; they may be called under locks of spaces. */
 struct file_objects {
@@ -64,12 +64,12 @@ struct file_objects {
      * From the first call to the last, all programs are quiesced, and nothing that they have begun is left to a worker:
      * no object goes. False: there are no more. */
     bool (*some)(struct object_place *place, void (*each)(uint64_t frame, void *context), void *context);
-    /* All programs are quiesced. Each frame of another kernel for which COPY_OF returns another one is replaced by
-     * that.
+    /* Of the next frames, likewise, each of another kernel for which COPY_OF returns another one is replaced by that.
      */
-    void (*replace)(uint64_t (*copy_of)(const void *context, uint64_t frame), const void *context);
-    /* KERNEL has died, and its memory with it. All programs are quiesced. */
-    void (*lose)(uint32_t kernel);
+    bool (*replace)(struct object_place *place, uint64_t (*copy_of)(const void *context, uint64_t frame),
+                    const void *context);
+    /* KERNEL has died, and its memory with it: pages among the next ones that are there are lost. */
+    bool (*lose)(struct object_place *place, uint32_t kernel);
     /* Changes the number of grants of the object to KERNEL by MORE. STAMPS: those of KERNEL's attached areas, or NULL.
      * -ENXIO, -ENOMEM: not counted. */
     int (*hold)(uint32_t object, uint32_t kernel, int64_t more, const struct file_stamps *stamps);
@@ -93,6 +93,7 @@ bool file_object_move_end(uint64_t backing, uint64_t frame, struct frame_referen
 /* 0 if the object is not this kernel's. Any context. */
 uint64_t file_object_resident(uint64_t backing, uint32_t count);
 int file_object_hold(uint64_t backing, uint32_t kernel, int64_t more, const struct file_stamps *stamps);
+/* As above for all frames, in slices. Tasks only. */
 void file_objects_replace(uint64_t (*copy_of)(const void *context, uint64_t frame), const void *context);
 void file_objects_lose(uint32_t kernel);
 bool file_objects_some(struct object_place *place, void (*each)(uint64_t frame, void *context), void *context);

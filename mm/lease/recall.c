@@ -18,10 +18,8 @@
 #include "msg/request/call.h"
 #include "msg/request/long_answer.h"
 
-#define ROOM (LONG_ANSWER_MAX - sizeof(struct msg_space_recalled))
-#define PAGES_A_PART 256u /* of a reply: a bound, because handlers fill it in and apply it */
-#define AREAS_A_PART 256u
-#define LOOK_MAX 64u /* leases that a wait with a recall under way looks at in one step, because handlers do it */
+#define TABLES_A_PART 64u /* page tables that a handler looks through for a part of an answer */
+#define LOOK_MAX 64u      /* leases that a wait with a recall under way looks at in one step, because handlers do it */
 
 /* A recall of one lease, which has begun and is not over. */
 struct lease_recall {
@@ -189,8 +187,7 @@ static int note_locked(struct space *space, uint32_t holder, const struct msg_sp
 
 static bool answer_valid(const struct lease_recall *recall, const struct msg_space_recalled *answer, int length)
 {
-    return length >= (int)sizeof(*answer) && answer->areas <= ROOM / sizeof(struct msg_space_area) &&
-           answer->pairs <= ROOM / sizeof(struct msg_space_pair) &&
+    return length >= (int)sizeof(*answer) && answer->areas <= RECALLED_AREAS && answer->pairs <= RECALLED_PAGES &&
            (size_t)length == sizeof(*answer) + answer->areas * sizeof(struct msg_space_area) +
                                  answer->pairs * sizeof(struct msg_space_pair) &&
            ((answer->start | answer->end) & (PAGE_SIZE - 1)) == 0 && answer->start <= recall->ask.start &&
@@ -389,18 +386,23 @@ static void add_area(struct msg_space_recalled *out, uint64_t start, uint64_t en
         .start = start, .end = end, .prot = area->prot, .backing = area_backing_at(area, start)};
 }
 
-/* Adds the pages with an owning entry in [START, END), as many as fit; OUT->next is where to continue. */
+/* Adds the pages with an owning entry in [START, END), as many as fit, of TABLES_A_PART page tables at most; OUT->next
+ * is where to continue. */
 static void add_pages_locked(struct space *space, uint64_t start, uint64_t end, struct msg_space_recalled *out)
 {
     struct msg_space_area *areas = (struct msg_space_area *)(out + 1);
     struct msg_space_pair *pairs = (struct msg_space_pair *)(areas + out->areas);
-    uint64_t room = PAGES_A_PART;
+    uint32_t tables = 0;
     const uint64_t *leaf;
 
     for (uint64_t va = start; (leaf = paging_next_leaf_look(&space->tables, &va, end)) != NULL; va += LEAF_SIZE) {
         uint32_t first = va < start ? paging_index(start) : 0;
         uint32_t last = end - va < LEAF_SIZE ? paging_index(end) : LEAF_ENTRIES;
 
+        if (tables++ == TABLES_A_PART) {
+            out->next = va;
+            return;
+        }
         for (uint32_t i = first; (i = paging_next_used(leaf, i, last)) < last; i++) {
             uint64_t page = va + i * PAGE_SIZE, frame = leaf[i] & PAGING_FRAME;
 
@@ -408,7 +410,7 @@ static void add_pages_locked(struct space *space, uint64_t start, uint64_t end, 
                 out->pending = 1;
             if ((leaf[i] & PAGING_SOFT_OWNING) == 0 || (leaf[i] & PAGING_SOFT_PENDING_FREE) != 0)
                 continue;
-            if (out->pairs == room) {
+            if (out->pairs == RECALLED_PAGES) {
                 out->next = page;
                 return;
             }
@@ -427,7 +429,7 @@ static void list_locked(struct space *space, uint64_t from, struct msg_space_rec
 
     for (const struct area *area = area_next(&space->areas, from); area != NULL && area->start < end;
          area = area_after(&space->areas, area)) {
-        if (out->areas == AREAS_A_PART) {
+        if (out->areas == RECALLED_AREAS) {
             out->next = end = area->start;
             break;
         }

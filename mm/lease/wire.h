@@ -24,6 +24,8 @@ struct msg_space_recall {
 /* The reply. AREAS times struct msg_space_area and PAIRS times struct msg_space_pair follow; a pair for each page with
  * an owning entry, its page with SPACE_PAIR_COW if the entry is copy-on-write. */
 #define SPACE_PAIR_COW 1ull
+#define RECALLED_AREAS 48u /* in a part of the reply, at most: handlers list and record a part at once */
+#define RECALLED_PAGES 96u
 struct msg_space_recalled {
     uint64_t start, end; /* the range that the holder gives up */
     uint64_t next;       /* where to continue, or 0: this is the last part */

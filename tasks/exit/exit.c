@@ -289,6 +289,7 @@ void exit_run(struct work *work)
 {
     struct group *group = container_of(work, struct group, work);
 
+    kill_threads(group);
     exit_kill_round(group);
     futex_forget_all_robust(group);
     release_files(group);
@@ -381,13 +382,13 @@ static void handle_group_kill(const struct msg *m)
     note_parts_locked(group, message);
     none = group->count == 0;
     group->kill_waits = !none;
-    if (!none)
-        kill_threads_locked(group);
     spin_unlock(&group->lock);
-    if (none)
+    if (none) {
         answer_killed(group);
-    else
+    } else {
+        kill_threads_soon(group);
         group_put(group);
+    }
 }
 
 static void run_free(struct work *work)

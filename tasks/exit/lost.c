@@ -14,6 +14,7 @@
 #include "mm/file/move.h"
 #include "mm/life/life.h"
 #include "mm/space/space.h"
+#include "msg/slice.h"
 #include "tasks/family/children.h"
 #include "tasks/futex/futex.h"
 #include "tasks/kill/kill.h"
@@ -73,7 +74,9 @@ static uint64_t end_orphan(struct group *group)
 
     spin_lock(&group->lock);
     __atomic_store_n(&group->exiting, true, __ATOMIC_SEQ_CST);
-    kill_threads_locked(group);
+    spin_unlock(&group->lock);
+    kill_threads(group);
+    spin_lock(&group->lock);
     count = group->count + group->pins;
     spin_unlock(&group->lock);
     return count;
@@ -98,6 +101,7 @@ static bool end_group(struct group *group, void *context)
     struct losing *losing = context;
     uint32_t status;
 
+    slice_check();
     if (group->home == losing->kernel) {
         losing->left += end_orphan(group);
         return true;
@@ -149,6 +153,7 @@ static bool free_orphan(struct group *group, void *context)
     const struct losing *losing = context;
     struct space *space = NULL;
 
+    slice_check();
     if (group->home != losing->kernel)
         return true;
     spin_lock(&group->lock);
@@ -202,6 +207,7 @@ static bool count_left(struct group *group, void *context)
 {
     struct losing *losing = context;
 
+    slice_check();
     losing->left += group->home == losing->kernel || status_for(group, losing->kernel) != 0;
     return true;
 }

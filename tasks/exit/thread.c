@@ -5,6 +5,7 @@
  * group's live threads. */
 #include "kernel/instance/instance.h"
 #include "msg/channel.h"
+#include "msg/slice.h"
 #include "tasks/exit/exit.h"
 #include "tasks/exit/internal.h"
 #include "tasks/futex/donation/donation.h"
@@ -38,6 +39,7 @@ void exit_killed(void)
 {
     const struct thread *thread = thread_current();
 
+    slice_check(); /* thousands of threads may die one after the other */
     /* The state of a shadow, and the locks it holds, are on another kernel. The thread's clear_child_tid is cleared
      * only for a pin, whose host goes on using the memory: threads of a group do not all die at the same moment, and a
      * thread library may use this word as a lock, so a cleared word would mislead the threads that still run. */

@@ -489,6 +489,7 @@ static bool lose(struct group *group, void *context)
     struct bereft bereft;
     struct child child;
 
+    slice_check();
     if (group->process == NULL)
         return true;
     while (find_child(group, &place, is_lost, 1ull << kernel, &child)) {
@@ -496,6 +497,7 @@ static bool lose(struct group *group, void *context)
         bereft = kept_with(group, &child);
         children_event(group, &call, &result);
         look_later(&bereft);
+        slice_check();
         if (group_exiting(group)) /* it has stored nothing, and gives its children away itself */
             break;
     }
@@ -569,6 +571,7 @@ static bool report_again(struct group *group, void *context)
     struct again *again = context;
     int error = process_ended_again(group);
 
+    slice_check();
     if (error == 0 && group->process != NULL)
         error = settle_promised(group, again->lost);
     if (error != 0)

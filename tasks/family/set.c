@@ -22,8 +22,10 @@
 #include "tasks/sched/sched.h"
 #include "tasks/signal/signal.h"
 
-#define LATER_KEPT 64u      /* entries for when there is no memory */
-#define AT_ONCE 64u         /* a task looks at more groups, in slices */
+#define LATER_KEPT 64u /* entries for when there is no memory */
+#define AT_ONCE 64u    /* a task looks at more groups, in slices */
+_Static_assert(sizeof(struct msg_process_group) <= REMOTE_SPARE_SIZE, "it can be asked without memory");
+
 #define UNDER_WAY_MOST 256u /* messages of process_group_signal, unless there is no memory to put one off */
 
 struct set_walk {
@@ -377,6 +379,6 @@ void process_set_init(void)
     for (uint32_t type = MSG_PROCESS_GROUP_FIND; type <= MSG_PROCESS_GROUP_LOOK; type++) {
         remote_serve_task((enum msg_type)type, WORK_LEAF, serve, NULL, sizeof(struct msg_process_group),
                           sizeof(struct msg_process_group_found));
-        remote_serve_short((enum msg_type)type, REMOTE_HANDLER); /* it may end those who have all the memory */
+        remote_serve_short((enum msg_type)type, REMOTE_SPARE); /* it may end those who have all the memory */
     }
 }

@@ -8,6 +8,7 @@
 #include "kernel/arch/x86_64/spinlock.h"
 #include "kernel/instance/instance.h"
 #include "mm/frame/heap.h"
+#include "msg/slice.h"
 #include "tasks/futex/futex.h"
 #include "tasks/futex/internal.h"
 #include "tasks/futex/pi/pi.h"
@@ -163,7 +164,7 @@ static bool lose_one(uint32_t kernel)
 void futex_lost(uint32_t kernel)
 {
     while (lose_one(kernel))
-        ;
+        slice_check();
     pi_lost(kernel);
 }
 

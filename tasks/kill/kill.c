@@ -8,10 +8,13 @@
 #include "kernel/lib/log.h"
 #include "msg/channel.h"
 #include "msg/request/call.h"
+#include "msg/slice.h"
 #include "tasks/kill/wire.h"
 #include "tasks/process/process.h"
 #include "tasks/remote/work.h"
 #include "tasks/sched/sched.h"
+
+#define KILLED_AT_ONCE 64u
 
 /* Makes THREAD check whether it is to die. A shadow wakes in order to die, a killable wait ends, and a running thread
  * is interrupted and checks on its way to user mode. A LEAVING thread dies when the target's reply has arrived. A
@@ -32,7 +35,68 @@ void kill_threads_locked(struct group *group)
         kill_thread_locked(container_of(node, struct thread, group_node));
 }
 
-/* At the home. A worker does the rest, because it has to wait for other kernels. Without KILLED the call has no effect
+/* Kills up to KILLED_AT_ONCE threads that ROUND has not met yet. False: there are no more. Those that it has met are
+ * mostly gone when it goes on. */
+static bool kill_some_locked(struct group *group, uint32_t round)
+{
+    uint32_t left = KILLED_AT_ONCE;
+
+    list_for_each(node, &group->threads) {
+        struct thread *thread = container_of(node, struct thread, group_node);
+
+        if (thread->kill_round == round)
+            continue;
+        if (left-- == 0)
+            return true;
+        thread->kill_round = round;
+        kill_thread_locked(thread);
+    }
+    return false;
+}
+
+void kill_threads(struct group *group)
+{
+    uint32_t round;
+
+    spin_lock(&group->lock);
+    round = ++group->kill_round;
+    while (kill_some_locked(group, round)) {
+        spin_unlock(&group->lock);
+        slice_check();
+        spin_lock(&group->lock);
+    }
+    spin_unlock(&group->lock);
+}
+
+static void run_kill(struct work *work)
+{
+    struct group *group = container_of(work, struct group, kill_work);
+
+    spin_lock(&group->lock);
+    group->kill_submitted = false;
+    spin_unlock(&group->lock);
+    kill_threads(group);
+    group_put(group);
+}
+
+void kill_threads_soon(struct group *group)
+{
+    bool submit;
+
+    spin_lock(&group->lock);
+    submit = kill_some_locked(group, ++group->kill_round) && !group->kill_submitted;
+    group->kill_submitted |= submit;
+    if (submit)
+        group->kill_work = (struct work){.run = run_kill};
+    spin_unlock(&group->lock);
+    if (!submit)
+        return;
+    group_get(group);
+    work_submit(&group->kill_work);
+}
+
+/* At the home. A worker does the rest, because it has to wait for other kernels, and kills all but the first threads,
+ * in slices; while exec is removing the other threads, nobody else would. Without KILLED the call has no effect
  * while exec is removing the other threads: it comes from one of these threads, which are about to die anyway. */
 void kill_begin(struct group *group, uint32_t status, bool killed)
 {
@@ -50,8 +114,11 @@ void kill_begin(struct group *group, uint32_t status, bool killed)
             if (group->count == 0)
                 completion_signal(&group->quiet);
         }
-        kill_threads_locked(group);
         first = !group->process->pruning;
+        if (first)
+            kill_some_locked(group, ++group->kill_round);
+        else
+            kill_threads_locked(group);
     }
     spin_unlock(&group->lock);
     if (first) {

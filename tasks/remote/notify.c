@@ -4,6 +4,7 @@
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/arch/x86_64/spinlock.h"
 #include "kernel/instance/instance.h"
+#include "msg/slice.h"
 
 #define BUCKETS 256u
 
@@ -117,7 +118,7 @@ void remote_wait_lost(uint32_t kernel)
         uint64_t token = 0;
 
         while (lose_next(&waits[i], kernel, &token))
-            ;
+            slice_check();
     }
 }
 

@@ -39,6 +39,18 @@ struct job {
     uint64_t payload[];
 };
 
+/* A job of REMOTE_SPARE. */
+struct spare {
+    struct msg_kept kept;
+    struct work work;
+    struct remote_request request; /* its data are PAYLOAD */
+    uint64_t payload[REMOTE_SPARE_SIZE / 8];
+    uint64_t result[MSG_SHORT / 8];
+    bool taken; /* [a] set by the handler, of which there is one at a time; cleared when the answer has gone */
+};
+
+static struct spare spares[KERNELS_MAX]; /* by the kernel that asks */
+
 /* A request in its handler. Only the request itself is set at first; the rest is set by those who use it. */
 struct handling {
     struct remote_request request;
@@ -94,22 +106,39 @@ static void run_job(struct work *work)
     long_answer_give(&job->answer, job->result, length);
 }
 
-/* There is no memory for a worker that would serve REQUEST with LENGTH bytes at DATA as its data. */
+static void spare_gone(struct msg_kept *kept)
+{
+    __atomic_store_n(&container_of(kept, struct spare, kept)->taken, false, __ATOMIC_RELEASE);
+}
+
+static void run_spare(struct work *work)
+{
+    struct spare *spare = container_of(work, struct spare, work);
+    int length = services[spare->request.type].run(&spare->request, spare->result);
+
+    if (length < 0)
+        msg_kept_reply_error(&spare->kept, length, spare_gone);
+    else
+        msg_kept_reply(&spare->kept, spare->result, (uint32_t)length, spare_gone);
+}
+
+/* There is no memory for a worker's job that would serve REQUEST with LENGTH bytes at DATA as its data. */
 static void serve_without(const struct msg *m, const struct remote_request *request, const void *data, uint32_t length)
 {
-    struct remote_request here = *request;
-    uint8_t result[MSG_SHORT];
-    int answer = -ENOMEM;
+    struct spare *spare = &spares[request->kernel];
 
-    here.task = true;
-    here.data = data;
-    here.length = length;
-    if (services[request->type].short_of_memory == REMOTE_HANDLER)
-        answer = services[request->type].run(&here, result);
-    if (answer < 0)
-        msg_reply_error(&m->ticket, answer);
-    else
-        msg_reply(&m->ticket, result, (uint32_t)answer);
+    if (services[request->type].short_of_memory != REMOTE_SPARE || length > sizeof(spare->payload) ||
+        __atomic_load_n(&spare->taken, __ATOMIC_ACQUIRE)) {
+        msg_reply_error(&m->ticket, -ENOMEM);
+        return;
+    }
+    spare->taken = true;
+    spare->request = (struct remote_request){
+        .type = request->type, .kernel = request->kernel, .task = true, .length = length, .data = spare->payload};
+    memcpy(spare->payload, data, length);
+    msg_keep(m, &spare->kept, NULL);
+    spare->work = (struct work){.run = run_spare, .rank = services[request->type].rank};
+    work_submit(&spare->work);
 }
 
 /* Has a task serve REQUEST with LENGTH bytes at DATA as its data, which are copied. */
@@ -362,7 +391,7 @@ void remote_serve_task(enum msg_type type, enum work_rank rank, remote_run run, 
 void remote_serve_short(enum msg_type type, enum remote_short how)
 {
     assert(services[type].run != NULL);
-    assert(how != REMOTE_HANDLER || (services[type].room == NULL && services[type].result_size <= MSG_SHORT));
+    assert(how != REMOTE_SPARE || (services[type].room == NULL && services[type].result_size <= MSG_SHORT));
     services[type].short_of_memory = how;
 }
 

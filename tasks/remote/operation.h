@@ -88,8 +88,10 @@ void remote_serve_task(enum msg_type type, enum work_rank rank, remote_run run, 
 enum remote_short {
     REMOTE_REFUSED, /* -ENOMEM; so it is if nothing is said */
     REMOTE_RESERVE, /* it takes the kernel's reserve, if kernel 0 asks or serves: others may not use that up */
-    REMOTE_HANDLER, /* the handler does it as a task would: its function never waits, its result fits into a slot */
+    REMOTE_SPARE,   /* one request of each peer at a time has memory in any case; -ENOMEM for others. At most
+                     * REMOTE_SPARE_SIZE bytes of data, and a result that fits into a slot */
 };
+#define REMOTE_SPARE_SIZE 64u
 /* From now on HOW holds for operation TYPE, which is served: it may be what gives memory back. */
 void remote_serve_short(enum msg_type type, enum remote_short how);
 /* REMOTE_SERVE(GROUP_TIME, run, NULL, struct msg_group, struct msg_group_killed) */

@@ -283,6 +283,7 @@ void sharers_lost(uint32_t kernel, void (*end)(struct group *group))
         spin_unlock(&lock);
         if (lost != NULL)
             let_go(lost);
+        slice_check();
     } while (lost != NULL);
 }
 

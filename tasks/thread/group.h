@@ -35,6 +35,9 @@ struct group {
     void *files;             /* [g] at the home: descriptors, owned by kernel/file; other processes may share them */
 
     struct list threads;       /* [g] threads on this kernel, present and shadow */
+    uint32_t kill_round;       /* [g] number of the latest walk that kills them (tasks/kill) */
+    bool kill_submitted;       /* [g] a worker has KILL_WORK, with a reference */
+    struct work kill_work;     /* kills the rest of them on a member */
     struct list arrivals;      /* [g] threads that wait until this kernel has joined */
     uint32_t *made;            /* [g] number of threads that began here, by the kernel they are on; NULL: not counted */
     struct watch_source moves; /* counts arrivals and departures of threads here */

@@ -5,6 +5,7 @@
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
+#include "msg/slice.h"
 #include "tasks/quota/quota.h"
 
 #define NESTING_MAX 5u /* levels of sets in sets, as on Linux */
@@ -412,8 +413,12 @@ static void release(struct file *file)
     spin_lock(&epoll->scan);
     epoll->closed = true;
     for (uint32_t i = 0; i < EPOLL_BUCKETS; i++) {
-        while (!list_empty(&epoll->buckets[i]))
+        while (!list_empty(&epoll->buckets[i])) {
             epoll_remove(container_of(epoll->buckets[i].next, struct epoll_item, node));
+            spin_unlock(&epoll->scan); /* nothing is added to a closed set */
+            slice_check();
+            spin_lock(&epoll->scan);
+        }
     }
     spin_unlock(&epoll->scan);
     epoll_remote_release(epoll);

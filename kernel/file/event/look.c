@@ -11,6 +11,7 @@
 #include "kernel/file/event/epoll.h"
 #include "kernel/instance/instance.h"
 #include "mm/frame/heap.h"
+#include "msg/slice.h"
 #include "tasks/remote/notify.h"
 #include "tasks/remote/operation.h"
 #include "tasks/role/role.h"
@@ -252,8 +253,10 @@ static uint64_t arm_of(uint32_t kernel)
     list_for_each(node, &arms) {
         const struct arm *arm = container_of(node, const struct arm, node);
 
-        if (arm->kernel == kernel)
+        if (arm->kernel == kernel) {
             token = arm->token;
+            break;
+        }
     }
     spin_unlock(&poll_lock);
     return token;
@@ -263,8 +266,10 @@ void poll_lost(uint32_t kernel)
 {
     uint64_t token;
 
-    while ((token = arm_of(kernel)) != 0)
+    while ((token = arm_of(kernel)) != 0) {
         disarm(kernel, token, POLL_END_PASS);
+        slice_check();
+    }
 }
 
 /* --- the asker's kernel --- */

@@ -6,6 +6,7 @@
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
+#include "msg/slice.h"
 #include "tasks/remote/operation.h"
 
 /* A request to one kernel. */
@@ -131,6 +132,7 @@ void epoll_remote_switch(struct epoll *epoll, uint32_t from, uint32_t to)
 
             if (item->remote != NULL && item->place.kernel == from)
                 switch_item(item, to);
+            slice_check();
         }
     }
 }

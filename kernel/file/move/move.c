@@ -13,7 +13,10 @@
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
 #include "msg/request/call.h"
+#include "msg/slice.h"
 #include "tasks/process/group.h"
+
+#define SLOTS_AT_ONCE 128u /* of a descriptor table, in a message: a handler takes them */
 
 struct sending {
     uint32_t successor;
@@ -67,6 +70,7 @@ static void check_file(struct file *file, void *context)
 /* A process that shares its descriptors or directories cannot move. */
 static bool check_table(struct group *group, void *context)
 {
+    slice_check();
     if (group->home == instance.kernel && group->files != NULL && file_table_is_shared(group->files)) {
         log_line("kernel: no stop: process %u shares its descriptors", group->id);
         *(int *)context = -EBUSY;
@@ -172,7 +176,11 @@ static void add_slot(struct sending *s, uint32_t fd, const struct descriptor *de
         return;
     slot.id = file->id;
     slot.kernel = file->kernel;
-    add(s, &slot, sizeof(slot)); /* one message has room for TABLE_MAX slots and three other files */
+    if (s->message->size == SLOTS_AT_ONCE * sizeof(slot)) {
+        send(s);
+        begin(s, MOVE_SLOTS);
+    }
+    add(s, &slot, sizeof(slot));
 }
 
 static bool send_table(struct group *group, void *context)
@@ -181,6 +189,7 @@ static bool send_table(struct group *group, void *context)
     const struct file_table *table = group->files;
     struct moved_table facts = {.group = group->id};
 
+    slice_check();
     if (group->home != instance.kernel || table == NULL)
         return true;
     facts.size = table->size;
@@ -203,7 +212,7 @@ static bool send_table(struct group *group, void *context)
     return s->error == 0;
 }
 
-_Static_assert(sizeof(struct msg_move) + (TABLE_MAX + 3) * sizeof(struct moved_slot) <= MSG_MAX, "one message");
+_Static_assert(sizeof(struct msg_move) + SLOTS_AT_ONCE * sizeof(struct moved_slot) <= MSG_MAX, "one message");
 
 int move_files(uint32_t successor)
 {

@@ -44,7 +44,7 @@ struct laid_table {
     struct file_table *table;
 };
 
-static struct laid_file *all_files;
+static struct laid_file *all_files[BUCKETS]; /* by id */
 static struct laid_proxy *proxies[BUCKETS];
 static struct laid_table *all_tables;
 static struct file *filling; /* the file that MOVE_DATA fills, and the bytes so far */
@@ -64,8 +64,8 @@ static int lay_file(const struct file_kind *kind, const struct moved_file *facts
     file->offset = facts->offset;
     file->facts = facts->facts;
     laid->file = file;
-    laid->next = all_files;
-    all_files = laid;
+    laid->next = all_files[facts->id % BUCKETS];
+    all_files[facts->id % BUCKETS] = laid;
     *out = file;
     return 0;
 }
@@ -175,7 +175,7 @@ static int take_table(const struct moved_table *facts, size_t size)
 
 static struct file *laid_by_id(uint64_t id)
 {
-    for (struct laid_file *laid = all_files; laid != NULL; laid = laid->next) {
+    for (struct laid_file *laid = all_files[id % BUCKETS]; laid != NULL; laid = laid->next) {
         if (laid->file->id == id)
             return laid->file;
     }
@@ -279,6 +279,27 @@ static void handle_move(const struct msg *m)
 
 /* --- committing or discarding the copies --- */
 
+static void drop_file(struct laid_file *laid, bool undo)
+{
+    if (undo)
+        file_free(laid->file);
+    else
+        file_publish(laid->file);
+    heap_free(laid, sizeof(*laid));
+    slice_check();
+}
+
+static void drop_proxy(struct laid_proxy *laid, bool undo)
+{
+    if (!undo) /* the old proxy held one open, which this one takes over; here each slot holds one */
+        laid->file->opens += laid->slots - 1;
+    else if (!laid->here)
+        file_unpin(laid->file);
+    heap_free(laid, sizeof(*laid));
+    slice_check();
+}
+
+/* In slices: each step of the stop is over before the next one begins. */
 static void drop_lists(bool undo)
 {
     while (all_tables != NULL) {
@@ -288,27 +309,20 @@ static void drop_lists(bool undo)
         if (undo && laid->table != NULL)
             file_table_forget(laid->table);
         heap_free(laid, sizeof(*laid));
-    }
-    while (all_files != NULL) {
-        struct laid_file *laid = all_files;
-
-        all_files = laid->next;
-        if (undo)
-            file_free(laid->file);
-        else
-            file_publish(laid->file);
-        heap_free(laid, sizeof(*laid));
+        slice_check();
     }
     for (uint32_t i = 0; i < BUCKETS; i++) {
+        while (all_files[i] != NULL) {
+            struct laid_file *laid = all_files[i];
+
+            all_files[i] = laid->next;
+            drop_file(laid, undo);
+        }
         while (proxies[i] != NULL) {
             struct laid_proxy *laid = proxies[i];
 
             proxies[i] = laid->next;
-            if (!undo) /* the old proxy held one open, which this one takes over; here each slot holds one */
-                laid->file->opens += laid->slots - 1;
-            else if (!laid->here)
-                file_free(laid->file);
-            heap_free(laid, sizeof(*laid));
+            drop_proxy(laid, undo);
         }
     }
     filling = NULL;
@@ -333,7 +347,7 @@ static void meet(struct file **place, struct file *file)
     if (--proxy->opens > 0)
         return;
     file->opens--; /* the open that the proxy held */
-    file_free(proxy);
+    file_unpin(proxy);
 }
 
 static void switch_place(struct file **place, const struct switching *s)
@@ -359,8 +373,10 @@ static bool switch_table(struct group *group, void *context)
     struct file_table *table = group->files;
 
     slice_check();
-    for (uint32_t fd = 0; table != NULL && fd < table->size; fd++)
+    for (uint32_t fd = 0; table != NULL && fd < table->size; fd++) {
         switch_place(&table->slots[fd].file, s);
+        slice_check();
+    }
     if (table != NULL) {
         switch_place(&table->directory, s);
         switch_place(&table->root, s);

@@ -146,6 +146,7 @@ static bool forget_table(struct group *group, void *context)
     struct file_table *table = group->files;
 
     (void)context;
+    slice_check();
     if (table != NULL)
         table->descriptors->counted = table->directories->counted_directories = false;
     return true;
@@ -160,8 +161,10 @@ static bool count_table(struct group *group, void *context)
     if (table == NULL)
         return true;
     part = table->descriptors;
-    for (uint32_t fd = 0; fd < part->size && !part->counted; fd++)
+    for (uint32_t fd = 0; fd < part->size && !part->counted; fd++) {
         count_place(part->slots[fd].file);
+        slice_check();
+    }
     part->counted = true;
     part = table->directories;
     if (!part->counted_directories) {

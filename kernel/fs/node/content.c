@@ -634,12 +634,12 @@ static void replace_word(void *context, uint64_t page, uint64_t *word)
     *word = word_of(reference_of(*word)) | (*word & (SAME | MOVING));
 }
 
-void content_replace(struct content *content, uint64_t (*copy_of)(const void *context, uint64_t frame),
-                     const void *context)
+bool content_replace(struct content *content, uint64_t *page, uint32_t *left,
+                     uint64_t (*copy_of)(const void *context, uint64_t frame), const void *context)
 {
     struct replacing replacing = {copy_of, context};
 
-    page_tree_each(&content->tree, replace_word, &replacing);
+    return page_tree_some(&content->tree, page, left, replace_word, &replacing);
 }
 
 struct losing {
@@ -660,12 +660,13 @@ static void lose_word(void *context, uint64_t page, uint64_t *word)
     *word = (*word & SAME) != 0 && is_archived(content, page) ? 0 : LOST;
 }
 
-bool content_lose(struct content *content, uint32_t kernel)
+bool content_lose(struct content *content, uint64_t *page, uint32_t *left, uint32_t kernel, bool *lost)
 {
     struct losing losing = {content, kernel, false};
+    bool more = page_tree_some(&content->tree, page, left, lose_word, &losing);
 
-    page_tree_each(&content->tree, lose_word, &losing);
-    return losing.lost;
+    *lost |= losing.lost;
+    return more;
 }
 
 bool content_has_page(const struct content *content, uint64_t page)

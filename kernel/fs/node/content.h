@@ -99,11 +99,12 @@ bool content_move_end(struct content *content, uint64_t page, uint64_t frame, st
 /* Drops the reference of NEW, unless it has no frame, and frees it. */
 void content_drop_reference(struct frame_reference *new);
 /* All programs are quiesced. Where a frame is another kernel's memory, and COPY_OF returns not 0, that frame is the
- * page's from now on: the reference to the old one has become one to it. */
-void content_replace(struct content *content, uint64_t (*copy_of)(const void *context, uint64_t frame),
-                     const void *context);
-/* KERNEL has died: pages in its memory are lost. Returns true if there was one. */
-bool content_lose(struct content *content, uint32_t kernel);
+ * page's from now on: the reference to the old one has become one to it. The pages from *PAGE on, as many as *LEFT, as
+ * content_some has them. */
+bool content_replace(struct content *content, uint64_t *page, uint32_t *left,
+                     uint64_t (*copy_of)(const void *context, uint64_t frame), const void *context);
+/* KERNEL has died: pages in its memory are lost. *LOST is set if there was one. Pages as above. */
+bool content_lose(struct content *content, uint64_t *page, uint32_t *left, uint32_t kernel, bool *lost);
 
 /* Whether page PAGE is within the file, and no hole. */
 bool content_has_page(const struct content *content, uint64_t page);

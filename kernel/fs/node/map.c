@@ -488,43 +488,78 @@ int node_punch_mapped(uint64_t backing, uint64_t pages, struct file_answer *answ
     return 0;
 }
 
-struct notifying {
-    void (*each)(uint64_t frame, void *context);
-    void *context;
-    struct object_place *place;
-    uint32_t *left;
-};
-
 /* The parts of a struct object_place. */
 enum { PLACE_NODES, PLACE_REVOCATIONS, PLACE_VDSO, PLACE_END };
 
-static bool notify_frames(struct node *node, void *context)
-{
-    const struct notifying *notifying = context;
+/* A part of a walk through the pages of all contents. */
+struct walking {
+    content_visit visit;
+    void *context;
+    bool *changed; /* NULL, or whether VISIT has changed what is read from the file */
+    struct object_place *place;
+    uint32_t left;
+};
 
-    if (content_some(&node->content, &notifying->place->page, notifying->left, notifying->each, notifying->context))
+static bool walk_node(struct node *node, void *context)
+{
+    struct walking *walking = context;
+
+    if (walking->visit(&node->content, &walking->place->page, &walking->left, walking->context))
         return false;
-    notifying->place->page = 0;
+    walking->place->page = 0;
     return true;
 }
 
-static bool some_frames(struct object_place *place, void (*each)(uint64_t frame, void *context), void *context)
+static bool walk_node_changing(struct node *node, void *context)
 {
-    uint32_t left = FILE_FRAMES_AT_ONCE;
-    struct notifying notifying = {each, context, place, &left};
+    struct walking *walking = context;
+    bool done = walk_node(node, context);
+
+    node->version += *walking->changed ? 1 : 0;
+    *walking->changed = false;
+    return done;
+}
+
+/* Calls VISIT for the next FILE_FRAMES_AT_ONCE pages of files and revocations, and moves PLACE behind them. False:
+ * there are no more, and PLACE is behind both. */
+static bool walk(struct object_place *place, content_visit visit, void *context, bool *changed)
+{
+    struct walking walking = {visit, context, changed, place, FILE_FRAMES_AT_ONCE};
     bool more = false;
 
-    for (; place->part < PLACE_END; *place = (struct object_place){.part = place->part + 1}) {
-        if (place->part == PLACE_NODES)
-            more = node_some(&place->object, &left, notify_frames, &notifying);
-        else if (place->part == PLACE_REVOCATIONS)
-            more = revocations_some(&place->object, &place->page, &left, each, context);
-        else
-            vdso_each(each, context);
+    for (; place->part < PLACE_VDSO; *place = (struct object_place){.part = place->part + 1}) {
+        more = place->part == PLACE_NODES
+                   ? node_some(&place->object, &walking.left, changed != NULL ? walk_node_changing : walk_node,
+                               &walking)
+                   : revocations_some(&place->object, &place->page, &walking.left, visit, context);
         if (more)
             break;
     }
     return more;
+}
+
+struct notifying {
+    void (*each)(uint64_t frame, void *context);
+    void *context;
+};
+
+static bool notify_frames(struct content *content, uint64_t *page, uint32_t *left, void *context)
+{
+    const struct notifying *notifying = context;
+
+    return content_some(content, page, left, notifying->each, notifying->context);
+}
+
+static bool some_frames(struct object_place *place, void (*each)(uint64_t frame, void *context), void *context)
+{
+    struct notifying notifying = {each, context};
+
+    if (walk(place, notify_frames, &notifying, NULL))
+        return true;
+    if (place->part == PLACE_VDSO)
+        vdso_each(each, context);
+    *place = (struct object_place){.part = PLACE_END};
+    return false;
 }
 
 struct copying {
@@ -532,31 +567,38 @@ struct copying {
     const void *context;
 };
 
-static void replace_in(struct node *node, void *context)
+static bool replace_in(struct content *content, uint64_t *page, uint32_t *left, void *context)
 {
     const struct copying *copying = context;
 
-    content_replace(&node->content, copying->copy_of, copying->context);
+    return content_replace(content, page, left, copying->copy_of, copying->context);
 }
 
-static void replace_frames(uint64_t (*copy_of)(const void *context, uint64_t frame), const void *context)
+static bool replace_frames(struct object_place *place, uint64_t (*copy_of)(const void *context, uint64_t frame),
+                           const void *context)
 {
     struct copying copying = {copy_of, context};
 
-    node_each(replace_in, &copying);
-    revocations_replace(copy_of, context);
+    return walk(place, replace_in, &copying, NULL);
 }
 
-static void lose_in(struct node *node, void *context)
+struct losing {
+    uint32_t kernel;
+    bool lost;
+};
+
+static bool lose_in(struct content *content, uint64_t *page, uint32_t *left, void *context)
 {
-    if (content_lose(&node->content, *(const uint32_t *)context))
-        node->version++;
+    struct losing *losing = context;
+
+    return content_lose(content, page, left, losing->kernel, &losing->lost);
 }
 
-static void lose_frames(uint32_t kernel)
+static bool lose_frames(struct object_place *place, uint32_t kernel)
 {
-    node_each(lose_in, &kernel);
-    revocations_lose(kernel);
+    struct losing losing = {kernel, false};
+
+    return walk(place, lose_in, &losing, &losing.lost);
 }
 
 void node_map_init(void)

@@ -203,6 +203,17 @@ void page_tree_fill(struct page_tree *tree, uint64_t page, uint64_t *slot, uint6
     count_word(tree, page, 1);
 }
 
+/* FROM's slot of NODE, LEVEL levels above the bottom, is empty: the first page of the next slot that is not, or that is
+ * not of NODE. */
+static uint64_t behind_empty(const struct page_tree_node *node, uint64_t from, uint32_t level)
+{
+    uint32_t index = index_of(from, level), next = index + 1;
+
+    while (next < SLOTS && node->slot[next] == 0)
+        next++;
+    return (from & ~(span_of(level) - 1)) + (next - index) * span_of(level);
+}
+
 bool page_tree_next(const struct page_tree *tree, uint64_t from, uint64_t *page, uint64_t *word)
 {
     while (reaches(tree, from)) {
@@ -217,7 +228,7 @@ bool page_tree_next(const struct page_tree *tree, uint64_t from, uint64_t *page,
             }
             node = child_of(node, index_of(from, level--));
         }
-        from = (from & ~(span_of(level) - 1)) + span_of(level); /* the next slot, of this node or of one above */
+        from = behind_empty(node, from, level);
     }
     return false;
 }
@@ -327,20 +338,35 @@ int page_tree_move(struct page_tree *tree, uint64_t first, uint64_t behind, stru
     return 0;
 }
 
+bool page_tree_some(const struct page_tree *tree, uint64_t *page, uint32_t *left,
+                    void (*each)(void *context, uint64_t page, uint64_t *word), void *context)
+{
+    uint64_t word;
+
+    for (; page_tree_next(tree, *page, page, &word); (*page)++, (*left)--) {
+        uint64_t *slot;
+
+        if (*left == 0)
+            return true;
+        slot = look(tree, *page);
+        if (slot == NULL)
+            continue; /* cannot be: page_tree_next has found a word */
+        each(context, *page, slot);
+        if (*slot == 0)
+            count_word(tree, *page, -1);
+    }
+    return false;
+}
+
 void page_tree_each(const struct page_tree *tree, void (*each)(void *context, uint64_t page, uint64_t *word),
                     void *context)
 {
-    uint64_t page = 0, word;
+    uint32_t left;
+    uint64_t page = 0;
 
-    for (; page_tree_next(tree, page, &page, &word); page++) {
-        uint64_t *slot = look(tree, page);
-
-        if (slot == NULL)
-            continue; /* cannot be: page_tree_next has found a word */
-        each(context, page, slot);
-        if (*slot == 0)
-            count_word(tree, page, -1);
-    }
+    do
+        left = UINT32_MAX;
+    while (page_tree_some(tree, &page, &left, each, context));
 }
 
 uint64_t page_tree_count(const struct page_tree *tree, uint64_t from)

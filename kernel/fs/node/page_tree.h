@@ -35,7 +35,11 @@ bool page_tree_next(const struct page_tree *tree, uint64_t from, uint64_t *page,
 /* Moves the words of [FIRST, BEHIND) to TO, which must be empty. -ENOMEM: unchanged. Subtrees that lie entirely in the
  * range are moved by their root. TREE has no more nodes than before. */
 int page_tree_move(struct page_tree *tree, uint64_t first, uint64_t behind, struct page_tree *to);
-/* Calls EACH for each word, which EACH may change, also to 0. */
+/* Calls EACH for each word from page *PAGE on, which EACH may change, also to 0, and moves *PAGE behind it. Each word
+ * takes one of *LEFT: true if none is left and there are more words. */
+bool page_tree_some(const struct page_tree *tree, uint64_t *page, uint32_t *left,
+                    void (*each)(void *context, uint64_t page, uint64_t *word), void *context);
+/* The same for all words. */
 void page_tree_each(const struct page_tree *tree, void (*each)(void *context, uint64_t page, uint64_t *word),
                     void *context);
 /* The number of nodes in all trees of this kernel. */

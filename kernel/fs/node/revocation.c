@@ -306,24 +306,7 @@ void node_settle(uint32_t kernel, uint64_t number)
     remote_wait_end(&w.wait);
 }
 
-/* Calls VISIT with a content that has the frames of each revocation, and of each cut that is being freed. */
-static void visit_all(void (*visit)(struct content *content, void *context), void *context)
-{
-    list_for_each(node, &revocations) {
-        struct revocation *revocation = container_of(node, struct revocation, of_all);
-        struct content content = {.tree = revocation->cut};
-
-        visit(&content, context);
-    }
-    list_for_each(node, &late_frees) {
-        struct content content = {.tree = container_of(node, struct late_free, node)->cut};
-
-        visit(&content, context);
-    }
-}
-
-bool revocations_some(uint64_t *index, uint64_t *page, uint32_t *left, void (*each)(uint64_t frame, void *context),
-                      void *context)
+bool revocations_some(uint64_t *index, uint64_t *page, uint32_t *left, content_visit visit, void *context)
 {
     const struct list *lists[] = {&revocations, &late_frees};
     uint64_t at = 0;
@@ -337,7 +320,7 @@ bool revocations_some(uint64_t *index, uint64_t *page, uint32_t *left, void (*ea
 
             if (at++ < *index)
                 continue;
-            more = content_some(&content, page, left, each, context);
+            more = visit(&content, page, left, context);
             if (more)
                 break;
             *index = at;
@@ -346,35 +329,6 @@ bool revocations_some(uint64_t *index, uint64_t *page, uint32_t *left, void (*ea
     }
     spin_unlock(&lock);
     return more;
-}
-
-struct copying {
-    uint64_t (*copy_of)(const void *context, uint64_t frame);
-    const void *context;
-};
-
-static void replace_in(struct content *content, void *context)
-{
-    const struct copying *copying = context;
-
-    content_replace(content, copying->copy_of, copying->context);
-}
-
-void revocations_replace(uint64_t (*copy_of)(const void *context, uint64_t frame), const void *context)
-{
-    struct copying copying = {copy_of, context};
-
-    visit_all(replace_in, &copying);
-}
-
-static void lose_in(struct content *content, void *context)
-{
-    content_lose(content, *(const uint32_t *)context);
-}
-
-void revocations_lose(uint32_t kernel)
-{
-    visit_all(lose_in, &kernel);
 }
 
 /* --- kernels that begin to map the file during a revocation --- */

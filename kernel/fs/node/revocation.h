@@ -35,15 +35,15 @@ void node_settle(uint32_t kernel, uint64_t number);
 
 /* Frees the frames of CUT, about PAGES; a worker frees a large number. */
 void node_free_cut(struct page_tree *cut, uint64_t pages);
-/* As content_some, for the frames that revocations own, from the revocation *INDEX on, and its page *PAGE. From
- * the first call to the last, programs are quiesced and no worker is busy with files: the index is a place in a list.
- */
-bool revocations_some(uint64_t *index, uint64_t *page, uint32_t *left, void (*each)(uint64_t frame, void *context),
-                      void *context);
+struct content;
 
-/* The same of these frames as content_replace and content_lose do of a file's. */
-void revocations_replace(uint64_t (*copy_of)(const void *context, uint64_t frame), const void *context);
-void revocations_lose(uint32_t kernel);
+/* What is done with the pages of a content from *PAGE on, as many as *LEFT: true if there are more. */
+typedef bool (*content_visit)(struct content *content, uint64_t *page, uint32_t *left, void *context);
+
+/* VISIT for the frames that revocations own, and that are being freed, each with a content that has them, from the
+ * revocation *INDEX on, and its page *PAGE. From the first call to the last, programs are quiesced and no worker is
+ * busy with files: the index is a place in a list. */
+bool revocations_some(uint64_t *index, uint64_t *page, uint32_t *left, content_visit visit, void *context);
 
 /* Another kernel is about to be granted NODE for a fork. The child may inherit pages that are being revoked, so that
  * kernel must be asked to revoke them, too. Puts the necessary requests into QUESTIONS. node->lock is held. -ENOMEM. */

@@ -11,6 +11,7 @@
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
 #include "msg/channel.h"
+#include "msg/slice.h"
 #include "tasks/process/call.h"
 #include "tasks/process/process.h"
 #include "tasks/quota/quota.h"
@@ -558,5 +559,6 @@ void mqueue_lost(uint32_t kernel)
             finish(changed, &outcome);
             put(changed);
         }
+        slice_check();
     } while (changed != NULL);
 }

@@ -21,6 +21,7 @@ struct socket *socket_make(uint32_t type, uint32_t flags)
     socket->send_room = socket->receive_room = SOCKET_BUFFER;
     list_init(&socket->peer_node);
     list_init(&socket->senders);
+    list_init(&socket->owing_node);
     list_init(&socket->notified);
     list_init(&socket->queue);
     list_init(&socket->drafts);
@@ -36,14 +37,6 @@ struct socket *socket_make(uint32_t type, uint32_t flags)
         return NULL;
     }
     return socket;
-}
-
-void socket_set_peer_locked(struct socket *socket, struct socket *peer)
-{
-    list_remove(&socket->peer_node);
-    socket->peer = peer;
-    if (peer != NULL)
-        list_append(&peer->senders, &socket->peer_node);
 }
 
 static void join_locked(struct socket *a, struct socket *b)
@@ -132,7 +125,7 @@ int64_t socket_connect_datagram_locked(struct socket *socket, const struct socke
 
     if (error != 0)
         return error;
-    if (target != NULL && target->peer != NULL && target->peer != socket)
+    if (target != NULL && socket_peer_locked(target) != NULL && target->peer != socket)
         return -EPERM; /* it is connected to another socket, and receives only from that */
     socket_set_peer_locked(socket, target);
     socket->lost = false;

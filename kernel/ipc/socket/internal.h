@@ -14,6 +14,10 @@ struct socket {
     struct socket *peer;      /* [l] the socket to which it sends, or NULL */
     struct list peer_node;    /* [l] among the peer's senders */
     struct list senders;      /* [l] sockets whose peer this is */
+    uint32_t sender_count;    /* [l] how many */
+    uint32_t owed;            /* [l] how many of them, from the front, are to be told something by a sweep: that there
+                               * is room, or, when this is closed, that it is */
+    struct list owing_node;   /* [l] among the sockets that owe, with a pin of its file */
     bool lost;                /* [l] the peer has been closed */
     bool closed;              /* [l] it has been closed; its memory is freed after the operations under way */
     bool no_read, no_write;   /* [l] shut down */
@@ -74,6 +78,11 @@ extern const struct file_kind socket_kind;
 /* TYPE: SOCKET_*. A file that is open once; NULL without memory. */
 struct socket *socket_make(uint32_t type, uint32_t flags);
 void socket_set_peer_locked(struct socket *socket, struct socket *peer);
+/* The peer of SOCKET; NULL: none, or it has been closed, which SOCKET learns now if no sweep has told it yet. */
+struct socket *socket_peer_locked(struct socket *socket);
+/* Tells SOCKET's senders that there is room, or, if it is closed, that they have no peer any more. If they are many,
+ * socket_sweep does so. */
+void socket_tell_senders_locked(struct socket *socket, struct list *notified);
 /* The socket operations of these names; the errors are those of the system calls. */
 int64_t socket_bind_locked(struct socket *socket, const struct socket_call *call);
 int64_t socket_listen_locked(struct socket *socket, const struct socket_call *call, struct list *notified);
@@ -169,7 +178,8 @@ void socket_accepted_locked(struct socket *socket);
 void socket_collect(void);
 /* What is in the backlog of SOCKET, which has been closed, is closed by socket_sweep. */
 void socket_refuse_locked(struct socket *socket);
-/* Closes what has been thrown away or refused; a worker closes the rest of much. Any context without socket_lock. */
+/* Closes what has been thrown away or refused, and tells senders what they are owed; a worker does the rest of much.
+ * Any context without socket_lock. */
 void socket_sweep(void);
 /* While all kernels are quiesced: proxies in SOCKET's queue for files of FROM refer to those of TO from now on. */
 void socket_switch_queue(struct socket *socket, uint32_t from, uint32_t to);

@@ -1,5 +1,5 @@
 /* Packets: memory, the opens of their files, and their end. What is thrown away has files to be closed, which cannot be
- * done under the lock. See internal.h. */
+ * done under the lock. With them goes what else a call leaves to be done in slices. See internal.h. */
 #include "kernel/abi/errno.h"
 #include "kernel/instance/instance.h"
 #include "kernel/ipc/socket/internal.h"
@@ -11,10 +11,12 @@
 
 #define JOIN_ROOM 2048u  /* the least room of a stream's packet, in bytes */
 #define AT_LEAST 16u     /* files and packets that a call closes; if it has taken long, a worker closes the rest */
+#define TOLD_AT_ONCE 4u  /* senders */
 #define AHEAD_MOST 4096u /* descriptors of a kernel that no quota has any more, and that are not yet closed */
 
 static struct list garbage = {&garbage, &garbage}; /* [l] packets to be freed by socket_sweep */
 static struct list refused = {&refused, &refused}; /* [l] sockets to be closed by socket_sweep, by backlog_node */
+static struct list owing = {&owing, &owing};       /* [l] sockets whose senders are told by socket_sweep */
 static bool sweeping;                              /* [l] */
 static uint32_t ahead;                             /* [l] descriptors of packets there that are in no quota any more */
 
@@ -152,8 +154,92 @@ static void close_refused(struct socket *end)
         file_unpin(listener->file);
 }
 
+/* --- senders --- */
+
+void socket_set_peer_locked(struct socket *socket, struct socket *peer)
+{
+    if (socket->peer != NULL) {
+        list_remove(&socket->peer_node);
+        socket->peer->sender_count--;
+    }
+    socket->peer = peer;
+    if (peer != NULL) {
+        list_append(&peer->senders, &socket->peer_node);
+        peer->sender_count++;
+    }
+}
+
+struct socket *socket_peer_locked(struct socket *socket)
+{
+    if (socket->peer != NULL && socket->peer->closed) {
+        socket_set_peer_locked(socket, NULL);
+        socket->lost = true;
+    }
+    return socket->peer;
+}
+
+/* Tells the first of SOCKET's senders, which goes behind the others. */
+static void tell_one_locked(struct socket *socket, struct list *notified)
+{
+    struct socket *sender = container_of(socket->senders.next, struct socket, peer_node);
+
+    list_remove(&sender->peer_node);
+    list_append(&socket->senders, &sender->peer_node);
+    socket_peer_locked(sender);
+    socket_note_locked(sender, notified);
+}
+
+/* Tells some senders. They go behind those that are not told yet; a new one comes last, too. So who is owed something
+ * is among the first, whoever leaves meanwhile, at the cost of telling some twice. */
+static void tell_some_locked(struct socket *socket, struct list *notified)
+{
+    for (uint32_t i = 0; i < TOLD_AT_ONCE && socket->owed > 0 && !list_empty(&socket->senders); i++) {
+        socket->owed--;
+        tell_one_locked(socket, notified);
+    }
+    if (list_empty(&socket->senders))
+        socket->owed = 0;
+}
+
+void socket_tell_senders_locked(struct socket *socket, struct list *notified)
+{
+    socket->owed = socket->sender_count; /* all, also who was told of the last room a moment ago */
+    if (socket->sender_count <= TOLD_AT_ONCE) {
+        tell_some_locked(socket, notified);
+    } else if (list_empty(&socket->owing_node)) {
+        file_pin(socket->file);
+        list_append(&owing, &socket->owing_node);
+    }
+}
+
+/* Tells some senders of a socket, and the next ones when other sockets have had their turn. False: none are owed. */
+static bool sweep_senders(void)
+{
+    struct socket *socket = NULL;
+    struct list notified;
+    bool more = false;
+
+    list_init(&notified);
+    spin_lock(&socket_lock);
+    if (!list_empty(&owing)) {
+        socket = container_of(owing.next, struct socket, owing_node);
+        tell_some_locked(socket, &notified);
+        more = socket->owed > 0;
+        list_remove(&socket->owing_node);
+        if (more)
+            list_append(&owing, &socket->owing_node);
+    }
+    spin_unlock(&socket_lock);
+    socket_notify(&notified);
+    if (socket != NULL && !more)
+        file_unpin(socket->file);
+    return socket != NULL;
+}
+
+/* --- the sweep --- */
+
 /* Closes a refused socket, or a file of a packet, which is freed with the last. False: there is nothing. */
-static bool sweep_one(void)
+static bool sweep_closed(void)
 {
     struct packet *packet = NULL;
     struct socket *end = NULL;
@@ -181,13 +267,26 @@ static bool sweep_one(void)
     return end != NULL || file != NULL || packet != NULL;
 }
 
+/* A step of each kind, as programs may cause more of one kind all the time. False: nothing is left. */
+static bool sweep_one(void)
+{
+    bool told = sweep_senders();
+
+    return sweep_closed() || told;
+}
+
+static bool is_left_locked(void)
+{
+    return !list_empty(&garbage) || !list_empty(&refused) || !list_empty(&owing);
+}
+
 /* Whether anything is left, which the caller, who sweeps, goes on with. */
 static bool is_left(void)
 {
     bool left;
 
     spin_lock(&socket_lock);
-    left = sweeping = !list_empty(&garbage) || !list_empty(&refused);
+    left = sweeping = is_left_locked();
     spin_unlock(&socket_lock);
     return left;
 }
@@ -210,7 +309,7 @@ void socket_sweep(void)
     bool mine;
 
     spin_lock(&socket_lock);
-    mine = !sweeping && (!list_empty(&garbage) || !list_empty(&refused));
+    mine = !sweeping && is_left_locked();
     sweeping |= mine;
     spin_unlock(&socket_lock);
     if (!mine)

@@ -6,6 +6,7 @@
 #include "kernel/ipc/socket/internal.h"
 #include "kernel/lib/panic.h"
 #include "kernel/lib/string.h"
+#include "msg/slice.h"
 
 #define OVERHEAD 256u         /* bytes that a packet counts for in addition to its data */
 #define DATAGRAM_OVERHEAD 32u /* bytes of SO_SNDBUF beyond the largest datagram, as on Linux */
@@ -80,12 +81,12 @@ static int find_target(struct socket *socket, const struct socket_call *call, st
 {
     int error;
 
-    *out = socket->peer;
+    *out = socket_peer_locked(socket);
     if (call->named != 0) {
         error = socket_name_find(socket->type, call->name, call->name_size, call->node, out);
         if (error != 0)
             return error;
-        return (*out)->peer != NULL && (*out)->peer != socket ? -EPERM : 0;
+        return socket_peer_locked(*out) != NULL && (*out)->peer != socket ? -EPERM : 0;
     }
     if (socket->lost) {
         socket->lost = false;
@@ -178,8 +179,7 @@ static void note_senders_locked(struct socket *socket, struct list *notified)
 {
     if (socket->type == SOCKET_DATAGRAM)
         socket_note_locked(socket, notified);
-    list_for_each(node, &socket->senders)
-        socket_note_locked(container_of(node, struct socket, peer_node), notified);
+    socket_tell_senders_locked(socket, notified);
 }
 
 /* Gives the receiver the files of PACKET, with their opens. Files for which PLACES has no room stay in the packet, and
@@ -382,6 +382,7 @@ static void switch_packets(struct list *packets, uint32_t from, uint32_t to)
     list_for_each(node, packets) {
         struct packet *packet = container_of(node, struct packet, node);
 
+        slice_check();
         for (uint32_t i = 0; i < packet->files; i++) {
             struct file *proxy = packet->file[i], *file;
 
@@ -413,6 +414,7 @@ static void packets_each(struct list *packets, void (*each)(struct file *file, v
     list_for_each(node, packets) {
         const struct packet *packet = container_of(node, const struct packet, node);
 
+        slice_check();
         for (uint32_t i = 0; i < packet->files; i++)
             each(packet->file[i], context);
     }

@@ -7,6 +7,7 @@
 #include "kernel/ipc/socket/internal.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
+#include "msg/slice.h"
 
 #define FIONREAD 0x541bu
 #define TIOCOUTQ 0x5411u
@@ -217,7 +218,7 @@ static int64_t act_locked(struct operation *o)
         socket_give_name(socket, o->result);
         return 0;
     case SOCKET_PEER:
-        if (socket->state != SOCKET_CONNECTED || socket->peer == NULL)
+        if (socket->state != SOCKET_CONNECTED || socket_peer_locked(socket) == NULL)
             return -ENOTCONN;
         socket_give_name(socket->peer, o->result);
         return 0;
@@ -281,13 +282,7 @@ static void leave_locked(struct socket *socket, struct list *notified)
     if (peer != NULL && socket->type != SOCKET_DATAGRAM && (!list_empty(&socket->queue) || !socket->accepted))
         peer->error = ECONNRESET; /* SOCKET has not received all that the peer has sent, or was never accepted */
     socket_set_peer_locked(socket, NULL);
-    while (!list_empty(&socket->senders)) {
-        struct socket *sender = container_of(socket->senders.next, struct socket, peer_node);
-
-        socket_set_peer_locked(sender, NULL);
-        sender->lost = true;
-        socket_note_locked(sender, notified);
-    }
+    socket_tell_senders_locked(socket, notified);
 }
 
 static void release(struct file *file)
@@ -362,8 +357,10 @@ static void look_at_socket(struct file *file, void *context)
     if (file->kind != &socket_kind)
         return;
     socket_queue_files_each(socket, looking->each, looking->context);
-    list_for_each(node, &socket->backlog)
+    list_for_each(node, &socket->backlog) {
         looking->each(container_of(node, struct socket, backlog_node)->file, looking->context);
+        slice_check();
+    }
 }
 
 void socket_files_each(void (*each)(struct file *file, void *context), void *context)

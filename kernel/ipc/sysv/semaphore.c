@@ -8,6 +8,7 @@
 #include "kernel/lib/list.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
+#include "msg/slice.h"
 #include "tasks/process/call.h"
 
 #define UNDO_MAX SEM_VALUE_MAX
@@ -580,10 +581,16 @@ void sem_lost(uint32_t kernel)
 
     spin_lock(&ipc_lock);
     for (uint32_t i = 0; i < sets.used; i++) {
-        if (sets.objects[i] != NULL)
-            forget_kernel(set_of(sets.objects[i]), kernel);
+        if (sets.objects[i] == NULL)
+            continue;
+        forget_kernel(set_of(sets.objects[i]), kernel);
+        spin_unlock(&ipc_lock);
+        slice_check();
+        spin_lock(&ipc_lock);
     }
     spin_unlock(&ipc_lock);
-    while ((process = process_of(kernel)) != 0)
+    while ((process = process_of(kernel)) != 0) {
         sem_undo(process);
+        slice_check();
+    }
 }

@@ -7,6 +7,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/arch/x86_64/clock.h"
 #include "mm/frame/heap.h"
+#include "msg/slice.h"
 #include "tasks/futex/pi/internal.h"
 #include "tasks/futex/word/object.h"
 
@@ -493,6 +494,7 @@ void pi_lost(uint32_t kernel)
             leave_locked(&leaving, &state, NULL);
         }
         spin_unlock(&lock_of_all);
+        slice_check();
     } while (waiter != NULL);
 }
 

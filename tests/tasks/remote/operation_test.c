@@ -195,8 +195,7 @@ ALONE(either, "a function that may leave its request to a task does so, or answe
     }
 }
 
-ALONE(either_short,
-      "without memory for a worker, the handler does an operation for which that is said, as a task would")
+ALONE(either_short, "without memory, a worker does an operation for which that is said, one of each peer at a time")
 {
     start();
     remote_serve(MSG_FILE_READ, run, NULL, SIZE, 32);
@@ -206,12 +205,33 @@ ALONE(either_short,
     peers_fail_to = UINT64_MAX;
     ask(PEER, MSG_FILE_READ, 1, words, 24);
     expect_answer(PEER, MSG_FILE_READ, 1, -ENOMEM);
-    remote_serve_short(MSG_FILE_READ, REMOTE_HANDLER);
+    remote_serve_short(MSG_FILE_READ, REMOTE_SPARE);
+    for (uint32_t id = 2; id < 6; id += 2) {
+        runs = 0;
+        ask(PEER, MSG_FILE_READ, id, words, 24);
+        expect_kept(PEER, MSG_FILE_READ, id);
+        CHECK(runs == 1 && !seen.task && work_count == 1);
+        runs = 0;
+        ask(PEER, MSG_FILE_READ, id + 1, words, 24);
+        expect_answer(PEER, MSG_FILE_READ, id + 1, -ENOMEM);
+        runs = 1;
+        run_work();
+        CHECK(runs == 2 && seen.task && seen.length == 24 && seen_data[2] == 33 && work_count == 0);
+        expect_answer(PEER, MSG_FILE_READ, id, 32);
+    }
+    runs = 0; /* another peer's has memory of its own */
+    ask(PEER, MSG_FILE_READ, 6, words, 24);
     runs = 0;
-    ask(PEER, MSG_FILE_READ, 2, words, 24);
+    ask(OTHER, MSG_FILE_READ, 7, words, 24);
+    expect_kept(PEER, MSG_FILE_READ, 6);
+    expect_kept(OTHER, MSG_FILE_READ, 7);
+    runs = 1;
+    returns[2] = 32;
+    run_work();
+    run_work();
     peers_fail_to = 0;
-    CHECK(runs == 2 && seen.task && seen.length == 24 && seen_data[2] == 33 && work_count == 0);
-    expect_answer(PEER, MSG_FILE_READ, 2, 32);
+    expect_answer(PEER, MSG_FILE_READ, 6, 32);
+    expect_answer(OTHER, MSG_FILE_READ, 7, 32);
 }
 
 ALONE(either_with, "a task gets the data and the room that the function gives in place of the request's")

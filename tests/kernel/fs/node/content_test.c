@@ -311,12 +311,26 @@ static uint64_t copy_in(const void *context, uint64_t frame)
     return frame == *(const uint64_t *)context ? new_frame(false) : 0;
 }
 
+/* In as many steps as there are pages. */
+static bool lose(struct content *content, uint32_t kernel)
+{
+    uint64_t page = 0;
+    uint32_t left;
+    bool lost = false;
+
+    do
+        left = 1;
+    while (content_lose(content, &page, &left, kernel, &lost));
+    return lost;
+}
+
 TEST(content_lost,
      "a page that is lost with a kernel is an error until the file loses it, unless the boot image has it")
 {
     struct content content;
     struct page_tree cut = {0};
-    uint64_t frame[2] = {0}, foreign[2], copy;
+    uint64_t frame[2] = {0}, foreign[2], copy, at = 0;
+    uint32_t left;
     uint8_t bytes[PAGE_SIZE];
 
     begin();
@@ -328,10 +342,10 @@ TEST(content_lost,
         CHECK(move(&content, page, frame[page], foreign[page]));
         frame_release(frame[page]);
     }
-    CHECK(!content_lose(&content, PEER + 1));
+    CHECK(!lose(&content, PEER + 1));
     CHECK(!content_drop_idle(&content));
-    CHECK(content_lose(&content, PEER));
-    CHECK(!content_lose(&content, PEER));
+    CHECK(lose(&content, PEER));
+    CHECK(!lose(&content, PEER));
     for (int i = 0; i < 2; i++)
         spaces[number_of(foreign[i])] = UINT32_MAX; /* they are the dead kernel's */
     CHECK_EQ(content_read(&content, 0, bytes, PAGE_SIZE), PAGE_SIZE);
@@ -353,7 +367,10 @@ TEST(content_lost,
     foreign[0] = new_frame(true);
     CHECK(move(&content, 2, frame[0], foreign[0]));
     frame_release(frame[0]);
-    content_replace(&content, copy_in, &foreign[0]);
+    left = 1;
+    CHECK(content_replace(&content, &at, &left, copy_in, &foreign[0]) && at > 0); /* more pages follow */
+    left = UINT32_MAX;
+    CHECK(!content_replace(&content, &at, &left, copy_in, &foreign[0]));
     CHECK_EQ(content_page(&content, 2, true, true, &copy), 0);
     CHECK(!is_foreign(copy));
     frame_release(copy);

@@ -154,14 +154,17 @@ static void begin(uint32_t type)
         list_init(&socket->drafts);
         list_init(&socket->notified);
         list_init(&socket->senders);
+        list_init(&socket->owing_node);
         list_init(&socket->name_node);
         list_init(&socket->backlog);
         list_init(&socket->flying_node);
         list_init(&socket->held_node);
         list_init(&socket->carriers);
     }
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
         list_append(&ends[1 - i].senders, &ends[i].peer_node);
+        ends[i].sender_count = 1;
+    }
 }
 
 bool slice_pause(void)
@@ -662,6 +665,110 @@ TEST(datagrams_most, "a queue takes eleven datagrams")
     CHECK(!socket_writable_locked(&ends[0], &ends[1]));
     CHECK_EQ(receive(text, 4, 0, 0), 1);
     CHECK_EQ(send("x", 1), 1);
+    end();
+}
+
+#define CROWD 300
+
+static struct file crowd_files[CROWD];
+static struct socket crowd[CROWD];
+
+/* CROWD sockets that send to the second one, and wait for room. */
+static void gather_crowd(void)
+{
+    begin(SOCKET_DATAGRAM);
+    for (int i = 0; i < CROWD; i++) {
+        crowd_files[i] = (struct file){.pins = 1, .opens = 1, .wanted = true, .events = &crowd_files[i].own_events};
+        list_init(&crowd_files[i].own_events.polls);
+        crowd[i] = (struct socket){.file = &crowd_files[i], .type = SOCKET_DATAGRAM, .state = SOCKET_CONNECTED};
+        list_init(&crowd[i].peer_node);
+        list_init(&crowd[i].notified);
+        socket_set_peer_locked(&crowd[i], &ends[1]);
+    }
+    CHECK_EQ(ends[1].sender_count, CROWD + 1);
+}
+
+/* How many of them, from FIRST on, have had EVENTS events. */
+static uint32_t told(int first, uint64_t events)
+{
+    uint32_t count = 0;
+
+    for (int i = first; i < CROWD; i++)
+        count += crowd_files[i].own_events.source.events == events;
+    return count;
+}
+
+static void leave_crowd(void)
+{
+    for (int i = 0; i < CROWD; i++)
+        socket_set_peer_locked(&crowd[i], NULL);
+    CHECK(ends[1].owed == 0 && list_empty(&ends[1].owing_node) && files[1].pins == 1);
+}
+
+static void tell(void)
+{
+    struct list notified;
+
+    list_init(&notified);
+    socket_tell_senders_locked(&ends[1], &notified);
+    socket_notify(&notified);
+    counts = 1000000;
+    socket_sweep();
+}
+
+TEST(crowd_told,
+     "of many senders some are told of room at once, and each in the end, whoever leaves or comes meanwhile")
+{
+    uint32_t at_once;
+
+    gather_crowd();
+    tell();
+    at_once = told(0, 1);
+    CHECK(at_once > 0 && at_once < CROWD / 2 && submitted != NULL);
+    CHECK_EQ(files[1].pins, 2); /* it stays until they are told */
+    for (int i = 0; i < 20; i++)
+        socket_set_peer_locked(&crowd[i], NULL); /* told already */
+    for (int i = CROWD - 20; i < CROWD; i++)
+        socket_set_peer_locked(&crowd[i], NULL); /* not told yet */
+    socket_set_peer_locked(&crowd[0], &ends[1]);
+    submitted->run(submitted);
+    submitted = NULL;
+    CHECK_EQ(told(0, 1), CROWD - 20);
+    leave_crowd();
+    gather_crowd();
+    tell();
+    for (int i = 0; i < CROWD; i++)
+        crowd_files[i].wanted = true; /* those that were told have filled it again */
+    at_once = told(0, 1);
+    tell(); /* a worker has it: all of them are owed the news */
+    submitted->run(submitted);
+    submitted = NULL;
+    CHECK(told(0, 2) == at_once && told(0, 1) == CROWD - at_once);
+    leave_crowd();
+    end();
+}
+
+TEST(crowd_lost, "many senders lose a socket that is closed, at once when they look, and each in the end")
+{
+    struct socket_call call = {.files = 0};
+    struct socket *full = NULL;
+    struct list notified;
+
+    gather_crowd();
+    ends[1].closed = true;
+    tell();
+    CHECK(submitted != NULL && ends[1].sender_count > CROWD / 2 && files[1].pins == 2);
+    list_init(&notified);
+    CHECK(crowd[CROWD - 1].peer == &ends[1]);
+    CHECK_EQ(socket_send_locked(&crowd[CROWD - 1], &call, NULL, (const uint8_t *)"x", 1, &full, &draft, &notified),
+             -ECONNREFUSED);
+    CHECK(crowd[CROWD - 1].peer == NULL && ends[1].packets == 0);
+    submitted->run(submitted);
+    submitted = NULL;
+    CHECK(ends[1].sender_count == 0 && list_empty(&ends[1].senders));
+    for (int i = 0; i < CROWD - 1; i++)
+        CHECK(crowd[i].peer == NULL && crowd[i].lost && crowd_files[i].own_events.source.events == 1);
+    leave_crowd();
     end();
 }
 

@@ -425,19 +425,20 @@ int space_empty(struct space *space, uint64_t start, uint64_t end)
     return error > 0 ? -ENOMEM : error;
 }
 
-/* Whether the pages of [START, END) are those of one shared area of a file that may be written, without the bits of
- * NOT; *BACKING is the first's then. The caller has locked the range. */
-static bool is_file(struct space *space, uint64_t start, uint64_t end, uint32_t not, uint64_t *backing)
+/* Whether the pages of [START, END) are those of one area of a file, and if CHANGES, one that is shared, may be written
+ * and is not locked; *BACKING is the first's then. The caller has locked the range. */
+static bool is_file(struct space *space, uint64_t start, uint64_t end, bool changes, uint64_t *backing)
 {
     int64_t area = space_look(space, start, SPACE_LOOK_THERE);
     int64_t found = area < 0 ? 0 : space_look(space, start, SPACE_LOOK_BACKING);
 
     *backing = (uint64_t)found;
-    return found > 0 && ((uint64_t)area & ~(PAGE_SIZE - 1)) >= end && (*backing & BACKING_READ_ONLY) == 0 &&
-           ((uint64_t)area & (AREA_SHARED | not )) == AREA_SHARED;
+    return found > 0 && ((uint64_t)area & ~(PAGE_SIZE - 1)) >= end &&
+           (!changes ||
+            ((*backing & BACKING_READ_ONLY) == 0 && ((uint64_t)area & (AREA_SHARED | AREA_LOCKED)) == AREA_SHARED));
 }
 
-int space_on_file(struct space *space, uint64_t start, uint64_t end, uint32_t not,
+int space_on_file(struct space *space, uint64_t start, uint64_t end, bool changes,
                   int (*act)(uint64_t backing, uint64_t pages, void *context), void *context)
 {
     struct space_range range = {start, end};
@@ -447,7 +448,7 @@ int space_on_file(struct space *space, uint64_t start, uint64_t end, uint32_t no
 
     if (error != 0)
         return error;
-    error = is_file(space, start, end, not, &backing) ? act(backing, (end - start) / PAGE_SIZE, context) : -EAGAIN;
+    error = is_file(space, start, end, changes, &backing) ? act(backing, (end - start) / PAGE_SIZE, context) : -EAGAIN;
     space_release(space, &lock);
     return error;
 }

@@ -63,10 +63,11 @@ int space_page_node(struct space *space, uint64_t address);
 /* Fills the pages of [START, END), which is shared, with zeros, for all processes that share them (MADV_REMOVE).
  * -ENOMEM: not all of them can be mapped here, or part of the range is in no area any more. Waits. */
 int space_empty(struct space *space, uint64_t start, uint64_t end);
-/* For [START, END), which one shared area of a file has that may be written, without the AREA_* bits of NOT: calls ACT
- * with the backing of the first page and the number of pages, while nobody can unmap them, so that the object exists.
- * Returns what ACT returns; -EAGAIN: the area has changed, and ACT was not called; -ENOMEM. Waits. */
-int space_on_file(struct space *space, uint64_t start, uint64_t end, uint32_t not,
+/* For [START, END), which one area of a file has, and if ACT CHANGES its content, one that is shared, may be written
+ * and is not locked: calls ACT with the backing of the first page and the number of pages, while nobody can unmap them,
+ * so that the object exists. Returns what ACT returns; -EAGAIN: the area has changed, and ACT was not called; -ENOMEM.
+ * Waits. */
+int space_on_file(struct space *space, uint64_t start, uint64_t end, bool changes,
                   int (*act)(uint64_t backing, uint64_t pages, void *context), void *context);
 /* Between its call and its return, every thread that uses SPACE, on any kernel, executes a full memory fence. -ENOMEM.
  * Waits. */

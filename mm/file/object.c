@@ -68,8 +68,6 @@ int file_object_take(uint64_t backing, bool written, uint64_t frame)
 
 int file_object_place(uint64_t backing, uint64_t count, const struct policy *policy)
 {
-    if ((backing & BACKING_READ_ONLY) != 0)
-        return -EPROTO;
     return is_ours(backing) ? objects->place(backing_object(backing), backing_page(backing), count, policy) : -ENXIO;
 }
 

@@ -81,7 +81,6 @@ void file_objects_serve(const struct file_objects *what);
 /* As above, for the page or the object of BACKING; -ENXIO also if it is not this kernel's. Any context. */
 int file_object_page(uint64_t backing, struct file_want *want, uint64_t *frame);
 void file_object_here(uint64_t backing, uint32_t count, uint64_t *found);
-/* -EPROTO: BACKING is one that may only be read. */
 int file_object_place(uint64_t backing, uint64_t count, const struct policy *policy);
 int file_object_policy(uint64_t backing, struct policy *out);
 /* FRAME, of any kernel, has a reference for the object: as `take` above. */

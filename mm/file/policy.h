@@ -1,5 +1,5 @@
 /* Policies of objects: where new pages of a file, or of shared memory, are placed, whoever makes them. As in Linux's
- * tmpfs, mbind of a shared mapping sets them. mm/mempolicy/mempolicy.md, "Pages of objects". */
+ * tmpfs, mbind of a mapping sets them. mm/mempolicy/mempolicy.md, "Pages of objects". */
 #ifndef MM_FILE_POLICY_H
 #define MM_FILE_POLICY_H
 

@@ -9,7 +9,9 @@
 
 #define LEAST_PAGES 2u /* sixteenths of a block: a single page says little of who uses it */
 #define WAITS 2u       /* a block that is settled waits as long again */
-#define QUIET 3u       /* periods after a move: who uses which block is known anew */
+#define QUIET                                                                                                          \
+    5u /* periods after an order: the thread may leave in the next one, be seen where it was in the one                \
+          after that, and count as a user there in the third; tallies of the fourth are true */
 
 static uint32_t nodes(void)
 {

@@ -350,7 +350,7 @@ static bool note_block_locked(struct space *space, const struct msg_space_seen *
     if (seen_block_stuck(block, here, to, age))
         to = SEEN_STAYS;
     seen_block_place(block, nodes(), space->seen->load, to < nodes() ? to : here, clock_now());
-    block->last = (uint8_t)node;
+    seen_set_last(space->seen, block, node);
     space->seen->wanted += (to != SEEN_STAYS) - (block->wanted != NOBODY);
     block->wanted = to == SEEN_REPLICATE ? ALL_NODES : to != SEEN_STAYS ? (uint8_t)to : NOBODY;
     space->stats.seen_decided += to != SEEN_STAYS;
@@ -612,6 +612,14 @@ static void handle_look(const struct msg *m)
     (void)m; /* also if the space has ended here, or has moved its home: a look costs little */
     if (seen_soon != NULL)
         seen_soon();
+}
+
+void seen_last(struct space *space, uint16_t *last)
+{
+    spin_lock(&space->lock);
+    for (uint32_t node = 0; node < NODES_MAX; node++)
+        last[node] = space->seen != NULL ? (uint16_t)space->seen->last[node] : 0;
+    spin_unlock(&space->lock);
 }
 
 kernel_set seen_to_tell(struct space *space)

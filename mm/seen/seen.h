@@ -72,6 +72,9 @@ void seen_tell(kernel_set kernels, uint64_t id);
 void seen_not_moved(struct space *space, uint64_t page, uint32_t node);
 /* At the home: nothing of [START, END), a block that seen_next has told, could be replicated. */
 void seen_not_replicated(struct space *space, uint64_t start, uint64_t end);
+/* At the home: of each of NODES_MAX nodes, to LAST: how many of the blocks that others than their own node have used it
+ * was the last to be seen using. */
+void seen_last(struct space *space, uint16_t *last);
 /* Whether threads of SPACE, which is at home here, may be drawn: then the caller asks at least once in a period. */
 bool seen_draws(struct space *space);
 /* At the home, once in each period: the kernel whose threads gain most by moving to another node, if there is one whose

@@ -77,6 +77,20 @@ struct seen_block *seen_find(struct seen *seen, uint64_t number)
     return seen_block_at(seen, find_place(seen, number));
 }
 
+/* BLOCK, whose record is made or removed, counts for the node that was seen last, or no longer. */
+static void count_last(struct seen *seen, const struct seen_block *block, uint32_t more)
+{
+    if (block->last != SEEN_NOBODY)
+        seen->last[block->last] += more; /* modulo 2^32: it may become less */
+}
+
+void seen_set_last(struct seen *seen, struct seen_block *block, uint32_t node)
+{
+    count_last(seen, block, UINT32_MAX);
+    block->last = (uint8_t)node;
+    count_last(seen, block, 1);
+}
+
 /* The blocks behind it that are not where they would be first come nearer, so that all are found. */
 static void remove_block(struct seen *seen, uint64_t number)
 {
@@ -84,6 +98,7 @@ static void remove_block(struct seen *seen, uint64_t number)
     struct seen_block *block = seen_block_at(seen, hole);
 
     seen_block_leave(block, seen->load);
+    count_last(seen, block, UINT32_MAX);
     seen->wanted -= block->wanted != SEEN_NOBODY;
     seen->count--;
     for (uint32_t at = (hole + 1) & mask; (block = seen_block_at(seen, at))->number != 0; at = (at + 1) & mask) {
@@ -117,6 +132,7 @@ static void forget(struct seen *seen)
     }
     memset(seen->blocks, 0, seen->places * block_size());
     memset(seen->load, 0, sizeof(seen->load));
+    memset(seen->last, 0, sizeof(seen->last));
     seen->count = seen->wanted = 0;
     seen->forgotten = clock_now();
 }
@@ -383,6 +399,7 @@ static void inherit(struct space *space, struct seen_region *region, const uint6
     copy->load = SEEN_NOBODY;
     copy->weight = 0;
     memcpy(seen_find(seen, copy->number), copy, block_size());
+    count_last(seen, copy, 1);
     seen->count++;
 }
 

@@ -27,6 +27,7 @@ struct seen {
     kernel_set tell;          /* kernels that are to look soon: of their memory others have begun to use some */
     uint64_t forgotten;       /* when it was full and all was forgotten, clock_now ns; 0: never */
     uint32_t load[NODES_MAX]; /* of each node: sixteenths of blocks with several users */
+    uint32_t last[NODES_MAX]; /* of each node: blocks that it was the last to be seen using */
     struct seen_region *regions[SEEN_CHAINS];
     uint32_t tally_age;                      /* the period of the tallies */
     uint32_t draw_age;                       /* the period before which no threads are to move */
@@ -68,6 +69,9 @@ struct seen_block *seen_block_at(struct seen *seen, uint32_t place);
 struct seen_block *seen_find(struct seen *seen, uint64_t number);
 /* Makes the record of PLACE, which has none and for which there is room. AGE: the period. */
 struct seen_block *seen_make(struct seen *seen, struct seen_place place, uint32_t age);
+
+/* NODE is the last to be seen using BLOCK. */
+void seen_set_last(struct seen *seen, struct seen_block *block, uint32_t node);
 
 /* The block in which ADDRESS is. */
 struct seen_place seen_place_of(struct seen *seen, uint64_t address);

@@ -7,6 +7,7 @@
 #include "kernel/instance/instance.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
+#include "mm/seen/seen.h"
 #include "mm/space/space.h"
 #include "mm/space/survey.h"
 #include "msg/slice.h"
@@ -361,6 +362,7 @@ static int member_facts_here(const struct msg_member_facts *asked, struct member
         spin_lock(&space->lock);
         out->stats = space->stats;
         spin_unlock(&space->lock);
+        seen_last(space, out->seen_last);
         out->resident = pages.owned;
         out->huge = pages.huge;
         out->stats.prefetch_used += pages.prefetch_used;

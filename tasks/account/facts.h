@@ -64,9 +64,10 @@ struct member_facts { /* the part of a process on one kernel; COUNT structs thre
     uint64_t resident;           /* pages */
     uint64_t huge;               /* large pages that it maps */
     struct space_stats stats;
-    uint32_t present, shadows; /* threads */
-    uint32_t next;             /* the first id of the next part; 0: this was the last part */
-    uint32_t count;            /* threads that follow */
+    uint16_t seen_last[NODES_MAX]; /* as seen_last, at the home; 0 elsewhere */
+    uint32_t present, shadows;     /* threads */
+    uint32_t next;                 /* the first id of the next part; 0: this was the last part */
+    uint32_t count;                /* threads that follow */
 };
 
 struct thread_facts {

@@ -120,7 +120,7 @@ static int empty_area(uint64_t *at, uint64_t end)
     if ((area & AREA_SHARED) == 0 || (backing & (int64_t)BACKING_READ_ONLY) != 0)
         return -EACCES;
     error = backing == 0 ? space_empty(own_space(), start, stop)
-                         : space_on_file(own_space(), start, stop, AREA_LOCKED, punch, &answer);
+                         : space_on_file(own_space(), start, stop, true, punch, &answer);
     files_settle(&answer);
     if (error == -EAGAIN)
         return 0;

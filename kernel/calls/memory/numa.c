@@ -122,12 +122,13 @@ int64_t call_set_mempolicy(struct call *c)
     return error;
 }
 
-/* The object whose shared mapping contains ADDRESS, with the page there, or BACKING_NONE. *END: that of the area. */
-static uint64_t shared_object(uint64_t address, uint64_t *end)
+/* The object whose mapping, shared or private, contains ADDRESS, with the page there, or BACKING_NONE. *END: that of
+ * the area. */
+static uint64_t mapped_object(uint64_t address, uint64_t *end)
 {
     uint64_t page = address & ~(PAGE_SIZE - 1);
     int64_t there = space_look(own_space(), page, SPACE_LOOK_THERE);
-    int64_t backing = there >= 0 && (there & AREA_SHARED) != 0 ? space_look(own_space(), page, SPACE_LOOK_BACKING) : 0;
+    int64_t backing = there >= 0 ? space_look(own_space(), page, SPACE_LOOK_BACKING) : 0;
 
     *end = there >= 0 ? (uint64_t)there & ~(PAGE_SIZE - 1) : 0;
     return backing > 0 && !backing_stays((uint64_t)backing) ? (uint64_t)backing : BACKING_NONE;
@@ -144,10 +145,10 @@ static int64_t area_policy(uint64_t address, struct policy *out)
     return number == 0 ? 0 : mempolicy_find(own_space(), (uint32_t)number, out);
 }
 
-/* Finds the policy by which the page at ADDRESS is placed: the object's, if one is mapped shared. -EFAULT. */
+/* Finds the policy by which the page at ADDRESS is placed: the object's, if one is mapped. -EFAULT. */
 static int64_t page_policy(uint64_t address, struct policy *out)
 {
-    uint64_t end, object = shared_object(address, &end);
+    uint64_t end, object = mapped_object(address, &end);
 
     if (object == BACKING_NONE)
         return area_policy(address, out);
@@ -301,8 +302,8 @@ static int bind_object(uint64_t backing, uint64_t pages, void *policy)
     return file_policy_set(backing, pages, policy);
 }
 
-/* New pages of the objects that are mapped shared in the range are placed by POLICY, whoever makes them. Objects that
- * the caller may not write stay as they are: it would decide where others find memory for what they write. */
+/* New pages of the objects that are mapped in the range are placed by POLICY, whoever makes them and however they are
+ * mapped, as in Linux's tmpfs. */
 static int64_t bind_objects(uint64_t start, uint64_t end, struct policy *policy)
 {
     int64_t error = 0;
@@ -315,12 +316,12 @@ static int64_t bind_objects(uint64_t start, uint64_t end, struct policy *policy)
             break; /* no area is left in the range */
         if ((uint64_t)next > start)
             start = (uint64_t)next & ~(PAGE_SIZE - 1);
-        object = shared_object(start, &stop);
+        object = mapped_object(start, &stop);
         if (stop <= start)
             break; /* unmapped meanwhile */
         stop = stop < end ? stop : end;
-        if (object != BACKING_NONE && (object & BACKING_READ_ONLY) == 0)
-            error = space_on_file(own_space(), start, stop, 0, bind_object, policy);
+        if (object != BACKING_NONE)
+            error = space_on_file(own_space(), start, stop, false, bind_object, policy);
         start = error != -EAGAIN ? stop : start; /* else the area has changed meanwhile */
         error = error == -ENXIO || error == -EAGAIN ? 0 : error;
         if (slice_check())

@@ -1,4 +1,4 @@
-/* Policies of a file: where new pages of it are placed, whoever makes them (mbind of a shared mapping, as for Linux's
+/* Policies of a file: where new pages of it are placed, whoever makes them (mbind of a mapping, as for Linux's
  * tmpfs), and getting frames by them for calls that write. mm/mempolicy/mempolicy.md, "Pages of objects".
  *
  * Functions with _locked are called with node->lock held. */

@@ -110,7 +110,7 @@ static struct policy policy_of(const struct numa_maps *maps, const struct msg_sp
     uint32_t number = (uint32_t)area->prot >> AREA_POLICY_SHIFT;
     struct policy policy;
 
-    if ((area->prot & AREA_SHARED) != 0 && backing_is_file(area->backing) && !backing_stays(area->backing))
+    if (backing_is_file(area->backing) && !backing_stays(area->backing))
         return file_policy_get(area->backing, &policy) == 0 && policy.mode != POLICY_DEFAULT ? policy : maps->task;
     return number != 0 && mempolicy_ask(maps->process.space_home, maps->process.space, number, &policy) == 0
                ? policy

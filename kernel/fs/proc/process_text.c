@@ -233,6 +233,16 @@ static void put_events(struct text *text, uint32_t kernel, const struct space_st
     text_put(text, "events %u%s\n", kernel, events);
 }
 
+/* How many of the blocks that its home knows NODE was the last to be seen using. */
+static uint32_t last_of(const struct process_survey *survey, uint32_t node)
+{
+    uint32_t last = 0;
+
+    for (kernel_set rest = survey->asked; rest != 0; rest &= rest - 1)
+        last += survey->members[__builtin_ctzll(rest)].seen_last[node];
+    return last;
+}
+
 int64_t proc_write_numa(const struct proc_at *at, struct text *text)
 {
     int error;
@@ -242,17 +252,17 @@ int64_t proc_write_numa(const struct proc_at *at, struct text *text)
         return error_of(error);
     error = (int)proc_text(text, SMALL_TEXT + KERNELS_MAX * LINE_MAX);
     for (kernel_set rest = error == 0 ? survey->asked : 0; rest != 0; rest &= rest - 1) {
-        uint32_t kernel = (uint32_t)__builtin_ctzll(rest);
+        uint32_t kernel = (uint32_t)__builtin_ctzll(rest), node = instance.plan.kernels[kernel].node;
         const struct space_stats *stats = &survey->members[kernel].stats;
         uint64_t all = stats->seen_local + stats->seen_remote;
 
         text_put(text,
                  "kernel %u node %u local %lu remote %lu share %lu%% decided %lu moved %lu looks %lu hidden %lu faults "
-                 "%lu\n",
-                 kernel, instance.plan.kernels[kernel].node, (unsigned long)stats->seen_local,
-                 (unsigned long)stats->seen_remote, (unsigned long)(all != 0 ? stats->seen_remote * 100 / all : 0),
-                 (unsigned long)stats->seen_decided, (unsigned long)stats->pages_moved,
-                 (unsigned long)stats->seen_looks, (unsigned long)stats->hints_set, (unsigned long)stats->hint_faults);
+                 "%lu last %u\n",
+                 kernel, node, (unsigned long)stats->seen_local, (unsigned long)stats->seen_remote,
+                 (unsigned long)(all != 0 ? stats->seen_remote * 100 / all : 0), (unsigned long)stats->seen_decided,
+                 (unsigned long)stats->pages_moved, (unsigned long)stats->seen_looks, (unsigned long)stats->hints_set,
+                 (unsigned long)stats->hint_faults, last_of(survey, node));
     }
     survey_free(survey);
     return error;

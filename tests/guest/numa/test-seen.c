@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -268,6 +269,25 @@ static void test_adaptive(void)
     munmap(words, PAGES * PAGE);
 }
 
+/* Of how many blocks NODE was the last to be seen using, as numa_stat says; -1: it does not. */
+static long last_of(int node)
+{
+    FILE *stat = fopen("/proc/self/numa_stat", "r");
+    char line[512];
+    long found = -1;
+
+    while (stat != NULL && fgets(line, sizeof(line), stat) != NULL) {
+        const char *last = strstr(line, " last ");
+        int on = -1;
+
+        if (sscanf(line, "kernel %*u node %d", &on) == 1 && on == node && last != NULL)
+            found = strtol(last + strlen(" last "), NULL, 10);
+    }
+    if (stat != NULL)
+        fclose(stat);
+    return found;
+}
+
 /* Blocks that another node uses go to the nodes in turn with interleave, back to the home node with home, and nowhere
  * with first-touch. */
 static void test_placed(void)
@@ -288,6 +308,8 @@ static void test_placed(void)
     UNTIL(events_everywhere("seen_remote") > remote, "a look");
     CHECK(events_everywhere("seen_decided") == decided && on_node(home) == PAGES, "%ld pages are at home",
           on_node(home));
+    UNTIL(last_of(node) >= PAGES / 16, "the last node");
+    CHECK(last_of(home) >= 0, "nothing of node %d", home);
     CHECK(kettle_control("numa=interleave") == 0, "%s", strerror(errno));
     UNTIL(node_of_each(words, PAGES, nodes) && nodes[0] != nodes[16] && nodes[16] != nodes[32] &&
               nodes[32] != nodes[48],

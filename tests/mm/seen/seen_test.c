@@ -541,7 +541,7 @@ TEST(seen_draws_adaptive, "with blocks that adapt, memory without records keeps 
 }
 
 TEST(seen_draws_quiet,
-     "after a thread was ordered to move, none is for three periods; after a refusal none of that kernel")
+     "after a thread was ordered to move, none is for five periods; after a refusal none of that kernel")
 {
     struct seen_draw draw;
     uint32_t quiet = 0;
@@ -553,7 +553,7 @@ TEST(seen_draws_quiet,
     CHECK_EQ(space.stats.threads_drawn, 1);
     while (!period(1 << 0 | 1 << 2, 64, &draw))
         quiet++;
-    CHECK_EQ(quiet, 2);
+    CHECK_EQ(quiet, 4);
     seen_drawn(&space, &draw, false);
     CHECK_EQ(space.stats.threads_drawn, 1);
     quiet = 0;
@@ -564,6 +564,27 @@ TEST(seen_draws_quiet,
     for (quiet = 0; !period(1 << 0 | 1 << 2, 64, &draw); quiet++)
         CHECK(quiet < 2 * SEEN_STUCK);
     CHECK_EQ(draw.kernel, 2);
+    end();
+}
+
+/* Nobody is on the memory's node; the two threads are on kernels 2 and 3. One of them leaves at the end of the period
+ * after it was ordered to, and the next look of its kernel still finds the bits of its last accesses. */
+TEST(seen_draws_passing, "who has stayed is not sent after a thread that has come, to where that one was")
+{
+    struct seen_draw draw;
+    uint32_t stays;
+
+    begin_drawing("kettle");
+    period(1 << 2 | 1 << 3, 64, &draw);
+    CHECK(period(1 << 2 | 1 << 3, 64, &draw));
+    CHECK(draw.kernel == 2 || draw.kernel == 3);
+    stays = draw.kernel ^ 1;
+    CHECK_EQ(draw.node, instance.plan.kernels[stays].node);
+    seen_drawn(&space, &draw, true);
+    CHECK(!period(1 << 2 | 1 << 3, 64, &draw));
+    write_from(stays ^ 1, 64);
+    for (uint32_t periods = 0; periods < 2 * SEEN_STUCK; periods++)
+        CHECK(!period(1 << stays, 64, &draw));
     end();
 }
 

@@ -43,6 +43,13 @@ static struct seen_block *make(struct space *space, uint64_t number)
     return seen_make(space->seen, (struct seen_place){number, 1}, 0);
 }
 
+/* Node 1 was seen to use COUNT of BLOCK. */
+static void used_by_one(struct space *space, struct seen_block *block, uint16_t count)
+{
+    block->used[1] = count;
+    seen_set_last(space->seen, block, 1);
+}
+
 TEST(table_grows, "a table grows until it may not, and forgets all then; another size of blocks forgets all, too")
 {
     struct space space = {0};
@@ -53,12 +60,13 @@ TEST(table_grows, "a table grows until it may not, and forgets all then; another
         if (space.seen != NULL && space.seen->forgotten != 0)
             most = (uint32_t)number;
         else
-            make(&space, number)->used[1] = (uint16_t)number;
+            used_by_one(&space, make(&space, number), (uint16_t)number);
         for (uint64_t i = number > 70 ? number - 70 : 1; most == 0 && i <= number; i++)
             CHECK(seen_find(space.seen, i)->used[1] == (uint16_t)i || space.seen->count == 1);
     }
     CHECK_EQ(most, 4096 + 2);
     CHECK_EQ(space.seen->count, 1);
+    CHECK_EQ(space.seen->last[1], 1);
     seen_forget_others(&space, BLOCK_BYTES);
     CHECK(space.seen != NULL);
     seen_forget_others(&space, 0);
@@ -161,7 +169,7 @@ TEST(table_many, "whatever splits and joins, each known block is found once, and
     begin();
     for (uint32_t round = 0; round < 3000; round++) {
         uint64_t start;
-        uint32_t known = 0, wanted = 0, load[NODES] = {0};
+        uint32_t known = 0, wanted = 0, load[NODES] = {0}, last[NODES] = {0};
 
         random = random * 1664525 + 1013904223;
         start = (random >> 28) * LEAF_SIZE;
@@ -173,6 +181,7 @@ TEST(table_many, "whatever splits and joins, each known block is found once, and
 
             seen_block_see(block, space.seen->load, page % NODES, 7, page % 5 == 0, round / 20);
             seen_block_place(block, NODES, space.seen->load, page % 2, round + 1);
+            seen_set_last(space.seen, block, page % NODES);
             space.seen->wanted += block->wanted == SEEN_NOBODY;
             block->wanted = 1;
         }
@@ -186,14 +195,18 @@ TEST(table_many, "whatever splits and joins, each known block is found once, and
             wanted += block->wanted != SEEN_NOBODY;
             if (block->load != SEEN_NOBODY)
                 load[block->load] += block->weight;
+            if (block->last != SEEN_NOBODY)
+                last[block->last]++;
             place = seen_place_of(space.seen, (block->number - 1) * PAGE_SIZE);
             CHECK(seen_find(space.seen, block->number) == block);
             CHECK(place.number == block->number && place.size == block->size);
         }
         CHECK_EQ(known, space.seen->count);
         CHECK_EQ(wanted, space.seen->wanted);
-        for (uint32_t node = 0; node < NODES; node++)
+        for (uint32_t node = 0; node < NODES; node++) {
             CHECK_EQ(load[node], space.seen->load[node]);
+            CHECK_EQ(last[node], space.seen->last[node]);
+        }
     }
     CHECK(space.stats.seen_splits > 100 && space.stats.seen_joins > 100);
     end(&space);

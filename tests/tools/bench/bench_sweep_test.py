@@ -15,7 +15,7 @@ from hosttools.suites.workloads_report import kernel_work
 
 def options(*axes, **more):
     return argparse.Namespace(**{"benchmark": "workloads", "cpus": 4, "nodes": 2, "kernels": "core", "quick": False, "cases": "is,cg",
-                                 "repeat": None, "append": [], "compare": None, "sweep": list(axes), **more})
+                                 "repeat": None, "append": [], "compare": None, "sweep": list(axes), "size": None, **more})
 
 
 def names(*axes, **more):
@@ -52,6 +52,10 @@ def test_an_axis_is_an_option_of_the_machine_the_program_or_the_kernel():
     assert runs.keys() >= {name.replace("work", "time") for name in runs}
 
 
+def test_the_class_of_the_command_line_is_that_of_all_points():
+    assert all("W" in item.program for item in sweep.plan(options("kernels=1,2", size="W")))
+
+
 def test_silence_has_no_linux():
     assert all(name.endswith("-kettle") for name in names("poll=0,400", benchmark="silence", cases=None))
 
@@ -60,6 +64,7 @@ def test_silence_has_no_linux():
     (["kernels=0"], {}, "kernels are 1 to 64"), (["layout=cpu"], {}, "layout is core, node, one"), (["lock=x"], {}, "invalid lock='x'"),
     (["nosuch=1"], {}, "unknown boot option 'nosuch'"), (["lock"], {}, "expected AXIS=VALUE"), (["lock=home,home"], {}, "once"),
     (["lock=home", "lock=lamport"], {}, "once"), (["class=S"], {"benchmark": "vm"}, "of workloads alone"),
+    (["class=S,W"], {"size": "W"}, "--class W already"),
     (["lock=home"], {"compare": ["", ""]}, "one folder"), (["lock=home"], {"repeat": 0}, "at least 1"),
     (["prefetch=0"], {"benchmark": "numa"}, "no cases")])
 def test_what_cannot_be_is_refused(axes, more, words):

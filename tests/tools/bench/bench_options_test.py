@@ -33,7 +33,8 @@ def test_without_such_options_the_benchmark_is_as_it_was():
 def test_workloads_are_of_the_class_that_is_asked_for():
     for size, words in ((None, ("--class", "S")), ("W", ("--class", "W"))):
         for item in bench_options.plan(options(benchmark="workloads", cases="is", size=size)):
-            assert item.program[4:] == (*words, "is")
+            assert item.program[-3:] == (*words, "is")
+            assert ("--warm" in item.program) == item.name.startswith("time-")
 
 
 def test_two_sides_alternate_and_each_has_its_options():

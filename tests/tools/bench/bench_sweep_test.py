@@ -41,7 +41,8 @@ def test_what_is_compared_runs_on_one_machine():
 def test_an_axis_is_an_option_of_the_machine_the_program_or_the_kernel():
     runs = {item.name: item for item in sweep.plan(options("kernels=8", "layout=node,one", "class=W", "mempolicy=interleave",
                                                            "lock=lamport", append=["place=local"]))}
-    node = runs["work-kernels=8+layout=node+class=W+mempolicy=interleave+lock=lamport-1-kettle"]
+    node_name = "work-kernels=8+layout=node+class=W+mempolicy=interleave+lock=lamport-1-kettle"
+    node = runs[node_name]
     assert node.options == ("place=local", "lock=lamport")
     assert node.machine[:6] == ("--cpus", "8", "--nodes", "2", "--kernels", "node")
     assert node.program[1:] == ("--mempolicy", "interleave", "--json", "--threads", "8", "--class", "W", "is", "cg")
@@ -50,6 +51,7 @@ def test_an_axis_is_an_option_of_the_machine_the_program_or_the_kernel():
     linux = runs["work-kernels=8+class=W+mempolicy=interleave-1-linux"]
     assert linux.program == node.program and linux.options == () and "--kernels" not in linux.machine
     assert runs.keys() >= {name.replace("work", "time") for name in runs}
+    assert runs[node_name.replace("work", "time")].program == (*node.program[:3], "--warm", "1", *node.program[3:])
 
 
 def test_the_class_of_the_command_line_is_that_of_all_points():

@@ -90,6 +90,8 @@ def plan(options: argparse.Namespace) -> list[Run]:
     environment = workloads.environment(workloads.ENVIRONMENT) if options.benchmark == "workloads" else ()
     for group, shape in (("work", (*machine, *COUNTS, *environment)), ("time", (*TIME_MACHINE, *TIMES, *environment))):
         words = program(options, shape, options.size)
+        if options.benchmark == "workloads" and group == "time":
+            words = workloads.warm(words)
         for number in range(1, (options.repeat or 1) + 1):
             found = [Run(f"{group}-{number}-{side}", shape, words, options=tuple(chosen.split()))
                      for side, chosen in sides(options).items()]

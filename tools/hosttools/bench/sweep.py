@@ -153,6 +153,7 @@ def _machine(options: argparse.Namespace, group: str, point: Point) -> tuple[tup
     words = bench_options.program(options, shape, point.get("class", options.size))
     if options.benchmark == "workloads":
         policy = ("--mempolicy", point["mempolicy"]) if "mempolicy" in point else ()
+        words = words if group == "work" else workloads.warm(words)
         return (*shape, *pace, *workloads.environment(workloads.ENVIRONMENT)), (words[0], *policy, *words[1:])
     return (*shape, *pace), words
 

@@ -18,7 +18,7 @@ from hosttools.results.runs import Run
 def options(folder, **more):
     return argparse.Namespace(**{"benchmark": "all", "quick": True, "cpus": 4, "nodes": 2, "kernels": "core", "out": str(folder),
                                  "report": False, "resume": False, "mixed": False, "scheduler": None, "only": None, "cases": None, "repeat": None,
-                                 "append": [], "compare": None, "sweep": [], **more})
+                                 "append": [], "compare": None, "sweep": [], "size": None, **more})
 
 
 def machine(arguments):

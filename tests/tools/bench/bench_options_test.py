@@ -16,7 +16,8 @@ from hosttools.results.stats import interval
 
 def options(**more):
     return argparse.Namespace(**{"benchmark": "vm", "cpus": 4, "nodes": 2, "kernels": "core", "quick": False, "cases": None,
-                                 "repeat": None, "append": [], "compare": None, "resume": False, "mixed": False, "sweep": [], "only": None, **more})
+                                 "repeat": None, "append": [], "compare": None, "resume": False, "mixed": False, "sweep": [], "only": None,
+                                 "size": None, **more})
 
 
 def case(name, *ns):
@@ -27,6 +28,13 @@ def test_without_such_options_the_benchmark_is_as_it_was():
     assert not bench_options.wanted(options())
     for more in ({"cases": "x"}, {"repeat": 0}, {"append": ["a=b"]}, {"compare": ["", ""]}):
         assert bench_options.wanted(options(**more))
+
+
+def test_workloads_are_of_the_class_that_is_asked_for():
+    for size, words in ((None, ("--class", "S")), ("W", ("--class", "W"))):
+        for item in bench_options.plan(options(benchmark="workloads", cases="is", size=size)):
+            assert item.program[-3:] == (*words, "is")
+            assert ("--warm" in item.program) == item.name.startswith("time-")
 
 
 def test_two_sides_alternate_and_each_has_its_options():

@@ -15,7 +15,7 @@ from hosttools.suites.workloads_report import kernel_work
 
 def options(*axes, **more):
     return argparse.Namespace(**{"benchmark": "workloads", "cpus": 4, "nodes": 2, "kernels": "core", "quick": False, "cases": "is,cg",
-                                 "repeat": None, "append": [], "compare": None, "sweep": list(axes), **more})
+                                 "repeat": None, "append": [], "compare": None, "sweep": list(axes), "size": None, **more})
 
 
 def names(*axes, **more):
@@ -41,7 +41,8 @@ def test_what_is_compared_runs_on_one_machine():
 def test_an_axis_is_an_option_of_the_machine_the_program_or_the_kernel():
     runs = {item.name: item for item in sweep.plan(options("kernels=8", "layout=node,one", "class=W", "mempolicy=interleave",
                                                            "lock=lamport", append=["place=local"]))}
-    node = runs["work-kernels=8+layout=node+class=W+mempolicy=interleave+lock=lamport-1-kettle"]
+    node_name = "work-kernels=8+layout=node+class=W+mempolicy=interleave+lock=lamport-1-kettle"
+    node = runs[node_name]
     assert node.options == ("place=local", "lock=lamport")
     assert node.machine[:6] == ("--cpus", "8", "--nodes", "2", "--kernels", "node")
     assert node.program[1:] == ("--mempolicy", "interleave", "--json", "--threads", "8", "--class", "W", "is", "cg")
@@ -50,6 +51,11 @@ def test_an_axis_is_an_option_of_the_machine_the_program_or_the_kernel():
     linux = runs["work-kernels=8+class=W+mempolicy=interleave-1-linux"]
     assert linux.program == node.program and linux.options == () and "--kernels" not in linux.machine
     assert runs.keys() >= {name.replace("work", "time") for name in runs}
+    assert runs[node_name.replace("work", "time")].program == (*node.program[:3], "--warm", "1", *node.program[3:])
+
+
+def test_the_class_of_the_command_line_is_that_of_all_points():
+    assert all("W" in item.program for item in sweep.plan(options("kernels=1,2", size="W")))
 
 
 def test_silence_has_no_linux():
@@ -60,6 +66,7 @@ def test_silence_has_no_linux():
     (["kernels=0"], {}, "kernels are 1 to 64"), (["layout=cpu"], {}, "layout is core, node, one"), (["lock=x"], {}, "invalid lock='x'"),
     (["nosuch=1"], {}, "unknown boot option 'nosuch'"), (["lock"], {}, "expected AXIS=VALUE"), (["lock=home,home"], {}, "once"),
     (["lock=home", "lock=lamport"], {}, "once"), (["class=S"], {"benchmark": "vm"}, "of workloads alone"),
+    (["class=S,W"], {"size": "W"}, "--class W already"),
     (["lock=home"], {"compare": ["", ""]}, "one folder"), (["lock=home"], {"repeat": 0}, "at least 1"),
     (["prefetch=0"], {"benchmark": "numa"}, "no cases")])
 def test_what_cannot_be_is_refused(axes, more, words):

@@ -11,8 +11,8 @@ from hosttools.suites import thesis
 EVERY = thesis.THESIS
 
 
-def case(name, ms=1):
-    return {"case": f"{name}.S", "program": name, "class": "S", "count": 1, "ns": [ms * 1_000_000], "region": 1}
+def case(name, ms=1, size="S"):
+    return {"case": f"{name}.{size}", "program": name, "class": size, "count": 1, "ns": [ms * 1_000_000], "region": 1}
 
 
 def events(*fetches):
@@ -25,8 +25,8 @@ def events(*fetches):
     return rows
 
 
-def made(slots, kernels, side, kernel, **more):
-    found = run(f"slots-{slots}-{kernels}-{side}", *map(case, EVERY), counts=[(100, kernel, 0)] * len(EVERY), **more)
+def made(slots, kernels, side, kernel, size="S", **more):
+    found = run(f"slots-{slots}-{kernels}-{side}", *(case(name, 1, size) for name in EVERY), counts=[(100, kernel, 0)] * len(EVERY), **more)
     for entry, number in zip(list(found["counts"]), range(1, 1 + len(EVERY))):
         found["counts"].append({"region": 100 + number, "entries": 1, "cpus": [], "critical": 0})
         entry["critical"] = 0
@@ -49,7 +49,7 @@ def test_the_tables_are_those_of_the_thesis():
 
 
 def test_linux_stands_beside_each_number_of_kernels_in_one_group():
-    runs = thesis.plan(argparse.Namespace(quick=True))
+    runs = thesis.plan(argparse.Namespace(quick=True, size=None))
     groups = {}
     for item in runs:
         groups.setdefault(item.together, []).append(item.name)
@@ -57,6 +57,18 @@ def test_linux_stands_beside_each_number_of_kernels_in_one_group():
     by_name = {item.name: item for item in runs}
     assert by_name["slots-8-4-kettle"].options == ("prefetch=8",) and "--events" in by_name["slots-8-4-kettle"].machine
     assert "--events" not in by_name["slots-1-4-linux"].machine
+
+
+@pytest.mark.parametrize("size", ("S", "W", "A"))
+def test_the_class_is_that_of_every_run_and_of_the_page(size):
+    asked = argparse.Namespace(quick=True, size=size)
+    programs = [item.program for item in thesis.plan(asked) if "--class" in item.program]
+    assert programs and all(words[words.index("--class") + 1] == size for words in programs)
+    raw = {**data("thesis", made(1, 2, "linux", 100, size), made(1, 2, "kettle", 50, size, space_events=events(7, 3))), **thesis.about(asked)}
+    report = thesis.report(raw)
+    assert f"(class {size})" in report.targets and f"larger than class {size}." in "\n".join(report.tables)
+    assert "in 5 of 5 runs" in report.sentence
+    assert thesis.report({**raw, "class": "B"}).sentence == ""  # these runs are of another class
 
 
 def test_events_are_of_the_programs_in_order():

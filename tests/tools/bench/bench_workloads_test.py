@@ -4,6 +4,7 @@ are resumed, changes since earlier results; and the programs themselves on the h
 import argparse
 import json
 import re
+import resource
 
 import pytest
 
@@ -73,6 +74,11 @@ def test_times_have_a_host_thread_for_each_cpu_only_where_the_host_has_as_many()
 def test_times_do_not_wait_for_the_hosts_memory_on_either_side():
     for item in planned():
         assert ("--prealloc" in item.machine) == bool(re.match("time-|real-[a-z]+-time-", item.name)), item.name
+
+
+def test_times_are_taken_when_the_emulator_has_translated_the_code():
+    for item in (item for item in planned() + planned(quick=True) if "--class" in item.program):
+        assert (item.program[1:3] == ("--warm", "1")) == item.name.startswith("time-"), item.name
 
 
 def test_every_program_that_the_plan_asks_for_exists():
@@ -315,8 +321,20 @@ def test_the_thesis_profile_moves_as_often_as_its_programs_did():
         "is": 2 * 3, "ft": 2 * 3, "cg": 5 * 3, "bfs": 12 * 3, "lud": 3}
 
 
+def test_rounds_before_are_made_and_say_nothing():
+    found, faults = [], []
+    for rounds in ("0", "4"):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt
+        status, text, errors = program("workload", "--json", "--warm", rounds, "--class", "W", "bfs")
+        faults.append(resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt - before)
+        assert (status, errors) == (0, "")
+        found.append([item["case"] for item in map(json.loads, text.splitlines())])
+    assert found == [["bfs.W"], ["bfs.W"]]
+    assert faults[1] > 1.5 * faults[0]  # in class S, a quarter of W's memory each
+
+
 @pytest.mark.parametrize("arguments, words", [
-    (("--class", "D"), "no class 'D'"), (("--threads", "0"), "must be 1 to 64"), (("nosuch",), "no program 'nosuch'"),
+    (("--warm", "-1"), "must be 0 to 1000"), (("--class", "D"), "no class 'D'"), (("--threads", "0"), "must be 1 to 64"), (("nosuch",), "no program 'nosuch'"),
     (("--layer", "tbb"), "no layer 'tbb'")])
 def test_what_the_program_cannot_do_is_refused(arguments, words):
     status, text, errors = program("workload", *arguments)

@@ -66,6 +66,9 @@ BAD = {
     "a bad boot option of a comparison": ("bench vm --compare '' lock=none", r"--compare 'lock=none': invalid lock='none'"),
     "one side of a comparison": ("bench vm --compare lock=home", r"--compare 'lock=home': expected two sets of boot options, or a folder with raw.json"),
     "no repetition": ("bench vm --repeat 0", r"--repeat must be at least 1"),
+    "a class that there is not": ("bench thesis --class D", r"'D' is unknown \(valid: S, W, A, B\)"),
+    "a class of what has none": ("bench vm --class W", r"--class is of thesis, and of workloads with "),
+    "a class of runs that have theirs": ("bench workloads --class W", r"--class is of thesis, and of workloads with "),
     # --inject
     "a schedule without a seed": ("run --inject rate=5 inside", r"there is no seed=N"),
     "a death at nothing": ("run --inject death=0 inside", r"'death=0' is not KEY=VALUE"),

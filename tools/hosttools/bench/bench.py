@@ -7,8 +7,8 @@ A benchmark is a module with four names:
     report(data)             a Report of the runs that were made, some of which may have failed
     TITLE                    the report's heading
 
-and perhaps a fifth, prepare(runs, say), which makes what the runs need, and returns those that can be made; `say` is told why others
-cannot. `all` is those of them all, each in a folder of its own, with a page over them (bench/everything.py). With options of its own
+and perhaps two more: prepare(runs, say), which makes what the runs need, and returns those that can be made (`say` is told why others
+cannot), and about(options), which adds to `data` what is true of all runs. `all` is those of them all, each in a folder of its own, with a page over them (bench/everything.py). With options of its own
 bench/options.py (--append, --compare A B ...) or bench/sweep.py (--sweep) takes the place of the benchmark's module. `data` is
 what raw.json holds, and raw.csv what all runs gave for each case. Runs are made one after another, so benchmarks that compare two
 sides alternate them in the list.
@@ -38,6 +38,7 @@ BENCHMARKS: dict[str, ModuleType] = {"abi": abi, "messages": messages, "numa": n
                                      "tasks": tasks, "thesis": thesis, "vm": vm, "workloads": workloads}
 ALL = "all"
 OWN: tuple[ModuleType, ...] = (bench_options, sweep)  # what takes the place of a benchmark's module
+OF_CLASS = (("thesis", False), ("workloads", True))  # benchmarks that take --class, and whether in runs of the user's own
 STATUS_FAILED = 1
 
 Json = dict[str, Any]
@@ -55,6 +56,8 @@ def add_options(command: argparse.ArgumentParser, number: Callable[[str], int]) 
                                                         "as the report's commands have them: 'work-S-*'")
     command.add_argument("--resume", action="store_true",
                          help=f"go on where a benchmark was cut: runs that FOLDER/{RAW} has, made by this commit, are not made again")
+    command.add_argument("--class", dest="size", choices=workloads.SIZES,
+                         help="the size of the programs' problems (default S): of thesis, and of workloads with runs of your own")
     command.add_argument("--mixed", action="store_true", help="with --resume: also runs of other commits are not made again; the report says which")
     bench_options.add_options(command.add_argument_group("runs of your own, in place of the benchmark's"), number)
     sweep.add_options(command.add_argument_group("a sweep, in place of the benchmark's runs"))
@@ -80,6 +83,8 @@ def _main(options: argparse.Namespace) -> int:
     own = [module for module in OWN if module.wanted(options)]
     if len(own) > 1:
         raise UsageError("--sweep stands without --append, --repeat of two sides, or --compare A B: give it the options to sweep")
+    if options.size is not None and (options.benchmark, bool(own)) not in OF_CLASS:
+        raise UsageError("--class is of thesis, and of workloads with --cases, --repeat, --append, --sweep or two sides to compare")
     if options.benchmark == ALL:
         return _all(options, own)
     name = options.benchmark + (own[0].SUFFIX if own else "")
@@ -93,7 +98,7 @@ def _main(options: argparse.Namespace) -> int:
         runs = _chosen(module.plan(options), options.only)
         make_folder(folder)
         data = begin(name, options)
-        if own:
+        if hasattr(module, "about"):
             data.update(module.about(options))
         if options.resume:
             runs = left(runs, data, read(folder / RAW, _names(options)), options.mixed)

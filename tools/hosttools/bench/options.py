@@ -64,11 +64,11 @@ def _sets(options: argparse.Namespace) -> Sequence[str]:
     return options.compare if len(options.compare or ()) > 1 else ()
 
 
-def program(options: argparse.Namespace, shape: Sequence[str], size: str = "S") -> tuple[str, ...]:
-    """The benchmark's program on a machine of SHAPE; of class SIZE, if it has classes."""
+def program(options: argparse.Namespace, shape: Sequence[str], size: str | None) -> tuple[str, ...]:
+    """The benchmark's program on a machine of SHAPE; of class SIZE, by default S, if it has classes."""
     if options.benchmark == "workloads":
         cpus = int(shape[shape.index("--cpus") + 1])
-        return workloads.program(cpus, size, *(options.cases or ",".join(workloads.THESIS)).split(","))
+        return workloads.program(cpus, size or workloads.SIZES[0], *(options.cases or ",".join(workloads.THESIS)).split(","))
     name = PROGRAMS.get(options.benchmark)
     if name is None:
         raise UsageError(f"bench {options.benchmark} has no cases to choose: leave out --cases, --repeat, --append and --compare")
@@ -89,7 +89,9 @@ def plan(options: argparse.Namespace) -> list[Run]:
     runs = []
     environment = workloads.environment(workloads.ENVIRONMENT) if options.benchmark == "workloads" else ()
     for group, shape in (("work", (*machine, *COUNTS, *environment)), ("time", (*TIME_MACHINE, *TIMES, *environment))):
-        words = program(options, shape)
+        words = program(options, shape, options.size)
+        if options.benchmark == "workloads" and group == "time":
+            words = workloads.warm(words)
         for number in range(1, (options.repeat or 1) + 1):
             found = [Run(f"{group}-{number}-{side}", shape, words, options=tuple(chosen.split()))
                      for side, chosen in sides(options).items()]

@@ -33,7 +33,7 @@ TITLE = "Sweep"
 SUFFIX = "-sweep"  # of a benchmark's name, in what these runs give
 LINUX_TOO = ("abi", "tasks", "vm", "workloads")  # whose programs run on Linux
 LAYOUTS = {"core": "core", "node": "node", "one": "1"}
-FIXED = {"layout": tuple(LAYOUTS), "class": ("S", "W", "A", "B"), "mempolicy": ("default", "local", "interleave", "bind")}
+FIXED = {"layout": tuple(LAYOUTS), "class": workloads.SIZES, "mempolicy": ("default", "local", "interleave", "bind")}
 KERNELS_MOST = 64
 OF_LINUX = ("kernels", "class", "mempolicy")  # the axes that Linux has, too
 OF_WORKLOADS = ("class", "mempolicy")
@@ -75,6 +75,8 @@ def axes(options: argparse.Namespace) -> dict[str, list[str]]:
             raise UsageError(f"--sweep '{text}': expected AXIS=VALUE,VALUE, each axis and value once")
         if name in OF_WORKLOADS and options.benchmark != "workloads":
             raise UsageError(f"--sweep '{text}': {name} is an axis of workloads alone")
+        if name == "class" and options.size is not None:
+            raise UsageError(f"--sweep '{text}': the class is that of --class {options.size} already")
         for value in values:
             _check(name, value, text)
         found[name] = values
@@ -148,9 +150,10 @@ def _machine(options: argparse.Namespace, group: str, point: Point) -> tuple[tup
     kernels = LAYOUTS[point["layout"]] if "layout" in point else options.kernels
     shape = ("--cpus", str(cpus), "--nodes", str(min(options.nodes, cpus)), *(("--kernels", kernels) if kernels != "core" else ()))
     pace = COUNTS if group == "work" else workloads.pace(cpus) if options.benchmark == "workloads" or cpus > 2 else TIMES
-    words = bench_options.program(options, shape, point.get("class", "S"))
+    words = bench_options.program(options, shape, point.get("class", options.size))
     if options.benchmark == "workloads":
         policy = ("--mempolicy", point["mempolicy"]) if "mempolicy" in point else ()
+        words = words if group == "work" else workloads.warm(words)
         return (*shape, *pace, *workloads.environment(workloads.ENVIRONMENT)), (words[0], *policy, *words[1:])
     return (*shape, *pace), words
 

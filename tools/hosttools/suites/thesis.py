@@ -1,6 +1,7 @@
 """The benchmark `thesis`: the tables and figures of chapter 6 of the Popcorn thesis, drawn from runs of the same programs here.
 
-Its programs IS, FT, CG, BFS and LUD run as its own did (`--pomp`): threads begin at the first kernel, move to theirs and back.
+Its programs IS, FT, CG, BFS and LUD run as its own did (`--pomp`): threads begin at the first kernel, move to theirs and back. Their
+problems are of class S, or of the one that --class says.
 
     slots-S-N-kettle    on N kernels, one host thread, with `prefetch=S`: what kernels count of each program's address space,
                         instructions by CPU, the modelled critical path
@@ -34,7 +35,7 @@ TITLE = "Chapter 6 of the thesis, redrawn"
 
 SLOTS = (1, 4, 8)
 KERNELS, KERNELS_QUICK = (1, 2, 4, 8, 16), (1, 2, 4)
-SIZE = "S"
+SIZE = workloads.SIZES[0]  # unless --class says another
 WAITING = {"OMP_WAIT_POLICY": "passive"}
 FETCH = "touch_fetch.same"
 FETCH_SLOTS = (0, *SLOTS)
@@ -53,10 +54,11 @@ Json = dict[str, Any]
 def plan(options: argparse.Namespace) -> list[Run]:
     """The runs of the benchmark."""
     built("userland/taskbench")
+    size = options.size or SIZE
     runs = []
     for kernels in KERNELS_QUICK if options.quick else KERNELS:
         shape = (*workloads.machine(kernels), *COUNTS, *workloads.environment(WAITING))
-        words = workloads.program(kernels, SIZE, "--pomp", *THESIS)
+        words = workloads.program(kernels, size, "--pomp", *THESIS)
         group = f"slots-{kernels}"
         runs.append(Run(linux_run(kernels), ("--os", "linux", *shape), words, RUN_LIMIT, (), group))
         runs += [Run(f"slots-{slots}-{kernels}-kettle", (*shape, "--events"), words, RUN_LIMIT, (f"prefetch={slots}",), group)
@@ -65,7 +67,7 @@ def plan(options: argparse.Namespace) -> list[Run]:
                  RUN_LIMIT, (f"prefetch={slots}",)) for slots in FETCH_SLOTS]
     for name in PROFILED_QUICK if options.quick else PROFILED:
         shape = (*workloads.machine(4), "--tcg", "single", "--profile", "/dev/null", *workloads.environment(WAITING))
-        words = workloads.program(4, SIZE, "--pomp", name)
+        words = workloads.program(4, size, "--pomp", name)
         runs += [Run(f"profile-{name}", shape, words, RUN_LIMIT), Run(f"profile-{name}-linux", ("--os", "linux", *shape), words, RUN_LIMIT)]
     return runs
 
@@ -80,7 +82,17 @@ def kettle_run(kernels: int) -> str:
     return f"slots-{SLOTS[1]}-{kernels}-kettle"
 
 
+def about(options: argparse.Namespace) -> Json:
+    """What the results say of the runs."""
+    return {"class": options.size or SIZE}
+
+
 # --- what is found ---
+
+def size_of(data: Json) -> str:
+    """The class of the programs' problems."""
+    return str(data.get("class", SIZE))
+
 
 def published(name: str) -> list[dict[str, str]]:
     """The rows of the thesis's table NAME."""
@@ -106,7 +118,7 @@ def events(data: Json, slots: int, kernels: int) -> dict[str, dict[int, dict[str
 
 def value(data: Json, run: str, name: str, what: Callable[[Measured], float | None]) -> float | None:
     """WHAT of the program NAME in RUN."""
-    item = find(data, run, f"{name}.{SIZE}")
+    item = find(data, run, f"{name}.{size_of(data)}")
     return None if item is None else what(item)
 
 
@@ -139,7 +151,7 @@ def _retrievals(data: Json, name: str) -> str:
             *(f"here: retrievals, {slots}" for slots in SLOTS)]
     first = FIRST_TABLE[name]
     return (f"## {name.upper()}: retrievals by kernel (tables 6.{first} to 6.{first + 2})\n\nOn 16 kernels there and {most} here, with as "
-            f"many prefetch slots as the heading says. Its input is larger than class {SIZE}.\n\n" + table(head, rows))
+            f"many prefetch slots as the heading says. Its input is larger than class {size_of(data)}.\n\n" + table(head, rows))
 
 
 def _totals(data: Json) -> str:
@@ -211,7 +223,7 @@ def _map_of_figures(data: Json) -> str:
 
 
 COMPARABLE = """The thesis's numbers are TSC cycles and seconds of a 64-core Opteron 6274 at 1.4 GHz under Linux 3.2; those here are counts
-and instructions of an emulator, of smaller inputs (class S). So:
+and instructions of an emulator, of smaller inputs (class {size}). So:
 
 - **Counts of retrievals** have the same meaning, and compare in shape: which kernels retrieve, and what slots change. Their size
   depends on the input.
@@ -311,5 +323,5 @@ def report(data: Json) -> Report:
     """Everything, with what is comparable."""
     told = verdict(data)
     bad = [item.run for item in measured(data, "slots-") if not item.case.get("right", True)]
-    head = (f"{told}\n\n" if told else "") + COMPARABLE + (f"\nWrong results: {', '.join(bad)}.\n" if bad else "")
+    head = (f"{told}\n\n" if told else "") + COMPARABLE.format(size=size_of(data)) + (f"\nWrong results: {', '.join(bad)}.\n" if bad else "")
     return Report(head, tables(data), plots(data), told, tidy(data))

@@ -24,12 +24,13 @@
 
 #define REGIONS 4        /* of a program */
 #define ARGUMENTS_MAX 32 /* more than there are options to be said */
+#define TIMES_MAX 1000
 #define STATUS_WRONG 1
 #define STATUS_USAGE 2
 
 static const char usage[] =
     "usage: workload [--class S|W|A|B] [--threads N] [--layer openmp|pthreads] [--bind] [--pomp]\n"
-    "                [--mempolicy " MEMPOLICY_NAMES "] [--repeat N] [--json] [PROGRAM...]\n"
+    "                [--mempolicy " MEMPOLICY_NAMES "] [--warm N] [--repeat N] [--json] [PROGRAM...]\n"
     "       workload --list\n"
     "\n"
     "Runs programs (names or patterns; all without one), each in a process of its own: time, operations per second, "
@@ -43,6 +44,9 @@ static const char usage[] =
     "  --pomp       as the thesis's programs: all threads begin at the first CPU, and move to their own and back\n"
     "  --mempolicy P  where pages are to be: as the system has it, at the thread that touches them first, over all\n"
     "               nodes in turn, on the first node\n"
+    "  --warm N     times each program runs in class S before, without a line about it: an emulator has then "
+    "translated\n"
+    "               what it executes (default 0)\n"
     "  --repeat N   times each program runs (default 1)\n"
     "  --json       one object a line\n"
     "  --list       the programs\n";
@@ -57,6 +61,7 @@ static struct {
     char size;
     struct team_plan team;
     const char *mempolicy;
+    int warm;
     int repeat;
     bool json;
 } options = {.size = 'S', .team = {.layer = TEAM_OPENMP, .members = 1}, .mempolicy = "default", .repeat = 1};
@@ -136,17 +141,28 @@ static int workload_run(const struct workload *workload)
     return right && fflush(stdout) == 0 ? 0 : STATUS_WRONG;
 }
 
-/* In the child: this program again, with the same options, for one workload alone. A child that only forks would share
- * its memory with its parent, page by page, and copy what it writes. */
-static void workload_exec(const struct workload *workload, char **arguments, int count)
+/* In the child: this program again, with the same options, for one workload alone; WARM: of class S, and it says
+ * nothing unless it fails. A child that only forks would share its memory with its parent, page by page, and copy what
+ * it writes. */
+static void workload_exec(const struct workload *workload, char **arguments, int count, bool warm)
 {
-    char *own[ARGUMENTS_MAX + 4];
+    char *own[ARGUMENTS_MAX + 8];
     int i = 0;
 
     for (; i < count && i < ARGUMENTS_MAX; i++)
         own[i] = arguments[i];
     own[i++] = "--repeat";
     own[i++] = "1";
+    own[i++] = "--warm";
+    own[i++] = "0";
+    if (warm) {
+        own[i++] = "--class";
+        own[i++] = "S";
+        if (freopen("/dev/null", "w", stdout) == NULL) {
+            fprintf(stderr, "workload: /dev/null: %s\n", strerror(errno));
+            _exit(STATUS_WRONG);
+        }
+    }
     own[i++] = (char *)workload->name;
     own[i] = NULL;
     if (team_cpus_restore()) /* where libgomp may have bound this process, its own would look for CPUs */
@@ -155,7 +171,7 @@ static void workload_exec(const struct workload *workload, char **arguments, int
     _exit(STATUS_WRONG);
 }
 
-static bool workload_fork(const struct workload *workload, char **arguments, int count)
+static bool workload_fork(const struct workload *workload, char **arguments, int count, bool warm)
 {
     int status;
     pid_t child;
@@ -163,7 +179,7 @@ static bool workload_fork(const struct workload *workload, char **arguments, int
     fflush(stdout);
     child = fork();
     if (child == 0)
-        workload_exec(workload, arguments, count);
+        workload_exec(workload, arguments, count, warm);
     if (child < 0 || waitpid(child, &status, 0) != child) {
         fprintf(stderr, "workload: %s: no process: %s\n", workload->name, strerror(errno));
         return false;
@@ -173,14 +189,14 @@ static bool workload_fork(const struct workload *workload, char **arguments, int
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* A whole number of TEXT from 1 to MOST; else the program ends. */
-static int number_read(const char *option, const char *text, int most)
+/* A whole number of TEXT from LEAST to MOST; else the program ends. */
+static int number_read(const char *option, const char *text, int least, int most)
 {
     char *end;
     long value = strtol(text, &end, 10);
 
-    if (end == text || *end != '\0' || value < 1 || value > most) {
-        fprintf(stderr, "workload: %s must be 1 to %d, not '%s'\n", option, most, text);
+    if (end == text || *end != '\0' || value < least || value > most) {
+        fprintf(stderr, "workload: %s must be %d to %d, not '%s'\n", option, least, most, text);
         exit(STATUS_USAGE);
     }
     return (int)value;
@@ -206,6 +222,7 @@ static void options_read(int argc, char **argv)
                                           {"layer", required_argument, NULL, 'l'},
                                           {"bind", no_argument, NULL, 'b'},
                                           {"pomp", no_argument, NULL, 'p'},
+                                          {"warm", required_argument, NULL, 'w'},
                                           {"repeat", required_argument, NULL, 'r'},
                                           {"json", no_argument, NULL, 'j'},
                                           {"list", no_argument, NULL, 'L'},
@@ -222,7 +239,7 @@ static void options_read(int argc, char **argv)
             options.size = optarg[0];
             break;
         case 't':
-            options.team.members = number_read("--threads", optarg, TEAM_MAX);
+            options.team.members = number_read("--threads", optarg, 1, TEAM_MAX);
             break;
         case 'l':
             if (strcmp(optarg, "openmp") != 0 && strcmp(optarg, "pthreads") != 0)
@@ -240,8 +257,11 @@ static void options_read(int argc, char **argv)
         case 'p':
             options.team.pomp = true;
             break;
+        case 'w':
+            options.warm = number_read("--warm", optarg, 0, TIMES_MAX);
+            break;
         case 'r':
-            options.repeat = number_read("--repeat", optarg, 1000);
+            options.repeat = number_read("--repeat", optarg, 1, TIMES_MAX);
             break;
         case 'j':
             options.json = true;
@@ -302,13 +322,13 @@ int main(int argc, char **argv)
             last = i;
         }
     }
-    if (times == 1) {
+    if (times == 1 && options.warm == 0) {
         options.team.region = region_of(last);
         return workload_run(workloads[last]);
     }
     for (size_t i = 0; i < COUNT; i++) {
-        for (int time = 0; time < options.repeat && chosen(workloads[i], argv + optind); time++)
-            all_right = workload_fork(workloads[i], argv, optind) && all_right;
+        for (int time = -options.warm; time < options.repeat && chosen(workloads[i], argv + optind); time++)
+            all_right = workload_fork(workloads[i], argv, optind, time < 0) && all_right;
     }
     return all_right ? 0 : STATUS_WRONG;
 }

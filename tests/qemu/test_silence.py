@@ -8,7 +8,7 @@ import pytest
 
 LIMIT = 100_000
 EXACT = ("--icount", "0", "--seed", "1")
-FAR = ["exit_far", "munmap_far", "protect_far", "discard_far", "fork_far", "kill_far", "threads_exit_far", "stacks_far", "stop_far"]  # the last one stops a kernel
+FAR = ["exit_far", "munmap_far", "protect_far", "discard_far", "fork_far", "kill_far", "stacks_far", "stop_far"]  # the last one stops a kernel
 AREAS = ["areas_protect", "areas_advise"]  # which looks for accesses go through
 MACHINES = {"1-kernel": (("--cpus", "1"), ["writev", "cut_file", "exit", "munmap", "fork", "setpipe", "closepipe", "areas_advise", "audit_machine", "audit_file",
                                                "processes", "children", "children_exit", "oom", "circles", "cut_sparse", "audit_processes", "audit_threads",

@@ -7,9 +7,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +22,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,6 +44,11 @@
 #define THREADS 1500
 #define CIRCLES 1000     /* and as many peers; both are under way, and each once more */
 #define SENT_AT_ONCE 200 /* descriptors in a message */
+#define SENDERS 3000     /* sockets that are connected to one */
+#define STACKS 750ul     /* of STACK_PAGES pages, of which the lowest cannot be accessed */
+#define STACK_PAGES 5ul
+#define OPENERS 24 /* processes that have OPENED files each */
+#define OPENED 900
 #ifndef F_SETPIPE_SZ
 #define F_SETPIPE_SZ 1031
 #endif
@@ -379,8 +387,18 @@ static void *thread_sleep(void *unused)
     return unused;
 }
 
-/* THREADS threads that wait. */
-static void make_threads(void)
+static int left_threads; /* that have arrived elsewhere */
+
+static void *thread_leave(void *unused)
+{
+    if (kettle_migrate((kettle_kernel() + 1) % kettle_kernels()) != 0)
+        fail("kettle_migrate");
+    __atomic_fetch_add(&left_threads, 1, __ATOMIC_RELEASE);
+    return thread_sleep(unused);
+}
+
+/* THREADS threads that do WHAT. */
+static void start_threads(void *(*what)(void *unused))
 {
     pthread_attr_t attributes;
     pthread_t thread;
@@ -388,10 +406,23 @@ static void make_threads(void)
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, 4 * PAGE);
     for (int i = 0; i < THREADS; i++) {
-        errno = pthread_create(&thread, &attributes, thread_sleep, NULL);
+        errno = pthread_create(&thread, &attributes, what, NULL);
         if (errno != 0)
             fail("pthread_create");
     }
+}
+
+static void make_threads(void)
+{
+    start_threads(thread_sleep);
+}
+
+/* They wait on another kernel than that where they were made. */
+static void make_threads_elsewhere(void)
+{
+    start_threads(thread_leave);
+    while (__atomic_load_n(&left_threads, __ATOMIC_ACQUIRE) < THREADS)
+        usleep(1000);
 }
 
 /* CHILDREN processes that have ended and are not waited for. */
@@ -486,6 +517,102 @@ static void close_circles(void)
     close(pipes[0]);
 }
 
+/* SENDERS sockets that wait for room and are connected to PIPES[0], in packets to PIPES[1]'s peer. */
+static void make_senders(void)
+{
+    static const char name[] = "silence";
+    struct sockaddr_un to = {.sun_family = AF_UNIX};
+    socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + sizeof(name));
+    int fds[SENT_AT_ONCE], kept[2];
+
+    memcpy(to.sun_path + 1, name, sizeof(name) - 1);
+    pipes[0] = socket(AF_UNIX, SOCK_DGRAM, 0);
+    if (pipes[0] < 0 || bind(pipes[0], (struct sockaddr *)&to, length) != 0 ||
+        socketpair(AF_UNIX, SOCK_STREAM, 0, kept) != 0)
+        fail("socket");
+    for (int done = 0; done < SENDERS; done += SENT_AT_ONCE) {
+        for (int i = 0; i < SENT_AT_ONCE; i++) {
+            struct pollfd poll_for = {.events = POLLIN};
+
+            fds[i] = poll_for.fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+            if (fds[i] < 0 || connect(fds[i], (struct sockaddr *)&to, length) != 0 || poll(&poll_for, 1, 0) != 0)
+                fail("connect");
+        }
+        if (done == 0 && send(fds[0], name, sizeof(name), 0) != (ssize_t)sizeof(name))
+            fail("send");
+        send_descriptors(kept[0], fds, SENT_AT_ONCE);
+        for (int i = 0; i < SENT_AT_ONCE; i++)
+            close(fds[i]);
+    }
+}
+
+static void receive_and_close(void)
+{
+    char bytes[16];
+
+    if (recv(pipes[0], bytes, sizeof(bytes), 0) < 0)
+        fail("recv");
+    close(pipes[0]);
+}
+
+/* STACKS stacks, which another kernel has mapped and touched, in leases of its own. */
+static void map_stacks_elsewhere(void)
+{
+    int here = kettle_kernel();
+    char *low = NULL, *high = NULL;
+
+    if (kettle_migrate((here + 1) % kettle_kernels()) != 0)
+        fail("kettle_migrate");
+    for (size_t i = 0; i < STACKS; i++) {
+        char *stack = map(STACK_PAGES * PAGE, 0);
+
+        if (mprotect(stack, PAGE, PROT_NONE) != 0)
+            fail("mprotect");
+        touch(stack + (STACK_PAGES - 2) * PAGE, 2 * PAGE);
+        low = low == NULL || stack < low ? stack : low;
+        high = stack + STACK_PAGES * PAGE > high ? stack + STACK_PAGES * PAGE : high;
+    }
+    if (kettle_migrate(here) != 0)
+        fail("kettle_migrate");
+    if ((size_t)(high - low) != STACKS * STACK_PAGES * PAGE)
+        fail("stacks one after the other");
+    memory = low;
+}
+
+static void protect_stacks(void)
+{
+    if (mprotect(memory, STACKS * STACK_PAGES * PAGE, PROT_READ) != 0)
+        fail("mprotect");
+}
+
+/* OPENERS processes with OPENED files each, which end with this one. */
+static void make_openers(void)
+{
+    int ready[2];
+    char byte = 0;
+
+    if (pipe(pipes) != 0 || pipe(ready) != 0)
+        fail("pipe");
+    for (int i = 0; i < OPENERS; i++) {
+        pid_t child = fork();
+
+        if (child < 0)
+            fail("fork");
+        if (child == 0) {
+            close(pipes[1]);
+            for (int k = 0; k < OPENED; k++) {
+                if (open("/dev/null", O_RDONLY) < 0)
+                    fail("open");
+            }
+            (void)!write(ready[1], &byte, 1);
+            (void)!read(pipes[0], &byte, 1);
+            _exit(0);
+        }
+        if (read(ready[0], &byte, 1) != 1)
+            fail("pipe");
+    }
+}
+
 static void list_processes(void)
 {
     static char names[1 << 16];
@@ -524,6 +651,56 @@ static void stop_other(void)
 {
     if (kettle_stop((kettle_kernel() + 1) % kettle_kernels()) != 0)
         fail("kettle_stop");
+}
+
+/* The same, at home on another kernel, and so their files. */
+static void make_openers_elsewhere(void)
+{
+    int here = kettle_kernel();
+
+    if (kettle_migrate((here + 1) % kettle_kernels()) != 0)
+        fail("kettle_migrate");
+    make_openers();
+    if (kettle_migrate(here) != 0)
+        fail("kettle_migrate");
+}
+
+/* A file of FILE_SIZE bytes here, and MEMORY elsewhere. */
+static void fill_file_and_elsewhere(void)
+{
+    make_file();
+    fill_elsewhere();
+}
+
+/* A process of this kernel with 2,000 children, memory and files that another kernel has. */
+static void make_part_elsewhere(void)
+{
+    int ready[2];
+    char byte = 0;
+    pid_t born;
+
+    make_file();
+    if (pipe(ready) != 0 || (born = fork()) < 0)
+        fail("fork");
+    if (born == 0) {
+        make_processes_elsewhere();
+        fill_elsewhere();
+        for (int i = 0; i < OPENED; i++) {
+            if (open("/dev/null", O_RDONLY) < 0)
+                fail("open");
+        }
+        (void)!write(ready[1], &byte, 1);
+        pause();
+    }
+    close(ready[1]);
+    if (read(ready[0], &byte, 1) != 1)
+        fail("pipe");
+}
+
+static void kill_other(void)
+{
+    if (kettle_kill((kettle_kernel() + 1) % kettle_kernels(), KETTLE_KILL_NOW) != 0)
+        fail("kettle_kill");
 }
 
 static const struct silence_case cases[] = {
@@ -566,11 +743,26 @@ static const struct silence_case cases[] = {
     {"children_exit", "exit of a process with 20,000 children", make_children, NULL, false},
     {"oom", "the choice of a process to kill among 2,000", make_processes, exhaust_memory, false},
     {"circles", "sockets in packets of each other, 3,000 of them", make_circles, close_circles, false},
+    {"datagrams", "a receive from a socket that 3,000 are connected to, and its close", make_senders, receive_and_close,
+     false},
+    {"stacks_far", "mprotect of 750 stacks in leases of another kernel", map_stacks_elsewhere, protect_stacks, true},
+    {"threads_exit", "exit of a process with 1,500 threads", make_threads, NULL, false},
+    {"threads_exit_far", "exit of a process with 1,500 threads that have moved to another kernel",
+     make_threads_elsewhere, NULL, true},
     {"audit", "audit of a process with 48 MiB", fill_memory, audit, false},
     {"audit_machine", "audit of the machine", fill_memory, audit_machine, false},
     {"audit_file", "audit of the machine with a file of 512 MiB", make_large_file, audit_machine, false},
+    {"audit_sparse", "audit of the machine with a file of 20,000 pages, 64 pages from each other", make_sparse_file,
+     audit_machine, false},
+    {"audit_opens", "audit of the machine with 21,600 open files", make_openers, audit_machine, false},
     {"audit_processes", "audit of the machine with 2,000 processes", make_processes, audit_machine, false},
     {"stop_far", "stop of a kernel with 48 MiB, for its successor", fill_elsewhere, stop_other, true},
+    {"stop_file_far", "stop of a kernel with 48 MiB, while another one has a file of 32 MiB", fill_file_and_elsewhere,
+     stop_other, true},
+    {"death_far", "death of a kernel that has 48 MiB and 2,000 children of a process", make_part_elsewhere, kill_other,
+     true},
+    {"stop_opens_far", "stop of a kernel with 21,600 open files, for its successor", make_openers_elsewhere, stop_other,
+     true},
     {"stop_processes_far", "stop of a kernel with 2,000 processes, for its successor", make_processes_elsewhere,
      stop_other, true},
     {"audit_threads", "audit of the machine with a process of 1,500 threads", make_threads, audit_machine, false},

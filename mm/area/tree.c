@@ -12,11 +12,11 @@ static uint32_t height_of(const struct area *area)
     return area != NULL ? area->height : 0;
 }
 
-/* Computes AREA's height and widest gap from those of its children. Returns by how much its higher child is higher than
- * its lower one. */
-static inline int32_t measure(struct area *area)
+/* Computes AREA's height and widest gap from those of its children. Returns the child whose subtree is higher than the
+ * other one by two, or NULL. */
+static inline struct area *measure(struct area *area)
 {
-    const struct area *lower = area->child[AREA_LOWER], *higher = area->child[AREA_HIGHER];
+    struct area *lower = area->child[AREA_LOWER], *higher = area->child[AREA_HIGHER];
     uint32_t lower_height = 0, higher_height = 0;
     uint64_t widest = area->gap;
 
@@ -30,7 +30,9 @@ static inline int32_t measure(struct area *area)
     }
     area->height = (lower_height > higher_height ? lower_height : higher_height) + 1;
     area->widest = widest;
-    return (int32_t)(higher_height - lower_height);
+    if (higher_height > lower_height + 1)
+        return higher;
+    return lower_height > higher_height + 1 ? lower : NULL;
 }
 
 /* Puts NEW, which may be NULL, in OLD's place below OLD's parent. */
@@ -74,11 +76,11 @@ static struct area *rotate(struct area_list *list, struct area *top, uint32_t si
     return up;
 }
 
-/* Balances AREA, whose child of SIDE is higher than the other one by two, so that its subtrees differ in height by one
- * at most. Returns the root of the subtree. */
-static struct area *balance(struct area_list *list, struct area *area, uint32_t side)
+/* Balances AREA, of which measure has returned the child HEAVY, so that its subtrees differ in height by one at most.
+ * Returns the root of the subtree. */
+static struct area *balance(struct area_list *list, struct area *area, struct area *heavy)
 {
-    struct area *heavy = area->child[side];
+    uint32_t side = area->child[AREA_HIGHER] == heavy;
 
     if (height_of(heavy->child[!side]) > height_of(heavy->child[side]))
         rotate(list, heavy, side);
@@ -93,10 +95,10 @@ static void settle(struct area_list *list, struct area *area)
     for (; area != NULL; area = area->parent) {
         uint32_t height = area->height;
         uint64_t widest = area->widest;
-        int32_t leans = measure(area);
+        struct area *heavy = measure(area);
 
-        if (leans < -1 || leans > 1)
-            area = balance(list, area, leans > 0 ? AREA_HIGHER : AREA_LOWER);
+        if (heavy != NULL)
+            area = balance(list, area, heavy);
         if (area->height == height && area->widest == widest)
             break;
     }

@@ -112,6 +112,20 @@ def test_sizes_of_blocks_and_periods_have_tables_of_their_own_and_are_no_policie
     assert "blocks-kettle-sequential" in [plot.name for plot in report.plots]
 
 
+def test_larger_lists_have_as_many_accesses_and_are_compared_with_none_of_the_same_size():
+    words = {item.name: " ".join((*item.machine, *item.program)) for item in policies.plan(argparse.Namespace(quick=False))}
+    for usual, larger in (("kettle-2-core-cross", "kettle.large-2-core-cross"), ("balanced-2-sequential", "balanced.large-2-sequential")):
+        passes = int(words[usual].partition("--passes ")[2].split()[0])
+        assert words[larger] == words[usual].replace("--elements 4096", "--elements 16384").replace(f"--passes {passes}", f"--passes {passes // 4}")
+    usual = [sequential("none-2-core", 100, 200), sequential("kettle-2-core", 100, 110)]
+    assert not any("eight times as large" in text for text in policies.report(bench_data.data("policies", *usual)).tables)
+    more = [sequential("none.large-2-core", 100, 200), sequential("kettle.large-2-core", 100, 150)]
+    found = policies.report(bench_data.data("policies", *usual, *more)).tables
+    text = next(text for text in found if "eight times as large" in text)
+    assert "| kettle, 1024 KiB | +0.0 % | -25.0 % |" in text and "| kettle, 256 KiB | +0.0 % | -45.0 % |" in text
+    assert not any("kettle.large" in text for text in found)
+
+
 def test_without_two_policies_there_is_a_word():
     assert "Nothing to compare" in policies.report(bench_data.data("policies", sequential("none-2-core", 1, 2))).targets
 

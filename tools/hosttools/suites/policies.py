@@ -18,6 +18,9 @@ of seconds with the default period, and can be emulated.
 Runs POLICY.xTIMES-NODES-core-cross have phases and periods TIMES as long, so as many looks among more instructions: what a look costs
 is a smaller part of such a phase, and what a move costs, too. There CPUs take short turns, so that messages and timers are late by little.
 
+Runs POLICY.large-2-core-SEQUENCE, linux.large-2-SEQUENCE and balanced.large-2-SEQUENCE have lists eight times as large as a node's
+last cache, which the others have twice, and as many accesses.
+
 Runs POLICY-NODES-core-apart have a thread on each node, all of which write the first node's list, and all but the first of which may move
 (mm/seen/draw.md).
 
@@ -69,6 +72,7 @@ MACHINES = tuple(Machine(cpus, nodes, kernels) for cpus, nodes in ((4, 2), (8, 4
 THESIS_MACHINE = "2-core"  # two nodes of two cores, with a kernel each
 ICOUNT, PERIOD = 6, 10
 ELEMENTS = 4096  # 256 KiB: twice a node's last cache
+LARGE = 4  # times as many: eight times a node's last cache
 SEQUENCES = ("sequential", "cross")
 PASSES = {"sequential": 1200, "cross": 1200, "apart": 1200}  # of all threads together: the first sequence has one
 APART = "apart"  # the sequence of threads that may move
@@ -86,6 +90,7 @@ LONGER = 8  # times as long: phases, and the periods of their looks
 TURN = 1000  # us
 LONGER_CPUS = (8, 16)  # of machines that have such runs
 LONGER_POLICIES = (NONE, TARGETED)
+LARGE_POLICIES = (NONE, "nemo", TARGETED)
 APART_POLICIES = (NONE, "nemo", "replicate", TARGETED)
 RUN_LIMIT = 1800  # seconds
 
@@ -123,11 +128,10 @@ def plan(options: argparse.Namespace) -> list[Run]:
             words = _words(policy, machine)
             runs += [_run(f"{policy}-{machine.name}", sequence, machine, words, options.quick) for sequence in SEQUENCES]
         if machine.kernels == "core" and not options.quick:
-            for side, append in LINUX.items():
-                words = ("--os", "linux", *machine.options, "--append", append)
-                runs += [_run(f"{side}-{machine.nodes}", sequence, machine, words, False) for sequence in SEQUENCES]
+            runs += [_run(f"{side}-{machine.nodes}", sequence, machine, _linux(side, machine), False)
+                     for side in LINUX for sequence in SEQUENCES]
         if machine.name == THESIS_MACHINE and not options.quick:
-            runs += _sweep(machine)
+            runs += _sweep(machine) + _large(machine)
         if machine.kernels == "core" and machine.cpus in LONGER_CPUS and not options.quick:
             runs += [_longer(policy, machine) for policy in LONGER_POLICIES]
         if machine.kernels == "core" and machine.cpus in APART_CPUS and not options.quick:
@@ -139,6 +143,23 @@ def _words(policy: str, machine: Machine) -> tuple[str, ...]:
     """Of `kettle run` for a run of Kettle with POLICY on MACHINE."""
     append = f"{IDLE} numa={policy}" + ("" if policy == NONE else f" numaperiod={PERIOD}")
     return ("--icount", str(ICOUNT), "--seed", "1", *machine.options, "--kernels", machine.kernels, "--append", append)
+
+
+def _linux(side: str, machine: Machine) -> tuple[str, ...]:
+    """Of `kettle run` for a run of Linux on MACHINE."""
+    return ("--os", "linux", *machine.options, "--append", LINUX[side])
+
+
+def _large(machine: Machine) -> list[Run]:
+    """Lists that are LARGE times as long, on MACHINE."""
+    sides = [(_enlarged(policy, machine.name), _words(policy, machine)) for policy in LARGE_POLICIES]
+    sides += [(_enlarged(side, str(machine.nodes)), _linux(side, machine)) for side in LINUX]
+    return [_run(name, sequence, machine, words, False, large=LARGE) for name, words in sides for sequence in SEQUENCES]
+
+
+def _enlarged(side: str, machine: str) -> str:
+    """What SIDE with lists LARGE times as long is called in the names of runs."""
+    return f"{side}.large-{machine}"
 
 
 def _longer(policy: str, machine: Machine) -> Run:
@@ -169,10 +190,10 @@ def _swept(policy: str, block: int, period: int, machine: Machine) -> str:
     return f"{policy}-{machine.name}" if (block, period) == (BLOCK, PERIOD) else f"{policy}.{block}.{period}-{machine.name}"
 
 
-def _run(name: str, sequence: str, machine: Machine, words: Sequence[str], quick: bool, longer: int = 1) -> Run:
+def _run(name: str, sequence: str, machine: Machine, words: Sequence[str], quick: bool, longer: int = 1, large: int = 1) -> Run:
     threads = {"sequential": 1, "cross": machine.cpus, APART: machine.nodes}[sequence]
-    passes = longer * PASSES[sequence] // threads // (4 if quick else 1)
-    program = ("numabench", "--json", "--sequence", sequence, "--elements", str(ELEMENTS), "--passes", str(passes), "--repeat", "1")
+    passes = longer * PASSES[sequence] // threads // large // (4 if quick else 1)
+    program = ("numabench", "--json", "--sequence", sequence, "--elements", str(large * ELEMENTS), "--passes", str(passes), "--repeat", "1")
     return Run(f"{name}-{sequence}", tuple(words), program, RUN_LIMIT, together=f"{name.partition('-')[2]}-{sequence}")
 
 
@@ -338,6 +359,24 @@ def _lengths(data: Json) -> list[str]:
             f"length; as many looks in each, among {LONGER} times as many instructions:\n\n" + table(["machine, times", *columns], rows)]
 
 
+def _larger(data: Json) -> list[str]:
+    """What policies change with lists that are LARGE times as long, beside the usual ones."""
+    machine = next(each for each in MACHINES if each.name == THESIS_MACHINE)
+    sides = [(policy, machine.name, policy, NONE) for policy in LARGE_POLICIES[1:]]
+    sides.append(("Linux's balancing", str(machine.nodes), "balanced", "linux"))
+    rows: list[Sequence[str]] = []
+    for name, suffix, now, before in sides:
+        found = changes(data, _enlarged(now, suffix), _enlarged(before, suffix))
+        if any(value is not None for value in found.values()):
+            usual = changes(data, f"{now}-{suffix}", f"{before}-{suffix}")
+            rows += [[f"{name}, {LARGE * ELEMENTS // 16} KiB", *(_percent(value) for value in found.values())],
+                     [f"{name}, {ELEMENTS // 16} KiB", *(_percent(value) for value in usual.values())]]
+    if not rows:
+        return []
+    return [f"## Lists eight times as large as a node's last cache\n\nThe usual ones are twice as large, and have as many accesses. Cycles of "
+            f"the busiest CPU, against none with the same lists ({machine.name}):\n\n" + table(["policy, list", *COLUMNS], rows)]
+
+
 def _apart(data: Json) -> list[str]:
     """What policies change where threads may come to the memory that they write."""
     rows: list[Sequence[str]] = []
@@ -373,7 +412,7 @@ def report(data: Json) -> Report:
     plots += [plot for machine in measured if machine.kernels == "core" for plot in
               ([_beside(data, machine)] if machine.name == THESIS_MACHINE else []) + [_shares(data, machine)]]
     more_tables, more_plots = _sizes(data)
-    tables, plots = tables + _apart(data) + _lengths(data) + more_tables, plots + more_plots
+    tables, plots = tables + _larger(data) + _apart(data) + _lengths(data) + more_tables, plots + more_plots
     first = measured[0]
     found = [f"{_percent(value)} with {name}" for name in _sides(data, first) if (value := _overall(data, first, name)) is not None]
     told = f"Modelled cycles against numa=none, all phases together: {', '.join(found)}." if found else ""

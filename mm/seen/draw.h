@@ -41,6 +41,15 @@ struct seen_draw {
     uint32_t own;  /* of DRAW_WHOLE: what is used here alone, of all that it was seen to use */
 };
 
+/* The home's look at the tallies of all kernels, a part at a time; zeros at first. */
+struct seen_search {
+    uint32_t age;    /* the period */
+    uint32_t kernel; /* the next one */
+    bool begun, first;
+    bool found; /* in the end: DRAW is to be */
+    struct seen_draw draw;
+};
+
 /* The distance of memory on a node from a CPU on another one, as in ACPI's SLIT. */
 typedef const uint8_t (*seen_distances)[NODES_MAX];
 

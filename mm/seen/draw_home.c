@@ -7,6 +7,8 @@
 #include "msg/message.h"
 #include "msg/trace.h"
 
+#define DRAW_AT_ONCE                                                                                                   \
+    8u                 /* kernels whose tallies are read while the lock is held: some 10,000 instructions of 64 nodes */
 #define LEAST_PAGES 2u /* sixteenths of a block: a single page says little of who uses it */
 #define WAITS 2u       /* a block that is settled waits as long again */
 #define QUIET                                                                                                          \
@@ -75,28 +77,22 @@ bool draw_waits_locked(const struct seen *seen, const struct seen_block *block, 
            !is_refused(seen->refused, block->age);
 }
 
-/* The best of what the tallies of SEEN, all of which begin anew, say. False: all stay. */
-static bool choose_locked(struct seen *seen, uint32_t age, struct seen_draw *draw)
+/* What the tally of KERNEL, which begins anew, says: the best of all so far is kept in SEARCH. */
+static void consider_locked(struct seen *seen, uint32_t kernel, struct seen_search *search)
 {
-    bool found = false;
+    struct seen_tally *tally = seen->tallies[kernel];
+    struct seen_draw one = {.kernel = kernel};
 
-    seen->draws = false;
-    for (uint32_t kernel = 0; kernel < instance.plan.kernel_count; kernel++) {
-        struct seen_tally *tally = seen->tallies[kernel];
-        struct seen_draw one = {.kernel = kernel};
-
-        if (tally == NULL)
-            continue;
-        seen->draws |= seen_tally_leaves(tally);
-        if (age >= seen->draw_age && !is_refused(tally->refused, age) &&
-            seen_tally_draws(tally, nodes(), node_of(kernel), instance.plan.distance, &one) &&
-            (!found || one.part < draw->part)) {
-            *draw = one;
-            found = true;
-        }
-        seen_tally_clear(tally, nodes());
+    if (tally == NULL)
+        return;
+    seen->draws |= seen_tally_leaves(tally);
+    if (search->age >= seen->draw_age && !is_refused(tally->refused, search->age) &&
+        seen_tally_draws(tally, nodes(), node_of(kernel), instance.plan.distance, &one) &&
+        (!search->found || one.part < search->draw.part)) {
+        search->draw = one;
+        search->found = true;
     }
-    return found;
+    seen_tally_clear(tally, nodes());
 }
 
 bool seen_draws(struct space *space)
@@ -109,24 +105,44 @@ bool seen_draws(struct space *space)
     return draws;
 }
 
-bool seen_draw_next(struct space *space, struct seen_draw *draw)
+/* Begins SEARCH in the tallies of SEEN, unless it was done in this period. */
+static void begin_locked(struct seen *seen, struct seen_search *search)
 {
-    uint32_t age = age_now();
-    bool found = false;
+    search->age = age_now();
+    search->kernel = instance.plan.kernel_count;
+    if (seen->tally_age == search->age)
+        return;
+    if (search->age < seen->tally_age)
+        seen->draw_age = 0; /* the length of a period has changed */
+    search->first = seen->tally_age == 0;
+    search->kernel = 0;
+    seen->tally_age = search->age;
+    seen->draws = false;
+}
+
+bool seen_draw_next(struct space *space, struct seen_search *search)
+{
+    uint32_t count = instance.plan.kernel_count;
 
     spin_lock(&space->lock);
-    if (space->seen != NULL && space->seen->tally_age != age) {
-        if (age < space->seen->tally_age)
-            space->seen->draw_age = 0; /* the length of a period has changed */
-        /* what was seen before the table was made is in none of its first tallies */
-        found = choose_locked(space->seen, age, draw) && space->seen->tally_age != 0;
-        space->seen->tally_age = age;
+    if (!search->begun && space->seen != NULL)
+        begin_locked(space->seen, search);
+    search->begun = true;
+    if (space->seen == NULL)
+        search->kernel = count; /* all has been forgotten */
+    for (uint32_t i = 0; i < DRAW_AT_ONCE && search->kernel < count; i++)
+        consider_locked(space->seen, search->kernel++, search);
+    if (search->kernel < count) {
+        spin_unlock(&space->lock);
+        return true;
     }
-    space->stats.draws_wanted += found;
+    search->found = search->found && !search->first; /* what was seen before the table was made is in none of them */
+    space->stats.draws_wanted += search->found;
     spin_unlock(&space->lock);
-    if (found)
-        trace_note("wants threads on this node", (uint32_t)space->id, draw->kernel, draw->node, draw->part);
-    return found;
+    if (search->found)
+        trace_note("wants threads on this node", (uint32_t)space->id, search->draw.kernel, search->draw.node,
+                   search->draw.part);
+    return false;
 }
 
 void seen_drawn(struct space *space, const struct seen_draw *draw, bool ordered)

@@ -78,8 +78,9 @@ void seen_last(struct space *space, uint16_t *last);
 /* Whether threads of SPACE, which is at home here, may be drawn: then the caller asks at least once in a period. */
 bool seen_draws(struct space *space);
 /* At the home, once in each period: the kernel whose threads gain most by moving to another node, if there is one whose
- * policy moves threads (draw.md). */
-bool seen_draw_next(struct space *space, struct seen_draw *draw);
+ * policy moves threads (draw.md). Reads the tallies of some kernels; true: SEARCH goes on with the next call, between
+ * which the caller holds no reference to SPACE. */
+bool seen_draw_next(struct space *space, struct seen_search *search);
 /* At the home: a thread has been ordered to move as DRAW says; or none (not ORDERED), so that none is to for a while.
  */
 void seen_drawn(struct space *space, const struct seen_draw *draw, bool ordered);

@@ -4,6 +4,7 @@
 #include "kernel/instance/instance.h"
 #include "mm/seen/seen.h"
 #include "msg/channel.h"
+#include "msg/slice.h"
 #include "tasks/remote/operation.h"
 #include "tasks/sched/fair/fair.h"
 #include "tasks/sched/load.h"
@@ -38,20 +39,24 @@ static bool ask(uint64_t id, const struct seen_draw *draw)
 
 void numa_draw(uint64_t id)
 {
-    struct space *space = space_get(id);
-    struct seen_draw draw;
-    bool wanted, ordered;
+    struct seen_search search = {0};
+    struct space *space;
+    bool more, ordered;
 
-    if (space == NULL)
+    do {
+        space = space_get(id);
+        if (space == NULL)
+            return;
+        more = seen_draw_next(space, &search);
+        space_put(space); /* nobody waits with a reference to a space, whose end would spin for it */
+        slice_check();
+    } while (more);
+    if (!search.found)
         return;
-    wanted = seen_draw_next(space, &draw);
-    space_put(space); /* nobody waits with a reference to a space, whose end would spin for it */
-    if (!wanted)
-        return;
-    ordered = ask(id, &draw);
+    ordered = ask(id, &search.draw);
     space = space_get(id);
     if (space == NULL)
         return;
-    seen_drawn(space, &draw, ordered);
+    seen_drawn(space, &search.draw, ordered);
     space_put(space);
 }

@@ -435,6 +435,19 @@ static void write_from(uint32_t kernel, uint32_t count)
     tell(&seen);
 }
 
+/* Returns whether threads are to move, as *DRAW says. */
+static bool draw_next(struct seen_draw *draw)
+{
+    struct seen_search search = {0};
+    uint32_t parts = 1;
+
+    while (seen_draw_next(&space, &search))
+        parts++;
+    CHECK(parts <= (instance.plan.kernel_count + 7) / 8);
+    *draw = search.draw;
+    return search.found;
+}
+
 /* A period in which KERNELS, a bit for each, write the first COUNT pages. Returns whether threads are to move. */
 static bool period(uint32_t kernels, uint32_t count, struct seen_draw *draw)
 {
@@ -445,7 +458,7 @@ static bool period(uint32_t kernels, uint32_t count, struct seen_draw *draw)
         }
         now += LOOK;
     }
-    return seen_draw_next(&space, draw);
+    return draw_next(draw);
 }
 
 static void begin_drawing(const char *policy)
@@ -468,9 +481,37 @@ TEST(seen_draws_threads, "a kernel whose threads use what others have on their n
     CHECK_EQ(draw.kernel, 2);
     CHECK_EQ(draw.node, 0);
     CHECK_EQ(draw.part, DRAW_WHOLE / 2);
-    CHECK(!seen_draw_next(&space, &draw)); /* once in a period */
+    CHECK(!draw_next(&draw)); /* once in a period */
     CHECK(space.stats.draws_wanted != 0);
     CHECK_EQ(on_node(0), LEAF_ENTRIES);
+    end();
+}
+
+TEST(seen_draws_many, "of 64 kernels on as many nodes any may be asked, although they are not gone through at once")
+{
+    struct seen_search search = {0};
+    uint32_t parts = 1;
+
+    begin_drawing("kettle");
+    instance.plan.node_count = instance.plan.kernel_count = 64;
+    for (uint32_t kernel = 0; kernel < 64; kernel++) {
+        instance.plan.kernels[kernel].node = kernel;
+        for (uint32_t node = 0; node < 64; node++)
+            instance.plan.distance[kernel][node] = node == kernel ? 10 : 20;
+    }
+    for (uint32_t round = 0; round < 2; round++) {
+        search = (struct seen_search){0};
+        for (uint32_t look = 0; look < 10; look++, now += LOOK) {
+            write_from(0, 64);
+            write_from(63, 64);
+        }
+        for (parts = 1; seen_draw_next(&space, &search);)
+            parts++;
+    }
+    CHECK_EQ(parts, 8);
+    CHECK(search.found);
+    CHECK_EQ(search.draw.kernel, 63);
+    CHECK_EQ(search.draw.node, 0);
     end();
 }
 
@@ -507,7 +548,7 @@ TEST(seen_draws_far, "a thread is drawn to who looks five periods apart, as well
         now += 2 * seen_half_ns;
         write_from(0, 64);
         now += 3 * seen_half_ns;
-        drawn = seen_draw_next(&space, &draw);
+        drawn = draw_next(&draw);
     }
     CHECK(drawn && draw.kernel == 2 && draw.node == 0);
     end();

@@ -26,7 +26,8 @@
 #define STUCK INT64_C(20000000000)  /* ns: processes that are killed have ended by then */
 #define WORDS 16
 #define CALLS "calls"
-#define USUAL "prefetch=4 retrieve=home numa=none numaperiod=100" /* options */
+#define RARE "rare"
+#define USUAL "prefetch=4 retrieve=home numa=none numaperiod=100 alloc=0" /* options */
 
 static const char *const types[] = {
 #define RETIRED(number)
@@ -37,7 +38,7 @@ static const char *const types[] = {
 #define TYPES (sizeof(types) / sizeof(types[0]))
 
 /* Programs of the image, and those of their tests that take long to come; HOME: at home on the kernel that dies. None:
- * death_wanderer; CALLS: death_calls.c. OPTIONS: set while the load runs. */
+ * death_wanderer; CALLS: death_calls.c; RARE: death_rare.c. OPTIONS: set while the load runs. */
 static const struct {
     const char *program, *arguments;
     bool home;
@@ -161,6 +162,13 @@ static const struct {
     {NULL, NULL, false, false, "retrieve=chain"},
     {"test-group", NULL, true, false, NULL},
     {"test-draw", "comes", true, false, NULL},
+    {RARE, "files", false, false, NULL},
+    {RARE, "waits", false, false, NULL},
+    {RARE, "families", false, false, NULL},
+    {RARE, "audits", false, false, NULL},
+    {RARE, "share", false, false, "numa=share numaperiod=1"},
+    {RARE, "refused", false, false, NULL},
+    {RARE, "memory", false, false, NULL},
 };
 #define LOADS (sizeof(loads) / sizeof(loads[0]))
 
@@ -226,6 +234,8 @@ static pid_t start(size_t number, int kernel)
         return death_wanderer(number);
     if (strcmp(loads[number].program, CALLS) == 0)
         return start_calls(loads[number].home, kernel);
+    if (strcmp(loads[number].program, RARE) == 0)
+        return death_rare(loads[number].arguments, kernel);
     snprintf(path, sizeof(path), "/bin/%s", loads[number].program);
     snprintf(words, sizeof(words), "%s", loads[number].arguments != NULL ? loads[number].arguments : "");
     for (char *word = strtok(words, " "); word != NULL && count <= WORDS; word = strtok(NULL, " "))

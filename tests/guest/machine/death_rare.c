@@ -24,10 +24,10 @@
 #define FILE_NAME "/tmp/death-rare"
 #define QUEUE_NAME "/death-rare"
 #define USER 1000
-#define BITS 64ul            /* of a set of nodes, as migrate_pages takes it: less one */
-#define BLOCK_PAGES 16l      /* that move together */
-#define SHARE_NS 30000000l   /* for so long both kernels use the same memory */
-#define HOG_BYTES 0x4000000l /* of each mapping of the process that takes all memory */
+#define BITS 64ul           /* of a set of nodes, as migrate_pages takes it: less one */
+#define BLOCK_PAGES 16l     /* that move together */
+#define SHARE_NS 30000000l  /* for so long both kernels use the same memory */
+#define HOG_BYTES 0x100000l /* of each mapping of the process that takes all memory */
 
 /* What a process shares with its second thread, or with its parent. */
 struct rare {
@@ -281,9 +281,9 @@ static _Noreturn void take_all_memory(void)
     if (setuid(USER) != 0)
         _exit(98);
     for (;;) {
-        char *memory = mmap(NULL, HOG_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        char *memory = mmap(NULL, HOG_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 
-        for (long at = 0; memory != MAP_FAILED && at < HOG_BYTES; at += PAGE)
+        for (long at = 0; memory != MAP_FAILED && at < HOG_BYTES; at += PAGE) /* what it has not got yet */
             memory[at] = 1;
     }
 }
@@ -299,7 +299,7 @@ static _Noreturn void want_memory(int kernel)
         while (child > 0 && waitpid(child, NULL, WNOHANG) == 0) {
             if (kettle_started(kernel) == 0)
                 kill(child, SIGKILL);
-            sched_yield();
+            usleep(1000); /* it has this CPU */
         }
     }
     for (;;)
@@ -312,8 +312,8 @@ pid_t death_rare(const char *load, int kernel)
         const char *name;
         void (*run)(int kernel);
     } loads[] = {
-        {"files", use_files}, {"waits", wait_for_files}, {"families", have_families}, {"audits", audit},
-        {"share", share_memory}, {"refused", be_refused}, {"memory", want_memory},
+        {"files", use_files},    {"waits", wait_for_files}, {"families", have_families}, {"audits", audit},
+        {"share", share_memory}, {"refused", be_refused},   {"memory", want_memory},
     };
     pid_t child;
 

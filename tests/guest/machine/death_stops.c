@@ -1,7 +1,7 @@
-/* test-death: a kernel dies at the messages of another one's stop, death and start: as the successor, which takes over what is
- * there; as a kernel that knows of it; and as the one where the stop was asked for. A stop that has not begun to commit
- * is undone, or goes on with another successor; after the commit has begun, a death ends the machine, so these states
- * are left out. */
+/* test-death: a kernel dies at the messages of another one's stop, death and start: as the successor, which takes over
+ * what is there; as a kernel that knows of it; and as the one where the stop was asked for. A stop that has not begun
+ * to commit is undone, or goes on with another successor; after the commit has begun, a death ends the machine, so
+ * these states are left out. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,6 +1,7 @@
 /* test-death: loads that have a kernel take what others have it take seldom or never. Each makes some calls over and
  * over, from a process at home on kernel 0 and, most of them, from one at home on the kernel that dies. Errors do not
  * matter: the kernel that is asked may have died. */
+#include <errno.h>
 #include <fcntl.h>
 #include <mqueue.h>
 #include <poll.h>
@@ -253,27 +254,31 @@ static _Noreturn void move_pages(void)
     }
 }
 
-/* The other kernel refuses what it needs for that at times. Whoever ends by it begins anew. */
+/* The other kernel refuses what it needs for that at times. Whoever ends by it begins anew, until that kernel has died:
+ * when it has started again, nothing is refused. */
 static _Noreturn void be_refused(int kernel)
 {
     char words[64];
 
     rare->kernel = kernel;
     snprintf(words, sizeof(words), "kernel=%d alloc=4", kernel);
-    for (;;) {
+    for (int status = 0; !WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL;) {
         pid_t child;
 
+        status = 0;
         rare->ready = 0;
         child = fork();
         if (child == 0)
             move_pages();
-        while (rare->ready == 0 && waitpid(child, NULL, WNOHANG) == 0)
+        while (rare->ready == 0 && kettle_started(kernel) > 0)
             sched_yield();
         kettle_control(words);
-        while (child > 0 && waitpid(child, NULL, 0) < 0)
+        while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
             ;
         kettle_control("alloc=0");
     }
+    for (;;)
+        pause();
 }
 
 static _Noreturn void take_all_memory(void)

@@ -354,8 +354,10 @@ static pid_t start_worker(int living)
 {
     pid_t worker = FORK();
 
-    if (worker == 0)
+    if (worker == 0) {
+        kettle_numa(getpid(), "none"); /* or its memory may be moved to the kernel that dies */
         death_work(0, 0, living);
+    }
     return worker;
 }
 

@@ -153,6 +153,7 @@ void msg_due_interrupt(void);
 #define MSG_BOARD_ROOTS 8u     /* a cache line: kernel/file/root.h */
 #define MSG_BOARD_ALIVE 16u    /* a cache line: msg/alive.h */
 #define MSG_BOARD_LOOKS 19u    /* in that line: how often the first CPU, without interrupts, has looked for messages */
+#define MSG_BOARD_LACKS 20u    /* in that line: when it last refused itself memory, clock_now: tasks/oom/oom.c */
 #define MSG_BOARD_FILES 24u    /* up to the next: kernel/file/descriptor_cache.h */
 #define MSG_BOARD_ACTIONS 472u /* a cache line: tasks/signal/action_cache.h */
 #define MSG_BOARD_FUTEX 480u   /* two cache lines: tasks/futex/queue.c */

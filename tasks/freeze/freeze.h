@@ -21,7 +21,8 @@ void freeze_end(void);   /* tasks only */
 extern void (*freeze_over)(void);
 bool freeze_active(void);
 
-/* Blocks the current thread, on its way to user mode, until the end of the freeze, or until it dies. */
+/* Blocks the current thread, on its way to user mode, until the end of the freeze, or until it dies. So does one behind
+ * a killable wait that has ended by its deadline, as it was quiesced. Without a freeze it returns at once. */
 void freeze_quiesce(struct thread *thread);
 
 /* Activity that is still under way on this kernel. The kernel is quiet, as far as it can tell, if all fields but EVENTS

@@ -14,6 +14,7 @@
 #include "msg/channel.h"
 #include "msg/request/call.h"
 #include "msg/slice.h"
+#include "tasks/freeze/freeze.h"
 #include "tasks/oom/wire.h"
 #include "tasks/process/call.h"
 #include "tasks/process/process.h"
@@ -21,8 +22,11 @@
 #include "tasks/remote/work.h"
 #include "tasks/sched/sched.h"
 
-#define PAUSE 10000000ull /* ns */
-#define TRIES_MAX 5u      /* while no kernel lacks memory: it may just have come back */
+#define PAUSE 10000000ull      /* ns */
+#define PATIENCE 1000000000ull /* ns: so long a call of root's begins again when it is refused */
+#define SAME_CALL 100000000ull /* ns: refusals that are further apart have nothing to do with each other */
+#define RECENT 100000000ull    /* ns: a kernel that has refused itself memory may refuse it others so much later */
+#define TRIES_MAX 5u           /* while no kernel lacks memory: it may just have come back */
 #define CANDIDATES (4u * OOM_LARGEST_MAX)
 #define AREAS_A_PAGE 32u
 #define GROUPS_AT_ONCE 64u
@@ -230,9 +234,19 @@ static void kill_largest(const struct choice *choice, uint32_t asker)
     process_call_surely(&call, &result);
 }
 
-bool oom_wait(uint32_t *tries, bool in_call)
+/* A thread that waits so that its death may end the wait counts as quiesced: it must not go on before a freeze is over,
+ * although its pause is. */
+static void pause_until(enum wait_end end, uint64_t deadline)
 {
     static const struct wait_reason reason = {.what = "memory", .kernel = -1};
+
+    sched_block(NULL, &reason, end, deadline);
+    if (end == WAIT_KILLABLE)
+        freeze_quiesce(thread_current());
+}
+
+bool oom_wait(uint32_t *tries, bool in_call)
+{
     struct choice choice;
 
     if (thread_dying(thread_current()))
@@ -242,13 +256,32 @@ bool oom_wait(uint32_t *tries, bool in_call)
         return false;
     if (choice.lacks && !choice.ending)
         kill_largest(&choice, thread_current()->group->id);
-    sched_block(NULL, &reason, in_call ? WAIT_FIRM : WAIT_KILLABLE, clock_now() + PAUSE);
+    pause_until(in_call ? WAIT_FIRM : WAIT_KILLABLE, clock_now() + PAUSE);
     return true;
 }
 
 /* --- kernel objects --- */
 
 static volatile uint32_t reported; /* [a] a worker is to look */
+
+/* A call of the current thread's, if that is root's, is refused memory that a process is killed for: if it fails by
+ * that, it begins again. Any context. */
+static void mark_call(void)
+{
+    struct thread *thread = thread_current();
+
+    if (thread != NULL && thread->group != NULL && thread->context.credentials.euid == 0 && !msg_handling())
+        __atomic_fetch_or(&thread->due, THREAD_DUE_MEMORY, __ATOMIC_SEQ_CST);
+}
+
+/* remote_lacks: KERNEL says ENOMEM also where a limit has been reached; its board tells whether it lacks memory. */
+static void note_lacks(uint32_t kernel)
+{
+    const volatile uint64_t *board = msg_board_of(kernel);
+
+    if (board != NULL && clock_now() - board[MSG_BOARD_LACKS] < RECENT)
+        mark_call();
+}
 
 static bool has_pages_here(uint32_t process)
 {
@@ -305,12 +338,33 @@ static void note_refused(void)
 {
     static struct work work = {.run = relieve};
 
+    msg_board_own()[MSG_BOARD_LACKS] = clock_now();
+    mark_call();
     if (__atomic_exchange_n(&reported, 1, __ATOMIC_ACQ_REL) == 0)
         work_submit(&work);
+}
+
+bool oom_settle(void)
+{
+    struct thread *thread = thread_current();
+    struct trap_frame *frame = thread_frame(thread);
+    uint64_t now = clock_now();
+
+    __atomic_fetch_and(&thread->due, ~THREAD_DUE_MEMORY, __ATOMIC_SEQ_CST);
+    if (frame->vector != TRAP_SYSCALL || frame->rax != (uint64_t)-ENOMEM || thread->context.interrupted != 0)
+        return false;
+    if (now - thread->refused_last > SAME_CALL)
+        thread->refused_since = now;
+    thread->refused_last = now;
+    if (now - thread->refused_since > PATIENCE)
+        return false;
+    pause_until(WAIT_KILLABLE, now + PAUSE);
+    return true;
 }
 
 void oom_init(void)
 {
     heap_set_refused(note_refused);
+    remote_lacks = note_lacks;
     REMOTE_SERVE(OOM_LARGEST, serve_largest, NULL, struct msg_oom_look, struct msg_oom_largest);
 }

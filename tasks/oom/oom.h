@@ -12,6 +12,12 @@
  * (tasks/freeze) while it waits. Tasks only, without locks. */
 bool oom_wait(uint32_t *tries, bool in_call);
 
+/* The current thread, a root's, is about to return to its program with THREAD_DUE_MEMORY: a kernel object was refused,
+ * and a process may be being killed for it. If its system call has failed for want of memory, waits a moment: true, and
+ * the call is to restart. As a refused call has changed nothing, it is as if the program had called a little later.
+ * False: the call has not failed so, or has for a second. Waits; only from thread_settle. */
+bool oom_settle(void);
+
 void oom_init(void);
 
 #endif

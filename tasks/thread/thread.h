@@ -45,6 +45,7 @@ enum thread_disposition { DISPOSITION_NONE, DISPOSITION_RETURN, DISPOSITION_EXIT
 #define THREAD_DUE_RSEQ 8u    /* it was switched away and has registered rseq(2): tasks/user/rseq.c */
 #define THREAD_DUE_FREEZE 16u /* all programs are to quiesce: tasks/freeze/freeze.c */
 #define THREAD_DUE_PASSED 32u /* a freeze made its call restart: tasks/freeze/freeze.c */
+#define THREAD_DUE_MEMORY 64u /* root's, it was refused memory for which a process is killed: tasks/oom/oom.c */
 
 #define THREAD_DUE_INTERRUPTS                                                                                          \
     (THREAD_DUE_SIGNAL | THREAD_DUE_MOVE | THREAD_DUE_STOP | THREAD_DUE_FREEZE) /* these end waits */
@@ -165,10 +166,11 @@ struct thread {
         volatile uint64_t due_or_doomed; /* [a] both in one read */
     };
 
-    struct pi_thread pi;           /* [g] priority inheritance */
-    struct account account;        /* [o] its counters on this kernel, which stay here when it moves */
-    void *fpu;                     /* [o] cpu_features.fpu_size bytes; moves with the thread */
-    struct thread_context context; /* [o] */
+    uint64_t refused_since, refused_last; /* [o] ns: when it was refused memory, again and again, and last */
+    struct pi_thread pi;                  /* [g] priority inheritance */
+    struct account account;               /* [o] its counters on this kernel, which stay here when it moves */
+    void *fpu;                            /* [o] cpu_features.fpu_size bytes; moves with the thread */
+    struct thread_context context;        /* [o] */
 };
 
 /* Initializes the tables of threads and groups. To be called once. */

@@ -5,6 +5,7 @@
 #include "tasks/freeze/freeze.h"
 #include "tasks/kill/kill.h"
 #include "tasks/migrate/migrate.h"
+#include "tasks/oom/oom.h"
 #include "tasks/process/stop.h"
 #include "tasks/process/user_thread.h"
 #include "tasks/sched/sched.h"
@@ -24,12 +25,21 @@ void thread_restart_call(struct thread *thread)
     thread->context.interrupted = 0;
 }
 
+/* First of what is due: where the thread moves to, nobody knows that its call was refused memory here. */
+static void settle_refused(struct thread *thread)
+{
+    if (oom_settle())
+        thread_restart_call(thread);
+}
+
 /* Performs one action that is due. True: the caller checks again, because more may have become due. */
 static bool do_due(struct thread *thread)
 {
     uint32_t due = thread->due;
 
-    if ((due & THREAD_DUE_MOVE) != 0)
+    if ((due & THREAD_DUE_MEMORY) != 0)
+        settle_refused(thread);
+    else if ((due & THREAD_DUE_MOVE) != 0)
         migrate_ordered(thread);
     else if ((due & THREAD_DUE_STOP) != 0)
         stop_quiesce(thread);

@@ -157,6 +157,9 @@ BOOTS = [
     # kernels so small that root is refused objects, too, until the user's process has been killed
     Boot("counted 4-kernels, 128M", (*MACHINES["4-kernels"], "--mem", "128M", "--icount", "0", "--seed", "1"),
          ("test-survive large", "test-survive hog pages within 1000 beside")),
+    # a kernel dies when none has memory: root's calls begin again, and who waits for memory stands while the others clean up
+    Boot("deaths without memory", ("--cpus", "4", "--nodes", "2", "--kernels", "0-1,2,3", "--mem", "128M", "--icount", "1", "--seed", "2",
+                                   "--append", "place=local"), ("test-death 1123 at OOM_LARGEST types", *AUDIT)),
     counted("1-kernel-smp", ["test-shares"]),
     # a user takes his part of all memory
     *(Boot(f"quota {machine}", (*MACHINES[machine], "--mem", "256M"), ("test-quota", *AUDIT)) for machine in ("4-kernels", "1-kernel")),

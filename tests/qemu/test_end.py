@@ -120,3 +120,13 @@ def test_a_machine_of_one_kernel_ends_by_its_panic_alone(tmp_path):
     (tmp_path / "silent").mkdir()
     end = End(tmp_path / "silent", *MACHINES["1-kernel"], "--", "kettle-ctl", "kill", "0", "spin")
     assert end.status == 1 and "Resource busy" in end.text, end.explain()
+
+
+def test_survivors_notice_in_a_bounded_time(tmp_path):
+    """By instructions: kernel 0 is suspected after T, here 1000 ms, and dead when it has answered for another T, and three looks,
+    without a beat. Each survivor says for how long it has been silent since it was suspected."""
+    end = End(tmp_path, *MACHINES["4-kernels"], "--icount", "0", "--seed", "1", "--", "test-end", "/mnt", "halt")
+    end.check_report(SILENT)
+    end.check_records()
+    silent = [int(ms) for ms in re.findall(r"^@wait kernel [123] suspects kernel 0: no beat for (\d+) ms", end.log, re.M)]
+    assert silent and max(silent) <= 1000 + 3 * 125 + 125, end.explain()

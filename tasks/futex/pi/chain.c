@@ -125,7 +125,7 @@ int pi_look_for_cycle(struct pi_wait *wait, uint32_t owner, const struct pi_link
     int result = look_once(owner, *link, kernel);
 
     while (result == -EAGAIN && !wait_ops.ended(WAIT_KILLABLE)) {
-        sched_block(NULL, &reason, WAIT_KILLABLE, clock_now() + PAUSE);
+        sched_block(NULL, &reason, WAIT_FIRM, clock_now() + PAUSE); /* in a killable wait it is quiesced */
         result = look_once(wait->thread->tid, own, instance.kernel);
     }
     return result == -EAGAIN ? 0 : result;

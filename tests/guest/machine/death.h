@@ -52,6 +52,8 @@ pid_t death_wanderer(uint64_t seed);
 void death_reap(pid_t child);
 /* Makes calls for ever, on KERNEL, that have it ask others (death_calls.c). */
 _Noreturn void death_call_from(int kernel);
+/* Starts LOAD, by its name in death_rare.c, which has KERNEL take messages that others have it take seldom. */
+pid_t death_rare(const char *load, int kernel);
 /* True: KERNEL has died, within LIMIT ns. */
 bool death_comes(int kernel, int64_t limit);
 

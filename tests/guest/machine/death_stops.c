@@ -1,7 +1,7 @@
-/* test-death: a kernel dies at the messages of another one's stop and start: as the successor, which takes over what is
- * there; as a kernel that knows of it; and as the one where the stop was asked for. A stop that has not begun to commit
- * is undone, or goes on with another successor; after the commit has begun, a death ends the machine, so these states
- * are left out. */
+/* test-death: a kernel dies at the messages of another one's stop, death and start: as the successor, which takes over
+ * what is there; as a kernel that knows of it; and as the one where the stop was asked for. A stop that has not begun
+ * to commit is undone, or goes on with another successor; after the commit has begun, a death ends the machine, so
+ * these states are left out. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -23,16 +23,17 @@
 static const struct {
     const char *type;
     int number;
-    bool asks; /* the stop is asked for there */
+    bool asks;  /* the stop is asked for there */
+    bool kills; /* the death of the other kernel is asked for, and not its stop */
 } states[] = {
-    {"STARTED", 1, false},         {"ROLES", 1, false},
-    {"START_KERNEL", 1, true},     {"STOP_KERNEL", 1, true},
-    {"EVACUATE_FRAMES", 1, false}, /* from here on the successor */
-    {"EVACUATE_FRAMES", 2, false}, {"EVACUATE_ENTRIES", 1, false},
-    {"HANDOVER", 1, false},        {"HANDOVER", 2, false},
-    {"MOVE_FILES", 1, false},
+    {"STARTED", 1, false, false},         {"ROLES", 1, false, false},
+    {"START_KERNEL", 1, true, false},     {"STOP_KERNEL", 1, true, false},
+    {"KILL_KERNEL", 1, true, true},       {"EVACUATE_FRAMES", 1, false, false}, /* from here on the successor */
+    {"EVACUATE_FRAMES", 2, false, false}, {"EVACUATE_ENTRIES", 1, false, false},
+    {"HANDOVER", 1, false, false},        {"HANDOVER", 2, false, false},
+    {"MOVE_FILES", 1, false, false},
 };
-#define OF_SUCCESSOR 4
+#define OF_SUCCESSOR 5
 
 /* At home on the kernel that stops, with memory there and elsewhere, a pipe and a child: what is to be handed over. */
 static void *sit(void *argument)
@@ -62,12 +63,15 @@ int death_home_sitter(int argc, char **argv)
         pause();
 }
 
-/* Stops and starts KERNEL, some times; from ON. Errors are those of a death meanwhile. */
-static _Noreturn void stop_and_start(int kernel, int on)
+/* Stops, or KILLS, and starts KERNEL, some times; from ON. Errors are those of a death meanwhile. */
+static _Noreturn void stop_and_start(int kernel, int on, bool kills)
 {
     death_go(on);
     for (int turn = 0; turn < TURNS; turn++) {
-        kettle_stop(kernel);
+        if (kills)
+            kettle_kill(kernel, KETTLE_KILL_NOW);
+        else
+            kettle_stop(kernel);
         kettle_start(kernel);
         death_board->ready++;
     }
@@ -97,7 +101,7 @@ static bool die_in_stop(size_t state, int dying, int third, int living)
     CHECK(kettle_control(words) == 0, "%s: %s", words, tap_error(errno));
     stopper = FORK();
     if (stopper == 0)
-        stop_and_start(third, states[state].asks ? dying : 0);
+        stop_and_start(third, states[state].asks ? dying : 0, states[state].kills);
     while (!came && death_board->ready >= 0 && tap_time() - since < COMES) {
         came = kettle_started(dying) == 0;
         sched_yield();

@@ -26,7 +26,8 @@
 #define STUCK INT64_C(20000000000)  /* ns: processes that are killed have ended by then */
 #define WORDS 16
 #define CALLS "calls"
-#define USUAL "prefetch=4 retrieve=home numa=none numaperiod=100" /* options */
+#define RARE "rare"
+#define USUAL "prefetch=4 retrieve=home numa=none numaperiod=100 alloc=0" /* options */
 
 static const char *const types[] = {
 #define RETIRED(number)
@@ -37,7 +38,7 @@ static const char *const types[] = {
 #define TYPES (sizeof(types) / sizeof(types[0]))
 
 /* Programs of the image, and those of their tests that take long to come; HOME: at home on the kernel that dies. None:
- * death_wanderer; CALLS: death_calls.c. OPTIONS: set while the load runs. */
+ * death_wanderer; CALLS: death_calls.c; RARE: death_rare.c. OPTIONS: set while the load runs. */
 static const struct {
     const char *program, *arguments;
     bool home;
@@ -161,6 +162,13 @@ static const struct {
     {NULL, NULL, false, false, "retrieve=chain"},
     {"test-group", NULL, true, false, NULL},
     {"test-draw", "comes", true, false, NULL},
+    {RARE, "files", false, false, NULL},
+    {RARE, "waits", false, false, NULL},
+    {RARE, "families", false, false, NULL},
+    {RARE, "audits", false, false, NULL},
+    {RARE, "share", false, false, "numa=share numaperiod=1"},
+    {RARE, "refused", false, false, NULL},
+    {RARE, "memory", false, false, NULL},
 };
 #define LOADS (sizeof(loads) / sizeof(loads[0]))
 
@@ -226,6 +234,8 @@ static pid_t start(size_t number, int kernel)
         return death_wanderer(number);
     if (strcmp(loads[number].program, CALLS) == 0)
         return start_calls(loads[number].home, kernel);
+    if (strcmp(loads[number].program, RARE) == 0)
+        return death_rare(loads[number].arguments, kernel);
     snprintf(path, sizeof(path), "/bin/%s", loads[number].program);
     snprintf(words, sizeof(words), "%s", loads[number].arguments != NULL ? loads[number].arguments : "");
     for (char *word = strtok(words, " "); word != NULL && count <= WORDS; word = strtok(NULL, " "))
@@ -268,6 +278,10 @@ static void end(pid_t child)
     int64_t since = tap_time();
     int left = 1;
 
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    while (kettle_control("alloc=0") != 0 && errno == ENOMEM) /* or the kernels could refuse what follows */
+        sched_yield();
     while (left > 0) {
         int total = death_processes(now);
         bool stuck = tap_time() - since > STUCK;
@@ -288,8 +302,16 @@ static void end(pid_t child)
         REQUIRE(!stuck, "%s: %d processes stay", death_state, left);
         sched_yield();
     }
-    (void)child;
     CHECK(kettle_control(USUAL) == 0, "%s: %s", USUAL, tap_error(errno));
+}
+
+/* Load NUMBER leaves no kernel any memory: what a process gets then may be borrowed from the kernel that dies, and is
+ * lost with it. So whoever is to work with the right results begins after the death. It runs for OOM_LARGEST alone: how
+ * long root's calls take meanwhile depends on how the machine's time passes. */
+static bool takes_memory(size_t number)
+{
+    return loads[number].program != NULL && strcmp(loads[number].program, RARE) == 0 &&
+           strcmp(loads[number].arguments, "memory") == 0;
 }
 
 static size_t step;       /* of so many types one is tried */
@@ -302,6 +324,8 @@ static void measure(int kernel)
         int64_t since = tap_time();
 
         if (i < first_load || (step > 1 && !loads[i].often))
+            continue;
+        if (takes_memory(i) && (death_types == NULL || strstr(death_types, "OOM_LARGEST") == NULL))
             continue;
         count_messages(kernel, counts[0]);
         child = start(i, kernel);
@@ -326,19 +350,30 @@ static void find_best(size_t number)
     }
 }
 
+static pid_t start_worker(int living)
+{
+    pid_t worker = FORK();
+
+    if (worker == 0) {
+        kettle_numa(getpid(), "none"); /* or its memory may be moved to the kernel that dies */
+        death_work(0, 0, living);
+    }
+    return worker;
+}
+
 /* The kernel dies at one of the first messages of type NUMBER. */
 static bool dies_at(size_t number, int dying, int living)
 {
-    pid_t worker, load;
+    bool late = takes_memory(best[number]);
+    pid_t worker = 0, load;
     char words[128];
     int64_t since;
     bool came = false;
 
     death_state = types[number];
     death_begin();
-    worker = FORK();
-    if (worker == 0)
-        death_work(0, 0, living);
+    if (!late)
+        worker = start_worker(living);
     snprintf(words, sizeof(words), "kernel=%d inject=type:%s,delay:0,dies:%ld", dying, types[number],
              1 + (long)number % (most[number] < 3 ? most[number] : 3));
     CHECK(kettle_control(words) == 0, "%s: %s", words, tap_error(errno));
@@ -354,6 +389,8 @@ static bool dies_at(size_t number, int dying, int living)
         death_audit();
         death_start_again(dying);
     }
+    if (late)
+        worker = start_worker(living);
     for (long done = death_board->done[0]; death_board->done[0] == done;)
         sched_yield();
     death_board->over = 1;

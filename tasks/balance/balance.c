@@ -341,7 +341,7 @@ size_t balance_report(char *text, size_t size, uint64_t *cursor)
         text, size,
         "kernel %u balance %s place %s threads %u weight %lu free %lu looks %lu moves %lu refused %lu dear %lu nowhere "
         "%lu clones %lu elsewhere %lu forks %lu elsewhere %lu execs %lu elsewhere %lu cost %lu ns drawn %lu "
-        "fixed %lu unsure %lu crowded %lu costly %lu\n",
+        "fixed %lu unsure %lu crowded %lu costly %lu asleep %lu\n",
         instance.kernel, modes[mode], placings[placing], load_count(board.load), (unsigned long)load_weight(board.load),
         (unsigned long)board.free, (unsigned long)looks, (unsigned long)moves, (unsigned long)refused,
         (unsigned long)too_dear, (unsigned long)nowhere, (unsigned long)placed[BALANCE_CLONE],
@@ -349,7 +349,7 @@ size_t balance_report(char *text, size_t size, uint64_t *cursor)
         (unsigned long)placed_elsewhere[BALANCE_FORK], (unsigned long)placed[BALANCE_EXEC],
         (unsigned long)placed_elsewhere[BALANCE_EXEC], (unsigned long)cost_locked(), (unsigned long)draws[DRAW_ORDERED],
         (unsigned long)draws[DRAW_BOUND], (unsigned long)draws[DRAW_UNSURE], (unsigned long)draws[DRAW_CROWDED],
-        (unsigned long)draws[DRAW_DEAR]);
+        (unsigned long)draws[DRAW_DEAR], (unsigned long)draws[DRAW_ASLEEP]);
     spin_unlock(&lock);
     return (size_t)length < size ? (size_t)length : size - 1;
 }

@@ -16,6 +16,7 @@
 #include "tasks/remote/operation.h"
 #include "tasks/sched/cpu_mask.h"
 #include "tasks/sched/internal.h"
+#include "tasks/thread/walk.h"
 
 #define BUSY 8u   /* part of the time of the thread that ran most, which the others that count have run, too */
 #define SURELY 2u /* so many threads for each that may be another one than who uses the memory */
@@ -31,9 +32,18 @@ struct candidate {
     uint64_t affinity[CPUS_MAX / 64];
 };
 
-/* ns that THREAD has run here, and its weight; *WAITS: it does not run now, nor is it ready. A thread that has its CPU
- * for itself is not charged for long times. */
-static uint64_t ran_here(const struct thread *thread, uint64_t *weight, bool *waits)
+/* What is looked for among the threads of a process. */
+struct search {
+    uint32_t node;          /* to which the thread is to move */
+    uint32_t busy;          /* threads that have run nearly as long as MOST */
+    uint64_t most;          /* ns that any thread has run here which does not sleep; 0: none has */
+    struct candidate found; /* of those threads, the one that has run most of those that may move to NODE */
+};
+
+/* ns that THREAD has run here, and its weight; *SLEEPS: it is in a wait that a signal or its death can end. One that
+ * cannot end so is that of a thread at work, as for a page. A thread that has its CPU for itself is not charged for
+ * long times. */
+static uint64_t ran_here(const struct thread *thread, uint64_t *weight, bool *sleeps)
 {
     struct cpu_queue *queue = sched_lock(thread);
     uint64_t ran = thread->share.ran, now = clock_now();
@@ -41,7 +51,7 @@ static uint64_t ran_here(const struct thread *thread, uint64_t *weight, bool *wa
     if (sched_running_on(queue) == thread && now > queue->since)
         ran += now - queue->since;
     *weight = load_weight(thread->share.load);
-    *waits = thread->state == THREAD_BLOCKED;
+    *sleeps = thread->state == THREAD_BLOCKED && thread->wait_end != WAIT_FIRM;
     spin_unlock(&queue->lock);
     return ran;
 }
@@ -64,52 +74,45 @@ static bool may_move_locked(const struct thread *thread, uint32_t node)
            node_allows(thread->context.affinity, node);
 }
 
-/* Sets *OUT to the thread of GROUP that has run most here of those that may move to NODE, if it is busy; WAITING: also
- * of those that wait. False: that have run, there are none. *MOST: ns that any of them has run. */
-static bool find_most_locked(struct group *group, uint32_t node, bool waiting, struct candidate *out, uint64_t *most)
+static void find_most_locked(struct thread *thread, void *context)
 {
-    *most = 0;
-    *out = (struct candidate){0};
-    list_for_each(of, &group->threads) {
-        struct thread *thread = container_of(of, struct thread, group_node);
-        uint64_t weight, ran;
-        bool waits;
+    struct search *search = context;
+    uint64_t weight, ran;
+    bool sleeps;
 
-        if (thread->presence != THREAD_PRESENT)
-            continue;
-        ran = ran_here(thread, &weight, &waits);
-        if (waits && !waiting)
-            continue;
-        *most = ran > *most ? ran : *most;
-        if (ran <= out->ran || !may_move_locked(thread, node))
-            continue;
-        out->tid = thread->tid;
-        out->ran = ran;
-        out->weight = weight;
-        memcpy(out->affinity, thread->context.affinity, sizeof(out->affinity));
-    }
-    return *most != 0;
+    if (thread->presence != THREAD_PRESENT)
+        return;
+    ran = ran_here(thread, &weight, &sleeps);
+    if (sleeps)
+        return;
+    search->most = ran > search->most ? ran : search->most;
+    if (ran <= search->found.ran || !may_move_locked(thread, search->node))
+        return;
+    search->found.tid = thread->tid;
+    search->found.ran = ran;
+    search->found.weight = weight;
+    memcpy(search->found.affinity, thread->context.affinity, sizeof(search->found.affinity));
 }
 
-/* Sets *OUT to the thread of GROUP that is to move to NODE, if one may that is busy: of those that run now, or of all
- * if none does. Returns how many are busy, as they have run nearly as long: the reports of this kernel do not tell
- * which of them has used what. */
-static uint32_t find_locked(struct group *group, uint32_t node, struct candidate *out)
+/* Also counts threads that sleep now: the reports of this kernel do not tell which of its threads has used what. */
+static void count_busy_locked(struct thread *thread, void *context)
 {
-    uint64_t most, weight;
-    uint32_t busy = 0;
-    bool waits;
+    struct search *search = context;
+    uint64_t weight;
+    bool sleeps;
 
-    if (!find_most_locked(group, node, false, out, &most))
-        find_most_locked(group, node, true, out, &most);
-    list_for_each(of, &group->threads) {
-        struct thread *thread = container_of(of, struct thread, group_node);
+    search->busy += thread->presence == THREAD_PRESENT && BUSY * ran_here(thread, &weight, &sleeps) >= search->most;
+}
 
-        busy += thread->presence == THREAD_PRESENT && BUSY * ran_here(thread, &weight, &waits) >= most;
-    }
-    if (BUSY * out->ran < most)
-        out->tid = 0;
-    return busy;
+/* Finds the thread of GROUP that is to move, if one may that is busy and does not sleep, and how many are busy. The
+ * threads go on meanwhile: what they do after they have been looked at is for the next request. */
+static void find(struct group *group, struct search *search)
+{
+    group_each_thread(group, find_most_locked, search);
+    if (BUSY * search->found.ran < search->most)
+        search->found.tid = 0;
+    if (search->found.tid != 0)
+        group_each_thread(group, count_busy_locked, search);
 }
 
 /* Sets *KERNEL to the one of the node with a free CPU where the thread FOUND is to go, and *C to what was compared, if
@@ -141,31 +144,35 @@ static enum balance_drawn choose(const struct candidate *found, const struct msg
 /* Orders a thread of GROUP to move as ASK says; *THREAD is which, if it does. */
 static enum balance_drawn draw(struct group *group, const struct msg_threads_draw *ask, uint32_t *thread)
 {
-    struct candidate found = {0};
+    struct search search = {.node = ask->node};
+    const struct candidate *found = &search.found;
     struct balance_case c = {0};
     enum balance_drawn result;
-    uint32_t busy, kernel = instance.kernel;
+    uint32_t kernel = instance.kernel;
+    bool borrows;
     int64_t gain;
 
     spin_lock(&group->lock);
-    busy = group->pinned == NULL ? find_locked(group, ask->node, &found) : 0;
+    borrows = group->pinned != NULL; /* its parent's memory */
     spin_unlock(&group->lock);
+    if (!borrows)
+        find(group, &search);
     /* One of several threads may be the one that uses what is here alone. */
-    if (found.tid == 0)
-        result = DRAW_BOUND;
-    else if (busy > 1 && SURELY * busy * ask->own > DRAW_WHOLE)
+    if (found->tid == 0)
+        result = !borrows && search.most == 0 ? DRAW_ASLEEP : DRAW_BOUND;
+    else if (search.busy > 1 && SURELY * search.busy * ask->own > DRAW_WHOLE)
         result = DRAW_UNSURE;
     else
-        result = choose(&found, ask, &c, &kernel);
-    if (result == DRAW_ORDERED && (balance_hooks.move == NULL || !balance_hooks.move(found.tid, kernel, true)))
+        result = choose(found, ask, &c, &kernel);
+    if (result == DRAW_ORDERED && (balance_hooks.move == NULL || !balance_hooks.move(found->tid, kernel, true)))
         result = DRAW_BOUND;
-    *thread = found.tid;
+    *thread = found->tid;
     if (result == DRAW_ORDERED || result == DRAW_DEAR) { /* figures in us */
         gain = balance_draw_gain(&c, ask->part);
-        trace_note(result == DRAW_ORDERED ? "moves to its memory" : "is too dear to move to its memory", found.tid,
+        trace_note(result == DRAW_ORDERED ? "moves to its memory" : "is too dear to move to its memory", found->tid,
                    kernel, gain > 0 ? (uint64_t)gain / 1000 : 0, c.cost / 1000);
     } else {
-        trace_note("stays away from its memory", found.tid, instance.kernel, result, ask->part);
+        trace_note("stays away from its memory", found->tid, instance.kernel, result, ask->part);
     }
     return result;
 }

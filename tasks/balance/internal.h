@@ -20,6 +20,7 @@ enum balance_drawn {
     DRAW_UNSURE,  /* it may be another thread that uses the memory */
     DRAW_CROWDED, /* no CPU is free there */
     DRAW_DEAR,    /* it would not pay */
+    DRAW_ASLEEP,  /* all threads here sleep */
     DRAW_RESULTS
 };
 void balance_draw_counts(uint64_t counts[DRAW_RESULTS]);

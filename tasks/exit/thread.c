@@ -16,6 +16,7 @@
 #include "tasks/role/adopted.h"
 #include "tasks/sched/sched.h"
 #include "tasks/signal/signal.h"
+#include "tasks/thread/walk.h"
 
 /* At the home: counts one live thread less, and begins the end of the group after the last one. */
 static void count_down(struct group *group, const struct msg_thread *gone)
@@ -87,7 +88,7 @@ static void reap(struct thread *thread)
         group->gone_system_ns += system;
     }
     account_add(&group->gone, &thread->account); /* of a shadow, too: counters stay where they were counted */
-    list_remove(&thread->group_node);
+    group_remove_thread_locked(group, thread);
     group_made_locked(group, thread, -1);
     if (thread->robust_note != 0)
         futex_note_drop_locked(thread);

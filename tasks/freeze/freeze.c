@@ -11,9 +11,10 @@
 #include "tasks/sched/cpu_mask.h"
 #include "tasks/sched/due.h"
 #include "tasks/sched/waitq.h"
+#include "tasks/thread/walk.h"
 #include "tasks/timer/timer.h"
 
-#define LOOK_AT_ONCE 128u /* threads, without a turn for others; threads and groups, in a handler */
+#define LOOK_AT_ONCE 128u /* threads and groups, in a handler */
 #define WAKE_AT_ONCE 64u  /* threads */
 
 void (*freeze_over)(void);
@@ -152,38 +153,24 @@ static bool ends_here(const struct group *group)
            (group->exiting && (group->kill_waits || group->freeing || group->count > 0));
 }
 
-/* Lets others have a turn in the look at the threads of GROUP, whose lock is held and is released meanwhile. Returns
- * the node before which the look goes on: that behind *NODE, or the first, if the thread of *NODE has gone. Threads are
- * added at the end. */
-static const struct list *pause_locked(struct group *group, const struct list *node)
+static void look_at_thread_locked(struct thread *thread, void *context)
 {
-    uint32_t tid = container_of(node, struct thread, group_node)->tid;
-    const struct thread *thread;
+    struct freeze_state *state = context;
 
-    spin_unlock(&group->lock);
-    slice_check();
-    spin_lock(&group->lock);
-    thread = thread_find(tid);
-    return thread != NULL && thread->group == group && &thread->group_node == node ? node->next : group->threads.next;
+    state->moving += !at_rest_locked(thread);
 }
 
 static bool look_at(struct group *group, void *context)
 {
     struct freeze_state *state = context;
     const struct process *process = group->process;
-    const struct list *node;
-    uint32_t looked = 0;
 
     slice_check();
     spin_lock(&group->lock);
     if (group->joining || (process != NULL ? ends_at_home(group) : ends_here(group)))
         state->ending++;
-    for (node = group->threads.next; node != &group->threads;) {
-        if (!at_rest_locked(container_of(node, struct thread, group_node)))
-            state->moving++;
-        node = ++looked % LOOK_AT_ONCE == 0 ? pause_locked(group, node) : node->next;
-    }
     spin_unlock(&group->lock);
+    group_each_thread(group, look_at_thread_locked, state);
     return true;
 }
 

@@ -20,6 +20,7 @@
 #include "tasks/remote/watch.h"
 #include "tasks/sched/sched.h"
 #include "tasks/signal/signal.h"
+#include "tasks/thread/walk.h"
 
 /* A returning thread: its shadow takes the state and wakes, unless it still polls. */
 static int refill_locked(struct thread *thread, const struct msg_migrate *message)
@@ -91,7 +92,7 @@ void migrate_joined(struct group *group, const struct msg_group_joined *joined, 
             msg_kept_reply(&arrival->kept, NULL, 0, arrival_done);
         } else {
             spin_lock(&group->lock);
-            list_remove(&thread->group_node);
+            group_remove_thread_locked(group, thread);
             group->count--;
             spin_unlock(&group->lock);
             thread_abandon(thread);

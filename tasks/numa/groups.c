@@ -5,39 +5,37 @@
 
 #include "kernel/instance/instance.h"
 #include "mm/seen/group.h"
-#include "tasks/process/group.h"
+#include "tasks/thread/walk.h"
 
-/* Sets *OUT to what GROUP has here. Returns whether it has any. */
-static bool count_locked(struct group *group, struct msg_space_groups *out)
+/* What a process has here. */
+struct counted {
+    bool any;
+    struct msg_space_groups message;
+};
+
+static void count_locked(struct thread *thread, void *context)
 {
-    bool any = false;
+    struct counted *counted = context;
+    uint32_t number = thread->context.numa_group;
 
-    list_for_each(node, &group->threads) {
-        const struct thread *thread = container_of(node, const struct thread, group_node);
-        uint32_t number = thread->context.numa_group;
-
-        if (thread->presence != THREAD_PRESENT || number == 0 || number >= NUMA_GROUPS)
-            continue;
-        out->threads[number] += out->threads[number] != UINT16_MAX;
-        any = true;
-    }
-    return any;
+    if (thread->presence != THREAD_PRESENT || number == 0 || number >= NUMA_GROUPS)
+        return;
+    counted->message.threads[number] += counted->message.threads[number] != UINT16_MAX;
+    counted->any = true;
 }
 
 bool numa_tell_groups(uint64_t id, uint32_t home)
 {
-    struct msg_space_groups out = {.space = id, .kernel = instance.kernel};
+    struct counted here = {.message = {.space = id, .kernel = instance.kernel}};
     struct group *group = group_find((uint32_t)id);
-    bool any, told;
+    bool told;
 
     if (group == NULL)
         return false;
-    spin_lock(&group->lock);
-    any = count_locked(group, &out);
-    spin_unlock(&group->lock);
-    told = any || group->numa_told;
+    group_each_thread(group, count_locked, &here);
+    told = here.any || group->numa_told;
     if (told)
-        group->numa_told = !groups_tell(home, &out) || any;
+        group->numa_told = !groups_tell(home, &here.message) || here.any;
     group_put(group);
     return told;
 }

@@ -25,6 +25,7 @@ struct group *group_create(uint32_t id, uint32_t home, struct space *space)
     group->space = space;
     list_init(&group->node);
     list_init(&group->threads);
+    list_init(&group->walks);
     list_init(&group->arrivals);
     waitq_init(&group->stop_wait);
     completion_init(&group->quiet);

@@ -9,12 +9,14 @@ import pytest
 LIMIT = 100_000
 EXACT = ("--icount", "0", "--seed", "1")
 FAR = ["exit_far", "munmap_far", "protect_far", "discard_far", "fork_far", "kill_far", "stacks_far", "stop_far"]  # the last one stops a kernel
+NODES = ["draw_far", "group_far"]  # which look at all threads of a process; silencebench chooses numa= for them
 AREAS = ["areas_protect", "areas_advise"]  # which looks for accesses go through
 MACHINES = {"1-kernel": (("--cpus", "1"), ["writev", "cut_file", "exit", "munmap", "fork", "setpipe", "closepipe", "areas_advise", "audit_machine", "audit_file",
                                                "processes", "children", "children_exit", "oom", "circles", "cut_sparse", "audit_processes", "audit_threads",
                                                "datagrams", "threads_exit", "audit_sparse", "audit_opens"], ()),
             "1-kernel-numa": (("--cpus", "1", "--append", "numa=nemo numaperiod=1"), AREAS, ("--cases", ",".join(AREAS))),
             "2-kernels": (("--cpus", "2", "--nodes", "2"), FAR, ("--cases", ",".join(FAR))),
+            "2-kernels-numa": (("--cpus", "2", "--nodes", "2"), NODES, ("--cases", ",".join(NODES))),
             "2-kernels-processes": (("--cpus", "2", "--nodes", "2"), ["stop_processes_far"], ("--cases", "stop_processes_far")),
             "2-kernels-opens": (("--cpus", "2", "--nodes", "2"), ["stop_opens_far"], ("--cases", "stop_opens_far")),
             "2-kernels-file": (("--cpus", "2", "--nodes", "2"), ["stop_file_far"], ("--cases", "stop_file_far")),

@@ -1,5 +1,5 @@
 /* A look whether programs are quiesced, which others interrupt between its slices.
- * sources: tasks/freeze/freeze.c */
+ * sources: tasks/freeze/freeze.c tasks/thread/walk.c */
 #include "tasks/freeze/freeze.h"
 
 #include "kernel/abi/errno.h"
@@ -10,6 +10,7 @@
 #include "tasks/sched/cpu_mask.h"
 #include "tasks/sched/due.h"
 #include "tasks/sched/waitq.h"
+#include "tasks/thread/walk.h"
 #include "tasks/timer/timer.h"
 #include "tests/stand_in/panic.h"
 #include "tests/test.h"
@@ -63,13 +64,6 @@ uint64_t group_total(void)
 void thread_counts(struct thread_counts *out)
 {
     *out = (struct thread_counts){.threads = THREADS + 1};
-}
-
-struct thread *thread_find(uint32_t tid)
-{
-    struct thread *thread = tid <= THREADS ? &threads[tid - 1] : &other;
-
-    return list_empty(&thread->group_node) ? NULL : thread;
 }
 
 void thread_set_due(struct thread *thread, uint32_t flag)
@@ -153,7 +147,9 @@ static void start(void)
 {
     freeze_init();
     list_init(&first.threads);
+    list_init(&first.walks);
     list_init(&second.threads);
+    list_init(&second.walks);
     for (uint32_t i = 0; i < THREADS; i++)
         add(&first, &threads[i], i + 1);
     add(&second, &other, THREADS + 1);
@@ -215,11 +211,12 @@ static void leave(void)
 {
     if (turns != 2)
         return;
-    list_remove(&threads[127].group_node);
+    group_remove_thread_locked(&first, &threads[127]);
+    group_remove_thread_locked(&first, &threads[128]);
     threads[THREADS - 1].state = THREAD_RUNNING;
 }
 
-TEST(gone, "the look begins again when the thread has gone behind which it goes on, and misses none")
+TEST(gone, "a look misses no thread when those have gone between which it goes on")
 {
     struct freeze_state state;
 

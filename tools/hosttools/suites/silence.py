@@ -2,7 +2,7 @@
 
 userland/bench/msg/silencebench.c does one such thing in each case and reads /proc/kettle/silence. Each case has a machine of its own,
 with --icount 0: a nanosecond of the guest is an instruction, of whichever CPU. So there is one CPU, but two in the cases in
-which one kernel works for another, which waits meanwhile.
+which one kernel works for another, which waits meanwhile, on two nodes if threads or memory are to come to the other one.
 """
 
 import argparse
@@ -20,6 +20,7 @@ TITLE = "Silence"
 
 EXACT = ("--icount", "0", "--seed", "1")
 LIMIT = 100_000
+NODES = ("draw_far", "group_far")  # on two of them
 RUN_LIMIT = 300  # seconds
 QUICK = ("writev", "exit", "munmap", "munmap_far", "fork", "processes")
 
@@ -30,7 +31,8 @@ def plan(options: argparse.Namespace) -> list[Run]:
     """A run for each case."""
     program = built("userland/silencebench")
     names = subprocess.run([program, "--list"], capture_output=True, text=True, check=True).stdout.split()
-    return [Run(name, ("--cpus", "2" if name.endswith("_far") else "1", *EXACT), ("silencebench", "--cases", name), RUN_LIMIT)
+    return [Run(name, ("--cpus", "2" if name.endswith("_far") else "1", *(("--nodes", "2") if name in NODES else ()), *EXACT),
+                ("silencebench", "--cases", name), RUN_LIMIT)
             for name in names if not options.quick or name in QUICK]
 
 

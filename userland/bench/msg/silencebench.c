@@ -9,7 +9,9 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -27,6 +29,7 @@
 #include <unistd.h>
 
 #include "libc/kettle.h"
+#include "libc/numa.h"
 #include "userland/proc_file.h"
 
 #define STATUS_FAILED 1
@@ -42,10 +45,12 @@
 #define PIPE_FULL (128 * MIB)
 #define CHILDREN 20000
 #define THREADS 1500
-#define CIRCLES 1000     /* and as many peers; both are under way, and each once more */
-#define SENT_AT_ONCE 200 /* descriptors in a message */
-#define SENDERS 3000     /* sockets that are connected to one */
-#define STACKS 750ul     /* of STACK_PAGES pages, of which the lowest cannot be accessed */
+#define CIRCLES 1000       /* and as many peers; both are under way, and each once more */
+#define SENT_AT_ONCE 200   /* descriptors in a message */
+#define SENDERS 3000       /* sockets that are connected to one */
+#define SHARED (64 * PAGE) /* used on two kernels */
+#define GROUP 1
+#define STACKS 750ul /* of STACK_PAGES pages, of which the lowest cannot be accessed */
 #define STACK_PAGES 5ul
 #define OPENERS 24 /* processes that have OPENED files each */
 #define OPENED 900
@@ -425,6 +430,103 @@ static void make_threads_elsewhere(void)
         usleep(1000);
 }
 
+static pthread_t guest;
+static atomic_bool guest_ends;
+
+/* Uses the memory until it is told to end, wherever it is, and sleeps between: what a program does would count as the
+ * silence of another kernel. */
+static void *thread_use(void *all_cpus)
+{
+    if (sched_setaffinity(0, sizeof(cpu_set_t), all_cpus) != 0)
+        fail("sched_setaffinity");
+    while (!atomic_load(&guest_ends)) {
+        touch(memory, SHARED);
+        usleep(1000);
+    }
+    return NULL;
+}
+
+/* Memory that is here, a thread on another kernel that uses it, and THREADS that wait there and are in GROUP. */
+static void make_guest_among_threads(void)
+{
+    static cpu_set_t all;
+    cpu_set_t there;
+    int here = kettle_kernel();
+
+    memory = map(SHARED, 0);
+    touch(memory, SHARED);
+    if (sched_getaffinity(0, sizeof(all), &all) != 0 || kettle_migrate((here + 1) % kettle_kernels()) != 0)
+        fail("kettle_migrate");
+    CPU_ZERO(&there);
+    CPU_SET((size_t)sched_getcpu(), &there);
+    if (sched_setaffinity(0, sizeof(there), &there) != 0 || kettle_group_join(0, GROUP) != 0)
+        fail("sched_setaffinity");
+    make_threads();
+    errno = pthread_create(&guest, NULL, thread_use, &all);
+    if (errno != 0 || sched_setaffinity(0, sizeof(all), &all) != 0 || kettle_group_join(0, 0) != 0 ||
+        kettle_migrate(here) != 0)
+        fail("kettle_migrate");
+}
+
+static void set_option(const char *option)
+{
+    if (kettle_control(option) != 0)
+        fail(option);
+}
+
+/* How often a kernel has been asked for a thread, and what became of it. */
+static unsigned long draws(void)
+{
+    static const char *const results[] = {"drawn ", "fixed ", "unsure ", "crowded ", "costly ", "asleep "};
+    char *text = proc_file_read("/proc/kettle/balance");
+    unsigned long sum = 0;
+
+    if (text == NULL)
+        fail("/proc/kettle/balance");
+    for (size_t i = 0; i < sizeof(results) / sizeof(results[0]); i++) {
+        for (const char *at = text; (at = strstr(at, results[i])) != NULL; at++)
+            sum += strtoul(at + strlen(results[i]), NULL, 10);
+    }
+    free(text);
+    return sum;
+}
+
+/* The kernel of the guest, which uses what is used here, too, is asked whether it lets a thread go. */
+static void use_until_drawn(void)
+{
+    unsigned long before = draws();
+
+    set_option("numaperiod=5");
+    set_option("numa=kettle");
+    while (draws() == before) {
+        touch(memory, SHARED);
+        usleep(1000);
+    }
+    set_option("numa=none");
+    atomic_store(&guest_ends, true);
+    pthread_join(guest, NULL);
+}
+
+/* The memory comes to the threads of its group, which a look at the guest's kernel has counted. */
+static void use_until_gathered(void)
+{
+    size_t pages[KETTLE_NODES] = {0};
+
+    set_option("numaperiod=5");
+    set_option("numa=group");
+    if (kettle_block_gather(memory, SHARED, GROUP) != 0)
+        fail("kettle_block_gather");
+    do {
+        touch(memory, SHARED);
+        usleep(1000);
+        if (kettle_block_where(memory, SHARED, pages) < 0)
+            fail("kettle_block_where");
+    } while (pages[kettle_node(kettle_kernel())] != 0);
+    set_option("numa=none");
+    atomic_store(&guest_ends, true);
+    pthread_join(guest, NULL);
+}
+
 /* CHILDREN processes that have ended and are not waited for. */
 static void make_children(void)
 {
@@ -749,6 +851,9 @@ static const struct silence_case cases[] = {
     {"threads_exit", "exit of a process with 1,500 threads", make_threads, NULL, false},
     {"threads_exit_far", "exit of a process with 1,500 threads that have moved to another kernel",
      make_threads_elsewhere, NULL, true},
+    {"draw_far", "a draw of one of 1,501 threads on another kernel", make_guest_among_threads, use_until_drawn, true},
+    {"group_far", "looks for the NUMA groups of 1,501 threads on another kernel", make_guest_among_threads,
+     use_until_gathered, true},
     {"audit", "audit of a process with 48 MiB", fill_memory, audit, false},
     {"audit_machine", "audit of the machine", fill_memory, audit_machine, false},
     {"audit_file", "audit of the machine with a file of 512 MiB", make_large_file, audit_machine, false},
@@ -852,6 +957,16 @@ static bool chosen(const char *list, const char *name)
     return list == NULL;
 }
 
+/* Whether the machine has the kernels for it, and if a thread is to be drawn, or a group's memory, the nodes. */
+static bool is_possible(const struct silence_case *c)
+{
+    int here = kettle_kernel();
+
+    if (c->elsewhere && kettle_kernels() < 2)
+        return false;
+    return c->prepare != make_guest_among_threads || kettle_node(here) != kettle_node((here + 1) % kettle_kernels());
+}
+
 int main(int argc, char **argv)
 {
     const char *list = NULL;
@@ -877,7 +992,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < CASES; i++) {
         uint64_t most = 0;
 
-        if (!chosen(list, cases[i].name) || (cases[i].elsewhere && kettle_kernels() < 2))
+        if (!chosen(list, cases[i].name) || !is_possible(&cases[i]))
             continue;
         if (!measure(&cases[i], &most) || most > limit) {
             printf("silencebench: %s: %s\n", cases[i].name, most > limit ? "too long" : "failed");

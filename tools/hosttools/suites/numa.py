@@ -38,8 +38,9 @@ CPUS, NODES = 4, 2
 MODEL = "opteron-2,cache=128K:16,llc=256K:16"
 MAP_CPUS, MAP_MODEL = 8, "opteron-8,prefetch=0"
 MOVE_CPUS, MOVE_NODES, MOVE_MEMORY, MOVE_MODEL = 16, 8, "6G", "opteron-8"
-MOVES = (1000, 3000, 10000, 130000)
-MOVE_LONGEST = "*.[mo][an]*.interleaved"  # the two ways of the most pages: mbind.master and move_pages.one
+MOVES = (1000, 3000, 10000, 30000, 130000)
+MOVE_ALL = 10000  # up to as many pages by all ways
+MOVE_LONGEST = "*.[mo][an]*.interleaved"  # the two ways of more pages: mbind.master and move_pages.one
 MOVE_LIMIT = 1.3  # times a copy of a page and an entry of it
 WALK_MODEL, WALK_MEMORY = "opteron-2,cache=64K:16,llc=128K:16", "1G"
 WALK_ELEMENTS, WALK_ELEMENTS_QUICK = 1 << 20, 1 << 16  # 64 MiB: ten times the TLB's pages, whose entries have as many lines as a node's cache
@@ -87,7 +88,7 @@ def plan(options: argparse.Namespace) -> list[Run]:
                   ("numabench", "--json", "--sequence", "map"))
     machine = ("--cpus", str(MOVE_CPUS), "--nodes", str(MOVE_NODES), "--mem", MOVE_MEMORY, "--numa-model", MOVE_MODEL)
     for number, pages in enumerate(MOVES[:1] if options.quick else MOVES):
-        ways = ("--way", MOVE_LONGEST) if pages == MOVES[-1] else ()
+        ways = ("--way", MOVE_LONGEST) if pages > MOVE_ALL else ()
         runs += _pair(f"move-{pages}", number, machine, ("migbench", "--json", "--pages", str(pages), *ways))
     elements = WALK_ELEMENTS_QUICK if options.quick else WALK_ELEMENTS
     runs += _pair("walks", 0, ("--cpus", str(CPUS), "--nodes", str(NODES), "--mem", WALK_MEMORY, "--numa-model", WALK_MODEL),

@@ -6,6 +6,7 @@
 #include "kernel/arch/x86_64/clock.h"
 #include "kernel/arch/x86_64/cpu.h"
 #include "kernel/arch/x86_64/traps.h"
+#include "kernel/calls/calls.h"
 #include "kernel/calls/process/exec.h"
 #include "kernel/dev/serial.h"
 #include "kernel/file/move/move.h"
@@ -34,6 +35,7 @@
 #include "mm/mm.h"
 #include "msg/alive.h"
 #include "msg/channel.h"
+#include "tasks/oom/oom.h"
 #include "tasks/process/group.h"
 #include "tasks/sched/kernel_thread.h"
 #include "tasks/sched/sched.h"
@@ -254,6 +256,7 @@ void kernel_main(void *unused)
     control_init();
     audit_calls_init();
     retrieve_calls_init();
+    oom_may_begin_again = calls_may_begin_again;
     files_init();
     boot_cpu.online = true;
     if (instance.kernel == 0)

@@ -27,6 +27,10 @@ bool calls_count_absent(uint32_t number);
 /* Returns Linux's name of the call, or "?". */
 const char *calls_name(uint32_t number);
 
+/* Whether the call NUMBER with ARGUMENTS, which has failed because it was refused memory, does the same when it begins
+ * again as if it had not begun before. No: it may have had an effect, or waits for a time that would begin anew. */
+bool calls_may_begin_again(uint64_t number, const uint64_t *arguments);
+
 #define ABSENT(number, name)
 #define CALL(number, name, function, status) int64_t function(struct call *call);
 #include "kernel/abi/syscalls.def"

@@ -22,11 +22,10 @@
 #include "tasks/remote/work.h"
 #include "tasks/sched/sched.h"
 
-#define PAUSE 10000000ull      /* ns */
-#define PATIENCE 1000000000ull /* ns: so long a call of root's begins again when it is refused */
-#define SAME_CALL 100000000ull /* ns: refusals that are further apart have nothing to do with each other */
-#define RECENT 100000000ull    /* ns: a kernel that has refused itself memory may refuse it others so much later */
-#define TRIES_MAX 5u           /* while no kernel lacks memory: it may just have come back */
+#define PAUSE 10000000ull   /* ns */
+#define BEGINS_MAX 100u     /* so often a call of root's begins again when it is refused */
+#define RECENT 100000000ull /* ns: a kernel that has refused itself memory may refuse it others so much later */
+#define TRIES_MAX 5u        /* while no kernel lacks memory: it may just have come back */
 #define CANDIDATES (4u * OOM_LARGEST_MAX)
 #define AREAS_A_PAGE 32u
 #define GROUPS_AT_ONCE 64u
@@ -344,21 +343,20 @@ static void note_refused(void)
         work_submit(&work);
 }
 
+bool (*oom_may_begin_again)(uint64_t number, const uint64_t *arguments);
+
 bool oom_settle(void)
 {
     struct thread *thread = thread_current();
     struct trap_frame *frame = thread_frame(thread);
-    uint64_t now = clock_now();
 
     __atomic_fetch_and(&thread->due, ~THREAD_DUE_MEMORY, __ATOMIC_SEQ_CST);
-    if (frame->vector != TRAP_SYSCALL || frame->rax != (uint64_t)-ENOMEM || thread->context.interrupted != 0)
+    if (frame->vector != TRAP_SYSCALL || frame->rax != (uint64_t)-ENOMEM || thread->context.interrupted != 0 ||
+        frame->error >> OOM_NUMBER_BITS >= BEGINS_MAX ||
+        !oom_may_begin_again(oom_number(frame->error), frame->arguments))
         return false;
-    if (now - thread->refused_last > SAME_CALL)
-        thread->refused_since = now;
-    thread->refused_last = now;
-    if (now - thread->refused_since > PATIENCE)
-        return false;
-    pause_until(WAIT_KILLABLE, now + PAUSE);
+    frame->error += 1ull << OOM_NUMBER_BITS;
+    pause_until(WAIT_KILLABLE, clock_now() + PAUSE);
     return true;
 }
 

@@ -166,11 +166,10 @@ struct thread {
         volatile uint64_t due_or_doomed; /* [a] both in one read */
     };
 
-    uint64_t refused_since, refused_last; /* [o] ns: when it was refused memory, again and again, and last */
-    struct pi_thread pi;                  /* [g] priority inheritance */
-    struct account account;               /* [o] its counters on this kernel, which stay here when it moves */
-    void *fpu;                            /* [o] cpu_features.fpu_size bytes; moves with the thread */
-    struct thread_context context;        /* [o] */
+    struct pi_thread pi;           /* [g] priority inheritance */
+    struct account account;        /* [o] its counters on this kernel, which stay here when it moves */
+    void *fpu;                     /* [o] cpu_features.fpu_size bytes; moves with the thread */
+    struct thread_context context; /* [o] */
 };
 
 /* Initializes the tables of threads and groups. To be called once. */

@@ -4,6 +4,7 @@
 #include "kernel/arch/x86_64/cpu.h"
 #include "kernel/calls/calls.h"
 #include "kernel/lib/log.h"
+#include "tasks/oom/oom.h"
 #include "tasks/thread/thread.h"
 #include "tasks/user/before_user.h"
 
@@ -46,8 +47,14 @@ static call_function find(uint64_t number)
     return NULL;
 }
 
-static __attribute__((noinline)) int64_t refuse(uint64_t number)
+/* A call that begins again, or one that is not there. */
+static __attribute__((noinline)) int64_t do_other(struct call *call, uint64_t rax)
 {
+    uint64_t number = oom_number(rax);
+    call_function function = number != rax ? find(number) : NULL;
+
+    if (function != NULL)
+        return function(call);
     if (number < CALLS_MAX && calls_count_absent((uint32_t)number))
         log_line("calls: %s (%lu) is not there: ENOSYS (logged once)", calls_name((uint32_t)number),
                  (unsigned long)number);
@@ -61,7 +68,7 @@ bool syscall_dispatch(struct trap_frame *frame)
     int64_t result;
 
     cpu_leave_user();
-    result = function != NULL ? function(&call) : refuse(frame->rax);
+    result = function != NULL ? function(&call) : do_other(&call, frame->rax);
     if (__builtin_expect(call.replaced, 0)) /* the frame has new contents, which must stay as they are */
         return thread_settle(), false;
     if (__builtin_expect((uint64_t)result - (uint64_t)-ERESTART_RESTARTBLOCK <= ERESTART_RESTARTBLOCK - ERESTARTSYS,

@@ -45,7 +45,24 @@ static bool read_file(int pid, const char *name)
     return size > 0;
 }
 
-/* Prints who PID is, where it is at home, and where each of its threads is and what it waits for. */
+static void tell_line(const char *name, int parent, const char *line)
+{
+    if (lines++ < LINES)
+        tap_note("waits: %s of %d: %s", name, parent, line);
+}
+
+/* Cuts TEXT's line at LINE off and returns where the next one begins. */
+static char *cut_line(char *line)
+{
+    char *end = line + strcspn(line, "\n");
+
+    if (*end != '\0')
+        *end++ = '\0';
+    return end;
+}
+
+/* Prints who PID is, where it is at home, where each of its threads is and what it waits for, and which signals are
+ * pending. */
 static void tell_process(int pid)
 {
     int parent = 0;
@@ -58,14 +75,18 @@ static void tell_process(int pid)
     sscanf(end + 1, " %*c %d", &parent);
     if (!read_file(pid, "kettle"))
         return;
-    for (char *line = text, *next; *line != '\0' && lines < LINES; line = next) {
-        next = line + strcspn(line, "\n");
-        if (*next != '\0')
-            *next++ = '\0';
-        if (strncmp(line, "home ", 5) == 0 || strncmp(line, "thread ", 7) == 0) {
-            tap_note("waits: %s of %d: %s", name, parent, line);
-            lines++;
-        }
+    for (char *line = text, *next; *line != '\0'; line = next) {
+        next = cut_line(line);
+        if (strncmp(line, "home ", 5) == 0 || strncmp(line, "thread ", 7) == 0)
+            tell_line(name, parent, line);
+    }
+    if (!read_file(pid, "status"))
+        return;
+    for (char *line = text, *next; *line != '\0'; line = next) {
+        next = cut_line(line);
+        if ((strncmp(line, "SigPnd:", 7) == 0 || strncmp(line, "ShdPnd:", 7) == 0) &&
+            line[7 + strcspn(line + 7, "123456789abcdef")] != '\0')
+            tell_line(name, parent, line);
     }
 }
 

@@ -58,6 +58,7 @@ static void on_late(int signal)
     if (here.test == NULL || here.process != getpid())
         return;
     late_say(wrong);
+    tap_say_waits();
     result_say(here.number, here.test, wrong);
     _exit(TAP_FAILED);
 }
@@ -119,6 +120,7 @@ static void supervise(pid_t child, char wrong[TAP_TEXT])
     while ((waited = waitpid(child, &status, WNOHANG)) == 0) {
         if (tap_time() - begin > TAP_LIMIT + program->extra) {
             late_say(wrong);
+            tap_say_waits();
             if (kill(-child, SIGKILL) != 0)
                 kill(child, SIGKILL);
             waitpid(child, &status, 0);

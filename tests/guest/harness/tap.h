@@ -8,7 +8,7 @@
  * The arguments name the tests to run; without arguments all run. The plan is printed first, so a program that dies on
  * the way is noticed. The tests of a program run one after the other in its own process, or each in a process of its
  * own that leads a process group (struct tap_program). There a test that crashes does not end the others. A test that
- * takes too long is "not ok" with the name of what it waited for.
+ * takes too long is "not ok" with the name of what it waited for, after lines that say what all processes wait for.
  *
  * A test is one promise and any number of checks. Any thread that has the C library's thread-local storage may check,
  * in any process that a test has forked and also in a signal handler: a check that fails writes one line with one call
@@ -99,7 +99,8 @@ bool tap_take_number(int *argc, char ***argv, long *number);
 #define CHECK_DIES(pid, signal) tap_check_end((pid), (signal), true, __FILE__, __LINE__, #pid)
 
 /* Lets other threads run until the condition holds. When that takes too long the calling process ends, and the test has
- * failed for want of WHAT. */
+ * failed for want of WHAT, which is evaluated again then. On a Kettle the first that gives up in a test also prints
+ * what each process of the machine waits for. */
 #define UNTIL(condition, what)                                                                                         \
     do {                                                                                                               \
         int64_t until_begin = tap_time();                                                                              \
@@ -108,10 +109,8 @@ bool tap_take_number(int *argc, char ***argv, long *number);
         while (!(condition)) {                                                                                         \
             sched_yield();                                                                                             \
             __builtin_ia32_pause(); /* the turn of another CPU of an emulator */                                       \
-            if (tap_time() - until_begin >= TAP_PATIENCE) {                                                            \
-                tap_broken(__FILE__, __LINE__, #condition, "still waiting for %s", (what));                            \
-                tap_stop();                                                                                            \
-            }                                                                                                          \
+            if (tap_time() - until_begin >= TAP_PATIENCE)                                                              \
+                tap_late(__FILE__, __LINE__, #condition, (what));                                                      \
         }                                                                                                              \
         tap_await(NULL);                                                                                               \
     } while (0)
@@ -128,6 +127,9 @@ bool tap_broken(const char *file, int line, const char *condition, const char *f
 long tap_must(long result, const char *file, int line, const char *call);
 bool tap_check_error(long result, int error, const char *file, int line, const char *call);
 bool tap_check_end(pid_t child, int number, bool signal, const char *file, int line, const char *what);
+
+/* UNTIL's end when the condition has not come true. */
+_Noreturn void tap_late(const char *file, int line, const char *condition, const char *what);
 
 /* Ends the calling process as failed; the rest of a program whose tests are not apart is not run when it is that
  * process. */

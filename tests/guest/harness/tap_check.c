@@ -28,6 +28,7 @@ void tap_report_clear(void)
 {
     tap_report->awaited[0] = tap_report->first[0] = tap_report->skip[0] = '\0';
     atomic_store(&tap_report->failures, 0);
+    atomic_store(&tap_report->told, false);
 }
 
 void tap_report_rest(void)

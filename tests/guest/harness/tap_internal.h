@@ -11,6 +11,7 @@
 /* What is known of the running test: in a page that its processes share. */
 struct tap_report {
     atomic_uint failures;
+    atomic_bool told;       /* tap_say_waits has been called */
     char awaited[TAP_TEXT]; /* what the last waiter waits for, or "" */
     char first[TAP_TEXT];   /* the first failure */
     char skip[TAP_TEXT];    /* why the test is skipped, or "" */
@@ -27,6 +28,10 @@ void tap_report_rest(void);
 
 /* Writes a line of its own with one call, so that lines of several processes do not mix. */
 void tap_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Prints a comment line for each process of a Kettle and each of its threads: where it is and what it waits for. Once
+ * in a test; takes at most ten seconds. */
+void tap_say_waits(void);
 
 /* Sets the limit of the test that runs in this process, or of the one that comes, anew. False with errno set: there is
  * no timer. */

@@ -17,6 +17,7 @@
 #include "tests/guest/tasks/stress_ledger.h"
 #include "userland/x86.h"
 
+#define TEXT_MAX 400
 #define OUTSTANDING 4  /* children of one worker that are not waited for yet */
 #define QUEUE_ROOM 64  /* numbered signals on the way between two workers */
 #define PIPE_ROOM 4096 /* bytes on the way in a pipe, which always has that much room */
@@ -24,6 +25,11 @@
 #define SIGNAL_STANDARD SIGUSR1
 
 enum operation { MOVE, PUSH, CHILD, REAP, THREADS, QUEUE, STANDARD, WRITE, READ, OPERATIONS };
+
+static const char *const steps[OPERATIONS] = {
+    [MOVE] = "moves",          [PUSH] = "pushes another worker", [CHILD] = "makes a child",     [REAP] = "reaps",
+    [THREADS] = "has threads", [QUEUE] = "queues a signal",      [STANDARD] = "sends a signal", [WRITE] = "writes",
+    [READ] = "reads"};
 
 /* How often each operation is chosen, by mode. */
 static const struct mode {
@@ -60,6 +66,14 @@ static int self;
 static struct ledger_worker *me;
 static uint64_t random_state;
 static struct outstanding outstanding[OUTSTANDING];
+
+/* Notes what this worker does, with CHILD unless that is 0. */
+static void note_step(const char *step, pid_t child)
+{
+    atomic_store(&me->step, step);
+    if (child != 0)
+        atomic_store(&me->child, child);
+}
 
 static int chance(int below)
 {
@@ -211,11 +225,17 @@ static void stop_child(pid_t pid)
     for (int i = 1 + chance(3); i > 0; i--) {
         int status;
 
+        note_step("sends SIGSTOP", pid);
         MUST(kill(pid, SIGSTOP));
-        if (chance(2) == 0)
+        if (chance(2) == 0) {
+            note_step("pushes a child that stops", pid);
             place_push(pid, chance(64));
+        }
+        note_step("waits for a child to stop", pid);
         CHECK(waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status), "status %#x", (unsigned)status);
+        note_step("sends SIGCONT", pid);
         MUST(kill(pid, SIGCONT));
+        note_step("waits for a child to continue", pid);
         CHECK(waitpid(pid, &status, WCONTINUED) == pid && WIFCONTINUED(status), "status %#x", (unsigned)status);
         atomic_fetch_add(&me->stops, 1);
     }
@@ -254,21 +274,31 @@ static void do_child(void)
         child_run(child, kind, status);
     }
     if (killed) {
+        note_step("waits for a child to begin", entry->pid);
         UNTIL(atomic_load(&child->begun) == 1, "a child to begin");
         if (kind == LEDGER_STOP)
             stop_child(entry->pid);
+        note_step("kills a child", entry->pid);
         MUST(kill(entry->pid, signal));
     } else if (mode->weights[PUSH] > 0 && chance(2) == 0) {
+        note_step("pushes a child", entry->pid);
         place_push(entry->pid, chance(64));
     }
 }
 
+/* Waits for the end of the child of ENTRY, if there is one. */
+static void reap(struct outstanding *entry)
+{
+    if (entry->pid == 0)
+        return;
+    note_step("waits for the end of a child", entry->pid);
+    reaped(entry, tap_wait(entry->pid));
+}
+
 static void reap_all(void)
 {
-    for (int i = 0; i < OUTSTANDING; i++) {
-        if (outstanding[i].pid != 0)
-            reaped(&outstanding[i], tap_wait(outstanding[i].pid));
-    }
+    for (int i = 0; i < OUTSTANDING; i++)
+        reap(&outstanding[i]);
 }
 
 static void do_reap(void)
@@ -279,8 +309,7 @@ static void do_reap(void)
     pid_t pid;
 
     if (way == 0) {
-        if (outstanding[chosen].pid != 0)
-            reaped(&outstanding[chosen], tap_wait(outstanding[chosen].pid));
+        reap(&outstanding[chosen]);
         return;
     }
     tap_await("any child of a worker");
@@ -326,6 +355,7 @@ static void do_threads(void)
                 "no thread");
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    note_step("joins threads", 0);
     for (int i = 0; i < count; i++)
         pthread_join(threads[i], NULL);
 }
@@ -394,6 +424,7 @@ static void operate(enum operation operation)
 {
     int other = chance(WORKERS);
 
+    note_step(steps[operation], 0);
     switch (operation) {
     case MOVE:
         go(chance(64));
@@ -443,6 +474,24 @@ static enum operation choose(void)
     return (enum operation)operation;
 }
 
+/* Says which workers have not finished, and what they do. */
+static const char *unfinished(void)
+{
+    static char text[TEXT_MAX];
+    size_t length = (size_t)snprintf(text, sizeof(text), "all workers to finish");
+
+    for (int i = 0; i < WORKERS && length < sizeof(text); i++) {
+        struct ledger_worker *worker = &ledger->workers[i];
+        const char *step = atomic_load(&worker->step);
+
+        if (atomic_load(&worker->finished) == 0)
+            length += (size_t)snprintf(text + length, sizeof(text) - length, "; worker %d, process %d, %s (child %d)",
+                                       i, atomic_load(&worker->pid), step != NULL ? step : "has not begun",
+                                       atomic_load(&worker->child));
+    }
+    return text;
+}
+
 static bool all_finished(void)
 {
     for (int i = 0; i < WORKERS; i++) {
@@ -483,7 +532,7 @@ static _Noreturn void worker_run(void)
         operate(choose());
     reap_all();
     atomic_store(&me->finished, 1);
-    UNTIL(all_finished(), "all workers to finish");
+    UNTIL(all_finished(), unfinished());
     UNTIL(drained(), "the last signals and bytes");
     _exit(100 + self);
 }

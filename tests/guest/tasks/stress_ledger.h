@@ -38,7 +38,9 @@ struct ledger_child {
 
 struct ledger_worker {
     atomic_int pid;
-    atomic_int finished; /* it sends nothing any more */
+    atomic_int finished;        /* it sends nothing any more */
+    _Atomic(const char *) step; /* what it does, in the text of the program that all workers are */
+    atomic_int child;           /* with which it does that, or did it last */
     atomic_long moves, pushes, threads, threads_ended, stops, operations;
     atomic_long queued[WORKERS]; /* signals with numbers, sent to each other worker */
     atomic_long taken[WORKERS];  /* and taken from each */

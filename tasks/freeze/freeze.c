@@ -152,26 +152,11 @@ static bool ends_here(const struct group *group)
            (group->exiting && (group->kill_waits || group->freeing || group->count > 0));
 }
 
-/* Lets others have a turn in the look at the threads of GROUP, whose lock is held and is released meanwhile. Returns
- * the node before which the look goes on: that behind *NODE, or the first, if the thread of *NODE has gone. Threads are
- * added at the end. */
-static const struct list *pause_locked(struct group *group, const struct list *node)
-{
-    uint32_t tid = container_of(node, struct thread, group_node)->tid;
-    const struct thread *thread;
-
-    spin_unlock(&group->lock);
-    slice_check();
-    spin_lock(&group->lock);
-    thread = thread_find(tid);
-    return thread != NULL && thread->group == group && &thread->group_node == node ? node->next : group->threads.next;
-}
-
 static bool look_at(struct group *group, void *context)
 {
     struct freeze_state *state = context;
     const struct process *process = group->process;
-    const struct list *node;
+    struct list *node;
     uint32_t looked = 0;
 
     slice_check();
@@ -181,7 +166,7 @@ static bool look_at(struct group *group, void *context)
     for (node = group->threads.next; node != &group->threads;) {
         if (!at_rest_locked(container_of(node, struct thread, group_node)))
             state->moving++;
-        node = ++looked % LOOK_AT_ONCE == 0 ? pause_locked(group, node) : node->next;
+        node = ++looked % LOOK_AT_ONCE == 0 ? group_pause_locked(group, node->next) : node->next;
     }
     spin_unlock(&group->lock);
     return true;

@@ -35,7 +35,6 @@ struct group {
     void *files;             /* [g] at the home: descriptors, owned by kernel/file; other processes may share them */
 
     struct list threads;       /* [g] threads on this kernel, present and shadow */
-    uint32_t kill_round;       /* [g] number of the latest walk that kills them (tasks/kill) */
     bool kill_submitted;       /* [g] a worker has KILL_WORK, with a reference */
     struct work kill_work;     /* kills the rest of them on a member */
     struct list arrivals;      /* [g] threads that wait until this kernel has joined */
@@ -97,6 +96,11 @@ void group_get(struct group *group);
 void group_put(struct group *group);
 /* Removes GROUP from the table. */
 void group_forget(struct group *group);
+
+/* Lets others have a turn in a walk over the threads of GROUP on this kernel, whose lock is held and is released
+ * meanwhile. Returns the node at which the walk goes on: NEXT, or the first, if the thread of NEXT has gone. Threads
+ * are added at the end. Tasks only. */
+struct list *group_pause_locked(struct group *group, struct list *next);
 
 static inline struct space *group_space(const struct group *group)
 {

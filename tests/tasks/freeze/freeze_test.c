@@ -1,5 +1,5 @@
 /* A look whether programs are quiesced, which others interrupt between its slices.
- * sources: tasks/freeze/freeze.c */
+ * sources: tasks/freeze/freeze.c tasks/thread/walk.c */
 #include "tasks/freeze/freeze.h"
 
 #include "kernel/abi/errno.h"

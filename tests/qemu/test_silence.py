@@ -12,7 +12,7 @@ FAR = ["exit_far", "munmap_far", "protect_far", "discard_far", "fork_far", "kill
 AREAS = ["areas_protect", "areas_advise"]  # which looks for accesses go through
 MACHINES = {"1-kernel": (("--cpus", "1"), ["writev", "cut_file", "exit", "munmap", "fork", "setpipe", "closepipe", "areas_advise", "audit_machine", "audit_file",
                                                "processes", "children", "children_exit", "oom", "circles", "cut_sparse", "audit_processes", "audit_threads",
-                                               "datagrams", "threads_exit", "audit_sparse", "audit_opens"], ()),
+                                               "datagrams", "threads_exit", "threads_exec", "threads_read", "audit_sparse", "audit_opens"], ()),
             "1-kernel-numa": (("--cpus", "1", "--append", "numa=nemo numaperiod=1"), AREAS, ("--cases", ",".join(AREAS))),
             "2-kernels": (("--cpus", "2", "--nodes", "2"), FAR, ("--cases", ",".join(FAR))),
             "2-kernels-processes": (("--cpus", "2", "--nodes", "2"), ["stop_processes_far"], ("--cases", "stop_processes_far")),

@@ -215,7 +215,7 @@ static void leave(void)
 {
     if (turns != 2)
         return;
-    list_remove(&threads[127].group_node);
+    list_remove(&threads[128].group_node);
     threads[THREADS - 1].state = THREAD_RUNNING;
 }
 

@@ -207,7 +207,8 @@ static inline void file_unpin(struct file *file)
 
 /* Adds an open to a file that the caller knows to be open. */
 void file_open_again(struct file *file);
-/* Drops an open; with the last the file is closed. Any context; never waits. */
+/* Drops an open; with the last the file is closed. Any context; never waits, but a task without spinlocks may give way
+ * to others (msg/slice.h). */
 void file_close(struct file *file);
 /* Drops an open of file ID of any KERNEL, without a proxy. Tasks only; waits. */
 void file_drop(uint32_t kernel, uint64_t id);

@@ -18,12 +18,14 @@
 #include "mm/space/wire.h"
 #include "msg/channel.h"
 #include "msg/request/call.h"
+#include "msg/slice.h"
 
 #define LEASE_MIN (64ull << 20)            /* bytes */
 #define LEASE_TOP (MAP_TOP - (1ull << 40)) /* the home maps above it; the holes there are left for growth */
 #define LARGEST (1ull << 30)               /* bytes of a mapping that is made in a lease */
+#define LEASES_A_LOOK 64u                  /* that are freed between two looks whether the slice is over */
 #define LOOKS 8u                           /* leases that are searched for room before another one is requested */
-#define SHARING_MAX 256u                   /* areas that the home leases to itself, in a handler under locks */
+#define SHARING_MAX 64u                    /* areas that the home leases to itself, in a handler under locks */
 #define COLOURS 256u                       /* pages by which the ends of mappings in leases differ */
 #define COLOUR_STEP 37u                    /* of one kernel to the next; odd, so that all kernels have their own */
 #define ALIGNMENT LEAF_SIZE                /* so that no page table has entries of two such leases */
@@ -105,7 +107,8 @@ void lease_end(struct space *space)
 {
     heap_free(space->leases.memory, sizeof(struct lease));
     space->leases.memory = NULL;
-    lease_map_clear(&space->leases.map);
+    while (!lease_map_clear_some(&space->leases.map, LEASES_A_LOOK))
+        slice_check();
 }
 
 bool lease_may_have(uint32_t prot, uint64_t backing)

@@ -15,11 +15,16 @@ static struct lease *lease_at(struct list *node)
     return container_of(node, struct lease, node);
 }
 
-void lease_map_clear(struct lease_map *map)
+bool lease_map_clear_some(struct lease_map *map, uint32_t most)
 {
-    list_for_each_safe(node, &map->order)
+    list_for_each_safe(node, &map->order) {
+        if (most-- == 0)
+            return false;
+        list_remove(node);
         heap_free(lease_at(node), sizeof(struct lease));
+    }
     lease_map_init(map);
+    return true;
 }
 
 static inline struct lease *next(const struct lease_map *map, uint64_t address)

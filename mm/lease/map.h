@@ -23,7 +23,8 @@ struct lease {
 };
 
 void lease_map_init(struct lease_map *map);
-void lease_map_clear(struct lease_map *map);
+/* Frees up to MOST leases of MAP, which is used for nothing else any more. True: it is empty, as lease_map_init. */
+bool lease_map_clear_some(struct lease_map *map, uint32_t most);
 static inline bool lease_map_empty(const struct lease_map *map)
 {
     return map->leases.top == NULL;

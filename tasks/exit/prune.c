@@ -12,6 +12,7 @@
 #include "tasks/role/adopted.h"
 #include "tasks/signal/action_cache.h"
 #include "tasks/signal/signal.h"
+#include "tasks/thread/walk.h"
 
 /* In exec, whose rounds are over, or not to go on: GROUP is as any, with one thread. FREED: this kernel is its only
  * member. -EAGAIN: a kill has left the end to this thread, which has it begin and is to die. */
@@ -44,7 +45,17 @@ static int end_pruning(struct group *group, bool freed)
     return -EAGAIN;
 }
 
-/* Dooms the other threads here. 1: none is left, as this is called again. -EAGAIN: GROUP is ending, or another thread
+static void doom_other_locked(struct thread *thread, void *context)
+{
+    (void)context;
+    if (thread == thread_current())
+        return;
+    thread->doomed = 1;
+    kill_thread_locked(thread);
+}
+
+/* Dooms the other threads here, in slices: who has not been met runs on for that long, but adds no thread, and gets
+ * -EAGAIN here. 1: none is left, as this is called again. -EAGAIN: GROUP is ending, or another thread
  * is in exec. */
 static int begin_pruning(struct group *group)
 {
@@ -64,15 +75,8 @@ static int begin_pruning(struct group *group)
     group->quiet_count = 1;
     if (group->count == 1)
         completion_signal(&group->quiet);
-    list_for_each(node, &group->threads) {
-        struct thread *thread = container_of(node, struct thread, group_node);
-
-        if (thread == self)
-            continue;
-        thread->doomed = 1;
-        kill_thread_locked(thread);
-    }
     spin_unlock(&group->lock);
+    group_each_thread(group, doom_other_locked, NULL);
     return 0;
 }
 

@@ -8,11 +8,11 @@
 #include "kernel/lib/log.h"
 #include "msg/channel.h"
 #include "msg/request/call.h"
-#include "msg/slice.h"
 #include "tasks/kill/wire.h"
 #include "tasks/process/process.h"
 #include "tasks/remote/work.h"
 #include "tasks/sched/sched.h"
+#include "tasks/thread/walk.h"
 
 #define KILLED_AT_ONCE 64u
 
@@ -29,43 +29,28 @@ void kill_thread_locked(struct thread *thread)
     }
 }
 
-void kill_threads_locked(struct group *group)
-{
-    list_for_each(node, &group->threads)
-        kill_thread_locked(container_of(node, struct thread, group_node));
-}
-
-/* Kills up to KILLED_AT_ONCE threads that ROUND has not met yet. False: there are no more. Those that it has met are
- * mostly gone when it goes on. */
-static bool kill_some_locked(struct group *group, uint32_t round)
+/* Kills the first threads, up to KILLED_AT_ONCE. False: there are no more. */
+static bool kill_first_locked(struct group *group)
 {
     uint32_t left = KILLED_AT_ONCE;
 
     list_for_each(node, &group->threads) {
-        struct thread *thread = container_of(node, struct thread, group_node);
-
-        if (thread->kill_round == round)
-            continue;
         if (left-- == 0)
             return true;
-        thread->kill_round = round;
-        kill_thread_locked(thread);
+        kill_thread_locked(container_of(node, struct thread, group_node));
     }
     return false;
 }
 
+static void kill_met_locked(struct thread *thread, void *context)
+{
+    (void)context;
+    kill_thread_locked(thread);
+}
+
 void kill_threads(struct group *group)
 {
-    uint32_t round;
-
-    spin_lock(&group->lock);
-    round = ++group->kill_round;
-    while (kill_some_locked(group, round)) {
-        spin_unlock(&group->lock);
-        slice_check();
-        spin_lock(&group->lock);
-    }
-    spin_unlock(&group->lock);
+    group_each_thread(group, kill_met_locked, NULL);
 }
 
 static void run_kill(struct work *work)
@@ -84,7 +69,7 @@ void kill_threads_soon(struct group *group)
     bool submit;
 
     spin_lock(&group->lock);
-    submit = kill_some_locked(group, ++group->kill_round) && !group->kill_submitted;
+    submit = kill_first_locked(group) && !group->kill_submitted;
     group->kill_submitted |= submit;
     if (submit)
         group->kill_work = (struct work){.run = run_kill};
@@ -96,32 +81,31 @@ void kill_threads_soon(struct group *group)
 }
 
 /* At the home. A worker does the rest, because it has to wait for other kernels, and kills all but the first threads,
- * in slices; while exec is removing the other threads, nobody else would. Without KILLED the call has no effect
+ * in slices. Without KILLED the call has no effect
  * while exec is removing the other threads: it comes from one of these threads, which are about to die anyway. */
 void kill_begin(struct group *group, uint32_t status, bool killed)
 {
-    bool first;
+    bool begins, pruning;
 
     spin_lock(&group->lock);
-    first = !group->exiting && (killed || !group->process->pruning);
-    if (first) {
+    pruning = group->process->pruning;
+    begins = !group->exiting && (killed || !pruning);
+    if (begins) {
         __atomic_store_n(&group->exiting, true, __ATOMIC_SEQ_CST);
         group->process->status = status;
         group->work.run = exit_run;
         group->work.rank = WORK_ENDS;
-        if (!group->process->pruning) { /* otherwise the thread in exec begins the end when it is done */
+        if (!pruning) { /* otherwise the thread in exec begins the end when it is done */
             group->quiet_count = 0;
             if (group->count == 0)
                 completion_signal(&group->quiet);
+            kill_first_locked(group);
         }
-        first = !group->process->pruning;
-        if (first)
-            kill_some_locked(group, ++group->kill_round);
-        else
-            kill_threads_locked(group);
     }
     spin_unlock(&group->lock);
-    if (first) {
+    if (begins && pruning) {
+        kill_threads_soon(group); /* the thread in exec, too, which is anywhere among them */
+    } else if (begins) {
         group_hooks.ending();
         group_get(group); /* owned by the work item */
         work_submit(&group->work);

@@ -37,10 +37,10 @@ _Noreturn void exit_killed(void);
 /* For tasks/exit, at the home: begins the end of GROUP with STATUS. While exec is removing the other threads, the end
  * is accepted with KILLED and ignored without it. */
 void kill_begin(struct group *group, uint32_t status, bool killed);
-/* Makes THREAD, or every thread of GROUP on this kernel, check whether it is to die. The group's lock is held. */
+/* Makes THREAD check whether it is to die. The group's lock is held. */
 void kill_thread_locked(struct thread *thread);
-void kill_threads_locked(struct group *group);
-/* The same of every thread, in slices, without the lock: GROUP is ending, so none is added. Tasks only. */
+/* The same of every thread of GROUP on this kernel, in parts, without the lock: GROUP is ending, so none is added. Tasks
+ * only. */
 void kill_threads(struct group *group);
 /* The same on a member, for a handler, which kills the first of them itself. */
 void kill_threads_soon(struct group *group);

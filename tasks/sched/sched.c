@@ -18,6 +18,7 @@
 #include "kernel/lib/panic.h"
 #include "mm/frame/heap.h"
 #include "mm/space/space.h"
+#include "msg/slice.h"
 #include "tasks/sched/internal.h"
 #include "tasks/thread/group.h"
 
@@ -293,6 +294,7 @@ void sched_block(struct spinlock *lock, const struct wait_reason *reason, enum w
         sched_timer_need(queue, deadline, now);
     }
     sched_switch_locked(queue, now);
+    slice_check(); /* thousands of threads may run in the kernel and block again, one after the other */
 }
 
 void sched_die(void)

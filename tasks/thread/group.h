@@ -36,7 +36,6 @@ struct group {
 
     struct list threads;       /* [g] threads on this kernel, present and shadow; removed as tasks/thread/walk.h says */
     struct list walks;         /* [g] over the threads, under way: tasks/thread/walk.c */
-    uint32_t kill_round;       /* [g] number of the latest walk that kills them (tasks/kill) */
     bool kill_submitted;       /* [g] a worker has KILL_WORK, with a reference */
     struct work kill_work;     /* kills the rest of them on a member */
     struct list arrivals;      /* [g] threads that wait until this kernel has joined */

@@ -118,7 +118,6 @@ struct pi_thread {
 struct thread {
     struct list table_node;    /* in the table of threads, by tid */
     struct list group_node;    /* [g] in group->threads */
-    uint32_t kill_round;       /* [g] the latest walk of group->kill_round that has met it */
     struct list queue_node;    /* [q] among the blocked threads of its CPU */
     struct sched_entity share; /* [q] its scheduling entity, among the ready or the sleeping threads of its CPU */
     uint32_t tid;              /* [i] except that exec changes it: thread_rename */

@@ -125,7 +125,7 @@ int64_t socket_connect_datagram_locked(struct socket *socket, const struct socke
 
     if (error != 0)
         return error;
-    if (target != NULL && socket_peer_locked(target) != NULL && target->peer != socket)
+    if (target != NULL && socket_peer_locked(target, notified) != NULL && target->peer != socket)
         return -EPERM; /* it is connected to another socket, and receives only from that */
     socket_set_peer_locked(socket, target);
     socket->lost = false;

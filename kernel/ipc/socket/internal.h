@@ -78,8 +78,9 @@ extern const struct file_kind socket_kind;
 /* TYPE: SOCKET_*. A file that is open once; NULL without memory. */
 struct socket *socket_make(uint32_t type, uint32_t flags);
 void socket_set_peer_locked(struct socket *socket, struct socket *peer);
-/* The peer of SOCKET; NULL: none, or it has been closed, which SOCKET learns now if no sweep has told it yet. */
-struct socket *socket_peer_locked(struct socket *socket);
+/* The peer of SOCKET; NULL: none, or it has been closed, which SOCKET, and who waits for it, learns now if no sweep has
+ * told it yet. */
+struct socket *socket_peer_locked(struct socket *socket, struct list *notified);
 /* Tells SOCKET's senders that there is room, or, if it is closed, that they have no peer any more. If they are many,
  * socket_sweep does so. */
 void socket_tell_senders_locked(struct socket *socket, struct list *notified);

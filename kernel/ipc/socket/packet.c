@@ -169,11 +169,12 @@ void socket_set_peer_locked(struct socket *socket, struct socket *peer)
     }
 }
 
-struct socket *socket_peer_locked(struct socket *socket)
+struct socket *socket_peer_locked(struct socket *socket, struct list *notified)
 {
     if (socket->peer != NULL && socket->peer->closed) {
         socket_set_peer_locked(socket, NULL);
         socket->lost = true;
+        socket_note_locked(socket, notified);
     }
     return socket->peer;
 }
@@ -185,7 +186,7 @@ static void tell_one_locked(struct socket *socket, struct list *notified)
 
     list_remove(&sender->peer_node);
     list_append(&socket->senders, &sender->peer_node);
-    socket_peer_locked(sender);
+    socket_peer_locked(sender, notified);
     socket_note_locked(sender, notified);
 }
 
@@ -305,6 +306,7 @@ static void sweep_rest(struct work *work)
 void socket_sweep(void)
 {
     static struct work work = {.run = sweep_rest};
+    uint64_t length = 0, before;
     uint32_t done = 0;
     bool mine;
 
@@ -314,8 +316,10 @@ void socket_sweep(void)
     spin_unlock(&socket_lock);
     if (!mine)
         return;
-    while ((done < AT_LEAST || silence_length() <= SLICE_COUNTS) && sweep_one())
-        done++;
+    do { /* who closes a set of files may give way to others in it, and then the slice is over, too */
+        before = length;
+        length = silence_length();
+    } while (length >= before && (done++ < AT_LEAST || length <= SLICE_COUNTS) && sweep_one());
     if (is_left())
         work_submit(&work);
 }

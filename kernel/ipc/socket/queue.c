@@ -77,16 +77,17 @@ static struct packet *joined(const struct socket *to, const struct socket_call *
 }
 
 /* Finds the socket that receives a datagram. 0 or an error. */
-static int find_target(struct socket *socket, const struct socket_call *call, struct socket **out)
+static int find_target(struct socket *socket, const struct socket_call *call, struct socket **out,
+                       struct list *notified)
 {
     int error;
 
-    *out = socket_peer_locked(socket);
+    *out = socket_peer_locked(socket, notified);
     if (call->named != 0) {
         error = socket_name_find(socket->type, call->name, call->name_size, call->node, out);
         if (error != 0)
             return error;
-        return socket_peer_locked(*out) != NULL && (*out)->peer != socket ? -EPERM : 0;
+        return socket_peer_locked(*out, notified) != NULL && (*out)->peer != socket ? -EPERM : 0;
     }
     if (socket->lost) {
         socket->lost = false;
@@ -132,7 +133,7 @@ int64_t socket_send_locked(struct socket *socket, const struct socket_call *call
     if (socket->type == SOCKET_DATAGRAM) {
         if (socket->no_write)
             return -EPIPE;
-        error = find_target(socket, call, &target);
+        error = find_target(socket, call, &target, notified);
     } else if (socket->type == SOCKET_STREAM && call->named != 0) {
         return socket->state == SOCKET_CONNECTED ? -EISCONN : -EOPNOTSUPP;
     } else if (socket->state != SOCKET_CONNECTED) {

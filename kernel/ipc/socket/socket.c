@@ -218,7 +218,7 @@ static int64_t act_locked(struct operation *o)
         socket_give_name(socket, o->result);
         return 0;
     case SOCKET_PEER:
-        if (socket->state != SOCKET_CONNECTED || socket_peer_locked(socket) == NULL)
+        if (socket->state != SOCKET_CONNECTED || socket_peer_locked(socket, &o->notified) == NULL)
             return -ENOTCONN;
         socket_give_name(socket->peer, o->result);
         return 0;

@@ -45,6 +45,7 @@
 #define PIPE_FULL (128 * MIB)
 #define CHILDREN 20000
 #define THREADS 1500
+#define READERS 300
 #define CIRCLES 1000       /* and as many peers; both are under way, and each once more */
 #define SENT_AT_ONCE 200   /* descriptors in a message */
 #define SENDERS 3000       /* sockets that are connected to one */
@@ -77,6 +78,7 @@ struct silence_case {
 
 static char *memory;
 static int file, other, pipes[2];
+static char go_on[32]; /* the descriptors by which a case says that it is done, and waits for the end */
 static struct iovec spans[1024];
 
 static _Noreturn void fail(const char *what)
@@ -393,24 +395,26 @@ static void *thread_sleep(void *unused)
 }
 
 static int left_threads; /* that have arrived elsewhere */
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 
 static void *thread_leave(void *unused)
 {
-    if (kettle_migrate((kettle_kernel() + 1) % kettle_kernels()) != 0)
+    if (pthread_mutex_lock(&gate) != 0 || pthread_mutex_unlock(&gate) != 0 ||
+        kettle_migrate((kettle_kernel() + 1) % kettle_kernels()) != 0)
         fail("kettle_migrate");
     __atomic_fetch_add(&left_threads, 1, __ATOMIC_RELEASE);
     return thread_sleep(unused);
 }
 
-/* THREADS threads that do WHAT. */
-static void start_threads(void *(*what)(void *unused))
+/* COUNT threads that do WHAT. */
+static void start_threads(int count, void *(*what)(void *unused))
 {
     pthread_attr_t attributes;
     pthread_t thread;
 
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, 4 * PAGE);
-    for (int i = 0; i < THREADS; i++) {
+    for (int i = 0; i < count; i++) {
         errno = pthread_create(&thread, &attributes, what, NULL);
         if (errno != 0)
             fail("pthread_create");
@@ -419,13 +423,52 @@ static void start_threads(void *(*what)(void *unused))
 
 static void make_threads(void)
 {
-    start_threads(thread_sleep);
+    start_threads(THREADS, thread_sleep);
 }
 
-/* They wait on another kernel than that where they were made. */
-static void make_threads_elsewhere(void)
+static int looking, satisfied; /* threads that read from PIPES[0], and have read */
+
+static void *thread_read(void *unused)
 {
-    start_threads(thread_leave);
+    char byte;
+
+    __atomic_fetch_add(&looking, 1, __ATOMIC_RELEASE);
+    if (read(pipes[0], &byte, 1) != 1)
+        fail("read");
+    __atomic_fetch_add(&satisfied, 1, __ATOMIC_RELEASE);
+    return thread_sleep(unused);
+}
+
+static void make_readers(void)
+{
+    if (pipe(pipes) != 0)
+        fail("pipe");
+    start_threads(READERS, thread_read);
+    while (__atomic_load_n(&looking, __ATOMIC_ACQUIRE) < READERS)
+        usleep(1000);
+    usleep(10000);
+}
+
+/* All wake up, and all but one find nothing and wait again. */
+static void write_byte(void)
+{
+    if (write(pipes[1], "", 1) != 1)
+        fail("write");
+    while (__atomic_load_n(&satisfied, __ATOMIC_ACQUIRE) == 0)
+        usleep(1000);
+    usleep(10000);
+}
+
+/* They are to move to another kernel, all at once. */
+static void make_threads_leaving(void)
+{
+    pthread_mutex_lock(&gate);
+    start_threads(THREADS, thread_leave);
+}
+
+static void let_threads_leave(void)
+{
+    pthread_mutex_unlock(&gate);
     while (__atomic_load_n(&left_threads, __ATOMIC_ACQUIRE) < THREADS)
         usleep(1000);
 }
@@ -525,6 +568,19 @@ static void use_until_gathered(void)
     set_option("numa=none");
     atomic_store(&guest_ends, true);
     pthread_join(guest, NULL);
+}
+
+static void make_threads_elsewhere(void)
+{
+    make_threads_leaving();
+    let_threads_leave();
+}
+
+/* The new program goes on as this one would after RUN. */
+static void exec_again(void)
+{
+    execl("/proc/self/exe", "silencebench", "--go-on", go_on, NULL);
+    fail("exec");
 }
 
 /* CHILDREN processes that have ended and are not waited for. */
@@ -854,6 +910,10 @@ static const struct silence_case cases[] = {
     {"draw_far", "a draw of one of 1,501 threads on another kernel", make_guest_among_threads, use_until_drawn, true},
     {"group_far", "looks for the NUMA groups of 1,501 threads on another kernel", make_guest_among_threads,
      use_until_gathered, true},
+    {"threads_read", "a byte for 300 threads that read from a pipe", make_readers, write_byte, false},
+    {"threads_move_far", "1,500 threads that move to another kernel at once", make_threads_leaving, let_threads_leave,
+     true},
+    {"threads_exec", "exec of a process with 1,500 threads", make_threads, exec_again, false},
     {"audit", "audit of a process with 48 MiB", fill_memory, audit, false},
     {"audit_machine", "audit of the machine", fill_memory, audit_machine, false},
     {"audit_file", "audit of the machine with a file of 512 MiB", make_large_file, audit_machine, false},
@@ -894,17 +954,22 @@ static uint64_t longest(char **text, const char **line)
     return most;
 }
 
-static _Noreturn void child_run(const struct silence_case *c, const int ready[2], const int go[2])
+static void tell_and_wait(int ready, int go)
 {
     char byte = 0;
 
-    c->prepare();
-    if (write(ready[1], &byte, 1) != 1 || read(go[0], &byte, 1) != 1)
+    if (write(ready, &byte, 1) != 1 || read(go, &byte, 1) != 1)
         fail("pipe");
+}
+
+static _Noreturn void child_run(const struct silence_case *c, const int ready[2], const int go[2])
+{
+    c->prepare();
+    snprintf(go_on, sizeof(go_on), "%d,%d", ready[1], go[0]);
+    tell_and_wait(ready[1], go[0]);
     if (c->run != NULL) {
         c->run();
-        if (write(ready[1], &byte, 1) != 1 || read(go[0], &byte, 1) != 1)
-            fail("pipe");
+        tell_and_wait(ready[1], go[0]);
     }
     _exit(0);
 }
@@ -980,7 +1045,14 @@ int main(int argc, char **argv)
             limit = strtoull(argv[++i], NULL, 10);
         else if (strcmp(argv[i], "--json") == 0 || strcmp(argv[i], "--quick") == 0)
             continue; /* as other benchmarks have them: there is no other output, and nothing to shorten */
-        else if (strcmp(argv[i], "--list") == 0) {
+        else if (strcmp(argv[i], "--go-on") == 0 && i + 1 < argc) {
+            int ready, go;
+
+            if (sscanf(argv[++i], "%d,%d", &ready, &go) != 2)
+                return STATUS_USAGE;
+            tell_and_wait(ready, go);
+            return 0;
+        } else if (strcmp(argv[i], "--list") == 0) {
             for (size_t k = 0; k < CASES; k++)
                 puts(cases[k].name);
             return 0;

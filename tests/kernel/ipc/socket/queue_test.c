@@ -681,6 +681,8 @@ static void gather_crowd(void)
         crowd_files[i] = (struct file){.pins = 1, .opens = 1, .wanted = true, .events = &crowd_files[i].own_events};
         list_init(&crowd_files[i].own_events.polls);
         crowd[i] = (struct socket){.file = &crowd_files[i], .type = SOCKET_DATAGRAM, .state = SOCKET_CONNECTED};
+        list_init(&crowd[i].name_node);
+        list_init(&crowd[i].senders);
         list_init(&crowd[i].peer_node);
         list_init(&crowd[i].notified);
         socket_set_peer_locked(&crowd[i], &ends[1]);
@@ -750,11 +752,12 @@ TEST(crowd_told,
 
 TEST(crowd_lost, "many senders lose a socket that is closed, at once when they look, and each in the end")
 {
-    struct socket_call call = {.files = 0};
+    struct socket_call call = {.files = 0}, named = {.named = 1, .name = "\0other", .name_size = 6};
     struct socket *full = NULL;
     struct list notified;
 
     gather_crowd();
+    CHECK_EQ(socket_name_bind(&crowd[CROWD - 2], named.name, named.name_size, 0), 0);
     ends[1].closed = true;
     tell();
     CHECK(submitted != NULL && ends[1].sender_count > CROWD / 2 && files[1].pins == 2);
@@ -763,10 +766,17 @@ TEST(crowd_lost, "many senders lose a socket that is closed, at once when they l
     CHECK_EQ(socket_send_locked(&crowd[CROWD - 1], &call, NULL, (const uint8_t *)"x", 1, &full, &draft, &notified),
              -ECONNREFUSED);
     CHECK(crowd[CROWD - 1].peer == NULL && ends[1].packets == 0);
+    CHECK(crowd[CROWD - 2].peer == &ends[1]); /* who sends to it, or connects, finds that it has lost its own peer */
+    CHECK_EQ(socket_connect_datagram_locked(&crowd[0], &named, &notified), 0);
+    socket_set_peer_locked(&crowd[0], NULL);
+    CHECK(crowd[CROWD - 2].peer == NULL && crowd[CROWD - 2].lost);
+    list_remove(&crowd[CROWD - 2].name_node);
+    socket_notify(&notified);
+    CHECK_EQ(told(CROWD - 2, 1), 2); /* and so do the threads that wait for them */
     submitted->run(submitted);
     submitted = NULL;
     CHECK(ends[1].sender_count == 0 && list_empty(&ends[1].senders));
-    for (int i = 0; i < CROWD - 1; i++)
+    for (int i = 1; i < CROWD - 1; i++)
         CHECK(crowd[i].peer == NULL && crowd[i].lost && crowd_files[i].own_events.source.events == 1);
     leave_crowd();
     end();

@@ -405,7 +405,7 @@ def report(data: Json) -> Report:
     head = (f"All figures are **modelled** (tools/plugin/numa/numa_model.md): matrices `opteron-2`, `-4` and `-8` with `{CACHES}`; cycles of "
             f"user and kernel mode, against `numa=none`, Linux against itself without balancing. Thesis: Lindegger 2013, A.2, one machine of "
             f"two nodes, time. `moron` is the function of `nemo`. `group` moves what a program binds to a NUMA group (mm/seen/group.md): "
-            f"numabench has no groups, so that its rows are what looking costs.\n\n" + "\n".join(targets(data)) + "\n")
+            f"numabench has no groups, so that it moves nothing, like `first-touch`.\n\n" + "\n".join(targets(data)) + "\n")
     tables = [_table(data, machine, every) for every in (False, True) for machine in measured]
     plots = [Plot(f"changes-{machine.name}", f"Modelled cycles of the busiest CPU, against numa=none ({machine.name})", "", "percent",
                   [name.replace("unfavourable", "unfav.") for name in COLUMNS],

@@ -36,7 +36,6 @@ struct group {
 
     struct list threads;       /* [g] threads on this kernel, present and shadow; removed as tasks/thread/walk.h says */
     struct list walks;         /* [g] over the threads, under way: tasks/thread/walk.c */
-    bool kill_submitted;       /* [g] a worker has KILL_WORK, with a reference */
     struct work kill_work;     /* kills the rest of them on a member */
     struct list arrivals;      /* [g] threads that wait until this kernel has joined */
     uint32_t *made;            /* [g] number of threads that began here, by the kernel they are on; NULL: not counted */
@@ -63,13 +62,14 @@ struct group {
     bool stopped;                      /* [g] its threads here are to quiesce */
     bool stop_waits;                   /* [g] a stop waits until all threads here are quiesced */
 
-    bool numa_told;   /* the home knows of threads of NUMA groups here: of the timer in tasks/numa/groups.c alone */
-    bool joining;     /* [g] the first member has arrived, and the home has been asked: tasks/migrate/join.c */
-    bool kill_waits;  /* [g] GROUP_KILL is kept */
-    kernel_set parts; /* [g] not at the home: kernels that have a part of it, once it ends */
-    bool pins_told;   /* [g] not at the home: that has been told of pins, and is to be told when the last is gone */
-    bool lost;        /* [g] a kernel has died that had a part of it: it ends, and threads of it are lost */
-    bool freeing;     /* [g] its memory here is being freed, at its end or in exec, and cannot be pinned any more */
+    bool numa_told;      /* the home knows of threads of NUMA groups here: of the timer in tasks/numa/groups.c alone */
+    bool joining;        /* [g] the first member has arrived, and the home has been asked: tasks/migrate/join.c */
+    bool kill_waits;     /* [g] GROUP_KILL is kept */
+    kernel_set parts;    /* [g] not at the home: kernels that have a part of it, once it ends */
+    bool kill_submitted; /* [g] a worker has KILL_WORK, with a reference */
+    bool pins_told;      /* [g] not at the home: that has been told of pins, and is to be told when the last is gone */
+    bool lost;           /* [g] a kernel has died that had a part of it: it ends, and threads of it are lost */
+    bool freeing;        /* [g] its memory here is being freed, at its end or in exec, and cannot be pinned any more */
     volatile bool exiting; /* [g] for writes; read without the lock: every thread here is to die */
 };
 

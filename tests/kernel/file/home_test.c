@@ -2,6 +2,8 @@
  * sources: kernel/file/home.c kernel/file/table.c kernel/file/descriptor.c kernel/file/rule.c */
 #include "kernel/file/home.h"
 
+#include <stdlib.h>
+
 #include "kernel/file/anonymous.h"
 #include "kernel/file/descriptor.h"
 #include "kernel/file/descriptor_cache.h"
@@ -12,12 +14,23 @@
 #include "kernel/file/table.h"
 #include "kernel/file/table_share.h"
 #include "kernel/instance/instance.h"
+#include "msg/slice.h"
 #include "tests/stand_in/heap.h"
 #include "tests/test.h"
 
 #define ELSEWHERE 2u
 
 struct instance instance = {.kernels = 4};
+
+uint64_t rdtsc_unordered(void)
+{
+    return 0;
+}
+
+bool slice_pause(void)
+{
+    abort(); /* no slice is ever over */
+}
 
 static struct file_table *table;
 static struct file files[2]; /* of another kernel */

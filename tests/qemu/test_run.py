@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from conftest import long_run, run_until, tap_problems
+from conftest import ROOT, long_run, run_until, tap_problems
 
 BINARY = """
 #include <unistd.h>
@@ -159,6 +159,50 @@ def test_timeout_says_what_kernels_have_asked_and_keep(run, musl):
     assert done.status == 124, done.explain()
     asked = re.search(r"kernel 1 has asked kernel 0 (\w+), which is kept there", done.stderr)
     assert asked and f"kernel 0 keeps {asked[1]} of kernel 1" in done.stderr, done.explain()
+
+
+@pytest.mark.parametrize("mode", [(), ("apart",)])
+def test_a_test_that_waits_too_long_says_what_all_processes_wait_for(run, musl, mode):
+    """By UNTIL, by the timer of a test in its program's process, and by the supervisor of one apart."""
+    text = """
+    #include <signal.h>
+    #include <unistd.h>
+    #include "tests/guest/harness/tap.h"
+    static void stands(void)
+    {
+        sigset_t all;
+        sigfillset(&all);
+        sigprocmask(SIG_BLOCK, &all, NULL);
+        kill(getpid(), SIGTERM);
+        for (;;)
+            pause();
+    }
+    static void until(void)
+    {
+        pid_t child = FORK();
+        if (child == 0)
+            stands();
+        while (!tap_sleeps(child, child))
+            sched_yield();
+        UNTIL(0, "the impossible");
+    }
+    static void hangs(void) { tap_await("Godot"); for (;;) pause(); }
+    static const struct tap_test tests[] = {{"until", "waits", until}, {"hangs", "hangs", hangs}};
+    int main(int argc, char **argv)
+    {
+        struct tap_program program = {.tests = tests, .count = TAP_COUNT(tests)};
+        program.apart = tap_take(&argc, &argv, "apart");
+        return tap_main(argc, argv, &program);
+    }
+    """
+    parts = sorted((ROOT / "tests/guest/harness").glob("tap*.c"))
+    program = musl("waits", text, "-D_GNU_SOURCE", "-DTAP_PATIENCE=INT64_C(300000000)", f"-I{ROOT}",
+                   *map(str, parts), str(ROOT / "libc/kettle.c"))
+    for test, told in (("until", rb" kernel \d+ cpu \d+ S .* a signal\n# waits: \d+ \(waits\) of \d+: ShdPnd:\t0*4000\n"),
+                       ("hangs", rb" kernel \d+ cpu \d+ [SR] ")):
+        done = run("--cpus", "2", "--", program, *mode, test)
+        assert done.status != 0 and b"not ok 1 - " in done.stdout, done.explain()
+        assert re.search(rb"# waits: \d+ \(waits\) of \d+: thread \d+" + told, done.stdout), done.explain()
 
 
 @pytest.mark.parametrize("machine", [("--cpus", "1"), ("--cpus", "4", "--kernels", "2")])

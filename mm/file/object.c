@@ -68,7 +68,10 @@ int file_object_take(uint64_t backing, bool written, uint64_t frame)
 
 int file_object_place(uint64_t backing, uint64_t count, const struct policy *policy)
 {
-    return is_ours(backing) ? objects->place(backing_object(backing), backing_page(backing), count, policy) : -ENXIO;
+    bool may_write = (backing & BACKING_READ_ONLY) == 0;
+
+    return is_ours(backing) ? objects->place(backing_object(backing), backing_page(backing), count, may_write, policy)
+                            : -ENXIO;
 }
 
 int file_object_policy(uint64_t backing, struct policy *out)

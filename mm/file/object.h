@@ -45,8 +45,9 @@ struct file_objects {
      * or behind the end, or is read from the boot image; -ENOMEM, or -ENXIO: the user has too many pages, likewise. */
     int (*take)(uint32_t object, uint64_t page, bool written, struct frame_reference *new);
     /* New pages of the COUNT pages from FIRST on are placed by POLICY; DEFAULT: by that of whoever makes them. -ENXIO;
-     * -ENOMEM: nothing has changed; also when the object's user has too much memory for policies. */
-    int (*place)(uint32_t object, uint64_t first, uint64_t count, const struct policy *policy);
+     * -ENOMEM: nothing has changed; also when the object's user has too much memory for policies, or the object as many
+     * ranges as one may have: MAY_WRITE, whether the mapping may write the object, makes it more. */
+    int (*place)(uint32_t object, uint64_t first, uint64_t count, bool may_write, const struct policy *policy);
     /* Sets *OUT to that policy of page PAGE. -ENXIO. */
     int (*policy)(uint32_t object, uint64_t page, struct policy *out);
     /* Copies the page to FRAME, which is this kernel's. -ENXIO, -EHWPOISON. */

@@ -12,7 +12,7 @@ void file_policy_init(void);
 
 /* New pages of the COUNT pages of the object of BACKING, from the page that it names on, are placed by POLICY; DEFAULT:
  * by the policy of the thread that makes them. -ENXIO: there is no such object, or its kernel does not run; -ENOMEM:
- * nothing has changed. Tasks only; waits for the object's kernel. */
+ * nothing has changed; with BACKING_READ_ONLY fewer ranges are too many. Tasks only; waits for the object's kernel. */
 int file_policy_set(uint64_t backing, uint64_t count, const struct policy *policy);
 /* Sets *OUT to that policy of the page of BACKING. The same errors. Tasks only; waits. */
 int file_policy_get(uint64_t backing, struct policy *out);

@@ -46,7 +46,9 @@ struct seen_search {
     uint32_t age;    /* the period */
     uint32_t kernel; /* the next one */
     bool begun, first;
-    bool found; /* in the end: DRAW is to be */
+    bool reads;  /* the tallies, which have not been read in this period */
+    bool leaves; /* one that was read leaves something */
+    bool found;  /* in the end: DRAW is to be */
     struct seen_draw draw;
 };
 

@@ -85,7 +85,7 @@ static void consider_locked(struct seen *seen, uint32_t kernel, struct seen_sear
 
     if (tally == NULL)
         return;
-    seen->draws |= seen_tally_leaves(tally);
+    search->leaves |= seen_tally_leaves(tally);
     if (search->age >= seen->draw_age && !is_refused(tally->refused, search->age) &&
         seen_tally_draws(tally, nodes(), node_of(kernel), instance.plan.distance, &one) &&
         (!search->found || one.part < search->draw.part)) {
@@ -116,8 +116,17 @@ static void begin_locked(struct seen *seen, struct seen_search *search)
         seen->draw_age = 0; /* the length of a period has changed */
     search->first = seen->tally_age == 0;
     search->kernel = 0;
+    search->reads = true;
     seen->tally_age = search->age;
-    seen->draws = false;
+}
+
+/* All tallies have been read: threads may be drawn if one of them, or what was noted since then, leaves something. So
+ * reports that come between two parts of SEARCH find what was true before it, and ask for no look. */
+static void end_locked(struct seen *seen, const struct seen_search *search)
+{
+    seen->draws = search->leaves;
+    for (uint32_t kernel = 0; kernel < instance.plan.kernel_count; kernel++)
+        seen->draws |= seen->tallies[kernel] != NULL && seen_tally_leaves(seen->tallies[kernel]);
 }
 
 bool seen_draw_next(struct space *space, struct seen_search *search)
@@ -136,6 +145,9 @@ bool seen_draw_next(struct space *space, struct seen_search *search)
         spin_unlock(&space->lock);
         return true;
     }
+    if (search->reads && space->seen != NULL)
+        end_locked(space->seen, search);
+    search->reads = false;
     search->found = search->found && !search->first; /* what was seen before the table was made is in none of them */
     space->stats.draws_wanted += search->found;
     spin_unlock(&space->lock);

@@ -8,6 +8,7 @@
 #include "tasks/exit/internal.h"
 #include "tasks/futex/futex.h"
 #include "tasks/process/process.h"
+#include "tasks/process/vfork.h"
 #include "tasks/remote/work.h"
 #include "tasks/role/adopted.h"
 #include "tasks/signal/action_cache.h"
@@ -123,7 +124,7 @@ void exit_others_wait(void)
     spin_unlock(&group->lock);
     if (!pinned)
         return;
-    completion_wait_until(&group->quiet, &reason, WAIT_KILLABLE, 0);
+    vfork_wait(&group->quiet, &reason);
     spin_lock(&group->lock);
     group->process->is_pinned = false;
     spin_unlock(&group->lock);

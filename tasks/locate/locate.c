@@ -82,7 +82,7 @@ static int64_t is_settled(struct thread *thread, const struct msg_thread_call *c
 {
     (void)call;
     result->events = watch_events(&thread->group->moves);
-    return (thread->due & THREAD_DUE_MOVE) != 0 && !thread->quiesced ? 1 : 0;
+    return (thread->due & THREAD_DUE_MOVE) != 0 && !thread->quiesced && !thread->in_vfork ? 1 : 0;
 }
 
 static int64_t set_nice(struct thread *thread, const struct msg_thread_call *call, struct msg_thread_result *result)

@@ -17,7 +17,7 @@ void locate_init(void);
  * caller gives up with -ESRCH, except with THREAD_DONATE. */
 int64_t thread_call(const struct msg_thread_call *call, struct msg_thread_result *result, uint32_t *kernel);
 /* Waits until thread TID, which has been ordered to move, has arrived on a kernel that its affinity allows, is stopped,
- * or has ended. 0, -ERESTARTSYS. */
+ * waits for processes that use its memory (vfork), or has ended. 0, -ERESTARTSYS. */
 int64_t thread_wait_settled(uint32_t tid);
 
 #endif

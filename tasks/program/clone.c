@@ -18,6 +18,7 @@
 #include "tasks/process/limit.h"
 #include "tasks/process/process.h"
 #include "tasks/process/user_thread.h"
+#include "tasks/process/vfork.h"
 #include "tasks/quota/quota.h"
 #include "tasks/sched/cpu_mask.h"
 #include "tasks/sched/due.h"
@@ -242,7 +243,7 @@ static void wait_for_child(struct group *group, struct completion *done)
     struct wait_reason reason = {.what = "end or exec of a child (vfork)", .kernel = -1, .key = group->id};
     bool signalled;
 
-    if (completion_wait_until(done, &reason, WAIT_KILLABLE, 0))
+    if (vfork_wait(done, &reason))
         return;
     spin_lock(&group->lock);
     signalled = group->process->vfork_done == NULL;

@@ -154,6 +154,7 @@ struct thread {
     struct signal_queue signals; /* [g] sent to it alone */
     volatile uint64_t awaited;   /* [o] blocked signals that it awaits in sigtimedwait(2) */
     bool quiesced;               /* [g] quiesced because its group is stopped */
+    bool in_vfork;               /* [g] waits for processes that use its memory; it moves after that */
     volatile bool frozen;        /* [o] quiesced by a freeze: see tasks/freeze/freeze.h */
     uint32_t target;             /* [g] with THREAD_DUE_MOVE: kernel */
     uint64_t child_tid;          /* [o] first thread of a new process: user address where it writes its id, or 0 */

@@ -297,9 +297,13 @@ static bool flags_valid(uint32_t flags)
     return (flags & MOVE_BY_TARGET) == 0;
 }
 
+/* An object that is not written through the mapping goes without the policy if there is no memory for it, which is of
+ * the object's user: nobody can make mbind of others' private memory fail by what the object behind it has. */
 static int bind_object(uint64_t backing, uint64_t pages, void *policy)
 {
-    return file_policy_set(backing, pages, policy);
+    int error = file_policy_set(backing, pages, policy);
+
+    return error == -ENOMEM && (backing & BACKING_READ_ONLY) != 0 ? 0 : error;
 }
 
 /* New pages of the objects that are mapped in the range are placed by POLICY, whoever makes them and however they are

@@ -345,10 +345,10 @@ static int take_page(uint32_t object, uint64_t page, bool written, struct frame_
     return error == 0 ? 1 : error == -EEXIST ? 0 : error;
 }
 
-static int place_pages(uint32_t object, uint64_t first, uint64_t count, const struct policy *policy)
+static int place_pages(uint32_t object, uint64_t first, uint64_t count, bool may_write, const struct policy *policy)
 {
     struct node *node = object != BACKING_VDSO ? node_find(object) : NULL;
-    int error = node != NULL ? node_policy_set(node, first, count, policy) : -ENXIO;
+    int error = node != NULL ? node_policy_set(node, first, count, may_write, policy) : -ENXIO;
 
     if (node != NULL)
         node_put(node);

@@ -19,6 +19,7 @@
 #include "msg/slice.h"
 
 #define RANGES_MAX 1024u /* of a file: a look goes through them under its lock */
+#define RANGES_READ 16u  /* of a file, with those of which mbind of mappings that do not write it makes more */
 
 struct policy_range {
     struct list node;
@@ -46,6 +47,18 @@ static struct policy_range *range_make(uint64_t first, uint64_t behind, const st
         range->policy = *policy;
     }
     return range;
+}
+
+/* Whether [FIRST, BEHIND) is in the middle of a range. */
+static bool splits_locked(const struct node_policies *policies, uint64_t first, uint64_t behind)
+{
+    list_for_each(node, &policies->ranges) {
+        const struct policy_range *range = container_of(node, const struct policy_range, node);
+
+        if (range->behind > first)
+            return range->first < first && range->behind > behind;
+    }
+    return false;
 }
 
 /* Takes [FIRST, BEHIND) from all ranges. REST, a spare one, becomes the end of a range in the middle of which that is,
@@ -126,20 +139,24 @@ static int64_t cost_locked(const struct node *node)
     return policies != NULL ? (int64_t)(sizeof(*policies) + policies->count * sizeof(struct policy_range)) : 0;
 }
 
-int node_policy_set(struct node *node, uint64_t first, uint64_t count, const struct policy *policy)
+int node_policy_set(struct node *node, uint64_t first, uint64_t count, bool may_write, const struct policy *policy)
 {
     const int64_t most = (int64_t)(sizeof(struct node_policies) + 2 * sizeof(struct policy_range)); /* more than now */
     uint64_t behind = first + count;
     struct node_policies *made = heap_alloc(sizeof(*made)), *policies;
     struct policy_range *range = range_make(first, behind, policy), *rest = range_make(0, 0, policy);
     bool none = policy->mode == POLICY_DEFAULT, refused = made == NULL || range == NULL || rest == NULL;
+    uint32_t more = none ? 0 : 1; /* ranges */
     struct list *before;
     int64_t cost;
 
     spin_lock(&node->lock);
     cost = cost_locked(node);
-    refused = refused || (node->policies != NULL && !none && node->policies->count >= RANGES_MAX) ||
-              node_charge_locked(node, most) != 0;
+    if (node->policies != NULL) {
+        more += splits_locked(node->policies, first, behind) ? 1 : 0;
+        refused |= more != 0 && node->policies->count + more > (may_write ? RANGES_MAX : RANGES_READ);
+    }
+    refused = refused || node_charge_locked(node, most) != 0;
     policies = refused || none ? node->policies : policies_locked(node, &made);
     if (!refused && policies != NULL) {
         before = clear_locked(policies, first, behind, rest);

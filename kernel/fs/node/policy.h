@@ -14,8 +14,9 @@ struct policy; /* mm/mempolicy/mempolicy.h */
 
 /* New pages of the COUNT pages from FIRST on are placed by POLICY, or for DEFAULT by that of the thread that makes
  * them. -ENOMEM: nothing has changed; the ranges of a file may also be too many, or its user have too much of
- * QUOTA_FILE_BYTES, from which they are taken. */
-int node_policy_set(struct node *node, uint64_t first, uint64_t count, const struct policy *policy);
+ * QUOTA_FILE_BYTES, from which they are taken. The user pays for what others set, so a few ranges are too many unless
+ * the caller MAY_WRITE the file. */
+int node_policy_set(struct node *node, uint64_t first, uint64_t count, bool may_write, const struct policy *policy);
 /* The policy of page PAGE; NULL: none. It is valid until the lock is released. */
 const struct policy *node_policy_locked(const struct node *node, uint64_t page);
 /* Before a call writes the bytes from START up to *END: gives the pages that lack a frame, and have a policy, or for

@@ -692,6 +692,35 @@ static void test_read_only(void)
     }
 }
 
+/* Who may only read a file, or maps it for itself, gives it few ranges, and needs no more for its own memory. */
+static void test_read_few(void)
+{
+    for (int way = 0; way < 2; way++) {
+        int fd, mode = -1, bound = 0;
+        unsigned long nodes = 0;
+        char *at;
+
+        if (skip_one_node() || !begin(FILE_OF_TREE))
+            return;
+        fd = open(NAME, O_RDONLY);
+        at = mmap(NULL, PAGES * PAGE, PROT_READ, way == 0 ? MAP_SHARED : MAP_PRIVATE, fd, 0);
+        if (!CHECK(at != MAP_FAILED, "%s", strerror(errno)))
+            return;
+        for (long i = 0; i < PAGES; i++)
+            CHECK(bind_pages(at + i * PAGE, 1, BIND, 1ul << i % 2) == 0, "page %ld: %s", i, strerror(errno));
+        for (long i = 0; i < PAGES; i++)
+            bound += syscall(SYS_get_mempolicy, &mode, &nodes, BITS + 1, object.at + i * PAGE, F_ADDR) == 0 &&
+                     mode == BIND;
+        CHECK(bound == (tap_on_kettle() ? 16 : PAGES), "%d ranges", bound);
+        for (long i = 0; i < PAGES; i++)
+            CHECK(bind_pages(object.at + i * PAGE, 1, BIND, 1ul << i % 2) == 0, "its own page %ld: %s", i,
+                  strerror(errno));
+        munmap(at, PAGES * PAGE);
+        close(fd);
+        end();
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const struct tap_test tests[] = {
@@ -709,6 +738,7 @@ int main(int argc, char **argv)
         {"at-once", "of frames that several kernels bring for a new page at once, all use one", test_at_once},
         {"home", "a home node is for the policy of the area, and spreads none of the file", test_home},
         {"read-only", "who may only read a file sets its policy as others do", test_read_only},
+        {"read-few", "who may only read a file gives it few policies", test_read_few},
         {"numa-maps", "numa_maps has a file's policy", test_numa_maps},
         {"private", "copies of a file's pages are where the mapping's policy says", test_private},
     };

@@ -28,11 +28,11 @@
 
 /* What all processes of a test share. */
 static struct board {
-    atomic_int guest, thread, other, member_touched, go, fault, made, status;
+    atomic_int guest, thread, other, member_touched, go, fault, made, status, cpu;
     atomic_long beats, wrong;
 } * board;
 
-static int kernels[64], kernel_count;
+static int kernels[64], kernel_count, cpu_count;
 static int ends[2] = {-1, -1};
 static volatile char *pages; /* of the parent, and its guest */
 
@@ -115,6 +115,7 @@ static void *thread_in_vfork(void *unused)
         board->guest = (int)syscall(SYS_getpid);
         guest_function();
     }
+    board->cpu = sched_getcpu() + 1;
     for (;;)
         pause();
     return NULL;
@@ -145,7 +146,7 @@ static void *touch_at(void *kernel)
 static void begin(void)
 {
     board->guest = board->thread = board->other = board->member_touched = board->go = board->fault = board->made =
-        board->status = 0;
+        board->status = board->cpu = 0;
     board->beats = board->wrong = 0;
     pages = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     REQUIRE(pages != MAP_FAILED, "%s", tap_error(errno));
@@ -542,6 +543,62 @@ static void test_leased(void)
     end();
 }
 
+/* Binds THREAD to each CPU, one after the other: last to the first or, if TURN is 0, to the last. */
+static void bind_to_each(int thread, int turn)
+{
+    for (int i = 0; i < cpu_count; i++) {
+        cpu_set_t set;
+
+        CPU_ZERO(&set);
+        CPU_SET(turn == 0 ? i : cpu_count - 1 - i, &set);
+        if (syscall(SYS_sched_setaffinity, thread, sizeof(set), &set) != 0)
+            board->wrong++;
+    }
+    board->made = 1;
+}
+
+static _Noreturn void guest_binds(void)
+{
+    bind_to_each(board->thread, board->go);
+    for (;;)
+        pause();
+}
+
+/* Who waits for a child by vfork moves afterwards, and whoever orders it, the child for one, does not wait for that. */
+static void test_affinity(void)
+{
+    for (int turn = 0; turn < 8; turn++) {
+        pid_t parent, other;
+
+        begin();
+        board->go = turn % 2;
+        parent = make_parent(KERNEL(0), KERNEL(turn % 2), -1, guest_binds);
+        UNTIL(board->made != 0, "the guest to bind its parent");
+        CHECK(board->wrong == 0, "%ld times refused", board->wrong);
+        CHECK(board->cpu == 0, "the parent is in its program");
+        MUST(kill(board->guest, SIGKILL));
+        UNTIL(board->cpu == (turn % 2 == 0 ? cpu_count : 1), "the parent to move");
+        MUST(kill(parent, SIGKILL));
+        CHECK_DIES(parent, SIGKILL);
+        end();
+        if (!tap_on_kettle() || turn >= 2)
+            continue; /* exec does not wait for the child there */
+        begin();
+        parent = exec_beside_guest(KERNEL(turn));
+        other = FORK();
+        if (other == 0) {
+            bind_to_each(board->other, turn);
+            _exit(0);
+        }
+        UNTIL(board->made != 0, "a process to bind the thread in exec");
+        CHECK_EXITS(other, 0);
+        CHECK(!is_gone(parent, board->other), "exec is over");
+        MUST(kill(board->guest, SIGKILL));
+        CHECK_EXITS(parent, 5);
+        end();
+    }
+}
+
 static int over(int argc, char **argv)
 {
     (void)argc;
@@ -560,6 +617,8 @@ static const struct tap_test tests[] = {
      test_stopped},
     {"leased", "a child by vfork uses what another kernel has mapped by a lease for its parent, which was killed",
      test_leased},
+    {"affinity", "who binds a thread in vfork to other CPUs does not wait until it moves, which it does afterwards",
+     test_affinity},
     {"cut", "a file is cut in memory that only a child by vfork uses", test_cut},
 };
 
@@ -570,6 +629,7 @@ int main(int argc, char **argv)
     static const struct tap_program program = {tests, TAP_COUNT(tests), false, children, TAP_COUNT(children), NULL, 0};
 
     kernel_count = tap_kernels(kernels);
+    cpu_count = (int)sysconf(_SC_NPROCESSORS_ONLN);
     board = tap_share(sizeof(*board));
     return tap_main(argc, argv, &program);
 }

@@ -130,3 +130,24 @@ TEST(heap_reserve, "who must not be refused gets objects where others do not, an
     CHECK(!frame_is_low());
     CHECK(heap_alloc(PAGE_SIZE << (FRAME_ORDER_MAX + 1)) == NULL);
 }
+
+/* Who panics keeps the lock. */
+#define CHECK_REFUSED(at, size)                                                                                        \
+    do {                                                                                                               \
+        CHECK_PANIC(heap_free(at, size));                                                                              \
+        CHECK(spin_held(&lock));                                                                                       \
+        spin_unlock(&lock);                                                                                            \
+    } while (0)
+
+TEST(heap_wrong,
+     "an object that is freed with another size, or the only one of a frame that is freed twice, is a panic")
+{
+    void *object;
+
+    begin();
+    object = heap_alloc(128);
+    CHECK_REFUSED(object, 64);
+    CHECK_REFUSED(object, 256);
+    heap_free(object, 128);
+    CHECK_REFUSED(object, 128);
+}

@@ -490,6 +490,7 @@ TEST(seen_draws_threads, "a kernel whose threads use what others have on their n
 TEST(seen_draws_many, "of 64 kernels on as many nodes any may be asked, although they are not gone through at once")
 {
     struct seen_search search = {0};
+    struct seen_draw draw;
     uint32_t parts = 1;
 
     begin_drawing("kettle");
@@ -512,6 +513,34 @@ TEST(seen_draws_many, "of 64 kernels on as many nodes any may be asked, although
     CHECK(search.found);
     CHECK_EQ(search.draw.kernel, 63);
     CHECK_EQ(search.draw.node, 0);
+    /* What is reported between the parts is no news where threads may be drawn, and is not forgotten. */
+    for (uint32_t look = 0; look < 10; look++, now += LOOK)
+        write_from(63, 64);
+    seen_soon = note_soon;
+    soon = 0;
+    search = (struct seen_search){0};
+    CHECK(seen_draw_next(&space, &search));
+    write_from(63, 64);
+    CHECK(seen_draws(&space));
+    while (seen_draw_next(&space, &search))
+        CHECK(seen_draws(&space));
+    CHECK(seen_draws(&space));
+    CHECK_EQ(soon, 0);
+    seen_soon = NULL;
+    now += 10 * LOOK;
+    search = (struct seen_search){0};
+    CHECK(seen_draw_next(&space, &search));
+    CHECK(seen_draw_next(&space, &search)); /* the tally of kernel 1 has been read */
+    write_from(0, 64);
+    write_from(1, 64);
+    while (seen_draw_next(&space, &search))
+        ;
+    CHECK(seen_draws(&space));
+    now += 10 * LOOK;
+    draw_next(&draw); /* what was noted after it was read */
+    now += 10 * LOOK;
+    draw_next(&draw);
+    CHECK(!seen_draws(&space));
     end();
 }
 

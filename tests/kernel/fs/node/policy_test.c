@@ -167,11 +167,17 @@ static void end(struct node *node)
     CHECK_EQ(got, 0);
 }
 
-static int set(struct node *node, uint64_t first, uint64_t count, enum policy_mode mode, uint64_t nodes)
+static int set_by(struct node *node, bool may_write, uint64_t first, uint64_t count, enum policy_mode mode,
+                  uint64_t nodes)
 {
     struct policy policy = {.mode = (uint16_t)mode, .nodes = nodes};
 
-    return node_policy_set(node, first, count, &policy);
+    return node_policy_set(node, first, count, may_write, &policy);
+}
+
+static int set(struct node *node, uint64_t first, uint64_t count, enum policy_mode mode, uint64_t nodes)
+{
+    return set_by(node, true, first, count, mode, nodes);
 }
 
 TEST(policy_ranges, "the policy of each page is the one that was set last")
@@ -214,6 +220,42 @@ TEST(policy_joined, "neighbours with the same policy are one range, so that a fi
     for (uint64_t i = 1; i < 1024; i++)
         CHECK_EQ(set(&node, 20000 + 2 * i, 1, POLICY_BIND, PEER), 0);
     CHECK_EQ(set(&node, 30000, 1, POLICY_BIND, PEER), -ENOMEM); /* these are as many as a file may have */
+    end(&node);
+}
+
+TEST(policy_most, "a file has at most 1024 ranges, also of what no policy leaves of one")
+{
+    struct node node = begin();
+
+    CHECK_EQ(set(&node, 0, 10000, POLICY_BIND, PEER), 0);
+    for (uint64_t i = 1; i < 1024; i++)
+        CHECK_EQ(set(&node, 2 * i, 1, POLICY_DEFAULT, 0), 0);
+    CHECK_EQ(set(&node, 3000, 1, POLICY_DEFAULT, 0), -ENOMEM);
+    CHECK(node_policy_locked(&node, 3000) != NULL);
+    CHECK_EQ(set(&node, 3, 1, POLICY_DEFAULT, 0), 0);
+    CHECK_EQ(set(&node, 3000, 1, POLICY_BIND, OWN), -ENOMEM); /* it would be two more, and one is left */
+    CHECK_EQ(set(&node, 3000, 1, POLICY_DEFAULT, 0), 0);
+    CHECK_EQ(set(&node, 0, 10000, POLICY_BIND, OWN), -ENOMEM);
+    CHECK_EQ(set(&node, 0, 10000, POLICY_DEFAULT, 0), 0);
+    end(&node);
+}
+
+TEST(policy_readers, "who may not write a file gives it few ranges, whose memory is its user's")
+{
+    struct node node = begin();
+    int64_t most;
+
+    for (uint64_t i = 0; i < 16; i++)
+        CHECK_EQ(set_by(&node, false, 2 * i, 1, POLICY_BIND, PEER), 0);
+    most = charged;
+    CHECK_EQ(set_by(&node, false, 40, 1, POLICY_BIND, PEER), -ENOMEM);
+    CHECK(charged == most && node_policy_locked(&node, 40) == NULL);
+    CHECK_EQ(set_by(&node, true, 40, 10, POLICY_BIND, PEER), 0); /* who may write it has more */
+    CHECK_EQ(set_by(&node, false, 44, 1, POLICY_DEFAULT, 0), -ENOMEM);
+    CHECK(node_policy_locked(&node, 44) != NULL);
+    CHECK_EQ(set_by(&node, false, 40, 1, POLICY_DEFAULT, 0), 0);
+    CHECK_EQ(set_by(&node, false, 0, 50, POLICY_DEFAULT, 0), 0);
+    CHECK_EQ(set_by(&node, false, 0, 20, POLICY_BIND, OWN), 0);
     end(&node);
 }
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ACCOUNT_PART 32u  /* part of the time of all kernels that host the space which moves and copies may take */
+#define ACCOUNT_PART 16u  /* part of the time of all kernels that host the space which moves and copies may take */
 #define ACCOUNT_SAVED 64u /* times as long as counts take to become half: the time of which the part can be saved */
 
 /* All fields: space->lock. An account of zeros is new. */

@@ -42,8 +42,9 @@ struct seen_policy {
     /* Returns the node to which the block is to move, SEEN_REPLICATE or SEEN_STAYS; a node without memory is taken as
      * SEEN_STAYS. NULL: nobody looks for accesses. */
     uint32_t (*choose)(const struct seen_view *view);
-    bool beside; /* it wants to know of the blocks at both sides */
-    bool draws;  /* threads move to their memory, too (mm/seen/draw.md) */
+    bool beside;  /* it wants to know of the blocks at both sides */
+    bool draws;   /* threads move to their memory, too (mm/seen/draw.md) */
+    bool bounded; /* it spends what the account of the space has (mm/seen/account.h) */
 };
 
 /* False if nothing ever moves, nor is replicated, by POLICY. */

@@ -315,6 +315,21 @@ static void ask_users_locked(struct space *space, uint32_t here)
         seen_soon();
 }
 
+void seen_save_locked(struct space *space)
+{
+    seen_account_fill(&space->account, clock_now(), seen_half_ns, kernel_set_count(space->members));
+}
+
+/* Whether POLICY may move or replicate a block of SPACE now: there is time left for that. */
+static bool may_spend_locked(struct space *space, const struct seen_policy *policy)
+{
+    seen_save_locked(space);
+    if (!policy->bounded || seen_account_has(&space->account))
+        return true;
+    space->stats.seen_refused++;
+    return false;
+}
+
 /* SEEN says that its node has used the block TOLD. BYTES: as seen_block_bytes. Returns whether it is shared; *SOON:
  * whether its users are to look again soon. */
 static bool note_block_locked(struct space *space, const struct msg_space_seen *seen, const struct told *told,
@@ -348,6 +363,8 @@ static bool note_block_locked(struct space *space, const struct msg_space_seen *
     seen_block_place(block, nodes(), space->seen->load, here, clock_now());
     to = choose(space, policy, block, here, node, told->pages);
     if (seen_block_stuck(block, here, to, age))
+        to = SEEN_STAYS;
+    if (to != SEEN_STAYS && !may_spend_locked(space, policy))
         to = SEEN_STAYS;
     seen_block_place(block, nodes(), space->seen->load, to < nodes() ? to : here, clock_now());
     seen_set_last(space->seen, block, node);
@@ -541,6 +558,18 @@ bool seen_next(struct space *space, uint64_t *start, uint64_t *bytes, uint32_t *
     }
     spin_unlock(&space->lock);
     return found;
+}
+
+bool seen_spend(struct space *space, uint64_t cost)
+{
+    bool has;
+
+    spin_lock(&space->lock);
+    seen_save_locked(space);
+    seen_account_pay(&space->account, cost);
+    has = !seen_policy_locked(space)->bounded || seen_account_has(&space->account);
+    spin_unlock(&space->lock);
+    return has;
 }
 
 /* The record of the block in which ADDRESS is; NULL: nothing is known of it. */

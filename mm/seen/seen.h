@@ -63,6 +63,11 @@ bool seen_look(struct space *space, uint64_t *at, bool *found, struct msg_space_
  * that is to be replicated (SEEN_REPLICATE), with its address and bytes: as many as there are below the end of the
  * address space. False: there is none. */
 bool seen_next(struct space *space, uint64_t *start, uint64_t *bytes, uint32_t *node);
+/* Adds to the account of SPACE what may be spent for the time since the last call. */
+void seen_save_locked(struct space *space);
+/* At the home: what seen_next has told has cost COST ns, which the account of SPACE pays. Returns whether there is time
+ * for more, or SPACE has a policy that is not bounded. */
+bool seen_spend(struct space *space, uint64_t cost);
 /* At the home: takes the kernels that are to look soon at SPACE, as others have begun to use their memory; none when it
  * has been called. The caller tells them (seen_tell), which waits. */
 kernel_set seen_to_tell(struct space *space);

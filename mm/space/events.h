@@ -16,7 +16,7 @@ struct space_stats {
 #include "mm/space/events.def"
 };
 
-#define SPACE_EVENT_TEXT 1880u /* bytes that all names and numbers take at most */
+#define SPACE_EVENT_TEXT 1920u /* bytes that all names and numbers take at most */
 
 /* SUM becomes SUM + MORE. */
 void space_stats_add(struct space_stats *sum, const struct space_stats *more);

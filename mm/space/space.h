@@ -19,6 +19,7 @@
 #include "mm/area/area.h"
 #include "mm/area/range.h"
 #include "mm/directory/sharers.h"
+#include "mm/seen/account.h"
 #include "mm/space/events.h"
 #include "mm/space/strategy.h"
 #include "msg/message.h"
@@ -65,6 +66,7 @@ struct space {
     uint64_t get_count;             /* [k] fast-path questions so far */
     struct mempolicy_list policies; /* [k] */
     struct seen *seen;              /* [k] home only: who uses which memory, mm/seen; or NULL */
+    struct seen_account account;    /* [k] used at the home: the time that moves by mm/seen may take */
     uint32_t seen_ends;             /* [k] of mm/seen: how often numa= had become none at the last look */
     struct seen_groups *groups;     /* [k] home only: where the threads of NUMA groups are, mm/seen; or NULL */
     struct hints *hints;            /* [k] accesses that faults have shown, mm/seen; NULL: nothing was ever hidden */

@@ -58,6 +58,8 @@ static void look_begin(struct look *look, struct space *space)
     spin_lock(&space->lock);
     seen_refresh_locked(space);
     look->wanted = seen_policy_locked(space)->choose != NULL;
+    if (look->wanted)
+        seen_save_locked(space);
     look->found.local = space->stats.seen_local;
     look->found.remote = space->stats.seen_remote;
     spin_unlock(&space->lock);
@@ -200,16 +202,19 @@ static void move_blocks(struct space *space)
 {
     struct following following = {.space = space};
     struct space_moves moves = {.wanted = follow_wanted, .done = follow_done, .context = &following};
-    uint64_t start, bytes;
+    uint64_t start, bytes, from;
+    bool more = seen_spend(space, 0);
 
-    for (uint64_t moved = 0; moved < MOVES_AT_ONCE && seen_next(space, &start, &bytes, &following.node);
+    for (uint64_t moved = 0; more && moved < MOVES_AT_ONCE && seen_next(space, &start, &bytes, &following.node);
          moved += bytes) {
+        from = clock_now();
         trace_note("moves memory to this node", (uint32_t)space->id, instance.kernel,
                    start / (SEEN_BLOCK_PAGES * PAGE_SIZE), following.node);
         if (following.node == SEEN_REPLICATE)
             replicate_block(space, start, bytes);
         else
             space_move(space, start, start + bytes, &moves);
+        more = seen_spend(space, clock_now() - from);
         slice_check();
     }
 }

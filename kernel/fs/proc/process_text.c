@@ -258,11 +258,11 @@ int64_t proc_write_numa(const struct proc_at *at, struct text *text)
 
         text_put(text,
                  "kernel %u node %u local %lu remote %lu share %lu%% decided %lu moved %lu looks %lu hidden %lu faults "
-                 "%lu last %u\n",
+                 "%lu refused %lu last %u\n",
                  kernel, node, (unsigned long)stats->seen_local, (unsigned long)stats->seen_remote,
                  (unsigned long)(all != 0 ? stats->seen_remote * 100 / all : 0), (unsigned long)stats->seen_decided,
                  (unsigned long)stats->pages_moved, (unsigned long)stats->seen_looks, (unsigned long)stats->hints_set,
-                 (unsigned long)stats->hint_faults, last_of(survey, node));
+                 (unsigned long)stats->hint_faults, (unsigned long)stats->seen_refused, last_of(survey, node));
     }
     survey_free(survey);
     return error;

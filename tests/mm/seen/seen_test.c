@@ -1,7 +1,8 @@
 /* What the home decides about reports: memory of which parts are elsewhere comes to its user, what may not move any
  * more stays, and what could not be done is noted for all of its blocks.
- * sources: mm/seen/seen.c mm/seen/table.c mm/seen/region.c mm/seen/block.c mm/seen/draw.c mm/seen/draw_home.c
- * sources: mm/seen/group.c mm/seen/group_node.c mm/seen/choice.c mm/area/area.c mm/area/tree.c kernel/lib/string.c */
+ * sources: mm/seen/seen.c mm/seen/account.c mm/seen/table.c mm/seen/region.c mm/seen/block.c mm/seen/draw.c
+ * sources: mm/seen/draw_home.c mm/seen/group.c mm/seen/group_node.c mm/seen/choice.c mm/area/area.c mm/area/tree.c
+ * sources: kernel/lib/string.c */
 #include "tests/mm/seen/space.h"
 
 #include "kernel/abi/errno.h"
@@ -292,6 +293,42 @@ TEST(seen_told_to_stay, "memory that gets a policy by which nothing moves stays 
     stays_with("first-touch", false);
     stays_with("first-touch", true);
     end();
+}
+
+/* Node 1 alone uses the first block, for longer than a look shows what is new. */
+static void use_alone(void)
+{
+    for (uint32_t look = 0; look < 20; look++)
+        report(1, 0, 16);
+}
+
+TEST(seen_spends, "what has cost more than was saved is paid off before kettle moves more; other policies go on")
+{
+    static const char *const all[] = {"kettle", "nemo"};
+
+    for (uint32_t i = 0; i < 2; i++) {
+        uint64_t cost = seen_half_ns, refused = space.stats.seen_refused;
+        bool bounded = i == 0;
+
+        begin_with(all[i], SEEN_BLOCK_PAGES * PAGE_SIZE);
+        put_pages(0, 16, 0);
+        space.account = (struct seen_account){0};
+        space.members = 1;
+        CHECK(seen_spend(&space, 0));
+        CHECK_EQ(seen_spend(&space, cost), !bounded);
+        use_alone();
+        CHECK_EQ(move(), bounded ? 0 : 16);
+        CHECK_EQ(answer.soon, !bounded);
+        CHECK_EQ(space.stats.seen_refused != refused, bounded);
+        put_pages(0, 16, 0);
+        now += ACCOUNT_PART * cost;
+        CHECK(seen_spend(&space, 0));
+        use_alone();
+        CHECK_EQ(move(), 16);
+        end();
+    }
+    space.account = (struct seen_account){0};
+    space.members = 0;
 }
 
 TEST(seen_copies_in_no_load, "a block with copies is in no node's load, until it is written or could not have any")

@@ -44,7 +44,7 @@ struct seen_policy {
     uint32_t (*choose)(const struct seen_view *view);
     bool beside;  /* it wants to know of the blocks at both sides */
     bool draws;   /* threads move to their memory, too (mm/seen/draw.md) */
-    bool bounded; /* it spends what the account of the space has (mm/seen/account.h) */
+    bool bounded; /* it spends what the account of the space has (mm/space/account.h) */
 };
 
 /* False if nothing ever moves, nor is replicated, by POLICY. */

@@ -19,7 +19,7 @@
 #include "mm/area/area.h"
 #include "mm/area/range.h"
 #include "mm/directory/sharers.h"
-#include "mm/seen/account.h"
+#include "mm/space/account.h"
 #include "mm/space/events.h"
 #include "mm/space/strategy.h"
 #include "msg/message.h"

@@ -157,7 +157,7 @@ BOOTS = [
     # kernels so small that root is refused objects, too, until the user's process has been killed
     Boot("counted 4-kernels, 128M", (*MACHINES["4-kernels"], "--mem", "128M", "--icount", "0", "--seed", "1"),
          ("test-survive large", "test-survive hog pages within 1000 beside")),
-    # and calls of root's that are refused begin again: without that, three of them fail here
+    # and calls of root's that are refused begin again: without that, some fail here
     Boot("counted 4-kernels, 128M, none refused", (*MACHINES["4-kernels"], "--mem", "128M", "--icount", "0", "--seed", "1"),
          ("test-survive hog pages within 1000 refuses 0 beside",)),
     # a kernel dies when none has memory: root's calls begin again, and who waits for memory stands while the others clean up

@@ -1,6 +1,6 @@
 /* What the home decides about reports: memory of which parts are elsewhere comes to its user, what may not move any
  * more stays, and what could not be done is noted for all of its blocks.
- * sources: mm/seen/seen.c mm/seen/account.c mm/seen/table.c mm/seen/region.c mm/seen/block.c mm/seen/draw.c
+ * sources: mm/seen/seen.c mm/space/account.c mm/seen/table.c mm/seen/region.c mm/seen/block.c mm/seen/draw.c
  * sources: mm/seen/draw_home.c mm/seen/group.c mm/seen/group_node.c mm/seen/choice.c mm/area/area.c mm/area/tree.c
  * sources: kernel/lib/string.c */
 #include "tests/mm/seen/space.h"

@@ -1,5 +1,5 @@
 /* What moves and copies of a space may cost. See the header. */
-#include "mm/seen/account.h"
+#include "mm/space/account.h"
 
 void seen_account_fill(struct seen_account *account, uint64_t now, uint64_t half, uint32_t kernels)
 {

@@ -1,6 +1,6 @@
 /* The account of the time that moves and copies may take.
- * sources: mm/seen/account.c */
-#include "mm/seen/account.h"
+ * sources: mm/space/account.c */
+#include "mm/space/account.h"
 
 #include "tests/test.h"
 

@@ -1,7 +1,7 @@
 /* What moves and copies of a space may cost: an account of time. Pure functions, for tests on the host. mm/numa.md
  * describes the rule. All times in ns. */
-#ifndef MM_SEEN_ACCOUNT_H
-#define MM_SEEN_ACCOUNT_H
+#ifndef MM_SPACE_ACCOUNT_H
+#define MM_SPACE_ACCOUNT_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -5,7 +5,7 @@
 
 #include "msg/slice.h"
 
-#define WALK_PART 64u /* threads: some hundred instructions for each */
+#define WALK_PART 128u /* threads: some hundred instructions for each */
 
 /* A walk that is under way, on the stack of who walks. */
 struct group_walk {

@@ -39,8 +39,8 @@ _Noreturn void exit_killed(void);
 void kill_begin(struct group *group, uint32_t status, bool killed);
 /* Makes THREAD check whether it is to die. The group's lock is held. */
 void kill_thread_locked(struct thread *thread);
-/* The same of every thread of GROUP on this kernel, in parts, without the lock: GROUP is ending, so none is added. Tasks
- * only. */
+/* The same for every thread of GROUP on this kernel, in parts, without the lock: GROUP is ending, so none is added.
+ * Tasks only. */
 void kill_threads(struct group *group);
 /* The same on a member, for a handler, which kills the first of them itself. */
 void kill_threads_soon(struct group *group);

@@ -3,6 +3,7 @@
 #include "kernel/calls/calls.h"
 
 #define EXCLUSIVE 0200u /* O_EXCL */
+#define FIXED 0x10u     /* MAP_FIXED */
 #define FUTEX_WAIT 0u
 #define FUTEX_WAKE 1u
 #define FUTEX_PRIVATE 128u
@@ -14,16 +15,14 @@ enum number {
 };
 
 /* Each changes nothing before it is refused, undoes what it has changed, or does the same once more. Not here: what
- * takes something that comes once (a message, a connection), waits for a time that it is told, or does something to
- * several, some of which it may have reached. */
+ * takes something that comes once (a message, a connection), waits for a time that it is told, does something to
+ * several, some of which it may have reached, or leaves a hole in the address space, which another thread may fill
+ * before the call begins again. */
 static bool begins_again(uint64_t number)
 {
     switch (number) {
-    case NUMBER_mmap:
     case NUMBER_mprotect:
-    case NUMBER_munmap:
     case NUMBER_brk:
-    case NUMBER_mremap:
     case NUMBER_madvise:
     case NUMBER_msync:
     case NUMBER_mincore:
@@ -98,7 +97,6 @@ static bool begins_again(uint64_t number)
     case KETTLE_CALL_STARTED:
     case KETTLE_CALL_STOP:
     case KETTLE_CALL_CONTROL:
-    case KETTLE_CALL_AUDIT:
     case KETTLE_CALL_RETRIEVE:
     case KETTLE_CALL_NUMA:
         return true;
@@ -116,6 +114,8 @@ static bool futex_begins_again(uint32_t operation, uint64_t time_limit)
 bool calls_may_begin_again(uint64_t number, const uint64_t *arguments)
 {
     switch (number) {
+    case NUMBER_mmap: /* at a fixed place it may have unmapped what was there */
+        return ((uint32_t)arguments[3] & FIXED) == 0;
     case NUMBER_open: /* one that is refused may have made the file */
         return ((uint32_t)arguments[1] & EXCLUSIVE) == 0;
     case NUMBER_openat:

@@ -562,12 +562,14 @@ bool seen_next(struct space *space, uint64_t *start, uint64_t *bytes, uint32_t *
 
 bool seen_spend(struct space *space, uint64_t cost)
 {
-    bool has;
+    bool has = true;
 
     spin_lock(&space->lock);
     seen_save_locked(space);
-    seen_account_pay(&space->account, cost);
-    has = !seen_policy_locked(space)->bounded || seen_account_has(&space->account);
+    if (seen_policy_locked(space)->bounded) {
+        seen_account_pay(&space->account, cost);
+        has = seen_account_has(&space->account);
+    }
     spin_unlock(&space->lock);
     return has;
 }

@@ -11,6 +11,7 @@ void seen_account_fill(struct seen_account *account, uint64_t now, uint64_t half
     account->filled += passed - passed % ACCOUNT_PART; /* the rest is added later */
     account->left += (int64_t)(passed / ACCOUNT_PART * kernels);
     account->left = account->left < most ? account->left : most;
+    account->left = account->left > -most ? account->left : -most;
 }
 
 void seen_account_pay(struct seen_account *account, uint64_t cost)

@@ -12,7 +12,7 @@
 /* All fields: space->lock. An account of zeros is new. */
 struct seen_account {
     uint64_t filled; /* until when time has been added, clock_now ns; 0: never */
-    int64_t left;    /* below 0: what was spent, and is not saved yet */
+    int64_t left;    /* below 0: what was spent, and is not saved yet; of more than can be saved, nothing is owed */
 };
 
 /* Adds the part of the time until NOW for each of KERNELS, 1 to 64. Of more than ACCOUNT_SAVED times HALF nothing is

@@ -303,7 +303,13 @@ void exit_run(struct work *work)
  * reference. */
 static void end_member(struct group *group, const void *answer)
 {
-    space_destroy(group->space);
+    struct space *space;
+
+    spin_lock(&group->lock); /* nobody finds it there while it is destroyed */
+    space = group->space;
+    group->space = NULL;
+    spin_unlock(&group->lock);
+    space_destroy(space);
     adopted_forget_group(group->id);
     group_forget(group);
     msg_kept_reply(&group->kept, answer, MSG_SHORT, group_kept_done);

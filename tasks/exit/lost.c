@@ -159,6 +159,7 @@ static bool free_orphan(struct group *group, void *context)
     spin_lock(&group->lock);
     if (!group->freeing && group->count == 0 && group->pins == 0) {
         space = group->space;
+        group->space = NULL;
         group->freeing = true;
     }
     spin_unlock(&group->lock);

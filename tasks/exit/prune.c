@@ -55,9 +55,9 @@ static void doom_other_locked(struct thread *thread, void *context)
     kill_thread_locked(thread);
 }
 
-/* Dooms the other threads here, in slices: who has not been met runs on for that long, but adds no thread, and gets
- * -EAGAIN here. 1: none is left, as this is called again. -EAGAIN: GROUP is ending, or another thread
- * is in exec. */
+/* Dooms the other threads here, in slices: who has not been met runs on for that long, but adds no thread, and is
+ * doomed when it comes here. 1: none is left, as this is called again. -EAGAIN: GROUP is ending, or another thread is
+ * in exec. */
 static int begin_pruning(struct group *group)
 {
     struct thread *self = thread_current();
@@ -67,6 +67,8 @@ static int begin_pruning(struct group *group)
     spin_lock(&group->lock);
     again = process->pruning && process->is_quiet && !self->doomed;
     if (again || group->exiting || process->pruning || self->doomed) {
+        if (!again && process->pruning)
+            self->doomed = 1; /* as it is about to be: its program is not to see the error */
         spin_unlock(&group->lock);
         return again ? 1 : -EAGAIN;
     }

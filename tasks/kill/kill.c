@@ -80,8 +80,7 @@ void kill_threads_soon(struct group *group)
     work_submit(&group->kill_work);
 }
 
-/* At the home. A worker does the rest, because it has to wait for other kernels, and kills all but the first threads,
- * in slices. Without KILLED the call has no effect
+/* At the home. A worker does the rest, because it has to wait for other kernels. Without KILLED the call has no effect
  * while exec is removing the other threads: it comes from one of these threads, which are about to die anyway. */
 void kill_begin(struct group *group, uint32_t status, bool killed)
 {
@@ -99,13 +98,13 @@ void kill_begin(struct group *group, uint32_t status, bool killed)
             group->quiet_count = 0;
             if (group->count == 0)
                 completion_signal(&group->quiet);
-            kill_first_locked(group);
         }
     }
     spin_unlock(&group->lock);
-    if (begins && pruning) {
-        kill_threads_soon(group); /* the thread in exec, too, which is anywhere among them */
-    } else if (begins) {
+    if (!begins)
+        return;
+    kill_threads_soon(group); /* while exec prunes, the thread in exec, too, which is anywhere among them */
+    if (!pruning) {
         group_hooks.ending();
         group_get(group); /* owned by the work item */
         work_submit(&group->work);

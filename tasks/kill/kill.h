@@ -42,7 +42,7 @@ void kill_thread_locked(struct thread *thread);
 /* The same for every thread of GROUP on this kernel, in parts, without the lock: GROUP is ending, so none is added.
  * Tasks only. */
 void kill_threads(struct group *group);
-/* The same on a member, for a handler, which kills the first of them itself. */
+/* The same, also for a handler: kills the first of them itself, and has a worker kill the rest. */
 void kill_threads_soon(struct group *group);
 
 #endif

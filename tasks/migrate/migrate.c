@@ -120,9 +120,10 @@ static int sleep_as_shadow(struct thread *thread)
         spin_lock(&group->lock);
     }
     disposition = thread->disposition;
-    thread->disposition = DISPOSITION_NONE;
-    if (disposition != DISPOSITION_EXIT)
+    if (disposition != DISPOSITION_EXIT) { /* otherwise it must not look as if it could be refilled */
+        thread->disposition = DISPOSITION_NONE;
         thread->presence = THREAD_PRESENT;
+    }
     if (disposition == DISPOSITION_RETURN) /* the answer to its departure is still under way */
         futex_note_drop_locked(thread);
     if (disposition != DISPOSITION_EXIT)
@@ -173,7 +174,8 @@ static int depart(uint32_t kernel, bool ordered)
         if (group->count > 0 && thread->context.moves > 0) /* an equal share for each thread here */
             fetched = (group->space->stats.fetches - thread->fetched_before) / group->count + 1;
         thread_clear_due(thread, THREAD_DUE_MOVE); /* otherwise the thread would move again when it returns */
-        cpu_self()->fpu_owner = NULL;              /* from now on only state_install writes the FPU area */
+        cpu_self()->fpu_owner = NULL;              /* from now on only state_install writes the FPU area: */
+        thread->fpu_cpu = UINT32_MAX;              /* no CPU's registers are this thread's */
         thread->presence = THREAD_LEAVING;
         thread->went_to = kernel;
         group_made_moves_locked(thread, kernel);

@@ -15,7 +15,7 @@ bool oom_wait(uint32_t *tries, bool in_call);
 /* A call that begins again has in rax, above its number, how often it has begun again: so the count ends with the call,
  * however long that takes, moves with the thread, and outlives a signal's handler. Linux does not look at these bits.
  */
-#define OOM_NUMBER_BITS 48
+#define OOM_NUMBER_BITS 32
 
 static inline uint64_t oom_number(uint64_t rax)
 {

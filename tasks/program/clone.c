@@ -159,6 +159,8 @@ static int give_memory(struct group *group, uint64_t flags)
     error = group_pin_locked(host, host != own);
     if (error == 0)
         group->space = host->space;
+    else if (host == own && own->process != NULL && own->process->pruning)
+        thread_current()->doomed = 1; /* as it is about to be by exec: its program is not to see the error */
     spin_unlock(&host->lock);
     if (error == 0) {
         group_get(host);

@@ -109,7 +109,8 @@ void sched_after_switch(void)
 }
 
 /* Loads the user state of THREAD. The FPU registers may still hold it: if no other thread has used them since
- * (fpu_owner), and THREAD has not used those of another CPU meanwhile (fpu_cpu). */
+ * (fpu_owner), and THREAD has not used those of another CPU meanwhile (fpu_cpu). A shadow that has been refilled gives
+ * way before its state is loaded: no registers are its own then, so nothing is saved over that state. */
 static inline void restore_user(struct cpu *cpu, struct thread *thread)
 {
     if (thread->fpu == NULL) {
@@ -148,7 +149,7 @@ static inline void switch_to_locked(struct cpu_queue *queue, struct thread *next
     cpu->resched = false;
     cpu->thread = next;
     sched_take_user_time(cpu, previous);
-    if (previous->fpu != NULL && cpu->fpu_owner == previous)
+    if (previous->fpu != NULL && cpu->fpu_owner == previous && previous->fpu_cpu == cpu->index)
         fpu_save(previous->fpu);
     restore_user(cpu, next);
     context_switch(&previous->saved_stack, next->saved_stack);

@@ -15,7 +15,8 @@ __attribute__((noinline)) void silence_note(uint64_t now, uint64_t place)
     cpu->silence = (struct silence){.counts = counts,
                                     .place = place,
                                     .vector = frame != NULL ? frame->vector : 0,
-                                    .call = frame != NULL ? frame->error : 0};
+                                    .call = frame != NULL ? (uint64_t)(int32_t)frame->error
+                                                          : 0}; /* without tasks/oom's count */
 }
 
 void silence_clear(void)

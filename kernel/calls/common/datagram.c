@@ -119,7 +119,7 @@ int64_t datagram_rest(int64_t fd, struct spans *spans, const struct socket_resul
         datagram_drop(fd, first->draft);
     if (result != NULL)
         heap_free(result, size);
-    return error;
+    return error == -ENOMEM ? -ENOBUFS : error; /* the message is gone: the call must not begin again (tasks/oom) */
 }
 
 int64_t datagram_receive(int64_t fd, struct spans *spans, uint64_t total)

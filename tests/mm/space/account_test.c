@@ -69,3 +69,15 @@ TEST(account_kernels, "each kernel that hosts the space adds a part of its time,
     seen_account_fill(&account, 1 + 1000 * ACCOUNT_SAVED * HALF, HALF, 8);
     CHECK_EQ(account.left, 8 * (int64_t)MOST);
 }
+
+TEST(account_owes, "no more is owed than can be saved: what has taken long holds nothing back for longer")
+{
+    struct seen_account account = {0};
+
+    seen_account_fill(&account, 1, HALF, 1);
+    seen_account_pay(&account, 1000 * MOST);
+    seen_account_fill(&account, 1, HALF, 1);
+    CHECK_EQ(account.left, -(int64_t)MOST);
+    seen_account_fill(&account, 1 + ACCOUNT_SAVED * HALF, HALF, 1);
+    CHECK(seen_account_has(&account));
+}

@@ -278,8 +278,10 @@ static void end(pid_t child)
     int64_t since = tap_time();
     int left = 1;
 
-    kill(child, SIGKILL);
-    waitpid(child, NULL, 0);
+    if (child > 0) { /* it could be made: the kernel may have died of that */
+        kill(child, SIGKILL);
+        waitpid(child, NULL, 0);
+    }
     while (kettle_control("alloc=0") != 0 && errno == ENOMEM) /* or the kernels could refuse what follows */
         sched_yield();
     while (left > 0) {

@@ -306,6 +306,14 @@ static bool none_before(bool silent, uint64_t counted)
     return none;
 }
 
+static void dump(const char *what, uint32_t number, const struct watched *watched)
+{
+    if (watched->suspected)
+        log_event("wait kernel %u suspects %s %u: no beat for %lu ms, %u turns, no answer for %lu ms", instance.kernel,
+                  what, number, (unsigned long)(watched->silence / MS), watched->turns,
+                  (unsigned long)(watched->unanswered / MS));
+}
+
 static void look_at_first(uint64_t counted)
 {
     struct watched *first = &kernels[0];
@@ -320,6 +328,7 @@ static void look_at_first(uint64_t counted)
         ask(0);
     } else if (why != NULL) {
         first->watched = false;
+        dump("kernel", 0, first); /* as it is now: the wait dump comes when kernel 0 has had its say */
         lost_hook(0, why);
     }
 }
@@ -350,14 +359,6 @@ void alive_tick(uint64_t now)
     if (idle_looks_count)
         __atomic_fetch_add(&msg_board_own()[BOARD_BEATS], 1, __ATOMIC_RELEASE);
     look(counted);
-}
-
-static void dump(const char *what, uint32_t number, const struct watched *watched)
-{
-    if (watched->suspected)
-        log_event("wait kernel %u suspects %s %u: no beat for %lu ms, %u turns, no answer for %lu ms", instance.kernel,
-                  what, number, (unsigned long)(watched->silence / MS), watched->turns,
-                  (unsigned long)(watched->unanswered / MS));
 }
 
 void alive_dump(uint64_t now)

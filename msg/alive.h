@@ -34,8 +34,8 @@ uint64_t alive_due(uint64_t now);
 /* Called by the timer interrupt of every CPU. */
 void alive_tick(uint64_t now);
 /* For the wait dump, on the first CPU: writes to the log whom this kernel suspects at NOW (clock_now ns), and whether
- * it has not looked for longer than it should. The times are this watcher's own, since it suspects them. Any context.
- */
+ * it has not looked for longer than it should. The times are this watcher's own, since it suspects them. Who finds that
+ * kernel 0 is dead has written the same of it then. Any context. */
 void alive_dump(uint64_t now);
 /* Called by an NMI. True: the watcher has sent it, or the first CPU for it, to learn whether this CPU takes interrupts
  * at all. May send such NMIs itself. */

@@ -43,7 +43,7 @@ struct seen_draw {
 
 /* The home's look at the tallies of all kernels, a part at a time; zeros at first. */
 struct seen_search {
-    uint32_t age;    /* the period */
+    uint32_t age;    /* the period; a table with another one is not that of the search */
     uint32_t kernel; /* the next one */
     bool begun, first;
     bool reads;  /* the tallies, which have not been read in this period */

@@ -137,15 +137,17 @@ bool seen_draw_next(struct space *space, struct seen_search *search)
     if (!search->begun && space->seen != NULL)
         begin_locked(space->seen, search);
     search->begun = true;
-    if (space->seen == NULL)
-        search->kernel = count; /* all has been forgotten */
+    if (space->seen == NULL || space->seen->tally_age != search->age) { /* all has been forgotten */
+        search->kernel = count;
+        search->reads = search->found = false;
+    }
     for (uint32_t i = 0; i < DRAW_AT_ONCE && search->kernel < count; i++)
         consider_locked(space->seen, search->kernel++, search);
     if (search->kernel < count) {
         spin_unlock(&space->lock);
         return true;
     }
-    if (search->reads && space->seen != NULL)
+    if (search->reads)
         end_locked(space->seen, search);
     search->reads = false;
     search->found = search->found && !search->first; /* what was seen before the table was made is in none of them */

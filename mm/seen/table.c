@@ -134,6 +134,7 @@ static void forget(struct seen *seen)
     memset(seen->load, 0, sizeof(seen->load));
     memset(seen->last, 0, sizeof(seen->last));
     seen->count = seen->wanted = 0;
+    seen->tally_age = 0; /* the next tallies are the first ones */
     seen->forgotten = clock_now();
 }
 

@@ -29,7 +29,7 @@ struct seen {
     uint32_t load[NODES_MAX]; /* of each node: sixteenths of blocks with several users */
     uint32_t last[NODES_MAX]; /* of each node: blocks that it was the last to be seen using */
     struct seen_region *regions[SEEN_CHAINS];
-    uint32_t tally_age;                      /* the period of the tallies */
+    uint32_t tally_age;                      /* the period of the tallies; 0: they are the first ones */
     uint32_t draw_age;                       /* the period before which no threads are to move */
     bool draws;                              /* a kernel lately used what would be elsewhere without it */
     uint32_t refused;                        /* 1 + the period in which threads were to move in vain; 0: none were */

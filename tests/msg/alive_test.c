@@ -89,7 +89,7 @@ static void begin(const char *cmdline)
 {
     memset(boards, 0, sizeof(boards));
     memset(&page, 0, sizeof(page));
-    nmis = deaths = 0;
+    nmis = deaths = events = 0;
     now += 10 * T;
     instance.kernels = 4;
     instance.kernel = 0;
@@ -422,6 +422,7 @@ TEST(deputy,
     looks = look_while(0, 1, 1000);
     CHECK(deaths == 1 && dead == 0 && nmis >= 8 && asked == 0);
     CHECK(looks >= 16 && looks <= 19);
+    CHECK(events == 1 && strstr(last_event, "wait kernel 1 suspects kernel 0: no beat for ") != NULL);
     begin_on(1);
     looks = look_while(0, 0, 1000);
     CHECK(deaths == 1 && dead == 0 && nmis == 1);

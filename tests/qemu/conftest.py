@@ -83,11 +83,14 @@ def run_until(run, has_come, *arguments):
 
 
 def tap_problems(text: str) -> list[str]:
-    """What is wrong with TAP output: failed checks with the comments before them, a plan not kept, no checks at all."""
+    """What is wrong with TAP output: failed checks with the comments before them and what their processes waited for, a plan
+    not kept, no checks at all."""
     problems, comments, seen = [], [], 0
     plan = re.search(r"^1\.\.(\d+)\r?$", text, re.M)
     for line in text.splitlines():
-        if line.startswith("# "):
+        if line.startswith("# waits: ") and problems:
+            problems.append(line)  # a test that hangs says so first
+        elif line.startswith("# "):
             comments.append(line)
         elif re.match(r"(not )?ok \d+", line):
             seen += 1

@@ -23,6 +23,7 @@ static struct {
     pid_t process; /* this one, and none of its children */
     size_t number;
     const struct tap_test *test;
+    bool said; /* its line has been printed: the program is about to end */
 } here;
 
 /* Prints the line of a test; WRONG is what was wrong with it, or "". */
@@ -46,10 +47,14 @@ static void late_say(char wrong[TAP_TEXT])
 
 void tap_result_of_end(void)
 {
-    if (here.test != NULL && here.process == getpid())
-        result_say(here.number, here.test, tap_report->first[0] == '\0' ? "it ends the program" : tap_report->first);
+    if (here.test == NULL || here.process != getpid() || here.said)
+        return;
+    here.said = true;
+    result_say(here.number, here.test, tap_report->first[0] == '\0' ? "it ends the program" : tap_report->first);
 }
 
+/* What the test waits for is told behind its result, as the telling may hang as the test does. Who is late with that
+ * has no more time. */
 static void on_late(int signal)
 {
     char wrong[TAP_TEXT];
@@ -57,9 +62,12 @@ static void on_late(int signal)
     (void)signal;
     if (here.test == NULL || here.process != getpid())
         return;
-    late_say(wrong);
-    tap_say_waits();
-    result_say(here.number, here.test, wrong);
+    if (!here.said) {
+        here.said = true;
+        late_say(wrong);
+        result_say(here.number, here.test, wrong);
+        tap_say_waits();
+    }
     _exit(TAP_FAILED);
 }
 
@@ -109,8 +117,9 @@ static _Noreturn void become(const struct tap_test *test)
     _exit(atomic_load(&tap_report->failures) == 0 ? 0 : TAP_FAILED);
 }
 
-/* Waits for the test's process and puts what was wrong with its end into WRONG, which else stays empty. */
-static void supervise(pid_t child, char wrong[TAP_TEXT])
+/* Waits for the test's process and puts what was wrong with its end into WRONG, which else stays empty. False: it has
+ * not ended and is late. */
+static bool supervise(pid_t child, char wrong[TAP_TEXT])
 {
     static const struct timespec step = {0, 2000000};
     int64_t begin = tap_time();
@@ -120,11 +129,7 @@ static void supervise(pid_t child, char wrong[TAP_TEXT])
     while ((waited = waitpid(child, &status, WNOHANG)) == 0) {
         if (tap_time() - begin > TAP_LIMIT + program->extra) {
             late_say(wrong);
-            tap_say_waits();
-            if (kill(-child, SIGKILL) != 0)
-                kill(child, SIGKILL);
-            waitpid(child, &status, 0);
-            return;
+            return false;
         }
         nanosleep(&step, NULL);
     }
@@ -136,11 +141,22 @@ static void supervise(pid_t child, char wrong[TAP_TEXT])
         snprintf(wrong, TAP_TEXT, "%s", tap_report->first);
     else if (WEXITSTATUS(status) != 0)
         snprintf(wrong, TAP_TEXT, "the test exited with %d", WEXITSTATUS(status));
+    return true;
+}
+
+/* Tells what the test waits for, as it is now, and ends it. */
+static void end_late(pid_t child)
+{
+    tap_say_waits();
+    if (kill(-child, SIGKILL) != 0)
+        kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
 }
 
 static bool run_apart(size_t number, const struct tap_test *test)
 {
     char wrong[TAP_TEXT] = "";
+    bool ended = true;
     pid_t child = fork();
 
     if (child == 0)
@@ -148,12 +164,14 @@ static bool run_apart(size_t number, const struct tap_test *test)
     if (child == -1)
         snprintf(wrong, sizeof(wrong), "the test's process: %s", tap_error(errno));
     else
-        supervise(child, wrong);
+        ended = supervise(child, wrong);
     /* What a test that ended early has left in its group must not be heard in the next one. */
-    if (wrong[0] != '\0' && child > 0)
+    if (ended && wrong[0] != '\0' && child > 0)
         kill(-child, SIGKILL);
     tap_report_rest();
     result_say(number, test, wrong);
+    if (!ended)
+        end_late(child);
     return wrong[0] == '\0';
 }
 

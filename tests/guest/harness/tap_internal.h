@@ -30,14 +30,15 @@ void tap_report_rest(void);
 void tap_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Prints a comment line for each process of a Kettle and each of its threads: where it is and what it waits for. Once
- * in a test; takes at most ten seconds. */
+ * in a test. A child does so, for which the caller waits for at most ten seconds; but to fork takes the lock of the
+ * caller's address space, and has no limit if that hangs. So the result of a test is printed before. */
 void tap_say_waits(void);
 
 /* Sets the limit of the test that runs in this process, or of the one that comes, anew. False with errno set: there is
  * no timer. */
 bool tap_watch(void);
 
-/* The process that runs the tests of a program in itself is about to end in the midst of one: reports it. */
+/* The process that runs the tests of a program in itself is about to end in the midst of one: reports it, once. */
 void tap_result_of_end(void);
 
 #endif

@@ -132,6 +132,7 @@ void tap_say_waits(void)
 void tap_late(const char *file, int line, const char *condition, const char *what)
 {
     tap_broken(file, line, condition, "still waiting for %s", what);
+    tap_result_of_end(); /* before what may hang */
     tap_say_waits();
     tap_stop();
 }

@@ -524,12 +524,9 @@ TEST(seen_draws_threads, "a kernel whose threads use what others have on their n
     end();
 }
 
-TEST(seen_draws_many, "of 64 kernels on as many nodes any may be asked, although they are not gone through at once")
+/* 64 kernels on as many nodes. */
+static void begin_drawing_many(void)
 {
-    struct seen_search search = {0};
-    struct seen_draw draw;
-    uint32_t parts = 1;
-
     begin_drawing("kettle");
     instance.plan.node_count = instance.plan.kernel_count = 64;
     for (uint32_t kernel = 0; kernel < 64; kernel++) {
@@ -537,12 +534,27 @@ TEST(seen_draws_many, "of 64 kernels on as many nodes any may be asked, although
         for (uint32_t node = 0; node < 64; node++)
             instance.plan.distance[kernel][node] = node == kernel ? 10 : 20;
     }
+}
+
+/* A period in which the first and the last of them write the same. */
+static void write_from_both(void)
+{
+    for (uint32_t look = 0; look < 10; look++, now += LOOK) {
+        write_from(0, 64);
+        write_from(63, 64);
+    }
+}
+
+TEST(seen_draws_many, "of 64 kernels on as many nodes any may be asked, although they are not gone through at once")
+{
+    struct seen_search search = {0};
+    struct seen_draw draw;
+    uint32_t parts = 1;
+
+    begin_drawing_many();
     for (uint32_t round = 0; round < 2; round++) {
         search = (struct seen_search){0};
-        for (uint32_t look = 0; look < 10; look++, now += LOOK) {
-            write_from(0, 64);
-            write_from(63, 64);
-        }
+        write_from_both();
         for (parts = 1; seen_draw_next(&space, &search);)
             parts++;
     }
@@ -578,6 +590,29 @@ TEST(seen_draws_many, "of 64 kernels on as many nodes any may be asked, although
     now += 10 * LOOK;
     draw_next(&draw);
     CHECK(!seen_draws(&space));
+    end();
+}
+
+TEST(seen_draws_anew,
+     "a search ends whose table is made anew between two parts, and the new one's first tallies are not used")
+{
+    struct seen_search search = {0};
+    struct seen_draw draw;
+
+    begin_drawing_many();
+    write_from_both();
+    CHECK(!draw_next(&draw));
+    write_from_both();
+    CHECK(seen_draw_next(&space, &search));
+    seen_destroy(&space);
+    write_from(0, 64);
+    write_from(63, 64);
+    CHECK(!seen_draw_next(&space, &search));
+    CHECK(!search.found);
+    CHECK(!draw_next(&draw));
+    write_from_both();
+    CHECK(draw_next(&draw));
+    CHECK_EQ(draw.kernel, 63);
     end();
 }
 

@@ -150,10 +150,11 @@ BOOTS = [
     # what a fork and a wait cost does not depend on the number of children; shares of a CPU, which a busy host would distort
     counted("1-kernel", ["test-many-children costs 1600", "test-sched", "test-shares"]),
     counted("4-kernels", ["test-shares", "test-survive sizes"]),
-    # root has its answers within a second of that time, whatever a user takes all of; the whole memory is taken, page by page, which
-    # in the usual machine takes minutes of the host
+    # root has its answers in time, whatever a user takes all of; the whole memory is taken, page by page, which in the usual machine
+    # takes minutes of the host. All but locks leave it its second. Beside those it may have to wait for another kernel that the emulator
+    # leaves alone for up to 2.9 s of this time while kernel 0 executes, which differs from build to build (docs/limits.md)
     Boot("counted 4-kernels, 256M", (*MACHINES["4-kernels"], "--mem", "256M", "--icount", "0", "--seed", "1"),
-         ("test-survive within 1000 beside",)),
+         ("test-survive within 5000 beside",)),
     # kernels so small that root is refused objects, too, until the user's process has been killed
     Boot("counted 4-kernels, 128M", (*MACHINES["4-kernels"], "--mem", "128M", "--icount", "0", "--seed", "1"),
          ("test-survive large", "test-survive hog pages within 1000 beside")),

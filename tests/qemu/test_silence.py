@@ -8,6 +8,7 @@ import pytest
 
 LIMIT = 100_000
 EXACT = ("--icount", "0", "--seed", "1")
+TURNS = ("--turn", "100")  # where a whole turn of the other CPU may come in the midst of what a kernel does, and would count
 FAR = ["exit_far", "munmap_far", "protect_far", "discard_far", "fork_far", "kill_far", "stacks_far", "stop_far"]  # the last one stops a kernel
 NODES = ["draw_far", "group_far"]  # which look at all threads of a process; silencebench chooses numa= for them
 AREAS = ["areas_protect", "areas_advise"]  # which looks for accesses go through
@@ -17,7 +18,7 @@ MACHINES = {"1-kernel": (("--cpus", "1"), ["writev", "cut_file", "exit", "munmap
             "1-kernel-numa": (("--cpus", "1", "--append", "numa=nemo numaperiod=1"), AREAS, ("--cases", ",".join(AREAS))),
             "2-kernels": (("--cpus", "2", "--nodes", "2"), FAR, ("--cases", ",".join(FAR))),
             "2-kernels-numa": (("--cpus", "2", "--nodes", "2"), NODES, ("--cases", ",".join(NODES))),
-            "2-kernels-processes": (("--cpus", "2", "--nodes", "2"), ["stop_processes_far"], ("--cases", "stop_processes_far")),
+            "2-kernels-processes": (("--cpus", "2", "--nodes", "2", *TURNS), ["stop_processes_far"], ("--cases", "stop_processes_far")),
             "2-kernels-opens": (("--cpus", "2", "--nodes", "2"), ["stop_opens_far"], ("--cases", "stop_opens_far")),
             "2-kernels-file": (("--cpus", "2", "--nodes", "2"), ["stop_file_far"], ("--cases", "stop_file_far")),
             "2-kernels-death": (("--cpus", "2", "--nodes", "2"), ["death_far"], ("--cases", "death_far"))}

@@ -46,18 +46,35 @@ static inline struct thread *thread_of(struct sched_entity *share)
     return container_of(share, struct thread, share);
 }
 
+/* The queue of the CPU that THREAD belongs to. Its lock protects THREAD if THREAD still belongs there when it is
+ * held. */
+static inline struct cpu_queue *sched_queue_of(const struct thread *thread)
+{
+    return queue_of(__atomic_load_n(&thread->cpu, __ATOMIC_ACQUIRE));
+}
+
 /* Locks the queue of the CPU that THREAD belongs to. */
 static inline struct cpu_queue *sched_lock(const struct thread *thread)
 {
-    struct cpu_queue *queue = queue_of(thread->cpu);
+    struct cpu_queue *queue = sched_queue_of(thread);
 
     spin_lock(&queue->lock);
-    while (cpu_several && queue != queue_of(thread->cpu)) { /* the thread has moved to another CPU meanwhile */
+    while (cpu_several && queue != sched_queue_of(thread)) { /* the thread has moved to another CPU meanwhile */
         spin_unlock(&queue->lock);
-        queue = queue_of(thread->cpu);
+        queue = sched_queue_of(thread);
         spin_lock(&queue->lock);
     }
     return queue;
+}
+
+/* Puts THREAD, which is in no queue any more, in transit to the CPU with index TARGET. The caller holds the lock of the
+ * CPU that it belongs to. As soon as thread->cpu is stored, the holder of the other CPU's lock looks at the thread: by
+ * then it must not be blocked. */
+static inline void sched_carry_to(struct thread *thread, uint32_t target)
+{
+    thread->state = THREAD_READY;
+    thread->transit = true;
+    __atomic_store_n(&thread->cpu, target, __ATOMIC_RELEASE);
 }
 
 /* Charges THREAD, which runs on the queue's CPU, up to NOW. */

@@ -170,8 +170,7 @@ static struct thread *take(struct cpu_queue *from, uint32_t to, const uint64_t *
         run_queue_remove(&from->run, &thread->share);
         run_queue_reach(&from->run, &((struct thread *)cpus[from->index]->thread)->share);
         share_detach(&thread->share, &from->run);
-        thread->transit = true;
-        thread->cpu = to;
+        sched_carry_to(thread, to);
     }
     spin_unlock(&from->lock);
     return thread;

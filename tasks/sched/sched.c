@@ -175,10 +175,8 @@ static void leave_locked(struct cpu_queue *queue, struct thread *thread, uint64_
     queue->run.load -= thread->share.load;
     run_queue_reach(&queue->run, &thread->share);
     share_detach(&thread->share, &queue->run);
-    thread->state = THREAD_READY;
-    thread->transit = true;
     thread->account.use.preemptions++;
-    thread->cpu = place_wake(thread);
+    sched_carry_to(thread, place_wake(thread));
     queue->leaving = thread;
     queue->left = true;
     sched_switch_locked(queue, now);

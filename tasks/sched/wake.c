@@ -72,7 +72,7 @@ static inline struct cpu_queue *deliver(struct thread *thread, uint64_t credit, 
 
         if (target == queue->index)
             break;
-        thread->cpu = target;
+        sched_carry_to(thread, target);
         spin_unlock(&queue->lock);
         queue = queue_of(target);
         spin_lock(&queue->lock);
@@ -122,9 +122,7 @@ static inline __attribute__((always_inline)) uint32_t wake_unlock(struct cpu_que
     if (target == queue->index)
         return enqueue_unlock(queue, thread, FAIR_CREDIT);
     share_detach(&thread->share, &queue->run);
-    thread->state = THREAD_READY;
-    thread->transit = true;
-    thread->cpu = target;
+    sched_carry_to(thread, target);
     spin_unlock(&queue->lock);
     deliver(thread, FAIR_CREDIT, &notice);
     return notice;
@@ -202,9 +200,7 @@ void sched_start(struct thread *thread)
         set_share(thread);
     share_new(&thread->share);
     queue->woken += thread->group != NULL ? 1 : 0;
-    thread->state = THREAD_READY;
-    thread->transit = true;
-    thread->cpu = place_new(thread);
+    sched_carry_to(thread, place_new(thread));
     spin_unlock(&queue->lock);
     queue = deliver(thread, 0, &notice);
     load_publish(queue); /* of another CPU, too: who has sent the thread counts it from now on by the board */
@@ -248,8 +244,7 @@ void sched_affinity_changed(struct thread *thread)
         run_queue_remove(&queue->run, &thread->share);
         run_queue_reach(&queue->run, &sched_running_on(queue)->share);
         share_detach(&thread->share, &queue->run);
-        thread->transit = true;
-        thread->cpu = place_wake(thread);
+        sched_carry_to(thread, place_wake(thread));
         spin_unlock(&queue->lock);
         sched_deliver(thread, FAIR_CREDIT);
         return;
@@ -265,7 +260,7 @@ void sched_share_changed(struct thread *thread)
     uint32_t index = queue->index;
     uint64_t now;
 
-    if (thread->state == THREAD_BLOCKED || thread->transit) {
+    if (thread->state == THREAD_BLOCKED || thread->state == THREAD_DEAD || thread->transit) { /* in no run queue */
         set_share(thread);
         spin_unlock(&queue->lock);
         return;

@@ -423,32 +423,37 @@ static int forked(void *at)
     return strcmp(at, "forked") == 0 ? 0 : 3;
 }
 
-static void test_forked(void)
+/* The page at AT is written on every kernel, moved to node 0 while nobody else has it, and not when a child has it, too. */
+static void fork_everywhere(char *at)
 {
-    char *at;
-    int wanted = 0, status = -1;
-
-    if (move_skip_one_node() || (at = spread_memory_map(1, PRIVATE)) == NULL)
-        return;
     for (int k = 0; k < kernels_count(); k++) {
-        int left;
+        int wanted = 0, status = -1, left;
 
         kernels_go(k);
-        CHECK(mprotect(at, PAGE, READ_WRITE) == 0, "%s", strerror(errno));
         strcpy(at, "forked");
         CHECK(move_call(at, 1, &wanted, &status, MOVE) == 0 && status == 0, "kernel %d: %d", k, status);
         left = tap_fork(forked, at);
         CHECK(left == 0, "the child on kernel %d: %d", k, left);
-        CHECK(node_of(at) == 0, "kernel %d: %d", k, node_of(at));
+        CHECK(node_of(at) == 0 && strcmp(at, "forked") == 0, "kernel %d: %s on node %d", k, at, node_of(at));
     }
     kernels_go(0);
+}
+
+static void test_forked(void)
+{
+    char *at;
+
+    if (move_skip_one_node() || (at = spread_memory_map(1, PRIVATE)) == NULL)
+        return;
+    CHECK(mprotect(at, PAGE, READ_WRITE) == 0, "%s", strerror(errno));
+    fork_everywhere(at);
     munmap(at, PAGE);
 }
 
 /* A private copy of a file's page, which a child has, too, is like any other page that a child has. */
 static void test_forked_file(void)
 {
-    int wanted = 0, status = -1, fd = open("/tmp/moves", O_RDWR | O_CREAT | O_TRUNC, 0600);
+    int fd = open("/tmp/moves", O_RDWR | O_CREAT | O_TRUNC, 0600);
     char *at;
 
     if (move_skip_one_node() || !CHECK(fd >= 0 && pwrite(fd, "file", 5, 0) == 5, "%s", strerror(errno)))
@@ -456,18 +461,7 @@ static void test_forked_file(void)
     at = mmap(NULL, PAGE, READ_WRITE, MAP_PRIVATE, fd, 0);
     if (!CHECK(at != MAP_FAILED, "%s", strerror(errno)))
         return;
-    for (int k = 0; k < kernels_count(); k++) {
-        int left;
-
-        kernels_go(k);
-        strcpy(at, "forked");
-        wanted = 0;
-        CHECK(move_call(at, 1, &wanted, &status, MOVE) == 0 && status == 0, "kernel %d: %d", k, status);
-        left = tap_fork(forked, at);
-        CHECK(left == 0, "the child on kernel %d: %d", k, left);
-        CHECK(node_of(at) == 0 && strcmp(at, "forked") == 0, "kernel %d: %s on node %d", k, at, node_of(at));
-    }
-    kernels_go(0);
+    fork_everywhere(at);
     munmap(at, PAGE);
     close(fd);
     unlink("/tmp/moves");

@@ -19,6 +19,7 @@
 #include "mm/frame/reference.h"
 #include "msg/channel.h"
 #include "msg/request/call.h"
+#include "tests/stand_in/messages.h"
 #include "tests/test.h"
 
 #define FILES 0u /* the file's kernel */
@@ -182,27 +183,6 @@ void file_page_keep(const struct msg *m, const struct msg_file_page *ask)
     (void)m;
     (void)ask;
     CHECK(false);
-}
-
-void msg_reply(const struct msg_ticket *ticket, const void *data, uint32_t length)
-{
-    (void)ticket;
-    (void)data;
-    (void)length;
-}
-
-void msg_reply_error(const struct msg_ticket *ticket, int error)
-{
-    (void)ticket;
-    (void)error;
-}
-
-void msg_register(enum msg_type type, msg_handler handler, uint32_t size, uint32_t reply_size)
-{
-    (void)type;
-    (void)handler;
-    (void)size;
-    (void)reply_size;
 }
 
 void file_move_init(void)

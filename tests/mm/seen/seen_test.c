@@ -10,6 +10,7 @@
 #include "mm/seen/hint.h"
 #include "msg/channel.h"
 #include "msg/request/call.h"
+#include "tests/stand_in/messages.h"
 
 #define LOOK (seen_half_ns / 10) /* the shortest period */
 #define FOLLOWS(policy) ((uint16_t)(POLICY_BALANCING | (seen_policy_find(policy) + 1) << POLICY_FOLLOW_SHIFT))
@@ -32,21 +33,6 @@ struct space *space_get(uint64_t id)
 void space_put(struct space *of)
 {
     (void)of;
-}
-
-void msg_register(enum msg_type type, msg_handler handler, uint32_t size, uint32_t reply_size)
-{
-    (void)type, (void)handler, (void)size, (void)reply_size;
-}
-
-void msg_reply(const struct msg_ticket *ticket, const void *data, uint32_t length)
-{
-    (void)ticket, (void)data, (void)length;
-}
-
-void msg_reply_error(const struct msg_ticket *ticket, int error)
-{
-    (void)ticket, (void)error;
 }
 
 int msg_call(uint32_t kernel, enum msg_type type, const void *data, uint32_t length, void *reply, uint32_t room,

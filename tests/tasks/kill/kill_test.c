@@ -10,6 +10,8 @@
 #include "tasks/remote/work.h"
 #include "tasks/sched/sched.h"
 #include "tasks/thread/walk.h"
+#include "tests/stand_in/groups.h"
+#include "tests/stand_in/messages.h"
 #include "tests/stand_in/panic.h"
 #include "tests/test.h"
 
@@ -69,45 +71,9 @@ void exit_run(struct work *work)
     (void)work;
 }
 
-void work_submit(struct work *work)
-{
-    (void)work;
-}
-
-struct group *group_find(uint32_t id)
-{
-    (void)id;
-    return NULL;
-}
-
-void group_get(struct group *of)
-{
-    (void)of;
-}
-
-void group_put(struct group *of)
-{
-    (void)of;
-}
-
 void log_line(const char *format, ...)
 {
     (void)format;
-}
-
-void msg_register(enum msg_type type, msg_handler handler, uint32_t size, uint32_t reply_size)
-{
-    (void)type;
-    (void)handler;
-    (void)size;
-    (void)reply_size;
-}
-
-void msg_reply(const struct msg_ticket *ticket, const void *data, uint32_t length)
-{
-    (void)ticket;
-    (void)data;
-    (void)length;
 }
 
 bool msg_peer_reachable(uint32_t kernel)

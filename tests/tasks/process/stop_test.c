@@ -9,7 +9,9 @@
 #include "tasks/remote/work.h"
 #include "tasks/sched/due.h"
 #include "tasks/sched/waitq.h"
+#include "tests/stand_in/groups.h"
 #include "tests/stand_in/heap.h"
+#include "tests/stand_in/messages.h"
 #include "tests/stand_in/panic.h"
 #include "tests/test.h"
 
@@ -44,22 +46,6 @@ void thread_set_due(struct thread *who, uint32_t flag)
     who->due |= flag;
 }
 
-struct group *group_find(uint32_t id)
-{
-    (void)id;
-    return NULL;
-}
-
-void group_get(struct group *who)
-{
-    (void)who;
-}
-
-void group_put(struct group *who)
-{
-    (void)who;
-}
-
 void *heap_alloc_sure(size_t size)
 {
     return heap_alloc(size);
@@ -82,32 +68,6 @@ int64_t process_call_surely(const struct msg_process_call *call, struct msg_proc
     (void)call;
     (void)result;
     return 0;
-}
-
-void work_submit(struct work *work)
-{
-    (void)work;
-}
-
-void msg_register(enum msg_type type, msg_handler handler, uint32_t size, uint32_t reply_size)
-{
-    (void)type;
-    (void)handler;
-    (void)size;
-    (void)reply_size;
-}
-
-void msg_reply(const struct msg_ticket *ticket, const void *data, uint32_t length)
-{
-    (void)ticket;
-    (void)data;
-    (void)length;
-}
-
-void msg_reply_error(const struct msg_ticket *ticket, int error)
-{
-    (void)ticket;
-    (void)error;
 }
 
 void msg_keep(const struct msg *m, struct msg_kept *kept, void (*cancelled)(struct msg_kept *kept))

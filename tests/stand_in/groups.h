@@ -1,5 +1,5 @@
-/* Groups for host tests of code that holds one that the test has made: none is found by its name, nothing frees one, and
- * no worker runs. Included once. */
+/* Groups for host tests of code that holds one that the test has made: none is found by its name, nothing frees one,
+ * and no worker runs. Included once. */
 #ifndef TESTS_STAND_IN_GROUPS_H
 #define TESTS_STAND_IN_GROUPS_H
 

@@ -1,4 +1,5 @@
-/* The page cannot be written until then: the handler of the fault is the other CPU. See the header. */
+/* The page cannot be written until then: the handler of the fault is the other CPU, and that of the trap flag after
+ * each instruction. See the header. */
 #include "tests/stand_in/overtake.h"
 
 #include <signal.h>
@@ -8,6 +9,7 @@
 #include <sys/mman.h>
 
 #define PAGE 4096ul
+#define TRAP_FLAG 0x100ul /* a trap after each instruction */
 
 static void *waited_for; /* the page; NULL: none */
 static void (*other)(void *);
@@ -49,4 +51,31 @@ void overtake_at(void *page, void (*function)(void *), void *context)
         perror("# no race");
         exit(1);
     }
+}
+
+static void (*look_on)(void);
+static volatile uint64_t steps;
+
+static void step(int number)
+{
+    (void)number;
+    steps++;
+    look_on();
+}
+
+uint64_t overtake_everywhere(void (*run)(void *), void *context, void (*look)(void))
+{
+    struct sigaction action = {.sa_handler = step};
+
+    look_on = look;
+    steps = 0;
+    if (sigaction(SIGTRAP, &action, NULL) != 0) {
+        perror("# no race");
+        exit(1);
+    }
+    __builtin_ia32_writeeflags_u64(__builtin_ia32_readeflags_u64() | TRAP_FLAG);
+    run(context);
+    __builtin_ia32_writeeflags_u64(__builtin_ia32_readeflags_u64() & ~TRAP_FLAG);
+    signal(SIGTRAP, SIG_DFL);
+    return steps;
 }

@@ -1,5 +1,6 @@
 /* The kernel's header of this path for host tests: the time stamp counter is the test's, the calling CPU is test_cpu
- * where a test has that, and there is no gauge of silence: one lasts since the counter was 0. */
+ * where a test has that, and there is no gauge of silence: one lasts since the counter was 0. Registers of the model
+ * are written nowhere. */
 #ifndef TESTS_STAND_IN_INSTRUCTIONS_H
 #define TESTS_STAND_IN_INSTRUCTIONS_H
 
@@ -7,11 +8,13 @@
 #define gs_read gs_read_hardware
 #define gs_write gs_write_hardware
 #define gs_exceeds gs_exceeds_hardware
+#define wrmsr wrmsr_hardware
 #include_next "kernel/arch/x86_64/base/instructions.h"
 #undef rdtsc_unordered
 #undef gs_read
 #undef gs_write
 #undef gs_exceeds
+#undef wrmsr
 
 uint64_t rdtsc_unordered(void);
 extern struct cpu *test_cpu __attribute__((weak));
@@ -34,6 +37,12 @@ static inline bool gs_exceeds(uint64_t value, size_t since, size_t most)
     (void)since;
     (void)most;
     return false;
+}
+
+static inline void wrmsr(uint32_t msr, uint64_t value)
+{
+    (void)msr;
+    (void)value;
 }
 
 #endif

@@ -4,14 +4,19 @@
  *
  * An atomic step is a critical section of group->lock, or a handler. One FIFO channel per ordered pair of kernels.
  *
+ * The threads at home are doomed one after the other (group_each_thread goes in slices): between two of them L runs on,
+ * wants an exec of its own, makes a thread, or ends the group.
+ *
  * Checked: behind exec X is the only thread, on one kernel; behind the end there is none; no other kernel has threads or
  * memory of the group left; the end runs once; KILL and FREE reach kernels that know the group; what a thread of the
- * old program said does not end the new one, nor exec; nobody waits for ever (an invalid end state).
+ * old program said does not end the new one, nor exec; a thread that is refused because of exec does not go on in its
+ * program; nobody waits for ever (an invalid end state).
  *
  * Seeded bugs: 1 a thread is put into a group that is pruned; 2 a kernel may join one; 3 a kill that comes while exec prunes is
  * forgotten; 4 a kill while exec prunes starts the end at once; 5 KILL is answered while threads are
  * left; 6 the end of the group is sent and not waited for; 7 exec leaves the members as they were; 8 a doomed
- * thread's exit_group ends the group. */
+ * thread's exit_group ends the group; 9 the group counts as pruned only when all threads have been doomed; 10 a second exec is
+ * refused, and its thread not doomed at once. */
 #ifndef BUG
 #define BUG 0
 #endif
@@ -144,19 +149,31 @@ proctype execs(byte id)
 
     if
     :: atomic {
-        exiting || pruning || doomed[id] -> /* dies as soon as it is to: the one that prunes dooms it */
-            n = 0
+        exiting || pruning || doomed[id] -> /* refused: who the walk has not met is doomed here */
+            if
+            :: pruning && BUG != 10 -> doomed[id] = true
+            :: else
+            fi;
+            assert(exiting || doomed[id])
        }
        atomic { exiting || doomed[id] -> count_down(id) }
     :: atomic {
         !exiting && !pruning && !doomed[id] ->
-            pruning = true;
+            pruning = (BUG != 9);
             quiet_count = 1;
-            quiet = (count == 1);
-            doomed[X] = here[X] && id != X;
-            doomed[L] = here[L] && id != L;
-            doomed[MADE] = here[MADE];
-            doomed[ARRIVED] = here[ARRIVED]
+            quiet = (count == 1)
+       }
+       do
+       :: atomic {
+            n < 4 ->
+                doomed[n] = doomed[n] || (here[n] && n != id);
+                n++
+          }
+       :: n == 4 -> break
+       od;
+       atomic {
+            n = 0;
+            pruning = true
        }
        two_rounds(n);
        atomic {
@@ -193,6 +210,14 @@ end_alone:
             fi
           }
        fi;
+       atomic { exiting || doomed[id] -> count_down(id) }
+    :: id == L -> /* exit_group */
+       atomic {
+            if
+            :: !pruning || BUG == 8 -> begin_end()
+            :: else
+            fi
+       }
        atomic { exiting || doomed[id] -> count_down(id) }
     fi
 }

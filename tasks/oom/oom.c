@@ -362,7 +362,7 @@ bool oom_settle(void)
 
 void oom_init(void)
 {
-    heap_set_refused(note_refused);
+    frame_set_refused(note_refused);
     remote_lacks = note_lacks;
     REMOTE_SERVE(OOM_LARGEST, serve_largest, NULL, struct msg_oom_look, struct msg_oom_largest);
 }

@@ -288,6 +288,14 @@ void hog_names_end(void)
     MUST(rmdir(DIRECTORY));
 }
 
+const char *hog_refused = "";
+
+static bool refused(const char *call)
+{
+    hog_refused = call;
+    return false;
+}
+
 bool hog_root_works(void)
 {
     char byte = 0;
@@ -296,8 +304,12 @@ bool hog_root_works(void)
     pid_t child;
 
     errno = 0;
-    if (mkdir("/tmp/hog-root", 0700) != 0 || rmdir("/tmp/hog-root") != 0 || pipe(ends) != 0)
-        return false;
+    if (mkdir("/tmp/hog-root", 0700) != 0)
+        return refused("mkdir");
+    if (rmdir("/tmp/hog-root") != 0)
+        return refused("rmdir");
+    if (pipe(ends) != 0)
+        return refused("pipe");
     child = fork();
     if (child == 0)
         _exit(write(ends[1], "x", 1) == 1 ? 0 : errno);
@@ -309,7 +321,7 @@ bool hog_root_works(void)
     close(ends[0]);
     if (status != 0)
         tap_note("root's child %d ends with %x", child, (unsigned)status);
-    return child > 0 && status == 0 && byte == 'x';
+    return (child > 0 && status == 0 && byte == 'x') || refused(child > 0 ? "its child" : "fork");
 }
 
 long hog_free_pages(void)

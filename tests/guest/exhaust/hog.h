@@ -42,6 +42,8 @@ void hog_names_end(void);
 /* True when a process of root's can do what a shell does: make a directory and a pipe, fork a child, read what it
  * writes, wait for it. */
 bool hog_root_works(void);
+/* Which of these was refused last. */
+extern const char *hog_refused;
 
 /* Pages of the machine that are free. */
 long hog_free_pages(void);

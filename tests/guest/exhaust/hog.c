@@ -324,6 +324,44 @@ bool hog_root_works(void)
     return (child > 0 && status == 0 && byte == 'x') || refused(child > 0 ? "its child" : "fork");
 }
 
+#define AGAIN 1000000000l /* ns after which all are killed once more */
+
+static void kill_user(bool may_fail)
+{
+    pid_t child = fork();
+    int status;
+
+    if (child == 0) {
+        hog_become_user();
+        kill(-1, SIGKILL);
+        _exit(0);
+    }
+    if (child < 0 && may_fail) /* hog_end_user asks again */
+        return;
+    CHECK(child > 0 && waitpid(child, &status, 0) == child, "%s", tap_error(errno));
+}
+
+/* One time is not enough, because kill(-1) may miss a process that is being forked. */
+bool hog_end_user(bool may_fail)
+{
+    int64_t until = tap_time() + TAP_PATIENCE;
+
+    while (tap_time() < until) {
+        int64_t again = tap_time() + AGAIN;
+
+        kill_user(may_fail);
+        while (tap_time() < again) {
+            pid_t ended = waitpid(-1, NULL, WNOHANG);
+
+            if (ended < 0)
+                return true;
+            if (ended == 0)
+                usleep(1000);
+        }
+    }
+    return false;
+}
+
 long hog_free_pages(void)
 {
     struct sysinfo info = {0};

@@ -103,8 +103,12 @@ static int64_t prepare(uint32_t successor)
 
 static void commit(uint32_t successor)
 {
-    if (handover_commit(successor) != 0 || evacuate_entries(successor, false) != 0)
-        panic("kernel: what was prepared for kernel %u is not there", successor);
+    int error = handover_commit(successor);
+
+    if (error == 0)
+        error = evacuate_entries(successor, false);
+    if (error != 0)
+        panic("kernel: what was prepared for kernel %u is not there (error %d)", successor, error);
 }
 
 static int64_t switch_over(uint32_t from, uint32_t to)

@@ -3,6 +3,7 @@
 #include "kernel/abi/errno.h"
 #include "kernel/instance/window.h"
 #include "kernel/lib/list.h"
+#include "kernel/lib/log.h"
 #include "kernel/lib/string.h"
 #include "mm/area/backing.h"
 #include "mm/evacuate/evacuate.h"
@@ -272,11 +273,35 @@ void evacuate_drop_staged(bool undo)
 
 /* --- entries --- */
 
-static int make_room(struct space *space, const struct moved_entry *entries, uint32_t count)
+/* Whether take_one can take MOVED where ENTRY is now, in a space that has AREAS by then. A change that ran out of
+ * memory may have left what cannot be moved: an entry here without an area at the home, or another frame there. */
+static bool can_take(const struct area_list *areas, uint64_t entry, const struct moved_entry *moved)
+{
+    uint64_t frame = moved->entry & PAGING_FRAME;
+    bool held = (moved->entry & ~entry & PAGING_SOFT_OWNING) == 0;
+
+    if (area_find(areas, moved->page) == NULL)
+        return false;
+    if (entry != 0 && (entry & PAGING_FRAME) != frame && !replica_is(entry))
+        return false;
+    return held || frame_owner(frame) != instance.kernel || abroad_count(frame) != 0;
+}
+
+/* Makes room for ENTRIES. -EBUSY: one of them cannot be taken. */
+static int make_room(struct space *space, const struct area_list *areas, const struct moved_entry *entries,
+                     uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        if (paging_entry(&space->tables, entries[i].page, true) == NULL)
+        const uint64_t *entry = paging_entry(&space->tables, entries[i].page, true);
+
+        if (entry == NULL)
             return -ENOMEM;
+        if (!can_take(areas, *entry, &entries[i])) {
+            log_line("kernel: no stop: process %u has the page at %lx elsewhere as %lx, and here as %lx",
+                     (uint32_t)space->id, (unsigned long)entries[i].page, (unsigned long)entries[i].entry,
+                     (unsigned long)*entry);
+            return -EBUSY;
+        }
     }
     return 0;
 }
@@ -321,7 +346,8 @@ static void handle_entries(const struct msg *m)
     }
     spin_lock(&space->lock);
     if (message->prepare != 0)
-        error = make_room(space, entries, message->count);
+        error = make_room(space, staged != NULL && staged->facts.complete != 0 ? &staged->areas : &space->areas,
+                          entries, message->count);
     for (uint32_t i = 0; i < message->count && error == 0 && message->prepare == 0; i++)
         error = take_one(space, &entries[i]);
     spin_unlock(&space->lock);

@@ -19,6 +19,7 @@ static uint64_t objects_leave = OBJECTS_LEAVE(RESERVE_LEAST); /* [i] the same: f
 static uint64_t lent;                                         /* [a] */
 static bool (*give_up)(void);                                 /* [i] after start */
 static bool (*privileged)(void);                              /* [i] after start */
+static void (*refused)(void);                                 /* [i] after start */
 
 int frame_add_range(uint64_t base, uint64_t size, uint64_t delta, uint32_t node)
 {
@@ -139,11 +140,6 @@ uint16_t *frame_note(uint64_t frame)
     return &range_frame(range, frame)->note;
 }
 
-uint64_t frame_alloc_zeroed(void)
-{
-    return is_low(1) ? 0 : alloc_single(UINT64_MAX, true);
-}
-
 void frame_set_give_up(bool (*function)(void))
 {
     give_up = function;
@@ -174,6 +170,26 @@ bool frame_is_lacking(uint32_t order)
     if (order <= FRAME_ORDER_COSTLY && is_low(1))
         return true;
     return order <= FRAME_ORDER_ROOT && frame_is_short() && privileged != NULL && privileged();
+}
+
+void frame_set_refused(void (*function)(void))
+{
+    refused = function;
+}
+
+void frame_refused(uint32_t order)
+{
+    if (refused != NULL && frame_is_lacking(order))
+        refused();
+}
+
+uint64_t frame_alloc_zeroed(void)
+{
+    uint64_t frame = is_left(objects_leave) ? alloc_single(UINT64_MAX, true) : 0;
+
+    if (__builtin_expect(frame == 0, 0))
+        frame_refused(0);
+    return frame;
 }
 
 bool frame_is_ample(void)
@@ -238,7 +254,7 @@ uint64_t frame_alloc_run(uint64_t set, uint32_t most, uint32_t *count)
 
 uint64_t frame_alloc_table(void)
 {
-    return !refuse(__builtin_return_address(0)) && is_left(objects_leave) ? alloc_single(UINT64_MAX, true) : 0;
+    return refuse(__builtin_return_address(0)) ? 0 : frame_alloc_zeroed();
 }
 
 /* The range of FRAME, which must be a block of ORDER without references. */

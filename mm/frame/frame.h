@@ -45,9 +45,16 @@ bool frame_is_short(void);
  * reserve, and it is no larger than FRAME_ORDER_ROOT. A user is refused above that mark only what is too large for the
  * last blocks. */
 bool frame_is_lacking(uint32_t order);
+/* Sets the function that hears of a kernel object that was refused, when that is worth a process (frame_is_lacking). It
+ * must neither wait nor allocate. Called once, at the start. */
+void frame_set_refused(void (*function)(void));
+/* Says that a kernel object which needed a block of ORDER has been refused. The functions below that return a zeroed
+ * frame for an object do this themselves, and so does the heap; who calls frame_alloc for one does. Any context. */
+void frame_refused(uint32_t order);
 /* True when there is memory for what can be done without: four times the reserve is free. */
 bool frame_is_ample(void);
-/* One frame filled with zeros, or 0; as frame_alloc. */
+/* One frame filled with zeros, for a kernel object, or 0, when only what frame_alloc leaves is left. Calls the
+ * shrinker. */
 uint64_t frame_alloc_zeroed(void);
 /* frame_alloc_page allocates a frame for a page of a program, zeroed or not; frame_alloc_table allocates a zeroed frame
  * for the page tables of programs. They call the shrinker, and return 0 when only the reserve, or three quarters of it,

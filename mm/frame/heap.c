@@ -47,7 +47,6 @@ static struct class classes[CLASSES];   /* [k] lock */
 static struct heap_stats counts;        /* [k] lock; the counts of large objects: [a] */
 static struct free_page *kept_pages[2]; /* [k] lock: single frames, pairs of frames */
 static uint32_t kept_count[2];          /* [k] lock */
-static void (*refused)(void);           /* [i] after start */
 
 /* The shift of the smallest power of two that is not less than SIZE, which is not 0. */
 static inline uint32_t shift_of(size_t size)
@@ -257,14 +256,9 @@ static inline void *take_or_make_room(size_t size, bool sure)
 
     while (object == NULL && order_of(size) <= FRAME_ORDER_MAX && frame_make_room())
         object = take(size, sure);
-    if (object == NULL && refused != NULL && frame_is_lacking(order_of(size)))
-        refused();
+    if (object == NULL)
+        frame_refused(order_of(size));
     return object;
-}
-
-void heap_set_refused(void (*function)(void))
-{
-    refused = function;
 }
 
 void *heap_alloc_unset(size_t size)

@@ -11,9 +11,6 @@
 void *heap_alloc(size_t size);
 /* The same without zeroing, for objects that the caller fills completely. */
 void *heap_alloc_unset(size_t size);
-/* From now on FUNCTION is called, under the locks of the caller, when an object is refused because only the reserve is
- * left (frame_is_lacking). It must neither wait nor allocate. Called once, at the start. */
-void heap_set_refused(void (*function)(void));
 /* As heap_alloc, and may take the reserve: for the few objects without which a request that nobody can refuse, such as
  * an end, a wakeup or a notice, could not be passed on. They must be freed soon, and programs must not be able to have
  * many of them at a time. */

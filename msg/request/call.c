@@ -267,6 +267,21 @@ static void call_own(struct waiting_call *call, enum msg_type type, const void *
     msg_rows[type].handler(&m);
 }
 
+void (*msg_lacks)(uint32_t kernel);
+
+static __attribute__((noinline)) void note_lacks(uint32_t kernel)
+{
+    if (msg_lacks != NULL && kernel != instance.kernel)
+        msg_lacks(kernel);
+}
+
+static inline int result_of(const struct waiting_call *call, uint32_t kernel)
+{
+    if (__builtin_expect(call->result == -ENOMEM, 0))
+        note_lacks(kernel);
+    return call->result;
+}
+
 int msg_call(uint32_t kernel, enum msg_type type, const void *data, uint32_t length, void *reply, uint32_t room,
              const char *why, uint64_t key)
 {
@@ -278,7 +293,7 @@ int msg_call(uint32_t kernel, enum msg_type type, const void *data, uint32_t len
     reason = (struct wait_reason){.what = why, .kernel = (int32_t)kernel, .key = key};
     call_start(&call, kernel, type, data, length, false);
     msg_wait(&call.done, &reason);
-    return call.result;
+    return result_of(&call, kernel);
 }
 
 int msg_call_within(const struct msg_policy *policy, uint32_t kernel, enum msg_type type, const void *data,
@@ -298,11 +313,11 @@ int msg_call_within(const struct msg_policy *policy, uint32_t kernel, enum msg_t
     if (policy->timeout == 0)
         idle_poll_answer(&call.done, (int32_t)kernel);
     if (call.done.done && !cpu_several) /* as msg_wait_until */
-        return call.result;
+        return result_of(&call, kernel);
     if (completion_wait_until(&call.done, &reason, policy->end, deadline) ||
         (policy->recalls ? recall(&call) : !abandon(&call))) {
         completion_wait(&call.done, &reason);
-        return call.result;
+        return result_of(&call, kernel);
     }
     if (wait_ops.ended(policy->end)) {
         msg_stats.cancelled++;

@@ -61,6 +61,9 @@ int msg_call(uint32_t kernel, enum msg_type type, const void *data, uint32_t len
  * answer. KERNEL may be this one: then the task runs the handler. */
 int msg_call_within(const struct msg_policy *policy, uint32_t kernel, enum msg_type type, const void *data,
                     uint32_t length, void *reply, uint32_t room, const char *why, uint64_t key);
+/* One of these was answered with -ENOMEM by another kernel, KERNEL, or this one had no memory to ask it. Called in the
+ * asking task; must not wait. Set by tasks/oom at the start; NULL: nobody wants to know. */
+extern void (*msg_lacks)(uint32_t kernel);
 
 /* Sends a request to every kernel of SET and waits for all answers. EACH is called once per kernel in the context of a
  * handler (it must not wait; calls do not overlap), with LENGTH or a negative errno. EACH may be NULL: the answers are

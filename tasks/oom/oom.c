@@ -273,7 +273,7 @@ static void mark_call(void)
         __atomic_fetch_or(&thread->due, THREAD_DUE_MEMORY, __ATOMIC_SEQ_CST);
 }
 
-/* remote_lacks: KERNEL says ENOMEM also where a limit has been reached; its board tells whether it lacks memory. */
+/* msg_lacks: KERNEL says ENOMEM also where a limit has been reached; its board tells whether it lacks memory. */
 static void note_lacks(uint32_t kernel)
 {
     const volatile uint64_t *board = msg_board_of(kernel);
@@ -362,7 +362,7 @@ bool oom_settle(void)
 
 void oom_init(void)
 {
-    heap_set_refused(note_refused);
-    remote_lacks = note_lacks;
+    frame_set_refused(note_refused);
+    msg_lacks = note_lacks;
     REMOTE_SERVE(OOM_LARGEST, serve_largest, NULL, struct msg_oom_look, struct msg_oom_largest);
 }

@@ -417,12 +417,8 @@ static bool pause(const struct remote_how *how, uint32_t kernel)
     return !wait_ops.ended(how->end);
 }
 
-void (*remote_lacks)(uint32_t kernel);
-
 int remote_lost(uint32_t kernel, enum msg_type type, int error)
 {
-    if (error == -ENOMEM && remote_lacks != NULL)
-        remote_lacks(kernel);
     if (error == -EHOSTDOWN || ((error == -EAGAIN || error == -EINVAL) && !msg_peer_reachable(kernel)))
         return -(int)msg_kinds[type].lost;
     return error;

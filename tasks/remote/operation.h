@@ -111,10 +111,6 @@ struct remote_how {
     bool recalls;      /* the answer transfers something: see remote_call */
 };
 
-/* KERNEL has answered that it has no memory, or this one had none to ask it. Called in the asking task. Set by
- * tasks/oom; NULL: nobody wants to know. */
-extern void (*remote_lacks)(uint32_t kernel);
-
 /* Returns the caller's result when another kernel, KERNEL, has answered ERROR or could not be asked. */
 int remote_lost(uint32_t kernel, enum msg_type type, int error);
 

@@ -26,6 +26,8 @@ static bool map_locked(uint64_t stack)
         uint64_t *entry = paging_entry(&window_tables, at, true);
         uint64_t frame = entry != NULL && *entry == 0 ? frame_alloc(0) : 0;
 
+        if (entry != NULL && *entry == 0 && frame == 0)
+            frame_refused(0);
         if (entry == NULL || (*entry == 0 && frame == 0))
             return false;
         if (*entry == 0)

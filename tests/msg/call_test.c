@@ -50,6 +50,31 @@ ALONE(call_error, "an errno of the peer from -4095 to -1 is the call's result, o
     }
 }
 
+static uint32_t lacking;
+
+static void note_lacking(uint32_t kernel)
+{
+    CHECK_EQ(kernel, PEER);
+    lacking++;
+}
+
+ALONE(call_lacks, "who decides about memory hears of each call that is answered with ENOMEM, and of no other")
+{
+    struct msg_policy policy = {.end = WAIT_FIRM};
+
+    begin(3, 1, "");
+    msg_lacks = note_lacking;
+    peers_waiting = fail_with;
+    peer_error = -ENOMEM;
+    CHECK_EQ(call(MSG_ASK, words, 48, NULL, 0), -ENOMEM);
+    CHECK_EQ(lacking, 1);
+    CHECK_EQ(msg_call_within(&policy, PEER, MSG_ASK, words, 48, NULL, 0, "test", 0), -ENOMEM);
+    CHECK_EQ(lacking, 2);
+    peer_error = -ENOENT;
+    CHECK_EQ(call(MSG_ASK, words, 48, NULL, 0), -ENOENT);
+    CHECK_EQ(lacking, 2);
+}
+
 ALONE(call_room, "an answer longer than the room for it is -EMSGSIZE, and nothing is written")
 {
     uint8_t reply[16] = {0};

@@ -85,7 +85,7 @@ SPACES = ["test-memory", "test-threads", "test-fork-memory", "test-migrate", "te
 
 
 # What the longest take, and others about 1, in seconds on two idle CPUs: so that the longest boots begin first.
-SECONDS = {"test-death": 30, "test-fuzz-calls": 20, "test-machine": 12, "test-move": 6, "test-quota": 4, "test-survive": 15, "test-stop": 7,
+SECONDS = {"test-death": 30, "test-fuzz-calls": 20, "test-machine": 12, "test-move": 6, "test-quota": 4, "test-refused-programs": 30, "test-survive": 15, "test-stop": 7,
            "test-moved": 6, "test-signals": 5, "test-futex": 5, "test-audit": 4, "test-fork-memory": 3, "stress-tasks": 3}
 
 
@@ -199,6 +199,8 @@ BOOTS = [
     boot("4-kernels", [f"test-retrieve seed={SEED} batches=1 pages=50"], "lock=lamport"),
     *fuzz_boots(),
     boot("2-kernels", ["test-refused"], label="refused"),
+    # programs of all rooms, which get to allocations that random calls do not reach
+    boot("4-kernels", ["test-refused-programs", *AUDIT], label="refused"),
     boot("4-kernels", ["test-survive hints stops copies readers", "test-survive hog locks beside", "test-survive hog terminals beside"],
          label="survive"),
     boot("4-kernels", ["test-prefetch 0"], "prefetch=0"),

@@ -288,6 +288,14 @@ void hog_names_end(void)
     MUST(rmdir(DIRECTORY));
 }
 
+const char *hog_refused = "";
+
+static bool refused(const char *call)
+{
+    hog_refused = call;
+    return false;
+}
+
 bool hog_root_works(void)
 {
     char byte = 0;
@@ -296,8 +304,12 @@ bool hog_root_works(void)
     pid_t child;
 
     errno = 0;
-    if (mkdir("/tmp/hog-root", 0700) != 0 || rmdir("/tmp/hog-root") != 0 || pipe(ends) != 0)
-        return false;
+    if (mkdir("/tmp/hog-root", 0700) != 0)
+        return refused("mkdir");
+    if (rmdir("/tmp/hog-root") != 0)
+        return refused("rmdir");
+    if (pipe(ends) != 0)
+        return refused("pipe");
     child = fork();
     if (child == 0)
         _exit(write(ends[1], "x", 1) == 1 ? 0 : errno);
@@ -309,7 +321,45 @@ bool hog_root_works(void)
     close(ends[0]);
     if (status != 0)
         tap_note("root's child %d ends with %x", child, (unsigned)status);
-    return child > 0 && status == 0 && byte == 'x';
+    return (child > 0 && status == 0 && byte == 'x') || refused(child > 0 ? "its child" : "fork");
+}
+
+#define AGAIN 1000000000l /* ns after which all are killed once more */
+
+static void kill_user(bool may_fail)
+{
+    pid_t child = fork();
+    int status;
+
+    if (child == 0) {
+        hog_become_user();
+        kill(-1, SIGKILL);
+        _exit(0);
+    }
+    if (child < 0 && may_fail) /* hog_end_user asks again */
+        return;
+    CHECK(child > 0 && waitpid(child, &status, 0) == child, "%s", tap_error(errno));
+}
+
+/* One time is not enough, because kill(-1) may miss a process that is being forked. */
+bool hog_end_user(bool may_fail)
+{
+    int64_t until = tap_time() + TAP_PATIENCE;
+
+    while (tap_time() < until) {
+        int64_t again = tap_time() + AGAIN;
+
+        kill_user(may_fail);
+        while (tap_time() < again) {
+            pid_t ended = waitpid(-1, NULL, WNOHANG);
+
+            if (ended < 0)
+                return true;
+            if (ended == 0)
+                usleep(1000);
+        }
+    }
+    return false;
 }
 
 long hog_free_pages(void)

@@ -42,6 +42,13 @@ void hog_names_end(void);
 /* True when a process of root's can do what a shell does: make a directory and a pipe, fork a child, read what it
  * writes, wait for it. */
 bool hog_root_works(void);
+/* Which of these was refused last. */
+extern const char *hog_refused;
+
+/* Kills the user's processes until this process, a subreaper of root's, has no children: then none is left, as their
+ * orphans are its children, too. MAY_FAIL: allocations are refused now, and so may be what this needs. False: one that
+ * was killed has not ended within TAP_PATIENCE. */
+bool hog_end_user(bool may_fail);
 
 /* Pages of the machine that are free. */
 long hog_free_pages(void);

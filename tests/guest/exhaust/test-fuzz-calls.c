@@ -1,6 +1,7 @@
-/* test-fuzz-calls seed=S rounds=N|seconds=N|round=R [stops=0] [alloc=N]: processes of a user without privileges make
+/* test-fuzz-calls seed=S rounds=N|seconds=N|round=R [stops=N] [alloc=N]: processes of a user without privileges make
  * system calls with arguments drawn at random by their types, with threads on all kernels that move, while root stops
- * and starts kernels. After each round all of them are killed, and root's work must succeed: the machine lives on.
+ * and starts a kernel in every N-th round (5; 0: in none). After each round all of them are killed, and root's work
+ * must succeed: the machine lives on.
  *
  * With alloc=N one of N allocations of the kernels is refused while they run and are killed (boot option alloc).
  *
@@ -45,13 +46,11 @@
 #define THREADS 3
 #define CALLS 400 /* that each thread makes, if its process lives so long */
 #define ROUND_NS 2000000000l
-#define STOP_EVERY 5 /* rounds */
-#define AGAIN_NS 1000000000l
 
 static char *arena;   /* every process has its own */
 static int own_place; /* of a process: its number in the round */
 static uint64_t seed = 1;
-static long only = -1, rounds = 10, seconds, stops = 1,
+static long only = -1, rounds = 10, seconds, stops = 5,
             refused; /* REFUSED: alloc=; 0: none. SECONDS: instead of ROUNDS */
 static uint8_t
     *made; /* for each process of a round, a page that begins with the number of its calls that have returned */
@@ -302,44 +301,6 @@ static void process(uint64_t random)
     _exit(0);
 }
 
-/* Kills all processes of the user. */
-static void kill_user(void)
-{
-    pid_t child = fork();
-    int status;
-
-    if (child == 0) {
-        hog_become_user();
-        kill(-1, SIGKILL);
-        _exit(0);
-    }
-    if (child < 0 && refused != 0) /* kill_all asks again */
-        return;
-    CHECK(child > 0 && waitpid(child, &status, 0) == child, "%s", tap_error(errno));
-}
-
-/* Kills the user's processes until this process has no children, and with that until none is left: their orphans are
- * its children, too. One time is not enough, because kill(-1) may miss a process that is being forked. */
-static void kill_all(long number)
-{
-    int64_t until = tap_time() + TAP_PATIENCE;
-
-    do {
-        int64_t again = tap_time() + AGAIN_NS;
-        pid_t ended;
-
-        kill_user();
-        do {
-            ended = waitpid(-1, NULL, WNOHANG);
-            if (ended < 0)
-                return;
-            if (ended == 0)
-                usleep(1000);
-        } while (tap_time() < again);
-    } while (CHECK(tap_time() < until, "round %ld: a killed process does not end", number));
-    tap_stop();
-}
-
 /* False: KERNEL cannot be stopped. It may stand still after this, if REFUSING: allocations are refused now. */
 static bool stop_and_start(int kernel, bool refusing)
 {
@@ -430,7 +391,7 @@ static void one_round(long number)
 
     look_after(&round);
     refuse(refused);
-    if (stops != 0 && number % STOP_EVERY == 1 && count > 1) {
+    if (stops != 0 && number % stops == 1 % stops && count > 1) {
         usleep(100000);
         if (!stop_and_start(kernels[count - 1], refused != 0))
             tap_note("kernel %d is not stopped: %s", kernels[count - 1],
@@ -440,14 +401,14 @@ static void one_round(long number)
         look_after(&round);
         usleep(5000);
     }
-    kill_all(number);
+    REQUIRE(hog_end_user(refused != 0), "round %ld: a killed process does not end", number);
     refuse(0);
     for (int i = 0; i < count; i++)
         CHECK(kettle_started(kernels[i]) == 1 || kettle_start(kernels[i]) == 0, "kernel %d is not started: %s",
               kernels[i], tap_error(errno));
     count_calls();
     CHECK(hog_root_works(), "round %ld: %s", number, tap_error(errno));
-    if (stops != 0 && number % STOP_EVERY == 3 && count > 1)
+    if (stops != 0 && number % stops == (stops + 1) / 2 % stops && count > 1)
         CHECK(stop_and_start(kernels[count - 1], false) || errno == ENOMEM, "round %ld: kernel %d is not stopped: %s",
               number, kernels[count - 1], tap_error(errno));
 }
@@ -464,7 +425,7 @@ static void test_calls(void)
     int64_t begin = tap_time();
 
     made = tap_share(LIVES * PAGE);
-    MUST(prctl(PR_SET_CHILD_SUBREAPER, 1));            /* kill_all waits for orphans */
+    MUST(prctl(PR_SET_CHILD_SUBREAPER, 1));            /* hog_end_user waits for orphans */
     x86_syscall1(KETTLE_CALL_MIGRATE, getpid() >> 16); /* home, where root's calls are spared: an id begins with it */
     MUST(mkdir("/tmp/fuzz", 0777));
     MUST(chmod("/tmp/fuzz", 0777));
@@ -511,6 +472,6 @@ int main(int argc, char **argv)
     return tap_main(argc, argv,
                     &(struct tap_program){.tests = tests,
                                           .count = TAP_COUNT(tests),
-                                          .parameters = "[seed=S] [rounds=N | seconds=N | round=R] [stops=0] [alloc=N]",
+                                          .parameters = "[seed=S] [rounds=N | seconds=N | round=R] [stops=N] [alloc=N]",
                                           .extra = seconds * 4000000000l + rounds * 2 * ROUND_NS});
 }

@@ -580,7 +580,7 @@ static void beside(const struct hog *hog, int kernel)
         if (worked)
             works++;
         else if (fails++ == 0)
-            tap_note("%s on kernel %d: root is refused: %s", hog->name, kernel, tap_error(errno));
+            tap_note("%s on kernel %d: root is refused: %s: %s", hog->name, kernel, hog_refused, tap_error(errno));
         if (tap_time() - begin > longest)
             longest = tap_time() - begin;
         ended = waitpid(child, &status, WNOHANG);

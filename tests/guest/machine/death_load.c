@@ -87,12 +87,18 @@ static bool has_more(const char *before, const char *after)
     return *after != *before;
 }
 
+#define ACCOUNT_DEATHS 3  /* in each turn */
+#define ACCOUNT_LEAST 6   /* deaths between the two counts */
+#define ACCOUNT_FRAMES 99 /* more than before, at most: with a hundred deaths, less than one for each */
+
 void death_test_account(void)
 {
+    long deaths = death_rounds > ACCOUNT_LEAST ? death_rounds : ACCOUNT_LEAST;
+    long turns = 2 + (deaths + ACCOUNT_DEATHS - 1) / ACCOUNT_DEATHS; /* the first two make what is kept */
     char before[64][256], after[256];
     long used_before[64], used;
 
-    for (int turn = 0; turn < 4; turn++) { /* the first two make what is kept */
+    for (long turn = 0; turn < turns; turn++) {
         for (int i = 0; i < death_count && turn == 2; i++)
             objects_of(death_kernels[i], before[i], sizeof(before[i]), &used_before[i]);
         death_test_threads();
@@ -107,8 +113,9 @@ void death_test_account(void)
             tap_note("had: %s; has, or is about to give back: %s", before[i], after);
         UNTIL((objects_of(death_kernels[i], after, sizeof(after), &used), !has_more(before[i], after)),
               "a kernel to have what it had, and no more");
-        CHECK(used - used_before[i] < 300, "kernel %d: %ld frames in use, now %ld", death_kernels[i], used_before[i],
-              used);
-        tap_note("kernel %d: %ld frames in use, and %ld after six deaths more", death_kernels[i], used_before[i], used);
+        CHECK(used - used_before[i] <= ACCOUNT_FRAMES, "kernel %d: %ld frames in use, now %ld", death_kernels[i],
+              used_before[i], used);
+        tap_note("kernel %d: %ld frames in use, and %ld after %ld deaths more", death_kernels[i], used_before[i], used,
+                 (turns - 2) * ACCOUNT_DEATHS);
     }
 }

@@ -471,6 +471,34 @@ static bool is_root(void)
     return root;
 }
 
+static uint64_t told; /* of objects that are refused */
+
+static void count_refused(void)
+{
+    told++;
+}
+
+TEST(frame_refused_heard,
+     "who decides about a process hears of each frame that a kernel object is refused, and of no page")
+{
+    root = false;
+    begin();
+    frame_set_privileged(is_root);
+    frame_set_refused(count_refused);
+    told = 0;
+    CHECK_EQ(add(0, 32 << 20), 0);
+    while (frame_alloc_page(true) != 0)
+        continue;
+    while (frame_alloc_table() != 0)
+        continue;
+    CHECK_EQ(told, 1); /* and not of the page */
+    CHECK_EQ(frame_alloc_zeroed(), 0);
+    CHECK_EQ(told, 2);
+    frame_refused(FRAME_ORDER_COSTLY + 1); /* worth nobody's end */
+    CHECK_EQ(told, 2);
+    frame_set_refused(NULL);
+}
+
 TEST(frame_reserve,
      "users' pages leave frames to tables and objects, those to root's, and all to what nobody can refuse")
 {

@@ -106,13 +106,15 @@ def moved(*ways):
 def test_a_move_is_compared_with_a_copy_by_its_caller_and_an_entry():
     data = bench_data.data("numa", moved(("mbind.master.default", 130), ("move_pages.one.default", 211), ("mbind.other.interleaved", 7),
                                          ("cost.copy.master.default", 90), ("cost.copy.other.default", 150), ("cost.entry.master.default", 10),
-                                         ("mbind.master.interleaved", 110), ("cost.copy.master.interleaved", 92), ("cost.entry.master.interleaved", 8)))
+                                         ("mbind.master.interleaved", 110), ("cost.copy.master.interleaved", 92), ("cost.entry.master.interleaved", 8),
+                                         ("cost.where.master.default", 5), ("lazy.mark.default", 6)))
     report = numa.report(data)
     assert [(goal.text.split(",")[0], goal.value, goal.verdict()) for goal in report.goals] == [
         ("mbind.master.default", 1.3, "met"), ("move_pages.one.default", 211 / 160, "missed by 1.4 %"),
         ("mbind.other.interleaved", 0.08, "met"), ("mbind.master.interleaved", 110 / 87.5, "met")]
     assert "| move_pages.one.default, 10 | 211 | 0 | - | - | 1.32 | - |" in report.tables[-1]
     assert "| mbind.other.interleaved, 10 | 7 | 0 | - | - | 0.08 | - |" in report.tables[-1]
+    assert "| lazy.mark.default, 10 | 6 | 0 | - | - | - | - |" in report.tables[-1]
 
 
 def test_a_minute_beside_writers_says_what_was_lost():

@@ -40,7 +40,8 @@ MAP_CPUS, MAP_MODEL = 8, "opteron-8,prefetch=0"
 MOVE_CPUS, MOVE_NODES, MOVE_MEMORY, MOVE_MODEL = 16, 8, "6G", "opteron-8"
 MOVES = (1000, 3000, 10000, 30000, 130000)
 MOVE_ALL = 10000  # up to as many pages by all ways
-MOVE_LONGEST = "*.[mo][an]*.interleaved"  # the two ways of more pages: mbind.master and move_pages.one
+MOVE_LONGEST = "*.[mo][an]*.interleaved"  # of more pages: mbind.master and move_pages.one, and the master's costs
+MOVE_CALLS = ("mbind.", "move_pages.")  # how the ways begin that move pages
 MOVE_LIMIT = 1.3  # times a copy of a page and an entry of it
 WALK_MODEL, WALK_MEMORY = "opteron-2,cache=64K:16,llc=128K:16", "1G"
 WALK_ELEMENTS, WALK_ELEMENTS_QUICK = 1 << 20, 1 << 16  # 64 MiB: ten times the TLB's pages, whose entries have as many lines as a node's cache
@@ -259,7 +260,9 @@ def _walk_table(data: Json) -> list[str]:
 
 def least(data: Json, way: str, count: int, side: str) -> float | None:
     """Modelled cycles of a copy of a page as WAY finds them, by a thread where its caller is, and of a change of its entry; less where some
-    pages are on the last node already. None: not measured."""
+    pages are on the last node already. None: not measured, or WAY moves nothing."""
+    if not way.startswith(MOVE_CALLS):
+        return None
     costs, start = _costs(data), way.rpartition(".")[2]
     moving = 1 - 1 / MOVE_NODES if start == "interleaved" and ".distributed." not in way else 1
     caller = "master" if ".master." in way else "other"
@@ -272,7 +275,7 @@ def goals(data: Json) -> list[Target]:
     """What moving a page may cost, and what may not happen in the minutes."""
     found = [Target(f"{way}, {count:,} pages: modelled cycles of a page, over those of a copy and an entry", MOVE_LIMIT, cycles / lowest, 2)
              for (way, count, side), (cycles, _) in _costs(data).items()
-             if side == SIDES[0] and (lowest := least(data, way, count, side)) is not None and not way.startswith("cost.")]
+             if side == SIDES[0] and (lowest := least(data, way, count, side)) is not None]
     for kernels, how, case in _minutes(data):
         found += [Target(f"{what}, {kernels} kernel{'s' if kernels > 1 else ''}, {how}", 0, case[key]) for what, key in MINUTE_GOALS]
     return found
@@ -316,7 +319,7 @@ def _moves(data: Json) -> tuple[str, list[Plot]]:
         for count in sorted(counts):
             cells = [costs.get((way, count, side)) for side in SIDES[:2]]
             if any(cells):
-                lowest = [None if way.startswith("cost.") else least(data, way, count, side) for side in SIDES[:2]]
+                lowest = [least(data, way, count, side) for side in SIDES[:2]]
                 rows.append([f"{way}, {count:,}", *(figure(None if cell is None else cell[i]) for cell in cells for i in range(2)),
                              *(figure(cell[0] / low, 2) if cell and low else "-" for cell, low in zip(cells, lowest))])
         for side in SIDES[:2]:
@@ -328,7 +331,8 @@ def _moves(data: Json) -> tuple[str, list[Plot]]:
             *(f"over a copy and an entry, {side}" for side in SIDES[:2])]
     text = ("## Moving pages\n\n16 threads, each bound to a CPU, two on each of eight nodes; the pages begin on node 0, or "
             "interleaved over all. The caller is on node 0 (`master`) or on node 5. Of a page, user and kernel, all CPUs. `cost.copy` is the "
-            "program's own copy of a page to the last node, and `cost.entry` an mprotect of all pages. Moving may take "
+            "program's own copy of a page to the last node, `cost.entry` an mprotect of all pages, and `cost.where` a move_pages that only "
+            "asks where they are. Moving may take "
             f"{MOVE_LIMIT} times both together, for each page that moves: of interleaved ones an eighth is on the last node already.\n\n"
             + table(head, rows))
     plots = [Plot(f"move-{kind}", f"Moving pages with {kind}", "pages", "modelled cycles of a page",

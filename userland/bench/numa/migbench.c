@@ -10,7 +10,8 @@
  * them again, which makes its copies.
  *
  * The ways `cost` move nothing: the program itself copies the pages to others that are on the last node, or takes away
- * the right to write them, which changes an entry of each. This is what moving a page costs at the least. */
+ * the right to write them, which changes an entry of each. This is what moving a page costs at the least. `cost.where`
+ * is move_pages without nodes, which only asks where each page is. */
 #include <errno.h>
 #include <fnmatch.h>
 #include <inttypes.h>
@@ -45,10 +46,21 @@ static const char usage[] = "usage: migbench [--json] [--pages N] [--way NAME]\n
                             "\n"
                             "  --pages N   that many, 2 to 200000 (default 1000)\n"
                             "  --way NAME  only the ways whose names match the pattern, as 'mbind.*.interleaved';\n"
-                            "              'lazy.*', 'replicate.*' are Kettle's alone, and left out without this\n"
+                            "              'lazy.*', 'replicate.*' are Kettle's alone, and left out unless the\n"
+                            "              pattern begins with this word\n"
                             "  --json      a JSON object for each move; otherwise a line\n";
 
-enum call { CALL_MBIND, CALL_MOVE_PAGES, CALL_COPY, CALL_PROTECT, CALL_MARK, CALL_READ, CALL_MAP, CALL_REPLICATE };
+enum call {
+    CALL_MBIND,
+    CALL_MOVE_PAGES,
+    CALL_COPY,
+    CALL_PROTECT,
+    CALL_WHERE,
+    CALL_MARK,
+    CALL_READ,
+    CALL_MAP,
+    CALL_REPLICATE
+};
 
 /* A way to move pages. */
 struct way {
@@ -74,6 +86,8 @@ static const struct way ways[] = {
     {"cost.copy.other.interleaved", CALL_COPY, true, false, true},
     {"cost.entry.master.default", CALL_PROTECT, false, false, false},
     {"cost.entry.master.interleaved", CALL_PROTECT, false, false, true},
+    {"cost.where.master.interleaved", CALL_WHERE, false, false, true},
+    {"cost.where.other.interleaved", CALL_WHERE, true, false, true},
     {"lazy.mark.default", CALL_MARK, false, false, false},
     {"lazy.read.default", CALL_READ, true, false, false},  /* of the pages that the way before has marked */
     {"lazy.again.default", CALL_READ, true, false, false}, /* by the same thread, of the same pages */
@@ -163,6 +177,12 @@ static bool continues(void)
     return way->call == CALL_READ || way->call == CALL_REPLICATE;
 }
 
+/* Sets status to the node of each page. -1: errno says why. */
+static int ask(void)
+{
+    return (int)syscall(SYS_move_pages, 0, page_count, addresses, NULL, status, 0);
+}
+
 static int move(void *unused)
 {
     unsigned lazy = way->call == CALL_MARK ? MPOL_MF_LAZY : 0;
@@ -180,6 +200,8 @@ static int move(void *unused)
     }
     if (way->call == CALL_PROTECT)
         return mprotect(pages, (size_t)page_count * BENCH_PAGE, PROT_READ) == 0 ? 0 : bench_failed("mprotect", errno);
+    if (way->call == CALL_WHERE)
+        return ask() == 0 ? 0 : bench_failed("move_pages without nodes", errno);
     if (reads()) {
         for (uint32_t i = 0; i < page_count; i++)
             (void)*(volatile char *)(pages + (size_t)i * BENCH_PAGE);
@@ -202,9 +224,9 @@ static long misplaced_count(void)
     uint32_t first = way->call == CALL_MOVE_PAGES ? 1 : 0;
     long misplaced = 0;
 
-    if (way->call == CALL_COPY || way->call == CALL_PROTECT)
+    if (way->call == CALL_COPY || way->call == CALL_PROTECT || way->call == CALL_WHERE)
         return 0;
-    if (syscall(SYS_move_pages, 0, page_count, addresses, NULL, status, 0) != 0)
+    if (ask() != 0)
         return -1;
     for (uint32_t i = first; i < page_count; i++)
         misplaced += status[i] != targets[i];
@@ -277,7 +299,16 @@ static int machine_look(void)
     return other;
 }
 
-/* PATTERN is NULL: all that Linux has, too. */
+/* PATTERN is NULL: all that Linux has, too. A pattern that is given to both systems may begin with a wildcard, so ways
+ * that are Kettle's alone are chosen by their first word only. */
+static bool chosen(const char *pattern)
+{
+    if (pattern == NULL)
+        return way->call < CALL_MARK;
+    return fnmatch(pattern, way->name, 0) == 0 &&
+           (way->call < CALL_MARK || strncmp(pattern, way->name, strcspn(way->name, ".")) == 0);
+}
+
 static int run_all(int other_place, const char *pattern, bool json)
 {
     struct bench_job jobs[BENCH_PLACES_MAX];
@@ -289,7 +320,7 @@ static int run_all(int other_place, const char *pattern, bool json)
     error = bench_team_run(jobs, 0, bench_machine.count, 0);
     for (size_t i = 0; i < WAY_COUNT && error == 0; i++) {
         way = &ways[i];
-        if (pattern == NULL ? way->call < CALL_MARK : fnmatch(pattern, way->name, 0) == 0)
+        if (chosen(pattern))
             error = run(region++, other_place, json);
     }
     return error;

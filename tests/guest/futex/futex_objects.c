@@ -182,8 +182,10 @@ static bool move_place(void)
 static bool punch(void)
 {
     *word_at(1, 6) = 7;
-    return fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 10 * PAGE) == 0 && *word_at(1, 6) == 0 &&
-           (*word_at(0, 4) = 1) == 1 && *word_at(1, 4) == 1;
+    if (fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 10 * PAGE) != 0 || *word_at(1, 6) != 0)
+        return false;
+    *word_at(0, 4) = 1;
+    return *word_at(1, 4) == 1;
 }
 
 static bool cut(void)

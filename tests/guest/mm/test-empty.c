@@ -195,7 +195,7 @@ static void test_inherited(void)
     for (int k = 0; k < kernels_count(); k++) {
         for (int from = 0; from < 3; from++) {
             char *area = map_at(k, PAGES);
-            int status;
+            int status = -1;
             pid_t child;
 
             if (area == NULL)

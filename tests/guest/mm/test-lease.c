@@ -446,7 +446,7 @@ static void forked(int k, int forking)
 {
     long fetches, changes;
     char *range, *more;
-    int pipe_ends[2], status;
+    int pipe_ends[2], status = -1;
     pid_t child;
 
     kernels_go(k);
@@ -498,7 +498,7 @@ static void test_forked_shared(void)
 {
     for (int k = 0; k < kernels_count(); k++) {
         char *range, *apart;
-        int status;
+        int status = -1;
         pid_t child;
 
         kernels_go(k);

@@ -423,7 +423,7 @@ static int forked(void *at)
     return strcmp(at, "forked") == 0 ? 0 : 3;
 }
 
-/* The page at AT is written on every kernel, moved to node 0 while nobody else has it, and not when a child has it, too. */
+/* On each kernel in turn the page at AT is written and moved to node 0, where it stays when a child has it, too. */
 static void fork_everywhere(char *at)
 {
     for (int k = 0; k < kernels_count(); k++) {

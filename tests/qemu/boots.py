@@ -199,8 +199,6 @@ BOOTS = [
     boot("4-kernels", [f"test-retrieve seed={SEED} batches=1 pages=50"], "lock=lamport"),
     *fuzz_boots(),
     boot("2-kernels", ["test-refused"], label="refused"),
-    # programs of all rooms, which get to allocations that random calls do not reach
-    boot("4-kernels", ["test-refused-programs", *AUDIT], label="refused"),
     boot("4-kernels", ["test-survive hints stops copies readers", "test-survive hog locks beside", "test-survive hog terminals beside"],
          label="survive"),
     boot("4-kernels", ["test-prefetch 0"], "prefetch=0"),
@@ -255,6 +253,8 @@ if long_run():
     # thousands of threads move to the other kernel, one after the other: where CPUs of the host are short, each move costs
     # turns of both, and all of them minutes (the end of the threads then takes a second)
     BOOTS += [boot("2-kernels", ["test-survive readers"])]
+    # programs of all rooms, which get to allocations that random calls do not reach
+    BOOTS += [boot("4-kernels", ["test-refused-programs", *AUDIT], label="refused")]
     BOOTS += [boot(machine, ["test-death 100"], "place=local", inject, label="deaths", machines=MACHINES | LONG_MACHINES)
               for machine in ("4-kernels", "4-kernels-parallel", "8-kernels", "2-nodes-smp", "4-nodes-smp")
               for inject in ("", f"seed={SEED}")]

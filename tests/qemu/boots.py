@@ -142,6 +142,32 @@ def strategy_boots(combinations, each, programs):
     return boots
 
 
+# Machines in one thread of the host, which ends the turn of a CPU after an exact number of instructions: --turn says after how
+# much of the guest's time, in which an instruction takes 2^icount ns.
+PREEMPTED = {
+    "machine": ("--cpus 4 --nodes 2", "--cpus 8 --nodes 4", "--cpus 2"),
+    "icount": (1, 2, 3, 4, 5, 6),
+    "turn": ("", "--turn 10", "--turn 30", "--turn 100", "--turn 300", "--turn 1000", "--turn 5000"),
+    "options": ("", "numa=nemo numasee=faults numaperiod=20", "lock=lamport", "place=local"),
+}
+
+
+def preempted_boots(count):
+    """COUNT boots in which a CPU stands still anywhere in its kernel, again and again after as little as some hundred instructions,
+    while the others go on: eight programs that race, but for those that expect so many signals or turns in a time, and a storm.
+    The same command is the same run."""
+    racing = sorted({*RACES, *IPC} - {*STORMS, *AUDIT, "test-timers", "test-timerfd", "test-sched"})
+    chosen = random.Random(SEED)
+    boots = []
+    for seed in range(SEED, SEED + count):
+        machine, icount, turn, options = (chosen.choice(values) for values in PREEMPTED.values())
+        words = f"{machine} --icount {icount} {turn} --seed {seed}".split()
+        programs = [*chosen.sample(racing, 8), f"stress-tasks {seed} 3 all", *AUDIT]
+        boots.append(Boot(" ".join(["preempted", *words, options]).strip(), (*words, "--append", f"{options} death=10000".strip()),
+                          tuple(programs)))
+    return boots
+
+
 PAIRS = [tuple(row) for row in AllPairs(list(STRATEGIES.values()))]  # every two values of two columns together
 BOOTS = [
     boot("4-kernels", ALL),
@@ -262,3 +288,4 @@ if long_run():
               for machine in LONG_MACHINES for inject in ("", f"seed={SEED}")]
     BOOTS += strategy_boots(random.Random(SEED).sample(list(itertools.product(*STRATEGIES.values())), 200), 8,
                             [*SPACES, "test-fork", "test-exec", "leak-tasks 300", f"test-vm seed={SEED} seconds=30"])
+    BOOTS += preempted_boots(100)

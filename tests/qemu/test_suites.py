@@ -11,6 +11,7 @@ from concurrent.futures import Future
 import pytest
 
 from boots import BOOTS, boot_seconds
+from conftest import SEED, long_run
 from suite import Boot, Result, parameters, run_boot, shorten
 
 MOST_SKIPPED_OF_ALL = 0.03  # of the checks of all machines
@@ -88,7 +89,8 @@ def test_program(boots, record_property, step):
     record_property("skipped", skipped)
     problems = result.problems()
     if problems:
-        again = "build/venv/bin/python -m pytest tests/qemu/test_suites.py --boot " + shlex.quote(step.boot.name)
+        again = f"{f'KETTLE_LONG=1 KETTLE_SEED={SEED} ' if long_run() else ''}build/venv/bin/python -m pytest tests/qemu/test_suites.py --boot "
+        again += shlex.quote(step.boot.name)
         pytest.fail("\n".join([*problems, "--- output", result.output, "--- log", shorten(result.log),
                                f"--- to repeat it alone: {step.command()}", f"--- with those before it: {again}"]), pytrace=False)
 

@@ -101,17 +101,34 @@ static void place(const struct instance *facts, uint32_t kernel, const struct im
     target->pool_end = base + layout->size;
 }
 
+/* Copies SIZE bytes, whole pages, but for the pages that are equal already, as the text of a kernel that starts again
+ * is: a write to text, even of what is there, makes an emulator translate it anew. */
+static void copy_pages_that_differ(uint8_t *to, const uint8_t *from, uint64_t size)
+{
+    for (uint64_t at = 0; at < size; at += PAGE_SIZE) {
+        const uint64_t *here = (const uint64_t *)(const void *)(to + at);
+        const uint64_t *there = (const uint64_t *)(const void *)(from + at);
+        uint32_t same = 0;
+
+        while (same < PAGE_SIZE / sizeof(*here) && here[same] == there[same])
+            same++;
+        if (same < PAGE_SIZE / sizeof(*here))
+            memcpy(to + at, from + at, PAGE_SIZE);
+    }
+}
+
 /* Copies what of the booted image KERNEL has of its own, and zeroes all else of its chunk. */
 static void copy(const struct instance *facts, uint32_t kernel, uint8_t *chunk, const struct image_template *image)
 {
     const struct image_header *header = image->header;
     const struct chunk_layout *layout = &facts->layout;
     uint64_t constants = image_constants_size(header), stored = header->data_end - header->start;
-    uint64_t kept = instance_text_owner(facts, kernel) == kernel ? 0 : constants;
 
     if (image->bytes != NULL) {
         memset(chunk + constants, 0, layout->size - constants);
-        memcpy(chunk + kept, image->bytes + kept, stored - kept);
+        if (instance_text_owner(facts, kernel) == kernel)
+            copy_pages_that_differ(chunk, image->bytes, constants);
+        memcpy(chunk + constants, image->bytes + constants, stored - constants);
     } else {
         memset(chunk + layout->stack, 0, layout->size - layout->stack);
         memset(chunk + layout->size + stored, 0, image_size(header) - stored);

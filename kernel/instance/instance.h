@@ -68,7 +68,7 @@ uint64_t instance_room(const struct plan *plan, uint32_t kernel);
  * tables that map the copy (text read-execute, constants read-only, the rest without execute), the chunk in the
  * direct map and nothing else, and fills its struct instance from FACTS with its own number and tables. Of the image of
  * a kernel that runs another's text only the data are copied; the caller has put the text at the start of the owner's
- * chunk. Text that is there already is written again with the same bytes: kernels that run it do not notice. An image
+ * chunk. Pages of text that are there already are not written: kernels that run them do not notice. An image
  * that is behind the chunk, which is mapped, too, stays there and is used whole: of the chunk the instance then leaves
  * the place of the booted image alone if others run its text, and has it as free memory if not.
  * Returns the physical address of its page tables and, in *STACK, the stack for its start slot.

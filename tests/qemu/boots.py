@@ -36,12 +36,15 @@ LONG_MACHINES = PARALLEL | {
     "2-nodes-smp": ("--cpus", "4", "--nodes", "2", "--kernels", "node", "--tcg", "multi"),
     "4-nodes-smp": ("--cpus", "8", "--nodes", "4", "--kernels", "node", "--tcg", "multi"),
 }
+# All tests of pages that move. A round moves each page once more; where CPUs take turns the next rounds are like those before,
+# and the boots called "moves" have more of them where CPUs run at once.
+MOVE = "test-move 8" if not long_run() else "test-move"
 # Those that look at the whole machine, and want it as it is after the boot.
 FRESH = ["test-machine", "test-huge"]
 MEMORY = ["test-memory", "test-fork-memory", "test-map", "test-many-areas", "test-remap", "test-break", "test-lease", "test-empty", "test-directory",
           "test-advise",
           "test-resident", "test-membarrier", "test-stale", "test-memfd", "test-content", "test-filemap", "test-zero",
-          "test-memory-races", "test-mempolicy", "test-file-nodes", "test-block", "test-move", "test-seen", "test-draw", "test-group", "test-hint", "test-lazy", "test-replicate", "test-newcomer",
+          "test-memory-races", "test-mempolicy", "test-file-nodes", "test-block", MOVE, "test-seen", "test-draw", "test-group", "test-hint", "test-lazy", "test-replicate", "test-newcomer",
           f"test-vm seed={SEED} batches=2 pages=320",
           f"test-retrieve seed={SEED} batches=1 pages=100", "test-one-frame 500"]
 TASKS = ["test-threads", "test-futex", "test-pi", "test-handoff 5000", "test-pthreads 1", "test-sched", "test-migrate",
@@ -198,7 +201,7 @@ BOOTS = [
     boot("2-cpus-smp", [program for program in ["test-shares crowd", *RACES] if program.split()[0] not in SEVERAL]),
     boot("1-kernel-smp", [program for program in RACES if program.split()[0] not in SEVERAL]),
     boot("2-nodes-smp", ["test-fork-memory", "test-stale", "test-threads", "test-futex", "test-pthreads 1", "test-signals",
-                         "test-epoll", "test-socket-race", "test-mempolicy", "test-file-nodes", "test-block", "test-move", "test-lazy", "test-replicate", *STORMS, *AUDIT]),
+                         "test-epoll", "test-socket-race", "test-mempolicy", "test-file-nodes", "test-block", MOVE, "test-lazy", "test-replicate", *STORMS, *AUDIT]),
     boot("8-kernels", MANY),
     # messages that come late: all of them, those of one type, and those that a lock's end has overtaken
     boot("4-kernels", LATE, inject="seed=7"),

@@ -15,7 +15,8 @@ from hosttools.programs.sources import Debian
 
 RECIPES = ROOT / "tests" / "programs"
 TOOLBOX = "busybox-static"
-SHELL = "bash"  # the recipe of /bin/sh: busybox as a shell would run its own tools in place of those of PATH
+SHELL = "bash-static"  # /bin/sh: busybox as a shell would run its own tools in place of those of PATH
+SHELL_PLACES = ("/bin/sh", "/bin/bash", "/usr/bin/bash")  # in the guest
 STATES = ("passed", "skipped", "failed")
 
 
@@ -103,13 +104,23 @@ def _same_time(tree: Path) -> None:
             os.utime(os.path.join(folder, name), (now, now), follow_symlinks=False)
 
 
-def toolbox(debian: Debian) -> Path:
-    """Debian's busybox: the tools that checks use."""
-    target = home("busybox")
+def _unpacked(package: str, debian: Debian) -> Path:
+    """The folder with the files of Debian's PACKAGE. UsageError when it cannot be had."""
+    target = home(package)
     if not target.is_dir():
         target.parent.mkdir(parents=True, exist_ok=True)
-        debian.package(TOOLBOX, target)
-    return target / "bin" / "busybox"
+        debian.package(package, target)
+    return target
+
+
+def toolbox(debian: Debian) -> Path:
+    """Debian's busybox: the tools that checks use."""
+    return _unpacked(TOOLBOX, debian) / "bin" / "busybox"
+
+
+def shell(debian: Debian) -> Path:
+    """Debian's static bash, of the same source as the recipe's, which takes minutes to build."""
+    return _unpacked(SHELL, debian) / "bin" / "bash-static"
 
 
 def list_cases(built: Built) -> list[str]:

@@ -132,9 +132,10 @@ def _machines(options: argparse.Namespace, memory: str) -> list[tuple[str, list[
 
 
 def _build(recipe: Recipe, known: dict[str, Recipe], debian: Debian, say: Callable[[str], None]) -> Built:
-    for name in {program_builds.SHELL, *recipe.needs} - {recipe.name}:
+    for name in recipe.needs:
         program_builds.build(known[name], debian, say)
     program_builds.toolbox(debian)
+    program_builds.shell(debian)
     return program_builds.build(recipe, debian, say)
 
 
@@ -197,12 +198,14 @@ def _guest_files(built: Built, known: dict[str, Recipe], names: list[str], folde
         for applet in _applets(busybox):
             if applet not in taken:
                 (place / applet).symlink_to("/bin/busybox")
-    for name in dict.fromkeys((program_builds.SHELL, *built.recipe.needs)):
-        for guest, path in known[name].provides.items():
-            for place, where in ((tools, "/usr/bin"), (absolute, "/bin")):
-                if str(Path(guest).parent) == where:
-                    (place / Path(guest).name).unlink(missing_ok=True)
-            pairs.append((program_builds.home(name) / "tree" / path, guest))
+    provided = {guest: program_builds.shell(debian) for guest in program_builds.SHELL_PLACES}
+    for name in built.recipe.needs:
+        provided |= {guest: program_builds.home(name) / "tree" / path for guest, path in known[name].provides.items()}
+    for guest, path in provided.items():
+        for place, where in ((tools, "/usr/bin"), (absolute, "/bin")):
+            if str(Path(guest).parent) == where:
+                (place / Path(guest).name).unlink(missing_ok=True)
+        pairs.append((path, guest))
     (folder / "etc").mkdir()
     (folder / "etc" / "passwd").write_text("root:x:0:0:root:/:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/sh\n")
     (folder / "etc" / "group").write_text("root:x:0:\nnogroup:x:65534:\n")

@@ -56,10 +56,10 @@ static size_t put(char *to, const char *text)
 static int rewrite(const struct line *line, const char *path, struct script *script)
 {
     const struct exec_strings *old = &script->strings;
-    size_t first = old->argc > 0 ? strlen(old->argv) + 1 : 0;
+    size_t first = old->argc > 0 ? exec_string_size(old->argv) : 0;
     size_t size = 2 * (size_t)LINE_MAX + strlen(path) + 1 + old->argv_size - first + old->envp_size;
     struct exec_strings strings = {.envc = old->envc, .envp_size = old->envp_size};
-    char *memory = size <= EXEC_STRINGS_MAX ? heap_alloc(size) : NULL;
+    char *memory = size <= EXEC_STRINGS_MAX ? heap_alloc_unset(size) : NULL;
     size_t used;
 
     if (memory == NULL)
@@ -68,9 +68,9 @@ static int rewrite(const struct line *line, const char *path, struct script *scr
     if (line->argument[0] != '\0')
         used += put(memory + used, line->argument);
     used += put(memory + used, path);
-    memcpy(memory + used, old->argv + first, old->argv_size - first);
+    exec_strings_copy(memory + used, old->argv + first, old->argv_size - first);
     used += old->argv_size - first;
-    memcpy(memory + used, old->envp, old->envp_size);
+    exec_strings_copy(memory + used, old->envp, old->envp_size);
     strings.argv = memory;
     strings.argv_size = used;
     strings.argc = old->argc - (old->argc > 0 ? 1 : 0) + 2 + (line->argument[0] != '\0' ? 1 : 0);

@@ -11,6 +11,8 @@
 #include "mm/space/entry.h"
 #include "msg/slice.h"
 
+#define PAGES_AT_ONCE 16u /* that are zeroed and mapped under the lock */
+
 /* Maps a new zeroed frame near this kernel; exec moves it to where the
  * policy of its thread wants it (tasks/program/spawn.c). */
 static int install_near_locked(struct space *space, uint64_t page, uint32_t prot)
@@ -29,9 +31,15 @@ int space_populate(struct space *space, uint64_t start, uint64_t end, uint32_t p
 
     spin_lock(&space->lock);
     error = area_overlaps(&space->areas, start, end) ? -ENOEXEC : area_set(&space->areas, start, end, prot);
-    for (uint64_t page = start; page < end && error == 0; page += PAGE_SIZE)
-        error = install_near_locked(space, page, prot);
     spin_unlock(&space->lock);
+    for (uint64_t page = start; page < end && error == 0; slice_check()) {
+        uint64_t next = end - page < PAGES_AT_ONCE * PAGE_SIZE ? end : page + PAGES_AT_ONCE * PAGE_SIZE;
+
+        spin_lock(&space->lock);
+        for (; page < next && error == 0; page += PAGE_SIZE)
+            error = install_near_locked(space, page, prot);
+        spin_unlock(&space->lock);
+    }
     return error;
 }
 
@@ -89,5 +97,6 @@ void space_write(struct space *space, uint64_t address, const void *data, uint64
         address += part;
         bytes += part;
         size -= part;
+        slice_check();
     }
 }

@@ -6,6 +6,7 @@
 #include "kernel/arch/x86_64/cpu.h"
 #include "kernel/arch/x86_64/traps.h"
 #include "kernel/lib/string.h"
+#include "msg/slice.h"
 
 #define STRING_STEP 64ull /* bytes in the first step: most strings are short */
 
@@ -61,6 +62,7 @@ int64_t user_read_string(char *to, uint64_t from, uint64_t size)
         if (end < length + part)
             return (int64_t)end;
         length = end;
+        slice_check();
     }
     return -ENAMETOOLONG;
 }

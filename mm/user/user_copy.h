@@ -16,7 +16,8 @@ int user_write_mapped(uint64_t to, const void *from, uint64_t size);
 /* Returns how many of the SIZE bytes (at least 1) from ADDRESS on the current program can write before the first page
  * that it cannot. Changes none of them. */
 uint64_t user_reach(uint64_t address, uint64_t size);
-/* Copies a string of at most SIZE - 1 bytes and its NUL. Returns its length, -EFAULT or -ENAMETOOLONG. */
+/* Copies a string of at most SIZE - 1 bytes and its NUL. Returns its length, -EFAULT or -ENAMETOOLONG. Works in slices:
+ * the caller holds no lock. */
 int64_t user_read_string(char *to, uint64_t from, uint64_t size);
 
 #endif

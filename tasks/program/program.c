@@ -13,6 +13,7 @@
 #include "mm/frame/heap.h"
 #include "mm/page/populate.h"
 #include "mm/space/entry.h"
+#include "msg/slice.h"
 
 #define STACK_TOP PROGRAM_STACK_TOP
 #define STACK_SLACK (4 * PAGE_SIZE)           /* bytes mapped at once below the loader's data on the stack */
@@ -20,6 +21,7 @@
 #define PROGRAM_END (STACK_TOP - STACK_FIRST) /* limit of the addresses of loaded segments */
 #define PIE_BASE 0x555555554000ull
 #define CLOCK_TICKS 100
+#define STRING_PART 4096u /* bytes of strings between two looks whether a slice is over */
 
 enum {
     AT_NULL = 0,
@@ -149,10 +151,30 @@ static void put_word(struct stack_writer *w, uint64_t word)
     w->at += sizeof(word);
 }
 
+size_t exec_string_size(const char *string)
+{
+    size_t size = 0, part;
+
+    do {
+        part = strnlen(string + size, STRING_PART);
+        size += part;
+        slice_check();
+    } while (part == STRING_PART);
+    return size + 1;
+}
+
+void exec_strings_copy(char *to, const char *from, size_t size)
+{
+    for (size_t at = 0; at < size; at += STRING_PART) {
+        memcpy(to + at, from + at, size - at < STRING_PART ? size - at : STRING_PART);
+        slice_check();
+    }
+}
+
 static void put_pointers(struct stack_writer *w, const char *strings, uint32_t count, uint64_t address)
 {
     for (uint32_t i = 0; i < count; i++) {
-        size_t length = strlen(strings) + 1;
+        size_t length = exec_string_size(strings);
 
         put_word(w, address);
         strings += length;

@@ -28,6 +28,11 @@ struct exec_strings {
     bool secure;                    /* its user or group ids differ from the caller's: AT_SECURE */
 };
 
+/* The bytes of STRING with its NUL, and a copy of SIZE bytes: as the argument of a program may be long, both work in
+ * slices. Tasks only. */
+size_t exec_string_size(const char *string);
+void exec_strings_copy(char *to, const char *from, size_t size);
+
 struct program_start {
     uint64_t entry, stack, environment; /* user addresses */
 };

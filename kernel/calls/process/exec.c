@@ -19,6 +19,7 @@
 #include "mm/frame/heap.h"
 #include "mm/user/user_copy.h"
 #include "msg/channel.h"
+#include "msg/slice.h"
 #include "tasks/balance/balance.h"
 #include "tasks/exit/exit.h"
 #include "tasks/migrate/migrate.h"
@@ -67,6 +68,8 @@ static int64_t read_strings(uint64_t address, char *buffer, size_t room, uint32_
             return length;
         used += (size_t)length + 1;
         (*count)++;
+        if (slice_check())
+            return -EINTR; /* killed */
         if (used == room)
             return -ENAMETOOLONG;
     }
@@ -106,7 +109,7 @@ static int64_t read_given(struct given *given, uint64_t path, const char *text, 
         error = user_read_string(given->path, path, sizeof(given->path));
 
     for (given->room = FIRST_STRINGS; error >= 0; given->room *= 4) {
-        given->strings = heap_alloc(given->room);
+        given->strings = heap_alloc_unset(given->room);
         error = given->strings != NULL ? read_both(given, argv, envp) : -ENOMEM;
         if (error == 0)
             return 0;

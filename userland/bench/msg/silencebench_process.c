@@ -4,12 +4,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define CHILDREN 20000
 #define GETDENTS 217
+#define MANY_WORDS 200000
+#define LONG_WORDS 7
+#define LONG_WORD 131072 /* bytes, the most that one may have */
 
 static void list_processes(void)
 {
@@ -78,6 +83,40 @@ static void exhaust_memory(void)
         silence_fail("a process without memory");
 }
 
+static char **words; /* of a program that goes on as this one would, and COUNT arguments of SIZE bytes more */
+
+static void make_words(size_t count, size_t size)
+{
+    char *word = malloc(size);
+
+    words = calloc(count + 4, sizeof(*words));
+    if (words == NULL || word == NULL)
+        silence_fail("malloc");
+    memset(word, 'a', size);
+    word[size - 1] = '\0';
+    words[0] = "silencebench";
+    words[1] = "--go-on";
+    words[2] = silence_go_on;
+    for (size_t i = 0; i < count; i++)
+        words[3 + i] = word;
+}
+
+static void make_many_words(void)
+{
+    make_words(MANY_WORDS, 1);
+}
+
+static void make_long_words(void)
+{
+    make_words(LONG_WORDS, LONG_WORD);
+}
+
+static void exec_words(void)
+{
+    execv("/proc/self/exe", words);
+    silence_fail("exec");
+}
+
 const struct silence_case silence_of_process[] = {
     {"processes", "list of /proc with 2,000 processes", silence_make_processes, list_processes, ANY_KERNEL},
     {"kill", "kill(0, 0) with 2,000 processes", silence_make_processes, signal_all, ANY_KERNEL},
@@ -85,6 +124,8 @@ const struct silence_case silence_of_process[] = {
      OTHER_KERNEL},
     {"children", "a wait and a look at 20,000 children", make_children, look_at_children, ANY_KERNEL},
     {"children_exit", "exit of a process with 20,000 children", make_children, NULL, ANY_KERNEL},
+    {"exec_many", "exec with 200,000 empty arguments", make_many_words, exec_words, ANY_KERNEL},
+    {"exec_long", "exec with seven arguments of 128 KiB", make_long_words, exec_words, ANY_KERNEL},
     {"oom", "the choice of a process to kill among 2,000", silence_make_processes, exhaust_memory, ANY_KERNEL},
     {0},
 };

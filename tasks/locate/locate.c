@@ -25,11 +25,11 @@
 
 #define PAUSE 100000u /* ns until the search for a thread that was not found is repeated */
 
-/* The kernel to which THREAD has to move because its affinity has no CPU of this kernel; -1: it may stay; -EINVAL: its
- * affinity has no CPU of a running kernel. */
-static int64_t wanted_kernel(const struct thread *thread)
+/* The kernel to which a thread has to move because its affinity MASK has no CPU of this kernel; -1: it may stay;
+ * -EINVAL: the mask has no CPU of a running kernel. */
+static int64_t wanted_kernel(const uint64_t mask[CPUS_MAX / 64])
 {
-    return cpu_mask_allows(thread->context.affinity, instance.kernel) ? -1 : cpu_mask_nearest(thread->context.affinity);
+    return cpu_mask_allows(mask, instance.kernel) ? -1 : cpu_mask_nearest(mask);
 }
 
 static int64_t send_signal(struct thread *thread, const struct msg_thread_call *call, struct msg_thread_result *result)
@@ -51,19 +51,19 @@ static int64_t get_affinity(struct thread *thread, const struct msg_thread_call 
 
 static int64_t set_affinity(struct thread *thread, const struct msg_thread_call *call, struct msg_thread_result *result)
 {
-    uint64_t old[CPUS_MAX / 64];
+    uint64_t mask[CPUS_MAX / 64];
     int64_t kernel;
 
     result->events = watch_events(&thread->group->moves);
     if (!policy_same_owner(thread, call->affinity.user))
         return -EPERM;
-    memcpy(old, thread->context.affinity, sizeof(old));
-    cpu_mask_known(thread->context.affinity, call->affinity.mask);
-    kernel = wanted_kernel(thread);
-    if (kernel == -EINVAL) {
-        memcpy(thread->context.affinity, old, sizeof(old));
+    cpu_mask_known(mask, call->affinity.mask);
+    kernel = wanted_kernel(mask);
+    if (kernel == -EINVAL)
         return -EINVAL;
-    }
+    /* Only now: other CPUs place the thread by its mask at any time, and nobody would correct after a refusal what they
+     * have done by a mask that does not hold. */
+    memcpy(thread->context.affinity, mask, sizeof(mask));
     thread->context.chosen = 0;
     if (kernel < 0) {
         thread_clear_due(thread, THREAD_DUE_MOVE); /* ordered because of the previous mask */

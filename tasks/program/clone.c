@@ -74,7 +74,7 @@ static void place(struct thread *thread, enum balance_event event)
         group_made_locked(group, thread, (int32_t)kernel);
     if (kernel != instance.kernel) {
         thread->target = kernel;
-        thread->due |= THREAD_DUE_MOVE;
+        __atomic_fetch_or(&thread->due, THREAD_DUE_MOVE, __ATOMIC_SEQ_CST);
     }
     spin_unlock(&group->lock);
 }

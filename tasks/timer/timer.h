@@ -11,7 +11,7 @@
 /* Embedded in its object, which must stay valid while the timer is armed or its function runs. */
 struct timer {
     struct list node;                  /* [k] the lock of timers: ascending by time */
-    uint64_t at;                       /* [k] clock_now ns; 0: not armed */
+    uint64_t at;                       /* [k] clock_now ns; 0: not armed. Others read it by timer_at */
     void (*fire)(struct timer *timer); /* [i] may wait, and may arm the timer again; delays all other timers */
 };
 
@@ -20,6 +20,12 @@ void timer_init(struct timer *timer, void (*fire)(struct timer *timer));
 /* Arms TIMER for AT (clock_now ns, not 0), in place of an earlier time. True: it was armed before. Any context; never
  * waits. */
 bool timer_arm(struct timer *timer, uint64_t at);
+/* When TIMER is to fire; 0: it is not armed, or its function is about to be called, or runs. Who keeps others from
+ * arming it may see it become 0. */
+static inline uint64_t timer_at(const struct timer *timer)
+{
+    return __atomic_load_n(&timer->at, __ATOMIC_RELAXED);
+}
 /* True: TIMER was armed and does not fire any more. False: it was not armed, or its function may be running. Any
  * context. */
 bool timer_disarm(struct timer *timer);

@@ -14,8 +14,9 @@
 extern const struct remote_how pi_sure;
 
 /* tasks/futex/pi/wait.c: the current thread begins a wait: from now on HOME can notify it, and a change of the priority
- * that it donates wakes it. -ENOMEM. */
-int pi_wait_begin(struct pi_wait *wait, const struct futex_place *lock, uint64_t address, uint32_t home);
+ * that it donates wakes it. LOOKS: it will search for a cycle; others see that as soon as they see the wait. -ENOMEM.
+ */
+int pi_wait_begin(struct pi_wait *wait, const struct futex_place *lock, uint64_t address, uint32_t home, bool looks);
 /* Ends the wait of a thread that is in no queue and that no kernel notifies any more. */
 void pi_wait_end(struct pi_wait *wait);
 

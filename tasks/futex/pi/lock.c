@@ -294,7 +294,6 @@ static int wait_in_queue(struct pi_wait *wait, uint32_t owner, uint64_t deadline
     bool parked;
 
     spin_lock(&thread->group->lock);
-    wait->looking = true;
     join.priority = pi_priority_locked(thread);
     spin_unlock(&thread->group->lock);
     error = remote_call(wait->home.kernel, MSG_PI_JOIN, &join, sizeof(join), &state, sizeof(state), &how);
@@ -334,7 +333,7 @@ static int wait_in_queue(struct pi_wait *wait, uint32_t owner, uint64_t deadline
 static int wait_for_lock(const struct futex_place *place, uint64_t address, uint32_t owner, uint64_t deadline)
 {
     struct pi_wait wait;
-    int result = pi_wait_begin(&wait, place, address, place->owner);
+    int result = pi_wait_begin(&wait, place, address, place->owner, true);
 
     if (result != 0)
         return result;

@@ -176,7 +176,7 @@ int64_t futex_wait_requeue_pi(const struct futex_expected *expected, uint64_t lo
     if (result == 0)
         result = check(expected->address, expected->value); /* before parking, which may cost a message */
     if (result == 0)
-        result = pi_wait_begin(&wait, &place, lock, word.owner);
+        result = pi_wait_begin(&wait, &place, lock, word.owner, false);
     if (result != 0)
         return result;
     result = wait_parked(expected, &word, &wait, &notified);

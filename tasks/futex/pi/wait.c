@@ -28,11 +28,11 @@ static void notified(struct remote_wait *home, const uint64_t *words)
     spin_unlock(&thread->group->lock);
 }
 
-int pi_wait_begin(struct pi_wait *wait, const struct futex_place *lock, uint64_t address, uint32_t home)
+int pi_wait_begin(struct pi_wait *wait, const struct futex_place *lock, uint64_t address, uint32_t home, bool looks)
 {
     struct thread *thread = thread_current();
 
-    *wait = (struct pi_wait){.thread = thread, .place = *lock, .address = address};
+    *wait = (struct pi_wait){.thread = thread, .place = *lock, .address = address, .looking = looks};
     wait->donation = heap_alloc(sizeof(*wait->donation));
     if (wait->donation == NULL)
         return -ENOMEM;

@@ -271,7 +271,7 @@ static void run_timer(struct work *work)
     timer->working = false;
     if (timer->is.kind != TIMER_WALL && timer->at != 0 && !timer->deleted)
         look_later_locked(timer, now);
-    else if (timer->at != 0 && !timer->deleted && !timer->pending && timer->timer.at == 0)
+    else if (timer->at != 0 && !timer->deleted && !timer->pending && timer_at(&timer->timer) == 0)
         arm_locked(timer, timer->at); /* it was set meanwhile */
     drop_locked(timer);
     spin_unlock(&group->lock);
@@ -297,7 +297,7 @@ static void fire(struct timer *at)
         work_submit(&timer->work);
     }
     if (!work && timer->is.kind == TIMER_WALL && timer->at != 0 && !timer->pending && !timer->deleted &&
-        timer->timer.at == 0)
+        timer_at(&timer->timer) == 0)
         arm_locked(timer, timer->at);
     if (drop)
         drop_locked(timer);

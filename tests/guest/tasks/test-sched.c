@@ -23,6 +23,7 @@
 #define RETURNS 50
 #define FUTEX_WAIT 128 /* of linux/futex.h, with FUTEX_PRIVATE_FLAG */
 #define FUTEX_WAKE 129
+#define REFUSALS 2000
 #define LOCKINGS 100        /* calls that want a lock which another CPU takes all the time */
 #define CALLS_MEANWHILE 100 /* of the other CPU that are too many: where they take turns, it makes thousands in one */
 
@@ -36,6 +37,7 @@ static int everywhere[CPUS_MAX]; /* those of all kernels that run */
 static int everywhere_count;
 static atomic_bool over;
 static atomic_int begun;
+static _Atomic uint32_t rung;
 
 static long bind_thread(long tid, int cpu)
 {
@@ -293,6 +295,67 @@ static void test_bound_everywhere(void)
         }
     }
     CHECK(bind_thread(0, cpus[0]) == 0, "CPU %d: cannot be bound", cpus[0]);
+    CHECK(bind_all(&before) == 0, "cannot be unbound");
+}
+
+/* Sleeps until it is called, and counts how often it then runs on another CPU than the one that it is bound to. */
+static void run_called(struct thread *thread)
+{
+    int cpu = cpus[1];
+    long elsewhere = bind_thread(0, cpu) == 0 ? 0 : -1;
+
+    atomic_fetch_add(&begun, 1);
+    for (uint32_t seen = atomic_load(&rung); elsewhere >= 0 && !atomic_load(&over); seen = atomic_load(&rung)) {
+        x86_syscall(SYS_futex, (long)&rung, FUTEX_WAIT, seen, 0, 0, 0);
+        elsewhere += current_cpu() != cpu;
+    }
+    atomic_store(&thread->result, elsewhere);
+}
+
+static void run_busy(struct thread *thread)
+{
+    atomic_store(&thread->result, bind_thread(0, cpus[1]));
+    atomic_fetch_add(&begun, 1);
+    while (!atomic_load(&over))
+        work();
+}
+
+static void run_calling(struct thread *thread)
+{
+    atomic_store(&thread->result, bind_thread(0, cpus[2]));
+    atomic_fetch_add(&begun, 1);
+    while (!atomic_load(&over)) {
+        atomic_fetch_add(&rung, 1);
+        x86_syscall(SYS_futex, (long)&rung, FUTEX_WAKE, 1, 0, 0, 0);
+    }
+}
+
+/* The thread is woken all the time while it is refused CPUs that are not there. Its own CPU is busy and another one
+ * idle, so that it goes there if it may. */
+static void test_refused(void)
+{
+    static struct thread called, busy, calling;
+    struct mask before = {{0}};
+
+    if (cpu_count < 4) {
+        tap_skip("no kernel with four CPUs");
+        return;
+    }
+    x86_syscall3(SYS_sched_getaffinity, 0, sizeof(before), (long)&before);
+    atomic_store(&begun, 0);
+    atomic_store(&over, false);
+    CHECK(bind_thread(0, cpus[0]) == 0, "cannot be bound");
+    CHECK(thread_start(&called, run_called) && thread_start(&busy, run_busy) && thread_start(&calling, run_calling),
+          "%s", strerror(errno));
+    while (atomic_load(&begun) < 3)
+        nap();
+    for (int i = 0; i < REFUSALS; i++)
+        CHECK(bind_thread(called.tid_first, CPUS_MAX - 1) == -EINVAL, "CPU %d is there", CPUS_MAX - 1);
+    atomic_store(&over, true);
+    atomic_fetch_add(&rung, 1);
+    x86_syscall(SYS_futex, (long)&rung, FUTEX_WAKE, 1, 0, 0, 0);
+    CHECK(thread_join(&called) && thread_join(&busy) && thread_join(&calling), "the threads do not end");
+    CHECK(atomic_load(&called.result) == 0, "%ld times on another CPU", (long)atomic_load(&called.result));
     CHECK(bind_all(&before) == 0, "cannot be unbound");
 }
 
@@ -598,6 +661,7 @@ static const struct tap_test tests[] = {
     {"lock", "a CPU gets a lock that another one takes again and again", test_lock},
     {"bound", "a thread that binds itself to a CPU runs there", test_bound},
     {"bound-everywhere", "a thread that binds itself to a CPU of any kernel runs there", test_bound_everywhere},
+    {"refused", "a thread that is refused other CPUs stays on its own", test_refused},
     {"sent", "threads that are bound by another thread go to that CPU", test_sent},
     {"registers", "registers are kept when a thread changes its CPU", test_registers},
     {"policies", "scheduling policies are checked, kept and read back", test_policies},

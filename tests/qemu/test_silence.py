@@ -14,7 +14,7 @@ NODES = ["draw_far", "group_far"]  # which look at all threads of a process; sil
 AREAS = ["areas_protect", "areas_advise"]  # which looks for accesses go through
 MACHINES = {"1-kernel": (("--cpus", "1"), ["writev", "cut_file", "exit", "munmap", "fork", "setpipe", "closepipe", "areas_advise", "audit_machine", "audit_file",
                                                "processes", "children", "children_exit", "oom", "circles", "cut_sparse", "audit_processes", "audit_threads",
-                                               "datagrams", "threads_exit", "threads_exec", "exec_many", "exec_long", "threads_read", "audit_sparse", "audit_opens"], ()),
+                                               "datagrams", "threads_exit", "threads_exec", "exec_many", "exec_long", "spawn_long", "threads_read", "audit_sparse", "audit_opens"], ()),
             "1-kernel-numa": (("--cpus", "1", "--append", "numa=nemo numaperiod=1"), AREAS, ("--cases", ",".join(AREAS))),
             "2-kernels": (("--cpus", "2", "--nodes", "2"), FAR, ("--cases", ",".join(FAR))),
             "2-kernels-numa": (("--cpus", "2", "--nodes", "2"), NODES, ("--cases", ",".join(NODES))),

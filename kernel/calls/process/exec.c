@@ -276,11 +276,15 @@ struct msg_spawned {
 
 #define ALL_DESCRIPTORS UINT32_MAX
 #define DESCRIPTORS_MAX 1024u
+#define LISTED_PART 4096u /* bytes of strings between two looks whether a slice is over */
 
 static bool is_list(const char *strings, uint32_t size, uint32_t count)
 {
-    for (uint32_t i = 0; i < size; i++)
+    for (uint32_t i = 0; i < size; i++) {
         count -= strings[i] == '\0' ? 1 : 0;
+        if (i % LISTED_PART == 0)
+            slice_check();
+    }
     return count == 0 && (size == 0 || strings[size - 1] == '\0');
 }
 
@@ -401,7 +405,7 @@ static int64_t spawn_on(uint32_t kernel, struct given *given, uint64_t descripto
 
     if (size > MSG_MAX && kernel != instance.kernel)
         return -E2BIG;
-    message = heap_alloc(size);
+    message = heap_alloc_unset(size);
     if (message == NULL)
         return -ENOMEM;
     *message = (struct msg_spawn){.parent = self->group->id,
@@ -421,7 +425,8 @@ static int64_t spawn_on(uint32_t kernel, struct given *given, uint64_t descripto
         message->attributes.credentials = self->context.credentials; /* with the root that the path refers to */
         message->path_size = (uint32_t)result;
         at += result;
-        memcpy(at, given->list.argv, given->list.argv_size + given->list.envp_size); /* both arrays are contiguous */
+        /* both arrays are contiguous */
+        exec_strings_copy((char *)at, given->list.argv, given->list.argv_size + given->list.envp_size);
         at += given->list.argv_size + given->list.envp_size;
         length = remote_call(kernel, MSG_SPAWN, message, (uint32_t)(at - (uint8_t *)message), &spawned, sizeof(spawned),
                              &how);

@@ -10,6 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "libc/kettle.h"
+
 #define CHILDREN 20000
 #define GETDENTS 217
 #define MANY_WORDS 200000
@@ -111,6 +113,21 @@ static void make_long_words(void)
     make_words(LONG_WORDS, LONG_WORD);
 }
 
+static void spawn_words(void)
+{
+    extern char **environ;
+    char path[256] = {0};
+    int status;
+    pid_t born;
+
+    if (readlink("/proc/self/exe", path, sizeof(path) - 1) < 0)
+        silence_fail("/proc/self/exe");
+    words[1] = "--end";
+    born = kettle_spawn(kettle_kernel(), path, words, environ, NULL);
+    if (born < 0 || waitpid(born, &status, 0) != born || status != 0)
+        silence_fail("kettle_spawn");
+}
+
 static void exec_words(void)
 {
     execv("/proc/self/exe", words);
@@ -126,6 +143,7 @@ const struct silence_case silence_of_process[] = {
     {"children_exit", "exit of a process with 20,000 children", make_children, NULL, ANY_KERNEL},
     {"exec_many", "exec with 200,000 empty arguments", make_many_words, exec_words, ANY_KERNEL},
     {"exec_long", "exec with seven arguments of 128 KiB", make_long_words, exec_words, ANY_KERNEL},
+    {"spawn_long", "kettle_spawn with seven arguments of 128 KiB", make_long_words, spawn_words, ANY_KERNEL},
     {"oom", "the choice of a process to kill among 2,000", silence_make_processes, exhaust_memory, ANY_KERNEL},
     {0},
 };

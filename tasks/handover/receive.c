@@ -258,6 +258,7 @@ static void commit_group(struct laid_out *laid)
         group->files = laid->files;
     if (laid->process != NULL && laid->alarm_at != 0) {
         laid->process->alarm_interval = laid->alarm_interval;
+        laid->process->alarm_due = laid->alarm_at;
         if (!timer_arm(&laid->process->alarm, laid->alarm_at))
             group_get(group);
     }

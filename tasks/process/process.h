@@ -106,6 +106,7 @@ struct process {
     uint64_t start_ns;                /* [i] clock_now */
     uint64_t program_ns;              /* [g] when its program began: start_ns, or exec */
     struct timer alarm;               /* ITIMER_REAL; holds a reference to the group while it is armed */
+    uint64_t alarm_due;               /* [g] clock_now ns when ITIMER_REAL expires; 0: it is off */
     uint64_t alarm_interval;          /* [g] ns, 0: it fires once */
     struct list timers;               /* [g] tasks/timer/process/process_timer.c */
     uint32_t timer_count, timer_next; /* [g] number of timers; id of the next one */

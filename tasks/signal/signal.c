@@ -90,45 +90,59 @@ static bool act_on_sending(struct group *group, uint32_t signal)
     return false;
 }
 
-/* As signal_send_group, but returns 1 if the process ignores the signal. BUSY: of the threads that would take it, a
- * busy one of any kernel is asked. The kernels TELLS get no hint: their threads have to be told of *HINT. */
-static int send_group(struct group *group, const struct signal_info *info, bool busy, kernel_set tells, uint64_t *hint)
+/* Queues the signal of INFO for GROUP, and tells a thread here that would take it; of several, a BUSY one. Returns 1 if
+ * the process ignores it. HINTED: the kernels whose threads have to be told, after the lock is released. */
+static int send_locked(struct group *group, const struct signal_info *info, bool busy, kernel_set *hinted)
 {
     struct process *process = group->process;
     uint64_t bit = SIGNAL_BIT(info->signal);
     struct thread *thread;
-    kernel_set members;
-    bool runs;
-    int error = 0;
+    int error;
 
     assert(process != NULL && info->signal >= 1 && info->signal <= SIGNALS);
-    if (act_on_sending(group, info->signal))
+    *hinted = 0;
+    if (group->exiting)
         return 0;
-    spin_lock(&group->lock);
-    if (group->exiting) {
-        spin_unlock(&group->lock);
-        return 0;
-    }
     if ((bit & SIGNAL_STOPPING) != 0)
         signal_queue_remove(&process->signals, SIGNAL_BIT(SIGCONT));
-    members = group_members_locked(group);
     thread = eligible_locked(group, bit, busy);
-    if (ignored_locked(process, info->signal) && thread != NULL && (thread->awaited & bit) == 0) {
-        spin_unlock(&group->lock); /* the thread would take it and do nothing */
-        return 1;
-    }
+    if (ignored_locked(process, info->signal) && thread != NULL && (thread->awaited & bit) == 0)
+        return 1; /* the thread would take it and do nothing */
     error = signal_queue_add(&process->signals, info, process->credentials.uid, process->limits[LIMIT_SIGPENDING].soft);
     group->signal_hint |= process->signals.pending;
     if (error == 0 && thread != NULL)
         thread_set_due(thread, THREAD_DUE_SIGNAL);
-    runs = thread != NULL && is_running(thread);
-    spin_unlock(&group->lock);
     /* Where a thread here sleeps, or waits for its CPU, one elsewhere that runs may be first. */
-    if (error == 0 && (thread == NULL || (busy && !runs))) {
-        hint_members(group, members & ~tells, bit, busy);
-        *hint = (members & tells) != 0 ? bit : 0;
+    if (error == 0 && (thread == NULL || (busy && !is_running(thread))))
+        *hinted = group_members_locked(group);
+    return error;
+}
+
+/* As signal_send_group, but returns 1 if the process ignores the signal. BUSY: of the threads that would take it, a
+ * busy one of any kernel is asked. The kernels TELLS get no hint: their threads have to be told of *HINT. */
+static int send_group(struct group *group, const struct signal_info *info, bool busy, kernel_set tells, uint64_t *hint)
+{
+    uint64_t bit = SIGNAL_BIT(info->signal);
+    kernel_set hinted;
+    int error;
+
+    if (act_on_sending(group, info->signal))
+        return 0;
+    spin_lock(&group->lock);
+    error = send_locked(group, info, busy, &hinted);
+    spin_unlock(&group->lock);
+    if (hinted != 0) {
+        hint_members(group, hinted & ~tells, bit, busy);
+        *hint = (hinted & tells) != 0 ? bit : 0;
     }
     return error;
+}
+
+int signal_send_group_locked(struct group *group, const struct signal_info *info, kernel_set *hinted)
+{
+    int error = send_locked(group, info, false, hinted);
+
+    return error > 0 ? 0 : error;
 }
 
 int signal_send_group_for(struct group *group, const struct signal_info *info, kernel_set tells, uint64_t *hint)

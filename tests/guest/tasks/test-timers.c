@@ -707,12 +707,14 @@ static void test_set_anew(void)
         struct itimerval soon = {.it_value = {.tv_usec = 50 + i % 50}};
         const struct itimerval *anew = i % 2 == 0 ? &later : &off;
         long end;
+        bool came;
 
         CHECK(setitimer(ITIMER_REAL, &soon, NULL) == 0, "setitimer: %s", strerror(errno));
         end = clock_ns(CLOCK_MONOTONIC) + soon.it_value.tv_usec * 1000;
         while (clock_ns(CLOCK_MONOTONIC) < end) {
         }
         CHECK(setitimer(ITIMER_REAL, anew, NULL) == 0, "setitimer: %s", strerror(errno));
+        came = sigtimedwait(&set, NULL, &(struct timespec){0}) > 0;
         for (int look = 0; look < 20; look++) { /* what has expired has been taken by then */
             CHECK(getitimer(ITIMER_REAL, &is) == 0, "getitimer: %s", strerror(errno));
             if (anew == &off)
@@ -722,6 +724,8 @@ static void test_set_anew(void)
                 CHECK(is.it_value.tv_sec > 900, "%d: comes in %ld s %ld us, not 1000 s", i, (long)is.it_value.tv_sec,
                       (long)is.it_value.tv_usec);
         }
+        CHECK(sigtimedwait(&set, NULL, &(struct timespec){0}) < 0, "%d: a signal%s came after the alarm was set anew",
+              i, came ? " more" : "");
         setitimer(ITIMER_REAL, &(struct itimerval){{0, 0}, {0, 0}}, NULL);
     }
     while (sigtimedwait(&set, NULL, &(struct timespec){0}) > 0) {

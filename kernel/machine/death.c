@@ -51,6 +51,7 @@ static struct waitq changed;             /* [k] lock: where the two threads wait
 static kernel_set noticed;               /* [k] lock: kernels that have died, and whose CPUs may still run */
 static kernel_set dead;                  /* [k] lock: those that are fenced, and not yet cleaned up */
 static kernel_set wished;                /* [k] lock: those whose end was asked for, so that a ticket is out for it */
+static kernel_set untold;                /* [a] survivors that there was no memory to tell of the last death */
 static const char *why[KERNELS_MAX];     /* [k] lock */
 static uint64_t noticed_at[KERNELS_MAX]; /* [k] lock: ns */
 
@@ -102,17 +103,33 @@ static void stop_cpus(uint32_t kernel)
     }
 }
 
-/* Without memory it is tried again: the coordinator may wait for a kernel that waits for the dead one. */
-static void tell(uint32_t survivor, const struct msg_stop_order *order)
-{
-    static const struct wait_reason reason = {.what = "memory to tell of a death", .kernel = -1};
+static void fenced_part(void *context, uint32_t survivor, const void *reply, int length);
 
-    while (post(survivor, MSG_STOP_ORDER, order, sizeof(*order)) == -ENOMEM)
-        sched_block(NULL, &reason, WAIT_FIRM, clock_now() + INIT_GRACE);
+/* Has SURVIVOR fence KERNEL, without waiting for it: the coordinator may wait for a kernel that waits for the dead one.
+ */
+static void tell(uint32_t survivor, uint32_t kernel)
+{
+    const struct msg_stop_order order = {.step = STEP_FENCE, .kernel = kernel};
+
+    post_answered(survivor, MSG_STOP_ORDER, &order, sizeof(order), fenced_part, (void *)(uintptr_t)kernel);
+}
+
+/* SURVIVOR has fenced the kernel that CONTEXT is. If that was a part, it is told again, at once: so it has handled that
+ * before any later step, and before that kernel runs again. */
+static void fenced_part(void *context, uint32_t survivor, const void *reply, int length)
+{
+    const struct msg_stop_report *report = reply;
+
+    if (length == (int)sizeof(*report) && report->value > 0)
+        tell(survivor, (uint32_t)(uintptr_t)context);
+    else if (length ==
+             -ENOMEM) /* here; if it was a part, and this death has been told, the coordinator does the rest */
+        __atomic_fetch_or(&untold, 1ull << survivor, __ATOMIC_RELAXED);
 }
 
 static void fence(uint32_t kernel)
 {
+    static const struct wait_reason reason = {.what = "memory to tell of a death", .kernel = -1};
     struct msg_stop_order order = {.step = STEP_FENCE, .kernel = kernel};
 
     stop_cpus(kernel);
@@ -120,8 +137,14 @@ static void fence(uint32_t kernel)
     log_event("died kernel %u%s: %s", kernel,
               (window_boot_page()->asked >> kernel & 1) != 0 ? ", as a program asked" : "", why[kernel]);
     stop_take_step(&order);
-    for (kernel_set rest = msg_peers_reachable(); rest != 0; rest &= rest - 1)
-        tell((uint32_t)__builtin_ctzll(rest), &order);
+    __atomic_store_n(&untold, 0, __ATOMIC_RELAXED);
+    for (kernel_set rest = msg_peers_reachable(); rest != 0;) {
+        for (; rest != 0; rest &= rest - 1)
+            tell((uint32_t)__builtin_ctzll(rest), kernel);
+        rest = __atomic_exchange_n(&untold, 0, __ATOMIC_RELAXED) & msg_peers_reachable();
+        if (rest != 0)
+            sched_block(NULL, &reason, WAIT_FIRM, clock_now() + INIT_GRACE);
+    }
 }
 
 /* Stops the CPUs of kernels that have died, and ends their epochs. Waits for no other kernel, which may die, too: the
@@ -172,13 +195,23 @@ static int64_t have_done_for_each(const struct stop *death, enum stop_step step,
     return worst;
 }
 
+/* Has all fence the dead, in parts, until nothing is left to end. */
+static void fence_all(const struct stop *death)
+{
+    int64_t left;
+
+    do
+        have_done_for_each(death, STEP_FENCE, &left);
+    while (left > 0);
+}
+
 /* Ends what had a part on the dead. True: nothing of it is left, and all programs are quiesced. The fence is repeated,
  * because a CPU may have been about to begin a request when it passed. */
 static bool end_all(const struct stop *death)
 {
     int64_t left;
 
-    have_done_for_each(death, STEP_FENCE, &left);
+    fence_all(death);
     if (have_done_for_each(death, STEP_LOST_END, &left) < 0 || left != 0)
         return false;
     have_done_for_each(death, STEP_LOST_FREE, &left);
@@ -246,7 +279,7 @@ static kernel_set recover(void)
     int64_t taken = 0;
     bool done = false;
 
-    have_done_for_each(&death, STEP_FENCE, &taken); /* or a start waits for it */
+    fence_all(&death); /* or a start waits for it */
     start_exclude();
     while (!done) {
         kernel_set now_dead = all_dead();

@@ -22,7 +22,7 @@ enum stop_step {
     STEP_COMMIT,    /* on KERNEL: send entries to their homes, and tell who leaves */
     STEP_SWITCH,    /* SUCCESSOR replaces KERNEL from now on; value: page table entries that name KERNEL's frames */
     STEP_RESET,     /* reset the channel to KERNEL; value: 0 or -EBUSY */
-    STEP_FENCE,     /* KERNEL has died: end its epoch */
+    STEP_FENCE,     /* KERNEL has died: end its epoch; value: 1 if that is to be repeated, as it was only a part */
     STEP_LOST_END,  /* end what had a part on it; value: threads left here of groups at home there */
     STEP_LOST_FREE, /* free what is here of these groups */
     STEP_LOST_LEFT, /* value: what is left of it, while programs are quiesced */

@@ -176,6 +176,47 @@ ALONE(fenced_kept, "the answer to a request that a dead peer had asked is droppe
     expect_nothing();
 }
 
+static bool part_left;
+
+static void fence_in_handler(const struct msg *m)
+{
+    if (m->ticket.kernel == OTHER)
+        part_left = msg_peer_fence(PEER);
+}
+
+ALONE(fenced_in_parts,
+      "a handler ends part of what is under way to a dead peer, each once, and says whether more is left")
+{
+    static struct msg_asking asking[80];
+    static struct answer answers[80];
+    static struct msg_outgoing outgoing[160];
+    uint32_t parts = 0, failed = 0, failed_before = 0;
+
+    begin(3, 1, "");
+    for (uint32_t i = 0; i < 160; i++)
+        msg_post(&outgoing[i], PEER, MSG_TELL, words, 48, NULL);
+    for (uint32_t i = 0; i < 80; i++)
+        msg_ask(&asking[i], PEER, MSG_ASK, words, 48, note_answer, &answers[i]);
+    respond = fence_in_handler;
+    do {
+        peers_send(OTHER, MSG_TELL, 0, 0, words, 48);
+        msg_poll();
+        CHECK(msg_peer_fenced(PEER) && ++parts < 20);
+        failed_before = failed;
+        failed = 0;
+        for (uint32_t i = 0; i < 80; i++)
+            failed += answers[i].count;
+        CHECK(failed - failed_before <= 32);
+        CHECK(failed == 0 || !outgoing[159].queued); /* the queue comes first */
+        if (part_left)
+            CHECK_EQ(msg_peer_reset(PEER), -EBUSY);
+    } while (part_left);
+    for (uint32_t i = 0; i < 80; i++)
+        CHECK(answers[i].count == 1 && answers[i].length == -EHOSTDOWN);
+    CHECK(parts >= 3);
+    CHECK_EQ(msg_peer_reset(PEER), 0);
+}
+
 /* The memory in which SOURCE's notes at RECEIVER lie. */
 static uint64_t *notes_in(uint32_t receiver, uint32_t source)
 {

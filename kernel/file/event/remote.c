@@ -319,7 +319,11 @@ static int wait_for(struct file *file, const struct epoll_look *look, struct epo
         struct epoll_remote *remote = remote_at(epoll, (i + epoll->turn) % parts); /* NULL: the files of this kernel */
 
         if (remote == NULL) {
-            epoll_collect(epoll, look->signals, look->max, out);
+            while (!epoll_collect(epoll, look->signals, look->max, out)) {
+                spin_unlock(&epoll->scan);
+                slice_pause();
+                spin_lock(&epoll->scan);
+            }
         } else if (remote_due(remote)) {
             spin_unlock(&epoll->scan);
             error = ask(epoll, remote, look->max, out);

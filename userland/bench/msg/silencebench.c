@@ -30,6 +30,7 @@
 
 #include "libc/kettle.h"
 #include "libc/numa.h"
+#include "userland/bench/msg/silencebench_events.h"
 #include "userland/proc_file.h"
 
 #define STATUS_FAILED 1
@@ -913,6 +914,18 @@ static const struct silence_case cases[] = {
     {"threads_read", "a byte for 300 threads that read from a pipe", make_readers, write_byte, false},
     {"threads_move_far", "1,500 threads that move to another kernel at once", make_threads_leaving, let_threads_leave,
      true},
+    {"events_poll", "an event for 1,500 threads that poll its file", events_make_polls, events_raise, false},
+    {"events_read", "an event for 1,500 threads that read from its file", events_make_reads, events_raise_byte, false},
+    {"events_sets", "an event for 900 sets with a waiting thread each", events_make_sets, events_raise, false},
+    {"events_read_far", "an event for 1,500 threads of another kernel that read from its file",
+     events_make_reads_elsewhere, events_raise_byte, true},
+    {"poll_many", "a poll of 900 files", events_make_many_polled, events_poll_many, false},
+    {"poll_many_far", "a poll of 900 files from another kernel", events_make_many_polled, events_poll_many_elsewhere,
+     true},
+    {"set_wait", "a wait for 1,024 of 1,800 ready files of a set", events_make_large_set, events_wait_large_set, false},
+    {"set_close", "close of a set of 1,800 files", events_make_large_set, events_close_large_set, false},
+    {"set_close_far", "close of 16 sets of 1,800 files by a process of another kernel", events_make_large_set_elsewhere,
+     events_close_large_set_elsewhere, true},
     {"threads_exec", "exec of a process with 1,500 threads", make_threads, exec_again, false},
     {"audit", "audit of a process with 48 MiB", fill_memory, audit, false},
     {"audit_machine", "audit of the machine", fill_memory, audit_machine, false},
@@ -925,6 +938,8 @@ static const struct silence_case cases[] = {
     {"stop_file_far", "stop of a kernel with 48 MiB, while another one has a file of 32 MiB", fill_file_and_elsewhere,
      stop_other, true},
     {"death_far", "death of a kernel that has 48 MiB and 2,000 children of a process", make_part_elsewhere, kill_other,
+     true},
+    {"fence_far", "death of a kernel for which 1,500 threads wait", events_make_reads_of_other, events_kill_other,
      true},
     {"stop_opens_far", "stop of a kernel with 21,600 open files, for its successor", make_openers_elsewhere, stop_other,
      true},

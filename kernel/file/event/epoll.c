@@ -97,7 +97,7 @@ void epoll_remove(struct epoll_item *item)
     list_remove(&item->signalfd);
     if (item->remote != NULL)
         epoll_remote_take(item);
-    else
+    else if (item->file != NULL) /* it has a hook */
         poll_hook_remove(item->file->events, &item->hook);
     spin_lock(&epoll->lock); /* its hook has been removed, so it does not become ready again */
     if (!list_empty(&item->ready)) {

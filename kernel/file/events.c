@@ -21,6 +21,7 @@ void file_events_init(struct file_events *events)
     list_init(&events->owed);
     list_init(&events->owing);
     events->untaken = 0;
+    events->calling = false;
 }
 
 static bool work_some(void);
@@ -54,6 +55,7 @@ static void sort_locked(struct file_events *events)
 /* Calls up to MOST hooks that are owed a call; exclusive ones until the events have been taken. */
 static void call_locked(struct file_events *events, uint32_t most, struct list *notified)
 {
+    __atomic_store_n(&events->calling, true, __ATOMIC_RELEASE); /* before a list that has it looks empty to others */
     for (; most > 0 && !list_empty(&events->owed); most--) {
         struct poll_hook *hook = container_of(events->owed.next, struct poll_hook, node);
 
@@ -64,6 +66,7 @@ static void call_locked(struct file_events *events, uint32_t most, struct list *
         else if (events->untaken > 0 && hook->fire(hook, notified))
             events->untaken--;
     }
+    __atomic_store_n(&events->calling, false, __ATOMIC_RELEASE);
     if (!list_empty(&events->owed) || !list_empty(&events->owing))
         sort_locked(events);
     else

@@ -15,6 +15,7 @@ struct file_events {
     struct list owed;             /* [p] those that are still to be called for an event */
     struct list owing;            /* [p] in the list of events with such hooks, or alone */
     uint32_t untaken;             /* [p] events that no exclusive hook has taken, and of which some are not asked yet */
+    bool calling;                 /* [p] a hook may be in none of the lists, while it goes back to its own */
 };
 
 /* A function to be called after poll_lock has been released. */
@@ -44,7 +45,8 @@ void file_events_init(struct file_events *events);
  * looks at the file after adding it. */
 static inline bool file_events_polled(const struct file_events *events)
 {
-    return !list_empty(&events->polls) || !list_empty(&events->exclusive) || !list_empty(&events->owed);
+    return !list_empty(&events->polls) || !list_empty(&events->exclusive) || !list_empty(&events->owed) ||
+           __atomic_load_n(&events->calling, __ATOMIC_ACQUIRE);
 }
 /* Counts an event and wakes the threads that wait for EVENTS. Any context, without locks. */
 void file_event(struct file_events *events);

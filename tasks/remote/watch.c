@@ -76,6 +76,7 @@ static void sort_locked(struct watch_source *source)
 static bool work_some(void)
 {
     struct watcher *watcher = NULL;
+    bool more; /* `working` may be another CPU's, that has submitted the item again, once the lock is released */
 
     spin_lock(&late_lock);
     if (!list_empty(&answering)) {
@@ -88,11 +89,11 @@ static bool work_some(void)
         sort_locked(source);
         spin_unlock(&source->lock);
     }
-    working = watcher != NULL || !list_empty(&owing);
+    more = working = watcher != NULL || !list_empty(&owing);
     spin_unlock(&late_lock);
     if (watcher != NULL)
         watcher->fire(watcher);
-    return watcher != NULL || working;
+    return more;
 }
 
 static void work_rest(struct work *unused)

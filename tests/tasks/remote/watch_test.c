@@ -167,6 +167,30 @@ ALONE(crowd_woken, "an event wakes some of many threads and a worker the others,
     CHECK_EQ(watch_events(&object->source), 3);
 }
 
+static bool event_at_release; /* another CPU's, as soon as the worker has found that nothing is left */
+
+void spin_released(struct spinlock *lock)
+{
+    if (!event_at_release || lock == &object->source.lock || !list_empty(&object->source.owing))
+        return;
+    event_at_release = false;
+    watch_event(&object->source);
+}
+
+ALONE(crowd_again, "an event that comes when the worker is about to end has the work done once more, and submits it once")
+{
+    start();
+    wait_all();
+    watch_event(&object->source);
+    event_at_release = true;
+    run_work();
+    CHECK(!event_at_release && work_count == 1 && woken == CROWD + WOKEN_AT_ONCE);
+    watch_event(&object->source);
+    CHECK_EQ(work_count, 1);
+    run_work();
+    CHECK(work_count == 0 && list_empty(&object->source.owed.waiters));
+}
+
 /* All who are owed leave, and at last the thread that waits in waitq_wait. */
 static void leave_all(void)
 {

@@ -1,5 +1,5 @@
-/* Events of files. See the header. An event calls hooks itself until it has called HOOKS_AT_ONCE; the others are owed a
- * call, by a worker, and are owed one call only if there is another event meanwhile. */
+/* Events of files. See the header. An event calls hooks itself until it has called HOOKS_AT_ONCE; a worker calls the
+ * others, once if there is another event meanwhile. Exclusive hooks are asked in turn, until one takes the event. */
 #include "kernel/file/events.h"
 
 #include "kernel/wait/work.h"
@@ -9,7 +9,7 @@
 #define HOOKS_IN_STEP 16u /* that the worker calls without looking for messages */
 
 struct spinlock poll_lock;
-static struct list owing = {&owing, &owing}; /* [p] struct file_events with hooks that are owed a call */
+static struct list owing = {&owing, &owing}; /* [p] struct file_events with hooks to be called */
 static struct list late = {&late, &late};    /* [p] struct poll_notified to be called */
 static bool working;                         /* [p] the worker has been asked for, and has not ended */
 
@@ -17,11 +17,13 @@ void file_events_init(struct file_events *events)
 {
     watch_init(&events->source);
     list_init(&events->polls);
-    list_init(&events->exclusive);
     list_init(&events->owed);
+    list_init(&events->exclusive);
     list_init(&events->owing);
+    events->hooks = 0;
+    events->exclusives = 0;
+    events->unasked = 0;
     events->untaken = 0;
-    events->calling = false;
 }
 
 static bool work_some(void);
@@ -42,35 +44,53 @@ static void begin_work_locked(void)
     working = true;
 }
 
-/* EVENTS are in the list of those that owe as long as hooks are owed. */
+static bool owes_locked(const struct file_events *events)
+{
+    return !list_empty(&events->owed) || events->untaken > 0;
+}
+
+/* EVENTS are in the list of those that owe as long as they do. */
 static void sort_locked(struct file_events *events)
 {
     list_remove(&events->owing);
-    if (list_empty(&events->owed))
-        events->untaken = 0; /* all exclusive hooks have been asked */
-    else
+    if (owes_locked(events))
         list_append(&owing, &events->owing);
 }
 
-/* Calls up to MOST hooks that are owed a call; exclusive ones until the events have been taken. */
+/* UNASKED exclusive hooks are left to ask, and each takes one event at most. */
+static void bound_locked(struct file_events *events, uint32_t unasked)
+{
+    events->unasked = unasked;
+    if (events->untaken > unasked)
+        events->untaken = unasked;
+}
+
+static struct poll_hook *move_first(struct list *from, struct list *to)
+{
+    struct list *first = from->next;
+
+    list_remove(first);
+    list_append(to, first);
+    return container_of(first, struct poll_hook, node);
+}
+
+/* Calls up to MOST hooks that are to be called; exclusive ones until the events have been taken. */
 static void call_locked(struct file_events *events, uint32_t most, struct list *notified)
 {
-    __atomic_store_n(&events->calling, true, __ATOMIC_RELEASE); /* before a list that has it looks empty to others */
     for (; most > 0 && !list_empty(&events->owed); most--) {
-        struct poll_hook *hook = container_of(events->owed.next, struct poll_hook, node);
+        struct poll_hook *hook = move_first(&events->owed, &events->polls);
 
-        list_remove(&hook->node);
-        list_append(hook->exclusive ? &events->exclusive : &events->polls, &hook->node);
-        if (!hook->exclusive)
-            hook->fire(hook, notified);
-        else if (events->untaken > 0 && hook->fire(hook, notified))
-            events->untaken--;
+        hook->fire(hook, notified);
     }
-    __atomic_store_n(&events->calling, false, __ATOMIC_RELEASE);
-    if (!list_empty(&events->owed) || !list_empty(&events->owing))
+    for (; most > 0 && events->untaken > 0; most--) {
+        struct poll_hook *hook = move_first(&events->exclusive, &events->exclusive);
+
+        if (hook->fire(hook, notified))
+            events->untaken--;
+        bound_locked(events, events->unasked - 1);
+    }
+    if (owes_locked(events) || !list_empty(&events->owing))
         sort_locked(events);
-    else
-        events->untaken = 0;
 }
 
 /* Calls NOTIFIED, one at least, and leaves to the worker what does not go into a slice: an event of a set may call as
@@ -122,10 +142,10 @@ static void fire_hooks(struct file_events *events, bool pass)
     spin_lock(&poll_lock);
     if (!pass)
         list_append_all(&events->owed, &events->polls);
-    list_append_all(&events->owed, &events->exclusive);
     events->untaken++;
+    bound_locked(events, events->exclusives);
     call_locked(events, HOOKS_AT_ONCE, &notified);
-    if (!list_empty(&events->owed))
+    if (owes_locked(events))
         begin_work_locked();
     spin_unlock(&poll_lock);
     notify(&notified);
@@ -143,9 +163,16 @@ void file_event_pass(struct file_events *events)
     fire_hooks(events, true);
 }
 
+static void set_hooks_locked(struct file_events *events, uint32_t hooks)
+{
+    __atomic_store_n(&events->hooks, hooks, __ATOMIC_RELEASE);
+}
+
 void poll_hook_add_locked(struct file_events *events, struct poll_hook *hook)
 {
     list_append(hook->exclusive ? &events->exclusive : &events->polls, &hook->node);
+    events->exclusives += hook->exclusive;
+    set_hooks_locked(events, events->hooks + 1);
 }
 
 void poll_hook_add(struct file_events *events, struct poll_hook *hook)
@@ -158,7 +185,10 @@ void poll_hook_add(struct file_events *events, struct poll_hook *hook)
 void poll_hook_remove_locked(struct file_events *events, struct poll_hook *hook)
 {
     list_remove(&hook->node);
-    if (!list_empty(&events->owing) && list_empty(&events->owed))
+    set_hooks_locked(events, events->hooks - 1);
+    if (hook->exclusive && events->unasked > --events->exclusives)
+        bound_locked(events, events->exclusives);
+    if (!list_empty(&events->owing) && !owes_locked(events))
         sort_locked(events); /* with the last hook the events may go */
 }
 

@@ -8,14 +8,18 @@
 #include "kernel/lib/list.h"
 #include "tasks/remote/watch.h"
 
-/* The events of one file, or of several that share them. Marks: [i] set once, [p] under poll_lock. */
+/* The events of one file, or of several that share them. Marks: [i] set once, [p] under poll_lock,
+ * [a] atomic. */
 struct file_events {
     struct watch_source source;
-    struct list polls, exclusive; /* [p] struct poll_hook, by `exclusive` */
-    struct list owed;             /* [p] those that are still to be called for an event */
-    struct list owing;            /* [p] in the list of events with such hooks, or alone */
-    uint32_t untaken;             /* [p] events that no exclusive hook has taken, and of which some are not asked yet */
-    bool calling;                 /* [p] a hook may be in none of the lists, while it goes back to its own */
+    struct list polls;     /* [p] struct poll_hook: those that are not exclusive */
+    struct list owed;      /* [p] those of them that are still to be called for an event */
+    struct list exclusive; /* [p] in turn: who is asked goes to the end */
+    struct list owing;     /* [p] in the list of events that have hooks to be called, or alone */
+    uint32_t hooks;        /* [p] how many there are in all; [a] for who reads it */
+    uint32_t exclusives;   /* [p] how many of them are exclusive */
+    uint32_t unasked;      /* [p] how many of these, from the first on, may not have been asked about an event */
+    uint32_t untaken;      /* [p] events that none has taken of those that were asked, at most `unasked` */
 };
 
 /* A function to be called after poll_lock has been released. */
@@ -42,11 +46,10 @@ extern struct spinlock poll_lock;
 
 void file_events_init(struct file_events *events);
 /* Whether a hook wants to know of an event. Without poll_lock: a hook that is added now is not missed, as its owner
- * looks at the file after adding it. */
+ * looks at the file after adding it; and one that is there is seen, whatever list it is in. */
 static inline bool file_events_polled(const struct file_events *events)
 {
-    return !list_empty(&events->polls) || !list_empty(&events->exclusive) || !list_empty(&events->owed) ||
-           __atomic_load_n(&events->calling, __ATOMIC_ACQUIRE);
+    return __atomic_load_n(&events->hooks, __ATOMIC_ACQUIRE) != 0;
 }
 /* Counts an event and wakes the threads that wait for EVENTS. Any context, without locks. */
 void file_event(struct file_events *events);

@@ -144,9 +144,6 @@ static void begin(uint32_t type)
         struct socket *socket = &ends[i];
 
         files[i] = (struct file){.id = (uint64_t)i + 1, .pins = 1, .opens = 1, .events = &files[i].own_events};
-        list_init(&files[i].own_events.polls);
-        list_init(&files[i].own_events.exclusive);
-        list_init(&files[i].own_events.owed);
         *socket = (struct socket){.file = &files[i],
                                   .type = type,
                                   .state = SOCKET_CONNECTED,
@@ -681,9 +678,6 @@ static void gather_crowd(void)
     begin(SOCKET_DATAGRAM);
     for (int i = 0; i < CROWD; i++) {
         crowd_files[i] = (struct file){.pins = 1, .opens = 1, .wanted = true, .events = &crowd_files[i].own_events};
-        list_init(&crowd_files[i].own_events.polls);
-        list_init(&crowd_files[i].own_events.exclusive);
-        list_init(&crowd_files[i].own_events.owed);
         crowd[i] = (struct socket){.file = &crowd_files[i], .type = SOCKET_DATAGRAM, .state = SOCKET_CONNECTED};
         list_init(&crowd[i].name_node);
         list_init(&crowd[i].senders);

@@ -362,5 +362,6 @@ int64_t epoll_wait_remote(const struct file_place *place, const struct epoll_loo
 
 void epoll_remote_init(void)
 {
-    REMOTE_SERVE_TASK(EPOLL_WAIT, WORK_LEAF, run_wait, wait_room, struct msg_epoll_wait, struct msg_none);
+    /* above FILE_POLL, which it waits for; only programs' threads wait for it */
+    REMOTE_SERVE_TASK(EPOLL_WAIT, WORK_ROUND, run_wait, wait_room, struct msg_epoll_wait, struct msg_none);
 }

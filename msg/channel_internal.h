@@ -260,9 +260,10 @@ void msg_receive_fence_locked(struct peer *peer);
 bool msg_requests_fail(uint32_t kernel, uint32_t most);
 /* The requests of fenced kernels that are kept here will not be answered: who keeps one is notified as by CANCEL, up to
  * MOST of them from the last call on; BEGIN: another kernel has been fenced. Returns true if others are to be looked
- * at.
- */
+ * at. */
 bool msg_kept_orphan(bool begin, uint32_t most);
+/* Whether that is still to find requests of KERNEL, which is fenced, whatever it is to find of other kernels. */
+bool msg_kept_unorphaned(uint32_t kernel);
 
 /* Allocates what lent bytes are copied to, so that taking a message never fails for lack of memory there. Once; panics.
  */

@@ -111,7 +111,7 @@ int msg_peer_reset(uint32_t kernel)
     struct list returned;
     int error = 0;
 
-    if (peer == NULL || !msg_call_reset(kernel) || msg_kept_orphan(false, 0))
+    if (peer == NULL || !msg_call_reset(kernel) || msg_kept_unorphaned(kernel))
         return peer == NULL ? -EINVAL : -EBUSY;
     spin_lock(&msg_rx_lock);
     spin_lock(&peer->tx_lock);

@@ -7,8 +7,8 @@
 
 /* Resets the channel to KERNEL, all of whose CPUs have halted: it is neither started nor reachable, and the parts of
  * the channel in this kernel's memory are zero, as the parts in its own memory are when it is built again. No request
- * may be under way in either direction. -EBUSY: one is, or a message to it waits for room; nothing has changed. Tasks
- * only. */
+ * may be under way in either direction. -EBUSY: one is, or a message to it waits for room, or a part of its fence is
+ * left; nothing has changed. What is left of the fence of another kernel does not matter. Tasks only. */
 int msg_peer_reset(uint32_t kernel);
 
 /* Ends the epoch of KERNEL, which has died and whose CPUs stand still: it is neither started nor reachable, and remains

@@ -191,6 +191,20 @@ bool msg_kept_orphan(bool begin, uint32_t most)
     return more;
 }
 
+bool msg_kept_unorphaned(uint32_t kernel)
+{
+    bool found = false;
+
+    spin_lock(&kept_lock);
+    for (struct list *node = orphans_from; node != NULL && node != &kept_requests && !found; node = node->next) {
+        const struct msg_kept *kept = container_of(node, const struct msg_kept, node);
+
+        found = kept->ticket.kernel == kernel && !kept->orphan;
+    }
+    spin_unlock(&kept_lock);
+    return found && msg_peer_fenced(kernel);
+}
+
 static void handle_cancel(const struct msg *m)
 {
     msg_kept_cancel(m->ticket.kernel, m->data);

@@ -16,12 +16,13 @@
 #include "kernel/machine/internal.h"
 #include "kernel/machine/machine.h"
 #include "kernel/machine/stop.h"
+#include "mm/frame/heap.h"
 #include "mm/lock/lock.h"
 #include "msg/alive.h"
 #include "msg/channel.h"
 #include "msg/inject.h"
+#include "msg/request/call.h"
 #include "tasks/remote/operation.h"
-#include "tasks/remote/post.h"
 #include "tasks/sched/kernel_thread.h"
 #include "tasks/sched/sched.h"
 #include "tasks/sched/waitq.h"
@@ -46,12 +47,21 @@ struct msg_die { /* DIE */
     uint32_t pad;
 };
 
+/* What a survivor is told of deaths, one after the other, and of each until nothing is left to end: by one request at a
+ * time, so that it needs no memory. */
+struct telling {
+    struct msg_asking asking;
+    struct msg_stop_order order; /* [k] lock: the last one */
+    kernel_set of;               /* [k] lock: of whose death; until it has fenced all of that kernel */
+    bool asks;                   /* [k] lock: ORDER is under way */
+};
+
 static struct spinlock lock;
 static struct waitq changed;             /* [k] lock: where the two threads wait */
 static kernel_set noticed;               /* [k] lock: kernels that have died, and whose CPUs may still run */
 static kernel_set dead;                  /* [k] lock: those that are fenced, and not yet cleaned up */
 static kernel_set wished;                /* [k] lock: those whose end was asked for, so that a ticket is out for it */
-static kernel_set untold;                /* [a] survivors that there was no memory to tell of the last death */
+static struct telling *tellings;         /* [i] for each kernel that may survive */
 static const char *why[KERNELS_MAX];     /* [k] lock */
 static uint64_t noticed_at[KERNELS_MAX]; /* [k] lock: ns */
 
@@ -103,33 +113,46 @@ static void stop_cpus(uint32_t kernel)
     }
 }
 
-static void fenced_part(void *context, uint32_t survivor, const void *reply, int length);
+static void told(void *context, uint32_t survivor, const void *reply, int length);
 
-/* Has SURVIVOR fence KERNEL, without waiting for it: the coordinator may wait for a kernel that waits for the dead one.
- */
-static void tell(uint32_t survivor, uint32_t kernel)
+/* Sends SURVIVOR the next order, unless one is under way or there is none. Does not wait: the coordinator may wait for a
+ * kernel that waits for a dead one. */
+static void tell_next(uint32_t survivor)
 {
-    const struct msg_stop_order order = {.step = STEP_FENCE, .kernel = kernel};
+    struct telling *telling = &tellings[survivor];
+    bool begins;
 
-    post_answered(survivor, MSG_STOP_ORDER, &order, sizeof(order), fenced_part, (void *)(uintptr_t)kernel);
+    spin_lock(&lock);
+    begins = !telling->asks && telling->of != 0;
+    if (begins) {
+        telling->order =
+            (struct msg_stop_order){.step = STEP_FENCE, .kernel = (uint32_t)__builtin_ctzll(telling->of)};
+        telling->asks = true;
+    }
+    spin_unlock(&lock);
+    if (begins)
+        msg_ask(&telling->asking, survivor, MSG_STOP_ORDER, &telling->order, sizeof(telling->order), told, telling);
 }
 
-/* SURVIVOR has fenced the kernel that CONTEXT is. If that was a part, it is told again, at once: so it has handled that
- * before any later step, and before that kernel runs again. */
-static void fenced_part(void *context, uint32_t survivor, const void *reply, int length)
+/* SURVIVOR has done a part of its fence, the last one if it reports 0; or it has died, too. */
+static void told(void *context, uint32_t survivor, const void *reply, int length)
 {
     const struct msg_stop_report *report = reply;
+    struct telling *telling = context;
 
-    if (length == (int)sizeof(*report) && report->value > 0)
-        tell(survivor, (uint32_t)(uintptr_t)context);
-    else if (length ==
-             -ENOMEM) /* here; if it was a part, and this death has been told, the coordinator does the rest */
-        __atomic_fetch_or(&untold, 1ull << survivor, __ATOMIC_RELAXED);
+    spin_lock(&lock);
+    telling->asks = false;
+    if (length != (int)sizeof(*report))
+        telling->of = 0;
+    else if (report->value <= 0)
+        telling->of &= ~(1ull << telling->order.kernel);
+    waitq_wake_all(&changed);
+    spin_unlock(&lock);
+    tell_next(survivor);
 }
 
 static void fence(uint32_t kernel)
 {
-    static const struct wait_reason reason = {.what = "memory to tell of a death", .kernel = -1};
     struct msg_stop_order order = {.step = STEP_FENCE, .kernel = kernel};
 
     stop_cpus(kernel);
@@ -137,14 +160,28 @@ static void fence(uint32_t kernel)
     log_event("died kernel %u%s: %s", kernel,
               (window_boot_page()->asked >> kernel & 1) != 0 ? ", as a program asked" : "", why[kernel]);
     stop_take_step(&order);
-    __atomic_store_n(&untold, 0, __ATOMIC_RELAXED);
-    for (kernel_set rest = msg_peers_reachable(); rest != 0;) {
-        for (; rest != 0; rest &= rest - 1)
-            tell((uint32_t)__builtin_ctzll(rest), kernel);
-        rest = __atomic_exchange_n(&untold, 0, __ATOMIC_RELAXED) & msg_peers_reachable();
-        if (rest != 0)
-            sched_block(NULL, &reason, WAIT_FIRM, clock_now() + INIT_GRACE);
+    for (kernel_set rest = msg_peers_reachable(); rest != 0; rest &= rest - 1) {
+        uint32_t survivor = (uint32_t)__builtin_ctzll(rest);
+
+        spin_lock(&lock);
+        tellings[survivor].of |= 1ull << kernel;
+        spin_unlock(&lock);
+        tell_next(survivor);
     }
+}
+
+/* The coordinator has had all fence LOST: they are told no more, so that none is told of one that runs again. */
+static void stop_telling(kernel_set lost)
+{
+    static const struct wait_reason reason = {.what = "a part of a fence", .kernel = -1};
+
+    spin_lock(&lock);
+    for (uint32_t k = 0; k < instance.kernels; k++) {
+        tellings[k].of &= ~lost;
+        while (tellings[k].asks && (lost >> tellings[k].order.kernel & 1) != 0)
+            waitq_wait(&changed, &lock, &reason, WAIT_FIRM, 0);
+    }
+    spin_unlock(&lock);
 }
 
 /* Stops the CPUs of kernels that have died, and ends their epochs. Waits for no other kernel, which may die, too: the
@@ -203,6 +240,7 @@ static void fence_all(const struct stop *death)
     do
         have_done_for_each(death, STEP_FENCE, &left);
     while (left > 0);
+    stop_telling(death->lost);
 }
 
 /* Ends what had a part on the dead. True: nothing of it is left, and all programs are quiesced. The fence is repeated,
@@ -482,6 +520,9 @@ void death_init(void)
     REMOTE_SERVE_TASK(KILL_KERNEL, WORK_PROGRAMS, run_kill, NULL, struct msg_kill, struct msg_killed);
     if (instance.kernel != 0)
         return;
+    tellings = heap_alloc(instance.kernels * sizeof(*tellings));
+    if (tellings == NULL)
+        panic("kernel: no memory to tell of deaths");
     start_thread("fences", run_fences);
     start_thread("deaths", coordinate);
 }

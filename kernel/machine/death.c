@@ -115,8 +115,8 @@ static void stop_cpus(uint32_t kernel)
 
 static void told(void *context, uint32_t survivor, const void *reply, int length);
 
-/* Sends SURVIVOR the next order, unless one is under way or there is none. Does not wait: the coordinator may wait for a
- * kernel that waits for a dead one. */
+/* Sends SURVIVOR the next order, unless one is under way or there is none. Does not wait: the coordinator may wait for
+ * a kernel that waits for a dead one. */
 static void tell_next(uint32_t survivor)
 {
     struct telling *telling = &tellings[survivor];
@@ -125,8 +125,7 @@ static void tell_next(uint32_t survivor)
     spin_lock(&lock);
     begins = !telling->asks && telling->of != 0;
     if (begins) {
-        telling->order =
-            (struct msg_stop_order){.step = STEP_FENCE, .kernel = (uint32_t)__builtin_ctzll(telling->of)};
+        telling->order = (struct msg_stop_order){.step = STEP_FENCE, .kernel = (uint32_t)__builtin_ctzll(telling->of)};
         telling->asks = true;
     }
     spin_unlock(&lock);
@@ -214,32 +213,31 @@ static kernel_set survivors(const struct stop *death)
     return start_running() & ~death->lost;
 }
 
-/* Has STEP done for each of the dead. Returns the least value of all reports; *SUM is their sum. */
-static int64_t have_done_for_each(const struct stop *death, enum stop_step step, int64_t *sum)
+/* Has STEP done for each of the dead. Returns the least value of all reports; *SUM has all. */
+static int64_t have_done_for_each(const struct stop *death, enum stop_step step, struct gathered *sum)
 {
-    int64_t worst = 0;
-
-    *sum = 0;
+    *sum = (struct gathered){.worst = 0};
     for (kernel_set rest = death->lost; rest != 0; rest &= rest - 1) {
         struct stop of_one = *death;
         struct gathered all;
 
         of_one.kernel = (uint32_t)__builtin_ctzll(rest);
-        if (stop_have_done(&of_one, step, survivors(death), &all) < worst)
-            worst = all.worst;
-        *sum += all.sum;
+        if (stop_have_done(&of_one, step, survivors(death), &all) < sum->worst)
+            sum->worst = all.worst;
+        sum->sum += all.sum;
+        sum->positive += all.positive;
     }
-    return worst;
+    return sum->worst;
 }
 
 /* Has all fence the dead, in parts, until nothing is left to end. */
 static void fence_all(const struct stop *death)
 {
-    int64_t left;
+    struct gathered left;
 
     do
         have_done_for_each(death, STEP_FENCE, &left);
-    while (left > 0);
+    while (left.positive > 0);
     stop_telling(death->lost);
 }
 
@@ -247,13 +245,14 @@ static void fence_all(const struct stop *death)
  * because a CPU may have been about to begin a request when it passed. */
 static bool end_all(const struct stop *death)
 {
-    int64_t left;
+    struct gathered left;
 
     fence_all(death);
-    if (have_done_for_each(death, STEP_LOST_END, &left) < 0 || left != 0)
+    if (have_done_for_each(death, STEP_LOST_END, &left) < 0 || left.sum != 0)
         return false;
     have_done_for_each(death, STEP_LOST_FREE, &left);
-    if (stop_freeze_all(death, survivors(death)) && have_done_for_each(death, STEP_LOST_LEFT, &left) == 0 && left == 0)
+    if (stop_freeze_all(death, survivors(death)) && have_done_for_each(death, STEP_LOST_LEFT, &left) == 0 &&
+        left.sum == 0)
         return true;
     stop_thaw(death, survivors(death));
     return false;
@@ -265,7 +264,6 @@ static bool take_back(const struct stop *death, int64_t *taken)
 {
     kernel_set running = survivors(death);
     struct gathered all;
-    int64_t sum;
 
     if (stop_have_done(death, STEP_LOST_COUNT, running, NULL) != 0)
         return false;
@@ -277,7 +275,7 @@ static bool take_back(const struct stop *death, int64_t *taken)
     if (stop_have_done(death, STEP_LOST_RECLAIM, running, &all) < 0)
         return false;
     *taken += all.sum;
-    return have_done_for_each(death, STEP_RESET, &sum) == 0;
+    return have_done_for_each(death, STEP_RESET, &all) == 0;
 }
 
 static void forget(uint32_t kernel)

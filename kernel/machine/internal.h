@@ -57,8 +57,9 @@ struct stop {
 struct gathered {
     int64_t worst; /* the least value, or an errno of the channel */
     int64_t sum;
-    uint32_t kernel;  /* that of the stop, without which the others cannot go on */
-    kernel_set again; /* they have done nothing, for lack of memory */
+    uint32_t positive; /* how many reports are */
+    uint32_t kernel;   /* that of the stop, without which the others cannot go on */
+    kernel_set again;  /* they have done nothing, for lack of memory */
 };
 
 /* Makes every kernel of SET perform STEP, this kernel last, but those that have died. Returns the least value of their

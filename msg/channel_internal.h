@@ -255,11 +255,15 @@ void msg_receive_reset_locked(struct peer *peer);
 bool msg_call_reset(uint32_t kernel);
 /* PEER has died. With rx_lock held: its rings are not served any more; what was announced and not taken is counted. */
 void msg_receive_fence_locked(struct peer *peer);
-/* Completes every request to KERNEL, sent or not, with -EHOSTDOWN. With rx_lock held, as the answers are. */
-void msg_requests_fail(uint32_t kernel);
-/* The requests of KERNEL that are kept here will not be answered: who keeps one is notified as by CANCEL. With rx_lock
- * held. */
-void msg_kept_orphan(uint32_t kernel);
+/* Completes every request to KERNEL, sent or not, with -EHOSTDOWN, up to MOST of them; returns true if more may be
+ * left. With rx_lock held, as the answers are. */
+bool msg_requests_fail(uint32_t kernel, uint32_t most);
+/* The requests of fenced kernels that are kept here will not be answered: who keeps one is notified as by CANCEL, up to
+ * MOST of them from the last call on; BEGIN: another kernel has been fenced. Returns true if others are to be looked
+ * at. */
+bool msg_kept_orphan(bool begin, uint32_t most);
+/* Whether that is still to find requests of KERNEL, which is fenced, whatever it is to find of other kernels. */
+bool msg_kept_unorphaned(uint32_t kernel);
 
 /* Allocates what lent bytes are copied to, so that taking a message never fails for lack of memory there. Once; panics.
  */

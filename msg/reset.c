@@ -4,6 +4,9 @@
 #include "kernel/abi/errno.h"
 #include "msg/channel_internal.h"
 #include "msg/inject.h"
+#include "msg/slice.h"
+
+#define FENCE_PART 32u /* messages, requests and kept requests that end before messages are looked for */
 
 static void send_reset_locked(struct peer *peer)
 {
@@ -39,13 +42,15 @@ static void end_all(struct list *list)
     }
 }
 
-/* Moves what waits for room in a ring of PEER to DROPPED. */
-static void unqueue_locked(struct peer *peer, struct list *dropped)
+/* Moves what waits for room in a ring of PEER to DROPPED, up to MOST messages; returns true if others are left. */
+static bool unqueue_locked(struct peer *peer, struct list *dropped, uint32_t most)
 {
+    bool left = false;
+
     for (uint32_t class = 0; class < MSG_CLASSES; class ++) {
         struct list *queue = &peer->out[class].queue;
 
-        while (!list_empty(queue)) {
+        for (; !list_empty(queue) && most > 0; most--) {
             struct msg_outgoing *outgoing = container_of(queue->next, struct msg_outgoing, node);
 
             list_remove(&outgoing->node);
@@ -53,34 +58,51 @@ static void unqueue_locked(struct peer *peer, struct list *dropped)
             msg_stats.late_epoch++;
             list_append(dropped, &outgoing->node);
         }
+        left |= !list_empty(queue);
     }
+    return left;
 }
 
-void msg_peer_fence(uint32_t kernel)
+/* Fences PEER, and ends up to FENCE_PART of each kind of what is under way. False: nothing is left. With rx_lock held.
+ */
+static bool fence_part_locked(struct peer *peer)
 {
-    struct peer *peer = msg_peer(kernel);
-    bool handling = msg_handling();
     struct list dropped;
+    bool first, queued, orphans;
 
-    if (peer == NULL)
-        return;
     list_init(&dropped);
-    if (!handling)
-        spin_lock(&msg_rx_lock);
     spin_lock(&peer->tx_lock);
+    first = !peer->fenced;
     peer->fenced = true;
     peer->started = false;
     msg_set_blocked(peer, BLOCKED_UNREACHED, BLOCKED_QUEUE | BLOCKED_LENT);
-    unqueue_locked(peer, &dropped);
+    queued = unqueue_locked(peer, &dropped, FENCE_PART);
     take_back_locked(peer, &dropped);
     spin_unlock(&peer->tx_lock);
-    msg_receive_fence_locked(peer);
-    inject_reset(kernel);
-    end_all(&dropped); /* before the requests fail: a requester's memory must not be in a queue then */
-    msg_requests_fail(kernel);
-    msg_kept_orphan(kernel);
-    if (!handling)
+    if (first) {
+        msg_receive_fence_locked(peer);
+        inject_reset(peer->kernel);
+    }
+    end_all(&dropped);
+    orphans = msg_kept_orphan(first, FENCE_PART);
+    /* A requester's memory must not be in a queue when its request fails. */
+    return queued || msg_requests_fail(peer->kernel, FENCE_PART) || orphans;
+}
+
+bool msg_peer_fence(uint32_t kernel)
+{
+    struct peer *peer = msg_peer(kernel);
+    bool more;
+
+    if (peer == NULL || msg_handling())
+        return peer != NULL && fence_part_locked(peer);
+    do {
+        spin_lock(&msg_rx_lock);
+        more = fence_part_locked(peer);
         spin_unlock(&msg_rx_lock);
+        slice_check();
+    } while (more);
+    return false;
 }
 
 int msg_peer_reset(uint32_t kernel)
@@ -89,7 +111,7 @@ int msg_peer_reset(uint32_t kernel)
     struct list returned;
     int error = 0;
 
-    if (peer == NULL || !msg_call_reset(kernel))
+    if (peer == NULL || !msg_call_reset(kernel) || msg_kept_unorphaned(kernel))
         return peer == NULL ? -EINVAL : -EBUSY;
     spin_lock(&msg_rx_lock);
     spin_lock(&peer->tx_lock);

@@ -217,7 +217,7 @@ void file_drop(uint32_t kernel, uint64_t id);
  * or epoll has a hook in it. Called under the lock under which the kind decides readiness. */
 static inline bool file_event_wanted(struct file *file)
 {
-    return file->wanted || !list_empty(&file->events->polls);
+    return file->wanted || file_events_polled(file->events);
 }
 
 /* Open files of this kernel, and proxies for those of other kernels. */

@@ -16,12 +16,13 @@
 #include "kernel/machine/internal.h"
 #include "kernel/machine/machine.h"
 #include "kernel/machine/stop.h"
+#include "mm/frame/heap.h"
 #include "mm/lock/lock.h"
 #include "msg/alive.h"
 #include "msg/channel.h"
 #include "msg/inject.h"
+#include "msg/request/call.h"
 #include "tasks/remote/operation.h"
-#include "tasks/remote/post.h"
 #include "tasks/sched/kernel_thread.h"
 #include "tasks/sched/sched.h"
 #include "tasks/sched/waitq.h"
@@ -46,11 +47,21 @@ struct msg_die { /* DIE */
     uint32_t pad;
 };
 
+/* What a survivor is told of deaths, one after the other, and of each until nothing is left to end: by one request at a
+ * time, so that it needs no memory. */
+struct telling {
+    struct msg_asking asking;
+    struct msg_stop_order order; /* [k] lock: the last one */
+    kernel_set of;               /* [k] lock: of whose death; until it has fenced all of that kernel */
+    bool asks;                   /* [k] lock: ORDER is under way */
+};
+
 static struct spinlock lock;
 static struct waitq changed;             /* [k] lock: where the two threads wait */
 static kernel_set noticed;               /* [k] lock: kernels that have died, and whose CPUs may still run */
 static kernel_set dead;                  /* [k] lock: those that are fenced, and not yet cleaned up */
 static kernel_set wished;                /* [k] lock: those whose end was asked for, so that a ticket is out for it */
+static struct telling *tellings;         /* [i] for each kernel that may survive */
 static const char *why[KERNELS_MAX];     /* [k] lock */
 static uint64_t noticed_at[KERNELS_MAX]; /* [k] lock: ns */
 
@@ -102,13 +113,41 @@ static void stop_cpus(uint32_t kernel)
     }
 }
 
-/* Without memory it is tried again: the coordinator may wait for a kernel that waits for the dead one. */
-static void tell(uint32_t survivor, const struct msg_stop_order *order)
-{
-    static const struct wait_reason reason = {.what = "memory to tell of a death", .kernel = -1};
+static void told(void *context, uint32_t survivor, const void *reply, int length);
 
-    while (post(survivor, MSG_STOP_ORDER, order, sizeof(*order)) == -ENOMEM)
-        sched_block(NULL, &reason, WAIT_FIRM, clock_now() + INIT_GRACE);
+/* Sends SURVIVOR the next order, unless one is under way or there is none. Does not wait: the coordinator may wait for
+ * a kernel that waits for a dead one. */
+static void tell_next(uint32_t survivor)
+{
+    struct telling *telling = &tellings[survivor];
+    bool begins;
+
+    spin_lock(&lock);
+    begins = !telling->asks && telling->of != 0;
+    if (begins) {
+        telling->order = (struct msg_stop_order){.step = STEP_FENCE, .kernel = (uint32_t)__builtin_ctzll(telling->of)};
+        telling->asks = true;
+    }
+    spin_unlock(&lock);
+    if (begins)
+        msg_ask(&telling->asking, survivor, MSG_STOP_ORDER, &telling->order, sizeof(telling->order), told, telling);
+}
+
+/* SURVIVOR has done a part of its fence, the last one if it reports 0; or it has died, too. */
+static void told(void *context, uint32_t survivor, const void *reply, int length)
+{
+    const struct msg_stop_report *report = reply;
+    struct telling *telling = context;
+
+    spin_lock(&lock);
+    telling->asks = false;
+    if (length != (int)sizeof(*report))
+        telling->of = 0;
+    else if (report->value <= 0)
+        telling->of &= ~(1ull << telling->order.kernel);
+    waitq_wake_all(&changed);
+    spin_unlock(&lock);
+    tell_next(survivor);
 }
 
 static void fence(uint32_t kernel)
@@ -120,8 +159,28 @@ static void fence(uint32_t kernel)
     log_event("died kernel %u%s: %s", kernel,
               (window_boot_page()->asked >> kernel & 1) != 0 ? ", as a program asked" : "", why[kernel]);
     stop_take_step(&order);
-    for (kernel_set rest = msg_peers_reachable(); rest != 0; rest &= rest - 1)
-        tell((uint32_t)__builtin_ctzll(rest), &order);
+    for (kernel_set rest = msg_peers_reachable(); rest != 0; rest &= rest - 1) {
+        uint32_t survivor = (uint32_t)__builtin_ctzll(rest);
+
+        spin_lock(&lock);
+        tellings[survivor].of |= 1ull << kernel;
+        spin_unlock(&lock);
+        tell_next(survivor);
+    }
+}
+
+/* The coordinator has had all fence LOST: they are told no more, so that none is told of one that runs again. */
+static void stop_telling(kernel_set lost)
+{
+    static const struct wait_reason reason = {.what = "a part of a fence", .kernel = -1};
+
+    spin_lock(&lock);
+    for (uint32_t k = 0; k < instance.kernels; k++) {
+        tellings[k].of &= ~lost;
+        while (tellings[k].asks && (lost >> tellings[k].order.kernel & 1) != 0)
+            waitq_wait(&changed, &lock, &reason, WAIT_FIRM, 0);
+    }
+    spin_unlock(&lock);
 }
 
 /* Stops the CPUs of kernels that have died, and ends their epochs. Waits for no other kernel, which may die, too: the
@@ -154,35 +213,46 @@ static kernel_set survivors(const struct stop *death)
     return start_running() & ~death->lost;
 }
 
-/* Has STEP done for each of the dead. Returns the least value of all reports; *SUM is their sum. */
-static int64_t have_done_for_each(const struct stop *death, enum stop_step step, int64_t *sum)
+/* Has STEP done for each of the dead. Returns the least value of all reports; *SUM has all. */
+static int64_t have_done_for_each(const struct stop *death, enum stop_step step, struct gathered *sum)
 {
-    int64_t worst = 0;
-
-    *sum = 0;
+    *sum = (struct gathered){.worst = 0};
     for (kernel_set rest = death->lost; rest != 0; rest &= rest - 1) {
         struct stop of_one = *death;
         struct gathered all;
 
         of_one.kernel = (uint32_t)__builtin_ctzll(rest);
-        if (stop_have_done(&of_one, step, survivors(death), &all) < worst)
-            worst = all.worst;
-        *sum += all.sum;
+        if (stop_have_done(&of_one, step, survivors(death), &all) < sum->worst)
+            sum->worst = all.worst;
+        sum->sum += all.sum;
+        sum->positive += all.positive;
     }
-    return worst;
+    return sum->worst;
+}
+
+/* Has all fence the dead, in parts, until nothing is left to end. */
+static void fence_all(const struct stop *death)
+{
+    struct gathered left;
+
+    do
+        have_done_for_each(death, STEP_FENCE, &left);
+    while (left.positive > 0);
+    stop_telling(death->lost);
 }
 
 /* Ends what had a part on the dead. True: nothing of it is left, and all programs are quiesced. The fence is repeated,
  * because a CPU may have been about to begin a request when it passed. */
 static bool end_all(const struct stop *death)
 {
-    int64_t left;
+    struct gathered left;
 
-    have_done_for_each(death, STEP_FENCE, &left);
-    if (have_done_for_each(death, STEP_LOST_END, &left) < 0 || left != 0)
+    fence_all(death);
+    if (have_done_for_each(death, STEP_LOST_END, &left) < 0 || left.sum != 0)
         return false;
     have_done_for_each(death, STEP_LOST_FREE, &left);
-    if (stop_freeze_all(death, survivors(death)) && have_done_for_each(death, STEP_LOST_LEFT, &left) == 0 && left == 0)
+    if (stop_freeze_all(death, survivors(death)) && have_done_for_each(death, STEP_LOST_LEFT, &left) == 0 &&
+        left.sum == 0)
         return true;
     stop_thaw(death, survivors(death));
     return false;
@@ -194,7 +264,6 @@ static bool take_back(const struct stop *death, int64_t *taken)
 {
     kernel_set running = survivors(death);
     struct gathered all;
-    int64_t sum;
 
     if (stop_have_done(death, STEP_LOST_COUNT, running, NULL) != 0)
         return false;
@@ -206,7 +275,7 @@ static bool take_back(const struct stop *death, int64_t *taken)
     if (stop_have_done(death, STEP_LOST_RECLAIM, running, &all) < 0)
         return false;
     *taken += all.sum;
-    return have_done_for_each(death, STEP_RESET, &sum) == 0;
+    return have_done_for_each(death, STEP_RESET, &all) == 0;
 }
 
 static void forget(uint32_t kernel)
@@ -246,7 +315,7 @@ static kernel_set recover(void)
     int64_t taken = 0;
     bool done = false;
 
-    have_done_for_each(&death, STEP_FENCE, &taken); /* or a start waits for it */
+    fence_all(&death); /* or a start waits for it */
     start_exclude();
     while (!done) {
         kernel_set now_dead = all_dead();
@@ -449,6 +518,9 @@ void death_init(void)
     REMOTE_SERVE_TASK(KILL_KERNEL, WORK_PROGRAMS, run_kill, NULL, struct msg_kill, struct msg_killed);
     if (instance.kernel != 0)
         return;
+    tellings = heap_alloc(instance.kernels * sizeof(*tellings));
+    if (tellings == NULL)
+        panic("kernel: no memory to tell of deaths");
     start_thread("fences", run_fences);
     start_thread("deaths", coordinate);
 }

@@ -22,7 +22,7 @@ enum stop_step {
     STEP_COMMIT,    /* on KERNEL: send entries to their homes, and tell who leaves */
     STEP_SWITCH,    /* SUCCESSOR replaces KERNEL from now on; value: page table entries that name KERNEL's frames */
     STEP_RESET,     /* reset the channel to KERNEL; value: 0 or -EBUSY */
-    STEP_FENCE,     /* KERNEL has died: end its epoch */
+    STEP_FENCE,     /* KERNEL has died: end its epoch; value: 1 if that is to be repeated, as it was only a part */
     STEP_LOST_END,  /* end what had a part on it; value: threads left here of groups at home there */
     STEP_LOST_FREE, /* free what is here of these groups */
     STEP_LOST_LEFT, /* value: what is left of it, while programs are quiesced */
@@ -57,8 +57,9 @@ struct stop {
 struct gathered {
     int64_t worst; /* the least value, or an errno of the channel */
     int64_t sum;
-    uint32_t kernel;  /* that of the stop, without which the others cannot go on */
-    kernel_set again; /* they have done nothing, for lack of memory */
+    uint32_t positive; /* how many reports are */
+    uint32_t kernel;   /* that of the stop, without which the others cannot go on */
+    kernel_set again;  /* they have done nothing, for lack of memory */
 };
 
 /* Makes every kernel of SET perform STEP, this kernel last, but those that have died. Returns the least value of their

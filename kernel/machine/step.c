@@ -208,8 +208,7 @@ int64_t stop_take_step(const struct msg_stop_order *order)
     case STEP_RESET:
         return msg_peer_reset(order->kernel);
     case STEP_FENCE:
-        msg_peer_fence(order->kernel);
-        return 0;
+        return msg_peer_fence(order->kernel) ? 1 : 0;
     case STEP_LOST_END:
         lost_waits(order->kernel);
         return lost_end(order->kernel);

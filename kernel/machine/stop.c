@@ -64,6 +64,7 @@ static void add_report(void *context, uint32_t kernel, const void *reply, int le
     if (value < all->worst)
         all->worst = value;
     all->sum += value;
+    all->positive += value > 0;
 }
 
 void stop_wait_a_moment(void)

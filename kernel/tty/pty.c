@@ -127,7 +127,7 @@ static void push(struct tty *tty, struct tty_after *after)
     pty->status |= (uint8_t)tty->flushed;
     tty->flushed = 0;
     if ((readable(pty) > 0 || (pty->packet && pty->status != 0)) &&
-        (pty->read_wanted || !list_empty(&pty->events.polls))) {
+        (pty->read_wanted || file_events_polled(&pty->events))) {
         pty->read_wanted = false;
         after->master_event = true;
     }

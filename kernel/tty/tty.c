@@ -79,7 +79,7 @@ void tty_input_locked(struct tty *tty, uint8_t byte, struct tty_after *after)
 
 void tty_readable_locked(struct tty *tty, struct tty_after *after)
 {
-    if (tty->read_wanted || !list_empty(&tty->events.polls)) {
+    if (tty->read_wanted || file_events_polled(&tty->events)) {
         tty->read_wanted = false;
         after->event = true;
     }

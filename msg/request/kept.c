@@ -11,6 +11,8 @@
 
 static struct spinlock kept_lock; /* taken before a peer's tx_lock */
 static struct list kept_requests; /* [k] kept_lock: struct msg_kept, not yet answered */
+static struct list *orphans_from; /* [k] kept_lock: where the look for requests of the dead goes on; NULL: it is over */
+#define LOOKS_FOR_ORPHAN 16u      /* for each that may be notified: what is passed over costs less */
 
 /* The lower half of a request's header. */
 static inline uint32_t ticket_word(const struct msg_ticket *ticket)
@@ -104,6 +106,8 @@ static void kept_send(struct msg_kept *kept, uint64_t header, const void *data, 
     bool orphan;
 
     spin_lock(&kept_lock);
+    if (__builtin_expect(orphans_from == &kept->node, 0))
+        orphans_from = kept->node.next;
     list_remove(&kept->node);
     orphan = kept->orphan;
     spin_unlock(&kept_lock);
@@ -163,19 +167,42 @@ void msg_kept_cancel(uint32_t kernel, const struct msg_cancel *cancel)
     spin_unlock(&kept_lock);
 }
 
-void msg_kept_orphan(uint32_t kernel)
+bool msg_kept_orphan(bool begin, uint32_t most)
 {
-    spin_lock(&kept_lock);
-    list_for_each(node, &kept_requests) {
-        struct msg_kept *kept = container_of(node, struct msg_kept, node);
+    uint32_t looks = LOOKS_FOR_ORPHAN * most;
+    bool more;
 
-        if (kept->ticket.kernel != kernel || kept->orphan)
+    spin_lock(&kept_lock);
+    if (begin)
+        orphans_from = kept_requests.next;
+    for (; orphans_from != NULL && looks > 0 && most > 0; looks--) {
+        struct msg_kept *kept = container_of(orphans_from, struct msg_kept, node);
+
+        orphans_from = orphans_from != &kept_requests ? orphans_from->next : NULL;
+        if (orphans_from == NULL || kept->orphan || !msg_peer_fenced(kept->ticket.kernel))
             continue;
         kept->orphan = true;
+        most--;
         if (kept->cancelled != NULL)
             kept->cancelled(kept);
     }
+    more = orphans_from != NULL;
     spin_unlock(&kept_lock);
+    return more;
+}
+
+bool msg_kept_unorphaned(uint32_t kernel)
+{
+    bool found = false;
+
+    spin_lock(&kept_lock);
+    for (struct list *node = orphans_from; node != NULL && node != &kept_requests && !found; node = node->next) {
+        const struct msg_kept *kept = container_of(node, const struct msg_kept, node);
+
+        found = kept->ticket.kernel == kernel && !kept->orphan;
+    }
+    spin_unlock(&kept_lock);
+    return found && msg_peer_fenced(kernel);
 }
 
 static void handle_cancel(const struct msg *m)

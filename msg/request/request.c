@@ -147,12 +147,12 @@ static bool take_sent_locked(uint32_t kernel, uint32_t *at, struct msg_asking **
     return false;
 }
 
-void msg_requests_fail(uint32_t kernel)
+bool msg_requests_fail(uint32_t kernel, uint32_t most)
 {
     uint32_t at = 0;
-    bool found;
+    bool found = true;
 
-    do {
+    for (; most > 0 && found; most--) {
         struct msg_asking *asking;
 
         spin_lock(&msg_requests.lock);
@@ -161,7 +161,8 @@ void msg_requests_fail(uint32_t kernel)
         spin_unlock(&msg_requests.lock);
         if (asking != NULL)
             asking->answer(asking->context, kernel, NULL, -EHOSTDOWN);
-    } while (found);
+    }
+    return found;
 }
 
 void msg_ask(struct msg_asking *asking, uint32_t kernel, enum msg_type type, const void *data, uint32_t length,

@@ -15,6 +15,7 @@
 #include "tasks/remote/operation.h"
 #include "tasks/sched/fair/fair.h"
 #include "tasks/sched/internal.h"
+#include "tasks/thread/walk.h"
 
 /* --- lists of ids --- */
 
@@ -200,6 +201,16 @@ static int process_facts_here(uint32_t id, struct process_facts *out)
     return error;
 }
 
+static void count_thread_locked(struct thread *thread, void *context)
+{
+    struct task_counts *counts = context;
+
+    if (thread->presence == THREAD_PRESENT)
+        counts->present++;
+    else
+        counts->shadows++;
+}
+
 static bool count_one(struct group *group, void *context)
 {
     struct task_counts *counts = context;
@@ -208,13 +219,8 @@ static bool count_one(struct group *group, void *context)
     spin_lock(&group->lock);
     counts->groups++;
     counts->processes += group->process != NULL;
-    list_for_each(node, &group->threads) {
-        if (container_of(node, struct thread, group_node)->presence == THREAD_PRESENT)
-            counts->present++;
-        else
-            counts->shadows++;
-    }
     spin_unlock(&group->lock);
+    group_each_thread(group, count_thread_locked, counts);
     return true;
 }
 
@@ -284,9 +290,28 @@ static void thread_facts_locked(struct thread *thread, struct thread_facts *out)
     }
 }
 
+struct thread_list {
+    struct member_facts *out; /* with the counts */
+    struct id_list *list;
+    uint32_t from; /* the least id that is listed */
+};
+
+static void list_thread_locked(struct thread *thread, void *context)
+{
+    struct thread_list *found = context;
+
+    if (thread->presence == THREAD_PRESENT)
+        found->out->present++;
+    else
+        found->out->shadows++;
+    if (thread->tid >= found->from && found->list->count < found->list->room) /* it may be full if some have arrived */
+        found->list->ids[found->list->count++] = thread->tid;
+}
+
 /* Counts the threads of GROUP on this kernel, and lists the ids from FROM on. */
 static int list_threads(struct group *group, uint32_t from, struct member_facts *out, struct id_list *list)
 {
+    struct thread_list found = {.out = out, .list = list, .from = from};
     uint32_t room;
 
     spin_lock(&group->lock);
@@ -296,18 +321,7 @@ static int list_threads(struct group *group, uint32_t from, struct member_facts 
     if (list->ids == NULL)
         return -ENOMEM;
     list->room = room + 1;
-    spin_lock(&group->lock);
-    list_for_each(node, &group->threads) {
-        const struct thread *thread = container_of(node, const struct thread, group_node);
-
-        if (thread->presence == THREAD_PRESENT)
-            out->present++;
-        else
-            out->shadows++;
-        if (thread->tid >= from && list->count < list->room) /* the list may be full if threads have arrived since */
-            list->ids[list->count++] = thread->tid;
-    }
-    spin_unlock(&group->lock);
+    group_each_thread(group, list_thread_locked, &found);
     sort(list->ids, list->count);
     return 0;
 }

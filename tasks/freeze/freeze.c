@@ -131,46 +131,49 @@ static bool ends_at_home(const struct group *group)
     return !process->zombie && !process->is_pinned && (group->exiting || process->pruning || process->live == 0);
 }
 
-/* Whether the stop that waits for threads of GROUP here goes on without the end of one: it may wait as long as a thread
- * does, in vfork. */
-static bool stop_goes_on(const struct group *group)
+/* Whether the stop that waits for threads of a group here goes on without the end of THREAD: it may wait as long as a
+ * thread does, in vfork. */
+static bool stop_goes_on(const struct thread *thread)
 {
-    list_for_each(node, &group->threads) {
-        const struct thread *thread = container_of(node, const struct thread, group_node);
-        bool waits = thread->state == THREAD_BLOCKED && thread->wait_end == WAIT_KILLABLE && !thread->frozen;
+    bool waits = thread->state == THREAD_BLOCKED && thread->wait_end == WAIT_KILLABLE && !thread->frozen;
 
-        if (thread->presence == THREAD_LEAVING || (thread->presence == THREAD_PRESENT && !thread->quiesced && !waits))
-            return true;
-    }
-    return false;
+    return thread->presence == THREAD_LEAVING || (thread->presence == THREAD_PRESENT && !thread->quiesced && !waits);
 }
 
-/* Whether GROUP, whose home is elsewhere, ends, or has a stop to answer. One that has answered GROUP_KILL waits for its
+/* Whether GROUP, whose home is elsewhere, ends. One that has answered GROUP_KILL waits for its
  * home, which tells whether it goes on. */
 static bool ends_here(const struct group *group)
 {
-    return (group->stop_waits && stop_goes_on(group)) ||
-           (group->exiting && (group->kill_waits || group->freeing || group->count > 0));
+    return group->exiting && (group->kill_waits || group->freeing || group->count > 0);
 }
+
+struct look {
+    struct freeze_state *state;
+    bool stop_goes_on; /* of one of the threads that have been looked at */
+};
 
 static void look_at_thread_locked(struct thread *thread, void *context)
 {
-    struct freeze_state *state = context;
+    struct look *look = context;
 
-    state->moving += !at_rest_locked(thread);
+    look->state->moving += !at_rest_locked(thread);
+    look->stop_goes_on |= stop_goes_on(thread);
 }
 
 static bool look_at(struct group *group, void *context)
 {
     struct freeze_state *state = context;
     const struct process *process = group->process;
+    struct look look = {.state = state};
+    bool ends, answers;
 
     slice_check();
+    group_each_thread(group, look_at_thread_locked, &look);
     spin_lock(&group->lock);
-    if (group->joining || (process != NULL ? ends_at_home(group) : ends_here(group)))
-        state->ending++;
+    ends = group->joining || (process != NULL ? ends_at_home(group) : ends_here(group));
+    answers = process == NULL && group->stop_waits && look.stop_goes_on;
     spin_unlock(&group->lock);
-    group_each_thread(group, look_at_thread_locked, state);
+    state->ending += ends || answers ? 1 : 0;
     return true;
 }
 

@@ -138,23 +138,21 @@ static int run_leave(const struct remote_request *request, void *result)
     return sizeof(*left);
 }
 
-/* Removes a waiter of KERNEL from its queue. One that has been woken is freed when its notice, which is dropped, is
- * over. False: there is no waiter. */
-static bool lose_one(uint32_t kernel)
+/* Removes a waiter of KERNEL in LIST from its queue. One that has been woken is freed when its notice, which is
+ * dropped, is over. False: there is no waiter. */
+static bool lose_one(struct list *list, uint32_t kernel)
 {
     struct remote_waiter *lost = NULL;
 
     spin_lock(&remote_lock);
-    for (uint32_t i = 0; i < BUCKETS && lost == NULL; i++) {
-        list_for_each_safe(node, &remote_waiters[i]) {
-            struct remote_waiter *remote = container_of(node, struct remote_waiter, node);
+    list_for_each_safe(node, list) {
+        struct remote_waiter *remote = container_of(node, struct remote_waiter, node);
 
-            if (remote->kernel != kernel || !futex_queue_leave(&remote->waiter))
-                continue;
-            list_remove(&remote->node);
-            lost = remote;
-            break;
-        }
+        if (remote->kernel != kernel || !futex_queue_leave(&remote->waiter))
+            continue;
+        list_remove(&remote->node);
+        lost = remote;
+        break;
     }
     spin_unlock(&remote_lock);
     heap_free(lost, sizeof(*lost));
@@ -163,8 +161,10 @@ static bool lose_one(uint32_t kernel)
 
 void futex_lost(uint32_t kernel)
 {
-    while (lose_one(kernel))
-        slice_check();
+    for (uint32_t i = 0; i < BUCKETS; i++) {
+        while (lose_one(&remote_waiters[i], kernel))
+            slice_check();
+    }
     pi_lost(kernel);
 }
 

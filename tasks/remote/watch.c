@@ -9,10 +9,15 @@
 #include "kernel/lib/panic.h"
 #include "mm/frame/heap.h"
 #include "msg/channel.h"
+#include "msg/slice.h"
 #include "tasks/remote/operation.h"
 #include "tasks/remote/watcher.h"
 #include "tasks/remote/wire.h"
 #include "tasks/sched/waitq.h"
+
+#define WOKEN_AT_ONCE 64u    /* threads that an event wakes itself: some 200 instructions for each */
+#define WOKEN_IN_STEP 16u    /* that the worker wakes without looking for messages */
+#define ANSWERED_AT_LEAST 4u /* requests that an event answers itself when a slice is over */
 
 /* A WATCH that is kept. Ownership marks: [i] set once, [a] atomic. */
 struct watching {
@@ -23,6 +28,12 @@ struct watching {
 
 static const struct watch_lookup *lookups[WATCH_KINDS]; /* [i] */
 static uint64_t watchers;                               /* [a] how many are kept */
+
+/* What an event has left to a worker. Locks: `late_lock`, then a source's. */
+static struct spinlock late_lock;
+static struct list owing = {&owing, &owing};             /* sources with threads that are owed */
+static struct list answering = {&answering, &answering}; /* watchers that are to be answered */
+static bool working;                                     /* the worker has been asked for, and has not ended */
 
 uint64_t watch_count(void)
 {
@@ -38,28 +49,115 @@ void watch_init(struct watch_source *source)
 {
     *source = (struct watch_source){.events = 0};
     waitq_init(&source->waiters);
+    waitq_init(&source->owed);
+    list_init(&source->owing);
     list_init(&source->watchers);
+}
+
+/* --- an event of many --- */
+
+static struct watcher *take_watcher(struct list *list)
+{
+    struct watcher *watcher = container_of(list->next, struct watcher, node);
+
+    list_remove(&watcher->node);
+    return watcher;
+}
+
+/* SOURCE, whose lock is held with late_lock, stays in the list of those that owe as long as threads are owed. */
+static void sort_locked(struct watch_source *source)
+{
+    list_remove(&source->owing);
+    if (!list_empty(&source->owed.waiters))
+        list_append(&owing, &source->owing);
+}
+
+/* One step of the worker. False: nothing is left. */
+static bool work_some(void)
+{
+    struct watcher *watcher = NULL;
+    bool more; /* `working` may be another CPU's, that has submitted the item again, once the lock is released */
+
+    spin_lock(&late_lock);
+    if (!list_empty(&answering)) {
+        watcher = take_watcher(&answering);
+    } else if (!list_empty(&owing)) {
+        struct watch_source *source = container_of(owing.next, struct watch_source, owing);
+
+        spin_lock(&source->lock);
+        waitq_wake_owed(&source->waiters, &source->owed, WOKEN_IN_STEP);
+        sort_locked(source);
+        spin_unlock(&source->lock);
+    }
+    more = working = watcher != NULL || !list_empty(&owing);
+    spin_unlock(&late_lock);
+    if (watcher != NULL)
+        watcher->fire(watcher);
+    return more;
+}
+
+static void work_rest(struct work *unused)
+{
+    (void)unused;
+    while (work_some())
+        slice_check();
+}
+
+static void begin_work_locked(void)
+{
+    static struct work work = {.run = work_rest};
+
+    if (!working)
+        work_submit(&work);
+    working = true;
+}
+
+/* SOURCE may have threads that are owed, and its place in the list may be wrong. The caller keeps it. */
+static void settle(struct watch_source *source)
+{
+    spin_lock(&late_lock);
+    spin_lock(&source->lock);
+    sort_locked(source);
+    if (!list_empty(&source->owing))
+        begin_work_locked();
+    spin_unlock(&source->lock);
+    spin_unlock(&late_lock);
+}
+
+/* Answers FIRED, and leaves to the worker what does not go into a slice. The last reference to the source may go with
+ * an answer. */
+static void answer(struct list *fired)
+{
+    for (uint32_t done = 0; !list_empty(fired) && (done < ANSWERED_AT_LEAST || silence_length() <= SLICE_COUNTS);
+         done++) {
+        struct watcher *watcher = take_watcher(fired);
+
+        watcher->fire(watcher);
+    }
+    if (list_empty(fired))
+        return;
+    spin_lock(&late_lock);
+    list_append_all(&answering, fired);
+    begin_work_locked();
+    spin_unlock(&late_lock);
 }
 
 void watch_event(struct watch_source *source)
 {
-    struct list *end = &source->watchers;
-    struct list *next;
+    struct list fired;
+    bool owes;
 
+    list_init(&fired);
     spin_lock(&source->lock);
     source->events++;
-    waitq_wake_all(&source->waiters);
-    next = end->next;
-    list_for_each(node, end)
-        container_of(node, struct watcher, node)->waits = false;
-    list_init(end);
+    list_append_all(&source->owed.waiters, &source->waiters.waiters);
+    waitq_wake_owed(&source->waiters, &source->owed, WOKEN_AT_ONCE);
+    owes = !list_empty(&source->owed.waiters);
+    list_append_all(&fired, &source->watchers);
     spin_unlock(&source->lock);
-    while (next != end) { /* without the lock, because the last reference to the source may go with an answer */
-        struct watcher *watcher = container_of(next, struct watcher, node);
-
-        next = next->next;
-        watcher->fire(watcher);
-    }
+    if (__builtin_expect(owes, 0))
+        settle(source);
+    answer(&fired);
 }
 
 uint64_t watch_events(struct watch_source *source)
@@ -77,7 +175,8 @@ bool watch_waited(struct watch_source *source)
     bool waited;
 
     spin_lock(&source->lock);
-    waited = !list_empty(&source->waiters.waiters) || !list_empty(&source->watchers);
+    waited = !list_empty(&source->waiters.waiters) || !list_empty(&source->owed.waiters) ||
+             !list_empty(&source->watchers);
     spin_unlock(&source->lock);
     return waited;
 }
@@ -85,6 +184,7 @@ bool watch_waited(struct watch_source *source)
 int watch_wait(struct watch_source *source, uint64_t seen, const struct wait_reason *reason, uint64_t deadline)
 {
     int result = 0;
+    bool last;
 
     spin_lock(&source->lock);
     while (source->events <= seen && result == 0) {
@@ -95,7 +195,10 @@ int watch_wait(struct watch_source *source, uint64_t seen, const struct wait_rea
         else
             waitq_wait(&source->waiters, &source->lock, reason, WAIT_INTERRUPTIBLE, deadline);
     }
+    last = list_empty(&source->owed.waiters) && !list_empty(&source->owing);
     spin_unlock(&source->lock);
+    if (__builtin_expect(last, 0)) /* it was owed, and was not woken for the event: no reference keeps the source */
+        settle(source);
     return result;
 }
 
@@ -138,9 +241,9 @@ static void give_up(struct remote_kept *kept)
     bool waits;
 
     spin_lock(&source->lock);
-    waits = watcher->waits;
+    waits = watcher->events == source->events;
     if (waits) {
-        watcher->waits = false;
+        watcher->events = WATCHER_ANSWERED;
         list_remove(&watcher->node);
     }
     spin_unlock(&source->lock);
@@ -164,7 +267,7 @@ int watch_keep(struct watch_source *source, uint64_t seen, const struct remote_r
     watcher->source = source;
     spin_lock(&source->lock);
     if (source->events <= seen) {
-        watcher->waits = true;
+        watcher->events = source->events;
         list_append(&source->watchers, &watcher->node);
         __atomic_fetch_add(&watchers, 1, __ATOMIC_RELAXED);
         result = remote_keep(request, &watcher->kept, give_up, answered);

@@ -8,13 +8,15 @@
 #include "tasks/remote/operation.h"
 #include "tasks/remote/watch.h"
 
+#define WATCHER_ANSWERED UINT64_MAX /* of `events`: a worker answers it */
+
 struct watcher {
-    struct list node;            /* [k] among the source's watchers while it waits; then of the event's chain */
+    struct list node;            /* [k] among the source's watchers while it waits; then the event's */
     struct watch_source *source; /* [i] */
     struct remote_kept kept;
-    bool waits; /* [k] neither an event nor a worker answers it yet */
+    uint64_t events; /* [k] of the source when it began to wait: it waits until there are more. WATCHER_ANSWERED */
     /* [i] An event has been counted: answers the request by remote_answer. Called once, in the context of
-     * watch_event, without locks; must not wait. */
+     * watch_event or of a worker, without locks; must not wait. */
     void (*fire)(struct watcher *watcher);
     /* [i] The answer has gone, and the memory may be freed. Must not wait. */
     void (*done)(struct watcher *watcher);

@@ -23,6 +23,17 @@ void waitq_wake_all(struct waitq *queue)
         sched_wake(container_of(node, struct waiter, node)->thread);
 }
 
+void waitq_wake_owed(struct waitq *queue, struct waitq *owed, uint32_t most)
+{
+    for (; most > 0 && !list_empty(&owed->waiters); most--) {
+        struct waiter *first = container_of(owed->waiters.next, struct waiter, node);
+
+        list_remove(&first->node);
+        list_append(&queue->waiters, &first->node);
+        sched_wake(first->thread);
+    }
+}
+
 void waitq_wake_some(struct waitq *queue, uint32_t most)
 {
     for (; most > 0 && !list_empty(&queue->waiters); most--) {

@@ -18,6 +18,8 @@ void waitq_wait(struct waitq *queue, struct spinlock *lock, const struct wait_re
                 uint64_t deadline);
 /* Wakes all waiting threads. The lock is held. */
 void waitq_wake_all(struct waitq *queue);
+/* Wakes the MOST threads that wait longest in OWED, or all, which wait in QUEUE again. The lock of both is held. */
+void waitq_wake_owed(struct waitq *queue, struct waitq *owed, uint32_t most);
 /* Wakes the MOST threads that wait longest, or all, which do not wait in QUEUE any more. The lock is held. */
 void waitq_wake_some(struct waitq *queue, uint32_t most);
 

@@ -18,6 +18,8 @@ struct watch_source {
     struct spinlock lock;
     uint64_t events;      /* [k] */
     struct waitq waiters; /* [k] threads here */
+    struct waitq owed;    /* [k] threads here that are still to be woken for an event */
+    struct list owing;    /* [k] and under the lock of the list of sources with such threads: its place in that list */
     struct list watchers; /* [k] kept requests of other kernels */
 };
 

@@ -176,6 +176,134 @@ ALONE(fenced_kept, "the answer to a request that a dead peer had asked is droppe
     expect_nothing();
 }
 
+static bool part_left;
+
+static void fence_in_handler(const struct msg *m)
+{
+    if (m->ticket.kernel == OTHER)
+        part_left = msg_peer_fence(PEER);
+}
+
+ALONE(fenced_in_parts,
+      "a handler ends part of what is under way to a dead peer, each once, and says whether more is left")
+{
+    static struct msg_asking asking[80];
+    static struct answer answers[80];
+    static struct msg_outgoing outgoing[160];
+    uint32_t parts = 0, failed = 0, failed_before = 0;
+
+    begin(3, 1, "");
+    for (uint32_t i = 0; i < 160; i++)
+        msg_post(&outgoing[i], PEER, MSG_TELL, words, 48, NULL);
+    for (uint32_t i = 0; i < 80; i++)
+        msg_ask(&asking[i], PEER, MSG_ASK, words, 48, note_answer, &answers[i]);
+    respond = fence_in_handler;
+    do {
+        peers_send(OTHER, MSG_TELL, 0, 0, words, 48);
+        msg_poll();
+        CHECK(msg_peer_fenced(PEER) && ++parts < 20);
+        failed_before = failed;
+        failed = 0;
+        for (uint32_t i = 0; i < 80; i++)
+            failed += answers[i].count;
+        CHECK(failed - failed_before <= 32);
+        CHECK(failed == 0 || !outgoing[159].queued); /* the queue comes first */
+        if (part_left)
+            CHECK_EQ(msg_peer_reset(PEER), -EBUSY);
+    } while (part_left);
+    for (uint32_t i = 0; i < 80; i++)
+        CHECK(answers[i].count == 1 && answers[i].length == -EHOSTDOWN);
+    CHECK(parts >= 3);
+    CHECK_EQ(msg_peer_reset(PEER), 0);
+}
+
+#define KEPT 50u
+
+static struct msg_kept many_kept[2 * KEPT];
+static uint32_t many_count, told[2 * KEPT];
+
+static void tell_kept(struct msg_kept *kept)
+{
+    told[kept - many_kept]++;
+}
+
+/* Keeps what is asked; a message of OTHER is the order to do a part of the fence of PEER. */
+static void keep_or_fence(const struct msg *m)
+{
+    if (m->ticket.type == MSG_ASK)
+        msg_keep(m, &many_kept[many_count++], tell_kept);
+    else
+        part_left = msg_peer_fence(PEER);
+}
+
+/* FROM's requests are kept, KEPT of them. */
+static void keep_many(uint32_t from)
+{
+    for (uint16_t i = 0; i < KEPT; i++) {
+        peers_send(from, MSG_ASK, 0, (uint16_t)(i + 1), words, 48);
+        msg_poll();
+        CHECK(peers_take(from, MSG_ORDINARY) != NULL); /* that it is kept */
+    }
+}
+
+static void order_part(uint32_t from)
+{
+    peers_send(from, MSG_TELL, 0, 0, words, 48);
+    msg_poll();
+}
+
+static uint32_t told_of(uint32_t from, uint32_t to)
+{
+    uint32_t sum = 0;
+
+    for (uint32_t i = from; i < to; i++) {
+        CHECK(told[i] <= 1);
+        sum += told[i];
+    }
+    return sum;
+}
+
+ALONE(fenced_keepers, "keepers of a dead peer's requests are told once each in parts, past those that are answered meanwhile")
+{
+    begin(3, 1, "");
+    respond = keep_or_fence;
+    keep_many(PEER);
+    order_part(OTHER);
+    CHECK(part_left && told_of(0, KEPT) == 32);
+    CHECK_EQ(msg_peer_reset(PEER), -EBUSY);
+    msg_kept_reply(&many_kept[32], words, 48, count_done); /* where the look goes on */
+    msg_kept_reply(&many_kept[0], words, 48, count_done);  /* and one that it has passed */
+    CHECK(dones == 2 && msg_kept_count() == KEPT - 2);
+    memset(&many_kept[32], 0xee, sizeof(many_kept[32]));
+    order_part(OTHER);
+    CHECK(!part_left && told[32] == 0 && told_of(0, KEPT) == KEPT - 1);
+    CHECK_EQ(msg_peer_reset(PEER), 0);
+}
+
+ALONE(fenced_beside, "a peer that stands in good order is reset while another one is fenced in parts")
+{
+    begin(3, 1, "");
+    respond = keep_or_fence;
+    keep_many(PEER);
+    order_part(OTHER);
+    CHECK(part_left);
+    CHECK_EQ(msg_peer_reset(OTHER), 0);
+    CHECK_EQ(msg_peer_reset(PEER), -EBUSY);
+}
+
+ALONE(fenced_two, "a second peer that dies between two parts has its keepers told, and the first one's are told once")
+{
+    begin(3, 1, "");
+    respond = keep_or_fence;
+    keep_many(OTHER);
+    keep_many(PEER);
+    order_part(OTHER);
+    CHECK(part_left && told_of(0, KEPT) == 0 && told_of(KEPT, 2 * KEPT) == 32);
+    msg_peer_fence(OTHER); /* a task, all of it */
+    CHECK(told_of(0, KEPT) == KEPT && told_of(KEPT, 2 * KEPT) == KEPT);
+    CHECK(msg_peer_reset(OTHER) == 0 && msg_peer_reset(PEER) == 0);
+}
+
 /* The memory in which SOURCE's notes at RECEIVER lie. */
 static uint64_t *notes_in(uint32_t receiver, uint32_t source)
 {

@@ -12,12 +12,18 @@ TURNS = ("--turn", "100")  # where a whole turn of the other CPU may come in the
 FAR = ["exit_far", "munmap_far", "protect_far", "discard_far", "fork_far", "kill_far", "stacks_far", "stop_far"]  # the last one stops a kernel
 NODES = ["draw_far", "group_far"]  # which look at all threads of a process; silencebench chooses numa= for them
 AREAS = ["areas_protect", "areas_advise"]  # which looks for accesses go through
+EVENTS = ["events_poll", "events_read", "events_sets", "poll_many", "set_wait", "set_close"]  # of files for which many wait
+EVENTS_FAR = ["events_read_far", "poll_many_far", "set_close_far"]
 MACHINES = {"1-kernel": (("--cpus", "1"), ["writev", "cut_file", "exit", "munmap", "fork", "setpipe", "closepipe", "areas_advise", "audit_machine", "audit_file",
                                                "processes", "children", "children_exit", "oom", "circles", "cut_sparse", "audit_processes", "audit_threads",
-                                               "datagrams", "threads_exit", "threads_exec", "exec_many", "exec_long", "spawn_long", "threads_read", "audit_sparse", "audit_opens"], ()),
+                                               "datagrams", "threads_exit", "threads_exec", "exec_many", "exec_long", "spawn_long", "threads_read", "audit_sparse",
+                                               "audit_opens", *EVENTS], ()),
             "1-kernel-numa": (("--cpus", "1", "--append", "numa=nemo numaperiod=1"), AREAS, ("--cases", ",".join(AREAS))),
             "2-kernels": (("--cpus", "2", "--nodes", "2"), FAR, ("--cases", ",".join(FAR))),
             "2-kernels-numa": (("--cpus", "2", "--nodes", "2"), NODES, ("--cases", ",".join(NODES))),
+            "2-kernels-events": (("--cpus", "2", "--nodes", "2"), EVENTS_FAR, ("--cases", ",".join(EVENTS_FAR))),
+            "2-kernels-fence": (("--cpus", "2", "--nodes", "2"), ["fence_far"], ("--cases", "fence_far")),
+            "2-kernels-threads": (("--cpus", "2", "--nodes", "2", *TURNS), ["threads_exit_far"], ("--cases", "threads_exit_far")),
             "2-kernels-processes": (("--cpus", "2", "--nodes", "2", *TURNS), ["stop_processes_far"], ("--cases", "stop_processes_far")),
             "2-kernels-opens": (("--cpus", "2", "--nodes", "2"), ["stop_opens_far"], ("--cases", "stop_opens_far")),
             "2-kernels-file": (("--cpus", "2", "--nodes", "2"), ["stop_file_far"], ("--cases", "stop_file_far")),

@@ -10,6 +10,7 @@
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
 #include "mm/user/user_copy.h"
+#include "msg/slice.h"
 #include "tasks/process/group.h"
 #include "tasks/signal/signal.h"
 #include "tasks/thread/thread.h"
@@ -35,6 +36,7 @@ static int64_t give_events(struct pollfd *fds, const struct poll_request *reques
         if (user_write(address + i * sizeof(fds[0]) + offsetof(struct pollfd, revents), &fds[i].revents,
                        sizeof(fds[i].revents)) != 0)
             return -EFAULT;
+        slice_check();
     }
     return 0;
 }

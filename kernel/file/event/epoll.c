@@ -8,7 +8,8 @@
 #include "msg/slice.h"
 #include "tasks/quota/quota.h"
 
-#define NESTING_MAX 5u /* levels of sets in sets, as on Linux */
+#define NESTING_MAX 5u      /* levels of sets in sets, as on Linux */
+#define LOOKED_AT_LEAST 64u /* files of a set, also if a slice is over */
 #define EXCLUSIVE_EVENTS                                                                                               \
     (POLL_IN | POLL_OUT | POLL_ERR | POLL_HUP | EPOLL_WAKEUP | EPOLL_EDGE | EPOLL_EXCLUSIVE) /* allowed with it */
 
@@ -96,8 +97,8 @@ void epoll_remove(struct epoll_item *item)
     list_remove(&item->signalfd);
     if (item->remote != NULL)
         epoll_remote_take(item);
-    else
-        poll_hook_remove(&item->hook);
+    else if (item->file != NULL) /* it has a hook */
+        poll_hook_remove(item->file->events, &item->hook);
     spin_lock(&epoll->lock); /* its hook has been removed, so it does not become ready again */
     if (!list_empty(&item->ready)) {
         list_remove(&item->ready);
@@ -154,13 +155,18 @@ static void collect_signals(struct epoll *epoll, uint64_t signals, uint32_t max,
     }
 }
 
-void epoll_collect(struct epoll *epoll, uint64_t signals, uint32_t max, struct epoll_found *out)
+bool epoll_collect(struct epoll *epoll, uint64_t signals, uint32_t max, struct epoll_found *out)
 {
+    uint32_t looked = 0;
+
     collect_signals(epoll, signals, max, out);
     /* Each item at most once: items that stay ready go to the end of the list. */
     for (uint32_t left = __atomic_load_n(&epoll->ready_count, __ATOMIC_RELAXED); left > 0 && out->count < max; left--) {
-        struct epoll_item *item = ready_take(epoll); /* before looking at the file: a later event lists it again */
+        struct epoll_item *item;
 
+        if (looked++ >= LOOKED_AT_LEAST && silence_length() > SLICE_COUNTS)
+            return out->count > 0;
+        item = ready_take(epoll); /* before looking at the file: a later event lists it again */
         if (item == NULL)
             break;
         if (!is_open(item))
@@ -169,6 +175,7 @@ void epoll_collect(struct epoll *epoll, uint64_t signals, uint32_t max, struct e
                  (item->events & (EPOLL_EDGE | EPOLL_ONE_SHOT)) == 0)
             ready_add(item);
     }
+    return true;
 }
 
 /* The state of a set, for sets that contain it and for poll(2). */
@@ -197,16 +204,23 @@ static uint32_t epoll_poll(struct file *file)
 
 static int64_t look(struct epoll *epoll, const struct epoll_look *asked, size_t room, struct epoll_found *out)
 {
+    bool done;
+
     if (asked->max == 0 || asked->max > EPOLL_MAX || room < sizeof(*out) + asked->max * sizeof(struct epoll_event))
         return -EPROTO;
-    *out = (struct epoll_found){.count = 0};
-    __atomic_store_n(&epoll->chosen, false, __ATOMIC_RELAXED);
-    spin_lock(&epoll->scan);
-    if (epoll_remote_due(epoll))
-        out->remote = 1;
-    else
-        epoll_collect(epoll, asked->signals, asked->max, out);
-    spin_unlock(&epoll->scan);
+    do {
+        *out = (struct epoll_found){.count = 0};
+        __atomic_store_n(&epoll->chosen, false, __ATOMIC_RELAXED);
+        spin_lock(&epoll->scan);
+        done = true;
+        if (epoll_remote_due(epoll))
+            out->remote = 1;
+        else
+            done = epoll_collect(epoll, asked->signals, asked->max, out);
+        spin_unlock(&epoll->scan);
+        if (!done && msg_handling())
+            out->remote = done = true; /* a task goes on */
+    } while (!done && !slice_pause());
     return (int64_t)(sizeof(*out) + out->count * sizeof(struct epoll_event));
 }
 
@@ -406,22 +420,44 @@ static int64_t epoll_operate(struct file *file, const struct file_request *reque
 
 /* --- creating and closing a set --- */
 
+/* Drops the items of EPOLL, which is closed: nothing is added to it any more. A handler does so until a slice is over,
+ * and returns false if some are left. */
+static bool drop_items(struct epoll *epoll)
+{
+    for (uint32_t i = 0; i < EPOLL_BUCKETS; i++) {
+        for (bool more = true; more; slice_check()) {
+            spin_lock(&epoll->scan);
+            more = !list_empty(&epoll->buckets[i]);
+            if (more)
+                epoll_remove(container_of(epoll->buckets[i].next, struct epoll_item, node));
+            spin_unlock(&epoll->scan);
+            if (more && msg_handling() && silence_length() > SLICE_COUNTS)
+                return false;
+        }
+    }
+    epoll_remote_release(epoll);
+    return true;
+}
+
+static void drop_rest(struct work *work)
+{
+    struct epoll *epoll = container_of(work, struct epoll, rest);
+
+    drop_items(epoll);
+    file_unpin(epoll->file);
+}
+
 static void release(struct file *file)
 {
     struct epoll *epoll = file->state;
 
     spin_lock(&epoll->scan);
     epoll->closed = true;
-    for (uint32_t i = 0; i < EPOLL_BUCKETS; i++) {
-        while (!list_empty(&epoll->buckets[i])) {
-            epoll_remove(container_of(epoll->buckets[i].next, struct epoll_item, node));
-            spin_unlock(&epoll->scan); /* nothing is added to a closed set */
-            slice_check();
-            spin_lock(&epoll->scan);
-        }
-    }
     spin_unlock(&epoll->scan);
-    epoll_remote_release(epoll);
+    if (drop_items(epoll))
+        return;
+    file_pin(file);
+    work_submit(&epoll->rest);
 }
 
 static void forget(struct file *file)
@@ -460,6 +496,7 @@ static struct file *create(void)
     list_init(&epoll->notified.node);
     waitq_init(&epoll->asked);
     epoll->notified.notify = notify;
+    epoll->rest.run = drop_rest;
     file = file_create(&epoll_kind, &facts, 2, epoll, NULL);
     if (file == NULL)
         heap_free(epoll, sizeof(*epoll));

@@ -36,7 +36,7 @@ struct epoll_look {   /* SPECIAL_EPOLL_WAIT */
 struct epoll_found {  /* struct epoll_event follow */
     uint64_t signals; /* the union of the sets of its signalfds */
     uint32_t count;
-    uint32_t remote; /* 1: nothing was done, as other kernels have to be asked first, by EPOLL_WAIT */
+    uint32_t remote; /* 1: EPOLL_WAIT has to be used, as other kernels have to be asked first, or it takes long */
 };
 
 struct epoll_event { /* struct epoll_event of epoll(7) */

@@ -65,6 +65,7 @@ struct epoll {
     bool chosen;                        /* [a] it has taken an exclusive event since a thread last looked at it */
     bool notifying;                     /* [a] `told` is in a list, and its event is still to be counted */
     struct poll_notified notified;
+    struct work rest; /* drops the items of a set that a handler has closed */
 };
 
 /* Whether a thread that waits for EPOLL takes an exclusive event, so that no other set has to be notified: one waits,
@@ -73,8 +74,9 @@ bool epoll_takes(struct epoll *epoll);
 
 /* The set that FILE is, or NULL if it is another kind of file. */
 struct epoll *epoll_of(const struct file *file);
-/* [s] Appends at most MAX events of local files and signalfds to OUT's events. */
-void epoll_collect(struct epoll *epoll, uint64_t signals, uint32_t max, struct epoll_found *out);
+/* [s] Appends at most MAX events of local files and signalfds to OUT's events, and fewer if a slice is over. False: it
+ * is, nothing was found, and files are left to look at. */
+bool epoll_collect(struct epoll *epoll, uint64_t signals, uint32_t max, struct epoll_found *out);
 /* [s] ITEM's file has STATE: if the item waits for that, appends an event to OUT's and returns true. */
 bool epoll_report(struct epoll_item *item, uint32_t state, struct epoll_found *out);
 void epoll_remove(struct epoll_item *item); /* [s] */

@@ -25,20 +25,25 @@ struct poll_entry {
 
 /* Marks: [i] set once, [p] under poll_lock. */
 struct arm {
-    struct list node;  /* [p] in arms */
+    struct list node;  /* [p] in its list of `arms` */
     uint64_t token;    /* [i] of the asker's wait */
     uint32_t kernel;   /* [i] the asker */
     uint32_t count;    /* [i] */
     bool fired;        /* [p] the asker has been notified, is being notified, or need not be notified */
     bool notifying;    /* [p] the notice is under way and uses this memory */
-    bool over;         /* [p] the asker has ended the poll */
+    bool over;         /* [p] the asker has ended the poll: nothing fires the arm any more */
+    bool busy;         /* [p] its hooks are being made, in slices */
     struct file *took; /* [p] of which file it has taken an exclusive event; NULL: none, or it was passed on */
     struct poll_notified notified; /* [p] in the list of the event that has fired it */
     struct remote_notice notice;
+    struct work rest; /* frees an arm of many files that a handler has ended */
     struct poll_entry entries[];
 };
 
-static struct list arms; /* [p] */
+#define ENTRIES_AT_ONCE 64u /* that a handler looks at, or a task without looking for messages */
+#define ARM_LISTS 256u
+
+static struct list arms[ARM_LISTS]; /* [p] by token, which grows with each wait of a kernel */
 
 /* --- the file's kernel --- */
 
@@ -47,13 +52,48 @@ static size_t arm_size(uint32_t count)
     return sizeof(struct arm) + count * sizeof(struct poll_entry);
 }
 
+static struct list *arms_of(uint64_t token)
+{
+    return &arms[token % ARM_LISTS];
+}
+
+static uint32_t part_end(uint32_t from, uint32_t count)
+{
+    return count - from > ENTRIES_AT_ONCE ? from + ENTRIES_AT_ONCE : count;
+}
+
+/* Frees an arm that is over and not in use, in slices. */
 static void arm_free(struct arm *arm)
 {
-    for (uint32_t i = 0; i < arm->count; i++) {
-        if (arm->entries[i].file != NULL)
-            file_unpin(arm->entries[i].file);
+    for (uint32_t from = 0; from < arm->count; from = part_end(from, arm->count)) {
+        spin_lock(&poll_lock);
+        for (uint32_t i = from; i < part_end(from, arm->count); i++) {
+            if (arm->entries[i].file != NULL)
+                poll_hook_remove_locked(arm->entries[i].file->events, &arm->entries[i].hook);
+        }
+        spin_unlock(&poll_lock);
+        for (uint32_t i = from; i < part_end(from, arm->count); i++) {
+            if (arm->entries[i].file != NULL)
+                file_unpin(arm->entries[i].file);
+        }
+        slice_check();
     }
     heap_free(arm, arm_size(arm->count));
+}
+
+static void free_rest(struct work *work)
+{
+    arm_free(container_of(work, struct arm, rest));
+}
+
+/* The same from any context. */
+static void arm_drop(struct arm *arm)
+{
+    arm->rest.run = free_rest;
+    if (msg_handling() && arm->count > ENTRIES_AT_ONCE)
+        work_submit(&arm->rest);
+    else
+        arm_free(arm);
 }
 
 static void asker_notified(struct remote_notice *notice)
@@ -63,10 +103,10 @@ static void asker_notified(struct remote_notice *notice)
 
     spin_lock(&poll_lock);
     arm->notifying = false;
-    over = arm->over;
+    over = arm->over && !arm->busy;
     spin_unlock(&poll_lock);
     if (over)
-        arm_free(arm);
+        arm_drop(arm);
 }
 
 static void notify_asker(struct poll_notified *note)
@@ -83,7 +123,7 @@ static bool fire_arm(struct poll_hook *hook, struct list *fired)
     const struct poll_entry *entry = container_of(hook, struct poll_entry, hook);
     struct arm *arm = entry->arm;
 
-    if (arm->fired || (hook->exclusive && poll_state_of(entry->file, entry->events).state == 0))
+    if (arm->fired || arm->over || (hook->exclusive && poll_state_of(entry->file, entry->events).state == 0))
         return false;
     arm->fired = true;
     arm->notifying = true;
@@ -94,7 +134,7 @@ static bool fire_arm(struct poll_hook *hook, struct list *fired)
 
 static struct arm *find_arm_locked(uint32_t kernel, uint64_t token)
 {
-    list_for_each(node, &arms) {
+    list_for_each(node, arms_of(token)) {
         struct arm *arm = container_of(node, struct arm, node);
 
         if (arm->token == token && arm->kernel == kernel)
@@ -108,7 +148,7 @@ static void disarm(uint32_t kernel, uint64_t token, uint32_t what)
 {
     struct file *pass = NULL;
     struct arm *found;
-    bool notifying = false;
+    bool used = false;
 
     spin_lock(&poll_lock);
     found = find_arm_locked(kernel, token);
@@ -119,16 +159,12 @@ static void disarm(uint32_t kernel, uint64_t token, uint32_t what)
     }
     if (found != NULL && what != POLL_PASS) {
         list_remove(&found->node);
-        for (uint32_t i = 0; i < found->count; i++) {
-            if (found->entries[i].file != NULL)
-                list_remove(&found->entries[i].hook.node);
-        }
-        notifying = found->notifying;
+        used = found->notifying || found->busy;
         found->over = true;
     }
     spin_unlock(&poll_lock);
-    if (found != NULL && what != POLL_PASS && !notifying)
-        arm_free(found);
+    if (found != NULL && what != POLL_PASS && !used)
+        arm_drop(found);
     if (pass != NULL) {
         file_event_pass(pass->events);
         file_unpin(pass);
@@ -169,25 +205,14 @@ static uint32_t state_of_none(uint64_t id)
     return role_kernel((uint32_t)(id >> ROLE_FILE_SHIFT)) == KERNELS_MAX ? POLL_ERR | POLL_HUP : POLL_NVAL;
 }
 
-/* Writes the state of each of ITEMS to STATES. Returns 1 if none is ready, else 0. WANTED (POLL_ARM_* or 0) says when
- * KERNEL's wait TOKEN is to be notified and how long hooks stay. -ENOMEM. */
-static int look(uint32_t kernel, uint64_t token, const struct poll_item *items, uint32_t count, uint32_t wanted,
-                struct poll_state *states)
+/* Gives ARM a hook in the events of each of ITEMS, in slices. It may be fired meanwhile, and its poll may end. */
+static void arm_fill(struct arm *arm, const struct poll_item *items)
 {
-    struct arm *arm = wanted != 0 ? heap_alloc(arm_size(count)) : NULL;
-    bool none = true;
+    bool free;
 
-    if (wanted != 0 && arm == NULL)
-        return -ENOMEM;
-    if (arm != NULL) {
-        arm->token = token;
-        arm->kernel = kernel;
-        arm->count = count;
-        list_init(&arm->notified.node);
-        arm->notified.notify = notify_asker;
+    for (uint32_t from = 0; from < arm->count; from = part_end(from, arm->count)) {
         spin_lock(&poll_lock);
-        list_append(&arms, &arm->node);
-        for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t i = from; i < part_end(from, arm->count) && !arm->over; i++) {
             struct file *file = file_find(items[i].id);
 
             arm->entries[i] = (struct poll_entry){
@@ -195,11 +220,51 @@ static int look(uint32_t kernel, uint64_t token, const struct poll_item *items, 
             if (file != NULL) {
                 /* a set is asked without poll_lock only */
                 arm->entries[i].hook.exclusive = (items[i].events & EPOLL_EXCLUSIVE) != 0 && !file->kind->set;
-                list_append(&file->events->polls, &arm->entries[i].hook.node);
+                poll_hook_add_locked(file->events, &arm->entries[i].hook);
             }
         }
         spin_unlock(&poll_lock);
+        slice_check();
     }
+    spin_lock(&poll_lock);
+    arm->busy = false;
+    free = arm->over && !arm->notifying;
+    spin_unlock(&poll_lock);
+    if (free)
+        arm_free(arm);
+}
+
+/* Arms KERNEL's wait TOKEN for ITEMS, COUNT of them. -ENOMEM. */
+static int arm_make(uint32_t kernel, uint64_t token, const struct poll_item *items, uint32_t count)
+{
+    struct arm *arm = heap_alloc(arm_size(count));
+
+    if (arm == NULL)
+        return -ENOMEM;
+    arm->token = token;
+    arm->kernel = kernel;
+    arm->count = count;
+    arm->busy = true;
+    list_init(&arm->notified.node);
+    arm->notified.notify = notify_asker;
+    spin_lock(&poll_lock);
+    list_append(arms_of(token), &arm->node); /* first: an arm that has taken an event may be asked to pass it on */
+    spin_unlock(&poll_lock);
+    arm_fill(arm, items);
+    if (msg_peer_fenced(kernel)) /* it has died meanwhile, and poll_lost may have been here before the arm */
+        disarm(kernel, token, POLL_END_PASS);
+    return 0;
+}
+
+/* Writes the state of each of ITEMS to STATES. Returns 1 if none is ready, else 0. WANTED (POLL_ARM_* or 0) says when
+ * KERNEL's wait TOKEN is to be notified and how long hooks stay. -ENOMEM. */
+static int look(uint32_t kernel, uint64_t token, const struct poll_item *items, uint32_t count, uint32_t wanted,
+                struct poll_state *states)
+{
+    bool none = true;
+
+    if (wanted != 0 && arm_make(kernel, token, items, count) != 0)
+        return -ENOMEM;
     /* Armed before looking at the files, so no event after this is missed. */
     for (uint32_t i = 0; i < count; i++) {
         struct file *file = file_find(items[i].id);
@@ -210,10 +275,11 @@ static int look(uint32_t kernel, uint64_t token, const struct poll_item *items, 
         none &= (states[i].state & ~POLL_SIGNALS) == 0 || (items[i].edge != 0 && states[i].value == items[i].seen);
         if (file != NULL)
             file_unpin(file);
+        slice_check();
     }
     if (!none && wanted == POLL_ARM_KEEP)
         stop_notifying(kernel, token);
-    else if (!none && arm != NULL)
+    else if (!none && wanted != 0)
         disarm(kernel, token, POLL_END_PASS); /* it may have taken an event of a file that was looked at before it */
     return none ? 1 : 0;
 }
@@ -230,8 +296,12 @@ static int poll_room(const struct remote_request *request)
 static int run_poll(const struct remote_request *request, void *result)
 {
     const struct msg_file_poll *asked = request->data;
-    int error = look(request->kernel, asked->token, (const struct poll_item *)(asked + 1), asked->count, asked->arm,
-                     result);
+    int error;
+
+    if (!request->task && asked->count > ENTRIES_AT_ONCE)
+        return REMOTE_TASK;
+    error = look(request->kernel, asked->token, (const struct poll_item *)(asked + 1), asked->count, asked->arm,
+                 result);
 
     return error < 0 ? error : (int)(asked->count * sizeof(struct poll_state));
 }
@@ -244,13 +314,13 @@ static void handle_end(const struct msg *m)
         disarm(m->ticket.kernel, message->token, message->what);
 }
 
-/* Returns the token of an arm of KERNEL; 0: there is none. */
-static uint64_t arm_of(uint32_t kernel)
+/* Returns the token of an arm of KERNEL in LIST; 0: there is none. */
+static uint64_t arm_of(const struct list *list, uint32_t kernel)
 {
     uint64_t token = 0;
 
     spin_lock(&poll_lock);
-    list_for_each(node, &arms) {
+    list_for_each(node, list) {
         const struct arm *arm = container_of(node, const struct arm, node);
 
         if (arm->kernel == kernel) {
@@ -266,9 +336,11 @@ void poll_lost(uint32_t kernel)
 {
     uint64_t token;
 
-    while ((token = arm_of(kernel)) != 0) {
-        disarm(kernel, token, POLL_END_PASS);
-        slice_check();
+    for (uint32_t i = 0; i < ARM_LISTS; i++) {
+        while ((token = arm_of(&arms[i], kernel)) != 0) {
+            disarm(kernel, token, POLL_END_PASS);
+            slice_check();
+        }
     }
 }
 
@@ -314,7 +386,8 @@ void poll_disarm(uint32_t kernel, uint64_t token, enum poll_end what)
 
 void look_init(void)
 {
-    list_init(&arms);
-    REMOTE_SERVE(FILE_POLL, run_poll, poll_room, struct msg_file_poll, struct msg_none);
+    for (uint32_t i = 0; i < ARM_LISTS; i++)
+        list_init(&arms[i]);
+    REMOTE_SERVE_TASK(FILE_POLL, WORK_LEAF, run_poll, poll_room, struct msg_file_poll, struct msg_none);
     msg_register(MSG_FILE_POLL_END, handle_end, sizeof(struct msg_file_poll_end), 0);
 }

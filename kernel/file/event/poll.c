@@ -7,10 +7,13 @@
 #include "kernel/file/remote.h"
 #include "kernel/lib/string.h"
 #include "mm/frame/heap.h"
+#include "msg/slice.h"
 #include "tasks/process/group.h"
 #include "tasks/remote/notify.h"
 #include "tasks/signal/signal.h"
 #include "tasks/thread/thread.h"
+
+#define LOCATED_AT_ONCE 128u /* descriptors that the home is asked about by one request, which a handler answers */
 
 /* A poll of a thread here. */
 struct poll_wait {
@@ -58,14 +61,17 @@ static int64_t locate(struct group *group, const struct poll_request *requests, 
 {
     struct file_request request = {.operation = MSG_FILE_LOCATE};
     struct file_answer answer;
-    int64_t result;
+    int64_t result = 0;
 
-    if (count == 0)
-        return 0;
     for (uint32_t i = 0; i < count; i++)
         space->fds[i] = requests[i].fd;
-    result = file_call(group, &request, space->fds, count * sizeof(int32_t), space->places,
-                       count * sizeof(struct file_place), &answer);
+    for (uint32_t from = 0; from < count && result >= 0; from += LOCATED_AT_ONCE) {
+        uint32_t some = count - from < LOCATED_AT_ONCE ? count - from : LOCATED_AT_ONCE;
+
+        result = file_call(group, &request, space->fds + from, some * sizeof(int32_t), space->places + from,
+                           some * sizeof(struct file_place), &answer);
+        slice_check();
+    }
     return result < 0 ? result : 0;
 }
 
@@ -95,6 +101,7 @@ static int64_t ask(uint32_t kernel, struct poll_wait *wait, struct poll_request 
     for (uint32_t i = 0; i < found && ready >= 0; i++) {
         struct poll_request *request = &requests[space->which[i]];
 
+        slice_check();
         request->revents = space->states[i].state & ~POLL_SIGNALS;
         if ((space->states[i].state & POLL_SIGNALS) == 0 || (request->events & POLL_IN) == 0)
             continue;

@@ -319,7 +319,11 @@ static int wait_for(struct file *file, const struct epoll_look *look, struct epo
         struct epoll_remote *remote = remote_at(epoll, (i + epoll->turn) % parts); /* NULL: the files of this kernel */
 
         if (remote == NULL) {
-            epoll_collect(epoll, look->signals, look->max, out);
+            while (!epoll_collect(epoll, look->signals, look->max, out)) {
+                spin_unlock(&epoll->scan);
+                slice_pause();
+                spin_lock(&epoll->scan);
+            }
         } else if (remote_due(remote)) {
             spin_unlock(&epoll->scan);
             error = ask(epoll, remote, look->max, out);
@@ -358,5 +362,6 @@ int64_t epoll_wait_remote(const struct file_place *place, const struct epoll_loo
 
 void epoll_remote_init(void)
 {
-    REMOTE_SERVE_TASK(EPOLL_WAIT, WORK_LEAF, run_wait, wait_room, struct msg_epoll_wait, struct msg_none);
+    /* above FILE_POLL, which it waits for; only programs' threads wait for it */
+    REMOTE_SERVE_TASK(EPOLL_WAIT, WORK_ROUND, run_wait, wait_room, struct msg_epoll_wait, struct msg_none);
 }

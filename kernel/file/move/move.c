@@ -60,9 +60,9 @@ static enum moved_kind kind_of(const struct file *file)
 static void check_file(struct file *file, void *context)
 {
     if (kind_of(file) == 0 || (pipe_is_end(file) && !pipe_is_usual(file)) || file->pins != 1 ||
-        !list_empty(&file->events->polls)) {
+        file_events_polled(file->events)) {
         log_line("kernel: no stop: open file %lx (%u opens, %u pins, flags %x) cannot move%s", file->id, file->opens,
-                 file->pins, file->flags, list_empty(&file->events->polls) ? "" : ", somebody waits for it");
+                 file->pins, file->flags, file_events_polled(file->events) ? ", somebody waits for it" : "");
         *(int *)context = -EBUSY;
     }
 }

@@ -59,6 +59,7 @@ struct mqueue {
     uint32_t process;                       /* [k] the process registered by mq_notify(3); 0: none */
     uint32_t signal;                        /* [k] the signal it gets; 0: none is sent */
     uint64_t value;                         /* [k] of the signal */
+    uint32_t lost;                          /* [k] the last clean-up after a death that has looked at it */
     struct file_events events;
     char name[NAME_BYTES]; /* [i] */
 };

@@ -524,41 +524,44 @@ int64_t mqueue_unlink(const struct ipc_call *call, const char *name, size_t size
     return error;
 }
 
-/* Ends what KERNEL has to do with the queues of LIST, up to one that has changed for others, with *OUTCOME: that is
- * returned, with a reference. */
-static struct mqueue *lose_locked(struct list *list, uint32_t kernel, struct mqueue_outcome *outcome)
+/* Ends what KERNEL has to do with the next queue of LIST, with *OUTCOME, which is returned, with a reference. NULL:
+ * clean-up ROUND has looked at all. */
+static struct mqueue *lose_locked(struct list *list, uint32_t kernel, uint32_t round, struct mqueue_outcome *outcome)
 {
     list_for_each(at, list) {
         struct mqueue *queue = container_of(at, struct mqueue, node);
 
+        if (queue->lost == round)
+            continue;
+        queue->lost = round;
         if (queue->process != 0 && process_home(queue->process) == kernel)
             queue->process = 0;
         mqueue_end_waits_locked(queue, NULL, kernel, outcome);
-        if (outcome->event || !list_empty(&outcome->notices)) {
-            queue->references++;
-            return queue;
-        }
+        queue->references++;
+        return queue;
     }
     return NULL;
 }
 
 void mqueue_lost(uint32_t kernel)
 {
-    struct mqueue *changed;
+    static uint32_t round;
+    struct mqueue *looked;
 
+    round++;
     do { /* nothing is told with the lock held, and then the lists may change */
         struct mqueue_outcome outcome;
 
         mqueue_outcome_init(&outcome);
         spin_lock(&lock);
-        changed = lose_locked(&named, kernel, &outcome);
-        if (changed == NULL)
-            changed = lose_locked(&nameless, kernel, &outcome);
+        looked = lose_locked(&named, kernel, round, &outcome);
+        if (looked == NULL)
+            looked = lose_locked(&nameless, kernel, round, &outcome);
         spin_unlock(&lock);
-        if (changed != NULL) {
-            finish(changed, &outcome);
-            put(changed);
+        if (looked != NULL) {
+            finish(looked, &outcome);
+            put(looked);
         }
         slice_check();
-    } while (changed != NULL);
+    } while (looked != NULL);
 }

@@ -536,24 +536,18 @@ void sem_undo(uint32_t process)
     }
 }
 
-/* A process at home on KERNEL that has changes to undo; 0: none. */
-static uint32_t process_of(uint32_t kernel)
+/* A process at home on KERNEL that has changes to undo in the set at INDEX; 0: none. */
+static uint32_t process_of_locked(uint32_t index, uint32_t kernel)
 {
-    uint32_t process = 0;
+    if (sets.objects[index] == NULL)
+        return 0;
+    list_for_each(at, &set_of(sets.objects[index])->undos) {
+        const struct undo *undo = container_of(at, const struct undo, node);
 
-    spin_lock(&ipc_lock);
-    for (uint32_t i = 0; i < sets.used && process == 0; i++) {
-        if (sets.objects[i] == NULL)
-            continue;
-        list_for_each(at, &set_of(sets.objects[i])->undos) {
-            const struct undo *undo = container_of(at, const struct undo, node);
-
-            if (process_home(undo->process) == kernel)
-                process = undo->process;
-        }
+        if (process_home(undo->process) == kernel)
+            return undo->process;
     }
-    spin_unlock(&ipc_lock);
-    return process;
+    return 0;
 }
 
 /* KERNEL has died: its tasks take nothing any more. */
@@ -581,16 +575,18 @@ void sem_lost(uint32_t kernel)
 
     spin_lock(&ipc_lock);
     for (uint32_t i = 0; i < sets.used; i++) {
-        if (sets.objects[i] == NULL)
-            continue;
-        forget_kernel(set_of(sets.objects[i]), kernel);
+        if (sets.objects[i] != NULL)
+            forget_kernel(set_of(sets.objects[i]), kernel);
+        while (i < sets.used &&
+               (process = process_of_locked(i, kernel)) != 0) { /* in all sets: those before have none any more */
+            spin_unlock(&ipc_lock);
+            sem_undo(process);
+            slice_check();
+            spin_lock(&ipc_lock);
+        }
         spin_unlock(&ipc_lock);
         slice_check();
         spin_lock(&ipc_lock);
     }
     spin_unlock(&ipc_lock);
-    while ((process = process_of(kernel)) != 0) {
-        sem_undo(process);
-        slice_check();
-    }
 }

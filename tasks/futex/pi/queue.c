@@ -463,39 +463,43 @@ static int run(const struct remote_request *request, void *result)
     return length;
 }
 
-/* Returns a waiter of KERNEL, or NULL. */
-static const struct pi_waiter *waiter_of_locked(uint32_t kernel)
+/* Returns a waiter of KERNEL in LIST, or NULL. */
+static const struct pi_waiter *waiter_of_locked(const struct list *list, uint32_t kernel)
 {
-    for (uint32_t i = 0; i < BUCKETS; i++) {
-        list_for_each(node, &waiters[i]) {
-            const struct pi_waiter *waiter = container_of(node, const struct pi_waiter, table);
+    list_for_each(node, list) {
+        const struct pi_waiter *waiter = container_of(node, const struct pi_waiter, table);
 
-            if (waiter->kernel == kernel)
-                return waiter;
-        }
+        if (waiter->kernel == kernel)
+            return waiter;
     }
     return NULL;
 }
 
-void pi_lost(uint32_t kernel)
+/* Has a waiter of KERNEL in LIST leave its queue. False: there is none. */
+static bool lose_one(const struct list *list, uint32_t kernel)
 {
-    const struct remote_request request = {.type = MSG_PI_LEAVE, .kernel = kernel};
+    struct remote_request leaving = {.type = MSG_PI_LEAVE, .kernel = kernel};
     const struct pi_waiter *waiter;
+    struct msg_pi_leave leave;
     struct msg_pi_state state;
 
-    do {
-        spin_lock(&lock_of_all);
-        waiter = waiter_of_locked(kernel);
-        if (waiter != NULL) {
-            struct msg_pi_leave leave = {.token = waiter->token};
-            struct remote_request leaving = request;
+    spin_lock(&lock_of_all);
+    waiter = waiter_of_locked(list, kernel);
+    if (waiter != NULL) {
+        leave = (struct msg_pi_leave){.token = waiter->token};
+        leaving.data = &leave;
+        leave_locked(&leaving, &state, NULL);
+    }
+    spin_unlock(&lock_of_all);
+    return waiter != NULL;
+}
 
-            leaving.data = &leave;
-            leave_locked(&leaving, &state, NULL);
-        }
-        spin_unlock(&lock_of_all);
-        slice_check();
-    } while (waiter != NULL);
+void pi_lost(uint32_t kernel)
+{
+    for (uint32_t i = 0; i < BUCKETS; i++) {
+        while (lose_one(&waiters[i], kernel))
+            slice_check();
+    }
 }
 
 void pi_init(void)

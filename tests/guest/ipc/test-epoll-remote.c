@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "libc/kettle.h"
 #include "tests/guest/harness/open_files.h"
 #include "tests/guest/harness/tap.h"
 #include "userland/thread.h"
@@ -16,6 +17,7 @@
 #define EDGES 20
 #define ROUNDS 100
 #define WAITERS 3
+#define CROWD 100 /* files, so that a worker looks at them */
 #define OWNERS 6
 #define OWNED 900 /* files of each owner: more than one request asks about, in all */
 
@@ -255,10 +257,52 @@ static void test_many(void)
     run_away(watch_many);
 }
 
+static int crowd[CROWD];
+
+/* A set here, of files there, is asked from a third kernel, or from theirs if there are only two. */
+static int watch_third(void)
+{
+    int kernels[64], count = tap_kernels(kernels), here = thread_kernel(), third = home;
+    struct epoll_event event;
+    uint64_t one = 1;
+
+    for (int i = 0; i < count; i++) {
+        if (kernels[i] != here && kernels[i] != home)
+            third = kernels[i];
+    }
+    for (int i = 0; i < CROWD; i++) {
+        if (change(EPOLL_CTL_ADD, crowd[i], EPOLLIN | EPOLLET) != 0)
+            return 1;
+    }
+    if (thread_move(third) != 0 || epoll_wait(set, &event, 1, 0) != 0)
+        return 2;
+    for (int i = 0; i < CROWD; i++) {
+        if (write(crowd[i], &one, sizeof(one)) != sizeof(one) || !is_reported(crowd[i]))
+            return 3;
+    }
+    return epoll_wait(set, &event, 1, 0) == 0 ? 0 : 4;
+}
+
+/* Also if each of the kernels has only the workers of its start. */
+static void test_third(void)
+{
+    home = thread_kernel();
+    for (int i = 0; i < CROWD; i++)
+        crowd[i] = eventfd(0, EFD_NONBLOCK);
+    if (tap_on_kettle())
+        CHECK(kettle_control("workers=few") >= 0, "%s", strerror(errno));
+    run_away(watch_third);
+    if (tap_on_kettle())
+        CHECK(kettle_control("workers=more") >= 0, "%s", strerror(errno));
+    for (int i = 0; i < CROWD; i++)
+        close(crowd[i]);
+}
+
 static const struct tap_test tests[] = {
     {"edges", "EPOLLET reports each event, though nobody has found the file not ready before", test_edges},
     {"together", "a file that is ready is reported to all threads that wait, as long as it is ready", test_together},
     {"many", "a set has as many files of one kernel as there are, and each is reported", test_many},
+    {"third", "a thread of a third kernel waits for a set of many files, also where there are few workers", test_third},
     {"open-files", "nothing is left open", open_files_test},
 };
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -25,6 +26,7 @@
 #define MANY 64
 #define CREW 4
 #define ROUNDS 400
+#define EXCLUSIVE_ROUNDS 10
 
 static int set;
 static int ends[2];
@@ -341,6 +343,83 @@ static void test_crew(void)
     hand_out(EPOLLEXCLUSIVE);
 }
 
+struct kind {
+    const char *name;
+    size_t size; /* bytes that make it ready */
+    int read, write;
+};
+
+static void make_kind(struct kind *kind, int read_end, int write_end)
+{
+    kind->read = read_end;
+    kind->write = write_end >= 0 ? write_end : read_end;
+}
+
+/* Reads all that is there as often as it is told, so no thread ever finds the file not ready. */
+static void take_all(struct thread *thread)
+{
+    const struct kind *kind = thread->argument;
+    long result = thread_move(thread->index);
+    struct epoll_event event;
+    char bytes[8];
+
+    while (result == 0 && taken < EXCLUSIVE_ROUNDS) {
+        result = x86_syscall(SYS_epoll_wait, set, (long)&event, 1, -1, 0, 0) - 1;
+        if (result == 0 && x86_syscall3(SYS_read, kind->read, (long)bytes, (long)kind->size) != (long)kind->size)
+            result = -1;
+        taken++;
+    }
+    thread->result = result;
+}
+
+/* Of whatever kind a file is: its only hooks are exclusive, and nobody waits for the first set. */
+static void wait_exclusively(struct kind *kind)
+{
+    struct epoll_event event = {.events = EPOLLIN | EPOLLEXCLUSIVE};
+    int kernels[64], count = tap_kernels(kernels), idle = epoll_create1(0);
+    struct thread waiter = {.argument = kind};
+
+    set = epoll_create1(0);
+    taken = 0;
+    waiter.index = kernels[count - 1];
+    CHECK(epoll_ctl(idle, EPOLL_CTL_ADD, kind->read, &event) == 0, "%s: %s", kind->name, strerror(errno));
+    CHECK(change(EPOLL_CTL_ADD, kind->read, EPOLLIN | EPOLLEXCLUSIVE, 0) == 0, "%s: %s", kind->name, strerror(errno));
+    CHECK(thread_start(&waiter, take_all), "%s", strerror(errno));
+    for (int i = 1; i <= EXCLUSIVE_ROUNDS; i++) {
+        CHECK(write(kind->write, "\1\0\0\0\0\0\0\0", kind->size) == (ssize_t)kind->size, "%s: %s", kind->name,
+              strerror(errno));
+        if (!CHECK(thread_wait(&taken, i), "%s: %d of %d", kind->name, atomic_load(&taken), i))
+            exit(1);
+    }
+    CHECK(thread_join(&waiter) && waiter.result == 0, "%s: %ld", kind->name, atomic_load(&waiter.result));
+    close(set);
+    close(idle);
+    close(kind->read);
+    if (kind->write != kind->read)
+        close(kind->write);
+}
+
+static void test_exclusive(void)
+{
+    struct kind pipes = {.name = "pipe", .size = 1}, counter = {.name = "eventfd", .size = 8};
+    struct kind sockets = {.name = "socket", .size = 1}, terminal = {.name = "terminal", .size = 1};
+    int pair[2], master;
+
+    MUST(pipe(pair));
+    make_kind(&pipes, pair[0], pair[1]);
+    wait_exclusively(&pipes);
+    make_kind(&counter, eventfd(0, 0), -1);
+    wait_exclusively(&counter);
+    MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
+    make_kind(&sockets, pair[0], pair[1]);
+    wait_exclusively(&sockets);
+    master = MUST(posix_openpt(O_RDWR | O_NOCTTY));
+    MUST(unlockpt(master));
+    make_kind(&terminal, master,
+              MUST(open(ptsname(master), O_RDWR | O_NOCTTY))); /* what is written there is read here */
+    wait_exclusively(&terminal);
+}
+
 /* Waits as long as its index says, in milliseconds. The result is what the call returns. */
 static void wait_so_long(struct thread *thread)
 {
@@ -614,6 +693,8 @@ static const struct tap_test tests[] = {
     {"nested", "a set can be in another set, and not in itself", test_nested},
     {"interrupted", "a signal interrupts a wait, and its mask holds meanwhile", test_interrupted},
     {"crew", "threads on all kernels wait for one set, and nothing is lost", test_crew},
+    {"exclusive", "a file whose only waiters are exclusive wakes one at each event, of whatever kind it is",
+     test_exclusive},
     {"moved", "a waiting thread that is moved goes on waiting", test_moved},
     {"child", "a child at home on another kernel waits for files of its parent", test_child},
     {"messages", "a wait costs no more messages than it needs", test_messages},

@@ -53,7 +53,7 @@ static void put(void *held)
 #define ERESTARTSYS 512
 void waitq_wait(struct waitq *queue, struct spinlock *lock, const struct wait_reason *reason, enum wait_end end,
                 uint64_t deadline);
-void waitq_wake_all(struct waitq *queue);
+void waitq_wake_owed(struct waitq *queue, struct waitq *owed, uint32_t most);
 
 static void (*waiting)(void); /* what happens while a thread waits here */
 static uint32_t woken, local_waits;
@@ -71,10 +71,16 @@ void waitq_wait(struct waitq *queue, struct spinlock *lock, const struct wait_re
     spin_lock(lock);
 }
 
-void waitq_wake_all(struct waitq *queue)
+void waitq_wake_owed(struct waitq *queue, struct waitq *owed, uint32_t most)
 {
     CHECK(spin_held(&container_of(queue, struct watch_source, waiters)->lock));
-    woken++;
+    for (; most > 0 && !list_empty(&owed->waiters); most--) {
+        struct list *first = owed->waiters.next;
+
+        list_remove(first);
+        list_append(&queue->waiters, first);
+        woken++;
+    }
 }
 
 static void start(void)
@@ -101,7 +107,7 @@ ALONE(counted, "a request for an event that was counted already is answered at o
     start();
     CHECK_EQ(watch_events(&object->source), 0);
     watch_event(&object->source);
-    CHECK(watch_events(&object->source) == 1 && woken == 1);
+    CHECK(watch_events(&object->source) == 1 && work_count == 0);
     watch_from(PEER, 1, 0);
     expect_answer(PEER, MSG_WATCH, 1, 0);
     CHECK(found == 1 && put_back == 1 && watch_count() == 0 && heap_objects == 0);
@@ -126,6 +132,112 @@ ALONE(event, "an event answers all who wait for it, on whichever kernel, and giv
     watch_from(PEER, 4, 2);
     expect_kept(PEER, MSG_WATCH, 4);
     expect_none(OTHER);
+}
+
+#define CROWD 200u
+#define WOKEN_AT_ONCE 64u
+
+static struct list crowd[CROWD]; /* threads that wait here */
+
+static void wait_all(void)
+{
+    for (uint32_t i = 0; i < CROWD; i++)
+        list_append(&object->source.waiters.waiters, &crowd[i]);
+}
+
+ALONE(crowd_woken, "an event wakes some of many threads and a worker the others, once, also if there are more events")
+{
+    struct list late;
+
+    start();
+    wait_all();
+    watch_event(&object->source);
+    CHECK(woken == WOKEN_AT_ONCE && work_count == 1 && watch_waited(&object->source));
+    list_append(&object->source.waiters.waiters, &late); /* it has seen this event */
+    run_work();
+    CHECK(woken == CROWD && work_count == 0);
+    CHECK(list_empty(&object->source.owed.waiters) && list_empty(&object->source.owing));
+    list_remove(&late);
+    woken = 0;
+    watch_event(&object->source);
+    watch_event(&object->source);
+    CHECK(woken == 2 * WOKEN_AT_ONCE && work_count == 1);
+    run_work();
+    CHECK(woken >= CROWD && work_count == 0 && list_empty(&object->source.owed.waiters));
+    CHECK_EQ(watch_events(&object->source), 3);
+}
+
+static bool event_at_release; /* another CPU's, as soon as the worker has found that nothing is left */
+
+void spin_released(struct spinlock *lock)
+{
+    if (!event_at_release || lock == &object->source.lock || !list_empty(&object->source.owing))
+        return;
+    event_at_release = false;
+    watch_event(&object->source);
+}
+
+ALONE(crowd_again, "an event that comes when the worker is about to end has the work done once more, and submits it once")
+{
+    start();
+    wait_all();
+    watch_event(&object->source);
+    event_at_release = true;
+    run_work();
+    CHECK(!event_at_release && work_count == 1 && woken == CROWD + WOKEN_AT_ONCE);
+    watch_event(&object->source);
+    CHECK_EQ(work_count, 1);
+    run_work();
+    CHECK(work_count == 0 && list_empty(&object->source.owed.waiters));
+}
+
+/* All who are owed leave, and at last the thread that waits in waitq_wait. */
+static void leave_all(void)
+{
+    watch_event(&object->source);
+    CHECK(!list_empty(&object->source.owing));
+    for (uint32_t i = 0; i < CROWD; i++)
+        list_remove(&crowd[i]);
+}
+
+ALONE(crowd_leaves, "the last of the threads that are owed to leave takes the source out of what the worker looks at")
+{
+    static const struct wait_reason reason = {.what = "test"};
+
+    start();
+    wait_all();
+    waiting = leave_all;
+    CHECK_EQ(watch_wait(&object->source, 0, &reason, 0), 0);
+    CHECK(list_empty(&object->source.owing) && work_count == 1);
+    free(object);
+    object = NULL;
+    run_work(); /* does not touch the source */
+    CHECK_EQ(work_count, 0);
+}
+
+ALONE(crowd_answered,
+      "an event in a long silence answers some of many watchers and a worker the others, in their order")
+{
+    start();
+    for (uint16_t i = 1; i <= 6; i++) {
+        watch_from(PEER, i, 0);
+        expect_kept(PEER, MSG_WATCH, i);
+    }
+    peers_pass(1000000);
+    object->references--; /* its owner's: the watchers keep it */
+    watch_event(&object->source);
+    for (uint16_t i = 1; i <= 4; i++)
+        expect_answer(PEER, MSG_WATCH, i, 0);
+    expect_none(PEER);
+    CHECK(work_count == 1 && watch_count() == 2 && freed == 0);
+    cancel(PEER, MSG_WATCH, 5); /* too late: the event answers it */
+    CHECK_EQ(work_count, 2);
+    run_work();
+    expect_answer(PEER, MSG_WATCH, 5, 0);
+    expect_answer(PEER, MSG_WATCH, 6, 0);
+    run_work();
+    expect_none(PEER);
+    CHECK(watch_count() == 0 && freed == 1 && heap_objects == 0);
 }
 
 ALONE(last_reference, "the source may go with the answer to its last watcher, and is not touched behind it")

@@ -26,9 +26,10 @@ static const char usage[] =
     "\n"
     "  --limit N  exit status 1 if one is longer\n";
 
-/* They run in this order. The last table has the cases that stop a kernel. */
+/* They run in this order. The last two tables have the cases that stop a kernel, or let one die. */
 static const struct silence_case *const tables[] = {
-    silence_of_file, silence_of_memory, silence_of_process, silence_of_socket, silence_of_thread, silence_of_machine,
+    silence_of_file,   silence_of_memory, silence_of_process, silence_of_socket,
+    silence_of_thread, silence_of_event,  silence_of_machine, silence_of_fence,
 };
 #define TABLES (sizeof(tables) / sizeof(tables[0]))
 

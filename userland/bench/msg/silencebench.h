@@ -30,7 +30,7 @@ struct silence_case {
 };
 
 extern const struct silence_case silence_of_file[], silence_of_memory[], silence_of_process[], silence_of_socket[];
-extern const struct silence_case silence_of_thread[], silence_of_machine[];
+extern const struct silence_case silence_of_thread[], silence_of_event[], silence_of_machine[], silence_of_fence[];
 
 /* Ends the program after saying on standard error what failed, and why (errno). */
 _Noreturn void silence_fail(const char *what);

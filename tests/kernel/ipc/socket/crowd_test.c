@@ -15,7 +15,6 @@ static void gather_crowd(void)
     begin(SOCKET_DATAGRAM);
     for (int i = 0; i < CROWD; i++) {
         crowd_files[i] = (struct file){.pins = 1, .opens = 1, .wanted = true, .events = &crowd_files[i].own_events};
-        list_init(&crowd_files[i].own_events.polls);
         crowd[i] = (struct socket){.file = &crowd_files[i], .type = SOCKET_DATAGRAM, .state = SOCKET_CONNECTED};
         list_init(&crowd[i].name_node);
         list_init(&crowd[i].senders);

@@ -143,7 +143,6 @@ static void begin(uint32_t type)
         struct socket *socket = &ends[i];
 
         files[i] = (struct file){.id = (uint64_t)i + 1, .pins = 1, .opens = 1, .events = &files[i].own_events};
-        list_init(&files[i].own_events.polls);
         *socket = (struct socket){.file = &files[i],
                                   .type = type,
                                   .state = SOCKET_CONNECTED,

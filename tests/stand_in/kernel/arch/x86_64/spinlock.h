@@ -5,12 +5,16 @@
 #define KERNEL_ARCH_SPINLOCK_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
 struct spinlock {
     volatile uint32_t held;
 };
+
+/* A test may define this, to be another CPU that comes right behind the release of LOCK. */
+__attribute__((weak)) void spin_released(struct spinlock *lock);
 
 static inline bool spin_try(struct spinlock *lock)
 {
@@ -45,6 +49,8 @@ static inline void spin_unlock(struct spinlock *lock)
         __builtin_abort();
     }
     lock->held = 0;
+    if (spin_released != NULL)
+        spin_released(lock);
 }
 
 static inline bool spin_held(const struct spinlock *lock)

@@ -381,8 +381,8 @@ int space_where(struct space *space, const struct space_pages *list, uint8_t *wh
 
 int space_page_node(struct space *space, uint64_t address)
 {
+    uint8_t where = SPACE_WHERE_FAULT;
     struct space_pages list;
-    uint8_t where;
     int error;
 
     if (address >= USER_END)

@@ -158,8 +158,14 @@ static int64_t do_write(struct space *space, const void *asked, void *result)
 
 static int64_t do_node(struct space *space, const void *asked, void *result)
 {
-    (void)result;
-    return space_page_node(space, ((const struct msg_reach_node *)asked)->address);
+    const struct msg_reach_node *node = asked;
+    struct space_pages list;
+    int error;
+
+    if (!space_pages_set(&list, (const uint64_t *)(node + 1), node->runs) || list.pages != node->pages)
+        return -EPROTO;
+    error = list.runs != 0 ? space_where(space, &list, result) : 0;
+    return error != 0 ? error : (int64_t)list.pages;
 }
 
 /* REACH_MOVE under way. */
@@ -224,10 +230,16 @@ static int64_t do_migrate(struct space *space, const void *asked, void *result)
     return left;
 }
 
-/* By message type from MSG_REACH_READ on. Each returns a value or a negative errno; do_read and do_move return how many
- * bytes they have stored at RESULT. */
+/* By message type from MSG_REACH_READ on. Each returns a value or a negative errno; do_read, do_node and do_move return
+ * how many bytes they have stored at RESULT. */
 static int64_t (*const operations[])(struct space *space, const void *asked,
                                      void *result) = {do_read, do_write, do_node, do_move, do_count, do_migrate};
+
+/* Whether TYPE is answered with bytes of which the requester knows the number, and not with a value. */
+static bool answers_bytes(enum msg_type type)
+{
+    return type == MSG_REACH_READ || type == MSG_REACH_NODE || type == MSG_REACH_MOVE;
+}
 
 /* Returns whether GROUP runs PROGRAM (program_ns); 0 stands for any program. */
 static bool runs(struct group *group, uint64_t program)
@@ -254,7 +266,7 @@ static int run(const struct remote_request *request, void *result)
     }
     if (group != NULL)
         group_put(group);
-    if (value < 0 || request->type == MSG_REACH_READ || request->type == MSG_REACH_MOVE)
+    if (value < 0 || answers_bytes(request->type))
         return (int)value;
     *(struct msg_reached *)result = (struct msg_reached){value};
     return sizeof(struct msg_reached);
@@ -270,6 +282,16 @@ static int copy_room(const struct remote_request *request)
     return write ? (int)sizeof(struct msg_reached) : (int)asked->size;
 }
 
+static int node_room(const struct remote_request *request)
+{
+    const struct msg_reach_node *asked = request->data;
+
+    if (asked->runs > SPACE_ASK_RUNS || asked->pages > SPACE_ASK_PAGES ||
+        request->length != sizeof(*asked) + asked->runs * sizeof(uint64_t))
+        return -EPROTO;
+    return (int)asked->pages;
+}
+
 static int move_room(const struct remote_request *request)
 {
     const struct msg_reach_move *asked = request->data;
@@ -282,7 +304,7 @@ static int move_room(const struct remote_request *request)
 /* --- on the kernel of the caller --- */
 
 /* Performs the request of LENGTH bytes at ASKED, which begins with a struct reach_target, on its process's home. BYTES
- * has ROOM bytes for the result of REACH_READ or REACH_MOVE. A process reaches its own memory without its home. */
+ * has ROOM bytes for the result, if answers_bytes. A process reaches its own memory without its home. */
 static int64_t reach(enum msg_type type, const void *asked, uint32_t length, void *bytes, uint32_t room)
 {
     uint32_t process = ((const struct reach_target *)asked)->process, home = process_home(process);
@@ -295,7 +317,7 @@ static int64_t reach(enum msg_type type, const void *asked, uint32_t length, voi
         return operations[type - MSG_REACH_READ](group_space(own), asked, bytes);
     if (home >= instance.kernels)
         return -ESRCH;
-    if (type == MSG_REACH_READ || type == MSG_REACH_MOVE)
+    if (answers_bytes(type))
         return remote_call(home, type, asked, length, bytes, room, &how);
     got = remote_call(home, type, asked, length, &reached, sizeof(reached), &how);
     return got < 0 ? got : reached.value;
@@ -321,11 +343,31 @@ int64_t reach_write(const struct msg_reach *asked, const void *bytes)
     return value;
 }
 
-int64_t reach_node(uint32_t process, uint64_t address)
+int reach_where(uint32_t process, const struct space_pages *list, uint8_t *where)
 {
-    struct msg_reach_node asked = {{.process = process}, address};
+    struct {
+        struct msg_reach_node head;
+        uint64_t run[SPACE_ASK_RUNS];
+    } asked = {{{.process = process}, list->runs, list->pages}, {0}};
+    uint32_t bytes = list->runs * (uint32_t)sizeof(list->run[0]);
+    struct group *own = thread_current()->group;
+    int64_t got;
 
-    return reach(MSG_REACH_NODE, &asked, sizeof(asked), NULL, 0);
+    if (process == own->id)
+        return space_where(group_space(own), list, where);
+    memcpy(asked.run, list->run, bytes);
+    got = reach(MSG_REACH_NODE, &asked, (uint32_t)sizeof(asked.head) + bytes, where, list->pages);
+    if (got >= 0 && (got != list->pages || !space_where_valid(where, list->pages)))
+        got = -EPROTO;
+    return got < 0 ? (int)got : 0;
+}
+
+int reach_exists(uint32_t process)
+{
+    struct msg_reach_node asked = {.target = {.process = process}};
+    int64_t got = reach(MSG_REACH_NODE, &asked, sizeof(asked), NULL, 0);
+
+    return got < 0 ? (int)got : 0;
 }
 
 int64_t reach_move(const struct reach_pages *pages, int32_t *status)
@@ -354,7 +396,7 @@ void reach_init(void)
 {
     REMOTE_SERVE_TASK(REACH_READ, WORK_LOCKS, run, copy_room, struct msg_reach, struct msg_none);
     REMOTE_SERVE_TASK(REACH_WRITE, WORK_LOCKS, run, copy_room, struct msg_reach, struct msg_reached);
-    REMOTE_SERVE_TASK(REACH_NODE, WORK_LOCKS, run, NULL, struct msg_reach_node, struct msg_reached);
+    REMOTE_SERVE_TASK(REACH_NODE, WORK_LOCKS, run, node_room, struct msg_reach_node, struct msg_none);
     REMOTE_SERVE_TASK(REACH_MOVE, WORK_LOCKS, run, move_room, struct msg_reach_move, struct msg_reach_statuses);
     REMOTE_SERVE_TASK(REACH_COUNT, WORK_LOCKS, run, NULL, struct msg_reach, struct msg_reached);
     REMOTE_SERVE_TASK(REACH_MIGRATE, WORK_LOCKS, run, NULL, struct msg_reach_migrate, struct msg_reached);

@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "mm/change/change.h"
+
 #define REACH_MAX 28672u /* bytes of one read or write: seven pages, so with its header it fits into eight */
 
 struct reach_target { /* the first field of each request */
@@ -18,9 +20,9 @@ struct msg_reach { /* REACH_READ, REACH_COUNT, and REACH_WRITE, where the bytes 
     uint64_t address, size;
 };
 
-struct msg_reach_node { /* REACH_NODE */
+struct msg_reach_node { /* REACH_NODE; the runs follow, as in a SPACE_RESIDENT (mm/space/wire.h), but perhaps none */
     struct reach_target target;
-    uint64_t address;
+    uint32_t runs, pages; /* how many of each, together */
 };
 
 #define REACH_PAGES 512u /* of one REACH_MOVE */
@@ -48,7 +50,8 @@ struct msg_reach_migrate { /* REACH_MIGRATE */
     uint64_t from, to; /* sets of nodes */
 };
 
-struct msg_reached { /* the reply to all other requests but REACH_READ, whose reply is the bytes */
+struct msg_reached { /* the reply to all other requests but REACH_READ, whose reply is the bytes, and REACH_NODE, whose
+                        reply is a byte for each page as space_where sets it */
     int64_t value;
 };
 
@@ -65,8 +68,10 @@ uint64_t reach_stop(uint64_t at, uint64_t end);
  * copied, which may be fewer; -EFAULT: none. */
 int64_t reach_read(const struct msg_reach *asked, void *bytes);
 int64_t reach_write(const struct msg_reach *asked, const void *bytes);
-/* reach_node returns the node of the page at ADDRESS: see space_page_node. */
-int64_t reach_node(uint32_t process, uint64_t address);
+/* Sets WHERE for each page of LIST: see space_where. 0 or a negative errno. */
+int reach_where(uint32_t process, const struct space_pages *list, uint8_t *where);
+/* Returns whether the process exists and has memory: 0 or a negative errno. */
+int reach_exists(uint32_t process);
 /* Moves pages, and sets STATUS of each of them: see space_move. 0 or a negative errno. */
 int64_t reach_move(const struct reach_pages *pages, int32_t *status);
 /* Returns how many pages of the SIZE bytes from START on have a frame. */

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kernel/abi/errno.h"
 #include "mm/space/space.h"
 #include "mm/space/wire.h"
 
@@ -56,9 +57,35 @@ int64_t space_resident_pages(struct space *space, uint64_t start, uint32_t count
 /* The same for pages of which BACKING is the first's: also those of a file that its kernel has in memory, although the
  * space has not mapped them. */
 int64_t space_cached_pages(struct space *space, uint64_t start, uint32_t count, uint64_t backing);
-/* Returns the node of the page of SPACE at ADDRESS. -EFAULT: there is no area, or the page is private and was never
- * touched or is the page of zeros; -ENOENT: a page of a file or of shared memory that was never touched; -ENOMEM. Locks
- * nothing if the strategy finds by directory, and ends no lease. Waits. */
+/* Pages of a space of which one question asks, as the wire has them (struct msg_space_resident). */
+struct space_pages {
+    struct msg_space_resident head; /* filled in by whoever sends it */
+    uint64_t run[SPACE_ASK_RUNS];
+    uint32_t runs, pages;
+    uint64_t next; /* the page that would continue the last run */
+};
+static inline void space_pages_clear(struct space_pages *list)
+{
+    list->runs = list->pages = 0;
+}
+/* Adds the page at PAGE, which is page aligned and below USER_END. False: the list is full. */
+bool space_pages_add(struct space_pages *list, uint64_t page);
+/* Sets LIST to the RUNS runs at RUN, which a peer has sent. False: they are too many, or not of user memory. */
+bool space_pages_set(struct space_pages *list, const uint64_t *run, uint32_t runs);
+/* Sets WHERE[i] to the node of the i-th page of LIST or to SPACE_WHERE_ZERO, _FAULT or _NONE. -ENOMEM, -EINTR: the
+ * calling thread is being killed, or another error of a message; then WHERE is unspecified. Locks nothing if the
+ * strategy finds by directory, ends no lease, and asks each kernel that knows once for many pages. Waits. */
+int space_where(struct space *space, const struct space_pages *list, uint8_t *where);
+/* Whether the COUNT bytes at WHERE, which a peer has sent, are results of space_where. */
+bool space_where_valid(const uint8_t *where, uint32_t count);
+/* What move_pages reports for a page: the node, -EFAULT or -ENOENT. */
+static inline int space_where_node(uint8_t where)
+{
+    return where < NODES_MAX ? where : where == SPACE_WHERE_NONE ? -ENOENT : -EFAULT;
+}
+/* Returns the node of the page of SPACE at ADDRESS, as space_where finds it. -EFAULT: there is no area, or the page is
+ * private and was never touched or is the page of zeros; -ENOENT: a page of a file or of shared memory that was never
+ * touched; or an error of space_where. */
 int space_page_node(struct space *space, uint64_t address);
 /* Fills the pages of [START, END), which is shared, with zeros, for all processes that share them (MADV_REMOVE).
  * -ENOMEM: not all of them can be mapped here, or part of the range is in no area any more. Waits. */
@@ -87,6 +114,7 @@ int64_t space_ask_home(struct space *space, const struct msg_space_change *chang
 
 /* Registers the messages. Once. */
 void space_change_init(void);
+void space_resident_init(void);
 void space_fence_init(void);
 
 /* Drops the copies that this kernel has of replicated pages in [START, END), with pauses, for a caller that has locked

@@ -61,7 +61,7 @@ operation_apply space_apply_map_locked, space_apply_unmap_locked, space_apply_pr
 operation_apply space_apply_write_protect_locked, space_apply_discard_locked, space_apply_revoke_locked;
 operation_apply space_apply_look_locked, space_apply_room_locked, space_apply_nothing_locked;
 operation_apply space_apply_prepare_locked, space_apply_move_locked, space_apply_cancel_locked;
-operation_apply space_apply_check_locked, space_apply_flag_locked, space_apply_resident_locked;
+operation_apply space_apply_check_locked, space_apply_flag_locked;
 operation_apply space_apply_later_locked, space_apply_strategy_locked, space_apply_fence_locked;
 
 /* What changes pages first drops the copies that this kernel has of them (mm/page/replica.h): whatever every member

@@ -291,5 +291,6 @@ void space_change_init(void)
         if (space_operation(type)->apply != NULL)
             msg_register(type, handle_change, sizeof(struct msg_space_change), sizeof(struct msg_space_changed));
     }
+    space_resident_init();
     msg_register(MSG_SPACE_SETTLE, handle_settle, sizeof(struct msg_space_change), 0);
 }

@@ -16,16 +16,6 @@ static bool recalls_range(struct space *space, const void *change, struct space_
     return true;
 }
 
-/* A holder of all of the range is asked instead: SPACE_ELSEWHERE. */
-static bool recalls_parts(struct space *space, const void *change, struct space_range *range)
-{
-    const struct lease *lease;
-
-    *range = space_change_range(change);
-    lease = lease_others_locked(space, range->start, range->end);
-    return lease != NULL && (lease->start > range->start || lease->end < range->end);
-}
-
 /* A look-up may return the end or the start of an area, and the area may continue in a lease of another kernel next to
  * it: so the range is that of the area and one page more on both sides. */
 static bool recalls_look(struct space *space, const void *context, struct space_range *range)
@@ -78,7 +68,6 @@ const struct operation space_operations[] = {
     ROW(CANCEL) = {space_apply_cancel_locked, NULL, TWO_PLACES | WALKS, 0},
     ROW(CHECK) = {space_apply_check_locked, recalls_range, AT_HOME, 0},
     ROW(FLAG) = {space_apply_flag_locked, NULL, PUT_OFF | WALKS, 0},
-    ROW(RESIDENT) = {space_apply_resident_locked, recalls_parts, OF_LEASE, 0},
     ROW(LATER) = {space_apply_later_locked, recalls_later, AT_HOME, 0},
     ROW(RECLAIM) = {space_apply_nothing_locked, recalls_range, AT_HOME, 0},
     ROW(STRATEGY) = {space_apply_strategy_locked, NULL, FROM_HOME | WALKS, 0},

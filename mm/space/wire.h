@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "kernel/abi/limits.h"
 #include "msg/message.h"
 
 enum space_answer {
@@ -115,10 +116,6 @@ struct msg_space_change {
             uint32_t forbidden, needed;
             uint64_t pad;
         } check;
-        struct {            /* SPACE_RESIDENT */
-            uint64_t frame; /* 1: where the first page is, see below */
-            uint64_t pad;
-        } resident;
         struct { /* SPACE_FLAG: AREA_* */
             uint32_t set, clear;
             uint32_t forbidden; /* the home refuses if an area has one of them */
@@ -151,11 +148,27 @@ struct msg_space_changed {
 #define SPACE_STILL_FLAGS (SPACE_STILL_COW | SPACE_STILL_BACK)
 #define SPACE_CHOSEN_MAX 64u /* pages of a SPACE_STILL, SPACE_REPLACE or SPACE_WRITABLE of which some move */
 
-/* The value of SPACE_RESIDENT with FRAME: the frame of the first page, or one of these if it has none. Of any query
- * (mm/change/query.c) at the home: SPACE_ELSEWHERE with the kernel that has leased the range, which knows. */
-#define SPACE_WHERE_FAULT 0ll /* no area, or private memory without a file */
-#define SPACE_WHERE_NONE 1ll
+/* The value of a query (mm/change/query.c) at the home: SPACE_ELSEWHERE with the kernel that has leased the range,
+ * which knows. */
 #define SPACE_ELSEWHERE (1ll << 62)
+
+/* SPACE_RESIDENT: after the struct come 1 to SPACE_ASK_RUNS runs of pages, with at most SPACE_ASK_PAGES pages together;
+ * a run is the address of its first page and, in the bits below, how many pages follow that. */
+struct msg_space_resident {
+    uint64_t space;
+};
+#define SPACE_ASK_RUNS 64u
+#define SPACE_ASK_PAGES 512u
+
+/* The answer: a byte for each page, in the order of the runs; perhaps only for the first of them, but at least for one.
+ * It is the node of the page's frame, or one of these. */
+enum space_where {
+    SPACE_WHERE_ZERO = NODES_MAX, /* the page of zeros, which is on every node */
+    SPACE_WHERE_FAULT,            /* no area, or private memory without a file, which was never touched */
+    SPACE_WHERE_NONE,             /* a page of a file or of shared memory that this space has not touched */
+    SPACE_WHERE_LEASED = 128, /* of the home, with the number of a kernel in the bits below: that has a lease, ask it */
+    SPACE_WHERE_AGAIN = 192   /* of another kernel: it has no lease there */
+};
 
 /* Bits of the value of an operation that leaves frames pending free: SPACE_UNMAP, SPACE_DISCARD, SPACE_REVOKE. */
 #define SPACE_HOLE 1ll    /* SPACE_DISCARD at the home: a part of the range is in no area */
@@ -167,6 +180,8 @@ struct msg_space_changed {
 _Static_assert(sizeof(struct msg_space_mapping) == 48, "wire format");
 _Static_assert(sizeof(struct msg_space_page) == 16, "wire format");
 _Static_assert(sizeof(struct msg_space_area) == 32, "wire format");
+_Static_assert(sizeof(struct msg_space_resident) == 8, "wire format");
+_Static_assert(SPACE_WHERE_LEASED + KERNELS_MAX <= SPACE_WHERE_AGAIN, "a byte tells them apart");
 _Static_assert(sizeof(struct msg_space_pair) == 16, "wire format");
 _Static_assert(sizeof(struct msg_space_change) == 48, "wire format");
 _Static_assert(sizeof(struct msg_space_mapping) <= MSG_SHORT, "a handler answers in one slot");

@@ -44,7 +44,7 @@ FRESH = ["test-machine", "test-huge"]
 MEMORY = ["test-memory", "test-fork-memory", "test-map", "test-many-areas", "test-remap", "test-break", "test-lease", "test-empty", "test-directory",
           "test-advise",
           "test-resident", "test-membarrier", "test-stale", "test-memfd", "test-content", "test-filemap", "test-zero",
-          "test-memory-races", "test-mempolicy", "test-file-nodes", "test-block", MOVE, "test-seen", "test-draw", "test-group", "test-hint", "test-lazy", "test-replicate", "test-newcomer",
+          "test-memory-races", "test-mempolicy", "test-where", "test-file-nodes", "test-block", MOVE, "test-seen", "test-draw", "test-group", "test-hint", "test-lazy", "test-replicate", "test-newcomer",
           f"test-vm seed={SEED} batches=2 pages=320",
           f"test-retrieve seed={SEED} batches=1 pages=100", "test-one-frame 500"]
 TASKS = ["test-threads", "test-futex", "test-pi", "test-handoff 5000", "test-pthreads 1", "test-sched", "test-migrate",
@@ -60,7 +60,7 @@ OTHERS = ["test-libc", "test-vdso", "test-hostname", "test-silence"]
 STORMS = [f"stress-tasks {SEED} 3 all", "leak-tasks 60"]
 AUDIT = ["kettle-ctl audit"]
 ALL = FRESH + MEMORY + TASKS + FILES + IPC + OTHERS + STORMS + AUDIT
-SEVERAL = ["test-mempolicy", "test-file-nodes", "test-block", "test-move", "test-seen", "test-draw", "test-group", "test-lazy", "test-replicate", "test-newcomer", "test-retrieve", "test-one-frame",
+SEVERAL = ["test-mempolicy", "test-where", "test-file-nodes", "test-block", "test-move", "test-seen", "test-draw", "test-group", "test-lazy", "test-replicate", "test-newcomer", "test-retrieve", "test-one-frame",
            "test-migrate"]  # kernels, for most of it
 THREE = ["test-newcomer"]  # kernels at least
 # Where two CPUs of the host run two of the machine at once, and where CPUs share a kernel: what races.

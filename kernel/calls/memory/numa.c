@@ -269,6 +269,9 @@ static int64_t settle(uint64_t start, uint64_t end, const struct policy *policy,
 static int64_t count_elsewhere(uint64_t start, uint64_t end, const struct policy *policy)
 {
     struct settling settling = {policy, 0};
+    struct space_pages list;
+    uint8_t where[WINDOW];
+    int error = 0;
 
     for (uint64_t at = start; at < end; at += WINDOW * PAGE_SIZE) {
         uint64_t count = (end - at) / PAGE_SIZE < WINDOW ? (end - at) / PAGE_SIZE : WINDOW;
@@ -276,9 +279,18 @@ static int64_t count_elsewhere(uint64_t start, uint64_t end, const struct policy
 
         if (pages < 0)
             return pages;
+        space_pages_clear(&list);
         for (uint64_t i = 0; i < count; i++) {
             if ((pages >> i & 1) != 0)
-                settle_done(&settling, at + i * PAGE_SIZE, space_page_node(own_space(), at + i * PAGE_SIZE));
+                space_pages_add(&list, at + i * PAGE_SIZE);
+        }
+        if (list.pages != 0)
+            error = space_where(own_space(), &list, where);
+        if (error != 0)
+            return error;
+        for (uint64_t i = 0, found = 0; i < count; i++) {
+            if ((pages >> i & 1) != 0)
+                settle_done(&settling, at + i * PAGE_SIZE, space_where_node(where[found++]));
         }
         reach_pause(at - start);
         if (thread_dying(thread_current()))
@@ -499,8 +511,8 @@ static int64_t find_process(uint64_t given, uint32_t *id)
     int64_t found;
 
     *id = (uint32_t)given != 0 ? (uint32_t)given : thread_current()->group->id;
-    found = (int32_t)*id < 0 ? -ESRCH : reach_node(*id, USER_END);
-    return found == -ESRCH || found == -ENOMEM ? found : credentials_may_reach(*id, true);
+    found = (int32_t)*id < 0 ? -ESRCH : reach_exists(*id);
+    return found != 0 ? found : credentials_may_reach(*id, true);
 }
 
 int64_t call_migrate_pages(struct call *c)
@@ -597,25 +609,75 @@ static int64_t move_list(const struct call *c, uint32_t process)
     return error;
 }
 
+/* move_pages without nodes under way. */
+struct list_query {
+    uint32_t process;
+    uint64_t answers; /* where the next status goes */
+    struct space_pages pages;
+    uint8_t where[SPACE_ASK_PAGES];
+    int32_t status[SPACE_ASK_PAGES];
+};
+
+/* Reports where the pages that are gathered are. */
+static int64_t report_gathered(struct list_query *query)
+{
+    uint32_t count = query->pages.pages;
+    int64_t error = count != 0 ? reach_where(query->process, &query->pages, query->where) : 0;
+
+    if (error != 0 || count == 0)
+        return error;
+    for (uint32_t i = 0; i < count; i++)
+        query->status[i] = space_where_node(query->where[i]);
+    if (user_write(query->answers, query->status, count * sizeof(query->status[0])) != 0)
+        return -EFAULT;
+    query->answers += count * sizeof(query->status[0]);
+    space_pages_clear(&query->pages);
+    return 0;
+}
+
+/* Adds the page at ADDRESS to those that are gathered; before that, and for an address of no page, reports them. */
+static int64_t gather_query(struct list_query *query, uint64_t address)
+{
+    const int32_t no_page = -EFAULT;
+    int64_t error;
+
+    if (address < USER_END && space_pages_add(&query->pages, address & ~(PAGE_SIZE - 1)))
+        return 0;
+    error = report_gathered(query);
+    if (error == 0 && address < USER_END) {
+        space_pages_add(&query->pages, address & ~(PAGE_SIZE - 1));
+    } else if (error == 0) {
+        error = user_write(query->answers, &no_page, sizeof(no_page));
+        query->answers += sizeof(no_page);
+    }
+    return error;
+}
+
 /* Reports the node of each page of the list. */
 static int64_t list_nodes(const struct call *c, uint32_t process)
 {
-    for (uint64_t i = 0; i < c->a[1]; i++) {
-        uint64_t address;
-        int32_t word;
+    struct list_query *query = heap_alloc_unset(sizeof(*query));
+    int64_t error = 0, reported;
 
-        if (user_read(&address, c->a[2] + i * sizeof(address), sizeof(address)) != 0)
-            return -EFAULT;
-        word = (int32_t)reach_node(process, address);
-        if (word == -ESRCH)
-            return -ESRCH;
-        if (user_write(c->a[4] + i * sizeof(word), &word, sizeof(word)) != 0)
-            return -EFAULT;
+    if (query == NULL)
+        return -ENOMEM;
+    query->process = process;
+    query->answers = c->a[4];
+    space_pages_clear(&query->pages);
+    for (uint64_t i = 0; i < c->a[1] && error == 0; i++) {
+        uint64_t address;
+
+        error = user_read(&address, c->a[2] + i * sizeof(address), sizeof(address)) != 0 ? -EFAULT : 0;
+        if (error == 0)
+            error = gather_query(query, address);
         reach_pause(i * PAGE_SIZE);
         if (thread_dying(thread_current()))
-            return -EINTR;
+            error = -EINTR;
     }
-    return 0;
+    /* also what precedes an address that cannot be read */
+    reported = error == 0 || error == -EFAULT ? report_gathered(query) : 0;
+    heap_free(query, sizeof(*query));
+    return error != 0 ? error : reported;
 }
 
 int64_t call_move_pages(struct call *c)

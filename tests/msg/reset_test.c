@@ -263,7 +263,8 @@ static uint32_t told_of(uint32_t from, uint32_t to)
     return sum;
 }
 
-ALONE(fenced_keepers, "keepers of a dead peer's requests are told once each in parts, past those that are answered meanwhile")
+ALONE(fenced_keepers,
+      "keepers of a dead peer's requests are told once each in parts, past those that are answered meanwhile")
 {
     begin(3, 1, "");
     respond = keep_or_fence;

@@ -177,7 +177,8 @@ void spin_released(struct spinlock *lock)
     watch_event(&object->source);
 }
 
-ALONE(crowd_again, "an event that comes when the worker is about to end has the work done once more, and submits it once")
+ALONE(crowd_again,
+      "an event that comes when the worker is about to end has the work done once more, and submits it once")
 {
     start();
     wait_all();

@@ -16,6 +16,13 @@ static bool recalls_range(struct space *space, const void *change, struct space_
     return true;
 }
 
+/* SPACE_RECLAIM: if the rest of a recalled lease is missing here, it may be the asker's, who does not know that. */
+static bool recalls_torn(struct space *space, const void *change, struct space_range *range)
+{
+    *range = lease_torn_locked(space) ? (struct space_range){0, USER_END} : space_change_range(change);
+    return true;
+}
+
 /* A holder of all of the range is asked instead: SPACE_ELSEWHERE. */
 static bool recalls_parts(struct space *space, const void *change, struct space_range *range)
 {
@@ -80,7 +87,7 @@ const struct operation space_operations[] = {
     ROW(FLAG) = {space_apply_flag_locked, NULL, PUT_OFF | WALKS, 0},
     ROW(RESIDENT) = {space_apply_resident_locked, recalls_parts, OF_LEASE, 0},
     ROW(LATER) = {space_apply_later_locked, recalls_later, AT_HOME, 0},
-    ROW(RECLAIM) = {space_apply_nothing_locked, recalls_range, AT_HOME, 0},
+    ROW(RECLAIM) = {space_apply_nothing_locked, recalls_torn, AT_HOME, 0},
     ROW(STRATEGY) = {space_apply_strategy_locked, NULL, FROM_HOME | WALKS, 0},
     ROW(FENCE) = {space_apply_fence_locked, NULL, 0, 0},
     ROW(REVOKE) = {space_apply_revoke_locked, NULL, PUT_OFF | SETTLES | WALKS, 0},

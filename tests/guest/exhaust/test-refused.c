@@ -390,9 +390,9 @@ static _Noreturn void see_all(const volatile char *own, const volatile char *com
     _exit(*common == 'c' ? 0 : 2);
 }
 
-/* Forks from the process's home while half of the kernels' allocations are refused. The parent's memory is leased to
- * another kernel, and the fork needs it back, because some is shared. Whether it is made or not, the next one is, with
- * memory, and has all; and so it is when the other kernel stops first. */
+/* Forks from the process's home while one of 2 to 11 of the kernels' allocations is refused. The parent's memory is
+ * leased to another kernel, and the fork needs it back, because some is shared. Whether it is made or not, the next one
+ * is, with memory, and has all; and so it is when the other kernel stops first. */
 static void test_forks(void)
 {
     int refused = 0, status;
@@ -400,7 +400,7 @@ static void test_forks(void)
     if (tap_skip_alone())
         return;
     for (int round = 0; round < FORKS; round++) {
-        char *own, *common;
+        char *own, *common, words[16];
         pid_t child;
         int other;
 
@@ -413,7 +413,8 @@ static void test_forks(void)
             own[i * PAGE] = (char)i;
         *common = 'c';
         kernels_go(0);
-        MUST(kettle_control("alloc=2"));
+        snprintf(words, sizeof(words), "alloc=%d", 2 + round % 10);
+        MUST(kettle_control(words));
         child = fork();
         if (child == 0)
             see_all(own, common);
@@ -433,7 +434,7 @@ static void test_forks(void)
         MUST(munmap(own, FORKED * PAGE));
         MUST(munmap(common, PAGE));
     }
-    CHECK(refused > 0 && refused < FORKS, "%d of %d forks were refused", refused, FORKS);
+    CHECK(refused > 0, "no fork was refused");
     tap_note("%d of %d forks were refused", refused, FORKS);
 }
 

@@ -16,6 +16,13 @@ static bool recalls_range(struct space *space, const void *change, struct space_
     return true;
 }
 
+/* SPACE_RECLAIM: if the rest of a recalled lease is missing here, it may be the asker's, who does not know that. */
+static bool recalls_torn(struct space *space, const void *change, struct space_range *range)
+{
+    *range = lease_torn_locked(space) ? (struct space_range){0, USER_END} : space_change_range(change);
+    return true;
+}
+
 /* A look-up may return the end or the start of an area, and the area may continue in a lease of another kernel next to
  * it: so the range is that of the area and one page more on both sides. */
 static bool recalls_look(struct space *space, const void *context, struct space_range *range)
@@ -69,7 +76,7 @@ const struct operation space_operations[] = {
     ROW(CHECK) = {space_apply_check_locked, recalls_range, AT_HOME, 0},
     ROW(FLAG) = {space_apply_flag_locked, NULL, PUT_OFF | WALKS, 0},
     ROW(LATER) = {space_apply_later_locked, recalls_later, AT_HOME, 0},
-    ROW(RECLAIM) = {space_apply_nothing_locked, recalls_range, AT_HOME, 0},
+    ROW(RECLAIM) = {space_apply_nothing_locked, recalls_torn, AT_HOME, 0},
     ROW(STRATEGY) = {space_apply_strategy_locked, NULL, FROM_HOME | WALKS, 0},
     ROW(FENCE) = {space_apply_fence_locked, NULL, 0, 0},
     ROW(REVOKE) = {space_apply_revoke_locked, NULL, PUT_OFF | SETTLES | WALKS, 0},

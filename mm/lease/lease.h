@@ -111,10 +111,13 @@ int lease_await_found(struct space *space,
                       bool (*find)(struct space *space, const void *context, struct space_range *range),
                       const void *context);
 
+/* Whether a kernel may know memory that it has given up, and that is still recorded here as leased to it, because a
+ * recall has run out of memory in between. It answers no questions about that; another recall brings the rest. */
+bool lease_torn_locked(struct space *space);
 /* For a fork that gets the lock of the whole space now: removes the home's own leases, and holds back all recalls, so
- * that the leases of other kernels stay as they are. False: a recall is under way, or awaited, and leases have to be
- * recalled as for any other lock. After lease_let_go_locked, lease_resume begins the recalls that were held back; it is
- * called without space->lock. */
+ * that the leases of other kernels stay as they are. False: a recall is under way, or awaited, or has torn a lease, and
+ * leases have to be recalled as for any other lock. After lease_let_go_locked, lease_resume begins the recalls that
+ * were held back; it is called without space->lock. */
 bool lease_hold_locked(struct space *space);
 static inline void lease_let_go_locked(struct space *space)
 {

@@ -284,6 +284,10 @@ static void take_answer(void *context, uint32_t kernel, const void *reply, int l
     list_init(&ready);
     spin_lock(&space->lock);
     more = take_answer_locked(start, reply, length);
+    if (more < 0 && (length >= 0 || start->ask.from != 0)) /* its first answer has given the lease up */
+        space->leases.torn = true;
+    else if (more == 0)
+        lease_torn_locked(space); /* if this was the last lease, nothing is missing any more */
     if (more <= 0)
         start = end_locked(start, more, &ready);
     spin_unlock(&space->lock);
@@ -291,9 +295,16 @@ static void take_answer(void *context, uint32_t kernel, const void *reply, int l
     end_ready(&ready);
 }
 
+bool lease_torn_locked(struct space *space)
+{
+    if (space->leases.torn && lease_others_locked(space, 0, USER_END) == NULL)
+        space->leases.torn = false;
+    return space->leases.torn;
+}
+
 bool lease_hold_locked(struct space *space)
 {
-    if (!list_empty(&space->leases.waits))
+    if (!list_empty(&space->leases.waits) || lease_torn_locked(space))
         return false;
     lease_share_locked(space, 0, USER_END);
     space->leases.held = true;

@@ -130,6 +130,7 @@ struct space_leases {
     uint32_t rest;         /* home: how many are still held back */
     bool quiet;            /* home: no recall has begun since the last of them */
     bool held;             /* home: a fork has the lock and leaves leases as they are; no recall begins */
+    bool torn;             /* home: a recall has failed when its holder had given the lease up: lease_torn_locked */
     bool frozen;           /* not the home: a fork reads what is leased to this kernel, which decides nothing there */
 };
 

@@ -4,7 +4,7 @@
  * one FIFO channel per ordered pair, recalls another, for they are of another class.
  * With FORK, some task may also fork once, and the child may end at any moment. If the home can grant the lock at once, it keeps the lease, and the fork goes to each kernel
  * in steps: it freezes the lease and write-protects, reads whether there is an area, and takes the page. A frame may be another kernel's memory (REMOTE): then the fork counts the
- * child's reference after the answer.
+ * child's reference after the answer. With TORN, too, the home may once have no memory for what a holder has given up: the lease stays, and who waits for a lock is refused.
  *
  * With EMPTY, the home may answer a question about the page, which has no frame, with a lease.
  *
@@ -17,6 +17,7 @@
  * way to a kernel when it was to freeze is used; 12 the areas are read before the leases are frozen; 13 the lease is kept although a recall of it is under way;
  * with EMPTY also 14 a recall is answered while a question is under way that may bring the lease; 15 the page is leased although another kernel knows of the area; 16 the home
  * keeps the area of what it leases; 17 the page is leased although it is locked, or somebody waits for its lock;
+ * with FORK and TORN 19 a fork keeps a lease that is torn;
  * with both 18 a kernel write-protects its pages for a fork while a question is under way that may bring the lease. */
 #ifdef FORK
 #define FORKS true
@@ -51,6 +52,9 @@ chan ordinary[9] = [1] of { mtype, byte, bool, bool }; /* frame, and whether the
 
 byte lease;         /* the home: kernel, 0: none */
 bool recalling;
+bool torn;          /* the home had no memory for what the holder has given up */
+bool failed;        /* that has happened */
+bool refused[3];    /* who waited for a lock then */
 bool locked;        /* granted to somebody */
 bool waits[3];      /* requests in the queue */
 bool granted[3];
@@ -79,7 +83,7 @@ byte listed;        /* what the fork has been told of, and not counted */
 #define WRITES(k) (entry[k] != 0 && !cow[k] && entry[k] == child_entry)
 #define TAKEN_HERE (locked || waits[0] || waits[1] || waits[2])
 #define LEASES(k) (lease == 0 && area[0] && entry[0] == 0 && (!TAKEN_HERE || BUG == 17) && (!known[3 - (k)] || BUG == 15))
-#define CAN_KEEP ((!TAKEN_HERE && !recalling) || (!locked && BUG == 13))
+#define CAN_KEEP (((!TAKEN_HERE && !recalling) || (!locked && BUG == 13)) && (!torn || BUG == 19))
 #define SAME(a, b) (entry[a] == 0 || entry[b] == 0 || entry[a] == entry[b])
 #define ALONE(k, a, b) (!holds[k] || (!holds[a] && !holds[b] && entry[a] == 0 && entry[b] == 0 && !area[0] && !area[b]))
 #define SOUND (!WRITES(0) && !WRITES(1) && !WRITES(2) && SAME(0, 1) && SAME(1, 2) && SAME(0, 2) && ALONE(1, 0, 2) && ALONE(2, 0, 1))
@@ -181,7 +185,7 @@ inline take(m)
 {
     atomic {
         if
-        :: entry[m] != 0 && (m == 0 || holds[m]) ->
+        :: entry[m] != 0 && (m == 0 || lease == m) ->
             assert(child_area);
             if
             :: m != 0 && remote[entry[m]] -> listed = entry[m]
@@ -257,13 +261,16 @@ proctype task(byte k)
         :: k == 0 -> waits[0] = true
         :: else -> URGENT(k, 0)!LOCK, 0
         fi }
-       atomic { granted[k] && len(URGENT(0, 1)) == 0 && len(URGENT(0, 2)) == 0 -> /* answers under way are waited for */
-        granted[k] = false; change_everywhere(k, frame) }
-       atomic {
-        if
-        :: k == 0 -> locked = false
-        :: else -> URGENT(k, 0)!FREE, 0
-        fi }
+       if
+       :: atomic { granted[k] && len(URGENT(0, 1)) == 0 && len(URGENT(0, 2)) == 0 -> /* answers under way are waited for */
+          granted[k] = false; change_everywhere(k, frame) }
+          atomic {
+           if
+           :: k == 0 -> locked = false
+           :: else -> URGENT(k, 0)!FREE, 0
+           fi }
+       :: atomic { refused[k] -> refused[k] = false }
+       fi
     :: atomic { k == 0 && left > 0 && lease == 0 && !TAKEN_HERE && !area[0] && entry[1] == 0 && entry[2] == 0 ->
         left--; area[0] = true; assert(SOUND) }
     od
@@ -322,10 +329,21 @@ end:
     :: atomic { ORDINARY(from, 0)?type, frame, there, written ->
         assert(type == RECALLED);
         if
+#ifdef TORN
+        :: !failed && !child -> failed = true; torn = true;
+            refused[0] = waits[0]; refused[1] = waits[1]; refused[2] = waits[2];
+            waits[0] = false; waits[1] = false; waits[2] = false
+        :: true ->
+#else
+        :: true ->
+#endif
+        if
         :: BUG != 6 -> area[0] = there; known[from] = known[from] || there; entry[0] = frame; cow[0] = !written && BUG != 9
         :: else
         fi;
         lease = 0;
+        torn = false
+        fi;
         recalling = false;
         assert(SOUND);
         frame = 0; there = false; written = false }

@@ -375,6 +375,69 @@ static void test_lock_all(void)
     count(3);
 }
 
+/* --- forks --- */
+
+#define FORKS 30
+#define FORKED 300l /* pages: what a kernel has leased of them is reported in several parts */
+
+/* In the child of a fork: whether it has what kernel 1 has written. */
+static _Noreturn void see_all(const volatile char *own, const volatile char *common)
+{
+    for (long i = 0; i < FORKED; i++) {
+        if (own[i * PAGE] != (char)i)
+            _exit(1);
+    }
+    _exit(*common == 'c' ? 0 : 2);
+}
+
+/* Forks from the process's home while one of 2 to 11 of the kernels' allocations is refused. The parent's memory is
+ * leased to another kernel, and the fork needs it back, because some is shared. Whether it is made or not, the next one
+ * is, with memory, and has all; and so it is when the other kernel stops first. */
+static void test_forks(void)
+{
+    int refused = 0, status;
+
+    if (tap_skip_alone())
+        return;
+    for (int round = 0; round < FORKS; round++) {
+        char *own, *common, words[16];
+        pid_t child;
+        int other;
+
+        kernels_go(1);
+        other = thread_kernel();
+        own = mmap(NULL, FORKED * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        common = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        REQUIRE(own != MAP_FAILED && common != MAP_FAILED, "%s", tap_error(errno));
+        for (long i = 0; i < FORKED; i++)
+            own[i * PAGE] = (char)i;
+        *common = 'c';
+        kernels_go(0);
+        snprintf(words, sizeof(words), "alloc=%d", 2 + round % 10);
+        MUST(kettle_control(words));
+        child = fork();
+        if (child == 0)
+            see_all(own, common);
+        CHECK(child > 0 || errno == ENOMEM || errno == EAGAIN, "fork: %s", tap_error(errno));
+        MUST(kettle_control("alloc=0"));
+        refused += child < 0;
+        if (child > 0)
+            MUST(waitpid(child, &status, 0)); /* it may have found no memory for its first faults */
+        if (round % 4 == 3) {
+            MUST(kettle_stop(other));
+            MUST(kettle_start(other));
+        }
+        child = FORK();
+        if (child == 0)
+            see_all(own, common);
+        CHECK_EXITS(child, 0);
+        MUST(munmap(own, FORKED * PAGE));
+        MUST(munmap(common, PAGE));
+    }
+    CHECK(refused > 0, "no fork was refused");
+    tap_note("%d of %d forks were refused", refused, FORKS);
+}
+
 /* --- workers --- */
 
 #define ENDS 40 /* of processes at home on each of two kernels: many more than have a worker there without memory */
@@ -546,6 +609,7 @@ static const struct tap_test tests[] = {
     {"all", "while every allocation is refused, root can end that from each kernel", test_all},
     {"changes", "a change of memory is made on all kernels, or refused and made on none", test_changes},
     {"lock-all", "mlockall that finds no memory does not lock what is mapped later", test_lock_all},
+    {"forks", "a fork that finds no memory leaves the next one everything, on all kernels", test_forks},
     {"workers", "kernels whose workers wait for each other's go on without memory for more of them", test_workers},
     {"in-hand", "a file that a call has in hand while it waits for memory is accounted for", test_in_hand},
     {"files", "no open file is left", open_files_test},

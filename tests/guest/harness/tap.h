@@ -135,6 +135,10 @@ _Noreturn void tap_late(const char *file, int line, const char *condition, const
  * process. */
 _Noreturn void tap_stop(void);
 
+/* For a process that may write anywhere: it lets go of the report that the processes of a test share, so that it cannot
+ * change the result. From now on only its exit status says that a check has failed. */
+void tap_leave(void);
+
 /* Marks the running test as skipped: REASON says what this machine lacks. The caller then returns from the test. */
 void tap_skip(const char *reason);
 

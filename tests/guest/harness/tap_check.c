@@ -24,6 +24,15 @@ bool tap_report_make(void)
     return true;
 }
 
+void tap_leave(void)
+{
+    void *page = tap_report;
+
+    tap_report = &alone;
+    if (page != &alone && munmap(page, sizeof(*tap_report)) != 0)
+        _exit(TAP_FAILED);
+}
+
 void tap_report_clear(void)
 {
     tap_report->awaited[0] = tap_report->first[0] = tap_report->skip[0] = '\0';

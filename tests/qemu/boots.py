@@ -199,6 +199,7 @@ BOOTS = [
     boot("4-kernels", [f"test-retrieve seed={SEED} batches=1 pages=50"], "lock=lamport"),
     *fuzz_boots(),
     boot("2-kernels", ["test-refused"], label="refused"),
+    boot("4-kernels", ["test-bad-pointers", *AUDIT], label="bad pointers"),
     boot("4-kernels", ["test-survive hints stops copies readers", "test-survive hog locks beside", "test-survive hog terminals beside"],
          label="survive"),
     boot("4-kernels", ["test-prefetch 0"], "prefetch=0"),
@@ -246,7 +247,7 @@ BOOTS = [
     # Linux keeps the same promises: else they are not Linux's
     Boot("linux", ("--os", "linux", "--cpus", "4", "--tcg", "multi"),
          ("test-fork", "test-exec", "test-signals", "test-thread-state", "test-moved", "test-proc", "test-map", "test-remap",
-          "test-break", "test-filemap", "test-zero", "test-memory-races",
+          "test-break", "test-filemap", "test-zero", "test-memory-races", "test-partial-io", "test-bad-pointers types errors",
           f"test-vm all seed={SEED} batches=2 pages=96")),
 ]
 if long_run():

@@ -9,7 +9,7 @@ enum bad_pointer {
     BAD_NULL,
     BAD_ONE,
     BAD_LAST,      /* the last byte of a page before an unmapped one, which a call may read and write */
-    BAD_UNMAPPED,  /* and so have the next two a page before them that the program may write */
+    BAD_UNMAPPED,  /* this and the next two are right before a page that the program may write */
     BAD_NO_ACCESS, /* PROT_NONE */
     BAD_READ_ONLY, /* bad for calls that write */
     BAD_KERNEL,
@@ -22,8 +22,7 @@ enum bad_pointer {
 void bad_pointers_map(void);
 uint64_t bad_pointer(enum bad_pointer kind);
 const char *bad_pointer_name(enum bad_pointer kind);
-/* False: a byte has changed that no call given one of these addresses may write. The one byte of BAD_LAST may have
- * changed. */
+/* False: a byte has changed that no call given one of these addresses may write. That of BAD_LAST may have changed. */
 bool bad_pointers_hold(void);
 /* Fills the pages with what bad_pointers_hold wants. */
 void bad_pointers_fill(void);

@@ -2,13 +2,9 @@
  * another one. "errors" runs on Linux, too, which it compares Kettle with; the sweep draws the other arguments from a
  * fixed seed. */
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>

@@ -20,7 +20,6 @@
 #define THREADS 3
 #define SIZE (COPY_PAGES * PAGE)
 #define MOVE 2l        /* MPOL_MF_MOVE */
-#define NODES 8        /* at most */
 #define STAND 200      /* turns of a loop for which a change stays */
 #define FORKS_EVERY 16 /* changes */
 

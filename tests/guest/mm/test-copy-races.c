@@ -1,10 +1,8 @@
 /* test-copy-races: calls that copy from and to memory which threads on other kernels unmap, protect, move and fork
  * meanwhile (copy_changes.h). A call returns a count or EFAULT; the bytes of the count are right. The number is of
  * rounds, in place of the usual. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/epoll.h>

@@ -44,7 +44,7 @@ FRESH = ["test-machine", "test-huge"]
 MEMORY = ["test-memory", "test-fork-memory", "test-map", "test-many-areas", "test-remap", "test-break", "test-lease", "test-empty", "test-directory",
           "test-advise",
           "test-resident", "test-membarrier", "test-stale", "test-memfd", "test-content", "test-filemap", "test-zero",
-          "test-memory-races", "test-mempolicy", "test-where", "test-file-nodes", "test-block", MOVE, "test-seen", "test-draw", "test-group", "test-hint", "test-lazy", "test-replicate", "test-newcomer",
+          "test-memory-races", "test-copy-races", "test-mempolicy", "test-where", "test-file-nodes", "test-block", MOVE, "test-seen", "test-draw", "test-group", "test-hint", "test-lazy", "test-replicate", "test-newcomer",
           f"test-vm seed={SEED} batches=2 pages=320",
           f"test-retrieve seed={SEED} batches=1 pages=100", "test-one-frame 500"]
 TASKS = ["test-threads", "test-futex", "test-pi", "test-handoff 5000", "test-pthreads 1", "test-sched", "test-migrate",
@@ -64,7 +64,7 @@ SEVERAL = ["test-mempolicy", "test-where", "test-file-nodes", "test-block", "tes
            "test-migrate"]  # kernels, for most of it
 THREE = ["test-newcomer"]  # kernels at least
 # Where two CPUs of the host run two of the machine at once, and where CPUs share a kernel: what races.
-RACES = ["test-memory", "test-fork-memory", "test-stale", "test-memory-races", "test-content", "test-one-frame 500",
+RACES = ["test-memory", "test-fork-memory", "test-stale", "test-memory-races", "test-copy-races", "test-content", "test-one-frame 500",
          "test-threads", "test-futex 30000", "test-pi", "test-handoff 5000", "test-pthreads 1", "test-sched", "test-signals",
          "test-fork", "test-vfork", "test-exec", "test-exec-change", "test-timers", "test-names", "test-tree", "test-pipes", "test-kept-reads", "test-sockets",
          "test-socket-race", "test-silence", "test-epoll", "test-eventfd", "test-timerfd", "test-signalfd", "test-descriptors", *STORMS,
@@ -88,7 +88,7 @@ SPACES = ["test-memory", "test-threads", "test-fork-memory", "test-migrate", "te
 
 
 # What the longest take, and others about 1, in seconds on two idle CPUs: so that the longest boots begin first.
-SECONDS = {"test-death": 30, "test-fuzz-calls": 20, "test-machine": 12, "test-move": 6, "test-quota": 4, "test-refused-programs": 30, "test-survive": 15, "test-stop": 7,
+SECONDS = {"test-death": 30, "test-fuzz-calls": 20, "test-bad-pointers": 8, "test-copy-races": 5, "test-machine": 12, "test-move": 6, "test-quota": 4, "test-refused-programs": 30, "test-survive": 15, "test-stop": 7,
            "test-moved": 6, "test-signals": 5, "test-futex": 5, "test-audit": 4, "test-fork-memory": 3, "stress-tasks": 3}
 
 
@@ -200,7 +200,7 @@ BOOTS = [
     boot("2-kernels", [*RACES, "test-stop", "test-stop under test-filemap", "test-audit under test-threads"]),
     boot("2-cpus-smp", [program for program in ["test-shares crowd", *RACES] if program.split()[0] not in SEVERAL]),
     boot("1-kernel-smp", [program for program in RACES if program.split()[0] not in SEVERAL]),
-    boot("2-nodes-smp", ["test-fork-memory", "test-stale", "test-threads", "test-futex", "test-pthreads 1", "test-signals",
+    boot("2-nodes-smp", ["test-fork-memory", "test-stale", "test-copy-races", "test-threads", "test-futex", "test-pthreads 1", "test-signals",
                          "test-epoll", "test-socket-race", "test-mempolicy", "test-file-nodes", "test-block", MOVE, "test-lazy", "test-replicate", *STORMS, *AUDIT]),
     boot("8-kernels", MANY),
     # messages that come late: all of them, those of one type, and those that a lock's end has overtaken
@@ -228,6 +228,7 @@ BOOTS = [
     boot("4-kernels", [f"test-retrieve seed={SEED} batches=1 pages=50"], "lock=lamport"),
     *fuzz_boots(),
     boot("2-kernels", ["test-refused"], label="refused"),
+    boot("4-kernels", ["test-bad-pointers", *AUDIT], label="bad pointers"),
     boot("4-kernels", ["test-survive hints stops copies readers", "test-survive hog locks beside", "test-survive hog terminals beside"],
          label="survive"),
     boot("4-kernels", ["test-prefetch 0"], "prefetch=0"),
@@ -275,7 +276,8 @@ BOOTS = [
     # Linux keeps the same promises: else they are not Linux's
     Boot("linux", ("--os", "linux", "--cpus", "4", "--tcg", "multi"),
          ("test-fork", "test-exec", "test-signals", "test-thread-state", "test-moved", "test-proc", "test-map", "test-remap",
-          "test-break", "test-filemap", "test-zero", "test-memory-races",
+          "test-break", "test-filemap", "test-zero", "test-memory-races", "test-copy-races", "test-partial-io",
+          "test-bad-pointers types errors",
           f"test-vm all seed={SEED} batches=2 pages=96")),
 ]
 if long_run():

@@ -114,13 +114,23 @@ static int64_t wait(const struct file_answer *answer, uint64_t signals, uint64_t
     return *pending != 0 ? 0 : result;
 }
 
+/* Finds how many of the MAX events at ADDRESS can be stored: others are not to be taken from the set. */
+static void look_begin(struct epoll_look *asked, uint64_t address, uint32_t max)
+{
+    uint64_t room = user_reach(address, max * sizeof(struct epoll_event)) / sizeof(struct epoll_event);
+
+    asked->peek = room == 0;
+    asked->max = room == 0 ? 1 : (uint32_t)room;
+}
+
 static int64_t wait_events(int64_t fd, uint64_t address, uint32_t max, uint64_t deadline, struct epoll_found *found)
 {
-    struct epoll_look asked = {.max = max};
+    struct epoll_look asked = {.signals = 0};
     struct file_answer answer;
     int64_t result;
 
     for (;;) {
+        look_begin(&asked, address, max);
         result = look(fd, &asked, found, &answer);
         if (result == -ESRCH)
             continue; /* the file was closed meanwhile; the next look finds what FD refers to now */
@@ -144,7 +154,7 @@ static int64_t wait_events(int64_t fd, uint64_t address, uint32_t max, uint64_t 
             return result;
         }
     }
-    if (user_write(address, found + 1, found->count * sizeof(struct epoll_event)) != 0)
+    if (asked.peek != 0 || user_write(address, found + 1, found->count * sizeof(struct epoll_event)) != 0)
         return -EFAULT;
     return found->count;
 }

@@ -478,6 +478,7 @@ int64_t call_getdents64(struct call *c)
     uint64_t size = (uint32_t)c->a[2] < ENTRIES_CHUNK ? (uint32_t)c->a[2] : ENTRIES_CHUNK;
     struct file_request request = {.operation = MSG_FILE_ENTRIES, .fd = (int32_t)fd};
     struct file_answer answer;
+    uint64_t good;
     uint8_t *buffer;
     int64_t result;
 
@@ -486,9 +487,12 @@ int64_t call_getdents64(struct call *c)
     buffer = heap_alloc(size + 1);
     if (buffer == NULL)
         return -ENOMEM;
-    result = file_call(thread_current()->group, &request, NULL, 0, buffer, size, &answer);
+    good = size > 0 ? user_reach(c->a[1], size) : 0; /* checked first: entries that cannot be stored would be lost */
+    result = file_call(thread_current()->group, &request, NULL, 0, buffer, good, &answer);
     if (live_is(result, &answer))
-        result = live_entries(fd, &answer, buffer, size);
+        result = live_entries(fd, &answer, buffer, good);
+    if (result == -EINVAL && good < size) /* there is an entry, and it does not fit */
+        result = -EFAULT;
     if (result > 0 && user_write(c->a[1], buffer, (uint64_t)result) != 0)
         result = -EFAULT;
     heap_free(buffer, size + 1);

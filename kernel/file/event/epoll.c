@@ -111,7 +111,7 @@ void epoll_remove(struct epoll_item *item)
     heap_free(item, sizeof(*item));
 }
 
-bool epoll_report(struct epoll_item *item, uint32_t state, struct epoll_found *out)
+bool epoll_report(struct epoll_item *item, uint32_t state, const struct epoll_look *asked, struct epoll_found *out)
 {
     struct epoll_event *events = (struct epoll_event *)(void *)(out + 1);
 
@@ -119,7 +119,7 @@ bool epoll_report(struct epoll_item *item, uint32_t state, struct epoll_found *o
     if (state == 0 || item->disabled)
         return false;
     events[out->count++] = (struct epoll_event){.events = state, .data = item->data};
-    if ((item->events & EPOLL_ONE_SHOT) != 0)
+    if ((item->events & EPOLL_ONE_SHOT) != 0 && asked->peek == 0)
         item->disabled = true;
     return true;
 }
@@ -134,8 +134,8 @@ static bool is_open(const struct epoll_item *item)
     return true;
 }
 
-/* Reports the signalfds that SIGNALS, pending for the caller, make ready, and collects the sets of all for OUT. */
-static void collect_signals(struct epoll *epoll, uint64_t signals, uint32_t max, struct epoll_found *out)
+/* Reports the signalfds that the signals pending for the caller make ready, and collects the sets of all for OUT. */
+static void collect_signals(struct epoll *epoll, const struct epoll_look *asked, struct epoll_found *out)
 {
     list_for_each_safe(node, &epoll->signalfds) {
         struct epoll_item *item = container_of(node, struct epoll_item, signalfd);
@@ -148,20 +148,21 @@ static void collect_signals(struct epoll *epoll, uint64_t signals, uint32_t max,
         set = item->file != NULL ? item->file->kind->signals(item->file) : item->seen;
         if (item->disabled || (item->events & POLL_IN) == 0)
             continue;
-        if (out->count < max && (set & signals) != 0)
-            epoll_report(item, POLL_IN, out);
+        if (out->count < asked->max && (set & asked->signals) != 0)
+            epoll_report(item, POLL_IN, asked, out);
         if (!item->disabled)
             out->signals |= set;
     }
 }
 
-bool epoll_collect(struct epoll *epoll, uint64_t signals, uint32_t max, struct epoll_found *out)
+bool epoll_collect(struct epoll *epoll, const struct epoll_look *asked, struct epoll_found *out)
 {
     uint32_t looked = 0;
 
-    collect_signals(epoll, signals, max, out);
+    collect_signals(epoll, asked, out);
     /* Each item at most once: items that stay ready go to the end of the list. */
-    for (uint32_t left = __atomic_load_n(&epoll->ready_count, __ATOMIC_RELAXED); left > 0 && out->count < max; left--) {
+    for (uint32_t left = __atomic_load_n(&epoll->ready_count, __ATOMIC_RELAXED); left > 0 && out->count < asked->max;
+         left--) {
         struct epoll_item *item;
 
         if (looked++ >= LOOKED_AT_LEAST && silence_length() > SLICE_COUNTS)
@@ -171,8 +172,8 @@ bool epoll_collect(struct epoll *epoll, uint64_t signals, uint32_t max, struct e
             break;
         if (!is_open(item))
             epoll_remove(item);
-        else if (!item->disabled && epoll_report(item, poll_state_of(item->file, item->events).state, out) &&
-                 (item->events & (EPOLL_EDGE | EPOLL_ONE_SHOT)) == 0)
+        else if (!item->disabled && epoll_report(item, poll_state_of(item->file, item->events).state, asked, out) &&
+                 ((item->events & (EPOLL_EDGE | EPOLL_ONE_SHOT)) == 0 || asked->peek != 0))
             ready_add(item);
     }
     return true;
@@ -216,7 +217,7 @@ static int64_t look(struct epoll *epoll, const struct epoll_look *asked, size_t 
         if (epoll_remote_due(epoll))
             out->remote = 1;
         else
-            done = epoll_collect(epoll, asked->signals, asked->max, out);
+            done = epoll_collect(epoll, asked, out);
         spin_unlock(&epoll->scan);
         if (!done && msg_handling())
             out->remote = done = true; /* a task goes on */

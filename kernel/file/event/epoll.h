@@ -30,7 +30,7 @@ struct epoll_change { /* SPECIAL_EPOLL_CTL */
 struct epoll_look {   /* SPECIAL_EPOLL_WAIT */
     uint64_t signals; /* pending for the caller */
     uint32_t max;     /* events, at most EPOLL_MAX */
-    uint32_t pad;
+    uint32_t peek;    /* 1: the events stay to be reported, as the caller cannot store them */
 };
 
 struct epoll_found {  /* struct epoll_event follow */

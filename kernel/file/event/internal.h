@@ -74,11 +74,11 @@ bool epoll_takes(struct epoll *epoll);
 
 /* The set that FILE is, or NULL if it is another kind of file. */
 struct epoll *epoll_of(const struct file *file);
-/* [s] Appends at most MAX events of local files and signalfds to OUT's events, and fewer if a slice is over. False: it
- * is, nothing was found, and files are left to look at. */
-bool epoll_collect(struct epoll *epoll, uint64_t signals, uint32_t max, struct epoll_found *out);
+/* [s] Appends the events of local files and signalfds that ASKED has room for to OUT's events, and fewer if a slice is
+ * over. False: it is, nothing was found, and files are left to look at. */
+bool epoll_collect(struct epoll *epoll, const struct epoll_look *asked, struct epoll_found *out);
 /* [s] ITEM's file has STATE: if the item waits for that, appends an event to OUT's and returns true. */
-bool epoll_report(struct epoll_item *item, uint32_t state, struct epoll_found *out);
+bool epoll_report(struct epoll_item *item, uint32_t state, const struct epoll_look *asked, struct epoll_found *out);
 void epoll_remove(struct epoll_item *item); /* [s] */
 
 /* [s] Must another kernel be asked before the set's ready files are known? */

@@ -202,8 +202,8 @@ static void question_match(struct question *q, const struct epoll_remote *remote
 }
 
 /* [s] Reports what REMOTE's kernel has answered. */
-static void question_take(struct question *q, struct epoll *epoll, const struct epoll_remote *remote, uint32_t max,
-                          struct epoll_found *out)
+static void question_take(struct question *q, struct epoll *epoll, const struct epoll_remote *remote,
+                          const struct epoll_look *asked, struct epoll_found *out)
 {
     question_match(q, remote);
     for (uint32_t n = 0; n < q->message->count; n++) {
@@ -225,15 +225,16 @@ static void question_take(struct question *q, struct epoll *epoll, const struct 
             continue;
         }
         edge = (item->events & EPOLL_EDGE) != 0;
-        if ((edge && item->seen == state->value + 1) || out->count == max)
+        if ((edge && item->seen == state->value + 1) || out->count == asked->max)
             continue;
-        if (epoll_report(item, state->state, out) && edge)
+        if (epoll_report(item, state->state, asked, out) && edge && asked->peek == 0)
             item->seen = state->value + 1; /* never 0 */
     }
 }
 
 /* Asks REMOTE's kernel. The caller has set epoll->asking and holds no lock. */
-static int64_t ask(struct epoll *epoll, struct epoll_remote *remote, uint32_t max, struct epoll_found *out)
+static int64_t ask(struct epoll *epoll, struct epoll_remote *remote, const struct epoll_look *asked,
+                   struct epoll_found *out)
 {
     uint64_t before = remote->wait.token;
     struct question q = {.message = NULL};
@@ -265,7 +266,7 @@ static int64_t ask(struct epoll *epoll, struct epoll_remote *remote, uint32_t ma
     spin_lock(&epoll->scan);
     closed = epoll->closed;
     if (!closed && ready >= 0) {
-        question_take(&q, epoll, remote, max, out);
+        question_take(&q, epoll, remote, asked, out);
         remote->armed = ready == 0;
     }
     spin_unlock(&epoll->scan);
@@ -319,14 +320,14 @@ static int wait_for(struct file *file, const struct epoll_look *look, struct epo
         struct epoll_remote *remote = remote_at(epoll, (i + epoll->turn) % parts); /* NULL: the files of this kernel */
 
         if (remote == NULL) {
-            while (!epoll_collect(epoll, look->signals, look->max, out)) {
+            while (!epoll_collect(epoll, look, out)) {
                 spin_unlock(&epoll->scan);
                 slice_pause();
                 spin_lock(&epoll->scan);
             }
         } else if (remote_due(remote)) {
             spin_unlock(&epoll->scan);
-            error = ask(epoll, remote, look->max, out);
+            error = ask(epoll, remote, look, out);
             spin_lock(&epoll->scan);
         }
     }

@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "kernel/abi/kettle.h"
+
 static const char *const names[] = {
 #define ABSENT(number, name) [number] = NULL,
 #define CALL(number, name, function, status) [number] = #name,
@@ -91,7 +93,7 @@ static const struct {
     {"shutdown", "fn"},
     {"getsockopt", "fnnpp"},
     {"setsockopt", "fnnps"},
-    {"clone", "ippppz"},
+    {"clone", "iSpppz"},
     {"clone3", "ps"},
     {"fork", ""},
     {"execve", "Ppp"},
@@ -180,17 +182,128 @@ static const struct {
     {"getrandom", "psi"},
     {"sysinfo", "p"},
     {"uname", "p"},
+    {"getsockname", "fpp"},
+    {"getpeername", "fpp"},
+    {"times", "p"},
+    {"gettimeofday", "pp"},
+    {"settimeofday", "pp"},
+    {"getrlimit", "np"},
+    {"getrusage", "np"},
+    {"getgroups", "np"},
+    {"setgroups", "np"},
+    {"getresuid", "ppp"},
+    {"getresgid", "ppp"},
+    {"capget", "pp"},
+    {"utime", "Pp"},
+    {"utimes", "Pp"},
+    {"futimesat", "fPp"},
+    {"utimensat", "fPpi"},
+    {"statfs", "Pp"},
+    {"fstatfs", "fp"},
+    {"sched_setparam", "tp"},
+    {"sched_getparam", "tp"},
+    {"sched_rr_get_interval", "tp"},
+    {"sched_getattr", "tpnz"},
+    {"sched_getscheduler", "t"},
+    {"adjtimex", "p"},
+    {"clock_adjtime", "cp"},
+    {"clock_settime", "cp"},
+    {"clock_getres", "cp"},
+    {"chroot", "P"},
+    {"sethostname", "ps"},
+    {"setdomainname", "ps"},
+    {"creat", "Pn"},
+    {"chown", "Pnn"},
+    {"lchown", "Pnn"},
+    {"fchown", "fnn"},
+    {"fchownat", "fPnni"},
+    {"fchmod", "fn"},
+    {"fchmodat", "fPn"},
+    {"faccessat", "fPn"},
+    {"faccessat2", "fPni"},
+    {"mknodat", "fPxn"},
+    {"renameat", "fPfP"},
+    {"symlinkat", "PfP"},
+    {"readlinkat", "fPps"},
+    {"lsetxattr", "PPpsi"},
+    {"fsetxattr", "fPpsi"},
+    {"lgetxattr", "PPps"},
+    {"fgetxattr", "fPps"},
+    {"llistxattr", "Pps"},
+    {"flistxattr", "fps"},
+    {"removexattr", "PP"},
+    {"lremovexattr", "PP"},
+    {"fremovexattr", "fP"},
+    {"time", "p"},
+    {"semtimedop", "npnp"},
+    {"mq_unlink", "P"},
+    {"mq_notify", "fp"},
+    {"mq_getsetattr", "fpp"},
+    {"pselect6", "nppppp"},
+    {"preadv2", "fvnozn"},
+    {"pwritev2", "fvnozn"},
+    {"getcpu", "ppz"},
+    {"epoll_create", "n"},
+    {"epoll_pwait2", "fpnppn"},
+    {"signalfd", "fpn"},
+    {"inotify_init", ""},
+    {"inotify_init1", "i"},
+    {"eventfd", "n"},
+    {"mlock2", "aln"},
+    {"mlockall", "i"},
+    {"munlockall", ""},
+    {"readahead", "fos"},
+    {"fadvise64", "fosn"},
+    {"sync_file_range", "fosi"},
+    {"sync", ""},
+    {"fsync", "f"},
+    {"fdatasync", "f"},
+    {"syncfs", "f"},
+    {"flock", "fn"},
+    {"close_range", "ffi"},
+    {"set_mempolicy_home_node", "alnz"},
+    {"timer_getoverrun", "n"},
+    {"alarm", "n"},
+    {"umask", "n"},
+    {"getpriority", "nt"},
+    {"personality", "x"},
+    {"sched_get_priority_max", "n"},
+    {"sched_get_priority_min", "n"},
+    {"restart_syscall", ""},
+    {"sched_yield", ""},
+    {"getpid", ""},
+    {"getppid", ""},
+    {"gettid", ""},
+    {"getpgrp", ""},
+    {"setsid", ""},
+    {"getuid", ""},
+    {"getgid", ""},
+    {"geteuid", ""},
+    {"getegid", ""},
+    {"setuid", "n"},
+    {"setgid", "n"},
+    {"setreuid", "nn"},
+    {"setregid", "nn"},
+    {"setresuid", "nnn"},
+    {"setresgid", "nnn"},
+    {"setfsuid", "n"},
+    {"setfsgid", "n"},
 };
 
 /* Calls that end or stop the thread that makes them, before the others have done anything. */
 static const char *const unwanted[] = {"exit", "exit_group", "rt_sigreturn", "pause", "rt_sigsuspend", "vfork"};
+
+/* Kettle's own calls, from KETTLE_CALL_BASE on. */
+static const char *const own[] = {"k",   "",   "",   "k",  "k",  "k",  "kPppp", "p",    "kp", "P",  "k",
+                                  "tps", "tP", "al", "kk", "tP", "kP", "al",    "alxP", "tn", "aln"};
+_Static_assert(sizeof(own) / sizeof(own[0]) == KETTLE_CALL_COUNT, "each call has its types");
 
 long call_types_last(void)
 {
     return (long)(sizeof(names) / sizeof(names[0])) - 1;
 }
 
-static const char *call_name(long number)
+const char *call_name(long number)
 {
     return number >= 0 && number <= call_types_last() ? names[number] : NULL;
 }
@@ -199,6 +312,8 @@ const char *call_types(long number)
 {
     const char *name = call_name(number);
 
+    if (number >= KETTLE_CALL_BASE && number < KETTLE_CALL_BASE + KETTLE_CALL_COUNT)
+        return own[number - KETTLE_CALL_BASE];
     if (name == NULL)
         return NULL;
     for (size_t i = 0; i < sizeof(unwanted) / sizeof(unwanted[0]); i++) {

@@ -8,29 +8,21 @@
  * The calls of a round's processes, of which some live at a time, depend on the seed and its number only; what they
  * meet depends on time. A machine that has come down repeats with the round that was said last. */
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/timerfd.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "kernel/abi/kettle.h"
 #include "libc/kettle.h"
+#include "tests/guest/exhaust/call_arguments.h"
 #include "tests/guest/exhaust/call_types.h"
 #include "tests/guest/exhaust/hog.h"
 #include "tests/guest/harness/place.h"
@@ -39,7 +31,6 @@
 #include "userland/x86.h"
 
 #define PAGE 4096ul
-#define ARENA (64 * PAGE)
 #define PROCESSES 4        /* at a time */
 #define LIVES 400          /* processes in a round at most: many end soon, by a call of theirs */
 #define LIFE_NS 400000000l /* then a process is killed: a call has put it to sleep, perhaps */
@@ -47,7 +38,6 @@
 #define CALLS 400 /* that each thread makes, if its process lives so long */
 #define ROUND_NS 2000000000l
 
-static char *arena;   /* every process has its own */
 static int own_place; /* of a process: its number in the round */
 static uint64_t seed = 1;
 static long only = -1, rounds = 10, seconds, stops = 5,
@@ -56,172 +46,32 @@ static uint8_t
     *made; /* for each process of a round, a page that begins with the number of its calls that have returned */
 static long made_before; /* in the rounds before */
 
-struct fuzzer {
-    uint64_t random;
-    int index;
-};
-
-static uint64_t draw(struct fuzzer *f, uint64_t below)
+/* Call NUMBER with arguments of TYPES; NULL: none. */
+static void one_call(struct call_arguments *drawn, long number, const char *types)
 {
-    return tap_random(&f->random) % below;
-}
-
-static uint64_t anything(struct fuzzer *f)
-{
-    static const uint64_t edges[] = {
-        0,
-        1,
-        2,
-        7,
-        8,
-        4095,
-        4096,
-        4097,
-        0x7fffffff,
-        0x80000000,
-        0xffffffff,
-        0x7ffffffff000,
-        0x800000000000,
-        UINT64_MAX,
-        UINT64_MAX - 1,
-        INT64_MAX,
-        0xffff800000000000,
-        0xffff888000000000,
-    };
-
-    switch (draw(f, 4)) {
-    case 0:
-        return edges[draw(f, sizeof(edges) / sizeof(edges[0]))];
-    case 1:
-        return tap_random(&f->random) >> draw(f, 64);
-    case 2:
-        return 1ull << draw(f, 64);
-    default:
-        return draw(f, 64);
-    }
-}
-
-/* An address of the arena, now and then right before its end or where nothing is. */
-static uint64_t memory(struct fuzzer *f)
-{
-    switch (draw(f, 16)) {
-    case 0:
-        return (uint64_t)arena + ARENA - draw(f, 32);
-    case 1:
-        return anything(f);
-    default:
-        return (uint64_t)arena + draw(f, ARENA / 2) / 8 * 8;
-    }
-}
-
-static const char *const paths[] = {
-    "/tmp/fuzz/a",
-    "/tmp/fuzz/b",
-    "/tmp/fuzz/d",
-    "/tmp/fuzz/d/c",
-    "/tmp/fuzz",
-    "/proc/self/maps",
-    "/proc/self/fd/3",
-    "/proc/self/stat",
-    "/dev/null",
-    "/dev/zero",
-    "/dev/tty",
-    "/",
-    "/sys/devices/system/node",
-    "/tmp/fuzz/fifo",
-    "../..",
-    "",
-    "/proc/kettle/objects",
-    "/dev/ptmx",
-    "/mq",
-    "user.a",
-};
-
-/* Fills some memory with something like a structure: small numbers, addresses, times. */
-static void scribble(struct fuzzer *f)
-{
-    uint64_t *at = (uint64_t *)(void *)(arena + draw(f, ARENA / 2) / 8 * 8);
-
-    for (uint64_t i = draw(f, 16); i > 0; i--)
-        *at++ = draw(f, 3) == 0 ? memory(f) : draw(f, 2) == 0 ? anything(f) : draw(f, 20);
-}
-
-static uint64_t argument(struct fuzzer *f, char type)
-{
-    if (draw(f, 24) == 0)
-        type = 'x';
-    switch (type) {
-    case 'f':
-        return draw(f, 16) == 0 ? (uint64_t)-100 : draw(f, 40);
-    case 'P':
-        return (uint64_t)paths[draw(f, sizeof(paths) / sizeof(paths[0]))];
-    case 'p':
-        return draw(f, 6) == 0 ? 0 : memory(f);
-    case 'v':
-        return memory(f);
-    case 's':
-        return draw(f, 4) == 0 ? draw(f, 2 * ARENA) : draw(f, 300);
-    case 'l':
-        return draw(f, 8) * PAGE;
-    case 'n':
-        return draw(f, 12);
-    case 'i':
-        return draw(f, 3) == 0 ? 0 : 1ull << draw(f, 20) | (draw(f, 2) == 0 ? 0 : 1ull << draw(f, 20));
-    case 'a':
-        return (uint64_t)arena + draw(f, ARENA / PAGE) * PAGE;
-    case 't':
-        return draw(f, 4) == 0 ? (uint64_t)x86_syscall0(SYS_getpid) : draw(f, 3) == 0 ? 0 : draw(f, 200);
-    case 'g':
-        return draw(f, 65);
-    case 'k':
-        return draw(f, (uint64_t)place_count() + 1);
-    case 'c':
-        return draw(f, 12);
-    case 'o':
-        return draw(f, 3 * PAGE);
-    case 'z':
-        return 0;
-    default:
-        return anything(f);
-    }
-}
-
-static void fill_iovec(struct fuzzer *f)
-{
-    struct iovec *vector = (struct iovec *)(void *)arena;
-
-    for (int i = 0; i < 8; i++)
-        vector[i] = (struct iovec){(void *)memory(f), draw(f, 600)};
-}
-
-/* One of Kettle's own calls; those that need root are refused. */
-static long kettle_call(struct fuzzer *f)
-{
-    static const char *const types[KETTLE_CALL_COUNT] = {"k", "",  "",    "k",  "k",  "k",  "kPppp", "p",  "kp",
-                                                         "P", "k", "tps", "tP", "al", "kk", "tP",    "kp", "al"};
-    uint64_t which = draw(f, KETTLE_CALL_COUNT);
-    const char *type = types[which];
     long a[6] = {0};
-
-    for (int i = 0; type[i] != 0; i++)
-        a[i] = (long)argument(f, type[i]);
-    return x86_syscall(KETTLE_CALL_BASE + (long)which, a[0], a[1], a[2], a[3], a[4], a[5]);
-}
-
-static void one_call(struct fuzzer *f)
-{
-    long number = (long)draw(f, (uint64_t)call_types_last() + 1);
-    const char *types = call_types(number);
-    long a[6];
 
     if (types == NULL)
         return;
-    if (draw(f, 3) == 0)
-        scribble(f);
-    fill_iovec(f);
-    for (int i = 0; i < 6; i++)
-        a[i] = *types != 0 ? (long)argument(f, *types++) : 0;
+    for (int i = 0; types[i] != 0; i++)
+        a[i] = (long)call_argument(drawn, types[i]);
     x86_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+/* One of Kettle's own calls; those that need root are refused. */
+static void kettle_call(struct call_arguments *drawn)
+{
+    long number = KETTLE_CALL_BASE + (long)call_draw(drawn, KETTLE_CALL_COUNT);
+
+    one_call(drawn, number, call_types(number));
+}
+
+static void linux_call(struct call_arguments *drawn)
+{
+    long number = (long)call_draw(drawn, (uint64_t)call_types_last() + 1);
+
+    call_arguments_prepare(drawn);
+    one_call(drawn, number, call_types(number));
 }
 
 static atomic_long *returned(int place)
@@ -240,44 +90,19 @@ static void keep_own_counter(void)
 
 static void fuzz(struct thread *thread)
 {
-    struct fuzzer f = {.random = *(uint64_t *)thread->argument ^ (uint64_t)thread->index << 32, .index = thread->index};
+    struct call_arguments drawn = {.random = *(uint64_t *)thread->argument ^ (uint64_t)thread->index << 32,
+                                   .wild = true};
 
     for (int i = 0; i < CALLS; i++) {
-        if (draw(&f, 12) == 0)
-            x86_syscall1(KETTLE_CALL_MIGRATE, (long)draw(&f, (uint64_t)place_count()));
-        if (draw(&f, 40) == 0)
-            kettle_call(&f);
+        if (call_draw(&drawn, 12) == 0)
+            x86_syscall1(KETTLE_CALL_MIGRATE, (long)call_draw(&drawn, (uint64_t)place_count()));
+        if (call_draw(&drawn, 40) == 0)
+            kettle_call(&drawn);
         else
-            one_call(&f);
+            linux_call(&drawn);
         atomic_fetch_add(returned(own_place), 1);
     }
     thread_exit(0);
-}
-
-static void open_some(void)
-{
-    sigset_t set;
-    int ends[2];
-    int fd;
-
-    sigemptyset(&set);
-    sigaddset(&set, SIGUSR1);
-    (void)!pipe2(ends, O_NONBLOCK);
-    socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends);
-    socketpair(AF_UNIX, SOCK_DGRAM, 0, ends);
-    (void)!pipe(ends);
-    eventfd(3, EFD_NONBLOCK);
-    timerfd_create(CLOCK_MONOTONIC, 0);
-    signalfd(-1, &set, SFD_NONBLOCK);
-    inotify_init1(IN_NONBLOCK);
-    epoll_create1(0);
-    fd = memfd_create("fuzz", MFD_ALLOW_SEALING);
-    if (fd >= 0)
-        (void)!ftruncate(fd, 5 * PAGE);
-    open("/tmp/fuzz/a", O_RDWR | O_CREAT, 0666);
-    open("/tmp/fuzz", O_RDONLY | O_DIRECTORY);
-    open("/proc/self/maps", O_RDONLY);
-    open("/dev/zero", O_RDWR);
 }
 
 static void process(uint64_t random)
@@ -286,13 +111,8 @@ static void process(uint64_t random)
 
     setsid(); /* the hang-up of an orphaned group with a stopped process is not the test's */
     hog_become_user();
-    for (int fd = 0; fd < 3; fd++) {
-        close(fd);
-        open("/dev/null", O_RDWR);
-    }
     keep_own_counter();
-    open_some();
-    arena = mmap(NULL, ARENA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    call_arguments_begin();
     for (int i = 0; i < THREADS; i++) {
         threads[i].index = i;
         threads[i].argument = &random;
@@ -429,8 +249,7 @@ static void test_calls(void)
     made = tap_share(LIVES * PAGE);
     MUST(prctl(PR_SET_CHILD_SUBREAPER, 1));            /* hog_end_user waits for orphans */
     x86_syscall1(KETTLE_CALL_MIGRATE, getpid() >> 16); /* home, where root's calls are spared: an id begins with it */
-    MUST(mkdir("/tmp/fuzz", 0777));
-    MUST(chmod("/tmp/fuzz", 0777));
+    call_arguments_directory();
     for (long round = only < 0 ? 0 : only; goes_on(round, begin); round++) {
         printf("# test-fuzz-calls seed=%lu round=%ld stops=%ld alloc=%ld\n", (unsigned long)seed, round, stops,
                refused);

@@ -1,5 +1,6 @@
 /* test-partial-io: reads and writes over memory of which the end is bad, from every kernel. Nothing is lost: what does
  * not reach the program stays where it was, where Linux lets it stay. The same on Linux. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -8,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -106,6 +108,57 @@ static void test_made(void)
         count = pread(fd, end - 50, 51, 60);
         CHECK(count == 50 && memcmp(end - 50, whole + 60, 50) == 0, "%ld read", (long)count);
         CHECK(pread(fd, end, 1, 3 * PAGE) == 0, "not the end");
+        close(fd);
+    }
+    kernels_go(0);
+}
+
+/* Bytes between the entries may have any value. */
+static bool same_entries(const char *one, const char *other, long size)
+{
+    for (long at = 0; at < size;) {
+        const struct dirent *a = (const struct dirent *)(const void *)(one + at); /* as the call's */
+        const struct dirent *b = (const struct dirent *)(const void *)(other + at);
+
+        if (a->d_reclen != b->d_reclen || a->d_reclen == 0 || a->d_ino != b->d_ino || strcmp(a->d_name, b->d_name) != 0)
+            return false;
+        at += a->d_reclen;
+    }
+    return true;
+}
+
+/* The whole listing has SIZE bytes at WHOLE; a part of it fits. */
+static void check_listing(int fd, const char *whole, long size)
+{
+    char rest[2 * PAGE] __attribute__((aligned(8)));
+    long first;
+
+    CHECK(lseek(fd, 0, SEEK_SET) == 0, "%s", strerror(errno));
+    CHECK_ERROR(syscall(SYS_getdents64, fd, end, PAGE), EFAULT);
+    CHECK_ERROR(syscall(SYS_getdents64, fd, end - 10, PAGE), EFAULT);
+    first = syscall(SYS_getdents64, fd, end - 104, PAGE);
+    if (!CHECK(first > 0 && first <= 104 && same_entries(end - 104, whole, first), "%ld: %s", first, tap_error(errno)))
+        return;
+    CHECK(syscall(SYS_getdents64, fd, rest, sizeof(rest)) == size - first, "entries are missing");
+    CHECK(same_entries(rest, whole + first, size - first), "other entries");
+    CHECK(syscall(SYS_getdents64, fd, end, PAGE) == 0, "not the end");
+}
+
+static void test_listing(void)
+{
+    static const char *const names[] = {"/", "/proc/self/fd"};
+    char whole[2 * PAGE] __attribute__((aligned(8)));
+
+    if (!begin())
+        return;
+    for (int i = 0; i < 2 * kernels_count(); i++) {
+        int fd = open(names[i % 2], O_RDONLY | O_DIRECTORY);
+        long size;
+
+        kernels_go(i / 2);
+        size = syscall(SYS_getdents64, fd, whole, sizeof(whole));
+        if (CHECK(size > 100, "%s: %ld", names[i % 2], size))
+            check_listing(fd, whole, size);
         close(fd);
     }
     kernels_go(0);
@@ -265,6 +318,7 @@ static void test_socket_stream(void)
 static const struct tap_test tests[] = {
     {"file", "a transfer of a file ends where memory ends, and the offset counts what was transferred", test_file},
     {"made", "a read of a file of /proc ends where memory ends, too", test_made},
+    {"listing", "a directory gives the entries that fit, and keeps the others", test_listing},
     {"pipe", "a pipe transfers whole pages, and keeps what it could not deliver", test_pipe},
     {"sockets", "a stream keeps what did not fit into memory, and a message is lost", test_sockets},
     {"pipe-stream", "nothing is lost or doubled of what goes through a pipe to memory that ends", test_pipe_stream},

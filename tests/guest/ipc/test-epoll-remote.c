@@ -87,6 +87,39 @@ static void test_edges(void)
     run_away(watch_edges);
 }
 
+/* True when a wait that cannot store the event is refused, and the next one tells it. */
+static bool is_kept(int fd)
+{
+    struct epoll_event event;
+
+    return epoll_wait(set, TAP_UNMAPPED, 1, LONG) == -1 && errno == EFAULT && is_reported(fd) &&
+           epoll_wait(set, &event, 1, 0) == 0;
+}
+
+static int watch_unstored(void)
+{
+    if (change(EPOLL_CTL_ADD, files[0], EPOLLIN | EPOLLET) != 0 || epoll_wait(set, TAP_UNMAPPED, 1, 0) != 0)
+        return 1;
+    for (int i = 0; i < EDGES; i++) {
+        if (eventfd_write(files[0], 1) != 0 || !is_kept(files[0]))
+            return 2;
+    }
+    if (change(EPOLL_CTL_DEL, files[0], 0) != 0 || change(EPOLL_CTL_ADD, files[1], EPOLLIN | EPOLLONESHOT) != 0)
+        return 3;
+    for (int i = 0; i < EDGES; i++) {
+        if (eventfd_write(files[1], 1) != 0 || !is_kept(files[1]))
+            return 4;
+        if (change(EPOLL_CTL_MOD, files[1], EPOLLIN | EPOLLONESHOT) != 0)
+            return 5;
+    }
+    return 0;
+}
+
+static void test_unstored(void)
+{
+    run_away(watch_unstored);
+}
+
 static atomic_int reported, begun;
 
 /* One event of each round. */
@@ -300,6 +333,7 @@ static void test_third(void)
 
 static const struct tap_test tests[] = {
     {"edges", "EPOLLET reports each event, though nobody has found the file not ready before", test_edges},
+    {"unstored", "a wait that cannot store an event leaves it to the next", test_unstored},
     {"together", "a file that is ready is reported to all threads that wait, as long as it is ready", test_together},
     {"many", "a set has as many files of one kernel as there are, and each is reported", test_many},
     {"third", "a thread of a third kernel waits for a set of many files, also where there are few workers", test_third},

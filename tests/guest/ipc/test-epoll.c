@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -112,6 +113,38 @@ static void test_one_shot(void)
     CHECK(change(EPOLL_CTL_MOD, ends[0], EPOLLIN | EPOLLONESHOT, 1) == 0 && look(60000) == EPOLLIN, "again");
     close(ends[1]);
     CHECK(look(0) == 0, "no end either");
+    unmake();
+}
+
+/* What a wait cannot store is told by the next one, edges and one shots, too; and of two events the one that fits. */
+static void test_unstored(void)
+{
+    char *page = mmap(NULL, 2 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *last = page + 4096 - sizeof(struct epoll_event);
+    int other = eventfd(0, EFD_NONBLOCK);
+
+    if (!make())
+        return;
+    CHECK(page != MAP_FAILED && mprotect(page + 4096, 4096, PROT_NONE) == 0, "%s", strerror(errno));
+    CHECK(change(EPOLL_CTL_ADD, ends[0], EPOLLIN | EPOLLET, 1) == 0, "%s", strerror(errno));
+    CHECK(epoll_wait(set, TAP_UNMAPPED, 1, 0) == 0, "nothing is ready");
+    CHECK(write(ends[1], "a", 1) == 1, "%s", strerror(errno));
+    CHECK_ERROR(epoll_wait(set, TAP_UNMAPPED, 1, 60000), EFAULT);
+    CHECK_ERROR(epoll_wait(set, TAP_UNMAPPED, 1000, 60000), EFAULT);
+    CHECK(look(60000) == EPOLLIN && look(0) == 0, "an edge is told once");
+    CHECK(change(EPOLL_CTL_MOD, ends[0], EPOLLIN | EPOLLONESHOT, 1) == 0, "%s", strerror(errno));
+    CHECK_ERROR(epoll_wait(set, TAP_UNMAPPED, 1, 60000), EFAULT);
+    CHECK(look(60000) == EPOLLIN && look(0) == 0, "a one shot is told once");
+    CHECK(change(EPOLL_CTL_MOD, ends[0], EPOLLIN | EPOLLET, 1) == 0, "%s", strerror(errno));
+    CHECK(change(EPOLL_CTL_ADD, other, EPOLLIN | EPOLLET, 2) == 0 && eventfd_write(other, 1) == 0, "%s",
+          strerror(errno));
+    CHECK(mprotect(page, 4096, PROT_READ) == 0, "%s", strerror(errno));
+    CHECK_ERROR(epoll_wait(set, (struct epoll_event *)(void *)last, 1, 60000), EFAULT);
+    CHECK(mprotect(page, 4096, PROT_READ | PROT_WRITE) == 0, "%s", strerror(errno));
+    CHECK(epoll_wait(set, (struct epoll_event *)(void *)last, 2, 60000) == 1, "%s", strerror(errno));
+    CHECK(look(60000) == EPOLLIN && look(0) == 0, "the other is told then");
+    munmap(page, 2 * 4096);
+    close(other);
     unmake();
 }
 
@@ -686,6 +719,7 @@ static const struct tap_test tests[] = {
     {"level", "a file is reported as long as it is ready", test_level},
     {"edge", "EPOLLET reports each event once", test_edge},
     {"one-shot", "EPOLLONESHOT reports once until it is set again", test_one_shot},
+    {"unstored", "what cannot be stored is told by the next wait", test_unstored},
     {"refused", "invalid calls are refused as on Linux", test_refused},
     {"regular", "a regular file is refused", test_regular},
     {"closed", "a file that every process has closed leaves its sets", test_closed},

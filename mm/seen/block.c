@@ -71,8 +71,8 @@ void seen_block_see(struct seen_block *block, uint32_t *load, uint32_t node, uin
 void seen_block_write(struct seen_block *block, const struct seen_write *write)
 {
     uint64_t until = write->until < write->now ? write->until : write->now; /* clocks may differ */
-    uint64_t since = write->since < until ? write->since : until;
-    uint64_t halvings = (write->now - since - (until - since) / 2) / write->half;
+    uint64_t from = write->since < until ? write->since : until;
+    uint64_t halvings = (write->now - from - (until - from) / 2) / write->half;
     uint32_t written = halvings < HALVINGS_MOST ? SEEN_WRITTEN >> halvings : 0;
 
     if (block->written < written)

@@ -182,8 +182,7 @@ static int64_t protect(struct space *space, const struct batch *batch)
 
         if (entry == NULL || (*entry & busy) != 0 || !is_own(*entry) || zero_page_is(*entry))
             continue;
-        /* What was written before is no write that takes copies back (mm/seen). */
-        *entry = (*entry & ~(PAGING_WRITE | PAGING_DIRTY)) | PAGING_SOFT_COW | PAGING_SOFT_REPLICATED;
+        *entry = (*entry & ~PAGING_WRITE) | PAGING_SOFT_COW | PAGING_SOFT_REPLICATED;
         count++;
     }
     if (count != 0)

@@ -54,7 +54,7 @@ static void shift_kernels(struct seen_block *block, uint32_t age)
     block->kernels[0] = 0;
 }
 
-void seen_block_see(struct seen_block *block, uint32_t *load, uint32_t node, uint32_t pages, uint32_t age)
+void seen_block_see(struct seen_block *block, uint32_t *load, uint32_t node, uint32_t pages, bool written, uint32_t age)
 {
     uint32_t weight = (uint32_t)block->weight >> since(block->told, age), used = pages * block->size;
 
@@ -64,21 +64,12 @@ void seen_block_see(struct seen_block *block, uint32_t *load, uint32_t node, uin
         load[block->load] += weight - block->weight; /* modulo 2^32: it may become less */
     block->weight = (uint16_t)weight;
     block->used[node] = sum(block->used[node], pages);
+    if (written) {
+        block->written = SEEN_WRITTEN;
+        block->replicated = false;
+    }
     block->told = age;
     block->halved = 0;
-}
-
-void seen_block_write(struct seen_block *block, const struct seen_write *write)
-{
-    uint64_t until = write->until < write->now ? write->until : write->now; /* clocks may differ */
-    uint64_t from = write->since < until ? write->since : until;
-    uint64_t halvings = (write->now - from - (until - from) / 2) / write->half;
-    uint32_t written = halvings < HALVINGS_MOST ? SEEN_WRITTEN >> halvings : 0;
-
-    if (block->written < written)
-        block->written = (uint8_t)written;
-    if (until >= block->copied)
-        block->replicated = false;
 }
 
 void seen_block_place(struct seen_block *block, uint32_t nodes, uint32_t *load, uint32_t node, uint64_t now)

@@ -21,7 +21,6 @@ struct seen_block {
     uint64_t number;     /* address / the table's unit + 1; 0: an unused place */
     uint64_t since;      /* when the record was made, clock_now ns */
     uint64_t shared;     /* since when it has several users, clock_now ns */
-    uint64_t copied;     /* when it was replicated last, clock_now ns; 0: never */
     uint32_t age;        /* the period in which USED was halved last */
     uint32_t told;       /* the period of the last report */
     uint32_t tried_age;  /* the period in which it could not move */
@@ -48,20 +47,9 @@ struct seen_block {
 void seen_block_age(struct seen_block *block, uint32_t nodes, uint32_t *load, uint32_t age);
 
 /* NODE has used PAGES sixteenths of BLOCK, as a report of the period AGE says, until which the counts have
- * been halved. */
-void seen_block_see(struct seen_block *block, uint32_t *load, uint32_t node, uint32_t pages, uint32_t age);
-
-/* When somebody has written a page of a block: clock_now ns. */
-struct seen_write {
-    uint64_t since, until; /* between these */
-    uint64_t now;          /* when the home notes it */
-    uint64_t half;         /* after which counts are halved */
-};
-
-/* BLOCK was written, as a report says. It counts as a write in the middle between the two looks of the reporter: one of
- * whom looks have been far apart says little about now. What was written before BLOCK was replicated is no reason to
- * take its copies for lost. */
-void seen_block_write(struct seen_block *block, const struct seen_write *write);
+ * been halved; WRITTEN: and it has written one. */
+void seen_block_see(struct seen_block *block, uint32_t *load, uint32_t node, uint32_t pages, bool written,
+                    uint32_t age);
 
 /* BLOCK is on NODE, or to come there: it is in the node's load if it has several users and is not replicated; NOW:
  * clock_now ns. */

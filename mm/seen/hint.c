@@ -2,7 +2,6 @@
  * one record for each leaf table and node. */
 #include "mm/seen/hint.h"
 
-#include "kernel/arch/x86_64/clock.h"
 #include "kernel/arch/x86_64/cpu.h"
 #include "mm/frame/heap.h"
 #include "mm/mempolicy/mempolicy.h"
@@ -142,7 +141,6 @@ bool hint_next_locked(struct space *space, struct msg_space_seen *out, bool *rem
         if (record == NULL)
             continue;
         *out = record->seen;
-        out->since = out->until = clock_now(); /* nobody knows what was written, so all counts as written now */
         *remote = record->remote;
         hints->chains[i] = record->next;
         hints->count--;

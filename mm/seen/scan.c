@@ -1,7 +1,6 @@
 /* Looking at this kernel's tables: taking accessed bits, or hiding entries. See seen.h. A bit that is taken is set
  * again at the next access, as the entry is flushed; an entry that is rewritten meanwhile may lose one, which costs one
  * observation. */
-#include "kernel/arch/x86_64/clock.h"
 #include "kernel/instance/instance.h"
 #include "mm/mempolicy/mempolicy.h"
 #include "mm/page/zero_page.h"
@@ -127,10 +126,6 @@ bool seen_look(struct space *space, uint64_t *at, bool *found, struct msg_space_
 
     *found = false;
     spin_lock(&space->lock);
-    if (va == 0) {
-        space->seen_since = space->seen_began;
-        space->seen_began = clock_now();
-    }
     search = next_table_locked(space, &va);
     if (search != SEARCH_FOUND) {
         *at = va;
@@ -139,12 +134,8 @@ bool seen_look(struct space *space, uint64_t *at, bool *found, struct msg_space_
         return search != SEARCH_END;
     }
     *at = va + LEAF_SIZE;
-    *out = (struct msg_space_seen){.space = space->id,
-                                   .start = va,
-                                   .node = (uint16_t)own_node(),
-                                   .kernel = (uint16_t)instance.kernel,
-                                   .since = space->seen_since,
-                                   .until = clock_now()};
+    *out = (struct msg_space_seen){
+        .space = space->id, .start = va, .node = (uint16_t)own_node(), .kernel = (uint16_t)instance.kernel};
     note_table_locked(space, va);
     large = paging_large(&space->tables, va);
     if (seen_way_locked(space) == SEEN_BY_FAULTS) {

@@ -330,14 +330,6 @@ static bool may_spend_locked(struct space *space, const struct seen_policy *poli
     return false;
 }
 
-/* SEEN says that BLOCK was written. */
-static void note_write(struct seen_block *block, const struct msg_space_seen *seen)
-{
-    struct seen_write write = {.since = seen->since, .until = seen->until, .now = clock_now(), .half = seen_half_ns};
-
-    seen_block_write(block, &write);
-}
-
 /* SEEN says that its node has used the block TOLD. BYTES: as seen_block_bytes. Returns whether it is shared; *SOON:
  * whether its users are to look again soon. */
 static bool note_block_locked(struct space *space, const struct msg_space_seen *seen, const struct told *told,
@@ -363,9 +355,7 @@ static bool note_block_locked(struct space *space, const struct msg_space_seen *
     if (!known)
         ask_users_locked(space, here);
     seen_age(space->seen, block, age);
-    seen_block_see(block, space->seen->load, node, told->pages, age);
-    if (told->written)
-        note_write(block, seen);
+    seen_block_see(block, space->seen->load, node, told->pages, told->written, age);
     block->kernels[0] |= 1ull << seen->kernel;
     draw_note_locked(space, policy, seen, block, here, told->pages, told->bytes,
                      policy->draws && may_follow_locked(space, told->start, told->start + told->bytes) == 0);
@@ -528,10 +518,8 @@ static void take(struct seen *seen, struct seen_block *block, uint32_t *moves)
 
     *moves = lately > *moves ? lately : *moves;
     block->replicated = block->wanted == ALL_NODES;
-    if (block->replicated) {
-        block->copied = clock_now();
+    if (block->replicated)
         seen_block_leave(block, seen->load);
-    }
     block->wanted = NOBODY;
     seen->wanted--;
 }

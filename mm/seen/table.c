@@ -364,7 +364,6 @@ static bool take_all(struct seen *seen, const uint64_t *starts, const struct par
         copy->since = block->since < copy->since ? block->since : copy->since;
         copy->written = block->written > copy->written ? block->written : copy->written;
         copy->replicated &= block->replicated;
-        copy->copied = block->copied > copy->copied ? block->copied : copy->copied;
         copy->kernels[0] |= block->kernels[0];
         copy->kernels[1] |= block->kernels[1];
         remove_block(seen, part->base + page);

@@ -14,8 +14,6 @@ struct msg_space_seen {
     uint16_t node;        /* that accessed it */
     uint16_t kernel;      /* whose tables show it */
     uint32_t written;     /* a bit for each part: a page of it was, or may have been, written */
-    uint64_t since;       /* and not before this: when the look before began, or 0 */
-    uint64_t until;       /* when the look has found it; both are clock_now ns of the sender */
     uint64_t accessed[8]; /* a bit for each page */
 };
 
@@ -92,7 +90,7 @@ struct msg_threads_drawn {
 };
 
 _Static_assert(sizeof(struct msg_threads_draw) == 16 && sizeof(struct msg_threads_drawn) == 4, "wire format");
-_Static_assert(sizeof(struct msg_space_seen) == 104 && sizeof(struct msg_seen_list) == 8 &&
+_Static_assert(sizeof(struct msg_space_seen) == 88 && sizeof(struct msg_seen_list) == 8 &&
                    sizeof(struct msg_seen_answer) == 8 && sizeof(struct msg_space_see_soon) == 8,
                "wire format");
 

@@ -67,8 +67,6 @@ struct space {
     struct mempolicy_list policies; /* [k] */
     struct seen *seen;              /* [k] home only: who uses which memory, mm/seen; or NULL */
     struct seen_account account;    /* [k] used at the home: the time that moves by mm/seen may take */
-    uint64_t seen_since;            /* [k] when the look at it before the last one began, clock_now ns; 0: none did */
-    uint64_t seen_began;            /* [k] when the last one began */
     uint32_t seen_ends;             /* [k] of mm/seen: how often numa= had become none at the last look */
     struct seen_groups *groups;     /* [k] home only: where the threads of NUMA groups are, mm/seen; or NULL */
     struct hints *hints;            /* [k] accesses that faults have shown, mm/seen; NULL: nothing was ever hidden */

@@ -10,7 +10,6 @@
 
 #define NODES 3u
 #define PAGES 15u
-#define HALF 1000u /* ns after which counts are halved */
 
 static uint32_t load[NODES];
 
@@ -30,24 +29,15 @@ static struct seen_block *new_block(uint32_t age)
 static void report(struct seen_block *block, uint32_t node, uint32_t pages, uint32_t here, uint32_t age)
 {
     seen_block_age(block, NODES, load, age);
-    seen_block_see(block, load, node, pages, age);
+    seen_block_see(block, load, node, pages, false, age);
     seen_block_place(block, NODES, load, here, age);
-}
-
-/* As the home does with a report, at NOW, of a write between two looks. */
-static void write(struct seen_block *block, uint64_t since, uint64_t until, uint64_t now)
-{
-    struct seen_write when = {.since = since, .until = until, .now = now, .half = HALF};
-
-    seen_block_write(block, &when);
 }
 
 TEST(block_halves, "counts are halved in each period, and a write is not lately after three")
 {
     struct seen_block *block = new_block(7);
 
-    seen_block_see(block, load, 1, 12, 7);
-    write(block, 7 * HALF, 7 * HALF, 7 * HALF);
+    seen_block_see(block, load, 1, 12, true, 7);
     CHECK_EQ(block->written, SEEN_WRITTEN);
     seen_block_age(block, NODES, load, 9);
     CHECK_EQ(block->used[1], 3);
@@ -58,54 +48,9 @@ TEST(block_halves, "counts are halved in each period, and a write is not lately 
     CHECK_EQ(block->written, 0);
     seen_block_age(block, NODES, load, 100); /* not without a report */
     CHECK_EQ(block->used[1], 1);
-    seen_block_see(block, load, 0, 1, 100);
+    seen_block_see(block, load, 0, 1, false, 100);
     seen_block_age(block, NODES, load, 101);
     CHECK_EQ(block->used[1], 0);
-    free(block);
-}
-
-TEST(block_written_long_ago,
-     "a write counts as one in the middle between two looks, and as lately as any that is known")
-{
-    struct seen_block *block = new_block(100);
-
-    write(block, 0, 100 * HALF, 100 * HALF); /* looks far apart say little about now */
-    CHECK_EQ(block->written, 0);
-    write(block, 0, 0, 100 * HALF); /* a report that was long on its way */
-    CHECK_EQ(block->written, 0);
-    write(block, 98 * HALF, 99 * HALF, 100 * HALF);
-    CHECK_EQ(block->written, SEEN_WRITTEN / 2);
-    write(block, 99 * HALF, 100 * HALF, 100 * HALF);
-    CHECK_EQ(block->written, SEEN_WRITTEN);
-    write(block, 95 * HALF, 100 * HALF, 100 * HALF); /* as another kernel says, which has seen it longer ago */
-    CHECK_EQ(block->written, SEEN_WRITTEN);
-    free(block);
-}
-
-TEST(block_clocks_differ, "a report whose clock is ahead, or whose times are the wrong way round, is of now")
-{
-    struct seen_block *block = new_block(100);
-
-    write(block, 200 * HALF, 201 * HALF, 100 * HALF);
-    CHECK_EQ(block->written, SEEN_WRITTEN);
-    block->written = 0;
-    write(block, UINT64_MAX, 100 * HALF, 100 * HALF);
-    CHECK_EQ(block->written, SEEN_WRITTEN);
-    free(block);
-}
-
-TEST(block_written_before_copies, "a write that was found before a block got copies does not say that they are gone")
-{
-    struct seen_block *block = new_block(0);
-
-    block->replicated = true;
-    block->copied = 50 * HALF;
-    write(block, 49 * HALF, 50 * HALF - 1, 51 * HALF); /* the report was on its way meanwhile */
-    CHECK(block->replicated);
-    block->written = 0;
-    write(block, 0, 200 * HALF, 200 * HALF); /* it may be after that, though probably long ago */
-    CHECK(!block->replicated);
-    CHECK_EQ(block->written, 0);
     free(block);
 }
 
@@ -177,7 +122,7 @@ TEST(block_counts_most, "a count does not overflow, however many reports there a
     struct seen_block *block = new_block(0);
 
     for (uint32_t i = 0; i < 100000; i++)
-        seen_block_see(block, load, 2, PAGES, 0);
+        seen_block_see(block, load, 2, PAGES, false, 0);
     CHECK_EQ(block->used[2], UINT16_MAX);
     free(block);
 }
@@ -261,8 +206,7 @@ TEST(block_copies, "a block with copies is in no load, also when several nodes u
     report(block, 1, PAGES, 0, 0);
     report(block, 0, PAGES, 0, 0);
     CHECK_EQ(load[0], 0);
-    seen_block_see(block, load, 1, PAGES, 0);
-    write(block, 0, 1, 1);
+    seen_block_see(block, load, 1, PAGES, true, 0);
     seen_block_place(block, NODES, load, 0, 9);
     CHECK_EQ(load[0], PAGES);
     CHECK_EQ(block->shared, 9);

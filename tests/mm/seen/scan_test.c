@@ -120,29 +120,6 @@ TEST(scan_areas, "a look goes through many areas without a table in parts, and f
     begin();
 }
 
-TEST(scan_times, "what a look finds was accessed after the look before began, and before this one found it")
-{
-    struct msg_space_seen seen;
-    uint64_t before = now;
-    bool some;
-
-    begin();
-    CHECK_EQ(area_set(&space.areas, START, START + TABLES * LEAF_SIZE, AREA_READ), 0);
-    for (uint32_t look = 0; look < 3; look++) {
-        put_page(START, 1, PAGING_ACCESSED | PAGING_DIRTY);
-        put_page(START + LEAF_SIZE, 1, PAGING_ACCESSED | PAGING_DIRTY);
-        for (uint64_t at = 0, tables = 0; seen_look(&space, &at, &some, &seen); tables++) {
-            CHECK(some && seen.written == 1);
-            CHECK_EQ(seen.since, look == 0 ? 0 : before);
-            CHECK_EQ(seen.until, now);
-            now += 5; /* before the next table */
-        }
-        before = now - 2 * 5;
-        now += 1000;
-    }
-    begin();
-}
-
 TEST(scan_empty, "a look at a space without areas, or without tables, ends")
 {
     uint32_t most;

@@ -372,36 +372,6 @@ TEST(seen_copies_in_no_load, "a block with copies is in no node's load, until it
     end();
 }
 
-TEST(seen_late_write, "a write that was found before copies were made, and is reported late, costs them nothing")
-{
-    struct msg_space_seen late = {
-        .space = space.id, .start = START, .node = 0, .written = UINT32_MAX, .accessed = {0xffff}};
-    uint64_t start, bytes;
-    uint32_t node, moves;
-
-    begin_with("kettle", SEEN_BLOCK_PAGES * PAGE_SIZE);
-    put_pages(0, 16, 0);
-    for (uint32_t look = 0; space.seen == NULL || space.seen->wanted == 0; look++) {
-        CHECK(look < 40);
-        report(look % 2, 0, 16);
-    }
-    late.until = now;
-    now++;
-    CHECK(seen_next(&space, &start, &bytes, &node, &moves) && node == SEEN_REPLICATE);
-    tell(&late);
-    report(1, 0, 16);
-    CHECK_EQ(space.seen->load[0], 0); /* it has its copies */
-    late.until = now;
-    tell(&late);
-    CHECK(space.seen->load[0] != 0);
-    for (uint32_t look = 0; space.seen->wanted == 0; look++) { /* nobody has seen it written lately: copies again */
-        CHECK(look < 12);
-        report(look % 2, 0, 16);
-    }
-    CHECK(seen_next(&space, &start, &bytes, &node, &moves) && node == SEEN_REPLICATE);
-    end();
-}
-
 TEST(seen_shared, "the answer says whether others have a share of an eighth in what was used, as long as they have one")
 {
     begin_with("first-touch", SEEN_BLOCK_PAGES * PAGE_SIZE);
@@ -512,9 +482,7 @@ static void write_from(uint32_t kernel, uint32_t count)
                                   .start = START,
                                   .node = (uint16_t)instance.plan.kernels[kernel].node,
                                   .kernel = (uint16_t)kernel,
-                                  .written = UINT32_MAX,
-                                  .since = now,
-                                  .until = now};
+                                  .written = UINT32_MAX};
 
     for (uint32_t page = 0; page < count; page++)
         seen_add(&seen, page);
@@ -715,13 +683,8 @@ TEST(seen_draws_adaptive, "with blocks that adapt, memory without records keeps 
         begin_drawing("kettle");
         seen_block_bytes = 0;
         for (uint32_t at = 0; at < 4; at++) {
-            struct msg_space_seen seen = {.space = space.id,
-                                          .start = START + LEAF_SIZE,
-                                          .node = 1,
-                                          .kernel = 2,
-                                          .written = UINT32_MAX,
-                                          .since = now,
-                                          .until = now};
+            struct msg_space_seen seen = {
+                .space = space.id, .start = START + LEAF_SIZE, .node = 1, .kernel = 2, .written = UINT32_MAX};
 
             for (uint32_t page = 0; page < LEAF_ENTRIES; page++)
                 seen_add(&seen, page);

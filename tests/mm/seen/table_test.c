@@ -130,8 +130,7 @@ TEST(table_adapts, "a block that splits leaves each part the counts of its users
     block->used[0] = 100; /* which nobody is seen to do any more */
     block->used[1] = 60;
     block->used[2] = 30;
-    seen_block_see(block, space.seen->load, 2, 10, 0);
-    block->written = SEEN_WRITTEN;
+    seen_block_see(block, space.seen->load, 2, 10, true, 0);
     seen_block_place(block, NODES, space.seen->load, 0, 1);
     CHECK_EQ(space.seen->load[0], 10 * 16);
     block->wanted = 2;
@@ -180,9 +179,7 @@ TEST(table_many, "whatever splits and joins, each known block is found once, and
         for (uint32_t page = 0; page < 64; page += 1 + (random >> 22 & 7)) {
             struct seen_block *block = know(&space, start + page * PAGE_SIZE);
 
-            seen_block_see(block, space.seen->load, page % NODES, 7, round / 20);
-            if (page % 5 == 0)
-                block->replicated = false;
+            seen_block_see(block, space.seen->load, page % NODES, 7, page % 5 == 0, round / 20);
             seen_block_place(block, NODES, space.seen->load, page % 2, round + 1);
             seen_set_last(space.seen, block, page % NODES);
             space.seen->wanted += block->wanted == SEEN_NOBODY;

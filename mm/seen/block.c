@@ -93,6 +93,16 @@ bool seen_block_stuck(struct seen_block *block, uint32_t here, uint32_t to, uint
            since(block->tried_age, age) < SEEN_STUCK;
 }
 
+uint32_t seen_block_move(struct seen_block *block)
+{
+    uint32_t rests = block->age > block->moved_age ? (block->age - block->moved_age) / SEEN_RESTS : 0;
+    uint32_t moves = block->moves > rests ? block->moves - rests : 0;
+
+    block->moves = (uint8_t)(moves < SEEN_DEAR ? moves + 1 : moves);
+    block->moved_age = block->age;
+    return moves;
+}
+
 void seen_block_try(struct seen_block *block, uint32_t node)
 {
     if (block->tried == SEEN_ANY_NODE && block->tried_age == block->age)

@@ -11,6 +11,8 @@
 #define SEEN_WRITTEN 4u /* halved like the counts: after three periods nobody has written it lately */
 #define SEEN_STUCK 12u  /* periods in which a block that could not be moved is not to move there again */
 #define SEEN_IDLE 4u    /* periods without a report after which a block is in no node's load */
+#define SEEN_RESTS 8u   /* periods in which a block forgets one of its moves */
+#define SEEN_DEAR 6u    /* how often what moves cost is doubled at most */
 #define SEEN_HALVED 3u  /* how often counts are halved between two reports at most */
 #define SEEN_FAR 11u /* periods between two reports: who reported before counts no longer (two looks are ten apart) */
 
@@ -24,6 +26,8 @@ struct seen_block {
     uint32_t tried_age;  /* the period in which it could not move */
     uint8_t tried;       /* the node to which it could not move then; SEEN_ANY_NODE: no other one would have helped;
                             SEEN_NOBODY: it has not been so */
+    uint32_t moved_age;  /* the period in which it moved, or got copies, last */
+    uint8_t moves;       /* how often it did, up to SEEN_DEAR; one less after each SEEN_RESTS periods */
     uint8_t last;        /* the node that was seen last */
     uint8_t wanted;      /* the node to which it is to move; SEEN_NOBODY: none; SEEN_ALL: it is to be replicated */
     uint8_t written;     /* SEEN_WRITTEN when a write was seen, halved with USED */
@@ -58,6 +62,9 @@ void seen_block_leave(struct seen_block *block, uint32_t *load);
  * nowhere, in one of the last SEEN_STUCK periods: what cannot move is not tried again with each report. What cannot
  * move may still get copies (SEEN_REPLICATE). */
 bool seen_block_stuck(struct seen_block *block, uint32_t here, uint32_t to, uint32_t age);
+
+/* BLOCK is about to move, or to get copies. Returns how often it has lately, up to SEEN_DEAR. */
+uint32_t seen_block_move(struct seen_block *block);
 
 /* A page of BLOCK could not move to NODE, or not to any (SEEN_ANY_NODE), in the period until which it is aged. */
 void seen_block_try(struct seen_block *block, uint32_t node);

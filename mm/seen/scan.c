@@ -44,16 +44,30 @@ static void count_locked(struct space *space, struct msg_space_seen *out, uint32
     seen_note_page_locked(space, out->start + index * PAGE_SIZE, own_node());
 }
 
+/* The first entry of [INDEX, END) of LEAF that was accessed, or END: others are passed eight at a time. */
+static uint32_t next_accessed(const uint64_t *leaf, uint32_t index, uint32_t end)
+{
+    for (const uint64_t *next = leaf + index; index + 8 <= end; index += 8, next += 8) {
+        uint64_t any = next[0] | next[1] | next[2] | next[3] | next[4] | next[5] | next[6] | next[7];
+
+        if ((any & PAGING_ACCESSED) != 0)
+            break;
+    }
+    while (index < end && (leaf[index] & PAGING_ACCESSED) == 0)
+        index++;
+    return index;
+}
+
 /* Takes the accessed and dirty bits of the entries [FIRST, END) of LEAF, whose pages are all small. */
 static bool look_at_entries_locked(struct space *space, uint64_t *leaf, uint32_t first, uint32_t end,
                                    struct msg_space_seen *out)
 {
     bool found = false;
 
-    for (uint32_t i = first; (i = paging_next_used(leaf, i, end)) < end; i++) {
+    for (uint32_t i = first; (i = next_accessed(leaf, i, end)) < end; i++) {
         uint64_t old = leaf[i], taken = PAGING_ACCESSED | PAGING_DIRTY;
 
-        if ((old & (PAGING_PRESENT | PAGING_ACCESSED)) != (PAGING_PRESENT | PAGING_ACCESSED) || zero_page_is(old))
+        if ((old & PAGING_PRESENT) == 0 || zero_page_is(old))
             continue;
         if (space_prefetch_used(old) != 0) {
             space->stats.prefetch_used++;

@@ -317,7 +317,7 @@ static void ask_users_locked(struct space *space, uint32_t here)
 
 void seen_save_locked(struct space *space)
 {
-    seen_account_fill(&space->account, clock_now(), seen_half_ns, kernel_set_count(space->members));
+    seen_account_fill(&space->account, &seen_moves, clock_now(), seen_half_ns, kernel_set_count(space->members));
 }
 
 /* Whether POLICY may move or replicate a block of SPACE now: there is time left for that. */
@@ -430,6 +430,19 @@ static struct told told_locked(const struct space *space, const struct msg_space
     return told;
 }
 
+/* The first page of the next block of BYTES from page PAGE on, where one begins, that SEEN has used; LEAF_ENTRIES:
+ * none. Blocks that adapt have no such order: PAGE. */
+static uint32_t next_told(const struct msg_space_seen *seen, uint64_t bytes, uint32_t page)
+{
+    for (uint32_t word = page / 64; bytes != 0 && word < LEAF_ENTRIES / 64; word++) {
+        uint64_t left = seen->accessed[word] & (word == page / 64 ? UINT64_MAX << page % 64 : UINT64_MAX);
+
+        if (left != 0)
+            return (word * 64 + (uint32_t)__builtin_ctzll(left)) & ~((uint32_t)(bytes / PAGE_SIZE) - 1);
+    }
+    return bytes != 0 ? LEAF_ENTRIES : page;
+}
+
 /* What is known of a report when its blocks have been noted: pages, times 16, that were used, and those of blocks that
  * others use. */
 struct noted {
@@ -452,7 +465,7 @@ static void note_some(struct space *space, const struct msg_space_seen *seen, ui
         note_own_locked(space, seen);
         *page = LEAF_ENTRIES;
     }
-    for (uint32_t held = 0; *page < LEAF_ENTRIES && held < HELD_MOST;) {
+    for (uint32_t held = 0; (*page = next_told(seen, bytes, *page)) < LEAF_ENTRIES && held < HELD_MOST;) {
         struct told told;
         uint32_t count, every;
 
@@ -497,9 +510,13 @@ void seen_mapped_locked(const struct space *space, uint64_t frame)
         seen_soon();
 }
 
-/* Takes BLOCK, which is wanted, from those that are to move. */
-static void take(struct seen *seen, struct seen_block *block)
+/* Takes BLOCK, which is wanted, from those that are to move. *MOVES: how often one of them has lately, if that is more.
+ */
+static void take(struct seen *seen, struct seen_block *block, uint32_t *moves)
 {
+    uint32_t lately = seen_block_move(block);
+
+    *moves = lately > *moves ? lately : *moves;
     block->replicated = block->wanted == ALL_NODES;
     if (block->replicated)
         seen_block_leave(block, seen->load);
@@ -510,7 +527,7 @@ static void take(struct seen *seen, struct seen_block *block)
 /* Takes the blocks beside PLACE that are to move to NODE, too, and are in the same 2 MiB: those that SIDE gives.
  * Returns the bytes. */
 static uint64_t take_beside(struct seen *seen, struct seen_place place, uint8_t node,
-                            struct seen_place (*side)(struct seen *, struct seen_place))
+                            struct seen_place (*side)(struct seen *, struct seen_place), uint32_t *moves)
 {
     uint64_t leaf = seen_start(seen, place) / LEAF_SIZE, bytes = 0;
 
@@ -525,15 +542,16 @@ static uint64_t take_beside(struct seen *seen, struct seen_place place, uint8_t 
         block = seen_find(seen, place.number);
         if (block->number == 0 || block->wanted != node)
             return bytes;
-        take(seen, block);
+        take(seen, block, moves);
         bytes += seen_bytes(seen, place);
     }
 }
 
-bool seen_next(struct space *space, uint64_t *start, uint64_t *bytes, uint32_t *node)
+bool seen_next(struct space *space, uint64_t *start, uint64_t *bytes, uint32_t *node, uint32_t *moves)
 {
     bool found = false;
 
+    *moves = 0;
     spin_lock(&space->lock);
     seen_refresh_locked(space);
     for (uint32_t left = space->seen != NULL && space->seen->wanted != 0 ? space->seen->places : 0; left > 0 && !found;
@@ -547,10 +565,10 @@ bool seen_next(struct space *space, uint64_t *start, uint64_t *bytes, uint32_t *
         seen->cursor = (seen->cursor + 1) & (seen->places - 1);
         if (block->number == 0 || wanted == NOBODY)
             continue;
-        take(seen, block);
-        before = take_beside(seen, place, wanted, seen_before);
+        take(seen, block, moves);
+        before = take_beside(seen, place, wanted, seen_before, moves);
         *start = seen_start(seen, place) - before;
-        *bytes = before + seen_bytes(seen, place) + take_beside(seen, place, wanted, seen_after);
+        *bytes = before + seen_bytes(seen, place) + take_beside(seen, place, wanted, seen_after, moves);
         if (*bytes > USER_END - *start)
             *bytes = USER_END - *start;
         *node = wanted == ALL_NODES ? SEEN_REPLICATE : wanted;

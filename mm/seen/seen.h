@@ -61,8 +61,8 @@ bool seen_look(struct space *space, uint64_t *at, bool *found, struct msg_space_
 
 /* At the home: takes the next block that is to move, to *NODE, with those beside it in 2 MiB that are to move there, or
  * that is to be replicated (SEEN_REPLICATE), with its address and bytes: as many as there are below the end of the
- * address space. False: there is none. */
-bool seen_next(struct space *space, uint64_t *start, uint64_t *bytes, uint32_t *node);
+ * address space; *MOVES: how often it, or one of those beside it, has lately. False: there is none. */
+bool seen_next(struct space *space, uint64_t *start, uint64_t *bytes, uint32_t *node, uint32_t *moves);
 /* Adds to the account of SPACE what may be spent for the time since the last call. */
 void seen_save_locked(struct space *space);
 /* At the home: what seen_next has told has cost COST ns, which the account of SPACE pays. Returns whether there is time

@@ -15,6 +15,7 @@
 #include "mm/seen/gather.h"
 #include "mm/seen/hint.h"
 #include "mm/seen/seen.h"
+#include "mm/space/account.h"
 #include "msg/slice.h"
 #include "msg/trace.h"
 #include "tasks/numa/draw.h"
@@ -34,6 +35,8 @@ static uint64_t shortest = 100000000; /* ns */
 static volatile uint64_t period;      /* [a] */
 static volatile uint64_t looked;      /* [a] when the last look at the tables ended */
 static volatile uint64_t answered;    /* [a] ns: how long the homes took to answer its reports, all together */
+static struct seen_account account;   /* of its looks; the timer alone uses it, and PAID */
+static uint64_t paid;                 /* when its looks so far will have been paid */
 
 static bool is_on(void)
 {
@@ -45,6 +48,7 @@ struct look {
     uint32_t home;
     bool wanted;               /* it has a policy */
     uint64_t waited;           /* ns: for answers to reports */
+    uint64_t spent;            /* ns: on looking, and at the home on noting what was found */
     bool soon;                 /* the home is about to decide, or has just decided, about memory that was used */
     struct period_found found; /* LOCAL and REMOTE of this space, so far */
     uint32_t reports_home;     /* to which the COUNT reports go that have not been sent */
@@ -76,6 +80,8 @@ static void send(struct look *look)
     gather_report(look->reports_home, look->reports, look->count, &answer);
     if (look->reports_home != instance.kernel)
         look->waited += clock_now() - from;
+    else
+        look->spent += clock_now() - from;
     look->soon |= answer.soon != 0;
     for (uint32_t i = 0; i < look->count; i++) {
         uint32_t pages = seen_count_pages(&look->reports[i]);
@@ -100,6 +106,7 @@ static void report(struct look *look, uint32_t home, const struct msg_space_seen
 static bool look_once(uint64_t id, uint64_t *at, struct look *look)
 {
     struct space *space = space_get(id);
+    uint64_t from = clock_now();
     struct msg_space_seen seen;
     bool found = false, more;
 
@@ -108,6 +115,7 @@ static bool look_once(uint64_t id, uint64_t *at, struct look *look)
     more = seen_look(space, at, &found, &seen);
     look_begin(look, space);
     space_put(space);
+    look->spent += clock_now() - from;
     if (found)
         report(look, look->home, &seen);
     return more;
@@ -203,10 +211,11 @@ static void move_blocks(struct space *space)
     struct following following = {.space = space};
     struct space_moves moves = {.wanted = follow_wanted, .done = follow_done, .context = &following};
     uint64_t start, bytes, from;
+    uint32_t lately;
     bool more = seen_spend(space, 0);
 
-    for (uint64_t moved = 0; more && moved < MOVES_AT_ONCE && seen_next(space, &start, &bytes, &following.node);
-         moved += bytes) {
+    for (uint64_t moved = 0;
+         more && moved < MOVES_AT_ONCE && seen_next(space, &start, &bytes, &following.node, &lately); moved += bytes) {
         from = clock_now();
         trace_note("moves memory to this node", (uint32_t)space->id, instance.kernel,
                    start / (SEEN_BLOCK_PAGES * PAGE_SIZE), following.node);
@@ -214,7 +223,7 @@ static void move_blocks(struct space *space)
             replicate_block(space, start, bytes);
         else
             space_move(space, start, start + bytes, &moves);
-        more = seen_spend(space, clock_now() - from);
+        more = seen_spend(space, (clock_now() - from) << lately); /* what comes back is dear */
         slice_check();
     }
 }
@@ -281,6 +290,14 @@ static uint64_t at_least(uint64_t wait)
     return wait > pause ? wait : pause;
 }
 
+/* A look that has ended at NOW has cost SPENT ns. No more is owed than can be saved. */
+static void pay(uint64_t now, uint64_t spent)
+{
+    seen_account_pay(&account, spent);
+    seen_account_fill(&account, &seen_looks, now, seen_half_ns, 1);
+    paid = now + seen_account_wait(&account, &seen_looks);
+}
+
 /* Whether threads of the space ID, which is at home here, may be drawn: tallies are read after a look. */
 static bool is_watched(uint64_t id)
 {
@@ -303,20 +320,22 @@ static void next_period(bool remote, const struct period_found *found)
     __atomic_compare_exchange_n(&period, &before, next, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
-static void arm(void)
+/* The next look is a period after the last one; or, if its time has come, when looks have been paid. */
+static void arm(bool due)
 {
     uint64_t armed;
 
     do {
         armed = period;
-        timer_arm(&timer, looked + at_least(armed));
-    } while (period != armed);
+        timer_arm(&timer, due ? looked + at_least(armed) : paid);
+    } while (due && period != armed);
 }
 
 static void fire(struct timer *fired)
 {
     (void)fired;
-    bool remote = false, wanted = is_on(), calm = period > PERIOD_MOST * shortest;
+    bool due = clock_now() >= paid; /* else nobody looks, but what is to move does */
+    bool remote = false, wanted = is_on(), calm = due && period > PERIOD_MOST * shortest;
     struct look look = {0};
 
     numa_look_for_room();
@@ -324,7 +343,7 @@ static void fire(struct timer *fired)
         if (!look.wanted)
             continue;
         wanted = true;
-        remote |= look_at(id, &look);
+        remote |= due && look_at(id, &look);
         if (look.home != instance.kernel)
             continue;
         tell(id);
@@ -332,10 +351,13 @@ static void fire(struct timer *fired)
         look.found.watched |= is_watched(id);
     }
     looked = clock_now();
-    answered = look.waited;
-    next_period(remote, &look.found);
+    if (due) {
+        answered = look.waited;
+        pay(looked, look.spent);
+        next_period(remote, &look.found);
+    }
     if (wanted)
-        arm();
+        arm(due);
 }
 
 /* A kernel that has lengthened its period does not wait for its end when it begins to use another node's memory, or

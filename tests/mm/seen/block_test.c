@@ -255,3 +255,20 @@ TEST(block_sixteenths,
     for (uint32_t count = 1; count <= 512; count *= 2)
         CHECK_EQ(seen_pages(&seen, 512 - count, count), SEEN_PAGES_MOST);
 }
+
+TEST(block_moves, "how often a block has moved lately is remembered up to a bound, and forgotten while it rests")
+{
+    struct seen_block *block = new_block(100);
+
+    for (uint32_t i = 0; i < SEEN_DEAR + 5; i++)
+        CHECK_EQ(seen_block_move(block), i < SEEN_DEAR ? i : SEEN_DEAR);
+    block->age += 2 * SEEN_RESTS;
+    CHECK_EQ(seen_block_move(block), SEEN_DEAR - 2);
+    block->age += SEEN_RESTS - 1; /* not long enough */
+    CHECK_EQ(seen_block_move(block), SEEN_DEAR - 1);
+    block->age = 0; /* periods have become longer */
+    CHECK_EQ(seen_block_move(block), SEEN_DEAR);
+    block->age = UINT32_MAX;
+    CHECK_EQ(seen_block_move(block), 0);
+    free(block);
+}

@@ -145,9 +145,9 @@ static bool report(uint32_t node, uint32_t first, uint32_t end_page)
 static uint32_t move(void)
 {
     uint64_t start, bytes;
-    uint32_t node, moved = 0;
+    uint32_t node, moves, moved = 0;
 
-    while (seen_next(&space, &start, &bytes, &node)) {
+    while (seen_next(&space, &start, &bytes, &node, &moves)) {
         for (uint64_t page = start; node < NODES && page < start + bytes; page += PAGE_SIZE) {
             const struct area *area = area_find(&space.areas, page);
 
@@ -307,7 +307,7 @@ TEST(seen_spends, "what has cost more than was saved is paid off before kettle m
         CHECK_EQ(answer.soon, !bounded);
         CHECK_EQ(space.stats.seen_refused != refused, bounded);
         put_pages(0, 16, 0);
-        now += ACCOUNT_PART * cost;
+        now += seen_moves.part * cost;
         CHECK(seen_spend(&space, 0));
         use_alone();
         CHECK_EQ(move(), 16);
@@ -317,10 +317,27 @@ TEST(seen_spends, "what has cost more than was saved is paid off before kettle m
     space.members = 0;
 }
 
+TEST(seen_comes_back, "what moves again and again says how often it has, and as a range with what has come but once")
+{
+    uint64_t start, bytes;
+    uint32_t node, moves;
+
+    begin_with("nemo", SEEN_BLOCK_PAGES * PAGE_SIZE);
+    for (uint32_t i = 0; i < SEEN_DEAR + 3; i++) {
+        put_pages(0, 32, 0);
+        report(1, 0, i == SEEN_DEAR + 2 ? 32 : 16);
+        CHECK(seen_next(&space, &start, &bytes, &node, &moves));
+        CHECK_EQ(moves, i < SEEN_DEAR ? i : SEEN_DEAR);
+        CHECK(!seen_next(&space, &start, &bytes, &node, &moves));
+    }
+    CHECK_EQ(bytes, 32 * PAGE_SIZE);
+    end();
+}
+
 TEST(seen_copies_in_no_load, "a block with copies is in no node's load, until it is written or could not have any")
 {
     uint64_t start, bytes;
-    uint32_t node;
+    uint32_t node, moves;
 
     begin_with("kettle", SEEN_BLOCK_PAGES * PAGE_SIZE);
     put_pages(0, 16, 0);
@@ -329,7 +346,7 @@ TEST(seen_copies_in_no_load, "a block with copies is in no node's load, until it
         report(look % 2, 0, 16);
     }
     CHECK(space.seen->load[0] != 0);
-    CHECK(seen_next(&space, &start, &bytes, &node));
+    CHECK(seen_next(&space, &start, &bytes, &node, &moves));
     CHECK_EQ(node, SEEN_REPLICATE);
     CHECK_EQ(space.seen->load[0], 0);
     report(1, 0, 16);
@@ -418,7 +435,7 @@ TEST(seen_tells,
 TEST(seen_split_meanwhile, "a replication that fails after its block has split is noted for all of its parts")
 {
     uint64_t start, bytes;
-    uint32_t node, known = 0;
+    uint32_t node, moves, known = 0;
 
     begin_with("replicate", 0);
     put_pages(0, 16, 0);
@@ -426,7 +443,7 @@ TEST(seen_split_meanwhile, "a replication that fails after its block has split i
         CHECK(look < 40);
         report(1 + look % 2, 0, 16);
     }
-    CHECK(seen_next(&space, &start, &bytes, &node));
+    CHECK(seen_next(&space, &start, &bytes, &node, &moves));
     CHECK(node == SEEN_REPLICATE && bytes == 16 * PAGE_SIZE);
     for (uint32_t look = 0; look < REGION_SURE; look++) {
         report(1, 0, 8);

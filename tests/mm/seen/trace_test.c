@@ -3,21 +3,24 @@
  * held against the best placement for the whole trace, which tools/hosttools/measure/optimum.py has found, too. Run
  * from the project's folder.
  *
- * sources: mm/seen/choice.c kernel/lib/string.c */
+ * sources: mm/seen/choice.c mm/space/account.c kernel/lib/string.c */
 #include "mm/seen/choice.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "mm/seen/block.h"
+#include "mm/space/account.h"
 #include "msg/message.h"
 #include "tests/test.h"
 
 #define NODES 8u
 #define BLOCKS 32u
 #define USES 2048u
-#define HALF 2u    /* periods after which counts are halved */
-#define WRITTEN 4u /* so long a write is lately, halved like the counts */
+#define HALF 2u             /* periods after which counts are halved */
+#define PERIOD 500000000ull /* ns */
+#define WRITTEN 4u          /* so long a write is lately, halved like the counts */
 
 /* A node's use of a block in a period. */
 struct use {
@@ -234,15 +237,37 @@ struct block {
     uint16_t used[NODES];
     uint32_t here, last, weight, written;
     uint32_t known, shared; /* since which period, from 1; 0: not */
+    uint32_t lately, moved; /* how often it has moved lately, and when, in halves */
     bool replicated;
 };
 
 static struct block blocks[BLOCKS];
+static uint64_t price; /* of a first move, in ns; 0: nothing is paid */
+static struct seen_account account;
 
 struct outcome {
-    uint64_t cost; /* sum of distances of all accesses */
-    uint32_t asked, moves, copies;
+    uint64_t cost;           /* sum of distances of all accesses */
+    uint64_t spent, dearest; /* ns on moves, and on one of them */
+    uint32_t asked, moves, copies, refused;
 };
+
+/* Whether BLOCK may move in PERIOD by the account, which pays for it then (mm/numa.md). */
+static bool pays(struct block *block, uint32_t period, struct outcome *outcome)
+{
+    uint32_t now = period / HALF, rests = (now - block->moved) / SEEN_RESTS;
+    uint32_t lately = block->lately > rests ? block->lately - rests : 0;
+
+    if (!seen_account_has(&account)) {
+        outcome->refused++;
+        return false;
+    }
+    seen_account_pay(&account, price << lately);
+    outcome->spent += price << lately;
+    outcome->dearest = price << lately > outcome->dearest ? price << lately : outcome->dearest;
+    block->lately = lately < SEEN_DEAR ? lately + 1 : lately;
+    block->moved = now;
+    return true;
+}
 
 static void fill_loads(const struct history *of, uint32_t *load)
 {
@@ -297,6 +322,8 @@ static void report(const struct history *of, const struct seen_policy *policy, c
     CHECK(wanted != NODES_MAX);
     CHECK_EQ(to, wanted == block->here ? SEEN_STAYS : wanted);
     block->last = use->node;
+    if (to != SEEN_STAYS && policy->bounded && price != 0 && !pays(block, use->period, outcome))
+        to = SEEN_STAYS;
     if (to == SEEN_REPLICATE) {
         block->replicated = true;
         outcome->copies++;
@@ -320,6 +347,7 @@ static struct outcome run(const struct history *of, const struct seen_policy *po
 {
     struct outcome outcome = {0};
 
+    account = (struct seen_account){0};
     memset(blocks, 0, sizeof(blocks));
     for (uint32_t i = 0; i < of->blocks; i++) {
         blocks[i].here = of->first[i];
@@ -328,6 +356,7 @@ static struct outcome run(const struct history *of, const struct seen_policy *po
     for (uint32_t period = 0, at = 0; period < of->periods; period++) {
         uint32_t first = at;
 
+        seen_account_fill(&account, &seen_moves, 1 + period * PERIOD, HALF * PERIOD, of->nodes);
         for (; at < of->count && of->uses[at].period == period; at++) {
             const struct use *use = &of->uses[at];
             const struct block *block = &blocks[use->block];
@@ -424,5 +453,32 @@ TEST(trace_bound,
         CHECK(100 * kettle.cost <= 106 * history.moving);
         CHECK(kettle.cost <= history.fixed);
         CHECK(kettle.cost <= first.cost);
+    }
+}
+
+TEST(trace_account, "what kettle spends on each recorded trace is bounded, whatever a move costs, and is not in vain")
+{
+    static const uint64_t prices[] = {1, PERIOD / 10000, PERIOD / 100, PERIOD / 4, 100 * PERIOD};
+
+    for (size_t i = 0; i < HISTORIES; i++) {
+        const struct seen_policy *kettle = &seen_policies[seen_policy_find("kettle")];
+        struct outcome first, paid;
+        uint32_t refused = 0;
+
+        read_history(names[i], &history);
+        first = run(&history, &seen_policies[seen_policy_find("first-touch")]);
+        for (size_t k = 0; k < sizeof(prices) / sizeof(prices[0]); k++) {
+            price = prices[k];
+            paid = run(&history, kettle);
+            price = 0;
+            printf("# %-10s %12lu ns a move: mean distance %5.2f, %3u moves, %2u copied, %3u refused\n", names[i],
+                   prices[k], (double)paid.cost / (double)history.accesses, paid.moves, paid.copies, paid.refused);
+            CHECK(paid.spent <= history.nodes * history.periods * PERIOD / seen_moves.part + paid.dearest);
+            CHECK(paid.moves + paid.copies != 0);
+            CHECK(paid.cost <= first.cost);
+            CHECK(paid.refused >= refused);
+            refused = paid.refused;
+        }
+        CHECK(refused != 0);
     }
 }

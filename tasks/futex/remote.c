@@ -74,6 +74,8 @@ static int run_wait(const struct remote_request *request, void *result)
     remote->waiter.remote = true;
     remote->kernel = request->kernel;
     remote->token = message->token;
+    /* Others that look at the waiter in the table are handlers, one at a time, and futex_lost, which runs after the
+     * fence has ended this one (msg_peer_fence): so nobody does before it is in its queue, which sets waiter.bucket. */
     spin_lock(&remote_lock);
     twice = find_remote_locked(remote->kernel, remote->token) != NULL;
     if (!twice)

@@ -428,6 +428,7 @@ void numa_init(void)
     static struct option of_period = {.name = "numaperiod", .set = set_shortest};
 
     timer_init(&timer, fire);
+    timer.standing = true;
     seen_begin = begin;
     seen_soon = soon;
     option_add(&of_way);

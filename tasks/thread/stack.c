@@ -1,6 +1,6 @@
-/* Kernel stacks. See the header. A free stack keeps its memory and is reused. Giving the frames back made the system
- * unreliable under refused allocations (docs/limits.md): something still writes to stacks of threads that have ended.
- */
+/* Kernel stacks. See the header. A free stack keeps its memory and is reused, as the pages could be unmapped only after
+ * all CPUs of the kernel have flushed their TLBs (docs/limits.md). Nothing may write to the stack of a thread that has
+ * ended: who signals a waiter there does so under a lock that the waiter takes before it returns. */
 #include "tasks/thread/stack.h"
 
 #include "kernel/arch/x86_64/cpu.h"

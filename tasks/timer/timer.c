@@ -113,7 +113,7 @@ uint64_t timer_count(void)
 
     spin_lock(&lock);
     list_for_each(node, &armed)
-        count++;
+        count += container_of(node, struct timer, node)->standing ? 0 : 1;
     spin_unlock(&lock);
     return count;
 }

@@ -13,6 +13,7 @@ struct timer {
     struct list node;                  /* [k] the lock of timers: ascending by time */
     uint64_t at;                       /* [k] clock_now ns; 0: not armed. Others read it by timer_at */
     void (*fire)(struct timer *timer); /* [i] may wait, and may arm the timer again; delays all other timers */
+    bool standing;                     /* [i] of this kernel itself, not of a program: timer_count leaves it out */
 };
 
 void timer_start(void);
@@ -35,7 +36,7 @@ void timer_hold(bool hold);
 /* True: the function of a timer is running. Once this is false while timers are held, no function runs until the hold
  * ends. Any context. */
 bool timer_firing(void);
-/* The number of armed timers. */
+/* The number of armed timers of programs. */
 uint64_t timer_count(void);
 
 #endif

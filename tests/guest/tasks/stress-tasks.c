@@ -143,16 +143,19 @@ static void *crowd_run(void *argument)
 static _Noreturn void child_orphans(struct ledger_child *child, int status)
 {
     pid_t parent = getpid();
-    int count = 1 + chance(2);
+    int count = 1 + chance(ORPHANS_MAX);
 
     atomic_store(&child->orphans_left, count);
     for (int i = 0; i < count; i++) {
-        if (FORK() == 0) {
+        pid_t orphan = FORK();
+
+        if (orphan == 0) {
             child_work();
             UNTIL(getppid() != parent, "an orphan's new parent");
             atomic_fetch_add(&child->orphans_ended, 1);
             _exit(1);
         }
+        atomic_store(&child->orphans[i], orphan);
     }
     _exit(status);
 }
@@ -539,10 +542,25 @@ static _Noreturn void worker_run(void)
 
 /* --- the root --- */
 
+/* Not only have the orphans of CHILD said that they end: they are gone. Whoever looks for processes that this program
+ * has left would find one between the two. */
+static bool orphans_gone(const struct ledger_child *child)
+{
+    int left = atomic_load(&child->orphans_left);
+
+    if (left != atomic_load(&child->orphans_ended))
+        return false;
+    for (int i = 0; i < left; i++) {
+        if (kill(atomic_load(&child->orphans[i]), 0) == 0)
+            return false;
+    }
+    return true;
+}
+
 static bool orphans_ended(void)
 {
     for (int i = 0; i < atomic_load(&ledger->children); i++) {
-        if (atomic_load(&ledger->table[i].orphans_left) != atomic_load(&ledger->table[i].orphans_ended))
+        if (!orphans_gone(&ledger->table[i]))
             return false;
     }
     return true;

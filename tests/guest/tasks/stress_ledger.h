@@ -12,6 +12,7 @@
 
 #define WORKERS 6
 #define CHILDREN_MAX 60000
+#define ORPHANS_MAX 2 /* of one child */
 
 /* What a child of a worker is for. */
 enum ledger_kind {
@@ -34,6 +35,7 @@ struct ledger_child {
     atomic_int reaped;
     atomic_int status;
     atomic_int orphans_left, orphans_ended;
+    atomic_int orphans[ORPHANS_MAX]; /* their ids, noted before the child ends */
 };
 
 struct ledger_worker {

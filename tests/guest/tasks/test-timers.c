@@ -17,6 +17,7 @@
 #include "libc/kettle.h"
 #include "tests/guest/harness/tap.h"
 #include "tests/guest/harness/thread_place.h"
+#include "userland/proc_file.h"
 #include "userland/thread.h"
 #include "userland/x86.h"
 
@@ -733,6 +734,44 @@ static void test_set_anew(void)
     sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
+/* Armed timers of programs, on all kernels; -1: unknown. */
+static long armed_timers(void)
+{
+    char *text = proc_file_read("/proc/kettle/objects");
+    long sum = text != NULL ? 0 : -1, count;
+
+    for (const char *at = text; at != NULL && (at = strstr(at, " timers ")) != NULL; at++) {
+        if (sscanf(at, " timers %ld", &count) != 1)
+            sum = -1;
+        else if (sum >= 0)
+            sum += count;
+    }
+    free(text);
+    return sum;
+}
+
+/* Whoever compares the count before and after does not take the kernel's own timer for one that a program has left. */
+static void test_standing(void)
+{
+    long before, after, mine;
+    int id;
+
+    if (!tap_on_kettle()) {
+        tap_skip("no Kettle");
+        return;
+    }
+    before = armed_timers();
+    MUST(kettle_control("numaperiod=10000")); /* each kernel is to look at its tables in a while */
+    after = armed_timers();
+    MUST(kettle_control("numaperiod=100"));
+    CHECK(before >= 0 && after == before, "%ld timers, before %ld", after, before);
+    CHECK(create(CLOCK_MONOTONIC, SIGEV_SIGNAL, TIMER, 0, 0, &id) == 0 && set(id, 0, 1000 * SECOND, 0, NULL) == 0,
+          "no timer");
+    mine = armed_timers();
+    CHECK(mine == after + 1, "%ld timers with one of a program, without it %ld", mine, after);
+    CHECK(x86_syscall3(SYS_timer_delete, id, 0, 0) == 0, "the timer stays");
+}
+
 int main(int argc, char **argv)
 {
     static const struct tap_test tests[] = {
@@ -756,6 +795,7 @@ int main(int argc, char **argv)
         {"sleeps", "clock_nanosleep sleeps by every clock that has sleeps", test_sleeps},
         {"cpu-sleep", "a sleep by the process's clock ends when the process has used the time", test_cpu_sleep},
         {"adjust", "adjtimex reads the clock's state", test_adjust},
+        {"standing", "the count of armed timers is of those of programs", test_standing},
     };
 
     if (argc > 1 && strcmp(argv[1], "@exec") == 0)

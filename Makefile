@@ -30,8 +30,8 @@ reverse = $(if $(1),$(call reverse,$(wordlist 2,$(words $(1)),$(1))) $(firstword
 .PHONY: all setup run debug iso test test-long check clean help
 .DEFAULT_GOAL := all
 
-all: setup ## build the kernel, the programs, the initramfs and the counting plugin
-	+$(Q)$(MAKE) $(if $(Q),-s) --no-print-directory $(BUILD)/kettle.image userland $(BUILD)/plugin/count.so
+all: setup ## build the kernel, the programs, the initramfs and QEMU's plugins
+	+$(Q)$(MAKE) $(if $(Q),-s) --no-print-directory $(BUILD)/kettle.image userland $(BUILD)/plugin/count.so $(BUILD)/plugin/preempt.so
 
 setup:
 	$(Q)tools/setup

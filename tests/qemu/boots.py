@@ -145,27 +145,28 @@ def strategy_boots(combinations, each, programs):
     return boots
 
 
-# Machines in one thread of the host, which ends the turn of a CPU after an exact number of instructions: --turn says after how
-# much of the guest's time, in which an instruction takes 2^icount ns.
+# Machines in one thread of the host, on which turns of CPUs end in the midst of kernel code: tools/plugin/preempt/preempt.md.
 PREEMPTED = {
-    "machine": ("--cpus 4 --nodes 2", "--cpus 8 --nodes 4", "--cpus 2"),
-    "icount": (1, 2, 3, 4, 5, 6),
-    "turn": ("", "--turn 10", "--turn 30", "--turn 100", "--turn 300", "--turn 1000", "--turn 5000"),
+    "machine": ("--cpus 4 --kernels 1", "--cpus 2 --kernels 1", "--cpus 4 --nodes 2 --kernels node", "--cpus 4 --nodes 2",
+                "--cpus 8 --nodes 4 --kernels node", "--cpus 2"),
+    "icount": (1, 2, 3, 4),
+    "turns": ("rate=15", "rate=40", "rate=100", "rate=300", "rate=100,by=instruction", "rate=300,by=instruction",
+              "rate=1000,by=instruction"),
     "options": ("", "numa=nemo numasee=faults numaperiod=20", "lock=lamport", "place=local"),
 }
 
 
 def preempted_boots(count):
-    """COUNT boots in which a CPU stands still anywhere in its kernel, again and again after as little as some hundred instructions,
-    while the others go on: eight programs that race, but for those that expect so many signals or turns in a time, and a storm.
-    The same command is the same run."""
+    """COUNT boots in which a CPU stands still anywhere in its kernel, again and again, while the others go on: eight programs that
+    race, but for those that expect so many signals or turns in a time, and a storm. The same command is the same run."""
     racing = sorted({*RACES, *IPC} - {*STORMS, *AUDIT, "test-timers", "test-timerfd", "test-sched"})
     chosen = random.Random(SEED)
     boots = []
     for seed in range(SEED, SEED + count):
-        machine, icount, turn, options = (chosen.choice(values) for values in PREEMPTED.values())
-        words = f"{machine} --icount {icount} {turn} --seed {seed}".split()
-        programs = [*chosen.sample(racing, 8), f"stress-tasks {seed} 3 all", *AUDIT]
+        machine, icount, turns, options = (chosen.choice(values) for values in PREEMPTED.values())
+        words = f"{machine} --icount {icount} --seed {seed} --preempt {seed},{turns}".split()
+        usable = [program for program in racing if "--kernels 1" not in machine or program.split()[0] not in SEVERAL]
+        programs = [*chosen.sample(usable, 8), f"stress-tasks {seed} 3 all", *AUDIT]
         boots.append(Boot(" ".join(["preempted", *words, options]).strip(), (*words, "--append", f"{options} death=10000".strip()),
                           tuple(programs)))
     return boots

@@ -1,5 +1,6 @@
 """Runs programs on Kettle through tools/kettle, as a user does, and reads what came back."""
 
+import contextlib
 import json
 import os
 import re
@@ -34,18 +35,24 @@ class Run:
 
 
 def kettle(*arguments, stdin=b"", timeout=TIMEOUT, log=None, nice=0) -> Run:
-    """Runs `tools/kettle run ARGUMENTS`; a machine that hangs writes its wait dump and counts as status 124. NICE is of the host."""
+    """Runs `tools/kettle run ARGUMENTS`; a machine that hangs writes its wait dump and counts as status 124. NICE is of the host.
+    STDIN None stays open and gives nothing: the end of an input comes by the host's clock, also to a machine that repeats."""
     command = [str(KETTLE), "run"]
     if "--timeout" not in arguments:
         command += ["--timeout", str(timeout)]
-    if not long_run() and not {"--tcg", "--icount", "--accel", "--emulator"} & set(arguments):
+    if not long_run() and not {"--tcg", "--icount", "--accel", "--emulator", "--preempt"} & set(arguments):
         command += ["--tcg", "single"]  # the CPUs take turns: a busy host changes little of what happens
     if "linux" not in arguments and not any("death=" in str(a) for a in arguments):
         command += ["--append", "death=2000"]  # a busy host may leave a CPU alone for longer than the default
     if log is not None:
         command += ["--log", str(log)]
     command += [str(a) for a in arguments]
-    done = subprocess.run(["nice", "-n", str(nice), *command], input=stdin, capture_output=True, timeout=timeout + 60, check=False)
+    with contextlib.ExitStack() as ends:
+        how = {"input": stdin}
+        if stdin is None:
+            reader, _ = (ends.enter_context(os.fdopen(end, mode)) for end, mode in zip(os.pipe(), ("rb", "wb")))
+            how = {"stdin": reader}
+        done = subprocess.run(["nice", "-n", str(nice), *command], **how, capture_output=True, timeout=timeout + 60, check=False)
     text = log.read_text(errors="replace") if log is not None and log.exists() else ""
     return Run(done.returncode, done.stdout, done.stderr.decode(errors="replace"), text, shlex.join(command))
 

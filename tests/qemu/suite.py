@@ -106,6 +106,7 @@ def run_boot(boot: Boot, programs: list[str]) -> dict[str, Result]:
             names = Path(folder, "suite")
             names.write_text("".join(f"{program}\n" for program in waiting))
             done = kettle(*boot.arguments, "--file", f"{names}:/suite", "--", "suite", "/suite",
+                          stdin=None if "--preempt" in boot.arguments else b"",
                           timeout=TIMEOUT + TIMEOUT_PROGRAM * len(waiting), log=Path(folder, "log"), nice=0 if boot.is_wide() else NICE)
         deaths = tuple(line for line in done.stderr.splitlines() if UNASKED in line)
         begins = list(BEGIN.finditer(done.stdout))

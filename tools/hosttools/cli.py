@@ -179,7 +179,7 @@ def _add_options(command: argparse.ArgumentParser) -> None:
                          help="tcg translates instructions, as all figures of this tree were made; kvm runs them on the "
                               "host's CPUs; auto: kvm where it works and no other option needs tcg (default tcg)")
     machine.add_argument("--tcg", choices=("multi", "single"), help="one host thread per CPU, or one for all "
-                                                                    "(default multi; single with --icount)")
+                                                                    "(default multi; single with --icount, --numa-model or --preempt)")
     machine.add_argument("--prealloc", action="store_true", help="the host's memory is the machine's before it starts: who touches a "
                                                                  "page first does not wait for the host")
     machine.add_argument("--icount", type=natural, metavar="SHIFT", help="guest time counts instructions of 2^SHIFT ns "
@@ -187,6 +187,10 @@ def _add_options(command: argparse.ArgumentParser) -> None:
     machine.add_argument("--turn", type=natural, metavar="US", help="with --icount: a CPU's turn ends after US microseconds of guest time "
                                                                     "at the latest (10 to 100000; by default when a timer is due, at most "
                                                                     "100 ms), so what others send it is late by the turns of all CPUs")
+    machine.add_argument("--preempt", metavar="SEED[,rate=N][,by=instruction|block]",
+                         help="with --tcg single, to find races: a CPU's turn ends in the midst of kernel code, after a random number of "
+                              "blocks or instructions of it (about N, default 100 blocks); with --icount and --seed, the same run each "
+                              "time (tools/plugin/preempt/preempt.md)")
     machine.add_argument("--seed", type=natural, metavar="N", help="fixes what would be random, and the clock's start")
     machine.add_argument("--append", action="append", default=[], metavar="OPTS",
                          help="more options for the kernel's command line, checked before the machine starts "

@@ -233,12 +233,8 @@ static int refuse(const char *format, const char *what)
 
 int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
 {
-    /* The layout of INFO behind the versions is only known for the version this was made for. */
-    if (info->version.min > QEMU_API_VERSION || info->version.cur < QEMU_API_VERSION) {
-        return refuse("this emulator does not serve plugin API version %s", "1");
-    }
-    if (strcmp(info->target_name, "x86_64") != 0 || !info->system_emulation) {
-        return refuse("counts in x86_64 system emulation only, not for %s", info->target_name);
+    if (!qemu_serves(info, "count.so")) {
+        return -1;
     }
     for (int i = 0; i < argc; i++) {
         if (!take_argument(argv[i])) {

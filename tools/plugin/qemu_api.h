@@ -1,12 +1,14 @@
-/* What this plugin uses of the TCG plugin interface of QEMU 7.2, API version 1, declared here because Debian's packages
+/* What the plugins use of the TCG plugin interface of QEMU 7.2, API version 1, declared here because Debian's packages
  * bring no header for it. Names, argument orders and layouts are QEMU's; QEMU's own code defines the functions, and
- * finds qemu_plugin_version and qemu_plugin_install in the plugin. */
+ * finds qemu_plugin_version and qemu_plugin_install in each plugin. */
 #ifndef TOOLS_PLUGIN_QEMU_API_H
 #define TOOLS_PLUGIN_QEMU_API_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 
 #define QEMU_API_VERSION 1
 #define QEMU_EXPORT __attribute__((visibility("default")))
@@ -70,5 +72,30 @@ struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *bl
 const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *insn);
 size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
+/* The callback of a block is called on the thread of the CPU, before each execution. */
+void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *block, qemu_plugin_insn_exec_cb_t callback,
+                                          enum qemu_plugin_cb_flags flags, void *data);
+uint64_t qemu_plugin_tb_vaddr(const struct qemu_plugin_tb *block);
+
+/* Not of the plugin interface, but exported by QEMU 7.2; NULL where an emulator does not. With one thread for all CPUs
+ * a kick ends the turn of the CPU that executes, at the next block, and the turn goes to the next CPU. */
+__attribute__((weak)) void qemu_cpu_kick(void *cpu);
+__attribute__((weak)) void *qemu_get_cpu(int index);
+
+/* Whether the emulator serves this interface, for x86_64 machines; else standard error says why not, in PLUGIN's name.
+ */
+static inline bool qemu_serves(const qemu_info_t *info, const char *plugin)
+{
+    /* The layout of INFO behind the versions is only known for the version this was made for. */
+    if (info->version.min > QEMU_API_VERSION || info->version.cur < QEMU_API_VERSION) {
+        fprintf(stderr, "%s: this emulator does not serve plugin API version %d\n", plugin, QEMU_API_VERSION);
+        return false;
+    }
+    if (strcmp(info->target_name, "x86_64") != 0 || !info->system_emulation) {
+        fprintf(stderr, "%s: works in x86_64 system emulation only, not for %s\n", plugin, info->target_name);
+        return false;
+    }
+    return true;
+}
 
 #endif

@@ -14,7 +14,7 @@ from typing import BinaryIO, Iterator
 
 from hosttools.errors import UsageError
 from hosttools.image import elf, image, linux_symbols, share, shell
-from hosttools.machine import bochs, boot_options, linux, memory_need, qemu
+from hosttools.machine import bochs, boot_options, linux, memory_need, preempt, qemu
 from hosttools.machine.machine import Machine
 from hosttools.machine.terminal import owns_terminal
 from hosttools.machine.topology import MIB, Topology, divide_kernels, make_topology
@@ -46,6 +46,7 @@ class Plan:
     plugin: Path | None  # that counts, if anything is to be counted
     model: numa_model.Model | None
     trace: tuple[str, ...]  # the plugin's arguments for it
+    preemption: preempt.Preemption | None
 
     def kernel_options(self) -> str:
         """Kettle's command line."""
@@ -104,13 +105,16 @@ def check(options: argparse.Namespace) -> Plan:
     model = None if options.numa_model is None else numa_model.parse(options.numa_model, topology)
     trace = _check_trace(options)
     plugin = _check_counting(options)
+    preemption = None if options.preempt is None else preempt.parse(options.preempt)
+    if preemption is not None:
+        built(preempt.PLUGIN)
     kernel = None
     if options.os == "kettle":
         kernel, base_image = built(KERNEL), built(BASE_IMAGE)
     emulator = "bochs" if options.emulator == "bochs" else qemu.PROGRAM
     if shutil.which(emulator) is None:
         raise UsageError(f"{emulator} is not installed: run {ROOT / 'tools' / 'setup'}")
-    return Plan(options, topology, kernels, pace, job, kernel, base_image, shares, plugin, model, trace)
+    return Plan(options, topology, kernels, pace, job, kernel, base_image, shares, plugin, model, trace, preemption)
 
 
 def _check_boot_options(options: argparse.Namespace) -> None:
@@ -123,11 +127,12 @@ def _check_accel(options: argparse.Namespace) -> str:
     """The accelerator: kvm, or tcg."""
     bound = [name for name, given in (("--icount", options.icount is not None), ("--tcg", options.tcg is not None),
                                       ("--count", options.count), ("--profile", options.profile is not None),
-                                      ("--numa-model", options.numa_model is not None)) if given]
+                                      ("--numa-model", options.numa_model is not None),
+                                      ("--preempt", options.preempt is not None)) if given]
     if options.accel == "kvm":
         if bound:
             raise UsageError(f"--accel kvm leaves out {' and '.join(bound)}: only TCG, which translates the guest's "
-                             "instructions, can count them or choose its threads")
+                             "instructions, can count them, choose its threads or end its turns")
         if options.emulator != "qemu":
             raise UsageError("--accel kvm is QEMU's: leave it out with --emulator bochs")
         if not qemu.kvm_works():
@@ -152,7 +157,9 @@ def _check_pace(options: argparse.Namespace) -> qemu.Pace:
         raise UsageError("--seed must fit into 32 bits")
     if options.numa_model is not None and options.tcg == "multi":
         raise UsageError("--numa-model needs --tcg single: modelled caches take all accesses in one order")
-    one = options.icount is not None or options.numa_model is not None
+    if options.preempt is not None and options.tcg == "multi":
+        raise UsageError("--preempt needs --tcg single: CPUs with threads of their own have no turns")
+    one = options.icount is not None or options.numa_model is not None or options.preempt is not None
     threads = options.tcg or ("single" if one else "multi")
     return qemu.Pace(threads, options.icount, options.seed, _check_accel(options), options.prealloc, options.turn)
 
@@ -194,6 +201,8 @@ def _check_bochs(options: argparse.Namespace, topology: Topology) -> None:
         raise UsageError("--emulator bochs has no NUMA tables: leave out --nodes and --dist")
     if options.tcg is not None or options.icount is not None:
         raise UsageError("--tcg and --icount are QEMU's: leave them out with --emulator bochs")
+    if options.preempt is not None:
+        raise UsageError("--preempt is QEMU's: leave it out with --emulator bochs")
     if options.prealloc:
         raise UsageError("--prealloc is QEMU's: leave it out with --emulator bochs")
     if options.boot == "kernel":
@@ -213,6 +222,8 @@ def make_machine(plan: Plan, folder: Path, progress: Progress, extra: tuple[str,
             (folder / numa_model.FILE).write_text(plan.model.text(plan.topology))
             more += (f"model={folder / numa_model.FILE}",)
         extra += count.arguments(plan.plugin, folder, plan.kernel, options.profile is not None, more)
+    if plan.preemption is not None:
+        extra += plan.preemption.arguments(built(preempt.PLUGIN), folder)
     if options.os == "linux":
         kernel = linux.kernel(progress.say)
         _write_parts(initramfs, linux.init_archive(), plan)
@@ -283,12 +294,12 @@ async def main(options: argparse.Namespace, interactive: bool) -> int:
         outcome = await session.run()
         progress.stop()
         counted = count.read(Path(folder)) if plan.plugin is not None else None
+        told = {} if plan.preemption is None else preempt.tell(plan.preemption, Path(folder), quiet=options.json)
     if outcome.problem:
         print(f"kettle: {outcome.problem}", file=sys.stderr)
-    told = {}
     if plan.plugin is not None:
         profile = None if options.profile is None else count.Profile(options.profile, _functions(plan, progress))
-        told = count.tell(counted, profile, quiet=options.json)
+        told |= count.tell(counted, profile, quiet=options.json)
         if plan.model is not None and told.get("numa_model") is not None:
             told["numa_model"] = {**numa_model.describe(plan.model), **told["numa_model"]}
     if options.events:

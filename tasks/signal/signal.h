@@ -28,8 +28,8 @@ int signal_send_group(struct group *group, const struct signal_info *info);
 /* The same under the lock of GROUP, for a signal other than SIGKILL and SIGCONT. After the lock is released the caller
  * passes HINTED, the kernels whose threads have to be told if there are any, to hint_members. */
 int signal_send_group_locked(struct group *group, const struct signal_info *info, kernel_set *hinted);
-/* As signal_send_group for a sender on the kernels TELLS, one at most, who gets *HINT, 0 before: the signals of which it has to
- * tell its kernel's threads, with signal_hint, in place of a message from here. */
+/* As signal_send_group for a sender on the kernels TELLS, one at most, who gets *HINT, 0 before: the signals of which
+ * it has to tell its kernel's threads, with signal_hint, in place of a message from here. */
 int signal_send_group_for(struct group *group, const struct signal_info *info, kernel_set tells, uint64_t *hint);
 /* Sends INFO, perhaps signal 0, to the process ID, whose home is any kernel, without a check of the permission. 0 or a
  * negative errno: -ESRCH, and those of signal_send_group. Tasks only; waits for the home. */

@@ -51,7 +51,7 @@ int space_unlock_all(struct space *space);
 enum space_fill { SPACE_FILL_READ, SPACE_FILL_WRITE, SPACE_FILL_BEST };
 int space_fill_range(struct space *space, uint64_t start, uint64_t end, enum space_fill how);
 /* Returns a bit for each of the COUNT (at most SPACE_RESIDENT_MAX) pages from START on that has a frame, or a negative
- * errno. Ends no lease of all of the range. Waits. */
+ * errno: -ENOMEM, -EINTR: the thread is killed. Ends no lease but one that its holder does not have. Waits. */
 #define SPACE_RESIDENT_MAX 32u
 int64_t space_resident_pages(struct space *space, uint64_t start, uint32_t count);
 /* The same for pages of which BACKING is the first's: also those of a file that its kernel has in memory, although the

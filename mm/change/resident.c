@@ -21,8 +21,8 @@
 #include "msg/request/long_answer.h"
 #include "msg/slice.h"
 
-/* A look at pages with spinlocks held ends after so many leases, areas and tables: some 20,000 instructions. So all
- * runs of a list are looked at, if each lies in one of these. */
+/* A look at pages with spinlocks held ends after so many leases, areas and tables: some 60,000 instructions at most. So
+ * all runs of a list are looked at, if each lies in one of these. */
 #define STEPS SPACE_ASK_RUNS
 #define UNASKED 255u /* in place of a result: no kernel has been asked yet */
 

@@ -628,10 +628,10 @@ static int64_t report_gathered(struct list_query *query)
         return error;
     for (uint32_t i = 0; i < count; i++)
         query->status[i] = space_where_node(query->where[i]);
+    space_pages_clear(&query->pages); /* also if they cannot be reported */
     if (user_write(query->answers, query->status, count * sizeof(query->status[0])) != 0)
         return -EFAULT;
     query->answers += count * sizeof(query->status[0]);
-    space_pages_clear(&query->pages);
     return 0;
 }
 

@@ -17,7 +17,7 @@ static void fire(struct timer *timer)
     kernel_set hinted = 0;
 
     spin_lock(&group->lock);
-    if (process->alarm_due != 0 && process->alarm_due <= clock_now()) {
+    if (process->alarm_due != 0 && timer_at(timer) == 0) {
         bool again = process->alarm_interval != 0 && !group->exiting;
 
         process->alarm_due = again ? clock_now() + process->alarm_interval : 0;

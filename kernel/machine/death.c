@@ -62,6 +62,7 @@ static kernel_set noticed;               /* [k] lock: kernels that have died, an
 static kernel_set dead;                  /* [k] lock: those that are fenced, and not yet cleaned up */
 static kernel_set wished;                /* [k] lock: those whose end was asked for, so that a ticket is out for it */
 static struct telling *tellings;         /* [i] for each kernel that may survive */
+static kernel_set halting;               /* [k] lock: those that are told no more, as they halt after a stop */
 static const char *why[KERNELS_MAX];     /* [k] lock */
 static uint64_t noticed_at[KERNELS_MAX]; /* [k] lock: ns */
 
@@ -123,7 +124,7 @@ static void tell_next(uint32_t survivor)
     bool begins;
 
     spin_lock(&lock);
-    begins = !telling->asks && telling->of != 0;
+    begins = !telling->asks && telling->of != 0 && (halting >> survivor & 1) == 0;
     if (begins) {
         telling->order = (struct msg_stop_order){.step = STEP_FENCE, .kernel = (uint32_t)__builtin_ctzll(telling->of)};
         telling->asks = true;
@@ -141,9 +142,9 @@ static void told(void *context, uint32_t survivor, const void *reply, int length
 
     spin_lock(&lock);
     telling->asks = false;
-    if (length != (int)sizeof(*report))
+    if (!msg_peer_reachable(survivor))
         telling->of = 0;
-    else if (report->value <= 0)
+    else if (length != (int)sizeof(*report) || report->value <= 0)
         telling->of &= ~(1ull << telling->order.kernel);
     waitq_wake_all(&changed);
     spin_unlock(&lock);
@@ -167,6 +168,25 @@ static void fence(uint32_t kernel)
         spin_unlock(&lock);
         tell_next(survivor);
     }
+}
+
+void death_halts(uint32_t kernel)
+{
+    static const struct wait_reason reason = {.what = "a part of a fence", .kernel = -1};
+
+    spin_lock(&lock);
+    halting |= 1ull << kernel;
+    while (tellings[kernel].asks)
+        waitq_wait(&changed, &lock, &reason, WAIT_FIRM, 0);
+    spin_unlock(&lock);
+}
+
+void death_has_halted(uint32_t kernel)
+{
+    spin_lock(&lock);
+    halting &= ~(1ull << kernel);
+    tellings[kernel].of = 0;
+    spin_unlock(&lock);
 }
 
 /* The coordinator has had all fence LOST: they are told no more, so that none is told of one that runs again. */

@@ -16,4 +16,9 @@ void death_init(void);
  * -EALREADY: it does not run; -EAGAIN: another kernel is being stopped, see stop_wait. Tasks only. */
 int death_cause(uint32_t kernel, uint32_t how, uint64_t *ticket);
 
+/* On kernel 0: KERNEL, whose stop is committed, is about to halt. Others that die are not told to it any more; waits
+ * until it has answered what it has been told. The second function is for when nobody can ask it any more. */
+void death_halts(uint32_t kernel);
+void death_has_halted(uint32_t kernel);
+
 #endif

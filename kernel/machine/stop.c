@@ -10,6 +10,7 @@
 #include "kernel/instance/window.h"
 #include "kernel/lib/log.h"
 #include "kernel/lib/panic.h"
+#include "kernel/machine/death.h"
 #include "kernel/machine/internal.h"
 #include "kernel/machine/machine.h"
 #include "mm/frame/heap.h"
@@ -239,12 +240,14 @@ static int try_stop(const struct stop *stop, kernel_set running)
         stop_have_done(stop, STEP_SWITCH, running & ~kernel, &left) != 0 || left.sum != 0)
         panic("kernel: kernel %u is handed over, and %ld pages still are its own", stop->kernel, (long)left.sum);
     alive_forget(stop->kernel); /* its heart stops now */
+    death_halts(stop->kernel);
     msg_gather(kernel, MSG_STOP_HALT, NULL, 0, NULL, NULL, "kernel to halt", stop->kernel);
     if (!wait_halted(stop->kernel))
         panic("kernel: kernel %u does not halt", stop->kernel);
     if (stop_have_done(stop, STEP_RESET, running & ~kernel, NULL) != 0)
         panic("kernel: somebody waits for kernel %u, which has stopped", stop->kernel);
     start_forget(stop->kernel);
+    death_has_halted(stop->kernel);
     stop_thaw(stop, running & ~kernel);
     return 0;
 }

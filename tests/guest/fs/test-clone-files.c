@@ -329,19 +329,15 @@ int main(int argc, char **argv)
         {"unshare-owner", "close_range leaves descriptors to the other process when they were its caller's",
          test_unshare_owner},
     };
+    int fd = 0;
 
-    if (argc == 2) {
-        int fd = 0;
-
-        if (sscanf(argv[1], "%d", &fd) == 1 && write(fd, "r", 1) == 1)
+    if (argc == 2 && sscanf(argv[1], "%d", &fd) == 1) {
+        if (write(fd, "r", 1) == 1)
             pause();
         return 1;
     }
-    if (argc == 3) {
-        int fd = 0;
-
+    if (argc == 3)
         return sscanf(argv[2], "%d", &fd) == 1 && fcntl(fd, F_GETFD) == -1 ? 0 : 1;
-    }
     program = "/proc/self/exe";
     kernels_find();
     return tap_run(argc, argv, tests, TAP_COUNT(tests));

@@ -330,21 +330,25 @@ static void run_calling(struct thread *thread)
     }
 }
 
-/* The thread is woken all the time while it is refused CPUs that are not there. Its own CPU is busy and another one
- * idle, so that it goes there if it may. */
+/* On four CPUs the thread is woken all the time while it is refused CPUs that are not there. Its own CPU is busy and
+ * another one idle, so that it goes there if it may. */
 static void test_refused(void)
 {
     static struct thread called, busy, calling;
-    struct mask before = {{0}};
+    struct mask before = {{0}}, bound = {{0}}, after = {{0}};
 
+    x86_syscall3(SYS_sched_getaffinity, 0, sizeof(before), (long)&before);
+    CHECK(bind_thread(0, cpus[0]) == 0, "cannot be bound");
+    x86_syscall3(SYS_sched_getaffinity, 0, sizeof(bound), (long)&bound);
+    CHECK(bind_thread(0, CPUS_MAX - 1) == -EINVAL, "CPU %d is there", CPUS_MAX - 1);
+    x86_syscall3(SYS_sched_getaffinity, 0, sizeof(after), (long)&after);
+    CHECK(memcmp(&bound, &after, sizeof(bound)) == 0, "a refused affinity is kept");
     if (cpu_count < 4) {
-        tap_skip("no kernel with four CPUs");
+        CHECK(bind_all(&before) == 0, "cannot be unbound");
         return;
     }
-    x86_syscall3(SYS_sched_getaffinity, 0, sizeof(before), (long)&before);
     atomic_store(&begun, 0);
     atomic_store(&over, false);
-    CHECK(bind_thread(0, cpus[0]) == 0, "cannot be bound");
     CHECK(thread_start(&called, run_called) && thread_start(&busy, run_busy) && thread_start(&calling, run_calling),
           "%s", strerror(errno));
     while (atomic_load(&begun) < 3)

@@ -41,7 +41,7 @@ static void notify(struct file *end)
 }
 
 /* End WHICH with a pin, if a thread may wait for it; else NULL. */
-static struct file *wanted_locked(struct pipe *pipe, int which)
+static inline __attribute__((always_inline)) struct file *wanted_locked(struct pipe *pipe, int which)
 {
     struct file *end = pipe->ends[which];
 

@@ -88,7 +88,7 @@ SPACES = ["test-memory", "test-threads", "test-fork-memory", "test-migrate", "te
 
 
 # What the longest take, and others about 1, in seconds on two idle CPUs: so that the longest boots begin first.
-SECONDS = {"test-death": 30, "test-fuzz-calls": 20, "test-bad-pointers": 8, "test-copy-races": 5, "test-machine": 12, "test-move": 6, "test-quota": 4, "test-refused-programs": 30, "test-survive": 15, "test-stop": 7,
+SECONDS = {"test-death": 30, "test-fuzz-calls": 20, "test-bad-pointers": 8, "test-copy-races": 5, "test-machine": 12, "test-move": 6, "test-quota": 4, "test-refused-programs": 120, "test-survive": 15, "test-stop": 7,
            "test-moved": 6, "test-signals": 5, "test-futex": 5, "test-audit": 4, "test-fork-memory": 3, "stress-tasks": 3}
 
 

@@ -336,7 +336,7 @@ int main(int argc, char **argv)
             pause();
         return 1;
     }
-    if (argc == 3)
+    if (argc == 3 && strcmp(argv[1], "closed") == 0)
         return sscanf(argv[2], "%d", &fd) == 1 && fcntl(fd, F_GETFD) == -1 ? 0 : 1;
     program = "/proc/self/exe";
     kernels_find();

@@ -48,7 +48,8 @@ static void answered(const void *bytes, uint32_t length)
 {
     CHECK_EQ(reply_length, -1000);
     CHECK(length <= sizeof(reply));
-    memcpy(reply, bytes, length);
+    if (bytes != NULL)
+        memcpy(reply, bytes, length);
     reply_length = (int)length;
 }
 

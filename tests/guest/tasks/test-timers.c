@@ -17,6 +17,7 @@
 #include "libc/kettle.h"
 #include "tests/guest/harness/tap.h"
 #include "tests/guest/harness/thread_place.h"
+#include "tests/guest/tasks/timers.h"
 #include "userland/proc_file.h"
 #include "userland/thread.h"
 #include "userland/x86.h"
@@ -690,50 +691,6 @@ static void test_adjust(void)
     CHECK(x86_syscall1(SYS_adjtimex, 8) == -EFAULT, "nowhere");
 }
 
-#define ALARMS 2000
-
-/* The alarm is set anew, with an interval, at the time at which it expires: whichever comes first, the new setting
- * holds, and one that is off stays so. */
-static void test_set_anew(void)
-{
-    const struct itimerval later = {.it_value = {.tv_sec = 1000}, .it_interval = {.tv_usec = 1000}};
-    const struct itimerval off = {.it_interval = {.tv_usec = 1000}};
-    struct itimerval is;
-    sigset_t set;
-
-    sigemptyset(&set);
-    sigaddset(&set, SIGALRM);
-    sigprocmask(SIG_BLOCK, &set, NULL);
-    for (int i = 0; i < ALARMS; i++) {
-        struct itimerval soon = {.it_value = {.tv_usec = 50 + i % 50}};
-        const struct itimerval *anew = i % 2 == 0 ? &later : &off;
-        long end;
-        bool came;
-
-        CHECK(setitimer(ITIMER_REAL, &soon, NULL) == 0, "setitimer: %s", strerror(errno));
-        end = clock_ns(CLOCK_MONOTONIC) + soon.it_value.tv_usec * 1000;
-        while (clock_ns(CLOCK_MONOTONIC) < end) {
-        }
-        CHECK(setitimer(ITIMER_REAL, anew, NULL) == 0, "setitimer: %s", strerror(errno));
-        came = sigtimedwait(&set, NULL, &(struct timespec){0}) > 0;
-        for (int look = 0; look < 20; look++) { /* what has expired has been taken by then */
-            CHECK(getitimer(ITIMER_REAL, &is) == 0, "getitimer: %s", strerror(errno));
-            if (anew == &off)
-                CHECK(is.it_value.tv_sec == 0 && is.it_value.tv_usec == 0 && is.it_interval.tv_usec == 0,
-                      "%d: off, and comes in %ld us", i, (long)is.it_value.tv_usec);
-            else
-                CHECK(is.it_value.tv_sec > 900, "%d: comes in %ld s %ld us, not 1000 s", i, (long)is.it_value.tv_sec,
-                      (long)is.it_value.tv_usec);
-        }
-        CHECK(sigtimedwait(&set, NULL, &(struct timespec){0}) < 0, "%d: a signal%s came after the alarm was set anew",
-              i, came ? " more" : "");
-        setitimer(ITIMER_REAL, &(struct itimerval){{0, 0}, {0, 0}}, NULL);
-    }
-    while (sigtimedwait(&set, NULL, &(struct timespec){0}) > 0) {
-    }
-    sigprocmask(SIG_UNBLOCK, &set, NULL);
-}
-
 /* Armed timers of programs, on all kernels; -1: unknown. */
 static long armed_timers(void)
 {
@@ -786,7 +743,7 @@ int main(int argc, char **argv)
         {"thread-id", "SIGEV_THREAD_ID signals one thread, wherever it moves", test_thread_id},
         {"process-clock", "the process's clock has the CPU time of its threads on all kernels", test_process_clock},
         {"cpu-timer", "timers of CPU time expire when it is used", test_cpu_timer},
-        {"set-anew", "an alarm that is set anew when it expires is as it was set", test_set_anew},
+        {"set-anew", "an alarm that is set anew when it expires is as it was set", timers_test_set_anew},
         {"itimers", "ITIMER_VIRTUAL and ITIMER_PROF expire with CPU time", test_itimers},
         {"errors", "invalid calls are refused", test_errors},
         {"inherited", "timers are not inherited and do not outlive exec", test_inherited},

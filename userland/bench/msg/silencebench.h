@@ -69,6 +69,8 @@ void *silence_sleep(void *unused);
 void silence_make_threads(void); /* SILENCE_THREADS of them */
 void silence_start_threads(int count, void *(*what)(void *unused));
 
+void silence_kill_other(void); /* the next kernel dies at once */
+
 /* The descriptors by which a case says that it is done, and waits for the end, as the option --go-on has them. */
 extern char silence_go_on[32];
 

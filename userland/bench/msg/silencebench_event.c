@@ -181,10 +181,9 @@ static void make_reads_of_other(void)
     start(SILENCE_THREADS, wait_by_read_lost);
 }
 
-static void kill_other(void)
+static void kill_other_and_wait(void)
 {
-    if (kettle_kill((kettle_kernel() + 1) % kettle_kernels(), KETTLE_KILL_NOW) != 0)
-        silence_fail("kettle_kill");
+    silence_kill_other();
     while (atomic_load(&done) < SILENCE_THREADS)
         usleep(1000);
 }
@@ -356,6 +355,7 @@ const struct silence_case silence_of_event[] = {
 };
 
 const struct silence_case silence_of_fence[] = {
-    {"fence_far", "death of a kernel for which 1,500 threads wait", make_reads_of_other, kill_other, OTHER_KERNEL},
+    {"fence_far", "death of a kernel for which 1,500 threads wait", make_reads_of_other, kill_other_and_wait,
+     OTHER_KERNEL},
     {0},
 };

@@ -60,12 +60,6 @@ static void make_part_elsewhere(void)
         silence_fail("pipe");
 }
 
-static void kill_other(void)
-{
-    if (kettle_kill((kettle_kernel() + 1) % kettle_kernels(), KETTLE_KILL_NOW) != 0)
-        silence_fail("kettle_kill");
-}
-
 const struct silence_case silence_of_machine[] = {
     {"audit", "audit of a process with 48 MiB", silence_fill_memory, audit, ANY_KERNEL},
     {"audit_machine", "audit of the machine", silence_fill_memory, audit_machine, ANY_KERNEL},
@@ -77,8 +71,8 @@ const struct silence_case silence_of_machine[] = {
     {"stop_far", "stop of a kernel with 48 MiB, for its successor", silence_fill_elsewhere, stop_other, OTHER_KERNEL},
     {"stop_file_far", "stop of a kernel with 48 MiB, while another one has a file of 32 MiB", fill_file_and_elsewhere,
      stop_other, OTHER_KERNEL},
-    {"death_far", "death of a kernel that has 48 MiB and 2,000 children of a process", make_part_elsewhere, kill_other,
-     OTHER_KERNEL},
+    {"death_far", "death of a kernel that has 48 MiB and 2,000 children of a process", make_part_elsewhere,
+     silence_kill_other, OTHER_KERNEL},
     {"stop_opens_far", "stop of a kernel with 21,600 open files, for its successor", silence_make_openers_elsewhere,
      stop_other, OTHER_KERNEL},
     {"stop_processes_far", "stop of a kernel with 2,000 processes, for its successor", silence_make_processes_elsewhere,

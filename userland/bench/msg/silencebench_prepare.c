@@ -190,3 +190,9 @@ void silence_make_threads(void)
 {
     silence_start_threads(SILENCE_THREADS, silence_sleep);
 }
+
+void silence_kill_other(void)
+{
+    if (kettle_kill((kettle_kernel() + 1) % kettle_kernels(), KETTLE_KILL_NOW) != 0)
+        silence_fail("kettle_kill");
+}
